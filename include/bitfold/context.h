@@ -1,0 +1,56 @@
+/* A context: which device, instruction set and threads a call runs on. It owns the thread pool.
+ *
+ * A context belongs to one thread at a time; separate contexts are independent. None of the
+ * options changes a result: they change how fast it comes. */
+#ifndef BITFOLD_CONTEXT_H
+#define BITFOLD_CONTEXT_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bf_context bf_context;
+
+typedef struct bf_options {
+    size_t size;        /* sizeof(bf_options), so that the struct can grow */
+    const char *device; /* "auto" (or NULL) or "cpu" */
+    const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
+    int threads;        /* 0: as many as this process may use; 1 to 1024 */
+} bf_options;
+
+/* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default (C only). */
+#define BF_OPTIONS(...) ((bf_options){.size = sizeof(bf_options), __VA_ARGS__})
+
+/* Creates a context. options may be NULL: all defaults. Starts no thread yet: the pool starts with
+ * the first call that is large enough to gain from it.
+ * Errors: BF_E_ARGUMENT (an unknown name, a thread count out of range, a size that is not this
+ * struct's), BF_E_DEVICE (this machine lacks the device or the ISA), BF_E_MEMORY. */
+BF_API bf_status bf_context_create(const bf_options *options, bf_context **context);
+
+/* Ends the pool's threads and frees the context. NULL is ignored. States made from the context
+ * must be destroyed first. */
+BF_API void bf_context_destroy(bf_context *context);
+
+/* The detail of the last failure of a call on this context, or "" if there was none. Valid until
+ * the next call on the context. */
+BF_API const char *bf_context_message(const bf_context *context);
+
+/* What the context runs on: "cpu"; the ISA's name; the number of threads. */
+BF_API const char *bf_context_device(const bf_context *context);
+BF_API const char *bf_context_isa(const bf_context *context);
+BF_API int bf_context_threads(const bf_context *context);
+
+/* The instruction sets this library was built with, slowest first ("generic" is number 0): the
+ * name of number i, or NULL past the last; and whether this machine can run it. */
+BF_API const char *bf_isa_name(int i);
+BF_API int bf_isa_available(int i);
+
+/* Threads this process may use: the CPU affinity mask, capped by the cgroup's CPU quota. */
+BF_API int bf_usable_threads(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+/* Reductions of one array to one value.
+ *
+ *   sum, mean      the exact value, rounded once (to nearest, ties to even)
+ *   var, std       from the exact moments, rounded once: never negative, no cancellation
+ *   sumsq, norm    sum of squares, and its square root: exact, rounded once
+ *   min, max       IEEE 754-2019 minimum and maximum: -0 < +0, NaN propagates
+ *   argmin, argmax the first index that holds the minimum or maximum; the first NaN if there is one
+ *
+ * The result depends on the multiset of values alone (for argmin and argmax, on their positions):
+ * not on the order of the work, the number of threads, the instruction set or the device. Method:
+ * long fixed-point accumulators (Kulisch), reached through vectors of biased floating-point bins;
+ * see docs/numerics.md.
+ *
+ * Empty input: sum, sumsq and norm give 0, mean, var and std NaN; the others BF_E_EMPTY.
+ * Infinities: of one sign, they are the sum; of both signs, the sum is NaN; var and std are NaN.
+ * A zero sum is +0, but the sum of nothing but -0 is -0. */
+#ifndef BITFOLD_REDUCE_H
+#define BITFOLD_REDUCE_H
+
+#include "array.h"
+#include "context.h"
+#include "value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bf_reduce_options {
+    size_t size;        /* sizeof(bf_reduce_options) */
+    bf_nan_policy nan;  /* floats only; default: propagate */
+    bf_dtype out_dtype; /* BF_NONE (default), BF_F64 or BF_F32: what to round to, once, from the
+                           exact value; not for min, max, argmin and argmax */
+    int ddof;           /* var and std: divide by n - ddof; 0 (default) or 1 */
+} bf_reduce_options;
+
+/* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP) (C only). */
+#define BF_REDUCE_OPTIONS(...)                                                                     \
+    ((bf_reduce_options){.size = sizeof(bf_reduce_options), __VA_ARGS__})
+
+/* Reduces array by op (any but BF_DOT: see dot.h). options may be NULL.
+ * The value's dtype: sum and sumsq of integers and bools BF_I192; argmin and argmax BF_I64; min and
+ * max the array's; everything else BF_F64, or options->out_dtype.
+ * O(n); the array is read once and never copied when it is contiguous.
+ * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY, BF_E_MEMORY. */
+BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
+                           const bf_reduce_options *options, bf_value *value);
+
+/* The simple calls, for n contiguous elements and default options: bf_sum_f64, bf_argmin_i32, ...
+ * X is the dtype's name, T its C type, S the type of its sums: int64_t for bool and signed
+ * integers, uint64_t for unsigned ones (BF_E_OVERFLOW if the exact sum does not fit), else double.
+ * R is the type of a single value: T, but double for f16 and bf16 data (exact). */
+#define BF_REDUCE_CALLS(X, id, T, S, R)                                                            \
+    BF_API bf_status bf_sum_##X(bf_context *context, const T *x, int64_t n, S *out);               \
+    BF_API bf_status bf_sumsq_##X(bf_context *context, const T *x, int64_t n, S *out);             \
+    BF_API bf_status bf_norm_##X(bf_context *context, const T *x, int64_t n, double *out);         \
+    BF_API bf_status bf_mean_##X(bf_context *context, const T *x, int64_t n, double *out);         \
+    BF_API bf_status bf_var_##X(bf_context *context, const T *x, int64_t n, int ddof,              \
+                                double *out);                                                      \
+    BF_API bf_status bf_std_##X(bf_context *context, const T *x, int64_t n, int ddof,              \
+                                double *out);                                                      \
+    BF_API bf_status bf_min_##X(bf_context *context, const T *x, int64_t n, R *out);               \
+    BF_API bf_status bf_max_##X(bf_context *context, const T *x, int64_t n, R *out);               \
+    BF_API bf_status bf_argmin_##X(bf_context *context, const T *x, int64_t n, int64_t *out);      \
+    BF_API bf_status bf_argmax_##X(bf_context *context, const T *x, int64_t n, int64_t *out);
+
+/* X(dtype's name, its identifier, T, S, R), for the calls above and those of dot.h. */
+#define BF_SIMPLE_LIST(X)                                                                          \
+    X(bool, BOOL, uint8_t, int64_t, uint8_t)                                                       \
+    X(i8, I8, int8_t, int64_t, int8_t)                                                             \
+    X(i16, I16, int16_t, int64_t, int16_t)                                                         \
+    X(i32, I32, int32_t, int64_t, int32_t)                                                         \
+    X(i64, I64, int64_t, int64_t, int64_t)                                                         \
+    X(u8, U8, uint8_t, uint64_t, uint8_t)                                                          \
+    X(u16, U16, uint16_t, uint64_t, uint16_t)                                                      \
+    X(u32, U32, uint32_t, uint64_t, uint32_t)                                                      \
+    X(u64, U64, uint64_t, uint64_t, uint64_t)                                                      \
+    X(f16, F16, uint16_t, double, double)                                                          \
+    X(bf16, BF16, uint16_t, double, double)                                                        \
+    X(f32, F32, float, double, float)                                                              \
+    X(f64, F64, double, double, double)
+
+BF_SIMPLE_LIST(BF_REDUCE_CALLS) /* not through a second macro: <stdbool.h> makes bool one */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

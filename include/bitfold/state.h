@@ -1,0 +1,77 @@
+/* States: a reduction in progress. Everything merges.
+ *
+ *   create -> absorb(chunk), absorb(chunk), ... -> merge(other) -> result
+ *
+ * gives the bits of one call over all the data, whatever the chunks and the order in which states
+ * merge. A state is small (at most 1.8 KiB) and can be saved, sent and loaded: threads, files,
+ * machines and yesterday's run are all states to merge.
+ *
+ * argmin and argmax are ordered: a state knows the index of its next element (0 at first, moved by
+ * bf_state_seek), and two states merge only if their ranges of indices do not overlap. */
+#ifndef BITFOLD_STATE_H
+#define BITFOLD_STATE_H
+
+#include "array.h"
+#include "context.h"
+#include "reduce.h"
+#include "value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bf_state bf_state;
+
+/* An empty state of op over elements of dtype. It uses context whenever it absorbs, so both belong
+ * to one thread at a time, and the context must outlive it.
+ * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_MEMORY. */
+BF_API bf_status bf_state_create(bf_context *context, bf_reduction op, bf_dtype dtype,
+                                 bf_state **state);
+BF_API void bf_state_destroy(bf_state *state);
+
+/* Makes the state empty again, with its next index 0. */
+BF_API void bf_state_clear(bf_state *state);
+
+/* Takes in an array of the state's dtype; its elements follow those absorbed before. A state of
+ * BF_DOT takes pairs: bf_state_absorb_pair, with two arrays of one shape. On failure the state is
+ * as it was. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW (more than 2^62 elements
+ * in all), BF_E_MEMORY. */
+BF_API bf_status bf_state_absorb(bf_state *state, const bf_array *chunk);
+BF_API bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_array *b);
+
+/* Sets the index of the next element that argmin or argmax absorbs: up to 2^62, and not below what
+ * it is now. Errors: BF_E_ARGUMENT (also for the other reductions, which have no indices). */
+BF_API bf_status bf_state_seek(bf_state *state, int64_t index);
+
+/* Adds what `from` holds to `into`; `from` is unchanged. Both have one op and dtype, else
+ * BF_E_STATE; so have argmin and argmax states that overlap. BF_E_OVERFLOW past 2^62 elements. */
+BF_API bf_status bf_state_merge(bf_state *into, const bf_state *from);
+
+/* The value so far; the state can go on. options and errors: as bf_reduce. */
+BF_API bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,
+                                 bf_value *value);
+
+typedef struct bf_state_info {
+    bf_reduction op;
+    bf_dtype dtype;
+    int64_t count; /* elements absorbed, NaNs among them; pairs for BF_DOT */
+    int64_t nan;   /* NaNs among them; pairs with a NaN for BF_DOT */
+    int64_t inf;   /* infinities; pairs with an infinite product for BF_DOT; -1 where this op does
+                      not count them (min, max, argmin, argmax) */
+    int64_t next;  /* argmin, argmax: the index of the next element; otherwise count */
+} bf_state_info;
+
+BF_API void bf_state_describe(const bf_state *state, bf_state_info *info);
+
+/* Saved form: portable (little-endian), versioned, checksummed; equal states save to equal bytes.
+ * bf_state_save writes bf_state_save_size(state) bytes to buffer. bf_state_load reads them back and
+ * trusts nothing: BF_E_STATE unless every byte is as bf_state_save could have written it. */
+BF_API size_t bf_state_save_size(const bf_state *state);
+BF_API void bf_state_save(const bf_state *state, void *buffer);
+BF_API bf_status bf_state_load(bf_context *context, const void *buffer, size_t size,
+                               bf_state **state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,116 @@
+/* The words that every other header uses: statuses, dtypes, reductions, policies.
+ *
+ * Each list is data, written once: X(identifier, number, ...). Numbers are part of the ABI and of
+ * the saved-state format; they are never reused. */
+#ifndef BITFOLD_TYPES_H
+#define BITFOLD_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BF_VERSION_MAJOR 0
+#define BF_VERSION_MINOR 1
+#define BF_VERSION_PATCH 0
+
+#if defined(_WIN32)
+#define BF_API
+#else
+#define BF_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(identifier, number, message) */
+#define BF_STATUS_LIST(X)                                                                          \
+    X(OK, 0, "success")                                                                            \
+    X(E_ARGUMENT, 1, "invalid argument")                                                           \
+    X(E_DTYPE, 2, "dtype not supported here")                                                      \
+    X(E_SHAPE, 3, "shapes do not match")                                                           \
+    X(E_OVERFLOW, 4, "the result does not fit its type")                                           \
+    X(E_NAN, 5, "the data hold NaN, which the policy refuses")                                     \
+    X(E_EMPTY, 6, "no value: the input is empty")                                                  \
+    X(E_MEMORY, 7, "out of memory")                                                                \
+    X(E_STATE, 8, "saved state is damaged or does not match")                                      \
+    X(E_DEVICE, 9, "this machine lacks the device or instruction set asked for")
+
+typedef enum bf_status {
+#define BF_X(id, number, message) BF_##id = number,
+    BF_STATUS_LIST(BF_X)
+#undef BF_X
+} bf_status;
+
+/* X(identifier, number, name, bytes, C type). f16 and bf16 are held as their bit patterns; a bool
+ * is true where its byte is not 0. */
+#define BF_DTYPE_LIST(X)                                                                           \
+    X(BOOL, 1, bool, 1, uint8_t)                                                                   \
+    X(I8, 2, i8, 1, int8_t)                                                                        \
+    X(I16, 3, i16, 2, int16_t)                                                                     \
+    X(I32, 4, i32, 4, int32_t)                                                                     \
+    X(I64, 5, i64, 8, int64_t)                                                                     \
+    X(U8, 6, u8, 1, uint8_t)                                                                       \
+    X(U16, 7, u16, 2, uint16_t)                                                                    \
+    X(U32, 8, u32, 4, uint32_t)                                                                    \
+    X(U64, 9, u64, 8, uint64_t)                                                                    \
+    X(F16, 10, f16, 2, uint16_t)                                                                   \
+    X(BF16, 11, bf16, 2, uint16_t)                                                                 \
+    X(F32, 12, f32, 4, float)                                                                      \
+    X(F64, 13, f64, 8, double)
+
+typedef enum bf_dtype {
+    BF_NONE = 0, /* "not given": the default of the place it stands in */
+#define BF_X(id, number, name, bytes, type) BF_##id = number,
+    BF_DTYPE_LIST(BF_X)
+#undef BF_X
+    BF_I192 = 32 /* of results only: 192-bit two's complement integer */
+} bf_dtype;
+
+/* X(identifier, number, name) */
+#define BF_REDUCTION_LIST(X)                                                                       \
+    X(SUM, 1, sum)                                                                                 \
+    X(MEAN, 2, mean)                                                                               \
+    X(VAR, 3, var)                                                                                 \
+    X(STD, 4, std)                                                                                 \
+    X(SUMSQ, 5, sumsq)                                                                             \
+    X(NORM, 6, norm)                                                                               \
+    X(DOT, 7, dot)                                                                                 \
+    X(MIN, 8, min)                                                                                 \
+    X(MAX, 9, max)                                                                                 \
+    X(ARGMIN, 10, argmin)                                                                          \
+    X(ARGMAX, 11, argmax)
+
+typedef enum bf_reduction {
+#define BF_X(id, number, name) BF_##id = number,
+    BF_REDUCTION_LIST(BF_X)
+#undef BF_X
+} bf_reduction;
+
+/* What a NaN in floating-point data means. */
+typedef enum bf_nan_policy {
+    BF_NAN_PROPAGATE = 0, /* the result is NaN (argmin, argmax: the index of the first NaN) */
+    BF_NAN_SKIP = 1,      /* as if the element were absent */
+    BF_NAN_ERROR = 2      /* BF_E_NAN */
+} bf_nan_policy;
+
+/* A message in English, without a newline; never NULL, valid forever. */
+BF_API const char *bf_status_string(bf_status status);
+
+/* "i32", "f64", ...; "?" for a number that is no dtype. And back: BF_NONE for an unknown name. */
+BF_API const char *bf_dtype_name(bf_dtype dtype);
+BF_API bf_dtype bf_dtype_from_name(const char *name);
+
+/* Bytes of one element; 0 for a number that is no dtype. */
+BF_API size_t bf_dtype_size(bf_dtype dtype);
+
+/* "sum", "mean", ...; "?" for a number that is no reduction. And back: 0 for an unknown name. */
+BF_API const char *bf_reduction_name(bf_reduction op);
+BF_API bf_reduction bf_reduction_from_name(const char *name);
+
+/* The version of the library in use, "MAJOR.MINOR.PATCH". */
+BF_API const char *bf_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

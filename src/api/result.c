@@ -1,0 +1,99 @@
+/* From a state's words to a bf_value: policies and types. */
+#include "result.h"
+
+#include "../rules/finish.h"
+
+static const bf_reduce_options defaults = {.size = sizeof defaults};
+
+bf_status bf_check_reduce_options(bf_context *context, bf_reduction op,
+                                  const bf_reduce_options *options) {
+    if (options == NULL) return BF_OK;
+    if (options->size != sizeof *options)
+        return bf_fail(context, BF_E_ARGUMENT, "bf_reduce_options: size is not set");
+    if ((unsigned)options->nan > BF_NAN_ERROR)
+        return bf_fail(context, BF_E_ARGUMENT, "unknown NaN policy %d", (int)options->nan);
+    if (options->ddof != 0 && options->ddof != 1)
+        return bf_fail(context, BF_E_ARGUMENT, "ddof is %d, not 0 or 1", options->ddof);
+    bf_dtype out = options->out_dtype;
+    if (out != BF_NONE && out != BF_F64 && out != BF_F32)
+        return bf_fail(context, BF_E_ARGUMENT, "results are rounded to f64 or f32, not %s",
+                       bf_dtype_name(out));
+    if (out != BF_NONE && bf_kind_of(op) == BF_KIND_EXTREME)
+        return bf_fail(context, BF_E_ARGUMENT, "%s keeps its type: no output dtype",
+                       bf_reduction_name(op));
+    return BF_OK;
+}
+
+/* A value of dtype (any but i192) from its bits. */
+static bf_value value_from_bits(bf_dtype dtype, uint64_t bits) {
+    bf_value v = {.dtype = dtype};
+    uint32_t low = (uint32_t)bits;
+    if (dtype == BF_F64) memcpy(&v.as.f64, &bits, 8);
+    else if (dtype == BF_F32) memcpy(&v.as.f32, &low, 4);
+    else if (bf_dtype_is_float(dtype)) v.as.bits = (uint16_t)bits;
+    else if (bf_dtype_is_signed(dtype)) v.as.i64 = bf_sign_extend(bits, 8 * bf_dtype_bytes(dtype));
+    else v.as.u64 = bits;
+    return v;
+}
+
+static bf_status index_result(bf_context *context, const int64_t *words, bool nan_counts,
+                              bf_value *value) {
+    bool nan = nan_counts && words[BF_EXTREME_NAN] > 0;
+    int64_t index = words[nan ? BF_EXTREME_NAN_INDEX : BF_EXTREME_INDEX];
+    if (index < 0) return bf_fail(context, BF_E_EMPTY, "no element to choose from");
+    *value = (bf_value){.dtype = BF_I64, .as.i64 = index};
+    return BF_OK;
+}
+
+static bf_status extreme_result(bf_context *context, bf_reduction op, bf_dtype dtype,
+                                const int64_t *words, bool nan_counts, bf_value *value) {
+    if (bf_is_indexed(op)) return index_result(context, words, nan_counts, value);
+    if (nan_counts && words[BF_EXTREME_NAN] > 0) {
+        *value = value_from_bits(dtype, bf_format_nan(bf_format_of(dtype)));
+        return BF_OK;
+    }
+    if (words[BF_EXTREME_INDEX] < 0) return bf_fail(context, BF_E_EMPTY, "no element to choose from");
+    int64_t key = words[BF_EXTREME_KEY];
+    *value = value_from_bits(dtype, bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key));
+    return BF_OK;
+}
+
+static uint64_t exact_bits(bf_reduction op, bf_dtype dtype, const int64_t *words,
+                           const bf_reduce_options *options, bf_format f) {
+    bool skip = options->nan == BF_NAN_SKIP;
+    switch (bf_kind_of(op)) {
+    case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, f);
+    case BF_KIND_MOMENTS:
+        return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, f);
+    default: return bf_finish_products(dtype, words, op == BF_NORM, skip, f);
+    }
+}
+
+static bf_value exact_result(bf_reduction op, bf_dtype dtype, const int64_t *words,
+                             const bf_reduce_options *options) {
+    bool integer = !bf_dtype_is_float(dtype) && (op == BF_SUM || op == BF_SUMSQ || op == BF_DOT);
+    if (integer && options->out_dtype == BF_NONE) {
+        bf_value v = {.dtype = BF_I192};
+        bf_layout layout = op == BF_SUM ? bf_layout_sum(dtype) : bf_layout_products(dtype);
+        bf_finish_integer(words + BF_EXACT_LIMBS, layout.limbs, v.as.i192);
+        return v;
+    }
+    bf_dtype out = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
+    return value_from_bits(out, exact_bits(op, dtype, words, options, bf_format_of(out)));
+}
+
+bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
+                    const bf_reduce_options *options, bf_value *value) {
+    bf_status status = bf_check_reduce_options(context, op, options);
+    if (status != BF_OK) return status;
+    if (value == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the value");
+    if (options == NULL) options = &defaults;
+    bool extreme = bf_kind_of(op) == BF_KIND_EXTREME;
+    int64_t nan = words[extreme ? (int)BF_EXTREME_NAN : (int)BF_EXACT_NAN];
+    if (options->nan == BF_NAN_ERROR && nan > 0)
+        return bf_fail(context, BF_E_NAN, "%lld NaN in the data", (long long)nan);
+    if (extreme)
+        return extreme_result(context, op, dtype, words, options->nan != BF_NAN_SKIP, value);
+    *value = exact_result(op, dtype, words, options);
+    return BF_OK;
+}

@@ -1,0 +1,58 @@
+/* The CPU backend's parts. */
+#ifndef BF_CPU_CPU_H
+#define BF_CPU_CPU_H
+
+#include "../backend.h"
+#include "isa/isa.h"
+
+/* --- features.c: what this machine has --- */
+
+/* The instruction sets of this build, slowest first; NULL past the last. */
+const bf_isa *bf_cpu_isa(int i);
+/* By name; NULL for "auto" is the fastest available, for another name that there is none. */
+const bf_isa *bf_cpu_isa_find(const char *name);
+
+/* --- threads.c: the pool --- */
+
+typedef struct bf_pool bf_pool;
+
+/* A pool that runs on `threads` threads, the caller's among them. Starts none yet. NULL: no memory. */
+bf_pool *bf_pool_create(int threads);
+void bf_pool_destroy(bf_pool *pool);
+int bf_pool_threads(const bf_pool *pool);
+
+/* Calls work(arg) on `threads` threads at once (at most the pool's), the caller's among them, and
+ * returns when all have returned. On fewer threads where the system gives no more: work must share
+ * itself out. */
+void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg);
+
+/* --- exact.c, extreme.c: one thread takes a piece of a job into words --- */
+
+/* What a thread remembers between pieces: the window that fitted last. */
+typedef struct bf_window_memory {
+    int bottom, levels; /* levels 0: none yet */
+    int credit;         /* falls with each misfit, rises with each fit */
+} bf_window_memory;
+
+typedef struct bf_worker {
+    const bf_isa *isa;
+    bf_window_memory sum, products;
+} bf_worker;
+
+/* Takes elements [first, first + n) of an exact job; words are carried before and after. */
+void bf_exact_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,
+                     int64_t *words);
+/* The same for BF_KIND_EXTREME. */
+void bf_extreme_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,
+                       int64_t *words);
+
+/* --- environment.c: the floating-point environment --- */
+
+/* Rounding to nearest, no FTZ or DAZ, no traps, around the work; then the caller's, flags and all. */
+typedef struct bf_environment {
+    uint64_t saved;
+} bf_environment;
+bf_environment bf_environment_enter(void);
+void bf_environment_leave(bf_environment environment);
+
+#endif

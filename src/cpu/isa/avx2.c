@@ -1,0 +1,70 @@
+/* AVX2 with FMA and F16C. */
+#include "vector.h"
+#include "x86.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+enum { LANES = 4 };
+typedef __m256d vf64;
+typedef int64_t vi64 __attribute__((vector_size(32)));
+
+INLINE vf64 load_f64(const char *p) { return _mm256_loadu_pd((const double *)p); }
+INLINE vf64 load_f32(const char *p) { return _mm256_cvtps_pd(_mm_loadu_ps((const float *)p)); }
+INLINE vf64 add_quiet(vf64 a, vf64 b) { return a + b; }
+INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
+INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm256_fmsub_pd(a, b, c); }
+INLINE vf64 max_f64(vf64 x, vf64 m) { return _mm256_max_pd(x, m); }
+INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
+
+#define COLUMNS(levels) ((levels) <= 2 ? 4 : (levels) == 3 ? 2 : 1)
+#include "window_loops.h"
+
+#include "integers.h"
+
+typedef __m256i nan_lanes;
+INLINE bool any_nan(nan_lanes lanes) { return !_mm256_testz_si256(lanes, lanes); }
+
+#define NAME f64
+#define T double
+#define T_BITS int64_t
+#define VECTOR __m256d
+#define MIN _mm256_min_pd
+#define MAX _mm256_max_pd
+#define NOTE_NANS(lanes, x, y) ((lanes) |= (__m256i)_mm256_cmp_pd(x, y, _CMP_UNORD_Q))
+#include "float_extremes.h"
+
+#define NAME f32
+#define T float
+#define T_BITS int32_t
+#define VECTOR __m256
+#define MIN _mm256_min_ps
+#define MAX _mm256_max_ps
+#define NOTE_NANS(lanes, x, y) ((lanes) |= (__m256i)_mm256_cmp_ps(x, y, _CMP_UNORD_Q))
+#include "float_extremes.h"
+
+static void widen_f16(const uint16_t *from, float *to, size_t n) {
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + i))));
+    for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
+}
+
+static bool available(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           has_f16c();
+}
+
+const bf_isa bf_isa_avx2 = {
+    .name = "avx2",
+    .available = available,
+    .sum_f64 = sum_f64,
+    .sum_f32 = sum_f32,
+    .dot_f64 = dot_f64,
+    .dot_f32 = dot_f32,
+    .integer_sum = {INTEGER_ENTRIES(sum_)},
+    .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
+    .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
+    .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
+    .widen_f16 = widen_f16,
+};

@@ -1,0 +1,89 @@
+/* AVX-512 (F, BW, DQ, VL). */
+#include "vector.h"
+#include "x86.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+enum { LANES = 8 };
+typedef __m512d vf64;
+typedef int64_t vi64 __attribute__((vector_size(64)));
+
+INLINE vf64 load_f64(const char *p) { return _mm512_loadu_pd(p); }
+INLINE vf64 load_f32(const char *p) { return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)p)); }
+
+/* Embedded rounding suppresses exceptions: the flags stay as they are. */
+INLINE vf64 add_quiet(vf64 a, vf64 b) {
+    return _mm512_add_round_pd(a, b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+INLINE vf64 mul_quiet(vf64 a, vf64 b) {
+    return _mm512_mul_round_pd(a, b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm512_fmsub_pd(a, b, c); }
+
+/* Additions take 4 cycles and 2 start in each; deeper windows overlap on their own. */
+#define COLUMNS(levels) ((levels) == 1 ? 8 : (levels) == 2 ? 4 : 2)
+#define CERTIFICATE_FLAGS
+#include "window_loops.h"
+
+#include "integers.h"
+
+typedef __mmask16 nan_lanes;
+INLINE bool any_nan(nan_lanes lanes) { return lanes != 0; }
+
+#define NAME f64
+#define T double
+#define T_BITS int64_t
+#define VECTOR __m512d
+#define MIN _mm512_min_pd
+#define MAX _mm512_max_pd
+#define NOTE_NANS(lanes, x, y) ((lanes) |= _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q))
+#include "float_extremes.h"
+
+#define NAME f32
+#define T float
+#define T_BITS int32_t
+#define VECTOR __m512
+#define MIN _mm512_min_ps
+#define MAX _mm512_max_ps
+#define NOTE_NANS(lanes, x, y) ((lanes) |= _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q))
+#include "float_extremes.h"
+
+static void widen_f16(const uint16_t *from, float *to, size_t n) {
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from + i))));
+    for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
+}
+
+/* Does the certificate tell right from wrong here? Emulators may not model the flags. */
+static bool flags_work(void) {
+    double exact[LANES * 2] = {1, 0x1p-40}, lossy[LANES * 2] = {[LANES * 2 - 1] = 1 + 0x1p-52};
+    int64_t sums[BF_LEVELS_MAX];
+    unsigned saved;
+    __asm__ volatile("stmxcsr %0" : "=m"(saved) : : "memory");
+    bool works = sum_f64(exact, LANES * 2, -43, 1, sums) && sums[0] == ((int64_t)1 << 43) + 8 &&
+                 !sum_f64(lossy, LANES * 2, -43, 1, sums) && sum_f64(lossy, LANES * 2, -43, 2, sums);
+    __asm__ volatile("ldmxcsr %0" : : "m"(saved) : "memory");
+    return works;
+}
+
+static bool available(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("fma") && has_f16c() && flags_work();
+}
+
+const bf_isa bf_isa_avx512 = {
+    .name = "avx512",
+    .available = available,
+    .sum_f64 = sum_f64,
+    .sum_f32 = sum_f32,
+    .dot_f64 = dot_f64,
+    .dot_f32 = dot_f32,
+    .integer_sum = {INTEGER_ENTRIES(sum_)},
+    .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
+    .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
+    .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
+    .widen_f16 = widen_f16,
+};

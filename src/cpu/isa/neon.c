@@ -1,0 +1,78 @@
+/* NEON, which every AArch64 has. */
+#include "vector.h"
+
+#include <arm_neon.h>
+#include <string.h>
+
+enum { LANES = 2 };
+typedef float64x2_t vf64;
+typedef int64_t vi64 __attribute__((vector_size(16)));
+
+INLINE vf64 load_f64(const char *p) {
+    vf64 x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+INLINE vf64 load_f32(const char *p) {
+    float32x2_t x;
+    memcpy(&x, p, sizeof x);
+    return vcvt_f64_f32(x);
+}
+INLINE vf64 add_quiet(vf64 a, vf64 b) { return a + b; }
+INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
+INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(-c, a, b); }
+INLINE vf64 max_f64(vf64 x, vf64 m) { return vmaxnmq_f64(x, m); }
+INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
+
+#define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
+#include "window_loops.h"
+
+#include "integers.h"
+
+typedef uint64x2_t nan_lanes;
+INLINE bool any_nan(nan_lanes lanes) { return (lanes[0] | lanes[1]) != 0; }
+
+#define NAME f64
+#define T double
+#define T_BITS int64_t
+#define VECTOR float64x2_t
+#define MIN vminnmq_f64
+#define MAX vmaxnmq_f64
+#define NOTE_NANS(lanes, x, y) ((lanes) |= (nan_lanes)((x) != (x)) | (nan_lanes)((y) != (y)))
+#include "float_extremes.h"
+
+#define NAME f32
+#define T float
+#define T_BITS int32_t
+#define VECTOR float32x4_t
+#define MIN vminnmq_f32
+#define MAX vmaxnmq_f32
+#define NOTE_NANS(lanes, x, y) ((lanes) |= (nan_lanes)((x) != (x)) | (nan_lanes)((y) != (y)))
+#include "float_extremes.h"
+
+static void widen_f16(const uint16_t *from, float *to, size_t n) {
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        vst1q_f32(to + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from + i))));
+    for (; i < n; i++) {
+        __fp16 x;
+        memcpy(&x, from + i, sizeof x);
+        to[i] = (float)x;
+    }
+}
+
+static bool available(void) { return true; }
+
+const bf_isa bf_isa_neon = {
+    .name = "neon",
+    .available = available,
+    .sum_f64 = sum_f64,
+    .sum_f32 = sum_f32,
+    .dot_f64 = dot_f64,
+    .dot_f32 = dot_f32,
+    .integer_sum = {INTEGER_ENTRIES(sum_)},
+    .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
+    .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
+    .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
+    .widen_f16 = widen_f16,
+};

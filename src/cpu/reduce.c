@@ -1,0 +1,68 @@
+/* A reduction on the CPU: threads take pieces of the array until none is left, each into words of
+ * its own, and merge them when they are done. Merging is exact, so nothing depends on who took
+ * what. */
+#include "reduce.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    PIECE = 1 << 17,            /* elements that a thread takes at a time */
+    BYTES_PER_THREAD = 1 << 20 /* below this a thread costs more than it gains */
+};
+
+typedef struct shared_job {
+    const bf_job *job;
+    const bf_isa *isa;
+    _Atomic int64_t next; /* first element that no thread has taken */
+    int64_t piece;
+    pthread_mutex_t lock; /* of words */
+    int64_t *words;
+} shared_job;
+
+static void absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n, int64_t *words) {
+    if (job->kind == BF_KIND_EXTREME) bf_extreme_absorb(worker, job, first, n, words);
+    else bf_exact_absorb(worker, job, first, n, words);
+}
+
+static void take_pieces(void *arg) {
+    shared_job *shared = arg;
+    const bf_job *job = shared->job;
+    bf_worker worker = {.isa = shared->isa};
+    int64_t words[BF_STATE_WORDS_MAX];
+    bf_state_init(job->kind, job->dtype, words);
+    bf_environment environment = bf_environment_enter();
+    for (;;) {
+        int64_t first = atomic_fetch_add(&shared->next, shared->piece);
+        if (first >= job->count) break;
+        int64_t left = job->count - first;
+        absorb(&worker, job, first, left < shared->piece ? left : shared->piece, words);
+    }
+    bf_environment_leave(environment);
+    pthread_mutex_lock(&shared->lock);
+    bf_state_merge_words(job->kind, job->dtype, shared->words, words);
+    pthread_mutex_unlock(&shared->lock);
+}
+
+static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words) {
+    bf_cpu *cpu = context->backend_data;
+    int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
+    int64_t worth = bytes / BYTES_PER_THREAD;
+    int threads = worth < bf_pool_threads(cpu->pool) ? (int)worth : bf_pool_threads(cpu->pool);
+    if (threads <= 1) {
+        bf_worker worker = {.isa = cpu->isa};
+        bf_environment environment = bf_environment_enter();
+        absorb(&worker, job, 0, job->count, words);
+        bf_environment_leave(environment);
+        return BF_OK;
+    }
+    shared_job shared = {.job = job, .isa = cpu->isa, .words = words};
+    int64_t share = round_up((job->count + threads - 1) / threads, BF_SPAN);
+    shared.piece = share < PIECE ? share : PIECE;
+    pthread_mutex_init(&shared.lock, NULL);
+    bf_pool_run(cpu->pool, threads, take_pieces, &shared);
+    pthread_mutex_destroy(&shared.lock);
+    return BF_OK;
+}
