@@ -206,16 +206,25 @@ static void add_misfit(const series *s, bf_format f) {
     else if (memory->levels == 0 || memory->credit < 0) *memory = window;
 }
 
+/* The first window, from the first few terms. Among n times as many the least is n times as small,
+ * as a rule, and so is its last bit; of squares, its square. */
+static void guess_window(const series *s, bf_format f, bf_window_memory *window) {
+    extent e = measure(s, f, s->n < SAMPLE ? s->n : SAMPLE);
+    int below = bf_bit_length(s->n / SAMPLE) * (s->a == s->b ? 2 : 1), least = s->layout.exponent;
+    bool fits = !e.special && choose_window(e, least, window);
+    if (!fits) window->levels = 0;
+    e.least = e.least - below > least ? e.least - below : least;
+    bf_window_memory wider;
+    if (fits && choose_window(e, least, &wider)) *window = wider;
+}
+
 static void add_series(const series *s, bf_format f) {
     bf_window_memory *memory = s->memory;
     if (s->n < RULES_BELOW || s->worker->isa->sum_f64 == NULL) {
         add_by_rules(s);
         return;
     }
-    if (memory->levels == 0) {
-        extent e = measure(s, f, s->n < SAMPLE ? s->n : SAMPLE);
-        if (e.special || !choose_window(e, s->layout.exponent, memory)) memory->levels = 0;
-    }
+    if (memory->levels == 0) guess_window(s, f, memory);
     if (memory->levels > 0 && add_in_window(s, f, memory)) {
         if (memory->credit < CREDIT_MAX) memory->credit++;
         return;

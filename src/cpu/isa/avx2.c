@@ -11,7 +11,13 @@ typedef int64_t vi64 __attribute__((vector_size(32)));
 
 INLINE vf64 load_f64(const char *p) { return _mm256_loadu_pd((const double *)p); }
 INLINE vf64 load_f32(const char *p) { return _mm256_cvtps_pd(_mm_loadu_ps((const float *)p)); }
-INLINE vf64 add_quiet(vf64 a, vf64 b) { return a + b; }
+INLINE vf64 one(void) {
+    vf64 x = _mm256_set1_pd(1.0);
+    __asm__("" : "+x"(x)); /* a one that the compiler does not know */
+    return x;
+}
+INLINE vf64 add_quiet(vf64 a, vf64 b) { return _mm256_fmadd_pd(b, one(), a); }
+INLINE vf64 sub_fused(vf64 a, vf64 b) { return _mm256_fnmadd_pd(b, one(), a); }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm256_fmsub_pd(a, b, c); }
 INLINE vf64 max_f64(vf64 x, vf64 m) { return _mm256_max_pd(x, m); }

@@ -14,12 +14,15 @@
 enum { FN(ROW_) = 4 * (int)(sizeof(VECTOR) / sizeof(T)) };
 
 INLINE void FN(extreme_row_)(const char *row, VECTOR best[4], nan_lanes *nans, bool greatest) {
-    VECTOR x[4];
-    memcpy(x, row, sizeof x);
     UNROLL
-    for (int k = 0; k < 4; k++) best[k] = greatest ? MAX(x[k], best[k]) : MIN(x[k], best[k]);
-    NOTE_NANS(*nans, x[0], x[1]);
-    NOTE_NANS(*nans, x[2], x[3]);
+    for (int k = 0; k < 4; k += 2) {
+        VECTOR x, y;
+        memcpy(&x, row + (size_t)k * sizeof x, sizeof x);
+        memcpy(&y, row + (size_t)(k + 1) * sizeof y, sizeof y);
+        best[k] = greatest ? MAX(x, best[k]) : MIN(x, best[k]);
+        best[k + 1] = greatest ? MAX(y, best[k + 1]) : MIN(y, best[k + 1]);
+        NOTE_NANS(*nans, x, y);
+    }
 }
 
 INLINE int64_t FN(extreme_)(const char *p, size_t n, bool greatest, bool *nan) {

@@ -19,6 +19,7 @@ INLINE vf64 load_f32(const char *p) {
     return vcvt_f64_f32(x);
 }
 INLINE vf64 add_quiet(vf64 a, vf64 b) { return a + b; }
+INLINE vf64 sub_fused(vf64 a, vf64 b) { return a - b; }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(-c, a, b); }
 INLINE vf64 max_f64(vf64 x, vf64 m) { return vmaxnmq_f64(x, m); }

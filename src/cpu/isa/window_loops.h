@@ -5,6 +5,7 @@
  *   vf64, vi64        vectors of LANES doubles, of LANES int64
  *   load_f64(p)       LANES doubles from p; load_f32(p): LANES floats, converted
  *   add_quiet(a, b)   a + b rounded to nearest; mul_quiet(a, b)
+ *   sub_fused(a, b)   a - b by a fused multiply-add; add_fused(a, b) (for the first certificate)
  *   mul_sub(a, b, c)  a * b - c, fused
  *   CERTIFICATE_FLAGS if the first of the certificates below is to be used
  *   max_f64(x, m), min_f64(x, m)   m where x is NaN (for the second certificate)
@@ -56,7 +57,7 @@ INLINE void check_factors(certificate *c, vf64 a, vf64 b) { (void)c, (void)a, (v
 
 INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
     (void)c;
-    *sum += x;
+    *sum = add_fused(*sum, x);
 }
 
 /* Operations must not move across the reading of the flags, which compilers do not know of: their
@@ -100,9 +101,11 @@ INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
 
 INLINE void pin(vi64 *v) { (void)v; }
 
-/* Factors of at least 2^-480 have products whose rounding error is a double. */
+/* |x| <= 2^(BF_WINDOW_BITS+2) u moves a sum by at most 2^52 u in BF_WINDOW_ROWS additions: it stays
+ * above |x|, and what an addition takes and leaves is exact (Dekker), even where it rounds to 2 u.
+ * Factors of at least 2^-480 have products whose rounding error is a double. */
 INLINE bool certificate_holds(const certificate *c, int bottom) {
-    vi64 bits = (vi64)window_start(bottom + BF_WINDOW_BITS - 52, 0);
+    vi64 bits = (vi64)window_start(bottom + BF_WINDOW_BITS + 2 - 52, 0);
     vf64 limit = (vf64)(bits & ~((int64_t)1 << 51));
     vi64 wrong = (c->left & INT64_MAX) | ~(c->largest <= limit) | ~(c->smallest >= 0x1p-480);
     bool holds = true;
@@ -112,12 +115,14 @@ INLINE bool certificate_holds(const certificate *c, int bottom) {
 
 #endif
 
-/* x enters a column at level `from`. */
+/* x enters a column at level `from`. Half of the additions are written as fused multiply-adds, by
+ * one: AMD's Zen adds on two pipes and multiplies on two others. */
 INLINE void deposit(certificate *c, vf64 *column, int from, int levels, vf64 x) {
     UNROLL
     for (int l = from; l < levels - 1; l++) {
-        vf64 t = add_quiet(column[l], x);
-        x -= t - column[l];
+        vf64 t = add_quiet(column[l], x), taken = t - column[l];
+        if (l % 2) x = sub_fused(x, taken);
+        else x -= taken;
         column[l] = t;
     }
     add_last(c, &column[levels - 1], x);
