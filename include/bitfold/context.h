@@ -15,7 +15,7 @@ typedef struct bf_context bf_context;
 
 typedef struct bf_options {
     size_t size;        /* sizeof(bf_options), so that the struct can grow */
-    const char *device; /* "auto" (or NULL) or "cpu" */
+    const char *device; /* "auto" (or NULL), "cpu"; "cuda..." is BF_E_DEVICE here */
     const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
 } bf_options;

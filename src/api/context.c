@@ -14,7 +14,8 @@ bf_status bf_context_create(const bf_options *options, bf_context **context) {
     if (options->size != sizeof *options) return BF_E_ARGUMENT;
     if (options->threads < 0 || options->threads > THREADS_MAX) return BF_E_ARGUMENT;
     const bf_backend *backend = bf_backend_find(options->device);
-    if (backend == NULL) return BF_E_DEVICE;
+    if (backend == NULL)
+        return strncmp(options->device, "cuda", 4) == 0 ? BF_E_DEVICE : BF_E_ARGUMENT;
 
     bf_context *made = calloc(1, sizeof *made);
     if (made == NULL) return BF_E_MEMORY;

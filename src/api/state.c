@@ -62,7 +62,7 @@ static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, 
 
 bf_status bf_state_absorb(bf_state *state, const bf_array *chunk) {
     if (state == NULL) return BF_E_ARGUMENT;
-    int64_t count;
+    int64_t count = 0;
     bf_status status = check_array(state, chunk, &count);
     if (status != BF_OK) return status;
     if (state->op == BF_DOT) return bf_fail(state->context, BF_E_ARGUMENT, "dot takes two arrays");
@@ -78,7 +78,7 @@ static bool same_shape(const bf_array *a, const bf_array *b) {
 
 bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_array *b) {
     if (state == NULL) return BF_E_ARGUMENT;
-    int64_t count;
+    int64_t count = 0;
     bf_status status = check_array(state, a, &count);
     if (status == BF_OK) status = check_array(state, b, &count);
     if (status != BF_OK) return status;

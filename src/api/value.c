@@ -4,6 +4,7 @@
 #include "../rules/dtype.h"
 
 #include <ctype.h>
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,8 +207,15 @@ static void format_float(bf_format f, double x, char *text) {
 }
 
 void bf_value_format(const bf_value *value, char text[BF_VALUE_TEXT]) {
-    if (is_integer(value->dtype)) format_integer(value, 10, text);
-    else format_float(bf_format_of(value->dtype), bf_value_f64(value), text);
+    fenv_t environment;
+    if (is_integer(value->dtype)) {
+        format_integer(value, 10, text);
+        return;
+    }
+    fegetenv(&environment); /* printf and strtod round as it says */
+    fesetenv(FE_DFL_ENV);
+    format_float(bf_format_of(value->dtype), bf_value_f64(value), text);
+    fesetenv(&environment);
 }
 
 /* As C's %a, but in any locale: 0x1.8p+0, subnormals 0x0.8p-1022. */

@@ -22,8 +22,8 @@ void bf_pool_destroy(bf_pool *pool);
 int bf_pool_threads(const bf_pool *pool);
 
 /* Calls work(arg) on `threads` threads at once (at most the pool's), the caller's among them, and
- * returns when all have returned. On fewer threads where the system gives no more: work must share
- * itself out. */
+ * returns when all have returned. A thread that comes late is not waited for, and the system may give
+ * fewer: work must share itself out, so that one thread's return means that nothing is left to take. */
 void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg);
 
 /* --- exact.c, extreme.c: one thread takes a piece of a job into words --- */

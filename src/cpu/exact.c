@@ -7,7 +7,9 @@
 
 enum {
     RULES_BELOW = 48,     /* elements for which a window is not worth finding */
-    SAMPLE = 256,         /* elements that the first window is chosen by */
+    SAMPLE_LEAST = 64,    /* elements that the first window is chosen by: one in */
+    SAMPLE_SHARE = 32,    /* SAMPLE_SHARE, but neither fewer nor more than these */
+    SAMPLE_MOST = 256,
     BEYOND = 1 << 20,     /* any exponent */
     BLOCK = 4096,         /* elements copied at a time where they cannot be summed in place */
     CARRY_SPANS = 16,     /* spans between carries: far from 2^30 additions */
@@ -209,8 +211,11 @@ static void add_misfit(const series *s, bf_format f) {
 /* The first window, from the first few terms. Among n times as many the least is n times as small,
  * as a rule, and so is its last bit; of squares, its square. */
 static void guess_window(const series *s, bf_format f, bf_window_memory *window) {
-    extent e = measure(s, f, s->n < SAMPLE ? s->n : SAMPLE);
-    int below = bf_bit_length(s->n / SAMPLE) * (s->a == s->b ? 2 : 1), least = s->layout.exponent;
+    size_t sample = s->n / SAMPLE_SHARE;
+    if (sample < SAMPLE_LEAST) sample = s->n < SAMPLE_LEAST ? s->n : SAMPLE_LEAST;
+    if (sample > SAMPLE_MOST) sample = SAMPLE_MOST;
+    extent e = measure(s, f, sample);
+    int below = bf_bit_length(s->n / sample) * (s->a == s->b ? 2 : 1), least = s->layout.exponent;
     bool fits = !e.special && choose_window(e, least, window);
     if (!fits) window->levels = 0;
     e.least = e.least - below > least ? e.least - below : least;

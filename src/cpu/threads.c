@@ -102,6 +102,8 @@ void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg)
     pthread_mutex_unlock(&pool->lock);
     work(arg);
     pthread_mutex_lock(&pool->lock);
+    pool->running -= pool->waiting; /* the work is done: no need for those still asleep */
+    pool->waiting = 0;
     while (pool->running > 0) pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
 }

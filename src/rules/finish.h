@@ -30,7 +30,7 @@ BF_RULE bool bf_finish_zero_is_negative(const int64_t *words) {
 /* limbs / divisor, rounded once. */
 BF_RULE uint64_t bf_finish_quotient(const int64_t *words, const int64_t *limbs, bf_layout layout,
                                     uint64_t divisor, bf_format f) {
-    bf_wide x;
+    bf_wide x = {0, 0, {0}};
     bool negative = bf_wide_from_limbs(&x, limbs, layout.limbs, layout.exponent);
     if (x.length == 0) return bf_finish_zero_is_negative(words) ? bf_format_sign(f) : 0;
     bf_leading q = divisor == 1 ? bf_wide_leading(&x) : bf_wide_divide(&x, divisor);
@@ -55,7 +55,7 @@ BF_RULE uint64_t bf_finish_products(bf_dtype dtype, const int64_t *words, bool r
     bf_layout layout = bf_layout_products(dtype);
     if (bf_finish_special(words, skip, f, &bits)) return bits;
     if (!root) return bf_finish_quotient(words, words + BF_EXACT_LIMBS, layout, 1, f);
-    bf_wide x;
+    bf_wide x = {0, 0, {0}};
     bf_wide_from_limbs(&x, words + BF_EXACT_LIMBS, layout.limbs, layout.exponent);
     if (x.length == 0) return 0;
     return bf_leading_round(f, false, bf_leading_root(bf_wide_leading(&x)));
@@ -69,7 +69,7 @@ BF_RULE uint64_t bf_finish_variance(bf_dtype dtype, const int64_t *words, bool r
     uint64_t bits;
     int64_t n = bf_finish_count(words);
     if (bf_finish_special(words, skip, f, &bits) || n <= ddof) return bf_format_nan(f);
-    bf_wide x, sum, square;
+    bf_wide x = {0, 0, {0}}, sum = x, square;
     bf_wide_from_limbs(&sum, words + s.sum_at, s.sum.limbs, s.sum.exponent);
     bf_wide_square(&square, &sum);
     bf_wide_from_limbs(&x, words + s.products_at, s.products.limbs, s.products.exponent);

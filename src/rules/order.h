@@ -8,7 +8,7 @@
 
 /* Swaps the order of the negatives, so that IEEE bits order as integers; its own inverse. */
 BF_RULE int64_t bf_order_flip(int64_t x, int bits) {
-    return x < 0 ? x ^ (((int64_t)1 << (bits - 1)) - 1) : x;
+    return x < 0 ? x ^ (int64_t)(~(uint64_t)0 >> (65 - bits)) : x;
 }
 
 /* The key of an element that is not NaN, from its bits; and the bits from the key. */

@@ -177,21 +177,63 @@ BF_RULE void bf_state_merge_words(bf_kind kind, bf_dtype dtype, int64_t *into,
     bf_exact_carry(kind, dtype, into);
 }
 
-/* The checks of words that come from outside: every word is one that a state can hold. */
+/* The largest magnitude that `terms` finite elements (factors 1), or products of two (2), can sum
+ * to, as limbs of the layout. */
+BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
+                             int64_t *bound) {
+    uint64_t largest = ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(dtype));
+    int position = 0;
+    if (bf_dtype_is_float(dtype)) {
+        bf_format f = bf_format_of(dtype);
+        largest = ((uint64_t)2 << f.fraction) - 1;
+        position = factors * ((1 << f.exponent) - 3 + bf_format_least(f)) - layout.exponent;
+    } else if (dtype == BF_BOOL) {
+        largest = 1;
+    } else if (bf_dtype_is_signed(dtype)) {
+        largest = largest / 2 + 1;
+    }
+    bf_u128 term = factors == 2 ? (bf_u128)largest * largest : largest;
+    for (int i = 0; i < layout.limbs; i++) bound[i] = 0;
+    bf_limbs_add_product(bound, position, (uint64_t)term, (uint64_t)terms, false);
+    bf_limbs_add_product(bound, position + 64, (uint64_t)(term >> 64), (uint64_t)terms, false);
+}
+
+/* Are these limbs as carried, and can so many terms sum to them? */
+BF_RULE bool bf_layout_valid(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
+                             const int64_t *limbs) {
+    int64_t bound[BF_STATE_WORDS_MAX], above[BF_STATE_WORDS_MAX], below[BF_STATE_WORDS_MAX];
+    if (layout.limbs == 0) return true;
+    if (!bf_limbs_valid(limbs, layout.limbs)) return false;
+    bf_layout_bound(dtype, layout, factors, terms, bound);
+    for (int i = 0; i < layout.limbs; i++) {
+        above[i] = bound[i] - limbs[i];
+        below[i] = bound[i] + limbs[i];
+    }
+    bf_limbs_carry(above, layout.limbs);
+    bf_limbs_carry(below, layout.limbs);
+    return above[layout.limbs - 1] >= 0 && below[layout.limbs - 1] >= 0;
+}
+
+/* The checks of words that come from outside: every word is one that a state can hold. They are
+ * closed under merging: limbs that pass never outgrow their layout. */
 BF_RULE bool bf_exact_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
     bf_exact_shape s = bf_exact_shape_of(kind, dtype);
-    int64_t rest = words[BF_EXACT_COUNT];
+    int64_t rest = words[BF_EXACT_COUNT], nonzero = words[BF_EXACT_NONZERO];
     for (int i = BF_EXACT_NAN; i <= BF_EXACT_INVALID; i++) {
         if (words[i] < 0 || words[i] > rest) return false;
         rest -= words[i];
     }
-    if (words[BF_EXACT_NONZERO] < 0 || words[BF_EXACT_NONZERO] > (rest > 0)) return false;
+    bool is_float = bf_dtype_is_float(dtype);
+    bool squares = kind == BF_KIND_SQUARES || kind == BF_KIND_MOMENTS;
+    if (!is_float && rest != words[BF_EXACT_COUNT]) return false;
+    if (nonzero < 0 || nonzero > (rest > 0)) return false;
+    if (nonzero == 0 && rest > 0 && (!is_float || kind == BF_KIND_SQUARES)) return false;
     if (kind != BF_KIND_PRODUCTS && words[BF_EXACT_INVALID] > 0) return false;
     if (kind == BF_KIND_SQUARES && words[BF_EXACT_NEG_INF] > 0) return false;
-    bool squares = kind == BF_KIND_SQUARES || kind == BF_KIND_MOMENTS;
     if (squares && words[s.words - 1] < 0) return false;
-    return bf_limbs_valid(words + s.sum_at, s.sum.limbs) &&
-           bf_limbs_valid(words + s.products_at, s.products.limbs);
+    int64_t terms = nonzero > 0 ? rest : 0;
+    return bf_layout_valid(dtype, s.sum, 1, terms, words + s.sum_at) &&
+           bf_layout_valid(dtype, s.products, 2, terms, words + s.products_at);
 }
 
 BF_RULE bool bf_extreme_valid(bf_reduction op, bf_dtype dtype, const int64_t *words) {
@@ -202,8 +244,10 @@ BF_RULE bool bf_extreme_valid(bf_reduction op, bf_dtype dtype, const int64_t *wo
     if (nan < 0 || nan > count || begin < 0 || begin > end || end > BF_COUNT_MAX) return false;
     if (nan > 0 && !bf_dtype_is_float(dtype)) return false;
     if (bf_is_indexed(op) ? count > end - begin : end != 0) return false;
-    if (count > nan ? index < begin || index > end : index != -1) return false;
-    if (nan > 0 ? nan_index < begin || nan_index > end : nan_index != -1) return false;
+    int64_t last = bf_is_indexed(op) ? end - 1 : 0;
+    if (count > nan ? index < begin || index > last : index != -1) return false;
+    if (nan > 0 ? nan_index < begin || nan_index > last : nan_index != -1) return false;
+    if (bf_is_indexed(op) && count > 0 && index == nan_index) return false;
     if (count == nan) return key == INT64_MAX;
     return bf_order_valid(dtype, bf_is_greatest(op) ? ~key : key);
 }

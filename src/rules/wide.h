@@ -120,9 +120,16 @@ BF_RULE bf_leading bf_wide_leading(const bf_wide *x) {
     return r;
 }
 
-/* x / divisor, for 0 < divisor < 2^126: restoring division, bit by bit, 128 bits and more. */
+BF_RULE int bf_bit_length128(bf_u128 x) {
+    int high = bf_bit_length((uint64_t)(x >> 64));
+    return high > 0 ? 64 + high : bf_bit_length((uint64_t)x);
+}
+
+/* x / divisor, for x > 0 and 0 < divisor < 2^126: restoring division, bit by bit. */
 BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
-    bf_wide_extend(x, 9); /* so that the quotient has 128 bits */
+    int bits = 32 * (x->length - 1) + bf_bit_length(x->digit[x->length - 1]);
+    int more = bf_bit_length128(divisor) + 128 - bits; /* for 128 bits of quotient */
+    bf_wide_extend(x, more > 0 ? (more + 31) / 32 : 0);
     bf_u128 rest = 0;
     for (int i = x->length - 1; i >= 0; i--) {
         uint32_t quotient = 0;
