@@ -97,17 +97,19 @@ static extent measure(const series *s, bf_format f, size_t n) {
     return e;
 }
 
-/* Moves a window so that its last level ends at `least` or above, and its first within range. */
-static void clamp_window(bf_window_memory *window, int least) {
+/* Moves a window so that its levels are doubles, and lie within the limbs. */
+static void clamp_window(bf_window_memory *window, bf_layout layout) {
     int last = bf_window_bottom(window->bottom, window->levels - 1);
+    int least = layout.exponent, most = layout.exponent + 32 * (layout.limbs - 3);
     if (least < BF_WINDOW_LEAST) least = BF_WINDOW_LEAST;
+    if (most > BF_WINDOW_TOP) most = BF_WINDOW_TOP;
     if (last < least) window->bottom += least - last;
-    if (window->bottom > BF_WINDOW_TOP) window->bottom = BF_WINDOW_TOP;
+    if (window->bottom > most) window->bottom = most;
 }
 
-/* The smallest window that holds e; false: none does. least: where its last level may end. What is
- * to spare goes below, mostly: the more numbers, the closer to zero the least of them. */
-static bool choose_window(extent e, int least, bf_window_memory *window) {
+/* The smallest window that holds e; false: none does. What is to spare goes below, mostly: the more
+ * numbers, the closer to zero the least of them. */
+static bool choose_window(extent e, bf_layout layout, bf_window_memory *window) {
     int levels = 1;
     while (levels <= BF_LEVELS_MAX && bf_window_span(levels) < e.top - e.least) levels++;
     if (levels > BF_LEVELS_MAX) return false;
@@ -115,18 +117,18 @@ static bool choose_window(extent e, int least, bf_window_memory *window) {
     window->levels = levels;
     window->bottom = e.top - BF_WINDOW_BITS + (spare < 16 ? spare / 4 : 4);
     window->credit = CREDIT_MAX;
-    clamp_window(window, least);
+    clamp_window(window, layout);
     return e.top <= window->bottom + BF_WINDOW_BITS &&
            e.least >= bf_window_bottom(window->bottom, levels - 1);
 }
 
 /* The window with a level more, half of it above, half below. */
-static bool widen_window(int least, bf_window_memory *window) {
+static bool widen_window(bf_layout layout, bf_window_memory *window) {
     if (window->levels == 0 || window->levels == BF_LEVELS_MAX) return false;
     window->levels++;
     window->bottom += (BF_WINDOW_BITS + 1) / 2;
     window->credit = CREDIT_MAX;
-    clamp_window(window, least);
+    clamp_window(window, layout);
     return true;
 }
 
@@ -195,14 +197,14 @@ static void add_without_specials(const series *s, bf_format f) {
 static void add_misfit(const series *s, bf_format f) {
     bf_window_memory *memory = s->memory, window = *memory;
     memory->credit -= MISFIT_COST;
-    bool fits = widen_window(s->layout.exponent, &window) && add_in_window(s, f, &window);
+    bool fits = widen_window(s->layout, &window) && add_in_window(s, f, &window);
     if (!fits) {
         extent e = measure(s, f, s->n);
         if (e.special) {
             add_without_specials(s, f);
             return;
         }
-        fits = choose_window(e, s->layout.exponent, &window) && add_in_window(s, f, &window);
+        fits = choose_window(e, s->layout, &window) && add_in_window(s, f, &window);
     }
     if (!fits) add_by_rules(s);
     else if (memory->levels == 0 || memory->credit < 0) *memory = window;
@@ -215,12 +217,12 @@ static void guess_window(const series *s, bf_format f, bf_window_memory *window)
     if (sample < SAMPLE_LEAST) sample = s->n < SAMPLE_LEAST ? s->n : SAMPLE_LEAST;
     if (sample > SAMPLE_MOST) sample = SAMPLE_MOST;
     extent e = measure(s, f, sample);
-    int below = bf_bit_length(s->n / sample) * (s->a == s->b ? 2 : 1), least = s->layout.exponent;
-    bool fits = !e.special && choose_window(e, least, window);
+    int below = bf_bit_length(s->n / sample) * (s->a == s->b ? 2 : 1);
+    bool fits = !e.special && choose_window(e, s->layout, window);
     if (!fits) window->levels = 0;
-    e.least = e.least - below > least ? e.least - below : least;
+    e.least = e.least - below > s->layout.exponent ? e.least - below : s->layout.exponent;
     bf_window_memory wider;
-    if (fits && choose_window(e, least, &wider)) *window = wider;
+    if (fits && choose_window(e, s->layout, &wider)) *window = wider;
 }
 
 static void add_series(const series *s, bf_format f) {

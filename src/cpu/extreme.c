@@ -112,18 +112,18 @@ static void take_integers(const block *b, bf_extreme_loop loop) {
 /* 16-bit floats as their keys, which are 16-bit integers. */
 static void take_halves(const block *b, bf_extreme_loop loop) {
     int16_t keys[BLOCK];
-    const bf_format f = bf_format_of(b->job->dtype);
-    bool nan = false;
+    const uint16_t inf = (uint16_t)bf_format_inf(bf_format_of(b->job->dtype));
+    uint16_t nans = 0;
+    memcpy(keys, b->data, b->n * sizeof *keys);
     for (size_t i = 0; i < b->n; i++) {
-        uint16_t bits;
-        memcpy(&bits, b->data + 2 * i, sizeof bits);
-        keys[i] = (int16_t)(bits & 0x8000 ? bits ^ 0x7fff : bits);
-        nan |= bf_is_nan(f, bits);
+        nans |= (uint16_t)((keys[i] & 0x7fff) > inf);
+        keys[i] = (int16_t)(keys[i] ^ ((keys[i] >> 15) & 0x7fff)); /* bf_order_flip */
     }
-    if (nan) {
+    if (nans) {
         take_by_rules(b);
         return;
     }
+    bool nan = false;
     int64_t key = loop(keys, b->n, &nan);
     take_least(b, bf_is_greatest(b->job->op) ? ~key : key);
 }

@@ -12,16 +12,16 @@
 
 #include "rule.h"
 
-/* limbs += (negative ? -1 : 1) * magnitude * 2^position. The sum must be in range of the limbs. */
+/* limbs += (negative ? -1 : 1) * magnitude * 2^position. The sum must be in range, and the three
+ * limbs from position / 32 on must exist. */
 BF_RULE void bf_limbs_add(int64_t *limbs, int position, uint64_t magnitude, bool negative) {
     int64_t *at = limbs + position / 32;
     int shift = position % 32;
+    int64_t sign = negative ? -1 : 0; /* (x ^ sign) - sign negates x */
     uint64_t low = magnitude << shift;
-    uint64_t high = shift > 0 ? magnitude >> (64 - shift) : 0;
-    int64_t sign = negative ? -1 : 1;
-    at[0] += sign * (int64_t)(low & 0xffffffffu);
-    if (low >> 32) at[1] += sign * (int64_t)(low >> 32);
-    if (high) at[2] += sign * (int64_t)high;
+    at[0] += ((int64_t)(low & 0xffffffffu) ^ sign) - sign;
+    at[1] += ((int64_t)(low >> 32) ^ sign) - sign;
+    at[2] += ((int64_t)(magnitude >> 1 >> (63 - shift)) ^ sign) - sign;
 }
 
 /* limbs += x * 2^position. */
