@@ -25,6 +25,9 @@
 
 enum { COLUMNS_MAX = 8 };
 
+/* Sums that mean nothing, where the certificate fails, may wrap. */
+typedef uint64_t vu64 __attribute__((vector_size(8 * LANES)));
+
 typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
 
 INLINE size_t input_bytes(input in) { return in == IN_F64 || in == IN_F64_PAIR ? 8 : 4; }
@@ -62,7 +65,10 @@ INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
 
 /* Operations must not move across the reading of the flags, which compilers do not know of: their
  * results pass through here. */
-INLINE void pin(vi64 *v) { __asm__ volatile("" : "+v"(*v)); }
+INLINE vu64 pinned(vu64 v) {
+    __asm__ volatile("" : "+v"(v));
+    return v;
+}
 
 INLINE bool certificate_holds(const certificate *c, int bottom) {
     unsigned flags;
@@ -99,7 +105,7 @@ INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
     *sum = t;
 }
 
-INLINE void pin(vi64 *v) { (void)v; }
+INLINE vu64 pinned(vu64 v) { return v; }
 
 /* |x| <= 2^(BF_WINDOW_BITS+2) u moves a sum by at most 2^52 u in BF_WINDOW_ROWS additions: it stays
  * above |x|, and what an addition takes and leaves is exact (Dekker), even where it rounds to 2 u.
@@ -174,7 +180,7 @@ INLINE void take_tail(certificate *c, input in, vf64 columns[][BF_LEVELS_MAX], i
 /* Adds to totals[] what the columns have gained since their start, and notes those that strayed
  * from its binade. */
 INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int bottom,
-                 vi64 *totals) {
+                 vu64 *totals) {
     const int width = COLUMNS(levels);
     UNROLL
     for (int l = 0; l < levels; l++) {
@@ -182,7 +188,7 @@ INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int 
         UNROLL
         for (int k = 0; k < width; k++) {
             vi64 sum = (vi64)columns[k][l];
-            totals[l] += sum - start;
+            totals[l] += (vu64)sum - (vu64)start;
             c->strayed |= sum ^ start;
         }
     }
@@ -192,7 +198,7 @@ INLINE bool window_sum(input in, int levels, const char *a, const char *b, size_
                        int64_t *sums) {
     const int width = COLUMNS(levels);
     const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
-    vi64 totals[BF_LEVELS_MAX] = {0};
+    vu64 totals[BF_LEVELS_MAX] = {0};
     certificate c;
     certificate_begin(&c);
     for (size_t left = n; left > 0;) {
@@ -215,14 +221,15 @@ INLINE bool window_sum(input in, int levels, const char *a, const char *b, size_
         }
         fold(&c, columns, levels, bottom, totals);
     }
-    for (int l = 0; l < levels; l++) pin(&totals[l]);
-    pin(&c.strayed);
+    for (int l = 0; l < levels; l++) totals[l] = pinned(totals[l]);
+    c.strayed = (vi64)pinned((vu64)c.strayed);
     bool holds = certificate_holds(&c, bottom);
     int64_t strayed = 0;
     for (int i = 0; i < LANES; i++) strayed |= c.strayed[i];
     for (int l = 0; l < levels; l++) {
-        sums[l] = 0;
-        for (int i = 0; i < LANES; i++) sums[l] += totals[l][i];
+        uint64_t sum = 0;
+        for (int i = 0; i < LANES; i++) sum += totals[l][i];
+        sums[l] = (int64_t)sum;
     }
     return holds && (uint64_t)strayed >> 52 == 0;
 }
