@@ -1,0 +1,47 @@
+# libbitfold, shared and static, from one set of objects.
+
+file(GLOB sources CONFIGURE_DEPENDS src/*.c src/api/*.c src/cpu/*.c)
+list(APPEND sources src/cpu/isa/generic.c)
+
+# An ISA file is compiled for its own ISA and for nothing less; everything else for the baseline.
+# It exports one symbol, so that none of its code can run where the ISA is missing.
+function(isa_source name)
+    set(file src/cpu/isa/${name}.c)
+    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+    set(sources ${sources} ${file} PARENT_SCOPE)
+endfunction()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    isa_source(avx2 -mavx2 -mfma -mf16c)
+    isa_source(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
+                      -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    isa_source(neon)
+endif()
+
+# Results are defined operation by operation: a contracted or reassociated one is a wrong one.
+add_library(bitfold_objects OBJECT ${sources})
+target_compile_options(bitfold_objects PRIVATE -ffp-contract=off -fno-fast-math
+                       $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
+target_include_directories(bitfold_objects PUBLIC include PRIVATE src)
+bitfold_warnings(bitfold_objects)
+
+add_library(bitfold SHARED $<TARGET_OBJECTS:bitfold_objects>)
+add_library(bitfold_static STATIC $<TARGET_OBJECTS:bitfold_objects>)
+add_library(bitfold::bitfold ALIAS bitfold)
+add_library(bitfold::bitfold_static ALIAS bitfold_static)
+foreach(target bitfold bitfold_static)
+    target_include_directories(${target} INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+target_link_libraries(bitfold PRIVATE Threads::Threads m)
+target_link_libraries(bitfold_static PUBLIC Threads::Threads m)
+
+set(map ${PROJECT_SOURCE_DIR}/src/libbitfold.map)
+set_target_properties(bitfold_static PROPERTIES OUTPUT_NAME bitfold)
+set_target_properties(bitfold PROPERTIES
+    VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${map})
+target_link_options(bitfold PRIVATE -Wl,--version-script=${map} -Wl,--no-undefined)
+if(CMAKE_C_FLAGS MATCHES "-fsanitize") # a sanitizer's runtime is found when the program starts
+    target_link_options(bitfold PRIVATE -Wl,-z,undefs)
+endif()
