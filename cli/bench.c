@@ -1,0 +1,128 @@
+/* bitfold bench: how fast each operation is here, beside plain loops and other libraries.
+ *
+ * bitfold, the plain loops and the peers take turns, sample by sample: what the machine does
+ * meanwhile happens to all of them alike. What counts is the ratio. */
+#include "bench.h"
+
+#include "bench_data.h"
+#include "command.h"
+#include "report.h"
+
+#include <string.h>
+
+/* What is measured; what works on the same data stands together. */
+static const bench_point points[] = {
+    {.work = "sum", .dtype = "f64", .data = "uniform"},
+    {.work = "mean", .dtype = "f64", .data = "uniform"},
+    {.work = "sum", .dtype = "f64", .data = "normal"},
+    {.work = "var", .dtype = "f64", .data = "normal"},
+    {.work = "dot", .dtype = "f64", .data = "normal"},
+    {.work = "min", .dtype = "f64", .data = "normal"},
+    {.work = "max", .dtype = "f64", .data = "normal"},
+    {.work = "argmin", .dtype = "f64", .data = "normal"},
+    {.work = "sum", .dtype = "f64", .data = "wide"},
+    {.work = "sum", .dtype = "f32", .data = "uniform"},
+    {.work = "sum", .dtype = "f32", .data = "normal"},
+    {.work = "dot", .dtype = "f32", .data = "normal"},
+    {.work = "min", .dtype = "f32", .data = "normal"},
+    {.work = "max", .dtype = "f32", .data = "normal"},
+    {.work = "sum", .dtype = "i32", .data = "uniform"},
+    {.work = "min", .dtype = "i32", .data = "uniform"},
+    {.work = "max", .dtype = "i32", .data = "uniform"},
+    {.work = "sum", .dtype = "i64", .data = "uniform"},
+};
+enum { N_POINTS = sizeof points / sizeof *points };
+
+static int check_works(const bench_options *options) {
+    for (char **work = options->works; *work; work++) {
+        bool known = false;
+        for (int i = 0; i < N_POINTS; i++) known |= strcmp(points[i].work, *work) == 0;
+        if (!known) return fail(EXIT_USAGE, NULL, "'%s' is no operation that is measured", *work);
+    }
+    return EXIT_DONE;
+}
+
+static bool is_wanted(const bench_options *options, const char *work) {
+    if (!*options->works) return true;
+    for (char **w = options->works; *w; w++)
+        if (strcmp(*w, work) == 0) return true;
+    return false;
+}
+
+/* One point, every thread count. */
+static bool measure(bench_options *options, bench_point point) {
+    for (int t = 0; t < options->n_threads; t++) {
+        point.threads = options->threads[t];
+        point.context = options->contexts[t];
+        bench_side sides[BENCH_SIDES] = {bench_own_side(), bench_plain_side("plain", &point),
+                                         bench_plain_side("read", &point)};
+        int n = 3;
+        for (int i = 0; i < options->n_peers; i++) sides[n++] = bench_peer_side(&options->peers[i]);
+        int rounds = options->quick ? 3 : 9;
+        if (!bench_measure(sides, n, &point, rounds, options->quick ? 0.005 : 0.025)) return false;
+        if (!bench_print(options->json, &point, sides, n)) return false;
+    }
+    return true;
+}
+
+/* Every wanted point at one size. */
+static int run_size(bench_options *options, size_t bytes) {
+    void *memory = bench_alloc(bytes);
+    if (!memory) return fail(EXIT_IO, NULL, "no memory for %zu bytes of data", bytes);
+    const char *dtype = "", *data = "";
+    bool good = true;
+    for (int i = 0; i < N_POINTS && good; i++) {
+        bench_point point = points[i];
+        if (!is_wanted(options, point.work)) continue;
+        size_t elements = bytes / bf_dtype_size(bf_dtype_from_name(point.dtype));
+        point.memory = memory;
+        point.bytes = bytes;
+        point.count = strcmp(point.work, "dot") == 0 ? elements / 2 : elements;
+        if (strcmp(dtype, point.dtype) != 0 || strcmp(data, point.data) != 0)
+            bench_fill(point.dtype, point.data, memory, elements);
+        dtype = point.dtype;
+        data = point.data;
+        good = measure(options, point);
+    }
+    bench_free(memory, bytes);
+    return good ? EXIT_DONE : EXIT_IO;
+}
+
+static int prepare(bench_options *options) {
+    for (int t = 0; t < options->n_threads; t++) {
+        bf_options o = BF_OPTIONS(.isa = options->isa, .threads = options->threads[t]);
+        bf_status st = bf_context_create(&o, &options->contexts[t]);
+        if (st != BF_OK) return fail_status(st, NULL, options->isa);
+    }
+    for (int i = 0; i < options->n_peers; i++) {
+        int code = bench_peer_start(&options->peers[i]);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+static int run(bench_options *options) {
+    if (!options->json) bench_print_head(options->peers, options->n_peers);
+    for (int i = 0; i < options->n_sizes; i++) {
+        int code = run_size(options, options->sizes[i]);
+        if (code != EXIT_DONE) return code;
+    }
+    if (*options->works) return EXIT_DONE;
+    return bench_start_up(options->json, options->quick ? 11 : 41);
+}
+
+static void finish(bench_options *options) {
+    for (int t = 0; t < options->n_threads; t++) bf_context_destroy(options->contexts[t]);
+    for (int i = 0; i < options->n_peers; i++) bench_peer_stop(&options->peers[i]);
+}
+
+int cmd_bench(int argc, char **argv) {
+    bench_options options = {0};
+    int code = bench_parse(&options, argc, argv);
+    if (code != EXIT_DONE || options.help) return code;
+    code = check_works(&options);
+    if (code == EXIT_DONE) code = prepare(&options);
+    if (code == EXIT_DONE) code = run(&options);
+    finish(&options);
+    return code;
+}

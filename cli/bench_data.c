@@ -1,0 +1,94 @@
+/* The data that bench and its peers measure on. Value i depends on i alone. */
+#define _GNU_SOURCE
+#include "bench_data.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 1 << 21 };
+
+/* Rounded up to huge pages, so that both the start and the end of a vector lie on one. */
+static size_t whole_pages(size_t bytes) {
+    return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+void *bench_alloc(size_t bytes) {
+    size_t size = whole_pages(bytes);
+    char *raw =
+        mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED) return NULL;
+    size_t before = -(uintptr_t)raw & (HUGE_PAGE - 1);
+    char *memory = raw + before;
+    if (before) munmap(raw, before);
+    munmap(memory + size, HUGE_PAGE - before);
+    madvise(memory, size, MADV_HUGEPAGE);
+    memset(memory, 0, size);
+    return memory;
+}
+
+void bench_free(void *memory, size_t bytes) {
+    if (memory) munmap(memory, whole_pages(bytes));
+}
+
+static uint64_t splitmix64(uint64_t i) {
+    uint64_t z = i * 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+}
+
+static double uniform(uint64_t i) { return (double)(splitmix64(i) >> 11) * 0x1p-53; }
+
+/* The sum of four uniform values is close to normal, and costs no logarithm. */
+static double normal(uint64_t i) {
+    double sum = uniform(4 * i) + uniform(4 * i + 1) + uniform(4 * i + 2) + uniform(4 * i + 3);
+    return (sum - 2) * 1.7320508075688772;
+}
+
+static double wide(uint64_t i) {
+    uint64_t bits = splitmix64(i);
+    double magnitude = ldexp(1 + uniform(~i), (int)(bits % 201) - 100);
+    return bits >> 63 ? -magnitude : magnitude;
+}
+
+static double (*find(const char *data))(uint64_t) {
+    if (strcmp(data, "uniform") == 0) return uniform;
+    if (strcmp(data, "normal") == 0) return normal;
+    return strcmp(data, "wide") == 0 ? wide : NULL;
+}
+
+static void fill_i32(int32_t *x, size_t count) {
+    for (size_t i = 0; i < count; i++) x[i] = (int32_t)(splitmix64(i) >> 32);
+}
+
+static void fill_i64(int64_t *x, size_t count) {
+    for (size_t i = 0; i < count; i++) x[i] = (int64_t)splitmix64(i) / 65536;
+}
+
+static void fill_f32(float *x, size_t count, double (*value)(uint64_t)) {
+    for (size_t i = 0; i < count; i++) x[i] = (float)value(i);
+}
+
+static void fill_f64(double *x, size_t count, double (*value)(uint64_t)) {
+    for (size_t i = 0; i < count; i++) x[i] = value(i);
+}
+
+bool bench_fill(const char *dtype, const char *data, void *x, size_t count) {
+    double (*value)(uint64_t) = find(data);
+    if (!value) return false;
+    if (strcmp(dtype, "f32") == 0)
+        fill_f32(x, count, value);
+    else if (strcmp(dtype, "f64") == 0)
+        fill_f64(x, count, value);
+    else if (value != uniform)
+        return false;
+    else if (strcmp(dtype, "i32") == 0)
+        fill_i32(x, count);
+    else if (strcmp(dtype, "i64") == 0)
+        fill_i64(x, count);
+    else
+        return false;
+    return true;
+}

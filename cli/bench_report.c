@@ -1,0 +1,78 @@
+/* What bench prints: a table, or one JSON object a line. */
+#include "bench.h"
+
+#include "output.h"
+
+#include <string.h>
+
+static double gbps(const bench_point *point, double seconds) {
+    return (double)point->bytes / seconds * 1e-9;
+}
+
+/* How many times as fast bitfold is: over 1 is faster. */
+static double ratio(const bench_side *sides, const bench_side *other) {
+    return other->seconds / sides[0].seconds;
+}
+
+static void print_size(size_t bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    while (unit < 4 && bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    printf(" %5zu %-3s", bytes, units[unit]);
+}
+
+static int column(const char *name) {
+    int length = (int)strlen(name);
+    return length < 8 ? 8 : length;
+}
+
+void bench_print_head(const bench_peer *peers, int n_peers) {
+    puts("GB/s: of bitfold. The columns after it: how many times as fast as that bitfold is.");
+    printf("%-7s %-5s %-8s %9s %7s %8s %8s %8s", "work", "dtype", "data", "size", "threads", "GB/s",
+           "plain", "read");
+    for (int i = 0; i < n_peers; i++) printf(" %*s", column(peers[i].name), peers[i].name);
+    putchar('\n');
+}
+
+static void print_row(const bench_point *point, const bench_side *sides, int n) {
+    printf("%-7s %-5s %-8s", point->work, point->dtype, point->data);
+    print_size(point->bytes);
+    printf(" %7d %8.1f", point->threads, gbps(point, sides[0].seconds));
+    for (int k = 1; k < n; k++) {
+        if (sides[k].seconds > 0)
+            printf(" %*.2f", column(sides[k].name), ratio(sides, &sides[k]));
+        else
+            printf(" %*s", column(sides[k].name), "-");
+    }
+    putchar('\n');
+}
+
+static void print_object(const bench_point *point, const bench_side *sides, int n) {
+    printf("{\"schema\":1,\"command\":\"bench\",\"work\":\"%s\",\"dtype\":\"%s\",\"data\":\"%s\","
+           "\"n\":%zu,\"bytes\":%zu,\"threads\":%d,\"device\":\"%s\",\"isa\":\"%s\","
+           "\"seconds\":%.6g,\"gbps\":%.4g",
+           point->work, point->dtype, point->data, point->count, point->bytes, point->threads,
+           bf_context_device(point->context), bf_context_isa(point->context), sides[0].seconds,
+           gbps(point, sides[0].seconds));
+    int k = 1;
+    for (; k < n && !sides[k].peer; k++)
+        if (sides[k].seconds > 0)
+            printf(",\"%s_gbps\":%.4g,\"%s_ratio\":%.4g", sides[k].name,
+                   gbps(point, sides[k].seconds), sides[k].name, ratio(sides, &sides[k]));
+    fputs(",\"peers\":{", stdout);
+    for (const char *comma = ""; k < n; k++) {
+        if (sides[k].seconds <= 0) continue;
+        printf("%s\"%s\":{\"gbps\":%.4g,\"ratio\":%.4g}", comma, sides[k].name,
+               gbps(point, sides[k].seconds), ratio(sides, &sides[k]));
+        comma = ",";
+    }
+    puts("}}");
+}
+
+bool bench_print(bool json, const bench_point *point, const bench_side *sides, int n) {
+    (json ? print_object : print_row)(point, sides, n);
+    return output_flush(stdout, "standard output") == EXIT_DONE;
+}

@@ -1,0 +1,57 @@
+#include "json.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Bytes of the UTF-8 sequence at s, or 0 if it is none (overlong, a surrogate, past U+10FFFF). */
+static int utf8_length(const unsigned char *s) {
+    if (s[0] < 0x80) return 1;
+    const int length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
+    for (int i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    const bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    const bool beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return overlong || beyond ? 0 : length;
+}
+
+void json_string(FILE *f, const char *text) {
+    putc('"', f);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        const int length = utf8_length(s);
+        if (length == 0)
+            fprintf(f, "\\udc%02x", *s);
+        else if (*s == '"' || *s == '\\')
+            fprintf(f, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            fprintf(f, "\\u%04x", *s);
+        else
+            fwrite(s, 1, (size_t)length, f);
+        s += length ? length : 1;
+    }
+    putc('"', f);
+}
+
+static bool is_float(bf_dtype dtype) {
+    return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
+}
+
+/* An f32 is written as the double that it equals: its own shortest text is another double. */
+void json_value(FILE *f, const bf_value *value) {
+    static const int64_t most = (int64_t)1 << 53;
+    char text[BF_VALUE_TEXT];
+    int64_t integer = 0;
+    bool number;
+    if (is_float(value->dtype)) {
+        const double x = bf_value_f64(value);
+        const bf_value as_f64 = {.dtype = BF_F64, .as = {.f64 = x}};
+        bf_value_format(&as_f64, text);
+        if (x == 0 && signbit(x)) strcpy(text, "-0.0"); /* "-0" is an integer to most readers */
+        number = isfinite(x);
+    } else {
+        bf_value_format(value, text);
+        number = bf_value_i64(value, &integer) == BF_OK && integer >= -most && integer <= most;
+    }
+    fprintf(f, number ? "%s" : "\"%s\"", text);
+}

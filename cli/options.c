@@ -1,0 +1,300 @@
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Options without a letter. */
+enum {
+    OPT_FORMAT = 256,
+    OPT_DTYPE,
+    OPT_OFFSET,
+    OPT_COUNT,
+    OPT_NAN,
+    OPT_OUT_DTYPE,
+    OPT_DDOF,
+    OPT_DEVICE,
+    OPT_ISA,
+    OPT_SAVE,
+    OPT_TOTAL,
+    OPT_JSON,
+    OPT_TSV,
+    OPT_HEX,
+    OPT_STATS,
+    OPT_PROGRESS,
+    OPT_NO_PROGRESS,
+    OPT_COLOR
+};
+
+typedef struct option_spec {
+    int id; /* a letter, or one of the above */
+    const char *name, *operand, *help;
+    unsigned group; /* 0: of every command */
+} option_spec;
+
+static const char formats[] = "auto|npy|raw", policies[] = "propagate|skip|error",
+                  out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never";
+
+static const option_spec specs[] = {
+    {OPT_FORMAT, "format", formats, "what the input is (auto: .npy, known by its first bytes)",
+     TAKES_INPUT},
+    {OPT_DTYPE, "dtype", "T", "of raw input: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+     TAKES_INPUT},
+    {OPT_OFFSET, "offset", "N", "skip the first N elements", TAKES_INPUT},
+    {OPT_COUNT, "count", "N", "take N elements, no more and no fewer", TAKES_INPUT},
+    {OPT_NAN, "nan", policies, "what a NaN means (propagate)", TAKES_NAN},
+    {OPT_OUT_DTYPE, "out-dtype", out_dtypes, "round the exact value to this, once (f64)",
+     TAKES_ROUNDING},
+    {OPT_DDOF, "ddof", ddofs, "divide by n - ddof (0)", TAKES_DDOF},
+    {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N|cuda:all", "where to compute", TAKES_RUNNING},
+    {'j', "threads", "N", "host threads (as many as this process may use)", TAKES_RUNNING},
+    {OPT_ISA, "isa", "auto|NAME", "host instruction set: generic, avx2, avx512, neon",
+     TAKES_RUNNING},
+    {OPT_SAVE, "save", "FILE", "save the state, for 'bitfold merge'", TAKES_SAVE},
+    {OPT_TOTAL, "total", NULL, "also the value over all files together", TAKES_TOTAL},
+    {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT},
+    {OPT_JSON, "json", NULL, "one JSON object a line", TAKES_OUTPUT | TAKES_JSON},
+    {OPT_TSV, "tsv", NULL, "value, tab, file; for one file too", TAKES_OUTPUT},
+    {OPT_HEX, "hex", NULL, "numbers in hexadecimal, as %a prints them", TAKES_OUTPUT},
+    {'q', "quiet", NULL, "say nothing but errors", 0},
+    {'v', "verbose", NULL, "say what was chosen", 0},
+    {OPT_STATS, "stats", NULL, "say how much was read, and how fast", TAKES_RUNNING},
+    {OPT_PROGRESS, "progress", NULL, "show progress, even if not on a terminal", 0},
+    {OPT_NO_PROGRESS, "no-progress", NULL, "show none", 0},
+    {OPT_COLOR, "color", colors, "colour messages (auto: on a terminal, unless NO_COLOR is set)",
+     0},
+    {'h', "help", NULL, "show this", 0},
+};
+enum { SPECS = sizeof specs / sizeof *specs };
+
+static const option_spec *find_spec(int id) {
+    for (int i = 0; i < SPECS; i++)
+        if (specs[i].id == id) return &specs[i];
+    return NULL;
+}
+
+static bool takes(const usage *u, const option_spec *spec) {
+    return spec->group == 0 || (spec->group & u->takes) != 0;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static bool bad_operand(const char *name, const char *text, const char *expected) {
+    fail(EXIT_USAGE, NULL, "bad operand of --%s: '%s' is not %s", name, text, expected);
+    return false;
+}
+
+/* The place of text in a list "a|b|c". */
+static bool choose(const option_spec *spec, const char *text, int *choice) {
+    const size_t length = strlen(text);
+    int i = 0;
+    for (const char *at = spec->operand; *at; i++) {
+        const size_t n = strcspn(at, "|");
+        if (n == length && memcmp(at, text, n) == 0) {
+            *choice = i;
+            return true;
+        }
+        at += n + (at[n] == '|');
+    }
+    return bad_operand(spec->name, text, spec->operand);
+}
+
+static bool parse_number(const option_spec *spec, const char *text, int64_t least, int64_t most,
+                         int64_t *out) {
+    char *end;
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    const bool digit = *text >= '0' && *text <= '9';
+    char expected[80];
+    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least,
+             (long long)most);
+    if (!digit || *end || errno || value < least || value > most)
+        return bad_operand(spec->name, text, expected);
+    *out = value;
+    return true;
+}
+
+static bool parse_dtype(const option_spec *spec, const char *text, bf_dtype *out) {
+    *out = bf_dtype_from_name(text);
+    return *out != BF_NONE || bad_operand(spec->name, text, "a dtype (such as f32 or i64)");
+}
+
+static bool parse_threads(const option_spec *spec, const char *text, int *threads) {
+    int64_t n;
+    if (!parse_number(spec, text, 1, 1024, &n)) return false;
+    *threads = (int)n;
+    return true;
+}
+
+/* ---- one option ------------------------------------------------------------------------------ */
+
+#define MAX_ELEMENTS ((int64_t)1 << 62)
+
+static bool set_operand(options *o, const option_spec *spec, const char *text) {
+    int choice = 0;
+    switch (spec->id) {
+    case OPT_DTYPE: return parse_dtype(spec, text, &o->input.dtype);
+    case OPT_OFFSET: return parse_number(spec, text, 0, MAX_ELEMENTS, &o->input.first);
+    case OPT_COUNT: return parse_number(spec, text, 0, MAX_ELEMENTS, &o->input.count);
+    case 'j': return parse_threads(spec, text, &o->threads);
+    case OPT_DEVICE: o->device = text; return true;
+    case OPT_ISA: o->isa = text; return true;
+    case OPT_SAVE: o->save = text; return true;
+    case 'o': o->output = text; return true;
+    default: break;
+    }
+    if (!choose(spec, text, &choice)) return false;
+    switch (spec->id) {
+    case OPT_FORMAT: o->input.format = (enum format)choice; break;
+    case OPT_NAN: o->rules.nan = (bf_nan_policy)choice; break;
+    case OPT_OUT_DTYPE: o->rules.out_dtype = choice == 0 ? BF_F64 : BF_F32; break;
+    case OPT_DDOF: o->rules.ddof = choice; break;
+    default: o->color = (enum color_mode)choice; break;
+    }
+    return true;
+}
+
+static bool set_flag(options *o, int id) {
+    switch (id) {
+    case OPT_TOTAL: return o->total = true;
+    case OPT_JSON: o->layout = LAYOUT_JSON; return true;
+    case OPT_TSV: o->layout = LAYOUT_TSV; return true;
+    case OPT_HEX: return o->hex = true;
+    case OPT_STATS: return o->stats = true;
+    case OPT_PROGRESS: o->progress = PROGRESS_ON; return true;
+    case OPT_NO_PROGRESS: o->progress = PROGRESS_OFF; return true;
+    case 'q': return o->quiet = true;
+    case 'h': return o->help = true;
+    default: return o->verbose = true;
+    }
+}
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+static void show_option(const option_spec *s) {
+    char left[64], letter[4] = "   ";
+    if (s->id < 256) snprintf(letter, sizeof letter, "-%c,", s->id);
+    snprintf(left, sizeof left, "%s --%s %s", letter, s->name, s->operand ? s->operand : "");
+    printf("  %-34s%s%s\n", left, strlen(left) < 34 ? "" : "\n                                    ",
+           s->help);
+}
+
+static void show_help(const char *command, const usage *u) {
+    printf("bitfold %s %s\n\n%s\n\noptions\n", command, u->synopsis, u->text);
+    for (int i = 0; i < SPECS; i++)
+        if (takes(u, &specs[i])) show_option(&specs[i]);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static const char letters[] = ":j:o:qvh";
+
+static int usage_error(const char *command, const char *what, const char *option) {
+    fail(EXIT_USAGE, NULL, "%s: %s", what, option);
+    hint("bitfold help %s", command);
+    return EXIT_USAGE;
+}
+
+static int option_error(const char *command, const char *what, const option_spec *spec) {
+    char option[64];
+    snprintf(option, sizeof option, "--%s", spec->name);
+    return usage_error(command, what, option);
+}
+
+/* What getopt_long did not like: it tells by its result and by optopt. */
+static int parse_error(int result, char **argv) {
+    const option_spec *spec = find_spec(optopt);
+    if (spec && result == ':') return option_error(argv[0], "an operand is missing", spec);
+    if (spec) return option_error(argv[0], "no operand belongs to", spec);
+    const char letter[] = {'-', (char)optopt, '\0'};
+    return usage_error(argv[0], "unknown option", optopt ? letter : argv[optind - 1]);
+}
+
+static int read_options(options *o, int argc, char **argv, const usage *u) {
+    struct option longs[SPECS + 1] = {0};
+    for (int i = 0; i < SPECS; i++)
+        longs[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
+    opterr = 0;
+    int id;
+    while ((id = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        if (id == '?' || id == ':') return parse_error(id, argv);
+        const option_spec *spec = find_spec(id);
+        if (!takes(u, spec)) return option_error(argv[0], "this command has no option", spec);
+        if (spec->operand ? !set_operand(o, spec, optarg) : !set_flag(o, id)) return EXIT_USAGE;
+    }
+    return EXIT_DONE;
+}
+
+/* Options that need or exclude each other. */
+static int check_options(const options *o) {
+    if (o->input.format == FORMAT_RAW && o->input.dtype == BF_NONE) {
+        fail(EXIT_USAGE, NULL, "--format raw needs --dtype");
+        hint("such as --dtype f64: raw data do not say what they are");
+        return EXIT_USAGE;
+    }
+    if (o->input.format != FORMAT_RAW && o->input.dtype != BF_NONE) {
+        fail(EXIT_USAGE, NULL, "--dtype belongs to --format raw");
+        hint("a .npy file says its own dtype");
+        return EXIT_USAGE;
+    }
+    return EXIT_DONE;
+}
+
+static int check_isa(const char *name) {
+    static const char *const others[] = {"generic", "avx2", "avx512", "neon"};
+    if (strcmp(name, "auto") == 0) return EXIT_DONE;
+    for (int i = 0; bf_isa_name(i); i++) {
+        if (strcmp(name, bf_isa_name(i)) != 0) continue;
+        return bf_isa_available(i) ? EXIT_DONE
+                                   : fail(EXIT_DEVICE, NULL, "this machine lacks --isa %s", name);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0)
+            return fail(EXIT_DEVICE, NULL, "this build for another machine lacks --isa %s", name);
+    return fail(EXIT_USAGE, NULL, "unknown instruction set: %s", name);
+}
+
+static int check_device(const char *name) {
+    if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0) return EXIT_DONE;
+    if (strncmp(name, "cuda", 4) == 0 && (name[4] == '\0' || name[4] == ':')) {
+        fail(EXIT_DEVICE, NULL, "cannot use --device %s: this build has no CUDA backend", name);
+        hint("--device cpu gives the same bits");
+        return EXIT_DEVICE;
+    }
+    return fail(EXIT_USAGE, NULL, "unknown device: %s", name);
+}
+
+static int take_files(options *o, int argc, char **argv, const usage *u) {
+    static char dash[] = "-", *standard_input[] = {dash, NULL};
+    o->files = argv + optind;
+    o->file_count = argc - optind;
+    if (o->file_count > 0 || !(u->takes & TAKES_STDIN)) return EXIT_DONE;
+    o->files = standard_input;
+    o->file_count = 1;
+    if (isatty(STDIN_FILENO))
+        return usage_error(argv[0], "no FILE given", "standard input is a terminal");
+    return EXIT_DONE;
+}
+
+bool options_parse(options *o, int argc, char **argv, const usage *u, int *code) {
+    *o = (options){.input.count = -1,
+                   .rules.size = sizeof(bf_reduce_options),
+                   .device = "auto",
+                   .isa = "auto"};
+    *code = read_options(o, argc, argv, u);
+    if (*code == EXIT_DONE && o->help) {
+        show_help(argv[0], u);
+        return false;
+    }
+    report_style(o->color, o->quiet, o->verbose);
+    if (*code == EXIT_DONE) *code = take_files(o, argc, argv, u);
+    if (*code == EXIT_DONE) *code = check_options(o);
+    if (*code == EXIT_DONE) *code = check_device(o->device);
+    if (*code == EXIT_DONE) *code = check_isa(o->isa);
+    if (o->threads == 0) o->threads = bf_usable_threads();
+    progress_setup(o->quiet ? PROGRESS_OFF : o->progress);
+    return *code == EXIT_DONE;
+}

@@ -1,0 +1,15 @@
+/* Saved states, as files. Both return an exit code, having reported a failure. */
+#ifndef BITFOLD_CLI_STATEFILE_H
+#define BITFOLD_CLI_STATEFILE_H
+
+#include "outfile.h"
+
+#include <bitfold.h>
+
+/* Writes the state to a file that is open, and completes it. */
+int statefile_save(outfile *f, const bf_state *state);
+
+/* Loads the state saved in the file `name` ("-": standard input). */
+int statefile_load(bf_context *context, const char *name, bf_state **state);
+
+#endif

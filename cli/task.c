@@ -1,0 +1,64 @@
+#include "task.h"
+
+#include "statefile.h"
+
+#include <inttypes.h>
+
+int task_open(task *t, const options *o, bool names) {
+    *t = (task){.options = o};
+    int code = engine_open(&t->engine, o->isa, o->threads);
+    if (code == EXIT_DONE) code = output_open(&t->output, o, names);
+    if (code == EXIT_DONE && o->save) code = outfile_open(&t->save, o->save);
+    return code == EXIT_DONE ? code : task_close(t, code, NULL);
+}
+
+static void tell_input(const engine *e, const source *s) {
+    note(s->name, "%s, %s%s, %s; instruction set %s, up to %d threads",
+         bf_dtype_name(s->layout.dtype), s->raw ? "raw" : ".npy",
+         s->layout.fortran ? " in Fortran order" : "",
+         s->stream  ? "a stream"
+         : s->whole ? "read whole"
+                    : "mapped",
+         bf_context_isa(engine_context(e)), e->threads);
+}
+
+static void tell_speed(const engine *e, const source *s, double seconds) {
+    inform(s->name, "%" PRId64 " bytes in %.6f s: %.2f GB/s, %d %s, %s", e->bytes, seconds,
+           seconds > 0 ? 1e-9 * (double)e->bytes / seconds : 0, e->used,
+           e->used == 1 ? "thread" : "threads", bf_context_isa(engine_context(e)));
+}
+
+static int64_t total_bytes(const source *a, const source *b) {
+    const int64_t count = a->count >= 0 ? a->count : b ? b->count : -1;
+    return count < 0 ? -1 : count * (int64_t)source_element(a) * (b ? 2 : 1);
+}
+
+int task_reduce(task *t, bf_reduction op, source *a, source *b, int64_t start, bf_state **state) {
+    tell_input(&t->engine, a);
+    if (b) tell_input(&t->engine, b);
+    const double began = progress_clock();
+    progress_start(a->name, total_bytes(a, b));
+    const int code = engine_reduce(&t->engine, op, a, b, start, state);
+    progress_stop();
+    if (code == EXIT_DONE && t->options->stats) tell_speed(&t->engine, a, progress_clock() - began);
+    return code;
+}
+
+int task_emit(task *t, const bf_state *state, result r, int64_t base) {
+    const bf_status st = bf_state_result(state, &t->options->rules, &r.value);
+    if (st != BF_OK) return fail_status(st, engine_context(&t->engine), r.file);
+    bf_state_describe(state, &r.info);
+    if (engine_is_ordered(r.info.op)) r.value.as.i64 -= base;
+    r.device = bf_context_device(engine_context(&t->engine));
+    return output_result(&t->output, &r);
+}
+
+int task_close(task *t, int code, const bf_state *state) {
+    if (code == EXIT_DONE && t->options->save) code = statefile_save(&t->save, state);
+    if (code == EXIT_DONE) code = output_close(&t->output);
+    if (code != EXIT_DONE) {
+        outfile_abandon(&t->save);
+        output_abandon(&t->output);
+    }
+    return code;
+}

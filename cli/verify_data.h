@@ -1,0 +1,23 @@
+/* The data that verify runs on: numbers that are hard to add. */
+#ifndef BITFOLD_CLI_VERIFY_DATA_H
+#define BITFOLD_CLI_VERIFY_DATA_H
+
+#include <bitfold.h>
+#include <stdbool.h>
+
+enum data_kind {
+    DATA_PLAIN,   /* integers: any bits; floats: magnitudes from 2^-8 to 1 */
+    DATA_WIDE,    /* floats only: every exponent, subnormals, zeros of both signs; each number but
+                     the last has its opposite, and the last is 1, so that the sum is 1 */
+    DATA_SPECIAL, /* floats only: the same, with NaNs and infinities among them */
+    DATA_KINDS
+};
+
+extern const char *const data_names[DATA_KINDS];
+
+bool data_is_float(bf_dtype dtype);
+
+/* Fills buffer with n elements, n being odd; the same ones on every machine. */
+void data_fill(enum data_kind kind, bf_dtype dtype, void *buffer, int64_t n);
+
+#endif

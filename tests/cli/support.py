@@ -1,0 +1,96 @@
+"""What the tests of the command share: running it, making inputs, and an exact oracle."""
+import decimal
+import os
+import subprocess
+import tempfile
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+BITFOLD = os.environ.get("BITFOLD", "bitfold")
+OPERATIONS = ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "argmin", "argmax"]
+DTYPES = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
+RAW_NAMES = dict(zip(DTYPES, "bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64".split()))
+
+
+def run(*arguments, stdin=b"", env=None, **more):
+    """Runs `bitfold ARGUMENTS` to its end; bytes in, a CompletedProcess of bytes out."""
+    if "stdin" not in more and not hasattr(stdin, "fileno"):
+        more["input"] = stdin
+    else:
+        more["stdin"] = stdin
+    more.setdefault("stdout", subprocess.PIPE)
+    environment = {**os.environ, **(env or {})}
+    return subprocess.run([BITFOLD, *map(str, arguments)], stderr=subprocess.PIPE,
+                          env=environment, timeout=60, **more)
+
+
+def header(descr, shape, order="False", version=1):
+    """A .npy header with any text in it, fit or unfit."""
+    text = ("{'descr': %s, 'fortran_order': %s, 'shape': %s, }" % (descr, order, shape)).encode()
+    return npy_prefix(text, version) + text
+
+
+def npy_prefix(text, version=1):
+    length = len(text).to_bytes(2 if version == 1 else 4, "little")
+    return b"\x93NUMPY" + bytes([version, 0]) + length
+
+
+def root(x):
+    """The square root of a Fraction, rounded once to a float."""
+    with decimal.localcontext() as context:
+        context.prec = 120
+        return float((decimal.Decimal(x.numerator) / decimal.Decimal(x.denominator)).sqrt())
+
+
+def exact(op, values):
+    """What the command prints for finite numbers, by rational arithmetic."""
+    x = [Fraction(v) for v in values]
+    n, total, squares = len(x), sum(x), sum(v * v for v in x)
+    variance = squares / n - (total / n) ** 2
+    return {"sum": total, "mean": total / n, "var": variance, "std": root(variance),
+            "sumsq": squares, "norm": root(squares), "min": min(x), "max": max(x),
+            "argmin": x.index(min(x)), "argmax": x.index(max(x))}[op]
+
+
+class CommandTest(unittest.TestCase):
+    """A test with a directory of its own to work in."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="bitfold-")
+        self.addCleanup(scratch.cleanup)
+        self.dir = scratch.name
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as f:
+            f.write(data)
+        return self.path(name)
+
+    def save(self, name, array, **options):
+        np.save(self.path(name), array, **options)
+        return self.path(name)
+
+    def result(self, *arguments, **more):
+        """The text on standard output of a command that must succeed in silence."""
+        done = run(*arguments, **more)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)
+        return done.stdout.decode().rstrip("\n")
+
+    def refused(self, code, message, *arguments, **more):
+        """The command must fail so: the exit code, one line, a hint at most, no result."""
+        done = run(*arguments, **more)
+        error = done.stderr.decode(errors="replace")
+        lines = error.splitlines()
+        self.assertEqual(done.returncode, code, (arguments, error))
+        self.assertIn(message, lines[0])
+        self.assertTrue(lines[0].startswith("bitfold"), error)
+        self.assertLessEqual(len(lines), 2, error)
+        if len(lines) == 2:
+            self.assertTrue(lines[1].startswith("hint: "), error)
+        if "stdout" not in more:
+            self.assertEqual(done.stdout, b"", arguments)
+        return error
