@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""NumPy as a peer of 'bitfold bench': WORK DTYPE DATA COUNT THREADS PASSES in, NAME SECONDS out."""
+import ctypes
+import sys
+import time
+
+import numpy as np
+
+WORKS = {
+    "sum": np.sum, "mean": np.mean, "var": np.var, "min": np.min, "max": np.max,
+    "argmin": np.argmin, "dot": np.dot,
+}
+
+
+def fill(dtype, data, count):
+    """The same distributions as bench_data.c, from NumPy's own generator."""
+    rng = np.random.default_rng(1)
+    if dtype == "i32":
+        return rng.integers(-2**31, 2**31, count, dtype=np.int32)
+    if dtype == "i64":
+        return rng.integers(-2**47, 2**47, count, dtype=np.int64)
+    kind = {"f32": np.float32, "f64": np.float64}[dtype]
+    if data == "uniform":
+        return rng.random(count, dtype=kind)
+    if data == "normal":
+        return rng.standard_normal(count, dtype=kind)
+    x = rng.random(count) + 1
+    np.ldexp(x, rng.integers(-100, 101, count, dtype=np.int32), out=x)
+    return np.negative(x, where=rng.random(count) < 0.5, out=x).astype(kind, copy=False)
+
+
+def blas_thread_setter():
+    """NumPy's dot runs in its BLAS, whose threads only that library can set."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "blas" in line.rsplit("/", 1)[-1]}
+    for path in paths:
+        for name in ("openblas_set_num_threads", "openblas_set_num_threads64_",
+                     "scipy_openblas_set_num_threads64_"):
+            setter = getattr(ctypes.CDLL(path), name, None)
+            if setter:
+                return setter
+    return lambda threads: None
+
+
+def seconds_a_pass(fn, arrays, passes):
+    if passes > 1:
+        fn(*arrays)
+    start = time.perf_counter()
+    for _ in range(passes):
+        fn(*arrays)
+    return (time.perf_counter() - start) / passes
+
+
+def main():
+    set_threads = blas_thread_setter()
+    wanted, x = None, None
+    for line in sys.stdin:
+        work, dtype, data, count, threads, passes = line.split()
+        count = int(count)
+        elements = 2 * count if work == "dot" else count
+        if work not in WORKS or (dtype[0] == "i" and data != "uniform"):
+            print("numpy -", flush=True)
+            continue
+        if (dtype, data, elements) != wanted:
+            x = None
+            wanted, x = (dtype, data, elements), fill(dtype, data, elements)
+        arrays = (x[:count], x[count:]) if work == "dot" else (x,)
+        set_threads(int(threads))
+        print("numpy", f"{seconds_a_pass(WORKS[work], arrays, int(passes)):.9g}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

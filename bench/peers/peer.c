@@ -1,0 +1,76 @@
+#define _GNU_SOURCE
+#include "peer.h"
+
+#include "bench_data.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+    char work[32], dtype[32], data[32];
+    size_t count;
+    int threads, passes;
+} question;
+
+/* The data last asked for: filling them takes longer than a pass over them. */
+typedef struct {
+    char dtype[32], data[32];
+    size_t bytes;
+    char *memory;
+} dataset;
+
+static bool load(dataset *d, const question *q, size_t elements) {
+    size_t bytes = elements * (strchr(q->dtype, '6') ? 8 : 4); /* i64 and f64, i32 and f32 */
+    if (bytes == d->bytes && strcmp(q->dtype, d->dtype) == 0 && strcmp(q->data, d->data) == 0)
+        return true;
+    if (bytes != d->bytes) {
+        bench_free(d->memory, d->bytes);
+        d->memory = bench_alloc(bytes);
+        d->bytes = d->memory ? bytes : 0;
+    }
+    strcpy(d->dtype, q->dtype);
+    strcpy(d->data, q->data);
+    return d->memory && bench_fill(q->dtype, q->data, d->memory, elements);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double measure(peer_fn *fn, const dataset *d, const question *q) {
+    const char *b = strcmp(q->work, "dot") == 0 ? d->memory + d->bytes / 2 : NULL;
+    volatile double result = q->passes > 1 ? fn(d->memory, b, q->count) : 0;
+    double start = now();
+    for (int i = 0; i < q->passes; i++) result = fn(d->memory, b, q->count);
+    (void)result;
+    return (now() - start) / q->passes;
+}
+
+static peer_fn *find(const peer_work *works, const question *q) {
+    for (; works->work; works++)
+        if (strcmp(works->work, q->work) == 0 && strcmp(works->dtype, q->dtype) == 0)
+            return works->fn;
+    return NULL;
+}
+
+int peer_serve(const char *name, const peer_work *works, void (*set_threads)(int)) {
+    dataset d = {0};
+    question q;
+    while (scanf("%31s %31s %31s %zu %d %d", q.work, q.dtype, q.data, &q.count, &q.threads,
+                 &q.passes) == 6) {
+        peer_fn *fn = find(works, &q);
+        if (fn && load(&d, &q, strcmp(q.work, "dot") == 0 ? 2 * q.count : q.count)) {
+            set_threads(q.threads);
+            printf("%s %.9g\n", name, measure(fn, &d, &q));
+        } else {
+            printf("%s -\n", name);
+        }
+        fflush(stdout);
+    }
+    bench_free(d.memory, d.bytes);
+    return 0;
+}
