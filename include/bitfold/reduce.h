@@ -34,8 +34,7 @@ typedef struct bf_reduce_options {
 } bf_reduce_options;
 
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP) (C only). */
-#define BF_REDUCE_OPTIONS(...)                                                                     \
-    ((bf_reduce_options){.size = sizeof(bf_reduce_options), __VA_ARGS__})
+#define BF_REDUCE_OPTIONS(...) ((bf_reduce_options){.size = sizeof(bf_reduce_options), __VA_ARGS__})
 
 /* Reduces array by op (any but BF_DOT: see dot.h). options may be NULL.
  * The value's dtype: sum and sumsq of integers and bools BF_I192; argmin and argmax BF_I64; min and

@@ -91,10 +91,18 @@ static const char *element_at(const bf_array *array, const int64_t *strides, int
 static void copy_strided(char *to, const char *from, int64_t n, int64_t stride, size_t bytes) {
     int64_t step = stride * (int64_t)bytes;
     switch (bytes) {
-    case 1: for (int64_t i = 0; i < n; i++) to[i] = from[i * step]; break;
-    case 2: for (int64_t i = 0; i < n; i++) memcpy(to + 2 * i, from + i * step, 2); break;
-    case 4: for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, from + i * step, 4); break;
-    default: for (int64_t i = 0; i < n; i++) memcpy(to + 8 * i, from + i * step, 8); break;
+    case 1:
+        for (int64_t i = 0; i < n; i++) to[i] = from[i * step];
+        break;
+    case 2:
+        for (int64_t i = 0; i < n; i++) memcpy(to + 2 * i, from + i * step, 2);
+        break;
+    case 4:
+        for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, from + i * step, 4);
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++) memcpy(to + 8 * i, from + i * step, 8);
+        break;
     }
 }
 

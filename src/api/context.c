@@ -21,8 +21,10 @@ bf_status bf_context_create(const bf_options *options, bf_context **context) {
     if (made == NULL) return BF_E_MEMORY;
     made->backend = backend;
     bf_status status = backend->open(made, options);
-    if (status == BF_OK) *context = made;
-    else free(made);
+    if (status == BF_OK)
+        *context = made;
+    else
+        free(made);
     return status;
 }
 

@@ -63,7 +63,8 @@ static bf_dtype value_type(bf_dtype dtype) {
     return dtype == BF_F16 || dtype == BF_BF16 ? BF_F64 : dtype;
 }
 
-/* Names are joined in BF_X itself, where an argument is not expanded: <stdbool.h> makes bool a macro. */
+/* Names are joined in BF_X itself, where an argument is not expanded: <stdbool.h> makes bool a
+ * macro. */
 #define DEFINE(name, op, D, T, R, to)                                                              \
     bf_status bf_##name(bf_context *context, const T *x, int64_t n, R *out) {                      \
         return simple(context, op, BF_##D, x, NULL, n, 0, to, out);                                \

@@ -28,11 +28,16 @@ bf_status bf_check_reduce_options(bf_context *context, bf_reduction op,
 static bf_value value_from_bits(bf_dtype dtype, uint64_t bits) {
     bf_value v = {.dtype = dtype};
     uint32_t low = (uint32_t)bits;
-    if (dtype == BF_F64) memcpy(&v.as.f64, &bits, 8);
-    else if (dtype == BF_F32) memcpy(&v.as.f32, &low, 4);
-    else if (bf_dtype_is_float(dtype)) v.as.bits = (uint16_t)bits;
-    else if (bf_dtype_is_signed(dtype)) v.as.i64 = bf_sign_extend(bits, 8 * bf_dtype_bytes(dtype));
-    else v.as.u64 = bits;
+    if (dtype == BF_F64)
+        memcpy(&v.as.f64, &bits, 8);
+    else if (dtype == BF_F32)
+        memcpy(&v.as.f32, &low, 4);
+    else if (bf_dtype_is_float(dtype))
+        v.as.bits = (uint16_t)bits;
+    else if (bf_dtype_is_signed(dtype))
+        v.as.i64 = bf_sign_extend(bits, 8 * bf_dtype_bytes(dtype));
+    else
+        v.as.u64 = bits;
     return v;
 }
 
@@ -52,7 +57,8 @@ static bf_status extreme_result(bf_context *context, bf_reduction op, bf_dtype d
         *value = value_from_bits(dtype, bf_format_nan(bf_format_of(dtype)));
         return BF_OK;
     }
-    if (words[BF_EXTREME_INDEX] < 0) return bf_fail(context, BF_E_EMPTY, "no element to choose from");
+    if (words[BF_EXTREME_INDEX] < 0)
+        return bf_fail(context, BF_E_EMPTY, "no element to choose from");
     int64_t key = words[BF_EXTREME_KEY];
     *value = value_from_bits(dtype, bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key));
     return BF_OK;

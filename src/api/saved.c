@@ -48,7 +48,8 @@ void bf_state_save(const bf_state *state, void *buffer) {
     put(out + 12, (uint64_t)state->op, 2);
     put(out + 14, (uint64_t)state->dtype, 2);
     put(out + 16, count, 8);
-    for (size_t i = 0; i < count; i++) put(out + HEADER_BYTES + 8 * i, (uint64_t)state->words[i], 8);
+    for (size_t i = 0; i < count; i++)
+        put(out + HEADER_BYTES + 8 * i, (uint64_t)state->words[i], 8);
     put(out + size - CRC_BYTES, crc64(out, size - CRC_BYTES), 8);
 }
 
@@ -69,8 +70,7 @@ static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_st
     size_t count = word_count(state);
     if (get(in + 16, 8) != count || size != bf_state_save_size(state))
         return refuse(context, "not the size that its header says");
-    for (size_t i = 0; i < count; i++)
-        state->words[i] = (int64_t)get(in + HEADER_BYTES + 8 * i, 8);
+    for (size_t i = 0; i < count; i++) state->words[i] = (int64_t)get(in + HEADER_BYTES + 8 * i, 8);
     if (!bf_state_valid(op, dtype, state->words)) return refuse(context, "impossible contents");
     return BF_OK;
 }
@@ -81,7 +81,9 @@ bf_status bf_state_load(bf_context *context, const void *buffer, size_t size, bf
     bf_state *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
     bf_status status = load(context, buffer, size, made);
-    if (status == BF_OK) *state = made;
-    else free(made);
+    if (status == BF_OK)
+        *state = made;
+    else
+        free(made);
     return status;
 }

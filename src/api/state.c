@@ -25,8 +25,10 @@ bf_status bf_state_create(bf_context *context, bf_reduction op, bf_dtype dtype, 
     bf_state *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
     bf_status status = bf_state_start(context, op, dtype, made);
-    if (status == BF_OK) *state = made;
-    else free(made);
+    if (status == BF_OK)
+        *state = made;
+    else
+        free(made);
     return status;
 }
 

@@ -146,14 +146,16 @@ static bool reads_back(bf_format f, const char *digits, int exponent, double x) 
 static bool next_decimal(char *digits) {
     int i = (int)strlen(digits) - 1;
     while (i >= 0 && digits[i] == '9') digits[i--] = '0';
-    if (i < 0) digits[0] = '1';
-    else digits[i]++;
+    if (i < 0)
+        digits[0] = '1';
+    else
+        digits[i]++;
     return i < 0;
 }
 
 /* The shortest decimal digits d and exponent e with d * 10^e nearest to x > 0 among those that read
- * back as x: the n-digit decimal nearest to x, for the least n that does; where x is a power of two,
- * its upper neighbours lie further off than the lower ones, and the next decimal may do. */
+ * back as x: the n-digit decimal nearest to x, for the least n that does; where x is a power of
+ * two, its upper neighbours lie further off than the lower ones, and the next decimal may do. */
 static int shortest(bf_format f, double x, char digits[32]) {
     for (int n = 1; n <= 17; n++) {
         char text[48], *from = text;
@@ -232,7 +234,10 @@ static void format_float_hex(double x, char *text) {
 }
 
 void bf_value_format_hex(const bf_value *value, char text[BF_VALUE_TEXT]) {
-    if (is_integer(value->dtype)) format_integer(value, 16, text);
-    else if (!isfinite(bf_value_f64(value))) bf_value_format(value, text);
-    else format_float_hex(bf_value_f64(value), text);
+    if (is_integer(value->dtype))
+        format_integer(value, 16, text);
+    else if (!isfinite(bf_value_f64(value)))
+        bf_value_format(value, text);
+    else
+        format_float_hex(bf_value_f64(value), text);
 }

@@ -16,14 +16,16 @@ const bf_isa *bf_cpu_isa_find(const char *name);
 
 typedef struct bf_pool bf_pool;
 
-/* A pool that runs on `threads` threads, the caller's among them. Starts none yet. NULL: no memory. */
+/* A pool that runs on `threads` threads, the caller's among them. Starts none yet. NULL: no memory.
+ */
 bf_pool *bf_pool_create(int threads);
 void bf_pool_destroy(bf_pool *pool);
 int bf_pool_threads(const bf_pool *pool);
 
 /* Calls work(arg) on `threads` threads at once (at most the pool's), the caller's among them, and
- * returns when all have returned. A thread that comes late is not waited for, and the system may give
- * fewer: work must share itself out, so that one thread's return means that nothing is left to take. */
+ * returns when all have returned. A thread that comes late is not waited for, and the system may
+ * give fewer: work must share itself out, so that one thread's return means that nothing is left to
+ * take. */
 void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg);
 
 /* --- exact.c, extreme.c: one thread takes a piece of a job into words --- */
@@ -48,7 +50,8 @@ void bf_extreme_absorb(bf_worker *worker, const bf_job *job, int64_t first, int6
 
 /* --- environment.c: the floating-point environment --- */
 
-/* Rounding to nearest, no FTZ or DAZ, no traps, around the work; then the caller's, flags and all. */
+/* Rounding to nearest, no FTZ or DAZ, no traps, around the work; then the caller's, flags and all.
+ */
 typedef struct bf_environment {
     uint64_t saved;
 } bf_environment;

@@ -6,15 +6,15 @@
 #include "../rules/window.h"
 
 enum {
-    RULES_BELOW = 48,     /* elements for which a window is not worth finding */
-    SAMPLE_LEAST = 64,    /* elements that the first window is chosen by: one in */
-    SAMPLE_SHARE = 32,    /* SAMPLE_SHARE, but neither fewer nor more than these */
+    RULES_BELOW = 48,  /* elements for which a window is not worth finding */
+    SAMPLE_LEAST = 64, /* elements that the first window is chosen by: one in */
+    SAMPLE_SHARE = 32, /* SAMPLE_SHARE, but neither fewer nor more than these */
     SAMPLE_MOST = 256,
-    BEYOND = 1 << 20,     /* any exponent */
-    BLOCK = 4096,         /* elements copied at a time where they cannot be summed in place */
-    CARRY_SPANS = 16,     /* spans between carries: far from 2^30 additions */
-    CREDIT_MAX = 4,       /* a window is given up once misfits outweigh fits, */
-    MISFIT_COST = 2       /* this many fits making up for one misfit */
+    BEYOND = 1 << 20, /* any exponent */
+    BLOCK = 4096,     /* elements copied at a time where they cannot be summed in place */
+    CARRY_SPANS = 16, /* spans between carries: far from 2^30 additions */
+    CREDIT_MAX = 4,   /* a window is given up once misfits outweigh fits, */
+    MISFIT_COST = 2   /* this many fits making up for one misfit */
 };
 
 /* Floats, or pairs of floats, whose sum goes to the limbs. */
@@ -56,10 +56,12 @@ static inline __attribute__((always_inline)) void add_term(const series *s, bf_f
         return;
     }
     if (s->counters && s->counters[BF_EXACT_NONZERO] == 0)
-        s->counters[BF_EXACT_NONZERO] = pair ? bf_exact_nonzero_pair(f, a, b)
-                                             : bf_exact_nonzero(f, a);
-    if (pair) bf_exact_add_float_product(f, s->layout, s->limbs, a, b);
-    else bf_exact_add_float(f, s->layout, s->limbs, a);
+        s->counters[BF_EXACT_NONZERO] =
+            pair ? bf_exact_nonzero_pair(f, a, b) : bf_exact_nonzero(f, a);
+    if (pair)
+        bf_exact_add_float_product(f, s->layout, s->limbs, a, b);
+    else
+        bf_exact_add_float(f, s->layout, s->limbs, a);
 }
 
 /* The cases apart, so that the rules compile to shifts by constants. */
@@ -206,8 +208,10 @@ static void add_misfit(const series *s, bf_format f) {
         }
         fits = choose_window(e, s->layout, &window) && add_in_window(s, f, &window);
     }
-    if (!fits) add_by_rules(s);
-    else if (memory->levels == 0 || memory->credit < 0) *memory = window;
+    if (!fits)
+        add_by_rules(s);
+    else if (memory->levels == 0 || memory->credit < 0)
+        *memory = window;
 }
 
 /* The first window, from the first few terms. Among n times as many the least is n times as small,
@@ -241,8 +245,10 @@ static void add_series(const series *s, bf_format f) {
 
 /* Each format by a constant, so that the rules compile to its shifts. */
 static void add_floats(const series *s) {
-    if (s->dtype == BF_F64) add_series(s, bf_format_f64());
-    else add_series(s, bf_format_f32());
+    if (s->dtype == BF_F64)
+        add_series(s, bf_format_f64());
+    else
+        add_series(s, bf_format_f32());
 }
 
 /* Up to BF_SPAN floats at a (and b) enter the words, by their kind. */
@@ -310,8 +316,10 @@ static void absorb_by_rules(const bf_job *job, const char *a, const char *b, siz
     for (size_t i = 0; i < n; i++) {
         uint64_t x = bf_load_bits(a + i * (size_t)bytes, bytes);
         uint64_t y = b ? bf_load_bits(b + i * (size_t)bytes, bytes) : x;
-        if (shape.sum.limbs > 0) bf_exact_take(job->dtype, &shape, words, x);
-        else bf_exact_take_pair(job->dtype, &shape, words, x, y);
+        if (shape.sum.limbs > 0)
+            bf_exact_take(job->dtype, &shape, words, x);
+        else
+            bf_exact_take_pair(job->dtype, &shape, words, x, y);
     }
     words[BF_EXACT_COUNT] = count;
 }
@@ -342,8 +350,8 @@ static void absorb_bools(bf_worker *worker, const bf_job *job, const char *a, co
         size_t count = n - at < BLOCK ? n - at : BLOCK;
         to_truth(a + at, truth_a, count);
         if (b) to_truth(b + at, truth_b, count);
-        absorb_integers(worker, job, BF_U8, (const char *)truth_a,
-                        b ? (const char *)truth_b : NULL, count, words);
+        absorb_integers(worker, job, BF_U8, (const char *)truth_a, b ? (const char *)truth_b : NULL,
+                        count, words);
     }
 }
 

@@ -37,8 +37,10 @@ static int64_t index_of(const block *b, size_t i) {
 static void take_by_rules(const block *b) {
     for (size_t i = 0; i < b->n; i++) {
         uint64_t bits = load(b, i);
-        if (is_nan(b, bits)) bf_extreme_take_nan(b->words, 1, index_of(b, i));
-        else bf_extreme_take(b->words, key_of(b, bits), index_of(b, i));
+        if (is_nan(b, bits))
+            bf_extreme_take_nan(b->words, 1, index_of(b, i));
+        else
+            bf_extreme_take(b->words, key_of(b, bits), index_of(b, i));
     }
 }
 
@@ -77,9 +79,12 @@ static uint64_t bits_of(const block *b, int64_t key) {
 static void take_least(const block *b, int64_t key) {
     size_t i = 0;
     if (b->words[BF_EXTREME_INDEX] >= 0 && key >= b->words[BF_EXTREME_KEY]) return;
-    if (!bf_is_indexed(b->job->op)) i = 0;
-    else if (b->job->dtype != BF_BOOL) i = find(b, bits_of(b, key));
-    else while (key_of(b, load(b, i)) != key) i++; /* any byte but 0 is true */
+    if (!bf_is_indexed(b->job->op))
+        i = 0;
+    else if (b->job->dtype != BF_BOOL)
+        i = find(b, bits_of(b, key));
+    else
+        while (key_of(b, load(b, i)) != key) i++; /* any byte but 0 is true */
     bf_extreme_take(b->words, key, index_of(b, i));
 }
 
@@ -146,11 +151,16 @@ static bf_dtype loop_dtype(bf_dtype dtype) {
 static void take_block(const bf_isa *isa, const block *b) {
     bf_dtype dtype = b->job->dtype, by = loop_dtype(dtype);
     bf_extreme_loop loop = bf_is_greatest(b->job->op) ? isa->greatest[by] : isa->least[by];
-    if (loop == NULL) take_by_rules(b);
-    else if (dtype == BF_BOOL) take_bools(b, loop);
-    else if (dtype == BF_F16 || dtype == BF_BF16) take_halves(b, loop);
-    else if (bf_dtype_is_float(dtype)) take_floats(b, loop);
-    else take_integers(b, loop);
+    if (loop == NULL)
+        take_by_rules(b);
+    else if (dtype == BF_BOOL)
+        take_bools(b, loop);
+    else if (dtype == BF_F16 || dtype == BF_BF16)
+        take_halves(b, loop);
+    else if (bf_dtype_is_float(dtype))
+        take_floats(b, loop);
+    else
+        take_integers(b, loop);
 }
 
 void bf_extreme_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 enum {
-    PIECE = 1 << 17,            /* elements that a thread takes at a time */
+    PIECE = 1 << 17,           /* elements that a thread takes at a time */
     BYTES_PER_THREAD = 1 << 19 /* below this a thread costs more than it gains */
 };
 
@@ -21,8 +21,10 @@ typedef struct shared_job {
 } shared_job;
 
 static void absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n, int64_t *words) {
-    if (job->kind == BF_KIND_EXTREME) bf_extreme_absorb(worker, job, first, n, words);
-    else bf_exact_absorb(worker, job, first, n, words);
+    if (job->kind == BF_KIND_EXTREME)
+        bf_extreme_absorb(worker, job, first, n, words);
+    else
+        bf_exact_absorb(worker, job, first, n, words);
 }
 
 static void take_pieces(void *arg) {

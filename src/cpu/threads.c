@@ -97,8 +97,10 @@ void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg)
     pool->work = work;
     pool->arg = arg;
     pool->waiting = pool->running = workers;
-    if (workers == 1) pthread_cond_signal(&pool->wake);
-    else pthread_cond_broadcast(&pool->wake);
+    if (workers == 1)
+        pthread_cond_signal(&pool->wake);
+    else
+        pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     work(arg);
     pthread_mutex_lock(&pool->lock);

@@ -12,8 +12,10 @@ BF_RULE bool bf_finish_special(const int64_t *words, bool nan_is_absent, bf_form
     bool pos = words[BF_EXACT_POS_INF] > 0, neg = words[BF_EXACT_NEG_INF] > 0;
     bool nan = (words[BF_EXACT_NAN] > 0 && !nan_is_absent) || words[BF_EXACT_INVALID] > 0;
     if (!nan && !pos && !neg) return false;
-    if (nan || (pos && neg)) *bits = bf_format_nan(f);
-    else *bits = bf_format_inf(f) | (neg ? bf_format_sign(f) : 0);
+    if (nan || (pos && neg))
+        *bits = bf_format_nan(f);
+    else
+        *bits = bf_format_inf(f) | (neg ? bf_format_sign(f) : 0);
     return true;
 }
 
@@ -84,8 +86,10 @@ BF_RULE uint64_t bf_finish_variance(bf_dtype dtype, const int64_t *words, bool r
 BF_RULE void bf_finish_integer(const int64_t *limbs, int count, uint64_t out[3]) {
     uint64_t sign = limbs[count - 1] < 0 ? ~(uint64_t)0 : 0;
     for (int i = 0; i < 3; i++) {
-        if (2 * i >= count) out[i] = sign;
-        else out[i] = (uint64_t)limbs[2 * i] | (uint64_t)limbs[2 * i + 1] << 32;
+        if (2 * i >= count)
+            out[i] = sign;
+        else
+            out[i] = (uint64_t)limbs[2 * i] | (uint64_t)limbs[2 * i + 1] << 32;
     }
 }
 

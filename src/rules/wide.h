@@ -1,5 +1,5 @@
-/* Big-integer arithmetic for finishing a result: from limbs to a correctly rounded quotient or root.
- * Runs once for each result. */
+/* Big-integer arithmetic for finishing a result: from limbs to a correctly rounded quotient or
+ * root. Runs once for each result. */
 #ifndef BF_RULES_WIDE_H
 #define BF_RULES_WIDE_H
 

@@ -14,10 +14,10 @@
 #include "rule.h"
 
 enum {
-    BF_WINDOW_BITS = 43,   /* a level takes |x| <= 2^43 u */
-    BF_WINDOW_ROWS = 128,  /* deposits of |x| <= 2^43 u (or pairs of them) while S stays put */
-    BF_LEVELS_MAX = 6,     /* 263 bits: data spread over 2^+-100 */
-    BF_WINDOW_TOP = 970,   /* greatest bottom of a level: 2^970 * 2^53 is finite with room */
+    BF_WINDOW_BITS = 43,    /* a level takes |x| <= 2^43 u */
+    BF_WINDOW_ROWS = 128,   /* deposits of |x| <= 2^43 u (or pairs of them) while S stays put */
+    BF_LEVELS_MAX = 6,      /* 263 bits: data spread over 2^+-100 */
+    BF_WINDOW_TOP = 970,    /* greatest bottom of a level: 2^970 * 2^53 is finite with room */
     BF_WINDOW_LEAST = -1074 /* least bottom of a level */
 };
 

@@ -57,8 +57,7 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
 }
 
 static bool available(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           has_f16c();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 
 const bf_isa bf_isa_avx2 = {

@@ -70,7 +70,8 @@ static bool flags_work(void) {
     unsigned saved;
     __asm__ volatile("stmxcsr %0" : "=m"(saved) : : "memory");
     bool works = sum_f64(exact, LANES * 2, -43, 1, sums) && sums[0] == ((int64_t)1 << 43) + 8 &&
-                 !sum_f64(lossy, LANES * 2, -43, 1, sums) && sum_f64(lossy, LANES * 2, -43, 2, sums);
+                 !sum_f64(lossy, LANES * 2, -43, 1, sums) &&
+                 sum_f64(lossy, LANES * 2, -43, 2, sums);
     __asm__ volatile("ldmxcsr %0" : : "m"(saved) : "memory");
     return works;
 }

@@ -1,4 +1,5 @@
-/* The instruction set of any machine: no loops of its own, so that the rules apply as they stand. */
+/* The instruction set of any machine: no loops of its own, so that the rules apply as they stand.
+ */
 #include "isa.h"
 
 static bool available(void) { return true; }

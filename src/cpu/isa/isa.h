@@ -16,8 +16,8 @@ enum {
 };
 
 /* Sums doubles (floats, products) in a window of `levels` levels whose top is at `bottom` (see
- * rules/window.h). True: sums[l] is the exact sum at level l, in units of its u. False: the data did
- * not fit the window, or hold a NaN or infinity; sums[] means nothing. */
+ * rules/window.h). True: sums[l] is the exact sum at level l, in units of its u. False: the data
+ * did not fit the window, or hold a NaN or infinity; sums[] means nothing. */
 typedef bool (*bf_sum_loop)(const void *x, size_t n, int bottom, int levels, int64_t *sums);
 typedef bool (*bf_dot_loop)(const void *a, const void *b, size_t n, int bottom, int levels,
                             int64_t *sums);

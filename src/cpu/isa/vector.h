@@ -25,7 +25,8 @@ enum {
 #define SMALL_INTEGER_ENTRIES(loop)                                                                \
     [BF_I8] = loop##i8, [BF_I16] = loop##i16, [BF_I32] = loop##i32, [BF_U8] = loop##u8,            \
     [BF_U16] = loop##u16, [BF_U32] = loop##u32
-#define INTEGER_ENTRIES(loop) SMALL_INTEGER_ENTRIES(loop), [BF_I64] = loop##i64, [BF_U64] = loop##u64
+#define INTEGER_ENTRIES(loop)                                                                      \
+    SMALL_INTEGER_ENTRIES(loop), [BF_I64] = loop##i64, [BF_U64] = loop##u64
 #define FLOAT_ENTRIES(loop) [BF_F32] = loop##f32, [BF_F64] = loop##f64
 
 #endif

@@ -85,9 +85,7 @@ typedef struct certificate {
     vf64 largest, smallest; /* |x|; |factors| other than 0 */
 } certificate;
 
-INLINE void certificate_begin(certificate *c) {
-    *c = (certificate){.smallest = broadcast(1.0)};
-}
+INLINE void certificate_begin(certificate *c) { *c = (certificate){.smallest = broadcast(1.0)}; }
 
 INLINE vf64 magnitude(vf64 x) { return (vf64)((vi64)x & INT64_MAX); }
 
@@ -127,8 +125,10 @@ INLINE void deposit(certificate *c, vf64 *column, int from, int levels, vf64 x) 
     UNROLL
     for (int l = from; l < levels - 1; l++) {
         vf64 t = add_quiet(column[l], x), taken = t - column[l];
-        if (l % 2) x = sub_fused(x, taken);
-        else x -= taken;
+        if (l % 2)
+            x = sub_fused(x, taken);
+        else
+            x -= taken;
         column[l] = t;
     }
     add_last(c, &column[levels - 1], x);
@@ -204,9 +204,8 @@ INLINE bool window_sum(input in, int levels, const char *a, const char *b, size_
     for (size_t left = n; left > 0;) {
         vf64 columns[COLUMNS_MAX][BF_LEVELS_MAX];
         UNROLL
-        for (int l = 0; l < levels; l++)
-            UNROLL
-            for (int k = 0; k < width; k++) columns[k][l] = window_start(bottom, l);
+        for (int l = 0; l < levels; l++) UNROLL
+        for (int k = 0; k < width; k++) columns[k][l] = window_start(bottom, l);
         size_t rows = left / row < BF_WINDOW_ROWS ? left / row : BF_WINDOW_ROWS;
         for (size_t r = 0; r < rows; r++) {
             prefetch_row(in, row_bytes, a, b);
@@ -254,12 +253,10 @@ static bool sum_f32(const void *x, size_t n, int bottom, int levels, int64_t *su
     return window_sum_levels(IN_F32, x, x, n, bottom, levels, sums);
 }
 
-static bool dot_f64(const void *a, const void *b, size_t n, int bottom, int levels,
-                    int64_t *sums) {
+static bool dot_f64(const void *a, const void *b, size_t n, int bottom, int levels, int64_t *sums) {
     return window_sum_levels(IN_F64_PAIR, a, b, n, bottom, levels, sums);
 }
 
-static bool dot_f32(const void *a, const void *b, size_t n, int bottom, int levels,
-                    int64_t *sums) {
+static bool dot_f32(const void *a, const void *b, size_t n, int bottom, int levels, int64_t *sums) {
     return window_sum_levels(IN_F32_PAIR, a, b, n, bottom, levels, sums);
 }
