@@ -1,0 +1,259 @@
+"""bitfold: exact, correctly rounded, reproducible reductions over large arrays.
+
+    >>> import array, bitfold
+    >>> bitfold.sum(array.array("d", [1e20, 1, -1e20]))
+    1.0
+
+An array is anything with the buffer protocol (array.array, memoryview, bytes, NumPy arrays) or
+__array_interface__, of any shape and strides; its memory is read in place, never copied. A result
+is an int, a float or a bool, and depends on the values alone: not on threads, instruction set or
+machine.
+
+Every function takes, by keyword:
+
+    nan        "propagate" (default), "skip" (as if absent) or "error": what a NaN means
+    out_dtype  "f64" or "f32": what to round to, once, from the exact value (not min, max, arg...)
+    ddof       0 or 1: var and std divide by n - ddof
+    dtype      what the memory holds, where the object cannot say: "bf16" over 2-byte elements, or
+               any dtype over contiguous bytes
+    context    where to run; the default is one context a thread, with all the CPUs it may use
+"""
+
+import threading
+from collections import namedtuple
+
+from . import _library
+from ._arrays import NAMES, View, dtype_name, to_python
+from ._library import (
+    DTYPES, NAN_POLICIES, OPS, ArgumentError, DeviceError, DtypeError, EmptyError, Error, NanError,
+    OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_void_p, check, lib,
+)  # fmt: skip
+
+__version__ = lib.bf_version().decode()
+__all__ = [
+    "sum", "mean", "var", "std", "norm", "sumsq", "min", "max", "argmin", "argmax", "dot",
+    "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError",
+]  # fmt: skip
+
+
+def isas():
+    """The instruction sets that this library has and this machine can run, slowest first."""
+    found = []
+    i = 0
+    while name := lib.bf_isa_name(i):
+        if lib.bf_isa_available(i):
+            found.append(name.decode())
+        i += 1
+    return found
+
+
+class Context:
+    """Where calls run. No option changes a result.
+
+    device "auto" or "cpu"; isa "auto" or one of isas(); threads 0 for all this process may use.
+    Calls from several threads take turns.
+    """
+
+    def __init__(self, device="auto", isa="auto", threads=0):
+        self._handle = c_void_p()
+        self._lock = threading.RLock()
+        options = _library.Options(0, device.encode(), isa.encode(), threads)
+        options.size = _library.ctypes.sizeof(options)
+        check(lib.bf_context_create(byref(options), byref(self._handle)))
+
+    def __del__(self):
+        if self._handle:
+            lib.bf_context_destroy(self._handle)
+
+    @property
+    def device(self):
+        return lib.bf_context_device(self._handle).decode()
+
+    @property
+    def isa(self):
+        return lib.bf_context_isa(self._handle).decode()
+
+    @property
+    def threads(self):
+        return lib.bf_context_threads(self._handle)
+
+    def __repr__(self):
+        return f"Context(device={self.device!r}, isa={self.isa!r}, threads={self.threads})"
+
+    def _call(self, function, *arguments):
+        """Runs a library function on the context, and raises what it reports."""
+        with self._lock:
+            check(function(*arguments), self._handle)
+
+
+_local = threading.local()
+
+
+def _default_context():
+    if not hasattr(_local, "context"):
+        _local.context = Context()
+    return _local.context
+
+
+def _number(table, what, name):
+    if name not in table:
+        raise ArgumentError(f"{what} {name!r} is none of {', '.join(table)}")
+    return table[name]
+
+
+def _options(nan, out_dtype, ddof):
+    options = _library.ReduceOptions(
+        0, _number(NAN_POLICIES, "nan policy", nan),
+        DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0, ddof,
+    )  # fmt: skip
+    options.size = _library.ctypes.sizeof(options)
+    return byref(options)
+
+
+def _reduce(op, x, *, nan="propagate", out_dtype=None, ddof=0, dtype=None, context=None):
+    context = context or _default_context()
+    view = View(x, dtype)
+    value = _library.Value()
+    context._call(
+        lib.bf_reduce, context._handle, OPS[op], byref(view.array),
+        _options(nan, out_dtype, ddof), byref(value),
+    )  # fmt: skip
+    return to_python(value)
+
+
+def sum(x, **options):
+    """The exact sum: of integers an int of any size, of floats rounded once. Empty: 0."""
+    return _reduce("sum", x, **options)
+
+
+def mean(x, **options):
+    """The exact mean, rounded once. Empty: nan."""
+    return _reduce("mean", x, **options)
+
+
+def var(x, **options):
+    """The exact variance, rounded once; never negative. No more than ddof elements: nan."""
+    return _reduce("var", x, **options)
+
+
+def std(x, **options):
+    """The square root of the exact variance, rounded once."""
+    return _reduce("std", x, **options)
+
+
+def norm(x, **options):
+    """The square root of the exact sum of squares, rounded once. Empty: 0."""
+    return _reduce("norm", x, **options)
+
+
+def sumsq(x, **options):
+    """The exact sum of squares: of integers an int, of floats rounded once. Empty: 0."""
+    return _reduce("sumsq", x, **options)
+
+
+def min(x, **options):
+    """The least element; -0 is below 0. Empty: EmptyError."""
+    return _reduce("min", x, **options)
+
+
+def max(x, **options):
+    """The greatest element; -0 is below 0. Empty: EmptyError."""
+    return _reduce("max", x, **options)
+
+
+def argmin(x, **options):
+    """The index, in C order, of the first element that holds the minimum, or of the first NaN."""
+    return _reduce("argmin", x, **options)
+
+
+def argmax(x, **options):
+    """The index, in C order, of the first element that holds the maximum, or of the first NaN."""
+    return _reduce("argmax", x, **options)
+
+
+def dot(a, b, *, nan="propagate", out_dtype=None, dtype=None, context=None):
+    """The exact sum of the exact products of two arrays of one dtype and shape, rounded once."""
+    context = context or _default_context()
+    views = View(a, dtype), View(b, dtype)
+    value = _library.Value()
+    context._call(
+        lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
+        _options(nan, out_dtype, 0), byref(value),
+    )  # fmt: skip
+    return to_python(value)
+
+
+StateInfo = namedtuple("StateInfo", "op dtype count nan inf next")
+
+
+class State:
+    """A reduction in progress: absorb chunks, merge states, take the result, save and load.
+
+    The result has the bits of one call over all the data, whatever the chunks. argmin and argmax go
+    by index: a part that does not start at 0 is told where by seek().
+    """
+
+    def __init__(self, op, dtype, context=None):
+        self._context = context or _default_context()
+        self._handle = c_void_p()
+        self._context._call(
+            lib.bf_state_create, self._context._handle, _number(OPS, "operation", op),
+            DTYPES[dtype_name(dtype)], byref(self._handle),
+        )  # fmt: skip
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            lib.bf_state_destroy(self._handle)
+
+    def absorb(self, x, y=None, *, dtype=None):
+        """Takes in an array, for "dot" a pair of them. dtype: as elsewhere; a bf16 state reads any
+        2-byte elements as bf16. Returns the state."""
+        if dtype is None and self.info().dtype == "bf16":
+            dtype = "bf16"
+        views = [View(each, dtype) for each in (x, y) if each is not None]
+        function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
+        self._context._call(function, self._handle, *(byref(view.array) for view in views))
+        return self
+
+    def merge(self, other):
+        """Adds what another state of the same kind holds, which is unchanged. Returns the state."""
+        self._context._call(lib.bf_state_merge, self._handle, other._handle)
+        return self
+
+    def seek(self, index):
+        """Says that the next element absorbed has this index. Returns the state."""
+        self._context._call(lib.bf_state_seek, self._handle, index)
+        return self
+
+    def result(self, *, nan="propagate", out_dtype=None, ddof=0):
+        """The value so far; the state can go on."""
+        value = _library.Value()
+        options = _options(nan, out_dtype, ddof)
+        self._context._call(lib.bf_state_result, self._handle, options, byref(value))
+        return to_python(value)
+
+    def info(self):
+        """Operation and dtype; how many elements, NaNs and infinities there were; next index."""
+        info = _library.StateInfo()
+        lib.bf_state_describe(self._handle, byref(info))
+        op = next(name for name, number in OPS.items() if number == info.op)
+        return StateInfo(op, NAMES[info.dtype], info.count, info.nan, info.inf, info.next)
+
+    def save(self):
+        """The state as bytes: portable, versioned, checksummed."""
+        data = _library.ctypes.create_string_buffer(lib.bf_state_save_size(self._handle))
+        lib.bf_state_save(self._handle, data)
+        return data.raw
+
+    @classmethod
+    def load(cls, data, context=None):
+        """The state that save() wrote. Anything else is refused: StateError."""
+        state = cls.__new__(cls)
+        state._context = context or _default_context()
+        state._handle = c_void_p()
+        data = bytes(data)
+        state._context._call(
+            lib.bf_state_load, state._context._handle, data, len(data), byref(state._handle)
+        )
+        return state

@@ -1,0 +1,182 @@
+"""Python objects as bf_array: the buffer protocol and __array_interface__, without a copy."""
+
+import ctypes
+import struct
+import sys
+from ctypes import POINTER, c_char_p, c_int, c_ssize_t, c_void_p, py_object
+
+from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DtypeError, ShapeError
+
+SIZES = {
+    "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
+    "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
+}  # fmt: skip
+NAMES = {number: name for name, number in DTYPES.items()}
+
+# By kind and size in bytes: what NumPy's dtype strings and the struct module's codes come down to.
+_BY_KIND = {
+    "b1": "bool", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
+    "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64", "f2": "f16", "f4": "f32", "f8": "f64",
+}  # fmt: skip
+_LONG_NAMES = {
+    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
+    "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
+    "float64": "f64",
+}  # fmt: skip
+_KIND_OF_CODE = {
+    **{"?": "b"}, **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("cBHILQN", "u"),
+    **dict.fromkeys("efd", "f"),
+}  # fmt: skip
+
+
+def dtype_name(dtype):
+    """bitfold's name of a dtype: of its own ("i8" has 8 bits, "f64"), of a long name ("float64"),
+    of NumPy's strings with their byte order ("<f8", "|b1"), or of a numpy.dtype."""
+    text = getattr(dtype, "str", dtype)
+    if not isinstance(text, str):
+        raise DtypeError(f"a dtype is a name such as 'f64', not {dtype!r}")
+    if text in DTYPES:
+        return text
+    if text in _LONG_NAMES:
+        return _LONG_NAMES[text]
+    if text[:1] in ("<", ">", "|", "=") and text[1:] in _BY_KIND:
+        _refuse_foreign_order(text[0], int(text[2:]), text)
+        return _BY_KIND[text[1:]]
+    raise DtypeError(f"dtype {text!r} is not supported")
+
+
+def _refuse_foreign_order(order, size, text):
+    foreign = ">" if sys.byteorder == "little" else "<"
+    if order == foreign and size > 1:
+        raise DtypeError(f"{text!r} data have the other byte order: convert them first")
+
+
+class _Buffer(ctypes.Structure):
+    """Py_buffer"""
+
+    _fields_ = [
+        ("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t),
+        ("readonly", c_int), ("ndim", c_int), ("format", c_char_p), ("shape", POINTER(c_ssize_t)),
+        ("strides", POINTER(c_ssize_t)), ("suboffsets", POINTER(c_ssize_t)), ("internal", c_void_p),
+    ]  # fmt: skip
+
+
+_STRIDED_WITH_FORMAT = 0x001C  # PyBUF_RECORDS_RO: strides and format, read-only will do
+_get_buffer = ctypes.pythonapi.PyObject_GetBuffer
+_get_buffer.argtypes = [py_object, POINTER(_Buffer), c_int]
+_get_buffer.restype = c_int
+_release_buffer = ctypes.pythonapi.PyBuffer_Release
+_release_buffer.argtypes = [POINTER(_Buffer)]
+_release_buffer.restype = None
+
+
+class View:
+    """An object's memory as a bf_array, in `array`; the memory stays put while the view lives."""
+
+    def __init__(self, x, dtype=None):
+        self._buffer = None
+        wanted = None if dtype is None else dtype_name(dtype)
+        has_buffer = self._acquire(x)
+        read = self._from_buffer if has_buffer else self._from_interface
+        pointer, name, size, shape, strides = read(x, wanted)
+        if name != wanted and wanted is not None:
+            name, size, shape, strides = _reinterpret(wanted, size, shape, strides)
+        self.dtype = name
+        self.array = _array(pointer, name, size, shape, strides)
+
+    def __del__(self):
+        if self._buffer is not None:
+            _release_buffer(self._buffer)
+
+    def _acquire(self, x):
+        buffer = _Buffer()
+        try:
+            _get_buffer(x, buffer, _STRIDED_WITH_FORMAT)
+        except (BufferError, TypeError, ValueError):
+            if not hasattr(x, "__array_interface__"):
+                raise
+            return False
+        self._buffer = buffer
+        return True
+
+    def _from_buffer(self, x, wanted):
+        buffer = self._buffer
+        shape = buffer.shape[: buffer.ndim] if buffer.ndim else []
+        strides = _contiguous(shape, buffer.itemsize)
+        if buffer.strides:
+            strides = buffer.strides[: buffer.ndim]
+        name = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
+        return buffer.buf, name, buffer.itemsize, shape, strides
+
+    def _from_interface(self, x, wanted):
+        self._interface = interface = x.__array_interface__
+        if not isinstance(interface.get("data"), tuple) or interface.get("mask") is not None:
+            raise ArgumentError("__array_interface__ without a plain data pointer")
+        text, shape = interface["typestr"], list(interface["shape"])
+        name = None if text[1:] == "V2" and wanted else dtype_name(text)
+        size = SIZES[name or "bf16"]
+        strides = interface.get("strides") or _contiguous(shape, size)
+        return interface["data"][0], name, size, shape, list(strides)
+
+
+def _format_name(text, size, wanted):
+    order, code = (text[0], text[1:]) if text[:1] in ("<", ">", "=", "!", "@") else ("@", text)
+    kind = _KIND_OF_CODE.get(code)
+    name = _BY_KIND.get(f"{kind}{size}")
+    if name is None and (wanted is None or SIZES[wanted] != size):
+        raise DtypeError(f"data of format {text!r} are not supported")
+    _refuse_foreign_order(">" if order == "!" else order, size, text)
+    return name
+
+
+def _reinterpret(wanted, size, shape, strides):
+    """The same memory as another dtype: of one size, or out of contiguous bytes."""
+    if SIZES[wanted] == size:
+        return wanted, size, shape, strides
+    if size != 1 or len(shape) != 1 or (strides[0] != 1 and shape[0] > 1):
+        raise DtypeError(f"dtype={wanted!r} fits data of its own size or contiguous bytes only")
+    count, rest = divmod(shape[0], SIZES[wanted])
+    if rest:
+        raise ShapeError(f"{shape[0]} bytes are not a whole number of {wanted} elements")
+    return wanted, SIZES[wanted], [count], [SIZES[wanted]]
+
+
+def _contiguous(shape, size):
+    strides = []
+    for extent in reversed(shape):
+        strides.insert(0, size)
+        size *= extent
+    return strides
+
+
+def _array(pointer, name, size, shape, strides):
+    if len(shape) > MAX_DIMS:
+        raise ShapeError(f"{len(shape)} dimensions; bitfold takes up to {MAX_DIMS}")
+    array = Array(pointer, DTYPES[name], len(shape))
+    for i, (extent, stride) in enumerate(zip(shape, strides)):
+        # A stride between fewer than two elements is never taken: whatever it is, it is harmless.
+        step, rest = divmod(stride, size) if extent > 1 else (1, 0)
+        if rest:
+            raise ShapeError(f"a stride of {stride} bytes is not a whole number of {name} elements")
+        array.shape[i] = extent
+        array.strides[i] = step
+    return array
+
+
+def to_python(value):
+    """A bf_value as bool, int or float."""
+    held = value.as_
+    if value.dtype == I192:
+        return int.from_bytes(bytes(held.i192), sys.byteorder, signed=True)
+    name = NAMES[value.dtype]
+    if name == "f64":
+        return held.f64
+    if name == "f32":
+        return held.f32
+    if name == "f16":
+        return struct.unpack("e", struct.pack("H", held.bits))[0]
+    if name == "bf16":
+        return struct.unpack("f", struct.pack("I", held.bits << 16))[0]
+    if name == "bool":
+        return bool(held.i64)
+    return held.u64 if name.startswith("u") else held.i64

@@ -1,0 +1,200 @@
+"""libbitfold as ctypes sees it: where it is, its structs and functions, its errors."""
+
+import ctypes
+import ctypes.util
+import os
+from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from pathlib import Path
+
+# The numbers of include/bitfold/types.h.
+DTYPES = {
+    "bool": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "u8": 6, "u16": 7, "u32": 8, "u64": 9,
+    "f16": 10, "bf16": 11, "f32": 12, "f64": 13,
+}  # fmt: skip
+I192 = 32
+OPS = {
+    "sum": 1, "mean": 2, "var": 3, "std": 4, "sumsq": 5, "norm": 6, "dot": 7, "min": 8, "max": 9,
+    "argmin": 10, "argmax": 11,
+}  # fmt: skip
+NAN_POLICIES = {"propagate": 0, "skip": 1, "error": 2}
+MAX_DIMS = 8
+VALUE_TEXT = 64
+
+
+class Error(Exception):
+    """A call failed: `status` is the library's number for the reason, `message` says why."""
+
+    status = 0
+
+    def __init__(self, message):
+        super().__init__(message)
+        self.message = message
+
+
+class ArgumentError(Error, ValueError):
+    """An argument has no meaning here."""
+
+    status = 1
+
+
+class DtypeError(Error, TypeError):
+    """The data's type is not one that bitfold takes, or not the one that belongs here."""
+
+    status = 2
+
+
+class ShapeError(Error, ValueError):
+    """Shapes or strides do not fit."""
+
+    status = 3
+
+
+class RangeError(Error, OverflowError):
+    """The result, or a count, does not fit its type."""
+
+    status = 4
+
+
+class NanError(Error, ValueError):
+    """The data hold NaN and the policy is nan="error"."""
+
+    status = 5
+
+
+class EmptyError(Error, ValueError):
+    """There is no value: the input is empty."""
+
+    status = 6
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """The library could not allocate."""
+
+    status = 7
+
+
+class StateError(Error, ValueError):
+    """A saved state is damaged, or two states do not belong together."""
+
+    status = 8
+
+
+class DeviceError(Error, RuntimeError):
+    """This machine lacks the device or the instruction set asked for."""
+
+    status = 9
+
+
+ERRORS = {error.status: error for error in Error.__subclasses__()}
+
+
+class Array(ctypes.Structure):
+    """bf_array"""
+
+    _fields_ = [
+        ("data", c_void_p), ("dtype", c_int), ("ndim", c_int32),
+        ("shape", c_int64 * MAX_DIMS), ("strides", c_int64 * MAX_DIMS),
+    ]  # fmt: skip
+
+
+class _As(ctypes.Union):
+    _fields_ = [
+        ("i64", c_int64), ("u64", c_uint64), ("f64", ctypes.c_double), ("f32", ctypes.c_float),
+        ("bits", ctypes.c_uint16), ("i192", c_uint64 * 3),
+    ]  # fmt: skip
+
+
+class Value(ctypes.Structure):
+    """bf_value"""
+
+    _fields_ = [("dtype", c_int), ("as_", _As)]
+
+
+class Options(ctypes.Structure):
+    """bf_options"""
+
+    _fields_ = [("size", c_size_t), ("device", c_char_p), ("isa", c_char_p), ("threads", c_int)]
+
+
+class ReduceOptions(ctypes.Structure):
+    """bf_reduce_options"""
+
+    _fields_ = [("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int)]
+
+
+class StateInfo(ctypes.Structure):
+    """bf_state_info"""
+
+    _fields_ = [
+        ("op", c_int), ("dtype", c_int),
+        ("count", c_int64), ("nan", c_int64), ("inf", c_int64), ("next", c_int64),
+    ]  # fmt: skip
+
+
+_SIGNATURES = {
+    "bf_version": (c_char_p,),
+    "bf_status_string": (c_char_p, c_int),
+    "bf_context_create": (c_int, POINTER(Options), POINTER(c_void_p)),
+    "bf_context_destroy": (None, c_void_p),
+    "bf_context_message": (c_char_p, c_void_p),
+    "bf_context_device": (c_char_p, c_void_p),
+    "bf_context_isa": (c_char_p, c_void_p),
+    "bf_context_threads": (c_int, c_void_p),
+    "bf_isa_name": (c_char_p, c_int),
+    "bf_isa_available": (c_int, c_int),
+    "bf_reduce": (c_int, c_void_p, c_int, POINTER(Array), POINTER(ReduceOptions), POINTER(Value)),
+    "bf_dot": (
+        c_int, c_void_p, POINTER(Array), POINTER(Array), POINTER(ReduceOptions), POINTER(Value),
+    ),
+    "bf_state_create": (c_int, c_void_p, c_int, c_int, POINTER(c_void_p)),
+    "bf_state_destroy": (None, c_void_p),
+    "bf_state_clear": (None, c_void_p),
+    "bf_state_absorb": (c_int, c_void_p, POINTER(Array)),
+    "bf_state_absorb_pair": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
+    "bf_state_seek": (c_int, c_void_p, c_int64),
+    "bf_state_merge": (c_int, c_void_p, c_void_p),
+    "bf_state_result": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Value)),
+    "bf_state_describe": (None, c_void_p, POINTER(StateInfo)),
+    "bf_state_save_size": (c_size_t, c_void_p),
+    "bf_state_save": (None, c_void_p, c_void_p),
+    "bf_state_load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
+    "bf_value_format": (None, POINTER(Value), c_char_p),
+    "bf_value_format_hex": (None, POINTER(Value), c_char_p),
+}  # fmt: skip
+
+
+def _find():
+    """BITFOLD_LIBRARY, else a library beside this file, else the system's."""
+    if "BITFOLD_LIBRARY" in os.environ:
+        return os.environ["BITFOLD_LIBRARY"]
+    for name in ("libbitfold.so", "libbitfold.so.0"):
+        beside = Path(__file__).with_name(name)
+        if beside.exists():
+            return str(beside)
+    return ctypes.util.find_library("bitfold") or "libbitfold.so.0"
+
+
+def _load():
+    try:
+        library = ctypes.CDLL(_find())
+    except OSError as error:
+        hint = "set BITFOLD_LIBRARY to the path of libbitfold.so"
+        raise ImportError(f"bitfold: {error}; {hint}") from None
+    for name, (result, *arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+lib = _load()
+
+
+def check(status, context=None):
+    """Raises the exception that belongs to a status other than 0."""
+    if status:
+        detail = lib.bf_context_message(context) if context else b""
+        raise ERRORS[status]((detail or lib.bf_status_string(status)).decode())
+
+
+__all__ = ["byref", "c_void_p", "check", "lib"]

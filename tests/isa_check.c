@@ -1,0 +1,93 @@
+/* Every instruction set of this machine gives the states and results of the generic one. Needs
+ * nothing but the library, so that it runs wherever that does, under an emulator too. */
+#include "data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct outcome {
+    unsigned char saved[2048];
+    bf_value value;
+    bf_status status;
+} outcome;
+
+static void require(bool condition, const char *what) {
+    if (condition) return;
+    fprintf(stderr, "isa_check: %s\n", what);
+    exit(1);
+}
+
+static outcome reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b) {
+    outcome out;
+    bf_state *s = NULL;
+    memset(&out, 0, sizeof out);
+    require(bf_state_create(context, op, a->dtype, &s) == BF_OK, "no state");
+    bf_status status = op == BF_DOT ? bf_state_absorb_pair(s, a, b) : bf_state_absorb(s, a);
+    require(status == BF_OK, "absorb failed");
+    bf_state_save(s, out.saved);
+    out.status = bf_state_result(s, NULL, &out.value);
+    bf_state_destroy(s);
+    return out;
+}
+
+static int compare(bf_context *generic, bf_context *other, const bf_array *a, const bf_array *b) {
+    int wrong = 0;
+    for (int op = BF_SUM; op <= BF_ARGMAX; op++) {
+        outcome x = reduce(generic, (bf_reduction)op, a, b);
+        outcome y = reduce(other, (bf_reduction)op, a, b);
+        if (memcmp(&x, &y, sizeof x) == 0) continue;
+        wrong++;
+        printf("%s of %lld %s: %s with %d threads differs from generic\n",
+               bf_reduction_name((bf_reduction)op), (long long)a->shape[0], bf_dtype_name(a->dtype),
+               bf_context_isa(other), bf_context_threads(other));
+    }
+    return wrong;
+}
+
+/* Puts a NaN or an infinity somewhere. */
+static void spoil(bf_dtype dtype, void *data, int64_t n, uint64_t *rng) {
+    size_t bytes = bf_dtype_size(dtype);
+    uint64_t at = next_random(rng) % (uint64_t)n;
+    uint64_t bits = infinity_bits(dtype) | (next_random(rng) & (sign_bit(dtype) | 1));
+    if (is_float(dtype)) store_bits((char *)data + at * bytes, bytes, bits);
+}
+
+static int check(bf_context *generic, bf_context *other) {
+    enum { MOST = 70000 };
+    static const int64_t sizes[] = {1, 3, 16, 31, 33, 64, 65, 255, 1000, 4097, 33001, MOST};
+    static double x[MOST + 1], y[MOST + 1];
+    uint64_t rng = 1;
+    int wrong = 0;
+    for (int d = 0; d < DTYPE_COUNT; d++) {
+        for (int k = 0; k < KIND_COUNT; k++) {
+            for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
+                bf_dtype dtype = all_dtypes[d];
+                char *odd = (char *)x + (i & 1), *other_odd = (char *)y + (i & 2);
+                fill(dtype, odd, sizes[i], (data_kind)k, next_random(&rng));
+                fill(dtype, other_odd, sizes[i], (data_kind)k, next_random(&rng));
+                if (i % 4 == 3) spoil(dtype, odd, sizes[i], &rng);
+                bf_array a = bf_array_of(dtype, odd, sizes[i]);
+                bf_array b = bf_array_of(dtype, other_odd, sizes[i]);
+                wrong += compare(generic, other, &a, &b);
+            }
+        }
+    }
+    return wrong;
+}
+
+int main(void) {
+    int wrong = 0;
+    bf_context *generic = NULL, *other = NULL;
+    require(bf_context_create(&BF_OPTIONS(.isa = "generic", .threads = 1), &generic) == BF_OK,
+            "no generic context");
+    for (int i = 1; bf_isa_name(i); i++) {
+        if (!bf_isa_available(i)) continue;
+        bf_options options = BF_OPTIONS(.isa = bf_isa_name(i), .threads = 2);
+        require(bf_context_create(&options, &other) == BF_OK, "no context");
+        wrong += check(generic, other);
+        printf("%s: compared with generic\n", bf_isa_name(i));
+        bf_context_destroy(other);
+    }
+    bf_context_destroy(generic);
+    return wrong > 0;
+}

@@ -1,0 +1,297 @@
+"""The module: what counts as an array, what comes back, what is refused and how."""
+
+import ctypes
+import math
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import unittest
+from array import array
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bitfold
+from bitfold import _library
+from oracle import DTYPES, HELD
+
+
+class Interface:
+    """An object with nothing but __array_interface__."""
+
+    def __init__(self, x, **changes):
+        self.x = x
+        self.__array_interface__ = {**x.__array_interface__, **changes}
+
+
+class Arrays(unittest.TestCase):
+    def test_every_buffer_counts(self):
+        x = array("d", [1.5, 2.5, -1.0])
+        raw = x.tobytes()
+        c_doubles = (ctypes.c_double * 3)(*x)
+        for each in (x, memoryview(x), np.array(x), c_doubles, Interface(np.array(x))):
+            self.assertEqual(bitfold.sum(each), 3.0)
+        for each in (raw, bytearray(raw), memoryview(raw), np.frombuffer(raw, np.uint8)):
+            self.assertEqual(bitfold.sum(each, dtype="f64"), 3.0)
+        self.assertEqual(bitfold.sum(b"\x01\x02\xff"), 258)
+        self.assertEqual(bitfold.sum(np.float64(2.5)), 2.5)
+        self.assertEqual(bitfold.max(np.array(7, dtype=np.int8)), 7)
+
+    def test_dtypes_of_numpy_and_of_the_struct_module(self):
+        for name in DTYPES:
+            if name != "bf16":
+                dtype = np.bool_ if name == "bool" else HELD[name]
+                x = np.array([1, 0, 1], dtype=dtype)
+                for each in (x, memoryview(x), Interface(x)):
+                    self.assertEqual(bitfold.sum(each), 2)
+                    self.assertEqual(bitfold.sum(each, dtype=x.dtype), 2)
+        for code in "bBhHiIlLqQfd":
+            self.assertEqual(bitfold.sum(array(code, [1, 2, 3])), 6)
+        bits = array("H", [0x3F80, 0x4000])
+        self.assertEqual(bitfold.sum(bits, dtype="bf16"), 3.0)
+        self.assertEqual(bitfold.min(bits.tobytes(), dtype="bfloat16"), 1.0)
+        for name in ("f64", "<f8", "float64", "=f8"):
+            self.assertEqual(bitfold.sum(np.ones(2), dtype=name), 2.0)
+
+    def test_what_is_not_an_array_of_numbers_is_refused(self):
+        for x in (
+            np.ones(2, dtype=">f8"), np.ones(2, dtype=">i4"), np.ones(2, dtype=complex),
+            np.ones(2, dtype=np.longdouble), np.array(["a"]), np.array([object()]),
+            np.zeros(2, dtype="i4,f4"), np.array(["2020-01-01"], dtype="M8[D]"),
+        ):  # fmt: skip
+            with self.assertRaises(bitfold.DtypeError, msg=x.dtype):
+                bitfold.sum(x)
+            with self.assertRaises(TypeError):
+                bitfold.sum(x)
+        with self.assertRaisesRegex(bitfold.DtypeError, "byte order"):
+            bitfold.sum(np.ones(2, dtype=">f8"))
+        with self.assertRaisesRegex(bitfold.DtypeError, "byte order"):
+            bitfold.sum(Interface(np.ones(2, dtype=">f8")))
+        for x in ([1.0, 2.0], 3.0, None, "text"):
+            with self.assertRaises(TypeError):
+                bitfold.sum(x)
+
+    def test_foreign_byte_order_of_one_byte_is_none(self):
+        self.assertEqual(bitfold.sum(np.ones(2, dtype=">i1")), 2)
+
+    def test_dtype_must_fit(self):
+        square = np.ones((2, 8), np.uint8)
+        for x, dtype in ((np.ones(3), "f32"), (square, "f64"), (b"12345678", "f9")):
+            with self.assertRaises(bitfold.DtypeError):
+                bitfold.sum(x, dtype=dtype)
+        for dtype in ("i8x", 8, "f8", "f16 "):
+            with self.assertRaises(bitfold.DtypeError):
+                bitfold.sum(b"12345678", dtype=dtype)
+        with self.assertRaises(bitfold.ShapeError):
+            bitfold.sum(b"1234567", dtype="f64")
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.sum(np.zeros(16, np.uint8)[::2], dtype="f64")
+
+    def test_layouts(self):
+        x = np.arange(120, dtype=np.int32).reshape(4, 5, 6)
+        for view in (
+            x, x.T, x[::-1, :, ::2], np.asfortranarray(x), x[:, :0], x[..., None], x[1, 2, 3:4],
+        ):  # fmt: skip
+            for each in (view, Interface(view)):
+                self.assertEqual(bitfold.sum(each), int(view.sum()))
+        broadcast = np.broadcast_to(np.arange(3.0), (1000, 3))
+        self.assertEqual(bitfold.sum(broadcast), 3000.0)
+        self.assertEqual(bitfold.argmax(x.T), int(np.argmax(x.T)))
+        self.assertEqual(bitfold.dot(x.T, x.T), int((x * x).sum()))
+        with self.assertRaises(bitfold.ShapeError):
+            bitfold.sum(np.ones((1,) * 9))
+        record = np.zeros(3, dtype=[("a", "u1"), ("b", "<f8")])
+        with self.assertRaises(bitfold.ShapeError):
+            bitfold.sum(record["b"])
+
+    def test_memory_is_read_in_place_and_released(self):
+        x = bytearray(8 * 10)
+        self.assertEqual(bitfold.sum(x, dtype="i64"), 0)
+        x.extend(b"12345678")  # raises BufferError if a view were still held
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.sum(x, dtype="complex")
+        x.extend(b"12345678")
+
+    def test_a_masked_interface_is_refused(self):
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.sum(Interface(np.ones(2), mask=np.ones(2)))
+
+
+class Results(unittest.TestCase):
+    def test_types(self):
+        ints, floats = array("i", [3, -4]), array("f", [3.0, -4.0])
+        self.assertIs(type(bitfold.sum(ints)), int)
+        self.assertIs(type(bitfold.mean(ints)), float)
+        self.assertIs(type(bitfold.sum(ints, out_dtype="f64")), float)
+        self.assertIs(type(bitfold.min(ints)), int)
+        self.assertIs(type(bitfold.min(floats)), float)
+        self.assertIs(type(bitfold.argmin(floats)), int)
+        self.assertIs(bitfold.max(np.array([False, True])), True)
+        self.assertIs(bitfold.min(np.array([False, True])), False)
+        self.assertEqual(bitfold.max(array("Q", [2**64 - 1])), 2**64 - 1)
+        self.assertEqual(bitfold.min(array("q", [-(2**63)])), -(2**63))
+        self.assertEqual(bitfold.max(np.array([65504], dtype=np.float16)), 65504.0)
+
+    def test_errors_carry_status_and_message(self):
+        with self.assertRaises(bitfold.EmptyError) as caught:
+            bitfold.min(array("d"))
+        self.assertEqual(caught.exception.status, 6)
+        self.assertEqual(str(caught.exception), caught.exception.message)
+        self.assertIsInstance(caught.exception, ValueError)
+        self.assertIsInstance(caught.exception, bitfold.Error)
+        for status, error in _library.ERRORS.items():
+            with self.assertRaises(error) as caught:
+                _library.check(status)
+            self.assertEqual(caught.exception.status, status)
+            self.assertTrue(caught.exception.message)
+
+    def test_bad_options(self):
+        x = array("d", [1, 2])
+        for bad in ({"nan": "ignore"}, {"ddof": 2}, {"ddof": -1}):
+            with self.assertRaises(bitfold.ArgumentError, msg=bad):
+                bitfold.var(x, **bad)
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.sum(x, out_dtype="i32")
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.max(x, out_dtype="f32")
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.State("median", "f64")
+        with self.assertRaises(bitfold.ShapeError):
+            bitfold.dot(x, array("d", [1]))
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.dot(x, array("f", [1, 2]))
+
+
+class Contexts(unittest.TestCase):
+    def test_options(self):
+        context = bitfold.Context(device="cpu", isa="generic", threads=3)
+        self.assertEqual((context.device, context.isa, context.threads), ("cpu", "generic", 3))
+        self.assertIn("generic", bitfold.isas())
+        self.assertEqual(bitfold.sum(array("d", [1, 2]), context=context), 3.0)
+        for bad in ({"isa": "mmx"}, {"threads": -1}, {"threads": 100_000}):
+            with self.assertRaises(bitfold.ArgumentError):
+                bitfold.Context(**bad)
+
+    def test_threads_may_share_a_context(self):
+        context = bitfold.Context(threads=2)
+        x = np.random.default_rng(1).normal(size=200_000)
+        expected, wrong = math.fsum(x), []
+
+        def work(given):
+            for _ in range(20):
+                if bitfold.sum(x, context=given) != expected:
+                    wrong.append(given)
+
+        workers = [threading.Thread(target=work, args=(c,)) for c in (context, context, None, None)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertFalse(wrong)
+
+    def test_a_forked_child_can_go_on(self):
+        x = np.ones(1 << 18)
+        bitfold.sum(x)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if bitfold.sum(x) == 1 << 18 else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+
+class States(unittest.TestCase):
+    def test_a_state_is_filled_saved_and_merged(self):
+        first = bitfold.State("mean", "f64").absorb(array("d", [1, 2])).absorb(array("d"))
+        second = bitfold.State.load(first.save()).absorb(array("d", [6, math.nan]))
+        self.assertEqual(first.result(), 1.5)
+        self.assertEqual(second.result(nan="skip"), 3.0)
+        self.assertEqual(second.info(), ("mean", "f64", 4, 1, 0, 4))
+        first.merge(second)
+        self.assertEqual(first.result(nan="skip", out_dtype="f32"), 2.4000000953674316)
+        with self.assertRaises(bitfold.NanError):
+            first.result(nan="error")
+
+    def test_positions(self):
+        state = bitfold.State("argmax", "i32").seek(10**12).absorb(array("i", [3, 9, 9]))
+        self.assertEqual(state.result(), 10**12 + 1)
+        self.assertEqual(state.info().next, 10**12 + 3)
+        with self.assertRaises(bitfold.ArgumentError):
+            state.seek(0)
+        with self.assertRaises(bitfold.StateError):
+            state.merge(state)
+
+    def test_dtypes_of_chunks(self):
+        state = bitfold.State("sum", "bf16").absorb(array("H", [0x3F80]))
+        self.assertEqual(state.absorb(b"\x80\x3f", dtype="bf16").result(), 2.0)
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.State("sum", "f64").absorb(array("f", [1]))
+        pairs = bitfold.State("dot", "f32").absorb(array("f", [1, 2]), array("f", [3, 4]))
+        self.assertEqual(pairs.result(), 11.0)
+        with self.assertRaises(bitfold.ArgumentError):
+            pairs.absorb(array("f", [1]))
+
+    def test_damaged_bytes_are_refused(self):
+        saved = bitfold.State("sum", "f64").absorb(array("d", [1, 2])).save()
+        self.assertEqual(bitfold.State.load(bytearray(saved)).result(), 3.0)
+        for bad in (b"", saved[:-1], saved + b"\0", b"x" + saved[1:], pickle.dumps(1)):
+            with self.assertRaises(bitfold.StateError):
+                bitfold.State.load(bad)
+
+
+class Import(unittest.TestCase):
+    def run_python(self, code, **environment):
+        environment = {**os.environ, **environment}
+        return subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        )
+
+    def test_numpy_is_not_needed(self):
+        code = (
+            "import sys; sys.modules['numpy'] = None; import array, bitfold; "
+            "print(bitfold.sum(array.array('d', [1e20, 1, -1e20])))"
+        )
+        self.assertEqual(self.run_python(code).stdout, "1.0\n")
+
+    def test_a_missing_library_is_an_import_error(self):
+        found = self.run_python("import bitfold", BITFOLD_LIBRARY="/nonexistent.so")
+        self.assertEqual(found.returncode, 1)
+        self.assertRegex(found.stderr, "ImportError: .*BITFOLD_LIBRARY")
+
+
+class Text(unittest.TestCase):
+    """bf_value_format against Python's and NumPy's shortest decimals."""
+
+    def format(self, **held):
+        value = _library.Value()
+        ((name, number),) = held.items()
+        value.dtype = {"f64": 13, "f32": 12, "bits": 10}[name]
+        setattr(value.as_, name, number)
+        text = ctypes.create_string_buffer(_library.VALUE_TEXT)
+        _library.lib.bf_value_format(value, text)
+        return text.value.decode()
+
+    def test_f64_is_repr(self):
+        rng = np.random.default_rng(9)
+        bits = rng.integers(0, 2**64, 5000, dtype=np.uint64).view(np.float64)
+        decimal = np.round(rng.normal(0, 1e6, 2000), 3)
+        for x in [*bits.tolist(), *decimal.tolist(), 0.0, -0.0, math.inf, -math.inf, math.nan]:
+            expected = repr(x)[:-2] if repr(x).endswith(".0") else repr(x)
+            self.assertEqual(self.format(f64=x), expected)
+
+    def test_f32_and_f16_have_numpy_s_digits(self):
+        rng = np.random.default_rng(10)
+        singles = rng.integers(0, 2**32, 5000, dtype=np.uint32).view(np.float32)
+        halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16)[::7]
+        for x in [*singles, *halves]:
+            if np.isfinite(x):
+                held = {"f32": x} if x.dtype == "f4" else {"bits": int(x.view("u2"))}
+                found = self.format(**held)
+                self.assertEqual(
+                    np.format_float_scientific(np.float64(found), trim="-"),
+                    np.format_float_scientific(x, trim="-"),
+                )
+
+
+if __name__ == "__main__":
+    unittest.main()

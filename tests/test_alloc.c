@@ -1,0 +1,138 @@
+/* An allocation may fail at any point: the call then says so, or does without; nothing leaks.
+ *
+ * This program's own malloc stands in for the C library's and fails on request. */
+#include "oracle.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdatomic.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+static atomic_long until_failure = -1; /* allocations that still succeed; negative: all */
+static atomic_long failures, live;
+
+#ifndef SANITIZED /* their runtimes have a malloc of their own */
+
+/* glibc's names of its own allocator */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *at);
+
+static bool refuse(void) {
+    if (atomic_load(&until_failure) < 0) return false;
+    if (atomic_fetch_sub(&until_failure, 1) > 0) return false;
+    atomic_store(&until_failure, 0); /* and all that follow */
+    atomic_fetch_add(&failures, 1);
+    errno = ENOMEM;
+    return true;
+}
+
+static void *counted(void *made) {
+    if (made) atomic_fetch_add(&live, 1);
+    return made;
+}
+
+void *malloc(size_t size) { return refuse() ? NULL : counted(__libc_malloc(size)); }
+void *calloc(size_t count, size_t size) {
+    return refuse() ? NULL : counted(__libc_calloc(count, size));
+}
+void *realloc(void *old, size_t size) {
+    if (refuse()) return NULL;
+    void *made = __libc_realloc(old, size);
+    return old ? made : counted(made);
+}
+void *aligned_alloc(size_t alignment, size_t size) {
+    return refuse() ? NULL : counted(__libc_memalign(alignment, size));
+}
+int posix_memalign(void **out, size_t alignment, size_t size) {
+    void *made = aligned_alloc(alignment, size);
+    if (!made) return ENOMEM;
+    *out = made;
+    return 0;
+}
+void free(void *at) {
+    if (at) atomic_fetch_sub(&live, 1);
+    __libc_free(at);
+}
+#endif
+
+enum { N = 1 << 19 };
+static double data[N];
+
+/* One attempt at everything: BF_OK, or the first failure. Threads keep memory of the C library's
+ * while they live in its cache, so leaks are looked for with one thread only. */
+static bf_status attempt(int threads, double *sum) {
+    bf_context *c = NULL;
+    bf_state *s = NULL, *t = NULL;
+    bf_array a = bf_array_of(BF_F64, data, N), gathered = {data, BF_F64, 2, {3, N / 8}, {1, 7}};
+    unsigned char saved[2048];
+    bf_value v = {.dtype = BF_NONE};
+    bf_status status = bf_context_create(&BF_OPTIONS(.threads = threads), &c);
+    if (status == BF_OK) status = bf_sum_f64(c, data, N, sum);
+    if (status == BF_OK) status = bf_state_create(c, BF_VAR, BF_F64, &s);
+    if (status == BF_OK) status = bf_state_absorb(s, &a);
+    if (status == BF_OK) status = bf_state_absorb(s, &gathered);
+    if (status == BF_OK) status = bf_state_result(s, NULL, &v);
+    if (status == BF_OK) bf_state_save(s, saved);
+    if (status == BF_OK) status = bf_state_load(c, saved, bf_state_save_size(s), &t);
+    if (status == BF_OK) status = bf_state_merge(s, t);
+    if (status == BF_OK) status = bf_dot(c, &gathered, &gathered, NULL, &v);
+    if (status == BF_OK) status = bf_reduce(c, BF_ARGMAX, &gathered, NULL, &v);
+    bf_state_destroy(s);
+    bf_state_destroy(t);
+    bf_context_destroy(c);
+    return status;
+}
+
+/* Lets the first k allocations through, for every k until none fails. */
+static void fail_everywhere(int threads, bool leaks) {
+#ifdef SANITIZED
+    skip();
+#endif
+    double expected, sum;
+    fill(BF_F64, data, N, KIND_FULL, 1);
+    assert_int_equal(attempt(threads, &expected), BF_OK);
+    for (long k = 0;; k++) {
+        long before = atomic_load(&live);
+        atomic_store(&failures, 0);
+        atomic_store(&until_failure, k);
+        sum = expected;
+        bf_status status = attempt(threads, &sum);
+        atomic_store(&until_failure, -1);
+        if (leaks) assert_int_equal(atomic_load(&live), before);
+        if (status != BF_OK) assert_int_equal(status, BF_E_MEMORY);
+        if (status != BF_OK) assert_true(atomic_load(&failures) > 0);
+        assert_true(sum == expected);
+        if (atomic_load(&failures) == 0) {
+            assert_true(k > 1); /* this malloc is the one in use */
+            return;
+        }
+    }
+}
+
+static void one_thread_without_memory(void **unused) {
+    (void)unused;
+    fail_everywhere(1, true);
+}
+
+static void several_threads_without_memory(void **unused) {
+    (void)unused;
+    fail_everywhere(3, false);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thread_without_memory),
+        cmocka_unit_test(several_threads_without_memory),
+    };
+    return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+/* Contexts: what they refuse, that they are independent, and that the caller's floating-point
+ * environment neither changes a result nor is changed. */
+#include "oracle.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#endif
+
+enum { LARGE = 7 << 15 }; /* enough for a pool of three to start */
+
+static double *large_array(void) {
+    double *x = malloc(LARGE * sizeof *x);
+    fill(BF_F64, x, LARGE, KIND_FULL, 1);
+    return x;
+}
+
+static void bad_options_are_refused(void **unused) {
+    (void)unused;
+    bf_context *c = NULL;
+    bf_options no_size = {.threads = 1};
+    assert_int_equal(bf_context_create(&no_size, &c), BF_E_ARGUMENT);
+    assert_int_equal(bf_context_create(NULL, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "gpu"), &c), BF_E_ARGUMENT);
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = "mmx"), &c), BF_E_ARGUMENT);
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = ""), &c), BF_E_ARGUMENT);
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = -1), &c), BF_E_ARGUMENT);
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 1025), &c), BF_E_ARGUMENT);
+    assert_null(c);
+    bf_context_destroy(NULL);
+}
+
+static void an_instruction_set_that_is_missing_is_a_device_error(void **unused) {
+    (void)unused;
+    assert_string_equal(bf_isa_name(0), "generic");
+    assert_true(bf_isa_available(0));
+    assert_false(bf_isa_available(-1) || bf_isa_available(100));
+    assert_null(bf_isa_name(-1));
+    assert_null(bf_isa_name(100));
+    for (int i = 0; bf_isa_name(i); i++) {
+        bf_context *c = NULL;
+        bf_status status = bf_context_create(&BF_OPTIONS(.isa = bf_isa_name(i)), &c);
+        assert_int_equal(status, bf_isa_available(i) ? BF_OK : BF_E_DEVICE);
+        if (c) assert_string_equal(bf_context_isa(c), bf_isa_name(i));
+        bf_context_destroy(c);
+    }
+}
+
+static void a_context_says_what_it_runs_on(void **unused) {
+    (void)unused;
+    bf_context *c = NULL;
+    assert_int_equal(bf_context_create(NULL, &c), BF_OK);
+    assert_string_equal(bf_context_device(c), "cpu");
+    assert_int_equal(bf_context_threads(c), bf_usable_threads());
+    assert_true(bf_usable_threads() >= 1);
+    assert_string_equal(bf_context_message(c), "");
+    bf_context_destroy(c);
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cpu", .threads = 1024), &c), BF_OK);
+    assert_int_equal(bf_context_threads(c), 1024);
+    bf_context_destroy(c);
+}
+
+static void every_number_has_a_name(void **unused) {
+    (void)unused;
+    for (int i = 0; i < DTYPE_COUNT; i++)
+        assert_int_equal(bf_dtype_from_name(bf_dtype_name(all_dtypes[i])), all_dtypes[i]);
+    for (int op = BF_SUM; op <= BF_ARGMAX; op++)
+        assert_int_equal(bf_reduction_from_name(bf_reduction_name((bf_reduction)op)), op);
+    assert_int_equal(bf_dtype_from_name("f65"), BF_NONE);
+    assert_int_equal(bf_dtype_from_name(""), BF_NONE);
+    assert_int_equal(bf_reduction_from_name("sums"), 0);
+    assert_string_equal(bf_dtype_name((bf_dtype)99), "?");
+    assert_string_equal(bf_reduction_name((bf_reduction)99), "?");
+    assert_int_equal(bf_dtype_size((bf_dtype)99), 0);
+    assert_non_null(bf_status_string((bf_status)99));
+    assert_string_equal(bf_status_string(BF_E_MEMORY), "out of memory");
+    assert_string_equal(bf_version(), "0.1.0");
+    assert_string_equal(bf_dtype_name(BF_BOOL), "bool");
+}
+
+static void messages_belong_to_the_last_failure(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 1), *other = make_context(NULL, 1);
+    bf_array bad = bf_array_of(BF_F64, NULL, 3);
+    bf_value v;
+    assert_int_equal(bf_reduce(c, BF_SUM, &bad, NULL, &v), BF_E_ARGUMENT);
+    assert_true(strlen(bf_context_message(c)) > 0);
+    assert_null(strchr(bf_context_message(c), '\n'));
+    assert_string_equal(bf_context_message(other), "");
+    bf_context_destroy(c);
+    bf_context_destroy(other);
+}
+
+/* All results of one array, as bytes: every operation with f64 and f32 data. */
+typedef struct results {
+    bf_value value[2 * 11];
+} results;
+
+static void reduce_all(bf_context *c, const double *x, results *out) {
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < 22; i++) {
+        bf_array a = i < 11 ? bf_array_of(BF_F64, x, LARGE) : bf_array_of(BF_F32, x, 2 * LARGE);
+        bf_reduce_options skip = BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP);
+        bf_reduction op = (bf_reduction)(i % 11 + 1);
+        bf_status status = op == BF_DOT ? bf_dot(c, &a, &a, &skip, &out->value[i])
+                                        : bf_reduce(c, op, &a, &skip, &out->value[i]);
+        assert_int_equal(status, BF_OK);
+    }
+}
+
+static const int rounding_modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+
+typedef struct environment_case {
+    const double *x;
+    results expected;
+} environment_case;
+
+static void check_rounding(bf_context *c, void *data) {
+    environment_case *e = data;
+    results found;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(fesetround(rounding_modes[i]), 0);
+        reduce_all(c, e->x, &found);
+        int mode = fegetround();
+        fesetround(FE_TONEAREST);
+        assert_int_equal(mode, rounding_modes[i]);
+        assert_memory_equal(&found, &e->expected, sizeof found);
+    }
+}
+
+static void check_flags(bf_context *c, void *data) {
+    environment_case *e = data;
+    results found;
+    feclearexcept(FE_ALL_EXCEPT);
+    reduce_all(c, e->x, &found);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
+    feraiseexcept(FE_DIVBYZERO | FE_INEXACT);
+    reduce_all(c, e->x, &found);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), FE_DIVBYZERO | FE_INEXACT);
+    feclearexcept(FE_ALL_EXCEPT);
+    assert_memory_equal(&found, &e->expected, sizeof found);
+}
+
+#ifdef __x86_64__
+/* Flush to zero, denormals are zero, and every exception unmasked: one raised would be a SIGFPE. */
+static void check_flush(bf_context *c, void *data) {
+    environment_case *e = data;
+    unsigned before = _mm_getcsr(), settings[] = {0x9fc0, 0x1fc0, 0x9f80, 0x8040};
+    results found;
+    for (int i = 0; i < 4; i++) {
+        _mm_setcsr(settings[i]);
+        reduce_all(c, e->x, &found);
+        unsigned after = _mm_getcsr();
+        _mm_setcsr(before);
+        assert_int_equal(after, settings[i]);
+        assert_memory_equal(&found, &e->expected, sizeof found);
+    }
+}
+#endif
+
+static void run_environment(void (*check)(bf_context *, void *), data_kind k) {
+    double *x = malloc(LARGE * sizeof *x);
+    environment_case e = {.x = x};
+    fill(BF_F64, x, LARGE, k, 3);
+    bf_context *c = make_context("generic", 1);
+    reduce_all(c, x, &e.expected);
+    bf_context_destroy(c);
+    on_every_context(check, &e);
+    free(x);
+}
+
+static void the_caller_s_rounding_mode_changes_nothing(void **unused) {
+    (void)unused;
+    run_environment(check_rounding, KIND_NARROW);
+    run_environment(check_rounding, KIND_FULL);
+}
+
+static void the_caller_s_exception_flags_stay(void **unused) {
+    (void)unused;
+    run_environment(check_flags, KIND_NARROW);
+    run_environment(check_flags, KIND_FULL);
+}
+
+static void flush_to_zero_changes_nothing(void **unused) {
+    (void)unused;
+#ifdef __x86_64__
+    run_environment(check_flush, KIND_SUBNORMAL);
+    run_environment(check_flush, KIND_FULL);
+#else
+    skip();
+#endif
+}
+
+typedef struct worker {
+    pthread_t thread;
+    int threads;
+    const double *x;
+    double sum;
+    bool agreed;
+} worker;
+
+static void *work(void *argument) {
+    worker *w = argument;
+    bf_context *c = NULL;
+    w->agreed = bf_context_create(&BF_OPTIONS(.threads = w->threads), &c) == BF_OK;
+    for (int i = 0; i < 5 && w->agreed; i++) {
+        double sum;
+        w->agreed = bf_sum_f64(c, w->x, LARGE, &sum) == BF_OK && (i == 0 || sum == w->sum);
+        w->sum = sum;
+    }
+    bf_context_destroy(c);
+    return NULL;
+}
+
+static void contexts_on_different_threads_are_independent(void **unused) {
+    (void)unused;
+    double *x = large_array();
+    worker w[3] = {{.threads = 1, .x = x}, {.threads = 2, .x = x}, {.threads = 3, .x = x}};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+    for (int i = 0; i < 3; i++) pthread_join(w[i].thread, NULL);
+    for (int i = 0; i < 3; i++) assert_true(w[i].agreed && w[i].sum == w[0].sum);
+    free(x);
+}
+
+static void a_context_works_in_a_forked_child(void **unused) {
+    (void)unused;
+#ifdef THREAD_SANITIZER
+    skip();
+#endif
+    double *x = large_array(), sum, again;
+    bf_context *c = make_context(NULL, 3);
+    assert_int_equal(bf_sum_f64(c, x, LARGE, &sum), BF_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30); /* a hang is a failure */
+        bool right = bf_sum_f64(c, x, LARGE, &again) == BF_OK && again == sum;
+        bf_context_destroy(c);
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(bf_sum_f64(c, x, LARGE, &again), BF_OK);
+    assert_true(again == sum);
+    bf_context_destroy(c);
+    free(x);
+}
+
+static void more_threads_than_work_is_fine(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 64), *one = make_context(NULL, 1);
+    double *x = large_array(), a, b;
+    for (int64_t n = 0; n < LARGE; n = n * 3 + 1) {
+        assert_int_equal(bf_sum_f64(c, x, n, &a), BF_OK);
+        assert_int_equal(bf_sum_f64(one, x, n, &b), BF_OK);
+        assert_true(a == b);
+    }
+    bf_context_destroy(c);
+    bf_context_destroy(one);
+    free(x);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(an_instruction_set_that_is_missing_is_a_device_error),
+        cmocka_unit_test(a_context_says_what_it_runs_on),
+        cmocka_unit_test(every_number_has_a_name),
+        cmocka_unit_test(messages_belong_to_the_last_failure),
+        cmocka_unit_test(the_caller_s_rounding_mode_changes_nothing),
+        cmocka_unit_test(the_caller_s_exception_flags_stay),
+        cmocka_unit_test(flush_to_zero_changes_nothing),
+        cmocka_unit_test(contexts_on_different_threads_are_independent),
+        cmocka_unit_test(a_context_works_in_a_forked_child),
+        cmocka_unit_test(more_threads_than_work_is_fine),
+    };
+    return cmocka_run_group_tests_name("context", tests, NULL, NULL);
+}
