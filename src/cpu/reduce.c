@@ -8,7 +8,7 @@
 
 enum {
     PIECE = 1 << 17,           /* elements that a thread takes at a time */
-    BYTES_PER_THREAD = 1 << 19 /* below this a thread costs more than it gains */
+    BYTES_PER_THREAD = 1 << 20 /* below this a thread costs more than it gains */
 };
 
 typedef struct shared_job {

@@ -32,9 +32,7 @@ INLINE int64_t FN(extreme_)(const char *p, size_t n, bool greatest, bool *nan) {
     T_BITS bits;
     for (int k = 0; k < 4; k++) best[k] = bound - (VECTOR){0};
     for (; n >= FN(ROW_); n -= FN(ROW_), p += sizeof tail) {
-        UNROLL
-        for (size_t at = 0; at < sizeof tail; at += LINE_BYTES)
-            __builtin_prefetch(p + at + PREFETCH_BYTES);
+        prefetch_row(p, sizeof tail);
         FN(extreme_row_)(p, best, &nans, greatest);
     }
     for (int i = 0; i < FN(ROW_); i++) tail[i] = bound;

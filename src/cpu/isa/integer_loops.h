@@ -20,8 +20,10 @@ static bf_split FN(sum_)(const void *data, size_t n) {
     while (n >= LANES_OF(LANE)) {
         LANE lane[LANES_OF(LANE)] = {0};
         size_t rows = n / LANES_OF(LANE) < INTEGER_ROWS ? n / LANES_OF(LANE) : INTEGER_ROWS;
-        for (size_t r = 0; r < rows; r++, x += LANES_OF(LANE))
+        for (size_t r = 0; r < rows; r++, x += LANES_OF(LANE)) {
+            prefetch_row(x, LANES_OF(LANE) * sizeof(T));
             for (size_t k = 0; k < LANES_OF(LANE); k++) lane[k] = (LANE)(lane[k] + x[k]);
+        }
         for (size_t k = 0; k < LANES_OF(LANE); k++) total.low += (int64_t)lane[k];
         n -= rows * LANES_OF(LANE);
     }
@@ -61,9 +63,11 @@ INLINE int64_t FN(extreme_)(const void *data, size_t n, bool greatest) {
     const T *x = data;
     T lane[LANES_OF(T)], best = x[0];
     for (size_t k = 0; k < LANES_OF(T); k++) lane[k] = best;
-    for (; n >= LANES_OF(T); n -= LANES_OF(T), x += LANES_OF(T))
+    for (; n >= LANES_OF(T); n -= LANES_OF(T), x += LANES_OF(T)) {
+        prefetch_row(x, INTEGER_BYTES);
         for (size_t k = 0; k < LANES_OF(T); k++)
             lane[k] = (greatest ? x[k] > lane[k] : x[k] < lane[k]) ? x[k] : lane[k];
+    }
     for (size_t i = 0; i < n; i++) best = (greatest ? x[i] > best : x[i] < best) ? x[i] : best;
     for (size_t k = 0; k < LANES_OF(T); k++)
         best = (greatest ? lane[k] > best : lane[k] < best) ? lane[k] : best;

@@ -21,6 +21,13 @@ enum {
     LINE_BYTES = 64        /* of a cache line */
 };
 
+/* Prefetches what a loop reads PREFETCH_BYTES after this row of `bytes`. */
+INLINE void prefetch_row(const void *row, size_t bytes) {
+    UNROLL
+    for (size_t at = 0; at < bytes; at += LINE_BYTES)
+        __builtin_prefetch((const char *)row + at + PREFETCH_BYTES);
+}
+
 /* A table's entries for every integer type: [BF_I8] = sum_i8, ... */
 #define SMALL_INTEGER_ENTRIES(loop)                                                                \
     [BF_I8] = loop##i8, [BF_I16] = loop##i16, [BF_I32] = loop##i32, [BF_U8] = loop##u8,            \

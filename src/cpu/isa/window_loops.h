@@ -160,14 +160,6 @@ INLINE void take_row(certificate *c, input in, vf64 columns[][BF_LEVELS_MAX], in
         take(c, in, columns[k], levels, a + (size_t)k * step, b + (size_t)k * step);
 }
 
-INLINE void prefetch_row(input in, size_t bytes, const char *a, const char *b) {
-    UNROLL
-    for (size_t at = 0; at < bytes; at += LINE_BYTES) {
-        __builtin_prefetch(a + at + PREFETCH_BYTES);
-        if (input_is_pair(in)) __builtin_prefetch(b + at + PREFETCH_BYTES);
-    }
-}
-
 /* The last elements, too few for a row, with zeros after them. */
 INLINE void take_tail(certificate *c, input in, vf64 columns[][BF_LEVELS_MAX], int levels,
                       const char *a, const char *b, size_t bytes) {
@@ -208,7 +200,8 @@ INLINE bool window_sum(input in, int levels, const char *a, const char *b, size_
         for (int k = 0; k < width; k++) columns[k][l] = window_start(bottom, l);
         size_t rows = left / row < BF_WINDOW_ROWS ? left / row : BF_WINDOW_ROWS;
         for (size_t r = 0; r < rows; r++) {
-            prefetch_row(in, row_bytes, a, b);
+            prefetch_row(a, row_bytes);
+            if (input_is_pair(in)) prefetch_row(b, row_bytes);
             take_row(&c, in, columns, levels, a, b);
             a += row_bytes;
             b += row_bytes;
