@@ -8,6 +8,7 @@
 
 #include "bitfold/array.h"
 #include "bitfold/context.h"
+#include "bitfold/describe.h"
 #include "bitfold/dot.h"
 #include "bitfold/reduce.h"
 #include "bitfold/state.h"

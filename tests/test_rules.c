@@ -173,7 +173,7 @@ static void check_finish(bf_dtype dtype, data_kind k, int64_t n, uint64_t seed) 
     fill(dtype, y, n, k, seed + 1);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         filled s;
-        take_all(&s, dtype, bf_kind_of(ops[i]), x, y, n);
+        take_all(&s, dtype, bf_kind_of(ops[i], dtype), x, y, n);
         for (int round = 0; round < 4; round++) {
             bf_dtype out = round & 1 ? BF_F32 : BF_F64;
             double expected = exact_float(&s.exact, ops[i], round >> 1, out);

@@ -3,15 +3,18 @@
  *   sum, mean      the exact value, rounded once (to nearest, ties to even)
  *   var, std       from the exact moments, rounded once: never negative, no cancellation
  *   sumsq, norm    sum of squares, and its square root: exact, rounded once
+ *   prod           integers: exact up to 128 bits; floats: a fixed tree over the index in
+ *                  double-double, rounded once (docs/numerics.md): an error below 1 ulp, and no
+ *                  over- or underflow on the way
  *   min, max       IEEE 754-2019 minimum and maximum: -0 < +0, NaN propagates
  *   argmin, argmax the first index that holds the minimum or maximum; the first NaN if there is one
  *
- * The result depends on the multiset of values alone (for argmin and argmax, on their positions):
- * not on the order of the work, the number of threads, the instruction set or the device. Method:
- * long fixed-point accumulators (Kulisch), reached through vectors of biased floating-point bins;
- * see docs/numerics.md.
+ * The result depends on the multiset of values alone (for argmin, argmax and prod of floats, on
+ * their positions): not on the order of the work, the number of threads, the instruction set or the
+ * device. Method: long fixed-point accumulators (Kulisch), reached through vectors of biased
+ * floating-point bins; see docs/numerics.md.
  *
- * Empty input: sum, sumsq and norm give 0, mean, var and std NaN; the others BF_E_EMPTY.
+ * Empty input: sum, sumsq and norm give 0, prod 1, mean, var and std NaN; the others BF_E_EMPTY.
  * Infinities: of one sign, they are the sum; of both signs, the sum is NaN; var and std are NaN.
  * A zero sum is +0, but the sum of nothing but -0 is -0. */
 #ifndef BITFOLD_REDUCE_H
@@ -31,26 +34,30 @@ typedef struct bf_reduce_options {
     bf_dtype out_dtype; /* BF_NONE (default), BF_F64 or BF_F32: what to round to, once, from the
                            exact value; not for min, max, argmin and argmax */
     int ddof;           /* var and std: divide by n - ddof; 0 (default) or 1 */
+    bf_overflow_policy overflow; /* prod of integers: error (default), or wrap modulo 2^64 */
 } bf_reduce_options;
 
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP) (C only). */
 #define BF_REDUCE_OPTIONS(...) ((bf_reduce_options){.size = sizeof(bf_reduce_options), __VA_ARGS__})
 
-/* Reduces array by op (any but BF_DOT: see dot.h). options may be NULL.
- * The value's dtype: sum and sumsq of integers and bools BF_I192; argmin and argmax BF_I64; min and
- * max the array's; everything else BF_F64, or options->out_dtype.
- * O(n); the array is read once and never copied when it is contiguous.
- * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY, BF_E_MEMORY. */
+/* Reduces array by op (any but BF_DOT, see dot.h, and BF_DESCRIBE, see describe.h). options may be
+ * NULL.
+ * The value's dtype: options->out_dtype if it is given; else of integers and bools, sum, sumsq and
+ * prod BF_I192 (prod with BF_OVERFLOW_WRAP: BF_I64 or BF_U64); argmin and argmax BF_I64; min and
+ * max the array's; everything else BF_F64. O(n); the array is read once and never copied when it is
+ * contiguous. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW
+ * (prod of integers past 128 bits), BF_E_MEMORY. */
 BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                            const bf_reduce_options *options, bf_value *value);
 
 /* The simple calls, for n contiguous elements and default options: bf_sum_f64, bf_argmin_i32, ...
- * X is the dtype's name, T its C type, S the type of its sums: int64_t for bool and signed
- * integers, uint64_t for unsigned ones (BF_E_OVERFLOW if the exact sum does not fit), else double.
- * R is the type of a single value: T, but double for f16 and bf16 data (exact). */
+ * X is the dtype's name, T its C type, S the type of its sums and products: int64_t for bool and
+ * signed integers, uint64_t for unsigned ones (BF_E_OVERFLOW if the exact sum does not fit), else
+ * double. R is the type of a single value: T, but double for f16 and bf16 data (exact). */
 #define BF_REDUCE_CALLS(X, id, T, S, R)                                                            \
     BF_API bf_status bf_sum_##X(bf_context *context, const T *x, int64_t n, S *out);               \
     BF_API bf_status bf_sumsq_##X(bf_context *context, const T *x, int64_t n, S *out);             \
+    BF_API bf_status bf_prod_##X(bf_context *context, const T *x, int64_t n, S *out);              \
     BF_API bf_status bf_norm_##X(bf_context *context, const T *x, int64_t n, double *out);         \
     BF_API bf_status bf_mean_##X(bf_context *context, const T *x, int64_t n, double *out);         \
     BF_API bf_status bf_var_##X(bf_context *context, const T *x, int64_t n, int ddof,              \

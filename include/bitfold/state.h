@@ -3,11 +3,12 @@
  *   create -> absorb(chunk), absorb(chunk), ... -> merge(other) -> result
  *
  * gives the bits of one call over all the data, whatever the chunks and the order in which states
- * merge. A state is small (at most 1.8 KiB) and can be saved, sent and loaded: threads, files,
- * machines and yesterday's run are all states to merge.
+ * merge. A state is small (at most 1.8 KiB; of a product of floats 36 KiB) and can be saved, sent
+ * and loaded: threads, files, machines and yesterday's run are all states to merge.
  *
- * argmin and argmax are ordered: a state knows the index of its next element (0 at first, moved by
- * bf_state_seek), and two states merge only if their ranges of indices do not overlap. */
+ * argmin, argmax, describe and prod of floats are ordered: a state knows the index of its next
+ * element (0 at first, moved by bf_state_seek). Two such states merge only if their ranges of
+ * indices do not overlap; of prod, only if one begins where the other ends. */
 #ifndef BITFOLD_STATE_H
 #define BITFOLD_STATE_H
 
@@ -39,12 +40,14 @@ BF_API void bf_state_clear(bf_state *state);
 BF_API bf_status bf_state_absorb(bf_state *state, const bf_array *chunk);
 BF_API bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_array *b);
 
-/* Sets the index of the next element that argmin or argmax absorbs: up to 2^62, and not below what
- * it is now. Errors: BF_E_ARGUMENT (also for the other reductions, which have no indices). */
+/* Sets the index of the next element that an ordered state absorbs: up to 2^62, and not below what
+ * it is now; of prod, only while the state is empty (prod of integers, which has no order, takes
+ * any index). Errors: BF_E_ARGUMENT (also for the other reductions, which have no indices). */
 BF_API bf_status bf_state_seek(bf_state *state, int64_t index);
 
 /* Adds what `from` holds to `into`; `from` is unchanged. Both have one op and dtype, else
- * BF_E_STATE; so have argmin and argmax states that overlap. BF_E_OVERFLOW past 2^62 elements. */
+ * BF_E_STATE; so have ordered states whose places do not fit. BF_E_OVERFLOW past 2^62 elements,
+ * BF_E_MEMORY. */
 BF_API bf_status bf_state_merge(bf_state *into, const bf_state *from);
 
 /* The value so far; the state can go on. options and errors: as bf_reduce. */
@@ -57,8 +60,8 @@ typedef struct bf_state_info {
     int64_t count; /* elements absorbed, NaNs among them; pairs for BF_DOT */
     int64_t nan;   /* NaNs among them; pairs with a NaN for BF_DOT */
     int64_t inf;   /* infinities; pairs with an infinite product for BF_DOT; -1 where this op does
-                      not count them (min, max, argmin, argmax) */
-    int64_t next;  /* argmin, argmax: the index of the next element; otherwise count */
+                      not count them (min, max, argmin, argmax, prod of integers) */
+    int64_t next;  /* ordered states: the index of the next element; otherwise count */
 } bf_state_info;
 
 BF_API void bf_state_describe(const bf_state *state, bf_state_info *info);

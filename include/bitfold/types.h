@@ -78,7 +78,9 @@ typedef enum bf_dtype {
     X(MIN, 8, min)                                                                                 \
     X(MAX, 9, max)                                                                                 \
     X(ARGMIN, 10, argmin)                                                                          \
-    X(ARGMAX, 11, argmax)
+    X(ARGMAX, 11, argmax)                                                                          \
+    X(PROD, 12, prod)                                                                              \
+    X(DESCRIBE, 13, describe)
 
 typedef enum bf_reduction {
 #define BF_X(id, number, name) BF_##id = number,
@@ -86,12 +88,45 @@ typedef enum bf_reduction {
 #undef BF_X
 } bf_reduction;
 
+/* Element-wise operations: X(identifier, number, name, inputs) */
+#define BF_MAP_LIST(X)                                                                             \
+    X(ADD, 1, add, 2)                                                                              \
+    X(SUB, 2, sub, 2)                                                                              \
+    X(MUL, 3, mul, 2)                                                                              \
+    X(DIV, 4, div, 2)                                                                              \
+    X(MIN, 5, min, 2)                                                                              \
+    X(MAX, 6, max, 2)                                                                              \
+    X(FMA, 7, fma, 3)                                                                              \
+    X(NEG, 8, neg, 1)                                                                              \
+    X(ABS, 9, abs, 1)                                                                              \
+    X(SQRT, 10, sqrt, 1)                                                                           \
+    X(EQ, 11, eq, 2)                                                                               \
+    X(NE, 12, ne, 2)                                                                               \
+    X(LT, 13, lt, 2)                                                                               \
+    X(LE, 14, le, 2)                                                                               \
+    X(GT, 15, gt, 2)                                                                               \
+    X(GE, 16, ge, 2)                                                                               \
+    X(CAST, 17, cast, 1)
+
+typedef enum bf_map_op {
+#define BF_X(id, number, name, inputs) BF_MAP_##id = number,
+    BF_MAP_LIST(BF_X)
+#undef BF_X
+} bf_map_op;
+
 /* What a NaN in floating-point data means. */
 typedef enum bf_nan_policy {
     BF_NAN_PROPAGATE = 0, /* the result is NaN (argmin, argmax: the index of the first NaN) */
     BF_NAN_SKIP = 1,      /* as if the element were absent */
     BF_NAN_ERROR = 2      /* BF_E_NAN */
 } bf_nan_policy;
+
+/* What an integer result that does not fit its type means. */
+typedef enum bf_overflow_policy {
+    BF_OVERFLOW_ERROR = 0,   /* BF_E_OVERFLOW */
+    BF_OVERFLOW_WRAP = 1,    /* modulo 2^bits */
+    BF_OVERFLOW_SATURATE = 2 /* the nearest value that fits */
+} bf_overflow_policy;
 
 /* A message in English, without a newline; never NULL, valid forever. */
 BF_API const char *bf_status_string(bf_status status);

@@ -9,11 +9,13 @@ static bf_status reduce(bf_context *context, bf_reduction op, const bf_array *a,
     if (a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
     bf_status status = bf_check_reduce_options(context, op, options);
     if (status != BF_OK) return status;
-    bf_state state;
-    status = bf_state_start(context, op, a->dtype, &state);
+    bf_state *state;
+    status = bf_state_create(context, op, a->dtype, &state);
     if (status != BF_OK) return status;
-    status = op == BF_DOT ? bf_state_absorb_pair(&state, a, b) : bf_state_absorb(&state, a);
-    return status == BF_OK ? bf_state_result(&state, options, value) : status;
+    status = op == BF_DOT ? bf_state_absorb_pair(state, a, b) : bf_state_absorb(state, a);
+    if (status == BF_OK) status = bf_state_result(state, options, value);
+    bf_state_destroy(state);
+    return status;
 }
 
 bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
@@ -80,6 +82,7 @@ static bf_dtype value_type(bf_dtype dtype) {
 #define BF_X(X, D, T, S, R)                                                                        \
     DEFINE(sum_##X, BF_SUM, D, T, S, sum_type(BF_##D))                                             \
     DEFINE(sumsq_##X, BF_SUMSQ, D, T, S, sum_type(BF_##D))                                         \
+    DEFINE(prod_##X, BF_PROD, D, T, S, sum_type(BF_##D))                                           \
     DEFINE(norm_##X, BF_NORM, D, T, double, BF_F64)                                                \
     DEFINE(mean_##X, BF_MEAN, D, T, double, BF_F64)                                                \
     DEFINE_DDOF(var_##X, BF_VAR, D, T)                                                             \

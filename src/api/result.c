@@ -18,7 +18,10 @@ bf_status bf_check_reduce_options(bf_context *context, bf_reduction op,
     if (out != BF_NONE && out != BF_F64 && out != BF_F32)
         return bf_fail(context, BF_E_ARGUMENT, "results are rounded to f64 or f32, not %s",
                        bf_dtype_name(out));
-    if (out != BF_NONE && bf_kind_of(op) == BF_KIND_EXTREME)
+    if ((unsigned)options->overflow > BF_OVERFLOW_WRAP)
+        return bf_fail(context, BF_E_ARGUMENT, "overflow is an error or wraps, not %d",
+                       (int)options->overflow);
+    if (out != BF_NONE && op >= BF_MIN && op <= BF_ARGMAX)
         return bf_fail(context, BF_E_ARGUMENT, "%s keeps its type: no output dtype",
                        bf_reduction_name(op));
     return BF_OK;
@@ -67,7 +70,8 @@ static bf_status extreme_result(bf_context *context, bf_reduction op, bf_dtype d
 static uint64_t exact_bits(bf_reduction op, bf_dtype dtype, const int64_t *words,
                            const bf_reduce_options *options, bf_format f) {
     bool skip = options->nan == BF_NAN_SKIP;
-    switch (bf_kind_of(op)) {
+    switch (bf_kind_of(op, dtype)) {
+    case BF_KIND_TREE: return bf_tree_finish(words, skip, f);
     case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, f);
     case BF_KIND_MOMENTS:
         return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, f);
@@ -88,18 +92,57 @@ static bf_value exact_result(bf_reduction op, bf_dtype dtype, const int64_t *wor
     return value_from_bits(out, exact_bits(op, dtype, words, options, bf_format_of(out)));
 }
 
+/* A 192-bit integer rounded once. */
+static uint64_t integer_bits(const uint64_t integer[3], bf_format f) {
+    int64_t limbs[6];
+    bf_wide x = {0, 0, {0}};
+    for (int i = 0; i < 6; i++) limbs[i] = (int64_t)(uint32_t)(integer[i / 2] >> 32 * (i % 2));
+    limbs[5] = (int32_t)limbs[5];
+    bool negative = bf_wide_from_limbs(&x, limbs, 6, 0);
+    return bf_leading_round(f, negative, bf_wide_leading(&x));
+}
+
+static bf_status factors_result(bf_context *context, bf_dtype dtype, const int64_t *words,
+                                const bf_reduce_options *options, bf_value *value) {
+    bf_value v = {.dtype = BF_I192};
+    if (options->overflow == BF_OVERFLOW_WRAP) {
+        v.dtype = bf_dtype_is_signed(dtype) ? BF_I64 : BF_U64;
+        v.as.u64 = bf_factors_wrapped(words);
+    } else if (!bf_factors_finish(dtype, words, v.as.i192)) {
+        return bf_fail(context, BF_E_OVERFLOW, "the product takes more than 128 bits");
+    } else if (options->out_dtype != BF_NONE) {
+        v = value_from_bits(options->out_dtype,
+                            integer_bits(v.as.i192, bf_format_of(options->out_dtype)));
+    }
+    *value = v;
+    return BF_OK;
+}
+
+/* How many NaNs there are, in words of any kind. */
+static int64_t nan_count(bf_kind kind, const int64_t *words) {
+    switch (kind) {
+    case BF_KIND_EXTREME: return words[BF_EXTREME_NAN];
+    case BF_KIND_FACTORS: return 0;
+    case BF_KIND_TREE: return words[BF_TREE_NAN];
+    default: return words[BF_EXACT_NAN];
+    }
+}
+
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
                     const bf_reduce_options *options, bf_value *value) {
+    bf_kind kind = bf_kind_of(op, dtype);
     bf_status status = bf_check_reduce_options(context, op, options);
     if (status != BF_OK) return status;
     if (value == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the value");
+    if (kind == BF_KIND_DESCRIPTION)
+        return bf_fail(context, BF_E_ARGUMENT, "describe gives a bf_description");
     if (options == NULL) options = &defaults;
-    bool extreme = bf_kind_of(op) == BF_KIND_EXTREME;
-    int64_t nan = words[extreme ? (int)BF_EXTREME_NAN : (int)BF_EXACT_NAN];
+    int64_t nan = nan_count(kind, words);
     if (options->nan == BF_NAN_ERROR && nan > 0)
         return bf_fail(context, BF_E_NAN, "%lld NaN in the data", (long long)nan);
-    if (extreme)
+    if (kind == BF_KIND_EXTREME)
         return extreme_result(context, op, dtype, words, options->nan != BF_NAN_SKIP, value);
+    if (kind == BF_KIND_FACTORS) return factors_result(context, dtype, words, options, value);
     *value = exact_result(op, dtype, words, options);
     return BF_OK;
 }

@@ -4,10 +4,7 @@
  *   8  version (u32), 1            24  the words (i64 each)
  *  12  op (u16), dtype (u16)       then CRC-64/XZ of all before (u64)
  */
-#include "result.h"
 #include "state.h"
-
-#include <stdlib.h>
 
 enum { HEADER_BYTES = 24, CRC_BYTES = 8, VERSION = 1 };
 static const char magic[8] = {'b', 'f', 's', 't', 'a', 't', 'e', '\n'};
@@ -33,7 +30,7 @@ static uint64_t get(const uint8_t *at, int bytes) {
 }
 
 static size_t word_count(const bf_state *s) {
-    return (size_t)bf_state_words(bf_kind_of(s->op), s->dtype);
+    return (size_t)bf_state_words(s->kind, s->dtype, s->words);
 }
 
 size_t bf_state_save_size(const bf_state *state) {
@@ -57,33 +54,38 @@ static bf_status refuse(bf_context *context, const char *why) {
     return bf_fail(context, BF_E_STATE, "%s", why);
 }
 
-static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_state *state) {
+/* Reads the words of a state that is as its header says. */
+static bf_status load_words(bf_state *state, const uint8_t *in, size_t size) {
+    size_t count = (size - HEADER_BYTES - CRC_BYTES) / 8;
+    size_t room = state->kind == BF_KIND_TREE ? BF_STATE_WORDS_MAX : BF_STATE_WORDS_SMALL;
+    if (get(in + 16, 8) != count || count > room || size % 8 != 0)
+        return refuse(state->context, "not the size that its header says");
+    for (size_t i = 0; i < count; i++) state->words[i] = (int64_t)get(in + HEADER_BYTES + 8 * i, 8);
+    if (!bf_state_sized(state->kind, state->dtype, state->words, (int)count) ||
+        !bf_state_valid(state->op, state->dtype, state->words))
+        return refuse(state->context, "impossible contents");
+    return BF_OK;
+}
+
+bf_status bf_state_load(bf_context *context, const void *buffer, size_t size, bf_state **state) {
+    const uint8_t *in = buffer;
+    if (context == NULL) return BF_E_ARGUMENT;
+    if (in == NULL || state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     if (size < HEADER_BYTES + CRC_BYTES || memcmp(in, magic, sizeof magic) != 0)
         return refuse(context, "not a saved state");
     if (get(in + 8, 4) != VERSION) return refuse(context, "saved by an unknown version");
     if (get(in + size - CRC_BYTES, 8) != crc64(in, size - CRC_BYTES))
         return refuse(context, "damaged: the checksum does not match");
+    bf_state *made;
     bf_reduction op = (bf_reduction)get(in + 12, 2);
-    bf_dtype dtype = (bf_dtype)get(in + 14, 2);
-    if (bf_state_start(context, op, dtype, state) != BF_OK)
+    bf_status status = bf_state_create(context, op, (bf_dtype)get(in + 14, 2), &made);
+    if (status == BF_E_MEMORY) return status;
+    if (status != BF_OK)
         return refuse(context, "a reduction or dtype that this version does not know");
-    size_t count = word_count(state);
-    if (get(in + 16, 8) != count || size != bf_state_save_size(state))
-        return refuse(context, "not the size that its header says");
-    for (size_t i = 0; i < count; i++) state->words[i] = (int64_t)get(in + HEADER_BYTES + 8 * i, 8);
-    if (!bf_state_valid(op, dtype, state->words)) return refuse(context, "impossible contents");
-    return BF_OK;
-}
-
-bf_status bf_state_load(bf_context *context, const void *buffer, size_t size, bf_state **state) {
-    if (context == NULL) return BF_E_ARGUMENT;
-    if (buffer == NULL || state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_state *made = malloc(sizeof *made);
-    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
-    bf_status status = load(context, buffer, size, made);
+    status = load_words(made, in, size);
     if (status == BF_OK)
         *state = made;
     else
-        free(made);
+        bf_state_destroy(made);
     return status;
 }

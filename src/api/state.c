@@ -6,60 +6,56 @@
 
 #include <stdlib.h>
 
-static bf_kind kind_of(const bf_state *s) { return bf_kind_of(s->op); }
-
-bf_status bf_state_start(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state *state) {
-    if (strcmp(bf_reduction_name(op), "?") == 0)
-        return bf_fail(context, BF_E_ARGUMENT, "no reduction has number %d", (int)op);
-    if (bf_dtype_bytes(dtype) == 0)
-        return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
-    state->context = context;
-    state->op = op;
-    state->dtype = dtype;
-    bf_state_clear(state);
-    return BF_OK;
+static size_t used_bytes(const bf_state *s) {
+    return (size_t)bf_state_words(s->kind, s->dtype, s->words) * sizeof *s->words;
 }
 
 bf_status bf_state_create(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state **state) {
     if (context == NULL || state == NULL) return BF_E_ARGUMENT;
-    bf_state *made = malloc(sizeof *made);
+    if (strcmp(bf_reduction_name(op), "?") == 0)
+        return bf_fail(context, BF_E_ARGUMENT, "no reduction has number %d", (int)op);
+    if (bf_dtype_bytes(dtype) == 0)
+        return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
+    bf_kind kind = bf_kind_of(op, dtype);
+    size_t words = kind == BF_KIND_TREE ? BF_STATE_WORDS_MAX : BF_STATE_WORDS_SMALL;
+    bf_state *made = malloc(sizeof *made + words * sizeof *made->words);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
-    bf_status status = bf_state_start(context, op, dtype, made);
-    if (status == BF_OK)
-        *state = made;
-    else
-        free(made);
-    return status;
+    *made = (bf_state){.context = context, .op = op, .dtype = dtype, .kind = kind};
+    bf_state_clear(made);
+    *state = made;
+    return BF_OK;
 }
 
 void bf_state_destroy(bf_state *state) { free(state); }
 
-void bf_state_clear(bf_state *state) { bf_state_init(kind_of(state), state->dtype, state->words); }
+void bf_state_clear(bf_state *state) { bf_state_init(state->kind, state->dtype, state->words); }
 
-static bf_status check_array(const bf_state *s, const bf_array *array, int64_t *count) {
+/* The index of the next element, where the state keeps indices; NULL where it does not. */
+static int64_t *next_index(bf_state *s) {
+    if (s->kind == BF_KIND_TREE) return &s->words[BF_TREE_END];
+    if (!bf_is_indexed(s->op)) return NULL;
+    return &s->words[bf_extreme_at(s->kind, s->dtype) + BF_EXTREME_END];
+}
+
+static bf_status check_array(bf_state *s, const bf_array *array, int64_t *count) {
     if (array == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no array");
     *count = bf_array_count(array);
     if (*count < 0) return bf_fail(s->context, BF_E_ARGUMENT, "the array is not well formed");
     if (array->dtype != s->dtype)
         return bf_fail(s->context, BF_E_DTYPE, "%s data in a reduction of %s",
                        bf_dtype_name(array->dtype), bf_dtype_name(s->dtype));
-    int64_t used = bf_is_indexed(s->op) ? s->words[BF_EXTREME_END] : s->words[0];
-    if (*count > BF_COUNT_MAX - used)
+    const int64_t *next = next_index(s);
+    if (*count > BF_COUNT_MAX - (next ? *next : s->words[0]))
         return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
     return BF_OK;
 }
 
 static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
     if (count == 0) return BF_OK;
-    int64_t words[BF_STATE_WORDS_MAX];
-    size_t bytes = (size_t)bf_state_words(kind_of(s), s->dtype) * sizeof *words;
-    memcpy(words, s->words, bytes);
-    bf_job job = {.op = s->op, .kind = kind_of(s), .dtype = s->dtype};
-    if (bf_is_indexed(s->op)) job.index = words[BF_EXTREME_END];
-    bf_status status = bf_array_walk(s->context, arrays, arity, count, !bf_is_indexed(s->op), &job,
-                                     s->context->backend->reduce, words);
-    if (status == BF_OK) memcpy(s->words, words, bytes);
-    return status;
+    const int64_t *next = next_index(s);
+    bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .index = next ? *next : 0};
+    return bf_array_walk(s->context, arrays, arity, count, next == NULL, &job,
+                         s->context->backend->reduce, s->words);
 }
 
 bf_status bf_state_absorb(bf_state *state, const bf_array *chunk) {
@@ -94,15 +90,44 @@ bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_arra
 
 bf_status bf_state_seek(bf_state *state, int64_t index) {
     if (state == NULL) return BF_E_ARGUMENT;
-    if (!bf_is_indexed(state->op))
+    if (state->kind == BF_KIND_FACTORS) return BF_OK;
+    int64_t *next = next_index(state);
+    if (next == NULL)
         return bf_fail(state->context, BF_E_ARGUMENT, "%s has no indices",
                        bf_reduction_name(state->op));
-    int64_t *words = state->words;
-    if (index < words[BF_EXTREME_END] || index > BF_COUNT_MAX)
+    bool empty = state->words[0] == 0, gap = state->kind == BF_KIND_TREE && index != *next;
+    if (index < *next || index > BF_COUNT_MAX || (gap && !empty))
         return bf_fail(state->context, BF_E_ARGUMENT, "index %lld is out of range",
                        (long long)index);
-    if (words[BF_EXTREME_COUNT] == 0) words[BF_EXTREME_BEGIN] = index;
-    words[BF_EXTREME_END] = index;
+    int64_t *end[2] = {next, state->kind == BF_KIND_DESCRIPTION ? next + BF_EXTREME_WORDS : next};
+    for (int i = 0; i < 2; i++) {
+        *end[i] = index;
+        if (empty) end[i][-1] = index; /* begin stands before end */
+    }
+    return BF_OK;
+}
+
+/* Why two ordered states do not merge; NULL if they do. */
+static const char *misplaced(const bf_state *into, const bf_state *from) {
+    const int64_t *a = into->words, *b = from->words;
+    if (a[0] == 0 || b[0] == 0) return NULL;
+    if (into->kind == BF_KIND_TREE) {
+        bool adjacent = a[BF_TREE_END] == b[BF_TREE_BEGIN] || b[BF_TREE_END] == a[BF_TREE_BEGIN];
+        return adjacent ? NULL : "neither begins where the other ends";
+    }
+    int at = bf_extreme_at(into->kind, into->dtype);
+    if (!bf_is_indexed(into->op) || bf_extreme_disjoint(a + at, b + at)) return NULL;
+    return "the ranges of indices overlap";
+}
+
+/* A tree in front of this one: appended in the other order. */
+static bf_status prepend(bf_state *into, const bf_state *from) {
+    int64_t *words = malloc(BF_STATE_WORDS_MAX * sizeof *words);
+    if (words == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
+    memcpy(words, from->words, used_bytes(from));
+    bf_tree_append(words, into->words);
+    memcpy(into->words, words, BF_STATE_WORDS_MAX * sizeof *words);
+    free(words);
     return BF_OK;
 }
 
@@ -112,11 +137,15 @@ bf_status bf_state_merge(bf_state *into, const bf_state *from) {
         return bf_fail(into->context, BF_E_STATE, "%s of %s does not merge with %s of %s",
                        bf_reduction_name(from->op), bf_dtype_name(from->dtype),
                        bf_reduction_name(into->op), bf_dtype_name(into->dtype));
-    if (bf_is_indexed(into->op) && !bf_extreme_disjoint(into->words, from->words))
-        return bf_fail(into->context, BF_E_STATE, "the ranges of indices overlap");
+    const char *why = misplaced(into, from);
+    if (why) return bf_fail(into->context, BF_E_STATE, "%s", why);
     if (from->words[0] > BF_COUNT_MAX - into->words[0])
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 elements");
-    bf_state_merge_words(kind_of(into), into->dtype, into->words, from->words);
+    bool both = into->words[0] > 0 && from->words[0] > 0;
+    if (both && into->kind == BF_KIND_TREE &&
+        into->words[BF_TREE_END] != from->words[BF_TREE_BEGIN])
+        return prepend(into, from);
+    bf_state_merge_words(into->kind, into->dtype, into->words, from->words);
     return BF_OK;
 }
 
@@ -127,14 +156,23 @@ bf_status bf_state_result(const bf_state *state, const bf_reduce_options *option
 }
 
 void bf_state_describe(const bf_state *state, bf_state_info *info) {
-    const int64_t *words = state->words;
-    *info = (bf_state_info){.op = state->op, .dtype = state->dtype, .count = words[0]};
-    if (kind_of(state) == BF_KIND_EXTREME) {
-        info->nan = words[BF_EXTREME_NAN];
-        info->inf = -1;
-    } else {
+    const int64_t *words = state->words, *extreme = words;
+    *info = (bf_state_info){.op = state->op, .dtype = state->dtype, .count = words[0], .inf = -1};
+    info->next = info->count;
+    switch (state->kind) {
+    case BF_KIND_FACTORS: break;
+    case BF_KIND_TREE:
+        info->nan = words[BF_TREE_NAN];
+        info->inf = words[BF_TREE_INF];
+        info->next = words[BF_TREE_END];
+        break;
+    case BF_KIND_EXTREME: info->nan = words[BF_EXTREME_NAN]; break;
+    case BF_KIND_DESCRIPTION:
+        extreme += bf_extreme_at(state->kind, state->dtype); /* fall through */
+    default:
         info->nan = words[BF_EXACT_NAN];
         info->inf = words[BF_EXACT_POS_INF] + words[BF_EXACT_NEG_INF];
+        break;
     }
-    info->next = bf_is_indexed(state->op) ? words[BF_EXTREME_END] : info->count;
+    if (bf_is_indexed(state->op)) info->next = extreme[BF_EXTREME_END];
 }

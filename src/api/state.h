@@ -9,10 +9,8 @@ struct bf_state {
     bf_context *context;
     bf_reduction op;
     bf_dtype dtype;
-    int64_t words[BF_STATE_WORDS_MAX];
+    bf_kind kind;    /* of both */
+    int64_t words[]; /* BF_STATE_WORDS_MAX of BF_KIND_TREE, else BF_STATE_WORDS_SMALL */
 };
-
-/* Makes *state (anywhere, also on the stack) the empty state. Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
-bf_status bf_state_start(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state *state);
 
 #endif

@@ -28,7 +28,7 @@ int bf_pool_threads(const bf_pool *pool);
  * take. */
 void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg);
 
-/* --- exact.c, extreme.c: one thread takes a piece of a job into words --- */
+/* --- exact.c, extreme.c, factors.c: one thread takes a piece of a job into words --- */
 
 /* What a thread remembers between pieces: the window that fitted last. */
 typedef struct bf_window_memory {
@@ -47,6 +47,20 @@ void bf_exact_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_
 /* The same for BF_KIND_EXTREME. */
 void bf_extreme_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,
                        int64_t *words);
+
+/* The same for BF_KIND_FACTORS. */
+void bf_factors_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words);
+
+/* --- tree.c: products of floats, which are ordered --- */
+
+/* Takes the whole job into words of BF_KIND_TREE, on `threads` threads. */
+void bf_tree_absorb(const bf_isa *isa, bf_pool *pool, int threads, const bf_job *job,
+                    int64_t *words);
+
+/* --- widen.c --- */
+
+/* n elements of f16 or bf16 as f32. */
+void bf_widen_halves(const bf_isa *isa, bf_dtype dtype, const char *from, float *to, size_t n);
 
 /* --- environment.c: the floating-point environment --- */
 

@@ -274,28 +274,13 @@ static void absorb_floats(bf_worker *worker, const bf_job *job, bf_dtype dtype, 
 
 /* --- 16-bit floats, as the f32 that they equal --- */
 
-static void widen(const bf_isa *isa, bf_dtype dtype, const char *from, float *to, size_t n) {
-    if (dtype == BF_F16 && isa->widen_f16) {
-        uint16_t block[BLOCK];
-        memcpy(block, from, n * sizeof *block);
-        isa->widen_f16(block, to, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        uint16_t half;
-        memcpy(&half, from + 2 * i, sizeof half);
-        uint32_t bits = dtype == BF_BF16 ? (uint32_t)half << 16 : bf_f16_to_f32(half);
-        memcpy(&to[i], &bits, sizeof bits);
-    }
-}
-
 static void absorb_halves(bf_worker *worker, const bf_job *job, const char *a, const char *b,
                           size_t n, int64_t *words) {
     float wide_a[BLOCK], wide_b[BLOCK];
     for (size_t at = 0; at < n; at += BLOCK) {
         size_t count = n - at < BLOCK ? n - at : BLOCK;
-        widen(worker->isa, job->dtype, a + 2 * at, wide_a, count);
-        if (b) widen(worker->isa, job->dtype, b + 2 * at, wide_b, count);
+        bf_widen_halves(worker->isa, job->dtype, a + 2 * at, wide_a, count);
+        if (b) bf_widen_halves(worker->isa, job->dtype, b + 2 * at, wide_b, count);
         absorb_floats(worker, job, BF_F32, (const char *)wide_a, b ? (const char *)wide_b : NULL,
                       count, words);
     }

@@ -20,11 +20,30 @@ typedef struct shared_job {
     int64_t *words;
 } shared_job;
 
+/* A description's parts, span by span, so that all but the first find it in cache. */
+static void absorb_description(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,
+                               int64_t *words) {
+    int at = bf_extreme_at(job->kind, job->dtype);
+    bf_job moments = *job, least = *job, greatest = *job;
+    moments.kind = BF_KIND_MOMENTS;
+    least.kind = greatest.kind = BF_KIND_EXTREME;
+    least.op = BF_ARGMIN;
+    greatest.op = BF_ARGMAX;
+    for (int64_t end = first + n; first < end; first += n) {
+        n = end - first < BF_SPAN ? end - first : BF_SPAN;
+        bf_exact_absorb(worker, &moments, first, n, words);
+        bf_extreme_absorb(worker, &least, first, n, words + at);
+        bf_extreme_absorb(worker, &greatest, first, n, words + at + BF_EXTREME_WORDS);
+    }
+}
+
 static void absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n, int64_t *words) {
-    if (job->kind == BF_KIND_EXTREME)
-        bf_extreme_absorb(worker, job, first, n, words);
-    else
-        bf_exact_absorb(worker, job, first, n, words);
+    switch (job->kind) {
+    case BF_KIND_EXTREME: bf_extreme_absorb(worker, job, first, n, words); break;
+    case BF_KIND_FACTORS: bf_factors_absorb(job, first, n, words); break;
+    case BF_KIND_DESCRIPTION: absorb_description(worker, job, first, n, words); break;
+    default: bf_exact_absorb(worker, job, first, n, words); break;
+    }
 }
 
 static void take_pieces(void *arg) {
@@ -53,6 +72,10 @@ bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words) 
     int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
     int64_t worth = bytes / BYTES_PER_THREAD;
     int threads = worth < bf_pool_threads(cpu->pool) ? (int)worth : bf_pool_threads(cpu->pool);
+    if (job->kind == BF_KIND_TREE) {
+        bf_tree_absorb(cpu->isa, cpu->pool, threads, job, words);
+        return BF_OK;
+    }
     if (threads <= 1) {
         bf_worker worker = {.isa = cpu->isa};
         bf_environment environment = bf_environment_enter();

@@ -1,8 +1,83 @@
-/* What an exact sum is: how one element, or one pair, enters the words of a state. */
+/* What an exact sum is: its words, how one element or one pair enters them, and how they merge. */
 #ifndef BF_RULES_EXACT_H
 #define BF_RULES_EXACT_H
 
-#include "state.h"
+#include "kind.h"
+#include "limbs.h"
+
+/* Words of the four exact kinds. All of them merge by plain addition (then a carry). */
+enum {
+    BF_EXACT_COUNT,   /* elements, or pairs */
+    BF_EXACT_NAN,     /* those that are NaN, or pairs with a NaN: they count nowhere below */
+    BF_EXACT_POS_INF, /* x (of KIND_SQUARES x^2, of KIND_PRODUCTS a*b) that are +inf */
+    BF_EXACT_NEG_INF,
+    BF_EXACT_INVALID, /* infinity times zero */
+    BF_EXACT_NONZERO, /* > 0 if any finite x or a*b is other than -0; 0 or 1 once carried */
+    BF_EXACT_LIMBS    /* then the limbs of the sum, then those of the squares */
+};
+
+enum { BF_EXACT_WORDS_MAX = BF_EXACT_LIMBS + 68 + 134 };
+
+/* Limbs of a sum (or of a sum of products): how many, and the weight of the first one's last bit,
+ * 2^exponent. Room for 2^62 terms of the largest size. */
+typedef struct bf_layout {
+    int limbs;
+    int exponent;
+} bf_layout;
+
+BF_RULE bf_layout bf_layout_make(int limbs, int exponent) {
+    bf_layout layout;
+    layout.limbs = limbs;
+    layout.exponent = exponent;
+    return layout;
+}
+
+/* f16 and bf16 sum as the f32 that they equal. */
+BF_RULE bf_layout bf_layout_sum(bf_dtype dtype) {
+    if (dtype == BF_F64) return bf_layout_make(68, -1074);
+    return bf_dtype_is_float(dtype) ? bf_layout_make(11, -149) : bf_layout_make(4, 0);
+}
+
+BF_RULE bf_layout bf_layout_products(bf_dtype dtype) {
+    if (dtype == BF_F64) return bf_layout_make(134, -2148);
+    return bf_dtype_is_float(dtype) ? bf_layout_make(20, -298) : bf_layout_make(6, 0);
+}
+
+/* Where the limbs of x (sum) and of x^2 or a*b (products) start, and how many; 0 where the kind
+ * keeps none. */
+typedef struct bf_exact_shape {
+    bf_layout sum, products;
+    int sum_at, products_at, words;
+} bf_exact_shape;
+
+BF_RULE bf_exact_shape bf_exact_shape_of(bf_kind kind, bf_dtype dtype) {
+    bf_exact_shape s;
+    s.sum = bf_layout_sum(dtype);
+    s.products = bf_layout_products(dtype);
+    if (kind == BF_KIND_SQUARES || kind == BF_KIND_PRODUCTS) s.sum.limbs = 0;
+    if (kind == BF_KIND_SUM) s.products.limbs = 0;
+    s.sum_at = BF_EXACT_LIMBS;
+    s.products_at = s.sum_at + s.sum.limbs;
+    s.words = s.products_at + s.products.limbs;
+    return s;
+}
+
+/* Brings exact words to their one form. */
+BF_RULE void bf_exact_carry(bf_kind kind, bf_dtype dtype, int64_t *words) {
+    bf_exact_shape s = bf_exact_shape_of(kind, dtype);
+    words[BF_EXACT_NONZERO] = words[BF_EXACT_NONZERO] > 0;
+    if (s.sum.limbs > 0) bf_limbs_carry(words + s.sum_at, s.sum.limbs);
+    if (s.products.limbs > 0) bf_limbs_carry(words + s.products_at, s.products.limbs);
+}
+
+/* into and from are carried; so is the result. */
+BF_RULE void bf_exact_merge(bf_kind kind, bf_dtype dtype, int64_t *into, const int64_t *from) {
+    int count = bf_exact_shape_of(kind, dtype).words;
+    for (int i = 0; i < count; i++) into[i] += from[i];
+    bf_exact_carry(kind, dtype, into);
+}
+
+/* --- one element, one pair --- */
 
 /* The classes of a term that is not finite; the counter that it adds to, or 0 for a finite one. */
 BF_RULE int bf_exact_special(bf_format f, uint64_t x) {
@@ -102,6 +177,67 @@ BF_RULE void bf_exact_take(bf_dtype dtype, const bf_exact_shape *s, int64_t *wor
         if (s->products.limbs > 0)
             bf_limbs_add_product(words + s->products_at, 0, d.magnitude, d.magnitude, false);
     }
+}
+
+/* --- words from outside --- */
+
+/* The largest magnitude that `terms` finite elements (factors 1), or products of two (2), can sum
+ * to, as limbs of the layout. */
+BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
+                             int64_t *bound) {
+    uint64_t largest = ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(dtype));
+    int position = 0;
+    if (bf_dtype_is_float(dtype)) {
+        bf_format f = bf_format_of(dtype);
+        largest = ((uint64_t)2 << f.fraction) - 1;
+        position = factors * ((1 << f.exponent) - 3 + bf_format_least(f)) - layout.exponent;
+    } else if (dtype == BF_BOOL) {
+        largest = 1;
+    } else if (bf_dtype_is_signed(dtype)) {
+        largest = largest / 2 + 1;
+    }
+    bf_u128 term = factors == 2 ? (bf_u128)largest * largest : largest;
+    for (int i = 0; i < layout.limbs; i++) bound[i] = 0;
+    bf_limbs_add_product(bound, position, (uint64_t)term, (uint64_t)terms, false);
+    bf_limbs_add_product(bound, position + 64, (uint64_t)(term >> 64), (uint64_t)terms, false);
+}
+
+/* Are these limbs as carried, and can so many terms sum to them? */
+BF_RULE bool bf_layout_valid(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
+                             const int64_t *limbs) {
+    int64_t bound[BF_EXACT_WORDS_MAX], above[BF_EXACT_WORDS_MAX], below[BF_EXACT_WORDS_MAX];
+    if (layout.limbs == 0) return true;
+    if (!bf_limbs_valid(limbs, layout.limbs)) return false;
+    bf_layout_bound(dtype, layout, factors, terms, bound);
+    for (int i = 0; i < layout.limbs; i++) {
+        above[i] = bound[i] - limbs[i];
+        below[i] = bound[i] + limbs[i];
+    }
+    bf_limbs_carry(above, layout.limbs);
+    bf_limbs_carry(below, layout.limbs);
+    return above[layout.limbs - 1] >= 0 && below[layout.limbs - 1] >= 0;
+}
+
+/* The checks of words that come from outside: every word is one that a state can hold. They are
+ * closed under merging: limbs that pass never outgrow their layout. */
+BF_RULE bool bf_exact_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
+    bf_exact_shape s = bf_exact_shape_of(kind, dtype);
+    int64_t rest = words[BF_EXACT_COUNT], nonzero = words[BF_EXACT_NONZERO];
+    for (int i = BF_EXACT_NAN; i <= BF_EXACT_INVALID; i++) {
+        if (words[i] < 0 || words[i] > rest) return false;
+        rest -= words[i];
+    }
+    bool is_float = bf_dtype_is_float(dtype);
+    bool squares = kind == BF_KIND_SQUARES || kind == BF_KIND_MOMENTS;
+    if (!is_float && rest != words[BF_EXACT_COUNT]) return false;
+    if (nonzero < 0 || nonzero > (rest > 0)) return false;
+    if (nonzero == 0 && rest > 0 && (!is_float || kind == BF_KIND_SQUARES)) return false;
+    if (kind != BF_KIND_PRODUCTS && words[BF_EXACT_INVALID] > 0) return false;
+    if (kind == BF_KIND_SQUARES && words[BF_EXACT_NEG_INF] > 0) return false;
+    if (squares && words[s.words - 1] < 0) return false;
+    int64_t terms = nonzero > 0 ? rest : 0;
+    return bf_layout_valid(dtype, s.sum, 1, terms, words + s.sum_at) &&
+           bf_layout_valid(dtype, s.products, 2, terms, words + s.products_at);
 }
 
 #endif

@@ -19,6 +19,7 @@ INLINE vf64 one(void) {
 INLINE vf64 add_quiet(vf64 a, vf64 b) { return _mm256_fmadd_pd(b, one(), a); }
 INLINE vf64 sub_fused(vf64 a, vf64 b) { return _mm256_fnmadd_pd(b, one(), a); }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
+INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm256_fmsub_pd(a, b, c); }
 INLINE vf64 max_f64(vf64 x, vf64 m) { return _mm256_max_pd(x, m); }
 INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
@@ -26,6 +27,8 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 /* Few enough that sums, certificate and constants stay in 16 registers. */
 #define COLUMNS(levels) ((levels) <= 3 ? 2 : 1)
 #include "window_loops.h"
+
+#include "product_loop.h"
 
 #include "integers.h"
 
@@ -57,6 +60,23 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
     for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
 }
 
+/* Lines go past the caches; what is not a whole line does not. */
+static void map_stream(void *to, const void *from, size_t bytes) {
+    char *out = to;
+    const char *in = from;
+    size_t head = (0 - (uintptr_t)out) % LINE_BYTES;
+    if (head > bytes) head = bytes;
+    memcpy(out, in, head);
+    size_t at = head;
+    for (; at + LINE_BYTES <= bytes; at += LINE_BYTES)
+        for (size_t k = at; k < at + LINE_BYTES; k += 32)
+            _mm256_stream_si256((void *)(out + k), _mm256_loadu_si256((const void *)(in + k)));
+    memcpy(out + at, in + at, bytes - at);
+    _mm_sfence();
+}
+
+#include "map.h"
+
 static bool available(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
@@ -72,5 +92,7 @@ const bf_isa bf_isa_avx2 = {
     .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
     .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
     .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
+    .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
+    .map = &map_table,
 };

@@ -26,12 +26,15 @@ INLINE vf64 sub_fused(vf64 a, vf64 b) { return _mm512_fnmadd_pd(b, one(), a); }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) {
     return _mm512_mul_round_pd(a, b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm512_fmsub_pd(a, b, c); }
 
 /* Additions take 4 cycles and 2 start in each; deeper windows overlap on their own. */
 #define COLUMNS(levels) ((levels) == 1 ? 8 : (levels) == 2 ? 4 : 2)
 #define CERTIFICATE_FLAGS
 #include "window_loops.h"
+
+#include "product_loop.h"
 
 #include "integers.h"
 
@@ -63,6 +66,22 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
     for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
 }
 
+/* Lines go past the caches; what is not a whole line does not. */
+static void map_stream(void *to, const void *from, size_t bytes) {
+    char *out = to;
+    const char *in = from;
+    size_t head = (0 - (uintptr_t)out) % LINE_BYTES;
+    if (head > bytes) head = bytes;
+    memcpy(out, in, head);
+    size_t at = head;
+    for (; at + LINE_BYTES <= bytes; at += LINE_BYTES)
+        _mm512_stream_si512((void *)(out + at), _mm512_loadu_si512(in + at));
+    memcpy(out + at, in + at, bytes - at);
+    _mm_sfence();
+}
+
+#include "map.h"
+
 /* Does the certificate tell right from wrong here? Emulators may not model the flags. */
 static bool flags_work(void) {
     double exact[LANES * 2] = {1, 0x1p-40}, lossy[LANES * 2] = {[LANES * 2 - 1] = 1 + 0x1p-52};
@@ -93,5 +112,7 @@ const bf_isa bf_isa_avx512 = {
     .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
     .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
     .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
+    .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
+    .map = &map_table,
 };

@@ -7,8 +7,11 @@
 #define BF_CPU_ISA_H
 
 #include "../../../include/bitfold/types.h"
+#include "map_table.h"
 
 #include <stdbool.h>
+
+struct bf_node;
 
 enum {
     BF_SPAN = 32768, /* elements that one call of a loop may take */
@@ -34,6 +37,11 @@ typedef bf_split (*bf_integer_dot_loop)(const void *a, const void *b, size_t n);
  * them is NaN, else leaves it. */
 typedef int64_t (*bf_extreme_loop)(const void *x, size_t n, bool *nan);
 
+/* Multiplies the mantissas of a leaf of doubles (rules/tree.h) into its folds, and adds up their
+ * exponents; *negative: whether an odd number of them is negative. False, with nothing said, if any
+ * is zero, subnormal, infinite or NaN. */
+typedef bool (*bf_leaf_loop)(const void *leaf, struct bf_node *folds, bool *negative);
+
 typedef struct bf_isa {
     const char *name;
     bool (*available)(void); /* can this machine run it? */
@@ -42,7 +50,9 @@ typedef struct bf_isa {
     bf_integer_sum_loop integer_sum[BF_DTYPES];
     bf_integer_dot_loop integer_dot[BF_DTYPES]; /* up to 32 bits */
     bf_extreme_loop least[BF_DTYPES], greatest[BF_DTYPES];
+    bf_leaf_loop product_leaf;
     void (*widen_f16)(const uint16_t *from, float *to, size_t n);
+    const bf_map_table *map; /* NULL: by the rules */
 } bf_isa;
 
 extern const bf_isa bf_isa_generic;

@@ -21,12 +21,15 @@ INLINE vf64 load_f32(const char *p) {
 INLINE vf64 add_quiet(vf64 a, vf64 b) { return a + b; }
 INLINE vf64 sub_fused(vf64 a, vf64 b) { return a - b; }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
+INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(c, a, b); }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(-c, a, b); }
 INLINE vf64 max_f64(vf64 x, vf64 m) { return vmaxnmq_f64(x, m); }
 INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
 
 #define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
 #include "window_loops.h"
+
+#include "product_loop.h"
 
 #include "integers.h"
 
@@ -62,6 +65,11 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
     }
 }
 
+/* There is no store past the caches that pays here. */
+static void map_stream(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
+
+#include "map.h"
+
 static bool available(void) { return true; }
 
 const bf_isa bf_isa_neon = {
@@ -75,5 +83,7 @@ const bf_isa bf_isa_neon = {
     .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
     .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
     .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
+    .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
+    .map = &map_table,
 };

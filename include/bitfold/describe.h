@@ -1,0 +1,32 @@
+/* Describe: what one pass over an array tells. */
+#ifndef BITFOLD_DESCRIBE_H
+#define BITFOLD_DESCRIBE_H
+
+#include "state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The counts, and the values that the reductions of the same names give with the same options. */
+typedef struct bf_description {
+    int64_t n, nan, inf;
+    int64_t argmin, argmax; /* -1: there is no value */
+    bf_value min, max;      /* dtype BF_NONE: there is no value */
+    bf_value sum, mean, std;
+} bf_description;
+
+/* Reads the array once. options (NULL: defaults) apply to every value that takes them.
+ * Errors: as bf_reduce, but empty input is none. */
+BF_API bf_status bf_describe(bf_context *context, const bf_array *array,
+                             const bf_reduce_options *options, bf_description *description);
+
+/* The same from a state of BF_DESCRIBE, which absorbs, merges, seeks and saves like any other; it
+ * is ordered, as those of argmin are. Errors: also BF_E_ARGUMENT for a state of another op. */
+BF_API bf_status bf_state_description(const bf_state *state, const bf_reduce_options *options,
+                                      bf_description *description);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,10 @@
+/* Forgets what map_kernels.h and its parameters defined, for the next type. */
+#undef FN
+#undef NAME
+#undef T
+#undef C
+#undef U
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef TEST
