@@ -18,7 +18,7 @@
 #endif
 #endif
 
-enum { LARGE = 7 << 15 }; /* enough for a pool of three to start */
+enum { LARGE = 13 << 15 }; /* enough for a pool of three to start */
 
 static double *large_array(void) {
     double *x = malloc(LARGE * sizeof *x);

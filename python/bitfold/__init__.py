@@ -14,6 +14,8 @@ Every function takes, by keyword:
     nan        "propagate" (default), "skip" (as if absent) or "error": what a NaN means
     out_dtype  "f64" or "f32": what to round to, once, from the exact value (not min, max, arg...)
     ddof       0 or 1: var and std divide by n - ddof
+    overflow   "error" (default) or "wrap" (modulo 2^64): what a product of integers that takes more
+               than 128 bits is
     dtype      what the memory holds, where the object cannot say: "bf16" over 2-byte elements, or
                any dtype over contiguous bytes
     context    where to run; the default is one context a thread, with all the CPUs it may use
@@ -25,13 +27,13 @@ from collections import namedtuple
 from . import _library
 from ._arrays import NAMES, View, dtype_name, to_python
 from ._library import (
-    DTYPES, NAN_POLICIES, OPS, ArgumentError, DeviceError, DtypeError, EmptyError, Error, NanError,
+    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, DeviceError, DtypeError, EmptyError, Error, NanError,
     OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_void_p, check, lib,
 )  # fmt: skip
 
 __version__ = lib.bf_version().decode()
 __all__ = [
-    "sum", "mean", "var", "std", "norm", "sumsq", "min", "max", "argmin", "argmax", "dot",
+    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot",
     "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError",
 ]  # fmt: skip
@@ -102,22 +104,23 @@ def _number(table, what, name):
     return table[name]
 
 
-def _options(nan, out_dtype, ddof):
+def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error"):
     options = _library.ReduceOptions(
         0, _number(NAN_POLICIES, "nan policy", nan),
         DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0, ddof,
+        _number(OVERFLOW_POLICIES, "overflow policy", overflow),
     )  # fmt: skip
     options.size = _library.ctypes.sizeof(options)
     return byref(options)
 
 
-def _reduce(op, x, *, nan="propagate", out_dtype=None, ddof=0, dtype=None, context=None):
+def _reduce(op, x, *, dtype=None, context=None, **options):
     context = context or _default_context()
     view = View(x, dtype)
     value = _library.Value()
     context._call(
         lib.bf_reduce, context._handle, OPS[op], byref(view.array),
-        _options(nan, out_dtype, ddof), byref(value),
+        _options(**options), byref(value),
     )  # fmt: skip
     return to_python(value)
 
@@ -125,6 +128,11 @@ def _reduce(op, x, *, nan="propagate", out_dtype=None, ddof=0, dtype=None, conte
 def sum(x, **options):
     """The exact sum: of integers an int of any size, of floats rounded once. Empty: 0."""
     return _reduce("sum", x, **options)
+
+
+def prod(x, **options):
+    """The product: of integers an exact int, of floats by a fixed tree, below 1 ulp off. Empty: 1."""
+    return _reduce("prod", x, **options)
 
 
 def mean(x, **options):
@@ -172,6 +180,31 @@ def argmax(x, **options):
     return _reduce("argmax", x, **options)
 
 
+Description = namedtuple("Description", "n nan inf min argmin max argmax sum mean std")
+
+
+def _description(d):
+    """Where there is no value, None."""
+    value = lambda v: to_python(v) if v.dtype else None
+    index = lambda i: i if i >= 0 else None
+    return Description(
+        d.n, d.nan, d.inf, value(d.min), index(d.argmin), value(d.max), index(d.argmax),
+        value(d.sum), value(d.mean), value(d.std),
+    )  # fmt: skip
+
+
+def describe(x, *, dtype=None, context=None, **options):
+    """A Description, in one pass: counts, extremes and where, sum, mean and std."""
+    context = context or _default_context()
+    view = View(x, dtype)
+    description = _library.Description()
+    context._call(
+        lib.bf_describe, context._handle, byref(view.array), _options(**options),
+        byref(description),
+    )  # fmt: skip
+    return _description(description)
+
+
 def dot(a, b, *, nan="propagate", out_dtype=None, dtype=None, context=None):
     """The exact sum of the exact products of two arrays of one dtype and shape, rounded once."""
     context = context or _default_context()
@@ -179,7 +212,7 @@ def dot(a, b, *, nan="propagate", out_dtype=None, dtype=None, context=None):
     value = _library.Value()
     context._call(
         lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
-        _options(nan, out_dtype, 0), byref(value),
+        _options(nan, out_dtype), byref(value),
     )  # fmt: skip
     return to_python(value)
 
@@ -190,8 +223,8 @@ StateInfo = namedtuple("StateInfo", "op dtype count nan inf next")
 class State:
     """A reduction in progress: absorb chunks, merge states, take the result, save and load.
 
-    The result has the bits of one call over all the data, whatever the chunks. argmin and argmax go
-    by index: a part that does not start at 0 is told where by seek().
+    The result has the bits of one call over all the data, whatever the chunks. argmin, argmax,
+    describe and prod of floats go by index: a part that does not start at 0 is told where by seek().
     """
 
     def __init__(self, op, dtype, context=None):
@@ -226,11 +259,16 @@ class State:
         self._context._call(lib.bf_state_seek, self._handle, index)
         return self
 
-    def result(self, *, nan="propagate", out_dtype=None, ddof=0):
-        """The value so far; the state can go on."""
+    def result(self, **options):
+        """The value so far, of "describe" a Description; the state can go on."""
+        if self.info().op == "describe":
+            description = _library.Description()
+            self._context._call(
+                lib.bf_state_description, self._handle, _options(**options), byref(description)
+            )
+            return _description(description)
         value = _library.Value()
-        options = _options(nan, out_dtype, ddof)
-        self._context._call(lib.bf_state_result, self._handle, options, byref(value))
+        self._context._call(lib.bf_state_result, self._handle, _options(**options), byref(value))
         return to_python(value)
 
     def info(self):

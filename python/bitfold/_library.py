@@ -14,9 +14,10 @@ DTYPES = {
 I192 = 32
 OPS = {
     "sum": 1, "mean": 2, "var": 3, "std": 4, "sumsq": 5, "norm": 6, "dot": 7, "min": 8, "max": 9,
-    "argmin": 10, "argmax": 11,
+    "argmin": 10, "argmax": 11, "prod": 12, "describe": 13,
 }  # fmt: skip
 NAN_POLICIES = {"propagate": 0, "skip": 1, "error": 2}
+OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8
 VALUE_TEXT = 64
 
@@ -119,7 +120,10 @@ class Options(ctypes.Structure):
 class ReduceOptions(ctypes.Structure):
     """bf_reduce_options"""
 
-    _fields_ = [("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int)]
+    _fields_ = [
+        ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int),
+        ("overflow", c_int),
+    ]  # fmt: skip
 
 
 class StateInfo(ctypes.Structure):
@@ -128,6 +132,16 @@ class StateInfo(ctypes.Structure):
     _fields_ = [
         ("op", c_int), ("dtype", c_int),
         ("count", c_int64), ("nan", c_int64), ("inf", c_int64), ("next", c_int64),
+    ]  # fmt: skip
+
+
+class Description(ctypes.Structure):
+    """bf_description"""
+
+    _fields_ = [
+        ("n", c_int64), ("nan", c_int64), ("inf", c_int64), ("argmin", c_int64),
+        ("argmax", c_int64), ("min", Value), ("max", Value), ("sum", Value), ("mean", Value),
+        ("std", Value),
     ]  # fmt: skip
 
 
@@ -143,6 +157,9 @@ _SIGNATURES = {
     "bf_isa_name": (c_char_p, c_int),
     "bf_isa_available": (c_int, c_int),
     "bf_reduce": (c_int, c_void_p, c_int, POINTER(Array), POINTER(ReduceOptions), POINTER(Value)),
+    "bf_describe": (
+        c_int, c_void_p, POINTER(Array), POINTER(ReduceOptions), POINTER(Description),
+    ),
     "bf_dot": (
         c_int, c_void_p, POINTER(Array), POINTER(Array), POINTER(ReduceOptions), POINTER(Value),
     ),
@@ -154,6 +171,7 @@ _SIGNATURES = {
     "bf_state_seek": (c_int, c_void_p, c_int64),
     "bf_state_merge": (c_int, c_void_p, c_void_p),
     "bf_state_result": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Value)),
+    "bf_state_description": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Description)),
     "bf_state_describe": (None, c_void_p, POINTER(StateInfo)),
     "bf_state_save_size": (c_size_t, c_void_p),
     "bf_state_save": (None, c_void_p, c_void_p),

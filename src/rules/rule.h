@@ -1,6 +1,6 @@
 /* What every rule is written in: the common subset of C and C++, for gcc, clang and nvcc, on the
- * host and on the device. Rules hold integers only, so that no rounding mode, FTZ or contraction
- * can touch them. */
+ * host and on the device. All but tree.h compute with integers only, so that no rounding mode, FTZ
+ * or contraction can touch them. */
 #ifndef BF_RULES_RULE_H
 #define BF_RULES_RULE_H
 
@@ -28,6 +28,18 @@ BF_RULE uint64_t bf_load_bits(const void *p, int bytes) {
     case 2: memcpy(&b2, p, 2); return b2;
     case 4: memcpy(&b4, p, 4); return b4;
     default: memcpy(&b8, p, 8); return b8;
+    }
+}
+
+BF_RULE void bf_store_bits(void *p, int bytes, uint64_t bits) {
+    uint8_t b1 = (uint8_t)bits;
+    uint16_t b2 = (uint16_t)bits;
+    uint32_t b4 = (uint32_t)bits;
+    switch (bytes) {
+    case 1: memcpy(p, &b1, 1); break;
+    case 2: memcpy(p, &b2, 2); break;
+    case 4: memcpy(p, &b4, 4); break;
+    default: memcpy(p, &bits, 8); break;
     }
 }
 

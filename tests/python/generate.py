@@ -156,7 +156,7 @@ FLOAT_KINDS = (
 INT_KINDS = (ints_any, ints_extreme, ints_small)
 SIZES = (0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 255, 1000, 1023)
 LARGE = (4095, 4096, 4097, 8193, 20_001)
-LARGEST = (100_000, 1_100_009, 1_700_009, 4_300_009)  # bytes; a thread starts for each half MiB
+LARGEST = (100_000, 1_100_009, 2_200_009, 4_300_009)  # bytes; a thread starts for each MiB
 
 
 def values(rng, dtype, n):

@@ -1,0 +1,140 @@
+"""Element-wise operations: map("add", a, b), into memory of the caller's or new memory."""
+
+import ctypes
+from ctypes import POINTER, byref, c_int, c_size_t, c_uint, c_void_p
+
+from ._arrays import NAMES, SIZES, View, dtype_name
+from ._library import DTYPES, Array, ArgumentError, ShapeError, check, lib
+
+OPS = {
+    "add": 1, "sub": 2, "mul": 3, "div": 4, "min": 5, "max": 6, "fma": 7, "neg": 8, "abs": 9,
+    "sqrt": 10, "eq": 11, "ne": 12, "lt": 13, "le": 14, "gt": 15, "ge": 16, "cast": 17,
+}  # fmt: skip
+OVERFLOWS = {"error": 0, "wrap": 1, "saturate": 2}
+_TYPESTR = {
+    "bool": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "u8": "|u1", "u16": "<u2",
+    "u32": "<u4", "u64": "<u8", "f16": "<f2", "bf16": "<u2", "f32": "<f4", "f64": "<f8",
+}  # fmt: skip
+
+
+class _Options(ctypes.Structure):
+    """bf_map_options"""
+
+    _fields_ = [("size", c_size_t), ("overflow", c_int), ("weak", c_uint)]
+
+
+lib.bf_map_result_dtype.argtypes = [c_int, POINTER(c_int), c_int, c_uint, POINTER(c_int)]
+lib.bf_map_result_dtype.restype = c_int
+lib.bf_map.argtypes = [
+    c_void_p, c_int, POINTER(POINTER(Array)), c_int, POINTER(_Options), POINTER(Array)
+]  # fmt: skip
+lib.bf_map.restype = c_int
+
+
+class Result:
+    """A new array: `dtype`, `shape`, and its elements through __array_interface__, which NumPy and
+    bitfold take as it is. bf16 elements look like u16 there: their bits."""
+
+    def __init__(self, dtype, shape):
+        count = 1
+        for extent in shape:
+            count *= extent
+        self.dtype = dtype
+        self.shape = tuple(shape)
+        self._memory = ctypes.create_string_buffer(count * SIZES[dtype] or 1)
+        self.__array_interface__ = {
+            "version": 3, "shape": self.shape, "typestr": _TYPESTR[dtype],
+            "data": (ctypes.addressof(self._memory), False),
+        }  # fmt: skip
+
+
+class _Number:
+    """A plain int or float: an input that takes the dtype of the arrays."""
+
+    def __init__(self, x):
+        if isinstance(x, float):
+            self.dtype, self._value = "f64", ctypes.c_double(x)
+        elif -(2**63) <= x < 2**64:
+            self.dtype = "i64" if x < 2**63 else "u64"
+            self._value = (ctypes.c_int64 if x < 2**63 else ctypes.c_uint64)(x)
+        else:
+            raise ArgumentError(f"{x} is beyond 64 bits")
+        self.array = Array(ctypes.addressof(self._value), DTYPES[self.dtype], 0)
+
+
+def _input(x, dtype):
+    return _Number(x) if type(x) in (int, float) else View(x, dtype)
+
+
+def _broadcast(views):
+    """The shape that the inputs' shapes make, as in NumPy."""
+    shapes = [view.array.shape[: view.array.ndim] for view in views]
+    shape = [1] * max(len(each) for each in shapes)
+    for each in shapes:
+        for i, extent in enumerate(reversed(each), 1):
+            if shape[-i] == 1:
+                shape[-i] = extent
+            elif extent not in (1, shape[-i]):
+                raise ShapeError(f"shapes {shapes} do not fit each other")
+    return shape
+
+
+def result_dtype(op, *dtypes):
+    """The dtype of op's result for inputs of these dtypes, by NumPy 2's promotion; int and float
+    stand for plain numbers."""
+    plain = {int: "i64", float: "f64"}
+    names = [plain[each] if each in (int, float) else dtype_name(each) for each in dtypes]
+    weak = sum(1 << i for i, each in enumerate(dtypes) if each in (int, float))
+    return _result_dtype(op, names, weak)
+
+
+def _result_dtype(op, names, weak):
+    result = c_int()
+    numbers = (c_int * len(names))(*(DTYPES[name] for name in names))
+    check(lib.bf_map_result_dtype(_number(op), numbers, len(names), weak, byref(result)))
+    return NAMES[result.value]
+
+
+def _number(op):
+    if op not in OPS:
+        raise ArgumentError(f"operation {op!r} is none of {', '.join(OPS)}")
+    return OPS[op]
+
+
+def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=None):
+    """op of every element: add sub mul div min max fma neg abs sqrt eq ne lt le gt ge cast.
+
+    Inputs are arrays of shapes that broadcast, or plain ints and floats, which take the arrays'
+    dtype as in NumPy. out is memory to write to (it may be an input); without it, a Result is
+    made. to: what "cast" casts to. overflow: "error", "wrap" or "saturate". dtype: what the arrays
+    hold, where they cannot say; of two, a pair.
+    """
+    if overflow not in OVERFLOWS:
+        raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")
+    if not inputs:
+        raise ArgumentError("no inputs")
+    dtypes = dtype if isinstance(dtype, (list, tuple)) else [dtype] * len(inputs)
+    views = [_input(x, each) for x, each in zip(inputs, dtypes)]
+    weak = sum(1 << i for i, view in enumerate(views) if isinstance(view, _Number))
+    if op == "cast":
+        wanted = dtype_name(to) if to is not None else None if out is None else View(out).dtype
+        if wanted is None:
+            raise ArgumentError("cast to what? Give to= or out=")
+    else:
+        wanted = _result_dtype(op, [view.dtype for view in views], weak)
+    result = Result(wanted, _broadcast(views)) if out is None else out
+    target = View(result, "bf16" if wanted == "bf16" else None)
+    pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(view.array) for view in views))
+    options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow], 0 if op == "cast" else weak)
+    context = context or _default_context()
+    context._call(
+        lib.bf_map, context._handle, _number(op), pointers, len(views), byref(options),
+        byref(target.array),
+    )  # fmt: skip
+    return result
+
+
+def _default_context():
+    from . import _default_context as default
+
+    return default()
