@@ -1,6 +1,8 @@
 /* The names of things, from the lists in types.h. */
 #include "../../include/bitfold/types.h"
 
+#include "../rules/dtype.h"
+
 #include <string.h>
 
 #define TEXT_(x) #x
@@ -36,15 +38,7 @@ bf_dtype bf_dtype_from_name(const char *name) {
     return BF_NONE;
 }
 
-size_t bf_dtype_size(bf_dtype dtype) {
-    switch (dtype) {
-#define BF_X(id, number, name, bytes, type)                                                        \
-    case BF_##id: return bytes;
-        BF_DTYPE_LIST(BF_X)
-#undef BF_X
-    default: return 0;
-    }
-}
+size_t bf_dtype_size(bf_dtype dtype) { return (size_t)bf_dtype_bytes(dtype); }
 
 const char *bf_reduction_name(bf_reduction op) {
     switch (op) {

@@ -94,7 +94,9 @@ BF_RULE bf_node bf_node_join(bf_node a, bf_node b) {
     error = fma(a.lo, b.hi, error);
     a.hi = product + error;
     a.lo = error - (a.hi - product);
-    a.exponent += b.exponent;
+    a.exponent += b.exponent; /* each at most 2^61: far beyond every format, and no overflow */
+    if (a.exponent > (int64_t)1 << 61) a.exponent = (int64_t)1 << 61;
+    if (a.exponent < -((int64_t)1 << 61)) a.exponent = -((int64_t)1 << 61);
     return bf_node_normal(a);
 }
 
@@ -349,7 +351,9 @@ BF_RULE uint64_t bf_tree_finish(const int64_t *words, bool skip, bf_format f) {
 BF_RULE bool bf_node_valid(bf_node x, double most, int64_t elements) {
     double small = most * 0x1p-52;
     if (!(x.hi >= 1 && x.hi < most && x.lo > -small && x.lo < small)) return false;
-    return x.exponent <= 2100 * elements && x.exponent >= -2100 * elements;
+    int64_t limit = (int64_t)1 << 61;
+    if (x.exponent > limit + 1 || x.exponent < -limit) return false;
+    return x.exponent / 2100 <= elements && x.exponent / 2100 >= -elements;
 }
 
 /* Do the nodes cover the whole leaves, in the one way there is? */

@@ -27,6 +27,8 @@ static void take_results(bf_state *s) {
         bf_reduce_options o = BF_REDUCE_OPTIONS(.nan = (bf_nan_policy)(i % 3), .ddof = i / 3 % 2);
         if (i >= 6) o.out_dtype = BF_F32;
         bf_value v;
+        bf_description d;
+        (void)bf_state_description(s, &o, &d);
         if (bf_state_result(s, &o, &v) != BF_OK) continue;
         bf_value_format(&v, text);
         require(strlen(text) < sizeof text);
@@ -35,13 +37,22 @@ static void take_results(bf_state *s) {
     }
 }
 
+/* Saves s to memory of the right size, the caller's to free. */
+static uint8_t *save(const bf_state *s, size_t *size) {
+    *size = bf_state_save_size(s);
+    uint8_t *saved = malloc(*size);
+    require(saved != NULL);
+    bf_state_save(s, saved);
+    return saved;
+}
+
 static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t size) {
-    uint8_t saved[2048];
     double elements[3] = {1, 2, 3};
     bf_state_info info;
-    require(bf_state_save_size(s) == size && size <= sizeof saved);
-    bf_state_save(s, saved);
-    require(memcmp(saved, data, size) == 0);
+    size_t saved_size;
+    uint8_t *saved = save(s, &saved_size);
+    require(saved_size == size && memcmp(saved, data, size) == 0);
+    free(saved);
     take_results(s);
     bf_state_describe(s, &info);
     bf_array a = bf_array_of(info.dtype, elements, 3);
@@ -51,8 +62,9 @@ static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t si
     require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
     take_results(s);
     bf_state *back = NULL;
-    bf_state_save(s, saved);
-    require(bf_state_load(context, saved, size, &back) == BF_OK);
+    saved = save(s, &saved_size);
+    require(bf_state_load(context, saved, saved_size, &back) == BF_OK);
+    free(saved);
     bf_state_destroy(back);
 }
 
@@ -69,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static bf_context *context;
     if (!context) require(bf_context_create(&BF_OPTIONS(.threads = 1), &context) == BF_OK);
     try_to_load(context, data, size);
-    if (size < 8 || size > 2048) return 0;
+    if (size < 8 || size > 65536) return 0;
     uint8_t *sound = malloc(size); /* the same with a checksum that fits: what lies behind it */
     if (!sound) return 0;
     memcpy(sound, data, size);
