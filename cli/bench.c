@@ -10,22 +10,25 @@
 
 #include <string.h>
 
-/* What is measured; what works on the same data stands together. */
+/* What is measured; what works on the same data stands together, add, which writes, last. */
 static const bench_point points[] = {
     {.work = "sum", .dtype = "f64", .data = "uniform"},
     {.work = "mean", .dtype = "f64", .data = "uniform"},
+    {.work = "prod", .dtype = "f64", .data = "uniform"},
     {.work = "sum", .dtype = "f64", .data = "normal"},
     {.work = "var", .dtype = "f64", .data = "normal"},
     {.work = "dot", .dtype = "f64", .data = "normal"},
     {.work = "min", .dtype = "f64", .data = "normal"},
     {.work = "max", .dtype = "f64", .data = "normal"},
     {.work = "argmin", .dtype = "f64", .data = "normal"},
+    {.work = "describe", .dtype = "f64", .data = "normal"},
     {.work = "sum", .dtype = "f64", .data = "wide"},
     {.work = "sum", .dtype = "f32", .data = "uniform"},
     {.work = "sum", .dtype = "f32", .data = "normal"},
     {.work = "dot", .dtype = "f32", .data = "normal"},
     {.work = "min", .dtype = "f32", .data = "normal"},
     {.work = "max", .dtype = "f32", .data = "normal"},
+    {.work = "add", .dtype = "f32", .data = "normal"},
     {.work = "sum", .dtype = "i32", .data = "uniform"},
     {.work = "min", .dtype = "i32", .data = "uniform"},
     {.work = "max", .dtype = "i32", .data = "uniform"},
@@ -40,6 +43,11 @@ static int check_works(const bench_options *options) {
         if (!known) return fail(EXIT_USAGE, NULL, "'%s' is no operation that is measured", *work);
     }
     return EXIT_DONE;
+}
+
+/* Where results are written, 1 MiB is more than the smaller caches hold. */
+static bool is_too_small(const bench_options *options, const char *work, size_t bytes) {
+    return options->usual_sizes && bytes < (1 << 20) && strcmp(work, "add") != 0;
 }
 
 static bool is_wanted(const bench_options *options, const char *work) {
@@ -60,7 +68,7 @@ static bool measure(bench_options *options, bench_point point) {
         for (int i = 0; i < options->n_peers; i++) sides[n++] = bench_peer_side(&options->peers[i]);
         int rounds = options->quick ? 3 : 9;
         if (!bench_measure(sides, n, &point, rounds, options->quick ? 0.005 : 0.025)) return false;
-        if (!bench_print(options->json, &point, sides, n)) return false;
+        if (!bench_print(options, &point, sides, n)) return false;
     }
     return true;
 }
@@ -73,13 +81,13 @@ static int run_size(bench_options *options, size_t bytes) {
     bool good = true;
     for (int i = 0; i < N_POINTS && good; i++) {
         bench_point point = points[i];
-        if (!is_wanted(options, point.work)) continue;
-        size_t elements = bytes / bf_dtype_size(bf_dtype_from_name(point.dtype));
+        if (!is_wanted(options, point.work) || is_too_small(options, point.work, bytes)) continue;
+        size_t element = bf_dtype_size(bf_dtype_from_name(point.dtype));
         point.memory = memory;
         point.bytes = bytes;
-        point.count = strcmp(point.work, "dot") == 0 ? elements / 2 : elements;
+        point.count = bench_vector_bytes(&point) / element;
         if (strcmp(dtype, point.dtype) != 0 || strcmp(data, point.data) != 0)
-            bench_fill(point.dtype, point.data, memory, elements);
+            bench_fill(point.dtype, point.data, memory, bytes / element);
         dtype = point.dtype;
         data = point.data;
         good = measure(options, point);
@@ -89,6 +97,8 @@ static int run_size(bench_options *options, size_t bytes) {
 }
 
 static int prepare(bench_options *options) {
+    int read = options->compare ? bench_compare_open(options) : EXIT_DONE;
+    if (read != EXIT_DONE) return read;
     for (int t = 0; t < options->n_threads; t++) {
         bf_options o = BF_OPTIONS(.isa = options->isa, .threads = options->threads[t]);
         bf_status st = bf_context_create(&o, &options->contexts[t]);
@@ -102,18 +112,23 @@ static int prepare(bench_options *options) {
 }
 
 static int run(bench_options *options) {
-    if (!options->json) bench_print_head(options->peers, options->n_peers);
+    if (!options->json) bench_print_head(options);
     for (int i = 0; i < options->n_sizes; i++) {
         int code = run_size(options, options->sizes[i]);
         if (code != EXIT_DONE) return code;
     }
-    if (*options->works) return EXIT_DONE;
-    return bench_start_up(options->json, options->quick ? 11 : 41);
+    int code = EXIT_DONE;
+    if (!*options->works) code = bench_start_up(options->json, options->quick ? 11 : 41);
+    if (code == EXIT_DONE && options->slower > 0)
+        code = fail(EXIT_CHECK, options->compare, "slower by more than %g%%: %d",
+                    100 * options->fail_above, options->slower);
+    return code;
 }
 
 static void finish(bench_options *options) {
     for (int t = 0; t < options->n_threads; t++) bf_context_destroy(options->contexts[t]);
     for (int i = 0; i < options->n_peers; i++) bench_peer_stop(&options->peers[i]);
+    bench_compare_close(options);
 }
 
 int cmd_bench(int argc, char **argv) {

@@ -9,14 +9,21 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-enum { BENCH_LIST = 16, BENCH_PEERS = 8, BENCH_SIDES = BENCH_PEERS + 3, NAME_SIZE = 32 };
+enum {
+    BENCH_LIST = 16,
+    BENCH_PEERS = 8,
+    BENCH_SIDES = BENCH_PEERS + 3,
+    BENCH_OLD = 1024,
+    NAME_SIZE = 32
+};
 
-/* One thing to measure: a reduction of `bytes` bytes at `memory` (dot: of its two halves). */
+/* One thing to measure: work on `bytes` bytes at `memory`. They are one vector, for dot two, for
+ * add three (the third is written). */
 typedef struct {
     const char *work, *dtype, *data;
-    const char *memory;
+    char *memory;
     size_t bytes;
-    size_t count; /* elements, of each vector for dot */
+    size_t count; /* elements of each vector */
     int threads;
     bf_context *context;
 } bench_point;
@@ -49,17 +56,33 @@ typedef struct {
     const char *isa;
     size_t sizes[BENCH_LIST];
     int n_sizes;
+    bool usual_sizes; /* none were given */
     int threads[BENCH_LIST];
     int n_threads;
     bf_context *contexts[BENCH_LIST]; /* one for each of threads */
     bench_peer peers[BENCH_PEERS];
     int n_peers;
-    char **works; /* only these; none: all. NULL-terminated */
+    char **works;         /* only these; none: all. NULL-terminated */
+    const char *compare;  /* a file of earlier results, or NULL */
+    double fail_above;    /* the share by which a point may be slower; negative: any */
+    char *old[BENCH_OLD]; /* its lines */
+    int n_old;
+    int slower; /* points slower by more */
 } bench_options;
 
-/* bench_options.c: [--json] [--quick] [--sizes LIST] [-j LIST] [--isa NAME] [--peer COMMAND]...
- * [WORK...], with defaults for what is not given; help is shown at once. Returns an exit code. */
+/* How a point compares with the earlier run: -0.1 is a tenth slower. */
+typedef struct bench_change {
+    const char *by; /* the key that is compared; NULL: the earlier run has no such point */
+    double share;
+} bench_change;
+
+/* bench_options.c. Fills in defaults for what is not given; help is shown at once. Returns an exit
+ * code. */
 int bench_parse(bench_options *options, int argc, char **argv);
+
+/* How many vectors the work is on; the bytes of each, whole cache lines. */
+int bench_vectors(const char *work);
+size_t bench_vector_bytes(const bench_point *point);
 
 double bench_now(void);
 double bench_median(double *samples, int n);
@@ -79,8 +102,14 @@ double bench_peer_ask(bench_peer *peer, const bench_point *point, int passes);
 void bench_peer_stop(bench_peer *peer);
 
 /* bench_report.c. False if standard output cannot be written. */
-void bench_print_head(const bench_peer *peers, int n_peers);
-bool bench_print(bool json, const bench_point *point, const bench_side *sides, int n);
+void bench_print_head(const bench_options *options);
+bool bench_print(bench_options *options, const bench_point *point, const bench_side *sides, int n);
+
+/* bench_compare.c: reads options->compare, whose lines stay until closed; returns an exit code. */
+int bench_compare_open(bench_options *options);
+void bench_compare_close(bench_options *options);
+bench_change bench_compare(const bench_options *options, const bench_point *point,
+                           const bench_side *sides, int n);
 
 /* bench_start.c: the time from fork to exit of `bitfold sum` on a file of ten elements. */
 int bench_start_up(bool json, int rounds);

@@ -1,7 +1,7 @@
 /* The command line of bench, and what it measures by default. */
 #include "bench.h"
 
-#include "report.h"
+#include "options.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -19,21 +19,22 @@ static size_t available_memory(void) {
 }
 
 /* 1 MiB lies in a cache and 1 GiB does not. Every peer holds a copy of the data. */
-static void default_sizes(bench_options *options) {
-    size_t large = options->quick ? (size_t)64 << 20 : (size_t)1 << 30;
-    while (large > (size_t)4 << 20 &&
-           available_memory() / 2 < large * (size_t)(options->n_peers + 1))
+static void default_sizes(bench_options *o) {
+    size_t large = o->quick ? (size_t)64 << 20 : (size_t)1 << 30;
+    while (large > (size_t)4 << 20 && available_memory() / 2 < large * (size_t)(o->n_peers + 1))
         large /= 2;
-    options->sizes[0] = (size_t)1 << 20;
-    options->sizes[1] = large;
-    options->n_sizes = 2;
+    o->sizes[0] = (size_t)1 << 18;
+    o->sizes[1] = (size_t)1 << 20;
+    o->sizes[2] = large;
+    o->n_sizes = 3;
+    o->usual_sizes = true;
 }
 
-static void default_threads(bench_options *options) {
+static void default_threads(bench_options *o) {
     int usable = bf_usable_threads();
-    options->threads[0] = 1;
-    options->threads[1] = usable;
-    options->n_threads = usable > 1 ? 2 : 1;
+    o->threads[0] = 1;
+    o->threads[1] = usable;
+    o->n_threads = usable > 1 ? 2 : 1;
 }
 
 /* "64KiB", cut to whole cache lines; 0 if it is no size. */
@@ -49,44 +50,56 @@ static size_t parse_size(const char *text, char **end) {
     return n <= (1ULL << 40) >> shift ? (size_t)(n << shift) & ~(size_t)63 : 0;
 }
 
-static bool parse_sizes(bench_options *options, const char *text) {
-    for (options->n_sizes = 0; options->n_sizes < BENCH_LIST;) {
+static bool parse_sizes(bench_options *o, const char *text) {
+    for (o->n_sizes = 0; o->n_sizes < BENCH_LIST;) {
         char *end;
         size_t size = parse_size(text, &end);
         if (size == 0) return false;
-        options->sizes[options->n_sizes++] = size;
+        o->sizes[o->n_sizes++] = size;
         if (*end != ',') return *end == '\0';
         text = end + 1;
     }
     return false;
 }
 
-static bool parse_threads(bench_options *options, const char *text) {
-    for (options->n_threads = 0; options->n_threads < BENCH_LIST;) {
+static bool parse_threads(bench_options *o, const char *text) {
+    for (o->n_threads = 0; o->n_threads < BENCH_LIST;) {
         char *end;
         long threads = strtol(text, &end, 10);
         if (end == text || threads < 1 || threads > 1024) return false;
-        options->threads[options->n_threads++] = (int)threads;
+        o->threads[o->n_threads++] = (int)threads;
         if (*end != ',') return *end == '\0';
         text = end + 1;
     }
     return false;
 }
 
-static const char help[] =
-    "bitfold bench [OPTIONS] [WORK...]\n"
-    "\n"
+enum { OPT_SIZES = 256, OPT_ISA, OPT_PEER, OPT_QUICK, OPT_COMPARE, OPT_FAIL_ABOVE, OPT_JSON };
+
+static const usage bench_usage = {
+    "[OPTIONS] [WORK...]",
     "Measures every operation (or the WORKs named: sum, dot, min, ...) beside plain loops that "
     "add\n"
-    "in any order, beside a mere read of the memory, and beside peers.\n"
-    "\n"
-    "  --sizes LIST        bytes to read, as in 64KiB,1GiB (default: 1MiB,1GiB if memory allows)\n"
-    "  -j, --threads LIST  thread counts (default: 1 and all)\n"
-    "  --isa NAME          auto, generic, avx2, avx512 or neon\n"
-    "  --peer COMMAND      a program that does the same work in another way; repeatable\n"
-    "  --quick             smaller and fewer samples, for a first impression\n"
-    "  --json              one object a line\n"
-    "  -h, --help          show this\n";
+    "in any order, beside a mere read of the memory, and beside peers. With --compare, also the\n"
+    "change against an earlier run: in its ratio to the memory's speed, which is steadier than\n"
+    "GB/s.",
+    0,
+    "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
+    "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};
+
+static const option_spec specs[] = {
+    {OPT_SIZES, "sizes", "LIST", "bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0},
+    {'j', "threads", "LIST", "thread counts (1 and all)", 0},
+    {OPT_ISA, "isa", "auto|generic|avx2|avx512|neon", "host instruction set", 0},
+    {OPT_PEER, "peer", "COMMAND", "a program that does the same work in another way; repeatable",
+     0},
+    {OPT_QUICK, "quick", NULL, "smaller and fewer samples, for a first impression", 0},
+    {OPT_COMPARE, "compare", "FILE", "show the change since FILE, which --json wrote", 0},
+    {OPT_FAIL_ABOVE, "fail-above", "PERCENT", "exit code 5 if anything became slower by more", 0},
+    {OPT_JSON, "json", NULL, "one object a line", 0},
+    {'h', "help", NULL, "show this", 0},
+};
+enum { SPECS = sizeof specs / sizeof *specs };
 
 static int refuse(const char *what, const char *value) {
     fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
@@ -94,43 +107,67 @@ static int refuse(const char *what, const char *value) {
     return EXIT_USAGE;
 }
 
-static int set_option(bench_options *options, int option, char *value) {
-    switch (option) {
-    case 'J': options->json = true; return EXIT_DONE;
-    case 'Q': options->quick = true; return EXIT_DONE;
-    case 'I': options->isa = value; return EXIT_DONE;
-    case 'S': return parse_sizes(options, value) ? EXIT_DONE : refuse("not a list of sizes", value);
-    case 'j':
-        return parse_threads(options, value) ? EXIT_DONE
-                                             : refuse("not a list of thread counts", value);
-    default:
-        if (options->n_peers == BENCH_PEERS) return refuse("one peer too many", value);
-        options->peers[options->n_peers++].command = value;
-        return EXIT_DONE;
-    }
+/* "5%" or "5". */
+static bool parse_percent(bench_options *o, const char *text) {
+    char *end;
+    const double percent = strtod(text, &end);
+    if (end == text || !(percent >= 0 && percent <= 100)) return false;
+    o->fail_above = percent / 100;
+    return strcmp(end, "%") == 0 || *end == '\0';
 }
 
-int bench_parse(bench_options *options, int argc, char **argv) {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'J'},        {"quick", no_argument, NULL, 'Q'},
-        {"sizes", required_argument, NULL, 'S'}, {"threads", required_argument, NULL, 'j'},
-        {"isa", required_argument, NULL, 'I'},   {"peer", required_argument, NULL, 'P'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
-    };
+static int add_peer(bench_options *o, char *command) {
+    if (o->n_peers == BENCH_PEERS) return refuse("one peer too many", command);
+    o->peers[o->n_peers++].command = command;
+    return EXIT_DONE;
+}
+
+static int set_option(bench_options *o, int option, char *value) {
+    bool good = true;
+    switch (option) {
+    case OPT_JSON: o->json = true; break;
+    case OPT_QUICK: o->quick = true; break;
+    case OPT_ISA: o->isa = value; break;
+    case OPT_COMPARE: o->compare = value; break;
+    case OPT_PEER: return add_peer(o, value);
+    case OPT_SIZES: good = parse_sizes(o, value); break;
+    case OPT_FAIL_ABOVE: good = parse_percent(o, value); break;
+    default: good = parse_threads(o, value); break;
+    }
+    if (good) return EXIT_DONE;
+    if (option == OPT_FAIL_ABOVE) return refuse("not a percentage", value);
+    return refuse(option == OPT_SIZES ? "not a list of sizes" : "not a list of thread counts",
+                  value);
+}
+
+static int read_options(bench_options *o, int argc, char **argv) {
+    struct option known[SPECS + 1] = {0};
+    for (int i = 0; i < SPECS; i++)
+        known[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
+    opterr = 0;
+    optind = 0;
     int option;
     while ((option = getopt_long(argc, argv, ":hj:", known, NULL)) != -1) {
         if (option == 'h') {
-            fputs(help, stdout);
-            options->help = true;
+            options_show(argv[0], &bench_usage, specs, SPECS);
+            o->help = true;
             return EXIT_DONE;
         }
         if (option == '?') return refuse("unknown option", argv[optind - 1]);
         if (option == ':') return refuse("option needs a value", argv[optind - 1]);
-        int code = set_option(options, option, optarg);
+        int code = set_option(o, option, optarg);
         if (code != EXIT_DONE) return code;
     }
-    options->works = argv + optind;
-    if (options->n_sizes == 0) default_sizes(options);
-    if (options->n_threads == 0) default_threads(options);
+    o->works = argv + optind;
+    return EXIT_DONE;
+}
+
+int bench_parse(bench_options *o, int argc, char **argv) {
+    o->fail_above = -1;
+    const int code = read_options(o, argc, argv);
+    if (code != EXIT_DONE || o->help) return code;
+    if (o->fail_above >= 0 && !o->compare) return refuse("--fail-above needs", "--compare FILE");
+    if (o->n_sizes == 0) default_sizes(o);
+    if (o->n_threads == 0) default_threads(o);
     return EXIT_DONE;
 }

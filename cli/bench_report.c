@@ -29,15 +29,20 @@ static int column(const char *name) {
     return length < 8 ? 8 : length;
 }
 
-void bench_print_head(const bench_peer *peers, int n_peers) {
+void bench_print_head(const bench_options *o) {
     puts("GB/s: of bitfold. The columns after it: how many times as fast as that bitfold is.");
     printf("%-7s %-5s %-8s %9s %7s %8s %8s %8s", "work", "dtype", "data", "size", "threads", "GB/s",
            "plain", "read");
-    for (int i = 0; i < n_peers; i++) printf(" %*s", column(peers[i].name), peers[i].name);
+    for (int i = 0; i < o->n_peers; i++) {
+        const char *name = o->peers[i].name;
+        printf(" %*s", column(name), name);
+    }
+    if (o->compare) printf("   change");
     putchar('\n');
 }
 
-static void print_row(const bench_point *point, const bench_side *sides, int n) {
+static void print_row(const bench_options *o, const bench_point *point, const bench_side *sides,
+                      int n, bench_change change) {
     printf("%-7s %-5s %-8s", point->work, point->dtype, point->data);
     print_size(point->bytes);
     printf(" %7d %8.1f", point->threads, gbps(point, sides[0].seconds));
@@ -47,10 +52,15 @@ static void print_row(const bench_point *point, const bench_side *sides, int n) 
         else
             printf(" %*s", column(sides[k].name), "-");
     }
+    if (change.by)
+        printf(" %+7.1f%%", 100 * change.share);
+    else if (o->compare)
+        printf(" %8s", "new");
     putchar('\n');
 }
 
-static void print_object(const bench_point *point, const bench_side *sides, int n) {
+static void print_object(const bench_point *point, const bench_side *sides, int n,
+                         bench_change change) {
     printf("{\"schema\":1,\"command\":\"bench\",\"work\":\"%s\",\"dtype\":\"%s\",\"data\":\"%s\","
            "\"n\":%zu,\"bytes\":%zu,\"threads\":%d,\"device\":\"%s\",\"isa\":\"%s\","
            "\"seconds\":%.6g,\"gbps\":%.4g",
@@ -62,6 +72,7 @@ static void print_object(const bench_point *point, const bench_side *sides, int 
         if (sides[k].seconds > 0)
             printf(",\"%s_gbps\":%.4g,\"%s_ratio\":%.4g", sides[k].name,
                    gbps(point, sides[k].seconds), sides[k].name, ratio(sides, &sides[k]));
+    if (change.by) printf(",\"compared_by\":\"%s\",\"change\":%.4g", change.by, change.share);
     fputs(",\"peers\":{", stdout);
     for (const char *comma = ""; k < n; k++) {
         if (sides[k].seconds <= 0) continue;
@@ -72,7 +83,12 @@ static void print_object(const bench_point *point, const bench_side *sides, int 
     puts("}}");
 }
 
-bool bench_print(bool json, const bench_point *point, const bench_side *sides, int n) {
-    (json ? print_object : print_row)(point, sides, n);
+bool bench_print(bench_options *o, const bench_point *point, const bench_side *sides, int n) {
+    const bench_change change = bench_compare(o, point, sides, n);
+    o->slower += o->fail_above >= 0 && change.by && change.share < -o->fail_above;
+    if (o->json)
+        print_object(point, sides, n, change);
+    else
+        print_row(o, point, sides, n, change);
     return output_flush(stdout, "standard output") == EXIT_DONE;
 }

@@ -26,27 +26,46 @@ double bench_median(double *samples, int n) {
     return n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
 }
 
-static const char *second_half(const bench_point *point) {
-    return point->memory + point->bytes / 2;
+int bench_vectors(const char *work) {
+    return strcmp(work, "add") == 0 ? 3 : strcmp(work, "dot") == 0 ? 2 : 1;
 }
 
-/* bitfold, through the general call. */
+size_t bench_vector_bytes(const bench_point *point) {
+    return point->bytes / (size_t)bench_vectors(point->work) & ~(size_t)63;
+}
 
-static bf_status reduce(const bench_point *point, bf_value *value) {
-    bf_dtype dtype = bf_dtype_from_name(point->dtype);
+/* bitfold, through the general calls. */
+
+static bf_array vector(const bench_point *point, int i) {
+    char *data = point->memory + (size_t)i * bench_vector_bytes(point);
+    return bf_array_of(bf_dtype_from_name(point->dtype), data, (int64_t)point->count);
+}
+
+static bf_status map(const bench_point *point) {
+    bf_array a = vector(point, 0), b = vector(point, 1), out = vector(point, 2);
+    const bf_array *inputs[] = {&a, &b};
+    return bf_map(point->context, bf_map_from_name(point->work), inputs, 2, NULL, &out);
+}
+
+static bf_status compute(const bench_point *point) {
     bf_reduction op = bf_reduction_from_name(point->work);
-    bf_array a = bf_array_of(dtype, point->memory, (int64_t)point->count);
-    if (op != BF_DOT) return bf_reduce(point->context, op, &a, NULL, value);
-    bf_array b = bf_array_of(dtype, second_half(point), (int64_t)point->count);
-    return bf_dot(point->context, &a, &b, NULL, value);
+    if (op == 0) return map(point);
+    bf_array a = vector(point, 0);
+    bf_value value;
+    if (op == BF_DESCRIBE) {
+        bf_description description;
+        return bf_describe(point->context, &a, NULL, &description);
+    }
+    if (op != BF_DOT) return bf_reduce(point->context, op, &a, NULL, &value);
+    bf_array b = vector(point, 1);
+    return bf_dot(point->context, &a, &b, NULL, &value);
 }
 
 static double own_time(const bench_side *side, const bench_point *point, int passes) {
     (void)side;
-    bf_value value;
-    bf_status st = passes > 1 ? reduce(point, &value) : BF_OK;
+    bf_status st = passes > 1 ? compute(point) : BF_OK;
     double start = bench_now();
-    for (int i = 0; i < passes && st == BF_OK; i++) st = reduce(point, &value);
+    for (int i = 0; i < passes && st == BF_OK; i++) st = compute(point);
     double seconds = (bench_now() - start) / passes;
     if (st == BF_OK) return seconds;
     fail_status(st, point->context, NULL);
@@ -58,9 +77,9 @@ bench_side bench_own_side(void) { return (bench_side){.name = "bitfold", .time =
 /* A plain loop; "read" runs over all of the memory, as one vector. */
 
 static double plain_seconds(const bench_side *side, const bench_point *point, int passes) {
-    bool dot = strcmp(side->name, "read") != 0 && strcmp(point->work, "dot") == 0;
-    const char *b = dot ? second_half(point) : NULL;
-    size_t bytes = dot ? point->bytes / 2 : point->bytes;
+    bool read = strcmp(side->name, "read") == 0;
+    size_t bytes = read ? point->bytes : bench_vector_bytes(point);
+    const char *b = read || bench_vectors(point->work) == 1 ? NULL : point->memory + bytes;
     double seconds;
     if (!plain_time(side->plain, point->memory, b, bytes, side->ahead, point->threads, passes,
                     &seconds)) {

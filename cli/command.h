@@ -5,9 +5,17 @@
 #ifndef BITFOLD_CLI_COMMAND_H
 #define BITFOLD_CLI_COMMAND_H
 
-int cmd_value(int argc, char **argv);  /* sum mean var std norm sumsq min max argmin argmax */
+typedef struct command {
+    const char *name, *family, *summary;
+    int (*run)(int argc, char **argv);
+} command;
+
+int cmd_value(int argc, char **argv);  /* sum prod mean var std norm sumsq min max argmin argmax */
+int cmd_describe(int argc, char **argv); /* the main values of each file or column */
 int cmd_dot(int argc, char **argv);    /* the dot product of two files */
+int cmd_map(int argc, char **argv);    /* element-wise operations */
 int cmd_merge(int argc, char **argv);  /* combines saved states */
+int cmd_devices(int argc, char **argv); /* what this machine has, and what is used of it */
 int cmd_verify(int argc, char **argv); /* the same bits on every instruction set and thread count */
 int cmd_bench(int argc, char **argv);  /* speed on this machine */
 

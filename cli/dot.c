@@ -7,8 +7,9 @@
 static const usage dot_usage = {
     "[OPTIONS] A B",
     "The dot product of two files of one shape and dtype: the exact sum of the exact products,\n"
-    "rounded once. Either may be '-', standard input.",
-    TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_SAVE | TAKES_OUTPUT};
+    "rounded once. Either may be '-', standard input. Text is read in the dtype of the other.",
+    TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_SAVE | TAKES_OUTPUT,
+    "bitfold dot x.npy y.npy"};
 
 static bool same_shape(const source *a, const source *b) {
     if (a->raw || b->raw) /* the length of a stream shows at its end */
@@ -29,10 +30,29 @@ static int check_pair(const source *a, const source *b) {
     return EXIT_DONE;
 }
 
+/* Text becomes an array: beside one, of its dtype; two texts, of the most exact dtype of both. */
+static int load_pair(source *a, source *b) {
+    source *const both[] = {a, b, a};
+    for (int i = 0; i < 2; i++) {
+        text_input *t = both[i]->text;
+        if (t && !both[i + 1]->text && t->layout.dtype == BF_NONE)
+            t->layout.dtype = both[i + 1]->layout.dtype;
+    }
+    int code = source_load(a);
+    if (code == EXIT_DONE) code = source_load(b);
+    static const bf_dtype candidates[] = {BF_I64, BF_U64, BF_F64};
+    const bf_dtype own = a->layout.dtype;
+    for (int i = 0; i < 3 && a->layout.dtype != b->layout.dtype; i++)
+        if (source_take_as(a, candidates[i]) && !source_take_as(b, candidates[i]))
+            source_take_as(a, own);
+    return code;
+}
+
 /* Elements pair by their index, so two orders must become one. */
 static int prepare_pair(source *a, source *b) {
     const bool ordered = a->layout.fortran != b->layout.fortran;
-    int code = check_pair(a, b);
+    int code = load_pair(a, b);
+    if (code == EXIT_DONE) code = check_pair(a, b);
     if (code == EXIT_DONE) code = source_prepare(a, ordered);
     if (code == EXIT_DONE) code = source_prepare(b, ordered);
     return code;
@@ -41,9 +61,11 @@ static int prepare_pair(source *a, source *b) {
 static int reduce_pair(task *t, bf_state **state) {
     const options *o = t->options;
     source a, b;
-    int code = source_open(&a, o->files[0], &o->input);
+    input in = o->input;
+    in.rows = true;
+    int code = source_open(&a, o->files[0], &in);
     if (code != EXIT_DONE) return code;
-    code = source_open(&b, o->files[1], &o->input);
+    code = source_open(&b, o->files[1], &in);
     if (code == EXIT_DONE) code = prepare_pair(&a, &b);
     if (code == EXIT_DONE) code = task_reduce(t, BF_DOT, &a, &b, 0, state);
     source_close(&a);

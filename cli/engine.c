@@ -10,7 +10,11 @@
  * faster, smaller ones cost more calls. */
 #define BLOCK_BYTES ((size_t)1024 * 1024)
 
-bool engine_is_ordered(bf_reduction op) { return op == BF_ARGMIN || op == BF_ARGMAX; }
+bool engine_is_ordered(bf_reduction op) {
+    return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_PROD || op == BF_DESCRIBE;
+}
+
+int engine_columns(const source *s) { return s->text ? s->text->layout.columns : 1; }
 
 bf_context *engine_context(const engine *e) { return e->contexts[0]; }
 
@@ -79,18 +83,19 @@ bf_status block_absorb(const block *x, const pair *in, bf_state *state) {
 }
 
 int engine_reduce(engine *e, bf_reduction op, source *a, source *b, int64_t start,
-                  bf_state **state) {
+                  bf_state **states) {
     const pair in = {a, b};
     const bool stream = a->stream || (b && b->stream);
     e->bytes = 0;
     e->used = 1;
-    int code =
-        stream ? reduce_stream(e, op, &in, start, state) : reduce_files(e, op, &in, start, state);
+    int code = a->text  ? reduce_text(e, op, a, start, states)
+               : stream ? reduce_stream(e, op, &in, start, states)
+                        : reduce_files(e, op, &in, start, states);
     if (code == EXIT_DONE) code = source_check(a);
     if (code == EXIT_DONE && b) code = source_check(b);
-    if (code != EXIT_DONE) {
-        bf_state_destroy(*state);
-        *state = NULL;
+    for (int i = 0; code != EXIT_DONE && i < engine_columns(a); i++) {
+        bf_state_destroy(states[i]);
+        states[i] = NULL;
     }
     return code;
 }

@@ -2,7 +2,8 @@
  *
  * A file, mapped into memory, is cut into one contiguous range a thread; each thread absorbs its
  * range block by block into a state of its own; the states are merged in order. A stream is read by
- * one thread into one of two buffers while the other is absorbed. */
+ * one thread into one of two buffers while the other is absorbed. Text is cut the same way, at the
+ * ends of lines. */
 #ifndef BITFOLD_CLI_ENGINE_H
 #define BITFOLD_CLI_ENGINE_H
 
@@ -27,10 +28,13 @@ bf_context *engine_context(const engine *e);
 /* Whether the state of op depends on where its elements stand. */
 bool engine_is_ordered(bf_reduction op);
 
-/* Reduces a (for BF_DOT: with b, otherwise NULL) into a new state; the first element selected has
- * the index start. Both sources are prepared. The state is the caller's to destroy, before the
- * engine closes. */
+/* The states that a source gives: one for each column of text, otherwise 1. */
+int engine_columns(const source *s);
+
+/* Reduces a (for BF_DOT: with b, otherwise NULL) into new states, which begin as NULL; the first
+ * element selected has the index start. Both sources are prepared. The states are the caller's to
+ * destroy, before the engine closes. */
 int engine_reduce(engine *e, bf_reduction op, source *a, source *b, int64_t start,
-                  bf_state **state);
+                  bf_state **states);
 
 #endif

@@ -39,6 +39,7 @@ bf_status block_absorb(const block *x, const pair *in, bf_state *state);
 int engine_need_contexts(engine *e, int n);
 
 int reduce_files(engine *e, bf_reduction op, const pair *in, int64_t start, bf_state **state);
+int reduce_text(engine *e, bf_reduction op, const source *s, int64_t start, bf_state **states);
 int reduce_stream(engine *e, bf_reduction op, const pair *in, int64_t start, bf_state **state);
 
 #endif

@@ -1,5 +1,7 @@
 /* bitfold: the command. Picks the command that argv[1] names. */
 #include "command.h"
+#include "completion.h"
+#include "options.h"
 #include "output.h"
 
 #include <fcntl.h>
@@ -7,15 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct command {
-    const char *name, *family, *summary;
-    int (*run)(int argc, char **argv);
-} command;
-
 static int cmd_help(int argc, char **argv);
+static int cmd_completion(int argc, char **argv);
 
 static const command commands[] = {
     {"sum", "values", "the exact sum", cmd_value},
+    {"prod", "values", "the product", cmd_value},
     {"mean", "values", "the arithmetic mean", cmd_value},
     {"var", "values", "the variance", cmd_value},
     {"std", "values", "the standard deviation", cmd_value},
@@ -26,10 +25,14 @@ static const command commands[] = {
     {"max", "values", "the maximum", cmd_value},
     {"argmin", "values", "the first index of the minimum", cmd_value},
     {"argmax", "values", "the first index of the maximum", cmd_value},
+    {"describe", "values", "counts, extremes, sum, mean and deviation in one pass", cmd_describe},
+    {"map", "arrays", "an operation on every element", cmd_map},
     {"merge", "parts", "combine states that --save wrote", cmd_merge},
+    {"devices", "machine", "what this machine has, and what is used of it", cmd_devices},
     {"verify", "machine", "the same bits on every instruction set and thread count?", cmd_verify},
     {"bench", "machine", "the speed of this machine", cmd_bench},
     {"help", "help", "this, or 'help COMMAND'", cmd_help},
+    {"completion", "help", "a script that completes commands in bash, zsh or fish", cmd_completion},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -47,7 +50,7 @@ static void show_commands(FILE *f) {
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(family, commands[i].family) != 0) fprintf(f, "\n%s\n", commands[i].family);
         family = commands[i].family;
-        fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
     }
     fputs("\nbitfold help COMMAND tells a command's options; bitfold --version, the version.\n"
           "Exit codes: 0 done, 1 could not read or write, 2 bad usage, 3 data refused,\n"
@@ -67,16 +70,41 @@ static int run_command(const command *c, int argc, char **argv) {
     return c->run(argc, argv);
 }
 
+static const usage help_usage = {
+    "[COMMAND]", "Lists the commands, or tells what a command does and its options.", 0,
+    "bitfold help sum"};
+
 static int cmd_help(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        options o;
+        int code;
+        options_parse(&o, argc, argv, &help_usage, &code);
+        return code;
+    }
     const command *c = argc > 1 ? find_command(argv[1]) : NULL;
     if (argc > 1 && argv[1][0] != '-' && !c) return unknown_command(argv[1]);
-    if (c && c->run != cmd_help) {
+    if (c) {
         static char option[] = "--help";
         char *arguments[] = {argv[1], option, NULL};
         return run_command(c, 2, arguments);
     }
     show_commands(stdout);
     return EXIT_DONE;
+}
+
+static const usage completion_usage = {
+    "bash|zsh|fish",
+    "Prints a script that completes bitfold's commands, options and files in that shell: for one\n"
+    "session, source <(bitfold completion bash); for all, save it where the shell looks.",
+    0, "bitfold completion bash >bitfold.bash"};
+
+static int cmd_completion(int argc, char **argv) {
+    options o;
+    int code;
+    if (!options_parse(&o, argc, argv, &completion_usage, &code)) return code;
+    if (o.file_count != 1)
+        return fail(EXIT_USAGE, NULL, "one shell is needed: bash, zsh or fish");
+    return completion_write(o.files[0], commands, COMMANDS);
 }
 
 static int dispatch(int argc, char **argv) {

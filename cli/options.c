@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -13,12 +14,18 @@ enum {
     OPT_DTYPE,
     OPT_OFFSET,
     OPT_COUNT,
+    OPT_COLUMN,
+    OPT_DELIMITER,
+    OPT_HEADER,
+    OPT_OVERFLOW,
+    OPT_TO,
     OPT_NAN,
     OPT_OUT_DTYPE,
     OPT_DDOF,
     OPT_DEVICE,
     OPT_ISA,
     OPT_SAVE,
+    OPT_AGAINST,
     OPT_TOTAL,
     OPT_JSON,
     OPT_TSV,
@@ -29,33 +36,38 @@ enum {
     OPT_COLOR
 };
 
-typedef struct option_spec {
-    int id; /* a letter, or one of the above */
-    const char *name, *operand, *help;
-    unsigned group; /* 0: of every command */
-} option_spec;
-
-static const char formats[] = "auto|npy|raw", policies[] = "propagate|skip|error",
-                  out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never";
+static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|error",
+                  out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never", overflows[] = "error|wrap|saturate";
 
 static const option_spec specs[] = {
-    {OPT_FORMAT, "format", formats, "what the input is (auto: .npy, known by its first bytes)",
+    {OPT_FORMAT, "format", formats, "what the input is (auto: .npy by its first bytes, else text)",
      TAKES_INPUT},
-    {OPT_DTYPE, "dtype", "T", "of raw input: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
-     TAKES_INPUT},
+    {OPT_DTYPE, "dtype", "T",
+     "of raw input or text: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64", TAKES_INPUT},
     {OPT_OFFSET, "offset", "N", "skip the first N elements", TAKES_INPUT},
     {OPT_COUNT, "count", "N", "take N elements, no more and no fewer", TAKES_INPUT},
+    {OPT_COLUMN, "column", "COLUMN", "of text: the column to read, by number from 1 or by name",
+     TAKES_INPUT},
+    {OPT_DELIMITER, "delimiter", "C",
+     "of text: between fields; ' ' for blanks and tabs (the first row's tab, ';' or ',')",
+     TAKES_INPUT},
+    {OPT_HEADER, "header", NULL, "of text: the first row holds names", TAKES_INPUT},
     {OPT_NAN, "nan", policies, "what a NaN means (propagate)", TAKES_NAN},
     {OPT_OUT_DTYPE, "out-dtype", out_dtypes, "round the exact value to this, once (f64)",
      TAKES_ROUNDING},
+    {OPT_OVERFLOW, "overflow", overflows,
+     "integers that do not fit: refused (error), modulo 2^bits, or (map) the nearest that fits",
+     TAKES_OVERFLOW},
+    {OPT_TO, "to", "T", "the dtype to cast to", TAKES_MAP},
     {OPT_DDOF, "ddof", ddofs, "divide by n - ddof (0)", TAKES_DDOF},
     {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N|cuda:all", "where to compute", TAKES_RUNNING},
     {'j', "threads", "N", "host threads (as many as this process may use)", TAKES_RUNNING},
-    {OPT_ISA, "isa", "auto|NAME", "host instruction set: generic, avx2, avx512, neon",
-     TAKES_RUNNING},
+    {OPT_ISA, "isa", "auto|generic|avx2|avx512|neon", "host instruction set", TAKES_RUNNING},
     {OPT_SAVE, "save", "FILE", "save the state, for 'bitfold merge'", TAKES_SAVE},
+    {OPT_AGAINST, "against", "FILE", "compare with this saved state of the same data",
+     TAKES_AGAINST},
     {OPT_TOTAL, "total", NULL, "also the value over all files together", TAKES_TOTAL},
-    {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT},
+    {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP},
     {OPT_JSON, "json", NULL, "one JSON object a line", TAKES_OUTPUT | TAKES_JSON},
     {OPT_TSV, "tsv", NULL, "value, tab, file; for one file too", TAKES_OUTPUT},
     {OPT_HEX, "hex", NULL, "numbers in hexadecimal, as %a prints them", TAKES_OUTPUT},
@@ -76,7 +88,7 @@ static const option_spec *find_spec(int id) {
     return NULL;
 }
 
-static bool takes(const usage *u, const option_spec *spec) {
+bool option_belongs(const option_spec *spec, const usage *u) {
     return spec->group == 0 || (spec->group & u->takes) != 0;
 }
 
@@ -122,6 +134,19 @@ static bool parse_dtype(const option_spec *spec, const char *text, bf_dtype *out
     return *out != BF_NONE || bad_operand(spec->name, text, "a dtype (such as f32 or i64)");
 }
 
+static bool parse_columns(const option_spec *spec, const char *text, const char **out) {
+    *out = text;
+    return *text != '\0' || bad_operand(spec->name, text, "a number or a name");
+}
+
+/* One character; a tab also as \t. */
+static bool parse_delimiter(const option_spec *spec, const char *text, char *out) {
+    *out = strcmp(text, "\\t") == 0 ? '\t' : text[0];
+    const bool one = text[0] != '\0' && (text[1] == '\0' || strcmp(text, "\\t") == 0);
+    const bool fit = one && !isalnum((unsigned char)*out) && !strchr("\n\r\".+-", *out);
+    return fit || bad_operand(spec->name, text, "one character that is no part of a number");
+}
+
 static bool parse_threads(const option_spec *spec, const char *text, int *threads) {
     int64_t n;
     if (!parse_number(spec, text, 1, 1024, &n)) return false;
@@ -137,12 +162,16 @@ static bool set_operand(options *o, const option_spec *spec, const char *text) {
     int choice = 0;
     switch (spec->id) {
     case OPT_DTYPE: return parse_dtype(spec, text, &o->input.dtype);
+    case OPT_TO: return parse_dtype(spec, text, &o->to);
     case OPT_OFFSET: return parse_number(spec, text, 0, MAX_ELEMENTS, &o->input.first);
     case OPT_COUNT: return parse_number(spec, text, 0, MAX_ELEMENTS, &o->input.count);
     case 'j': return parse_threads(spec, text, &o->threads);
     case OPT_DEVICE: o->device = text; return true;
     case OPT_ISA: o->isa = text; return true;
     case OPT_SAVE: o->save = text; return true;
+    case OPT_AGAINST: o->against = text; return true;
+    case OPT_COLUMN: return parse_columns(spec, text, &o->input.text.columns);
+    case OPT_DELIMITER: return parse_delimiter(spec, text, &o->input.text.delimiter);
     case 'o': o->output = text; return true;
     default: break;
     }
@@ -152,6 +181,7 @@ static bool set_operand(options *o, const option_spec *spec, const char *text) {
     case OPT_NAN: o->rules.nan = (bf_nan_policy)choice; break;
     case OPT_OUT_DTYPE: o->rules.out_dtype = choice == 0 ? BF_F64 : BF_F32; break;
     case OPT_DDOF: o->rules.ddof = choice; break;
+    case OPT_OVERFLOW: o->rules.overflow = (bf_overflow_policy)choice; break;
     default: o->color = (enum color_mode)choice; break;
     }
     return true;
@@ -160,6 +190,7 @@ static bool set_operand(options *o, const option_spec *spec, const char *text) {
 static bool set_flag(options *o, int id) {
     switch (id) {
     case OPT_TOTAL: return o->total = true;
+    case OPT_HEADER: return o->input.text.header = true;
     case OPT_JSON: o->layout = LAYOUT_JSON; return true;
     case OPT_TSV: o->layout = LAYOUT_TSV; return true;
     case OPT_HEX: return o->hex = true;
@@ -182,10 +213,26 @@ static void show_option(const option_spec *s) {
            s->help);
 }
 
-static void show_help(const char *command, const usage *u) {
-    printf("bitfold %s %s\n\n%s\n\noptions\n", command, u->synopsis, u->text);
-    for (int i = 0; i < SPECS; i++)
-        if (takes(u, &specs[i])) show_option(&specs[i]);
+static void show_example(const char *lines) {
+    puts("\nexample");
+    for (const char *at = lines; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n'))
+        printf("  %.*s\n", (int)strcspn(at, "\n"), at);
+}
+
+static void show_help(const char *command, const usage *u, const option_spec *list, int n) {
+    printf("bitfold %s%s%s\n\n%s\n\noptions\n", command, *u->synopsis ? " " : "", u->synopsis,
+           u->text);
+    for (int i = 0; i < n; i++)
+        if (option_belongs(&list[i], u)) show_option(&list[i]);
+    if (u->example) show_example(u->example);
+}
+
+static help_writer *write_help = show_help;
+
+void options_on_help(help_writer *writer) { write_help = writer; }
+
+void options_show(const char *command, const usage *u, const option_spec *list, int n) {
+    write_help(command, u, list, n);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -218,11 +265,13 @@ static int read_options(options *o, int argc, char **argv, const usage *u) {
     for (int i = 0; i < SPECS; i++)
         longs[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
     opterr = 0;
+    optind = 0; /* from the start: completion asks one command after another */
     int id;
     while ((id = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         if (id == '?' || id == ':') return parse_error(id, argv);
         const option_spec *spec = find_spec(id);
-        if (!takes(u, spec)) return option_error(argv[0], "this command has no option", spec);
+        if (!option_belongs(spec, u))
+            return option_error(argv[0], "this command has no option", spec);
         if (spec->operand ? !set_operand(o, spec, optarg) : !set_flag(o, id)) return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -235,11 +284,15 @@ static int check_options(const options *o) {
         hint("such as --dtype f64: raw data do not say what they are");
         return EXIT_USAGE;
     }
-    if (o->input.format != FORMAT_RAW && o->input.dtype != BF_NONE) {
-        fail(EXIT_USAGE, NULL, "--dtype belongs to --format raw");
+    if (o->input.format == FORMAT_NPY && o->input.dtype != BF_NONE) {
+        fail(EXIT_USAGE, NULL, "--dtype belongs to --format raw and to text");
         hint("a .npy file says its own dtype");
         return EXIT_USAGE;
     }
+    const text_options *t = &o->input.text;
+    if ((o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW) &&
+        (t->columns || t->delimiter || t->header))
+        return fail(EXIT_USAGE, NULL, "--column, --delimiter and --header belong to text");
     return EXIT_DONE;
 }
 
@@ -286,7 +339,7 @@ bool options_parse(options *o, int argc, char **argv, const usage *u, int *code)
                    .isa = "auto"};
     *code = read_options(o, argc, argv, u);
     if (*code == EXIT_DONE && o->help) {
-        show_help(argv[0], u);
+        options_show(argv[0], u, specs, SPECS);
         return false;
     }
     report_style(o->color, o->quiet, o->verbose);

@@ -10,7 +10,7 @@
 
 /* Groups of options; a command says which of them it takes. The rest every command takes. */
 enum option_group {
-    TAKES_INPUT = 1,    /* --format --dtype --offset --count */
+    TAKES_INPUT = 1,    /* --format --dtype --offset --count --column --delimiter --header */
     TAKES_NAN = 2,      /* --nan */
     TAKES_ROUNDING = 4, /* --out-dtype */
     TAKES_DDOF = 8,     /* --ddof */
@@ -19,7 +19,10 @@ enum option_group {
     TAKES_TOTAL = 64,   /* --total */
     TAKES_OUTPUT = 128, /* -o --json --tsv --hex */
     TAKES_JSON = 256,   /* --json alone */
-    TAKES_STDIN = 512   /* no FILE is standard input */
+    TAKES_STDIN = 512,  /* no FILE is standard input */
+    TAKES_AGAINST = 1 << 16, /* --against */
+    TAKES_OVERFLOW = 1 << 17, /* --overflow */
+    TAKES_MAP = 1 << 18      /* --to -o */
 };
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
@@ -27,9 +30,10 @@ enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
 typedef struct options {
     input input;
     bf_reduce_options rules;
+    bf_dtype to; /* BF_NONE: not given */
     const char *device, *isa;
     int threads;
-    const char *save, *output; /* NULL: not given */
+    const char *save, *output, *against; /* NULL: not given */
     bool total, hex, stats, quiet, verbose, help;
     enum layout layout;
     enum progress_mode progress;
@@ -43,7 +47,26 @@ typedef struct usage {
     const char *synopsis; /* what follows the command's name */
     const char *text;     /* what it does, in a few lines */
     unsigned takes;       /* option groups */
+    const char *example;  /* shell commands, one a line; the tests run them */
 } usage;
+
+/* An option, as parsing, help and completion know it. */
+typedef struct option_spec {
+    int id; /* a letter, or a number from 256 on */
+    const char *name;
+    const char *operand; /* NULL: none; "a|b|c": one of these; FILE: a file; T: a dtype */
+    const char *help;
+    unsigned group; /* 0: of every command */
+} option_spec;
+
+bool option_belongs(const option_spec *spec, const usage *u);
+
+/* What --help does with a command's usage and options: print them, or what options_on_help set. */
+typedef void help_writer(const char *command, const usage *u, const option_spec *specs, int n);
+void options_on_help(help_writer *writer);
+
+/* For commands that parse options of their own. */
+void options_show(const char *command, const usage *u, const option_spec *specs, int n);
 
 /* Reads the command line. False: stop at once and return *code (help was shown, or an error). */
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code);

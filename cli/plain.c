@@ -9,8 +9,23 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#define FENCE() _mm_sfence()
+#else
+#define FENCE() (void)0
+#endif
+
+/* Bytes of a vector that may stay in a cache with two others. */
+#define PLAIN_CACHED ((size_t)4 << 20)
+
 #define LANES 16
 #define TARGET
+#ifdef __x86_64__
+#define STREAM(p, v) _mm_stream_si128((__m128i *)(p), (__m128i)(v))
+#else
+#define STREAM(p, v) (*(p) = (v))
+#endif
 #define T float
 #define NAME(f) f##_f32_base
 #include "plain_loops.h"
@@ -22,9 +37,11 @@
 #include "plain_loops.h"
 #undef LANES
 #undef TARGET
+#undef STREAM
 
 #ifdef __x86_64__
 #define LANES 32
+#define STREAM(p, v) _mm256_stream_si256((__m256i *)(p), (__m256i)(v))
 #define TARGET __attribute__((target("avx2,fma")))
 #define T float
 #define NAME(f) f##_f32_avx2
@@ -37,8 +54,10 @@
 #include "plain_loops.h"
 #undef LANES
 #undef TARGET
+#undef STREAM
 
 #define LANES 64
+#define STREAM(p, v) _mm512_stream_si512((void *)(p), (__m512i)(v))
 #define TARGET __attribute__((target("avx512f,fma")))
 #define T float
 #define NAME(f) f##_f32_avx512
@@ -51,19 +70,20 @@
 #include "plain_loops.h"
 #undef LANES
 #undef TARGET
+#undef STREAM
 #endif
 
 typedef struct {
-    plain_fn *sum_f32, *sum_f64, *dot_f32, *dot_f64, *read;
+    plain_fn *sum_f32, *sum_f64, *dot_f32, *dot_f64, *add_f32, *add_f64, *read;
 } plain_set;
 
 static const plain_set base_set = {sum_f32_base, sum_f64_base, dot_f32_base, dot_f64_base,
-                                   sum_u64_base};
+                                   add_f32_base, add_f64_base, sum_u64_base};
 #ifdef __x86_64__
 static const plain_set avx2_set = {sum_f32_avx2, sum_f64_avx2, dot_f32_avx2, dot_f64_avx2,
-                                   sum_u64_avx2};
+                                   add_f32_avx2, add_f64_avx2, sum_u64_avx2};
 static const plain_set avx512_set = {sum_f32_avx512, sum_f64_avx512, dot_f32_avx512, dot_f64_avx512,
-                                     sum_u64_avx512};
+                                     add_f32_avx512, add_f64_avx512, sum_u64_avx512};
 #endif
 
 static const plain_set *widest(void) {
@@ -81,6 +101,7 @@ plain_fn *plain_find(const char *work, const char *dtype) {
     if (!f32 && strcmp(dtype, "f64") != 0) return NULL;
     if (strcmp(work, "sum") == 0) return f32 ? set->sum_f32 : set->sum_f64;
     if (strcmp(work, "dot") == 0) return f32 ? set->dot_f32 : set->dot_f64;
+    if (strcmp(work, "add") == 0) return f32 ? set->add_f32 : set->add_f64;
     return NULL;
 }
 

@@ -4,6 +4,7 @@
  *             LANES       bytes of a vector
  *             TARGET      the function attribute that allows vectors of that size
  *             NAME(f)     the name of f for this type and width
+ *             STREAM(p,v) stores v at p past the caches; FENCE() ends such stores
  * Eight accumulators hide the latency of an add. */
 
 enum { NAME(STEP) = 8 * LANES };
@@ -57,6 +58,33 @@ TARGET static inline double NAME(dot)(const void *a, const void *b, size_t bytes
     T total = NAME(total)(part);
     for (size_t i = done / sizeof(T); i < bytes / sizeof(T); i++) total += x[i] * y[i];
     return (double)total;
+}
+
+/* A third vector, as far behind b as b is behind a, is a + b. What does not stay in a cache need
+ * not be read into one to be written. */
+TARGET static inline double NAME(add)(const void *a, const void *b, size_t bytes, size_t ahead) {
+    const T *x = a, *y = b;
+    T *z = (T *)(uintptr_t)(y + (y - x));
+    size_t done = bytes - bytes % NAME(STEP);
+    bool stream = bytes > PLAIN_CACHED;
+    for (size_t i = 0; i < done; i += NAME(STEP)) {
+        const NAME(vector) *v = (const void *)((const char *)x + i);
+        const NAME(vector) *w = (const void *)((const char *)y + i);
+        NAME(vector) *out = (void *)((char *)z + i);
+        for (int k = 0; k < 8; k++) {
+            if (ahead && OPENS_LINE(k)) {
+                __builtin_prefetch((const char *)(v + k) + ahead);
+                __builtin_prefetch((const char *)(w + k) + ahead);
+            }
+            if (stream)
+                STREAM(out + k, v[k] + w[k]);
+            else
+                out[k] = v[k] + w[k];
+        }
+    }
+    for (size_t i = done / sizeof(T); i < bytes / sizeof(T); i++) z[i] = x[i] + y[i];
+    FENCE();
+    return 0;
 }
 
 #undef OPENS_LINE

@@ -1,5 +1,6 @@
 #include "task.h"
 
+#include "describe.h"
 #include "statefile.h"
 
 #include <inttypes.h>
@@ -14,7 +15,10 @@ int task_open(task *t, const options *o, bool names) {
 
 static void tell_input(const engine *e, const source *s) {
     note(s->name, "%s, %s%s, %s; instruction set %s, up to %d threads",
-         bf_dtype_name(s->layout.dtype), s->raw ? "raw" : ".npy",
+         s->text ? "numbers" : bf_dtype_name(s->layout.dtype),
+         s->text  ? "text"
+         : s->raw ? "raw"
+                  : ".npy",
          s->layout.fortran ? " in Fortran order" : "",
          s->stream  ? "a stream"
          : s->whole ? "read whole"
@@ -29,6 +33,7 @@ static void tell_speed(const engine *e, const source *s, double seconds) {
 }
 
 static int64_t total_bytes(const source *a, const source *b) {
+    if (a->text) return a->stream ? -1 : a->size;
     const int64_t count = a->count >= 0 ? a->count : b ? b->count : -1;
     return count < 0 ? -1 : count * (int64_t)source_element(a) * (b ? 2 : 1);
 }
@@ -44,11 +49,23 @@ int task_reduce(task *t, bf_reduction op, source *a, source *b, int64_t start, b
     return code;
 }
 
+static int emit_description(task *t, const bf_state *state, const result *r) {
+    bf_state_info info;
+    described d = {.file = r->file, .seconds = r->seconds};
+    const bf_context *context = engine_context(&t->engine);
+    const bf_status st = bf_state_description(state, &t->options->rules, &d.values);
+    if (st != BF_OK) return fail_status(st, context, r->file);
+    bf_state_describe(state, &info);
+    d.dtype = info.dtype;
+    return describe_put(&t->output, &d, 1, bf_context_device(context));
+}
+
 int task_emit(task *t, const bf_state *state, result r, int64_t base) {
+    bf_state_describe(state, &r.info);
+    if (r.info.op == BF_DESCRIBE) return emit_description(t, state, &r);
     const bf_status st = bf_state_result(state, &t->options->rules, &r.value);
     if (st != BF_OK) return fail_status(st, engine_context(&t->engine), r.file);
-    bf_state_describe(state, &r.info);
-    if (engine_is_ordered(r.info.op)) r.value.as.i64 -= base;
+    if (r.info.op == BF_ARGMIN || r.info.op == BF_ARGMAX) r.value.as.i64 -= base;
     r.device = bf_context_device(engine_context(&t->engine));
     return output_result(&t->output, &r);
 }

@@ -1,4 +1,4 @@
-/* sum mean var std sumsq norm min max argmin argmax: one value a file. */
+/* sum prod mean var std sumsq norm min max argmin argmax: one value a file. */
 #include "command.h"
 #include "task.h"
 
@@ -18,23 +18,38 @@ static const struct {
     bf_reduction op;
     usage usage;
 } values[] = {
-    {BF_SUM, {SYNOPSIS, "The exact sum, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING}},
-    {BF_MEAN, {SYNOPSIS, "The exact mean, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING}},
+    {BF_SUM,
+     {SYNOPSIS, "The exact sum, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING,
+      "bitfold sum x.npy"}},
+    {BF_MEAN,
+     {SYNOPSIS, "The exact mean, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING,
+      "bitfold mean --nan skip x.npy"}},
     {BF_VAR,
      {SYNOPSIS, "The variance, from the exact moments, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF}},
+      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF, "bitfold var --ddof 1 x.npy"}},
     {BF_STD,
      {SYNOPSIS, "The standard deviation, from the exact moments, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF}},
+      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF, "bitfold std --total x.npy y.npy"}},
     {BF_SUMSQ,
-     {SYNOPSIS, "The exact sum of squares, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING}},
+     {SYNOPSIS, "The exact sum of squares, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING,
+      "bitfold sumsq --json x.npy"}},
     {BF_NORM,
      {SYNOPSIS, "The 2-norm: the root of the exact sum of squares, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING}},
-    {BF_MIN, {SYNOPSIS, "The minimum; -0 is less than +0." FILES, TAKES_VALUE}},
-    {BF_MAX, {SYNOPSIS, "The maximum; -0 is less than +0." FILES, TAKES_VALUE}},
-    {BF_ARGMIN, {SYNOPSIS, "The first index that holds the minimum." FILES INDEX, TAKES_VALUE}},
-    {BF_ARGMAX, {SYNOPSIS, "The first index that holds the maximum." FILES INDEX, TAKES_VALUE}},
+      TAKES_VALUE | TAKES_ROUNDING, "bitfold norm --out-dtype f32 x.npy"}},
+    {BF_PROD,
+     {SYNOPSIS, "The product: exact of integers; of floats by a fixed tree, to under 1 ulp." FILES,
+      TAKES_VALUE | TAKES_ROUNDING | TAKES_OVERFLOW, "bitfold prod --out-dtype f32 x.npy"}},
+    {BF_MIN,
+     {SYNOPSIS, "The minimum; -0 is less than +0." FILES, TAKES_VALUE,
+      "bitfold min --tsv x.npy y.npy"}},
+    {BF_MAX,
+     {SYNOPSIS, "The maximum; -0 is less than +0." FILES, TAKES_VALUE, "bitfold max --hex x.npy"}},
+    {BF_ARGMIN,
+     {SYNOPSIS, "The first index that holds the minimum." FILES INDEX, TAKES_VALUE,
+      "bitfold argmin --offset 2 x.npy"}},
+    {BF_ARGMAX,
+     {SYNOPSIS, "The first index that holds the maximum." FILES INDEX, TAKES_VALUE,
+      "bitfold argmax x.npy"}},
 };
 
 static const usage *usage_of(bf_reduction op) {
@@ -75,9 +90,13 @@ static int reduce_file(task *t, bf_reduction op, const char *name, running *tota
                        double *seconds) {
     source s;
     const double began = progress_clock();
-    int code = source_open(&s, name, &t->options->input);
+    input in = t->options->input;
+    in.rows = true;
+    int code = source_open(&s, name, &in);
     if (code != EXIT_DONE) return code;
-    code = source_prepare(&s, engine_is_ordered(op));
+    if (engine_columns(&s) > 1)
+        code = fail(EXIT_USAGE, name, "one column at a time, not %d", engine_columns(&s));
+    if (code == EXIT_DONE) code = source_prepare(&s, engine_is_ordered(op));
     if (code == EXIT_DONE) code = task_reduce(t, op, &s, NULL, total->next + s.first, state);
     source_close(&s);
     *seconds = progress_clock() - began;

@@ -1,9 +1,8 @@
 /* verify: every operation, on every instruction set and thread count, gives the same bits. */
+#include "verify.h"
 #include "command.h"
 #include "engine.h"
-#include "io/source.h"
 #include "json.h"
-#include "options.h"
 #include "output.h"
 #include "verify_data.h"
 
@@ -16,18 +15,14 @@ static const usage verify_usage = {
     "[OPTIONS] [FILE]",
     "Runs every operation on generated data of every dtype (or on FILE) on every instruction set\n"
     "of this machine, with 1, 2, 3 and all threads, in one pass and in merged parts. Shows the\n"
-    "bits side by side, then PASS, or FAIL with exit code 5.",
-    TAKES_INPUT | TAKES_JSON};
+    "bits side by side, then PASS, or FAIL with exit code 5. With --against, does so for the one\n"
+    "operation of a saved state, and compares with it: FILE is what the state was made of (two\n"
+    "files for dot, in turn all files of a total).",
+    TAKES_INPUT | TAKES_JSON | TAKES_AGAINST,
+    "bitfold sum --save x.bfs x.npy\n"
+    "bitfold verify --against x.bfs x.npy"};
 
-enum { MAX_ISAS = 8, MAX_COUNTS = 4, ELEMENTS = 65537 };
-
-/* Every way in which this machine can compute. */
-typedef struct machine {
-    int isas, counts;
-    const char *isa[MAX_ISAS];
-    int threads[MAX_COUNTS];
-    bf_context *context[MAX_ISAS][MAX_COUNTS];
-} machine;
+enum { ELEMENTS = 65537 };
 
 /* What one row is about. */
 typedef struct subject {
@@ -38,18 +33,7 @@ typedef struct subject {
     bool sum_is_1;
 } subject;
 
-typedef struct verdict {
-    const options *options;
-    int rows, failures;
-    double began;
-} verdict;
-
 /* ---- one way of computing -------------------------------------------------------------------- */
-
-typedef struct outcome {
-    bf_status status;
-    bf_value value;
-} outcome;
 
 /* Bytes of the member that holds the value; all members begin where the union does. */
 static size_t member_size(bf_dtype dtype) {
@@ -62,22 +46,55 @@ static size_t member_size(bf_dtype dtype) {
     }
 }
 
-static bool same_outcome(const outcome *a, const outcome *b) {
+bool verify_same(const outcome *a, const outcome *b) {
     if (a->status != BF_OK || b->status != BF_OK) return a->status == b->status;
     return a->value.dtype == b->value.dtype &&
            memcmp(&a->value.as, &b->value.as, member_size(a->value.dtype)) == 0;
 }
 
-static void outcome_text(const outcome *r, char text[BF_VALUE_TEXT]) {
+void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
     if (r->status == BF_OK)
         bf_value_format_hex(&r->value, text);
     else
         snprintf(text, BF_VALUE_TEXT, "(%s)", bf_status_string(r->status));
 }
 
+/* A description is many values, and a product is soon 0 or infinite: the state tells more. */
+static bool tells_by_state(bf_reduction op) { return op == BF_DESCRIBE || op == BF_PROD; }
+
+static bf_status checksum(const bf_state *state, bf_value *value) {
+    const size_t size = bf_state_save_size(state);
+    unsigned char *bytes = malloc(size);
+    if (!bytes) return BF_E_MEMORY;
+    bf_state_save(state, bytes);
+    *value = (bf_value){.dtype = BF_U64};
+    for (size_t i = 0; i < 8; i++) value->as.u64 |= (uint64_t)bytes[size - 8 + i] << 8 * i;
+    free(bytes);
+    return BF_OK;
+}
+
+outcome verify_result(const bf_state *state, const bf_reduce_options *rules) {
+    bf_state_info info;
+    outcome r = {.status = BF_OK};
+    bf_state_describe(state, &info);
+    r.status = tells_by_state(info.op) ? checksum(state, &r.value)
+                                       : bf_state_result(state, rules, &r.value);
+    return r;
+}
+
+static outcome state_in_one_pass(bf_context *context, const subject *s) {
+    bf_state *state = NULL;
+    outcome r = {.status = bf_state_create(context, s->op, s->a.dtype, &state)};
+    if (r.status == BF_OK) r.status = bf_state_absorb(state, &s->a);
+    if (r.status == BF_OK) r = verify_result(state, NULL);
+    bf_state_destroy(state);
+    return r;
+}
+
 static outcome in_one_pass(bf_context *context, const subject *s) {
     const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
     outcome r = {.status = BF_OK};
+    if (tells_by_state(s->op)) return state_in_one_pass(context, s);
     r.status = s->op == BF_DOT ? bf_dot(context, &s->a, &s->b, &rules, &r.value)
                                : bf_reduce(context, s->op, &s->a, &rules, &r.value);
     return r;
@@ -109,7 +126,7 @@ static outcome in_parts(bf_context *context, const subject *s) {
     }
     if (r.status == BF_OK) r.status = bf_state_merge(parts[1], parts[2]);
     if (r.status == BF_OK) r.status = bf_state_merge(parts[0], parts[1]);
-    if (r.status == BF_OK) r.status = bf_state_result(parts[0], &rules, &r.value);
+    if (r.status == BF_OK) r = verify_result(parts[0], &rules);
     for (int i = 0; i < 3; i++) bf_state_destroy(parts[i]);
     return r;
 }
@@ -118,7 +135,7 @@ static outcome in_parts(bf_context *context, const subject *s) {
 
 /* What a subject gives on every ISA: with each thread count, and last in parts. */
 typedef struct row {
-    outcome results[MAX_ISAS][MAX_COUNTS + 1];
+    outcome results[VERIFY_ISAS][VERIFY_COUNTS + 1];
     bool agree, right;
     bool no_memory; /* for one of them: nothing is proven then */
 } row;
@@ -130,7 +147,7 @@ static void compute_row(const machine *m, const subject *s, row *r) {
         for (int j = 0; j < m->counts; j++) r->results[i][j] = in_one_pass(m->context[i][j], s);
         r->results[i][m->counts] = in_parts(m->context[i][0], s);
         for (int j = 0; j <= m->counts; j++) {
-            r->agree = r->agree && same_outcome(&r->results[0][0], &r->results[i][j]);
+            r->agree = r->agree && verify_same(&r->results[0][0], &r->results[i][j]);
             r->no_memory = r->no_memory || r->results[i][j].status == BF_E_MEMORY;
         }
     }
@@ -144,8 +161,8 @@ static void show_differences(const machine *m, const row *r) {
     char text[BF_VALUE_TEXT];
     for (int i = 0; i < m->isas; i++) {
         for (int j = 0; j <= m->counts; j++) {
-            if (same_outcome(&r->results[0][0], &r->results[i][j])) continue;
-            outcome_text(&r->results[i][j], text);
+            if (verify_same(&r->results[0][0], &r->results[i][j])) continue;
+            verify_text(&r->results[i][j], text);
             if (j < m->counts)
                 printf("  differs: %s, threads %d: %s\n", m->isa[i], m->threads[j], text);
             else
@@ -156,10 +173,10 @@ static void show_differences(const machine *m, const row *r) {
 }
 
 static void show_row(const machine *m, const subject *s, const row *r) {
-    printf("%-6s %-4s %-13s", bf_reduction_name(s->op), bf_dtype_name(s->a.dtype), s->data);
+    printf("%-8s %-4s %-13s", bf_reduction_name(s->op), bf_dtype_name(s->a.dtype), s->data);
     for (int i = 0; i < m->isas; i++) {
         char text[BF_VALUE_TEXT];
-        outcome_text(&r->results[i][0], text);
+        verify_text(&r->results[i][0], text);
         printf(" %-24s", text);
     }
     printf(" %s\n", r->agree && r->right ? "ok" : "FAIL");
@@ -173,7 +190,7 @@ static void show_row_json(const machine *m, const subject *s, const row *r, doub
     printf(",\"ok\":%s,\"bits\":{", r->agree && r->right ? "true" : "false");
     for (int i = 0; i < m->isas; i++) {
         char text[BF_VALUE_TEXT];
-        outcome_text(&r->results[i][0], text);
+        verify_text(&r->results[i][0], text);
         printf("%s\"%s\":\"%s\"", i ? "," : "", m->isa[i], text);
     }
     printf("},\"device\":\"cpu\",\"seconds\":%.6f}\n", seconds);
@@ -193,11 +210,18 @@ static int do_row(const machine *m, const subject *s, verdict *v) {
     return output_flush(stdout, "standard output");
 }
 
+static const bf_reduction operations[] = {
+#define BF_X(id, number, name) BF_##id,
+    BF_REDUCTION_LIST(BF_X)
+#undef BF_X
+};
+
 /* Every operation on n elements. dot pairs the first half with the second. */
 static int do_data(const machine *m, const char *name, bf_dtype dtype, const void *data, int64_t n,
                    bf_nan_policy nan, verdict *v) {
     const bf_array all = bf_array_of(dtype, data, n);
-    for (bf_reduction op = BF_SUM; op <= BF_ARGMAX; op++) {
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        const bf_reduction op = operations[i];
         subject s = {.op = op, .data = name, .a = all, .b = all, .nan = nan};
         s.sum_is_1 = strcmp(name, data_names[DATA_WIDE]) == 0;
         if (op == BF_DOT) {
@@ -238,8 +262,7 @@ static int do_generated(const machine *m, verdict *v) {
     return code;
 }
 
-/* Views all of the source; what must be copied goes to *buffer, for the caller to free. */
-static int load_file(source *s, void **buffer, const void **data) {
+int verify_load(source *s, void **buffer, const void **data) {
     if (s->count < 0)
         return fail(EXIT_DATA, s->name, "verify needs a file, or a stream with --count");
     int code = source_prepare(s, true);
@@ -257,7 +280,7 @@ static int do_file(const machine *m, const options *o, verdict *v) {
     const void *data = NULL;
     int code = source_open(&s, o->files[0], &o->input);
     if (code != EXIT_DONE) return code;
-    code = load_file(&s, &buffer, &data);
+    code = verify_load(&s, &buffer, &data);
     if (code == EXIT_DONE)
         code = do_data(m, "file", s.layout.dtype, data, s.count, BF_NAN_PROPAGATE, v);
     if (code == EXIT_DONE && data_is_float(s.layout.dtype))
@@ -271,11 +294,11 @@ static int do_file(const machine *m, const options *o, verdict *v) {
 /* ---- the machine ----------------------------------------------------------------------------- */
 
 static int open_machine(machine *m) {
-    const int wanted[MAX_COUNTS] = {1, 2, 3, bf_usable_threads()};
+    const int wanted[VERIFY_COUNTS] = {1, 2, 3, bf_usable_threads()};
     *m = (machine){.isas = 0};
-    for (int i = 0; i < MAX_COUNTS; i++)
+    for (int i = 0; i < VERIFY_COUNTS; i++)
         if (i < 3 || wanted[i] > 3) m->threads[m->counts++] = wanted[i];
-    for (int i = 0; bf_isa_name(i) && m->isas < MAX_ISAS; i++)
+    for (int i = 0; bf_isa_name(i) && m->isas < VERIFY_ISAS; i++)
         if (bf_isa_available(i)) m->isa[m->isas++] = bf_isa_name(i);
     for (int i = 0; i < m->isas * m->counts; i++) {
         const int isa = i / m->counts, count = i % m->counts;
@@ -292,9 +315,14 @@ static void close_machine(machine *m) {
 }
 
 static void show_head(const machine *m) {
-    printf("%-6s %-4s %-13s", "op", "type", "data");
+    printf("%-8s %-4s %-13s", "op", "type", "data");
     for (int i = 0; i < m->isas; i++) printf(" %-24s", m->isa[i]);
     printf("\n");
+}
+
+static int do_operations(const machine *m, const options *o, verdict *v) {
+    if (o->layout != LAYOUT_JSON && !o->quiet) show_head(m);
+    return o->file_count ? do_file(m, o, v) : do_generated(m, v);
 }
 
 static int conclude(const verdict *v) {
@@ -316,12 +344,13 @@ int cmd_verify(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &verify_usage, &code)) return code;
-    if (o.file_count > 1) return fail(EXIT_USAGE, NULL, "one file at most, not %d", o.file_count);
+    if (o.file_count > 1 && !o.against)
+        return fail(EXIT_USAGE, NULL, "one file at most, not %d", o.file_count);
     machine m;
     verdict v = {.options = &o, .began = progress_clock()};
     code = open_machine(&m);
-    if (code == EXIT_DONE && o.layout != LAYOUT_JSON && !o.quiet) show_head(&m);
-    if (code == EXIT_DONE) code = o.file_count ? do_file(&m, &o, &v) : do_generated(&m, &v);
+    if (code == EXIT_DONE)
+        code = o.against ? verify_against(&m, &o, &v) : do_operations(&m, &o, &v);
     close_machine(&m);
     return code == EXIT_DONE ? conclude(&v) : code;
 }

@@ -5,7 +5,7 @@ file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/io/*.c)
 list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c)
 add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli)
-target_link_libraries(bitfold_cli PUBLIC bitfold_static)
+target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
 bitfold_warnings(bitfold_cli)
 
 add_executable(bitfold_command cli/main.c)

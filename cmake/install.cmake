@@ -1,4 +1,5 @@
-# Headers, both libraries, the command, and what pkg-config and find_package(bitfold) read.
+# Headers, both libraries, the command, what pkg-config and find_package(bitfold) read, man pages
+# and completions.
 
 include(CMakePackageConfigHelpers)
 install(TARGETS bitfold bitfold_static EXPORT bitfold)
@@ -10,7 +11,38 @@ install(EXPORT bitfold NAMESPACE bitfold:: DESTINATION ${package} FILE bitfold-t
 configure_package_config_file(cmake/bitfold-config.cmake.in bitfold-config.cmake
                               INSTALL_DESTINATION ${package})
 write_basic_package_version_file(bitfold-config-version.cmake COMPATIBILITY SameMinorVersion)
-configure_file(cmake/bitfold.pc.in bitfold.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/bitfold-config.cmake
               ${PROJECT_BINARY_DIR}/bitfold-config-version.cmake DESTINATION ${package})
+
+# The prefix, as seen from where the file lies: what is installed can be moved.
+file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" up ${up})
+configure_file(cmake/bitfold.pc.in bitfold.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/bitfold.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES docs/man/bitfold.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/man/libbitfold.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The command itself writes its completions; cross-compiled, the emulator runs it.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+    foreach(shell bash zsh fish)
+        set(script ${PROJECT_BINARY_DIR}/completion.${shell})
+        add_custom_command(OUTPUT ${script} VERBATIM DEPENDS bitfold_command
+                           COMMAND bitfold_command completion ${shell} > ${script})
+        list(APPEND completions ${script})
+    endforeach()
+    add_custom_target(completions ALL DEPENDS ${completions})
+    install(FILES ${PROJECT_BINARY_DIR}/completion.bash RENAME bitfold
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${PROJECT_BINARY_DIR}/completion.fish RENAME bitfold.fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    set(zsh site-functions)
+    if(EXISTS /etc/debian_version) # where Debian's zsh looks under /usr; above, under /usr/local
+        list(APPEND zsh vendor-completions)
+    endif()
+    foreach(directory ${zsh})
+        install(FILES ${PROJECT_BINARY_DIR}/completion.zsh RENAME _bitfold
+                DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${directory})
+    endforeach()
+endif()

@@ -20,7 +20,7 @@ endif()
 
 # Results are defined operation by operation: a contracted or reassociated one is a wrong one.
 add_library(bitfold_objects OBJECT ${sources})
-target_compile_options(bitfold_objects PRIVATE -ffp-contract=off -fno-fast-math
+target_compile_options(bitfold_objects PRIVATE -ffp-contract=off -fno-fast-math -fno-math-errno
                        $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
 target_include_directories(bitfold_objects PUBLIC include PRIVATE src)
 bitfold_warnings(bitfold_objects)

@@ -10,6 +10,7 @@
 #include "bitfold/context.h"
 #include "bitfold/describe.h"
 #include "bitfold/dot.h"
+#include "bitfold/map.h"
 #include "bitfold/reduce.h"
 #include "bitfold/state.h"
 #include "bitfold/types.h"

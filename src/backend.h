@@ -24,6 +24,22 @@ typedef struct bf_job {
     int64_t index; /* of a[0]; BF_KIND_EXTREME */
 } bf_job;
 
+/* Elements to compute from elements: out[i] = op(in[0][i], ...). */
+typedef struct bf_map_job {
+    bf_map_op op;
+    bf_overflow_policy overflow;
+    int arity;
+    bool refuse_zero; /* BF_MAP_DIV: of integers, where a divisor of 0 is an error */
+    bf_dtype work;    /* inputs are cast to this (rounded once), and op computes in it */
+    bf_dtype to;      /* of out: work, but BF_BOOL for comparisons */
+    bf_dtype from[3];
+    const void *in[3];
+    bool single[3]; /* one element, which stands for every one */
+    void *out;      /* may be an input whose elements are as wide; overlaps none otherwise */
+    int64_t count;
+    int64_t index; /* of out[0], for messages */
+} bf_map_job;
+
 typedef struct bf_backend {
     const char *name;
     /* Sets up context->backend_data from checked options; errors BF_E_DEVICE, BF_E_MEMORY. */
@@ -31,6 +47,9 @@ typedef struct bf_backend {
     void (*close)(bf_context *context);
     /* Takes the job's elements into words. Errors: BF_E_MEMORY. */
     bf_status (*reduce)(bf_context *context, const bf_job *job, int64_t *words);
+    /* Computes job->count elements. Errors: BF_E_OVERFLOW, BF_E_ARGUMENT (division by zero), both
+     * with the first index in the message; out may then have been written to. */
+    bf_status (*map)(bf_context *context, const bf_map_job *job);
     const char *(*isa)(const bf_context *context);
     int (*threads)(const bf_context *context);
 } bf_backend;

@@ -7,9 +7,11 @@ import time
 import numpy as np
 
 WORKS = {
-    "sum": np.sum, "mean": np.mean, "var": np.var, "min": np.min, "max": np.max,
-    "argmin": np.argmin, "dot": np.dot,
+    "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "min": np.min, "max": np.max,
+    "argmin": np.argmin, "dot": np.dot, "add": lambda a, b, out: np.add(a, b, out=out),
+    "describe": lambda x: (np.min(x), np.max(x), np.sum(x), np.std(x)),
 }
+VECTORS = {"dot": 2, "add": 3}
 
 
 def fill(dtype, data, count):
@@ -57,14 +59,14 @@ def main():
     for line in sys.stdin:
         work, dtype, data, count, threads, passes = line.split()
         count = int(count)
-        elements = 2 * count if work == "dot" else count
+        elements = VECTORS.get(work, 1) * count
         if work not in WORKS or (dtype[0] == "i" and data != "uniform"):
             print("numpy -", flush=True)
             continue
         if (dtype, data, elements) != wanted:
             x = None
             wanted, x = (dtype, data, elements), fill(dtype, data, elements)
-        arrays = (x[:count], x[count:]) if work == "dot" else (x,)
+        arrays = [x[i:i + count] for i in range(0, elements, count)]
         set_threads(int(threads))
         print("numpy", f"{seconds_a_pass(WORKS[work], arrays, int(passes)):.9g}", flush=True)
 

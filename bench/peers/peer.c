@@ -41,8 +41,13 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static size_t vectors(const char *work) {
+    return strcmp(work, "add") == 0 ? 3 : strcmp(work, "dot") == 0 ? 2 : 1;
+}
+
 static double measure(peer_fn *fn, const dataset *d, const question *q) {
-    const char *b = strcmp(q->work, "dot") == 0 ? d->memory + d->bytes / 2 : NULL;
+    const size_t n = vectors(q->work);
+    const char *b = n > 1 ? d->memory + d->bytes / n : NULL;
     volatile double result = q->passes > 1 ? fn(d->memory, b, q->count) : 0;
     double start = now();
     for (int i = 0; i < q->passes; i++) result = fn(d->memory, b, q->count);
@@ -63,7 +68,7 @@ int peer_serve(const char *name, const peer_work *works, void (*set_threads)(int
     while (scanf("%31s %31s %31s %zu %d %d", q.work, q.dtype, q.data, &q.count, &q.threads,
                  &q.passes) == 6) {
         peer_fn *fn = find(works, &q);
-        if (fn && load(&d, &q, strcmp(q.work, "dot") == 0 ? 2 * q.count : q.count)) {
+        if (fn && load(&d, &q, vectors(q.work) * q.count)) {
             set_threads(q.threads);
             printf("%s %.9g\n", name, measure(fn, &d, &q));
         } else {

@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* Does the work once over count elements (b: the second vector of a dot product). */
+/* Does the work once over count elements (b: the second vector of dot and add; the third, which add
+ * writes, is as far behind b as b is behind a). */
 typedef double peer_fn(const void *a, const void *b, size_t count);
 
 typedef struct {

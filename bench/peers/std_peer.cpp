@@ -77,7 +77,24 @@ template <typename T> double argmin(const void *a, const void *, size_t count) {
     return with_policy([=](auto policy) { return std::min_element(policy, x, x + count) - x; });
 }
 
+template <typename T> double prod(const void *a, const void *, size_t count) {
+    auto x = static_cast<const T *>(a);
+    return with_policy(
+        [=](auto policy) { return std::reduce(policy, x, x + count, T{1}, std::multiplies<T>{}); });
+}
+
+template <typename T> double add(const void *a, const void *b, size_t count) {
+    auto x = static_cast<const T *>(a), y = static_cast<const T *>(b);
+    auto z = const_cast<T *>(y + (y - x));
+    return with_policy([=](auto policy) {
+        std::transform(policy, x, x + count, y, z, std::plus<T>{});
+        return z[0];
+    });
+}
+
 const peer_work works[] = {
+    {"prod", "f64", prod<double>},
+    {"add", "f32", add<float>},
     {"sum", "f32", sum<float, float>},
     {"sum", "f64", sum<double, double>},
     {"sum", "i32", sum<int32_t, int64_t>},

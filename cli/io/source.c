@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,13 +50,15 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static int refuse_format(const source *s, const input *in, int64_t size) {
+static int refuse_format(const source *s, int64_t size) {
     if (size == 0) return fail(EXIT_DATA, s->name, "not a .npy file: it is empty");
-    if (in->format == FORMAT_NPY || ends_with(s->name, ".npy"))
-        return fail(EXIT_DATA, s->name, "not a .npy file: it does not begin with \\x93NUMPY");
-    fail(EXIT_DATA, s->name, "unknown format: it does not begin as a .npy file does");
-    hint("numbers without a header need --format raw --dtype T");
-    return EXIT_DATA;
+    return fail(EXIT_DATA, s->name, "not a .npy file: it does not begin with \\x93NUMPY");
+}
+
+/* Whether the options, or the first bytes, say that this is text. */
+static bool is_text(const source *s, const input *in, const void *prefix, int64_t length) {
+    if (in->format != FORMAT_AUTO) return in->format == FORMAT_TEXT;
+    return !npy_has_magic(prefix, (size_t)length) && !ends_with(s->name, ".npy");
 }
 
 static int refuse_header(const source *s, const npy_error *error) {
@@ -79,11 +83,8 @@ static int parse_header(source *s, const unsigned char *prefix, size_t have, siz
     return code;
 }
 
-static int read_header(source *s, const input *in) {
-    unsigned char prefix[NPY_PREFIX];
-    const int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
-    if (got < 0) return source_failed(s, got, errno);
-    if (!npy_has_magic(prefix, (size_t)got)) return refuse_format(s, in, got);
+static int read_header(source *s, const unsigned char *prefix, int64_t got) {
+    if (!npy_has_magic(prefix, (size_t)got)) return refuse_format(s, got);
     npy_error refused = {.hint = NULL};
     const size_t size = npy_header_size(prefix, (size_t)got, &refused);
     if (size == 0) return refuse_header(s, &refused);
@@ -95,6 +96,7 @@ static int check_size(source *s, int64_t file_size) {
     const int64_t data = s->layout.count * (int64_t)source_element(s);
     const int64_t held = file_size - s->start;
     s->start += (int64_t)s->layout.size;
+    s->size = data;
     if (s->stream || held - (int64_t)s->layout.size >= data) return EXIT_DONE;
     return fail(EXIT_DATA, s->name,
                 "shorter than its header says: %" PRId64 " bytes of data, not %" PRId64,
@@ -111,6 +113,7 @@ static int layout_raw(source *s, const input *in, int64_t file_size) {
         return fail(EXIT_DATA, s->name, "not a whole number of elements: %" PRId64 " bytes of %s",
                     bytes, bf_dtype_name(in->dtype));
     s->layout.count = s->layout.shape[0] = bytes / element;
+    s->size = bytes;
     return EXIT_DONE;
 }
 
@@ -134,39 +137,13 @@ static int select_elements(source *s, const input *in) {
     return EXIT_DONE;
 }
 
-int source_open(source *s, const char *name, const input *in) {
-    *s = (source){.name = name, .fd = -1};
-    struct stat st;
-    int code = open_file(s, &st);
-    if (code == EXIT_DONE && in->format == FORMAT_RAW) {
-        code = layout_raw(s, in, st.st_size);
-    } else if (code == EXIT_DONE) {
-        code = read_header(s, in);
-        if (code == EXIT_DONE) code = check_size(s, st.st_size);
-    }
-    if (code == EXIT_DONE) code = select_elements(s, in);
-    if (code != EXIT_DONE) source_close(s);
-    return code;
-}
-
-void source_close(source *s) {
-    if (s->owned) close(s->fd);
-    mapping_close(&s->map);
-    free(s->whole);
-    *s = (source){.name = s->name, .fd = -1};
-}
-
-/* ---- preparing ------------------------------------------------------------------------------- */
-
-static size_t data_size(const source *s) { return (size_t)s->layout.count * source_element(s); }
-
 /* Puts a file in memory. What cannot be mapped (some file systems, a limit on memory) is read as a
  * stream instead. */
 static int map_file(source *s) {
     static const unsigned char nothing[1];
-    if (s->layout.count == 0) {
+    if (s->size == 0) {
         s->data = nothing;
-    } else if (mapping_open(&s->map, s->fd, s->start, data_size(s))) {
+    } else if (mapping_open(&s->map, s->fd, s->start, (size_t)s->size)) {
         s->data = s->map.data;
     } else {
         s->stream = true;
@@ -176,16 +153,162 @@ static int map_file(source *s) {
     return EXIT_DONE;
 }
 
+/* ---- text ------------------------------------------------------------------------------------ */
+
+int source_text_failed(const source *s, text_status st, const text_refusal *refusal) {
+    const int error = errno;
+    const int code = source_check(s); /* what is lost of a mapping reads as NUL bytes */
+    if (code != EXIT_DONE) return code;
+    if (st == TEXT_NO_MEMORY) return fail_status(BF_E_MEMORY, NULL, s->name);
+    if (st == TEXT_FAILED) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
+    char place[PATH_MAX + 32];
+    if (refusal->error.at)
+        snprintf(place, sizeof place, "%s:%" PRId64, s->name, refusal->line);
+    else
+        snprintf(place, sizeof place, "%s", s->name);
+    fail(EXIT_DATA, place, "%s", refusal->error.what);
+    if (refusal->error.hint[0]) hint("%s", refusal->error.hint);
+    return EXIT_DATA;
+}
+
+static int open_text(source *s, const input *in, const void *prefix, size_t length,
+                     int64_t file_size) {
+    text_options options = in->text;
+    text_refusal refusal;
+    options.dtype = in->dtype;
+    s->layout = (npy_header){.ndim = 1, .count = -1};
+    s->size = file_size > s->start ? file_size - s->start : 0;
+    s->text = calloc(1, sizeof *s->text);
+    if (!s->text) return fail_status(BF_E_MEMORY, NULL, s->name);
+    const bool was_stream = s->stream;
+    if (!s->stream && s->size > 0) {
+        const int code = map_file(s);
+        if (code != EXIT_DONE) return code;
+    }
+    const text_status st =
+        s->map.size > 0
+            ? text_open_file(s->text, &options, (const char *)s->data, s->size, &refusal)
+            : text_open_stream(s->text, &options, s->fd, prefix, was_stream ? length : 0, &refusal);
+    return st == TEXT_OK ? EXIT_DONE : source_text_failed(s, st, &refusal);
+}
+
+/* What was selected of text, from `first` on, is `n` rows: are these all that were asked for? */
+int source_check_rows(const source *s, const text_reader *r, int64_t n) {
+    if (r->skip > 0)
+        return fail(EXIT_DATA, s->name,
+                    "--offset is past the end: it holds %" PRId64 " elements, not %" PRId64,
+                    s->first - r->skip, s->first);
+    if (r->left > 0)
+        return fail(EXIT_DATA, s->name,
+                    "too short: it holds %" PRId64 " elements from %" PRId64 " on, not %" PRId64, n,
+                    s->first, s->count);
+    return EXIT_DONE;
+}
+
+/* The text is an array now, of all rows selected. */
+static void become_array(source *s) {
+    text_close(s->text);
+    free(s->text);
+    s->text = NULL;
+    mapping_close(&s->map);
+    s->stream = false;
+    s->first = 0;
+    s->count = s->layout.count = s->layout.shape[0] = s->loaded.n;
+}
+
+bool source_take_as(source *s, bf_dtype dtype) {
+    static const bf_dtype candidates[TEXT_CANDIDATES] = {BF_I64, BF_U64, BF_F64};
+    for (int i = 0; i < TEXT_CANDIDATES; i++) {
+        if (dtype != candidates[i] || !(s->loaded.can & 1u << i)) continue;
+        s->layout.dtype = dtype;
+        s->data = s->loaded.as[i == 1 ? 0 : i];
+        return true;
+    }
+    return false;
+}
+
+int source_load(source *s) {
+    text_reader r;
+    text_input *t = s->text;
+    text_status st = TEXT_NO_MEMORY;
+    if (!t) return EXIT_DONE;
+    if (t->layout.columns > 1)
+        return fail(EXIT_USAGE, s->name, "one column at a time, not %d", t->layout.columns);
+    if (text_reader_open(&r, t, t->begin, t->size)) {
+        r.skip = s->first;
+        r.left = s->count;
+        st = text_load(&r, &s->loaded);
+    }
+    int code = st == TEXT_OK ? source_check(s) : source_text_failed(s, st, &r.refusal);
+    if (code == EXIT_DONE) code = source_check_rows(s, &r, s->loaded.n);
+    text_reader_close(&r);
+    const int best = __builtin_ctz(s->loaded.can | 1u << TEXT_CANDIDATES);
+    s->layout.dtype = text_candidate(&t->layout, best);
+    s->data = s->loaded.as[best == 1 ? 0 : best];
+    if (t->layout.dtype != BF_NONE) s->loaded.can = 0; /* there is no other dtype to take */
+    become_array(s);
+    return code;
+}
+
+/* An option that only text has. */
+static int refuse_text_options(const source *s, const input *in) {
+    const text_options *t = &in->text;
+    const char *option = t->columns             ? "--column"
+                         : t->delimiter         ? "--delimiter"
+                         : t->header            ? "--header"
+                         : in->dtype != BF_NONE ? "--dtype"
+                                                : NULL;
+    if (!option) return EXIT_DONE;
+    return fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
+                in->dtype != BF_NONE ? " and raw data" : "");
+}
+
+/* Tells what the input is by its first bytes. */
+static int recognize(source *s, const input *in, int64_t file_size) {
+    unsigned char prefix[NPY_PREFIX];
+    const int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
+    if (got < 0) return source_failed(s, got, errno);
+    if (is_text(s, in, prefix, got)) return open_text(s, in, prefix, (size_t)got, file_size);
+    int code = read_header(s, prefix, got);
+    if (code == EXIT_DONE) code = check_size(s, file_size);
+    return code == EXIT_DONE ? refuse_text_options(s, in) : code;
+}
+
+int source_open(source *s, const char *name, const input *in) {
+    *s = (source){.name = name, .fd = -1};
+    struct stat st;
+    int code = open_file(s, &st);
+    if (code == EXIT_DONE)
+        code =
+            in->format == FORMAT_RAW ? layout_raw(s, in, st.st_size) : recognize(s, in, st.st_size);
+    if (code == EXIT_DONE) code = select_elements(s, in);
+    if (code == EXIT_DONE && !in->rows) code = source_load(s);
+    if (code != EXIT_DONE) source_close(s);
+    return code;
+}
+
+void source_close(source *s) {
+    if (s->owned) close(s->fd);
+    if (s->text) text_close(s->text);
+    free(s->text);
+    mapping_close(&s->map);
+    free(s->whole);
+    text_numbers_free(&s->loaded);
+    *s = (source){.name = s->name, .fd = -1};
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
 /* Takes a stream into memory, up to the end of the array. */
 static int load_stream(source *s) {
-    s->whole = malloc(data_size(s));
+    s->whole = malloc((size_t)s->size);
     if (!s->whole) {
-        fail(EXIT_IO, s->name, "out of memory: %zu bytes", data_size(s));
+        fail(EXIT_IO, s->name, "out of memory: %zu bytes", (size_t)s->size);
         hint("this needs an array in Fortran order whole: as a file it need not be in memory");
         return EXIT_IO;
     }
-    const int64_t got = bytes_read(s->fd, s->whole, data_size(s));
-    if (got != (int64_t)data_size(s)) return source_failed(s, got, errno);
+    const int64_t got = bytes_read(s->fd, s->whole, (size_t)s->size);
+    if (got != s->size) return source_failed(s, got, errno);
     s->stream = false;
     s->data = s->whole;
     return EXIT_DONE;
@@ -209,6 +332,7 @@ static int skip_first(const source *s) {
 }
 
 int source_prepare(source *s, bool ordered) {
+    if (s->text || s->data) return EXIT_DONE; /* text, or loaded text */
     const bool part = s->count != s->layout.count;
     s->reorder = s->layout.fortran && (ordered || part);
     const int code = s->stream ? EXIT_DONE : map_file(s);
@@ -282,7 +406,7 @@ int source_check(const source *s) {
     struct stat st;
     if (s->map.size == 0) return EXIT_DONE;
     if (fstat(s->fd, &st) != 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
-    if (st.st_size - s->start < (int64_t)data_size(s))
+    if (st.st_size - s->start < s->size)
         return fail(EXIT_IO, s->name, "cannot read: the file became shorter meanwhile");
     if (mapping_lost(&s->map)) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(EIO));
     return EXIT_DONE;

@@ -26,6 +26,7 @@ from collections import namedtuple
 
 from . import _library
 from ._arrays import NAMES, View, dtype_name, to_python
+from ._map import map, result_dtype
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, DeviceError, DtypeError, EmptyError, Error, NanError,
     OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_void_p, check, lib,

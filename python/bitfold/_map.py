@@ -1,7 +1,7 @@
 """Element-wise operations: map("add", a, b), into memory of the caller's or new memory."""
 
 import ctypes
-from ctypes import POINTER, byref, c_int, c_size_t, c_uint, c_void_p
+from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 
 from ._arrays import NAMES, SIZES, View, dtype_name
 from ._library import DTYPES, Array, ArgumentError, ShapeError, check, lib
@@ -20,7 +20,7 @@ _TYPESTR = {
 class _Options(ctypes.Structure):
     """bf_map_options"""
 
-    _fields_ = [("size", c_size_t), ("overflow", c_int), ("weak", c_uint)]
+    _fields_ = [("size", c_size_t), ("overflow", c_int), ("weak", c_uint), ("index", c_int64)]
 
 
 lib.bf_map_result_dtype.argtypes = [c_int, POINTER(c_int), c_int, c_uint, POINTER(c_int)]
@@ -95,6 +95,14 @@ def _result_dtype(op, names, weak):
     return NAMES[result.value]
 
 
+def _writable(x, dtype):
+    view = View(x, dtype)
+    readonly = view._buffer.readonly if view._buffer else x.__array_interface__["data"][1]
+    if readonly:
+        raise ArgumentError("out is read-only")
+    return view
+
+
 def _number(op):
     if op not in OPS:
         raise ArgumentError(f"operation {op!r} is none of {', '.join(OPS)}")
@@ -123,7 +131,7 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
     else:
         wanted = _result_dtype(op, [view.dtype for view in views], weak)
     result = Result(wanted, _broadcast(views)) if out is None else out
-    target = View(result, "bf16" if wanted == "bf16" else None)
+    target = _writable(result, "bf16" if wanted == "bf16" else None)
     pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(view.array) for view in views))
     options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow], 0 if op == "cast" else weak)
     context = context or _default_context()

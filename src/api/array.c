@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-enum { SCRATCH_BYTES = 1 << 20 }; /* pieces stay in cache until the backend reads them */
-
 int64_t bf_array_count(const bf_array *array) {
     size_t bytes = array == NULL ? 0 : bf_dtype_size(array->dtype);
     if (bytes == 0 || array->ndim < 0 || array->ndim > BF_MAX_DIMS) return -1;
@@ -133,6 +131,11 @@ static int64_t gather(const walk *w, const bf_array *const arrays[], int arity, 
     return done;
 }
 
+char *bf_context_scratch(bf_context *context) {
+    if (context->scratch == NULL) context->scratch = malloc(BF_SCRATCH_BYTES);
+    return context->scratch;
+}
+
 bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int arity,
                         int64_t count, bool any_order, bf_job *job, bf_take take, int64_t *words) {
     walk w = walk_of(arrays, arity, any_order);
@@ -142,12 +145,12 @@ bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int
         job->count = count;
         return take(context, job, words);
     }
-    if (context->scratch == NULL) context->scratch = malloc(SCRATCH_BYTES);
-    if (context->scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no scratch memory");
+    char *scratch = bf_context_scratch(context);
+    if (scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no scratch memory");
 
     size_t bytes = bf_dtype_size(arrays[0]->dtype);
-    char *to[2] = {context->scratch, (char *)context->scratch + SCRATCH_BYTES / 2};
-    int64_t room = (int64_t)(SCRATCH_BYTES / 2 / bytes), position[BF_MAX_DIMS] = {0};
+    char *to[2] = {scratch, scratch + BF_SCRATCH_BYTES / 2};
+    int64_t room = (int64_t)(BF_SCRATCH_BYTES / 2 / bytes), position[BF_MAX_DIMS] = {0};
     job->a = to[0];
     job->b = arity > 1 ? to[1] : NULL;
     for (int64_t done = 0; done < count; done += job->count, job->index += job->count) {

@@ -5,6 +5,11 @@
 #include "../../include/bitfold/array.h"
 #include "../backend.h"
 
+enum { BF_SCRATCH_BYTES = 1 << 20 }; /* pieces stay in cache until the backend reads them */
+
+/* The context's scratch; NULL: no memory. */
+char *bf_context_scratch(bf_context *context);
+
 /* Walks `arrays` (1 or 2, of one shape and dtype, with `count` > 0 elements) in C order and hands
  * contiguous pieces of them to `take`: the memory itself where it is contiguous, gathered copies
  * elsewhere. If any_order, pieces may come in another order (pairs stay pairs). The piece is

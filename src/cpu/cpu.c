@@ -1,6 +1,7 @@
 /* The CPU backend's table: opening and closing. */
 #include "cpu.h"
 
+#include "map.h"
 #include "reduce.h"
 
 #include <stdlib.h>
@@ -42,6 +43,7 @@ const bf_backend bf_backend_cpu = {
     .open = open_cpu,
     .close = close_cpu,
     .reduce = bf_cpu_reduce,
+    .map = bf_cpu_map,
     .isa = isa_name,
     .threads = threads,
 };

@@ -28,6 +28,12 @@ int bf_pool_threads(const bf_pool *pool);
  * take. */
 void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg);
 
+/* A context's part of the backend. */
+typedef struct bf_cpu {
+    const bf_isa *isa;
+    bf_pool *pool;
+} bf_cpu;
+
 /* --- exact.c, extreme.c, factors.c: one thread takes a piece of a job into words --- */
 
 /* What a thread remembers between pieces: the window that fitted last. */

@@ -1,13 +1,8 @@
-/* The CPU backend's context and its reduction. */
+/* Reductions on the CPU. */
 #ifndef BF_CPU_REDUCE_H
 #define BF_CPU_REDUCE_H
 
 #include "cpu.h"
-
-typedef struct bf_cpu {
-    const bf_isa *isa;
-    bf_pool *pool;
-} bf_cpu;
 
 bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words);
 

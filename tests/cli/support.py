@@ -74,6 +74,13 @@ class CommandTest(unittest.TestCase):
         np.save(self.path(name), array, **options)
         return self.path(name)
 
+    def terminal(self):
+        """Both ends of a new terminal: what it shows is read from the first."""
+        try:
+            return os.openpty()
+        except OSError as error:
+            self.skipTest("no terminal can be had: %s" % error)
+
     def result(self, *arguments, **more):
         """The text on standard output of a command that must succeed in silence."""
         done = run(*arguments, **more)

@@ -33,13 +33,13 @@ class Usage(CommandTest):
                 ("unknown option: --nope", "--nope"), ("unknown option: -x", "-x"),
                 ("an operand is missing: --nan", "--nan"), ("no operand belongs", "--json=1"),
                 ("'drop' is not propagate|skip|error", "--nan", "drop"),
-                ("'text' is not auto|npy|raw", "--format", "text"),
+                ("'csv' is not auto|npy|raw|text", "--format", "csv"),
                 ("whole number", "-j", "0"), ("whole number", "-j", "1e3"),
                 ("whole number", "-j", "1025"), ("whole number", "--offset", "-1"),
                 ("whole number", "--count", "99999999999999999999"),
                 ("is not a dtype", "--dtype", "f128"), ("has no option: --ddof", "--ddof", "1"),
                 ("--format raw needs --dtype", "--format", "raw"),
-                ("--dtype belongs to --format raw", "--dtype", "f64"),
+                ("--dtype belongs to", "--format", "npy", "--dtype", "f64"),
                 ("unknown instruction set", "--isa", "mmx"),
                 ("unknown device", "--device", "tpu")]:
             self.refused(2, message, "sum", *arguments)
@@ -58,7 +58,7 @@ class Usage(CommandTest):
             self.assertEqual(self.result("sum", "--device", device, name), "3")
 
     def test_no_file_at_a_terminal_is_a_mistake(self):
-        controller, terminal = os.openpty()
+        controller, terminal = self.terminal()
         with os.fdopen(terminal, "rb") as stdin:
             self.refused(2, "standard input is a terminal", "sum", stdin=stdin)
         os.close(controller)
@@ -151,7 +151,7 @@ class Output(CommandTest):
 
     def test_colour_at_a_terminal_unless_no_color(self):
         for more, coloured in [({}, True), ({"NO_COLOR": "1"}, False)]:
-            controller, terminal = os.openpty()
+            controller, terminal = self.terminal()
             environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | more
             subprocess.run([BITFOLD, "sum", "none.npy"], stderr=terminal, env=environment)
             self.assertEqual(b"\033[1m" in os.read(controller, 1000), coloured)

@@ -90,7 +90,7 @@ class Npy(CommandTest):
         self.refused(3, "version", "sum", self.write("x.npy", b"\x93NUMPY\x09\0" + good[8:]))
         absurd = b"\x93NUMPY\x02\0\xff\xff\xff\x7f{"
         self.refused(3, "length is absurd", "sum", self.write("x.npy", absurd))
-        error = self.refused(3, "unknown format", "sum", self.write("x.bin", b"12345678"))
+        error = self.refused(3, "x.bin:1: a NUL byte", "sum", self.write("x.bin", bytes(8)))
         self.assertIn("hint: numbers without a header need --format raw", error)
 
     def test_bytes_behind_the_data_are_ignored(self):

@@ -60,20 +60,14 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
     for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
 }
 
-/* Lines go past the caches; what is not a whole line does not. */
-static void map_stream(void *to, const void *from, size_t bytes) {
-    char *out = to;
-    const char *in = from;
-    size_t head = (0 - (uintptr_t)out) % LINE_BYTES;
-    if (head > bytes) head = bytes;
-    memcpy(out, in, head);
-    size_t at = head;
-    for (; at + LINE_BYTES <= bytes; at += LINE_BYTES)
-        for (size_t k = at; k < at + LINE_BYTES; k += 32)
-            _mm256_stream_si256((void *)(out + k), _mm256_loadu_si256((const void *)(in + k)));
-    memcpy(out + at, in + at, bytes - at);
-    _mm_sfence();
+/* A line of memory, past the caches; the fence makes such stores visible to other threads. */
+INLINE void stream_line(void *to, const void *line) {
+    __m256i half[2];
+    memcpy(half, line, sizeof half);
+    _mm256_stream_si256(to, half[0]);
+    _mm256_stream_si256((__m256i *)to + 1, half[1]);
 }
+INLINE void stream_fence(void) { _mm_sfence(); }
 
 #include "map.h"
 

@@ -66,19 +66,11 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
     for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
 }
 
-/* Lines go past the caches; what is not a whole line does not. */
-static void map_stream(void *to, const void *from, size_t bytes) {
-    char *out = to;
-    const char *in = from;
-    size_t head = (0 - (uintptr_t)out) % LINE_BYTES;
-    if (head > bytes) head = bytes;
-    memcpy(out, in, head);
-    size_t at = head;
-    for (; at + LINE_BYTES <= bytes; at += LINE_BYTES)
-        _mm512_stream_si512((void *)(out + at), _mm512_loadu_si512(in + at));
-    memcpy(out + at, in + at, bytes - at);
-    _mm_sfence();
+/* A line of memory, past the caches; the fence makes such stores visible to other threads. */
+INLINE void stream_line(void *to, const void *line) {
+    _mm512_stream_si512(to, _mm512_loadu_si512(line));
 }
+INLINE void stream_fence(void) { _mm_sfence(); }
 
 #include "map.h"
 

@@ -1,13 +1,20 @@
-/* The element-wise loops of the instruction set that includes this, after integers.h, widen_f16 and
- * map_stream; and their table, map_table. */
+/* The element-wise loops of the instruction set that includes this, after integers.h, widen_f16,
+ * stream_line and stream_fence; and their table, map_table. */
 #include "map_table.h"
 
 #ifdef __clang__
+#define VECTORIZED
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#pragma clang diagnostic ignored "-Wpass-failed" /* what it cannot vectorize is right all the same */
+#pragma clang diagnostic ignored                                                                   \
+    "-Wpass-failed" /* what it cannot vectorize is right all the same */
 #else
-#define INDEPENDENT _Pragma("GCC ivdep") /* what may overlap is element i with element i */
+#define VECTORIZED _Pragma("GCC unroll 1") /* not unrolled to scalars first */
+#define INDEPENDENT _Pragma("GCC ivdep")   /* what may overlap is element i with element i */
 #endif
+
+/* The parameters of one operation on the elements x, y, z of type C. */
+#define UNUSED __attribute__((unused))
+#define OPERANDS C x UNUSED, C y UNUSED, C z UNUSED, U *misfit UNUSED
 
 typedef float f32_element UNALIGNED;
 typedef double f64_element UNALIGNED;
@@ -102,6 +109,20 @@ typedef double f64_element UNALIGNED;
 
 #include "map_casts.h"
 
+static void map_stream(void *to, const void *from, size_t bytes, const char *const ahead[3]) {
+    char *out = to;
+    const char *in = from;
+    size_t at = (0 - (uintptr_t)out) % LINE_BYTES;
+    if (at > bytes) at = bytes;
+    memcpy(out, in, at);
+    for (; at + LINE_BYTES <= bytes; at += LINE_BYTES) {
+        for (int k = 0; k < 3; k++) __builtin_prefetch(ahead[k] + at);
+        stream_line(out + at, in + at);
+    }
+    memcpy(out + at, in + at, bytes - at);
+    stream_fence();
+}
+
 /* bools are bytes 0 and 1: their sum is or, the greater; their product and, the less. */
 #define NUMBER_ENTRIES(loop) INTEGER_ENTRIES(loop), FLOAT_ENTRIES(loop)
 #define BYTE_AND_NUMBER_ENTRIES(loop) [BF_BOOL] = loop##u8, NUMBER_ENTRIES(loop)
@@ -126,17 +147,33 @@ static const bf_map_table map_table = {
             [BF_MAP_GT] = {BYTE_AND_NUMBER_ENTRIES(map_gt_)},
             [BF_MAP_GE] = {BYTE_AND_NUMBER_ENTRIES(map_ge_)},
         },
+    .streamed =
+        {
+            [BF_MAP_ADD] = {FLOAT_ENTRIES(map_add_streamed_)},
+            [BF_MAP_SUB] = {FLOAT_ENTRIES(map_sub_streamed_)},
+            [BF_MAP_MUL] = {FLOAT_ENTRIES(map_mul_streamed_)},
+            [BF_MAP_DIV] = {FLOAT_ENTRIES(map_div_streamed_)},
+            [BF_MAP_MIN] = {FLOAT_ENTRIES(map_min_streamed_)},
+            [BF_MAP_MAX] = {FLOAT_ENTRIES(map_max_streamed_)},
+            [BF_MAP_FMA] = {FLOAT_ENTRIES(map_fma_streamed_)},
+            [BF_MAP_NEG] = {FLOAT_ENTRIES(map_neg_streamed_)},
+            [BF_MAP_ABS] = {FLOAT_ENTRIES(map_abs_streamed_)},
+            [BF_MAP_SQRT] = {FLOAT_ENTRIES(map_sqrt_streamed_)},
+        },
     .fma_half = map_fma_half,
     .to_f32 = {[BF_F16] = map_to_f32_f16, [BF_BF16] = map_to_f32_bf16},
-    .to_f64 = {[BF_BOOL] = map_to_f64_u8, [BF_F32] = map_to_f64_f32, INTEGER_ENTRIES(map_to_f64_)},
-    .to_i64 = {[BF_BOOL] = map_to_i64_u8, SMALL_INTEGER_ENTRIES(map_to_i64_)},
-    .from_f32 = {[BF_F16] = map_from_f32_f16, [BF_BF16] = map_from_f32_bf16, [BF_F32] = map_copy_f32},
+    .to_f64 = {[BF_BOOL] = map_bool_to_f64, [BF_F32] = map_to_f64_f32, INTEGER_ENTRIES(map_to_f64_)},
+    .to_i64 = {[BF_BOOL] = map_bool_to_i64, SMALL_INTEGER_ENTRIES(map_to_i64_)},
+    .from_f32 =
+        {[BF_F16] = map_from_f32_f16, [BF_BF16] = map_from_f32_bf16, [BF_F32] = map_copy_f32},
     .from_f64 = {[BF_BOOL] = map_f64_to_bool,
                  [BF_F32] = map_from_f64_f32,
                  [BF_F64] = map_copy_f64,
                  INTEGER_ENTRIES(map_from_f64_)},
-    .from_i64 = {[BF_BOOL] = map_i64_to_bool, [BF_F32] = map_from_i64_f32, INTEGER_ENTRIES(map_from_i64_)},
-    .from_u64 = {[BF_BOOL] = map_i64_to_bool, [BF_F32] = map_from_u64_f32, INTEGER_ENTRIES(map_from_u64_)},
+    .from_i64 =
+        {[BF_BOOL] = map_i64_to_bool, [BF_F32] = map_from_i64_f32, INTEGER_ENTRIES(map_from_i64_)},
+    .from_u64 =
+        {[BF_BOOL] = map_i64_to_bool, [BF_F32] = map_from_u64_f32, INTEGER_ENTRIES(map_from_u64_)},
     .f64_to_odd = map_f64_to_odd,
     .stream = map_stream,
 };

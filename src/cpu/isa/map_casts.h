@@ -1,10 +1,26 @@
-/* Casts between the float formats, to bool, and from 64-bit integers to f32. */
+/* Casts between the float formats, of bools, and from 64-bit integers to f32. */
+
+static bool map_bool_to_i64(const void *from, void *to, size_t n) {
+    const u8_element *x = from;
+    i64_element *out = to;
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++) out[i] = x[i] != 0;
+    return false;
+}
+
+static bool map_bool_to_f64(const void *from, void *to, size_t n) {
+    const u8_element *x = from;
+    f64_element *out = to;
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++) out[i] = x[i] != 0;
+    return false;
+}
 
 static bool map_to_f64_f32(const void *from, void *to, size_t n) {
     const f32_element *x = from;
     f64_element *out = to;
     INDEPENDENT
-    for (size_t i = 0; i < n; i++) out[i] = (double)x[i];
+    for (size_t i = 0; i < n; i++) out[i] = map_canonical_f64((double)x[i]);
     return false;
 }
 
@@ -87,7 +103,8 @@ static bool map_to_f32_f16(const void *from, void *to, size_t n) {
 }
 
 /* A normal result: the exponent is moved by 112, and 13 bits are rounded off. A subnormal one: the
- * addition of 0.5 rounds at the last bit of the subnormals, and leaves them as its own last bits. */
+ * addition of 0.5 rounds at the last bit of the subnormals, and leaves them as its own last bits.
+ */
 INLINE uint16_t half_of(uint32_t bits) {
     uint32_t size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
     uint32_t normal = (size - (112u << 23) + 0xfff + (size >> 13 & 1)) >> 13;

@@ -4,7 +4,5 @@
 #undef T
 #undef C
 #undef U
-#undef UNARY
-#undef BINARY
-#undef TERNARY
+#undef LOOP
 #undef TEST

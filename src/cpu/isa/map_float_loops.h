@@ -23,63 +23,68 @@ INLINE C FN(of_bits_)(U bits) {
 /* Machines differ in the NaN that they make. */
 INLINE C FN(canonical_)(C x) { return x == x ? x : FN(of_bits_)(NAN_BITS); }
 
-INLINE C FN(one_add_)(C x, C y, U *misfit) {
-    (void)misfit;
-    return FN(canonical_)(x + y);
-}
-INLINE C FN(one_sub_)(C x, C y, U *misfit) {
-    (void)misfit;
-    return FN(canonical_)(x - y);
-}
-INLINE C FN(one_mul_)(C x, C y, U *misfit) {
-    (void)misfit;
-    return FN(canonical_)(x * y);
-}
-INLINE C FN(one_div_)(C x, C y, U *misfit) {
-    (void)misfit;
-    return FN(canonical_)(x / y);
-}
-INLINE C FN(one_fma_)(C x, C y, C z, U *misfit) {
-    (void)misfit;
-    return FN(canonical_)(FMA(x, y, z));
-}
-INLINE C FN(one_sqrt_)(C x, U *misfit) {
-    (void)misfit;
-    return FN(canonical_)(SQRT(x));
-}
-INLINE C FN(one_neg_)(C x, U *misfit) {
-    (void)misfit;
-    return FN(canonical_)(-x);
-}
-INLINE C FN(one_abs_)(C x, U *misfit) {
-    (void)misfit;
-    return FN(canonical_)(FN(of_bits_)(FN(bits_)(x) & (U)~(U)0 >> 1));
+INLINE C FN(one_add_)(OPERANDS) { return FN(canonical_)(x + y); }
+INLINE C FN(one_sub_)(OPERANDS) { return FN(canonical_)(x - y); }
+INLINE C FN(one_mul_)(OPERANDS) { return FN(canonical_)(x * y); }
+INLINE C FN(one_div_)(OPERANDS) { return FN(canonical_)(x / y); }
+INLINE C FN(one_fma_)(OPERANDS) { return FN(canonical_)(FMA(x, y, z)); }
+INLINE C FN(one_sqrt_)(OPERANDS) { return FN(canonical_)(SQRT(x)); }
+INLINE C FN(one_neg_)(OPERANDS) { return FN(canonical_)(-x); }
+INLINE C FN(one_abs_)(OPERANDS) {
+    return FN(canonical_)(FN(of_bits_)(FN(bits_)(x) & (U) ~(U)0 >> 1));
 }
 
 /* Equal numbers differ at most in the sign of zero: or'ed they are -0 if either is, and'ed +0. */
-INLINE C FN(one_min_)(C x, C y, U *misfit) {
+INLINE C FN(one_min_)(OPERANDS) {
     C equal = FN(of_bits_)(FN(bits_)(x) | FN(bits_)(y));
     C r = x < y ? x : x > y ? y : equal;
-    (void)misfit;
     return x == x && y == y ? r : FN(of_bits_)(NAN_BITS);
 }
-INLINE C FN(one_max_)(C x, C y, U *misfit) {
+INLINE C FN(one_max_)(OPERANDS) {
     C equal = FN(of_bits_)(FN(bits_)(x) & FN(bits_)(y));
     C r = x > y ? x : x < y ? y : equal;
-    (void)misfit;
     return x == x && y == y ? r : FN(of_bits_)(NAN_BITS);
 }
 
-BINARY(add)
-BINARY(sub)
-BINARY(mul)
-BINARY(div)
-BINARY(min)
-BINARY(max)
-TERNARY(fma)
-UNARY(sqrt)
-UNARY(neg)
-UNARY(abs)
+/* As each_, but past the caches, a line at a time. */
+INLINE bool FN(lines_)(const void *a, const void *b, const void *c, void *out, size_t n,
+                       C (*op)(OPERANDS)) {
+    const size_t lanes = LINE_BYTES / sizeof(C);
+    const T *x = a, *y = b, *z = c;
+    T *to = out;
+    U misfit = 0;
+    size_t i = 0, head = (0 - (uintptr_t)to) % LINE_BYTES / sizeof(C);
+    if (head > n || (uintptr_t)to % sizeof(C) != 0) head = n;
+    for (; i < head; i++) to[i] = op(x[i], y[i], z[i], &misfit);
+    for (; i + lanes <= n; i += lanes) {
+        C line[LINE_BYTES / sizeof(C)];
+        VECTORIZED
+        for (size_t k = 0; k < lanes; k++) line[k] = op(x[i + k], y[i + k], z[i + k], &misfit);
+        stream_line(to + i, line);
+    }
+    for (; i < n; i++) to[i] = op(x[i], y[i], z[i], &misfit);
+    stream_fence();
+    return false;
+}
+
+#define LOOPS(name, second, third)                                                                 \
+    LOOP(name, second, third)                                                                      \
+    static bool FN(name##_streamed_)(const void *a, const void *b, const void *c, void *out,       \
+                                     size_t n) {                                                   \
+        (void)b, (void)c;                                                                          \
+        return FN(lines_)(a, second, third, out, n, FN(one_##name##_));                            \
+    }
+
+LOOPS(add, b, a)
+LOOPS(sub, b, a)
+LOOPS(mul, b, a)
+LOOPS(div, b, a)
+LOOPS(min, b, a)
+LOOPS(max, b, a)
+LOOPS(fma, b, c)
+LOOPS(sqrt, a, a)
+LOOPS(neg, a, a)
+LOOPS(abs, a, a)
 
 static bool FN(copy_)(const void *from, void *to, size_t n) {
     const T *x = from;
@@ -90,6 +95,7 @@ static bool FN(copy_)(const void *from, void *to, size_t n) {
 }
 
 #include "map_end.h"
+#undef LOOPS
 #undef NAN_BITS
 #undef SQRT
 #undef FMA

@@ -11,7 +11,7 @@
 #define GREATEST ((C)((U) ~(U)0 >> SIGNED))
 #include "map_kernels.h"
 
-INLINE C FN(one_add_)(C x, C y, U *misfit) {
+INLINE C FN(one_add_)(OPERANDS) {
     C r = (C)(U)((U)x + (U)y);
 #if SIGNED
     *misfit |= (U)((U)((x ^ r) & (y ^ r)) >> (BITS - 1));
@@ -21,7 +21,7 @@ INLINE C FN(one_add_)(C x, C y, U *misfit) {
     return r;
 }
 
-INLINE C FN(one_sub_)(C x, C y, U *misfit) {
+INLINE C FN(one_sub_)(OPERANDS) {
     C r = (C)(U)((U)x - (U)y);
 #if SIGNED
     *misfit |= (U)((U)((x ^ y) & (x ^ r)) >> (BITS - 1));
@@ -32,16 +32,16 @@ INLINE C FN(one_sub_)(C x, C y, U *misfit) {
 }
 
 #if BITS < 64
-INLINE C FN(one_fma_)(C x, C y, C z, U *misfit) {
+INLINE C FN(one_fma_)(OPERANDS) {
     WIDE exact = (WIDE)((WIDE)x * (WIDE)y + (WIDE)z);
     C r = (C)exact;
     *misfit |= (WIDE)r != exact;
     return r;
 }
-TERNARY(fma)
+LOOP(fma, b, c)
 
-INLINE C FN(one_mul_)(C x, C y, U *misfit) { return FN(one_fma_)(x, y, 0, misfit); }
-BINARY(mul)
+INLINE C FN(one_mul_)(OPERANDS) { return FN(one_fma_)(x, y, 0, misfit); }
+LOOP(mul, b, a)
 #else
 static bool FN(mul_)(const void *a, const void *b, const void *c, void *out, size_t n) {
     const T *x = a, *y = b;
@@ -57,35 +57,28 @@ static bool FN(mul_)(const void *a, const void *b, const void *c, void *out, siz
 }
 #endif
 
-INLINE C FN(one_min_)(C x, C y, U *misfit) {
-    (void)misfit;
-    return x < y ? x : y;
-}
+INLINE C FN(one_min_)(OPERANDS) { return x < y ? x : y; }
 
-INLINE C FN(one_max_)(C x, C y, U *misfit) {
-    (void)misfit;
-    return x > y ? x : y;
-}
+INLINE C FN(one_max_)(OPERANDS) { return x > y ? x : y; }
 
-INLINE C FN(one_neg_)(C x, U *misfit) { return FN(one_sub_)(0, x, misfit); }
+INLINE C FN(one_neg_)(OPERANDS) { return FN(one_sub_)(0, x, 0, misfit); }
 
-INLINE C FN(one_abs_)(C x, U *misfit) {
+INLINE C FN(one_abs_)(OPERANDS) {
 #if SIGNED
     C r = (C)(x < 0 ? (U)(0 - (U)x) : (U)x);
     *misfit |= r < 0;
     return r;
 #else
-    (void)misfit;
     return x;
 #endif
 }
 
-BINARY(add)
-BINARY(sub)
-BINARY(min)
-BINARY(max)
-UNARY(neg)
-UNARY(abs)
+LOOP(add, b, a)
+LOOP(sub, b, a)
+LOOP(min, b, a)
+LOOP(max, b, a)
+LOOP(neg, a, a)
+LOOP(abs, a, a)
 
 /* --- casts --- */
 

@@ -4,29 +4,10 @@
  *   T         the element, of any alignment
  *   C         the same type, aligned
  *   U         the unsigned integer of its size, which gathers the bits of `misfit`
- * `op` is always a constant, and inlined. */
+ * `op` is always a constant, and inlined. An input that it does not take is `a` again. */
 
-INLINE bool FN(each_)(const void *a, void *out, size_t n, C (*op)(C x, U *misfit)) {
-    const T *x = a;
-    T *to = out;
-    U misfit = 0;
-    INDEPENDENT
-    for (size_t i = 0; i < n; i++) to[i] = op(x[i], &misfit);
-    return misfit != 0;
-}
-
-INLINE bool FN(pair_)(const void *a, const void *b, void *out, size_t n,
-                      C (*op)(C x, C y, U *misfit)) {
-    const T *x = a, *y = b;
-    T *to = out;
-    U misfit = 0;
-    INDEPENDENT
-    for (size_t i = 0; i < n; i++) to[i] = op(x[i], y[i], &misfit);
-    return misfit != 0;
-}
-
-INLINE bool FN(triple_)(const void *a, const void *b, const void *c, void *out, size_t n,
-                      C (*op)(C x, C y, C z, U *misfit)) {
+INLINE bool FN(each_)(const void *a, const void *b, const void *c, void *out, size_t n,
+                      C (*op)(OPERANDS)) {
     const T *x = a, *y = b, *z = c;
     T *to = out;
     U misfit = 0;
@@ -49,19 +30,10 @@ INLINE bool FN(is_lt_)(C x, C y) { return x < y; }
 INLINE bool FN(is_le_)(C x, C y) { return x <= y; }
 
 /* Entries of the table: FN(add_) from FN(one_add_), ... */
-#define UNARY(name)                                                                                \
+#define LOOP(name, second, third)                                                                  \
     static bool FN(name##_)(const void *a, const void *b, const void *c, void *out, size_t n) {    \
         (void)b, (void)c;                                                                          \
-        return FN(each_)(a, out, n, FN(one_##name##_));                                            \
-    }
-#define BINARY(name)                                                                               \
-    static bool FN(name##_)(const void *a, const void *b, const void *c, void *out, size_t n) {    \
-        (void)c;                                                                                   \
-        return FN(pair_)(a, b, out, n, FN(one_##name##_));                                         \
-    }
-#define TERNARY(name)                                                                              \
-    static bool FN(name##_)(const void *a, const void *b, const void *c, void *out, size_t n) {    \
-        return FN(triple_)(a, b, c, out, n, FN(one_##name##_));                                      \
+        return FN(each_)(a, second, third, out, n, FN(one_##name##_));                             \
     }
 #define TEST(name)                                                                                 \
     static bool FN(name##_)(const void *a, const void *b, const void *c, void *out, size_t n) {    \

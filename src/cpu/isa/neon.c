@@ -66,7 +66,8 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
 }
 
 /* There is no store past the caches that pays here. */
-static void map_stream(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
+INLINE void stream_line(void *to, const void *line) { memcpy(to, line, LINE_BYTES); }
+INLINE void stream_fence(void) {}
 
 #include "map.h"
 

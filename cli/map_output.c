@@ -1,0 +1,99 @@
+#include "map_output.h"
+
+#include "report.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static int cannot_write(const map_output *out) {
+    return fail(EXIT_IO, out->name, "cannot write: %s", strerror(errno ? errno : EIO));
+}
+
+static int put(const map_output *out, FILE *to, const void *bytes, size_t size) {
+    errno = 0;
+    return fwrite(bytes, 1, size, to) == size ? EXIT_DONE : cannot_write(out);
+}
+
+static int put_header(const map_output *out, FILE *to) {
+    char bytes[NPY_WRITE_MAX];
+    return put(out, to, bytes, npy_write_header(&out->header, bytes));
+}
+
+int map_output_open(map_output *out, const char *name, const npy_header *header) {
+    *out = (map_output){.header = *header, .counted = header->count >= 0, .name = name};
+    out->standard = strcmp(name, "-") == 0;
+    if (out->standard) {
+        out->name = "standard output";
+        out->stream = stdout;
+        if (isatty(STDOUT_FILENO)) {
+            fail(EXIT_USAGE, NULL, "a .npy file does not belong on a terminal");
+            hint("-o FILE writes it to a file");
+            return EXIT_USAGE;
+        }
+    } else {
+        const int code = outfile_open(&out->file, name);
+        if (code != EXIT_DONE) return code;
+        out->stream = out->file.stream;
+    }
+    if (!out->counted &&
+        (out->standard || !*out->file.beside)) { /* no way back to the header: by way of a file */
+        out->final = out->stream;
+        out->stream = tmpfile();
+        if (!out->stream) return cannot_write(out);
+    }
+    return EXIT_DONE;
+}
+
+/* Only now, so that a refusal of the first elements leaves standard output empty. */
+static int start(map_output *out) {
+    if (out->started || out->final) return EXIT_DONE;
+    out->started = true;
+    return put_header(out, out->stream);
+}
+
+int map_output_write(map_output *out, const void *elements, int64_t n) {
+    const int code = start(out);
+    if (code != EXIT_DONE) return code;
+    return put(out, out->stream, elements, (size_t)n * bf_dtype_size(out->header.dtype));
+}
+
+/* Copies what was written to where it belongs, behind its header. */
+static int forward(map_output *out) {
+    char buffer[1 << 16];
+    size_t n;
+    int code = put_header(out, out->final);
+    rewind(out->stream);
+    while (code == EXIT_DONE && (n = fread(buffer, 1, sizeof buffer, out->stream)) > 0)
+        code = put(out, out->final, buffer, n);
+    return code == EXIT_DONE && ferror(out->stream) ? cannot_write(out) : code;
+}
+
+static int count_elements(map_output *out, int64_t count) {
+    out->header.shape[0] = count;
+    if (out->final) return forward(out);
+    errno = 0;
+    if (fseeko(out->stream, 0, SEEK_SET) != 0) return cannot_write(out);
+    return put_header(out, out->stream);
+}
+
+int map_output_close(map_output *out, int64_t count) {
+    int code = start(out);
+    if (code == EXIT_DONE && !out->counted) code = count_elements(out, count);
+    if (code == EXIT_DONE && out->standard) {
+        errno = 0;
+        if (fflush(stdout) != 0) code = cannot_write(out);
+    }
+    if (code == EXIT_DONE && !out->standard) code = outfile_commit(&out->file);
+    map_output_abandon(out);
+    return code;
+}
+
+void map_output_abandon(map_output *out) {
+    if (out->final) {
+        if (out->stream) fclose(out->stream);
+        out->stream = out->final;
+        out->final = NULL;
+    }
+    if (!out->standard) outfile_abandon(&out->file);
+}

@@ -1,0 +1,182 @@
+/* verify --against: a saved state, whoever made it, and what this machine makes of the same data.
+ */
+#include "engine.h"
+#include "json.h"
+#include "output.h"
+#include "statefile.h"
+#include "verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A FILE, all of it at hand. */
+typedef struct loaded {
+    source source;
+    void *buffer;
+    bf_array elements;
+} loaded;
+
+typedef struct check {
+    const machine *machine;
+    const options *options;
+    bf_state *saved;
+    bf_state_info info;
+    loaded *files;
+    int opened; /* of them */
+    verdict *verdict;
+} check;
+
+/* ---- the data -------------------------------------------------------------------------------- */
+
+static int load_one(check *c, const char *name) {
+    loaded *f = &c->files[c->opened];
+    const void *data;
+    int code = source_open(&f->source, name, &c->options->input);
+    if (code != EXIT_DONE) return code;
+    c->opened++;
+    const bf_dtype dtype = f->source.layout.dtype;
+    if (dtype != c->info.dtype)
+        return fail(EXIT_DATA, name, "this is %s, %s is a state of %s", bf_dtype_name(dtype),
+                    c->options->against, bf_dtype_name(c->info.dtype));
+    code = verify_load(&f->source, &f->buffer, &data);
+    if (code == EXIT_DONE) f->elements = bf_array_of(dtype, data, f->source.count);
+    return code;
+}
+
+static int load_all(check *c) {
+    const options *o = c->options;
+    c->files = calloc((size_t)o->file_count, sizeof *c->files);
+    if (!c->files) return fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int i = 0; i < o->file_count; i++) {
+        const int code = load_one(c, o->files[i]);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+static void drop_all(check *c) {
+    for (int i = 0; i < c->opened; i++) {
+        free(c->files[i].buffer);
+        source_close(&c->files[i].source);
+    }
+    free(c->files);
+}
+
+/* ---- one way of computing -------------------------------------------------------------------- */
+
+/* The files in turn, as --save takes them: an index counts from the start of the first. */
+static bf_status absorb_files(bf_state *state, const check *c) {
+    int64_t next = 0;
+    bf_status st = BF_OK;
+    if (c->info.op == BF_DOT)
+        return bf_state_absorb_pair(state, &c->files[0].elements, &c->files[1].elements);
+    for (int i = 0; i < c->options->file_count && st == BF_OK; i++) {
+        next += c->files[i].source.first;
+        if (engine_is_ordered(c->info.op)) st = bf_state_seek(state, next);
+        if (st == BF_OK) st = bf_state_absorb(state, &c->files[i].elements);
+        next += c->files[i].source.count;
+    }
+    return st;
+}
+
+static bool same_bytes(const bf_state *a, const bf_state *b, bool *same) {
+    const size_t size = bf_state_save_size(a);
+    *same = size == bf_state_save_size(b);
+    if (!*same) return true;
+    char *bytes = malloc(2 * size);
+    if (!bytes) return false;
+    bf_state_save(a, bytes);
+    bf_state_save(b, bytes + size);
+    *same = memcmp(bytes, bytes + size, size) == 0;
+    free(bytes);
+    return true;
+}
+
+static int compute(const check *c, bf_context *context, outcome *r, bool *same) {
+    bf_state *state = NULL;
+    bf_status st = bf_state_create(context, c->info.op, c->info.dtype, &state);
+    if (st == BF_OK) st = absorb_files(state, c);
+    int code = st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
+    if (code == EXIT_DONE && !same_bytes(state, c->saved, same))
+        code = fail_status(BF_E_MEMORY, NULL, NULL);
+    if (code == EXIT_DONE) *r = verify_result(state, NULL);
+    bf_state_destroy(state);
+    return code;
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+static void show_row(const check *c, int isa, int count, const outcome *r, const char *word,
+                     double seconds) {
+    char text[BF_VALUE_TEXT];
+    const machine *m = c->machine;
+    verify_text(r, text);
+    if (c->options->layout != LAYOUT_JSON) {
+        if (!c->options->quiet)
+            printf("%-8s %7d  %-26s %s\n", m->isa[isa], m->threads[count], text, word);
+        return;
+    }
+    printf("{\"schema\":1,\"command\":\"verify\",\"against\":");
+    json_string(stdout, c->options->against);
+    printf(",\"op\":\"%s\",\"dtype\":\"%s\",\"n\":%lld,\"isa\":\"%s\",\"threads\":%d,\"hex\":\"%s\""
+           ",\"ok\":%s,\"device\":\"cpu\",\"seconds\":%.6f}\n",
+           bf_reduction_name(c->info.op), bf_dtype_name(c->info.dtype), (long long)c->info.count,
+           m->isa[isa], m->threads[count], text, strcmp(word, "ok") == 0 ? "true" : "false",
+           seconds);
+}
+
+static int do_row(check *c, const outcome *wanted, int isa, int count) {
+    outcome r = {.status = BF_OK};
+    bool same = false;
+    const double began = progress_clock();
+    const int code = compute(c, c->machine->context[isa][count], &r, &same);
+    if (code != EXIT_DONE) return code;
+    const bool agree = same && verify_same(&r, wanted);
+    c->verdict->rows++;
+    c->verdict->failures += !agree;
+    const char *word = agree ? "ok" : same ? "differs" : "the state differs";
+    show_row(c, isa, count, &r, word, progress_clock() - began);
+    return output_flush(stdout, "standard output");
+}
+
+static void show_head(const check *c, const outcome *wanted) {
+    char text[BF_VALUE_TEXT];
+    verify_text(wanted, text);
+    if (c->options->layout == LAYOUT_JSON || c->options->quiet) return;
+    printf("%s: %s of %lld elements of %s\n", c->options->against, bf_reduction_name(c->info.op),
+           (long long)c->info.count, bf_dtype_name(c->info.dtype));
+    printf("%-8s %7s  %s\n", "isa", "threads", text);
+}
+
+static int do_rows(check *c) {
+    const outcome wanted = verify_result(c->saved, NULL);
+    const machine *m = c->machine;
+    show_head(c, &wanted);
+    int code = EXIT_DONE;
+    for (int i = 0; i < m->isas * m->counts && code == EXIT_DONE; i++)
+        code = do_row(c, &wanted, i / m->counts, i % m->counts);
+    for (int i = 0; i < c->opened && code == EXIT_DONE; i++)
+        code = source_check(&c->files[i].source);
+    return code;
+}
+
+static int check_files(const check *c) {
+    const int n = c->options->file_count, wanted = c->info.op == BF_DOT ? 2 : 1;
+    if (n == 0 || (wanted == 2 && n != 2))
+        return fail(EXIT_USAGE, NULL, "--against needs the data that the state is of: %s",
+                    wanted == 2 ? "two files" : "a file");
+    return EXIT_DONE;
+}
+
+int verify_against(const machine *m, const options *o, verdict *v) {
+    check c = {.machine = m, .options = o, .verdict = v};
+    int code = statefile_load(m->context[0][0], o->against, &c.saved);
+    if (code != EXIT_DONE) return code;
+    bf_state_describe(c.saved, &c.info);
+    code = check_files(&c);
+    if (code == EXIT_DONE) code = load_all(&c);
+    if (code == EXIT_DONE) code = do_rows(&c);
+    drop_all(&c);
+    bf_state_destroy(c.saved);
+    return code;
+}

@@ -1,0 +1,27 @@
+# cpack -G DEB, cpack -G TGZ: everything that is installed, in one package.
+
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_NAME bitfold)
+set(CPACK_PACKAGE_VENDOR "The bitfold authors")
+set(CPACK_PACKAGE_CONTACT "The bitfold authors <bitfold@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_DESCRIPTION "A library and a command for sums, products, extremes, dot products
+and descriptions of large arrays. An answer is the exact value rounded once,
+and so has the same bits on every machine, with every number of threads.")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION math)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+find_program(SHLIBDEPS dpkg-shlibdeps)
+if(SHLIBDEPS) # asks the libraries themselves
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+    set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+else()
+    set(CPACK_DEBIAN_PACKAGE_DEPENDS libc6)
+endif()
+include(CPack)

@@ -1,0 +1,92 @@
+/* Element-wise operations: arrays in, an array of the same shape out.
+ *
+ *   add sub mul div min max   of two arrays
+ *   fma                       a * b + c, rounded once
+ *   neg abs sqrt              of one
+ *   eq ne lt le gt ge         comparisons, which give bools
+ *   cast                      to the dtype of the output
+ *
+ * Every operation is rounded once, to nearest, ties to even; none is contracted with another. min
+ * and max are those of IEEE 754-2019: NaN propagates, -0 < +0. A NaN result is the canonical quiet
+ * NaN, so that bits are the same on every machine. Nothing depends on threads, instruction set or
+ * the caller's floating-point environment.
+ *
+ * Inputs of several dtypes are first cast to the one in which they meet, by NumPy 2's promotion
+ * (NEP 50); i64 with u64 is refused. div of integers is true division and gives f64, as NumPy's; a
+ * divisor of integer 0 is an error. sqrt of integers gives a float. Bools: add is or, mul is and,
+ * there is no sub and no neg. docs/numerics.md has the tables. */
+#ifndef BITFOLD_MAP_H
+#define BITFOLD_MAP_H
+
+#include "array.h"
+#include "context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bf_map_options {
+    size_t size;                 /* sizeof(bf_map_options) */
+    bf_overflow_policy overflow; /* integer results and casts that do not fit; default: error */
+    unsigned weak;               /* bit i: input i is a plain number, see below */
+    int64_t index;               /* of the first element, in messages: of arrays done in parts */
+} bf_map_options;
+
+/* BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_WRAP) (C only). */
+#define BF_MAP_OPTIONS(...) ((bf_map_options){.size = sizeof(bf_map_options), __VA_ARGS__})
+
+/* "add", "cast", ...; "?" for a number that is no operation. And back: 0 for an unknown name. */
+BF_API const char *bf_map_name(bf_map_op op);
+BF_API bf_map_op bf_map_from_name(const char *name);
+
+/* The number of inputs, 1 to 3; 0 for a number that is no operation. */
+BF_API int bf_map_arity(bf_map_op op);
+
+/* The dtype of the result for inputs of these dtypes. An input whose bit is set in `weak` is a
+ * plain number, as Python's: BF_I64 or BF_U64 (an int) or BF_F64 (a float), which takes the dtype
+ * of the arrays unless it is of a higher kind: an i8 array plus the int 1 is i8, plus 1.0 is f64.
+ * A cast has no such dtype: BF_E_ARGUMENT.
+ * Errors: BF_E_ARGUMENT, BF_E_DTYPE (i64 with u64; an operation that bools do not have). */
+BF_API bf_status bf_map_result_dtype(bf_map_op op, const bf_dtype *inputs, int count, unsigned weak,
+                                     bf_dtype *result);
+
+/* out = op(inputs[0], ...): count inputs, bf_map_arity(op) of them. options may be NULL.
+ *
+ * out is memory of the caller's, of the result's dtype (for a cast: of any) and of the shape that
+ * the inputs' shapes broadcast to, by NumPy's rules; a plain number (options->weak) has no
+ * dimensions. Any strides are right; contiguous memory is fast. In place is allowed: out may be
+ * exactly an input, with the same data and strides and elements as wide. Other memory that out has
+ * in common with an input, or with itself, is refused (by the range of addresses).
+ *
+ * What does not fit an integer dtype: BF_E_OVERFLOW, wrapped or saturated by options->overflow.
+ * Casts of floats go toward zero; NaN does not fit, and saturates to 0; wrap is refused for them. A
+ * plain number must fit whatever the policy, if the operation computes in integers.
+ *
+ * O(n). On BF_E_OVERFLOW and division by zero, context's message has the first index, in C order,
+ * and out may have been written to in part.
+ * Errors: BF_E_ARGUMENT (also overlap, division by zero), BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW,
+ * BF_E_MEMORY. */
+BF_API bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs[],
+                        int count, const bf_map_options *options, const bf_array *out);
+
+/* The simple calls, for n contiguous elements; out may be an input. */
+#define BF_MAP_CALLS(X, id, T)                                                                     \
+    BF_API bf_status bf_add_##X(bf_context *context, const T *a, const T *b, int64_t n, T *out);   \
+    BF_API bf_status bf_sub_##X(bf_context *context, const T *a, const T *b, int64_t n, T *out);   \
+    BF_API bf_status bf_mul_##X(bf_context *context, const T *a, const T *b, int64_t n, T *out);   \
+    BF_API bf_status bf_div_##X(bf_context *context, const T *a, const T *b, int64_t n, T *out);   \
+    BF_API bf_status bf_fma_##X(bf_context *context, const T *a, const T *b, const T *c,           \
+                                int64_t n, T *out);                                                \
+    BF_API bf_status bf_sqrt_##X(bf_context *context, const T *a, int64_t n, T *out);
+
+/* X(dtype's name, its identifier, C type) */
+#define BF_MAP_SIMPLE_LIST(X)                                                                      \
+    X(f32, F32, float)                                                                             \
+    X(f64, F64, double)
+
+BF_MAP_SIMPLE_LIST(BF_MAP_CALLS)
+
+#ifdef __cplusplus
+}
+#endif
+#endif
