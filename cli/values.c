@@ -77,9 +77,11 @@ static int add_to_total(running *total, bf_state *state, const char *file) {
     bf_state_describe(total->state, &a);
     bf_state_describe(state, &b);
     int code = EXIT_DONE;
-    if (a.dtype != b.dtype)
+    if (a.dtype != b.dtype) {
         code = fail(EXIT_DATA, file, "no total of different dtypes: this is %s, %s is %s",
                     bf_dtype_name(b.dtype), total->first_file, bf_dtype_name(a.dtype));
+        hint("--dtype f64 reads all text as f64");
+    }
     const bf_status st = code == EXIT_DONE ? bf_state_merge(total->state, state) : BF_OK;
     if (st != BF_OK) code = fail_status(st, NULL, file);
     bf_state_destroy(state);

@@ -9,7 +9,7 @@
 
 #include <bitfold.h>
 
-#define LARGE_BYTES 3300009 /* enough for three threads: the CPU starts one for each MiB */
+#define LARGE_BYTES 2200009 /* enough for two threads: the CPU starts one for each MiB */
 
 static const bf_dtype all_dtypes[] = {
 #define BF_X(id, number, name, bytes, type) BF_##id,

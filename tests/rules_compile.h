@@ -5,6 +5,7 @@
 #include "../src/rules/finish.h"
 #include "../src/rules/format.h"
 #include "../src/rules/limbs.h"
+#include "../src/rules/map.h"
 #include "../src/rules/order.h"
 #include "../src/rules/rule.h"
 #include "../src/rules/state.h"
@@ -36,6 +37,9 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     out[2] = bf_finish_products(dtype, words, true, false, bf_format_f64());
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
+    out[0] ^= bf_map_element(BF_MAP_FMA, dtype, bits, bits, bits, true, &valid);
+    out[1] ^= bf_map_cast(dtype, BF_F16, bits, false, &valid);
+    out[2] ^= (uint64_t)bf_map_promote_weak(bf_map_promote(dtype, BF_I16), BF_F64);
     return bf_order_key(dtype, bits) + bf_window_start(bf_window_bottom(0, 1)) + bf_window_span(2) +
            valid + bf_order_valid(dtype, (int64_t)bits);
 }

@@ -1,6 +1,7 @@
 /* From a state's words to a bf_value: policies and types. */
 #include "result.h"
 
+#include "../environment.h"
 #include "../rules/finish.h"
 
 static const bf_reduce_options defaults = {.size = sizeof defaults};
@@ -67,11 +68,19 @@ static bf_status extreme_result(bf_context *context, bf_reduction op, bf_dtype d
     return BF_OK;
 }
 
+/* The one finish that computes in floating point. */
+static uint64_t tree_bits(const int64_t *words, bool skip, bf_format f) {
+    bf_environment environment = bf_environment_enter();
+    uint64_t bits = bf_tree_finish(words, skip, f);
+    bf_environment_leave(environment);
+    return bits;
+}
+
 static uint64_t exact_bits(bf_reduction op, bf_dtype dtype, const int64_t *words,
                            const bf_reduce_options *options, bf_format f) {
     bool skip = options->nan == BF_NAN_SKIP;
     switch (bf_kind_of(op, dtype)) {
-    case BF_KIND_TREE: return bf_tree_finish(words, skip, f);
+    case BF_KIND_TREE: return tree_bits(words, skip, f);
     case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, f);
     case BF_KIND_MOMENTS:
         return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, f);

@@ -1,6 +1,7 @@
 /* States: absorb, merge, result. */
 #include "state.h"
 
+#include "../environment.h"
 #include "array.h"
 #include "result.h"
 
@@ -126,9 +127,24 @@ static bf_status prepend(bf_state *into, const bf_state *from) {
     if (words == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
     memcpy(words, from->words, used_bytes(from));
     bf_tree_append(words, into->words);
-    memcpy(into->words, words, BF_STATE_WORDS_MAX * sizeof *words);
+    memcpy(into->words, words, (size_t)bf_tree_words(words) * sizeof *words);
     free(words);
     return BF_OK;
+}
+
+/* Of two states that fit: joins of a tree are floating-point work. */
+static bf_status merge(bf_state *into, const bf_state *from) {
+    bool both = into->words[0] > 0 && from->words[0] > 0;
+    bool before = into->kind == BF_KIND_TREE && both &&
+                  into->words[BF_TREE_END] != from->words[BF_TREE_BEGIN];
+    bf_status status = BF_OK;
+    bf_environment environment = bf_environment_enter();
+    if (before)
+        status = prepend(into, from);
+    else
+        bf_state_merge_words(into->kind, into->dtype, into->words, from->words);
+    bf_environment_leave(environment);
+    return status;
 }
 
 bf_status bf_state_merge(bf_state *into, const bf_state *from) {
@@ -141,12 +157,7 @@ bf_status bf_state_merge(bf_state *into, const bf_state *from) {
     if (why) return bf_fail(into->context, BF_E_STATE, "%s", why);
     if (from->words[0] > BF_COUNT_MAX - into->words[0])
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 elements");
-    bool both = into->words[0] > 0 && from->words[0] > 0;
-    if (both && into->kind == BF_KIND_TREE &&
-        into->words[BF_TREE_END] != from->words[BF_TREE_BEGIN])
-        return prepend(into, from);
-    bf_state_merge_words(into->kind, into->dtype, into->words, from->words);
-    return BF_OK;
+    return merge(into, from);
 }
 
 bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,

@@ -3,6 +3,7 @@
 #define BF_CPU_CPU_H
 
 #include "../backend.h"
+#include "../environment.h"
 #include "isa/isa.h"
 
 /* --- features.c: what this machine has --- */
@@ -68,14 +69,5 @@ void bf_tree_absorb(const bf_isa *isa, bf_pool *pool, int threads, const bf_job 
 /* n elements of f16 or bf16 as f32. */
 void bf_widen_halves(const bf_isa *isa, bf_dtype dtype, const char *from, float *to, size_t n);
 
-/* --- environment.c: the floating-point environment --- */
-
-/* Rounding to nearest, no FTZ or DAZ, no traps, around the work; then the caller's, flags and all.
- */
-typedef struct bf_environment {
-    uint64_t saved;
-} bf_environment;
-bf_environment bf_environment_enter(void);
-void bf_environment_leave(bf_environment environment);
 
 #endif

@@ -32,7 +32,8 @@ static void prepare_single(bf_map_worker *w, int k) {
     int bytes = bf_dtype_bytes(w->compute);
     char *to = (char *)w->in[k];
     bf_map_convert(w->table, job->from[k], w->compute, job->in[k], to, 1);
-    for (int64_t i = 1; i < BF_MAP_BLOCK; i++) memcpy(to + i * bytes, to, (size_t)bytes);
+    for (size_t at = (size_t)bytes; at < sizeof w->in[k]; at += (size_t)bytes)
+        memcpy(to + at, to, (size_t)bytes);
 }
 
 void bf_map_prepare(bf_map_worker *w, const bf_map_job *job, const bf_map_table *table,
@@ -56,9 +57,13 @@ static bool is_direct(const bf_map_worker *w, int k) {
 }
 
 int64_t bf_map_room(const bf_map_worker *w) {
-    bool direct = w->loop != NULL && !w->aside;
-    for (int k = 0; k < w->job->arity; k++) direct &= is_direct(w, k) && !w->job->single[k];
-    return direct ? DIRECT_BLOCK : BF_MAP_BLOCK;
+    bool cast = w->job->op == BF_MAP_CAST || w->result != w->job->to, buffered = w->aside;
+    for (int k = 0; k < w->job->arity; k++) {
+        cast |= !w->job->single[k] && !is_direct(w, k);
+        buffered |= w->job->single[k];
+    }
+    if (cast) return BF_MAP_BLOCK;
+    return buffered ? (int64_t)sizeof w->out / bf_dtype_bytes(w->compute) : DIRECT_BLOCK;
 }
 
 static const void *input(bf_map_worker *w, int k, int64_t first, int64_t n) {

@@ -162,7 +162,8 @@ static const bf_map_table map_table = {
         },
     .fma_half = map_fma_half,
     .to_f32 = {[BF_F16] = map_to_f32_f16, [BF_BF16] = map_to_f32_bf16},
-    .to_f64 = {[BF_BOOL] = map_bool_to_f64, [BF_F32] = map_to_f64_f32, INTEGER_ENTRIES(map_to_f64_)},
+    .to_f64 =
+        {[BF_BOOL] = map_bool_to_f64, [BF_F32] = map_to_f64_f32, INTEGER_ENTRIES(map_to_f64_)},
     .to_i64 = {[BF_BOOL] = map_bool_to_i64, SMALL_INTEGER_ENTRIES(map_to_i64_)},
     .from_f32 =
         {[BF_F16] = map_from_f32_f16, [BF_BF16] = map_from_f32_bf16, [BF_F32] = map_copy_f32},

@@ -1,5 +1,5 @@
 /* The floating-point environment that the loops assume, whatever the caller's is. */
-#include "cpu.h"
+#include "environment.h"
 
 #if defined(__x86_64__)
 
