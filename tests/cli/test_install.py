@@ -177,7 +177,7 @@ class CMakePackage(Installed):
                 target_link_libraries(with_${kind} PRIVATE bitfold::${kind})
             endforeach()
             """ % (version, ROOT)).encode())
-        call("cmake", "-S", self.dir, "-B", self.path("build"), "-DCMAKE_PREFIX_PATH=" +
+        call("cmake", "-G", "Ninja", "-S", self.dir, "-B", self.path("build"), "-DCMAKE_PREFIX_PATH=" +
              self.prefix, "-DCMAKE_C_COMPILER=" + cached("CMAKE_C_COMPILER"))
         call("cmake", "--build", self.path("build"))
         for kind in ["bitfold", "bitfold_static"]:
