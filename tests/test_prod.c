@@ -14,16 +14,15 @@ static void fill_near_one(double *x, int64_t n, uint64_t *seed) {
 
 /* Fails unless found is less than an ulp from the product of x. */
 static void check_within_an_ulp(const double *x, int64_t n, double found) {
-    mpfr_t exact, below, above;
+    mpfr_t exact;
     mpfr_set_emin(mpfr_get_emin_min());
     mpfr_set_emax(mpfr_get_emax_max());
     mpfr_init2(exact, 400);
-    mpfr_inits2(53, below, above, (mpfr_ptr)NULL);
     mpfr_set_ui(exact, 1, MPFR_RNDN);
     for (int64_t i = 0; i < n; i++) mpfr_mul_d(exact, exact, x[i], MPFR_RNDN);
     double low = mpfr_get_d(exact, MPFR_RNDD), high = mpfr_get_d(exact, MPFR_RNDU);
     if (found != low && found != high) fail_msg("%a, not %a or %a", found, low, high);
-    mpfr_clears(exact, below, above, (mpfr_ptr)NULL);
+    mpfr_clear(exact);
 }
 
 typedef struct problem {

@@ -2,7 +2,6 @@
 #include "cpu.h"
 
 #include "map.h"
-#include "reduce.h"
 
 #include <stdlib.h>
 

@@ -58,6 +58,10 @@ void bf_extreme_absorb(bf_worker *worker, const bf_job *job, int64_t first, int6
 /* The same for BF_KIND_FACTORS. */
 void bf_factors_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words);
 
+/* --- reduce.c: the backend's function, which shares a job out --- */
+
+bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words);
+
 /* --- tree.c: products of floats, which are ordered --- */
 
 /* Takes the whole job into words of BF_KIND_TREE, on `threads` threads. */
@@ -68,6 +72,5 @@ void bf_tree_absorb(const bf_isa *isa, bf_pool *pool, int threads, const bf_job 
 
 /* n elements of f16 or bf16 as f32. */
 void bf_widen_halves(const bf_isa *isa, bf_dtype dtype, const char *from, float *to, size_t n);
-
 
 #endif

@@ -1,7 +1,7 @@
 /* A reduction on the CPU: threads take pieces of the array until none is left, each into words of
  * its own, and merge them when they are done. Merging is exact, so nothing depends on who took
  * what. */
-#include "reduce.h"
+#include "cpu.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
