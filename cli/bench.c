@@ -36,10 +36,17 @@ static const bench_point points[] = {
 };
 enum { N_POINTS = sizeof points / sizeof *points };
 
+static bool knows(const char *work) {
+    for (int i = 0; i < N_POINTS; i++)
+        if (strcmp(points[i].work, work) == 0) return true;
+    return false;
+}
+
+static bool is_gpu(const bench_options *options) { return strcmp(options->device, "cpu") != 0; }
+
 static int check_works(const bench_options *options) {
     for (char **work = options->works; *work; work++) {
-        bool known = false;
-        for (int i = 0; i < N_POINTS; i++) known |= strcmp(points[i].work, *work) == 0;
+        const bool known = is_gpu(options) ? bench_gpu_knows(*work) : knows(*work);
         if (!known) return fail(EXIT_USAGE, NULL, "'%s' is no operation that is measured", *work);
     }
     return EXIT_DONE;
@@ -50,7 +57,7 @@ static bool is_too_small(const bench_options *options, const char *work, size_t 
     return options->usual_sizes && bytes < (1 << 20) && strcmp(work, "add") != 0;
 }
 
-static bool is_wanted(const bench_options *options, const char *work) {
+bool bench_is_wanted(const bench_options *options, const char *work) {
     if (!*options->works) return true;
     for (char **w = options->works; *w; w++)
         if (strcmp(*w, work) == 0) return true;
@@ -81,10 +88,12 @@ static int run_size(bench_options *options, size_t bytes) {
     bool good = true;
     for (int i = 0; i < N_POINTS && good; i++) {
         bench_point point = points[i];
-        if (!is_wanted(options, point.work) || is_too_small(options, point.work, bytes)) continue;
+        if (!bench_is_wanted(options, point.work) || is_too_small(options, point.work, bytes))
+            continue;
         size_t element = bf_dtype_size(bf_dtype_from_name(point.dtype));
         point.memory = memory;
         point.bytes = bytes;
+        point.buffers = 1;
         point.count = bench_vector_bytes(&point) / element;
         if (strcmp(dtype, point.dtype) != 0 || strcmp(data, point.data) != 0)
             bench_fill(point.dtype, point.data, memory, bytes / element);
@@ -96,29 +105,35 @@ static int run_size(bench_options *options, size_t bytes) {
     return good ? EXIT_DONE : EXIT_IO;
 }
 
-static int prepare(bench_options *options) {
-    int read = options->compare ? bench_compare_open(options) : EXIT_DONE;
-    if (read != EXIT_DONE) return read;
+static int open_cpu(bench_options *options) {
     for (int t = 0; t < options->n_threads; t++) {
-        bf_options o = BF_OPTIONS(.isa = options->isa, .threads = options->threads[t]);
+        bf_options o =
+            BF_OPTIONS(.device = "cpu", .isa = options->isa, .threads = options->threads[t]);
         bf_status st = bf_context_create(&o, &options->contexts[t]);
         if (st != BF_OK) return fail_status(st, NULL, options->isa);
-    }
-    for (int i = 0; i < options->n_peers; i++) {
-        int code = bench_peer_start(&options->peers[i]);
-        if (code != EXIT_DONE) return code;
     }
     return EXIT_DONE;
 }
 
-static int run(bench_options *options) {
-    if (!options->json) bench_print_head(options);
+static int prepare(bench_options *options) {
+    int code = options->compare ? bench_compare_open(options) : EXIT_DONE;
+    if (code == EXIT_DONE) code = is_gpu(options) ? bench_gpu_open(options) : open_cpu(options);
+    for (int i = 0; i < options->n_peers && code == EXIT_DONE; i++)
+        code = bench_peer_start(&options->peers[i], is_gpu(options) ? &options->gpu : NULL);
+    return code;
+}
+
+static int run_cpu(bench_options *options) {
     for (int i = 0; i < options->n_sizes; i++) {
         int code = run_size(options, options->sizes[i]);
         if (code != EXIT_DONE) return code;
     }
-    int code = EXIT_DONE;
-    if (!*options->works) code = bench_start_up(options->json, options->quick ? 11 : 41);
+    return *options->works ? EXIT_DONE : bench_start_up(options->json, options->quick ? 11 : 41);
+}
+
+static int run(bench_options *options) {
+    if (!options->json) bench_print_head(options);
+    int code = is_gpu(options) ? bench_gpu_run(options) : run_cpu(options);
     if (code == EXIT_DONE && options->slower > 0)
         code = fail(EXIT_CHECK, options->compare, "slower by more than %g%%: %d",
                     100 * options->fail_above, options->slower);
@@ -128,6 +143,7 @@ static int run(bench_options *options) {
 static void finish(bench_options *options) {
     for (int t = 0; t < options->n_threads; t++) bf_context_destroy(options->contexts[t]);
     for (int i = 0; i < options->n_peers; i++) bench_peer_stop(&options->peers[i]);
+    bench_gpu_close(options);
     bench_compare_close(options);
 }
 

@@ -14,8 +14,23 @@ enum {
     BENCH_PEERS = 8,
     BENCH_SIDES = BENCH_PEERS + 3,
     BENCH_OLD = 1024,
+    BENCH_COLD = 1 << 20, /* bytes from which data on a GPU are not in its cache, see bench_gpu.c */
     NAME_SIZE = 32
 };
+
+/* A GPU to measure, and the data on it. */
+typedef struct {
+    bf_context *context; /* NULL: the CPU is measured */
+    bf_device_info info;
+    int number;      /* N of "cuda:N" */
+    char isa[16];    /* "sm_90" */
+    char driver[16]; /* the CUDA version of the driver: "13.0" */
+    char *memory;
+    size_t bytes;
+    void *block;              /* on the host: what memory repeats */
+    const char *dtype, *data; /* of what is in it; NULL: nothing yet */
+    bf_value *result;         /* on the GPU */
+} bench_gpu;
 
 /* One thing to measure: work on `bytes` bytes at `memory`. They are one vector, for dot two, for
  * add three (the third is written). */
@@ -24,14 +39,19 @@ typedef struct {
     char *memory;
     size_t bytes;
     size_t count; /* elements of each vector */
-    int threads;
+    int threads;  /* 0 on a GPU */
     bf_context *context;
+    const bench_gpu *gpu; /* NULL: the CPU */
+    bool stream;          /* on a GPU: passes are enqueued, and waited for at the end */
+    int buffers;          /* passes go round so many times `bytes` at memory, */
+    size_t stride;        /* so far apart */
 } bench_point;
 
 /* A program that does the same work on its own copy of the data, spoken to over two pipes:
  *   to it      WORK DTYPE DATA COUNT THREADS PASSES
+ *              WORK DTYPE DATA COUNT GPU PASSES stream|host BUFFERS
  *   from it    NAME SECONDS     of one pass, the mean of PASSES; NAME - if it cannot do that work
- * With PASSES over 1 it does one more first, untimed. */
+ * It does bench_warm_up() passes first, untimed. */
 typedef struct {
     const char *command;
     char name[NAME_SIZE];
@@ -53,6 +73,7 @@ typedef struct bench_side {
 
 typedef struct {
     bool json, quick, help;
+    const char *device; /* "cpu", "cuda" or "cuda:N" */
     const char *isa;
     size_t sizes[BENCH_LIST];
     int n_sizes;
@@ -60,6 +81,7 @@ typedef struct {
     int threads[BENCH_LIST];
     int n_threads;
     bf_context *contexts[BENCH_LIST]; /* one for each of threads */
+    bench_gpu gpu;
     bench_peer peers[BENCH_PEERS];
     int n_peers;
     char **works;         /* only these; none: all. NULL-terminated */
@@ -68,6 +90,7 @@ typedef struct {
     char *old[BENCH_OLD]; /* its lines */
     int n_old;
     int slower; /* points slower by more */
+    int failed; /* points that bitfold could not do */
 } bench_options;
 
 /* How a point compares with the earlier run: -0.1 is a tenth slower. */
@@ -80,9 +103,26 @@ typedef struct bench_change {
  * code. */
 int bench_parse(bench_options *options, int argc, char **argv);
 
-/* How many vectors the work is on; the bytes of each, whole cache lines. */
+/* bench.c. Was this work asked for? */
+bool bench_is_wanted(const bench_options *options, const char *work);
+
+/* bench_gpu.c. The points of a GPU; opening and running return an exit code. */
+bool bench_gpu_knows(const char *work);
+int bench_gpu_open(bench_options *options);
+int bench_gpu_run(bench_options *options);
+void bench_gpu_close(bench_options *options);
+
+/* How many vectors the work is on; the bytes of each, aligned as if it were alone. */
 int bench_vectors(const char *work);
 size_t bench_vector_bytes(const bench_point *point);
+
+/* How the point is measured, in a word: "stream" or "host" on a GPU, "" on the CPU. */
+const char *bench_mode(const bench_point *point);
+const char *bench_isa(const bench_point *point);
+
+/* The untimed passes before `passes` timed ones: on the CPU 1, but 0 before a single one; on a GPU
+ * an eighth of them and one more. */
+int bench_warm_up(const bench_point *point, int passes);
 
 double bench_now(void);
 double bench_median(double *samples, int n);
@@ -96,8 +136,9 @@ bench_side bench_peer_side(bench_peer *peer);
  * sample is as many passes as fill `seconds`. False if a side failed. */
 bool bench_measure(bench_side *sides, int n, const bench_point *point, int rounds, double seconds);
 
-/* bench_peer.c. Starting the peer of peer->command asks for its name and returns an exit code. */
-int bench_peer_start(bench_peer *peer);
+/* bench_peer.c. Starting the peer of peer->command asks for its name and returns an exit code; gpu
+ * is NULL for peers on the CPU. */
+int bench_peer_start(bench_peer *peer, const bench_gpu *gpu);
 double bench_peer_ask(bench_peer *peer, const bench_point *point, int passes);
 void bench_peer_stop(bench_peer *peer);
 

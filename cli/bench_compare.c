@@ -62,11 +62,14 @@ void bench_compare_close(bench_options *options) {
     for (int i = 0; i < options->n_old; i++) free(options->old[i]);
 }
 
+static bool is_same_mode(const char *line, const bench_point *point) {
+    return !point->gpu || has_text(line, "mode", bench_mode(point));
+}
+
 static bool is_same_point(const char *line, const bench_point *point) {
     return has_text(line, "work", point->work) && has_text(line, "dtype", point->dtype) &&
-           has_text(line, "data", point->data) &&
-           has_text(line, "isa", bf_context_isa(point->context)) &&
-           find_number(line, "bytes") == (double)point->bytes &&
+           has_text(line, "data", point->data) && has_text(line, "isa", bench_isa(point)) &&
+           is_same_mode(line, point) && find_number(line, "bytes") == (double)point->bytes &&
            find_number(line, "threads") == point->threads;
 }
 

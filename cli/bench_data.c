@@ -53,10 +53,23 @@ static double wide(uint64_t i) {
     return bits >> 63 ? -magnitude : magnitude;
 }
 
+/* Over the exponents of all normal numbers, evenly; the last is left out, so that none rounds to
+ * infinity. */
+static double full(uint64_t i) {
+    uint64_t bits = splitmix64(i);
+    double magnitude = ldexp(1 + uniform(~i), (int)(bits % 2045) - 1022);
+    return bits >> 63 ? -magnitude : magnitude;
+}
+
 static double (*find(const char *data))(uint64_t) {
     if (strcmp(data, "uniform") == 0) return uniform;
     if (strcmp(data, "normal") == 0) return normal;
+    if (strcmp(data, "full") == 0) return full;
     return strcmp(data, "wide") == 0 ? wide : NULL;
+}
+
+static void fill_u8(uint8_t *x, size_t count) {
+    for (size_t i = 0; i < count; i++) x[i] = (uint8_t)(splitmix64(i) >> 56);
 }
 
 static void fill_i32(int32_t *x, size_t count) {
@@ -77,13 +90,14 @@ static void fill_f64(double *x, size_t count, double (*value)(uint64_t)) {
 
 bool bench_fill(const char *dtype, const char *data, void *x, size_t count) {
     double (*value)(uint64_t) = find(data);
-    if (!value) return false;
-    if (strcmp(dtype, "f32") == 0)
+    const bool single = strcmp(dtype, "f32") == 0, real = single || strcmp(dtype, "f64") == 0;
+    if (!value || (value == full && single) || (value != uniform && !real)) return false;
+    if (single)
         fill_f32(x, count, value);
-    else if (strcmp(dtype, "f64") == 0)
+    else if (real)
         fill_f64(x, count, value);
-    else if (value != uniform)
-        return false;
+    else if (strcmp(dtype, "u8") == 0)
+        fill_u8(x, count);
     else if (strcmp(dtype, "i32") == 0)
         fill_i32(x, count);
     else if (strcmp(dtype, "i64") == 0)

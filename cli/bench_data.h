@@ -14,10 +14,11 @@ extern "C" {
 void *bench_alloc(size_t bytes);
 void bench_free(void *memory, size_t bytes);
 
-/* Fills x with count elements of dtype f32, f64, i32 or i64, always the same ones:
- *   uniform   [0, 1); integers of 32 and 48 random bits
+/* Fills x with count elements of dtype f32, f64, u8, i32 or i64, always the same ones:
+ *   uniform   [0, 1); integers of 8, 32 and 48 random bits
  *   normal    mean 0, variance 1, to +-3.5 (floats)
  *   wide      of either sign, exponents spread evenly over -100 to 100 (floats)
+ *   full      of either sign, every exponent of a normal f64 equally often (f64)
  * False if there is no such data. */
 bool bench_fill(const char *dtype, const char *data, void *x, size_t count);
 

@@ -30,13 +30,6 @@ static void default_sizes(bench_options *o) {
     o->usual_sizes = true;
 }
 
-static void default_threads(bench_options *o) {
-    int usable = bf_usable_threads();
-    o->threads[0] = 1;
-    o->threads[1] = usable;
-    o->n_threads = usable > 1 ? 2 : 1;
-}
-
 /* "64KiB", cut to whole cache lines; 0 if it is no size. */
 static size_t parse_size(const char *text, char **end) {
     static const char *const units[] = {"KiB", "MiB", "GiB"};
@@ -62,6 +55,21 @@ static bool parse_sizes(bench_options *o, const char *text) {
     return false;
 }
 
+/* From what the start of a kernel takes to what the memory does. */
+static void default_gpu_sizes(bench_options *o) {
+    static const char *const usual[] = {"4KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB",
+                                        "4KiB,64KiB,1MiB,16MiB,256MiB"};
+    parse_sizes(o, usual[o->quick]);
+    o->usual_sizes = true;
+}
+
+static void default_threads(bench_options *o) {
+    int usable = bf_usable_threads();
+    o->threads[0] = 1;
+    o->threads[1] = usable;
+    o->n_threads = usable > 1 ? 2 : 1;
+}
+
 static bool parse_threads(bench_options *o, const char *text) {
     for (o->n_threads = 0; o->n_threads < BENCH_LIST;) {
         char *end;
@@ -74,13 +82,23 @@ static bool parse_threads(bench_options *o, const char *text) {
     return false;
 }
 
-enum { OPT_SIZES = 256, OPT_ISA, OPT_PEER, OPT_QUICK, OPT_COMPARE, OPT_FAIL_ABOVE, OPT_JSON };
+enum {
+    OPT_SIZES = 256,
+    OPT_DEVICE,
+    OPT_ISA,
+    OPT_PEER,
+    OPT_QUICK,
+    OPT_COMPARE,
+    OPT_FAIL_ABOVE,
+    OPT_JSON
+};
 
 static const usage bench_usage = {
     "[OPTIONS] [WORK...]",
     "Measures every operation (or the WORKs named: sum, dot, min, ...) beside plain loops that "
     "add\n"
-    "in any order, beside a mere read of the memory, and beside peers. With --compare, also the\n"
+    "in any order, beside a mere read of the memory, and beside peers. On a GPU: data in its\n"
+    "memory, calls enqueued on a stream, beside peers that do the same. With --compare, also the\n"
     "change against an earlier run: in its ratio to the memory's speed, which is steadier than\n"
     "GB/s.",
     0,
@@ -88,8 +106,9 @@ static const usage bench_usage = {
     "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};
 
 static const option_spec specs[] = {
+    {OPT_DEVICE, "device", "cpu|cuda|cuda:N", "what is measured (cpu)", 0},
     {OPT_SIZES, "sizes", "LIST", "bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0},
-    {'j', "threads", "LIST", "thread counts (1 and all)", 0},
+    {'j', "threads", "LIST", "thread counts, on the CPU (1 and all)", 0},
     {OPT_ISA, "isa", "auto|generic|avx2|avx512|neon", "host instruction set", 0},
     {OPT_PEER, "peer", "COMMAND", "a program that does the same work in another way; repeatable",
      0},
@@ -122,12 +141,22 @@ static int add_peer(bench_options *o, char *command) {
     return EXIT_DONE;
 }
 
+static bool is_device(const char *name) {
+    if (strcmp(name, "cpu") == 0 || strcmp(name, "cuda") == 0) return true;
+    if (strncmp(name, "cuda:", 5) != 0) return false;
+    const size_t digits = strspn(name + 5, "0123456789");
+    return digits > 0 && digits < 4 && name[5 + digits] == '\0';
+}
+
 static int set_option(bench_options *o, int option, char *value) {
     bool good = true;
     switch (option) {
     case OPT_JSON: o->json = true; break;
     case OPT_QUICK: o->quick = true; break;
     case OPT_ISA: o->isa = value; break;
+    case OPT_DEVICE:
+        o->device = value;
+        return is_device(value) ? EXIT_DONE : refuse("not a device that can be measured", value);
     case OPT_COMPARE: o->compare = value; break;
     case OPT_PEER: return add_peer(o, value);
     case OPT_SIZES: good = parse_sizes(o, value); break;
@@ -164,10 +193,12 @@ static int read_options(bench_options *o, int argc, char **argv) {
 
 int bench_parse(bench_options *o, int argc, char **argv) {
     o->fail_above = -1;
+    o->device = "cpu";
     const int code = read_options(o, argc, argv);
     if (code != EXIT_DONE || o->help) return code;
     if (o->fail_above >= 0 && !o->compare) return refuse("--fail-above needs", "--compare FILE");
-    if (o->n_sizes == 0) default_sizes(o);
+    if (o->n_sizes == 0 && strcmp(o->device, "cpu") == 0) default_sizes(o);
+    if (o->n_sizes == 0) default_gpu_sizes(o);
     if (o->n_threads == 0) default_threads(o);
     return EXIT_DONE;
 }

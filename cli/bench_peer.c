@@ -54,12 +54,18 @@ static bool parse(const char *line, char name[NAME_SIZE], double *seconds) {
     return end != number && *end == '\0' && *seconds > 0 && isfinite(*seconds);
 }
 
+static void put_question(FILE *to, const bench_point *point, int passes) {
+    fprintf(to, "%s %s %s %zu %d %d", point->work, point->dtype, point->data, point->count,
+            point->gpu ? point->gpu->number : point->threads, passes);
+    if (point->gpu) fprintf(to, " %s %d", bench_mode(point), point->buffers);
+    putc('\n', to);
+}
+
 double bench_peer_ask(bench_peer *peer, const bench_point *point, int passes) {
     char *line = NULL;
     size_t size = 0;
     double seconds;
-    fprintf(peer->to, "%s %s %s %zu %d %d\n", point->work, point->dtype, point->data, point->count,
-            point->threads, passes);
+    put_question(peer->to, point, passes);
     if (fflush(peer->to) != 0 || getline(&line, &size, peer->from) < 0) {
         fail(EXIT_IO, NULL, "peer '%s' does not answer", peer->command);
         seconds = NAN;
@@ -72,10 +78,15 @@ double bench_peer_ask(bench_peer *peer, const bench_point *point, int passes) {
     return seconds;
 }
 
-int bench_peer_start(bench_peer *peer) {
+int bench_peer_start(bench_peer *peer, const bench_gpu *gpu) {
     if (!spawn(peer)) return fail(EXIT_IO, NULL, "cannot start peer '%s'", peer->command);
-    bench_point small = {
-        .work = "sum", .dtype = "f64", .data = "uniform", .count = 1000, .threads = 1};
+    bench_point small = {.work = "sum",
+                         .dtype = "f64",
+                         .data = "uniform",
+                         .count = 1000,
+                         .threads = 1,
+                         .gpu = gpu,
+                         .buffers = 1};
     return isnan(bench_peer_ask(peer, &small, 1)) ? EXIT_IO : EXIT_DONE;
 }
 

@@ -29,10 +29,33 @@ static int column(const char *name) {
     return length < 8 ? 8 : length;
 }
 
+static const char *cache(const bench_point *point) {
+    return point->bytes < BENCH_COLD ? "warm" : "cold";
+}
+
+/* GB/s as a share of what the clock and the width of the GPU's memory could give; 0: unknown. */
+static double peak_share(const bench_point *point, double seconds) {
+    const double peak = point->gpu->info.bandwidth;
+    return peak > 0 ? (double)point->bytes / seconds / peak : 0;
+}
+
+static void print_columns(bool gpu) {
+    printf("%-8s %-5s %-8s %9s ", "work", "dtype", "data", "size");
+    if (gpu)
+        printf("%-6s %-5s %9s %8s %6s", "mode", "cache", "us", "GB/s", "peak");
+    else
+        printf("%7s %8s %8s %8s", "threads", "GB/s", "plain", "read");
+}
+
 void bench_print_head(const bench_options *o) {
-    puts("GB/s: of bitfold. The columns after it: how many times as fast as that bitfold is.");
-    printf("%-7s %-5s %-8s %9s %7s %8s %8s %8s", "work", "dtype", "data", "size", "threads", "GB/s",
-           "plain", "read");
+    const bench_gpu *gpu = &o->gpu;
+    if (gpu->context)
+        printf("%s, CUDA %s; us and GB/s: of bitfold, peak: of the memory's %.0f GB/s.\n",
+               gpu->info.name, gpu->driver, gpu->info.bandwidth * 1e-9);
+    else
+        fputs("GB/s: of bitfold. ", stdout);
+    puts("The columns after it: how many times as fast as that bitfold is.");
+    print_columns(gpu->context);
     for (int i = 0; i < o->n_peers; i++) {
         const char *name = o->peers[i].name;
         printf(" %*s", column(name), name);
@@ -43,9 +66,14 @@ void bench_print_head(const bench_options *o) {
 
 static void print_row(const bench_options *o, const bench_point *point, const bench_side *sides,
                       int n, bench_change change) {
-    printf("%-7s %-5s %-8s", point->work, point->dtype, point->data);
+    const double seconds = sides[0].seconds;
+    printf("%-8s %-5s %-8s", point->work, point->dtype, point->data);
     print_size(point->bytes);
-    printf(" %7d %8.1f", point->threads, gbps(point, sides[0].seconds));
+    if (point->gpu)
+        printf(" %-6s %-5s %9.2f %8.1f %5.1f%%", bench_mode(point), cache(point), seconds * 1e6,
+               gbps(point, seconds), 100 * peak_share(point, seconds));
+    else
+        printf(" %7d %8.1f", point->threads, gbps(point, seconds));
     for (int k = 1; k < n; k++) {
         if (sides[k].seconds > 0)
             printf(" %*.2f", column(sides[k].name), ratio(sides, &sides[k]));
@@ -65,8 +93,13 @@ static void print_object(const bench_point *point, const bench_side *sides, int 
            "\"n\":%zu,\"bytes\":%zu,\"threads\":%d,\"device\":\"%s\",\"isa\":\"%s\","
            "\"seconds\":%.6g,\"gbps\":%.4g",
            point->work, point->dtype, point->data, point->count, point->bytes, point->threads,
-           bf_context_device(point->context), bf_context_isa(point->context), sides[0].seconds,
+           bf_context_device(point->context), bench_isa(point), sides[0].seconds,
            gbps(point, sides[0].seconds));
+    if (point->gpu)
+        printf(",\"gpu\":\"%s\",\"driver\":\"%s\",\"mode\":\"%s\",\"cache\":\"%s\","
+               "\"peak_share\":%.4g",
+               point->gpu->info.name, point->gpu->driver, bench_mode(point), cache(point),
+               peak_share(point, sides[0].seconds));
     int k = 1;
     for (; k < n && !sides[k].peer; k++)
         if (sides[k].seconds > 0)

@@ -31,45 +31,87 @@ int bench_vectors(const char *work) {
 }
 
 size_t bench_vector_bytes(const bench_point *point) {
-    return point->bytes / (size_t)bench_vectors(point->work) & ~(size_t)63;
+    const size_t alignment = point->gpu ? 256 : 64;
+    return point->bytes / (size_t)bench_vectors(point->work) & ~(alignment - 1);
+}
+
+const char *bench_mode(const bench_point *point) {
+    return !point->gpu ? "" : point->stream ? "stream" : "host";
+}
+
+const char *bench_isa(const bench_point *point) {
+    return point->gpu ? point->gpu->isa : bf_context_isa(point->context);
+}
+
+int bench_warm_up(const bench_point *point, int passes) {
+    return point->gpu ? passes / 8 + 1 : passes > 1;
 }
 
 /* bitfold, through the general calls. */
 
-static bf_array vector(const bench_point *point, int i) {
-    char *data = point->memory + (size_t)i * bench_vector_bytes(point);
-    return bf_array_of(bf_dtype_from_name(point->dtype), data, (int64_t)point->count);
-}
+typedef struct {
+    bf_reduction op;
+    bf_map_op map; /* if op is 0 */
+    int n;
+    bf_array vectors[3]; /* n of them */
+    int buffer;          /* the next */
+} call;
 
-static bf_status map(const bench_point *point) {
-    bf_array a = vector(point, 0), b = vector(point, 1), out = vector(point, 2);
-    const bf_array *inputs[] = {&a, &b};
-    return bf_map(point->context, bf_map_from_name(point->work), inputs, 2, NULL, &out);
-}
-
-static bf_status compute(const bench_point *point) {
-    bf_reduction op = bf_reduction_from_name(point->work);
-    if (op == 0) return map(point);
-    bf_array a = vector(point, 0);
-    bf_value value;
-    if (op == BF_DESCRIBE) {
-        bf_description description;
-        return bf_describe(point->context, &a, NULL, &description);
+static call prepare(const bench_point *point) {
+    call c = {.op = bf_reduction_from_name(point->work), .map = bf_map_from_name(point->work)};
+    c.n = bench_vectors(point->work);
+    for (int i = 0; i < c.n; i++) {
+        char *data = point->memory + (size_t)i * bench_vector_bytes(point);
+        c.vectors[i] = bf_array_of(bf_dtype_from_name(point->dtype), data, (int64_t)point->count);
     }
-    if (op != BF_DOT) return bf_reduce(point->context, op, &a, NULL, &value);
-    bf_array b = vector(point, 1);
-    return bf_dot(point->context, &a, &b, NULL, &value);
+    return c;
 }
 
+static bf_status enqueue(const bench_point *p, const call *c, const bf_array v[3]) {
+    const bf_array *inputs[] = {&v[0], &v[1]};
+    if (c->op == 0) return bf_map_async(p->context, c->map, inputs, 2, NULL, &v[2]);
+    if (c->op == BF_DOT) return bf_dot_async(p->context, &v[0], &v[1], NULL, p->gpu->result);
+    return bf_reduce_async(p->context, c->op, &v[0], NULL, p->gpu->result);
+}
+
+static bf_status compute(const bench_point *p, const call *c, const bf_array v[3]) {
+    const bf_array *inputs[] = {&v[0], &v[1]};
+    bf_description description;
+    bf_value value;
+    if (c->op == 0) return bf_map(p->context, c->map, inputs, 2, NULL, &v[2]);
+    if (c->op == BF_DESCRIBE) return bf_describe(p->context, &v[0], NULL, &description);
+    if (c->op == BF_DOT) return bf_dot(p->context, &v[0], &v[1], NULL, &value);
+    return bf_reduce(p->context, c->op, &v[0], NULL, &value);
+}
+
+static bf_status pass(const bench_point *point, call *c) {
+    bf_array v[3];
+    const size_t offset = (size_t)c->buffer * point->stride;
+    for (int i = 0; i < c->n; i++) {
+        v[i] = c->vectors[i];
+        v[i].data = (char *)v[i].data + offset;
+    }
+    c->buffer = c->buffer + 1 < point->buffers ? c->buffer + 1 : 0;
+    return point->stream ? enqueue(point, c, v) : compute(point, c, v);
+}
+
+static bf_status run(const bench_point *point, call *c, int passes) {
+    bf_status st = BF_OK;
+    for (int i = 0; i < passes && st == BF_OK; i++) st = pass(point, c);
+    return st == BF_OK && point->stream ? bf_context_synchronize(point->context) : st;
+}
+
+/* What a GPU cannot do is left out, so that the rest is measured. */
 static double own_time(const bench_side *side, const bench_point *point, int passes) {
     (void)side;
-    bf_status st = passes > 1 ? compute(point) : BF_OK;
+    call c = prepare(point);
+    bf_status st = run(point, &c, bench_warm_up(point, passes));
     double start = bench_now();
-    for (int i = 0; i < passes && st == BF_OK; i++) st = compute(point);
+    if (st == BF_OK) st = run(point, &c, passes);
     double seconds = (bench_now() - start) / passes;
     if (st == BF_OK) return seconds;
-    fail_status(st, point->context, NULL);
-    return NAN;
+    fail_status(st, point->context, point->work);
+    return point->gpu ? -1 : NAN;
 }
 
 bench_side bench_own_side(void) { return (bench_side){.name = "bitfold", .time = own_time}; }

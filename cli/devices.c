@@ -1,5 +1,6 @@
 /* devices: what this machine has, what is used of it, and why not the rest. */
 #include "command.h"
+#include "devices_gpu.h"
 #include "hardware.h"
 #include "json.h"
 #include "options.h"
@@ -10,7 +11,7 @@
 static const usage devices_usage = {
     "[OPTIONS]",
     "Shows the processor, how many threads may be used and why, its caches and instruction sets,\n"
-    "the memory, and whether a GPU can be used; if not, why, and what would help.",
+    "the memory, and the GPUs; or, where none can be used, why, and what would help.",
     TAKES_JSON, "bitfold devices"};
 
 /* ---- instruction sets ------------------------------------------------------------------------ */
@@ -50,9 +51,7 @@ static const char *chosen_isa(void) {
     return name;
 }
 
-/* ---- GPUs ------------------------------------------------------------------------------------ */
-
-static const char build_reason[] = "this build has no CUDA backend: it computes on the CPU";
+/* ---- no GPU ---------------------------------------------------------------------------------- */
 
 static const char *gpu_reason(const hardware *h) {
     if (h->nvidia_devices == 0 && !h->nvidia_node) return "no NVIDIA device is on the PCI bus";
@@ -68,17 +67,10 @@ static const char *gpu_help(const hardware *h) {
     if (!h->nvidia_driver) return "installing the NVIDIA driver, and 'nvidia-smi' to see it work";
     if (!h->nvidia_node) return "giving the container its devices (docker run --gpus all)";
     if (!h->nvidia_library) return "the driver's user part (libcuda1, or docker run --gpus all)";
-    return "a build of bitfold with CUDA";
+    return bf_runtime_version() > 0 ? "what 'nvidia-smi' says" : "a build of bitfold with CUDA";
 }
 
 /* ---- as text --------------------------------------------------------------------------------- */
-
-static void put_size(double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    for (; unit < 4 && bytes >= 1024; unit++) bytes /= 1024;
-    printf("%.*f %s", bytes == (double)(int64_t)bytes ? 0 : 1, bytes, units[unit]);
-}
 
 static const char *threads_limit(const hardware *h) {
     const int usable = bf_usable_threads();
@@ -109,7 +101,7 @@ static void show_caches(const hardware *h) {
     for (int i = 0; i < h->n_caches; i++) {
         const cache *c = &h->caches[i];
         printf("%-9s L%d %-11s ", i == 0 ? "caches" : "", c->level, c->type);
-        put_size((double)c->bytes);
+        devices_put_size((double)c->bytes);
         if (c->shared > 1) printf(", shared by %d cores", c->shared);
         printf("\n");
     }
@@ -117,18 +109,18 @@ static void show_caches(const hardware *h) {
 
 static void show_memory(const hardware *h) {
     printf("memory    ");
-    put_size((double)h->memory);
+    devices_put_size((double)h->memory);
     printf(", ");
-    put_size((double)h->available);
+    devices_put_size((double)h->available);
     printf(" of it available; ");
     if (h->limit > 0) {
         printf("cgroup limit ");
-        put_size((double)h->limit);
+        devices_put_size((double)h->limit);
     } else {
         printf("no cgroup limit");
     }
     printf("\n          huge pages: ");
-    if (h->huge_page > 0) put_size((double)h->huge_page);
+    if (h->huge_page > 0) devices_put_size((double)h->huge_page);
     printf("%s%s\n", h->huge_page > 0 ? ", transparent ones: " : "transparent ones: ",
            *h->huge_pages ? h->huge_pages : "unknown");
 }
@@ -139,8 +131,11 @@ static void show(const hardware *h) {
     show_isas(h);
     show_caches(h);
     show_memory(h);
-    printf("gpu       none: %s\n          %s\n          what would help: %s\n", build_reason,
-           gpu_reason(h), gpu_help(h));
+    if (bf_device_count() > 0)
+        devices_show_gpus();
+    else
+        printf("gpu       none: %s\n          %s\n          what would help: %s\n",
+               bf_device_reason(), gpu_reason(h), gpu_help(h));
 }
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
@@ -174,9 +169,15 @@ static void show_json(const hardware *h, double began) {
            (long long)h->available);
     printf(h->limit > 0 ? "%lld" : "null", (long long)h->limit);
     printf(",\"huge_page\":%lld,\"huge_pages\":\"%s\"", (long long)h->huge_page, h->huge_pages);
-    printf(",\"gpus\":[],\"gpu_build\":\"%s\",\"gpu_why_not\":\"%s\",\"gpu_help\":\"%s\","
-           "\"nvidia_devices\":%d,\"seconds\":%.6f}\n",
-           build_reason, gpu_reason(h), gpu_help(h), h->nvidia_devices, progress_clock() - began);
+    const bool gpu = bf_device_count() > 0;
+    printf(",\"gpus\":");
+    devices_show_gpus_json();
+    printf(",\"gpu_build\":");
+    json_string(stdout, bf_device_reason());
+    printf(",\"gpu_why_not\":\"%s\",\"gpu_help\":\"%s\",\"nvidia_devices\":%d,"
+           "\"driver_version\":%d,\"runtime_version\":%d,\"seconds\":%.6f}\n",
+           gpu ? "" : gpu_reason(h), gpu ? "" : gpu_help(h), h->nvidia_devices, bf_driver_version(),
+           bf_runtime_version(), progress_clock() - began);
 }
 
 int cmd_devices(int argc, char **argv) {

@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include "engine_parts.h"
+#include "options.h"
 #include "report.h"
 
 #include <errno.h>
@@ -8,7 +9,10 @@
 
 /* A block that is copied stays in the second-level cache until it is absorbed; larger ones are no
  * faster, smaller ones cost more calls. */
-#define BLOCK_BYTES ((size_t)1024 * 1024)
+#define BLOCK_BYTES ((int64_t)1024 * 1024)
+
+/* On a GPU a block costs a few copies and a launch. */
+#define GPU_BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 
 bool engine_is_ordered(bf_reduction op) {
     return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_PROD || op == BF_DESCRIBE;
@@ -21,16 +25,19 @@ bf_context *engine_context(const engine *e) { return e->contexts[0]; }
 int engine_need_contexts(engine *e, int n) {
     for (int i = 0; i < n; i++) {
         if (e->contexts[i]) continue;
-        const bf_options options = BF_OPTIONS(.isa = e->isa, .threads = 1);
-        const bf_status st = bf_context_create(&options, &e->contexts[i]);
+        const bf_options wanted = BF_OPTIONS(.device = e->device, .isa = e->isa, .threads = 1);
+        const bf_status st = bf_context_create(&wanted, &e->contexts[i]);
+        if (st == BF_E_DEVICE && e->gpu) return fail_device(e->device);
         if (st != BF_OK) return fail_status(st, NULL, NULL);
     }
     return EXIT_DONE;
 }
 
-int engine_open(engine *e, const char *isa, int threads) {
-    *e = (engine){.isa = isa, .threads = threads};
-    e->contexts = calloc((size_t)threads, sizeof(bf_context *));
+int engine_open(engine *e, const char *device, const char *isa, int threads) {
+    *e = (engine){.device = device, .isa = isa, .threads = threads};
+    e->gpu = options_gpu(device);
+    if (e->gpu) e->threads = 1;
+    e->contexts = calloc((size_t)e->threads, sizeof(bf_context *));
     if (!e->contexts) return fail_status(BF_E_MEMORY, NULL, NULL);
     return engine_need_contexts(e, 1);
 }
@@ -43,8 +50,8 @@ void engine_close(engine *e) {
 
 int64_t pair_bytes(const pair *in) { return (int64_t)source_element(in->a) * (in->b ? 2 : 1); }
 
-bool block_alloc(block *x, const pair *in, int64_t most) {
-    const int64_t fits = (int64_t)BLOCK_BYTES / pair_bytes(in);
+bool block_alloc(block *x, const engine *e, const pair *in, int64_t most) {
+    const int64_t fits = (e->gpu ? GPU_BLOCK_BYTES : BLOCK_BYTES) / pair_bytes(in);
     *x = (block){.room = most >= 0 && most < fits ? most : fits};
     const size_t bytes = ((size_t)x->room * source_element(in->a) + 64) & ~(size_t)63;
     x->buffers[0] = aligned_alloc(64, bytes);

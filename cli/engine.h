@@ -3,7 +3,7 @@
  * A file, mapped into memory, is cut into one contiguous range a thread; each thread absorbs its
  * range block by block into a state of its own; the states are merged in order. A stream is read by
  * one thread into one of two buffers while the other is absorbed. Text is cut the same way, at the
- * ends of lines. */
+ * ends of lines. A GPU takes everything in larger blocks, from one thread. */
 #ifndef BITFOLD_CLI_ENGINE_H
 #define BITFOLD_CLI_ENGINE_H
 
@@ -12,6 +12,8 @@
 #include <bitfold.h>
 
 typedef struct engine {
+    const char *device;
+    bool gpu; /* one context does all the work, on a GPU */
     const char *isa;
     int threads;           /* as many as may be used */
     int used;              /* by the last engine_reduce */
@@ -19,7 +21,7 @@ typedef struct engine {
     bf_context **contexts; /* one a thread, made when first needed */
 } engine;
 
-int engine_open(engine *e, const char *isa, int threads);
+int engine_open(engine *e, const char *device, const char *isa, int threads);
 void engine_close(engine *e);
 
 /* Context 0: for states that are loaded, merged or read. */

@@ -13,6 +13,7 @@
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
 typedef struct job {
+    const engine *engine;
     const pair *in;
     int64_t start;
     atomic_bool stop; /* a worker has failed: the others need not go on */
@@ -45,7 +46,7 @@ static void absorb_range(worker *w, block *x) {
 static void *run_worker(void *argument) {
     worker *w = argument;
     block x;
-    if (block_alloc(&x, w->job->in, w->last - w->first))
+    if (block_alloc(&x, w->job->engine, w->job->in, w->last - w->first))
         absorb_range(w, &x);
     else
         w->status = BF_E_MEMORY;
@@ -122,7 +123,7 @@ static int thread_count(const engine *e, int64_t bytes) {
 int reduce_files(engine *e, bf_reduction op, const pair *in, int64_t start, bf_state **state) {
     e->bytes = in->a->count * pair_bytes(in);
     e->used = thread_count(e, e->bytes);
-    job j = {.in = in, .start = start};
+    job j = {.engine = e, .in = in, .start = start};
     worker *workers = calloc((size_t)e->used, sizeof *workers);
     if (!workers) return fail_status(BF_E_MEMORY, NULL, in->a->name);
     int code = setup_workers(e, op, &j, workers, e->used);

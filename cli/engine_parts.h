@@ -28,7 +28,7 @@ typedef struct trouble {
 
 /* Room for `most` elements (-1: any number), or for a full block if that is less. False if there is
  * no memory; free it in either case. */
-bool block_alloc(block *x, const pair *in, int64_t most);
+bool block_alloc(block *x, const engine *e, const pair *in, int64_t most);
 void block_free(block *x);
 
 /* Views elements from `at` on, up to `end` (-1: to the end of the streams). */

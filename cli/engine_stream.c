@@ -114,7 +114,7 @@ int reduce_stream(engine *e, bf_reduction op, const pair *in, int64_t start, bf_
     bf_status st = bf_state_create(e->contexts[0], op, in->a->layout.dtype, state);
     if (st == BF_OK && engine_is_ordered(op)) st = bf_state_seek(*state, start);
     for (int i = 0; i < 2; i++)
-        if (!block_alloc(&s.slots[i].block, in, -1) && st == BF_OK) st = BF_E_MEMORY;
+        if (!block_alloc(&s.slots[i].block, e, in, -1) && st == BF_OK) st = BF_E_MEMORY;
     const int code =
         st == BF_OK ? run_stream(e, &s, *state) : fail_status(st, e->contexts[0], in->a->name);
     for (int i = 0; i < 2; i++) block_free(&s.slots[i].block);

@@ -1,6 +1,7 @@
 /* bitfold: the command. Picks the command that argv[1] names. */
 #include "command.h"
 #include "completion.h"
+#include "ladder.h"
 #include "options.h"
 #include "output.h"
 
@@ -31,6 +32,7 @@ static const command commands[] = {
     {"devices", "machine", "what this machine has, and what is used of it", cmd_devices},
     {"verify", "machine", "the same bits on every instruction set and thread count?", cmd_verify},
     {"bench", "machine", "the speed of this machine", cmd_bench},
+    {"ladder", "machine", "teaching kernels, step by step, beside ours", cmd_ladder},
     {"help", "help", "this, or 'help COMMAND'", cmd_help},
     {"completion", "help", "a script that completes commands in bash, zsh or fish", cmd_completion},
 };

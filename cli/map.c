@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 1 << 19 }; /* elements: what is written next is still in the cache */
+/* Elements: what is written next is still in the cache; or, of a GPU, worth a launch. */
+enum { BLOCK = 1 << 19, GPU_BLOCK = 1 << 23 };
 
 static const usage map_usage = {
     "[OPTIONS] OP A [B [C]] -o OUT",
@@ -33,6 +34,7 @@ typedef struct task {
     bool whole;       /* every file is taken whole, so that shapes count */
     bf_context *context;
     map_output output;
+    int64_t block; /* elements */
     void *results; /* of a block */
 } task;
 
@@ -123,7 +125,8 @@ static int prepare_operands(task *t) {
     }
     t->shape.fortran = t->shape.fortran && all_fortran;
     for (int i = 0; i < t->arity; i++) {
-        const int code = map_operand_prepare(&t->operands[i], !t->shape.fortran, single[i], BLOCK);
+        const int code =
+            map_operand_prepare(&t->operands[i], !t->shape.fortran, single[i], t->block);
         if (code != EXIT_DONE) return code;
     }
     return EXIT_DONE;
@@ -181,8 +184,8 @@ static int map_failed(const task *t, bf_status st) {
 
 /* Elements of the block that starts at `at`; all operands must agree on how many. */
 static int view_block(task *t, int64_t at, int64_t *n) {
-    const int64_t left = t->shape.count < 0 ? BLOCK : t->shape.count - at;
-    const int64_t want = left < BLOCK ? left : BLOCK;
+    const int64_t left = t->shape.count < 0 ? t->block : t->shape.count - at;
+    const int64_t want = left < t->block ? left : t->block;
     *n = want;
     for (int i = 0, first = 1; i < t->arity; i++) {
         map_operand *x = &t->operands[i];
@@ -218,8 +221,9 @@ static int64_t block_bytes(const task *t, int64_t n) {
 }
 
 static int map_blocks(task *t, int64_t *count) {
-    int64_t n = BLOCK;
-    for (*count = 0; n == BLOCK && (t->shape.count < 0 || *count < t->shape.count); *count += n) {
+    int64_t n = t->block;
+    for (*count = 0; n == t->block && (t->shape.count < 0 || *count < t->shape.count);
+         *count += n) {
         int code = view_block(t, *count, &n);
         if (code == EXIT_DONE && n > 0) code = map_block(t, *count, n);
         if (code != EXIT_DONE) return code;
@@ -249,15 +253,17 @@ static int check_ends(task *t, int64_t count) {
 static int open_all(task *t) {
     const options *o = t->options;
     int code = EXIT_DONE;
+    t->block = options_gpu(o->device) ? GPU_BLOCK : BLOCK;
     for (int i = 0; code == EXIT_DONE && i < t->arity; i++)
         code = map_operand_open(&t->operands[i], o->files[1 + i], &o->input);
     if (code == EXIT_DONE) code = resolve_shape(t);
     if (code == EXIT_DONE) code = resolve_dtype(t);
     if (code == EXIT_DONE) code = prepare_operands(t);
     if (code != EXIT_DONE) return code;
-    const bf_options wanted = BF_OPTIONS(.isa = o->isa, .threads = o->threads);
+    const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);
     const bf_status st = bf_context_create(&wanted, &t->context);
-    t->results = malloc((size_t)BLOCK * 8);
+    if (st == BF_E_DEVICE && options_gpu(o->device)) return fail_device(o->device);
+    t->results = malloc((size_t)t->block * 8);
     if (st != BF_OK || !t->results) return fail_status(st ? st : BF_E_MEMORY, NULL, NULL);
     return map_output_open(&t->output, o->output, &t->shape);
 }
@@ -271,6 +277,7 @@ static int run(task *t) {
         code = map_blocks(t, &count);
         progress_stop();
         if (code == EXIT_DONE) code = check_ends(t, count);
+        if (code == EXIT_DONE) note_device(t->context, t->output.name);
         if (code == EXIT_DONE && t->options->stats)
             inform(t->output.name, "%" PRId64 " elements in %.6f s", count,
                    progress_clock() - began);

@@ -9,7 +9,8 @@ static const usage merge_usage = {
     "[OPTIONS] STATE...",
     "Combines states that --save wrote, in any order, and gives the value of all their data, to\n"
     "the same bits as one pass over them. With --save, the combined state can be merged again.",
-    TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_SAVE | TAKES_OUTPUT,
+    TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_SAVE | TAKES_OUTPUT |
+        TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold sum --save y.bfs y.npy\n"
     "bitfold merge x.bfs y.bfs"};

@@ -60,7 +60,7 @@ static const option_spec specs[] = {
      TAKES_OVERFLOW},
     {OPT_TO, "to", "T", "the dtype to cast to", TAKES_MAP},
     {OPT_DDOF, "ddof", ddofs, "divide by n - ddof (0)", TAKES_DDOF},
-    {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N|cuda:all", "where to compute", TAKES_RUNNING},
+    {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N|cuda:all", "where to compute (auto: where the data are)", TAKES_RUNNING | TAKES_DEVICE},
     {'j', "threads", "N", "host threads (as many as this process may use)", TAKES_RUNNING},
     {OPT_ISA, "isa", "auto|generic|avx2|avx512|neon", "host instruction set", TAKES_RUNNING},
     {OPT_SAVE, "save", "FILE", "save the state, for 'bitfold merge'", TAKES_SAVE},
@@ -310,14 +310,18 @@ static int check_isa(const char *name) {
     return fail(EXIT_USAGE, NULL, "unknown instruction set: %s", name);
 }
 
+bool options_gpu(const char *name) {
+    if (strncmp(name, "cuda", 4) != 0) return false;
+    const size_t digits = name[4] == ':' ? strspn(name + 5, "0123456789") : 0;
+    return name[4] == '\0' || (digits > 0 && digits <= 4 && name[5 + digits] == '\0');
+}
+
 static int check_device(const char *name) {
     if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0) return EXIT_DONE;
-    if (strncmp(name, "cuda", 4) == 0 && (name[4] == '\0' || name[4] == ':')) {
-        fail(EXIT_DEVICE, NULL, "cannot use --device %s: this build has no CUDA backend", name);
-        hint("--device cpu gives the same bits");
-        return EXIT_DEVICE;
-    }
-    return fail(EXIT_USAGE, NULL, "unknown device: %s", name);
+    if (strcmp(name, "cuda:all") == 0) return fail_device(name);
+    if (!options_gpu(name)) return fail(EXIT_USAGE, NULL, "unknown device: %s", name);
+    const long number = name[4] == ':' ? strtol(name + 5, NULL, 10) : 0;
+    return number < bf_device_count() ? EXIT_DONE : fail_device(name);
 }
 
 static int take_files(options *o, int argc, char **argv, const usage *u) {

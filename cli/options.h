@@ -14,7 +14,7 @@ enum option_group {
     TAKES_NAN = 2,      /* --nan */
     TAKES_ROUNDING = 4, /* --out-dtype */
     TAKES_DDOF = 8,     /* --ddof */
-    TAKES_RUNNING = 16, /* --device --isa --threads */
+    TAKES_RUNNING = 16, /* --device --isa --threads --stats */
     TAKES_SAVE = 32,    /* --save */
     TAKES_TOTAL = 64,   /* --total */
     TAKES_OUTPUT = 128, /* -o --json --tsv --hex */
@@ -22,7 +22,8 @@ enum option_group {
     TAKES_STDIN = 512,  /* no FILE is standard input */
     TAKES_AGAINST = 1 << 16, /* --against */
     TAKES_OVERFLOW = 1 << 17, /* --overflow */
-    TAKES_MAP = 1 << 18      /* --to -o */
+    TAKES_MAP = 1 << 18, /* --to -o */
+    TAKES_DEVICE = 1 << 19 /* --device alone */
 };
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
@@ -67,6 +68,9 @@ void options_on_help(help_writer *writer);
 
 /* For commands that parse options of their own. */
 void options_show(const char *command, const usage *u, const option_spec *specs, int n);
+
+/* Is this operand of --device a GPU: "cuda" or "cuda:N"? */
+bool options_gpu(const char *device);
 
 /* Reads the command line. False: stop at once and return *code (help was shown, or an error). */
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code);

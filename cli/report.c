@@ -104,3 +104,24 @@ int fail_status(bf_status status, const bf_context *context, const char *file) {
     if (*detail == '\0') return fail(status_code(status), file, "%s", bf_status_string(status));
     return fail(status_code(status), file, "%s: %s", bf_status_string(status), detail);
 }
+
+static const char *device_reason(const char *device) {
+    static char text[80];
+    const char *reason = bf_device_reason();
+    if (*reason) return reason;
+    if (strcmp(device, "cuda:all") == 0) return "one GPU is used at a time";
+    snprintf(text, sizeof text, "this machine has %d, numbered from 0", bf_device_count());
+    return text;
+}
+
+int fail_device(const char *device) {
+    fail(EXIT_DEVICE, NULL, "cannot use --device %s: %s", device, device_reason(device));
+    hint("--device cpu gives the same bits");
+    return EXIT_DEVICE;
+}
+
+void note_device(const bf_context *context, const char *file) {
+    const char *reason = bf_context_reason(context);
+    note(file, "computed on %s: %s", bf_context_device(context),
+         *reason ? reason : "it was asked for");
+}

@@ -29,12 +29,18 @@ int fail(int code, const char *file, const char *format, ...) PRINTF_LIKE(3, 4);
 /* The same for a failed call of the library: its message, and the exit code that goes with it. */
 int fail_status(bf_status status, const bf_context *context, const char *file);
 
+/* The same for a GPU that was asked for and cannot be used: why, and what would help. */
+int fail_device(const char *device);
+
 /* "hint: ..."; at most one, after fail(). */
 void hint(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* A line like an error's, shown unless -q was given; note() only with -v. */
 void inform(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);
 void note(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* What the context's last call ran on, and why; with -v. */
+void note_device(const bf_context *context, const char *file);
 
 /* Whether to colour what goes to this file descriptor: --color, NO_COLOR, a terminal. */
 int color_wanted(int fd);

@@ -7,7 +7,7 @@
 
 int task_open(task *t, const options *o, bool names) {
     *t = (task){.options = o};
-    int code = engine_open(&t->engine, o->isa, o->threads);
+    int code = engine_open(&t->engine, o->device, o->isa, o->threads);
     if (code == EXIT_DONE) code = output_open(&t->output, o, names);
     if (code == EXIT_DONE && o->save) code = outfile_open(&t->save, o->save);
     return code == EXIT_DONE ? code : task_close(t, code, NULL);
@@ -29,7 +29,8 @@ static void tell_input(const engine *e, const source *s) {
 static void tell_speed(const engine *e, const source *s, double seconds) {
     inform(s->name, "%" PRId64 " bytes in %.6f s: %.2f GB/s, %d %s, %s", e->bytes, seconds,
            seconds > 0 ? 1e-9 * (double)e->bytes / seconds : 0, e->used,
-           e->used == 1 ? "thread" : "threads", bf_context_isa(engine_context(e)));
+           e->used == 1 ? "thread" : "threads",
+           e->gpu ? bf_context_device(engine_context(e)) : bf_context_isa(engine_context(e)));
 }
 
 static int64_t total_bytes(const source *a, const source *b) {
@@ -46,6 +47,7 @@ int task_reduce(task *t, bf_reduction op, source *a, source *b, int64_t start, b
     const int code = engine_reduce(&t->engine, op, a, b, start, state);
     progress_stop();
     if (code == EXIT_DONE && t->options->stats) tell_speed(&t->engine, a, progress_clock() - began);
+    if (code == EXIT_DONE) note_device(engine_context(&t->engine), a->name);
     return code;
 }
 

@@ -14,24 +14,16 @@
 static const usage verify_usage = {
     "[OPTIONS] [FILE]",
     "Runs every operation on generated data of every dtype (or on FILE) on every instruction set\n"
-    "of this machine, with 1, 2, 3 and all threads, in one pass and in merged parts. Shows the\n"
-    "bits side by side, then PASS, or FAIL with exit code 5. With --against, does so for the one\n"
-    "operation of a saved state, and compares with it: FILE is what the state was made of (two\n"
-    "files for dot, in turn all files of a total).",
-    TAKES_INPUT | TAKES_JSON | TAKES_AGAINST,
+    "of this machine, with 1, 2, 3 and all threads, and on its GPUs, in one pass and in parts.\n"
+    "Shows the bits side by side (of many values, a checksum), then PASS, or FAIL with exit code\n"
+    "5, and whether CPU and GPU agree. With --against, does so for the one operation of a saved\n"
+    "state, and compares with it: FILE is what the state was made of (two files for dot, in turn\n"
+    "all files of a total).",
+    TAKES_INPUT | TAKES_JSON | TAKES_AGAINST | TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold verify --against x.bfs x.npy"};
 
 enum { ELEMENTS = 65537 };
-
-/* What one row is about. */
-typedef struct subject {
-    bf_reduction op;
-    const char *data; /* the data's name */
-    bf_array a, b;    /* b is for BF_DOT */
-    bf_nan_policy nan;
-    bool sum_is_1;
-} subject;
 
 /* ---- one way of computing -------------------------------------------------------------------- */
 
@@ -84,44 +76,70 @@ outcome verify_result(const bf_state *state, const bf_reduce_options *rules) {
 
 static outcome state_in_one_pass(bf_context *context, const subject *s) {
     bf_state *state = NULL;
-    outcome r = {.status = bf_state_create(context, s->op, s->a.dtype, &state)};
+    outcome r = {.status = bf_state_create(context, s->reduction, s->a.dtype, &state)};
     if (r.status == BF_OK) r.status = bf_state_absorb(state, &s->a);
     if (r.status == BF_OK) r = verify_result(state, NULL);
     bf_state_destroy(state);
     return r;
 }
 
-static outcome in_one_pass(bf_context *context, const subject *s) {
-    const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
-    outcome r = {.status = BF_OK};
-    if (tells_by_state(s->op)) return state_in_one_pass(context, s);
-    r.status = s->op == BF_DOT ? bf_dot(context, &s->a, &s->b, &rules, &r.value)
-                               : bf_reduce(context, s->op, &s->a, &rules, &r.value);
-    return r;
-}
-
-/* Elements [first, last) of a. */
-static bf_array slice(const bf_array *a, int64_t first, int64_t last) {
+bf_array verify_slice(const bf_array *a, int64_t first, int64_t last) {
     const char *data = a->data;
     return bf_array_of(a->dtype, data ? data + (size_t)first * bf_dtype_size(a->dtype) : NULL,
                        last - first);
 }
 
+bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to) {
+    const size_t bytes = (size_t)from->shape[0] * bf_dtype_size(from->dtype);
+    *to = *from;
+    if (strcmp(bf_context_device(context), "cpu") == 0) return BF_OK;
+    void *memory;
+    bf_status st = bf_memory_allocate(context, bytes, &memory);
+    if (st != BF_OK) return st;
+    to->data = memory;
+    return bytes > 0 ? bf_memory_copy(context, memory, from->data, bytes) : BF_OK;
+}
+
+void verify_unmove(bf_context *context, const bf_array *from, bf_array *to) {
+    if (to->data != from->data) bf_memory_free(context, to->data);
+}
+
+static outcome reduce(bf_context *context, const subject *s) {
+    const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
+    outcome r = {.status = BF_OK};
+    if (tells_by_state(s->reduction)) return state_in_one_pass(context, s);
+    r.status = s->reduction == BF_DOT ? bf_dot(context, &s->a, &s->b, &rules, &r.value)
+                                      : bf_reduce(context, s->reduction, &s->a, &rules, &r.value);
+    return r;
+}
+
+/* From the memory of the device. */
+static outcome in_one_pass(bf_context *context, const subject *s) {
+    subject moved = *s;
+    outcome r = {.status = verify_move(context, &s->a, &moved.a)};
+    if (r.status == BF_OK) r.status = verify_move(context, &s->b, &moved.b);
+    if (r.status == BF_OK) r = reduce(context, &moved);
+    verify_unmove(context, &s->a, &moved.a);
+    verify_unmove(context, &s->b, &moved.b);
+    return r;
+}
+
 static bf_status absorb_part(bf_state *state, const subject *s, int64_t first, int64_t last) {
-    const bf_array a = slice(&s->a, first, last), b = slice(&s->b, first, last);
-    if (s->op == BF_DOT) return bf_state_absorb_pair(state, &a, &b);
-    const bf_status st = engine_is_ordered(s->op) ? bf_state_seek(state, first) : BF_OK;
+    const bf_array a = verify_slice(&s->a, first, last);
+    const bf_array b = verify_slice(&s->b, first, last);
+    if (s->reduction == BF_DOT) return bf_state_absorb_pair(state, &a, &b);
+    const bf_status st = engine_is_ordered(s->reduction) ? bf_state_seek(state, first) : BF_OK;
     return st == BF_OK ? bf_state_absorb(state, &a) : st;
 }
 
-/* Three parts; the second takes in the third, the first both. */
+/* Three parts, from the host's memory; the second takes in the third, the first both. */
 static outcome in_parts(bf_context *context, const subject *s) {
     const int64_t n = s->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
     const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
     bf_state *parts[3] = {NULL, NULL, NULL};
     outcome r = {.status = BF_OK};
     for (int i = 0; i < 3 && r.status == BF_OK; i++) {
-        r.status = bf_state_create(context, s->op, s->a.dtype, &parts[i]);
+        r.status = bf_state_create(context, s->reduction, s->a.dtype, &parts[i]);
         if (r.status == BF_OK) r.status = absorb_part(parts[i], s, cuts[i], cuts[i + 1]);
     }
     if (r.status == BF_OK) r.status = bf_state_merge(parts[1], parts[2]);
@@ -131,84 +149,7 @@ static outcome in_parts(bf_context *context, const subject *s) {
     return r;
 }
 
-/* ---- one row --------------------------------------------------------------------------------- */
-
-/* What a subject gives on every ISA: with each thread count, and last in parts. */
-typedef struct row {
-    outcome results[VERIFY_ISAS][VERIFY_COUNTS + 1];
-    bool agree, right;
-    bool no_memory; /* for one of them: nothing is proven then */
-} row;
-
-static void compute_row(const machine *m, const subject *s, row *r) {
-    r->agree = true;
-    r->no_memory = false;
-    for (int i = 0; i < m->isas; i++) {
-        for (int j = 0; j < m->counts; j++) r->results[i][j] = in_one_pass(m->context[i][j], s);
-        r->results[i][m->counts] = in_parts(m->context[i][0], s);
-        for (int j = 0; j <= m->counts; j++) {
-            r->agree = r->agree && verify_same(&r->results[0][0], &r->results[i][j]);
-            r->no_memory = r->no_memory || r->results[i][j].status == BF_E_MEMORY;
-        }
-    }
-    const outcome *first = &r->results[0][0];
-    r->right = !(s->sum_is_1 && s->op == BF_SUM) ||
-               (first->status == BF_OK && bf_value_f64(&first->value) == 1);
-}
-
-/* Which results differ from the first. */
-static void show_differences(const machine *m, const row *r) {
-    char text[BF_VALUE_TEXT];
-    for (int i = 0; i < m->isas; i++) {
-        for (int j = 0; j <= m->counts; j++) {
-            if (verify_same(&r->results[0][0], &r->results[i][j])) continue;
-            verify_text(&r->results[i][j], text);
-            if (j < m->counts)
-                printf("  differs: %s, threads %d: %s\n", m->isa[i], m->threads[j], text);
-            else
-                printf("  differs: %s, in parts: %s\n", m->isa[i], text);
-        }
-    }
-    if (!r->right) printf("  wrong: the exact sum is 1\n");
-}
-
-static void show_row(const machine *m, const subject *s, const row *r) {
-    printf("%-8s %-4s %-13s", bf_reduction_name(s->op), bf_dtype_name(s->a.dtype), s->data);
-    for (int i = 0; i < m->isas; i++) {
-        char text[BF_VALUE_TEXT];
-        verify_text(&r->results[i][0], text);
-        printf(" %-24s", text);
-    }
-    printf(" %s\n", r->agree && r->right ? "ok" : "FAIL");
-    show_differences(m, r);
-}
-
-static void show_row_json(const machine *m, const subject *s, const row *r, double seconds) {
-    printf("{\"schema\":1,\"command\":\"verify\",\"op\":\"%s\",\"dtype\":\"%s\",\"data\":",
-           bf_reduction_name(s->op), bf_dtype_name(s->a.dtype));
-    json_string(stdout, s->data);
-    printf(",\"ok\":%s,\"bits\":{", r->agree && r->right ? "true" : "false");
-    for (int i = 0; i < m->isas; i++) {
-        char text[BF_VALUE_TEXT];
-        verify_text(&r->results[i][0], text);
-        printf("%s\"%s\":\"%s\"", i ? "," : "", m->isa[i], text);
-    }
-    printf("},\"device\":\"cpu\",\"seconds\":%.6f}\n", seconds);
-}
-
-static int do_row(const machine *m, const subject *s, verdict *v) {
-    row r;
-    const double began = progress_clock();
-    compute_row(m, s, &r);
-    if (r.no_memory) return fail_status(BF_E_MEMORY, NULL, NULL);
-    v->rows++;
-    v->failures += !(r.agree && r.right);
-    if (v->options->layout == LAYOUT_JSON)
-        show_row_json(m, s, &r, progress_clock() - began);
-    else if (!v->options->quiet)
-        show_row(m, s, &r);
-    return output_flush(stdout, "standard output");
-}
+/* ---- every operation ------------------------------------------------------------------------- */
 
 static const bf_reduction operations[] = {
 #define BF_X(id, number, name) BF_##id,
@@ -222,16 +163,17 @@ static int do_data(const machine *m, const char *name, bf_dtype dtype, const voi
     const bf_array all = bf_array_of(dtype, data, n);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         const bf_reduction op = operations[i];
-        subject s = {.op = op, .data = name, .a = all, .b = all, .nan = nan};
-        s.sum_is_1 = strcmp(name, data_names[DATA_WIDE]) == 0;
-        if (op == BF_DOT) {
-            s.a = slice(&all, 0, n / 2);
-            s.b = slice(&all, n / 2, n / 2 * 2);
-        }
-        const int code = do_row(m, &s, v);
+        subject s = {.op = bf_reduction_name(op), .data = name, .reduction = op, .a = all};
+        s.nan = nan;
+        s.whole = in_one_pass;
+        s.parts = in_parts;
+        s.sum_is_1 = op == BF_SUM && strcmp(name, data_names[DATA_WIDE]) == 0;
+        s.b = verify_slice(&all, 0, op == BF_DOT ? n / 2 : 0);
+        if (op == BF_DOT) s.a = verify_slice(&all, n - n / 2, n);
+        const int code = verify_row(m, &s, v);
         if (code != EXIT_DONE) return code;
     }
-    return EXIT_DONE;
+    return nan == BF_NAN_PROPAGATE ? verify_maps(m, name, &all, v) : EXIT_DONE;
 }
 
 /* ---- all rows -------------------------------------------------------------------------------- */
@@ -293,7 +235,22 @@ static int do_file(const machine *m, const options *o, verdict *v) {
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-static int open_machine(machine *m) {
+/* All of this machine's GPUs, or the one that was asked for. */
+static int open_gpus(machine *m, const char *device) {
+    char name[24];
+    if (strcmp(device, "cpu") == 0) return EXIT_DONE;
+    const int first = options_gpu(device) && device[4] ? atoi(device + 5) : 0;
+    const int last = options_gpu(device) ? first + 1 : bf_device_count();
+    for (int i = first; i < last && m->gpus < VERIFY_GPUS; i++) {
+        snprintf(name, sizeof name, "cuda:%d", i);
+        if (bf_context_create(&BF_OPTIONS(.device = name), &m->gpu[m->gpus]) != BF_OK)
+            return fail_device(name);
+        m->gpus++;
+    }
+    return EXIT_DONE;
+}
+
+static int open_machine(machine *m, const char *device) {
     const int wanted[VERIFY_COUNTS] = {1, 2, 3, bf_usable_threads()};
     *m = (machine){.isas = 0};
     for (int i = 0; i < VERIFY_COUNTS; i++)
@@ -302,42 +259,23 @@ static int open_machine(machine *m) {
         if (bf_isa_available(i)) m->isa[m->isas++] = bf_isa_name(i);
     for (int i = 0; i < m->isas * m->counts; i++) {
         const int isa = i / m->counts, count = i % m->counts;
-        const bf_options o = BF_OPTIONS(.isa = m->isa[isa], .threads = m->threads[count]);
+        const bf_options o =
+            BF_OPTIONS(.device = "cpu", .isa = m->isa[isa], .threads = m->threads[count]);
         const bf_status st = bf_context_create(&o, &m->context[isa][count]);
         if (st != BF_OK) return fail_status(st, NULL, NULL);
     }
-    return EXIT_DONE;
+    return open_gpus(m, device);
 }
 
 static void close_machine(machine *m) {
     for (int i = 0; i < m->isas; i++)
         for (int j = 0; j < m->counts; j++) bf_context_destroy(m->context[i][j]);
-}
-
-static void show_head(const machine *m) {
-    printf("%-8s %-4s %-13s", "op", "type", "data");
-    for (int i = 0; i < m->isas; i++) printf(" %-24s", m->isa[i]);
-    printf("\n");
+    for (int i = 0; i < m->gpus; i++) bf_context_destroy(m->gpu[i]);
 }
 
 static int do_operations(const machine *m, const options *o, verdict *v) {
-    if (o->layout != LAYOUT_JSON && !o->quiet) show_head(m);
+    if (o->layout != LAYOUT_JSON && !o->quiet) verify_head(m);
     return o->file_count ? do_file(m, o, v) : do_generated(m, v);
-}
-
-static int conclude(const verdict *v) {
-    const char *word = v->failures ? "FAIL" : "PASS";
-    if (v->options->layout == LAYOUT_JSON)
-        printf("{\"schema\":1,\"command\":\"verify\",\"result\":\"%s\",\"rows\":%d,\"failures\":%d,"
-               "\"device\":\"cpu\",\"seconds\":%.6f}\n",
-               word, v->rows, v->failures, progress_clock() - v->began);
-    else if (color_wanted(STDOUT_FILENO))
-        printf("\033[1;%dm%s\033[0m: %d rows, %d failures\n", v->failures ? 31 : 32, word, v->rows,
-               v->failures);
-    else
-        printf("%s: %d rows, %d failures\n", word, v->rows, v->failures);
-    const int code = output_flush(stdout, "standard output");
-    return code == EXIT_DONE && v->failures ? EXIT_CHECK : code;
 }
 
 int cmd_verify(int argc, char **argv) {
@@ -348,9 +286,10 @@ int cmd_verify(int argc, char **argv) {
         return fail(EXIT_USAGE, NULL, "one file at most, not %d", o.file_count);
     machine m;
     verdict v = {.options = &o, .began = progress_clock()};
-    code = open_machine(&m);
+    code = open_machine(&m, o.device);
     if (code == EXIT_DONE)
         code = o.against ? verify_against(&m, &o, &v) : do_operations(&m, &o, &v);
+    if (code == EXIT_DONE) code = verify_conclude(&m, &v);
     close_machine(&m);
-    return code == EXIT_DONE ? conclude(&v) : code;
+    return code;
 }

@@ -8,18 +8,20 @@
 #include <bitfold.h>
 #include <stdbool.h>
 
-enum { VERIFY_ISAS = 8, VERIFY_COUNTS = 4 };
+enum { VERIFY_ISAS = 8, VERIFY_COUNTS = 4, VERIFY_GPUS = 8 };
 
 typedef struct machine {
-    int isas, counts;
+    int isas, counts, gpus;
     const char *isa[VERIFY_ISAS];
     int threads[VERIFY_COUNTS];
     bf_context *context[VERIFY_ISAS][VERIFY_COUNTS];
+    bf_context *gpu[VERIFY_GPUS];
 } machine;
 
 typedef struct verdict {
     const options *options;
     int rows, failures;
+    int gpu_failures; /* of them, those in which a GPU differs */
     double began;
 } verdict;
 
@@ -28,6 +30,27 @@ typedef struct outcome {
     bf_status status;
     bf_value value;
 } outcome;
+
+/* What one row is about. */
+typedef struct subject {
+    const char *op, *data; /* their names */
+    bf_reduction reduction;
+    bf_map_op map;
+    bf_array a, b; /* b: the second operand of a dot or a map */
+    bf_nan_policy nan;
+    bool sum_is_1;
+    /* In one pass, and in merged parts. */
+    outcome (*whole)(bf_context *context, const struct subject *s);
+    outcome (*parts)(bf_context *context, const struct subject *s);
+} subject;
+
+/* verify_row.c: computes the subject in every way and shows the row. Returns an exit code. */
+int verify_row(const machine *m, const subject *s, verdict *v);
+
+/* The names of the columns before all rows, and the verdict after them. The latter returns an exit
+ * code. */
+void verify_head(const machine *m);
+int verify_conclude(const machine *m, const verdict *v);
 
 /* What a state tells: its value, or the checksum of its saved form where that tells more. */
 outcome verify_result(const bf_state *state, const bf_reduce_options *rules);
@@ -38,6 +61,17 @@ void verify_text(const outcome *r, char text[BF_VALUE_TEXT]);
 /* Views all of the source; what must be copied goes to *buffer, for the caller to free. Returns an
  * exit code. */
 int verify_load(source *s, void **buffer, const void **data);
+
+/* Elements [first, last) of a. */
+bf_array verify_slice(const bf_array *a, int64_t first, int64_t last);
+
+/* A copy of the array in the memory of the context's device, to be freed with bf_memory_free; on
+ * the CPU, the array itself. */
+bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to);
+void verify_unmove(bf_context *context, const bf_array *from, bf_array *to);
+
+/* verify_map.c: a row for every element-wise operation on n elements. Returns an exit code. */
+int verify_maps(const machine *m, const char *name, const bf_array *all, verdict *v);
 
 /* verify_against.c: with --against. Returns an exit code. */
 int verify_against(const machine *m, const options *o, verdict *v);

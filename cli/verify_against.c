@@ -106,36 +106,51 @@ static int compute(const check *c, bf_context *context, outcome *r, bool *same) 
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
-static void show_row(const check *c, int isa, int count, const outcome *r, const char *word,
+/* One way: an ISA with so many threads, or a GPU. */
+typedef struct way {
+    bf_context *context;
+    const char *name;
+    int threads;
+} way;
+
+static way way_of(const machine *m, int i) {
+    if (i >= m->isas * m->counts) {
+        bf_context *gpu = m->gpu[i - m->isas * m->counts];
+        return (way){gpu, bf_context_device(gpu), 1};
+    }
+    const int isa = i / m->counts, count = i % m->counts;
+    return (way){m->context[isa][count], m->isa[isa], m->threads[count]};
+}
+
+static void show_row(const check *c, const way *w, const outcome *r, const char *word,
                      double seconds) {
     char text[BF_VALUE_TEXT];
-    const machine *m = c->machine;
     verify_text(r, text);
     if (c->options->layout != LAYOUT_JSON) {
-        if (!c->options->quiet)
-            printf("%-8s %7d  %-26s %s\n", m->isa[isa], m->threads[count], text, word);
+        if (!c->options->quiet) printf("%-8s %7d  %-26s %s\n", w->name, w->threads, text, word);
         return;
     }
     printf("{\"schema\":1,\"command\":\"verify\",\"against\":");
     json_string(stdout, c->options->against);
     printf(",\"op\":\"%s\",\"dtype\":\"%s\",\"n\":%lld,\"isa\":\"%s\",\"threads\":%d,\"hex\":\"%s\""
-           ",\"ok\":%s,\"device\":\"cpu\",\"seconds\":%.6f}\n",
+           ",\"ok\":%s,\"device\":\"%s\",\"seconds\":%.6f}\n",
            bf_reduction_name(c->info.op), bf_dtype_name(c->info.dtype), (long long)c->info.count,
-           m->isa[isa], m->threads[count], text, strcmp(word, "ok") == 0 ? "true" : "false",
-           seconds);
+           w->name, w->threads, text, strcmp(word, "ok") == 0 ? "true" : "false",
+           bf_context_device(w->context), seconds);
 }
 
-static int do_row(check *c, const outcome *wanted, int isa, int count) {
+static int do_row(check *c, const outcome *wanted, const way *w, bool gpu) {
     outcome r = {.status = BF_OK};
     bool same = false;
     const double began = progress_clock();
-    const int code = compute(c, c->machine->context[isa][count], &r, &same);
+    const int code = compute(c, w->context, &r, &same);
     if (code != EXIT_DONE) return code;
     const bool agree = same && verify_same(&r, wanted);
     c->verdict->rows++;
     c->verdict->failures += !agree;
+    c->verdict->gpu_failures += gpu && !agree;
     const char *word = agree ? "ok" : same ? "differs" : "the state differs";
-    show_row(c, isa, count, &r, word, progress_clock() - began);
+    show_row(c, w, &r, word, progress_clock() - began);
     return output_flush(stdout, "standard output");
 }
 
@@ -153,8 +168,11 @@ static int do_rows(check *c) {
     const machine *m = c->machine;
     show_head(c, &wanted);
     int code = EXIT_DONE;
-    for (int i = 0; i < m->isas * m->counts && code == EXIT_DONE; i++)
-        code = do_row(c, &wanted, i / m->counts, i % m->counts);
+    const int hosts = m->isas * m->counts;
+    for (int i = 0; i < hosts + m->gpus && code == EXIT_DONE; i++) {
+        const way w = way_of(m, i);
+        code = do_row(c, &wanted, &w, i >= hosts);
+    }
     for (int i = 0; i < c->opened && code == EXIT_DONE; i++)
         code = source_check(&c->files[i].source);
     return code;

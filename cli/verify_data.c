@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-const char *const data_names[DATA_KINDS] = {"plain", "wide", "special"};
+const char *const data_names[DATA_KINDS] = {"plain", "normal",    "2^+-100", "full range",
+                                            "wide",  "subnormal", "special"};
 
 /* The bits of a float: sign, exponent, mantissa. */
 typedef struct float_layout {
@@ -29,18 +30,45 @@ static uint64_t random_bits(uint64_t i) {
     return x ^ x >> 31;
 }
 
+/* A number of normal distribution, cut off after the mantissa's last bit; 0 where it is subnormal.
+ * The sum of twelve uniform ones minus 6 is close to normal, and exact in 64 bits. */
+static uint64_t normal_bits(const float_layout *f, int64_t i) {
+    int64_t sum = -6 * ((int64_t)1 << 32);
+    for (uint64_t k = 0; k < 12; k++) sum += (int64_t)(random_bits(12 * (uint64_t)i + k) >> 32);
+    const double x = (double)sum * 0x1p-32;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int bias = (1 << (f->exponent - 1)) - 1, exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    const uint64_t sign = bits >> 63 << (f->exponent + f->mantissa);
+    if (x == 0 || exponent + bias < 1) return sign;
+    return sign | (uint64_t)(exponent + bias) << f->mantissa |
+           (bits & (((uint64_t)1 << 52) - 1)) >> (52 - f->mantissa);
+}
+
+/* `any` is any exponent, as many random bits as f64 has; the greatest is that of infinity. */
+static uint64_t exponent_of(enum data_kind kind, uint64_t any, uint64_t greatest) {
+    const uint64_t bias = greatest / 2, reach = bias - 1 < 100 ? bias - 1 : 100;
+    switch (kind) {
+    case DATA_PLAIN: return bias - 1 - (any >> 1) % 8;
+    case DATA_SPREAD: return bias - reach + any % (2 * reach + 1);
+    case DATA_SUBNORMAL: return any % 16 == 0;
+    default: return any % greatest;
+    }
+}
+
 static uint64_t float_bits(const float_layout *f, enum data_kind kind, int64_t i, int64_t n) {
-    const uint64_t greatest = ((uint64_t)1 << f->exponent) - 1, bias = greatest / 2;
-    const bool opposite = kind != DATA_PLAIN && i % 2 == 1;
+    const uint64_t greatest = ((uint64_t)1 << f->exponent) - 1;
+    const bool cancels = kind == DATA_WIDE || kind == DATA_SPECIAL;
+    const bool opposite = cancels && i % 2 == 1;
     const uint64_t r = random_bits((uint64_t)(opposite ? i - 1 : i));
-    uint64_t exponent = bias - 1 - (r >> 53) % 8, mantissa = r & (((uint64_t)1 << f->mantissa) - 1);
-    uint64_t sign = r >> 63 ^ opposite;
-    if (kind != DATA_PLAIN) exponent = (r >> 52 & 0x7ff) % greatest;
+    uint64_t exponent = exponent_of(kind, r >> 52 & 0x7ff, greatest);
+    uint64_t mantissa = r & (((uint64_t)1 << f->mantissa) - 1), sign = r >> 63 ^ opposite;
+    if (kind == DATA_NORMAL) return normal_bits(f, i);
     if (kind == DATA_SPECIAL && random_bits((uint64_t)i) % 97 == 0)
         exponent = greatest; /* infinite, or NaN if the mantissa is not 0 */
     if (kind == DATA_SPECIAL && random_bits((uint64_t)i) % 194 == 0) mantissa = 0;
     if (kind == DATA_WIDE && i == n - 1) {
-        exponent = bias;
+        exponent = greatest / 2;
         mantissa = sign = 0;
     }
     return sign << (f->exponent + f->mantissa) | exponent << f->mantissa | mantissa;

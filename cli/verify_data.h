@@ -6,10 +6,14 @@
 #include <stdbool.h>
 
 enum data_kind {
-    DATA_PLAIN,   /* integers: any bits; floats: magnitudes from 2^-8 to 1 */
-    DATA_WIDE,    /* floats only: every exponent, subnormals, zeros of both signs; each number but
-                     the last has its opposite, and the last is 1, so that the sum is 1 */
-    DATA_SPECIAL, /* floats only: the same, with NaNs and infinities among them */
+    DATA_PLAIN,     /* integers: any bits; floats: magnitudes from 2^-8 to 1 */
+    DATA_NORMAL,    /* floats only, as all that follow: mean 0, variance 1 */
+    DATA_SPREAD,    /* magnitudes from 2^-100 to 2^100, or as far as the dtype reaches */
+    DATA_FULL,      /* every exponent, subnormals, zeros of both signs */
+    DATA_WIDE,      /* the same, but each number but the last has its opposite, and the last is 1,
+                       so that the sum is 1 */
+    DATA_SUBNORMAL, /* nothing but subnormals, zeros, and the least normal numbers */
+    DATA_SPECIAL,   /* as DATA_WIDE, with NaNs and infinities among them */
     DATA_KINDS
 };
 

@@ -34,8 +34,18 @@ foreach(target bitfold bitfold_static)
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
-target_link_libraries(bitfold PRIVATE Threads::Threads m)
-target_link_libraries(bitfold_static PUBLIC Threads::Threads m)
+target_link_libraries(bitfold PRIVATE Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_libraries(bitfold_static PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
+
+# The CUDA runtime is linked statically: the library loads where there is no driver.
+if(bitfold_cuda)
+    file(GLOB kernels CONFIGURE_DEPENDS src/cuda/*.cu)
+    target_sources(bitfold_objects PRIVATE ${kernels})
+    bitfold_cuda_options(bitfold_objects)
+    target_link_libraries(bitfold PRIVATE CUDA::cudart_static)
+    target_link_libraries(bitfold_static PUBLIC CUDA::cudart_static)
+    set_target_properties(bitfold bitfold_static PROPERTIES LINKER_LANGUAGE C)
+endif()
 
 set(map ${PROJECT_SOURCE_DIR}/src/libbitfold.map)
 set_target_properties(bitfold_static PROPERTIES OUTPUT_NAME bitfold)

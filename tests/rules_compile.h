@@ -28,13 +28,14 @@ extern "C"
 EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *words,
                                     uint64_t out[3]) {
     bf_exact_shape shape = bf_exact_shape_of(BF_KIND_MOMENTS, dtype);
+    bf_work work;
     bf_state_init(BF_KIND_MOMENTS, dtype, words);
     bf_exact_take(dtype, &shape, words, bits);
     bf_exact_take_pair(dtype, &shape, words, bits, bits);
     bf_state_merge_words(BF_KIND_MOMENTS, dtype, words, words);
-    out[0] = bf_finish_variance(dtype, words, true, 1, false, bf_format_f64());
-    out[1] = bf_finish_sum(dtype, words, true, false, bf_format_f32());
-    out[2] = bf_finish_products(dtype, words, true, false, bf_format_f64());
+    out[0] = bf_finish_variance(dtype, words, true, 1, false, bf_format_f64(), &work);
+    out[1] = bf_finish_sum(dtype, words, true, false, bf_format_f32(), &work);
+    out[2] = bf_finish_products(dtype, words, true, false, bf_format_f64(), &work);
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
     out[0] ^= bf_map_element(BF_MAP_FMA, dtype, bits, bits, bits, true, &valid);

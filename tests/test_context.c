@@ -32,7 +32,12 @@ static void bad_options_are_refused(void **unused) {
     bf_options no_size = {.threads = 1};
     assert_int_equal(bf_context_create(&no_size, &c), BF_E_ARGUMENT);
     assert_int_equal(bf_context_create(NULL, NULL), BF_E_ARGUMENT);
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "gpu"), &c), BF_E_ARGUMENT);
+    static const char *const devices[] = {"gpu", "", "CPU", "cudax", "cuda:", "cuda:-1", "cuda:1x"};
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        assert_int_equal(bf_context_create(&BF_OPTIONS(.device = devices[i]), &c), BF_E_ARGUMENT);
+    static const char *const missing[] = {"cuda:all", "cuda:9999", "cuda:99999999999999999999"};
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        assert_int_equal(bf_context_create(&BF_OPTIONS(.device = missing[i]), &c), BF_E_DEVICE);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = "mmx"), &c), BF_E_ARGUMENT);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = ""), &c), BF_E_ARGUMENT);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = -1), &c), BF_E_ARGUMENT);
@@ -65,9 +70,80 @@ static void a_context_says_what_it_runs_on(void **unused) {
     assert_int_equal(bf_context_threads(c), bf_usable_threads());
     assert_true(bf_usable_threads() >= 1);
     assert_string_equal(bf_context_message(c), "");
+    assert_true(strlen(bf_context_reason(c)) > 0);
     bf_context_destroy(c);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cpu", .threads = 1024), &c), BF_OK);
+    assert_string_equal(bf_context_reason(c), "");
     assert_int_equal(bf_context_threads(c), 1024);
+    bf_context_destroy(c);
+}
+
+static void a_gpu_can_be_used_or_there_is_a_reason(void **unused) {
+    (void)unused;
+    bf_context *c = NULL;
+    bool usable = bf_device_count() > 0;
+    assert_true(usable == (*bf_device_reason() == '\0'));
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cuda"), &c),
+                     usable ? BF_OK : BF_E_DEVICE);
+    if (c) assert_string_equal(bf_context_device(c), "cuda:0");
+    bf_context_destroy(c);
+    bf_device_info info = {.size = 1};
+    assert_int_equal(bf_device_describe(0, &info), BF_E_ARGUMENT);
+    info.size = sizeof info;
+    assert_int_equal(bf_device_describe(-1, &info), BF_E_DEVICE);
+    assert_int_equal(bf_device_describe(bf_device_count(), &info), BF_E_DEVICE);
+    for (int i = 0; i < bf_device_count(); i++) {
+        assert_int_equal(bf_device_describe(i, &info), BF_OK);
+        assert_true(info.memory > 0 && info.memory_free > 0 && info.multiprocessors > 0);
+    }
+}
+
+static void memory_is_aligned_and_copied(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 1);
+    void *a = NULL, *b = NULL;
+    assert_int_equal(bf_memory_allocate(c, 1000, &a), BF_OK);
+    assert_int_equal(bf_memory_allocate(c, 0, &b), BF_OK);
+    assert_true(a && b && (uintptr_t)a % 256 == 0 && (uintptr_t)b % 256 == 0);
+    assert_int_equal(bf_memory_copy(c, a, all_dtypes, sizeof all_dtypes), BF_OK);
+    assert_memory_equal(a, all_dtypes, sizeof all_dtypes);
+    assert_int_equal(bf_memory_copy(c, NULL, NULL, 0), BF_OK);
+    assert_int_equal(bf_memory_copy(c, NULL, a, 1), BF_E_ARGUMENT);
+    assert_int_equal(bf_memory_allocate(c, SIZE_MAX, &b), BF_E_MEMORY);
+    assert_int_equal(bf_memory_allocate(c, SIZE_MAX / 2, &b), BF_E_MEMORY);
+    assert_int_equal(bf_memory_allocate(c, 1, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_memory_allocate(NULL, 1, &a), BF_E_ARGUMENT);
+    bf_memory_free(c, a);
+    bf_memory_free(c, b);
+    bf_memory_free(c, NULL);
+    bf_context_destroy(c);
+}
+
+/* On the CPU: at once, with what is wrong with the data told in the value. */
+static void enqueued_calls_are_done_on_the_cpu(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 1);
+    double x[] = {1, 2, 4}, y[3];
+    bf_value v;
+    bf_array a = bf_array_of(BF_F64, x, 3), none = bf_array_of(BF_F64, x, 0);
+    bf_array every_other = {x, BF_F64, 1, {2}, {2}}, out = bf_array_of(BF_F64, y, 3);
+    const bf_array *inputs[] = {&a, &a}, *strided[] = {&every_other};
+    assert_int_equal(bf_reduce_async(c, BF_SUM, &a, NULL, &v), BF_OK);
+    assert_true(v.dtype == BF_F64 && v.as.f64 == 7);
+    assert_int_equal(bf_dot_async(c, &a, &a, NULL, &v), BF_OK);
+    assert_true(v.dtype == BF_F64 && v.as.f64 == 21);
+    assert_int_equal(bf_reduce_async(c, BF_MIN, &none, NULL, &v), BF_OK);
+    assert_int_equal(v.dtype, BF_NONE);
+    assert_int_equal(bf_reduce_async(c, BF_SUM, &every_other, NULL, &v), BF_E_ARGUMENT);
+    assert_int_equal(bf_reduce_async(c, BF_DOT, &a, NULL, &v), BF_E_ARGUMENT);
+    assert_int_equal(bf_reduce_async(c, BF_DESCRIBE, &a, NULL, &v), BF_E_ARGUMENT);
+    assert_int_equal(bf_reduce_async(c, BF_SUM, &a, NULL, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_map_async(c, BF_MAP_ADD, inputs, 2, NULL, &out), BF_OK);
+    assert_true(y[0] == 2 && y[1] == 4 && y[2] == 8);
+    out = bf_array_of(BF_F64, y, 2);
+    assert_int_equal(bf_map_async(c, BF_MAP_NEG, strided, 1, NULL, &out), BF_E_ARGUMENT);
+    assert_int_equal(bf_context_synchronize(c), BF_OK);
+    assert_int_equal(bf_context_set_stream(c, NULL), BF_E_DEVICE);
     bf_context_destroy(c);
 }
 
@@ -289,6 +365,9 @@ int main(void) {
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(an_instruction_set_that_is_missing_is_a_device_error),
         cmocka_unit_test(a_context_says_what_it_runs_on),
+        cmocka_unit_test(a_gpu_can_be_used_or_there_is_a_reason),
+        cmocka_unit_test(memory_is_aligned_and_copied),
+        cmocka_unit_test(enqueued_calls_are_done_on_the_cpu),
         cmocka_unit_test(every_number_has_a_name),
         cmocka_unit_test(messages_belong_to_the_last_failure),
         cmocka_unit_test(the_caller_s_rounding_mode_changes_nothing),

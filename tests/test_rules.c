@@ -156,13 +156,14 @@ static void take_all(filled *s, bf_dtype dtype, bf_kind k, const char *x, const 
 static double finish(bf_dtype dtype, bf_reduction op, const int64_t *words, int ddof,
                      bf_dtype out) {
     bf_format f = bf_format_of(out);
+    bf_work work;
     uint64_t bits;
     if (op == BF_SUM || op == BF_MEAN)
-        bits = bf_finish_sum(dtype, words, op == BF_MEAN, false, f);
+        bits = bf_finish_sum(dtype, words, op == BF_MEAN, false, f, &work);
     else if (op == BF_VAR || op == BF_STD)
-        bits = bf_finish_variance(dtype, words, op == BF_STD, ddof, false, f);
+        bits = bf_finish_variance(dtype, words, op == BF_STD, ddof, false, f, &work);
     else
-        bits = bf_finish_products(dtype, words, op == BF_NORM, false, f);
+        bits = bf_finish_products(dtype, words, op == BF_NORM, false, f, &work);
     return wide_float(out, bits);
 }
 

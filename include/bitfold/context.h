@@ -1,4 +1,5 @@
-/* A context: which device, instruction set and threads a call runs on. It owns the thread pool.
+/* A context: which device, instruction set and threads a call runs on. It owns the thread pool, and
+ * on a GPU the scratch memory.
  *
  * A context belongs to one thread at a time; separate contexts are independent. None of the
  * options changes a result: they change how fast it comes. */
@@ -15,7 +16,7 @@ typedef struct bf_context bf_context;
 
 typedef struct bf_options {
     size_t size;        /* sizeof(bf_options), so that the struct can grow */
-    const char *device; /* "auto" (or NULL), "cpu"; "cuda..." is BF_E_DEVICE here */
+    const char *device; /* "auto" (or NULL), "cpu", "cuda" or "cuda:N" */
     const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
 } bf_options;
@@ -23,8 +24,9 @@ typedef struct bf_options {
 /* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default (C only). */
 #define BF_OPTIONS(...) ((bf_options){.size = sizeof(bf_options), __VA_ARGS__})
 
-/* Creates a context. options may be NULL: all defaults. Starts no thread yet: the pool starts with
- * the first call that is large enough to gain from it.
+/* Creates a context. options may be NULL: all defaults. "auto" chooses call by call, by where the
+ * data are and what it costs to move them. Starts no thread yet, and with "auto" opens no GPU: the
+ * first call does that is large enough to gain from it, or whose data lie there.
  * Errors: BF_E_ARGUMENT (an unknown name, a thread count out of range, a size that is not this
  * struct's), BF_E_DEVICE (this machine lacks the device or the ISA), BF_E_MEMORY. */
 BF_API bf_status bf_context_create(const bf_options *options, bf_context **context);
@@ -37,10 +39,25 @@ BF_API void bf_context_destroy(bf_context *context);
  * the next call on the context. */
 BF_API const char *bf_context_message(const bf_context *context);
 
-/* What the context runs on: "cpu"; the ISA's name; the number of threads. */
+/* What the last call ran on, or the next one of a small host array would: "cpu", "cuda:0". And why:
+ * one line, "" where the device was asked for by name. */
 BF_API const char *bf_context_device(const bf_context *context);
+BF_API const char *bf_context_reason(const bf_context *context);
+
+/* The ISA's name, and the number of threads, of work on the CPU. */
 BF_API const char *bf_context_isa(const bf_context *context);
 BF_API int bf_context_threads(const bf_context *context);
+
+/* Makes the calls that follow on a GPU enqueue on this stream (a cudaStream_t or CUstream of the
+ * context's GPU; NULL: the context's own, which waits for no other). The new stream waits for what
+ * was enqueued before. Calls on a stream that is being captured into a CUDA graph become part of
+ * it; only the _async calls can be. The graph uses memory of the context, which must outlive it.
+ * Errors: BF_E_DEVICE (no GPU in use). */
+BF_API bf_status bf_context_set_stream(bf_context *context, void *stream);
+
+/* Waits for all that the context has enqueued; at once on the CPU. Reports what _async calls could
+ * not: BF_E_OVERFLOW or BF_E_ARGUMENT (bf_map_async), BF_E_DEVICE. */
+BF_API bf_status bf_context_synchronize(bf_context *context);
 
 /* The instruction sets this library was built with, slowest first ("generic" is number 0): the
  * name of number i, or NULL past the last; and whether this machine can run it. */

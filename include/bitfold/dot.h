@@ -17,6 +17,10 @@ extern "C" {
 BF_API bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
                         const bf_reduce_options *options, bf_value *value);
 
+/* The same, enqueued: as bf_reduce_async. */
+BF_API bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b,
+                              const bf_reduce_options *options, bf_value *value);
+
 /* The simple calls: bf_dot_f64, bf_dot_i32, ... for n contiguous elements each. */
 #define BF_X(name, id, T, S, R)                                                                    \
     BF_API bf_status bf_dot_##name(bf_context *context, const T *a, const T *b, int64_t n, S *out);

@@ -69,6 +69,12 @@ BF_API bf_status bf_map_result_dtype(bf_map_op op, const bf_dtype *inputs, int c
 BF_API bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs[],
                         int count, const bf_map_options *options, const bf_array *out);
 
+/* The same, enqueued on the context's stream (context.h). All memory is contiguous (an input may be
+ * one element) and such that the GPU can read and write it: else BF_E_ARGUMENT. What does not fit,
+ * and division by zero, bf_context_synchronize reports. On the CPU all is done when it returns. */
+BF_API bf_status bf_map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[],
+                              int count, const bf_map_options *options, const bf_array *out);
+
 /* The simple calls, for n contiguous elements; out may be an input. */
 #define BF_MAP_CALLS(X, id, T)                                                                     \
     BF_API bf_status bf_add_##X(bf_context *context, const T *a, const T *b, int64_t n, T *out);   \

@@ -50,6 +50,14 @@ typedef struct bf_reduce_options {
 BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                            const bf_reduce_options *options, bf_value *value);
 
+/* The same, enqueued on the context's stream (context.h), with the value written where the GPU can
+ * write: device, pinned or managed memory, aligned to 8 bytes. On the CPU the value is there when
+ * the call returns. array is contiguous memory that the GPU can read: else BF_E_ARGUMENT. What
+ * bf_reduce reports from the data (BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW) gives a value whose dtype
+ * is BF_NONE. */
+BF_API bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_array *array,
+                                 const bf_reduce_options *options, bf_value *value);
+
 /* The simple calls, for n contiguous elements and default options: bf_sum_f64, bf_argmin_i32, ...
  * X is the dtype's name, T its C type, S the type of its sums and products: int64_t for bool and
  * signed integers, uint64_t for unsigned ones (BF_E_OVERFLOW if the exact sum does not fit), else

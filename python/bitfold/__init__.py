@@ -4,8 +4,9 @@
     >>> bitfold.sum(array.array("d", [1e20, 1, -1e20]))
     1.0
 
-An array is anything with the buffer protocol (array.array, memoryview, bytes, NumPy arrays) or
-__array_interface__, of any shape and strides; its memory is read in place, never copied. A result
+An array is anything with the buffer protocol (array.array, memoryview, bytes, NumPy arrays),
+__array_interface__ or __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), of any
+shape and strides; its memory is read in place, never copied. A result
 is an int, a float or a bool, and depends on the values alone: not on threads, instruction set or
 machine.
 
@@ -54,7 +55,8 @@ def isas():
 class Context:
     """Where calls run. No option changes a result.
 
-    device "auto" or "cpu"; isa "auto" or one of isas(); threads 0 for all this process may use.
+    device "auto" (by where the data are), "cpu", "cuda" or "cuda:N"; isa "auto" or one of isas();
+    threads 0 for all this process may use.
     Calls from several threads take turns.
     """
 
@@ -63,7 +65,11 @@ class Context:
         self._lock = threading.RLock()
         options = _library.Options(0, device.encode(), isa.encode(), threads)
         options.size = _library.ctypes.sizeof(options)
-        check(lib.bf_context_create(byref(options), byref(self._handle)))
+        status = lib.bf_context_create(byref(options), byref(self._handle))
+        reason = lib.bf_device_reason().decode()
+        if status == DeviceError.status and device.startswith("cuda") and reason:
+            raise DeviceError(f"device {device!r} cannot be used: {reason}")
+        check(status)
 
     def __del__(self):
         if self._handle:
@@ -72,6 +78,11 @@ class Context:
     @property
     def device(self):
         return lib.bf_context_device(self._handle).decode()
+
+    @property
+    def reason(self):
+        """Why the last call ran on `device`; "" where that was asked for."""
+        return lib.bf_context_reason(self._handle).decode()
 
     @property
     def isa(self):

@@ -1,11 +1,12 @@
-"""Python objects as bf_array: the buffer protocol and __array_interface__, without a copy."""
+"""Python objects as bf_array, without a copy: the buffer protocol, __array_interface__, and, of
+memory on a GPU, __cuda_array_interface__."""
 
 import ctypes
 import struct
 import sys
-from ctypes import POINTER, c_char_p, c_int, c_ssize_t, c_void_p, py_object
+from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
-from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DtypeError, ShapeError
+from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError
 
 SIZES = {
     "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
@@ -76,9 +77,15 @@ class View:
     def __init__(self, x, dtype=None):
         self._buffer = None
         wanted = None if dtype is None else dtype_name(dtype)
-        has_buffer = self._acquire(x)
-        read = self._from_buffer if has_buffer else self._from_interface
-        pointer, name, size, shape, strides = read(x, wanted)
+        interface = _cuda_interface(x)
+        if interface is not None:
+            _wait_for(interface)
+            read = self._from_interface
+        elif self._acquire(x):
+            read = self._from_buffer
+        else:
+            read, interface = self._from_interface, x.__array_interface__
+        pointer, name, size, shape, strides = read(interface, wanted)
         if name != wanted and wanted is not None:
             name, size, shape, strides = _reinterpret(wanted, size, shape, strides)
         self.dtype = name
@@ -97,9 +104,10 @@ class View:
                 raise
             return False
         self._buffer = buffer
+        self.readonly = bool(buffer.readonly)
         return True
 
-    def _from_buffer(self, x, wanted):
+    def _from_buffer(self, _, wanted):
         buffer = self._buffer
         shape = buffer.shape[: buffer.ndim] if buffer.ndim else []
         strides = _contiguous(shape, buffer.itemsize)
@@ -108,15 +116,53 @@ class View:
         name = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
         return buffer.buf, name, buffer.itemsize, shape, strides
 
-    def _from_interface(self, x, wanted):
-        self._interface = interface = x.__array_interface__
+    def _from_interface(self, interface, wanted):
+        self.readonly = interface["data"][1] if isinstance(interface.get("data"), tuple) else True
+        self._interface = interface
         if not isinstance(interface.get("data"), tuple) or interface.get("mask") is not None:
-            raise ArgumentError("__array_interface__ without a plain data pointer")
+            raise ArgumentError("an array interface without a plain data pointer, or with a mask")
         text, shape = interface["typestr"], list(interface["shape"])
         name = None if text[1:] == "V2" and wanted else dtype_name(text)
         size = SIZES[name or "bf16"]
         strides = interface.get("strides") or _contiguous(shape, size)
         return interface["data"][0], name, size, shape, list(strides)
+
+
+def _cuda_interface(x):
+    """The interface of an array on a GPU; None of any other. What else an object has to say, such as
+    a tensor that requires grad, it raises."""
+    try:
+        return x.__cuda_array_interface__
+    except AttributeError:
+        return None
+    except KeyError as error:
+        raise DtypeError(f"{error.args[0]} has no name there: view it as int16, dtype='bf16'") from None
+
+
+def _wait_for(interface):
+    """The protocol: who takes an array first waits for the stream that it names, or for none where
+    that is None. Before version 3 it named none, and work may be pending on any. A call of bitfold's
+    has ended when it returns, so that nobody has to wait for that."""
+    stream = interface.get("stream", "all")
+    if stream == 0:
+        raise ArgumentError("__cuda_array_interface__: stream 0 has no one meaning")
+    if stream is None or not interface["data"][0]:
+        return
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")  # which the array's owner has loaded
+    except OSError as error:
+        raise DeviceError(f"no driver to wait for a GPU's array with: {error}") from None
+    owner = c_void_p()
+    driver.cuPointerGetAttribute(byref(owner), 1, c_void_p(interface["data"][0]))
+    if owner:
+        driver.cuCtxPushCurrent_v2(owner)
+    error = driver.cuCtxSynchronize() if stream == "all" else driver.cuStreamSynchronize(
+        c_void_p(stream)
+    )
+    if owner:
+        driver.cuCtxPopCurrent_v2(byref(owner))
+    if error:
+        raise DeviceError(f"the array's stream cannot be waited for: CUDA error {error}")
 
 
 def _format_name(text, size, wanted):

@@ -97,8 +97,7 @@ def _result_dtype(op, names, weak):
 
 def _writable(x, dtype):
     view = View(x, dtype)
-    readonly = view._buffer.readonly if view._buffer else x.__array_interface__["data"][1]
-    if readonly:
+    if view.readonly:
         raise ArgumentError("out is read-only")
     return view
 
@@ -113,8 +112,8 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
     """op of every element: add sub mul div min max fma neg abs sqrt eq ne lt le gt ge cast.
 
     Inputs are arrays of shapes that broadcast, or plain ints and floats, which take the arrays'
-    dtype as in NumPy. out is memory to write to (it may be an input); without it, a Result is
-    made. to: what "cast" casts to. overflow: "error", "wrap" or "saturate". dtype: what the arrays
+    dtype as in NumPy. out is memory to write to (it may be an input, or on a GPU); without it, a
+    Result in the host's memory is made. to: what "cast" casts to. overflow: "error", "wrap" or "saturate". dtype: what the arrays
     hold, where they cannot say; of two, a pair.
     """
     if overflow not in OVERFLOWS:

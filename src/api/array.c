@@ -1,7 +1,7 @@
 /* Arrays: checking them, and walking any shape as contiguous pieces. */
 #include "array.h"
 
-#include <stdlib.h>
+#include "../placement.h"
 
 int64_t bf_array_count(const bf_array *array) {
     size_t bytes = array == NULL ? 0 : bf_dtype_size(array->dtype);
@@ -78,86 +78,61 @@ static bool is_contiguous(const walk *w, int arity) {
     return w->ndim == 1;
 }
 
-/* The element that position[] points at. */
-static const char *element_at(const bf_array *array, const int64_t *strides, int ndim,
-                              const int64_t *position, size_t bytes) {
-    const char *p = array->data;
-    for (int d = 0; d < ndim; d++) p += position[d] * strides[d] * (int64_t)bytes;
-    return p;
+bool bf_array_is_contiguous(const bf_array *array) {
+    walk w = walk_of(&array, 1, false);
+    return is_contiguous(&w, 1);
 }
 
-static void copy_strided(char *to, const char *from, int64_t n, int64_t stride, size_t bytes) {
-    int64_t step = stride * (int64_t)bytes;
-    switch (bytes) {
-    case 1:
-        for (int64_t i = 0; i < n; i++) to[i] = from[i * step];
-        break;
-    case 2:
-        for (int64_t i = 0; i < n; i++) memcpy(to + 2 * i, from + i * step, 2);
-        break;
-    case 4:
-        for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, from + i * step, 4);
-        break;
-    default:
-        for (int64_t i = 0; i < n; i++) memcpy(to + 8 * i, from + i * step, 8);
-        break;
+/* One array's pieces: who copies them, from where and to where. */
+typedef struct copies {
+    const bf_backend *by;
+    bf_strided from;
+    char *to;
+} copies;
+
+static bool prepare_copies(bf_context *context, const walk *w, const bf_array *array, int a,
+                           copies *c) {
+    c->by = bf_place_walk(context, array->data);
+    c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
+    memcpy(c->from.shape, w->shape, sizeof w->shape);
+    memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
+    char *scratch = c->by->scratch(context);
+    if (scratch != NULL) c->to = scratch + (size_t)a * (c->by->scratch_bytes / 2);
+    return scratch != NULL;
+}
+
+static int64_t room_of(const copies *c) {
+    return (int64_t)(c->by->scratch_bytes / 2) / c->from.bytes;
+}
+
+static bf_status walk_copies(bf_context *context, const walk *w, const bf_array *const arrays[],
+                             int arity, int64_t count, bf_job *job, int64_t *words) {
+    copies c[2] = {{0}};
+    int64_t room = count;
+    for (int a = 0; a < arity; a++) {
+        if (!prepare_copies(context, w, arrays[a], a, &c[a])) return BF_E_MEMORY;
+        if (room_of(&c[a]) < room) room = room_of(&c[a]);
     }
-}
-
-/* Moves position on by n elements of the innermost dimension, to the next row where it ends. */
-static void advance(const walk *w, int64_t *position, int64_t n) {
-    int d = w->ndim - 1;
-    position[d] += n;
-    for (; d > 0 && position[d] == w->shape[d]; d--) {
-        position[d] = 0;
-        position[d - 1]++;
+    job->a = c[0].to;
+    job->b = arity > 1 ? c[1].to : NULL;
+    bf_status status = BF_OK;
+    for (int64_t done = 0; done < count && status == BF_OK; done += job->count) {
+        job->count = count - done < room ? count - done : room;
+        for (int a = 0; a < arity && status == BF_OK; a++)
+            status = c[a].by->gather(context, &c[a].from, done, job->count, c[a].to);
+        if (status == BF_OK) status = context->used->reduce(context, job, words);
+        job->index += job->count;
     }
-}
-
-/* Copies up to `room` elements, from position on, to the scratch of each array. */
-static int64_t gather(const walk *w, const bf_array *const arrays[], int arity, int64_t *position,
-                      char *const to[2], int64_t room, size_t bytes) {
-    int64_t done = 0;
-    while (done < room) {
-        int64_t left = w->shape[w->ndim - 1] - position[w->ndim - 1];
-        int64_t n = left < room - done ? left : room - done;
-        for (int a = 0; a < arity; a++) {
-            const char *from = element_at(arrays[a], w->strides[a], w->ndim, position, bytes);
-            copy_strided(to[a] + done * (int64_t)bytes, from, n, w->strides[a][w->ndim - 1], bytes);
-        }
-        advance(w, position, n);
-        done += n;
-    }
-    return done;
-}
-
-char *bf_context_scratch(bf_context *context) {
-    if (context->scratch == NULL) context->scratch = malloc(BF_SCRATCH_BYTES);
-    return context->scratch;
+    return status;
 }
 
 bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int arity,
-                        int64_t count, bool any_order, bf_job *job, bf_take take, int64_t *words) {
+                        int64_t count, bool any_order, bf_job *job, int64_t *words) {
     walk w = walk_of(arrays, arity, any_order);
-    if (is_contiguous(&w, arity)) {
-        job->a = arrays[0]->data;
-        job->b = arity > 1 ? arrays[1]->data : NULL;
-        job->count = count;
-        return take(context, job, words);
-    }
-    char *scratch = bf_context_scratch(context);
-    if (scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no scratch memory");
-
-    size_t bytes = bf_dtype_size(arrays[0]->dtype);
-    char *to[2] = {scratch, scratch + BF_SCRATCH_BYTES / 2};
-    int64_t room = (int64_t)(BF_SCRATCH_BYTES / 2 / bytes), position[BF_MAX_DIMS] = {0};
-    job->a = to[0];
-    job->b = arity > 1 ? to[1] : NULL;
-    for (int64_t done = 0; done < count; done += job->count, job->index += job->count) {
-        int64_t left = count - done;
-        job->count = gather(&w, arrays, arity, position, to, left < room ? left : room, bytes);
-        bf_status status = take(context, job, words);
-        if (status != BF_OK) return status;
-    }
-    return BF_OK;
+    if (!is_contiguous(&w, arity))
+        return walk_copies(context, &w, arrays, arity, count, job, words);
+    job->a = arrays[0]->data;
+    job->b = arity > 1 ? arrays[1]->data : NULL;
+    job->count = count;
+    return context->used->reduce(context, job, words);
 }

@@ -2,7 +2,9 @@
 #include "../../include/bitfold/map.h"
 
 #include "../../include/bitfold/value.h"
+#include "../placement.h"
 #include "../rules/map.h"
+#include "array.h"
 #include "map_walk.h"
 
 #define OP_NAME(id, number, name, inputs) [number] = #name,
@@ -148,6 +150,8 @@ static bf_status place_number(request *r, int i) {
     bool misfit = false;
     if (r->inputs[i]->ndim != 0)
         return bf_fail(r->context, BF_E_SHAPE, "a plain number has no dimensions");
+    if (bf_where_is(r->inputs[i]->data, NULL) == BF_WHERE_DEVICE)
+        return bf_fail(r->context, BF_E_ARGUMENT, "a plain number is in the host's memory");
     uint64_t bits = bf_load_bits(r->inputs[i]->data, 8);
     bits = bf_map_cast(r->job.from[i], r->job.work, bits, false, &misfit);
     if (misfit) return number_misfit(r, i);
@@ -207,22 +211,77 @@ static bf_status check_overlap(const request *r) {
     return BF_OK;
 }
 
+/* Bytes that operand k's elements take, each counted once. */
+static int64_t operand_bytes(const bf_map_arrays *x, int k) {
+    int64_t bytes = x->bytes[k];
+    for (int d = 0; d < x->ndim; d++)
+        if (x->strides[k][d] != 0) bytes *= x->shape[d];
+    return bytes;
+}
+
+static bf_status place(const request *r) {
+    bf_memory memory = {.n = r->arrays.arity + 1};
+    for (int k = 0; k < memory.n; k++) {
+        memory.data[k] = r->arrays.data[k];
+        memory.bytes[k] = operand_bytes(&r->arrays, k);
+    }
+    return bf_place_map(r->context, r->job.op, &memory);
+}
+
+/* All that can be said without looking at the elements; *empty: there are none. */
+static bf_status prepare(request *r, bf_context *context, bf_map_op op, int count,
+                         const bf_map_options *options, bool *empty) {
+    bf_map_options defaults = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_ERROR);
+    r->context = context;
+    r->options = options == NULL ? defaults : *options;
+    r->job.op = op;
+    r->job.arity = count;
+    r->job.overflow = r->options.overflow;
+    r->arrays.index = r->options.index;
+    bf_status status = check_arguments(r, count);
+    if (status == BF_OK) status = resolve_dtypes(r);
+    if (status == BF_OK) status = place_arrays(r);
+    if (status != BF_OK) return status;
+    *empty = bf_array_count(r->out) == 0;
+    if (!*empty) status = check_overlap(r);
+    return status == BF_OK && !*empty ? place(r) : status;
+}
+
 bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
                  const bf_map_options *options, const bf_array *out) {
     if (context == NULL) return BF_E_ARGUMENT;
-    bf_map_options defaults = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_ERROR);
-    request r = {.context = context, .inputs = inputs, .out = out};
-    r.options = options == NULL ? defaults : *options;
-    r.job.op = op;
-    r.job.arity = count;
-    r.job.overflow = r.options.overflow;
-    r.arrays.index = r.options.index;
-    bf_status status = check_arguments(&r, count);
-    if (status == BF_OK) status = resolve_dtypes(&r);
-    if (status == BF_OK) status = place_arrays(&r);
-    if (status != BF_OK || bf_array_count(out) == 0) return status;
-    status = check_overlap(&r);
-    return status == BF_OK ? bf_map_walk(context, &r.arrays, !can_fail(&r.job), &r.job) : status;
+    request r = {.inputs = inputs, .out = out};
+    bool empty = false;
+    bf_status status = prepare(&r, context, op, count, options, &empty);
+    if (status != BF_OK || empty) return status;
+    return bf_map_walk(context, &r.arrays, !can_fail(&r.job), &r.job);
+}
+
+/* Is every operand contiguous, or one element? Then the job is whole as it is. */
+static bool is_one_job(request *r) {
+    if (!bf_array_is_contiguous(r->out)) return false;
+    r->job.out = r->arrays.data[0];
+    r->job.count = bf_array_count(r->out);
+    r->job.index = r->arrays.index;
+    for (int i = 0; i < r->job.arity; i++) {
+        int64_t n = bf_array_count(r->inputs[i]);
+        r->job.in[i] = r->arrays.data[i + 1];
+        r->job.single[i] = n == 1;
+        if (n != 1 && (n != r->job.count || !bf_array_is_contiguous(r->inputs[i]))) return false;
+    }
+    return true;
+}
+
+bf_status bf_map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
+                       const bf_map_options *options, const bf_array *out) {
+    if (context == NULL) return BF_E_ARGUMENT;
+    request r = {.inputs = inputs, .out = out};
+    bool empty = false;
+    bf_status status = prepare(&r, context, op, count, options, &empty);
+    if (status != BF_OK || empty) return status;
+    if (!is_one_job(&r)) return bf_fail(context, BF_E_ARGUMENT, "the memory is not contiguous");
+    return context->used->map_async != NULL ? context->used->map_async(context, &r.job)
+                                            : context->used->map(context, &r.job);
 }
 
 /* --- the simple calls --- */

@@ -2,11 +2,12 @@
  * copies elsewhere. */
 #include "map_walk.h"
 
-#include "array.h"
+#include "../placement.h"
 
-#include <stdlib.h>
-
-enum { ROW_LEAST = 2048 }; /* elements for which a row is worth a job of its own */
+/* Elements for which a row is worth a job of its own: more where a piece is larger. */
+static int64_t row_least(const bf_context *context) {
+    return (int64_t)(context->used->scratch_bytes >> 9);
+}
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
@@ -44,13 +45,13 @@ static void join_dimensions(bf_map_arrays *x) {
 }
 
 /* Can the innermost rows be worked on where they are? */
-static bool rows_are_direct(const bf_map_arrays *x) {
+static bool rows_are_direct(const bf_context *context, const bf_map_arrays *x) {
     if (x->ndim == 0) return true;
     int inner = x->ndim - 1;
     if (x->strides[0][inner] != 1) return false;
     for (int k = 1; k <= x->arity; k++)
         if (x->strides[k][inner] != 1 && x->strides[k][inner] != 0) return false;
-    return x->ndim == 1 || x->shape[inner] >= ROW_LEAST;
+    return x->ndim == 1 || x->shape[inner] >= row_least(context);
 }
 
 static char *element_at(const bf_map_arrays *x, int k, const int64_t *position) {
@@ -81,71 +82,59 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
             job->in[k - 1] = element_at(x, k, position);
             job->single[k - 1] = x->ndim == 0 || x->strides[k][inner] == 0;
         }
-        bf_status status = context->backend->map(context, job);
+        bf_status status = context->used->map(context, job);
         if (status != BF_OK) return status;
         if (x->ndim > 0) advance(x, position, job->count);
     }
     return BF_OK;
 }
 
-/* Inlined with bytes a constant: memcpy is then one load and one store. */
-static inline void copy(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
-                        size_t bytes) {
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, bytes);
+/* One operand's pieces: who copies them, from or to where, and where the piece is. */
+typedef struct copies {
+    const bf_backend *by;
+    bf_strided strided;
+    char *piece;
+} copies;
+
+static bool prepare_copies(bf_context *context, const bf_map_arrays *x, int k, copies *c) {
+    c->by = bf_place_walk(context, x->data[k]);
+    c->strided = (bf_strided){x->data[k], x->bytes[k], x->ndim, {0}, {0}};
+    memcpy(c->strided.shape, x->shape, sizeof x->shape);
+    memcpy(c->strided.strides, x->strides[k], sizeof x->strides[k]);
+    char *scratch = c->by->scratch(context);
+    if (scratch != NULL) c->piece = scratch + (size_t)k * (c->by->scratch_bytes / BF_MAP_OPERANDS);
+    return scratch != NULL;
 }
 
-static void copy_strided(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
-                         int bytes) {
-    switch (bytes) {
-    case 1: copy(to, to_step, from, from_step, n, 1); break;
-    case 2: copy(to, to_step, from, from_step, n, 2); break;
-    case 4: copy(to, to_step, from, from_step, n, 4); break;
-    default: copy(to, to_step, from, from_step, n, 8); break;
+static bf_status map_piece(bf_context *context, int arity, const copies *c, int64_t first,
+                           bf_map_job *job) {
+    bf_status status = BF_OK;
+    for (int k = 1; k <= arity && status == BF_OK; k++) {
+        status = c[k].by->gather(context, &c[k].strided, first, job->count, c[k].piece);
+        job->in[k - 1] = c[k].piece;
     }
-}
-
-/* Copies n elements of operand k, from position on, to contiguous memory (gather) or from it. */
-static void copy_operand(const bf_map_arrays *x, int k, const int64_t *start, int64_t n,
-                         char *contiguous, bool gather) {
-    int64_t position[BF_MAX_DIMS], bytes = x->bytes[k];
-    int inner = x->ndim - 1;
-    memcpy(position, start, sizeof position);
-    for (int64_t done = 0; done < n;) {
-        int64_t left = x->shape[inner] - position[inner];
-        int64_t run = left < n - done ? left : n - done, step = x->strides[k][inner] * bytes;
-        char *strided = element_at(x, k, position), *flat = contiguous + done * bytes;
-        if (gather)
-            copy_strided(flat, bytes, strided, step, run, (int)bytes);
-        else
-            copy_strided(strided, step, flat, bytes, run, (int)bytes);
-        advance(x, position, run);
-        done += run;
-    }
+    job->out = c[0].piece;
+    if (status == BF_OK) status = context->used->map(context, job);
+    if (status != BF_OK) return status;
+    return c[0].by->scatter(context, &c[0].strided, first, job->count, c[0].piece);
 }
 
 static bf_status walk_copies(bf_context *context, const bf_map_arrays *x, int64_t count,
                              bf_map_job *job) {
-    int64_t position[BF_MAX_DIMS] = {0}, room = BF_SCRATCH_BYTES / BF_MAP_OPERANDS / 8;
-    char *scratch = bf_context_scratch(context);
-    if (scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no scratch memory");
+    copies c[BF_MAP_OPERANDS] = {{0}};
+    int64_t room = count;
     for (int k = 0; k <= x->arity; k++) {
-        char *part = scratch + k * (BF_SCRATCH_BYTES / BF_MAP_OPERANDS);
-        if (k == 0)
-            job->out = part;
-        else
-            job->in[k - 1] = part;
+        if (!prepare_copies(context, x, k, &c[k])) return BF_E_MEMORY;
+        int64_t fits = (int64_t)(c[k].by->scratch_bytes / BF_MAP_OPERANDS / 8);
+        if (fits < room) room = fits;
     }
-    for (int64_t done = 0; done < count; done += job->count) {
+    bf_status status = BF_OK;
+    for (int64_t done = 0; done < count && status == BF_OK; done += job->count) {
         job->index = x->index + done;
         job->count = count - done < room ? count - done : room;
-        for (int k = 1; k <= x->arity; k++)
-            copy_operand(x, k, position, job->count, (char *)(uintptr_t)job->in[k - 1], true);
-        bf_status status = context->backend->map(context, job);
-        if (status != BF_OK) return status;
-        copy_operand(x, 0, position, job->count, job->out, false);
-        advance(x, position, job->count);
+        status = map_piece(context, x->arity, c, done, job);
     }
-    return BF_OK;
+    return status;
 }
 
 bf_status bf_map_walk(bf_context *context, bf_map_arrays *x, bool any_order, bf_map_job *job) {
@@ -154,8 +143,8 @@ bf_status bf_map_walk(bf_context *context, bf_map_arrays *x, bool any_order, bf_
     if (count == 0) return BF_OK;
     if (any_order) sort_dimensions(x);
     join_dimensions(x);
-    return rows_are_direct(x) ? walk_rows(context, x, count, job)
-                              : walk_copies(context, x, count, job);
+    return rows_are_direct(context, x) ? walk_rows(context, x, count, job)
+                                       : walk_copies(context, x, count, job);
 }
 
 /* --- overlap --- */

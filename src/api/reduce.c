@@ -1,5 +1,7 @@
 /* Reductions of whole arrays: a state, one absorb, its result. */
 #include "../../include/bitfold/dot.h"
+#include "../placement.h"
+#include "array.h"
 #include "result.h"
 #include "state.h"
 
@@ -18,16 +20,91 @@ static bf_status reduce(bf_context *context, bf_reduction op, const bf_array *a,
     return status;
 }
 
+static bf_status check_op(bf_context *context, bf_reduction op) {
+    if (context == NULL) return BF_E_ARGUMENT;
+    return op == BF_DOT ? bf_fail(context, BF_E_ARGUMENT, "dot takes two arrays: bf_dot") : BF_OK;
+}
+
 bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                     const bf_reduce_options *options, bf_value *value) {
-    if (context != NULL && op == BF_DOT)
-        return bf_fail(context, BF_E_ARGUMENT, "dot takes two arrays: bf_dot");
-    return reduce(context, op, array, NULL, options, value);
+    bf_status status = check_op(context, op);
+    return status == BF_OK ? reduce(context, op, array, NULL, options, value) : status;
 }
 
 bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
                  const bf_reduce_options *options, bf_value *value) {
     return reduce(context, BF_DOT, a, b, options, value);
+}
+
+/* --- enqueued --- */
+
+/* b is NULL but for BF_DOT. */
+static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
+                             const bf_array *b, const bf_reduce_options *options,
+                             const bf_value *value, int64_t *count) {
+    if (a == NULL || (op == BF_DOT && b == NULL))
+        return bf_fail(context, BF_E_ARGUMENT, "no array");
+    if (strcmp(bf_reduction_name(op), "?") == 0 || op == BF_DESCRIBE)
+        return bf_fail(context, BF_E_ARGUMENT, "no reduction to a value has number %d", (int)op);
+    if (bf_dtype_bytes(a->dtype) == 0)
+        return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)a->dtype);
+    if (value == NULL || (uintptr_t)value % 8 != 0)
+        return bf_fail(context, BF_E_ARGUMENT, "no place, aligned to 8 bytes, for the value");
+    bf_status status = bf_check_reduce_options(context, op, options);
+    if (status != BF_OK) return status;
+    status = op == BF_DOT ? bf_check_pair(context, a->dtype, a, b, count)
+                          : bf_check_array(context, a->dtype, a, count);
+    if (status != BF_OK || *count == 0) return status;
+    return bf_array_is_contiguous(a) && (b == NULL || bf_array_is_contiguous(b))
+               ? BF_OK
+               : bf_fail(context, BF_E_ARGUMENT, "the memory is not contiguous");
+}
+
+/* Chooses the device by the arrays' memory, and by that of the value. */
+static bf_status place_async(bf_context *context, const bf_job *job, const bf_value *value) {
+    int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
+    bf_memory memory = {.n = 2, .data = {job->a, value}, .bytes = {bytes, sizeof *value}};
+    if (job->b != NULL) {
+        memory.data[memory.n] = job->b;
+        memory.bytes[memory.n++] = bytes;
+    }
+    return bf_place_reduce(context, job->op, job->kind, &memory);
+}
+
+/* Without a queue: at once, and what is wrong with the data told as a queue would. */
+static bf_status reduce_now(bf_context *context, bf_reduction op, const bf_array *a,
+                            const bf_array *b, const bf_reduce_options *options, bf_value *value) {
+    bf_status status = reduce(context, op, a, b, options, value);
+    if (status != BF_E_NAN && status != BF_E_EMPTY && status != BF_E_OVERFLOW) return status;
+    *value = (bf_value){.dtype = BF_NONE};
+    return BF_OK;
+}
+
+static bf_status reduce_async(bf_context *context, bf_reduction op, const bf_array *a,
+                              const bf_array *b, const bf_reduce_options *options,
+                              bf_value *value) {
+    static const bf_reduce_options defaults = {.size = sizeof defaults};
+    int64_t count = 0;
+    bf_status status = check_async(context, op, a, b, options, value, &count);
+    if (status != BF_OK) return status;
+    bf_job job = {.op = op, .kind = bf_kind_of(op, a->dtype), .dtype = a->dtype, .a = a->data};
+    job.b = b != NULL ? b->data : NULL;
+    job.count = count;
+    status = place_async(context, &job, value);
+    if (status != BF_OK) return status;
+    if (context->used->reduce_async == NULL) return reduce_now(context, op, a, b, options, value);
+    return context->used->reduce_async(context, &job, options != NULL ? options : &defaults, value);
+}
+
+bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_array *array,
+                          const bf_reduce_options *options, bf_value *value) {
+    bf_status status = check_op(context, op);
+    return status == BF_OK ? reduce_async(context, op, array, NULL, options, value) : status;
+}
+
+bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b,
+                       const bf_reduce_options *options, bf_value *value) {
+    return context == NULL ? BF_E_ARGUMENT : reduce_async(context, BF_DOT, a, b, options, value);
 }
 
 /* The simple calls. `out` points at the C type that `to` names: a dtype, or that of the value. */

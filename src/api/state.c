@@ -2,6 +2,7 @@
 #include "state.h"
 
 #include "../environment.h"
+#include "../placement.h"
 #include "array.h"
 #include "result.h"
 
@@ -38,34 +39,15 @@ static int64_t *next_index(bf_state *s) {
     return &s->words[bf_extreme_at(s->kind, s->dtype) + BF_EXTREME_END];
 }
 
-static bf_status check_array(bf_state *s, const bf_array *array, int64_t *count) {
-    if (array == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no array");
+bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
+                         int64_t *count) {
+    if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
     *count = bf_array_count(array);
-    if (*count < 0) return bf_fail(s->context, BF_E_ARGUMENT, "the array is not well formed");
-    if (array->dtype != s->dtype)
-        return bf_fail(s->context, BF_E_DTYPE, "%s data in a reduction of %s",
-                       bf_dtype_name(array->dtype), bf_dtype_name(s->dtype));
-    const int64_t *next = next_index(s);
-    if (*count > BF_COUNT_MAX - (next ? *next : s->words[0]))
-        return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
+    if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "the array is not well formed");
+    if (array->dtype != dtype)
+        return bf_fail(context, BF_E_DTYPE, "%s data in a reduction of %s",
+                       bf_dtype_name(array->dtype), bf_dtype_name(dtype));
     return BF_OK;
-}
-
-static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
-    if (count == 0) return BF_OK;
-    const int64_t *next = next_index(s);
-    bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .index = next ? *next : 0};
-    return bf_array_walk(s->context, arrays, arity, count, next == NULL, &job,
-                         s->context->backend->reduce, s->words);
-}
-
-bf_status bf_state_absorb(bf_state *state, const bf_array *chunk) {
-    if (state == NULL) return BF_E_ARGUMENT;
-    int64_t count = 0;
-    bf_status status = check_array(state, chunk, &count);
-    if (status != BF_OK) return status;
-    if (state->op == BF_DOT) return bf_fail(state->context, BF_E_ARGUMENT, "dot takes two arrays");
-    return absorb(state, &chunk, 1, count);
 }
 
 static bool same_shape(const bf_array *a, const bf_array *b) {
@@ -75,18 +57,46 @@ static bool same_shape(const bf_array *a, const bf_array *b) {
     return true;
 }
 
+bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
+                        int64_t *count) {
+    bf_status status = bf_check_array(context, dtype, a, count);
+    if (status == BF_OK) status = bf_check_array(context, dtype, b, count);
+    if (status != BF_OK) return status;
+    return same_shape(a, b) ? BF_OK : bf_fail(context, BF_E_SHAPE, "the shapes differ");
+}
+
+static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
+    const int64_t *next = next_index(s);
+    int64_t bytes = count * bf_dtype_bytes(s->dtype);
+    bf_memory memory = {.n = arity, .data = {arrays[0]->data}, .bytes = {bytes, bytes}};
+    if (count > BF_COUNT_MAX - (next ? *next : s->words[0]))
+        return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
+    if (count == 0) return BF_OK;
+    if (arity > 1) memory.data[1] = arrays[1]->data;
+    bf_status status = bf_place_reduce(s->context, s->op, s->kind, &memory);
+    if (status != BF_OK) return status;
+    bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .index = next ? *next : 0};
+    return bf_array_walk(s->context, arrays, arity, count, next == NULL, &job, s->words);
+}
+
+bf_status bf_state_absorb(bf_state *state, const bf_array *chunk) {
+    if (state == NULL) return BF_E_ARGUMENT;
+    int64_t count = 0;
+    bf_status status = bf_check_array(state->context, state->dtype, chunk, &count);
+    if (status != BF_OK) return status;
+    if (state->op == BF_DOT) return bf_fail(state->context, BF_E_ARGUMENT, "dot takes two arrays");
+    return absorb(state, &chunk, 1, count);
+}
+
 bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_array *b) {
     if (state == NULL) return BF_E_ARGUMENT;
     int64_t count = 0;
-    bf_status status = check_array(state, a, &count);
-    if (status == BF_OK) status = check_array(state, b, &count);
-    if (status != BF_OK) return status;
     if (state->op != BF_DOT)
         return bf_fail(state->context, BF_E_ARGUMENT, "%s takes one array",
                        bf_reduction_name(state->op));
-    if (!same_shape(a, b)) return bf_fail(state->context, BF_E_SHAPE, "the shapes differ");
+    bf_status status = bf_check_pair(state->context, state->dtype, a, b, &count);
     const bf_array *arrays[2] = {a, b};
-    return absorb(state, arrays, 2, count);
+    return status == BF_OK ? absorb(state, arrays, 2, count) : status;
 }
 
 bf_status bf_state_seek(bf_state *state, int64_t index) {

@@ -13,4 +13,11 @@ struct bf_state {
     int64_t words[]; /* BF_STATE_WORDS_MAX of BF_KIND_TREE, else BF_STATE_WORDS_SMALL */
 };
 
+/* Is the array (are both) well formed and of this dtype? *count becomes its number of elements.
+ * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
+bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
+                         int64_t *count);
+bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
+                        int64_t *count);
+
 #endif

@@ -11,30 +11,22 @@ static bf_status open_cpu(bf_context *context, const bf_options *options) {
     if (!isa->available()) return BF_E_DEVICE;
     bf_cpu *cpu = malloc(sizeof *cpu);
     if (cpu == NULL) return BF_E_MEMORY;
-    cpu->isa = isa;
+    *cpu = (bf_cpu){.isa = isa};
     cpu->pool = bf_pool_create(options->threads > 0 ? options->threads : bf_usable_threads());
     if (cpu->pool == NULL) {
         free(cpu);
         return BF_E_MEMORY;
     }
-    context->backend_data = cpu;
+    context->cpu = cpu;
     return BF_OK;
 }
 
 static void close_cpu(bf_context *context) {
-    bf_cpu *cpu = context->backend_data;
+    bf_cpu *cpu = context->cpu;
+    if (cpu == NULL) return;
     bf_pool_destroy(cpu->pool);
+    free(cpu->scratch);
     free(cpu);
-}
-
-static const char *isa_name(const bf_context *context) {
-    const bf_cpu *cpu = context->backend_data;
-    return cpu->isa->name;
-}
-
-static int threads(const bf_context *context) {
-    const bf_cpu *cpu = context->backend_data;
-    return bf_pool_threads(cpu->pool);
 }
 
 const bf_backend bf_backend_cpu = {
@@ -43,6 +35,11 @@ const bf_backend bf_backend_cpu = {
     .close = close_cpu,
     .reduce = bf_cpu_reduce,
     .map = bf_cpu_map,
-    .isa = isa_name,
-    .threads = threads,
+    .gather = bf_cpu_gather,
+    .scatter = bf_cpu_scatter,
+    .scratch = bf_cpu_scratch,
+    .scratch_bytes = BF_CPU_SCRATCH,
+    .allocate = bf_cpu_allocate,
+    .release = bf_cpu_release,
+    .copy = bf_cpu_copy,
 };

@@ -33,6 +33,7 @@ void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg)
 typedef struct bf_cpu {
     const bf_isa *isa;
     bf_pool *pool;
+    void *scratch; /* of BF_CPU_SCRATCH bytes, made when needed */
 } bf_cpu;
 
 /* --- exact.c, extreme.c, factors.c: one thread takes a piece of a job into words --- */
@@ -61,6 +62,19 @@ void bf_factors_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *wor
 /* --- reduce.c: the backend's function, which shares a job out --- */
 
 bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words);
+
+/* --- strided.c: the backend's functions for memory --- */
+
+enum { BF_CPU_SCRATCH = 1 << 20 }; /* pieces stay in cache until the loops read them */
+
+bf_status bf_cpu_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
+                        void *to);
+bf_status bf_cpu_scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
+                         const void *from);
+void *bf_cpu_scratch(bf_context *context);
+void *bf_cpu_allocate(bf_context *context, size_t bytes);
+void bf_cpu_release(bf_context *context, void *memory);
+bf_status bf_cpu_copy(bf_context *context, void *to, const void *from, size_t bytes);
 
 /* --- tree.c: products of floats, which are ordered --- */
 

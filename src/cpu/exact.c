@@ -29,9 +29,9 @@ typedef struct series {
     int64_t *counters; /* words for specials and "other than -0"; NULL: they count elsewhere */
 } series;
 
-/* What a window must hold: |x| < 2^top, multiples of 2^least. */
+/* What a window must hold. */
 typedef struct extent {
-    int top, least;
+    bf_extent at;
     bool special; /* there are NaNs or infinities, which count in neither */
 } extent;
 
@@ -80,8 +80,8 @@ static void add_by_rules(const series *s) {
 
 /* Of the first n terms; of fewer, if they hold a special or span more than any window. */
 static extent measure(const series *s, bf_format f, size_t n) {
-    extent e = {.top = -BEYOND, .least = BEYOND};
-    for (size_t i = 0; i < n && e.top - e.least <= bf_window_span(BF_LEVELS_MAX); i++) {
+    extent e = {.at = {-BEYOND, BEYOND}};
+    for (size_t i = 0; i < n && e.at.top - e.at.least <= bf_window_span(BF_LEVELS_MAX); i++) {
         if (special_at(s, f, i)) {
             e.special = true;
             return e;
@@ -92,45 +92,30 @@ static extent measure(const series *s, bf_format f, size_t n) {
         int at = x.position + y.position + (s->b ? 2 : 1) * bf_format_least(f);
         int top = at + bf_bit_length(x.magnitude) + (s->b ? bf_bit_length(y.magnitude) : 0);
         int least = at + __builtin_ctzll(x.magnitude) + __builtin_ctzll(y.magnitude);
-        if (top > e.top) e.top = top;
-        if (least < e.least) e.least = least;
+        if (top > e.at.top) e.at.top = top;
+        if (least < e.at.least) e.at.least = least;
     }
-    if (e.top < e.least) e.top = e.least = 0; /* nothing but zeros */
+    if (e.at.top < e.at.least) e.at.top = e.at.least = 0; /* nothing but zeros */
     return e;
 }
 
-/* Moves a window so that its levels are doubles, and lie within the limbs. */
-static void clamp_window(bf_window_memory *window, bf_layout layout) {
-    int last = bf_window_bottom(window->bottom, window->levels - 1);
-    int least = layout.exponent, most = layout.exponent + 32 * (layout.limbs - 3);
-    if (least < BF_WINDOW_LEAST) least = BF_WINDOW_LEAST;
-    if (most > BF_WINDOW_TOP) most = BF_WINDOW_TOP;
-    if (last < least) window->bottom += least - last;
-    if (window->bottom > most) window->bottom = most;
-}
-
-/* The smallest window that holds e; false: none does. What is to spare goes below, mostly: the more
- * numbers, the closer to zero the least of them. */
+/* The smallest window that holds e; false: none does. */
 static bool choose_window(extent e, bf_layout layout, bf_window_memory *window) {
     int levels = 1;
-    while (levels <= BF_LEVELS_MAX && bf_window_span(levels) < e.top - e.least) levels++;
+    while (levels <= BF_LEVELS_MAX && bf_window_span(levels) < e.at.top - e.at.least) levels++;
     if (levels > BF_LEVELS_MAX) return false;
-    int spare = bf_window_span(levels) - (e.top - e.least);
     window->levels = levels;
-    window->bottom = e.top - BF_WINDOW_BITS + (spare < 16 ? spare / 4 : 4);
     window->credit = CREDIT_MAX;
-    clamp_window(window, layout);
-    return e.top <= window->bottom + BF_WINDOW_BITS &&
-           e.least >= bf_window_bottom(window->bottom, levels - 1);
+    return bf_window_place(e.at, levels, layout, &window->bottom);
 }
 
 /* The window with a level more, half of it above, half below. */
 static bool widen_window(bf_layout layout, bf_window_memory *window) {
     if (window->levels == 0 || window->levels == BF_LEVELS_MAX) return false;
     window->levels++;
-    window->bottom += (BF_WINDOW_BITS + 1) / 2;
     window->credit = CREDIT_MAX;
-    clamp_window(window, layout);
+    window->bottom =
+        bf_window_clamp(window->bottom + (BF_WINDOW_BITS + 1) / 2, window->levels, layout);
     return true;
 }
 
@@ -224,7 +209,8 @@ static void guess_window(const series *s, bf_format f, bf_window_memory *window)
     int below = bf_bit_length(s->n / sample) * (s->a == s->b ? 2 : 1);
     bool fits = !e.special && choose_window(e, s->layout, window);
     if (!fits) window->levels = 0;
-    e.least = e.least - below > s->layout.exponent ? e.least - below : s->layout.exponent;
+    e.at.least -= below;
+    if (e.at.least < s->layout.exponent) e.at.least = s->layout.exponent;
     bf_window_memory wider;
     if (fits && choose_window(e, s->layout, &wider)) *window = wider;
 }

@@ -2,6 +2,7 @@
  * failure is found however many there are. */
 #include "map.h"
 
+#include "../map_failure.h"
 #include "../rules/map_dtype.h"
 
 #include <pthread.h>
@@ -64,17 +65,8 @@ static bool is_in_place(const bf_map_job *job) {
     return false;
 }
 
-static bf_status failure(bf_context *context, const bf_map_job *job, int64_t place) {
-    long long index = (long long)(job->index + place);
-    if (job->refuse_zero)
-        return bf_fail(context, BF_E_ARGUMENT, "integer division by zero at index %lld", index);
-    return bf_fail(context, BF_E_OVERFLOW, "%s at index %lld does not fit %s",
-                   job->op == BF_MAP_CAST ? "the value" : "the result", index,
-                   bf_dtype_name(job->to));
-}
-
 bf_status bf_cpu_map(bf_context *context, const bf_map_job *job) {
-    bf_cpu *cpu = context->backend_data;
+    bf_cpu *cpu = context->cpu;
     int64_t bytes = job->count * bf_dtype_bytes(job->to);
     shared_map shared = {.job = job, .table = cpu->isa->map, .failed = -1, .piece = PIECE};
     shared.stream = bytes >= STREAM_BYTES && !is_in_place(job);
@@ -83,5 +75,5 @@ bf_status bf_cpu_map(bf_context *context, const bf_map_job *job) {
     pthread_mutex_init(&shared.lock, NULL);
     bf_pool_run(cpu->pool, threads, take_pieces, &shared);
     pthread_mutex_destroy(&shared.lock);
-    return shared.failed < 0 ? BF_OK : failure(context, job, shared.failed);
+    return shared.failed < 0 ? BF_OK : bf_map_fail(context, job, job->index + shared.failed);
 }

@@ -68,7 +68,7 @@ static void take_pieces(void *arg) {
 static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
 bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words) {
-    bf_cpu *cpu = context->backend_data;
+    bf_cpu *cpu = context->cpu;
     int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
     int64_t worth = bytes / BYTES_PER_THREAD;
     int threads = worth < bf_pool_threads(cpu->pool) ? (int)worth : bf_pool_threads(cpu->pool);

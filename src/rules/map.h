@@ -27,8 +27,9 @@ BF_RULE uint64_t bf_map_float_to_integer(bf_dtype from, bf_dtype to, uint64_t bi
         return 0;
     }
     bf_finite x = bf_decode(f, bits);
-    int shift = x.position + bf_format_least(f);
-    bf_u128 m = x.magnitude;
+    bool infinite = bf_is_inf(f, bits); /* beyond every integer, though f16's field may not look so */
+    int shift = infinite ? 64 : x.position + bf_format_least(f);
+    bf_u128 m = infinite ? 1 : x.magnitude;
     if (shift >= 0)
         m = m << (shift < 64 ? shift : 64); /* 2^64 and more fit no dtype */
     else

@@ -11,7 +11,7 @@
 #ifndef BF_RULES_WINDOW_H
 #define BF_RULES_WINDOW_H
 
-#include "rule.h"
+#include "exact.h"
 
 enum {
     BF_WINDOW_BITS = 43,    /* a level takes |x| <= 2^43 u */
@@ -31,9 +31,33 @@ BF_RULE int64_t bf_window_start(int bottom) {
     return (int64_t)(bottom + 52 + 1023) << 52 | (int64_t)1 << 51;
 }
 
+/* What a window must hold: |x| < 2^top, multiples of 2^least; top < least: nothing yet. */
+typedef struct bf_extent {
+    int top, least;
+} bf_extent;
+
 /* The bits that `levels` levels span. */
 BF_RULE int bf_window_span(int levels) {
     return BF_WINDOW_BITS + (levels - 1) * (BF_WINDOW_BITS + 1);
+}
+
+/* Moves a window so that its levels are doubles, and lie within the limbs. */
+BF_RULE int bf_window_clamp(int bottom, int levels, bf_layout layout) {
+    int last = bf_window_bottom(bottom, levels - 1);
+    int least = layout.exponent, most = layout.exponent + 32 * (layout.limbs - 3);
+    if (least < BF_WINDOW_LEAST) least = BF_WINDOW_LEAST;
+    if (most > BF_WINDOW_TOP) most = BF_WINDOW_TOP;
+    if (last < least) bottom += least - last;
+    return bottom > most ? most : bottom;
+}
+
+/* Where the top level of a window of so many levels stands that holds e, within a layout; false:
+ * it does not. What is to spare goes below, mostly: the more numbers, the closer to zero the least
+ * of them. */
+BF_RULE bool bf_window_place(bf_extent e, int levels, bf_layout layout, int *bottom) {
+    int spare = bf_window_span(levels) - (e.top - e.least);
+    *bottom = bf_window_clamp(e.top - BF_WINDOW_BITS + (spare < 16 ? spare / 4 : 4), levels, layout);
+    return e.top <= *bottom + BF_WINDOW_BITS && e.least >= bf_window_bottom(*bottom, levels - 1);
 }
 
 #endif

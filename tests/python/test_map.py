@@ -1,5 +1,5 @@
 """Element-wise operations: against NumPy for every pair of dtypes, against fractions where NumPy
-rounds twice or has no such operation; the same bits on every instruction set."""
+rounds twice or has no such operation; the same bits on every instruction set and on a GPU."""
 
 import math
 import os
@@ -12,6 +12,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bitfold
+import devices
 
 HELD = {
     "bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
@@ -26,7 +27,7 @@ UFUNCS = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal,
 }  # fmt: skip
-CONTEXTS = [bitfold.Context(isa=isa, threads=n) for isa in bitfold.isas() for n in (1, 3)]
+CONTEXTS = devices.contexts((1, 3))
 SIZE = 1500
 
 

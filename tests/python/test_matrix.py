@@ -1,4 +1,5 @@
-"""Every result equals the oracle to the bit, on every instruction set, thread count and split.
+"""Every result equals the oracle to the bit, on every instruction set, thread count and split, and
+on a GPU from its own memory (in one piece) and from the host's (in chunks).
 
 BITFOLD_CASES: how many arrays (default 300; 10000 for a release).
 BITFOLD_SEED: the first one's seed.
@@ -13,6 +14,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bitfold
+import devices
 import generate
 from oracle import DTYPES, FLOATS, OPS, Case, same
 
@@ -59,7 +61,8 @@ def outcome(function, *arguments, **options):
 
 
 def in_one_piece(case, op, context):
-    arguments = (case.x, case.y) if op == "dot" else (case.x,)
+    arrays = (case.x, case.y) if op == "dot" else (case.x,)
+    arguments = [devices.placed(x, context) for x in arrays]
     function = getattr(bitfold, op)
     return outcome(
         function, *arguments, context=context, **case.named, **case.options_for(op)
@@ -100,11 +103,7 @@ def in_chunks(case, op, context):
 class Matrix(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.contexts = [
-            bitfold.Context(isa=isa, threads=threads)
-            for isa in bitfold.isas()
-            for threads in THREADS
-        ]
+        cls.contexts = devices.contexts(THREADS)
 
     def check(self, seed):
         case = Arrays(seed)

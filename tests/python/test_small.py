@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bitfold
+from devices import everywhere
 from oracle import HELD, INTS, Case, root_to, round_to, same
 
 quick = settings(max_examples=150, deadline=None, derandomize=True)
@@ -31,11 +32,11 @@ class Definitions(unittest.TestCase):
     def test_sum_mean_and_their_squares(self, values):
         x, exact = f64(values), [Fraction(v) for v in values]
         if any(exact) or not all(math.copysign(1, v) < 0 for v in values):
-            self.assertTrue(same(bitfold.sum(x), round_to(sum(exact))))
-            self.assertTrue(same(bitfold.mean(x), round_to(sum(exact) / len(x))))
+            self.assertTrue(same(everywhere.sum(x), round_to(sum(exact))))
+            self.assertTrue(same(everywhere.mean(x), round_to(sum(exact) / len(x))))
         squares = sum(v * v for v in exact)
-        self.assertTrue(same(bitfold.sumsq(x), round_to(squares)))
-        self.assertTrue(same(bitfold.norm(x), root_to(squares)))
+        self.assertTrue(same(everywhere.sumsq(x), round_to(squares)))
+        self.assertTrue(same(everywhere.norm(x), root_to(squares)))
 
     @quick
     @given(finite, st.integers(0, 1), st.sampled_from(["f64", "f32"]))
@@ -45,9 +46,9 @@ class Definitions(unittest.TestCase):
         exact = [Fraction(v) for v in values]
         mean = sum(exact) / len(exact)
         expected = sum((v - mean) ** 2 for v in exact) / (len(exact) - ddof)
-        var = bitfold.var(f64(values), ddof=ddof, out_dtype=form)
+        var = everywhere.var(f64(values), ddof=ddof, out_dtype=form)
         self.assertTrue(same(var, round_to(expected, form)), (var, expected))
-        std = bitfold.std(f64(values), ddof=ddof, out_dtype=form)
+        std = everywhere.std(f64(values), ddof=ddof, out_dtype=form)
         self.assertTrue(same(std, root_to(expected, form)), (std, expected))
 
     @quick
@@ -57,7 +58,7 @@ class Definitions(unittest.TestCase):
         exact = sum(Fraction(a) * Fraction(b) for a, b in zip(values, other))
         expected = Case(f64(values), "f64", f64(other)).value("dot")
         self.assertEqual(expected, round_to(exact))
-        self.assertTrue(same(bitfold.dot(f64(values), f64(other)), expected))
+        self.assertTrue(same(everywhere.dot(f64(values), f64(other)), expected))
 
     @quick
     @given(st.sampled_from(INTS), st.data())
@@ -68,12 +69,12 @@ class Definitions(unittest.TestCase):
         x = np.array(values, dtype=HELD[dtype])
         if dtype == "bool":
             values = [v != 0 for v in values]
-        self.assertEqual(bitfold.sum(x, dtype=dtype), sum(values))
-        self.assertEqual(bitfold.sumsq(x, dtype=dtype), sum(v * v for v in values))
-        self.assertEqual(bitfold.dot(x, x, dtype=dtype), sum(v * v for v in values))
-        self.assertTrue(same(bitfold.min(x, dtype=dtype), min(values)))
-        self.assertEqual(bitfold.argmax(x, dtype=dtype), values.index(max(values)))
-        self.assertTrue(same(bitfold.mean(x, dtype=dtype), round_to(Fraction(sum(values), len(x)))))
+        self.assertEqual(everywhere.sum(x, dtype=dtype), sum(values))
+        self.assertEqual(everywhere.sumsq(x, dtype=dtype), sum(v * v for v in values))
+        self.assertEqual(everywhere.dot(x, x, dtype=dtype), sum(v * v for v in values))
+        self.assertTrue(same(everywhere.min(x, dtype=dtype), min(values)))
+        self.assertEqual(everywhere.argmax(x, dtype=dtype), values.index(max(values)))
+        self.assertTrue(same(everywhere.mean(x, dtype=dtype), round_to(Fraction(sum(values), len(x)))))
 
 
 class Specials(unittest.TestCase):
@@ -85,7 +86,7 @@ class Specials(unittest.TestCase):
         case = Case(x, dtype, x[::-1])
         for op in ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "argmin", "argmax"):
             try:
-                found = getattr(bitfold, op)(x, nan=nan)
+                found = getattr(everywhere, op)(x, nan=nan)
             except bitfold.Error as error:
                 found = type(error)
             self.assertTrue(same(found, case.value(op, nan=nan)), (op, x, found))
@@ -95,10 +96,11 @@ class Specials(unittest.TestCase):
     def test_order_of_chunks_does_not_matter(self, values, a, b):
         x = f64(values)
         a, b = sorted((a, b))
-        whole = bitfold.State("sum", "f64").absorb(x)
-        first = bitfold.State("sum", "f64").absorb(x[b:]).absorb(x[:a])
-        first.merge(bitfold.State("sum", "f64").absorb(x[a:b]))
-        self.assertEqual(first.save(), whole.save())
+        for context in everywhere.contexts:
+            empty = lambda: bitfold.State("sum", "f64", context)
+            first = empty().absorb(x[b:]).absorb(x[:a])
+            first.merge(empty().absorb(x[a:b]))
+            self.assertEqual(first.save(), empty().absorb(x).save())
 
 
 if __name__ == "__main__":

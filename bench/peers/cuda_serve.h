@@ -1,0 +1,36 @@
+/* What the peers on a GPU share: the conversation with 'bitfold bench --device cuda --peer', the
+ * data and the clock.
+ *
+ * A question is a line WORK DTYPE DATA COUNT GPU PASSES stream|host BUFFERS; the answer is NAME
+ * SECONDS, the mean time of a pass, or NAME - for work not on offer. Pass i works on copy i modulo
+ * BUFFERS of the data. An eighth of PASSES and one more come first, untimed. With "stream" passes
+ * are enqueued and waited for at the end; with "host" each ends with its result on the host. */
+#ifndef CUDA_SERVE_H
+#define CUDA_SERVE_H
+
+#include <cuda_runtime.h>
+
+struct cuda_call {
+    const void *a, *b; /* b: of dot and add, right behind a */
+    void *out;         /* of add, right behind b */
+    size_t count;      /* elements of each */
+    void *result;      /* 64 bytes on the GPU */
+    void *scratch;     /* on the GPU */
+    size_t scratch_bytes;
+    cudaStream_t stream;
+};
+
+/* Enqueues the work once. */
+typedef cudaError_t cuda_fn(const cuda_call &call);
+
+struct cuda_work {
+    const char *work, *dtype;
+    cuda_fn *fn;
+    bool waits; /* the call itself brings the result to the host */
+};
+
+/* Answers questions until standard input ends. works ends with an empty entry. Returns an exit
+ * code. */
+int cuda_serve(const char *name, const cuda_work *works);
+
+#endif

@@ -1,0 +1,206 @@
+/* The data of the ladder, made and checked in pieces, so that the host needs no copy of them. */
+#include "data.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+enum { PIECE = 1 << 16 };
+
+typedef union piece {
+    int32_t i32[PIECE];
+    uint32_t u32[PIECE];
+    float f32[PIECE];
+} piece;
+
+static int64_t piece_count(int64_t n, int64_t first) {
+    return n - first < PIECE ? n - first : PIECE;
+}
+
+static uint32_t hash(uint32_t i) {
+    i = (i ^ i >> 16) * 0x7feb352dU;
+    i = (i ^ i >> 15) * 0x846ca68bU;
+    return i ^ i >> 16;
+}
+
+static int32_t odd(int64_t i) { return (int32_t)(hash((uint32_t)i) | 1); }
+static float factor(int64_t i) { return (float)(hash((uint32_t)i) >> 8) * 0x1p-24F; }
+static float other(int64_t i) { return (float)(hash(~(uint32_t)i) >> 8) * 0x1p-24F; }
+
+static void make_floats(float *x, float (*value)(int64_t), int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; i++) x[i] = value(first + i);
+}
+
+static void make(enum ladder_data data, piece *p, int64_t first, int64_t count) {
+    if (data == LADDER_INTS)
+        for (int64_t i = 0; i < count; i++) p->i32[i] = odd(first + i);
+    else
+        make_floats(p->f32, data == LADDER_FACTORS ? factor : other, first, count);
+}
+
+const char *ladder_fill(const ladder_machine *machine, enum ladder_data data, void *to, int64_t n) {
+    static piece p;
+    const char *problem = NULL;
+    for (int64_t first = 0; first < n && !problem; first += PIECE) {
+        const int64_t count = piece_count(n, first);
+        make(data, &p, first, count);
+        problem = machine->copy((char *)to + first * 4, &p, (size_t)count * 4);
+    }
+    return problem;
+}
+
+/* ---- the right answers ----------------------------------------------------------------------- */
+
+static int64_t fold(bf_reduction op, int64_t n) {
+    uint64_t sum = 0, product = 1;
+    int32_t most = INT_MIN, least = INT_MAX;
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t x = odd(i);
+        sum += (uint64_t)x;
+        product *= (uint64_t)x;
+        most = x > most ? x : most;
+        least = x < least ? x : least;
+    }
+    if (op == BF_SUM) return (int64_t)sum;
+    if (op == BF_PROD) return (int64_t)product;
+    return op == BF_MAX ? most : least;
+}
+
+static bf_status absorb_pairs(bf_state *state, int64_t n) {
+    static piece a, b;
+    bf_status status = BF_OK;
+    for (int64_t first = 0; first < n && status == BF_OK; first += PIECE) {
+        const int64_t count = piece_count(n, first);
+        make(LADDER_FACTORS, &a, first, count);
+        make(LADDER_OTHERS, &b, first, count);
+        const bf_array left = bf_array_of(BF_F32, a.f32, count);
+        const bf_array right = bf_array_of(BF_F32, b.f32, count);
+        status = bf_state_absorb_pair(state, &left, &right);
+    }
+    return status;
+}
+
+/* One exact state gives both roundings. */
+static bf_status exact_dot(bf_context *context, int64_t n, ladder_answer *answer) {
+    const bf_reduce_options to_f32 = BF_REDUCE_OPTIONS(.out_dtype = BF_F32);
+    bf_state *state;
+    bf_value f64, f32;
+    bf_status status = bf_state_create(context, BF_DOT, BF_F32, &state);
+    if (status != BF_OK) return status;
+    status = absorb_pairs(state, n);
+    if (status == BF_OK) status = bf_state_result(state, NULL, &f64);
+    if (status == BF_OK) status = bf_state_result(state, &to_f32, &f32);
+    if (status == BF_OK) {
+        answer->exact = f64.as.f64;
+        answer->rounded = f32.as.f32;
+    }
+    bf_state_destroy(state);
+    return status;
+}
+
+static const char *solve_dot(int64_t n, ladder_answer *answer) {
+    bf_context *context;
+    bf_status status = bf_context_create(&BF_OPTIONS(.device = "cpu"), &context);
+    if (status != BF_OK) return bf_status_string(status);
+    status = exact_dot(context, n, answer);
+    bf_context_destroy(context);
+    return status == BF_OK ? NULL : bf_status_string(status);
+}
+
+const char *ladder_solve(enum ladder_work work, bf_reduction op, int64_t n, ladder_answer *answer) {
+    *answer = (ladder_answer){.integer = n};
+    if (work == LADDER_NUMBERS) answer->integer = 2 + 7;
+    if (work == LADDER_REDUCE) answer->integer = fold(op, n);
+    return work == LADDER_DOT ? solve_dot(n, answer) : NULL;
+}
+
+/* ---- the judgement --------------------------------------------------------------------------- */
+
+static double ulps(float x, double exact) {
+    const float at = fabsf((float)exact);
+    return fabs((double)x - exact) / (double)(nextafterf(at, INFINITY) - at);
+}
+
+/* The tutorials' ints are right modulo 2^32; ours are right. */
+static bool is_integer(const ladder_rung *rung, const void *result, int64_t expected) {
+    bf_value value;
+    int32_t low;
+    int64_t whole;
+    memcpy(&value, result, sizeof value);
+    memcpy(&low, result, sizeof low);
+    if (!(rung->is & LADDER_OURS)) return (uint32_t)low == (uint32_t)expected;
+    return bf_value_i64(&value, &whole) == BF_OK && whole == expected;
+}
+
+/* The tutorials' floats are right to six digits; ours are the exact value, rounded once. */
+static void judge_float(const ladder_rung *rung, const void *result, const ladder_answer *answer,
+                        ladder_row *row) {
+    bf_value value;
+    float x;
+    memcpy(&value, result, sizeof value);
+    memcpy(&x, result, sizeof x);
+    const bool ours = rung->is & LADDER_OURS;
+    if (ours) x = value.as.f32;
+    row->ulp = ulps(x, answer->exact);
+    row->good = ours ? value.dtype == BF_F32 && x == answer->rounded
+                     : fabs((double)x - answer->exact) <= 1e-6 * fabs(answer->exact);
+}
+
+/* The exact sum of two of these floats is a double. */
+static void judge_sums(const float *sums, int64_t first, int64_t count, ladder_row *row) {
+    for (int64_t i = 0; i < count; i++) {
+        const double exact = (double)factor(first + i) + (double)other(first + i);
+        if (sums[i] != (float)exact) row->good = false;
+        if ((double)sums[i] == exact) continue;
+        const double error = ulps(sums[i], exact);
+        if (!(error <= row->ulp)) row->ulp = error;
+    }
+}
+
+static void judge_table(const uint32_t *values, int64_t first, int64_t count, ladder_row *row) {
+    static const uint32_t table[LADDER_TABLE_SIZE] = {LADDER_TABLE};
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t expected = 0;
+        for (int k = 0; k < LADDER_TABLE_SIZE; k++)
+            expected += (table[k] ^ (uint32_t)(first + i)) * table[k];
+        if (values[i] != expected) row->good = false;
+    }
+}
+
+static const char *judge_elements(const ladder_machine *machine, enum ladder_work work,
+                                  const ladder_task *task, ladder_row *row) {
+    static piece p;
+    row->good = true;
+    if (work == LADDER_ADD) row->ulp = 0;
+    for (int64_t first = 0; first < task->n; first += PIECE) {
+        const int64_t count = piece_count(task->n, first);
+        const char *problem =
+            machine->copy(&p, (const char *)task->out + first * 4, (size_t)count * 4);
+        if (problem) return problem;
+        if (work == LADDER_ADD)
+            judge_sums(p.f32, first, count, row);
+        else
+            judge_table(p.u32, first, count, row);
+    }
+    return NULL;
+}
+
+static void judge_counter(const ladder_rung *rung, const void *result, int64_t n, ladder_row *row) {
+    uint32_t counter;
+    memcpy(&counter, result, sizeof counter);
+    row->lost = (int64_t)(uint32_t)((uint32_t)n - counter);
+    row->good = rung->is & LADDER_LOSES || row->lost == 0;
+}
+
+const char *ladder_check(const ladder_machine *machine, enum ladder_work work,
+                         const ladder_rung *rung, const ladder_task *task,
+                         const ladder_answer *answer, const void *result, ladder_row *row) {
+    switch (work) {
+    case LADDER_DOT: judge_float(rung, result, answer, row); break;
+    case LADDER_ATOMICS: judge_counter(rung, result, task->n, row); break;
+    case LADDER_ADD:
+    case LADDER_CONSTANT: return judge_elements(machine, work, task, row);
+    default: row->good = is_integer(rung, result, answer->integer); break;
+    }
+    return NULL;
+}

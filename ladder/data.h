@@ -1,0 +1,30 @@
+/* What the rungs work on, and what must come out. Element i depends on i alone. */
+#ifndef LADDER_DATA_H
+#define LADDER_DATA_H
+
+#include "ladder.h"
+
+enum ladder_data {
+    LADDER_INTS,    /* i32, odd, so that their product does not become 0 modulo 2^32 */
+    LADDER_FACTORS, /* f32 in [0, 1) */
+    LADDER_OTHERS   /* the same, but others */
+};
+
+/* Writes n elements to the machine's memory. */
+const char *ladder_fill(const ladder_machine *machine, enum ladder_data data, void *to, int64_t n);
+
+/* The right answer of a ladder with one result. */
+typedef struct ladder_answer {
+    int64_t integer; /* products: modulo 2^64 */
+    double exact;    /* dot: the exact value, rounded to f64 */
+    float rounded;   /* the exact value, rounded once to f32 */
+} ladder_answer;
+
+const char *ladder_solve(enum ladder_work work, bf_reduction op, int64_t n, ladder_answer *answer);
+
+/* Judges what a rung left: sets row->good, ulp and lost. `result` is the single result. */
+const char *ladder_check(const ladder_machine *machine, enum ladder_work work,
+                         const ladder_rung *rung, const ladder_task *task,
+                         const ladder_answer *answer, const void *result, ladder_row *row);
+
+#endif

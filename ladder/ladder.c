@@ -1,0 +1,277 @@
+/* Climbs a ladder: data of each size, then rung by rung the median time, the check and a row. */
+#include "ladder.h"
+
+#include "data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZES = 6 };
+
+/* What belongs to one topic. Where quick sizes are given, they are used with --quick. */
+static const struct {
+    const char *name, *summary;
+    int64_t sizes[SIZES], quick[SIZES];
+} topics[] = {
+    {"reduce",
+     "sum, product, maximum and minimum of ints, from two launches to one",
+     {10000000, 100000000},
+     {1000000}},
+    {"add",
+     "element-wise addition of floats, and of two numbers",
+     {1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26, 1 << 28},
+     {1 << 10, 1 << 20}},
+    {"dot", "the dot product of floats", {33 * 1024, 1 << 26}, {33 * 1024, 1 << 20}},
+    {"constant", "a small table in constant and in global memory", {1 << 22}, {1 << 16}},
+    {"atomics", "a counter that all threads count up", {1 << 22}, {1 << 20}},
+};
+enum { TOPICS = sizeof topics / sizeof *topics };
+
+const char *ladder_topic(int i, const char **summary) {
+    if (i < 0 || i >= TOPICS) return NULL;
+    *summary = topics[i].summary;
+    return topics[i].name;
+}
+
+/* What a work reads and writes. */
+static const struct {
+    int vectors;   /* of 4-byte elements, in one piece of memory: a, b, out, as far as there are */
+    bool writes;   /* the last of them is out */
+    bool measured; /* against the limit: reading as many bytes */
+    int bytes;     /* an element; 0: not what counts */
+    const char *dtype;
+} kinds[LADDER_WORKS] = {
+    [LADDER_NUMBERS] = {0, false, false, 0, "i32"},
+    [LADDER_REDUCE] = {1, false, true, 4, "i32"},
+    [LADDER_ADD] = {3, true, true, 12, "f32"},
+    [LADDER_DOT] = {2, false, true, 8, "f32"},
+    [LADDER_CONSTANT] = {1, true, false, 4 * LADDER_TABLE_SIZE, "u32"},
+    [LADDER_ATOMICS] = {0, false, false, 0, "u32"},
+};
+
+typedef struct ladder {
+    const ladder_options *options;
+    const ladder_machine *machine;
+    const char *topic;
+    ladder_emit *emit;
+    void *argument;
+    ladder_task task;
+    void *single; /* the machine's memory for results, partial results and the ticket */
+    enum ladder_work work;
+    char *vectors;
+    size_t vector; /* bytes from one to the next */
+} ladder;
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+enum { SAMPLES = 11 };
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* As many runs as fill a sample: a clock's reading costs more than a small run. */
+static int runs_in(double sample, double seconds) {
+    const double runs = seconds > 0 ? sample / seconds : 200;
+    return runs < 1 ? 1 : runs > 200 ? 200 : (int)runs;
+}
+
+/* The median of several samples; of fewer where they take over a second. The first run is for
+ * what happens only once: loading the kernel, moving managed memory. */
+static const char *median(const ladder *l, const ladder_rung *rung, double *seconds) {
+    const int wanted = l->options->quick ? 5 : SAMPLES;
+    double samples[SAMPLES], spent = 0, once = 0;
+    const char *problem = l->machine->time(rung, &l->task, 1, &once);
+    if (!problem) problem = l->machine->time(rung, &l->task, 1, &once);
+    const int runs = runs_in(l->options->quick ? 5e-4 : 2e-3, once);
+    int n = 0;
+    for (; n < wanted && (n < 3 || spent < 1) && !problem; n++) {
+        problem = l->machine->time(rung, &l->task, runs, &samples[n]);
+        spent += samples[n];
+        samples[n] /= runs;
+    }
+    if (problem) return problem;
+    qsort(samples, (size_t)n, sizeof *samples, compare);
+    *seconds = samples[n / 2];
+    return NULL;
+}
+
+/* The fastest way to read as many bytes; 0 where it could not be measured. */
+static const char *measure_limit(ladder *l, double *bytes_per_second) {
+    const ladder_task task = l->task;
+    const char *problem = NULL;
+    double best = 0;
+    l->task.a = l->vectors;
+    l->task.n = task.n * kinds[l->work].bytes;
+    for (const ladder_rung *r = l->machine->rungs[LADDER_LIMIT]; r->name && !problem; r++) {
+        double seconds = 0;
+        problem = median(l, r, &seconds);
+        if (!problem && seconds > 0 && (double)l->task.n / seconds > best)
+            best = (double)l->task.n / seconds;
+    }
+    l->task = task;
+    *bytes_per_second = best;
+    return problem;
+}
+
+/* ---- one rung -------------------------------------------------------------------------------- */
+
+/* What an earlier rung left must not pass for this one's. */
+static const char *spoil(const ladder *l) {
+    memset(l->task.host, 0xa5, LADDER_RESULT);
+    const size_t bytes = kinds[l->work].writes ? (size_t)l->task.n * 4 : LADDER_RESULT;
+    return l->machine->fill(l->task.out, 0xa5, bytes);
+}
+
+static const char *run_rung(const ladder *l, const ladder_rung *rung, const ladder_answer *answer,
+                            ladder_row *row) {
+    char result[LADDER_RESULT];
+    const char *problem = spoil(l);
+    if (!problem) problem = median(l, rung, &row->seconds);
+    if (problem) return problem;
+    memcpy(result, l->task.host, sizeof result);
+    if (!(rung->is & LADDER_ON_HOST) && !kinds[l->work].writes)
+        problem = l->machine->copy(result, l->task.out, sizeof result);
+    if (problem) return problem;
+    return ladder_check(l->machine, l->work, rung, &l->task, answer, result, row);
+}
+
+static const char *work_name(const ladder *l) {
+    static const char *const names[LADDER_WORKS] = {[LADDER_NUMBERS] = "2 + 7",
+                                                    [LADDER_ADD] = "add",
+                                                    [LADDER_DOT] = "dot",
+                                                    [LADDER_CONSTANT] = "table",
+                                                    [LADDER_ATOMICS] = "x++"};
+    return l->work == LADDER_REDUCE ? bf_reduction_name(l->task.op) : names[l->work];
+}
+
+/* Every rung of one ladder. A rung that fails does not end it. */
+static const char *climb(ladder *l, double limit) {
+    ladder_answer answer;
+    const char *problem = ladder_solve(l->work, l->task.op, l->task.n, &answer);
+    if (problem) return problem;
+    double first = 0;
+    const ladder_rung *rungs = l->machine->rungs[l->work];
+    for (const ladder_rung *r = rungs; r->name; r++) {
+        ladder_row row = {.topic = l->topic,
+                          .work = work_name(l),
+                          .rung = r->name,
+                          .technique = r->technique,
+                          .dtype = kinds[l->work].dtype,
+                          .n = l->task.n,
+                          .limit = limit,
+                          .ulp = -1,
+                          .lost = -1,
+                          .bytes = (double)l->task.n * kinds[l->work].bytes,
+                          .first = r == rungs};
+        row.problem = run_rung(l, r, &answer, &row);
+        if (row.problem) row.good = false;
+        if (r == rungs) first = row.seconds;
+        row.times = row.seconds > 0 ? first / row.seconds : 0;
+        l->emit(&row, l->argument);
+    }
+    return NULL;
+}
+
+/* ---- one size -------------------------------------------------------------------------------- */
+
+static const char no_memory[] = "not enough memory for this size";
+
+static const char *fill_vectors(ladder *l) {
+    const int64_t n = l->task.n;
+    const char *problem = NULL;
+    if (l->work == LADDER_REDUCE) {
+        problem = ladder_fill(l->machine, LADDER_INTS, l->vectors, n);
+        if (!problem && l->task.managed)
+            problem = ladder_fill(l->machine, LADDER_INTS, (void *)(uintptr_t)l->task.managed, n);
+    } else if (l->work == LADDER_ADD || l->work == LADDER_DOT) {
+        problem = ladder_fill(l->machine, LADDER_FACTORS, l->vectors, n);
+        if (!problem) problem = ladder_fill(l->machine, LADDER_OTHERS, l->vectors + l->vector, n);
+    }
+    return problem;
+}
+
+static const char *get_vectors(ladder *l) {
+    const int vectors = kinds[l->work].vectors;
+    l->vector = ((size_t)l->task.n * 4 + 255) & ~(size_t)255;
+    l->vectors = l->machine->allocate((size_t)vectors * l->vector);
+    if (!l->vectors) return no_memory;
+    const char *problem = l->machine->fill(l->vectors, 0, (size_t)vectors * l->vector);
+    if (problem) return problem;
+    if (l->work == LADDER_REDUCE && l->machine->allocate_managed)
+        l->task.managed = l->machine->allocate_managed(l->vector);
+    l->task.a = l->vectors;
+    l->task.b = l->vectors + l->vector;
+    if (kinds[l->work].writes) l->task.out = l->vectors + (size_t)(vectors - 1) * l->vector;
+    return fill_vectors(l);
+}
+
+static void drop_vectors(ladder *l) {
+    if (l->vectors) l->machine->release(l->vectors, false);
+    if (l->task.managed) l->machine->release((void *)(uintptr_t)l->task.managed, true);
+    l->vectors = NULL;
+    l->task.managed = NULL;
+    l->task.out = l->single;
+}
+
+static const char *climb_size(ladder *l, enum ladder_work work, int64_t n) {
+    static const bf_reduction ops[] = {BF_SUM, BF_PROD, BF_MAX, BF_MIN};
+    double limit = 0;
+    l->work = work;
+    l->task.n = n;
+    const char *problem = kinds[work].vectors ? get_vectors(l) : NULL;
+    if (!problem && kinds[work].measured) problem = measure_limit(l, &limit);
+    for (int i = 0; i < (work == LADDER_REDUCE ? 4 : 1) && !problem; i++) {
+        l->task.op = ops[i];
+        problem = climb(l, limit);
+    }
+    drop_vectors(l);
+    return problem;
+}
+
+/* ---- a topic --------------------------------------------------------------------------------- */
+
+static const char *climb_topic(ladder *l, int topic) {
+    static const enum ladder_work works[TOPICS] = {LADDER_REDUCE, LADDER_ADD, LADDER_DOT,
+                                                   LADDER_CONSTANT, LADDER_ATOMICS};
+    const ladder_options *o = l->options;
+    const int64_t given[SIZES] = {o->size};
+    const int64_t *sizes = o->size ? given : o->quick ? topics[topic].quick : topics[topic].sizes;
+    const char *problem = NULL;
+    if (works[topic] == LADDER_ADD) problem = climb_size(l, LADDER_NUMBERS, 1);
+    for (int i = 0; i < SIZES && sizes[i] && !problem; i++)
+        problem = climb_size(l, works[topic], sizes[i]);
+    return problem == no_memory && !o->size ? NULL
+                                            : problem; /* the usual sizes, as far as they fit */
+}
+
+/* Room for a result, then the ticket, then partial results. */
+static const char *get_single(ladder *l) {
+    const size_t bytes = 256 + 256 + LADDER_PARTIALS * 4;
+    l->single = l->machine->allocate(bytes);
+    if (!l->single) return no_memory;
+    l->task.out = l->single;
+    l->task.ticket = (unsigned *)((char *)l->single + 256);
+    l->task.partial = (char *)l->single + 512;
+    return l->machine->fill(l->single, 0, bytes);
+}
+
+const char *ladder_climb(const ladder_options *options, const char *topic, ladder_emit *emit,
+                         void *argument, bool *opened) {
+    _Alignas(16) char host[LADDER_RESULT];
+    ladder l = {.options = options,
+                .machine = options->machine,
+                .topic = topic,
+                .emit = emit,
+                .argument = argument,
+                .task.host = host};
+    const char *problem = l.machine->open(&l.task, options->device);
+    *opened = problem == NULL;
+    if (!problem) problem = get_single(&l);
+    for (int i = 0; i < TOPICS && !problem; i++)
+        if (strcmp(topics[i].name, topic) == 0) problem = climb_topic(&l, i);
+    if (l.single) l.machine->release(l.single, false);
+    l.machine->close(&l.task);
+    return problem;
+}

@@ -1,0 +1,61 @@
+/* The loops in vectors for one instruction set: a template.
+ *
+ * Parameters: NAME(f)  the name of f for this instruction set
+ *             TARGET   the function attribute that allows it */
+
+#define FOLD NAME(read)
+#define JOIN(a, b) ((a) | (b))
+#include "fold_cpu.h"
+#define FOLD NAME(sum)
+#define JOIN(a, b) ((a) + (b))
+#include "fold_cpu.h"
+#define FOLD NAME(product)
+#define JOIN(a, b) ((a) * (b))
+#include "fold_cpu.h"
+#define FOLD NAME(most)
+#define JOIN(a, b) SELECT((ladder_ints)(a) > (ladder_ints)(b), a, b)
+#include "fold_cpu.h"
+#define FOLD NAME(least)
+#define JOIN(a, b) SELECT((ladder_ints)(a) < (ladder_ints)(b), a, b)
+#include "fold_cpu.h"
+
+TARGET static void NAME(add)(const float *a, const float *b, float *out, int64_t steps) {
+    const ladder_floats *u = (const ladder_floats *)a, *v = (const ladder_floats *)b;
+    ladder_floats *sum = (ladder_floats *)out;
+    for (int64_t i = 0; i < steps; i++) {
+        __builtin_prefetch((const char *)(u + i) + LADDER_AHEAD);
+        __builtin_prefetch((const char *)(v + i) + LADDER_AHEAD);
+        sum[i] = u[i] + v[i];
+    }
+}
+
+TARGET static void NAME(dot)(const float *a, const float *b, int64_t steps,
+                             float lanes[LADDER_LANES]) {
+    const ladder_floats *u = (const ladder_floats *)a, *v = (const ladder_floats *)b;
+    ladder_floats part[LADDER_CHAINS] = {{0}};
+    for (int64_t i = 0; i < steps; i++, u += LADDER_CHAINS, v += LADDER_CHAINS)
+        for (int k = 0; k < LADDER_CHAINS; k++) {
+            __builtin_prefetch((const char *)(u + k) + LADDER_AHEAD);
+            __builtin_prefetch((const char *)(v + k) + LADDER_AHEAD);
+            part[k] += u[k] * v[k];
+        }
+    part[0] = (part[0] + part[1]) + (part[2] + part[3]);
+    memcpy(lanes, &part[0], sizeof part[0]);
+}
+
+TARGET static void NAME(table)(const uint32_t table[LADDER_TABLE_SIZE], uint32_t first,
+                               uint32_t *out, int64_t steps) {
+    ladder_words index, *sums = (ladder_words *)out;
+    for (int lane = 0; lane < LADDER_LANES; lane++) index[lane] = first + (uint32_t)lane;
+    for (int64_t i = 0; i < steps; i++, index += LADDER_LANES) {
+        ladder_words sum = {0};
+        for (int k = 0; k < LADDER_TABLE_SIZE; k++) sum += (table[k] ^ index) * table[k];
+        sums[i] = sum;
+    }
+}
+
+static const ladder_simd NAME(simd) = {NAME(read),  NAME(sum), NAME(product), NAME(most),
+                                       NAME(least), NAME(add), NAME(dot),     NAME(table)};
+
+#undef NAME
+#undef TARGET

@@ -1,0 +1,85 @@
+/* The CUDA backend's parts. One file per primitive, as in src/cpu; each reads: device helpers,
+ * kernel, launcher, entry. */
+#ifndef BF_CUDA_CUDA_CUH
+#define BF_CUDA_CUDA_CUH
+
+#include <cuda_runtime.h>
+
+extern "C" {
+#include "../backend.h"
+}
+
+/* Device memory that kernels of one stream hand from block to block and from launch to launch, all
+ * zero at first. A CUDA graph keeps what it captured, so each capture has one of its own. */
+typedef struct bf_cuda_workspace {
+    struct bf_cuda_scratch *scratch; /* of reduce.cu */
+    struct bf_cuda_tree *tree;       /* of tree.cu; NULL until it is needed */
+    unsigned long long capture;      /* the number of the capture; 0: of the context's own calls */
+    struct bf_cuda_workspace *next;
+} bf_cuda_workspace;
+
+/* A context's part of the backend. */
+struct bf_cuda {
+    int device, multiprocessors;
+    int major, minor;              /* compute capability */
+    cudaStream_t own, stream;      /* the context's stream, and the one in use */
+    cudaEvent_t moved;             /* what a new stream waits for */
+    bf_cuda_workspace *workspaces; /* the first is that of the context's own calls */
+    struct bf_cuda_mail *mail;     /* mapped pinned memory: kernels write, the host reads */
+    uint32_t sent;                 /* the number of the last mail that was asked for */
+    char *staging[4];              /* BF_CUDA_STAGING bytes each, made when needed */
+    char *gathered;                /* BF_CUDA_GATHERED bytes, for what is not contiguous */
+    unsigned long long *failed;    /* of map.cu */
+};
+
+enum {
+    BF_CUDA_STAGING = 1 << 26, /* bytes of an operand that are staged at a time */
+    BF_CUDA_GATHERED = 1 << 26
+};
+
+/* --- cuda.cu: the context, and where memory is --- */
+
+/* Reports a CUDA error as a status with a message: BF_E_MEMORY or BF_E_DEVICE. Clears the error. */
+bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what);
+
+/* Can kernels of this context read (and write) p, in place? Elements of `align` bytes must be
+ * aligned. Pageable host memory and misaligned elements cannot: they are staged. */
+bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
+
+/* Staging memory for operand `part` (3: the output), of BF_CUDA_STAGING bytes; NULL: no memory, with
+ * a message. */
+char *bf_cuda_staging(bf_context *context, int part);
+
+/* The device of the context is the thread's current one between these, as far as the runtime's
+ * calls go; leaving restores the caller's. */
+int bf_cuda_enter(const bf_context *context);
+void bf_cuda_leave(int previous);
+
+/* The workspace for the stream in use as it is now: capturing or not. NULL: no memory, with a
+ * message. */
+bf_cuda_workspace *bf_cuda_workspace_of(bf_context *context);
+
+/* Device memory, cleared; also while a stream is captured. */
+cudaError_t bf_cuda_make(void **memory, size_t bytes);
+
+/* --- reduce.cu, exact_*.cu, extreme.cu, factors.cu, tree.cu --- */
+
+bf_status bf_cuda_reduce(bf_context *context, const bf_job *job, int64_t *words);
+bf_status bf_cuda_reduce_async(bf_context *context, const bf_job *job,
+                               const bf_reduce_options *options, bf_value *value);
+
+/* --- map.cu --- */
+
+bf_status bf_cuda_map(bf_context *context, const bf_map_job *job);
+bf_status bf_cuda_map_async(bf_context *context, const bf_map_job *job);
+/* The failure that map_async left, if any; called when the stream has been waited for. */
+bf_status bf_cuda_map_failure(bf_context *context);
+
+/* --- strided.cu --- */
+
+bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
+                         void *to);
+bf_status bf_cuda_scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
+                          const void *from);
+
+#endif

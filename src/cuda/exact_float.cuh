@@ -1,0 +1,393 @@
+/* Exact sums of floats: of x, of products, or of both.
+ *
+ * The first warp of every block looks at the same few elements, so that all blocks choose the same
+ * windows, with one of three numbers of levels. A warp takes a group of tiles through them. If some
+ * value did not fit (or was a NaN or an infinity, which never fits), it takes the group again, one
+ * element after another, by exponent (bins.cuh). Which way a group went does not show in the
+ * result. */
+#ifndef BF_CUDA_EXACT_FLOAT_CUH
+#define BF_CUDA_EXACT_FLOAT_CUH
+
+#include "bins.cuh"
+#include "elements.cuh"
+#include "extreme.cuh"
+#include "finish.cuh"
+#include "window.cuh"
+
+#include <cuda_fp16.h>
+
+/* --- dtypes: elements as the doubles that they equal --- */
+
+template <bf_dtype D> struct bf_cuda_float;
+template <> struct bf_cuda_float<BF_F64> {
+    using Element = double;
+    static constexpr int least = -1074, most = 1023, bits = 53;
+    static __device__ __forceinline__ double value(double x) { return x; }
+};
+template <> struct bf_cuda_float<BF_F32> {
+    using Element = float;
+    static constexpr int least = -149, most = 127, bits = 24;
+    static __device__ __forceinline__ double value(float x) { return (double)x; }
+};
+template <> struct bf_cuda_float<BF_F16> {
+    using Element = uint16_t;
+    static constexpr int least = -24, most = 15, bits = 11;
+    static __device__ __forceinline__ double value(uint16_t x) {
+        return (double)__half2float(__ushort_as_half(x));
+    }
+};
+template <> struct bf_cuda_float<BF_BF16> {
+    using Element = uint16_t;
+    static constexpr int least = -133, most = 127, bits = 8;
+    static __device__ __forceinline__ double value(uint16_t x) {
+        return (double)__uint_as_float((unsigned)x << 16);
+    }
+};
+
+/* --- the loop --- */
+
+enum {
+    BF_CUDA_TABLE_BYTES = 32 * 1024, /* of tables, unless one alone is larger */
+    BF_CUDA_SAMPLES = 4, /* a lane of the first warp */
+    BF_CUDA_MISFITS = 8          /* most groups in a row that are not tried */
+};
+
+/* Numbers of levels of a loop's three variants. */
+template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
+    static constexpr bool wide = D == BF_F64;
+    static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
+    static constexpr bool has_product = Kind != BF_KIND_SUM;
+    static __host__ __device__ constexpr int sum(int v) {
+        return !has_sum ? 0 : v == 0 ? 2 : v == 1 || has_product ? 3 : 6;
+    }
+    static __host__ __device__ constexpr int product(int v) {
+        return !has_product ? 0 : v == 0 ? 3 : v == 1 ? 4 : 6;
+    }
+};
+
+template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
+    using Dtype = bf_cuda_float<D>;
+    using E = typename Dtype::Element;
+    using Side = SideFold;
+    using Levels = bf_cuda_levels<D, Kind>;
+    static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
+    /* Vectors of an array that a thread takes at a time, with as many to come. */
+    static constexpr int tile = pair || Kind == BF_KIND_MOMENTS || Kind == BF_KIND_DESCRIPTION ? 2 : 4;
+    using Elements = bf_cuda_operands<E, pair>;
+    using Tile = bf_cuda_tile<Elements, tile>;
+    static constexpr int N = Elements::N;
+    static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
+    static constexpr int sums = Levels::sum(2) + Levels::product(2);
+    static constexpr int blocks = 1; /* of 128 registers a thread, so that nothing is spilled */
+    static constexpr int group = BF_WINDOW_ROWS / (tile * N); /* tiles between folds */
+
+    struct Shared {
+        int sum_bottom, product_bottom, variant;
+        int locks[BF_CUDA_WARPS]; /* of the tables: 0 new, 1 taken, 2 cleared */
+        int64_t words[BF_EXACT_WORDS_MAX];
+    };
+    using Block = bf_cuda_block<bf_cuda_float_loop>;
+
+    static __host__ __device__ bf_cuda_bins sum_bins() {
+        return bf_cuda_bins::make(Dtype::least, Dtype::most, Dtype::bits > 42 ? 3 : 2);
+    }
+    /* Of f64 the rounding error of a product is a value of its own, 52 exponents below. */
+    static __host__ __device__ bf_cuda_bins product_bins() {
+        return bf_cuda_bins::make(2 * Dtype::least + (D == BF_F64 ? 1 - 52 : 0), 2 * Dtype::most + 1,
+                                  2 * Dtype::bits > 42 ? 3 : 2);
+    }
+    static __host__ __device__ int table_bytes() {
+        return (has_sum ? sum_bins().bytes() : 0) + (has_product ? product_bins().bytes() : 0);
+    }
+    static __host__ __device__ int tables(int warps) {
+        int fit = BF_CUDA_TABLE_BYTES / table_bytes();
+        return fit < 1 ? 1 : fit < warps ? fit : warps;
+    }
+    static int shared_bytes(int warps) { return tables(warps) * table_bytes(); }
+
+    static __device__ uint64_t minus_zero() { return (uint64_t)1 << (8 * sizeof(E) - 1); }
+    static __device__ uint64_t one() {
+        bf_format f = bf_format_of(D);
+        return (uint64_t)bf_format_bias(f) << f.fraction;
+    }
+    /* What is not the array's is -0 (in pairs times 1), which changes nothing. */
+    static __device__ Elements elements(const bf_cuda_params &p) {
+        return Elements(p, minus_zero(), one());
+    }
+
+    /* --- windows --- */
+
+    static __device__ void choose(const bf_cuda_params &p, const Elements &e, Block *block) {
+        const int samples = BF_CUDA_SAMPLES * BF_CUDA_WARP;
+        bf_extent x = {-(1 << 20), 1 << 20}, y = x;
+#pragma unroll
+        for (int s = 0; s < BF_CUDA_SAMPLES; s++) {
+            int64_t k = s * BF_CUDA_WARP + (int)threadIdx.x;
+            int64_t at = e.before + p.count / samples * k + p.count % samples * k / samples;
+            double a = Dtype::value(e.element(at));
+            bf_extent xa = bf_cuda_extent(a), yb = xa;
+            if (pair) yb = bf_cuda_extent(Dtype::value(e.b[at]));
+            yb = bf_cuda_extent_product(xa, yb);
+            if (xa.top > x.top) x.top = xa.top;
+            if (xa.least < x.least) x.least = xa.least;
+            if (yb.top > y.top) y.top = yb.top;
+            if (yb.least < y.least) y.least = yb.least;
+        }
+        int below = bf_bit_length((uint64_t)(p.count / samples)), variant = 0;
+        int sum_bottom = 0, product_bottom = 0;
+        const int sum_levels[3] = {Levels::sum(0), Levels::sum(1), Levels::sum(2)};
+        const int product_levels[3] = {Levels::product(0), Levels::product(1), Levels::product(2)};
+        if (has_sum)
+            variant = bf_cuda_window_choose(bf_cuda_extent_warp(x), below, bf_layout_sum(D),
+                                            sum_levels, &sum_bottom);
+        if (has_product) {
+            int v = bf_cuda_window_choose(bf_cuda_extent_warp(y), pair ? below : 2 * below,
+                                          bf_layout_products(D), product_levels, &product_bottom);
+            variant = v < 0 || variant < 0 ? -1 : v > variant ? v : variant;
+        }
+        if (threadIdx.x == 0) {
+            block->own.sum_bottom = sum_bottom;
+            block->own.product_bottom = product_bottom;
+            block->own.variant = variant;
+        }
+    }
+
+    template <int KA, int KB> struct Fold {
+        bf_cuda_window<bf_cuda_some(KA)> sum;
+        bf_cuda_window<bf_cuda_some(KB)> product;
+        bf_cuda_misfit misfit;
+        unsigned minus; /* its top bit is set if no term has a plus sign */
+        unsigned minus_before;
+
+        __device__ void open(const Block *block) {
+            if (KA > 0) sum.open(block->own.sum_bottom);
+            if (KB > 0) product.open(block->own.product_bottom);
+            misfit = {0, 0};
+            minus = minus_before = ~0u;
+        }
+        __device__ void take(double x, double y) {
+            if (KA > 0) {
+                sum.take(x, misfit);
+                minus &= bf_cuda_high(x);
+            }
+            if (KB > 0) take_product(x, y);
+        }
+        __device__ void take_product(double x, double y) {
+            double p = x * y;
+            product.take(p, misfit);
+            if (KA == 0) minus &= bf_cuda_high(p);
+            if (D != BF_F64) return;
+            product.take(fma(x, y, -p), misfit);
+            /* The error of a product this small may not be a double. */
+            if ((bf_cuda_high(p) & 0x7fffffffu) < (unsigned)(1023 - 900) << 20 && x != 0 && y != 0)
+                misfit.left = 1;
+        }
+        /* Ends a group: true if all of it fitted. */
+        __device__ bool close() {
+            bool fits = !__any_sync(0xffffffffu, misfit.any());
+            if (KA > 0) sum.fold(fits ? -1 : 0);
+            if (KB > 0) product.fold(fits ? -1 : 0);
+            minus = minus_before = fits ? minus : minus_before;
+            misfit = {0, 0};
+            return fits;
+        }
+    };
+
+    template <class F> static __device__ void take_tile(F &fold, Side &side, const Tile &t,
+                                                        const Elements &e, int64_t number) {
+#pragma unroll
+        for (int v = 0; v < tile; v++) {
+            bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                fold.take(Dtype::value(a.e[k]), Dtype::value(pair ? b.e[k] : a.e[k]));
+            if (Side::words > 0) e.fold(side, a, Tile::vector(number, v));
+        }
+    }
+
+    /* --- by exponent --- */
+
+    static __device__ void count_special(Block *block, int special) {
+        atomicAdd((unsigned long long *)&block->own.words[special], 1ull);
+    }
+
+    static __device__ void take_term(Block *block, double *table, E a, E b) {
+        bf_format f = bf_format_of(D);
+        uint64_t x = bf_load_bits(&a, sizeof(E)), y = bf_load_bits(&b, sizeof(E));
+        int special = has_sum ? bf_exact_special(f, x) : bf_exact_special_pair(f, x, y);
+        if (special) {
+            count_special(block, special);
+            return;
+        }
+        if (has_sum ? bf_exact_nonzero(f, x) : bf_exact_nonzero_pair(f, x, y))
+            block->own.words[BF_EXACT_NONZERO] = 1;
+        int ex, ey;
+        double u = Dtype::value(a), v = Dtype::value(pair ? b : a);
+        if (u == 0 || v == 0) return;
+        u = bf_cuda_mantissa(u, &ex);
+        v = bf_cuda_mantissa(v, &ey);
+        if (has_sum) {
+            bf_cuda_bins_take(table, sum_bins(), u, ex);
+            table += sum_bins().levels * BF_CUDA_WARP;
+        }
+        if (!has_product) return;
+        v *= 0.5;
+        double p = u * v;
+        bf_cuda_bins_take(table, product_bins(), p, ex + ey + 1);
+        if (D == BF_F64)
+            bf_cuda_bins_take(table, product_bins(), fma(u, v, -p) * 0x1p52, ex + ey + 1 - 52);
+    }
+
+    /* A table for this warp, cleared. */
+    static __device__ double *take_table(Block *block, int *which) {
+        extern __shared__ double tables_of_block[];
+        int n = tables((int)blockDim.x / BF_CUDA_WARP), lane = (int)threadIdx.x % BF_CUDA_WARP;
+        int i = (int)threadIdx.x / BF_CUDA_WARP % n, state = 1;
+        while (state == 1) {
+            if (lane == 0) state = atomicExch(&block->own.locks[i], 1);
+            state = __shfl_sync(0xffffffffu, state, 0);
+            if (state == 1) __nanosleep(200);
+        }
+        __threadfence_block();
+        double *table = tables_of_block + (size_t)i * (size_t)table_bytes() / sizeof(double);
+        if (state == 0) {
+            if (has_sum) bf_cuda_bins_clear(table, sum_bins());
+            if (has_product)
+                bf_cuda_bins_clear(table + (has_sum ? sum_bins().levels * BF_CUDA_WARP : 0),
+                                   product_bins());
+        }
+        *which = i;
+        return table;
+    }
+
+    static __device__ void fold_table(Block *block, double *table, int which) {
+        bf_exact_shape s = bf_exact_shape_of(Kind == BF_KIND_DESCRIPTION ? BF_KIND_MOMENTS : Kind, D);
+        if (has_sum) {
+            bf_cuda_bins_fold(table, sum_bins(), block->own.words + s.sum_at, s.sum.exponent);
+            table += sum_bins().levels * BF_CUDA_WARP;
+        }
+        if (has_product)
+            bf_cuda_bins_fold(table, product_bins(), block->own.words + s.products_at,
+                              s.products.exponent);
+        __threadfence_block();
+        __syncwarp();
+        if (threadIdx.x % BF_CUDA_WARP == 0) {
+            atomicOr(&block->flags, BF_CUDA_BY_RULES);
+            atomicExch(&block->own.locks[which], 2);
+        }
+    }
+
+    /* This warp's part of a group of tiles. */
+    static __device__ __noinline__ void take_group(const bf_cuda_params &p, Block *block,
+                                                   int64_t number, int64_t end) {
+        Elements e = elements(p);
+        int which;
+        double *table = take_table(block, &which);
+        for (int g = 0; g < group && number < end; g++, number += gridDim.x) {
+            for (int v = 0; v < tile; v++) {
+                int64_t i = Tile::vector(number, v);
+                bf_cuda_elements<E> a(e.load_a(i)), b(pair ? e.load_b(i) : e.load_a(i));
+                for (int k = 0; k < N; k++) {
+                    int64_t at = i * N + k;
+                    if (e.holds(at)) take_term(block, table, a.e[k], b.e[k]);
+                }
+                __syncwarp();
+            }
+        }
+        fold_table(block, table, which);
+    }
+
+    /* --- all of it --- */
+
+    template <int KA, int KB>
+    static __device__ unsigned take_all(const bf_cuda_params &p, Block *block, const Elements &e,
+                                        Tile &t, int64_t *values, Side &side) {
+        Fold<KA, KB> fold;
+        fold.open(block);
+        int64_t tiles = Tile::number_of(e);
+        bool hopeless = block->own.variant < 0;
+        int misfits = hopeless ? BF_CUDA_MISFITS : 0; /* groups in a row that did not fit, */
+        int direct = hopeless ? BF_CUDA_MISFITS : 0;  /* and to come that are not tried */
+        for (int64_t first = blockIdx.x; first < tiles;) {
+            int64_t number = first;
+            for (int g = 0; g < group && number < tiles; g++, number += gridDim.x) {
+                Tile next;
+                if (number + gridDim.x < tiles) next.load(e, number + gridDim.x);
+                if (direct == 0 || Side::words > 0) take_tile(fold, side, t, e, number);
+                t = next;
+            }
+            if (direct > 0) fold.misfit.left = 1;
+            bool fits = fold.close();
+            if (!fits) take_group(p, block, first, tiles);
+            misfits = fits ? 0 : misfits < BF_CUDA_MISFITS ? misfits + 1 : BF_CUDA_MISFITS;
+            direct = fits ? 0 : direct > 0 ? direct - 1 : misfits - 1;
+            first = number;
+        }
+#pragma unroll
+        for (int l = 0; l < KA; l++) values[l] = fold.sum.sum[l];
+#pragma unroll
+        for (int l = 0; l < KB; l++) values[KA + l] = fold.product.sum[l];
+#pragma unroll
+        for (int l = KA + KB; l < sums; l++) values[l] = 0;
+        return fold.minus_before >> 31 ? 0 : BF_CUDA_POSITIVE;
+    }
+
+    static __device__ unsigned run(const bf_cuda_params &p, Block *block, int64_t *values,
+                                   Side &side) {
+        Elements e = elements(p);
+        Tile t;
+        t.load(e, blockIdx.x);
+        for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x)
+            block->own.words[i] = 0;
+        if (threadIdx.x < BF_CUDA_WARPS) block->own.locks[threadIdx.x] = 0;
+        if (threadIdx.x < BF_CUDA_WARP) choose(p, e, block);
+        side.start();
+        __syncthreads();
+        unsigned flags = 0;
+        constexpr int a0 = Levels::sum(0), a1 = Levels::sum(1), a2 = Levels::sum(2);
+        constexpr int b0 = Levels::product(0), b1 = Levels::product(1), b2 = Levels::product(2);
+        switch (block->own.variant) {
+        case 0: flags = take_all<a0, b0>(p, block, e, t, values, side); break;
+        case 1: flags = take_all<a1, b1>(p, block, e, t, values, side); break;
+        default: flags = take_all<a2, b2>(p, block, e, t, values, side); break;
+        }
+        __syncthreads();
+        if (block->flags & BF_CUDA_BY_RULES) add_words(p, block);
+        return flags;
+    }
+
+    /* The words of the block, which hold what went by exponent, enter the grid's. */
+    static __device__ void add_words(const bf_cuda_params &p, Block *block) {
+        for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x)
+            bf_cuda_limb_add(&p.scratch->words[i], block->own.words[i]);
+        __threadfence();
+        __syncthreads();
+    }
+
+    static __device__ void finish(const bf_cuda_params &p, Block *block) {
+        const int variant = block->own.variant < 0 ? 2 : block->own.variant;
+        const bf_cuda_series s = {Levels::sum(variant), Levels::product(variant),
+                                  block->own.sum_bottom, block->own.product_bottom,
+                                  BF_WINDOW_BITS + 1};
+        bf_cuda_finish<Side>(p, s, block->sums.total, block->flags, block->side.total.at);
+    }
+};
+
+template <bf_dtype D>
+static const bf_cuda_reduction *bf_cuda_float_reduction(bf_kind kind) {
+    switch (kind) {
+    case BF_KIND_SUM:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_SUM, bf_cuda_none>>();
+    case BF_KIND_SQUARES:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_SQUARES, bf_cuda_none>>();
+    case BF_KIND_MOMENTS:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_MOMENTS, bf_cuda_none>>();
+    case BF_KIND_PRODUCTS:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_PRODUCTS, bf_cuda_none>>();
+    case BF_KIND_DESCRIPTION:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_DESCRIPTION, bf_cuda_extremes<D>>>();
+    default: return nullptr;
+    }
+}
+
+#endif

@@ -1,0 +1,293 @@
+/* From the whole of a grid to words of a state, sent to the host, or to the result. */
+#ifndef BF_CUDA_FINISH_CUH
+#define BF_CUDA_FINISH_CUH
+
+#include "reduce.cuh"
+
+#include "../rules/result.h"
+#include "../rules/window.h"
+
+/* --- mail --- */
+
+/* Threads of one warp send n words. */
+static __device__ void bf_cuda_send(const bf_cuda_params &p, const int64_t *words, int n) {
+    for (int i = (int)threadIdx.x; i < 2 * n; i += BF_CUDA_WARP) {
+        uint64_t chunk = (uint64_t)words[i / 2] >> 32 * (i % 2) & 0xffffffffu;
+        *(volatile uint64_t *)&p.mail->chunks[i] = chunk | (uint64_t)p.number << 32;
+    }
+}
+
+/* --- results --- */
+
+static __device__ bf_reduce_options bf_cuda_options(const bf_cuda_request &r) {
+    bf_reduce_options o;
+    o.size = sizeof o;
+    o.nan = r.nan;
+    o.out_dtype = r.out_dtype;
+    o.ddof = r.ddof;
+    o.overflow = r.overflow;
+    return o;
+}
+
+/* Shared memory, since a stack would be one for every thread of the GPU. */
+struct bf_cuda_desk {
+    bf_work work;
+    int64_t words[BF_EXACT_WORDS_MAX + 4]; /* of a state; a carry of nothing may touch the last */
+    int64_t sum[16], product[16];
+};
+
+/* The result of words of any kind but BF_KIND_TREE. */
+static __device__ void bf_cuda_finish_words(const bf_cuda_params &p, bf_cuda_desk *desk) {
+    bf_reduce_options options = bf_cuda_options(p.request);
+    bf_value value = bf_value_from_bits(BF_U64, 0);
+    bf_status status = bf_result_plain(p.request.op, p.request.dtype, desk->words, &options,
+                                       &value, &desk->work);
+    if (status != BF_OK) value.dtype = BF_NONE;
+    *p.value = value;
+}
+
+/* --- exact kinds --- */
+
+/* What the sums of an exact kind are: first those of x, then those of products. Sum i of a series
+ * weighs 2^(bottom - spacing * i). */
+struct bf_cuda_series {
+    int sums, products;
+    int sum_bottom, product_bottom, spacing;
+
+    __host__ __device__ int count() const { return sums + products; }
+    __host__ __device__ int exponent(int i) const {
+        return i < sums ? sum_bottom - spacing * i : product_bottom - spacing * (i - sums);
+    }
+};
+
+/* Adds sums [first, end) to limbs whose last bit weighs 2^exponent. */
+static __host__ __device__ inline void bf_cuda_add_sums(const bf_cuda_series &s, int first, int end,
+                                                        const bf_cuda_pair *pairs, int exponent,
+                                                        int64_t *limbs) {
+    for (int i = first; i < end; i++) {
+        bf_limbs_add_signed(limbs, s.exponent(i) - exponent, pairs[i].lo);
+        bf_limbs_add_signed(limbs, s.exponent(i) - exponent + 32, pairs[i].hi);
+    }
+}
+
+/* NONZERO of terms that are no NaNs or infinities: those with minus signs alone sum to zero only if
+ * all are -0. */
+static __host__ __device__ inline bool bf_cuda_nonzero(const bf_cuda_series &s,
+                                                       const bf_cuda_pair *pairs, unsigned flags) {
+    bool zero = (flags & BF_CUDA_POSITIVE) == 0;
+    for (int i = 0; i < s.count(); i++) zero = zero && pairs[i].lo == 0 && pairs[i].hi == 0;
+    return !zero;
+}
+
+/* Adds `count` elements with these sums to words, which have taken the rest of them. */
+static __host__ __device__ inline void bf_cuda_add_to_words(bf_kind kind, bf_dtype dtype,
+                                                            const bf_cuda_series &s,
+                                                            const bf_cuda_pair *pairs,
+                                                            unsigned flags, int64_t count,
+                                                            int64_t *words) {
+    bf_exact_shape shape = bf_exact_shape_of(kind, dtype);
+    words[BF_EXACT_COUNT] += count;
+    int64_t finite = words[BF_EXACT_COUNT];
+    for (int i = BF_EXACT_NAN; i <= BF_EXACT_INVALID; i++) finite -= words[i];
+    if (finite > 0 && bf_cuda_nonzero(s, pairs, flags)) words[BF_EXACT_NONZERO] = 1;
+    bf_cuda_add_sums(s, 0, s.sums, pairs, shape.sum.exponent, words + shape.sum_at);
+    bf_cuda_add_sums(s, s.sums, s.count(), pairs, shape.products.exponent,
+                     words + shape.products_at);
+    bf_exact_carry(kind, dtype, words);
+}
+
+/* Limbs of some of the sums alone: a part of the dtype's limbs, so few that rounding them is quick.
+ * Six levels of 44 bits, and 75 bits of the first, fit 16. */
+static __device__ bf_layout bf_cuda_narrow(const bf_cuda_series &s, int first, int end,
+                                           const bf_cuda_pair *pairs, bf_layout whole,
+                                           int64_t limbs[16]) {
+    int least = end > first ? s.exponent(end - 1) - whole.exponent : 0;
+    bf_layout layout = bf_layout_make(16, whole.exponent + least / 32 * 32);
+    for (int i = 0; i < 16; i++) limbs[i] = 0;
+    bf_cuda_add_sums(s, first, end, pairs, layout.exponent, limbs);
+    bf_limbs_carry(limbs, 16);
+    return layout;
+}
+
+/* The result of floats, none of which went by exponent. */
+static __device__ __noinline__ void bf_cuda_finish_floats(const bf_cuda_params &p,
+                                                          const bf_cuda_series &s,
+                                                          const bf_cuda_pair *pairs, unsigned flags,
+                                                          bf_cuda_desk *d) {
+    bf_reduction op = p.request.op;
+    bf_dtype out = p.request.out_dtype == BF_F32 ? BF_F32 : BF_F64;
+    bf_format f = bf_format_of(out);
+    for (int i = 0; i < BF_EXACT_LIMBS; i++) d->words[i] = 0;
+    d->words[BF_EXACT_COUNT] = p.count;
+    d->words[BF_EXACT_NONZERO] = bf_cuda_nonzero(s, pairs, flags);
+    bf_layout sum = bf_cuda_narrow(s, 0, s.sums, pairs, bf_layout_sum(p.request.dtype), d->sum);
+    bf_layout product = bf_cuda_narrow(s, s.sums, s.count(), pairs,
+                                       bf_layout_products(p.request.dtype), d->product);
+    uint64_t bits, divisor = op == BF_MEAN ? (uint64_t)p.count : 1;
+    if (p.request.kind == BF_KIND_SUM)
+        bits = bf_finish_quotient(d->words, d->sum, sum, divisor, f, &d->work);
+    else if (op == BF_NORM)
+        bits = bf_finish_root(d->product, product, f, &d->work);
+    else if (p.request.kind != BF_KIND_MOMENTS)
+        bits = bf_finish_quotient(d->words, d->product, product, 1, f, &d->work);
+    else if (p.count <= p.request.ddof)
+        bits = bf_format_nan(f);
+    else
+        bits = bf_finish_moments(p.count, p.request.ddof, d->sum, sum, d->product, product,
+                                 op == BF_STD, f, &d->work);
+    *p.value = bf_value_from_bits(out, bits);
+}
+
+/* The result of any exact kind. */
+static __device__ __noinline__ void bf_cuda_finish_any(const bf_cuda_params &p,
+                                                       const bf_cuda_series &s,
+                                                       const bf_cuda_pair *pairs, unsigned flags,
+                                                       bf_cuda_desk *d) {
+    for (int i = 0; i < BF_EXACT_WORDS_MAX; i++) {
+        d->words[i] = 0;
+        if (!(flags & BF_CUDA_BY_RULES)) continue;
+        d->words[i] = *(volatile int64_t *)&p.scratch->words[i];
+        p.scratch->words[i] = 0;
+    }
+    bf_cuda_add_to_words(p.request.kind, p.request.dtype, s, pairs, flags, p.count, d->words);
+    bf_cuda_finish_words(p, d);
+}
+
+/* Moves the grid's words to the mail, where they stay until the host has read them. */
+static __device__ void bf_cuda_send_words(const bf_cuda_params &p) {
+    for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x) {
+        *(volatile int64_t *)&p.mail->words[i] = *(volatile int64_t *)&p.scratch->words[i];
+        p.scratch->words[i] = 0;
+    }
+    __threadfence_system();
+    __syncthreads();
+}
+
+/* The mail of an exact kind: flags and counts, bottoms, the pairs, the side's words. */
+enum { BF_CUDA_MAIL_HEAD = 3 };
+
+static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda_series &s,
+                                          const bf_cuda_pair *pairs, unsigned flags,
+                                          const int64_t *side, int n_side) {
+    __shared__ int64_t words[BF_CUDA_MAIL_WORDS / 2];
+    if (flags & BF_CUDA_BY_RULES) bf_cuda_send_words(p);
+    if (threadIdx.x >= BF_CUDA_WARP) return;
+    if (threadIdx.x == 0) {
+        words[0] = flags | (int64_t)s.sums << 8 | (int64_t)s.products << 16 |
+                   (int64_t)n_side << 24 | (int64_t)s.spacing << 32;
+        words[1] = s.sum_bottom;
+        words[2] = s.product_bottom;
+    }
+    for (int i = (int)threadIdx.x; i < 2 * s.count(); i += BF_CUDA_WARP)
+        words[BF_CUDA_MAIL_HEAD + i] = i % 2 ? pairs[i / 2].hi : pairs[i / 2].lo;
+    for (int i = (int)threadIdx.x; i < n_side; i += BF_CUDA_WARP)
+        words[BF_CUDA_MAIL_HEAD + 2 * s.count() + i] = side[i];
+    __syncwarp();
+    bf_cuda_send(p, words, BF_CUDA_MAIL_HEAD + 2 * s.count() + n_side);
+}
+
+/* The result of a Fold alone. */
+template <class Side>
+static __device__ void bf_cuda_finish_side(const bf_cuda_params &p, const int64_t *part,
+                                           bf_cuda_desk *d) {
+    Side::state(part, p.count, p.index, d->words);
+    bf_cuda_finish_words(p, d);
+}
+
+/* All threads of the last block: sends the whole, or computes the result. */
+template <class Side>
+static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_series &s,
+                                      const bf_cuda_pair *pairs, unsigned flags,
+                                      const int64_t *side) {
+    __shared__ bf_cuda_desk desk;
+    if (flags & BF_CUDA_BY_RULES) __threadfence();
+    if (p.value == nullptr)
+        bf_cuda_send_exact(p, s, pairs, flags, side, Side::words);
+    else if (threadIdx.x != 0)
+        return;
+    else if (s.count() == 0)
+        bf_cuda_finish_side<Side>(p, side, &desk);
+    else if (bf_dtype_is_float(p.request.dtype) && !(flags & BF_CUDA_BY_RULES))
+        bf_cuda_finish_floats(p, s, pairs, flags, &desk);
+    else
+        bf_cuda_finish_any(p, s, pairs, flags, &desk);
+}
+
+/* --- on the host --- */
+
+/* The words of the state of what a job had, from the mail: its plain words, and those of the
+ * chunks. */
+template <class Side>
+static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int64_t *plain,
+                            int64_t *words) {
+    unsigned flags = (unsigned)chunks[0] & 0xff;
+    bf_cuda_series s = {(int)(chunks[0] >> 8 & 0xff), (int)(chunks[0] >> 16 & 0xff),
+                        (int)chunks[1], (int)chunks[2], (int)(chunks[0] >> 32)};
+    bf_cuda_pair pairs[2 * BF_LEVELS_MAX];
+    const int64_t *at = chunks + BF_CUDA_MAIL_HEAD;
+    for (int i = 0; i < s.count(); i++, at += 2) pairs[i] = {at[0], at[1]};
+    int exact = job->kind == BF_KIND_DESCRIPTION ? bf_extreme_at(job->kind, job->dtype) : 0;
+    if (s.count() > 0) {
+        bf_kind kind = exact > 0 ? BF_KIND_MOMENTS : job->kind;
+        bf_exact_shape shape = bf_exact_shape_of(kind, job->dtype);
+        for (int i = 0; i < shape.words; i++) words[i] = flags & BF_CUDA_BY_RULES ? plain[i] : 0;
+        bf_cuda_add_to_words(kind, job->dtype, s, pairs, flags, job->count, words);
+    }
+    Side::state(at, job->count, job->index, words + exact);
+}
+
+/* --- launching --- */
+
+/* What reduce.cu needs to know of a kernel. */
+struct bf_cuda_reduction {
+    cudaError_t (*launch)(const bf_context *context, const bf_cuda_params &params, int64_t bytes);
+    void (*receive)(const bf_job *job, const int64_t *chunks, const int64_t *plain,
+                    int64_t *words);
+};
+
+enum { BF_CUDA_SHARED = 36 * 1024 };
+
+template <class Loop>
+static cudaError_t bf_cuda_launch_reduction(const bf_context *context,
+                                            const bf_cuda_params &params, int64_t bytes) {
+    const bf_cuda *cuda = context->cuda;
+    int threads = BF_CUDA_THREADS, most = cuda->multiprocessors * Loop::blocks;
+    if (most > BF_CUDA_BLOCKS) most = BF_CUDA_BLOCKS;
+    /* Small arrays are spread over more, smaller blocks. */
+    while (threads > 128 && bytes < (int64_t)most / 2 * threads * 16 * Loop::tile) threads /= 2;
+    int64_t tile = (int64_t)threads * 16 * Loop::tile, tiles = (bytes + 15 + tile - 1) / tile;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)(tiles < most ? tiles : most));
+    config.blockDim = dim3((unsigned)threads);
+    int shared = Loop::shared_bytes(threads / BF_CUDA_WARP);
+    config.dynamicSmemBytes = (size_t)shared;
+    config.stream = cuda->stream;
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &overlap;
+    config.numAttrs = cuda->major >= 9 ? 1 : 0;
+    cudaError_t error = cudaSuccess;
+    if (shared > BF_CUDA_SHARED) /* with what is static, more than a block has unasked */
+        error = cudaFuncSetAttribute(bf_cuda_reduce_kernel<Loop>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+    if (error != cudaSuccess) return error;
+    return cudaLaunchKernelEx(&config, bf_cuda_reduce_kernel<Loop>, params);
+}
+
+template <class Loop> static const bf_cuda_reduction *bf_cuda_reduction_of() {
+    static const bf_cuda_reduction reduction = {bf_cuda_launch_reduction<Loop>,
+                                                bf_cuda_receive<typename Loop::Side>};
+    return &reduction;
+}
+
+/* Those of each file, by kind (of an integer, float or extreme dtype); NULL: none. */
+const bf_cuda_reduction *bf_cuda_reduction_f64(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_f32(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_f16(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_bf16(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_integer(bf_kind kind, bf_dtype dtype);
+const bf_cuda_reduction *bf_cuda_reduction_extreme(bf_reduction op, bf_dtype dtype);
+const bf_cuda_reduction *bf_cuda_reduction_factors(bf_dtype dtype);
+
+#endif

@@ -1,0 +1,117 @@
+/* Exact sums of doubles in windows, a thread's part (src/rules/window.h says what a window is). */
+#ifndef BF_CUDA_WINDOW_CUH
+#define BF_CUDA_WINDOW_CUH
+
+#include "reduce.cuh"
+
+#include "../rules/window.h"
+
+static __device__ __forceinline__ unsigned bf_cuda_high(double x) {
+    return (unsigned)__double2hiint(x);
+}
+
+/* What went wrong since the last fold, in bits: nothing, if they are zero. */
+struct bf_cuda_misfit {
+    unsigned left;  /* bits that are left below the last level (the sign does not count) */
+    unsigned moved; /* exponents of the top level that are not its start's */
+    __device__ bool any() const { return (left | (moved & 0x7ff00000u)) != 0; }
+};
+
+/* K levels. Values enter by take(); what the levels hold goes to integers by fold(), at least every
+ * BF_WINDOW_ROWS values, if there was no misfit. */
+template <int K> struct bf_cuda_window {
+    double level[K];
+    int64_t sum[K];
+    unsigned start; /* the upper half of the top level's start; the lower half of each is 0 */
+
+    __device__ static unsigned start_of(unsigned start, int l) {
+        return start - ((unsigned)l * (BF_WINDOW_BITS + 1) << 20);
+    }
+    __device__ void open(int bottom) {
+        start = (unsigned)((uint64_t)bf_window_start(bottom) >> 32);
+#pragma unroll
+        for (int l = 0; l < K; l++) sum[l] = 0;
+        reset();
+    }
+    __device__ void reset() {
+#pragma unroll
+        for (int l = 0; l < K; l++) level[l] = __hiloint2double((int)start_of(start, l), 0);
+    }
+    /* Each level rounds x to its last bit and passes on what is left (Dekker's fast two-sum): of
+     * the top level that is exact as long as its exponent stays what it is; what it passes on fits
+     * the next. */
+    __device__ void take(double x, bf_cuda_misfit &misfit) {
+#pragma unroll
+        for (int l = 0; l < K; l++) {
+            double t = level[l] + x;
+            if (l == 0) misfit.moved |= bf_cuda_high(t) ^ start;
+            x = x - (t - level[l]);
+            level[l] = t;
+        }
+        misfit.left |= (bf_cuda_high(x) & 0x7fffffffu) | (unsigned)__double2loint(x);
+    }
+    /* Adds what the levels hold where all bits of `mask` are 1, nothing where they are 0. (ptxas of
+     * CUDA 13.0 has been seen to store the lower halves of conditional 64-bit sums wrongly.) */
+    __device__ void fold(int64_t mask) {
+#pragma unroll
+        for (int l = 0; l < K; l++)
+            sum[l] += (__double_as_longlong(level[l]) -
+                       (int64_t)((uint64_t)start_of(start, l) << 32)) &
+                      mask;
+        reset();
+    }
+};
+
+/* --- choosing one --- */
+
+/* Of a value, or of a product's factors; zeros, infinities and NaNs have none (top < least). */
+static __device__ bf_extent bf_cuda_extent(double x) {
+    bf_extent e = {-(1 << 20), 1 << 20};
+    uint64_t bits = (uint64_t)__double_as_longlong(x), one = (uint64_t)1 << 52;
+    int field = (int)(bits >> 52) & 0x7ff;
+    if (field == 0x7ff || bits << 1 == 0) return e;
+    uint64_t m = (bits & (one - 1)) | (field > 0 ? one : 0);
+    int position = (field > 0 ? field : 1) - 1075;
+    e.top = position + 64 - __clzll((long long)m);
+    e.least = position + __ffsll((long long)m) - 1;
+    return e;
+}
+
+/* Both factors' extents make the product's. */
+static __device__ bf_extent bf_cuda_extent_product(bf_extent a, bf_extent b) {
+    bf_extent e = {-(1 << 20), 1 << 20};
+    if (a.top < a.least || b.top < b.least) return e;
+    e.top = a.top + b.top;
+    e.least = a.least + b.least;
+    return e;
+}
+
+/* Over the warp. */
+static __device__ bf_extent bf_cuda_extent_warp(bf_extent e) {
+    for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2) {
+        int top = __shfl_xor_sync(0xffffffffu, e.top, d);
+        int least = __shfl_xor_sync(0xffffffffu, e.least, d);
+        if (top > e.top) e.top = top;
+        if (least < e.least) e.least = least;
+    }
+    return e;
+}
+
+/* The first of three numbers of levels whose window holds what was sampled, and what may be `below`
+ * it, or if none does, what was sampled; -1: none holds that. */
+static __device__ int bf_cuda_window_choose(bf_extent e, int below, bf_layout layout,
+                                            const int *levels, int *bottom) {
+    if (e.top < e.least) e.top = e.least = layout.exponent > 0 ? layout.exponent : 0;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        bf_extent wanted = e;
+        if (attempt == 0) wanted.least -= below;
+        if (wanted.least < layout.exponent) wanted.least = layout.exponent;
+        for (int v = 0; v < 3; v++)
+            if (bf_window_span(levels[v]) >= wanted.top - wanted.least &&
+                bf_window_place(wanted, levels[v], layout, bottom))
+                return v;
+    }
+    return -1;
+}
+
+#endif
