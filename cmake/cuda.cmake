@@ -4,6 +4,10 @@
 include(CheckLanguage)
 option(BITFOLD_CUDA "Build the CUDA backend, if a CUDA compiler is found" ON)
 if(BITFOLD_CUDA AND NOT CMAKE_CROSSCOMPILING)
+    find_program(BITFOLD_NVCC nvcc PATHS /usr/local/cuda/bin) # which PATH often lacks
+    if(BITFOLD_NVCC AND NOT DEFINED ENV{CUDACXX})
+        set(ENV{CUDACXX} ${BITFOLD_NVCC})
+    endif()
     check_language(CUDA)
 endif()
 if(NOT BITFOLD_CUDA OR NOT CMAKE_CUDA_COMPILER)
@@ -23,10 +27,26 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 set(bitfold_cuda ON)
 
+# Kernels need no C++ library: what holds them links as C does, with the static CUDA runtime alone.
+set(CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES "")
+function(bitfold_link_as_c)
+    set_target_properties(${ARGV} PROPERTIES LINKER_LANGUAGE C CUDA_RUNTIME_LIBRARY None)
+endfunction()
+
+# The runtime as users of the static library name it, for pkg-config and the CMake package.
+cmake_path(GET CUDA_cudart_static_LIBRARY PARENT_PATH bitfold_cuda_directory)
+set(bitfold_cuda_libraries cudart_static rt)
+
+# In later compilers <<<>>> takes a lock of C++'s runtime, unless they are asked for what it was.
+include(CheckCompilerFlag)
+check_compiler_flag(CUDA --legacy-launch-seq BITFOLD_LEGACY_LAUNCH)
+
 # bitfold_cuda_options(TARGET): as the C code's: each operation is rounded, as it is written.
 function(bitfold_cuda_options target)
     set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF)
     target_compile_definitions(${target} PRIVATE BITFOLD_CUDA=1)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
-        -fmad=false --expt-relaxed-constexpr -Xfatbin=-compress-all -Xcompiler=-ffp-contract=off,-fno-math-errno,-Wall>)
+        -fmad=false --expt-relaxed-constexpr -Xfatbin=-compress-all
+        $<$<BOOL:${BITFOLD_LEGACY_LAUNCH}>:--legacy-launch-seq>
+        -Xcompiler=-fno-exceptions,-ffp-contract=off,-fno-math-errno,-Wall>)
 endfunction()

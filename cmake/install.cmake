@@ -17,6 +17,10 @@ install(FILES ${PROJECT_BINARY_DIR}/bitfold-config.cmake
 # The prefix, as seen from where the file lies: what is installed can be moved.
 file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" up ${up})
+if(bitfold_cuda)
+    list(JOIN bitfold_cuda_libraries " -l" private_libraries)
+    set(private_libraries "-L${bitfold_cuda_directory} -l${private_libraries} ")
+endif()
 configure_file(cmake/bitfold.pc.in bitfold.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/bitfold.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

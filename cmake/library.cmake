@@ -34,8 +34,6 @@ foreach(target bitfold bitfold_static)
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
-target_link_libraries(bitfold PRIVATE Threads::Threads m ${CMAKE_DL_LIBS})
-target_link_libraries(bitfold_static PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
 
 # The CUDA runtime is linked statically: the library loads where there is no driver.
 if(bitfold_cuda)
@@ -43,9 +41,13 @@ if(bitfold_cuda)
     target_sources(bitfold_objects PRIVATE ${kernels})
     bitfold_cuda_options(bitfold_objects)
     target_link_libraries(bitfold PRIVATE CUDA::cudart_static)
-    target_link_libraries(bitfold_static PUBLIC CUDA::cudart_static)
-    set_target_properties(bitfold bitfold_static PROPERTIES LINKER_LANGUAGE C)
+    target_link_libraries(bitfold_static PUBLIC $<BUILD_INTERFACE:CUDA::cudart_static>
+                          "$<INSTALL_INTERFACE:${bitfold_cuda_libraries}>")
+    target_link_directories(bitfold_static INTERFACE $<INSTALL_INTERFACE:${bitfold_cuda_directory}>)
+    bitfold_link_as_c(bitfold bitfold_static)
 endif()
+target_link_libraries(bitfold PRIVATE Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_libraries(bitfold_static PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
 
 set(map ${PROJECT_SOURCE_DIR}/src/libbitfold.map)
 set_target_properties(bitfold_static PROPERTIES OUTPUT_NAME bitfold)

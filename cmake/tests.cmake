@@ -31,15 +31,16 @@ foreach(file ${tests})
     endif()
 endforeach()
 
-# The GPU against the CPU's rules, through the library's interface alone; scripts/test-gpu runs these
-# and more. One takes nearly all of the GPU's memory, so they run one by one.
+# The GPU against the CPU's rules, through the library's interface alone; scripts/test-gpu runs
+# these and more. One takes nearly all of the GPU's memory, so they run one by one.
 file(GLOB tests CONFIGURE_DEPENDS tests/gpu/test_*_gpu.c)
 foreach(file ${tests})
     cmake_path(GET file STEM name)
     string(REGEX REPLACE "test_(.*)_gpu" "\\1" test ${name})
     if(bitfold_cuda AND CMOCKA)
         add_executable(${name} ${file})
-        target_link_libraries(${name} PRIVATE bitfold CUDA::cudart_static Threads::Threads ${CMOCKA} m)
+        target_link_libraries(${name} PRIVATE bitfold CUDA::cudart_static Threads::Threads
+                              ${CMOCKA} m)
         bitfold_warnings(${name})
         bitfold_test(gpu.${test} ${name})
         set_tests_properties(gpu.${test} PROPERTIES RESOURCE_LOCK gpu)

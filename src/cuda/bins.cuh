@@ -1,71 +1,44 @@
-/* Exact sums of doubles of any exponent: what fits no window.
+/* Exact sums of floats of any exponent: what fits no window.
  *
- * A table has a level for every exponent, 44 bits apart, and a column for every lane, so that no
- * two lanes meet and no access needs to be atomic. A level is a window's (src/rules/window.h) in
- * units of its own last bit: a value is deposited at the level that its exponent names, and what
- * is left of it at the next two. Tables are shared: a warp takes one for BF_WINDOW_ROWS values a
- * lane, then adds its levels to the block's limbs. The idea of one bin an exponent is that of
- * Neal's large superaccumulator (2015). */
+ * A number is an integer magnitude at a position in the limbs (src/rules/exact.h). A table has an
+ * int64 for every 44 bits of them, and a column for every lane, so that no two lanes meet and no
+ * access needs to be atomic. A magnitude is shifted to its place and cut into three pieces of up to
+ * 44 bits, which are added to three neighbours. Tables are shared: a warp takes one for a group of
+ * tiles, then adds its columns to the block's limbs. One bin for each range of exponents is the
+ * idea of Neal's superaccumulators (2015). */
 #ifndef BF_CUDA_BINS_CUH
 #define BF_CUDA_BINS_CUH
 
 #include "reduce.cuh"
 
-#include "../rules/window.h"
+#include "../rules/exact.h"
 
-/* A table's place among the exponents: level l has the unit 2^(first + 44 l). */
-struct bf_cuda_bins {
-    int first, levels;
-    int deposits; /* levels that a value can touch: 2, if it has at most 42 bits */
+enum { BF_CUDA_BIN = 44, BF_CUDA_PIECES_OF_64 = 3 /* of 64 bits shifted by up to 43 */ };
 
-    /* For values m * 2^e with |m| < 2 and e in [least, most]. */
-    static __host__ __device__ bf_cuda_bins make(int least, int most, int deposits) {
-        bf_cuda_bins b;
-        b.deposits = deposits;
-        b.first = least + 1 - (BF_WINDOW_BITS + 1) * (deposits - 1);
-        b.levels = (most + 1 - b.first) / (BF_WINDOW_BITS + 1) + 1;
-        return b;
-    }
-    __host__ __device__ int bytes() const { return levels * BF_CUDA_WARP * (int)sizeof(double); }
-};
-
-static __device__ __forceinline__ double bf_cuda_power(int e) {
-    return __hiloint2double((1023 + e) << 20, 0);
+/* Bins for magnitudes at positions up to `most`. */
+static __host__ __device__ constexpr int bf_cuda_bins_for(int most) {
+    return most / BF_CUDA_BIN + BF_CUDA_PIECES_OF_64;
 }
 
-static __device__ __forceinline__ double bf_cuda_bin_start() {
-    return __hiloint2double((1023 + 52) << 20 | 1 << 19, 0);
+/* The lane's column takes (negative ? -1 : 1) * magnitude * 2^position. */
+static __device__ __forceinline__ void bf_cuda_bins_take(int64_t *table, uint64_t magnitude,
+                                                         int position, bool negative) {
+    const uint64_t mask = ((uint64_t)1 << BF_CUDA_BIN) - 1;
+    int bin = position / BF_CUDA_BIN, shift = position % BF_CUDA_BIN;
+    int64_t *at = table + bin * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP;
+    int64_t sign = negative ? -1 : 0; /* (x ^ sign) - sign negates x */
+    uint64_t low = magnitude << shift, high = magnitude >> 1 >> (63 - shift);
+    int64_t piece[3];
+    piece[0] = (int64_t)(low & mask);
+    piece[1] = (int64_t)((low >> BF_CUDA_BIN | high << (64 - BF_CUDA_BIN)) & mask);
+    piece[2] = (int64_t)(high >> (2 * BF_CUDA_BIN - 64));
+    int64_t bins[3] = {at[0], at[BF_CUDA_WARP], at[2 * BF_CUDA_WARP]};
+#pragma unroll
+    for (int i = 0; i < 3; i++) at[i * BF_CUDA_WARP] = bins[i] + ((piece[i] ^ sign) - sign);
 }
 
-/* The mantissa, with its magnitude in [1, 2), and the exponent of a finite x other than zero. */
-static __device__ __forceinline__ double bf_cuda_mantissa(double x, int *exponent) {
-    int scale = 0;
-    if (fabs(x) < 0x1p-1022) {
-        x *= 0x1p54;
-        scale = 54;
-    }
-    int high = __double2hiint(x);
-    *exponent = (high >> 20 & 0x7ff) - 1023 - scale;
-    return __hiloint2double((high & (int)0x800fffff) | 1023 << 20, __double2loint(x));
-}
-
-/* Lane's column of the table takes m * 2^e. */
-static __device__ __forceinline__ void bf_cuda_bins_take(double *table, bf_cuda_bins bins, double m,
-                                                         int e) {
-    const int step = BF_WINDOW_BITS + 1;
-    int above = e + 1 - bins.first, level = above / step;
-    double x = m * bf_cuda_power(above - step * level - 1);
-    double *at = table + level * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP;
-    for (int i = 0; i < bins.deposits; i++, at -= BF_CUDA_WARP) {
-        double s = *at, t = s + x;
-        x = (x - (t - s)) * bf_cuda_power(step);
-        *at = t;
-    }
-}
-
-static __device__ void bf_cuda_bins_clear(double *table, bf_cuda_bins bins) {
-    for (int l = 0; l < bins.levels; l++)
-        table[l * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP] = bf_cuda_bin_start();
+static __device__ void bf_cuda_bins_clear(int64_t *table, int bins) {
+    for (int i = 0; i < bins; i++) table[i * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP] = 0;
     __syncwarp();
 }
 
@@ -73,33 +46,26 @@ static __device__ void bf_cuda_limb_add(int64_t *limb, int64_t x) {
     if (x) atomicAdd((unsigned long long *)limb, (unsigned long long)x);
 }
 
-/* limbs += x * 2^position, x not 0, by several threads at once. */
+/* limbs += x * 2^position, by several threads at once. */
 static __device__ void bf_cuda_limbs_add(int64_t *limbs, int position, int64_t x) {
     int64_t part[3] = {0, 0, 0};
-    if (position < 0) { /* below the layout there are no bits: -position < 64 */
-        x >>= -position;
-        position = 0;
-    }
     bf_limbs_add_signed(part, position % 32, x);
     for (int i = 0; i < 3; i++) bf_cuda_limb_add(limbs + position / 32 + i, part[i]);
 }
 
-/* Adds a table to the limbs, whose last bit weighs 2^exponent, and clears it: a lane sums a level,
- * from another column than its neighbours at each step. */
-static __device__ void bf_cuda_bins_fold(double *table, bf_cuda_bins bins, int64_t *limbs,
-                                         int exponent) {
+/* Adds a table to the limbs and clears it: a lane sums a bin, from another column than its
+ * neighbours at each step. */
+static __device__ void bf_cuda_bins_fold(int64_t *table, int bins, int64_t *limbs) {
     int lane = (int)threadIdx.x % BF_CUDA_WARP;
-    const int64_t start = __double_as_longlong(bf_cuda_bin_start());
     __syncwarp();
-    for (int l = lane; l < bins.levels; l += BF_CUDA_WARP) {
+    for (int bin = lane; bin < bins; bin += BF_CUDA_WARP) {
         int64_t sum = 0;
         for (int k = 0; k < BF_CUDA_WARP; k++) {
-            double *at = table + l * BF_CUDA_WARP + (k + lane) % BF_CUDA_WARP;
-            sum += __double_as_longlong(*at) - start;
-            *at = bf_cuda_bin_start();
+            int64_t *at = table + bin * BF_CUDA_WARP + (k + lane) % BF_CUDA_WARP;
+            sum += *at;
+            *at = 0;
         }
-        if (sum)
-            bf_cuda_limbs_add(limbs, bins.first + (BF_WINDOW_BITS + 1) * l - exponent, sum);
+        if (sum) bf_cuda_limbs_add(limbs, BF_CUDA_BIN * bin, sum);
     }
     __syncwarp();
 }

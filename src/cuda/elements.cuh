@@ -74,7 +74,8 @@ template <class E, bool Pair> struct bf_cuda_operands {
     }
 };
 
-/* What a block takes at a time, a thread's part: `size` vectors of each array. */
+/* What a block takes at a time, a thread's part: `size` vectors of each array. A vector is read
+ * again, for the next tile, as soon as it has been taken: nearly all are on their way at any time. */
 template <class Operands, int size> struct bf_cuda_tile {
     uint4 a[size], b[Operands::pair ? size : 1];
 
@@ -84,11 +85,25 @@ template <class Operands, int size> struct bf_cuda_tile {
     static __device__ int64_t number_of(const Operands &e) {
         return (e.count + size * blockDim.x - 1) / (size * blockDim.x);
     }
+    /* Do all vectors of a tile lie within the arrays? */
+    static __device__ __forceinline__ bool whole(const Operands &e, int64_t number) {
+        int64_t first = number * size * blockDim.x, end = first + size * blockDim.x;
+        return e.whole(first) && e.whole(end - 1) && (!Operands::pair || e.aligned);
+    }
     __device__ __forceinline__ void load(const Operands &e, int64_t number) {
+        bool all = whole(e, number);
 #pragma unroll
-        for (int v = 0; v < size; v++) {
-            a[v] = e.load_a(vector(number, v));
-            if (Operands::pair) b[v] = e.load_b(vector(number, v));
+        for (int v = 0; v < size; v++) load(e, number, v, all);
+    }
+    /* Vector v of a tile; all: it is whole. */
+    __device__ __forceinline__ void load(const Operands &e, int64_t number, int v, bool all) {
+        int64_t i = vector(number, v);
+        if (all) {
+            a[v] = ((const uint4 *)e.a)[i];
+            if (Operands::pair) b[v] = ((const uint4 *)e.b)[i];
+        } else {
+            a[v] = e.load_a(i);
+            if (Operands::pair) b[v] = e.load_b(i);
         }
     }
 };

@@ -47,7 +47,7 @@ template <> struct bf_cuda_float<BF_BF16> {
 /* --- the loop --- */
 
 enum {
-    BF_CUDA_TABLE_BYTES = 32 * 1024, /* of tables, unless one alone is larger */
+    BF_CUDA_TABLE_BYTES = 96 * 1024, /* of tables; what is left is for loads on their way */
     BF_CUDA_SAMPLES = 4, /* a lane of the first warp */
     BF_CUDA_MISFITS = 8          /* most groups in a row that are not tried */
 };
@@ -71,14 +71,14 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     using Side = SideFold;
     using Levels = bf_cuda_levels<D, Kind>;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
-    /* Vectors of an array that a thread takes at a time, with as many to come. */
-    static constexpr int tile = pair || Kind == BF_KIND_MOMENTS || Kind == BF_KIND_DESCRIPTION ? 2 : 4;
+    static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
+    static constexpr int tile = has_product ? 4 : 8;
     using Elements = bf_cuda_operands<E, pair>;
     using Tile = bf_cuda_tile<Elements, tile>;
     static constexpr int N = Elements::N;
-    static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
     static constexpr int sums = Levels::sum(2) + Levels::product(2);
-    static constexpr int blocks = 1; /* of 128 registers a thread, so that nothing is spilled */
+    /* So few threads that none spills its registers: there is work enough in each. */
+    static constexpr int threads = has_product ? 384 : 512, blocks = 1;
     static constexpr int group = BF_WINDOW_ROWS / (tile * N); /* tiles between folds */
 
     struct Shared {
@@ -88,16 +88,18 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     };
     using Block = bf_cuda_block<bf_cuda_float_loop>;
 
-    static __host__ __device__ bf_cuda_bins sum_bins() {
-        return bf_cuda_bins::make(Dtype::least, Dtype::most, Dtype::bits > 42 ? 3 : 2);
+    /* The position of the last bit of the largest element in the limbs, of the largest product. */
+    static __host__ __device__ constexpr int last_bit() { return Dtype::most - (Dtype::bits - 1); }
+    static __host__ __device__ constexpr int sum_bins() {
+        return has_sum ? bf_cuda_bins_for(last_bit() + (D == BF_F64 ? 1074 : 149)) : 0;
     }
-    /* Of f64 the rounding error of a product is a value of its own, 52 exponents below. */
-    static __host__ __device__ bf_cuda_bins product_bins() {
-        return bf_cuda_bins::make(2 * Dtype::least + (D == BF_F64 ? 1 - 52 : 0), 2 * Dtype::most + 1,
-                                  2 * Dtype::bits > 42 ? 3 : 2);
+    static __host__ __device__ constexpr int product_bins() {
+        return has_product ? bf_cuda_bins_for(2 * last_bit() + (D == BF_F64 ? 2148 : 298) +
+                                              (D == BF_F64 ? 64 : 0))
+                           : 0;
     }
-    static __host__ __device__ int table_bytes() {
-        return (has_sum ? sum_bins().bytes() : 0) + (has_product ? product_bins().bytes() : 0);
+    static __host__ __device__ constexpr int table_bytes() {
+        return (sum_bins() + product_bins()) * BF_CUDA_WARP * (int)sizeof(int64_t);
     }
     static __host__ __device__ int tables(int warps) {
         int fit = BF_CUDA_TABLE_BYTES / table_bytes();
@@ -117,13 +119,23 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
 
     /* --- windows --- */
 
+    /* Element k of `samples`: 16 neighbours in each of a few places, which are anywhere in their
+     * share of the array, so that no period of the data is the samples' as well. All blocks read
+     * them: that they are few lines of memory matters. */
+    static __device__ int64_t sample(int64_t count, int samples, int64_t k) {
+        int64_t places = samples / 16, share = count / places;
+        if (share < 16) return k % count;
+        uint64_t anywhere = (uint64_t)(k / 16 + 1) * 0x9e3779b97f4a7c15u;
+        return share * (k / 16) + (int64_t)__umul64hi(anywhere, (uint64_t)(share - 15)) + k % 16;
+    }
+
     static __device__ void choose(const bf_cuda_params &p, const Elements &e, Block *block) {
         const int samples = BF_CUDA_SAMPLES * BF_CUDA_WARP;
         bf_extent x = {-(1 << 20), 1 << 20}, y = x;
 #pragma unroll
         for (int s = 0; s < BF_CUDA_SAMPLES; s++) {
             int64_t k = s * BF_CUDA_WARP + (int)threadIdx.x;
-            int64_t at = e.before + p.count / samples * k + p.count % samples * k / samples;
+            int64_t at = e.before + sample(p.count, samples, k);
             double a = Dtype::value(e.element(at));
             bf_extent xa = bf_cuda_extent(a), yb = xa;
             if (pair) yb = bf_cuda_extent(Dtype::value(e.b[at]));
@@ -135,14 +147,14 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
         int below = bf_bit_length((uint64_t)(p.count / samples)), variant = 0;
         int sum_bottom = 0, product_bottom = 0;
-        const int sum_levels[3] = {Levels::sum(0), Levels::sum(1), Levels::sum(2)};
-        const int product_levels[3] = {Levels::product(0), Levels::product(1), Levels::product(2)};
         if (has_sum)
             variant = bf_cuda_window_choose(bf_cuda_extent_warp(x), below, bf_layout_sum(D),
-                                            sum_levels, &sum_bottom);
+                                            Levels::sum(0), Levels::sum(1), Levels::sum(2),
+                                            &sum_bottom);
         if (has_product) {
             int v = bf_cuda_window_choose(bf_cuda_extent_warp(y), pair ? below : 2 * below,
-                                          bf_layout_products(D), product_levels, &product_bottom);
+                                          bf_layout_products(D), Levels::product(0),
+                                          Levels::product(1), Levels::product(2), &product_bottom);
             variant = v < 0 || variant < 0 ? -1 : v > variant ? v : variant;
         }
         if (threadIdx.x == 0) {
@@ -165,20 +177,25 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
             misfit = {0, 0};
             minus = minus_before = ~0u;
         }
-        __device__ void take(double x, double y) {
+        /* Two terms: x0 and x1, of products times y0 and y1. */
+        __device__ __forceinline__ void take(double x0, double y0, double x1, double y1) {
             if (KA > 0) {
-                sum.take(x, misfit);
-                minus &= bf_cuda_high(x);
+                sum.take(x0, x1, misfit);
+                minus &= bf_cuda_high(x0) & bf_cuda_high(x1);
             }
-            if (KB > 0) take_product(x, y);
+            if (KB == 0) return;
+            double p0 = x0 * y0, p1 = x1 * y1;
+            if (KA == 0) minus &= bf_cuda_high(p0) & bf_cuda_high(p1);
+            if (D == BF_F64) {
+                take_product(x0, y0, p0);
+                take_product(x1, y1, p1);
+            } else {
+                product.take(p0, p1, misfit);
+            }
         }
-        __device__ void take_product(double x, double y) {
-            double p = x * y;
-            product.take(p, misfit);
-            if (KA == 0) minus &= bf_cuda_high(p);
-            if (D != BF_F64) return;
-            product.take(fma(x, y, -p), misfit);
-            /* The error of a product this small may not be a double. */
+        /* Of f64, the product and its rounding error, which may be no double if it is too small. */
+        __device__ __forceinline__ void take_product(double x, double y, double p) {
+            product.take(p, fma(x, y, -p), misfit);
             if ((bf_cuda_high(p) & 0x7fffffffu) < (unsigned)(1023 - 900) << 20 && x != 0 && y != 0)
                 misfit.left = 1;
         }
@@ -193,14 +210,24 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
     };
 
-    template <class F> static __device__ void take_tile(F &fold, Side &side, const Tile &t,
-                                                        const Elements &e, int64_t number) {
+    /* Takes a vector, and reads it again for the tile `next`, if there is that one. */
+    template <class F>
+    static __device__ __forceinline__ void take_tile(F &fold, Side &side, Tile &t,
+                                                     const Elements &e, int64_t number,
+                                                     int64_t next, int64_t tiles) {
+        bool more = next < tiles, all = Tile::whole(e, next);
 #pragma unroll
         for (int v = 0; v < tile; v++) {
             bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
+            if (more) t.load(e, next, v, all);
 #pragma unroll
-            for (int k = 0; k < N; k++)
-                fold.take(Dtype::value(a.e[k]), Dtype::value(pair ? b.e[k] : a.e[k]));
+            for (int k = 0; k < N; k += 2) {
+                double x0 = Dtype::value(a.e[k]), x1 = Dtype::value(a.e[k + 1]);
+                if (pair)
+                    fold.take(x0, Dtype::value(b.e[k]), x1, Dtype::value(b.e[k + 1]));
+                else
+                    fold.take(x0, x0, x1, x1);
+            }
             if (Side::words > 0) e.fold(side, a, Tile::vector(number, v));
         }
     }
@@ -211,8 +238,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         atomicAdd((unsigned long long *)&block->own.words[special], 1ull);
     }
 
-    static __device__ void take_term(Block *block, double *table, E a, E b) {
-        bf_format f = bf_format_of(D);
+    static __device__ __forceinline__ void take_term(Block *block, int64_t *table, E a, E b) {
+        const bf_format f = bf_format_of(D);
         uint64_t x = bf_load_bits(&a, sizeof(E)), y = bf_load_bits(&b, sizeof(E));
         int special = has_sum ? bf_exact_special(f, x) : bf_exact_special_pair(f, x, y);
         if (special) {
@@ -221,26 +248,26 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
         if (has_sum ? bf_exact_nonzero(f, x) : bf_exact_nonzero_pair(f, x, y))
             block->own.words[BF_EXACT_NONZERO] = 1;
-        int ex, ey;
-        double u = Dtype::value(a), v = Dtype::value(pair ? b : a);
-        if (u == 0 || v == 0) return;
-        u = bf_cuda_mantissa(u, &ex);
-        v = bf_cuda_mantissa(v, &ey);
-        if (has_sum) {
-            bf_cuda_bins_take(table, sum_bins(), u, ex);
-            table += sum_bins().levels * BF_CUDA_WARP;
-        }
-        if (!has_product) return;
-        v *= 0.5;
-        double p = u * v;
-        bf_cuda_bins_take(table, product_bins(), p, ex + ey + 1);
+        bf_finite u = bf_decode(f, x);
+        if (has_sum)
+            bf_cuda_bins_take(table, u.magnitude,
+                              bf_exact_position(f, bf_layout_sum(D), u.position, 1), u.negative);
+        if (has_product)
+            take_product(table + sum_bins() * BF_CUDA_WARP, f, u, pair ? bf_decode(f, y) : u);
+    }
+
+    static __device__ __forceinline__ void take_product(int64_t *table, bf_format f, bf_finite u,
+                                                        bf_finite v) {
+        int position = bf_exact_position(f, bf_layout_products(D), u.position + v.position, 2);
+        bool negative = u.negative != v.negative;
+        bf_cuda_bins_take(table, u.magnitude * v.magnitude, position, negative);
         if (D == BF_F64)
-            bf_cuda_bins_take(table, product_bins(), fma(u, v, -p) * 0x1p52, ex + ey + 1 - 52);
+            bf_cuda_bins_take(table, __umul64hi(u.magnitude, v.magnitude), position + 64, negative);
     }
 
     /* A table for this warp, cleared. */
-    static __device__ double *take_table(Block *block, int *which) {
-        extern __shared__ double tables_of_block[];
+    static __device__ int64_t *take_table(Block *block, int *which) {
+        extern __shared__ int64_t tables_of_block[];
         int n = tables((int)blockDim.x / BF_CUDA_WARP), lane = (int)threadIdx.x % BF_CUDA_WARP;
         int i = (int)threadIdx.x / BF_CUDA_WARP % n, state = 1;
         while (state == 1) {
@@ -249,26 +276,19 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
             if (state == 1) __nanosleep(200);
         }
         __threadfence_block();
-        double *table = tables_of_block + (size_t)i * (size_t)table_bytes() / sizeof(double);
-        if (state == 0) {
-            if (has_sum) bf_cuda_bins_clear(table, sum_bins());
-            if (has_product)
-                bf_cuda_bins_clear(table + (has_sum ? sum_bins().levels * BF_CUDA_WARP : 0),
-                                   product_bins());
-        }
+        int64_t *table = tables_of_block + i * (table_bytes() / (int)sizeof(int64_t));
+        if (state == 0) bf_cuda_bins_clear(table, sum_bins() + product_bins());
         *which = i;
         return table;
     }
 
-    static __device__ void fold_table(Block *block, double *table, int which) {
-        bf_exact_shape s = bf_exact_shape_of(Kind == BF_KIND_DESCRIPTION ? BF_KIND_MOMENTS : Kind, D);
-        if (has_sum) {
-            bf_cuda_bins_fold(table, sum_bins(), block->own.words + s.sum_at, s.sum.exponent);
-            table += sum_bins().levels * BF_CUDA_WARP;
-        }
+    static __device__ void fold_table(Block *block, int64_t *table, int which) {
+        bf_kind kind = Kind == BF_KIND_DESCRIPTION ? BF_KIND_MOMENTS : Kind;
+        bf_exact_shape s = bf_exact_shape_of(kind, D);
+        if (has_sum) bf_cuda_bins_fold(table, sum_bins(), block->own.words + s.sum_at);
         if (has_product)
-            bf_cuda_bins_fold(table, product_bins(), block->own.words + s.products_at,
-                              s.products.exponent);
+            bf_cuda_bins_fold(table + sum_bins() * BF_CUDA_WARP, product_bins(),
+                              block->own.words + s.products_at);
         __threadfence_block();
         __syncwarp();
         if (threadIdx.x % BF_CUDA_WARP == 0) {
@@ -282,11 +302,12 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
                                                    int64_t number, int64_t end) {
         Elements e = elements(p);
         int which;
-        double *table = take_table(block, &which);
+        int64_t *table = take_table(block, &which);
         for (int g = 0; g < group && number < end; g++, number += gridDim.x) {
             for (int v = 0; v < tile; v++) {
                 int64_t i = Tile::vector(number, v);
                 bf_cuda_elements<E> a(e.load_a(i)), b(pair ? e.load_b(i) : e.load_a(i));
+#pragma unroll
                 for (int k = 0; k < N; k++) {
                     int64_t at = i * N + k;
                     if (e.holds(at)) take_term(block, table, a.e[k], b.e[k]);
@@ -311,10 +332,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         for (int64_t first = blockIdx.x; first < tiles;) {
             int64_t number = first;
             for (int g = 0; g < group && number < tiles; g++, number += gridDim.x) {
-                Tile next;
-                if (number + gridDim.x < tiles) next.load(e, number + gridDim.x);
-                if (direct == 0 || Side::words > 0) take_tile(fold, side, t, e, number);
-                t = next;
+                take_tile(fold, side, t, e, number, number + gridDim.x, tiles);
             }
             if (direct > 0) fold.misfit.left = 1;
             bool fits = fold.close();

@@ -127,8 +127,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
     static constexpr int of_sum = has_sum ? Parts::sums : 0;
     static constexpr int of_product = has_product ? Parts::products : 0;
     static constexpr int sums = of_sum + of_product;
-    static constexpr int blocks = Side::words > 0 ? 1 : 2;
-    static constexpr int tile = pair ? 2 : 4;
+    static constexpr int threads = BF_CUDA_THREADS, blocks = Side::words > 0 ? 1 : 2;
+    static constexpr int tile = pair ? 4 : 8;
     using Elements = bf_cuda_operands<E, pair>;
     using Tile = bf_cuda_tile<Elements, tile>;
     struct Shared {};
@@ -150,8 +150,10 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
         side.start();
 #pragma unroll
         for (int i = 0; i < sums; i++) values[i] = 0;
+        t.load(e, blockIdx.x);
         for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
-            t.load(e, number);
+            int64_t next = number + gridDim.x;
+            bool more = next < tiles, all = Tile::whole(e, next);
 #pragma unroll
             for (int v = 0; v < tile; v++) {
                 uint4 a = truth(t.a[v]), b = pair ? truth(t.b[v]) : a;
@@ -159,6 +161,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
                 if (has_product) Parts::product(a, b, values + of_sum);
                 if (Side::words > 0)
                     e.fold(side, bf_cuda_elements<E>(t.a[v]), Tile::vector(number, v));
+                if (more) t.load(e, next, v, all);
             }
         }
         __syncthreads();

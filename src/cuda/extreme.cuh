@@ -1,6 +1,6 @@
 /* Minima, maxima and their indices as Folds (see reduce.cuh). A thread compares the elements of a
  * vector with each other first, and then their best with its own; only where that wins is the
- * element looked for, and only vectors that hold a NaN go element by element. */
+ * element looked for. NaNs are counted and compete as what never wins: no branch asks for them. */
 #ifndef BF_CUDA_EXTREME_CUH
 #define BF_CUDA_EXTREME_CUH
 
@@ -8,11 +8,18 @@
 
 /* --- elements as keys --- */
 
-/* What a thread holds keys in: those of rules/order.h, in 32 bits where they fit. */
+/* What a thread holds keys in: those of rules/order.h, in 32 bits where they fit. Of floats, only
+ * NaNs have the least and the greatest. */
 template <bf_dtype D> struct bf_cuda_key {
     typedef int32_t type;
     static constexpr type least = INT32_MIN, greatest = INT32_MAX;
 };
+struct bf_cuda_key_16 {
+    typedef int32_t type;
+    static constexpr type least = INT16_MIN, greatest = INT16_MAX;
+};
+template <> struct bf_cuda_key<BF_F16> : bf_cuda_key_16 {};
+template <> struct bf_cuda_key<BF_BF16> : bf_cuda_key_16 {};
 template <> struct bf_cuda_key<BF_U32> {
     typedef uint32_t type;
     static constexpr type least = 0, greatest = UINT32_MAX;
@@ -24,6 +31,11 @@ struct bf_cuda_key_64 {
 template <> struct bf_cuda_key<BF_I64> : bf_cuda_key_64 {};
 template <> struct bf_cuda_key<BF_U64> : bf_cuda_key_64 {};
 template <> struct bf_cuda_key<BF_F64> : bf_cuda_key_64 {};
+
+/* The key that loses to all others. */
+template <bf_dtype D, bool Greatest>
+constexpr typename bf_cuda_key<D>::type bf_cuda_key_none =
+    Greatest ? bf_cuda_key<D>::least : bf_cuda_key<D>::greatest;
 
 /* bf_order_key; floats of 4 and 8 bytes without a branch. */
 template <bf_dtype D>
@@ -108,31 +120,56 @@ static __device__ __forceinline__ bf_cuda_vector bf_cuda_truth(bf_cuda_vector v)
     return v;
 }
 
-/* The keys of floats of 2 bytes: bf_order_flip of both halves. */
-static __device__ __forceinline__ bf_cuda_vector bf_cuda_half_keys(bf_cuda_vector v) {
+/* 0xffff for each half whose top bit is set. */
+static __device__ __forceinline__ uint32_t bf_cuda_half_masks(uint32_t x) {
+    uint32_t masks;
+    asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(masks) : "r"(x));
+    return masks;
+}
+
+/* The keys of two floats of 2 bytes; adds the number of NaNs, whose key becomes the one that
+ * loses. */
+template <bf_dtype D, bool Greatest>
+static __device__ __forceinline__ uint32_t bf_cuda_half_keys(uint32_t bits, int *nans) {
+    const uint32_t most = 0x7fff7fffu, none = Greatest ? ~most : most;
+    const uint32_t beyond = (most & 0xffff) - (uint32_t)bf_format_inf(bf_format_of(D));
+    uint32_t keys = bits ^ (bf_cuda_half_masks(bits) & most);
+    uint32_t is_nan = bf_cuda_half_masks((bits & most) + beyond * 0x10001u);
+    *nans = __dp4a((int)is_nan, 0x00ff00ff, *nans);
+    return (keys & ~is_nan) | (none & is_nan);
+}
+
+template <bf_dtype D, bool Greatest>
+static __device__ __forceinline__ int32_t bf_cuda_best_float_half(bf_cuda_vector v, int *nans) {
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-        uint32_t signs = v.word[k] & 0x80008000u;
-        v.word[k] ^= signs - (signs >> 15);
-    }
-    return v;
+    for (int k = 0; k < 4; k++) v.word[k] = bf_cuda_half_keys<D, Greatest>(v.word[k], nans);
+    return bf_cuda_best_half<Greatest, true>(bf_cuda_best_pair<Greatest, true>(v));
+}
+
+template <bf_dtype D> static __device__ __forceinline__ bool bf_cuda_is_nan(uint64_t bits) {
+    return bf_dtype_is_float(D) && bf_is_nan(bf_format_of(D), bits);
 }
 
 /* Of elements of 4 and 8 bytes. */
 template <bf_dtype D, bool Greatest>
 static __device__ __forceinline__ typename bf_cuda_key<D>::type
-bf_cuda_best_wide(const bf_cuda_vector &v) {
-    typename bf_cuda_key<D>::type best = bf_cuda_key_of<D>(bf_cuda_bits_at<D>(v, 0));
+bf_cuda_best_wide(const bf_cuda_vector &v, int *nans) {
+    typename bf_cuda_key<D>::type best = bf_cuda_key_none<D, Greatest>, key;
 #pragma unroll
-    for (int i = 1; i < 16 / bf_dtype_bytes(D); i++)
-        best = bf_cuda_best<Greatest>(best, bf_cuda_key_of<D>(bf_cuda_bits_at<D>(v, i)));
+    for (int i = 0; i < 16 / bf_dtype_bytes(D); i++) {
+        uint64_t bits = bf_cuda_bits_at<D>(v, i);
+        bool is_nan = bf_cuda_is_nan<D>(bits);
+        key = is_nan ? bf_cuda_key_none<D, Greatest> : bf_cuda_key_of<D>(bits);
+        best = bf_cuda_best<Greatest>(best, key);
+        *nans += is_nan;
+    }
     return best;
 }
 
-/* The best key of a vector that holds no NaN. */
+/* The best key of a vector; adds the number of NaNs, which have none. */
 template <bf_dtype D, bool Greatest>
 static __device__ __forceinline__ typename bf_cuda_key<D>::type
-bf_cuda_best_of(const bf_cuda_vector &v) {
+bf_cuda_best_of(const bf_cuda_vector &v, int *nans) {
     typedef typename bf_cuda_key<D>::type Key;
     switch (D) {
     case BF_BOOL: return (Key)(bf_cuda_best_byte<Greatest, false>(bf_cuda_truth(v)) != 0);
@@ -143,33 +180,23 @@ bf_cuda_best_of(const bf_cuda_vector &v) {
     case BF_I16:
         return (Key)bf_cuda_best_half<Greatest, true>(bf_cuda_best_pair<Greatest, true>(v));
     case BF_F16:
-    case BF_BF16:
-        return (Key)bf_cuda_best_half<Greatest, true>(
-            bf_cuda_best_pair<Greatest, true>(bf_cuda_half_keys(v)));
-    default: return bf_cuda_best_wide<D, Greatest>(v);
+    case BF_BF16: return (Key)bf_cuda_best_float_half<D, Greatest>(v, nans);
+    default: return bf_cuda_best_wide<D, Greatest>(v, nans);
     }
 }
 
-/* --- NaNs --- */
-
-/* Those of 2 bytes have keys beyond the infinities'. */
+/* Elements become 0 where they have this key, and only there. */
 template <bf_dtype D>
-static __device__ __forceinline__ bool bf_cuda_any_nan_half(const bf_cuda_vector &v) {
-    bf_cuda_vector keys = bf_cuda_half_keys(v);
-    int32_t inf = (int32_t)bf_format_inf(bf_format_of(D));
-    return bf_cuda_best_half<true, true>(bf_cuda_best_pair<true, true>(keys)) > inf ||
-           bf_cuda_best_half<false, true>(bf_cuda_best_pair<false, true>(keys)) < ~inf;
-}
-
-template <bf_dtype D>
-static __device__ __forceinline__ bool bf_cuda_any_nan(const bf_cuda_vector &v) {
-    if (!bf_dtype_is_float(D)) return false;
-    if (bf_dtype_bytes(D) == 2) return bf_cuda_any_nan_half<D>(v);
-    if (D == BF_F32)
-        return isunordered(__uint_as_float(v.word[0]), __uint_as_float(v.word[1])) ||
-               isunordered(__uint_as_float(v.word[2]), __uint_as_float(v.word[3]));
-    return isunordered(__longlong_as_double((long long)bf_cuda_bits_at<BF_F64>(v, 0)),
-                       __longlong_as_double((long long)bf_cuda_bits_at<BF_F64>(v, 1)));
+static __device__ __forceinline__ bf_cuda_vector
+bf_cuda_differences(const bf_cuda_vector &v, typename bf_cuda_key<D>::type key) {
+    bf_cuda_vector x = D == BF_BOOL ? bf_cuda_truth(v) : v;
+    uint64_t bits = D == BF_BOOL ? (uint64_t)key << 7 : bf_order_bits(D, (int64_t)key);
+    if (bf_dtype_bytes(D) == 1) bits *= 0x01010101u;
+    if (bf_dtype_bytes(D) == 2) bits *= 0x00010001u;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        x.word[k] ^= (uint32_t)(bf_dtype_bytes(D) == 8 && k % 2 ? bits >> 32 : bits);
+    return x;
 }
 
 /* --- the Folds --- */
@@ -185,7 +212,7 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
     static constexpr bool floats = D >= BF_F16 && D <= BF_F64;
     static constexpr int INDEX = 1, NAN_COUNT = 1 + Indexed, NAN_INDEX = NAN_COUNT + 1;
     static constexpr int words = (floats ? 2 : 1) * (Indexed ? 2 : 1);
-    static constexpr Key none = Greatest ? bf_cuda_key<D>::least : bf_cuda_key<D>::greatest;
+    static constexpr Key none = bf_cuda_key_none<D, Greatest>;
 
     Key best;
     int64_t at, nan, nan_at;
@@ -202,16 +229,14 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
         static_assert(sizeof elements == sizeof(bf_cuda_vector), "a vector of elements");
         bf_cuda_vector v;
         memcpy(&v, elements, sizeof v);
-        if (bf_cuda_any_nan<D>(v)) {
-#pragma unroll
-            for (int i = 0; i < N; i++) take_bits(bf_cuda_bits_at<D>(v, i), index + i);
-            return;
-        }
-        Key key = bf_cuda_best_of<D, Greatest>(v);
+        int nans = 0;
+        Key key = bf_cuda_best_of<D, Greatest>(v, &nans);
+        if (floats) nan += nans;
         if (!Indexed)
             best = bf_cuda_best<Greatest>(best, key);
         else if (wins(key, index))
             find<N>(v, key, index);
+        if (floats && Indexed && (nans > 0) & (index < nan_at)) find_nan<N>(v, index);
     }
 
     template <class E> __device__ __forceinline__ void take_one(E element, int64_t index) {
@@ -250,23 +275,36 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
     }
 
   private:
+    /* Without a branch. */
     __device__ __forceinline__ bool wins(Key key, int64_t index) const {
-        return bf_cuda_before<Greatest>(key, best) || (key == best && index < at);
+        bool is_one = !floats | (key != none), ties = (key == best) & (index < at);
+        return is_one & (bf_cuda_before<Greatest>(key, best) | ties);
     }
 
     /* The vector's first element with this key is the best so far. */
     template <int N>
     __device__ __forceinline__ void find(const bf_cuda_vector &v, Key key, int64_t index) {
+        bf_cuda_vector others = bf_cuda_differences<D>(v, key);
         int first = 0;
 #pragma unroll
         for (int i = N - 1; i >= 0; i--)
-            if (bf_cuda_key_of<D>(bf_cuda_bits_at<D>(v, i)) == key) first = i;
+            if (bf_cuda_bits_at<D>(others, i) == 0) first = i;
         best = key;
         at = index + first;
     }
 
+    /* The vector's first NaN is the first so far. */
+    template <int N>
+    __device__ __forceinline__ void find_nan(const bf_cuda_vector &v, int64_t index) {
+        int first = 0;
+#pragma unroll
+        for (int i = N - 1; i >= 0; i--)
+            if (bf_cuda_is_nan<D>(bf_cuda_bits_at<D>(v, i))) first = i;
+        nan_at = index + first;
+    }
+
     __device__ __forceinline__ void take_bits(uint64_t bits, int64_t index) {
-        if (floats && bf_is_nan(bf_format_of(D), bits)) {
+        if (bf_cuda_is_nan<D>(bits)) {
             nan++;
             if (index < nan_at) nan_at = index;
             return;

@@ -33,7 +33,6 @@ static __device__ bf_reduce_options bf_cuda_options(const bf_cuda_request &r) {
 struct bf_cuda_desk {
     bf_work work;
     int64_t words[BF_EXACT_WORDS_MAX + 4]; /* of a state; a carry of nothing may touch the last */
-    int64_t sum[16], product[16];
 };
 
 /* The result of words of any kind but BF_KIND_TREE. */
@@ -96,12 +95,104 @@ static __host__ __device__ inline void bf_cuda_add_to_words(bf_kind kind, bf_dty
     bf_exact_carry(kind, dtype, words);
 }
 
-/* Limbs of some of the sums alone: a part of the dtype's limbs, so few that rounding them is quick.
- * Six levels of 44 bits, and 75 bits of the first, fit 16. */
+/* --- results of sums alone, in registers --- */
+
+/* An integer of W 64-bit words, two's complement. */
+template <int W> struct bf_cuda_long {
+    uint64_t w[W];
+
+    /* x = x * 2^shift + y, for 0 < shift < 64. */
+    __device__ __forceinline__ void push(int shift, bf_i128 y) {
+        uint64_t below = 0, carry = 0;
+        bf_i128 sign = y < 0 ? -1 : 0;
+#pragma unroll
+        for (int i = 0; i < W; i++) {
+            uint64_t shifted = w[i] << shift | below;
+            below = w[i] >> (64 - shift);
+            uint64_t part = i == 0 ? (uint64_t)y : i == 1 ? (uint64_t)(y >> 64) : (uint64_t)sign;
+            bf_u128 sum = (bf_u128)shifted + part + carry;
+            w[i] = (uint64_t)sum;
+            carry = (uint64_t)(sum >> 64);
+        }
+    }
+    __device__ __forceinline__ bool is_negative() const { return w[W - 1] >> 63 != 0; }
+    __device__ __forceinline__ void negate() {
+        uint64_t carry = 1;
+#pragma unroll
+        for (int i = 0; i < W; i++) {
+            w[i] = ~w[i] + carry;
+            carry = carry != 0 && w[i] == 0;
+        }
+    }
+    /* The leading 128 bits of an integer that is not negative, in units of 2^exponent. */
+    __device__ __forceinline__ bf_leading leading(int exponent) {
+        bf_leading r;
+        int zeros = 0;
+#pragma unroll
+        for (int k = 1; k < W; k++) {
+            bool empty = w[W - 1] == 0;
+#pragma unroll
+            for (int i = W - 1; i >= 0; i--) w[i] = !empty ? w[i] : i > 0 ? w[i - 1] : 0;
+            zeros += empty ? 64 : 0;
+        }
+        int shift = w[W - 1] != 0 ? __clzll((long long)w[W - 1]) : 0;
+        uint64_t rest = W > 2 ? w[W - 3] : 0, sticky = rest << shift;
+        for (int i = 0; i < W - 3; i++) sticky |= w[i];
+        r.bits = (bf_u128)w[W - 1] << 64 | w[W - 2];
+        if (shift > 0) r.bits = r.bits << shift | rest >> (64 - shift);
+        r.exponent = exponent + 64 * (W - 2) - zeros - shift;
+        r.sticky = sticky != 0;
+        return r;
+    }
+};
+
+/* The sums of a series as one integer, in units of the last one's weight. */
+template <int W>
+static __device__ bf_cuda_long<W> bf_cuda_total(const bf_cuda_series &s, const bf_cuda_pair *pairs) {
+    bf_cuda_long<W> x = {};
+    bool descending = s.spacing > 0;
+    for (int i = 0; i < s.count(); i++) {
+        bf_cuda_pair p = pairs[descending ? i : s.count() - 1 - i];
+        x.push(descending ? s.spacing : -s.spacing, ((bf_i128)p.hi << 32) + p.lo);
+    }
+    return x;
+}
+
+/* A sum, a mean, a dot product, a norm: of one series. */
+template <int W>
+static __device__ void bf_cuda_finish_one(const bf_cuda_params &p, const bf_cuda_series &s,
+                                          const bf_cuda_pair *pairs, unsigned flags) {
+    const bf_cuda_request &r = p.request;
+    bf_cuda_long<W> x = bf_cuda_total<W>(s, pairs);
+    bool integer = !bf_dtype_is_float(r.dtype), mean = r.op == BF_MEAN, root = r.op == BF_NORM;
+    if (integer && !mean && !root && r.out_dtype == BF_NONE) {
+        bf_value v = bf_value_from_bits(BF_U64, 0);
+        v.dtype = BF_I192;
+        for (int i = 0; i < 3; i++) v.as.i192[i] = x.w[i];
+        *p.value = v;
+        return;
+    }
+    bf_dtype out = r.out_dtype == BF_F32 ? BF_F32 : BF_F64;
+    bf_format f = bf_format_of(out);
+    bool negative = x.is_negative();
+    if (negative) x.negate();
+    bf_leading l = x.leading(s.spacing > 0 ? s.exponent(s.count() - 1) : 0);
+    if (mean && l.bits != 0) l = bf_leading_divide(l, (uint64_t)p.count);
+    if (root && l.bits != 0) l = bf_leading_root(l);
+    bool minus_zero = l.bits == 0 && !(flags & BF_CUDA_POSITIVE);
+    uint64_t bits = l.bits != 0 ? bf_leading_round(f, negative, l)
+                                : minus_zero ? bf_format_sign(f) : 0;
+    *p.value = bf_value_from_bits(out, bits);
+}
+
+/* --- variances --- */
+
+/* Limbs of some of the sums alone: a part of the dtype's limbs, so few that arithmetic with them is
+ * quick. Six levels of 44 bits, and 75 bits of the first, fit 16. */
 static __device__ bf_layout bf_cuda_narrow(const bf_cuda_series &s, int first, int end,
                                            const bf_cuda_pair *pairs, bf_layout whole,
-                                           int64_t limbs[16]) {
-    int least = end > first ? s.exponent(end - 1) - whole.exponent : 0;
+                                           int64_t *limbs) {
+    int least = s.exponent(s.spacing > 0 ? end - 1 : first) - whole.exponent;
     bf_layout layout = bf_layout_make(16, whole.exponent + least / 32 * 32);
     for (int i = 0; i < 16; i++) limbs[i] = 0;
     bf_cuda_add_sums(s, first, end, pairs, layout.exponent, limbs);
@@ -109,46 +200,39 @@ static __device__ bf_layout bf_cuda_narrow(const bf_cuda_series &s, int first, i
     return layout;
 }
 
-/* The result of floats, none of which went by exponent. */
-static __device__ __noinline__ void bf_cuda_finish_floats(const bf_cuda_params &p,
-                                                          const bf_cuda_series &s,
-                                                          const bf_cuda_pair *pairs, unsigned flags,
-                                                          bf_cuda_desk *d) {
-    bf_reduction op = p.request.op;
-    bf_dtype out = p.request.out_dtype == BF_F32 ? BF_F32 : BF_F64;
+static __device__ __noinline__ void bf_cuda_finish_moments(const bf_cuda_params &p,
+                                                           const bf_cuda_series &s,
+                                                           const bf_cuda_pair *pairs,
+                                                           bf_cuda_desk *d) {
+    const bf_cuda_request &r = p.request;
+    bf_dtype out = r.out_dtype == BF_F32 ? BF_F32 : BF_F64;
     bf_format f = bf_format_of(out);
-    for (int i = 0; i < BF_EXACT_LIMBS; i++) d->words[i] = 0;
-    d->words[BF_EXACT_COUNT] = p.count;
-    d->words[BF_EXACT_NONZERO] = bf_cuda_nonzero(s, pairs, flags);
-    bf_layout sum = bf_cuda_narrow(s, 0, s.sums, pairs, bf_layout_sum(p.request.dtype), d->sum);
-    bf_layout product = bf_cuda_narrow(s, s.sums, s.count(), pairs,
-                                       bf_layout_products(p.request.dtype), d->product);
-    uint64_t bits, divisor = op == BF_MEAN ? (uint64_t)p.count : 1;
-    if (p.request.kind == BF_KIND_SUM)
-        bits = bf_finish_quotient(d->words, d->sum, sum, divisor, f, &d->work);
-    else if (op == BF_NORM)
-        bits = bf_finish_root(d->product, product, f, &d->work);
-    else if (p.request.kind != BF_KIND_MOMENTS)
-        bits = bf_finish_quotient(d->words, d->product, product, 1, f, &d->work);
-    else if (p.count <= p.request.ddof)
-        bits = bf_format_nan(f);
-    else
-        bits = bf_finish_moments(p.count, p.request.ddof, d->sum, sum, d->product, product,
-                                 op == BF_STD, f, &d->work);
+    int64_t *squares = d->words + 16;
+    uint64_t bits = bf_format_nan(f);
+    if (p.count > r.ddof) {
+        bf_layout a = bf_cuda_narrow(s, 0, s.sums, pairs, bf_layout_sum(r.dtype), d->words);
+        bf_layout b = bf_cuda_narrow(s, s.sums, s.count(), pairs, bf_layout_products(r.dtype),
+                                     squares);
+        bits = bf_finish_moments(p.count, r.ddof, d->words, a, squares, b, r.op == BF_STD, f,
+                                 &d->work);
+    }
     *p.value = bf_value_from_bits(out, bits);
 }
 
-/* The result of any exact kind. */
-static __device__ __noinline__ void bf_cuda_finish_any(const bf_cuda_params &p,
-                                                       const bf_cuda_series &s,
-                                                       const bf_cuda_pair *pairs, unsigned flags,
-                                                       bf_cuda_desk *d) {
-    for (int i = 0; i < BF_EXACT_WORDS_MAX; i++) {
-        d->words[i] = 0;
-        if (!(flags & BF_CUDA_BY_RULES)) continue;
-        d->words[i] = *(volatile int64_t *)&p.scratch->words[i];
-        p.scratch->words[i] = 0;
+/* --- results of everything else, through the words of a state --- */
+
+/* The words that went by exponent, and those of sums. */
+static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cuda_series &s,
+                                            const bf_cuda_pair *pairs, unsigned flags,
+                                            bf_cuda_desk *d) {
+    int words = bf_exact_shape_of(p.request.kind, p.request.dtype).words;
+    for (int i = (int)threadIdx.x; i < words; i += (int)blockDim.x) {
+        bool some = (flags & BF_CUDA_BY_RULES) != 0;
+        d->words[i] = some ? *(volatile int64_t *)&p.scratch->words[i] : 0;
+        if (some) p.scratch->words[i] = 0;
     }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
     bf_cuda_add_to_words(p.request.kind, p.request.dtype, s, pairs, flags, p.count, d->words);
     bf_cuda_finish_words(p, d);
 }
@@ -186,14 +270,6 @@ static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda
     bf_cuda_send(p, words, BF_CUDA_MAIL_HEAD + 2 * s.count() + n_side);
 }
 
-/* The result of a Fold alone. */
-template <class Side>
-static __device__ void bf_cuda_finish_side(const bf_cuda_params &p, const int64_t *part,
-                                           bf_cuda_desk *d) {
-    Side::state(part, p.count, p.index, d->words);
-    bf_cuda_finish_words(p, d);
-}
-
 /* All threads of the last block: sends the whole, or computes the result. */
 template <class Side>
 static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_series &s,
@@ -203,14 +279,14 @@ static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_ser
     if (flags & BF_CUDA_BY_RULES) __threadfence();
     if (p.value == nullptr)
         bf_cuda_send_exact(p, s, pairs, flags, side, Side::words);
-    else if (threadIdx.x != 0)
-        return;
-    else if (s.count() == 0)
-        bf_cuda_finish_side<Side>(p, side, &desk);
-    else if (bf_dtype_is_float(p.request.dtype) && !(flags & BF_CUDA_BY_RULES))
-        bf_cuda_finish_floats(p, s, pairs, flags, &desk);
-    else
-        bf_cuda_finish_any(p, s, pairs, flags, &desk);
+    else if (flags & BF_CUDA_BY_RULES)
+        bf_cuda_finish_state(p, s, pairs, flags, &desk);
+    else if (threadIdx.x == 0 && p.request.kind == BF_KIND_MOMENTS)
+        bf_cuda_finish_moments(p, s, pairs, &desk);
+    else if (threadIdx.x == 0 && s.count() <= 3)
+        bf_cuda_finish_one<3>(p, s, pairs, flags);
+    else if (threadIdx.x == 0)
+        bf_cuda_finish_one<6>(p, s, pairs, flags);
 }
 
 /* --- on the host --- */
@@ -245,13 +321,27 @@ struct bf_cuda_reduction {
                     int64_t *words);
 };
 
+/* A block has 48 KiB of shared memory, what is static included, unless more is asked for: once for
+ * each kernel and device, which the bits of `asked` remember (asking twice is harmless). */
 enum { BF_CUDA_SHARED = 36 * 1024 };
+
+template <class Loop> static cudaError_t bf_cuda_allow_shared(int device, int bytes) {
+    static uint64_t asked;
+    uint64_t bit = (uint64_t)1 << device % 64;
+    if (bytes <= BF_CUDA_SHARED) return cudaSuccess;
+    if (device < 64 && (__atomic_load_n(&asked, __ATOMIC_RELAXED) & bit)) return cudaSuccess;
+    cudaError_t error = cudaFuncSetAttribute(bf_cuda_reduce_kernel<Loop>,
+                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             Loop::shared_bytes(BF_CUDA_WARPS));
+    if (error == cudaSuccess) __atomic_fetch_or(&asked, bit, __ATOMIC_RELAXED);
+    return error;
+}
 
 template <class Loop>
 static cudaError_t bf_cuda_launch_reduction(const bf_context *context,
                                             const bf_cuda_params &params, int64_t bytes) {
     const bf_cuda *cuda = context->cuda;
-    int threads = BF_CUDA_THREADS, most = cuda->multiprocessors * Loop::blocks;
+    int threads = Loop::threads, most = cuda->multiprocessors * Loop::blocks;
     if (most > BF_CUDA_BLOCKS) most = BF_CUDA_BLOCKS;
     /* Small arrays are spread over more, smaller blocks. */
     while (threads > 128 && bytes < (int64_t)most / 2 * threads * 16 * Loop::tile) threads /= 2;
@@ -267,17 +357,14 @@ static cudaError_t bf_cuda_launch_reduction(const bf_context *context,
     overlap.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &overlap;
     config.numAttrs = cuda->major >= 9 ? 1 : 0;
-    cudaError_t error = cudaSuccess;
-    if (shared > BF_CUDA_SHARED) /* with what is static, more than a block has unasked */
-        error = cudaFuncSetAttribute(bf_cuda_reduce_kernel<Loop>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+    cudaError_t error = bf_cuda_allow_shared<Loop>(cuda->device, shared);
     if (error != cudaSuccess) return error;
     return cudaLaunchKernelEx(&config, bf_cuda_reduce_kernel<Loop>, params);
 }
 
 template <class Loop> static const bf_cuda_reduction *bf_cuda_reduction_of() {
-    static const bf_cuda_reduction reduction = {bf_cuda_launch_reduction<Loop>,
-                                                bf_cuda_receive<typename Loop::Side>};
+    static constexpr bf_cuda_reduction reduction = {bf_cuda_launch_reduction<Loop>,
+                                                    bf_cuda_receive<typename Loop::Side>};
     return &reduction;
 }
 

@@ -11,6 +11,7 @@ template <class E, class Fold> struct bf_cuda_fold_loop {
     using Elements = bf_cuda_operands<E, false>;
     using Block = bf_cuda_block<bf_cuda_fold_loop>;
     static constexpr int sums = 0, N = Elements::N;
+    static constexpr int threads = BF_CUDA_THREADS;
     static constexpr int blocks = Fold::words > 4 ? 1 : 2; /* many words need many registers */
     static constexpr int tile = 4; /* vectors that a thread reads before it takes them */
     struct Shared {};

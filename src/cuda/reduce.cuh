@@ -3,7 +3,9 @@
  * template <class Loop>: a Loop says what a thread does with elements. It has
  *   sums      how many exact integer sums a thread keeps, as int64 values
  *   Side      a Fold whose words merge in another way (extremes, factors), or bf_cuda_none
- *   blocks    blocks of BF_CUDA_THREADS that a multiprocessor should hold
+ *   threads   most threads of a block, and
+ *   blocks    how many of those a multiprocessor should hold
+ *   tile      vectors that a thread takes at a time
  *   Shared    what its block shares beside
  *   run()     takes all elements that are this block's
  *   finish()  the last block: from the whole to words of a state, or to the result (finish.cuh)
@@ -186,17 +188,19 @@ static __device__ void bf_cuda_reduce_grid(bf_cuda_scratch *scratch, bf_cuda_blo
 }
 
 template <class Loop>
-__global__ void __launch_bounds__(BF_CUDA_THREADS, Loop::blocks)
+__global__ void __launch_bounds__(Loop::threads, Loop::blocks)
     bf_cuda_reduce_kernel(const bf_cuda_params p) {
     __shared__ bf_cuda_block<Loop> block;
     bf_cuda_wait_for_previous();
+    unsigned ticket = 0; /* is on its way while elements are taken */
     if (threadIdx.x == 0) {
         block.flags = 0;
-        block.ticket = gridDim.x > 1 ? atomicInc(&p.scratch->ticket, gridDim.x - 1) : 0;
+        if (gridDim.x > 1) ticket = atomicInc(&p.scratch->ticket, gridDim.x - 1);
     }
     int64_t values[bf_cuda_some(Loop::sums)];
     typename Loop::Side side;
     unsigned flags = Loop::run(p, &block, values, side);
+    if (threadIdx.x == 0) block.ticket = ticket;
     bf_cuda_reduce_block<Loop>(&block, values, side, flags);
     if (block.ticket != gridDim.x - 1) {
         bf_cuda_publish_block<Loop>(p.scratch, &block);

@@ -13,14 +13,14 @@ static __device__ __forceinline__ unsigned bf_cuda_high(double x) {
 /* What went wrong since the last fold, in bits: nothing, if they are zero. */
 struct bf_cuda_misfit {
     unsigned left;  /* bits that are left below the last level (the sign does not count) */
-    unsigned moved; /* exponents of the top level that are not its start's */
-    __device__ bool any() const { return (left | (moved & 0x7ff00000u)) != 0; }
+    unsigned moved; /* signs and exponents of the top level that are not its start's */
+    __device__ bool any() const { return (left | (moved & 0xfff00000u)) != 0; }
 };
 
-/* K levels. Values enter by take(); what the levels hold goes to integers by fold(), at least every
- * BF_WINDOW_ROWS values, if there was no misfit. */
+/* K levels, twice, for values enter by twos: neither waits for the other. What the levels hold goes
+ * to integers by fold(), at least every BF_WINDOW_ROWS twos, if there was no misfit. */
 template <int K> struct bf_cuda_window {
-    double level[K];
+    double level[K][2];
     int64_t sum[K];
     unsigned start; /* the upper half of the top level's start; the lower half of each is 0 */
 
@@ -35,29 +35,39 @@ template <int K> struct bf_cuda_window {
     }
     __device__ void reset() {
 #pragma unroll
-        for (int l = 0; l < K; l++) level[l] = __hiloint2double((int)start_of(start, l), 0);
+        for (int l = 0; l < K; l++)
+            level[l][0] = level[l][1] = __hiloint2double((int)start_of(start, l), 0);
     }
     /* Each level rounds x to its last bit and passes on what is left (Dekker's fast two-sum): of
      * the top level that is exact as long as its exponent stays what it is; what it passes on fits
      * the next. */
-    __device__ void take(double x, bf_cuda_misfit &misfit) {
+    __device__ __forceinline__ void take(double x, double y, bf_cuda_misfit &misfit) {
+        double v[2] = {x, y};
 #pragma unroll
         for (int l = 0; l < K; l++) {
-            double t = level[l] + x;
-            if (l == 0) misfit.moved |= bf_cuda_high(t) ^ start;
-            x = x - (t - level[l]);
-            level[l] = t;
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                double t = level[l][k] + v[k];
+                if (l == 0) misfit.moved |= bf_cuda_high(t) ^ start;
+                v[k] = v[k] - (t - level[l][k]);
+                level[l][k] = t;
+            }
         }
-        misfit.left |= (bf_cuda_high(x) & 0x7fffffffu) | (unsigned)__double2loint(x);
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            misfit.left |=
+                (bf_cuda_high(v[k]) & 0x7fffffffu) | (unsigned)__double2loint(v[k]);
     }
     /* Adds what the levels hold where all bits of `mask` are 1, nothing where they are 0. (ptxas of
      * CUDA 13.0 has been seen to store the lower halves of conditional 64-bit sums wrongly.) */
     __device__ void fold(int64_t mask) {
 #pragma unroll
-        for (int l = 0; l < K; l++)
-            sum[l] += (__double_as_longlong(level[l]) -
-                       (int64_t)((uint64_t)start_of(start, l) << 32)) &
+        for (int l = 0; l < K; l++) {
+            int64_t from = (int64_t)((uint64_t)start_of(start, l) << 32);
+            sum[l] += (__double_as_longlong(level[l][0]) - from +
+                       (__double_as_longlong(level[l][1]) - from)) &
                       mask;
+        }
         reset();
     }
 };
@@ -88,30 +98,33 @@ static __device__ bf_extent bf_cuda_extent_product(bf_extent a, bf_extent b) {
 
 /* Over the warp. */
 static __device__ bf_extent bf_cuda_extent_warp(bf_extent e) {
+#if __CUDA_ARCH__ >= 800
+    e.top = __reduce_max_sync(0xffffffffu, e.top);
+    e.least = __reduce_min_sync(0xffffffffu, e.least);
+#else
     for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2) {
-        int top = __shfl_xor_sync(0xffffffffu, e.top, d);
-        int least = __shfl_xor_sync(0xffffffffu, e.least, d);
-        if (top > e.top) e.top = top;
-        if (least < e.least) e.least = least;
+        e.top = max(e.top, __shfl_xor_sync(0xffffffffu, e.top, d));
+        e.least = min(e.least, __shfl_xor_sync(0xffffffffu, e.least, d));
     }
+#endif
     return e;
 }
 
 /* The first of three numbers of levels whose window holds what was sampled, and what may be `below`
- * it, or if none does, what was sampled; -1: none holds that. */
-static __device__ int bf_cuda_window_choose(bf_extent e, int below, bf_layout layout,
-                                            const int *levels, int *bottom) {
+ * it, or if none does, what was sampled; -1: none holds that. The lanes of a warp try them all. */
+static __device__ int bf_cuda_window_choose(bf_extent e, int below, bf_layout layout, int levels_0,
+                                            int levels_1, int levels_2, int *bottom) {
+    int lane = (int)threadIdx.x % BF_CUDA_WARP, v = lane % 3, place = 0;
+    int levels = v == 0 ? levels_0 : v == 1 ? levels_1 : levels_2;
     if (e.top < e.least) e.top = e.least = layout.exponent > 0 ? layout.exponent : 0;
-    for (int attempt = 0; attempt < 2; attempt++) {
-        bf_extent wanted = e;
-        if (attempt == 0) wanted.least -= below;
-        if (wanted.least < layout.exponent) wanted.least = layout.exponent;
-        for (int v = 0; v < 3; v++)
-            if (bf_window_span(levels[v]) >= wanted.top - wanted.least &&
-                bf_window_place(wanted, levels[v], layout, bottom))
-                return v;
-    }
-    return -1;
+    if (lane < 3) e.least -= below;
+    if (e.least < layout.exponent) e.least = layout.exponent;
+    bool holds = bf_window_span(levels) >= e.top - e.least &&
+                 bf_window_place(e, levels, layout, &place) && lane < 6;
+    unsigned which = __ballot_sync(0xffffffffu, holds);
+    int first = which ? __ffs((int)which) - 1 : 5;
+    *bottom = __shfl_sync(0xffffffffu, place, first);
+    return which ? first % 3 : -1;
 }
 
 #endif

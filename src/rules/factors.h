@@ -28,12 +28,15 @@ BF_RULE bf_u128 bf_factors_magnitude(const int64_t *words) {
 
 /* Multiplies by magnitude > 0, or by one larger than 128 bits. */
 BF_RULE void bf_factors_multiply(int64_t *words, bf_u128 magnitude, bool large) {
-    bf_u128 x = bf_factors_magnitude(words), most = ~(bf_u128)0;
-    large = large || words[BF_FACTORS_LARGE] || x > most / magnitude;
-    x = large ? 0 : x * magnitude;
+    uint64_t x0 = (uint64_t)words[BF_FACTORS_LOW], x1 = (uint64_t)words[BF_FACTORS_HIGH];
+    uint64_t y0 = (uint64_t)magnitude, y1 = (uint64_t)(magnitude >> 64);
+    bf_u128 low = (bf_u128)x0 * y0, middle = x1 ? (bf_u128)x1 * y0 : (bf_u128)x0 * y1;
+    bf_u128 product = low + (middle << 64);
+    large = large || words[BF_FACTORS_LARGE] || (x1 && y1) || middle >> 64 || product < low;
+    if (large) product = 0;
     words[BF_FACTORS_LARGE] = large;
-    words[BF_FACTORS_LOW] = (int64_t)(uint64_t)x;
-    words[BF_FACTORS_HIGH] = (int64_t)(uint64_t)(x >> 64);
+    words[BF_FACTORS_LOW] = (int64_t)(uint64_t)product;
+    words[BF_FACTORS_HIGH] = (int64_t)(uint64_t)(product >> 64);
 }
 
 BF_RULE void bf_factors_take(bf_dtype dtype, int64_t *words, uint64_t element) {

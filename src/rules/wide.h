@@ -147,6 +147,18 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
     return r;
 }
 
+/* x / divisor, of which 64 bits or more are left: what is below the 128 bits of x is less than one
+ * unit, and cannot make the quotient's whole part larger. */
+BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
+    bf_leading r;
+    r.bits = x.bits / divisor;
+    r.sticky = x.sticky || x.bits % divisor != 0;
+    int shift = 128 - bf_bit_length128(r.bits);
+    r.bits <<= shift;
+    r.exponent = x.exponent - shift;
+    return r;
+}
+
 /* The square root: 64 bits, held in the upper half of `bits`. */
 BF_RULE bf_leading bf_leading_root(bf_leading x) {
     bf_leading r;

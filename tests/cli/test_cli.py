@@ -50,8 +50,11 @@ class Usage(CommandTest):
 
     def test_devices_that_are_not_there_are_exit_4(self):
         name = self.save("x.npy", np.ones(3))
-        for device in ["cuda", "cuda:0", "cuda:all"]:
-            self.assertIn("hint:", self.refused(4, "no CUDA", "sum", "--device", device, name))
+        found = json.loads(self.result("devices", "--json"))
+        count = len(found["gpus"])
+        for device in ["cuda:%d" % count, "cuda:all"] + ([] if count else ["cuda"]):
+            message = "cannot use --device %s: %s" % (device, found["gpu_build"])
+            self.assertIn("hint:", self.refused(4, message, "sum", "--device", device, name))
         here = "neon" if os.uname().machine == "x86_64" else "avx512"
         self.refused(4, "lacks --isa", "sum", "--isa", here, name)
         for device in ["auto", "cpu"]:

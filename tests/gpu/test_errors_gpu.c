@@ -127,12 +127,13 @@ static void devices_that_are_not_there(void **unused) {
 
 enum { CHUNKS = 4096 };
 
-/* Takes nearly all of the GPU's memory: what is left suffices for code, but not for 64 MiB. */
+/* Takes nearly all of the GPU's memory: what is left suffices for code, but not for 64 MiB. More
+ * than once, since the driver gives up what it keeps when it runs out. */
 static int take_memory(void **chunks) {
-    const size_t sizes[] = {(size_t)1 << 30, (size_t)1 << 28, (size_t)1 << 24};
+    const size_t sizes[] = {(size_t)1 << 32, (size_t)1 << 30, (size_t)1 << 28, (size_t)1 << 24};
     int n = 0;
-    for (int i = 0; i < 3; i++)
-        while (n < CHUNKS && cudaMalloc(&chunks[n], sizes[i]) == cudaSuccess) n++;
+    for (int i = 0; i < 12; i++)
+        while (n < CHUNKS && cudaMalloc(&chunks[n], sizes[i % 4]) == cudaSuccess) n++;
     for (int i = 0; i < 2 && n > 0; i++) cudaFree(chunks[--n]);
     cudaGetLastError();
     return n;

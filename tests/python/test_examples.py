@@ -94,7 +94,8 @@ class Sums(unittest.TestCase):
         self.assertEqual(everywhere.norm(array("Q", [most])), 2.0**64)
         least = array("q", [-(2**63)] * 3)
         self.assertEqual(everywhere.sum(least), -3 * 2**63)
-        self.assertEqual(everywhere.dot(least, array("q", [2**63 - 1] * 3)), -3 * 2**63 * (2**63 - 1))
+        most = array("q", [2**63 - 1] * 3)
+        self.assertEqual(everywhere.dot(least, most), -3 * 2**63 * (2**63 - 1))
 
 
 class Dots(unittest.TestCase):
@@ -168,7 +169,8 @@ class Orders(unittest.TestCase):
     def test_a_skipped_nan_is_absent_from_the_count(self):
         x = np.array([math.nan, -0.0, -0.0])
         self.assertTrue(same(everywhere.sum(x, nan="skip"), -0.0))
-        self.assertTrue(same(everywhere.var(np.array([1.0, math.nan]), nan="skip", ddof=1), math.nan))
+        x = np.array([1.0, math.nan])
+        self.assertTrue(same(everywhere.var(x, nan="skip", ddof=1), math.nan))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ class Definitions(unittest.TestCase):
         self.assertEqual(everywhere.dot(x, x, dtype=dtype), sum(v * v for v in values))
         self.assertTrue(same(everywhere.min(x, dtype=dtype), min(values)))
         self.assertEqual(everywhere.argmax(x, dtype=dtype), values.index(max(values)))
-        self.assertTrue(same(everywhere.mean(x, dtype=dtype), round_to(Fraction(sum(values), len(x)))))
+        mean = round_to(Fraction(sum(values), len(x)))
+        self.assertTrue(same(everywhere.mean(x, dtype=dtype), mean))
 
 
 class Specials(unittest.TestCase):
