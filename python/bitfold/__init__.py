@@ -6,9 +6,13 @@
 
 An array is anything with the buffer protocol (array.array, memoryview, bytes, NumPy arrays),
 __array_interface__ or __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), of any
-shape and strides; its memory is read in place, never copied. A result
-is an int, a float or a bool, and depends on the values alone: not on threads, instruction set or
-machine.
+shape and strides; its memory is read in place, never copied. A result is an int, a float or a bool,
+and depends on the values alone: not on threads, instruction set, device or machine.
+
+    >>> bitfold.sum(cupy.array([1e20, 1, -1e20]))  # on the GPU, where its memory is
+    1.0
+    >>> bitfold.Context(device="cpu")  # nothing but the CPU; "cuda:1": nothing but that GPU
+    Context(device='cpu', isa='avx512', threads=16)
 
 Every function takes, by keyword:
 
@@ -19,7 +23,8 @@ Every function takes, by keyword:
                than 128 bits is
     dtype      what the memory holds, where the object cannot say: "bf16" over 2-byte elements, or
                any dtype over contiguous bytes
-    context    where to run; the default is one context a thread, with all the CPUs it may use
+    context    where to run; the default is one context a thread, with all the CPUs it may use, that
+               computes on a GPU what lies in its memory
 """
 
 import threading

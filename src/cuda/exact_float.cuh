@@ -47,7 +47,7 @@ template <> struct bf_cuda_float<BF_BF16> {
 /* --- the loop --- */
 
 enum {
-    BF_CUDA_TABLE_BYTES = 96 * 1024, /* of tables; what is left is for loads on their way */
+    BF_CUDA_TABLE_BYTES = 128 * 1024, /* of tables; what is left is for loads on their way */
     BF_CUDA_SAMPLES = 4, /* a lane of the first warp */
     BF_CUDA_MISFITS = 8          /* most groups in a row that are not tried */
 };
@@ -78,7 +78,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     static constexpr int N = Elements::N;
     static constexpr int sums = Levels::sum(2) + Levels::product(2);
     /* So few threads that none spills its registers: there is work enough in each. */
-    static constexpr int threads = has_product ? 384 : 512, blocks = 1;
+    static constexpr int threads = 384, blocks = 1;
     static constexpr int group = BF_WINDOW_ROWS / (tile * N); /* tiles between folds */
 
     struct Shared {
@@ -210,16 +210,14 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
     };
 
-    /* Takes a vector, and reads it again for the tile `next`, if there is that one. */
+    /* Takes a tile, and reads it again as the tile `next`, if there is that one. */
     template <class F>
     static __device__ __forceinline__ void take_tile(F &fold, Side &side, Tile &t,
                                                      const Elements &e, int64_t number,
                                                      int64_t next, int64_t tiles) {
-        bool more = next < tiles, all = Tile::whole(e, next);
 #pragma unroll
         for (int v = 0; v < tile; v++) {
             bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
-            if (more) t.load(e, next, v, all);
 #pragma unroll
             for (int k = 0; k < N; k += 2) {
                 double x0 = Dtype::value(a.e[k]), x1 = Dtype::value(a.e[k + 1]);
@@ -229,6 +227,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
                     fold.take(x0, x0, x1, x1);
             }
             if (Side::words > 0) e.fold(side, a, Tile::vector(number, v));
+            if ((v + 1) % Tile::half == 0 && next < tiles)
+                t.load_half(e, next, v + 1 - Tile::half);
         }
     }
 
@@ -297,6 +297,25 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
     }
 
+    static __device__ __forceinline__ void take_half(const Elements &e, Block *block,
+                                                     int64_t *table, int64_t number, int first) {
+        uint4 a[Tile::half], b[Tile::half];
+#pragma unroll
+        for (int v = 0; v < Tile::half; v++) {
+            a[v] = e.load_a(Tile::vector(number, first + v));
+            b[v] = pair ? e.load_b(Tile::vector(number, first + v)) : a[v];
+        }
+#pragma unroll
+        for (int v = 0; v < Tile::half; v++) {
+            bf_cuda_elements<E> x(a[v]), y(b[v]);
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (e.holds(Tile::vector(number, first + v) * N + k))
+                    take_term(block, table, x.e[k], y.e[k]);
+        }
+        __syncwarp();
+    }
+
     /* This warp's part of a group of tiles. */
     static __device__ __noinline__ void take_group(const bf_cuda_params &p, Block *block,
                                                    int64_t number, int64_t end) {
@@ -304,16 +323,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         int which;
         int64_t *table = take_table(block, &which);
         for (int g = 0; g < group && number < end; g++, number += gridDim.x) {
-            for (int v = 0; v < tile; v++) {
-                int64_t i = Tile::vector(number, v);
-                bf_cuda_elements<E> a(e.load_a(i)), b(pair ? e.load_b(i) : e.load_a(i));
-#pragma unroll
-                for (int k = 0; k < N; k++) {
-                    int64_t at = i * N + k;
-                    if (e.holds(at)) take_term(block, table, a.e[k], b.e[k]);
-                }
-                __syncwarp();
-            }
+            for (int first = 0; first < tile; first += Tile::half)
+                take_half(e, block, table, number, first);
         }
         fold_table(block, table, which);
     }

@@ -153,7 +153,6 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
         t.load(e, blockIdx.x);
         for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
             int64_t next = number + gridDim.x;
-            bool more = next < tiles, all = Tile::whole(e, next);
 #pragma unroll
             for (int v = 0; v < tile; v++) {
                 uint4 a = truth(t.a[v]), b = pair ? truth(t.b[v]) : a;
@@ -161,7 +160,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
                 if (has_product) Parts::product(a, b, values + of_sum);
                 if (Side::words > 0)
                     e.fold(side, bf_cuda_elements<E>(t.a[v]), Tile::vector(number, v));
-                if (more) t.load(e, next, v, all);
+                if ((v + 1) % Tile::half == 0 && next < tiles)
+                    t.load_half(e, next, v + 1 - Tile::half);
             }
         }
         __syncthreads();

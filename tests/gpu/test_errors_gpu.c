@@ -127,14 +127,16 @@ static void devices_that_are_not_there(void **unused) {
 
 enum { CHUNKS = 4096 };
 
-/* Takes nearly all of the GPU's memory: what is left suffices for code, but not for 64 MiB. More
- * than once, since the driver gives up what it keeps when it runs out. */
+/* Takes all of the GPU's memory but 32 MiB, which suffice for code, but not for 64 MiB of staging.
+ * More than once, since the driver gives up what it keeps when it runs out. */
 static int take_memory(void **chunks) {
-    const size_t sizes[] = {(size_t)1 << 32, (size_t)1 << 30, (size_t)1 << 28, (size_t)1 << 24};
+    const size_t sizes[] = {(size_t)1 << 32, (size_t)1 << 28, (size_t)1 << 24, (size_t)1 << 21};
+    void *rest = NULL;
     int n = 0;
+    assert_int_equal(cudaMalloc(&rest, (size_t)1 << 25), cudaSuccess);
     for (int i = 0; i < 12; i++)
         while (n < CHUNKS && cudaMalloc(&chunks[n], sizes[i % 4]) == cudaSuccess) n++;
-    for (int i = 0; i < 2 && n > 0; i++) cudaFree(chunks[--n]);
+    cudaFree(rest);
     cudaGetLastError();
     return n;
 }
