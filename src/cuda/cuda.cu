@@ -197,6 +197,9 @@ static cudaError_t ask(bf_cuda *cuda) {
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&cuda->minor, cudaDevAttrComputeCapabilityMinor,
                                        cuda->device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&cuda->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                       cuda->device);
     return error;
 }
 

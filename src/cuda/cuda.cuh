@@ -22,6 +22,7 @@ typedef struct bf_cuda_workspace {
 struct bf_cuda {
     int device, multiprocessors;
     int major, minor;              /* compute capability */
+    int shared;                    /* most bytes of shared memory of a block that asks for it */
     cudaStream_t own, stream;      /* the context's stream, and the one in use */
     cudaEvent_t moved;             /* what a new stream waits for */
     bf_cuda_workspace *workspaces; /* the first is that of the context's own calls */

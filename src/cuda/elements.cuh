@@ -74,11 +74,8 @@ template <class E, bool Pair> struct bf_cuda_operands {
     }
 };
 
-/* What a block takes at a time, a thread's part: `size` vectors of each array, in two halves. A half
- * is read again, for the next tile, as soon as it has been taken: the other is on its way then, and
- * has been for as long as that took. */
+/* What a block takes at a time, a thread's part: `size` vectors of each array. */
 template <class Operands, int size> struct bf_cuda_tile {
-    static constexpr int half = size / 2;
     uint4 a[size], b[Operands::pair ? size : 1];
 
     static __device__ __forceinline__ int64_t vector(int64_t number, int v) {
@@ -93,30 +90,19 @@ template <class Operands, int size> struct bf_cuda_tile {
         return e.whole(first) && e.whole(end - 1) && (!Operands::pair || e.aligned);
     }
     __device__ __forceinline__ void load(const Operands &e, int64_t number) {
-        load_half(e, number, 0);
-        load_half(e, number, half);
-    }
-    /* Vectors [first, first + half) of a tile. */
-    __device__ __forceinline__ void load_half(const Operands &e, int64_t number, int first) {
-        if (whole(e, number))
-            load_whole(e, vector(number, first), first);
-        else
-            load_part(e, number, first);
-    }
-
-  private:
-    __device__ __forceinline__ void load_whole(const Operands &e, int64_t i, int first) {
+        bool all = whole(e, number);
 #pragma unroll
-        for (int v = 0; v < half; v++) {
-            a[first + v] = ((const uint4 *)e.a)[i + v * blockDim.x];
-            if (Operands::pair) b[first + v] = ((const uint4 *)e.b)[i + v * blockDim.x];
-        }
+        for (int v = 0; v < size; v++) load(e, number, v, all);
     }
-    __device__ __forceinline__ void load_part(const Operands &e, int64_t number, int first) {
-#pragma unroll
-        for (int v = 0; v < half; v++) {
-            a[first + v] = e.load_a(vector(number, first + v));
-            if (Operands::pair) b[first + v] = e.load_b(vector(number, first + v));
+    /* Vector v of a tile; all: it is whole. */
+    __device__ __forceinline__ void load(const Operands &e, int64_t number, int v, bool all) {
+        int64_t i = vector(number, v);
+        if (all) {
+            a[v] = ((const uint4 *)e.a)[i];
+            if (Operands::pair) b[v] = ((const uint4 *)e.b)[i];
+        } else {
+            a[v] = e.load_a(i);
+            if (Operands::pair) b[v] = e.load_b(i);
         }
     }
 };

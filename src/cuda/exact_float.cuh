@@ -72,7 +72,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     using Levels = bf_cuda_levels<D, Kind>;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
-    static constexpr int tile = has_product ? 4 : 8;
+    static constexpr int tile = (has_product ? 4 : 8) / (sizeof(E) == 2 ? 2 : 1);
     using Elements = bf_cuda_operands<E, pair>;
     using Tile = bf_cuda_tile<Elements, tile>;
     static constexpr int N = Elements::N;
@@ -101,11 +101,15 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     static __host__ __device__ constexpr int table_bytes() {
         return (sum_bins() + product_bins()) * BF_CUDA_WARP * (int)sizeof(int64_t);
     }
-    static __host__ __device__ int tables(int warps) {
+    static int tables(int warps) {
         int fit = BF_CUDA_TABLE_BYTES / table_bytes();
-        return fit < 1 ? 1 : fit < warps ? fit : warps;
+        return fit < warps ? fit : warps;
     }
-    static int shared_bytes(int warps) { return tables(warps) * table_bytes(); }
+    static int shared_bytes(int, int tables_of_block) { return tables_of_block * table_bytes(); }
+    static __device__ int64_t *table(int i) {
+        extern __shared__ int64_t bf_cuda_tables[];
+        return bf_cuda_tables + i * (table_bytes() / (int)sizeof(int64_t));
+    }
 
     static __device__ uint64_t minus_zero() { return (uint64_t)1 << (8 * sizeof(E) - 1); }
     static __device__ uint64_t one() {
@@ -210,14 +214,17 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
     };
 
-    /* Takes a tile, and reads it again as the tile `next`, if there is that one. */
+    /* Takes a tile; each vector is read again, for the tile `next`, if there is that one, as soon as
+     * it has been taken. */
     template <class F>
     static __device__ __forceinline__ void take_tile(F &fold, Side &side, Tile &t,
                                                      const Elements &e, int64_t number,
                                                      int64_t next, int64_t tiles) {
+        bool more = next < tiles, all = Tile::whole(e, next);
 #pragma unroll
         for (int v = 0; v < tile; v++) {
             bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
+            if (more) t.load(e, next, v, all);
 #pragma unroll
             for (int k = 0; k < N; k += 2) {
                 double x0 = Dtype::value(a.e[k]), x1 = Dtype::value(a.e[k + 1]);
@@ -227,8 +234,6 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
                     fold.take(x0, x0, x1, x1);
             }
             if (Side::words > 0) e.fold(side, a, Tile::vector(number, v));
-            if ((v + 1) % Tile::half == 0 && next < tiles)
-                t.load_half(e, next, v + 1 - Tile::half);
         }
     }
 
@@ -266,9 +271,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     }
 
     /* A table for this warp, cleared. */
-    static __device__ int64_t *take_table(Block *block, int *which) {
-        extern __shared__ int64_t tables_of_block[];
-        int n = tables((int)blockDim.x / BF_CUDA_WARP), lane = (int)threadIdx.x % BF_CUDA_WARP;
+    static __device__ int64_t *take_table(Block *block, int n, int *which) {
+        int lane = (int)threadIdx.x % BF_CUDA_WARP;
         int i = (int)threadIdx.x / BF_CUDA_WARP % n, state = 1;
         while (state == 1) {
             if (lane == 0) state = atomicExch(&block->own.locks[i], 1);
@@ -276,10 +280,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
             if (state == 1) __nanosleep(200);
         }
         __threadfence_block();
-        int64_t *table = tables_of_block + i * (table_bytes() / (int)sizeof(int64_t));
-        if (state == 0) bf_cuda_bins_clear(table, sum_bins() + product_bins());
+        if (state == 0) bf_cuda_bins_clear(table(i), sum_bins() + product_bins());
         *which = i;
-        return table;
+        return table(i);
     }
 
     static __device__ void fold_table(Block *block, int64_t *table, int which) {
@@ -297,16 +300,18 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
     }
 
-    static __device__ __forceinline__ void take_half(const Elements &e, Block *block,
-                                                     int64_t *table, int64_t number, int first) {
-        uint4 a[Tile::half], b[Tile::half];
+    /* A few vectors of a tile, all of which are on their way before the first is taken. */
+    static __device__ __forceinline__ void take_terms(const Elements &e, Block *block,
+                                                      int64_t *table, int64_t number, int first) {
+        const int some = N > 4 ? 1 : 2;
+        uint4 a[some], b[some];
 #pragma unroll
-        for (int v = 0; v < Tile::half; v++) {
+        for (int v = 0; v < some; v++) {
             a[v] = e.load_a(Tile::vector(number, first + v));
             b[v] = pair ? e.load_b(Tile::vector(number, first + v)) : a[v];
         }
 #pragma unroll
-        for (int v = 0; v < Tile::half; v++) {
+        for (int v = 0; v < some; v++) {
             bf_cuda_elements<E> x(a[v]), y(b[v]);
 #pragma unroll
             for (int k = 0; k < N; k++)
@@ -321,10 +326,11 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
                                                    int64_t number, int64_t end) {
         Elements e = elements(p);
         int which;
-        int64_t *table = take_table(block, &which);
+        int64_t *table = take_table(block, p.tables, &which);
         for (int g = 0; g < group && number < end; g++, number += gridDim.x) {
-            for (int first = 0; first < tile; first += Tile::half)
-                take_half(e, block, table, number, first);
+#pragma unroll 1
+            for (int v = 0; v < tile; v += N > 4 ? 1 : 2)
+                take_terms(e, block, table, number, v);
         }
         fold_table(block, table, which);
     }

@@ -128,12 +128,13 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
     static constexpr int of_product = has_product ? Parts::products : 0;
     static constexpr int sums = of_sum + of_product;
     static constexpr int threads = BF_CUDA_THREADS, blocks = Side::words > 0 ? 1 : 2;
-    static constexpr int tile = pair ? 4 : 8;
+    static constexpr int tile = pair ? 2 : 4;
     using Elements = bf_cuda_operands<E, pair>;
     using Tile = bf_cuda_tile<Elements, tile>;
     struct Shared {};
     using Block = bf_cuda_block<bf_cuda_integer_loop>;
-    static int shared_bytes(int) { return 0; }
+    static int tables(int) { return 0; }
+    static int shared_bytes(int, int) { return 0; }
 
     /* Bools as 0 and 1. */
     static __device__ __forceinline__ uint4 truth(uint4 a) {
@@ -145,14 +146,15 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
 
     static __device__ unsigned run(const bf_cuda_params &p, Block *, int64_t *values, Side &side) {
         Elements e(p, 0, 0);
-        Tile t;
+        Tile next; /* is on its way while another is taken */
         int64_t tiles = Tile::number_of(e);
         side.start();
 #pragma unroll
         for (int i = 0; i < sums; i++) values[i] = 0;
-        t.load(e, blockIdx.x);
+        next.load(e, blockIdx.x);
         for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
-            int64_t next = number + gridDim.x;
+            const Tile t = next;
+            if (number + gridDim.x < tiles) next.load(e, number + gridDim.x);
 #pragma unroll
             for (int v = 0; v < tile; v++) {
                 uint4 a = truth(t.a[v]), b = pair ? truth(t.b[v]) : a;
@@ -160,8 +162,6 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
                 if (has_product) Parts::product(a, b, values + of_sum);
                 if (Side::words > 0)
                     e.fold(side, bf_cuda_elements<E>(t.a[v]), Tile::vector(number, v));
-                if ((v + 1) % Tile::half == 0 && next < tiles)
-                    t.load_half(e, next, v + 1 - Tile::half);
             }
         }
         __syncthreads();

@@ -316,48 +316,68 @@ static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int6
 
 /* What reduce.cu needs to know of a kernel. */
 struct bf_cuda_reduction {
-    cudaError_t (*launch)(const bf_context *context, const bf_cuda_params &params, int64_t bytes);
+    cudaError_t (*launch)(const bf_context *context, bf_cuda_params params, int64_t bytes);
     void (*receive)(const bf_job *job, const int64_t *chunks, const int64_t *plain,
                     int64_t *words);
 };
 
-/* A block has 48 KiB of shared memory, what is static included, unless more is asked for: once for
- * each kernel and device, which the bits of `asked` remember (asking twice is harmless). */
-enum { BF_CUDA_SHARED = 36 * 1024 };
+/* What a block may ask for beside its static shared memory, which is less than this. */
+enum { BF_CUDA_STATIC_SHARED = 12 * 1024 };
 
-template <class Loop> static cudaError_t bf_cuda_allow_shared(int device, int bytes) {
+/* More than 48 KiB in all must be asked for: once for each kernel and device, which the bits of
+ * `asked` remember (asking twice is harmless). */
+template <class Loop> static cudaError_t bf_cuda_allow_shared(const bf_cuda *cuda) {
     static uint64_t asked;
-    uint64_t bit = (uint64_t)1 << device % 64;
-    if (bytes <= BF_CUDA_SHARED) return cudaSuccess;
-    if (device < 64 && (__atomic_load_n(&asked, __ATOMIC_RELAXED) & bit)) return cudaSuccess;
+    uint64_t bit = (uint64_t)1 << cuda->device % 64;
+    if (cuda->device < 64 && (__atomic_load_n(&asked, __ATOMIC_RELAXED) & bit)) return cudaSuccess;
     cudaError_t error = cudaFuncSetAttribute(bf_cuda_reduce_kernel<Loop>,
                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             Loop::shared_bytes(BF_CUDA_WARPS));
+                                             cuda->shared - BF_CUDA_STATIC_SHARED);
     if (error == cudaSuccess) __atomic_fetch_or(&asked, bit, __ATOMIC_RELAXED);
     return error;
 }
 
+/* A launch's shape. */
+struct bf_cuda_shape {
+    int threads, tables, shared;
+};
+
+/* Small arrays are spread over more, smaller blocks; tables and then threads are fewer where shared
+ * memory is. */
 template <class Loop>
-static cudaError_t bf_cuda_launch_reduction(const bf_context *context,
-                                            const bf_cuda_params &params, int64_t bytes) {
+static bf_cuda_shape bf_cuda_shape_of(const bf_cuda *cuda, int most_blocks, int64_t bytes) {
+    bf_cuda_shape s = {Loop::threads, 0, 0};
+    int room = cuda->shared - BF_CUDA_STATIC_SHARED;
+    while (s.threads > 128 && bytes < (int64_t)most_blocks / 2 * s.threads * 16 * Loop::tile)
+        s.threads = s.threads / 2 / BF_CUDA_WARP * BF_CUDA_WARP;
+    s.tables = Loop::tables(s.threads / BF_CUDA_WARP);
+    while (s.tables > 1 && Loop::shared_bytes(s.threads, s.tables) > room) s.tables--;
+    while (s.threads > BF_CUDA_WARP && Loop::shared_bytes(s.threads, s.tables) > room)
+        s.threads -= BF_CUDA_WARP;
+    s.shared = Loop::shared_bytes(s.threads, s.tables);
+    return s;
+}
+
+template <class Loop>
+static cudaError_t bf_cuda_launch_reduction(const bf_context *context, bf_cuda_params params,
+                                            int64_t bytes) {
     const bf_cuda *cuda = context->cuda;
-    int threads = Loop::threads, most = cuda->multiprocessors * Loop::blocks;
+    int most = cuda->multiprocessors * Loop::blocks;
     if (most > BF_CUDA_BLOCKS) most = BF_CUDA_BLOCKS;
-    /* Small arrays are spread over more, smaller blocks. */
-    while (threads > 128 && bytes < (int64_t)most / 2 * threads * 16 * Loop::tile) threads /= 2;
-    int64_t tile = (int64_t)threads * 16 * Loop::tile, tiles = (bytes + 15 + tile - 1) / tile;
+    bf_cuda_shape shape = bf_cuda_shape_of<Loop>(cuda, most, bytes);
+    int64_t tile = (int64_t)shape.threads * 16 * Loop::tile, tiles = (bytes + 15 + tile - 1) / tile;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)(tiles < most ? tiles : most));
-    config.blockDim = dim3((unsigned)threads);
-    int shared = Loop::shared_bytes(threads / BF_CUDA_WARP);
-    config.dynamicSmemBytes = (size_t)shared;
+    config.blockDim = dim3((unsigned)shape.threads);
+    config.dynamicSmemBytes = (size_t)shape.shared;
     config.stream = cuda->stream;
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &overlap;
     config.numAttrs = cuda->major >= 9 ? 1 : 0;
-    cudaError_t error = bf_cuda_allow_shared<Loop>(cuda->device, shared);
+    params.tables = shape.tables;
+    cudaError_t error = shape.shared > 0 ? bf_cuda_allow_shared<Loop>(cuda) : cudaSuccess;
     if (error != cudaSuccess) return error;
     return cudaLaunchKernelEx(&config, bf_cuda_reduce_kernel<Loop>, params);
 }

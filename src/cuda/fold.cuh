@@ -15,7 +15,8 @@ template <class E, class Fold> struct bf_cuda_fold_loop {
     static constexpr int blocks = Fold::words > 4 ? 1 : 2; /* many words need many registers */
     static constexpr int tile = 4; /* vectors that a thread reads before it takes them */
     struct Shared {};
-    static int shared_bytes(int) { return 0; }
+    static int tables(int) { return 0; }
+    static int shared_bytes(int, int) { return 0; }
 
     static __device__ unsigned run(const bf_cuda_params &p, Block *, int64_t *, Side &side) {
         Elements e(p, 0, 0);

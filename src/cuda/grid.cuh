@@ -146,6 +146,7 @@ struct bf_cuda_params {
     const void *a, *b;
     int64_t count;
     int64_t index; /* of a[0] */
+    int tables;    /* of bins.cuh, in a block's shared memory */
     bf_cuda_scratch *scratch;
     bf_cuda_mail *mail;    /* where parts of the state go; */
     uint32_t number;       /* the mail's */
