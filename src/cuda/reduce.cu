@@ -90,7 +90,7 @@ static bf_status take_in_place(bf_context *context, const bf_job *job, int64_t *
     if (!receive(context, chunks, &error))
         return bf_cuda_fail(context, error == cudaSuccess ? cudaErrorUnknown : error, "a reduction");
     reduction->receive(job, chunks, cuda->mail->words, taken);
-    bf_state_merge_words(job->kind, job->dtype, words, taken);
+    bf_state_merge_plain(job->kind, job->dtype, words, taken);
     return BF_OK;
 }
 

@@ -56,13 +56,12 @@ BF_RULE void bf_state_init(bf_kind kind, bf_dtype dtype, int64_t *words) {
 }
 
 /* Both are carried; so is the result. Of BF_KIND_TREE, from starts where into ends. */
-BF_RULE void bf_state_merge_words(bf_kind kind, bf_dtype dtype, int64_t *into,
+BF_RULE void bf_state_merge_plain(bf_kind kind, bf_dtype dtype, int64_t *into,
                                   const int64_t *from) {
     int at = bf_extreme_at(kind, dtype);
     switch (kind) {
     case BF_KIND_EXTREME: bf_extreme_merge(into, from); break;
     case BF_KIND_FACTORS: bf_factors_merge(into, from); break;
-    case BF_KIND_TREE: bf_tree_append(into, from); break;
     case BF_KIND_DESCRIPTION:
         bf_exact_merge(BF_KIND_MOMENTS, dtype, into, from);
         bf_extreme_merge(into + at, from + at);
@@ -70,6 +69,14 @@ BF_RULE void bf_state_merge_words(bf_kind kind, bf_dtype dtype, int64_t *into,
         break;
     default: bf_exact_merge(kind, dtype, into, from); break;
     }
+}
+
+BF_RULE void bf_state_merge_words(bf_kind kind, bf_dtype dtype, int64_t *into,
+                                  const int64_t *from) {
+    if (kind == BF_KIND_TREE)
+        bf_tree_append(into, from);
+    else
+        bf_state_merge_plain(kind, dtype, into, from);
 }
 
 BF_RULE bool bf_description_valid(bf_dtype dtype, const int64_t *words) {
