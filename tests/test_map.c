@@ -132,6 +132,25 @@ static void casts_give_the_bits_of_the_rules(void **unused) {
     }
 }
 
+/* Infinities of f16, whose exponent field would do for 2^16, fit no integer. */
+static void infinities_fit_no_integer(void **unused) {
+    (void)unused;
+    const uint16_t x[2] = {0x7c00, 0xfc00};
+    int32_t out[2] = {0, 0};
+    bf_array from = bf_array_of(BF_F16, x, 2), to = bf_array_of(BF_I32, out, 2);
+    const bf_array *input = &from;
+    const bf_map_options saturate = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_SATURATE);
+    for (int i = 0; bf_isa_name(i); i++) {
+        bf_context *c;
+        if (!bf_isa_available(i)) continue;
+        assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = bf_isa_name(i)), &c), BF_OK);
+        assert_int_equal(bf_map(c, BF_MAP_CAST, &input, 1, NULL, &to), BF_E_OVERFLOW);
+        assert_int_equal(bf_map(c, BF_MAP_CAST, &input, 1, &saturate, &to), BF_OK);
+        assert_true(out[0] == INT32_MAX && out[1] == INT32_MIN);
+        bf_context_destroy(c);
+    }
+}
+
 static void threads_and_pieces_do_not_show(void **unused) {
     (void)unused;
     uint64_t seed = 3;
@@ -251,6 +270,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_give_the_bits_of_the_rules),
         cmocka_unit_test(casts_give_the_bits_of_the_rules),
+        cmocka_unit_test(infinities_fit_no_integer),
         cmocka_unit_test(threads_and_pieces_do_not_show),
         cmocka_unit_test(casts_of_half_formats_are_exhaustive),
         cmocka_unit_test(the_environment_of_the_caller_changes_nothing),
