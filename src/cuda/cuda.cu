@@ -49,7 +49,8 @@ cudaError_t bf_cuda_make(void **memory, size_t bytes) {
     return error;
 }
 
-/* As bf_cuda_make, but not cleared and outside of captures; NULL, with a message, if there is none. */
+/* As bf_cuda_make, but not cleared and outside of captures; NULL, with a message, if there is none.
+ */
 static char *buffer(bf_context *context, char **kept, size_t bytes, const char *what) {
     if (*kept != NULL) return *kept;
     cudaError_t error = cudaMalloc((void **)kept, bytes);
@@ -192,11 +193,11 @@ static cudaError_t ask(bf_cuda *cuda) {
     cudaError_t error = cudaDeviceGetAttribute(&cuda->multiprocessors,
                                                cudaDevAttrMultiProcessorCount, cuda->device);
     if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&cuda->major, cudaDevAttrComputeCapabilityMajor,
-                                       cuda->device);
+        error =
+            cudaDeviceGetAttribute(&cuda->major, cudaDevAttrComputeCapabilityMajor, cuda->device);
     if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&cuda->minor, cudaDevAttrComputeCapabilityMinor,
-                                       cuda->device);
+        error =
+            cudaDeviceGetAttribute(&cuda->minor, cudaDevAttrComputeCapabilityMinor, cuda->device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&cuda->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                        cuda->device);

@@ -47,8 +47,8 @@ bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what)
  * aligned. Pageable host memory and misaligned elements cannot: they are staged. */
 bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
 
-/* Staging memory for operand `part` (3: the output), of BF_CUDA_STAGING bytes; NULL: no memory, with
- * a message. */
+/* Staging memory for operand `part` (3: the output), of BF_CUDA_STAGING bytes; NULL: no memory,
+ * with a message. */
 char *bf_cuda_staging(bf_context *context, int part);
 
 /* The device of the context is the thread's current one between these, as far as the runtime's

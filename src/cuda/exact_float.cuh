@@ -48,13 +48,12 @@ template <> struct bf_cuda_float<BF_BF16> {
 
 enum {
     BF_CUDA_TABLE_BYTES = 128 * 1024, /* of tables; what is left is for loads on their way */
-    BF_CUDA_SAMPLES = 4, /* a lane of the first warp */
-    BF_CUDA_MISFITS = 8          /* most groups in a row that are not tried */
+    BF_CUDA_SAMPLES = 4,              /* a lane of the first warp */
+    BF_CUDA_MISFITS = 8               /* most groups in a row that are not tried */
 };
 
 /* Numbers of levels of a loop's three variants. */
 template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
-    static constexpr bool wide = D == BF_F64;
     static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
     static constexpr bool has_product = Kind != BF_KIND_SUM;
     static __host__ __device__ constexpr int sum(int v) {
@@ -152,9 +151,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         int below = bf_bit_length((uint64_t)(p.count / samples)), variant = 0;
         int sum_bottom = 0, product_bottom = 0;
         if (has_sum)
-            variant = bf_cuda_window_choose(bf_cuda_extent_warp(x), below, bf_layout_sum(D),
-                                            Levels::sum(0), Levels::sum(1), Levels::sum(2),
-                                            &sum_bottom);
+            variant =
+                bf_cuda_window_choose(bf_cuda_extent_warp(x), below, bf_layout_sum(D),
+                                      Levels::sum(0), Levels::sum(1), Levels::sum(2), &sum_bottom);
         if (has_product) {
             int v = bf_cuda_window_choose(bf_cuda_extent_warp(y), pair ? below : 2 * below,
                                           bf_layout_products(D), Levels::product(0),
@@ -214,8 +213,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
     };
 
-    /* Takes a tile; each vector is read again, for the tile `next`, if there is that one, as soon as
-     * it has been taken. */
+    /* Takes a tile; each vector is read again, for the tile `next`, if there is that one, as soon
+     * as it has been taken. */
     template <class F>
     static __device__ __forceinline__ void take_tile(F &fold, Side &side, Tile &t,
                                                      const Elements &e, int64_t number,
@@ -329,8 +328,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         int64_t *table = take_table(block, p.tables, &which);
         for (int g = 0; g < group && number < end; g++, number += gridDim.x) {
 #pragma unroll 1
-            for (int v = 0; v < tile; v += N > 4 ? 1 : 2)
-                take_terms(e, block, table, number, v);
+            for (int v = 0; v<tile; v += N> 4 ? 1 : 2) take_terms(e, block, table, number, v);
         }
         fold_table(block, table, which);
     }
@@ -348,9 +346,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         int direct = hopeless ? BF_CUDA_MISFITS : 0;  /* and to come that are not tried */
         for (int64_t first = blockIdx.x; first < tiles;) {
             int64_t number = first;
-            for (int g = 0; g < group && number < tiles; g++, number += gridDim.x) {
+            for (int g = 0; g < group && number < tiles; g++, number += gridDim.x)
                 take_tile(fold, side, t, e, number, number + gridDim.x, tiles);
-            }
             if (direct > 0) fold.misfit.left = 1;
             bool fits = fold.close();
             if (!fits) take_group(p, block, first, tiles);
@@ -408,8 +405,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     }
 };
 
-template <bf_dtype D>
-static const bf_cuda_reduction *bf_cuda_float_reduction(bf_kind kind) {
+template <bf_dtype D> static const bf_cuda_reduction *bf_cuda_float_reduction(bf_kind kind) {
     switch (kind) {
     case BF_KIND_SUM:
         return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_SUM, bf_cuda_none>>();
@@ -420,7 +416,8 @@ static const bf_cuda_reduction *bf_cuda_float_reduction(bf_kind kind) {
     case BF_KIND_PRODUCTS:
         return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_PRODUCTS, bf_cuda_none>>();
     case BF_KIND_DESCRIPTION:
-        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_DESCRIPTION, bf_cuda_extremes<D>>>();
+        return bf_cuda_reduction_of<
+            bf_cuda_float_loop<D, BF_KIND_DESCRIPTION, bf_cuda_extremes<D>>>();
     default: return nullptr;
     }
 }

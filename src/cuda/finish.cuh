@@ -39,8 +39,8 @@ struct bf_cuda_desk {
 static __device__ void bf_cuda_finish_words(const bf_cuda_params &p, bf_cuda_desk *desk) {
     bf_reduce_options options = bf_cuda_options(p.request);
     bf_value value = bf_value_from_bits(BF_U64, 0);
-    bf_status status = bf_result_plain(p.request.op, p.request.dtype, desk->words, &options,
-                                       &value, &desk->work);
+    bf_status status =
+        bf_result_plain(p.request.op, p.request.dtype, desk->words, &options, &value, &desk->work);
     if (status != BF_OK) value.dtype = BF_NONE;
     *p.value = value;
 }
@@ -79,11 +79,9 @@ static __host__ __device__ inline bool bf_cuda_nonzero(const bf_cuda_series &s,
 }
 
 /* Adds `count` elements with these sums to words, which have taken the rest of them. */
-static __host__ __device__ inline void bf_cuda_add_to_words(bf_kind kind, bf_dtype dtype,
-                                                            const bf_cuda_series &s,
-                                                            const bf_cuda_pair *pairs,
-                                                            unsigned flags, int64_t count,
-                                                            int64_t *words) {
+static __host__ __device__ inline void
+bf_cuda_add_to_words(bf_kind kind, bf_dtype dtype, const bf_cuda_series &s,
+                     const bf_cuda_pair *pairs, unsigned flags, int64_t count, int64_t *words) {
     bf_exact_shape shape = bf_exact_shape_of(kind, dtype);
     words[BF_EXACT_COUNT] += count;
     int64_t finite = words[BF_EXACT_COUNT];
@@ -148,7 +146,8 @@ template <int W> struct bf_cuda_long {
 
 /* The sums of a series as one integer, in units of the last one's weight. */
 template <int W>
-static __device__ bf_cuda_long<W> bf_cuda_total(const bf_cuda_series &s, const bf_cuda_pair *pairs) {
+static __device__ bf_cuda_long<W> bf_cuda_total(const bf_cuda_series &s,
+                                                const bf_cuda_pair *pairs) {
     bf_cuda_long<W> x = {};
     bool descending = s.spacing > 0;
     for (int i = 0; i < s.count(); i++) {
@@ -180,8 +179,9 @@ static __device__ void bf_cuda_finish_one(const bf_cuda_params &p, const bf_cuda
     if (mean && l.bits != 0) l = bf_leading_divide(l, (uint64_t)p.count);
     if (root && l.bits != 0) l = bf_leading_root(l);
     bool minus_zero = l.bits == 0 && !(flags & BF_CUDA_POSITIVE);
-    uint64_t bits = l.bits != 0 ? bf_leading_round(f, negative, l)
-                                : minus_zero ? bf_format_sign(f) : 0;
+    uint64_t bits = l.bits != 0  ? bf_leading_round(f, negative, l)
+                    : minus_zero ? bf_format_sign(f)
+                                 : 0;
     *p.value = bf_value_from_bits(out, bits);
 }
 
@@ -211,8 +211,8 @@ static __device__ __noinline__ void bf_cuda_finish_moments(const bf_cuda_params 
     uint64_t bits = bf_format_nan(f);
     if (p.count > r.ddof) {
         bf_layout a = bf_cuda_narrow(s, 0, s.sums, pairs, bf_layout_sum(r.dtype), d->words);
-        bf_layout b = bf_cuda_narrow(s, s.sums, s.count(), pairs, bf_layout_products(r.dtype),
-                                     squares);
+        bf_layout b =
+            bf_cuda_narrow(s, s.sums, s.count(), pairs, bf_layout_products(r.dtype), squares);
         bits = bf_finish_moments(p.count, r.ddof, d->words, a, squares, b, r.op == BF_STD, f,
                                  &d->work);
     }
@@ -297,8 +297,8 @@ template <class Side>
 static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int64_t *plain,
                             int64_t *words) {
     unsigned flags = (unsigned)chunks[0] & 0xff;
-    bf_cuda_series s = {(int)(chunks[0] >> 8 & 0xff), (int)(chunks[0] >> 16 & 0xff),
-                        (int)chunks[1], (int)chunks[2], (int)(chunks[0] >> 32)};
+    bf_cuda_series s = {(int)(chunks[0] >> 8 & 0xff), (int)(chunks[0] >> 16 & 0xff), (int)chunks[1],
+                        (int)chunks[2], (int)(chunks[0] >> 32)};
     bf_cuda_pair pairs[2 * BF_LEVELS_MAX];
     const int64_t *at = chunks + BF_CUDA_MAIL_HEAD;
     for (int i = 0; i < s.count(); i++, at += 2) pairs[i] = {at[0], at[1]};
@@ -317,8 +317,7 @@ static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int6
 /* What reduce.cu needs to know of a kernel. */
 struct bf_cuda_reduction {
     cudaError_t (*launch)(const bf_context *context, bf_cuda_params params, int64_t bytes);
-    void (*receive)(const bf_job *job, const int64_t *chunks, const int64_t *plain,
-                    int64_t *words);
+    void (*receive)(const bf_job *job, const int64_t *chunks, const int64_t *plain, int64_t *words);
 };
 
 /* What a block may ask for beside its static shared memory, which is less than this. */

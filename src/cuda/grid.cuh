@@ -13,10 +13,10 @@
 
 enum {
     BF_CUDA_WARP = 32,
-    BF_CUDA_THREADS = 512,     /* most of a block */
-    BF_CUDA_BLOCKS = 1024,     /* most of a grid */
-    BF_CUDA_PIECES = 40,       /* most of a slot */
-    BF_CUDA_FLAG_BITS = 4      /* that a piece has beside its numbers */
+    BF_CUDA_THREADS = 512, /* most of a block */
+    BF_CUDA_BLOCKS = 1024, /* most of a grid */
+    BF_CUDA_PIECES = 40,   /* most of a slot */
+    BF_CUDA_FLAG_BITS = 4  /* that a piece has beside its numbers */
 };
 
 struct bf_cuda_piece {
@@ -148,9 +148,9 @@ struct bf_cuda_params {
     int64_t index; /* of a[0] */
     int tables;    /* of bins.cuh, in a block's shared memory */
     bf_cuda_scratch *scratch;
-    bf_cuda_mail *mail;    /* where parts of the state go; */
-    uint32_t number;       /* the mail's */
-    bf_value *value;       /* or the result, if this is not NULL */
+    bf_cuda_mail *mail; /* where parts of the state go; */
+    uint32_t number;    /* the mail's */
+    bf_value *value;    /* or the result, if this is not NULL */
     bf_cuda_request request;
 };
 

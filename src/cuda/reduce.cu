@@ -88,7 +88,8 @@ static bf_status take_in_place(bf_context *context, const bf_job *job, int64_t *
     cudaError_t error = reduction->launch(context, p, job->count * bf_dtype_bytes(job->dtype));
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "launching a reduction");
     if (!receive(context, chunks, &error))
-        return bf_cuda_fail(context, error == cudaSuccess ? cudaErrorUnknown : error, "a reduction");
+        return bf_cuda_fail(context, error == cudaSuccess ? cudaErrorUnknown : error,
+                            "a reduction");
     reduction->receive(job, chunks, cuda->mail->words, taken);
     bf_state_merge_plain(job->kind, job->dtype, words, taken);
     return BF_OK;
@@ -175,10 +176,9 @@ static bf_status enqueue_empty(bf_context *context, const bf_job *job,
     bf_work work;
     bf_value value = bf_value_from_bits(BF_U64, 0);
     bf_state_init(job->kind, job->dtype, words);
-    bf_status status =
-        job->kind == BF_KIND_TREE
-            ? bf_result_tree(words, options, &value)
-            : bf_result_plain(job->op, job->dtype, words, options, &value, &work);
+    bf_status status = job->kind == BF_KIND_TREE
+                           ? bf_result_tree(words, options, &value)
+                           : bf_result_plain(job->op, job->dtype, words, options, &value, &work);
     free(words);
     if (status != BF_OK) value.dtype = BF_NONE;
     store_value<<<1, 1, 0, context->cuda->stream>>>(to, value);

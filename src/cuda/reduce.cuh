@@ -91,13 +91,9 @@ static __device__ void bf_cuda_collect_sums(bf_cuda_scratch *scratch, bf_cuda_su
 
 /* --- words that merge in another way: of the block, of the grid --- */
 
-template <class Side> struct bf_cuda_words {
-    int64_t at[bf_cuda_some(Side::words)];
-};
+template <class Side> struct bf_cuda_words { int64_t at[bf_cuda_some(Side::words)]; };
 
-template <class Side> struct bf_cuda_merged {
-    bf_cuda_words<Side> warps[BF_CUDA_WARPS], total;
-};
+template <class Side> struct bf_cuda_merged { bf_cuda_words<Side> warps[BF_CUDA_WARPS], total; };
 
 /* Merges the words of `lanes` lanes of a warp, to its first. */
 template <class Side>
@@ -155,8 +151,9 @@ template <class Loop> struct bf_cuda_block {
     unsigned ticket, flags;
 };
 
-template <class Loop> static __device__ void bf_cuda_publish_block(bf_cuda_scratch *scratch,
-                                                                   const bf_cuda_block<Loop> *b) {
+template <class Loop>
+static __device__ void bf_cuda_publish_block(bf_cuda_scratch *scratch,
+                                             const bf_cuda_block<Loop> *b) {
     int t = (int)threadIdx.x;
     if (t < Loop::sums)
         bf_cuda_publish(scratch, t, b->ticket, b->sums.total[t].lo, b->sums.total[t].hi, b->flags);

@@ -55,8 +55,7 @@ template <int K> struct bf_cuda_window {
         }
 #pragma unroll
         for (int k = 0; k < 2; k++)
-            misfit.left |=
-                (bf_cuda_high(v[k]) & 0x7fffffffu) | (unsigned)__double2loint(v[k]);
+            misfit.left |= (bf_cuda_high(v[k]) & 0x7fffffffu) | (unsigned)__double2loint(v[k]);
     }
     /* Adds what the levels hold where all bits of `mask` are 1, nothing where they are 0. (ptxas of
      * CUDA 13.0 has been seen to store the lower halves of conditional 64-bit sums wrongly.) */

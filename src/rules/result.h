@@ -48,8 +48,7 @@ BF_RULE bf_status bf_result_extreme(bf_reduction op, bf_dtype dtype, const int64
 
 /* The bits of a result that is rounded, of an exact kind: f is its format. */
 BF_RULE uint64_t bf_result_bits(bf_reduction op, bf_dtype dtype, const int64_t *words,
-                                const bf_reduce_options *options, bf_format f,
-                                bf_work *work) {
+                                const bf_reduce_options *options, bf_format f, bf_work *work) {
     bool skip = options->nan == BF_NAN_SKIP;
     switch (bf_kind_of(op, dtype)) {
     case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, f, work);
@@ -76,8 +75,8 @@ BF_RULE bf_value bf_result_exact(bf_reduction op, bf_dtype dtype, const int64_t 
         return v;
     }
     bf_dtype out = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
-    return bf_value_from_bits(out, bf_result_bits(op, dtype, words, options, bf_format_of(out),
-                                                  work));
+    return bf_value_from_bits(out,
+                              bf_result_bits(op, dtype, words, options, bf_format_of(out), work));
 }
 
 /* A 192-bit integer rounded once. */

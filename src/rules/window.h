@@ -56,7 +56,8 @@ BF_RULE int bf_window_clamp(int bottom, int levels, bf_layout layout) {
  * of them. */
 BF_RULE bool bf_window_place(bf_extent e, int levels, bf_layout layout, int *bottom) {
     int spare = bf_window_span(levels) - (e.top - e.least);
-    *bottom = bf_window_clamp(e.top - BF_WINDOW_BITS + (spare < 16 ? spare / 4 : 4), levels, layout);
+    *bottom =
+        bf_window_clamp(e.top - BF_WINDOW_BITS + (spare < 16 ? spare / 4 : 4), levels, layout);
     return e.top <= *bottom + BF_WINDOW_BITS && e.least >= bf_window_bottom(*bottom, levels - 1);
 }
 
