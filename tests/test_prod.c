@@ -1,6 +1,7 @@
 /* Products: of integers against GMP, of floats within an ulp of MPFR and with the same bits on
  * every instruction set, with any number of threads, and in any parts. */
 #include "oracle.h"
+#include "rules/tree.h"
 
 /* Floats whose product stays in range: mostly near 1, of either sign, now and then a subnormal. */
 static void fill_near_one(double *x, int64_t n, uint64_t *seed) {
@@ -204,8 +205,24 @@ static void parts_that_do_not_touch_are_refused(void **unused) {
     bf_context_destroy(c);
 }
 
+/* A GPU's one thread finds the root without a stack for the nodes. */
+static void both_ways_to_the_root_agree(void **unused) {
+    (void)unused;
+    int64_t words[BF_TREE_WORDS_MAX];
+    bf_node folds[BF_FOLDS];
+    uint64_t seed = 9;
+    bf_tree_init(words);
+    for (int n = 1; n <= 7 * BF_LEAF + 5; n++) {
+        bf_tree_place(words, (next_random(&seed) >> 12) | (uint64_t)1023 << 52);
+        if (n % 1361 != 0 && n % BF_LEAF > 1) continue;
+        bf_node a = bf_tree_root(words), b = bf_tree_root_from_start(words, folds);
+        assert_true(a.hi == b.hi && a.lo == b.lo && a.exponent == b.exponent);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ways_to_the_root_agree),
         cmocka_unit_test(prod_is_within_an_ulp_and_the_same_in_any_parts),
         cmocka_unit_test(prod_over_several_threads_is_the_same),
         cmocka_unit_test(prod_neither_overflows_nor_underflows_on_the_way),

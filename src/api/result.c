@@ -46,7 +46,7 @@ bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const 
     if (options == NULL) options = &defaults;
     bf_work work;
     bf_environment environment = bf_environment_enter(); /* for the tree */
-    status = kind == BF_KIND_TREE ? bf_result_tree(words, options, value)
+    status = kind == BF_KIND_TREE ? bf_result_tree(words, bf_tree_root(words), options, value)
                                   : bf_result_plain(op, dtype, words, options, value, &work);
     bf_environment_leave(environment);
     return status == BF_OK ? BF_OK : explain(context, status, bf_result_nans(kind, words));

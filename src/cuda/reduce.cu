@@ -177,7 +177,7 @@ static bf_status enqueue_empty(bf_context *context, const bf_job *job,
     bf_value value = bf_value_from_bits(BF_U64, 0);
     bf_state_init(job->kind, job->dtype, words);
     bf_status status = job->kind == BF_KIND_TREE
-                           ? bf_result_tree(words, options, &value)
+                           ? bf_result_tree(words, bf_tree_root(words), options, &value)
                            : bf_result_plain(job->op, job->dtype, words, options, &value, &work);
     free(words);
     if (status != BF_OK) value.dtype = BF_NONE;

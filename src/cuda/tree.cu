@@ -94,52 +94,14 @@ static __device__ void bf_cuda_take_counts(const bf_cuda_tree_round &r, bf_cuda_
     bf_tree_merge_counts(words, counts);
 }
 
-/* --- the result: as bf_tree_finish, without a stack, which every thread of the GPU would have ---
- */
-
-/* bf_tree_root of words that begin at 0: there a node lacks no sibling on its left, so that the
- * nodes join from the last one on. */
-static __device__ bf_node bf_cuda_tree_root(const int64_t *words, bf_node *folds) {
-    int64_t i = words[BF_TREE_NODES];
-    const int64_t *node = words + BF_TREE_NODES_AT + i * (BF_NODE_WORDS + 1) + 1;
-    bf_node x;
-    if (words[BF_TREE_END] % BF_LEAF > 0) {
-        for (int k = 0; k < BF_FOLDS; k++)
-            folds[k] = bf_tree_load(words + BF_TREE_FOLDS_AT + k * BF_NODE_WORDS);
-        x = bf_node_of_folds(folds);
-    } else {
-        node -= BF_NODE_WORDS + 1;
-        i--;
-        x = bf_tree_load(node);
-    }
-    for (; i > 0; i--) {
-        node -= BF_NODE_WORDS + 1;
-        x = bf_node_join(bf_tree_load(node), x);
-    }
-    return x;
-}
-
-static __device__ uint64_t bf_cuda_tree_bits(const int64_t *words, bool skip, bf_format f,
-                                             bf_node root) {
-    const int64_t most = 1 << 20;
-    uint64_t sign = words[BF_TREE_NEGATIVE] ? bf_format_sign(f) : 0;
-    bool zero = words[BF_TREE_ZERO] > 0, inf = words[BF_TREE_INF] > 0;
-    if ((words[BF_TREE_NAN] > 0 && !skip) || (zero && inf)) return bf_format_nan(f);
-    if (inf) return sign | bf_format_inf(f);
-    if (zero) return sign;
-    if (root.exponent > most) root.exponent = most;
-    if (root.exponent < -most) root.exponent = -most;
-    return bf_node_round(f, sign != 0, root);
-}
+/* --- the result --- */
 
 static __device__ void bf_cuda_tree_finish(const bf_cuda_tree_result &result, const int64_t *words,
                                            bf_node *folds) {
-    const bf_reduce_options &options = result.options;
-    bf_dtype out = options.out_dtype == BF_F32 ? BF_F32 : BF_F64;
-    uint64_t bits = bf_cuda_tree_bits(words, options.nan == BF_NAN_SKIP, bf_format_of(out),
-                                      bf_cuda_tree_root(words, folds));
-    bf_value value = bf_value_from_bits(out, bits);
-    if (options.nan == BF_NAN_ERROR && words[BF_TREE_NAN] > 0) value.dtype = BF_NONE;
+    bf_value value = bf_value_from_bits(BF_U64, 0);
+    bf_node root = bf_tree_root_from_start(words, folds);
+    bf_status status = bf_result_tree(words, root, &result.options, &value);
+    if (status != BF_OK) value.dtype = BF_NONE;
     *result.value = value;
 }
 

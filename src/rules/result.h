@@ -130,13 +130,13 @@ BF_RULE bf_status bf_result_plain(bf_reduction op, bf_dtype dtype, const int64_t
     return BF_OK;
 }
 
-/* The same of floats' prod. */
-BF_RULE bf_status bf_result_tree(const int64_t *words, const bf_reduce_options *options,
-                                 bf_value *value) {
+/* The same of floats' prod, from the root of the tree. */
+BF_RULE bf_status bf_result_tree(const int64_t *words, bf_node root,
+                                 const bf_reduce_options *options, bf_value *value) {
     bf_dtype out = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
     if (options->nan == BF_NAN_ERROR && words[BF_TREE_NAN] > 0) return BF_E_NAN;
-    uint64_t bits = bf_tree_finish(words, options->nan == BF_NAN_SKIP, bf_format_of(out));
-    *value = bf_value_from_bits(out, bits);
+    bool skip = options->nan == BF_NAN_SKIP;
+    *value = bf_value_from_bits(out, bf_tree_finish(words, skip, bf_format_of(out), root));
     return BF_OK;
 }
 

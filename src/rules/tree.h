@@ -333,13 +333,35 @@ BF_RULE bf_node bf_tree_root(const int64_t *words) {
     return n > 0 ? list[0].node : bf_node_one();
 }
 
-BF_RULE uint64_t bf_tree_finish(const int64_t *words, bool skip, bf_format f) {
+/* The same of words that begin at 0, without a stack for the nodes: there none lacks a sibling on
+ * its left, so that they join from the last one on. There is an element; folds are room. */
+BF_RULE bf_node bf_tree_root_from_start(const int64_t *words, bf_node *folds) {
+    int64_t i = words[BF_TREE_NODES];
+    const int64_t *node = words + BF_TREE_NODES_AT + i * (BF_NODE_WORDS + 1) + 1;
+    bf_node x;
+    if (words[BF_TREE_END] % BF_LEAF > 0) {
+        for (int k = 0; k < BF_FOLDS; k++)
+            folds[k] = bf_tree_load(words + BF_TREE_FOLDS_AT + k * BF_NODE_WORDS);
+        x = bf_node_of_folds(folds);
+    } else {
+        node -= BF_NODE_WORDS + 1;
+        i--;
+        x = bf_tree_load(node);
+    }
+    for (; i > 0; i--) {
+        node -= BF_NODE_WORDS + 1;
+        x = bf_node_join(bf_tree_load(node), x);
+    }
+    return x;
+}
+
+/* The product, from the root. */
+BF_RULE uint64_t bf_tree_finish(const int64_t *words, bool skip, bf_format f, bf_node root) {
     uint64_t sign = words[BF_TREE_NEGATIVE] ? bf_format_sign(f) : 0;
     bool zero = words[BF_TREE_ZERO] > 0, inf = words[BF_TREE_INF] > 0;
     if ((words[BF_TREE_NAN] > 0 && !skip) || (zero && inf)) return bf_format_nan(f);
     if (inf) return sign | bf_format_inf(f);
     if (zero) return sign;
-    bf_node root = bf_tree_root(words);
     int64_t most = 1 << 20; /* far beyond any format, and within an int */
     if (root.exponent > most) root.exponent = most;
     if (root.exponent < -most) root.exponent = -most;
