@@ -14,17 +14,17 @@ bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what)
     return bf_fail(context, status, "%s: %s", what, cudaGetErrorString(error));
 }
 
+/* -1: it was the current one already. */
 int bf_cuda_enter(const bf_context *context) {
     int previous = 0;
     cudaGetDevice(&previous);
-    if (previous != context->cuda->device) cudaSetDevice(context->cuda->device);
+    if (previous == context->cuda->device) return -1;
+    cudaSetDevice(context->cuda->device);
     return previous;
 }
 
 void bf_cuda_leave(int previous) {
-    int now = 0;
-    cudaGetDevice(&now);
-    if (now != previous) cudaSetDevice(previous);
+    if (previous >= 0) cudaSetDevice(previous);
 }
 
 /* --- memory --- */
@@ -114,7 +114,9 @@ bf_cuda_workspace *bf_cuda_workspace_of(bf_context *context) {
     bf_cuda *cuda = context->cuda;
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     unsigned long long id = 0;
-    cudaError_t error = cudaStreamGetCaptureInfo(cuda->stream, &capturing, &id);
+    cudaError_t error = cudaSuccess;
+    if (cuda->stream != cuda->own) /* which nobody can capture */
+        error = cudaStreamGetCaptureInfo(cuda->stream, &capturing, &id);
     if (capturing != cudaStreamCaptureStatusActive) id = 0;
     bf_cuda_workspace *w = cuda->workspaces;
     while (w != NULL && w->capture != id) w = w->next;

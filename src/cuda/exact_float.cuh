@@ -1,66 +1,38 @@
 /* Exact sums of floats: of x, of products, or of both.
  *
  * The first warp of every block looks at the same few elements, so that all blocks choose the same
- * windows, with one of three numbers of levels. A warp takes a group of tiles through them. If some
- * value did not fit (or was a NaN or an infinity, which never fits), it takes the group again, one
- * element after another, by exponent (bins.cuh). Which way a group went does not show in the
- * result. */
+ * windows, with one of three numbers of levels. A warp takes strips of the array through them, a
+ * group at a time. If some value of a group did not fit (or was a NaN or an infinity, which never
+ * fits), it takes the group again, one element after another, by exponent (bins.cuh). Which way a
+ * group went does not show in the result. */
 #ifndef BF_CUDA_EXACT_FLOAT_CUH
 #define BF_CUDA_EXACT_FLOAT_CUH
 
-#include "bins.cuh"
+#include "by_exponent.cuh"
 #include "elements.cuh"
 #include "extreme.cuh"
 #include "finish.cuh"
+#include "strip.cuh"
 #include "window.cuh"
-
-#include <cuda_fp16.h>
-
-/* --- dtypes: elements as the doubles that they equal --- */
-
-template <bf_dtype D> struct bf_cuda_float;
-template <> struct bf_cuda_float<BF_F64> {
-    using Element = double;
-    static constexpr int least = -1074, most = 1023, bits = 53;
-    static __device__ __forceinline__ double value(double x) { return x; }
-};
-template <> struct bf_cuda_float<BF_F32> {
-    using Element = float;
-    static constexpr int least = -149, most = 127, bits = 24;
-    static __device__ __forceinline__ double value(float x) { return (double)x; }
-};
-template <> struct bf_cuda_float<BF_F16> {
-    using Element = uint16_t;
-    static constexpr int least = -24, most = 15, bits = 11;
-    static __device__ __forceinline__ double value(uint16_t x) {
-        return (double)__half2float(__ushort_as_half(x));
-    }
-};
-template <> struct bf_cuda_float<BF_BF16> {
-    using Element = uint16_t;
-    static constexpr int least = -133, most = 127, bits = 8;
-    static __device__ __forceinline__ double value(uint16_t x) {
-        return (double)__uint_as_float((unsigned)x << 16);
-    }
-};
 
 /* --- the loop --- */
 
 enum {
-    BF_CUDA_TABLE_BYTES = 128 * 1024, /* of tables; what is left is for loads on their way */
-    BF_CUDA_SAMPLES = 4,              /* a lane of the first warp */
-    BF_CUDA_MISFITS = 8               /* most groups in a row that are not tried */
+    BF_CUDA_SAMPLES = 4, /* a lane of the first warp */
+    BF_CUDA_SPARE = 6,   /* bits of a window below what the samples let expect */
+    BF_CUDA_MISFITS = 8  /* most groups in a row that are not tried */
 };
 
 /* Numbers of levels of a loop's three variants. */
 template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
     static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
     static constexpr bool has_product = Kind != BF_KIND_SUM;
+    static constexpr int fewer = D == BF_F16 || D == BF_BF16;
     static __host__ __device__ constexpr int sum(int v) {
-        return !has_sum ? 0 : v == 0 ? 2 : v == 1 || has_product ? 3 : 6;
+        return !has_sum ? 0 : v < 2 ? 2 + v - fewer : has_product ? 3 : 6;
     }
     static __host__ __device__ constexpr int product(int v) {
-        return !has_product ? 0 : v == 0 ? 3 : v == 1 ? 4 : 6;
+        return !has_product ? 0 : v < 2 ? 3 + v - fewer : Kind == BF_KIND_PRODUCTS ? 6 : 5;
     }
 };
 
@@ -69,55 +41,47 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     using E = typename Dtype::Element;
     using Side = SideFold;
     using Levels = bf_cuda_levels<D, Kind>;
+    using ByExponent = bf_cuda_by_exponent<D, Kind>;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
-    static constexpr int tile = (has_product ? 4 : 8) / (sizeof(E) == 2 ? 2 : 1);
-    using Elements = bf_cuda_operands<E, pair>;
-    using Tile = bf_cuda_tile<Elements, tile>;
-    static constexpr int N = Elements::N;
     static constexpr int sums = Levels::sum(2) + Levels::product(2);
-    /* So few threads that none spills its registers: there is work enough in each. */
-    static constexpr int threads = 384, blocks = 1;
-    static constexpr int group = BF_WINDOW_ROWS / (tile * N); /* tiles between folds */
+    /* As many threads as there are registers for, so that ptxas spills none: where it does, loops
+     * are slower. */
+    static constexpr int described_by = D == BF_F16 ? 256 : 384;
+    static constexpr int alone = D == BF_F64 && Kind == BF_KIND_SQUARES ? 384
+                                 : D == BF_BF16                         ? 512
+                                                                        : 640;
+    static constexpr int threads = Side::words > 0 ? described_by : alone;
+    static constexpr int blocks = 1;
+    static constexpr int described = D == BF_F32 ? 4 : D == BF_F64 ? 3 : 2;
+    static constexpr int tile = pair ? 2 : Side::words > 0 ? described : 4;
+    using Strip = bf_cuda_strip<E, pair, tile>;
+    using Array = typename Strip::Array;
+    static constexpr int N = Strip::N;
+    /* Strips between folds: a product of f64 enters its levels twice. */
+    static constexpr int rows = D == BF_F64 && has_product ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
+    static constexpr unsigned group = rows / (tile * N);
 
     struct Shared {
         int sum_bottom, product_bottom, variant;
-        int locks[BF_CUDA_WARPS]; /* of the tables: 0 new, 1 taken, 2 cleared */
-        int64_t words[BF_EXACT_WORDS_MAX];
+        bf_cuda_exponents exponents;
     };
     using Block = bf_cuda_block<bf_cuda_float_loop>;
 
-    /* The position of the last bit of the largest element in the limbs, of the largest product. */
-    static __host__ __device__ constexpr int last_bit() { return Dtype::most - (Dtype::bits - 1); }
-    static __host__ __device__ constexpr int sum_bins() {
-        return has_sum ? bf_cuda_bins_for(last_bit() + (D == BF_F64 ? 1074 : 149)) : 0;
-    }
-    static __host__ __device__ constexpr int product_bins() {
-        return has_product ? bf_cuda_bins_for(2 * last_bit() + (D == BF_F64 ? 2148 : 298) +
-                                              (D == BF_F64 ? 64 : 0))
-                           : 0;
-    }
-    static __host__ __device__ constexpr int table_bytes() {
-        return (sum_bins() + product_bins()) * BF_CUDA_WARP * (int)sizeof(int64_t);
-    }
-    static int tables(int warps) {
-        int fit = BF_CUDA_TABLE_BYTES / table_bytes();
-        return fit < warps ? fit : warps;
-    }
-    static int shared_bytes(int, int tables_of_block) { return tables_of_block * table_bytes(); }
-    static __device__ int64_t *table(int i) {
-        extern __shared__ int64_t bf_cuda_tables[];
-        return bf_cuda_tables + i * (table_bytes() / (int)sizeof(int64_t));
+    static int tables(int warps) { return ByExponent::tables(warps); }
+    static int shared_bytes(int, int tables_of_block) {
+        return tables_of_block * ByExponent::table_bytes();
     }
 
-    static __device__ uint64_t minus_zero() { return (uint64_t)1 << (8 * sizeof(E) - 1); }
-    static __device__ uint64_t one() {
-        bf_format f = bf_format_of(D);
-        return (uint64_t)bf_format_bias(f) << f.fraction;
+    /* This warp, among all of the grid: it takes strips warp(), warp() + warps(), ... */
+    static __device__ __forceinline__ unsigned warps() {
+        return gridDim.x * (blockDim.x / BF_CUDA_WARP);
     }
-    /* What is not the array's is -0 (in pairs times 1), which changes nothing. */
-    static __device__ Elements elements(const bf_cuda_params &p) {
-        return Elements(p, minus_zero(), one());
+    static __device__ __forceinline__ unsigned warp() {
+        return threadIdx.x / BF_CUDA_WARP * gridDim.x + blockIdx.x;
+    }
+    static __device__ __forceinline__ int first_end() {
+        return (int)(warp() * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP);
     }
 
     /* --- windows --- */
@@ -125,46 +89,71 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     /* Element k of `samples`: 16 neighbours in each of a few places, which are anywhere in their
      * share of the array, so that no period of the data is the samples' as well. All blocks read
      * them: that they are few lines of memory matters. */
-    static __device__ int64_t sample(int64_t count, int samples, int64_t k) {
+    static __device__ int64_t sample(int64_t count, int samples, int k) {
         int64_t places = samples / 16, share = count / places;
-        if (share < 16) return k % count;
+        if (share < 16) return k < count ? k : count - 1;
         uint64_t anywhere = (uint64_t)(k / 16 + 1) * 0x9e3779b97f4a7c15u;
         return share * (k / 16) + (int64_t)__umul64hi(anywhere, (uint64_t)(share - 15)) + k % 16;
     }
 
-    static __device__ void choose(const bf_cuda_params &p, const Elements &e, Block *block) {
-        const int samples = BF_CUDA_SAMPLES * BF_CUDA_WARP;
-        bf_extent x = {-(1 << 20), 1 << 20}, y = x;
+    /* Those of a lane of the first warp. */
+    struct Samples {
+        static constexpr int all = BF_CUDA_SAMPLES * BF_CUDA_WARP;
+        E a[BF_CUDA_SAMPLES], b[pair ? BF_CUDA_SAMPLES : 1];
+
+        __device__ __forceinline__ void load(const Array &s) {
 #pragma unroll
-        for (int s = 0; s < BF_CUDA_SAMPLES; s++) {
-            int64_t k = s * BF_CUDA_WARP + (int)threadIdx.x;
-            int64_t at = e.before + sample(p.count, samples, k);
-            double a = Dtype::value(e.element(at));
-            bf_extent xa = bf_cuda_extent(a), yb = xa;
-            if (pair) yb = bf_cuda_extent(Dtype::value(e.b[at]));
-            yb = bf_cuda_extent_product(xa, yb);
-            if (xa.top > x.top) x.top = xa.top;
-            if (xa.least < x.least) x.least = xa.least;
-            if (yb.top > y.top) y.top = yb.top;
-            if (yb.least < y.least) y.least = yb.least;
+            for (int i = 0; i < BF_CUDA_SAMPLES; i++) {
+                int64_t at = sample(s.count, all, i * BF_CUDA_WARP + (int)threadIdx.x);
+                a[i] = s.a[at];
+                if (pair) b[i] = s.b[at];
+            }
         }
-        int below = bf_bit_length((uint64_t)(p.count / samples)), variant = 0;
+        __device__ __forceinline__ void measure(bf_extent *x, bf_extent *y) const {
+            *x = *y = bf_cuda_extent(0);
+#pragma unroll
+            for (int i = 0; i < BF_CUDA_SAMPLES; i++) {
+                bf_extent u = bf_cuda_extent(Dtype::value(a[i]));
+                bf_extent v = pair ? bf_cuda_extent(Dtype::value(b[pair ? i : 0])) : u;
+                bf_cuda_extent_join(x, u);
+                bf_cuda_extent_join(y, bf_cuda_extent_product(u, v));
+            }
+        }
+    };
+
+    /* The variant of a window, or of none. */
+    static __device__ int last_if(int variant) { return variant < 0 ? 2 : variant; }
+
+    /* Of each place a line or two. */
+    static __device__ void prefetch_samples(const bf_cuda_params &p) {
+        if (blockIdx.x >= Samples::all / 16 || threadIdx.x % 15 != 0 || threadIdx.x > 15) return;
+        int64_t at = sample(p.count, Samples::all, (int)blockIdx.x * 16 + (int)threadIdx.x);
+        bf_cuda_prefetch((const E *)p.a + at);
+        if (pair) bf_cuda_prefetch((const E *)p.b + at);
+    }
+
+    static __device__ void choose(const Samples &samples, int64_t count, Block *block) {
+        bf_extent x, y;
+        samples.measure(&x, &y);
+        int below = bf_bit_length((uint64_t)(count / Samples::all)), variant = 0;
         int sum_bottom = 0, product_bottom = 0;
         if (has_sum)
-            variant =
-                bf_cuda_window_choose(bf_cuda_extent_warp(x), below, bf_layout_sum(D),
-                                      Levels::sum(0), Levels::sum(1), Levels::sum(2), &sum_bottom);
+            variant = bf_cuda_window_choose(bf_cuda_extent_warp(x), below + BF_CUDA_SPARE,
+                                            Dtype::least, bf_layout_sum(D), Levels::sum(0),
+                                            Levels::sum(1), Levels::sum(2), &sum_bottom);
         if (has_product) {
-            int v = bf_cuda_window_choose(bf_cuda_extent_warp(y), pair ? below : 2 * below,
-                                          bf_layout_products(D), Levels::product(0),
-                                          Levels::product(1), Levels::product(2), &product_bottom);
+            if (!pair) below *= 2;
+            int v =
+                bf_cuda_window_choose(bf_cuda_extent_warp(y), below + BF_CUDA_SPARE,
+                                      2 * Dtype::least, bf_layout_products(D), Levels::product(0),
+                                      Levels::product(1), Levels::product(2), &product_bottom);
             variant = v < 0 || variant < 0 ? -1 : v > variant ? v : variant;
         }
-        if (threadIdx.x == 0) {
-            block->own.sum_bottom = sum_bottom;
-            block->own.product_bottom = product_bottom;
-            block->own.variant = variant;
-        }
+        if (threadIdx.x != 0) return;
+        block->own.sum_bottom = sum_bottom;
+        block->own.product_bottom = product_bottom;
+        block->own.variant = variant;
+        block->sums_in_use = Levels::sum(last_if(variant)) + Levels::product(last_if(variant));
     }
 
     template <int KA, int KB> struct Fold {
@@ -172,236 +161,216 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         bf_cuda_window<bf_cuda_some(KB)> product;
         bf_cuda_misfit misfit;
         unsigned minus; /* its top bit is set if no term has a plus sign */
-        unsigned minus_before;
 
-        __device__ void open(const Block *block) {
+        __device__ __forceinline__ void open(const Block *block) {
             if (KA > 0) sum.open(block->own.sum_bottom);
             if (KB > 0) product.open(block->own.product_bottom);
-            misfit = {0, 0};
-            minus = minus_before = ~0u;
+            misfit = {false, 0};
+            minus = ~0u;
         }
-        /* Two terms: x0 and x1, of products times y0 and y1. */
-        __device__ __forceinline__ void take(double x0, double y0, double x1, double y1) {
+        /* A term: x, of products times y. */
+        __device__ __forceinline__ void take(double x, double y) {
             if (KA > 0) {
-                sum.take(x0, x1, misfit);
-                minus &= bf_cuda_high(x0) & bf_cuda_high(x1);
+                sum.template take<0>(x, misfit);
+                minus &= bf_cuda_high(x);
             }
             if (KB == 0) return;
-            double p0 = x0 * y0, p1 = x1 * y1;
-            if (KA == 0) minus &= bf_cuda_high(p0) & bf_cuda_high(p1);
-            if (D == BF_F64) {
-                take_product(x0, y0, p0);
-                take_product(x1, y1, p1);
-            } else {
-                product.take(p0, p1, misfit);
-            }
+            double p = x * y;
+            if (KA == 0) minus &= bf_cuda_high(p);
+            product.template take<0>(p, misfit);
+            if (D == BF_F64) take_error(x, y, p);
         }
-        /* Of f64, the product and its rounding error, which may be no double if it is too small. */
-        __device__ __forceinline__ void take_product(double x, double y, double p) {
-            product.take(p, fma(x, y, -p), misfit);
-            if ((bf_cuda_high(p) & 0x7fffffffu) < (unsigned)(1023 - 900) << 20 && x != 0 && y != 0)
-                misfit.left = 1;
+        /* In integers, for additions are what there is much of. */
+        static __device__ __forceinline__ bool is_nonzero(double x) {
+            return (bf_cuda_high(x) << 1 | (unsigned)__double2loint(x)) != 0;
+        }
+        /* Of f64, the product's rounding error, which may be no double if the product is too small.
+         * It is less than what the top level passes on. */
+        __device__ __forceinline__ void take_error(double x, double y, double p) {
+            product.template take<1>(fma(x, y, -p), misfit);
+            bool small = (bf_cuda_high(p) & 0x7fffffffu) < (unsigned)(1023 - 900) << 20;
+            if (small && is_nonzero(x) && is_nonzero(y)) misfit.left = true;
         }
         /* Ends a group: true if all of it fitted. */
-        __device__ bool close() {
-            bool fits = !__any_sync(0xffffffffu, misfit.any());
-            if (KA > 0) sum.fold(fits ? -1 : 0);
-            if (KB > 0) product.fold(fits ? -1 : 0);
-            minus = minus_before = fits ? minus : minus_before;
-            misfit = {0, 0};
-            return fits;
+        __device__ __forceinline__ bool close(bf_cuda_pair *sums) {
+            if (__any_sync(0xffffffffu, misfit.any())) return false;
+            if (KA > 0) sum.fold(sums);
+            if (KB > 0) product.fold(sums + KA);
+            return true;
         }
     };
 
-    /* Takes a tile; each vector is read again, for the tile `next`, if there is that one, as soon
-     * as it has been taken. */
+    /* Takes a strip whose first element is number `at`. Each vector is read again, from x and y on,
+     * if there is `more`, as soon as it has been taken. */
     template <class F>
-    static __device__ __forceinline__ void take_tile(F &fold, Side &side, Tile &t,
-                                                     const Elements &e, int64_t number,
-                                                     int64_t next, int64_t tiles) {
-        bool more = next < tiles, all = Tile::whole(e, next);
+    static __device__ __forceinline__ void take_strip(F &fold, Side &side, Strip &t, const E *x,
+                                                      const E *y, bool aligned, bool more,
+                                                      int64_t at) {
 #pragma unroll
         for (int v = 0; v < tile; v++) {
             bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
-            if (more) t.load(e, next, v, all);
+            if (more) t.load(x, y, aligned, v);
 #pragma unroll
-            for (int k = 0; k < N; k += 2) {
-                double x0 = Dtype::value(a.e[k]), x1 = Dtype::value(a.e[k + 1]);
-                if (pair)
-                    fold.take(x0, Dtype::value(b.e[k]), x1, Dtype::value(b.e[k + 1]));
-                else
-                    fold.take(x0, x0, x1, x1);
+            for (int k = 0; k < N; k++) {
+                double value = Dtype::value(a.e[k]);
+                fold.take(value, pair ? Dtype::value(b.e[k]) : value);
             }
-            if (Side::words > 0) e.fold(side, a, Tile::vector(number, v));
+            if (Side::words > 0) side.take(a.e, at + Strip::step(v));
         }
+    }
+
+    template <class F>
+    static __device__ __forceinline__ void take_ends(F &fold, Side &side, const Array &s) {
+        for (int i = first_end(); i < s.ends(); i += (int)warps() * BF_CUDA_WARP) {
+            const int64_t at = s.end(i);
+            double value = Dtype::value(s.a[at]);
+            fold.take(value, pair ? Dtype::value(s.b[at]) : value);
+            if (Side::words > 0) side.take_one(s.a[at], at);
+        }
+    }
+
+    /* Takes this warp's strips number `turn` and on, and before the first the ends. False: the
+     * group at `turn` does not fit. */
+    template <int KA, int KB>
+    static __device__ __forceinline__ bool take_groups(Block *block, const Array &s, Strip &t,
+                                                       Side &side, unsigned *turn, unsigned turns,
+                                                       unsigned *minus) {
+        Fold<KA, KB> fold;
+        fold.open(block);
+        const unsigned step = warps() * Strip::elements;
+        const int64_t first = s.first(warp() + *turn * warps());
+        const E *x = s.a + first, *y = pair ? s.b + first : x;
+        if (*turn == 0) take_ends(fold, side, s);
+        do {
+            const unsigned end = turns - *turn > group ? *turn + group : turns;
+#pragma unroll 1
+            for (unsigned i = *turn; i < end;) {
+                x += step;
+                if (pair) y += step;
+                take_strip(fold, side, t, x, y, s.aligned,
+                           ++i<turns, Side::words> 0 ? x - s.a - step : 0);
+            }
+            if (!fold.close(block->sums.warps[threadIdx.x / BF_CUDA_WARP])) return false;
+            *minus &= fold.minus;
+            *turn = end;
+        } while (*turn < turns);
+        return true;
     }
 
     /* --- by exponent --- */
 
-    static __device__ void count_special(Block *block, int special) {
-        atomicAdd((unsigned long long *)&block->own.words[special], 1ull);
-    }
-
-    static __device__ __forceinline__ void take_term(Block *block, int64_t *table, E a, E b) {
-        const bf_format f = bf_format_of(D);
-        uint64_t x = bf_load_bits(&a, sizeof(E)), y = bf_load_bits(&b, sizeof(E));
-        int special = has_sum ? bf_exact_special(f, x) : bf_exact_special_pair(f, x, y);
-        if (special) {
-            count_special(block, special);
-            return;
-        }
-        if (has_sum ? bf_exact_nonzero(f, x) : bf_exact_nonzero_pair(f, x, y))
-            block->own.words[BF_EXACT_NONZERO] = 1;
-        bf_finite u = bf_decode(f, x);
-        if (has_sum)
-            bf_cuda_bins_take(table, u.magnitude,
-                              bf_exact_position(f, bf_layout_sum(D), u.position, 1), u.negative);
-        if (has_product)
-            take_product(table + sum_bins() * BF_CUDA_WARP, f, u, pair ? bf_decode(f, y) : u);
-    }
-
-    static __device__ __forceinline__ void take_product(int64_t *table, bf_format f, bf_finite u,
-                                                        bf_finite v) {
-        int position = bf_exact_position(f, bf_layout_products(D), u.position + v.position, 2);
-        bool negative = u.negative != v.negative;
-        bf_cuda_bins_take(table, u.magnitude * v.magnitude, position, negative);
-        if (D == BF_F64)
-            bf_cuda_bins_take(table, __umul64hi(u.magnitude, v.magnitude), position + 64, negative);
-    }
-
-    /* A table for this warp, cleared. */
-    static __device__ int64_t *take_table(Block *block, int n, int *which) {
-        int lane = (int)threadIdx.x % BF_CUDA_WARP;
-        int i = (int)threadIdx.x / BF_CUDA_WARP % n, state = 1;
-        while (state == 1) {
-            if (lane == 0) state = atomicExch(&block->own.locks[i], 1);
-            state = __shfl_sync(0xffffffffu, state, 0);
-            if (state == 1) __nanosleep(200);
-        }
-        __threadfence_block();
-        if (state == 0) bf_cuda_bins_clear(table(i), sum_bins() + product_bins());
-        *which = i;
-        return table(i);
-    }
-
-    static __device__ void fold_table(Block *block, int64_t *table, int which) {
-        bf_kind kind = Kind == BF_KIND_DESCRIPTION ? BF_KIND_MOMENTS : Kind;
-        bf_exact_shape s = bf_exact_shape_of(kind, D);
-        if (has_sum) bf_cuda_bins_fold(table, sum_bins(), block->own.words + s.sum_at);
-        if (has_product)
-            bf_cuda_bins_fold(table + sum_bins() * BF_CUDA_WARP, product_bins(),
-                              block->own.words + s.products_at);
-        __threadfence_block();
+    /* Takes a vector of the array, whose first element is number `first`. The side has not seen it,
+     * if it is new. */
+    static __device__ __forceinline__ void take_terms(Block *block, int64_t *table, Side &side,
+                                                      bool is_new, uint4 a, uint4 b,
+                                                      int64_t first) {
+        bf_cuda_elements<E> x(a), y(b);
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            ByExponent::take_term(&block->own.exponents, table, x.e[k], y.e[k]);
+        if (Side::words > 0 && is_new) side.take(x.e, first);
         __syncwarp();
-        if (threadIdx.x % BF_CUDA_WARP == 0) {
-            atomicOr(&block->flags, BF_CUDA_BY_RULES);
-            atomicExch(&block->own.locks[which], 2);
-        }
     }
 
-    /* A few vectors of a tile, all of which are on their way before the first is taken. */
-    static __device__ __forceinline__ void take_terms(const Elements &e, Block *block,
-                                                      int64_t *table, int64_t number, int first) {
-        const int some = N > 4 ? 1 : 2;
-        uint4 a[some], b[some];
-#pragma unroll
-        for (int v = 0; v < some; v++) {
-            a[v] = e.load_a(Tile::vector(number, first + v));
-            b[v] = pair ? e.load_b(Tile::vector(number, first + v)) : a[v];
-        }
-#pragma unroll
-        for (int v = 0; v < some; v++) {
-            bf_cuda_elements<E> x(a[v]), y(b[v]);
-#pragma unroll
-            for (int k = 0; k < N; k++)
-                if (e.holds(Tile::vector(number, first + v) * N + k))
-                    take_term(block, table, x.e[k], y.e[k]);
+    static __device__ __forceinline__ void take_end_terms(const Array &s, Block *block,
+                                                          int64_t *table, Side &side, bool is_new) {
+        for (int i = first_end(); i < s.ends(); i += (int)warps() * BF_CUDA_WARP) {
+            const int64_t at = s.end(i);
+            ByExponent::take_term(&block->own.exponents, table, s.a[at], pair ? s.b[at] : s.a[at]);
+            if (Side::words > 0 && is_new) side.take_one(s.a[at], at);
         }
         __syncwarp();
     }
 
-    /* This warp's part of a group of tiles. */
-    static __device__ __noinline__ void take_group(const bf_cuda_params &p, Block *block,
-                                                   int64_t number, int64_t end) {
-        Elements e = elements(p);
+    /* This warp's strips [first, end), and with number 0 the ends. The side has seen the first
+     * group, if there is a window at all. Each vector is taken from the front of the strip, where
+     * the next ones move up. */
+    static __device__ __forceinline__ void take_by_exponent(const bf_cuda_params &p, Block *block,
+                                                            const Array &s, Side &side,
+                                                            unsigned first, unsigned end) {
+        const bool tried = block->own.variant >= 0;
         int which;
-        int64_t *table = take_table(block, p.tables, &which);
-        for (int g = 0; g < group && number < end; g++, number += gridDim.x) {
+        int64_t *table = ByExponent::take_table(&block->own.exponents, p.tables, &which);
+        if (first == 0) take_end_terms(s, block, table, side, !tried);
 #pragma unroll 1
-            for (int v = 0; v<tile; v += N> 4 ? 1 : 2) take_terms(e, block, table, number, v);
+        for (unsigned turn = first; turn < end; turn++) {
+            const unsigned n = warp() + turn * warps();
+            const bool is_new = !tried || turn - first >= group;
+            Strip t;
+            t.load(s, n);
+#pragma unroll 1
+            for (int v = 0; v < tile; v++) {
+                take_terms(block, table, side, is_new, t.a[0], pair ? t.b[0] : t.a[0],
+                           s.first(n) + Strip::step(v));
+                t.move_up();
+            }
         }
-        fold_table(block, table, which);
+        ByExponent::fold_table(&block->own.exponents, table, which);
+        if (threadIdx.x % BF_CUDA_WARP == 0) atomicOr(&block->flags, BF_CUDA_BY_RULES);
     }
 
     /* --- all of it --- */
 
-    template <int KA, int KB>
-    static __device__ unsigned take_all(const bf_cuda_params &p, Block *block, const Elements &e,
-                                        Tile &t, int64_t *values, Side &side) {
-        Fold<KA, KB> fold;
-        fold.open(block);
-        int64_t tiles = Tile::number_of(e);
-        bool hopeless = block->own.variant < 0;
-        int misfits = hopeless ? BF_CUDA_MISFITS : 0; /* groups in a row that did not fit, */
-        int direct = hopeless ? BF_CUDA_MISFITS : 0;  /* and to come that are not tried */
-        for (int64_t first = blockIdx.x; first < tiles;) {
-            int64_t number = first;
-            for (int g = 0; g < group && number < tiles; g++, number += gridDim.x)
-                take_tile(fold, side, t, e, number, number + gridDim.x, tiles);
-            if (direct > 0) fold.misfit.left = 1;
-            bool fits = fold.close();
-            if (!fits) take_group(p, block, first, tiles);
-            misfits = fits ? 0 : misfits < BF_CUDA_MISFITS ? misfits + 1 : BF_CUDA_MISFITS;
-            direct = fits ? 0 : direct > 0 ? direct - 1 : misfits - 1;
-            first = number;
-        }
-#pragma unroll
-        for (int l = 0; l < KA; l++) values[l] = fold.sum.sum[l];
-#pragma unroll
-        for (int l = 0; l < KB; l++) values[KA + l] = fold.product.sum[l];
-#pragma unroll
-        for (int l = KA + KB; l < sums; l++) values[l] = 0;
-        return fold.minus_before >> 31 ? 0 : BF_CUDA_POSITIVE;
+    static __device__ void clear(Block *block) {
+        block->own.exponents.clear();
+        for (int i = (int)threadIdx.x % BF_CUDA_WARP; i < sums; i += BF_CUDA_WARP)
+            block->sums.warps[threadIdx.x / BF_CUDA_WARP][i] = {0, 0};
     }
 
-    static __device__ unsigned run(const bf_cuda_params &p, Block *block, int64_t *values,
-                                   Side &side) {
-        Elements e = elements(p);
-        Tile t;
-        t.load(e, blockIdx.x);
-        for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x)
-            block->own.words[i] = 0;
-        if (threadIdx.x < BF_CUDA_WARPS) block->own.locks[threadIdx.x] = 0;
-        if (threadIdx.x < BF_CUDA_WARP) choose(p, e, block);
-        side.start();
-        __syncthreads();
-        unsigned flags = 0;
+    /* False: a group does not fit, or there is no window at all. */
+    static __device__ __forceinline__ bool take_in_window(Block *block, const Array &s, Strip &t,
+                                                          Side &side, unsigned *turn,
+                                                          unsigned turns, unsigned *minus) {
         constexpr int a0 = Levels::sum(0), a1 = Levels::sum(1), a2 = Levels::sum(2);
         constexpr int b0 = Levels::product(0), b1 = Levels::product(1), b2 = Levels::product(2);
         switch (block->own.variant) {
-        case 0: flags = take_all<a0, b0>(p, block, e, t, values, side); break;
-        case 1: flags = take_all<a1, b1>(p, block, e, t, values, side); break;
-        default: flags = take_all<a2, b2>(p, block, e, t, values, side); break;
+        case 0: return take_groups<a0, b0>(block, s, t, side, turn, turns, minus);
+        case 1: return take_groups<a1, b1>(block, s, t, side, turn, turns, minus);
+        case 2: return take_groups<a2, b2>(block, s, t, side, turn, turns, minus);
+        default: return false;
         }
-        __syncthreads();
-        if (block->flags & BF_CUDA_BY_RULES) add_words(p, block);
-        return flags;
     }
 
-    /* The words of the block, which hold what went by exponent, enter the grid's. */
-    static __device__ void add_words(const bf_cuda_params &p, Block *block) {
-        for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x)
-            bf_cuda_limb_add(&p.scratch->words[i], block->own.words[i]);
-        __threadfence();
+    static __device__ unsigned run(const bf_cuda_params &p, Block *block, int64_t *, Side &side) {
+        Array s(p);
+        Strip t;
+        Samples samples; /* first: what all wait for must not wait for the strips */
+        if (threadIdx.x < BF_CUDA_WARP) samples.load(s);
+        if (warp() < s.strips) t.load(s, warp());
+        clear(block);
+        if (threadIdx.x < BF_CUDA_WARP) choose(samples, s.count, block);
+        side.start();
         __syncthreads();
+        const unsigned turns = s.strips > warp() ? (s.strips - warp() - 1) / warps() + 1 : 0;
+        unsigned turn = 0, minus = ~0u;
+        unsigned groups = 1; /* to take by exponent if the first does not fit: ever more */
+        while (!take_in_window(block, s, t, side, &turn, turns, &minus)) {
+            const unsigned left = turns - turn, first = turn;
+            turn = left > groups * group ? turn + groups * group : turns;
+            take_by_exponent(p, block, s, side, first, turn);
+            if (turn == turns) break;
+            if (groups < BF_CUDA_MISFITS) groups *= 2;
+            t.load(s, warp() + turn * warps());
+        }
+        __syncthreads();
+        if (block->flags & BF_CUDA_BY_RULES) block->own.exponents.add_to(p.scratch);
+        return minus >> 31 ? 0 : BF_CUDA_POSITIVE;
     }
 
     static __device__ void finish(const bf_cuda_params &p, Block *block) {
-        const int variant = block->own.variant < 0 ? 2 : block->own.variant;
+        const int variant = last_if(block->own.variant);
         const bf_cuda_series s = {Levels::sum(variant), Levels::product(variant),
                                   block->own.sum_bottom, block->own.product_bottom,
                                   BF_WINDOW_BITS + 1};
         bf_cuda_finish<Side>(p, s, block->sums.total, block->flags, block->side.total.at);
+    }
+};
+
+template <bf_dtype D, bf_kind Kind, class Side>
+struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side>> {
+    static constexpr bool leaves_warp_sums = true;
+    static __device__ void prefetch(const bf_cuda_params &p) {
+        bf_cuda_float_loop<D, Kind, Side>::prefetch_samples(p);
     }
 };
 

@@ -2,8 +2,7 @@
 #ifndef BF_CUDA_EXACT_INTEGER_CUH
 #define BF_CUDA_EXACT_INTEGER_CUH
 
-#include "elements.cuh"
-#include "finish.cuh"
+#include "fold.cuh"
 
 /* --- what a thread keeps: part i weighs 2^(32 i) --- */
 
@@ -128,9 +127,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
     static constexpr int of_product = has_product ? Parts::products : 0;
     static constexpr int sums = of_sum + of_product;
     static constexpr int threads = BF_CUDA_THREADS, blocks = Side::words > 0 ? 1 : 2;
-    static constexpr int tile = pair ? 2 : 4;
-    using Elements = bf_cuda_operands<E, pair>;
-    using Tile = bf_cuda_tile<Elements, tile>;
+    static constexpr int tile = pair || sums > 4 ? 2 : 4;
     struct Shared {};
     using Block = bf_cuda_block<bf_cuda_integer_loop>;
     static int tables(int) { return 0; }
@@ -144,26 +141,55 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
                           __vminu4(a.w, ones));
     }
 
+    static __device__ __forceinline__ void add(uint4 a, uint4 b, int64_t *values) {
+        a = truth(a);
+        if (has_sum) Parts::sum(a, values);
+        if (has_product) Parts::product(a, pair ? truth(b) : a, values + of_sum);
+    }
+
+    /* Adds the elements of one array, which the side takes as well. */
+    struct Taker {
+        int64_t *values;
+        Side &side;
+
+        __device__ __forceinline__ void take(const E (&elements)[16 / sizeof(E)], int64_t index) {
+            uint4 v;
+            memcpy(&v, elements, sizeof v);
+            add(v, v, values);
+            side.take(elements, index);
+        }
+        __device__ __forceinline__ void take_one(E element, int64_t index) {
+            uint4 v = make_uint4(0, 0, 0, 0);
+            memcpy(&v, &element, sizeof element);
+            add(v, v, values);
+            side.take_one(element, index);
+        }
+    };
+
+    /* Two arrays: the next tile is on its way while another is taken. */
+    static __device__ __forceinline__ void take_pairs(const bf_cuda_params &p, int64_t *values) {
+        using Pairs = bf_cuda_operands<E, true>;
+        Pairs e(p, 0, 0);
+        bf_cuda_tile<Pairs, tile> next;
+        int64_t tiles = next.number_of(e);
+        next.load(e, blockIdx.x);
+        for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
+            const bf_cuda_tile<Pairs, tile> now = next;
+            if (number + gridDim.x < tiles) next.load(e, number + gridDim.x);
+#pragma unroll
+            for (int v = 0; v < tile; v++) add(now.a[v], now.b[v], values);
+        }
+    }
+
     static __device__ unsigned run(const bf_cuda_params &p, Block *, int64_t *values, Side &side) {
-        Elements e(p, 0, 0);
-        Tile next; /* is on its way while another is taken */
-        int64_t tiles = Tile::number_of(e);
+        Taker taker = {values, side};
         side.start();
 #pragma unroll
         for (int i = 0; i < sums; i++) values[i] = 0;
-        next.load(e, blockIdx.x);
-        for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
-            const Tile t = next;
-            if (number + gridDim.x < tiles) next.load(e, number + gridDim.x);
-#pragma unroll
-            for (int v = 0; v < tile; v++) {
-                uint4 a = truth(t.a[v]), b = pair ? truth(t.b[v]) : a;
-                if (has_sum) Parts::sum(a, values);
-                if (has_product) Parts::product(a, b, values + of_sum);
-                if (Side::words > 0)
-                    e.fold(side, bf_cuda_elements<E>(t.a[v]), Tile::vector(number, v));
-            }
-        }
+        if (pair)
+            take_pairs(p, values);
+        else
+            bf_cuda_sweep<E, tile>::run(p, taker);
         __syncthreads();
         return BF_CUDA_POSITIVE;
     }

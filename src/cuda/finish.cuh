@@ -336,19 +336,19 @@ template <class Loop> static cudaError_t bf_cuda_allow_shared(const bf_cuda *cud
     return error;
 }
 
-/* A launch's shape. */
 struct bf_cuda_shape {
     int threads, tables, shared;
 };
 
-/* Small arrays are spread over more, smaller blocks; tables and then threads are fewer where shared
- * memory is. */
+/* Blocks for small arrays are so small that there is one for each multiprocessor; tables and then
+ * threads are fewer where shared memory is. */
 template <class Loop>
 static bf_cuda_shape bf_cuda_shape_of(const bf_cuda *cuda, int most_blocks, int64_t bytes) {
     bf_cuda_shape s = {Loop::threads, 0, 0};
     int room = cuda->shared - BF_CUDA_STATIC_SHARED;
-    while (s.threads > 128 && bytes < (int64_t)most_blocks / 2 * s.threads * 16 * Loop::tile)
-        s.threads = s.threads / 2 / BF_CUDA_WARP * BF_CUDA_WARP;
+    int64_t warps = bytes / ((int64_t)most_blocks * BF_CUDA_WARP * 16 * Loop::tile) + 1;
+    if (warps < s.threads / BF_CUDA_WARP)
+        s.threads = warps > 4 ? (int)warps * BF_CUDA_WARP : 4 * BF_CUDA_WARP;
     s.tables = Loop::tables(s.threads / BF_CUDA_WARP);
     while (s.tables > 1 && Loop::shared_bytes(s.threads, s.tables) > room) s.tables--;
     while (s.threads > BF_CUDA_WARP && Loop::shared_bytes(s.threads, s.tables) > room)
@@ -376,6 +376,7 @@ static cudaError_t bf_cuda_launch_reduction(const bf_context *context, bf_cuda_p
     config.attrs = &overlap;
     config.numAttrs = cuda->major >= 9 ? 1 : 0;
     params.tables = shape.tables;
+    params.bytes = bytes;
     cudaError_t error = shape.shared > 0 ? bf_cuda_allow_shared<Loop>(cuda) : cudaSuccess;
     if (error != cudaSuccess) return error;
     return cudaLaunchKernelEx(&config, bf_cuda_reduce_kernel<Loop>, params);

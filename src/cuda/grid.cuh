@@ -39,6 +39,11 @@ static __device__ __forceinline__ void bf_cuda_wait_for_previous() {
 #endif
 }
 
+/* Fetches a line into the L2 cache, which sees what others may still write there. */
+static __device__ __forceinline__ void bf_cuda_prefetch(const void *p) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 /* --- pieces --- */
 
 static __device__ __forceinline__ void bf_cuda_store_piece(bf_cuda_piece *at, uint64_t x,
@@ -64,12 +69,11 @@ static __device__ __forceinline__ void bf_cuda_publish(bf_cuda_scratch *scratch,
     bf_cuda_store_piece(&scratch->slots[piece][ticket], (uint64_t)x, valid);
 }
 
-/* Waits for a piece, and clears it. */
+/* Waits for a piece, of which p has been read, and clears it. */
 static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_scratch *scratch, int piece,
-                                                       unsigned ticket, int64_t *x, int64_t *y,
-                                                       unsigned *flags) {
+                                                       unsigned ticket, bf_cuda_piece p, int64_t *x,
+                                                       int64_t *y, unsigned *flags) {
     bf_cuda_piece *at = &scratch->slots[piece][ticket];
-    bf_cuda_piece p = bf_cuda_load_piece(at);
     while (!(p.y & 1)) p = bf_cuda_load_piece(at);
     bf_cuda_store_piece(at, 0, 0);
     *x = (int64_t)p.x;
@@ -145,6 +149,7 @@ struct bf_cuda_request {
 struct bf_cuda_params {
     const void *a, *b;
     int64_t count;
+    int64_t bytes; /* of a, and of b */
     int64_t index; /* of a[0] */
     int tables;    /* of bins.cuh, in a block's shared memory */
     bf_cuda_scratch *scratch;

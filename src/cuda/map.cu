@@ -12,7 +12,6 @@ extern "C" {
 enum {
     OUT = 3,                    /* the output, among the operands */
     THREADS_BUSY = 1024,        /* of a multiprocessor: with fewer, a thread takes one vector */
-    STREAM_BYTES = 1 << 26,     /* of all operands: more would not stay in the L2 cache */
     PIECE = BF_CUDA_STAGING / 8 /* elements that are staged at a time */
 };
 
@@ -61,13 +60,6 @@ static int64_t blocks_of(int64_t items, int per_thread) {
     return items > 0 ? (items + tile - 1) / tile : 1;
 }
 
-static int64_t bytes_of(const bf_cuda_map_params *p) {
-    int64_t bytes = bf_dtype_bytes(p->to);
-    for (int k = 0; k < p->arity; k++)
-        if (!p->single[k]) bytes += bf_dtype_bytes(p->from[k]);
-    return bytes * p->count;
-}
-
 static launch_plan plan_launch(const bf_context *context, bf_cuda_map_params *p, bf_map_op op,
                                bf_dtype work) {
     launch_plan plan;
@@ -75,11 +67,11 @@ static launch_plan plan_launch(const bf_context *context, bf_cuda_map_params *p,
         op == BF_MAP_CAST ? bf_cuda_map_cast_kernel(p->from[0]) : bf_cuda_map_mixed_kernel(work);
     plan.blocks = blocks_of(p->count, BF_CUDA_MAP_ELEMENTS);
     if (op == BF_MAP_CAST || p->refuse_zero || !split_vectors(p, work)) return plan;
+    bool floats = bf_dtype_is_float(work);
     bool few = p->vectors <= (int64_t)context->cuda->multiprocessors * THREADS_BUSY;
-    p->per_thread = few ? 1 : bf_cuda_map_vectors(bf_dtype_bytes(work));
-    p->stream = bytes_of(p) > STREAM_BYTES;
-    plan.kernel = bf_dtype_is_float(work) ? bf_cuda_map_float_kernel(op, work)
-                                          : bf_cuda_map_integer_kernel(op, work);
+    p->per_thread = few ? 1 : bf_cuda_map_vectors(op, floats, bf_dtype_bytes(work));
+    plan.kernel =
+        floats ? bf_cuda_map_float_kernel(op, work) : bf_cuda_map_integer_kernel(op, work);
     plan.blocks = blocks_of(p->vectors, p->per_thread);
     return plan;
 }

@@ -19,7 +19,6 @@ struct bf_cuda_map_params {
     bf_map_op op; /* BF_MAP_EQ stands for all comparisons */
     int arity;
     bool saturate, refuse_zero;
-    bool stream;        /* more than the caches hold */
     unsigned relations; /* of a comparison: see map_operation.cuh */
     int64_t count;
     int64_t head;    /* elements before the first whole vector, */
@@ -42,7 +41,11 @@ const void *bf_cuda_map_integer_kernel(bf_map_op op, bf_dtype work);
 const void *bf_cuda_map_mixed_kernel(bf_dtype work);
 const void *bf_cuda_map_cast_kernel(bf_dtype from);
 
-/* Vectors that a thread takes of a large array. */
-constexpr int bf_cuda_map_vectors(int bytes) { return bytes >= 2 ? 4 : 2; }
+/* Vectors that a thread takes of a large array: one where memory alone sets the pace, several where
+ * a thread has more to do. */
+constexpr int bf_cuda_map_vectors(bf_map_op op, bool floats, int bytes) {
+    bool light = floats && (op <= BF_MAP_MUL || op == BF_MAP_NEG || op == BF_MAP_ABS);
+    return light ? 1 : bytes >= 2 ? 4 : 2;
+}
 
 #endif

@@ -17,7 +17,7 @@ template <> struct word<2> { typedef unsigned short type; };
 template <class T> constexpr int lanes() { return 16 / (int)sizeof(T); }
 
 /* V vectors of input k, a block's width apart; WHOLE: all are there. */
-template <int V, bool STREAM, bool WHOLE, class T>
+template <int V, bool WHOLE, class T>
 static __device__ __forceinline__ void load(uint4 (&x)[V], const bf_cuda_map_params &p, int k,
                                             int64_t first) {
     if (p.single[k]) {
@@ -33,12 +33,12 @@ static __device__ __forceinline__ void load(uint4 (&x)[V], const bf_cuda_map_par
 #pragma unroll
     for (int v = 0; v < V; v++) {
         if (!WHOLE && first + v * THREADS >= p.vectors) break;
-        x[v] = STREAM ? __ldcs(from + v * THREADS) : from[v * THREADS];
+        x[v] = from[v * THREADS];
     }
 }
 
 /* One vector of results; returns its first lane that does not fit, or NONE. */
-template <bf_map_op OP, bf_dtype D, bool STREAM>
+template <bf_map_op OP, bf_dtype D>
 static __device__ __forceinline__ int compute_vector(const bf_cuda_map_params &p, uint4 x, uint4 y,
                                                      uint4 z, int64_t vector) {
     typedef stored_of<D> T;
@@ -60,31 +60,27 @@ static __device__ __forceinline__ int compute_vector(const bf_cuda_map_params &p
         if (can_fail(OP, D) && misfit) failed = l;
     }
     memcpy(&w, r, sizeof w);
-    W *to = (W *)((R *)p.out + p.head) + vector;
-    if (STREAM)
-        __stcs(to, w);
-    else
-        *to = w;
+    ((W *)((R *)p.out + p.head))[vector] = w;
     return failed;
 }
 
 /* The thread's share of the whole vectors. */
-template <bf_map_op OP, bf_dtype D, int V, bool STREAM, bool WHOLE>
+template <bf_map_op OP, bf_dtype D, int V, bool WHOLE>
 static __device__ __forceinline__ void take_vectors(const bf_cuda_map_params &p) {
     typedef stored_of<D> T;
     constexpr int arity = arity_of(OP);
     int64_t first = (int64_t)blockIdx.x * (V * THREADS) + threadIdx.x;
     uint4 x[V], y[V], z[V];
     int failed = NONE;
-    load<V, STREAM, WHOLE, T>(x, p, 0, first);
-    if (arity > 1) load<V, STREAM, WHOLE, T>(y, p, 1, first);
-    if (arity > 2) load<V, STREAM, WHOLE, T>(z, p, 2, first);
+    load<V, WHOLE, T>(x, p, 0, first);
+    if (arity > 1) load<V, WHOLE, T>(y, p, 1, first);
+    if (arity > 2) load<V, WHOLE, T>(z, p, 2, first);
 #pragma unroll
     for (int v = 0; v < V; v++) {
         int64_t vector = first + v * THREADS;
         if (!WHOLE && vector >= p.vectors) break;
-        int lane = compute_vector<OP, D, STREAM>(p, x[v], arity > 1 ? y[v] : x[v],
-                                                 arity > 2 ? z[v] : x[v], vector);
+        int lane = compute_vector<OP, D>(p, x[v], arity > 1 ? y[v] : x[v], arity > 2 ? z[v] : x[v],
+                                         vector);
         if (lane != NONE && failed == NONE) failed = v * THREADS * lanes<T>() + lane;
     }
     if (failed != NONE) note_failure(p, p.head + first * lanes<T>() + failed);
@@ -114,17 +110,15 @@ static __device__ __forceinline__ void take_ends(const bf_cuda_map_params &p) {
 template <bf_map_op OP, bf_dtype D>
 static __global__ void __launch_bounds__(THREADS)
     map_vectors(const __grid_constant__ bf_cuda_map_params p) {
-    constexpr int most = bf_cuda_map_vectors((int)sizeof(stored_of<D>));
+    constexpr int most = bf_cuda_map_vectors(OP, is_float(D), (int)sizeof(stored_of<D>));
     wait_for_previous();
     bool whole = (int64_t)(blockIdx.x + 1) * (most * THREADS) <= p.vectors;
-    if (p.per_thread == 1)
-        take_vectors<OP, D, 1, false, false>(p);
+    if (most == 1 || p.per_thread == 1)
+        take_vectors<OP, D, 1, false>(p);
     else if (!whole)
-        take_vectors<OP, D, most, false, false>(p);
-    else if (p.stream)
-        take_vectors<OP, D, most, true, true>(p);
+        take_vectors<OP, D, most, false>(p);
     else
-        take_vectors<OP, D, most, false, true>(p);
+        take_vectors<OP, D, most, true>(p);
     if (blockIdx.x == gridDim.x - 1) take_ends<OP, D>(p);
 }
 

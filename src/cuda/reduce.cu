@@ -139,8 +139,9 @@ static bf_status take_piece(bf_context *context, const bf_job *job, int64_t firs
 
 /* On failure words are as they were: they are a copy until all is done. */
 static bf_status take_all(bf_context *context, const bf_job *job, int64_t *words) {
-    int64_t piece = is_in_place(context, job) ? most_at_once(context)
-                                              : BF_CUDA_STAGING / bf_dtype_bytes(job->dtype);
+    bool in_place = is_in_place(context, job);
+    int64_t piece = in_place ? most_at_once(context) : BF_CUDA_STAGING / bf_dtype_bytes(job->dtype);
+    if (in_place && job->count <= piece) return take(context, job, words);
     if (job->count <= piece) return take_piece(context, job, 0, job->count, words);
     int64_t *copy = (int64_t *)malloc(BF_STATE_WORDS_MAX * sizeof *copy);
     if (copy == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");

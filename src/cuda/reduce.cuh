@@ -19,7 +19,7 @@
 #include "grid.cuh"
 
 enum {
-    BF_CUDA_WARPS = BF_CUDA_THREADS / BF_CUDA_WARP,
+    BF_CUDA_WARPS = 20, /* most of a block */
     /* Flags of a block, and of the whole: "or" merges them. */
     BF_CUDA_POSITIVE = 1, /* a term has a plus sign: the sum is no -0 */
     BF_CUDA_BY_RULES = 2  /* scratch->words has more */
@@ -45,48 +45,75 @@ template <int Sums> struct bf_cuda_sums {
     bf_cuda_pair total[bf_cuda_some(Sums)];
 };
 
-/* Adds what `rows` warps have left. */
+/* Adds up what `rows` warps have left of `sums` sums: a warp takes one. */
 template <int Sums>
-static __device__ void bf_cuda_sum_rows(bf_cuda_sums<Sums> *s, int rows, bf_cuda_pair start) {
-    if ((int)threadIdx.x >= Sums) return;
-    for (int w = 0; w < rows; w++) start = bf_cuda_pair_add(start, s->warps[w][threadIdx.x]);
-    s->total[threadIdx.x] = start;
+static __device__ void bf_cuda_sum_rows(bf_cuda_sums<Sums> *s, int sums, int rows, bool to_total) {
+    int warps = (int)blockDim.x / BF_CUDA_WARP, lane = (int)threadIdx.x % BF_CUDA_WARP;
+    const bf_cuda_pair zero = {0, 0};
+    for (int i = (int)threadIdx.x / BF_CUDA_WARP; i < sums; i += warps) {
+        bf_cuda_pair sum = bf_cuda_warp_sum_pair(lane < rows ? s->warps[lane][i] : zero);
+        if (lane == 0) s->total[i] = to_total ? bf_cuda_pair_add(s->total[i], sum) : sum;
+    }
 }
 
+/* Those of the warps, from those of threads. */
 template <int Sums>
-static __device__ void bf_cuda_block_sums(bf_cuda_sums<Sums> *s, const int64_t *values) {
+static __device__ void bf_cuda_warp_sums(bf_cuda_sums<Sums> *s, const int64_t *values) {
     int warp = (int)threadIdx.x / BF_CUDA_WARP;
 #pragma unroll
     for (int i = 0; i < Sums; i++) {
         bf_cuda_pair sum = bf_cuda_warp_sum(values[i]);
         if (threadIdx.x % BF_CUDA_WARP == 0) s->warps[warp][i] = sum;
     }
-    __syncthreads();
-    bf_cuda_pair zero = {0, 0};
-    bf_cuda_sum_rows(s, (int)blockDim.x / BF_CUDA_WARP, zero);
 }
 
-/* Adds the sums of all other blocks: a warp takes one sum from its share of them. */
+/* Waits until the first `count` of some pieces from `first` on are in slot t: they come together.
+ */
+template <int some>
+static __device__ __forceinline__ void bf_cuda_await(const bf_cuda_scratch *scratch, int first,
+                                                     int count, int t,
+                                                     bf_cuda_piece (&pieces)[some]) {
+    bool there;
+    do {
+        there = true;
+#pragma unroll
+        for (int i = 0; i < some; i++)
+            if (i < count) pieces[i] = bf_cuda_load_piece(&scratch->slots[first + i][t]);
+#pragma unroll
+        for (int i = 0; i < some; i++) there = there && (i >= count || (pieces[i].y & 1) != 0);
+    } while (!there);
+}
+
+/* Adds the sums of all other blocks: a thread those of one after another. */
 template <int Sums>
 static __device__ void bf_cuda_collect_sums(bf_cuda_scratch *scratch, bf_cuda_sums<Sums> *s,
-                                            unsigned *flags) {
-    int warps = (int)blockDim.x / BF_CUDA_WARP, lane = (int)threadIdx.x % BF_CUDA_WARP;
-    const int most = bf_cuda_some(Sums);
-    int shares = warps > most ? warps / most : 1;
-    for (int w = (int)threadIdx.x / BF_CUDA_WARP; w < most * shares; w += warps) {
-        bf_cuda_pair sum = {0, 0}, x;
-        unsigned f;
-        for (int t = w / most * BF_CUDA_WARP + lane; t < (int)gridDim.x - 1;
-             t += shares * BF_CUDA_WARP) {
-            bf_cuda_collect(scratch, w % most, (unsigned)t, &x.lo, &x.hi, &f);
-            sum = bf_cuda_pair_add(sum, x);
-            if (f) atomicOr(flags, f);
+                                            int sums, unsigned *flags) {
+    const int some = Sums < 4 ? bf_cuda_some(Sums) : 4;
+    int warp = (int)threadIdx.x / BF_CUDA_WARP, end = (int)gridDim.x - 1;
+    unsigned all = 0;
+    for (int first = 0; first < sums; first += some) {
+        bf_cuda_pair sum[some] = {}, x;
+        for (int t = (int)threadIdx.x; t < end; t += (int)blockDim.x) {
+            bf_cuda_piece pieces[some];
+            bf_cuda_await<some>(scratch, first, sums - first, t, pieces);
+#pragma unroll
+            for (int i = 0; i < some; i++) {
+                if (first + i >= sums) break;
+                unsigned f;
+                bf_cuda_collect(scratch, first + i, (unsigned)t, pieces[i], &x.lo, &x.hi, &f);
+                sum[i] = bf_cuda_pair_add(sum[i], x);
+                all |= f;
+            }
         }
-        sum = bf_cuda_warp_sum_pair(sum);
-        if (lane == 0) s->warps[w / most][w % most] = sum;
+#pragma unroll
+        for (int i = 0; i < some; i++) {
+            x = bf_cuda_warp_sum_pair(sum[i]);
+            if (threadIdx.x % BF_CUDA_WARP == 0 && first + i < sums) s->warps[warp][first + i] = x;
+        }
     }
+    if (all) atomicOr(flags, all);
     __syncthreads();
-    bf_cuda_sum_rows(s, shares, s->total[(int)threadIdx.x < Sums ? threadIdx.x : 0]);
+    bf_cuda_sum_rows(s, sums, (int)blockDim.x / BF_CUDA_WARP, true);
 }
 
 /* --- words that merge in another way: of the block, of the grid --- */
@@ -135,7 +162,9 @@ static __device__ void bf_cuda_collect_words(bf_cuda_scratch *scratch, int first
         unsigned f;
 #pragma unroll
         for (int i = 0; i < Side::words; i++)
-            bf_cuda_collect(scratch, first + i, (unsigned)t, &other.at[i], &y, &f);
+            bf_cuda_collect(scratch, first + i, (unsigned)t,
+                            bf_cuda_load_piece(&scratch->slots[first + i][t]), &other.at[i], &y,
+                            &f);
         Side::merge(w.at, other.at);
     }
     bf_cuda_block_merge(m, w);
@@ -149,15 +178,22 @@ template <class Loop> struct bf_cuda_block {
     bf_cuda_merged<typename Loop::Side> side;
     typename Loop::Shared own;
     unsigned ticket, flags;
+    int sums_in_use;
+};
+
+/* What a Loop does beside. */
+template <class Loop> struct bf_cuda_extras {
+    static constexpr bool leaves_warp_sums = false; /* run() leaves sums in block->sums.warps */
+    static __device__ void prefetch(const bf_cuda_params &) {}
 };
 
 template <class Loop>
 static __device__ void bf_cuda_publish_block(bf_cuda_scratch *scratch,
                                              const bf_cuda_block<Loop> *b) {
     int t = (int)threadIdx.x;
-    if (t < Loop::sums)
+    if (t < b->sums_in_use)
         bf_cuda_publish(scratch, t, b->ticket, b->sums.total[t].lo, b->sums.total[t].hi, b->flags);
-    else if (t < Loop::sums + Loop::Side::words)
+    else if (t >= Loop::sums && t < Loop::sums + Loop::Side::words)
         bf_cuda_publish(scratch, t, b->ticket, b->side.total.at[t - Loop::sums], 0, 0);
 }
 
@@ -165,9 +201,10 @@ static __device__ void bf_cuda_publish_block(bf_cuda_scratch *scratch,
 template <class Loop>
 static __device__ void bf_cuda_reduce_block(bf_cuda_block<Loop> *b, const int64_t *values,
                                             const typename Loop::Side &side, unsigned flags) {
+    if (!bf_cuda_extras<Loop>::leaves_warp_sums) bf_cuda_warp_sums<Loop::sums>(&b->sums, values);
     bool positive = __syncthreads_or((int)(flags & BF_CUDA_POSITIVE)) != 0;
     if (threadIdx.x == 0 && positive) b->flags |= BF_CUDA_POSITIVE;
-    if (Loop::sums > 0) bf_cuda_block_sums<Loop::sums>(&b->sums, values);
+    bf_cuda_sum_rows<Loop::sums>(&b->sums, b->sums_in_use, (int)blockDim.x / BF_CUDA_WARP, false);
     if (Loop::Side::words > 0) {
         bf_cuda_words<typename Loop::Side> w;
         side.part(w.at);
@@ -178,20 +215,36 @@ static __device__ void bf_cuda_reduce_block(bf_cuda_block<Loop> *b, const int64_
 
 template <class Loop>
 static __device__ void bf_cuda_reduce_grid(bf_cuda_scratch *scratch, bf_cuda_block<Loop> *b) {
-    if (Loop::sums > 0) bf_cuda_collect_sums<Loop::sums>(scratch, &b->sums, &b->flags);
+    if (Loop::sums > 0)
+        bf_cuda_collect_sums<Loop::sums>(scratch, &b->sums, b->sums_in_use, &b->flags);
     if (Loop::Side::words > 0)
         bf_cuda_collect_words<typename Loop::Side>(scratch, Loop::sums, &b->side);
     __syncthreads();
 }
 
+/* The first tile of each block, while the launch before this one ends: each eighth thread's vector
+ * begins a line of the cache. */
+static __device__ __forceinline__ void bf_cuda_prefetch_tile(const bf_cuda_params &p, int tile) {
+    if (threadIdx.x % 8 != 0) return;
+    for (int k = 0; k < tile; k++) {
+        int64_t i = ((int64_t)blockIdx.x * tile + k) * blockDim.x + threadIdx.x;
+        if (16 * i >= p.bytes) return;
+        bf_cuda_prefetch((const char *)p.a + 16 * i);
+        if (p.b != nullptr) bf_cuda_prefetch((const char *)p.b + 16 * i);
+    }
+}
+
 template <class Loop>
 __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
-    bf_cuda_reduce_kernel(const bf_cuda_params p) {
+    bf_cuda_reduce_kernel(const __grid_constant__ bf_cuda_params p) {
     __shared__ bf_cuda_block<Loop> block;
+    bf_cuda_extras<Loop>::prefetch(p);
+    bf_cuda_prefetch_tile(p, Loop::tile);
     bf_cuda_wait_for_previous();
     unsigned ticket = 0; /* is on its way while elements are taken */
     if (threadIdx.x == 0) {
         block.flags = 0;
+        block.sums_in_use = Loop::sums;
         if (gridDim.x > 1) ticket = atomicInc(&p.scratch->ticket, gridDim.x - 1);
     }
     int64_t values[bf_cuda_some(Loop::sums)];

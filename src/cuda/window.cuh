@@ -10,63 +10,55 @@ static __device__ __forceinline__ unsigned bf_cuda_high(double x) {
     return (unsigned)__double2hiint(x);
 }
 
-/* What went wrong since the last fold, in bits: nothing, if they are zero. */
+/* What went wrong since the last fold. */
 struct bf_cuda_misfit {
-    unsigned left;  /* bits that are left below the last level (the sign does not count) */
+    bool left;      /* bits were left below the last level */
     unsigned moved; /* signs and exponents of the top level that are not its start's */
-    __device__ bool any() const { return (left | (moved & 0xfff00000u)) != 0; }
+    __device__ bool any() const { return left || (moved & 0xfff00000u) != 0; }
 };
 
-/* K levels, twice, for values enter by twos: neither waits for the other. What the levels hold goes
- * to integers by fold(), at least every BF_WINDOW_ROWS twos, if there was no misfit. */
+/* K levels. What they hold goes to integers by fold(), after at most BF_WINDOW_ROWS values, if
+ * there was no misfit. */
 template <int K> struct bf_cuda_window {
-    double level[K][2];
-    int64_t sum[K];
+    double level[K];
     unsigned start; /* the upper half of the top level's start; the lower half of each is 0 */
 
-    __device__ static unsigned start_of(unsigned start, int l) {
+    __device__ unsigned start_of(int l) const {
         return start - ((unsigned)l * (BF_WINDOW_BITS + 1) << 20);
     }
     __device__ void open(int bottom) {
         start = (unsigned)((uint64_t)bf_window_start(bottom) >> 32);
-#pragma unroll
-        for (int l = 0; l < K; l++) sum[l] = 0;
         reset();
     }
-    __device__ void reset() {
+    __device__ __forceinline__ void reset() {
+        asm volatile("" : "+r"(start)); /* or all starts stay in registers */
 #pragma unroll
-        for (int l = 0; l < K; l++)
-            level[l][0] = level[l][1] = __hiloint2double((int)start_of(start, l), 0);
+        for (int l = 0; l < K; l++) level[l] = __hiloint2double((int)start_of(l), 0);
     }
     /* Each level rounds x to its last bit and passes on what is left (Dekker's fast two-sum): of
      * the top level that is exact as long as its exponent stays what it is; what it passes on fits
-     * the next. */
-    __device__ __forceinline__ void take(double x, double y, bf_cuda_misfit &misfit) {
-        double v[2] = {x, y};
+     * the next. The last one must leave nothing, and does of no NaN. */
+    template <int First> __device__ __forceinline__ void take(double x, bf_cuda_misfit &misfit) {
 #pragma unroll
-        for (int l = 0; l < K; l++) {
-#pragma unroll
-            for (int k = 0; k < 2; k++) {
-                double t = level[l][k] + v[k];
-                if (l == 0) misfit.moved |= bf_cuda_high(t) ^ start;
-                v[k] = v[k] - (t - level[l][k]);
-                level[l][k] = t;
-            }
+        for (int l = First; l < K; l++) {
+            double t = level[l] + x, rounded = t - level[l];
+            if (l == 0) misfit.moved |= bf_cuda_high(t) ^ start;
+            if (l == K - 1) misfit.left = misfit.left || rounded != x;
+            level[l] = t;
+            x = x - rounded;
         }
-#pragma unroll
-        for (int k = 0; k < 2; k++)
-            misfit.left |= (bf_cuda_high(v[k]) & 0x7fffffffu) | (unsigned)__double2loint(v[k]);
     }
-    /* Adds what the levels hold where all bits of `mask` are 1, nothing where they are 0. (ptxas of
-     * CUDA 13.0 has been seen to store the lower halves of conditional 64-bit sums wrongly.) */
-    __device__ void fold(int64_t mask) {
+    /* Adds what the levels of the warp hold, and starts again. */
+    __device__ __forceinline__ void fold(bf_cuda_pair *sums) {
+        int lane = (int)threadIdx.x % BF_CUDA_WARP;
+        bf_cuda_pair mine = {0, 0};
 #pragma unroll
         for (int l = 0; l < K; l++) {
-            int64_t from = (int64_t)((uint64_t)start_of(start, l) << 32);
-            sum[l] += (__double_as_longlong(level[l][0]) - from +
-                       (__double_as_longlong(level[l][1]) - from)) &
-                      mask;
+            int64_t from = (int64_t)((uint64_t)start_of(l) << 32);
+            bf_cuda_pair sum = bf_cuda_warp_sum(__double_as_longlong(level[l]) - from);
+            if (lane == l) mine = sum;
         }
+        if (lane < K) sums[lane] = bf_cuda_pair_add(sums[lane], mine);
         reset();
     }
 };
@@ -95,6 +87,11 @@ static __device__ bf_extent bf_cuda_extent_product(bf_extent a, bf_extent b) {
     return e;
 }
 
+static __device__ __forceinline__ void bf_cuda_extent_join(bf_extent *a, bf_extent b) {
+    if (b.top > a->top) a->top = b.top;
+    if (b.least < a->least) a->least = b.least;
+}
+
 /* Over the warp. */
 static __device__ bf_extent bf_cuda_extent_warp(bf_extent e) {
 #if __CUDA_ARCH__ >= 800
@@ -111,13 +108,13 @@ static __device__ bf_extent bf_cuda_extent_warp(bf_extent e) {
 
 /* The first of three numbers of levels whose window holds what was sampled, and what may be `below`
  * it, or if none does, what was sampled; -1: none holds that. The lanes of a warp try them all. */
-static __device__ int bf_cuda_window_choose(bf_extent e, int below, bf_layout layout, int levels_0,
-                                            int levels_1, int levels_2, int *bottom) {
+static __device__ int bf_cuda_window_choose(bf_extent e, int below, int least, bf_layout layout,
+                                            int levels_0, int levels_1, int levels_2, int *bottom) {
     int lane = (int)threadIdx.x % BF_CUDA_WARP, v = lane % 3, place = 0;
     int levels = v == 0 ? levels_0 : v == 1 ? levels_1 : levels_2;
     if (e.top < e.least) e.top = e.least = layout.exponent > 0 ? layout.exponent : 0;
     if (lane < 3) e.least -= below;
-    if (e.least < layout.exponent) e.least = layout.exponent;
+    if (e.least < least) e.least = least;
     bool holds = bf_window_span(levels) >= e.top - e.least &&
                  bf_window_place(e, levels, layout, &place) && lane < 6;
     unsigned which = __ballot_sync(0xffffffffu, holds);
