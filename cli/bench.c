@@ -33,6 +33,10 @@ static const bench_point points[] = {
     {.work = "min", .dtype = "i32", .data = "uniform"},
     {.work = "max", .dtype = "i32", .data = "uniform"},
     {.work = "sum", .dtype = "i64", .data = "uniform"},
+    {.work = "histogram", .dtype = "u8", .data = "uniform"},
+    {.work = "histogram", .dtype = "u8", .data = "zipf"},
+    {.work = "histogram", .dtype = "u8", .data = "constant"},
+    {.work = "histogram", .dtype = "f32", .data = "uniform"},
 };
 enum { N_POINTS = sizeof points / sizeof *points };
 

@@ -29,7 +29,7 @@ typedef struct {
     size_t bytes;
     void *block;              /* on the host: what memory repeats */
     const char *dtype, *data; /* of what is in it; NULL: nothing yet */
-    bf_value *result;         /* on the GPU */
+    void *result;             /* on the GPU: room for any result here */
 } bench_gpu;
 
 /* One thing to measure: work on `bytes` bytes at `memory`. They are one vector, for dot two, for
@@ -135,6 +135,12 @@ bench_side bench_peer_side(bench_peer *peer);
 /* Takes `rounds` samples of every side, all sides in each round, and leaves medians in them. A
  * sample is as many passes as fill `seconds`. False if a side failed. */
 bool bench_measure(bench_side *sides, int n, const bench_point *point, int rounds, double seconds);
+
+/* bench_histogram.c: a histogram for the point, and one pass of counting. */
+bool bench_is_histogram(const char *work);
+bf_status bench_histogram_open(const bench_point *point, bf_histogram **histogram);
+bf_status bench_histogram_pass(const bench_point *point, bf_histogram *histogram,
+                               const bf_array *array);
 
 /* bench_peer.c. Starting the peer of peer->command asks for its name and returns an exit code; gpu
  * is NULL for peers on the CPU. */

@@ -68,8 +68,34 @@ static double (*find(const char *data))(uint64_t) {
     return strcmp(data, "wide") == 0 ? wide : NULL;
 }
 
-static void fill_u8(uint8_t *x, size_t count) {
+static void fill_bytes(uint8_t *x, size_t count) {
     for (size_t i = 0; i < count; i++) x[i] = (uint8_t)(splitmix64(i) >> 56);
+}
+
+/* By a table in which each value stands as often as it is to come. */
+static void fill_zipf(uint8_t *x, size_t count) {
+    enum { VALUES = 256, BITS = 16, PLACES = 1 << BITS };
+    uint8_t table[PLACES];
+    double all = 0, sum = 0;
+    int place = 0;
+    for (int k = 0; k < VALUES; k++) all += 1.0 / (k + 1);
+    for (int k = 0; k < VALUES; k++) {
+        sum += 1.0 / (k + 1);
+        while (place < PLACES && place < PLACES * sum / all) table[place++] = (uint8_t)k;
+    }
+    for (size_t i = 0; i < count; i++) x[i] = table[splitmix64(i) >> (64 - BITS)];
+}
+
+static bool fill_u8(const char *data, uint8_t *x, size_t count) {
+    if (strcmp(data, "uniform") == 0)
+        fill_bytes(x, count);
+    else if (strcmp(data, "zipf") == 0)
+        fill_zipf(x, count);
+    else if (strcmp(data, "constant") == 0)
+        memset(x, 7, count);
+    else
+        return false;
+    return true;
 }
 
 static void fill_i32(int32_t *x, size_t count) {
@@ -90,14 +116,13 @@ static void fill_f64(double *x, size_t count, double (*value)(uint64_t)) {
 
 bool bench_fill(const char *dtype, const char *data, void *x, size_t count) {
     double (*value)(uint64_t) = find(data);
+    if (strcmp(dtype, "u8") == 0) return fill_u8(data, x, count);
     const bool single = strcmp(dtype, "f32") == 0, real = single || strcmp(dtype, "f64") == 0;
     if (!value || (value == full && single) || (value != uniform && !real)) return false;
     if (single)
         fill_f32(x, count, value);
     else if (real)
         fill_f64(x, count, value);
-    else if (strcmp(dtype, "u8") == 0)
-        fill_u8(x, count);
     else if (strcmp(dtype, "i32") == 0)
         fill_i32(x, count);
     else if (strcmp(dtype, "i64") == 0)

@@ -14,25 +14,27 @@
 #include <string.h>
 
 /* Up to HOST_SIZES a value on the host is measured: above, the data's time hides what it costs. */
-enum { BLOCK = 1 << 26, HOST_SIZES = 1 << 24, ALIGNMENT = 256 };
+enum { BLOCK = 1 << 26, HOST_SIZES = 1 << 24, ALIGNMENT = 256, RESULT = 4096 };
 
 /* What works on the same data stands together. */
 static const struct {
     const char *work, *dtype, *data;
     bool stream, host;
 } points[] = {
-    {"sum", "i32", "uniform", true, true},      {"min", "i32", "uniform", true, false},
-    {"max", "i32", "uniform", true, false},     {"sum", "u8", "uniform", true, false},
-    {"min", "u8", "uniform", true, false},      {"max", "u8", "uniform", true, false},
-    {"sum", "f32", "uniform", true, false},     {"sum", "f32", "normal", true, true},
-    {"min", "f32", "normal", true, true},       {"max", "f32", "normal", true, false},
-    {"dot", "f32", "normal", true, true},       {"var", "f32", "normal", true, true},
-    {"add", "f32", "normal", true, false},      {"sum", "f64", "normal", true, true},
-    {"min", "f64", "normal", true, false},      {"max", "f64", "normal", true, false},
-    {"dot", "f64", "normal", true, true},       {"var", "f64", "normal", true, true},
-    {"describe", "f64", "normal", false, true}, {"sum", "f64", "uniform", true, false},
-    {"prod", "f64", "uniform", true, false},    {"sum", "f64", "wide", true, true},
-    {"sum", "f64", "full", true, true},
+    {"sum", "i32", "uniform", true, true},        {"min", "i32", "uniform", true, false},
+    {"max", "i32", "uniform", true, false},       {"sum", "u8", "uniform", true, false},
+    {"min", "u8", "uniform", true, false},        {"max", "u8", "uniform", true, false},
+    {"sum", "f32", "uniform", true, false},       {"sum", "f32", "normal", true, true},
+    {"min", "f32", "normal", true, true},         {"max", "f32", "normal", true, false},
+    {"dot", "f32", "normal", true, true},         {"var", "f32", "normal", true, true},
+    {"add", "f32", "normal", true, false},        {"sum", "f64", "normal", true, true},
+    {"min", "f64", "normal", true, false},        {"max", "f64", "normal", true, false},
+    {"dot", "f64", "normal", true, true},         {"var", "f64", "normal", true, true},
+    {"describe", "f64", "normal", false, true},   {"sum", "f64", "uniform", true, false},
+    {"prod", "f64", "uniform", true, false},      {"sum", "f64", "wide", true, true},
+    {"sum", "f64", "full", true, true},           {"histogram", "u8", "uniform", true, false},
+    {"histogram", "u8", "zipf", true, false},     {"histogram", "u8", "constant", true, false},
+    {"histogram", "f32", "uniform", true, false},
 };
 enum { N_POINTS = sizeof points / sizeof *points };
 
@@ -103,7 +105,7 @@ int bench_gpu_open(bench_options *o) {
     gpu->bytes = memory_for(o);
     void *memory = NULL, *result = NULL;
     bf_status st = bf_memory_allocate(gpu->context, gpu->bytes, &memory);
-    if (st == BF_OK) st = bf_memory_allocate(gpu->context, ALIGNMENT, &result);
+    if (st == BF_OK) st = bf_memory_allocate(gpu->context, RESULT, &result);
     gpu->memory = memory;
     gpu->result = result;
     return st == BF_OK ? EXIT_DONE : fail_status(st, gpu->context, o->device);

@@ -40,7 +40,7 @@ static double peak_share(const bench_point *point, double seconds) {
 }
 
 static void print_columns(bool gpu) {
-    printf("%-8s %-5s %-8s %9s ", "work", "dtype", "data", "size");
+    printf("%-9s %-5s %-8s %9s ", "work", "dtype", "data", "size");
     if (gpu)
         printf("%-6s %-5s %9s %8s %6s", "mode", "cache", "us", "GB/s", "peak");
     else
@@ -67,7 +67,7 @@ void bench_print_head(const bench_options *o) {
 static void print_row(const bench_options *o, const bench_point *point, const bench_side *sides,
                       int n, bench_change change) {
     const double seconds = sides[0].seconds;
-    printf("%-8s %-5s %-8s", point->work, point->dtype, point->data);
+    printf("%-9s %-5s %-8s", point->work, point->dtype, point->data);
     print_size(point->bytes);
     if (point->gpu)
         printf(" %-6s %-5s %9.2f %8.1f %5.1f%%", bench_mode(point), cache(point), seconds * 1e6,

@@ -53,8 +53,9 @@ typedef struct {
     bf_reduction op;
     bf_map_op map; /* if op is 0 */
     int n;
-    bf_array vectors[3]; /* n of them */
-    int buffer;          /* the next */
+    bf_array vectors[3];     /* n of them */
+    int buffer;              /* the next */
+    bf_histogram *histogram; /* NULL: it is none */
 } call;
 
 static call prepare(const bench_point *point) {
@@ -84,6 +85,13 @@ static bf_status compute(const bench_point *p, const call *c, const bf_array v[3
     return bf_reduce(p->context, c->op, &v[0], NULL, &value);
 }
 
+/* Before the passes, and after them: what they need. */
+static bf_status begin(const bench_point *point, call *c) {
+    *c = prepare(point);
+    return bench_is_histogram(point->work) ? bench_histogram_open(point, &c->histogram) : BF_OK;
+}
+static void end(call *c) { bf_histogram_destroy(c->histogram); }
+
 static bf_status pass(const bench_point *point, call *c) {
     bf_array v[3];
     const size_t offset = (size_t)c->buffer * point->stride;
@@ -92,6 +100,7 @@ static bf_status pass(const bench_point *point, call *c) {
         v[i].data = (char *)v[i].data + offset;
     }
     c->buffer = c->buffer + 1 < point->buffers ? c->buffer + 1 : 0;
+    if (c->histogram) return bench_histogram_pass(point, c->histogram, &v[0]);
     return point->stream ? enqueue(point, c, v) : compute(point, c, v);
 }
 
@@ -104,11 +113,13 @@ static bf_status run(const bench_point *point, call *c, int passes) {
 /* What a GPU cannot do is left out, so that the rest is measured. */
 static double own_time(const bench_side *side, const bench_point *point, int passes) {
     (void)side;
-    call c = prepare(point);
-    bf_status st = run(point, &c, bench_warm_up(point, passes));
+    call c;
+    bf_status st = begin(point, &c);
+    if (st == BF_OK) st = run(point, &c, bench_warm_up(point, passes));
     double start = bench_now();
     if (st == BF_OK) st = run(point, &c, passes);
     double seconds = (bench_now() - start) / passes;
+    end(&c);
     if (st == BF_OK) return seconds;
     fail_status(st, point->context, point->work);
     return point->gpu ? -1 : NAN;

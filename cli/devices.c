@@ -19,7 +19,8 @@ static const usage devices_usage = {
 /* The CPU's flags that an instruction set stands for, as /proc/cpuinfo names them. */
 static const struct {
     const char *name, *flags;
-} needed[] = {{"avx2", "avx2 fma f16c"}, {"avx512", "avx512f avx512bw avx512dq avx512vl fma f16c"}};
+} needed[] = {{"avx2", "avx2 bmi2 fma f16c"},
+              {"avx512", "avx512f avx512bw avx512dq avx512vl fma f16c"}};
 
 static bool has_flag(const hardware *h, const char *flag, size_t length) {
     char word[32];

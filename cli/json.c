@@ -1,20 +1,10 @@
 #include "json.h"
 
+#include "utf8.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-
-/* Bytes of the UTF-8 sequence at s, or 0 if it is none (overlong, a surrogate, past U+10FFFF). */
-static int utf8_length(const unsigned char *s) {
-    if (s[0] < 0x80) return 1;
-    const int length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-    for (int i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    const bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    const bool beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
-    return overlong || beyond ? 0 : length;
-}
 
 void json_string(FILE *f, const char *text) {
     putc('"', f);

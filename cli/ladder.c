@@ -14,7 +14,7 @@
 enum { OPT_SIZE = 256, OPT_DEVICE, OPT_JSON, OPT_QUICK };
 
 static const usage ladder_usage = {
-    "reduce|add|dot|constant|atomics [OPTIONS]",
+    "reduce|add|dot|constant|atomics|histogram|julia [OPTIONS]",
     "Runs the classic teaching kernels beside ours, one technique a rung, and shows what each "
     "step\n"
     "gains: the time of a call, the share of the limit (reading as many bytes, measured in the\n"

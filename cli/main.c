@@ -28,7 +28,12 @@ static const command commands[] = {
     {"argmax", "values", "the first index of the maximum", cmd_value},
     {"describe", "values", "counts, extremes, sum, mean and deviation in one pass", cmd_describe},
     {"map", "arrays", "an operation on every element", cmd_map},
+    {"hist", "tables", "how many elements each bin holds, as a plot or a table", cmd_hist},
+    {"count", "tables", "the different numbers, and how many of each", cmd_count},
+    {"group", "tables", "what the rows of each key come to", cmd_group},
+    {"join", "tables", "the rows of two files that have the same number", cmd_join},
     {"merge", "parts", "combine states that --save wrote", cmd_merge},
+    {"julia", "pictures", "Julia sets and the Mandelbrot set", cmd_julia},
     {"devices", "machine", "what this machine has, and what is used of it", cmd_devices},
     {"verify", "machine", "the same bits on every instruction set and thread count?", cmd_verify},
     {"bench", "machine", "the speed of this machine", cmd_bench},
@@ -104,8 +109,7 @@ static int cmd_completion(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &completion_usage, &code)) return code;
-    if (o.file_count != 1)
-        return fail(EXIT_USAGE, NULL, "one shell is needed: bash, zsh or fish");
+    if (o.file_count != 1) return fail(EXIT_USAGE, NULL, "one shell is needed: bash, zsh or fish");
     return completion_write(o.files[0], commands, COMMANDS);
 }
 

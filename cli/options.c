@@ -33,19 +33,46 @@ enum {
     OPT_STATS,
     OPT_PROGRESS,
     OPT_NO_PROGRESS,
-    OPT_COLOR
+    OPT_COLOR,
+    OPT_BINS,
+    OPT_RANGE,
+    OPT_EDGES,
+    OPT_WEIGHTS,
+    OPT_DENSITY,
+    OPT_LOG,
+    OPT_TITLE,
+    OPT_STRICT,
+    OPT_MEMORY,
+    OPT_SIZE,
+    OPT_ITER,
+    OPT_ESCAPE,
+    OPT_CENTER,
+    OPT_SCALE,
+    OPT_PALETTE,
+    OPT_MANDELBROT,
+    OPT_FRAMES,
+    OPT_C_PATH,
+    OPT_SORT,
+    OPT_SEED,
+    OPT_SUM,
+    OPT_MEAN,
+    OPT_MIN,
+    OPT_MAX,
+    OPT_ROWS
 };
 
 static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|error",
-                  out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never", overflows[] = "error|wrap|saturate";
+                  out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never", overflows[] = "error|wrap|saturate",
+                  sorts[] = "count|key";
 
 static const option_spec specs[] = {
     {OPT_FORMAT, "format", formats, "what the input is (auto: .npy by its first bytes, else text)",
      TAKES_INPUT},
     {OPT_DTYPE, "dtype", "T",
-     "of raw input or text: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64", TAKES_INPUT},
+     "of raw input or text (of julia f32, f64): bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64", TAKES_INPUT | TAKES_JULIA},
     {OPT_OFFSET, "offset", "N", "skip the first N elements", TAKES_INPUT},
-    {OPT_COUNT, "count", "N", "take N elements, no more and no fewer", TAKES_INPUT},
+    {OPT_COUNT, "count", "N", "take N elements, no more and no fewer",
+     TAKES_INPUT | TAKES_ROWS},
     {OPT_COLUMN, "column", "COLUMN", "of text: the column to read, by number from 1 or by name",
      TAKES_INPUT},
     {OPT_DELIMITER, "delimiter", "C",
@@ -60,17 +87,54 @@ static const option_spec specs[] = {
      TAKES_OVERFLOW},
     {OPT_TO, "to", "T", "the dtype to cast to", TAKES_MAP},
     {OPT_DDOF, "ddof", ddofs, "divide by n - ddof (0)", TAKES_DDOF},
+    {OPT_BINS, "bins", "auto|N", "how many (auto: by Sturges' rule, at most 64)", TAKES_BINS},
+    {OPT_RANGE, "range", "LO:HI", "of the bins (from the least to the greatest finite element)",
+     TAKES_BINS},
+    {OPT_EDGES, "edges", "LIST/FILE", "of the bins, ascending: numbers with commas between, or a file",
+     TAKES_BINS},
+    {OPT_WEIGHTS, "weights", "FILE", "sum these, one for each element, instead of counting",
+     TAKES_BINS},
+    {OPT_STRICT, "strict", NULL, "NaN, and elements below or above the bins, are an error",
+     TAKES_BINS},
+    {OPT_DENSITY, "density", NULL, "of histograms: scale to an integral of 1", TAKES_PLOT},
+    {OPT_LOG, "log", NULL, "of plots: a logarithmic scale", TAKES_PLOT},
+    {OPT_TITLE, "title", "TEXT", "of plots (the file's name)", TAKES_PLOT},
     {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N|cuda:all", "where to compute (auto: where the data are)", TAKES_RUNNING | TAKES_DEVICE},
     {'j', "threads", "N", "host threads (as many as this process may use)", TAKES_RUNNING},
     {OPT_ISA, "isa", "auto|generic|avx2|avx512|neon", "host instruction set", TAKES_RUNNING},
+    {OPT_MEMORY, "memory", "SIZE",
+     "what a pipe holds beyond this, as in 4GiB, goes to a temporary file (a quarter of it all)",
+     TAKES_MEMORY},
+    {OPT_SUM, "sum", "V", "the exact sum of each key's values", TAKES_GROUPS},
+    {OPT_MEAN, "mean", "V", "their mean", TAKES_GROUPS},
+    {OPT_MIN, "min", "V", "their minimum", TAKES_GROUPS},
+    {OPT_MAX, "max", "V", "their maximum", TAKES_GROUPS},
+    {OPT_ROWS, "count", NULL, "the number of each key's rows", TAKES_GROUPS},
+    {OPT_SORT, "sort", sorts, "what comes first: the most frequent (count), or the least (key)",
+     TAKES_TOP},
+    {'n', "top", "TOP", "show no more than so many", TAKES_TOP},
+    {OPT_SEED, "seed", "N", "of the hash: shows in no result", TAKES_SEED},
     {OPT_SAVE, "save", "FILE", "save the state, for 'bitfold merge'", TAKES_SAVE},
     {OPT_AGAINST, "against", "FILE", "compare with this saved state of the same data",
      TAKES_AGAINST},
     {OPT_TOTAL, "total", NULL, "also the value over all files together", TAKES_TOTAL},
-    {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP},
+    {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_JULIA},
     {OPT_JSON, "json", NULL, "one JSON object a line", TAKES_OUTPUT | TAKES_JSON},
-    {OPT_TSV, "tsv", NULL, "value, tab, file; for one file too", TAKES_OUTPUT},
+    {OPT_TSV, "tsv", NULL, "value, tab, file, for one file too; of hist, its table", TAKES_OUTPUT},
     {OPT_HEX, "hex", NULL, "numbers in hexadecimal, as %a prints them", TAKES_OUTPUT},
+    {OPT_SIZE, "size", "WxH", "of the picture, in pixels (1000x1000)", TAKES_JULIA},
+    {'c', "c", "RE,IM", "the point that the Julia set belongs to (-0.8,0.156)", TAKES_JULIA},
+    {OPT_ITER, "iter", "N", "steps until a pixel counts as inside, at most 65535 (200)",
+     TAKES_JULIA},
+    {OPT_ESCAPE, "escape", "R2", "an orbit escapes when its square is more than this (1000)",
+     TAKES_JULIA},
+    {OPT_CENTER, "center", "RE,IM", "the point in the middle of the picture (0,0)", TAKES_JULIA},
+    {OPT_SCALE, "scale", "S", "half of the width that is seen (1.5)", TAKES_JULIA},
+    {OPT_MANDELBROT, "mandelbrot", NULL, "the Mandelbrot set: c is the pixel", TAKES_JULIA},
+    {OPT_PALETTE, "palette", "classic|gray|fire|ocean|rainbow", "colours (classic)", TAKES_JULIA},
+    {OPT_FRAMES, "frames", "N", "N pictures, FILE-0000.png and so on, while c goes along --c-path",
+     TAKES_JULIA},
+    {OPT_C_PATH, "c-path", "A:B", "from c = A to c = B, as in -0.8,0.1:-0.7,0.2", TAKES_JULIA},
     {'q', "quiet", NULL, "say nothing but errors", 0},
     {'v', "verbose", NULL, "say what was chosen", 0},
     {OPT_STATS, "stats", NULL, "say how much was read, and how fast", TAKES_RUNNING},
@@ -86,10 +150,6 @@ static const option_spec *find_spec(int id) {
     for (int i = 0; i < SPECS; i++)
         if (specs[i].id == id) return &specs[i];
     return NULL;
-}
-
-bool option_belongs(const option_spec *spec, const usage *u) {
-    return spec->group == 0 || (spec->group & u->takes) != 0;
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -147,6 +207,17 @@ static bool parse_delimiter(const option_spec *spec, const char *text, char *out
     return fit || bad_operand(spec->name, text, "one character that is no part of a number");
 }
 
+static bool parse_size(const option_spec *spec, const char *text, int64_t *out) {
+    static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
+    const size_t digits = strspn(text, "0123456789");
+    int unit = 4;
+    while (unit >= 0 && strcmp(text + digits, units[unit]) != 0) unit--;
+    const int64_t n = unit >= 0 && digits > 0 ? strtoll(text, NULL, 10) : 0;
+    const bool fit = n > 0 && n <= (int64_t)1 << 50 >> 10 * unit;
+    *out = fit ? n << 10 * unit : 0;
+    return fit || bad_operand(spec->name, text, "a size (such as 500MiB or 4GiB)");
+}
+
 static bool parse_threads(const option_spec *spec, const char *text, int *threads) {
     int64_t n;
     if (!parse_number(spec, text, 1, 1024, &n)) return false;
@@ -158,6 +229,16 @@ static bool parse_threads(const option_spec *spec, const char *text, int *thread
 
 #define MAX_ELEMENTS ((int64_t)1 << 62)
 
+static bool add_aggregate(options *o, const option_spec *spec, bf_reduction op, const char *text) {
+    if (text && *text == '\0') return bad_operand(spec->name, text, "a file or a column");
+    if (o->aggregate_count == OPTIONS_AGGREGATES) {
+        fail(EXIT_USAGE, NULL, "more than %d aggregates", OPTIONS_AGGREGATES);
+        return false;
+    }
+    o->aggregates[o->aggregate_count++] = (struct wanted_aggregate){op, text};
+    return true;
+}
+
 static bool set_operand(options *o, const option_spec *spec, const char *text) {
     int choice = 0;
     switch (spec->id) {
@@ -168,7 +249,28 @@ static bool set_operand(options *o, const option_spec *spec, const char *text) {
     case 'j': return parse_threads(spec, text, &o->threads);
     case OPT_DEVICE: o->device = text; return true;
     case OPT_ISA: o->isa = text; return true;
+    case OPT_SUM: return add_aggregate(o, spec, BF_SUM, text);
+    case OPT_MEAN: return add_aggregate(o, spec, BF_MEAN, text);
+    case OPT_MIN: return add_aggregate(o, spec, BF_MIN, text);
+    case OPT_MAX: return add_aggregate(o, spec, BF_MAX, text);
+    case OPT_SEED: return parse_number(spec, text, 0, INT64_MAX, &o->seed);
+    case 'n': return parse_number(spec, text, 1, MAX_ELEMENTS, &o->top);
     case OPT_SAVE: o->save = text; return true;
+    case OPT_BINS: o->bins = text; return true;
+    case OPT_RANGE: o->range = text; return true;
+    case OPT_EDGES: o->edges = text; return true;
+    case OPT_WEIGHTS: o->weights = text; return true;
+    case OPT_TITLE: o->title = text; return true;
+    case OPT_SIZE: o->size = text; return true;
+    case 'c': o->c = text; return true;
+    case OPT_ITER: o->iterations = text; return true;
+    case OPT_ESCAPE: o->escape = text; return true;
+    case OPT_CENTER: o->center = text; return true;
+    case OPT_SCALE: o->scale = text; return true;
+    case OPT_PALETTE: o->palette = text; return true;
+    case OPT_FRAMES: o->frames = text; return true;
+    case OPT_C_PATH: o->c_path = text; return true;
+    case OPT_MEMORY: return parse_size(spec, text, &o->memory);
     case OPT_AGAINST: o->against = text; return true;
     case OPT_COLUMN: return parse_columns(spec, text, &o->input.text.columns);
     case OPT_DELIMITER: return parse_delimiter(spec, text, &o->input.text.delimiter);
@@ -181,6 +283,7 @@ static bool set_operand(options *o, const option_spec *spec, const char *text) {
     case OPT_NAN: o->rules.nan = (bf_nan_policy)choice; break;
     case OPT_OUT_DTYPE: o->rules.out_dtype = choice == 0 ? BF_F64 : BF_F32; break;
     case OPT_DDOF: o->rules.ddof = choice; break;
+    case OPT_SORT: o->by_key = choice == 1; break;
     case OPT_OVERFLOW: o->rules.overflow = (bf_overflow_policy)choice; break;
     default: o->color = (enum color_mode)choice; break;
     }
@@ -189,12 +292,17 @@ static bool set_operand(options *o, const option_spec *spec, const char *text) {
 
 static bool set_flag(options *o, int id) {
     switch (id) {
+    case OPT_ROWS: return add_aggregate(o, find_spec(id), 0, NULL);
     case OPT_TOTAL: return o->total = true;
     case OPT_HEADER: return o->input.text.header = true;
     case OPT_JSON: o->layout = LAYOUT_JSON; return true;
     case OPT_TSV: o->layout = LAYOUT_TSV; return true;
     case OPT_HEX: return o->hex = true;
     case OPT_STATS: return o->stats = true;
+    case OPT_DENSITY: return o->density = true;
+    case OPT_LOG: return o->log = true;
+    case OPT_STRICT: return o->strict = true;
+    case OPT_MANDELBROT: return o->mandelbrot = true;
     case OPT_PROGRESS: o->progress = PROGRESS_ON; return true;
     case OPT_NO_PROGRESS: o->progress = PROGRESS_OFF; return true;
     case 'q': return o->quiet = true;
@@ -203,41 +311,9 @@ static bool set_flag(options *o, int id) {
     }
 }
 
-/* ---- help ------------------------------------------------------------------------------------ */
-
-static void show_option(const option_spec *s) {
-    char left[64], letter[4] = "   ";
-    if (s->id < 256) snprintf(letter, sizeof letter, "-%c,", s->id);
-    snprintf(left, sizeof left, "%s --%s %s", letter, s->name, s->operand ? s->operand : "");
-    printf("  %-34s%s%s\n", left, strlen(left) < 34 ? "" : "\n                                    ",
-           s->help);
-}
-
-static void show_example(const char *lines) {
-    puts("\nexample");
-    for (const char *at = lines; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n'))
-        printf("  %.*s\n", (int)strcspn(at, "\n"), at);
-}
-
-static void show_help(const char *command, const usage *u, const option_spec *list, int n) {
-    printf("bitfold %s%s%s\n\n%s\n\noptions\n", command, *u->synopsis ? " " : "", u->synopsis,
-           u->text);
-    for (int i = 0; i < n; i++)
-        if (option_belongs(&list[i], u)) show_option(&list[i]);
-    if (u->example) show_example(u->example);
-}
-
-static help_writer *write_help = show_help;
-
-void options_on_help(help_writer *writer) { write_help = writer; }
-
-void options_show(const char *command, const usage *u, const option_spec *list, int n) {
-    write_help(command, u, list, n);
-}
-
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static const char letters[] = ":j:o:qvh";
+static const char letters[] = ":c:j:n:o:qvh";
 
 static int usage_error(const char *command, const char *what, const char *option) {
     fail(EXIT_USAGE, NULL, "%s: %s", what, option);
@@ -260,10 +336,19 @@ static int parse_error(int result, char **argv) {
     return usage_error(argv[0], "unknown option", optopt ? letter : argv[optind - 1]);
 }
 
+/* Options that share a name belong to different commands. */
+static bool is_hidden(const option_spec *spec, const usage *u) {
+    const int other = spec->id == OPT_COUNT ? OPT_ROWS : spec->id == OPT_ROWS ? OPT_COUNT : 0;
+    return other != 0 && !option_belongs(spec, u);
+}
+
 static int read_options(options *o, int argc, char **argv, const usage *u) {
     struct option longs[SPECS + 1] = {0};
+    int n = 0;
     for (int i = 0; i < SPECS; i++)
-        longs[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
+        if (!is_hidden(&specs[i], u))
+            longs[n++] =
+                (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
     opterr = 0;
     optind = 0; /* from the start: completion asks one command after another */
     int id;

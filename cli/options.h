@@ -23,10 +23,26 @@ enum option_group {
     TAKES_AGAINST = 1 << 16, /* --against */
     TAKES_OVERFLOW = 1 << 17, /* --overflow */
     TAKES_MAP = 1 << 18, /* --to -o */
-    TAKES_DEVICE = 1 << 19 /* --device alone */
+    TAKES_DEVICE = 1 << 19, /* --device alone */
+    TAKES_BINS = 1 << 20, /* --bins --range --edges --weights --strict */
+    TAKES_PLOT = 1 << 21, /* --density --log --title */
+    TAKES_MEMORY = 1 << 22, /* --memory */
+    TAKES_JULIA = 1 << 23, /* -o and what a picture is */
+    TAKES_SEED = 1 << 24,  /* --seed */
+    TAKES_TOP = 1 << 25,   /* --sort -n */
+    TAKES_ROWS = 1 << 27,  /* --count N: with TAKES_INPUT, unless TAKES_GROUPS */
+    TAKES_GROUPS = 1 << 26 /* --sum --mean --min --max --count */
 };
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
+
+enum { OPTIONS_AGGREGATES = 64 };
+
+/* What group is asked for. */
+struct wanted_aggregate {
+    bf_reduction op;
+    const char *values; /* whose; NULL: the number of rows */
+};
 
 typedef struct options {
     input input;
@@ -35,10 +51,17 @@ typedef struct options {
     const char *device, *isa;
     int threads;
     const char *save, *output, *against; /* NULL: not given */
-    bool total, hex, stats, quiet, verbose, help;
+    const char *bins, *range, *edges, *weights, *title; /* NULL: not given */
+    const char *size, *c, *iterations, *escape, *center, *scale, *palette, *frames, *c_path;
+    int64_t memory;                                     /* bytes; 0: not given */
+    bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot;
     enum layout layout;
     enum progress_mode progress;
     enum color_mode color;
+    int64_t seed, top; /* top 0: not given */
+    bool by_key;
+    struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
+    int aggregate_count;
     char **files;
     int file_count;
 } options;

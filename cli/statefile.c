@@ -10,36 +10,76 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Far more than any state takes. */
+/* Far more than any state takes; histograms may take any number of bytes. */
 enum { MAX_STATE = 1 << 16 };
+
+static int save(outfile *f, void *bytes, size_t size) {
+    fwrite(bytes, 1, size, f->stream);
+    free(bytes);
+    return outfile_commit(f);
+}
 
 int statefile_save(outfile *f, const bf_state *state) {
     const size_t size = bf_state_save_size(state);
     void *bytes = malloc(size);
     if (!bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
     bf_state_save(state, bytes);
-    fwrite(bytes, 1, size, f->stream);
-    free(bytes);
-    return outfile_commit(f);
+    return save(f, bytes, size);
 }
 
-static int read_state(const char *name, unsigned char *bytes, size_t *size) {
+int statefile_save_histogram(outfile *f, const bf_histogram *histogram) {
+    const size_t size = bf_histogram_save_size(histogram);
+    void *bytes = malloc(size);
+    if (!bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
+    bf_histogram_save(histogram, bytes);
+    return save(f, bytes, size);
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+typedef struct contents {
+    unsigned char *bytes;
+    size_t size;
+} contents;
+
+static bool is_histogram(const contents *x) {
+    return x->size >= 8 && memcmp(x->bytes, "bfhisto\n", 8) == 0;
+}
+
+/* Reads on until there is nothing more, or there are `most` bytes. */
+static bool read_up_to(int fd, contents *x, size_t most) {
+    unsigned char *bytes = realloc(x->bytes, most);
+    if (!bytes) errno = ENOMEM;
+    if (bytes) x->bytes = bytes;
+    const int64_t got = bytes ? bytes_read(fd, bytes + x->size, most - x->size) : -1;
+    if (got > 0) x->size += (size_t)got;
+    return got >= 0;
+}
+
+static int read_contents(const char *name, contents *x) {
     const bool standard_input = strcmp(name, "-") == 0;
     const int fd = standard_input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail(EXIT_IO, name, "cannot open: %s", strerror(errno));
-    const int64_t got = bytes_read(fd, bytes, MAX_STATE);
+    bool good = read_up_to(fd, x, MAX_STATE);
+    for (size_t room = MAX_STATE; good && is_histogram(x) && x->size == room;) {
+        room *= 2;
+        good = read_up_to(fd, x, room);
+    }
     const int error = errno;
     if (!standard_input) close(fd);
-    if (got < 0) return fail(EXIT_IO, name, "cannot read: %s", strerror(error));
-    *size = (size_t)got;
-    return EXIT_DONE;
+    return good ? EXIT_DONE : fail(EXIT_IO, name, "cannot read: %s", strerror(error));
 }
 
-int statefile_load(bf_context *context, const char *name, bf_state **state) {
-    unsigned char bytes[MAX_STATE];
-    size_t size = 0;
-    const int code = read_state(name, bytes, &size);
-    if (code != EXIT_DONE) return code;
-    const bf_status st = bf_state_load(context, bytes, size, state);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, context, name);
+int statefile_load(bf_context *context, const char *name, bf_state **state,
+                   bf_histogram **histogram) {
+    contents x = {.size = 0};
+    int code = read_contents(name, &x);
+    if (code == EXIT_DONE) {
+        const bf_status st = is_histogram(&x)
+                                 ? bf_histogram_load(context, x.bytes, x.size, histogram)
+                                 : bf_state_load(context, x.bytes, x.size, state);
+        if (st != BF_OK) code = fail_status(st, context, name);
+    }
+    free(x.bytes);
+    return code;
 }

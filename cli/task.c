@@ -73,7 +73,7 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
 }
 
 int task_close(task *t, int code, const bf_state *state) {
-    if (code == EXIT_DONE && t->options->save) code = statefile_save(&t->save, state);
+    if (code == EXIT_DONE && t->options->save && state) code = statefile_save(&t->save, state);
     if (code == EXIT_DONE) code = output_close(&t->output);
     if (code != EXIT_DONE) {
         outfile_abandon(&t->save);

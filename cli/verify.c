@@ -18,7 +18,7 @@ static const usage verify_usage = {
     "Shows the bits side by side (of many values, a checksum), then PASS, or FAIL with exit code\n"
     "5, and whether CPU and GPU agree. With --against, does so for the one operation of a saved\n"
     "state, and compares with it: FILE is what the state was made of (two files for dot, in turn\n"
-    "all files of a total).",
+    "all files of a total, and last the weights of a histogram).",
     TAKES_INPUT | TAKES_JSON | TAKES_AGAINST | TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold verify --against x.bfs x.npy"};
@@ -173,7 +173,9 @@ static int do_data(const machine *m, const char *name, bf_dtype dtype, const voi
         const int code = verify_row(m, &s, v);
         if (code != EXIT_DONE) return code;
     }
-    return nan == BF_NAN_PROPAGATE ? verify_maps(m, name, &all, v) : EXIT_DONE;
+    if (nan != BF_NAN_PROPAGATE) return EXIT_DONE;
+    const int code = verify_histograms(m, name, &all, v);
+    return code == EXIT_DONE ? verify_maps(m, name, &all, v) : code;
 }
 
 /* ---- all rows -------------------------------------------------------------------------------- */

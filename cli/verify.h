@@ -73,6 +73,13 @@ void verify_unmove(bf_context *context, const bf_array *from, bf_array *to);
 /* verify_map.c: a row for every element-wise operation on n elements. Returns an exit code. */
 int verify_maps(const machine *m, const char *name, const bf_array *all, verdict *v);
 
+/* verify_histogram.c: rows for histograms, without and with weights. Returns an exit code. */
+int verify_histograms(const machine *m, const char *name, const bf_array *all, verdict *v);
+
+/* The checksum of its saved form; and an empty one with the same bins. */
+outcome verify_histogram_result(const bf_histogram *h);
+bf_status verify_histogram_like(bf_context *context, const bf_histogram *from, bf_histogram **to);
+
 /* verify_against.c: with --against. Returns an exit code. */
 int verify_against(const machine *m, const options *o, verdict *v);
 

@@ -19,8 +19,11 @@ typedef struct loaded {
 typedef struct check {
     const machine *machine;
     const options *options;
-    bf_state *saved;
+    bf_state *saved;         /* a state of a value, */
+    bf_histogram *histogram; /* or this */
+    const char *op;
     bf_state_info info;
+    bool weights; /* the last file has them */
     loaded *files;
     int opened; /* of them */
     verdict *verdict;
@@ -31,11 +34,19 @@ typedef struct check {
 static int load_one(check *c, const char *name) {
     loaded *f = &c->files[c->opened];
     const void *data;
-    int code = source_open(&f->source, name, &c->options->input);
+    input in = c->options->input;
+    in.rows = true;
+    int code = source_open(&f->source, name, &in);
     if (code != EXIT_DONE) return code;
+    const bool weights = c->weights && c->opened == c->options->file_count - 1;
     c->opened++;
+    text_input *t = f->source.text;
+    if (c->histogram && t && t->layout.dtype == BF_NONE)
+        t->layout.dtype = BF_F64; /* as hist does */
+    code = source_load(&f->source);
+    if (code != EXIT_DONE) return code;
     const bf_dtype dtype = f->source.layout.dtype;
-    if (dtype != c->info.dtype)
+    if (dtype != c->info.dtype && !weights)
         return fail(EXIT_DATA, name, "this is %s, %s is a state of %s", bf_dtype_name(dtype),
                     c->options->against, bf_dtype_name(c->info.dtype));
     code = verify_load(&f->source, &f->buffer, &data);
@@ -79,6 +90,34 @@ static bf_status absorb_files(bf_state *state, const check *c) {
     return st;
 }
 
+/* Weights go with the elements of all files in turn. */
+static bf_status absorb_counted(bf_histogram *h, const check *c) {
+    const int n = c->options->file_count;
+    const bf_array *weights = c->weights ? &c->files[n - 1].elements : NULL;
+    bf_status st = BF_OK;
+    int64_t next = 0;
+    for (int i = 0; i < n - c->weights && st == BF_OK; i++) {
+        const bf_array *a = &c->files[i].elements;
+        const int64_t end = next + a->shape[0];
+        if (weights && end > weights->shape[0]) return BF_E_SHAPE;
+        const bf_array some = weights ? verify_slice(weights, next, end) : *a;
+        st = bf_histogram_absorb(h, a, weights ? &some : NULL);
+        next = end;
+    }
+    return st;
+}
+
+static int compute_histogram(const check *c, bf_context *context, outcome *r, bool *same) {
+    bf_histogram *h = NULL;
+    const outcome saved = verify_histogram_result(c->histogram);
+    bf_status st = verify_histogram_like(context, c->histogram, &h);
+    if (st == BF_OK) st = absorb_counted(h, c);
+    if (st == BF_OK) *r = verify_histogram_result(h);
+    bf_histogram_destroy(h);
+    *same = verify_same(r, &saved);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
+}
+
 static bool same_bytes(const bf_state *a, const bf_state *b, bool *same) {
     const size_t size = bf_state_save_size(a);
     *same = size == bf_state_save_size(b);
@@ -94,6 +133,7 @@ static bool same_bytes(const bf_state *a, const bf_state *b, bool *same) {
 
 static int compute(const check *c, bf_context *context, outcome *r, bool *same) {
     bf_state *state = NULL;
+    if (c->histogram) return compute_histogram(c, context, r, same);
     bf_status st = bf_state_create(context, c->info.op, c->info.dtype, &state);
     if (st == BF_OK) st = absorb_files(state, c);
     int code = st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
@@ -134,9 +174,8 @@ static void show_row(const check *c, const way *w, const outcome *r, const char 
     json_string(stdout, c->options->against);
     printf(",\"op\":\"%s\",\"dtype\":\"%s\",\"n\":%lld,\"isa\":\"%s\",\"threads\":%d,\"hex\":\"%s\""
            ",\"ok\":%s,\"device\":\"%s\",\"seconds\":%.6f}\n",
-           bf_reduction_name(c->info.op), bf_dtype_name(c->info.dtype), (long long)c->info.count,
-           w->name, w->threads, text, strcmp(word, "ok") == 0 ? "true" : "false",
-           bf_context_device(w->context), seconds);
+           c->op, bf_dtype_name(c->info.dtype), (long long)c->info.count, w->name, w->threads, text,
+           strcmp(word, "ok") == 0 ? "true" : "false", bf_context_device(w->context), seconds);
 }
 
 static int do_row(check *c, const outcome *wanted, const way *w, bool gpu) {
@@ -158,13 +197,14 @@ static void show_head(const check *c, const outcome *wanted) {
     char text[BF_VALUE_TEXT];
     verify_text(wanted, text);
     if (c->options->layout == LAYOUT_JSON || c->options->quiet) return;
-    printf("%s: %s of %lld elements of %s\n", c->options->against, bf_reduction_name(c->info.op),
-           (long long)c->info.count, bf_dtype_name(c->info.dtype));
+    printf("%s: %s of %lld elements of %s\n", c->options->against, c->op, (long long)c->info.count,
+           bf_dtype_name(c->info.dtype));
     printf("%-8s %7s  %s\n", "isa", "threads", text);
 }
 
 static int do_rows(check *c) {
-    const outcome wanted = verify_result(c->saved, NULL);
+    const outcome wanted =
+        c->histogram ? verify_histogram_result(c->histogram) : verify_result(c->saved, NULL);
     const machine *m = c->machine;
     show_head(c, &wanted);
     int code = EXIT_DONE;
@@ -183,18 +223,36 @@ static int check_files(const check *c) {
     if (n == 0 || (wanted == 2 && n != 2))
         return fail(EXIT_USAGE, NULL, "--against needs the data that the state is of: %s",
                     wanted == 2 ? "two files" : "a file");
+    if (c->weights && n < 2)
+        return fail(EXIT_USAGE, NULL,
+                    "--against needs the data that the state is of, and behind "
+                    "them the weights");
     return EXIT_DONE;
+}
+
+static void describe_saved(check *c) {
+    bf_histogram_info info;
+    if (c->saved) {
+        bf_state_describe(c->saved, &c->info);
+        c->op = bf_reduction_name(c->info.op);
+        return;
+    }
+    bf_histogram_describe(c->histogram, &info);
+    c->op = "hist";
+    c->info = (bf_state_info){.dtype = info.dtype, .count = info.count};
+    c->weights = info.weights != BF_NONE;
 }
 
 int verify_against(const machine *m, const options *o, verdict *v) {
     check c = {.machine = m, .options = o, .verdict = v};
-    int code = statefile_load(m->context[0][0], o->against, &c.saved);
+    int code = statefile_load(m->context[0][0], o->against, &c.saved, &c.histogram);
     if (code != EXIT_DONE) return code;
-    bf_state_describe(c.saved, &c.info);
+    describe_saved(&c);
     code = check_files(&c);
     if (code == EXIT_DONE) code = load_all(&c);
     if (code == EXIT_DONE) code = do_rows(&c);
     drop_all(&c);
     bf_state_destroy(c.saved);
+    bf_histogram_destroy(c.histogram);
     return code;
 }

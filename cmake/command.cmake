@@ -7,6 +7,32 @@ add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
 bitfold_warnings(bitfold_cli)
+
+# Figures are drawn by cairo, whose headers are enough here: it is loaded when one is drawn.
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND AND NOT CMAKE_CROSSCOMPILING)
+    pkg_check_modules(CAIRO QUIET cairo cairo-pdf cairo-svg)
+endif()
+if(CAIRO_FOUND)
+    file(GLOB figure CONFIGURE_DEPENDS cli/figure/*.c)
+    target_sources(bitfold_cli PRIVATE ${figure})
+    target_include_directories(bitfold_cli SYSTEM PRIVATE ${CAIRO_INCLUDE_DIRS})
+    target_compile_definitions(bitfold_cli PRIVATE BITFOLD_CAIRO)
+endif()
+
+# Their pictures are defined operation by operation.
+set_source_files_properties(ladder/julia_cpu.c ladder/data.c PROPERTIES COMPILE_OPTIONS
+                            -ffp-contract=off)
+
+# PNG files are written by libpng, in the same way.
+if(PKG_CONFIG_FOUND AND NOT CMAKE_CROSSCOMPILING)
+    pkg_check_modules(PNG QUIET libpng)
+endif()
+if(PNG_FOUND)
+    target_include_directories(bitfold_cli SYSTEM PRIVATE ${PNG_INCLUDE_DIRS})
+    target_compile_definitions(bitfold_cli PRIVATE BITFOLD_PNG)
+endif()
+
 if(bitfold_cuda)
     file(GLOB kernels CONFIGURE_DEPENDS ladder/*.cu)
     target_sources(bitfold_cli PRIVATE ${kernels})

@@ -11,7 +11,7 @@ function(isa_source name)
     set(sources ${sources} ${file} PARENT_SCOPE)
 endfunction()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    isa_source(avx2 -mavx2 -mfma -mf16c)
+    isa_source(avx2 -mavx2 -mfma -mf16c -mbmi2)
     isa_source(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
                       -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
@@ -21,7 +21,7 @@ endif()
 # Results are defined operation by operation: a contracted or reassociated one is a wrong one.
 add_library(bitfold_objects OBJECT ${sources})
 target_compile_options(bitfold_objects PRIVATE -ffp-contract=off -fno-fast-math -fno-math-errno
-                       $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
+                       $<$<CONFIG:Release>:-O3>)
 target_include_directories(bitfold_objects PUBLIC include PRIVATE src)
 bitfold_warnings(bitfold_objects)
 

@@ -24,4 +24,5 @@ if(SHLIBDEPS) # asks the libraries themselves
 else()
     set(CPACK_DEBIAN_PACKAGE_DEPENDS libc6)
 endif()
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libcairo2) # draws the figures of bitfold hist
 include(CPack)

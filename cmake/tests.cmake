@@ -72,7 +72,7 @@ foreach(pair C:c CXX:cpp CUDA:cu)
 endforeach()
 
 # Fuzz targets, replayed over their corpus; with BITFOLD_FUZZ also as libFuzzer programs.
-foreach(name npy state options text)
+foreach(name npy state histogram table options text)
     file(GLOB corpus CONFIGURE_DEPENDS tests/fuzz/corpus/${name}/*)
     add_executable(replay_${name} tests/fuzz/${name}.c tests/fuzz/replay.c)
     target_link_libraries(replay_${name} PRIVATE bitfold_cli)

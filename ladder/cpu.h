@@ -6,8 +6,9 @@
 #include "simd_cpu.h"
 #include "team.h"
 
-extern const ladder_rung ladder_cpu_limit[], ladder_cpu_numbers[], ladder_cpu_reduce[],
-    ladder_cpu_add[], ladder_cpu_dot[], ladder_cpu_constant[], ladder_cpu_atomics[];
+extern const ladder_rung ladder_cpu_limit[], ladder_cpu_julia[], ladder_cpu_numbers[],
+    ladder_cpu_reduce[], ladder_cpu_add[], ladder_cpu_dot[], ladder_cpu_constant[],
+    ladder_cpu_atomics[], ladder_cpu_histogram[];
 
 /* Makes the compiler compute this integer here and now, so that a loop which is written one element
  * at a time runs so: it would use vectors by itself. */

@@ -1,6 +1,8 @@
 /* The data of the ladder, made and checked in pieces, so that the host needs no copy of them. */
 #include "data.h"
 
+#include "julia.h"
+
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -11,6 +13,7 @@ typedef union piece {
     int32_t i32[PIECE];
     uint32_t u32[PIECE];
     float f32[PIECE];
+    uint8_t u8[PIECE];
 } piece;
 
 static int64_t piece_count(int64_t n, int64_t first) {
@@ -27,6 +30,15 @@ static int32_t odd(int64_t i) { return (int32_t)(hash((uint32_t)i) | 1); }
 static float factor(int64_t i) { return (float)(hash((uint32_t)i) >> 8) * 0x1p-24F; }
 static float other(int64_t i) { return (float)(hash(~(uint32_t)i) >> 8) * 0x1p-24F; }
 
+/* Element i of bytes of a kind. */
+static uint8_t byte_at(enum ladder_data data, int64_t i) {
+    if (data == LADDER_SAME) return 77;
+    const uint32_t h = hash((uint32_t)i);
+    return (uint8_t)(data == LADDER_SKEWED ? (h & 0xff) >> (h >> 8 & 7) : h);
+}
+
+static size_t bytes_of(enum ladder_data data) { return data >= LADDER_UNIFORM ? 1 : 4; }
+
 static void make_floats(float *x, float (*value)(int64_t), int64_t first, int64_t count) {
     for (int64_t i = 0; i < count; i++) x[i] = value(first + i);
 }
@@ -34,6 +46,8 @@ static void make_floats(float *x, float (*value)(int64_t), int64_t first, int64_
 static void make(enum ladder_data data, piece *p, int64_t first, int64_t count) {
     if (data == LADDER_INTS)
         for (int64_t i = 0; i < count; i++) p->i32[i] = odd(first + i);
+    else if (data >= LADDER_UNIFORM)
+        for (int64_t i = 0; i < count; i++) p->u8[i] = byte_at(data, first + i);
     else
         make_floats(p->f32, data == LADDER_FACTORS ? factor : other, first, count);
 }
@@ -44,7 +58,8 @@ const char *ladder_fill(const ladder_machine *machine, enum ladder_data data, vo
     for (int64_t first = 0; first < n && !problem; first += PIECE) {
         const int64_t count = piece_count(n, first);
         make(data, &p, first, count);
-        problem = machine->copy((char *)to + first * 4, &p, (size_t)count * 4);
+        const size_t bytes = bytes_of(data);
+        problem = machine->copy((char *)to + first * (int64_t)bytes, &p, (size_t)count * bytes);
     }
     return problem;
 }
@@ -185,6 +200,38 @@ static const char *judge_elements(const ladder_machine *machine, enum ladder_wor
     return NULL;
 }
 
+/* The bytes once more: each counts its counter down, and all must end at zero. */
+static void judge_histogram(const ladder_rung *rung, const void *result, enum ladder_data data,
+                            int64_t n, ladder_row *row) {
+    int64_t counts[LADDER_VALUES];
+    uint32_t plain[LADDER_VALUES];
+    memcpy(counts, result, sizeof counts);
+    memcpy(plain, result, sizeof plain);
+    for (int v = 0; v < LADDER_VALUES && !(rung->is & LADDER_OURS); v++) counts[v] = plain[v];
+    for (int64_t i = 0; i < n; i++) counts[byte_at(data, i)]--;
+    row->good = true;
+    for (int v = 0; v < LADDER_VALUES; v++) row->good = row->good && counts[v] == 0;
+}
+
+/* Rows here and there, about a million pixels in all: their orbits take time. */
+static const char *judge_picture(const ladder_machine *machine, const ladder_task *task,
+                                 ladder_row *row) {
+    static uint16_t counts[1 << 18];
+    static const ladder_picture picture = LADDER_PICTURE;
+    const int side = ladder_side(task->n);
+    const int64_t every = (int64_t)side * side / (1 << 20) + 1;
+    const char *problem = NULL;
+    row->good = true;
+    for (int64_t y = 0; y < side && !problem; y += every) {
+        const float im = ladder_coordinate(&picture, side, (int)y);
+        problem = machine->copy(counts, (const uint16_t *)task->out + y * side, (size_t)side * 2);
+        for (int x = 0; x < side && !problem; x++)
+            if (counts[x] != ladder_escape(&picture, ladder_coordinate(&picture, side, x), im))
+                row->good = false;
+    }
+    return problem;
+}
+
 static void judge_counter(const ladder_rung *rung, const void *result, int64_t n, ladder_row *row) {
     uint32_t counter;
     memcpy(&counter, result, sizeof counter);
@@ -198,6 +245,8 @@ const char *ladder_check(const ladder_machine *machine, enum ladder_work work,
     switch (work) {
     case LADDER_DOT: judge_float(rung, result, answer, row); break;
     case LADDER_ATOMICS: judge_counter(rung, result, task->n, row); break;
+    case LADDER_JULIA: return judge_picture(machine, task, row);
+    case LADDER_HISTOGRAM: judge_histogram(rung, result, answer->data, task->n, row); break;
     case LADDER_ADD:
     case LADDER_CONSTANT: return judge_elements(machine, work, task, row);
     default: row->good = is_integer(rung, result, answer->integer); break;

@@ -7,7 +7,10 @@
 enum ladder_data {
     LADDER_INTS,    /* i32, odd, so that their product does not become 0 modulo 2^32 */
     LADDER_FACTORS, /* f32 in [0, 1) */
-    LADDER_OTHERS   /* the same, but others */
+    LADDER_OTHERS,  /* the same, but others */
+    LADDER_UNIFORM, /* u8, each value as often */
+    LADDER_SAME,    /* u8, one value */
+    LADDER_SKEWED   /* u8, small values far more often */
 };
 
 /* Writes n elements to the machine's memory. */
@@ -15,9 +18,10 @@ const char *ladder_fill(const ladder_machine *machine, enum ladder_data data, vo
 
 /* The right answer of a ladder with one result. */
 typedef struct ladder_answer {
-    int64_t integer; /* products: modulo 2^64 */
-    double exact;    /* dot: the exact value, rounded to f64 */
-    float rounded;   /* the exact value, rounded once to f32 */
+    enum ladder_data data; /* of LADDER_HISTOGRAM: what was counted, to count it down again */
+    int64_t integer;       /* products: modulo 2^64 */
+    double exact;          /* dot: the exact value, rounded to f64 */
+    float rounded;         /* the exact value, rounded once to f32 */
 } ladder_answer;
 
 const char *ladder_solve(enum ladder_work work, bf_reduction op, int64_t n, ladder_answer *answer);

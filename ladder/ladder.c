@@ -24,6 +24,8 @@ static const struct {
     {"dot", "the dot product of floats", {33 * 1024, 1 << 26}, {33 * 1024, 1 << 20}},
     {"constant", "a small table in constant and in global memory", {1 << 22}, {1 << 16}},
     {"atomics", "a counter that all threads count up", {1 << 22}, {1 << 20}},
+    {"histogram", "how often each value of a byte occurs", {100 << 20}, {1 << 20}},
+    {"julia", "a picture of a Julia set; elements are pixels", {1000000, 16000000}, {1000000}},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -35,18 +37,21 @@ const char *ladder_topic(int i, const char **summary) {
 
 /* What a work reads and writes. */
 static const struct {
-    int vectors;   /* of 4-byte elements, in one piece of memory: a, b, out, as far as there are */
+    int vectors;   /* in one piece of memory: a, b, out, as far as there are */
+    int element;   /* bytes, of the vectors */
     bool writes;   /* the last of them is out */
     bool measured; /* against the limit: reading as many bytes */
     int bytes;     /* an element; 0: not what counts */
     const char *dtype;
 } kinds[LADDER_WORKS] = {
-    [LADDER_NUMBERS] = {0, false, false, 0, "i32"},
-    [LADDER_REDUCE] = {1, false, true, 4, "i32"},
-    [LADDER_ADD] = {3, true, true, 12, "f32"},
-    [LADDER_DOT] = {2, false, true, 8, "f32"},
-    [LADDER_CONSTANT] = {1, true, false, 4 * LADDER_TABLE_SIZE, "u32"},
-    [LADDER_ATOMICS] = {0, false, false, 0, "u32"},
+    [LADDER_NUMBERS] = {0, 4, false, false, 0, "i32"},
+    [LADDER_REDUCE] = {1, 4, false, true, 4, "i32"},
+    [LADDER_ADD] = {3, 4, true, true, 12, "f32"},
+    [LADDER_DOT] = {2, 4, false, true, 8, "f32"},
+    [LADDER_CONSTANT] = {1, 4, true, false, 4 * LADDER_TABLE_SIZE, "u32"},
+    [LADDER_ATOMICS] = {0, 4, false, false, 0, "u32"},
+    [LADDER_HISTOGRAM] = {1, 1, false, true, 1, "u8"},
+    [LADDER_JULIA] = {1, 2, true, false, 0, "f32"},
 };
 
 typedef struct ladder {
@@ -58,6 +63,7 @@ typedef struct ladder {
     ladder_task task;
     void *single; /* the machine's memory for results, partial results and the ticket */
     enum ladder_work work;
+    enum ladder_data data; /* of LADDER_HISTOGRAM */
     char *vectors;
     size_t vector; /* bytes from one to the next */
 } ladder;
@@ -120,7 +126,8 @@ static const char *measure_limit(ladder *l, double *bytes_per_second) {
 /* What an earlier rung left must not pass for this one's. */
 static const char *spoil(const ladder *l) {
     memset(l->task.host, 0xa5, LADDER_RESULT);
-    const size_t bytes = kinds[l->work].writes ? (size_t)l->task.n * 4 : LADDER_RESULT;
+    const size_t bytes =
+        kinds[l->work].writes ? (size_t)l->task.n * (size_t)kinds[l->work].element : LADDER_RESULT;
     return l->machine->fill(l->task.out, 0xa5, bytes);
 }
 
@@ -138,11 +145,11 @@ static const char *run_rung(const ladder *l, const ladder_rung *rung, const ladd
 }
 
 static const char *work_name(const ladder *l) {
-    static const char *const names[LADDER_WORKS] = {[LADDER_NUMBERS] = "2 + 7",
-                                                    [LADDER_ADD] = "add",
-                                                    [LADDER_DOT] = "dot",
-                                                    [LADDER_CONSTANT] = "table",
-                                                    [LADDER_ATOMICS] = "x++"};
+    static const char *const names[LADDER_WORKS] = {
+        [LADDER_NUMBERS] = "2 + 7",  [LADDER_ADD] = "add",       [LADDER_DOT] = "dot",
+        [LADDER_CONSTANT] = "table", [LADDER_JULIA] = "picture", [LADDER_ATOMICS] = "x++"};
+    static const char *const bytes[] = {"uniform", "constant", "skewed"};
+    if (l->work == LADDER_HISTOGRAM) return bytes[l->data - LADDER_UNIFORM];
     return l->work == LADDER_REDUCE ? bf_reduction_name(l->task.op) : names[l->work];
 }
 
@@ -151,6 +158,7 @@ static const char *climb(ladder *l, double limit) {
     ladder_answer answer;
     const char *problem = ladder_solve(l->work, l->task.op, l->task.n, &answer);
     if (problem) return problem;
+    answer.data = l->data;
     double first = 0;
     const ladder_rung *rungs = l->machine->rungs[l->work];
     for (const ladder_rung *r = rungs; r->name; r++) {
@@ -178,28 +186,33 @@ static const char *climb(ladder *l, double limit) {
 
 static const char no_memory[] = "not enough memory for this size";
 
+/* a, and the same in managed memory, if there is any. */
+static const char *fill_twice(ladder *l, enum ladder_data data) {
+    const char *problem = ladder_fill(l->machine, data, l->vectors, l->task.n);
+    void *managed = (void *)(uintptr_t)l->task.managed;
+    if (!problem && managed) problem = ladder_fill(l->machine, data, managed, l->task.n);
+    return problem;
+}
+
 static const char *fill_vectors(ladder *l) {
     const int64_t n = l->task.n;
-    const char *problem = NULL;
-    if (l->work == LADDER_REDUCE) {
-        problem = ladder_fill(l->machine, LADDER_INTS, l->vectors, n);
-        if (!problem && l->task.managed)
-            problem = ladder_fill(l->machine, LADDER_INTS, (void *)(uintptr_t)l->task.managed, n);
-    } else if (l->work == LADDER_ADD || l->work == LADDER_DOT) {
-        problem = ladder_fill(l->machine, LADDER_FACTORS, l->vectors, n);
-        if (!problem) problem = ladder_fill(l->machine, LADDER_OTHERS, l->vectors + l->vector, n);
-    }
-    return problem;
+    if (l->work == LADDER_REDUCE) return fill_twice(l, LADDER_INTS);
+    if (l->work != LADDER_ADD && l->work != LADDER_DOT) return NULL;
+    const char *problem = ladder_fill(l->machine, LADDER_FACTORS, l->vectors, n);
+    if (problem) return problem;
+    return ladder_fill(l->machine, LADDER_OTHERS, l->vectors + l->vector, n);
 }
 
 static const char *get_vectors(ladder *l) {
     const int vectors = kinds[l->work].vectors;
-    l->vector = ((size_t)l->task.n * 4 + 255) & ~(size_t)255;
+    const size_t bytes = (size_t)l->task.n * (size_t)kinds[l->work].element;
+    l->vector = (bytes + 255) & ~(size_t)255;
     l->vectors = l->machine->allocate((size_t)vectors * l->vector);
     if (!l->vectors) return no_memory;
     const char *problem = l->machine->fill(l->vectors, 0, (size_t)vectors * l->vector);
     if (problem) return problem;
-    if (l->work == LADDER_REDUCE && l->machine->allocate_managed)
+    const bool twice = l->work == LADDER_REDUCE || l->work == LADDER_HISTOGRAM;
+    if (twice && l->machine->allocate_managed)
         l->task.managed = l->machine->allocate_managed(l->vector);
     l->task.a = l->vectors;
     l->task.b = l->vectors + l->vector;
@@ -215,17 +228,40 @@ static void drop_vectors(ladder *l) {
     l->task.out = l->single;
 }
 
-static const char *climb_size(ladder *l, enum ladder_work work, int64_t n) {
+static const char *climb_reduce(ladder *l, double limit) {
     static const bf_reduction ops[] = {BF_SUM, BF_PROD, BF_MAX, BF_MIN};
+    const char *problem = NULL;
+    for (int i = 0; i < 4 && !problem; i++) {
+        l->task.op = ops[i];
+        problem = climb(l, limit);
+    }
+    return problem;
+}
+
+static const char *climb_histogram(ladder *l, double limit) {
+    const bf_histogram_options options =
+        BF_HISTOGRAM_OPTIONS(.bins = LADDER_VALUES, .range = 1, .hi = LADDER_VALUES);
+    const char *problem = NULL;
+    bf_status status = bf_histogram_create(l->task.context, BF_U8, &options, &l->task.histogram);
+    if (status != BF_OK) return bf_status_string(status);
+    for (l->data = LADDER_UNIFORM; l->data <= LADDER_SKEWED && !problem; l->data++) {
+        problem = fill_twice(l, l->data);
+        if (!problem) problem = climb(l, limit);
+    }
+    bf_histogram_destroy(l->task.histogram);
+    return problem;
+}
+
+static const char *climb_size(ladder *l, enum ladder_work work, int64_t n) {
     double limit = 0;
     l->work = work;
     l->task.n = n;
     const char *problem = kinds[work].vectors ? get_vectors(l) : NULL;
     if (!problem && kinds[work].measured) problem = measure_limit(l, &limit);
-    for (int i = 0; i < (work == LADDER_REDUCE ? 4 : 1) && !problem; i++) {
-        l->task.op = ops[i];
-        problem = climb(l, limit);
-    }
+    if (!problem)
+        problem = work == LADDER_REDUCE      ? climb_reduce(l, limit)
+                  : work == LADDER_HISTOGRAM ? climb_histogram(l, limit)
+                                             : climb(l, limit);
     drop_vectors(l);
     return problem;
 }
@@ -233,8 +269,9 @@ static const char *climb_size(ladder *l, enum ladder_work work, int64_t n) {
 /* ---- a topic --------------------------------------------------------------------------------- */
 
 static const char *climb_topic(ladder *l, int topic) {
-    static const enum ladder_work works[TOPICS] = {LADDER_REDUCE, LADDER_ADD, LADDER_DOT,
-                                                   LADDER_CONSTANT, LADDER_ATOMICS};
+    static const enum ladder_work works[TOPICS] = {
+        LADDER_REDUCE,  LADDER_ADD,       LADDER_DOT,  LADDER_CONSTANT,
+        LADDER_ATOMICS, LADDER_HISTOGRAM, LADDER_JULIA};
     const ladder_options *o = l->options;
     const int64_t given[SIZES] = {o->size};
     const int64_t *sizes = o->size ? given : o->quick ? topics[topic].quick : topics[topic].sizes;
@@ -248,12 +285,12 @@ static const char *climb_topic(ladder *l, int topic) {
 
 /* Room for a result, then the ticket, then partial results. */
 static const char *get_single(ladder *l) {
-    const size_t bytes = 256 + 256 + LADDER_PARTIALS * 4;
+    const size_t bytes = LADDER_RESULT + 256 + LADDER_PARTIALS * 4;
     l->single = l->machine->allocate(bytes);
     if (!l->single) return no_memory;
     l->task.out = l->single;
-    l->task.ticket = (unsigned *)((char *)l->single + 256);
-    l->task.partial = (char *)l->single + 512;
+    l->task.ticket = (unsigned *)((char *)l->single + LADDER_RESULT);
+    l->task.partial = (char *)l->single + LADDER_RESULT + 256;
     return l->machine->fill(l->single, 0, bytes);
 }
 

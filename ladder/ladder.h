@@ -14,13 +14,15 @@ extern "C" {
 
 /* What there is a ladder for. */
 enum ladder_work {
-    LADDER_LIMIT,    /* reading n bytes at a, and nothing else: what the others are measured by */
-    LADDER_NUMBERS,  /* 2 + 7 */
-    LADDER_REDUCE,   /* n i32 at a become one */
-    LADDER_ADD,      /* n f32: out[i] = a[i] + b[i] */
-    LADDER_DOT,      /* n f32: the sum of a[i] * b[i] */
-    LADDER_CONSTANT, /* n u32: out[i] = the sum over the table's entries t of (t ^ i) * t */
-    LADDER_ATOMICS,  /* n times x++ */
+    LADDER_LIMIT,     /* reading n bytes at a, and nothing else: what the others are measured by */
+    LADDER_NUMBERS,   /* 2 + 7 */
+    LADDER_REDUCE,    /* n i32 at a become one */
+    LADDER_ADD,       /* n f32: out[i] = a[i] + b[i] */
+    LADDER_DOT,       /* n f32: the sum of a[i] * b[i] */
+    LADDER_CONSTANT,  /* n u32: out[i] = the sum over the table's entries t of (t ^ i) * t */
+    LADDER_ATOMICS,   /* n times x++ */
+    LADDER_HISTOGRAM, /* n bytes at a: how often each value occurs */
+    LADDER_JULIA,     /* u16 at out: a square picture of n pixels at most (julia.h) */
     LADDER_WORKS
 };
 
@@ -31,7 +33,8 @@ enum ladder_work {
 enum { LADDER_TABLE_SIZE = 32 };
 
 enum {
-    LADDER_RESULT = 64,     /* bytes of room for a single result */
+    LADDER_VALUES = 256,    /* of a byte */
+    LADDER_RESULT = 2304,   /* bytes of room for a single result, such as a count for each value */
     LADDER_PARTIALS = 4096, /* most partial results that a rung leaves */
 };
 
@@ -41,13 +44,15 @@ typedef struct ladder_task {
     int64_t n;
     const void *a, *b;
     const void *managed; /* a once more, in managed memory; NULL: there is none */
-    void *out;           /* n elements, or one result: an element, or of ours a bf_value */
-    void *host;          /* the same on the host, for rungs with LADDER_ON_HOST */
-    void *partial;       /* LADDER_PARTIALS elements of 4 bytes */
-    unsigned *ticket;    /* 0 between runs */
-    int processors;      /* multiprocessors of the GPU; threads of the CPU */
-    bf_context *context; /* for ours */
-    void *stream;        /* a cudaStream_t; NULL on the CPU */
+    void *out;           /* n elements, or one result: an element, or of ours a bf_value; */
+    /* LADDER_VALUES unsigned counts, or of ours what bf_histogram_async sets */
+    bf_histogram *histogram; /* of ours: every byte has a bin */
+    void *host;              /* the same on the host, for rungs with LADDER_ON_HOST */
+    void *partial;           /* LADDER_PARTIALS elements of 4 bytes */
+    unsigned *ticket;        /* 0 between runs */
+    int processors;          /* multiprocessors of the GPU; threads of the CPU */
+    bf_context *context;     /* for ours */
+    void *stream;            /* a cudaStream_t; NULL on the CPU */
 } ladder_task;
 
 enum {

@@ -13,7 +13,11 @@
 
 #include "../include/bitfold/array.h"
 #include "../include/bitfold/context.h"
+#include "../include/bitfold/group.h"
 #include "../include/bitfold/reduce.h"
+#include "../include/bitfold/table.h"
+#include "rules/bin.h"
+#include "rules/mirror.h"
 #include "rules/state.h"
 
 /* Elements to take into a state. */
@@ -43,6 +47,16 @@ typedef struct bf_map_job {
     int64_t index; /* of out[0], for messages */
 } bf_map_job;
 
+/* Elements to count in bins. */
+typedef struct bf_bin_job {
+    const bf_bins *bins;
+    bf_dtype dtype;
+    const void *data;
+    bf_dtype weights_dtype;
+    const void *weights; /* NULL: none */
+    int64_t count;
+} bf_bin_job;
+
 /* Memory of any strides, for what is not contiguous. */
 typedef struct bf_strided {
     char *data;
@@ -51,6 +65,77 @@ typedef struct bf_strided {
     int64_t shape[BF_MAX_DIMS];
     int64_t strides[BF_MAX_DIMS]; /* in elements */
 } bf_strided;
+
+/* A rectangle of a picture: its pixel (i, j) goes to counts[j * stride + i]. */
+typedef struct bf_julia_job {
+    bf_julia_view view;
+    bf_rectangle at;
+    uint16_t *counts; /* aligned */
+    int64_t stride;
+} bf_julia_job;
+
+/* What a table holds. */
+typedef struct bf_table_kind {
+    bf_dtype key, value; /* value: BF_NONE of a set */
+    bf_duplicates duplicates;
+    uint64_t seed;
+} bf_table_kind;
+
+/* A backend's tables. The rules for keys and values are those of src/rules/entry.h; n > 0, and
+ * values is NULL for a set. Errors of all: BF_E_MEMORY, BF_E_DEVICE, and then the table is as it
+ * was. Entries do not depend on threads, nor on the hash and its seed. */
+typedef struct bf_table_backend {
+    bf_status (*create)(bf_context *context, const bf_table_kind *kind, void **table);
+    void (*destroy)(bf_context *context, void *table);
+    void (*clear)(bf_context *context, void *table);
+    /* Makes room for so many entries in all. */
+    bf_status (*reserve)(bf_context *context, void *table, int64_t entries);
+    int64_t (*size)(const void *table);
+    bf_status (*insert)(bf_context *context, void *table, const void *keys, const void *values,
+                        int64_t n);
+    /* values and found may be NULL; the value of a key that is not there stays. */
+    bf_status (*find)(bf_context *context, void *table, const void *keys, int64_t n, void *values,
+                      uint8_t *found);
+    /* Entries of each key (counts may be NULL), and of all together. */
+    bf_status (*count)(bf_context *context, void *table, const void *keys, int64_t n,
+                       int64_t *counts, int64_t *total);
+    /* All values of the keys, one after another. */
+    bf_status (*find_all)(bf_context *context, void *table, const void *keys, int64_t n,
+                          void *values);
+    bf_status (*erase)(bf_context *context, void *table, const void *keys, int64_t n,
+                       int64_t *erased);
+    /* All entries (there are some), by key; values may be NULL. */
+    bf_status (*list)(bf_context *context, void *table, void *keys, void *values);
+} bf_table_backend;
+
+/* What groups are made for. */
+typedef struct bf_group_kind {
+    bf_dtype key;
+    int count;
+    const bf_aggregate *aggregates; /* copied */
+    uint64_t seed;
+} bf_group_kind;
+
+/* A backend's groups. The rules for keys are those of src/rules/group.h, those for values are the
+ * states'. Errors of all: BF_E_MEMORY, BF_E_DEVICE, and then the groups are as they were. */
+typedef struct bf_group_backend {
+    bf_status (*create)(bf_context *context, const bf_group_kind *kind, void **groups);
+    void (*destroy)(bf_context *context, void *groups);
+    void (*clear)(bf_context *context, void *groups);
+    int64_t (*size)(const void *groups);
+    /* n > 0 rows: keys, and the values of each aggregate. */
+    bf_status (*absorb)(bf_context *context, void *groups, const void *keys,
+                        const void *const values[], int64_t n);
+    /* Both are of one kind, but for the seed. */
+    bf_status (*merge)(bf_context *context, void *into, const void *from);
+    /* Keys and counts (i64; both need not be aligned, and may be NULL) of all groups, of which
+     * there are some, by key. */
+    bf_status (*list)(bf_context *context, void *groups, void *keys, void *counts);
+    /* The results of an aggregate, by key, by options that have been checked: NaN where there is
+     * nothing to choose from. Errors besides: BF_E_NAN. */
+    bf_status (*results)(bf_context *context, void *groups, int which,
+                         const bf_reduce_options *options, bf_value *values);
+} bf_group_backend;
 
 /* Functions that may be NULL say so; the API then has an answer of its own. */
 typedef struct bf_backend {
@@ -72,6 +157,14 @@ typedef struct bf_backend {
     bf_status (*map)(bf_context *context, const bf_map_job *job);
     /* Enqueues it; errors of the data are left to synchronize. NULL: there is no queue. */
     bf_status (*map_async)(bf_context *context, const bf_map_job *job);
+    /* Adds the elements of each bin to counts, which has bins->count + BF_BIN_OTHERS of them, and
+     * their weights to sums: for each bin the words of a BF_KIND_SUM state (NULL: no weights).
+     * Errors: BF_E_MEMORY, BF_E_DEVICE. */
+    bf_status (*histogram)(bf_context *context, const bf_bin_job *job, int64_t *counts,
+                           int64_t *sums);
+    /* Enqueues it, without weights: counts, in memory that the device can write, are set. The
+     * bins stay as they are until the work is done. NULL: there is no queue. */
+    bf_status (*histogram_async)(bf_context *context, const bf_bin_job *job, int64_t *counts);
     /* Copies elements [first, first + count) of `from`, in C order, to contiguous memory, and back.
      */
     bf_status (*gather)(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
@@ -85,9 +178,16 @@ typedef struct bf_backend {
     void *(*allocate)(bf_context *context, size_t bytes);
     void (*release)(bf_context *context, void *memory);
     bf_status (*copy)(bf_context *context, void *to, const void *from, size_t bytes);
+    /* Counts the job's pixels. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+    bf_status (*julia)(bf_context *context, const bf_julia_job *job);
+    /* Enqueues it. NULL: there is no queue. */
+    bf_status (*julia_async)(bf_context *context, const bf_julia_job *job);
     /* context.h. NULL: there is no queue. */
     bf_status (*set_stream)(bf_context *context, void *stream);
     bf_status (*synchronize)(bf_context *context);
+    /* NULL: there are none. */
+    const bf_table_backend *tables;
+    const bf_group_backend *groups;
 } bf_backend;
 
 extern const bf_backend bf_backend_cpu;

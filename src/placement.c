@@ -33,6 +33,8 @@ static int map_share(bf_map_op op) {
     return op == BF_MAP_DIV || op == BF_MAP_SQRT || op == BF_MAP_CAST ? 50 : 100;
 }
 
+enum { HISTOGRAM_SHARE = 10 };
+
 static int64_t time_of(int64_t bytes, int64_t rate) {
     int64_t most = (int64_t)1 << 50; /* of which a thousandfold fits */
     return (bytes < most ? bytes : most) * 1000 / rate;
@@ -91,6 +93,17 @@ bf_choice bf_choose_dot(const bf_machine *machine, const bf_operand *operands, i
 bf_choice bf_choose_map(const bf_machine *machine, bf_map_op op, const bf_operand *operands,
                         int n) {
     return choose(machine, map_share(op), operands, n);
+}
+
+/* A picture is made, not read: its counts cross the bus once, and cost many steps. */
+bf_choice bf_choose_julia(const bf_machine *machine, int iterations, const bf_operand *operands,
+                          int n) {
+    int share = iterations < 8 ? 50 : iterations < 400 ? 400 / iterations : 1;
+    return choose(machine, share, operands, n);
+}
+
+bf_choice bf_choose_histogram(const bf_machine *machine, const bf_operand *operands, int n) {
+    return choose(machine, HISTOGRAM_SHARE, operands, n);
 }
 
 /* ---- the deed -------------------------------------------------------------------------------- */
@@ -166,6 +179,22 @@ bf_status bf_place_map(bf_context *context, bf_map_op op, const bf_memory *memor
     bf_machine machine = machine_of(context);
     int device = look(memory, operands);
     return follow(context, bf_choose_map(&machine, op, operands, memory->n), device);
+}
+
+bf_status bf_place_julia(bf_context *context, int iterations, const bf_memory *memory) {
+    bf_operand operands[BF_MEMORY_MOST];
+    if (context->fixed != NULL) return use_fixed(context, memory);
+    bf_machine machine = machine_of(context);
+    int device = look(memory, operands);
+    return follow(context, bf_choose_julia(&machine, iterations, operands, memory->n), device);
+}
+
+bf_status bf_place_histogram(bf_context *context, const bf_memory *memory) {
+    bf_operand operands[BF_MEMORY_MOST];
+    if (context->fixed != NULL) return use_fixed(context, memory);
+    bf_machine machine = machine_of(context);
+    int device = look(memory, operands);
+    return follow(context, bf_choose_histogram(&machine, operands, memory->n), device);
 }
 
 bf_status bf_place_copy(bf_context *context, const void *to, const void *from,

@@ -43,7 +43,10 @@ typedef struct bf_operand {
 bf_choice bf_choose_reduce(const bf_machine *machine, bf_kind kind, const bf_operand *operands,
                            int n);
 bf_choice bf_choose_dot(const bf_machine *machine, const bf_operand *operands, int n);
+bf_choice bf_choose_julia(const bf_machine *machine, int iterations, const bf_operand *operands,
+                          int n);
 bf_choice bf_choose_map(const bf_machine *machine, bf_map_op op, const bf_operand *operands, int n);
+bf_choice bf_choose_histogram(const bf_machine *machine, const bf_operand *operands, int n);
 
 /* ---- the deed: context->used and its reason for the call to come ----------------------------- */
 
@@ -60,6 +63,9 @@ typedef struct bf_memory {
 bf_status bf_place_reduce(bf_context *context, bf_reduction op, bf_kind kind,
                           const bf_memory *memory);
 bf_status bf_place_map(bf_context *context, bf_map_op op, const bf_memory *memory);
+bf_status bf_place_histogram(bf_context *context, const bf_memory *memory);
+
+bf_status bf_place_julia(bf_context *context, int iterations, const bf_memory *memory);
 
 /* Who copies between the two; what the context used last stays. */
 bf_status bf_place_copy(bf_context *context, const void *to, const void *from,

@@ -68,6 +68,40 @@ void free(void *at) {
 enum { N = 1 << 19 };
 static double data[N];
 
+static int64_t counted_in(const bf_histogram *h) {
+    bf_histogram_info info;
+    bf_histogram_describe(h, &info);
+    int64_t n = info.below + info.above + info.nan;
+    for (int64_t i = 0; i < info.bins; i++) n += bf_histogram_counts(h)[i];
+    assert_int_equal(n, info.count);
+    return n;
+}
+
+/* The same of histograms: an absorb that fails leaves no trace. */
+static bf_status attempt_histograms(bf_context *c, const bf_array *a, const bf_array *gathered) {
+    static unsigned char saved[1 << 20];
+    static int64_t counts[256], others;
+    bf_histogram *h = NULL, *bytes = NULL, *back = NULL;
+    bf_array u8 = bf_array_of(BF_U8, data, N);
+    bf_histogram_options o =
+        BF_HISTOGRAM_OPTIONS(.bins = 300, .range = 1, .hi = 1e9, .weights = BF_F64);
+    bf_status status = bf_histogram_of(c, a, a, &o, &h);
+    if (status == BF_OK && bf_histogram_absorb(h, gathered, gathered) != BF_OK) {
+        assert_int_equal(counted_in(h), N);
+        status = BF_E_MEMORY;
+    }
+    if (status == BF_OK) status = bf_histogram_of(c, &u8, NULL, NULL, &bytes);
+    if (status == BF_OK) status = bf_bincount(c, &u8, counts, 256, &others);
+    if (status == BF_OK) assert_true(bf_histogram_save_size(h) <= sizeof saved);
+    if (status == BF_OK) bf_histogram_save(h, saved);
+    if (status == BF_OK) status = bf_histogram_load(c, saved, bf_histogram_save_size(h), &back);
+    if (status == BF_OK) status = bf_histogram_merge(h, back);
+    bf_histogram_destroy(h);
+    bf_histogram_destroy(bytes);
+    bf_histogram_destroy(back);
+    return status;
+}
+
 /* One attempt at everything: BF_OK, or the first failure. Threads keep memory of the C library's
  * while they live in its cache, so leaks are looked for with one thread only. */
 static bf_status attempt(int threads, double *sum) {
@@ -87,6 +121,7 @@ static bf_status attempt(int threads, double *sum) {
     if (status == BF_OK) status = bf_state_merge(s, t);
     if (status == BF_OK) status = bf_dot(c, &gathered, &gathered, NULL, &v);
     if (status == BF_OK) status = bf_reduce(c, BF_ARGMAX, &gathered, NULL, &v);
+    if (status == BF_OK) status = attempt_histograms(c, &a, &gathered);
     bf_state_destroy(s);
     bf_state_destroy(t);
     bf_context_destroy(c);

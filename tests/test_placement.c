@@ -28,6 +28,8 @@ static void expect(const bf_machine *m, bf_where where, int64_t bytes, bool gpu)
                        operand(where, bytes)};
     for (int k = 0; k < KINDS; k++) assert_int_equal(bf_choose_reduce(m, kinds[k], x, 1).gpu, gpu);
     assert_int_equal(bf_choose_dot(m, x, 2).gpu, gpu);
+    assert_int_equal(bf_choose_histogram(m, x, 1).gpu, gpu);
+    assert_int_equal(bf_choose_histogram(m, x, 2).gpu, gpu);
     for (int op = 1; bf_map_arity((bf_map_op)op) > 0; op++)
         assert_int_equal(bf_choose_map(m, (bf_map_op)op, x, bf_map_arity((bf_map_op)op) + 1).gpu,
                          gpu);

@@ -2,6 +2,7 @@
 // the argument says which.
 #include "cuda_serve.h"
 
+#include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
 #if __has_include(<cub/device/device_transform.cuh>)
 #include <cub/device/device_transform.cuh>
@@ -82,6 +83,26 @@ template <typename T> cudaError_t cub_var(const cuda_call &c) {
     });
 }
 
+// Counts of even bins go behind the scratch that CUB needs for them.
+template <typename T, typename Level, int bins>
+cudaError_t cub_histogram(const cuda_call &c, Level lo, Level hi) {
+    const size_t room = (size_t{bins} * sizeof(unsigned) + 255) & ~size_t{255};
+    size_t bytes = c.scratch_bytes - room;
+    auto counts = reinterpret_cast<unsigned *>(static_cast<char *>(c.scratch) + bytes);
+    return with_count(c.count, [&](auto n) {
+        return cub::DeviceHistogram::HistogramEven(c.scratch, bytes, input<T>(c), counts, bins + 1,
+                                                   lo, hi, n, c.stream);
+    });
+}
+
+cudaError_t cub_histogram_u8(const cuda_call &c) {
+    return cub_histogram<uint8_t, int, 256>(c, 0, 256);
+}
+
+template <int bins> cudaError_t cub_histogram_f32(const cuda_call &c) {
+    return cub_histogram<float, float, bins>(c, 0, 1);
+}
+
 const cuda_work cub_works[] = {
     {"sum", "i32", cub_sum<int32_t, int32_t>, false},
     {"min", "i32", cub_min<int32_t>, false},
@@ -98,6 +119,8 @@ const cuda_work cub_works[] = {
     {"max", "f64", cub_max<double>, false},
     {"var", "f64", cub_var<double>, false},
     {"prod", "f64", cub_prod<double>, false},
+    {"histogram", "u8", cub_histogram_u8, false},
+    {"histogram", "f32", cub_histogram_f32<100>, false},
     {nullptr, nullptr, nullptr, false},
 };
 
@@ -216,15 +239,16 @@ template <unsigned size, unsigned vectors> cudaError_t read_all(const cuda_call 
 }
 
 const cuda_work read_works[] = {
-    {"sum", "i32", read_all<4, 1>, false},  {"min", "i32", read_all<4, 1>, false},
-    {"max", "i32", read_all<4, 1>, false},  {"sum", "u8", read_all<1, 1>, false},
-    {"min", "u8", read_all<1, 1>, false},   {"max", "u8", read_all<1, 1>, false},
-    {"sum", "f32", read_all<4, 1>, false},  {"min", "f32", read_all<4, 1>, false},
-    {"max", "f32", read_all<4, 1>, false},  {"var", "f32", read_all<4, 1>, false},
-    {"dot", "f32", read_all<4, 2>, false},  {"sum", "f64", read_all<8, 1>, false},
-    {"min", "f64", read_all<8, 1>, false},  {"max", "f64", read_all<8, 1>, false},
-    {"var", "f64", read_all<8, 1>, false},  {"dot", "f64", read_all<8, 2>, false},
-    {"prod", "f64", read_all<8, 1>, false}, {"describe", "f64", read_all<8, 1>, false},
+    {"sum", "i32", read_all<4, 1>, false},      {"min", "i32", read_all<4, 1>, false},
+    {"max", "i32", read_all<4, 1>, false},      {"sum", "u8", read_all<1, 1>, false},
+    {"min", "u8", read_all<1, 1>, false},       {"max", "u8", read_all<1, 1>, false},
+    {"sum", "f32", read_all<4, 1>, false},      {"min", "f32", read_all<4, 1>, false},
+    {"max", "f32", read_all<4, 1>, false},      {"var", "f32", read_all<4, 1>, false},
+    {"dot", "f32", read_all<4, 2>, false},      {"sum", "f64", read_all<8, 1>, false},
+    {"min", "f64", read_all<8, 1>, false},      {"max", "f64", read_all<8, 1>, false},
+    {"var", "f64", read_all<8, 1>, false},      {"dot", "f64", read_all<8, 2>, false},
+    {"prod", "f64", read_all<8, 1>, false},     {"describe", "f64", read_all<8, 1>, false},
+    {"histogram", "u8", read_all<1, 1>, false}, {"histogram", "f32", read_all<4, 1>, false},
     {nullptr, nullptr, nullptr, false},
 };
 

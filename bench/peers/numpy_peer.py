@@ -11,12 +11,25 @@ WORKS = {
     "argmin": np.argmin, "dot": np.dot, "add": lambda a, b, out: np.add(a, b, out=out),
     "describe": lambda x: (np.min(x), np.max(x), np.sum(x), np.std(x)),
 }
+def histogram(x):
+    """Of u8 all 256 values, of floats 100 even bins from 0 to 1, as bench_histogram.c."""
+    return np.bincount(x, minlength=256) if x.dtype == np.uint8 else np.histogram(x, 100, (0, 1))
+
+
+WORKS["histogram"] = histogram
 VECTORS = {"dot": 2, "add": 3}
 
 
 def fill(dtype, data, count):
     """The same distributions as bench_data.c, from NumPy's own generator."""
     rng = np.random.default_rng(1)
+    if dtype == "u8":
+        if data == "constant":
+            return np.full(count, 7, np.uint8)
+        chance = 1 / np.arange(1, 257) if data == "zipf" else np.ones(256)
+        times = np.ceil(chance / chance.sum() * 65536).astype(int)
+        table = np.repeat(np.arange(256, dtype=np.uint8), times)
+        return table[rng.integers(0, len(table), count, dtype=np.uint32)]
     if dtype == "i32":
         return rng.integers(-2**31, 2**31, count, dtype=np.int32)
     if dtype == "i64":

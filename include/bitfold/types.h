@@ -63,7 +63,8 @@ typedef enum bf_dtype {
 #define BF_X(id, number, name, bytes, type) BF_##id = number,
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
-        BF_I192 = 32 /* of results only: 192-bit two's complement integer */
+        BF_I192 = 32, /* of results only: 192-bit two's complement integer */
+    BF_PAIR = 33      /* of tables only: two uint64_t */
 } bf_dtype;
 
 /* X(identifier, number, name) */

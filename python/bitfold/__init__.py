@@ -32,7 +32,11 @@ from collections import namedtuple
 
 from . import _library
 from ._arrays import NAMES, View, dtype_name, to_python
+from ._group import Groups, join, unique
+from ._histogram import Histogram, HistogramInfo, bincount, histogram
+from ._julia import julia, palette_colors
 from ._map import map, result_dtype
+from ._table import Table
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, DeviceError, DtypeError, EmptyError, Error, NanError,
     OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_void_p, check, lib,
@@ -40,8 +44,9 @@ from ._library import (
 
 __version__ = lib.bf_version().decode()
 __all__ = [
-    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "map", "result_dtype",
-    "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "map", "result_dtype", "julia", "palette_colors",
+    "histogram", "Histogram", "HistogramInfo", "bincount",
+    "Table", "Groups", "unique", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError",
 ]  # fmt: skip
 

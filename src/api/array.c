@@ -18,6 +18,13 @@ int64_t bf_array_count(const bf_array *array) {
     return array->data == NULL || count > BF_COUNT_MAX ? -1 : count;
 }
 
+bool bf_same_shape(const bf_array *a, const bf_array *b) {
+    if (a->ndim != b->ndim) return false;
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] != b->shape[d]) return false;
+    return true;
+}
+
 /* The dimensions that arrays of one shape are walked in: extents over 1 only, and neighbours that
  * follow each other in memory (in every array) joined. */
 typedef struct walk {
@@ -79,8 +86,13 @@ static bool is_contiguous(const walk *w, int arity) {
 }
 
 bool bf_array_is_contiguous(const bf_array *array) {
-    walk w = walk_of(&array, 1, false);
-    return is_contiguous(&w, 1);
+    int64_t step = 1;
+    for (int d = array->ndim - 1; d >= 0; d--) {
+        if (array->shape[d] == 1) continue;
+        if (array->strides[d] != step) return false;
+        step *= array->shape[d];
+    }
+    return true;
 }
 
 /* One array's pieces: who copies them, from where and to where. */
@@ -106,33 +118,28 @@ static int64_t room_of(const copies *c) {
 }
 
 static bf_status walk_copies(bf_context *context, const walk *w, const bf_array *const arrays[],
-                             int arity, int64_t count, bf_job *job, int64_t *words) {
+                             int arity, int64_t count, bf_take_piece take, void *arg) {
     copies c[2] = {{0}};
     int64_t room = count;
     for (int a = 0; a < arity; a++) {
         if (!prepare_copies(context, w, arrays[a], a, &c[a])) return BF_E_MEMORY;
         if (room_of(&c[a]) < room) room = room_of(&c[a]);
     }
-    job->a = c[0].to;
-    job->b = arity > 1 ? c[1].to : NULL;
+    const void *const data[2] = {c[0].to, c[1].to};
     bf_status status = BF_OK;
-    for (int64_t done = 0; done < count && status == BF_OK; done += job->count) {
-        job->count = count - done < room ? count - done : room;
+    for (int64_t done = 0; done < count && status == BF_OK; done += room) {
+        int64_t n = count - done < room ? count - done : room;
         for (int a = 0; a < arity && status == BF_OK; a++)
-            status = c[a].by->gather(context, &c[a].from, done, job->count, c[a].to);
-        if (status == BF_OK) status = context->used->reduce(context, job, words);
-        job->index += job->count;
+            status = c[a].by->gather(context, &c[a].from, done, n, c[a].to);
+        if (status == BF_OK) status = take(context, arg, data, n);
     }
     return status;
 }
 
 bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int arity,
-                        int64_t count, bool any_order, bf_job *job, int64_t *words) {
+                        int64_t count, bool any_order, bf_take_piece take, void *arg) {
     walk w = walk_of(arrays, arity, any_order);
-    if (!is_contiguous(&w, arity))
-        return walk_copies(context, &w, arrays, arity, count, job, words);
-    job->a = arrays[0]->data;
-    job->b = arity > 1 ? arrays[1]->data : NULL;
-    job->count = count;
-    return context->used->reduce(context, job, words);
+    if (!is_contiguous(&w, arity)) return walk_copies(context, &w, arrays, arity, count, take, arg);
+    const void *const data[2] = {arrays[0]->data, arity > 1 ? arrays[1]->data : NULL};
+    return take(context, arg, data, count);
 }

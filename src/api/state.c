@@ -50,19 +50,28 @@ bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *ar
     return BF_OK;
 }
 
-static bool same_shape(const bf_array *a, const bf_array *b) {
-    if (a->ndim != b->ndim) return false;
-    for (int d = 0; d < a->ndim; d++)
-        if (a->shape[d] != b->shape[d]) return false;
-    return true;
-}
-
 bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
                         int64_t *count) {
     bf_status status = bf_check_array(context, dtype, a, count);
     if (status == BF_OK) status = bf_check_array(context, dtype, b, count);
     if (status != BF_OK) return status;
-    return same_shape(a, b) ? BF_OK : bf_fail(context, BF_E_SHAPE, "the shapes differ");
+    return bf_same_shape(a, b) ? BF_OK : bf_fail(context, BF_E_SHAPE, "the shapes differ");
+}
+
+typedef struct absorption {
+    bf_job job;
+    int64_t *words;
+} absorption;
+
+static bf_status take_piece(bf_context *context, void *arg, const void *const data[2],
+                            int64_t count) {
+    absorption *to = arg;
+    to->job.a = data[0];
+    to->job.b = data[1];
+    to->job.count = count;
+    bf_status status = context->used->reduce(context, &to->job, to->words);
+    to->job.index += count;
+    return status;
 }
 
 static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
@@ -76,7 +85,8 @@ static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, 
     bf_status status = bf_place_reduce(s->context, s->op, s->kind, &memory);
     if (status != BF_OK) return status;
     bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .index = next ? *next : 0};
-    return bf_array_walk(s->context, arrays, arity, count, next == NULL, &job, s->words);
+    absorption to = {job, s->words};
+    return bf_array_walk(s->context, arrays, arity, count, next == NULL, take_piece, &to);
 }
 
 bf_status bf_state_absorb(bf_state *state, const bf_array *chunk) {

@@ -25,6 +25,7 @@ const char *bf_dtype_name(bf_dtype dtype) {
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
     case BF_I192: return "i192";
+    case BF_PAIR: return "pair";
     case BF_NONE: break;
     }
     return "?";

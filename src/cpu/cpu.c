@@ -1,7 +1,9 @@
 /* The CPU backend's table: opening and closing. */
 #include "cpu.h"
 
+#include "group.h"
 #include "map.h"
+#include "table.h"
 
 #include <stdlib.h>
 
@@ -26,6 +28,7 @@ static void close_cpu(bf_context *context) {
     if (cpu == NULL) return;
     bf_pool_destroy(cpu->pool);
     free(cpu->scratch);
+    free(cpu->julia);
     free(cpu);
 }
 
@@ -35,6 +38,7 @@ const bf_backend bf_backend_cpu = {
     .close = close_cpu,
     .reduce = bf_cpu_reduce,
     .map = bf_cpu_map,
+    .histogram = bf_cpu_histogram,
     .gather = bf_cpu_gather,
     .scatter = bf_cpu_scatter,
     .scratch = bf_cpu_scratch,
@@ -42,4 +46,7 @@ const bf_backend bf_backend_cpu = {
     .allocate = bf_cpu_allocate,
     .release = bf_cpu_release,
     .copy = bf_cpu_copy,
+    .julia = bf_cpu_julia,
+    .tables = &bf_cpu_tables,
+    .groups = &bf_cpu_groups_backend,
 };

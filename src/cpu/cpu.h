@@ -33,7 +33,8 @@ void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg)
 typedef struct bf_cpu {
     const bf_isa *isa;
     bf_pool *pool;
-    void *scratch; /* of BF_CPU_SCRATCH bytes, made when needed */
+    void *scratch;        /* of BF_CPU_SCRATCH bytes, made when needed */
+    bf_julia_work *julia; /* one for each thread, made when needed */
 } bf_cpu;
 
 /* --- exact.c, extreme.c, factors.c: one thread takes a piece of a job into words --- */
@@ -62,6 +63,15 @@ void bf_factors_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *wor
 /* --- reduce.c: the backend's function, which shares a job out --- */
 
 bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words);
+
+/* --- histogram.c: the backend's function --- */
+
+bf_status bf_cpu_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
+                           int64_t *sums);
+
+/* --- julia.c: the backend's function --- */
+
+bf_status bf_cpu_julia(bf_context *context, const bf_julia_job *job);
 
 /* --- strided.c: the backend's functions for memory --- */
 

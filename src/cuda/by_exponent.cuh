@@ -97,6 +97,7 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_by_exponent {
             if (state == 1) __nanosleep(200);
         }
         __threadfence_block();
+        __syncwarp();
         if (state == 0) bf_cuda_bins_clear(table(i), sum_bins() + product_bins());
         *which = i;
         return table(i);

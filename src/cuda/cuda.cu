@@ -182,6 +182,7 @@ static void close_cuda(bf_context *context) {
     cudaFree(cuda->gathered);
     cudaFreeHost(cuda->mail);
     cudaFreeHost(cuda->failed);
+    bf_cuda_histogram_close(cuda);
     free_workspaces(cuda);
     if (cuda->moved != NULL) cudaEventDestroy(cuda->moved);
     if (cuda->own != NULL) cudaStreamDestroy(cuda->own);
@@ -250,6 +251,8 @@ extern "C" const bf_backend bf_backend_cuda = {
     .reduce_async = bf_cuda_reduce_async,
     .map = bf_cuda_map,
     .map_async = bf_cuda_map_async,
+    .histogram = bf_cuda_histogram,
+    .histogram_async = bf_cuda_histogram_async,
     .gather = bf_cuda_gather,
     .scatter = bf_cuda_scatter,
     .scratch = scratch,
@@ -257,6 +260,8 @@ extern "C" const bf_backend bf_backend_cuda = {
     .allocate = allocate,
     .release = release,
     .copy = copy,
+    .julia = bf_cuda_julia,
+    .julia_async = bf_cuda_julia_async,
     .set_stream = set_stream,
     .synchronize = synchronize,
 };

@@ -31,6 +31,7 @@ struct bf_cuda {
     char *staging[4];              /* BF_CUDA_STAGING bytes each, made when needed */
     char *gathered;                /* BF_CUDA_GATHERED bytes, for what is not contiguous */
     unsigned long long *failed;    /* of map.cu */
+    struct bf_cuda_histograms *histograms; /* of histogram.cu; NULL until one is asked for */
 };
 
 enum {
@@ -75,6 +76,19 @@ bf_status bf_cuda_map(bf_context *context, const bf_map_job *job);
 bf_status bf_cuda_map_async(bf_context *context, const bf_map_job *job);
 /* The failure that map_async left, if any; called when the stream has been waited for. */
 bf_status bf_cuda_map_failure(bf_context *context);
+
+/* --- histogram.cu --- */
+
+bf_status bf_cuda_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
+                            int64_t *sums);
+bf_status bf_cuda_histogram_async(bf_context *context, const bf_bin_job *job, int64_t *counts);
+/* Frees what a context holds for it. */
+void bf_cuda_histogram_close(bf_cuda *cuda);
+
+/* --- julia.cu --- */
+
+bf_status bf_cuda_julia(bf_context *context, const bf_julia_job *job);
+bf_status bf_cuda_julia_async(bf_context *context, const bf_julia_job *job);
 
 /* --- strided.cu --- */
 

@@ -11,7 +11,7 @@
 #include "by_exponent.cuh"
 #include "elements.cuh"
 #include "extreme.cuh"
-#include "finish.cuh"
+#include "launch.cuh"
 #include "strip.cuh"
 #include "window.cuh"
 

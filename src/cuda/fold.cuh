@@ -5,7 +5,7 @@
 #define BF_CUDA_FOLD_CUH
 
 #include "elements.cuh"
-#include "finish.cuh"
+#include "launch.cuh"
 
 /* A block's elements, `tile` vectors a thread at a time. Taker: has a Fold's take() and take_one().
  */

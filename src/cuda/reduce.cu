@@ -1,6 +1,6 @@
 /* A reduction on the GPU: the kernel for it, launched once where its data are, or piece by piece
  * where they must be staged. */
-#include "finish.cuh"
+#include "launch.cuh"
 #include "tree.cuh"
 
 static const bf_cuda_reduction *find(const bf_job *job) {

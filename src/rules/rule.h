@@ -1,6 +1,6 @@
 /* What every rule is written in: the common subset of C and C++, for gcc, clang and nvcc, on the
- * host and on the device. All but tree.h compute with integers only, so that no rounding mode, FTZ
- * or contraction can touch them. */
+ * host and on the device. All but tree.h, bin.h and escape.h compute with integers only, so that no
+ * rounding mode, FTZ or contraction can touch them. */
 #ifndef BF_RULES_RULE_H
 #define BF_RULES_RULE_H
 

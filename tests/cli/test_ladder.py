@@ -6,7 +6,7 @@ import unittest
 
 from support import CommandTest, run
 
-LADDERS = ["reduce", "add", "dot", "constant", "atomics"]
+LADDERS = ["reduce", "add", "dot", "constant", "atomics", "histogram", "julia"]
 CPU = ["--quick", "--device", "cpu"]
 
 

@@ -1,4 +1,4 @@
-/* AVX2 with FMA and F16C. */
+/* AVX2 with FMA, F16C and BMI2. */
 #include "vector.h"
 #include "x86.h"
 
@@ -71,8 +71,47 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 
 #include "map.h"
 
+/* The lanes of 32 bits that are set, first to last, then others. */
+INLINE __m256i pack_order(uint64_t bytes) {
+    const uint64_t lanes = _pext_u64(0x0706050403020100, bytes);
+    return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
+}
+INLINE __m256 pack_f32(unsigned bits, __m256 v) {
+    const uint64_t bytes = _pdep_u64(bits, 0x0101010101010101) * 0xff;
+    return _mm256_permutevar8x32_ps(v, pack_order(bytes));
+}
+INLINE __m256d pack_f64(unsigned bits, __m256d v) {
+    const uint64_t bytes = _pdep_u64(bits, 0x0001000100010001) * 0xffff;
+    return (__m256d)_mm256_permutevar8x32_ps((__m256)v, pack_order(bytes));
+}
+
+#define NAME f32
+#define T float
+#define ID uint32_t
+#define VECTOR __m256
+#define FMA _mm256_fmadd_ps
+#define MAX _mm256_max_ps
+#define AT_MOST(v, e) ((unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, e, _CMP_LE_OQ)))
+#define PACK pack_f32
+#define GROUP 4
+#include "julia_loops.h"
+
+#define NAME f64
+#define T double
+#define ID uint64_t
+#define VECTOR __m256d
+#define FMA _mm256_fmadd_pd
+#define MAX _mm256_max_pd
+#define AT_MOST(v, e) ((unsigned)_mm256_movemask_pd(_mm256_cmp_pd(v, e, _CMP_LE_OQ)))
+#define PACK pack_f64
+#define GROUP 4
+#include "julia_loops.h"
+
+#include "bins.h"
+
 static bool available(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2") && has_f16c();
 }
 
 const bf_isa bf_isa_avx2 = {
@@ -89,4 +128,10 @@ const bf_isa bf_isa_avx2 = {
     .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
     .map = &map_table,
+    .julia_f32 = julia_f32,
+    .julia_f64 = julia_f64,
+    .bin_f32 = bin_of_f32,
+    .bin_f64 = bin_of_f64,
+    .bin_bytes_f32 = bin_bytes_of_f32,
+    .bin_bytes_f64 = bin_bytes_of_f64,
 };

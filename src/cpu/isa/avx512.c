@@ -74,6 +74,30 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 
 #include "map.h"
 
+#include "bins.h"
+
+#define NAME f32
+#define T float
+#define ID uint32_t
+#define VECTOR __m512
+#define FMA _mm512_fmadd_ps
+#define MAX _mm512_max_ps
+#define AT_MOST(v, e) ((unsigned)_mm512_cmp_ps_mask(v, e, _CMP_LE_OQ))
+#define PACK(bits, v) _mm512_maskz_compress_ps((__mmask16)(bits), v)
+#define GROUP 4
+#include "julia_loops.h"
+
+#define NAME f64
+#define T double
+#define ID uint64_t
+#define VECTOR __m512d
+#define FMA _mm512_fmadd_pd
+#define MAX _mm512_max_pd
+#define AT_MOST(v, e) ((unsigned)_mm512_cmp_pd_mask(v, e, _CMP_LE_OQ))
+#define PACK(bits, v) _mm512_maskz_compress_pd((__mmask8)(bits), v)
+#define GROUP 4
+#include "julia_loops.h"
+
 /* Does the certificate tell right from wrong here? Emulators may not model the flags. */
 static bool flags_work(void) {
     double exact[LANES * 2] = {1, 0x1p-40}, lossy[LANES * 2] = {[LANES * 2 - 1] = 1 + 0x1p-52};
@@ -107,4 +131,10 @@ const bf_isa bf_isa_avx512 = {
     .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
     .map = &map_table,
+    .bin_f32 = bin_of_f32,
+    .bin_f64 = bin_of_f64,
+    .bin_bytes_f32 = bin_bytes_of_f32,
+    .bin_bytes_f64 = bin_bytes_of_f64,
+    .julia_f32 = julia_f32,
+    .julia_f64 = julia_f64,
 };

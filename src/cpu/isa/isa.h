@@ -7,10 +7,12 @@
 #define BF_CPU_ISA_H
 
 #include "../../../include/bitfold/types.h"
+#include "julia.h"
 #include "map_table.h"
 
 #include <stdbool.h>
 
+struct bf_bins;
 struct bf_node;
 
 enum {
@@ -42,6 +44,11 @@ typedef int64_t (*bf_extreme_loop)(const void *x, size_t n, bool *nan);
  * is zero, subnormal, infinite or NaN. */
 typedef bool (*bf_leaf_loop)(const void *leaf, struct bf_node *folds, bool *negative);
 
+/* bin[i] = the bin of x[i] by the guesses (rules/bin.h) in its type; as bytes, of up to 253 bins.
+ */
+typedef void (*bf_bin_loop)(const struct bf_bins *bins, const void *x, size_t n, uint32_t *bin);
+typedef void (*bf_bin_byte_loop)(const struct bf_bins *bins, const void *x, size_t n, uint8_t *bin);
+
 typedef struct bf_isa {
     const char *name;
     bool (*available)(void); /* can this machine run it? */
@@ -53,6 +60,9 @@ typedef struct bf_isa {
     bf_leaf_loop product_leaf;
     void (*widen_f16)(const uint16_t *from, float *to, size_t n);
     const bf_map_table *map; /* NULL: by the rules */
+    bf_bin_loop bin_f32, bin_f64;
+    bf_bin_byte_loop bin_bytes_f32, bin_bytes_f64;
+    bf_julia_loop julia_f32, julia_f64;
 } bf_isa;
 
 extern const bf_isa bf_isa_generic;

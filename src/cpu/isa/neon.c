@@ -71,6 +71,47 @@ INLINE void stream_fence(void) {}
 
 #include "map.h"
 
+INLINE unsigned at_most_f32(float32x4_t v, float32x4_t e) {
+    const uint32x4_t bits = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(vcleq_f32(v, e), bits));
+}
+INLINE unsigned at_most_f64(float64x2_t v, float64x2_t e) {
+    const uint64x2_t bits = {1, 2};
+    return (unsigned)vaddvq_u64(vandq_u64(vcleq_f64(v, e), bits));
+}
+INLINE float32x4_t pack_f32(unsigned bits, float32x4_t v) {
+    float lanes[5] = {0};
+    for (int k = 0, n = 0; k < 4; n += (int)(bits >> k++ & 1)) lanes[n] = v[k];
+    return vld1q_f32(lanes);
+}
+INLINE float64x2_t pack_f64(unsigned bits, float64x2_t v) {
+    return bits == 2 ? vdupq_laneq_f64(v, 1) : v;
+}
+
+#define NAME f32
+#define T float
+#define ID uint32_t
+#define VECTOR float32x4_t
+#define FMA(a, b, c) vfmaq_f32(c, a, b)
+#define MAX vmaxnmq_f32
+#define AT_MOST at_most_f32
+#define PACK pack_f32
+#define GROUP 4
+#include "julia_loops.h"
+
+#define NAME f64
+#define T double
+#define ID uint64_t
+#define VECTOR float64x2_t
+#define FMA(a, b, c) vfmaq_f64(c, a, b)
+#define MAX vmaxnmq_f64
+#define AT_MOST at_most_f64
+#define PACK pack_f64
+#define GROUP 4
+#include "julia_loops.h"
+
+#include "bins.h"
+
 static bool available(void) { return true; }
 
 const bf_isa bf_isa_neon = {
@@ -87,4 +128,10 @@ const bf_isa bf_isa_neon = {
     .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
     .map = &map_table,
+    .julia_f32 = julia_f32,
+    .julia_f64 = julia_f64,
+    .bin_f32 = bin_of_f32,
+    .bin_f64 = bin_of_f64,
+    .bin_bytes_f32 = bin_bytes_of_f32,
+    .bin_bytes_f64 = bin_bytes_of_f64,
 };

@@ -1,0 +1,273 @@
+/* group: the rows of each key: how many, and what their values come to. */
+#include "command.h"
+#include "group_column.h"
+#include "group_output.h"
+#include "json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const usage group_usage = {
+    "[OPTIONS] [KEYS]",
+    "What the rows of each key come to: lines of key and the values asked for, in that order, by\n"
+    "key. The values of a V belong to the keys one by one; V is a file or, where there is none of\n"
+    "that name, a column of KEYS, which then is a file of text. Sums are exact, whatever the "
+    "order.\n"
+    "'-' or no KEYS is standard input.",
+    TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_OUTPUT |
+        TAKES_SEED | TAKES_GROUPS,
+    "bitfold group x.npy --sum x.npy --count"};
+
+enum { VALUES_MOST = OPTIONS_AGGREGATES };
+
+typedef struct group {
+    const options *options;
+    bf_context *context;
+    output output;
+    column keys, values[VALUES_MOST];
+    int columns;                    /* of values */
+    const char *names[VALUES_MOST]; /* of the columns */
+    int of[VALUES_MOST];            /* each aggregate's column; -1: rows are counted */
+    int result[VALUES_MOST];        /* and its number among the library's aggregates */
+    bf_aggregate aggregates[VALUES_MOST];
+    int count; /* of the library's */
+    bf_groups *groups;
+} group;
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static bool is_file(const char *name) { return strcmp(name, "-") == 0 || access(name, F_OK) == 0; }
+
+static int open_values(group *g, column *c, const char *name) {
+    const char *keys = g->options->files[0];
+    input in = g->options->input;
+    if (is_file(name)) return column_open(c, name, &in);
+    if (in.format == FORMAT_NPY || in.format == FORMAT_RAW || strcmp(keys, "-") == 0 ||
+        g->keys.source.loaded.room == 0)
+        return fail(EXIT_IO, name, "there is no such file, and the keys are no file of text");
+    in.text.columns = name;
+    return column_open(c, keys, &in);
+}
+
+/* The column of this name, opened if it is new. */
+static int find_values(group *g, const char *name, int *at) {
+    for (*at = 0; *at < g->columns; ++*at)
+        if (strcmp(g->names[*at], name) == 0) return EXIT_DONE;
+    const int code = open_values(g, &g->values[*at], name);
+    if (code == EXIT_DONE) g->names[g->columns++] = name;
+    return code;
+}
+
+static int open_columns(group *g) {
+    const options *o = g->options;
+    int code = column_open(&g->keys, o->files[0], &o->input);
+    for (int i = 0; i < o->aggregate_count && code == EXIT_DONE; i++) {
+        const struct wanted_aggregate *w = &o->aggregates[i];
+        g->of[i] = -1;
+        if (!w->values) continue;
+        code = find_values(g, w->values, &g->of[i]);
+        if (code != EXIT_DONE) return code;
+        g->result[i] = g->count;
+        g->aggregates[g->count++] = (bf_aggregate){w->op, g->values[g->of[i]].dtype};
+    }
+    return code;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int lengths_differ(const group *g, int c, const char *how) {
+    return fail(EXIT_DATA, g->names[c], "%s: it holds %s values than there are keys",
+                bf_status_string(BF_E_SHAPE), how);
+}
+
+static int absorb_block(group *g, const bf_array *keys) {
+    const int64_t n = keys->shape[0];
+    bf_array columns[VALUES_MOST];
+    const bf_array *values[VALUES_MOST];
+    for (int c = 0; c < g->columns; c++) {
+        const void *elements = NULL;
+        int64_t got;
+        const int code = column_next(&g->values[c], n, &elements, &got);
+        if (code != EXIT_DONE) return code;
+        if (got < n) return lengths_differ(g, c, "fewer");
+        columns[c] = bf_array_of(g->values[c].dtype, elements, n);
+    }
+    for (int i = 0; i < g->options->aggregate_count; i++)
+        if (g->of[i] >= 0) values[g->result[i]] = &columns[g->of[i]];
+    const bf_status st = bf_groups_absorb(g->groups, keys, values);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, g->context, g->options->files[0]);
+}
+
+/* Nothing may be left of the values. */
+static int check_ends(group *g) {
+    for (int c = 0; c < g->columns; c++) {
+        const void *elements;
+        int64_t got;
+        const int code = column_next(&g->values[c], 1, &elements, &got);
+        if (code != EXIT_DONE) return code;
+        if (got > 0) return lengths_differ(g, c, "more");
+    }
+    return EXIT_DONE;
+}
+
+static int absorb_all(group *g) {
+    const void *elements;
+    int64_t n = 1, block = g->keys.block;
+    int code = EXIT_DONE;
+    for (int c = 0; c < g->columns; c++)
+        if (g->values[c].block < block) block = g->values[c].block;
+    while (code == EXIT_DONE && n > 0) {
+        code = column_next(&g->keys, block, &elements, &n);
+        if (code != EXIT_DONE || n == 0) break;
+        const bf_array keys = bf_array_of(g->keys.dtype, elements, n);
+        code = absorb_block(g, &keys);
+    }
+    return code == EXIT_DONE ? check_ends(g) : code;
+}
+
+static int make_groups(group *g) {
+    const options *o = g->options;
+    const bf_groups_options wanted =
+        BF_GROUPS_OPTIONS(.key = g->keys.dtype, .count = g->count, .aggregates = g->aggregates,
+                          .seed = (uint64_t)o->seed);
+    const bf_status st = bf_groups_create(g->context, &wanted, &g->groups);
+    if (st != BF_OK) return fail_status(st, g->context, o->files[0]);
+    int64_t bytes = column_bytes(&g->keys);
+    for (int c = 0; c < g->columns; c++) {
+        const int64_t more = column_bytes(&g->values[c]);
+        bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
+    }
+    progress_start(o->files[0], bytes);
+    const int code = absorb_all(g);
+    progress_stop();
+    return code;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Of each aggregate of the library, one value for each group. */
+static int take_results(group *g, const group_list *list, bf_value *values[]) {
+    for (int i = 0; i < g->count; i++) {
+        bf_reduce_options rules = g->options->rules;
+        const bf_reduction op = g->aggregates[i].op;
+        if (op == BF_MIN || op == BF_MAX) rules.out_dtype = BF_NONE;
+        values[i] = malloc(((size_t)list->size + 1) * sizeof *values[i]);
+        const bf_status st =
+            values[i] ? bf_groups_result(g->groups, i, &rules, values[i]) : BF_E_MEMORY;
+        if (st != BF_OK)
+            return fail_status(st, values[i] ? g->context : NULL, g->options->files[0]);
+    }
+    return EXIT_DONE;
+}
+
+/* What was asked for in place i, of a group. */
+static bf_value value_of(const group *g, const group_list *list, bf_value *const values[], int i,
+                         int64_t at) {
+    return g->of[i] < 0 ? group_count(list, at) : values[g->result[i]][at];
+}
+
+static void put_lines(const group *g, const group_list *list, bf_value *const values[]) {
+    const output *out = &g->output;
+    for (int64_t at = 0; at < list->size && !ferror(out->stream); at++) {
+        const bf_value key = group_key(list, at);
+        group_put(out, &key);
+        for (int i = 0; i < g->options->aggregate_count; i++) {
+            const bf_value value = value_of(g, list, values, i, at);
+            putc('\t', out->stream);
+            group_put(out, &value);
+        }
+        putc('\n', out->stream);
+    }
+}
+
+static void put_column(const group *g, const group_list *list, bf_value *const values[], int i) {
+    FILE *f = g->output.stream;
+    const struct wanted_aggregate *w = &g->options->aggregates[i];
+    fprintf(f, "%s{\"op\":\"%s\",\"of\":", i > 0 ? "," : "",
+            w->values ? bf_reduction_name(w->op) : "count");
+    if (w->values)
+        json_string(f, w->values);
+    else
+        fputs("null", f);
+    fputs(",\"values\":[", f);
+    for (int64_t at = 0; at < list->size && !ferror(f); at++) {
+        const bf_value value = value_of(g, list, values, i, at);
+        if (at > 0) putc(',', f);
+        json_value(f, &value);
+    }
+    fputs("]}", f);
+}
+
+static void put_object(const group *g, const group_list *list, bf_value *const values[],
+                       double seconds) {
+    FILE *f = g->output.stream;
+    group_put_head(f, list, g->options->files[0]);
+    fputs(",\"keys\":[", f);
+    for (int64_t at = 0; at < list->size && !ferror(f); at++) {
+        const bf_value key = group_key(list, at);
+        if (at > 0) putc(',', f);
+        json_value(f, &key);
+    }
+    fputs("],\"columns\":[", f);
+    for (int i = 0; i < g->options->aggregate_count; i++) put_column(g, list, values, i);
+    putc(']', f);
+    group_put_end(f, bf_context_device(g->context), seconds);
+}
+
+static int put(group *g, double began) {
+    group_list list = {.size = 0};
+    bf_value *values[VALUES_MOST] = {0};
+    int code = group_list_make(&list, g->groups, g->keys.dtype, g->options->files[0], g->context);
+    if (code == EXIT_DONE) code = take_results(g, &list, values);
+    if (code == EXIT_DONE && g->options->layout == LAYOUT_JSON)
+        put_object(g, &list, values, progress_clock() - began);
+    else if (code == EXIT_DONE)
+        put_lines(g, &list, values);
+    for (int i = 0; i < g->count; i++) free(values[i]);
+    group_list_free(&list);
+    return code;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int check_line(const options *o) {
+    if (o->file_count != 1)
+        return fail(EXIT_USAGE, NULL, "one file of keys is needed, not %d", o->file_count);
+    if (o->aggregate_count == 0) {
+        fail(EXIT_USAGE, NULL, "nothing is asked for");
+        hint("--sum V, --mean V, --min V, --max V or --count");
+        return EXIT_USAGE;
+    }
+    for (int i = 0; i < o->aggregate_count && strcmp(o->files[0], "-") == 0; i++)
+        if (o->aggregates[i].values && strcmp(o->aggregates[i].values, "-") == 0)
+            return fail(EXIT_USAGE, NULL, "standard input is given more than once");
+    return EXIT_DONE;
+}
+
+static int run(group *g) {
+    const options *o = g->options;
+    const double began = progress_clock();
+    int code = check_line(o);
+    if (code == EXIT_DONE) code = group_context(o, &g->context);
+    if (code == EXIT_DONE) code = output_open(&g->output, o, false);
+    if (code == EXIT_DONE) code = open_columns(g);
+    if (code == EXIT_DONE) code = make_groups(g);
+    if (code == EXIT_DONE) note_device(g->context, o->files[0]);
+    if (code == EXIT_DONE) code = put(g, began);
+    return code == EXIT_DONE ? output_close(&g->output) : code;
+}
+
+int cmd_group(int argc, char **argv) {
+    options o;
+    int code;
+    if (!options_parse(&o, argc, argv, &group_usage, &code)) return code;
+    group g = {.options = &o, .keys.source.fd = -1};
+    code = run(&g);
+    if (code != EXIT_DONE) output_abandon(&g.output);
+    for (int c = 0; c < g.columns; c++) column_close(&g.values[c]);
+    column_close(&g.keys);
+    bf_groups_destroy(g.groups);
+    bf_context_destroy(g.context);
+    return code;
+}

@@ -1,0 +1,103 @@
+/* Groups: what the rows of each key come to; and joins.
+ *
+ * A bf_groups is a state, as a bf_state is: it absorbs rows (a key, and the values to aggregate)
+ * and merges with others. For each key it then tells the number of its rows, and aggregates that
+ * are to the bit what bf_reduce would give for the values of these rows alone: sums of floats are
+ * exact. Groups are in the order of their keys, ascending. Neither the order of the rows, nor the
+ * chunks they come in, nor threads show in the result. Memory goes with the number of groups.
+ *
+ * Every dtype can be a key. Of floats, -0 and +0 are one key (which shows as +0), and all NaNs are
+ * one (the default NaN, last in order); a bool is true where its byte is not 0 (and shows as 1).
+ *
+ * Method: keys become numbers of groups by a hash table, in batches; each aggregate then takes the
+ * values by these numbers, into as many limbs as the data's exponents need (docs/design.md). */
+#ifndef BITFOLD_GROUP_H
+#define BITFOLD_GROUP_H
+
+#include "reduce.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bf_groups bf_groups;
+
+/* An aggregate: BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM, BF_MIN or BF_MAX, of values of
+ * this dtype. */
+typedef struct bf_aggregate {
+    bf_reduction op;
+    bf_dtype dtype;
+} bf_aggregate;
+
+typedef struct bf_groups_options {
+    size_t size;                    /* sizeof(bf_groups_options) */
+    bf_dtype key;                   /* any dtype, or BF_PAIR */
+    int count;                      /* of aggregates, 0 to BF_AGGREGATES_MAX; 0: rows are counted */
+    const bf_aggregate *aggregates; /* copied */
+    uint64_t seed;                  /* of the hash, as a table's (table.h): shows in no result */
+} bf_groups_options;
+
+#define BF_AGGREGATES_MAX 64
+
+/* BF_GROUPS_OPTIONS(.key = BF_U32) (C only). */
+#define BF_GROUPS_OPTIONS(...) ((bf_groups_options){.size = sizeof(bf_groups_options), __VA_ARGS__})
+
+/* Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_DEVICE (a context of a GPU: groups are in host memory for
+ * now), BF_E_MEMORY. The context must outlive the groups; both belong to one thread at a time. */
+BF_API bf_status bf_groups_create(bf_context *context, const bf_groups_options *options,
+                                  bf_groups **groups);
+BF_API void bf_groups_destroy(bf_groups *groups);
+
+/* Forgets all rows. */
+BF_API void bf_groups_clear(bf_groups *groups);
+
+/* Takes in rows: keys, and for each aggregate an array of as many values, of the keys' shape
+ * (values: NULL if there are no aggregates). Arrays may be one and the same, of any strides, and
+ * are in host memory. On failure the groups are as they were. Errors: BF_E_ARGUMENT, BF_E_DTYPE,
+ * BF_E_SHAPE, BF_E_OVERFLOW (more than 2^62 rows in all), BF_E_DEVICE, BF_E_MEMORY. */
+BF_API bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
+                                  const bf_array *const values[]);
+
+/* Adds what `from` holds to `into`; `from` is unchanged. Both have one dtype of keys and the same
+ * aggregates, else BF_E_STATE. On failure both are as they were. BF_E_OVERFLOW, BF_E_MEMORY. */
+BF_API bf_status bf_groups_merge(bf_groups *into, const bf_groups *from);
+
+/* Groups, and rows in all of them. */
+BF_API int64_t bf_groups_size(const bf_groups *groups);
+BF_API int64_t bf_groups_rows(const bf_groups *groups);
+
+/* The keys, ascending (false to true, -inf to inf, NaN; pairs by their first word, then the
+ * second), and the number of rows of each (of dtype BF_I64): bf_groups_size elements. Either may be
+ * NULL. O(n log n) once after a change. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY.
+ */
+BF_API bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts);
+
+/* values[i] becomes aggregate number `which` of group i: bf_groups_size of them. options and
+ * errors: as bf_reduce; but the minimum or maximum of values that are all NaN and skipped is NaN.
+ */
+BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
+                                  bf_value *values);
+
+/* ---- joins ------------------------------------------------------------------------------------
+ */
+
+/* Pairs of rows. */
+typedef struct bf_pairs bf_pairs;
+
+/* The inner join: all (i, j) with a[i] == b[j] as keys (NaN equals NaN here), in the order of i,
+ * then j. a and b are arrays of one dtype (any, or BF_PAIR), each of any shape: rows are numbered
+ * in C order. O(rows and pairs). seed: as a table's. Errors: BF_E_ARGUMENT, BF_E_DTYPE (they
+ * differ), BF_E_DEVICE, BF_E_MEMORY (also where there are more pairs than memory). */
+BF_API bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uint64_t seed,
+                         bf_pairs **pairs);
+BF_API void bf_pairs_destroy(bf_pairs *pairs);
+
+/* How many, and the rows of both sides. */
+BF_API int64_t bf_pairs_size(const bf_pairs *pairs);
+BF_API const int64_t *bf_pairs_a(const bf_pairs *pairs);
+BF_API const int64_t *bf_pairs_b(const bf_pairs *pairs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,117 @@
+/* Histograms: how many elements each bin holds.
+ *
+ * n bins have n + 1 edges, which increase. The bin of x is the i with edges[i] <= x < edges[i + 1];
+ * the last bin holds x == edges[n] as well. The edges alone decide, as in NumPy, whose edges these
+ * are (its linspace, docs/numerics.md), whatever the backend. Integers count as the doubles nearest
+ * to them; floats as they are. NaN, and what lies below edges[0] or above edges[n], is counted
+ * apart, never dropped in silence. Counts are 64-bit.
+ *
+ * With weights a bin also holds the sum of its elements' weights: exact, rounded once, like every
+ * sum (reduce.h), so that no order shows in it.
+ *
+ * A bf_histogram is a state as those of state.h are: it absorbs, merges and can be saved. */
+#ifndef BITFOLD_HISTOGRAM_H
+#define BITFOLD_HISTOGRAM_H
+
+#include "array.h"
+#include "context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BF_BINS_MAX ((int64_t)1 << 31)
+
+typedef struct bf_histogram bf_histogram;
+
+typedef struct bf_histogram_options {
+    size_t size;         /* sizeof(bf_histogram_options) */
+    int64_t bins;        /* 1 to BF_BINS_MAX; 0: 10; BF_BINS_AUTO: as many as Sturges' rule says */
+    int range;           /* 0: from the least to the greatest finite element; */
+    double lo, hi;       /* 1: from lo to hi, both finite, lo <= hi */
+    const double *edges; /* NULL, or bins + 1 edges of any spacing, finite, increasing; they are
+                            copied. range is then 0 */
+    bf_dtype weights;    /* of the weights; BF_NONE: there are none */
+} bf_histogram_options;
+
+/* ceil(log2(elements that are no NaNs)) + 1, from 1 to 64; fewer where two edges would be equal. */
+#define BF_BINS_AUTO (-1)
+
+/* BF_HISTOGRAM_OPTIONS(.bins = 100, .range = 1, .lo = 0, .hi = 1) (C only). */
+#define BF_HISTOGRAM_OPTIONS(...)                                                                  \
+    ((bf_histogram_options){.size = sizeof(bf_histogram_options), __VA_ARGS__})
+
+/* Counts array, whose size and range may decide the bins; weights (of options->weights and the
+ * array's shape) or NULL. options may be NULL. lo == hi, and one value alone, make a range of 1
+ * around it; no finite value, the range from 0 to 1. Reads the array once, and once more if the
+ * range is to be found (and again if it holds infinities). O(n) where bins are even, else O(n log
+ * bins). Errors: BF_E_ARGUMENT (also: bins so narrow that two edges are equal, a range so wide that
+ * its width overflows), BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY. */
+BF_API bf_status bf_histogram_of(bf_context *context, const bf_array *array,
+                                 const bf_array *weights, const bf_histogram_options *options,
+                                 bf_histogram **histogram);
+
+/* An empty histogram of elements of dtype, whose bins are known: by a range or by edges. The
+ * context must outlive it; both belong to one thread at a time. Errors: as above. */
+BF_API bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
+                                     const bf_histogram_options *options, bf_histogram **histogram);
+BF_API void bf_histogram_destroy(bf_histogram *histogram);
+
+/* Makes all counts zero. */
+BF_API void bf_histogram_clear(bf_histogram *histogram);
+
+/* Counts an array of the histogram's dtype; weights is NULL where it has none. On failure the
+ * histogram is as it was. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW (more than
+ * 2^62 elements in all), BF_E_MEMORY. */
+BF_API bf_status bf_histogram_absorb(bf_histogram *histogram, const bf_array *array,
+                                     const bf_array *weights);
+
+/* Adds what `from` holds to `into`. Both have the same dtype, edges and dtype of weights, else
+ * BF_E_STATE. BF_E_OVERFLOW past 2^62 elements. */
+BF_API bf_status bf_histogram_merge(bf_histogram *into, const bf_histogram *from);
+
+/* Enqueues the counting of a contiguous array on the context's stream (context.h): counts, in
+ * memory that the device can write, becomes bins + 3 counts: those of the bins, then below, above
+ * and NaN. The histogram's own counts stay as they are; it must not change or go until the work is
+ * done. No weights (BF_E_ARGUMENT). On the CPU the counts are there when the call returns. */
+BF_API bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *array,
+                                    int64_t *counts);
+
+typedef struct bf_histogram_info {
+    bf_dtype dtype, weights;
+    bf_dtype edges; /* BF_F16, BF_F32 or BF_F64: what the edges were rounded to */
+    int64_t bins;
+    int64_t count; /* elements in all: in bins, below, above and NaN */
+    int64_t below, above, nan;
+} bf_histogram_info;
+
+BF_API void bf_histogram_describe(const bf_histogram *histogram, bf_histogram_info *info);
+
+/* bins + 1 edges; valid as long as the histogram. */
+BF_API const double *bf_histogram_edges(const bf_histogram *histogram);
+/* bins counts; valid until the histogram changes. */
+BF_API const int64_t *bf_histogram_counts(const bf_histogram *histogram);
+/* The sums of the bins' weights, bins of them. BF_E_ARGUMENT: there are no weights. */
+BF_API bf_status bf_histogram_weights(const bf_histogram *histogram, double *sums);
+/* What integrates to 1 over the bins, as NumPy computes it: (value / width) / total, where the
+ * values are the counts or the sums of weights, their total is that in all bins (of weights exact,
+ * and rounded once), and a width is rounded to the dtype of the edges. bins of them; NaN where 0 is
+ * divided by a total of 0. */
+BF_API bf_status bf_histogram_density(const bf_histogram *histogram, double *density);
+
+/* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. */
+BF_API size_t bf_histogram_save_size(const bf_histogram *histogram);
+BF_API void bf_histogram_save(const bf_histogram *histogram, void *buffer);
+BF_API bf_status bf_histogram_load(bf_context *context, const void *buffer, size_t size,
+                                   bf_histogram **histogram);
+
+/* counts[v] becomes the number of elements equal to v, for v from 0 to n - 1, of an array of
+ * integers or bools; *others, that of all others. O(array + n). Errors: BF_E_ARGUMENT (n outside 1
+ * to BF_BINS_MAX), BF_E_DTYPE, BF_E_MEMORY. */
+BF_API bf_status bf_bincount(bf_context *context, const bf_array *array, int64_t *counts, int64_t n,
+                             int64_t *others);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

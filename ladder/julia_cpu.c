@@ -1,0 +1,137 @@
+/* The Julia set on the CPU: the loop, vectors that wait for their last lane, threads. */
+#include "cpu.h"
+#include "julia.h"
+
+#include <stdatomic.h>
+
+enum { LANES = LADDER_LANES, TESTED = 8 }; /* steps from one look at the lanes to the next */
+typedef float floats __attribute__((vector_size(4 * LANES)));
+typedef int32_t ints __attribute__((vector_size(4 * LANES)));
+
+static const ladder_picture known = LADDER_PICTURE;
+
+/* Rows [from, to) of a picture, and who draws them. */
+typedef struct picture {
+    uint16_t *out;
+    int side;
+    _Atomic int64_t next; /* the first row that nobody has taken */
+} picture;
+
+static picture picture_of(const ladder_task *t) {
+    return (picture){.out = t->out, .side = ladder_side(t->n)};
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+static void draw_row(const ladder_picture *p, const picture *to, int64_t y) {
+    const float im = ladder_coordinate(p, to->side, (int)y);
+    for (int x = 0; x < to->side; x++)
+        to->out[y * to->side + x] =
+            (uint16_t)ladder_escape(p, ladder_coordinate(p, to->side, x), im);
+}
+
+#define NAME(f) f##_base
+#define TARGET
+#include "julia_cpu_loops.h"
+
+#ifdef __x86_64__
+#define NAME(f) f##_avx2
+#define TARGET __attribute__((target("avx2")))
+#include "julia_cpu_loops.h"
+#define NAME(f) f##_avx512
+#define TARGET __attribute__((target("avx512f")))
+#include "julia_cpu_loops.h"
+#endif
+
+typedef void escape_lanes(const floats *at, float y, ints *counts);
+
+/* For the widest registers that this machine has. */
+static escape_lanes *find_lanes(void) {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f")) return escape_avx512;
+    if (__builtin_cpu_supports("avx2")) return escape_avx2;
+#endif
+    return escape_base;
+}
+
+static void draw_row_in_lanes(const picture *to, int64_t y) {
+    const float im = ladder_coordinate(&known, to->side, (int)y);
+    escape_lanes *escape = find_lanes();
+    for (int x = 0; x < to->side; x += LANES) {
+        floats re;
+        ints counts;
+        for (int k = 0; k < LANES; k++) re[k] = ladder_coordinate(&known, to->side, x + k);
+        escape(&re, im, &counts);
+        for (int k = 0; k < LANES && x + k < to->side; k++)
+            to->out[y * to->side + x + k] = (uint16_t)counts[k];
+    }
+}
+
+/* ---- rungs ----------------------------------------------------------------------------------- */
+
+/* The compiler cannot know the parameters. */
+static const char *run_loop(const ladder_task *t) {
+    const ladder_picture *p = &known;
+    LADDER_AS_WRITTEN(p);
+    const picture to = picture_of(t);
+    for (int64_t y = 0; y < to.side; y++) draw_row(p, &to, y);
+    return NULL;
+}
+
+static const char *run_known(const ladder_task *t) {
+    const picture to = picture_of(t);
+    for (int64_t y = 0; y < to.side; y++) draw_row(&known, &to, y);
+    return NULL;
+}
+
+static void rows_share(void *work, int64_t from, int64_t to, int rank) {
+    (void)rank;
+    for (int64_t y = from; y < to; y++) draw_row_in_lanes(work, y);
+}
+
+static const char *run_lanes(const ladder_task *t) {
+    picture to = picture_of(t);
+    rows_share(&to, 0, to.side, 0);
+    return NULL;
+}
+
+static const char *run_threads(const ladder_task *t) {
+    picture to = picture_of(t);
+    ladder_team(t->processors, to.side, rows_share, &to);
+    return NULL;
+}
+
+static void rows_taken(void *work, int64_t from, int64_t end, int rank) {
+    picture *to = work;
+    (void)from, (void)end, (void)rank;
+    for (int64_t y; (y = atomic_fetch_add(&to->next, 1)) < to->side;) draw_row_in_lanes(to, y);
+}
+
+static const char *run_taken(const ladder_task *t) {
+    picture to = picture_of(t);
+    ladder_team(t->processors, to.side, rows_taken, &to);
+    return NULL;
+}
+
+static const char *run_ours(const ladder_task *t) {
+    const int side = ladder_side(t->n);
+    bf_julia_params params;
+    bf_julia_defaults(&params);
+    params.width = params.height = side;
+    bf_array counts = bf_array_of(BF_U16, t->out, side);
+    counts.ndim = 2;
+    counts.shape[1] = counts.strides[0] = side;
+    counts.strides[1] = 1;
+    return ladder_cpu_status(t, bf_julia(t->context, &params, 0, 0, &counts));
+}
+
+const ladder_rung ladder_cpu_julia[] = {
+    {"loop", "pixel after pixel", run_loop, 0},
+    {"known", "the same; the compiler knows the parameters", run_known, 0},
+    {"lanes", "sixteen pixels at a time, until the last of them is done", run_lanes, 0},
+    {"threads", "the same, each thread a share of the rows", run_threads, 0},
+    {"rows as taken", "each thread takes the next row when it is done with one", run_taken, 0},
+    {"ours", "lanes are filled again as orbits end; z and -z share an orbit", run_ours,
+     LADDER_OURS},
+    {NULL, NULL, NULL, 0},
+};

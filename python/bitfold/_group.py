@@ -1,0 +1,156 @@
+"""Groups, as bf_groups: what the rows of each key come to; and joins, as bf_join."""
+
+import ctypes
+from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint64, c_void_p
+
+from ._arrays import View, to_python
+from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib
+from ._map import Result
+from ._table import _default_context, _Elements, _name_of, _number_of
+
+
+class _Aggregate(ctypes.Structure):
+    """bf_aggregate"""
+
+    _fields_ = [("op", c_int), ("dtype", c_int)]
+
+
+class _Options(ctypes.Structure):
+    """bf_groups_options"""
+
+    _fields_ = [
+        ("size", c_size_t), ("key", c_int), ("count", c_int), ("aggregates", POINTER(_Aggregate)),
+        ("seed", c_uint64),
+    ]  # fmt: skip
+
+
+_SIGNATURES = {
+    "bf_groups_create": (c_int, c_void_p, POINTER(_Options), POINTER(c_void_p)),
+    "bf_groups_destroy": (None, c_void_p),
+    "bf_groups_clear": (None, c_void_p),
+    "bf_groups_absorb": (c_int, c_void_p, POINTER(Array), POINTER(POINTER(Array))),
+    "bf_groups_merge": (c_int, c_void_p, c_void_p),
+    "bf_groups_size": (c_int64, c_void_p),
+    "bf_groups_rows": (c_int64, c_void_p),
+    "bf_groups_list": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
+    "bf_groups_result": (c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Value)),
+    "bf_join": (c_int, c_void_p, POINTER(Array), POINTER(Array), c_uint64, POINTER(c_void_p)),
+    "bf_pairs_destroy": (None, c_void_p),
+    "bf_pairs_size": (c_int64, c_void_p),
+    "bf_pairs_a": (c_void_p, c_void_p),
+    "bf_pairs_b": (c_void_p, c_void_p),
+}  # fmt: skip
+for _name, (_result, *_arguments) in _SIGNATURES.items():
+    getattr(lib, _name).restype = _result
+    getattr(lib, _name).argtypes = _arguments
+
+
+def _elements(x, name):
+    """An array of dtype `name`: any elements of 2 bytes can be bf16."""
+    return View(x, name) if name == "bf16" else _Elements(x, name)
+
+
+class Groups:
+    """The rows of each key: how many, and exact aggregates of their values; a state, which absorbs
+    chunks and merges with others.
+
+    key: any dtype, or "pair" (arrays of u64 with a last dimension of 2). aggregates: pairs of an
+    operation (sum mean var std sumsq norm min max) and a dtype of values.
+
+    >>> g = bitfold.Groups("i64", [("sum", "f64"), ("max", "f64")])
+    >>> g.absorb(keys, x, x).result(0)
+    """
+
+    def __init__(self, key, aggregates=(), seed=0, context=None):
+        self._context = context or _default_context()
+        self._handle = c_void_p()
+        self.key = _name_of(key)
+        self.aggregates = [(op, _name_of(dtype)) for op, dtype in aggregates]
+        for op, _ in self.aggregates:
+            if op not in OPS:
+                raise ArgumentError(f"operation {op!r} is none of {', '.join(OPS)}")
+        each = [_Aggregate(OPS[op], DTYPES[dtype]) for op, dtype in self.aggregates]
+        options = _Options(
+            ctypes.sizeof(_Options), _number_of(self.key), len(each),
+            (_Aggregate * len(each))(*each), seed,
+        )  # fmt: skip
+        self._context._call(
+            lib.bf_groups_create, self._context._handle, byref(options), byref(self._handle)
+        )
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            lib.bf_groups_destroy(self._handle)
+
+    def __len__(self):
+        return lib.bf_groups_size(self._handle)
+
+    def _call(self, function, *arguments):
+        self._context._call(function, self._handle, *arguments)
+
+    @property
+    def rows(self):
+        """How many rows were absorbed."""
+        return lib.bf_groups_rows(self._handle)
+
+    def absorb(self, keys, *values):
+        """Takes in rows: keys, and an array of values for each aggregate. Returns the groups."""
+        if len(values) != len(self.aggregates):
+            raise ArgumentError(f"{len(values)} arrays of values, not {len(self.aggregates)}")
+        keys = _elements(keys, self.key)
+        views = [_elements(x, dtype) for x, (_, dtype) in zip(values, self.aggregates)]
+        pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(v.array) for v in views))
+        self._call(lib.bf_groups_absorb, byref(keys.array), pointers)
+        return self
+
+    def merge(self, other):
+        """Adds what other groups of the same kind hold. Returns the groups."""
+        self._call(lib.bf_groups_merge, other._handle)
+        return self
+
+    def clear(self):
+        lib.bf_groups_clear(self._handle)
+
+    def list(self):
+        """The keys, ascending (NaN last), and the number of rows of each."""
+        shape = [len(self)]
+        pair = self.key == "pair"
+        keys = Result("u64" if pair else self.key, shape + [2] * pair)
+        counts = Result("i64", shape)
+        to = _elements(keys, self.key), _Elements(counts, "i64")
+        self._call(lib.bf_groups_list, byref(to[0].array), byref(to[1].array))
+        return keys, counts
+
+    def result(self, which, **options):
+        """Aggregate number `which` of each group, in the order of the keys: a list. Options are
+        those of bitfold.sum."""
+        from . import _options
+
+        values = (Value * len(self))()
+        self._call(lib.bf_groups_result, which, _options(**options), values)
+        return [to_python(value) for value in values]
+
+
+def unique(x, context=None, dtype=None):
+    """The different elements of x, ascending (NaN last), and how often each occurs."""
+    return Groups(dtype or View(x).dtype, context=context).absorb(x).list()
+
+
+def join(a, b, seed=0, context=None, dtype=None):
+    """All pairs (i, j) of rows with a[i] == b[j], by i, then j: two arrays."""
+    context = context or _default_context()
+    name = _name_of(dtype) if dtype else View(a).dtype
+    handle = c_void_p()
+    views = _elements(a, name), _elements(b, name)
+    context._call(
+        lib.bf_join, context._handle, byref(views[0].array), byref(views[1].array), seed,
+        byref(handle),
+    )  # fmt: skip
+    try:
+        n = lib.bf_pairs_size(handle)
+        rows = Result("i64", [n]), Result("i64", [n])
+        for to, source in zip(rows, (lib.bf_pairs_a(handle), lib.bf_pairs_b(handle))):
+            ctypes.memmove(_Elements(to, "i64").array.data, source, 8 * n)
+        return rows
+    finally:
+        lib.bf_pairs_destroy(handle)

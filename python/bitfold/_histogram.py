@@ -1,0 +1,275 @@
+"""Histograms: histogram() and bincount() of one array, and a Histogram that grows."""
+
+import array
+import ctypes
+from collections import namedtuple
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+
+from ._arrays import NAMES, View, dtype_name
+from ._library import DTYPES, Array, ArgumentError, lib
+
+_AUTO = -1
+
+
+class _Options(ctypes.Structure):
+    """bf_histogram_options"""
+
+    _fields_ = [
+        ("size", c_size_t), ("bins", c_int64), ("range", c_int), ("lo", c_double),
+        ("hi", c_double), ("edges", c_void_p), ("weights", c_int),
+    ]  # fmt: skip
+
+
+class _Info(ctypes.Structure):
+    """bf_histogram_info"""
+
+    _fields_ = [
+        ("dtype", c_int), ("weights", c_int), ("edges", c_int), ("bins", c_int64),
+        ("count", c_int64), ("below", c_int64), ("above", c_int64), ("nan", c_int64),
+    ]  # fmt: skip
+
+
+_ARRAYS = POINTER(Array), POINTER(Array)
+_SIGNATURES = {
+    "of": (c_int, c_void_p, *_ARRAYS, POINTER(_Options), POINTER(c_void_p)),
+    "create": (c_int, c_void_p, c_int, POINTER(_Options), POINTER(c_void_p)),
+    "destroy": (None, c_void_p),
+    "clear": (None, c_void_p),
+    "absorb": (c_int, c_void_p, *_ARRAYS),
+    "merge": (c_int, c_void_p, c_void_p),
+    "describe": (None, c_void_p, POINTER(_Info)),
+    "edges": (c_void_p, c_void_p),
+    "counts": (c_void_p, c_void_p),
+    "weights": (c_int, c_void_p, c_void_p),
+    "density": (c_int, c_void_p, c_void_p),
+    "save_size": (c_size_t, c_void_p),
+    "save": (None, c_void_p, c_void_p),
+    "load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
+}  # fmt: skip
+for _name, (_result, *_arguments) in _SIGNATURES.items():
+    _function = getattr(lib, "bf_histogram_" + _name)
+    _function.restype, _function.argtypes = _result, _arguments
+lib.bf_bincount.restype = c_int
+lib.bf_bincount.argtypes = [c_void_p, POINTER(Array), c_void_p, c_int64, POINTER(c_int64)]
+
+
+def _doubles(numbers):
+    """Numbers as an array of doubles."""
+    made = array.array("d")
+    try:
+        memory = memoryview(numbers)
+    except TypeError:
+        memory = None
+    if memory is not None and memory.format == "d" and memory.ndim == 1:
+        made.frombytes(memory.tobytes())
+    else:
+        made.extend(float(x) for x in numbers)
+    return made
+
+
+def _copied(code, pointer, n):
+    """n 8-byte numbers from the library's memory."""
+    made = array.array(code)
+    made.frombytes((ctypes.c_char * (8 * n)).from_address(pointer))
+    return made
+
+
+def _filled(context, function, handle, n):
+    """What the function writes to n doubles."""
+    made = array.array("d", bytes(8 * n))
+    context._call(function, handle, made.buffer_info()[0])
+    return made
+
+
+def _options(bins, range, weights):
+    """The options, and the edges that they point to."""
+    options = _Options(ctypes.sizeof(_Options))
+    edges = None
+    if weights is not None:
+        options.weights = DTYPES[weights]
+    if range is not None:
+        options.range = 1
+        options.lo, options.hi = (float(end) for end in range)
+    if isinstance(bins, str):
+        if bins not in ("auto", "sturges"):
+            raise ArgumentError(f"bins {bins!r} is no rule: 'auto' is")
+        options.bins = _AUTO
+    elif hasattr(bins, "__index__") and not getattr(bins, "shape", ()):
+        options.bins = bins.__index__()
+        if options.bins < 1:
+            raise ArgumentError(f"{options.bins} bins")
+    else:
+        edges = _doubles(bins)
+        options.bins, options.edges = len(edges) - 1, edges.buffer_info()[0]
+        options.range = 0
+        if len(edges) < 2:
+            raise ArgumentError("a bin has two edges")
+    return options, edges
+
+
+def _pointer(view):
+    return byref(view.array) if view is not None else None
+
+
+HistogramInfo = namedtuple("HistogramInfo", "dtype weights edges bins count below above nan")
+
+
+class Histogram:
+    """Counts in bins that are known beforehand: absorb arrays, merge histograms, save and load.
+
+    dtype is the elements', weights the weights' (None: there are none). bins is a number of even
+    bins over range, a pair, or their edges. What the counts are does not depend on the chunks; nor
+    do sums of weights, which are exact and rounded once.
+    """
+
+    def __init__(self, dtype, bins=10, range=None, weights=None, context=None):
+        self._start(context)
+        options, edges = _options(bins, range, None if weights is None else dtype_name(weights))
+        self._context._call(
+            lib.bf_histogram_create, self._context._handle, DTYPES[dtype_name(dtype)],
+            byref(options), byref(self._handle),
+        )  # fmt: skip
+
+    def _start(self, context):
+        from . import _default_context
+
+        self._context = context or _default_context()
+        self._handle = c_void_p()
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            lib.bf_histogram_destroy(self._handle)
+
+    @classmethod
+    def of(cls, x, bins=10, range=None, weights=None, *, dtype=None, context=None):
+        """A histogram of an array, which may decide the range, and with bins="auto" (Sturges' rule)
+        their number."""
+        made = cls.__new__(cls)
+        made._start(context)
+        view, weight_view = View(x, dtype), None if weights is None else View(weights)
+        options, edges = _options(bins, range, weight_view and weight_view.dtype)
+        made._context._call(
+            lib.bf_histogram_of, made._context._handle, _pointer(view), _pointer(weight_view),
+            byref(options), byref(made._handle),
+        )  # fmt: skip
+        return made
+
+    def absorb(self, x, weights=None, *, dtype=None):
+        """Counts an array. dtype: as elsewhere; a bf16 histogram reads any 2-byte elements as bf16.
+        Returns the histogram."""
+        if dtype is None and self.info().dtype == "bf16":
+            dtype = "bf16"
+        view, weight_view = View(x, dtype), None if weights is None else View(weights)
+        self._context._call(
+            lib.bf_histogram_absorb, self._handle, _pointer(view), _pointer(weight_view)
+        )
+        return self
+
+    def merge(self, other):
+        """Adds what another histogram of the same bins holds. Returns the histogram."""
+        self._context._call(lib.bf_histogram_merge, self._handle, other._handle)
+        return self
+
+    def clear(self):
+        """Makes all counts zero. Returns the histogram."""
+        lib.bf_histogram_clear(self._handle)
+        return self
+
+    def info(self):
+        """Dtypes, the number of bins, and how many elements there were: in all, and in no bin."""
+        info = _Info()
+        lib.bf_histogram_describe(self._handle, byref(info))
+        weights = NAMES[info.weights] if info.weights else None
+        return HistogramInfo(
+            NAMES[info.dtype], weights, NAMES[info.edges], info.bins, info.count, info.below,
+            info.above, info.nan,
+        )
+
+    @property
+    def below(self):
+        """How many elements were below the first edge."""
+        return self.info().below
+
+    @property
+    def above(self):
+        """How many elements were above the last edge."""
+        return self.info().above
+
+    @property
+    def nan(self):
+        """How many elements were NaN."""
+        return self.info().nan
+
+    @property
+    def counts(self):
+        """A copy of the counts: an array.array of integers."""
+        return _copied("q", lib.bf_histogram_counts(self._handle), self.info().bins)
+
+    @property
+    def edges(self):
+        """The edges, one more than bins: an array.array of floats."""
+        return _copied("d", lib.bf_histogram_edges(self._handle), self.info().bins + 1)
+
+    def weights(self):
+        """The sum of each bin's weights, exact and rounded once: an array.array of floats."""
+        return _filled(self._context, lib.bf_histogram_weights, self._handle, self.info().bins)
+
+    def density(self):
+        """What integrates to 1 over the bins: an array.array of floats."""
+        return _filled(self._context, lib.bf_histogram_density, self._handle, self.info().bins)
+
+    def save(self):
+        """The histogram as bytes: portable, versioned, checksummed."""
+        data = ctypes.create_string_buffer(lib.bf_histogram_save_size(self._handle))
+        lib.bf_histogram_save(self._handle, data)
+        return data.raw
+
+    @classmethod
+    def load(cls, data, context=None):
+        """The histogram that save() wrote. Anything else is refused: StateError."""
+        made = cls.__new__(cls)
+        made._start(context)
+        data = bytes(data)
+        made._context._call(
+            lib.bf_histogram_load, made._context._handle, data, len(data), byref(made._handle)
+        )
+        return made
+
+
+def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None, context=None):
+    """(counts, edges), as numpy.histogram has them: with weights the sums of weights, with density
+    what integrates to 1. Both are array.arrays, which NumPy takes as they are.
+
+    bins: their number; "auto": as many as Sturges' rule says; or their edges, which increase. range:
+    a pair; by default from the least to the greatest finite element. NaN and what is outside the
+    range is in no bin: Histogram.of() counts it.
+    """
+    made = Histogram.of(a, bins, range, weights, dtype=dtype, context=context)
+    values = made.density() if density else made.counts if weights is None else made.weights()
+    return values, made.edges
+
+
+def bincount(x, minlength=0, *, dtype=None, context=None):
+    """How often each integer from 0 to the greatest (at least to minlength - 1) occurs in an array
+    of integers, none of which is negative: an array.array."""
+    from . import _default_context, max
+
+    context = context or _default_context()
+    view = View(x, dtype)
+    elements = 1
+    for extent in view.array.shape[: view.array.ndim]:
+        elements *= extent
+    n = int(max(x, dtype=dtype, context=context)) + 1 if elements else 0
+    n = minlength if minlength > n else n
+    if n < 1:
+        if elements:
+            raise ArgumentError("negative integers")
+        return array.array("q")
+    counts, others = array.array("q", bytes(8 * n)), c_int64()
+    context._call(
+        lib.bf_bincount, context._handle, byref(view.array), counts.buffer_info()[0], n,
+        byref(others),
+    )  # fmt: skip
+    if others.value:
+        raise ArgumentError("negative integers")
+    return counts

@@ -1,0 +1,73 @@
+"""Julia and Mandelbrot sets: julia(), into memory of the caller's or new memory; palette_colors()."""
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+
+from ._arrays import View
+from ._library import DTYPES, Array, ArgumentError, check, lib
+from ._map import Result
+
+
+class _Params(ctypes.Structure):
+    """bf_julia_params"""
+
+    _fields_ = [
+        ("size", c_size_t), ("dtype", c_int), ("mandelbrot", c_int), ("width", c_int64),
+        ("height", c_int64), ("iterations", c_int64), ("c_re", c_double), ("c_im", c_double),
+        ("center_re", c_double), ("center_im", c_double), ("scale", c_double),
+        ("escape", c_double),
+    ]  # fmt: skip
+
+
+lib.bf_julia_defaults.argtypes = [POINTER(_Params)]
+lib.bf_julia_defaults.restype = None
+lib.bf_julia.argtypes = [c_void_p, POINTER(_Params), c_int64, c_int64, POINTER(Array)]
+lib.bf_julia.restype = c_int
+lib.bf_palette_from_name.argtypes = [c_char_p]
+lib.bf_palette_from_name.restype = c_int
+lib.bf_palette_colors.argtypes = [c_int, c_int64, c_void_p, c_int64, c_void_p]
+lib.bf_palette_colors.restype = c_int
+
+
+def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=0j, scale=1.5,
+          iterations=200, escape=1000, dtype="f32", x=0, y=0, out=None, context=None):
+    """The step, from 0, after which the orbit of each pixel escapes, or `iterations`: an array of
+    u16, height x width. With out, an array of two dimensions in any memory (a GPU's as well), the
+    rectangle of the picture that begins at pixel (x, y) and has out's shape. The counts are the
+    same on every machine."""
+    from . import _default_context
+
+    params = _Params()
+    lib.bf_julia_defaults(byref(params))
+    if dtype not in ("f32", "f64"):
+        raise ArgumentError(f"dtype is 'f32' or 'f64', not {dtype!r}")
+    c, center = complex(c), complex(center)
+    params.dtype, params.mandelbrot = DTYPES[dtype], bool(mandelbrot)
+    params.width, params.height, params.iterations = width, height, iterations
+    params.c_re, params.c_im, params.center_re, params.center_im = c.real, c.imag, center.real, center.imag
+    params.scale, params.escape = scale, escape
+    if out is None:
+        if not (0 < width < 2**31 and 0 < height < 2**31):
+            raise ArgumentError(f"a picture has 1 to 2147483647 pixels a side, not {width} x {height}")
+        out = Result("u16", (height - y, width - x))
+    context = context or _default_context()
+    context._call(lib.bf_julia, context._handle, byref(params), x, y, byref(View(out, None).array))
+    return out
+
+
+def palette_colors(palette, counts, iterations=200):
+    """Red, green, blue and alpha of each count, as bytes: an array of u8 of the counts' shape and 4.
+    The palette is "classic", "gray", "fire", "ocean" or "rainbow"; counts are contiguous u16."""
+    view = View(counts, None).array
+    shape = list(view.shape[: view.ndim])
+    if view.dtype != DTYPES["u16"]:
+        raise ArgumentError("counts are u16")
+    expected = 1
+    for extent, stride in zip(reversed(shape), reversed(view.strides[: view.ndim])):
+        if extent > 1 and stride != expected:
+            raise ArgumentError("counts are contiguous")
+        expected *= extent
+    rgba = Result("u8", (*shape, 4))
+    number = lib.bf_palette_from_name(palette.encode())
+    check(lib.bf_palette_colors(number, iterations, view.data, expected, rgba._memory))
+    return rgba

@@ -1,0 +1,255 @@
+"""Hash tables, as bf_table: values by key, in bulk."""
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
+
+from ._arrays import NAMES, View, dtype_name
+from ._library import DTYPES, Array, ArgumentError, ShapeError, lib
+from ._map import Result
+
+DUPLICATES = {"first": 0, "last": 1, "min": 2, "max": 3, "add": 4, "keep": 5}
+PAIR = 33
+
+
+class _Options(ctypes.Structure):
+    """bf_table_options"""
+
+    _fields_ = [
+        ("size", c_size_t), ("key", c_int), ("value", c_int), ("duplicates", c_int),
+        ("reserve", c_int64), ("seed", c_uint64),
+    ]  # fmt: skip
+
+
+_SIGNATURES = {
+    "bf_table_create": (c_int, c_void_p, POINTER(_Options), POINTER(c_void_p)),
+    "bf_table_destroy": (None, c_void_p),
+    "bf_table_clear": (None, c_void_p),
+    "bf_table_reserve": (c_int, c_void_p, c_int64),
+    "bf_table_size": (c_int64, c_void_p),
+    "bf_table_insert": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
+    "bf_table_find": (c_int, c_void_p, POINTER(Array), POINTER(Array), POINTER(Array)),
+    "bf_table_count": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
+    "bf_table_find_all": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
+    "bf_table_erase": (c_int, c_void_p, POINTER(Array), POINTER(c_int64)),
+    "bf_table_export": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
+    "bf_table_insert_one": (c_int, c_void_p, c_void_p, c_void_p),
+    "bf_table_find_one": (c_int, c_void_p, c_void_p, c_void_p, POINTER(c_int)),
+    "bf_table_erase_one": (c_int, c_void_p, c_void_p, POINTER(c_int)),
+    "bf_table_save_size": (c_size_t, c_void_p),
+    "bf_table_save": (c_int, c_void_p, c_char_p),
+    "bf_table_load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
+}  # fmt: skip
+for _name, (_result, *_arguments) in _SIGNATURES.items():
+    getattr(lib, _name).restype = _result
+    getattr(lib, _name).argtypes = _arguments
+
+
+def _number_of(name):
+    return PAIR if name == "pair" else DTYPES[name]
+
+
+def _name_of(dtype):
+    return "pair" if dtype == "pair" else dtype_name(dtype)
+
+
+class _Elements:
+    """An array of keys or values; of pairs, u64 whose last dimension is the two words."""
+
+    def __init__(self, x, name):
+        self._view = View(x, "u64" if name == "pair" else None)
+        self.array = a = self._view.array
+        self.readonly = self._view.readonly
+        if name == "pair":
+            self._make_pairs(a)
+        self.shape = list(a.shape[: a.ndim])
+
+    @staticmethod
+    def _make_pairs(a):
+        last = a.ndim - 1
+        outer = [d for d in range(last) if a.shape[d] > 1]
+        even = all(a.strides[d] % 2 == 0 for d in outer)
+        if last < 0 or a.shape[last] != 2 or a.strides[last] != 1 or not even:
+            raise ShapeError("pairs are u64 words, two by two in the last dimension")
+        for d in outer:
+            a.strides[d] //= 2
+        a.dtype, a.ndim = PAIR, last
+
+
+class Table:
+    """Values by key, or (without a dtype of values) a set of keys.
+
+    key and value: i32 u32 i64 u64 f32 f64, or "pair", which is two u64 words: an array of pairs has
+    a last dimension of 2. duplicates says what another entry of a key does: "first" stays, "last"
+    replaces it, "min", "max" and "add" (integers) combine the values, "keep" keeps all, in order.
+    reserve: entries to make room for. seed: of the hash; shows in no result.
+
+    >>> t = bitfold.Table("u32", "i64", duplicates="add")
+    >>> t.insert(numpy.array([7, 9, 7], "u4"), numpy.array([1, 1, 1]))[7]
+    2
+    """
+
+    def __init__(self, key, value=None, duplicates="first", reserve=0, seed=0, context=None):
+        if duplicates not in DUPLICATES:
+            raise ArgumentError(f"duplicates {duplicates!r} is none of {', '.join(DUPLICATES)}")
+        options = _Options(
+            ctypes.sizeof(_Options), _number_of(_name_of(key)),
+            0 if value is None else _number_of(_name_of(value)), DUPLICATES[duplicates], reserve,
+            seed,
+        )  # fmt: skip
+        self._start(context, _name_of(key), None if value is None else _name_of(value))
+        self._context._call(
+            lib.bf_table_create, self._context._handle, byref(options), byref(self._handle)
+        )
+
+    def _start(self, context, key, value):
+        self._context = context or _default_context()
+        self._handle = c_void_p()
+        self.key, self.value = key, value
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            lib.bf_table_destroy(self._handle)
+
+    def __len__(self):
+        return lib.bf_table_size(self._handle)
+
+    def _call(self, function, *arguments):
+        self._context._call(function, self._handle, *arguments)
+
+    def _result(self, name, shape):
+        """New memory, as a Result and as what the library takes."""
+        result = Result("u64" if name == "pair" else name, shape + [2] * (name == "pair"))
+        return result, _Elements(result, name)
+
+    def insert(self, keys, values=None):
+        """Enters keys and values, in C order. Returns the table."""
+        keys = _Elements(keys, self.key)
+        values = None if values is None else _Elements(values, self.value)
+        self._call(lib.bf_table_insert, byref(keys.array), values and byref(values.array))
+        return self
+
+    def find(self, keys):
+        """The values of keys (the first, of those that are kept; 0 where there is none), and where
+        there is one."""
+        keys = _Elements(keys, self.key)
+        if self.value is None:
+            raise ArgumentError("a set has no values: use contains")
+        values, to = self._result(self.value, keys.shape)
+        found, where = self._result("bool", keys.shape)
+        self._call(lib.bf_table_find, byref(keys.array), byref(to.array), byref(where.array))
+        return values, found
+
+    def contains(self, keys):
+        """Which of the keys there are."""
+        keys = _Elements(keys, self.key)
+        found, where = self._result("bool", keys.shape)
+        self._call(lib.bf_table_find, byref(keys.array), None, byref(where.array))
+        return found
+
+    def count(self, keys):
+        """How many entries each of the keys has."""
+        keys = _Elements(keys, self.key)
+        counts, to = self._result("i64", keys.shape)
+        self._call(lib.bf_table_count, byref(keys.array), byref(to.array))
+        return counts
+
+    def find_all(self, keys):
+        """All values of the keys, one key's after another's, and how many each key has."""
+        counts = self.count(keys)
+        keys = _Elements(keys, self.key)
+        total = sum(memoryview(counts._memory).cast("B").cast("q")[: _size(keys.shape)])
+        values, to = self._result(self.value, [total])
+        self._call(lib.bf_table_find_all, byref(keys.array), byref(to.array))
+        return values, counts
+
+    def erase(self, keys):
+        """Takes out all entries of the keys, and returns their number."""
+        keys, erased = _Elements(keys, self.key), c_int64()
+        self._call(lib.bf_table_erase, byref(keys.array), byref(erased))
+        return erased.value
+
+    def export(self):
+        """All keys, ascending (NaN last), and their values (None of a set)."""
+        keys, to_keys = self._result(self.key, [len(self)])
+        if self.value is None:
+            self._call(lib.bf_table_export, byref(to_keys.array), None)
+            return keys, None
+        values, to_values = self._result(self.value, [len(self)])
+        self._call(lib.bf_table_export, byref(to_keys.array), byref(to_values.array))
+        return keys, values
+
+    def clear(self):
+        lib.bf_table_clear(self._handle)
+
+    def reserve(self, entries):
+        """Makes room for so many entries in all."""
+        self._call(lib.bf_table_reserve, entries)
+
+    def __contains__(self, key):
+        found = c_int()
+        self._call(lib.bf_table_find_one, _element(self.key, key), None, byref(found))
+        return bool(found)
+
+    def __getitem__(self, key):
+        if self.value is None:
+            raise ArgumentError("a set has no values")
+        found, value = c_int(), _SCALARS[self.value]()
+        self._call(lib.bf_table_find_one, _element(self.key, key), byref(value), byref(found))
+        if not found:
+            raise KeyError(key)
+        return tuple(value) if self.value == "pair" else value.value
+
+    def add(self, key, value=None):
+        """Enters one key."""
+        value = None if value is None else _element(self.value, value)
+        self._call(lib.bf_table_insert_one, _element(self.key, key), value)
+
+    def __delitem__(self, key):
+        found = c_int()
+        self._call(lib.bf_table_erase_one, _element(self.key, key), byref(found))
+        if not found:
+            raise KeyError(key)
+
+    def save(self):
+        """The table as bytes: portable, versioned, checksummed."""
+        data = ctypes.create_string_buffer(lib.bf_table_save_size(self._handle))
+        self._call(lib.bf_table_save, data)
+        return data.raw
+
+    @classmethod
+    def load(cls, data, context=None):
+        """The table that save() wrote. Anything else is refused: StateError."""
+        table, data = cls.__new__(cls), bytes(data)
+        table._start(context, None, None)
+        table._context._call(
+            lib.bf_table_load, table._context._handle, data, len(data), byref(table._handle)
+        )
+        names = {**NAMES, PAIR: "pair", 0: None}
+        table.key, table.value = names[data[12]], names[data[13]]
+        return table
+
+
+_SCALARS = {
+    "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
+    "f32": ctypes.c_float, "f64": ctypes.c_double, "pair": c_uint64 * 2,
+}  # fmt: skip
+
+
+def _element(name, x):
+    """One element in memory, as an argument."""
+    if name is None:
+        raise ArgumentError("a set has no values")
+    return byref(_SCALARS[name](*x) if name == "pair" else _SCALARS[name](x))
+
+
+def _size(shape):
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+def _default_context():
+    from . import _default_context as default
+
+    return default()

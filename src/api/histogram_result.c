@@ -1,0 +1,71 @@
+/* What a histogram says: edges, counts, sums of weights, density. */
+#include "histogram.h"
+
+#include "../environment.h"
+#include "../rules/finish.h"
+#include "bins.h"
+
+#include <math.h>
+
+void bf_histogram_describe(const bf_histogram *histogram, bf_histogram_info *info) {
+    const int64_t *others = histogram->counts + histogram->bins.count;
+    *info = (bf_histogram_info){.dtype = histogram->dtype,
+                                .weights = histogram->weights,
+                                .edges = histogram->edges_dtype,
+                                .bins = histogram->bins.count,
+                                .count = histogram->total,
+                                .below = others[BF_BIN_BELOW],
+                                .above = others[BF_BIN_ABOVE],
+                                .nan = others[BF_BIN_NAN]};
+}
+
+const double *bf_histogram_edges(const bf_histogram *histogram) { return histogram->edges; }
+const int64_t *bf_histogram_counts(const bf_histogram *histogram) { return histogram->counts; }
+
+/* A sum of weights, rounded once. */
+static double sum_of(const bf_histogram *h, const int64_t *words) {
+    bf_work work;
+    uint64_t bits = bf_finish_sum(h->weights, words, false, false, bf_format_f64(), &work);
+    return bf_bin_value(BF_F64, bits);
+}
+
+bf_status bf_histogram_weights(const bf_histogram *histogram, double *sums) {
+    const bf_histogram *h = histogram;
+    if (h == NULL) return BF_E_ARGUMENT;
+    if (h->weights == BF_NONE) return bf_fail(h->context, BF_E_ARGUMENT, "there are no weights");
+    if (sums == NULL) return bf_fail(h->context, BF_E_ARGUMENT, "no place for the sums");
+    for (int64_t i = 0; i < h->bins.count; i++) sums[i] = sum_of(h, h->sums + i * h->sum_words);
+    return BF_OK;
+}
+
+/* What lies in all bins together: how many elements, or the sum of their weights. */
+static double total_of(const bf_histogram *h) {
+    int64_t words[BF_EXACT_WORDS_MAX] = {0}, count = 0;
+    for (int64_t i = 0; i < h->bins.count; i++) {
+        count += h->counts[i];
+        if (h->sum_words > 0)
+            bf_exact_merge(BF_KIND_SUM, h->weights, words, h->sums + i * h->sum_words);
+    }
+    return h->sum_words > 0 ? sum_of(h, words) : (double)count;
+}
+
+static void write_density(const bf_histogram *h, double *density) {
+    double total = total_of(h);
+    for (int64_t i = 0; i < h->bins.count; i++) {
+        double width = bf_round_to(h->edges_dtype, h->edges[i + 1] - h->edges[i]);
+        double value = h->sum_words > 0 ? density[i] : (double)h->counts[i];
+        density[i] = value / width / total;
+        if (isnan(density[i])) density[i] = (double)NAN;
+    }
+}
+
+bf_status bf_histogram_density(const bf_histogram *histogram, double *density) {
+    const bf_histogram *h = histogram;
+    if (h == NULL) return BF_E_ARGUMENT;
+    if (density == NULL) return bf_fail(h->context, BF_E_ARGUMENT, "no place for the density");
+    if (h->sum_words > 0) bf_histogram_weights(h, density);
+    bf_environment environment = bf_environment_enter();
+    write_density(h, density);
+    bf_environment_leave(environment);
+    return BF_OK;
+}

@@ -1,0 +1,79 @@
+/* The arrays of a table's calls: checked, and where they are strided, copied. */
+#include "table.h"
+
+#include "../rules/entry.h"
+#include "../where.h"
+#include "array.h"
+
+#include <stdlib.h>
+
+/* Pairs are elements of tables only: elsewhere they are no dtype. */
+static int64_t count_of(const bf_array *array) {
+    bf_array a = *array;
+    if (a.dtype == BF_PAIR) a.dtype = BF_U64;
+    return bf_array_count(&a);
+}
+
+static bf_status check(bf_context *context, bf_dtype dtype, const bf_array *array, int64_t *count) {
+    if (bf_table_bytes(array->dtype) == 0 || (*count = count_of(array)) < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
+    if (array->dtype != dtype)
+        return bf_fail(context, BF_E_DTYPE, "an array of %s where %s is wanted",
+                       bf_dtype_name(array->dtype), bf_dtype_name(dtype));
+    if (*count > 0 && bf_where_is(array->data, NULL) == BF_WHERE_DEVICE)
+        return bf_fail(context, BF_E_DEVICE, "memory of a GPU, and the table is in host memory");
+    return BF_OK;
+}
+
+/* The array as memory to gather from; a pair is a dimension of two words. */
+static bf_status describe(bf_context *context, const bf_array *a, bf_strided *s) {
+    int words = a->dtype == BF_PAIR ? 2 : 1;
+    *s = (bf_strided){a->data, bf_table_bytes(a->dtype) / words, a->ndim, {0}, {0}};
+    for (int d = 0; d < a->ndim; d++) {
+        s->shape[d] = a->shape[d];
+        s->strides[d] = a->strides[d] * words;
+    }
+    if (words == 1) return BF_OK;
+    if (a->ndim == BF_MAX_DIMS)
+        return bf_fail(context, BF_E_SHAPE, "pairs with strides have at most 7 dimensions");
+    s->shape[s->ndim] = words;
+    s->strides[s->ndim++] = 1;
+    return BF_OK;
+}
+
+static int64_t elements_of(const bf_flat *o) {
+    return o->array->dtype == BF_PAIR ? 2 * o->count : o->count;
+}
+
+bf_status bf_flat_take(bf_context *context, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
+    *flat = (bf_flat){.array = array};
+    bf_strided from;
+    if (array == NULL) return BF_OK;
+    bf_status status = check(context, dtype, array, &flat->count);
+    if (status != BF_OK || flat->count == 0) return status;
+    flat->data = array->data;
+    if (bf_array_is_contiguous(array)) return BF_OK;
+    status = describe(context, array, &from);
+    if (status != BF_OK) return status;
+    flat->copy = malloc((size_t)flat->count * (size_t)bf_table_bytes(dtype));
+    if (flat->copy == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a copy");
+    flat->data = flat->copy;
+    return bf_backend_cpu.gather(context, &from, 0, elements_of(flat), flat->copy);
+}
+
+bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
+    bf_strided to;
+    if (flat->copy == NULL) return BF_OK;
+    bf_status status = describe(context, flat->array, &to);
+    if (status != BF_OK) return status;
+    return bf_backend_cpu.scatter(context, &to, 0, elements_of(flat), flat->copy);
+}
+
+void bf_flat_release(bf_flat *flat) { free(flat->copy); }
+
+bool bf_flat_same_shape(const bf_flat *a, const bf_flat *b) {
+    if (a->array->ndim != b->array->ndim) return false;
+    for (int d = 0; d < a->array->ndim; d++)
+        if (a->array->shape[d] != b->array->shape[d]) return false;
+    return true;
+}

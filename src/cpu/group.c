@@ -1,0 +1,226 @@
+/* Groups in host memory: the backend's functions. */
+#include "group.h"
+
+#include "../rules/result.h"
+#include "table.h"
+
+#include <stdlib.h>
+
+enum {
+    MANY = 1 << 16, /* rows that are sorted at once where there are many groups already */
+    PART = 1 << 10  /* groups of which a thread gives the results at a time */
+};
+
+static bf_status no_memory(bf_context *context) {
+    return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+}
+
+static bf_status create_groups(bf_context *context, const bf_group_kind *kind, void **groups) {
+    bf_cpu_groups *g = calloc(1, sizeof *g);
+    if (g == NULL) return no_memory(context);
+    g->key = kind->key;
+    g->rank_bytes = bf_rank_bytes(kind->key);
+    g->columns = kind->count;
+    for (int c = 0; c < kind->count; c++) g->aggregates[c] = kind->aggregates[c];
+    g->seed = bf_hash_seed_of(kind->seed);
+    g->loops = bf_group_loops_of(g->rank_bytes);
+    if (!bf_group_set_create(g, 0, &g->set)) {
+        free(g);
+        return no_memory(context);
+    }
+    *groups = g;
+    return BF_OK;
+}
+
+static void forget_order(bf_cpu_groups *g) {
+    free(g->order);
+    free(g->ranks);
+    g->order = NULL;
+    g->ranks = NULL;
+}
+
+static void destroy_groups(bf_context *context, void *groups) {
+    bf_cpu_groups *g = groups;
+    (void)context;
+    forget_order(g);
+    bf_group_set_destroy(g, &g->set);
+    free(g);
+}
+
+static int64_t groups_size(const void *groups) {
+    const bf_cpu_groups *g = groups;
+    return bf_group_set_size(&g->set);
+}
+
+static void clear_groups(bf_context *context, void *groups) {
+    bf_cpu_groups *g = groups;
+    (void)context;
+    forget_order(g);
+    bf_group_set_empty(g, &g->set);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+/* Takes what a set holds; the set is destroyed. */
+static bf_status take_set(bf_context *context, bf_cpu_groups *g, bf_group_set *set) {
+    bool made = true;
+    if (bf_group_set_size(&g->set) == 0) {
+        bf_group_set before = g->set;
+        g->set = *set;
+        *set = before;
+    } else {
+        made = bf_group_set_merge(context, g, &g->set, set);
+    }
+    bf_group_set_destroy(g, set);
+    return made ? BF_OK : no_memory(context);
+}
+
+/* Places in a set change with its shards, even where a merge fails. */
+static bf_status absorb_rows(bf_context *context, void *groups, const void *keys,
+                             const void *const values[], int64_t n) {
+    bf_cpu_groups *g = groups;
+    bf_group_set set;
+    bool many = g->set.bits > 0 && n >= MANY;
+    forget_order(g);
+    if (!bf_group_set_absorb(context, g, keys, values, n, many, &set)) return no_memory(context);
+    return take_set(context, g, &set);
+}
+
+static bf_status merge_groups(bf_context *context, void *into, const void *from) {
+    bf_cpu_groups *to = into;
+    const bf_cpu_groups *g = from;
+    forget_order(to);
+    if (g->set.bits > 0 && memcmp(&to->seed, &g->seed, sizeof g->seed) != 0) {
+        bf_group_set set;
+        if (!bf_group_set_rehash(context, to, &g->set, &set)) return no_memory(context);
+        return take_set(context, to, &set);
+    }
+    return bf_group_set_merge(context, to, &to->set, &g->set) ? BF_OK : no_memory(context);
+}
+
+/* ---- in order ---------------------------------------------------------------------------------
+ */
+
+/* Ranks and places in the order of the shards. */
+static void collect(const bf_cpu_groups *g, char *ranks, int64_t *order) {
+    for (int64_t s = 0; s < (int64_t)1 << g->set.bits; s++) {
+        const bf_group_shard *shard = &g->set.shards[s];
+        size_t bytes = (size_t)shard->size * (size_t)g->rank_bytes;
+        if (bytes == 0) continue;
+        memcpy(ranks, shard->ranks, bytes);
+        ranks += bytes;
+        for (uint32_t i = 0; i < shard->size; i++) *order++ = s << 32 | i;
+    }
+}
+
+/* Sorts as entries of a table are: ranks are keys, of which the order is that of numbers or, of
+ * pairs, of their words. */
+static bf_status make_order(bf_context *context, bf_cpu_groups *g, int64_t n) {
+    static const bf_dtype keys[] = {BF_U32, BF_U64, BF_PAIR};
+    int bytes = g->rank_bytes;
+    if (g->order != NULL) return BF_OK;
+    char *ranks = bf_table_memory((size_t)n * (size_t)bytes);
+    int64_t *order = (int64_t *)bf_table_memory((size_t)n * sizeof *order);
+    bf_status status = BF_OK;
+    if (ranks == NULL || order == NULL) status = no_memory(context);
+    bf_cpu_table as = {.key_bytes = bytes, .value_bytes = sizeof *order};
+    as.kind.key = keys[bytes / 8];
+    as.loops = bf_table_loops_of(bytes, sizeof *order);
+    if (status == BF_OK) {
+        collect(g, ranks, order);
+        status = bf_table_sort(context, &as, n, ranks, (char *)order);
+    }
+    if (status != BF_OK) {
+        free(ranks);
+        free(order);
+        return status;
+    }
+    g->ranks = ranks;
+    g->order = order;
+    return BF_OK;
+}
+
+typedef struct list_job {
+    const bf_cpu_groups *groups;
+    int64_t n;
+    char *keys, *counts;
+} list_job;
+
+static void list_part(void *arg, int64_t part) {
+    const list_job *job = arg;
+    const bf_cpu_groups *g = job->groups;
+    int64_t first = part * PART, n = job->n - first < PART ? job->n - first : PART;
+    if (job->keys != NULL)
+        g->loops->unrank(g->key, g->ranks + first * g->rank_bytes, n,
+                         job->keys + first * bf_table_bytes(g->key));
+    for (int64_t i = first; job->counts != NULL && i < first + n; i++) {
+        int64_t at = g->order[i];
+        memcpy(job->counts + i * 8, &g->set.shards[at >> 32].counts[(uint32_t)at], 8);
+    }
+}
+
+static int64_t parts_of(int64_t n) { return (n + PART - 1) / PART; }
+
+static bf_status list_groups(bf_context *context, void *groups, void *keys, void *counts) {
+    bf_cpu_groups *g = groups;
+    list_job job = {g, groups_size(g), keys, counts};
+    bf_status status = make_order(context, g, job.n);
+    if (status == BF_OK)
+        bf_table_share(context, bf_table_threads(context, job.n), parts_of(job.n), list_part, &job);
+    return status;
+}
+
+/* ---- results ----------------------------------------------------------------------------------
+ */
+
+typedef struct result_job {
+    const bf_cpu_groups *groups;
+    int64_t n;
+    int which;
+    const bf_reduce_options *options;
+    bf_value *values;
+    atomic_bool nan; /* one was refused */
+} result_job;
+
+static void result_part(void *arg, int64_t part) {
+    result_job *job = arg;
+    const bf_cpu_groups *g = job->groups;
+    bf_aggregate a = g->aggregates[job->which];
+    int64_t first = part * PART, end = job->n - first < PART ? job->n : first + PART;
+    int64_t words[BF_STATE_WORDS_SMALL];
+    bf_work work;
+    for (int64_t i = first; i < end; i++) {
+        const bf_group_shard *s = &g->set.shards[g->order[i] >> 32];
+        size_t number = (uint32_t)g->order[i];
+        bf_column_words(&s->columns[job->which], number, s->counts[number], words);
+        bf_status status =
+            bf_result_plain(a.op, a.dtype, words, job->options, &job->values[i], &work);
+        if (status == BF_E_NAN) atomic_store(&job->nan, true);
+        if (status == BF_E_EMPTY)
+            job->values[i] = bf_value_from_bits(a.dtype, bf_format_nan(bf_format_of(a.dtype)));
+    }
+}
+
+static bf_status give_results(bf_context *context, void *groups, int which,
+                              const bf_reduce_options *options, bf_value *values) {
+    bf_cpu_groups *g = groups;
+    result_job job = {
+        .groups = g, .n = groups_size(g), .which = which, .options = options, .values = values};
+    bf_status status = make_order(context, g, job.n);
+    if (status != BF_OK) return status;
+    bf_table_share(context, bf_table_threads(context, 16 * job.n), parts_of(job.n), result_part,
+                   &job);
+    return atomic_load(&job.nan) ? bf_fail(context, BF_E_NAN, "NaN in the values") : BF_OK;
+}
+
+const bf_group_backend bf_cpu_groups_backend = {
+    .create = create_groups,
+    .destroy = destroy_groups,
+    .clear = clear_groups,
+    .size = groups_size,
+    .absorb = absorb_rows,
+    .merge = merge_groups,
+    .list = list_groups,
+    .results = give_results,
+};

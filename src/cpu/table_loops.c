@@ -1,0 +1,45 @@
+/* The loops of tables, for every width of keys and of values. */
+#include "table.h"
+#include "table_match.h"
+
+#define KEY 4
+#define VALUE 0
+#include "table_loops.h"
+#define VALUE 4
+#include "table_loops.h"
+#define VALUE 8
+#include "table_loops.h"
+#define VALUE 16
+#include "table_loops.h"
+#undef KEY
+
+#define KEY 8
+#define VALUE 0
+#include "table_loops.h"
+#define VALUE 4
+#include "table_loops.h"
+#define VALUE 8
+#include "table_loops.h"
+#define VALUE 16
+#include "table_loops.h"
+#undef KEY
+
+#define KEY 16
+#define VALUE 0
+#include "table_loops.h"
+#define VALUE 4
+#include "table_loops.h"
+#define VALUE 8
+#include "table_loops.h"
+#define VALUE 16
+#include "table_loops.h"
+#undef KEY
+
+const bf_table_loops *bf_table_loops_of(int key_bytes, int value_bytes) {
+    static const bf_table_loops *const all[3][4] = {
+        {&loops_4_0, &loops_4_4, &loops_4_8, &loops_4_16},
+        {&loops_8_0, &loops_8_4, &loops_8_8, &loops_8_16},
+        {&loops_16_0, &loops_16_4, &loops_16_8, &loops_16_16}};
+    int key = key_bytes == 16 ? 2 : key_bytes / 8;
+    return all[key][value_bytes == 16 ? 3 : value_bytes / 4];
+}

@@ -1,0 +1,203 @@
+/* Entries sorted by region, so that each region is in the cache while it takes its own, and belongs
+ * to one thread. The sort is stable: entries of one key stay in their order. */
+#include "table.h"
+
+#include <stdlib.h>
+
+enum {
+    PART_BYTES = 1 << 19, /* of buckets: what a core's cache holds beside the entries */
+    PARTS_MOST = 512      /* that entries are sorted into: each has a line in the nearest cache */
+};
+
+/* Slices of the entries: work for the threads that comes before the sort. */
+typedef struct slices {
+    const bf_entries *entries;
+    int64_t n, count;
+} slices;
+
+static slices slices_of(const bf_context *context, const bf_entries *e, int64_t n) {
+    slices s = {.entries = e, .n = n, .count = bf_table_threads(context, n)};
+    if (s.count > 1) s.count *= 2;
+    while (n / s.count >= INT32_MAX) s.count *= 2; /* counts of a slice have 32 bits */
+    return s;
+}
+
+static int64_t slice_begin(const slices *s, int64_t i) {
+    return s->n / s->count * i + s->n % s->count * i / s->count;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+typedef struct count_job {
+    const bf_cpu_table *table;
+    slices slices;
+    bool fresh; /* only entries whose keys the table does not have */
+    int shift;
+    int64_t groups;
+    uint32_t *counts; /* of each slice, the entries of each group of buckets */
+} count_job;
+
+static void count_slice(void *arg, int64_t i) {
+    count_job *job = arg;
+    int64_t first = slice_begin(&job->slices, i), end = slice_begin(&job->slices, i + 1);
+    const bf_table_loops *loops = job->table->loops;
+    (job->fresh ? loops->count_new : loops->count)(job->table, job->slices.entries, first,
+                                                   end - first, job->shift,
+                                                   job->counts + i * job->groups);
+}
+
+/* job->table and its slices are set. The caller frees job->counts. */
+static bf_status count_groups(bf_context *context, count_job *job, int shift) {
+    job->shift = shift;
+    job->groups = (int64_t)((job->table->slots.count - 1) >> shift) + 1;
+    job->counts = calloc((size_t)(job->groups * job->slices.count), sizeof *job->counts);
+    if (job->counts == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
+    bf_table_share(context, bf_table_threads(context, job->slices.n), job->slices.count,
+                   count_slice, job);
+    return BF_OK;
+}
+
+bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
+                            const bf_entries *entries, int64_t n, bool fresh, bool *room,
+                            int64_t *count) {
+    count_job job = {.table = table, .slices = slices_of(context, entries, n), .fresh = fresh};
+    bf_status status = count_groups(context, &job, table->slots.shift);
+    if (status != BF_OK) return status;
+    *room = true;
+    *count = 0;
+    for (int64_t r = 0; r < job.groups; r++) {
+        int64_t more = 0;
+        for (int64_t i = 0; i < job.slices.count; i++) more += job.counts[i * job.groups + r];
+        if (table->slots.used[r] + more > table->slots.limit) *room = false;
+        *count += more;
+    }
+    free(job.counts);
+    return BF_OK;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+
+/* Entries as rows of a key and a value, in parts of the table. */
+typedef struct parts {
+    bf_cpu_table *table;
+    slices slices;
+    bf_entries rows;
+    int shift; /* a part is 2^shift buckets */
+    int64_t count;
+    int64_t *at;    /* where each slice's rows of each part go */
+    int64_t *begin; /* of each part's rows, and one more */
+    int64_t *done;  /* rows that have been entered */
+    char *memory;   /* of the rows */
+    atomic_bool stopped;
+} parts;
+
+static int part_shift(const bf_cpu_table *t) {
+    int shift = t->slots.shift;
+    while ((uint64_t)t->loops->bucket_bytes << (shift + 1) <= PART_BYTES) shift++;
+    while (t->slots.count >> shift >= PARTS_MOST) shift++;
+    return shift;
+}
+
+static void scatter_slice(void *arg, int64_t i) {
+    parts *p = arg;
+    int64_t first = slice_begin(&p->slices, i), end = slice_begin(&p->slices, i + 1);
+    p->table->loops->scatter(p->table, p->slices.entries, first, end - first, p->shift,
+                             p->at + i * p->count, p->memory);
+}
+
+static bool allocate_parts(parts *p) {
+    size_t row = (size_t)(p->table->key_bytes + p->table->value_bytes);
+    p->at = calloc((size_t)(p->count * p->slices.count), sizeof *p->at);
+    p->begin = calloc((size_t)p->count + 1, sizeof *p->begin);
+    p->done = calloc((size_t)p->count, sizeof *p->done);
+    p->memory = bf_table_memory((size_t)p->slices.n * row);
+    p->rows = (bf_entries){.keys = p->memory, .key_step = row, .value_step = row};
+    if (p->memory == NULL) return false;
+    p->rows.values = p->memory + p->table->key_bytes;
+    return p->at != NULL && p->begin != NULL && p->done != NULL;
+}
+
+static void free_parts(parts *p) {
+    free(p->at);
+    free(p->begin);
+    free(p->done);
+    free(p->memory);
+}
+
+/* Within a part slice after slice, so that the order stays. */
+static void place_slices(parts *p, const uint32_t *counts) {
+    int64_t at = 0;
+    for (int64_t g = 0; g < p->count; g++) {
+        p->begin[g] = at;
+        for (int64_t i = 0; i < p->slices.count; i++) {
+            p->at[i * p->count + g] = at;
+            at += counts[i * p->count + g];
+        }
+    }
+    p->begin[p->count] = at;
+}
+
+/* Fills a parts whose table and slices are set; the caller frees it. */
+static bf_status sort_into_parts(bf_context *context, parts *p) {
+    count_job job = {.table = p->table, .slices = p->slices};
+    p->shift = part_shift(p->table);
+    bf_status status = count_groups(context, &job, p->shift);
+    p->count = job.groups;
+    if (status == BF_OK && !allocate_parts(p))
+        status = bf_fail(context, BF_E_MEMORY, "no memory to insert");
+    if (status == BF_OK) {
+        place_slices(p, job.counts);
+        bf_table_share(context, bf_table_threads(context, p->slices.n), p->slices.count,
+                       scatter_slice, p);
+    }
+    free(job.counts);
+    return status;
+}
+
+/* ---- entering -------------------------------------------------------------------------------- */
+
+static void insert_part(void *arg, int64_t g) {
+    parts *p = arg;
+    int64_t first = p->begin[g] + p->done[g], n = p->begin[g + 1] - first;
+    if (n == 0) return;
+    int64_t entered = p->table->loops->insert(p->table, &p->rows, first, n);
+    p->done[g] += entered;
+    if (entered < n) atomic_store_explicit(&p->stopped, true, memory_order_relaxed);
+}
+
+/* What is left, one part after another: the table's buckets are others now. */
+static bf_status insert_rest(bf_context *context, parts *p) {
+    bf_status status = BF_OK;
+    for (int64_t g = 0; g < p->count && status == BF_OK; g++) {
+        insert_part(p, g);
+        if (p->begin[g] + p->done[g] == p->begin[g + 1]) continue;
+        status = bf_table_grow(context, p->table);
+        g--;
+    }
+    return status;
+}
+
+static bf_status insert_parts(bf_context *context, parts *p) {
+    bf_cpu_table *t = p->table;
+    for (;;) {
+        bf_slots before = t->slots;
+        atomic_store(&p->stopped, false);
+        bf_table_share(context, bf_table_threads(context, p->slices.n), p->count, insert_part, p);
+        if (!atomic_load(&p->stopped)) return BF_OK;
+        bf_status status = bf_table_grow(context, t);
+        if (status != BF_OK) return status;
+        if (t->slots.count != 2 * before.count || t->slots.seed.first != before.seed.first)
+            return insert_rest(context, p);
+        p->shift++;
+    }
+}
+
+bf_status bf_table_absorb_parts(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
+                                int64_t n) {
+    parts p = {.table = table, .slices = slices_of(context, entries, n)};
+    bf_status status = sort_into_parts(context, &p);
+    if (status == BF_OK) status = insert_parts(context, &p);
+    bf_table_see_fullest(table);
+    free_parts(&p);
+    return status;
+}
