@@ -1,7 +1,7 @@
 #include "options.h"
 
-#include <ctype.h>
-#include <errno.h>
+#include "operand.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,17 +62,18 @@ enum {
 };
 
 static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|error",
-                  out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never", overflows[] = "error|wrap|saturate",
-                  sorts[] = "count|key";
+                  out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
+                  overflows[] = "error|wrap|saturate", sorts[] = "count|key";
 
 static const option_spec specs[] = {
     {OPT_FORMAT, "format", formats, "what the input is (auto: .npy by its first bytes, else text)",
      TAKES_INPUT},
     {OPT_DTYPE, "dtype", "T",
-     "of raw input or text (of julia f32, f64): bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64", TAKES_INPUT | TAKES_JULIA},
+     "of raw input or text (of julia f32, f64): bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 "
+     "f64",
+     TAKES_INPUT | TAKES_JULIA},
     {OPT_OFFSET, "offset", "N", "skip the first N elements", TAKES_INPUT},
-    {OPT_COUNT, "count", "N", "take N elements, no more and no fewer",
-     TAKES_INPUT | TAKES_ROWS},
+    {OPT_COUNT, "count", "N", "take N elements, no more and no fewer", TAKES_INPUT | TAKES_ROWS},
     {OPT_COLUMN, "column", "COLUMN", "of text: the column to read, by number from 1 or by name",
      TAKES_INPUT},
     {OPT_DELIMITER, "delimiter", "C",
@@ -90,8 +91,8 @@ static const option_spec specs[] = {
     {OPT_BINS, "bins", "auto|N", "how many (auto: by Sturges' rule, at most 64)", TAKES_BINS},
     {OPT_RANGE, "range", "LO:HI", "of the bins (from the least to the greatest finite element)",
      TAKES_BINS},
-    {OPT_EDGES, "edges", "LIST/FILE", "of the bins, ascending: numbers with commas between, or a file",
-     TAKES_BINS},
+    {OPT_EDGES, "edges", "LIST/FILE",
+     "of the bins, ascending: numbers with commas between, or a file", TAKES_BINS},
     {OPT_WEIGHTS, "weights", "FILE", "sum these, one for each element, instead of counting",
      TAKES_BINS},
     {OPT_STRICT, "strict", NULL, "NaN, and elements below or above the bins, are an error",
@@ -99,7 +100,8 @@ static const option_spec specs[] = {
     {OPT_DENSITY, "density", NULL, "of histograms: scale to an integral of 1", TAKES_PLOT},
     {OPT_LOG, "log", NULL, "of plots: a logarithmic scale", TAKES_PLOT},
     {OPT_TITLE, "title", "TEXT", "of plots (the file's name)", TAKES_PLOT},
-    {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N|cuda:all", "where to compute (auto: where the data are)", TAKES_RUNNING | TAKES_DEVICE},
+    {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N|cuda:all",
+     "where to compute (auto: where the data are)", TAKES_RUNNING | TAKES_DEVICE},
     {'j', "threads", "N", "host threads (as many as this process may use)", TAKES_RUNNING},
     {OPT_ISA, "isa", "auto|generic|avx2|avx512|neon", "host instruction set", TAKES_RUNNING},
     {OPT_MEMORY, "memory", "SIZE",
@@ -152,85 +154,12 @@ static const option_spec *find_spec(int id) {
     return NULL;
 }
 
-/* ---- operands -------------------------------------------------------------------------------- */
-
-static bool bad_operand(const char *name, const char *text, const char *expected) {
-    fail(EXIT_USAGE, NULL, "bad operand of --%s: '%s' is not %s", name, text, expected);
-    return false;
-}
-
-/* The place of text in a list "a|b|c". */
-static bool choose(const option_spec *spec, const char *text, int *choice) {
-    const size_t length = strlen(text);
-    int i = 0;
-    for (const char *at = spec->operand; *at; i++) {
-        const size_t n = strcspn(at, "|");
-        if (n == length && memcmp(at, text, n) == 0) {
-            *choice = i;
-            return true;
-        }
-        at += n + (at[n] == '|');
-    }
-    return bad_operand(spec->name, text, spec->operand);
-}
-
-static bool parse_number(const option_spec *spec, const char *text, int64_t least, int64_t most,
-                         int64_t *out) {
-    char *end;
-    errno = 0;
-    const long long value = strtoll(text, &end, 10);
-    const bool digit = *text >= '0' && *text <= '9';
-    char expected[80];
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least,
-             (long long)most);
-    if (!digit || *end || errno || value < least || value > most)
-        return bad_operand(spec->name, text, expected);
-    *out = value;
-    return true;
-}
-
-static bool parse_dtype(const option_spec *spec, const char *text, bf_dtype *out) {
-    *out = bf_dtype_from_name(text);
-    return *out != BF_NONE || bad_operand(spec->name, text, "a dtype (such as f32 or i64)");
-}
-
-static bool parse_columns(const option_spec *spec, const char *text, const char **out) {
-    *out = text;
-    return *text != '\0' || bad_operand(spec->name, text, "a number or a name");
-}
-
-/* One character; a tab also as \t. */
-static bool parse_delimiter(const option_spec *spec, const char *text, char *out) {
-    *out = strcmp(text, "\\t") == 0 ? '\t' : text[0];
-    const bool one = text[0] != '\0' && (text[1] == '\0' || strcmp(text, "\\t") == 0);
-    const bool fit = one && !isalnum((unsigned char)*out) && !strchr("\n\r\".+-", *out);
-    return fit || bad_operand(spec->name, text, "one character that is no part of a number");
-}
-
-static bool parse_size(const option_spec *spec, const char *text, int64_t *out) {
-    static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
-    const size_t digits = strspn(text, "0123456789");
-    int unit = 4;
-    while (unit >= 0 && strcmp(text + digits, units[unit]) != 0) unit--;
-    const int64_t n = unit >= 0 && digits > 0 ? strtoll(text, NULL, 10) : 0;
-    const bool fit = n > 0 && n <= (int64_t)1 << 50 >> 10 * unit;
-    *out = fit ? n << 10 * unit : 0;
-    return fit || bad_operand(spec->name, text, "a size (such as 500MiB or 4GiB)");
-}
-
-static bool parse_threads(const option_spec *spec, const char *text, int *threads) {
-    int64_t n;
-    if (!parse_number(spec, text, 1, 1024, &n)) return false;
-    *threads = (int)n;
-    return true;
-}
-
 /* ---- one option ------------------------------------------------------------------------------ */
 
 #define MAX_ELEMENTS ((int64_t)1 << 62)
 
 static bool add_aggregate(options *o, const option_spec *spec, bf_reduction op, const char *text) {
-    if (text && *text == '\0') return bad_operand(spec->name, text, "a file or a column");
+    if (text && *text == '\0') return operand_bad(spec->name, text, "a file or a column");
     if (o->aggregate_count == OPTIONS_AGGREGATES) {
         fail(EXIT_USAGE, NULL, "more than %d aggregates", OPTIONS_AGGREGATES);
         return false;
@@ -242,19 +171,19 @@ static bool add_aggregate(options *o, const option_spec *spec, bf_reduction op, 
 static bool set_operand(options *o, const option_spec *spec, const char *text) {
     int choice = 0;
     switch (spec->id) {
-    case OPT_DTYPE: return parse_dtype(spec, text, &o->input.dtype);
-    case OPT_TO: return parse_dtype(spec, text, &o->to);
-    case OPT_OFFSET: return parse_number(spec, text, 0, MAX_ELEMENTS, &o->input.first);
-    case OPT_COUNT: return parse_number(spec, text, 0, MAX_ELEMENTS, &o->input.count);
-    case 'j': return parse_threads(spec, text, &o->threads);
+    case OPT_DTYPE: return operand_dtype(spec, text, &o->input.dtype);
+    case OPT_TO: return operand_dtype(spec, text, &o->to);
+    case OPT_OFFSET: return operand_number(spec, text, 0, MAX_ELEMENTS, &o->input.first);
+    case OPT_COUNT: return operand_number(spec, text, 0, MAX_ELEMENTS, &o->input.count);
+    case 'j': return operand_threads(spec, text, &o->threads);
     case OPT_DEVICE: o->device = text; return true;
     case OPT_ISA: o->isa = text; return true;
     case OPT_SUM: return add_aggregate(o, spec, BF_SUM, text);
     case OPT_MEAN: return add_aggregate(o, spec, BF_MEAN, text);
     case OPT_MIN: return add_aggregate(o, spec, BF_MIN, text);
     case OPT_MAX: return add_aggregate(o, spec, BF_MAX, text);
-    case OPT_SEED: return parse_number(spec, text, 0, INT64_MAX, &o->seed);
-    case 'n': return parse_number(spec, text, 1, MAX_ELEMENTS, &o->top);
+    case OPT_SEED: return operand_number(spec, text, 0, INT64_MAX, &o->seed);
+    case 'n': return operand_number(spec, text, 1, MAX_ELEMENTS, &o->top);
     case OPT_SAVE: o->save = text; return true;
     case OPT_BINS: o->bins = text; return true;
     case OPT_RANGE: o->range = text; return true;
@@ -270,14 +199,14 @@ static bool set_operand(options *o, const option_spec *spec, const char *text) {
     case OPT_PALETTE: o->palette = text; return true;
     case OPT_FRAMES: o->frames = text; return true;
     case OPT_C_PATH: o->c_path = text; return true;
-    case OPT_MEMORY: return parse_size(spec, text, &o->memory);
+    case OPT_MEMORY: return operand_size(spec, text, &o->memory);
     case OPT_AGAINST: o->against = text; return true;
-    case OPT_COLUMN: return parse_columns(spec, text, &o->input.text.columns);
-    case OPT_DELIMITER: return parse_delimiter(spec, text, &o->input.text.delimiter);
+    case OPT_COLUMN: return operand_columns(spec, text, &o->input.text.columns);
+    case OPT_DELIMITER: return operand_delimiter(spec, text, &o->input.text.delimiter);
     case 'o': o->output = text; return true;
     default: break;
     }
-    if (!choose(spec, text, &choice)) return false;
+    if (!operand_choice(spec, text, &choice)) return false;
     switch (spec->id) {
     case OPT_FORMAT: o->input.format = (enum format)choice; break;
     case OPT_NAN: o->rules.nan = (bf_nan_policy)choice; break;
