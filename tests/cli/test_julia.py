@@ -114,7 +114,7 @@ class Julia(CommandTest):
             self.assertEqual(a.read(), b.read())
 
     def test_pictures_in_bands(self):
-        wide = self.julia("--size", "40000x1000", "--iter", 20, "--progress")
+        wide = self.julia("--size", "40000x1000", "--iter", 20)
         self.same(wide[::100], counts(40000, 1000, iterations=20, every=100))
 
     def test_json(self):
