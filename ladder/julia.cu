@@ -101,14 +101,8 @@ static const char *run_warp_tiles(const ladder_task *t) { return run(t, draw_war
 static const char *run_few_tests(const ladder_task *t) { return run(t, draw_few_tests); }
 
 static const char *run_ours(const ladder_task *t) {
-    const int side = ladder_side(t->n);
     bf_julia_params params;
-    bf_julia_defaults(&params);
-    params.width = params.height = side;
-    bf_array counts = bf_array_of(BF_U16, t->out, side);
-    counts.ndim = 2;
-    counts.shape[1] = counts.strides[0] = side;
-    counts.strides[1] = 1;
+    bf_array counts = ladder_counts(t, &params);
     return ours(t, bf_julia_async(t->context, &params, 0, 0, &counts));
 }
 

@@ -2,6 +2,7 @@
  * compiled. Included by one source file for each language: rules_compile.c, .cpp and .cu. */
 #include "../src/rules/bin.h"
 #include "../src/rules/dtype.h"
+#include "../src/rules/edges.h"
 #include "../src/rules/entry.h"
 #include "../src/rules/exact.h"
 #include "../src/rules/finish.h"

@@ -1,39 +1,6 @@
-/* An allocation may fail at any point of an insertion: the table then is as it was.
- *
- * This program's own malloc stands in for the C library's and fails on request. */
+/* An allocation may fail at any point of an insertion: the table then is as it was. */
+#include "failing_malloc.h"
 #include "oracle.h"
-
-#include <errno.h>
-#include <stdatomic.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
-static atomic_long until_failure = -1; /* allocations that still succeed; negative: all */
-static atomic_long failures;
-
-#ifndef SANITIZED /* their runtimes have a malloc of their own */
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-
-static bool refuse(void) {
-    if (atomic_load(&until_failure) < 0) return false;
-    if (atomic_fetch_sub(&until_failure, 1) > 0) return false;
-    atomic_store(&until_failure, 0); /* and all that follow */
-    atomic_fetch_add(&failures, 1);
-    errno = ENOMEM;
-    return true;
-}
-
-void *malloc(size_t size) { return refuse() ? NULL : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return refuse() ? NULL : __libc_calloc(count, size); }
-#endif
 
 enum { MANY = 150000 };
 

@@ -1,65 +1,12 @@
-/* Bins between edges: NumPy's linspace, and what the guesses are at each edge. The caller has
- * entered the floating-point environment. */
+/* Bins between edges: what the guesses are at each of them. The caller has entered the
+ * floating-point environment. */
 #include "bins.h"
-
-#include "../rules/map.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
 /* The guess in floats is used where at least so much of a bin is found by it alone. */
 static const double single_most = 1.0 / 16;
-
-/* ---- edges ----------------------------------------------------------------------------------- */
-
-bf_dtype bf_edges_dtype(bf_dtype dtype) {
-    if (dtype == BF_BF16) return BF_F32;
-    return dtype == BF_F16 || dtype == BF_F32 ? dtype : BF_F64;
-}
-
-double bf_round_to(bf_dtype dtype, double x) {
-    bool misfit = false;
-    uint64_t bits;
-    if (dtype == BF_F64) return x;
-    if (dtype == BF_F32) return (double)(float)x;
-    memcpy(&bits, &x, sizeof bits);
-    return bf_bin_value(dtype, bf_map_cast(BF_F64, dtype, bits, false, &misfit));
-}
-
-/* Each operation of two numbers of f16 or f32 is done in doubles, and its result rounded again:
- * twice as many bits and two more are enough for that to be the same as rounding once. */
-static void write_edges(double first, double last, int64_t bins, bf_dtype type, double *edges) {
-    double delta = bf_round_to(type, last - first), n = bf_round_to(type, (double)bins);
-    double step = bf_round_to(type, delta / n);
-    for (int64_t i = 0; i < bins; i++) {
-        double at = bf_round_to(type, (double)i);
-        if (step == 0) at = bf_round_to(type, at / n); /* a width that has no n-th part */
-        at = bf_round_to(type, at * (step == 0 ? delta : step));
-        edges[i] = bf_round_to(type, at + first);
-    }
-    edges[bins] = last;
-}
-
-bool bf_edges_increase(const double *edges, int64_t bins) {
-    bool increase = isfinite(edges[0]) && isfinite(edges[bins]);
-    for (int64_t i = 0; i < bins; i++) increase &= edges[i] < edges[i + 1];
-    return increase;
-}
-
-const char *bf_even_edges(double lo, double hi, int64_t bins, bf_dtype computed, bf_dtype to,
-                          double *edges) {
-    if (lo == hi) {
-        lo = bf_round_to(computed, lo - 0.5);
-        hi = bf_round_to(computed, hi + 0.5);
-    }
-    if (!isfinite(bf_round_to(to, lo)) || !isfinite(bf_round_to(to, hi)) ||
-        !isfinite(bf_round_to(computed, hi - lo)))
-        return "the range is too wide";
-    write_edges(lo, hi, bins, computed, edges);
-    for (int64_t i = 0; i <= bins; i++) edges[i] = bf_round_to(to, edges[i]);
-    return bf_edges_increase(edges, bins) ? NULL
-                                          : "too many bins for the range: two edges are equal";
-}
 
 /* ---- guesses --------------------------------------------------------------------------------- */
 

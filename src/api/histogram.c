@@ -159,9 +159,6 @@ bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
     return make(context, dtype, &o, BF_F64, histogram);
 }
 
-/* Sturges' rule, of so many elements. */
-static int64_t sturges(int64_t n) { return n <= 1 ? 1 : bf_bit_length((uint64_t)n - 1) + 1; }
-
 /* Finds what the options leave to the data, and the dtype that even edges are computed in: that of
  * the range's ends, which are doubles if they are given. */
 static bf_status look_at_data(bf_context *context, const bf_array *array, bf_histogram_options *o,
@@ -172,7 +169,7 @@ static bf_status look_at_data(bf_context *context, const bf_array *array, bf_his
     if (!wants_range && o->bins != BF_BINS_AUTO) return BF_OK;
     bf_status status = bf_array_extent(context, array, &extent);
     if (status != BF_OK) return status;
-    if (o->bins == BF_BINS_AUTO) o->bins = sturges(extent.numbers);
+    if (o->bins == BF_BINS_AUTO) o->bins = bf_sturges(extent.numbers);
     if (!wants_range) return BF_OK;
     o->lo = extent.lo;
     o->hi = extent.empty ? 1 : extent.hi;

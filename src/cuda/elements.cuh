@@ -47,19 +47,6 @@ template <class E, bool Pair> struct bf_cuda_operands {
         return aligned && whole(i) ? ((const uint4 *)b)[i] : gather(b, i, neutral_b);
     }
 
-    /* A Fold takes vector i of a. */
-    template <class Fold>
-    __device__ __forceinline__ void fold(Fold &side, const bf_cuda_elements<E> &v,
-                                         int64_t i) const {
-        if (whole(i)) {
-            side.take(v.e, i * N - before);
-            return;
-        }
-#pragma unroll
-        for (int k = 0; k < N; k++)
-            if (holds(i * N + k)) side.take_one(v.e[k], i * N + k - before);
-    }
-
   private:
     __device__ uint4 gather(const E *from, int64_t i, uint64_t neutral) const {
         E e[N];

@@ -5,8 +5,7 @@
 
 #include "grid.cuh"
 
-/* Elements are read once: what else the cache holds, above all the code for the end of it all, is
- * not to make room for them. */
+/* Elements are read once: in the cache the first to go. */
 static __device__ __forceinline__ uint4 bf_cuda_stream(const void *at) {
     return __ldcs((const uint4 *)at);
 }

@@ -1,0 +1,45 @@
+/* What the fuzzers of saved forms share: the bytes as they come, and once more with a checksum that
+ * fits, for what lies behind it. */
+#ifndef BITFOLD_FUZZ_SAVED_H
+#define BITFOLD_FUZZ_SAVED_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bitfold.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void require(int condition) {
+    if (!condition) abort();
+}
+
+static inline uint64_t crc64(const uint8_t *bytes, size_t size) {
+    uint64_t rest = ~(uint64_t)0;
+    for (size_t i = 0; i < 8 * size; i++) {
+        uint64_t bit = (bytes[i / 8] >> i % 8 & 1) ^ (rest & 1);
+        rest = rest >> 1 ^ (bit ? 0xc96c5795d7870f42u : 0);
+    }
+    return ~rest;
+}
+
+typedef void try_saved(bf_context *context, const uint8_t *data, size_t size);
+
+static inline int fuzz_saved(try_saved *try_to_load, const uint8_t *data, size_t size) {
+    static bf_context *context;
+    bf_options options = BF_OPTIONS(.threads = 1, .device = "cpu");
+    if (!context) require(bf_context_create(&options, &context) == BF_OK);
+    try_to_load(context, data, size);
+    if (size < 8 || size > 65536) return 0;
+    uint8_t *sound = malloc(size);
+    if (!sound) return 0;
+    memcpy(sound, data, size);
+    uint64_t crc = crc64(sound, size - 8);
+    for (size_t i = 0; i < 8; i++) sound[size - 8 + i] = (uint8_t)(crc >> 8 * i);
+    try_to_load(context, sound, size);
+    free(sound);
+    return 0;
+}
+
+#endif
