@@ -43,7 +43,7 @@ enum { N_POINTS = sizeof points / sizeof *points };
 static bool knows(const char *work) {
     for (int i = 0; i < N_POINTS; i++)
         if (strcmp(points[i].work, work) == 0) return true;
-    return false;
+    return bench_items_know(work);
 }
 
 static bool is_gpu(const bench_options *options) { return strcmp(options->device, "cpu") != 0; }
@@ -127,16 +127,26 @@ static int prepare(bench_options *options) {
     return code;
 }
 
+/* Is any work wanted that is counted in bytes? */
+static bool counts_bytes(const bench_options *options) {
+    for (char **w = options->works; *w; w++)
+        if (!bench_items_know(*w)) return true;
+    return !*options->works;
+}
+
 static int run_cpu(bench_options *options) {
-    for (int i = 0; i < options->n_sizes; i++) {
+    for (int i = 0; i < options->n_sizes && counts_bytes(options); i++) {
         int code = run_size(options, options->sizes[i]);
         if (code != EXIT_DONE) return code;
     }
+    const int code = bench_items_run(options);
+    if (code != EXIT_DONE) return code;
     return *options->works ? EXIT_DONE : bench_start_up(options->json, options->quick ? 11 : 41);
 }
 
 static int run(bench_options *options) {
     if (!options->json) bench_print_head(options);
+    if (!options->json && counts_bytes(options)) bench_print_columns(options, NULL);
     int code = is_gpu(options) ? bench_gpu_run(options) : run_cpu(options);
     if (code == EXIT_DONE && options->slower > 0)
         code = fail(EXIT_CHECK, options->compare, "slower by more than %g%%: %d",

@@ -11,10 +11,12 @@
 
 enum {
     BENCH_LIST = 16,
-    BENCH_PEERS = 8,
+    BENCH_PEERS = 12,
     BENCH_SIDES = BENCH_PEERS + 3,
     BENCH_OLD = 1024,
     BENCH_COLD = 1 << 20, /* bytes from which data on a GPU are not in its cache, see bench_gpu.c */
+    BENCH_BLOCK = 1 << 26,
+    BENCH_COUNTS = 4,
     NAME_SIZE = 32
 };
 
@@ -27,7 +29,7 @@ typedef struct {
     char driver[16]; /* the CUDA version of the driver: "13.0" */
     char *memory;
     size_t bytes;
-    void *block;              /* on the host: what memory repeats */
+    void *block;              /* on the host, BENCH_BLOCK bytes: what memory repeats */
     const char *dtype, *data; /* of what is in it; NULL: nothing yet */
     void *result;             /* on the GPU: room for any result here */
 } bench_gpu;
@@ -41,11 +43,30 @@ typedef struct {
     size_t count; /* elements of each vector */
     int threads;  /* 0 on a GPU */
     bf_context *context;
-    const bench_gpu *gpu; /* NULL: the CPU */
-    bool stream;          /* on a GPU: passes are enqueued, and waited for at the end */
-    int buffers;          /* passes go round so many times `bytes` at memory, */
-    size_t stride;        /* so far apart */
+    const bench_gpu *gpu;            /* NULL: the CPU */
+    bool stream;                     /* on a GPU: passes are enqueued, and waited for at the end */
+    int buffers;                     /* passes go round so many times `bytes` at memory, */
+    size_t stride;                   /* so far apart */
+    const struct bench_items *items; /* of work that is counted in items; NULL: in bytes */
+    void *state;                     /* what its `open` made */
 } bench_point;
+
+/* Work that is counted in items: pixels, keys, rows. Its data are its own, and memory is NULL. */
+typedef struct bench_items {
+    const char *work, *item; /* "julia", "pixels" */
+    bool stream;             /* on a GPU: calls are enqueued */
+    /* Dtype and data of each point on the CPU and on a GPU, {NULL} after the last; and how many
+     * items they have, usually and with --quick, 0 after the last. */
+    const char *const (*points[2])[2];
+    size_t counts[2][2][BENCH_COUNTS];
+    /* The bytes of an item with this dtype, and how many items of n make a point. */
+    size_t (*item_bytes)(const char *dtype);
+    size_t (*fit)(size_t n);
+    /* Makes data and whatever else is not to be timed. run adds the seconds of the passes. */
+    bf_status (*open)(const bench_point *point, void **state);
+    bf_status (*run)(const bench_point *point, void *state, int passes, double *seconds);
+    void (*close)(const bench_point *point, void *state);
+} bench_items;
 
 /* A program that does the same work on its own copy of the data, spoken to over two pipes:
  *   to it      WORK DTYPE DATA COUNT THREADS PASSES
@@ -112,6 +133,19 @@ int bench_gpu_open(bench_options *options);
 int bench_gpu_run(bench_options *options);
 void bench_gpu_close(bench_options *options);
 
+/* bench_items.c: all points of this work that are wanted, on the CPU or the GPU. */
+extern const bench_items bench_julia, bench_table, bench_group;
+bool bench_items_know(const char *work);
+int bench_items_run(bench_options *options);
+
+/* Where the point is measured: memory on huge pages or on the GPU, and filling it with n elements,
+ * of which `part` makes those from number `first` on. */
+typedef void bench_part(const bench_point *point, size_t first, size_t n, void *to);
+bf_status bench_items_allocate(const bench_point *point, size_t bytes, char **memory);
+void bench_items_free(const bench_point *point, char *memory, size_t bytes);
+bf_status bench_items_fill(const bench_point *point, char *to, size_t n, size_t element,
+                           bench_part *part);
+
 /* How many vectors the work is on; the bytes of each, aligned as if it were alone. */
 int bench_vectors(const char *work);
 size_t bench_vector_bytes(const bench_point *point);
@@ -148,8 +182,10 @@ int bench_peer_start(bench_peer *peer, const bench_gpu *gpu);
 double bench_peer_ask(bench_peer *peer, const bench_point *point, int passes);
 void bench_peer_stop(bench_peer *peer);
 
-/* bench_report.c. False if standard output cannot be written. */
+/* bench_report.c: the head of the table, that of its part about such work (items: NULL for what is
+ * counted in bytes), and a row. The latter: false if standard output cannot be written. */
 void bench_print_head(const bench_options *options);
+void bench_print_columns(const bench_options *options, const bench_items *items);
 bool bench_print(bench_options *options, const bench_point *point, const bench_side *sides, int n);
 
 /* bench_compare.c: reads options->compare, whose lines stay until closed; returns an exit code. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Up to HOST_SIZES a value on the host is measured: above, the data's time hides what it costs. */
-enum { BLOCK = 1 << 26, HOST_SIZES = 1 << 24, ALIGNMENT = 256, RESULT = 4096 };
+enum { BLOCK = BENCH_BLOCK, HOST_SIZES = 1 << 24, ALIGNMENT = 256, RESULT = 4096 };
 
 /* What works on the same data stands together. */
 static const struct {
@@ -44,7 +44,7 @@ static const size_t millions[] = {40000000, 400000000};
 bool bench_gpu_knows(const char *work) {
     for (int i = 0; i < N_POINTS; i++)
         if (strcmp(points[i].work, work) == 0) return true;
-    return false;
+    return bench_items_know(work);
 }
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1); }
@@ -181,6 +181,7 @@ int bench_gpu_run(bench_options *o) {
     int code = EXIT_DONE;
     for (int i = 0; i < N_POINTS && code == EXIT_DONE; i++)
         if (bench_is_wanted(o, points[i].work)) code = run_point(o, i);
+    if (code == EXIT_DONE) code = bench_items_run(o);
     if (code == EXIT_DONE && o->failed > 0)
         code = fail(EXIT_IO, NULL, "could not be measured: %d", o->failed);
     return code;

@@ -95,9 +95,9 @@ enum {
 
 static const usage bench_usage = {
     "[OPTIONS] [WORK...]",
-    "Measures every operation (or the WORKs named: sum, dot, min, ...) beside plain loops that "
-    "add\n"
-    "in any order, beside a mere read of the memory, and beside peers. On a GPU: data in its\n"
+    "Measures every operation (or the WORKs named: sum, dot, min, ..., julia, table, group)\n"
+    "beside plain loops that add in any order, a mere read of the memory, and peers; pictures,\n"
+    "tables and groups by their pixels, keys and rows, beside peers alone. On a GPU: data in its\n"
     "memory, calls enqueued on a stream, beside peers that do the same. With --compare, also the\n"
     "change against an earlier run: in its ratio to the memory's speed, which is steadier than\n"
     "GB/s.",

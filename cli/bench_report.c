@@ -39,7 +39,11 @@ static double peak_share(const bench_point *point, double seconds) {
     return peak > 0 ? (double)point->bytes / seconds / peak : 0;
 }
 
-static void print_columns(bool gpu) {
+static double per_second(const bench_point *point, double seconds) {
+    return (double)point->count / seconds;
+}
+
+static void print_byte_columns(bool gpu) {
     printf("%-9s %-5s %-8s %9s ", "work", "dtype", "data", "size");
     if (gpu)
         printf("%-6s %-5s %9s %8s %6s", "mode", "cache", "us", "GB/s", "peak");
@@ -47,15 +51,19 @@ static void print_columns(bool gpu) {
         printf("%7s %8s %8s %8s", "threads", "GB/s", "plain", "read");
 }
 
-void bench_print_head(const bench_options *o) {
-    const bench_gpu *gpu = &o->gpu;
-    if (gpu->context)
-        printf("%s, CUDA %s; us and GB/s: of bitfold, peak: of the memory's %.0f GB/s.\n",
-               gpu->info.name, gpu->driver, gpu->info.bandwidth * 1e-9);
+static void print_item_columns(const bench_options *o, const bench_items *items) {
+    printf("%-9s %-5s %-10s %11s ", "work", "dtype", "data", items->item);
+    if (o->gpu.context)
+        printf("%-6s %11s %8s", "mode", "us", "M/s");
     else
-        fputs("GB/s: of bitfold. ", stdout);
-    puts("The columns after it: how many times as fast as that bitfold is.");
-    print_columns(gpu->context);
+        printf("%7s %8s", "threads", "M/s");
+}
+
+void bench_print_columns(const bench_options *o, const bench_items *items) {
+    if (items)
+        print_item_columns(o, items);
+    else
+        print_byte_columns(o->gpu.context);
     for (int i = 0; i < o->n_peers; i++) {
         const char *name = o->peers[i].name;
         printf(" %*s", column(name), name);
@@ -64,9 +72,26 @@ void bench_print_head(const bench_options *o) {
     putchar('\n');
 }
 
-static void print_row(const bench_options *o, const bench_point *point, const bench_side *sides,
-                      int n, bench_change change) {
-    const double seconds = sides[0].seconds;
+void bench_print_head(const bench_options *o) {
+    const bench_gpu *gpu = &o->gpu;
+    if (gpu->context)
+        printf("%s, CUDA %s; us, GB/s and M/s: of bitfold, peak: of the memory's %.0f GB/s.\n",
+               gpu->info.name, gpu->driver, gpu->info.bandwidth * 1e-9);
+    else
+        fputs("GB/s and M/s: of bitfold. ", stdout);
+    puts("The columns after it: how many times as fast as that bitfold is.");
+}
+
+static void print_items(const bench_point *point, double seconds) {
+    printf("%-9s %-5s %-10s %11zu", point->work, point->dtype, point->data, point->count);
+    if (point->gpu)
+        printf(" %-6s %11.2f", bench_mode(point), seconds * 1e6);
+    else
+        printf(" %7d", point->threads);
+    printf(" %8.1f", per_second(point, seconds) * 1e-6);
+}
+
+static void print_bytes(const bench_point *point, double seconds) {
     printf("%-9s %-5s %-8s", point->work, point->dtype, point->data);
     print_size(point->bytes);
     if (point->gpu)
@@ -74,6 +99,14 @@ static void print_row(const bench_options *o, const bench_point *point, const be
                gbps(point, seconds), 100 * peak_share(point, seconds));
     else
         printf(" %7d %8.1f", point->threads, gbps(point, seconds));
+}
+
+static void print_row(const bench_options *o, const bench_point *point, const bench_side *sides,
+                      int n, bench_change change) {
+    if (point->items)
+        print_items(point, sides[0].seconds);
+    else
+        print_bytes(point, sides[0].seconds);
     for (int k = 1; k < n; k++) {
         if (sides[k].seconds > 0)
             printf(" %*.2f", column(sides[k].name), ratio(sides, &sides[k]));
@@ -87,6 +120,20 @@ static void print_row(const bench_options *o, const bench_point *point, const be
     putchar('\n');
 }
 
+/* The sides from k on. */
+static void print_peers(const bench_point *point, const bench_side *sides, int k, int n) {
+    fputs(",\"peers\":{", stdout);
+    for (const char *comma = ""; k < n; k++) {
+        if (sides[k].seconds <= 0) continue;
+        printf("%s\"%s\":{\"gbps\":%.4g,\"ratio\":%.4g", comma, sides[k].name,
+               gbps(point, sides[k].seconds), ratio(sides, &sides[k]));
+        if (point->items) printf(",\"per_second\":%.5g", per_second(point, sides[k].seconds));
+        putchar('}');
+        comma = ",";
+    }
+    putchar('}');
+}
+
 static void print_object(const bench_point *point, const bench_side *sides, int n,
                          bench_change change) {
     printf("{\"schema\":1,\"command\":\"bench\",\"work\":\"%s\",\"dtype\":\"%s\",\"data\":\"%s\","
@@ -95,10 +142,14 @@ static void print_object(const bench_point *point, const bench_side *sides, int 
            point->work, point->dtype, point->data, point->count, point->bytes, point->threads,
            bf_context_device(point->context), bench_isa(point), sides[0].seconds,
            gbps(point, sides[0].seconds));
+    if (point->items)
+        printf(",\"item\":\"%s\",\"per_second\":%.5g", point->items->item,
+               per_second(point, sides[0].seconds));
     if (point->gpu)
-        printf(",\"gpu\":\"%s\",\"driver\":\"%s\",\"mode\":\"%s\",\"cache\":\"%s\","
-               "\"peak_share\":%.4g",
-               point->gpu->info.name, point->gpu->driver, bench_mode(point), cache(point),
+        printf(",\"gpu\":\"%s\",\"driver\":\"%s\",\"mode\":\"%s\"", point->gpu->info.name,
+               point->gpu->driver, bench_mode(point));
+    if (point->gpu && !point->items)
+        printf(",\"cache\":\"%s\",\"peak_share\":%.4g", cache(point),
                peak_share(point, sides[0].seconds));
     int k = 1;
     for (; k < n && !sides[k].peer; k++)
@@ -106,14 +157,8 @@ static void print_object(const bench_point *point, const bench_side *sides, int 
             printf(",\"%s_gbps\":%.4g,\"%s_ratio\":%.4g", sides[k].name,
                    gbps(point, sides[k].seconds), sides[k].name, ratio(sides, &sides[k]));
     if (change.by) printf(",\"compared_by\":\"%s\",\"change\":%.4g", change.by, change.share);
-    fputs(",\"peers\":{", stdout);
-    for (const char *comma = ""; k < n; k++) {
-        if (sides[k].seconds <= 0) continue;
-        printf("%s\"%s\":{\"gbps\":%.4g,\"ratio\":%.4g}", comma, sides[k].name,
-               gbps(point, sides[k].seconds), ratio(sides, &sides[k]));
-        comma = ",";
-    }
-    puts("}}");
+    print_peers(point, sides, k, n);
+    puts("}");
 }
 
 bool bench_print(bench_options *o, const bench_point *point, const bench_side *sides, int n) {

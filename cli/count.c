@@ -2,11 +2,9 @@
 #include "command.h"
 #include "group_column.h"
 #include "group_output.h"
-#include "json.h"
+#include "statefile.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const usage count_usage = {
     "[OPTIONS] [FILE...]",
@@ -15,13 +13,14 @@ static const usage count_usage = {
     "tab, count, the most frequent first, and of equally many the least. '-' or no FILE is "
     "standard\n"
     "input. -0 counts as 0, and all NaNs as one number, the greatest.",
-    TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_OUTPUT | TAKES_SEED | TAKES_TOP,
+    TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_OUTPUT | TAKES_SEED | TAKES_TOP | TAKES_SAVE,
     "bitfold count -n 10 x.npy"};
 
 typedef struct count {
     const options *options;
     bf_context *context;
     output output;
+    outfile save;
     bf_dtype dtype;
     bf_groups *groups;
     int64_t bytes;
@@ -69,71 +68,18 @@ static int count_file(count *c, const char *name) {
     return code;
 }
 
-/* ---- output ---------------------------------------------------------------------------------- */
-
-static const int64_t *sort_counts;
-
-/* Counts descending, then keys. */
-static int compare(const void *a, const void *b) {
-    const int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
-    if (sort_counts[i] != sort_counts[k]) return sort_counts[i] > sort_counts[k] ? -1 : 1;
-    return i < k ? -1 : 1;
-}
-
-static int64_t *order_of(const group_list *list, bool by_key) {
-    int64_t *order = malloc(((size_t)list->size + 1) * sizeof *order);
-    for (int64_t i = 0; order && i < list->size; i++) order[i] = i;
-    sort_counts = list->counts;
-    if (order && !by_key) qsort(order, (size_t)list->size, sizeof *order, compare);
-    return order;
-}
-
-static void put_lines(const output *out, const group_list *list, const int64_t *order, int64_t n) {
-    for (int64_t i = 0; i < n && !ferror(out->stream); i++) {
-        const bf_value key = group_key(list, order[i]);
-        group_put(out, &key);
-        fprintf(out->stream, "\t%" PRId64 "\n", list->counts[order[i]]);
-    }
-}
-
-static void put_object(const count *c, const group_list *list, const int64_t *order, int64_t n,
-                       const char *file, double seconds) {
-    FILE *f = c->output.stream;
-    group_put_head(f, list, file);
-    fputs(",\"keys\":[", f);
-    for (int64_t i = 0; i < n && !ferror(f); i++) {
-        const bf_value key = group_key(list, order[i]);
-        if (i > 0) putc(',', f);
-        json_value(f, &key);
-    }
-    fputs("],\"counts\":[", f);
-    for (int64_t i = 0; i < n && !ferror(f); i++)
-        fprintf(f, "%s%" PRId64, i > 0 ? "," : "", list->counts[order[i]]);
-    putc(']', f);
-    group_put_end(f, bf_context_device(c->context), seconds);
-}
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int put(count *c, const char *file, double began) {
     const options *o = c->options;
-    group_list list = {.size = 0};
-    int code = group_list_make(&list, c->groups, c->dtype, file, c->context);
-    int64_t *order = code == EXIT_DONE ? order_of(&list, o->by_key) : NULL;
-    if (code == EXIT_DONE && !order) code = fail_status(BF_E_MEMORY, NULL, file);
-    const int64_t n = o->top > 0 && o->top < list.size ? o->top : list.size;
-    const double seconds = progress_clock() - began;
-    if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
-        put_object(c, &list, order, n, file, seconds);
-    else if (code == EXIT_DONE)
-        put_lines(&c->output, &list, order, n);
-    free(order);
-    group_list_free(&list);
+    group_subject subject = {c->context, c->groups, file, began, 0};
+    int code = group_put_counts(&c->output, o, &subject);
     if (code == EXIT_DONE && o->stats)
-        inform(file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", c->bytes, seconds,
-               seconds > 0 ? 1e-9 * (double)c->bytes / seconds : 0);
-    return code;
+        inform(file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", c->bytes, subject.seconds,
+               subject.seconds > 0 ? 1e-9 * (double)c->bytes / subject.seconds : 0);
+    return code == EXIT_DONE && o->save ? statefile_save_groups(&c->save, c->groups, c->context)
+                                        : code;
 }
-
-/* ---- the command ----------------------------------------------------------------------------- */
 
 static int run(count *c) {
     const options *o = c->options;
@@ -141,6 +87,7 @@ static int run(count *c) {
     const char *file = o->file_count == 1 ? o->files[0] : "total";
     int code = group_context(o, &c->context);
     if (code == EXIT_DONE) code = output_open(&c->output, o, false);
+    if (code == EXIT_DONE && o->save) code = outfile_open(&c->save, o->save);
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = count_file(c, o->files[i]);
     if (code == EXIT_DONE) note_device(c->context, file);
     if (code == EXIT_DONE) code = put(c, file, began);
@@ -153,7 +100,10 @@ int cmd_count(int argc, char **argv) {
     if (!options_parse(&o, argc, argv, &count_usage, &code)) return code;
     count c = {.options = &o};
     code = run(&c);
-    if (code != EXIT_DONE) output_abandon(&c.output);
+    if (code != EXIT_DONE) {
+        outfile_abandon(&c.save);
+        output_abandon(&c.output);
+    }
     bf_groups_destroy(c.groups);
     bf_context_destroy(c.context);
     return code;

@@ -2,9 +2,8 @@
 #include "command.h"
 #include "group_column.h"
 #include "group_output.h"
-#include "json.h"
+#include "statefile.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@ static const usage group_usage = {
     "order.\n"
     "'-' or no KEYS is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_OUTPUT |
-        TAKES_SEED | TAKES_GROUPS,
+        TAKES_SEED | TAKES_GROUPS | TAKES_SAVE,
     "bitfold group x.npy --sum x.npy --count"};
 
 enum { VALUES_MOST = OPTIONS_AGGREGATES };
@@ -25,6 +24,7 @@ typedef struct group {
     const options *options;
     bf_context *context;
     output output;
+    outfile save;
     column keys, values[VALUES_MOST];
     int columns;                    /* of values */
     const char *names[VALUES_MOST]; /* of the columns */
@@ -144,91 +144,6 @@ static int make_groups(group *g) {
     return code;
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-/* Of each aggregate of the library, one value for each group. */
-static int take_results(group *g, const group_list *list, bf_value *values[]) {
-    for (int i = 0; i < g->count; i++) {
-        bf_reduce_options rules = g->options->rules;
-        const bf_reduction op = g->aggregates[i].op;
-        if (op == BF_MIN || op == BF_MAX) rules.out_dtype = BF_NONE;
-        values[i] = malloc(((size_t)list->size + 1) * sizeof *values[i]);
-        const bf_status st =
-            values[i] ? bf_groups_result(g->groups, i, &rules, values[i]) : BF_E_MEMORY;
-        if (st != BF_OK)
-            return fail_status(st, values[i] ? g->context : NULL, g->options->files[0]);
-    }
-    return EXIT_DONE;
-}
-
-/* What was asked for in place i, of a group. */
-static bf_value value_of(const group *g, const group_list *list, bf_value *const values[], int i,
-                         int64_t at) {
-    return g->of[i] < 0 ? group_count(list, at) : values[g->result[i]][at];
-}
-
-static void put_lines(const group *g, const group_list *list, bf_value *const values[]) {
-    const output *out = &g->output;
-    for (int64_t at = 0; at < list->size && !ferror(out->stream); at++) {
-        const bf_value key = group_key(list, at);
-        group_put(out, &key);
-        for (int i = 0; i < g->options->aggregate_count; i++) {
-            const bf_value value = value_of(g, list, values, i, at);
-            putc('\t', out->stream);
-            group_put(out, &value);
-        }
-        putc('\n', out->stream);
-    }
-}
-
-static void put_column(const group *g, const group_list *list, bf_value *const values[], int i) {
-    FILE *f = g->output.stream;
-    const struct wanted_aggregate *w = &g->options->aggregates[i];
-    fprintf(f, "%s{\"op\":\"%s\",\"of\":", i > 0 ? "," : "",
-            w->values ? bf_reduction_name(w->op) : "count");
-    if (w->values)
-        json_string(f, w->values);
-    else
-        fputs("null", f);
-    fputs(",\"values\":[", f);
-    for (int64_t at = 0; at < list->size && !ferror(f); at++) {
-        const bf_value value = value_of(g, list, values, i, at);
-        if (at > 0) putc(',', f);
-        json_value(f, &value);
-    }
-    fputs("]}", f);
-}
-
-static void put_object(const group *g, const group_list *list, bf_value *const values[],
-                       double seconds) {
-    FILE *f = g->output.stream;
-    group_put_head(f, list, g->options->files[0]);
-    fputs(",\"keys\":[", f);
-    for (int64_t at = 0; at < list->size && !ferror(f); at++) {
-        const bf_value key = group_key(list, at);
-        if (at > 0) putc(',', f);
-        json_value(f, &key);
-    }
-    fputs("],\"columns\":[", f);
-    for (int i = 0; i < g->options->aggregate_count; i++) put_column(g, list, values, i);
-    putc(']', f);
-    group_put_end(f, bf_context_device(g->context), seconds);
-}
-
-static int put(group *g, double began) {
-    group_list list = {.size = 0};
-    bf_value *values[VALUES_MOST] = {0};
-    int code = group_list_make(&list, g->groups, g->keys.dtype, g->options->files[0], g->context);
-    if (code == EXIT_DONE) code = take_results(g, &list, values);
-    if (code == EXIT_DONE && g->options->layout == LAYOUT_JSON)
-        put_object(g, &list, values, progress_clock() - began);
-    else if (code == EXIT_DONE)
-        put_lines(g, &list, values);
-    for (int i = 0; i < g->count; i++) free(values[i]);
-    group_list_free(&list);
-    return code;
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int check_line(const options *o) {
@@ -245,12 +160,28 @@ static int check_line(const options *o) {
     return EXIT_DONE;
 }
 
+static int put(group *g, double began) {
+    const options *o = g->options;
+    group_subject subject = {g->context, g->groups, o->files[0], began, 0};
+    group_column columns[VALUES_MOST];
+    for (int i = 0; i < o->aggregate_count; i++) {
+        const struct wanted_aggregate *w = &o->aggregates[i];
+        const bool counts = g->of[i] < 0;
+        columns[i] = (group_column){counts ? "count" : bf_reduction_name(w->op), w->values,
+                                    counts ? -1 : g->result[i]};
+    }
+    const int code = group_put_columns(&g->output, o, &subject, columns, o->aggregate_count);
+    return code == EXIT_DONE && o->save ? statefile_save_groups(&g->save, g->groups, g->context)
+                                        : code;
+}
+
 static int run(group *g) {
     const options *o = g->options;
     const double began = progress_clock();
     int code = check_line(o);
     if (code == EXIT_DONE) code = group_context(o, &g->context);
     if (code == EXIT_DONE) code = output_open(&g->output, o, false);
+    if (code == EXIT_DONE && o->save) code = outfile_open(&g->save, o->save);
     if (code == EXIT_DONE) code = open_columns(g);
     if (code == EXIT_DONE) code = make_groups(g);
     if (code == EXIT_DONE) note_device(g->context, o->files[0]);
@@ -264,7 +195,10 @@ int cmd_group(int argc, char **argv) {
     if (!options_parse(&o, argc, argv, &group_usage, &code)) return code;
     group g = {.options = &o, .keys.source.fd = -1};
     code = run(&g);
-    if (code != EXIT_DONE) output_abandon(&g.output);
+    if (code != EXIT_DONE) {
+        outfile_abandon(&g.save);
+        output_abandon(&g.output);
+    }
     for (int c = 0; c < g.columns; c++) column_close(&g.values[c]);
     column_close(&g.keys);
     bf_groups_destroy(g.groups);

@@ -1,33 +1,32 @@
-/* What count and group print alike: keys, and arrays of values. */
+/* Groups as they are shown: the counts of keys, or columns of aggregates. */
 #ifndef BITFOLD_CLI_GROUP_OUTPUT_H
 #define BITFOLD_CLI_GROUP_OUTPUT_H
 
 #include "output.h"
 
-/* Groups, listed. */
-typedef struct group_list {
-    bf_dtype key;
-    int64_t size, rows;
-    char *keys;
-    int64_t *counts;
-} group_list;
-
 /* A context for host memory, by the options. Returns an exit code, having reported the failure. */
 int group_context(const options *o, bf_context **context);
 
-/* Returns an exit code, having reported the failure. The list is freed by group_list_free. */
-int group_list_make(group_list *list, bf_groups *groups, bf_dtype key, const char *file,
-                    const bf_context *context);
-void group_list_free(group_list *list);
+/* What is shown, and by when it has been made. */
+typedef struct group_subject {
+    const bf_context *context;
+    bf_groups *groups;
+    const char *file; /* "total" for several */
+    double began;
+    double seconds; /* set by what follows */
+} group_subject;
 
-bf_value group_key(const group_list *list, int64_t i);
-bf_value group_count(const group_list *list, int64_t i);
+/* A column behind the keys. */
+typedef struct group_column {
+    const char *op, *of; /* of: a name, or NULL */
+    int which;           /* of the groups' aggregates; -1: the number of rows */
+} group_column;
 
-/* As text, in the output's base. */
-void group_put(const output *out, const bf_value *value);
-
-/* {"schema":1,"command":...,"file":...,"dtype":...,"n":...,"groups":... */
-void group_put_head(FILE *f, const group_list *list, const char *file);
+/* By count or key, as many as the options say; or by key, with n columns. Return exit codes, having
+ * reported the failure. */
+int group_put_counts(const output *out, const options *o, group_subject *subject);
+int group_put_columns(const output *out, const options *o, group_subject *subject,
+                      const group_column *columns, int n);
 
 /* ,"device":...,"seconds":...} */
 void group_put_end(FILE *f, const char *device, double seconds);

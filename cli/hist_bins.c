@@ -203,14 +203,10 @@ bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* Sturges' rule: ceil(log2(n)) + 1, from 1 to 64. */
-static int64_t sturges(const extremes *x) {
+static int64_t numbers_of(const extremes *x) {
     bf_state_info info;
     bf_state_describe(x->least, &info);
-    const int64_t n = info.count - info.nan + x->infinite;
-    if (n <= 1) return 1;
-    const int64_t bins = 65 - __builtin_clzll((unsigned long long)n - 1);
-    return bins < 64 ? bins : 64;
+    return info.count - info.nan + x->infinite;
 }
 
 /* The least and the greatest element, in their own dtype; 0 or 2 of them. */
@@ -225,7 +221,7 @@ static int64_t take_extremes(const extremes *x, uint64_t out[2]) {
     return 2;
 }
 
-/* The range of the data is that of two elements, the least and the greatest. */
+/* Two elements, the least and the greatest, tell of the data what decides the bins. */
 static bf_status make_of_extremes(const bf_histogram_options *how, bf_context *context,
                                   const extremes *x, bf_histogram **histogram) {
     uint64_t elements[2];
@@ -239,21 +235,11 @@ static bf_status make_of_extremes(const bf_histogram_options *how, bf_context *c
     return st;
 }
 
-static bf_status make(const bf_histogram_options *how, bf_context *context, const extremes *x,
-                      bf_dtype dtype, bf_histogram **histogram) {
-    return how->range || how->edges ? bf_histogram_create(context, dtype, how, histogram)
-                                    : make_of_extremes(how, context, x, histogram);
-}
-
-/* Where numbers lie so close that Sturges' bins have equal edges, there are fewer. */
 bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, bf_dtype dtype,
                          bf_dtype weights, bf_histogram **histogram) {
     bf_histogram_options how = b->wanted;
-    const bool automatic = how.bins == BF_BINS_AUTO;
     how.weights = weights;
-    if (automatic) how.bins = sturges(x);
-    bf_status st = make(&how, context, x, dtype, histogram);
-    while (automatic && st == BF_E_ARGUMENT && --how.bins > 0)
-        st = make(&how, context, x, dtype, histogram);
-    return st;
+    if (!hist_bins_need_data(b)) return bf_histogram_create(context, dtype, &how, histogram);
+    how.numbers = numbers_of(x);
+    return make_of_extremes(&how, context, x, histogram);
 }

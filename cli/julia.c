@@ -1,12 +1,10 @@
 /* julia: pictures of Julia sets and of the Mandelbrot set, as PNG, as counts, or in the terminal.
  */
 #include "command.h"
-#include "io/npy_write.h"
 #include "json.h"
-#include "julia_options.h"
-#include "julia_png.h"
+#include "julia_file.h"
 #include "julia_terminal.h"
-#include "outfile.h"
+#include "julia_view.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -26,7 +24,7 @@ static const usage julia_usage = {
     "operation\n"
     "is rounded once: the picture is the same to the bit on every machine. Without options it is\n"
     "the one of the well-known tutorial.",
-    TAKES_JULIA | TAKES_RUNNING | TAKES_JSON,
+    TAKES_JULIA | TAKES_FRAMES | TAKES_RUNNING | TAKES_JSON,
     "bitfold julia --size 1920x1080 --palette fire -o julia.png"};
 
 /* One command, which may make several pictures. */
@@ -35,61 +33,8 @@ typedef struct drawing {
     julia_request request;
     bf_context *context;
     uint16_t *counts; /* of a band */
-    uint8_t *rgba;    /* of a row */
     int64_t band;     /* rows */
 } drawing;
-
-/* --- one file --- */
-
-typedef struct picture_file {
-    outfile file;
-    julia_png *png; /* NULL: a .npy file */
-} picture_file;
-
-static bool ends_in(const char *name, const char *end) {
-    const size_t n = strlen(name), m = strlen(end);
-    return n > m && strcmp(name + n - m, end) == 0;
-}
-
-static int write_bytes(const outfile *f, const void *bytes, size_t size) {
-    if (fwrite(bytes, 1, size, f->stream) == size) return EXIT_DONE;
-    return fail(EXIT_IO, f->name, "cannot write: %s", "the disk may be full");
-}
-
-static int begin_file(picture_file *p, const char *name, const bf_julia_params *params) {
-    char header[NPY_WRITE_MAX];
-    npy_header h = {.dtype = BF_U16, .ndim = 2, .shape = {params->height, params->width}};
-    int code = outfile_open(&p->file, name);
-    if (code != EXIT_DONE) return code;
-    if (!ends_in(name, ".png")) return write_bytes(&p->file, header, npy_write_header(&h, header));
-    p->png = julia_png_begin(p->file.stream, p->file.name, params->width, params->height);
-    return p->png ? EXIT_DONE : EXIT_IO;
-}
-
-static int put_png_row(const drawing *d, picture_file *p, const uint16_t *counts) {
-    const int64_t width = d->request.params.width;
-    uint8_t *rgb = d->rgba;
-    bf_palette_colors(d->request.palette, d->request.params.iterations, counts, width, d->rgba);
-    for (int64_t x = 0; x < width; x++) memmove(rgb + 3 * x, rgb + 4 * x, 3);
-    return julia_png_row(p->png, rgb);
-}
-
-static int put_rows(const drawing *d, picture_file *p, int64_t rows) {
-    const int64_t width = d->request.params.width;
-    int code = EXIT_DONE;
-    if (!p->png) return write_bytes(&p->file, d->counts, (size_t)(rows * width) * 2);
-    for (int64_t y = 0; y < rows && code == EXIT_DONE; y++)
-        code = put_png_row(d, p, d->counts + y * width);
-    return code;
-}
-
-static int end_file(picture_file *p, int code) {
-    if (code == EXIT_DONE && p->png) code = julia_png_end(p->png);
-    julia_png_drop(p->png);
-    if (code == EXIT_DONE) return outfile_commit(&p->file);
-    outfile_abandon(&p->file);
-    return code;
-}
 
 /* --- one picture --- */
 
@@ -103,13 +48,13 @@ static int count_band(const drawing *d, int64_t y, int64_t rows) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, d->context, NULL);
 }
 
-static int draw_bands(const drawing *d, picture_file *p) {
+static int draw_bands(const drawing *d, julia_file *f) {
     const bf_julia_params *params = &d->request.params;
     int code = EXIT_DONE;
     for (int64_t y = 0; y < params->height && code == EXIT_DONE; y += d->band) {
         const int64_t rows = params->height - y < d->band ? params->height - y : d->band;
         code = count_band(d, y, rows);
-        if (code == EXIT_DONE) code = put_rows(d, p, rows);
+        if (code == EXIT_DONE) code = julia_file_rows(f, d->counts, rows);
         progress_add(rows * params->width * 2);
         progress_tick();
     }
@@ -133,13 +78,13 @@ static void tell(const drawing *d, const char *name, double seconds) {
 
 static int draw_file(const drawing *d, const char *name) {
     const bf_julia_params *params = &d->request.params;
-    picture_file p = {0};
+    julia_file f;
     const double began = progress_clock();
-    int code = begin_file(&p, name, params);
+    int code = julia_file_begin(&f, name, &d->request);
     progress_start(name, params->width * params->height * 2);
-    if (code == EXIT_DONE) code = draw_bands(d, &p);
+    if (code == EXIT_DONE) code = draw_bands(d, &f);
     progress_stop();
-    code = end_file(&p, code);
+    code = julia_file_end(&f, code);
     if (code == EXIT_DONE) tell(d, name, progress_clock() - began);
     return code;
 }
@@ -174,8 +119,8 @@ static int draw_frames(drawing *d) {
 /* --- the whole --- */
 
 static int check_output(const char *name) {
-    if (!name || ends_in(name, ".npy")) return EXIT_DONE;
-    if (ends_in(name, ".png")) return julia_png_ready();
+    if (!name || julia_file_is(name, ".npy")) return EXIT_DONE;
+    if (julia_file_is(name, ".png")) return julia_png_ready();
     fail(EXIT_USAGE, name, "what to write is told by the name");
     hint("FILE.png for a picture, FILE.npy for its counts");
     return EXIT_USAGE;
@@ -189,12 +134,10 @@ static int prepare(drawing *d) {
     d->band = pixels / p->width > 0 ? pixels / p->width : 1;
     if (d->band > p->height) d->band = p->height;
     d->counts = malloc((size_t)(d->band * p->width) * sizeof *d->counts);
-    d->rgba = malloc((size_t)p->width * 4);
     const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);
     const bf_status st = bf_context_create(&wanted, &d->context);
     if (st == BF_E_DEVICE && options_gpu(o->device)) return fail_device(o->device);
-    if (st != BF_OK || !d->counts || !d->rgba)
-        return fail_status(st ? st : BF_E_MEMORY, NULL, NULL);
+    if (st != BF_OK || !d->counts) return fail_status(st ? st : BF_E_MEMORY, NULL, NULL);
     return EXIT_DONE;
 }
 
@@ -211,12 +154,12 @@ int cmd_julia(int argc, char **argv) {
     if (!options_parse(&o, argc, argv, &julia_usage, &code)) return code;
     drawing d = {.options = &o};
     code = julia_request_read(&d.request, &o);
+    if (code == EXIT_DONE && o.view) return julia_view_start(argv);
     if (code == EXIT_DONE) code = check_output(o.output);
     if (code == EXIT_DONE && !o.output) julia_terminal_fit(&d.request.params);
     if (code == EXIT_DONE) code = prepare(&d);
     if (code == EXIT_DONE) code = draw(&d);
     bf_context_destroy(d.context);
     free(d.counts);
-    free(d.rgba);
     return code;
 }

@@ -14,13 +14,13 @@
 enum { OPT_SIZE = 256, OPT_DEVICE, OPT_JSON, OPT_QUICK };
 
 static const usage ladder_usage = {
-    "reduce|add|dot|constant|atomics|histogram|julia [OPTIONS]",
+    "reduce|add|dot|constant|atomics|histogram|julia|table [OPTIONS]",
     "Runs the classic teaching kernels beside ours, one technique a rung, and shows what each "
     "step\n"
     "gains: the time of a call, the share of the limit (reading as many bytes, measured in the\n"
     "same run) and how many times as fast as the first rung it is. Results are checked: ints\n"
-    "modulo 2^32, floats to 6 digits, ours to the last bit. Without a GPU, the CPU's counterparts\n"
-    "run. Without an operand, lists what there is.",
+    "modulo 2^32, floats to 6 digits, tables key by key, ours to the last bit. Without a GPU, the\n"
+    "CPU's counterparts run. Without an operand, lists what there is.",
     0, "bitfold ladder reduce --quick --device cpu"};
 
 static const option_spec specs[] = {
@@ -174,6 +174,7 @@ static void print_check(const ladder_row *row) {
     else
         fputs(row->good ? "ok" : "FAIL", stdout);
     if (!row->problem && row->ulp >= 0) printf(" %.3g ulp", row->ulp);
+    if (row->good && row->probes >= 0) printf(", %.1f entries a lookup", row->probes);
     putchar('\n');
 }
 
@@ -204,6 +205,7 @@ static void print_object(const request *r, const ladder_row *row) {
     if (row->ulp >= 0 && !row->problem)
         printf(row->ulp <= 1e300 ? ",\"ulp\":%.4g" : ",\"ulp\":\"%g\"", row->ulp);
     if (row->lost >= 0) printf(",\"lost\":%" PRId64, row->lost);
+    if (row->good && row->probes >= 0) printf(",\"probes\":%.6g", row->probes);
     if (row->problem) {
         printf(",\"problem\":");
         json_string(stdout, row->problem);

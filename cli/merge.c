@@ -1,28 +1,29 @@
 /* merge: saved states become one. */
 #include "command.h"
+#include "group_output.h"
 #include "hist_output.h"
 #include "statefile.h"
 #include "task.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const usage merge_usage = {
     "[OPTIONS] STATE...",
     "Combines states that --save wrote, in any order, and gives the value of all their data, to\n"
-    "the same bits as one pass over them; of histograms, what hist shows. With --save, the "
-    "combined\n"
-    "state can be merged again.",
-    TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_SAVE | TAKES_OUTPUT |
-        TAKES_DEVICE,
+    "the same bits as one pass over them; of histograms what hist shows, of counts what count\n"
+    "shows, of groups the lines of group: key, aggregates, number of rows. With --save, the\n"
+    "combined state can be merged again.",
+    TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_TOP | TAKES_SAVE |
+        TAKES_OUTPUT | TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold sum --save y.bfs y.npy\n"
     "bitfold merge x.bfs y.bfs"};
 
 typedef struct part {
     const char *file;
-    bf_state *state;         /* one of a value, */
-    bf_histogram *histogram; /* or this */
-    bf_state_info info;
+    statefile saved;
+    bf_state_info info; /* of a state */
 } part;
 
 /* By the index that each part ends at: ordered states merge in this order, others in any. */
@@ -31,27 +32,41 @@ static int by_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static const char *kind_of(const part *p) {
+    return p->saved.histogram ? "a histogram" : p->saved.groups ? "groups" : "a value";
+}
+
 static int check_part(const part *first, const part *p) {
-    if ((first->state == NULL) != (p->state == NULL))
-        return fail(EXIT_DATA, p->file, "states do not match: one of this and %s is a histogram",
-                    first->file);
-    if (!p->state || (p->info.op == first->info.op && p->info.dtype == first->info.dtype))
+    if (strcmp(kind_of(first), kind_of(p)) != 0)
+        return fail(EXIT_DATA, p->file, "states do not match: this is of %s, %s of %s", kind_of(p),
+                    first->file, kind_of(first));
+    if (!p->saved.state || (p->info.op == first->info.op && p->info.dtype == first->info.dtype))
         return EXIT_DONE;
     return fail(EXIT_DATA, p->file, "states do not match: this is of %s %s, %s of %s %s",
                 bf_reduction_name(p->info.op), bf_dtype_name(p->info.dtype), first->file,
                 bf_reduction_name(first->info.op), bf_dtype_name(first->info.dtype));
 }
 
+static void tell_groups(const part *p) {
+    bf_groups_options kind;
+    bf_groups_describe(p->saved.groups, &kind);
+    note(p->file, "%lld groups of %s: %lld rows, %d aggregates",
+         (long long)bf_groups_size(p->saved.groups), bf_dtype_name(kind.key),
+         (long long)bf_groups_rows(p->saved.groups), kind.count);
+}
+
 static void tell_part(const part *p) {
     bf_histogram_info info;
-    if (p->histogram) {
-        bf_histogram_describe(p->histogram, &info);
+    if (p->saved.groups) {
+        tell_groups(p);
+    } else if (p->saved.histogram) {
+        bf_histogram_describe(p->saved.histogram, &info);
         note(p->file, "a histogram of %s: %lld elements in %lld bins", bf_dtype_name(info.dtype),
              (long long)info.count, (long long)info.bins);
-        return;
+    } else {
+        note(p->file, "a state of %s %s: %lld elements", bf_reduction_name(p->info.op),
+             bf_dtype_name(p->info.dtype), (long long)p->info.count);
     }
-    note(p->file, "a state of %s %s: %lld elements", bf_reduction_name(p->info.op),
-         bf_dtype_name(p->info.dtype), (long long)p->info.count);
 }
 
 static int load_parts(task *t, part *parts) {
@@ -59,9 +74,9 @@ static int load_parts(task *t, part *parts) {
     for (int i = 0; i < o->file_count; i++) {
         part *p = &parts[i];
         p->file = o->files[i];
-        int code = statefile_load(engine_context(&t->engine), p->file, &p->state, &p->histogram);
+        int code = statefile_load(engine_context(&t->engine), p->file, &p->saved);
         if (code != EXIT_DONE) return code;
-        if (p->state) bf_state_describe(p->state, &p->info);
+        if (p->saved.state) bf_state_describe(p->saved.state, &p->info);
         tell_part(p);
         code = check_part(&parts[0], p);
         if (code != EXIT_DONE) return code;
@@ -69,38 +84,80 @@ static int load_parts(task *t, part *parts) {
     return EXIT_DONE;
 }
 
+/* They are of one kind. */
+static bf_status merge_part(const statefile *into, const statefile *from) {
+    if (into->groups) return bf_groups_merge(into->groups, from->groups);
+    if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
+    return bf_state_merge(into->state, from->state);
+}
+
 /* Merges all parts into the first. */
 static int merge_parts(task *t, part *parts, int n) {
-    if (parts[0].state) qsort(parts, (size_t)n, sizeof *parts, by_place);
+    if (parts[0].saved.state) qsort(parts, (size_t)n, sizeof *parts, by_place);
     for (int i = 1; i < n; i++) {
-        const bf_status st = parts[0].state
-                                 ? bf_state_merge(parts[0].state, parts[i].state)
-                                 : bf_histogram_merge(parts[0].histogram, parts[i].histogram);
+        const bf_status st = merge_part(&parts[0].saved, &parts[i].saved);
         if (st == BF_OK) continue;
         fail_status(st, engine_context(&t->engine), parts[i].file);
-        if (parts[0].histogram) hint("parts have the same bins by --bins and --range, or --edges");
+        if (parts[0].saved.histogram)
+            hint("parts have the same bins by --bins and --range, or --edges");
         return EXIT_DATA;
     }
     return EXIT_DONE;
 }
 
-static int emit_histogram(task *t, const part *first, const result *r) {
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static int emit_histogram(task *t, bf_histogram *histogram, const result *r) {
     const options *o = t->options;
     const hist_subject subject = {.file = r->file, .device = r->device, .seconds = r->seconds};
     enum hist_form form;
     int code = hist_form_of(o, &form);
-    if (code == EXIT_DONE) code = hist_put(&t->output, o, form, first->histogram, &subject);
-    if (code == EXIT_DONE && o->save) code = statefile_save_histogram(&t->save, first->histogram);
+    if (code == EXIT_DONE) code = hist_put(&t->output, o, form, histogram, &subject);
+    if (code == EXIT_DONE && o->save) code = statefile_save_histogram(&t->save, histogram);
     return code;
 }
 
-static int emit(task *t, const part *first, result r) {
+/* Do options ask for what only counts have? Then that has been reported. */
+static bool is_counts_only(const options *o) {
+    if (o->top == 0 && !o->by_key) return false;
+    fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
+    return true;
+}
+
+/* Their aggregates, whose names are not saved, and the number of rows. */
+static int put_columns(task *t, group_subject *subject) {
+    bf_groups_options kind;
+    group_column columns[BF_AGGREGATES_MAX + 1];
+    bf_groups_describe(subject->groups, &kind);
+    for (int i = 0; i < kind.count; i++)
+        columns[i] = (group_column){bf_reduction_name(kind.aggregates[i].op), NULL, i};
+    columns[kind.count] = (group_column){"count", NULL, -1};
+    return group_put_columns(&t->output, t->options, subject, columns, kind.count + 1);
+}
+
+static int emit_groups(task *t, bf_groups *groups, const result *r, double began) {
+    const options *o = t->options;
+    const bf_context *context = engine_context(&t->engine);
+    bf_groups_options kind;
+    group_subject subject = {context, groups, r->file, began, 0};
+    bf_groups_describe(groups, &kind);
+    if (kind.count > 0 && is_counts_only(o)) return EXIT_USAGE;
+    int code =
+        kind.count > 0 ? put_columns(t, &subject) : group_put_counts(&t->output, o, &subject);
+    if (code == EXIT_DONE && o->save) code = statefile_save_groups(&t->save, groups, context);
+    return code;
+}
+
+static int emit(task *t, const part *first, result r, double began) {
     const options *o = t->options;
     r.device = bf_context_device(engine_context(&t->engine));
-    if (first->histogram) return emit_histogram(t, first, &r);
+    r.seconds = progress_clock() - began;
+    if (!first->saved.groups && is_counts_only(o)) return EXIT_USAGE;
+    if (first->saved.histogram) return emit_histogram(t, first->saved.histogram, &r);
     if (o->density || o->log || o->title)
         return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
-    return task_emit(t, first->state, r, 0);
+    if (first->saved.groups) return emit_groups(t, first->saved.groups, &r, began);
+    return task_emit(t, first->saved.state, r, 0);
 }
 
 static int run_merge(task *t, part *parts) {
@@ -108,9 +165,8 @@ static int run_merge(task *t, part *parts) {
     const double began = progress_clock();
     int code = load_parts(t, parts);
     if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count);
-    result r = {.file = o->file_count == 1 ? o->files[0] : "total"};
-    r.seconds = progress_clock() - began;
-    return code == EXIT_DONE ? emit(t, &parts[0], r) : code;
+    const result r = {.file = o->file_count == 1 ? o->files[0] : "total"};
+    return code == EXIT_DONE ? emit(t, &parts[0], r, began) : code;
 }
 
 int cmd_merge(int argc, char **argv) {
@@ -124,12 +180,9 @@ int cmd_merge(int argc, char **argv) {
         code = task_close(&t, fail_status(BF_E_MEMORY, NULL, NULL), NULL);
     if (code == EXIT_DONE) {
         code = run_merge(&t, parts);
-        code = task_close(&t, code, parts[0].state);
+        code = task_close(&t, code, parts[0].saved.state);
     }
-    for (int i = 0; parts && i < o.file_count; i++) {
-        bf_state_destroy(parts[i].state);
-        bf_histogram_destroy(parts[i].histogram);
-    }
+    for (int i = 0; parts && i < o.file_count; i++) statefile_free(&parts[i].saved);
     free(parts);
     engine_close(&t.engine);
     return code;

@@ -52,6 +52,7 @@ enum {
     OPT_MANDELBROT,
     OPT_FRAMES,
     OPT_C_PATH,
+    OPT_VIEW,
     OPT_SORT,
     OPT_SEED,
     OPT_SUM,
@@ -120,7 +121,7 @@ static const option_spec specs[] = {
     {OPT_AGAINST, "against", "FILE", "compare with this saved state of the same data",
      TAKES_AGAINST},
     {OPT_TOTAL, "total", NULL, "also the value over all files together", TAKES_TOTAL},
-    {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_JULIA},
+    {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES},
     {OPT_JSON, "json", NULL, "one JSON object a line", TAKES_OUTPUT | TAKES_JSON},
     {OPT_TSV, "tsv", NULL, "value, tab, file, for one file too; of hist, its table", TAKES_OUTPUT},
     {OPT_HEX, "hex", NULL, "numbers in hexadecimal, as %a prints them", TAKES_OUTPUT},
@@ -135,8 +136,9 @@ static const option_spec specs[] = {
     {OPT_MANDELBROT, "mandelbrot", NULL, "the Mandelbrot set: c is the pixel", TAKES_JULIA},
     {OPT_PALETTE, "palette", "classic|gray|fire|ocean|rainbow", "colours (classic)", TAKES_JULIA},
     {OPT_FRAMES, "frames", "N", "N pictures, FILE-0000.png and so on, while c goes along --c-path",
-     TAKES_JULIA},
-    {OPT_C_PATH, "c-path", "A:B", "from c = A to c = B, as in -0.8,0.1:-0.7,0.2", TAKES_JULIA},
+     TAKES_FRAMES},
+    {OPT_C_PATH, "c-path", "A:B", "from c = A to c = B, as in -0.8,0.1:-0.7,0.2", TAKES_FRAMES},
+    {OPT_VIEW, "view", NULL, "show it in a window, in which to move and zoom", TAKES_FRAMES},
     {'q', "quiet", NULL, "say nothing but errors", 0},
     {'v', "verbose", NULL, "say what was chosen", 0},
     {OPT_STATS, "stats", NULL, "say how much was read, and how fast", TAKES_RUNNING},
@@ -232,6 +234,7 @@ static bool set_flag(options *o, int id) {
     case OPT_LOG: return o->log = true;
     case OPT_STRICT: return o->strict = true;
     case OPT_MANDELBROT: return o->mandelbrot = true;
+    case OPT_VIEW: return o->view = true;
     case OPT_PROGRESS: o->progress = PROGRESS_ON; return true;
     case OPT_NO_PROGRESS: o->progress = PROGRESS_OFF; return true;
     case 'q': return o->quiet = true;

@@ -27,11 +27,12 @@ enum option_group {
     TAKES_BINS = 1 << 20, /* --bins --range --edges --weights --strict */
     TAKES_PLOT = 1 << 21, /* --density --log --title */
     TAKES_MEMORY = 1 << 22, /* --memory */
-    TAKES_JULIA = 1 << 23, /* -o and what a picture is */
+    TAKES_JULIA = 1 << 23, /* what a picture is */
     TAKES_SEED = 1 << 24,  /* --seed */
     TAKES_TOP = 1 << 25,   /* --sort -n */
     TAKES_ROWS = 1 << 27,  /* --count N: with TAKES_INPUT, unless TAKES_GROUPS */
-    TAKES_GROUPS = 1 << 26 /* --sum --mean --min --max --count */
+    TAKES_GROUPS = 1 << 26, /* --sum --mean --min --max --count */
+    TAKES_FRAMES = 1 << 28  /* -o --frames --c-path --view */
 };
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
@@ -54,7 +55,7 @@ typedef struct options {
     const char *bins, *range, *edges, *weights, *title; /* NULL: not given */
     const char *size, *c, *iterations, *escape, *center, *scale, *palette, *frames, *c_path;
     int64_t memory;                                     /* bytes; 0: not given */
-    bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot;
+    bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
     enum layout layout;
     enum progress_mode progress;
     enum color_mode color;

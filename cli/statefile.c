@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Far more than any state takes; histograms may take any number of bytes. */
+/* Far more than any state takes; histograms and groups may take any number of bytes. */
 enum { MAX_STATE = 1 << 16 };
 
 static int save(outfile *f, void *bytes, size_t size) {
@@ -35,6 +35,17 @@ int statefile_save_histogram(outfile *f, const bf_histogram *histogram) {
     return save(f, bytes, size);
 }
 
+int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *context) {
+    size_t size;
+    bf_status st = bf_groups_save_size(groups, &size);
+    void *bytes = st == BF_OK ? malloc(size) : NULL;
+    if (st == BF_OK && !bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
+    if (st == BF_OK) st = bf_groups_save(groups, bytes);
+    if (st == BF_OK) return save(f, bytes, size);
+    free(bytes);
+    return fail_status(st, context, f->name);
+}
+
 /* ---- loading --------------------------------------------------------------------------------- */
 
 typedef struct contents {
@@ -42,9 +53,11 @@ typedef struct contents {
     size_t size;
 } contents;
 
-static bool is_histogram(const contents *x) {
-    return x->size >= 8 && memcmp(x->bytes, "bfhisto\n", 8) == 0;
+static bool begins(const contents *x, const char magic[8]) {
+    return x->size >= 8 && memcmp(x->bytes, magic, 8) == 0;
 }
+static bool is_histogram(const contents *x) { return begins(x, "bfhisto\n"); }
+static bool is_groups(const contents *x) { return begins(x, "bfgroup\n"); }
 
 /* Reads on until there is nothing more, or there are `most` bytes. */
 static bool read_up_to(int fd, contents *x, size_t most) {
@@ -61,7 +74,7 @@ static int read_contents(const char *name, contents *x) {
     const int fd = standard_input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail(EXIT_IO, name, "cannot open: %s", strerror(errno));
     bool good = read_up_to(fd, x, MAX_STATE);
-    for (size_t room = MAX_STATE; good && is_histogram(x) && x->size == room;) {
+    for (size_t room = MAX_STATE; good && (is_histogram(x) || is_groups(x)) && x->size == room;) {
         room *= 2;
         good = read_up_to(fd, x, room);
     }
@@ -70,16 +83,26 @@ static int read_contents(const char *name, contents *x) {
     return good ? EXIT_DONE : fail(EXIT_IO, name, "cannot read: %s", strerror(error));
 }
 
-int statefile_load(bf_context *context, const char *name, bf_state **state,
-                   bf_histogram **histogram) {
+static bf_status load(bf_context *context, const contents *x, statefile *loaded) {
+    if (is_histogram(x)) return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
+    if (is_groups(x)) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
+    return bf_state_load(context, x->bytes, x->size, &loaded->state);
+}
+
+int statefile_load(bf_context *context, const char *name, statefile *loaded) {
     contents x = {.size = 0};
+    *loaded = (statefile){.state = NULL};
     int code = read_contents(name, &x);
     if (code == EXIT_DONE) {
-        const bf_status st = is_histogram(&x)
-                                 ? bf_histogram_load(context, x.bytes, x.size, histogram)
-                                 : bf_state_load(context, x.bytes, x.size, state);
+        const bf_status st = load(context, &x, loaded);
         if (st != BF_OK) code = fail_status(st, context, name);
     }
     free(x.bytes);
     return code;
+}
+
+void statefile_free(statefile *loaded) {
+    bf_state_destroy(loaded->state);
+    bf_histogram_destroy(loaded->histogram);
+    bf_groups_destroy(loaded->groups);
 }

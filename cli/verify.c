@@ -13,12 +13,15 @@
 
 static const usage verify_usage = {
     "[OPTIONS] [FILE]",
-    "Runs every operation on generated data of every dtype (or on FILE) on every instruction set\n"
-    "of this machine, with 1, 2, 3 and all threads, and on its GPUs, in one pass and in parts.\n"
-    "Shows the bits side by side (of many values, a checksum), then PASS, or FAIL with exit code\n"
-    "5, and whether CPU and GPU agree. With --against, does so for the one operation of a saved\n"
-    "state, and compares with it: FILE is what the state was made of (two files for dot, in turn\n"
-    "all files of a total, and last the weights of a histogram).",
+    "Runs every operation on generated data of every dtype (or on FILE, but for pictures, tables,\n"
+    "groups and joins) on every instruction set of this machine, with 1, 2, 3 and all threads, "
+    "and\n"
+    "on its GPUs, in one pass and in parts. Shows the bits side by side (of many values, a\n"
+    "checksum), then PASS, or FAIL with exit code 5, and whether CPU and GPU agree. With "
+    "--against,\n"
+    "does so for the one operation of a saved state, and compares with it: FILE is what the state\n"
+    "was made of (two files for dot, in turn all files of a total, and last the weights of a\n"
+    "histogram).",
     TAKES_INPUT | TAKES_JSON | TAKES_AGAINST | TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold verify --against x.bfs x.npy"};
@@ -28,7 +31,7 @@ enum { ELEMENTS = 65537 };
 /* ---- one way of computing -------------------------------------------------------------------- */
 
 /* Bytes of the member that holds the value; all members begin where the union does. */
-static size_t member_size(bf_dtype dtype) {
+size_t verify_value_size(bf_dtype dtype) {
     switch (dtype) {
     case BF_I192: return sizeof(uint64_t[3]);
     case BF_F16:
@@ -41,7 +44,7 @@ static size_t member_size(bf_dtype dtype) {
 bool verify_same(const outcome *a, const outcome *b) {
     if (a->status != BF_OK || b->status != BF_OK) return a->status == b->status;
     return a->value.dtype == b->value.dtype &&
-           memcmp(&a->value.as, &b->value.as, member_size(a->value.dtype)) == 0;
+           memcmp(&a->value.as, &b->value.as, verify_value_size(a->value.dtype)) == 0;
 }
 
 void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
@@ -85,12 +88,12 @@ static outcome state_in_one_pass(bf_context *context, const subject *s) {
 
 bf_array verify_slice(const bf_array *a, int64_t first, int64_t last) {
     const char *data = a->data;
-    return bf_array_of(a->dtype, data ? data + (size_t)first * bf_dtype_size(a->dtype) : NULL,
+    return bf_array_of(a->dtype, data ? data + (size_t)first * data_size(a->dtype) : NULL,
                        last - first);
 }
 
 bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to) {
-    const size_t bytes = (size_t)from->shape[0] * bf_dtype_size(from->dtype);
+    const size_t bytes = (size_t)from->shape[0] * data_size(from->dtype);
     *to = *from;
     if (strcmp(bf_context_device(context), "cpu") == 0) return BF_OK;
     void *memory;
@@ -102,6 +105,12 @@ bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to) {
 
 void verify_unmove(bf_context *context, const bf_array *from, bf_array *to) {
     if (to->data != from->data) bf_memory_free(context, to->data);
+}
+
+bf_status verify_return(bf_context *context, const bf_array *from, const bf_array *to) {
+    const size_t bytes = (size_t)from->shape[0] * data_size(from->dtype);
+    if (to->data == from->data || bytes == 0) return BF_OK;
+    return bf_memory_copy(context, from->data, to->data, bytes);
 }
 
 static outcome reduce(bf_context *context, const subject *s) {
@@ -203,7 +212,9 @@ static int do_generated(const machine *m, verdict *v) {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes && code == EXIT_DONE; i++)
         code = do_dtype(m, dtypes[i], buffer, v);
     free(buffer);
-    return code;
+    if (code == EXIT_DONE) code = verify_pictures(m, v);
+    if (code == EXIT_DONE) code = verify_tables(m, v);
+    return code == EXIT_DONE ? verify_groups(m, v) : code;
 }
 
 int verify_load(source *s, void **buffer, const void **data) {

@@ -39,6 +39,7 @@ typedef struct subject {
     bf_array a, b; /* b: the second operand of a dot or a map */
     bf_nan_policy nan;
     bool sum_is_1;
+    const void *about; /* more, that only `whole` and `parts` know */
     /* In one pass, and in merged parts. */
     outcome (*whole)(bf_context *context, const struct subject *s);
     outcome (*parts)(bf_context *context, const struct subject *s);
@@ -70,6 +71,9 @@ bf_array verify_slice(const bf_array *a, int64_t first, int64_t last);
 bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to);
 void verify_unmove(bf_context *context, const bf_array *from, bf_array *to);
 
+/* Copies such a copy back. */
+bf_status verify_return(bf_context *context, const bf_array *from, const bf_array *to);
+
 /* verify_map.c: a row for every element-wise operation on n elements. Returns an exit code. */
 int verify_maps(const machine *m, const char *name, const bf_array *all, verdict *v);
 
@@ -79,6 +83,18 @@ int verify_histograms(const machine *m, const char *name, const bf_array *all, v
 /* The checksum of its saved form; and an empty one with the same bins. */
 outcome verify_histogram_result(const bf_histogram *h);
 bf_status verify_histogram_like(bf_context *context, const bf_histogram *from, bf_histogram **to);
+
+/* verify_julia.c, verify_table.c, verify_group.c: rows for pictures, for tables, and for groups and
+ * joins, of data of their own. Return exit codes. */
+int verify_pictures(const machine *m, verdict *v);
+int verify_tables(const machine *m, verdict *v);
+int verify_groups(const machine *m, verdict *v);
+
+/* FNV-1a by words of 8 bytes, with the upper half mixed in: goes on from `sum`. */
+uint64_t verify_checksum(uint64_t sum, const void *bytes, size_t n);
+
+/* Bytes of the member of bf_value that holds a value of dtype. */
+size_t verify_value_size(bf_dtype dtype);
 
 /* verify_against.c: with --against. Returns an exit code. */
 int verify_against(const machine *m, const options *o, verdict *v);

@@ -245,8 +245,16 @@ static void describe_saved(check *c) {
 
 int verify_against(const machine *m, const options *o, verdict *v) {
     check c = {.machine = m, .options = o, .verdict = v};
-    int code = statefile_load(m->context[0][0], o->against, &c.saved, &c.histogram);
-    if (code != EXIT_DONE) return code;
+    statefile from;
+    int code = statefile_load(m->context[0][0], o->against, &from);
+    if (code == EXIT_DONE && from.groups)
+        code = fail(EXIT_DATA, o->against, "--against knows values and histograms, not groups");
+    if (code != EXIT_DONE) {
+        statefile_free(&from);
+        return code;
+    }
+    c.saved = from.state;
+    c.histogram = from.histogram;
     describe_saved(&c);
     code = check_files(&c);
     if (code == EXIT_DONE) code = load_all(&c);

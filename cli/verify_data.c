@@ -22,6 +22,10 @@ static const float_layout *layout_of(bf_dtype dtype) {
 
 bool data_is_float(bf_dtype dtype) { return layout_of(dtype) != NULL; }
 
+size_t data_size(bf_dtype dtype) {
+    return dtype == BF_PAIR ? 2 * sizeof(uint64_t) : bf_dtype_size(dtype);
+}
+
 /* SplitMix64 (Steele, Lea and Flood, 2014): element i's bits, whatever the order of asking. */
 static uint64_t random_bits(uint64_t i) {
     uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
@@ -94,5 +98,17 @@ void data_fill(enum data_kind kind, bf_dtype dtype, void *buffer, int64_t n) {
         uint64_t bits = f ? float_bits(f, kind, i, n) : random_bits((uint64_t)i);
         if (dtype == BF_BOOL) bits &= 1;
         store(buffer, i, element, bits);
+    }
+}
+
+void data_fill_keys(enum data_kind kind, bf_dtype dtype, void *buffer, int64_t n,
+                    int64_t different) {
+    const size_t element = data_size(dtype);
+    char *keys = buffer;
+    if (dtype == BF_PAIR) data_fill(kind, BF_U64, buffer, 2 * n);
+    if (dtype != BF_PAIR && dtype != BF_NONE) data_fill(kind, dtype, buffer, n);
+    for (int64_t i = different; i < n; i++) {
+        const uint64_t from = random_bits((uint64_t)i) % (uint64_t)different;
+        memcpy(keys + (size_t)i * element, keys + from * element, element);
     }
 }

@@ -21,7 +21,15 @@ extern const char *const data_names[DATA_KINDS];
 
 bool data_is_float(bf_dtype dtype);
 
+/* Bytes of an element, BF_PAIR's too. */
+size_t data_size(bf_dtype dtype);
+
 /* Fills buffer with n elements, n being odd; the same ones on every machine. */
 void data_fill(enum data_kind kind, bf_dtype dtype, void *buffer, int64_t n);
+
+/* The same for BF_PAIR, too (and BF_NONE: nothing); but elements after the first `different` are
+ * copies of these. */
+void data_fill_keys(enum data_kind kind, bf_dtype dtype, void *buffer, int64_t n,
+                    int64_t different);
 
 #endif

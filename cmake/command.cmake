@@ -21,8 +21,8 @@ if(CAIRO_FOUND)
 endif()
 
 # Their pictures are defined operation by operation.
-set_source_files_properties(ladder/julia_cpu.c ladder/data.c PROPERTIES COMPILE_OPTIONS
-                            -ffp-contract=off)
+set_source_files_properties(ladder/julia_cpu.c ladder/simd_cpu.c ladder/data.c PROPERTIES
+                            COMPILE_OPTIONS -ffp-contract=off)
 
 # PNG files are written by libpng, in the same way.
 if(PKG_CONFIG_FOUND AND NOT CMAKE_CROSSCOMPILING)

@@ -28,6 +28,12 @@ install(FILES docs/man/bitfold.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/man/libbitfold.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# A component of its own: a package that needs SDL2, beside one that needs libc only.
+if(TARGET bitfold_view)
+    install(TARGETS bitfold_view COMPONENT view)
+    install(FILES docs/man/bitfold-view.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT view)
+endif()
+
 # The command itself writes its completions; cross-compiled, the emulator runs it.
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     foreach(shell bash zsh fish)

@@ -1,4 +1,5 @@
-# cpack -G DEB, cpack -G TGZ: everything that is installed, in one package.
+# cpack -G TGZ: everything that is installed; cpack -G DEB: the same, but the window in a package
+# of its own.
 
 set(CPACK_GENERATOR TGZ DEB)
 set(CPACK_PACKAGE_NAME bitfold)
@@ -24,5 +25,13 @@ if(SHLIBDEPS) # asks the libraries themselves
 else()
     set(CPACK_DEBIAN_PACKAGE_DEPENDS libc6)
 endif()
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libcairo2) # draws the figures of bitfold hist
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME bitfold)
+set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION ${CPACK_PACKAGE_DESCRIPTION})
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS libcairo2) # draws the figures of bitfold hist
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS bitfold-view)
+set(CPACK_DEBIAN_VIEW_PACKAGE_NAME bitfold-view)
+set(CPACK_DEBIAN_VIEW_DESCRIPTION "The window of 'bitfold julia --view':
+Julia sets and the Mandelbrot set, to zoom and to move in.")
+set(CPACK_DEBIAN_VIEW_PACKAGE_GENERATE_SHLIBS OFF)
 include(CPack)

@@ -30,6 +30,11 @@ foreach(file ${tests})
         bitfold_skip(unit.${name} "needs cmocka, MPFR and GMP")
     endif()
 endforeach()
+foreach(name view view_window)
+    if(TARGET test_${name})
+        target_link_libraries(test_${name} PRIVATE bitfold_viewing)
+    endif()
+endforeach()
 
 # The GPU against the CPU's rules, through the library's interface alone; scripts/test-gpu runs
 # these and more. One takes nearly all of the GPU's memory, so they run one by one.
@@ -72,7 +77,7 @@ foreach(pair C:c CXX:cpp CUDA:cu)
 endforeach()
 
 # Fuzz targets, replayed over their corpus; with BITFOLD_FUZZ also as libFuzzer programs.
-foreach(name npy state histogram table options text)
+foreach(name npy state histogram table group options text)
     file(GLOB corpus CONFIGURE_DEPENDS tests/fuzz/corpus/${name}/*)
     add_executable(replay_${name} tests/fuzz/${name}.c tests/fuzz/replay.c)
     target_link_libraries(replay_${name} PRIVATE bitfold_cli)

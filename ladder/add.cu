@@ -5,7 +5,6 @@
 #include "gpu.cuh"
 
 #include <climits>
-#include <cstring>
 
 enum { THREADS = 256 };
 
@@ -94,18 +93,11 @@ static const char *run_float4_quarter(const ladder_task *t) {
     return launched();
 }
 
-static const char *run_ours(const ladder_task *t) {
-    const bf_array a = bf_array_of(BF_F32, t->a, t->n), b = bf_array_of(BF_F32, t->b, t->n);
-    const bf_array out = bf_array_of(BF_F32, t->out, t->n);
-    const bf_array *const inputs[] = {&a, &b};
-    return ours(t, bf_map_async(t->context, BF_MAP_ADD, inputs, 2, NULL, &out));
-}
-
 const ladder_rung ladder_gpu_add[] = {
     {"block", "one block of one thread for each element", run_by_block, 0},
     {"scalar", "one thread for each element", run_scalar, 0},
     {"float4", "16 bytes a load, the same grid: three threads of four idle", run_float4_same, 0},
     {"float4, 1/4", "16 bytes a load, a quarter of the grid", run_float4_quarter, 0},
-    {"ours", "bf_map_async", run_ours, LADDER_OURS},
+    {"ours", "bf_map_async", ladder_ours_add, LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

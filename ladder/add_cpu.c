@@ -49,18 +49,11 @@ static const char *run_threads(const ladder_task *t) {
     return NULL;
 }
 
-static const char *run_ours(const ladder_task *t) {
-    const bf_array a = bf_array_of(BF_F32, t->a, t->n), b = bf_array_of(BF_F32, t->b, t->n);
-    const bf_array out = bf_array_of(BF_F32, t->out, t->n);
-    const bf_array *const inputs[] = {&a, &b};
-    return ladder_cpu_status(t, bf_map(t->context, BF_MAP_ADD, inputs, 2, NULL, &out));
-}
-
 const ladder_rung ladder_cpu_add[] = {
     {"scalar", "a plain loop, one element at a time", run_scalar, 0},
     {"unrolled", "four elements a step", run_unrolled, 0},
     {"SIMD", "sixteen elements a step", run_simd, 0},
     {"threads", "the same on every core; threads started for each call", run_threads, 0},
-    {"ours", "bf_map", run_ours, LADDER_OURS},
+    {"ours", "bf_map", ladder_ours_add, LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

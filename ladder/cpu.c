@@ -6,12 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *ladder_cpu_status(const ladder_task *task, bf_status status) {
-    if (status == BF_OK) return NULL;
-    const char *message = bf_context_message(task->context);
-    return *message ? message : bf_status_string(status);
-}
-
 static const char *open_cpu(ladder_task *task, int device) {
     (void)device;
     const bf_status status = bf_context_create(&BF_OPTIONS(.device = "cpu"), &task->context);
@@ -103,7 +97,9 @@ const ladder_machine ladder_cpu = {
               [LADDER_CONSTANT] = ladder_cpu_constant,
               [LADDER_JULIA] = ladder_cpu_julia,
               [LADDER_ATOMICS] = ladder_cpu_atomics,
-              [LADDER_HISTOGRAM] = ladder_cpu_histogram},
+              [LADDER_HISTOGRAM] = ladder_cpu_histogram,
+              [LADDER_BUILD] = ladder_cpu_build,
+              [LADDER_FIND] = ladder_cpu_find},
     .open = open_cpu,
     .close = close_cpu,
     .allocate = allocate,

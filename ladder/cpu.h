@@ -3,18 +3,16 @@
 #define LADDER_CPU_H
 
 #include "ladder.h"
+#include "ours.h"
 #include "simd_cpu.h"
 #include "team.h"
 
 extern const ladder_rung ladder_cpu_limit[], ladder_cpu_julia[], ladder_cpu_numbers[],
     ladder_cpu_reduce[], ladder_cpu_add[], ladder_cpu_dot[], ladder_cpu_constant[],
-    ladder_cpu_atomics[], ladder_cpu_histogram[];
+    ladder_cpu_atomics[], ladder_cpu_histogram[], ladder_cpu_build[], ladder_cpu_find[];
 
 /* Makes the compiler compute this integer here and now, so that a loop which is written one element
  * at a time runs so: it would use vectors by itself. */
 #define LADDER_AS_WRITTEN(x) __asm__("" : "+r"(x))
-
-/* NULL, or why the library refused. */
-const char *ladder_cpu_status(const ladder_task *task, bf_status status);
 
 #endif

@@ -2,6 +2,7 @@
 #include "data.h"
 
 #include "julia.h"
+#include "table.h"
 
 #include <limits.h>
 #include <math.h>
@@ -20,10 +21,17 @@ static int64_t piece_count(int64_t n, int64_t first) {
     return n - first < PIECE ? n - first : PIECE;
 }
 
+/* A bijection: Chris Wellons' lowbias32. */
 static uint32_t hash(uint32_t i) {
     i = (i ^ i >> 16) * 0x7feb352dU;
     i = (i ^ i >> 15) * 0x846ca68bU;
     return i ^ i >> 16;
+}
+
+uint32_t ladder_key(int64_t i) { return hash((uint32_t)i); }
+
+uint32_t ladder_row_of(int64_t i, int64_t n) {
+    return (uint32_t)((uint64_t)hash(~(uint32_t)i) * (uint64_t)n >> 32);
 }
 
 static int32_t odd(int64_t i) { return (int32_t)(hash((uint32_t)i) | 1); }
@@ -43,9 +51,22 @@ static void make_floats(float *x, float (*value)(int64_t), int64_t first, int64_
     for (int64_t i = 0; i < count; i++) x[i] = value(first + i);
 }
 
-static void make(enum ladder_data data, piece *p, int64_t first, int64_t count) {
+static void make_lookups(uint32_t *x, int64_t n, int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; i++) *x++ = ladder_key(ladder_row_of(i, n));
+}
+
+static void make_words(uint32_t *x, enum ladder_data data, int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; i++)
+        *x++ = data == LADDER_KEYS ? ladder_key(i) : (uint32_t)i;
+}
+
+static void make(enum ladder_data data, piece *p, int64_t n, int64_t first, int64_t count) {
     if (data == LADDER_INTS)
         for (int64_t i = 0; i < count; i++) p->i32[i] = odd(first + i);
+    else if (data == LADDER_KEYS || data == LADDER_ROWS)
+        make_words(p->u32, data, first, count);
+    else if (data == LADDER_LOOKUPS)
+        make_lookups(p->u32, n, first, count);
     else if (data >= LADDER_UNIFORM)
         for (int64_t i = 0; i < count; i++) p->u8[i] = byte_at(data, first + i);
     else
@@ -57,7 +78,7 @@ const char *ladder_fill(const ladder_machine *machine, enum ladder_data data, vo
     const char *problem = NULL;
     for (int64_t first = 0; first < n && !problem; first += PIECE) {
         const int64_t count = piece_count(n, first);
-        make(data, &p, first, count);
+        make(data, &p, n, first, count);
         const size_t bytes = bytes_of(data);
         problem = machine->copy((char *)to + first * (int64_t)bytes, &p, (size_t)count * bytes);
     }
@@ -86,8 +107,8 @@ static bf_status absorb_pairs(bf_state *state, int64_t n) {
     bf_status status = BF_OK;
     for (int64_t first = 0; first < n && status == BF_OK; first += PIECE) {
         const int64_t count = piece_count(n, first);
-        make(LADDER_FACTORS, &a, first, count);
-        make(LADDER_OTHERS, &b, first, count);
+        make(LADDER_FACTORS, &a, n, first, count);
+        make(LADDER_OTHERS, &b, n, first, count);
         const bf_array left = bf_array_of(BF_F32, a.f32, count);
         const bf_array right = bf_array_of(BF_F32, b.f32, count);
         status = bf_state_absorb_pair(state, &left, &right);
@@ -246,6 +267,8 @@ const char *ladder_check(const ladder_machine *machine, enum ladder_work work,
     case LADDER_DOT: judge_float(rung, result, answer, row); break;
     case LADDER_ATOMICS: judge_counter(rung, result, task->n, row); break;
     case LADDER_JULIA: return judge_picture(machine, task, row);
+    case LADDER_BUILD: return ladder_check_table(machine, rung, task, row);
+    case LADDER_FIND: return ladder_check_found(machine, task, true, row);
     case LADDER_HISTOGRAM: judge_histogram(rung, result, answer->data, task->n, row); break;
     case LADDER_ADD:
     case LADDER_CONSTANT: return judge_elements(machine, work, task, row);

@@ -1,4 +1,5 @@
-/* What the rungs work on, and what must come out. Element i depends on i alone. */
+/* What the rungs work on, and what must come out. Element i depends on i alone, and
+ * lookups on how many they are. */
 #ifndef LADDER_DATA_H
 #define LADDER_DATA_H
 
@@ -8,10 +9,19 @@ enum ladder_data {
     LADDER_INTS,    /* i32, odd, so that their product does not become 0 modulo 2^32 */
     LADDER_FACTORS, /* f32 in [0, 1) */
     LADDER_OTHERS,  /* the same, but others */
+    LADDER_KEYS,    /* u32: ladder_key */
+    LADDER_ROWS,    /* u32: 0, 1, 2, ... */
+    LADDER_LOOKUPS, /* u32: the keys of random rows */
     LADDER_UNIFORM, /* u8, each value as often */
     LADDER_SAME,    /* u8, one value */
     LADDER_SKEWED   /* u8, small values far more often */
 };
+
+/* Key number i, which no other one equals as long as there are 2^32 at most. */
+uint32_t ladder_key(int64_t i);
+
+/* The row of n that lookup number i is for. */
+uint32_t ladder_row_of(int64_t i, int64_t n);
 
 /* Writes n elements to the machine's memory. */
 const char *ladder_fill(const ladder_machine *machine, enum ladder_data data, void *to, int64_t n);

@@ -103,35 +103,14 @@ static const char *run_guarded(const ladder_task *t) {
     return launched();
 }
 
-/* ---- ours ------------------------------------------------------------------------------------ */
-
-static bf_reduce_options to_f32() {
-    bf_reduce_options options = {};
-    options.size = sizeof options;
-    options.out_dtype = BF_F32;
-    return options;
-}
-
-static const char *run_ours(const ladder_task *t) {
-    const bf_array a = bf_array_of(BF_F32, t->a, t->n), b = bf_array_of(BF_F32, t->b, t->n);
-    const bf_reduce_options options = to_f32();
-    return ours(t, bf_dot_async(t->context, &a, &b, &options, static_cast<bf_value *>(t->out)));
-}
-
-static const char *run_ours_on_host(const ladder_task *t) {
-    const bf_array a = bf_array_of(BF_F32, t->a, t->n), b = bf_array_of(BF_F32, t->b, t->n);
-    const bf_reduce_options options = to_f32();
-    return ours(t, bf_dot(t->context, &a, &b, &options, static_cast<bf_value *>(t->host)));
-}
-
 const ladder_rung ladder_gpu_dot[] = {
     {"partials, 32", "32 blocks leave a sum each, the host adds them up", run_few, LADDER_ON_HOST},
     {"partials, 8xSM", "8 blocks on each multiprocessor, the host adds up", run_many,
      LADDER_ON_HOST},
     {"one launch", "float4, warp shuffles, the last block adds up; stays on the GPU", run_guarded,
      0},
-    {"ours", "bf_dot_async; stays on the GPU", run_ours, LADDER_OURS},
-    {"ours, to host", "bf_dot: the host has the result", run_ours_on_host,
+    {"ours", "bf_dot_async; stays on the GPU", ladder_ours_dot, LADDER_OURS},
+    {"ours, to host", "bf_dot: the host has the result", ladder_ours_dot_to_host,
      LADDER_OURS | LADDER_ON_HOST},
     {NULL, NULL, NULL, 0},
 };

@@ -68,20 +68,11 @@ static const char *run_threads(const ladder_task *t) {
     return leave(t, sum);
 }
 
-static const char *run_ours(const ladder_task *t) {
-    const bf_array a = bf_array_of(BF_F32, t->a, t->n), b = bf_array_of(BF_F32, t->b, t->n);
-    const bf_reduce_options options = BF_REDUCE_OPTIONS(.out_dtype = BF_F32);
-    bf_value value;
-    const bf_status status = bf_dot(t->context, &a, &b, &options, &value);
-    if (status == BF_OK) memcpy(t->out, &value, sizeof value);
-    return ladder_cpu_status(t, status);
-}
-
 const ladder_rung ladder_cpu_dot[] = {
     {"scalar", "a plain loop, one element at a time, summed in double", run_scalar, 0},
     {"unrolled", "four sums that do not wait for each other", run_unrolled, 0},
     {"SIMD", "sixteen products a step in float, blocks summed in double", run_simd, 0},
     {"threads", "the same on every core; threads started for each call", run_threads, 0},
-    {"ours", "bf_dot", run_ours, LADDER_OURS},
+    {"ours", "bf_dot", ladder_ours_dot, LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

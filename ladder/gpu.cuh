@@ -3,12 +3,13 @@
 #define LADDER_GPU_CUH
 
 #include "ladder.h"
+#include "ours.h"
 
 #include <cuda_runtime.h>
 
 extern const ladder_rung ladder_gpu_limit[], ladder_gpu_julia[], ladder_gpu_numbers[],
     ladder_gpu_reduce[], ladder_gpu_add[], ladder_gpu_dot[], ladder_gpu_constant[],
-    ladder_gpu_atomics[], ladder_gpu_histogram[];
+    ladder_gpu_atomics[], ladder_gpu_histogram[], ladder_gpu_build[], ladder_gpu_find[];
 
 static inline const char *why(cudaError_t error) {
     return error == cudaSuccess ? NULL : cudaGetErrorString(error);
@@ -16,12 +17,6 @@ static inline const char *why(cudaError_t error) {
 
 /* A launch that cannot be made, for lack of memory or by a wrong grid, shows here. */
 static inline const char *launched() { return why(cudaGetLastError()); }
-
-static inline const char *ours(const ladder_task *t, bf_status status) {
-    if (status == BF_OK) return NULL;
-    const char *message = bf_context_message(t->context);
-    return *message ? message : bf_status_string(status);
-}
 
 static inline cudaStream_t stream_of(const ladder_task *t) {
     return static_cast<cudaStream_t>(t->stream);

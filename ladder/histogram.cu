@@ -110,11 +110,6 @@ static const char *run_vectors(const ladder_task *t) { return run(t, count_vecto
 static const char *run_warp(const ladder_task *t) { return run(t, count_by_warp, 8); }
 static const char *run_lane(const ladder_task *t) { return run(t, count_by_lane, 6); }
 
-static const char *run_ours(const ladder_task *t) {
-    const bf_array a = bf_array_of(BF_U8, t->a, t->n);
-    return ours(t, bf_histogram_async(t->histogram, &a, static_cast<int64_t *>(t->out)));
-}
-
 const ladder_rung ladder_gpu_histogram[] = {
     {"host", "one loop of one thread of the CPU", run_host, LADDER_ON_HOST},
     {"global", "an atomic addition in global memory for each byte", run_global, 0},
@@ -126,6 +121,7 @@ const ladder_rung ladder_gpu_histogram[] = {
     {"vector loads", "uint4: 16 bytes a load", run_vectors, 0},
     {"by warp", "a table for each warp of the block", run_warp, 0},
     {"by lane", "a table for each lane, in its own bank: no lanes ever meet", run_lane, 0},
-    {"ours", "bf_histogram_async: one launch, more loads on their way", run_ours, LADDER_OURS},
+    {"ours", "bf_histogram_async: one launch, more loads on their way", ladder_ours_histogram,
+     LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

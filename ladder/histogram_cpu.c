@@ -68,16 +68,11 @@ static const char *run_apart(const ladder_task *t) { return count_alone(t, count
 static const char *run_atomic(const ladder_task *t) { return count_together(t, share_atomically); }
 static const char *run_threads(const ladder_task *t) { return count_together(t, share_privately); }
 
-static const char *run_ours(const ladder_task *t) {
-    const bf_array a = bf_array_of(BF_U8, t->a, t->n);
-    return ladder_cpu_status(t, bf_histogram_async(t->histogram, &a, t->out));
-}
-
 const ladder_rung ladder_cpu_histogram[] = {
     {"scalar", "a plain loop, one increment a byte", run_plain, 0},
     {"four tables", "neighbours go to different tables, and need not wait", run_apart, 0},
     {"atomic", "all threads increment the same counters, atomically", run_atomic, 0},
     {"private", "each thread has tables of its own, added once", run_threads, 0},
-    {"ours", "bf_histogram_async", run_ours, LADDER_OURS},
+    {"ours", "bf_histogram_async", ladder_ours_histogram, LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

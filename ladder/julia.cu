@@ -100,12 +100,6 @@ static const char *run_constant(const ladder_task *t) { return run(t, draw_tiles
 static const char *run_warp_tiles(const ladder_task *t) { return run(t, draw_warp_tiles); }
 static const char *run_few_tests(const ladder_task *t) { return run(t, draw_few_tests); }
 
-static const char *run_ours(const ladder_task *t) {
-    bf_julia_params params;
-    bf_array counts = ladder_counts(t, &params);
-    return ours(t, bf_julia_async(t->context, &params, 0, 0, &counts));
-}
-
 const ladder_rung ladder_gpu_julia[] = {
     {"block a pixel", "a block of one thread for each pixel", run_block_a_pixel, 0},
     {"tiles", "blocks of 32 x 8 threads: a warp is a piece of a row", run_tiles, 0},
@@ -113,7 +107,7 @@ const ladder_rung ladder_gpu_julia[] = {
     {"warp tiles", "a warp is 8 x 4 pixels: its lanes end together more often", run_warp_tiles, 0},
     {"few tests", "squares shared, p + p + c in one operation, every 4th step tested",
      run_few_tests, 0},
-    {"ours", "the last steps read off the magnitude; z and -z share an orbit", run_ours,
+    {"ours", "the last steps read off the magnitude; z and -z share an orbit", ladder_ours_julia,
      LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

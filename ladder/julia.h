@@ -6,12 +6,6 @@
 
 #include <stdint.h>
 
-#ifdef __CUDACC__
-#define LADDER_ANYWHERE __host__ __device__
-#else
-#define LADDER_ANYWHERE
-#endif
-
 typedef struct ladder_picture {
     float c_re, c_im, scale, escape;
     int steps;
@@ -43,18 +37,6 @@ static inline int ladder_side(int64_t n) {
     for (int64_t bit = 1 << 18; bit > 0; bit >>= 1)
         if ((side + bit) * (side + bit) <= n) side += bit;
     return (int)side;
-}
-
-/* The same picture as bf_julia draws it: where to, and its parameters. */
-static inline bf_array ladder_counts(const ladder_task *t, bf_julia_params *params) {
-    const int side = ladder_side(t->n);
-    bf_julia_defaults(params);
-    params->width = params->height = side;
-    bf_array counts = bf_array_of(BF_U16, t->out, side);
-    counts.ndim = 2;
-    counts.shape[1] = counts.strides[0] = side;
-    counts.strides[1] = 1;
-    return counts;
 }
 
 #endif

@@ -4,9 +4,7 @@
 
 #include <stdatomic.h>
 
-enum { LANES = LADDER_LANES, TESTED = 8 }; /* steps from one look at the lanes to the next */
-typedef float floats __attribute__((vector_size(4 * LANES)));
-typedef int32_t ints __attribute__((vector_size(4 * LANES)));
+enum { LANES = LADDER_LANES };
 
 static const ladder_picture known = LADDER_PICTURE;
 
@@ -30,38 +28,13 @@ static void draw_row(const ladder_picture *p, const picture *to, int64_t y) {
             (uint16_t)ladder_escape(p, ladder_coordinate(p, to->side, x), im);
 }
 
-#define NAME(f) f##_base
-#define TARGET
-#include "julia_cpu_loops.h"
-
-#ifdef __x86_64__
-#define NAME(f) f##_avx2
-#define TARGET __attribute__((target("avx2")))
-#include "julia_cpu_loops.h"
-#define NAME(f) f##_avx512
-#define TARGET __attribute__((target("avx512f")))
-#include "julia_cpu_loops.h"
-#endif
-
-typedef void escape_lanes(const floats *at, float y, ints *counts);
-
-/* For the widest registers that this machine has. */
-static escape_lanes *find_lanes(void) {
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f")) return escape_avx512;
-    if (__builtin_cpu_supports("avx2")) return escape_avx2;
-#endif
-    return escape_base;
-}
-
 static void draw_row_in_lanes(const picture *to, int64_t y) {
     const float im = ladder_coordinate(&known, to->side, (int)y);
-    escape_lanes *escape = find_lanes();
+    float re[LANES];
+    int32_t counts[LANES];
     for (int x = 0; x < to->side; x += LANES) {
-        floats re;
-        ints counts;
         for (int k = 0; k < LANES; k++) re[k] = ladder_coordinate(&known, to->side, x + k);
-        escape(&re, im, &counts);
+        ladder_simd_widest()->escape(&known, re, im, counts);
         for (int k = 0; k < LANES && x + k < to->side; k++)
             to->out[y * to->side + x + k] = (uint16_t)counts[k];
     }
@@ -113,19 +86,13 @@ static const char *run_taken(const ladder_task *t) {
     return NULL;
 }
 
-static const char *run_ours(const ladder_task *t) {
-    bf_julia_params params;
-    bf_array counts = ladder_counts(t, &params);
-    return ladder_cpu_status(t, bf_julia(t->context, &params, 0, 0, &counts));
-}
-
 const ladder_rung ladder_cpu_julia[] = {
     {"loop", "pixel after pixel", run_loop, 0},
     {"known", "the same; the compiler knows the parameters", run_known, 0},
     {"lanes", "sixteen pixels at a time, until the last of them is done", run_lanes, 0},
     {"threads", "the same, each thread a share of the rows", run_threads, 0},
     {"rows as taken", "each thread takes the next row when it is done with one", run_taken, 0},
-    {"ours", "lanes are filled again as orbits end; z and -z share an orbit", run_ours,
+    {"ours", "lanes are filled again as orbits end; z and -z share an orbit", ladder_ours_julia,
      LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

@@ -2,6 +2,7 @@
 #include "ladder.h"
 
 #include "data.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static const struct {
     {"atomics", "a counter that all threads count up", {1 << 22}, {1 << 20}},
     {"histogram", "how often each value of a byte occurs", {100 << 20}, {1 << 20}},
     {"julia", "a picture of a Julia set; elements are pixels", {1000000, 16000000}, {1000000}},
+    {"table", "a hash table of random keys: built, and keys found", {100 << 18}, {1 << 20}},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -37,21 +39,24 @@ const char *ladder_topic(int i, const char **summary) {
 
 /* What a work reads and writes. */
 static const struct {
-    int vectors;   /* in one piece of memory: a, b, out, as far as there are */
-    int element;   /* bytes, of the vectors */
-    bool writes;   /* the last of them is out */
+    int inputs;    /* vectors: a, b, ...; out is in the same piece of memory */
+    int element;   /* bytes, of the inputs */
+    int out;       /* bytes an element; 0: a single result */
+    bool twice;    /* a is in managed memory, too */
     bool measured; /* against the limit: reading as many bytes */
     int bytes;     /* an element; 0: not what counts */
     const char *dtype;
 } kinds[LADDER_WORKS] = {
-    [LADDER_NUMBERS] = {0, 4, false, false, 0, "i32"},
-    [LADDER_REDUCE] = {1, 4, false, true, 4, "i32"},
-    [LADDER_ADD] = {3, 4, true, true, 12, "f32"},
-    [LADDER_DOT] = {2, 4, false, true, 8, "f32"},
-    [LADDER_CONSTANT] = {1, 4, true, false, 4 * LADDER_TABLE_SIZE, "u32"},
-    [LADDER_ATOMICS] = {0, 4, false, false, 0, "u32"},
-    [LADDER_HISTOGRAM] = {1, 1, false, true, 1, "u8"},
-    [LADDER_JULIA] = {1, 2, true, false, 0, "f32"},
+    [LADDER_NUMBERS] = {0, 4, 0, false, false, 0, "i32"},
+    [LADDER_REDUCE] = {1, 4, 0, true, true, 4, "i32"},
+    [LADDER_ADD] = {2, 4, 4, false, true, 12, "f32"},
+    [LADDER_DOT] = {2, 4, 0, false, true, 8, "f32"},
+    [LADDER_CONSTANT] = {0, 4, 4, false, false, 4 * LADDER_TABLE_SIZE, "u32"},
+    [LADDER_ATOMICS] = {0, 4, 0, false, false, 0, "u32"},
+    [LADDER_HISTOGRAM] = {1, 1, 0, true, true, 1, "u8"},
+    [LADDER_JULIA] = {0, 2, 2, false, false, 0, "f32"},
+    [LADDER_BUILD] = {4, 4, LADDER_TABLE_EACH, true, false, 0, "u32"},
+    [LADDER_FIND] = {0, 4, 4, false, false, 0, "u32"},
 };
 
 typedef struct ladder {
@@ -60,13 +65,19 @@ typedef struct ladder {
     const char *topic;
     ladder_emit *emit;
     void *argument;
-    ladder_task task;
-    void *single; /* the machine's memory for results, partial results and the ticket */
+    ladder_task task, build; /* build: of the table that LADDER_FIND finds keys in */
+    void *single;            /* the machine's memory for results, partial results and the ticket */
     enum ladder_work work;
     enum ladder_data data; /* of LADDER_HISTOGRAM */
     char *vectors;
-    size_t vector; /* bytes from one to the next */
+    size_t vector; /* bytes from one input to the next */
 } ladder;
+
+/* Of a work whose result is an array or a table. */
+static size_t out_bytes(const ladder *l) {
+    const size_t bytes = (size_t)l->task.n * (size_t)kinds[l->work].out;
+    return l->work == LADDER_BUILD ? bytes + LADDER_TABLE_ROOM : bytes;
+}
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -126,19 +137,26 @@ static const char *measure_limit(ladder *l, double *bytes_per_second) {
 /* What an earlier rung left must not pass for this one's. */
 static const char *spoil(const ladder *l) {
     memset(l->task.host, 0xa5, LADDER_RESULT);
-    const size_t bytes =
-        kinds[l->work].writes ? (size_t)l->task.n * (size_t)kinds[l->work].element : LADDER_RESULT;
-    return l->machine->fill(l->task.out, 0xa5, bytes);
+    return l->machine->fill(l->task.out, 0xa5, kinds[l->work].out ? out_bytes(l) : LADDER_RESULT);
+}
+
+/* Builds what a rung of LADDER_FIND finds keys in, by the first rung whose tables are such. */
+static const char *build_for(const ladder *l, const ladder_rung *finds) {
+    const ladder_rung *builds = l->machine->rungs[LADDER_BUILD];
+    double seconds;
+    while (builds->is != finds->is) builds++;
+    return l->machine->time(builds, &l->build, 1, &seconds);
 }
 
 static const char *run_rung(const ladder *l, const ladder_rung *rung, const ladder_answer *answer,
                             ladder_row *row) {
     char result[LADDER_RESULT];
     const char *problem = spoil(l);
+    if (!problem && l->work == LADDER_FIND) problem = build_for(l, rung);
     if (!problem) problem = median(l, rung, &row->seconds);
     if (problem) return problem;
     memcpy(result, l->task.host, sizeof result);
-    if (!(rung->is & LADDER_ON_HOST) && !kinds[l->work].writes)
+    if (!(rung->is & LADDER_ON_HOST) && !kinds[l->work].out)
         problem = l->machine->copy(result, l->task.out, sizeof result);
     if (problem) return problem;
     return ladder_check(l->machine, l->work, rung, &l->task, answer, result, row);
@@ -147,7 +165,8 @@ static const char *run_rung(const ladder *l, const ladder_rung *rung, const ladd
 static const char *work_name(const ladder *l) {
     static const char *const names[LADDER_WORKS] = {
         [LADDER_NUMBERS] = "2 + 7",  [LADDER_ADD] = "add",       [LADDER_DOT] = "dot",
-        [LADDER_CONSTANT] = "table", [LADDER_JULIA] = "picture", [LADDER_ATOMICS] = "x++"};
+        [LADDER_CONSTANT] = "table", [LADDER_JULIA] = "picture", [LADDER_ATOMICS] = "x++",
+        [LADDER_BUILD] = "build",    [LADDER_FIND] = "find"};
     static const char *const bytes[] = {"uniform", "constant", "skewed"};
     if (l->work == LADDER_HISTOGRAM) return bytes[l->data - LADDER_UNIFORM];
     return l->work == LADDER_REDUCE ? bf_reduction_name(l->task.op) : names[l->work];
@@ -171,6 +190,7 @@ static const char *climb(ladder *l, double limit) {
                           .limit = limit,
                           .ulp = -1,
                           .lost = -1,
+                          .probes = -1,
                           .bytes = (double)l->task.n * kinds[l->work].bytes,
                           .first = r == rungs};
         row.problem = run_rung(l, r, &answer, &row);
@@ -194,9 +214,19 @@ static const char *fill_twice(ladder *l, enum ladder_data data) {
     return problem;
 }
 
+/* Keys, their rows, then what is looked up. The fourth vector is for what is found. */
+static const char *fill_keys(ladder *l) {
+    const int64_t n = l->task.n;
+    const char *problem = fill_twice(l, LADDER_KEYS);
+    if (!problem) problem = ladder_fill(l->machine, LADDER_ROWS, l->vectors + l->vector, n);
+    if (problem) return problem;
+    return ladder_fill(l->machine, LADDER_LOOKUPS, l->vectors + 2 * l->vector, n);
+}
+
 static const char *fill_vectors(ladder *l) {
     const int64_t n = l->task.n;
     if (l->work == LADDER_REDUCE) return fill_twice(l, LADDER_INTS);
+    if (l->work == LADDER_BUILD) return fill_keys(l);
     if (l->work != LADDER_ADD && l->work != LADDER_DOT) return NULL;
     const char *problem = ladder_fill(l->machine, LADDER_FACTORS, l->vectors, n);
     if (problem) return problem;
@@ -204,19 +234,18 @@ static const char *fill_vectors(ladder *l) {
 }
 
 static const char *get_vectors(ladder *l) {
-    const int vectors = kinds[l->work].vectors;
+    const size_t inputs = (size_t)kinds[l->work].inputs;
     const size_t bytes = (size_t)l->task.n * (size_t)kinds[l->work].element;
     l->vector = (bytes + 255) & ~(size_t)255;
-    l->vectors = l->machine->allocate((size_t)vectors * l->vector);
+    l->vectors = l->machine->allocate(inputs * l->vector + out_bytes(l));
     if (!l->vectors) return no_memory;
-    const char *problem = l->machine->fill(l->vectors, 0, (size_t)vectors * l->vector);
+    const char *problem = l->machine->fill(l->vectors, 0, inputs * l->vector + out_bytes(l));
     if (problem) return problem;
-    const bool twice = l->work == LADDER_REDUCE || l->work == LADDER_HISTOGRAM;
-    if (twice && l->machine->allocate_managed)
+    if (kinds[l->work].twice && l->machine->allocate_managed)
         l->task.managed = l->machine->allocate_managed(l->vector);
     l->task.a = l->vectors;
     l->task.b = l->vectors + l->vector;
-    if (kinds[l->work].writes) l->task.out = l->vectors + (size_t)(vectors - 1) * l->vector;
+    if (kinds[l->work].out) l->task.out = l->vectors + inputs * l->vector;
     return fill_vectors(l);
 }
 
@@ -252,15 +281,45 @@ static const char *climb_histogram(ladder *l, double limit) {
     return problem;
 }
 
+/* A table comes to the host to be judged. */
+static const char *climb_build(ladder *l) {
+    void *const single = l->task.host;
+    l->task.host = malloc(out_bytes(l));
+    const char *problem = l->task.host ? climb(l, 0) : no_memory;
+    free(l->task.host);
+    l->task.host = single;
+    return problem;
+}
+
+static const char *climb_find(ladder *l) {
+    l->work = LADDER_FIND;
+    l->build = l->task;
+    l->task.built = l->task.out;
+    l->task.a = l->vectors + 2 * l->vector;
+    l->task.out = l->vectors + 3 * l->vector;
+    return climb(l, 0);
+}
+
+static const char *climb_table(ladder *l) {
+    bf_table *table = NULL;
+    l->task.table = &table;
+    const char *problem = climb_build(l);
+    if (!problem) problem = climb_find(l);
+    bf_table_destroy(table);
+    return problem;
+}
+
 static const char *climb_size(ladder *l, enum ladder_work work, int64_t n) {
     double limit = 0;
     l->work = work;
     l->task.n = n;
-    const char *problem = kinds[work].vectors ? get_vectors(l) : NULL;
+    if (work == LADDER_BUILD && n > LADDER_MOST_KEYS) return "no more than 2Gi keys";
+    const char *problem = kinds[work].inputs + kinds[work].out > 0 ? get_vectors(l) : NULL;
     if (!problem && kinds[work].measured) problem = measure_limit(l, &limit);
     if (!problem)
         problem = work == LADDER_REDUCE      ? climb_reduce(l, limit)
                   : work == LADDER_HISTOGRAM ? climb_histogram(l, limit)
+                  : work == LADDER_BUILD     ? climb_table(l)
                                              : climb(l, limit);
     drop_vectors(l);
     return problem;
@@ -270,8 +329,8 @@ static const char *climb_size(ladder *l, enum ladder_work work, int64_t n) {
 
 static const char *climb_topic(ladder *l, int topic) {
     static const enum ladder_work works[TOPICS] = {
-        LADDER_REDUCE,  LADDER_ADD,       LADDER_DOT,  LADDER_CONSTANT,
-        LADDER_ATOMICS, LADDER_HISTOGRAM, LADDER_JULIA};
+        LADDER_REDUCE,  LADDER_ADD,       LADDER_DOT,   LADDER_CONSTANT,
+        LADDER_ATOMICS, LADDER_HISTOGRAM, LADDER_JULIA, LADDER_BUILD};
     const ladder_options *o = l->options;
     const int64_t given[SIZES] = {o->size};
     const int64_t *sizes = o->size ? given : o->quick ? topics[topic].quick : topics[topic].sizes;

@@ -8,6 +8,12 @@
 #include <bitfold.h>
 #include <stdbool.h>
 
+#ifdef __CUDACC__
+#define LADDER_ANYWHERE __host__ __device__
+#else
+#define LADDER_ANYWHERE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -23,6 +29,8 @@ enum ladder_work {
     LADDER_ATOMICS,   /* n times x++ */
     LADDER_HISTOGRAM, /* n bytes at a: how often each value occurs */
     LADDER_JULIA,     /* u16 at out: a square picture of n pixels at most (julia.h) */
+    LADDER_BUILD,     /* n u32 keys at a, all different: their table at out (table.h) */
+    LADDER_FIND,      /* n u32 keys at a, each in the table at built: their values at out */
     LADDER_WORKS
 };
 
@@ -47,6 +55,8 @@ typedef struct ladder_task {
     void *out;           /* n elements, or one result: an element, or of ours a bf_value; */
     /* LADDER_VALUES unsigned counts, or of ours what bf_histogram_async sets */
     bf_histogram *histogram; /* of ours: every byte has a bin */
+    const void *built;       /* what a rung of LADDER_BUILD left at out */
+    bf_table **table;        /* of ours: its first run makes it, with the values at b */
     void *host;              /* the same on the host, for rungs with LADDER_ON_HOST */
     void *partial;           /* LADDER_PARTIALS elements of 4 bytes */
     unsigned *ticket;        /* 0 between runs */
@@ -58,7 +68,9 @@ typedef struct ladder_task {
 enum {
     LADDER_OURS = 1,    /* exact, to the bit */
     LADDER_ON_HOST = 2, /* the result is at task->host */
-    LADDER_LOSES = 4    /* wrong by design: the loss is shown, not judged */
+    LADDER_LOSES = 4,   /* wrong by design: the loss is shown, not judged */
+    LADDER_FEW = 8,     /* it leaves few chains (table.h); otherwise many, or: */
+    LADDER_SLOTS = 16   /* slots */
 };
 
 typedef struct ladder_rung {
@@ -100,6 +112,7 @@ typedef struct ladder_row {
     bool good;           /* it passed its check */
     double ulp;          /* the error, in units of the last place of f32; negative: integers */
     int64_t lost;        /* updates; negative: nothing was counted */
+    double probes;       /* entries that a lookup passes, on average; negative: not counted */
     const char *problem; /* NULL, or why it could not run */
 } ladder_row;
 

@@ -158,20 +158,27 @@ static const char *run_atomics(const ladder_task *t) {
 
 /* ---- rungs 3 to 5: one launch, and the last block finishes ----------------------------------- */
 
-/* Nobody waits: whichever block comes last finds all values there. Nothing needs to be set. */
-template <typename Op>
+/* Nobody waits: whichever block comes last finds all values there. Nothing needs to be set. Take
+ * and Join are how a thread takes its elements, and how a block joins its threads' values. */
+template <typename Op, int Take(const int *, int64_t), int Join(int)>
 static __global__ void reduce_guarded(const int *in, int64_t n, int *partial, unsigned *ticket,
                                       int *out) {
-    int value = join_by_tree<Op>(take<Op>(in, n));
+    int value = Join(Take(in, n));
     if (!is_last_block(value, partial, ticket)) return;
-    value = join_by_tree<Op>(take_partials<Op>(partial));
+    value = Join(take_partials<Op>(partial));
     if (threadIdx.x == 0) *out = value;
+}
+
+template <typename Op, int Take(const int *, int64_t), int Join(int)>
+static void launch_guarded(const ladder_task *t, int blocks) {
+    reduce_guarded<Op, Take, Join>
+        <<<blocks, THREADS, 0, stream_of(t)>>>(input(t), t->n, partials(t), t->ticket, result(t));
 }
 
 static const char *run_guarded(const ladder_task *t, int blocks) {
     return by_op(t, [=](auto op) {
-        reduce_guarded<decltype(op)><<<blocks, THREADS, 0, stream_of(t)>>>(
-            input(t), t->n, partials(t), t->ticket, result(t));
+        typedef decltype(op) Op;
+        launch_guarded<Op, take<Op>, join_by_tree<Op>>(t, blocks);
     });
 }
 
@@ -191,19 +198,10 @@ static const char *run_guarded_8(const ladder_task *t) {
 
 /* ---- rung 6: warp shuffles ------------------------------------------------------------------- */
 
-template <typename Op>
-static __global__ void reduce_shuffled(const int *in, int64_t n, int *partial, unsigned *ticket,
-                                       int *out) {
-    int value = join_by_shuffles<Op>(take<Op>(in, n));
-    if (!is_last_block(value, partial, ticket)) return;
-    value = join_by_shuffles<Op>(take_partials<Op>(partial));
-    if (threadIdx.x == 0) *out = value;
-}
-
 static const char *run_shuffled(const ladder_task *t) {
     return by_op(t, [=](auto op) {
-        reduce_shuffled<decltype(op)><<<resident_blocks(t, 8), THREADS, 0, stream_of(t)>>>(
-            input(t), t->n, partials(t), t->ticket, result(t));
+        typedef decltype(op) Op;
+        launch_guarded<Op, take<Op>, join_by_shuffles<Op>>(t, resident_blocks(t, 8));
     });
 }
 
@@ -232,42 +230,11 @@ template <typename Op> static __device__ int take_vectors(const int *in, int64_t
     return value;
 }
 
-template <typename Op>
-static __global__ void reduce_vectors(const int *in, int64_t n, int *partial, unsigned *ticket,
-                                      int *out) {
-    int value = join_by_shuffles<Op>(take_vectors<Op>(in, n));
-    if (!is_last_block(value, partial, ticket)) return;
-    value = join_by_shuffles<Op>(take_partials<Op>(partial));
-    if (threadIdx.x == 0) *out = value;
-}
-
 static const char *run_vectors(const ladder_task *t) {
     return by_op(t, [=](auto op) {
-        reduce_vectors<decltype(op)><<<resident_blocks(t, 8), THREADS, 0, stream_of(t)>>>(
-            input(t), t->n, partials(t), t->ticket, result(t));
+        typedef decltype(op) Op;
+        launch_guarded<Op, take_vectors<Op>, join_by_shuffles<Op>>(t, resident_blocks(t, 8));
     });
-}
-
-/* ---- ours ------------------------------------------------------------------------------------ */
-
-static bf_reduce_options modulo() {
-    bf_reduce_options options = {};
-    options.size = sizeof options;
-    options.overflow = BF_OVERFLOW_WRAP;
-    return options;
-}
-
-static const char *run_ours(const ladder_task *t) {
-    const bf_array x = bf_array_of(BF_I32, t->a, t->n);
-    const bf_reduce_options options = modulo();
-    return ours(t,
-                bf_reduce_async(t->context, t->op, &x, &options, static_cast<bf_value *>(t->out)));
-}
-
-static const char *run_ours_on_host(const ladder_task *t) {
-    const bf_array x = bf_array_of(BF_I32, t->a, t->n);
-    const bf_reduce_options options = modulo();
-    return ours(t, bf_reduce(t->context, t->op, &x, &options, static_cast<bf_value *>(t->host)));
 }
 
 const ladder_rung ladder_gpu_reduce[] = {
@@ -278,8 +245,8 @@ const ladder_rung ladder_gpu_reduce[] = {
     {"guard, 8 x SM", "8 blocks on each multiprocessor", run_guarded_8, 0},
     {"shuffles", "warps join in registers, not in shared memory", run_shuffled, 0},
     {"vector loads", "int4: 16 bytes a load, four loads on their way", run_vectors, 0},
-    {"ours", "bf_reduce_async", run_ours, LADDER_OURS},
-    {"ours, to host", "bf_reduce: the host has the result", run_ours_on_host,
+    {"ours", "bf_reduce_async", ladder_ours_reduce, LADDER_OURS},
+    {"ours, to host", "bf_reduce: the host has the result", ladder_ours_reduce_to_host,
      LADDER_OURS | LADDER_ON_HOST},
     {NULL, NULL, NULL, 0},
 };

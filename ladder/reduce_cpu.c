@@ -106,20 +106,11 @@ static const char *run_threads(const ladder_task *t) {
     return leave(t, value);
 }
 
-static const char *run_ours(const ladder_task *t) {
-    const bf_array x = bf_array_of(BF_I32, t->a, t->n);
-    const bf_reduce_options options = BF_REDUCE_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
-    bf_value value;
-    const bf_status status = bf_reduce(t->context, t->op, &x, &options, &value);
-    if (status == BF_OK) memcpy(t->out, &value, sizeof value);
-    return ladder_cpu_status(t, status);
-}
-
 const ladder_rung ladder_cpu_reduce[] = {
     {"scalar", "a plain loop, one element at a time", run_scalar, 0},
     {"unrolled", "four chains that do not wait for each other", run_unrolled, 0},
     {"SIMD", "sixteen elements a step, in four chains", run_simd, 0},
     {"threads", "the same on every core; threads started for each call", run_threads, 0},
-    {"ours", "bf_reduce", run_ours, LADDER_OURS},
+    {"ours", "bf_reduce", ladder_ours_reduce, LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

@@ -1,8 +1,6 @@
 /* The loops in vectors, for each instruction set, and which of them this machine can run. */
 #include "simd_cpu.h"
 
-#include "ladder.h"
-
 #include <string.h>
 
 /* Sixteen lanes are one, two or four registers. */
@@ -12,6 +10,9 @@ typedef int32_t ladder_ints __attribute__((vector_size(64), aligned(4), may_alia
 
 /* How far ahead memory is asked for, in bytes. */
 enum { LADDER_AHEAD = 4096 };
+
+/* Steps of an orbit from one look at the lanes to the next. */
+enum { LADDER_TESTED = 8 };
 
 /* A comparison gives all ones or all zeros in each lane. */
 #define SELECT(condition, a, b)                                                                    \

@@ -3,6 +3,8 @@
 #ifndef LADDER_SIMD_CPU_H
 #define LADDER_SIMD_CPU_H
 
+#include "julia.h"
+
 #include <stdint.h>
 
 /* A step of folds and dots is LADDER_CHAINS vectors; of the others, one. */
@@ -16,6 +18,8 @@ typedef struct ladder_simd {
     void (*add)(const float *a, const float *b, float *out, int64_t steps);
     void (*dot)(const float *a, const float *b, int64_t steps, float lanes[LADDER_LANES]);
     void (*table)(const uint32_t *table, uint32_t first, uint32_t *out, int64_t steps);
+    void (*escape)(const ladder_picture *picture, const float re[LADDER_LANES], float im,
+                   int32_t counts[LADDER_LANES]); /* ladder_escape of sixteen pixels of a row */
 } ladder_simd;
 
 const ladder_simd *ladder_simd_widest(void);

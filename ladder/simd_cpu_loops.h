@@ -54,8 +54,28 @@ TARGET static void NAME(table)(const uint32_t table[LADDER_TABLE_SIZE], uint32_t
     }
 }
 
-static const ladder_simd NAME(simd) = {NAME(read),  NAME(sum), NAME(product), NAME(most),
-                                       NAME(least), NAME(add), NAME(dot),     NAME(table)};
+/* Sixteen orbits at a time, until the last of them has escaped. */
+TARGET static void NAME(escape)(const ladder_picture *p, const float at[LADDER_LANES], float y,
+                                int32_t counts[LADDER_LANES]) {
+    ladder_floats re = *(const ladder_floats *)at, im = y - (ladder_floats){0};
+    ladder_ints inside = (ladder_ints){0} - 1, count = {0};
+    for (int i = 0; i < p->steps; i++) {
+        const ladder_floats next = (re * re - im * im) + p->c_re;
+        im = (im * re + re * im) + p->c_im;
+        re = next;
+        inside &= re * re + im * im <= p->escape;
+        count -= inside;
+        if (i % LADDER_TESTED != LADDER_TESTED - 1) continue;
+        int32_t any = 0;
+        for (int k = 0; k < LADDER_LANES; k++) any |= inside[k];
+        if (any == 0) break;
+    }
+    memcpy(counts, &count, sizeof count);
+}
+
+static const ladder_simd NAME(simd) = {NAME(read), NAME(sum),   NAME(product),
+                                       NAME(most), NAME(least), NAME(add),
+                                       NAME(dot),  NAME(table), NAME(escape)};
 
 #undef NAME
 #undef TARGET

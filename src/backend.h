@@ -132,9 +132,17 @@ typedef struct bf_group_backend {
      * there are some, by key. */
     bf_status (*list)(bf_context *context, void *groups, void *keys, void *counts);
     /* The results of an aggregate, by key, by options that have been checked: NaN where there is
-     * nothing to choose from. Errors besides: BF_E_NAN. */
+     * nothing to choose from. Errors besides: BF_E_NAN. NULL: the API makes them from words. */
     bf_status (*results)(bf_context *context, void *groups, int which,
                          const bf_reduce_options *options, bf_value *values);
+    /* The words of states (src/rules/state.h) with the values of groups [first, first + n), by key,
+     * group after group, of the kind of this aggregate; carried. */
+    bf_status (*words)(bf_context *context, void *groups, int which, int64_t first, int64_t n,
+                       int64_t *words);
+    /* Takes in n > 0 groups of different keys, ascending: counts of rows, and words of each
+     * aggregate. */
+    bf_status (*enter)(bf_context *context, void *groups, const void *keys, const int64_t *counts,
+                       const int64_t *const words[], int64_t n);
 } bf_group_backend;
 
 /* Functions that may be NULL say so; the API then has an answer of its own. */

@@ -75,6 +75,15 @@ static inline bf_histogram *histogram_of(bf_context *c, const bf_array *a, const
     return h;
 }
 
+/* An empty one. */
+static inline bf_histogram *make_histogram(bf_context *c, bf_dtype dtype,
+                                           bf_histogram_options options) {
+    bf_histogram *h = NULL;
+    bf_status status = bf_histogram_create(c, dtype, &options, &h);
+    if (status != BF_OK) fail_msg("%s", bf_context_message(c));
+    return h;
+}
+
 /* A saved histogram, the caller's to free. */
 static inline unsigned char *save_histogram(const bf_histogram *h, size_t *size) {
     *size = bf_histogram_save_size(h);

@@ -229,6 +229,29 @@ static void a_number_of_bins_by_sturges_rule(void **unused) {
     }
 }
 
+/* The bins of an array, from its least and greatest elements and how many there are. */
+static void two_elements_stand_for_many(void **unused) {
+    (void)unused;
+    for (int64_t n = 1; n <= N; n = 3 * n + 1) {
+        double ends[2] = {INFINITY, -INFINITY};
+        bf_histogram_options o = BF_HISTOGRAM_OPTIONS(.bins = BF_BINS_AUTO, .numbers = n);
+        fill(BF_F64, data, n, KIND_NARROW, (uint64_t)n);
+        for (int64_t i = 0; i < n; i++) {
+            ends[0] = fmin(ends[0], element(BF_F64, data, i));
+            ends[1] = fmax(ends[1], element(BF_F64, data, i));
+        }
+        bf_array a = bf_array_of(BF_F64, data, n), two = bf_array_of(BF_F64, ends, 2);
+        bf_histogram *h = histogram_of(contexts[0], &two, NULL, o);
+        bf_histogram_clear(h);
+        assert_int_equal(bf_histogram_absorb(h, &a, NULL), BF_OK);
+        o.numbers = 0;
+        bf_histogram *expected = histogram_of(contexts[0], &a, NULL, o);
+        assert_same_histogram(h, expected);
+        bf_histogram_destroy(h);
+        bf_histogram_destroy(expected);
+    }
+}
+
 static void sizes_and_alignments(void **unused) {
     (void)unused;
     static char shifted[sizeof data + 8];
@@ -335,6 +358,7 @@ int main(void) {
         cmocka_unit_test(given_edges),
         cmocka_unit_test(what_is_in_no_bin_is_counted_apart),
         cmocka_unit_test(a_number_of_bins_by_sturges_rule),
+        cmocka_unit_test(two_elements_stand_for_many),
         cmocka_unit_test(sizes_and_alignments),
         cmocka_unit_test(strided_arrays),
         cmocka_unit_test(large_arrays),

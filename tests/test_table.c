@@ -1,39 +1,12 @@
-/* Tables: every width of keys and values, with a plain list as the oracle; threads; allocations
- * that fail. tests/python/test_table.py has the long scripts. */
-#include "oracle.h"
+/* Tables: every width of keys and values, with a plain list as the oracle; every key is legal.
+ * tests/python/test_table.py has the long scripts. */
+#include "tables.h"
 
-#include "rules/entry.h"
 #include "rules/hash.h"
 
 /* ---- tables and what they should hold -------------------------------------------------------- */
 
-static const bf_dtype kinds[] = {BF_I32, BF_U32, BF_I64, BF_U64, BF_F32, BF_F64, BF_PAIR, BF_NONE};
-enum { KEYS = 7, VALUES = 8, POLICIES = 6, FEW = 300, MANY = 150000 };
-
-static bf_context *context_of(int threads) {
-    bf_context *c = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = threads, .device = "cpu"), &c),
-                     BF_OK);
-    return c;
-}
-
-static bool allowed(bf_duplicates policy, bf_dtype value) {
-    if (policy == BF_DUPLICATES_ADD) return value >= BF_I32 && value <= BF_U64;
-    bool compares = policy == BF_DUPLICATES_LEAST || policy == BF_DUPLICATES_GREATEST;
-    return !compares || (value != BF_NONE && value != BF_PAIR);
-}
-
-/* n elements, out of about `spread` different ones: zeros, ones, and any bits. */
-static void make(bf_dtype dtype, unsigned char *out, int64_t n, uint64_t spread, uint64_t seed) {
-    size_t bytes = (size_t)bf_table_bytes(dtype);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t which = next_random(&seed) % spread, bits[2] = {0, 0};
-        if (which == 1) bits[0] = bits[1] = ~(uint64_t)0;
-        if (which > 1) bits[0] = next_random(&which);
-        if (which > 1) bits[1] = next_random(&which);
-        memcpy(out + (size_t)i * bytes, bits, bytes);
-    }
-}
+enum { FEW = 300 };
 
 /* The oracle: entries in the order of their insertion. */
 typedef struct list {
@@ -182,56 +155,6 @@ static void every_width_and_policy_agrees_with_a_list(void **unused) {
     free(l);
 }
 
-/* ---- threads --------------------------------------------------------------------------------- */
-
-static unsigned char *save(bf_table *t, size_t *size) {
-    *size = bf_table_save_size(t);
-    unsigned char *saved = malloc(*size);
-    assert_int_equal(bf_table_save(t, saved), BF_OK);
-    return saved;
-}
-
-/* Two batches, which make the table grow on the way; then its saved form. */
-static unsigned char *saved_with(int threads, const bf_table_options *o, uint64_t spread,
-                                 size_t *size) {
-    bf_context *c = context_of(threads);
-    bf_table *t = NULL;
-    size_t kb = (size_t)bf_table_bytes(o->key), vb = (size_t)bf_table_bytes(o->value);
-    unsigned char *keys = malloc(MANY * kb), *values = malloc(MANY * 16);
-    assert_int_equal(bf_table_create(c, o, &t), BF_OK);
-    for (uint64_t batch = 0; batch < 2; batch++) {
-        int64_t n = batch ? MANY : MANY / 3;
-        make(o->key, keys, n, spread, batch);
-        make(vb ? o->value : BF_U64, values, n, 1 << 20, batch + 7);
-        bf_array ka = bf_array_of(o->key, keys, n), va = bf_array_of(o->value, values, n);
-        assert_int_equal(bf_table_insert(t, &ka, vb ? &va : NULL), BF_OK);
-    }
-    unsigned char *saved = save(t, size);
-    bf_table_destroy(t);
-    free(keys);
-    free(values);
-    bf_context_destroy(c);
-    return saved;
-}
-
-static void threads_and_growth_do_not_show(void **unused) {
-    (void)unused;
-    uint64_t spreads[] = {1, 500, 40000, 1ull << 40};
-    for (int i = 0; i < 24; i++) {
-        size_t sizes[2];
-        bf_table_options o = BF_TABLE_OPTIONS(.key = kinds[i % KEYS], .value = kinds[i % VALUES],
-                                              .duplicates = (bf_duplicates)(i % POLICIES));
-        if (!allowed(o.duplicates, o.value)) continue;
-        unsigned char *one = saved_with(1, &o, spreads[i % 4], &sizes[0]);
-        o.reserve = i % 3 * 50000;
-        unsigned char *three = saved_with(3, &o, spreads[i % 4], &sizes[1]);
-        assert_int_equal(sizes[0], sizes[1]);
-        assert_memory_equal(one, three, sizes[0]);
-        free(one);
-        free(three);
-    }
-}
-
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* The key that marks free places, and its neighbours, for each width. */
@@ -347,7 +270,6 @@ static void what_is_refused(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_width_and_policy_agrees_with_a_list),
-        cmocka_unit_test(threads_and_growth_do_not_show),
         cmocka_unit_test(no_key_is_reserved),
         cmocka_unit_test(regular_keys_spread),
         cmocka_unit_test(what_is_refused),

@@ -1,8 +1,6 @@
 /* An allocation may fail at any point of an insertion: the table then is as it was. */
 #include "failing_malloc.h"
-#include "oracle.h"
-
-enum { MANY = 150000 };
+#include "tables.h"
 
 /* Half of the words come twice. */
 static void fill_random(unsigned char *out, size_t bytes, uint64_t seed) {
@@ -11,20 +9,6 @@ static void fill_random(unsigned char *out, size_t bytes, uint64_t seed) {
         store_bits(out + i, 4, bits);
         if (i % 8 == 4 && bits >> 63) memcpy(out + i - 4, out + i / 2 / 8 * 8, 8);
     }
-}
-
-static bf_context *context_of(int threads) {
-    bf_context *c = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = threads, .device = "cpu"), &c),
-                     BF_OK);
-    return c;
-}
-
-static unsigned char *save(bf_table *t, size_t *size) {
-    *size = bf_table_save_size(t);
-    unsigned char *saved = malloc(*size);
-    assert_int_equal(bf_table_save(t, saved), BF_OK);
-    return saved;
 }
 
 /* Two batches; the second may fail at its k-th allocation, and then nothing shows. */

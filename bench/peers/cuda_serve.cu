@@ -2,12 +2,14 @@
 #include "cuda_serve.h"
 
 #include "bench_data.h"
+#include "bench_keys.h"
 
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <vector>
 
 namespace {
@@ -18,9 +20,9 @@ struct question {
     int gpu, passes, buffers;
 };
 
-// The data last asked for: a block of the host's, repeated over memory of the GPU.
+// The data last asked for, by way of a block of the host's.
 struct dataset {
-    char dtype[32], data[32];
+    std::string about;
     std::vector<char> block;
     char *memory;
     size_t bytes;
@@ -30,11 +32,20 @@ constexpr size_t BLOCK = 1 << 26, SCRATCH = 1 << 26, RESULT = 64, ALIGNMENT = 25
 
 bool is(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
 
+bool has_keys(const question &q) { return is(q.work, "table") || is(q.work, "group"); }
+
+// Their data go by the work and the count besides.
+bool counts_items(const question &q) { return has_keys(q) || is(q.work, "julia"); }
+
 size_t element(const question &q) {
+    if (is(q.work, "julia")) return 2;
     return is(q.dtype, "u8") ? 1 : std::strchr(q.dtype, '6') ? 8 : 4;
 }
 
-size_t vectors(const question &q) { return is(q.work, "add") ? 3 : is(q.work, "dot") ? 2 : 1; }
+size_t vectors(const question &q) {
+    if (is(q.work, "add") || is(q.work, "table")) return 3;
+    return is(q.work, "dot") || is(q.work, "group") ? 2 : 1;
+}
 
 size_t stride(const question &q) {
     const size_t bytes = vectors(q) * q.count * element(q);
@@ -47,17 +58,6 @@ size_t stride(const question &q) {
         if (error_ != cudaSuccess) return error_;                                                  \
     } while (0)
 
-cudaError_t repeat_block(dataset &d) {
-    size_t done = d.bytes < BLOCK ? d.bytes : BLOCK;
-    TRY(cudaMemcpy(d.memory, d.block.data(), done, cudaMemcpyHostToDevice));
-    while (done < d.bytes) {
-        const size_t more = done < d.bytes - done ? done : d.bytes - done;
-        TRY(cudaMemcpy(d.memory + done, d.memory, more, cudaMemcpyDeviceToDevice));
-        done += more;
-    }
-    return cudaDeviceSynchronize();
-}
-
 cudaError_t grow(dataset &d, size_t bytes) {
     TRY(cudaFree(d.memory));
     d.memory = nullptr;
@@ -67,19 +67,63 @@ cudaError_t grow(dataset &d, size_t bytes) {
     return cudaSuccess;
 }
 
-cudaError_t load(dataset &d, const question &q) {
-    const bool same = is(q.dtype, d.dtype) && is(q.data, d.data);
-    const size_t bytes = stride(q) * static_cast<size_t>(q.buffers);
-    if (same && bytes <= d.bytes) return cudaSuccess;
-    if (!same) {
-        d.block.resize(BLOCK);
-        if (!bench_fill(q.dtype, q.data, d.block.data(), BLOCK / element(q)))
-            return cudaErrorInvalidValue;
-        std::strcpy(d.dtype, q.dtype);
-        std::strcpy(d.data, q.data);
+// A block over and over.
+cudaError_t load_block(dataset &d, const question &q) {
+    if (!bench_fill(q.dtype, q.data, d.block.data(), BLOCK / element(q)))
+        return cudaErrorInvalidValue;
+    size_t done = d.bytes < BLOCK ? d.bytes : BLOCK;
+    TRY(cudaMemcpy(d.memory, d.block.data(), done, cudaMemcpyHostToDevice));
+    while (done < d.bytes) {
+        const size_t more = done < d.bytes - done ? done : d.bytes - done;
+        TRY(cudaMemcpy(d.memory + done, d.memory, more, cudaMemcpyDeviceToDevice));
+        done += more;
     }
+    return cudaSuccess;
+}
+
+// count elements at `to`, of which part(first, n) puts n into the block.
+template <typename Part>
+cudaError_t load_parts(dataset &d, char *to, size_t count, size_t size, Part part) {
+    const size_t most = BLOCK / size;
+    for (size_t first = 0; first < count; first += most) {
+        const size_t n = count - first < most ? count - first : most;
+        part(first, n);
+        TRY(cudaMemcpy(to + first * size, d.block.data(), n * size, cudaMemcpyHostToDevice));
+    }
+    return cudaSuccess;
+}
+
+// Keys, and behind them what the table is asked for, or the values of the groups.
+cudaError_t load_keys(dataset &d, const question &q) {
+    const size_t size = element(q);
+    char *behind = d.memory + q.count * size;
+    auto words = reinterpret_cast<uint32_t *>(d.block.data());
+    TRY(load_parts(d, d.memory, q.count, sizeof *words, [&](size_t first, size_t n) {
+        bench_keys(q.work, q.data, q.count, first, n, words);
+    }));
+    if (is(q.work, "table"))
+        return load_parts(d, behind, q.count, sizeof *words, [&](size_t first, size_t n) {
+            bench_queries(q.data, q.count, first, n, words);
+        });
+    if (is(q.dtype, "u32")) return cudaSuccess;
+    return load_parts(d, behind, q.count, size,
+                      [&](size_t, size_t n) { bench_fill(q.dtype, "normal", d.block.data(), n); });
+}
+
+cudaError_t load(dataset &d, const question &q) {
+    const size_t bytes = stride(q) * static_cast<size_t>(q.buffers);
+    std::string about = std::string(q.dtype) + ' ' + q.data;
+    if (counts_items(q)) about += ' ' + std::string(q.work) + std::to_string(q.count);
+    if (about == d.about && bytes <= d.bytes) return cudaSuccess;
+    d.about.clear();
+    d.block.resize(BLOCK);
     if (bytes > d.bytes) TRY(grow(d, bytes));
-    return repeat_block(d);
+    if (has_keys(q))
+        TRY(load_keys(d, q));
+    else if (!is(q.work, "julia"))
+        TRY(load_block(d, q));
+    d.about = about;
+    return cudaDeviceSynchronize();
 }
 
 // What calls work with besides the data.
@@ -106,8 +150,8 @@ cudaError_t run(const cuda_work &work, const machine &m, const dataset &d, const
     const bool bring = is(q.mode, "host") && !work.waits;
     for (int i = 0; i < passes; i++) {
         char *a = d.memory + static_cast<size_t>(buffer) * stride(q);
-        TRY(work.fn(
-            {a, a + vector, a + 2 * vector, q.count, m.result, m.scratch, SCRATCH, m.stream}));
+        char *out = is(q.work, "julia") ? a : a + 2 * vector;
+        TRY(work.fn({q.data, a, a + vector, out, q.count, m.result, m.scratch, SCRATCH, m.stream}));
         if (bring) {
             TRY(cudaMemcpyAsync(m.host, m.result, 8, cudaMemcpyDeviceToHost, m.stream));
             TRY(cudaStreamSynchronize(m.stream));

@@ -11,8 +11,10 @@
 #include <cuda_runtime.h>
 
 struct cuda_call {
-    const void *a, *b; /* b: of dot and add, right behind a */
-    void *out;         /* of add, right behind b */
+    const char *data;  /* its name */
+    const void *a, *b; /* b: of dot and add, right behind a; of table the queries, a being the
+                          keys; of group the values */
+    void *out;         /* of add, right behind b; of table as many words; of julia the counts */
     size_t count;      /* elements of each */
     void *result;      /* 64 bytes on the GPU */
     void *scratch;     /* on the GPU */

@@ -17,6 +17,7 @@ def histogram(x):
 
 
 WORKS["histogram"] = histogram
+WORKS["group"] = lambda keys: np.unique(keys, return_counts=True)
 VECTORS = {"dot": 2, "add": 3}
 
 
@@ -30,6 +31,12 @@ def fill(dtype, data, count):
         times = np.ceil(chance / chance.sum() * 65536).astype(int)
         table = np.repeat(np.arange(256, dtype=np.uint8), times)
         return table[rng.integers(0, len(table), count, dtype=np.uint32)]
+    if dtype == "u32": # the keys of groups, as bench_keys.c
+        if data == "zipf":
+            k = np.exp2(20 * rng.random(count)).astype(np.uint32)
+        else:
+            k = rng.integers(0, 1 << int(data[2:].split("-")[0]), count, dtype=np.uint32)
+        return k * np.uint32(2654435769)
     if dtype == "i32":
         return rng.integers(-2**31, 2**31, count, dtype=np.int32)
     if dtype == "i64":
@@ -73,7 +80,8 @@ def main():
         work, dtype, data, count, threads, passes = line.split()
         count = int(count)
         elements = VECTORS.get(work, 1) * count
-        if work not in WORKS or (dtype[0] == "i" and data != "uniform"):
+        if (work not in WORKS or (dtype[0] == "i" and data != "uniform")
+                or (work == "group") != (dtype == "u32")):
             print("numpy -", flush=True)
             continue
         if (dtype, data, elements) != wanted:

@@ -11,6 +11,20 @@
 extern "C" {
 #endif
 
+typedef struct {
+    char work[32], dtype[32], data[32];
+    size_t count;
+    int threads, passes;
+} peer_question;
+
+/* Seconds of a pass, on data of its own; 0 for work not on offer. */
+typedef double peer_time(void *context, const peer_question *question);
+
+/* Answers questions until standard input ends. Returns an exit code. */
+int peer_answer(const char *name, peer_time *time, void *context);
+
+double peer_now(void);
+
 /* Does the work once over count elements (b: the second vector of dot and add; the third, which add
  * writes, is as far behind b as b is behind a). */
 typedef double peer_fn(const void *a, const void *b, size_t count);
@@ -20,8 +34,8 @@ typedef struct {
     peer_fn *fn;
 } peer_work;
 
-/* Answers questions until standard input ends. works ends with an empty entry; set_threads is
- * called before each piece of work. Returns an exit code. */
+/* The same with data of bench_data.h, which are made here. works ends with an empty entry;
+ * set_threads is called before each piece of work. Returns an exit code. */
 int peer_serve(const char *name, const peer_work *works, void (*set_threads)(int));
 
 #ifdef __cplusplus

@@ -42,24 +42,29 @@ typedef struct bf_groups_options {
 /* BF_GROUPS_OPTIONS(.key = BF_U32) (C only). */
 #define BF_GROUPS_OPTIONS(...) ((bf_groups_options){.size = sizeof(bf_groups_options), __VA_ARGS__})
 
-/* Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_DEVICE (a context of a GPU: groups are in host memory for
- * now), BF_E_MEMORY. The context must outlive the groups; both belong to one thread at a time. */
+/* Groups are in the memory of the device that the context was asked for by name. Where none was,
+ * they are in host memory, or in a GPU's if the first rows lie there (the first after clearing
+ * them, too). Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_MEMORY. The context must outlive the groups;
+ * both belong to one thread at a time. */
 BF_API bf_status bf_groups_create(bf_context *context, const bf_groups_options *options,
                                   bf_groups **groups);
 BF_API void bf_groups_destroy(bf_groups *groups);
 
-/* Forgets all rows. */
+/* Forgets all rows; on a GPU, memory is kept for those to come. */
 BF_API void bf_groups_clear(bf_groups *groups);
 
 /* Takes in rows: keys, and for each aggregate an array of as many values, of the keys' shape
- * (values: NULL if there are no aggregates). Arrays may be one and the same, of any strides, and
- * are in host memory. On failure the groups are as they were. Errors: BF_E_ARGUMENT, BF_E_DTYPE,
- * BF_E_SHAPE, BF_E_OVERFLOW (more than 2^62 rows in all), BF_E_DEVICE, BF_E_MEMORY. */
+ * (values: NULL if there are no aggregates). Arrays may be one and the same, and of any
+ * strides; groups on a GPU take them from any memory. It has happened when the call returns. On
+ * failure the groups are as they were. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW
+ * (more than 2^62 rows in all), BF_E_DEVICE (arrays in a GPU's memory, for groups in the host's),
+ * BF_E_MEMORY. */
 BF_API bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
                                   const bf_array *const values[]);
 
 /* Adds what `from` holds to `into`; `from` is unchanged. Both have one dtype of keys and the same
- * aggregates, else BF_E_STATE. On failure both are as they were. BF_E_OVERFLOW, BF_E_MEMORY. */
+ * aggregates, else BF_E_STATE; they may be on different devices. On failure both are as they were.
+ * BF_E_OVERFLOW, BF_E_DEVICE, BF_E_MEMORY. */
 BF_API bf_status bf_groups_merge(bf_groups *into, const bf_groups *from);
 
 /* Groups, and rows in all of them. */
@@ -68,7 +73,8 @@ BF_API int64_t bf_groups_rows(const bf_groups *groups);
 
 /* The keys, ascending (false to true, -inf to inf, NaN; pairs by their first word, then the
  * second), and the number of rows of each (of dtype BF_I64): bf_groups_size elements. Either may be
- * NULL. O(n log n) once after a change. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY.
+ * NULL; those of groups on a GPU may be in its memory. O(n log n) once after a change. Errors:
+ * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY.
  */
 BF_API bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts);
 
@@ -78,6 +84,18 @@ BF_API bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const b
 BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
                                   bf_value *values);
 
+/* What the groups were made by: kind->aggregates are the groups' own. */
+BF_API void bf_groups_describe(const bf_groups *groups, bf_groups_options *kind);
+
+/* Saved form: portable (little-endian), versioned, checksummed; equal groups, kinds and seeds save
+ * to equal bytes, in whatever chunks and order the rows came. bf_groups_save writes as many as
+ * bf_groups_save_size says. Errors of both: BF_E_ARGUMENT, BF_E_MEMORY. bf_groups_load trusts
+ * nothing: BF_E_STATE unless every byte is as bf_groups_save could have written it. O(n log n). */
+BF_API bf_status bf_groups_save_size(bf_groups *groups, size_t *size);
+BF_API bf_status bf_groups_save(bf_groups *groups, void *buffer);
+BF_API bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size,
+                                bf_groups **groups);
+
 /* ---- joins ------------------------------------------------------------------------------------
  */
 
@@ -86,8 +104,9 @@ typedef struct bf_pairs bf_pairs;
 
 /* The inner join: all (i, j) with a[i] == b[j] as keys (NaN equals NaN here), in the order of i,
  * then j. a and b are arrays of one dtype (any, or BF_PAIR), each of any shape: rows are numbered
- * in C order. O(rows and pairs). seed: as a table's. Errors: BF_E_ARGUMENT, BF_E_DTYPE (they
- * differ), BF_E_DEVICE, BF_E_MEMORY (also where there are more pairs than memory). */
+ * in C order. O(rows and pairs). Where no device was asked for by name, keys in a GPU's memory are
+ * joined there; pairs are in host memory. seed: as a table's. Errors: BF_E_ARGUMENT, BF_E_DTYPE
+ * (they differ), BF_E_DEVICE, BF_E_MEMORY (also where there are more pairs than memory). */
 BF_API bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uint64_t seed,
                          bf_pairs **pairs);
 BF_API void bf_pairs_destroy(bf_pairs *pairs);

@@ -32,6 +32,8 @@ typedef struct bf_histogram_options {
     const double *edges; /* NULL, or bins + 1 edges of any spacing, finite, increasing; they are
                             copied. range is then 0 */
     bf_dtype weights;    /* of the weights; BF_NONE: there are none */
+    int64_t numbers; /* BF_BINS_AUTO: of an array that stands for a larger one (its least and its
+                        greatest number), the numbers in that; 0: those in the array itself */
 } bf_histogram_options;
 
 /* ceil(log2(elements that are no NaNs)) + 1, from 1 to 64; fewer where two edges would be equal. */

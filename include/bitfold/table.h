@@ -6,8 +6,12 @@
  * the same order make the same table, whatever the threads and the device. A table grows as it
  * needs to.
  *
- * Method: open addressing in buckets of a cache line or two, in regions that fit a core's cache;
- * bulk insertion sorts the entries by region first (docs/design.md). */
+ * A table is in the memory of its context's device. In a context that leaves the device open it is
+ * in host memory, but moves to the GPU that its first keys are on: when some are inserted into an
+ * empty table.
+ *
+ * Method: open addressing in buckets of a cache line or two, in regions that fit a core's cache or
+ * a block's shared memory; bulk insertion sorts the entries by region first (docs/design.md). */
 #ifndef BITFOLD_TABLE_H
 #define BITFOLD_TABLE_H
 
@@ -50,17 +54,21 @@ typedef struct bf_table_options {
 
 /* Arrays may have any shape and strides; those of a call have one shape, else BF_E_SHAPE, and the
  * table's dtypes, else BF_E_DTYPE. (Strides that are not contiguous: BF_PAIR has at most 7
- * dimensions.) What a call writes must not overlap what it reads. Further errors of all calls:
- * BF_E_ARGUMENT, BF_E_MEMORY, BF_E_DEVICE (memory of a GPU, or a context of one: tables are in host
- * memory for now). After an error the table is as it was; arrays that a call was to write may have
- * been written to. A table belongs to one thread at a time, together with its context, which must
- * outlive it. */
+ * dimensions.) Tables on a GPU take memory of any kind, those in host memory none of a GPU's. What
+ * a call writes must not overlap what it reads. Further errors of all calls: BF_E_ARGUMENT,
+ * BF_E_MEMORY (also more than 2^32 - 4096 keys of a call, or entries, on a GPU), BF_E_DEVICE. After
+ * an error the table is as it was; arrays that a call was to write may have been written to. A
+ * table belongs to one thread at a time, together with its context, which must outlive it. */
 
 /* Errors besides: BF_E_DTYPE (no key or value can have it; min and max compare numbers, add takes
  * integers). */
 BF_API bf_status bf_table_create(bf_context *context, const bf_table_options *options,
                                  bf_table **table);
 BF_API void bf_table_destroy(bf_table *table);
+
+/* Makes *table a table of the same kind with the same entries, in a context that may be of another
+ * device. O(n log n). */
+BF_API bf_status bf_table_copy(bf_context *context, const bf_table *from, bf_table **table);
 
 /* Takes out all entries. The memory stays, for as many others. */
 BF_API void bf_table_clear(bf_table *table);

@@ -1,12 +1,12 @@
 """Groups, as bf_groups: what the rows of each key come to; and joins, as bf_join."""
 
 import ctypes
-from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from ._arrays import View, to_python
+from ._arrays import NAMES, View, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib
 from ._map import Result
-from ._table import _default_context, _Elements, _name_of, _number_of
+from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
 
 
 class _Aggregate(ctypes.Structure):
@@ -34,6 +34,10 @@ _SIGNATURES = {
     "bf_groups_rows": (c_int64, c_void_p),
     "bf_groups_list": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
     "bf_groups_result": (c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Value)),
+    "bf_groups_describe": (None, c_void_p, POINTER(_Options)),
+    "bf_groups_save_size": (c_int, c_void_p, POINTER(c_size_t)),
+    "bf_groups_save": (c_int, c_void_p, c_char_p),
+    "bf_groups_load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
     "bf_join": (c_int, c_void_p, POINTER(Array), POINTER(Array), c_uint64, POINTER(c_void_p)),
     "bf_pairs_destroy": (None, c_void_p),
     "bf_pairs_size": (c_int64, c_void_p),
@@ -129,6 +133,31 @@ class Groups:
         values = (Value * len(self))()
         self._call(lib.bf_groups_result, which, _options(**options), values)
         return [to_python(value) for value in values]
+
+    def save(self):
+        """The groups as bytes: portable, versioned, checksummed; equal groups are equal bytes."""
+        size = c_size_t()
+        self._call(lib.bf_groups_save_size, byref(size))
+        data = ctypes.create_string_buffer(size.value)
+        self._call(lib.bf_groups_save, data)
+        return data.raw
+
+    @classmethod
+    def load(cls, data, context=None):
+        """The groups that save() wrote. Anything else is refused: StateError."""
+        groups, data, kind = cls.__new__(cls), bytes(data), _Options()
+        groups._context = context or _default_context()
+        groups._handle = c_void_p()
+        groups._context._call(
+            lib.bf_groups_load, groups._context._handle, data, len(data), byref(groups._handle)
+        )
+        lib.bf_groups_describe(groups._handle, byref(kind))
+        names, ops = {**NAMES, PAIR: "pair"}, {number: name for name, number in OPS.items()}
+        groups.key = names[kind.key]
+        groups.aggregates = [
+            (ops[each.op], names[each.dtype]) for each in kind.aggregates[: kind.count]
+        ]
+        return groups
 
 
 def unique(x, context=None, dtype=None):

@@ -16,7 +16,7 @@ class _Options(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("bins", c_int64), ("range", c_int), ("lo", c_double),
-        ("hi", c_double), ("edges", c_void_p), ("weights", c_int),
+        ("hi", c_double), ("edges", c_void_p), ("weights", c_int), ("numbers", c_int64),
     ]  # fmt: skip
 
 

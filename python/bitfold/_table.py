@@ -23,6 +23,7 @@ class _Options(ctypes.Structure):
 _SIGNATURES = {
     "bf_table_create": (c_int, c_void_p, POINTER(_Options), POINTER(c_void_p)),
     "bf_table_destroy": (None, c_void_p),
+    "bf_table_copy": (c_int, c_void_p, c_void_p, POINTER(c_void_p)),
     "bf_table_clear": (None, c_void_p),
     "bf_table_reserve": (c_int, c_void_p, c_int64),
     "bf_table_size": (c_int64, c_void_p),
@@ -81,7 +82,8 @@ class Table:
     key and value: i32 u32 i64 u64 f32 f64, or "pair", which is two u64 words: an array of pairs has
     a last dimension of 2. duplicates says what another entry of a key does: "first" stays, "last"
     replaces it, "min", "max" and "add" (integers) combine the values, "keep" keeps all, in order.
-    reserve: entries to make room for. seed: of the hash; shows in no result.
+    reserve: entries to make room for. seed: of the hash; shows in no result. In the context of a GPU
+    the table is in its memory; else in host memory or where the first keys are.
 
     >>> t = bitfold.Table("u32", "i64", duplicates="add")
     >>> t.insert(numpy.array([7, 9, 7], "u4"), numpy.array([1, 1, 1]))[7]
@@ -209,6 +211,15 @@ class Table:
         self._call(lib.bf_table_erase_one, _element(self.key, key), byref(found))
         if not found:
             raise KeyError(key)
+
+    def copy(self, context=None):
+        """A table with the same entries, of a context that may be of another device."""
+        copy = Table.__new__(Table)
+        copy._start(context or self._context, self.key, self.value)
+        copy._context._call(
+            lib.bf_table_copy, copy._context._handle, self._handle, byref(copy._handle)
+        )
+        return copy
 
     def save(self):
         """The table as bytes: portable, versioned, checksummed."""

@@ -1,21 +1,13 @@
 /* Groups: arguments checked, and handed to the backend. */
-#include "../../include/bitfold/group.h"
+#include "group.h"
 
 #include "../rules/group.h"
+#include "../rules/state.h"
+#include "../where.h"
 #include "result.h"
 #include "table.h"
 
 #include <stdlib.h>
-
-struct bf_groups {
-    bf_context *context;
-    const bf_group_backend *by;
-    bf_dtype key;
-    int64_t rows;
-    int count; /* of aggregates */
-    bf_aggregate aggregates[BF_AGGREGATES_MAX];
-    void *inside; /* by's */
-};
 
 /* ---- making -----------------------------------------------------------------------------------
  */
@@ -53,15 +45,52 @@ static bf_status check_options(bf_context *context, const bf_groups_options *o) 
     return status;
 }
 
-/* Where the groups are: for now in host memory. */
-static bf_status place(bf_context *context, const bf_group_backend **by) {
-    const bf_backend *backend = context->fixed != NULL ? context->fixed : &bf_backend_cpu;
-    if (backend->groups == NULL)
-        return bf_fail(context, BF_E_DEVICE, "groups are in host memory: ask for the device cpu");
-    context->used = backend;
-    if (context->fixed == NULL) context->reason = "groups are in host memory";
-    *by = backend->groups;
+/* ---- where they are ---------------------------------------------------------------------------
+ */
+
+/* Makes the inside anew, of no groups, on a backend. On failure all is as it was. */
+static bf_status live_on(bf_groups *g, const bf_backend *on) {
+    bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
+    void *inside = NULL;
+    bf_status status = on->groups->create(g->context, &kind, &inside);
+    if (status != BF_OK) return status;
+    if (g->inside != NULL) g->by->destroy(g->context, g->inside);
+    g->on = on;
+    g->by = on->groups;
+    g->inside = inside;
     return BF_OK;
+}
+
+/* The GPU that the first of the arrays which is in a GPU's memory is on; -1: none is. */
+static int gpu_of(const bf_array *keys, const bf_array *const values[], int count) {
+    int device;
+    for (int i = -1; i < count; i++) {
+        const bf_array *array = i < 0 ? keys : values[i];
+        if (array != NULL && bf_where_is(array->data, &device) == BF_WHERE_DEVICE) return device;
+    }
+    return -1;
+}
+
+/* Where no device was asked for by name, groups are made where their first rows are. */
+static bf_status follow_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[]) {
+    if (g->context->fixed != NULL || bf_groups_size(g) > 0) return BF_OK;
+    const bf_backend *on = &bf_backend_cpu;
+    int device = gpu_of(keys, values, g->count);
+    if (device >= 0) {
+        bf_status status = bf_backend_open_gpu(g->context, device);
+        if (status != BF_OK) return status;
+        on = bf_backend_gpu();
+    }
+    return on == g->on ? BF_OK : live_on(g, on);
+}
+
+/* For bf_context_device and bf_context_reason. */
+static void note_place(const bf_groups *g) {
+    bf_context *context = g->context;
+    context->used = g->on;
+    if (context->fixed == NULL)
+        context->reason = g->on == &bf_backend_cpu ? "the groups are in host memory"
+                                                   : "the groups are in a GPU's memory";
 }
 
 bf_status bf_groups_create(bf_context *context, const bf_groups_options *options,
@@ -70,20 +99,21 @@ bf_status bf_groups_create(bf_context *context, const bf_groups_options *options
     if (context == NULL) return BF_E_ARGUMENT;
     if (groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the groups");
     bf_status status = check_options(context, options);
-    if (status == BF_OK) status = place(context, &g.by);
     if (status != BF_OK) return status;
-    bf_group_kind kind = {options->key, options->count, options->aggregates, options->seed};
     g.key = options->key;
+    g.seed = options->seed;
     g.count = options->count;
     for (int i = 0; i < g.count; i++) g.aggregates[i] = options->aggregates[i];
     bf_groups *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     *made = g;
-    status = g.by->create(context, &kind, &made->inside);
-    if (status == BF_OK)
+    status = live_on(made, context->fixed != NULL ? context->fixed : &bf_backend_cpu);
+    if (status == BF_OK) {
+        note_place(made);
         *groups = made;
-    else
+    } else {
         free(made);
+    }
     return status;
 }
 
@@ -102,6 +132,11 @@ int64_t bf_groups_size(const bf_groups *groups) { return groups->by->size(groups
 
 int64_t bf_groups_rows(const bf_groups *groups) { return groups->rows; }
 
+void bf_groups_describe(const bf_groups *groups, bf_groups_options *kind) {
+    *kind = BF_GROUPS_OPTIONS(.key = groups->key, .count = groups->count,
+                              .aggregates = groups->aggregates, .seed = groups->seed);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------
  */
 
@@ -112,10 +147,12 @@ typedef struct flat_rows {
 
 static bf_status take_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[],
                            flat_rows *rows) {
-    bf_status status = bf_flat_take(g->context, g->key, keys, &rows->keys);
+    bf_status status = follow_rows(g, keys, values);
+    if (status == BF_OK) status = bf_flat_take(g->context, g->on, g->key, keys, &rows->keys);
     for (int i = 0; i < g->count && status == BF_OK; i++) {
         if (values[i] == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no values");
-        status = bf_flat_take(g->context, g->aggregates[i].dtype, values[i], &rows->values[i]);
+        status =
+            bf_flat_take(g->context, g->on, g->aggregates[i].dtype, values[i], &rows->values[i]);
         if (status == BF_OK && !bf_flat_same_shape(&rows->keys, &rows->values[i]))
             status = bf_fail(g->context, BF_E_SHAPE, "keys and values differ in shape");
     }
@@ -128,6 +165,7 @@ static bf_status absorb(bf_groups *g, const flat_rows *rows) {
     const void *data[BF_AGGREGATES_MAX];
     for (int i = 0; i < g->count; i++) data[i] = rows->values[i].data;
     if (rows->keys.count == 0) return BF_OK;
+    note_place(g);
     bf_status status =
         g->by->absorb(g->context, g->inside, rows->keys.data, data, rows->keys.count);
     if (status == BF_OK) g->rows += rows->keys.count;
@@ -150,12 +188,83 @@ bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
 }
 
 static bool same_kind(const bf_groups *a, const bf_groups *b) {
-    if (a->key != b->key || a->count != b->count || a->by != b->by) return false;
+    if (a->key != b->key || a->count != b->count) return false;
     for (int i = 0; i < a->count; i++)
         if (a->aggregates[i].op != b->aggregates[i].op ||
             a->aggregates[i].dtype != b->aggregates[i].dtype)
             return false;
     return true;
+}
+
+/* Are both in the memory of one machine? */
+static bool share_memory(const bf_groups *a, const bf_groups *b) {
+    return a->on == b->on &&
+           (a->on == &bf_backend_cpu || strcmp(a->context->gpu, b->context->gpu) == 0);
+}
+
+/* Groups on their way from one machine to another, as words. */
+typedef struct passage {
+    const bf_groups *from;
+    const bf_group_backend *by; /* that they go to, */
+    bf_context *context;        /* of this context */
+    int64_t n;
+    char *keys;
+    int64_t *counts, *words[BF_AGGREGATES_MAX];
+} passage;
+
+enum { PASSED = 1 << 12 /* groups at a time */ };
+
+static int words_of(bf_aggregate a) {
+    return bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
+}
+
+static bool make_passage(passage *p) {
+    const bf_groups *g = p->from;
+    p->keys = malloc((size_t)p->n * (size_t)bf_table_bytes(g->key));
+    p->counts = malloc((size_t)p->n * sizeof *p->counts);
+    bool made = p->keys != NULL && p->counts != NULL;
+    for (int i = 0; i < g->count && made; i++) {
+        p->words[i] = malloc(PASSED * (size_t)words_of(g->aggregates[i]) * sizeof(int64_t));
+        made = p->words[i] != NULL;
+    }
+    return made;
+}
+
+static void free_passage(passage *p) {
+    free(p->keys);
+    free(p->counts);
+    for (int i = 0; i < p->from->count; i++) free(p->words[i]);
+}
+
+/* All groups enter `inside`. */
+static bf_status pass(passage *p, void *inside) {
+    const bf_groups *g = p->from;
+    bf_status status = g->by->list(g->context, g->inside, p->keys, p->counts);
+    for (int64_t at = 0; at < p->n && status == BF_OK; at += PASSED) {
+        int64_t n = p->n - at < PASSED ? p->n - at : PASSED;
+        for (int i = 0; i < g->count && status == BF_OK; i++)
+            status = g->by->words(g->context, g->inside, i, at, n, p->words[i]);
+        if (status == BF_OK)
+            status = p->by->enter(p->context, inside, p->keys + at * bf_table_bytes(g->key),
+                                  p->counts + at, (const int64_t *const *)p->words, n);
+    }
+    return status;
+}
+
+/* The groups are first made anew where `into` is: so a failure leaves it as it was. */
+static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
+    passage p = {from, into->by, into->context, bf_groups_size(from), .keys = NULL};
+    bf_group_kind kind = {into->key, into->count, into->aggregates, into->seed};
+    void *copy = NULL;
+    if (p.n == 0) return BF_OK;
+    bf_status status = make_passage(&p) ? BF_OK : BF_E_MEMORY;
+    if (status != BF_OK) bf_fail(into->context, status, "no memory for groups");
+    if (status == BF_OK) status = p.by->create(p.context, &kind, &copy);
+    if (status == BF_OK) status = pass(&p, copy);
+    if (status == BF_OK) status = p.by->merge(p.context, into->inside, copy);
+    if (copy != NULL) p.by->destroy(p.context, copy);
+    free_passage(&p);
+    return status;
 }
 
 bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
@@ -164,7 +273,10 @@ bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
         return bf_fail(into->context, BF_E_STATE, "other keys, or other aggregates");
     if (from->rows > BF_COUNT_MAX - into->rows)
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 rows");
-    bf_status status = into->by->merge(into->context, into->inside, from->inside);
+    note_place(into);
+    bf_status status = share_memory(into, from)
+                           ? into->by->merge(into->context, into->inside, from->inside)
+                           : merge_from_afar(into, from);
     if (status == BF_OK) into->rows += from->rows;
     return status;
 }
@@ -186,8 +298,9 @@ static bf_status list(bf_groups *g, const bf_flat *keys, const bf_flat *counts) 
 bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
     bf_flat flat_keys, flat_counts = {0};
     if (groups == NULL) return BF_E_ARGUMENT;
-    bf_status status = bf_flat_take(groups->context, groups->key, keys, &flat_keys);
-    if (status == BF_OK) status = bf_flat_take(groups->context, BF_I64, counts, &flat_counts);
+    bf_status status = bf_flat_take(groups->context, groups->on, groups->key, keys, &flat_keys);
+    if (status == BF_OK)
+        status = bf_flat_take(groups->context, groups->on, BF_I64, counts, &flat_counts);
     if (status == BF_OK) status = list(groups, &flat_keys, &flat_counts);
     bf_flat_release(&flat_keys);
     bf_flat_release(&flat_counts);
@@ -204,6 +317,8 @@ bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options
         bf_check_reduce_options(groups->context, groups->aggregates[which].op, options);
     if (status != BF_OK || bf_groups_size(groups) == 0) return status;
     if (values == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the values");
-    return groups->by->results(groups->context, groups->inside, which,
-                               options != NULL ? options : &defaults, values);
+    if (options == NULL) options = &defaults;
+    note_place(groups);
+    if (groups->by->results == NULL) return bf_groups_finish(groups, which, options, values);
+    return groups->by->results(groups->context, groups->inside, which, options, values);
 }

@@ -103,6 +103,8 @@ static bf_status check_options(bf_context *context, const bf_histogram_options *
     if (checked->bins < BF_BINS_AUTO || checked->bins > BF_BINS_MAX)
         return bf_fail(context, BF_E_ARGUMENT, "%lld bins: 1 to 2^31 are possible",
                        (long long)checked->bins);
+    if (checked->numbers < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "%lld numbers", (long long)checked->numbers);
     if (checked->bins == 0) checked->bins = 10;
     if (checked->weights != BF_NONE && bf_dtype_bytes(checked->weights) == 0)
         return bf_fail(context, BF_E_DTYPE, "no weights have dtype number %d",
@@ -169,7 +171,7 @@ static bf_status look_at_data(bf_context *context, const bf_array *array, bf_his
     if (!wants_range && o->bins != BF_BINS_AUTO) return BF_OK;
     bf_status status = bf_array_extent(context, array, &extent);
     if (status != BF_OK) return status;
-    if (o->bins == BF_BINS_AUTO) o->bins = bf_sturges(extent.numbers);
+    if (o->bins == BF_BINS_AUTO) o->bins = bf_sturges(o->numbers > 0 ? o->numbers : extent.numbers);
     if (!wants_range) return BF_OK;
     o->lo = extent.lo;
     o->hi = extent.empty ? 1 : extent.hi;

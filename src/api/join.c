@@ -2,6 +2,7 @@
 #include "../../include/bitfold/group.h"
 
 #include "../rules/entry.h"
+#include "../where.h"
 #include "table.h"
 
 #include <stdlib.h>
@@ -26,24 +27,38 @@ static uint32_t wide_bits(bf_dtype dtype, uint64_t bits) {
     return (uint32_t)bf_order_key(dtype, bits);
 }
 
-/* Replaces flat->data by a copy in 4 bytes each. */
+/* Replaces flat's elements by others, in memory of the host. */
+static void replace(bf_flat *flat, void *elements) {
+    bf_flat_release(flat);
+    flat->by = &bf_backend_cpu;
+    flat->copy = elements;
+    flat->data = elements;
+}
+
+/* Replaces elements by copies in 4 bytes each. */
 static bf_status widen(bf_context *context, bf_dtype dtype, bf_flat *flat) {
     int bytes = bf_table_bytes(dtype);
     if (bytes >= 4 || flat->count == 0) return BF_OK;
-    uint32_t *wide = malloc((size_t)flat->count * sizeof *wide);
-    if (wide == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for keys");
+    uint32_t *wide = bf_backend_cpu.allocate(context, (size_t)flat->count * sizeof *wide);
+    if (wide == NULL) return BF_E_MEMORY;
     for (int64_t i = 0; i < flat->count; i++)
         wide[i] = wide_bits(dtype, bf_load_bits(flat->data + i * bytes, bytes));
-    free(flat->copy);
-    flat->copy = wide;
-    flat->data = (char *)wide;
+    replace(flat, wide);
     return BF_OK;
 }
 
-static bf_status take_keys(bf_context *context, bf_dtype dtype, const bf_array *array,
-                           bf_flat *flat) {
-    bf_status status = bf_flat_take(context, dtype, array, flat);
-    return status == BF_OK ? widen(context, dtype, flat) : status;
+/* Brings elements that are in a GPU's memory to the host's. */
+static bf_status fetch(bf_context *context, bf_dtype dtype, bf_flat *flat) {
+    size_t size = (size_t)flat->count * (size_t)bf_table_bytes(dtype);
+    if (size == 0 || bf_where_is(flat->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
+    void *keys = bf_backend_cpu.allocate(context, size);
+    if (keys == NULL) return BF_E_MEMORY;
+    bf_status status = bf_backend_gpu()->copy(context, keys, flat->data, size);
+    if (status == BF_OK)
+        replace(flat, keys);
+    else
+        bf_backend_cpu.release(context, keys);
+    return status;
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------
@@ -66,7 +81,8 @@ static bf_pairs *make_pairs(int64_t size) {
 /* A job with a table of b's rows by key. */
 typedef struct join {
     bf_context *context;
-    const bf_table_backend *by;
+    const bf_backend *on;       /* that reaches the arrays */
+    const bf_table_backend *by; /* on's tables, or the CPU's */
     void *table;
     bf_flat a, b;
 } join;
@@ -115,14 +131,34 @@ static bf_status join_rows(join *j, bf_dtype dtype, uint64_t seed, bf_pairs **pa
     return status;
 }
 
-static bf_status place(bf_context *context, const bf_table_backend **by) {
-    const bf_backend *backend = context->fixed != NULL ? context->fixed : &bf_backend_cpu;
-    if (backend->tables == NULL)
-        return bf_fail(context, BF_E_DEVICE, "joins are in host memory: ask for the device cpu");
-    context->used = backend;
-    if (context->fixed == NULL) context->reason = "joins are in host memory";
-    *by = backend->tables;
+/* The GPU on which one of the arrays is; -1: none is. */
+static int gpu_of(const bf_array *a, const bf_array *b) {
+    int device;
+    if (bf_where_is(a->data, &device) == BF_WHERE_DEVICE) return device;
+    return bf_where_is(b->data, &device) == BF_WHERE_DEVICE ? device : -1;
+}
+
+static bf_status place(join *j, const bf_array *a, const bf_array *b) {
+    bf_context *context = j->context;
+    j->on = context->fixed;
+    if (j->on == NULL) {
+        int device = gpu_of(a, b);
+        bf_status status = device >= 0 ? bf_backend_open_gpu(context, device) : BF_OK;
+        if (status != BF_OK) return status;
+        j->on = device >= 0 ? bf_backend_gpu() : &bf_backend_cpu;
+        context->reason = device >= 0 ? "the keys are in a GPU's memory"
+                                      : "joins of keys in host memory are made there";
+    }
+    context->used = j->on;
+    j->by = j->on->tables != NULL ? j->on->tables : bf_backend_cpu.tables;
     return BF_OK;
+}
+
+static bf_status take_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
+    bf_status status = bf_flat_take(j->context, j->on, dtype, array, flat);
+    bool on_host = j->by == bf_backend_cpu.tables || bf_table_bytes(dtype) < 4;
+    if (status == BF_OK && on_host) status = fetch(j->context, dtype, flat);
+    return status == BF_OK ? widen(j->context, dtype, flat) : status;
 }
 
 static bf_status no_pairs(bf_context *context, bf_pairs **pairs) {
@@ -136,9 +172,9 @@ bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uin
     if (context == NULL) return BF_E_ARGUMENT;
     if (a == NULL || b == NULL || pairs == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the pairs");
-    bf_status status = place(context, &j.by);
-    if (status == BF_OK) status = take_keys(context, a->dtype, a, &j.a);
-    if (status == BF_OK) status = take_keys(context, a->dtype, b, &j.b);
+    bf_status status = place(&j, a, b);
+    if (status == BF_OK) status = take_keys(&j, a->dtype, a, &j.a);
+    if (status == BF_OK) status = take_keys(&j, a->dtype, b, &j.b);
     if (status == BF_OK)
         status = j.a.count == 0 || j.b.count == 0 ? no_pairs(context, pairs)
                                                   : join_rows(&j, a->dtype, seed, pairs);

@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include "../rules/entry.h"
+#include "../where.h"
 
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ static bf_status check_kind(bf_context *context, const bf_table_kind *kind) {
     return BF_OK;
 }
 
-/* Where the table is: for now in host memory. */
+/* Where the table is: on the context's device or, where any will do, in host memory at first. */
 static bf_status place(bf_table *t) {
     bf_context *context = t->context;
     t->on = context->fixed != NULL ? context->fixed : &bf_backend_cpu;
@@ -62,7 +63,36 @@ static bf_status place(bf_table *t) {
 /* For bf_context_device. */
 static void note_place(const bf_table *t) {
     t->context->used = t->on;
-    if (t->context->fixed == NULL) t->context->reason = "tables are in host memory";
+    if (t->context->fixed == NULL)
+        t->context->reason = t->on == &bf_backend_cpu ? "the table is in host memory"
+                                                      : "the table is in a GPU's memory";
+}
+
+/* Makes what `t` says, on t->by. */
+static bf_status make_inside(bf_table *t) {
+    bf_status status = t->by->create(t->context, &t->kind, &t->inside);
+    if (status != BF_OK || t->reserved == 0) return status;
+    status = t->by->reserve(t->context, t->inside, t->reserved);
+    if (status != BF_OK) t->by->destroy(t->context, t->inside);
+    return status;
+}
+
+/* A table of a context without a device of its own moves to the GPU that its first keys are on. */
+static bf_status follow_keys(bf_table *t, const bf_array *keys) {
+    int device;
+    bool may_move = t->context->fixed == NULL && t->on == &bf_backend_cpu && bf_table_size(t) == 0;
+    if (!may_move || keys == NULL || bf_where_is(keys->data, &device) != BF_WHERE_DEVICE)
+        return BF_OK;
+    bf_status status = bf_backend_open_gpu(t->context, device);
+    if (status != BF_OK) return status;
+    bf_table moved = *t;
+    moved.on = bf_backend_gpu();
+    moved.by = moved.on->tables;
+    status = make_inside(&moved);
+    if (status != BF_OK) return status;
+    t->by->destroy(t->context, t->inside);
+    *t = moved;
+    return BF_OK;
 }
 
 bf_status bf_table_create(bf_context *context, const bf_table_options *options, bf_table **table) {
@@ -74,24 +104,21 @@ bf_status bf_table_create(bf_context *context, const bf_table_options *options, 
                   .kind = {.key = options->key,
                            .value = options->value,
                            .duplicates = options->duplicates,
-                           .seed = options->seed}};
+                           .seed = options->seed},
+                  .reserved = options->reserve};
     bf_status status = check_kind(context, &t.kind);
     if (status == BF_OK) status = place(&t);
     if (status != BF_OK) return status;
     bf_table *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
-    *made = t;
-    status = t.by->create(context, &t.kind, &made->inside);
+    status = make_inside(&t);
     if (status != BF_OK) {
         free(made);
         return status;
     }
-    if (options->reserve > 0) status = t.by->reserve(context, made->inside, options->reserve);
-    if (status == BF_OK)
-        *table = made;
-    else
-        bf_table_destroy(made);
-    return status;
+    *made = t;
+    *table = made;
+    return BF_OK;
 }
 
 void bf_table_destroy(bf_table *table) {
@@ -105,7 +132,9 @@ void bf_table_clear(bf_table *table) { table->by->clear(table->context, table->i
 bf_status bf_table_reserve(bf_table *table, int64_t entries) {
     if (table == NULL) return BF_E_ARGUMENT;
     if (entries < 0) return bf_fail(table->context, BF_E_ARGUMENT, "fewer than no entries");
-    return table->by->reserve(table->context, table->inside, entries);
+    bf_status status = table->by->reserve(table->context, table->inside, entries);
+    if (status == BF_OK && entries > table->reserved) table->reserved = entries;
+    return status;
 }
 
 int64_t bf_table_size(const bf_table *table) { return table->by->size(table->inside); }
@@ -126,9 +155,10 @@ static bf_status begin(call *c, bf_table *table, const bf_array *keys, const bf_
     if (keys == NULL) return bf_fail(context, BF_E_ARGUMENT, "no keys");
     if (values != NULL && table->kind.value == BF_NONE)
         return bf_fail(context, BF_E_ARGUMENT, "the table is a set: it has no values");
-    bf_status status = bf_flat_take(context, table->kind.key, keys, &c->keys);
-    if (status == BF_OK) status = bf_flat_take(context, table->kind.value, values, &c->values);
-    if (status == BF_OK) status = bf_flat_take(context, other_dtype, other, &c->other);
+    bf_status status = bf_flat_take(context, table->on, table->kind.key, keys, &c->keys);
+    if (status == BF_OK)
+        status = bf_flat_take(context, table->on, table->kind.value, values, &c->values);
+    if (status == BF_OK) status = bf_flat_take(context, table->on, other_dtype, other, &c->other);
     return status;
 }
 
@@ -152,7 +182,9 @@ bf_status bf_table_insert(bf_table *table, const bf_array *keys, const bf_array 
     if (table == NULL) return BF_E_ARGUMENT;
     if (values == NULL && table->kind.value != BF_NONE)
         return bf_fail(table->context, BF_E_ARGUMENT, "no values");
-    bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
+    bf_status status = follow_keys(table, keys);
+    if (status != BF_OK) return status;
+    status = begin(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK) status = check_shapes(&c);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->insert(table->context, table->inside, c.keys.data, c.values.data,
@@ -174,21 +206,27 @@ bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *v
     return end(&c, status);
 }
 
+/* The counts may be misaligned, which the CPU's backend does not take. */
+static bf_status count_keys(call *c) {
+    bf_table *t = c->table;
+    int64_t n = c->keys.count, total, *to = (int64_t *)(void *)c->other.data;
+    bool direct = t->on != &bf_backend_cpu || (uintptr_t)to % _Alignof(int64_t) == 0;
+    if (!direct) to = malloc((size_t)n * sizeof *to);
+    if (to == NULL) return bf_fail(t->context, BF_E_MEMORY, "no memory for counts");
+    bf_status status = t->by->count(t->context, t->inside, c->keys.data, n, to, &total);
+    if (direct) return status;
+    if (status == BF_OK) memcpy(c->other.data, to, (size_t)n * sizeof *to);
+    free(to);
+    return status;
+}
+
 bf_status bf_table_count(bf_table *table, const bf_array *keys, const bf_array *counts) {
     call c;
-    int64_t total;
     if (table == NULL) return BF_E_ARGUMENT;
     if (counts == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no counts");
     bf_status status = begin(&c, table, keys, NULL, counts, BF_I64);
     if (status == BF_OK) status = check_shapes(&c);
-    if (status == BF_OK && c.keys.count > 0) {
-        int64_t *to = malloc((size_t)c.keys.count * sizeof *to); /* the array may be misaligned */
-        status = to == NULL ? bf_fail(table->context, BF_E_MEMORY, "no memory for counts")
-                            : table->by->count(table->context, table->inside, c.keys.data,
-                                               c.keys.count, to, &total);
-        if (status == BF_OK) memcpy(c.other.data, to, (size_t)c.keys.count * sizeof *to);
-        free(to);
-    }
+    if (status == BF_OK && c.keys.count > 0) status = count_keys(&c);
     return end(&c, status);
 }
 

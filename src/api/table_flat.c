@@ -5,8 +5,6 @@
 #include "../where.h"
 #include "array.h"
 
-#include <stdlib.h>
-
 /* Pairs are elements of tables only: elsewhere they are no dtype. */
 static int64_t count_of(const bf_array *array) {
     bf_array a = *array;
@@ -14,14 +12,16 @@ static int64_t count_of(const bf_array *array) {
     return bf_array_count(&a);
 }
 
-static bf_status check(bf_context *context, bf_dtype dtype, const bf_array *array, int64_t *count) {
+static bf_status check(bf_context *context, const bf_backend *on, bf_dtype dtype,
+                       const bf_array *array, int64_t *count) {
     if (bf_table_bytes(array->dtype) == 0 || (*count = count_of(array)) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
     if (array->dtype != dtype)
         return bf_fail(context, BF_E_DTYPE, "an array of %s where %s is wanted",
                        bf_dtype_name(array->dtype), bf_dtype_name(dtype));
-    if (*count > 0 && bf_where_is(array->data, NULL) == BF_WHERE_DEVICE)
-        return bf_fail(context, BF_E_DEVICE, "memory of a GPU, and the table is in host memory");
+    if (*count > 0 && on == &bf_backend_cpu && bf_where_is(array->data, NULL) == BF_WHERE_DEVICE)
+        return bf_fail(context, BF_E_DEVICE,
+                       "memory of a GPU, and this is in host memory: ask for the device cuda");
     return BF_OK;
 }
 
@@ -45,20 +45,27 @@ static int64_t elements_of(const bf_flat *o) {
     return o->array->dtype == BF_PAIR ? 2 * o->count : o->count;
 }
 
-bf_status bf_flat_take(bf_context *context, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
-    *flat = (bf_flat){.array = array};
+/* Who walks memory at p: the CPU, but for what a GPU has or can reach. */
+static const bf_backend *walker(const bf_backend *on, const void *p) {
+    return bf_where_is(p, NULL) == BF_WHERE_HOST ? &bf_backend_cpu : on;
+}
+
+bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype,
+                       const bf_array *array, bf_flat *flat) {
+    *flat = (bf_flat){.context = context, .array = array};
     bf_strided from;
     if (array == NULL) return BF_OK;
-    bf_status status = check(context, dtype, array, &flat->count);
+    bf_status status = check(context, on, dtype, array, &flat->count);
     if (status != BF_OK || flat->count == 0) return status;
     flat->data = array->data;
     if (bf_array_is_contiguous(array)) return BF_OK;
     status = describe(context, array, &from);
     if (status != BF_OK) return status;
-    flat->copy = malloc((size_t)flat->count * (size_t)bf_table_bytes(dtype));
-    if (flat->copy == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a copy");
+    flat->by = walker(on, array->data);
+    flat->copy = flat->by->allocate(context, (size_t)flat->count * (size_t)bf_table_bytes(dtype));
+    if (flat->copy == NULL) return BF_E_MEMORY;
     flat->data = flat->copy;
-    return bf_backend_cpu.gather(context, &from, 0, elements_of(flat), flat->copy);
+    return flat->by->gather(context, &from, 0, elements_of(flat), flat->copy);
 }
 
 bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
@@ -66,10 +73,12 @@ bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
     if (flat->copy == NULL) return BF_OK;
     bf_status status = describe(context, flat->array, &to);
     if (status != BF_OK) return status;
-    return bf_backend_cpu.scatter(context, &to, 0, elements_of(flat), flat->copy);
+    return flat->by->scatter(context, &to, 0, elements_of(flat), flat->copy);
 }
 
-void bf_flat_release(bf_flat *flat) { free(flat->copy); }
+void bf_flat_release(bf_flat *flat) {
+    if (flat->copy != NULL) flat->by->release(flat->context, flat->copy);
+}
 
 bool bf_flat_same_shape(const bf_flat *a, const bf_flat *b) {
     if (a->array->ndim != b->array->ndim) return false;

@@ -99,6 +99,15 @@ static bf_status merge_groups(bf_context *context, void *into, const void *from)
     return bf_group_set_merge(context, to, &to->set, &g->set) ? BF_OK : no_memory(context);
 }
 
+static bf_status enter_groups(bf_context *context, void *groups, const void *keys,
+                              const int64_t *counts, const int64_t *const words[], int64_t n) {
+    bf_cpu_groups *g = groups;
+    bf_group_set set;
+    forget_order(g);
+    if (!bf_group_set_of(g, keys, counts, words, n, &set)) return no_memory(context);
+    return take_set(context, g, &set);
+}
+
 /* ---- in order ---------------------------------------------------------------------------------
  */
 
@@ -214,6 +223,36 @@ static bf_status give_results(bf_context *context, void *groups, int which,
     return atomic_load(&job.nan) ? bf_fail(context, BF_E_NAN, "NaN in the values") : BF_OK;
 }
 
+typedef struct words_job {
+    const bf_cpu_groups *groups;
+    int64_t first, n;
+    int which, each;
+    int64_t *words;
+} words_job;
+
+static void words_part(void *arg, int64_t part) {
+    const words_job *job = arg;
+    int64_t begin = part * PART, end = job->n - begin < PART ? job->n : begin + PART;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = job->groups->order[job->first + i];
+        const bf_group_shard *s = &job->groups->set.shards[at >> 32];
+        bf_column_words(&s->columns[job->which], (uint32_t)at, s->counts[(uint32_t)at],
+                        job->words + i * job->each);
+    }
+}
+
+static bf_status give_words(bf_context *context, void *groups, int which, int64_t first, int64_t n,
+                            int64_t *words) {
+    bf_cpu_groups *g = groups;
+    bf_aggregate a = g->aggregates[which];
+    int each = bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
+    words_job job = {g, first, n, which, each, words};
+    bf_status status = make_order(context, g, groups_size(g));
+    if (status == BF_OK)
+        bf_table_share(context, bf_table_threads(context, 16 * n), parts_of(n), words_part, &job);
+    return status;
+}
+
 const bf_group_backend bf_cpu_groups_backend = {
     .create = create_groups,
     .destroy = destroy_groups,
@@ -223,4 +262,6 @@ const bf_group_backend bf_cpu_groups_backend = {
     .merge = merge_groups,
     .list = list_groups,
     .results = give_results,
+    .words = give_words,
+    .enter = enter_groups,
 };

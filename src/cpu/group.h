@@ -140,6 +140,13 @@ extern const bf_group_backend bf_cpu_groups_backend;
 bool bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
                          const void *const values[], int64_t n, bool many, bf_group_set *set);
 
+/* --- group_enter.c --- */
+
+/* n > 0 groups of different keys, as the backend's function takes them, in a new set. false: no
+ * memory. */
+bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_t *counts,
+                     const int64_t *const words[], int64_t n, bf_group_set *set);
+
 /* --- group_column.c: aggregates --- */
 
 void bf_column_init(bf_column *column, bf_aggregate aggregate);
@@ -152,6 +159,9 @@ bool bf_column_grow(bf_column *column, size_t before, size_t room);
  * column has memory for. false: no memory. */
 bool bf_column_take(bf_column *column, size_t room, const uint32_t *numbers, const char *values,
                     int64_t n);
+
+/* Memory for what values count apart, if there is none yet. false: no memory. */
+bool bf_column_count_apart(bf_column *column, size_t room);
 
 /* Prepares a merge: widens `into`'s bands to hold those of `from`. false: no memory. */
 bool bf_column_widen(bf_column *into, size_t room, const bf_column *from);

@@ -49,6 +49,10 @@ bool bf_column_grow(bf_column *c, size_t before, size_t room) {
     return bf_band_grow(&c->sum, before, room) && bf_band_grow(&c->products, before, room);
 }
 
+bool bf_column_count_apart(bf_column *c, size_t room) {
+    return c->others != NULL || grow_others(c, 0, room);
+}
+
 /* ---- one value --------------------------------------------------------------------------------
  */
 
@@ -114,8 +118,8 @@ static ALWAYS_INLINE int64_t add_terms(bf_column *c, const bf_band *band, bf_dty
             continue;
         }
         term t = term_of(dtype, factors, x);
-        int64_t *at = band->words + b->numbers[i] * limbs;
         if (t.position < first || t.position > last) return i;
+        int64_t *at = band->words + b->numbers[i] * limbs;
         if (factors == 1)
             bf_limbs_add(at, t.position - first, t.magnitude, t.negative);
         else
@@ -190,7 +194,7 @@ static bool make_room(bf_column *c, pass what, size_t room, const batch *b, int6
     int bytes = bf_dtype_bytes(c->dtype);
     uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
     bool apart = bf_dtype_is_float(c->dtype) && is_apart(bf_format_of(c->dtype), x);
-    if (apart || what == PASS_KEYS) return grow_others(c, 0, room);
+    if (apart || what == PASS_KEYS) return bf_column_count_apart(c, room);
     bool sum = what == PASS_SUM;
     return widen_for(c, sum ? &c->sum : &c->products, sum ? 1 : 2, room, b, i);
 }
@@ -238,7 +242,7 @@ static bool widen_band(bf_band *into, size_t room, const bf_band *from) {
 }
 
 bool bf_column_widen(bf_column *into, size_t room, const bf_column *from) {
-    if (from->others != NULL && into->others == NULL && !grow_others(into, 0, room)) return false;
+    if (from->others != NULL && !bf_column_count_apart(into, room)) return false;
     return widen_band(&into->sum, room, &from->sum) &&
            widen_band(&into->products, room, &from->products);
 }

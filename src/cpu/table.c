@@ -74,12 +74,20 @@ static bf_status insert_entries(bf_context *context, void *table, const void *ke
     return status;
 }
 
+/* Is it worth the while to sort keys, so that threads share the regions? One thread alone is faster
+ * without. */
+static bool erases_by_parts(const bf_context *context, const bf_cpu_table *t, int64_t n) {
+    return bf_table_threads(context, n) > 1 && bf_table_wants_parts(context, t, n);
+}
+
+/* Without memory to sort it is done one by one. */
 static bf_status erase_keys(bf_context *context, void *table, const void *keys, int64_t n,
                             int64_t *erased) {
     bf_cpu_table *t = table;
     bf_entries queries = entries_of(t, keys, NULL);
-    (void)context;
-    *erased = t->loops->erase(t, &queries, 0, n);
+    if (!erases_by_parts(context, t, n) ||
+        bf_table_erase_parts(context, t, &queries, n, erased) != BF_OK)
+        *erased = t->loops->erase(t, &queries, 0, n);
     if (t->nodes != NULL) t->nodes->dead += *erased;
     return BF_OK;
 }

@@ -18,12 +18,13 @@
 #include <stdatomic.h>
 
 enum {
-    BF_REGION_SHIFT = 11, /* a region of a large table: 2^11 buckets, 128 or 256 KiB */
-    BF_TABLE_BLOCK = 32,  /* keys whose buckets are on their way into the cache */
-    BF_DIGIT_BITS = 11,   /* that entries are distributed by, to be sorted */
-    BF_SORT_FEW = 32,     /* entries that are sorted by insertion */
-    BF_SORT_MANY = 1024,  /* that are sorted by digits of 8 bits */
-    BF_TABLE_FAR = 100    /* buckets: random keys are never so far from theirs */
+    BF_REGION_SHIFT = 11,   /* a region of a large table: 2^11 buckets, 128 or 256 KiB */
+    BF_TABLE_BLOCK = 32,    /* keys whose buckets are on their way into the cache */
+    BF_DIGIT_BITS = 11,     /* that entries are distributed by, to be sorted */
+    BF_SORT_FEW = 32,       /* entries that are sorted by insertion */
+    BF_SORT_MANY = 1024,    /* that are sorted by digits of 8 bits */
+    BF_TABLE_FAR = 100,     /* buckets: random keys are never so far from theirs */
+    BF_TABLE_MANY = 1 << 16 /* entries that are worth being sorted by region first */
 };
 
 /* The buckets of a table. */
@@ -159,6 +160,10 @@ static inline uint64_t bf_slots_regions(const bf_slots *slots) {
     return slots->count >> slots->shift;
 }
 
+static inline size_t bf_slots_bytes(const bf_slots *slots, const bf_table_loops *loops) {
+    return slots->count * (size_t)loops->bucket_bytes;
+}
+
 /* Looks which region is the fullest. */
 void bf_table_see_fullest(bf_cpu_table *table);
 
@@ -188,9 +193,16 @@ void bf_table_share(bf_context *context, int threads, int64_t n, void (*work)(vo
 bf_status bf_table_absorb(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                           int64_t n);
 
+/* Is it worth the while to sort n entries, to be entered or erased, by region? */
+bool bf_table_wants_parts(const bf_context *context, const bf_cpu_table *table, int64_t n);
+
 /* Enters them region by region, growing as it must. Errors: BF_E_MEMORY; some may then be there. */
 bf_status bf_table_absorb_parts(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                                 int64_t n);
+
+/* Erases keys region by region; *erased entries go. Errors: BF_E_MEMORY; the table is as it was. */
+bf_status bf_table_erase_parts(bf_context *context, bf_cpu_table *table, const bf_entries *keys,
+                               int64_t n, int64_t *erased);
 
 /* Has every region room for its entries, even if all their keys are different? fresh: for those
  * alone whose keys the table does not have, which are *count. Errors: BF_E_MEMORY. */

@@ -5,15 +5,6 @@
 
 #include <stdlib.h>
 
-enum {
-    MANY = 1 << 16,       /* entries that are worth being sorted by region first */
-    CACHE_BYTES = 1 << 22 /* a table that stays in a core's cache: order does not matter */
-};
-
-static size_t bytes_of(const bf_cpu_table *t) {
-    return t->slots.count * (size_t)t->loops->bucket_bytes;
-}
-
 /* Enters entries of which all have room. */
 static void insert_roomy(bf_cpu_table *t, const bf_entries *e, int64_t n) {
     int64_t before = t->keys;
@@ -34,16 +25,9 @@ static bf_status insert_growing(bf_context *context, bf_cpu_table *t, const bf_e
     return BF_OK;
 }
 
-/* Is it worth the while to sort them by region? */
-static bool wants_parts(const bf_context *context, const bf_cpu_table *t, int64_t n) {
-    if (n < MANY) return false;
-    return bytes_of(t) > CACHE_BYTES ||
-           (bf_table_threads(context, n) > 1 && bf_slots_regions(&t->slots) > 1);
-}
-
 static bf_status absorb_roomy(bf_context *context, bf_cpu_table *t, const bf_entries *e,
                               int64_t n) {
-    if (wants_parts(context, t, n)) return bf_table_absorb_parts(context, t, e, n);
+    if (bf_table_wants_parts(context, t, n)) return bf_table_absorb_parts(context, t, e, n);
     insert_roomy(t, e, n);
     return BF_OK;
 }
@@ -54,10 +38,10 @@ static bf_status absorb_repeats(bf_context *context, bf_cpu_table *t, const bf_e
     bf_status status = BF_OK;
     for (bool repeats = true; repeats && *done < n && status == BF_OK;) {
         bf_entries piece = bf_entries_from(e, *done);
-        int64_t size = n - *done < MANY ? n - *done : MANY / 2, before = t->keys;
+        int64_t size = n - *done < BF_TABLE_MANY ? n - *done : BF_TABLE_MANY / 2, before = t->keys;
         status = insert_growing(context, t, &piece, size);
         *done += size;
-        repeats = 4 * (t->keys - before) < size && !wants_parts(context, t, n);
+        repeats = 4 * (t->keys - before) < size && !bf_table_wants_parts(context, t, n);
     }
     return status;
 }
@@ -75,11 +59,12 @@ static bf_status absorb_growing(bf_context *context, bf_cpu_table *t, const bf_e
     if (status != BF_OK || done == n) return status;
     bf_entries rest = bf_entries_from(e, done);
     n -= done;
-    if (n >= MANY && !has_places(t, n)) status = bf_table_estimate(context, t, &rest, n, &keys);
+    if (n >= BF_TABLE_MANY && !has_places(t, n))
+        status = bf_table_estimate(context, t, &rest, n, &keys);
     if (status == BF_OK && keys > t->keys) status = bf_table_make_room(context, t, keys);
     if (status != BF_OK) return status;
-    return wants_parts(context, t, n) ? bf_table_absorb_parts(context, t, &rest, n)
-                                      : insert_growing(context, t, &rest, n);
+    return bf_table_wants_parts(context, t, n) ? bf_table_absorb_parts(context, t, &rest, n)
+                                               : insert_growing(context, t, &rest, n);
 }
 
 static bf_status absorb_first(bf_context *context, bf_cpu_table *t, const bf_entries *e,
@@ -116,7 +101,7 @@ static bf_status absorb_with_copy(bf_context *context, bf_cpu_table *t, const bf
 /* Is that worth it? Not for few entries; and a multimap's nodes are linked across the copies. */
 static bool wants_copy(const bf_cpu_table *t, int64_t n) {
     size_t bytes = (size_t)n * (size_t)(t->key_bytes + t->value_bytes);
-    return t->nodes == NULL && bytes >= bytes_of(t) / 4;
+    return t->nodes == NULL && bytes >= bf_slots_bytes(&t->slots, t->loops) / 4;
 }
 
 /* Entries that are all of different keys: there can be made room for them. */

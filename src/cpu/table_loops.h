@@ -325,22 +325,23 @@ static int64_t LOOP(entries_of)(const bf_cpu_table *t, const char *value) {
     return chain.count;
 }
 
-static int64_t LOOP(erase_aside)(bf_cpu_table *t) {
+static int64_t LOOP(erase_aside)(bf_cpu_table *t, int64_t *keys) {
     int64_t entries = t->has_aside ? LOOP(entries_of)(t, (const char *)t->aside) : 0;
-    atomic_fetch_sub_explicit(&t->keys, t->has_aside, memory_order_relaxed);
+    *keys += t->has_aside;
     t->has_aside = false;
     return entries;
 }
 
-static int64_t LOOP(erase_key)(bf_cpu_table *t, KEY_T key, uint64_t home) {
+/* How many entries went; their keys are added to *keys. */
+static int64_t LOOP(erase_key)(bf_cpu_table *t, KEY_T key, uint64_t home, int64_t *keys) {
     bf_slots *s = &t->slots;
     int place;
-    if (key == 0) return LOOP(erase_aside)(t);
+    if (key == 0) return LOOP(erase_aside)(t, keys);
     char *at = LOOP(locate)(s, key, home, &place);
     if (at == NULL) return 0;
     uint64_t bucket = (uint64_t)(at - s->buckets) / BUCKET;
     int64_t entries = LOOP(entries_of)(t, LOOP(value_at)(at, place));
-    atomic_fetch_sub_explicit(&t->keys, 1, memory_order_relaxed);
+    ++*keys;
     s->used[bucket >> s->shift]--;
     if (LOOP(empty_place)(at, place)) LOOP(close_gap)(s, bucket);
     return entries;
@@ -348,12 +349,13 @@ static int64_t LOOP(erase_key)(bf_cpu_table *t, KEY_T key, uint64_t home) {
 
 static int64_t LOOP(erase)(bf_cpu_table *t, const bf_entries *e, int64_t first, int64_t n) {
     LOOP(block) b;
-    int64_t entries = 0;
+    int64_t entries = 0, keys = 0;
     for (int64_t done = 0; done < n; done += BF_TABLE_BLOCK) {
         int now = (int)(n - done < BF_TABLE_BLOCK ? n - done : BF_TABLE_BLOCK);
         LOOP(load)(t, e, first + done, now, &b);
-        for (int i = 0; i < now; i++) entries += LOOP(erase_key)(t, b.key[i], b.home[i]);
+        for (int i = 0; i < now; i++) entries += LOOP(erase_key)(t, b.key[i], b.home[i], &keys);
     }
+    atomic_fetch_sub_explicit(&t->keys, keys, memory_order_relaxed);
     return entries;
 }
 

@@ -6,8 +6,16 @@
 
 enum {
     PART_BYTES = 1 << 19, /* of buckets: what a core's cache holds beside the entries */
-    PARTS_MOST = 512      /* that entries are sorted into: each has a line in the nearest cache */
+    PARTS_MOST = 512,     /* that entries are sorted into: each has a line in the nearest cache */
+    CACHE_BYTES = 1 << 22 /* a table that stays in a core's cache: order does not matter */
 };
+
+bool bf_table_wants_parts(const bf_context *context, const bf_cpu_table *table, int64_t n) {
+    const bf_slots *s = &table->slots;
+    if (n < BF_TABLE_MANY) return false;
+    return bf_slots_bytes(s, table->loops) > CACHE_BYTES ||
+           (bf_table_threads(context, n) > 1 && bf_slots_regions(s) > 1);
+}
 
 /* Slices of the entries: work for the threads that comes before the sort. */
 typedef struct slices {
@@ -89,6 +97,7 @@ typedef struct parts {
     int64_t *done;  /* rows that have been entered */
     char *memory;   /* of the rows */
     atomic_bool stopped;
+    _Atomic int64_t erased;
 } parts;
 
 static int part_shift(const bf_cpu_table *t) {
@@ -198,6 +207,25 @@ bf_status bf_table_absorb_parts(bf_context *context, bf_cpu_table *table, const 
     bf_status status = sort_into_parts(context, &p);
     if (status == BF_OK) status = insert_parts(context, &p);
     bf_table_see_fullest(table);
+    free_parts(&p);
+    return status;
+}
+
+/* ---- erasing --------------------------------------------------------------------------------- */
+
+static void erase_part(void *arg, int64_t g) {
+    parts *p = arg;
+    int64_t first = p->begin[g], n = p->begin[g + 1] - first;
+    if (n > 0) atomic_fetch_add(&p->erased, p->table->loops->erase(p->table, &p->rows, first, n));
+}
+
+bf_status bf_table_erase_parts(bf_context *context, bf_cpu_table *table, const bf_entries *keys,
+                               int64_t n, int64_t *erased) {
+    parts p = {.table = table, .slices = slices_of(context, keys, n)};
+    bf_status status = sort_into_parts(context, &p);
+    if (status == BF_OK)
+        bf_table_share(context, bf_table_threads(context, n), p.count, erase_part, &p);
+    *erased = atomic_load(&p.erased);
     free_parts(&p);
     return status;
 }

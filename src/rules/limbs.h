@@ -54,4 +54,17 @@ BF_RULE bool bf_limbs_valid(const int64_t *limbs, int count) {
     return count == 0 || (limbs[count - 1] >= INT32_MIN && limbs[count - 1] <= INT32_MAX);
 }
 
+/* The limbs [*first, *end) of a carried number that say all: those below are 0, and those above
+ * what the sign of limb *end - 1, as a number of 32 bits, makes them. None of 0. */
+BF_RULE void bf_limbs_span(const int64_t *limbs, int count, int *first, int *end) {
+    uint32_t above = limbs[count - 1] < 0 ? 0xffffffffu : 0;
+    int at = count;
+    while (at > 1 && (uint32_t)limbs[at - 1] == above &&
+           ((uint32_t)limbs[at - 2] ^ above) < 0x80000000u)
+        at--;
+    if (at == 1 && limbs[0] == 0) at = 0;
+    for (*first = 0; *first < at && limbs[*first] == 0;) ++*first;
+    *end = at;
+}
+
 #endif

@@ -1,9 +1,11 @@
 """What the tests of the command share: running it, making inputs, and an exact oracle."""
 import decimal
 import os
+import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 from fractions import Fraction
 
 import numpy as np
@@ -52,6 +54,26 @@ def exact(op, values):
     return {"sum": total, "mean": total / n, "var": variance, "std": root(variance),
             "sumsq": squares, "norm": root(squares), "min": min(x), "max": max(x),
             "argmin": x.index(min(x)), "argmax": x.index(max(x))}[op]
+
+
+def read_png(path):
+    """The pixels of an 8-bit RGB file whose rows have no filter."""
+    with open(path, "rb") as f:
+        data = f.read()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, packed, size = 8, b"", None
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        body = data[at + 8 : at + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0]
+        if kind == b"IHDR":
+            size = struct.unpack(">IIBBBBB", body)
+            assert size[2:] == (8, 2, 0, 0, 0), size
+        packed += body if kind == b"IDAT" else b""
+        at += 12 + length
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(size[1], 1 + 3 * size[0])
+    assert not rows[:, 0].any()
+    return rows[:, 1:].reshape(size[1], size[0], 3)
 
 
 class CommandTest(unittest.TestCase):

@@ -63,6 +63,27 @@ class BenchGpu(CommandTest):
             self.assertEqual(len(buffers), 1)
             self.assertEqual(buffers == {1}, row["cache"] == "warm")
 
+    def test_pictures_are_counted_in_pixels(self):
+        rows = self.measure("--sizes", "64KiB,1MiB", "julia")
+        self.assertEqual({row["mode"] for row in rows}, {"stream"})
+        self.assertEqual({row["data"] for row in rows}, {"centred", "shifted"})
+        for row in rows:
+            self.assertEqual(row["item"], "pixels")
+            self.assertAlmostEqual(row["per_second"] * row["seconds"] / row["n"], 1, 3)
+
+    def test_tables_and_groups_are_measured_or_left_out(self):
+        for work, item in [("table", "keys"), ("group", "rows")]:
+            done = run(*QUICK, "--json", "--sizes", "64KiB", work)
+            if done.returncode == 4:
+                self.skipTest("no GPU: " + done.stderr.decode().strip())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for line in done.stderr.decode().splitlines():
+                self.assertRegex(line, rf"^bitfold bench: {work} .*: not on this device$")
+            for line in done.stdout.decode().splitlines():
+                row = json.loads(line)
+                self.assertEqual((row["item"], row["mode"]), (item, "host"))
+                self.assertAlmostEqual(row["per_second"] * row["seconds"] / row["n"], 1, 3)
+
     def test_earlier_results_are_found_again(self):
         rows = self.measure("--sizes", "4KiB", "dot")
         text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)

@@ -10,7 +10,8 @@ import numpy as np
 from support import BITFOLD, CommandTest, run
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PAGES = [os.path.join(ROOT, "docs/man", name) for name in ["bitfold.1", "libbitfold.3"]]
+PAGES = [os.path.join(ROOT, "docs/man", name)
+         for name in ["bitfold.1", "libbitfold.3", "bitfold-view.1"]]
 
 
 def page(number):

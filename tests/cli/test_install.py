@@ -193,16 +193,29 @@ class Packages(Installed):
     def test_deb(self):
         self.need("dpkg-deb")
         self.pack("DEB")
-        package, = glob.glob(self.path("*.deb"))
+        package, = glob.glob(self.path("bitfold_*.deb"))
         about = call("dpkg-deb", "-f", package)
         self.assertRegex(about, r"(?m)^Package: bitfold$")
         self.assertRegex(about, r"(?m)^Depends: libc6( \([^,]*\))?$")
         files = re.findall(r"(\./\S+)(?: -> .*)?$", call("dpkg-deb", "-c", package), re.M)
         for name in ["bin/bitfold", "include/bitfold.h", "share/man/man1/bitfold.1"]:
             self.assertIn("./usr/" + name, files)
+        self.assertNotIn("./usr/bin/bitfold-view", files)
         call("dpkg-deb", "-x", package, self.path("root"))
         self.assertEqual(self.run_here(self.path("root/usr/bin/bitfold"), "--version"),
                          self.result("--version") + "\n")
+
+    def test_the_window_is_a_package_of_its_own(self):
+        self.need("dpkg-deb")
+        if not os.path.exists(self.prefix + "/bin/bitfold-view"):
+            self.skipTest("needs SDL2")
+        self.pack("DEB")
+        package, = glob.glob(self.path("bitfold-view_*.deb"))
+        about = call("dpkg-deb", "-f", package)
+        self.assertRegex(about, r"(?m)^Package: bitfold-view$")
+        files = re.findall(r"\./\S*[^/\s]$", call("dpkg-deb", "-c", package), re.M)
+        self.assertEqual([n for n in files if "/doc/" not in n],
+                         ["./usr/bin/bitfold-view", "./usr/share/man/man1/bitfold-view.1"])
 
     def test_tarball(self):
         self.need("tar")

@@ -2,13 +2,11 @@
 
 import json
 import os
-import struct
 import unittest
-import zlib
 
 import numpy as np
 
-from support import CommandTest, run
+from support import CommandTest, read_png, run
 
 GPU = run("julia", "--size", "4x4", "--device", "cuda", "-o", "/dev/null.npy").returncode != 4
 
@@ -32,26 +30,6 @@ def counts(width=1000, height=1000, c=(-0.8, 0.156), iterations=200, escape=1000
             count[out] = i
             inside &= ~out
     return count
-
-
-def read_png(path):
-    """The pixels of an 8-bit RGB file whose rows have no filter."""
-    with open(path, "rb") as f:
-        data = f.read()
-    assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    at, packed, size = 8, b"", None
-    while at < len(data):
-        length, kind = struct.unpack(">I4s", data[at : at + 8])
-        body = data[at + 8 : at + 8 + length]
-        assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0]
-        if kind == b"IHDR":
-            size = struct.unpack(">IIBBBBB", body)
-            assert size[2:] == (8, 2, 0, 0, 0), size
-        packed += body if kind == b"IDAT" else b""
-        at += 12 + length
-    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(size[1], 1 + 3 * size[0])
-    assert not rows[:, 0].any()
-    return rows[:, 1:].reshape(size[1], size[0], 3)
 
 
 class Julia(CommandTest):

@@ -6,7 +6,7 @@ import unittest
 
 from support import CommandTest, run
 
-LADDERS = ["reduce", "add", "dot", "constant", "atomics", "histogram", "julia"]
+LADDERS = ["reduce", "add", "dot", "constant", "atomics", "histogram", "julia", "table"]
 CPU = ["--quick", "--device", "cpu"]
 
 
@@ -49,6 +49,20 @@ class Ladder(CommandTest):
         for work in ["sum", "prod", "max", "min"]:
             first, *_ = [r for r in rows if r["work"] == work]
             self.assertEqual(first["times"], 1)
+
+    def test_tables_are_built_and_searched(self):
+        rows = self.rows("table", "--json", *CPU)
+        self.assertEqual({r["work"] for r in rows}, {"build", "find"})
+        probes = {r["rung"]: r["probes"] for r in rows if "probes" in r}
+        n = rows[0]["n"]
+        self.assertAlmostEqual(probes.pop("1024 chains"), 1 + n / 1024 / 2, delta=n / 1024 / 50)
+        self.assertEqual(set(probes), {"chains", "slots", "prefetch", "threads"})
+        for average in probes.values():
+            self.assertAlmostEqual(average, 1.5, delta=0.02)
+
+    def test_a_table_has_no_more_keys_than_it_can_tell_apart(self):
+        self.refused(1, "no more than 2Gi keys", "ladder", "table", "--json",
+                     "--size=3Gi", *CPU)
 
     def test_sizes_around_a_step(self):
         for n in [1, 2, 15, 16, 17, 63, 64, 65, 129, 4097]:

@@ -178,6 +178,61 @@ class Group(TablesTest):
         self.refused(2, "more than once", "group", "--sum", "-", stdin=b"1\n")
 
 
+class Saved(TablesTest):
+    """What --save wrote of parts, merged, is what one pass over all shows."""
+
+    def parts(self, command, x, *arguments):
+        names = []
+        for i, some in enumerate(np.array_split(x, 4)):
+            names.append(self.path("%s%d.bfs" % (command, i)))
+            self.result(command, "--save", names[-1], *arguments, self.save("p.npy", some))
+        return names[::-1]
+
+    def test_counts(self):
+        x = np.random.default_rng(8).integers(-30, 30, 5000)
+        x = np.append(x, np.arange(40000))  # states of many pages
+        whole, parts = self.save("x.npy", x), self.parts("count", x)
+        merged, saved = self.path("merged.bfs"), self.path("saved.bfs")
+        self.assertEqual(self.rows("merge", "--save", merged, *parts),
+                         self.rows("count", "--save", saved, whole))
+        with open(merged, "rb") as a, open(saved, "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        for more in (["-n", "3"], ["--sort", "key"]):
+            self.assertEqual(self.rows("merge", merged, *more), self.rows("count", whole, *more))
+        found = self.object("merge", merged)
+        self.assertEqual([found[k] for k in ("n", "groups")], [len(x), len(set(x.tolist()))])
+
+    def test_groups(self):
+        r = np.random.default_rng(9)
+        k, v = r.integers(0, 9, 900), r.normal(size=900) * 10.0 ** r.integers(-30, 30, 900)
+        names = []
+        for i in range(3):
+            names.append(self.path("g%d.bfs" % i))
+            self.rows("group", self.save("k.npy", k[i::3]), "--sum", self.save("v.npy", v[i::3]),
+                      "--max", self.save("v.npy", v[i::3]), "--save", names[-1])
+        k, v = self.save("k.npy", k), self.save("v.npy", v)
+        self.assertEqual(self.rows("merge", *names),
+                         self.rows("group", k, "--sum", v, "--max", v, "--count"))
+        self.assertEqual([c["op"] for c in self.object("merge", *names)["columns"]],
+                         ["sum", "max", "count"])
+        self.refused(2, "--sort", "merge", "-n", "3", *names)
+
+    def test_what_does_not_match(self):
+        x = self.save("x.npy", np.arange(9))
+        value, counts, groups = (self.path(n) for n in ("value", "counts", "groups"))
+        self.result("sum", "--save", value, x)
+        self.rows("count", "--save", counts, x)
+        self.rows("group", "--save", groups, x, "--sum", x)
+        self.refused(3, "groups", "merge", value, counts)
+        self.refused(3, "other aggregates", "merge", counts, groups)
+        self.refused(2, "counts", "merge", "-n", "3", value)
+        self.refused(3, "not groups", "verify", "--against", counts, x)
+        with open(counts, "r+b") as f:
+            f.seek(40)
+            f.write(b"!")
+        self.refused(3, "checksum", "merge", counts)
+
+
 class Join(TablesTest):
     def test_pairs_are_those_of_nested_loops(self):
         r = np.random.default_rng(5)
@@ -208,6 +263,24 @@ class Join(TablesTest):
         self.refused(3, "no join of different dtypes", "join", a, b)
         self.refused(2, "two files", "join", a)
         self.refused(2, "both files", "join", "-", "-", stdin=b"")
+
+
+class Devices(TablesTest):
+    def test_a_gpu_gives_the_same(self):
+        """Where there is none, that is what is said."""
+        r = np.random.default_rng(7)
+        k, v = self.save("k.npy", r.integers(-99, 99, 30000)), self.save("v.npy", r.normal(size=30000))
+        some = self.save("some.npy", r.integers(-99, 99, 300))
+        lines = [["count", k], ["count", "--sort", "key", v],
+                 ["group", k, "--sum", v, "--max", v, "--min", v, "--count"], ["join", some, k]]
+        gpu = run("count", "--device", "cuda", k).returncode != 4
+        for line in lines:
+            if not gpu:
+                self.refused(4, "cuda", *line, "--device", "cuda")
+                continue
+            self.assertEqual(self.result(*line, "--device", "cuda"), self.result(*line))
+            found = json.loads(self.result(*line, "--device", "cuda", "--json"))
+            self.assertEqual(found["device"][:5], "cuda:")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bitfold
+from devices import gpus, placed
 
 HELD = {
     "bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
@@ -21,7 +22,7 @@ HELD = {
 }  # fmt: skip
 DTYPES = [name for name in HELD if name != "pair"]
 OPS = ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"]
-CONTEXTS = [bitfold.Context(device="cpu", threads=n) for n in (1, 2, 8)]
+CONTEXTS = [bitfold.Context(device="cpu", threads=n) for n in (1, 2, 8)] + gpus()
 SCRIPTS = int(os.environ.get("BITFOLD_GROUP_SCRIPTS", "400"))
 
 
@@ -140,7 +141,10 @@ class Scripts(GroupsTest):
                 while at < n:
                     some = min(n - at, int(rng.choice([1, 50, 1100, 3000])))
                     to = parts[rng.integers(3)]
-                    to.absorb(keys[at : at + some], *(x[at : at + some] for x in values))
+                    rows = [x[at : at + some] for x in (keys, *values)]
+                    if rng.integers(2):  # on a GPU: in its memory
+                        rows = [placed(x, context) for x in rows]
+                    to.absorb(*rows)
                     at += some
                 rng.shuffle(parts)
                 total = parts[0].merge(parts[1]).merge(parts[2])
@@ -237,12 +241,13 @@ class ManyGroups(GroupsTest):
         """Keys whose hashes under seed 0 are neighbours."""
         first, second = (mix((c) & (1 << 64) - 1) for c in (0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A))
         keys = unhash(np.arange(120000, dtype="u8") + (0xABCDEF << 40), first, second)
-        groups = bitfold.Groups("u64", context=CONTEXTS[0])
-        began = time.perf_counter()
-        groups.absorb(keys)
-        took = time.perf_counter() - began
-        self.assertEqual(len(groups), len(keys))
-        self.assertLess(took, 2)
+        for context in (CONTEXTS[0], CONTEXTS[-1]):
+            groups = bitfold.Groups("u64", context=context)
+            began = time.perf_counter()
+            groups.absorb(keys)
+            took = time.perf_counter() - began
+            self.assertEqual(len(groups), len(keys))
+            self.assertLess(took, 2)
 
     def test_small_chunks_into_many_groups(self):
         rng = np.random.default_rng(5)
@@ -304,6 +309,70 @@ class Unique(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(found[1]), expected[1])
 
 
+class Saved(GroupsTest):
+    def test_equal_groups_are_equal_bytes_and_come_back(self):
+        """Parts of a script saved by several contexts, loaded and merged in another order."""
+        for script in range(SCRIPTS // 2):
+            rng = np.random.default_rng([9, script])
+            key = list(HELD)[script % len(HELD)]
+            n, spread = int(rng.choice([0, 1, 9, 500, 3000])), int(rng.choice([1, 3, 40, 900]))
+            aggregates = [
+                (OPS[rng.integers(len(OPS))], DTYPES[rng.integers(len(DTYPES))])
+                for _ in range(rng.integers(0, 4))
+            ]
+            keys = elements(rng, key, n, spread)
+            values = [elements(rng, dtype, n, 100) for _, dtype in aggregates]
+            whole = bitfold.Groups(key, aggregates, seed=script, context=CONTEXTS[0])
+            whole.absorb(keys, *values)
+            saved, parts, at = whole.save(), [], 0
+            while at < n:
+                some = min(n - at, int(rng.choice([1, 40, 1100, 3000])))
+                context = CONTEXTS[script % len(CONTEXTS)]
+                part = bitfold.Groups(key, aggregates, seed=script, context=context)
+                part.absorb(keys[at : at + some], *(x[at : at + some] for x in values))
+                parts.append(part.save())
+                at += some
+            rng.shuffle(parts)
+            with self.subTest(script=script, key=key, aggregates=aggregates, n=n):
+                back = bitfold.Groups.load(saved, context=CONTEXTS[1])
+                self.assertEqual((back.key, back.aggregates), (key, aggregates))
+                self.assertEqual((back.rows, len(back)), (n, len(whole)))
+                self.assertEqual(back.save(), saved)
+                for nan in ("propagate", "skip"):
+                    self.assertEqual(self.answer(back, nan=nan), self.answer(whole, nan=nan))
+                total = bitfold.Groups(key, aggregates, seed=script, context=CONTEXTS[-1])
+                for part in parts[:60]:
+                    total.merge(bitfold.Groups.load(bytes(part), context=CONTEXTS[-1]))
+                if len(parts) <= 60:
+                    self.assertEqual(total.save(), saved)
+                back.absorb(keys, *values).merge(whole)
+                for part in (whole, whole):
+                    total.merge(part)
+                if len(parts) <= 60:
+                    self.assertEqual(total.save(), back.save())
+
+    def test_many_groups(self):
+        rng = np.random.default_rng(6)
+        keys = rng.integers(0, 1 << 20, 700000).astype("u4")
+        x = rng.normal(size=len(keys)) * 10.0 ** rng.integers(-30, 30, len(keys))
+        saved = set()
+        for context in CONTEXTS:
+            g = bitfold.Groups("u32", [("sum", "f64"), ("max", "f64")], context=context)
+            g.absorb(keys, x, x)
+            saved.add(g.save())
+            saved.add(bitfold.Groups.load(g.save(), context=context).save())
+        self.assertEqual(len(saved), 1)
+
+    def test_damage_is_refused(self):
+        g = bitfold.Groups("i16", [("sum", "f64"), ("min", "f32")])
+        g.absorb(np.array([3, -1, 3], "i2"), np.array([1.5, -np.inf, 2]), np.zeros(3, "f4"))
+        saved = g.save()
+        for at in range(len(saved)):
+            for bad in (saved[:at], saved[:at] + bytes([saved[at] ^ 1]) + saved[at + 1 :]):
+                self.assertRaises(bitfold.StateError, bitfold.Groups.load, bad)
+        self.assertRaises(bitfold.StateError, bitfold.Groups.load, saved + b"\0")
+
+
 class Refused(unittest.TestCase):
     def test_what_does_not_fit(self):
         g = bitfold.Groups("i32", [("sum", "f64")])
@@ -320,11 +389,11 @@ class Refused(unittest.TestCase):
 
 class Join(unittest.TestCase):
     def check(self, a, b, name):
-        i, k = (np.asarray(each).tolist() for each in bitfold.join(a, b, dtype=name))
-        as_keys = lambda x: [key_and_rank(each, name)[0] for each in x]
-        a, b = as_keys(a), as_keys(b)
-        expected = [(p, q) for p in range(len(a)) for q in range(len(b)) if a[p] == b[q]]
-        self.assertEqual(list(zip(i, k)), expected)
+        x, y = ([key_and_rank(each, name)[0] for each in side] for side in (a, b))
+        expected = [(p, q) for p in range(len(x)) for q in range(len(y)) if x[p] == y[q]]
+        for context in CONTEXTS[1:]:
+            found = bitfold.join(placed(a, context), b, dtype=name, context=context)
+            self.assertEqual(list(zip(*(np.asarray(each).tolist() for each in found))), expected)
 
     def test_pairs_are_those_of_nested_loops(self):
         for script, name in enumerate(HELD):

@@ -13,11 +13,15 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bitfold
+from devices import gpus, placed
 
 HELD = {"i32": "i4", "u32": "u4", "i64": "i8", "u64": "u8", "f32": "f4", "f64": "f8", "pair": "u8"}
 NAMES = list(HELD)
 POLICIES = ["first", "last", "min", "max", "add", "keep"]
-CONTEXTS = [bitfold.Context(device="cpu", threads=n) for n in (1, 2, 8)]
+GPUS = gpus()
+ONLY_GPU = os.environ.get("BITFOLD_DEVICE") == "cuda"
+CPUS = [bitfold.Context(device="cpu", threads=n) for n in (1, 2, 8)]
+CONTEXTS = GPUS if ONLY_GPU else CPUS + GPUS
 SCRIPTS = int(os.environ.get("BITFOLD_TABLE_SCRIPTS", "150"))
 
 
@@ -144,8 +148,13 @@ def allowed(policy, value):
     return policy not in ("min", "max") or value not in (None, "pair")
 
 
+def laid(rng, x, table):
+    """The same elements, now and then in memory that is not contiguous, or is a GPU's."""
+    x = strided(rng, x)
+    return placed(x, table._context) if rng.integers(0, 2) and x.size else x
+
+
 def strided(rng, x):
-    """The same elements, now and then in memory that is not contiguous."""
     kind = rng.integers(0, 4)
     if kind == 0 and len(x) > 0:
         wide = np.empty((len(x), 3) + x.shape[1:], x.dtype)
@@ -171,20 +180,23 @@ class Scripts(unittest.TestCase):
         )  # fmt: skip
         oracle = Oracle(key, value, policy)
         for _ in range(pick.choice([3, 12])):
-            what = pick.choice("iiiiiees1c" if policy != "keep" else "iiiiiees1")
+            what = pick.choice("iiiiiees1cp" if policy != "keep" else "iiiiiees1p")
             n = int(rng.integers(0, most))
             keys = random_bits(rng, key, n, spread)
             if what == "i":
                 values = None if value is None else random_bits(rng, value, n, 50)
                 oracle.insert(keys, [None] * n if value is None else as_bits(values, value))
-                args = [strided(rng, keys)] + ([] if value is None else [strided(rng, values)])
+                args = [keys] if value is None else [keys, values]
+                args = [laid(rng, x, table) for x in args]
                 self.assertIs(table.insert(*args), table)
             elif what == "e":
-                self.assertEqual(table.erase(strided(rng, keys)), oracle.erase(keys))
+                self.assertEqual(table.erase(laid(rng, keys, table)), oracle.erase(keys))
             elif what == "s":
                 saved = table.save()
                 table = bitfold.Table.load(saved, context=pick.choice(CONTEXTS))
                 self.assertEqual(table.save(), saved)
+            elif what == "p":
+                table = table.copy(context=pick.choice(CONTEXTS))
             elif what == "c" and pick.random() < 0.3:
                 table.clear()
                 oracle.entries.clear()
@@ -327,6 +339,17 @@ class Bulk(unittest.TestCase):
         wrapped = bulk(None, np.zeros(3, "u4"), np.full(3, 2**31, "u4"), "add")
         self.assertEqual(wrapped[0], 2**31)
 
+    def test_a_copy_has_a_life_of_its_own(self):
+        keys = np.arange(1000, dtype="u4")
+        for a in CONTEXTS:
+            for b in CONTEXTS:
+                table = bulk(a, keys, keys, "keep").insert(keys[::-1], keys)
+                saved = table.save()
+                copy = table.copy(context=b)
+                self.assertEqual(copy.save(), saved)
+                self.assertEqual(copy.erase(keys[:10]), 20)
+                self.assertEqual((len(copy), len(table), table.save()), (1980, 2000, saved))
+
     def test_a_multimap_keeps_the_order(self):
         rng = np.random.default_rng(5)
         values = np.arange(self.N, dtype="u4")
@@ -351,7 +374,7 @@ class Bulk(unittest.TestCase):
 
     def test_erasing_and_entering_again(self):
         rng = np.random.default_rng(6)
-        table = bitfold.Table("u64", "u64", context=CONTEXTS[1])
+        table = bitfold.Table("u64", "u64", context=CONTEXTS[-1])
         there = {}
         for i in range(12):
             keys = rng.integers(0, 60_000, 40_000).astype("u8") << np.uint64(40)
@@ -409,7 +432,7 @@ class Hostile(unittest.TestCase):
         numbers = np.arange(len(keys), dtype="u8")
         for part in np.array_split(numbers, 10):
             table.insert(keys[int(part[0]) : int(part[-1]) + 1], part)
-        at_once = bitfold.Table(name, "u64", seed=7, context=CONTEXTS[1]).insert(keys, numbers)
+        at_once = bitfold.Table(name, "u64", seed=7, context=CONTEXTS[-1]).insert(keys, numbers)
         self.assertTrue(np.array_equal(np.asarray(table.find(keys)[0]), numbers))
         self.assertEqual(table.save(), at_once.save())
         self.assertLess(time.monotonic() - start, 10)

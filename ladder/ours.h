@@ -1,0 +1,25 @@
+/* Our rungs: the library's calls, the same on every machine. */
+#ifndef LADDER_OURS_H
+#define LADDER_OURS_H
+
+#include "ladder.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As ladder_rung's run. Those to the host wait for their result there. */
+const char *ladder_ours_reduce(const ladder_task *task);
+const char *ladder_ours_reduce_to_host(const ladder_task *task);
+const char *ladder_ours_add(const ladder_task *task);
+const char *ladder_ours_dot(const ladder_task *task);
+const char *ladder_ours_dot_to_host(const ladder_task *task);
+const char *ladder_ours_histogram(const ladder_task *task);
+const char *ladder_ours_julia(const ladder_task *task);
+const char *ladder_ours_table(const ladder_task *task);
+const char *ladder_ours_find(const ladder_task *task);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,79 @@
+/* The tables of LADDER_BUILD and LADDER_FIND: what is built of n keys in a piece of memory. Key i
+ * has the value i, as a key of a data set leads to its row; n is at most LADDER_MOST_KEYS. */
+#ifndef LADDER_TABLE_H
+#define LADDER_TABLE_H
+
+#include "ladder.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LADDER_BUCKETS = 1024 }; /* of the tutorial's table */
+#define LADDER_MOST_KEYS (1LL << 31)
+
+/* Bytes of the memory: so many for each key, and some for any number of them. */
+enum { LADDER_TABLE_EACH = 24, LADDER_TABLE_ROOM = LADDER_BUCKETS * 12 };
+
+/* ---- chains: each bucket is a list of nodes -------------------------------------------------- */
+
+typedef struct ladder_node {
+    uint32_t key, value;
+    struct ladder_node *next; /* NULL: the last */
+} ladder_node;
+
+typedef struct ladder_chains {
+    unsigned *locks;    /* LADDER_BUCKETS, 0: open */
+    ladder_node *nodes; /* the pool: node i is for key i, so that none is asked of an allocator */
+    ladder_node **heads;
+    int64_t buckets;
+} ladder_chains;
+
+/* Few: as many buckets as the tutorial has. Otherwise as many as keys. */
+static inline ladder_chains ladder_chains_at(void *memory, int64_t n, bool few) {
+    ladder_chains c;
+    c.locks = (unsigned *)memory;
+    c.nodes = (ladder_node *)(c.locks + LADDER_BUCKETS);
+    c.heads = (ladder_node **)(c.nodes + n);
+    c.buckets = few ? (int64_t)LADDER_BUCKETS : n;
+    return c;
+}
+
+/* One thread of the CPU: empties few chains in this memory and enters n keys. */
+void ladder_chain_alone(const uint32_t *keys, int64_t n, void *memory);
+
+/* ---- open addressing: slots, of which half stay empty ---------------------------------------- */
+
+static inline LADDER_ANYWHERE uint64_t ladder_slot(uint32_t key, uint32_t value) {
+    return (uint64_t)key << 32 | value;
+}
+
+/* No value is all ones: so any key may be in the table. */
+#define LADDER_EMPTY UINT64_MAX
+
+/* ---- where a key belongs --------------------------------------------------------------------- */
+
+/* Among places (2^32 at most): multiplied, so that all bits of the key change the high ones, of
+ * which the place is made. The constant is 2^32 by the golden ratio (Knuth, volume 3). */
+static inline LADDER_ANYWHERE int64_t ladder_place(uint32_t key, int64_t places) {
+    return (int64_t)((uint64_t)(key * 0x9e3779b9U) * (uint64_t)places >> 32);
+}
+
+static inline LADDER_ANYWHERE int64_t ladder_next_place(int64_t place, int64_t places) {
+    return place + 1 < places ? place + 1 : 0;
+}
+
+/* ---- the judgement --------------------------------------------------------------------------- */
+
+/* Checks what a rung built, on the host: sets row->good and probes. */
+const char *ladder_check_table(const ladder_machine *machine, const ladder_rung *rung,
+                               const ladder_task *task, ladder_row *row);
+
+/* Checks the values at out: of random rows (ladder_row_of), or of all in order. */
+const char *ladder_check_found(const ladder_machine *machine, const ladder_task *task, bool random,
+                               ladder_row *row);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

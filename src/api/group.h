@@ -1,0 +1,25 @@
+/* The inside of groups. */
+#ifndef BF_API_GROUP_H
+#define BF_API_GROUP_H
+
+#include "../../include/bitfold/group.h"
+#include "../backend.h"
+
+struct bf_groups {
+    bf_context *context;
+    const bf_backend *on;       /* where they are */
+    const bf_group_backend *by; /* on's */
+    bf_dtype key;
+    int64_t rows;
+    int count; /* of aggregates */
+    bf_aggregate aggregates[BF_AGGREGATES_MAX];
+    uint64_t seed;
+    void *inside; /* by's */
+};
+
+/* Gives the results of all groups, of which there are some, from their words: as `results` of a
+ * bf_group_backend. */
+bf_status bf_groups_finish(bf_groups *groups, int which, const bf_reduce_options *options,
+                           bf_value *values);
+
+#endif

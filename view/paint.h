@@ -1,0 +1,15 @@
+/* Draws words over a picture. */
+#ifndef BITFOLD_VIEW_PAINT_H
+#define BITFOLD_VIEW_PAINT_H
+
+#include "words.h"
+
+#include <SDL.h>
+
+/* In lines from row *y on, each dot of a letter dot x dot pixels; *y is then where they end. */
+void paint_words(SDL_Renderer *to, const words *w, int dot, int *y);
+
+/* How wide lines may become. */
+int paint_width(int dot);
+
+#endif

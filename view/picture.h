@@ -1,0 +1,16 @@
+/* The counts of a picture that is being computed. */
+#ifndef BITFOLD_VIEW_PICTURE_H
+#define BITFOLD_VIEW_PICTURE_H
+
+#include "julia_options.h"
+
+typedef struct picture {
+    bf_julia_params params;
+    uint16_t *counts;   /* of all pixels; NULL: there is no picture yet */
+    int64_t first, end; /* the rows that have changed since they were taken */
+    bool done;
+    double seconds, steps; /* what its pixels took so far, coarse grids apart */
+    char device[32];       /* where */
+} picture;
+
+#endif

@@ -1,0 +1,25 @@
+/* The window, by SDL2: events become gestures, pictures a texture, words dots. */
+#ifndef BITFOLD_VIEW_WINDOW_H
+#define BITFOLD_VIEW_WINDOW_H
+
+#include "control.h"
+
+typedef struct window window;
+
+typedef struct window_options {
+    bool wide;  /* f64 was asked for */
+    bool sized; /* a size was; otherwise the window fits the screen */
+    bool stats;
+} window_options;
+
+/* A window that shows the picture; the context is its own until it is closed. NULL, having reported
+ * why. */
+window *window_open(const julia_request *first, const window_options *o, bf_context *context);
+
+/* Shows it until the user quits. */
+void window_run(window *w);
+
+/* Waits for a picture that is being saved. Returns an exit code. */
+int window_close(window *w);
+
+#endif
