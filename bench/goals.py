@@ -65,6 +65,11 @@ def best(r, peers):
     return min((r["peers"][name]["ratio"] for name in peers if name in r["peers"]), default=None)
 
 
+def kinds(r, name):
+    """The peers that are this one, maybe in several forms: cuco1, cuco4."""
+    return [peer for peer in r["peers"] if peer.startswith(name)]
+
+
 def of_bytes(r):
     if "gpu" not in r:
         return
@@ -92,9 +97,9 @@ def of_items_on_gpu(r, others):
     least_items, peers = GPU.get(key, (0, {}))
     for name, least in peers.items():
         if r["n"] >= least_items:
-            yield " beside " + name, best(r, [name]), least
+            yield " beside " + name, best(r, kinds(r, name)), least
         elif r["work"] == "table" and r["n"] == SMALL:
-            yield " beside " + name, best(r, [name]), SMALL_TABLE
+            yield " beside " + name, best(r, kinds(r, name)), SMALL_TABLE
     if r["work"] == "group":
         yield from of_groups_on_gpu(r, others)
 
@@ -106,8 +111,8 @@ def of_groups_on_gpu(r, others):
         yield " beside 2^20", even and r["per_second"] / even["per_second"], 0.5
     elif r["dtype"] != "u32":
         count = others.get(("group", "u32", r["data"], r["n"], r["threads"]), {"peers": {}})
-        peer = count["peers"].get("cuco")
-        ratio = peer and r["per_second"] / peer["per_second"]
+        peer = max((count["peers"][p]["per_second"] for p in kinds(count, "cuco")), default=None)
+        ratio = peer and r["per_second"] / peer
         yield " beside cuco's count", ratio, 1 if r["data"] == "2^8" else 2
 
 

@@ -76,6 +76,7 @@ class View:
 
     def __init__(self, x, dtype=None):
         self._buffer = None
+        self._object = x  # an interface alone keeps no memory
         wanted = None if dtype is None else dtype_name(dtype)
         interface = _cuda_interface(x)
         if interface is not None:

@@ -1,6 +1,7 @@
 """Groups, as bf_groups: what the rows of each key come to; and joins, as bf_join."""
 
 import ctypes
+import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, to_python
@@ -54,6 +55,11 @@ def _elements(x, name):
     return View(x, name) if name == "bf16" else _Elements(x, name)
 
 
+def _destroy(handle, context):
+    """Holds the context, which must outlive the groups, also where both are garbage at once."""
+    lib.bf_groups_destroy(handle)
+
+
 class Groups:
     """The rows of each key: how many, and exact aggregates of their values; a state, which absorbs
     chunks and merges with others.
@@ -68,6 +74,7 @@ class Groups:
     def __init__(self, key, aggregates=(), seed=0, context=None):
         self._context = context or _default_context()
         self._handle = c_void_p()
+        weakref.finalize(self, _destroy, self._handle, self._context)
         self.key = _name_of(key)
         self.aggregates = [(op, _name_of(dtype)) for op, dtype in aggregates]
         for op, _ in self.aggregates:
@@ -81,10 +88,6 @@ class Groups:
         self._context._call(
             lib.bf_groups_create, self._context._handle, byref(options), byref(self._handle)
         )
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            lib.bf_groups_destroy(self._handle)
 
     def __len__(self):
         return lib.bf_groups_size(self._handle)
@@ -148,6 +151,7 @@ class Groups:
         groups, data, kind = cls.__new__(cls), bytes(data), _Options()
         groups._context = context or _default_context()
         groups._handle = c_void_p()
+        weakref.finalize(groups, _destroy, groups._handle, groups._context)
         groups._context._call(
             lib.bf_groups_load, groups._context._handle, data, len(data), byref(groups._handle)
         )

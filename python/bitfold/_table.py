@@ -1,6 +1,7 @@
 """Hash tables, as bf_table: values by key, in bulk."""
 
 import ctypes
+import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, dtype_name
@@ -51,6 +52,11 @@ def _number_of(name):
 
 def _name_of(dtype):
     return "pair" if dtype == "pair" else dtype_name(dtype)
+
+
+def _destroy(handle, context):
+    """Holds the context, which must outlive the table, also where both are garbage at once."""
+    lib.bf_table_destroy(handle)
 
 
 class _Elements:
@@ -106,11 +112,8 @@ class Table:
     def _start(self, context, key, value):
         self._context = context or _default_context()
         self._handle = c_void_p()
+        weakref.finalize(self, _destroy, self._handle, self._context)
         self.key, self.value = key, value
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            lib.bf_table_destroy(self._handle)
 
     def __len__(self):
         return lib.bf_table_size(self._handle)

@@ -20,21 +20,35 @@ static __host__ __device__ constexpr int bf_cuda_bins_for(int most) {
     return most / BF_CUDA_BIN + BF_CUDA_PIECES_OF_64;
 }
 
-/* The lane's column takes (negative ? -1 : 1) * magnitude * 2^position. */
-static __device__ __forceinline__ void bf_cuda_bins_take(int64_t *table, uint64_t magnitude,
-                                                         int position, bool negative) {
+/* A number cut into pieces: those for bins `bin` and the next two. */
+struct bf_cuda_placed {
+    int64_t piece[3];
+    int bin;
+};
+
+/* (negative ? -1 : 1) * magnitude * 2^position */
+static __device__ __forceinline__ bf_cuda_placed bf_cuda_bins_place(uint64_t magnitude,
+                                                                    int position, bool negative) {
     const uint64_t mask = ((uint64_t)1 << BF_CUDA_BIN) - 1;
-    int bin = position / BF_CUDA_BIN, shift = position % BF_CUDA_BIN;
-    int64_t *at = table + bin * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP;
+    bf_cuda_placed p;
+    int shift = position % BF_CUDA_BIN;
     int64_t sign = negative ? -1 : 0; /* (x ^ sign) - sign negates x */
     uint64_t low = magnitude << shift, high = magnitude >> 1 >> (63 - shift);
-    int64_t piece[3];
-    piece[0] = (int64_t)(low & mask);
-    piece[1] = (int64_t)((low >> BF_CUDA_BIN | high << (64 - BF_CUDA_BIN)) & mask);
-    piece[2] = (int64_t)(high >> (2 * BF_CUDA_BIN - 64));
+    p.bin = position / BF_CUDA_BIN;
+    p.piece[0] = (int64_t)(low & mask);
+    p.piece[1] = (int64_t)((low >> BF_CUDA_BIN | high << (64 - BF_CUDA_BIN)) & mask);
+    p.piece[2] = (int64_t)(high >> (2 * BF_CUDA_BIN - 64));
+#pragma unroll
+    for (int i = 0; i < 3; i++) p.piece[i] = (p.piece[i] ^ sign) - sign;
+    return p;
+}
+
+/* The lane's column takes it. */
+static __device__ __forceinline__ void bf_cuda_bins_add(int64_t *table, const bf_cuda_placed &p) {
+    int64_t *at = table + p.bin * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP;
     int64_t bins[3] = {at[0], at[BF_CUDA_WARP], at[2 * BF_CUDA_WARP]};
 #pragma unroll
-    for (int i = 0; i < 3; i++) at[i * BF_CUDA_WARP] = bins[i] + ((piece[i] ^ sign) - sign);
+    for (int i = 0; i < 3; i++) at[i * BF_CUDA_WARP] = bins[i] + p.piece[i];
 }
 
 static __device__ void bf_cuda_bins_clear(int64_t *table, int bins) {

@@ -6,7 +6,8 @@
 #include "bins.cuh"
 #include "float.cuh"
 
-enum { BF_CUDA_TABLE_BYTES = 128 * 1024 /* of a block; what is left is for loads on their way */ };
+/* Of all blocks of a multiprocessor; what is left is for loads on their way. */
+enum { BF_CUDA_TABLE_BYTES = 160 * 1024 };
 
 /* What its warps share. */
 struct bf_cuda_exponents {
@@ -20,6 +21,7 @@ struct bf_cuda_exponents {
     }
     /* The words enter the grid's. */
     __device__ void add_to(bf_cuda_scratch *scratch) const {
+        bf_cuda_wait_for_end();
         for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x)
             bf_cuda_limb_add(&scratch->words[i], words[i]);
         __threadfence();
@@ -48,43 +50,96 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_by_exponent {
     static __host__ __device__ constexpr int table_bytes() {
         return (sum_bins() + product_bins()) * BF_CUDA_WARP * (int)sizeof(int64_t);
     }
-    /* How many tables a block of so many warps has. */
-    static int tables(int warps) {
-        int fit = BF_CUDA_TABLE_BYTES / table_bytes();
+    /* How many tables a block of so many warps has, of so many blocks. */
+    static int tables(int warps, int blocks) {
+        int fit = BF_CUDA_TABLE_BYTES / blocks / table_bytes();
         return fit < warps ? fit : warps;
     }
     static __device__ int64_t *table(int i) {
-        extern __shared__ int64_t bf_cuda_tables[];
-        return bf_cuda_tables + i * (table_bytes() / (int)sizeof(int64_t));
+        extern __shared__ int64_t bf_cuda_table_memory[];
+        return bf_cuda_table_memory + i * (table_bytes() / (int)sizeof(int64_t));
     }
 
-    /* Takes a, of pairs times b. */
-    static __device__ __forceinline__ void take_term(bf_cuda_exponents *own, int64_t *table, E a,
-                                                     E b) {
+    static __device__ __forceinline__ uint64_t bits(const E &x) {
+        return bf_load_bits(&x, sizeof(E));
+    }
+    static __device__ __forceinline__ bool is_finite(const E &a, const E &b) {
         const bf_format f = bf_format_of(D);
-        uint64_t x = bf_load_bits(&a, sizeof(E)), y = bf_load_bits(&b, sizeof(E));
-        int special = has_sum ? bf_exact_special(f, x) : bf_exact_special_pair(f, x, y);
-        if (special) {
-            atomicAdd((unsigned long long *)&own->words[special], 1ull);
+        const uint64_t inf = bf_format_inf(f);
+        return (bits(a) & inf) != inf && (!pair || (bits(b) & inf) != inf);
+    }
+
+    /* Takes n terms: elements of a, of pairs times those of b. */
+    template <int n>
+    static __device__ __forceinline__ void take_terms(bf_cuda_exponents *own, int64_t *table,
+                                                      const E *a, const E *b) {
+        bool finite = true;
+#pragma unroll
+        for (int k = 0; k < n; k++) finite = finite && is_finite(a[k], b[k]);
+        if (finite) {
+            take_finite<n>(own, table, a, b);
             return;
         }
-        if (has_sum ? bf_exact_nonzero(f, x) : bf_exact_nonzero_pair(f, x, y))
-            own->words[BF_EXACT_NONZERO] = 1;
-        bf_finite u = bf_decode(f, x);
-        if (has_sum)
-            bf_cuda_bins_take(table, u.magnitude,
-                              bf_exact_position(f, bf_layout_sum(D), u.position, 1), u.negative);
-        if (has_product)
-            take_product(table + sum_bins() * BF_CUDA_WARP, f, u, pair ? bf_decode(f, y) : u);
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            if (is_finite(a[k], b[k]))
+                take_finite<1>(own, table, a + k, b + k);
+            else
+                count(own, bits(a[k]), bits(b[k]));
     }
 
-    static __device__ __forceinline__ void take_product(int64_t *table, bf_format f, bf_finite u,
-                                                        bf_finite v) {
-        int position = bf_exact_position(f, bf_layout_products(D), u.position + v.position, 2);
-        bool negative = u.negative != v.negative;
-        bf_cuda_bins_take(table, u.magnitude * v.magnitude, position, negative);
-        if (D == BF_F64)
-            bf_cuda_bins_take(table, __umul64hi(u.magnitude, v.magnitude), position + 64, negative);
+    static __device__ void count(bf_cuda_exponents *own, uint64_t x, uint64_t y) {
+        const bf_format f = bf_format_of(D);
+        int special = has_sum ? bf_exact_special(f, x) : bf_exact_special_pair(f, x, y);
+        atomicAdd((unsigned long long *)&own->words[special], 1ull);
+    }
+
+    /* All are placed before the first is added, so that they need not wait for each other. */
+    template <int n>
+    static __device__ __forceinline__ void take_finite(bf_cuda_exponents *own, int64_t *table,
+                                                       const E *a, const E *b) {
+        const bf_format f = bf_format_of(D);
+        bf_finite u[n], v[n];
+        bool nonzero = false;
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            uint64_t x = bits(a[k]), y = bits(b[k]);
+            nonzero |= has_sum ? bf_exact_nonzero(f, x) : bf_exact_nonzero_pair(f, x, y);
+            u[k] = bf_decode(f, x);
+            v[k] = pair ? bf_decode(f, y) : u[k];
+        }
+        if (nonzero) own->words[BF_EXACT_NONZERO] = 1;
+        if (has_sum) add_sums<n>(table, f, u);
+        if (has_product) add_products<n>(table + sum_bins() * BF_CUDA_WARP, f, u, v);
+    }
+
+    template <int n>
+    static __device__ __forceinline__ void add_sums(int64_t *table, bf_format f,
+                                                    const bf_finite *u) {
+        bf_cuda_placed placed[n];
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            placed[k] = bf_cuda_bins_place(u[k].magnitude,
+                                           bf_exact_position(f, bf_layout_sum(D), u[k].position, 1),
+                                           u[k].negative);
+#pragma unroll
+        for (int k = 0; k < n; k++) bf_cuda_bins_add(table, placed[k]);
+    }
+
+    template <int n>
+    static __device__ __forceinline__ void add_products(int64_t *table, bf_format f,
+                                                        const bf_finite *u, const bf_finite *v) {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            int position =
+                bf_exact_position(f, bf_layout_products(D), u[k].position + v[k].position, 2);
+            bool negative = u[k].negative != v[k].negative;
+            uint64_t low = u[k].magnitude * v[k].magnitude;
+            bf_cuda_bins_add(table, bf_cuda_bins_place(low, position, negative));
+            if (D != BF_F64) continue;
+            uint64_t high = __umul64hi(u[k].magnitude, v[k].magnitude);
+            bf_cuda_bins_add(table, bf_cuda_bins_place(high, position + 64, negative));
+        }
     }
 
     /* A table for this warp, cleared. */

@@ -1,5 +1,6 @@
 /* The CUDA backend's table: contexts, streams, memory. */
 #include "grid.cuh"
+#include "group.cuh"
 #include "tree.cuh"
 
 extern "C" {
@@ -17,6 +18,7 @@ bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what)
 /* -1: it was the current one already. */
 int bf_cuda_enter(const bf_context *context) {
     int previous = 0;
+    context->cuda->chain.is_last = false;
     cudaGetDevice(&previous);
     if (previous == context->cuda->device) return -1;
     cudaSetDevice(context->cuda->device);
@@ -183,6 +185,8 @@ static void close_cuda(bf_context *context) {
     cudaFreeHost(cuda->mail);
     cudaFreeHost(cuda->failed);
     bf_cuda_histogram_close(cuda);
+    bf_cuda_group_close(cuda);
+    bf_cuda_pool_close(cuda);
     free_workspaces(cuda);
     if (cuda->moved != NULL) cudaEventDestroy(cuda->moved);
     if (cuda->own != NULL) cudaStreamDestroy(cuda->own);
@@ -264,4 +268,6 @@ extern "C" const bf_backend bf_backend_cuda = {
     .julia_async = bf_cuda_julia_async,
     .set_stream = set_stream,
     .synchronize = synchronize,
+    .tables = &bf_cuda_tables_backend,
+    .groups = &bf_cuda_groups_backend,
 };

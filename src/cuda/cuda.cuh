@@ -18,6 +18,14 @@ typedef struct bf_cuda_workspace {
     struct bf_cuda_workspace *next;
 } bf_cuda_workspace;
 
+/* Reductions that were enqueued one after another, and nothing between. All else on the GPU had
+ * ended before the second of them began, so that from then on elements may be read while the
+ * reduction before is still at work; unless they lie among the chain's own values. */
+typedef struct bf_cuda_chain {
+    bool is_last;          /* nothing was enqueued since */
+    uintptr_t values, end; /* where its values lie; none: both 0 */
+} bf_cuda_chain;
+
 /* A context's part of the backend. */
 struct bf_cuda {
     int device, multiprocessors;
@@ -28,10 +36,14 @@ struct bf_cuda {
     bf_cuda_workspace *workspaces; /* the first is that of the context's own calls */
     struct bf_cuda_mail *mail;     /* mapped pinned memory: kernels write, the host reads */
     uint32_t sent;                 /* the number of the last mail that was asked for */
-    char *staging[4];              /* BF_CUDA_STAGING bytes each, made when needed */
-    char *gathered;                /* BF_CUDA_GATHERED bytes, for what is not contiguous */
-    unsigned long long *failed;    /* of map.cu */
+    bf_cuda_chain chain;
+    char *staging[4];                      /* BF_CUDA_STAGING bytes each, made when needed */
+    char *gathered;                        /* BF_CUDA_GATHERED bytes, for what is not contiguous */
+    unsigned long long *failed;            /* of map.cu */
     struct bf_cuda_histograms *histograms; /* of histogram.cu; NULL until one is asked for */
+    cudaMemPool_t pool;                    /* of tables; NULL until one needs memory */
+    int tables;                            /* that there are, and groups */
+    unsigned long long *group_mail, *group_read; /* of group_memory.cu; NULL until needed */
 };
 
 enum {
@@ -53,7 +65,7 @@ bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
 char *bf_cuda_staging(bf_context *context, int part);
 
 /* The device of the context is the thread's current one between these, as far as the runtime's
- * calls go; leaving restores the caller's. */
+ * calls go; leaving restores the caller's. Entering ends a chain of reductions. */
 int bf_cuda_enter(const bf_context *context);
 void bf_cuda_leave(int previous);
 
@@ -89,6 +101,17 @@ void bf_cuda_histogram_close(bf_cuda *cuda);
 
 bf_status bf_cuda_julia(bf_context *context, const bf_julia_job *job);
 bf_status bf_cuda_julia_async(bf_context *context, const bf_julia_job *job);
+
+/* --- table.cu, table_memory.cu --- */
+
+extern const bf_table_backend bf_cuda_tables_backend;
+/* Gives unused memory of the pool back. */
+void bf_cuda_pool_trim(bf_cuda *cuda);
+void bf_cuda_pool_close(bf_cuda *cuda);
+
+/* --- group_memory.cu --- */
+
+void bf_cuda_group_close(bf_cuda *cuda);
 
 /* --- strided.cu --- */
 

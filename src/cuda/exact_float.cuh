@@ -13,27 +13,13 @@
 #include "extreme.cuh"
 #include "launch.cuh"
 #include "strip.cuh"
-#include "window.cuh"
+#include "terms.cuh"
 
 /* --- the loop --- */
 
 enum {
     BF_CUDA_SAMPLES = 4, /* a lane of the first warp */
-    BF_CUDA_SPARE = 6,   /* bits of a window below what the samples let expect */
     BF_CUDA_MISFITS = 8  /* most groups in a row that are not tried */
-};
-
-/* Numbers of levels of a loop's three variants. */
-template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
-    static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
-    static constexpr bool has_product = Kind != BF_KIND_SUM;
-    static constexpr int fewer = D == BF_F16 || D == BF_BF16;
-    static __host__ __device__ constexpr int sum(int v) {
-        return !has_sum ? 0 : v < 2 ? 2 + v - fewer : has_product ? 3 : 6;
-    }
-    static __host__ __device__ constexpr int product(int v) {
-        return !has_product ? 0 : v < 2 ? 3 + v - fewer : Kind == BF_KIND_PRODUCTS ? 6 : 5;
-    }
 };
 
 template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
@@ -45,14 +31,13 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
     static constexpr int sums = Levels::sum(2) + Levels::product(2);
-    /* As many threads as there are registers for, so that ptxas spills none: where it does, loops
-     * are slower. */
+    /* As many threads as there are registers for, so that ptxas spills few: where it does, loops
+     * are slower. Sums alone have two blocks a multiprocessor, of which one takes elements while
+     * the other begins or ends. */
     static constexpr int described_by = D == BF_F16 ? 256 : 384;
-    static constexpr int alone = D == BF_F64 && Kind == BF_KIND_SQUARES ? 384
-                                 : D == BF_BF16                         ? 512
-                                                                        : 640;
-    static constexpr int threads = Side::words > 0 ? described_by : alone;
-    static constexpr int blocks = 1;
+    static constexpr int alone = D == BF_BF16 ? 512 : 640;
+    static constexpr int blocks = Kind == BF_KIND_SUM ? 2 : 1;
+    static constexpr int threads = Side::words > 0 ? described_by : alone / blocks;
     static constexpr int described = D == BF_F32 ? 4 : D == BF_F64 ? 3 : 2;
     static constexpr int tile = pair ? 2 : Side::words > 0 ? described : 4;
     using Strip = bf_cuda_strip<E, pair, tile>;
@@ -68,7 +53,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     };
     using Block = bf_cuda_block<bf_cuda_float_loop>;
 
-    static int tables(int warps) { return ByExponent::tables(warps); }
+    static int tables(int warps) { return ByExponent::tables(warps, blocks); }
     static int shared_bytes(int, int tables_of_block) {
         return tables_of_block * ByExponent::table_bytes();
     }
@@ -138,67 +123,29 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         int below = bf_bit_length((uint64_t)(count / Samples::all)), variant = 0;
         int sum_bottom = 0, product_bottom = 0;
         if (has_sum)
-            variant = bf_cuda_window_choose(bf_cuda_extent_warp(x), below + BF_CUDA_SPARE,
-                                            Dtype::least, bf_layout_sum(D), Levels::sum(0),
-                                            Levels::sum(1), Levels::sum(2), &sum_bottom);
+            variant = bf_cuda_window_choose(bf_cuda_extent_warp(x), below, Dtype::least,
+                                            bf_layout_sum(D), Levels::of_sum(0), Levels::of_sum(1),
+                                            Levels::of_sum(2), &sum_bottom);
         if (has_product) {
             if (!pair) below *= 2;
-            int v =
-                bf_cuda_window_choose(bf_cuda_extent_warp(y), below + BF_CUDA_SPARE,
-                                      2 * Dtype::least, bf_layout_products(D), Levels::product(0),
-                                      Levels::product(1), Levels::product(2), &product_bottom);
+            int v = bf_cuda_window_choose(bf_cuda_extent_warp(y), below, 2 * Dtype::least,
+                                          bf_layout_products(D), Levels::of_product(0),
+                                          Levels::of_product(1), Levels::of_product(2),
+                                          &product_bottom);
             variant = v < 0 || variant < 0 ? -1 : v > variant ? v : variant;
         }
         if (threadIdx.x != 0) return;
+        const int depth = last_if(variant);
+        if (has_sum && has_product) { /* each chose its own variant */
+            sum_bottom = bf_window_clamp(sum_bottom, Levels::sum(depth), bf_layout_sum(D));
+            product_bottom =
+                bf_window_clamp(product_bottom, Levels::product(depth), bf_layout_products(D));
+        }
         block->own.sum_bottom = sum_bottom;
         block->own.product_bottom = product_bottom;
         block->own.variant = variant;
-        block->sums_in_use = Levels::sum(last_if(variant)) + Levels::product(last_if(variant));
+        block->sums_in_use = Levels::sum(depth) + Levels::product(depth);
     }
-
-    template <int KA, int KB> struct Fold {
-        bf_cuda_window<bf_cuda_some(KA)> sum;
-        bf_cuda_window<bf_cuda_some(KB)> product;
-        bf_cuda_misfit misfit;
-        unsigned minus; /* its top bit is set if no term has a plus sign */
-
-        __device__ __forceinline__ void open(const Block *block) {
-            if (KA > 0) sum.open(block->own.sum_bottom);
-            if (KB > 0) product.open(block->own.product_bottom);
-            misfit = {false, 0};
-            minus = ~0u;
-        }
-        /* A term: x, of products times y. */
-        __device__ __forceinline__ void take(double x, double y) {
-            if (KA > 0) {
-                sum.template take<0>(x, misfit);
-                minus &= bf_cuda_high(x);
-            }
-            if (KB == 0) return;
-            double p = x * y;
-            if (KA == 0) minus &= bf_cuda_high(p);
-            product.template take<0>(p, misfit);
-            if (D == BF_F64) take_error(x, y, p);
-        }
-        /* In integers, for additions are what there is much of. */
-        static __device__ __forceinline__ bool is_nonzero(double x) {
-            return (bf_cuda_high(x) << 1 | (unsigned)__double2loint(x)) != 0;
-        }
-        /* Of f64, the product's rounding error, which may be no double if the product is too small.
-         * It is less than what the top level passes on. */
-        __device__ __forceinline__ void take_error(double x, double y, double p) {
-            product.template take<1>(fma(x, y, -p), misfit);
-            bool small = (bf_cuda_high(p) & 0x7fffffffu) < (unsigned)(1023 - 900) << 20;
-            if (small && is_nonzero(x) && is_nonzero(y)) misfit.left = true;
-        }
-        /* Ends a group: true if all of it fitted. */
-        __device__ __forceinline__ bool close(bf_cuda_pair *sums) {
-            if (__any_sync(0xffffffffu, misfit.any())) return false;
-            if (KA > 0) sum.fold(sums);
-            if (KB > 0) product.fold(sums + KA);
-            return true;
-        }
-    };
 
     /* Takes a strip whose first element is number `at`. Each vector is read again, from x and y on,
      * if there is `more`, as soon as it has been taken. */
@@ -211,10 +158,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
             bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
             if (more) t.load(x, y, aligned, v);
 #pragma unroll
-            for (int k = 0; k < N; k++) {
-                double value = Dtype::value(a.e[k]);
-                fold.take(value, pair ? Dtype::value(b.e[k]) : value);
-            }
+            for (int k = 0; k < N; k += F::few)
+                fold.template take<F::few>(a.e + k, pair ? b.e + k : a.e + k);
             if (Side::words > 0) side.take(a.e, at + Strip::step(v));
         }
     }
@@ -223,20 +168,20 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     static __device__ __forceinline__ void take_ends(F &fold, Side &side, const Array &s) {
         for (int i = first_end(); i < s.ends(); i += (int)warps() * BF_CUDA_WARP) {
             const int64_t at = s.end(i);
-            double value = Dtype::value(s.a[at]);
-            fold.take(value, pair ? Dtype::value(s.b[at]) : value);
+            const E a = s.a[at], b = pair ? s.b[at] : a;
+            fold.template take<1>(&a, &b);
             if (Side::words > 0) side.take_one(s.a[at], at);
         }
     }
 
     /* Takes this warp's strips number `turn` and on, and before the first the ends. False: the
      * group at `turn` does not fit. */
-    template <int KA, int KB>
+    template <int Variant>
     static __device__ __forceinline__ bool take_groups(Block *block, const Array &s, Strip &t,
                                                        Side &side, unsigned *turn, unsigned turns,
                                                        unsigned *minus) {
-        Fold<KA, KB> fold;
-        fold.open(block);
+        bf_cuda_terms<D, Kind, Variant> fold;
+        fold.open(block->own.sum_bottom, block->own.product_bottom);
         const unsigned step = warps() * Strip::elements;
         const int64_t first = s.first(warp() + *turn * warps());
         const E *x = s.a + first, *y = pair ? s.b + first : x;
@@ -261,13 +206,15 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
 
     /* Takes a vector of the array, whose first element is number `first`. The side has not seen it,
      * if it is new. */
-    static __device__ __forceinline__ void take_terms(Block *block, int64_t *table, Side &side,
-                                                      bool is_new, uint4 a, uint4 b,
-                                                      int64_t first) {
+    static __device__ __forceinline__ void take_vector(Block *block, int64_t *table, Side &side,
+                                                       bool is_new, uint4 a, uint4 b,
+                                                       int64_t first) {
         bf_cuda_elements<E> x(a), y(b);
+        constexpr int together = has_product ? 1 : 2; /* as registers allow */
 #pragma unroll
-        for (int k = 0; k < N; k++)
-            ByExponent::take_term(&block->own.exponents, table, x.e[k], y.e[k]);
+        for (int k = 0; k < N; k += together)
+            ByExponent::template take_terms<together>(&block->own.exponents, table, x.e + k,
+                                                      y.e + k);
         if (Side::words > 0 && is_new) side.take(x.e, first);
         __syncwarp();
     }
@@ -276,7 +223,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
                                                           int64_t *table, Side &side, bool is_new) {
         for (int i = first_end(); i < s.ends(); i += (int)warps() * BF_CUDA_WARP) {
             const int64_t at = s.end(i);
-            ByExponent::take_term(&block->own.exponents, table, s.a[at], pair ? s.b[at] : s.a[at]);
+            const E a = s.a[at], b = pair ? s.b[at] : a;
+            ByExponent::template take_terms<1>(&block->own.exponents, table, &a, &b);
             if (Side::words > 0 && is_new) side.take_one(s.a[at], at);
         }
         __syncwarp();
@@ -300,8 +248,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
             t.load(s, n);
 #pragma unroll 1
             for (int v = 0; v < tile; v++) {
-                take_terms(block, table, side, is_new, t.a[0], pair ? t.b[0] : t.a[0],
-                           s.first(n) + Strip::step(v));
+                take_vector(block, table, side, is_new, t.a[0], pair ? t.b[0] : t.a[0],
+                            s.first(n) + Strip::step(v));
                 t.move_up();
             }
         }
@@ -321,12 +269,10 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     static __device__ __forceinline__ bool take_in_window(Block *block, const Array &s, Strip &t,
                                                           Side &side, unsigned *turn,
                                                           unsigned turns, unsigned *minus) {
-        constexpr int a0 = Levels::sum(0), a1 = Levels::sum(1), a2 = Levels::sum(2);
-        constexpr int b0 = Levels::product(0), b1 = Levels::product(1), b2 = Levels::product(2);
         switch (block->own.variant) {
-        case 0: return take_groups<a0, b0>(block, s, t, side, turn, turns, minus);
-        case 1: return take_groups<a1, b1>(block, s, t, side, turn, turns, minus);
-        case 2: return take_groups<a2, b2>(block, s, t, side, turn, turns, minus);
+        case 0: return take_groups<0>(block, s, t, side, turn, turns, minus);
+        case 1: return take_groups<1>(block, s, t, side, turn, turns, minus);
+        case 2: return take_groups<2>(block, s, t, side, turn, turns, minus);
         default: return false;
         }
     }

@@ -113,6 +113,36 @@ template <int W> struct bf_cuda_long {
             carry = (uint64_t)(sum >> 64);
         }
     }
+    /* x = x * factor, for x >= 0. */
+    __device__ __forceinline__ void multiply(uint64_t factor) {
+        uint64_t carry = 0;
+#pragma unroll
+        for (int i = 0; i < W; i++) {
+            bf_u128 product = (bf_u128)w[i] * factor + carry;
+            w[i] = (uint64_t)product;
+            carry = (uint64_t)(product >> 64);
+        }
+    }
+    /* x = x * 2^shift, for 0 <= shift < 128. */
+    __device__ __forceinline__ void shift_up(int shift) {
+        const bool word = shift >= 64;
+        const int bits = shift % 64;
+#pragma unroll
+        for (int i = W - 1; i >= 0; i--) {
+            uint64_t high = word ? (i > 0 ? w[i - 1] : 0) : w[i];
+            uint64_t low = word ? (i > 1 ? w[i - 2] : 0) : i > 0 ? w[i - 1] : 0;
+            w[i] = high << bits | low >> 1 >> (63 - bits);
+        }
+    }
+    __device__ __forceinline__ void subtract(const bf_cuda_long &x) {
+        uint64_t borrow = 0;
+#pragma unroll
+        for (int i = 0; i < W; i++) {
+            bf_u128 difference = (bf_u128)w[i] - x.w[i] - borrow;
+            w[i] = (uint64_t)difference;
+            borrow = (uint64_t)(difference >> 64) & 1;
+        }
+    }
     __device__ __forceinline__ bool is_negative() const { return w[W - 1] >> 63 != 0; }
     __device__ __forceinline__ void negate() {
         uint64_t carry = 1;
@@ -200,6 +230,60 @@ static __device__ bf_layout bf_cuda_narrow(const bf_cuda_series &s, int first, i
     return layout;
 }
 
+/* The first n words of x, which is not negative, squared. */
+template <int n, int W>
+static __device__ __forceinline__ bf_cuda_long<W> bf_cuda_square(const bf_cuda_long<n> &x) {
+    bf_cuda_long<W> r = {};
+#pragma unroll
+    for (int i = 0; i < n; i++) {
+        uint64_t carry = 0;
+#pragma unroll
+        for (int j = 0; j < n; j++) {
+            bf_u128 product = (bf_u128)x.w[i] * x.w[j] + r.w[i + j] + carry;
+            r.w[i + j] = (uint64_t)product;
+            carry = (uint64_t)(product >> 64);
+        }
+        r.w[i + n] = carry;
+    }
+    return r;
+}
+
+/* (n * sum x^2 - (sum x)^2) / (n * (n - ddof)) in registers. False: their weights are so far apart,
+ * or n is so large, that it needs more bits. Else products are below 2^356, and all of it is below
+ * 2^484; the quotient keeps 55 bits of 128. */
+static __device__ bool bf_cuda_quick_moments(const bf_cuda_params &p, const bf_cuda_series &s,
+                                             const bf_cuda_pair *pairs, bf_format f,
+                                             uint64_t *bits) {
+    const int weight_0 = s.spacing > 0 ? s.exponent(s.sums - 1) : 0;
+    const int weight_1 = s.spacing > 0 ? s.exponent(s.count() - 1) : 0;
+    const int up = weight_1 - 2 * weight_0;
+    const uint64_t n = (uint64_t)p.count, m = n - (uint64_t)p.request.ddof;
+    if (up <= -128 || up >= 128 || n >> 36 != 0) return false;
+    const bf_cuda_series of_sums = {s.sums, 0, 0, 0, s.spacing};
+    const bf_cuda_series of_squares = {s.products, 0, 0, 0, s.spacing};
+    bf_cuda_long<3> sum = bf_cuda_total<3>(of_sums, pairs);
+    if (sum.is_negative()) sum.negate();
+    bf_cuda_long<8> x = bf_cuda_total<8>(of_squares, pairs + s.sums);
+    bf_cuda_long<8> square = bf_cuda_square<3, 8>(sum);
+    x.multiply(n);
+    if (up > 0) x.shift_up(up);
+    if (up < 0) square.shift_up(-up);
+    x.subtract(square);
+    bf_leading l = x.leading(up > 0 ? 2 * weight_0 : weight_1), q;
+    if (l.bits == 0) {
+        *bits = 0;
+        return true;
+    }
+    const bf_u128 by_n = l.bits / n;
+    q.bits = by_n / m;
+    q.sticky = l.sticky || by_n * n != l.bits || q.bits * m != by_n;
+    const int shift = 128 - bf_bit_length128(q.bits);
+    q.bits <<= shift;
+    q.exponent = l.exponent - shift;
+    *bits = bf_leading_round(f, false, p.request.op == BF_STD ? bf_leading_root(q) : q);
+    return true;
+}
+
 static __device__ __noinline__ void bf_cuda_finish_moments(const bf_cuda_params &p,
                                                            const bf_cuda_series &s,
                                                            const bf_cuda_pair *pairs,
@@ -209,7 +293,7 @@ static __device__ __noinline__ void bf_cuda_finish_moments(const bf_cuda_params 
     bf_format f = bf_format_of(out);
     int64_t *squares = d->words + 16;
     uint64_t bits = bf_format_nan(f);
-    if (p.count > r.ddof) {
+    if (p.count > r.ddof && !bf_cuda_quick_moments(p, s, pairs, f, &bits)) {
         bf_layout a = bf_cuda_narrow(s, 0, s.sums, pairs, bf_layout_sum(r.dtype), d->words);
         bf_layout b =
             bf_cuda_narrow(s, s.sums, s.count(), pairs, bf_layout_products(r.dtype), squares);

@@ -33,10 +33,19 @@ struct bf_cuda_scratch {
 
 /* --- a launch that overlaps the end of the one before (compute capability 9.0) --- */
 
-static __device__ __forceinline__ void bf_cuda_wait_for_previous() {
+static __device__ __forceinline__ void bf_cuda_wait_for_end() {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+static __device__ __forceinline__ void bf_cuda_let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+static __device__ __forceinline__ void bf_cuda_wait_for_previous() {
+    bf_cuda_wait_for_end();
+    bf_cuda_let_next_begin();
 }
 
 /* Fetches a line into the L2 cache, which sees what others may still write there. */
@@ -152,6 +161,7 @@ struct bf_cuda_params {
     int64_t bytes; /* of a, and of b */
     int64_t index; /* of a[0] */
     int tables;    /* of bins.cuh, in a block's shared memory */
+    bool early;    /* elements are there before the launch before this one has ended */
     bf_cuda_scratch *scratch;
     bf_cuda_mail *mail; /* where parts of the state go; */
     uint32_t number;    /* the mail's */

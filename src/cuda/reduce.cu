@@ -40,6 +40,41 @@ static int64_t most_at_once(const bf_context *context) {
     return (int64_t)context->cuda->multiprocessors * BF_CUDA_THREADS * ((int64_t)1 << 19);
 }
 
+/* --- chains --- */
+
+/* As bf_cuda_enter, but a chain goes on. */
+static int enter(bf_context *context) {
+    bf_cuda_chain *chain = &context->cuda->chain;
+    bool is_last = chain->is_last;
+    int previous = bf_cuda_enter(context);
+    chain->is_last = is_last;
+    return previous;
+}
+
+static bool overlaps(const bf_cuda_chain *chain, const void *p, int64_t bytes) {
+    uintptr_t first = (uintptr_t)p;
+    return p != NULL && first < chain->end && first + (uintptr_t)bytes > chain->values;
+}
+
+/* Launches a reduction as the next of the chain, or as the first of a new one. A stream that is the
+ * caller's has no chains: what else is on it is not known. */
+static cudaError_t launch(bf_context *context, const bf_job *job, bf_cuda_params *p) {
+    bf_cuda_chain *chain = &context->cuda->chain;
+    int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
+    bool follows =
+        chain->is_last && !overlaps(chain, job->a, bytes) && !overlaps(chain, job->b, bytes);
+    p->early = follows && p->value != NULL; /* a single call is faster without */
+    if (!p->early) chain->values = chain->end = 0;
+    if (p->value != NULL) {
+        uintptr_t first = (uintptr_t)p->value, end = first + sizeof *p->value;
+        chain->values = chain->end == 0 || first < chain->values ? first : chain->values;
+        chain->end = end > chain->end ? end : chain->end;
+    }
+    cudaError_t error = find(job)->launch(context, *p, bytes);
+    chain->is_last = error == cudaSuccess && context->cuda->stream == context->cuda->own;
+    return error;
+}
+
 /* --- mail --- */
 
 /* Waits for word i of the mail. False: the stream is done, or has failed, and there is none. */
@@ -79,23 +114,23 @@ static bool receive(bf_context *context, int64_t *chunks, cudaError_t *error) {
 /* What is in place enters words. */
 static bf_status take_in_place(bf_context *context, const bf_job *job, int64_t *words) {
     bf_cuda *cuda = context->cuda;
-    const bf_cuda_reduction *reduction = find(job);
     bf_cuda_params p = params_of(job, cuda->workspaces);
     int64_t chunks[BF_CUDA_MAIL_WORDS / 2], taken[BF_STATE_WORDS_SMALL + 4];
     if (++cuda->sent == 0) cuda->sent = 1;
     p.mail = cuda->mail;
     p.number = cuda->sent;
-    cudaError_t error = reduction->launch(context, p, job->count * bf_dtype_bytes(job->dtype));
+    cudaError_t error = launch(context, job, &p);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "launching a reduction");
     if (!receive(context, chunks, &error))
         return bf_cuda_fail(context, error == cudaSuccess ? cudaErrorUnknown : error,
                             "a reduction");
-    reduction->receive(job, chunks, cuda->mail->words, taken);
+    find(job)->receive(job, chunks, cuda->mail->words, taken);
     bf_state_merge_plain(job->kind, job->dtype, words, taken);
     return BF_OK;
 }
 
 static bf_status take_tree(bf_context *context, const bf_job *job, int64_t *words) {
+    context->cuda->chain.is_last = false;
     bf_cuda_workspace *w = context->cuda->workspaces;
     if (w->tree == NULL) {
         cudaError_t error = bf_cuda_make((void **)&w->tree, bf_cuda_tree_bytes);
@@ -114,6 +149,7 @@ static bf_status take(bf_context *context, const bf_job *job, int64_t *words) {
 static bf_status stage(bf_context *context, const void **p, int part, int64_t bytes) {
     char *to = bf_cuda_staging(context, part);
     if (to == NULL) return BF_E_MEMORY;
+    context->cuda->chain.is_last = false;
     cudaError_t error =
         cudaMemcpyAsync(to, *p, (size_t)bytes, cudaMemcpyDefault, context->cuda->stream);
     *p = to;
@@ -159,7 +195,7 @@ static bf_status take_all(bf_context *context, const bf_job *job, int64_t *words
 }
 
 bf_status bf_cuda_reduce(bf_context *context, const bf_job *job, int64_t *words) {
-    int previous = bf_cuda_enter(context);
+    int previous = enter(context);
     bf_status status = take_all(context, job, words);
     bf_cuda_leave(previous);
     return status;
@@ -182,6 +218,7 @@ static bf_status enqueue_empty(bf_context *context, const bf_job *job,
                            : bf_result_plain(job->op, job->dtype, words, options, &value, &work);
     free(words);
     if (status != BF_OK) value.dtype = BF_NONE;
+    context->cuda->chain.is_last = false;
     store_value<<<1, 1, 0, context->cuda->stream>>>(to, value);
     cudaError_t error = cudaGetLastError();
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a reduction");
@@ -193,6 +230,7 @@ static bf_status enqueue(bf_context *context, const bf_job *job, const bf_reduce
     bf_cuda_workspace *w = bf_cuda_workspace_of(context);
     if (w == NULL) return BF_E_MEMORY;
     if (job->kind == BF_KIND_TREE) {
+        context->cuda->chain.is_last = false;
         if (w->tree == NULL && bf_cuda_make((void **)&w->tree, bf_cuda_tree_bytes) != cudaSuccess)
             return bf_cuda_fail(context, cudaErrorMemoryAllocation, "scratch memory");
         return bf_cuda_tree_reduce_async(context, job, w->tree, options, value);
@@ -203,7 +241,7 @@ static bf_status enqueue(bf_context *context, const bf_job *job, const bf_reduce
     p.request.out_dtype = options->out_dtype;
     p.request.ddof = options->ddof;
     p.request.overflow = options->overflow;
-    cudaError_t error = find(job)->launch(context, p, job->count * bf_dtype_bytes(job->dtype));
+    cudaError_t error = launch(context, job, &p);
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a reduction");
 }
 
@@ -214,7 +252,7 @@ bf_status bf_cuda_reduce_async(bf_context *context, const bf_job *job,
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
     if (job->count > most_at_once(context))
         return bf_fail(context, BF_E_ARGUMENT, "too many elements for one launch");
-    int previous = bf_cuda_enter(context);
+    int previous = enter(context);
     bf_status status = enqueue(context, job, options, value);
     bf_cuda_leave(previous);
     return status;

@@ -234,22 +234,29 @@ static __device__ __forceinline__ void bf_cuda_prefetch_tile(const bf_cuda_param
     }
 }
 
+/* Waits for the end of the launch before this one, whose scratch it is until then. */
+static __device__ __forceinline__ unsigned bf_cuda_draw_ticket(bf_cuda_scratch *scratch) {
+    bf_cuda_wait_for_end();
+    return threadIdx.x == 0 && gridDim.x > 1 ? atomicInc(&scratch->ticket, gridDim.x - 1) : 0;
+}
+
 template <class Loop>
 __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
     bf_cuda_reduce_kernel(const __grid_constant__ bf_cuda_params p) {
     __shared__ bf_cuda_block<Loop> block;
     bf_cuda_extras<Loop>::prefetch(p);
     bf_cuda_prefetch_tile(p, Loop::tile);
-    bf_cuda_wait_for_previous();
     unsigned ticket = 0; /* is on its way while elements are taken */
+    if (!p.early) ticket = bf_cuda_draw_ticket(p.scratch);
+    bf_cuda_let_next_begin();
     if (threadIdx.x == 0) {
         block.flags = 0;
         block.sums_in_use = Loop::sums;
-        if (gridDim.x > 1) ticket = atomicInc(&p.scratch->ticket, gridDim.x - 1);
     }
     int64_t values[bf_cuda_some(Loop::sums)];
     typename Loop::Side side;
     unsigned flags = Loop::run(p, &block, values, side);
+    if (p.early) ticket = bf_cuda_draw_ticket(p.scratch);
     if (threadIdx.x == 0) block.ticket = ticket;
     bf_cuda_reduce_block<Loop>(&block, values, side, flags);
     if (block.ticket != gridDim.x - 1) {

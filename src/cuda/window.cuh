@@ -6,6 +6,8 @@
 
 #include "../rules/window.h"
 
+enum { BF_CUDA_SPARE = 6 /* bits of a window below what samples let expect */ };
+
 static __device__ __forceinline__ unsigned bf_cuda_high(double x) {
     return (unsigned)__double2hiint(x);
 }
@@ -17,9 +19,11 @@ struct bf_cuda_misfit {
     __device__ bool any() const { return left || (moved & 0xfff00000u) != 0; }
 };
 
-/* K levels. What they hold goes to integers by fold(), after at most BF_WINDOW_ROWS values, if
- * there was no misfit. */
-template <int K> struct bf_cuda_window {
+/* K levels, of which the first Hot hold nearly all values whole, and the others what is left of a
+ * few. What they hold goes to integers by fold(), after at most BF_WINDOW_ROWS values, if there was
+ * no misfit. */
+template <int Hot, int K> struct bf_cuda_window {
+    static constexpr bool is_deep = K > Hot;
     double level[K];
     unsigned start; /* the upper half of the top level's start; the lower half of each is 0 */
 
@@ -35,18 +39,35 @@ template <int K> struct bf_cuda_window {
 #pragma unroll
         for (int l = 0; l < K; l++) level[l] = __hiloint2double((int)start_of(l), 0);
     }
-    /* Each level rounds x to its last bit and passes on what is left (Dekker's fast two-sum): of
-     * the top level that is exact as long as its exponent stays what it is; what it passes on fits
-     * the next. The last one must leave nothing, and does of no NaN. */
-    template <int First> __device__ __forceinline__ void take(double x, bf_cuda_misfit &misfit) {
+    /* Level l rounds x to its last bit (Dekker's fast two-sum). */
+    __device__ __forceinline__ double round(int l, double x) {
+        double t = level[l] + x, rounded = t - level[l];
+        level[l] = t;
+        return rounded;
+    }
+    /* The hot levels from the First on: each passes on what is left. Of the top level that is exact
+     * as long as its exponent stays what it is; what it passes on fits the next. Returns what the
+     * last one leaves for the levels below. */
+    template <int First> __device__ __forceinline__ double take(double x, bf_cuda_misfit &misfit) {
+        double rounded = round(First, x);
+        if (First == 0) misfit.moved |= bf_cuda_high(level[0]) ^ start;
 #pragma unroll
-        for (int l = First; l < K; l++) {
-            double t = level[l] + x, rounded = t - level[l];
-            if (l == 0) misfit.moved |= bf_cuda_high(t) ^ start;
-            if (l == K - 1) misfit.left = misfit.left || rounded != x;
-            level[l] = t;
+        for (int l = First + 1; l < Hot; l++) {
             x = x - rounded;
+            rounded = round(l, x);
         }
+        if (!is_deep) misfit.left = misfit.left || rounded != x;
+        return is_deep ? x - rounded : 0;
+    }
+    /* The levels below: the last one must leave nothing, and does of no NaN. */
+    __device__ __forceinline__ void take_rest(double x, bf_cuda_misfit &misfit) {
+        double rounded = 0;
+#pragma unroll
+        for (int l = Hot; l < K; l++) {
+            x = x - rounded;
+            rounded = round(l, x);
+        }
+        if (is_deep) misfit.left = misfit.left || rounded != x;
     }
     /* Adds what the levels of the warp hold, and starts again. */
     __device__ __forceinline__ void fold(bf_cuda_pair *sums) {
@@ -106,17 +127,41 @@ static __device__ bf_extent bf_cuda_extent_warp(bf_extent e) {
     return e;
 }
 
-/* The first of three numbers of levels whose window holds what was sampled, and what may be `below`
- * it, or if none does, what was sampled; -1: none holds that. The lanes of a warp try them all. */
+/* How many levels there are, and how many of them are to take every value. */
+struct bf_cuda_depth {
+    int hot, all;
+};
+
+/* Where a window of this depth stands that holds e in its hot levels, and in all of them what is
+ * `below` bits further down; false: it does not hold that. */
+static __device__ __forceinline__ bool bf_cuda_window_place(bf_extent e, int below, int least,
+                                                            bf_cuda_depth d, bf_layout layout,
+                                                            int *bottom) {
+    int last = e.least - below > least ? e.least - below : least;
+    int hot = bf_window_span(d.hot) - (e.top - e.least);
+    int all = bf_window_span(d.all) - (e.top - last), spare = hot < all ? hot : all;
+    *bottom = bf_window_clamp(e.top - BF_WINDOW_BITS + (spare < 16 ? spare / 4 : 4), d.all, layout);
+    return spare >= 0 && e.top <= *bottom + BF_WINDOW_BITS &&
+           e.least >= bf_window_bottom(*bottom, d.hot - 1) &&
+           last >= bf_window_bottom(*bottom, d.all - 1);
+}
+
+/* The first of three depths whose window holds what was sampled, with BF_CUDA_SPARE bits, and what
+ * may be `below` it, or if none does, what was sampled; -1: none holds that. The lanes of a warp
+ * try them all. */
 static __device__ int bf_cuda_window_choose(bf_extent e, int below, int least, bf_layout layout,
-                                            int levels_0, int levels_1, int levels_2, int *bottom) {
+                                            bf_cuda_depth depth_0, bf_cuda_depth depth_1,
+                                            bf_cuda_depth depth_2, int *bottom) {
     int lane = (int)threadIdx.x % BF_CUDA_WARP, v = lane % 3, place = 0;
-    int levels = v == 0 ? levels_0 : v == 1 ? levels_1 : levels_2;
+    bf_cuda_depth depth = v == 0 ? depth_0 : v == 1 ? depth_1 : depth_2;
     if (e.top < e.least) e.top = e.least = layout.exponent > 0 ? layout.exponent : 0;
-    if (lane < 3) e.least -= below;
+    if (lane < 3)
+        e.least -= BF_CUDA_SPARE;
+    else
+        depth.hot = depth.all;
     if (e.least < least) e.least = least;
-    bool holds = bf_window_span(levels) >= e.top - e.least &&
-                 bf_window_place(e, levels, layout, &place) && lane < 6;
+    bool holds =
+        bf_cuda_window_place(e, lane < 3 ? below : 0, least, depth, layout, &place) && lane < 6;
     unsigned which = __ballot_sync(0xffffffffu, holds);
     int first = which ? __ffs((int)which) - 1 : 5;
     *bottom = __shfl_sync(0xffffffffu, place, first);

@@ -418,7 +418,7 @@ class Join(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(k), expected_k)
 
     def test_more_pairs_than_memory_is_an_error(self):
-        x = np.zeros(1 << 21, "u4")
+        x = np.zeros(1 << 23, "u4")  # 2^50 bytes: also where memory is promised freely
         self.assertRaises(bitfold.OutOfMemoryError, bitfold.join, x, x)
 
     def test_dtypes_must_agree(self):

@@ -1,0 +1,250 @@
+/* Rows taken unit by unit (group_units.cuh): how, and from entries to groups. */
+#include "group_units.cuh"
+
+namespace {
+
+enum {
+    THREADS = BF_CUDA_GROUP_THREADS,
+    ROWS_LEAST = 1 << 14, /* of a call that is worth it */
+    PARTS_LEAST = 256,
+    PART_GROUPS = 2500,       /* of a part, if there are parts enough */
+    FEW_GROUPS = 1500,        /* for a table of half a multiprocessor's shared memory */
+    PART_SPARE = 1024,        /* rows */
+    UNIT_ROWS_MOST = 1 << 21, /* they have numbers of 16 bits for each lane */
+    SHARED_LEAST = 160 << 10  /* bytes of shared memory of GPUs that this is for */
+};
+
+/* --- plans --- */
+
+__global__ void __launch_bounds__(THREADS)
+    make_even_units(unsigned n, unsigned count, unsigned *total, bf_cuda_unit *units) {
+    for (unsigned i = threadIdx.x; i < count; i += THREADS) {
+        unsigned begin = (unsigned)((uint64_t)n * i / count),
+                 end = (unsigned)((uint64_t)n * (i + 1) / count);
+        units[i] = bf_cuda_unit{begin, end, 0};
+    }
+    if (threadIdx.x == 0) total[0] = count;
+    if (threadIdx.x == 0) total[1] = 0;
+}
+
+/* A table of half a multiprocessor's shared memory, or of all; three sevenths are for rows that
+ * wait. */
+void choose_table(const bf_context *context, bf_cuda_unit_plan *plan, bool large) {
+    int shared = large ? context->cuda->shared - 1024 : (context->cuda->shared - 1024) / 2 - 256;
+    int half = plan->rank_bytes == 4 ? BF_CUDA_HALF_THREADS_4 : BF_CUDA_HALF_THREADS_8;
+    int most = large ? BF_CUDA_UNIT_THREADS : half;
+    int waiting = bf_cuda_table_bytes(plan->rank_bytes, 0, 32);
+    plan->threads = shared / 7 * 3 / waiting * 32;
+    if (plan->threads > most) plan->threads = most;
+    plan->blocks_each = large ? 1 : 2;
+    plan->slots =
+        (shared - bf_cuda_table_bytes(plan->rank_bytes, 0, plan->threads)) / (plan->rank_bytes + 4);
+    plan->limit = large ? plan->slots / 3 * 2 : plan->slots / 8 * 5;
+}
+
+/* Parts of units that are counted, or have room for half as many rows again as they should get. */
+void choose_units(bf_cuda_unit_plan *plan, bool counted) {
+    int64_t rows = 2 * plan->n / plan->parts + 1;
+    plan->unit_rows = (unsigned)rows;
+    plan->units = (unsigned)(plan->parts + plan->n / rows + 1);
+    plan->places = plan->n;
+    if (counted) return;
+    plan->room = (unsigned)(3 * plan->n / (2 * plan->parts) + PART_SPARE);
+    plan->places = (int64_t)plan->room * plan->parts;
+}
+
+/* By g->guess. last: for as many groups as this can be a way for at all. */
+void choose_plan(const bf_context *context, const bf_cuda_groups *g, bf_cuda_unit_plan *plan,
+                 bool last) {
+    unsigned multiprocessors = (unsigned)context->cuda->multiprocessors;
+    bool large = g->guess > FEW_GROUPS;
+    choose_table(context, plan, large);
+    plan->parts = 1;
+    plan->units = large ? multiprocessors : 2 * multiprocessors;
+    if (plan->units < plan->n / UNIT_ROWS_MOST) plan->units = (unsigned)(plan->n / UNIT_ROWS_MOST);
+    plan->places = plan->n;
+    if (!last && g->guess < 0.9 * plan->limit) return;
+    plan->parts = PARTS_LEAST;
+    while (plan->parts < BF_CUDA_PARTS_MOST && plan->parts * (double)PART_GROUPS < g->guess)
+        plan->parts *= 2;
+    if (last) plan->parts = BF_CUDA_PARTS_MOST;
+    choose_table(context, plan, last || g->guess > 2.0 * PART_GROUPS * BF_CUDA_PARTS_MOST);
+    choose_units(plan, last || g->uneven);
+}
+
+/* Places in scratch, one behind the other. */
+struct layout {
+    char *memory;
+    size_t used;
+
+    void *take(size_t bytes) {
+        void *at = memory + used;
+        used += (bytes + 255) & ~(size_t)255;
+        return at;
+    }
+};
+
+void lay_out(bf_cuda_unit_plan *plan, layout *at) {
+    size_t places = (size_t)plan->places, slots = (size_t)plan->slots;
+    plan->unit_count = (unsigned *)at->take(2 * sizeof(unsigned));
+    plan->unit = (bf_cuda_unit *)at->take(plan->units * sizeof(bf_cuda_unit));
+    plan->entry_ranks = at->take((size_t)plan->entries * (size_t)plan->rank_bytes);
+    plan->entry_counts = (unsigned *)at->take((size_t)plan->entries * sizeof(unsigned));
+    if (!plan->keeps_slots) return;
+    plan->row_slots = (uint16_t *)at->take(places * sizeof(uint16_t));
+    plan->slot_entry = (uint16_t *)at->take(plan->units * slots * sizeof(uint16_t));
+}
+
+bf_status make_memory(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan) {
+    int64_t entries = (int64_t)plan->units * plan->limit;
+    plan->entries = (unsigned)(entries < plan->n ? entries : plan->n);
+    layout at = {};
+    lay_out(plan, &at);
+    at.memory = (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_UNITS, at.used);
+    at.used = 0;
+    if (at.memory == NULL) return BF_E_MEMORY;
+    lay_out(plan, &at);
+    return BF_OK;
+}
+
+bf_status find_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
+                      bool *overflow) {
+    bf_status status = make_memory(context, g, plan);
+    if (status != BF_OK) return status;
+    if (plan->parts > 1) {
+        status = bf_cuda_groups_part(context, g, plan);
+    } else {
+        make_even_units<<<1, THREADS, 0, context->cuda->stream>>>((unsigned)plan->n, plan->units,
+                                                                  plan->unit_count, plan->unit);
+        status = bf_cuda_group_check(context, cudaGetLastError());
+    }
+    return status == BF_OK ? bf_cuda_groups_tabulate(context, g, plan, overflow) : status;
+}
+
+/* --- from entries to groups --- */
+
+/* Of different groups, and where several entries are of one. */
+__global__ void __launch_bounds__(THREADS)
+    put_counts(const unsigned *entries, unsigned n, int64_t *counts) {
+    for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
+        counts[i] = entries[i];
+}
+
+__global__ void __launch_bounds__(THREADS)
+    add_counts(const unsigned *entries, const unsigned *numbers, unsigned n, int64_t *counts) {
+    for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
+        atomicAdd((unsigned long long *)counts + numbers[i], (unsigned long long)entries[i]);
+}
+
+bf_status prepare_columns(bf_context *context, bf_cuda_groups *g, const void *const values[],
+                          int64_t n) {
+    bf_cuda_group_set *set = &g->fresh;
+    bf_status status = BF_OK;
+    for (int c = 0; c < g->columns && status == BF_OK; c++)
+        status = bf_cuda_column_prepare(context, g, &set->columns[c], values[c], n, set->size,
+                                        set->room);
+    return status;
+}
+
+/* Room for the groups, and then groups: `claimed` of them have numbers already. */
+bf_status make_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
+                      const void *const values[], int64_t claimed) {
+    bf_cuda_group_set *set = &g->fresh;
+    bf_status status = bf_cuda_set_reserve(context, g, set, set->size + claimed + plan->front);
+    return status == BF_OK ? prepare_columns(context, g, values, plan->n) : status;
+}
+
+/* The entries at the back are numbered as any rows. */
+bf_status number_back(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
+                      const void *const values[]) {
+    bf_cuda_group_set *set = &g->fresh;
+    const char *ranks =
+        (const char *)plan->entry_ranks + (size_t)plan->back * (size_t)g->rank_bytes;
+    int64_t n = plan->entries - plan->back, fresh = 0;
+    unsigned *numbers = (unsigned *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_NUMBERS,
+                                                             (size_t)n * sizeof *numbers);
+    if (numbers == NULL) return BF_E_MEMORY;
+    bf_status status = bf_cuda_set_claim(context, g, set, ranks, n, numbers, &fresh);
+    if (status == BF_OK) status = make_groups(context, g, plan, values, fresh);
+    if (status == BF_OK) status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh);
+    if (status != BF_OK) return status;
+    plan->numbers = numbers;
+    add_counts<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+        plan->entry_counts + plan->back, numbers, (unsigned)n, (int64_t *)set->counts.memory);
+    return bf_cuda_group_check(context, cudaGetLastError());
+}
+
+/* The entries in front are groups of their own, behind those of the set. */
+bf_status append_front(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan) {
+    bf_cuda_group_set *set = &g->fresh;
+    size_t bytes = (size_t)g->rank_bytes;
+    plan->base = (unsigned)set->size;
+    if (plan->front == 0) return BF_OK;
+    bf_status status = bf_cuda_set_extend(context, g, set, plan->front);
+    if (status != BF_OK) return status;
+    set->places = 0;
+    cudaError_t error =
+        cudaMemcpyAsync((char *)set->ranks.memory + plan->base * bytes, plan->entry_ranks,
+                        plan->front * bytes, cudaMemcpyDeviceToDevice, context->cuda->stream);
+    put_counts<<<bf_cuda_group_blocks(context, plan->front, THREADS), THREADS, 0,
+                 context->cuda->stream>>>(plan->entry_counts, plan->front,
+                                          (int64_t *)set->counts.memory + plan->base);
+    if (error == cudaSuccess) error = cudaGetLastError();
+    return bf_cuda_group_check(context, error);
+}
+
+bf_status number_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
+                        const void *const values[]) {
+    bf_status status = plan->back < plan->entries ? number_back(context, g, plan, values)
+                                                  : make_groups(context, g, plan, values, 0);
+    return status == BF_OK ? append_front(context, g, plan) : status;
+}
+
+bf_status take_entries(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
+                       const void *const values[]) {
+    bf_status status = number_groups(context, g, plan, values);
+    cudaError_t error = cudaSuccess;
+    for (int c = 0; c < g->columns && status == BF_OK && error == cudaSuccess; c++)
+        error = bf_cuda_unit_values(context, g, plan, &g->fresh.columns[c], plan->values[c]);
+    return status == BF_OK ? bf_cuda_group_check(context, error) : status;
+}
+
+} // namespace
+
+/* What is tried, one after the other, as long as tables overflow. */
+enum { WAY_GUESSED, WAY_SAMPLED, WAY_LAST, WAYS };
+
+static bf_status try_way(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan plan, int way,
+                         const void *const values[], bool *overflow) {
+    bf_status status = BF_OK;
+    if (way == WAY_SAMPLED) status = bf_cuda_groups_sample(context, g, plan.ranks, plan.n);
+    if (status != BF_OK) return status;
+    choose_plan(context, g, &plan, way == WAY_LAST);
+    status = find_groups(context, g, &plan, overflow);
+    return status == BF_OK && !*overflow ? take_entries(context, g, &plan, values) : status;
+}
+
+bf_status bf_cuda_groups_take_units(bf_context *context, bf_cuda_groups *g, const void *ranks,
+                                    const void *const values[], int64_t n, bool *taken) {
+    bool overflow = true;
+    bf_status status = BF_OK;
+    bf_cuda_unit_plan plan = {};
+    uint64_t factor = g->seed.first;
+    *taken = false;
+    if (n < ROWS_LEAST || g->rank_bytes > 8 || context->cuda->shared < SHARED_LEAST) return BF_OK;
+    plan.rank_bytes = g->rank_bytes;
+    plan.ranks = ranks;
+    plan.n = n;
+    plan.keeps_slots = g->columns > 0;
+    plan.mixes = g->fresh.size > 0;
+    for (int c = 0; c < g->columns; c++) plan.values[c] = values[c];
+    for (int way = g->guess > 0 ? WAY_GUESSED : WAY_SAMPLED;
+         way < WAYS && status == BF_OK && overflow; way++) {
+        plan.factor = factor | 1;
+        status = try_way(context, g, plan, way, values, &overflow);
+        factor = bf_hash_mix(factor);
+    }
+    *taken = status == BF_OK && !overflow;
+    g->guess = *taken ? (double)g->fresh.size : 0;
+    return status;
+}
