@@ -131,10 +131,6 @@ typedef struct bf_group_backend {
     /* Keys and counts (i64; both need not be aligned, and may be NULL) of all groups, of which
      * there are some, by key. */
     bf_status (*list)(bf_context *context, void *groups, void *keys, void *counts);
-    /* The results of an aggregate, by key, by options that have been checked: NaN where there is
-     * nothing to choose from. Errors besides: BF_E_NAN. NULL: the API makes them from words. */
-    bf_status (*results)(bf_context *context, void *groups, int which,
-                         const bf_reduce_options *options, bf_value *values);
     /* The words of states (src/rules/state.h) with the values of groups [first, first + n), by key,
      * group after group, of the kind of this aggregate; carried. */
     bf_status (*words)(bf_context *context, void *groups, int which, int64_t first, int64_t n,

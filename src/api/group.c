@@ -319,6 +319,5 @@ bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options
     if (values == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the values");
     if (options == NULL) options = &defaults;
     note_place(groups);
-    if (groups->by->results == NULL) return bf_groups_finish(groups, which, options, values);
-    return groups->by->results(groups->context, groups->inside, which, options, values);
+    return bf_groups_finish(groups, which, options, values);
 }

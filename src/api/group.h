@@ -17,8 +17,8 @@ struct bf_groups {
     void *inside; /* by's */
 };
 
-/* Gives the results of all groups, of which there are some, from their words: as `results` of a
- * bf_group_backend. */
+/* The results of an aggregate of all groups, of which there are some, by key, by options that have
+ * been checked. Errors: BF_E_NAN, BF_E_MEMORY, BF_E_DEVICE. */
 bf_status bf_groups_finish(bf_groups *groups, int which, const bf_reduce_options *options,
                            bf_value *values);
 

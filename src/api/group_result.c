@@ -1,4 +1,4 @@
-/* The results of groups whose backend gives no more than words: the host's threads finish them. */
+/* The results of groups: the backend gives words, and the host's threads finish them. */
 #include "group.h"
 
 #include "../cpu/table.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-    BATCH_BYTES = 1 << 26, /* of words that are held at a time */
+    BATCH_BYTES = 1 << 22, /* of words that are held at a time */
     PART = 1 << 8          /* groups of which a thread gives the results at a time */
 };
 
@@ -28,11 +28,9 @@ static void result_part(void *arg, int64_t part) {
     int64_t first = part * PART, end = job->n - first < PART ? job->n : first + PART;
     bf_work work;
     for (int64_t i = first; i < end; i++) {
-        bf_status status = bf_result_plain(a.op, a.dtype, job->words + i * job->each, job->options,
-                                           &job->values[i], &work);
+        bf_status status = bf_result_of_group(a.op, a.dtype, job->words + i * job->each,
+                                              job->options, &job->values[i], &work);
         if (status == BF_E_NAN) atomic_store(&job->nan, true);
-        if (status == BF_E_EMPTY)
-            job->values[i] = bf_value_from_bits(a.dtype, bf_format_nan(bf_format_of(a.dtype)));
     }
 }
 

@@ -8,7 +8,7 @@
 
 enum {
     MANY = 1 << 16, /* rows that are sorted at once where there are many groups already */
-    PART = 1 << 10  /* groups of which a thread gives the results at a time */
+    PART = 1 << 10  /* groups of which a thread lists or gives the words at a time */
 };
 
 static bf_status no_memory(bf_context *context) {
@@ -180,48 +180,8 @@ static bf_status list_groups(bf_context *context, void *groups, void *keys, void
     return status;
 }
 
-/* ---- results ----------------------------------------------------------------------------------
+/* ---- states ------------------------------------------------------------------------------------
  */
-
-typedef struct result_job {
-    const bf_cpu_groups *groups;
-    int64_t n;
-    int which;
-    const bf_reduce_options *options;
-    bf_value *values;
-    atomic_bool nan; /* one was refused */
-} result_job;
-
-static void result_part(void *arg, int64_t part) {
-    result_job *job = arg;
-    const bf_cpu_groups *g = job->groups;
-    bf_aggregate a = g->aggregates[job->which];
-    int64_t first = part * PART, end = job->n - first < PART ? job->n : first + PART;
-    int64_t words[BF_STATE_WORDS_SMALL];
-    bf_work work;
-    for (int64_t i = first; i < end; i++) {
-        const bf_group_shard *s = &g->set.shards[g->order[i] >> 32];
-        size_t number = (uint32_t)g->order[i];
-        bf_column_words(&s->columns[job->which], number, s->counts[number], words);
-        bf_status status =
-            bf_result_plain(a.op, a.dtype, words, job->options, &job->values[i], &work);
-        if (status == BF_E_NAN) atomic_store(&job->nan, true);
-        if (status == BF_E_EMPTY)
-            job->values[i] = bf_value_from_bits(a.dtype, bf_format_nan(bf_format_of(a.dtype)));
-    }
-}
-
-static bf_status give_results(bf_context *context, void *groups, int which,
-                              const bf_reduce_options *options, bf_value *values) {
-    bf_cpu_groups *g = groups;
-    result_job job = {
-        .groups = g, .n = groups_size(g), .which = which, .options = options, .values = values};
-    bf_status status = make_order(context, g, job.n);
-    if (status != BF_OK) return status;
-    bf_table_share(context, bf_table_threads(context, 16 * job.n), parts_of(job.n), result_part,
-                   &job);
-    return atomic_load(&job.nan) ? bf_fail(context, BF_E_NAN, "NaN in the values") : BF_OK;
-}
 
 typedef struct words_job {
     const bf_cpu_groups *groups;
@@ -261,7 +221,6 @@ const bf_group_backend bf_cpu_groups_backend = {
     .absorb = absorb_rows,
     .merge = merge_groups,
     .list = list_groups,
-    .results = give_results,
     .words = give_words,
     .enter = enter_groups,
 };

@@ -203,7 +203,6 @@ extern "C" const bf_group_backend bf_cuda_groups_backend = {
     .absorb = absorb_rows,
     .merge = merge_groups,
     .list = bf_cuda_groups_list,
-    .results = NULL, /* the host's, of words */
     .words = bf_cuda_groups_words,
     .enter = bf_cuda_groups_enter,
 };
