@@ -1,7 +1,6 @@
 /* Groups in host memory: the backend's functions. */
 #include "group.h"
 
-#include "../rules/result.h"
 #include "table.h"
 
 #include <stdlib.h>
