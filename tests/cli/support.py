@@ -4,6 +4,7 @@ import os
 import struct
 import subprocess
 import tempfile
+import threading
 import unittest
 import zlib
 from fractions import Fraction
@@ -102,6 +103,32 @@ class CommandTest(unittest.TestCase):
             return os.openpty()
         except OSError as error:
             self.skipTest("no terminal can be had: %s" % error)
+
+    def shown(self, *arguments, env):
+        """What a terminal shows of a command that must succeed."""
+        here, there = self.terminal()
+        child = subprocess.Popen([BITFOLD, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                 stdout=there, env=env)
+        self.addCleanup(child.kill)
+
+        def mark_the_end():
+            try:
+                child.wait(60)
+            finally:
+                os.write(there, b"\0")
+
+        # Some systems lose what was not yet read when the last writer closes a terminal, so this
+        # process keeps it open.
+        end = threading.Thread(target=mark_the_end)
+        end.start()
+        data = b""
+        while not data.endswith(b"\0"):
+            data += os.read(here, 1 << 16)
+        end.join()
+        os.close(there)
+        os.close(here)
+        self.assertEqual(child.returncode, 0)
+        return data[:-1].decode().replace("\r\n", "\n")
 
     def result(self, *arguments, **more):
         """The text on standard output of a command that must succeed in silence."""

@@ -380,23 +380,8 @@ class Files(HistTest):
 class Terminal(HistTest):
     def plot(self, *arguments, columns=60, env=UTF8):
         """The lines that a terminal shows."""
-        here, there = self.terminal()
-        child = subprocess.Popen([BITFOLD, "hist", *map(str, arguments)], stdout=there,
-                                 stdin=subprocess.DEVNULL,
-                                 env={**os.environ, "COLUMNS": str(columns), **env})
-        os.close(there)
-        data = b""
-        while True:
-            try:
-                piece = os.read(here, 1 << 16)
-            except OSError: # the other end is closed
-                piece = b""
-            if not piece:
-                break
-            data += piece
-        os.close(here)
-        self.assertEqual(child.wait(20), 0)
-        return data.decode().replace("\r\n", "\n").split("\n")[:-1]
+        shown = self.shown("hist", *arguments, env={**os.environ, "COLUMNS": str(columns), **env})
+        return shown.split("\n")[:-1]
 
     def test_bars_are_as_long_as_they_should_be(self):
         name = self.write("x", b"0\n" * 16 + b"1\n" * 8 + b"2\n" + b"3\n" * 0 + b"4\n" * 4)
