@@ -14,8 +14,7 @@ static inline KEY_T LOOP(rank_at)(const char *ranks, int64_t i) {
 }
 
 static inline LOOP(entry) LOOP(entry_at)(const char *ranks, const char *values, int64_t i) {
-    LOOP(entry) e;
-    e.rank = LOOP(rank_at)(ranks, i);
+    LOOP(entry) e = {.rank = LOOP(rank_at)(ranks, i)};
 #if VALUE > 0
     if (values != NULL) memcpy(e.value, values + i * VALUE, VALUE);
 #else
