@@ -11,12 +11,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include "sanitizer.h"
+
+#if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER)
 #define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
 #endif
 
 static atomic_long until_failure = -1; /* allocations that still succeed; negative: all */

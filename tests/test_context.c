@@ -10,14 +10,6 @@
 #include <xmmintrin.h>
 #endif
 
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#endif
-
 enum { SMALL = 20000, LARGE = 9 << 15 }; /* LARGE: enough for a pool of two to start */
 
 static double *large_array(void) {
@@ -110,7 +102,7 @@ static void memory_is_aligned_and_copied(void **unused) {
     assert_int_equal(bf_memory_copy(c, NULL, NULL, 0), BF_OK);
     assert_int_equal(bf_memory_copy(c, NULL, a, 1), BF_E_ARGUMENT);
     assert_int_equal(bf_memory_allocate(c, SIZE_MAX, &b), BF_E_MEMORY);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which abort, or take minutes */
+#if !defined(ADDRESS_SANITIZER) && !defined(THREAD_SANITIZER) /* which abort, or take minutes */
     assert_int_equal(bf_memory_allocate(c, SIZE_MAX / 2, &b), BF_E_MEMORY);
 #endif
     assert_int_equal(bf_memory_allocate(c, 1, NULL), BF_E_ARGUMENT);

@@ -67,7 +67,7 @@ static int make_rows(void **state) {
     (void)state;
     uint64_t seed = 1;
     for (int i = 0; i < ROWS; i++) {
-        keys[i] = (uint32_t)(i < FEW ? next_random(&seed) % 100 : next_random(&seed));
+        keys[i] = (uint32_t)(i < FEW ? next_random(&seed) % 100 : next_random(&seed) % 60000);
         values[i] = (double)(int64_t)next_random(&seed) * 0x1p-40;
         if (i % 1000 == 7) values[i] = -0.0;
         if (i % 5000 == 8) values[i] = INFINITY;

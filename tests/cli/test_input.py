@@ -213,6 +213,7 @@ class ShrinkingFile(CommandTest):
         files = "/proc/%d/fd" % process.pid
         name = os.path.realpath(self.path("x.npy"))
         while name not in [os.path.realpath(os.path.join(files, fd)) for fd in os.listdir(files)]:
+            self.assertIsNone(process.poll())
             time.sleep(0.001)
 
     def shrink(self, size):
