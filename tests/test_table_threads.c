@@ -47,6 +47,66 @@ static void threads_and_growth_do_not_show(void **unused) {
     }
 }
 
+/* ---- building -------------------------------------------------------------------------------- */
+
+enum { BUILT = 80000, ROOM = 1 << 20, STEP = 1000, LEADING = 7 };
+
+/* Of the keys 0, 1, 2, ... those whose hashes begin with the bits of `lead`: they have one region
+ * of a table with ROOM. Each comes `times` times, then others come once. */
+static void crowd(uint32_t *keys, int64_t n, int64_t crowded, int64_t times) {
+    bf_hash_seed seed = bf_hash_seed_of(0);
+    uint32_t key = 0, pattern = (uint32_t)bf_hash_mix(seed.first); /* as tables keep keys */
+    const uint64_t lead = 5;
+    int64_t i = 0;
+    while (i < crowded * times) {
+        while (bf_hash_4(seed, key ^ pattern) >> (64 - LEADING) != lead) key++;
+        for (int64_t k = 0; k < times; k++) keys[i++] = key;
+        key++;
+    }
+    while (i < n) keys[i++] = key++;
+}
+
+static unsigned char *built(const bf_table_options *o, int threads, const uint32_t *keys,
+                            int64_t step, size_t *size) {
+    static uint32_t values[BUILT];
+    bf_context *c = context_of(threads);
+    bf_table *t = NULL;
+    for (uint32_t i = 0; i < BUILT; i++) values[i] = i;
+    assert_int_equal(bf_table_create(c, o, &t), BF_OK);
+    for (int64_t at = 0; at < BUILT; at += step) {
+        bf_array k = bf_array_of(BF_U32, keys + at, step),
+                 v = bf_array_of(BF_U32, values + at, step);
+        assert_int_equal(bf_table_insert(t, &k, &v), BF_OK);
+    }
+    unsigned char *saved = save(t, size);
+    bf_table_destroy(t);
+    bf_context_destroy(c);
+    return saved;
+}
+
+/* An empty table takes many entries in its own memory, unless they crowd: a region is full (16000
+ * keys), or has no room for so many entries (200 keys, 300 times). */
+static void a_table_built_at_once_is_as_one_built_step_by_step(void **unused) {
+    (void)unused;
+    static uint32_t keys[BUILT];
+    static const int64_t crowds[][2] = {{0, 0}, {16000, 1}, {16000, 4}, {200, 300}, {1, BUILT}};
+    for (int i = 0; i < 5; i++) {
+        crowd(keys, BUILT, crowds[i][0], crowds[i][1]);
+        for (int policy = BF_DUPLICATES_FIRST; policy <= BF_DUPLICATES_KEEP; policy++) {
+            size_t sizes[2];
+            bf_table_options o = BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_U32,
+                                                  .duplicates = (bf_duplicates)policy);
+            unsigned char *slow = built(&o, 1, keys, STEP, &sizes[0]);
+            o.reserve = policy % 2 ? ROOM : 0;
+            unsigned char *fast = built(&o, 1 + policy % 3, keys, BUILT, &sizes[1]);
+            assert_int_equal(sizes[0], sizes[1]);
+            assert_memory_equal(slow, fast, sizes[0]);
+            free(slow);
+            free(fast);
+        }
+    }
+}
+
 /* ---- asking and emptying --------------------------------------------------------------------- */
 
 /* What a table says of many keys, and what is left when other keys are erased. */
@@ -135,6 +195,7 @@ static void answers_do_not_depend_on_threads(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_growth_do_not_show),
+        cmocka_unit_test(a_table_built_at_once_is_as_one_built_step_by_step),
         cmocka_unit_test(answers_do_not_depend_on_threads),
     };
     return cmocka_run_group_tests_name("table_threads", tests, NULL, NULL);

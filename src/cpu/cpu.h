@@ -15,6 +15,10 @@ const bf_isa *bf_cpu_isa_find(const char *name);
 
 /* --- threads.c: the pool --- */
 
+/* Bytes between what different threads write all the time: a pair of cache lines, which some
+ * machines fetch together. */
+enum { BF_CPU_APART = 128 };
+
 typedef struct bf_pool bf_pool;
 
 /* A pool that runs on `threads` threads, the caller's among them. Starts none yet. NULL: no memory.

@@ -22,7 +22,7 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
     g->columns = kind->count;
     for (int c = 0; c < kind->count; c++) g->aggregates[c] = kind->aggregates[c];
     g->seed = bf_hash_seed_of(kind->seed);
-    g->loops = bf_group_loops_of(g->rank_bytes);
+    g->loops = context->cpu->isa->group_loops(g->rank_bytes);
     if (!bf_group_set_create(g, 0, &g->set)) {
         free(g);
         return no_memory(context);
@@ -134,7 +134,7 @@ static bf_status make_order(bf_context *context, bf_cpu_groups *g, int64_t n) {
     if (ranks == NULL || order == NULL) status = no_memory(context);
     bf_cpu_table as = {.key_bytes = bytes, .value_bytes = sizeof *order};
     as.kind.key = keys[bytes / 8];
-    as.loops = bf_table_loops_of(bytes, sizeof *order);
+    as.loops = context->cpu->isa->table_loops(bytes, sizeof *order);
     if (status == BF_OK) {
         collect(g, ranks, order);
         status = bf_table_sort(context, &as, n, ranks, (char *)order);

@@ -57,6 +57,7 @@ typedef struct bf_group_shard {
     void *ranks; /* by number */
     int64_t *counts;
     bf_column *columns;
+    char apart[BF_CPU_APART];
 } bf_group_shard;
 
 typedef struct bf_group_loops bf_group_loops;
@@ -96,9 +97,6 @@ struct bf_group_loops {
     /* Enters ranks [0, size) into empty buckets. */
     void (*enter)(bf_group_shard *shard);
 };
-
-/* NULL: there is no such width. */
-const bf_group_loops *bf_group_loops_of(int rank_bytes);
 
 /* --- group_set.c: shards and sets --- */
 

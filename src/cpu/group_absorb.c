@@ -9,7 +9,6 @@
 
 enum {
     PIECE = 1 << 14, /* rows that a thread takes at a time */
-    NEW_SHARE = 4,   /* one row in so many begins a group, or more do: saves steps of growth */
     BLOCK = 1 << 22  /* rows that are sorted at a time */
 };
 
@@ -80,6 +79,7 @@ typedef struct sorting {
     const rows *rows;
     bf_group_set *set;
     int64_t first, n; /* of the block */
+    int64_t expected; /* groups of a shard */
     int slices;       /* that threads sort */
     uint8_t *shards;  /* of each row */
     char *ranks, *sorted_ranks;
@@ -155,9 +155,24 @@ static void take_shard(void *arg, int64_t shard) {
     int64_t first = s->begin[shard], n = s->begin[shard + 1] - first;
     for (int c = 0; c < g->columns; c++) values[c] = s->values[c] + first * value_bytes(g, c);
     bf_group_shard *to = &s->set->shards[shard];
-    if (!bf_shard_reserve(g, to, n / NEW_SHARE) ||
+    if (!bf_shard_reserve(g, to, least(s->expected, n)) ||
         !bf_shard_take(g, to, s->sorted_ranks + first * g->rank_bytes, values, n))
         atomic_store(&s->failed, true);
+}
+
+/* How many groups the rows from `first` on seem to have. Keys of less than 4 bytes never have so
+ * many that this matters. */
+static int64_t estimate(bf_context *context, const rows *r, int64_t first) {
+    const bf_cpu_groups *g = r->groups;
+    int bytes = key_bytes(g);
+    int64_t groups = 0;
+    if (bytes < 4) return 0;
+    bf_cpu_table as = {.key_bytes = bytes, .loops = context->cpu->isa->table_loops(bytes, 0)};
+    as.slots.seed = g->seed;
+    bf_entries keys = {.keys = r->keys + first * bytes,
+                       .key_step = (size_t)bytes,
+                       .is_raw = bf_dtype_is_float(g->key)};
+    return bf_table_estimate(context, &as, &keys, r->n - first, &groups) == BF_OK ? groups : 0;
 }
 
 static bool allocate(sorting *s, int64_t n) {
@@ -188,6 +203,7 @@ static bool take_many(bf_context *context, const rows *r, int64_t first, bf_grou
     int64_t room = least(r->n - first, BLOCK);
     int threads = bf_table_threads(context, room);
     sorting s = {.rows = r, .set = set, .slices = 4 * threads};
+    s.expected = estimate(context, r, first) / BF_SHARDS;
     bool made = allocate(&s, room);
     for (; first < r->n && made; first += room) {
         s.first = first;

@@ -1,7 +1,12 @@
-/* Instances of the loops of groups; keys as ranks. */
+/* Instances of the loops of groups; keys as ranks. Compiled for the baseline, and by
+ * isa/avx2_groups.c for AVX2. */
 #include "group.h"
 
 #include "table_match.h"
+
+#ifndef BF_LOOPS_OF
+#define BF_LOOPS_OF bf_group_loops_generic
+#endif
 
 enum { FAR_SHIFT = 64 - 11 }; /* so many buckets and more are fetched ahead */
 
@@ -112,7 +117,7 @@ static void loop16_unrank(bf_dtype key, const void *ranks, int64_t n, char *keys
 #undef PLACES
 #undef MATCH
 
-const bf_group_loops *bf_group_loops_of(int rank_bytes) {
+const bf_group_loops *BF_LOOPS_OF(int rank_bytes) {
     switch (rank_bytes) {
     case 4: return &loop4_loops;
     case 8: return &loop8_loops;

@@ -87,8 +87,10 @@ static bool grow_arrays(const bf_cpu_groups *groups, bf_group_shard *s, size_t r
 /* Other buckets: so many, by this seed. */
 static bool replace_buckets(const bf_cpu_groups *groups, bf_group_shard *s, int shift,
                             bf_hash_seed seed) {
-    char *memory = bf_table_memory(buckets_of(shift) * groups->loops->bucket_bytes + LINE);
+    size_t bytes = buckets_of(shift) * groups->loops->bucket_bytes + LINE;
+    char *memory = bf_table_memory(bytes);
     if (memory == NULL) return false;
+    bf_table_touch(memory, bytes);
     free(s->memory);
     s->memory = memory;
     s->buckets = memory + (LINE - (uintptr_t)memory % LINE);

@@ -11,7 +11,7 @@ static bf_status create_table(bf_context *context, const bf_table_kind *kind, vo
     t->kind = *kind;
     t->key_bytes = bf_table_bytes(kind->key);
     t->value_bytes = keeps ? (int)sizeof(bf_chain) : bf_table_bytes(kind->value);
-    t->loops = bf_table_loops_of(t->key_bytes, t->value_bytes);
+    t->loops = context->cpu->isa->table_loops(t->key_bytes, t->value_bytes);
     t->pattern[0] = bf_hash_mix(seed.first);
     t->pattern[1] = bf_hash_mix(seed.second);
     bf_status status = bf_slots_create(context, t->loops, 1, seed, &t->slots);
@@ -38,8 +38,7 @@ static void destroy_table(bf_context *context, void *table) {
 
 static void clear_table(bf_context *context, void *table) {
     bf_cpu_table *t = table;
-    (void)context;
-    bf_table_wipe(t);
+    bf_table_wipe(context, t);
     if (t->nodes != NULL) t->nodes->count = t->nodes->dead = 0;
 }
 

@@ -27,11 +27,16 @@ enum {
     BF_TABLE_MANY = 1 << 16 /* entries that are worth being sorted by region first */
 };
 
+typedef struct bf_region {
+    uint32_t used; /* entries */
+    char apart[BF_CPU_APART];
+} bf_region;
+
 /* The buckets of a table. */
 typedef struct bf_slots {
     char *buckets;
-    void *memory;   /* that they lie in */
-    uint32_t *used; /* entries in each region */
+    void *memory; /* that they lie in */
+    bf_region *regions;
     uint64_t count; /* buckets */
     int shift;      /* a region has 2^shift of them */
     uint32_t limit; /* entries that a region may have */
@@ -142,13 +147,13 @@ struct bf_table_loops {
                  char *scratch_values);
 };
 
-/* NULL: there are no such widths. */
-const bf_table_loops *bf_table_loops_of(int key_bytes, int value_bytes);
-
 /* --- table_slots.c: memory, and growth --- */
 
 /* Memory of zeros, in large pages where it is large; free() takes it. */
 void *bf_table_memory(size_t bytes);
+/* Has the system give fresh memory now. A page that is read before it is written to costs two
+ * faults, the second of which stops all threads, and on older systems never is a large one. */
+void bf_table_touch(void *memory, size_t bytes);
 
 bf_status bf_slots_create(bf_context *context, const bf_table_loops *loops, uint64_t buckets,
                           bf_hash_seed seed, bf_slots *slots);
@@ -168,7 +173,7 @@ static inline size_t bf_slots_bytes(const bf_slots *slots, const bf_table_loops 
 void bf_table_see_fullest(bf_cpu_table *table);
 
 /* Takes out all entries. */
-void bf_table_wipe(bf_cpu_table *table);
+void bf_table_wipe(bf_context *context, bf_cpu_table *table);
 
 /* Makes room for so many keys in all, where there is none; or about twice the room there is.
  * Errors: BF_E_MEMORY; the table is as it was. */

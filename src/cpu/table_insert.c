@@ -32,11 +32,13 @@ static bf_status absorb_roomy(bf_context *context, bf_cpu_table *t, const bf_ent
     return BF_OK;
 }
 
-/* Enters the first entries, *done of them, for as long as they repeat keys that fit the cache. */
+/* Enters the first entries, *done of them, for as long as the table stays small and they repeat its
+ * keys. */
 static bf_status absorb_repeats(bf_context *context, bf_cpu_table *t, const bf_entries *e,
                                 int64_t n, int64_t *done) {
     bf_status status = BF_OK;
-    for (bool repeats = true; repeats && *done < n && status == BF_OK;) {
+    for (bool repeats = !bf_table_wants_parts(context, t, n);
+         repeats && *done < n && status == BF_OK;) {
         bf_entries piece = bf_entries_from(e, *done);
         int64_t size = n - *done < BF_TABLE_MANY ? n - *done : BF_TABLE_MANY / 2, before = t->keys;
         status = insert_growing(context, t, &piece, size);
@@ -55,8 +57,13 @@ static bool has_places(const bf_cpu_table *t, int64_t keys) {
 static bf_status absorb_growing(bf_context *context, bf_cpu_table *t, const bf_entries *e,
                                 int64_t n) {
     int64_t keys = 0, done = 0;
+    bool was_empty = t->keys == 0 && t->nodes == NULL;
     bf_status status = absorb_repeats(context, t, e, n, &done);
     if (status != BF_OK || done == n) return status;
+    if (was_empty && done <= BF_TABLE_MANY / 2) { /* an empty table takes all the faster */
+        bf_table_wipe(context, t);
+        done = 0;
+    }
     bf_entries rest = bf_entries_from(e, done);
     n -= done;
     if (n >= BF_TABLE_MANY && !has_places(t, n))
@@ -70,7 +77,7 @@ static bf_status absorb_growing(bf_context *context, bf_cpu_table *t, const bf_e
 static bf_status absorb_first(bf_context *context, bf_cpu_table *t, const bf_entries *e,
                               int64_t n) {
     bf_status status = absorb_growing(context, t, e, n);
-    if (status != BF_OK) bf_table_wipe(t);
+    if (status != BF_OK) bf_table_wipe(context, t);
     return status;
 }
 

@@ -31,7 +31,7 @@ void bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys
             begin[r] = at;
         else
             collect_region(&job, r, at); /* threads would need to know where */
-        at += table->slots.used[r];
+        at += table->slots.regions[r].used;
     }
     if (begin != NULL)
         bf_table_share(context, bf_table_threads(context, at), regions, collect_shared, &job);

@@ -1,6 +1,11 @@
-/* The loops of tables, for every width of keys and of values. */
+/* The loops of tables, for every width of keys and of values. Compiled for the baseline, and by
+ * isa/avx2_tables.c for AVX2. */
 #include "table.h"
 #include "table_match.h"
+
+#ifndef BF_LOOPS_OF
+#define BF_LOOPS_OF bf_table_loops_generic
+#endif
 
 #define KEY 4
 #define VALUE 0
@@ -35,7 +40,7 @@
 #include "table_loops.h"
 #undef KEY
 
-const bf_table_loops *bf_table_loops_of(int key_bytes, int value_bytes) {
+const bf_table_loops *BF_LOOPS_OF(int key_bytes, int value_bytes) {
     static const bf_table_loops *const all[3][4] = {
         {&loops_4_0, &loops_4_4, &loops_4_8, &loops_4_16},
         {&loops_8_0, &loops_8_4, &loops_8_8, &loops_8_16},

@@ -168,7 +168,7 @@ static inline bool LOOP(put)(bf_cpu_table *t, KEY_T key, uint64_t home, const ch
         }
         uint32_t empty = MATCH(at, 0, PLACES);
         if (__builtin_expect(empty == 0, 0)) continue;
-        uint32_t *used = &s->used[b >> s->shift];
+        uint32_t *used = &s->regions[b >> s->shift].used;
         if (__builtin_expect(*used >= s->limit, 0)) return false;
         ++*used;
         ++*fresh;
@@ -342,7 +342,7 @@ static int64_t LOOP(erase_key)(bf_cpu_table *t, KEY_T key, uint64_t home, int64_
     uint64_t bucket = (uint64_t)(at - s->buckets) / BUCKET;
     int64_t entries = LOOP(entries_of)(t, LOOP(value_at)(at, place));
     ++*keys;
-    s->used[bucket >> s->shift]--;
+    s->regions[bucket >> s->shift].used--;
     if (LOOP(empty_place)(at, place)) LOOP(close_gap)(s, bucket);
     return entries;
 }

@@ -5,7 +5,32 @@
 
 #include "../rules/rule.h"
 
-#ifdef __SSE2__
+#if defined(__AVX2__)
+#include <immintrin.h>
+
+static inline uint32_t bf_match_4(const char *bucket, uint32_t key, int places) {
+    __m256i wanted = _mm256_set1_epi32((int)key);
+    uint32_t found = 0;
+    for (int i = 0; i < places; i += 8) {
+        __m256i keys = _mm256_load_si256((const __m256i *)(const void *)(bucket + 4 * i));
+        __m256i equal = _mm256_cmpeq_epi32(keys, wanted);
+        found |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal)) << i;
+    }
+    return found & ((1u << places) - 1);
+}
+
+static inline uint32_t bf_match_8(const char *bucket, uint64_t key, int places) {
+    __m256i wanted = _mm256_set1_epi64x((long long)key);
+    uint32_t found = 0;
+    for (int i = 0; i < places; i += 4) {
+        __m256i keys = _mm256_load_si256((const __m256i *)(const void *)(bucket + 8 * i));
+        __m256i equal = _mm256_cmpeq_epi64(keys, wanted);
+        found |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(equal)) << i;
+    }
+    return found & ((1u << places) - 1);
+}
+
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 
 static inline uint32_t bf_match_4(const char *bucket, uint32_t key, int places) {

@@ -1,5 +1,6 @@
 /* Entries sorted by region, so that each region is in the cache while it takes its own, and belongs
- * to one thread. The sort is stable: entries of one key stay in their order. */
+ * to one thread. The sort is stable: entries of one key stay in their order. An empty table has
+ * them sorted into its own buckets: memory that nobody touched yet is dear. */
 #include "table.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
     for (int64_t r = 0; r < job.groups; r++) {
         int64_t more = 0;
         for (int64_t i = 0; i < job.slices.count; i++) more += job.counts[i * job.groups + r];
-        if (table->slots.used[r] + more > table->slots.limit) *room = false;
+        if (table->slots.regions[r].used + more > table->slots.limit) *room = false;
         *count += more;
     }
     free(job.counts);
@@ -92,10 +93,11 @@ typedef struct parts {
     bf_entries rows;
     int shift; /* a part is 2^shift buckets */
     int64_t count;
-    int64_t *at;    /* where each slice's rows of each part go */
-    int64_t *begin; /* of each part's rows, and one more */
-    int64_t *done;  /* rows that have been entered */
-    char *memory;   /* of the rows */
+    int64_t *at;          /* where each slice's rows of each part go */
+    int64_t *begin, *end; /* of each part's rows */
+    int64_t *done;        /* rows that have been entered */
+    char *memory;         /* of the rows */
+    bool in_place;        /* that is the table's buckets: each part's rows in the part */
     atomic_bool stopped;
     _Atomic int64_t erased;
 } parts;
@@ -114,51 +116,83 @@ static void scatter_slice(void *arg, int64_t i) {
                              p->at + i * p->count, p->memory);
 }
 
+static size_t row_bytes(const bf_cpu_table *t) { return (size_t)(t->key_bytes + t->value_bytes); }
+
+/* Rows as a key and a value, one after another. */
+static bf_entries rows_at(const bf_cpu_table *t, const char *memory) {
+    size_t row = row_bytes(t);
+    return (bf_entries){
+        .keys = memory, .key_step = row, .values = memory + t->key_bytes, .value_step = row};
+}
+
 static bool allocate_parts(parts *p) {
-    size_t row = (size_t)(p->table->key_bytes + p->table->value_bytes);
     p->at = calloc((size_t)(p->count * p->slices.count), sizeof *p->at);
-    p->begin = calloc((size_t)p->count + 1, sizeof *p->begin);
+    p->begin = calloc((size_t)p->count, sizeof *p->begin);
+    p->end = calloc((size_t)p->count, sizeof *p->end);
     p->done = calloc((size_t)p->count, sizeof *p->done);
-    p->memory = bf_table_memory((size_t)p->slices.n * row);
-    p->rows = (bf_entries){.keys = p->memory, .key_step = row, .value_step = row};
+    if (p->in_place)
+        p->memory = p->table->slots.buckets;
+    else
+        p->memory = bf_table_memory((size_t)p->slices.n * row_bytes(p->table));
     if (p->memory == NULL) return false;
-    p->rows.values = p->memory + p->table->key_bytes;
-    return p->at != NULL && p->begin != NULL && p->done != NULL;
+    p->rows = rows_at(p->table, p->memory);
+    return p->at != NULL && p->begin != NULL && p->end != NULL && p->done != NULL;
 }
 
 static void free_parts(parts *p) {
     free(p->at);
     free(p->begin);
+    free(p->end);
     free(p->done);
-    free(p->memory);
+    if (!p->in_place) free(p->memory);
 }
 
-/* Within a part slice after slice, so that the order stays. */
-static void place_slices(parts *p, const uint32_t *counts) {
+/* Where a part's buckets begin, in bytes. */
+static size_t part_begin(const parts *p, int64_t g) {
+    const bf_slots *s = &p->table->slots;
+    uint64_t bucket = (uint64_t)g << p->shift;
+    return (bucket < s->count ? bucket : s->count) * (size_t)p->table->loops->bucket_bytes;
+}
+
+/* A part's first row in place: not always at its beginning, for parts that are a power of two long
+ * would be written to by the same set of the cache. */
+static int64_t first_in_place(const parts *p, int64_t g) {
+    size_t row = row_bytes(p->table), begin = part_begin(p, g),
+           bytes = part_begin(p, g + 1) - begin;
+    begin += (size_t)g % PARTS_MOST * (bytes / PARTS_MOST / 16);
+    return (int64_t)((begin + row - 1) / row);
+}
+
+/* Within a part slice after slice, so that the order stays. false: in place there is no room. */
+static bool place_slices(parts *p, const uint32_t *counts) {
+    size_t row = row_bytes(p->table);
     int64_t at = 0;
     for (int64_t g = 0; g < p->count; g++) {
+        if (p->in_place) at = first_in_place(p, g);
         p->begin[g] = at;
         for (int64_t i = 0; i < p->slices.count; i++) {
             p->at[i * p->count + g] = at;
             at += counts[i * p->count + g];
         }
+        p->end[g] = at;
+        if (p->in_place && (size_t)at * row > part_begin(p, g + 1)) return false;
     }
-    p->begin[p->count] = at;
+    return true;
 }
 
-/* Fills a parts whose table and slices are set; the caller frees it. */
-static bf_status sort_into_parts(bf_context *context, parts *p) {
+/* Fills a parts whose table, slices and in_place are set; the caller frees it. *room: whether there
+ * is any in place; else nothing was sorted. */
+static bf_status sort_into_parts(bf_context *context, parts *p, bool *room) {
     count_job job = {.table = p->table, .slices = p->slices};
     p->shift = part_shift(p->table);
     bf_status status = count_groups(context, &job, p->shift);
     p->count = job.groups;
     if (status == BF_OK && !allocate_parts(p))
         status = bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    if (status == BF_OK) {
-        place_slices(p, job.counts);
+    *room = status == BF_OK && place_slices(p, job.counts);
+    if (*room)
         bf_table_share(context, bf_table_threads(context, p->slices.n), p->slices.count,
                        scatter_slice, p);
-    }
     free(job.counts);
     return status;
 }
@@ -167,7 +201,7 @@ static bf_status sort_into_parts(bf_context *context, parts *p) {
 
 static void insert_part(void *arg, int64_t g) {
     parts *p = arg;
-    int64_t first = p->begin[g] + p->done[g], n = p->begin[g + 1] - first;
+    int64_t first = p->begin[g] + p->done[g], n = p->end[g] - first;
     if (n == 0) return;
     int64_t entered = p->table->loops->insert(p->table, &p->rows, first, n);
     p->done[g] += entered;
@@ -179,7 +213,7 @@ static bf_status insert_rest(bf_context *context, parts *p) {
     bf_status status = BF_OK;
     for (int64_t g = 0; g < p->count && status == BF_OK; g++) {
         insert_part(p, g);
-        if (p->begin[g] + p->done[g] == p->begin[g + 1]) continue;
+        if (p->begin[g] + p->done[g] == p->end[g]) continue;
         status = bf_table_grow(context, p->table);
         g--;
     }
@@ -201,13 +235,90 @@ static bf_status insert_parts(bf_context *context, parts *p) {
     }
 }
 
+static bf_status absorb_sorted(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
+                               int64_t n) {
+    parts p = {.table = table, .slices = slices_of(context, entries, n)};
+    bool room;
+    bf_status status = sort_into_parts(context, &p, &room);
+    if (status == BF_OK) status = insert_parts(context, &p);
+    free_parts(&p);
+    return status;
+}
+
+/* ---- building: entries into an empty table --------------------------------------------------- */
+
+typedef struct building {
+    parts *parts;
+    _Atomic int64_t next, joined;
+    char *buffers; /* of each thread, for the rows of a part */
+    size_t bytes;
+} building;
+
+static void build_part(parts *p, int64_t g, char *buffer) {
+    size_t row = row_bytes(p->table);
+    int64_t n = p->end[g] - p->begin[g];
+    char *from = p->memory + (size_t)p->begin[g] * row;
+    bf_entries rows = rows_at(p->table, buffer);
+    if (n == 0) return;
+    memcpy(buffer, from, (size_t)n * row);
+    memset(from, 0, (size_t)n * row);
+    if (p->table->loops->insert(p->table, &rows, 0, n) < n) atomic_store(&p->stopped, true);
+}
+
+static void build_parts(void *arg) {
+    building *b = arg;
+    char *buffer = b->buffers + (size_t)atomic_fetch_add(&b->joined, 1) * b->bytes;
+    for (;;) {
+        int64_t g = atomic_fetch_add(&b->next, 1);
+        if (g >= b->parts->count || atomic_load(&b->parts->stopped)) return;
+        build_part(b->parts, g, buffer);
+    }
+}
+
+/* Enters rows that lie in the table's buckets. *built: none of the regions is full. */
+static bf_status build(bf_context *context, parts *p, bool *built) {
+    int threads = bf_table_threads(context, p->slices.n);
+    building b = {.parts = p};
+    for (int64_t g = 0; g < p->count; g++) {
+        size_t bytes = (size_t)(p->end[g] - p->begin[g]) * row_bytes(p->table);
+        if (bytes > b.bytes) b.bytes = bytes;
+    }
+    b.buffers = bf_table_memory((size_t)threads * b.bytes);
+    if (b.buffers == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
+    bf_pool_run(context->cpu->pool, threads, build_parts, &b);
+    free(b.buffers);
+    *built = !atomic_load(&p->stopped);
+    return BF_OK;
+}
+
+/* *built: that was possible; else the table is as empty as before. */
+static bf_status absorb_in_place(bf_context *context, bf_cpu_table *table,
+                                 const bf_entries *entries, int64_t n, bool *built) {
+    parts p = {.table = table, .slices = slices_of(context, entries, n), .in_place = true};
+    bool sorted;
+    *built = false;
+    bf_status status = sort_into_parts(context, &p, &sorted);
+    if (sorted) {
+        status = build(context, &p, built);
+        if (!*built) bf_table_wipe(context, table);
+    }
+    free_parts(&p);
+    return status;
+}
+
+/* A multimap's entries are linked as they are entered, so that there is no second try. */
+static bool builds_in_place(const bf_cpu_table *t, int64_t n) {
+    return t->keys == 0 && t->nodes == NULL &&
+           (size_t)n * row_bytes(t) <= bf_slots_bytes(&t->slots, t->loops);
+}
+
 bf_status bf_table_absorb_parts(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                                 int64_t n) {
-    parts p = {.table = table, .slices = slices_of(context, entries, n)};
-    bf_status status = sort_into_parts(context, &p);
-    if (status == BF_OK) status = insert_parts(context, &p);
+    bool built = false;
+    bf_status status = BF_OK;
+    if (builds_in_place(table, n)) status = absorb_in_place(context, table, entries, n, &built);
+    if (status == BF_OK && !built) status = absorb_sorted(context, table, entries, n);
     bf_table_see_fullest(table);
-    free_parts(&p);
     return status;
 }
 
@@ -215,14 +326,15 @@ bf_status bf_table_absorb_parts(bf_context *context, bf_cpu_table *table, const 
 
 static void erase_part(void *arg, int64_t g) {
     parts *p = arg;
-    int64_t first = p->begin[g], n = p->begin[g + 1] - first;
+    int64_t first = p->begin[g], n = p->end[g] - first;
     if (n > 0) atomic_fetch_add(&p->erased, p->table->loops->erase(p->table, &p->rows, first, n));
 }
 
 bf_status bf_table_erase_parts(bf_context *context, bf_cpu_table *table, const bf_entries *keys,
                                int64_t n, int64_t *erased) {
     parts p = {.table = table, .slices = slices_of(context, keys, n)};
-    bf_status status = sort_into_parts(context, &p);
+    bool room;
+    bf_status status = sort_into_parts(context, &p, &room);
     if (status == BF_OK)
         bf_table_share(context, bf_table_threads(context, n), p.count, erase_part, &p);
     *erased = atomic_load(&p.erased);

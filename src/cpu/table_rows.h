@@ -12,7 +12,7 @@ static bool LOOP(move)(const bf_cpu_table *t, uint64_t region, bf_slots *to) {
             KEY_T key = LOOP(key_at)(from, i);
             if (key == 0) break;
             uint64_t home = LOOP(home)(to, key);
-            if (to->used[home >> to->shift]++ >= to->limit) return false;
+            if (to->regions[home >> to->shift].used++ >= to->limit) return false;
             char *at = LOOP(free_place)(to, home, &place);
             memcpy(at + place * KEY, &key, KEY);
             memcpy(LOOP(value_at)(at, place), LOOP(value_at)(from, i), VALUE);

@@ -8,7 +8,9 @@
 enum {
     LINE = 128,           /* buckets are aligned to this */
     LEAST_SHIFT = 2,      /* the least table: 4 buckets */
+    PAGE = 1 << 12,       /* the least */
     LARGE_PAGE = 1 << 21, /* where the system has such */
+    PIECE = LARGE_PAGE,   /* bytes that a thread clears or touches at a time */
     TRIES = 16            /* of sizes and seeds, for keys that are chosen against them */
 };
 
@@ -25,6 +27,11 @@ void *bf_table_memory(size_t bytes) {
         (void)madvise(memory + (begin - (uintptr_t)memory), end - begin, MADV_HUGEPAGE);
 #endif
     return memory;
+}
+
+void bf_table_touch(void *memory, size_t bytes) {
+    volatile char *at = memory;
+    for (size_t i = 0; i < bytes; i += PAGE) at[i] = 0;
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -50,8 +57,8 @@ bf_status bf_slots_create(bf_context *context, const bf_table_loops *loops, uint
     bool fits = !__builtin_mul_overflow(s.count, (uint64_t)loops->bucket_bytes, &bytes) &&
                 bytes < SIZE_MAX / 4;
     if (fits) s.memory = bf_table_memory(bytes + LINE);
-    if (s.memory != NULL) s.used = calloc(bf_slots_regions(&s), sizeof *s.used);
-    if (s.used == NULL) {
+    if (s.memory != NULL) s.regions = calloc(bf_slots_regions(&s), sizeof *s.regions);
+    if (s.regions == NULL) {
         free(s.memory);
         return bf_fail(context, BF_E_MEMORY, "no memory for a table of %llu buckets",
                        (unsigned long long)s.count);
@@ -66,26 +73,54 @@ bf_status bf_slots_copy(bf_context *context, const bf_table_loops *loops, const 
     bf_status status = bf_slots_create(context, loops, from->count, from->seed, slots);
     if (status != BF_OK) return status;
     memcpy(slots->buckets, from->buckets, from->count * (uint64_t)loops->bucket_bytes);
-    memcpy(slots->used, from->used, bf_slots_regions(from) * sizeof *from->used);
+    memcpy(slots->regions, from->regions, bf_slots_regions(from) * sizeof *from->regions);
     return BF_OK;
 }
 
 void bf_slots_destroy(bf_slots *slots) {
     free(slots->memory);
-    free(slots->used);
+    free(slots->regions);
 }
 
 void bf_table_see_fullest(bf_cpu_table *table) {
     uint32_t fullest = 0;
     for (uint64_t r = 0; r < bf_slots_regions(&table->slots); r++)
-        if (table->slots.used[r] > fullest) fullest = table->slots.used[r];
+        if (table->slots.regions[r].used > fullest) fullest = table->slots.regions[r].used;
     table->fullest = fullest;
 }
 
-void bf_table_wipe(bf_cpu_table *table) {
+/* Buckets that threads take piece by piece. */
+typedef struct pieces {
+    char *memory;
+    size_t bytes;
+} pieces;
+
+static size_t piece_bytes(const pieces *p, int64_t i) {
+    size_t rest = p->bytes - (size_t)i * PIECE;
+    return rest < PIECE ? rest : PIECE;
+}
+
+static void clear_piece(void *arg, int64_t i) {
+    pieces *p = arg;
+    memset(p->memory + i * PIECE, 0, piece_bytes(p, i));
+}
+
+static void touch_piece(void *arg, int64_t i) {
+    pieces *p = arg;
+    bf_table_touch(p->memory + i * PIECE, piece_bytes(p, i));
+}
+
+static void share_buckets(bf_context *context, const bf_slots *s, const bf_table_loops *loops,
+                          void (*work)(void *arg, int64_t i)) {
+    pieces p = {s->buckets, bf_slots_bytes(s, loops)};
+    int64_t count = (int64_t)((p.bytes - 1) / PIECE) + 1;
+    bf_table_share(context, bf_pool_threads(context->cpu->pool), count, work, &p);
+}
+
+void bf_table_wipe(bf_context *context, bf_cpu_table *table) {
     bf_slots *s = &table->slots;
-    memset(s->buckets, 0, s->count * (uint64_t)table->loops->bucket_bytes);
-    memset(s->used, 0, bf_slots_regions(s) * sizeof *s->used);
+    share_buckets(context, s, table->loops, clear_piece);
+    memset(s->regions, 0, bf_slots_regions(s) * sizeof *s->regions);
     atomic_store(&table->keys, 0);
     table->fullest = 0;
     table->has_aside = false;
@@ -113,6 +148,7 @@ static bf_status move(bf_context *context, bf_cpu_table *t, uint64_t buckets, bf
     bf_slots to;
     bf_status status = bf_slots_create(context, t->loops, buckets, seed, &to);
     if (status != BF_OK) return status;
+    if (t->keys > 0) share_buckets(context, &to, t->loops, touch_piece);
     move_job job = {.table = t, .to = &to};
     bool apart = seed.first == t->slots.seed.first && to.shift == t->slots.shift &&
                  to.count % t->slots.count == 0;

@@ -22,7 +22,8 @@ HELD = {
 }  # fmt: skip
 DTYPES = [name for name in HELD if name != "pair"]
 OPS = ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"]
-CONTEXTS = [bitfold.Context(device="cpu", threads=n) for n in (1, 2, 8)] + gpus()
+CONTEXTS = [bitfold.Context(device="cpu", threads=n, isa="generic" if n == 1 else "auto")
+            for n in (1, 2, 8)] + gpus()
 SCRIPTS = int(os.environ.get("BITFOLD_GROUP_SCRIPTS", "400"))
 
 

@@ -137,4 +137,6 @@ const bf_isa bf_isa_avx512 = {
     .bin_bytes_f64 = bin_bytes_of_f64,
     .julia_f32 = julia_f32,
     .julia_f64 = julia_f64,
+    .table_loops = bf_table_loops_avx2,
+    .group_loops = bf_group_loops_avx2,
 };

@@ -1,7 +1,11 @@
-/* The instruction set of any machine: no loops of its own, so that the rules apply as they stand.
- */
+/* The instruction set of any machine: the rules apply as they stand. */
 #include "isa.h"
 
 static bool available(void) { return true; }
 
-const bf_isa bf_isa_generic = {.name = "generic", .available = available};
+const bf_isa bf_isa_generic = {
+    .name = "generic",
+    .available = available,
+    .table_loops = bf_table_loops_generic,
+    .group_loops = bf_group_loops_generic,
+};

@@ -13,7 +13,9 @@
 #include <stdbool.h>
 
 struct bf_bins;
+struct bf_group_loops;
 struct bf_node;
+struct bf_table_loops;
 
 enum {
     BF_SPAN = 32768, /* elements that one call of a loop may take */
@@ -49,6 +51,16 @@ typedef bool (*bf_leaf_loop)(const void *leaf, struct bf_node *folds, bool *nega
 typedef void (*bf_bin_loop)(const struct bf_bins *bins, const void *x, size_t n, uint32_t *bin);
 typedef void (*bf_bin_byte_loop)(const struct bf_bins *bins, const void *x, size_t n, uint8_t *bin);
 
+/* The loops of a table whose keys and values are that wide, and of groups with ranks of a width
+ * (table.h, group.h). NULL: there are no such widths. */
+typedef const struct bf_table_loops *(*bf_table_loops_of)(int key_bytes, int value_bytes);
+typedef const struct bf_group_loops *(*bf_group_loops_of)(int rank_bytes);
+
+const struct bf_table_loops *bf_table_loops_generic(int key_bytes, int value_bytes);
+const struct bf_group_loops *bf_group_loops_generic(int rank_bytes);
+const struct bf_table_loops *bf_table_loops_avx2(int key_bytes, int value_bytes);
+const struct bf_group_loops *bf_group_loops_avx2(int rank_bytes);
+
 typedef struct bf_isa {
     const char *name;
     bool (*available)(void); /* can this machine run it? */
@@ -63,6 +75,8 @@ typedef struct bf_isa {
     bf_bin_loop bin_f32, bin_f64;
     bf_bin_byte_loop bin_bytes_f32, bin_bytes_f64;
     bf_julia_loop julia_f32, julia_f64;
+    bf_table_loops_of table_loops;
+    bf_group_loops_of group_loops;
 } bf_isa;
 
 extern const bf_isa bf_isa_generic;

@@ -134,4 +134,6 @@ const bf_isa bf_isa_neon = {
     .bin_f64 = bin_of_f64,
     .bin_bytes_f32 = bin_bytes_of_f32,
     .bin_bytes_f64 = bin_bytes_of_f64,
+    .table_loops = bf_table_loops_generic,
+    .group_loops = bf_group_loops_generic,
 };
