@@ -17,7 +17,7 @@ const bf_isa *bf_cpu_isa_find(const char *name);
 
 /* Bytes between what different threads write all the time: a pair of cache lines, which some
  * machines fetch together. */
-enum { BF_CPU_APART = 128 };
+enum { BF_CPU_LINE = 64, BF_CPU_APART = 2 * BF_CPU_LINE };
 
 typedef struct bf_pool bf_pool;
 

@@ -119,8 +119,11 @@ static void place_slices(sorting *s) {
 
 static ALWAYS_INLINE void scatter_bytes(const uint8_t *shards, int64_t *at, const char *from,
                                         char *to, int64_t n, size_t bytes) {
-    for (int64_t i = 0; i < n; i++)
-        memcpy(to + (size_t)at[shards[i]]++ * bytes, from + (size_t)i * bytes, bytes);
+    for (int64_t i = 0; i < n; i++) {
+        char *row = to + (size_t)at[shards[i]]++ * bytes;
+        __builtin_prefetch(row + BF_CPU_LINE, 1);
+        memcpy(row, from + (size_t)i * bytes, bytes);
+    }
 }
 
 static void scatter(const uint8_t *shards, const int64_t *begin, const char *from, char *to,

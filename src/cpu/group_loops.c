@@ -8,7 +8,7 @@
 #define BF_LOOPS_OF bf_group_loops_generic
 #endif
 
-enum { FAR_SHIFT = 64 - 11 }; /* so many buckets and more are fetched ahead */
+enum { AHEAD = 24 }; /* rows whose buckets are on their way into the cache */
 
 /* ---- ranks: every dtype by a constant, so that its rules compile to a few instructions ---------
  */

@@ -83,13 +83,18 @@ static void LOOP(enter)(bf_group_shard *s) {
     }
 }
 
-/* The buckets of a batch first, so that those far off are on their way. */
+/* The buckets of a batch, and again the last for some more, which are fetched but not looked at. */
 static inline void LOOP(homes)(const bf_group_shard *s, const void *ranks, int64_t n,
                                uint64_t *homes) {
-    const LOOP(bucket) *buckets = s->buckets;
     for (int64_t i = 0; i < n; i++) homes[i] = LOOP(home)(s, LOOP(rank_at)(ranks, i));
-    if (s->shift > FAR_SHIFT) return;
-    for (int64_t i = 0; i < n; i++) __builtin_prefetch(&buckets[homes[i]]);
+    for (int64_t i = n; i < n + AHEAD; i++) homes[i] = homes[n - 1];
+}
+
+static inline void LOOP(fetch)(const bf_group_shard *s, uint64_t home) {
+    const LOOP(bucket) *buckets = s->buckets;
+    __builtin_prefetch(&buckets[home]);
+    if (sizeof *buckets > BF_CPU_LINE)
+        __builtin_prefetch((const char *)&buckets[home] + BF_CPU_LINE);
 }
 
 static bool LOOP(add)(bf_group_shard *s, LOOP(spot) spot, RANK rank, uint64_t home) {
@@ -100,10 +105,11 @@ static bool LOOP(add)(bf_group_shard *s, LOOP(spot) spot, RANK rank, uint64_t ho
 }
 
 static int64_t LOOP(number)(bf_group_shard *s, const void *ranks, int64_t n, uint32_t *numbers) {
-    uint64_t homes[BF_GROUP_BATCH];
+    uint64_t homes[BF_GROUP_BATCH + AHEAD];
     if (s->room == 0) return 0;
     LOOP(homes)(s, ranks, n, homes);
     for (int64_t i = 0; i < n; i++) {
+        LOOP(fetch)(s, homes[i + AHEAD]);
         RANK rank = LOOP(rank_at)(ranks, i);
         LOOP(spot) spot = LOOP(probe)(s, rank, homes[i]);
         uint32_t number = spot.bucket->numbers[spot.place];
@@ -117,11 +123,12 @@ static int64_t LOOP(number)(bf_group_shard *s, const void *ranks, int64_t n, uin
 }
 
 static int64_t LOOP(missing)(const bf_group_shard *s, const void *ranks, int64_t n) {
-    uint64_t homes[BF_GROUP_BATCH];
+    uint64_t homes[BF_GROUP_BATCH + AHEAD];
     int64_t missing = 0;
     if (s->room == 0) return n;
     LOOP(homes)(s, ranks, n, homes);
     for (int64_t i = 0; i < n; i++) {
+        LOOP(fetch)(s, homes[i + AHEAD]);
         LOOP(spot) spot = LOOP(probe)(s, LOOP(rank_at)(ranks, i), homes[i]);
         missing += spot.bucket->numbers[spot.place] == 0;
     }

@@ -32,11 +32,16 @@ static inline uint64_t LOOP(hash)(bf_hash_seed seed, KEY_T key) {
 #endif
 }
 
-/* Key number i, as buckets hold it. */
-static inline KEY_T LOOP(key)(const bf_cpu_table *t, const bf_entries *e, int64_t i) {
-    KEY_T key, pattern;
-    memcpy(&key, e->keys + (size_t)i * e->key_step, KEY);
+static inline KEY_T LOOP(pattern)(const bf_cpu_table *t) {
+    KEY_T pattern;
     memcpy(&pattern, t->pattern, KEY);
+    return pattern;
+}
+
+/* Key number i, as buckets hold it. */
+static inline KEY_T LOOP(key)(KEY_T pattern, const bf_entries *e, int64_t i) {
+    KEY_T key;
+    memcpy(&key, e->keys + (size_t)i * e->key_step, KEY);
 #if KEY == 4
     if (e->is_raw) key = bf_key_of_f32(key);
 #elif KEY == 8
@@ -68,7 +73,8 @@ typedef struct LOOP(block) {
 static inline void LOOP(load)(const bf_cpu_table *t, const bf_entries *e, int64_t first, int n,
                               LOOP(block) * b) {
     const bf_slots *s = &t->slots;
-    for (int i = 0; i < n; i++) b->key[i] = LOOP(key)(t, e, first + i);
+    const KEY_T pattern = LOOP(pattern)(t);
+    for (int i = 0; i < n; i++) b->key[i] = LOOP(key)(pattern, e, first + i);
     for (int i = 0; i < n; i++) {
         b->home[i] = LOOP(home)(s, b->key[i]);
         __builtin_prefetch(s->buckets + b->home[i] * BUCKET);

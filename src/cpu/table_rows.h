@@ -23,8 +23,7 @@ static bool LOOP(move)(const bf_cpu_table *t, uint64_t region, bf_slots *to) {
 
 static void LOOP(collect)(const bf_cpu_table *t, uint64_t region, char *keys, char *values) {
     const bf_slots *s = &t->slots;
-    KEY_T pattern;
-    memcpy(&pattern, t->pattern, KEY);
+    const KEY_T pattern = LOOP(pattern)(t);
     for (uint64_t b = region << s->shift; b < (region + 1) << s->shift; b++) {
         char *from = s->buckets + b * BUCKET;
         for (int i = 0; i < PLACES; i++) {
@@ -42,10 +41,13 @@ static void LOOP(collect)(const bf_cpu_table *t, uint64_t region, char *keys, ch
 
 /* ---- before a bulk insertion ----------------------------------------------------------------- */
 
-static void LOOP(count)(const bf_cpu_table *t, const bf_entries *e, int64_t first, int64_t n,
+static void LOOP(count)(const bf_cpu_table *t, const bf_entries *entries, int64_t first, int64_t n,
                         int shift, uint32_t *counts) {
+    const bf_entries e = *entries;
+    const bf_slots slots = t->slots;
+    const KEY_T pattern = LOOP(pattern)(t);
     for (int64_t i = first; i < first + n; i++)
-        counts[LOOP(home)(&t->slots, LOOP(key)(t, e, i)) >> shift]++;
+        counts[LOOP(home)(&slots, LOOP(key)(pattern, &e, i)) >> shift]++;
 }
 
 /* As count, but only of keys that the table does not have. */
@@ -60,18 +62,20 @@ static void LOOP(count_new)(const bf_cpu_table *t, const bf_entries *e, int64_t 
     }
 }
 
-static void LOOP(scatter)(const bf_cpu_table *t, const bf_entries *e, int64_t first, int64_t n,
-                          int shift, int64_t *at, char *rows) {
+static void LOOP(scatter)(const bf_cpu_table *t, const bf_entries *entries, int64_t first,
+                          int64_t n, int shift, int64_t *at, char *rows) {
+    const bf_entries e = *entries; /* copies, which no row that is written can change */
+    const bf_slots slots = t->slots;
+    const KEY_T pattern = LOOP(pattern)(t);
     bf_chain chain = {0, 1};
-    KEY_T pattern;
-    memcpy(&pattern, t->pattern, KEY);
     for (int64_t i = first; i < first + n; i++) {
         const char *value = (const char *)&chain;
-        KEY_T key = LOOP(key)(t, e, i);
-        char *row = rows + at[LOOP(home)(&t->slots, key) >> shift]++ * ENTRY;
+        KEY_T key = LOOP(key)(pattern, &e, i);
+        char *row = rows + at[LOOP(home)(&slots, key) >> shift]++ * ENTRY;
+        __builtin_prefetch(row + BF_CPU_LINE, 1);
         key ^= pattern;
-        chain.tail = e->node + i;
-        if (e->values != NULL) value = e->values + (size_t)i * e->value_step;
+        chain.tail = e.node + i;
+        if (e.values != NULL) value = e.values + (size_t)i * e.value_step;
         memcpy(row, &key, KEY);
         memcpy(row + KEY, value, VALUE);
     }
@@ -79,9 +83,11 @@ static void LOOP(scatter)(const bf_cpu_table *t, const bf_entries *e, int64_t fi
 
 static int64_t LOOP(sample)(const bf_cpu_table *t, const bf_entries *e, int64_t first, int64_t n,
                             int rate, uint64_t *out) {
+    const KEY_T pattern = LOOP(pattern)(t);
+    const bf_hash_seed seed = t->slots.seed;
     int64_t found = 0;
     for (int64_t i = first; i < first + n; i++) {
-        uint64_t hash = LOOP(hash)(t->slots.seed, LOOP(key)(t, e, i));
+        uint64_t hash = LOOP(hash)(seed, LOOP(key)(pattern, e, i));
         if ((hash >> 32 & (((uint64_t)1 << rate) - 1)) == 0) out[found++] = hash;
     }
     return found;
