@@ -154,21 +154,12 @@ static size_t part_begin(const parts *p, int64_t g) {
     return (bucket < s->count ? bucket : s->count) * (size_t)p->table->loops->bucket_bytes;
 }
 
-/* A part's first row in place: not always at its beginning, for parts that are a power of two long
- * would be written to by the same set of the cache. */
-static int64_t first_in_place(const parts *p, int64_t g) {
-    size_t row = row_bytes(p->table), begin = part_begin(p, g),
-           bytes = part_begin(p, g + 1) - begin;
-    begin += (size_t)g % PARTS_MOST * (bytes / PARTS_MOST / 16);
-    return (int64_t)((begin + row - 1) / row);
-}
-
 /* Within a part slice after slice, so that the order stays. false: in place there is no room. */
 static bool place_slices(parts *p, const uint32_t *counts) {
     size_t row = row_bytes(p->table);
     int64_t at = 0;
     for (int64_t g = 0; g < p->count; g++) {
-        if (p->in_place) at = first_in_place(p, g);
+        if (p->in_place) at = (int64_t)((part_begin(p, g) + row - 1) / row);
         p->begin[g] = at;
         for (int64_t i = 0; i < p->slices.count; i++) {
             p->at[i * p->count + g] = at;
