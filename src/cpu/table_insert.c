@@ -37,13 +37,13 @@ static bf_status absorb_roomy(bf_context *context, bf_cpu_table *t, const bf_ent
 static bf_status absorb_repeats(bf_context *context, bf_cpu_table *t, const bf_entries *e,
                                 int64_t n, int64_t *done) {
     bf_status status = BF_OK;
-    for (bool repeats = !bf_table_wants_parts(context, t, n);
-         repeats && *done < n && status == BF_OK;) {
+    bool repeats = true;
+    while (repeats && !bf_table_wants_parts(context, t, n) && *done < n && status == BF_OK) {
         bf_entries piece = bf_entries_from(e, *done);
         int64_t size = n - *done < BF_TABLE_MANY ? n - *done : BF_TABLE_MANY / 2, before = t->keys;
         status = insert_growing(context, t, &piece, size);
         *done += size;
-        repeats = 4 * (t->keys - before) < size && !bf_table_wants_parts(context, t, n);
+        repeats = 4 * (t->keys - before) < size;
     }
     return status;
 }
@@ -60,7 +60,7 @@ static bf_status absorb_growing(bf_context *context, bf_cpu_table *t, const bf_e
     bool was_empty = t->keys == 0 && t->nodes == NULL;
     bf_status status = absorb_repeats(context, t, e, n, &done);
     if (status != BF_OK || done == n) return status;
-    if (was_empty && done <= BF_TABLE_MANY / 2) { /* an empty table takes all the faster */
+    if (was_empty && done == BF_TABLE_MANY / 2) { /* only the first piece: start over, in place */
         bf_table_wipe(context, t);
         done = 0;
     }
