@@ -66,7 +66,8 @@ static bf_status number_rows(bf_context *context, bf_cuda_groups *g, const void 
     for (int c = 0; c < g->columns && status == BF_OK; c++)
         status = bf_cuda_column_prepare(context, g, &set->columns[c], values[c], n, set->size,
                                         set->room);
-    if (status == BF_OK) status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh);
+    if (status == BF_OK)
+        status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh, NULL);
     if (status != BF_OK) return status;
     cudaError_t error = bf_cuda_group_count(context, numbers, n, (int64_t *)set->counts.memory);
     for (int c = 0; c < g->columns && error == cudaSuccess; c++)

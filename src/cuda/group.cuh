@@ -137,12 +137,18 @@ bf_status bf_cuda_set_reserve(bf_context *context, const bf_cuda_groups *groups,
                               bf_cuda_group_set *set, int64_t room);
 
 /* Finds ranks [0, n), or claims places in the index for those that are new: *fresh of them. Then,
- * when there is memory for these too, settles: numbers become those of the groups. A set that was
- * not settled has lost its index. */
+ * when there is memory for these too, settles: numbers become those of the groups, and if rows have
+ * counts, the groups' counts grow by these. A set that was not settled has lost its index. */
 bf_status bf_cuda_set_claim(bf_context *context, bf_cuda_groups *groups, bf_cuda_group_set *set,
                             const void *ranks, int64_t n, unsigned *numbers, int64_t *fresh);
 bf_status bf_cuda_set_settle(bf_context *context, bf_cuda_groups *groups, bf_cuda_group_set *set,
-                             const void *ranks, int64_t n, unsigned *numbers, int64_t fresh);
+                             const void *ranks, int64_t n, unsigned *numbers, int64_t fresh,
+                             const unsigned *counts);
+
+/* Both at once, where the set has memory for n more groups. */
+bf_status bf_cuda_set_enter(bf_context *context, bf_cuda_groups *groups, bf_cuda_group_set *set,
+                            const void *ranks, const unsigned *counts, int64_t n,
+                            unsigned *numbers);
 
 /* Adds the groups of `from`, of this device. */
 bf_status bf_cuda_set_merge(bf_context *context, bf_cuda_groups *groups, bf_cuda_group_set *into,
@@ -210,6 +216,10 @@ cudaError_t bf_cuda_column_words(bf_context *context, const bf_cuda_column *colu
 bf_status bf_cuda_column_prepare(bf_context *context, bf_cuda_groups *groups,
                                  bf_cuda_column *column, const void *values, int64_t n,
                                  int64_t size, int64_t room);
+/* The same by a sample, where there are many: others may need more. */
+bf_status bf_cuda_column_guess(bf_context *context, bf_cuda_groups *groups, bf_cuda_column *column,
+                               const void *values, int64_t n, int64_t size, int64_t room);
+
 /* --- group_list.cu --- */
 
 bf_status bf_cuda_groups_list(bf_context *context, void *groups, void *keys, void *counts);

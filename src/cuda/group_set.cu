@@ -90,6 +90,7 @@ template <class R> __global__ void __launch_bounds__(THREADS) claim(const index_
 template <class R>
 __global__ void __launch_bounds__(THREADS) settle(const index_params p, void *ranks) {
     const unsigned stride = gridDim.x * THREADS;
+    if (p.mail[MAIL_FAR] != 0) return;
     for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
         unsigned slot = p.numbers[i];
         if (!(slot & CLAIMED)) continue;
@@ -100,10 +101,17 @@ __global__ void __launch_bounds__(THREADS) settle(const index_params p, void *ra
     }
 }
 
-__global__ void __launch_bounds__(THREADS) look_up(const index_params p) {
+/* Slots become numbers. Of rows that stand for several, if counts are given, groups get the sum. */
+__global__ void __launch_bounds__(THREADS)
+    look_up(const index_params p, const unsigned *counts, int64_t *sums) {
     const unsigned stride = gridDim.x * THREADS;
-    for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride)
-        p.numbers[i] = p.slots[p.numbers[i] & ~CLAIMED] - 1;
+    if (p.mail[MAIL_FAR] != 0) return;
+    for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
+        unsigned number = p.slots[p.numbers[i] & ~CLAIMED] - 1;
+        p.numbers[i] = number;
+        if (counts != NULL)
+            atomicAdd((unsigned long long *)sums + number, (unsigned long long)counts[i]);
+    }
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -138,20 +146,25 @@ void launch_claim(bf_context *context, int rank_bytes, index_params p) {
     }
 }
 
-void launch_settle(bf_context *context, int rank_bytes, index_params p, void *ranks) {
+void launch_settle(bf_context *context, int rank_bytes, index_params p,
+                   const bf_cuda_group_set *set, const unsigned *counts) {
     unsigned blocks = bf_cuda_group_blocks(context, p.n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     switch (rank_bytes) {
-    case 4: settle<uint32_t><<<blocks, THREADS, 0, stream>>>(p, ranks); break;
-    case 8: settle<uint64_t><<<blocks, THREADS, 0, stream>>>(p, ranks); break;
-    default: settle<pair><<<blocks, THREADS, 0, stream>>>(p, ranks); break;
+    case 4: settle<uint32_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
+    case 8: settle<uint64_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
+    default: settle<pair><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
     }
+    look_up<<<blocks, THREADS, 0, stream>>>(p, counts, (int64_t *)set->counts.memory);
 }
 
-/* Claims for n ranks by the set's seed. */
-bf_status try_claim(bf_context *context, bf_cuda_groups *g, index_params p) {
+/* Claims for n ranks by the set's seed. With counts, these are settled and counted as well, without
+ * a wait in between. */
+bf_status try_claim(bf_context *context, bf_cuda_groups *g, const bf_cuda_group_set *set,
+                    index_params p, const unsigned *counts) {
     cudaError_t error = bf_cuda_group_clear_mail(context, g);
     launch_claim(context, g->rank_bytes, p);
+    if (counts != NULL) launch_settle(context, g->rank_bytes, p, set, counts);
     if (error == cudaSuccess) error = cudaGetLastError();
     bf_status status = bf_cuda_group_check(context, error);
     return status == BF_OK ? bf_cuda_group_read_mail(context, g) : status;
@@ -171,7 +184,7 @@ bf_status enter_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set
     index_params p = params_of(g, set, set->ranks.memory, set->size, slots);
     p.size = 0;
     p.patient = patient;
-    return try_claim(context, g, p);
+    return try_claim(context, g, set, p, NULL);
 }
 
 /* An index with room for so many groups: it is at most half full then. */
@@ -190,12 +203,9 @@ bf_status make_index(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *
     return status;
 }
 
-} // namespace
-
-/* --- finding and entering --- */
-
-bf_status bf_cuda_set_claim(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
-                            const void *ranks, int64_t n, unsigned *numbers, int64_t *fresh) {
+/* By one seed after the other. */
+bf_status claim_by_seeds(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
+                         const void *ranks, int64_t n, unsigned *numbers, const unsigned *counts) {
     bf_status status = BF_OK;
     if (set->size + n > BF_CUDA_GROUPS_MOST)
         return bf_fail(context, BF_E_MEMORY, "more groups than a GPU's index has room for");
@@ -206,25 +216,47 @@ bf_status bf_cuda_set_claim(bf_context *context, bf_cuda_groups *g, bf_cuda_grou
         if (status == BF_OK && g->read[MAIL_FAR] == 0) {
             index_params p = params_of(g, set, ranks, n, numbers);
             p.patient = patient;
-            status = try_claim(context, g, p);
+            status = try_claim(context, g, set, p, counts);
         }
         if (status == BF_OK && g->read[MAIL_FAR] == 0) break;
         set->places = 0;
         set->seed = bf_hash_next_seed(set->seed);
     }
+    return status;
+}
+
+} // namespace
+
+/* --- finding and entering --- */
+
+bf_status bf_cuda_set_claim(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
+                            const void *ranks, int64_t n, unsigned *numbers, int64_t *fresh) {
+    bf_status status = claim_by_seeds(context, g, set, ranks, n, numbers, NULL);
     *fresh = (int64_t)g->read[MAIL_FRESH];
     return status;
 }
 
 bf_status bf_cuda_set_settle(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
-                             const void *ranks, int64_t n, unsigned *numbers, int64_t fresh) {
+                             const void *ranks, int64_t n, unsigned *numbers, int64_t fresh,
+                             const unsigned *counts) {
     index_params p = params_of(g, set, ranks, n, numbers);
-    cudaError_t error = bf_cuda_group_clear_mail(context, g);
-    if (error != cudaSuccess) return bf_cuda_group_check(context, error);
-    if (fresh > 0) launch_settle(context, g->rank_bytes, p, set->ranks.memory);
-    look_up<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(p);
-    bf_status status = bf_cuda_group_check(context, cudaGetLastError());
-    return status == BF_OK ? bf_cuda_set_extend(context, g, set, fresh) : status;
+    bf_status status = bf_cuda_group_check(context, bf_cuda_group_clear_mail(context, g));
+    if (status == BF_OK) status = bf_cuda_set_extend(context, g, set, fresh);
+    if (status != BF_OK) return status;
+    launch_settle(context, g->rank_bytes, p, set, counts);
+    return bf_cuda_group_check(context, cudaGetLastError());
+}
+
+/* As if all were new; how many are is known last. */
+bf_status bf_cuda_set_enter(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
+                            const void *ranks, const unsigned *counts, int64_t n,
+                            unsigned *numbers) {
+    int64_t size = set->size;
+    bf_status status = bf_cuda_set_extend(context, g, set, n);
+    set->size = size;
+    if (status == BF_OK) status = claim_by_seeds(context, g, set, ranks, n, numbers, counts);
+    if (status == BF_OK) set->size += (int64_t)g->read[MAIL_FRESH];
+    return status;
 }
 
 /* --- merging --- */
@@ -265,7 +297,7 @@ bf_status bf_cuda_set_merge(bf_context *context, bf_cuda_groups *g, bf_cuda_grou
         into->places = 0;
         return status;
     }
-    status = bf_cuda_set_settle(context, g, into, from->ranks.memory, n, numbers, fresh);
+    status = bf_cuda_set_settle(context, g, into, from->ranks.memory, n, numbers, fresh, NULL);
     return status == BF_OK ? add_groups(context, g, into, from, numbers) : status;
 }
 

@@ -9,6 +9,7 @@ enum {
     PARTS_LEAST = 256,
     PART_GROUPS = 2500,       /* of a part, if there are parts enough */
     FEW_GROUPS = 1500,        /* for a table of half a multiprocessor's shared memory */
+    FEW_ENTRIES = 1 << 18,    /* for which there may well be memory, were they all groups */
     PART_SPARE = 1024,        /* rows */
     UNIT_ROWS_MOST = 1 << 21, /* they have numbers of 16 bits for each lane */
     SHARED_LEAST = 160 << 10  /* bytes of shared memory of GPUs that this is for */
@@ -123,17 +124,10 @@ bf_status find_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan 
 
 /* --- from entries to groups --- */
 
-/* Of different groups, and where several entries are of one. */
 __global__ void __launch_bounds__(THREADS)
     put_counts(const unsigned *entries, unsigned n, int64_t *counts) {
     for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
         counts[i] = entries[i];
-}
-
-__global__ void __launch_bounds__(THREADS)
-    add_counts(const unsigned *entries, const unsigned *numbers, unsigned n, int64_t *counts) {
-    for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
-        atomicAdd((unsigned long long *)counts + numbers[i], (unsigned long long)entries[i]);
 }
 
 bf_status prepare_columns(bf_context *context, bf_cuda_groups *g, const void *const values[],
@@ -141,37 +135,41 @@ bf_status prepare_columns(bf_context *context, bf_cuda_groups *g, const void *co
     bf_cuda_group_set *set = &g->fresh;
     bf_status status = BF_OK;
     for (int c = 0; c < g->columns && status == BF_OK; c++)
-        status = bf_cuda_column_prepare(context, g, &set->columns[c], values[c], n, set->size,
-                                        set->room);
+        status =
+            bf_cuda_column_guess(context, g, &set->columns[c], values[c], n, set->size, set->room);
     return status;
 }
 
-/* Room for the groups, and then groups: `claimed` of them have numbers already. */
+/* Room for the groups: those in front, and so many from the back. */
 bf_status make_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
-                      const void *const values[], int64_t claimed) {
+                      const void *const values[], int64_t back) {
     bf_cuda_group_set *set = &g->fresh;
-    bf_status status = bf_cuda_set_reserve(context, g, set, set->size + claimed + plan->front);
+    bf_status status = bf_cuda_set_reserve(context, g, set, set->size + back + plan->front);
     return status == BF_OK ? prepare_columns(context, g, values, plan->n) : status;
 }
 
-/* The entries at the back are numbered as any rows. */
+/* The entries at the back are numbered as any rows; few of them without waiting for how many are
+ * new. */
 bf_status number_back(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
                       const void *const values[]) {
     bf_cuda_group_set *set = &g->fresh;
     const char *ranks =
         (const char *)plan->entry_ranks + (size_t)plan->back * (size_t)g->rank_bytes;
+    const unsigned *counts = plan->entry_counts + plan->back;
     int64_t n = plan->entries - plan->back, fresh = 0;
     unsigned *numbers = (unsigned *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_NUMBERS,
                                                              (size_t)n * sizeof *numbers);
     if (numbers == NULL) return BF_E_MEMORY;
+    plan->numbers = numbers;
+    if (n <= FEW_ENTRIES) {
+        bf_status status = make_groups(context, g, plan, values, n);
+        if (status != BF_OK) return status;
+        return bf_cuda_set_enter(context, g, set, ranks, counts, n, numbers);
+    }
     bf_status status = bf_cuda_set_claim(context, g, set, ranks, n, numbers, &fresh);
     if (status == BF_OK) status = make_groups(context, g, plan, values, fresh);
-    if (status == BF_OK) status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh);
     if (status != BF_OK) return status;
-    plan->numbers = numbers;
-    add_counts<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
-        plan->entry_counts + plan->back, numbers, (unsigned)n, (int64_t *)set->counts.memory);
-    return bf_cuda_group_check(context, cudaGetLastError());
+    return bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh, counts);
 }
 
 /* The entries in front are groups of their own, behind those of the set. */
@@ -203,10 +201,10 @@ bf_status number_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_pla
 bf_status take_entries(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
                        const void *const values[]) {
     bf_status status = number_groups(context, g, plan, values);
-    cudaError_t error = cudaSuccess;
-    for (int c = 0; c < g->columns && status == BF_OK && error == cudaSuccess; c++)
-        error = bf_cuda_unit_values(context, g, plan, &g->fresh.columns[c], plan->values[c]);
-    return status == BF_OK ? bf_cuda_group_check(context, error) : status;
+    for (int c = 0; c < g->columns && status == BF_OK; c++)
+        status =
+            bf_cuda_unit_values(context, g, plan, &g->fresh.columns[c], plan->values[c], values[c]);
+    return status;
 }
 
 } // namespace

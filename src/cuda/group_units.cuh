@@ -101,9 +101,10 @@ static inline int bf_cuda_table_bytes(int rank_bytes, int slots, int threads) {
 
 /* --- group_unit_values.cu --- */
 
-/* The values of a column, parted, enter g->fresh's, which has been prepared for them. */
-cudaError_t bf_cuda_unit_values(bf_context *context, const bf_cuda_groups *groups,
-                                const bf_cuda_unit_plan *plan, bf_cuda_column *column,
-                                const void *values);
+/* The values of a column, parted, enter g->fresh's, which has been prepared for them, or for what
+ * they seem to be: also given as they came. */
+bf_status bf_cuda_unit_values(bf_context *context, bf_cuda_groups *groups,
+                              const bf_cuda_unit_plan *plan, bf_cuda_column *column,
+                              const void *values, const void *unparted);
 
 #endif

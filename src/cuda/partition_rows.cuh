@@ -6,18 +6,19 @@
 
 namespace bf_cuda_partition {
 
-enum { THREADS = 512, WARPS = THREADS / 32, AT_ONCE = 8 };
-
-/* Rows of a tile that a thread has: 32 KiB of entries in all. */
-template <class W> constexpr int items = 32 / (int)sizeof(W);
+/* Tiles: the threads of a block, the bytes of rows that each has, and the blocks of an SM that
+ * these leave registers for: one ranks its rows while the other's are on their way. (Larger tiles
+ * are written in longer runs, but leave room for one block only, which is slower.) */
+enum { THREADS = 384, WARPS = THREADS / 32, BYTES = 96, BLOCKS = 2 };
+template <class W> constexpr int items = BYTES / (2 * (int)sizeof(W));
 template <class W> constexpr int tile = THREADS *items<W>;
 
-/* Has a tile's rows from row `first` on brought closer. */
-template <class W>
-static __device__ __forceinline__ void prefetch_tile(const void *rows, int bytes, uint32_t first) {
+/* Has n rows from row `first` on brought closer. */
+static __device__ __forceinline__ void prefetch_rows(const void *rows, int bytes, uint32_t first,
+                                                     int n) {
     constexpr int LINE = 128;
     const char *p = (const char *)rows + (size_t)first * bytes;
-    for (int at = threadIdx.x * LINE; at < tile<W> * bytes; at += THREADS * LINE)
+    for (int at = threadIdx.x * LINE; at < n * bytes; at += blockDim.x * LINE)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(p + at));
 }
 
@@ -27,19 +28,19 @@ template <class W> struct arrays {
     bf_cuda_format format;
     bf_hash_seed seed;
     const void *keys, *values;
-    __device__ __forceinline__ W load_key(uint32_t i) const {
+    __device__ __forceinline__ W load_key(size_t i) const {
         W word;
-        bf_cuda_load_word(keys, format.key_bytes, i, &word);
+        bf_cuda_load_word(keys, format.key_bytes, (int64_t)i, &word);
         return word;
     }
-    __device__ __forceinline__ bf_cuda_entry<W> load(uint32_t i) const {
+    __device__ __forceinline__ bf_cuda_entry<W> load(size_t i) const {
         bf_cuda_entry<W> e = {load_key(i)};
-        bf_cuda_load_word(values, format.value_bytes, i, &e.value);
+        bf_cuda_load_word(values, format.value_bytes, (int64_t)i, &e.value);
         return e;
     }
-    __device__ __forceinline__ void prefetch(uint32_t first) const {
-        prefetch_tile<W>(keys, format.key_bytes, first);
-        prefetch_tile<W>(values, format.value_bytes, first);
+    __device__ __forceinline__ void prefetch(uint32_t first, int n) const {
+        prefetch_rows(keys, format.key_bytes, first, n);
+        prefetch_rows(values, format.value_bytes, first, n);
     }
     __device__ __forceinline__ W key(W word) const {
         return bf_cuda_hash(seed, bf_cuda_rank_word(format, word));
@@ -51,14 +52,14 @@ template <class W> struct arrays {
 template <class W> struct plain_arrays {
     bf_hash_seed seed;
     const W *keys, *values;
-    __device__ __forceinline__ W load_key(uint32_t i) const { return keys[i]; }
-    __device__ __forceinline__ bf_cuda_entry<W> load(uint32_t i) const {
+    __device__ __forceinline__ W load_key(size_t i) const { return keys[i]; }
+    __device__ __forceinline__ bf_cuda_entry<W> load(size_t i) const {
         bf_cuda_entry<W> e = {keys[i], values[i]};
         return e;
     }
-    __device__ __forceinline__ void prefetch(uint32_t first) const {
-        prefetch_tile<W>(keys, sizeof(W), first);
-        prefetch_tile<W>(values, sizeof(W), first);
+    __device__ __forceinline__ void prefetch(uint32_t first, int n) const {
+        prefetch_rows(keys, sizeof(W), first, n);
+        prefetch_rows(values, sizeof(W), first, n);
     }
     __device__ __forceinline__ W key(W word) const { return bf_cuda_hash(seed, word); }
     __device__ __forceinline__ W value(W word) const { return word; }
@@ -67,10 +68,10 @@ template <class W> struct plain_arrays {
 /* of entries they are taken as they are, */
 template <class W> struct entries {
     const bf_cuda_entry<W> *from;
-    __device__ __forceinline__ W load_key(uint32_t i) const { return from[i].key; }
-    __device__ __forceinline__ bf_cuda_entry<W> load(uint32_t i) const { return from[i]; }
-    __device__ __forceinline__ void prefetch(uint32_t first) const {
-        prefetch_tile<W>(from, sizeof *from, first);
+    __device__ __forceinline__ W load_key(size_t i) const { return from[i].key; }
+    __device__ __forceinline__ bf_cuda_entry<W> load(size_t i) const { return from[i]; }
+    __device__ __forceinline__ void prefetch(uint32_t first, int n) const {
+        prefetch_rows(from, sizeof *from, first, n);
     }
     __device__ __forceinline__ W key(W word) const { return word; }
     __device__ __forceinline__ W value(W word) const { return word; }
@@ -80,21 +81,29 @@ template <class W> struct entries {
 template <class W> struct ranked {
     bf_hash_seed seed;
     const bf_cuda_entry<W> *from;
-    __device__ __forceinline__ W load_key(uint32_t i) const { return from[i].key; }
-    __device__ __forceinline__ bf_cuda_entry<W> load(uint32_t i) const { return from[i]; }
-    __device__ __forceinline__ void prefetch(uint32_t first) const {
-        prefetch_tile<W>(from, sizeof *from, first);
+    __device__ __forceinline__ W load_key(size_t i) const { return from[i].key; }
+    __device__ __forceinline__ bf_cuda_entry<W> load(size_t i) const { return from[i]; }
+    __device__ __forceinline__ void prefetch(uint32_t first, int n) const {
+        prefetch_rows(from, sizeof *from, first, n);
     }
     __device__ __forceinline__ W key(W word) const { return bf_cuda_hash(seed, word); }
     __device__ __forceinline__ W value(W word) const { return word; }
 };
 
-/* The number of a hash's region, less `base`, without its low `shift` bits. */
+/* The part that a hash's region is in, of parts of so many regions: times is 2^31 / so many,
+ * rounded up (exact where regions * so many < 2^31, or that is a power of 2). */
+template <class W> struct part_digit {
+    uint32_t regions, times;
+    __device__ __forceinline__ uint32_t operator()(W hash) const {
+        return __umulhi(2 * bf_cuda_place(hash, regions), times);
+    }
+};
+
+/* The number of a hash's region, less `base`. */
 template <class W> struct region_digit {
     uint32_t regions, base;
-    int shift;
     __device__ __forceinline__ uint32_t operator()(W hash) const {
-        return (bf_cuda_place(hash, regions) >> shift) - base;
+        return bf_cuda_place(hash, regions) - base;
     }
 };
 

@@ -232,7 +232,8 @@ static bf_status erase_rows(bf_context *context, bf_cuda_table *t, const bf_cuda
     bf_cuda_lists lists;
     bf_cuda_report report = {};
     if (t->keys == 0) return BF_OK;
-    bf_status status = t->loops->partition(context, t, &t->slots, rows, &lists);
+    bf_status status = t->loops->partition(context, t, &t->slots, rows, BF_CUDA_AS_THEY_ARE,
+                                           BF_CUDA_FIRST, &lists);
     if (status != BF_OK) return status;
     cudaError_t error = t->loops->erase(context->cuda, &t->slots, &lists, t->report);
     status = bf_cuda_fetch(context, error, t->report, &report);

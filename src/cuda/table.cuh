@@ -36,6 +36,7 @@ typedef struct bf_cuda_report {
     uint32_t full;  /* it is passed */
     uint32_t far;   /* a key is far from its bucket */
     uint32_t spill; /* a list was longer than its memory */
+    uint32_t hot;   /* a list was so long that its rows are to be combined first */
     unsigned long long keys, total;
 } bf_cuda_report;
 
@@ -69,6 +70,10 @@ typedef enum bf_cuda_combine {
     BF_CUDA_ADD
 } bf_cuda_combine;
 
+/* What is done about keys that very many rows have: nothing; there are no lists then, but
+ * report->hot and tight; equal keys that are near each other are combined first. */
+typedef enum bf_cuda_hot { BF_CUDA_AS_THEY_ARE, BF_CUDA_UNLESS_HOT, BF_CUDA_COMBINED } bf_cuda_hot;
+
 /* What is found, for each of n keys: any may be NULL. */
 typedef struct bf_cuda_answers {
     void *values;
@@ -86,8 +91,8 @@ struct bf_cuda_table_loops {
     int (*digit_bits)(const bf_cuda *cuda);
     /* Makes the lists of rows; their memory is to be given back. */
     bf_status (*partition)(bf_context *context, const bf_cuda_table *table,
-                           const bf_cuda_slots *slots, const bf_cuda_rows *rows,
-                           bf_cuda_lists *lists);
+                           const bf_cuda_slots *slots, const bf_cuda_rows *rows, bf_cuda_hot hot,
+                           bf_cuda_combine combine, bf_cuda_lists *lists);
     /* report->tight: are there regions whose entries and rows are more than the limit together? */
     void (*check)(const bf_cuda *cuda, const bf_cuda_slots *slots, const bf_cuda_lists *lists,
                   bool empty, bf_cuda_report *report);

@@ -8,12 +8,21 @@
 namespace bf_cuda_regions {
 
 enum {
-    THREADS = 256,
-    ROWS = 4,       /* of a thread at a time */
+    THREADS = 384,
     MOST_ROWS = 32, /* of a thread that it keeps account of */
     LATE = 2048,    /* bytes of the keys of late rows */
     FAR_STEPS = 256 /* from its bucket: no key is where hashes spread */
 };
+
+/* Blocks that enter rows and share a multiprocessor: of GPUs with shared memory for so many. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+enum { INSERTING = 2 };
+#else
+enum { INSERTING = 4 };
+#endif
+
+/* Rows that a thread takes at a time. */
+template <class W> constexpr uint32_t ROWS = 16 / sizeof(W);
 
 enum outcome { ENTERED, THERE, OTHERS };
 
@@ -139,17 +148,26 @@ __device__ __forceinline__ outcome enter_key(image<W> &m, const place<W> &p, uin
     return OTHERS;
 }
 
+/* The slot of a key that is in this bucket; -1: it is not, or was not a moment ago. */
+template <class W>
+__device__ __forceinline__ int slot_in(const image<W> &m, const place<W> &p, uint32_t bucket,
+                                       W key) {
+    constexpr int N = bf_cuda_shape<W>::bucket;
+    int first = (int)bucket * N;
+    for (int s = first; s < first + N; s += 2) {
+        twin<W> keys = m.keys.two(s / 2, p);
+        if (keys.a == key) return s;
+        if (keys.b == key) return s + 1;
+    }
+    return -1;
+}
+
 /* The slot of a key that has one. */
 template <class W>
 __device__ __forceinline__ int slot_of(const image<W> &m, const place<W> &p, uint32_t home, W key) {
-    constexpr int N = bf_cuda_shape<W>::bucket;
     for (uint32_t i = 0; i < (uint32_t)bf_cuda_shape<W>::buckets; i++) {
-        int first = (int)bf_cuda_bucket_at<W>(home, i) * N;
-        for (int s = first; s < first + N; s += 2) {
-            twin<W> keys = m.keys.two(s / 2, p);
-            if (keys.a == key) return s;
-            if (keys.b == key) return s + 1;
-        }
+        int slot = slot_in(m, p, bf_cuda_bucket_at<W>(home, i), key);
+        if (slot >= 0) return slot;
     }
     return 0;
 }

@@ -57,7 +57,7 @@ static bf_cuda_combine combine_of(bf_duplicates duplicates) {
     }
 }
 
-/* *full: a region has no room, and the table is as it was. */
+/* *full: a region has no room, and the table is as it was; so it is if report->hot. */
 static bf_status insert_lists(bf_context *context, bf_cuda_table *t, const bf_cuda_lists *lists,
                               bool *full, bf_cuda_report *report) {
     const bf_cuda_table_loops *l = t->loops;
@@ -67,7 +67,7 @@ static bf_status insert_lists(bf_context *context, bf_cuda_table *t, const bf_cu
     l->check(cuda, &t->slots, lists, empty, t->report);
     cudaError_t error = l->insert(cuda, &t->slots, lists, combine, empty, false, false, t->report);
     bf_status status = bf_cuda_fetch(context, error, t->report, report);
-    if (status != BF_OK || !report->tight) return status;
+    if (status != BF_OK || !report->tight || report->hot) return status;
     error = l->insert(cuda, &t->slots, lists, combine, empty, true, true, t->report);
     status = bf_cuda_fetch(context, error, t->report, report);
     *full = report->full != 0;
@@ -76,14 +76,23 @@ static bf_status insert_lists(bf_context *context, bf_cuda_table *t, const bf_cu
     return bf_cuda_fetch(context, error, t->report, report);
 }
 
+static bf_status insert_as(bf_context *context, bf_cuda_table *t, const bf_cuda_rows *rows,
+                           bf_cuda_hot hot, bool *full, bf_cuda_report *report) {
+    bf_cuda_lists lists;
+    bf_status status = t->loops->partition(context, t, &t->slots, rows, hot,
+                                           combine_of(t->kind.duplicates), &lists);
+    if (status != BF_OK) return status;
+    status = insert_lists(context, t, &lists, full, report);
+    bf_cuda_give(context, lists.memory);
+    return status;
+}
+
 static bf_status insert_rows(bf_context *context, bf_cuda_table *t, const bf_cuda_rows *rows,
                              bool *full, bool *far) {
-    bf_cuda_lists lists;
     bf_cuda_report report = {};
-    bf_status status = t->loops->partition(context, t, &t->slots, rows, &lists);
-    if (status != BF_OK) return status;
-    status = insert_lists(context, t, &lists, full, &report);
-    bf_cuda_give(context, lists.memory);
+    bf_status status = insert_as(context, t, rows, BF_CUDA_UNLESS_HOT, full, &report);
+    if (status == BF_OK && report.hot)
+        status = insert_as(context, t, rows, BF_CUDA_COMBINED, full, &report);
     if (status == BF_OK && !*full) t->keys += (int64_t)report.keys;
     *far = report.far != 0;
     return status;

@@ -33,7 +33,7 @@ static bf_status sort(bf_context *context, void *entries, void *other, uint32_t 
     for (int byte = 0; byte < bytes && error == cudaSuccess; byte++) {
         bf_cuda_partition::entries<W> source = {from};
         rank_digit<W> digit = {8 * byte};
-        error = run<W>(cuda, p, source, digit, 256, n, counts, to);
+        error = run<W>(cuda, p, source, digit, 256, n, NULL, counts, to);
         bf_cuda_entry<W> *swapped = from;
         from = to;
         to = swapped;

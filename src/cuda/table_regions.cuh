@@ -49,25 +49,37 @@ __device__ __forceinline__ outcome put_off(image<W> &m, const place<W> &p, const
     return enter_key(m, p, home, 1, row.key, i, slot, t.report);
 }
 
-/* Enters a thread's rows: how many keys are new. */
+/* Loads the rows that a thread takes at once. */
+template <class W>
+__device__ __forceinline__ void load_rows(const place<W> &p, uint32_t count, uint64_t first,
+                                          bf_cuda_entry<W> *row) {
+#pragma unroll
+    for (uint32_t k = 0; k < ROWS<W>; k++)
+        if (first + k * THREADS < count) row[k] = p.rows[first + k * THREADS];
+}
+
+/* Enters a thread's rows, the first of which are loaded: how many keys are new. */
 template <class W>
 __device__ __forceinline__ uint32_t enter_rows(image<W> &m, const place<W> &p, const task &t,
-                                               uint32_t count, share &mine) {
+                                               uint32_t count, share &mine,
+                                               bf_cuda_entry<W> *next) {
     uint32_t entered = 0;
-    for (uint32_t done = 0; done < MOST_ROWS; done += ROWS) {
-        bf_cuda_entry<W> row[ROWS];
+    bool look = mine.first >= THREADS * MOST_ROWS; /* so many rows have few keys, which are there */
+    for (uint32_t done = 0; done < MOST_ROWS; done += ROWS<W>) {
+        bf_cuda_entry<W> row[ROWS<W>];
         if ((uint64_t)mine.first + done * THREADS >= count) break;
 #pragma unroll
-        for (uint32_t k = 0; k < ROWS; k++) {
-            uint32_t i = mine.first + (done + k) * THREADS;
-            if (i < count) row[k] = p.rows[i];
-        }
+        for (uint32_t k = 0; k < ROWS<W>; k++) row[k] = next[k];
+        load_rows(p, count, (uint64_t)mine.first + (done + ROWS<W>)*THREADS, next);
 #pragma unroll
-        for (uint32_t k = 0; k < ROWS; k++) {
+        for (uint32_t k = 0; k < ROWS<W>; k++) {
             uint32_t i = mine.first + (done + k) * THREADS;
             int slot;
             if (i >= count) continue;
-            outcome how = enter_bucket(m, p, t.home(row[k].key), row[k].key, i, &slot);
+            uint32_t home = t.home(row[k].key);
+            outcome how = look && slot_in(m, p, home, row[k].key) >= 0
+                              ? THERE
+                              : enter_bucket(m, p, home, row[k].key, i, &slot);
             if (how == OTHERS) how = put_off(m, p, t, row[k], i, &slot);
             if (how == THERE) mine.again |= 1u << (done + k);
             if (how != ENTERED) continue;
@@ -109,9 +121,10 @@ __device__ __forceinline__ void combine_row(image<W> &m, const place<W> &p, cons
                                             uint32_t i) {
     bf_cuda_entry<W> row = p.rows[i];
     int s = slot_of(m, p, t.home(row.key), row.key);
-    if (t.by_order())
-        atomicMin(&m.order[s], order_of(t.combine, i));
-    else if (t.combine == BF_CUDA_ADD)
+    if (t.by_order()) {
+        uint32_t order = order_of(t.combine, i);
+        if (((const volatile uint32_t *)m.order)[s] > order) atomicMin(&m.order[s], order);
+    } else if (t.combine == BF_CUDA_ADD)
         add_to(&m.values[s], row.value);
     else
         least_of(&m.values[s], row.value);
@@ -149,12 +162,13 @@ template <class W> __device__ __forceinline__ void add_entered(image<W> &m, uint
     if (threadIdx.x % 32 == 0 && entered > 0) atomicAdd(&m.entered, entered);
 }
 
-/* Takes rows [first, count) in, or as many as threads have bits for. */
+/* Takes rows [first, count) in, or as many as threads have bits for; next: the first of a thread.
+ */
 template <class W>
 __device__ __forceinline__ void take_rows(image<W> &m, const place<W> &p, const task &t,
-                                          uint32_t first, uint32_t count) {
+                                          uint32_t first, uint32_t count, bf_cuda_entry<W> *next) {
     share mine = {first + threadIdx.x, 0};
-    uint32_t entered = enter_rows(m, p, t, count, mine);
+    uint32_t entered = enter_rows(m, p, t, count, mine, next);
     bool left = mine.again != 0;
     __syncthreads();
     entered += enter_late(m, p, t, &left);
@@ -176,7 +190,7 @@ __device__ __forceinline__ place<W> place_of(bf_cuda_entry<W> *slots, const bf_c
 }
 
 template <class W>
-__global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 2 : 4)
+__global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 2 : INSERTING)
     insert_kernel(bf_cuda_entry<W> *slots, uint32_t *used, uint64_t buckets,
                   const bf_cuda_entry<W> *rows, const uint32_t *start, const uint32_t *counts,
                   bf_cuda_combine combine, bool empty, bool count_only, bool sure,
@@ -189,13 +203,16 @@ __global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 2 : 4)
     if ((!sure && tight) || (count == 0 && !(empty && !count_only))) return;
     uint32_t most = bf_cuda_shape<W>::limit - before;
     task t = {buckets, combine, report};
+    bf_cuda_entry<W> next[ROWS<W>];
+    load_rows(p, count, threadIdx.x, next); /* on their way while memory is cleared */
     if (empty)
         clear_image(m, p);
     else
         load_image(m, p, combine);
     __syncthreads();
     for (uint64_t first = 0; first == 0 || first < count; first += THREADS * MOST_ROWS) {
-        take_rows(m, p, t, (uint32_t)first, count);
+        if (first > 0) load_rows(p, count, first + threadIdx.x, next);
+        take_rows(m, p, t, (uint32_t)first, count, next);
         bool stop = threadIdx.x == 0 && (m.full != 0 || m.entered > most);
         if (__syncthreads_or(stop)) break;
     }
@@ -257,7 +274,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     erase_kernel(bf_cuda_entry<W> *slots, uint32_t *used, uint64_t buckets,
                  const bf_cuda_entry<W> *rows, const uint32_t *start, const uint32_t *counts,
                  bf_cuda_report *report) {
-    constexpr int N = bf_cuda_shape<W>::slots / THREADS, S = bf_cuda_shape<W>::slots;
+    constexpr int S = bf_cuda_shape<W>::slots, N = (S + THREADS - 1) / THREADS;
     extern __shared__ __align__(16) char shared[];
     image<W> &m = *(image<W> *)shared;
     W *moved = moved_keys(m, shared + sizeof m);
@@ -280,6 +297,8 @@ __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
     for (int k = 0; k < N; k++) {
         int s = k * THREADS + threadIdx.x;
+        stays[k] = false;
+        if (s >= S) continue;
         e[k] = p.old[s];
         stays[k] = !(e[k].key == p.free) && m.order[s] == 0;
         note_moved(moved, s, p.free);
@@ -374,8 +393,8 @@ static cudaError_t collect(const bf_cuda *cuda, const bf_cuda_slots *slots, uint
     cudaError_t error = cudaMemcpyAsync(offsets, slots->used, (size_t)slots->regions * 4,
                                         cudaMemcpyDeviceToDevice, stream);
     if (error != cudaSuccess) return error;
-    bf_cuda_partition::sum_kernel<<<1, bf_cuda_partition::THREADS, 0, stream>>>(offsets,
-                                                                                slots->regions);
+    bf_cuda_partition::sum_kernel<<<1, bf_cuda_partition::SUM_THREADS, 0, stream>>>(offsets,
+                                                                                    slots->regions);
     collect_kernel<W><<<slots->regions, THREADS, 0, stream>>>(
         entries_of<W>(slots), offsets, slots->seed, (bf_cuda_entry<W> *)entries);
     return cudaGetLastError();

@@ -317,13 +317,68 @@ static void scripts_of_every_kind(void **unused) {
         for (int v = 0; v < VALUES_TOO; v++)
             for (int p = 0; p < POLICIES; p++)
                 for (int i = 0; i < scripts && allowed((bf_duplicates)p, kinds[v]); i++, seed++)
-                    if (!is_small() || seed % 5 == 0)
+                    if (!is_small() || seed % 9 == 0)
                         run_script(kinds[k], kinds[v], (bf_duplicates)p, seed);
+}
+
+/* --- keys that very many rows have --- */
+
+enum { HOT_MOST = 300000 };
+
+static char hot_keys[HOT_MOST * 16];
+static int32_t hot_values[HOT_MOST];
+
+/* All rows have one key, or the keys are as frequent as 1, 1/2, 1/3, ... squared: half of the rows
+ * have the first. */
+static void make_hot_keys(bf_dtype dtype, int64_t n, bool one) {
+    uint64_t rng = 11;
+    size_t bytes = (size_t)bytes_of(dtype);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t u = next_random(&rng) % (1 << 20) + 1, which = one ? 1 : (1 << 20) / u;
+        uint64_t bits[2] = {next_random(&which), which};
+        memcpy(hot_keys + (size_t)i * bytes, bits, bytes);
+        hot_values[i] = (int32_t)next_random(&rng);
+    }
+}
+
+/* The second call finds keys there already. */
+static void check_hot_keys(bf_dtype key, bf_duplicates policy, bool one, int64_t reserve) {
+    int64_t n = is_small() ? HOT_MOST / 3 : HOT_MOST, parts[] = {0, n / 2, n};
+    bf_table *made[2];
+    bf_table_options o =
+        BF_TABLE_OPTIONS(.key = key, .value = BF_I32, .duplicates = policy, .seed = 3);
+    make_hot_keys(key, n, one);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(bf_table_create(k ? gpu : cpu, &o, &made[k]), BF_OK);
+        if (k) assert_int_equal(bf_table_reserve(made[k], reserve), BF_OK);
+        for (int i = 0; i < 2; i++) {
+            bf_array keys = bf_array_of(key, hot_keys + parts[i] * bytes_of(key), n / 2);
+            bf_array values = bf_array_of(BF_I32, hot_values + parts[i], n / 2);
+            assert_int_equal(bf_table_insert(made[k], &keys, &values), BF_OK);
+        }
+    }
+    assert_same_tables(made[0], made[1]);
+    for (int k = 0; k < 2; k++) bf_table_destroy(made[k]);
+}
+
+/* Few regions, one pass; and more than one pass tells apart. */
+static void hot_keys_of_every_width(void **unused) {
+    static const bf_dtype keys[] = {BF_U32, BF_I64, BF_PAIR};
+    (void)unused;
+    for (int k = 0; k < 3; k++)
+        for (int p = 0; p < POLICIES; p++)
+            for (int one = 0; one < 2; one++) {
+                if (!allowed((bf_duplicates)p, BF_I32) || (is_small() && (k != p || one))) continue;
+                int64_t regions_1100 = (int64_t)3604480 * 4 / bytes_of(keys[k]);
+                check_hot_keys(keys[k], (bf_duplicates)p, one, 0);
+                check_hot_keys(keys[k], (bf_duplicates)p, one, regions_1100);
+            }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scripts_of_every_kind),
+        cmocka_unit_test(hot_keys_of_every_width),
     };
     return bf_device_count() > 0 ? cmocka_run_group_tests(tests, set_up_rooms, tear_down_rooms)
                                  : (printf("skipped: %s\n", bf_device_reason()), 77);
