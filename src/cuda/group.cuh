@@ -71,6 +71,8 @@ enum bf_cuda_group_scratch {
     BF_CUDA_SCRATCH_NUMBERS,
     BF_CUDA_SCRATCH_OUT,
     BF_CUDA_SCRATCH_UNITS,
+    BF_CUDA_SCRATCH_ENTRY_RANKS,
+    BF_CUDA_SCRATCH_ENTRY_COUNTS,
     BF_CUDA_SCRATCH_PLACES,
     BF_CUDA_SCRATCH_PARTED,
     BF_CUDA_SCRATCHES
@@ -143,12 +145,11 @@ bf_status bf_cuda_set_claim(bf_context *context, bf_cuda_groups *groups, bf_cuda
                             const void *ranks, int64_t n, unsigned *numbers, int64_t *fresh);
 bf_status bf_cuda_set_settle(bf_context *context, bf_cuda_groups *groups, bf_cuda_group_set *set,
                              const void *ranks, int64_t n, unsigned *numbers, int64_t fresh,
-                             const unsigned *counts);
+                             const int64_t *counts);
 
 /* Both at once, where the set has memory for n more groups. */
 bf_status bf_cuda_set_enter(bf_context *context, bf_cuda_groups *groups, bf_cuda_group_set *set,
-                            const void *ranks, const unsigned *counts, int64_t n,
-                            unsigned *numbers);
+                            const void *ranks, const int64_t *counts, int64_t n, unsigned *numbers);
 
 /* Adds the groups of `from`, of this device. */
 bf_status bf_cuda_set_merge(bf_context *context, bf_cuda_groups *groups, bf_cuda_group_set *into,

@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(THREADS) settle(const index_params p, void *ra
 
 /* Slots become numbers. Of rows that stand for several, if counts are given, groups get the sum. */
 __global__ void __launch_bounds__(THREADS)
-    look_up(const index_params p, const unsigned *counts, int64_t *sums) {
+    look_up(const index_params p, const int64_t *counts, int64_t *sums) {
     const unsigned stride = gridDim.x * THREADS;
     if (p.mail[MAIL_FAR] != 0) return;
     for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
@@ -147,7 +147,7 @@ void launch_claim(bf_context *context, int rank_bytes, index_params p) {
 }
 
 void launch_settle(bf_context *context, int rank_bytes, index_params p,
-                   const bf_cuda_group_set *set, const unsigned *counts) {
+                   const bf_cuda_group_set *set, const int64_t *counts) {
     unsigned blocks = bf_cuda_group_blocks(context, p.n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     switch (rank_bytes) {
@@ -161,7 +161,7 @@ void launch_settle(bf_context *context, int rank_bytes, index_params p,
 /* Claims for n ranks by the set's seed. With counts, these are settled and counted as well, without
  * a wait in between. */
 bf_status try_claim(bf_context *context, bf_cuda_groups *g, const bf_cuda_group_set *set,
-                    index_params p, const unsigned *counts) {
+                    index_params p, const int64_t *counts) {
     cudaError_t error = bf_cuda_group_clear_mail(context, g);
     launch_claim(context, g->rank_bytes, p);
     if (counts != NULL) launch_settle(context, g->rank_bytes, p, set, counts);
@@ -205,7 +205,7 @@ bf_status make_index(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *
 
 /* By one seed after the other. */
 bf_status claim_by_seeds(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
-                         const void *ranks, int64_t n, unsigned *numbers, const unsigned *counts) {
+                         const void *ranks, int64_t n, unsigned *numbers, const int64_t *counts) {
     bf_status status = BF_OK;
     if (set->size + n > BF_CUDA_GROUPS_MOST)
         return bf_fail(context, BF_E_MEMORY, "more groups than a GPU's index has room for");
@@ -238,7 +238,7 @@ bf_status bf_cuda_set_claim(bf_context *context, bf_cuda_groups *g, bf_cuda_grou
 
 bf_status bf_cuda_set_settle(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
                              const void *ranks, int64_t n, unsigned *numbers, int64_t fresh,
-                             const unsigned *counts) {
+                             const int64_t *counts) {
     index_params p = params_of(g, set, ranks, n, numbers);
     bf_status status = bf_cuda_group_check(context, bf_cuda_group_clear_mail(context, g));
     if (status == BF_OK) status = bf_cuda_set_extend(context, g, set, fresh);
@@ -249,7 +249,7 @@ bf_status bf_cuda_set_settle(bf_context *context, bf_cuda_groups *g, bf_cuda_gro
 
 /* As if all were new; how many are is known last. */
 bf_status bf_cuda_set_enter(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
-                            const void *ranks, const unsigned *counts, int64_t n,
+                            const void *ranks, const int64_t *counts, int64_t n,
                             unsigned *numbers) {
     int64_t size = set->size;
     bf_status status = bf_cuda_set_extend(context, g, set, n);

@@ -12,8 +12,6 @@ enum {
     FAR = 256 /* slots: keys at low load are never so far from their places */
 };
 
-enum { MAIL_FRONT, MAIL_BACK, MAIL_OVERFLOW, MAIL_NEXT };
-
 template <class R> struct table_params {
     const R *ranks;
     bf_cuda_unit *units;
@@ -22,7 +20,8 @@ template <class R> struct table_params {
     R factor;
     uint16_t *row_slots, *slot_entry;
     R *entry_ranks;
-    unsigned *entry_counts, entries;
+    int64_t *entry_counts;
+    unsigned entries;
     unsigned long long *mail;
 };
 
@@ -190,7 +189,8 @@ template <class R, bool Keeps> struct Table {
     __device__ bool list(bf_cuda_unit *unit, uint16_t *slot_entry) {
         if (threadIdx.x == 0) {
             unsigned n = state.used + (counts[reserved] > 0);
-            unsigned long long *end = p.mail + (unit->alone ? MAIL_FRONT : MAIL_BACK);
+            unsigned long long *end =
+                p.mail + (unit->alone ? BF_CUDA_MAIL_FRONT : BF_CUDA_MAIL_BACK);
             uint64_t before = atomicAdd(end, (unsigned long long)n);
             state.entry = (unsigned)(unit->alone ? before : p.entries - before - n);
             state.fits = before + n <= p.entries;
@@ -228,18 +228,18 @@ __global__ void __launch_bounds__(Large ? THREADS : HALF_THREADS<R>, Large ? 1 :
         if (threadIdx.x == 0) {
             state.used = state.cursor = 0;
             state.overflow =
-                failed || *(volatile unsigned long long *)(p.mail + MAIL_OVERFLOW) != 0;
-            state.unit = (unsigned)atomicAdd(p.mail + MAIL_NEXT, 1ull);
+                failed || *(volatile unsigned long long *)(p.mail + BF_CUDA_MAIL_OVERFLOW) != 0;
+            state.unit = (unsigned)atomicAdd(p.mail + BF_CUDA_MAIL_NEXT, 1ull);
         }
         table.clear();
         __syncthreads();
         unsigned i = state.unit;
-        if (failed && threadIdx.x == 0) p.mail[MAIL_OVERFLOW] = 1;
+        if (failed && threadIdx.x == 0) p.mail[BF_CUDA_MAIL_OVERFLOW] = 1;
         if (i >= units || table.failed()) return;
         table.take_unit(p.units[i].begin, p.units[i].end);
         __syncthreads();
         bool done = !table.failed() && table.list(p.units + i, p.slot_entry + (size_t)i * p.slots);
-        if (!done) p.mail[MAIL_OVERFLOW] = 1;
+        if (!done) p.mail[BF_CUDA_MAIL_OVERFLOW] = 1;
     }
 }
 
@@ -280,7 +280,9 @@ cudaError_t launch(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit_pl
 bf_status bf_cuda_groups_tabulate(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
                                   bool *overflow) {
     cudaError_t error = bf_cuda_group_clear_mail(context, g);
-    if (error == cudaSuccess && plan->rank_bytes == 4)
+    if (error == cudaSuccess && plan->few)
+        error = bf_cuda_tabulate_few(context, g, plan);
+    else if (error == cudaSuccess && plan->rank_bytes == 4)
         error = plan->keeps_slots ? launch<uint32_t, true>(context, g, plan)
                                   : launch<uint32_t, false>(context, g, plan);
     else if (error == cudaSuccess)
@@ -289,8 +291,8 @@ bf_status bf_cuda_groups_tabulate(bf_context *context, bf_cuda_groups *g, bf_cud
     bf_status status = bf_cuda_group_check(context, error);
     if (status == BF_OK) status = bf_cuda_group_read_mail(context, g);
     if (status != BF_OK) return status;
-    uint64_t front = g->read[MAIL_FRONT], behind = g->read[MAIL_BACK];
-    *overflow = g->read[MAIL_OVERFLOW] != 0 || front + behind > plan->entries;
+    uint64_t front = g->read[BF_CUDA_MAIL_FRONT], behind = g->read[BF_CUDA_MAIL_BACK];
+    *overflow = g->read[BF_CUDA_MAIL_OVERFLOW] != 0 || front + behind > plan->entries;
     plan->front = (unsigned)front;
     plan->back = (unsigned)(plan->entries - behind);
     return BF_OK;

@@ -8,6 +8,7 @@ enum {
     ROWS_LEAST = 1 << 14, /* of a call that is worth it */
     PARTS_LEAST = 256,
     PART_GROUPS = 2500,       /* of a part, if there are parts enough */
+    FEW_EXPECTED = 450,       /* for a table of few groups, so that there may be some more */
     FEW_GROUPS = 1500,        /* for a table of half a multiprocessor's shared memory */
     FEW_ENTRIES = 1 << 18,    /* for which there may well be memory, were they all groups */
     PART_SPARE = 1024,        /* rows */
@@ -54,9 +55,22 @@ void choose_units(bf_cuda_unit_plan *plan, bool counted) {
     plan->places = (int64_t)plan->room * plan->parts;
 }
 
-/* By g->guess. last: for as many groups as this can be a way for at all. */
+/* A table of few groups, if these are all that a unit seems to have. */
+void choose_few(const bf_context *context, bf_cuda_unit_plan *plan, double groups) {
+    plan->few = plan->rank_bytes == 4 && !plan->keeps_slots && groups <= FEW_EXPECTED;
+    if (!plan->few) return;
+    plan->limit = BF_CUDA_FEW_GROUPS;
+    if (plan->parts == 1) plan->units = (unsigned)context->cuda->multiprocessors;
+}
+
+/* What is tried, one after the other, as long as tables overflow. */
+enum { WAY_GUESSED, WAY_SAMPLED, WAY_AGAIN, WAY_LAST, WAYS };
+
+/* By g->guess. Again: with no table of few groups. Last: for as many groups as this can be a way
+ * for at all. */
 void choose_plan(const bf_context *context, const bf_cuda_groups *g, bf_cuda_unit_plan *plan,
-                 bool last) {
+                 int way) {
+    bool last = way == WAY_LAST;
     unsigned multiprocessors = (unsigned)context->cuda->multiprocessors;
     bool large = g->guess > FEW_GROUPS;
     choose_table(context, plan, large);
@@ -64,12 +78,16 @@ void choose_plan(const bf_context *context, const bf_cuda_groups *g, bf_cuda_uni
     plan->units = large ? multiprocessors : 2 * multiprocessors;
     if (plan->units < plan->n / UNIT_ROWS_MOST) plan->units = (unsigned)(plan->n / UNIT_ROWS_MOST);
     plan->places = plan->n;
-    if (!last && g->guess < 0.9 * plan->limit) return;
+    if (!last && g->guess < 0.9 * plan->limit) {
+        if (way < WAY_AGAIN) choose_few(context, plan, g->guess);
+        return;
+    }
     plan->parts = PARTS_LEAST;
     while (plan->parts < BF_CUDA_PARTS_MOST && plan->parts * (double)PART_GROUPS < g->guess)
         plan->parts *= 2;
     if (last) plan->parts = BF_CUDA_PARTS_MOST;
     choose_table(context, plan, last || g->guess > 2.0 * PART_GROUPS * BF_CUDA_PARTS_MOST);
+    if (way < WAY_AGAIN) choose_few(context, plan, g->guess / plan->parts);
     choose_units(plan, last || g->uneven);
 }
 
@@ -89,8 +107,6 @@ void lay_out(bf_cuda_unit_plan *plan, layout *at) {
     size_t places = (size_t)plan->places, slots = (size_t)plan->slots;
     plan->unit_count = (unsigned *)at->take(2 * sizeof(unsigned));
     plan->unit = (bf_cuda_unit *)at->take(plan->units * sizeof(bf_cuda_unit));
-    plan->entry_ranks = at->take((size_t)plan->entries * (size_t)plan->rank_bytes);
-    plan->entry_counts = (unsigned *)at->take((size_t)plan->entries * sizeof(unsigned));
     if (!plan->keeps_slots) return;
     plan->row_slots = (uint16_t *)at->take(places * sizeof(uint16_t));
     plan->slot_entry = (uint16_t *)at->take(plan->units * slots * sizeof(uint16_t));
@@ -105,7 +121,11 @@ bf_status make_memory(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan 
     at.used = 0;
     if (at.memory == NULL) return BF_E_MEMORY;
     lay_out(plan, &at);
-    return BF_OK;
+    plan->entry_ranks = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_ENTRY_RANKS,
+                                                 (size_t)plan->entries * (size_t)plan->rank_bytes);
+    plan->entry_counts = (int64_t *)bf_cuda_group_scratch_of(
+        context, g, BF_CUDA_SCRATCH_ENTRY_COUNTS, (size_t)plan->entries * sizeof(int64_t));
+    return plan->entry_ranks != NULL && plan->entry_counts != NULL ? BF_OK : BF_E_MEMORY;
 }
 
 bf_status find_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
@@ -123,12 +143,6 @@ bf_status find_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan 
 }
 
 /* --- from entries to groups --- */
-
-__global__ void __launch_bounds__(THREADS)
-    put_counts(const unsigned *entries, unsigned n, int64_t *counts) {
-    for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
-        counts[i] = entries[i];
-}
 
 bf_status prepare_columns(bf_context *context, bf_cuda_groups *g, const void *const values[],
                           int64_t n) {
@@ -155,7 +169,7 @@ bf_status number_back(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan 
     bf_cuda_group_set *set = &g->fresh;
     const char *ranks =
         (const char *)plan->entry_ranks + (size_t)plan->back * (size_t)g->rank_bytes;
-    const unsigned *counts = plan->entry_counts + plan->back;
+    const int64_t *counts = plan->entry_counts + plan->back;
     int64_t n = plan->entries - plan->back, fresh = 0;
     unsigned *numbers = (unsigned *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_NUMBERS,
                                                              (size_t)n * sizeof *numbers);
@@ -172,22 +186,40 @@ bf_status number_back(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan 
     return bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh, counts);
 }
 
-/* The entries in front are groups of their own, behind those of the set. */
+void swap(bf_cuda_buffer *a, bf_cuda_buffer *b) {
+    bf_cuda_buffer before = *a;
+    *a = *b;
+    *b = before;
+}
+
+cudaError_t copy_front(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit_plan *plan) {
+    bf_cuda_group_set *set = &g->fresh;
+    size_t bytes = (size_t)g->rank_bytes, size = (size_t)set->size, n = plan->front;
+    cudaStream_t stream = context->cuda->stream;
+    cudaError_t error = cudaMemcpyAsync((char *)set->ranks.memory + size * bytes, plan->entry_ranks,
+                                        n * bytes, cudaMemcpyDeviceToDevice, stream);
+    if (error != cudaSuccess) return error;
+    return cudaMemcpyAsync((int64_t *)set->counts.memory + size, plan->entry_counts,
+                           n * sizeof(int64_t), cudaMemcpyDeviceToDevice, stream);
+}
+
+/* The entries in front are groups of their own, behind those of the set; where it has none, their
+ * memory becomes its own. */
 bf_status append_front(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan) {
     bf_cuda_group_set *set = &g->fresh;
-    size_t bytes = (size_t)g->rank_bytes;
+    cudaError_t error = cudaSuccess;
     plan->base = (unsigned)set->size;
     if (plan->front == 0) return BF_OK;
-    bf_status status = bf_cuda_set_extend(context, g, set, plan->front);
-    if (status != BF_OK) return status;
+    if (set->size == 0) {
+        swap(&set->ranks, &g->scratch[BF_CUDA_SCRATCH_ENTRY_RANKS]);
+        swap(&set->counts, &g->scratch[BF_CUDA_SCRATCH_ENTRY_COUNTS]);
+    } else {
+        error = copy_front(context, g, plan);
+    }
+    for (int c = 0; c < g->columns && error == cudaSuccess; c++)
+        error = bf_cuda_column_extend(context, &set->columns[c], set->size, plan->front);
+    set->size += plan->front;
     set->places = 0;
-    cudaError_t error =
-        cudaMemcpyAsync((char *)set->ranks.memory + plan->base * bytes, plan->entry_ranks,
-                        plan->front * bytes, cudaMemcpyDeviceToDevice, context->cuda->stream);
-    put_counts<<<bf_cuda_group_blocks(context, plan->front, THREADS), THREADS, 0,
-                 context->cuda->stream>>>(plan->entry_counts, plan->front,
-                                          (int64_t *)set->counts.memory + plan->base);
-    if (error == cudaSuccess) error = cudaGetLastError();
     return bf_cuda_group_check(context, error);
 }
 
@@ -209,15 +241,12 @@ bf_status take_entries(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan
 
 } // namespace
 
-/* What is tried, one after the other, as long as tables overflow. */
-enum { WAY_GUESSED, WAY_SAMPLED, WAY_LAST, WAYS };
-
 static bf_status try_way(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan plan, int way,
                          const void *const values[], bool *overflow) {
     bf_status status = BF_OK;
     if (way == WAY_SAMPLED) status = bf_cuda_groups_sample(context, g, plan.ranks, plan.n);
     if (status != BF_OK) return status;
-    choose_plan(context, g, &plan, way == WAY_LAST);
+    choose_plan(context, g, &plan, way);
     status = find_groups(context, g, &plan, overflow);
     return status == BF_OK && !*overflow ? take_entries(context, g, &plan, values) : status;
 }

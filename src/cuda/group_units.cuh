@@ -28,8 +28,12 @@ enum {
     BF_CUDA_HALF_THREADS_4 = 768, /* of a block that shares a multiprocessor: ranks of 4 bytes */
     BF_CUDA_HALF_THREADS_8 = 512,
     BF_CUDA_PARTS_MOST = 2048,
-    BF_CUDA_WAITING = 8 /* rows that a lane of a table can let wait */
+    BF_CUDA_FEW_GROUPS = 640, /* that a table of few takes */
+    BF_CUDA_WAITING = 8       /* rows that a lane of a table can let wait */
 };
+
+/* What tables tell the host: entries in front and at the back, an overflow, the next unit. */
+enum { BF_CUDA_MAIL_FRONT, BF_CUDA_MAIL_BACK, BF_CUDA_MAIL_OVERFLOW, BF_CUDA_MAIL_NEXT };
 
 /* The ranks of a part times the plan's factor are neighbours. Times this as well (2^64 by the
  * golden ratio, odd, as is its lower half) they are as far apart as can be: tables go by that. */
@@ -55,6 +59,7 @@ struct bf_cuda_unit_plan {
     unsigned units, unit_rows; /* at most */
     uint64_t factor;           /* odd: what chooses parts */
     bool keeps_slots;
+    bool few;   /* a table is one of few groups (group_few.cu) */
     bool mixes; /* there are groups that entries may be of: no unit is alone */
 
     bf_cuda_unit *unit;   /* on the device */
@@ -62,7 +67,7 @@ struct bf_cuda_unit_plan {
     uint16_t *row_slots;  /* of each row, if they are kept */
     uint16_t *slot_entry; /* of each unit's slots: the entry, counted from the unit's first */
     void *entry_ranks;
-    unsigned *entry_counts;
+    int64_t *entry_counts;
     unsigned entries; /* that there is room for */
 
     /* Entries [0, front) are groups base, base + 1, ...; entry back + i is of group numbers[i]. */
@@ -98,6 +103,12 @@ bf_status bf_cuda_groups_tabulate(bf_context *context, bf_cuda_groups *groups,
 static inline int bf_cuda_table_bytes(int rank_bytes, int slots, int threads) {
     return slots * (rank_bytes + 4) + rank_bytes + threads * BF_CUDA_WAITING * 2 * rank_bytes;
 }
+
+/* --- group_few.cu --- */
+
+/* The same for a plan of few groups. Enqueued only: what was found is in the mail. */
+cudaError_t bf_cuda_tabulate_few(bf_context *context, const bf_cuda_groups *groups,
+                                 const bf_cuda_unit_plan *plan);
 
 /* --- group_unit_values.cu --- */
 

@@ -171,7 +171,7 @@ static void random_values(const rows *r, int kind, uint64_t seed) {
 static void every_dtype_of_keys_and_values(void **unused) {
     (void)unused;
     static const int64_t sizes[] = {0, 1, 33, 1000, 20011, 300007};
-    int most = is_small() ? 4 : 6, step = is_small() ? 7 : 1;
+    int most = is_small() ? 4 : 6, step = is_small() ? 11 : 1;
     for (int k = 0; k < KEYS; k++)
         for (int v = k % step; v < DTYPE_COUNT; v += step) {
             int s = (k + v) % most;
@@ -226,7 +226,7 @@ static void hostile_keys(void **unused) {
     (void)unused;
     static const bf_dtype keys[] = {BF_U32, BF_U64, BF_PAIR, BF_F32, BF_I16};
     int64_t n = is_small() ? 17000 : 700001;
-    for (int d = 0; d < 5; d += is_small() ? 2 : 1)
+    for (int d = 0; d < 5; d += is_small() ? 3 : 1)
         for (int how = 0; how < 9; how += is_small() ? 3 : 1) {
             uint64_t seed = (uint64_t)how;
             rows r = rows_of(keys[d], BF_F32, n);
