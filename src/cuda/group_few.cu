@@ -17,15 +17,18 @@ enum {
     BITS = 13,   /* of a slot's number */
     SLOTS = 1 << BITS,
     NUMBERS = BF_CUDA_FEW_GROUPS,
-    FAR_MOST = 3 /* slots from home: at low load none is further, but by malice */
+    FAR_BITS = 3, /* of the distance from home: at low load none is further, but by malice */
+    FAR_MOST = (1 << FAR_BITS) - 1
 };
 
 /* A slot has, from the top, the lower bits of a hash, how far it is from home, and a number, or one
  * of these. */
-const int NUMBER_BITS = BITS - 2;
+const int NUMBER_BITS = BITS - FAR_BITS;
 const uint32_t NUMBER_MASK = (1u << NUMBER_BITS) - 1,
                PENDING = NUMBER_MASK, /* of a group that is getting its number */
     EMPTY = NUMBER_MASK - 1;          /* the whole slot */
+
+static_assert((unsigned)NUMBERS < EMPTY, "numbers have room");
 
 struct few_params {
     const uint32_t *ranks;

@@ -197,10 +197,10 @@ __global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 2 : INSERTING)
                   bf_cuda_report *report) {
     extern __shared__ __align__(16) char shared[];
     image<W> &m = *(image<W> *)shared;
+    if (!sure && report->tight != 0) return; /* there may be no lists */
     uint32_t count = counts[blockIdx.x], before = empty ? 0 : used[blockIdx.x];
-    bool tight = report->tight != 0;
     place<W> p = place_of(slots, rows, start);
-    if ((!sure && tight) || (count == 0 && !(empty && !count_only))) return;
+    if (count == 0 && !(empty && !count_only)) return;
     uint32_t most = bf_cuda_shape<W>::limit - before;
     task t = {buckets, combine, report};
     bf_cuda_entry<W> next[ROWS<W>];
@@ -229,7 +229,7 @@ template <class W>
 __global__ void check_kernel(const uint32_t *used, const uint32_t *counts, uint32_t regions,
                              bool empty, bf_cuda_report *report) {
     uint32_t r = blockIdx.x * blockDim.x + threadIdx.x;
-    if (r >= regions) return;
+    if (r >= regions || report->hot) return;
     uint64_t all = (uint64_t)counts[r] + (empty ? 0 : used[r]);
     if (all > (uint64_t)bf_cuda_shape<W>::limit) report->tight = 1;
 }
