@@ -154,13 +154,8 @@ struct Few {
     __device__ bool list(bf_cuda_unit *unit) {
         const unsigned n = table.used;
         if (threadIdx.x == 0) {
-            unsigned long long *end =
-                p.mail + (unit->alone ? BF_CUDA_MAIL_FRONT : BF_CUDA_MAIL_BACK);
-            uint64_t before = atomicAdd(end, (unsigned long long)n);
-            table.entry = (unsigned)(unit->alone ? before : p.entries - before - n);
-            table.fits = before + n <= p.entries;
-            unit->groups = n;
-            unit->entry = table.entry;
+            table.fits = bf_cuda_take_entries(unit, n, p.entries, p.mail);
+            table.entry = unit->entry;
         }
         __syncthreads();
         if (!table.fits) return false;

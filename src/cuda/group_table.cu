@@ -189,13 +189,8 @@ template <class R, bool Keeps> struct Table {
     __device__ bool list(bf_cuda_unit *unit, uint16_t *slot_entry) {
         if (threadIdx.x == 0) {
             unsigned n = state.used + (counts[reserved] > 0);
-            unsigned long long *end =
-                p.mail + (unit->alone ? BF_CUDA_MAIL_FRONT : BF_CUDA_MAIL_BACK);
-            uint64_t before = atomicAdd(end, (unsigned long long)n);
-            state.entry = (unsigned)(unit->alone ? before : p.entries - before - n);
-            state.fits = before + n <= p.entries;
-            unit->groups = n;
-            unit->entry = state.entry;
+            state.fits = bf_cuda_take_entries(unit, n, p.entries, p.mail);
+            state.entry = unit->entry;
         }
         __syncthreads();
         if (!state.fits) return false;

@@ -45,6 +45,17 @@ struct bf_cuda_unit {
     unsigned begin, end, alone, groups, entry;
 };
 
+/* Gives a unit room for n groups among so many entries. False: there is too little. By one thread.
+ */
+static __device__ __forceinline__ bool
+bf_cuda_take_entries(bf_cuda_unit *unit, unsigned n, unsigned entries, unsigned long long *mail) {
+    unsigned long long *end = mail + (unit->alone ? BF_CUDA_MAIL_FRONT : BF_CUDA_MAIL_BACK);
+    uint64_t before = atomicAdd(end, (unsigned long long)n);
+    unit->groups = n;
+    unit->entry = (unsigned)(unit->alone ? before : entries - before - n);
+    return before + n <= entries;
+}
+
 /* How rows are taken. */
 struct bf_cuda_unit_plan {
     int rank_bytes;
