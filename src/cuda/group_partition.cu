@@ -138,7 +138,7 @@ bf_status bf_cuda_groups_part(bf_context *context, bf_cuda_groups *g, bf_cuda_un
     p.n = (unsigned)n;
     p.bits = bf_bit_length((uint64_t)plan->parts) - 1;
     p.rows = (unsigned)((n + blocks - 1) / blocks);
-    p.factor = plan->factor;
+    p.factor = p.factor_again = plan->factor;
     p.room = plan->room;
     p.columns = g->columns;
     p.row_bytes = plan->rank_bytes;

@@ -1,8 +1,9 @@
 /* Tiles of rows sorted by the parts that the hashes of their keys choose (group_partition.cu).
  *
  * A thread keeps its rows in registers while they are counted and placed; a row's count tells where
- * among its part's rows it goes, so that one addition to shared memory does both. Where there are
- * no values, the next tile is loaded into the same registers while this one is written. */
+ * among its part's rows it goes, so that one addition to shared memory does both. These are numbers
+ * of 16 bits, two to a register. Where there are no values, the next tile is loaded into the same
+ * registers while this one is written. */
 #ifndef BF_CUDA_GROUP_SORTER_CUH
 #define BF_CUDA_GROUP_SORTER_CUH
 
@@ -28,10 +29,10 @@ struct part_column {
 struct part_params {
     const void *ranks;
     void *parted;
-    unsigned n, rows; /* of a block */
-    int bits;         /* 2^bits parts, by a multiplication */
-    uint64_t factor;
-    unsigned *cursors;      /* of parts: how many rows, then where the next ones go */
+    unsigned n, rows;              /* of a block */
+    int bits;                      /* 2^bits parts, by a multiplication */
+    uint64_t factor, factor_again; /* the same */
+    unsigned *cursors;             /* of parts: how many rows, then where the next ones go */
     unsigned room;          /* of each part; 0: they are counted first, and have what they need */
     int columns, row_bytes; /* the most that a row has in shared memory at a time */
     part_column column[BF_AGGREGATES_MAX];
@@ -39,7 +40,7 @@ struct part_params {
 
 /* Rows of a thread, and of a block. */
 template <class R, bool Values> struct Tile {
-    static constexpr int ITEMS = (Values ? 16 : 24) * 4 / (int)sizeof(R);
+    static constexpr int ITEMS = (Values ? 16 : 32) * 4 / (int)sizeof(R);
     static constexpr unsigned ROWS = ITEMS * THREADS;
 };
 
@@ -49,6 +50,24 @@ __device__ __forceinline__ unsigned part_of(const part_params &p, uint32_t rank)
 __device__ __forceinline__ unsigned part_of(const part_params &p, uint64_t rank) {
     return (unsigned)(rank * p.factor >> 32) >> (32 - p.bits);
 }
+
+/* The same number, computed anew: by another copy of the factor, or the compiler would keep the
+ * first in registers, of which there are too few. */
+template <class R> __device__ __forceinline__ unsigned part_again(const part_params &p, R rank) {
+    return (unsigned)(rank * (R)p.factor_again >> (8 * sizeof(R) - (unsigned)p.bits));
+}
+
+/* Numbers below 2^16, two to a register. */
+template <int N> struct halves {
+    unsigned word[N / 2];
+
+    __device__ __forceinline__ unsigned get(int k) const {
+        return word[k / 2] >> k % 2 * 16 & 0xffff;
+    }
+    __device__ __forceinline__ void put(int k, unsigned x) {
+        word[k / 2] = __byte_perm(word[k / 2], x, k % 2 == 0 ? 0x3254 : 0x5410);
+    }
+};
 
 /* The sum of what the threads before this one have. By all threads. */
 __device__ __forceinline__ unsigned sum_before(unsigned mine) {
@@ -93,13 +112,14 @@ extern __shared__ uint4 part_memory[];
 template <class R, bool Values> struct Sorter {
     static constexpr int ITEMS = Tile<R, Values>::ITEMS;
     static constexpr unsigned ROWS = Tile<R, Values>::ROWS;
+    enum { BATCH = 8 }; /* rows that are under way at once */
     const part_params &p;
     unsigned *full;           /* a part has no room for its rows */
     R *sorted;                /* later, values */
     unsigned *delta, *counts; /* by part: from a place in the tile to that in memory */
     unsigned parts;
     R rank[ITEMS];
-    unsigned spot[ITEMS]; /* of rows: the part and, below it, how many came before; then places */
+    halves<ITEMS> spot;              /* of rows: how many of the part came before; then places */
     unsigned to[Values ? ITEMS : 1]; /* where what lies at the thread's places goes */
 
     __device__ Sorter(const part_params &params, unsigned *flag) : p(params), full(flag) {
@@ -120,8 +140,8 @@ template <class R, bool Values> struct Sorter {
     __device__ __forceinline__ void count_rows() {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            unsigned part = part_of(p, rank[k]);
-            spot[k] = atomicAdd(counts + part, 1u) + (part << 16);
+            spot.put(k, atomicAdd(counts + part_of(p, rank[k]), 1u));
+            if (k % BATCH == BATCH - 1) __syncwarp();
         }
     }
     /* Where each part's rows begin, in the tile and in memory. */
@@ -145,8 +165,10 @@ template <class R, bool Values> struct Sorter {
     __device__ __forceinline__ void sort_rows() {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            spot[k] = counts[spot[k] >> 16] + (spot[k] & 0xffff);
-            sorted[spot[k]] = rank[k];
+            unsigned at = counts[part_again(p, rank[k])] + spot.get(k);
+            sorted[at] = rank[k];
+            if (Values) spot.put(k, at);
+            if (k % BATCH == BATCH - 1) __syncwarp();
         }
     }
     __device__ __forceinline__ void write_ranks() {
@@ -169,7 +191,7 @@ template <class R, bool Values> struct Sorter {
         __syncthreads(); /* all that lies there is read */
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) { /* else addresses for all columns take registers */
-            keep(&spot[k]);
+            keep(&spot.word[k / 2]);
             keep(&to[k]);
         }
 #pragma unroll
@@ -178,7 +200,7 @@ template <class R, bool Values> struct Sorter {
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) value[k] = __ldcs(from + (done + k) * THREADS);
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) held[spot[done + k]] = value[k];
+            for (int k = 0; k < AHEAD; k++) held[spot.get(done + k)] = value[k];
         }
         __syncthreads();
 #pragma unroll

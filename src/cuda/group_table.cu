@@ -56,7 +56,7 @@ template <> struct Waiting<uint64_t> {
 
 /* A lane's view. An empty slot has the rank EMPTY; the place of that rank belongs to it alone, so
  * that it is found there, and no rank is reserved. Keeps: each row's slot is kept. */
-template <class R, bool Keeps> struct Table {
+template <class R, bool Keeps, bool Large> struct Table {
     static constexpr R EMPTY = (R)0x9e3779b97f4a7c15u;
     typedef Waiting<R> Wait;
     const table_params<R> &p;
@@ -144,12 +144,9 @@ template <class R, bool Keeps> struct Table {
      * below `end`. */
     template <bool All>
     __device__ __forceinline__ void take_tile(unsigned begin, unsigned row, unsigned end,
-                                              unsigned tile) {
-        R rank[AHEAD], found[AHEAD];
+                                              unsigned tile, R *rank) {
+        R found[AHEAD];
         unsigned slot[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            rank[k] = All || row + k * WARP < end ? __ldcs(p.ranks + row + k * WARP) : EMPTY;
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             slot[k] = place_of(rank[k], p.factor, p.slots);
@@ -171,15 +168,35 @@ template <class R, bool Keeps> struct Table {
             }
         }
     }
+    template <bool All>
+    __device__ __forceinline__ void load_tile(unsigned row, unsigned end, R *rank) const {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            rank[k] = All || row + k * WARP < end ? __ldcs(p.ranks + row + k * WARP) : EMPTY;
+    }
+    /* Whole tiles first: where there are registers for it the next one is loaded while one is
+     * taken. */
     __device__ __forceinline__ void take_unit(unsigned begin, unsigned end) {
+        constexpr bool ahead = Large && sizeof(R) == 4;
         unsigned row = begin + first, tile = 0;
-        for (; row - lane < end && !failed(); row += stride, tile++) {
-            if (end - (row - lane) >= TILE)
-                take_tile<true>(begin, row, end, tile);
-            else
-                take_tile<false>(begin, row, end, tile);
+        R rank[AHEAD], next[AHEAD];
+        if (ahead && is_whole(row, end)) load_tile<true>(row, end, next);
+        for (; is_whole(row, end) && !failed(); row += stride, tile++) {
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (ahead) rank[k] = next[k];
+            if (!ahead) load_tile<true>(row, end, rank);
+            if (ahead && is_whole(row + stride, end)) load_tile<true>(row + stride, end, next);
+            take_tile<true>(begin, row, end, tile, rank);
+        }
+        if (row - lane < end && !failed()) {
+            load_tile<false>(row, end, rank);
+            take_tile<false>(begin, row, end, tile, rank);
         }
         while (top != bottom) step(begin);
+    }
+    __device__ __forceinline__ bool is_whole(unsigned row, unsigned end) const {
+        return row - lane < end && end - (row - lane) >= TILE;
     }
 
     __device__ __forceinline__ bool is_group(unsigned slot) const {
@@ -217,7 +234,7 @@ __global__ void __launch_bounds__(Large ? THREADS : HALF_THREADS<R>, Large ? 1 :
     tabulate(const __grid_constant__ table_params<R> p) {
     __shared__ table_state state;
     const unsigned units = p.unit_count[0], failed = p.unit_count[1];
-    Table<R, Keeps> table(p, state);
+    Table<R, Keeps, Large> table(p, state);
     for (;;) {
         __syncthreads();
         if (threadIdx.x == 0) {

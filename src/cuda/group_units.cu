@@ -9,6 +9,7 @@ enum {
     PARTS_LEAST = 256,
     PART_GROUPS = 2500,       /* of a part, if there are parts enough */
     FEW_EXPECTED = 450,       /* for a table of few groups, so that there may be some more */
+    MANY_GROUPS = 1000,       /* for which a part without values has a large table */
     FEW_GROUPS = 1500,        /* for a table of half a multiprocessor's shared memory */
     FEW_ENTRIES = 1 << 18,    /* for which there may well be memory, were they all groups */
     PART_SPARE = 1024,        /* rows */
@@ -86,7 +87,8 @@ void choose_plan(const bf_context *context, const bf_cuda_groups *g, bf_cuda_uni
     while (plan->parts < BF_CUDA_PARTS_MOST && plan->parts * (double)PART_GROUPS < g->guess)
         plan->parts *= 2;
     if (last) plan->parts = BF_CUDA_PARTS_MOST;
-    choose_table(context, plan, last || g->guess > 2.0 * PART_GROUPS * BF_CUDA_PARTS_MOST);
+    double most = plan->keeps_slots ? 2.0 * PART_GROUPS : MANY_GROUPS;
+    choose_table(context, plan, last || g->guess > most * plan->parts);
     if (way < WAY_AGAIN) choose_few(context, plan, g->guess / plan->parts);
     choose_units(plan, last || g->uneven);
 }
