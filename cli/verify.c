@@ -21,7 +21,7 @@ static const usage verify_usage = {
     "--against,\n"
     "does so for the one operation of a saved state, and compares with it: FILE is what the state\n"
     "was made of (two files for dot, in turn all files of a total, and last the weights of a\n"
-    "histogram).",
+    "histogram, or of groups the values of each aggregate).",
     TAKES_INPUT | TAKES_JSON | TAKES_AGAINST | TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold verify --against x.bfs x.npy"};

@@ -84,11 +84,17 @@ int verify_histograms(const machine *m, const char *name, const bf_array *all, v
 outcome verify_histogram_result(const bf_histogram *h);
 bf_status verify_histogram_like(bf_context *context, const bf_histogram *from, bf_histogram **to);
 
+/* What a saved form ends with: a checksum of all before it. */
+outcome verify_saved_checksum(const void *bytes, size_t size);
+
 /* verify_julia.c, verify_table.c, verify_group.c: rows for pictures, for tables, and for groups and
  * joins, of data of their own. Return exit codes. */
 int verify_pictures(const machine *m, verdict *v);
 int verify_tables(const machine *m, verdict *v);
 int verify_groups(const machine *m, verdict *v);
+
+/* verify_group.c: the checksum of their saved form. */
+outcome verify_groups_result(bf_groups *groups);
 
 /* FNV-1a by words of 8 bytes, with the upper half mixed in: goes on from `sum`. */
 uint64_t verify_checksum(uint64_t sum, const void *bytes, size_t n);

@@ -19,17 +19,24 @@ typedef struct loaded {
 typedef struct check {
     const machine *machine;
     const options *options;
-    bf_state *saved;         /* a state of a value, */
-    bf_histogram *histogram; /* or this */
+    statefile saved; /* of a value, a histogram or groups; what is known of it: */
     const char *op;
-    bf_state_info info;
-    bool weights; /* the last file has them */
+    bf_state_info info;     /* dtype: of the elements, or the keys */
+    bool weights;           /* of the histogram: the last file has them */
+    bf_groups_options kind; /* of the groups: each aggregate's values are in a file of their own */
     loaded *files;
     int opened; /* of them */
     verdict *verdict;
 } check;
 
 /* ---- the data -------------------------------------------------------------------------------- */
+
+/* What the file must be of; BF_NONE: of any dtype. */
+static bf_dtype dtype_of(const check *c, int file) {
+    if (c->weights && file == c->options->file_count - 1) return BF_NONE;
+    if (c->kind.count > 0 && file > 0) return c->kind.aggregates[file - 1].dtype;
+    return c->info.dtype;
+}
 
 static int load_one(check *c, const char *name) {
     loaded *f = &c->files[c->opened];
@@ -38,20 +45,24 @@ static int load_one(check *c, const char *name) {
     in.rows = true;
     int code = source_open(&f->source, name, &in);
     if (code != EXIT_DONE) return code;
-    const bool weights = c->weights && c->opened == c->options->file_count - 1;
-    c->opened++;
+    const bf_dtype wanted = dtype_of(c, c->opened++);
     text_input *t = f->source.text;
-    if (c->histogram && t && t->layout.dtype == BF_NONE)
+    if (c->saved.histogram && t && t->layout.dtype == BF_NONE)
         t->layout.dtype = BF_F64; /* as hist does */
     code = source_load(&f->source);
     if (code != EXIT_DONE) return code;
     const bf_dtype dtype = f->source.layout.dtype;
-    if (dtype != c->info.dtype && !weights)
+    if (wanted != BF_NONE && dtype != wanted)
         return fail(EXIT_DATA, name, "this is %s, %s is a state of %s", bf_dtype_name(dtype),
-                    c->options->against, bf_dtype_name(c->info.dtype));
+                    c->options->against, bf_dtype_name(wanted));
     code = verify_load(&f->source, &f->buffer, &data);
-    if (code == EXIT_DONE) f->elements = bf_array_of(dtype, data, f->source.count);
-    return code;
+    if (code != EXIT_DONE) return code;
+    f->elements = bf_array_of(dtype, data, f->source.count);
+    const int64_t keys = c->files[0].source.count;
+    if (c->kind.count > 0 && f->source.count != keys)
+        return fail(EXIT_DATA, name, "it holds %lld values, and there are %lld keys",
+                    (long long)f->source.count, (long long)keys);
+    return EXIT_DONE;
 }
 
 static int load_all(check *c) {
@@ -107,15 +118,33 @@ static bf_status absorb_counted(bf_histogram *h, const check *c) {
     return st;
 }
 
-static int compute_histogram(const check *c, bf_context *context, outcome *r, bool *same) {
+static bf_status count_again(const check *c, bf_context *context, outcome *r) {
     bf_histogram *h = NULL;
-    const outcome saved = verify_histogram_result(c->histogram);
-    bf_status st = verify_histogram_like(context, c->histogram, &h);
+    bf_status st = verify_histogram_like(context, c->saved.histogram, &h);
     if (st == BF_OK) st = absorb_counted(h, c);
     if (st == BF_OK) *r = verify_histogram_result(h);
     bf_histogram_destroy(h);
-    *same = verify_same(r, &saved);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
+    return st;
+}
+
+/* Keys, and behind them the values of each aggregate; or files of keys in turn. */
+static bf_status absorb_rows(bf_groups *groups, const check *c) {
+    const bf_array *values[BF_AGGREGATES_MAX];
+    const int keys = c->kind.count > 0 ? 1 : c->options->file_count;
+    for (int i = 0; i < c->kind.count; i++) values[i] = &c->files[1 + i].elements;
+    bf_status st = BF_OK;
+    for (int i = 0; i < keys && st == BF_OK; i++)
+        st = bf_groups_absorb(groups, &c->files[i].elements, c->kind.count > 0 ? values : NULL);
+    return st;
+}
+
+static bf_status group_again(const check *c, bf_context *context, outcome *r) {
+    bf_groups *groups = NULL;
+    bf_status st = bf_groups_create(context, &c->kind, &groups);
+    if (st == BF_OK) st = absorb_rows(groups, c);
+    if (st == BF_OK) *r = verify_groups_result(groups);
+    bf_groups_destroy(groups);
+    return st;
 }
 
 static bool same_bytes(const bf_state *a, const bf_state *b, bool *same) {
@@ -131,17 +160,23 @@ static bool same_bytes(const bf_state *a, const bf_state *b, bool *same) {
     return true;
 }
 
-static int compute(const check *c, bf_context *context, outcome *r, bool *same) {
+static bf_status reduce_again(const check *c, bf_context *context, outcome *r, bool *same) {
     bf_state *state = NULL;
-    if (c->histogram) return compute_histogram(c, context, r, same);
     bf_status st = bf_state_create(context, c->info.op, c->info.dtype, &state);
     if (st == BF_OK) st = absorb_files(state, c);
-    int code = st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
-    if (code == EXIT_DONE && !same_bytes(state, c->saved, same))
-        code = fail_status(BF_E_MEMORY, NULL, NULL);
-    if (code == EXIT_DONE) *r = verify_result(state, NULL);
+    if (st == BF_OK && !same_bytes(state, c->saved.state, same)) st = BF_E_MEMORY;
+    if (st == BF_OK) *r = verify_result(state, NULL);
     bf_state_destroy(state);
-    return code;
+    return st;
+}
+
+/* Of histograms and groups a checksum of the saved form tells whether they are the same. */
+static int compute(const check *c, bf_context *context, outcome *r, bool *same) {
+    *same = true;
+    const bf_status st = c->saved.histogram ? count_again(c, context, r)
+                         : c->saved.groups  ? group_again(c, context, r)
+                                            : reduce_again(c, context, r, same);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
@@ -203,8 +238,10 @@ static void show_head(const check *c, const outcome *wanted) {
 }
 
 static int do_rows(check *c) {
-    const outcome wanted =
-        c->histogram ? verify_histogram_result(c->histogram) : verify_result(c->saved, NULL);
+    const statefile *saved = &c->saved;
+    const outcome wanted = saved->histogram ? verify_histogram_result(saved->histogram)
+                           : saved->groups  ? verify_groups_result(saved->groups)
+                                            : verify_result(saved->state, NULL);
     const machine *m = c->machine;
     show_head(c, &wanted);
     int code = EXIT_DONE;
@@ -220,6 +257,11 @@ static int do_rows(check *c) {
 
 static int check_files(const check *c) {
     const int n = c->options->file_count, wanted = c->info.op == BF_DOT ? 2 : 1;
+    if (c->kind.count > 0 && n != 1 + c->kind.count)
+        return fail(EXIT_USAGE, NULL,
+                    "--against needs the keys that the groups are of, and behind them the values "
+                    "of each aggregate: %d files, not %d",
+                    1 + c->kind.count, n);
     if (n == 0 || (wanted == 2 && n != 2))
         return fail(EXIT_USAGE, NULL, "--against needs the data that the state is of: %s",
                     wanted == 2 ? "two files" : "a file");
@@ -232,35 +274,30 @@ static int check_files(const check *c) {
 
 static void describe_saved(check *c) {
     bf_histogram_info info;
-    if (c->saved) {
-        bf_state_describe(c->saved, &c->info);
+    if (c->saved.state) {
+        bf_state_describe(c->saved.state, &c->info);
         c->op = bf_reduction_name(c->info.op);
-        return;
+    } else if (c->saved.histogram) {
+        bf_histogram_describe(c->saved.histogram, &info);
+        c->op = "hist";
+        c->info = (bf_state_info){.dtype = info.dtype, .count = info.count};
+        c->weights = info.weights != BF_NONE;
+    } else {
+        bf_groups_describe(c->saved.groups, &c->kind);
+        c->op = c->kind.count > 0 ? "group" : "count";
+        c->info = (bf_state_info){.dtype = c->kind.key, .count = bf_groups_rows(c->saved.groups)};
     }
-    bf_histogram_describe(c->histogram, &info);
-    c->op = "hist";
-    c->info = (bf_state_info){.dtype = info.dtype, .count = info.count};
-    c->weights = info.weights != BF_NONE;
 }
 
 int verify_against(const machine *m, const options *o, verdict *v) {
     check c = {.machine = m, .options = o, .verdict = v};
-    statefile from;
-    int code = statefile_load(m->context[0][0], o->against, &from);
-    if (code == EXIT_DONE && from.groups)
-        code = fail(EXIT_DATA, o->against, "--against knows values and histograms, not groups");
-    if (code != EXIT_DONE) {
-        statefile_free(&from);
-        return code;
-    }
-    c.saved = from.state;
-    c.histogram = from.histogram;
+    int code = statefile_load(m->context[0][0], o->against, &c.saved);
+    if (code != EXIT_DONE) return code;
     describe_saved(&c);
     code = check_files(&c);
     if (code == EXIT_DONE) code = load_all(&c);
     if (code == EXIT_DONE) code = do_rows(&c);
     drop_all(&c);
-    bf_state_destroy(c.saved);
-    bf_histogram_destroy(c.histogram);
+    statefile_free(&c.saved);
     return code;
 }

@@ -67,6 +67,16 @@ static outcome tell(bf_context *context, const subject *s, bf_groups *groups) {
     return r;
 }
 
+outcome verify_groups_result(bf_groups *groups) {
+    size_t size = 0;
+    outcome r = {.status = bf_groups_save_size(groups, &size)};
+    void *bytes = r.status == BF_OK ? malloc(size) : NULL;
+    if (r.status == BF_OK) r.status = bytes ? bf_groups_save(groups, bytes) : BF_E_MEMORY;
+    if (r.status == BF_OK) r = verify_saved_checksum(bytes, size);
+    free(bytes);
+    return r;
+}
+
 /* From the memory of the device. */
 static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_array keys = s->a, values = s->b;
