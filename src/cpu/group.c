@@ -7,7 +7,8 @@
 
 enum {
     MANY = 1 << 16, /* rows that are sorted at once where there are many groups already */
-    PART = 1 << 10  /* groups of which a thread lists or gives the words at a time */
+    PART = 1 << 10, /* groups of which a thread lists or gives the words at a time */
+    AHEAD = 16      /* groups whose counts are fetched ahead */
 };
 
 static bf_status no_memory(bf_context *context) {
@@ -155,6 +156,11 @@ typedef struct list_job {
     char *keys, *counts;
 } list_job;
 
+static const int64_t *count_at(const bf_cpu_groups *g, int64_t i) {
+    int64_t at = g->order[i];
+    return &g->set.shards[at >> 32].counts[(uint32_t)at];
+}
+
 static void list_part(void *arg, int64_t part) {
     const list_job *job = arg;
     const bf_cpu_groups *g = job->groups;
@@ -163,8 +169,8 @@ static void list_part(void *arg, int64_t part) {
         g->loops->unrank(g->key, g->ranks + first * g->rank_bytes, n,
                          job->keys + first * bf_table_bytes(g->key));
     for (int64_t i = first; job->counts != NULL && i < first + n; i++) {
-        int64_t at = g->order[i];
-        memcpy(job->counts + i * 8, &g->set.shards[at >> 32].counts[(uint32_t)at], 8);
+        if (i + AHEAD < first + n) __builtin_prefetch(count_at(g, i + AHEAD));
+        memcpy(job->counts + i * 8, count_at(g, i), 8);
     }
 }
 

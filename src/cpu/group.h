@@ -46,7 +46,7 @@ typedef struct bf_column {
 
 typedef struct bf_group_shard {
     void *buckets;
-    void *memory;       /* that they lie in */
+    void *memory;       /* that they lie in; NULL: the set's */
     int shift;          /* 2^(64 - shift) buckets */
     int prefix;         /* bits of the hash that all its keys share */
     uint32_t size;      /* groups */
@@ -56,6 +56,7 @@ typedef struct bf_group_shard {
     bf_hash_seed seed;
     void *ranks; /* by number */
     int64_t *counts;
+    bool lent; /* ranks and counts lie in the set's memory */
     bf_column *columns;
     char apart[BF_CPU_APART];
 } bf_group_shard;
@@ -65,6 +66,7 @@ typedef struct bf_group_loops bf_group_loops;
 typedef struct bf_group_set {
     int bits; /* 2^bits shards */
     bf_group_shard *shards;
+    void *memory; /* of what they were reserved, in large pages */
 } bf_group_set;
 
 typedef struct bf_cpu_groups {
@@ -102,6 +104,10 @@ struct bf_group_loops {
 
 /* A set of 2^bits empty shards. false: no memory. */
 bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *set);
+/* Room for so many groups in each of its shards, which have had none yet and are then to be opened,
+ * each by the thread that will use it. false: no memory. */
+bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_t size);
+bool bf_shard_open(const bf_cpu_groups *groups, bf_group_shard *shard);
 void bf_group_set_destroy(const bf_cpu_groups *groups, bf_group_set *set);
 int64_t bf_group_set_size(const bf_group_set *set);
 /* Takes out all groups. */

@@ -79,7 +79,6 @@ typedef struct sorting {
     const rows *rows;
     bf_group_set *set;
     int64_t first, n; /* of the block */
-    int64_t expected; /* groups of a shard */
     int slices;       /* that threads sort */
     uint8_t *shards;  /* of each row */
     char *ranks, *sorted_ranks;
@@ -158,7 +157,7 @@ static void take_shard(void *arg, int64_t shard) {
     int64_t first = s->begin[shard], n = s->begin[shard + 1] - first;
     for (int c = 0; c < g->columns; c++) values[c] = s->values[c] + first * value_bytes(g, c);
     bf_group_shard *to = &s->set->shards[shard];
-    if (!bf_shard_reserve(g, to, least(s->expected, n)) ||
+    if (!bf_shard_open(g, to) ||
         !bf_shard_take(g, to, s->sorted_ranks + first * g->rank_bytes, values, n))
         atomic_store(&s->failed, true);
 }
@@ -181,7 +180,7 @@ static int64_t estimate(bf_context *context, const rows *r, int64_t first) {
 static bool allocate(sorting *s, int64_t n) {
     const bf_cpu_groups *g = s->rows->groups;
     size_t count = (size_t)n, ranks = count * (size_t)g->rank_bytes;
-    s->shards = malloc(count);
+    s->shards = bf_table_memory(count);
     s->ranks = bf_table_memory(ranks);
     s->sorted_ranks = bf_table_memory(ranks);
     s->at = calloc((size_t)s->slices, sizeof *s->at);
@@ -206,8 +205,9 @@ static bool take_many(bf_context *context, const rows *r, int64_t first, bf_grou
     int64_t room = least(r->n - first, BLOCK);
     int threads = bf_table_threads(context, room);
     sorting s = {.rows = r, .set = set, .slices = 4 * threads};
-    s.expected = estimate(context, r, first) / BF_SHARDS;
-    bool made = allocate(&s, room);
+    bool made =
+        allocate(&s, room) &&
+        bf_group_set_reserve(r->groups, set, least(estimate(context, r, first), room) / BF_SHARDS);
     for (; first < r->n && made; first += room) {
         s.first = first;
         s.n = least(r->n - first, room);

@@ -145,7 +145,7 @@ bool bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups, const
                          bf_group_set *set) {
     if (!bf_group_set_create(groups, BF_SHARD_BITS, set)) return false;
     for (size_t s = 0; s < (size_t)1 << from->bits; s++) {
-        const bf_group_set one = {0, &from->shards[s]};
+        const bf_group_set one = {.shards = &from->shards[s]};
         if (one.shards->size == 0 || merge_sets(context, groups, set, &one)) continue;
         bf_group_set_destroy(groups, set);
         return false;

@@ -4,6 +4,7 @@
 #include "table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     LEAST_SHIFT = 61,     /* 8 buckets */
@@ -27,7 +28,7 @@ bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *se
         for (int c = 0; c < groups->columns; c++)
             bf_column_init(&shards[s].columns[c], groups->aggregates[c]);
     }
-    *set = (bf_group_set){bits, shards};
+    *set = (bf_group_set){.bits = bits, .shards = shards};
     return true;
 }
 
@@ -50,8 +51,8 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
     for (size_t s = 0; s < (size_t)1 << set->bits; s++) {
         bf_group_shard *shard = &set->shards[s];
         free(shard->memory);
-        free(shard->ranks);
-        free(shard->counts);
+        if (!shard->lent) free(shard->ranks);
+        if (!shard->lent) free(shard->counts);
         for (int c = 0; c < groups->columns; c++) {
             bf_column_destroy(&shard->columns[c]);
             bf_column_init(&shard->columns[c], groups->aggregates[c]);
@@ -59,6 +60,8 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
         *shard =
             (bf_group_shard){.seed = groups->seed, .prefix = set->bits, .columns = shard->columns};
     }
+    free(set->memory);
+    set->memory = NULL;
 }
 
 /* ---- memory -----------------------------------------------------------------------------------
@@ -71,7 +74,24 @@ static uint64_t room_of(const bf_cpu_groups *groups, int shift) {
     return buckets_of(shift) * (uint64_t)groups->loops->places / 2;
 }
 
+/* The shard's own arrays, instead of lent ones. */
+static bool own_arrays(const bf_cpu_groups *groups, bf_group_shard *s) {
+    size_t bytes = (size_t)groups->rank_bytes;
+    void *ranks = malloc(s->room * bytes);
+    int64_t *counts = malloc(s->room * sizeof *counts);
+    if (ranks == NULL || counts == NULL) {
+        free(ranks);
+        free(counts);
+        return false;
+    }
+    s->ranks = memcpy(ranks, s->ranks, s->size * bytes);
+    s->counts = memcpy(counts, s->counts, s->room * sizeof *counts);
+    s->lent = false;
+    return true;
+}
+
 static bool grow_arrays(const bf_cpu_groups *groups, bf_group_shard *s, size_t room) {
+    if (s->lent && !own_arrays(groups, s)) return false;
     void *ranks = realloc(s->ranks, room * (size_t)groups->rank_bytes);
     if (ranks == NULL) return false;
     s->ranks = ranks;
@@ -101,10 +121,54 @@ static bool replace_buckets(const bf_cpu_groups *groups, bf_group_shard *s, int 
     return true;
 }
 
+/* The buckets that this many groups need, but no fewer than those of `shift`. */
+static int shift_for(const bf_cpu_groups *groups, int shift, int64_t size) {
+    while (shift > MOST_SHIFT && room_of(groups, shift) < (uint64_t)size) shift--;
+    return shift;
+}
+
+/* A part of memory that is cut into such parts, each from a line on. */
+static char *cut(char **at, size_t bytes) {
+    char *part = *at;
+    *at += (bytes + LINE - 1) / LINE * LINE;
+    return part;
+}
+
+static void lend(const bf_cpu_groups *groups, bf_group_shard *s, int shift, char **at) {
+    size_t room = room_of(groups, shift);
+    s->buckets = cut(at, buckets_of(shift) * groups->loops->bucket_bytes);
+    s->ranks = cut(at, room * (size_t)groups->rank_bytes);
+    s->counts = (int64_t *)cut(at, room * sizeof *s->counts);
+    s->lent = true;
+    s->shift = shift;
+    s->room = (uint32_t)room;
+}
+
+bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_t size) {
+    size_t shards = (size_t)1 << set->bits;
+    int shift = shift_for(groups, LEAST_SHIFT, size);
+    size_t room = room_of(groups, shift);
+    if (size == 0 || room < (uint64_t)size) return true;
+    size_t each = buckets_of(shift) * groups->loops->bucket_bytes + 3 * LINE +
+                  room * ((size_t)groups->rank_bytes + sizeof(int64_t));
+    set->memory = bf_table_memory(shards * each + LINE);
+    if (set->memory == NULL) return false;
+    char *at = (char *)set->memory + (LINE - (uintptr_t)set->memory % LINE);
+    for (size_t s = 0; s < shards; s++) lend(groups, &set->shards[s], shift, &at);
+    return true;
+}
+
+bool bf_shard_open(const bf_cpu_groups *groups, bf_group_shard *s) {
+    if (!s->lent || s->size > 0) return true;
+    bf_table_touch(s->buckets, buckets_of(s->shift) * groups->loops->bucket_bytes);
+    for (int c = 0; c < groups->columns; c++)
+        if (!bf_column_grow(&s->columns[c], 0, s->room)) return false;
+    return true;
+}
+
 bool bf_shard_reserve(const bf_cpu_groups *groups, bf_group_shard *s, int64_t size) {
     if (size <= s->room) return true;
-    int shift = s->room == 0 ? LEAST_SHIFT : s->shift;
-    while (shift > MOST_SHIFT && room_of(groups, shift) < (uint64_t)size) shift--;
+    int shift = shift_for(groups, s->room == 0 ? LEAST_SHIFT : s->shift, size);
     uint64_t room = room_of(groups, shift);
     if (room < (uint64_t)size || !grow_arrays(groups, s, room)) return false;
     if (!replace_buckets(groups, s, shift, s->seed)) return false;
