@@ -57,23 +57,29 @@ void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
 /* A description is many values, and a product is soon 0 or infinite: the state tells more. */
 static bool tells_by_state(bf_reduction op) { return op == BF_DESCRIBE || op == BF_PROD; }
 
-static bf_status checksum(const bf_state *state, bf_value *value) {
+outcome verify_saved_checksum(const void *bytes, size_t size) {
+    const unsigned char *last = (const unsigned char *)bytes + size - 8;
+    outcome r = {.value.dtype = BF_U64};
+    for (size_t i = 0; i < 8; i++) r.value.as.u64 |= (uint64_t)last[i] << 8 * i;
+    return r;
+}
+
+static outcome state_checksum(const bf_state *state) {
     const size_t size = bf_state_save_size(state);
-    unsigned char *bytes = malloc(size);
-    if (!bytes) return BF_E_MEMORY;
+    void *bytes = malloc(size);
+    if (!bytes) return (outcome){.status = BF_E_MEMORY};
     bf_state_save(state, bytes);
-    *value = (bf_value){.dtype = BF_U64};
-    for (size_t i = 0; i < 8; i++) value->as.u64 |= (uint64_t)bytes[size - 8 + i] << 8 * i;
+    const outcome r = verify_saved_checksum(bytes, size);
     free(bytes);
-    return BF_OK;
+    return r;
 }
 
 outcome verify_result(const bf_state *state, const bf_reduce_options *rules) {
     bf_state_info info;
     outcome r = {.status = BF_OK};
     bf_state_describe(state, &info);
-    r.status = tells_by_state(info.op) ? checksum(state, &r.value)
-                                       : bf_state_result(state, rules, &r.value);
+    if (tells_by_state(info.op)) return state_checksum(state);
+    r.status = bf_state_result(state, rules, &r.value);
     return r;
 }
 

@@ -56,6 +56,9 @@ int verify_conclude(const machine *m, const verdict *v);
 /* What a state tells: its value, or the checksum of its saved form where that tells more. */
 outcome verify_result(const bf_state *state, const bf_reduce_options *rules);
 
+/* What a saved form ends with: a checksum of all before it. */
+outcome verify_saved_checksum(const void *bytes, size_t size);
+
 bool verify_same(const outcome *a, const outcome *b);
 void verify_text(const outcome *r, char text[BF_VALUE_TEXT]);
 
@@ -83,9 +86,6 @@ int verify_histograms(const machine *m, const char *name, const bf_array *all, v
 /* The checksum of its saved form; and an empty one with the same bins. */
 outcome verify_histogram_result(const bf_histogram *h);
 bf_status verify_histogram_like(bf_context *context, const bf_histogram *from, bf_histogram **to);
-
-/* What a saved form ends with: a checksum of all before it. */
-outcome verify_saved_checksum(const void *bytes, size_t size);
 
 /* verify_julia.c, verify_table.c, verify_group.c: rows for pictures, for tables, and for groups and
  * joins, of data of their own. Return exit codes. */

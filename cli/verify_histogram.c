@@ -6,13 +6,6 @@
 
 enum { CUTS = 4 };
 
-outcome verify_saved_checksum(const void *bytes, size_t size) {
-    const unsigned char *last = (const unsigned char *)bytes + size - 8;
-    outcome r = {.value.dtype = BF_U64};
-    for (size_t i = 0; i < 8; i++) r.value.as.u64 |= (uint64_t)last[i] << 8 * i;
-    return r;
-}
-
 outcome verify_histogram_result(const bf_histogram *h) {
     const size_t size = bf_histogram_save_size(h);
     void *bytes = malloc(size);

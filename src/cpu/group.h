@@ -66,7 +66,7 @@ typedef struct bf_group_loops bf_group_loops;
 typedef struct bf_group_set {
     int bits; /* 2^bits shards */
     bf_group_shard *shards;
-    void *memory; /* of what they were reserved, in large pages */
+    void *memory; /* of shards that were reserved, in large pages */
 } bf_group_set;
 
 typedef struct bf_cpu_groups {
