@@ -17,7 +17,7 @@ bf_status bf_backend_open_gpu(bf_context *context, int device) {
     if (context->cuda != NULL) return BF_OK;
     if (gpu == NULL) return bf_fail(context, BF_E_DEVICE, "this build has no CUDA backend");
     snprintf(name, sizeof name, "cuda:%d", device);
-    bf_status status = gpu->open(context, &BF_OPTIONS(.device = name));
+    bf_status status = gpu->open(context, &BF_OPTIONS(.device = name, .stream = context->stream));
     context->gpu_failed = status != BF_OK;
     if (status == BF_OK) memcpy(context->gpu, name, sizeof name);
     return status;

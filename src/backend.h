@@ -205,6 +205,7 @@ struct bf_context {
     const char *reason;      /* for that choice; "" if it is fixed */
     struct bf_cpu *cpu;      /* always open: the host's memory is its to walk */
     struct bf_cuda *cuda;    /* NULL: not open */
+    void *stream;            /* for the GPU when it opens; NULL: its own */
     char gpu[16];            /* "cuda:0", once it is open */
     bool gpu_failed;         /* to open: it is not tried again */
     char message[160];

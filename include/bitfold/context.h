@@ -19,6 +19,7 @@ typedef struct bf_options {
     const char *device; /* "auto" (or NULL), "cpu", "cuda" or "cuda:N" */
     const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
+    void *stream;       /* NULL, or what bf_context_set_stream() takes; also for "auto" */
 } bf_options;
 
 /* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default (C only). */
@@ -48,11 +49,26 @@ BF_API const char *bf_context_reason(const bf_context *context);
 BF_API const char *bf_context_isa(const bf_context *context);
 BF_API int bf_context_threads(const bf_context *context);
 
-/* Makes the calls that follow on a GPU enqueue on this stream (a cudaStream_t or CUstream of the
- * context's GPU; NULL: the context's own, which waits for no other). The new stream waits for what
- * was enqueued before. Calls on a stream that is being captured into a CUDA graph become part of
- * it; only the _async calls can be. The graph uses memory of the context, which must outlive it.
- * Errors: BF_E_DEVICE (no GPU in use). */
+/* Makes the calls that follow on a GPU enqueue on this stream: a cudaStream_t or CUstream of the
+ * context's GPU, or NULL for the context's own.
+ *
+ * Order: the context's own stream is ordered with the legacy default stream, both ways: a call sees
+ * what kernel<<<...>>>() did before, and is seen by what comes after. It is not ordered with other
+ * streams, nor with a per-thread default stream: give that (cudaStreamPerThread, for a context that
+ * stays with its thread), or wait. A new stream waits for what the context has enqueued before; one
+ * that is being captured does so when its capture has ended. What was enqueued on a stream that is
+ * being captured when the context leaves it is not waited for.
+ *
+ * Graphs: calls on a stream that is being captured become part of the CUDA graph. Only _async calls
+ * can be; others that reduce, map, count, draw or copy are refused (BF_E_ARGUMENT). The graph uses
+ * memory of the context, which must outlive it; what only the graph needs is freed with it. Launches
+ * of one executable graph follow each other. Two executables of one graph share that memory: they
+ * must not run at the same time, or they hang or give wrong results; capture once for each.
+ *
+ * Lifetime: wait for the context (bf_context_synchronize), or give it another stream, before the one
+ * in use is destroyed. Destroying the context, its tables and its groups touches no stream but its
+ * own.
+ * Errors: BF_E_DEVICE (no GPU in use, or the stream is not of this GPU). */
 BF_API bf_status bf_context_set_stream(bf_context *context, void *stream);
 
 /* Waits for all that the context has enqueued; at once on the CPU. Reports what _async calls could

@@ -51,6 +51,7 @@ bf_status bf_context_create(const bf_options *options, bf_context **context) {
 
     bf_context *made = calloc(1, sizeof *made);
     if (made == NULL) return BF_E_MEMORY;
+    made->stream = options->stream;
     made->reason = "host memory: no call was large enough to gain from a GPU";
     status = bf_backend_cpu.open(made, options);
     if (status == BF_OK) status = fix_device(made, options->device);

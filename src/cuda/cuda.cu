@@ -1,7 +1,7 @@
 /* The CUDA backend's table: contexts, streams, memory. */
 #include "grid.cuh"
 #include "group.cuh"
-#include "tree.cuh"
+#include "workspace.cuh"
 
 extern "C" {
 #include "../where.h"
@@ -15,18 +15,44 @@ bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what)
     return bf_fail(context, status, "%s: %s", what, cudaGetErrorString(error));
 }
 
-/* -1: it was the current one already. */
-int bf_cuda_enter(const bf_context *context) {
+/* Makes the context's device the thread's current one. Returns the one to restore; -1: none. */
+static int use_device(const bf_cuda *cuda) {
     int previous = 0;
-    context->cuda->chain.is_last = false;
     cudaGetDevice(&previous);
-    if (previous == context->cuda->device) return -1;
-    cudaSetDevice(context->cuda->device);
+    if (previous == cuda->device) return -1;
+    cudaSetDevice(cuda->device);
+    return previous;
+}
+
+int bf_cuda_enter(const bf_context *context) {
+    bf_cuda *cuda = context->cuda;
+    int previous = use_device(cuda);
+    cuda->chain.is_last = false;
+    bf_cuda_order_follow(cuda); /* what cannot join the stream cannot be launched there either */
+    if (cuda->capture == 0) cuda->order->busy = true;
     return previous;
 }
 
 void bf_cuda_leave(int previous) {
     if (previous >= 0) cudaSetDevice(previous);
+}
+
+bf_status bf_cuda_refuse_captured(bf_context *context) {
+    if (context->cuda->capture == 0) return BF_OK;
+    return bf_fail(context, BF_E_ARGUMENT,
+                   "the stream is being captured, which only calls that end in _async can be");
+}
+
+bf_cuda_visit bf_cuda_enter_idle(const bf_context *context) {
+    bf_cuda *cuda = context->cuda;
+    bf_cuda_visit visit = {use_device(cuda), cuda->stream};
+    cuda->stream = cuda->own;
+    return visit;
+}
+
+void bf_cuda_leave_idle(const bf_context *context, bf_cuda_visit visit) {
+    context->cuda->stream = visit.stream;
+    bf_cuda_leave(visit.previous);
 }
 
 /* --- memory --- */
@@ -38,21 +64,7 @@ bool bf_cuda_in_place(const bf_context *context, const void *p, int align) {
     return (uintptr_t)p % (unsigned)align == 0 && where != BF_WHERE_HOST && !elsewhere;
 }
 
-cudaError_t bf_cuda_make(void **memory, size_t bytes) {
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaStream_t clearing = NULL;
-    cudaThreadExchangeStreamCaptureMode(&mode);
-    cudaError_t error = cudaMalloc(memory, bytes);
-    if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&clearing, cudaStreamNonBlocking);
-    if (error == cudaSuccess) error = cudaMemsetAsync(*memory, 0, bytes, clearing);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(clearing);
-    if (clearing != NULL) cudaStreamDestroy(clearing);
-    cudaThreadExchangeStreamCaptureMode(&mode);
-    return error;
-}
-
-/* As bf_cuda_make, but not cleared and outside of captures; NULL, with a message, if there is none.
- */
+/* Device memory, kept for later calls; not in a capture. NULL: there is none, with a message. */
 static char *buffer(bf_context *context, char **kept, size_t bytes, const char *what) {
     if (*kept != NULL) return *kept;
     cudaError_t error = cudaMalloc((void **)kept, bytes);
@@ -67,7 +79,7 @@ char *bf_cuda_staging(bf_context *context, int part) {
 }
 
 static void *scratch(bf_context *context) {
-    int previous = bf_cuda_enter(context);
+    int previous = use_device(context->cuda);
     void *memory = buffer(context, &context->cuda->gathered, BF_CUDA_GATHERED, "scratch memory");
     bf_cuda_leave(previous);
     return memory;
@@ -75,7 +87,7 @@ static void *scratch(bf_context *context) {
 
 static void *allocate(bf_context *context, size_t bytes) {
     void *memory = NULL;
-    int previous = bf_cuda_enter(context);
+    int previous = use_device(context->cuda);
     cudaError_t error = cudaMalloc(&memory, bytes);
     if (error != cudaSuccess) bf_cuda_fail(context, error, "allocating device memory");
     bf_cuda_leave(previous);
@@ -83,112 +95,79 @@ static void *allocate(bf_context *context, size_t bytes) {
 }
 
 static void release(bf_context *context, void *memory) {
-    int previous = bf_cuda_enter(context);
+    int previous = use_device(context->cuda);
     cudaFree(memory);
     bf_cuda_leave(previous);
 }
 
-static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
+static bf_status copy_and_wait(bf_context *context, void *to, const void *from, size_t bytes) {
     cudaStream_t stream = context->cuda->stream;
-    int previous = bf_cuda_enter(context);
     cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
     if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    bf_status status = error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
+}
+
+static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = copy_and_wait(context, to, from, bytes);
     bf_cuda_leave(previous);
     return status;
-}
-
-/* --- workspaces --- */
-
-static cudaError_t make_workspace(bf_cuda_workspace **made, unsigned long long capture) {
-    bf_cuda_workspace *w = (bf_cuda_workspace *)calloc(1, sizeof *w);
-    if (w == NULL) return cudaErrorMemoryAllocation;
-    w->capture = capture;
-    cudaError_t error = bf_cuda_make((void **)&w->scratch, sizeof *w->scratch);
-    if (error == cudaSuccess)
-        *made = w;
-    else
-        free(w);
-    return error;
-}
-
-bf_cuda_workspace *bf_cuda_workspace_of(bf_context *context) {
-    bf_cuda *cuda = context->cuda;
-    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    unsigned long long id = 0;
-    cudaError_t error = cudaSuccess;
-    if (cuda->stream != cuda->own) /* which nobody can capture */
-        error = cudaStreamGetCaptureInfo(cuda->stream, &capturing, &id);
-    if (capturing != cudaStreamCaptureStatusActive) id = 0;
-    bf_cuda_workspace *w = cuda->workspaces;
-    while (w != NULL && w->capture != id) w = w->next;
-    if (error == cudaSuccess && w == NULL) {
-        error = make_workspace(&w, id);
-        if (error == cudaSuccess) {
-            w->next = cuda->workspaces->next;
-            cuda->workspaces->next = w;
-        }
-    }
-    if (error == cudaSuccess) return w;
-    bf_cuda_fail(context, error, "scratch memory");
-    return NULL;
 }
 
 /* --- streams --- */
 
+/* The new stream waits for the old one, unless either is being captured: a graph waits for what its
+ * owner makes it wait for. The new one may have the handle of an old one that is gone. */
 static bf_status set_stream(bf_context *context, void *stream) {
     bf_cuda *cuda = context->cuda;
-    cudaStream_t next = stream != NULL ? (cudaStream_t)stream : cuda->own;
-    if (next == cuda->stream) return BF_OK;
-    int previous = bf_cuda_enter(context);
-    cudaStreamCaptureStatus from = cudaStreamCaptureStatusNone, to = from;
-    cudaError_t error = cudaStreamIsCapturing(cuda->stream, &from);
-    if (error == cudaSuccess) error = cudaStreamIsCapturing(next, &to);
-    /* A graph has a workspace of its own, and waits for what its owner makes it wait for. */
-    bool wait = from == cudaStreamCaptureStatusNone && to == cudaStreamCaptureStatusNone;
-    if (error == cudaSuccess && wait) error = cudaEventRecord(cuda->moved, cuda->stream);
-    if (error == cudaSuccess && wait) error = cudaStreamWaitEvent(next, cuda->moved, 0);
-    if (error == cudaSuccess) cuda->stream = next;
+    cudaStream_t before = cuda->stream, next = stream != NULL ? (cudaStream_t)stream : cuda->own;
+    int previous = use_device(cuda);
+    if (next != before) bf_cuda_order_leave(cuda);
+    cuda->chain.is_last = false;
+    cuda->stream = next;
+    cuda->stream_id = 0;
+    cudaError_t error = bf_cuda_order_follow(cuda);
+    bf_cuda_workspaces_sweep(cuda);
     bf_status status = error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "set_stream");
+    if (error != cudaSuccess) {
+        cuda->stream = before;
+        cuda->stream_id = 0;
+    }
     bf_cuda_leave(previous);
     return status;
 }
 
+static bf_status wait_for_order(bf_context *context) {
+    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, "synchronize");
+    context->cuda->order->busy = false;
+    bf_cuda_workspaces_sweep(context->cuda);
+    return bf_cuda_map_failure(context);
+}
+
 static bf_status synchronize(bf_context *context) {
     int previous = bf_cuda_enter(context);
-    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
-    bf_status status = error == cudaSuccess ? bf_cuda_map_failure(context)
-                                            : bf_cuda_fail(context, error, "synchronize");
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = wait_for_order(context);
     bf_cuda_leave(previous);
     return status;
 }
 
 /* --- opening and closing --- */
 
-static void free_workspaces(bf_cuda *cuda) {
-    for (bf_cuda_workspace *w = cuda->workspaces, *next; w != NULL; w = next) {
-        next = w->next;
-        cudaFree(w->scratch);
-        cudaFree(w->tree);
-        free(w);
-    }
-}
-
 static void close_cuda(bf_context *context) {
     bf_cuda *cuda = context->cuda;
     if (cuda == NULL) return;
-    int previous = bf_cuda_enter(context);
-    if (cuda->stream != cuda->own) cudaStreamSynchronize(cuda->stream);
-    if (cuda->own != NULL) cudaStreamSynchronize(cuda->own);
+    int previous = use_device(cuda);
+    bf_cuda_workspaces_close(cuda); /* waits for all that the GPU does; the stream may be gone */
     for (int i = 0; i < 4; i++) cudaFree(cuda->staging[i]);
     cudaFree(cuda->gathered);
     cudaFreeHost(cuda->mail);
     cudaFreeHost(cuda->failed);
-    bf_cuda_histogram_close(cuda);
+    cudaFreeHost(cuda->counts);
     bf_cuda_group_close(cuda);
     bf_cuda_pool_close(cuda);
-    free_workspaces(cuda);
-    if (cuda->moved != NULL) cudaEventDestroy(cuda->moved);
     if (cuda->own != NULL) cudaStreamDestroy(cuda->own);
     cudaGetLastError();
     bf_cuda_leave(previous);
@@ -211,17 +190,17 @@ static cudaError_t ask(bf_cuda *cuda) {
     return error;
 }
 
-static cudaError_t set_up(bf_cuda *cuda) {
+/* By default streams are ordered with the legacy default stream, both ways: so is the context's
+ * own. */
+static cudaError_t set_up(bf_cuda *cuda, void *stream) {
     cudaError_t error = ask(cuda);
-    if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->own, cudaStreamNonBlocking);
-    cuda->stream = cuda->own;
-    if (error == cudaSuccess)
-        error = cudaEventCreateWithFlags(&cuda->moved, cudaEventDisableTiming);
+    if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->own, cudaStreamDefault);
+    cuda->stream = stream != NULL ? (cudaStream_t)stream : cuda->own;
     if (error == cudaSuccess)
         error = cudaHostAlloc((void **)&cuda->mail, sizeof *cuda->mail,
                               cudaHostAllocMapped | cudaHostAllocPortable);
     if (error == cudaSuccess) memset((void *)cuda->mail, 0, sizeof *cuda->mail);
-    if (error == cudaSuccess) error = make_workspace(&cuda->workspaces, 0);
+    if (error == cudaSuccess) error = bf_cuda_workspaces_open(cuda);
     return error;
 }
 
@@ -239,7 +218,9 @@ static bf_status open_cuda(bf_context *context, const bf_options *options) {
     context->cuda = cuda;
     cudaGetDevice(&previous);
     error = cudaSetDevice(device);
-    if (error == cudaSuccess) error = set_up(cuda);
+    cudaStreamCaptureMode mode = bf_cuda_relax(); /* the first call may be captured */
+    if (error == cudaSuccess) error = set_up(cuda, options->stream);
+    bf_cuda_restore(mode);
     bf_cuda_leave(previous);
     if (error == cudaSuccess) return BF_OK;
     bf_status status = bf_cuda_fail(context, error, options->device);

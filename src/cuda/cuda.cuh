@@ -9,15 +9,6 @@ extern "C" {
 #include "../backend.h"
 }
 
-/* Device memory that kernels of one stream hand from block to block and from launch to launch, all
- * zero at first. A CUDA graph keeps what it captured, so each capture has one of its own. */
-typedef struct bf_cuda_workspace {
-    struct bf_cuda_scratch *scratch; /* of reduce.cu */
-    struct bf_cuda_tree *tree;       /* of tree.cu; NULL until it is needed */
-    unsigned long long capture;      /* the number of the capture; 0: of the context's own calls */
-    struct bf_cuda_workspace *next;
-} bf_cuda_workspace;
-
 /* Reductions that were enqueued one after another, and nothing between. All else on the GPU had
  * ended before the second of them began, so that from then on elements may be read while the
  * reduction before is still at work; unless they lie among the chain's own values. */
@@ -26,23 +17,28 @@ typedef struct bf_cuda_chain {
     uintptr_t values, end; /* where its values lie; none: both 0 */
 } bf_cuda_chain;
 
+typedef struct bf_cuda_workspace bf_cuda_workspace; /* of workspace.cuh */
+
 /* A context's part of the backend. */
 struct bf_cuda {
     int device, multiprocessors;
-    int major, minor;              /* compute capability */
-    int shared;                    /* most bytes of shared memory of a block that asks for it */
-    cudaStream_t own, stream;      /* the context's stream, and the one in use */
-    cudaEvent_t moved;             /* what a new stream waits for */
-    bf_cuda_workspace *workspaces; /* the first is that of the context's own calls */
+    int major, minor;         /* compute capability */
+    int shared;               /* most bytes of shared memory of a block that asks for it */
+    cudaStream_t own, stream; /* the context's stream, and the one in use */
+    /* The number of the stream in use, for handles are used again; 0: not known yet. */
+    unsigned long long stream_id;
+    unsigned long long capture;    /* of the call at hand: the capture it is part of; 0: none */
+    bf_cuda_workspace *workspaces; /* all of them; of workspace.cu */
+    bf_cuda_workspace *order;      /* that of the calls that are not captured */
     struct bf_cuda_mail *mail;     /* mapped pinned memory: kernels write, the host reads */
     uint32_t sent;                 /* the number of the last mail that was asked for */
     bf_cuda_chain chain;
-    char *staging[4];                      /* BF_CUDA_STAGING bytes each, made when needed */
-    char *gathered;                        /* BF_CUDA_GATHERED bytes, for what is not contiguous */
-    unsigned long long *failed;            /* of map.cu */
-    struct bf_cuda_histograms *histograms; /* of histogram.cu; NULL until one is asked for */
-    cudaMemPool_t pool;                    /* of tables; NULL until one needs memory */
-    int tables;                            /* that there are, and groups */
+    char *staging[4];           /* BF_CUDA_STAGING bytes each, made when needed */
+    char *gathered;             /* BF_CUDA_GATHERED bytes, for what is not contiguous */
+    unsigned long long *failed; /* of map.cu */
+    int64_t *counts;            /* of histogram.cu; NULL until one is asked for */
+    cudaMemPool_t pool;         /* of tables; NULL until one needs memory */
+    int tables;                 /* that there are, and groups */
     unsigned long long *group_mail, *group_read; /* of group_memory.cu; NULL until needed */
 };
 
@@ -65,16 +61,24 @@ bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
 char *bf_cuda_staging(bf_context *context, int part);
 
 /* The device of the context is the thread's current one between these, as far as the runtime's
- * calls go; leaving restores the caller's. Entering ends a chain of reductions. */
+ * calls go; leaving restores the caller's. Entering prepares a call for the stream in use: it ends
+ * a chain of reductions, finds out whether the stream is being captured, and if it is not, lets it
+ * wait for the context's earlier calls. */
 int bf_cuda_enter(const bf_context *context);
 void bf_cuda_leave(int previous);
 
-/* The workspace for the stream in use as it is now: capturing or not. NULL: no memory, with a
- * message. */
-bf_cuda_workspace *bf_cuda_workspace_of(bf_context *context);
+/* Refuses a call that must wait for the GPU (BF_E_ARGUMENT, with a message) on a stream that is
+ * being captured: what is captured does not run. For calls between enter and leave. */
+bf_status bf_cuda_refuse_captured(bf_context *context);
 
-/* Device memory, cleared; also while a stream is captured. */
-cudaError_t bf_cuda_make(void **memory, size_t bytes);
+/* The same for work on memory that no enqueued call uses. The stream in use may be gone by then:
+ * the context's own takes its place. */
+typedef struct bf_cuda_visit {
+    int previous;
+    cudaStream_t stream;
+} bf_cuda_visit;
+bf_cuda_visit bf_cuda_enter_idle(const bf_context *context);
+void bf_cuda_leave_idle(const bf_context *context, bf_cuda_visit visit);
 
 /* --- reduce.cu, exact_*.cu, extreme.cu, factors.cu, tree.cu --- */
 
@@ -94,8 +98,6 @@ bf_status bf_cuda_map_failure(bf_context *context);
 bf_status bf_cuda_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
                             int64_t *sums);
 bf_status bf_cuda_histogram_async(bf_context *context, const bf_bin_job *job, int64_t *counts);
-/* Frees what a context holds for it. */
-void bf_cuda_histogram_close(bf_cuda *cuda);
 
 /* --- julia.cu --- */
 

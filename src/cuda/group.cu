@@ -30,13 +30,13 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
 
 static void destroy_groups(bf_context *context, void *groups) {
     bf_cuda_groups *g = (bf_cuda_groups *)groups;
-    int previous = bf_cuda_enter(context);
+    bf_cuda_visit visit = bf_cuda_enter_idle(context);
     bf_cuda_set_destroy(context, &g->set);
     bf_cuda_set_destroy(context, &g->fresh);
     for (int i = 0; i < BF_CUDA_SCRATCHES; i++) bf_cuda_buffer_free(context, &g->scratch[i]);
     bf_cuda_buffer_free(context, &g->order);
     bf_cuda_group_leave(context);
-    bf_cuda_leave(previous);
+    bf_cuda_leave_idle(context, visit);
     free(g);
 }
 

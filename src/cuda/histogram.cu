@@ -1,20 +1,13 @@
 /* A histogram on the GPU: which kernels, on data where they are or, where it cannot reach them, on
  * staged copies. */
 #include "histogram.cuh"
+#include "workspace.cuh"
 
 #include "../rules/exact.h"
 
 #include <stdlib.h>
 
 enum { WEIGHTS_AT_ONCE = 1 << 30 };
-
-static bf_status prepare(bf_context *context) {
-    bf_cuda *cuda = context->cuda;
-    if (cuda->histograms == NULL)
-        cuda->histograms = (bf_cuda_histograms *)calloc(1, sizeof *cuda->histograms);
-    if (cuda->histograms == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a histogram");
-    return BF_OK;
-}
 
 /* A block's counters hold 2^32: it is never given so many elements. */
 static int64_t most_at_once(const bf_context *context) {
@@ -101,8 +94,9 @@ static bf_status count_piece(bf_context *context, const count_work *work, int64_
 
 /* --- a whole histogram, waited for --- */
 
+/* Mapped pinned memory: kernels write, the host reads. */
 static bf_status hold_counts(bf_context *context) {
-    int64_t **counts = &context->cuda->histograms->counts;
+    int64_t **counts = &context->cuda->counts;
     if (*counts != NULL) return BF_OK;
     cudaError_t error = cudaHostAlloc((void **)counts, BF_CUDA_COUNTS_HELD * sizeof **counts,
                                       cudaHostAllocMapped | cudaHostAllocPortable);
@@ -115,10 +109,9 @@ static cudaError_t fetch(const bf_cuda *cuda, const bf_cuda_count_plan *plan, in
     for (int64_t first = 0; first < plan->rows && error == cudaSuccess;) {
         int64_t left = plan->rows - first;
         int64_t n = left < BF_CUDA_COUNTS_HELD ? left : BF_CUDA_COUNTS_HELD;
-        error = bf_cuda_move_totals(cuda, plan, first, n, cuda->histograms->counts);
+        error = bf_cuda_move_totals(cuda, plan, first, n, cuda->counts);
         if (error == cudaSuccess) error = cudaStreamSynchronize(cuda->stream);
-        if (error == cudaSuccess)
-            memcpy(found + first, cuda->histograms->counts, (size_t)n * sizeof *found);
+        if (error == cudaSuccess) memcpy(found + first, cuda->counts, (size_t)n * sizeof *found);
         first += n;
     }
     return error;
@@ -131,13 +124,13 @@ static bf_status count_all(bf_context *context, const count_work *work, int64_t 
     bf_status status = BF_OK;
     for (int64_t first = 0; first < count && status == BF_OK; first += piece) {
         int64_t left = count - first, n = left < piece ? left : piece;
-        status = count_piece(context, work, first, n, direct ? cuda->histograms->counts : NULL);
+        status = count_piece(context, work, first, n, direct ? cuda->counts : NULL);
     }
     if (status != BF_OK) return status;
     cudaError_t error =
         direct ? cudaStreamSynchronize(cuda->stream) : fetch(cuda, &work->plan, found);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "a histogram");
-    if (direct) memcpy(found, cuda->histograms->counts, (size_t)work->plan.rows * sizeof *found);
+    if (direct) memcpy(found, cuda->counts, (size_t)work->plan.rows * sizeof *found);
     return BF_OK;
 }
 
@@ -162,13 +155,14 @@ static bf_status count_and_add(bf_context *context, count_work *work, size_t byt
 static bf_status run(bf_context *context, const bf_bin_job *job, int64_t *counts, int64_t *sums) {
     count_work work = {*job};
     size_t bytes = 0;
-    bf_status status = prepare(context);
-    if (status == BF_OK) status = hold_counts(context);
+    bf_status status = hold_counts(context);
     if (status == BF_OK) status = bf_cuda_plan_count(context, job, &work.plan);
     if (status != BF_OK) return status;
     if (job->weights != NULL) {
-        work.edges = (const double *)bf_cuda_bins_on_device(context, job->bins, BF_CUDA_GUESS_F64,
-                                                            job->dtype, false);
+        bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+        if (w == NULL) return BF_E_MEMORY;
+        work.edges = (const double *)bf_cuda_bins_on_device(context, w, job->bins,
+                                                            BF_CUDA_GUESS_F64, job->dtype);
         if (work.edges == NULL) return BF_E_MEMORY;
         cudaError_t error = make_words(job, (void **)&work.words, &bytes);
         if (error != cudaSuccess) return bf_cuda_fail(context, error, "sums of weights");
@@ -185,7 +179,8 @@ bf_status bf_cuda_histogram(bf_context *context, const bf_bin_job *job, int64_t 
                             int64_t *sums) {
     if (job->count == 0) return BF_OK;
     int previous = bf_cuda_enter(context);
-    bf_status status = run(context, job, counts, sums);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = run(context, job, counts, sums);
     bf_cuda_leave(previous);
     return status;
 }
@@ -194,8 +189,7 @@ bf_status bf_cuda_histogram(bf_context *context, const bf_bin_job *job, int64_t 
 
 static bf_status enqueue(bf_context *context, const bf_bin_job *job, int64_t *counts) {
     bf_cuda_count_plan plan = {};
-    bf_status status = prepare(context);
-    if (status == BF_OK) status = bf_cuda_plan_count(context, job, &plan);
+    bf_status status = bf_cuda_plan_count(context, job, &plan);
     if (status != BF_OK) return status;
     bool direct = plan.rows <= BF_CUDA_ROWS_AT_ONCE;
     const bf_cuda *cuda = context->cuda;

@@ -92,10 +92,13 @@ cudaError_t bf_cuda_move_totals(const bf_cuda *cuda, const bf_cuda_count_plan *p
 
 /* What kernels look at of the bins, on the device: the row of each pattern (unsigned); the edges,
  * of BF_CUDA_GUESS_F32 as floats; or to search, a tree of them, of floats where elements are exact
- * as those. It stays for later calls, and for ever if a capture made it. NULL: no memory, with a
- * message. */
-const void *bf_cuda_bins_on_device(bf_context *context, const bf_bins *bins,
-                                   bf_cuda_finding finding, bf_dtype dtype, bool captured);
+ * as those. It stays in the workspace for later calls, and in that of a graph as long as this
+ * lasts. NULL: no memory, with a message. */
+const void *bf_cuda_bins_on_device(bf_context *context, bf_cuda_workspace *w, const bf_bins *bins,
+                                   bf_cuda_finding finding, bf_dtype dtype);
+
+/* Frees all that a workspace holds. */
+void bf_cuda_bins_free(bf_cuda_workspace *w);
 
 /* Levels of the tree: comparisons that find one of so many bins. */
 static inline int bf_cuda_levels(int64_t bins) {
@@ -107,9 +110,9 @@ static inline int bf_cuda_levels(int64_t bins) {
 cudaError_t bf_cuda_take_weights(const bf_cuda *cuda, const bf_bin_job *job, const double *edges,
                                  int64_t *words);
 
-/* --- a context's --- */
+/* --- a workspace's, and a context's --- */
 
-/* Between calls all is zero. A capture has its own. */
+/* Between calls all is zero. */
 struct bf_cuda_counters {
     unsigned ticket;
     unsigned unused[31];
@@ -117,16 +120,6 @@ struct bf_cuda_counters {
 };
 
 enum { BF_CUDA_COUNTS_HELD = 1 << 16 }; /* at least as many as one launch finishes */
-
-struct bf_cuda_histograms {
-    struct bf_cuda_held_counters *counters; /* of histogram.cu */
-    struct bf_cuda_held_bins *bins;         /* of histogram_bins.cu */
-    uint64_t calls;
-    int64_t
-        *counts; /* BF_CUDA_COUNTS_HELD in mapped pinned memory: kernels write, the host reads */
-};
-
-void bf_cuda_bins_close(bf_cuda_histograms *histograms);
 
 namespace bf_count {
 

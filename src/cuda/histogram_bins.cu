@@ -1,6 +1,7 @@
 /* The device's copies of bins. The last few stay, known by the bins' serial number: a histogram
  * that absorbs array after array uploads once. */
 #include "histogram.cuh"
+#include "workspace.cuh"
 
 extern "C" {
 #include "../environment.h"
@@ -17,7 +18,6 @@ struct bf_cuda_held_bins {
     bf_dtype dtype;
     void *memory;
     size_t bytes;  /* that memory has */
-    bool captured; /* a graph may look at it at any time */
     uint64_t call; /* the last that used it */
     bf_cuda_held_bins *next;
 };
@@ -92,61 +92,56 @@ static void write_bins(const bf_bins *bins, bf_cuda_finding finding, bf_dtype dt
 
 /* A copy enqueued on the context's stream; in a capture on one of its own, and waited for. Pageable
  * memory is read before the call returns. */
-static cudaError_t copy_up(const bf_cuda *cuda, void *to, const void *from, size_t bytes,
-                           bool captured) {
-    if (!captured) return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cuda->stream);
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+static cudaError_t copy_up(const bf_cuda *cuda, void *to, const void *from, size_t bytes) {
+    if (cuda->capture == 0)
+        return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cuda->stream);
     cudaStream_t copying = NULL;
-    cudaThreadExchangeStreamCaptureMode(&mode);
+    cudaStreamCaptureMode mode = bf_cuda_relax();
     cudaError_t error = cudaStreamCreateWithFlags(&copying, cudaStreamNonBlocking);
     if (error == cudaSuccess)
         error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, copying);
     if (error == cudaSuccess) error = cudaStreamSynchronize(copying);
     if (copying != NULL) cudaStreamDestroy(copying);
-    cudaThreadExchangeStreamCaptureMode(&mode);
+    bf_cuda_restore(mode);
     return error;
 }
 
 static cudaError_t upload(const bf_cuda *cuda, const bf_bins *bins, const bf_cuda_held_bins *held) {
     size_t bytes = bytes_of(bins, held->finding, held->dtype);
-    if (held->finding == BF_CUDA_GUESS_F64)
-        return copy_up(cuda, held->memory, bins->edges, bytes, held->captured);
+    if (held->finding == BF_CUDA_GUESS_F64) return copy_up(cuda, held->memory, bins->edges, bytes);
     void *made = malloc(bytes);
     if (made == NULL) return cudaErrorMemoryAllocation;
     write_bins(bins, held->finding, held->dtype, made);
-    cudaError_t error = copy_up(cuda, held->memory, made, bytes, held->captured);
+    cudaError_t error = copy_up(cuda, held->memory, made, bytes);
     free(made);
     return error;
 }
 
 /* --- what is held --- */
 
-static bf_cuda_held_bins *find(bf_cuda_histograms *h, uint64_t serial, bf_cuda_finding finding,
-                               bf_dtype dtype, bool captured) {
-    bf_cuda_held_bins *b = h->bins;
-    while (b != NULL && !(b->serial == serial && b->finding == finding && b->dtype == dtype &&
-                          b->captured == captured))
+static bf_cuda_held_bins *find(const bf_cuda_workspace *w, uint64_t serial, bf_cuda_finding finding,
+                               bf_dtype dtype) {
+    bf_cuda_held_bins *b = w->bins;
+    while (b != NULL && !(b->serial == serial && b->finding == finding && b->dtype == dtype))
         b = b->next;
     return b;
 }
 
-/* The one that was not used for longest, where there are many; NULL: one may be added. */
-static bf_cuda_held_bins *oldest(bf_cuda_histograms *h) {
+/* The one that was not used for longest, where there are many; NULL: one may be added. A graph may
+ * use any of its own again. */
+static bf_cuda_held_bins *oldest(const bf_cuda_workspace *w) {
     bf_cuda_held_bins *least = NULL;
     int held = 0;
-    for (bf_cuda_held_bins *b = h->bins; b != NULL; b = b->next) {
-        if (b->captured) continue;
-        held++;
+    for (bf_cuda_held_bins *b = w->bins; b != NULL; b = b->next, held++)
         if (least == NULL || b->call < least->call) least = b;
-    }
-    return held < HELD ? NULL : least;
+    return held < HELD || w->capture != 0 ? NULL : least;
 }
 
-static bf_cuda_held_bins *add(bf_cuda_histograms *h) {
+static bf_cuda_held_bins *add(bf_cuda_workspace *w) {
     bf_cuda_held_bins *b = (bf_cuda_held_bins *)calloc(1, sizeof *b);
     if (b == NULL) return NULL;
-    b->next = h->bins;
-    h->bins = b;
+    b->next = w->bins;
+    w->bins = b;
     return b;
 }
 
@@ -161,40 +156,40 @@ static cudaError_t make_room(const bf_cuda *cuda, bf_cuda_held_bins *b, size_t b
         b->memory = NULL;
         b->bytes = 0;
     }
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaThreadExchangeStreamCaptureMode(&mode);
+    cudaStreamCaptureMode mode = bf_cuda_relax();
     error = cudaMalloc(&b->memory, bytes);
-    cudaThreadExchangeStreamCaptureMode(&mode);
+    bf_cuda_restore(mode);
     if (error == cudaSuccess) b->bytes = bytes;
     return error;
 }
 
-const void *bf_cuda_bins_on_device(bf_context *context, const bf_bins *bins,
-                                   bf_cuda_finding finding, bf_dtype dtype, bool captured) {
-    bf_cuda_histograms *h = context->cuda->histograms;
+const void *bf_cuda_bins_on_device(bf_context *context, bf_cuda_workspace *w, const bf_bins *bins,
+                                   bf_cuda_finding finding, bf_dtype dtype) {
     dtype = dtype_of(finding, dtype);
-    bf_cuda_held_bins *b = find(h, bins->serial, finding, dtype, captured);
+    bf_cuda_held_bins *b = find(w, bins->serial, finding, dtype);
     if (b == NULL) {
-        if (!captured) b = oldest(h);
-        if (b == NULL) b = add(h);
+        b = oldest(w);
+        if (b == NULL) b = add(w);
         if (b == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for bins"), nullptr;
         b->serial = 0; /* nobody's, if this fails */
         b->finding = finding;
         b->dtype = dtype;
-        b->captured = captured;
         cudaError_t error = make_room(context->cuda, b, bytes_of(bins, finding, dtype));
         if (error == cudaSuccess) error = upload(context->cuda, bins, b);
         if (error != cudaSuccess) return bf_cuda_fail(context, error, "bins"), nullptr;
         b->serial = bins->serial;
     }
-    b->call = ++h->calls;
+    b->call = ++w->bins_used;
     return b->memory;
 }
 
-void bf_cuda_bins_close(bf_cuda_histograms *h) {
-    for (bf_cuda_held_bins *b = h->bins, *next; b != NULL; b = next) {
+void bf_cuda_bins_free(bf_cuda_workspace *w) {
+    cudaStreamCaptureMode mode = bf_cuda_relax();
+    for (bf_cuda_held_bins *b = w->bins, *next; b != NULL; b = next) {
         next = b->next;
         cudaFree(b->memory);
         free(b);
     }
+    bf_cuda_restore(mode);
+    w->bins = NULL;
 }

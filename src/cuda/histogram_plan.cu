@@ -1,8 +1,7 @@
 /* How a histogram is counted by kernels: which one, with how much shared memory, in which grid, and
  * how what they leave in totals becomes counts. */
 #include "histogram.cuh"
-
-#include <stdlib.h>
+#include "workspace.cuh"
 
 enum {
     MOST_PASSES = 6,      /* over the data; beyond, counting in global memory is faster */
@@ -11,49 +10,14 @@ enum {
     MOVERS = 256          /* threads of a block */
 };
 
-struct bf_cuda_held_counters {
-    unsigned long long capture; /* as a workspace's */
-    bf_cuda_counters *memory;
-    int64_t rows;
-    bf_cuda_held_counters *next;
-};
-
-/* --- what a context holds --- */
-
-/* Counters for so many rows. What is too small stays for work that still uses it. */
-static bf_cuda_counters *counters_for(bf_context *context, const bf_cuda_workspace *w,
-                                      int64_t rows) {
-    bf_cuda_histograms *h = context->cuda->histograms;
-    bf_cuda_held_counters *c = h->counters;
-    while (c != NULL && !(c->capture == w->capture && c->rows >= rows)) c = c->next;
-    if (c != NULL) return c->memory;
-    c = (bf_cuda_held_counters *)calloc(1, sizeof *c);
-    if (c == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for counters"), nullptr;
-    c->capture = w->capture;
-    c->rows = rows < 1 << 20 ? 2 * rows : rows; /* a few more may come */
-    size_t bytes = sizeof *c->memory + (size_t)c->rows * sizeof c->memory->rows[0];
-    cudaError_t error = bf_cuda_make((void **)&c->memory, bytes);
-    if (error != cudaSuccess) {
-        free(c);
-        return bf_cuda_fail(context, error, "counters"), nullptr;
-    }
-    c->next = h->counters;
-    h->counters = c;
-    return c->memory;
-}
-
-void bf_cuda_histogram_close(bf_cuda *cuda) {
-    bf_cuda_histograms *h = cuda->histograms;
-    if (h == NULL) return;
-    for (bf_cuda_held_counters *c = h->counters, *next; c != NULL; c = next) {
-        next = c->next;
-        cudaFree(c->memory);
-        free(c);
-    }
-    bf_cuda_bins_close(h);
-    cudaFreeHost(h->counts);
-    free(h);
-    cuda->histograms = NULL;
+/* Counters for so many rows, and a few more that may come. */
+static bf_cuda_counters *counters_for(bf_context *context, bf_cuda_workspace *w, int64_t rows) {
+    bf_cuda_counters *counters = (bf_cuda_counters *)w->part[BF_CUDA_PART_COUNTERS];
+    size_t head = sizeof *counters, row = sizeof counters->rows[0];
+    if (w->bytes[BF_CUDA_PART_COUNTERS] >= head + (size_t)rows * row) return counters;
+    if (rows < 1 << 20) rows *= 2;
+    return (bf_cuda_counters *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_COUNTERS,
+                                                      head + (size_t)rows * row);
 }
 
 /* --- one launch --- */
@@ -116,8 +80,9 @@ bf_status bf_cuda_plan_count(bf_context *context, const bf_bin_job *job, bf_cuda
     else
         plan_rows(context->cuda, job->dtype, plan);
     plan->counters = counters_for(context, w, plan->rows);
-    const void *seen = bf_cuda_bins_on_device(context, bins, plan->finding, job->dtype, w->capture);
-    if (plan->counters == NULL || seen == NULL) return BF_E_MEMORY;
+    if (plan->counters == NULL) return BF_E_MEMORY;
+    const void *seen = bf_cuda_bins_on_device(context, w, bins, plan->finding, job->dtype);
+    if (seen == NULL) return BF_E_MEMORY;
     bool patterns = plan->finding == BF_CUDA_PATTERNS;
     plan->params.edges = seen;
     plan->params.row_of = (const unsigned *)seen;

@@ -344,7 +344,8 @@ static bf_status run_julia(bf_context *context, const bf_julia_job *job) {
 
 bf_status bf_cuda_julia(bf_context *context, const bf_julia_job *job) {
     int previous = bf_cuda_enter(context);
-    bf_status status = run_julia(context, job);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = run_julia(context, job);
     bf_cuda_leave(previous);
     return status;
 }

@@ -246,7 +246,8 @@ static bf_status run_map_async(bf_context *context, const bf_map_job *job) {
 
 bf_status bf_cuda_map(bf_context *context, const bf_map_job *job) {
     int previous = bf_cuda_enter(context);
-    bf_status status = run_map(context, job);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = run_map(context, job);
     bf_cuda_leave(previous);
     return status;
 }

@@ -2,6 +2,7 @@
  * where they must be staged. */
 #include "launch.cuh"
 #include "tree.cuh"
+#include "workspace.cuh"
 
 static const bf_cuda_reduction *find(const bf_job *job) {
     if (job->kind == BF_KIND_EXTREME) return bf_cuda_reduction_extreme(job->op, job->dtype);
@@ -21,24 +22,29 @@ static bool is_in_place(const bf_context *context, const bf_job *job) {
            (job->b == NULL || bf_cuda_in_place(context, job->b, align));
 }
 
-static bf_cuda_params params_of(const bf_job *job, bf_cuda_workspace *w) {
+/* For a launch with the workspace of the call at hand. */
+static bf_status fill_params(bf_context *context, const bf_job *job, bf_cuda_params *params) {
+    bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+    if (w == NULL) return BF_E_MEMORY;
     bf_cuda_params p = {};
     p.a = job->a;
     p.b = job->b;
     p.count = job->count;
     p.index = job->index;
-    p.scratch = w->scratch;
+    p.scratch = (bf_cuda_scratch *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_SCRATCH,
+                                                          sizeof *p.scratch);
     p.request.op = job->op;
     p.request.kind = job->kind;
     p.request.dtype = job->dtype;
-    return p;
+    *params = p;
+    return p.scratch != NULL ? BF_OK : BF_E_MEMORY;
 }
 
-/* Levels of windows are folded into int64 sums, which hold that of 2^12 folds of 128 values: more
- * than a launch gives a thread of any GPU's own memory. */
-static int64_t most_at_once(const bf_context *context) {
-    return (int64_t)context->cuda->multiprocessors * BF_CUDA_THREADS * ((int64_t)1 << 19);
-}
+/* Elements of a launch: those of 1 TiB. An int64 of a thread then adds less than 2^31 parts of 32
+ * bits (of integers: 512 threads at least share the elements); a warp's sums add less than 2^25
+ * folds of 2^11 elements (of 16 warps at least); and the limbs for what fits no window less than
+ * 2^29 tables, each of which adds less than 2^34 to a limb. */
+static int64_t most_at_once(bf_dtype dtype) { return ((int64_t)1 << 40) / bf_dtype_bytes(dtype); }
 
 /* --- chains --- */
 
@@ -114,8 +120,10 @@ static bool receive(bf_context *context, int64_t *chunks, cudaError_t *error) {
 /* What is in place enters words. */
 static bf_status take_in_place(bf_context *context, const bf_job *job, int64_t *words) {
     bf_cuda *cuda = context->cuda;
-    bf_cuda_params p = params_of(job, cuda->workspaces);
+    bf_cuda_params p;
     int64_t chunks[BF_CUDA_MAIL_WORDS / 2], taken[BF_STATE_WORDS_SMALL + 4];
+    bf_status status = fill_params(context, job, &p);
+    if (status != BF_OK) return status;
     if (++cuda->sent == 0) cuda->sent = 1;
     p.mail = cuda->mail;
     p.number = cuda->sent;
@@ -129,14 +137,17 @@ static bf_status take_in_place(bf_context *context, const bf_job *job, int64_t *
     return BF_OK;
 }
 
+static bf_cuda_tree *tree_of(bf_context *context) {
+    bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+    if (w == NULL) return NULL;
+    return (bf_cuda_tree *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_TREE,
+                                                  bf_cuda_tree_bytes);
+}
+
 static bf_status take_tree(bf_context *context, const bf_job *job, int64_t *words) {
     context->cuda->chain.is_last = false;
-    bf_cuda_workspace *w = context->cuda->workspaces;
-    if (w->tree == NULL) {
-        cudaError_t error = bf_cuda_make((void **)&w->tree, bf_cuda_tree_bytes);
-        if (error != cudaSuccess) return bf_cuda_fail(context, error, "scratch memory");
-    }
-    return bf_cuda_tree_reduce(context, job, w->tree, words);
+    bf_cuda_tree *tree = tree_of(context);
+    return tree != NULL ? bf_cuda_tree_reduce(context, job, tree, words) : BF_E_MEMORY;
 }
 
 static bf_status take(bf_context *context, const bf_job *job, int64_t *words) {
@@ -176,7 +187,8 @@ static bf_status take_piece(bf_context *context, const bf_job *job, int64_t firs
 /* On failure words are as they were: they are a copy until all is done. */
 static bf_status take_all(bf_context *context, const bf_job *job, int64_t *words) {
     bool in_place = is_in_place(context, job);
-    int64_t piece = in_place ? most_at_once(context) : BF_CUDA_STAGING / bf_dtype_bytes(job->dtype);
+    int64_t piece =
+        in_place ? most_at_once(job->dtype) : BF_CUDA_STAGING / bf_dtype_bytes(job->dtype);
     if (in_place && job->count <= piece) return take(context, job, words);
     if (job->count <= piece) return take_piece(context, job, 0, job->count, words);
     int64_t *copy = (int64_t *)malloc(BF_STATE_WORDS_MAX * sizeof *copy);
@@ -196,7 +208,8 @@ static bf_status take_all(bf_context *context, const bf_job *job, int64_t *words
 
 bf_status bf_cuda_reduce(bf_context *context, const bf_job *job, int64_t *words) {
     int previous = enter(context);
-    bf_status status = take_all(context, job, words);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = take_all(context, job, words);
     bf_cuda_leave(previous);
     return status;
 }
@@ -227,15 +240,15 @@ static bf_status enqueue_empty(bf_context *context, const bf_job *job,
 static bf_status enqueue(bf_context *context, const bf_job *job, const bf_reduce_options *options,
                          bf_value *value) {
     if (job->count == 0) return enqueue_empty(context, job, options, value);
-    bf_cuda_workspace *w = bf_cuda_workspace_of(context);
-    if (w == NULL) return BF_E_MEMORY;
     if (job->kind == BF_KIND_TREE) {
         context->cuda->chain.is_last = false;
-        if (w->tree == NULL && bf_cuda_make((void **)&w->tree, bf_cuda_tree_bytes) != cudaSuccess)
-            return bf_cuda_fail(context, cudaErrorMemoryAllocation, "scratch memory");
-        return bf_cuda_tree_reduce_async(context, job, w->tree, options, value);
+        bf_cuda_tree *tree = tree_of(context);
+        if (tree == NULL) return BF_E_MEMORY;
+        return bf_cuda_tree_reduce_async(context, job, tree, options, value);
     }
-    bf_cuda_params p = params_of(job, w);
+    bf_cuda_params p;
+    bf_status status = fill_params(context, job, &p);
+    if (status != BF_OK) return status;
     p.value = value;
     p.request.nan = options->nan;
     p.request.out_dtype = options->out_dtype;
@@ -250,7 +263,7 @@ bf_status bf_cuda_reduce_async(bf_context *context, const bf_job *job,
     bool reachable = job->count == 0 || is_in_place(context, job);
     if (!reachable || !bf_cuda_in_place(context, value, 8))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
-    if (job->count > most_at_once(context))
+    if (job->count > most_at_once(job->dtype))
         return bf_fail(context, BF_E_ARGUMENT, "too many elements for one launch");
     int previous = enter(context);
     bf_status status = enqueue(context, job, options, value);

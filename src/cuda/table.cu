@@ -52,6 +52,7 @@ static bf_status create_table(bf_context *context, const bf_table_kind *kind, vo
     int previous = bf_cuda_enter(context);
     context->cuda->tables++;
     bf_status status = fill_table(context, kind, t);
+    if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "a table");
     if (status == BF_OK)
         *table = t;
     else
@@ -61,9 +62,9 @@ static bf_status create_table(bf_context *context, const bf_table_kind *kind, vo
 }
 
 static void destroy_table(bf_context *context, void *table) {
-    int previous = bf_cuda_enter(context);
+    bf_cuda_visit visit = bf_cuda_enter_idle(context);
     free_table(context, (bf_cuda_table *)table);
-    bf_cuda_leave(previous);
+    bf_cuda_leave_idle(context, visit);
 }
 
 static void clear_table(bf_context *context, void *table) {
@@ -104,13 +105,17 @@ static bf_status stage(bf_context *context, call *c, const void *p, int64_t n, i
     return status;
 }
 
-/* Copies what was written (arrays from `first` on) back, and gives copies back. */
+/* Copies what was written (arrays from `first` on) back, waits, also if the call failed, and gives
+ * copies back. */
 static bf_status finish(bf_context *context, call *c, int first, bf_status status) {
     for (int i = first; i < c->n && status == BF_OK; i++) {
         cudaError_t error = bf_cuda_unstage(context, &c->array[i]);
         if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a copy from the GPU");
     }
-    if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "a table");
+    if (status == BF_OK)
+        status = bf_cuda_wait(context, cudaSuccess, "a table");
+    else
+        cudaStreamSynchronize(context->cuda->stream);
     for (int i = 0; i < c->n; i++) bf_cuda_release(context, &c->array[i]);
     return status;
 }
