@@ -362,7 +362,10 @@ class Text(unittest.TestCase):
         rng = np.random.default_rng(9)
         bits = rng.integers(0, 2**64, 5000, dtype=np.uint64).view(np.float64)
         decimal = np.round(rng.normal(0, 1e6, 2000), 3)
-        for x in [*bits.tolist(), *decimal.tolist(), 0.0, -0.0, math.inf, -math.inf, math.nan]:
+        powers = [*(2.0**k for k in range(-1074, 1024)), *(float(f"1e{k}") for k in range(-323, 309))]
+        near = [math.nextafter(x, to) for x in powers for to in (0, math.inf)]
+        special = [0.0, -0.0, math.inf, -math.inf, math.nan]
+        for x in [*bits.tolist(), *decimal.tolist(), *powers, *near, *special]:
             expected = repr(x)[:-2] if repr(x).endswith(".0") else repr(x)
             self.assertEqual(self.format(f64=x), expected)
 
