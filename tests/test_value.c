@@ -185,7 +185,7 @@ static void floats_next_to_powers_of_ten_are_shortest(void **unused) {
     (void)unused;
     for (int exponent = -324; exponent <= 308; exponent++) {
         for (int digit = 1; digit <= 9; digit++) {
-            char text[16];
+            char text[32];
             snprintf(text, sizeof text, "%de%d", digit, exponent);
             double x = strtod(text, NULL);
             float y = strtof(text, NULL);
