@@ -71,8 +71,12 @@ static void tell(const drawing *d, const char *name, double seconds) {
     printf("{\"schema\":1,\"command\":\"julia\",\"file\":");
     json_string(stdout, name);
     printf(",\"width\":%" PRId64 ",\"height\":%" PRId64 ",\"dtype\":\"%s\",\"iterations\":%" PRId64
-           ",\"c\":[%.17g,%.17g],\"mandelbrot\":%s,\"device\":\"%s\",\"seconds\":%.6f}\n",
-           p->width, p->height, bf_dtype_name(p->dtype), p->iterations, p->c_re, p->c_im,
+           ",\"c\":[",
+           p->width, p->height, bf_dtype_name(p->dtype), p->iterations);
+    json_value(stdout, &(bf_value){.dtype = BF_F64, .as.f64 = p->c_re});
+    putchar(',');
+    json_value(stdout, &(bf_value){.dtype = BF_F64, .as.f64 = p->c_im});
+    printf("],\"mandelbrot\":%s,\"device\":\"%s\",\"seconds\":%.6f}\n",
            p->mandelbrot ? "true" : "false", device, seconds);
 }
 

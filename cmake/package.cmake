@@ -1,10 +1,13 @@
 # cpack -G TGZ: everything that is installed; cpack -G DEB: the same, but the window in a package
 # of its own.
 
+# A default that no one can take for an address: .invalid is reserved (RFC 2606).
+set(BITFOLD_MAINTAINER "Set BITFOLD_MAINTAINER to publish this <nobody@example.invalid>" CACHE STRING
+    "Name <address> of the person who answers for the packages")
 set(CPACK_GENERATOR TGZ DEB)
 set(CPACK_PACKAGE_NAME bitfold)
 set(CPACK_PACKAGE_VENDOR "The bitfold authors")
-set(CPACK_PACKAGE_CONTACT "The bitfold authors <bitfold@localhost>")
+set(CPACK_PACKAGE_CONTACT ${BITFOLD_MAINTAINER})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
 set(CPACK_PACKAGE_DESCRIPTION "A library and a command for sums, products, extremes, dot products
 and descriptions of large arrays. An answer is the exact value rounded once,

@@ -1,10 +1,14 @@
 /* Values as text: the shortest decimal that reads back, every digit of an integer, in any locale.
+ * BITFOLD_CASES: a hundredth of the random floats of each kind (default 300; 10000 for a release).
  */
 #include "oracle.h"
 
 #include <fenv.h>
 #include <locale.h>
 #include <stdio.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
 
 static bf_value f64_value(double x) { return (bf_value){.dtype = BF_F64, .as.f64 = x}; }
 
@@ -38,6 +42,12 @@ static void floats_look_like_python_s(void **unused) {
         {0x0.fffffffffffffp-1022, "2.225073858507201e-308"},
         {0x1.fffffffffffffp1023, "1.7976931348623157e+308"},
         {1.0 / 3, "0.3333333333333333"},
+        {9.5367431640625e-07, "9.5367431640625e-07"},
+        {9007199254740993.0, "9007199254740992"},
+        {18014398509482008.0, "1.801439850948201e+16"},  /* 2 below: an end that belongs to it */
+        {18014398509481988.0, "1.8014398509481988e+16"}, /* 2 above: one that is its neighbour's */
+        {0x1p50 + 0.25, "1125899906842624.2"},           /* as near as .3, and even */
+        {0x1p50 + 0.75, "1125899906842624.8"},
         {HUGE_VAL, "inf"},
         {-HUGE_VAL, "-inf"},
     };
@@ -82,60 +92,109 @@ static int significant_digits(const char *text, char digits[BF_VALUE_TEXT]) {
     return n;
 }
 
-static bool reads_back(const char *text, bf_dtype dtype, double x) {
-    return dtype == BF_F32 ? strtof(text, NULL) == (float)x : strtod(text, NULL) == x;
+/* The float nearest to the decimal, as a double. */
+static double read_float(const char *text, bf_dtype dtype) {
+    mpfr_t x;
+    if (dtype == BF_F64) return strtod(text, NULL);
+    if (dtype == BF_F32) return (double)strtof(text, NULL);
+    const int bias = (1 << (exponent_bits(dtype) - 1)) - 1;
+    const mpfr_exp_t least = mpfr_get_emin(), most = mpfr_get_emax();
+    mpfr_set_emin(2 - bias - fraction_bits(dtype)); /* MPFR's significands are below 1 */
+    mpfr_set_emax(bias + 1);
+    mpfr_init2(x, fraction_bits(dtype) + 1);
+    mpfr_subnormalize(x, mpfr_strtofr(x, text, NULL, 10, MPFR_RNDN), MPFR_RNDN);
+    double value = mpfr_get_d(x, MPFR_RNDN);
+    mpfr_clear(x);
+    mpfr_set_emin(least);
+    mpfr_set_emax(most);
+    return value;
 }
 
-/* Of the decimals with n digits, the two around x: does one read back as x? */
-static bool some_decimal_reads_back(double x, int n, bf_dtype dtype) {
-    char below[64], above[64];
+/* The oracle is trial: of the decimals with n digits next to x, the nearer one that reads back as x
+ * (of two as near the even one, as printf rounds). False if none does. */
+static bool decimal_by_trial(double x, int n, bf_dtype dtype, char text[64]) {
     mpfr_t exact;
     if (n < 1) return false;
+    snprintf(text, 64, "%.*e", n - 1, x);
     mpfr_init2(exact, 53);
     mpfr_set_d(exact, x, MPFR_RNDN);
-    mpfr_snprintf(below, sizeof below, "%.*RDe", n - 1, exact);
-    mpfr_snprintf(above, sizeof above, "%.*RUe", n - 1, exact);
+    for (int up = 0; up < 2 && read_float(text, dtype) != x; up++)
+        mpfr_snprintf(text, 64, up ? "%.*RUe" : "%.*RDe", n - 1, exact);
     mpfr_clear(exact);
-    return reads_back(below, dtype, x) || reads_back(above, dtype, x);
+    return read_float(text, dtype) == x;
 }
 
 static void check_shortest(bf_dtype dtype, uint64_t bits) {
-    char text[BF_VALUE_TEXT], digits[BF_VALUE_TEXT], nearest[64], nearest_digits[BF_VALUE_TEXT];
+    char text[BF_VALUE_TEXT], digits[BF_VALUE_TEXT], trial[64], trial_digits[BF_VALUE_TEXT];
     bf_value v = {.dtype = dtype};
     memcpy(&v.as, &bits, bf_dtype_size(dtype));
     double x = wide_float(dtype, bits);
     if (!isfinite(x)) return;
     bf_value_format(&v, text);
-    assert_true(reads_back(text, dtype, x));
+    if (read_float(text, dtype) != x) fail_msg("%s is not %a", text, x);
     assert_int_equal(text[0] == '-', signbit(x) != 0);
     if (x == 0) return;
+    x = fabs(x);
     int n = significant_digits(text, digits);
-    if (some_decimal_reads_back(x, n - 1, dtype)) fail_msg("%s is not the shortest", text);
-    snprintf(nearest, sizeof nearest, "%.*e", n - 1, x);
-    if (!reads_back(nearest, dtype, x)) return;
-    significant_digits(nearest, nearest_digits);
-    if (strcmp(digits, nearest_digits)) fail_msg("%s is not the nearest: %s", text, nearest);
+    if (decimal_by_trial(x, n - 1, dtype, trial)) fail_msg("%s is longer than %s", text, trial);
+    assert_true(decimal_by_trial(x, n, dtype, trial));
+    significant_digits(trial, trial_digits);
+    if (strcmp(digits, trial_digits)) fail_msg("%s is further off than %s", text, trial);
 }
 
-static void decimals_read_back_and_none_is_shorter_or_nearer(void **unused) {
+static int random_cases(void) {
+    const char *cases = getenv("BITFOLD_CASES");
+    return 100 * (cases ? atoi(cases) : 300);
+}
+
+static void random_floats_are_shortest(void **unused) {
     (void)unused;
     uint64_t rng = 1;
-    for (int i = 0; i < 20000; i++) {
+    for (int i = random_cases(); i > 0; i--) {
         check_shortest(BF_F64, next_random(&rng));
         check_shortest(BF_F32, next_random(&rng) >> 32);
         double plain = (double)(int64_t)(next_random(&rng) >> 40) / 1000;
         check_shortest(BF_F64, load_bits(&plain, 8));
+        double whole = (double)(next_random(&rng) >> next_random(&rng) % 64);
+        check_shortest(BF_F64, load_bits(&whole, 8));
     }
 }
 
-static void powers_of_two_are_shortest_too(void **unused) {
+static void all_floats_of_16_bits_are_shortest(void **unused) {
     (void)unused;
-    for (int field = 0; field < 2047; field++) {
-        for (int64_t off = -1; off <= 1; off++)
-            check_shortest(BF_F64, (uint64_t)(((int64_t)field << 52) + off) & ~(1ull << 63));
-        if (field < 255) check_shortest(BF_F32, (uint64_t)field << 23);
+    for (unsigned bits = 0; bits < 65536; bits++) {
+        check_shortest(BF_F16, bits);
+        check_shortest(BF_BF16, bits);
+    }
+}
+
+/* Where the exponent changes, the lower end of a float's interval is nearer than the upper one. */
+static void floats_next_to_powers_of_two_are_shortest(void **unused) {
+    (void)unused;
+    for (uint64_t field = 0; field < 2048; field++) {
+        for (uint64_t off = 0; off < 5; off++) {
+            check_shortest(BF_F64, (field << 52) + off - 2);
+            check_shortest(BF_F32, (uint32_t)((field << 23) + off - 2));
+        }
     }
     for (int bit = 0; bit < 52; bit++) check_shortest(BF_F64, 1ull << bit);
+    for (int bit = 0; bit < 23; bit++) check_shortest(BF_F32, 1ull << bit);
+}
+
+static void floats_next_to_powers_of_ten_are_shortest(void **unused) {
+    (void)unused;
+    for (int exponent = -324; exponent <= 308; exponent++) {
+        for (int digit = 1; digit <= 9; digit++) {
+            char text[32];
+            snprintf(text, sizeof text, "%de%d", digit, exponent);
+            double x = strtod(text, NULL);
+            float y = strtof(text, NULL);
+            for (uint64_t off = 0; off < 5; off++) {
+                check_shortest(BF_F64, load_bits(&x, 8) + off - 2);
+                check_shortest(BF_F32, (uint32_t)(load_bits(&y, 4) + off - 2));
+            }
+        }
+    }
 }
 
 static void integers_have_every_digit(void **unused) {
@@ -270,18 +329,43 @@ static void the_rounding_mode_changes_nothing(void **unused) {
     }
 }
 
+#ifdef __x86_64__
+static void flushing_subnormals_changes_nothing(void **unused) {
+    (void)unused;
+    char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
+    int64_t i64;
+    bf_value least = f64_value(0x1p-1074), single = {.dtype = BF_F32, .as.f32 = 0x1p-149f};
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040); /* FTZ and DAZ */
+    bf_value_format(&least, text);
+    bf_value_format_hex(&least, hex);
+    const bf_status status = bf_value_i64(&least, &i64);
+    const double wide = bf_value_f64(&single);
+    _mm_setcsr(before);
+    assert_string_equal(text, "5e-324");
+    assert_string_equal(hex, "0x0.0000000000001p-1022");
+    assert_int_equal(status, BF_E_OVERFLOW);
+    assert_same_float(wide, 0x1p-149);
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_look_like_python_s),
         cmocka_unit_test(narrow_floats_are_as_short_as_their_format_allows),
-        cmocka_unit_test(decimals_read_back_and_none_is_shorter_or_nearer),
-        cmocka_unit_test(powers_of_two_are_shortest_too),
+        cmocka_unit_test(random_floats_are_shortest),
+        cmocka_unit_test(all_floats_of_16_bits_are_shortest),
+        cmocka_unit_test(floats_next_to_powers_of_two_are_shortest),
+        cmocka_unit_test(floats_next_to_powers_of_ten_are_shortest),
         cmocka_unit_test(integers_have_every_digit),
         cmocka_unit_test(the_widest_values_fit_the_text),
         cmocka_unit_test(hexadecimal_is_what_printf_prints),
         cmocka_unit_test(conversions_say_what_does_not_fit),
         cmocka_unit_test(the_locale_changes_nothing),
         cmocka_unit_test(the_rounding_mode_changes_nothing),
+#ifdef __x86_64__
+        cmocka_unit_test(flushing_subnormals_changes_nothing),
+#endif
     };
     return cmocka_run_group_tests_name("value", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 An array is anything with the buffer protocol (array.array, memoryview, bytes, NumPy arrays),
 __array_interface__ or __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), of any
-shape and strides; its memory is read in place, never copied. A result is an int, a float or a bool,
+shape and strides; its memory is read in place, never copied. Masked arrays are refused. A result is an int, a float or a bool,
 and depends on the values alone: not on threads, instruction set, device or machine.
 
     >>> bitfold.sum(cupy.array([1e20, 1, -1e20]))  # on the GPU, where its memory is
@@ -21,8 +21,8 @@ Every function takes, by keyword:
     ddof       0 or 1: var and std divide by n - ddof
     overflow   "error" (default) or "wrap" (modulo 2^64): what a product of integers that takes more
                than 128 bits is
-    dtype      what the memory holds, where the object cannot say: "bf16" over 2-byte elements, or
-               any dtype over contiguous bytes
+    dtype      what the memory holds, where the object cannot say: "bf16" over 16-bit integers, or
+               any dtype over contiguous bytes; nothing is converted
     context    where to run; the default is one context a thread, with all the CPUs it may use, that
                computes on a GPU what lies in its memory
 """
@@ -39,7 +39,7 @@ from ._map import map, result_dtype
 from ._table import Table
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, DeviceError, DtypeError, EmptyError, Error, NanError,
-    OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_void_p, check, lib,
+    OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_int, c_void_p, check, lib, whole,
 )  # fmt: skip
 
 __version__ = lib.bf_version().decode()
@@ -73,7 +73,7 @@ class Context:
     def __init__(self, device="auto", isa="auto", threads=0):
         self._handle = c_void_p()
         self._lock = threading.RLock()
-        options = _library.Options(0, device.encode(), isa.encode(), threads)
+        options = _library.Options(0, device.encode(), isa.encode(), whole(threads, c_int))
         options.size = _library.ctypes.sizeof(options)
         status = lib.bf_context_create(byref(options), byref(self._handle))
         reason = lib.bf_device_reason().decode()
@@ -129,7 +129,7 @@ def _number(table, what, name):
 def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error"):
     options = _library.ReduceOptions(
         0, _number(NAN_POLICIES, "nan policy", nan),
-        DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0, ddof,
+        DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0, whole(ddof, c_int),
         _number(OVERFLOW_POLICIES, "overflow policy", overflow),
     )  # fmt: skip
     options.size = _library.ctypes.sizeof(options)
@@ -262,8 +262,8 @@ class State:
             lib.bf_state_destroy(self._handle)
 
     def absorb(self, x, y=None, *, dtype=None):
-        """Takes in an array, for "dot" a pair of them. dtype: as elsewhere; a bf16 state reads any
-        2-byte elements as bf16. Returns the state."""
+        """Takes in an array, for "dot" a pair of them. dtype: as elsewhere; a bf16 state reads
+        16-bit integers as bf16. Returns the state."""
         if dtype is None and self.info().dtype == "bf16":
             dtype = "bf16"
         views = [View(each, dtype) for each in (x, y) if each is not None]
@@ -278,7 +278,7 @@ class State:
 
     def seek(self, index):
         """Says that the next element absorbed has this index. Returns the state."""
-        self._context._call(lib.bf_state_seek, self._handle, index)
+        self._context._call(lib.bf_state_seek, self._handle, whole(index))
         return self
 
     def result(self, **options):

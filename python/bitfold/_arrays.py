@@ -2,6 +2,7 @@
 memory on a GPU, __cuda_array_interface__."""
 
 import ctypes
+import re
 import struct
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
@@ -78,6 +79,7 @@ class View:
         self._buffer = None
         self._object = x  # an interface alone keeps no memory
         wanted = None if dtype is None else dtype_name(dtype)
+        refuse_hidden(x)
         interface = _cuda_interface(x)
         if interface is not None:
             _wait_for(interface)
@@ -88,7 +90,7 @@ class View:
             read, interface = self._from_interface, x.__array_interface__
         pointer, name, size, shape, strides = read(interface, wanted)
         if name != wanted and wanted is not None:
-            name, size, shape, strides = _reinterpret(wanted, size, shape, strides)
+            name, size, shape, strides = _reinterpret(name, wanted, size, shape, strides)
         self.dtype = name
         self.array = _array(pointer, name, size, shape, strides)
 
@@ -100,10 +102,14 @@ class View:
         buffer = _Buffer()
         try:
             _get_buffer(x, buffer, _STRIDED_WITH_FORMAT)
-        except (BufferError, TypeError, ValueError):
-            if not hasattr(x, "__array_interface__"):
-                raise
-            return False
+        except (BufferError, TypeError, ValueError) as error:
+            if hasattr(x, "__array_interface__"):
+                return False
+            if isinstance(error, TypeError):
+                raise DtypeError(
+                    f"{type(x).__name__!r} has no memory to read: numpy.asarray() may make an array of it"
+                ) from None
+            raise
         self._buffer = buffer
         self.readonly = bool(buffer.readonly)
         return True
@@ -126,7 +132,20 @@ class View:
         name = None if text[1:] == "V2" and wanted else dtype_name(text)
         size = SIZES[name or "bf16"]
         strides = interface.get("strides") or _contiguous(shape, size)
+        if len(strides) != len(shape):
+            raise ArgumentError(f"an array interface of {len(shape)} extents and {len(strides)} strides")
         return interface["data"][0], name, size, shape, list(strides)
+
+
+def refuse_hidden(x):
+    """Refuses objects whose memory alone is not what they mean."""
+    mask = getattr(x, "mask", None)
+    if mask is not None and not callable(mask):  # pandas has a method of this name
+        raise ArgumentError("a masked array: give compressed(), filled() or data, which have no mask")
+    if getattr(getattr(x, "dtype", None), "kind", None) in ("m", "M", "c"):
+        raise DtypeError(f"data of dtype {x.dtype} are not supported")
+    if hasattr(x, "is_neg") and x.is_neg():  # PyTorch: a view that is negated when it is read
+        raise ArgumentError("a tensor with its negative bit set: give resolve_neg()")
 
 
 def _cuda_interface(x):
@@ -170,14 +189,17 @@ def _format_name(text, size, wanted):
     order, code = (text[0], text[1:]) if text[:1] in ("<", ">", "=", "!", "@") else ("@", text)
     kind = _KIND_OF_CODE.get(code)
     name = _BY_KIND.get(f"{kind}{size}")
-    if name is None and (wanted is None or SIZES[wanted] != size):
+    is_raw = re.fullmatch(r"\d*x", code)
+    if name is None and not (is_raw and wanted and SIZES[wanted] == size):
         raise DtypeError(f"data of format {text!r} are not supported")
     _refuse_foreign_order(">" if order == "!" else order, size, text)
     return name
 
 
-def _reinterpret(wanted, size, shape, strides):
-    """The same memory as another dtype: of one size, or out of contiguous bytes."""
+def _reinterpret(name, wanted, size, shape, strides):
+    """The same memory as another dtype: raw elements (None), bf16 as 16-bit integers, or bytes."""
+    if name not in (None, "u8", "i8") and (wanted != "bf16" or name not in ("u16", "i16")):
+        raise DtypeError(f"the data are {name}: dtype={wanted!r} converts nothing")
     if SIZES[wanted] == size:
         return wanted, size, shape, strides
     if size != 1 or len(shape) != 1 or (strides[0] != 1 and shape[0] > 1):

@@ -5,7 +5,7 @@ import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, to_python
-from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib
+from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, whole
 from ._map import Result
 from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
 
@@ -51,7 +51,7 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
 
 
 def _elements(x, name):
-    """An array of dtype `name`: any elements of 2 bytes can be bf16."""
+    """An array of dtype `name`: 16-bit integers can be bf16."""
     return View(x, name) if name == "bf16" else _Elements(x, name)
 
 
@@ -83,7 +83,7 @@ class Groups:
         each = [_Aggregate(OPS[op], DTYPES[dtype]) for op, dtype in self.aggregates]
         options = _Options(
             ctypes.sizeof(_Options), _number_of(self.key), len(each),
-            (_Aggregate * len(each))(*each), seed,
+            (_Aggregate * len(each))(*each), whole(seed, c_uint64),
         )  # fmt: skip
         self._context._call(
             lib.bf_groups_create, self._context._handle, byref(options), byref(self._handle)
@@ -134,7 +134,7 @@ class Groups:
         from . import _options
 
         values = (Value * len(self))()
-        self._call(lib.bf_groups_result, which, _options(**options), values)
+        self._call(lib.bf_groups_result, whole(which, c_int), _options(**options), values)
         return [to_python(value) for value in values]
 
     def save(self):
@@ -176,7 +176,7 @@ def join(a, b, seed=0, context=None, dtype=None):
     handle = c_void_p()
     views = _elements(a, name), _elements(b, name)
     context._call(
-        lib.bf_join, context._handle, byref(views[0].array), byref(views[1].array), seed,
+        lib.bf_join, context._handle, byref(views[0].array), byref(views[1].array), whole(seed, c_uint64),
         byref(handle),
     )  # fmt: skip
     try:

@@ -5,8 +5,8 @@ import ctypes
 from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, View, dtype_name
-from ._library import DTYPES, Array, ArgumentError, lib
+from ._arrays import NAMES, View, dtype_name, refuse_hidden
+from ._library import DTYPES, Array, ArgumentError, lib, whole
 
 _AUTO = -1
 
@@ -85,6 +85,7 @@ def _options(bins, range, weights):
     """The options, and the edges that they point to."""
     options = _Options(ctypes.sizeof(_Options))
     edges = None
+    refuse_hidden(bins)
     if weights is not None:
         options.weights = DTYPES[weights]
     if range is not None:
@@ -95,7 +96,7 @@ def _options(bins, range, weights):
             raise ArgumentError(f"bins {bins!r} is no rule: 'auto' is")
         options.bins = _AUTO
     elif hasattr(bins, "__index__") and not getattr(bins, "shape", ()):
-        options.bins = bins.__index__()
+        options.bins = whole(bins)
         if options.bins < 1:
             raise ArgumentError(f"{options.bins} bins")
     else:
@@ -155,7 +156,7 @@ class Histogram:
         return made
 
     def absorb(self, x, weights=None, *, dtype=None):
-        """Counts an array. dtype: as elsewhere; a bf16 histogram reads any 2-byte elements as bf16.
+        """Counts an array. dtype: as elsewhere; a bf16 histogram reads 16-bit integers as bf16.
         Returns the histogram."""
         if dtype is None and self.info().dtype == "bf16":
             dtype = "bf16"
@@ -260,6 +261,7 @@ def bincount(x, minlength=0, *, dtype=None, context=None):
     for extent in view.array.shape[: view.array.ndim]:
         elements *= extent
     n = int(max(x, dtype=dtype, context=context)) + 1 if elements else 0
+    minlength = whole(minlength)
     n = minlength if minlength > n else n
     if n < 1:
         if elements:

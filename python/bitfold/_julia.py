@@ -4,8 +4,8 @@ import ctypes
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import View
-from ._library import DTYPES, Array, ArgumentError, check, lib
-from ._map import Result
+from ._library import DTYPES, Array, ArgumentError, check, lib, whole
+from ._map import Result, _writable
 
 
 class _Params(ctypes.Structure):
@@ -43,7 +43,7 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
         raise ArgumentError(f"dtype is 'f32' or 'f64', not {dtype!r}")
     c, center = complex(c), complex(center)
     params.dtype, params.mandelbrot = DTYPES[dtype], bool(mandelbrot)
-    params.width, params.height, params.iterations = width, height, iterations
+    params.width, params.height, params.iterations = whole(width), whole(height), whole(iterations)
     params.c_re, params.c_im, params.center_re, params.center_im = c.real, c.imag, center.real, center.imag
     params.scale, params.escape = scale, escape
     if out is None:
@@ -51,7 +51,10 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
             raise ArgumentError(f"a picture has 1 to 2147483647 pixels a side, not {width} x {height}")
         out = Result("u16", (height - y, width - x))
     context = context or _default_context()
-    context._call(lib.bf_julia, context._handle, byref(params), x, y, byref(View(out, None).array))
+    to = _writable(out, None)
+    context._call(
+        lib.bf_julia, context._handle, byref(params), whole(x), whole(y), byref(to.array)
+    )
     return out
 
 
@@ -69,5 +72,5 @@ def palette_colors(palette, counts, iterations=200):
         expected *= extent
     rgba = Result("u8", (*shape, 4))
     number = lib.bf_palette_from_name(palette.encode())
-    check(lib.bf_palette_colors(number, iterations, view.data, expected, rgba._memory))
+    check(lib.bf_palette_colors(number, whole(iterations), view.data, expected, rgba._memory))
     return rgba

@@ -2,6 +2,7 @@
 
 import ctypes
 import ctypes.util
+import operator
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
@@ -217,4 +218,12 @@ def check(status, context=None):
         raise ERRORS[status]((detail or lib.bf_status_string(status)).decode())
 
 
-__all__ = ["byref", "c_void_p", "check", "lib"]
+def whole(x, kind=c_int64):
+    """x as an int that a C integer of this kind holds: ctypes alone would drop the bits above."""
+    x = operator.index(x)
+    if kind(x).value != x:
+        raise ArgumentError(f"{x} does not fit {8 * ctypes.sizeof(kind)} bits")
+    return x
+
+
+__all__ = ["byref", "c_void_p", "check", "lib", "whole"]

@@ -5,7 +5,7 @@ import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, dtype_name
-from ._library import DTYPES, Array, ArgumentError, ShapeError, lib
+from ._library import DTYPES, Array, ArgumentError, ShapeError, lib, whole
 from ._map import Result
 
 DUPLICATES = {"first": 0, "last": 1, "min": 2, "max": 3, "add": 4, "keep": 5}
@@ -101,8 +101,8 @@ class Table:
             raise ArgumentError(f"duplicates {duplicates!r} is none of {', '.join(DUPLICATES)}")
         options = _Options(
             ctypes.sizeof(_Options), _number_of(_name_of(key)),
-            0 if value is None else _number_of(_name_of(value)), DUPLICATES[duplicates], reserve,
-            seed,
+            0 if value is None else _number_of(_name_of(value)), DUPLICATES[duplicates], whole(reserve),
+            whole(seed, c_uint64),
         )  # fmt: skip
         self._start(context, _name_of(key), None if value is None else _name_of(value))
         self._context._call(
@@ -188,7 +188,7 @@ class Table:
 
     def reserve(self, entries):
         """Makes room for so many entries in all."""
-        self._call(lib.bf_table_reserve, entries)
+        self._call(lib.bf_table_reserve, whole(entries))
 
     def __contains__(self, key):
         found = c_int()
@@ -253,7 +253,11 @@ def _element(name, x):
     """One element in memory, as an argument."""
     if name is None:
         raise ArgumentError("a set has no values")
-    return byref(_SCALARS[name](*x) if name == "pair" else _SCALARS[name](x))
+    scalar = _SCALARS[name]
+    if name == "pair":
+        first, second = x
+        return byref(scalar(whole(first, c_uint64), whole(second, c_uint64)))
+    return byref(scalar(x if name.startswith("f") else whole(x, scalar)))
 
 
 def _size(shape):

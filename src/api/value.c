@@ -1,21 +1,26 @@
-/* Values as text and as C types. */
+/* Values as text and as C types: integers only, so that no rounding mode, FTZ or locale matters. */
 #include "../../include/bitfold/value.h"
 
 #include "../rules/dtype.h"
+#include "shortest.h"
 
-#include <ctype.h>
-#include <fenv.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-/* A float of any format as the double that it equals. */
-static double widen(bf_format f, uint64_t bits) {
-    if (bf_is_nan(f, bits)) return (double)NAN;
-    bf_finite d = bf_decode(f, bits);
-    double x = bf_is_inf(f, bits) ? (double)INFINITY
-                                  : ldexp((double)d.magnitude, d.position + bf_format_least(f));
-    return d.negative ? -x : x;
+/* A float's bits, in its own format. */
+static uint64_t float_bits(const bf_value *v) {
+    return bf_load_bits(&v->as, bf_dtype_bytes(v->dtype));
+}
+
+/* The bits of the f64 that equals it; every NaN is the canonical one. */
+static uint64_t f64_bits(const bf_value *v) {
+    const bf_format f = bf_format_of(v->dtype), f64 = bf_format_f64();
+    const uint64_t bits = float_bits(v);
+    if (bf_is_nan(f, bits)) return bf_format_nan(f64);
+    const bf_finite x = bf_decode(f, bits);
+    if (bf_is_inf(f, bits)) return bf_format_inf(f64) | (x.negative ? bf_format_sign(f64) : 0);
+    const int shift = 64 - bf_bit_length(x.magnitude);
+    const uint64_t leading = x.magnitude ? x.magnitude << shift : 0;
+    return bf_encode(f64, x.negative, leading, x.position + bf_format_least(f) - shift, false);
 }
 
 static bool is_integer(bf_dtype dtype) {
@@ -42,6 +47,12 @@ static bool integer_parts(const bf_value *v, uint64_t magnitude[3]) {
     return negative;
 }
 
+static double f64_of_bits(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* The f64 nearest to a 192-bit magnitude. */
 static double integer_f64(bool negative, const uint64_t magnitude[3]) {
     int top = 2;
@@ -51,23 +62,30 @@ static double integer_f64(bool negative, const uint64_t magnitude[3]) {
     uint64_t m = shift == 64 ? 0 : magnitude[top] << shift;
     if (shift > 0 && shift < 64) m |= next >> (64 - shift);
     bool sticky = (shift < 64 && next << shift != 0) || (top == 2 && magnitude[0] != 0);
-    uint64_t bits = bf_encode(bf_format_f64(), negative && m != 0, m, 64 * top - shift, sticky);
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return f64_of_bits(bf_encode(bf_format_f64(), negative && m != 0, m, 64 * top - shift, sticky));
 }
 
 double bf_value_f64(const bf_value *value) {
     uint64_t magnitude[3];
-    switch (value->dtype) {
-    case BF_F64: return value->as.f64;
-    case BF_F32: return (double)value->as.f32;
-    case BF_F16:
-    case BF_BF16: return widen(bf_format_of(value->dtype), value->as.bits);
-    default: break;
+    if (value->dtype == BF_F64) return value->as.f64;
+    if (is_integer(value->dtype)) {
+        bool negative = integer_parts(value, magnitude);
+        return integer_f64(negative, magnitude);
     }
-    bool negative = integer_parts(value, magnitude);
-    return integer_f64(negative, magnitude);
+    return f64_of_bits(f64_bits(value));
+}
+
+/* A finite float as sign and magnitude, if it is an integer below 2^64 in magnitude. */
+static bool small_whole(const bf_value *v, bool *negative, uint64_t *magnitude) {
+    const bf_format f64 = bf_format_f64();
+    const bf_finite x = bf_decode(f64, f64_bits(v));
+    const int exponent = x.position + bf_format_least(f64);
+    *negative = x.negative && x.magnitude > 0;
+    *magnitude = 0;
+    if (x.magnitude == 0) return true;
+    if (exponent < -f64.fraction || exponent > 63 - f64.fraction) return false;
+    *magnitude = exponent < 0 ? x.magnitude >> -exponent : x.magnitude << exponent;
+    return exponent >= 0 || *magnitude << -exponent == x.magnitude;
 }
 
 /* The value as sign and magnitude, if it is an integer below 2^64 in magnitude. */
@@ -78,11 +96,7 @@ static bool small_integer(const bf_value *v, bool *negative, uint64_t *magnitude
         *magnitude = parts[0];
         return parts[1] == 0 && parts[2] == 0;
     }
-    double x = bf_value_f64(v);
-    *negative = x < 0;
-    if (!(fabs(x) < 0x1p64) || x != trunc(x)) return false;
-    *magnitude = (uint64_t)fabs(x);
-    return true;
+    return small_whole(v, negative, magnitude);
 }
 
 bf_status bf_value_i64(const bf_value *value, int64_t *out) {
@@ -103,141 +117,115 @@ bf_status bf_value_u64(const bf_value *value, uint64_t *out) {
     return BF_OK;
 }
 
-/* Writes the magnitude's digits in base 10 or 16; returns their number. */
-static int digits_of(uint64_t magnitude[3], uint64_t base, char *out) {
-    char reversed[BF_VALUE_TEXT];
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* These write digits, at least so many, and return the end. */
+static char *put_decimal(uint64_t x, int least, char *text) {
+    char reversed[20];
     int n = 0;
-    do {
-        bf_u128 rest = 0;
-        for (int i = 2; i >= 0; i--) {
-            rest = rest << 64 | magnitude[i];
-            magnitude[i] = (uint64_t)(rest / base);
-            rest %= base;
-        }
-        reversed[n++] = "0123456789abcdef"[(int)rest];
-    } while (magnitude[0] || magnitude[1] || magnitude[2]);
-    for (int i = 0; i < n; i++) out[i] = reversed[n - 1 - i];
-    return n;
+    for (; x > 0 || n < least; x /= 10) reversed[n++] = (char)('0' + x % 10);
+    while (n > 0) *text++ = reversed[--n];
+    return text;
 }
 
-static void format_integer(const bf_value *v, uint64_t base, char *text) {
+static char *put_hex(uint64_t x, int least, char *text) {
+    char reversed[16];
+    int n = 0;
+    for (; x > 0 || n < least; x >>= 4) reversed[n++] = "0123456789abcdef"[x & 15];
+    while (n > 0) *text++ = reversed[--n];
+    return text;
+}
+
+static char *put_bytes(const char *bytes, int n, char *text) {
+    memcpy(text, bytes, (size_t)n);
+    return text + n;
+}
+
+/* Divides; returns the remainder. */
+static uint64_t divide(uint64_t magnitude[3], uint64_t divisor) {
+    bf_u128 rest = 0;
+    for (int i = 2; i >= 0; i--) {
+        rest = rest << 64 | magnitude[i];
+        magnitude[i] = (uint64_t)(rest / divisor);
+        rest %= divisor;
+    }
+    return (uint64_t)rest;
+}
+
+static char *put_magnitude(uint64_t magnitude[3], char *text) {
+    const uint64_t ten_to_19 = 10000000000000000000u;
+    if (magnitude[0] < ten_to_19 && !magnitude[1] && !magnitude[2])
+        return put_decimal(magnitude[0], 1, text);
+    const uint64_t last = divide(magnitude, ten_to_19);
+    return put_decimal(last, 19, put_magnitude(magnitude, text));
+}
+
+static char *put_magnitude_hex(const uint64_t magnitude[3], char *text) {
+    int top = 2;
+    while (top > 0 && magnitude[top] == 0) top--;
+    text = put_hex(magnitude[top], 1, put_bytes("0x", 2, text));
+    while (top > 0) text = put_hex(magnitude[--top], 16, text);
+    return text;
+}
+
+static char *format_integer(const bf_value *v, bool hex, char *text) {
     uint64_t magnitude[3];
     if (integer_parts(v, magnitude)) *text++ = '-';
-    if (base == 16) {
-        memcpy(text, "0x", 2);
-        text += 2;
-    }
-    text[digits_of(magnitude, base, text)] = '\0';
+    return hex ? put_magnitude_hex(magnitude, text) : put_magnitude(magnitude, text);
 }
 
-/* Does digits * 10^exponent read back as the value x of format f? */
-static bool reads_back(bf_format f, const char *digits, int exponent, double x) {
-    char text[BF_VALUE_TEXT];
-    snprintf(text, sizeof text, "%se%d", digits, exponent);
-    if (f.fraction == 52) return strtod(text, NULL) == x;
-    if (f.fraction == 23) return strtof(text, NULL) == (float)x;
-    double y = strtod(text, NULL);
-    int e;
-    uint64_t m = (uint64_t)ldexp(frexp(y, &e), 64);
-    return widen(f, bf_encode(f, false, m, e - 64, false)) == x;
+static char *put_exponent(char letter, int exponent, int least, char *text) {
+    *text++ = letter;
+    *text++ = exponent < 0 ? '-' : '+';
+    return put_decimal((uint64_t)abs(exponent), least, text);
 }
 
-/* Adds one to the last of the decimal digits; on 99...9 becomes 10...0 and returns true. */
-static bool next_decimal(char *digits) {
-    int i = (int)strlen(digits) - 1;
-    while (i >= 0 && digits[i] == '9') digits[i--] = '0';
-    if (i < 0)
-        digits[0] = '1';
-    else
-        digits[i]++;
-    return i < 0;
+/* Lays the decimal out as Python's repr does: plain from 1e-4 up to 1e16, else with an exponent. */
+static char *put_float(bf_decimal x, char *text) {
+    char digits[20];
+    const int n = (int)(put_decimal(x.digits, 1, digits) - digits);
+    const int point = n + x.exponent; /* digits before the decimal point */
+    const bool plain = point > -4 && point <= 16;
+    const int whole = !plain ? 1 : point <= 0 ? 0 : point < n ? point : n;
+    text = put_bytes(digits, whole, text);
+    if (plain && point > n) text = put_bytes("000000000000000", point - n, text);
+    if (plain && point <= 0) text = put_bytes("0.000", 2 - point, text);
+    if (whole > 0 && whole < n) *text++ = '.';
+    text = put_bytes(digits + whole, n - whole, text);
+    return plain ? text : put_exponent('e', point - 1, 2, text);
 }
 
-/* The shortest decimal digits d and exponent e with d * 10^e nearest to x > 0 among those that read
- * back as x: the n-digit decimal nearest to x, for the least n that does; where x is a power of
- * two, its upper neighbours lie further off than the lower ones, and the next decimal may do. */
-static int shortest(bf_format f, double x, char digits[32]) {
-    for (int n = 1; n <= 17; n++) {
-        char text[48], *from = text;
-        snprintf(text, sizeof text, "%.*e", n - 1, x);
-        int length = 0;
-        for (; *from != 'e'; from++) /* the radix character is the locale's, of any length */
-            if (isdigit((unsigned char)*from)) digits[length++] = *from;
-        digits[length] = '\0';
-        int exponent = atoi(from + 1) - (n - 1);
-        if (reads_back(f, digits, exponent, x)) return exponent;
-        exponent += next_decimal(digits) ? 1 : 0;
-        if (reads_back(f, digits, exponent, x)) return exponent;
-    }
-    return 0; /* not reached: 17 digits always read back */
+/* As C's %a: 0x1.8p+0, subnormals 0x0.8p-1022. */
+static char *put_float_hex(uint64_t bits, char *text) {
+    uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
+    const int field = (int)(bits >> 52 & 0x7ff);
+    const int exponent = field > 0 ? field - 1023 : fraction > 0 ? -1022 : 0;
+    int digits = 13;
+    for (; digits > 0 && (fraction & 15) == 0; fraction >>= 4) digits--;
+    text = put_bytes(field > 0 ? "0x1." : "0x0.", digits > 0 ? 4 : 3, text);
+    return put_exponent('p', exponent, 1, put_hex(fraction, digits, text));
 }
 
-/* Lays digits out as Python's repr does: plain from 1e-4 up to 1e16, else with an exponent. */
-static void lay_out(char *digits, int exponent, char *text) {
-    int n = (int)strlen(digits);
-    while (n > 1 && digits[n - 1] == '0') n--, exponent++;
-    digits[n] = '\0';
-    int point = n + exponent; /* digits before the decimal point */
-    if (point > 16 || point < -3) {
-        bool many = n > 1;
-        sprintf(text, "%c%s%se%c%02d", digits[0], many ? "." : "", digits + 1,
-                point > 0 ? '+' : '-', abs(point - 1));
-    } else if (point <= 0) {
-        sprintf(text, "0.%.*s%s", -point, "0000", digits);
-    } else if (point >= n) {
-        sprintf(text, "%s%.*s", digits, point - n, "0000000000000000");
-    } else {
-        sprintf(text, "%.*s.%s", point, digits, digits + point);
-    }
+static char *format_float(const bf_value *v, bool hex, char *text) {
+    const bf_format f = bf_format_of(v->dtype);
+    const uint64_t bits = float_bits(v);
+    if (bf_is_nan(f, bits)) return put_bytes("nan", 3, text);
+    if (bits & bf_format_sign(f)) *text++ = '-';
+    if (bf_is_inf(f, bits)) return put_bytes("inf", 3, text);
+    if (hex) return put_float_hex(f64_bits(v), text);
+    if ((bits & ~bf_format_sign(f)) == 0) return put_bytes("0", 1, text);
+    return put_float(bf_shortest(f, bits), text);
 }
 
-static void format_float(bf_format f, double x, char *text) {
-    char digits[32];
-    if (isnan(x)) {
-        strcpy(text, "nan");
-        return;
-    }
-    if (signbit(x)) *text++ = '-';
-    if (isinf(x)) {
-        strcpy(text, "inf");
-    } else if (x == 0) {
-        strcpy(text, "0");
-    } else {
-        int exponent = shortest(f, fabs(x), digits);
-        lay_out(digits, exponent, text);
-    }
+static void format(const bf_value *v, bool hex, char *text) {
+    char *end = is_integer(v->dtype) ? format_integer(v, hex, text) : format_float(v, hex, text);
+    *end = '\0';
 }
 
 void bf_value_format(const bf_value *value, char text[BF_VALUE_TEXT]) {
-    fenv_t environment;
-    if (is_integer(value->dtype)) {
-        format_integer(value, 10, text);
-        return;
-    }
-    fegetenv(&environment); /* printf and strtod round as it says */
-    fesetenv(FE_DFL_ENV);
-    format_float(bf_format_of(value->dtype), bf_value_f64(value), text);
-    fesetenv(&environment);
-}
-
-/* As C's %a, but in any locale: 0x1.8p+0, subnormals 0x0.8p-1022. */
-static void format_float_hex(double x, char *text) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
-    int field = (int)(bits >> 52 & 0x7ff), digits = 13;
-    int exponent = x == 0 ? 0 : field == 0 ? -1022 : field - 1023;
-    for (; digits > 0 && (fraction & 15) == 0; fraction >>= 4) digits--;
-    text += sprintf(text, "%s0x%d", bits >> 63 ? "-" : "", field != 0);
-    if (digits > 0) text += sprintf(text, ".%0*llx", digits, (unsigned long long)fraction);
-    sprintf(text, "p%+d", exponent);
+    format(value, false, text);
 }
 
 void bf_value_format_hex(const bf_value *value, char text[BF_VALUE_TEXT]) {
-    if (is_integer(value->dtype))
-        format_integer(value, 16, text);
-    else if (!isfinite(bf_value_f64(value)))
-        bf_value_format(value, text);
-    else
-        format_float_hex(bf_value_f64(value), text);
+    format(value, true, text);
 }

@@ -197,6 +197,8 @@ class Packages(Installed):
         about = call("dpkg-deb", "-f", package)
         self.assertRegex(about, r"(?m)^Package: bitfold$")
         self.assertRegex(about, r"(?m)^Depends: libc6( \([^,]*\))?$")
+        self.assertRegex(about, r"(?m)^Maintainer: [^<>]+ <[^<>@\s]+@[^<>@\s.]+\.[^<>@\s]+>$")
+        self.assertIn("\nMaintainer: %s\n" % cached("BITFOLD_MAINTAINER"), about)
         files = re.findall(r"(\./\S+)(?: -> .*)?$", call("dpkg-deb", "-c", package), re.M)
         for name in ["bin/bitfold", "include/bitfold.h", "share/man/man1/bitfold.1"]:
             self.assertIn("./usr/" + name, files)

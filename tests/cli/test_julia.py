@@ -97,7 +97,9 @@ class Julia(CommandTest):
 
     def test_json(self):
         out = self.path("a.npy")
-        row = json.loads(self.result("julia", "--size", "20x10", "--json", "-o", out))
+        line = self.result("julia", "--size", "20x10", "--json", "-o", out)
+        self.assertIn('"c":[-0.8,0.156],', line)
+        row = json.loads(line)
         self.assertEqual((row["schema"], row["command"], row["file"], row["width"], row["height"],
                           row["device"]), (1, "julia", out, 20, 10, "cpu"))
 

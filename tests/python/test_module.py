@@ -2,11 +2,13 @@
 
 import ctypes
 import importlib
+import importlib.util
 import math
 import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from array import array
@@ -17,6 +19,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bitfold
 from bitfold import _library
 from oracle import DTYPES, HELD
+
+PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(bitfold.__file__)))
 
 
 class Interface:
@@ -74,6 +78,30 @@ class Arrays(unittest.TestCase):
             with self.assertRaises(TypeError):
                 bitfold.sum(x)
 
+    def test_a_dtype_does_not_make_an_array_of_anything(self):
+        for x, dtype in (
+            (np.array([object()]), "i64"), (np.ones(2, np.complex64), "f64"),
+            (np.zeros(2, "i4,f4"), "f64"), (np.ones(2), "i64"), (np.ones(2, "i8"), "f64"),
+            (np.ones(2, "f2"), "bf16"), (np.ones(2, bool), "u8"), (np.ones(8, bool), "f64"),
+            (np.array([0], "M8[s]"), "i64"), ((ctypes.c_void_p * 2)(1, 2), "i64"),
+            (Interface(np.ones(2)), "i64"), (np.ones(1, complex), "f64"),
+        ):  # fmt: skip
+            with self.assertRaises(bitfold.DtypeError, msg=(x, dtype)):
+                bitfold.sum(x, dtype=dtype)
+        self.assertEqual(bitfold.sum(np.ones(3).view("V8"), dtype="f64"), 3.0)
+        self.assertEqual(bitfold.sum(np.full(2, 0x3F80, "i2"), dtype="bf16"), 2.0)
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.State("sum", "bf16").absorb(np.ones(2, "f2"))
+        bits, halves = np.full(2, 0x3F80, "u2"), np.zeros(2, "f2")
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.map("add", bits, bits, dtype="bf16", out=halves)
+        self.assertEqual(list(halves), [0, 0])
+
+    def test_scalars_that_hide_their_type_are_refused(self):
+        for x in (np.datetime64("2020"), np.timedelta64(5, "s"), np.complex64(1), np.str_("a")):
+            with self.assertRaises(bitfold.DtypeError, msg=repr(x)):
+                bitfold.sum(x)
+
     def test_foreign_byte_order_of_one_byte_is_none(self):
         self.assertEqual(bitfold.sum(np.ones(2, dtype=">i1")), 2)
 
@@ -115,9 +143,124 @@ class Arrays(unittest.TestCase):
             bitfold.sum(x, dtype="complex")
         x.extend(b"12345678")
 
-    def test_a_masked_interface_is_refused(self):
+    def test_interfaces_that_say_too_little_are_refused(self):
         with self.assertRaises(bitfold.ArgumentError):
             bitfold.sum(Interface(np.ones(2), mask=np.ones(2)))
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.sum(Interface(np.ones((2, 2)), strides=(8,)))
+
+    def test_a_pandas_like_object_has_no_memory_to_read(self):
+        class Series:
+            def mask(self, condition):
+                return self
+
+            def __array__(self):
+                return np.ones(3)
+
+            def __iter__(self):
+                return iter((0.0, 1.0, 2.0))
+
+        with self.assertRaisesRegex(bitfold.DtypeError, "'Series'.*numpy.asarray"):
+            bitfold.sum(Series())
+        self.assertEqual(list(bitfold.histogram(np.ones(3), Series())[0]), [0, 3])
+
+    def test_only_writable_memory_is_written_to(self):
+        frozen = bytes(6)
+        for out in (np.frombuffer(frozen, "u2").reshape(1, 3), memoryview(frozen).cast("H", (1, 3))):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "read-only"):
+                bitfold.julia(3, 1, out=out)
+            with self.assertRaisesRegex(bitfold.ArgumentError, "read-only"):
+                bitfold.map("add", np.ones((1, 3), "u2"), 1, out=out)
+        self.assertEqual(frozen, bytes(6))
+
+
+class Masked(unittest.TestCase):
+    """A mask is neither obeyed nor ignored: an array with one is refused, in every place."""
+
+    def setUp(self):
+        self.x = np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+        self.n = np.ma.array([1, 2, 3], mask=[0, 1, 0])
+        self.plain = np.array([1.0, 2.0, 3.0])
+
+    def refused(self, function, *arguments, **options):
+        with self.assertRaisesRegex(bitfold.ArgumentError, "mask", msg=arguments):
+            function(*arguments, **options)
+
+    def test_reductions(self):
+        names = "sum prod mean var std norm sumsq min max argmin argmax describe".split()
+        for name in names:
+            self.refused(getattr(bitfold, name), self.x)
+        for x in (
+            np.ma.masked, np.ma.array(3.0, mask=True), np.ma.array([1.0]), self.x[::2], self.x.reshape(3, 1)
+        ):  # fmt: skip
+            self.refused(bitfold.sum, x)
+        self.refused(bitfold.dot, self.x, self.plain)
+        self.refused(bitfold.dot, self.plain, self.x)
+        self.refused(bitfold.State("sum", "f64").absorb, self.x)
+        self.refused(bitfold.State("dot", "f64").absorb, self.plain, self.x)
+        self.assertEqual(bitfold.sum(self.x.compressed()), 4.0)
+        self.assertEqual(bitfold.sum(self.x.data), 6.0)
+
+    def test_arrays(self):
+        self.refused(bitfold.map, "add", self.x, 1.0)
+        self.refused(bitfold.map, "add", self.plain, np.ma.masked)
+        self.refused(bitfold.map, "cast", self.plain, out=self.x)
+        self.refused(bitfold.map, "neg", self.plain, out=self.x)
+        self.assertEqual(list(self.x.data), [1, 2, 3])
+        self.refused(bitfold.julia, 3, 1, out=np.ma.zeros((1, 3), "u2"))
+        self.refused(bitfold.palette_colors, "gray", np.ma.zeros(3, "u2"))
+
+    def test_histograms(self):
+        self.refused(bitfold.histogram, self.x)
+        self.refused(bitfold.histogram, self.plain, self.x)
+        self.refused(bitfold.histogram, self.plain, np.ma.array(3, mask=True))
+        self.refused(bitfold.histogram, self.plain, 3, weights=self.x)
+        self.refused(bitfold.Histogram, "f64", self.x)
+        made = bitfold.Histogram("f64", 3, (0, 3), weights="f64")
+        self.refused(made.absorb, self.x, self.plain)
+        self.refused(made.absorb, self.plain, self.x)
+        self.refused(bitfold.bincount, self.n)
+
+    def test_tables_and_groups(self):
+        keys = np.array([1, 2, 3])
+        table = bitfold.Table("i64", "f64")
+        self.refused(table.insert, self.n, self.plain)
+        self.refused(table.insert, keys, self.x)
+        for each in (table.find, table.contains, table.count, table.find_all, table.erase):
+            self.refused(each, self.n)
+        groups = bitfold.Groups("i64", [("sum", "f64")])
+        self.refused(groups.absorb, self.n, self.plain)
+        self.refused(groups.absorb, keys, self.x)
+        self.refused(bitfold.unique, self.n)
+        self.refused(bitfold.join, self.n, keys)
+        self.refused(bitfold.join, keys, self.n)
+
+
+class Integers(unittest.TestCase):
+    """ctypes would drop the high bits of an int that is too large."""
+
+    def test_what_does_not_fit_is_refused(self):
+        x, keys = np.arange(3.0), np.arange(3)
+        groups = bitfold.Groups("i64", [("sum", "f64")]).absorb(keys, x)
+        table, small = bitfold.Table("i64"), bitfold.Table("u32", "i32")
+        for call in (
+            lambda: bitfold.var(x, ddof=2**32), lambda: bitfold.Context(threads=2**32 + 1),
+            lambda: bitfold.State("argmax", "f64").seek(2**70), lambda: groups.result(2**32),
+            lambda: bitfold.histogram(x, 2**64 + 3), lambda: bitfold.bincount(keys, 2**64),
+            lambda: table.add(2**64 + 5), lambda: small[2**32], lambda: 2**64 in table,
+            lambda: small.add(2**32, 1), lambda: small.add(1, 2**31), lambda: -1 in small,
+            lambda: table.reserve(2**64), lambda: bitfold.Table("i64", reserve=2**64),
+            lambda: bitfold.Table("i64", seed=2**64), lambda: bitfold.Groups("i64", seed=2**64),
+            lambda: bitfold.join(keys, keys, seed=2**64), lambda: bitfold.julia(iterations=2**64 + 5),
+            lambda: bitfold.julia(2**64 + 8, 8, out=np.zeros((8, 8), "u2")),
+            lambda: bitfold.julia(8, 8, x=2**64, out=np.zeros((8, 8), "u2")),
+            lambda: bitfold.palette_colors("gray", np.zeros(3, "u2"), 2**64 + 5),
+            lambda: bitfold.Table("pair").add((1, 2**64)),
+        ):  # fmt: skip
+            self.assertRaisesRegex(bitfold.ArgumentError, "does not fit", call)
+        self.assertEqual(len(table), 0)
+        with self.assertRaises(ValueError):
+            bitfold.Table("pair").add((1,))
 
 
 class CudaInterface:
@@ -155,6 +298,14 @@ class CudaArrays(unittest.TestCase):
             bitfold.sum(CudaInterface(x, mask=x))
         with self.assertRaises(bitfold.DtypeError):
             bitfold.sum(CudaInterface(x, typestr="<c16"))
+
+    def test_a_tensor_that_is_negated_when_read_is_refused(self):
+        tensor = CudaInterface(np.ones(3))
+        tensor.is_neg = lambda: False
+        self.assertEqual(bitfold.sum(tensor), 3.0)
+        tensor.is_neg = lambda: True
+        with self.assertRaisesRegex(bitfold.ArgumentError, "resolve_neg"):
+            bitfold.sum(tensor)
 
     def test_an_object_may_refuse(self):
         class Grad:
@@ -198,6 +349,10 @@ class CudaArrays(unittest.TestCase):
         out = torch.empty_like(x)
         bitfold.map("sqrt", x.abs(), out=out)
         self.assertTrue(torch.equal(out, x.abs().sqrt()))
+        negated = torch.complex(x, x).conj().imag
+        with self.assertRaisesRegex(bitfold.ArgumentError, "resolve_neg"):
+            bitfold.sum(negated)
+        self.assertEqual(bitfold.sum(negated.resolve_neg()), -bitfold.sum(x))
         with self.assertRaises(RuntimeError):
             bitfold.sum(x.requires_grad_())
 
@@ -346,6 +501,31 @@ class Import(unittest.TestCase):
         self.assertRegex(found.stderr, "ImportError: .*BITFOLD_LIBRARY")
 
 
+class Pip(unittest.TestCase):
+    """A wheel would lack the library: pip says so instead of installing what cannot be imported."""
+
+    def test_every_hook_refuses(self):
+        hooks = "import no_wheel; no_wheel.{}('.')"
+        for hook in ("build_wheel", "build_sdist", "build_editable"):
+            found = subprocess.run(
+                [sys.executable, "-c", hooks.format(hook)], cwd=PYTHON, capture_output=True, text=True
+            )
+            self.assertEqual(found.returncode, 1)
+            self.assertRegex(found.stderr, "^bitfold cannot be installed with pip yet")
+
+    @unittest.skipUnless(importlib.util.find_spec("pip"), "no pip here")
+    def test_pip_fails_and_says_why(self):
+        with tempfile.TemporaryDirectory() as target:
+            options = ["--no-index", "--no-build-isolation", "--no-cache-dir", "--target", target]
+            found = subprocess.run(
+                [sys.executable, "-m", "pip", "install", *options, PYTHON],
+                capture_output=True, text=True,
+            )  # fmt: skip
+            self.assertNotEqual(found.returncode, 0)
+            self.assertIn("bitfold cannot be installed with pip yet", found.stdout + found.stderr)
+            self.assertEqual(os.listdir(target), [])
+
+
 class Text(unittest.TestCase):
     """bf_value_format against Python's and NumPy's shortest decimals."""
 
@@ -362,7 +542,10 @@ class Text(unittest.TestCase):
         rng = np.random.default_rng(9)
         bits = rng.integers(0, 2**64, 5000, dtype=np.uint64).view(np.float64)
         decimal = np.round(rng.normal(0, 1e6, 2000), 3)
-        for x in [*bits.tolist(), *decimal.tolist(), 0.0, -0.0, math.inf, -math.inf, math.nan]:
+        powers = [*(2.0**k for k in range(-1074, 1024)), *(float(f"1e{k}") for k in range(-323, 309))]
+        near = [math.nextafter(x, to) for x in powers for to in (0, math.inf)]
+        special = [0.0, -0.0, math.inf, -math.inf, math.nan]
+        for x in [*bits.tolist(), *decimal.tolist(), *powers, *near, *special]:
             expected = repr(x)[:-2] if repr(x).endswith(".0") else repr(x)
             self.assertEqual(self.format(f64=x), expected)
 
