@@ -4,6 +4,7 @@
 #include "ladder.h"
 #include "options.h"
 #include "output.h"
+#include "stream.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -136,6 +137,7 @@ static void fill_standard_streams(void) {
 
 int main(int argc, char **argv) {
     fill_standard_streams();
+    stream_take_stdout();
     /* A closed pipe and a limit on file sizes are then errors of the write, and reported. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

@@ -1,15 +1,14 @@
 #include "output.h"
 
 #include "json.h"
+#include "stream.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 int output_flush(FILE *stream, const char *name) {
-    errno = 0;
-    if (fflush(stream) == 0 && !ferror(stream)) return EXIT_DONE;
-    return fail(EXIT_IO, name, "cannot write: %s", strerror(errno ? errno : EIO));
+    const int error = stream_flush(stream);
+    return error == 0 ? EXIT_DONE : fail(EXIT_IO, name, "cannot write: %s", strerror(error));
 }
 
 static const char *output_name(const output *out) {
