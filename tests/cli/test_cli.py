@@ -349,6 +349,8 @@ class Writing(CommandTest):
             self.refused(1, "out: cannot write: File too large", "sum", option, self.path("out"),
                          self.x, preexec_fn=no_room, stdout=subprocess.DEVNULL)
             self.assertEqual(self.files(), ["x.npy"])
+        self.refused(1, "standard output: cannot write: File too large", "map", "--format", "raw",
+                     "--dtype", "f64", "neg", "-", "-o", "-", stdin=bytes(800), preexec_fn=no_room)
 
     def test_a_fifo_is_written_in_place(self):
         os.mkfifo(self.path("fifo"))
