@@ -75,7 +75,8 @@ int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format for
     api->surface_destroy(surface);
     if (st == CAIRO_STATUS_SUCCESS) return EXIT_DONE;
     return fail(EXIT_IO, name, "cannot write: %s",
-                st == CAIRO_STATUS_WRITE_ERROR ? strerror(stream_error()) : api->status_to_string(st));
+                st == CAIRO_STATUS_WRITE_ERROR ? strerror(stream_error())
+                                               : api->status_to_string(st));
 }
 
 #endif
