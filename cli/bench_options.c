@@ -169,8 +169,22 @@ static int set_option(bench_options *o, int option, char *value) {
                   value);
 }
 
+static int unknown_option(const char *option) {
+    fail(EXIT_USAGE, NULL, "unknown option: '%s'", option);
+    options_guess(option, &bench_usage, specs, SPECS, "see 'bitfold help bench'");
+    return EXIT_USAGE;
+}
+
+/* Of these only peers may be several. */
+static bool is_lost(const char *given[SPECS], int option, const char *value) {
+    int i = 0;
+    while (specs[i].id != option) i++;
+    return value && option != OPT_PEER && options_again(&given[i], &specs[i], value);
+}
+
 static int read_options(bench_options *o, int argc, char **argv) {
     struct option known[SPECS + 1] = {0};
+    const char *given[SPECS] = {NULL};
     for (int i = 0; i < SPECS; i++)
         known[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
     opterr = 0;
@@ -182,8 +196,9 @@ static int read_options(bench_options *o, int argc, char **argv) {
             o->help = true;
             return EXIT_DONE;
         }
-        if (option == '?') return refuse("unknown option", argv[optind - 1]);
+        if (option == '?') return unknown_option(argv[optind - 1]);
         if (option == ':') return refuse("option needs a value", argv[optind - 1]);
+        if (is_lost(given, option, optarg)) return EXIT_USAGE;
         int code = set_option(o, option, optarg);
         if (code != EXIT_DONE) return code;
     }

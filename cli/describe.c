@@ -49,10 +49,7 @@ static bf_value value_of(const bf_description *d, int i) {
 static void put_value(const output *out, const described *x, int i) {
     char text[BF_VALUE_TEXT] = "-";
     const bf_value v = value_of(&x->values, i);
-    if (v.dtype != BF_NONE && out->hex)
-        bf_value_format_hex(&v, text);
-    else if (v.dtype != BF_NONE)
-        bf_value_format(&v, text);
+    if (v.dtype != BF_NONE) output_format(&v, out->hex, text);
     fprintf(out->stream, "\t%s", text);
 }
 

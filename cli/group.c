@@ -4,15 +4,17 @@
 #include "group_output.h"
 #include "statefile.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static const usage group_usage = {
     "[OPTIONS] [KEYS]",
     "What the rows of each key come to: lines of key and the values asked for, in that order, by\n"
-    "key. The values of a V belong to the keys one by one; V is a file or, where there is none of\n"
-    "that name, a column of KEYS, which then is a file of text. Sums are exact, whatever the "
-    "order.\n"
+    "key. The values of a V belong to the keys one by one; V is a file or a column of KEYS, which\n"
+    "then is a file of text: of a name that both have, './price' is the file and ':price' the "
+    "column.\n"
+    "Sums are exact, whatever the order.\n"
     "'-' or no KEYS is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_OUTPUT |
         TAKES_SEED | TAKES_GROUPS | TAKES_SAVE,
@@ -37,17 +39,62 @@ typedef struct group {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static bool is_file(const char *name) { return strcmp(name, "-") == 0 || access(name, F_OK) == 0; }
+static bool is_file(const char *name) {
+    struct stat st;
+    return stat(name, &st) == 0 && !S_ISDIR(st.st_mode);
+}
 
-static int open_values(group *g, column *c, const char *name) {
-    const char *keys = g->options->files[0];
+/* Whether KEYS can have columns of values: it is text, and can be read once more. */
+static bool has_columns(const group *g) {
+    const options *o = g->options;
+    return o->input.format != FORMAT_NPY && o->input.format != FORMAT_RAW &&
+           strcmp(o->files[0], "-") != 0 && g->keys.source.loaded.room > 0;
+}
+
+static bool is_column_of(const text_layout *l, const char *name) {
+    for (int k = 0; k < l->columns; k++)
+        if (strcmp(l->names[k], name) == 0) return true;
+    const bool digits = *name && name[strspn(name, "0123456789")] == '\0';
+    const long number = digits ? strtol(name, NULL, 10) : 0;
+    return number >= 1 && number <= l->columns;
+}
+
+/* Whether KEYS has a column of this name or number. */
+static int find_column(const group *g, const char *name, bool *found) {
+    source s;
     input in = g->options->input;
-    if (is_file(name)) return column_open(c, name, &in);
-    if (in.format == FORMAT_NPY || in.format == FORMAT_RAW || strcmp(keys, "-") == 0 ||
-        g->keys.source.loaded.room == 0)
-        return fail(EXIT_IO, name, "there is no such file, and the keys are no file of text");
+    in.rows = in.text.table = in.text.header = true;
+    in.text.columns = NULL;
+    *found = false;
+    if (!has_columns(g)) return EXIT_DONE;
+    const int code = source_open(&s, g->options->files[0], &in);
+    if (code != EXIT_DONE) return code;
+    *found = s.text && is_column_of(&s.text->layout, name);
+    source_close(&s);
+    return EXIT_DONE;
+}
+
+static int open_column(group *g, column *c, const char *name, const char *why_not) {
+    input in = g->options->input;
+    if (!has_columns(g)) return fail(EXIT_IO, name, "%s", why_not);
     in.text.columns = name;
-    return column_open(c, keys, &in);
+    return column_open(c, g->options->files[0], &in);
+}
+
+/* V: standard input, a path with a slash, a column behind a colon; or a name of either. */
+static int open_values(group *g, column *c, const char *name) {
+    const bool path = strcmp(name, "-") == 0 || strchr(name, '/');
+    if (*name == ':')
+        return open_column(g, c, name + 1, "it is a column, and the keys are no file of text");
+    if (!path && !is_file(name))
+        return open_column(g, c, name, "there is no such file, and the keys are no file of text");
+    bool both = false;
+    const int code = path ? EXIT_DONE : find_column(g, name, &both);
+    if (code != EXIT_DONE) return code;
+    if (!both) return column_open(c, name, &g->options->input);
+    fail(EXIT_USAGE, name, "it is both a file and a column of %s", g->options->files[0]);
+    hint("'./%s' means the file, ':%s' the column", name, name);
+    return EXIT_USAGE;
 }
 
 /* The column of this name, opened if it is new. */
@@ -167,7 +214,8 @@ static int put(group *g, double began) {
     for (int i = 0; i < o->aggregate_count; i++) {
         const struct wanted_aggregate *w = &o->aggregates[i];
         const bool counts = g->of[i] < 0;
-        columns[i] = (group_column){counts ? "count" : bf_reduction_name(w->op), w->values,
+        const char *of = w->values && *w->values == ':' ? w->values + 1 : w->values;
+        columns[i] = (group_column){counts ? "count" : bf_reduction_name(w->op), of,
                                     counts ? -1 : g->result[i]};
     }
     const int code = group_put_columns(&g->output, o, &subject, columns, o->aggregate_count);

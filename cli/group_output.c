@@ -62,13 +62,9 @@ static bf_value count_at(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};
 }
 
-/* As text, in the output's base. */
 static void put_value(const output *out, const bf_value *value) {
     char text[BF_VALUE_TEXT];
-    if (out->hex)
-        bf_value_format_hex(value, text);
-    else
-        bf_value_format(value, text);
+    output_format(value, out->hex, text);
     fputs(text, out->stream);
 }
 

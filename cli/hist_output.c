@@ -112,10 +112,7 @@ static bf_value edge_value(const shown *x, int64_t i) {
 
 static void put_value(const output *out, const bf_value *value, char end) {
     char text[BF_VALUE_TEXT];
-    if (out->hex)
-        bf_value_format_hex(value, text);
-    else
-        bf_value_format(value, text);
+    output_format(value, out->hex, text);
     fprintf(out->stream, "%s%c", text, end);
 }
 

@@ -3,7 +3,6 @@
 #include "utf8.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 void json_string(FILE *f, const char *text) {
@@ -23,7 +22,7 @@ void json_string(FILE *f, const char *text) {
     putc('"', f);
 }
 
-static bool is_float(bf_dtype dtype) {
+bool json_is_float(bf_dtype dtype) {
     return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
 }
 
@@ -33,7 +32,7 @@ void json_value(FILE *f, const bf_value *value) {
     char text[BF_VALUE_TEXT];
     int64_t integer = 0;
     bool number;
-    if (is_float(value->dtype)) {
+    if (json_is_float(value->dtype)) {
         const double x = bf_value_f64(value);
         const bf_value as_f64 = {.dtype = BF_F64, .as = {.f64 = x}};
         bf_value_format(&as_f64, text);

@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_JSON_H
 
 #include <bitfold.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* A string. Bytes that are not UTF-8 become lone surrogates \udc80 to \udcff, as Python's
@@ -12,5 +13,8 @@ void json_string(FILE *f, const char *text);
 /* A number that a reader of doubles reads back exactly; anything else, as a string: infinities,
  * NaN, and integers beyond 2^53. */
 void json_value(FILE *f, const bf_value *value);
+
+/* Whether values of this dtype are floats: of the rest JSON takes what a double can hold. */
+bool json_is_float(bf_dtype dtype);
 
 #endif

@@ -1,6 +1,7 @@
 #include "julia_file.h"
 
 #include "io/npy_write.h"
+#include "stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ bool julia_file_is(const char *name, const char *ending) {
 
 static int write_bytes(const outfile *f, const void *bytes, size_t size) {
     if (fwrite(bytes, 1, size, f->stream) == size) return EXIT_DONE;
-    return fail(EXIT_IO, f->name, "cannot write: %s", "the disk may be full");
+    return fail(EXIT_IO, f->name, "cannot write: %s", strerror(stream_error()));
 }
 
 int julia_file_begin(julia_file *f, const char *name, const julia_request *request) {

@@ -1,11 +1,11 @@
 #include "julia_png.h"
 
 #include "report.h"
+#include "stream.h"
 
 #ifdef BITFOLD_PNG
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -81,9 +81,8 @@ static void on_warning(png_structp writer, png_const_charp message) {
 }
 
 static void on_write(png_structp writer, png_bytep bytes, size_t size) {
-    errno = 0;
     if (fwrite(bytes, 1, size, api.get_io_ptr(writer)) != size)
-        on_error(writer, errno ? strerror(errno) : "the file is incomplete");
+        on_error(writer, strerror(stream_error()));
 }
 
 static void on_flush(png_structp writer) { (void)writer; }

@@ -86,16 +86,30 @@ static bool is_topic(const char *name) {
     return false;
 }
 
+static int unknown_option(const char *option) {
+    fail(EXIT_USAGE, NULL, "unknown option: '%s'", option);
+    options_guess(option, &ladder_usage, specs, SPECS, "bitfold help ladder");
+    return EXIT_USAGE;
+}
+
+static bool is_lost(const char *given[SPECS], int option, const char *value) {
+    int i = 0;
+    while (specs[i].id != option) i++;
+    return value && options_again(&given[i], &specs[i], value);
+}
+
 static int parse(request *r, int argc, char **argv) {
     struct option known[SPECS + 1] = {0};
+    const char *given[SPECS] = {NULL};
     for (int i = 0; i < SPECS; i++)
         known[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
     opterr = 0;
     optind = 0;
     int option;
     while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
-        if (option == '?') return refuse("unknown option", argv[optind - 1]);
+        if (option == '?') return unknown_option(argv[optind - 1]);
         if (option == ':') return refuse("option needs a value", argv[optind - 1]);
+        if (is_lost(given, option, optarg)) return EXIT_USAGE;
         const int code = set_option(r, option, optarg);
         if (code != EXIT_DONE) return code;
     }

@@ -1,9 +1,11 @@
 /* bitfold: the command. Picks the command that argv[1] names. */
 #include "command.h"
 #include "completion.h"
+#include "guess.h"
 #include "ladder.h"
 #include "options.h"
 #include "output.h"
+#include "stream.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -68,7 +70,9 @@ static void show_commands(FILE *f) {
 static int unknown_command(const char *name) {
     report_command("");
     fail(EXIT_USAGE, NULL, "unknown command: %s", name);
-    hint("'bitfold help' lists the commands");
+    guess g = guess_begin(name);
+    for (int i = 0; i < COMMANDS; i++) guess_consider(&g, commands[i].name);
+    guess_hint(&g, "bitfold ", "'bitfold help' lists the commands");
     return EXIT_USAGE;
 }
 
@@ -136,6 +140,7 @@ static void fill_standard_streams(void) {
 
 int main(int argc, char **argv) {
     fill_standard_streams();
+    stream_take_stdout();
     /* A closed pipe and a limit on file sizes are then errors of the write, and reported. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

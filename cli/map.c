@@ -1,5 +1,6 @@
 /* map: an operation on every element of files, block by block. */
 #include "command.h"
+#include "guess.h"
 #include "map_operand.h"
 #include "map_output.h"
 #include "options.h"
@@ -40,13 +41,19 @@ typedef struct task {
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
+static int unknown_operation(const char *name) {
+    guess g = guess_begin(name);
+#define BF_X(id, number, known, inputs) guess_consider(&g, #known);
+    BF_MAP_LIST(BF_X)
+#undef BF_X
+    fail(EXIT_USAGE, NULL, "unknown operation: %s", name);
+    guess_hint(&g, "", "bitfold help map");
+    return EXIT_USAGE;
+}
+
 static int check_line(const options *o, bf_map_op op) {
     if (o->file_count == 0) return fail(EXIT_USAGE, NULL, "no operation given");
-    if (bf_map_arity(op) == 0) {
-        fail(EXIT_USAGE, NULL, "unknown operation: %s", o->files[0]);
-        hint("bitfold help map");
-        return EXIT_USAGE;
-    }
+    if (bf_map_arity(op) == 0) return unknown_operation(o->files[0]);
     if (o->file_count - 1 != bf_map_arity(op))
         return fail(EXIT_USAGE, NULL, "%s takes %d operands, not %d", o->files[0], bf_map_arity(op),
                     o->file_count - 1);

@@ -1,18 +1,20 @@
 #include "map_output.h"
 
+#include "io/bytes.h"
 #include "report.h"
+#include "spool.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-static int cannot_write(const map_output *out) {
-    return fail(EXIT_IO, out->name, "cannot write: %s", strerror(errno ? errno : EIO));
+static int cannot_write(const map_output *out, int error) {
+    return fail(EXIT_IO, out->name, "cannot write: %s", strerror(error));
 }
 
 static int put(const map_output *out, FILE *to, const void *bytes, size_t size) {
-    errno = 0;
-    return fwrite(bytes, 1, size, to) == size ? EXIT_DONE : cannot_write(out);
+    return fwrite(bytes, 1, size, to) == size ? EXIT_DONE : cannot_write(out, stream_error());
 }
 
 static int put_header(const map_output *out, FILE *to) {
@@ -39,8 +41,9 @@ int map_output_open(map_output *out, const char *name, const npy_header *header)
     if (!out->counted &&
         (out->standard || !*out->file.beside)) { /* no way back to the header: by way of a file */
         out->final = out->stream;
-        out->stream = tmpfile();
-        if (!out->stream) return cannot_write(out);
+        out->temporary = spool_create_file();
+        out->stream = out->temporary < 0 ? NULL : stream_open(out->temporary);
+        if (!out->stream) return cannot_write(out, errno);
     }
     return EXIT_DONE;
 }
@@ -61,19 +64,20 @@ int map_output_write(map_output *out, const void *elements, int64_t n) {
 /* Copies what was written to where it belongs, behind its header. */
 static int forward(map_output *out) {
     char buffer[1 << 16];
-    size_t n;
-    int code = put_header(out, out->final);
-    rewind(out->stream);
-    while (code == EXIT_DONE && (n = fread(buffer, 1, sizeof buffer, out->stream)) > 0)
-        code = put(out, out->final, buffer, n);
-    return code == EXIT_DONE && ferror(out->stream) ? cannot_write(out) : code;
+    const int error = stream_flush(out->stream);
+    int code = error == 0 ? put_header(out, out->final) : cannot_write(out, error);
+    for (int64_t at = 0, n = 1; code == EXIT_DONE && n > 0; at += n) {
+        n = bytes_pread(out->temporary, buffer, sizeof buffer, at);
+        if (n > 0) code = put(out, out->final, buffer, (size_t)n);
+        if (n < 0) code = cannot_write(out, errno);
+    }
+    return code;
 }
 
 static int count_elements(map_output *out, int64_t count) {
     out->header.shape[0] = count;
     if (out->final) return forward(out);
-    errno = 0;
-    if (fseeko(out->stream, 0, SEEK_SET) != 0) return cannot_write(out);
+    if (fseeko(out->stream, 0, SEEK_SET) != 0) return cannot_write(out, stream_error());
     return put_header(out, out->stream);
 }
 
@@ -81,8 +85,8 @@ int map_output_close(map_output *out, int64_t count) {
     int code = start(out);
     if (code == EXIT_DONE && !out->counted) code = count_elements(out, count);
     if (code == EXIT_DONE && out->standard) {
-        errno = 0;
-        if (fflush(stdout) != 0) code = cannot_write(out);
+        const int error = stream_flush(stdout);
+        if (error != 0) code = cannot_write(out, error);
     }
     if (code == EXIT_DONE && !out->standard) code = outfile_commit(&out->file);
     map_output_abandon(out);

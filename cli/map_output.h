@@ -12,6 +12,7 @@ typedef struct map_output {
     bool started;  /* the header is written */
     FILE *stream;  /* where blocks go */
     FILE *final;   /* where they go at the end, if that cannot be rewound; else NULL */
+    int temporary; /* the file of `stream` meanwhile */
     const char *name;
     outfile file;
 } map_output;

@@ -13,7 +13,13 @@ static const usage merge_usage = {
     "Combines states that --save wrote, in any order, and gives the value of all their data, to\n"
     "the same bits as one pass over them; of histograms what hist shows, of counts what count\n"
     "shows, of groups the lines of group: key, aggregates, number of rows. With --save, the\n"
-    "combined state can be merged again.",
+    "combined state can be merged again.\n"
+    "argmin, argmax and describe depend on the order of the data: parts that were saved with\n"
+    "--offset go where they belong; whole files follow each other as the STATEs do, an index "
+    "counts\n"
+    "from the start of the first, and a message tells which STATE it is in. So does prod of "
+    "floats,\n"
+    "but only of parts.",
     TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_TOP | TAKES_SAVE |
         TAKES_OUTPUT | TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
@@ -84,25 +90,78 @@ static int load_parts(task *t, part *parts) {
     return EXIT_DONE;
 }
 
+/* Whether ordered states are of several wholes: all that are not empty begin at 0. */
+static bool are_wholes(const part *parts, int n) {
+    int some = 0;
+    for (int i = 0; i < n; i++) {
+        const bf_state_info *info = &parts[i].info;
+        if (!parts[i].saved.state || !engine_is_ordered(info->op)) return false;
+        if (info->count > 0 && info->next != info->count) return false;
+        some += info->count > 0;
+    }
+    return some > 1;
+}
+
 /* They are of one kind. */
-static bf_status merge_part(const statefile *into, const statefile *from) {
+static bf_status merge_part(const statefile *into, const statefile *from, bool wholes) {
     if (into->groups) return bf_groups_merge(into->groups, from->groups);
     if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
-    return bf_state_merge(into->state, from->state);
+    return (wholes ? bf_state_append : bf_state_merge)(into->state, from->state);
+}
+
+/* A state that was loaded is not damaged: it is not of the same whole as the others. */
+static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) {
+    const bf_context *context = engine_context(&t->engine);
+    if (st != BF_E_STATE) return fail_status(st, context, p->file);
+    if (wholes) {
+        fail(EXIT_DATA, p->file, "it begins at element 0, as those before it: %s",
+             bf_context_message(context));
+        hint("'bitfold prod --total --save FILE' takes files in turn; --offset saves a part");
+        return EXIT_DATA;
+    }
+    fail(EXIT_DATA, p->file, "it does not go with the others: %s", bf_context_message(context));
+    if (p->saved.histogram)
+        hint("parts have the same bins by --bins and --range, or --edges");
+    else if (p->saved.state)
+        hint("--offset and --count save parts of one array, with each element in one of them");
+    return EXIT_DATA;
 }
 
 /* Merges all parts into the first. */
-static int merge_parts(task *t, part *parts, int n) {
-    if (parts[0].saved.state) qsort(parts, (size_t)n, sizeof *parts, by_place);
+static int merge_parts(task *t, part *parts, int n, bool wholes) {
+    if (parts[0].saved.state && !wholes) qsort(parts, (size_t)n, sizeof *parts, by_place);
     for (int i = 1; i < n; i++) {
-        const bf_status st = merge_part(&parts[0].saved, &parts[i].saved);
-        if (st == BF_OK) continue;
-        fail_status(st, engine_context(&t->engine), parts[i].file);
-        if (parts[0].saved.histogram)
-            hint("parts have the same bins by --bins and --range, or --edges");
-        return EXIT_DATA;
+        const bf_status st = merge_part(&parts[0].saved, &parts[i].saved, wholes);
+        if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);
     }
     return EXIT_DONE;
+}
+
+/* ---- where an index is ----------------------------------------------------------------------- */
+
+/* Tells which of several wholes the index is in. */
+static void tell_index(const part *parts, int64_t index, const char *what) {
+    int64_t at = index;
+    if (index < 0) return;
+    for (; at >= parts->info.count; parts++) at -= parts->info.count;
+    inform(parts->file, "its element %lld is the %s: element %lld of all", (long long)at, what,
+           (long long)index);
+}
+
+/* A result that there is not has been reported. */
+static void tell_indices(const task *t, const part *parts) {
+    const bf_reduce_options *rules = &t->options->rules;
+    const bf_state *state = parts[0].saved.state;
+    const bf_reduction op = parts[0].info.op;
+    bf_description d;
+    bf_value value;
+    if (op == BF_DESCRIBE && bf_state_description(state, rules, &d) == BF_OK) {
+        tell_index(parts, d.argmin, "minimum");
+        tell_index(parts, d.argmax, "maximum");
+    } else if ((op == BF_ARGMIN || op == BF_ARGMAX) &&
+               bf_state_result(state, rules, &value) == BF_OK) {
+        tell_index(parts, value.as.i64, op == BF_ARGMIN ? "minimum" : "maximum");
+    }
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -164,9 +223,12 @@ static int run_merge(task *t, part *parts) {
     const options *o = t->options;
     const double began = progress_clock();
     int code = load_parts(t, parts);
-    if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count);
+    const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
+    if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
     const result r = {.file = o->file_count == 1 ? o->files[0] : "total"};
-    return code == EXIT_DONE ? emit(t, &parts[0], r, began) : code;
+    if (code == EXIT_DONE) code = emit(t, &parts[0], r, began);
+    if (code == EXIT_DONE && wholes) tell_indices(t, parts);
+    return code;
 }
 
 int cmd_merge(int argc, char **argv) {

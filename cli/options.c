@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "clash.h"
+#include "guess.h"
 #include "operand.h"
 
 #include <getopt.h>
@@ -124,7 +126,8 @@ static const option_spec specs[] = {
     {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES},
     {OPT_JSON, "json", NULL, "one JSON object a line", TAKES_OUTPUT | TAKES_JSON},
     {OPT_TSV, "tsv", NULL, "value, tab, file, for one file too; of hist, its table", TAKES_OUTPUT},
-    {OPT_HEX, "hex", NULL, "numbers in hexadecimal, as %a prints them", TAKES_OUTPUT},
+    {OPT_HEX, "hex", NULL, "floats in hexadecimal, as %a prints them; integers have every digit",
+     TAKES_OUTPUT},
     {OPT_SIZE, "size", "WxH", "of the picture, in pixels (1000x1000)", TAKES_JULIA},
     {'c', "c", "RE,IM", "the point that the Julia set belongs to (-0.8,0.156)", TAKES_JULIA},
     {OPT_ITER, "iter", "N", "steps until a pixel counts as inside, at most 65535 (200)",
@@ -221,13 +224,22 @@ static bool set_operand(options *o, const option_spec *spec, const char *text) {
     return true;
 }
 
+static bool set_layout(options *o, enum layout layout) {
+    if (o->layout != LAYOUT_PLAIN && o->layout != layout) {
+        fail(EXIT_USAGE, NULL, "--json and --tsv exclude each other");
+        return false;
+    }
+    o->layout = layout;
+    return true;
+}
+
 static bool set_flag(options *o, int id) {
     switch (id) {
     case OPT_ROWS: return add_aggregate(o, find_spec(id), 0, NULL);
     case OPT_TOTAL: return o->total = true;
     case OPT_HEADER: return o->input.text.header = true;
-    case OPT_JSON: o->layout = LAYOUT_JSON; return true;
-    case OPT_TSV: o->layout = LAYOUT_TSV; return true;
+    case OPT_JSON: return set_layout(o, LAYOUT_JSON);
+    case OPT_TSV: return set_layout(o, LAYOUT_TSV);
     case OPT_HEX: return o->hex = true;
     case OPT_STATS: return o->stats = true;
     case OPT_DENSITY: return o->density = true;
@@ -259,13 +271,21 @@ static int option_error(const char *command, const char *what, const option_spec
     return usage_error(command, what, option);
 }
 
+static int unknown_option(const char *command, const char *option, const usage *u) {
+    char help[64];
+    snprintf(help, sizeof help, "bitfold help %s", command);
+    fail(EXIT_USAGE, NULL, "unknown option: %s", option);
+    options_guess(option, u, specs, SPECS, help);
+    return EXIT_USAGE;
+}
+
 /* What getopt_long did not like: it tells by its result and by optopt. */
-static int parse_error(int result, char **argv) {
+static int parse_error(int result, char **argv, const usage *u) {
     const option_spec *spec = find_spec(optopt);
     if (spec && result == ':') return option_error(argv[0], "an operand is missing", spec);
     if (spec) return option_error(argv[0], "no operand belongs to", spec);
     const char letter[] = {'-', (char)optopt, '\0'};
-    return usage_error(argv[0], "unknown option", optopt ? letter : argv[optind - 1]);
+    return unknown_option(argv[0], optopt ? letter : argv[optind - 1], u);
 }
 
 /* Options that share a name belong to different commands. */
@@ -276,6 +296,7 @@ static bool is_hidden(const option_spec *spec, const usage *u) {
 
 static int read_options(options *o, int argc, char **argv, const usage *u) {
     struct option longs[SPECS + 1] = {0};
+    const char *given[SPECS] = {NULL};
     int n = 0;
     for (int i = 0; i < SPECS; i++)
         if (!is_hidden(&specs[i], u))
@@ -285,10 +306,12 @@ static int read_options(options *o, int argc, char **argv, const usage *u) {
     optind = 0; /* from the start: completion asks one command after another */
     int id;
     while ((id = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        if (id == '?' || id == ':') return parse_error(id, argv);
+        if (id == '?' || id == ':') return parse_error(id, argv, u);
         const option_spec *spec = find_spec(id);
         if (!option_belongs(spec, u))
             return option_error(argv[0], "this command has no option", spec);
+        if (!(spec->group & TAKES_GROUPS) && options_again(&given[spec - specs], spec, optarg))
+            return EXIT_USAGE;
         if (spec->operand ? !set_operand(o, spec, optarg) : !set_flag(o, id)) return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -366,6 +389,7 @@ bool options_parse(options *o, int argc, char **argv, const usage *u, int *code)
     report_style(o->color, o->quiet, o->verbose);
     if (*code == EXIT_DONE) *code = take_files(o, argc, argv, u);
     if (*code == EXIT_DONE) *code = check_options(o);
+    if (*code == EXIT_DONE) *code = clash_check(o, u);
     if (*code == EXIT_DONE) *code = check_device(o->device);
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     if (o->threads == 0) o->threads = bf_usable_threads();

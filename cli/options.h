@@ -93,6 +93,15 @@ void options_on_help(help_writer *writer);
 /* For commands that parse options of their own. */
 void options_show(const char *command, const usage *u, const option_spec *specs, int n);
 
+/* Reports an option that was given before with another operand: the first would be lost. given is
+ * where this option's operand is remembered, NULL at first. */
+bool options_again(const char **given, const option_spec *spec, const char *operand);
+
+/* The hint for an unknown option such as "--colum=2": the one that was probably meant, of those
+ * that the command takes, or else what `otherwise` says. */
+void options_guess(const char *option, const usage *u, const option_spec *specs, int n,
+                   const char *otherwise);
+
 /* Is this operand of --device a GPU: "cuda" or "cuda:N"? */
 bool options_gpu(const char *device);
 

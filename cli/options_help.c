@@ -1,4 +1,5 @@
-/* --help, made from the table of options. */
+/* What every table of options needs: --help, and what is said of a slip. */
+#include "guess.h"
 #include "options.h"
 
 #include <stdio.h>
@@ -37,4 +38,25 @@ void options_on_help(help_writer *writer) { write_help = writer; }
 
 void options_show(const char *command, const usage *u, const option_spec *list, int n) {
     write_help(command, u, list, n);
+}
+
+/* ---- slips ----------------------------------------------------------------------------------- */
+
+bool options_again(const char **given, const option_spec *spec, const char *operand) {
+    const char *before = *given;
+    *given = operand;
+    if (!before || strcmp(before, operand) == 0) return false;
+    fail(EXIT_USAGE, NULL, "--%s is given twice: '%s' and '%s'", spec->name, before, operand);
+    return true;
+}
+
+void options_guess(const char *option, const usage *u, const option_spec *list, int n,
+                   const char *otherwise) {
+    char word[64];
+    const char *name = option + strspn(option, "-");
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
+    guess g = guess_begin(word);
+    for (int i = 0; i < n && strncmp(option, "--", 2) == 0; i++)
+        if (option_belongs(&list[i], u)) guess_consider(&g, list[i].name);
+    guess_hint(&g, "--", otherwise);
 }

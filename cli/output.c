@@ -1,15 +1,21 @@
 #include "output.h"
 
 #include "json.h"
+#include "stream.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 int output_flush(FILE *stream, const char *name) {
-    errno = 0;
-    if (fflush(stream) == 0 && !ferror(stream)) return EXIT_DONE;
-    return fail(EXIT_IO, name, "cannot write: %s", strerror(errno ? errno : EIO));
+    const int error = stream_flush(stream);
+    return error == 0 ? EXIT_DONE : fail(EXIT_IO, name, "cannot write: %s", strerror(error));
+}
+
+void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]) {
+    if (hex && json_is_float(value->dtype))
+        bf_value_format_hex(value, text);
+    else
+        bf_value_format(value, text);
 }
 
 static const char *output_name(const output *out) {
@@ -44,10 +50,7 @@ static void put_name(FILE *stream, const char *name) {
 
 static void put_line(const output *out, const result *r) {
     char text[BF_VALUE_TEXT];
-    if (out->hex)
-        bf_value_format_hex(&r->value, text);
-    else
-        bf_value_format(&r->value, text);
+    output_format(&r->value, out->hex, text);
     fputs(text, out->stream);
     if (out->names) {
         putc('\t', out->stream);
@@ -62,8 +65,8 @@ static void put_line(const output *out, const result *r) {
 
 static void put_object(FILE *f, const result *r) {
     char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
-    bf_value_format(&r->value, text);
-    bf_value_format_hex(&r->value, hex);
+    output_format(&r->value, false, text);
+    output_format(&r->value, true, hex);
     fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
     json_string(f, r->file);
     if (r->other) {

@@ -27,6 +27,10 @@ typedef struct output {
 int output_open(output *out, const options *o, bool names);
 int output_result(output *out, const result *r);
 
+/* The value as text, as a result shows it: with hex, floats as %a prints them; integers have every
+ * decimal digit. */
+void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]);
+
 /* Completes the output; output_abandon drops what can be dropped instead. */
 int output_close(output *out);
 void output_abandon(output *out);

@@ -19,8 +19,8 @@ int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format for
 #else
 
 #include "figure/axes.h"
+#include "stream.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define WIDTH 432.0 /* points, 72 an inch */
@@ -65,7 +65,6 @@ int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format for
         api->pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
                                       "1970-01-01T00:00:00Z");
     cairo_t *cr = api->create(surface);
-    errno = 0;
     draw(api, cr, p, format);
     cairo_status_t st = api->status(cr);
     api->destroy(cr);
@@ -76,7 +75,8 @@ int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format for
     api->surface_destroy(surface);
     if (st == CAIRO_STATUS_SUCCESS) return EXIT_DONE;
     return fail(EXIT_IO, name, "cannot write: %s",
-                st == CAIRO_STATUS_WRITE_ERROR ? strerror(errno) : api->status_to_string(st));
+                st == CAIRO_STATUS_WRITE_ERROR ? strerror(stream_error())
+                                               : api->status_to_string(st));
 }
 
 #endif

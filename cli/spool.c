@@ -41,7 +41,7 @@ static const char *directory(void) {
 
 /* Where files cannot be made without a name, this one has it for a moment in which no signal comes.
  */
-static int create_unlinked(void) {
+int spool_create_file(void) {
     char path[PATH_MAX];
     sigset_t all, before;
     int fd = open(directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -91,7 +91,7 @@ int spool_write(spool *s, const void *bytes, size_t size) {
         memcpy(s->memory + s->held, bytes, size);
         s->held += (int64_t)size;
     } else {
-        if (s->fd < 0) s->fd = create_unlinked();
+        if (s->fd < 0) s->fd = spool_create_file();
         const int code = s->fd < 0 ? file_failed() : write_file(s, bytes, size);
         if (code != EXIT_DONE) return code;
     }

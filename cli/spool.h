@@ -36,4 +36,7 @@ void spool_end(spool *s);
 /* Bytes [at, at + size) as one piece: where they lie, or in buffer. NULL: it failed. */
 const void *spool_read(const spool *s, int64_t at, void *buffer, size_t size);
 
+/* Opens a temporary file without a name, in TMPDIR or /tmp. -1 with errno set if it fails. */
+int spool_create_file(void);
+
 #endif

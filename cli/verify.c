@@ -49,7 +49,7 @@ bool verify_same(const outcome *a, const outcome *b) {
 
 void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
     if (r->status == BF_OK)
-        bf_value_format_hex(&r->value, text);
+        output_format(&r->value, true, text);
     else
         snprintf(text, BF_VALUE_TEXT, "(%s)", bf_status_string(r->status));
 }

@@ -86,6 +86,63 @@ static void merging_does_not_depend_on_the_order(void **unused) {
     for_each_state(check_merge);
 }
 
+/* The elements [begin, end), as an array of their own. */
+static bf_state *whole_of(bf_reduction op, const bf_array *a, int64_t begin, int64_t end) {
+    char *data = (char *)a->data + (size_t)begin * bf_dtype_size(a->dtype);
+    bf_array piece = bf_array_of(a->dtype, data, end - begin);
+    return part(op, &piece, 0, end - begin);
+}
+
+static void check_append(bf_reduction op, const bf_array *a) {
+    bf_state *all = part(op, a, 0, 300), *into = whole_of(op, a, 0, 97);
+    bf_state *next = whole_of(op, a, 97, 98), *last = whole_of(op, a, 98, 300);
+    bf_state *empty = make_state(op, a->dtype);
+    saved before = save(last);
+    assert_int_equal(bf_state_append(into, next), BF_OK);
+    assert_int_equal(bf_state_append(into, empty), BF_OK);
+    assert_int_equal(bf_state_append(into, last), BF_OK);
+    assert_same_state(into, all);
+    assert_memory_equal(save(last).bytes, before.bytes, before.size);
+    assert_int_equal(bf_state_append(empty, all), BF_OK);
+    assert_same_state(empty, all);
+    bf_state *const states[] = {all, into, next, last, empty};
+    for (int i = 0; i < 5; i++) bf_state_destroy(states[i]);
+}
+
+static void appended_states_are_that_of_all_data_in_turn(void **unused) {
+    (void)unused;
+    static double data[300];
+    bf_array a = bf_array_of(BF_F64, data, 300);
+    for_each_state(check_append);
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        fill(BF_F64, data, 300, (data_kind)kind, 7);
+        check_append(BF_DESCRIBE, &a);
+    }
+}
+
+static void some_states_cannot_be_appended(void **unused) {
+    (void)unused;
+    static double x[10] = {3, 1, 2};
+    bf_array a = bf_array_of(BF_F64, x, 10);
+    bf_state *prod = part(BF_PROD, &a, 0, 10), *none = make_state(BF_PROD, BF_F64);
+    bf_state *least = part(BF_ARGMIN, &a, 0, 10), *greatest = part(BF_ARGMAX, &a, 0, 10);
+    bf_state *late = make_state(BF_ARGMIN, BF_F64);
+    assert_int_equal(bf_state_append(prod, prod), BF_E_STATE);
+    assert_int_equal(bf_state_append(prod, none), BF_OK);
+    assert_int_equal(bf_state_append(none, prod), BF_OK);
+    assert_int_equal(bf_state_append(least, greatest), BF_E_STATE);
+    assert_int_equal(bf_state_append(least, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_append(NULL, least), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_seek(late, 1ll << 62), BF_OK);
+    assert_int_equal(bf_state_append(late, least), BF_E_OVERFLOW);
+    assert_int_equal(bf_state_append(least, least), BF_OK);
+    bf_value v;
+    assert_int_equal(bf_state_result(least, NULL, &v), BF_OK);
+    assert_int_equal(v.as.i64, 3);
+    bf_state *const states[] = {prod, none, least, greatest, late};
+    for (int i = 0; i < 5; i++) bf_state_destroy(states[i]);
+}
+
 static void check_chunks(bf_reduction op, const bf_array *a) {
     bf_state *whole = part(op, a, 0, 300), *s = make_state(op, a->dtype);
     for (int64_t begin = 0, n = 1; begin < 300; begin += n, n = n * 2 + 1) {
@@ -393,6 +450,8 @@ static void bad_states_are_refused(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merging_does_not_depend_on_the_order),
+        cmocka_unit_test(appended_states_are_that_of_all_data_in_turn),
+        cmocka_unit_test(some_states_cannot_be_appended),
         cmocka_unit_test(chunks_give_the_state_of_one_pass),
         cmocka_unit_test(saved_states_come_back_and_damaged_ones_do_not),
         cmocka_unit_test(forged_headers_are_refused),

@@ -89,6 +89,11 @@ static int find_name(const first_row *row, item x, text_error *e) {
         matches++;
     }
     if (matches == 1) return found;
+    if (row->n == 0) {
+        snprintf(e->what, sizeof e->what, "no column is named '%.*s': it has no rows",
+                 x.length < 80 ? (int)x.length : 80, x.at);
+        return -1;
+    }
     snprintf(e->what, sizeof e->what, "%s column is named '%.*s'",
              matches == 0 ? "no" : "more than one", x.length < 80 ? (int)x.length : 80, x.at);
     tell_names(row, e);

@@ -50,6 +50,13 @@ BF_API bf_status bf_state_seek(bf_state *state, int64_t index);
  * BF_E_MEMORY. */
 BF_API bf_status bf_state_merge(bf_state *into, const bf_state *from);
 
+/* The same for data that follow: index i of `from` becomes the next index of `into` plus i. So
+ * states that all begin at 0, such as those of whole files, become the state of all in turn.
+ * Reductions without indices merge as ever. A product of floats depends on the index of each
+ * element, which cannot change later: BF_E_STATE, unless one of the states is empty. BF_E_OVERFLOW
+ * also past index 2^62. */
+BF_API bf_status bf_state_append(bf_state *into, const bf_state *from);
+
 /* The value so far; the state can go on. options and errors: as bf_reduce. */
 BF_API bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,
                                  bf_value *value);

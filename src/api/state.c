@@ -180,6 +180,29 @@ bf_status bf_state_merge(bf_state *into, const bf_state *from) {
     return merge(into, from);
 }
 
+bf_status bf_state_append(bf_state *into, const bf_state *from) {
+    if (into == NULL || from == NULL) return BF_E_ARGUMENT;
+    const int64_t *next = next_index(into);
+    bool alike = into->op == from->op && into->dtype == from->dtype;
+    if (!alike || next == NULL || *next == 0 || from->words[0] == 0)
+        return bf_state_merge(into, from);
+    if (into->kind == BF_KIND_TREE)
+        return bf_fail(into->context, BF_E_STATE,
+                       "a product of floats depends on the index of each element");
+    bf_state *moved = malloc(sizeof *moved + used_bytes(from));
+    if (moved == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
+    memcpy(moved, from, sizeof *moved + used_bytes(from));
+    int64_t *extreme = moved->words + bf_extreme_at(moved->kind, moved->dtype);
+    bf_status status = BF_OK;
+    if (extreme[BF_EXTREME_END] > BF_COUNT_MAX - *next)
+        status = bf_fail(into->context, BF_E_OVERFLOW, "an index beyond 2^62");
+    for (int i = 0; i <= (moved->kind == BF_KIND_DESCRIPTION) && status == BF_OK; i++)
+        bf_extreme_shift(extreme + i * BF_EXTREME_WORDS, *next);
+    if (status == BF_OK) status = bf_state_merge(into, moved);
+    free(moved);
+    return status;
+}
+
 bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,
                           bf_value *value) {
     if (state == NULL) return BF_E_ARGUMENT;

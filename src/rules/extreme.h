@@ -57,6 +57,14 @@ BF_RULE void bf_extreme_merge(int64_t *into, const int64_t *from) {
     bf_extreme_cover(into, from[BF_EXTREME_COUNT], from[BF_EXTREME_BEGIN], from[BF_EXTREME_END]);
 }
 
+/* Every index becomes greater by this. */
+BF_RULE void bf_extreme_shift(int64_t *words, int64_t by) {
+    words[BF_EXTREME_BEGIN] += by;
+    words[BF_EXTREME_END] += by;
+    if (words[BF_EXTREME_INDEX] >= 0) words[BF_EXTREME_INDEX] += by;
+    if (words[BF_EXTREME_NAN_INDEX] >= 0) words[BF_EXTREME_NAN_INDEX] += by;
+}
+
 /* Do two ordered states cover different indices? */
 BF_RULE bool bf_extreme_disjoint(const int64_t *a, const int64_t *b) {
     return a[BF_EXTREME_COUNT] == 0 || b[BF_EXTREME_COUNT] == 0 ||

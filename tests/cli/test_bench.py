@@ -31,7 +31,8 @@ class Bench(CommandTest):
 
     def test_points_are_counted_in_items(self):
         for work, item in [("julia", "pixels"), ("table", "keys"), ("group", "rows")]:
-            rows = self.measure("-j", "1,2", "--sizes", "64KiB", work)
+            rows = [json.loads(line) for line in self.result(
+                "bench", "--quick", "--json", "-j", "1,2", "--sizes", "64KiB", work).splitlines()]
             self.assertEqual({row["work"] for row in rows}, {work})
             self.assertEqual({row["data"] for row in rows}, DATA[work])
             self.assertEqual({row["threads"] for row in rows}, {1, 2})

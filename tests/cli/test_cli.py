@@ -48,6 +48,55 @@ class Usage(CommandTest):
         self.refused(2, "cannot be both", "dot", "-", "-")
         self.refused(2, "one file at most", "verify", name, name)
 
+    def test_a_slip_gets_a_guess(self):
+        for guess, *arguments in [
+                ("'bitfold sum'", "smu"), ("'bitfold describe'", "descirbe"),
+                ("'bitfold count'", "help", "cuont"), ("'--column'", "sum", "--colmn", "2"),
+                ("'--json'", "sum", "--jsno"), ("'--delimiter'", "sum", "--delimitter=;"),
+                ("'--quick'", "bench", "--quik"), ("'--device'", "ladder", "--devise", "cpu"),
+                ("'sqrt'", "map", "sqr", "1", "-o", "-")]:
+            self.assertIn("hint: did you mean %s?" % guess, self.refused(2, "unknown", *arguments))
+        for arguments in [["frobnicate"], ["sum", "--frobnicate"], ["sum", "-x"], ["sum", "--ddf"],
+                          ["bench", "--x"], ["sum", "--" + 100 * "json"], [100 * "sum"]]:
+            self.assertNotIn("did you mean", self.refused(2, "unknown", *arguments))
+
+    def test_no_option_loses_its_first_operand(self):
+        name = self.write("x.csv", b"a,b\n1,2\n")
+        for command, option, first, second in [
+                ("sum", "--column", "a", "b"), ("count", "--column", "1", "2"),
+                ("sum", "--threads", "1", "2"), ("sum", "--format", "text", "auto"),
+                ("sum", "--dtype", "f64", "i64"), ("sum", "--offset", "0", "1"),
+                ("sum", "--count", "0", "1"), ("sum", "--delimiter", ",", ";"),
+                ("sum", "--nan", "skip", "error"), ("sum", "--out-dtype", "f32", "f64"),
+                ("prod", "--overflow", "wrap", "error"), ("var", "--ddof", "0", "1"),
+                ("sum", "--device", "cpu", "auto"), ("sum", "--isa", "auto", "generic"),
+                ("sum", "--save", self.path("s"), self.path("t")), ("map", "--to", "f32", "f64"),
+                ("sum", "--output", self.path("s"), self.path("t")),
+                ("sum", "--color", "never", "auto"), ("hist", "--bins", "3", "4"),
+                ("hist", "--range", "0:1", "0:2"), ("hist", "--edges", "0,1", "0,2"),
+                ("hist", "--weights", name, "y"), ("hist", "--title", "a", "b"),
+                ("hist", "--memory", "1MiB", "2MiB"), ("count", "--sort", "key", "count"),
+                ("count", "--top", "1", "2"), ("group", "--seed", "1", "2"),
+                ("verify", "--against", "a", "b"), ("julia", "--size", "8x8", "9x9"),
+                ("julia", "--c", "0,0", "0,1"), ("julia", "--iter", "1", "2"),
+                ("julia", "--escape", "1", "2"), ("julia", "--center", "0,0", "0,1"),
+                ("julia", "--scale", "1", "2"), ("julia", "--palette", "gray", "fire"),
+                ("julia", "--frames", "1", "2"), ("julia", "--c-path", "0,0:1,1", "0,0:2,2"),
+                ("bench", "--sizes", "1KiB", "2KiB"), ("bench", "--threads", "1", "2"),
+                ("bench", "--isa", "auto", "generic"), ("bench", "--fail-above", "1", "2"),
+                ("bench", "--device", "cpu", "cuda"), ("bench", "--compare", "a", "b"),
+                ("ladder", "--size", "1", "2"), ("ladder", "--device", "cpu", "auto")]:
+            self.refused(2, "%s is given twice: '%s' and '%s'" % (option, first, second), command,
+                         option, first, option, second, name)
+        self.refused(2, "--threads is given twice", "sum", "-j1", "-j2", name)
+        self.refused(2, "--json and --tsv exclude each other", "sum", "--json", "--tsv", name)
+        self.refused(2, "--json and --tsv exclude each other", "count", "--tsv", "--json", name)
+        self.assertEqual(os.listdir(self.dir), ["x.csv"])
+        self.assertEqual(self.result("sum", "--column", "b", "-j1", "-q", "--no-progress", "-q",
+                                     "--column", "b", "--progress", "-j", "1", name), "2")
+        self.assertEqual(self.result("group", "--column", "a", name, "--sum", "b", "--sum", "a"),
+                         "1\t2\t1")
+
     def test_devices_that_are_not_there_are_exit_4(self):
         name = self.save("x.npy", np.ones(3))
         found = json.loads(self.result("devices", "--json"))
@@ -200,6 +249,96 @@ class Writing(CommandTest):
                               ["sum", "--json", self.x, self.x]]:
                 self.refused(1, "No space left on device", *arguments, stdout=full)
 
+    def test_a_full_disk_is_named_wherever_it_is_noticed(self):
+        keys = self.save("k.npy", np.zeros(300, "u1"))
+        many = self.save("many.npy", np.arange(5000))
+        for arguments in [["join", keys, keys], ["count", many], ["group", many, "--count"],
+                          ["hist", "--tsv", "--bins", 2000, many], ["count", "--json", many],
+                          ["completion", "bash"], ["map", "neg", many, "-o", "-"]]:
+            with open("/dev/full", "wb") as full:
+                self.refused(1, "standard output: cannot write: No space left on device",
+                             *arguments, stdout=full)
+            if arguments[0] not in ["completion", "map"]:
+                self.refused(1, "/dev/full: cannot write: No space left on device", *arguments,
+                             "-o", "/dev/full")
+        self.refused(1, "/dev/full: cannot write: No space left on device", "map", "neg", many,
+                     "-o", "/dev/full")
+        self.refused(1, "/dev/full: cannot write: No space left on device", "sum", many, "--save",
+                     "/dev/full", stdout=subprocess.DEVNULL)
+
+    def test_long_names_are_written(self):
+        names = [self.path("o" * 250), self.path("s" * 250)]
+        self.result("sum", self.x, "-o", names[0], "--save", names[1])
+        self.assertEqual([os.path.getsize(name) > 0 for name in names], [True, True])
+        self.result("map", "neg", self.x, "-o", self.path("m" * 255))
+        self.refused(1, "File name too long", "sum", self.x, "-o", self.path("n" * 256))
+        self.refused(1, "File name too long", "sum", self.x, "-o", "d/" * 3000 + "x")
+
+    def test_links_are_followed(self):
+        os.mkdir(self.path("d"))
+        os.symlink("d/target", self.path("dangling"))
+        os.symlink("../dangling", self.path("d/chain"))
+        os.symlink(self.path("absolute"), self.path("d/away"))
+        for link, target in [("dangling", "d/target"), ("d/chain", "d/target"),
+                             ("d/away", "absolute")]:
+            self.result("sum", self.x, "-o", self.path(link))
+            self.assertTrue(os.path.islink(self.path(link)))
+            self.assertFalse(os.path.islink(self.path(target)))
+            with open(self.path(target)) as f:
+                self.assertEqual(f.read(), "3\n")
+            os.unlink(self.path(target))
+        os.symlink("loop", self.path("loop"))
+        os.symlink("nowhere/x", self.path("lost"))
+        for arguments in [["sum", self.x], ["map", "neg", self.x], ["count", self.x]]:
+            self.refused(1, "loop: cannot write: Too many levels of symbolic links", *arguments,
+                         "-o", self.path("loop"))
+            self.refused(1, "lost: cannot write: No such file", *arguments, "-o", self.path("lost"))
+        self.refused(1, "cannot write: No such file", "sum", self.x, "-o", "")
+        self.assertEqual(self.files(), ["d", "dangling", "loop", "lost", "x.npy"])
+        self.assertEqual(sorted(os.listdir(self.path("d"))), ["away", "chain"])
+
+    def test_an_output_is_a_file_of_its_own(self):
+        os.chdir(self.dir)
+        os.mkdir("d")
+        os.symlink("x.npy", "link")
+        os.link("x.npy", "hard")
+        os.symlink("new", "dangling")
+        os.symlink(".", "d/up")
+        self.save("k.npy", np.arange(3))
+        self.result("sum", "--save", "s.bfs", self.x)
+        before = {name: os.lstat(name).st_ino for name in self.files()}
+        same = "%s: --save and -o are the same file"
+        for first, second in [("new", "new"), ("new", "./new"), ("new", "d/../new"),
+                              ("dangling", "new"), ("new", "dangling"), ("s.bfs", "./s.bfs"),
+                              ("d/new", "d/up/new"), ("new", self.path("new"))]:
+            for command in [["sum", "x.npy"], ["count", "x.npy"], ["describe", "x.npy"],
+                            ["group", "k.npy", "--count"], ["hist", "--tsv", "x.npy"],
+                            ["dot", "x.npy", "x.npy"], ["merge", "s.bfs"]]:
+                if command[0] != "merge" or first != "s.bfs":
+                    self.refused(2, same % second, *command, "-o", first, "--save", second)
+        for name in ["x.npy", "./x.npy", "link", "hard", "d/up/../x.npy", self.x]:
+            for option in ["-o", "--save"]:
+                message = "%s would write to this input" % option
+                for command in [["sum", "k.npy", "x.npy"], ["count", "x.npy"],
+                                ["describe", "x.npy"], ["dot", "k.npy", "x.npy"],
+                                ["hist", "--tsv", "k.npy", "--weights", "x.npy"],
+                                ["hist", "--tsv", "k.npy", "--edges", "x.npy"],
+                                ["group", "k.npy", "--sum", "x.npy"]]:
+                    self.refused(2, "x.npy: " + message, *command, option, name)
+                with open("x.npy", "rb") as f:
+                    self.refused(2, "-: " + message, "sum", option, name, stdin=f)
+            self.refused(2, "-o would write to this input", "join", "k.npy", "x.npy", "-o", name)
+        self.refused(2, "s.bfs: --save would write", "merge", "s.bfs", "--save", "s.bfs")
+        with open("k.npy", "ab") as f:
+            self.refused(2, "k.npy: standard output would write", "sum", "k.npy", stdout=f)
+            self.refused(2, "k.npy: standard output would write", "map", "neg", "k.npy", "-o", "-",
+                         stdout=f)
+            self.refused(2, "k.npy: --save and standard output are the same", "sum", "x.npy",
+                         "--save", "k.npy", stdout=f)
+        self.assertEqual({name: os.lstat(name).st_ino for name in self.files()}, before)
+        self.result("map", "neg", "x.npy", "-o", "x.npy")
+        self.assertEqual(self.result("sum", "x.npy", "-o", "/dev/null", "--save", "/dev/null"), "")
+
     def test_a_file_that_cannot_grow_leaves_nothing(self):
         def no_room():
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -210,6 +349,8 @@ class Writing(CommandTest):
             self.refused(1, "out: cannot write: File too large", "sum", option, self.path("out"),
                          self.x, preexec_fn=no_room, stdout=subprocess.DEVNULL)
             self.assertEqual(self.files(), ["x.npy"])
+        self.refused(1, "standard output: cannot write: File too large", "map", "--format", "raw",
+                     "--dtype", "f64", "neg", "-", "-o", "-", stdin=bytes(800), preexec_fn=no_room)
 
     def test_a_fifo_is_written_in_place(self):
         os.mkfifo(self.path("fifo"))
@@ -239,7 +380,9 @@ class Writing(CommandTest):
         return process
 
     def test_an_interrupt_leaves_nothing(self):
-        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
+                       signal.SIGALRM, signal.SIGXCPU, signal.SIGUSR2, signal.SIGVTALRM,
+                       signal.SIGPROF, signal.SIGIO, signal.SIGPWR, signal.SIGRTMIN + 3]:
             process = self.waiting("sum")
             process.send_signal(number)
             out, _ = process.communicate(timeout=60)

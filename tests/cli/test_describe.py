@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from support import DTYPES, CommandTest, exact
+from support import DTYPES, CommandTest, exact, run
 
 NAMES = ["n", "nan", "inf", "min", "argmin", "max", "argmax", "sum", "mean", "std"]
 SUNSPOTS = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "data", "sunspots")
@@ -131,12 +131,24 @@ class Describe(CommandTest):
         self.assertEqual(self.result("merge", self.path("b"), self.path("a")), want)
         merged = json.loads(self.result("merge", "--json", self.path("b"), self.path("a")))
         self.assertEqual(Fraction(merged["sum"]), Fraction(exact("sum", x.tolist()).__float__()))
+        names = [self.save("part%d.npy" % i, x[at:to])
+                 for i, (at, to) in enumerate([(0, 300), (300, 1000)])]
+        for i, part in enumerate(names):
+            self.result("describe", "--save", self.path("w%d" % i), part)
+        states = [self.path("w0"), self.path("w1")]
+        self.assertEqual(self.result("merge", "-q", *states), want)
+        told = run("merge", *states).stderr.decode().splitlines()
+        for line, op, word in zip(told, ["argmin", "argmax"], ["minimum", "maximum"]):
+            index = int(self.result(op, name))
+            which, at = (0, index) if index < 300 else (1, index - 300)
+            self.assertEqual(line, "bitfold merge: %s: its element %d is the %s: element %d of all"
+                             % (states[which], at, word, index))
+        self.assertEqual(len(told), 2)
         self.refused(2, "--save takes one file", "describe", "--save", self.path("c"),
                      stdin=b"1 2\n")
         self.assertFalse(os.path.exists(self.path("c")))
 
     def test_a_file_that_fails_does_not_keep_the_others(self):
-        from support import run
         name = self.save("x.npy", np.ones(3))
         done = run("describe", name, self.path("none"))
         self.assertEqual(done.returncode, 1)

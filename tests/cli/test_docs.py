@@ -134,6 +134,16 @@ class Pages(CommandTest):
         ours = [line for line in done.stdout.decode().splitlines() if not elsewhere.search(line)]
         self.assertEqual(ours, [])
 
+    def test_no_macro_is_shown_as_text(self):
+        if not shutil.which("mandoc") and not shutil.which("groff"):
+            self.skipTest("needs mandoc or groff")
+        show = ["mandoc"] if shutil.which("mandoc") else ["groff", "-mdoc"]
+        for name in PAGES:
+            done = subprocess.run([*show, "-Tascii", name], stdout=subprocess.PIPE)
+            text = re.sub(".\b", "", done.stdout.decode())
+            self.assertIn("bitfold", text)
+            self.assertEqual(re.findall(r"(?<![\w\"'*?/])\.[A-Z][a-z]\b.*", text), [], name)
+
 
 if __name__ == "__main__":
     unittest.main()

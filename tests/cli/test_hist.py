@@ -171,7 +171,7 @@ class Counts(HistTest):
 
     def test_hexadecimal(self):
         self.assertEqual(self.result("hist", "--hex", "--bins", 2, "--range", "0:1", stdin=b".5"),
-                         "0x0p+0\t0x1p-1\t0x0\n0x1p-1\t0x1p+0\t0x1")
+                         "0x0p+0\t0x1p-1\t0\n0x1p-1\t0x1p+0\t1")
 
 
 class Inputs(HistTest):

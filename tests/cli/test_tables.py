@@ -178,6 +178,29 @@ class Group(TablesTest):
         self.refused(2, "more than once", "group", "--sum", "-", stdin=b"1\n")
 
 
+    def test_a_name_that_is_a_column_and_a_file_says_which(self):
+        os.chdir(self.dir)
+        self.write("t.csv", b"k,price,3\n1,2,4\n1,5,6\n")
+        keys = ["group", "--column", "k", "t.csv"]
+        self.assertEqual(self.rows(*keys, "--sum", "price", "--max", ":price"), [["1", "7", "5"]])
+        os.mkdir("price")
+        self.assertEqual(self.rows(*keys, "--sum", "price"), [["1", "7"]])
+        os.rmdir("price")
+        self.write("price", b"k\n100\n200\n")
+        self.write("3", b"k\n100\n200\n")
+        for name in ["price", "3"]:
+            error = self.refused(2, "it is both a file and a column of t.csv", *keys, "--sum", name)
+            self.assertIn("'./%s' means the file, ':%s' the column" % (name, name), error)
+            self.assertEqual(self.rows(*keys, "--sum", "./" + name), [["1", "300"]])
+        self.assertEqual(self.rows(*keys, "--sum", ":price"), [["1", "7"]])
+        self.assertEqual(self.object(*keys, "--sum", ":price")["columns"][0]["of"], "price")
+        self.write("other", b"k\n100\n200\n")
+        self.assertEqual(self.rows(*keys, "--sum", "other"), [["1", "300"]])
+        self.refused(1, "cannot open", *keys, "--sum", "./none")
+        self.refused(3, "no column is named 'none'", *keys, "--sum", "none")
+        self.refused(1, "the keys are no file of text", "group", "--sum", ":price", stdin=b"1\n")
+
+
 class Saved(TablesTest):
     """What --save wrote of parts, merged, is what one pass over all shows."""
 

@@ -154,9 +154,6 @@ class Dtypes(CommandTest):
                              stdin=b"1\n" + token.encode())
 
     def test_a_saved_state_is_of_that_dtype_and_merges(self):
-        for name, data in [("a", b"1\n2\n"), ("b", b"3\n")]:
-            self.result("argmax", "--save", self.path(name), stdin=data)
-        self.refused(3, "", "merge", self.path("a"), self.path("b"))
         self.result("sum", "--save", self.path("a"), stdin=b"1\n2\n")
         self.result("sum", "--save", self.path("b"), stdin=b"3\n")
         self.assertEqual(self.result("merge", self.path("a"), self.path("b")), "6")
@@ -164,6 +161,13 @@ class Dtypes(CommandTest):
 
 class Rows(CommandTest):
     CSV = b"\xef\xbb\xbfyear,\"a, b\",x\r\n\r\n1, 2.5 ,\"3\"\r\n4,5,6"
+
+    def test_no_rows_have_no_names(self):
+        for data in [b"", b"\n\n"]:
+            for name in ["-", self.write("x", data)]:
+                error = self.refused(3, ": no column is named 'a': it has no rows", "sum",
+                                     "--column", "a", name, stdin=data)
+                self.assertNotIn("hint", error)
 
     def test_columns_by_number_and_by_name(self):
         name = self.write("x.csv", self.CSV)

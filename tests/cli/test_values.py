@@ -68,6 +68,25 @@ class Values(CommandTest):
             self.assertEqual(float.fromhex(self.result("sum", "--hex", name)).hex(), value.hex())
         self.assertEqual(self.result("sum", "--out-dtype", "f32", self.save("y.npy", [0.1])), "0.1")
 
+    def test_hex_leaves_integers_every_digit(self):
+        big, name = 2**63 - 1, self.save("x.npy", np.array([2**63 - 1, 2**63 - 1, -3]))
+        state = self.path("s")
+        self.assertEqual(self.result("sum", "--hex", "--save", state, name), str(2 * big - 3))
+        self.assertEqual(self.result("merge", "--hex", state), str(2 * big - 3))
+        self.assertEqual(self.result("min", "--hex", name), "-3")
+        self.assertEqual(self.result("argmin", "--hex", name), "2")
+        self.assertEqual(self.result("dot", "--hex", name, name), str(2 * big**2 + 9))
+        self.assertEqual(json.loads(self.result("sum", "--json", name))["hex"], str(2 * big - 3))
+        self.assertEqual(self.result("count", "--hex", name), "%d\t2\n-3\t1" % big)
+        self.assertEqual(self.result("group", "--hex", name, "--count", "--sum", name),
+                         "-3\t1\t-3\n%d\t2\t%d" % (big, 2 * big))
+        shown = self.result("describe", "--hex", name).splitlines()
+        self.assertEqual([shown[i] for i in (0, 3, 4, 7)],
+                         ["n\t3", "min\t-3", "argmin\t2", "sum\t%d" % (2 * big - 3)])
+        self.assertTrue(shown[8].startswith("mean\t0x1."))
+        rows = self.result("verify", "--json", "--against", state, name).splitlines()
+        self.assertEqual({json.loads(row)["hex"] for row in rows[:-1]}, {str(2 * big - 3)})
+
     def test_rules_are_obeyed(self):
         name = self.save("x.npy", np.array([1, np.nan, 3, np.inf]))
         self.assertEqual(self.result("sum", name), "nan")
@@ -147,7 +166,43 @@ class States(CommandTest):
         first = states["sum", f8]
         self.refused(3, "of sum i32", "merge", first, states["sum", i4])
         self.refused(3, "of mean f64", "merge", first, states["mean", f8])
-        self.refused(3, "damaged or does not match", "merge", *[states["argmin", f8]] * 2)
+        self.result("argmin", "--offset", 5, "--save", self.path("late.bfs"), f8)
+        error = self.refused(3, "the ranges of indices overlap", "merge", states["argmin", f8],
+                             self.path("late.bfs"))
+        self.assertNotIn("damaged", error)
+        self.assertIn("hint: --offset and --count", error)
+
+    def test_states_of_whole_files_follow_each_other(self):
+        x = [samples("f8", n, n) for n in (300, 1, 200)]
+        x[2][100] = 1e308
+        names = [self.save("%d.npy" % i, part) for i, part in enumerate(x)]
+        whole, states = self.save("x.npy", np.concatenate(x)), []
+        for op in ["argmin", "argmax", "sum", "min"]:
+            states = [self.path("%d-%s.bfs" % (i, op)) for i in range(3)]
+            for name, state in zip(names, states):
+                self.result(op, "--save", state, name)
+            done = run("merge", *states)
+            self.assertEqual(done.stdout.decode().strip(), self.result(op, whole))
+            tells = {"argmin": 1, "argmax": 1, "sum": 0, "min": 0}[op]
+            self.assertEqual(done.stderr.count(b"\n"), tells)
+            self.assertEqual(run("merge", "-q", *states).stderr, b"")
+        state = self.path("2-argmax.bfs")
+        error = run("merge", *[self.path("%d-argmax.bfs" % i) for i in range(3)]).stderr.decode()
+        self.assertEqual(error, "bitfold merge: %s: its element 100 is the maximum: element 401 of "
+                                "all\n" % state)
+        both, two = self.path("both.bfs"), [self.path("%d-argmin.bfs" % i) for i in (0, 2)]
+        run("merge", "--save", both, *two)
+        self.assertEqual(run("verify", "--against", both, names[0], names[2]).returncode, 0)
+        self.assertEqual(run("verify", "--against", both, names[2], names[0]).returncode, 5)
+
+    def test_products_of_whole_files_are_told_apart_from_damage(self):
+        a, b = self.save("a.npy", np.array([1.5, 2])), self.save("b.npy", np.array([3.5]))
+        for name in [a, b]:
+            self.result("prod", "--save", name + ".bfs", name)
+        error = self.refused(3, "b.npy.bfs: it begins at element 0", "merge", a + ".bfs", b + ".bfs")
+        self.assertNotIn("damaged", error)
+        self.assertIn("hint: 'bitfold prod --total --save FILE'", error)
+        self.assertEqual(self.result("prod", "--total", a, b).splitlines()[2], "10.5\ttotal")
 
     def test_a_damaged_state_is_refused_wherever_it_is_damaged(self):
         name = self.path("s.bfs")

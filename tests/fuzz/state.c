@@ -41,6 +41,8 @@ static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t si
     require(status == BF_OK || status == BF_E_OVERFLOW);
     status = bf_state_merge(s, s);
     require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
+    status = bf_state_append(s, s);
+    require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
     take_results(s);
     bf_state *back = NULL;
     saved = save(s, &saved_size);
