@@ -30,6 +30,8 @@ static void bad_options_are_refused(void **unused) {
     static const char *const missing[] = {"cuda:all", "cuda:9999", "cuda:99999999999999999999"};
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
         assert_int_equal(bf_context_create(&BF_OPTIONS(.device = missing[i]), &c), BF_E_DEVICE);
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cpu", .stream = &c), &c),
+                     BF_E_ARGUMENT);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = "mmx"), &c), BF_E_ARGUMENT);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = ""), &c), BF_E_ARGUMENT);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = -1), &c), BF_E_ARGUMENT);

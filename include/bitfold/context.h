@@ -19,7 +19,7 @@ typedef struct bf_options {
     const char *device; /* "auto" (or NULL), "cpu", "cuda" or "cuda:N" */
     const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
-    void *stream;       /* NULL, or what bf_context_set_stream() takes; also for "auto" */
+    void *stream;       /* as bf_context_set_stream() takes it; also for "auto", not for "cpu" */
 } bf_options;
 
 /* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default (C only). */

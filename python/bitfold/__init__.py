@@ -66,14 +66,19 @@ class Context:
     """Where calls run. No option changes a result.
 
     device "auto" (by where the data are), "cpu", "cuda" or "cuda:N"; isa "auto" or one of isas();
-    threads 0 for all this process may use.
+    threads 0 for all this process may use. stream is the CUDA stream that calls on a GPU are enqueued
+    on, as a number (torch.cuda.Stream.cuda_stream, cupy.cuda.Stream.ptr), which must last as long as
+    it is used; None for one of the context's own, which is ordered with the legacy default stream.
     Calls from several threads take turns.
     """
 
-    def __init__(self, device="auto", isa="auto", threads=0):
+    def __init__(self, device="auto", isa="auto", threads=0, stream=None):
         self._handle = c_void_p()
         self._lock = threading.RLock()
-        options = _library.Options(0, device.encode(), isa.encode(), whole(threads, c_int))
+        options = _library.Options(
+            0, device.encode(), isa.encode(), whole(threads, c_int),
+            None if stream is None else whole(stream, _library.ctypes.c_size_t),
+        )  # fmt: skip
         options.size = _library.ctypes.sizeof(options)
         status = lib.bf_context_create(byref(options), byref(self._handle))
         reason = lib.bf_device_reason().decode()

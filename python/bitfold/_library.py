@@ -115,7 +115,10 @@ class Value(ctypes.Structure):
 class Options(ctypes.Structure):
     """bf_options"""
 
-    _fields_ = [("size", c_size_t), ("device", c_char_p), ("isa", c_char_p), ("threads", c_int)]
+    _fields_ = [
+        ("size", c_size_t), ("device", c_char_p), ("isa", c_char_p), ("threads", c_int),
+        ("stream", c_void_p),
+    ]  # fmt: skip
 
 
 class ReduceOptions(ctypes.Structure):

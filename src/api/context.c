@@ -29,7 +29,7 @@ static bf_status fix_device(bf_context *context, const char *name) {
     context->reason = "";
     if (strcmp(name, "cpu") == 0) {
         context->fixed = &bf_backend_cpu;
-        return BF_OK;
+        return context->stream == NULL ? BF_OK : BF_E_ARGUMENT; /* which is a GPU's */
     }
     bf_status status = parse_gpu(name, &device);
     if (status == BF_OK) status = bf_backend_open_gpu(context, device);

@@ -128,6 +128,14 @@ class Torch(OnGpu):
                 x += 1
                 self.assertEqual(bitfold.sum(x, context=self.gpu), (i + 1) << 25)
 
+    def test_a_context_takes_a_stream(self):
+        stream = self.module.cuda.Stream()
+        for device in ("cuda", "auto"):
+            context = bitfold.Context(device, stream=stream.cuda_stream)
+            with self.module.cuda.stream(stream):
+                x = self.module.full((1 << 25,), 2.0, device="cuda")
+                self.assertEqual(bitfold.sum(x, context=context), 2 << 25)
+
     def test_no_copy_is_made(self):
         if self.module.cuda.mem_get_info()[0] < 6 * GIB:
             self.skipTest("too little memory on the GPU")

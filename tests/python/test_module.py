@@ -245,6 +245,7 @@ class Integers(unittest.TestCase):
         table, small = bitfold.Table("i64"), bitfold.Table("u32", "i32")
         for call in (
             lambda: bitfold.var(x, ddof=2**32), lambda: bitfold.Context(threads=2**32 + 1),
+            lambda: bitfold.Context(stream=2**64),
             lambda: bitfold.State("argmax", "f64").seek(2**70), lambda: groups.result(2**32),
             lambda: bitfold.histogram(x, 2**64 + 3), lambda: bitfold.bincount(keys, 2**64),
             lambda: table.add(2**64 + 5), lambda: small[2**32], lambda: 2**64 in table,
@@ -315,6 +316,10 @@ class CudaArrays(unittest.TestCase):
 
         with self.assertRaisesRegex(RuntimeError, "requires grad"):
             bitfold.sum(Grad())
+
+    def test_only_a_gpu_has_streams(self):
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.Context("cpu", stream=1)
 
     def gpu_module(self, name):
         try:
