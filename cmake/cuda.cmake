@@ -1,5 +1,6 @@
 # The CUDA backend, where there is a CUDA compiler. It is compiled for the GPU of this machine, or if
-# there is none, for every architecture from sm_75 up; -DCMAKE_CUDA_ARCHITECTURES=90 for one alone.
+# there is none, for all from sm_75 up: 8.6 and 8.9 run the code of sm_80, and what comes after 9.0
+# compiles its PTX. -DCMAKE_CUDA_ARCHITECTURES=90 for one alone.
 
 include(CheckLanguage)
 option(BITFOLD_CUDA "Build the CUDA backend, if a CUDA compiler is found" ON)
@@ -19,7 +20,7 @@ if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     if(EXISTS /dev/nvidiactl)
         set(CMAKE_CUDA_ARCHITECTURES native)
     else()
-        set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90)
+        set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
     endif()
 endif()
 set(CMAKE_CUDA_STANDARD 17)

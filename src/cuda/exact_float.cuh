@@ -308,7 +308,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         const bf_cuda_series s = {Levels::sum(variant), Levels::product(variant),
                                   block->own.sum_bottom, block->own.product_bottom,
                                   BF_WINDOW_BITS + 1};
-        bf_cuda_finish<Side>(p, s, block->sums.total, block->flags, block->side.total.at);
+        bf_cuda_finish<D, Kind, Side>(p, s, block->sums.total, block->flags, block->side.total.at);
     }
 };
 

@@ -194,22 +194,10 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
         return BF_CUDA_POSITIVE;
     }
 
-    /* As bf_cuda_finish, but nothing has gone by the rules, and one way alone is compiled. */
     static __device__ void finish(const bf_cuda_params &p, Block *block) {
         const bf_cuda_series s = {of_sum, of_product, 0, 0, -32};
-        const bf_cuda_pair *pairs = block->sums.total;
-        if (Kind == BF_KIND_DESCRIPTION || p.value == nullptr)
-            bf_cuda_send_exact(p, s, pairs, block->flags, block->side.total.at, Side::words);
-        else if (threadIdx.x == 0)
-            finish_value(p, s, pairs);
-    }
-    static __device__ void finish_value(const bf_cuda_params &p, const bf_cuda_series &s,
-                                        const bf_cuda_pair *pairs) {
-        __shared__ bf_cuda_desk desk;
-        if (Kind == BF_KIND_MOMENTS)
-            bf_cuda_finish_moments(p, s, pairs, &desk);
-        else
-            bf_cuda_finish_one<sums <= 3 ? 3 : 6>(p, s, pairs, BF_CUDA_POSITIVE);
+        bf_cuda_finish<D, Kind, Side>(p, s, block->sums.total, BF_CUDA_POSITIVE,
+                                      block->side.total.at);
     }
 };
 

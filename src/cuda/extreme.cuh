@@ -207,6 +207,7 @@ bf_cuda_differences(const bf_cuda_vector &v, typename bf_cuda_key<D>::type key) 
 template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
     typedef typename bf_cuda_key<D>::type Key;
     static constexpr bf_dtype dtype = D;
+    static constexpr bf_kind kind = BF_KIND_EXTREME;
     static constexpr bf_reduction op =
         Indexed ? (Greatest ? BF_ARGMAX : BF_ARGMIN) : (Greatest ? BF_MAX : BF_MIN);
     static constexpr bool floats = D >= BF_F16 && D <= BF_F64;

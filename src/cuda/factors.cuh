@@ -19,6 +19,7 @@ template <> struct bf_cuda_products<true> {
 /* A part's words are those of rules/factors.h, of no elements. */
 template <bf_dtype D> struct bf_cuda_factors {
     static constexpr bf_dtype dtype = D;
+    static constexpr bf_kind kind = BF_KIND_FACTORS;
     static constexpr bf_reduction op = BF_PROD;
     static constexpr int words = BF_FACTORS_WORDS;
     static constexpr bool is_signed = D >= BF_I8 && D <= BF_I64;

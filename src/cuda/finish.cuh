@@ -11,6 +11,7 @@
 
 /* Threads of one warp send n words. */
 static __device__ void bf_cuda_send(const bf_cuda_params &p, const int64_t *words, int n) {
+    BF_ROLLED
     for (int i = (int)threadIdx.x; i < 2 * n; i += BF_CUDA_WARP) {
         uint64_t chunk = (uint64_t)words[i / 2] >> 32 * (i % 2) & 0xffffffffu;
         *(volatile uint64_t *)&p.mail->chunks[i] = chunk | (uint64_t)p.number << 32;
@@ -35,12 +36,14 @@ struct bf_cuda_desk {
     int64_t words[BF_EXACT_WORDS_MAX + 4]; /* of a state; a carry of nothing may touch the last */
 };
 
-/* The result of words of any kind but BF_KIND_TREE. */
+/* The result of words of an exact kind, which the compiler knows: code for all of them in every
+ * kernel would be most of it. */
+template <bf_kind Kind>
 static __device__ void bf_cuda_finish_words(const bf_cuda_params &p, bf_cuda_desk *desk) {
     bf_reduce_options options = bf_cuda_options(p.request);
     bf_value value = bf_value_from_bits(BF_U64, 0);
-    bf_status status =
-        bf_result_plain(p.request.op, p.request.dtype, desk->words, &options, &value, &desk->work);
+    bf_status status = bf_result_of_kind(Kind, p.request.op, p.request.dtype, desk->words, &options,
+                                         &value, &desk->work);
     if (status != BF_OK) value.dtype = BF_NONE;
     *p.value = value;
 }
@@ -63,6 +66,7 @@ struct bf_cuda_series {
 static __host__ __device__ inline void bf_cuda_add_sums(const bf_cuda_series &s, int first, int end,
                                                         const bf_cuda_pair *pairs, int exponent,
                                                         int64_t *limbs) {
+    BF_ROLLED
     for (int i = first; i < end; i++) {
         bf_limbs_add_signed(limbs, s.exponent(i) - exponent, pairs[i].lo);
         bf_limbs_add_signed(limbs, s.exponent(i) - exponent + 32, pairs[i].hi);
@@ -180,6 +184,7 @@ static __device__ bf_cuda_long<W> bf_cuda_total(const bf_cuda_series &s,
                                                 const bf_cuda_pair *pairs) {
     bf_cuda_long<W> x = {};
     bool descending = s.spacing > 0;
+    BF_ROLLED
     for (int i = 0; i < s.count(); i++) {
         bf_cuda_pair p = pairs[descending ? i : s.count() - 1 - i];
         x.push(descending ? s.spacing : -s.spacing, ((bf_i128)p.hi << 32) + p.lo);
@@ -187,48 +192,58 @@ static __device__ bf_cuda_long<W> bf_cuda_total(const bf_cuda_series &s,
     return x;
 }
 
-/* A sum, a mean, a dot product, a norm: of one series. */
+/* The format of a result that is rounded. */
+static __device__ bf_dtype bf_cuda_out_dtype(const bf_cuda_request &r) {
+    return r.out_dtype == BF_F32 ? BF_F32 : BF_F64;
+}
+
 template <int W>
+static __device__ void bf_cuda_finish_integer(const bf_cuda_params &p, const bf_cuda_series &s,
+                                              const bf_cuda_pair *pairs) {
+    bf_cuda_long<W> x = bf_cuda_total<W>(s, pairs);
+    bf_value v = bf_value_from_bits(BF_U64, 0);
+    v.dtype = BF_I192;
+    for (int i = 0; i < 3; i++) v.as.i192[i] = x.w[i];
+    *p.value = v;
+}
+
+/* The magnitude of the sums of a series, and its sign. */
+template <int W>
+static __device__ bf_leading bf_cuda_leading(const bf_cuda_series &s, const bf_cuda_pair *pairs,
+                                             bool *negative) {
+    bf_cuda_long<W> x = bf_cuda_total<W>(s, pairs);
+    *negative = x.is_negative();
+    if (*negative) x.negate();
+    return x.leading(s.spacing > 0 ? s.exponent(s.count() - 1) : 0);
+}
+
+/* A sum, a mean, a dot product, a norm: of one series. */
+template <bf_dtype D, bf_kind Kind>
 static __device__ void bf_cuda_finish_one(const bf_cuda_params &p, const bf_cuda_series &s,
                                           const bf_cuda_pair *pairs, unsigned flags) {
     const bf_cuda_request &r = p.request;
-    bf_cuda_long<W> x = bf_cuda_total<W>(s, pairs);
-    bool integer = !bf_dtype_is_float(r.dtype), mean = r.op == BF_MEAN, root = r.op == BF_NORM;
-    if (integer && !mean && !root && r.out_dtype == BF_NONE) {
-        bf_value v = bf_value_from_bits(BF_U64, 0);
-        v.dtype = BF_I192;
-        for (int i = 0; i < 3; i++) v.as.i192[i] = x.w[i];
-        *p.value = v;
+    if (bf_result_is_integer(r.op, D, r.out_dtype)) {
+        if (s.count() <= 3)
+            bf_cuda_finish_integer<3>(p, s, pairs);
+        else
+            bf_cuda_finish_integer<6>(p, s, pairs);
         return;
     }
-    bf_dtype out = r.out_dtype == BF_F32 ? BF_F32 : BF_F64;
-    bf_format f = bf_format_of(out);
-    bool negative = x.is_negative();
-    if (negative) x.negate();
-    bf_leading l = x.leading(s.spacing > 0 ? s.exponent(s.count() - 1) : 0);
-    if (mean && l.bits != 0) l = bf_leading_divide(l, (uint64_t)p.count);
-    if (root && l.bits != 0) l = bf_leading_root(l);
+    bf_format f = bf_format_of(bf_cuda_out_dtype(r));
+    bool negative;
+    bf_leading l = s.count() <= 3 ? bf_cuda_leading<3>(s, pairs, &negative)
+                                  : bf_cuda_leading<6>(s, pairs, &negative);
+    if (Kind == BF_KIND_SUM && r.op == BF_MEAN && l.bits != 0)
+        l = bf_leading_divide(l, (uint64_t)p.count);
+    if (Kind == BF_KIND_SQUARES && r.op == BF_NORM && l.bits != 0) l = bf_leading_root(l);
     bool minus_zero = l.bits == 0 && !(flags & BF_CUDA_POSITIVE);
     uint64_t bits = l.bits != 0  ? bf_leading_round(f, negative, l)
                     : minus_zero ? bf_format_sign(f)
                                  : 0;
-    *p.value = bf_value_from_bits(out, bits);
+    *p.value = bf_value_from_bits(bf_cuda_out_dtype(r), bits);
 }
 
 /* --- variances --- */
-
-/* Limbs of some of the sums alone: a part of the dtype's limbs, so few that arithmetic with them is
- * quick. Six levels of 44 bits, and 75 bits of the first, fit 16. */
-static __device__ bf_layout bf_cuda_narrow(const bf_cuda_series &s, int first, int end,
-                                           const bf_cuda_pair *pairs, bf_layout whole,
-                                           int64_t *limbs) {
-    int least = s.exponent(s.spacing > 0 ? end - 1 : first) - whole.exponent;
-    bf_layout layout = bf_layout_make(16, whole.exponent + least / 32 * 32);
-    for (int i = 0; i < 16; i++) limbs[i] = 0;
-    bf_cuda_add_sums(s, first, end, pairs, layout.exponent, limbs);
-    bf_limbs_carry(limbs, 16);
-    return layout;
-}
 
 /* The first n words of x, which is not negative, squared. */
 template <int n, int W>
@@ -248,9 +263,29 @@ static __device__ __forceinline__ bf_cuda_long<W> bf_cuda_square(const bf_cuda_l
     return r;
 }
 
-/* (n * sum x^2 - (sum x)^2) / (n * (n - ddof)) in registers. False: their weights are so far apart,
- * or n is so large, that it needs more bits. Else products are below 2^356, and all of it is below
- * 2^484; the quotient keeps 55 bits of 128. */
+/* x / n / m, of which 55 bits or more are left, for n and m below 2^48. */
+static __device__ __forceinline__ bf_leading bf_cuda_divide_twice(bf_leading x, uint64_t n,
+                                                                  uint64_t m) {
+    bf_u128 by_n = x.bits / n, rest = x.bits - by_n * n;
+    if (n >> 36 != 0) { /* as many more bits of x / n as there is room for */
+        const int room = 128 - bf_bit_length128(by_n);
+        const bf_u128 more = (rest << room) / n;
+        by_n = by_n << room | more;
+        rest = (rest << room) - more * n;
+        x.exponent -= room;
+    }
+    bf_leading q;
+    q.bits = by_n / m;
+    q.sticky = x.sticky || rest != 0 || q.bits * m != by_n;
+    const int shift = 128 - bf_bit_length128(q.bits);
+    q.bits <<= shift;
+    q.exponent = x.exponent - shift;
+    return q;
+}
+
+/* (n * sum x^2 - (sum x)^2) / (n * (n - ddof)) in registers. False: their weights are so far apart
+ * that it needs more bits. Else, as n is below 2^48, products are below 2^368, and all of it is
+ * below 2^496. */
 static __device__ bool bf_cuda_quick_moments(const bf_cuda_params &p, const bf_cuda_series &s,
                                              const bf_cuda_pair *pairs, bf_format f,
                                              uint64_t *bits) {
@@ -258,7 +293,9 @@ static __device__ bool bf_cuda_quick_moments(const bf_cuda_params &p, const bf_c
     const int weight_1 = s.spacing > 0 ? s.exponent(s.count() - 1) : 0;
     const int up = weight_1 - 2 * weight_0;
     const uint64_t n = (uint64_t)p.count, m = n - (uint64_t)p.request.ddof;
-    if (up <= -128 || up >= 128 || n >> 36 != 0) return false;
+    if (up <= -128 || up >= 128) return false;
+    *bits = bf_format_nan(f);
+    if (p.count <= p.request.ddof) return true;
     const bf_cuda_series of_sums = {s.sums, 0, 0, 0, s.spacing};
     const bf_cuda_series of_squares = {s.products, 0, 0, 0, s.spacing};
     bf_cuda_long<3> sum = bf_cuda_total<3>(of_sums, pairs);
@@ -269,47 +306,33 @@ static __device__ bool bf_cuda_quick_moments(const bf_cuda_params &p, const bf_c
     if (up > 0) x.shift_up(up);
     if (up < 0) square.shift_up(-up);
     x.subtract(square);
-    bf_leading l = x.leading(up > 0 ? 2 * weight_0 : weight_1), q;
-    if (l.bits == 0) {
-        *bits = 0;
-        return true;
-    }
-    const bf_u128 by_n = l.bits / n;
-    q.bits = by_n / m;
-    q.sticky = l.sticky || by_n * n != l.bits || q.bits * m != by_n;
-    const int shift = 128 - bf_bit_length128(q.bits);
-    q.bits <<= shift;
-    q.exponent = l.exponent - shift;
-    *bits = bf_leading_round(f, false, p.request.op == BF_STD ? bf_leading_root(q) : q);
+    bf_leading l = x.leading(up > 0 ? 2 * weight_0 : weight_1);
+    *bits = 0;
+    if (l.bits == 0) return true;
+    l = bf_cuda_divide_twice(l, n, m);
+    *bits = bf_leading_round(f, false, p.request.op == BF_STD ? bf_leading_root(l) : l);
     return true;
 }
 
-static __device__ __noinline__ void bf_cuda_finish_moments(const bf_cuda_params &p,
+/* False: not in registers. */
+static __device__ __noinline__ bool bf_cuda_finish_moments(const bf_cuda_params &p,
                                                            const bf_cuda_series &s,
-                                                           const bf_cuda_pair *pairs,
-                                                           bf_cuda_desk *d) {
-    const bf_cuda_request &r = p.request;
-    bf_dtype out = r.out_dtype == BF_F32 ? BF_F32 : BF_F64;
-    bf_format f = bf_format_of(out);
-    int64_t *squares = d->words + 16;
-    uint64_t bits = bf_format_nan(f);
-    if (p.count > r.ddof && !bf_cuda_quick_moments(p, s, pairs, f, &bits)) {
-        bf_layout a = bf_cuda_narrow(s, 0, s.sums, pairs, bf_layout_sum(r.dtype), d->words);
-        bf_layout b =
-            bf_cuda_narrow(s, s.sums, s.count(), pairs, bf_layout_products(r.dtype), squares);
-        bits = bf_finish_moments(p.count, r.ddof, d->words, a, squares, b, r.op == BF_STD, f,
-                                 &d->work);
-    }
+                                                           const bf_cuda_pair *pairs) {
+    bf_dtype out = bf_cuda_out_dtype(p.request);
+    uint64_t bits;
+    if (!bf_cuda_quick_moments(p, s, pairs, bf_format_of(out), &bits)) return false;
     *p.value = bf_value_from_bits(out, bits);
+    return true;
 }
 
 /* --- results of everything else, through the words of a state --- */
 
 /* The words that went by exponent, and those of sums. */
+template <bf_kind Kind>
 static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cuda_series &s,
                                             const bf_cuda_pair *pairs, unsigned flags,
                                             bf_cuda_desk *d) {
-    int words = bf_exact_shape_of(p.request.kind, p.request.dtype).words;
+    const int words = bf_exact_shape_of(Kind, p.request.dtype).words;
     for (int i = (int)threadIdx.x; i < words; i += (int)blockDim.x) {
         bool some = (flags & BF_CUDA_BY_RULES) != 0;
         d->words[i] = some ? *(volatile int64_t *)&p.scratch->words[i] : 0;
@@ -317,12 +340,13 @@ static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cu
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
-    bf_cuda_add_to_words(p.request.kind, p.request.dtype, s, pairs, flags, p.count, d->words);
-    bf_cuda_finish_words(p, d);
+    bf_cuda_add_to_words(Kind, p.request.dtype, s, pairs, flags, p.count, d->words);
+    bf_cuda_finish_words<Kind>(p, d);
 }
 
 /* Moves the grid's words to the mail, where they stay until the host has read them. */
 static __device__ void bf_cuda_send_words(const bf_cuda_params &p) {
+    BF_ROLLED
     for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x) {
         *(volatile int64_t *)&p.mail->words[i] = *(volatile int64_t *)&p.scratch->words[i];
         p.scratch->words[i] = 0;
@@ -346,8 +370,10 @@ static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda
         words[1] = s.sum_bottom;
         words[2] = s.product_bottom;
     }
+    BF_ROLLED
     for (int i = (int)threadIdx.x; i < 2 * s.count(); i += BF_CUDA_WARP)
         words[BF_CUDA_MAIL_HEAD + i] = i % 2 ? pairs[i / 2].hi : pairs[i / 2].lo;
+    BF_ROLLED
     for (int i = (int)threadIdx.x; i < n_side; i += BF_CUDA_WARP)
         words[BF_CUDA_MAIL_HEAD + 2 * s.count() + i] = side[i];
     __syncwarp();
@@ -355,22 +381,23 @@ static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda
 }
 
 /* All threads of the last block: sends the whole, or computes the result. */
-template <class Side>
+template <bf_dtype D, bf_kind Kind, class Side>
 static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_series &s,
                                       const bf_cuda_pair *pairs, unsigned flags,
                                       const int64_t *side) {
     __shared__ bf_cuda_desk desk;
-    if (flags & BF_CUDA_BY_RULES) __threadfence();
-    if (p.value == nullptr)
+    bool by_words = (flags & BF_CUDA_BY_RULES) != 0;
+    if (by_words) __threadfence();
+    if (Kind == BF_KIND_DESCRIPTION || p.value == nullptr) {
         bf_cuda_send_exact(p, s, pairs, flags, side, Side::words);
-    else if (flags & BF_CUDA_BY_RULES)
-        bf_cuda_finish_state(p, s, pairs, flags, &desk);
-    else if (threadIdx.x == 0 && p.request.kind == BF_KIND_MOMENTS)
-        bf_cuda_finish_moments(p, s, pairs, &desk);
-    else if (threadIdx.x == 0 && s.count() <= 3)
-        bf_cuda_finish_one<3>(p, s, pairs, flags);
-    else if (threadIdx.x == 0)
-        bf_cuda_finish_one<6>(p, s, pairs, flags);
+        return;
+    }
+    if (!by_words && Kind == BF_KIND_MOMENTS) /* those of integers have one weight */
+        by_words = !__syncthreads_or(threadIdx.x == 0 && bf_cuda_finish_moments(p, s, pairs)) &&
+                   bf_dtype_is_float(D);
+    else if (!by_words && threadIdx.x == 0)
+        bf_cuda_finish_one<D, Kind>(p, s, pairs, flags);
+    if (by_words) bf_cuda_finish_state<Kind>(p, s, pairs, flags, &desk);
 }
 
 /* --- on the host --- */

@@ -114,8 +114,8 @@ template <class E, class Fold> struct bf_cuda_fold_loop {
         bf_reduce_options options = bf_cuda_options(p.request);
         bf_value value = bf_value_from_bits(BF_U64, 0);
         Side::state(part, p.count, p.index, desk.words);
-        bf_status status =
-            bf_result_plain(Side::op, Side::dtype, desk.words, &options, &value, &desk.work);
+        bf_status status = bf_result_of_kind(Side::kind, Side::op, Side::dtype, desk.words,
+                                             &options, &value, &desk.work);
         if (status != BF_OK) value.dtype = BF_NONE;
         *p.value = value;
     }

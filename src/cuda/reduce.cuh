@@ -50,6 +50,7 @@ template <int Sums>
 static __device__ void bf_cuda_sum_rows(bf_cuda_sums<Sums> *s, int sums, int rows, bool to_total) {
     int warps = (int)blockDim.x / BF_CUDA_WARP, lane = (int)threadIdx.x % BF_CUDA_WARP;
     const bf_cuda_pair zero = {0, 0};
+    BF_ROLLED
     for (int i = (int)threadIdx.x / BF_CUDA_WARP; i < sums; i += warps) {
         bf_cuda_pair sum = bf_cuda_warp_sum_pair(lane < rows ? s->warps[lane][i] : zero);
         if (lane == 0) s->total[i] = to_total ? bf_cuda_pair_add(s->total[i], sum) : sum;
@@ -126,6 +127,7 @@ template <class Side> struct bf_cuda_merged { bf_cuda_words<Side> warps[BF_CUDA_
 template <class Side>
 static __device__ bf_cuda_words<Side> bf_cuda_warp_merge(bf_cuda_words<Side> w, int lanes) {
     int lane = (int)threadIdx.x % BF_CUDA_WARP;
+    BF_ROLLED
     for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2) {
         bf_cuda_words<Side> other;
 #pragma unroll
@@ -156,6 +158,7 @@ static __device__ void bf_cuda_collect_words(bf_cuda_scratch *scratch, int first
     empty.start();
     empty.part(w.at);
     if (threadIdx.x == 0) w = m->total;
+    BF_ROLLED
     for (int t = (int)threadIdx.x; t < (int)gridDim.x - 1; t += (int)blockDim.x) {
         bf_cuda_words<Side> other;
         int64_t y;
@@ -204,7 +207,8 @@ static __device__ void bf_cuda_reduce_block(bf_cuda_block<Loop> *b, const int64_
     if (!bf_cuda_extras<Loop>::leaves_warp_sums) bf_cuda_warp_sums<Loop::sums>(&b->sums, values);
     bool positive = __syncthreads_or((int)(flags & BF_CUDA_POSITIVE)) != 0;
     if (threadIdx.x == 0 && positive) b->flags |= BF_CUDA_POSITIVE;
-    bf_cuda_sum_rows<Loop::sums>(&b->sums, b->sums_in_use, (int)blockDim.x / BF_CUDA_WARP, false);
+    if (Loop::sums > 0)
+        bf_cuda_sum_rows(&b->sums, b->sums_in_use, (int)blockDim.x / BF_CUDA_WARP, false);
     if (Loop::Side::words > 0) {
         bf_cuda_words<typename Loop::Side> w;
         side.part(w.at);
@@ -226,6 +230,7 @@ static __device__ void bf_cuda_reduce_grid(bf_cuda_scratch *scratch, bf_cuda_blo
  * begins a line of the cache. */
 static __device__ __forceinline__ void bf_cuda_prefetch_tile(const bf_cuda_params &p, int tile) {
     if (threadIdx.x % 8 != 0) return;
+    BF_ROLLED
     for (int k = 0; k < tile; k++) {
         int64_t i = ((int64_t)blockIdx.x * tile + k) * blockDim.x + threadIdx.x;
         if (16 * i >= p.bytes) return;

@@ -47,10 +47,10 @@ BF_RULE bf_status bf_result_extreme(bf_reduction op, bf_dtype dtype, const int64
 }
 
 /* The bits of a result that is rounded, of an exact kind: f is its format. */
-BF_RULE uint64_t bf_result_bits(bf_reduction op, bf_dtype dtype, const int64_t *words,
+BF_RULE uint64_t bf_result_bits(bf_kind kind, bf_reduction op, bf_dtype dtype, const int64_t *words,
                                 const bf_reduce_options *options, bf_format f, bf_work *work) {
     bool skip = options->nan == BF_NAN_SKIP;
-    switch (bf_kind_of(op, dtype)) {
+    switch (kind) {
     case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, f, work);
     case BF_KIND_MOMENTS:
         return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, f, work);
@@ -59,15 +59,15 @@ BF_RULE uint64_t bf_result_bits(bf_reduction op, bf_dtype dtype, const int64_t *
 }
 
 /* Sums and products of integers are integers, unless a float is asked for. */
-BF_RULE bool bf_result_is_integer(bf_reduction op, bf_dtype dtype,
-                                  const bf_reduce_options *options) {
+BF_RULE bool bf_result_is_integer(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
     bool sum = op == BF_SUM || op == BF_SUMSQ || op == BF_DOT;
-    return sum && !bf_dtype_is_float(dtype) && options->out_dtype == BF_NONE;
+    return sum && !bf_dtype_is_float(dtype) && out_dtype == BF_NONE;
 }
 
-BF_RULE bf_value bf_result_exact(bf_reduction op, bf_dtype dtype, const int64_t *words,
-                                 const bf_reduce_options *options, bf_work *work) {
-    if (bf_result_is_integer(op, dtype, options)) {
+BF_RULE bf_value bf_result_exact(bf_kind kind, bf_reduction op, bf_dtype dtype,
+                                 const int64_t *words, const bf_reduce_options *options,
+                                 bf_work *work) {
+    if (bf_result_is_integer(op, dtype, options->out_dtype)) {
         bf_value v = bf_value_from_bits(BF_U64, 0);
         bf_layout layout = op == BF_SUM ? bf_layout_sum(dtype) : bf_layout_products(dtype);
         v.dtype = BF_I192;
@@ -75,8 +75,8 @@ BF_RULE bf_value bf_result_exact(bf_reduction op, bf_dtype dtype, const int64_t 
         return v;
     }
     bf_dtype out = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
-    return bf_value_from_bits(out,
-                              bf_result_bits(op, dtype, words, options, bf_format_of(out), work));
+    return bf_value_from_bits(
+        out, bf_result_bits(kind, op, dtype, words, options, bf_format_of(out), work));
 }
 
 /* A 192-bit integer rounded once. */
@@ -117,17 +117,22 @@ BF_RULE int64_t bf_result_nans(bf_kind kind, const int64_t *words) {
 }
 
 /* The result of any reduction but describe and, of floats, prod, by options that have been checked.
- * Errors: BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW. */
-BF_RULE bf_status bf_result_plain(bf_reduction op, bf_dtype dtype, const int64_t *words,
-                                  const bf_reduce_options *options, bf_value *value,
-                                  bf_work *work) {
-    bf_kind kind = bf_kind_of(op, dtype);
+ * `kind` is bf_kind_of(op, dtype). Errors: BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW. */
+BF_RULE bf_status bf_result_of_kind(bf_kind kind, bf_reduction op, bf_dtype dtype,
+                                    const int64_t *words, const bf_reduce_options *options,
+                                    bf_value *value, bf_work *work) {
     if (options->nan == BF_NAN_ERROR && bf_result_nans(kind, words) > 0) return BF_E_NAN;
     if (kind == BF_KIND_EXTREME)
         return bf_result_extreme(op, dtype, words, options->nan != BF_NAN_SKIP, value);
     if (kind == BF_KIND_FACTORS) return bf_result_factors(dtype, words, options, value, work);
-    *value = bf_result_exact(op, dtype, words, options, work);
+    *value = bf_result_exact(kind, op, dtype, words, options, work);
     return BF_OK;
+}
+
+BF_RULE bf_status bf_result_plain(bf_reduction op, bf_dtype dtype, const int64_t *words,
+                                  const bf_reduce_options *options, bf_value *value,
+                                  bf_work *work) {
+    return bf_result_of_kind(bf_kind_of(op, dtype), op, dtype, words, options, value, work);
 }
 
 /* The same of a group, which has rows: where all its values are NaN and skipped, the least and the

@@ -14,6 +14,13 @@
 #define BF_RULE static inline
 #endif
 
+/* Before a loop that runs once for each result: nvcc would unroll it, and compile for minutes. */
+#ifdef __CUDA_ARCH__
+#define BF_ROLLED _Pragma("unroll 1")
+#else
+#define BF_ROLLED
+#endif
+
 __extension__ typedef unsigned __int128 bf_u128;
 __extension__ typedef __int128 bf_i128;
 

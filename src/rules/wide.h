@@ -32,6 +32,7 @@ BF_RULE void bf_wide_trim(bf_wide *x) {
 BF_RULE bool bf_wide_from_limbs(bf_wide *x, const int64_t *limbs, int count, int exponent) {
     bool negative = limbs[count - 1] < 0;
     uint64_t carry = negative ? 1 : 0;
+    BF_ROLLED
     for (int i = 0; i < count; i++) {
         uint32_t digit = (uint32_t)limbs[i];
         carry += negative ? (uint32_t)~digit : digit;
@@ -133,6 +134,7 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
     bf_u128 rest = 0;
     for (int i = x->length - 1; i >= 0; i--) {
         uint32_t quotient = 0;
+        BF_ROLLED
         for (int b = 31; b >= 0; b--) {
             rest = rest << 1 | (x->digit[i] >> b & 1);
             bool one = rest >= divisor;
@@ -152,7 +154,7 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
 BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
     bf_leading r;
     r.bits = x.bits / divisor;
-    r.sticky = x.sticky || x.bits % divisor != 0;
+    r.sticky = x.sticky || r.bits * divisor != x.bits;
     int shift = 128 - bf_bit_length128(r.bits);
     r.bits <<= shift;
     r.exponent = x.exponent - shift;
@@ -168,6 +170,7 @@ BF_RULE bf_leading bf_leading_root(bf_leading x) {
         x.exponent++;
     }
     uint64_t root = 0;
+    BF_ROLLED
     for (int b = 63; b >= 0; b--) {
         uint64_t trial = root | (uint64_t)1 << b;
         if ((bf_u128)trial * trial <= x.bits) root = trial;
