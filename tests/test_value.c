@@ -1,5 +1,6 @@
 /* Values as text: the shortest decimal that reads back, every digit of an integer, in any locale.
  */
+#include "leave_out.h"
 #include "oracle.h"
 
 #include <fenv.h>
@@ -245,7 +246,7 @@ static void the_locale_changes_nothing(void **unused) {
     char hex[BF_VALUE_TEXT];
     bool found = false;
     for (int i = 0; i < 4 && !found; i++) found = setlocale(LC_ALL, commas[i]) != NULL;
-    if (!found) skip();
+    if (!found) leave_out("no locale with a decimal comma");
     check_text(0.1, "0.1");
     check_text(-1234567.875, "-1234567.875");
     check_text(1.5e300, "1.5e+300");
@@ -283,5 +284,5 @@ int main(void) {
         cmocka_unit_test(the_locale_changes_nothing),
         cmocka_unit_test(the_rounding_mode_changes_nothing),
     };
-    return cmocka_run_group_tests_name("value", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }
