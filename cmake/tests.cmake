@@ -54,8 +54,13 @@ foreach(file ${tests})
     endif()
 endforeach()
 
-# Every operation on every ISA and thread count; cross-compiled, under the emulator.
+# Every operation on every ISA and thread count, and every ISA on data that are hard; cross-compiled,
+# under the emulator.
 bitfold_test(verify bitfold_command verify)
+add_executable(isa_check tests/isa_check.c)
+target_link_libraries(isa_check PRIVATE bitfold_static)
+bitfold_warnings(isa_check)
+bitfold_test(isa isa_check)
 
 # The rules are in the common subset of C, C++ and CUDA: compiling is the test.
 include(CheckLanguage)
@@ -109,7 +114,7 @@ function(bitfold_python_test name file)
             return()
         endif()
     endforeach()
-    bitfold_test(${name} ${PYTHON} ${file})
+    bitfold_test(${name} ${PYTHON} ${PROJECT_SOURCE_DIR}/tests/run.py ${file})
     set(environment BITFOLD=$<TARGET_FILE:bitfold_command> BITFOLD_LIBRARY=$<TARGET_FILE:bitfold>
                     PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}")
