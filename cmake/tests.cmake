@@ -36,6 +36,19 @@ foreach(name view view_window)
     endif()
 endforeach()
 
+# More elements than 31 bits count; scripts/test-long runs these.
+file(GLOB files CONFIGURE_DEPENDS tests/long/huge_*.c)
+foreach(file ${files})
+    cmake_path(GET file STEM name)
+    if(CMOCKA AND MPFR AND GMP)
+        add_executable(${name} ${file})
+        target_include_directories(${name} PRIVATE tests)
+        target_link_libraries(${name} PRIVATE bitfold_static ${CMOCKA} ${MPFR} ${GMP} m)
+        target_compile_options(${name} PRIVATE -ffp-contract=off)
+        bitfold_warnings(${name})
+    endif()
+endforeach()
+
 # The GPU against the CPU's rules, through the library's interface alone; scripts/test-gpu runs
 # these and more. One takes nearly all of the GPU's memory, so they run one by one.
 file(GLOB tests CONFIGURE_DEPENDS tests/gpu/test_*_gpu.c)
