@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../data.h"
-#include "../leave_out.h"
+#include "run.h"
 
 enum {
     MOST = (1 << 20) + 3,
@@ -146,10 +146,5 @@ static const int64_t hard_sizes[] = {1,     2,     15,    16,     17,     31,   
                                      1000,  4095,  4096,  4097,   32767,  32768,  32769,  65536,
                                      70001, 98304, 99999, 131071, 131072, 131073, 262144, MOST};
 #define HARD_SIZES (is_small() ? 10 : (int)(sizeof hard_sizes / sizeof *hard_sizes))
-
-#define RUN_ON_GPU_WITH(tests, set_up, tear_down)                                                  \
-    (bf_device_count() > 0 ? RUN_TESTS(tests, set_up, tear_down)                                   \
-                           : (printf("skipped: %s\n", bf_device_reason()), EXIT_SKIPPED))
-#define RUN_ON_GPU(tests) RUN_ON_GPU_WITH(tests, set_up, tear_down)
 
 #endif
