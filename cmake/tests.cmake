@@ -36,6 +36,19 @@ foreach(name view view_window)
     endif()
 endforeach()
 
+# More elements than 31 bits count; scripts/test-long runs these.
+file(GLOB files CONFIGURE_DEPENDS tests/long/huge_*.c)
+foreach(file ${files})
+    cmake_path(GET file STEM name)
+    if(CMOCKA AND MPFR AND GMP)
+        add_executable(${name} ${file})
+        target_include_directories(${name} PRIVATE tests)
+        target_link_libraries(${name} PRIVATE bitfold_static ${CMOCKA} ${MPFR} ${GMP} m)
+        target_compile_options(${name} PRIVATE -ffp-contract=off)
+        bitfold_warnings(${name})
+    endif()
+endforeach()
+
 # The GPU against the CPU's rules, through the library's interface alone; scripts/test-gpu runs
 # these and more. One takes nearly all of the GPU's memory, so they run one by one.
 file(GLOB tests CONFIGURE_DEPENDS tests/gpu/test_*_gpu.c)
@@ -54,8 +67,13 @@ foreach(file ${tests})
     endif()
 endforeach()
 
-# Every operation on every ISA and thread count; cross-compiled, under the emulator.
+# Every operation on every ISA and thread count, and every ISA on data that are hard; cross-compiled,
+# under the emulator.
 bitfold_test(verify bitfold_command verify)
+add_executable(isa_check tests/isa_check.c)
+target_link_libraries(isa_check PRIVATE bitfold_static)
+bitfold_warnings(isa_check)
+bitfold_test(isa isa_check)
 
 # The rules are in the common subset of C, C++ and CUDA: compiling is the test.
 include(CheckLanguage)
@@ -109,7 +127,7 @@ function(bitfold_python_test name file)
             return()
         endif()
     endforeach()
-    bitfold_test(${name} ${PYTHON} ${file})
+    bitfold_test(${name} ${PYTHON} ${PROJECT_SOURCE_DIR}/tests/run.py ${file})
     set(environment BITFOLD=$<TARGET_FILE:bitfold_command> BITFOLD_LIBRARY=$<TARGET_FILE:bitfold>
                     PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}")

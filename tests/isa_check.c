@@ -1,12 +1,21 @@
 /* Every instruction set of this machine gives the states and results of the generic one. Needs
- * nothing but the library, so that it runs wherever that does, under an emulator too. */
+ * nothing but the library, so it also runs where cmocka and MPFR are missing: under an emulator. */
 #include "data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+static const bf_reduction all_reductions[] = {
+#define BF_X(id, number, name) BF_##id,
+    BF_REDUCTION_LIST(BF_X)
+#undef BF_X
+};
+enum { REDUCTION_COUNT = sizeof all_reductions / sizeof *all_reductions };
+
+enum { SAVED_MOST = 40000 }; /* bytes; the largest state is that of a product of floats */
+
 typedef struct outcome {
-    unsigned char saved[2048];
+    unsigned char saved[SAVED_MOST];
     bf_value value;
     bf_status status;
 } outcome;
@@ -17,29 +26,31 @@ static void require(bool condition, const char *what) {
     exit(1);
 }
 
-static outcome reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b) {
-    outcome out;
+static void reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
+                   outcome *out) {
     bf_state *s = NULL;
-    memset(&out, 0, sizeof out);
+    memset(out, 0, sizeof *out);
     require(bf_state_create(context, op, a->dtype, &s) == BF_OK, "no state");
     bf_status status = op == BF_DOT ? bf_state_absorb_pair(s, a, b) : bf_state_absorb(s, a);
     require(status == BF_OK, "absorb failed");
-    bf_state_save(s, out.saved);
-    out.status = bf_state_result(s, NULL, &out.value);
+    require(bf_state_save_size(s) <= SAVED_MOST, "SAVED_MOST is too small");
+    bf_state_save(s, out->saved);
+    out->status = bf_state_result(s, NULL, &out->value);
     bf_state_destroy(s);
-    return out;
 }
 
 static int compare(bf_context *generic, bf_context *other, const bf_array *a, const bf_array *b) {
+    static outcome x, y;
     int wrong = 0;
-    for (int op = BF_SUM; op <= BF_ARGMAX; op++) {
-        outcome x = reduce(generic, (bf_reduction)op, a, b);
-        outcome y = reduce(other, (bf_reduction)op, a, b);
+    for (int i = 0; i < REDUCTION_COUNT; i++) {
+        const bf_reduction op = all_reductions[i];
+        reduce(generic, op, a, b, &x);
+        reduce(other, op, a, b, &y);
         if (memcmp(&x, &y, sizeof x) == 0) continue;
         wrong++;
-        printf("%s of %lld %s: %s with %d threads differs from generic\n",
-               bf_reduction_name((bf_reduction)op), (long long)a->shape[0], bf_dtype_name(a->dtype),
-               bf_context_isa(other), bf_context_threads(other));
+        printf("%s of %lld %s: %s with %d threads differs from generic\n", bf_reduction_name(op),
+               (long long)a->shape[0], bf_dtype_name(a->dtype), bf_context_isa(other),
+               bf_context_threads(other));
     }
     return wrong;
 }
@@ -76,7 +87,7 @@ static int check(bf_context *generic, bf_context *other) {
 }
 
 int main(void) {
-    int wrong = 0;
+    int wrong = 0, compared = 0;
     bf_context *generic = NULL, *other = NULL;
     require(bf_context_create(&BF_OPTIONS(.isa = "generic", .threads = 1), &generic) == BF_OK,
             "no generic context");
@@ -87,7 +98,10 @@ int main(void) {
         wrong += check(generic, other);
         printf("%s: compared with generic\n", bf_isa_name(i));
         bf_context_destroy(other);
+        compared++;
     }
     bf_context_destroy(generic);
-    return wrong > 0;
+    if (compared > 0) return wrong > 0;
+    printf("skipped: this machine runs the generic instruction set alone\n");
+    return 77;
 }

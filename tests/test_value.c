@@ -1,6 +1,7 @@
 /* Values as text: the shortest decimal that reads back, every digit of an integer, in any locale.
  * BITFOLD_CASES: a hundredth of the random floats of each kind (default 300; 10000 for a release).
  */
+#include "leave_out.h"
 #include "oracle.h"
 
 #include <fenv.h>
@@ -304,7 +305,7 @@ static void the_locale_changes_nothing(void **unused) {
     char hex[BF_VALUE_TEXT];
     bool found = false;
     for (int i = 0; i < 4 && !found; i++) found = setlocale(LC_ALL, commas[i]) != NULL;
-    if (!found) skip();
+    if (!found) leave_out("no locale with a decimal comma");
     check_text(0.1, "0.1");
     check_text(-1234567.875, "-1234567.875");
     check_text(1.5e300, "1.5e+300");
@@ -367,5 +368,5 @@ int main(void) {
         cmocka_unit_test(flushing_subnormals_changes_nothing),
 #endif
     };
-    return cmocka_run_group_tests_name("value", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

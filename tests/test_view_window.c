@@ -2,6 +2,7 @@
  * screen, driven by events. */
 #include "control.h"
 #include "julia_file.h"
+#include "leave_out.h"
 #include "renderer.h"
 #include "words.h"
 
@@ -11,12 +12,6 @@
 #undef main
 #endif
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,7 +160,7 @@ static void assert_file(const char *name, const julia_request *r) {
 
 static void a_picture_is_saved_whatever_comes_then(void **unused) {
     (void)unused;
-    if (julia_png_ready() != EXIT_DONE) skip();
+    if (julia_png_ready() != EXIT_DONE) leave_out("needs libpng");
     bf_context *context = new_context();
     picture mine = {0};
     saving saved;
@@ -224,7 +219,7 @@ static julia_request play(const julia_request *first) {
 
 static void a_window_is_driven_by_events(void **unused) {
     (void)unused;
-    if (julia_png_ready() != EXIT_DONE) skip();
+    if (julia_png_ready() != EXIT_DONE) leave_out("needs libpng");
     setenv("SDL_VIDEODRIVER", "dummy", 1);
     const julia_request first = usual(200, 150);
     const window_options wanted = {.sized = true};
@@ -259,5 +254,5 @@ int main(void) {
                                         leave_directory),
 #endif
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

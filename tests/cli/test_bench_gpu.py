@@ -77,6 +77,7 @@ class BenchGpu(CommandTest):
             if done.returncode == 4:
                 self.skipTest("no GPU: " + done.stderr.decode().strip())
             self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout or done.stderr, work)
             for line in done.stderr.decode().splitlines():
                 self.assertRegex(line, rf"^bitfold bench: {work} .*: not on this device$")
             for line in done.stdout.decode().splitlines():

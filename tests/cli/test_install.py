@@ -103,9 +103,11 @@ class Headers(Installed):
     def test_they_compile_as_c_and_cpp_without_a_warning(self):
         headers = ["bitfold.h"] + ["bitfold/" + n for n in os.listdir(self.prefix +
                                                                       "/include/bitfold")]
-        for compiler, standards in STANDARDS.items():
-            if not shutil.which(compiler):
-                continue
+        compilers = list(filter(shutil.which, STANDARDS))
+        if not compilers:
+            self.skipTest("needs a compiler")
+        for compiler in compilers:
+            standards = STANDARDS[compiler]
             name = "each.cpp" if "++" in compiler else "each.c"
             for header in headers: # each alone, and twice
                 self.write(name, ("#include <%s>\n" % header * 2).encode() + b"int main(void);\n")

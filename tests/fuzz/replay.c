@@ -21,6 +21,10 @@ static int replay(const char *name) {
 
 int main(int argc, char **argv) {
     int failed = 0;
+    if (argc < 2) {
+        fprintf(stderr, "no files to replay\n");
+        return 1;
+    }
     for (int i = 1; i < argc; i++) {
         if (replay(argv[i]) == 0) continue;
         fprintf(stderr, "cannot read %s\n", argv[i]);

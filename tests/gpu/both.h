@@ -3,16 +3,10 @@
 #ifndef BITFOLD_TESTS_GPU_BOTH_H
 #define BITFOLD_TESTS_GPU_BOTH_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "../data.h"
+#include "run.h"
 
 enum {
     MOST = (1 << 20) + 3,
@@ -27,6 +21,10 @@ static bf_value *values_on_device; /* VALUES of them */
 
 /* BITFOLD_GPU_SMALL: few arrays, and small ones, for tools that make all slow. */
 static inline bool is_small(void) { return getenv("BITFOLD_GPU_SMALL") != NULL; }
+
+static inline void leave_out_if_small(void) {
+    if (is_small()) leave_out("BITFOLD_GPU_SMALL: this needs large arrays");
+}
 
 static inline int set_up(void **unused) {
     (void)unused;
@@ -148,9 +146,5 @@ static const int64_t hard_sizes[] = {1,     2,     15,    16,     17,     31,   
                                      1000,  4095,  4096,  4097,   32767,  32768,  32769,  65536,
                                      70001, 98304, 99999, 131071, 131072, 131073, 262144, MOST};
 #define HARD_SIZES (is_small() ? 10 : (int)(sizeof hard_sizes / sizeof *hard_sizes))
-
-#define RUN_ON_GPU(tests)                                                                          \
-    (bf_device_count() > 0 ? cmocka_run_group_tests(tests, set_up, tear_down)                      \
-                           : (printf("skipped: %s\n", bf_device_reason()), 77))
 
 #endif

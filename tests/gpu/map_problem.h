@@ -3,17 +3,11 @@
 #ifndef BITFOLD_TESTS_GPU_MAP_PROBLEM_H
 #define BITFOLD_TESTS_GPU_MAP_PROBLEM_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cuda_runtime_api.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "../data.h"
+#include "run.h"
 
 enum { MOST = 1000007, OPERANDS = 4, OUT = 3, ROOM = 8 * MOST + 64 };
 

@@ -178,7 +178,7 @@ static void check_state_goes_on(const both *device) {
 static void memory_runs_out(void **unused) {
     (void)unused;
     static void *chunks[CHUNKS];
-    if (is_small()) skip();
+    leave_out_if_small();
     bf_context *used = gpu;
     assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cuda"), &gpu), BF_OK);
     fill(BF_F32, on_host, N, KIND_FULL, 4);

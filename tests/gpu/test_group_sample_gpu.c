@@ -88,7 +88,7 @@ static void check_outliers(bf_dtype dtype) {
 
 static void outliers_of_few_groups(void **unused) {
     (void)unused;
-    if (is_small()) return; /* few rows are not sampled */
+    leave_out_if_small();
     put_keys(200);
     check_outliers(BF_F64);
     check_outliers(BF_BF16);
@@ -96,7 +96,7 @@ static void outliers_of_few_groups(void **unused) {
 
 static void outliers_of_many_groups(void **unused) {
     (void)unused;
-    if (is_small()) return;
+    leave_out_if_small();
     put_keys(50000);
     check_outliers(BF_F32);
     check_outliers(BF_F64);
@@ -104,7 +104,7 @@ static void outliers_of_many_groups(void **unused) {
 
 static void zeros_but_for_one(void **unused) {
     (void)unused;
-    if (is_small()) return;
+    leave_out_if_small();
     put_keys(3000);
     memset(on_host + VALUES_AT, 0, ROWS * sizeof(double));
     check(BF_F64, "none");

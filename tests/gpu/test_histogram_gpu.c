@@ -176,7 +176,7 @@ static void every_number_of_bins(void **unused) {
 
 static void ten_million_bins(void **unused) {
     (void)unused;
-    if (is_small()) return;
+    leave_out_if_small();
     check_even(BF_F64, SAMPLE, 0, 10000000, 0, KIND_NARROW);
     check_even(BF_U8, SAMPLE, 0, 10000000, 2, KIND_FULL);
 }
@@ -294,7 +294,7 @@ static void weights_are_exact(void **unused) {
 static void data_on_the_host(void **unused) {
     (void)unused;
     static const bf_dtype dtypes[] = {BF_U8, BF_F32, BF_F64};
-    if (is_small()) return;
+    leave_out_if_small();
     for (int i = 0; i < 6; i++) {
         bf_dtype dtype = dtypes[i % 3];
         int64_t n = ((1 << 26) + 4321) / (int64_t)bf_dtype_size(dtype);
@@ -388,9 +388,5 @@ int main(void) {
         cmocka_unit_test(data_on_the_host),     cmocka_unit_test(graphs_replay),
         cmocka_unit_test(contexts_do_not_meet),
     };
-    if (bf_device_count() == 0) {
-        printf("skipped: %s\n", bf_device_reason());
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, get_counts, free_counts);
+    return RUN_ON_GPU_WITH(tests, get_counts, free_counts);
 }

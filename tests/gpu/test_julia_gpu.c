@@ -76,7 +76,7 @@ static void large_pictures(void **unused) {
 static void usual_views(void **unused) {
     (void)unused;
     static const double escapes[] = {4, 9, 16, 30, 100, 1000, 3e4, 1e6};
-    if (is_small()) return;
+    leave_out_if_small();
     for (int i = 0; i < 8; i++) {
         for (int kind = 0; kind < 4; kind++) {
             bf_julia_params p = picture_of(kind % 2 ? BF_F64 : BF_F32, 1500, 1201);
@@ -137,7 +137,7 @@ static void any_strides_are_right(void **unused) {
 static void a_picture_in_several_pieces(void **unused) {
     (void)unused;
     bf_julia_params p = picture_of(BF_F32, 7001, 6007);
-    if (is_small()) return;
+    leave_out_if_small();
     check(&p, fast);
 }
 
@@ -163,9 +163,5 @@ int main(void) {
         cmocka_unit_test(a_picture_in_several_pieces),
         cmocka_unit_test(async_calls_need_reachable_memory),
     };
-    if (bf_device_count() == 0) {
-        printf("skipped: %s\n", bf_device_reason());
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, set_up_fast, tear_down_fast);
+    return RUN_ON_GPU_WITH(tests, set_up_fast, tear_down_fast);
 }

@@ -132,7 +132,7 @@ static void values_in_every_kind_of_memory(void **unused) {
 static void host_arrays_in_pieces(void **unused) {
     (void)unused;
     static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_U16};
-    if (is_small()) skip();
+    leave_out_if_small();
     bf_context *threads;
     assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cpu"), &threads), BF_OK);
     for (int d = 0; d < 3; d++) {
@@ -219,7 +219,7 @@ static void a_large_strided_array(void **unused) {
     (void)unused;
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_PROD, BF_ARGMAX, BF_ARGMIN};
     const layout every_second = {1, {(1 << 24) + 5}, {2}, 1};
-    if (is_small()) skip();
+    leave_out_if_small();
     fill(BF_F32, on_host, (1 << 25) + 11, KIND_NARROW, 7);
     both_of(BF_F32, (1 << 25) + 11, 0);
     both a = {strided(BF_F32, on_host, &every_second), strided(BF_F32, on_device, &every_second)};

@@ -344,9 +344,5 @@ int main(void) {
         cmocka_unit_test(a_captured_call_can_be_replayed),
         cmocka_unit_test(nothing_to_do),
     };
-    if (bf_device_count() == 0) {
-        printf("skipped: %s\n", bf_device_reason());
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return RUN_ON_GPU(tests);
 }

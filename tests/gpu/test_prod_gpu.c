@@ -143,14 +143,14 @@ static void states_are_the_same_bytes(void **unused) {
 static void a_large_array(void **unused) {
     (void)unused;
     const int64_t n = ((int64_t)1 << 29) + 70001, pattern = 1 << 20;
-    if (is_small()) skip();
+    leave_out_if_small();
     void *large;
     size_t size[2];
     both b = both_of(BF_F16, 0, 0);
     char *host = malloc((size_t)n * 2);
     if (!host || bf_memory_allocate(gpu, (size_t)n * 2, &large) != BF_OK) {
         free(host);
-        skip();
+        leave_out("too little memory");
     }
     fill_near_one(BF_F16, host, pattern, 100000, 8);
     for (int64_t i = pattern; i < n; i += pattern)

@@ -239,7 +239,7 @@ static void every_kind_and_size(void **unused) {
 static void every_option(void **unused) {
     (void)unused;
     uint64_t seed = 2;
-    if (is_small()) skip();
+    leave_out_if_small();
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int k = 0; k < KINDS; k++)
             for (int64_t n = 0; n < 100; n += 1 + n / 3 * 3)
@@ -252,7 +252,7 @@ static void every_option(void **unused) {
 static void large_arrays(void **unused) {
     (void)unused;
     uint64_t seed = 3;
-    if (is_small()) skip();
+    leave_out_if_small();
     assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cpu", .isa = "generic"), &rules),
                      BF_OK);
     for (int d = 0; d < DTYPE_COUNT; d++)

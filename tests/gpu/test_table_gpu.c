@@ -380,6 +380,5 @@ int main(void) {
         cmocka_unit_test(scripts_of_every_kind),
         cmocka_unit_test(hot_keys_of_every_width),
     };
-    return bf_device_count() > 0 ? cmocka_run_group_tests(tests, set_up_rooms, tear_down_rooms)
-                                 : (printf("skipped: %s\n", bf_device_reason()), 77);
+    return RUN_ON_GPU_WITH(tests, set_up_rooms, tear_down_rooms);
 }

@@ -74,7 +74,7 @@ static void many_rows(void **unused) {
 /* Enough regions for partitions in two steps, by fixed rooms and, where one is passed, exact. */
 static void many_regions(void **unused) {
     (void)unused;
-    if (is_small()) skip();
+    leave_out_if_small();
     check_many(BF_U32, BF_DUPLICATES_FIRST, 4, 9000000, 9000000);
     check_many(BF_U32, BF_DUPLICATES_LAST, 5, 9000000, 9000000);
     check_many(BF_U32, BF_DUPLICATES_ADD, 6, 9000000, 9000000);
@@ -169,7 +169,7 @@ static int take_memory(void **chunks, size_t leave) {
 static void without_memory_the_table_stays(void **unused) {
     (void)unused;
     static void *chunks[CHUNKS];
-    if (is_small()) skip();
+    leave_out_if_small();
     int64_t n = 9000000;
     fill_many(4, BF_U32, n, on_host, on_host + SECOND);
     both keys = both_of(BF_U32, n, 0), few = both_of(BF_U32, 1000, 0);

@@ -24,7 +24,7 @@ DTYPES = [name for name in HELD if name != "pair"]
 OPS = ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"]
 CONTEXTS = [bitfold.Context(device="cpu", threads=n, isa="generic" if n == 1 else "auto")
             for n in (1, 2, 8)] + gpus()
-SCRIPTS = int(os.environ.get("BITFOLD_GROUP_SCRIPTS", "400"))
+SCRIPTS = int(os.environ.get("BITFOLD_CASES", "400"))
 
 
 def elements(rng, name, n, spread):
@@ -313,7 +313,7 @@ class Unique(unittest.TestCase):
 class Saved(GroupsTest):
     def test_equal_groups_are_equal_bytes_and_come_back(self):
         """Parts of a script saved by several contexts, loaded and merged in another order."""
-        for script in range(SCRIPTS // 2):
+        for script in range((SCRIPTS + 1) // 2):
             rng = np.random.default_rng([9, script])
             key = list(HELD)[script % len(HELD)]
             n, spread = int(rng.choice([0, 1, 9, 500, 3000])), int(rng.choice([1, 3, 40, 900]))

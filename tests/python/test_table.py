@@ -23,8 +23,8 @@ ONLY_GPU = os.environ.get("BITFOLD_DEVICE") == "cuda"
 CPUS = [bitfold.Context(device="cpu", threads=n, isa="generic" if n == 1 else "auto")
         for n in (1, 2, 8)]
 CONTEXTS = GPUS if ONLY_GPU else CPUS + GPUS
-SCRIPTS = int(os.environ.get("BITFOLD_TABLE_SCRIPTS", "150"))
-FIRST = int(os.environ.get("BITFOLD_TABLE_FIRST", "0"))
+SCRIPTS = int(os.environ.get("BITFOLD_CASES", "150"))
+FIRST = int(os.environ.get("BITFOLD_SEED", "0"))
 
 
 def random_bits(rng, name, n, spread):
