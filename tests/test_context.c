@@ -2,8 +2,11 @@
  * environment neither changes a result nor is changed. */
 #include "oracle.h"
 
+#include <dirent.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __x86_64__
@@ -354,6 +357,44 @@ static void more_threads_than_work_is_fine(void **unused) {
     free(x);
 }
 
+/* The signals that a thread blocks, from its file in /proc. */
+static uint64_t blocked_by(const char *thread) {
+    char path[300], line[256];
+    unsigned long long mask = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) sscanf(line, "SigBlk: %llx", &mask);
+    fclose(f);
+    return mask;
+}
+
+/* So that a program's handler of SIGBUS works wherever the library reads what it has mapped. */
+static void workers_block_signals_but_not_faults(void **unused) {
+    (void)unused;
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
+    uint64_t unblocked = 0;
+    int workers = 0;
+    double *x = large_array(), sum;
+    bf_context *c = NULL;
+    for (int i = 0; i < 4; i++) unblocked |= (uint64_t)1 << (faults[i] - 1);
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 2), &c), BF_OK);
+    assert_int_equal(bf_sum_f64(c, x, LARGE, &sum), BF_OK);
+    DIR *threads = opendir("/proc/self/task");
+    assert_non_null(threads);
+    for (struct dirent *d; (d = readdir(threads)) != NULL;) {
+        if (*d->d_name == '.' || atoi(d->d_name) == getpid()) continue;
+        const uint64_t blocked = blocked_by(d->d_name);
+        if (!(blocked & (uint64_t)1 << (SIGINT - 1))) continue; /* a sanitizer's own */
+        assert_true((blocked & unblocked) == 0);
+        workers++;
+    }
+    assert_int_equal(workers, 1);
+    closedir(threads);
+    bf_context_destroy(c);
+    free(x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options_are_refused),
@@ -370,6 +411,7 @@ int main(void) {
         cmocka_unit_test(contexts_on_different_threads_are_independent),
         cmocka_unit_test(a_context_works_in_a_forked_child),
         cmocka_unit_test(more_threads_than_work_is_fine),
+        cmocka_unit_test(workers_block_signals_but_not_faults),
     };
     return cmocka_run_group_tests_name("context", tests, NULL, NULL);
 }
