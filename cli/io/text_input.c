@@ -131,14 +131,15 @@ static int64_t count_newlines(const char *at, const char *end) {
 /* Fills the buffer from the rest and the stream, until a line is whole or the stream ends. *n: the
  * bytes there are; *whole: those of whole lines. */
 static text_status fill(text_input *t, text_piece *p, size_t *n, size_t *whole) {
-    size_t have = t->rest_size;
+    size_t have = t->rest_size, searched = 0;
     for (size_t want = have < PIECE / 2 ? PIECE : twice(have);; want = twice(want)) {
         if (!piece_reserve(p, want)) return TEXT_NO_MEMORY;
-        if (have == t->rest_size && have > 0) memcpy(p->buffer, t->rest, have);
+        if (searched == 0 && have > 0) memcpy(p->buffer, t->rest, have);
         const int64_t got = bytes_read(t->fd, p->buffer + have, want - have);
         if (got < 0) return TEXT_FAILED;
-        const char *last = memrchr(p->buffer + have, '\n', (size_t)got);
         have += (size_t)got;
+        const char *last = memrchr(p->buffer + searched, '\n', have - searched);
+        searched = have;
         t->ended = have < want;
         *n = have;
         *whole = t->ended ? have : last ? (size_t)(last + 1 - p->buffer) : 0;
