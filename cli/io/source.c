@@ -403,6 +403,8 @@ int source_failed(const source *s, int64_t got, int error) {
         return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
                     bf_dtype_name(s->layout.dtype));
     if (got < 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
+    const int code = source_check(s); /* of a file that cannot be mapped */
+    if (code != EXIT_DONE) return code;
     if (s->raw) return fail(EXIT_DATA, s->name, "too short: it ends before --count elements");
     return fail(EXIT_DATA, s->name, "shorter than its header says");
 }
