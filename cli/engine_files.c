@@ -103,14 +103,19 @@ static void run_workers(worker *workers, int n) {
     }
 }
 
+/* Elements that change while they are read may make states that do not merge. */
+static int failed(const worker *w, bf_status st) {
+    const source *s = w->job->in->a;
+    const int code = source_check(s);
+    return code == EXIT_DONE ? fail_status(st, w->context, s->name) : code;
+}
+
 static int merge_workers(worker *workers, int n) {
-    for (int i = 0; i < n; i++) {
-        const worker *w = &workers[i];
-        if (w->status != BF_OK) return fail_status(w->status, w->context, w->job->in->a->name);
-    }
+    for (int i = 0; i < n; i++)
+        if (workers[i].status != BF_OK) return failed(&workers[i], workers[i].status);
     for (int i = 1; i < n; i++) {
         const bf_status st = bf_state_merge(workers[0].state, workers[i].state);
-        if (st != BF_OK) return fail_status(st, workers[0].context, workers[0].job->in->a->name);
+        if (st != BF_OK) return failed(&workers[0], st);
     }
     return EXIT_DONE;
 }

@@ -37,6 +37,7 @@ typedef struct text_worker {
     bf_context *context;
     bf_state **states; /* [column][candidate] */
     int64_t rows;
+    int64_t counted; /* rows that there were before any was read; -1: nobody counted */
     text_status status;
     int error; /* errno, for TEXT_FAILED */
     bf_status absorbed;
@@ -92,11 +93,9 @@ static bool absorb_next(text_worker *w) {
 /* Takes the next share of the file. False if there is none. */
 static bool take_share(text_worker *w) {
     const text_input *t = w->job->source->text;
-    if (!t->data || atomic_load(&w->job->next) >= t->size) return false;
+    if (!t->file || atomic_load(&w->job->next) >= t->size) return false;
     const int64_t from = atomic_fetch_add(&w->job->next, SHARE_BYTES);
-    w->reader.from = from <= t->begin ? t->begin : text_line_from(t, from);
-    w->reader.to = text_line_from(t, from + SHARE_BYTES);
-    if (w->reader.to < w->reader.from) w->reader.to = w->reader.from;
+    text_reader_assign(&w->reader, from, from + SHARE_BYTES);
     return from < t->size && from < atomic_load(&w->job->last);
 }
 
@@ -111,7 +110,8 @@ static void *absorb_rows(void *argument) {
 static void *count_rows(void *argument) {
     text_worker *w = argument;
     text_reader r = w->reader;
-    w->status = text_reader_count(&r, &w->rows);
+    w->status = text_reader_count(&r, &w->counted);
+    w->error = errno;
     w->reader.piece.buffer = r.piece.buffer;
     w->reader.piece.room = r.piece.room;
     if (w->status == TEXT_REFUSED) w->status = TEXT_OK; /* reading the rows tells what is wrong */
@@ -164,13 +164,12 @@ static int setup_worker(engine *e, text_job *j, text_worker *w, int i, int n) {
     text_input *t = s->text;
     const bool shared = n > 1 && !engine_is_ordered(j->op);
     const int64_t span = shared ? 0 : (t->size - t->begin) / n;
-    const int64_t from = i == 0 ? t->begin : text_line_from(t, t->begin + span * i);
-    const int64_t to =
-        i == n - 1 && !shared ? t->size : text_line_from(t, t->begin + span * (i + 1));
+    const int64_t from = t->begin + span * i;
+    const int64_t to = i == n - 1 && !shared ? t->size : from + span;
     atomic_store(&j->next, shared ? 0 : t->size);
-    *w = (text_worker){.job = j, .context = e->contexts[i], .main = i == 0};
+    *w = (text_worker){.job = j, .context = e->contexts[i], .counted = -1, .main = i == 0};
     w->states = calloc((size_t)(j->columns * j->candidates), sizeof(bf_state *));
-    const bool open = text_reader_open(&w->reader, t, from > to ? to : from, to);
+    const bool open = text_reader_open(&w->reader, t, from, to);
     w->reader.skip = s->first;
     w->reader.left = s->count;
     const bf_status st = open && w->states ? create_states(w) : BF_E_MEMORY;
@@ -186,15 +185,17 @@ static void free_worker(text_worker *w) {
 
 /* Of ordered states: each begins at the index of its first row. */
 static int place_workers(text_worker *workers, int n, int64_t start) {
+    const source *s = workers->job->source;
     if (n > 1) run_workers(workers, n, count_rows);
-    bf_status st = BF_OK;
-    for (int i = 0; i < n && st == BF_OK; i++) {
-        st = seek_states(&workers[i], start);
-        start += workers[i].rows;
-        workers[i].rows = 0;
-        if (workers[i].status != TEXT_OK) st = BF_E_MEMORY;
+    for (int i = 0; i < n; i++) {
+        text_worker *w = &workers[i];
+        errno = w->error;
+        if (w->status != TEXT_OK) return source_text_failed(s, w->status, NULL);
+        const bf_status st = seek_states(w, start);
+        if (st != BF_OK) return fail_status(st, w->context, s->name);
+        start += w->counted;
     }
-    return st == BF_OK ? EXIT_DONE : fail_status(st, workers->context, workers->job->source->name);
+    return EXIT_DONE;
 }
 
 /* Reports the failure that comes first in the text. */
@@ -202,9 +203,11 @@ static int check_workers(const text_worker *workers, int n) {
     const source *s = workers->job->source;
     const text_worker *first = NULL;
     int64_t rows = 0;
+    bool changed = false;
     for (int i = 0; i < n; i++) {
         const text_worker *w = &workers[i];
         rows += w->rows;
+        changed = changed || (w->counted >= 0 && w->counted != w->rows);
         if (w->absorbed != BF_OK) return fail_status(w->absorbed, w->context, s->name);
         if (w->status == TEXT_OK) continue;
         if (!first || w->status != TEXT_REFUSED ||
@@ -216,6 +219,7 @@ static int check_workers(const text_worker *workers, int n) {
         errno = first->error;
         return source_text_failed(s, first->status, &first->reader.refusal);
     }
+    if (changed) return fail(EXIT_IO, s->name, "cannot read: the file changed meanwhile");
     return source_check_rows(s, &workers->reader, rows);
 }
 
@@ -237,9 +241,9 @@ static int merge_workers(text_worker *workers, int n, bf_state **states) {
  */
 static int thread_count(const engine *e, bf_reduction op, const source *s) {
     const text_input *t = s->text;
-    if (s->first > 0 || s->count >= 0 || (!t->data && (engine_is_ordered(op) || t->ended)))
+    if (s->first > 0 || s->count >= 0 || (!t->file && (engine_is_ordered(op) || t->ended)))
         return 1;
-    const int64_t useful = t->data ? t->size / THREAD_BYTES : e->threads;
+    const int64_t useful = t->file ? t->size / THREAD_BYTES : e->threads;
     return useful >= e->threads ? e->threads : useful > 1 ? (int)useful : 1;
 }
 

@@ -57,7 +57,7 @@ static int append(const column *c, void **own, int64_t *room, int64_t n, const v
                   int64_t got) {
     const size_t bytes = source_element(&c->source);
     if (n + got > *room) {
-        *room = 2 * (n + got);
+        *room = c->source.count >= 0 ? c->source.count : 2 * (n + got);
         void *more = realloc(*own, (size_t)*room * bytes);
         if (!more) return fail_status(BF_E_MEMORY, NULL, c->source.name);
         *own = more;
@@ -72,7 +72,7 @@ int column_all(column *c, const void **all, void **own, int64_t *n) {
     int code = EXIT_DONE;
     *all = *own = NULL;
     *n = 0;
-    if (!c->buffer) {
+    if (!c->buffer && c->source.map.size == 0) {
         if (c->source.count == 0) return EXIT_DONE;
         *all = source_view(&c->source, 0, c->source.count, NULL, n);
         return *n == c->source.count ? EXIT_DONE : source_failed(&c->source, *n, errno);

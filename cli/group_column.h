@@ -21,8 +21,8 @@ void column_close(column *c);
  * only at the end. */
 int column_next(column *c, int64_t n, const void **elements, int64_t *got);
 
-/* All rows at once: *all lies in the column's memory, or (where *own is set) in memory to be freed.
- */
+/* All rows at once, in memory that no other process changes, as files that are mapped may: *all
+ * lies in the column's own, or (where *own is set) in memory to be freed. */
 int column_all(column *c, const void **all, void **own, int64_t *n);
 
 /* Bytes in all, -1 if unknown; rows likewise. */

@@ -183,8 +183,12 @@ static int resolve_dtype(task *t) {
 /* Data that the operation refuses are an error of the data. */
 static int map_failed(const task *t, bf_status st) {
     const char *file = NULL;
-    for (int i = t->arity - 1; i >= 0; i--)
-        if (is_array(&t->operands[i])) file = t->operands[i].text;
+    for (int i = t->arity - 1; i >= 0; i--) {
+        if (!is_array(&t->operands[i])) continue;
+        file = t->operands[i].text;
+        const int code = source_check(&t->operands[i].source);
+        if (code != EXIT_DONE) return code;
+    }
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW) return fail_status(st, t->context, file);
     return fail(EXIT_DATA, file, "%s", bf_context_message(t->context));
 }

@@ -41,13 +41,10 @@ static void *read_share(void *argument) {
 /* Of a file: who reads what. False at its end. */
 static bool assign(series_text *x) {
     const text_input *t = x->source->text;
-    if (!t->data) return true;
+    if (!t->file) return true;
     if (x->from >= t->size) return false;
-    for (int i = 0; i < x->threads; i++) {
-        text_reader *r = &x->shares[i].reader;
-        r->from = x->from;
-        r->to = x->from = text_line_from(t, x->from + SHARE_BYTES);
-    }
+    for (int i = 0; i < x->threads; i++, x->from += SHARE_BYTES)
+        text_reader_assign(&x->shares[i].reader, x->from, x->from + SHARE_BYTES);
     return true;
 }
 
@@ -90,7 +87,7 @@ static int read_round(series_text *x) {
     int64_t rows = 0;
     for (int i = 0; i < x->threads; i++) rows += x->shares[i].n;
     x->rows += rows;
-    x->ended = x->shares[0].reader.left == 0 || (rows == 0 && !x->source->text->data);
+    x->ended = x->shares[0].reader.left == 0 || (rows == 0 && !x->source->text->file);
     return check_shares(x);
 }
 
@@ -99,8 +96,8 @@ static int read_round(series_text *x) {
 /* A selection is by rows, for one thread; so is the order of a stream. */
 static int thread_count(const source *s, int threads, bool ordered) {
     const text_input *t = s->text;
-    if (s->first > 0 || s->count >= 0 || (!t->data && (ordered || t->ended))) return 1;
-    const int64_t useful = t->data ? t->size / SHARE_BYTES + 1 : threads;
+    if (s->first > 0 || s->count >= 0 || (!t->file && (ordered || t->ended))) return 1;
+    const int64_t useful = t->file ? t->size / SHARE_BYTES + 1 : threads;
     return useful < threads ? (int)useful : threads;
 }
 

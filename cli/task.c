@@ -22,6 +22,7 @@ static void tell_input(const engine *e, const source *s) {
          s->layout.fortran ? " in Fortran order" : "",
          s->stream  ? "a stream"
          : s->whole ? "read whole"
+         : s->text  ? "a file"
                     : "mapped",
          bf_context_isa(engine_context(e)), e->threads);
 }

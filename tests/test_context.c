@@ -3,8 +3,11 @@
 #include "leave_out.h"
 #include "oracle.h"
 
+#include <dirent.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __x86_64__
@@ -392,6 +395,47 @@ static void more_threads_than_work_is_fine(void **unused) {
     free(x);
 }
 
+/* The signals that a thread blocks, from its file in /proc. */
+static uint64_t blocked_by(const char *thread) {
+    char path[300], line[256];
+    unsigned long long mask = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) sscanf(line, "SigBlk: %llx", &mask);
+    fclose(f);
+    return mask;
+}
+
+/* The threads that block SIGINT but none of the signals of their own faults. */
+static int threads_with_faults(void) {
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
+    const uint64_t interrupt = (uint64_t)1 << (SIGINT - 1);
+    uint64_t mask = interrupt;
+    int n = 0;
+    DIR *threads = opendir("/proc/self/task");
+    assert_non_null(threads);
+    for (int i = 0; i < 4; i++) mask |= (uint64_t)1 << (faults[i] - 1);
+    for (struct dirent *d; (d = readdir(threads)) != NULL;)
+        n += *d->d_name != '.' && (blocked_by(d->d_name) & mask) == interrupt;
+    closedir(threads);
+    return n;
+}
+
+/* So that a program's handler of SIGBUS works wherever the library reads what it has mapped. */
+static void workers_block_signals_but_not_faults(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 2);
+    double *x = large_array(), sum;
+    assert_int_equal(threads_with_faults(), 0);
+    assert_int_equal(bf_sum_f64(c, x, LARGE, &sum), BF_OK);
+    /* A new thread blocks everything until it has started. */
+    for (int tries = 0; threads_with_faults() == 0 && tries < 10000; tries++) usleep(1000);
+    assert_int_equal(threads_with_faults(), 1);
+    bf_context_destroy(c);
+    free(x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options_are_refused),
@@ -409,6 +453,7 @@ int main(void) {
         cmocka_unit_test(contexts_on_different_threads_are_independent),
         cmocka_unit_test(a_context_works_in_a_forked_child),
         cmocka_unit_test(more_threads_than_work_is_fine),
+        cmocka_unit_test(workers_block_signals_but_not_faults),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

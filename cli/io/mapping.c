@@ -37,6 +37,10 @@ static void install_handler(void) {
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
+    sigset_t unblocked; /* a blocked one would end the process */
+    sigemptyset(&unblocked);
+    sigaddset(&unblocked, SIGBUS);
+    pthread_sigmask(SIG_UNBLOCK, &unblocked, NULL);
 }
 
 static bool guard(mapping *m) {

@@ -18,6 +18,13 @@ size_t source_element(const source *s) { return bf_dtype_size(s->layout.dtype); 
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* The system's own files hold more than they say (/proc), or less (/sys): they are read to their
+ * end. */
+static bool has_its_size(int fd, off_t size) {
+    char last;
+    return size > 0 && pread(fd, &last, 1, size - 1) == 1;
+}
+
 static int open_file(source *s, struct stat *st) {
     if (strcmp(s->name, "-") == 0) {
         s->fd = STDIN_FILENO;
@@ -28,8 +35,8 @@ static int open_file(source *s, struct stat *st) {
     if (s->fd < 0 || fstat(s->fd, st) != 0)
         return fail(EXIT_IO, s->name, "cannot open: %s", strerror(errno));
     if (S_ISDIR(st->st_mode)) return fail(EXIT_IO, s->name, "cannot read: it is a directory");
-    /* Files that say 0 bytes may hold some all the same (/proc): read them to their end. */
-    s->stream = !S_ISREG(st->st_mode) || st->st_size == 0;
+    s->file = S_ISREG(st->st_mode) && has_its_size(s->fd, st->st_size);
+    s->stream = !s->file;
     if (s->stream) {
         fcntl(s->fd, F_SETPIPE_SZ, 1 << 20); /* fewer, larger reads; as it is, if refused */
         return EXIT_DONE;
@@ -155,9 +162,14 @@ static int map_file(source *s) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+static int became_shorter(const source *s) {
+    return fail(EXIT_IO, s->name, "cannot read: the file became shorter meanwhile");
+}
+
 int source_text_failed(const source *s, text_status st, const text_refusal *refusal) {
     const int error = errno;
-    const int code = source_check(s); /* what is lost of a mapping reads as NUL bytes */
+    if (st == TEXT_SHORTER) return became_shorter(s);
+    const int code = source_check(s);
     if (code != EXIT_DONE) return code;
     if (st == TEXT_NO_MEMORY) return fail_status(BF_E_MEMORY, NULL, s->name);
     if (st == TEXT_FAILED) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
@@ -174,21 +186,16 @@ int source_text_failed(const source *s, text_status st, const text_refusal *refu
 static int open_text(source *s, const input *in, const void *prefix, size_t length,
                      int64_t file_size) {
     text_options options = in->text;
-    text_refusal refusal;
+    text_refusal refusal = {.line = 0};
     options.dtype = in->dtype;
     s->layout = (npy_header){.ndim = 1, .count = -1};
     s->size = file_size > s->start ? file_size - s->start : 0;
     s->text = calloc(1, sizeof *s->text);
     if (!s->text) return fail_status(BF_E_MEMORY, NULL, s->name);
-    const bool was_stream = s->stream;
-    if (!s->stream && s->size > 0) {
-        const int code = map_file(s);
-        if (code != EXIT_DONE) return code;
-    }
     const text_status st =
-        s->map.size > 0
-            ? text_open_file(s->text, &options, (const char *)s->data, s->size, &refusal)
-            : text_open_stream(s->text, &options, s->fd, prefix, was_stream ? length : 0, &refusal);
+        s->file && s->size > 0
+            ? text_open_file(s->text, &options, s->fd, s->start, s->size, &refusal)
+            : text_open_stream(s->text, &options, s->fd, prefix, s->file ? 0 : length, &refusal);
     return st == TEXT_OK ? EXIT_DONE : source_text_failed(s, st, &refusal);
 }
 
@@ -210,8 +217,7 @@ static void become_array(source *s) {
     text_close(s->text);
     free(s->text);
     s->text = NULL;
-    mapping_close(&s->map);
-    s->stream = false;
+    s->file = s->stream = false;
     s->first = 0;
     s->count = s->layout.count = s->layout.shape[0] = s->loaded.n;
 }
@@ -397,6 +403,8 @@ int source_failed(const source *s, int64_t got, int error) {
         return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
                     bf_dtype_name(s->layout.dtype));
     if (got < 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
+    const int code = source_check(s); /* of a file that cannot be mapped */
+    if (code != EXIT_DONE) return code;
     if (s->raw) return fail(EXIT_DATA, s->name, "too short: it ends before --count elements");
     return fail(EXIT_DATA, s->name, "shorter than its header says");
 }
@@ -404,10 +412,9 @@ int source_failed(const source *s, int64_t got, int error) {
 /* A page that is cut through reads as zeros from there on, without a signal: so ask the file. */
 int source_check(const source *s) {
     struct stat st;
-    if (s->map.size == 0) return EXIT_DONE;
+    if (!s->file) return EXIT_DONE;
     if (fstat(s->fd, &st) != 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
-    if (st.st_size - s->start < s->size)
-        return fail(EXIT_IO, s->name, "cannot read: the file became shorter meanwhile");
+    if (st.st_size - s->start < s->size) return became_shorter(s);
     if (mapping_lost(&s->map)) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(EIO));
     return EXIT_DONE;
 }

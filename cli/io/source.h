@@ -26,6 +26,7 @@ typedef struct source {
     const char *name; /* as the user gave it; "-" is standard input */
     int fd;
     bool owned; /* fd is ours to close */
+    bool file;  /* of a known size */
     bool raw;
     text_input *text;  /* text, of which the rows are not yet read: no dtype, count -1 */
     bool stream;       /* read once, in order: a pipe, a terminal, a device */
@@ -36,7 +37,7 @@ typedef struct source {
     int64_t count;     /* -1: until the stream ends */
     /* Set by source_prepare: */
     bool reorder;              /* C order must be made from Fortran order */
-    const unsigned char *data; /* element 0, in memory; NULL of a stream */
+    const unsigned char *data; /* element 0, in memory; NULL of a stream, or of text */
     mapping map;               /* where data are: a file mapped, */
     void *whole;               /* or a stream read to its end, */
     text_numbers loaded;       /* or text */
@@ -65,7 +66,8 @@ const void *source_view(const source *s, int64_t index, int64_t n, void *buffer,
 /* Reports that source_view got so many (and errno, if -1) where more was promised. */
 int source_failed(const source *s, int64_t got, int error);
 
-/* To be called when all is read: whether the file stayed whole meanwhile. */
+/* To be called when all is read, or what was read is refused: whether the file stayed whole
+ * meanwhile. */
 int source_check(const source *s);
 
 size_t source_element(const source *s);

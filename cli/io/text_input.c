@@ -3,12 +3,17 @@
 
 #include "bytes.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Pieces stay in the second-level cache; their rows, in the first. */
 enum { PIECE = 256 * 1024, ROWS = 4096 };
+
+enum {
+    AHEAD = 4 * 1024,  /* bytes behind a part of a file that are read for its last line */
+    SEARCH = 16 * 1024 /* bytes that are searched for newlines at a time */
+};
 
 /* A line that is longer is no line. */
 #define LONGEST ((size_t)256 * 1024 * 1024)
@@ -45,18 +50,72 @@ static void piece_set_copy(text_piece *p, size_t n, int64_t offset) {
     piece_set(p, p->buffer, p->buffer + n, offset);
 }
 
-/* The end of a file has nothing behind it that may be read: it is copied. */
-static text_status take_from_file(const text_input *t, text_piece *p, int64_t from, int64_t to) {
-    const int64_t next = text_line_from(t, to - from > PIECE ? from + PIECE : to);
-    if (next + TEXT_SLACK <= t->size) {
-        piece_set(p, t->data + from, t->data + next, from);
+/* A line that is too long leaves an empty piece, where it begins. */
+static text_status piece_refuse(text_piece *p, int64_t offset, int64_t lines) {
+    piece_set(p, p->buffer, p->buffer, offset);
+    p->lines = lines;
+    return TEXT_REFUSED;
+}
+
+static size_t twice(size_t n) { return n < LONGEST / 2 ? 2 * n : LONGEST + 1; }
+
+/* Is there not one whole line in more bytes than a line may have? */
+static bool too_long(const char *bytes, size_t n) { return n > LONGEST && !memchr(bytes, '\n', n); }
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static text_status read_at(const text_input *t, int64_t offset, char *bytes, size_t n) {
+    const int64_t got = bytes_pread(t->fd, bytes, n, t->origin + offset);
+    return got < 0 ? TEXT_FAILED : (size_t)got < n ? TEXT_SHORTER : TEXT_OK;
+}
+
+/* The first beginning of a line in [from, to), or `to`. */
+static text_status find_line(const text_input *t, int64_t from, int64_t to, int64_t *line) {
+    char some[SEARCH];
+    for (int64_t at = from - 1; at < to - 1; at += SEARCH) {
+        const size_t n = to - 1 - at < SEARCH ? (size_t)(to - 1 - at) : SEARCH;
+        const text_status st = read_at(t, at, some, n);
+        if (st != TEXT_OK) return st;
+        const char *newline = memchr(some, '\n', n);
+        if (!newline) continue;
+        *line = at + (newline - some) + 1;
         return TEXT_OK;
     }
-    if (!piece_reserve(p, (size_t)(next - from))) return TEXT_NO_MEMORY;
-    memcpy(p->buffer, t->data + from, (size_t)(next - from));
-    piece_set_copy(p, (size_t)(next - from), from);
+    *line = to;
     return TEXT_OK;
 }
+
+/* Of the whole lines in `have` bytes, those that begin in the first `own`: where the last ends, or
+ * 0. At the end of the text a line need not have a newline. */
+static size_t whole_lines(const char *bytes, size_t have, size_t own, bool at_end) {
+    if (have >= own) {
+        const char *newline = memchr(bytes + own - 1, '\n', have - own + 1);
+        if (newline) return (size_t)(newline + 1 - bytes);
+        if (at_end) return have;
+    }
+    const char *newline = memrchr(bytes, '\n', have < own ? have : own - 1);
+    return newline ? (size_t)(newline + 1 - bytes) : 0;
+}
+
+/* Lines that begin in [from, to), the first of them at `from`. */
+static text_status take_from_file(const text_input *t, text_piece *p, int64_t from, int64_t to) {
+    const size_t own = (size_t)(to - from), left = (size_t)(t->size - from);
+    size_t have = 0, whole = 0;
+    for (size_t want = own < PIECE - AHEAD ? own + AHEAD : PIECE; whole == 0; want = twice(want)) {
+        if (want > left) want = left;
+        if (!piece_reserve(p, want)) return TEXT_NO_MEMORY;
+        const text_status st = read_at(t, from + (int64_t)have, p->buffer + have, want - have);
+        if (st != TEXT_OK) return st;
+        if (too_long(p->buffer, want)) return piece_refuse(p, from, -1);
+        whole = whole_lines(p->buffer, want, own, want == left);
+        if (whole == 0 && memchr(p->buffer + have, '\0', want - have)) whole = want;
+        have = want;
+    }
+    piece_set_copy(p, whole, from);
+    return TEXT_OK;
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static int64_t count_newlines(const char *at, const char *end) {
     int64_t n = 0;
@@ -72,21 +131,20 @@ static int64_t count_newlines(const char *at, const char *end) {
 /* Fills the buffer from the rest and the stream, until a line is whole or the stream ends. *n: the
  * bytes there are; *whole: those of whole lines. */
 static text_status fill(text_input *t, text_piece *p, size_t *n, size_t *whole) {
-    if (!piece_reserve(p, PIECE > 2 * t->rest_size ? PIECE : 2 * t->rest_size))
-        return TEXT_NO_MEMORY;
-    if (t->rest_size > 0) memcpy(p->buffer, t->rest, t->rest_size);
-    size_t have = t->rest_size;
-    for (;;) {
-        const int64_t got = bytes_read(t->fd, p->buffer + have, p->room - have);
+    size_t have = t->rest_size, searched = 0;
+    for (size_t want = have < PIECE / 2 ? PIECE : twice(have);; want = twice(want)) {
+        if (!piece_reserve(p, want)) return TEXT_NO_MEMORY;
+        if (searched == 0 && have > 0) memcpy(p->buffer, t->rest, have);
+        const int64_t got = bytes_read(t->fd, p->buffer + have, want - have);
         if (got < 0) return TEXT_FAILED;
-        const char *last = memrchr(p->buffer + have, '\n', (size_t)got);
         have += (size_t)got;
-        t->ended = have < p->room;
+        const char *last = memrchr(p->buffer + searched, '\n', have - searched);
+        searched = have;
+        t->ended = have < want;
         *n = have;
         *whole = t->ended ? have : last ? (size_t)(last + 1 - p->buffer) : 0;
+        if (too_long(p->buffer, have)) return piece_refuse(p, t->offset, t->lines);
         if (*whole > 0 || t->ended || memchr(p->buffer, '\0', have)) return TEXT_OK;
-        if (p->room > LONGEST) return TEXT_REFUSED;
-        if (!piece_reserve(p, 2 * p->room)) return TEXT_NO_MEMORY;
     }
 }
 
@@ -99,14 +157,17 @@ static text_status keep_rest(text_input *t, const char *bytes, size_t n) {
     return TEXT_OK;
 }
 
-/* The stream's next piece, empty at its end. */
+/* The stream's next piece, empty at its end; after a failure nobody gets more. */
 static text_status take_from_stream(text_input *t, text_piece *p) {
     size_t n = 0, whole = 0;
     text_status st = t->ended ? TEXT_OK : fill(t, p, &n, &whole);
     if (st == TEXT_OK && whole == 0 && n > 0) whole = n; /* no line, but a NUL byte */
     if (st == TEXT_OK) st = keep_rest(t, p->buffer ? p->buffer + whole : "", n - whole);
     if (st == TEXT_OK && !piece_reserve(p, 1)) st = TEXT_NO_MEMORY;
-    if (st != TEXT_OK) return st;
+    if (st != TEXT_OK) {
+        t->ended = true;
+        return st;
+    }
     piece_set_copy(p, whole, t->offset);
     p->lines = t->lines;
     t->offset += (int64_t)whole;
@@ -117,51 +178,75 @@ static text_status take_from_stream(text_input *t, text_piece *p) {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static const char nul_text[] = "a NUL byte: this is not text",
-                  nul_hint[] = "numbers without a header need --format raw --dtype T";
-
-static text_status refuse_nul(const text_piece *p, text_error *error) {
-    error->at = p->nul;
-    strcpy(error->what, nul_text);
-    strcpy(error->hint, nul_hint);
-    return TEXT_REFUSED;
+/* The lines of a file before an offset; where it cannot be read any more there are none. */
+static int64_t lines_before(const text_input *t, int64_t offset) {
+    char some[SEARCH];
+    int64_t lines = 0;
+    for (int64_t at = 0; at < offset; at += SEARCH) {
+        const size_t n = offset - at < SEARCH ? (size_t)(offset - at) : SEARCH;
+        if (read_at(t, at, some, n) != TEXT_OK) break;
+        lines += count_newlines(some, some + n);
+    }
+    return lines;
 }
 
-/* Where in the text `at` is, which is in the piece. */
+/* Where in the text refusal->error.at is, which is in the piece. */
 static void place(const text_input *t, const text_piece *p, text_refusal *refusal) {
     const char *at = refusal->error.at;
     refusal->offset = p->offset + (at - p->begin);
-    const int64_t before = p->lines >= 0 ? p->lines : count_newlines(t->data, t->data + p->offset);
+    const int64_t before = p->lines >= 0 ? p->lines : lines_before(t, p->offset);
     refusal->line = before + count_newlines(p->begin, at) + 1;
+}
+
+/* Refuses the line at the end of the piece: it is no text. */
+static text_status refuse_line(const text_input *t, const text_piece *p, const char *what,
+                               text_refusal *refusal) {
+    text_error *e = &refusal->error;
+    *e = (text_error){.at = p->end};
+    snprintf(e->what, sizeof e->what, "%s: this is not text", what);
+    snprintf(e->hint, sizeof e->hint, "numbers without a header need --format raw --dtype T");
+    place(t, p, refusal);
+    return TEXT_REFUSED;
+}
+
+static text_status refuse_nul(const text_input *t, const text_piece *p, text_refusal *refusal) {
+    return refuse_line(t, p, "a NUL byte", refusal);
+}
+
+static text_status refuse_long(const text_input *t, const text_piece *p, text_refusal *refusal) {
+    return refuse_line(t, p, "a line of more than 256 MiB", refusal);
 }
 
 /* Finds the layout in the first piece, and leaves its rows in it. */
 static text_status find_layout(text_input *t, const text_options *options, text_piece *p,
                                text_refusal *refusal) {
-    text_error *error = &refusal->error;
-    if (p->nul == p->begin)
-        refuse_nul(p, error);
-    else if (text_layout_find(&t->layout, options, &p->at, p->end, error))
-        return TEXT_OK;
-    if (error->at) place(t, p, refusal);
+    if (p->nul == p->begin) return refuse_nul(t, p, refusal);
+    if (text_layout_find(&t->layout, options, &p->at, p->end, &refusal->error)) return TEXT_OK;
+    if (refusal->error.at) place(t, p, refusal);
     return TEXT_REFUSED;
 }
 
-text_status text_open_file(text_input *t, const text_options *options, const char *data,
+text_status text_open_file(text_input *t, const text_options *options, int fd, int64_t origin,
                            int64_t size, text_refusal *refusal) {
-    *t = (text_input){.fd = -1, .data = data, .size = size, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *t = (text_input){.fd = fd, .file = true, .origin = origin, .size = size};
+    pthread_mutex_init(&t->lock, NULL);
     text_status st = take_from_file(t, &t->first, 0, size);
+    if (st == TEXT_REFUSED) return refuse_long(t, &t->first, refusal);
     if (st == TEXT_OK) st = find_layout(t, options, &t->first, refusal);
     t->begin = t->first.at - t->first.begin;
     if (t->begin > size) t->begin = size; /* a header that no newline ends */
+    free(t->first.buffer);                /* readers read their pieces themselves */
+    t->first = (text_piece){.buffer = NULL};
     return st;
 }
 
 text_status text_open_stream(text_input *t, const text_options *options, int fd, const char *prefix,
                              size_t length, text_refusal *refusal) {
-    *t = (text_input){.fd = fd, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *t = (text_input){.fd = fd};
+    pthread_mutex_init(&t->lock, NULL);
     text_status st = keep_rest(t, prefix, length);
     if (st == TEXT_OK) st = take_from_stream(t, &t->first);
+    if (st == TEXT_REFUSED) return refuse_long(t, &t->first, refusal);
     return st == TEXT_OK ? find_layout(t, options, &t->first, refusal) : st;
 }
 
@@ -173,20 +258,21 @@ void text_close(text_input *t) {
     *t = (text_input){.fd = -1};
 }
 
-int64_t text_line_from(const text_input *t, int64_t offset) {
-    if (offset <= 0) return 0;
-    if (offset >= t->size) return t->size;
-    const char *line = memchr(t->data + offset - 1, '\n', (size_t)(t->size - offset + 1));
-    return line ? line + 1 - t->data : t->size;
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 bool text_reader_open(text_reader *r, text_input *t, int64_t from, int64_t to) {
     const int columns = t->layout.columns;
     const int64_t room = columns == 1 ? ROWS : 2 * ROWS / columns > 256 ? 2 * ROWS / columns : 256;
-    *r = (text_reader){.input = t, .from = from, .to = to, .left = -1};
+    *r = (text_reader){.input = t, .left = -1};
+    text_reader_assign(r, from, to);
     return text_rows_alloc(&r->rows, &t->layout, room);
+}
+
+void text_reader_assign(text_reader *r, int64_t from, int64_t to) {
+    const text_input *t = r->input;
+    r->from = from > t->begin ? from : t->begin;
+    r->to = to < t->size ? to : t->size;
+    r->within = from > t->begin;
 }
 
 void text_reader_close(text_reader *r) {
@@ -210,37 +296,38 @@ static text_status take_in_turn(text_input *t, text_piece *p) {
     return st;
 }
 
+/* The next piece of the reader's part of the file. */
+static text_status take_of_part(text_reader *r, bool *end) {
+    text_status st = TEXT_OK;
+    if (r->within && r->from < r->to) st = find_line(r->input, r->from, r->to, &r->from);
+    r->within = false;
+    *end = r->from >= r->to;
+    if (st != TEXT_OK || *end) return st;
+    st = take_from_file(r->input, &r->piece, r->from, r->to);
+    if (st == TEXT_OK) r->from += r->piece.end - r->piece.begin;
+    return st;
+}
+
 /* Takes a piece; *end: there is none. */
 static text_status take_piece(text_reader *r, bool *end) {
     text_piece *p = &r->piece;
-    text_status st = TEXT_OK;
-    *end = r->input->data && r->from >= r->to;
-    if (*end) return TEXT_OK;
-    if (r->input->data) {
-        st = take_from_file(r->input, p, r->from, r->to);
-        r->from = text_line_from(r->input, r->to - r->from > PIECE ? r->from + PIECE : r->to);
+    text_status st;
+    if (r->input->file) {
+        st = take_of_part(r, end);
     } else {
         st = take_in_turn(r->input, p);
         *end = st == TEXT_OK && p->begin == p->end && !p->nul;
     }
-    if (st == TEXT_OK) r->taken += p->end - p->begin;
-    if (st == TEXT_REFUSED) {
-        r->refusal = (text_refusal){.line = r->input->lines + 1, .offset = r->input->offset};
-        r->refusal.error = (text_error){.at = "", .what = "a line of more than 256 MiB"};
-    }
-    return st;
+    if (st == TEXT_OK && !*end) r->taken += p->end - p->begin;
+    return st == TEXT_REFUSED ? refuse_long(r->input, p, &r->refusal) : st;
 }
 
 /* Makes sure that there are rows in the piece, or that *end is true. */
 static text_status need_piece(text_reader *r, bool *end) {
     text_piece *p = &r->piece;
     *end = r->left == 0;
-    while (!*end && p->at == p->end) {
-        if (p->nul) {
-            refuse_nul(p, &r->refusal.error);
-            place(r->input, p, &r->refusal);
-            return TEXT_REFUSED;
-        }
+    while (!*end && p->at >= p->end) {
+        if (p->nul) return refuse_nul(r->input, p, &r->refusal);
         const text_status st = take_piece(r, end);
         if (st != TEXT_OK) return st;
     }

@@ -1,4 +1,7 @@
-/* Where text comes from: a file in memory or a stream, piece by piece, and its rows in turn. */
+/* Where text comes from: a file or a stream, piece by piece, and its rows in turn.
+ *
+ * Pieces are copies, so that nothing in them changes while they are read, whatever other processes
+ * do to the file. */
 #ifndef BITFOLD_CLI_IO_TEXT_INPUT_H
 #define BITFOLD_CLI_IO_TEXT_INPUT_H
 
@@ -13,15 +16,17 @@ typedef struct text_piece {
     int64_t offset;  /* of begin, from the start of the text */
     int64_t lines;   /* before begin; -1: not counted */
     const char *nul; /* the line behind `end` holds a NUL byte; NULL: it does not */
-    char *buffer;    /* of `room` bytes, for pieces that must be copied */
+    char *buffer;    /* of `room` bytes and a few more; all of the above point into it */
     size_t room;
 } text_piece;
 
 typedef struct text_input {
-    int fd; /* of a stream */
+    int fd;
     text_layout layout;
-    const char *data; /* a file; NULL of a stream */
-    int64_t begin;    /* where its rows begin, behind the header */
+    /* Of a file, in bytes: */
+    bool file;
+    int64_t origin; /* where in the file the text starts */
+    int64_t begin;  /* where in the text its rows begin, behind the header */
     int64_t size;
     /* Of a stream: */
     pthread_mutex_t lock;
@@ -32,8 +37,15 @@ typedef struct text_input {
     bool ended;
 } text_input;
 
-/* Why there are no more rows. A function that returns TEXT_FAILED has set errno. */
-typedef enum text_status { TEXT_OK, TEXT_REFUSED, TEXT_FAILED, TEXT_NO_MEMORY } text_status;
+/* Why there are no more rows. A function that returns TEXT_FAILED has set errno; TEXT_SHORTER means
+ * that the file ends before the size that was given. */
+typedef enum text_status {
+    TEXT_OK,
+    TEXT_REFUSED,
+    TEXT_FAILED,
+    TEXT_SHORTER,
+    TEXT_NO_MEMORY
+} text_status;
 
 /* A refusal, with its place: the line, from 1 on, and the byte. error.at is NULL if it is the
  * options that do not fit. */
@@ -42,19 +54,20 @@ typedef struct text_refusal {
     int64_t line, offset;
 } text_refusal;
 
-/* Of a file: all of its bytes. Of a stream: the bytes that were read already. Finds the layout.
- * Close it in either case. */
-text_status text_open_file(text_input *t, const text_options *options, const char *data,
+/* Of a file: `size` bytes from `origin` on. Of a stream: the bytes that were read already. Finds
+ * the layout. Close it in either case. */
+text_status text_open_file(text_input *t, const text_options *options, int fd, int64_t origin,
                            int64_t size, text_refusal *refusal);
 text_status text_open_stream(text_input *t, const text_options *options, int fd, const char *prefix,
                              size_t length, text_refusal *refusal);
 void text_close(text_input *t);
 
-/* Takes a part of a file: [from, to), both of them beginnings of lines; or of a stream, whatever
- * nobody else takes. Several threads may read one input, each with a reader of its own. */
+/* Takes the lines of a file that begin in [from, to), or of a stream whatever nobody else takes.
+ * Several threads may read one input, each with a reader of its own. */
 typedef struct text_reader {
     text_input *input;
     int64_t from, to; /* of a file: what is left */
+    bool within;      /* `from` may be within a line, which is another reader's */
     int64_t skip;     /* rows to pass over */
     int64_t left;     /* rows to take; -1: all */
     int64_t taken;    /* bytes */
@@ -67,8 +80,9 @@ typedef struct text_reader {
 bool text_reader_open(text_reader *r, text_input *t, int64_t from, int64_t to);
 void text_reader_close(text_reader *r);
 
-/* The first beginning of a line from `offset` on. */
-int64_t text_line_from(const text_input *t, int64_t offset);
+/* Another part of the file, once the reader is at the end of its own. The time to find where its
+ * first line begins is proportional to to - from at most, however long lines are. */
+void text_reader_assign(text_reader *r, int64_t from, int64_t to);
 
 /* Takes the next rows to r->rows; none at the end. */
 text_status text_reader_next(text_reader *r);

@@ -16,6 +16,9 @@ static char find_delimiter(const char *row) {
     return ' ';
 }
 
+/* A row that has more is no row: 32 MiB are needed to take this one apart. */
+enum { FIELDS_MOST = 1 << 20 };
+
 typedef struct first_row {
     text_field *fields;
     int n;
@@ -28,12 +31,17 @@ bool text_looks_like_name(const char *at, const char *end) {
            !text_parse_token(at, (size_t)(end - at), &n);
 }
 
-/* p is at the first field, or at the end of a text without rows. False: no memory. */
-static bool take_first_row(first_row *row, const char *p, const char *end, char delimiter) {
+/* p is at the first field, or at the end of a text without rows. False: refused. */
+static bool take_first_row(first_row *row, const char *p, const char *end, char delimiter,
+                           text_error *e) {
     const int n = p < end ? text_count_fields(p, delimiter) : 0;
+    *row = (first_row){.n = n, .names = n > 0};
+    if (n > FIELDS_MOST) {
+        e->at = p;
+        snprintf(e->what, sizeof e->what, "a row of %d fields: more than %d", n, FIELDS_MOST);
+        return false;
+    }
     row->fields = calloc((size_t)n + 1, sizeof *row->fields);
-    row->n = n;
-    row->names = n > 0;
     for (int i = 0; row->fields && i < n; i++) {
         const text_field f = text_take_field(p, delimiter);
         row->fields[i] = f;
@@ -169,7 +177,7 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
     if (!layout->delimiter) layout->delimiter = row < end ? find_delimiter(row) : ' ';
     if (row < end) row = text_skip_blanks(row, layout->delimiter);
     first_row first;
-    bool done = take_first_row(&first, row, end, layout->delimiter);
+    bool done = take_first_row(&first, row, end, layout->delimiter, error);
     const bool header = options->header || (options->table && first.names) ||
                         (options->columns && has_names(options->columns));
     if (done) done = find_layout(layout, options, &first, header, error);

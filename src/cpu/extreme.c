@@ -84,7 +84,7 @@ static void take_least(const block *b, int64_t key) {
     else if (b->job->dtype != BF_BOOL)
         i = find(b, bits_of(b, key));
     else
-        while (key_of(b, load(b, i)) != key) i++; /* any byte but 0 is true */
+        while (i < b->n && key_of(b, load(b, i)) != key) i++; /* any byte but 0 is true */
     bf_extreme_take(b->words, key, index_of(b, i));
 }
 

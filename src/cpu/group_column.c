@@ -173,7 +173,7 @@ static int64_t run(bf_column *c, pass what, const batch *b, int64_t i) {
 /* ---- what a batch needs -----------------------------------------------------------------------
  */
 
-/* Limbs for values [i, n) of a batch. */
+/* Makes limbs for values [i, n) of a batch. */
 static bool widen_for(bf_column *c, bf_band *band, int factors, size_t room, const batch *b,
                       int64_t i) {
     int bytes = bf_dtype_bytes(c->dtype), least = INT32_MAX, most = 0;
@@ -185,6 +185,7 @@ static bool widen_for(bf_column *c, bf_band *band, int factors, size_t room, con
         if (position < least) least = position;
         if (position > most) most = position;
     }
+    if (least > most) return true; /* none needs any: the values have changed meanwhile */
     return bf_band_widen(band, room, least / 32,
                          most / 32 - least / 32 + touched_by(c->dtype, factors));
 }

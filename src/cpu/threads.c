@@ -1,7 +1,8 @@
 /* The pool: threads that wait for work, owned by one context.
  *
- * Workers sleep on a condition between jobs and block every signal, so that the host's handlers run
- * on its own threads. After fork() the child has none of them: the pool notices and starts anew. */
+ * Workers sleep on a condition between jobs. They block every signal but those of their own faults,
+ * so that the host's handlers run on its own threads. After fork() the child has none of them: the
+ * pool notices and starts anew. */
 #define _GNU_SOURCE
 #include "cpu.h"
 
@@ -71,10 +72,12 @@ static void notice_fork(bf_pool *pool) {
 
 /* Starts workers until there are `workers`, or the system refuses. */
 static void start_workers(bf_pool *pool, int workers) {
-    sigset_t all, before;
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
+    sigset_t blocked, before;
     if (pool->started >= workers) return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     while (pool->started < workers) {
         if (pthread_create(&pool->workers[pool->started], NULL, worker_main, pool) != 0) break;
         pool->started++;

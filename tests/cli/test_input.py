@@ -205,8 +205,11 @@ class ShrinkingFile(CommandTest):
 
     def start(self, *names):
         self.write("x.npy", header("'<f8'", "(%d,)" % self.N) + bytes(8 * self.N))
+        return self.start_command("dot", *map(self.path, names))
+
+    def start_command(self, *arguments):
         os.mkfifo(self.path("fifo"))
-        return subprocess.Popen([BITFOLD, "dot", *map(self.path, names)], stdout=subprocess.PIPE,
+        return subprocess.Popen([BITFOLD, *arguments], stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
 
     def wait_until_open(self, process):
@@ -241,6 +244,49 @@ class ShrinkingFile(CommandTest):
             self.shrink(8)
             fifo.write(bytes(8 * self.N))
         self.check(process)
+
+    def test_is_an_error_on_the_library_s_threads(self):
+        data = header("'<f8'", "(%d,)" % self.N) + bytes(8 * self.N)
+        name, fifo, out = self.write("x.npy", data), self.path("fifo"), self.path("out.npy")
+        group, add = ["group", name, "--sum", fifo], ["map", "add", name, fifo, "-o", out]
+        for command in [group, add] * 4:  # sometimes the main thread is the first to notice
+            self.write("x.npy", data)
+            process = self.start_command(*command, "-j2")
+            with open(fifo, "wb") as values:  # which the command opens after its first file
+                self.shrink(4 * self.N)
+                values.write(data)
+            self.check(process)
+            os.unlink(fifo)
+        self.assertFalse(os.path.exists(out))
+
+    def start_text(self):
+        name = self.write("x.npy", b"1.5\n" * self.N)
+        return self.start_command("dot", "--format", "text", name, self.path("fifo"))
+
+    def test_of_text_is_an_error(self):
+        process = self.start_text()
+        with open(self.path("fifo"), "wb") as fifo:
+            self.shrink(2 * self.N)
+            fifo.write(b"1\n")
+        self.check(process)
+
+    def test_before_a_join_is_an_error(self):
+        data = header("'<i8'", "(%d,)" % self.N) + np.arange(self.N).tobytes()
+        name, fifo = self.write("x.npy", data), self.path("fifo")
+        process = self.start_command("join", name, fifo)
+        with open(fifo, "wb") as values:
+            self.shrink(8)
+            values.write(header("'<i8'", "(1,)") + bytes(8))
+        self.check(process)
+
+    def test_a_file_that_grows_is_read_as_it_was(self):
+        process = self.start_text()
+        with open(self.path("fifo"), "wb") as fifo:
+            with open(self.path("x.npy"), "ab") as f:
+                f.write(b"1e9\n" * 10)
+            fifo.write(b"2\n" * self.N)
+        out, error = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out, error), (0, b"%d\n" % (3 * self.N), b""))
 
 
 if __name__ == "__main__":

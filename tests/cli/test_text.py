@@ -2,13 +2,14 @@
 import os
 import random
 import struct
+import subprocess
 import threading
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
-from support import OPERATIONS, CommandTest, exact
+from support import BITFOLD, OPERATIONS, CommandTest, exact
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300"))
 I64, U64 = range(-2**63, 2**63), range(2**64)
@@ -305,6 +306,72 @@ class Large(CommandTest):
         with open(self.write("x", b"1\n2\n3\n"), "rb", buffering=0) as f:
             f.read(2)
             self.assertEqual(self.result("sum", stdin=f), "5")
+
+
+class LongLines(CommandTest):
+    def test_lines_of_any_length_at_the_ends_of_the_parts(self):
+        r = random.Random(6)
+        lengths = [0, 1, 30, 4000, 4096, 60_000, 262_143, 262_144, 524_288, 1_500_000]
+        for _ in range(4):
+            lines = [b"%d,%s" % (i + 1, b"x" * r.choice(lengths[:r.randint(4, 10)]))
+                     for i in range(r.choice([3, 20, 60]))]
+            n, end = len(lines), r.choice([b"", b"\n"])
+            name = self.write("x", b"\n".join(lines) + end)
+            for j in [1, 2, 3, 8]:
+                for op, want in [("sum", n * (n + 1) // 2), ("argmax", n - 1), ("min", 1)]:
+                    self.assertEqual(self.result(op, "--column", 1, "-j", j, name), str(want))
+                bins = self.result("hist", "--column", 1, "-j", j, "--bins", n, "--tsv", name)
+                self.assertEqual([b.split("\t")[2] for b in bins.split("\n")], ["1"] * n)
+            with open(name, "ab") as f:
+                f.write(b"\noops,x")
+            for j in [1, 2, 8]:
+                line = n + 1 + len(end)
+                self.refused(3, "x:%d: not a number: 'oops'" % line, "sum", "--column", 1, "-j", j,
+                             name)
+
+    def bytes_read(self, *arguments):
+        """How many bytes a command that must succeed reads in all."""
+        process = subprocess.Popen([BITFOLD, *map(str, arguments)], stdout=subprocess.DEVNULL)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with open("/proc/%d/io" % process.pid) as f:
+            count = dict(line.split(": ") for line in f)["rchar"]
+        self.assertEqual(process.wait(), 0)
+        return int(count)
+
+    def test_every_thread_reads_its_part_alone(self):
+        size = 16 << 20
+        name = self.write("x", b"1," + b"x" * size)
+        for command in ["sum", "prod", "count", "hist"]:
+            for j in [1, 2]:
+                count = self.bytes_read(command, "--column", 1, "-j", j, name)
+                self.assertTrue(size < count < 5 * size, (command, j, count))
+
+    def test_one_line_has_256_mib_at_most(self):
+        longest = 256 << 20
+        with open(self.path("x"), "wb") as f:
+            f.write(b"1\n2")
+            f.write(b" " * (longest - 1))
+        self.assertEqual(self.result("sum", self.path("x")), "3")
+        with open(self.path("x"), "ab") as f:
+            f.write(b" ")
+        self.refuse_line(2, "sum", "-j2")
+        with open(self.path("x"), "r+b") as f:
+            f.write(b"1 ")
+        self.refuse_line(1, "describe", "--verbose", "--stats")
+
+    def refuse_line(self, line, *command):
+        text, what = self.path("x"), "%d: a line of more than 256 MiB: this is not text" % line
+        self.refused(3, "%s:%s" % (text, what), *command, text)
+        with subprocess.Popen(["cat", text], stdout=subprocess.PIPE) as pipe:
+            self.refused(3, "-:" + what, *command, stdin=pipe.stdout)
+
+    def test_one_row_has_a_million_fields_at_most(self):
+        most = 1 << 20
+        name = self.write("x", b"1," * (most - 1) + b"5\n")
+        self.assertEqual(self.result("sum", "--column", most, name), "5")
+        name = self.write("x", b"1," * most + b"5\n")
+        self.refused(3, "x:1: a row of %d fields: more than %d" % (most + 1, most), "sum",
+                     "--column", 1, name)
 
 
 if __name__ == "__main__":
