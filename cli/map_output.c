@@ -60,7 +60,7 @@ int map_output_write(map_output *out, const void *elements, int64_t n) {
 
 /* Copies what was written to where it belongs, behind its header. */
 static int forward(map_output *out) {
-    char buffer[1 << 16];
+    char buffer[1 << 14];
     size_t n;
     int code = put_header(out, out->final);
     rewind(out->stream);

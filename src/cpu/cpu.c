@@ -23,11 +23,20 @@ static bf_status open_cpu(bf_context *context, const bf_options *options) {
     return BF_OK;
 }
 
+char *bf_cpu_rooms(bf_context *context) {
+    bf_cpu *cpu = context->cpu;
+    size_t threads = (size_t)bf_pool_threads(cpu->pool);
+    if (cpu->rooms == NULL) cpu->rooms = aligned_alloc(BF_CPU_LINE, threads * BF_CPU_ROOM);
+    if (cpu->rooms == NULL) bf_fail(context, BF_E_MEMORY, "no memory for the threads");
+    return cpu->rooms;
+}
+
 static void close_cpu(bf_context *context) {
     bf_cpu *cpu = context->cpu;
     if (cpu == NULL) return;
     bf_pool_destroy(cpu->pool);
     free(cpu->scratch);
+    free(cpu->rooms);
     free(cpu->julia);
     free(cpu);
 }
