@@ -207,6 +207,7 @@ struct bf_context {
     struct bf_cuda *cuda;    /* NULL: not open */
     char gpu[16];            /* "cuda:0", once it is open */
     bool gpu_failed;         /* to open: it is not tried again */
+    bool in_use;             /* by a call (api/enter.h) */
     char message[160];
 };
 

@@ -1,8 +1,8 @@
 /* A context: which device, instruction set and threads a call runs on. It owns the thread pool, and
  * on a GPU the scratch memory.
  *
- * A context belongs to one thread at a time; separate contexts are independent. None of the
- * options changes a result: they change how fast it comes. */
+ * A context belongs to one thread at a time (bitfold.h); separate contexts are independent. None of
+ * the options changes a result: they change how fast it comes. */
 #ifndef BITFOLD_CONTEXT_H
 #define BITFOLD_CONTEXT_H
 

@@ -51,7 +51,7 @@ BF_API bf_status bf_groups_create(bf_context *context, const bf_groups_options *
 BF_API void bf_groups_destroy(bf_groups *groups);
 
 /* Forgets all rows; on a GPU, memory is kept for those to come. */
-BF_API void bf_groups_clear(bf_groups *groups);
+BF_API bf_status bf_groups_clear(bf_groups *groups);
 
 /* Takes in rows: keys, and for each aggregate an array of as many values, of the keys' shape
  * (values: NULL if there are no aggregates). Arrays may be one and the same, and of any
@@ -85,7 +85,7 @@ BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_
                                   bf_value *values);
 
 /* What the groups were made by: kind->aggregates are the groups' own. */
-BF_API void bf_groups_describe(const bf_groups *groups, bf_groups_options *kind);
+BF_API bf_status bf_groups_describe(const bf_groups *groups, bf_groups_options *kind);
 
 /* Saved form: portable (little-endian), versioned, checksummed; equal groups, kinds and seeds save
  * to equal bytes, in whatever chunks and order the rows came. bf_groups_save writes as many as

@@ -71,7 +71,7 @@ BF_API void bf_table_destroy(bf_table *table);
 BF_API bf_status bf_table_copy(bf_context *context, const bf_table *from, bf_table **table);
 
 /* Takes out all entries. The memory stays, for as many others. */
-BF_API void bf_table_clear(bf_table *table);
+BF_API bf_status bf_table_clear(bf_table *table);
 
 /* Makes room for so many entries (of a multimap: so many keys) in all. */
 BF_API bf_status bf_table_reserve(bf_table *table, int64_t entries);

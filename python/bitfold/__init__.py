@@ -110,6 +110,12 @@ class Context:
         with self._lock:
             check(function(*arguments), self._handle)
 
+    def _call_with(self, other, function, *arguments):
+        """The same, of a function that reads an object of another context too."""
+        first, second = sorted((self._lock, other._lock), key=id)
+        with first, second:
+            check(function(*arguments), self._handle)
+
 
 _local = threading.local()
 
@@ -273,7 +279,9 @@ class State:
 
     def merge(self, other):
         """Adds what another state of the same kind holds, which is unchanged. Returns the state."""
-        self._context._call(lib.bf_state_merge, self._handle, other._handle)
+        self._context._call_with(
+            other._context, lib.bf_state_merge, self._handle, other._handle
+        )
         return self
 
     def seek(self, index):
@@ -296,14 +304,14 @@ class State:
     def info(self):
         """Operation and dtype; how many elements, NaNs and infinities there were; next index."""
         info = _library.StateInfo()
-        lib.bf_state_describe(self._handle, byref(info))
+        self._context._call(lib.bf_state_describe, self._handle, byref(info))
         op = next(name for name, number in OPS.items() if number == info.op)
         return StateInfo(op, NAMES[info.dtype], info.count, info.nan, info.inf, info.next)
 
     def save(self):
         """The state as bytes: portable, versioned, checksummed."""
         data = _library.ctypes.create_string_buffer(lib.bf_state_save_size(self._handle))
-        lib.bf_state_save(self._handle, data)
+        self._context._call(lib.bf_state_save, self._handle, data)
         return data.raw
 
     @classmethod

@@ -28,14 +28,14 @@ class _Options(ctypes.Structure):
 _SIGNATURES = {
     "bf_groups_create": (c_int, c_void_p, POINTER(_Options), POINTER(c_void_p)),
     "bf_groups_destroy": (None, c_void_p),
-    "bf_groups_clear": (None, c_void_p),
+    "bf_groups_clear": (c_int, c_void_p),
     "bf_groups_absorb": (c_int, c_void_p, POINTER(Array), POINTER(POINTER(Array))),
     "bf_groups_merge": (c_int, c_void_p, c_void_p),
     "bf_groups_size": (c_int64, c_void_p),
     "bf_groups_rows": (c_int64, c_void_p),
     "bf_groups_list": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
     "bf_groups_result": (c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Value)),
-    "bf_groups_describe": (None, c_void_p, POINTER(_Options)),
+    "bf_groups_describe": (c_int, c_void_p, POINTER(_Options)),
     "bf_groups_save_size": (c_int, c_void_p, POINTER(c_size_t)),
     "bf_groups_save": (c_int, c_void_p, c_char_p),
     "bf_groups_load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
@@ -112,11 +112,13 @@ class Groups:
 
     def merge(self, other):
         """Adds what other groups of the same kind hold. Returns the groups."""
-        self._call(lib.bf_groups_merge, other._handle)
+        self._context._call_with(
+            other._context, lib.bf_groups_merge, self._handle, other._handle
+        )
         return self
 
     def clear(self):
-        lib.bf_groups_clear(self._handle)
+        self._call(lib.bf_groups_clear)
 
     def list(self):
         """The keys, ascending (NaN last), and the number of rows of each."""
@@ -155,7 +157,7 @@ class Groups:
         groups._context._call(
             lib.bf_groups_load, groups._context._handle, data, len(data), byref(groups._handle)
         )
-        lib.bf_groups_describe(groups._handle, byref(kind))
+        groups._call(lib.bf_groups_describe, byref(kind))
         names, ops = {**NAMES, PAIR: "pair"}, {number: name for name, number in OPS.items()}
         groups.key = names[kind.key]
         groups.aggregates = [

@@ -34,16 +34,16 @@ _SIGNATURES = {
     "of": (c_int, c_void_p, *_ARRAYS, POINTER(_Options), POINTER(c_void_p)),
     "create": (c_int, c_void_p, c_int, POINTER(_Options), POINTER(c_void_p)),
     "destroy": (None, c_void_p),
-    "clear": (None, c_void_p),
+    "clear": (c_int, c_void_p),
     "absorb": (c_int, c_void_p, *_ARRAYS),
     "merge": (c_int, c_void_p, c_void_p),
-    "describe": (None, c_void_p, POINTER(_Info)),
+    "describe": (c_int, c_void_p, POINTER(_Info)),
     "edges": (c_void_p, c_void_p),
     "counts": (c_void_p, c_void_p),
     "weights": (c_int, c_void_p, c_void_p),
     "density": (c_int, c_void_p, c_void_p),
     "save_size": (c_size_t, c_void_p),
-    "save": (None, c_void_p, c_void_p),
+    "save": (c_int, c_void_p, c_void_p),
     "load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
 }  # fmt: skip
 for _name, (_result, *_arguments) in _SIGNATURES.items():
@@ -167,18 +167,20 @@ class Histogram:
 
     def merge(self, other):
         """Adds what another histogram of the same bins holds. Returns the histogram."""
-        self._context._call(lib.bf_histogram_merge, self._handle, other._handle)
+        self._context._call_with(
+            other._context, lib.bf_histogram_merge, self._handle, other._handle
+        )
         return self
 
     def clear(self):
         """Makes all counts zero. Returns the histogram."""
-        lib.bf_histogram_clear(self._handle)
+        self._context._call(lib.bf_histogram_clear, self._handle)
         return self
 
     def info(self):
         """Dtypes, the number of bins, and how many elements there were: in all, and in no bin."""
         info = _Info()
-        lib.bf_histogram_describe(self._handle, byref(info))
+        self._context._call(lib.bf_histogram_describe, self._handle, byref(info))
         weights = NAMES[info.weights] if info.weights else None
         return HistogramInfo(
             NAMES[info.dtype], weights, NAMES[info.edges], info.bins, info.count, info.below,
@@ -221,7 +223,7 @@ class Histogram:
     def save(self):
         """The histogram as bytes: portable, versioned, checksummed."""
         data = ctypes.create_string_buffer(lib.bf_histogram_save_size(self._handle))
-        lib.bf_histogram_save(self._handle, data)
+        self._context._call(lib.bf_histogram_save, self._handle, data)
         return data.raw
 
     @classmethod

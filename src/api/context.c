@@ -1,6 +1,7 @@
 /* Contexts: options checked, backends opened, streams. */
 #include "../backend.h"
 #include "../cpu/cpu.h"
+#include "enter.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,26 +71,45 @@ void bf_context_destroy(bf_context *context) {
     free(context);
 }
 
-const char *bf_context_message(const bf_context *context) { return context->message; }
+const char *bf_context_message(const bf_context *context) {
+    return context == NULL ? "" : context->message;
+}
 
 const char *bf_context_device(const bf_context *context) {
+    if (context == NULL) return "";
     return context->used == &bf_backend_cpu ? context->used->name : context->gpu;
 }
 
-const char *bf_context_reason(const bf_context *context) { return context->reason; }
-const char *bf_context_isa(const bf_context *context) { return context->cpu->isa->name; }
-int bf_context_threads(const bf_context *context) { return bf_pool_threads(context->cpu->pool); }
+const char *bf_context_reason(const bf_context *context) {
+    return context == NULL ? "" : context->reason;
+}
 
-bf_status bf_context_set_stream(bf_context *context, void *stream) {
-    if (context == NULL) return BF_E_ARGUMENT;
+const char *bf_context_isa(const bf_context *context) {
+    return context == NULL ? "" : context->cpu->isa->name;
+}
+
+int bf_context_threads(const bf_context *context) {
+    return context == NULL ? 0 : bf_pool_threads(context->cpu->pool);
+}
+
+static bf_status set_stream(bf_context *context, void *stream) {
     if (context->cuda == NULL)
         return bf_fail(context, BF_E_DEVICE, "a stream belongs to a GPU, and none is in use");
     return bf_backend_gpu()->set_stream(context, stream);
 }
 
-bf_status bf_context_synchronize(bf_context *context) {
-    if (context == NULL) return BF_E_ARGUMENT;
+bf_status bf_context_set_stream(bf_context *context, void *stream) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, set_stream(context, stream));
+}
+
+static bf_status synchronize(bf_context *context) {
     return context->cuda == NULL ? BF_OK : bf_backend_gpu()->synchronize(context);
+}
+
+bf_status bf_context_synchronize(bf_context *context) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, synchronize(context));
 }
 
 bf_status bf_fail(bf_context *context, bf_status status, const char *format, ...) {

@@ -1,6 +1,7 @@
 /* Descriptions: several results of one state. */
 #include "../../include/bitfold/describe.h"
 
+#include "enter.h"
 #include "result.h"
 #include "state.h"
 
@@ -23,9 +24,8 @@ static bf_status extreme(const bf_state *s, bf_reduction op, bf_reduction arg, c
     return status;
 }
 
-bf_status bf_state_description(const bf_state *state, const bf_reduce_options *options,
-                               bf_description *description) {
-    if (state == NULL) return BF_E_ARGUMENT;
+static bf_status describe(const bf_state *state, const bf_reduce_options *options,
+                          bf_description *description) {
     if (state->kind != BF_KIND_DESCRIPTION || description == NULL)
         return bf_fail(state->context, BF_E_ARGUMENT, "no description of a state of %s",
                        bf_reduction_name(state->op));
@@ -49,15 +49,26 @@ bf_status bf_state_description(const bf_state *state, const bf_reduce_options *o
     return status;
 }
 
-bf_status bf_describe(bf_context *context, const bf_array *array, const bf_reduce_options *options,
-                      bf_description *description) {
-    if (context == NULL) return BF_E_ARGUMENT;
+bf_status bf_state_description(const bf_state *state, const bf_reduce_options *options,
+                               bf_description *description) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, describe(state, options, description));
+}
+
+static bf_status describe_array(bf_context *context, const bf_array *array,
+                                const bf_reduce_options *options, bf_description *description) {
     if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
     bf_state *state;
-    bf_status status = bf_state_create(context, BF_DESCRIBE, array->dtype, &state);
+    bf_status status = bf_state_make(context, BF_DESCRIBE, array->dtype, &state);
     if (status != BF_OK) return status;
-    status = bf_state_absorb(state, array);
-    if (status == BF_OK) status = bf_state_description(state, options, description);
+    status = bf_state_take(state, array);
+    if (status == BF_OK) status = describe(state, options, description);
     bf_state_destroy(state);
     return status;
+}
+
+bf_status bf_describe(bf_context *context, const bf_array *array, const bf_reduce_options *options,
+                      bf_description *description) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, describe_array(context, array, options, description));
 }

@@ -32,6 +32,7 @@ const char *bf_dtype_name(bf_dtype dtype) {
 }
 
 bf_dtype bf_dtype_from_name(const char *name) {
+    if (name == NULL) return BF_NONE;
 #define BF_X(id, number, text, bytes, type)                                                        \
     if (strcmp(name, #text) == 0) return BF_##id;
     BF_DTYPE_LIST(BF_X)
@@ -52,6 +53,7 @@ const char *bf_reduction_name(bf_reduction op) {
 }
 
 bf_reduction bf_reduction_from_name(const char *name) {
+    if (name == NULL) return (bf_reduction)0;
 #define BF_X(id, number, text)                                                                     \
     if (strcmp(name, #text) == 0) return BF_##id;
     BF_REDUCTION_LIST(BF_X)

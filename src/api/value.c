@@ -58,6 +58,7 @@ static double integer_f64(bool negative, const uint64_t magnitude[3]) {
 }
 
 double bf_value_f64(const bf_value *value) {
+    if (value == NULL) return (double)NAN;
     uint64_t magnitude[3];
     switch (value->dtype) {
     case BF_F64: return value->as.f64;
@@ -86,6 +87,7 @@ static bool small_integer(const bf_value *v, bool *negative, uint64_t *magnitude
 }
 
 bf_status bf_value_i64(const bf_value *value, int64_t *out) {
+    if (value == NULL || out == NULL) return BF_E_ARGUMENT;
     bool negative;
     uint64_t magnitude, limit = (uint64_t)1 << 63;
     if (!small_integer(value, &negative, &magnitude)) return BF_E_OVERFLOW;
@@ -95,6 +97,7 @@ bf_status bf_value_i64(const bf_value *value, int64_t *out) {
 }
 
 bf_status bf_value_u64(const bf_value *value, uint64_t *out) {
+    if (value == NULL || out == NULL) return BF_E_ARGUMENT;
     bool negative;
     uint64_t magnitude;
     if (!small_integer(value, &negative, &magnitude)) return BF_E_OVERFLOW;
@@ -208,7 +211,14 @@ static void format_float(bf_format f, double x, char *text) {
     }
 }
 
+/* No value, no text: true where there is nothing to format. */
+static bool is_absent(const bf_value *value, char *text) {
+    if (value == NULL && text != NULL) memcpy(text, "?", 2);
+    return value == NULL || text == NULL;
+}
+
 void bf_value_format(const bf_value *value, char text[BF_VALUE_TEXT]) {
+    if (is_absent(value, text)) return;
     fenv_t environment;
     if (is_integer(value->dtype)) {
         format_integer(value, 10, text);
@@ -234,6 +244,7 @@ static void format_float_hex(double x, char *text) {
 }
 
 void bf_value_format_hex(const bf_value *value, char text[BF_VALUE_TEXT]) {
+    if (is_absent(value, text)) return;
     if (is_integer(value->dtype))
         format_integer(value, 16, text);
     else if (!isfinite(bf_value_f64(value)))
