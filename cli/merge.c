@@ -48,7 +48,7 @@ static int check_part(const part *first, const part *p) {
 }
 
 static void tell_groups(const part *p) {
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     bf_groups_describe(p->saved.groups, &kind);
     note(p->file, "%lld groups of %s: %lld rows, %d aggregates",
          (long long)bf_groups_size(p->saved.groups), bf_dtype_name(kind.key),
@@ -56,7 +56,7 @@ static void tell_groups(const part *p) {
 }
 
 static void tell_part(const part *p) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     if (p->saved.groups) {
         tell_groups(p);
     } else if (p->saved.histogram) {
@@ -76,6 +76,7 @@ static int load_parts(task *t, part *parts) {
         p->file = o->files[i];
         int code = statefile_load(engine_context(&t->engine), p->file, &p->saved);
         if (code != EXIT_DONE) return code;
+        p->info.size = sizeof p->info;
         if (p->saved.state) bf_state_describe(p->saved.state, &p->info);
         tell_part(p);
         code = check_part(&parts[0], p);
@@ -126,7 +127,7 @@ static bool is_counts_only(const options *o) {
 
 /* Their aggregates, whose names are not saved, and the number of rows. */
 static int put_columns(task *t, group_subject *subject) {
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     group_column columns[BF_AGGREGATES_MAX + 1];
     bf_groups_describe(subject->groups, &kind);
     for (int i = 0; i < kind.count; i++)
@@ -138,7 +139,7 @@ static int put_columns(task *t, group_subject *subject) {
 static int emit_groups(task *t, bf_groups *groups, const result *r, double began) {
     const options *o = t->options;
     const bf_context *context = engine_context(&t->engine);
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     group_subject subject = {context, groups, r->file, began, 0};
     bf_groups_describe(groups, &kind);
     if (kind.count > 0 && is_counts_only(o)) return EXIT_USAGE;

@@ -8,6 +8,10 @@
  * - NULL: where a pointer is needed, NULL is BF_E_ARGUMENT. Functions that destroy or free ignore
  *   it. Functions without a status give "", 0, NULL or NaN for it, or the number that says "none".
  *   Where NULL has a meaning, the function's comment says which.
+ * - Size: a struct that can grow begins with its size, which the caller sets to that of its own
+ *   headers; the initializers such as BF_OPTIONS(...) do so. Members beyond it have their defaults,
+ *   or are not written. A struct that is larger than the library's is BF_E_ARGUMENT where the part
+ *   that the library does not know is not zero; and there the library writes zeros.
  * - Threads: a context and the objects made from it belong to one thread at a time. A call on a
  *   context that another call is using returns BF_E_ARGUMENT, and leaves the context and its
  *   message alone. Functions that destroy, free or only look are not checked so: nothing else may

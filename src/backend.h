@@ -208,7 +208,7 @@ struct bf_context {
     char gpu[16];            /* "cuda:0", once it is open */
     bool gpu_failed;         /* to open: it is not tried again */
     bool in_use;             /* by a call (api/enter.h) */
-    char message[160];
+    char message[BF_MESSAGE_TEXT];
 };
 
 /* The backend of GPUs; NULL: this build has none. */

@@ -124,12 +124,12 @@ static bf_status call_bf_memory_allocate(world *w) {
 }
 
 static bf_status call_bf_describe(world *w) {
-    bf_description d;
+    bf_description d = {.size = sizeof d};
     return bf_describe(w->context, &w->f64, NULL, &d);
 }
 
 static bf_status call_bf_state_description(world *w) {
-    bf_description d;
+    bf_description d = {.size = sizeof d};
     return bf_state_description(w->description, NULL, &d);
 }
 

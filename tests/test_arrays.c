@@ -66,7 +66,7 @@ static void shapes_beyond_all_memory_are_not_well_formed(void **unused) {
 static void every_call_refuses_them(void **unused) {
     (void)unused;
     bf_context *c = w->context;
-    bf_description d;
+    bf_description d = {.size = sizeof d};
     bf_value v;
     bf_histogram *h = NULL;
     bf_pairs *pairs = NULL;

@@ -42,6 +42,32 @@ static void bad_options_are_refused(void **unused) {
     bf_context_destroy(NULL);
 }
 
+/* There is no context that could keep the message. */
+static void why_there_is_no_context_can_be_asked(void **unused) {
+    (void)unused;
+    const struct {
+        bf_options options;
+        const char *says[3];
+    } cases[] = {
+        {BF_OPTIONS(.device = "gpu"), {"'gpu'", "auto", "cuda:N"}},
+        {BF_OPTIONS(.device = "cuda:x"), {"'cuda:x'", "auto", "cuda:N"}},
+        {BF_OPTIONS(.device = "cuda:all"), {"cuda:N", "", ""}},
+        {BF_OPTIONS(.device = "cuda:9999"), {"", "", ""}},
+        {BF_OPTIONS(.isa = "mmx"), {"'mmx'", "auto", "generic"}},
+        {BF_OPTIONS(.threads = 1025), {"1025", "1024", ""}},
+        {{.size = 1}, {"size", "", ""}},
+    };
+    char text[BF_MESSAGE_TEXT];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bf_context_create_message(&cases[i].options, text);
+        for (int k = 0; k < 3; k++)
+            if (strstr(text, cases[i].says[k]) == NULL) fail_msg("%s", text);
+        assert_true(strlen(text) > 0 && strchr(text, '\n') == NULL);
+    }
+    bf_context_create_message(&BF_OPTIONS(.device = "cpu"), text);
+    assert_string_equal(text, "");
+}
+
 static void an_instruction_set_that_is_missing_is_a_device_error(void **unused) {
     (void)unused;
     assert_string_equal(bf_isa_name(0), "generic");
@@ -387,6 +413,7 @@ static void more_threads_than_work_is_fine(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(why_there_is_no_context_can_be_asked),
         cmocka_unit_test(an_instruction_set_that_is_missing_is_a_device_error),
         cmocka_unit_test(a_context_says_what_it_runs_on),
         cmocka_unit_test(the_affinity_mask_of_many_cpus_is_read),

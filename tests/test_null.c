@@ -36,6 +36,10 @@ static void names(void **unused) {
 static void contexts(void **unused) {
     (void)unused;
     REFUSED(bf_context_create(NULL, NULL));
+    char text[BF_MESSAGE_TEXT] = "";
+    bf_context_create_message(NULL, text);
+    assert_string_equal(text, "");
+    bf_context_create_message(NULL, NULL);
     bf_context_destroy(NULL);
     assert_string_equal(bf_context_message(NULL), "");
     assert_string_equal(bf_context_device(NULL), "");
@@ -80,7 +84,7 @@ static void values(void **unused) {
 static void reductions(void **unused) {
     (void)unused;
     bf_value v;
-    bf_description d;
+    bf_description d = {.size = sizeof d};
     REFUSED(bf_reduce(NULL, BF_SUM, &w->f64, NULL, &v));
     REFUSED(bf_reduce(c, BF_SUM, NULL, NULL, &v));
     REFUSED(bf_reduce(c, BF_SUM, &w->f64, NULL, NULL));
@@ -145,9 +149,9 @@ static void simple_calls(void **unused) {
 static void states(void **unused) {
     (void)unused;
     bf_state *made = NULL;
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     bf_value v;
-    bf_description d;
+    bf_description d = {.size = sizeof d};
     REFUSED(bf_state_create(NULL, BF_SUM, BF_F64, &made));
     REFUSED(bf_state_create(c, BF_SUM, BF_F64, NULL));
     bf_state_destroy(NULL);
@@ -195,6 +199,7 @@ static void pictures(void **unused) {
     (void)unused;
     const bf_julia_params params = world_julia();
     bf_julia_defaults(NULL);
+    REFUSED(bf_julia_params_fill(NULL));
     REFUSED(bf_julia(NULL, &params, 0, 0, &w->picture));
     REFUSED(bf_julia(c, NULL, 0, 0, &w->picture));
     REFUSED(bf_julia(c, &params, 0, 0, NULL));
@@ -208,7 +213,7 @@ static void pictures(void **unused) {
 static void histograms(void **unused) {
     (void)unused;
     bf_histogram *made = NULL;
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     int64_t others;
     REFUSED(bf_histogram_of(NULL, &w->f64, NULL, NULL, &made));
     REFUSED(bf_histogram_of(c, NULL, NULL, NULL, &made));

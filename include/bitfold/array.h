@@ -1,4 +1,5 @@
-/* bf_array: a view of memory that somebody else owns. Plain data; copy it freely. */
+/* bf_array: a view of memory that somebody else owns. Plain data, whose layout never changes; copy
+ * it freely. */
 #ifndef BITFOLD_ARRAY_H
 #define BITFOLD_ARRAY_H
 

@@ -22,15 +22,15 @@ extern "C" {
 
 typedef struct bf_groups bf_groups;
 
-/* An aggregate: BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM, BF_MIN or BF_MAX, of values of
- * this dtype. */
+/* An aggregate, whose layout never changes: BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM,
+ * BF_MIN or BF_MAX, of values of this dtype. */
 typedef struct bf_aggregate {
     bf_reduction op;
     bf_dtype dtype;
 } bf_aggregate;
 
 typedef struct bf_groups_options {
-    size_t size;                    /* sizeof(bf_groups_options) */
+    size_t size;                    /* sizeof(bf_groups_options): see bitfold.h */
     bf_dtype key;                   /* any dtype, or BF_PAIR */
     int count;                      /* of aggregates, 0 to BF_AGGREGATES_MAX; 0: rows are counted */
     const bf_aggregate *aggregates; /* copied */
@@ -84,7 +84,8 @@ BF_API bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const b
 BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
                                   bf_value *values);
 
-/* What the groups were made by: kind->aggregates are the groups' own. */
+/* What the groups were made by: kind->aggregates are the groups' own. kind->size is set. Errors:
+ * BF_E_ARGUMENT. */
 BF_API bf_status bf_groups_describe(const bf_groups *groups, bf_groups_options *kind);
 
 /* Saved form: portable (little-endian), versioned, checksummed; equal groups, kinds and seeds save

@@ -25,7 +25,7 @@ extern "C" {
 typedef struct bf_histogram bf_histogram;
 
 typedef struct bf_histogram_options {
-    size_t size;         /* sizeof(bf_histogram_options) */
+    size_t size;         /* sizeof(bf_histogram_options): see bitfold.h */
     int64_t bins;        /* 1 to BF_BINS_MAX; 0: 10; BF_BINS_AUTO: as many as Sturges' rule says */
     int range;           /* 0: from the least to the greatest finite element; */
     double lo, hi;       /* 1: from lo to hi, both finite, lo <= hi */
@@ -81,6 +81,7 @@ BF_API bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *arr
                                     int64_t *counts);
 
 typedef struct bf_histogram_info {
+    size_t size; /* sizeof(bf_histogram_info): set before the call, see bitfold.h */
     bf_dtype dtype, weights;
     bf_dtype edges; /* BF_F16, BF_F32 or BF_F64: what the edges were rounded to */
     int64_t bins;
@@ -88,6 +89,7 @@ typedef struct bf_histogram_info {
     int64_t below, above, nan;
 } bf_histogram_info;
 
+/* Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_histogram_describe(const bf_histogram *histogram, bf_histogram_info *info);
 
 /* bins + 1 edges; valid as long as the histogram. */

@@ -55,6 +55,7 @@ BF_API bf_status bf_state_result(const bf_state *state, const bf_reduce_options 
                                  bf_value *value);
 
 typedef struct bf_state_info {
+    size_t size; /* sizeof(bf_state_info): set before the call, see bitfold.h */
     bf_reduction op;
     bf_dtype dtype;
     int64_t count; /* elements absorbed, NaNs among them; pairs for BF_DOT */
@@ -64,6 +65,7 @@ typedef struct bf_state_info {
     int64_t next;  /* ordered states: the index of the next element; otherwise count */
 } bf_state_info;
 
+/* Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_state_describe(const bf_state *state, bf_state_info *info);
 
 /* Saved form: portable (little-endian), versioned, checksummed; equal states save to equal bytes.

@@ -79,7 +79,10 @@ class Context:
         reason = lib.bf_device_reason().decode()
         if status == DeviceError.status and device.startswith("cuda") and reason:
             raise DeviceError(f"device {device!r} cannot be used: {reason}")
-        check(status)
+        if status:
+            why = _library.ctypes.create_string_buffer(_library.MESSAGE_TEXT)
+            lib.bf_context_create_message(byref(options), why)
+            raise _library.ERRORS[status](why.value.decode())
 
     def __del__(self):
         if self._handle:
@@ -225,7 +228,7 @@ def describe(x, *, dtype=None, context=None, **options):
     """A Description, in one pass: counts, extremes and where, sum, mean and std."""
     context = context or _default_context()
     view = View(x, dtype)
-    description = _library.Description()
+    description = _library.sized(_library.Description)
     context._call(
         lib.bf_describe, context._handle, byref(view.array), _options(**options),
         byref(description),
@@ -292,7 +295,7 @@ class State:
     def result(self, **options):
         """The value so far, of "describe" a Description; the state can go on."""
         if self.info().op == "describe":
-            description = _library.Description()
+            description = _library.sized(_library.Description)
             self._context._call(
                 lib.bf_state_description, self._handle, _options(**options), byref(description)
             )
@@ -303,7 +306,7 @@ class State:
 
     def info(self):
         """Operation and dtype; how many elements, NaNs and infinities there were; next index."""
-        info = _library.StateInfo()
+        info = _library.sized(_library.StateInfo)
         self._context._call(lib.bf_state_describe, self._handle, byref(info))
         op = next(name for name, number in OPS.items() if number == info.op)
         return StateInfo(op, NAMES[info.dtype], info.count, info.nan, info.inf, info.next)

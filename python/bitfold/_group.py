@@ -5,7 +5,7 @@ import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, to_python
-from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib
+from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, sized
 from ._map import Result
 from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
 
@@ -150,7 +150,7 @@ class Groups:
     @classmethod
     def load(cls, data, context=None):
         """The groups that save() wrote. Anything else is refused: StateError."""
-        groups, data, kind = cls.__new__(cls), bytes(data), _Options()
+        groups, data, kind = cls.__new__(cls), bytes(data), sized(_Options)
         groups._context = context or _default_context()
         groups._handle = c_void_p()
         weakref.finalize(groups, _destroy, groups._handle, groups._context)

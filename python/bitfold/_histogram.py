@@ -6,7 +6,7 @@ from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, View, dtype_name
-from ._library import DTYPES, Array, ArgumentError, lib
+from ._library import DTYPES, Array, ArgumentError, lib, sized
 
 _AUTO = -1
 
@@ -24,7 +24,7 @@ class _Info(ctypes.Structure):
     """bf_histogram_info"""
 
     _fields_ = [
-        ("dtype", c_int), ("weights", c_int), ("edges", c_int), ("bins", c_int64),
+        ("size", c_size_t), ("dtype", c_int), ("weights", c_int), ("edges", c_int), ("bins", c_int64),
         ("count", c_int64), ("below", c_int64), ("above", c_int64), ("nan", c_int64),
     ]  # fmt: skip
 
@@ -179,7 +179,7 @@ class Histogram:
 
     def info(self):
         """Dtypes, the number of bins, and how many elements there were: in all, and in no bin."""
-        info = _Info()
+        info = sized(_Info)
         self._context._call(lib.bf_histogram_describe, self._handle, byref(info))
         weights = NAMES[info.weights] if info.weights else None
         return HistogramInfo(

@@ -20,6 +20,7 @@ NAN_POLICIES = {"propagate": 0, "skip": 1, "error": 2}
 OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8
 VALUE_TEXT = 64
+MESSAGE_TEXT = 160
 
 
 class Error(Exception):
@@ -111,6 +112,11 @@ class Value(ctypes.Structure):
     _fields_ = [("dtype", c_int), ("as_", _As)]
 
 
+def sized(struct):
+    """A struct of the library's that begins with its size, to be filled in."""
+    return struct(ctypes.sizeof(struct))
+
+
 class Options(ctypes.Structure):
     """bf_options"""
 
@@ -130,7 +136,7 @@ class StateInfo(ctypes.Structure):
     """bf_state_info"""
 
     _fields_ = [
-        ("op", c_int), ("dtype", c_int),
+        ("size", c_size_t), ("op", c_int), ("dtype", c_int),
         ("count", c_int64), ("nan", c_int64), ("inf", c_int64), ("next", c_int64),
     ]  # fmt: skip
 
@@ -139,7 +145,7 @@ class Description(ctypes.Structure):
     """bf_description"""
 
     _fields_ = [
-        ("n", c_int64), ("nan", c_int64), ("inf", c_int64), ("argmin", c_int64),
+        ("size", c_size_t), ("n", c_int64), ("nan", c_int64), ("inf", c_int64), ("argmin", c_int64),
         ("argmax", c_int64), ("min", Value), ("max", Value), ("sum", Value), ("mean", Value),
         ("std", Value),
     ]  # fmt: skip
@@ -149,6 +155,7 @@ _SIGNATURES = {
     "bf_version": (c_char_p,),
     "bf_status_string": (c_char_p, c_int),
     "bf_context_create": (c_int, POINTER(Options), POINTER(c_void_p)),
+    "bf_context_create_message": (None, POINTER(Options), c_char_p),
     "bf_context_destroy": (None, c_void_p),
     "bf_context_message": (c_char_p, c_void_p),
     "bf_context_device": (c_char_p, c_void_p),

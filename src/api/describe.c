@@ -3,6 +3,7 @@
 
 #include "enter.h"
 #include "result.h"
+#include "sized.h"
 #include "state.h"
 
 /* A result of the part of a description's words that belongs to op. */
@@ -24,19 +25,22 @@ static bf_status extreme(const bf_state *s, bf_reduction op, bf_reduction arg, c
     return status;
 }
 
-static bf_status describe(const bf_state *state, const bf_reduce_options *options,
+static bf_status describe(const bf_state *state, const bf_reduce_options *given,
                           bf_description *description) {
+    bf_reduce_options exact;
+    if (description != NULL && !bf_sized_fits(description, BF_SIZE_TO(bf_description, std)))
+        return bf_fail(state->context, BF_E_ARGUMENT, "bf_description: size is not set");
     if (state->kind != BF_KIND_DESCRIPTION || description == NULL)
         return bf_fail(state->context, BF_E_ARGUMENT, "no description of a state of %s",
                        bf_reduction_name(state->op));
-    bf_status status = bf_check_reduce_options(state->context, BF_SUM, options);
+    bf_status status = bf_read_reduce_options(state->context, BF_SUM, given, &exact);
     if (status != BF_OK) return status;
     const int64_t *least = state->words + bf_extreme_at(state->kind, state->dtype);
     const int64_t *greatest = least + BF_EXTREME_WORDS;
-    bf_reduce_options own = options ? *options : BF_REDUCE_OPTIONS(.ddof = 0), exact = own;
+    bf_reduce_options own = exact;
     own.out_dtype = BF_NONE; /* extremes keep their type */
 
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     bf_state_describe(state, &info);
     bf_description d = {.n = info.count, .nan = info.nan, .inf = info.inf};
     status = extreme(state, BF_MIN, BF_ARGMIN, least, &own, &d.min, &d.argmin);
@@ -45,7 +49,7 @@ static bf_status describe(const bf_state *state, const bf_reduce_options *option
     if (status == BF_OK) status = part(state, BF_SUM, state->words, &exact, &d.sum);
     if (status == BF_OK) status = part(state, BF_MEAN, state->words, &exact, &d.mean);
     if (status == BF_OK) status = part(state, BF_STD, state->words, &exact, &d.std);
-    if (status == BF_OK) *description = d;
+    if (status == BF_OK) BF_WRITE(description, &d, std);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "../where.h"
 #include "enter.h"
 #include "result.h"
+#include "sized.h"
 #include "table.h"
 
 #include <stdlib.h>
@@ -32,9 +33,11 @@ static bf_status check_aggregate(bf_context *context, bf_aggregate a) {
     return BF_OK;
 }
 
-static bf_status check_options(bf_context *context, const bf_groups_options *o) {
-    if (o == NULL || o->size != sizeof *o)
-        return bf_fail(context, BF_E_ARGUMENT, "bf_groups_options: size is not set");
+static bf_status read_options(bf_context *context, const bf_groups_options *given,
+                              bf_groups_options *o) {
+    if (given == NULL || !BF_READ(o, given, seed))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_groups_options: size is not set, or from a newer version");
     if (o->count < 0 || o->count > BF_AGGREGATES_MAX || (o->count > 0 && o->aggregates == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "%d aggregates, or none where there should be some",
                        o->count);
@@ -94,16 +97,16 @@ static void note_place(const bf_groups *g) {
                                                    : "the groups are in a GPU's memory";
 }
 
-bf_status bf_groups_make(bf_context *context, const bf_groups_options *options,
-                         bf_groups **groups) {
+bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf_groups **groups) {
+    bf_groups_options options = BF_GROUPS_OPTIONS(.count = 0);
     bf_groups g = {.context = context};
     if (groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the groups");
-    bf_status status = check_options(context, options);
+    bf_status status = read_options(context, given, &options);
     if (status != BF_OK) return status;
-    g.key = options->key;
-    g.seed = options->seed;
-    g.count = options->count;
-    for (int i = 0; i < g.count; i++) g.aggregates[i] = options->aggregates[i];
+    g.key = options.key;
+    g.seed = options.seed;
+    g.count = options.count;
+    for (int i = 0; i < g.count; i++) g.aggregates[i] = options.aggregates[i];
     bf_groups *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     *made = g;
@@ -144,9 +147,10 @@ int64_t bf_groups_rows(const bf_groups *groups) { return groups == NULL ? 0 : gr
 
 bf_status bf_groups_describe(const bf_groups *groups, bf_groups_options *kind) {
     if (groups == NULL || kind == NULL) return BF_E_ARGUMENT;
-    *kind = BF_GROUPS_OPTIONS(.key = groups->key, .count = groups->count,
-                              .aggregates = groups->aggregates, .seed = groups->seed);
-    return BF_OK;
+    bf_groups_options found =
+        BF_GROUPS_OPTIONS(.key = groups->key, .count = groups->count,
+                          .aggregates = groups->aggregates, .seed = groups->seed);
+    return BF_WRITE(kind, &found, seed) ? BF_OK : BF_E_ARGUMENT;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------
@@ -332,18 +336,17 @@ bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array
     return bf_leave(groups->context, list(groups, keys, counts));
 }
 
-static bf_status result(bf_groups *groups, int which, const bf_reduce_options *options,
+static bf_status result(bf_groups *groups, int which, const bf_reduce_options *given,
                         bf_value *values) {
-    static const bf_reduce_options defaults = {.size = sizeof defaults};
+    bf_reduce_options options;
     if (which < 0 || which >= groups->count)
         return bf_fail(groups->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
     bf_status status =
-        bf_check_reduce_options(groups->context, groups->aggregates[which].op, options);
+        bf_read_reduce_options(groups->context, groups->aggregates[which].op, given, &options);
     if (status != BF_OK || bf_groups_size(groups) == 0) return status;
     if (values == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the values");
-    if (options == NULL) options = &defaults;
     note_place(groups);
-    return bf_groups_finish(groups, which, options, values);
+    return bf_groups_finish(groups, which, &options, values);
 }
 
 bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,

@@ -6,6 +6,7 @@
 #include "array.h"
 #include "bins.h"
 #include "enter.h"
+#include "sized.h"
 #include "state.h"
 
 #include <math.h>
@@ -99,10 +100,10 @@ static bf_status check_range(bf_context *context, const bf_histogram_options *o)
 /* Checks options (NULL: the defaults) and copies them, with the number of bins filled in. */
 static bf_status check_options(bf_context *context, const bf_histogram_options *options,
                                bf_histogram_options *checked) {
-    static const bf_histogram_options defaults = {.size = sizeof defaults};
-    *checked = options != NULL ? *options : defaults;
-    if (checked->size != sizeof *checked)
-        return bf_fail(context, BF_E_ARGUMENT, "bf_histogram_options: size is not set");
+    *checked = BF_HISTOGRAM_OPTIONS(.bins = 0);
+    if (options != NULL && !BF_READ(checked, options, numbers))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_histogram_options: size is not set, or from a newer version");
     if (checked->bins < BF_BINS_AUTO || checked->bins > BF_BINS_MAX)
         return bf_fail(context, BF_E_ARGUMENT, "%lld bins: 1 to 2^31 are possible",
                        (long long)checked->bins);

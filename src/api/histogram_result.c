@@ -5,21 +5,22 @@
 #include "../rules/finish.h"
 #include "bins.h"
 #include "enter.h"
+#include "sized.h"
 
 #include <math.h>
 
 bf_status bf_histogram_describe(const bf_histogram *histogram, bf_histogram_info *info) {
     if (histogram == NULL || info == NULL) return BF_E_ARGUMENT;
     const int64_t *others = histogram->counts + histogram->bins.count;
-    *info = (bf_histogram_info){.dtype = histogram->dtype,
-                                .weights = histogram->weights,
-                                .edges = histogram->edges_dtype,
-                                .bins = histogram->bins.count,
-                                .count = histogram->total,
-                                .below = others[BF_BIN_BELOW],
-                                .above = others[BF_BIN_ABOVE],
-                                .nan = others[BF_BIN_NAN]};
-    return BF_OK;
+    bf_histogram_info found = {.dtype = histogram->dtype,
+                               .weights = histogram->weights,
+                               .edges = histogram->edges_dtype,
+                               .bins = histogram->bins.count,
+                               .count = histogram->total,
+                               .below = others[BF_BIN_BELOW],
+                               .above = others[BF_BIN_ABOVE],
+                               .nan = others[BF_BIN_NAN]};
+    return BF_WRITE(info, &found, nan) ? BF_OK : BF_E_ARGUMENT;
 }
 
 const double *bf_histogram_edges(const bf_histogram *histogram) {

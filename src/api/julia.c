@@ -6,20 +6,21 @@
 #include "../rules/palette.h"
 #include "array.h"
 #include "enter.h"
+#include "sized.h"
 
 /* --- parameters --- */
 
-void bf_julia_defaults(bf_julia_params *params) {
-    if (params == NULL) return;
-    *params = (bf_julia_params){.size = sizeof *params,
-                                .dtype = BF_F32,
-                                .width = 1000,
-                                .height = 1000,
-                                .iterations = 200,
-                                .c_re = -0.8,
-                                .c_im = 0.156,
-                                .scale = 1.5,
-                                .escape = 1000};
+bf_status bf_julia_params_fill(bf_julia_params *params) {
+    static const bf_julia_params defaults = {.dtype = BF_F32,
+                                             .width = 1000,
+                                             .height = 1000,
+                                             .iterations = 200,
+                                             .c_re = -0.8,
+                                             .c_im = 0.156,
+                                             .scale = 1.5,
+                                             .escape = 1000};
+    if (params == NULL || !BF_WRITE(params, &defaults, escape)) return BF_E_ARGUMENT;
+    return BF_OK;
 }
 
 /* Rounds a number to the dtype; false: it is not finite there. By its bits, so that the caller's
@@ -38,8 +39,15 @@ static bool fit_view(bf_julia_view *v) {
 
 static bool is_side(int64_t side) { return side >= 1 && side <= BF_JULIA_SIDE_MAX; }
 
+static bf_status read_params(bf_context *context, const bf_julia_params *given,
+                             bf_julia_params *p) {
+    bf_julia_defaults(p);
+    if (given != NULL && BF_READ(p, given, escape)) return BF_OK;
+    return bf_fail(context, BF_E_ARGUMENT,
+                   "bf_julia_params: size is not set, or from a newer version");
+}
+
 static bf_status check_params(bf_context *context, const bf_julia_params *p, bf_julia_view *v) {
-    if (p == NULL || p->size != sizeof *p) return bf_fail(context, BF_E_ARGUMENT, "bad parameters");
     if (p->dtype != BF_F32 && p->dtype != BF_F64)
         return bf_fail(context, BF_E_DTYPE, "orbits are computed in f32 or f64");
     if (!is_side(p->width) || !is_side(p->height))
@@ -106,8 +114,10 @@ static bf_status place(bf_context *context, const bf_julia_view *view, const bf_
 /* All that there is to check; *empty: there are no pixels. */
 static bf_status prepare(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
                          const bf_array *counts, bf_julia_job *job, bool *empty) {
-    bf_status status = check_params(context, params, &job->view);
-    if (status == BF_OK) status = check_counts(context, params, x, y, counts);
+    bf_julia_params p;
+    bf_status status = read_params(context, params, &p);
+    if (status == BF_OK) status = check_params(context, &p, &job->view);
+    if (status == BF_OK) status = check_counts(context, &p, x, y, counts);
     if (status != BF_OK) return status;
     *empty = bf_array_count(counts) == 0;
     job->at = (bf_rectangle){x, y, counts->shape[1], counts->shape[0]};

@@ -7,6 +7,7 @@
 #include "array.h"
 #include "enter.h"
 #include "map_walk.h"
+#include "sized.h"
 
 #define OP_NAME(id, number, name, inputs) [number] = #name,
 #define OP_ARITY(id, number, name, inputs) [number] = inputs,
@@ -93,8 +94,9 @@ static bf_status check_arguments(request *r, int count) {
     if (count != bf_map_arity(r->job.op))
         return bf_fail(context, BF_E_ARGUMENT, "%s takes %d inputs, not %d", bf_map_name(r->job.op),
                        bf_map_arity(r->job.op), count);
-    if (r->options.size != sizeof r->options || (unsigned)r->options.overflow > 2)
-        return bf_fail(context, BF_E_ARGUMENT, "bad options");
+    if ((unsigned)r->options.overflow > BF_OVERFLOW_SATURATE)
+        return bf_fail(context, BF_E_ARGUMENT, "unknown overflow policy %d",
+                       (int)r->options.overflow);
     if (r->options.index < 0 || r->options.index > BF_COUNT_MAX)
         return bf_fail(context, BF_E_ARGUMENT, "index %lld is out of range",
                        (long long)r->options.index);
@@ -235,9 +237,11 @@ static bf_status place(const request *r) {
 /* All that can be said without looking at the elements; *empty: there are none. */
 static bf_status prepare(request *r, bf_context *context, bf_map_op op, int count,
                          const bf_map_options *options, bool *empty) {
-    bf_map_options defaults = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_ERROR);
     r->context = context;
-    r->options = options == NULL ? defaults : *options;
+    r->options = BF_MAP_OPTIONS(.index = 0);
+    if (options != NULL && !BF_READ(&r->options, options, index))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_map_options: size is not set, or from a newer version");
     r->job.op = op;
     r->job.arity = count;
     r->job.overflow = r->options.overflow;

@@ -7,16 +7,17 @@
 #include "state.h"
 
 static bf_status reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
-                        const bf_reduce_options *options, bf_value *value) {
+                        const bf_reduce_options *given, bf_value *value) {
+    bf_reduce_options options;
     if (a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    bf_status status = bf_check_reduce_options(context, op, options);
+    bf_status status = bf_read_reduce_options(context, op, given, &options);
     if (status != BF_OK) return status;
     bf_state *state;
     status = bf_state_make(context, op, a->dtype, &state);
     if (status != BF_OK) return status;
     status = op == BF_DOT ? bf_state_take_pair(state, a, b) : bf_state_take(state, a);
     if (status == BF_OK)
-        status = bf_result(context, op, state->dtype, state->words, options, value);
+        status = bf_result(context, op, state->dtype, state->words, &options, value);
     bf_state_destroy(state);
     return status;
 }
@@ -47,8 +48,7 @@ bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
 
 /* b is NULL but for BF_DOT. */
 static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
-                             const bf_array *b, const bf_reduce_options *options,
-                             const bf_value *value, int64_t *count) {
+                             const bf_array *b, const bf_value *value, int64_t *count) {
     if (a == NULL || (op == BF_DOT && b == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "no array");
     if (strcmp(bf_reduction_name(op), "?") == 0 || op == BF_DESCRIBE)
@@ -57,10 +57,8 @@ static bf_status check_async(bf_context *context, bf_reduction op, const bf_arra
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)a->dtype);
     if (value == NULL || (uintptr_t)value % 8 != 0)
         return bf_fail(context, BF_E_ARGUMENT, "no place, aligned to 8 bytes, for the value");
-    bf_status status = bf_check_reduce_options(context, op, options);
-    if (status != BF_OK) return status;
-    status = op == BF_DOT ? bf_check_pair(context, a->dtype, a, b, count)
-                          : bf_check_array(context, a->dtype, a, count);
+    bf_status status = op == BF_DOT ? bf_check_pair(context, a->dtype, a, b, count)
+                                    : bf_check_array(context, a->dtype, a, count);
     if (status != BF_OK || *count == 0) return status;
     return bf_array_is_contiguous(a) && (b == NULL || bf_array_is_contiguous(b))
                ? BF_OK
@@ -88,19 +86,19 @@ static bf_status reduce_now(bf_context *context, bf_reduction op, const bf_array
 }
 
 static bf_status reduce_async(bf_context *context, bf_reduction op, const bf_array *a,
-                              const bf_array *b, const bf_reduce_options *options,
-                              bf_value *value) {
-    static const bf_reduce_options defaults = {.size = sizeof defaults};
+                              const bf_array *b, const bf_reduce_options *given, bf_value *value) {
+    bf_reduce_options options;
     int64_t count = 0;
-    bf_status status = check_async(context, op, a, b, options, value, &count);
+    bf_status status = bf_read_reduce_options(context, op, given, &options);
+    if (status == BF_OK) status = check_async(context, op, a, b, value, &count);
     if (status != BF_OK) return status;
     bf_job job = {.op = op, .kind = bf_kind_of(op, a->dtype), .dtype = a->dtype, .a = a->data};
     job.b = b != NULL ? b->data : NULL;
     job.count = count;
     status = place_async(context, &job, value);
     if (status != BF_OK) return status;
-    if (context->used->reduce_async == NULL) return reduce_now(context, op, a, b, options, value);
-    return context->used->reduce_async(context, &job, options != NULL ? options : &defaults, value);
+    if (context->used->reduce_async == NULL) return reduce_now(context, op, a, b, &options, value);
+    return context->used->reduce_async(context, &job, &options, value);
 }
 
 static bf_status reduce_one_async(bf_context *context, bf_reduction op, const bf_array *array,

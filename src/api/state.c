@@ -6,6 +6,7 @@
 #include "array.h"
 #include "enter.h"
 #include "result.h"
+#include "sized.h"
 
 #include <stdlib.h>
 
@@ -209,33 +210,39 @@ bf_status bf_state_merge(bf_state *into, const bf_state *from) {
     return bf_leave(into->context, merge(into, from));
 }
 
+static bf_status result(const bf_state *s, const bf_reduce_options *given, bf_value *value) {
+    bf_reduce_options options;
+    bf_status status = bf_read_reduce_options(s->context, s->op, given, &options);
+    return status == BF_OK ? bf_result(s->context, s->op, s->dtype, s->words, &options, value)
+                           : status;
+}
+
 bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,
                           bf_value *value) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, bf_result(state->context, state->op, state->dtype, state->words,
-                                              options, value));
+    return bf_leave(state->context, result(state, options, value));
 }
 
 bf_status bf_state_describe(const bf_state *state, bf_state_info *info) {
     if (state == NULL || info == NULL) return BF_E_ARGUMENT;
     const int64_t *words = state->words, *extreme = words;
-    *info = (bf_state_info){.op = state->op, .dtype = state->dtype, .count = words[0], .inf = -1};
-    info->next = info->count;
+    bf_state_info found = {.op = state->op, .dtype = state->dtype, .count = words[0], .inf = -1};
+    found.next = found.count;
     switch (state->kind) {
     case BF_KIND_FACTORS: break;
     case BF_KIND_TREE:
-        info->nan = words[BF_TREE_NAN];
-        info->inf = words[BF_TREE_INF];
-        info->next = words[BF_TREE_END];
+        found.nan = words[BF_TREE_NAN];
+        found.inf = words[BF_TREE_INF];
+        found.next = words[BF_TREE_END];
         break;
-    case BF_KIND_EXTREME: info->nan = words[BF_EXTREME_NAN]; break;
+    case BF_KIND_EXTREME: found.nan = words[BF_EXTREME_NAN]; break;
     case BF_KIND_DESCRIPTION:
         extreme += bf_extreme_at(state->kind, state->dtype); /* fall through */
     default:
-        info->nan = words[BF_EXACT_NAN];
-        info->inf = words[BF_EXACT_POS_INF] + words[BF_EXACT_NEG_INF];
+        found.nan = words[BF_EXACT_NAN];
+        found.inf = words[BF_EXACT_POS_INF] + words[BF_EXACT_NEG_INF];
         break;
     }
-    if (bf_is_indexed(state->op)) info->next = extreme[BF_EXTREME_END];
-    return BF_OK;
+    if (bf_is_indexed(state->op)) found.next = extreme[BF_EXTREME_END];
+    return BF_WRITE(info, &found, next) ? BF_OK : BF_E_ARGUMENT;
 }

@@ -4,6 +4,7 @@
 #include "../rules/entry.h"
 #include "../where.h"
 #include "enter.h"
+#include "sized.h"
 
 #include <stdlib.h>
 
@@ -97,16 +98,19 @@ static bf_status follow_keys(bf_table *t, const bf_array *keys) {
     return BF_OK;
 }
 
-bf_status bf_table_make(bf_context *context, const bf_table_options *options, bf_table **table) {
-    if (options == NULL || table == NULL || options->size != sizeof *options ||
-        options->reserve < 0)
-        return bf_fail(context, BF_E_ARGUMENT, "bad options");
+bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_table **table) {
+    bf_table_options options = BF_TABLE_OPTIONS(.reserve = 0);
+    if (table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the table");
+    if (given == NULL || !BF_READ(&options, given, seed))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_table_options: size is not set, or from a newer version");
+    if (options.reserve < 0) return bf_fail(context, BF_E_ARGUMENT, "fewer than no entries");
     bf_table t = {.context = context,
-                  .kind = {.key = options->key,
-                           .value = options->value,
-                           .duplicates = options->duplicates,
-                           .seed = options->seed},
-                  .reserved = options->reserve};
+                  .kind = {.key = options.key,
+                           .value = options.value,
+                           .duplicates = options.duplicates,
+                           .seed = options.seed},
+                  .reserved = options.reserve};
     bf_status status = check_kind(context, &t.kind);
     if (status == BF_OK) status = place(&t);
     if (status != BF_OK) return status;

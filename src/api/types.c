@@ -64,3 +64,5 @@ bf_reduction bf_reduction_from_name(const char *name) {
 const char *bf_version(void) {
     return TEXT(BF_VERSION_MAJOR) "." TEXT(BF_VERSION_MINOR) "." TEXT(BF_VERSION_PATCH);
 }
+
+int bf_version_number(void) { return BF_VERSION; }
