@@ -72,18 +72,25 @@ static void fill_bytes(uint8_t *x, size_t count) {
     for (size_t i = 0; i < count; i++) x[i] = (uint8_t)(splitmix64(i) >> 56);
 }
 
-/* By a table in which each value stands as often as it is to come. */
+/* Each value has as many of the places as it is to come: those before ends[value]. */
 static void fill_zipf(uint8_t *x, size_t count) {
     enum { VALUES = 256, BITS = 16, PLACES = 1 << BITS };
-    uint8_t table[PLACES];
+    uint32_t ends[VALUES];
     double all = 0, sum = 0;
-    int place = 0;
+    uint32_t end = 0;
     for (int k = 0; k < VALUES; k++) all += 1.0 / (k + 1);
     for (int k = 0; k < VALUES; k++) {
         sum += 1.0 / (k + 1);
-        while (place < PLACES && place < PLACES * sum / all) table[place++] = (uint8_t)k;
+        while (end < PLACES && end < PLACES * sum / all) end++;
+        ends[k] = end;
     }
-    for (size_t i = 0; i < count; i++) x[i] = table[splitmix64(i) >> (64 - BITS)];
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t place = splitmix64(i) >> (64 - BITS);
+        int value = 0;
+        for (int step = VALUES / 2; step > 0; step /= 2)
+            if (ends[value + step - 1] <= place) value += step;
+        x[i] = (uint8_t)value;
+    }
 }
 
 static bool fill_u8(const char *data, uint8_t *x, size_t count) {

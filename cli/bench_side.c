@@ -77,7 +77,7 @@ static bf_status enqueue(const bench_point *p, const call *c, const bf_array v[3
 
 static bf_status compute(const bench_point *p, const call *c, const bf_array v[3]) {
     const bf_array *inputs[] = {&v[0], &v[1]};
-    bf_description description;
+    bf_description description = {.size = sizeof description};
     bf_value value;
     if (c->op == 0) return bf_map(p->context, c->map, inputs, 2, NULL, &v[2]);
     if (c->op == BF_DESCRIBE) return bf_describe(p->context, &v[0], NULL, &description);

@@ -140,10 +140,13 @@ static char *column_name(const source *s, int k) {
 }
 
 static int add_column(const task *t, list *x, const source *s, int k, const bf_state *state) {
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     bf_state_describe(state, &info);
     described *d = &x->all[x->n];
-    *d = (described){.file = s->name, .dtype = info.dtype, .column = column_name(s, k)};
+    *d = (described){.file = s->name,
+                     .dtype = info.dtype,
+                     .column = column_name(s, k),
+                     .values = {.size = sizeof d->values}};
     const bf_status st = s->text && !d->column
                              ? BF_E_MEMORY
                              : bf_state_description(state, &t->options->rules, &d->values);

@@ -241,15 +241,19 @@ int cmd_group(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &group_usage, &code)) return code;
-    group g = {.options = &o, .keys.source.fd = -1};
-    code = run(&g);
+    group *g = calloc(1, sizeof *g); /* too large for a small stack */
+    if (!g) return fail(EXIT_IO, NULL, "no memory for the columns");
+    g->options = &o;
+    g->keys.source.fd = -1;
+    code = run(g);
     if (code != EXIT_DONE) {
-        outfile_abandon(&g.save);
-        output_abandon(&g.output);
+        outfile_abandon(&g->save);
+        output_abandon(&g->output);
     }
-    for (int c = 0; c < g.columns; c++) column_close(&g.values[c]);
-    column_close(&g.keys);
-    bf_groups_destroy(g.groups);
-    bf_context_destroy(g.context);
+    for (int c = 0; c < g->columns; c++) column_close(&g->values[c]);
+    column_close(&g->keys);
+    bf_groups_destroy(g->groups);
+    bf_context_destroy(g->context);
+    free(g);
     return code;
 }

@@ -25,7 +25,7 @@ typedef struct list {
 
 /* The list is freed by free_list, also after a failure. */
 static int make_list(list *l, const group_subject *s) {
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     const int64_t n = bf_groups_size(s->groups);
     bf_groups_describe(s->groups, &kind);
     *l = (list){.key = kind.key, .size = n};
@@ -152,7 +152,7 @@ typedef struct table {
 
 /* One value for each group. */
 static int take_results(const group_subject *s, const options *o, int which, bf_value **values) {
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     bf_reduce_options rules = o->rules;
     bf_groups_describe(s->groups, &kind);
     const bf_reduction op = kind.aggregates[which].op;

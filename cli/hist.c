@@ -223,7 +223,7 @@ static int count_files(hist *h) {
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int check_strict(const hist *h, const char *file) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     char others[HIST_OTHERS];
     bf_histogram_describe(h->histogram, &info);
     hist_others(&info, others);

@@ -185,7 +185,7 @@ static bf_status drop_infinities(extremes *x, bf_context *context, bf_array *ele
 
 bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements, int64_t n) {
     bf_array block = bf_array_of(x->dtype, elements, n);
-    bf_state_info before, after;
+    bf_state_info before = {.size = sizeof before}, after = {.size = sizeof after};
     bf_status st = absorb_into(x->block_least, &block);
     if (st == BF_OK) st = absorb_into(x->block_most, &block);
     if (st != BF_OK) return st;
@@ -204,7 +204,7 @@ bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements
 /* ---- both ------------------------------------------------------------------------------------ */
 
 static int64_t numbers_of(const extremes *x) {
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     bf_state_describe(x->least, &info);
     return info.count - info.nan + x->infinite;
 }

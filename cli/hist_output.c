@@ -64,6 +64,7 @@ typedef struct shown {
 static const double *values_of(const shown *x) { return x->density ? x->density : x->sums; }
 
 static int gather(shown *x, const bf_histogram *histogram) {
+    x->info.size = sizeof x->info;
     bf_histogram_describe(histogram, &x->info);
     const size_t bytes = (size_t)x->info.bins * sizeof(double);
     bf_status st = BF_OK;

@@ -63,7 +63,7 @@ int map_output_write(map_output *out, const void *elements, int64_t n) {
 
 /* Copies what was written to where it belongs, behind its header. */
 static int forward(map_output *out) {
-    char buffer[1 << 16];
+    char buffer[1 << 14];
     const int error = stream_flush(out->stream);
     int code = error == 0 ? put_header(out, out->final) : cannot_write(out, error);
     for (int64_t at = 0, n = 1; code == EXIT_DONE && n > 0; at += n) {

@@ -54,7 +54,7 @@ static int check_part(const part *first, const part *p) {
 }
 
 static void tell_groups(const part *p) {
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     bf_groups_describe(p->saved.groups, &kind);
     note(p->file, "%lld groups of %s: %lld rows, %d aggregates",
          (long long)bf_groups_size(p->saved.groups), bf_dtype_name(kind.key),
@@ -62,7 +62,7 @@ static void tell_groups(const part *p) {
 }
 
 static void tell_part(const part *p) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     if (p->saved.groups) {
         tell_groups(p);
     } else if (p->saved.histogram) {
@@ -82,6 +82,7 @@ static int load_parts(task *t, part *parts) {
         p->file = o->files[i];
         int code = statefile_load(engine_context(&t->engine), p->file, &p->saved);
         if (code != EXIT_DONE) return code;
+        p->info.size = sizeof p->info;
         if (p->saved.state) bf_state_describe(p->saved.state, &p->info);
         tell_part(p);
         code = check_part(&parts[0], p);
@@ -153,7 +154,7 @@ static void tell_indices(const task *t, const part *parts) {
     const bf_reduce_options *rules = &t->options->rules;
     const bf_state *state = parts[0].saved.state;
     const bf_reduction op = parts[0].info.op;
-    bf_description d;
+    bf_description d = {.size = sizeof d};
     bf_value value;
     if (op == BF_DESCRIBE && bf_state_description(state, rules, &d) == BF_OK) {
         tell_index(parts, d.argmin, "minimum");
@@ -185,7 +186,7 @@ static bool is_counts_only(const options *o) {
 
 /* Their aggregates, whose names are not saved, and the number of rows. */
 static int put_columns(task *t, group_subject *subject) {
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     group_column columns[BF_AGGREGATES_MAX + 1];
     bf_groups_describe(subject->groups, &kind);
     for (int i = 0; i < kind.count; i++)
@@ -197,7 +198,7 @@ static int put_columns(task *t, group_subject *subject) {
 static int emit_groups(task *t, bf_groups *groups, const result *r, double began) {
     const options *o = t->options;
     const bf_context *context = engine_context(&t->engine);
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     group_subject subject = {context, groups, r->file, began, 0};
     bf_groups_describe(groups, &kind);
     if (kind.count > 0 && is_counts_only(o)) return EXIT_USAGE;

@@ -356,10 +356,16 @@ bool options_gpu(const char *name) {
     return name[4] == '\0' || (digits > 0 && digits <= 4 && name[5 + digits] == '\0');
 }
 
+static int unknown_device(const char *name) {
+    fail(EXIT_USAGE, NULL, "unknown device: %s", name);
+    hint("--device is auto, cpu, cuda, cuda:N (cuda:0 is the first GPU) or cuda:all");
+    return EXIT_USAGE;
+}
+
 static int check_device(const char *name) {
     if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0) return EXIT_DONE;
     if (strcmp(name, "cuda:all") == 0) return fail_device(name);
-    if (!options_gpu(name)) return fail(EXIT_USAGE, NULL, "unknown device: %s", name);
+    if (!options_gpu(name)) return unknown_device(name);
     const long number = name[4] == ':' ? strtol(name + 5, NULL, 10) : 0;
     return number < bf_device_count() ? EXIT_DONE : fail_device(name);
 }

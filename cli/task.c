@@ -53,8 +53,8 @@ int task_reduce(task *t, bf_reduction op, source *a, source *b, int64_t start, b
 }
 
 static int emit_description(task *t, const bf_state *state, const result *r) {
-    bf_state_info info;
-    described d = {.file = r->file, .seconds = r->seconds};
+    bf_state_info info = {.size = sizeof info};
+    described d = {.file = r->file, .seconds = r->seconds, .values = {.size = sizeof d.values}};
     const bf_context *context = engine_context(&t->engine);
     const bf_status st = bf_state_description(state, &t->options->rules, &d.values);
     if (st != BF_OK) return fail_status(st, context, r->file);
@@ -64,6 +64,7 @@ static int emit_description(task *t, const bf_state *state, const result *r) {
 }
 
 int task_emit(task *t, const bf_state *state, result r, int64_t base) {
+    r.info.size = sizeof r.info;
     bf_state_describe(state, &r.info);
     if (r.info.op == BF_DESCRIBE) return emit_description(t, state, &r);
     const bf_status st = bf_state_result(state, &t->options->rules, &r.value);

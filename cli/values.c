@@ -73,7 +73,7 @@ static int add_to_total(running *total, bf_state *state, const char *file) {
         total->first_file = file;
         return EXIT_DONE;
     }
-    bf_state_info a, b;
+    bf_state_info a = {.size = sizeof a}, b = {.size = sizeof b};
     bf_state_describe(total->state, &a);
     bf_state_describe(state, &b);
     int code = EXIT_DONE;
@@ -112,7 +112,7 @@ static int do_file(task *t, bf_reduction op, const char *name, running *total) {
     int code = reduce_file(t, op, name, total, &state, &r.seconds);
     if (code != EXIT_DONE) return code;
     code = task_emit(t, state, r, total->next);
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     bf_state_describe(state, &info);
     if (!t->options->total && !t->options->save) {
         bf_state_destroy(state);

@@ -75,7 +75,7 @@ static outcome state_checksum(const bf_state *state) {
 }
 
 outcome verify_result(const bf_state *state, const bf_reduce_options *rules) {
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     outcome r = {.status = BF_OK};
     bf_state_describe(state, &info);
     if (tells_by_state(info.op)) return state_checksum(state);

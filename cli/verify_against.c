@@ -273,8 +273,9 @@ static int check_files(const check *c) {
 }
 
 static void describe_saved(check *c) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     if (c->saved.state) {
+        c->info.size = sizeof c->info;
         bf_state_describe(c->saved.state, &c->info);
         c->op = bf_reduction_name(c->info.op);
     } else if (c->saved.histogram) {
@@ -283,6 +284,7 @@ static void describe_saved(check *c) {
         c->info = (bf_state_info){.dtype = info.dtype, .count = info.count};
         c->weights = info.weights != BF_NONE;
     } else {
+        c->kind.size = sizeof c->kind;
         bf_groups_describe(c->saved.groups, &c->kind);
         c->op = c->kind.count > 0 ? "group" : "count";
         c->info = (bf_state_info){.dtype = c->kind.key, .count = bf_groups_rows(c->saved.groups)};

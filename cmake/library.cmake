@@ -30,6 +30,7 @@ target_compile_options(bitfold_objects PRIVATE -ffp-contract=off -fno-fast-math 
                        $<$<CONFIG:Release>:-O3>)
 target_include_directories(bitfold_objects PUBLIC include PRIVATE src)
 bitfold_warnings(bitfold_objects)
+bitfold_frames(bitfold_objects 17408) # threads of 64 KiB of stack are enough for every call
 
 add_library(bitfold SHARED $<TARGET_OBJECTS:bitfold_objects>)
 add_library(bitfold_static STATIC $<TARGET_OBJECTS:bitfold_objects>)

@@ -1,8 +1,23 @@
 /* bitfold: the same bits everywhere, at memory speed.
  *
- * This is the only header a program needs. Every function that can fail returns a bf_status and
- * gives its result through an out-pointer, which is written only on success. The library never
- * prints, never aborts and keeps no global mutable state. */
+ * This is the only header a program needs. The library never prints, never aborts and keeps no
+ * global mutable state. These rules hold for every function:
+ *
+ * - Failure: a function that can fail returns a bf_status, and gives its result through an
+ *   out-pointer, which is written only on success.
+ * - NULL: where a pointer is needed, NULL is BF_E_ARGUMENT. Functions that destroy or free ignore
+ *   it. Functions without a status give "", 0, NULL or NaN for it, or the number that says "none".
+ *   Where NULL has a meaning, the function's comment says which.
+ * - Size: a struct that can grow begins with its size, which the caller sets to that of its own
+ *   headers; the initializers such as BF_OPTIONS(...) do so. Members beyond it have their defaults,
+ *   or are not written. A struct that is larger than the library's is BF_E_ARGUMENT where the part
+ *   that the library does not know is not zero; and there the library writes zeros.
+ * - Threads: a context and the objects made from it belong to one thread at a time. A call on a
+ *   context that another call is using returns BF_E_ARGUMENT, and leaves the context and its
+ *   message alone. Functions that destroy, free or only look are not checked so: nothing else may
+ *   be using what they are given.
+ * - Stack: a call takes less than 48 KiB of its caller's stack, so that threads of 64 KiB will do.
+ */
 #ifndef BITFOLD_H
 #define BITFOLD_H
 

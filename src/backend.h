@@ -208,7 +208,8 @@ struct bf_context {
     void *stream;            /* for the GPU when it opens; NULL: its own */
     char gpu[16];            /* "cuda:0", once it is open */
     bool gpu_failed;         /* to open: it is not tried again */
-    char message[160];
+    bool in_use;             /* by a call (api/enter.h) */
+    char message[BF_MESSAGE_TEXT];
 };
 
 /* The backend of GPUs; NULL: this build has none. */

@@ -53,7 +53,7 @@ static inline int64_t *expected_counts(const problem *p) {
 
 static inline void assert_counts(const bf_histogram *h, const int64_t *expected, int64_t bins,
                                  int64_t n) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     const int64_t *counts = bf_histogram_counts(h);
     bf_histogram_describe(h, &info);
     assert_int_equal(info.bins, bins);

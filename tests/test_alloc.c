@@ -7,7 +7,7 @@ enum { N = 1 << 19 };
 static double data[N];
 
 static int64_t counted_in(const bf_histogram *h) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     bf_histogram_describe(h, &info);
     int64_t n = info.below + info.above + info.nan;
     for (int64_t i = 0; i < info.bins; i++) n += bf_histogram_counts(h)[i];

@@ -1,13 +1,17 @@
 /* Contexts: what they refuse, that they are independent, and that the caller's floating-point
  * environment neither changes a result nor is changed. */
+#define _GNU_SOURCE
 #include "leave_out.h"
 #include "oracle.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __x86_64__
@@ -44,6 +48,32 @@ static void bad_options_are_refused(void **unused) {
     bf_context_destroy(NULL);
 }
 
+/* There is no context that could keep the message. */
+static void why_there_is_no_context_can_be_asked(void **unused) {
+    (void)unused;
+    const struct {
+        bf_options options;
+        const char *says[3];
+    } cases[] = {
+        {BF_OPTIONS(.device = "gpu"), {"'gpu'", "auto", "cuda:N"}},
+        {BF_OPTIONS(.device = "cuda:x"), {"'cuda:x'", "auto", "cuda:N"}},
+        {BF_OPTIONS(.device = "cuda:all"), {"cuda:N", "", ""}},
+        {BF_OPTIONS(.device = "cuda:9999"), {"", "", ""}},
+        {BF_OPTIONS(.isa = "mmx"), {"'mmx'", "auto", "generic"}},
+        {BF_OPTIONS(.threads = 1025), {"1025", "1024", ""}},
+        {{.size = 1}, {"size", "", ""}},
+    };
+    char text[BF_MESSAGE_TEXT];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bf_context_create_message(&cases[i].options, text);
+        for (int k = 0; k < 3; k++)
+            if (strstr(text, cases[i].says[k]) == NULL) fail_msg("%s", text);
+        assert_true(strlen(text) > 0 && strchr(text, '\n') == NULL);
+    }
+    bf_context_create_message(&BF_OPTIONS(.device = "cpu"), text);
+    assert_string_equal(text, "");
+}
+
 static void an_instruction_set_that_is_missing_is_a_device_error(void **unused) {
     (void)unused;
     assert_string_equal(bf_isa_name(0), "generic");
@@ -74,6 +104,32 @@ static void a_context_says_what_it_runs_on(void **unused) {
     assert_string_equal(bf_context_reason(c), "");
     assert_int_equal(bf_context_threads(c), 1024);
     bf_context_destroy(c);
+}
+
+static size_t machine_cpus; /* a machine of so many; 0: this one */
+
+/* Stands in for the C library's: as the kernel does, refuses a mask that is too short. */
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
+    if (machine_cpus == 0) {
+        long written = syscall(SYS_sched_getaffinity, pid, size, set);
+        if (written < 0) return -1;
+        memset((char *)set + written, 0, size - (size_t)written);
+        return 0;
+    }
+    errno = EINVAL;
+    if (8 * size < machine_cpus) return -1;
+    memset(set, 0, size);
+    CPU_SET_S(machine_cpus - 1, size, set);
+    return 0;
+}
+
+/* The mask allows one CPU, the last. */
+static void the_affinity_mask_of_many_cpus_is_read(void **unused) {
+    (void)unused;
+    for (machine_cpus = 64; machine_cpus <= (size_t)1 << 17; machine_cpus *= 2)
+        assert_int_equal(bf_usable_threads(), 1);
+    machine_cpus = 0;
+    assert_true(bf_usable_threads() >= 1);
 }
 
 static void a_gpu_can_be_used_or_there_is_a_reason(void **unused) {
@@ -439,8 +495,10 @@ static void workers_block_signals_but_not_faults(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(why_there_is_no_context_can_be_asked),
         cmocka_unit_test(an_instruction_set_that_is_missing_is_a_device_error),
         cmocka_unit_test(a_context_says_what_it_runs_on),
+        cmocka_unit_test(the_affinity_mask_of_many_cpus_is_read),
         cmocka_unit_test(a_gpu_can_be_used_or_there_is_a_reason),
         cmocka_unit_test(memory_is_aligned_and_copied),
         cmocka_unit_test(enqueued_calls_are_done_on_the_cpu),

@@ -69,7 +69,7 @@ static void check_array(bf_context *c, void *data) {
         bf_reduce_options o =
             BF_REDUCE_OPTIONS(.nan = i & 1 ? BF_NAN_SKIP : BF_NAN_PROPAGATE, .ddof = i >> 1,
                               .out_dtype = i >> 1 ? BF_F32 : BF_NONE);
-        bf_description d;
+        bf_description d = {.size = sizeof d};
         assert_int_equal(bf_describe(c, a, &o, &d), BF_OK);
         assert_agrees(c, a, &o, &d);
         describe_parts(c, a, &o, &d);
@@ -99,7 +99,7 @@ static void counts_tell_nans_and_infinities(void **unused) {
     float inf = (float)INFINITY, nan = (float)NAN, x[] = {1, nan, inf, -inf, nan, 2};
     bf_array a = bf_array_of(BF_F32, x, 6);
     bf_context *c = make_context("auto", 1);
-    bf_description d;
+    bf_description d = {.size = sizeof d};
     assert_int_equal(bf_describe(c, &a, NULL, &d), BF_OK);
     assert_true(d.n == 6 && d.nan == 2 && d.inf == 2 && d.argmin == 1);
     assert_int_equal(bf_describe(c, &a, &BF_REDUCE_OPTIONS(.nan = BF_NAN_ERROR), &d), BF_E_NAN);

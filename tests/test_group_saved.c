@@ -126,7 +126,7 @@ static void wrong_arguments_are_refused(void **unused) {
     size_t size;
     bf_context *context = context_of(1);
     bf_groups *g = groups_of(context, 10), *loaded = NULL;
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     unsigned char *saved = save(g, &size);
     bf_groups_describe(g, &kind);
     assert_true(kind.size == sizeof kind && kind.key == BF_U16 && kind.count == AGGREGATES);

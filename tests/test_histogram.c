@@ -32,7 +32,7 @@ static void check_options(bf_dtype dtype, const void *x, int64_t n,
                           const bf_histogram_options *options) {
     bf_array a = bf_array_of(dtype, x, n);
     bf_histogram *h = histogram_of(contexts[0], &a, NULL, *options);
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     bf_histogram_describe(h, &info);
     problem p = {dtype, x, n, info.bins, bf_histogram_edges(h)};
     check_problem(&p, options);
@@ -218,7 +218,7 @@ static void a_number_of_bins_by_sturges_rule(void **unused) {
         int64_t n, bins;
     } cases[] = {{0, 1}, {1, 1}, {2, 2}, {3, 3}, {4, 3}, {5, 4}, {8, 4}, {9, 5}, {3000, 13}};
     for (int i = 0; i < 9; i++) {
-        bf_histogram_info info;
+        bf_histogram_info info = {.size = sizeof info};
         fill(BF_F32, data, N, KIND_NARROW, 1);
         bf_array a = bf_array_of(BF_F32, data, cases[i].n);
         bf_histogram *h =

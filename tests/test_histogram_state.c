@@ -10,7 +10,7 @@ static bf_array slice(bf_dtype dtype, const void *x, int64_t begin, int64_t end)
 
 /* Absorbs elements [begin, end) of data, and of weights if there are any. */
 static void absorb(bf_histogram *h, int64_t begin, int64_t end) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     bf_histogram_describe(h, &info);
     bf_array a = slice(info.dtype, data, begin, end), w = {0};
     if (info.weights != BF_NONE) w = slice(info.weights, weights, begin, end);
@@ -21,7 +21,7 @@ static void absorb(bf_histogram *h, int64_t begin, int64_t end) {
 
 /* Sums a bin's weights exactly; infinities and NaNs as a sum has them. */
 static double exact_weights(const bf_histogram *h, int64_t bin, bf_dtype dtype, int64_t n) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     double special = 0;
     int64_t count = 0;
     bool negative_zeros = true;
@@ -352,7 +352,7 @@ static void bincount_counts_every_value(void **unused) {
 /* Doubling counts 2^62 elements in a few steps. */
 static void more_than_2_62_elements_are_refused(void **unused) {
     (void)unused;
-    bf_histogram_info before, after;
+    bf_histogram_info before = {.size = sizeof before}, after = {.size = sizeof after};
     bf_histogram *h =
         make_histogram(contexts[0], BF_F64, BF_HISTOGRAM_OPTIONS(.range = 1, .hi = 1));
     bf_array one = bf_array_of(BF_F64, data, 1);

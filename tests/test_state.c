@@ -375,7 +375,7 @@ static void seek_only_goes_forward(void **unused) {
     double x[] = {3, 1, 2};
     bf_array a = bf_array_of(BF_F64, x, 3);
     bf_state *s = make_state(BF_ARGMIN, BF_F64);
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     bf_value v;
     assert_int_equal(bf_state_seek(s, -1), BF_E_ARGUMENT);
     assert_int_equal(bf_state_seek(s, (1ll << 62) + 1), BF_E_ARGUMENT);
@@ -398,7 +398,7 @@ static void describe_counts_what_was_absorbed(void **unused) {
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_NORM, BF_DOT, BF_MIN, BF_ARGMAX};
     for (int i = 0; i < 6; i++) {
         bf_state *s = part(ops[i], &a, 0, 6);
-        bf_state_info info;
+        bf_state_info info = {.size = sizeof info};
         bf_state_describe(s, &info);
         assert_int_equal(info.op, ops[i]);
         assert_int_equal(info.dtype, BF_F64);

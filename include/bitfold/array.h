@@ -1,4 +1,5 @@
-/* bf_array: a view of memory that somebody else owns. Plain data; copy it freely. */
+/* bf_array: a view of memory that somebody else owns. Plain data, whose layout never changes; copy
+ * it freely. */
 #ifndef BITFOLD_ARRAY_H
 #define BITFOLD_ARRAY_H
 
@@ -31,7 +32,9 @@ static inline bf_array bf_array_of(bf_dtype dtype, const void *data, int64_t n) 
 }
 
 /* The number of elements; -1 if the array is not well formed: an unknown dtype, ndim outside
- * 0..BF_MAX_DIMS, a negative extent, a size beyond int64, or NULL data with elements. */
+ * 0..BF_MAX_DIMS, a negative extent, more than 2^62 elements, elements that span 2^62 bytes or
+ * more, or NULL data with elements. The stride of an extent below 2 has no meaning, and may be any.
+ */
 BF_API int64_t bf_array_count(const bf_array *array);
 
 #ifdef __cplusplus

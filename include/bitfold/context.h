@@ -1,8 +1,8 @@
 /* A context: which device, instruction set and threads a call runs on. It owns the thread pool, and
  * on a GPU the scratch memory.
  *
- * A context belongs to one thread at a time; separate contexts are independent. None of the
- * options changes a result: they change how fast it comes. */
+ * A context belongs to one thread at a time (bitfold.h); separate contexts are independent. None of
+ * the options changes a result: they change how fast it comes. */
 #ifndef BITFOLD_CONTEXT_H
 #define BITFOLD_CONTEXT_H
 
@@ -15,7 +15,7 @@ extern "C" {
 typedef struct bf_context bf_context;
 
 typedef struct bf_options {
-    size_t size;        /* sizeof(bf_options), so that the struct can grow */
+    size_t size;        /* sizeof(bf_options), so that the struct can grow (bitfold.h) */
     const char *device; /* "auto" (or NULL), "cpu", "cuda" or "cuda:N" */
     const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
@@ -28,9 +28,15 @@ typedef struct bf_options {
 /* Creates a context. options may be NULL: all defaults. "auto" chooses call by call, by where the
  * data are and what it costs to move them. Starts no thread yet, and with "auto" opens no GPU: the
  * first call does that is large enough to gain from it, or whose data lie there.
- * Errors: BF_E_ARGUMENT (an unknown name, a thread count out of range, a size that is not this
- * struct's), BF_E_DEVICE (this machine lacks the device or the ISA), BF_E_MEMORY. */
+ * Errors: BF_E_ARGUMENT (an unknown name, a thread count out of range), BF_E_DEVICE (this machine
+ * lacks the device or the ISA), BF_E_MEMORY. */
 BF_API bf_status bf_context_create(const bf_options *options, bf_context **context);
+
+/* Why bf_context_create refuses these options, in one line that says what is possible; "" where it
+ * does not. There is no context then that could keep a message: this tries again. text has room for
+ * BF_MESSAGE_TEXT bytes. */
+#define BF_MESSAGE_TEXT 160
+BF_API void bf_context_create_message(const bf_options *options, char text[BF_MESSAGE_TEXT]);
 
 /* Ends the pool's threads and frees the context. NULL is ignored. States made from the context
  * must be destroyed first. */

@@ -10,6 +10,7 @@ extern "C" {
 
 /* The counts, and the values that the reductions of the same names give with the same options. */
 typedef struct bf_description {
+    size_t size; /* sizeof(bf_description): set before the call, see bitfold.h */
     int64_t n, nan, inf;
     int64_t argmin, argmax; /* -1: there is no value */
     bf_value min, max;      /* dtype BF_NONE: there is no value */

@@ -11,7 +11,7 @@ extern "C" {
 
 /* A GPU. Sizes are in bytes, clocks in kHz; 0 where the driver does not tell. */
 typedef struct bf_device_info {
-    size_t size;      /* sizeof(bf_device_info) */
+    size_t size;      /* sizeof(bf_device_info): set before the call, see bitfold.h */
     char name[128];   /* "NVIDIA H200" */
     char pci[32];     /* "0000:0a:00.0" */
     int major, minor; /* compute capability */
@@ -30,8 +30,7 @@ typedef struct bf_device_info {
 /* How many GPUs can be used; 0 if there is none, or no driver. */
 BF_API int bf_device_count(void);
 
-/* Fills *info, whose size is set. Errors: BF_E_ARGUMENT (a size that is not the struct's),
- * BF_E_DEVICE (no such GPU). */
+/* Errors: BF_E_ARGUMENT, BF_E_DEVICE (no such GPU). */
 BF_API bf_status bf_device_describe(int device, bf_device_info *info);
 
 /* Can GPU `device` read the memory of GPU `peer` directly? */

@@ -22,15 +22,15 @@ extern "C" {
 
 typedef struct bf_groups bf_groups;
 
-/* An aggregate: BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM, BF_MIN or BF_MAX, of values of
- * this dtype. */
+/* An aggregate, whose layout never changes: BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM,
+ * BF_MIN or BF_MAX, of values of this dtype. */
 typedef struct bf_aggregate {
     bf_reduction op;
     bf_dtype dtype;
 } bf_aggregate;
 
 typedef struct bf_groups_options {
-    size_t size;                    /* sizeof(bf_groups_options) */
+    size_t size;                    /* sizeof(bf_groups_options): see bitfold.h */
     bf_dtype key;                   /* any dtype, or BF_PAIR */
     int count;                      /* of aggregates, 0 to BF_AGGREGATES_MAX; 0: rows are counted */
     const bf_aggregate *aggregates; /* copied */
@@ -51,7 +51,7 @@ BF_API bf_status bf_groups_create(bf_context *context, const bf_groups_options *
 BF_API void bf_groups_destroy(bf_groups *groups);
 
 /* Forgets all rows; on a GPU, memory is kept for those to come. */
-BF_API void bf_groups_clear(bf_groups *groups);
+BF_API bf_status bf_groups_clear(bf_groups *groups);
 
 /* Takes in rows: keys, and for each aggregate an array of as many values, of the keys' shape
  * (values: NULL if there are no aggregates). Arrays may be one and the same, and of any
@@ -84,8 +84,9 @@ BF_API bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const b
 BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
                                   bf_value *values);
 
-/* What the groups were made by: kind->aggregates are the groups' own. */
-BF_API void bf_groups_describe(const bf_groups *groups, bf_groups_options *kind);
+/* What the groups were made by: kind->aggregates are the groups' own. kind->size is set. Errors:
+ * BF_E_ARGUMENT. */
+BF_API bf_status bf_groups_describe(const bf_groups *groups, bf_groups_options *kind);
 
 /* Saved form: portable (little-endian), versioned, checksummed; equal groups, kinds and seeds save
  * to equal bytes, in whatever chunks and order the rows came. bf_groups_save writes as many as

@@ -25,7 +25,7 @@ extern "C" {
 typedef struct bf_histogram bf_histogram;
 
 typedef struct bf_histogram_options {
-    size_t size;         /* sizeof(bf_histogram_options) */
+    size_t size;         /* sizeof(bf_histogram_options): see bitfold.h */
     int64_t bins;        /* 1 to BF_BINS_MAX; 0: 10; BF_BINS_AUTO: as many as Sturges' rule says */
     int range;           /* 0: from the least to the greatest finite element; */
     double lo, hi;       /* 1: from lo to hi, both finite, lo <= hi */
@@ -59,8 +59,8 @@ BF_API bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
                                      const bf_histogram_options *options, bf_histogram **histogram);
 BF_API void bf_histogram_destroy(bf_histogram *histogram);
 
-/* Makes all counts zero. */
-BF_API void bf_histogram_clear(bf_histogram *histogram);
+/* Makes all counts zero. Errors: BF_E_ARGUMENT. */
+BF_API bf_status bf_histogram_clear(bf_histogram *histogram);
 
 /* Counts an array of the histogram's dtype; weights is NULL where it has none. On failure the
  * histogram is as it was. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW (more than
@@ -68,8 +68,9 @@ BF_API void bf_histogram_clear(bf_histogram *histogram);
 BF_API bf_status bf_histogram_absorb(bf_histogram *histogram, const bf_array *array,
                                      const bf_array *weights);
 
-/* Adds what `from` holds to `into`. Both have the same dtype, edges and dtype of weights, else
- * BF_E_STATE. BF_E_OVERFLOW past 2^62 elements. */
+/* Adds what `from` holds to `into`; `from` may belong to another context, as in bf_state_merge.
+ * Both have the same dtype, edges and dtype of weights, else BF_E_STATE. BF_E_OVERFLOW past 2^62
+ * elements. */
 BF_API bf_status bf_histogram_merge(bf_histogram *into, const bf_histogram *from);
 
 /* Enqueues the counting of a contiguous array on the context's stream (context.h): counts, in
@@ -80,6 +81,7 @@ BF_API bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *arr
                                     int64_t *counts);
 
 typedef struct bf_histogram_info {
+    size_t size; /* sizeof(bf_histogram_info): set before the call, see bitfold.h */
     bf_dtype dtype, weights;
     bf_dtype edges; /* BF_F16, BF_F32 or BF_F64: what the edges were rounded to */
     int64_t bins;
@@ -87,7 +89,8 @@ typedef struct bf_histogram_info {
     int64_t below, above, nan;
 } bf_histogram_info;
 
-BF_API void bf_histogram_describe(const bf_histogram *histogram, bf_histogram_info *info);
+/* Errors: BF_E_ARGUMENT. */
+BF_API bf_status bf_histogram_describe(const bf_histogram *histogram, bf_histogram_info *info);
 
 /* bins + 1 edges; valid as long as the histogram. */
 BF_API const double *bf_histogram_edges(const bf_histogram *histogram);
@@ -103,7 +106,7 @@ BF_API bf_status bf_histogram_density(const bf_histogram *histogram, double *den
 
 /* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. */
 BF_API size_t bf_histogram_save_size(const bf_histogram *histogram);
-BF_API void bf_histogram_save(const bf_histogram *histogram, void *buffer);
+BF_API bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer);
 BF_API bf_status bf_histogram_load(bf_context *context, const void *buffer, size_t size,
                                    bf_histogram **histogram);
 

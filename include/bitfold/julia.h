@@ -28,7 +28,7 @@ extern "C" {
 #define BF_JULIA_ITERATIONS_MAX 65535
 
 typedef struct bf_julia_params {
-    size_t size;           /* sizeof(bf_julia_params) */
+    size_t size;           /* sizeof(bf_julia_params): see bitfold.h */
     bf_dtype dtype;        /* BF_F32 or BF_F64: what is computed in; the numbers below are rounded
                               to it */
     int mandelbrot;        /* 1: c is the pixel's point, and c_re, c_im are not used */
@@ -41,8 +41,15 @@ typedef struct bf_julia_params {
 } bf_julia_params;
 
 /* The picture of the well-known tutorial: f32, c = -0.8 + 0.156i, scale 1.5, 200 iterations,
- * escape 1000, 1000 x 1000 pixels. */
-BF_API void bf_julia_defaults(bf_julia_params *params);
+ * escape 1000, 1000 x 1000 pixels. params->size is set. Errors: BF_E_ARGUMENT. */
+BF_API bf_status bf_julia_params_fill(bf_julia_params *params);
+
+/* The same, of a struct as these headers have it. */
+static inline void bf_julia_defaults(bf_julia_params *params) {
+    if (params == NULL) return;
+    params->size = sizeof *params;
+    bf_julia_params_fill(params);
+}
 
 /* Counts the rectangle of the picture whose first pixel is (x, y): counts is an array of u16 of two
  * dimensions, rows and columns, in memory of the host's or of a GPU's. A picture may so be made in

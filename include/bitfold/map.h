@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 typedef struct bf_map_options {
-    size_t size;                 /* sizeof(bf_map_options) */
+    size_t size;                 /* sizeof(bf_map_options): see bitfold.h */
     bf_overflow_policy overflow; /* integer results and casts that do not fit; default: error */
     unsigned weak;               /* bit i: input i is a plain number, see below */
     int64_t index;               /* of the first element, in messages: of arrays done in parts */

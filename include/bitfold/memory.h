@@ -9,7 +9,8 @@ extern "C" {
 #endif
 
 /* Allocates bytes of memory: on a GPU's context its own memory, otherwise the host's. Aligned to
- * 256 bytes, not cleared; 0 bytes is a valid pointer as well. Errors: BF_E_ARGUMENT, BF_E_MEMORY. */
+ * 256 bytes, not cleared; 0 bytes is a valid pointer as well. Errors: BF_E_ARGUMENT, BF_E_MEMORY.
+ */
 BF_API bf_status bf_memory_allocate(bf_context *context, size_t bytes, void **memory);
 
 /* Frees what bf_memory_allocate gave on a context of the same device. NULL is ignored. */

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 typedef struct bf_reduce_options {
-    size_t size;        /* sizeof(bf_reduce_options) */
+    size_t size;        /* sizeof(bf_reduce_options): see bitfold.h */
     bf_nan_policy nan;  /* floats only; default: propagate */
     bf_dtype out_dtype; /* BF_NONE (default), BF_F64 or BF_F32: what to round to, once, from the
                            exact value; not for min, max, argmin and argmax */

@@ -30,8 +30,8 @@ BF_API bf_status bf_state_create(bf_context *context, bf_reduction op, bf_dtype 
                                  bf_state **state);
 BF_API void bf_state_destroy(bf_state *state);
 
-/* Makes the state empty again, with its next index 0. */
-BF_API void bf_state_clear(bf_state *state);
+/* Makes the state empty again, with its next index 0. Errors: BF_E_ARGUMENT. */
+BF_API bf_status bf_state_clear(bf_state *state);
 
 /* Takes in an array of the state's dtype; its elements follow those absorbed before. A state of
  * BF_DOT takes pairs: bf_state_absorb_pair, with two arrays of one shape. On failure the state is
@@ -45,9 +45,9 @@ BF_API bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const 
  * any index). Errors: BF_E_ARGUMENT (also for the other reductions, which have no indices). */
 BF_API bf_status bf_state_seek(bf_state *state, int64_t index);
 
-/* Adds what `from` holds to `into`; `from` is unchanged. Both have one op and dtype, else
- * BF_E_STATE; so have ordered states whose places do not fit. BF_E_OVERFLOW past 2^62 elements,
- * BF_E_MEMORY. */
+/* Adds what `from` holds to `into`; `from` is unchanged, and may belong to another context, which
+ * is not used: but no other call may be changing it. Both have one op and dtype, else BF_E_STATE;
+ * so have ordered states whose places do not fit. BF_E_OVERFLOW past 2^62 elements, BF_E_MEMORY. */
 BF_API bf_status bf_state_merge(bf_state *into, const bf_state *from);
 
 /* The same for data that follow: index i of `from` becomes the next index of `into` plus i. So
@@ -62,6 +62,7 @@ BF_API bf_status bf_state_result(const bf_state *state, const bf_reduce_options 
                                  bf_value *value);
 
 typedef struct bf_state_info {
+    size_t size; /* sizeof(bf_state_info): set before the call, see bitfold.h */
     bf_reduction op;
     bf_dtype dtype;
     int64_t count; /* elements absorbed, NaNs among them; pairs for BF_DOT */
@@ -71,13 +72,14 @@ typedef struct bf_state_info {
     int64_t next;  /* ordered states: the index of the next element; otherwise count */
 } bf_state_info;
 
-BF_API void bf_state_describe(const bf_state *state, bf_state_info *info);
+/* Errors: BF_E_ARGUMENT. */
+BF_API bf_status bf_state_describe(const bf_state *state, bf_state_info *info);
 
 /* Saved form: portable (little-endian), versioned, checksummed; equal states save to equal bytes.
  * bf_state_save writes bf_state_save_size(state) bytes to buffer. bf_state_load reads them back and
  * trusts nothing: BF_E_STATE unless every byte is as bf_state_save could have written it. */
 BF_API size_t bf_state_save_size(const bf_state *state);
-BF_API void bf_state_save(const bf_state *state, void *buffer);
+BF_API bf_status bf_state_save(const bf_state *state, void *buffer);
 BF_API bf_status bf_state_load(bf_context *context, const void *buffer, size_t size,
                                bf_state **state);
 

@@ -40,7 +40,7 @@ typedef enum bf_duplicates {
 typedef struct bf_table bf_table;
 
 typedef struct bf_table_options {
-    size_t size;              /* sizeof(bf_table_options) */
+    size_t size;              /* sizeof(bf_table_options): see bitfold.h */
     bf_dtype key;             /* BF_I32, BF_U32, BF_I64, BF_U64, BF_F32, BF_F64 or BF_PAIR */
     bf_dtype value;           /* the same; BF_NONE (default): the table is a set */
     bf_duplicates duplicates; /* default: the first stays */
@@ -71,7 +71,7 @@ BF_API void bf_table_destroy(bf_table *table);
 BF_API bf_status bf_table_copy(bf_context *context, const bf_table *from, bf_table **table);
 
 /* Takes out all entries. The memory stays, for as many others. */
-BF_API void bf_table_clear(bf_table *table);
+BF_API bf_status bf_table_clear(bf_table *table);
 
 /* Makes room for so many entries (of a multimap: so many keys) in all. */
 BF_API bf_status bf_table_reserve(bf_table *table, int64_t entries);

@@ -12,6 +12,9 @@
 #define BF_VERSION_MINOR 1
 #define BF_VERSION_PATCH 0
 
+/* One number, which increases: 10203 is version 1.2.3. bf_version_number() is the library's. */
+#define BF_VERSION (BF_VERSION_MAJOR * 10000 + BF_VERSION_MINOR * 100 + BF_VERSION_PATCH)
+
 #if defined(_WIN32)
 #define BF_API
 #else
@@ -143,8 +146,10 @@ BF_API size_t bf_dtype_size(bf_dtype dtype);
 BF_API const char *bf_reduction_name(bf_reduction op);
 BF_API bf_reduction bf_reduction_from_name(const char *name);
 
-/* The version of the library in use, "MAJOR.MINOR.PATCH". */
+/* The version of the library in use, "MAJOR.MINOR.PATCH"; and as BF_VERSION has it, which is that
+ * of the headers in use. */
 BF_API const char *bf_version(void);
+BF_API int bf_version_number(void);
 
 #ifdef __cplusplus
 }

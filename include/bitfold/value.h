@@ -1,4 +1,4 @@
-/* bf_value: one result of any type. */
+/* bf_value: one result of any type. Plain data, whose layout never changes. */
 #ifndef BITFOLD_VALUE_H
 #define BITFOLD_VALUE_H
 

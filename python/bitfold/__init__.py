@@ -84,7 +84,10 @@ class Context:
         reason = lib.bf_device_reason().decode()
         if status == DeviceError.status and device.startswith("cuda") and reason:
             raise DeviceError(f"device {device!r} cannot be used: {reason}")
-        check(status)
+        if status:
+            why = _library.ctypes.create_string_buffer(_library.MESSAGE_TEXT)
+            lib.bf_context_create_message(byref(options), why)
+            raise _library.ERRORS[status](why.value.decode())
 
     def __del__(self):
         if self._handle:
@@ -113,6 +116,12 @@ class Context:
     def _call(self, function, *arguments):
         """Runs a library function on the context, and raises what it reports."""
         with self._lock:
+            check(function(*arguments), self._handle)
+
+    def _call_with(self, other, function, *arguments):
+        """The same, of a function that reads an object of another context too."""
+        first, second = sorted((self._lock, other._lock), key=id)
+        with first, second:
             check(function(*arguments), self._handle)
 
 
@@ -224,7 +233,7 @@ def describe(x, *, dtype=None, context=None, **options):
     """A Description, in one pass: counts, extremes and where, sum, mean and std."""
     context = context or _default_context()
     view = View(x, dtype)
-    description = _library.Description()
+    description = _library.sized(_library.Description)
     context._call(
         lib.bf_describe, context._handle, byref(view.array), _options(**options),
         byref(description),
@@ -278,7 +287,9 @@ class State:
 
     def merge(self, other):
         """Adds what another state of the same kind holds, which is unchanged. Returns the state."""
-        self._context._call(lib.bf_state_merge, self._handle, other._handle)
+        self._context._call_with(
+            other._context, lib.bf_state_merge, self._handle, other._handle
+        )
         return self
 
     def seek(self, index):
@@ -289,7 +300,7 @@ class State:
     def result(self, **options):
         """The value so far, of "describe" a Description; the state can go on."""
         if self.info().op == "describe":
-            description = _library.Description()
+            description = _library.sized(_library.Description)
             self._context._call(
                 lib.bf_state_description, self._handle, _options(**options), byref(description)
             )
@@ -300,15 +311,15 @@ class State:
 
     def info(self):
         """Operation and dtype; how many elements, NaNs and infinities there were; next index."""
-        info = _library.StateInfo()
-        lib.bf_state_describe(self._handle, byref(info))
+        info = _library.sized(_library.StateInfo)
+        self._context._call(lib.bf_state_describe, self._handle, byref(info))
         op = next(name for name, number in OPS.items() if number == info.op)
         return StateInfo(op, NAMES[info.dtype], info.count, info.nan, info.inf, info.next)
 
     def save(self):
         """The state as bytes: portable, versioned, checksummed."""
         data = _library.ctypes.create_string_buffer(lib.bf_state_save_size(self._handle))
-        lib.bf_state_save(self._handle, data)
+        self._context._call(lib.bf_state_save, self._handle, data)
         return data.raw
 
     @classmethod

@@ -227,6 +227,8 @@ def _array(pointer, name, size, shape, strides):
         step, rest = divmod(stride, size) if extent > 1 else (1, 0)
         if rest:
             raise ShapeError(f"a stride of {stride} bytes is not a whole number of {name} elements")
+        if not (-(1 << 63) <= step < 1 << 63 and extent < 1 << 63):  # ctypes takes it modulo 2^64
+            raise ShapeError(f"{extent} elements, {stride} bytes apart: no memory is so large")
         array.shape[i] = extent
         array.strides[i] = step
     return array

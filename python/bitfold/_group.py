@@ -5,7 +5,7 @@ import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, to_python
-from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, whole
+from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, sized, whole
 from ._map import Result
 from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
 
@@ -28,14 +28,14 @@ class _Options(ctypes.Structure):
 _SIGNATURES = {
     "bf_groups_create": (c_int, c_void_p, POINTER(_Options), POINTER(c_void_p)),
     "bf_groups_destroy": (None, c_void_p),
-    "bf_groups_clear": (None, c_void_p),
+    "bf_groups_clear": (c_int, c_void_p),
     "bf_groups_absorb": (c_int, c_void_p, POINTER(Array), POINTER(POINTER(Array))),
     "bf_groups_merge": (c_int, c_void_p, c_void_p),
     "bf_groups_size": (c_int64, c_void_p),
     "bf_groups_rows": (c_int64, c_void_p),
     "bf_groups_list": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
     "bf_groups_result": (c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Value)),
-    "bf_groups_describe": (None, c_void_p, POINTER(_Options)),
+    "bf_groups_describe": (c_int, c_void_p, POINTER(_Options)),
     "bf_groups_save_size": (c_int, c_void_p, POINTER(c_size_t)),
     "bf_groups_save": (c_int, c_void_p, c_char_p),
     "bf_groups_load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
@@ -112,11 +112,13 @@ class Groups:
 
     def merge(self, other):
         """Adds what other groups of the same kind hold. Returns the groups."""
-        self._call(lib.bf_groups_merge, other._handle)
+        self._context._call_with(
+            other._context, lib.bf_groups_merge, self._handle, other._handle
+        )
         return self
 
     def clear(self):
-        lib.bf_groups_clear(self._handle)
+        self._call(lib.bf_groups_clear)
 
     def list(self):
         """The keys, ascending (NaN last), and the number of rows of each."""
@@ -148,14 +150,14 @@ class Groups:
     @classmethod
     def load(cls, data, context=None):
         """The groups that save() wrote. Anything else is refused: StateError."""
-        groups, data, kind = cls.__new__(cls), bytes(data), _Options()
+        groups, data, kind = cls.__new__(cls), bytes(data), sized(_Options)
         groups._context = context or _default_context()
         groups._handle = c_void_p()
         weakref.finalize(groups, _destroy, groups._handle, groups._context)
         groups._context._call(
             lib.bf_groups_load, groups._context._handle, data, len(data), byref(groups._handle)
         )
-        lib.bf_groups_describe(groups._handle, byref(kind))
+        groups._call(lib.bf_groups_describe, byref(kind))
         names, ops = {**NAMES, PAIR: "pair"}, {number: name for name, number in OPS.items()}
         groups.key = names[kind.key]
         groups.aggregates = [

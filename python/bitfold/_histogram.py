@@ -6,7 +6,7 @@ from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, View, dtype_name, refuse_hidden
-from ._library import DTYPES, Array, ArgumentError, lib, whole
+from ._library import DTYPES, Array, ArgumentError, lib, sized, whole
 
 _AUTO = -1
 
@@ -24,7 +24,7 @@ class _Info(ctypes.Structure):
     """bf_histogram_info"""
 
     _fields_ = [
-        ("dtype", c_int), ("weights", c_int), ("edges", c_int), ("bins", c_int64),
+        ("size", c_size_t), ("dtype", c_int), ("weights", c_int), ("edges", c_int), ("bins", c_int64),
         ("count", c_int64), ("below", c_int64), ("above", c_int64), ("nan", c_int64),
     ]  # fmt: skip
 
@@ -34,16 +34,16 @@ _SIGNATURES = {
     "of": (c_int, c_void_p, *_ARRAYS, POINTER(_Options), POINTER(c_void_p)),
     "create": (c_int, c_void_p, c_int, POINTER(_Options), POINTER(c_void_p)),
     "destroy": (None, c_void_p),
-    "clear": (None, c_void_p),
+    "clear": (c_int, c_void_p),
     "absorb": (c_int, c_void_p, *_ARRAYS),
     "merge": (c_int, c_void_p, c_void_p),
-    "describe": (None, c_void_p, POINTER(_Info)),
+    "describe": (c_int, c_void_p, POINTER(_Info)),
     "edges": (c_void_p, c_void_p),
     "counts": (c_void_p, c_void_p),
     "weights": (c_int, c_void_p, c_void_p),
     "density": (c_int, c_void_p, c_void_p),
     "save_size": (c_size_t, c_void_p),
-    "save": (None, c_void_p, c_void_p),
+    "save": (c_int, c_void_p, c_void_p),
     "load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
 }  # fmt: skip
 for _name, (_result, *_arguments) in _SIGNATURES.items():
@@ -168,18 +168,20 @@ class Histogram:
 
     def merge(self, other):
         """Adds what another histogram of the same bins holds. Returns the histogram."""
-        self._context._call(lib.bf_histogram_merge, self._handle, other._handle)
+        self._context._call_with(
+            other._context, lib.bf_histogram_merge, self._handle, other._handle
+        )
         return self
 
     def clear(self):
         """Makes all counts zero. Returns the histogram."""
-        lib.bf_histogram_clear(self._handle)
+        self._context._call(lib.bf_histogram_clear, self._handle)
         return self
 
     def info(self):
         """Dtypes, the number of bins, and how many elements there were: in all, and in no bin."""
-        info = _Info()
-        lib.bf_histogram_describe(self._handle, byref(info))
+        info = sized(_Info)
+        self._context._call(lib.bf_histogram_describe, self._handle, byref(info))
         weights = NAMES[info.weights] if info.weights else None
         return HistogramInfo(
             NAMES[info.dtype], weights, NAMES[info.edges], info.bins, info.count, info.below,
@@ -222,7 +224,7 @@ class Histogram:
     def save(self):
         """The histogram as bytes: portable, versioned, checksummed."""
         data = ctypes.create_string_buffer(lib.bf_histogram_save_size(self._handle))
-        lib.bf_histogram_save(self._handle, data)
+        self._context._call(lib.bf_histogram_save, self._handle, data)
         return data.raw
 
     @classmethod

@@ -4,7 +4,7 @@ import ctypes
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import View
-from ._library import DTYPES, Array, ArgumentError, check, lib, whole
+from ._library import DTYPES, Array, ArgumentError, check, lib, sized, whole
 from ._map import Result, _writable
 
 
@@ -19,8 +19,8 @@ class _Params(ctypes.Structure):
     ]  # fmt: skip
 
 
-lib.bf_julia_defaults.argtypes = [POINTER(_Params)]
-lib.bf_julia_defaults.restype = None
+lib.bf_julia_params_fill.argtypes = [POINTER(_Params)]
+lib.bf_julia_params_fill.restype = c_int
 lib.bf_julia.argtypes = [c_void_p, POINTER(_Params), c_int64, c_int64, POINTER(Array)]
 lib.bf_julia.restype = c_int
 lib.bf_palette_from_name.argtypes = [c_char_p]
@@ -37,8 +37,8 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
     same on every machine."""
     from . import _default_context
 
-    params = _Params()
-    lib.bf_julia_defaults(byref(params))
+    params = sized(_Params)
+    check(lib.bf_julia_params_fill(byref(params)))
     if dtype not in ("f32", "f64"):
         raise ArgumentError(f"dtype is 'f32' or 'f64', not {dtype!r}")
     c, center = complex(c), complex(center)

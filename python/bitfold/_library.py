@@ -21,6 +21,7 @@ NAN_POLICIES = {"propagate": 0, "skip": 1, "error": 2}
 OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8
 VALUE_TEXT = 64
+MESSAGE_TEXT = 160
 
 
 class Error(Exception):
@@ -112,6 +113,11 @@ class Value(ctypes.Structure):
     _fields_ = [("dtype", c_int), ("as_", _As)]
 
 
+def sized(struct):
+    """A struct of the library's that begins with its size, to be filled in."""
+    return struct(ctypes.sizeof(struct))
+
+
 class Options(ctypes.Structure):
     """bf_options"""
 
@@ -134,7 +140,7 @@ class StateInfo(ctypes.Structure):
     """bf_state_info"""
 
     _fields_ = [
-        ("op", c_int), ("dtype", c_int),
+        ("size", c_size_t), ("op", c_int), ("dtype", c_int),
         ("count", c_int64), ("nan", c_int64), ("inf", c_int64), ("next", c_int64),
     ]  # fmt: skip
 
@@ -143,7 +149,7 @@ class Description(ctypes.Structure):
     """bf_description"""
 
     _fields_ = [
-        ("n", c_int64), ("nan", c_int64), ("inf", c_int64), ("argmin", c_int64),
+        ("size", c_size_t), ("n", c_int64), ("nan", c_int64), ("inf", c_int64), ("argmin", c_int64),
         ("argmax", c_int64), ("min", Value), ("max", Value), ("sum", Value), ("mean", Value),
         ("std", Value),
     ]  # fmt: skip
@@ -153,6 +159,7 @@ _SIGNATURES = {
     "bf_version": (c_char_p,),
     "bf_status_string": (c_char_p, c_int),
     "bf_context_create": (c_int, POINTER(Options), POINTER(c_void_p)),
+    "bf_context_create_message": (None, POINTER(Options), c_char_p),
     "bf_context_destroy": (None, c_void_p),
     "bf_context_message": (c_char_p, c_void_p),
     "bf_context_device": (c_char_p, c_void_p),
@@ -171,16 +178,16 @@ _SIGNATURES = {
     ),
     "bf_state_create": (c_int, c_void_p, c_int, c_int, POINTER(c_void_p)),
     "bf_state_destroy": (None, c_void_p),
-    "bf_state_clear": (None, c_void_p),
+    "bf_state_clear": (c_int, c_void_p),
     "bf_state_absorb": (c_int, c_void_p, POINTER(Array)),
     "bf_state_absorb_pair": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
     "bf_state_seek": (c_int, c_void_p, c_int64),
     "bf_state_merge": (c_int, c_void_p, c_void_p),
     "bf_state_result": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Value)),
     "bf_state_description": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Description)),
-    "bf_state_describe": (None, c_void_p, POINTER(StateInfo)),
+    "bf_state_describe": (c_int, c_void_p, POINTER(StateInfo)),
     "bf_state_save_size": (c_size_t, c_void_p),
-    "bf_state_save": (None, c_void_p, c_void_p),
+    "bf_state_save": (c_int, c_void_p, c_void_p),
     "bf_state_load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
     "bf_value_format": (None, POINTER(Value), c_char_p),
     "bf_value_format_hex": (None, POINTER(Value), c_char_p),

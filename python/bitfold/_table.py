@@ -25,7 +25,7 @@ _SIGNATURES = {
     "bf_table_create": (c_int, c_void_p, POINTER(_Options), POINTER(c_void_p)),
     "bf_table_destroy": (None, c_void_p),
     "bf_table_copy": (c_int, c_void_p, c_void_p, POINTER(c_void_p)),
-    "bf_table_clear": (None, c_void_p),
+    "bf_table_clear": (c_int, c_void_p),
     "bf_table_reserve": (c_int, c_void_p, c_int64),
     "bf_table_size": (c_int64, c_void_p),
     "bf_table_insert": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
@@ -184,7 +184,7 @@ class Table:
         return keys, values
 
     def clear(self):
-        lib.bf_table_clear(self._handle)
+        self._call(lib.bf_table_clear)
 
     def reserve(self, entries):
         """Makes room for so many entries in all."""
@@ -219,8 +219,8 @@ class Table:
         """A table with the same entries, of a context that may be of another device."""
         copy = Table.__new__(Table)
         copy._start(context or self._context, self.key, self.value)
-        copy._context._call(
-            lib.bf_table_copy, copy._context._handle, self._handle, byref(copy._handle)
+        copy._context._call_with(
+            self._context, lib.bf_table_copy, copy._context._handle, self._handle, byref(copy._handle)
         )
         return copy
 

@@ -3,9 +3,27 @@
 
 #include "../placement.h"
 
+/* Do the elements lie within less than 2^62 bytes? Then no sum of strides overflows, nor does a
+ * stride times its extent. A stride between fewer than two elements is never taken. */
+static bool spans_memory(const bf_array *array, int64_t element_bytes) {
+    uint64_t span = 0, reach;
+    for (int d = 0; d < array->ndim; d++) {
+        if (array->shape[d] <= 1) continue;
+        int64_t stride = array->strides[d];
+        uint64_t magnitude = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+        if (__builtin_mul_overflow((uint64_t)array->shape[d] - 1, magnitude, &reach) ||
+            __builtin_add_overflow(span, reach, &span))
+            return false;
+    }
+    return !__builtin_mul_overflow(span, (uint64_t)element_bytes, &span) && span < BF_COUNT_MAX;
+}
+
 int64_t bf_array_count(const bf_array *array) {
-    size_t bytes = array == NULL ? 0 : bf_dtype_size(array->dtype);
-    if (bytes == 0 || array->ndim < 0 || array->ndim > BF_MAX_DIMS) return -1;
+    return array == NULL ? -1 : bf_array_elements(array, bf_dtype_bytes(array->dtype));
+}
+
+int64_t bf_array_elements(const bf_array *array, int64_t element_bytes) {
+    if (element_bytes == 0 || array->ndim < 0 || array->ndim > BF_MAX_DIMS) return -1;
     int64_t count = 1;
     bool empty = false;
     for (int d = 0; d < array->ndim; d++) {
@@ -15,7 +33,8 @@ int64_t bf_array_count(const bf_array *array) {
     if (empty) return 0;
     for (int d = 0; d < array->ndim; d++)
         if (__builtin_mul_overflow(count, array->shape[d], &count)) return -1;
-    return array->data == NULL || count > BF_COUNT_MAX ? -1 : count;
+    if (array->data == NULL || count > BF_COUNT_MAX) return -1;
+    return spans_memory(array, element_bytes) ? count : -1;
 }
 
 bool bf_same_shape(const bf_array *a, const bf_array *b) {

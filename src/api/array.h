@@ -5,6 +5,26 @@
 #include "../../include/bitfold/array.h"
 #include "../backend.h"
 
+/* bf_array_count, of elements of so many bytes. */
+int64_t bf_array_elements(const bf_array *array, int64_t element_bytes);
+
+/* Bytes of so many elements, for choices and allocations: at most 2^60, which no memory has, so
+ * that sums of a few do not overflow. */
+static inline int64_t bf_bytes_of(int64_t count, int64_t element_bytes) {
+    int64_t bytes, most = (int64_t)1 << 60;
+    return __builtin_mul_overflow(count, element_bytes, &bytes) || bytes > most ? most : bytes;
+}
+
+/* bf_array_of, without the zeros of the dimensions that there are not: for calls of a few elements
+ * these would be most of what is written. */
+static inline void bf_array_set(bf_array *array, bf_dtype dtype, const void *data, int64_t n) {
+    array->data = (void *)(uintptr_t)data;
+    array->dtype = dtype;
+    array->ndim = 1;
+    array->shape[0] = n;
+    array->strides[0] = 1;
+}
+
 /* Of a well-formed array that is not empty. */
 bool bf_array_is_contiguous(const bf_array *array);
 

@@ -1,4 +1,5 @@
 /* How often each integer occurs: a histogram with a bin around each of them. */
+#include "enter.h"
 #include "histogram.h"
 
 #include "../rules/dtype.h"
@@ -7,17 +8,16 @@ static bf_status count(const bf_array *array, bf_histogram *h, int64_t *counts, 
     int64_t n = h->bins.count;
     for (int64_t i = 0; i <= n; i++) h->edges[i] = (double)i - 0.5;
     bf_histogram_set_bins(h);
-    bf_status status = bf_histogram_absorb(h, array, NULL);
+    bf_status status = bf_histogram_take(h, array, NULL);
     if (status != BF_OK) return status;
     memcpy(counts, h->counts, (size_t)n * sizeof *counts);
     *others = h->counts[n + BF_BIN_BELOW] + h->counts[n + BF_BIN_ABOVE];
     return BF_OK;
 }
 
-bf_status bf_bincount(bf_context *context, const bf_array *array, int64_t *counts, int64_t n,
-                      int64_t *others) {
+static bf_status bincount(bf_context *context, const bf_array *array, int64_t *counts, int64_t n,
+                          int64_t *others) {
     bf_histogram *h;
-    if (context == NULL) return BF_E_ARGUMENT;
     if (array == NULL || counts == NULL || others == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the counts");
     if (n < 1 || n > BF_BINS_MAX)
@@ -30,4 +30,10 @@ bf_status bf_bincount(bf_context *context, const bf_array *array, int64_t *count
     status = count(array, h, counts, others);
     bf_histogram_destroy(h);
     return status;
+}
+
+bf_status bf_bincount(bf_context *context, const bf_array *array, int64_t *counts, int64_t n,
+                      int64_t *others) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, bincount(context, array, counts, n, others));
 }

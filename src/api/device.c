@@ -1,14 +1,16 @@
 /* The GPUs of a build that can use none; with CUDA, src/cuda/devices.cu has these calls. */
 #include "../../include/bitfold/device.h"
 
+#include "sized.h"
+
 #ifndef BITFOLD_CUDA
 
 int bf_device_count(void) { return 0; }
 
 bf_status bf_device_describe(int device, bf_device_info *info) {
     (void)device;
-    if (info == NULL || info->size != sizeof *info) return BF_E_ARGUMENT;
-    return BF_E_DEVICE;
+    bool fits = info != NULL && bf_sized_fits(info, BF_SIZE_TO(bf_device_info, bandwidth));
+    return fits ? BF_E_DEVICE : BF_E_ARGUMENT;
 }
 
 int bf_device_peer(int device, int peer) {

@@ -4,7 +4,9 @@
 #include "../rules/group.h"
 #include "../rules/state.h"
 #include "../where.h"
+#include "enter.h"
 #include "result.h"
+#include "sized.h"
 #include "table.h"
 
 #include <stdlib.h>
@@ -31,9 +33,11 @@ static bf_status check_aggregate(bf_context *context, bf_aggregate a) {
     return BF_OK;
 }
 
-static bf_status check_options(bf_context *context, const bf_groups_options *o) {
-    if (o == NULL || o->size != sizeof *o)
-        return bf_fail(context, BF_E_ARGUMENT, "bf_groups_options: size is not set");
+static bf_status read_options(bf_context *context, const bf_groups_options *given,
+                              bf_groups_options *o) {
+    if (given == NULL || !BF_READ(o, given, seed))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_groups_options: size is not set, or from a newer version");
     if (o->count < 0 || o->count > BF_AGGREGATES_MAX || (o->count > 0 && o->aggregates == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "%d aggregates, or none where there should be some",
                        o->count);
@@ -93,17 +97,16 @@ static void note_place(const bf_groups *g) {
                                                    : "the groups are in a GPU's memory";
 }
 
-bf_status bf_groups_create(bf_context *context, const bf_groups_options *options,
-                           bf_groups **groups) {
+bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf_groups **groups) {
+    bf_groups_options options = BF_GROUPS_OPTIONS(.count = 0);
     bf_groups g = {.context = context};
-    if (context == NULL) return BF_E_ARGUMENT;
     if (groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the groups");
-    bf_status status = check_options(context, options);
+    bf_status status = read_options(context, given, &options);
     if (status != BF_OK) return status;
-    g.key = options->key;
-    g.seed = options->seed;
-    g.count = options->count;
-    for (int i = 0; i < g.count; i++) g.aggregates[i] = options->aggregates[i];
+    g.key = options.key;
+    g.seed = options.seed;
+    g.count = options.count;
+    for (int i = 0; i < g.count; i++) g.aggregates[i] = options.aggregates[i];
     bf_groups *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     *made = g;
@@ -117,24 +120,37 @@ bf_status bf_groups_create(bf_context *context, const bf_groups_options *options
     return status;
 }
 
+bf_status bf_groups_create(bf_context *context, const bf_groups_options *options,
+                           bf_groups **groups) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, bf_groups_make(context, options, groups));
+}
+
 void bf_groups_destroy(bf_groups *groups) {
     if (groups == NULL) return;
     groups->by->destroy(groups->context, groups->inside);
     free(groups);
 }
 
-void bf_groups_clear(bf_groups *groups) {
+bf_status bf_groups_clear(bf_groups *groups) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
     groups->by->clear(groups->context, groups->inside);
     groups->rows = 0;
+    return bf_leave(groups->context, BF_OK);
 }
 
-int64_t bf_groups_size(const bf_groups *groups) { return groups->by->size(groups->inside); }
+int64_t bf_groups_size(const bf_groups *groups) {
+    return groups == NULL ? 0 : groups->by->size(groups->inside);
+}
 
-int64_t bf_groups_rows(const bf_groups *groups) { return groups->rows; }
+int64_t bf_groups_rows(const bf_groups *groups) { return groups == NULL ? 0 : groups->rows; }
 
-void bf_groups_describe(const bf_groups *groups, bf_groups_options *kind) {
-    *kind = BF_GROUPS_OPTIONS(.key = groups->key, .count = groups->count,
-                              .aggregates = groups->aggregates, .seed = groups->seed);
+bf_status bf_groups_describe(const bf_groups *groups, bf_groups_options *kind) {
+    if (groups == NULL || kind == NULL) return BF_E_ARGUMENT;
+    bf_groups_options found =
+        BF_GROUPS_OPTIONS(.key = groups->key, .count = groups->count,
+                          .aggregates = groups->aggregates, .seed = groups->seed);
+    return BF_WRITE(kind, &found, seed) ? BF_OK : BF_E_ARGUMENT;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------
@@ -161,7 +177,7 @@ static bf_status take_rows(bf_groups *g, const bf_array *keys, const bf_array *c
     return status;
 }
 
-static bf_status absorb(bf_groups *g, const flat_rows *rows) {
+static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
     const void *data[BF_AGGREGATES_MAX];
     for (int i = 0; i < g->count; i++) data[i] = rows->values[i].data;
     if (rows->keys.count == 0) return BF_OK;
@@ -172,19 +188,23 @@ static bf_status absorb(bf_groups *g, const flat_rows *rows) {
     return status;
 }
 
-bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
-                           const bf_array *const values[]) {
-    if (groups == NULL) return BF_E_ARGUMENT;
+static bf_status absorb(bf_groups *groups, const bf_array *keys, const bf_array *const values[]) {
     if (keys == NULL || (values == NULL && groups->count > 0))
         return bf_fail(groups->context, BF_E_ARGUMENT, "no keys, or no values");
     flat_rows *rows = calloc(1, sizeof *rows);
     if (rows == NULL) return bf_fail(groups->context, BF_E_MEMORY, "no memory for rows");
     bf_status status = take_rows(groups, keys, values, rows);
-    if (status == BF_OK) status = absorb(groups, rows);
+    if (status == BF_OK) status = absorb_rows(groups, rows);
     bf_flat_release(&rows->keys);
     for (int i = 0; i < groups->count; i++) bf_flat_release(&rows->values[i]);
     free(rows);
     return status;
+}
+
+bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
+                           const bf_array *const values[]) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, absorb(groups, keys, values));
 }
 
 static bool same_kind(const bf_groups *a, const bf_groups *b) {
@@ -267,8 +287,7 @@ static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     return status;
 }
 
-bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
-    if (into == NULL || from == NULL) return BF_E_ARGUMENT;
+static bf_status merge(bf_groups *into, const bf_groups *from) {
     if (!same_kind(into, from))
         return bf_fail(into->context, BF_E_STATE, "other keys, or other aggregates");
     if (from->rows > BF_COUNT_MAX - into->rows)
@@ -281,10 +300,16 @@ bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
     return status;
 }
 
+bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
+    if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
+        return BF_E_ARGUMENT;
+    return bf_leave_both(into->context, from->context, merge(into, from));
+}
+
 /* ---- results ----------------------------------------------------------------------------------
  */
 
-static bf_status list(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
+static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
     int64_t size = bf_groups_size(g);
     if ((keys->array != NULL && keys->count != size) ||
         (counts->array != NULL && counts->count != size))
@@ -295,29 +320,37 @@ static bf_status list(bf_groups *g, const bf_flat *keys, const bf_flat *counts) 
     return status == BF_OK ? bf_flat_return(g->context, counts) : status;
 }
 
-bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
+static bf_status list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
     bf_flat flat_keys, flat_counts = {0};
-    if (groups == NULL) return BF_E_ARGUMENT;
     bf_status status = bf_flat_take(groups->context, groups->on, groups->key, keys, &flat_keys);
     if (status == BF_OK)
         status = bf_flat_take(groups->context, groups->on, BF_I64, counts, &flat_counts);
-    if (status == BF_OK) status = list(groups, &flat_keys, &flat_counts);
+    if (status == BF_OK) status = list_flat(groups, &flat_keys, &flat_counts);
     bf_flat_release(&flat_keys);
     bf_flat_release(&flat_counts);
     return status;
 }
 
-bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
-                           bf_value *values) {
-    static const bf_reduce_options defaults = {.size = sizeof defaults};
-    if (groups == NULL) return BF_E_ARGUMENT;
+bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, list(groups, keys, counts));
+}
+
+static bf_status result(bf_groups *groups, int which, const bf_reduce_options *given,
+                        bf_value *values) {
+    bf_reduce_options options;
     if (which < 0 || which >= groups->count)
         return bf_fail(groups->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
     bf_status status =
-        bf_check_reduce_options(groups->context, groups->aggregates[which].op, options);
+        bf_read_reduce_options(groups->context, groups->aggregates[which].op, given, &options);
     if (status != BF_OK || bf_groups_size(groups) == 0) return status;
     if (values == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the values");
-    if (options == NULL) options = &defaults;
     note_place(groups);
-    return bf_groups_finish(groups, which, options, values);
+    return bf_groups_finish(groups, which, &options, values);
+}
+
+bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
+                           bf_value *values) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, result(groups, which, options, values));
 }

@@ -11,6 +11,7 @@
  * each group these counts (i64: NaN, +inf, -inf, and whether another value is not -0; of minimum
  * and maximum NaN alone), then for each the limbs of the sum (u32), then those of the squares, or
  * the key of the extreme (i64). Limbs and counts that say nothing about any group are left out. */
+#include "enter.h"
 #include "group.h"
 #include "group_packed.h"
 #include "saved.h"
@@ -80,11 +81,15 @@ static bf_status plan(bf_groups *g, bf_packed columns[], size_t *size) {
     return status;
 }
 
-bf_status bf_groups_save_size(bf_groups *groups, size_t *size) {
+static bf_status find_size(bf_groups *groups, size_t *size) {
     bf_packed columns[BF_AGGREGATES_MAX];
-    if (groups == NULL) return BF_E_ARGUMENT;
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
     return plan(groups, columns, size);
+}
+
+bf_status bf_groups_save_size(bf_groups *groups, size_t *size) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, find_size(groups, size));
 }
 
 static void put_column(const bf_packed *c, uint8_t *out) {
@@ -119,16 +124,20 @@ static bf_status put_contents(bf_groups *g, bf_packed columns[], uint8_t *out) {
     return status;
 }
 
-bf_status bf_groups_save(bf_groups *groups, void *buffer) {
+static bf_status save(bf_groups *groups, void *buffer) {
     bf_packed columns[BF_AGGREGATES_MAX];
     size_t size;
-    if (groups == NULL) return BF_E_ARGUMENT;
     if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
     bf_status status = plan(groups, columns, &size);
     if (status == BF_OK)
         status = put_contents(groups, columns, put_header(groups, columns, buffer));
     if (status == BF_OK) bf_saved_end(buffer, size);
     return status;
+}
+
+bf_status bf_groups_save(bf_groups *groups, void *buffer) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, save(groups, buffer));
 }
 
 /* ---- loading ----------------------------------------------------------------------------------
@@ -289,7 +298,7 @@ static bf_status enter_all(bf_groups *g, saved *s) {
     return status;
 }
 
-static bf_status load(bf_context *context, saved *s, bf_groups **groups) {
+static bf_status load_saved(bf_context *context, saved *s, bf_groups **groups) {
     bf_aggregate aggregates[BF_AGGREGATES_MAX];
     s->key = (bf_dtype)bf_saved_get(s->bytes + 12, 2);
     s->count = (int)bf_saved_get(s->bytes + 14, 2);
@@ -300,7 +309,7 @@ static bf_status load(bf_context *context, saved *s, bf_groups **groups) {
     bf_groups_options options =
         BF_GROUPS_OPTIONS(.key = s->key, .count = s->count, .aggregates = aggregates,
                           .seed = bf_saved_get(s->bytes + 16, 8));
-    bf_status status = bf_groups_create(context, &options, groups);
+    bf_status status = bf_groups_make(context, &options, groups);
     if (status == BF_E_ARGUMENT || status == BF_E_DTYPE)
         return bf_saved_refuse(context, "groups that this version does not know");
     if (status != BF_OK) return status;
@@ -311,9 +320,8 @@ static bf_status load(bf_context *context, saved *s, bf_groups **groups) {
     return enter_all(*groups, s);
 }
 
-bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size, bf_groups **groups) {
+static bf_status load(bf_context *context, const void *buffer, size_t size, bf_groups **groups) {
     bf_groups *made = NULL;
-    if (context == NULL) return BF_E_ARGUMENT;
     if (buffer == NULL || groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic);
     if (status != BF_OK) return status;
@@ -321,7 +329,7 @@ bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size, b
     if (s == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to load");
     s->bytes = buffer;
     s->size = size;
-    status = load(context, s, &made);
+    status = load_saved(context, s, &made);
     for (int i = 0; i < BF_AGGREGATES_MAX; i++) free(s->words[i]);
     free(s);
     if (status == BF_OK)
@@ -329,4 +337,9 @@ bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size, b
     else
         bf_groups_destroy(made);
     return status;
+}
+
+bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size, bf_groups **groups) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, load(context, buffer, size, groups));
 }

@@ -5,6 +5,8 @@
 #include "../placement.h"
 #include "array.h"
 #include "bins.h"
+#include "enter.h"
+#include "sized.h"
 #include "state.h"
 
 #include <math.h>
@@ -72,11 +74,13 @@ void bf_histogram_destroy(bf_histogram *histogram) {
     free(histogram);
 }
 
-void bf_histogram_clear(bf_histogram *histogram) {
+bf_status bf_histogram_clear(bf_histogram *histogram) {
+    if (histogram == NULL || !bf_enter(histogram->context)) return BF_E_ARGUMENT;
     size_t bins = (size_t)histogram->bins.count, words = bins * (size_t)histogram->sum_words;
     histogram->total = 0;
     memset(histogram->counts, 0, (bins + BF_BIN_OTHERS) * sizeof *histogram->counts);
     if (words > 0) memset(histogram->sums, 0, words * sizeof *histogram->sums);
+    return bf_leave(histogram->context, BF_OK);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -96,10 +100,10 @@ static bf_status check_range(bf_context *context, const bf_histogram_options *o)
 /* Checks options (NULL: the defaults) and copies them, with the number of bins filled in. */
 static bf_status check_options(bf_context *context, const bf_histogram_options *options,
                                bf_histogram_options *checked) {
-    static const bf_histogram_options defaults = {.size = sizeof defaults};
-    *checked = options != NULL ? *options : defaults;
-    if (checked->size != sizeof *checked)
-        return bf_fail(context, BF_E_ARGUMENT, "bf_histogram_options: size is not set");
+    *checked = BF_HISTOGRAM_OPTIONS(.bins = 0);
+    if (options != NULL && !BF_READ(checked, options, numbers))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_histogram_options: size is not set, or from a newer version");
     if (checked->bins < BF_BINS_AUTO || checked->bins > BF_BINS_MAX)
         return bf_fail(context, BF_E_ARGUMENT, "%lld bins: 1 to 2^31 are possible",
                        (long long)checked->bins);
@@ -148,10 +152,9 @@ static bf_status make(bf_context *context, bf_dtype dtype, const bf_histogram_op
     return BF_OK;
 }
 
-bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
-                              const bf_histogram_options *options, bf_histogram **histogram) {
+static bf_status create(bf_context *context, bf_dtype dtype, const bf_histogram_options *options,
+                        bf_histogram **histogram) {
     bf_histogram_options o;
-    if (context == NULL) return BF_E_ARGUMENT;
     if (histogram == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the histogram");
     bf_status status = check_dtype(context, dtype);
     if (status == BF_OK) status = check_options(context, options, &o);
@@ -159,6 +162,12 @@ bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
     if (o.bins == BF_BINS_AUTO || (o.range == 0 && o.edges == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "without data, the bins and their range are needed");
     return make(context, dtype, &o, BF_F64, histogram);
+}
+
+bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
+                              const bf_histogram_options *options, bf_histogram **histogram) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, create(context, dtype, options, histogram));
 }
 
 /* Finds what the options leave to the data, and the dtype that even edges are computed in: that of
@@ -179,14 +188,13 @@ static bf_status look_at_data(bf_context *context, const bf_array *array, bf_his
     return BF_OK;
 }
 
-bf_status bf_histogram_of(bf_context *context, const bf_array *array, const bf_array *weights,
-                          const bf_histogram_options *options, bf_histogram **histogram) {
+static bf_status histogram_of(bf_context *context, const bf_array *array, const bf_array *weights,
+                              const bf_histogram_options *options, bf_histogram **histogram) {
     bf_histogram_options o;
     bf_dtype computed;
     bf_histogram *h;
     int64_t count;
     bool automatic = options != NULL && options->bins == BF_BINS_AUTO;
-    if (context == NULL) return BF_E_ARGUMENT;
     if (histogram == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the histogram");
     if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
     bf_status status = check_dtype(context, array->dtype);
@@ -198,12 +206,18 @@ bf_status bf_histogram_of(bf_context *context, const bf_array *array, const bf_a
     while (status == BF_E_ARGUMENT && automatic && --o.bins > 0)
         status = make(context, array->dtype, &o, computed, &h);
     if (status != BF_OK) return status;
-    status = bf_histogram_absorb(h, array, weights);
+    status = bf_histogram_take(h, array, weights);
     if (status == BF_OK)
         *histogram = h;
     else
         bf_histogram_destroy(h);
     return status;
+}
+
+bf_status bf_histogram_of(bf_context *context, const bf_array *array, const bf_array *weights,
+                          const bf_histogram_options *options, bf_histogram **histogram) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, histogram_of(context, array, weights, options, histogram));
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -267,22 +281,19 @@ static bf_status count_apart(bf_histogram *h, const bf_array *const arrays[], in
 }
 
 static bf_status place(const bf_histogram *h, const bf_array *const arrays[], int64_t count) {
-    int64_t bytes = count * bf_dtype_bytes(h->dtype);
+    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(h->dtype));
     bf_memory memory = {.n = 1, .data = {arrays[0]->data}, .bytes = {bytes}};
     if (arrays[1] != NULL) {
         memory.n = 2;
         memory.data[1] = arrays[1]->data;
-        memory.bytes[1] = count * bf_dtype_bytes(h->weights);
+        memory.bytes[1] = bf_bytes_of(count, bf_dtype_bytes(h->weights));
     }
     return bf_place_histogram(h->context, &memory);
 }
 
-bf_status bf_histogram_absorb(bf_histogram *histogram, const bf_array *array,
-                              const bf_array *weights) {
-    bf_histogram *h = histogram;
+bf_status bf_histogram_take(bf_histogram *h, const bf_array *array, const bf_array *weights) {
     const bf_array *const arrays[2] = {array, weights};
     int64_t count = 0;
-    if (h == NULL) return BF_E_ARGUMENT;
     bf_status status = check_arrays(h, array, weights, &count);
     if (status != BF_OK) return status;
     if (count > BF_COUNT_MAX - h->total)
@@ -295,6 +306,12 @@ bf_status bf_histogram_absorb(bf_histogram *histogram, const bf_array *array,
         whole ? count_pieces(h, arrays, count, h->counts, h->sums) : count_apart(h, arrays, count);
     if (status == BF_OK) h->total += count;
     return status;
+}
+
+bf_status bf_histogram_absorb(bf_histogram *histogram, const bf_array *array,
+                              const bf_array *weights) {
+    if (histogram == NULL || !bf_enter(histogram->context)) return BF_E_ARGUMENT;
+    return bf_leave(histogram->context, bf_histogram_take(histogram, array, weights));
 }
 
 /* ---- enqueued -------------------------------------------------------------------------------- */
@@ -312,15 +329,13 @@ static bf_status check_async(const bf_histogram *h, const bf_array *array, const
                : bf_fail(h->context, BF_E_ARGUMENT, "the memory is not contiguous");
 }
 
-bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *array, int64_t *counts) {
-    const bf_histogram *h = histogram;
+static bf_status enqueue(const bf_histogram *h, const bf_array *array, int64_t *counts) {
     int64_t count = 0;
-    if (h == NULL) return BF_E_ARGUMENT;
     bf_status status = check_async(h, array, counts, &count);
     if (status != BF_OK) return status;
     size_t counts_bytes = (size_t)(h->bins.count + BF_BIN_OTHERS) * sizeof *counts;
     bf_memory memory = {.n = 2, .data = {array->data, counts}};
-    memory.bytes[0] = count * bf_dtype_bytes(h->dtype);
+    memory.bytes[0] = bf_bytes_of(count, bf_dtype_bytes(h->dtype));
     memory.bytes[1] = (int64_t)counts_bytes;
     status = bf_place_histogram(h->context, &memory);
     if (status != BF_OK) return status;
@@ -329,6 +344,11 @@ bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *array, int
     if (used->histogram_async != NULL) return used->histogram_async(h->context, &job, counts);
     memset(counts, 0, counts_bytes);
     return count > 0 ? used->histogram(h->context, &job, counts, NULL) : BF_OK;
+}
+
+bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *array, int64_t *counts) {
+    if (histogram == NULL || !bf_enter(histogram->context)) return BF_E_ARGUMENT;
+    return bf_leave(histogram->context, enqueue(histogram, array, counts));
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -340,8 +360,8 @@ static bool same_bins(const bf_histogram *a, const bf_histogram *b) {
     return true;
 }
 
-bf_status bf_histogram_merge(bf_histogram *into, const bf_histogram *from) {
-    if (into == NULL || from == NULL) return BF_E_ARGUMENT;
+static bf_status merge(bf_histogram *into, const bf_histogram *from) {
+    if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no histogram to merge");
     if (into->dtype != from->dtype || into->weights != from->weights)
         return bf_fail(into->context, BF_E_STATE, "the dtypes of elements or weights differ");
     if (!same_bins(into, from)) return bf_fail(into->context, BF_E_STATE, "the bins differ");
@@ -350,4 +370,9 @@ bf_status bf_histogram_merge(bf_histogram *into, const bf_histogram *from) {
     add(into, from->counts, from->sums);
     into->total += from->total;
     return BF_OK;
+}
+
+bf_status bf_histogram_merge(bf_histogram *into, const bf_histogram *from) {
+    if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
+    return bf_leave(into->context, merge(into, from));
 }

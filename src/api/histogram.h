@@ -23,6 +23,10 @@ bf_status bf_histogram_allocate(bf_context *context, bf_dtype dtype, bf_dtype we
                                 bf_histogram **histogram);
 void bf_histogram_set_bins(bf_histogram *histogram);
 
+/* bf_histogram_absorb, for callers that have entered the context (enter.h). */
+bf_status bf_histogram_take(bf_histogram *histogram, const bf_array *array,
+                            const bf_array *weights);
+
 /* ---- histogram_range.c ----------------------------------------------------------------------- */
 
 /* The least and the greatest finite element, as doubles, and how many are no NaNs. */

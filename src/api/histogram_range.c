@@ -7,7 +7,10 @@
 #include "../rules/extreme.h"
 #include "array.h"
 
-enum { CACHED = 1 << 20 }; /* bytes, for each thread */
+enum {
+    CACHED = 1 << 20, /* bytes, for each thread */
+    ROOM = 1 << 16
+};
 
 /* ---- without infinities ---------------------------------------------------------------------- */
 
@@ -15,6 +18,7 @@ typedef struct finite_pass {
     bf_dtype dtype;
     bool any;
     int64_t least, greatest; /* keys (order.h) */
+    char *room;              /* ROOM bytes of the host's, for what is copied from a GPU */
 } finite_pass;
 
 static void take_host(finite_pass *pass, const char *data, int64_t n) {
@@ -32,9 +36,7 @@ static void take_host(finite_pass *pass, const char *data, int64_t n) {
 
 static bf_status take_piece(bf_context *context, void *arg, const void *const data[2],
                             int64_t count) {
-    enum { ROOM = 1 << 16 };
     finite_pass *pass = arg;
-    char here[ROOM];
     if (context->used == &bf_backend_cpu) {
         take_host(pass, data[0], count);
         return BF_OK;
@@ -43,17 +45,19 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
     int64_t bytes = bf_dtype_bytes(pass->dtype), n = ROOM / bytes;
     for (int64_t at = 0; at < count && status == BF_OK; at += n) {
         if (n > count - at) n = count - at;
-        status = context->used->copy(context, here, (const char *)data[0] + at * bytes,
+        status = context->used->copy(context, pass->room, (const char *)data[0] + at * bytes,
                                      (size_t)(n * bytes));
-        if (status == BF_OK) take_host(pass, here, n);
+        if (status == BF_OK) take_host(pass, pass->room, n);
     }
     return status;
 }
 
 static bf_status leave_out_infinities(bf_context *context, const bf_array *array, int64_t count,
                                       bf_extent *extent) {
-    finite_pass pass = {.dtype = array->dtype};
+    finite_pass pass = {.dtype = array->dtype, .room = bf_backend_cpu.allocate(context, ROOM)};
+    if (pass.room == NULL) return BF_E_MEMORY;
     bf_status status = bf_array_walk(context, &array, 1, count, true, take_piece, &pass);
+    bf_backend_cpu.release(context, pass.room);
     if (status != BF_OK) return status;
     extent->empty = !pass.any;
     extent->lo = extent->hi = 0;
@@ -104,7 +108,7 @@ static double value_of(const bf_job *job, const int64_t *words) {
 
 static bf_status find_extremes(bf_context *context, const bf_array *array, int64_t count,
                                bf_extent *extent) {
-    int64_t bytes = count * bf_dtype_bytes(array->dtype);
+    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(array->dtype));
     bf_memory memory = {.n = 1, .data = {array->data}, .bytes = {bytes}};
     extremes_pass pass = {{BF_MIN, BF_KIND_EXTREME, array->dtype, NULL, NULL, 0, 0}, {0}, {0}, {0}};
     pass.greatest = pass.least;

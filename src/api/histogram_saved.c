@@ -9,6 +9,7 @@
  *      then CRC-64/XZ of all before (u64)
  */
 #include "bins.h"
+#include "enter.h"
 #include "histogram.h"
 #include "saved.h"
 
@@ -18,6 +19,7 @@ enum { HEADER_BYTES = 32 };
 static const char magic[8] = {'b', 'f', 'h', 'i', 's', 't', 'o', '\n'};
 
 size_t bf_histogram_save_size(const bf_histogram *histogram) {
+    if (histogram == NULL) return 0;
     size_t bins = (size_t)histogram->bins.count, sums = bins * (size_t)histogram->sum_words;
     return HEADER_BYTES + 8 * (2 * bins + 1 + BF_BIN_OTHERS + sums) + BF_SAVED_CRC_BYTES;
 }
@@ -34,7 +36,8 @@ static const uint8_t *get_words(const uint8_t *in, void *words, int64_t count) {
     return in;
 }
 
-void bf_histogram_save(const bf_histogram *histogram, void *buffer) {
+bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer) {
+    if (histogram == NULL || buffer == NULL) return BF_E_ARGUMENT;
     const bf_histogram *h = histogram;
     uint8_t *out = buffer;
     int64_t bins = h->bins.count;
@@ -47,6 +50,7 @@ void bf_histogram_save(const bf_histogram *histogram, void *buffer) {
     out = put_words(out, h->counts, bins + BF_BIN_OTHERS);
     put_words(out, h->sums, bins * h->sum_words);
     bf_saved_end(buffer, bf_histogram_save_size(h));
+    return BF_OK;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -109,11 +113,9 @@ static bf_status read_header(bf_context *context, const uint8_t *in, size_t size
                : bf_saved_refuse(context, "not the size that its header says");
 }
 
-bf_status bf_histogram_load(bf_context *context, const void *buffer, size_t size,
-                            bf_histogram **histogram) {
-    const uint8_t *in = buffer;
+static bf_status load(bf_context *context, const uint8_t *in, size_t size,
+                      bf_histogram **histogram) {
     bf_histogram header = {0}, *h;
-    if (context == NULL) return BF_E_ARGUMENT;
     if (in == NULL || histogram == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic);
     if (status == BF_OK) status = read_header(context, in, size, &header);
@@ -128,4 +130,10 @@ bf_status bf_histogram_load(bf_context *context, const void *buffer, size_t size
     bf_histogram_set_bins(h);
     *histogram = h;
     return BF_OK;
+}
+
+bf_status bf_histogram_load(bf_context *context, const void *buffer, size_t size,
+                            bf_histogram **histogram) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, load(context, buffer, size, histogram));
 }

@@ -3,6 +3,7 @@
 
 #include "../rules/entry.h"
 #include "../where.h"
+#include "enter.h"
 #include "table.h"
 
 #include <stdlib.h>
@@ -166,10 +167,9 @@ static bf_status no_pairs(bf_context *context, bf_pairs **pairs) {
     return *pairs != NULL ? BF_OK : bf_fail(context, BF_E_MEMORY, "no memory for pairs");
 }
 
-bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uint64_t seed,
-                  bf_pairs **pairs) {
+static bf_status join_arrays(bf_context *context, const bf_array *a, const bf_array *b,
+                             uint64_t seed, bf_pairs **pairs) {
     join j = {.context = context};
-    if (context == NULL) return BF_E_ARGUMENT;
     if (a == NULL || b == NULL || pairs == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the pairs");
     bf_status status = place(&j, a, b);
@@ -183,12 +183,18 @@ bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uin
     return status;
 }
 
+bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uint64_t seed,
+                  bf_pairs **pairs) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, join_arrays(context, a, b, seed, pairs));
+}
+
 void bf_pairs_destroy(bf_pairs *pairs) {
     if (pairs == NULL) return;
     free(pairs->a);
     free(pairs);
 }
 
-int64_t bf_pairs_size(const bf_pairs *pairs) { return pairs->size; }
-const int64_t *bf_pairs_a(const bf_pairs *pairs) { return pairs->a; }
-const int64_t *bf_pairs_b(const bf_pairs *pairs) { return pairs->b; }
+int64_t bf_pairs_size(const bf_pairs *pairs) { return pairs == NULL ? 0 : pairs->size; }
+const int64_t *bf_pairs_a(const bf_pairs *pairs) { return pairs == NULL ? NULL : pairs->a; }
+const int64_t *bf_pairs_b(const bf_pairs *pairs) { return pairs == NULL ? NULL : pairs->b; }

@@ -4,19 +4,23 @@
 #include "../environment.h"
 #include "../placement.h"
 #include "../rules/palette.h"
+#include "array.h"
+#include "enter.h"
+#include "sized.h"
 
 /* --- parameters --- */
 
-void bf_julia_defaults(bf_julia_params *params) {
-    *params = (bf_julia_params){.size = sizeof *params,
-                                .dtype = BF_F32,
-                                .width = 1000,
-                                .height = 1000,
-                                .iterations = 200,
-                                .c_re = -0.8,
-                                .c_im = 0.156,
-                                .scale = 1.5,
-                                .escape = 1000};
+bf_status bf_julia_params_fill(bf_julia_params *params) {
+    static const bf_julia_params defaults = {.dtype = BF_F32,
+                                             .width = 1000,
+                                             .height = 1000,
+                                             .iterations = 200,
+                                             .c_re = -0.8,
+                                             .c_im = 0.156,
+                                             .scale = 1.5,
+                                             .escape = 1000};
+    if (params == NULL || !BF_WRITE(params, &defaults, escape)) return BF_E_ARGUMENT;
+    return BF_OK;
 }
 
 /* Rounds a number to the dtype; false: it is not finite there. By its bits, so that the caller's
@@ -35,8 +39,15 @@ static bool fit_view(bf_julia_view *v) {
 
 static bool is_side(int64_t side) { return side >= 1 && side <= BF_JULIA_SIDE_MAX; }
 
+static bf_status read_params(bf_context *context, const bf_julia_params *given,
+                             bf_julia_params *p) {
+    bf_julia_defaults(p);
+    if (given != NULL && BF_READ(p, given, escape)) return BF_OK;
+    return bf_fail(context, BF_E_ARGUMENT,
+                   "bf_julia_params: size is not set, or from a newer version");
+}
+
 static bf_status check_params(bf_context *context, const bf_julia_params *p, bf_julia_view *v) {
-    if (p == NULL || p->size != sizeof *p) return bf_fail(context, BF_E_ARGUMENT, "bad parameters");
     if (p->dtype != BF_F32 && p->dtype != BF_F64)
         return bf_fail(context, BF_E_DTYPE, "orbits are computed in f32 or f64");
     if (!is_side(p->width) || !is_side(p->height))
@@ -75,9 +86,9 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 /* Can two elements be one place in memory? */
 static bool overlaps(const bf_array *a) {
     int64_t rows = a->shape[0], columns = a->shape[1];
-    int64_t row = magnitude(a->strides[0]), column = magnitude(a->strides[1]);
-    if ((rows > 1 && row == 0) || (columns > 1 && column == 0)) return true;
+    if ((rows > 1 && a->strides[0] == 0) || (columns > 1 && a->strides[1] == 0)) return true;
     if (rows <= 1 || columns <= 1) return false;
+    int64_t row = magnitude(a->strides[0]), column = magnitude(a->strides[1]);
     return row < column ? (rows - 1) * row >= column : (columns - 1) * column >= row;
 }
 
@@ -95,20 +106,23 @@ static bf_status check_counts(bf_context *context, const bf_julia_params *p, int
 }
 
 static bf_status place(bf_context *context, const bf_julia_view *view, const bf_array *counts) {
-    bf_memory memory = {.n = 1, .data = {counts->data}, .bytes = {2 * bf_array_count(counts)}};
+    bf_memory memory = {
+        .n = 1, .data = {counts->data}, .bytes = {bf_bytes_of(bf_array_count(counts), 2)}};
     return bf_place_julia(context, view->iterations, &memory);
 }
 
 /* All that there is to check; *empty: there are no pixels. */
 static bf_status prepare(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
                          const bf_array *counts, bf_julia_job *job, bool *empty) {
-    bf_status status = check_params(context, params, &job->view);
-    if (status == BF_OK) status = check_counts(context, params, x, y, counts);
+    bf_julia_params p;
+    bf_status status = read_params(context, params, &p);
+    if (status == BF_OK) status = check_params(context, &p, &job->view);
+    if (status == BF_OK) status = check_counts(context, &p, x, y, counts);
     if (status != BF_OK) return status;
     *empty = bf_array_count(counts) == 0;
     job->at = (bf_rectangle){x, y, counts->shape[1], counts->shape[0]};
     job->counts = counts->data;
-    job->stride = counts->strides[0];
+    job->stride = counts->shape[0] > 1 ? counts->strides[0] : 0;
     return *empty ? BF_OK : place(context, &job->view, counts);
 }
 
@@ -141,7 +155,7 @@ static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_arr
     bf_status status = BF_OK;
     for (int d = 0; d < 2; d++) {
         to.shape[d] = counts->shape[d];
-        to.strides[d] = counts->strides[d];
+        to.strides[d] = counts->shape[d] > 1 ? counts->strides[d] : 0;
     }
     for (int64_t y = 0; y < all->rows && status == BF_OK; y += rows) {
         for (int64_t x = 0; x < all->columns && status == BF_OK; x += columns) {
@@ -154,28 +168,38 @@ static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_arr
     return status;
 }
 
-bf_status bf_julia(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
-                   const bf_array *counts) {
+static bf_status count(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
+                       const bf_array *counts) {
     bf_julia_job job = {0};
     bool empty = false;
-    if (context == NULL) return BF_E_ARGUMENT;
     bf_status status = prepare(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
     if (!rows_are_direct(counts)) return walk(context, &job, counts);
     return context->used->julia(context, &job);
 }
 
-bf_status bf_julia_async(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
-                         const bf_array *counts) {
+bf_status bf_julia(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
+                   const bf_array *counts) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, count(context, params, x, y, counts));
+}
+
+static bf_status count_async(bf_context *context, const bf_julia_params *params, int64_t x,
+                             int64_t y, const bf_array *counts) {
     bf_julia_job job = {0};
     bool empty = false;
-    if (context == NULL) return BF_E_ARGUMENT;
     bf_status status = prepare(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
     if (!rows_are_direct(counts))
         return bf_fail(context, BF_E_ARGUMENT, "a row's pixels are not neighbours");
     return context->used->julia_async != NULL ? context->used->julia_async(context, &job)
                                               : context->used->julia(context, &job);
+}
+
+bf_status bf_julia_async(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
+                         const bf_array *counts) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, count_async(context, params, x, y, counts));
 }
 
 /* --- palettes --- */
@@ -191,7 +215,7 @@ const char *bf_palette_name(bf_palette palette) {
 }
 
 bf_palette bf_palette_from_name(const char *name) {
-    for (int i = 1; i < PALETTES; i++)
+    for (int i = 1; name != NULL && i < PALETTES; i++)
         if (strcmp(name, names[i]) == 0) return (bf_palette)i;
     return (bf_palette)0;
 }

@@ -5,7 +5,9 @@
 #include "../placement.h"
 #include "../rules/map.h"
 #include "array.h"
+#include "enter.h"
 #include "map_walk.h"
+#include "sized.h"
 
 #define OP_NAME(id, number, name, inputs) [number] = #name,
 #define OP_ARITY(id, number, name, inputs) [number] = inputs,
@@ -18,7 +20,7 @@ int bf_map_arity(bf_map_op op) { return (unsigned)op < OPS ? arities[op] : 0; }
 const char *bf_map_name(bf_map_op op) { return bf_map_arity(op) > 0 ? names[op] : "?"; }
 
 bf_map_op bf_map_from_name(const char *name) {
-    for (int op = 1; op < OPS; op++)
+    for (int op = 1; name != NULL && op < OPS; op++)
         if (strcmp(name, names[op]) == 0) return (bf_map_op)op;
     return (bf_map_op)0;
 }
@@ -92,8 +94,12 @@ static bf_status check_arguments(request *r, int count) {
     if (count != bf_map_arity(r->job.op))
         return bf_fail(context, BF_E_ARGUMENT, "%s takes %d inputs, not %d", bf_map_name(r->job.op),
                        bf_map_arity(r->job.op), count);
-    if (r->options.size != sizeof r->options || (unsigned)r->options.overflow > 2)
-        return bf_fail(context, BF_E_ARGUMENT, "bad options");
+    if ((unsigned)r->options.overflow > BF_OVERFLOW_SATURATE)
+        return bf_fail(context, BF_E_ARGUMENT, "unknown overflow policy %d",
+                       (int)r->options.overflow);
+    if (r->options.index < 0 || r->options.index > BF_COUNT_MAX)
+        return bf_fail(context, BF_E_ARGUMENT, "index %lld is out of range",
+                       (long long)r->options.index);
     if (r->inputs == NULL || r->out == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
     if (bf_array_count(r->out) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "the output is not well formed");
@@ -169,7 +175,7 @@ static bf_status broadcast(request *r, int i) {
     for (int d = 0; fits && d < in->ndim; d++) {
         bool same = in->shape[d] == r->out->shape[before + d];
         fits = same || in->shape[d] == 1;
-        r->arrays.strides[i + 1][before + d] = same ? in->strides[d] : 0;
+        r->arrays.strides[i + 1][before + d] = same && in->shape[d] > 1 ? in->strides[d] : 0;
     }
     return fits ? BF_OK : bf_fail(r->context, BF_E_SHAPE, "input %d has not the output's shape", i);
 }
@@ -192,7 +198,7 @@ static bf_status place_arrays(request *r) {
     x->bytes[0] = bf_dtype_bytes(r->out->dtype);
     for (int d = 0; d < x->ndim; d++) {
         x->shape[d] = r->out->shape[d];
-        x->strides[0][d] = r->out->strides[d];
+        x->strides[0][d] = r->out->shape[d] > 1 ? r->out->strides[d] : 0;
     }
     for (int i = 0; i < x->arity; i++) {
         bf_status status = place_input(r, i);
@@ -213,10 +219,10 @@ static bf_status check_overlap(const request *r) {
 
 /* Bytes that operand k's elements take, each counted once. */
 static int64_t operand_bytes(const bf_map_arrays *x, int k) {
-    int64_t bytes = x->bytes[k];
+    int64_t count = 1;
     for (int d = 0; d < x->ndim; d++)
-        if (x->strides[k][d] != 0) bytes *= x->shape[d];
-    return bytes;
+        if (x->strides[k][d] != 0) count *= x->shape[d];
+    return bf_bytes_of(count, x->bytes[k]);
 }
 
 static bf_status place(const request *r) {
@@ -231,9 +237,11 @@ static bf_status place(const request *r) {
 /* All that can be said without looking at the elements; *empty: there are none. */
 static bf_status prepare(request *r, bf_context *context, bf_map_op op, int count,
                          const bf_map_options *options, bool *empty) {
-    bf_map_options defaults = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_ERROR);
     r->context = context;
-    r->options = options == NULL ? defaults : *options;
+    r->options = BF_MAP_OPTIONS(.index = 0);
+    if (options != NULL && !BF_READ(&r->options, options, index))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_map_options: size is not set, or from a newer version");
     r->job.op = op;
     r->job.arity = count;
     r->job.overflow = r->options.overflow;
@@ -247,14 +255,19 @@ static bf_status prepare(request *r, bf_context *context, bf_map_op op, int coun
     return status == BF_OK && !*empty ? place(r) : status;
 }
 
-bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
-                 const bf_map_options *options, const bf_array *out) {
-    if (context == NULL) return BF_E_ARGUMENT;
+static bf_status map(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
+                     const bf_map_options *options, const bf_array *out) {
     request r = {.inputs = inputs, .out = out};
     bool empty = false;
     bf_status status = prepare(&r, context, op, count, options, &empty);
     if (status != BF_OK || empty) return status;
     return bf_map_walk(context, &r.arrays, !can_fail(&r.job), &r.job);
+}
+
+bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
+                 const bf_map_options *options, const bf_array *out) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, map(context, op, inputs, count, options, out));
 }
 
 /* Is every operand contiguous, or one element? Then the job is whole as it is. */
@@ -272,9 +285,8 @@ static bool is_one_job(request *r) {
     return true;
 }
 
-bf_status bf_map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
-                       const bf_map_options *options, const bf_array *out) {
-    if (context == NULL) return BF_E_ARGUMENT;
+static bf_status map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[],
+                           int count, const bf_map_options *options, const bf_array *out) {
     request r = {.inputs = inputs, .out = out};
     bool empty = false;
     bf_status status = prepare(&r, context, op, count, options, &empty);
@@ -284,15 +296,22 @@ bf_status bf_map_async(bf_context *context, bf_map_op op, const bf_array *const 
                                             : context->used->map(context, &r.job);
 }
 
+bf_status bf_map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
+                       const bf_map_options *options, const bf_array *out) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, map_async(context, op, inputs, count, options, out));
+}
+
 /* --- the simple calls --- */
 
 static bf_status simple(bf_context *context, bf_map_op op, bf_dtype dtype, const void *const *x,
                         int64_t n, void *out) {
-    bf_array arrays[3], to = bf_array_of(dtype, out, n);
+    bf_array arrays[3], to;
     const bf_array *inputs[3];
     int count = bf_map_arity(op);
+    bf_array_set(&to, dtype, out, n);
     for (int i = 0; i < count; i++) {
-        arrays[i] = bf_array_of(dtype, x[i], n);
+        bf_array_set(&arrays[i], dtype, x[i], n);
         inputs[i] = &arrays[i];
     }
     return bf_map(context, op, inputs, count, NULL, &to);

@@ -2,46 +2,53 @@
 #include "../../include/bitfold/dot.h"
 #include "../placement.h"
 #include "array.h"
+#include "enter.h"
 #include "result.h"
 #include "state.h"
 
 static bf_status reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
-                        const bf_reduce_options *options, bf_value *value) {
-    if (context == NULL) return BF_E_ARGUMENT;
+                        const bf_reduce_options *given, bf_value *value) {
+    bf_reduce_options options;
     if (a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    bf_status status = bf_check_reduce_options(context, op, options);
+    bf_status status = bf_read_reduce_options(context, op, given, &options);
     if (status != BF_OK) return status;
     bf_state *state;
-    status = bf_state_create(context, op, a->dtype, &state);
+    status = bf_state_make(context, op, a->dtype, &state);
     if (status != BF_OK) return status;
-    status = op == BF_DOT ? bf_state_absorb_pair(state, a, b) : bf_state_absorb(state, a);
-    if (status == BF_OK) status = bf_state_result(state, options, value);
+    status = op == BF_DOT ? bf_state_take_pair(state, a, b) : bf_state_take(state, a);
+    if (status == BF_OK)
+        status = bf_result(context, op, state->dtype, state->words, &options, value);
     bf_state_destroy(state);
     return status;
 }
 
 static bf_status check_op(bf_context *context, bf_reduction op) {
-    if (context == NULL) return BF_E_ARGUMENT;
     return op == BF_DOT ? bf_fail(context, BF_E_ARGUMENT, "dot takes two arrays: bf_dot") : BF_OK;
 }
 
-bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
-                    const bf_reduce_options *options, bf_value *value) {
+static bf_status reduce_one(bf_context *context, bf_reduction op, const bf_array *array,
+                            const bf_reduce_options *options, bf_value *value) {
     bf_status status = check_op(context, op);
     return status == BF_OK ? reduce(context, op, array, NULL, options, value) : status;
 }
 
+bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
+                    const bf_reduce_options *options, bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_one(context, op, array, options, value));
+}
+
 bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
                  const bf_reduce_options *options, bf_value *value) {
-    return reduce(context, BF_DOT, a, b, options, value);
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce(context, BF_DOT, a, b, options, value));
 }
 
 /* --- enqueued --- */
 
 /* b is NULL but for BF_DOT. */
 static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
-                             const bf_array *b, const bf_reduce_options *options,
-                             const bf_value *value, int64_t *count) {
+                             const bf_array *b, const bf_value *value, int64_t *count) {
     if (a == NULL || (op == BF_DOT && b == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "no array");
     if (strcmp(bf_reduction_name(op), "?") == 0 || op == BF_DESCRIBE)
@@ -50,10 +57,8 @@ static bf_status check_async(bf_context *context, bf_reduction op, const bf_arra
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)a->dtype);
     if (value == NULL || (uintptr_t)value % 8 != 0)
         return bf_fail(context, BF_E_ARGUMENT, "no place, aligned to 8 bytes, for the value");
-    bf_status status = bf_check_reduce_options(context, op, options);
-    if (status != BF_OK) return status;
-    status = op == BF_DOT ? bf_check_pair(context, a->dtype, a, b, count)
-                          : bf_check_array(context, a->dtype, a, count);
+    bf_status status = op == BF_DOT ? bf_check_pair(context, a->dtype, a, b, count)
+                                    : bf_check_array(context, a->dtype, a, count);
     if (status != BF_OK || *count == 0) return status;
     return bf_array_is_contiguous(a) && (b == NULL || bf_array_is_contiguous(b))
                ? BF_OK
@@ -62,7 +67,7 @@ static bf_status check_async(bf_context *context, bf_reduction op, const bf_arra
 
 /* Chooses the device by the arrays' memory, and by that of the value. */
 static bf_status place_async(bf_context *context, const bf_job *job, const bf_value *value) {
-    int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
+    int64_t bytes = bf_bytes_of(job->count, bf_dtype_bytes(job->dtype));
     bf_memory memory = {.n = 2, .data = {job->a, value}, .bytes = {bytes, sizeof *value}};
     if (job->b != NULL) {
         memory.data[memory.n] = job->b;
@@ -81,30 +86,37 @@ static bf_status reduce_now(bf_context *context, bf_reduction op, const bf_array
 }
 
 static bf_status reduce_async(bf_context *context, bf_reduction op, const bf_array *a,
-                              const bf_array *b, const bf_reduce_options *options,
-                              bf_value *value) {
-    static const bf_reduce_options defaults = {.size = sizeof defaults};
+                              const bf_array *b, const bf_reduce_options *given, bf_value *value) {
+    bf_reduce_options options;
     int64_t count = 0;
-    bf_status status = check_async(context, op, a, b, options, value, &count);
+    bf_status status = bf_read_reduce_options(context, op, given, &options);
+    if (status == BF_OK) status = check_async(context, op, a, b, value, &count);
     if (status != BF_OK) return status;
     bf_job job = {.op = op, .kind = bf_kind_of(op, a->dtype), .dtype = a->dtype, .a = a->data};
     job.b = b != NULL ? b->data : NULL;
     job.count = count;
     status = place_async(context, &job, value);
     if (status != BF_OK) return status;
-    if (context->used->reduce_async == NULL) return reduce_now(context, op, a, b, options, value);
-    return context->used->reduce_async(context, &job, options != NULL ? options : &defaults, value);
+    if (context->used->reduce_async == NULL) return reduce_now(context, op, a, b, &options, value);
+    return context->used->reduce_async(context, &job, &options, value);
 }
 
-bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_array *array,
-                          const bf_reduce_options *options, bf_value *value) {
+static bf_status reduce_one_async(bf_context *context, bf_reduction op, const bf_array *array,
+                                  const bf_reduce_options *options, bf_value *value) {
     bf_status status = check_op(context, op);
     return status == BF_OK ? reduce_async(context, op, array, NULL, options, value) : status;
 }
 
+bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_array *array,
+                          const bf_reduce_options *options, bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_one_async(context, op, array, options, value));
+}
+
 bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b,
                        const bf_reduce_options *options, bf_value *value) {
-    return context == NULL ? BF_E_ARGUMENT : reduce_async(context, BF_DOT, a, b, options, value);
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_async(context, BF_DOT, a, b, options, value));
 }
 
 /* The simple calls. `out` points at the C type that `to` names: a dtype, or that of the value. */
@@ -121,15 +133,23 @@ static bf_status store(bf_context *context, const bf_value *value, bf_dtype to, 
     return bf_fail(context, status, "the exact result does not fit %s", bf_dtype_name(to));
 }
 
-static bf_status simple(bf_context *context, bf_reduction op, bf_dtype dtype, const void *a,
-                        const void *b, int64_t n, int ddof, bf_dtype to, void *out) {
+static bf_status reduce_and_store(bf_context *context, bf_reduction op, bf_dtype dtype,
+                                  const void *a, const void *b, int64_t n, int ddof, bf_dtype to,
+                                  void *out) {
     bf_value value;
-    if (context == NULL) return BF_E_ARGUMENT;
     if (out == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the result");
-    bf_array array = bf_array_of(dtype, a, n), other = bf_array_of(dtype, b, n);
+    bf_array array, other;
+    bf_array_set(&array, dtype, a, n);
+    bf_array_set(&other, dtype, b, n);
     bf_reduce_options options = BF_REDUCE_OPTIONS(.ddof = ddof);
     bf_status status = reduce(context, op, &array, &other, &options, &value);
     return status == BF_OK ? store(context, &value, to, out) : status;
+}
+
+static bf_status simple(bf_context *context, bf_reduction op, bf_dtype dtype, const void *a,
+                        const void *b, int64_t n, int ddof, bf_dtype to, void *out) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_and_store(context, op, dtype, a, b, n, ddof, to, out));
 }
 
 /* The dtypes whose C types are S and R of BF_SIMPLE_LIST. */

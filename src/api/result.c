@@ -3,14 +3,15 @@
 
 #include "../environment.h"
 #include "../rules/result.h"
+#include "sized.h"
 
-static const bf_reduce_options defaults = {.size = sizeof defaults};
-
-bf_status bf_check_reduce_options(bf_context *context, bf_reduction op,
-                                  const bf_reduce_options *options) {
-    if (options == NULL) return BF_OK;
-    if (options->size != sizeof *options)
-        return bf_fail(context, BF_E_ARGUMENT, "bf_reduce_options: size is not set");
+bf_status bf_read_reduce_options(bf_context *context, bf_reduction op,
+                                 const bf_reduce_options *given, bf_reduce_options *options) {
+    *options = BF_REDUCE_OPTIONS(.ddof = 0);
+    if (given == NULL) return BF_OK;
+    if (!BF_READ(options, given, overflow))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_reduce_options: size is not set, or from a newer version");
     if ((unsigned)options->nan > BF_NAN_ERROR)
         return bf_fail(context, BF_E_ARGUMENT, "unknown NaN policy %d", (int)options->nan);
     if (options->ddof != 0 && options->ddof != 1)
@@ -38,16 +39,14 @@ static bf_status explain(bf_context *context, bf_status status, int64_t nans) {
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
                     const bf_reduce_options *options, bf_value *value) {
     bf_kind kind = bf_kind_of(op, dtype);
-    bf_status status = bf_check_reduce_options(context, op, options);
-    if (status != BF_OK) return status;
     if (value == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the value");
     if (kind == BF_KIND_DESCRIPTION)
         return bf_fail(context, BF_E_ARGUMENT, "describe gives a bf_description");
-    if (options == NULL) options = &defaults;
     bf_work work;
     bf_environment environment = bf_environment_enter(); /* for the tree */
-    status = kind == BF_KIND_TREE ? bf_result_tree(words, bf_tree_root(words), options, value)
-                                  : bf_result_plain(op, dtype, words, options, value, &work);
+    bf_status status = kind == BF_KIND_TREE
+                           ? bf_result_tree(words, bf_tree_root(words), options, value)
+                           : bf_result_plain(op, dtype, words, options, value, &work);
     bf_environment_leave(environment);
     return status == BF_OK ? BF_OK : explain(context, status, bf_result_nans(kind, words));
 }

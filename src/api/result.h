@@ -5,12 +5,12 @@
 #include "../../include/bitfold/reduce.h"
 #include "../backend.h"
 
-/* options may be NULL. Errors: BF_E_ARGUMENT, BF_E_NAN, BF_E_EMPTY. */
+/* options have been read. Errors: BF_E_ARGUMENT, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW. */
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
                     const bf_reduce_options *options, bf_value *value);
 
-/* Are the options fit for op? Errors: BF_E_ARGUMENT. */
-bf_status bf_check_reduce_options(bf_context *context, bf_reduction op,
-                                  const bf_reduce_options *options);
+/* The caller's options (NULL: the defaults) for op. Errors: BF_E_ARGUMENT. */
+bf_status bf_read_reduce_options(bf_context *context, bf_reduction op,
+                                 const bf_reduce_options *given, bf_reduce_options *options);
 
 #endif

@@ -13,6 +13,11 @@ struct bf_state {
     int64_t words[]; /* BF_STATE_WORDS_MAX of BF_KIND_TREE, else BF_STATE_WORDS_SMALL */
 };
 
+/* The public calls, for callers that have entered the context (enter.h). */
+bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state **state);
+bf_status bf_state_take(bf_state *state, const bf_array *chunk);
+bf_status bf_state_take_pair(bf_state *state, const bf_array *a, const bf_array *b);
+
 /* Is the array (are both) well formed and of this dtype? *count becomes its number of elements.
  * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
 bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,

@@ -4,6 +4,7 @@
  *   8  version (u32), 1            24  the words (i64 each)
  *  12  op (u16), dtype (u16)       then CRC-64/XZ of all before (u64)
  */
+#include "enter.h"
 #include "saved.h"
 #include "state.h"
 
@@ -15,10 +16,12 @@ static size_t word_count(const bf_state *s) {
 }
 
 size_t bf_state_save_size(const bf_state *state) {
+    if (state == NULL) return 0;
     return HEADER_BYTES + 8 * word_count(state) + BF_SAVED_CRC_BYTES;
 }
 
-void bf_state_save(const bf_state *state, void *buffer) {
+bf_status bf_state_save(const bf_state *state, void *buffer) {
+    if (state == NULL || buffer == NULL) return BF_E_ARGUMENT;
     uint8_t *out = buffer;
     size_t count = word_count(state), size = bf_state_save_size(state);
     bf_saved_begin(out, magic);
@@ -28,6 +31,7 @@ void bf_state_save(const bf_state *state, void *buffer) {
     for (size_t i = 0; i < count; i++)
         bf_saved_put(out + HEADER_BYTES + 8 * i, (uint64_t)state->words[i], 8);
     bf_saved_end(out, size);
+    return BF_OK;
 }
 
 /* Reads the words of a state that is as its header says. */
@@ -44,15 +48,13 @@ static bf_status load_words(bf_state *state, const uint8_t *in, size_t size) {
     return BF_OK;
 }
 
-bf_status bf_state_load(bf_context *context, const void *buffer, size_t size, bf_state **state) {
-    const uint8_t *in = buffer;
-    if (context == NULL) return BF_E_ARGUMENT;
+static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_state **state) {
     if (in == NULL || state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic);
     if (status != BF_OK) return status;
     bf_state *made;
     bf_reduction op = (bf_reduction)bf_saved_get(in + 12, 2);
-    status = bf_state_create(context, op, (bf_dtype)bf_saved_get(in + 14, 2), &made);
+    status = bf_state_make(context, op, (bf_dtype)bf_saved_get(in + 14, 2), &made);
     if (status == BF_E_MEMORY) return status;
     if (status != BF_OK)
         return bf_saved_refuse(context, "a reduction or dtype that this version does not know");
@@ -62,4 +64,9 @@ bf_status bf_state_load(bf_context *context, const void *buffer, size_t size, bf
     else
         bf_state_destroy(made);
     return status;
+}
+
+bf_status bf_state_load(bf_context *context, const void *buffer, size_t size, bf_state **state) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, load(context, buffer, size, state));
 }

@@ -3,6 +3,8 @@
 
 #include "../rules/entry.h"
 #include "../where.h"
+#include "enter.h"
+#include "sized.h"
 
 #include <stdlib.h>
 
@@ -19,6 +21,7 @@ const char *bf_duplicates_name(bf_duplicates duplicates) {
 }
 
 int bf_duplicates_from_name(const char *name) {
+    if (name == NULL) return -1;
 #define BF_X(id, number, text)                                                                     \
     if (strcmp(name, #text) == 0) return number;
     BF_DUPLICATES_LIST(BF_X)
@@ -95,17 +98,19 @@ static bf_status follow_keys(bf_table *t, const bf_array *keys) {
     return BF_OK;
 }
 
-bf_status bf_table_create(bf_context *context, const bf_table_options *options, bf_table **table) {
-    if (context == NULL) return BF_E_ARGUMENT;
-    if (options == NULL || table == NULL || options->size != sizeof *options ||
-        options->reserve < 0)
-        return bf_fail(context, BF_E_ARGUMENT, "bad options");
+bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_table **table) {
+    bf_table_options options = BF_TABLE_OPTIONS(.reserve = 0);
+    if (table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the table");
+    if (given == NULL || !BF_READ(&options, given, seed))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_table_options: size is not set, or from a newer version");
+    if (options.reserve < 0) return bf_fail(context, BF_E_ARGUMENT, "fewer than no entries");
     bf_table t = {.context = context,
-                  .kind = {.key = options->key,
-                           .value = options->value,
-                           .duplicates = options->duplicates,
-                           .seed = options->seed},
-                  .reserved = options->reserve};
+                  .kind = {.key = options.key,
+                           .value = options.value,
+                           .duplicates = options.duplicates,
+                           .seed = options.seed},
+                  .reserved = options.reserve};
     bf_status status = check_kind(context, &t.kind);
     if (status == BF_OK) status = place(&t);
     if (status != BF_OK) return status;
@@ -121,23 +126,38 @@ bf_status bf_table_create(bf_context *context, const bf_table_options *options, 
     return BF_OK;
 }
 
+bf_status bf_table_create(bf_context *context, const bf_table_options *options, bf_table **table) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, bf_table_make(context, options, table));
+}
+
 void bf_table_destroy(bf_table *table) {
     if (table == NULL) return;
     table->by->destroy(table->context, table->inside);
     free(table);
 }
 
-void bf_table_clear(bf_table *table) { table->by->clear(table->context, table->inside); }
+bf_status bf_table_clear(bf_table *table) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    table->by->clear(table->context, table->inside);
+    return bf_leave(table->context, BF_OK);
+}
 
-bf_status bf_table_reserve(bf_table *table, int64_t entries) {
-    if (table == NULL) return BF_E_ARGUMENT;
+static bf_status reserve(bf_table *table, int64_t entries) {
     if (entries < 0) return bf_fail(table->context, BF_E_ARGUMENT, "fewer than no entries");
     bf_status status = table->by->reserve(table->context, table->inside, entries);
     if (status == BF_OK && entries > table->reserved) table->reserved = entries;
     return status;
 }
 
-int64_t bf_table_size(const bf_table *table) { return table->by->size(table->inside); }
+bf_status bf_table_reserve(bf_table *table, int64_t entries) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, reserve(table, entries));
+}
+
+int64_t bf_table_size(const bf_table *table) {
+    return table == NULL ? 0 : table->by->size(table->inside);
+}
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
@@ -177,9 +197,8 @@ static bf_status end(call *c, bf_status status) {
     return status;
 }
 
-bf_status bf_table_insert(bf_table *table, const bf_array *keys, const bf_array *values) {
+static bf_status insert(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
-    if (table == NULL) return BF_E_ARGUMENT;
     if (values == NULL && table->kind.value != BF_NONE)
         return bf_fail(table->context, BF_E_ARGUMENT, "no values");
     bf_status status = follow_keys(table, keys);
@@ -194,16 +213,26 @@ bf_status bf_table_insert(bf_table *table, const bf_array *keys, const bf_array 
     return status;
 }
 
-bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *values,
-                        const bf_array *found) {
+bf_status bf_table_insert(bf_table *table, const bf_array *keys, const bf_array *values) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, insert(table, keys, values));
+}
+
+static bf_status find(bf_table *table, const bf_array *keys, const bf_array *values,
+                      const bf_array *found) {
     call c;
-    if (table == NULL) return BF_E_ARGUMENT;
     bf_status status = begin(&c, table, keys, values, found, BF_BOOL);
     if (status == BF_OK) status = check_shapes(&c);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->find(table->context, table->inside, c.keys.data, c.keys.count,
                                  c.values.data, (uint8_t *)c.other.data);
     return end(&c, status);
+}
+
+bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *values,
+                        const bf_array *found) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, find(table, keys, values, found));
 }
 
 /* The counts may be misaligned, which the CPU's backend does not take. */
@@ -220,9 +249,8 @@ static bf_status count_keys(call *c) {
     return status;
 }
 
-bf_status bf_table_count(bf_table *table, const bf_array *keys, const bf_array *counts) {
+static bf_status count(bf_table *table, const bf_array *keys, const bf_array *counts) {
     call c;
-    if (table == NULL) return BF_E_ARGUMENT;
     if (counts == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no counts");
     bf_status status = begin(&c, table, keys, NULL, counts, BF_I64);
     if (status == BF_OK) status = check_shapes(&c);
@@ -230,10 +258,14 @@ bf_status bf_table_count(bf_table *table, const bf_array *keys, const bf_array *
     return end(&c, status);
 }
 
-bf_status bf_table_find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
+bf_status bf_table_count(bf_table *table, const bf_array *keys, const bf_array *counts) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, count(table, keys, counts));
+}
+
+static bf_status find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     int64_t total = 0;
-    if (table == NULL) return BF_E_ARGUMENT;
     if (values == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no values");
     bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK && c.keys.count > 0)
@@ -250,10 +282,14 @@ bf_status bf_table_find_all(bf_table *table, const bf_array *keys, const bf_arra
     return end(&c, status);
 }
 
-bf_status bf_table_erase(bf_table *table, const bf_array *keys, int64_t *erased) {
+bf_status bf_table_find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, find_all(table, keys, values));
+}
+
+static bf_status erase(bf_table *table, const bf_array *keys, int64_t *erased) {
     call c;
     int64_t went = 0;
-    if (table == NULL) return BF_E_ARGUMENT;
     bf_status status = begin(&c, table, keys, NULL, NULL, BF_NONE);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->erase(table->context, table->inside, c.keys.data, c.keys.count, &went);
@@ -262,9 +298,13 @@ bf_status bf_table_erase(bf_table *table, const bf_array *keys, int64_t *erased)
     return status;
 }
 
-bf_status bf_table_export(bf_table *table, const bf_array *keys, const bf_array *values) {
+bf_status bf_table_erase(bf_table *table, const bf_array *keys, int64_t *erased) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, erase(table, keys, erased));
+}
+
+static bf_status export_entries(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
-    if (table == NULL) return BF_E_ARGUMENT;
     int64_t size = bf_table_size(table);
     bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK && (c.keys.count != size || (values != NULL && c.values.count != size)))
@@ -275,18 +315,26 @@ bf_status bf_table_export(bf_table *table, const bf_array *keys, const bf_array 
     return end(&c, status);
 }
 
+bf_status bf_table_export(bf_table *table, const bf_array *keys, const bf_array *values) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, export_entries(table, keys, values));
+}
+
 /* ---- one key --------------------------------------------------------------------------------- */
 
-bf_status bf_table_insert_one(bf_table *table, const void *key, const void *value) {
-    if (table == NULL) return BF_E_ARGUMENT;
+static bf_status insert_one(bf_table *table, const void *key, const void *value) {
     if (key == NULL || (value == NULL) != (table->kind.value == BF_NONE))
         return bf_fail(table->context, BF_E_ARGUMENT, "no key, or no value, or one for a set");
     return table->by->insert(table->context, table->inside, key, value, 1);
 }
 
-bf_status bf_table_find_one(bf_table *table, const void *key, void *value, int *found) {
+bf_status bf_table_insert_one(bf_table *table, const void *key, const void *value) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, insert_one(table, key, value));
+}
+
+static bf_status find_one(bf_table *table, const void *key, void *value, int *found) {
     uint8_t there = 0;
-    if (table == NULL) return BF_E_ARGUMENT;
     if (key == NULL || (value != NULL && table->kind.value == BF_NONE))
         return bf_fail(table->context, BF_E_ARGUMENT, "no key, or a value of a set");
     bf_status status = table->by->find(table->context, table->inside, key, 1, value, &there);
@@ -294,11 +342,20 @@ bf_status bf_table_find_one(bf_table *table, const void *key, void *value, int *
     return status;
 }
 
-bf_status bf_table_erase_one(bf_table *table, const void *key, int *found) {
+bf_status bf_table_find_one(bf_table *table, const void *key, void *value, int *found) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, find_one(table, key, value, found));
+}
+
+static bf_status erase_one(bf_table *table, const void *key, int *found) {
     int64_t went = 0;
-    if (table == NULL) return BF_E_ARGUMENT;
     if (key == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no key");
     bf_status status = table->by->erase(table->context, table->inside, key, 1, &went);
     if (status == BF_OK && found != NULL) *found = went > 0;
     return status;
+}
+
+bf_status bf_table_erase_one(bf_table *table, const void *key, int *found) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, erase_one(table, key, found));
 }

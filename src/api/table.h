@@ -14,6 +14,9 @@ struct bf_table {
     void *inside;     /* by's */
 };
 
+/* bf_table_create, for callers that have entered the context (enter.h). */
+bf_status bf_table_make(bf_context *context, const bf_table_options *options, bf_table **table);
+
 /* One array of a call, as contiguous (flat) elements. */
 typedef struct bf_flat {
     bf_context *context;

@@ -1,4 +1,5 @@
 /* Copies of tables, from a device's memory to another's: all entries, entered anew. */
+#include "enter.h"
 #include "table.h"
 
 #include "../rules/entry.h"
@@ -17,15 +18,14 @@ static bf_status copy_entries(const bf_table *from, bf_table *to, int64_t n) {
     return status;
 }
 
-bf_status bf_table_copy(bf_context *context, const bf_table *from, bf_table **table) {
-    if (context == NULL) return BF_E_ARGUMENT;
-    if (from == NULL || table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no table");
+static bf_status copy(bf_context *context, const bf_table *from, bf_table **table) {
+    if (table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the table");
     bf_table *made;
     int64_t n = bf_table_size(from);
     bf_table_options options = BF_TABLE_OPTIONS(.key = from->kind.key, .value = from->kind.value,
                                                 .duplicates = from->kind.duplicates, .reserve = n,
                                                 .seed = from->kind.seed);
-    bf_status status = bf_table_create(context, &options, &made);
+    bf_status status = bf_table_make(context, &options, &made);
     if (status != BF_OK) return status;
     if (n > 0) status = copy_entries(from, made, n);
     if (status == BF_OK)
@@ -33,4 +33,9 @@ bf_status bf_table_copy(bf_context *context, const bf_table *from, bf_table **ta
     else
         bf_table_destroy(made);
     return status;
+}
+
+bf_status bf_table_copy(bf_context *context, const bf_table *from, bf_table **table) {
+    if (from == NULL || !bf_enter_both(context, from->context)) return BF_E_ARGUMENT;
+    return bf_leave_both(context, from->context, copy(context, from, table));
 }

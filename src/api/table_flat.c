@@ -5,17 +5,10 @@
 #include "../where.h"
 #include "array.h"
 
-/* Pairs are elements of tables only: elsewhere they are no dtype. */
-static int64_t count_of(const bf_array *array) {
-    bf_array a = *array;
-    if (a.dtype == BF_PAIR) a.dtype = BF_U64;
-    return bf_array_count(&a);
-}
-
 static bf_status check(bf_context *context, const bf_backend *on, bf_dtype dtype,
                        const bf_array *array, int64_t *count) {
-    if (bf_table_bytes(array->dtype) == 0 || (*count = count_of(array)) < 0)
-        return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
+    *count = bf_array_elements(array, bf_table_bytes(array->dtype));
+    if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
     if (array->dtype != dtype)
         return bf_fail(context, BF_E_DTYPE, "an array of %s where %s is wanted",
                        bf_dtype_name(array->dtype), bf_dtype_name(dtype));
@@ -31,7 +24,7 @@ static bf_status describe(bf_context *context, const bf_array *a, bf_strided *s)
     *s = (bf_strided){a->data, bf_table_bytes(a->dtype) / words, a->ndim, {0}, {0}};
     for (int d = 0; d < a->ndim; d++) {
         s->shape[d] = a->shape[d];
-        s->strides[d] = a->strides[d] * words;
+        s->strides[d] = a->shape[d] > 1 ? a->strides[d] * words : 0;
     }
     if (words == 1) return BF_OK;
     if (a->ndim == BF_MAX_DIMS)
@@ -62,7 +55,8 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
     status = describe(context, array, &from);
     if (status != BF_OK) return status;
     flat->by = walker(on, array->data);
-    flat->copy = flat->by->allocate(context, (size_t)flat->count * (size_t)bf_table_bytes(dtype));
+    flat->copy =
+        flat->by->allocate(context, (size_t)bf_bytes_of(flat->count, bf_table_bytes(dtype)));
     if (flat->copy == NULL) return BF_E_MEMORY;
     flat->data = flat->copy;
     return flat->by->gather(context, &from, 0, elements_of(flat), flat->copy);

@@ -6,6 +6,7 @@
  *  14  duplicates (u16)                CRC-64/XZ of all before (u64)
  *  16  seed (u64)
  */
+#include "enter.h"
 #include "saved.h"
 #include "table.h"
 
@@ -21,12 +22,12 @@ static size_t entry_bytes(const bf_table_kind *kind) {
 }
 
 size_t bf_table_save_size(const bf_table *table) {
+    if (table == NULL) return 0;
     return HEADER_BYTES + (size_t)bf_table_size(table) * entry_bytes(&table->kind) +
            BF_SAVED_CRC_BYTES;
 }
 
-bf_status bf_table_save(bf_table *table, void *buffer) {
-    if (table == NULL) return BF_E_ARGUMENT;
+static bf_status save(bf_table *table, void *buffer) {
     if (buffer == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no buffer");
     const bf_table_kind *kind = &table->kind;
     uint8_t *out = buffer;
@@ -44,6 +45,11 @@ bf_status bf_table_save(bf_table *table, void *buffer) {
                                  kind->value == BF_NONE ? NULL : values);
     if (status == BF_OK) bf_saved_end(out, bf_table_save_size(table));
     return status;
+}
+
+bf_status bf_table_save(bf_table *table, void *buffer) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, save(table, buffer));
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -97,9 +103,7 @@ static bf_status load_entries(bf_table *t, const uint8_t *in, size_t size) {
                          (int64_t)count);
 }
 
-bf_status bf_table_load(bf_context *context, const void *buffer, size_t size, bf_table **table) {
-    const uint8_t *in = buffer;
-    if (context == NULL) return BF_E_ARGUMENT;
+static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_table **table) {
     if (in == NULL || table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic);
     if (status != BF_OK) return status;
@@ -108,7 +112,7 @@ bf_status bf_table_load(bf_context *context, const void *buffer, size_t size, bf
         BF_TABLE_OPTIONS(.key = (bf_dtype)in[12], .value = (bf_dtype)in[13],
                          .duplicates = (bf_duplicates)bf_saved_get(in + 14, 2),
                          .seed = bf_saved_get(in + 16, 8));
-    status = bf_table_create(context, &options, &made);
+    status = bf_table_make(context, &options, &made);
     if (status == BF_E_ARGUMENT || status == BF_E_DTYPE)
         return bf_saved_refuse(context, "a table that this version does not know");
     if (status != BF_OK) return status;
@@ -118,4 +122,9 @@ bf_status bf_table_load(bf_context *context, const void *buffer, size_t size, bf
     else
         bf_table_destroy(made);
     return status;
+}
+
+bf_status bf_table_load(bf_context *context, const void *buffer, size_t size, bf_table **table) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, load(context, buffer, size, table));
 }

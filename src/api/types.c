@@ -32,6 +32,7 @@ const char *bf_dtype_name(bf_dtype dtype) {
 }
 
 bf_dtype bf_dtype_from_name(const char *name) {
+    if (name == NULL) return BF_NONE;
 #define BF_X(id, number, text, bytes, type)                                                        \
     if (strcmp(name, #text) == 0) return BF_##id;
     BF_DTYPE_LIST(BF_X)
@@ -52,6 +53,7 @@ const char *bf_reduction_name(bf_reduction op) {
 }
 
 bf_reduction bf_reduction_from_name(const char *name) {
+    if (name == NULL) return (bf_reduction)0;
 #define BF_X(id, number, text)                                                                     \
     if (strcmp(name, #text) == 0) return BF_##id;
     BF_REDUCTION_LIST(BF_X)
@@ -62,3 +64,5 @@ bf_reduction bf_reduction_from_name(const char *name) {
 const char *bf_version(void) {
     return TEXT(BF_VERSION_MAJOR) "." TEXT(BF_VERSION_MINOR) "." TEXT(BF_VERSION_PATCH);
 }
+
+int bf_version_number(void) { return BF_VERSION; }

@@ -4,6 +4,7 @@
 #include "../rules/dtype.h"
 #include "shortest.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A float's bits, in its own format. */
@@ -66,6 +67,7 @@ static double integer_f64(bool negative, const uint64_t magnitude[3]) {
 }
 
 double bf_value_f64(const bf_value *value) {
+    if (value == NULL) return (double)NAN;
     uint64_t magnitude[3];
     if (value->dtype == BF_F64) return value->as.f64;
     if (is_integer(value->dtype)) {
@@ -100,6 +102,7 @@ static bool small_integer(const bf_value *v, bool *negative, uint64_t *magnitude
 }
 
 bf_status bf_value_i64(const bf_value *value, int64_t *out) {
+    if (value == NULL || out == NULL) return BF_E_ARGUMENT;
     bool negative;
     uint64_t magnitude, limit = (uint64_t)1 << 63;
     if (!small_integer(value, &negative, &magnitude)) return BF_E_OVERFLOW;
@@ -109,6 +112,7 @@ bf_status bf_value_i64(const bf_value *value, int64_t *out) {
 }
 
 bf_status bf_value_u64(const bf_value *value, uint64_t *out) {
+    if (value == NULL || out == NULL) return BF_E_ARGUMENT;
     bool negative;
     uint64_t magnitude;
     if (!small_integer(value, &negative, &magnitude)) return BF_E_OVERFLOW;
@@ -222,10 +226,16 @@ static void format(const bf_value *v, bool hex, char *text) {
     *end = '\0';
 }
 
+/* No value, no text: true where there is nothing to format. */
+static bool is_absent(const bf_value *value, char *text) {
+    if (value == NULL && text != NULL) memcpy(text, "?", 2);
+    return value == NULL || text == NULL;
+}
+
 void bf_value_format(const bf_value *value, char text[BF_VALUE_TEXT]) {
-    format(value, false, text);
+    if (!is_absent(value, text)) format(value, false, text);
 }
 
 void bf_value_format_hex(const bf_value *value, char text[BF_VALUE_TEXT]) {
-    format(value, true, text);
+    if (!is_absent(value, text)) format(value, true, text);
 }

@@ -5,12 +5,25 @@
 #include "map.h"
 #include "table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+static bf_status unknown_isa(bf_context *context, const char *name) {
+    char known[80] = "auto";
+    for (int i = 0; bf_cpu_isa(i) != NULL; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, ", %s", bf_cpu_isa(i)->name);
+    }
+    return bf_fail(context, BF_E_ARGUMENT, "no instruction set has the name '%.32s': there are %s",
+                   name, known);
+}
 
 static bf_status open_cpu(bf_context *context, const bf_options *options) {
     const bf_isa *isa = bf_cpu_isa_find(options->isa);
-    if (isa == NULL) return BF_E_ARGUMENT;
-    if (!isa->available()) return BF_E_DEVICE;
+    if (isa == NULL) return unknown_isa(context, options->isa);
+    if (!isa->available())
+        return bf_fail(context, BF_E_DEVICE, "this machine lacks the instruction set %s",
+                       isa->name);
     bf_cpu *cpu = malloc(sizeof *cpu);
     if (cpu == NULL) return BF_E_MEMORY;
     *cpu = (bf_cpu){.isa = isa};
@@ -23,11 +36,20 @@ static bf_status open_cpu(bf_context *context, const bf_options *options) {
     return BF_OK;
 }
 
+char *bf_cpu_rooms(bf_context *context) {
+    bf_cpu *cpu = context->cpu;
+    size_t threads = (size_t)bf_pool_threads(cpu->pool);
+    if (cpu->rooms == NULL) cpu->rooms = aligned_alloc(BF_CPU_LINE, threads * BF_CPU_ROOM);
+    if (cpu->rooms == NULL) bf_fail(context, BF_E_MEMORY, "no memory for the threads");
+    return cpu->rooms;
+}
+
 static void close_cpu(bf_context *context) {
     bf_cpu *cpu = context->cpu;
     if (cpu == NULL) return;
     bf_pool_destroy(cpu->pool);
     free(cpu->scratch);
+    free(cpu->rooms);
     free(cpu->julia);
     free(cpu);
 }

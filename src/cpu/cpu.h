@@ -37,9 +37,17 @@ void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg)
 typedef struct bf_cpu {
     const bf_isa *isa;
     bf_pool *pool;
-    void *scratch;        /* of BF_CPU_SCRATCH bytes, made when needed */
-    bf_julia_work *julia; /* one for each thread, made when needed */
+    void *scratch;               /* of BF_CPU_SCRATCH bytes, made when needed */
+    char *rooms;                 /* bf_cpu_rooms */
+    struct bf_julia_room *julia; /* one for each thread, made when needed */
 } bf_cpu;
+
+/* --- memory of threads, which no call takes from the caller's stack --- */
+
+enum { BF_CPU_ROOM = 1 << 16 };
+/* A room of so many bytes for each thread of the pool, aligned to BF_CPU_LINE, made when first
+ * needed. NULL: no memory, with a message. */
+char *bf_cpu_rooms(bf_context *context);
 
 /* --- exact.c, extreme.c, factors.c: one thread takes a piece of a job into words --- */
 
@@ -92,9 +100,9 @@ bf_status bf_cpu_copy(bf_context *context, void *to, const void *from, size_t by
 
 /* --- tree.c: products of floats, which are ordered --- */
 
-/* Takes the whole job into words of BF_KIND_TREE, on `threads` threads. */
-void bf_tree_absorb(const bf_isa *isa, bf_pool *pool, int threads, const bf_job *job,
-                    int64_t *words);
+/* Takes the whole job into words of BF_KIND_TREE, on `threads` threads. Errors: BF_E_MEMORY, and
+ * then words are as they were. */
+bf_status bf_tree_absorb(bf_context *context, int threads, const bf_job *job, int64_t *words);
 
 /* --- widen.c --- */
 

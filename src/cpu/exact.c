@@ -12,6 +12,7 @@ enum {
     SAMPLE_MOST = 256,
     BEYOND = 1 << 20, /* any exponent */
     BLOCK = 4096,     /* elements copied at a time where they cannot be summed in place */
+    TERMS = 1024,     /* the same, of terms without their specials: less, for the stack's sake */
     CARRY_SPANS = 16, /* spans between carries: far from 2^30 additions */
     CREDIT_MAX = 4,   /* a window is given up once misfits outweigh fits, */
     MISFIT_COST = 2   /* this many fits making up for one misfit */
@@ -161,12 +162,12 @@ static void add_series(const series *s, bf_format f);
 static void add_without_specials(const series *s, bf_format f) {
     const size_t bytes = s->dtype == BF_F64 ? 8 : 4;
     const uint64_t zero = bf_format_sign(f), one = (uint64_t)bf_format_bias(f) << f.fraction;
-    uint64_t a[BLOCK], b[BLOCK];
+    uint64_t a[TERMS], b[TERMS];
     series copy = *s;
     copy.a = (const char *)a;
     copy.b = s->b ? (const char *)b : NULL;
-    for (size_t at = 0; at < s->n; at += BLOCK) {
-        copy.n = s->n - at < BLOCK ? s->n - at : BLOCK;
+    for (size_t at = 0; at < s->n; at += TERMS) {
+        copy.n = s->n - at < TERMS ? s->n - at : TERMS;
         memcpy(a, s->a + at * bytes, copy.n * bytes);
         if (s->b) memcpy(b, s->b + at * bytes, copy.n * bytes);
         for (size_t i = 0; i < copy.n; i++) {
@@ -262,9 +263,11 @@ static void absorb_floats(bf_worker *worker, const bf_job *job, bf_dtype dtype, 
 
 static void absorb_halves(bf_worker *worker, const bf_job *job, const char *a, const char *b,
                           size_t n, int64_t *words) {
-    float wide_a[BLOCK], wide_b[BLOCK];
-    for (size_t at = 0; at < n; at += BLOCK) {
-        size_t count = n - at < BLOCK ? n - at : BLOCK;
+    float wide_a[BLOCK];
+    const size_t most = b ? BLOCK / 2 : BLOCK;
+    float *wide_b = wide_a + most;
+    for (size_t at = 0; at < n; at += most) {
+        size_t count = n - at < most ? n - at : most;
         bf_widen_halves(worker->isa, job->dtype, a + 2 * at, wide_a, count);
         if (b) bf_widen_halves(worker->isa, job->dtype, b + 2 * at, wide_b, count);
         absorb_floats(worker, job, BF_F32, (const char *)wide_a, b ? (const char *)wide_b : NULL,

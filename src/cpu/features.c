@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cpu.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -58,10 +59,24 @@ static int quota_threads(void) {
     return (int)((quota + period - 1) / period);
 }
 
+/* The CPUs that this thread may run on; 0 if the system does not tell. It refuses a mask with fewer
+ * bits than the machine may have CPUs. */
+static int affine_threads(void) {
+    for (size_t cpus = 1024; cpus <= (size_t)1 << 20; cpus *= 2) {
+        size_t size = CPU_ALLOC_SIZE(cpus);
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (set == NULL) return 0;
+        int error = sched_getaffinity(0, size, set) == 0 ? 0 : errno;
+        int threads = error == 0 ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
+        if (error != EINVAL) return threads;
+    }
+    return 0;
+}
+
 int bf_usable_threads(void) {
-    cpu_set_t set;
-    long usable = sysconf(_SC_NPROCESSORS_ONLN);
-    if (sched_getaffinity(0, sizeof set, &set) == 0) usable = CPU_COUNT(&set);
+    long usable = affine_threads();
+    if (usable == 0) usable = sysconf(_SC_NPROCESSORS_ONLN);
     int quota = quota_threads();
     if (quota > 0 && quota < usable) usable = quota;
     if (usable < 1) usable = 1;

@@ -41,9 +41,10 @@ typedef struct small_job {
 static bool take_piece(const rows *r, bf_group_shard *shard, int64_t first, int64_t n) {
     const bf_cpu_groups *g = r->groups;
     const char *values[BF_AGGREGATES_MAX];
-    _Alignas(16) char ranks[BF_GROUP_BATCH * 16];
-    for (int64_t at = first; at < first + n; at += BF_GROUP_BATCH) {
-        int64_t some = least(first + n - at, BF_GROUP_BATCH);
+    _Alignas(16) char ranks[BF_GROUP_BATCH * 8]; /* on the stack: half a batch of pairs */
+    const int64_t batch = least(BF_GROUP_BATCH, (int64_t)sizeof ranks / g->rank_bytes);
+    for (int64_t at = first; at < first + n; at += batch) {
+        int64_t some = least(first + n - at, batch);
         g->loops->rank(g->key, r->keys + at * key_bytes(g), some, ranks);
         for (int c = 0; c < g->columns; c++) values[c] = r->values[c] + at * value_bytes(g, c);
         if (!bf_shard_take(g, shard, ranks, values, some)) return false;

@@ -2,6 +2,8 @@
  */
 #include "group.h"
 
+enum { BATCH = BF_GROUP_BATCH / 2 }; /* ranks on the stack */
+
 /* ---- columns ----------------------------------------------------------------------------------
  */
 
@@ -75,10 +77,10 @@ static bool enter_column(bf_column *c, size_t room, const int64_t *words, size_t
  */
 
 static void enter_keys(const bf_cpu_groups *g, bf_group_shard *s, const char *keys, int64_t n) {
-    _Alignas(16) char ranks[BF_GROUP_BATCH * 16];
-    uint32_t numbers[BF_GROUP_BATCH];
-    for (int64_t at = 0; at < n; at += BF_GROUP_BATCH) {
-        int64_t some = n - at < BF_GROUP_BATCH ? n - at : BF_GROUP_BATCH;
+    _Alignas(16) char ranks[BATCH * 16];
+    uint32_t numbers[BATCH];
+    for (int64_t at = 0; at < n; at += BATCH) {
+        int64_t some = n - at < BATCH ? n - at : BATCH;
         g->loops->rank(g->key, keys + at * bf_table_bytes(g->key), some, ranks);
         g->loops->number(s, ranks, some, numbers); /* at, at + 1, ...: they are new */
     }

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { BATCH = BF_GROUP_BATCH / 2 }; /* ranks on the stack */
+
 typedef struct merge_job {
     const bf_cpu_groups *groups;
     bf_group_set *into;
@@ -32,9 +34,9 @@ static size_t number_of(const arrivals *a, size_t k) {
     return a->numbers == NULL ? k : a->numbers[k];
 }
 
-/* Up to BF_GROUP_BATCH of their ranks from k on: how many. */
+/* Up to BATCH of their ranks from k on: how many. */
 static int64_t gather(const merge_job *job, const arrivals *a, size_t k, char *ranks) {
-    size_t n = a->count - k < BF_GROUP_BATCH ? a->count - k : BF_GROUP_BATCH;
+    size_t n = a->count - k < BATCH ? a->count - k : BATCH;
     size_t bytes = (size_t)job->groups->rank_bytes;
     for (size_t i = 0; i < n; i++)
         memcpy(ranks + i * bytes, (const char *)a->from->ranks + number_of(a, k + i) * bytes,
@@ -44,12 +46,12 @@ static int64_t gather(const merge_job *job, const arrivals *a, size_t k, char *r
 
 static void prepare_shard(void *arg, int64_t shard) {
     merge_job *job = arg;
-    char ranks[BF_GROUP_BATCH * 16];
+    char ranks[BATCH * 16];
     arrivals a = arrivals_of(job, shard);
     bf_group_shard *into = &job->into->shards[shard];
     int64_t size = into->size;
     if (a.count == 0) return;
-    for (size_t k = 0; k < a.count; k += BF_GROUP_BATCH) {
+    for (size_t k = 0; k < a.count; k += BATCH) {
         int64_t n = gather(job, &a, k, ranks);
         size += job->groups->loops->missing(into, ranks, n);
     }
@@ -61,13 +63,13 @@ static void prepare_shard(void *arg, int64_t shard) {
 
 static void merge_shard(void *arg, int64_t shard) {
     merge_job *job = arg;
-    char ranks[BF_GROUP_BATCH * 16];
-    uint32_t numbers[BF_GROUP_BATCH];
+    char ranks[BATCH * 16];
+    uint32_t numbers[BATCH];
     arrivals a = arrivals_of(job, shard);
     bf_group_shard *into = &job->into->shards[shard];
     int columns = job->groups->columns;
     if (a.count == 0) return;
-    for (size_t k = 0; k < a.count; k += BF_GROUP_BATCH) {
+    for (size_t k = 0; k < a.count; k += BATCH) {
         int64_t n = gather(job, &a, k, ranks);
         job->groups->loops->number(into, ranks, n, numbers);
         for (int64_t i = 0; i < n; i++)

@@ -14,9 +14,22 @@ typedef struct plan {
     int64_t tile_columns, tile_rows, across, tiles;
 } plan;
 
+/* The coordinates of a tile, as many as it has pixels at most. */
+typedef union coordinates {
+    float f32[BF_JULIA_TILE + BF_JULIA_SPARE];
+    double f64[BF_JULIA_TILE + BF_JULIA_SPARE];
+} coordinates;
+
+/* A thread's memory for a tile. */
+typedef struct bf_julia_room {
+    bf_julia_work work;
+    coordinates re, im;
+    uint16_t counts[BF_JULIA_TILE];
+} bf_julia_room;
+
 typedef struct shared {
     const plan *plan;
-    bf_julia_work *work;  /* one for each thread; NULL without a loop */
+    bf_julia_room *rooms; /* one for each thread */
     _Atomic int ranks;    /* threads that have begun */
     _Atomic int64_t next; /* first tile that no thread has taken */
 } shared;
@@ -83,12 +96,6 @@ static void put(const plan *p, const place *at, int64_t y, const uint16_t *count
         put_row(p, at, other, counts);
 }
 
-/* The coordinates of a tile, as many as it has pixels at most. */
-typedef union coordinates {
-    float f32[BF_JULIA_TILE + BF_JULIA_SPARE];
-    double f64[BF_JULIA_TILE + BF_JULIA_SPARE];
-} coordinates;
-
 static void fill(const bf_julia_view *v, int64_t offset, double center, coordinates *c, int i) {
     if (v->dtype == BF_F32)
         c->f32[i] = bf_escape_coordinate_f32(v, offset, center);
@@ -106,19 +113,20 @@ static void count_by_rule(const bf_julia_view *v, const place *at, const coordin
                                : bf_escape_point_f64(v, (bf_point_f64){re->f64[x], im->f64[y]}));
 }
 
-static void take_tile(const plan *p, const place *at, bf_julia_work *work) {
-    coordinates re, im;
-    uint16_t counts[BF_JULIA_TILE];
+static void take_tile(const plan *p, const place *at, bf_julia_room *room) {
+    coordinates *re = &room->re, *im = &room->im;
+    uint16_t *counts = room->counts;
     const bf_julia_view *v = &p->job->view;
-    for (int x = 0; x < at->columns; x++) fill(v, at->x + x - v->half_width, v->center_re, &re, x);
+    for (int x = 0; x < at->columns; x++) fill(v, at->x + x - v->half_width, v->center_re, re, x);
     for (int y = 0; y < at->rows; y++)
-        fill(v, bf_mirror_row(&p->mirror, at->row + y) - v->half_height, v->center_im, &im, y);
-    bf_julia_tile tile = {&re,           &im,     at->columns, at->rows,  v->mandelbrot, p->sticky,
-                          v->iterations, v->c_re, v->c_im,     v->escape, counts};
+        fill(v, bf_mirror_row(&p->mirror, at->row + y) - v->half_height, v->center_im, im, y);
+    bf_julia_tile tile = {
+        re,      im,      at->columns, at->rows, v->mandelbrot, p->sticky, v->iterations,
+        v->c_re, v->c_im, v->escape,   counts};
     if (p->loop != NULL)
-        p->loop(&tile, work);
+        p->loop(&tile, &room->work);
     else
-        count_by_rule(v, at, &re, &im, counts);
+        count_by_rule(v, at, re, im, counts);
     for (int y = 0; y < at->rows; y++)
         put(p, at, bf_mirror_row(&p->mirror, at->row + y), counts + y * at->columns);
 }
@@ -129,17 +137,17 @@ static void take_tiles(void *arg) {
     shared *s = arg;
     const plan *p = s->plan;
     bf_environment environment = bf_environment_enter();
-    bf_julia_work *work = s->work == NULL ? NULL : &s->work[atomic_fetch_add(&s->ranks, 1)];
+    bf_julia_room *room = &s->rooms[atomic_fetch_add(&s->ranks, 1)];
     for (;;) {
         int64_t tile = atomic_fetch_add(&s->next, 1);
         if (tile >= p->tiles) break;
         place at = place_of(p, tile);
-        take_tile(p, &at, work);
+        take_tile(p, &at, room);
     }
     bf_environment_leave(environment);
 }
 
-static bf_julia_work *work_of(bf_cpu *cpu) {
+static bf_julia_room *rooms_of(bf_cpu *cpu) {
     size_t threads = (size_t)bf_pool_threads(cpu->pool);
     if (cpu->julia == NULL)
         cpu->julia = aligned_alloc(BF_JULIA_WORK_ALIGN, threads * sizeof *cpu->julia);
@@ -157,9 +165,8 @@ bf_status bf_cpu_julia(bf_context *context, const bf_julia_job *job) {
     int threads = bf_pool_threads(cpu->pool);
     plan_tiles(&p, threads);
     if (p.tiles < threads) threads = (int)p.tiles;
-    shared s = {.plan = &p};
-    if (p.loop != NULL && (s.work = work_of(cpu)) == NULL)
-        return bf_fail(context, BF_E_MEMORY, "no memory for the orbits");
+    shared s = {.plan = &p, .rooms = rooms_of(cpu)};
+    if (s.rooms == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for the orbits");
     bf_pool_run(cpu->pool, threads, take_tiles, &s);
     return BF_OK;
 }

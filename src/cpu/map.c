@@ -18,6 +18,8 @@ enum {
 typedef struct shared_map {
     const bf_map_job *job;
     const bf_map_table *table;
+    char *rooms;       /* one for each thread */
+    _Atomic int ranks; /* threads that have begun */
     bool stream;
     _Atomic int64_t next; /* first element that no thread has taken */
     int64_t piece;
@@ -45,14 +47,15 @@ static void note_failure(shared_map *shared, int64_t place) {
 
 static void take_pieces(void *arg) {
     shared_map *shared = arg;
-    bf_map_worker worker;
+    bf_map_worker *worker =
+        (void *)(shared->rooms + atomic_fetch_add(&shared->ranks, 1) * BF_CPU_ROOM);
     bf_environment environment = bf_environment_enter();
-    bf_map_prepare(&worker, shared->job, shared->table, shared->stream);
+    bf_map_prepare(worker, shared->job, shared->table, shared->stream);
     for (;;) {
         int64_t first = atomic_fetch_add(&shared->next, shared->piece);
         int64_t left = shared->job->count - first;
         if (left <= 0) break;
-        int64_t place = take_piece(&worker, first, left < shared->piece ? left : shared->piece);
+        int64_t place = take_piece(worker, first, left < shared->piece ? left : shared->piece);
         if (place >= 0) note_failure(shared, place);
     }
     bf_environment_leave(environment);
@@ -69,6 +72,8 @@ bf_status bf_cpu_map(bf_context *context, const bf_map_job *job) {
     bf_cpu *cpu = context->cpu;
     int64_t bytes = job->count * bf_dtype_bytes(job->to);
     shared_map shared = {.job = job, .table = cpu->isa->map, .failed = -1, .piece = PIECE};
+    shared.rooms = bf_cpu_rooms(context);
+    if (shared.rooms == NULL) return BF_E_MEMORY;
     shared.stream = bytes >= STREAM_BYTES && !is_in_place(job);
     int64_t worth = bytes / BYTES_PER_THREAD;
     int threads = worth < bf_pool_threads(cpu->pool) ? (int)worth : bf_pool_threads(cpu->pool);

@@ -23,7 +23,10 @@ typedef struct bf_map_worker {
     bool aside;                /* results are put together beside the output */
     bool stream;               /* and copied to it past the caches */
     uint64_t in[3][BF_MAP_BLOCK], out[BF_MAP_BLOCK];
+    uint64_t cast[BF_MAP_BLOCK]; /* results, before they are copied past the caches */
 } bf_map_worker;
+
+_Static_assert(sizeof(bf_map_worker) <= BF_CPU_ROOM, "a worker stands in its thread's room");
 
 void bf_map_prepare(bf_map_worker *worker, const bf_map_job *job, const bf_map_table *table,
                     bool stream);

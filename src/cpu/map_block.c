@@ -129,13 +129,12 @@ static void stream(const bf_map_worker *w, char *to, const void *from, int64_t f
 static void deliver(bf_map_worker *w, int64_t first, int64_t n) {
     bf_dtype dtype = w->job->to;
     char *to = (char *)w->job->out + first * bf_dtype_bytes(dtype);
-    uint64_t cast[BF_MAP_BLOCK];
     const void *from = w->out;
     if (w->result != dtype) {
-        void *target = w->stream ? (void *)cast : to;
+        void *target = w->stream ? (void *)w->cast : to;
         bf_map_convert(w->table, w->result, dtype, w->out, target, n);
         if (!w->stream) return;
-        from = cast;
+        from = w->cast;
     }
     if (w->stream)
         stream(w, to, from, first, n);

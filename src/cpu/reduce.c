@@ -50,8 +50,10 @@ static void take_pieces(void *arg) {
     shared_job *shared = arg;
     const bf_job *job = shared->job;
     bf_worker worker = {.isa = shared->isa};
-    int64_t words[BF_STATE_WORDS_MAX];
-    bf_state_init(job->kind, job->dtype, words);
+    int64_t words[BF_STATE_WORDS_SMALL];
+    const bf_kind kind = job->kind;
+    if (kind == BF_KIND_TREE) __builtin_unreachable(); /* its words are many: bf_tree_absorb */
+    bf_state_init(kind, job->dtype, words);
     bf_environment environment = bf_environment_enter();
     for (;;) {
         int64_t first = atomic_fetch_add(&shared->next, shared->piece);
@@ -61,7 +63,7 @@ static void take_pieces(void *arg) {
     }
     bf_environment_leave(environment);
     pthread_mutex_lock(&shared->lock);
-    bf_state_merge_words(job->kind, job->dtype, shared->words, words);
+    bf_state_merge_words(kind, job->dtype, shared->words, words);
     pthread_mutex_unlock(&shared->lock);
 }
 
@@ -72,10 +74,7 @@ bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words) 
     int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
     int64_t worth = bytes / BYTES_PER_THREAD;
     int threads = worth < bf_pool_threads(cpu->pool) ? (int)worth : bf_pool_threads(cpu->pool);
-    if (job->kind == BF_KIND_TREE) {
-        bf_tree_absorb(cpu->isa, cpu->pool, threads, job, words);
-        return BF_OK;
-    }
+    if (job->kind == BF_KIND_TREE) return bf_tree_absorb(context, threads, job, words);
     if (threads <= 1) {
         bf_worker worker = {.isa = cpu->isa};
         bf_environment environment = bf_environment_enter();

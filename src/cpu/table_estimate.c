@@ -8,7 +8,7 @@ enum {
     WANTED = 1 << 14, /* samples, if all keys are different */
     PLACES = 1 << 16, /* of a set of samples */
     ENOUGH = PLACES * 3 / 4,
-    PIECE = 1 << 12 /* entries at a time */
+    PIECE = 1 << 10 /* entries at a time */
 };
 
 typedef struct sample_set {

@@ -8,7 +8,8 @@ enum {
     PIECE_LEVEL = 5, /* a piece is one node of this level */
     PIECE_LEAVES = 1 << PIECE_LEVEL,
     PIECE = BF_LEAF * PIECE_LEAVES,
-    ROUND = 256 /* pieces that threads share out before their nodes enter the words */
+    ROUND = 256, /* pieces that threads share out before their nodes enter the words */
+    BLOCK = 256  /* elements that are made doubles at a time */
 };
 
 /* The node of a piece, and what was counted in it (as in words of BF_KIND_TREE). */
@@ -19,6 +20,8 @@ typedef struct piece {
 
 typedef struct round_of_pieces {
     const bf_isa *isa;
+    char *rooms;       /* one for each thread; NULL: leaves need none */
+    _Atomic int ranks; /* threads that have begun */
     const bf_job *job;
     int64_t first; /* element of the job that piece 0 starts with */
     int64_t count;
@@ -30,9 +33,9 @@ static const char *element(const bf_job *job, int64_t i) {
     return (const char *)job->a + (size_t)i * (size_t)bf_dtype_bytes(job->dtype);
 }
 
-/* Elements from i on, as doubles. */
+/* Elements from i on, at most BLOCK, as doubles. */
 static void to_doubles(const bf_isa *isa, const bf_job *job, int64_t i, double *to, size_t n) {
-    float block[BF_LEAF];
+    float block[BLOCK];
     const char *from = element(job, i);
     if (job->dtype == BF_F64) {
         memcpy(to, from, n * sizeof *to);
@@ -51,24 +54,34 @@ static uint64_t bits_of(double x) {
     return bits;
 }
 
-static bf_node leaf_by_rules(const double *leaf, int64_t *counts) {
+static bf_node leaf_by_rules(const bf_isa *isa, const bf_job *job, int64_t first, int64_t *counts) {
+    double block[BLOCK];
     bf_node folds[BF_FOLDS];
     for (int i = 0; i < BF_FOLDS; i++) folds[i] = bf_node_one();
     for (int i = 0; i < BF_LEAF; i++) {
-        bf_tree_count(counts, bits_of(leaf[i]));
-        bf_node_take(&folds[i % BF_FOLDS], bits_of(leaf[i]));
+        if (i % BLOCK == 0) to_doubles(isa, job, first + i, block, BLOCK);
+        bf_tree_count(counts, bits_of(block[i % BLOCK]));
+        bf_node_take(&folds[i % BF_FOLDS], bits_of(block[i % BLOCK]));
     }
     return bf_node_of_folds(folds);
 }
 
+/* Does a leaf of such elements become doubles in a room before its loop? */
+static bool needs_room(const bf_isa *isa, bf_dtype dtype) {
+    return isa->product_leaf != NULL && dtype != BF_F64;
+}
+
+_Static_assert(BF_LEAF * sizeof(double) <= BF_CPU_ROOM, "a room holds a leaf");
+
 /* The node of the leaf whose first element is i. */
-static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, int64_t *counts) {
-    double copy[BF_LEAF];
+static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *room,
+                         int64_t *counts) {
     bf_node folds[BF_FOLDS];
     bool negative;
     const void *leaf = element(job, i);
-    if (job->dtype != BF_F64 || isa->product_leaf == NULL) {
-        to_doubles(isa, job, i, copy, BF_LEAF);
+    if (needs_room(isa, job->dtype)) {
+        double *copy = room;
+        for (int k = 0; k < BF_LEAF; k += BLOCK) to_doubles(isa, job, i + k, copy + k, BLOCK);
         leaf = copy;
     }
     if (isa->product_leaf && isa->product_leaf(leaf, folds, &negative)) {
@@ -76,12 +89,14 @@ static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, int64_
         counts[BF_TREE_NEGATIVE] ^= negative;
         return bf_node_of_folds(folds);
     }
-    if (leaf != copy) to_doubles(isa, job, i, copy, BF_LEAF);
-    return leaf_by_rules(copy, counts);
+    return leaf_by_rules(isa, job, i, counts);
 }
 
 static void take_pieces(void *arg) {
     round_of_pieces *round = arg;
+    char *room = NULL;
+    if (round->rooms != NULL)
+        room = round->rooms + atomic_fetch_add(&round->ranks, 1) * BF_CPU_ROOM;
     bf_environment environment = bf_environment_enter();
     for (int64_t i; (i = atomic_fetch_add(&round->next, 1)) < round->count;) {
         piece *p = &round->pieces[i];
@@ -89,7 +104,7 @@ static void take_pieces(void *arg) {
         memset(p->counts, 0, sizeof p->counts);
         for (int64_t k = 0; k < PIECE_LEAVES; k++)
             nodes[k] = leaf_node(round->isa, round->job, round->first + i * PIECE + k * BF_LEAF,
-                                 p->counts);
+                                 room, p->counts);
         for (int n = PIECE_LEAVES; n > 1; n /= 2)
             for (int k = 0; k < n / 2; k++) nodes[k] = bf_node_join(nodes[2 * k], nodes[2 * k + 1]);
         p->node = nodes[0];
@@ -98,14 +113,15 @@ static void take_pieces(void *arg) {
 }
 
 /* Elements [i, end) in order, on this thread. */
-static void take_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end,
+static void take_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end, void *room,
                           int64_t *words) {
     while (i < end) {
         int64_t left = BF_LEAF - words[BF_TREE_END] % BF_LEAF, n = left < end - i ? left : end - i;
-        double block[BF_LEAF];
+        double block[BLOCK];
         if (n == BF_LEAF) {
-            bf_tree_push(words, 0, leaf_node(isa, job, i, words));
+            bf_tree_push(words, 0, leaf_node(isa, job, i, room, words));
         } else {
+            if (n > BLOCK) n = BLOCK;
             to_doubles(isa, job, i, block, (size_t)n);
             for (int64_t k = 0; k < n; k++) {
                 bf_tree_count(words, bits_of(block[k]));
@@ -116,23 +132,29 @@ static void take_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64
     }
 }
 
-void bf_tree_absorb(const bf_isa *isa, bf_pool *pool, int threads, const bf_job *job,
-                    int64_t *words) {
+bf_status bf_tree_absorb(bf_context *context, int threads, const bf_job *job, int64_t *words) {
+    const bf_isa *isa = context->cpu->isa;
+    char *rooms = NULL;
     int64_t i = (PIECE - words[BF_TREE_END] % PIECE) % PIECE;
     if (i > job->count) i = job->count;
+    if (job->count >= BF_LEAF && needs_room(isa, job->dtype)) {
+        rooms = bf_cpu_rooms(context);
+        if (rooms == NULL) return BF_E_MEMORY;
+    }
     bf_environment environment = bf_environment_enter();
-    take_in_order(isa, job, 0, i, words);
+    take_in_order(isa, job, 0, i, rooms, words);
     while (job->count - i >= PIECE) {
-        round_of_pieces round = {.isa = isa, .job = job, .first = i};
+        round_of_pieces round = {.isa = isa, .job = job, .rooms = rooms, .first = i};
         int64_t whole = (job->count - i) / PIECE;
         round.count = whole < ROUND ? whole : ROUND;
-        bf_pool_run(pool, threads, take_pieces, &round);
+        bf_pool_run(context->cpu->pool, threads, take_pieces, &round);
         for (int64_t k = 0; k < round.count; k++) {
             bf_tree_merge_counts(words, round.pieces[k].counts);
             bf_tree_push(words, PIECE_LEVEL, round.pieces[k].node);
         }
         i += round.count * PIECE;
     }
-    take_in_order(isa, job, i, job->count, words);
+    take_in_order(isa, job, i, job->count, rooms, words);
     bf_environment_leave(environment);
+    return BF_OK;
 }

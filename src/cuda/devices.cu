@@ -1,5 +1,6 @@
 /* The GPUs of this machine, as the CUDA runtime tells of them. */
 #include "../../include/bitfold/device.h"
+#include "../api/sized.h"
 
 #include <cuda_runtime.h>
 
@@ -84,13 +85,14 @@ static void describe_memory(int device, bf_device_info *info) {
     info->memory_free = free_memory(device);
 }
 
-bf_status bf_device_describe(int device, bf_device_info *info) {
-    if (info == NULL || info->size != sizeof *info) return BF_E_ARGUMENT;
+bf_status bf_device_describe(int device, bf_device_info *to) {
+    if (to == NULL || !bf_sized_fits(to, BF_SIZE_TO(bf_device_info, bandwidth)))
+        return BF_E_ARGUMENT;
+    bf_device_info found, *info = &found;
     cudaDeviceProp properties;
     if (device < 0 || device >= bf_device_count()) return BF_E_DEVICE;
     if (!asked(cudaGetDeviceProperties(&properties, device))) return BF_E_DEVICE;
     memset(info, 0, sizeof *info);
-    info->size = sizeof *info;
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     if (!asked(cudaDeviceGetPCIBusId(info->pci, (int)sizeof info->pci, device))) *info->pci = '\0';
     info->memory = (int64_t)properties.totalGlobalMem;
@@ -102,6 +104,7 @@ bf_status bf_device_describe(int device, bf_device_info *info) {
     info->integrated = attribute(device, cudaDevAttrIntegrated);
     describe_limits(device, info);
     describe_memory(device, info);
+    BF_WRITE(to, &found, bandwidth);
     return BF_OK;
 }
 

@@ -43,6 +43,9 @@ class Usage(CommandTest):
                 ("unknown instruction set", "--isa", "mmx"),
                 ("unknown device", "--device", "tpu")]:
             self.refused(2, message, "sum", *arguments)
+        for device in ["gpu", "cuda:x"]:
+            said = self.refused(2, "unknown device: " + device, "sum", "--device", device, name)
+            self.assertIn("hint: --device is auto, cpu, cuda, cuda:N", said)
         self.refused(2, "has no option: --out-dtype", "max", "--out-dtype", "f32", name)
         self.refused(2, "two files are needed", "dot", name)
         self.refused(2, "cannot be both", "dot", "-", "-")

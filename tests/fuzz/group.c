@@ -46,7 +46,7 @@ static void absorb(bf_groups *g, const bf_groups_options *kind, const uint8_t *d
 }
 
 static void use(bf_context *context, bf_groups *g, const uint8_t *data, size_t size) {
-    bf_groups_options kind;
+    bf_groups_options kind = {.size = sizeof kind};
     bf_groups *back = NULL;
     size_t saved_size;
     bf_groups_describe(g, &kind);

@@ -36,7 +36,7 @@ static void absorb(bf_histogram *h, const bf_histogram_info *info) {
 }
 
 static void use(bf_context *context, bf_histogram *h, const uint8_t *data, size_t size) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     bf_histogram *back = NULL;
     size_t saved_size;
     uint8_t *saved = save(h, &saved_size);

@@ -8,7 +8,7 @@ static void take_results(bf_state *s) {
         bf_reduce_options o = BF_REDUCE_OPTIONS(.nan = (bf_nan_policy)(i % 3), .ddof = i / 3 % 2);
         if (i >= 6) o.out_dtype = BF_F32;
         bf_value v;
-        bf_description d;
+        bf_description d = {.size = sizeof d};
         (void)bf_state_description(s, &o, &d);
         if (bf_state_result(s, &o, &v) != BF_OK) continue;
         bf_value_format(&v, text);
@@ -29,7 +29,7 @@ static uint8_t *save(const bf_state *s, size_t *size) {
 
 static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t size) {
     double elements[3] = {1, 2, 3};
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     size_t saved_size;
     uint8_t *saved = save(s, &saved_size);
     require(saved_size == size && memcmp(saved, data, size) == 0);

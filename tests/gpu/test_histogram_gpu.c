@@ -52,7 +52,7 @@ static int64_t first_difference(const bf_histogram *a, const bf_histogram *b, in
 
 static void assert_same(const bf_histogram *found, const bf_histogram *expected) {
     size_t size[2];
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     void *a = save(found, &size[0]), *b = save(expected, &size[1]);
     bf_histogram_describe(expected, &info);
     if (size[0] != size[1] || memcmp(a, b, size[0]))
@@ -65,7 +65,7 @@ static void assert_same(const bf_histogram *found, const bf_histogram *expected)
 
 /* What is in `counts` is what the histogram has. */
 static void assert_counts(const bf_histogram *expected, const char *how) {
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     bf_histogram_describe(expected, &info);
     const int64_t *of_bins = bf_histogram_counts(expected);
     const int64_t others[] = {info.below, info.above, info.nan};

@@ -178,7 +178,7 @@ static void check_bytes(int64_t n) {
     large l = large_of(BF_U8, n, some_byte, 0, 0, 255);
     const bf_array a = array_of(&l);
     const sums s = add_numbers(&l);
-    bf_description d;
+    bf_description d = {.size = sizeof d};
     assert_int_equal(integer_of(BF_SUM, &a), (int64_t)s.x);
     assert_int_equal(integer_of(BF_DOT, &a), (int64_t)s.xx);
     assert_int_equal(integer_of(BF_MIN, &a), 0);

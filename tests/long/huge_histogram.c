@@ -59,7 +59,7 @@ static void a_bin_past_32_bits(void **unused) {
     assert_int_equal(others, sum_of(expected, 3, NUMBERS - 1));
 
     bf_histogram *g, *loaded;
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     const bf_histogram_options o = BF_HISTOGRAM_OPTIONS(.bins = NUMBERS - 1);
     assert_int_equal(bf_histogram_of(context, &a, NULL, &o, &g), BF_OK); /* from 0 to 255 */
     expected[NUMBERS - 2] += expected[NUMBERS - 1];
@@ -96,7 +96,7 @@ static void check_counts(const huge *h, const bf_histogram_options *o, const int
                          int first, int width, int below, int above) {
     const bf_array a = array_of(h);
     bf_histogram *g;
-    bf_histogram_info info;
+    bf_histogram_info info = {.size = sizeof info};
     assert_int_equal(bf_histogram_of(context, &a, NULL, o, &g), BF_OK);
     for (int i = 0; i < o->bins; i++) {
         const int end = width > 0 ? first + width : (int)(o->edges[i + 1] * 16);

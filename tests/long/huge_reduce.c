@@ -151,7 +151,7 @@ static void absorb(bf_state *s, const huge *h, int64_t begin, int64_t end) {
 static bf_state *state_in_parts(const huge *h, bf_reduction op) {
     const int64_t head = far_index(h->n) + 3, middle = head + (h->n - head) / 2;
     bf_state *s, *tail;
-    bf_state_info info;
+    bf_state_info info = {.size = sizeof info};
     assert_int_equal(bf_state_create(context, op, h->dtype, &s), BF_OK);
     absorb(s, h, 0, head);
     s = saved_and_loaded(s);

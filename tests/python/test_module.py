@@ -135,6 +135,16 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(bitfold.ShapeError):
             bitfold.sum(record["b"])
 
+    def test_shapes_beyond_all_memory_are_refused(self):
+        x = np.arange(2.0)
+        for changes in (
+            {"shape": (2**63,)}, {"shape": (2**64 + 2,)}, {"shape": (2**62,)},
+            {"strides": (2**63,)}, {"strides": (-(2**66),)}, {"strides": (-(2**63),)},
+            {"shape": (2, 2), "strides": (2**64 + 8, 8)},
+        ):  # fmt: skip
+            with self.assertRaises(ValueError, msg=changes):
+                bitfold.sum(Interface(x, **changes))
+
     def test_memory_is_read_in_place_and_released(self):
         x = bytearray(8 * 10)
         self.assertEqual(bitfold.sum(x, dtype="i64"), 0)
@@ -437,6 +447,28 @@ class Contexts(unittest.TestCase):
         for worker in workers:
             worker.join()
         self.assertFalse(wrong)
+
+    def test_threads_may_merge_what_others_are_filling(self):
+        shared = bitfold.Groups("i64", [("sum", "f64")])
+        keys, values = np.arange(2000), np.ones(2000)
+        failed = []
+
+        def work():
+            try:
+                mine = bitfold.Groups("i64", [("sum", "f64")])
+                for _ in range(20):
+                    shared.absorb(keys, values)
+                    mine.merge(shared)
+            except bitfold.Error as error:
+                failed.append(error)
+
+        workers = [threading.Thread(target=work) for _ in range(3)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual(failed, [])
+        self.assertEqual(shared.rows, 3 * 20 * 2000)
 
     def test_a_forked_child_can_go_on(self):
         x = np.ones(1 << 18)
