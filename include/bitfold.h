@@ -3,8 +3,10 @@
  * This is the only header a program needs. The library never prints, never aborts and keeps no
  * global mutable state. These rules hold for every function:
  *
- * - Failure: a function that can fail returns a bf_status, and gives its result through an
- *   out-pointer, which is written only on success.
+ * - Failure: a function that can fail returns a bf_status. What it was to write, to an out-pointer
+ *   or an array, it writes on success only; objects are as they were. There are two exceptions: the
+ *   output of bf_map and its like where an element fails (the output may be an input), and arrays
+ *   that a GPU was filling when it failed or ran out of memory.
  * - NULL: where a pointer is needed, NULL is BF_E_ARGUMENT. Functions that destroy or free ignore
  *   it. Functions without a status give "", 0, NULL or NaN for it, or the number that says "none".
  *   Where NULL has a meaning, the function's comment says which.

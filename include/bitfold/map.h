@@ -63,7 +63,7 @@ BF_API bf_status bf_map_result_dtype(bf_map_op op, const bf_dtype *inputs, int c
  * plain number must fit whatever the policy, if the operation computes in integers.
  *
  * O(n). On BF_E_OVERFLOW and division by zero, context's message has the first index, in C order,
- * and out may have been written to in part.
+ * and out may have been written to in part: it may be an input, and is too large to be kept aside.
  * Errors: BF_E_ARGUMENT (also overlap, division by zero), BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW,
  * BF_E_MEMORY. */
 BF_API bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs[],

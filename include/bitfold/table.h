@@ -56,8 +56,7 @@ typedef struct bf_table_options {
  * table's dtypes, else BF_E_DTYPE. (Strides that are not contiguous: BF_PAIR has at most 7
  * dimensions.) Tables on a GPU take memory of any kind, those in host memory none of a GPU's. What
  * a call writes must not overlap what it reads. Further errors of all calls: BF_E_ARGUMENT,
- * BF_E_MEMORY (also more than 2^32 - 4096 keys of a call, or entries, on a GPU), BF_E_DEVICE. After
- * an error the table is as it was; arrays that a call was to write may have been written to. A
+ * BF_E_MEMORY (also more than 2^32 - 4096 keys of a call, or entries, on a GPU), BF_E_DEVICE. A
  * table belongs to one thread at a time, together with its context, which must outlive it. */
 
 /* Errors besides: BF_E_DTYPE (no key or value can have it; min and max compare numbers, add takes

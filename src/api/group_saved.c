@@ -38,14 +38,24 @@ typedef struct word_batch {
     const int64_t *words;
 } word_batch;
 
+/* Room for the words of a batch, of any aggregate. NULL: no memory, with a message. */
+static int64_t *make_batch(const bf_groups *g) {
+    size_t bytes = 0, n = (size_t)bf_groups_size(g);
+    for (int i = 0; i < g->count; i++) {
+        size_t group = 8 * (size_t)bf_packed_of(g->aggregates[i]).words;
+        size_t all = n < BATCH_BYTES / group ? n * group : BATCH_BYTES;
+        if (all > bytes) bytes = all;
+    }
+    int64_t *words = malloc(bytes + 1);
+    if (words == NULL) bf_fail(g->context, BF_E_MEMORY, "no memory to save");
+    return words;
+}
+
 /* Calls take(packed, n, b, column) for all groups of an aggregate, of which there are n. */
-static bf_status each_batch(bf_groups *g, int which, bf_packed *packed, uint8_t *column,
-                            void (*take)(bf_packed *packed, size_t n, const word_batch *b,
-                                         uint8_t *column)) {
+static bf_status
+each_batch(bf_groups *g, int which, bf_packed *packed, int64_t *words, uint8_t *column,
+           void (*take)(bf_packed *packed, size_t n, const word_batch *b, uint8_t *column)) {
     int64_t n = bf_groups_size(g), most = BATCH_BYTES / (8 * packed->words);
-    if (n == 0) return BF_OK;
-    int64_t *words = malloc((size_t)(most < n ? most : n) * (size_t)packed->words * sizeof *words);
-    if (words == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory to save");
     bf_status status = BF_OK;
     word_batch b = {0, 0, words};
     for (; b.at < n && status == BF_OK; b.at += b.n) {
@@ -53,7 +63,6 @@ static bf_status each_batch(bf_groups *g, int which, bf_packed *packed, uint8_t 
         status = g->by->words(g->context, g->inside, which, b.at, b.n, words);
         if (status == BF_OK) take(packed, (size_t)n, &b, column);
     }
-    free(words);
     return status;
 }
 
@@ -68,23 +77,27 @@ static void put_batch(bf_packed *packed, size_t n, const word_batch *b, uint8_t 
 }
 
 /* How everything is saved, and in how many bytes. */
-static bf_status plan(bf_groups *g, bf_packed columns[], size_t *size) {
+static bf_status plan(bf_groups *g, bf_packed columns[], int64_t *words, size_t *size) {
     size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_table_bytes(g->key) + 8;
     bf_status status = BF_OK;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
         columns[i] = bf_packed_of(g->aggregates[i]);
-        status = each_batch(g, i, &columns[i], NULL, cover_batch);
+        status = each_batch(g, i, &columns[i], words, NULL, cover_batch);
         bf_packed_settle(&columns[i]);
         each += bf_packed_bytes(&columns[i]);
     }
-    *size = HEADER_BYTES + (size_t)g->count * AGGREGATE_BYTES + n * each + BF_SAVED_CRC_BYTES;
+    if (status == BF_OK)
+        *size = HEADER_BYTES + (size_t)g->count * AGGREGATE_BYTES + n * each + BF_SAVED_CRC_BYTES;
     return status;
 }
 
 static bf_status find_size(bf_groups *groups, size_t *size) {
     bf_packed columns[BF_AGGREGATES_MAX];
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
-    return plan(groups, columns, size);
+    int64_t *words = make_batch(groups);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan(groups, columns, words, size);
+    free(words);
+    return status;
 }
 
 bf_status bf_groups_save_size(bf_groups *groups, size_t *size) {
@@ -100,7 +113,7 @@ static void put_column(const bf_packed *c, uint8_t *out) {
     for (int i = 0; i < 8; i++) bf_saved_put(out + 2 * i, fields[i], 2);
 }
 
-static uint8_t *put_header(const bf_groups *g, const bf_packed columns[], uint8_t *out) {
+static void put_header(const bf_groups *g, const bf_packed columns[], uint8_t *out) {
     bf_saved_begin(out, magic);
     bf_saved_put(out + 12, (uint64_t)g->key, 2);
     bf_saved_put(out + 14, (uint64_t)g->count, 2);
@@ -108,17 +121,16 @@ static uint8_t *put_header(const bf_groups *g, const bf_packed columns[], uint8_
     bf_saved_put(out + 24, (uint64_t)bf_groups_size(g), 8);
     out += HEADER_BYTES;
     for (int i = 0; i < g->count; i++, out += AGGREGATE_BYTES) put_column(&columns[i], out);
-    return out;
 }
 
-static bf_status put_contents(bf_groups *g, bf_packed columns[], uint8_t *out) {
+static bf_status put_contents(bf_groups *g, bf_packed columns[], int64_t *words, uint8_t *out) {
     size_t n = (size_t)bf_groups_size(g);
     if (n == 0) return BF_OK;
     uint8_t *counts = out + n * (size_t)bf_table_bytes(g->key);
     bf_status status = g->by->list(g->context, g->inside, out, counts);
     out = counts + 8 * n;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
-        status = each_batch(g, i, &columns[i], out, put_batch);
+        status = each_batch(g, i, &columns[i], words, out, put_batch);
         out += n * bf_packed_bytes(&columns[i]);
     }
     return status;
@@ -128,10 +140,15 @@ static bf_status save(bf_groups *groups, void *buffer) {
     bf_packed columns[BF_AGGREGATES_MAX];
     size_t size;
     if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = plan(groups, columns, &size);
-    if (status == BF_OK)
-        status = put_contents(groups, columns, put_header(groups, columns, buffer));
-    if (status == BF_OK) bf_saved_end(buffer, size);
+    int64_t *words = make_batch(groups);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan(groups, columns, words, &size);
+    uint8_t *contents = (uint8_t *)buffer + HEADER_BYTES + groups->count * AGGREGATE_BYTES;
+    if (status == BF_OK) status = put_contents(groups, columns, words, contents);
+    if (status == BF_OK) {
+        put_header(groups, columns, buffer);
+        bf_saved_end(buffer, size);
+    }
+    free(words);
     return status;
 }
 

@@ -342,8 +342,12 @@ static bf_status enqueue(const bf_histogram *h, const bf_array *array, int64_t *
     bf_bin_job job = {.bins = &h->bins, .dtype = h->dtype, .data = array->data, .count = count};
     const bf_backend *used = h->context->used;
     if (used->histogram_async != NULL) return used->histogram_async(h->context, &job, counts);
-    memset(counts, 0, counts_bytes);
-    return count > 0 ? used->histogram(h->context, &job, counts, NULL) : BF_OK;
+    int64_t *now = calloc(1, counts_bytes);
+    if (now == NULL) return out_of_memory(h->context, h->bins.count);
+    status = count > 0 ? used->histogram(h->context, &job, now, NULL) : BF_OK;
+    if (status == BF_OK) memcpy(counts, now, counts_bytes);
+    free(now);
+    return status;
 }
 
 bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *array, int64_t *counts) {

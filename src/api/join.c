@@ -163,8 +163,10 @@ static bf_status take_keys(const join *j, bf_dtype dtype, const bf_array *array,
 }
 
 static bf_status no_pairs(bf_context *context, bf_pairs **pairs) {
-    *pairs = make_pairs(0);
-    return *pairs != NULL ? BF_OK : bf_fail(context, BF_E_MEMORY, "no memory for pairs");
+    bf_pairs *made = make_pairs(0);
+    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for pairs");
+    *pairs = made;
+    return BF_OK;
 }
 
 static bf_status join_arrays(bf_context *context, const bf_array *a, const bf_array *b,

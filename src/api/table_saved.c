@@ -32,19 +32,20 @@ static bf_status save(bf_table *table, void *buffer) {
     const bf_table_kind *kind = &table->kind;
     uint8_t *out = buffer;
     int64_t count = bf_table_size(table);
+    uint8_t *values = out + HEADER_BYTES + count * bf_table_bytes(kind->key);
+    bf_status status = BF_OK;
+    if (count > 0)
+        status = table->by->list(table->context, table->inside, out + HEADER_BYTES,
+                                 kind->value == BF_NONE ? NULL : values);
+    if (status != BF_OK) return status;
     bf_saved_begin(out, magic);
     bf_saved_put(out + 12, (uint64_t)kind->key, 1);
     bf_saved_put(out + 13, (uint64_t)kind->value, 1);
     bf_saved_put(out + 14, (uint64_t)kind->duplicates, 2);
     bf_saved_put(out + 16, kind->seed, 8);
     bf_saved_put(out + 24, (uint64_t)count, 8);
-    bf_status status = BF_OK;
-    uint8_t *values = out + HEADER_BYTES + count * bf_table_bytes(kind->key);
-    if (count > 0)
-        status = table->by->list(table->context, table->inside, out + HEADER_BYTES,
-                                 kind->value == BF_NONE ? NULL : values);
-    if (status == BF_OK) bf_saved_end(out, bf_table_save_size(table));
-    return status;
+    bf_saved_end(out, bf_table_save_size(table));
+    return BF_OK;
 }
 
 bf_status bf_table_save(bf_table *table, void *buffer) {

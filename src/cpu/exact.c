@@ -261,8 +261,10 @@ static void absorb_floats(bf_worker *worker, const bf_job *job, bf_dtype dtype, 
 
 /* --- 16-bit floats, as the f32 that they equal --- */
 
-static void absorb_halves(bf_worker *worker, const bf_job *job, const char *a, const char *b,
-                          size_t n, int64_t *words) {
+/* Not inlined: its copies stand on the stack of no other reduction. */
+static __attribute__((noinline)) void absorb_halves(bf_worker *worker, const bf_job *job,
+                                                    const char *a, const char *b, size_t n,
+                                                    int64_t *words) {
     float wide_a[BLOCK];
     const size_t most = b ? BLOCK / 2 : BLOCK;
     float *wide_b = wide_a + most;

@@ -122,8 +122,11 @@ static bf_status list_chains(bf_context *context, const bf_cpu_table *t, char *k
 static bf_status list_entries(bf_context *context, void *table, void *keys, void *values) {
     const bf_cpu_table *t = table;
     if (t->nodes != NULL) return list_chains(context, t, keys, values);
+    bf_sorting *sorting = bf_sorting_make(context, t, t->keys, values != NULL);
+    if (sorting == NULL) return BF_E_MEMORY;
     bf_table_collect(context, t, keys, values);
-    return bf_table_sort(context, t, t->keys, keys, values);
+    bf_sorting_run(context, sorting, keys, values);
+    return BF_OK;
 }
 
 const bf_table_backend bf_cpu_tables = {

@@ -224,7 +224,14 @@ bf_status bf_table_estimate(bf_context *context, const bf_cpu_table *table,
 /* Copies all keys, and their values (NULL: not) as buckets hold them, in no particular order. */
 void bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys, char *values);
 
-/* Sorts n keys, with their values as buckets hold them. Errors: BF_E_MEMORY. */
+/* What sorting n keys takes, with their values or without: made before there is anything to sort,
+ * so that nothing can fail any more. NULL: no memory, with a message. */
+typedef struct bf_sorting bf_sorting;
+bf_sorting *bf_sorting_make(bf_context *context, const bf_cpu_table *table, int64_t n, bool values);
+/* Sorts, with values as buckets hold them (NULL: none), and frees it. */
+void bf_sorting_run(bf_context *context, bf_sorting *sorting, char *keys, char *values);
+
+/* Both at once. Errors: BF_E_MEMORY. */
 bf_status bf_table_sort(bf_context *context, const bf_cpu_table *table, int64_t n, char *keys,
                         char *values);
 

@@ -52,7 +52,7 @@ typedef struct piece_bits {
 
 /* Ranks are distributed by their highest digit to scratch memory; then each part is sorted, and
  * comes back. */
-typedef struct sort_job {
+typedef struct bf_sorting {
     const bf_table_loops *loops;
     bf_dtype dtype;
     int key_bytes, value_bytes;
@@ -132,14 +132,13 @@ static void place_digits(sort_job *job) {
     job->begin[DIGITS] = at;
 }
 
-static bool allocate(sort_job *job) {
+static bool allocate(sort_job *job, bool values) {
     size_t digits = (size_t)job->pieces * DIGITS;
     job->bits = calloc((size_t)job->pieces, sizeof *job->bits);
     job->counts = calloc(digits, sizeof *job->counts);
     job->at = calloc(digits, sizeof *job->at);
     job->to_keys = bf_table_memory((size_t)(job->n * (job->key_bytes + job->value_bytes)));
-    if (job->to_keys != NULL && job->values != NULL)
-        job->to_values = job->to_keys + job->n * job->key_bytes;
+    if (job->to_keys != NULL && values) job->to_values = job->to_keys + job->n * job->key_bytes;
     return job->bits != NULL && job->counts != NULL && job->at != NULL && job->to_keys != NULL;
 }
 
@@ -153,24 +152,43 @@ static void run(bf_context *context, sort_job *job) {
     bf_table_share(context, threads, DIGITS, sort_part, job);
 }
 
-bf_status bf_table_sort(bf_context *context, const bf_cpu_table *table, int64_t n, char *keys,
-                        char *values) {
-    sort_job *job = calloc(1, sizeof *job);
-    if (job == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
-    *job = (sort_job){.loops = table->loops,
-                      .dtype = table->kind.key,
-                      .n = n,
-                      .keys = keys,
-                      .key_bytes = table->key_bytes,
-                      .value_bytes = table->value_bytes,
-                      .values = values,
-                      .pieces = (n - 1) / PIECE + 1};
-    bool made = allocate(job);
-    if (made) run(context, job);
+static void drop(bf_sorting *job) {
+    if (job == NULL) return;
     free(job->bits);
     free(job->counts);
     free(job->at);
     free(job->to_keys);
     free(job);
-    return made ? BF_OK : bf_fail(context, BF_E_MEMORY, "no memory to sort");
+}
+
+bf_sorting *bf_sorting_make(bf_context *context, const bf_cpu_table *table, int64_t n,
+                            bool values) {
+    bf_sorting *job = calloc(1, sizeof *job);
+    if (job != NULL) {
+        *job = (sort_job){.loops = table->loops,
+                          .dtype = table->kind.key,
+                          .n = n,
+                          .key_bytes = table->key_bytes,
+                          .value_bytes = table->value_bytes,
+                          .pieces = (n - 1) / PIECE + 1};
+        if (allocate(job, values)) return job;
+    }
+    drop(job);
+    bf_fail(context, BF_E_MEMORY, "no memory to sort");
+    return NULL;
+}
+
+void bf_sorting_run(bf_context *context, bf_sorting *job, char *keys, char *values) {
+    job->keys = keys;
+    job->values = values;
+    run(context, job);
+    drop(job);
+}
+
+bf_status bf_table_sort(bf_context *context, const bf_cpu_table *table, int64_t n, char *keys,
+                        char *values) {
+    bf_sorting *job = bf_sorting_make(context, table, n, values != NULL);
+    if (job == NULL) return BF_E_MEMORY;
+    bf_sorting_run(context, job, keys, values);
+    return BF_OK;
 }

@@ -433,5 +433,40 @@ class Memory(CommandTest):
         self.assertEqual(self.limited("sum", "-j1", self.x), (0, b"9000000\n", b""))
 
 
+class Stack(CommandTest):
+    """A stack of 128 KiB, of every thread: sanitizers, which take more, do not start either where
+    memory is short."""
+
+    def setUp(self):
+        super().setUp()
+        shell = ["sh", "-c", 'ulimit -v 40000; exec "$0" --version', BITFOLD]
+        if subprocess.run(shell, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("the command does not start in 40 MB")
+        x = np.random.default_rng(1).normal(size=200_000)
+        x[::1000] = np.nan
+        self.x, self.f16 = self.save("x.npy", x), self.save("h.npy", x.astype(np.float16))
+        self.keys = self.save("k.npy", np.arange(200_000) % 5000)
+        self.few = self.save("few.npy", np.arange(100))
+        self.csv = self.write("t.csv", b"k,v\n" + b"".join(b"%d,%d.5\n" % (i % 99, i)
+                                                          for i in range(20_000)))
+
+    def test_it_is_enough_for_every_command(self):
+        out = self.path("out.npy")
+        for arguments in (
+            *([op, file] for op in ("sum", "prod", "var", "norm", "argmin", "describe", "hist")
+              for file in (self.x, self.f16, self.keys)),
+            ["dot", self.f16, self.f16], ["count", self.keys], ["count", self.csv, "--column", "k"],
+            ["group", self.keys, "--sum", self.x, "--max", self.f16, "--count"],
+            ["group", self.csv, "--column", "k", "--mean", "v"],
+            ["sum", self.csv, "--column", "v"], ["join", self.few, self.keys],
+            ["map", "add", self.x, self.f16, "-o", out],
+            ["map", "cast", self.keys, "--to", "f16", "-o", out],
+            ["julia", "--size", "300x200", "-o", out],
+        ):
+            shell = ["sh", "-c", 'ulimit -s 128; exec "$0" "$@"', BITFOLD, *arguments]
+            done = subprocess.run(shell, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 0, (arguments, done.stderr))
+
+
 if __name__ == "__main__":
     unittest.main()
