@@ -263,29 +263,28 @@ static __device__ __forceinline__ bf_cuda_long<W> bf_cuda_square(const bf_cuda_l
     return r;
 }
 
-/* x / n / m, of which 55 bits or more are left, for n and m below 2^48. */
-static __device__ __forceinline__ bf_leading bf_cuda_divide_twice(bf_leading x, uint64_t n,
-                                                                  uint64_t m) {
-    bf_u128 by_n = x.bits / n, rest = x.bits - by_n * n;
-    if (n >> 36 != 0) { /* as many more bits of x / n as there is room for */
-        const int room = 128 - bf_bit_length128(by_n);
-        const bf_u128 more = (rest << room) / n;
-        by_n = by_n << room | more;
-        rest = (rest << room) - more * n;
-        x.exponent -= room;
-    }
-    bf_leading q;
-    q.bits = by_n / m;
-    q.sticky = x.sticky || rest != 0 || q.bits * m != by_n;
-    const int shift = 128 - bf_bit_length128(q.bits);
-    q.bits <<= shift;
-    q.exponent = x.exponent - shift;
-    return q;
+/* The variance n * sum x^2 - (sum x)^2 = l, by n * m, or its root, in registers. The quotient keeps
+ * 55 bits of 128: as many as its rounding needs, if n is below 2^36. What is cut off may make the
+ * root larger by less than `more` in 2^64, and formats' values, and the middles between them, are
+ * 2^10 of these apart. False: it needs more bits. */
+static __device__ bool bf_cuda_quick_quotient(bf_leading l, uint64_t n, uint64_t m, bool root,
+                                              bf_leading *q) {
+    const bf_u128 by_n = l.bits / n;
+    q->bits = by_n / m;
+    q->sticky = l.sticky || by_n * n != l.bits || q->bits * m != by_n;
+    const int shift = 128 - bf_bit_length128(q->bits);
+    q->bits <<= shift;
+    q->exponent = l.exponent - shift;
+    if (!root) return true;
+    const bool is_cut = q->sticky;
+    const uint64_t more = 2 + (shift > 64 ? (uint64_t)1 << (shift - 64) : 0);
+    *q = bf_leading_root(*q);
+    return !is_cut || (uint64_t)(q->bits >> 64) % 1024 + more < 1024;
 }
 
-/* (n * sum x^2 - (sum x)^2) / (n * (n - ddof)) in registers. False: their weights are so far apart
- * that it needs more bits. Else, as n is below 2^48, products are below 2^368, and all of it is
- * below 2^496. */
+/* (n * sum x^2 - (sum x)^2) / (n * (n - ddof)) in registers. False: their weights are so far apart,
+ * or n is so large, that it needs more bits. Else products are below 2^356, and all of it is below
+ * 2^484. */
 static __device__ bool bf_cuda_quick_moments(const bf_cuda_params &p, const bf_cuda_series &s,
                                              const bf_cuda_pair *pairs, bf_format f,
                                              uint64_t *bits) {
@@ -293,7 +292,7 @@ static __device__ bool bf_cuda_quick_moments(const bf_cuda_params &p, const bf_c
     const int weight_1 = s.spacing > 0 ? s.exponent(s.count() - 1) : 0;
     const int up = weight_1 - 2 * weight_0;
     const uint64_t n = (uint64_t)p.count, m = n - (uint64_t)p.request.ddof;
-    if (up <= -128 || up >= 128) return false;
+    if (up <= -128 || up >= 128 || n >> 36 != 0) return false;
     *bits = bf_format_nan(f);
     if (p.count <= p.request.ddof) return true;
     const bf_cuda_series of_sums = {s.sums, 0, 0, 0, s.spacing};
@@ -309,8 +308,8 @@ static __device__ bool bf_cuda_quick_moments(const bf_cuda_params &p, const bf_c
     bf_leading l = x.leading(up > 0 ? 2 * weight_0 : weight_1);
     *bits = 0;
     if (l.bits == 0) return true;
-    l = bf_cuda_divide_twice(l, n, m);
-    *bits = bf_leading_round(f, false, p.request.op == BF_STD ? bf_leading_root(l) : l);
+    if (!bf_cuda_quick_quotient(l, n, m, p.request.op == BF_STD, &l)) return false;
+    *bits = bf_leading_round(f, false, l);
     return true;
 }
 
@@ -392,9 +391,8 @@ static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_ser
         bf_cuda_send_exact(p, s, pairs, flags, side, Side::words);
         return;
     }
-    if (!by_words && Kind == BF_KIND_MOMENTS) /* those of integers have one weight */
-        by_words = !__syncthreads_or(threadIdx.x == 0 && bf_cuda_finish_moments(p, s, pairs)) &&
-                   bf_dtype_is_float(D);
+    if (!by_words && Kind == BF_KIND_MOMENTS)
+        by_words = !__syncthreads_or(threadIdx.x == 0 && bf_cuda_finish_moments(p, s, pairs));
     else if (!by_words && threadIdx.x == 0)
         bf_cuda_finish_one<D, Kind>(p, s, pairs, flags);
     if (by_words) bf_cuda_finish_state<Kind>(p, s, pairs, flags, &desk);

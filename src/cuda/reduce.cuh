@@ -239,10 +239,14 @@ static __device__ __forceinline__ void bf_cuda_prefetch_tile(const bf_cuda_param
     }
 }
 
-/* Waits for the end of the launch before this one, whose scratch it is until then. */
+/* For the last thread. Waits for the end of the launch before this one, whose scratch it is until
+ * then. Where registers are short the ticket goes to memory, and its thread waits for it: not one
+ * of the first warp, which the others wait for (exact_float.cuh). */
 static __device__ __forceinline__ unsigned bf_cuda_draw_ticket(bf_cuda_scratch *scratch) {
     bf_cuda_wait_for_end();
-    return threadIdx.x == 0 && gridDim.x > 1 ? atomicInc(&scratch->ticket, gridDim.x - 1) : 0;
+    return threadIdx.x == blockDim.x - 1 && gridDim.x > 1
+               ? atomicInc(&scratch->ticket, gridDim.x - 1)
+               : 0;
 }
 
 template <class Loop>
@@ -262,7 +266,7 @@ __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
     typename Loop::Side side;
     unsigned flags = Loop::run(p, &block, values, side);
     if (p.early) ticket = bf_cuda_draw_ticket(p.scratch);
-    if (threadIdx.x == 0) block.ticket = ticket;
+    if (threadIdx.x == blockDim.x - 1) block.ticket = ticket;
     bf_cuda_reduce_block<Loop>(&block, values, side, flags);
     if (block.ticket != gridDim.x - 1) {
         bf_cuda_publish_block<Loop>(p.scratch, &block);

@@ -248,6 +248,22 @@ static void every_option(void **unused) {
     no_difference();
 }
 
+/* Half of them 1, half 2^54: their deviation is 2^53 - 1/2, between two numbers of f64, and n^2
+ * times its square has more than 128 bits. */
+static void deviations_between_numbers(void **unused) {
+    (void)unused;
+    static const bf_dtype dtypes[] = {BF_F64, BF_I64, BF_U64};
+    static const uint64_t bits[][2] = {
+        {0x3ff0000000000000u, 0x4350000000000000u}, {1, (uint64_t)1 << 54}, {1, (uint64_t)1 << 54}};
+    const int64_t n = 2 * 1001;
+    for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int64_t i = 0; i < n; i++) store_bits(on_host + 8 * i, 8, bits[d][i % 2]);
+        both a = both_of(dtypes[d], n, 0);
+        check_array(&a, &a, VARIANTS, 0);
+    }
+    no_difference();
+}
+
 /* One kind of data each, in turn; the CPU takes all its threads to answer. */
 static void large_arrays(void **unused) {
     (void)unused;
@@ -276,6 +292,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_kind_and_size, with_rules),
         cmocka_unit_test_setup(every_option, with_rules),
+        cmocka_unit_test_setup(deviations_between_numbers, with_rules),
         cmocka_unit_test_setup(large_arrays, with_rules),
     };
     return RUN_ON_GPU(tests);
