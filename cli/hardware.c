@@ -74,10 +74,15 @@ static double find_quota(void) {
     return quota > 0 && period > 0 ? quota / period : 0;
 }
 
+/* The system refuses a mask that is shorter than its own. */
 static void find_cores(hardware *h) {
-    cpu_set_t set;
+    enum { CPUS_MOST = 1 << 16 };
+    const size_t size = CPU_ALLOC_SIZE(CPUS_MOST);
+    cpu_set_t *set = CPU_ALLOC(CPUS_MOST);
     h->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    h->allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : h->online;
+    h->allowed = h->online;
+    if (set && sched_getaffinity(0, size, set) == 0) h->allowed = CPU_COUNT_S(size, set);
+    CPU_FREE(set);
     h->quota = find_quota();
 }
 

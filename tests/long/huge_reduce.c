@@ -96,7 +96,7 @@ static void every_dtype(void **unused) {
         huge h = marked_huge(dtype, n, some_number);
         exact_sums e = expected_sums(&h);
         bf_array a = array_of(&h);
-        bf_description description;
+        bf_description description = {.size = sizeof description};
         check_ops(context, &h, &e, ops, is_wide ? 4 : 5);
         if (!is_wide) {
             assert_int_equal(bf_describe(context, &a, NULL, &description), BF_OK);
@@ -179,7 +179,7 @@ static void states(void **unused) {
         huge h = marked_huge(dtypes[d], d ? PAST_31_BITS : PAST_32_BITS, some_number);
         exact_sums e = expected_sums(&h);
         bf_value v;
-        bf_description description;
+        bf_description description = {.size = sizeof description};
         bf_state *s;
         for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
             s = state_in_parts(&h, ops[i]);
