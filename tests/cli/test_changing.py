@@ -1,7 +1,7 @@
 """Files that are truncated, grown and rewritten while a command reads them.
 
 Any answer will do, and any refusal that says why; a crash or a hang will not. Which file, command
-and changes a run has depends on its number alone; there are a fifth of BITFOLD_CASES runs."""
+and changes a run has depends on its number alone; there are a fourth of BITFOLD_CASES runs."""
 import os
 import random
 import shutil
@@ -13,7 +13,7 @@ import numpy as np
 
 from support import BITFOLD, OPERATIONS, CommandTest
 
-RUNS = int(os.environ.get("BITFOLD_CASES", "200")) // 5
+RUNS = int(os.environ.get("BITFOLD_CASES", "160")) // 4
 SECONDS = 120  # for a run that takes a hundredth of that
 
 RAW, TEXT = "--format raw --dtype ", "--format text"
