@@ -12,6 +12,13 @@ enum {
     KEYS = 128 /* of a warp */
 };
 
+/* Blocks that are to share a multiprocessor: of GPUs that have the threads for eight, eight. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ % 100 != 0)
+enum { FINDING = 4 };
+#else
+enum { FINDING = 8 };
+#endif
+
 /* A lane's half of a bucket. */
 template <class W> struct half {
     static constexpr int slots = bf_cuda_shape<W>::bucket / 2;
@@ -96,7 +103,7 @@ __device__ __forceinline__ void find_all(sought<W> &w, int n, const bf_cuda_entr
 }
 
 template <class W>
-__global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 4 : 8)
+__global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 4 : FINDING)
     find_kernel(const bf_cuda_entry<W> *table, uint64_t buckets, bf_hash_seed seed,
                 bf_cuda_format format, const void *keys, int64_t n, bf_cuda_answers answers,
                 bf_cuda_report *report) {
