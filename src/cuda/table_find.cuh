@@ -12,8 +12,10 @@ enum {
     KEYS = 128 /* of a warp */
 };
 
-/* Blocks that are to share a multiprocessor: of GPUs that have the threads for eight, eight. */
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ % 100 != 0)
+/* Blocks that are to share a multiprocessor: of GPUs that have the threads for eight, eight. Those
+ * are the ones for servers: 8.0, 9.0, 10.0. */
+#if defined(__CUDA_ARCH__) &&                                                                      \
+    (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ % 100 != 0 || __CUDA_ARCH__ >= 1200)
 enum { FINDING = 4 };
 #else
 enum { FINDING = 8 };
