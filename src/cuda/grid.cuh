@@ -147,7 +147,6 @@ struct bf_cuda_mail {
 /* What the result is to be: see rules/result.h. */
 struct bf_cuda_request {
     bf_reduction op;
-    bf_kind kind;
     bf_dtype dtype;
     bf_nan_policy nan;
     bf_dtype out_dtype;

@@ -34,7 +34,6 @@ static bf_status fill_params(bf_context *context, const bf_job *job, bf_cuda_par
     p.scratch = (bf_cuda_scratch *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_SCRATCH,
                                                           sizeof *p.scratch);
     p.request.op = job->op;
-    p.request.kind = job->kind;
     p.request.dtype = job->dtype;
     *params = p;
     return p.scratch != NULL ? BF_OK : BF_E_MEMORY;
