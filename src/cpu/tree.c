@@ -54,14 +54,18 @@ static uint64_t bits_of(double x) {
     return bits;
 }
 
+_Static_assert(BLOCK % BF_FOLDS == 0, "a block begins with the first fold");
+
 static bf_node leaf_by_rules(const bf_isa *isa, const bf_job *job, int64_t first, int64_t *counts) {
     double block[BLOCK];
     bf_node folds[BF_FOLDS];
     for (int i = 0; i < BF_FOLDS; i++) folds[i] = bf_node_one();
-    for (int i = 0; i < BF_LEAF; i++) {
-        if (i % BLOCK == 0) to_doubles(isa, job, first + i, block, BLOCK);
-        bf_tree_count(counts, bits_of(block[i % BLOCK]));
-        bf_node_take(&folds[i % BF_FOLDS], bits_of(block[i % BLOCK]));
+    for (int i = 0; i < BF_LEAF; i += BLOCK) {
+        to_doubles(isa, job, first + i, block, BLOCK);
+        for (int k = 0; k < BLOCK; k++) {
+            bf_tree_count(counts, bits_of(block[k]));
+            bf_node_take(&folds[k % BF_FOLDS], bits_of(block[k]));
+        }
     }
     return bf_node_of_folds(folds);
 }
