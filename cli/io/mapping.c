@@ -13,6 +13,7 @@ static struct {
     atomic_bool lost;
 } guarded[MAX_MAPPINGS];
 static uintptr_t page;
+static struct sigaction earlier; /* what was done about SIGBUS */
 
 /* The rest of the mapping is lost with the page that was missing: files shrink from their end. */
 static void on_bus_error(int number, siginfo_t *info, void *context) {
@@ -29,14 +30,15 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
         errno = error;
         return;
     }
-    signal(number, SIG_DFL); /* none of ours: the access is repeated, and ends the process */
+    sigaction(number, &earlier, NULL); /* none of ours: the access is repeated */
 }
 
 static void install_handler(void) {
     page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO}, old;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGBUS, &action, &old);
+    if (old.sa_sigaction != on_bus_error) earlier = old;
     sigset_t unblocked; /* a blocked one would end the process */
     sigemptyset(&unblocked);
     sigaddset(&unblocked, SIGBUS);

@@ -66,15 +66,16 @@ BF_API int bf_context_threads(const bf_context *context);
  * being captured when the context leaves it is not waited for.
  *
  * Graphs: calls on a stream that is being captured become part of the CUDA graph. Only _async calls
- * can be; others that reduce, map, count, draw or copy are refused (BF_E_ARGUMENT). The graph uses
- * memory of the context, which must outlive it; what only the graph needs is freed with it.
- * Launches of one executable graph follow each other. Two executables of one graph share that
- * memory: they must not run at the same time, or they hang or give wrong results; capture once for
- * each.
+ * can be; others fail. The graph uses memory of the context, which must outlive it; the context has
+ * that memory back when the graph is destroyed. Launches of one executable graph follow each other.
+ * Two executables of one graph share its memory. They must not run at the same time, or they hang
+ * or give wrong results: capture once for each.
  *
  * Lifetime: wait for the context (bf_context_synchronize), or give it another stream, before the
  * one in use is destroyed. Destroying the context, its tables and its groups touches no stream but
- * its own. Errors: BF_E_DEVICE (no GPU in use, or the stream is not of this GPU). */
+ * its own.
+ *
+ * Errors: BF_E_DEVICE (no GPU in use, or CUDA refuses the stream). */
 BF_API bf_status bf_context_set_stream(bf_context *context, void *stream);
 
 /* Waits for all that the context has enqueued; at once on the CPU. Reports what _async calls could

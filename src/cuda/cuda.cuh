@@ -71,8 +71,8 @@ void bf_cuda_leave(int previous);
  * being captured: what is captured does not run. For calls between enter and leave. */
 bf_status bf_cuda_refuse_captured(bf_context *context);
 
-/* The same for work on memory that no enqueued call uses. The stream in use may be gone by then:
- * the context's own takes its place. */
+/* As enter and leave, for work on memory that no enqueued call uses. The stream in use may be gone
+ * by then: the context's own takes its place. */
 typedef struct bf_cuda_visit {
     int previous;
     cudaStream_t stream;
