@@ -23,5 +23,6 @@ int cmd_julia(int argc, char **argv);    /* pictures of Julia sets */
 int cmd_devices(int argc, char **argv);  /* what this machine has, and what is used of it */
 int cmd_verify(int argc, char **argv); /* the same bits on every instruction set and thread count */
 int cmd_bench(int argc, char **argv);  /* speed on this machine */
+int cmd_ladder(int argc, char **argv); /* the classic teaching kernels, measured beside ours */
 
 #endif

@@ -1,11 +1,10 @@
 /* bitfold: the command. Picks the command that argv[1] names. */
 #include "command.h"
-#include "completion.h"
-#include "guess.h"
-#include "ladder.h"
-#include "options.h"
-#include "output.h"
-#include "stream.h"
+#include "input/guess.h"
+#include "input/stream.h"
+#include "runtime/completion.h"
+#include "runtime/options.h"
+#include "runtime/output.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 # The command. Its parts are a library, so that tests and fuzzers can link them; the command itself
 # links libbitfold statically: it starts in a millisecond and can be copied as one file.
 
-file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/io/*.c ladder/*.c)
+file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/*/*.c ladder/*.c ladder/cpu/*.c)
 list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c)
 add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
@@ -15,14 +15,14 @@ if(PKG_CONFIG_FOUND AND NOT CMAKE_CROSSCOMPILING)
     pkg_check_modules(CAIRO QUIET cairo cairo-pdf cairo-svg)
 endif()
 if(CAIRO_FOUND)
-    file(GLOB figure CONFIGURE_DEPENDS cli/figure/*.c)
+    file(GLOB figure CONFIGURE_DEPENDS cli/plot/figure/*.c)
     target_sources(bitfold_cli PRIVATE ${figure})
     target_include_directories(bitfold_cli SYSTEM PRIVATE ${CAIRO_INCLUDE_DIRS})
     target_compile_definitions(bitfold_cli PRIVATE BITFOLD_CAIRO)
 endif()
 
 # Their pictures are defined operation by operation.
-set_source_files_properties(ladder/julia_cpu.c ladder/simd_cpu.c ladder/data.c PROPERTIES
+set_source_files_properties(ladder/cpu/julia.c ladder/cpu/simd.c ladder/data.c PROPERTIES
                             COMPILE_OPTIONS -ffp-contract=off)
 
 # PNG files are written by libpng, in the same way.
@@ -35,7 +35,7 @@ if(PNG_FOUND)
 endif()
 
 if(bitfold_cuda)
-    file(GLOB kernels CONFIGURE_DEPENDS ladder/*.cu)
+    file(GLOB kernels CONFIGURE_DEPENDS ladder/cuda/*.cu)
     target_sources(bitfold_cli PRIVATE ${kernels})
     bitfold_cuda_options(bitfold_cli)
 endif()

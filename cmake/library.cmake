@@ -1,6 +1,7 @@
 # libbitfold, shared and static, from one set of objects.
 
-file(GLOB sources CONFIGURE_DEPENDS src/*.c src/api/*.c src/cpu/*.c)
+file(GLOB sources CONFIGURE_DEPENDS src/seam/*.c src/api/*/*.c src/cpu/*.c src/cpu/*/*.c)
+list(FILTER sources EXCLUDE REGEX "/cpu/isa/")
 list(APPEND sources src/cpu/isa/generic.c)
 
 # An ISA file is compiled for its own ISA and for nothing less; everything else for the baseline.
@@ -44,7 +45,7 @@ endforeach()
 
 # The CUDA runtime is linked statically: the library loads where there is no driver.
 if(bitfold_cuda)
-    file(GLOB kernels CONFIGURE_DEPENDS src/cuda/*.cu)
+    file(GLOB kernels CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*/*.cu)
     target_sources(bitfold_objects PRIVATE ${kernels})
     bitfold_cuda_options(bitfold_objects)
     target_link_libraries(bitfold PRIVATE CUDA::cudart_static)

@@ -1,8 +1,8 @@
 /* The data of the ladder, made and checked in pieces, so that the host needs no copy of them. */
-#include "data.h"
+#include "ladder/data.h"
 
-#include "julia.h"
-#include "table.h"
+#include "ladder/julia.h"
+#include "ladder/table.h"
 
 #include <limits.h>
 #include <math.h>

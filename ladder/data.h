@@ -1,9 +1,9 @@
 /* What the rungs work on, and what must come out. Element i depends on i alone, and
  * lookups on how many they are. */
-#ifndef LADDER_DATA_H
-#define LADDER_DATA_H
+#ifndef BITFOLD_LADDER_DATA_H
+#define BITFOLD_LADDER_DATA_H
 
-#include "ladder.h"
+#include "ladder/ladder.h"
 
 enum ladder_data {
     LADDER_INTS,    /* i32, odd, so that their product does not become 0 modulo 2^32 */

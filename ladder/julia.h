@@ -1,8 +1,8 @@
 /* The picture of LADDER_JULIA: the tutorial's, side x side pixels, counts of u16. */
-#ifndef LADDER_JULIA_H
-#define LADDER_JULIA_H
+#ifndef BITFOLD_LADDER_JULIA_H
+#define BITFOLD_LADDER_JULIA_H
 
-#include "ladder.h"
+#include "ladder/ladder.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* Climbs a ladder: data of each size, then rung by rung the median time, the check and a row. */
-#include "ladder.h"
+#include "ladder/ladder.h"
 
-#include "data.h"
-#include "table.h"
+#include "ladder/data.h"
+#include "ladder/table.h"
 
 #include <stdlib.h>
 #include <string.h>

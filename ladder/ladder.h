@@ -2,8 +2,8 @@
  *
  * ladder.c chooses the work, times it and judges; a machine (gpu.cu, cpu.c) has the rungs, memory
  * and a clock. A function that returns text returns NULL if all went well, else what went wrong. */
-#ifndef LADDER_H
-#define LADDER_H
+#ifndef BITFOLD_LADDER_LADDER_H
+#define BITFOLD_LADDER_LADDER_H
 
 #include <bitfold.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Our rungs: the library's calls, the same on every machine. On the CPU they are done when they
  * return. */
-#include "ours.h"
+#include "ladder/ours.h"
 
-#include "julia.h"
+#include "ladder/julia.h"
 
 /* NULL, or why the library refused. */
 static const char *said(const ladder_task *t, bf_status status) {

@@ -1,8 +1,8 @@
 /* Our rungs: the library's calls, the same on every machine. */
-#ifndef LADDER_OURS_H
-#define LADDER_OURS_H
+#ifndef BITFOLD_LADDER_OURS_H
+#define BITFOLD_LADDER_OURS_H
 
-#include "ladder.h"
+#include "ladder/ladder.h"
 
 #ifdef __cplusplus
 extern "C" {

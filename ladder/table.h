@@ -1,9 +1,9 @@
 /* The tables of LADDER_BUILD and LADDER_FIND: what is built of n keys in a piece of memory. Key i
  * has the value i, as a key of a data set leads to its row; n is at most LADDER_MOST_KEYS. */
-#ifndef LADDER_TABLE_H
-#define LADDER_TABLE_H
+#ifndef BITFOLD_LADDER_TABLE_H
+#define BITFOLD_LADDER_TABLE_H
 
-#include "ladder.h"
+#include "ladder/ladder.h"
 
 #ifdef __cplusplus
 extern "C" {

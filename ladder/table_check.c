@@ -1,9 +1,9 @@
 /* Whether a rung's hash table holds every key, in its place, once. */
-#include "table.h"
+#include "ladder/table.h"
 
-#include "data.h"
-#include "ours.h"
-#include "team.h"
+#include "ladder/data.h"
+#include "ladder/ours.h"
+#include "ladder/team.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

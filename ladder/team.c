@@ -1,5 +1,5 @@
 /* A team of threads, started anew for each piece of work: the plain way, and what it costs. */
-#include "team.h"
+#include "ladder/team.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Threads for the CPU's rungs. */
-#ifndef LADDER_TEAM_H
-#define LADDER_TEAM_H
+#ifndef BITFOLD_LADDER_TEAM_H
+#define BITFOLD_LADDER_TEAM_H
 
 #include <stdint.h>
 

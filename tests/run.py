@@ -1,7 +1,7 @@
 """Runs the tests of one file. Exit codes: 0 they passed; 1 one failed, or there are none; 2 bad usage;
 77 none of them could be tried here.
 
-    python3 tests/run.py tests/cli/test_map.py
+    python3 tests/run.py tests/map/cli_map.py
 """
 import os
 import sys
@@ -24,7 +24,8 @@ def main(path):
         print("BITFOLD_CASES is %r: not a number of cases" % cases, file=sys.stderr)
         return 2
     folder, name = os.path.split(os.path.abspath(path))
-    sys.path.insert(0, folder)
+    support = os.path.join(os.path.dirname(os.path.abspath(__file__)), "support")
+    sys.path[:0] = [folder, support]
     tests = unittest.defaultTestLoader.loadTestsFromName(os.path.splitext(name)[0])
     result = unittest.TextTestRunner(resultclass=Result).run(tests)
     sys.stderr.flush()

@@ -1,6 +1,6 @@
 /* bitfold-view: the window of 'bitfold julia --view'. */
-#include "options.h"
-#include "output.h"
+#include "runtime/options.h"
+#include "runtime/output.h"
 #include "window.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 #include "renderer.h"
 
-#include "julia_file.h"
+#include "julia/file.h"
 #include "schedule.h"
 
 #include <pthread.h>

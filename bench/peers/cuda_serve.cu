@@ -1,8 +1,8 @@
 // The conversation, the data and the clock of the peers on a GPU.
 #include "cuda_serve.h"
 
-#include "bench_data.h"
-#include "bench_keys.h"
+#include "bench/data.h"
+#include "bench/keys.h"
 
 #include <chrono>
 #include <cstdint>

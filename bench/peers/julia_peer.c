@@ -2,8 +2,8 @@
  * rows shared by the threads as these are done. */
 #include "peer.h"
 
-#include "bench_data.h"
-#include "bench_keys.h"
+#include "bench/data.h"
+#include "bench/keys.h"
 
 #include <stdint.h>
 #include <stdlib.h>

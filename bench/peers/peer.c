@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "peer.h"
 
-#include "bench_data.h"
+#include "bench/data.h"
 
 #include <stdbool.h>
 #include <stdio.h>

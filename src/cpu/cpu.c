@@ -1,9 +1,9 @@
 /* The CPU backend's table: opening and closing. */
-#include "cpu.h"
+#include "cpu/runtime/context.h"
 
-#include "group.h"
-#include "map.h"
-#include "table.h"
+#include "cpu/group/group.h"
+#include "cpu/map/map.h"
+#include "cpu/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

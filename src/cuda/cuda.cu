@@ -1,10 +1,10 @@
 /* The CUDA backend's table: contexts, streams, memory. */
-#include "grid.cuh"
-#include "group.cuh"
-#include "workspace.cuh"
+#include "cuda/group/group.cuh"
+#include "cuda/runtime/grid.cuh"
+#include "cuda/runtime/workspace.cuh"
 
 extern "C" {
-#include "../where.h"
+#include "seam/where.h"
 }
 
 #include <stdlib.h>

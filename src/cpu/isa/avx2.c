@@ -1,6 +1,6 @@
 /* AVX2 with FMA, F16C and BMI2. */
-#include "vector.h"
-#include "x86.h"
+#include "cpu/runtime/vector.h"
+#include "cpu/runtime/x86.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -26,11 +26,11 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 
 /* Few enough that sums, certificate and constants stay in 16 registers. */
 #define COLUMNS(levels) ((levels) <= 3 ? 2 : 1)
-#include "window_loops.h"
+#include "cpu/reduce/sum_loops.h"
 
-#include "product_loop.h"
+#include "cpu/reduce/product_loops.h"
 
-#include "integers.h"
+#include "cpu/reduce/integers.h"
 
 typedef __m256i nan_lanes;
 INLINE bool any_nan(nan_lanes lanes) { return !_mm256_testz_si256(lanes, lanes); }
@@ -42,7 +42,7 @@ INLINE bool any_nan(nan_lanes lanes) { return !_mm256_testz_si256(lanes, lanes);
 #define MIN _mm256_min_pd
 #define MAX _mm256_max_pd
 #define NOTE_NANS(lanes, x, y) ((lanes) |= (__m256i)_mm256_cmp_pd(x, y, _CMP_UNORD_Q))
-#include "float_extremes.h"
+#include "cpu/reduce/extreme_loops.h"
 
 #define NAME f32
 #define T float
@@ -51,7 +51,7 @@ INLINE bool any_nan(nan_lanes lanes) { return !_mm256_testz_si256(lanes, lanes);
 #define MIN _mm256_min_ps
 #define MAX _mm256_max_ps
 #define NOTE_NANS(lanes, x, y) ((lanes) |= (__m256i)_mm256_cmp_ps(x, y, _CMP_UNORD_Q))
-#include "float_extremes.h"
+#include "cpu/reduce/extreme_loops.h"
 
 static void widen_f16(const uint16_t *from, float *to, size_t n) {
     size_t i = 0;
@@ -69,7 +69,7 @@ INLINE void stream_line(void *to, const void *line) {
 }
 INLINE void stream_fence(void) { _mm_sfence(); }
 
-#include "map.h"
+#include "cpu/map/loops.h"
 
 /* The lanes of 32 bits that are set, first to last, then others. */
 INLINE __m256i pack_order(uint64_t bytes) {
@@ -94,7 +94,7 @@ INLINE __m256d pack_f64(unsigned bits, __m256d v) {
 #define AT_MOST(v, e) ((unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, e, _CMP_LE_OQ)))
 #define PACK pack_f32
 #define GROUP 4
-#include "julia_loops.h"
+#include "cpu/julia/loops.h"
 
 #define NAME f64
 #define T double
@@ -105,9 +105,9 @@ INLINE __m256d pack_f64(unsigned bits, __m256d v) {
 #define AT_MOST(v, e) ((unsigned)_mm256_movemask_pd(_mm256_cmp_pd(v, e, _CMP_LE_OQ)))
 #define PACK pack_f64
 #define GROUP 4
-#include "julia_loops.h"
+#include "cpu/julia/loops.h"
 
-#include "bins.h"
+#include "cpu/histogram/loops.h"
 
 static bool available(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

@@ -1,6 +1,6 @@
 /* AVX-512 (F, BW, DQ, VL). */
-#include "vector.h"
-#include "x86.h"
+#include "cpu/runtime/vector.h"
+#include "cpu/runtime/x86.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -32,11 +32,11 @@ INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm512_fmsub_pd(a, b, c); }
 /* Additions take 4 cycles and 2 start in each; deeper windows overlap on their own. */
 #define COLUMNS(levels) ((levels) == 1 ? 8 : (levels) == 2 ? 4 : 2)
 #define CERTIFICATE_FLAGS
-#include "window_loops.h"
+#include "cpu/reduce/sum_loops.h"
 
-#include "product_loop.h"
+#include "cpu/reduce/product_loops.h"
 
-#include "integers.h"
+#include "cpu/reduce/integers.h"
 
 typedef __mmask16 nan_lanes;
 INLINE bool any_nan(nan_lanes lanes) { return lanes != 0; }
@@ -48,7 +48,7 @@ INLINE bool any_nan(nan_lanes lanes) { return lanes != 0; }
 #define MIN _mm512_min_pd
 #define MAX _mm512_max_pd
 #define NOTE_NANS(lanes, x, y) ((lanes) |= _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q))
-#include "float_extremes.h"
+#include "cpu/reduce/extreme_loops.h"
 
 #define NAME f32
 #define T float
@@ -57,7 +57,7 @@ INLINE bool any_nan(nan_lanes lanes) { return lanes != 0; }
 #define MIN _mm512_min_ps
 #define MAX _mm512_max_ps
 #define NOTE_NANS(lanes, x, y) ((lanes) |= _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q))
-#include "float_extremes.h"
+#include "cpu/reduce/extreme_loops.h"
 
 static void widen_f16(const uint16_t *from, float *to, size_t n) {
     size_t i = 0;
@@ -72,9 +72,9 @@ INLINE void stream_line(void *to, const void *line) {
 }
 INLINE void stream_fence(void) { _mm_sfence(); }
 
-#include "map.h"
+#include "cpu/map/loops.h"
 
-#include "bins.h"
+#include "cpu/histogram/loops.h"
 
 #define NAME f32
 #define T float
@@ -85,7 +85,7 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 #define AT_MOST(v, e) ((unsigned)_mm512_cmp_ps_mask(v, e, _CMP_LE_OQ))
 #define PACK(bits, v) _mm512_maskz_compress_ps((__mmask16)(bits), v)
 #define GROUP 4
-#include "julia_loops.h"
+#include "cpu/julia/loops.h"
 
 #define NAME f64
 #define T double
@@ -96,7 +96,7 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 #define AT_MOST(v, e) ((unsigned)_mm512_cmp_pd_mask(v, e, _CMP_LE_OQ))
 #define PACK(bits, v) _mm512_maskz_compress_pd((__mmask8)(bits), v)
 #define GROUP 4
-#include "julia_loops.h"
+#include "cpu/julia/loops.h"
 
 /* Does the certificate tell right from wrong here? Emulators may not model the flags. */
 static bool flags_work(void) {

@@ -1,5 +1,5 @@
 /* The instruction set of any machine: the rules apply as they stand. */
-#include "isa.h"
+#include "cpu/runtime/isa.h"
 
 static bool available(void) { return true; }
 

@@ -1,5 +1,5 @@
 /* NEON, which every AArch64 has. */
-#include "vector.h"
+#include "cpu/runtime/vector.h"
 
 #include <arm_neon.h>
 #include <string.h>
@@ -27,11 +27,11 @@ INLINE vf64 max_f64(vf64 x, vf64 m) { return vmaxnmq_f64(x, m); }
 INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
 
 #define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
-#include "window_loops.h"
+#include "cpu/reduce/sum_loops.h"
 
-#include "product_loop.h"
+#include "cpu/reduce/product_loops.h"
 
-#include "integers.h"
+#include "cpu/reduce/integers.h"
 
 typedef uint64x2_t nan_lanes;
 INLINE bool any_nan(nan_lanes lanes) { return (lanes[0] | lanes[1]) != 0; }
@@ -43,7 +43,7 @@ INLINE bool any_nan(nan_lanes lanes) { return (lanes[0] | lanes[1]) != 0; }
 #define MIN vminnmq_f64
 #define MAX vmaxnmq_f64
 #define NOTE_NANS(lanes, x, y) ((lanes) |= (nan_lanes)((x) != (x)) | (nan_lanes)((y) != (y)))
-#include "float_extremes.h"
+#include "cpu/reduce/extreme_loops.h"
 
 #define NAME f32
 #define T float
@@ -52,7 +52,7 @@ INLINE bool any_nan(nan_lanes lanes) { return (lanes[0] | lanes[1]) != 0; }
 #define MIN vminnmq_f32
 #define MAX vmaxnmq_f32
 #define NOTE_NANS(lanes, x, y) ((lanes) |= (nan_lanes)((x) != (x)) | (nan_lanes)((y) != (y)))
-#include "float_extremes.h"
+#include "cpu/reduce/extreme_loops.h"
 
 static void widen_f16(const uint16_t *from, float *to, size_t n) {
     size_t i = 0;
@@ -69,7 +69,7 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
 INLINE void stream_line(void *to, const void *line) { memcpy(to, line, LINE_BYTES); }
 INLINE void stream_fence(void) {}
 
-#include "map.h"
+#include "cpu/map/loops.h"
 
 INLINE unsigned at_most_f32(float32x4_t v, float32x4_t e) {
     const uint32x4_t bits = {1, 2, 4, 8};
@@ -97,7 +97,7 @@ INLINE float64x2_t pack_f64(unsigned bits, float64x2_t v) {
 #define AT_MOST at_most_f32
 #define PACK pack_f32
 #define GROUP 4
-#include "julia_loops.h"
+#include "cpu/julia/loops.h"
 
 #define NAME f64
 #define T double
@@ -108,9 +108,9 @@ INLINE float64x2_t pack_f64(unsigned bits, float64x2_t v) {
 #define AT_MOST at_most_f64
 #define PACK pack_f64
 #define GROUP 4
-#include "julia_loops.h"
+#include "cpu/julia/loops.h"
 
-#include "bins.h"
+#include "cpu/histogram/loops.h"
 
 static bool available(void) { return true; }
 

@@ -1,0 +1,97 @@
+/* What an earlier run with --json found, and how this one compares.
+ *
+ * Read are the lines that bench writes, and only they: one flat object each, without spaces, in
+ * which no string holds a quote. */
+#include "bench/bench.h"
+
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What follows "key": in the line; NULL if the line does not have it. */
+static const char *find_key(const char *line, const char *key) {
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *at = strstr(line, quoted);
+    return at ? at + strlen(quoted) : NULL;
+}
+
+static bool has_text(const char *line, const char *key, const char *text) {
+    const char *at = find_key(line, key);
+    const size_t n = strlen(text);
+    return at && *at == '"' && strncmp(at + 1, text, n) == 0 && at[1 + n] == '"';
+}
+
+/* NaN if there is no such number. */
+static double find_number(const char *line, const char *key) {
+    const char *at = find_key(line, key);
+    char *end = NULL;
+    const double x = at ? strtod(at, &end) : NAN;
+    return at && end != at ? x : NAN;
+}
+
+static bool is_result(const char *line) {
+    return has_text(line, "command", "bench") && find_number(line, "bytes") > 0;
+}
+
+int bench_compare_open(bench_options *options) {
+    const char *name = options->compare;
+    FILE *f = fopen(name, "re");
+    if (!f) return fail(EXIT_IO, name, "cannot open: %s", strerror(errno));
+    char *line = NULL;
+    size_t room = 0;
+    while (options->n_old < BENCH_OLD && getline(&line, &room, f) >= 0) {
+        if (!is_result(line)) continue;
+        options->old[options->n_old++] = line;
+        line = NULL;
+        room = 0;
+    }
+    free(line);
+    const bool failed = ferror(f);
+    fclose(f);
+    if (failed) return fail(EXIT_IO, name, "cannot read");
+    if (options->n_old > 0) return EXIT_DONE;
+    fail(EXIT_DATA, name, "no results of 'bitfold bench --json' are in it");
+    return EXIT_DATA;
+}
+
+void bench_compare_close(bench_options *options) {
+    for (int i = 0; i < options->n_old; i++) free(options->old[i]);
+}
+
+static bool is_same_mode(const char *line, const bench_point *point) {
+    return !point->gpu || has_text(line, "mode", bench_mode(point));
+}
+
+static bool is_same_point(const char *line, const bench_point *point) {
+    return has_text(line, "work", point->work) && has_text(line, "dtype", point->dtype) &&
+           has_text(line, "data", point->data) && has_text(line, "isa", bench_isa(point)) &&
+           is_same_mode(line, point) && find_number(line, "bytes") == (double)point->bytes &&
+           find_number(line, "threads") == point->threads;
+}
+
+/* By what the point is compared: a ratio to what the memory or a plain loop did meanwhile is steady
+ * where GB/s are not. */
+static double figure(const bench_point *point, const bench_side *sides, int n, const char *key) {
+    if (strcmp(key, "gbps") == 0) return (double)point->bytes / sides[0].seconds * 1e-9;
+    for (int k = 1; k < n && !sides[k].peer; k++)
+        if (strncmp(key, sides[k].name, strlen(sides[k].name)) == 0 && sides[k].seconds > 0)
+            return sides[k].seconds / sides[0].seconds;
+    return NAN;
+}
+
+bench_change bench_compare(const bench_options *options, const bench_point *point,
+                           const bench_side *sides, int n) {
+    static const char *const keys[] = {"read_ratio", "plain_ratio", "gbps"};
+    const char *line = NULL;
+    for (int i = 0; i < options->n_old && !line; i++)
+        if (is_same_point(options->old[i], point)) line = options->old[i];
+    for (int i = 0; i < 3 && line; i++) {
+        const double old = find_number(line, keys[i]), now = figure(point, sides, n, keys[i]);
+        if (old > 0 && now > 0) return (bench_change){keys[i], now / old - 1};
+    }
+    return (bench_change){NULL, 0};
+}

@@ -1,0 +1,228 @@
+#include "group/output.h"
+
+#include "runtime/json.h"
+#include "runtime/progress.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+int group_context(const options *o, bf_context **context) {
+    const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);
+    const bf_status st = bf_context_create(&wanted, context);
+    if (st == BF_E_DEVICE && options_gpu(o->device)) return fail_device(o->device);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, NULL, NULL);
+}
+
+/* ---- groups, listed -------------------------------------------------------------------------- */
+
+typedef struct list {
+    bf_dtype key;
+    int64_t size;
+    char *keys;
+    int64_t *counts;
+} list;
+
+/* The list is freed by free_list, also after a failure. */
+static int make_list(list *l, const group_subject *s) {
+    bf_groups_options kind = {.size = sizeof kind};
+    const int64_t n = bf_groups_size(s->groups);
+    bf_groups_describe(s->groups, &kind);
+    *l = (list){.key = kind.key, .size = n};
+    l->keys = calloc((size_t)n + 1, bf_dtype_size(l->key));
+    l->counts = calloc((size_t)n + 1, sizeof *l->counts);
+    if (!l->keys || !l->counts) return fail_status(BF_E_MEMORY, NULL, s->file);
+    const bf_array keys = bf_array_of(l->key, l->keys, n),
+                   counts = bf_array_of(BF_I64, l->counts, n);
+    const bf_status st = bf_groups_list(s->groups, &keys, &counts);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, s->file);
+}
+
+static void free_list(list *l) {
+    free(l->keys);
+    free(l->counts);
+}
+
+/* An element as a value: integers are widened. */
+static bf_value key_at(const list *l, int64_t i) {
+    const size_t bytes = bf_dtype_size(l->key);
+    const char *at = l->keys + (size_t)i * bytes;
+    bf_value v = {.dtype = l->key};
+    memcpy(&v.as, at, bytes);
+    switch (l->key) {
+    case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
+    case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
+    case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;
+    default: break;
+    }
+    return v;
+}
+
+static bf_value count_at(const list *l, int64_t i) {
+    return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};
+}
+
+static void put_value(const output *out, const bf_value *value) {
+    char text[BF_VALUE_TEXT];
+    output_format(value, out->hex, text);
+    fputs(text, out->stream);
+}
+
+/* {"schema":1, ... "keys":[...] of the first n groups in this order (NULL: by key). */
+static void put_head(FILE *f, const list *l, const group_subject *s, const int64_t *order,
+                     int64_t n) {
+    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
+    json_string(f, s->file);
+    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"groups\":%" PRId64 ",\"keys\":[",
+            bf_dtype_name(l->key), bf_groups_rows(s->groups), l->size);
+    for (int64_t i = 0; i < n && !ferror(f); i++) {
+        const bf_value key = key_at(l, order ? order[i] : i);
+        if (i > 0) putc(',', f);
+        json_value(f, &key);
+    }
+    putc(']', f);
+}
+
+void group_put_end(FILE *f, const char *device, double seconds) {
+    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", device, seconds);
+}
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+static const int64_t *sort_counts;
+
+/* Counts descending, then keys. */
+static int compare(const void *a, const void *b) {
+    const int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
+    if (sort_counts[i] != sort_counts[k]) return sort_counts[i] > sort_counts[k] ? -1 : 1;
+    return i < k ? -1 : 1;
+}
+
+static int64_t *order_of(const list *l, bool by_key) {
+    int64_t *order = malloc(((size_t)l->size + 1) * sizeof *order);
+    for (int64_t i = 0; order && i < l->size; i++) order[i] = i;
+    sort_counts = l->counts;
+    if (order && !by_key) qsort(order, (size_t)l->size, sizeof *order, compare);
+    return order;
+}
+
+static void put_count_lines(const output *out, const list *l, const int64_t *order, int64_t n) {
+    for (int64_t i = 0; i < n && !ferror(out->stream); i++) {
+        const bf_value key = key_at(l, order[i]);
+        put_value(out, &key);
+        fprintf(out->stream, "\t%" PRId64 "\n", l->counts[order[i]]);
+    }
+}
+
+static void put_count_object(FILE *f, const list *l, const group_subject *s, const int64_t *order,
+                             int64_t n) {
+    put_head(f, l, s, order, n);
+    fputs(",\"counts\":[", f);
+    for (int64_t i = 0; i < n && !ferror(f); i++)
+        fprintf(f, "%s%" PRId64, i > 0 ? "," : "", l->counts[order[i]]);
+    putc(']', f);
+    group_put_end(f, bf_context_device(s->context), s->seconds);
+}
+
+int group_put_counts(const output *out, const options *o, group_subject *subject) {
+    list l;
+    int code = make_list(&l, subject);
+    int64_t *order = code == EXIT_DONE ? order_of(&l, o->by_key) : NULL;
+    if (code == EXIT_DONE && !order) code = fail_status(BF_E_MEMORY, NULL, subject->file);
+    const int64_t n = o->top > 0 && o->top < l.size ? o->top : l.size;
+    subject->seconds = progress_clock() - subject->began;
+    if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
+        put_count_object(out->stream, &l, subject, order, n);
+    else if (code == EXIT_DONE)
+        put_count_lines(out, &l, order, n);
+    free(order);
+    free_list(&l);
+    return code;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Columns with the values of their groups; NULL: counts. */
+typedef struct table {
+    list list;
+    const group_column *columns;
+    int n;
+    bf_value **values;
+} table;
+
+/* One value for each group. */
+static int take_results(const group_subject *s, const options *o, int which, bf_value **values) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_reduce_options rules = o->rules;
+    bf_groups_describe(s->groups, &kind);
+    const bf_reduction op = kind.aggregates[which].op;
+    if (op == BF_MIN || op == BF_MAX) rules.out_dtype = BF_NONE;
+    *values = malloc(((size_t)bf_groups_size(s->groups) + 1) * sizeof **values);
+    if (!*values) return fail_status(BF_E_MEMORY, NULL, s->file);
+    const bf_status st = bf_groups_result(s->groups, which, &rules, *values);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, s->file);
+}
+
+static int take_columns(table *t, const group_subject *s, const options *o) {
+    int code = t->values ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->file);
+    for (int i = 0; i < t->n && code == EXIT_DONE; i++)
+        if (t->columns[i].which >= 0) code = take_results(s, o, t->columns[i].which, &t->values[i]);
+    return code;
+}
+
+static bf_value value_at(const table *t, int column, int64_t i) {
+    return t->values[column] ? t->values[column][i] : count_at(&t->list, i);
+}
+
+static void put_lines(const output *out, const table *t) {
+    for (int64_t i = 0; i < t->list.size && !ferror(out->stream); i++) {
+        const bf_value key = key_at(&t->list, i);
+        put_value(out, &key);
+        for (int c = 0; c < t->n; c++) {
+            const bf_value value = value_at(t, c, i);
+            putc('\t', out->stream);
+            put_value(out, &value);
+        }
+        putc('\n', out->stream);
+    }
+}
+
+static void put_column(FILE *f, const table *t, int column) {
+    fprintf(f, "%s{\"op\":\"%s\",\"of\":", column > 0 ? "," : "", t->columns[column].op);
+    if (t->columns[column].of)
+        json_string(f, t->columns[column].of);
+    else
+        fputs("null", f);
+    fputs(",\"values\":[", f);
+    for (int64_t i = 0; i < t->list.size && !ferror(f); i++) {
+        const bf_value value = value_at(t, column, i);
+        if (i > 0) putc(',', f);
+        json_value(f, &value);
+    }
+    fputs("]}", f);
+}
+
+static void put_object(FILE *f, const table *t, const group_subject *s) {
+    put_head(f, &t->list, s, NULL, t->list.size);
+    fputs(",\"columns\":[", f);
+    for (int c = 0; c < t->n; c++) put_column(f, t, c);
+    putc(']', f);
+    group_put_end(f, bf_context_device(s->context), s->seconds);
+}
+
+int group_put_columns(const output *out, const options *o, group_subject *subject,
+                      const group_column *columns, int n) {
+    table t = {.columns = columns, .n = n};
+    int code = make_list(&t.list, subject);
+    t.values = calloc((size_t)n + 1, sizeof *t.values);
+    if (code == EXIT_DONE) code = take_columns(&t, subject, o);
+    subject->seconds = progress_clock() - subject->began;
+    if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
+        put_object(out->stream, &t, subject);
+    else if (code == EXIT_DONE)
+        put_lines(out, &t);
+    for (int c = 0; c < n && t.values; c++) free(t.values[c]);
+    free(t.values);
+    free_list(&t.list);
+    return code;
+}

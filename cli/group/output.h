@@ -1,0 +1,34 @@
+/* Groups as they are shown: the counts of keys, or columns of aggregates. */
+#ifndef BITFOLD_CLI_GROUP_OUTPUT_H
+#define BITFOLD_CLI_GROUP_OUTPUT_H
+
+#include "runtime/output.h"
+
+/* A context for host memory, by the options. Returns an exit code, having reported the failure. */
+int group_context(const options *o, bf_context **context);
+
+/* What is shown, and by when it has been made. */
+typedef struct group_subject {
+    const bf_context *context;
+    bf_groups *groups;
+    const char *file; /* "total" for several */
+    double began;
+    double seconds; /* set by what follows */
+} group_subject;
+
+/* A column behind the keys. */
+typedef struct group_column {
+    const char *op, *of; /* of: a name, or NULL */
+    int which;           /* of the groups' aggregates; -1: the number of rows */
+} group_column;
+
+/* By count or key, as many as the options say; or by key, with n columns. Return exit codes, having
+ * reported the failure. */
+int group_put_counts(const output *out, const options *o, group_subject *subject);
+int group_put_columns(const output *out, const options *o, group_subject *subject,
+                      const group_column *columns, int n);
+
+/* ,"device":...,"seconds":...} */
+void group_put_end(FILE *f, const char *device, double seconds);
+
+#endif

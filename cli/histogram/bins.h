@@ -1,0 +1,38 @@
+/* Which bins the options ask for, and what must be known of the data to make them. */
+#ifndef BITFOLD_CLI_HISTOGRAM_BINS_H
+#define BITFOLD_CLI_HISTOGRAM_BINS_H
+
+#include "input/series.h"
+#include "runtime/options.h"
+
+typedef struct hist_bins {
+    bf_histogram_options wanted; /* bins may be BF_BINS_AUTO */
+    double *list;                /* wanted.edges; NULL: none */
+} hist_bins;
+
+/* Reads --bins, --range and --edges. Return exit codes, having reported the failure. */
+int hist_bins_read(hist_bins *b, bf_context *context, const options *o);
+void hist_bins_free(hist_bins *b);
+
+/* Whether the data must be looked at before they can be counted. */
+bool hist_bins_need_data(const hist_bins *b);
+
+/* Of elements of one dtype: how many are no NaNs, and the least and greatest finite ones. */
+typedef struct extremes {
+    bf_dtype dtype;
+    bf_state *least, *most;             /* of all */
+    bf_state *block_least, *block_most; /* of the last block */
+    void *finite, *zeros;               /* room for a block without infinities */
+    int64_t room;                       /* elements */
+    int64_t infinite;                   /* counted as NaNs by the states */
+} extremes;
+
+bf_status extremes_open(extremes *x, bf_context *context, bf_dtype dtype);
+void extremes_close(extremes *x);
+bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements, int64_t n);
+
+/* Makes the empty histogram. x: NULL if data are not needed. */
+bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, bf_dtype dtype,
+                         bf_dtype weights, bf_histogram **histogram);
+
+#endif

@@ -1,0 +1,28 @@
+/* Histograms as they are shown: a plot, a table, JSON, an array, a figure. */
+#ifndef BITFOLD_CLI_HISTOGRAM_OUTPUT_H
+#define BITFOLD_CLI_HISTOGRAM_OUTPUT_H
+
+#include "runtime/output.h"
+
+enum hist_form { HIST_PLOT, HIST_TSV, HIST_JSON, HIST_NPY, HIST_PNG, HIST_SVG, HIST_PDF };
+
+/* What the options ask for: a name's ending tells, and without one whether standard output is a
+ * terminal. Return exit codes, having reported the failure. */
+int hist_form_of(const options *o, enum hist_form *form);
+
+/* What it is a histogram of. */
+typedef struct hist_subject {
+    const char *file;   /* "total" for several */
+    const char *column; /* its name, or NULL */
+    const char *device;
+    double seconds;
+} hist_subject;
+
+int hist_put(output *out, const options *o, enum hist_form form, const bf_histogram *histogram,
+             const hist_subject *subject);
+
+/* How many elements are in no bin, and why: "3 NaN, 1 below"; "" if there are none. */
+enum { HIST_OTHERS = 96 };
+void hist_others(const bf_histogram_info *info, char text[HIST_OTHERS]);
+
+#endif

@@ -1,0 +1,16 @@
+/* Which of the names that there are was probably meant by one that there is not. */
+#ifndef BITFOLD_CLI_INPUT_GUESS_H
+#define BITFOLD_CLI_INPUT_GUESS_H
+
+typedef struct guess {
+    const char *word, *best; /* best: NULL if nothing is near enough */
+    int distance;            /* a name must be nearer than this */
+} guess;
+
+guess guess_begin(const char *word);
+void guess_consider(guess *g, const char *name);
+
+/* hint: "did you mean 'BEST'?", with dashes before it, or else what `otherwise` says. */
+void guess_hint(const guess *g, const char *dashes, const char *otherwise);
+
+#endif

@@ -1,0 +1,35 @@
+/* The numbers of one column of text, in rounds: in each, every thread reads a share of the text. */
+#ifndef BITFOLD_CLI_INPUT_SERIES_TEXT_H
+#define BITFOLD_CLI_INPUT_SERIES_TEXT_H
+
+#include "input/source.h"
+
+/* One thread's share. */
+typedef struct text_share {
+    text_reader reader;
+    void *numbers;
+    int64_t n;
+    text_status status;
+    int error; /* errno, for TEXT_FAILED */
+    bool started;
+    pthread_t thread;
+} text_share;
+
+typedef struct series_text {
+    const source *source; /* NULL: this is no text */
+    text_share *shares;
+    int threads;
+    int next;     /* the share whose numbers are handed out next */
+    int64_t from; /* of a file: where the next round begins */
+    int64_t rows; /* read so far */
+    bool ended;
+} series_text;
+
+/* ordered: numbers come in the order of the text. Numbers have the layout's dtype. */
+int series_text_open(series_text *x, const source *s, int threads, bool ordered);
+void series_text_close(series_text *x);
+
+/* As series_next. */
+int series_text_next(series_text *x, const void **numbers, int64_t *n);
+
+#endif

@@ -1,0 +1,420 @@
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
+#include "input/source.h"
+
+#include "input/bytes.h"
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+size_t source_element(const source *s) { return bf_dtype_size(s->layout.dtype); }
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* The system's own files hold more than they say (/proc), or less (/sys): they are read to their
+ * end. */
+static bool has_its_size(int fd, off_t size) {
+    char last;
+    return size > 0 && pread(fd, &last, 1, size - 1) == 1;
+}
+
+static int open_file(source *s, struct stat *st) {
+    if (strcmp(s->name, "-") == 0) {
+        s->fd = STDIN_FILENO;
+    } else {
+        s->fd = open(s->name, O_RDONLY | O_CLOEXEC);
+        s->owned = s->fd >= 0;
+    }
+    if (s->fd < 0 || fstat(s->fd, st) != 0)
+        return fail(EXIT_IO, s->name, "cannot open: %s", strerror(errno));
+    if (S_ISDIR(st->st_mode)) return fail(EXIT_IO, s->name, "cannot read: it is a directory");
+    s->file = S_ISREG(st->st_mode) && has_its_size(s->fd, st->st_size);
+    s->stream = !s->file;
+    if (s->stream) {
+        fcntl(s->fd, F_SETPIPE_SZ, 1 << 20); /* fewer, larger reads; as it is, if refused */
+        return EXIT_DONE;
+    }
+    const off_t at = lseek(s->fd, 0, SEEK_CUR); /* standard input may have been read from */
+    s->start = at > 0 ? at : 0;
+    return EXIT_DONE;
+}
+
+/* Reads size bytes at an offset from the start; of a stream, the next ones. */
+static int64_t read_bytes(const source *s, int64_t offset, void *buffer, size_t size) {
+    return s->stream ? bytes_read(s->fd, buffer, size)
+                     : bytes_pread(s->fd, buffer, size, s->start + offset);
+}
+
+static bool ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static int refuse_format(const source *s, int64_t size) {
+    if (size == 0) return fail(EXIT_DATA, s->name, "not a .npy file: it is empty");
+    return fail(EXIT_DATA, s->name, "not a .npy file: it does not begin with \\x93NUMPY");
+}
+
+/* Whether the options, or the first bytes, say that this is text. */
+static bool is_text(const source *s, const input *in, const void *prefix, int64_t length) {
+    if (in->format != FORMAT_AUTO) return in->format == FORMAT_TEXT;
+    return !npy_has_magic(prefix, (size_t)length) && !ends_with(s->name, ".npy");
+}
+
+static int refuse_header(const source *s, const npy_error *error) {
+    fail(EXIT_DATA, s->name, "%s", error->what);
+    if (error->hint) hint("%s", error->hint);
+    return EXIT_DATA;
+}
+
+static int parse_header(source *s, const unsigned char *prefix, size_t have, size_t size) {
+    unsigned char *bytes = malloc(size);
+    if (!bytes) return fail(EXIT_IO, s->name, "out of memory");
+    memcpy(bytes, prefix, have < size ? have : size);
+    const int64_t more = have < size ? read_bytes(s, (int64_t)have, bytes + have, size - have) : 0;
+    const int error = errno;
+    npy_error refused = {.hint = NULL};
+    int code = EXIT_DONE;
+    if (more < 0)
+        code = source_failed(s, more, error);
+    else if (!npy_parse(bytes, have + (size_t)more, &s->layout, &refused))
+        code = refuse_header(s, &refused);
+    free(bytes);
+    return code;
+}
+
+static int read_header(source *s, const unsigned char *prefix, int64_t got) {
+    if (!npy_has_magic(prefix, (size_t)got)) return refuse_format(s, got);
+    npy_error refused = {.hint = NULL};
+    const size_t size = npy_header_size(prefix, (size_t)got, &refused);
+    if (size == 0) return refuse_header(s, &refused);
+    return parse_header(s, prefix, (size_t)got, size);
+}
+
+/* A regular file must hold what its header promises; bytes behind that are ignored, as in NumPy. */
+static int check_size(source *s, int64_t file_size) {
+    const int64_t data = s->layout.count * (int64_t)source_element(s);
+    const int64_t held = file_size - s->start;
+    s->start += (int64_t)s->layout.size;
+    s->size = data;
+    if (s->stream || held - (int64_t)s->layout.size >= data) return EXIT_DONE;
+    return fail(EXIT_DATA, s->name,
+                "shorter than its header says: %" PRId64 " bytes of data, not %" PRId64,
+                held - (int64_t)s->layout.size, data);
+}
+
+static int layout_raw(source *s, const input *in, int64_t file_size) {
+    const int64_t element = (int64_t)bf_dtype_size(in->dtype);
+    const int64_t bytes = file_size > s->start ? file_size - s->start : 0;
+    s->raw = true;
+    s->layout = (npy_header){.dtype = in->dtype, .ndim = 1, .count = -1};
+    if (s->stream) return EXIT_DONE;
+    if (bytes % element != 0)
+        return fail(EXIT_DATA, s->name, "not a whole number of elements: %" PRId64 " bytes of %s",
+                    bytes, bf_dtype_name(in->dtype));
+    s->layout.count = s->layout.shape[0] = bytes / element;
+    s->size = bytes;
+    return EXIT_DONE;
+}
+
+static int refuse_selection(const source *s, int64_t holds, const input *in) {
+    if (in->count < 0)
+        return fail(EXIT_DATA, s->name,
+                    "--offset is past the end: it holds %" PRId64 " elements, not %" PRId64, holds,
+                    in->first);
+    return fail(EXIT_DATA, s->name,
+                "too short: it holds %" PRId64 " elements, not %" PRId64 " from %" PRId64 " on",
+                holds, in->count, in->first);
+}
+
+static int select_elements(source *s, const input *in) {
+    const int64_t holds = s->layout.count;
+    s->first = in->first;
+    s->count = in->count;
+    if (holds < 0) return EXIT_DONE;
+    if (in->first > holds || in->count > holds - in->first) return refuse_selection(s, holds, in);
+    if (in->count < 0) s->count = holds - in->first;
+    return EXIT_DONE;
+}
+
+/* Puts a file in memory. What cannot be mapped (some file systems, a limit on memory) is read as a
+ * stream instead. */
+static int map_file(source *s) {
+    static const unsigned char nothing[1];
+    if (s->size == 0) {
+        s->data = nothing;
+    } else if (mapping_open(&s->map, s->fd, s->start, (size_t)s->size)) {
+        s->data = s->map.data;
+    } else {
+        s->stream = true;
+        if (lseek(s->fd, (off_t)s->start, SEEK_SET) < 0)
+            return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
+    }
+    return EXIT_DONE;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static int became_shorter(const source *s) {
+    return fail(EXIT_IO, s->name, "cannot read: the file became shorter meanwhile");
+}
+
+int source_text_failed(const source *s, text_status st, const text_refusal *refusal) {
+    const int error = errno;
+    if (st == TEXT_SHORTER) return became_shorter(s);
+    const int code = source_check(s);
+    if (code != EXIT_DONE) return code;
+    if (st == TEXT_NO_MEMORY) return fail_status(BF_E_MEMORY, NULL, s->name);
+    if (st == TEXT_FAILED) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
+    char place[PATH_MAX + 32];
+    if (refusal->error.at)
+        snprintf(place, sizeof place, "%s:%" PRId64, s->name, refusal->line);
+    else
+        snprintf(place, sizeof place, "%s", s->name);
+    fail(EXIT_DATA, place, "%s", refusal->error.what);
+    if (refusal->error.hint[0]) hint("%s", refusal->error.hint);
+    return EXIT_DATA;
+}
+
+static int open_text(source *s, const input *in, const void *prefix, size_t length,
+                     int64_t file_size) {
+    text_options options = in->text;
+    text_refusal refusal = {.line = 0};
+    options.dtype = in->dtype;
+    s->layout = (npy_header){.ndim = 1, .count = -1};
+    s->size = file_size > s->start ? file_size - s->start : 0;
+    s->text = calloc(1, sizeof *s->text);
+    if (!s->text) return fail_status(BF_E_MEMORY, NULL, s->name);
+    const text_status st =
+        s->file && s->size > 0
+            ? text_open_file(s->text, &options, s->fd, s->start, s->size, &refusal)
+            : text_open_stream(s->text, &options, s->fd, prefix, s->file ? 0 : length, &refusal);
+    return st == TEXT_OK ? EXIT_DONE : source_text_failed(s, st, &refusal);
+}
+
+/* What was selected of text, from `first` on, is `n` rows: are these all that were asked for? */
+int source_check_rows(const source *s, const text_reader *r, int64_t n) {
+    if (r->skip > 0)
+        return fail(EXIT_DATA, s->name,
+                    "--offset is past the end: it holds %" PRId64 " elements, not %" PRId64,
+                    s->first - r->skip, s->first);
+    if (r->left > 0)
+        return fail(EXIT_DATA, s->name,
+                    "too short: it holds %" PRId64 " elements from %" PRId64 " on, not %" PRId64, n,
+                    s->first, s->count);
+    return EXIT_DONE;
+}
+
+/* The text is an array now, of all rows selected. */
+static void become_array(source *s) {
+    text_close(s->text);
+    free(s->text);
+    s->text = NULL;
+    s->file = s->stream = false;
+    s->first = 0;
+    s->count = s->layout.count = s->layout.shape[0] = s->loaded.n;
+}
+
+bool source_take_as(source *s, bf_dtype dtype) {
+    static const bf_dtype candidates[TEXT_CANDIDATES] = {BF_I64, BF_U64, BF_F64};
+    for (int i = 0; i < TEXT_CANDIDATES; i++) {
+        if (dtype != candidates[i] || !(s->loaded.can & 1u << i)) continue;
+        s->layout.dtype = dtype;
+        s->data = s->loaded.as[i == 1 ? 0 : i];
+        return true;
+    }
+    return false;
+}
+
+int source_load(source *s) {
+    text_reader r;
+    text_input *t = s->text;
+    text_status st = TEXT_NO_MEMORY;
+    if (!t) return EXIT_DONE;
+    if (t->layout.columns > 1)
+        return fail(EXIT_USAGE, s->name, "one column at a time, not %d", t->layout.columns);
+    if (text_reader_open(&r, t, t->begin, t->size)) {
+        r.skip = s->first;
+        r.left = s->count;
+        st = text_load(&r, &s->loaded);
+    }
+    int code = st == TEXT_OK ? source_check(s) : source_text_failed(s, st, &r.refusal);
+    if (code == EXIT_DONE) code = source_check_rows(s, &r, s->loaded.n);
+    text_reader_close(&r);
+    const int best = __builtin_ctz(s->loaded.can | 1u << TEXT_CANDIDATES);
+    s->layout.dtype = text_candidate(&t->layout, best);
+    s->data = s->loaded.as[best == 1 ? 0 : best];
+    if (t->layout.dtype != BF_NONE) s->loaded.can = 0; /* there is no other dtype to take */
+    become_array(s);
+    return code;
+}
+
+/* An option that only text has. */
+static int refuse_text_options(const source *s, const input *in) {
+    const text_options *t = &in->text;
+    const char *option = t->columns             ? "--column"
+                         : t->delimiter         ? "--delimiter"
+                         : t->header            ? "--header"
+                         : in->dtype != BF_NONE ? "--dtype"
+                                                : NULL;
+    if (!option) return EXIT_DONE;
+    return fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
+                in->dtype != BF_NONE ? " and raw data" : "");
+}
+
+/* Tells what the input is by its first bytes. */
+static int recognize(source *s, const input *in, int64_t file_size) {
+    unsigned char prefix[NPY_PREFIX];
+    const int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
+    if (got < 0) return source_failed(s, got, errno);
+    if (is_text(s, in, prefix, got)) return open_text(s, in, prefix, (size_t)got, file_size);
+    int code = read_header(s, prefix, got);
+    if (code == EXIT_DONE) code = check_size(s, file_size);
+    return code == EXIT_DONE ? refuse_text_options(s, in) : code;
+}
+
+int source_open(source *s, const char *name, const input *in) {
+    *s = (source){.name = name, .fd = -1};
+    struct stat st;
+    int code = open_file(s, &st);
+    if (code == EXIT_DONE)
+        code =
+            in->format == FORMAT_RAW ? layout_raw(s, in, st.st_size) : recognize(s, in, st.st_size);
+    if (code == EXIT_DONE) code = select_elements(s, in);
+    if (code == EXIT_DONE && !in->rows) code = source_load(s);
+    if (code != EXIT_DONE) source_close(s);
+    return code;
+}
+
+void source_close(source *s) {
+    if (s->owned) close(s->fd);
+    if (s->text) text_close(s->text);
+    free(s->text);
+    mapping_close(&s->map);
+    free(s->whole);
+    text_numbers_free(&s->loaded);
+    *s = (source){.name = s->name, .fd = -1};
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+/* Takes a stream into memory, up to the end of the array. */
+static int load_stream(source *s) {
+    s->whole = malloc((size_t)s->size);
+    if (!s->whole) {
+        fail(EXIT_IO, s->name, "out of memory: %zu bytes", (size_t)s->size);
+        hint("this needs an array in Fortran order whole: as a file it need not be in memory");
+        return EXIT_IO;
+    }
+    const int64_t got = bytes_read(s->fd, s->whole, (size_t)s->size);
+    if (got != s->size) return source_failed(s, got, errno);
+    s->stream = false;
+    s->data = s->whole;
+    return EXIT_DONE;
+}
+
+/* Reads over the elements before the selection. */
+static int skip_first(const source *s) {
+    static unsigned char scrap[1 << 16];
+    const int64_t element = (int64_t)source_element(s), step = (int64_t)sizeof scrap / element;
+    for (int64_t left = s->first; left > 0;) {
+        const int64_t n = left < step ? left : step;
+        const int64_t got = bytes_read(s->fd, scrap, (size_t)(n * element));
+        if (got < 0) return source_failed(s, got, errno);
+        left -= got / element;
+        if (got < n * element)
+            return fail(EXIT_DATA, s->name,
+                        "--offset is past the end: it holds %" PRId64 " elements, not %" PRId64,
+                        s->first - left, s->first);
+    }
+    return EXIT_DONE;
+}
+
+int source_prepare(source *s, bool ordered) {
+    if (s->text || s->data) return EXIT_DONE; /* text, or loaded text */
+    const bool part = s->count != s->layout.count;
+    s->reorder = s->layout.fortran && (ordered || part);
+    const int code = s->stream ? EXIT_DONE : map_file(s);
+    if (code != EXIT_DONE || !s->stream) return code;
+    return s->reorder ? load_stream(s) : skip_first(s);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Copies n elements of a Fortran-order array that follow each other in C order. */
+static void gather(const source *s, int64_t first, int64_t n, unsigned char *out) {
+    const npy_header *h = &s->layout;
+    const size_t element = source_element(s);
+    const int last = h->ndim - 1;
+    int64_t index[NPY_MAX_DIMS], stride[NPY_MAX_DIMS], step = 1;
+    for (int d = 0; d <= last; step *= h->shape[d++]) stride[d] = step;
+    for (int d = last; d >= 0; first /= h->shape[d--]) index[d] = first % h->shape[d];
+    while (n > 0) {
+        int64_t at = 0;
+        for (int d = 0; d <= last; d++) at += index[d] * stride[d];
+        const int64_t left = h->shape[last] - index[last], run = n < left ? n : left;
+        bytes_gather(out, s->data + (size_t)at * element, (size_t)run, (size_t)stride[last],
+                     element);
+        out += (size_t)run * element;
+        n -= run;
+        index[last] += run;
+        for (int d = last; d > 0 && index[d] == h->shape[d]; d--) {
+            index[d] = 0;
+            index[d - 1]++;
+        }
+    }
+}
+
+/* A stream of unknown length may end within an element: errno is then ENODATA. */
+static int64_t read_stream(const source *s, int64_t n, void *buffer) {
+    const int64_t element = (int64_t)source_element(s);
+    const int64_t bytes = bytes_read(s->fd, buffer, (size_t)(n * element));
+    if (bytes > 0 && bytes % element != 0 && s->count < 0) {
+        errno = ENODATA;
+        return -1;
+    }
+    return bytes < 0 ? -1 : bytes / element;
+}
+
+const void *source_view(const source *s, int64_t index, int64_t n, void *buffer, int64_t *got) {
+    const size_t element = source_element(s);
+    *got = n;
+    if (!s->data)
+        *got = read_stream(s, n, buffer);
+    else if (s->reorder)
+        gather(s, s->first + index, n, buffer);
+    else if (s->layout.swap)
+        memcpy(buffer, s->data + (size_t)(s->first + index) * element, (size_t)n * element);
+    else
+        return s->data + (size_t)(s->first + index) * element;
+    if (s->layout.swap && *got > 0) bytes_swap(buffer, (size_t)*got, element);
+    return buffer;
+}
+
+int source_failed(const source *s, int64_t got, int error) {
+    if (got < 0 && error == ENODATA)
+        return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
+                    bf_dtype_name(s->layout.dtype));
+    if (got < 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
+    const int code = source_check(s); /* of a file that cannot be mapped */
+    if (code != EXIT_DONE) return code;
+    if (s->raw) return fail(EXIT_DATA, s->name, "too short: it ends before --count elements");
+    return fail(EXIT_DATA, s->name, "shorter than its header says");
+}
+
+/* A page that is cut through reads as zeros from there on, without a signal: so ask the file. */
+int source_check(const source *s) {
+    struct stat st;
+    if (!s->file) return EXIT_DONE;
+    if (fstat(s->fd, &st) != 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
+    if (st.st_size - s->start < s->size) return became_shorter(s);
+    if (mapping_lost(&s->map)) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(EIO));
+    return EXIT_DONE;
+}

@@ -1,0 +1,81 @@
+/* An input: the numbers of a file, a pipe or standard input, by index.
+ *
+ * Open it, prepare it, read it. Functions that return an exit code have reported the failure. */
+#ifndef BITFOLD_CLI_INPUT_SOURCE_H
+#define BITFOLD_CLI_INPUT_SOURCE_H
+
+#include "input/mapping.h"
+#include "input/npy.h"
+#include "input/text_input.h"
+
+#include <stdbool.h>
+
+enum format { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_TEXT };
+
+/* What the options say about every input of a command. */
+typedef struct input {
+    enum format format;
+    bf_dtype dtype;    /* of raw data and, if given, of text */
+    int64_t first;     /* --offset, in elements */
+    int64_t count;     /* --count; -1: to the end */
+    text_options text; /* but for its dtype */
+    bool rows;         /* text is not loaded, but left to be read row by row */
+} input;
+
+typedef struct source {
+    const char *name; /* as the user gave it; "-" is standard input */
+    int fd;
+    bool owned; /* fd is ours to close */
+    bool file;  /* of a known size */
+    bool raw;
+    text_input *text;  /* text, of which the rows are not yet read: no dtype, count -1 */
+    bool stream;       /* read once, in order: a pipe, a terminal, a device */
+    npy_header layout; /* of raw data: one dimension */
+    int64_t start;     /* where in the file element 0 stands */
+    int64_t size;      /* of the data of a file, in bytes */
+    int64_t first;     /* the selected elements: [first, first + count) */
+    int64_t count;     /* -1: until the stream ends */
+    /* Set by source_prepare: */
+    bool reorder;              /* C order must be made from Fortran order */
+    const unsigned char *data; /* element 0, in memory; NULL of a stream, or of text */
+    mapping map;               /* where data are: a file mapped, */
+    void *whole;               /* or a stream read to its end, */
+    text_numbers loaded;       /* or text */
+} source;
+
+/* Opens name and reads its header. Text becomes an array in memory, unless in->rows. */
+int source_open(source *s, const char *name, const input *in);
+
+/* Makes text into an array in memory, if that is not yet done; of anything else, does nothing. */
+int source_load(source *s);
+
+/* Takes the numbers of loaded text as dtype. False if they are not of it, or this is no text. */
+bool source_take_as(source *s, bf_dtype dtype);
+
+/* Makes ready to read. ordered: elements are wanted in C order, not in the file's. */
+int source_prepare(source *s, bool ordered);
+
+void source_close(source *s);
+
+/* Elements [index, index + n) of the selection, in this machine's byte order: in the file's own
+ * memory, or in buffer, which has room for n. Of a stream, index must be the next one, and *got
+ * says how many there were: fewer than n if it ended, -1 with errno set if it failed. Several
+ * threads may view one source that is not a stream. */
+const void *source_view(const source *s, int64_t index, int64_t n, void *buffer, int64_t *got);
+
+/* Reports that source_view got so many (and errno, if -1) where more was promised. */
+int source_failed(const source *s, int64_t got, int error);
+
+/* To be called when all is read, or what was read is refused: whether the file stayed whole
+ * meanwhile. */
+int source_check(const source *s);
+
+size_t source_element(const source *s);
+
+/* Whether the rows that a reader of text took, n of them, are those that were selected. */
+int source_check_rows(const source *s, const text_reader *r, int64_t n);
+
+/* Reports why the rows of text ended before their time (not for TEXT_OK). */
+int source_text_failed(const source *s, text_status st, const text_refusal *refusal);
+
+#endif

@@ -1,0 +1,261 @@
+#include "input/text.h"
+
+#include "input/text_field.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+enum { CAN_I64 = 1, CAN_U64 = 2, CAN_F64 = 4, CAN_ALL = 7 };
+
+int text_candidates(const text_layout *layout) {
+    return layout->dtype == BF_NONE ? TEXT_CANDIDATES : 1;
+}
+
+bf_dtype text_candidate(const text_layout *layout, int i) {
+    static const bf_dtype found[TEXT_CANDIDATES] = {BF_I64, BF_U64, BF_F64};
+    return layout->dtype == BF_NONE ? found[i] : layout->dtype;
+}
+
+bool text_rows_alloc(text_rows *rows, const text_layout *layout, int64_t room) {
+    *rows = (text_rows){.room = room};
+    rows->columns = calloc((size_t)layout->columns, sizeof *rows->columns);
+    bool there = rows->columns != NULL;
+    for (int k = 0; there && k < layout->columns; k++) {
+        text_column *c = &rows->columns[k];
+        c->integers = malloc((size_t)room * sizeof(int64_t));
+        c->floats = malloc((size_t)room * sizeof(double));
+        there = c->integers && c->floats;
+    }
+    return there;
+}
+
+void text_rows_free(text_rows *rows, const text_layout *layout) {
+    for (int k = 0; rows->columns && k < layout->columns; k++) {
+        free(rows->columns[k].integers);
+        free(rows->columns[k].floats);
+    }
+    free(rows->columns);
+    *rows = (text_rows){.room = 0};
+}
+
+const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, int column, int i) {
+    const text_column *c = &rows->columns[column];
+    return text_candidate(layout, i) == BF_F64 || layout->dtype != BF_NONE ? c->floats
+                                                                           : c->integers;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* The text in an error: printable, and not all of it if it is long. */
+static void quote(char out[64], const char *at, const char *end) {
+    const size_t length = (size_t)(end - at), shown = length < 40 ? length : 40;
+    for (size_t i = 0; i < shown; i++)
+        out[i] = (unsigned char)at[i] < 0x20 || at[i] == 0x7f ? '?' : at[i];
+    snprintf(out + shown, 64 - shown, "%s", length > shown ? "..." : "");
+}
+
+static const char *refuse_number(const text_layout *l, int k, text_field f, text_error *e) {
+    char shown[64], which[80] = "";
+    quote(shown, f.at, f.end);
+    e->at = f.at;
+    if (l->columns > 1 && l->names)
+        snprintf(which, sizeof which, "column %d (%.40s): ", l->fields[k] + 1, l->names[k]);
+    else if (l->columns > 1)
+        snprintf(which, sizeof which, "column %d: ", l->fields[k] + 1);
+    text_number n;
+    if (f.broken)
+        snprintf(e->what, sizeof e->what, "%sa quoted field that does not end as it should", which);
+    else if (f.at == f.end)
+        snprintf(e->what, sizeof e->what, "%san empty field, not a number", which);
+    else if (l->dtype != BF_NONE && text_parse_token(f.at, (size_t)(f.end - f.at), &n))
+        snprintf(e->what, sizeof e->what, "%snot of dtype %s: '%s'", which, bf_dtype_name(l->dtype),
+                 shown);
+    else
+        snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
+    if (!l->names && !f.broken && text_looks_like_name(f.at, f.end))
+        snprintf(e->hint, sizeof e->hint, "--header, if the first line holds names");
+    return NULL;
+}
+
+/* The fields of a row where one was expected: their names, if that is what they are. */
+static const char *refuse_fields(const text_layout *l, const char *at, text_error *e) {
+    const int n = text_count_fields(at, l->delimiter);
+    char names[160] = "";
+    size_t used = 0;
+    for (const char *p = at; p && used < 100;) {
+        const text_field f = text_take_field(p, l->delimiter);
+        char shown[64];
+        quote(shown, f.at, f.end);
+        if (f.broken || !text_looks_like_name(f.at, f.end)) used = 200;
+        if (used < 100)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : ": ",
+                                     shown);
+        p = f.broken ? NULL : text_next_field(f.next, l->delimiter);
+    }
+    e->at = at;
+    snprintf(e->what, sizeof e->what, "%d fields in this row, and no --column says which", n);
+    snprintf(e->hint, sizeof e->hint, "--column takes a number, 1 to %d, or a name%s", n,
+             used < 200 ? names : " if the first line holds names");
+    return NULL;
+}
+
+static const char *refuse_missing(const text_layout *l, int k, const char *at, text_error *e) {
+    const int n = text_count_fields(text_skip_blanks(at, l->delimiter), l->delimiter);
+    e->at = at;
+    snprintf(e->what, sizeof e->what, "no column %d: this row has %d %s", l->fields[k] + 1, n,
+             n == 1 ? "field" : "fields");
+    return NULL;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static bool store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *n) {
+    const bool is_float = dtype >= BF_F16;
+    uint64_t bits = 0;
+    if (!is_float && !text_integer(n, dtype, &bits)) return false;
+    if (is_float) bits = text_round(n, dtype);
+    switch (bf_dtype_size(dtype)) {
+    case 1: ((uint8_t *)numbers)[i] = (uint8_t)bits; return true;
+    case 2: ((uint16_t *)numbers)[i] = (uint16_t)bits; return true;
+    case 4: ((uint32_t *)numbers)[i] = (uint32_t)bits; return true;
+    default: ((uint64_t *)numbers)[i] = bits; return true;
+    }
+}
+
+/* Keeps a number as every candidate. False if it is not of the dtype asked for. */
+static inline bool store(bf_dtype dtype, text_column *c, int64_t i, const text_number *n) {
+    if (dtype != BF_NONE && dtype != BF_F64) return store_as(dtype, c->floats, i, n);
+    ((double *)c->floats)[i] = text_double(n);
+    if (dtype == BF_F64) return true;
+    if (!n->integer) {
+        c->can &= CAN_F64;
+        return true;
+    }
+    const uint64_t most = (uint64_t)INT64_MAX + n->negative;
+    ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
+    c->can &=
+        CAN_F64 | (n->digits <= most ? CAN_I64 : 0) | (n->negative && n->digits > 0 ? 0 : CAN_U64);
+    return true;
+}
+
+/* The field at p as column k of row i: the long way. Returns where it ends. */
+static const char *read_field(text_rows *rows, const text_layout *l, int k, const char *p,
+                              text_error *e) {
+    const text_field f = text_take_field(p, l->delimiter);
+    text_number n;
+    if (!f.broken && text_parse_token(f.at, (size_t)(f.end - f.at), &n) &&
+        store(l->dtype, &rows->columns[k], rows->n, &n))
+        return f.next;
+    return refuse_number(l, k, f, e);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const char *line_end(const char *p, const char *end) {
+    return (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
+}
+
+/* A row of one field, or a line of blanks: the long way. */
+static const char *read_lone_field(text_rows *rows, const text_layout *l, const char *at,
+                                   const char *end, text_error *e) {
+    const char *p = text_skip_blanks(at, l->delimiter);
+    if (*p == '\n') return p + 1;
+    const text_field f = text_take_field(p, l->delimiter);
+    if (!f.broken && text_next_field(f.next, l->delimiter)) return refuse_fields(l, p, e);
+    if (!read_field(rows, l, 0, p, e)) return NULL;
+    rows->n++;
+    return line_end(f.next, end);
+}
+
+static const char *read_lone(text_rows *rows, const text_layout *l, const char *at, const char *end,
+                             text_error *e) {
+    while (at && at < end && rows->n < rows->room) {
+        text_number n;
+        const char *const p = text_scan(at, &n);
+        const bool ends = p && (*p == '\n' || (*p == '\r' && p[1] == '\n'));
+        if (ends && store(l->dtype, &rows->columns[0], rows->n, &n)) {
+            rows->n++;
+            at = p + (*p == '\n' ? 1 : 2);
+        } else {
+            at = read_lone_field(rows, l, at, end, e);
+        }
+    }
+    return at;
+}
+
+/* A wanted field, at its first byte. Returns where it ends, or NULL. */
+static inline const char *read_wanted(text_rows *rows, const text_layout *l, int k, const char *p,
+                                      text_error *e) {
+    text_number n;
+    const char *q = text_scan(p, &n);
+    if (q && l->delimiter != ' ') q = text_skip_blanks(q, l->delimiter);
+    if (q && text_ends_field(q, l->delimiter) && store(l->dtype, &rows->columns[k], rows->n, &n))
+        return q;
+    return read_field(rows, l, k, p, e);
+}
+
+/* The end of the field at p, whatever is in it. */
+static inline const char *pass_field(const text_layout *l, int k, const char *p, text_error *e) {
+    if (*p == '"') {
+        const text_field f = text_take_field(p, l->delimiter);
+        return f.broken ? refuse_number(l, k, f, e) : f.next;
+    }
+    if (l->delimiter == ' ')
+        while (!text_is_blank(*p, ' ') && *p != '\n') p++;
+    else
+        while (*p != l->delimiter && *p != '\n') p++;
+    return p;
+}
+
+/* One row that begins at p, which is behind its blanks. */
+static const char *read_row(text_rows *rows, const text_layout *l, const char *at, const char *end,
+                            text_error *e) {
+    const char *p = at;
+    for (int field = 0, k = 0;; field++) {
+        const bool wanted = field == l->fields[k];
+        const char *q = wanted ? read_wanted(rows, l, k, p, e) : pass_field(l, k, p, e);
+        if (!q) return NULL;
+        k += wanted;
+        if (k == l->columns) return line_end(q, end);
+        p = text_next_field(q, l->delimiter);
+        if (!p) return refuse_missing(l, k, at, e);
+    }
+}
+
+static const char *read_columns(text_rows *rows, const text_layout *l, const char *at,
+                                const char *end, text_error *e) {
+    while (at < end && rows->n < rows->room) {
+        at = text_skip_blanks(at, l->delimiter);
+        if (*at == '\n') {
+            at++;
+            continue;
+        }
+        at = read_row(rows, l, at, end, e);
+        if (!at) return NULL;
+        rows->n++;
+    }
+    return at;
+}
+
+const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
+                           const char *end, text_error *error) {
+    rows->n = 0;
+    for (int k = 0; k < layout->columns; k++)
+        rows->columns[k].can = layout->dtype == BF_NONE ? CAN_ALL : 1;
+    error->hint[0] = '\0';
+    return layout->lone ? read_lone(rows, layout, at, end, error)
+                        : read_columns(rows, layout, at, end, error);
+}
+
+const char *text_rows_skip(const text_layout *layout, const char *at, const char *end, int64_t most,
+                           int64_t *n) {
+    int64_t rows = 0;
+    for (; at < end && rows != most; at = line_end(at, end))
+        rows += *text_skip_blanks(at, layout->delimiter) != '\n';
+    *n = rows;
+    return at;
+}

@@ -1,0 +1,81 @@
+/* Text: rows of fields, and the numbers of some of their columns.
+ *
+ * A row is a line with anything but blanks on it. Its fields are separated by one character, or by
+ * runs of blanks and tabs; a field may stand in double quotes. Text is untrusted input, and these
+ * functions are pure, so that a fuzzer can drive them: a text is [at, end), ends with a newline
+ * (unless it is empty), holds no NUL, and TEXT_SLACK bytes behind it may be read. */
+#ifndef BITFOLD_CLI_INPUT_TEXT_H
+#define BITFOLD_CLI_INPUT_TEXT_H
+
+#include "input/text_number.h"
+
+/* What the options say. */
+typedef struct text_options {
+    const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
+    char delimiter;      /* ' ' for blanks and tabs; '\0': tab, ';' or ',', whichever the first row
+                            has (in this order), otherwise ' ' */
+    bool header;         /* the first row holds names; as it does if a column has a name */
+    bool table;     /* columns not given: all; header not given: if all in it look like names */
+    bf_dtype dtype; /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
+} text_options;
+
+/* How to read the rows of one text. */
+typedef struct text_layout {
+    char delimiter;
+    bool lone;    /* no column was chosen: rows have one field */
+    int columns;  /* how many are wanted, */
+    int *fields;  /* and which, from 0, ascending */
+    char **names; /* of these; NULL: there are none */
+    bf_dtype dtype;
+} text_layout;
+
+/* What is wrong, and where: a pointer into the row. hint may be empty. */
+typedef struct text_error {
+    const char *at;
+    char what[240], hint[240];
+} text_error;
+
+/* Finds the layout from the first row, which *at then points behind if it is a header. False: it is
+ * refused (error->at is NULL if it is the options that are at fault, or memory). Free it in either
+ * case. */
+bool text_layout_find(text_layout *layout, const text_options *options, const char **at,
+                      const char *end, text_error *error);
+void text_layout_free(text_layout *layout);
+
+/* Whether a field is no number at all, nor a number with a slip in it. */
+bool text_looks_like_name(const char *at, const char *end);
+
+/* What a column may be held as, from the most exact on: i64, u64, f64, or the dtype asked for. */
+enum { TEXT_CANDIDATES = 3 };
+int text_candidates(const text_layout *layout);
+bf_dtype text_candidate(const text_layout *layout, int i);
+
+/* The numbers of one column of some rows, as each candidate. */
+typedef struct text_column {
+    void *integers; /* i64 and u64 have the same bits */
+    void *floats;   /* f64, or the dtype asked for */
+    unsigned can;   /* bit i: all numbers are candidate i's */
+} text_column;
+
+typedef struct text_rows {
+    text_column *columns;
+    int64_t n, room;
+} text_rows;
+
+/* Room for so many rows; at least one. False if there is no memory; free it in either case. */
+bool text_rows_alloc(text_rows *rows, const text_layout *layout, int64_t room);
+void text_rows_free(text_rows *rows, const text_layout *layout);
+
+/* The rows' numbers of one column as candidate i, which must be in its `can`. */
+const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, int column, int i);
+
+/* Reads rows, as many as there are or there is room for. Returns the end of the last, or NULL if
+ * one is refused. */
+const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
+                           const char *end, text_error *error);
+
+/* Passes over `most` rows (-1: all) without a look at their fields; *n says how many there were. */
+const char *text_rows_skip(const text_layout *layout, const char *at, const char *end, int64_t most,
+                           int64_t *n);
+
+#endif

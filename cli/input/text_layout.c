@@ -1,0 +1,201 @@
+#include "input/text.h"
+
+#include "input/text_field.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the first row --------------------------------------------------------------------------- */
+
+static char find_delimiter(const char *row) {
+    static const char marks[] = "\t;,";
+    for (const char *m = marks; *m; m++)
+        for (const char *p = row; *p != '\n'; p++)
+            if (*p == *m) return *m;
+    return ' ';
+}
+
+/* A row that has more is no row: 32 MiB are needed to take this one apart. */
+enum { FIELDS_MOST = 1 << 20 };
+
+typedef struct first_row {
+    text_field *fields;
+    int n;
+    bool names; /* every field looks like a name */
+} first_row;
+
+bool text_looks_like_name(const char *at, const char *end) {
+    text_number n;
+    return end > at && !strchr("0123456789+-.", *at) &&
+           !text_parse_token(at, (size_t)(end - at), &n);
+}
+
+/* p is at the first field, or at the end of a text without rows. False: refused. */
+static bool take_first_row(first_row *row, const char *p, const char *end, char delimiter,
+                           text_error *e) {
+    const int n = p < end ? text_count_fields(p, delimiter) : 0;
+    *row = (first_row){.n = n, .names = n > 0};
+    if (n > FIELDS_MOST) {
+        e->at = p;
+        snprintf(e->what, sizeof e->what, "a row of %d fields: more than %d", n, FIELDS_MOST);
+        return false;
+    }
+    row->fields = calloc((size_t)n + 1, sizeof *row->fields);
+    for (int i = 0; row->fields && i < n; i++) {
+        const text_field f = text_take_field(p, delimiter);
+        row->fields[i] = f;
+        row->names = row->names && !f.broken && text_looks_like_name(f.at, f.end);
+        p = f.broken ? p : text_next_field(f.next, delimiter);
+    }
+    return row->fields != NULL;
+}
+
+/* ---- the columns asked for ------------------------------------------------------------------- */
+
+/* One item of the list, and what it says: a field from 0 on, or -1 for a name. */
+typedef struct item {
+    const char *at;
+    size_t length;
+    int field;
+} item;
+
+static item take_item(const char **list) {
+    item x = {*list, strcspn(*list, ","), -1};
+    char *end;
+    const long number = strtol(x.at, &end, 10);
+    const bool digits = x.length > 0 && strspn(x.at, "0123456789") >= x.length;
+    if (digits && end == x.at + x.length && number >= 1 && number < 1 << 30)
+        x.field = (int)number - 1;
+    *list += x.length + ((*list)[x.length] == ',');
+    return x;
+}
+
+static bool has_names(const char *list) {
+    while (*list)
+        if (take_item(&list).field < 0) return true;
+    return false;
+}
+
+/* The names there are, as a hint. */
+static void tell_names(const first_row *row, text_error *e) {
+    size_t used = (size_t)snprintf(e->hint, sizeof e->hint, "the columns are");
+    for (int i = 0; i < row->n && used < 180; i++) {
+        const text_field *f = &row->fields[i];
+        const int length = f->end - f->at < 40 ? (int)(f->end - f->at) : 40;
+        used += (size_t)snprintf(e->hint + used, sizeof e->hint - used, "%s %.*s", i ? "," : "",
+                                 length, f->at);
+    }
+}
+
+static int find_name(const first_row *row, item x, text_error *e) {
+    int found = -1, matches = 0;
+    for (int i = 0; i < row->n; i++) {
+        const text_field *f = &row->fields[i];
+        if ((size_t)(f->end - f->at) != x.length || memcmp(f->at, x.at, x.length) != 0) continue;
+        found = i;
+        matches++;
+    }
+    if (matches == 1) return found;
+    if (row->n == 0) {
+        snprintf(e->what, sizeof e->what, "no column is named '%.*s': it has no rows",
+                 x.length < 80 ? (int)x.length : 80, x.at);
+        return -1;
+    }
+    snprintf(e->what, sizeof e->what, "%s column is named '%.*s'",
+             matches == 0 ? "no" : "more than one", x.length < 80 ? (int)x.length : 80, x.at);
+    tell_names(row, e);
+    return -1;
+}
+
+static int by_place(const void *a, const void *b) {
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* The fields of the list, ascending, each once. */
+static bool find_columns(text_layout *l, const char *list, const first_row *row, text_error *e) {
+    l->fields = calloc(strlen(list) + 1, sizeof *l->fields);
+    if (!l->fields) return false;
+    int n = 0;
+    while (*list) {
+        const item x = take_item(&list);
+        l->fields[n] = x.field >= 0 ? x.field : find_name(row, x, e);
+        if (l->fields[n++] < 0) return false;
+    }
+    qsort(l->fields, (size_t)n, sizeof *l->fields, by_place);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || l->fields[i] != l->fields[i - 1]) l->fields[l->columns++] = l->fields[i];
+    return true;
+}
+
+static bool all_columns(text_layout *l, int n) {
+    l->fields = calloc((size_t)n, sizeof *l->fields);
+    if (!l->fields) return false;
+    l->columns = n;
+    for (int i = 0; i < n; i++) l->fields[i] = i;
+    return true;
+}
+
+/* ---- the layout ------------------------------------------------------------------------------ */
+
+/* The names of the wanted columns; a column that the header has not is unnamed. */
+static bool take_names(text_layout *l, const first_row *row) {
+    l->names = calloc((size_t)l->columns, sizeof *l->names);
+    bool there = l->names != NULL;
+    for (int k = 0; there && k < l->columns; k++) {
+        const text_field none = {"", "", "", false};
+        const text_field *f = l->fields[k] < row->n ? &row->fields[l->fields[k]] : &none;
+        l->names[k] = strndup(f->at, (size_t)(f->end - f->at));
+        there = l->names[k] != NULL;
+    }
+    return there;
+}
+
+static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
+                        text_error *e) {
+    const int all = o->table && row->n > 1 ? row->n : 1;
+    l->lone = !o->columns && all == 1;
+    if (o->columns ? !find_columns(l, o->columns, row, e) : !all_columns(l, all)) return false;
+    return !header || take_names(l, row);
+}
+
+/* The first line that is not blank. */
+static const char *first_line(const char *p, const char *end, char delimiter) {
+    while (p < end && *text_skip_blanks(p, delimiter) == '\n')
+        p = text_skip_blanks(p, delimiter) + 1;
+    return p;
+}
+
+bool text_layout_find(text_layout *layout, const text_options *options, const char **at,
+                      const char *end, text_error *error) {
+    const char *p = *at;
+    *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
+    *error = (text_error){.what = "out of memory"};
+    if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p = *at += 3; /* a byte order mark */
+    const char *row = first_line(p, end, layout->delimiter);
+    if (!layout->delimiter) layout->delimiter = row < end ? find_delimiter(row) : ' ';
+    if (row < end) row = text_skip_blanks(row, layout->delimiter);
+    first_row first;
+    bool done = take_first_row(&first, row, end, layout->delimiter, error);
+    const bool header = options->header || (options->table && first.names) ||
+                        (options->columns && has_names(options->columns));
+    if (done) done = find_layout(layout, options, &first, header, error);
+    if (done && header && layout->lone && first.n > 1) {
+        done = false;
+        error->at = row;
+        snprintf(error->what, sizeof error->what,
+                 "%d fields in the header, and no --column says which", first.n);
+        tell_names(&first, error);
+    }
+    if (done && header && row < end) *at = (const char *)memchr(row, '\n', (size_t)(end - row)) + 1;
+    free(first.fields);
+    return done;
+}
+
+void text_layout_free(text_layout *layout) {
+    for (int k = 0; layout->names && k < layout->columns; k++) free(layout->names[k]);
+    free(layout->names);
+    free(layout->fields);
+    *layout = (text_layout){.columns = 0};
+}

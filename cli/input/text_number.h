@@ -1,0 +1,47 @@
+/* Numbers in text: a token, its digits, and the nearest number of a format.
+ *
+ * Pure functions over bytes. Wherever they are given a pointer into a text, TEXT_SLACK bytes behind
+ * the end of the text may be read (but not what they hold be believed), and the text's last byte is
+ * no part of a number: a newline, say. */
+#ifndef BITFOLD_CLI_INPUT_TEXT_NUMBER_H
+#define BITFOLD_CLI_INPUT_TEXT_NUMBER_H
+
+#include <bitfold.h>
+
+#include <stdbool.h>
+
+enum { TEXT_SLACK = 8 };
+
+/* [+-] digits * 10^exponent, as its token says it. */
+typedef struct text_number {
+    const char *text; /* the token */
+    size_t length;
+    uint64_t digits;
+    int exponent;
+    bool negative;
+    bool integer; /* a sign and digits alone, that fit in 64 bits */
+    bool longer;  /* nonzero digits follow those that are held */
+    bool other;   /* inf, nan or hexadecimal: the token says it all */
+} text_number;
+
+/* Reads the decimal number at text, if it is of at most 19 digits: returns its end, or NULL. What
+ * follows the number is for the caller to judge. */
+static inline const char *text_scan(const char *text, text_number *n);
+
+/* Reads a token of `length` bytes, in any of the forms there are: decimals of any length,
+ * hexadecimal floats, inf, infinity, nan. False if it is no number. */
+bool text_parse_token(const char *text, size_t length, text_number *n);
+
+/* The nearest number (ties to even) of f16, bf16, f32 or f64, as its bits. */
+uint64_t text_round(const text_number *n, bf_dtype dtype);
+
+/* The integer in the two's complement of 64 bits, if dtype (an integer one, or bool) holds it. */
+bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits);
+
+/* The same as text_round to f64, at once where one multiplication or division of two exact doubles
+ * gives the answer (Clinger, 1990). */
+static inline double text_double(const text_number *n);
+
+#include "input/text_scan.h"
+
+#endif

@@ -1,0 +1,95 @@
+/* The part of text_number.h that every token passes through, inlined into the loops. */
+#ifndef BITFOLD_CLI_INPUT_TEXT_SCAN_H
+#define BITFOLD_CLI_INPUT_TEXT_SCAN_H
+
+#include <string.h>
+
+static inline uint64_t text_eight_bytes(const char *p) {
+    uint64_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? bytes : __builtin_bswap64(bytes);
+}
+
+/* Nonzero in each byte that is not a digit: its upper half is not 3, or becomes 4 by adding 6. Only
+ * the lowest of them counts: what is above it may have been carried into. */
+static inline uint64_t text_not_digits(uint64_t bytes) {
+    const uint64_t high = 0xf0f0f0f0f0f0f0f0u, zeros = 0x3030303030303030u;
+    return ((bytes & high) ^ zeros) | (((bytes + 0x0606060606060606u) & high) ^ zeros);
+}
+
+/* Eight digits (as values 0 to 9, the first in the lowest byte) as a number: pairs, fours, all. */
+static inline uint64_t text_eight(uint64_t digits) {
+    digits = digits * 10 + (digits >> 8);
+    const uint64_t even = digits & 0x000000ff000000ffu, odd = digits >> 16 & 0x000000ff000000ffu;
+    return (even * 0x000f424000000064u + odd * 0x0000271000000001u) >> 32;
+}
+
+/* Appends the digits at p to *value (which wraps beyond 19 of them) and returns where they end. */
+static inline const char *text_digits(const char *p, uint64_t *value) {
+    static const uint64_t power[8] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+    for (;;) {
+        const uint64_t bytes = text_eight_bytes(p), not_digits = text_not_digits(bytes);
+        const uint64_t digits = bytes ^ 0x3030303030303030u;
+        if (not_digits != 0) {
+            const int n = __builtin_ctzll(not_digits) / 8;
+            if (n > 0) *value = *value * power[n] + text_eight(digits << (64 - 8 * n));
+            return p + n;
+        }
+        *value = *value * 100000000 + text_eight(digits);
+        p += 8;
+    }
+}
+
+/* The exponent behind an 'e': up to 4 digits, with a sign or without. NULL if it is not that. */
+static inline const char *text_exponent(const char *p, int *exponent) {
+    const bool negative = *p == '-';
+    p += *p == '-' || *p == '+';
+    uint64_t value = 0;
+    const char *end = text_digits(p, &value);
+    if (end == p || end - p > 4) return NULL;
+    *exponent += negative ? -(int)value : (int)value;
+    return end;
+}
+
+static inline const char *text_scan(const char *text, text_number *n) {
+    const char *p = text;
+    *n = (text_number){.text = text, .negative = *p == '-'};
+    p += *p == '-' || *p == '+';
+    const char *const first = p;
+    p = text_digits(p, &n->digits);
+    int64_t count = p - first;
+    n->integer = true;
+    if (*p == '.') {
+        const char *const point = p;
+        p = text_digits(p + 1, &n->digits);
+        n->exponent = (int)(point + 1 - p);
+        n->integer = false;
+        count += p - point - 1;
+    }
+    if (count == 0 || count > 19) return NULL;
+    if ((*p | 0x20) == 'e') {
+        n->integer = false;
+        p = text_exponent(p + 1, &n->exponent);
+        if (!p) return NULL;
+    }
+    n->length = (size_t)(p - text);
+    return p;
+}
+
+static inline double text_double(const text_number *n) {
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    double value;
+    if (n->digits <= (uint64_t)1 << 53 && n->exponent >= -22 && n->exponent <= 22 && !n->longer &&
+        !n->other) {
+        value = (double)n->digits;
+        value = n->exponent < 0 ? value / power[-n->exponent] : value * power[n->exponent];
+        return n->negative ? -value : value;
+    }
+    const uint64_t bits = text_round(n, BF_F64);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* What a picture is to be, from the options of 'bitfold julia'. */
+#ifndef BITFOLD_CLI_JULIA_OPTIONS_H
+#define BITFOLD_CLI_JULIA_OPTIONS_H
+
+#include "runtime/options.h"
+
+typedef struct julia_request {
+    bf_julia_params params;
+    bf_palette palette;
+    int64_t frames;        /* 0: one picture */
+    double from[2], to[2]; /* c of the first and of the last frame */
+} julia_request;
+
+/* Returns an exit code, having reported what is wrong. */
+int julia_request_read(julia_request *r, const options *o);
+
+#endif

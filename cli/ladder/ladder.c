@@ -1,0 +1,273 @@
+/* ladder: options, where it runs, and the rungs as a table or as JSON. The rungs are in ladder/. */
+
+#include "ladder/ladder.h"
+#include "command.h"
+#include "runtime/json.h"
+#include "runtime/options.h"
+#include "runtime/output.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_SIZE = 256, OPT_DEVICE, OPT_JSON, OPT_QUICK };
+
+static const usage ladder_usage = {
+    "reduce|add|dot|constant|atomics|histogram|julia|table [OPTIONS]",
+    "Runs the classic teaching kernels beside ours, one technique a rung, and shows what each "
+    "step\n"
+    "gains: the time of a call, the share of the limit (reading as many bytes, measured in the\n"
+    "same run) and how many times as fast as the first rung it is. Results are checked: ints\n"
+    "modulo 2^32, floats to 6 digits, tables key by key, ours to the last bit. Without a GPU, the\n"
+    "CPU's counterparts run. Without an operand, lists what there is.",
+    0, "bitfold ladder reduce --quick --device cpu"};
+
+static const option_spec specs[] = {
+    {OPT_SIZE, "size", "N", "elements, as in 10000000 or 64Ki (several sizes)", 0},
+    {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N", "where to compute", 0},
+    {OPT_QUICK, "quick", NULL, "smaller and fewer samples, for a first impression", 0},
+    {OPT_JSON, "json", NULL, "one JSON object a line", 0},
+    {'h', "help", NULL, "show this", 0},
+};
+enum { SPECS = sizeof specs / sizeof *specs };
+
+typedef struct request {
+    ladder_options ladder;
+    const char *topic, *asked; /* the device that was asked for */
+    char device[32];           /* "cuda:0" */
+    bool json, help;
+} request;
+
+/* What the printer knows from one row to the next. */
+typedef struct printer {
+    const request *request;
+    int failures;
+    int code; /* of writing */
+} printer;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int refuse(const char *what, const char *value) {
+    fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
+    hint("bitfold help ladder");
+    return EXIT_USAGE;
+}
+
+static bool parse_size(const char *text, int64_t *size) {
+    static const char *const units[] = {"", "Ki", "Mi", "Gi"};
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    const unsigned long long n = strtoull(text, &end, 10);
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(end, units[i]) != 0) continue;
+        *size = (int64_t)(n << 10 * i);
+        return n > 0 && n <= (1ULL << 36) >> 10 * i;
+    }
+    return false;
+}
+
+static int set_option(request *r, int option, const char *value) {
+    switch (option) {
+    case OPT_SIZE:
+        return parse_size(value, &r->ladder.size) ? EXIT_DONE : refuse("not a size", value);
+    case OPT_DEVICE: r->asked = value; break;
+    case OPT_QUICK: r->ladder.quick = true; break;
+    case OPT_JSON: r->json = true; break;
+    default: r->help = true; break;
+    }
+    return EXIT_DONE;
+}
+
+static bool is_topic(const char *name) {
+    const char *summary, *known;
+    for (int i = 0; (known = ladder_topic(i, &summary)); i++)
+        if (strcmp(known, name) == 0) return true;
+    return false;
+}
+
+static int unknown_option(const char *option) {
+    fail(EXIT_USAGE, NULL, "unknown option: '%s'", option);
+    options_guess(option, &ladder_usage, specs, SPECS, "bitfold help ladder");
+    return EXIT_USAGE;
+}
+
+static bool is_lost(const char *given[SPECS], int option, const char *value) {
+    int i = 0;
+    while (specs[i].id != option) i++;
+    return value && options_again(&given[i], &specs[i], value);
+}
+
+static int parse(request *r, int argc, char **argv) {
+    struct option known[SPECS + 1] = {0};
+    const char *given[SPECS] = {NULL};
+    for (int i = 0; i < SPECS; i++)
+        known[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
+    opterr = 0;
+    optind = 0;
+    int option;
+    while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
+        if (option == '?') return unknown_option(argv[optind - 1]);
+        if (option == ':') return refuse("option needs a value", argv[optind - 1]);
+        if (is_lost(given, option, optarg)) return EXIT_USAGE;
+        const int code = set_option(r, option, optarg);
+        if (code != EXIT_DONE) return code;
+    }
+    if (argc - optind > 1) return refuse("one ladder at a time", argv[optind + 1]);
+    r->topic = argv[optind];
+    return !r->topic || is_topic(r->topic) ? EXIT_DONE : refuse("no such ladder", r->topic);
+}
+
+/* ---- where ----------------------------------------------------------------------------------- */
+
+static int no_gpu(const request *r) {
+    const char *reason = bf_device_reason();
+    if (*reason == '\0') reason = "there is no such GPU";
+    fail(EXIT_DEVICE, NULL, "cannot use --device %s: %s", r->asked, reason);
+    hint("--device cpu runs the CPU's rungs");
+    return EXIT_DEVICE;
+}
+
+static void use_cpu(request *r) {
+    r->ladder.machine = &ladder_cpu;
+    strcpy(r->device, "cpu");
+}
+
+static int use_gpu(request *r, int number) {
+    if (number >= bf_device_count()) return no_gpu(r);
+#ifdef BITFOLD_CUDA
+    r->ladder.machine = &ladder_gpu;
+#endif
+    r->ladder.device = number;
+    snprintf(r->device, sizeof r->device, "cuda:%d", number);
+    return EXIT_DONE;
+}
+
+static int find_device(request *r) {
+    const char *name = r->asked;
+    char *end;
+    if (strcmp(name, "cpu") == 0) return use_cpu(r), EXIT_DONE;
+    if (strcmp(name, "cuda") == 0) return use_gpu(r, 0);
+    if (strncmp(name, "cuda:", 5) == 0 && name[5] >= '0' && name[5] <= '9') {
+        const long number = strtol(name + 5, &end, 10);
+        if (*end == '\0') return use_gpu(r, number > 1024 ? 1024 : (int)number);
+    }
+    if (strcmp(name, "auto") != 0) return refuse("unknown device", name);
+    if (bf_device_count() > 0) return use_gpu(r, 0);
+    inform(NULL, "no GPU, so these are the CPU's rungs: %s", bf_device_reason());
+    return use_cpu(r), EXIT_DONE;
+}
+
+/* ---- what is printed ------------------------------------------------------------------------- */
+
+static void print_head(const request *r) {
+    bf_device_info gpu = {.size = sizeof gpu};
+    if (strcmp(r->device, "cpu") == 0)
+        printf("The CPU's rungs, on %d %s. Times are medians of a call.\n", bf_usable_threads(),
+               bf_usable_threads() == 1 ? "thread" : "threads");
+    else if (bf_device_describe(r->ladder.device, &gpu) == BF_OK)
+        printf("%s: %s. Times are medians of a call in a stream, by CUDA events.\n", r->device,
+               gpu.name);
+    puts("The limit: reading as many bytes, and nothing else, measured in the same way. The same "
+         "memory\nis used again and again: what fits a cache stays in it.");
+}
+
+static void print_title(const ladder_row *row) {
+    printf("\n%s: %s", row->topic, row->work);
+    if (row->n > 1) printf(", %" PRId64 " elements (%s)", row->n, row->dtype);
+    if (row->limit > 0) printf("; limit %.1f GB/s", row->limit * 1e-9);
+    printf("\n%-15s %-62s %10s %8s %6s %8s  %s\n", "rung", "technique", "us", "GB/s", "limit",
+           "times", "check");
+}
+
+static void print_check(const ladder_row *row) {
+    if (row->problem)
+        printf("FAIL: %s", row->problem);
+    else if (row->lost >= 0)
+        printf("%s, %" PRId64 " lost", row->good ? "ok" : "FAIL", row->lost);
+    else
+        fputs(row->good ? "ok" : "FAIL", stdout);
+    if (!row->problem && row->ulp >= 0) printf(" %.3g ulp", row->ulp);
+    if (row->good && row->probes >= 0) printf(", %.1f entries a lookup", row->probes);
+    putchar('\n');
+}
+
+static void print_row(const ladder_row *row) {
+    const double speed = row->seconds > 0 ? row->bytes / row->seconds : 0;
+    char rate[32] = "-", share[32] = "-";
+    if (speed > 0) snprintf(rate, sizeof rate, "%.1f", speed * 1e-9);
+    if (row->limit > 0) snprintf(share, sizeof share, "%.0f%%", 100 * speed / row->limit);
+    if (row->first) print_title(row);
+    printf("%-15s %-62s %10.2f %8s %6s %8.2f  ", row->rung, row->technique, row->seconds * 1e6,
+           rate, share, row->times);
+    print_check(row);
+}
+
+static void print_object(const request *r, const ladder_row *row) {
+    printf(
+        "{\"schema\":1,\"command\":\"ladder\",\"ladder\":\"%s\",\"work\":\"%s\",\"dtype\":\"%s\","
+        "\"n\":%" PRId64 ",\"rung\":\"%s\",\"technique\":",
+        row->topic, row->work, row->dtype, row->n, row->rung);
+    json_string(stdout, row->technique);
+    printf(",\"device\":\"%s\",\"seconds\":%.6g", r->device, row->seconds);
+    if (row->bytes > 0 && row->seconds > 0)
+        printf(",\"gbps\":%.5g", row->bytes / row->seconds * 1e-9);
+    if (row->limit > 0 && row->seconds > 0)
+        printf(",\"limit_gbps\":%.5g,\"share\":%.4g", row->limit * 1e-9,
+               row->bytes / row->seconds / row->limit);
+    printf(",\"times\":%.4g,\"check\":\"%s\"", row->times, row->good ? "ok" : "FAIL");
+    if (row->ulp >= 0 && !row->problem)
+        printf(row->ulp <= 1e300 ? ",\"ulp\":%.4g" : ",\"ulp\":\"%g\"", row->ulp);
+    if (row->lost >= 0) printf(",\"lost\":%" PRId64, row->lost);
+    if (row->good && row->probes >= 0) printf(",\"probes\":%.6g", row->probes);
+    if (row->problem) {
+        printf(",\"problem\":");
+        json_string(stdout, row->problem);
+    }
+    puts("}");
+}
+
+static void emit(const ladder_row *row, void *argument) {
+    printer *p = argument;
+    if (p->request->json)
+        print_object(p->request, row);
+    else
+        print_row(row);
+    p->failures += !row->good;
+    if (p->code == EXIT_DONE) p->code = output_flush(stdout, "standard output");
+}
+
+static void list_topics(void) {
+    const char *summary, *name;
+    for (int i = 0; (name = ladder_topic(i, &summary)); i++) printf("%-10s %s\n", name, summary);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int climb(const request *r) {
+    printer p = {.request = r};
+    bool opened;
+    if (!r->json) print_head(r);
+    const char *problem = ladder_climb(&r->ladder, r->topic, emit, &p, &opened);
+    if (problem) return fail(opened ? EXIT_IO : EXIT_DEVICE, NULL, "%s: %s", r->device, problem);
+    if (p.code != EXIT_DONE) return p.code;
+    if (p.failures > 0)
+        return fail(EXIT_CHECK, NULL, "rungs that failed their check: %d", p.failures);
+    return EXIT_DONE;
+}
+
+int cmd_ladder(int argc, char **argv) {
+    request r = {.asked = "auto"};
+    int code = parse(&r, argc, argv);
+    if (code != EXIT_DONE) return code;
+    if (r.help) {
+        options_show(argv[0], &ladder_usage, specs, SPECS);
+        return EXIT_DONE;
+    }
+    if (!r.topic) {
+        list_topics();
+        return EXIT_DONE;
+    }
+    code = find_device(&r);
+    return code == EXIT_DONE ? climb(&r) : code;
+}

@@ -1,0 +1,226 @@
+/* describe: what one pass tells about each file, or about each column of text. */
+#include "reduce/describe.h"
+
+#include "command.h"
+#include "runtime/json.h"
+#include "runtime/task.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const usage describe_usage = {
+    "[OPTIONS] [FILE...]",
+    "The number of elements, of NaNs and infinities; minimum and maximum and their first indices;\n"
+    "sum, mean and standard deviation: in one pass, each as the command of its name gives it. Of\n"
+    "text, for all columns or those of --column LIST; a first row of nothing but names is a "
+    "header.\n"
+    "'-' or no FILE is standard input. With --save, one column's state is saved for merge.",
+    TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
+        TAKES_SAVE | TAKES_OUTPUT,
+    "bitfold describe x.npy"};
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+enum { VALUES = 10 };
+static const char *const names[VALUES] = {"n",   "nan",    "inf", "min",  "argmin",
+                                          "max", "argmax", "sum", "mean", "std"};
+
+static bf_value number(int64_t n) { return (bf_value){.dtype = BF_I64, .as.i64 = n}; }
+
+/* dtype BF_NONE: there is no value. */
+static bf_value index_value(int64_t i) { return i < 0 ? (bf_value){.dtype = BF_NONE} : number(i); }
+
+static bf_value value_of(const bf_description *d, int i) {
+    switch (i) {
+    case 0: return number(d->n);
+    case 1: return number(d->nan);
+    case 2: return number(d->inf);
+    case 3: return d->min;
+    case 4: return index_value(d->argmin);
+    case 5: return d->max;
+    case 6: return index_value(d->argmax);
+    case 7: return d->sum;
+    case 8: return d->mean;
+    default: return d->std;
+    }
+}
+
+static void put_value(const output *out, const described *x, int i) {
+    char text[BF_VALUE_TEXT] = "-";
+    const bf_value v = value_of(&x->values, i);
+    if (v.dtype != BF_NONE) output_format(&v, out->hex, text);
+    fprintf(out->stream, "\t%s", text);
+}
+
+/* A name in a line of text: a control character would break the line. */
+static void put_name(FILE *f, const char *name) {
+    for (const char *c = name; *c; c++) putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, f);
+}
+
+/* A line for each value; lines that tell the files and columns apart come first. */
+static void put_lines(const output *out, const described *all, int n) {
+    bool files = false, columns = false;
+    for (int k = 1; k < n; k++) {
+        files = files || strcmp(all[k].file, all[0].file) != 0;
+        columns = columns || all[k].column;
+    }
+    for (int line = files ? 0 : 1; n > 1 && line < (columns ? 2 : 1); line++) {
+        fputs(line == 0 ? "file" : "column", out->stream);
+        for (int k = 0; k < n; k++) {
+            putc('\t', out->stream);
+            const char *column = all[k].column ? all[k].column : "";
+            put_name(out->stream, line == 0 ? all[k].file : column);
+        }
+        putc('\n', out->stream);
+    }
+    for (int i = 0; i < VALUES; i++) {
+        fputs(names[i], out->stream);
+        for (int k = 0; k < n; k++) put_value(out, &all[k], i);
+        putc('\n', out->stream);
+    }
+}
+
+static void put_table(const output *out, const described *all, int n) {
+    fputs("file\tcolumn", out->stream);
+    for (int i = 0; i < VALUES; i++) fprintf(out->stream, "\t%s", names[i]);
+    putc('\n', out->stream);
+    for (int k = 0; k < n; k++) {
+        put_name(out->stream, all[k].file);
+        putc('\t', out->stream);
+        if (all[k].column) put_name(out->stream, all[k].column);
+        for (int i = 0; i < VALUES; i++) put_value(out, &all[k], i);
+        putc('\n', out->stream);
+    }
+}
+
+static void put_object(FILE *f, const described *x, const char *device) {
+    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
+    json_string(f, x->file);
+    if (x->column) {
+        fputs(",\"column\":", f);
+        json_string(f, x->column);
+    }
+    fprintf(f, ",\"dtype\":\"%s\"", bf_dtype_name(x->dtype));
+    for (int i = 0; i < VALUES; i++) {
+        const bf_value v = value_of(&x->values, i);
+        fprintf(f, ",\"%s\":", names[i]);
+        if (v.dtype == BF_NONE)
+            fputs("null", f);
+        else
+            json_value(f, &v);
+    }
+    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", device, x->seconds);
+}
+
+int describe_put(output *out, const described *all, int n, const char *device) {
+    if (out->layout == LAYOUT_TSV) put_table(out, all, n);
+    if (out->layout == LAYOUT_PLAIN) put_lines(out, all, n);
+    for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++)
+        put_object(out->stream, &all[k], device);
+    return output_flush(out->stream, out->to_file ? out->file.name : "standard output");
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* All columns of all files so far. */
+typedef struct list {
+    described *all;
+    int n;
+    bf_state *saved; /* for --save: the one state there is */
+} list;
+
+static char *column_name(const source *s, int k) {
+    char number_text[32];
+    if (!s->text) return NULL;
+    const text_layout *l = &s->text->layout;
+    if (l->names && *l->names[k]) return strdup(l->names[k]);
+    snprintf(number_text, sizeof number_text, "%d", l->fields[k] + 1);
+    return strdup(number_text);
+}
+
+static int add_column(const task *t, list *x, const source *s, int k, const bf_state *state) {
+    bf_state_info info = {.size = sizeof info};
+    bf_state_describe(state, &info);
+    described *d = &x->all[x->n];
+    *d = (described){.file = s->name,
+                     .dtype = info.dtype,
+                     .column = column_name(s, k),
+                     .values = {.size = sizeof d->values}};
+    const bf_status st = s->text && !d->column
+                             ? BF_E_MEMORY
+                             : bf_state_description(state, &t->options->rules, &d->values);
+    if (st == BF_OK) {
+        x->n++;
+        return EXIT_DONE;
+    }
+    free(d->column);
+    return fail_status(st, engine_context(&t->engine), s->name);
+}
+
+static int check_save(const task *t, const source *s, const list *x) {
+    if (!t->options->save || (engine_columns(s) == 1 && x->n == 0)) return EXIT_DONE;
+    return fail(EXIT_USAGE, s->name, "--save takes one file, and one column of it");
+}
+
+static int describe_columns(task *t, source *s, list *x, double began) {
+    const int columns = engine_columns(s), before = x->n;
+    described *all = realloc(x->all, (size_t)(x->n + columns) * sizeof *all);
+    if (all) x->all = all;
+    bf_state **states = calloc((size_t)columns, sizeof *states);
+    int code = all && states ? check_save(t, s, x) : fail_status(BF_E_MEMORY, NULL, s->name);
+    if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, s, NULL, s->first, states);
+    for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, s, k, states[k]);
+    for (int k = before; k < x->n; k++) x->all[k].seconds = progress_clock() - began;
+    if (code == EXIT_DONE && t->options->save) {
+        x->saved = states[0];
+        states[0] = NULL;
+    }
+    for (int k = 0; states && k < columns; k++) bf_state_destroy(states[k]);
+    free(states);
+    return code;
+}
+
+static int describe_file(task *t, const char *name, list *x) {
+    source s;
+    const double began = progress_clock();
+    input in = t->options->input;
+    in.rows = in.text.table = true;
+    int code = source_open(&s, name, &in);
+    if (code != EXIT_DONE) return code;
+    code = source_prepare(&s, true);
+    if (code == EXIT_DONE) code = describe_columns(t, &s, x, began);
+    source_close(&s);
+    return code;
+}
+
+/* A file that fails does not keep the others from being described. */
+static int describe_files(task *t, list *x) {
+    const options *o = t->options;
+    int first_failure = EXIT_DONE;
+    for (int i = 0; i < o->file_count; i++) {
+        const int code = describe_file(t, o->files[i], x);
+        if (first_failure == EXIT_DONE) first_failure = code;
+    }
+    const char *device = bf_context_device(engine_context(&t->engine));
+    const int put = x->n > 0 ? describe_put(&t->output, x->all, x->n, device) : EXIT_DONE;
+    return first_failure == EXIT_DONE ? put : first_failure;
+}
+
+int cmd_describe(int argc, char **argv) {
+    options o;
+    int code;
+    if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
+    task t;
+    list x = {.n = 0};
+    code = task_open(&t, &o, false);
+    if (code == EXIT_DONE) {
+        code = describe_files(&t, &x);
+        code = task_close(&t, code, x.saved);
+    }
+    bf_state_destroy(x.saved);
+    for (int k = 0; k < x.n; k++) free(x.all[k].column);
+    free(x.all);
+    engine_close(&t.engine);
+    return code;
+}

@@ -1,0 +1,19 @@
+/* Descriptions as output: what describe prints, and merge of what describe saved. */
+#ifndef BITFOLD_CLI_REDUCE_DESCRIBE_H
+#define BITFOLD_CLI_REDUCE_DESCRIBE_H
+
+#include "runtime/output.h"
+
+typedef struct described {
+    const char *file;
+    char *column; /* a name or a number; NULL: not of text */
+    bf_dtype dtype;
+    bf_description values;
+    double seconds;
+} described;
+
+/* Writes n descriptions: lines of a name and a value from each, a TSV table with a line for each,
+ * or a JSON object each. Returns an exit code. */
+int describe_put(output *out, const described *all, int n, const char *device);
+
+#endif

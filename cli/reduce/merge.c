@@ -1,0 +1,252 @@
+/* merge: saved states become one. */
+#include "command.h"
+#include "group/output.h"
+#include "histogram/output.h"
+#include "runtime/statefile.h"
+#include "runtime/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const usage merge_usage = {
+    "[OPTIONS] STATE...",
+    "Combines states that --save wrote, in any order, and gives the value of all their data, to\n"
+    "the same bits as one pass over them; of histograms what hist shows, of counts what count\n"
+    "shows, of groups the lines of group: key, aggregates, number of rows. With --save, the\n"
+    "combined state can be merged again.\n"
+    "argmin, argmax and describe depend on the order of the data: parts that were saved with\n"
+    "--offset go where they belong; whole files follow each other as the STATEs do, an index "
+    "counts\n"
+    "from the start of the first, and a message tells which STATE it is in. So does prod of "
+    "floats,\n"
+    "but only of parts.",
+    TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_TOP | TAKES_SAVE |
+        TAKES_OUTPUT | TAKES_DEVICE,
+    "bitfold sum --save x.bfs x.npy\n"
+    "bitfold sum --save y.bfs y.npy\n"
+    "bitfold merge x.bfs y.bfs"};
+
+typedef struct part {
+    const char *file;
+    statefile saved;
+    bf_state_info info; /* of a state */
+} part;
+
+/* By the index that each part ends at: ordered states merge in this order, others in any. */
+static int by_place(const void *a, const void *b) {
+    const int64_t x = ((const part *)a)->info.next, y = ((const part *)b)->info.next;
+    return (x > y) - (x < y);
+}
+
+static const char *kind_of(const part *p) {
+    return p->saved.histogram ? "a histogram" : p->saved.groups ? "groups" : "a value";
+}
+
+static int check_part(const part *first, const part *p) {
+    if (strcmp(kind_of(first), kind_of(p)) != 0)
+        return fail(EXIT_DATA, p->file, "states do not match: this is of %s, %s of %s", kind_of(p),
+                    first->file, kind_of(first));
+    if (!p->saved.state || (p->info.op == first->info.op && p->info.dtype == first->info.dtype))
+        return EXIT_DONE;
+    return fail(EXIT_DATA, p->file, "states do not match: this is of %s %s, %s of %s %s",
+                bf_reduction_name(p->info.op), bf_dtype_name(p->info.dtype), first->file,
+                bf_reduction_name(first->info.op), bf_dtype_name(first->info.dtype));
+}
+
+static void tell_groups(const part *p) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_groups_describe(p->saved.groups, &kind);
+    note(p->file, "%lld groups of %s: %lld rows, %d aggregates",
+         (long long)bf_groups_size(p->saved.groups), bf_dtype_name(kind.key),
+         (long long)bf_groups_rows(p->saved.groups), kind.count);
+}
+
+static void tell_part(const part *p) {
+    bf_histogram_info info = {.size = sizeof info};
+    if (p->saved.groups) {
+        tell_groups(p);
+    } else if (p->saved.histogram) {
+        bf_histogram_describe(p->saved.histogram, &info);
+        note(p->file, "a histogram of %s: %lld elements in %lld bins", bf_dtype_name(info.dtype),
+             (long long)info.count, (long long)info.bins);
+    } else {
+        note(p->file, "a state of %s %s: %lld elements", bf_reduction_name(p->info.op),
+             bf_dtype_name(p->info.dtype), (long long)p->info.count);
+    }
+}
+
+static int load_parts(task *t, part *parts) {
+    const options *o = t->options;
+    for (int i = 0; i < o->file_count; i++) {
+        part *p = &parts[i];
+        p->file = o->files[i];
+        int code = statefile_load(engine_context(&t->engine), p->file, &p->saved);
+        if (code != EXIT_DONE) return code;
+        p->info.size = sizeof p->info;
+        if (p->saved.state) bf_state_describe(p->saved.state, &p->info);
+        tell_part(p);
+        code = check_part(&parts[0], p);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+/* Whether ordered states are of several wholes: all that are not empty begin at 0. */
+static bool are_wholes(const part *parts, int n) {
+    int some = 0;
+    for (int i = 0; i < n; i++) {
+        const bf_state_info *info = &parts[i].info;
+        if (!parts[i].saved.state || !engine_is_ordered(info->op)) return false;
+        if (info->count > 0 && info->next != info->count) return false;
+        some += info->count > 0;
+    }
+    return some > 1;
+}
+
+/* They are of one kind. */
+static bf_status merge_part(const statefile *into, const statefile *from, bool wholes) {
+    if (into->groups) return bf_groups_merge(into->groups, from->groups);
+    if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
+    return (wholes ? bf_state_append : bf_state_merge)(into->state, from->state);
+}
+
+/* A state that was loaded is not damaged: it is not of the same whole as the others. */
+static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) {
+    const bf_context *context = engine_context(&t->engine);
+    if (st != BF_E_STATE) return fail_status(st, context, p->file);
+    if (wholes) {
+        fail(EXIT_DATA, p->file, "it begins at element 0, as those before it: %s",
+             bf_context_message(context));
+        hint("'bitfold prod --total --save FILE' takes files in turn; --offset saves a part");
+        return EXIT_DATA;
+    }
+    fail(EXIT_DATA, p->file, "it does not go with the others: %s", bf_context_message(context));
+    if (p->saved.histogram)
+        hint("parts have the same bins by --bins and --range, or --edges");
+    else if (p->saved.state)
+        hint("--offset and --count save parts of one array, with each element in one of them");
+    return EXIT_DATA;
+}
+
+/* Merges all parts into the first. */
+static int merge_parts(task *t, part *parts, int n, bool wholes) {
+    if (parts[0].saved.state && !wholes) qsort(parts, (size_t)n, sizeof *parts, by_place);
+    for (int i = 1; i < n; i++) {
+        const bf_status st = merge_part(&parts[0].saved, &parts[i].saved, wholes);
+        if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- where an index is ----------------------------------------------------------------------- */
+
+/* Tells which of several wholes the index is in. */
+static void tell_index(const part *parts, int64_t index, const char *what) {
+    int64_t at = index;
+    if (index < 0) return;
+    for (; at >= parts->info.count; parts++) at -= parts->info.count;
+    inform(parts->file, "its element %lld is the %s: element %lld of all", (long long)at, what,
+           (long long)index);
+}
+
+/* A result that there is not has been reported. */
+static void tell_indices(const task *t, const part *parts) {
+    const bf_reduce_options *rules = &t->options->rules;
+    const bf_state *state = parts[0].saved.state;
+    const bf_reduction op = parts[0].info.op;
+    bf_description d = {.size = sizeof d};
+    bf_value value;
+    if (op == BF_DESCRIBE && bf_state_description(state, rules, &d) == BF_OK) {
+        tell_index(parts, d.argmin, "minimum");
+        tell_index(parts, d.argmax, "maximum");
+    } else if ((op == BF_ARGMIN || op == BF_ARGMAX) &&
+               bf_state_result(state, rules, &value) == BF_OK) {
+        tell_index(parts, value.as.i64, op == BF_ARGMIN ? "minimum" : "maximum");
+    }
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static int emit_histogram(task *t, bf_histogram *histogram, const result *r) {
+    const options *o = t->options;
+    const hist_subject subject = {.file = r->file, .device = r->device, .seconds = r->seconds};
+    enum hist_form form;
+    int code = hist_form_of(o, &form);
+    if (code == EXIT_DONE) code = hist_put(&t->output, o, form, histogram, &subject);
+    if (code == EXIT_DONE && o->save) code = statefile_save_histogram(&t->save, histogram);
+    return code;
+}
+
+/* Do options ask for what only counts have? Then that has been reported. */
+static bool is_counts_only(const options *o) {
+    if (o->top == 0 && !o->by_key) return false;
+    fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
+    return true;
+}
+
+/* Their aggregates, whose names are not saved, and the number of rows. */
+static int put_columns(task *t, group_subject *subject) {
+    bf_groups_options kind = {.size = sizeof kind};
+    group_column columns[BF_AGGREGATES_MAX + 1];
+    bf_groups_describe(subject->groups, &kind);
+    for (int i = 0; i < kind.count; i++)
+        columns[i] = (group_column){bf_reduction_name(kind.aggregates[i].op), NULL, i};
+    columns[kind.count] = (group_column){"count", NULL, -1};
+    return group_put_columns(&t->output, t->options, subject, columns, kind.count + 1);
+}
+
+static int emit_groups(task *t, bf_groups *groups, const result *r, double began) {
+    const options *o = t->options;
+    const bf_context *context = engine_context(&t->engine);
+    bf_groups_options kind = {.size = sizeof kind};
+    group_subject subject = {context, groups, r->file, began, 0};
+    bf_groups_describe(groups, &kind);
+    if (kind.count > 0 && is_counts_only(o)) return EXIT_USAGE;
+    int code =
+        kind.count > 0 ? put_columns(t, &subject) : group_put_counts(&t->output, o, &subject);
+    if (code == EXIT_DONE && o->save) code = statefile_save_groups(&t->save, groups, context);
+    return code;
+}
+
+static int emit(task *t, const part *first, result r, double began) {
+    const options *o = t->options;
+    r.device = bf_context_device(engine_context(&t->engine));
+    r.seconds = progress_clock() - began;
+    if (!first->saved.groups && is_counts_only(o)) return EXIT_USAGE;
+    if (first->saved.histogram) return emit_histogram(t, first->saved.histogram, &r);
+    if (o->density || o->log || o->title)
+        return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
+    if (first->saved.groups) return emit_groups(t, first->saved.groups, &r, began);
+    return task_emit(t, first->saved.state, r, 0);
+}
+
+static int run_merge(task *t, part *parts) {
+    const options *o = t->options;
+    const double began = progress_clock();
+    int code = load_parts(t, parts);
+    const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
+    if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
+    const result r = {.file = o->file_count == 1 ? o->files[0] : "total"};
+    if (code == EXIT_DONE) code = emit(t, &parts[0], r, began);
+    if (code == EXIT_DONE && wholes) tell_indices(t, parts);
+    return code;
+}
+
+int cmd_merge(int argc, char **argv) {
+    options o;
+    int code;
+    if (!options_parse(&o, argc, argv, &merge_usage, &code)) return code;
+    task t;
+    code = task_open(&t, &o, false);
+    part *parts = calloc((size_t)o.file_count, sizeof *parts);
+    if (code == EXIT_DONE && !parts)
+        code = task_close(&t, fail_status(BF_E_MEMORY, NULL, NULL), NULL);
+    if (code == EXIT_DONE) {
+        code = run_merge(&t, parts);
+        code = task_close(&t, code, parts[0].saved.state);
+    }
+    for (int i = 0; parts && i < o.file_count; i++) statefile_free(&parts[i].saved);
+    free(parts);
+    engine_close(&t.engine);
+    return code;
+}

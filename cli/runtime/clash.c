@@ -1,0 +1,101 @@
+#include "runtime/clash.h"
+
+#include "runtime/outfile.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file that exists, by its inode; or one that does not yet, by its directory's and its name. */
+typedef struct place {
+    bool known;
+    dev_t device;
+    ino_t inode;
+    char name[NAME_MAX + 1]; /* "": it exists */
+} place;
+
+static place place_of(const struct stat *st) {
+    return (place){.known = !S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode),
+                   .device = st->st_dev,
+                   .inode = st->st_ino};
+}
+
+static place place_of_stream(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 ? place_of(&st) : (place){.known = false};
+}
+
+static place place_of_input(const char *name) {
+    struct stat st;
+    if (strcmp(name, "-") == 0) return place_of_stream(STDIN_FILENO);
+    return stat(name, &st) == 0 ? place_of(&st) : (place){.known = false};
+}
+
+static place place_of_output(const char *name) {
+    struct stat st;
+    char path[PATH_MAX];
+    if (stat(name, &st) == 0) return place_of(&st);
+    if (errno != ENOENT || !outfile_follow(name, path)) return (place){.known = false};
+    const size_t directory = outfile_directory(path);
+    const char *last = path + directory;
+    if (strlen(last) > NAME_MAX) return (place){.known = false};
+    char parent[PATH_MAX] = ".";
+    if (directory > 0) memcpy(parent, path, directory);
+    if (directory > 0) parent[directory] = '\0';
+    if (stat(parent, &st) != 0) return (place){.known = false};
+    place p = place_of(&st);
+    strcpy(p.name, last);
+    return p;
+}
+
+static bool same(const place *a, const place *b) {
+    return a->known && b->known && a->device == b->device && a->inode == b->inode &&
+           strcmp(a->name, b->name) == 0;
+}
+
+typedef struct target {
+    const char *option, *name;
+    place place;
+} target;
+
+/* map may write its result over an input: it is renamed when all is read. */
+static int check_input(const target *targets, int n, const usage *u, const char *name) {
+    if (!name) return EXIT_DONE;
+    const place read = place_of_input(name);
+    for (int i = 0; i < n; i++) {
+        if (!same(&targets[i].place, &read)) continue;
+        if (u->takes & TAKES_MAP && targets[i].name) continue;
+        fail(EXIT_USAGE, name, "%s would write to this input", targets[i].option);
+        hint("give the output a name of its own");
+        return EXIT_USAGE;
+    }
+    return EXIT_DONE;
+}
+
+static int check_inputs(const target *targets, int n, const options *o, const usage *u) {
+    int code = EXIT_DONE;
+    const int first = u->takes & TAKES_MAP ? 1 : 0; /* behind the operation */
+    for (int i = first; code == EXIT_DONE && i < o->file_count; i++)
+        code = check_input(targets, n, u, o->files[i]);
+    for (int i = 0; code == EXIT_DONE && i < o->aggregate_count; i++)
+        code = check_input(targets, n, u, o->aggregates[i].values);
+    if (code == EXIT_DONE) code = check_input(targets, n, u, o->weights);
+    if (code == EXIT_DONE) code = check_input(targets, n, u, o->edges);
+    return code == EXIT_DONE ? check_input(targets, n, u, o->against) : code;
+}
+
+int clash_check(const options *o, const usage *u) {
+    target targets[2];
+    int n = 0;
+    const bool standard = !o->output || (u->takes & TAKES_MAP && strcmp(o->output, "-") == 0);
+    if (standard)
+        targets[n++] = (target){"standard output", NULL, place_of_stream(STDOUT_FILENO)};
+    else
+        targets[n++] = (target){"-o", o->output, place_of_output(o->output)};
+    if (o->save) targets[n++] = (target){"--save", o->save, place_of_output(o->save)};
+    if (n > 1 && same(&targets[0].place, &targets[1].place))
+        return fail(EXIT_USAGE, o->save, "--save and %s are the same file", targets[0].option);
+    return u->takes & (TAKES_INPUT | TAKES_SAVE | TAKES_AGAINST) ? check_inputs(targets, n, o, u)
+                                                                 : EXIT_DONE;
+}

@@ -1,0 +1,46 @@
+#include "runtime/json.h"
+
+#include "runtime/utf8.h"
+
+#include <math.h>
+#include <string.h>
+
+void json_string(FILE *f, const char *text) {
+    putc('"', f);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        const int length = utf8_length(s);
+        if (length == 0)
+            fprintf(f, "\\udc%02x", *s);
+        else if (*s == '"' || *s == '\\')
+            fprintf(f, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            fprintf(f, "\\u%04x", *s);
+        else
+            fwrite(s, 1, (size_t)length, f);
+        s += length ? length : 1;
+    }
+    putc('"', f);
+}
+
+bool json_is_float(bf_dtype dtype) {
+    return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
+}
+
+/* An f32 is written as the double that it equals: its own shortest text is another double. */
+void json_value(FILE *f, const bf_value *value) {
+    static const int64_t most = (int64_t)1 << 53;
+    char text[BF_VALUE_TEXT];
+    int64_t integer = 0;
+    bool number;
+    if (json_is_float(value->dtype)) {
+        const double x = bf_value_f64(value);
+        const bf_value as_f64 = {.dtype = BF_F64, .as = {.f64 = x}};
+        bf_value_format(&as_f64, text);
+        if (x == 0 && signbit(x)) strcpy(text, "-0.0"); /* "-0" is an integer to most readers */
+        number = isfinite(x);
+    } else {
+        bf_value_format(value, text);
+        number = bf_value_i64(value, &integer) == BF_OK && integer >= -most && integer <= most;
+    }
+    fprintf(f, number ? "%s" : "\"%s\"", text);
+}

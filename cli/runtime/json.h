@@ -1,0 +1,20 @@
+/* Writing JSON: flat objects need no more than this. */
+#ifndef BITFOLD_CLI_RUNTIME_JSON_H
+#define BITFOLD_CLI_RUNTIME_JSON_H
+
+#include <bitfold.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* A string. Bytes that are not UTF-8 become lone surrogates \udc80 to \udcff, as Python's
+ * surrogateescape has them, so that any file name can be had back. */
+void json_string(FILE *f, const char *text);
+
+/* A number that a reader of doubles reads back exactly; anything else, as a string: infinities,
+ * NaN, and integers beyond 2^53. */
+void json_value(FILE *f, const bf_value *value);
+
+/* Whether values of this dtype are floats: of the rest JSON takes what a double can hold. */
+bool json_is_float(bf_dtype dtype);
+
+#endif

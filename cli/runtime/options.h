@@ -1,0 +1,111 @@
+/* The options that commands share: one table, from which both parsing and help are made. */
+#ifndef BITFOLD_CLI_RUNTIME_OPTIONS_H
+#define BITFOLD_CLI_RUNTIME_OPTIONS_H
+
+#include "input/source.h"
+#include "runtime/progress.h"
+#include "runtime/report.h"
+
+#include <stdbool.h>
+
+/* Groups of options; a command says which of them it takes. The rest every command takes. */
+enum option_group {
+    TAKES_INPUT = 1,          /* --format --dtype --offset --count --column --delimiter --header */
+    TAKES_NAN = 2,            /* --nan */
+    TAKES_ROUNDING = 4,       /* --out-dtype */
+    TAKES_DDOF = 8,           /* --ddof */
+    TAKES_RUNNING = 16,       /* --device --isa --threads --stats */
+    TAKES_SAVE = 32,          /* --save */
+    TAKES_TOTAL = 64,         /* --total */
+    TAKES_OUTPUT = 128,       /* -o --json --tsv --hex */
+    TAKES_JSON = 256,         /* --json alone */
+    TAKES_STDIN = 512,        /* no FILE is standard input */
+    TAKES_AGAINST = 1 << 16,  /* --against */
+    TAKES_OVERFLOW = 1 << 17, /* --overflow */
+    TAKES_MAP = 1 << 18,      /* --to -o */
+    TAKES_DEVICE = 1 << 19,   /* --device alone */
+    TAKES_BINS = 1 << 20,     /* --bins --range --edges --weights --strict */
+    TAKES_PLOT = 1 << 21,     /* --density --log --title */
+    TAKES_MEMORY = 1 << 22,   /* --memory */
+    TAKES_JULIA = 1 << 23,    /* what a picture is */
+    TAKES_SEED = 1 << 24,     /* --seed */
+    TAKES_TOP = 1 << 25,      /* --sort -n */
+    TAKES_ROWS = 1 << 27,     /* --count N: with TAKES_INPUT, unless TAKES_GROUPS */
+    TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --count */
+    TAKES_FRAMES = 1 << 28    /* -o --frames --c-path --view */
+};
+
+enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
+
+enum { OPTIONS_AGGREGATES = 64 };
+
+/* What group is asked for. */
+struct wanted_aggregate {
+    bf_reduction op;
+    const char *values; /* whose; NULL: the number of rows */
+};
+
+typedef struct options {
+    input input;
+    bf_reduce_options rules;
+    bf_dtype to; /* BF_NONE: not given */
+    const char *device, *isa;
+    int threads;
+    const char *save, *output, *against;                /* NULL: not given */
+    const char *bins, *range, *edges, *weights, *title; /* NULL: not given */
+    const char *size, *c, *iterations, *escape, *center, *scale, *palette, *frames, *c_path;
+    int64_t memory; /* bytes; 0: not given */
+    bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
+    enum layout layout;
+    enum progress_mode progress;
+    enum color_mode color;
+    int64_t seed, top; /* top 0: not given */
+    bool by_key;
+    struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
+    int aggregate_count;
+    char **files;
+    int file_count;
+} options;
+
+/* A command, as --help tells it. */
+typedef struct usage {
+    const char *synopsis; /* what follows the command's name */
+    const char *text;     /* what it does, in a few lines */
+    unsigned takes;       /* option groups */
+    const char *example;  /* shell commands, one a line; the tests run them */
+} usage;
+
+/* An option, as parsing, help and completion know it. */
+typedef struct option_spec {
+    int id; /* a letter, or a number from 256 on */
+    const char *name;
+    const char *operand; /* NULL: none; "a|b|c": one of these; FILE: a file; T: a dtype */
+    const char *help;
+    unsigned group; /* 0: of every command */
+} option_spec;
+
+bool option_belongs(const option_spec *spec, const usage *u);
+
+/* What --help does with a command's usage and options: print them, or what options_on_help set. */
+typedef void help_writer(const char *command, const usage *u, const option_spec *specs, int n);
+void options_on_help(help_writer *writer);
+
+/* For commands that parse options of their own. */
+void options_show(const char *command, const usage *u, const option_spec *specs, int n);
+
+/* Reports an option that was given before with another operand: the first would be lost. given is
+ * where this option's operand is remembered, NULL at first. */
+bool options_again(const char **given, const option_spec *spec, const char *operand);
+
+/* The hint for an unknown option such as "--colum=2": the one that was probably meant, of those
+ * that the command takes, or else what `otherwise` says. */
+void options_guess(const char *option, const usage *u, const option_spec *specs, int n,
+                   const char *otherwise);
+
+/* Is this operand of --device a GPU: "cuda" or "cuda:N"? */
+bool options_gpu(const char *device);
+
+/* Reads the command line. False: stop at once and return *code (help was shown, or an error). */
+bool options_parse(options *o, int argc, char **argv, const usage *u, int *code);
+
+#endif

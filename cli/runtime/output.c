@@ -1,0 +1,90 @@
+#include "runtime/output.h"
+
+#include "input/stream.h"
+#include "runtime/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int output_flush(FILE *stream, const char *name) {
+    const int error = stream_flush(stream);
+    return error == 0 ? EXIT_DONE : fail(EXIT_IO, name, "cannot write: %s", strerror(error));
+}
+
+void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]) {
+    if (hex && json_is_float(value->dtype))
+        bf_value_format_hex(value, text);
+    else
+        bf_value_format(value, text);
+}
+
+static const char *output_name(const output *out) {
+    return out->to_file ? out->file.name : "standard output";
+}
+
+int output_open(output *out, const options *o, bool names) {
+    *out = (output){.stream = stdout,
+                    .to_file = o->output != NULL,
+                    .layout = o->layout,
+                    .hex = o->hex,
+                    .names = names || o->layout == LAYOUT_TSV};
+    if (!out->to_file) return EXIT_DONE;
+    const int code = outfile_open(&out->file, o->output);
+    out->stream = out->file.stream;
+    return code;
+}
+
+int output_close(output *out) {
+    return out->to_file ? outfile_commit(&out->file) : output_flush(stdout, output_name(out));
+}
+
+void output_abandon(output *out) {
+    if (out->to_file) outfile_abandon(&out->file);
+}
+
+/* A name in a line of text: a control character would break the line. */
+static void put_name(FILE *stream, const char *name) {
+    for (const char *c = name; *c; c++)
+        putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, stream);
+}
+
+static void put_line(const output *out, const result *r) {
+    char text[BF_VALUE_TEXT];
+    output_format(&r->value, out->hex, text);
+    fputs(text, out->stream);
+    if (out->names) {
+        putc('\t', out->stream);
+        put_name(out->stream, r->file);
+    }
+    if (out->names && r->other) {
+        putc('\t', out->stream);
+        put_name(out->stream, r->other);
+    }
+    putc('\n', out->stream);
+}
+
+static void put_object(FILE *f, const result *r) {
+    char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
+    output_format(&r->value, false, text);
+    output_format(&r->value, true, hex);
+    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
+    json_string(f, r->file);
+    if (r->other) {
+        fputs(",\"other\":", f);
+        json_string(f, r->other);
+    }
+    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"value\":", bf_dtype_name(r->info.dtype),
+            r->info.count);
+    json_value(f, &r->value);
+    fprintf(f, ",\"text\":\"%s\",\"hex\":\"%s\",\"nan\":%" PRId64, text, hex, r->info.nan);
+    if (r->info.inf >= 0) fprintf(f, ",\"inf\":%" PRId64, r->info.inf);
+    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", r->device, r->seconds);
+}
+
+int output_result(output *out, const result *r) {
+    if (out->layout == LAYOUT_JSON)
+        put_object(out->stream, r);
+    else
+        put_line(out, r);
+    return output_flush(out->stream, output_name(out));
+}

@@ -1,0 +1,42 @@
+/* Results: on standard output or in a file, as lines of text, TSV or JSON. */
+#ifndef BITFOLD_CLI_RUNTIME_OUTPUT_H
+#define BITFOLD_CLI_RUNTIME_OUTPUT_H
+
+#include "runtime/options.h"
+#include "runtime/outfile.h"
+
+typedef struct result {
+    const char *file;  /* "-" for standard input, "total" for all files together */
+    const char *other; /* the second file of a dot product, or NULL */
+    bf_state_info info;
+    bf_value value;
+    const char *device;
+    double seconds;
+} result;
+
+typedef struct output {
+    FILE *stream;
+    outfile file; /* with -o */
+    bool to_file;
+    enum layout layout;
+    bool hex;
+    bool names; /* the file's name stands beside the value */
+} output;
+
+/* names: several results are to come. Returns an exit code, as the others do. */
+int output_open(output *out, const options *o, bool names);
+int output_result(output *out, const result *r);
+
+/* The value as text, as a result shows it: with hex, floats as %a prints them; integers have every
+ * decimal digit. */
+void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]);
+
+/* Completes the output; output_abandon drops what can be dropped instead. */
+int output_close(output *out);
+void output_abandon(output *out);
+
+/* Ends a line of results written to `stream`: a disk that is full or a pipe that nobody reads any
+ * more shows here. */
+int output_flush(FILE *stream, const char *name);
+
+#endif

@@ -1,0 +1,127 @@
+#include "runtime/report.h"
+
+#include "runtime/progress.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_LINE 8192
+
+static struct {
+    const char *command;
+    enum color_mode color;
+    bool quiet, verbose;
+} style = {"", COLOR_AUTO, false, false};
+
+void report_command(const char *name) { style.command = name; }
+
+void report_style(enum color_mode color, int quiet, int verbose) {
+    style.color = color;
+    style.quiet = quiet != 0;
+    style.verbose = verbose != 0;
+}
+
+const char *report_command_name(void) { return style.command; }
+
+int color_wanted(int fd) {
+    if (style.color != COLOR_AUTO) return style.color == COLOR_ALWAYS;
+    const char *no_color = getenv("NO_COLOR");
+    return (no_color == NULL || *no_color == '\0') && isatty(fd);
+}
+
+/* One line in one write, so that lines of several processes do not mix; a control character (in a
+ * file's name, say) becomes '?', so that one message stays one harmless line. */
+static void put_line(const char *prefix, const char *file, const char *format, va_list args) {
+    char line[MAX_LINE + 1];
+    size_t used =
+        (size_t)snprintf(line, MAX_LINE, "%s%s%s", prefix, file ? file : "", file ? ": " : "");
+    if (used < MAX_LINE - 1) vsnprintf(line + used, MAX_LINE - used, format, args);
+    size_t length = strlen(line);
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) line[i] = '?';
+    line[length] = '\n';
+    progress_clear();
+    if (color_wanted(STDERR_FILENO)) {
+        fprintf(stderr, "\033[1m%.*s\033[0m", (int)strlen(prefix), line);
+        fwrite(line + strlen(prefix), 1, length + 1 - strlen(prefix), stderr);
+    } else {
+        fwrite(line, 1, length + 1, stderr);
+    }
+}
+
+static void put_command_line(const char *file, const char *format, va_list args) {
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "bitfold%s%s: ", *style.command ? " " : "", style.command);
+    put_line(prefix, file, format, args);
+}
+
+int fail(int code, const char *file, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    put_command_line(file, format, args);
+    va_end(args);
+    return code;
+}
+
+void inform(const char *file, const char *format, ...) {
+    if (style.quiet) return;
+    va_list args;
+    va_start(args, format);
+    put_command_line(file, format, args);
+    va_end(args);
+}
+
+void note(const char *file, const char *format, ...) {
+    if (!style.verbose) return;
+    va_list args;
+    va_start(args, format);
+    put_command_line(file, format, args);
+    va_end(args);
+}
+
+void hint(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    put_line("hint: ", NULL, format, args);
+    va_end(args);
+}
+
+static int status_code(bf_status status) {
+    switch (status) {
+    case BF_E_ARGUMENT: return EXIT_USAGE;
+    case BF_E_MEMORY: return EXIT_IO;
+    case BF_E_DEVICE: return EXIT_DEVICE;
+    default: return EXIT_DATA;
+    }
+}
+
+int fail_status(bf_status status, const bf_context *context, const char *file) {
+    const char *detail = context ? bf_context_message(context) : "";
+    if (*detail == '\0') return fail(status_code(status), file, "%s", bf_status_string(status));
+    return fail(status_code(status), file, "%s: %s", bf_status_string(status), detail);
+}
+
+static const char *device_reason(const char *device) {
+    static char text[80];
+    const char *reason = bf_device_reason();
+    if (*reason) return reason;
+    if (strcmp(device, "cuda:all") == 0) return "one GPU is used at a time";
+    snprintf(text, sizeof text, "this machine has %d, numbered from 0", bf_device_count());
+    return text;
+}
+
+int fail_device(const char *device) {
+    fail(EXIT_DEVICE, NULL, "cannot use --device %s: %s", device, device_reason(device));
+    hint("--device cpu gives the same bits");
+    return EXIT_DEVICE;
+}
+
+void note_device(const bf_context *context, const char *file) {
+    const char *reason = bf_context_reason(context);
+    note(file, "computed on %s: %s", bf_context_device(context),
+         *reason ? reason : "it was asked for");
+}

@@ -1,0 +1,48 @@
+/* Errors, hints and notes: everything the command says on standard error. */
+#ifndef BITFOLD_CLI_RUNTIME_REPORT_H
+#define BITFOLD_CLI_RUNTIME_REPORT_H
+
+#include <bitfold.h>
+
+/* What the process returns. A function that returns an exit code has already reported why. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_IO = 1,     /* could not read or write, or no memory */
+    EXIT_USAGE = 2,  /* the command line is wrong */
+    EXIT_DATA = 3,   /* the data were refused */
+    EXIT_DEVICE = 4, /* the device or instruction set asked for cannot be used */
+    EXIT_CHECK = 5   /* a check failed */
+};
+
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+
+/* The command that the messages name, "" before it is known; and how it is said: colour is one of
+ * color_mode, quiet drops everything but errors, verbose adds notes. */
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+void report_command(const char *name);
+void report_style(enum color_mode color, int quiet, int verbose);
+const char *report_command_name(void);
+
+/* "bitfold COMMAND: FILE: what is wrong: detail"; file may be NULL. Returns code. */
+int fail(int code, const char *file, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* The same for a failed call of the library: its message, and the exit code that goes with it. */
+int fail_status(bf_status status, const bf_context *context, const char *file);
+
+/* The same for a GPU that was asked for and cannot be used: why, and what would help. */
+int fail_device(const char *device);
+
+/* "hint: ..."; at most one, after fail(). */
+void hint(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* A line like an error's, shown unless -q was given; note() only with -v. */
+void inform(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);
+void note(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* What the context's last call ran on, and why; with -v. */
+void note_device(const bf_context *context, const char *file);
+
+/* Whether to colour what goes to this file descriptor: --color, NO_COLOR, a terminal. */
+int color_wanted(int fd);
+
+#endif

@@ -1,0 +1,120 @@
+#define _GNU_SOURCE /* O_TMPFILE */
+#include "runtime/spool.h"
+
+#include "devices/hardware.h"
+#include "input/bytes.h"
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+spool_limit spool_limit_of(int64_t limit) {
+    hardware h;
+    if (limit > 0) return (spool_limit){limit};
+    hardware_find(&h);
+    return (spool_limit){(h.limit > 0 && h.limit < h.memory ? h.limit : h.memory) / 4};
+}
+
+void spool_open(spool *s, spool_limit *limit) { *s = (spool){.limit = limit, .fd = -1}; }
+
+void spool_close(spool *s) {
+    if (!s->limit) return;
+    if (s->memory) munmap(s->memory, (size_t)s->room);
+    if (s->fd >= 0) close(s->fd);
+    s->limit->left += s->room;
+    *s = (spool){.fd = -1};
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static const char *directory(void) {
+    const char *name = getenv("TMPDIR");
+    return name && *name ? name : "/tmp";
+}
+
+/* Where files cannot be made without a name, this one has it for a moment in which no signal comes.
+ */
+int spool_create_file(void) {
+    char path[PATH_MAX];
+    sigset_t all, before;
+    int fd = open(directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0) return fd;
+    snprintf(path, sizeof path, "%s/bitfold.XXXXXX", directory());
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0) unlink(path);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return fd;
+}
+
+static int file_failed(void) {
+    fail(EXIT_IO, directory(), "cannot write a temporary file: %s", strerror(errno));
+    hint("TMPDIR names a directory with more room; --bins N with --range needs no such file");
+    return EXIT_IO;
+}
+
+static int write_file(const spool *s, const unsigned char *bytes, size_t size) {
+    while (size > 0) {
+        const ssize_t n = write(s->fd, bytes, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return file_failed();
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return EXIT_DONE;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+/* Address space costs nothing until it is written to. */
+static void reserve(spool *s) {
+    void *at = s->limit->left <= 0 ? MAP_FAILED
+                                   : mmap(NULL, (size_t)s->limit->left, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return;
+    s->memory = at;
+    s->room = s->limit->left;
+    s->limit->left = 0;
+}
+
+int spool_write(spool *s, const void *bytes, size_t size) {
+    if (s->size == 0) reserve(s);
+    if (s->fd < 0 && (int64_t)size <= s->room - s->held) {
+        memcpy(s->memory + s->held, bytes, size);
+        s->held += (int64_t)size;
+    } else {
+        if (s->fd < 0) s->fd = spool_create_file();
+        const int code = s->fd < 0 ? file_failed() : write_file(s, bytes, size);
+        if (code != EXIT_DONE) return code;
+    }
+    s->size += (int64_t)size;
+    return EXIT_DONE;
+}
+
+void spool_end(spool *s) {
+    const int64_t page = sysconf(_SC_PAGESIZE), kept = (s->held + page - 1) / page * page;
+    if (!s->memory || kept == 0 || kept >= s->room) return;
+    munmap(s->memory + kept, (size_t)(s->room - kept));
+    s->limit->left += s->room - kept;
+    s->room = kept;
+}
+
+const void *spool_read(const spool *s, int64_t at, void *buffer, size_t size) {
+    if (at + (int64_t)size <= s->held) return s->memory + at;
+    unsigned char *out = buffer;
+    const size_t head = at < s->held ? (size_t)(s->held - at) : 0;
+    if (head > 0) memcpy(out, s->memory + at, head);
+    const int64_t from = at + (int64_t)head - s->held;
+    const int64_t got = bytes_pread(s->fd, out + head, size - head, from);
+    if (got == (int64_t)(size - head)) return buffer;
+    fail(EXIT_IO, directory(), "cannot read a temporary file: %s", strerror(got < 0 ? errno : EIO));
+    return NULL;
+}

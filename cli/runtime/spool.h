@@ -1,0 +1,42 @@
+/* Bytes that are written once and then read as often as wanted: in memory up to a limit, and beyond
+ * it in a temporary file that has no name, so that nothing is left behind whatever happens. */
+#ifndef BITFOLD_CLI_RUNTIME_SPOOL_H
+#define BITFOLD_CLI_RUNTIME_SPOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How much memory the spools of a command may still take together. */
+typedef struct spool_limit {
+    int64_t left;
+} spool_limit;
+
+typedef struct spool {
+    spool_limit *limit;
+    unsigned char *memory; /* the first bytes */
+    int64_t room, held;    /* of memory: bytes of address space, and written */
+    int fd;                /* the rest; -1: none yet */
+    int64_t size;          /* in all */
+} spool;
+
+/* limit 0: a quarter of the memory of this machine or cgroup. */
+spool_limit spool_limit_of(int64_t limit);
+
+void spool_open(spool *s, spool_limit *limit);
+void spool_close(spool *s);
+
+/* Appends. What is written at once stays together, and is best read the same way. Return exit
+ * codes, having reported the failure. */
+int spool_write(spool *s, const void *bytes, size_t size);
+
+/* After the last write: gives back the memory that was not needed. */
+void spool_end(spool *s);
+
+/* Bytes [at, at + size) as one piece: where they lie, or in buffer. NULL: it failed. */
+const void *spool_read(const spool *s, int64_t at, void *buffer, size_t size);
+
+/* Opens a temporary file without a name, in TMPDIR or /tmp. -1 with errno set if it fails. */
+int spool_create_file(void);
+
+#endif

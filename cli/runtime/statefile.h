@@ -1,0 +1,25 @@
+/* Saved states, as files. All return an exit code, having reported a failure. */
+#ifndef BITFOLD_CLI_RUNTIME_STATEFILE_H
+#define BITFOLD_CLI_RUNTIME_STATEFILE_H
+
+#include "runtime/outfile.h"
+
+#include <bitfold.h>
+
+/* What was saved: one of these is set. */
+typedef struct statefile {
+    bf_state *state;
+    bf_histogram *histogram;
+    bf_groups *groups;
+} statefile;
+
+/* Writes what there is to a file that is open, and completes it. Messages are the context's. */
+int statefile_save(outfile *f, const bf_state *state);
+int statefile_save_histogram(outfile *f, const bf_histogram *histogram);
+int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *context);
+
+/* Loads what is saved in the file `name` ("-": standard input). */
+int statefile_load(bf_context *context, const char *name, statefile *loaded);
+void statefile_free(statefile *loaded);
+
+#endif

@@ -1,0 +1,305 @@
+/* verify --against: a saved state, whoever made it, and what this machine makes of the same data.
+ */
+#include "runtime/engine.h"
+#include "runtime/json.h"
+#include "runtime/output.h"
+#include "runtime/statefile.h"
+#include "verify/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A FILE, all of it at hand. */
+typedef struct loaded {
+    source source;
+    void *buffer;
+    bf_array elements;
+} loaded;
+
+typedef struct check {
+    const machine *machine;
+    const options *options;
+    statefile saved; /* of a value, a histogram or groups; what is known of it: */
+    const char *op;
+    bf_state_info info;     /* dtype: of the elements, or the keys */
+    bool weights;           /* of the histogram: the last file has them */
+    bf_groups_options kind; /* of the groups: each aggregate's values are in a file of their own */
+    loaded *files;
+    int opened; /* of them */
+    verdict *verdict;
+} check;
+
+/* ---- the data -------------------------------------------------------------------------------- */
+
+/* What the file must be of; BF_NONE: of any dtype. */
+static bf_dtype dtype_of(const check *c, int file) {
+    if (c->weights && file == c->options->file_count - 1) return BF_NONE;
+    if (c->kind.count > 0 && file > 0) return c->kind.aggregates[file - 1].dtype;
+    return c->info.dtype;
+}
+
+static int load_one(check *c, const char *name) {
+    loaded *f = &c->files[c->opened];
+    const void *data;
+    input in = c->options->input;
+    in.rows = true;
+    int code = source_open(&f->source, name, &in);
+    if (code != EXIT_DONE) return code;
+    const bf_dtype wanted = dtype_of(c, c->opened++);
+    text_input *t = f->source.text;
+    if (c->saved.histogram && t && t->layout.dtype == BF_NONE)
+        t->layout.dtype = BF_F64; /* as hist does */
+    code = source_load(&f->source);
+    if (code != EXIT_DONE) return code;
+    const bf_dtype dtype = f->source.layout.dtype;
+    if (wanted != BF_NONE && dtype != wanted)
+        return fail(EXIT_DATA, name, "this is %s, %s is a state of %s", bf_dtype_name(dtype),
+                    c->options->against, bf_dtype_name(wanted));
+    code = verify_load(&f->source, &f->buffer, &data);
+    if (code != EXIT_DONE) return code;
+    f->elements = bf_array_of(dtype, data, f->source.count);
+    const int64_t keys = c->files[0].source.count;
+    if (c->kind.count > 0 && f->source.count != keys)
+        return fail(EXIT_DATA, name, "it holds %lld values, and there are %lld keys",
+                    (long long)f->source.count, (long long)keys);
+    return EXIT_DONE;
+}
+
+static int load_all(check *c) {
+    const options *o = c->options;
+    c->files = calloc((size_t)o->file_count, sizeof *c->files);
+    if (!c->files) return fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int i = 0; i < o->file_count; i++) {
+        const int code = load_one(c, o->files[i]);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+static void drop_all(check *c) {
+    for (int i = 0; i < c->opened; i++) {
+        free(c->files[i].buffer);
+        source_close(&c->files[i].source);
+    }
+    free(c->files);
+}
+
+/* ---- one way of computing -------------------------------------------------------------------- */
+
+/* The files in turn, as --save takes them: an index counts from the start of the first. */
+static bf_status absorb_files(bf_state *state, const check *c) {
+    int64_t next = 0;
+    bf_status st = BF_OK;
+    if (c->info.op == BF_DOT)
+        return bf_state_absorb_pair(state, &c->files[0].elements, &c->files[1].elements);
+    for (int i = 0; i < c->options->file_count && st == BF_OK; i++) {
+        next += c->files[i].source.first;
+        if (engine_is_ordered(c->info.op)) st = bf_state_seek(state, next);
+        if (st == BF_OK) st = bf_state_absorb(state, &c->files[i].elements);
+        next += c->files[i].source.count;
+    }
+    return st;
+}
+
+/* Weights go with the elements of all files in turn. */
+static bf_status absorb_counted(bf_histogram *h, const check *c) {
+    const int n = c->options->file_count;
+    const bf_array *weights = c->weights ? &c->files[n - 1].elements : NULL;
+    bf_status st = BF_OK;
+    int64_t next = 0;
+    for (int i = 0; i < n - c->weights && st == BF_OK; i++) {
+        const bf_array *a = &c->files[i].elements;
+        const int64_t end = next + a->shape[0];
+        if (weights && end > weights->shape[0]) return BF_E_SHAPE;
+        const bf_array some = weights ? verify_slice(weights, next, end) : *a;
+        st = bf_histogram_absorb(h, a, weights ? &some : NULL);
+        next = end;
+    }
+    return st;
+}
+
+static bf_status count_again(const check *c, bf_context *context, outcome *r) {
+    bf_histogram *h = NULL;
+    bf_status st = verify_histogram_like(context, c->saved.histogram, &h);
+    if (st == BF_OK) st = absorb_counted(h, c);
+    if (st == BF_OK) *r = verify_histogram_result(h);
+    bf_histogram_destroy(h);
+    return st;
+}
+
+/* Keys, and behind them the values of each aggregate; or files of keys in turn. */
+static bf_status absorb_rows(bf_groups *groups, const check *c) {
+    const bf_array *values[BF_AGGREGATES_MAX];
+    const int keys = c->kind.count > 0 ? 1 : c->options->file_count;
+    for (int i = 0; i < c->kind.count; i++) values[i] = &c->files[1 + i].elements;
+    bf_status st = BF_OK;
+    for (int i = 0; i < keys && st == BF_OK; i++)
+        st = bf_groups_absorb(groups, &c->files[i].elements, c->kind.count > 0 ? values : NULL);
+    return st;
+}
+
+static bf_status group_again(const check *c, bf_context *context, outcome *r) {
+    bf_groups *groups = NULL;
+    bf_status st = bf_groups_create(context, &c->kind, &groups);
+    if (st == BF_OK) st = absorb_rows(groups, c);
+    if (st == BF_OK) *r = verify_groups_result(groups);
+    bf_groups_destroy(groups);
+    return st;
+}
+
+static bool same_bytes(const bf_state *a, const bf_state *b, bool *same) {
+    const size_t size = bf_state_save_size(a);
+    *same = size == bf_state_save_size(b);
+    if (!*same) return true;
+    char *bytes = malloc(2 * size);
+    if (!bytes) return false;
+    bf_state_save(a, bytes);
+    bf_state_save(b, bytes + size);
+    *same = memcmp(bytes, bytes + size, size) == 0;
+    free(bytes);
+    return true;
+}
+
+static bf_status reduce_again(const check *c, bf_context *context, outcome *r, bool *same) {
+    bf_state *state = NULL;
+    bf_status st = bf_state_create(context, c->info.op, c->info.dtype, &state);
+    if (st == BF_OK) st = absorb_files(state, c);
+    if (st == BF_OK && !same_bytes(state, c->saved.state, same)) st = BF_E_MEMORY;
+    if (st == BF_OK) *r = verify_result(state, NULL);
+    bf_state_destroy(state);
+    return st;
+}
+
+/* Of histograms and groups a checksum of the saved form tells whether they are the same. */
+static int compute(const check *c, bf_context *context, outcome *r, bool *same) {
+    *same = true;
+    const bf_status st = c->saved.histogram ? count_again(c, context, r)
+                         : c->saved.groups  ? group_again(c, context, r)
+                                            : reduce_again(c, context, r, same);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+/* One way: an ISA with so many threads, or a GPU. */
+typedef struct way {
+    bf_context *context;
+    const char *name;
+    int threads;
+} way;
+
+static way way_of(const machine *m, int i) {
+    if (i >= m->isas * m->counts) {
+        bf_context *gpu = m->gpu[i - m->isas * m->counts];
+        return (way){gpu, bf_context_device(gpu), 1};
+    }
+    const int isa = i / m->counts, count = i % m->counts;
+    return (way){m->context[isa][count], m->isa[isa], m->threads[count]};
+}
+
+static void show_row(const check *c, const way *w, const outcome *r, const char *word,
+                     double seconds) {
+    char text[BF_VALUE_TEXT];
+    verify_text(r, text);
+    if (c->options->layout != LAYOUT_JSON) {
+        if (!c->options->quiet) printf("%-8s %7d  %-26s %s\n", w->name, w->threads, text, word);
+        return;
+    }
+    printf("{\"schema\":1,\"command\":\"verify\",\"against\":");
+    json_string(stdout, c->options->against);
+    printf(",\"op\":\"%s\",\"dtype\":\"%s\",\"n\":%lld,\"isa\":\"%s\",\"threads\":%d,\"hex\":\"%s\""
+           ",\"ok\":%s,\"device\":\"%s\",\"seconds\":%.6f}\n",
+           c->op, bf_dtype_name(c->info.dtype), (long long)c->info.count, w->name, w->threads, text,
+           strcmp(word, "ok") == 0 ? "true" : "false", bf_context_device(w->context), seconds);
+}
+
+static int do_row(check *c, const outcome *wanted, const way *w, bool gpu) {
+    outcome r = {.status = BF_OK};
+    bool same = false;
+    const double began = progress_clock();
+    const int code = compute(c, w->context, &r, &same);
+    if (code != EXIT_DONE) return code;
+    const bool agree = same && verify_same(&r, wanted);
+    c->verdict->rows++;
+    c->verdict->failures += !agree;
+    c->verdict->gpu_failures += gpu && !agree;
+    const char *word = agree ? "ok" : same ? "differs" : "the state differs";
+    show_row(c, w, &r, word, progress_clock() - began);
+    return output_flush(stdout, "standard output");
+}
+
+static void show_head(const check *c, const outcome *wanted) {
+    char text[BF_VALUE_TEXT];
+    verify_text(wanted, text);
+    if (c->options->layout == LAYOUT_JSON || c->options->quiet) return;
+    printf("%s: %s of %lld elements of %s\n", c->options->against, c->op, (long long)c->info.count,
+           bf_dtype_name(c->info.dtype));
+    printf("%-8s %7s  %s\n", "isa", "threads", text);
+}
+
+static int do_rows(check *c) {
+    const statefile *saved = &c->saved;
+    const outcome wanted = saved->histogram ? verify_histogram_result(saved->histogram)
+                           : saved->groups  ? verify_groups_result(saved->groups)
+                                            : verify_result(saved->state, NULL);
+    const machine *m = c->machine;
+    show_head(c, &wanted);
+    int code = EXIT_DONE;
+    const int hosts = m->isas * m->counts;
+    for (int i = 0; i < hosts + m->gpus && code == EXIT_DONE; i++) {
+        const way w = way_of(m, i);
+        code = do_row(c, &wanted, &w, i >= hosts);
+    }
+    for (int i = 0; i < c->opened && code == EXIT_DONE; i++)
+        code = source_check(&c->files[i].source);
+    return code;
+}
+
+static int check_files(const check *c) {
+    const int n = c->options->file_count, wanted = c->info.op == BF_DOT ? 2 : 1;
+    if (c->kind.count > 0 && n != 1 + c->kind.count)
+        return fail(EXIT_USAGE, NULL,
+                    "--against needs the keys that the groups are of, and behind them the values "
+                    "of each aggregate: %d files, not %d",
+                    1 + c->kind.count, n);
+    if (n == 0 || (wanted == 2 && n != 2))
+        return fail(EXIT_USAGE, NULL, "--against needs the data that the state is of: %s",
+                    wanted == 2 ? "two files" : "a file");
+    if (c->weights && n < 2)
+        return fail(EXIT_USAGE, NULL,
+                    "--against needs the data that the state is of, and behind "
+                    "them the weights");
+    return EXIT_DONE;
+}
+
+static void describe_saved(check *c) {
+    bf_histogram_info info = {.size = sizeof info};
+    if (c->saved.state) {
+        c->info.size = sizeof c->info;
+        bf_state_describe(c->saved.state, &c->info);
+        c->op = bf_reduction_name(c->info.op);
+    } else if (c->saved.histogram) {
+        bf_histogram_describe(c->saved.histogram, &info);
+        c->op = "hist";
+        c->info = (bf_state_info){.dtype = info.dtype, .count = info.count};
+        c->weights = info.weights != BF_NONE;
+    } else {
+        c->kind.size = sizeof c->kind;
+        bf_groups_describe(c->saved.groups, &c->kind);
+        c->op = c->kind.count > 0 ? "group" : "count";
+        c->info = (bf_state_info){.dtype = c->kind.key, .count = bf_groups_rows(c->saved.groups)};
+    }
+}
+
+int verify_against(const machine *m, const options *o, verdict *v) {
+    check c = {.machine = m, .options = o, .verdict = v};
+    int code = statefile_load(m->context[0][0], o->against, &c.saved);
+    if (code != EXIT_DONE) return code;
+    describe_saved(&c);
+    code = check_files(&c);
+    if (code == EXIT_DONE) code = load_all(&c);
+    if (code == EXIT_DONE) code = do_rows(&c);
+    drop_all(&c);
+    statefile_free(&c.saved);
+    return code;
+}

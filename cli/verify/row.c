@@ -1,0 +1,156 @@
+/* verify, its rows: one subject computed in every way, and what comes of all of them. */
+#include "runtime/json.h"
+#include "runtime/output.h"
+#include "verify/verify.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* What a subject gives on every ISA: with each thread count, and last in parts; and on every GPU,
+ * in one pass and in parts. */
+typedef struct row {
+    outcome results[VERIFY_ISAS][VERIFY_COUNTS + 1];
+    outcome gpu[VERIFY_GPUS][2];
+    bool agree, gpu_agrees, right;
+    bool no_memory; /* for one of them: nothing is proven then */
+} row;
+
+static bool fits(row *r, const outcome *x) {
+    r->no_memory = r->no_memory || x->status == BF_E_MEMORY;
+    return verify_same(&r->results[0][0], x);
+}
+
+static void compute(const machine *m, const subject *s, row *r) {
+    r->agree = r->gpu_agrees = true;
+    r->no_memory = false;
+    for (int i = 0; i < m->isas; i++) {
+        for (int j = 0; j < m->counts; j++) r->results[i][j] = s->whole(m->context[i][j], s);
+        r->results[i][m->counts] = s->parts(m->context[i][0], s);
+        for (int j = 0; j <= m->counts; j++) r->agree &= fits(r, &r->results[i][j]);
+    }
+    for (int i = 0; i < m->gpus; i++) {
+        r->gpu[i][0] = s->whole(m->gpu[i], s);
+        r->gpu[i][1] = s->parts(m->gpu[i], s);
+        for (int j = 0; j < 2; j++) r->gpu_agrees &= fits(r, &r->gpu[i][j]);
+    }
+    const outcome *first = &r->results[0][0];
+    r->right = !s->sum_is_1 || (first->status == BF_OK && bf_value_f64(&first->value) == 1);
+}
+
+static bool is_good(const row *r) { return r->agree && r->gpu_agrees && r->right; }
+
+/* ---- showing it ------------------------------------------------------------------------------ */
+
+/* The columns: instruction sets, then GPUs. */
+static const char *column_name(const machine *m, int i) {
+    return i < m->isas ? m->isa[i] : bf_context_device(m->gpu[i - m->isas]);
+}
+
+static const outcome *column(const machine *m, const row *r, int i) {
+    return i < m->isas ? &r->results[i][0] : &r->gpu[i - m->isas][0];
+}
+
+void verify_head(const machine *m) {
+    printf("%-8s %-4s %-13s", "op", "type", "data");
+    for (int i = 0; i < m->isas + m->gpus; i++) printf(" %-24s", column_name(m, i));
+    printf("\n");
+}
+
+/* Where a result differs from the first: with so many threads; 0: in parts, -1: in one pass. */
+static void show_difference(const row *r, const outcome *x, const char *where, int threads) {
+    char text[BF_VALUE_TEXT];
+    if (verify_same(&r->results[0][0], x)) return;
+    verify_text(x, text);
+    if (threads > 0)
+        printf("  differs: %s, threads %d: %s\n", where, threads, text);
+    else
+        printf("  differs: %s, in %s: %s\n", where, threads == 0 ? "parts" : "one pass", text);
+}
+
+static void show_differences(const machine *m, const row *r) {
+    for (int i = 0; i < m->isas; i++)
+        for (int j = 0; j <= m->counts; j++)
+            show_difference(r, &r->results[i][j], m->isa[i], j < m->counts ? m->threads[j] : 0);
+    for (int i = 0; i < m->gpus; i++)
+        for (int j = 0; j < 2; j++)
+            show_difference(r, &r->gpu[i][j], bf_context_device(m->gpu[i]), j - 1);
+    if (!r->right) printf("  wrong: the exact sum is 1\n");
+}
+
+static void show(const machine *m, const subject *s, const row *r) {
+    char text[BF_VALUE_TEXT];
+    printf("%-8s %-4s %-13s", s->op, bf_dtype_name(s->a.dtype), s->data);
+    for (int i = 0; i < m->isas + m->gpus; i++) {
+        verify_text(column(m, r, i), text);
+        printf(" %-24s", text);
+    }
+    printf(" %s\n", is_good(r) ? "ok" : "FAIL");
+    show_differences(m, r);
+}
+
+static const char *device_of(const machine *m) {
+    return m->gpus > 0 ? bf_context_device(m->gpu[0]) : "cpu";
+}
+
+static void show_json(const machine *m, const subject *s, const row *r, double seconds) {
+    char text[BF_VALUE_TEXT];
+    printf("{\"schema\":1,\"command\":\"verify\",\"op\":\"%s\",\"dtype\":\"%s\",\"data\":", s->op,
+           bf_dtype_name(s->a.dtype));
+    json_string(stdout, s->data);
+    printf(",\"ok\":%s,\"bits\":{", is_good(r) ? "true" : "false");
+    for (int i = 0; i < m->isas + m->gpus; i++) {
+        verify_text(column(m, r, i), text);
+        printf("%s\"%s\":\"%s\"", i ? "," : "", column_name(m, i), text);
+    }
+    printf("},\"device\":\"%s\",\"seconds\":%.6f}\n", device_of(m), seconds);
+}
+
+int verify_row(const machine *m, const subject *s, verdict *v) {
+    row r;
+    const double began = progress_clock();
+    compute(m, s, &r);
+    if (r.no_memory) return fail_status(BF_E_MEMORY, NULL, NULL);
+    v->rows++;
+    v->failures += !is_good(&r);
+    v->gpu_failures += !r.gpu_agrees;
+    if (v->options->layout == LAYOUT_JSON)
+        show_json(m, s, &r, progress_clock() - began);
+    else if (!v->options->quiet)
+        show(m, s, &r);
+    return output_flush(stdout, "standard output");
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static const char *no_gpu(const verdict *v) {
+    return strcmp(v->options->device, "cpu") == 0 ? "none was asked for" : bf_device_reason();
+}
+
+static void conclude_json(const machine *m, const verdict *v, const char *word) {
+    const char *gpu = v->gpu_failures ? "\"differs\"" : "\"agrees\"";
+    printf("{\"schema\":1,\"command\":\"verify\",\"result\":\"%s\",\"rows\":%d,\"failures\":%d,"
+           "\"gpus\":%d,\"gpu\":%s,\"gpu_why_not\":",
+           word, v->rows, v->failures, m->gpus, m->gpus > 0 ? gpu : "null");
+    json_string(stdout, m->gpus > 0 ? "" : no_gpu(v));
+    printf(",\"device\":\"%s\",\"seconds\":%.6f}\n", device_of(m), progress_clock() - v->began);
+}
+
+static void conclude_text(const machine *m, const verdict *v, const char *word) {
+    if (m->gpus == 0 && !v->options->quiet) printf("no GPU to compare with: %s\n", no_gpu(v));
+    if (color_wanted(STDOUT_FILENO))
+        printf("\033[1;%dm%s\033[0m: %d rows, %d failures\n", v->failures ? 31 : 32, word, v->rows,
+               v->failures);
+    else
+        printf("%s: %d rows, %d failures\n", word, v->rows, v->failures);
+    if (m->gpus > 0) printf("CPU and GPU %s\n", v->gpu_failures ? "differ" : "agree");
+}
+
+int verify_conclude(const machine *m, const verdict *v) {
+    const char *word = v->failures ? "FAIL" : "PASS";
+    if (v->options->layout == LAYOUT_JSON)
+        conclude_json(m, v, word);
+    else
+        conclude_text(m, v, word);
+    const int code = output_flush(stdout, "standard output");
+    return code == EXIT_DONE && v->failures ? EXIT_CHECK : code;
+}

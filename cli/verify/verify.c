@@ -1,0 +1,314 @@
+/* verify: every operation, on every instruction set and thread count, gives the same bits. */
+#include "verify/verify.h"
+#include "command.h"
+#include "runtime/engine.h"
+#include "runtime/json.h"
+#include "runtime/output.h"
+#include "verify/data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const usage verify_usage = {
+    "[OPTIONS] [FILE]",
+    "Runs every operation on generated data of every dtype (or on FILE, but for pictures, tables,\n"
+    "groups and joins) on every instruction set of this machine, with 1, 2, 3 and all threads, "
+    "and\n"
+    "on its GPUs, in one pass and in parts. Shows the bits side by side (of many values, a\n"
+    "checksum), then PASS, or FAIL with exit code 5, and whether CPU and GPU agree. With "
+    "--against,\n"
+    "does so for the one operation of a saved state, and compares with it: FILE is what the state\n"
+    "was made of (two files for dot, in turn all files of a total, and last the weights of a\n"
+    "histogram, or of groups the values of each aggregate).",
+    TAKES_INPUT | TAKES_JSON | TAKES_AGAINST | TAKES_DEVICE,
+    "bitfold sum --save x.bfs x.npy\n"
+    "bitfold verify --against x.bfs x.npy"};
+
+enum { ELEMENTS = 65537 };
+
+/* ---- one way of computing -------------------------------------------------------------------- */
+
+/* Bytes of the member that holds the value; all members begin where the union does. */
+size_t verify_value_size(bf_dtype dtype) {
+    switch (dtype) {
+    case BF_I192: return sizeof(uint64_t[3]);
+    case BF_F16:
+    case BF_BF16:
+    case BF_F32: return bf_dtype_size(dtype);
+    default: return sizeof(uint64_t);
+    }
+}
+
+bool verify_same(const outcome *a, const outcome *b) {
+    if (a->status != BF_OK || b->status != BF_OK) return a->status == b->status;
+    return a->value.dtype == b->value.dtype &&
+           memcmp(&a->value.as, &b->value.as, verify_value_size(a->value.dtype)) == 0;
+}
+
+void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
+    if (r->status == BF_OK)
+        output_format(&r->value, true, text);
+    else
+        snprintf(text, BF_VALUE_TEXT, "(%s)", bf_status_string(r->status));
+}
+
+/* A description is many values, and a product is soon 0 or infinite: the state tells more. */
+static bool tells_by_state(bf_reduction op) { return op == BF_DESCRIBE || op == BF_PROD; }
+
+outcome verify_saved_checksum(const void *bytes, size_t size) {
+    const unsigned char *last = (const unsigned char *)bytes + size - 8;
+    outcome r = {.value.dtype = BF_U64};
+    for (size_t i = 0; i < 8; i++) r.value.as.u64 |= (uint64_t)last[i] << 8 * i;
+    return r;
+}
+
+static outcome state_checksum(const bf_state *state) {
+    const size_t size = bf_state_save_size(state);
+    void *bytes = malloc(size);
+    if (!bytes) return (outcome){.status = BF_E_MEMORY};
+    bf_state_save(state, bytes);
+    const outcome r = verify_saved_checksum(bytes, size);
+    free(bytes);
+    return r;
+}
+
+outcome verify_result(const bf_state *state, const bf_reduce_options *rules) {
+    bf_state_info info = {.size = sizeof info};
+    outcome r = {.status = BF_OK};
+    bf_state_describe(state, &info);
+    if (tells_by_state(info.op)) return state_checksum(state);
+    r.status = bf_state_result(state, rules, &r.value);
+    return r;
+}
+
+static outcome state_in_one_pass(bf_context *context, const subject *s) {
+    bf_state *state = NULL;
+    outcome r = {.status = bf_state_create(context, s->reduction, s->a.dtype, &state)};
+    if (r.status == BF_OK) r.status = bf_state_absorb(state, &s->a);
+    if (r.status == BF_OK) r = verify_result(state, NULL);
+    bf_state_destroy(state);
+    return r;
+}
+
+bf_array verify_slice(const bf_array *a, int64_t first, int64_t last) {
+    const char *data = a->data;
+    return bf_array_of(a->dtype, data ? data + (size_t)first * data_size(a->dtype) : NULL,
+                       last - first);
+}
+
+bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to) {
+    const size_t bytes = (size_t)from->shape[0] * data_size(from->dtype);
+    *to = *from;
+    if (strcmp(bf_context_device(context), "cpu") == 0) return BF_OK;
+    void *memory;
+    bf_status st = bf_memory_allocate(context, bytes, &memory);
+    if (st != BF_OK) return st;
+    to->data = memory;
+    return bytes > 0 ? bf_memory_copy(context, memory, from->data, bytes) : BF_OK;
+}
+
+void verify_unmove(bf_context *context, const bf_array *from, bf_array *to) {
+    if (to->data != from->data) bf_memory_free(context, to->data);
+}
+
+bf_status verify_return(bf_context *context, const bf_array *from, const bf_array *to) {
+    const size_t bytes = (size_t)from->shape[0] * data_size(from->dtype);
+    if (to->data == from->data || bytes == 0) return BF_OK;
+    return bf_memory_copy(context, from->data, to->data, bytes);
+}
+
+static outcome reduce(bf_context *context, const subject *s) {
+    const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
+    outcome r = {.status = BF_OK};
+    if (tells_by_state(s->reduction)) return state_in_one_pass(context, s);
+    r.status = s->reduction == BF_DOT ? bf_dot(context, &s->a, &s->b, &rules, &r.value)
+                                      : bf_reduce(context, s->reduction, &s->a, &rules, &r.value);
+    return r;
+}
+
+/* From the memory of the device. */
+static outcome in_one_pass(bf_context *context, const subject *s) {
+    subject moved = *s;
+    outcome r = {.status = verify_move(context, &s->a, &moved.a)};
+    if (r.status == BF_OK) r.status = verify_move(context, &s->b, &moved.b);
+    if (r.status == BF_OK) r = reduce(context, &moved);
+    verify_unmove(context, &s->a, &moved.a);
+    verify_unmove(context, &s->b, &moved.b);
+    return r;
+}
+
+static bf_status absorb_part(bf_state *state, const subject *s, int64_t first, int64_t last) {
+    const bf_array a = verify_slice(&s->a, first, last);
+    const bf_array b = verify_slice(&s->b, first, last);
+    if (s->reduction == BF_DOT) return bf_state_absorb_pair(state, &a, &b);
+    const bf_status st = engine_is_ordered(s->reduction) ? bf_state_seek(state, first) : BF_OK;
+    return st == BF_OK ? bf_state_absorb(state, &a) : st;
+}
+
+/* Three parts, from the host's memory; the second takes in the third, the first both. */
+static outcome in_parts(bf_context *context, const subject *s) {
+    const int64_t n = s->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
+    const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
+    bf_state *parts[3] = {NULL, NULL, NULL};
+    outcome r = {.status = BF_OK};
+    for (int i = 0; i < 3 && r.status == BF_OK; i++) {
+        r.status = bf_state_create(context, s->reduction, s->a.dtype, &parts[i]);
+        if (r.status == BF_OK) r.status = absorb_part(parts[i], s, cuts[i], cuts[i + 1]);
+    }
+    if (r.status == BF_OK) r.status = bf_state_merge(parts[1], parts[2]);
+    if (r.status == BF_OK) r.status = bf_state_merge(parts[0], parts[1]);
+    if (r.status == BF_OK) r = verify_result(parts[0], &rules);
+    for (int i = 0; i < 3; i++) bf_state_destroy(parts[i]);
+    return r;
+}
+
+/* ---- every operation ------------------------------------------------------------------------- */
+
+static const bf_reduction operations[] = {
+#define BF_X(id, number, name) BF_##id,
+    BF_REDUCTION_LIST(BF_X)
+#undef BF_X
+};
+
+/* Every operation on n elements. dot pairs the first half with the second. */
+static int do_data(const machine *m, const char *name, bf_dtype dtype, const void *data, int64_t n,
+                   bf_nan_policy nan, verdict *v) {
+    const bf_array all = bf_array_of(dtype, data, n);
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        const bf_reduction op = operations[i];
+        subject s = {.op = bf_reduction_name(op), .data = name, .reduction = op, .a = all};
+        s.nan = nan;
+        s.whole = in_one_pass;
+        s.parts = in_parts;
+        s.sum_is_1 = op == BF_SUM && strcmp(name, data_names[DATA_WIDE]) == 0;
+        s.b = verify_slice(&all, 0, op == BF_DOT ? n / 2 : 0);
+        if (op == BF_DOT) s.a = verify_slice(&all, n - n / 2, n);
+        const int code = verify_row(m, &s, v);
+        if (code != EXIT_DONE) return code;
+    }
+    if (nan != BF_NAN_PROPAGATE) return EXIT_DONE;
+    const int code = verify_histograms(m, name, &all, v);
+    return code == EXIT_DONE ? verify_maps(m, name, &all, v) : code;
+}
+
+/* ---- all rows -------------------------------------------------------------------------------- */
+
+static int do_dtype(const machine *m, bf_dtype dtype, void *buffer, verdict *v) {
+    int code = EXIT_DONE;
+    for (int k = 0; k < (data_is_float(dtype) ? DATA_KINDS : 1) && code == EXIT_DONE; k++) {
+        data_fill((enum data_kind)k, dtype, buffer, ELEMENTS);
+        code = do_data(m, data_names[k], dtype, buffer, ELEMENTS, BF_NAN_PROPAGATE, v);
+        if (k == DATA_SPECIAL && code == EXIT_DONE)
+            code = do_data(m, "special, skip", dtype, buffer, ELEMENTS, BF_NAN_SKIP, v);
+    }
+    return code;
+}
+
+static int do_generated(const machine *m, verdict *v) {
+    static const bf_dtype dtypes[] = {
+#define BF_X(id, number, name, bytes, type) BF_##id,
+        BF_DTYPE_LIST(BF_X)
+#undef BF_X
+    };
+    uint64_t *buffer = malloc(ELEMENTS * sizeof *buffer);
+    if (!buffer) return fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes && code == EXIT_DONE; i++)
+        code = do_dtype(m, dtypes[i], buffer, v);
+    free(buffer);
+    if (code == EXIT_DONE) code = verify_pictures(m, v);
+    if (code == EXIT_DONE) code = verify_tables(m, v);
+    return code == EXIT_DONE ? verify_groups(m, v) : code;
+}
+
+int verify_load(source *s, void **buffer, const void **data) {
+    if (s->count < 0)
+        return fail(EXIT_DATA, s->name, "verify needs a file, or a stream with --count");
+    int code = source_prepare(s, true);
+    if (code != EXIT_DONE) return code;
+    *buffer = malloc((size_t)s->count * source_element(s) + 1);
+    if (!*buffer) return fail_status(BF_E_MEMORY, NULL, s->name);
+    int64_t got;
+    *data = source_view(s, 0, s->count, *buffer, &got);
+    return got == s->count ? EXIT_DONE : source_failed(s, got, errno);
+}
+
+static int do_file(const machine *m, const options *o, verdict *v) {
+    source s;
+    void *buffer = NULL;
+    const void *data = NULL;
+    int code = source_open(&s, o->files[0], &o->input);
+    if (code != EXIT_DONE) return code;
+    code = verify_load(&s, &buffer, &data);
+    if (code == EXIT_DONE)
+        code = do_data(m, "file", s.layout.dtype, data, s.count, BF_NAN_PROPAGATE, v);
+    if (code == EXIT_DONE && data_is_float(s.layout.dtype))
+        code = do_data(m, "file, skip", s.layout.dtype, data, s.count, BF_NAN_SKIP, v);
+    if (code == EXIT_DONE) code = source_check(&s);
+    free(buffer);
+    source_close(&s);
+    return code;
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+/* All of this machine's GPUs, or the one that was asked for. */
+static int open_gpus(machine *m, const char *device) {
+    char name[24];
+    if (strcmp(device, "cpu") == 0) return EXIT_DONE;
+    const int first = options_gpu(device) && device[4] ? atoi(device + 5) : 0;
+    const int last = options_gpu(device) ? first + 1 : bf_device_count();
+    for (int i = first; i < last && m->gpus < VERIFY_GPUS; i++) {
+        snprintf(name, sizeof name, "cuda:%d", i);
+        if (bf_context_create(&BF_OPTIONS(.device = name), &m->gpu[m->gpus]) != BF_OK)
+            return fail_device(name);
+        m->gpus++;
+    }
+    return EXIT_DONE;
+}
+
+static int open_machine(machine *m, const char *device) {
+    const int wanted[VERIFY_COUNTS] = {1, 2, 3, bf_usable_threads()};
+    *m = (machine){.isas = 0};
+    for (int i = 0; i < VERIFY_COUNTS; i++)
+        if (i < 3 || wanted[i] > 3) m->threads[m->counts++] = wanted[i];
+    for (int i = 0; bf_isa_name(i) && m->isas < VERIFY_ISAS; i++)
+        if (bf_isa_available(i)) m->isa[m->isas++] = bf_isa_name(i);
+    for (int i = 0; i < m->isas * m->counts; i++) {
+        const int isa = i / m->counts, count = i % m->counts;
+        const bf_options o =
+            BF_OPTIONS(.device = "cpu", .isa = m->isa[isa], .threads = m->threads[count]);
+        const bf_status st = bf_context_create(&o, &m->context[isa][count]);
+        if (st != BF_OK) return fail_status(st, NULL, NULL);
+    }
+    return open_gpus(m, device);
+}
+
+static void close_machine(machine *m) {
+    for (int i = 0; i < m->isas; i++)
+        for (int j = 0; j < m->counts; j++) bf_context_destroy(m->context[i][j]);
+    for (int i = 0; i < m->gpus; i++) bf_context_destroy(m->gpu[i]);
+}
+
+static int do_operations(const machine *m, const options *o, verdict *v) {
+    if (o->layout != LAYOUT_JSON && !o->quiet) verify_head(m);
+    return o->file_count ? do_file(m, o, v) : do_generated(m, v);
+}
+
+int cmd_verify(int argc, char **argv) {
+    options o;
+    int code;
+    if (!options_parse(&o, argc, argv, &verify_usage, &code)) return code;
+    if (o.file_count > 1 && !o.against)
+        return fail(EXIT_USAGE, NULL, "one file at most, not %d", o.file_count);
+    machine m;
+    verdict v = {.options = &o, .began = progress_clock()};
+    code = open_machine(&m, o.device);
+    if (code == EXIT_DONE)
+        code = o.against ? verify_against(&m, &o, &v) : do_operations(&m, &o, &v);
+    if (code == EXIT_DONE) code = verify_conclude(&m, &v);
+    close_machine(&m);
+    return code;
+}

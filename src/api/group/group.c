@@ -1,0 +1,356 @@
+/* Groups: arguments checked, and handed to the backend. */
+#include "api/group/group.h"
+
+#include "api/reduce/result.h"
+#include "api/runtime/enter.h"
+#include "api/runtime/sized.h"
+#include "api/table/table.h"
+#include "rules/key/rank.h"
+#include "rules/reduce/state.h"
+#include "seam/where.h"
+
+#include <stdlib.h>
+
+/* ---- making -----------------------------------------------------------------------------------
+ */
+
+static bf_status check_aggregate(bf_context *context, bf_aggregate a) {
+    switch (a.op) {
+    case BF_SUM:
+    case BF_MEAN:
+    case BF_VAR:
+    case BF_STD:
+    case BF_SUMSQ:
+    case BF_NORM:
+    case BF_MIN:
+    case BF_MAX: break;
+    default:
+        return bf_fail(context, BF_E_ARGUMENT, "%s is no aggregate of groups",
+                       bf_reduction_name(a.op));
+    }
+    if (bf_dtype_bytes(a.dtype) == 0)
+        return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)a.dtype);
+    return BF_OK;
+}
+
+static bf_status read_options(bf_context *context, const bf_groups_options *given,
+                              bf_groups_options *o) {
+    if (given == NULL || !BF_READ(o, given, seed))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_groups_options: size is not set, or from a newer version");
+    if (o->count < 0 || o->count > BF_AGGREGATES_MAX || (o->count > 0 && o->aggregates == NULL))
+        return bf_fail(context, BF_E_ARGUMENT, "%d aggregates, or none where there should be some",
+                       o->count);
+    if (bf_rank_bytes(o->key) == 0)
+        return bf_fail(context, BF_E_DTYPE, "no key has dtype number %d", (int)o->key);
+    bf_status status = BF_OK;
+    for (int i = 0; i < o->count && status == BF_OK; i++)
+        status = check_aggregate(context, o->aggregates[i]);
+    return status;
+}
+
+/* ---- where they are ---------------------------------------------------------------------------
+ */
+
+/* Makes the inside anew, of no groups, on a backend. On failure all is as it was. */
+static bf_status live_on(bf_groups *g, const bf_backend *on) {
+    bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
+    void *inside = NULL;
+    bf_status status = on->groups->create(g->context, &kind, &inside);
+    if (status != BF_OK) return status;
+    if (g->inside != NULL) g->by->destroy(g->context, g->inside);
+    g->on = on;
+    g->by = on->groups;
+    g->inside = inside;
+    return BF_OK;
+}
+
+/* The GPU that the first of the arrays which is in a GPU's memory is on; -1: none is. */
+static int gpu_of(const bf_array *keys, const bf_array *const values[], int count) {
+    int device;
+    for (int i = -1; i < count; i++) {
+        const bf_array *array = i < 0 ? keys : values[i];
+        if (array != NULL && bf_where_is(array->data, &device) == BF_WHERE_DEVICE) return device;
+    }
+    return -1;
+}
+
+/* Where no device was asked for by name, groups are made where their first rows are. */
+static bf_status follow_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[]) {
+    if (g->context->fixed != NULL || bf_groups_size(g) > 0) return BF_OK;
+    const bf_backend *on = &bf_backend_cpu;
+    int device = gpu_of(keys, values, g->count);
+    if (device >= 0) {
+        bf_status status = bf_backend_open_gpu(g->context, device);
+        if (status != BF_OK) return status;
+        on = bf_backend_gpu();
+    }
+    return on == g->on ? BF_OK : live_on(g, on);
+}
+
+/* For bf_context_device and bf_context_reason. */
+static void note_place(const bf_groups *g) {
+    bf_context *context = g->context;
+    context->used = g->on;
+    if (context->fixed == NULL)
+        context->reason = g->on == &bf_backend_cpu ? "the groups are in host memory"
+                                                   : "the groups are in a GPU's memory";
+}
+
+bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf_groups **groups) {
+    bf_groups_options options = BF_GROUPS_OPTIONS(.count = 0);
+    bf_groups g = {.context = context};
+    if (groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the groups");
+    bf_status status = read_options(context, given, &options);
+    if (status != BF_OK) return status;
+    g.key = options.key;
+    g.seed = options.seed;
+    g.count = options.count;
+    for (int i = 0; i < g.count; i++) g.aggregates[i] = options.aggregates[i];
+    bf_groups *made = malloc(sizeof *made);
+    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+    *made = g;
+    status = live_on(made, context->fixed != NULL ? context->fixed : &bf_backend_cpu);
+    if (status == BF_OK) {
+        note_place(made);
+        *groups = made;
+    } else {
+        free(made);
+    }
+    return status;
+}
+
+bf_status bf_groups_create(bf_context *context, const bf_groups_options *options,
+                           bf_groups **groups) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, bf_groups_make(context, options, groups));
+}
+
+void bf_groups_destroy(bf_groups *groups) {
+    if (groups == NULL) return;
+    groups->by->destroy(groups->context, groups->inside);
+    free(groups);
+}
+
+bf_status bf_groups_clear(bf_groups *groups) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    groups->by->clear(groups->context, groups->inside);
+    groups->rows = 0;
+    return bf_leave(groups->context, BF_OK);
+}
+
+int64_t bf_groups_size(const bf_groups *groups) {
+    return groups == NULL ? 0 : groups->by->size(groups->inside);
+}
+
+int64_t bf_groups_rows(const bf_groups *groups) { return groups == NULL ? 0 : groups->rows; }
+
+bf_status bf_groups_describe(const bf_groups *groups, bf_groups_options *kind) {
+    if (groups == NULL || kind == NULL) return BF_E_ARGUMENT;
+    bf_groups_options found =
+        BF_GROUPS_OPTIONS(.key = groups->key, .count = groups->count,
+                          .aggregates = groups->aggregates, .seed = groups->seed);
+    return BF_WRITE(kind, &found, seed) ? BF_OK : BF_E_ARGUMENT;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+/* The arrays of a call, as contiguous elements. */
+typedef struct flat_rows {
+    bf_flat keys, values[BF_AGGREGATES_MAX];
+} flat_rows;
+
+static bf_status take_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[],
+                           flat_rows *rows) {
+    bf_status status = follow_rows(g, keys, values);
+    if (status == BF_OK) status = bf_flat_take(g->context, g->on, g->key, keys, &rows->keys);
+    for (int i = 0; i < g->count && status == BF_OK; i++) {
+        if (values[i] == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no values");
+        status =
+            bf_flat_take(g->context, g->on, g->aggregates[i].dtype, values[i], &rows->values[i]);
+        if (status == BF_OK && !bf_flat_same_shape(&rows->keys, &rows->values[i]))
+            status = bf_fail(g->context, BF_E_SHAPE, "keys and values differ in shape");
+    }
+    if (status == BF_OK && rows->keys.count > BF_COUNT_MAX - g->rows)
+        status = bf_fail(g->context, BF_E_OVERFLOW, "more than 2^62 rows");
+    return status;
+}
+
+static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
+    const void *data[BF_AGGREGATES_MAX];
+    for (int i = 0; i < g->count; i++) data[i] = rows->values[i].data;
+    if (rows->keys.count == 0) return BF_OK;
+    note_place(g);
+    bf_status status =
+        g->by->absorb(g->context, g->inside, rows->keys.data, data, rows->keys.count);
+    if (status == BF_OK) g->rows += rows->keys.count;
+    return status;
+}
+
+static bf_status absorb(bf_groups *groups, const bf_array *keys, const bf_array *const values[]) {
+    if (keys == NULL || (values == NULL && groups->count > 0))
+        return bf_fail(groups->context, BF_E_ARGUMENT, "no keys, or no values");
+    flat_rows *rows = calloc(1, sizeof *rows);
+    if (rows == NULL) return bf_fail(groups->context, BF_E_MEMORY, "no memory for rows");
+    bf_status status = take_rows(groups, keys, values, rows);
+    if (status == BF_OK) status = absorb_rows(groups, rows);
+    bf_flat_release(&rows->keys);
+    for (int i = 0; i < groups->count; i++) bf_flat_release(&rows->values[i]);
+    free(rows);
+    return status;
+}
+
+bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
+                           const bf_array *const values[]) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, absorb(groups, keys, values));
+}
+
+static bool same_kind(const bf_groups *a, const bf_groups *b) {
+    if (a->key != b->key || a->count != b->count) return false;
+    for (int i = 0; i < a->count; i++)
+        if (a->aggregates[i].op != b->aggregates[i].op ||
+            a->aggregates[i].dtype != b->aggregates[i].dtype)
+            return false;
+    return true;
+}
+
+/* Are both in the memory of one machine? */
+static bool share_memory(const bf_groups *a, const bf_groups *b) {
+    return a->on == b->on &&
+           (a->on == &bf_backend_cpu || strcmp(a->context->gpu, b->context->gpu) == 0);
+}
+
+/* Groups on their way from one machine to another, as words. */
+typedef struct passage {
+    const bf_groups *from;
+    const bf_group_backend *by; /* that they go to, */
+    bf_context *context;        /* of this context */
+    int64_t n;
+    char *keys;
+    int64_t *counts, *words[BF_AGGREGATES_MAX];
+} passage;
+
+enum { PASSED = 1 << 12 /* groups at a time */ };
+
+static int words_of(bf_aggregate a) {
+    return bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
+}
+
+static bool make_passage(passage *p) {
+    const bf_groups *g = p->from;
+    p->keys = malloc((size_t)p->n * (size_t)bf_table_bytes(g->key));
+    p->counts = malloc((size_t)p->n * sizeof *p->counts);
+    bool made = p->keys != NULL && p->counts != NULL;
+    for (int i = 0; i < g->count && made; i++) {
+        p->words[i] = malloc(PASSED * (size_t)words_of(g->aggregates[i]) * sizeof(int64_t));
+        made = p->words[i] != NULL;
+    }
+    return made;
+}
+
+static void free_passage(passage *p) {
+    free(p->keys);
+    free(p->counts);
+    for (int i = 0; i < p->from->count; i++) free(p->words[i]);
+}
+
+/* All groups enter `inside`. */
+static bf_status pass(passage *p, void *inside) {
+    const bf_groups *g = p->from;
+    bf_status status = g->by->list(g->context, g->inside, p->keys, p->counts);
+    for (int64_t at = 0; at < p->n && status == BF_OK; at += PASSED) {
+        int64_t n = p->n - at < PASSED ? p->n - at : PASSED;
+        for (int i = 0; i < g->count && status == BF_OK; i++)
+            status = g->by->words(g->context, g->inside, i, at, n, p->words[i]);
+        if (status == BF_OK)
+            status = p->by->enter(p->context, inside, p->keys + at * bf_table_bytes(g->key),
+                                  p->counts + at, (const int64_t *const *)p->words, n);
+    }
+    return status;
+}
+
+/* The groups are first made anew where `into` is: so a failure leaves it as it was. */
+static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
+    passage p = {from, into->by, into->context, bf_groups_size(from), .keys = NULL};
+    bf_group_kind kind = {into->key, into->count, into->aggregates, into->seed};
+    void *copy = NULL;
+    if (p.n == 0) return BF_OK;
+    bf_status status = make_passage(&p) ? BF_OK : BF_E_MEMORY;
+    if (status != BF_OK) bf_fail(into->context, status, "no memory for groups");
+    if (status == BF_OK) status = p.by->create(p.context, &kind, &copy);
+    if (status == BF_OK) status = pass(&p, copy);
+    if (status == BF_OK) status = p.by->merge(p.context, into->inside, copy);
+    if (copy != NULL) p.by->destroy(p.context, copy);
+    free_passage(&p);
+    return status;
+}
+
+static bf_status merge(bf_groups *into, const bf_groups *from) {
+    if (!same_kind(into, from))
+        return bf_fail(into->context, BF_E_STATE, "other keys, or other aggregates");
+    if (from->rows > BF_COUNT_MAX - into->rows)
+        return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 rows");
+    note_place(into);
+    bf_status status = share_memory(into, from)
+                           ? into->by->merge(into->context, into->inside, from->inside)
+                           : merge_from_afar(into, from);
+    if (status == BF_OK) into->rows += from->rows;
+    return status;
+}
+
+bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
+    if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
+        return BF_E_ARGUMENT;
+    return bf_leave_both(into->context, from->context, merge(into, from));
+}
+
+/* ---- results ----------------------------------------------------------------------------------
+ */
+
+static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
+    int64_t size = bf_groups_size(g);
+    if ((keys->array != NULL && keys->count != size) ||
+        (counts->array != NULL && counts->count != size))
+        return bf_fail(g->context, BF_E_SHAPE, "there are %lld groups", (long long)size);
+    if (size == 0) return BF_OK;
+    bf_status status = g->by->list(g->context, g->inside, keys->data, counts->data);
+    if (status == BF_OK) status = bf_flat_return(g->context, keys);
+    return status == BF_OK ? bf_flat_return(g->context, counts) : status;
+}
+
+static bf_status list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
+    bf_flat flat_keys, flat_counts = {0};
+    bf_status status = bf_flat_take(groups->context, groups->on, groups->key, keys, &flat_keys);
+    if (status == BF_OK)
+        status = bf_flat_take(groups->context, groups->on, BF_I64, counts, &flat_counts);
+    if (status == BF_OK) status = list_flat(groups, &flat_keys, &flat_counts);
+    bf_flat_release(&flat_keys);
+    bf_flat_release(&flat_counts);
+    return status;
+}
+
+bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, list(groups, keys, counts));
+}
+
+static bf_status result(bf_groups *groups, int which, const bf_reduce_options *given,
+                        bf_value *values) {
+    bf_reduce_options options;
+    if (which < 0 || which >= groups->count)
+        return bf_fail(groups->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
+    bf_status status =
+        bf_read_reduce_options(groups->context, groups->aggregates[which].op, given, &options);
+    if (status != BF_OK || bf_groups_size(groups) == 0) return status;
+    if (values == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the values");
+    note_place(groups);
+    return bf_groups_finish(groups, which, &options, values);
+}
+
+bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
+                           bf_value *values) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, result(groups, which, options, values));
+}

@@ -1,0 +1,28 @@
+/* The inside of groups. */
+#ifndef BF_API_GROUP_GROUP_H
+#define BF_API_GROUP_GROUP_H
+
+#include "seam/backend.h"
+#include <bitfold/group.h>
+
+struct bf_groups {
+    bf_context *context;
+    const bf_backend *on;       /* where they are */
+    const bf_group_backend *by; /* on's */
+    bf_dtype key;
+    int64_t rows;
+    int count; /* of aggregates */
+    bf_aggregate aggregates[BF_AGGREGATES_MAX];
+    uint64_t seed;
+    void *inside; /* by's */
+};
+
+/* bf_groups_create, for callers that have entered the context (enter.h). */
+bf_status bf_groups_make(bf_context *context, const bf_groups_options *options, bf_groups **groups);
+
+/* The results of an aggregate of all groups, of which there are some, by key, by options that have
+ * been checked. Errors: BF_E_NAN, BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_groups_finish(bf_groups *groups, int which, const bf_reduce_options *options,
+                           bf_value *values);
+
+#endif

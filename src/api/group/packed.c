@@ -1,0 +1,94 @@
+/* Columns of saved groups: words to bytes, and back. */
+#include "api/group/packed.h"
+
+#include "api/runtime/saved.h"
+
+enum { APART_MOST = 4 };
+
+bf_packed bf_packed_of(bf_aggregate a) {
+    bf_packed c = {.aggregate = a, .kind = bf_kind_of(a.op, a.dtype), .apart_most = 1};
+    c.words = bf_state_words(c.kind, a.dtype, NULL);
+    if (c.kind == BF_KIND_EXTREME) return c;
+    bf_exact_shape s = bf_exact_shape_of(c.kind, a.dtype);
+    c.apart_most = APART_MOST;
+    c.bands[0] = (bf_packed_band){s.sum_at, s.sum.limbs, s.sum.limbs, 0};
+    c.bands[1] = (bf_packed_band){s.products_at, s.products.limbs, s.products.limbs, 0};
+    return c;
+}
+
+/* The word of a count apart (the last tells of values other than -0), and what most groups have. */
+static int apart_word(int i) { return i == APART_MOST - 1 ? BF_EXACT_NONZERO : BF_EXACT_NAN + i; }
+static int64_t apart_default(int i) { return i == APART_MOST - 1; }
+
+static bool has_key(const bf_packed *c) { return c->kind == BF_KIND_EXTREME; }
+
+size_t bf_packed_bytes(const bf_packed *c) {
+    int limbs = bf_packed_limbs(&c->bands[0]) + bf_packed_limbs(&c->bands[1]);
+    return 8 * (size_t)(c->apart + has_key(c)) + 4 * (size_t)limbs;
+}
+
+void bf_packed_cover(bf_packed *c, const int64_t *words) {
+    for (int i = 0; i < c->apart_most; i++)
+        if (words[apart_word(i)] != apart_default(i)) c->apart = c->apart_most;
+    for (int i = 0; i < 2; i++) {
+        bf_packed_band *b = &c->bands[i];
+        int first, end;
+        if (b->limbs == 0) continue;
+        bf_limbs_span(words + b->at, b->limbs, &first, &end);
+        if (end > first && first < b->first) b->first = first;
+        if (end > b->end) b->end = end;
+    }
+}
+
+void bf_packed_settle(bf_packed *c) {
+    for (int i = 0; i < 2; i++)
+        if (c->bands[i].end == 0) c->bands[i].first = 0;
+}
+
+/* Where in a column of n groups the parts of group i lie. */
+typedef struct places {
+    size_t apart, key, bands[2];
+} places;
+
+static places places_of(const bf_packed *c, size_t n, size_t i) {
+    size_t apart = 8 * (size_t)c->apart, sum = 4 * (size_t)bf_packed_limbs(&c->bands[0]);
+    size_t squares = 4 * (size_t)bf_packed_limbs(&c->bands[1]), begin = n * apart;
+    return (places){i * apart, begin + 8 * i, {begin + i * sum, begin + n * sum + i * squares}};
+}
+
+void bf_packed_put(const bf_packed *c, size_t n, size_t i, const int64_t *words, uint8_t *column) {
+    places at = places_of(c, n, i);
+    for (int k = 0; k < c->apart; k++)
+        bf_saved_put(column + at.apart + 8 * k, (uint64_t)words[apart_word(k)], 8);
+    if (has_key(c)) bf_saved_put(column + at.key, (uint64_t)words[BF_EXTREME_KEY], 8);
+    for (int b = 0; b < 2; b++) {
+        const int64_t *from = words + c->bands[b].at + c->bands[b].first;
+        for (int k = 0; k < bf_packed_limbs(&c->bands[b]); k++)
+            bf_saved_put(column + at.bands[b] + 4 * k, (uint64_t)from[k], 4);
+    }
+}
+
+/* What is not saved of the limbs of a negative sum are ones. */
+static void get_band(const bf_packed_band *b, const uint8_t *in, int64_t *words) {
+    int limbs = bf_packed_limbs(b);
+    int64_t *to = words + b->at;
+    for (int k = 0; k < limbs; k++) to[b->first + k] = (int64_t)bf_saved_get(in + 4 * k, 4);
+    if (limbs == 0 || (int32_t)to[b->end - 1] >= 0) return;
+    for (int k = b->end; k < b->limbs; k++) to[k] = 0xffffffff;
+    to[b->limbs - 1] = (int32_t)to[b->limbs - 1];
+}
+
+void bf_packed_get(const bf_packed *c, size_t n, size_t i, int64_t rows, const uint8_t *column,
+                   int64_t *words) {
+    places at = places_of(c, n, i);
+    bf_state_init(c->kind, c->aggregate.dtype, words);
+    words[0] = rows;
+    for (int k = 0; k < c->apart_most; k++) words[apart_word(k)] = apart_default(k);
+    for (int k = 0; k < c->apart; k++)
+        words[apart_word(k)] = (int64_t)bf_saved_get(column + at.apart + 8 * k, 8);
+    for (int b = 0; b < 2; b++) get_band(&c->bands[b], column + at.bands[b], words);
+    if (!has_key(c)) return;
+    words[BF_EXTREME_KEY] = (int64_t)bf_saved_get(column + at.key, 8);
+    words[BF_EXTREME_INDEX] = rows > words[BF_EXTREME_NAN] ? 0 : -1;
+    words[BF_EXTREME_NAN_INDEX] = words[BF_EXTREME_NAN] > 0 ? 0 : -1;
+}

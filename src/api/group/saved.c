@@ -1,0 +1,362 @@
+/* Saved groups: a header, keys in their order, counts, columns, a checksum; all little-endian.
+ *
+ *   0  "bfgroup" and a newline     16  seed (u64)
+ *   8  version (u32), 1            24  groups (u64)
+ *  12  dtype of the keys (u16)     32  aggregates, of 16 bytes each (below)
+ *  14  number of aggregates (u16)      the keys; their rows (i64 each); columns
+ *                                      CRC-64/XZ of all before (u64)
+ *
+ * An aggregate is its op and dtype, the first limb and number of limbs of its sums, the same of its
+ * sums of squares, and the number of counts apart (u16 each, then two zeros). Its column is for
+ * each group these counts (i64: NaN, +inf, -inf, and whether another value is not -0; of minimum
+ * and maximum NaN alone), then for each the limbs of the sum (u32), then those of the squares, or
+ * the key of the extreme (i64). Limbs and counts that say nothing about any group are left out. */
+#include "api/runtime/saved.h"
+#include "api/group/group.h"
+#include "api/group/packed.h"
+#include "api/runtime/enter.h"
+
+#include "rules/key/rank.h"
+
+#include <stdlib.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are saved as they are");
+
+enum {
+    HEADER_BYTES = 32,
+    AGGREGATE_BYTES = 16,
+    BATCH_BYTES = 1 << 22 /* of words that are held at a time */
+};
+static const char magic[8] = {'b', 'f', 'g', 'r', 'o', 'u', 'p', '\n'};
+
+/* ---- saving -----------------------------------------------------------------------------------
+ */
+
+/* The words of groups [at, at + n) of aggregate `which`. */
+typedef struct word_batch {
+    int64_t at, n;
+    const int64_t *words;
+} word_batch;
+
+/* Room for the words of a batch, of any aggregate. NULL: no memory, with a message. */
+static int64_t *make_batch(const bf_groups *g) {
+    size_t bytes = 0, n = (size_t)bf_groups_size(g);
+    for (int i = 0; i < g->count; i++) {
+        size_t group = 8 * (size_t)bf_packed_of(g->aggregates[i]).words;
+        size_t all = n < BATCH_BYTES / group ? n * group : BATCH_BYTES;
+        if (all > bytes) bytes = all;
+    }
+    int64_t *words = malloc(bytes + 1);
+    if (words == NULL) bf_fail(g->context, BF_E_MEMORY, "no memory to save");
+    return words;
+}
+
+/* Calls take(packed, n, b, column) for all groups of an aggregate, of which there are n. */
+static bf_status
+each_batch(bf_groups *g, int which, bf_packed *packed, int64_t *words, uint8_t *column,
+           void (*take)(bf_packed *packed, size_t n, const word_batch *b, uint8_t *column)) {
+    int64_t n = bf_groups_size(g), most = BATCH_BYTES / (8 * packed->words);
+    bf_status status = BF_OK;
+    word_batch b = {0, 0, words};
+    for (; b.at < n && status == BF_OK; b.at += b.n) {
+        b.n = most < n - b.at ? most : n - b.at;
+        status = g->by->words(g->context, g->inside, which, b.at, b.n, words);
+        if (status == BF_OK) take(packed, (size_t)n, &b, column);
+    }
+    return status;
+}
+
+static void cover_batch(bf_packed *packed, size_t n, const word_batch *b, uint8_t *column) {
+    (void)n, (void)column;
+    for (int64_t i = 0; i < b->n; i++) bf_packed_cover(packed, b->words + i * packed->words);
+}
+
+static void put_batch(bf_packed *packed, size_t n, const word_batch *b, uint8_t *column) {
+    for (int64_t i = 0; i < b->n; i++)
+        bf_packed_put(packed, n, (size_t)(b->at + i), b->words + i * packed->words, column);
+}
+
+/* How everything is saved, and in how many bytes. */
+static bf_status plan(bf_groups *g, bf_packed columns[], int64_t *words, size_t *size) {
+    size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_table_bytes(g->key) + 8;
+    bf_status status = BF_OK;
+    for (int i = 0; i < g->count && status == BF_OK; i++) {
+        columns[i] = bf_packed_of(g->aggregates[i]);
+        status = each_batch(g, i, &columns[i], words, NULL, cover_batch);
+        bf_packed_settle(&columns[i]);
+        each += bf_packed_bytes(&columns[i]);
+    }
+    if (status == BF_OK)
+        *size = HEADER_BYTES + (size_t)g->count * AGGREGATE_BYTES + n * each + BF_SAVED_CRC_BYTES;
+    return status;
+}
+
+static bf_status find_size(bf_groups *groups, size_t *size) {
+    bf_packed columns[BF_AGGREGATES_MAX];
+    if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
+    int64_t *words = make_batch(groups);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan(groups, columns, words, size);
+    free(words);
+    return status;
+}
+
+bf_status bf_groups_save_size(bf_groups *groups, size_t *size) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, find_size(groups, size));
+}
+
+static void put_column(const bf_packed *c, uint8_t *out) {
+    uint64_t fields[] = {(uint64_t)c->aggregate.op,   (uint64_t)c->aggregate.dtype,
+                         (uint64_t)c->bands[0].first, (uint64_t)bf_packed_limbs(&c->bands[0]),
+                         (uint64_t)c->bands[1].first, (uint64_t)bf_packed_limbs(&c->bands[1]),
+                         (uint64_t)c->apart,          0};
+    for (int i = 0; i < 8; i++) bf_saved_put(out + 2 * i, fields[i], 2);
+}
+
+static void put_header(const bf_groups *g, const bf_packed columns[], uint8_t *out) {
+    bf_saved_begin(out, magic);
+    bf_saved_put(out + 12, (uint64_t)g->key, 2);
+    bf_saved_put(out + 14, (uint64_t)g->count, 2);
+    bf_saved_put(out + 16, g->seed, 8);
+    bf_saved_put(out + 24, (uint64_t)bf_groups_size(g), 8);
+    out += HEADER_BYTES;
+    for (int i = 0; i < g->count; i++, out += AGGREGATE_BYTES) put_column(&columns[i], out);
+}
+
+static bf_status put_contents(bf_groups *g, bf_packed columns[], int64_t *words, uint8_t *out) {
+    size_t n = (size_t)bf_groups_size(g);
+    if (n == 0) return BF_OK;
+    uint8_t *counts = out + n * (size_t)bf_table_bytes(g->key);
+    bf_status status = g->by->list(g->context, g->inside, out, counts);
+    out = counts + 8 * n;
+    for (int i = 0; i < g->count && status == BF_OK; i++) {
+        status = each_batch(g, i, &columns[i], words, out, put_batch);
+        out += n * bf_packed_bytes(&columns[i]);
+    }
+    return status;
+}
+
+static bf_status save(bf_groups *groups, void *buffer) {
+    bf_packed columns[BF_AGGREGATES_MAX];
+    size_t size;
+    if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
+    int64_t *words = make_batch(groups);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan(groups, columns, words, &size);
+    uint8_t *contents = (uint8_t *)buffer + HEADER_BYTES + groups->count * AGGREGATE_BYTES;
+    if (status == BF_OK) status = put_contents(groups, columns, words, contents);
+    if (status == BF_OK) {
+        put_header(groups, columns, buffer);
+        bf_saved_end(buffer, size);
+    }
+    free(words);
+    return status;
+}
+
+bf_status bf_groups_save(bf_groups *groups, void *buffer) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, save(groups, buffer));
+}
+
+/* ---- loading ----------------------------------------------------------------------------------
+ */
+
+/* Saved bytes whose checksum fits. */
+typedef struct saved {
+    const uint8_t *bytes;
+    size_t size, groups;
+    bf_dtype key;
+    int count;
+    bf_packed columns[BF_AGGREGATES_MAX], seen[BF_AGGREGATES_MAX];
+    const uint8_t *keys, *rows, *at[BF_AGGREGATES_MAX]; /* and each column's */
+    int64_t *words[BF_AGGREGATES_MAX];                  /* of a batch */
+} saved;
+
+static bool get_span(bf_packed_band *b, const uint8_t *in) {
+    b->first = (int)bf_saved_get(in, 2);
+    b->end = b->first + (int)bf_saved_get(in + 2, 2);
+    return b->end <= b->limbs;
+}
+
+/* Which aggregates they are, for bf_groups_create to check. */
+static void read_aggregates(const saved *s, bf_aggregate aggregates[]) {
+    for (int i = 0; i < s->count; i++) {
+        const uint8_t *in = s->bytes + HEADER_BYTES + i * AGGREGATE_BYTES;
+        aggregates[i] =
+            (bf_aggregate){(bf_reduction)bf_saved_get(in, 2), (bf_dtype)bf_saved_get(in + 2, 2)};
+    }
+}
+
+/* How the columns are saved. */
+static bool read_columns(saved *s, const bf_aggregate aggregates[]) {
+    for (int i = 0; i < s->count; i++) {
+        const uint8_t *in = s->bytes + HEADER_BYTES + i * AGGREGATE_BYTES;
+        bf_packed *c = &s->columns[i];
+        s->seen[i] = *c = bf_packed_of(aggregates[i]);
+        c->apart = (int)bf_saved_get(in + 12, 2);
+        if (c->apart != 0 && c->apart != c->apart_most) return false;
+        if (!get_span(&c->bands[0], in + 4) || !get_span(&c->bands[1], in + 8)) return false;
+        if (bf_saved_get(in + 14, 2) != 0) return false;
+    }
+    return true;
+}
+
+/* Where everything lies; false: not in these bytes. */
+static bool find_places(saved *s) {
+    size_t begin = HEADER_BYTES + (size_t)s->count * AGGREGATE_BYTES;
+    size_t bytes = s->size - begin - BF_SAVED_CRC_BYTES;
+    size_t each = (size_t)bf_table_bytes(s->key) + 8;
+    for (int i = 0; i < s->count; i++) each += bf_packed_bytes(&s->columns[i]);
+    s->groups = bytes / each;
+    if (bytes % each != 0 || bf_saved_get(s->bytes + 24, 8) != s->groups) return false;
+    s->keys = s->bytes + begin;
+    s->rows = s->keys + s->groups * (size_t)bf_table_bytes(s->key);
+    const uint8_t *at = s->rows + 8 * s->groups;
+    for (int i = 0; i < s->count; i++) {
+        s->at[i] = at;
+        at += s->groups * bf_packed_bytes(&s->columns[i]);
+    }
+    return true;
+}
+
+/* The rank of a key; false: no key of groups is this. */
+static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
+    int bytes = bf_table_bytes(dtype);
+    uint64_t bits = bf_saved_get(key, bytes == 16 ? 8 : bytes);
+    if (dtype == BF_PAIR) {
+        *rank = (bf_u128)bits << 64 | bf_saved_get(key + 8, 8);
+        return true;
+    }
+    *rank = bf_group_rank(dtype, bits);
+    return bf_group_key(dtype, bits) == bits;
+}
+
+/* Do the keys increase, and has each some rows? *rows: of all. */
+static bool keys_are_sound(const saved *s, int64_t *rows) {
+    bf_u128 before = 0, rank = 0;
+    *rows = 0;
+    for (size_t i = 0; i < s->groups; i++, before = rank) {
+        if (!rank_of(s->key, s->keys + i * (size_t)bf_table_bytes(s->key), &rank)) return false;
+        int64_t count = (int64_t)bf_saved_get(s->rows + 8 * i, 8);
+        if ((i > 0 && rank <= before) || count < 1 || count > BF_COUNT_MAX - *rows) return false;
+        *rows += count;
+    }
+    return true;
+}
+
+/* The words of groups [first, first + n) of a column; false: no state has them. */
+static bool get_words(saved *s, int which, size_t first, size_t n) {
+    const bf_packed *c = &s->columns[which];
+    bf_aggregate a = c->aggregate;
+    for (size_t i = 0; i < n; i++) {
+        int64_t *words = s->words[which] + i * (size_t)c->words;
+        int64_t count = (int64_t)bf_saved_get(s->rows + 8 * (first + i), 8);
+        bf_packed_get(c, s->groups, first + i, count, s->at[which], words);
+        if (!bf_state_valid(a.op, a.dtype, words)) return false;
+        bf_packed_cover(&s->seen[which], words);
+    }
+    return true;
+}
+
+static bf_status enter_batch(bf_groups *g, saved *s, size_t first, size_t n) {
+    const int64_t *words[BF_AGGREGATES_MAX];
+    int64_t *counts = malloc(n * sizeof *counts);
+    if (counts == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory to load");
+    memcpy(counts, s->rows + 8 * first, 8 * n);
+    for (int i = 0; i < s->count; i++) words[i] = s->words[i];
+    bf_status status =
+        g->by->enter(g->context, g->inside, s->keys + first * (size_t)bf_table_bytes(s->key),
+                     counts, words, (int64_t)n);
+    free(counts);
+    return status;
+}
+
+/* Groups whose words are held at a time. */
+static size_t batch_of(const saved *s) {
+    size_t each = 8;
+    for (int i = 0; i < s->count; i++) each += 8 * (size_t)s->columns[i].words;
+    size_t n = each < BATCH_BYTES ? BATCH_BYTES / each : 1;
+    return n < s->groups ? n : s->groups;
+}
+
+static bf_status make_words(bf_groups *g, saved *s, size_t batch) {
+    for (int i = 0; i < s->count; i++) {
+        s->words[i] = malloc(batch * (size_t)s->columns[i].words * sizeof(int64_t));
+        if (s->words[i] == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory to load");
+    }
+    return BF_OK;
+}
+
+/* Does what is saved have no more limbs and counts than the groups need? */
+static bool is_least(saved *s) {
+    for (int i = 0; i < s->count; i++) {
+        const bf_packed *c = &s->columns[i];
+        bf_packed_settle(&s->seen[i]);
+        if (c->apart != s->seen[i].apart) return false;
+        for (int b = 0; b < 2; b++)
+            if (c->bands[b].first != s->seen[i].bands[b].first ||
+                c->bands[b].end != s->seen[i].bands[b].end)
+                return false;
+    }
+    return true;
+}
+
+static bf_status enter_all(bf_groups *g, saved *s) {
+    bf_status status = BF_OK;
+    size_t batch = batch_of(s);
+    if (s->groups > 0) status = make_words(g, s, batch);
+    for (size_t at = 0; at < s->groups && status == BF_OK; at += batch) {
+        size_t n = s->groups - at < batch ? s->groups - at : batch;
+        for (int i = 0; i < s->count; i++)
+            if (!get_words(s, i, at, n)) return bf_saved_refuse(g->context, "impossible contents");
+        status = enter_batch(g, s, at, n);
+    }
+    if (status == BF_OK && !is_least(s))
+        status = bf_saved_refuse(g->context, "impossible contents");
+    return status;
+}
+
+static bf_status load_saved(bf_context *context, saved *s, bf_groups **groups) {
+    bf_aggregate aggregates[BF_AGGREGATES_MAX];
+    s->key = (bf_dtype)bf_saved_get(s->bytes + 12, 2);
+    s->count = (int)bf_saved_get(s->bytes + 14, 2);
+    if (s->count > BF_AGGREGATES_MAX ||
+        s->size < HEADER_BYTES + (size_t)s->count * AGGREGATE_BYTES + BF_SAVED_CRC_BYTES)
+        return bf_saved_refuse(context, "not the size that its header says");
+    read_aggregates(s, aggregates);
+    bf_groups_options options =
+        BF_GROUPS_OPTIONS(.key = s->key, .count = s->count, .aggregates = aggregates,
+                          .seed = bf_saved_get(s->bytes + 16, 8));
+    bf_status status = bf_groups_make(context, &options, groups);
+    if (status == BF_E_ARGUMENT || status == BF_E_DTYPE)
+        return bf_saved_refuse(context, "groups that this version does not know");
+    if (status != BF_OK) return status;
+    if (!read_columns(s, aggregates) || !find_places(s))
+        return bf_saved_refuse(context, "not the size that its header says");
+    if (!keys_are_sound(s, &(*groups)->rows))
+        return bf_saved_refuse(context, "impossible contents");
+    return enter_all(*groups, s);
+}
+
+static bf_status load(bf_context *context, const void *buffer, size_t size, bf_groups **groups) {
+    bf_groups *made = NULL;
+    if (buffer == NULL || groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
+    bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic);
+    if (status != BF_OK) return status;
+    saved *s = calloc(1, sizeof *s);
+    if (s == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to load");
+    s->bytes = buffer;
+    s->size = size;
+    status = load_saved(context, s, &made);
+    for (int i = 0; i < BF_AGGREGATES_MAX; i++) free(s->words[i]);
+    free(s);
+    if (status == BF_OK)
+        *groups = made;
+    else
+        bf_groups_destroy(made);
+    return status;
+}
+
+bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size, bf_groups **groups) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, load(context, buffer, size, groups));
+}

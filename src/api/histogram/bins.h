@@ -1,0 +1,11 @@
+/* Making bins: the guesses that find them. */
+#ifndef BF_API_HISTOGRAM_BINS_H
+#define BF_API_HISTOGRAM_BINS_H
+
+#include "rules/histogram/edges.h"
+#include "seam/backend.h"
+
+/* The bins between edges that increase, of elements of dtype. */
+bf_bins bf_bins_make(bf_dtype dtype, const double *edges, int64_t bins);
+
+#endif

@@ -1,0 +1,42 @@
+/* The inside of a histogram. */
+#ifndef BF_API_HISTOGRAM_HISTOGRAM_H
+#define BF_API_HISTOGRAM_HISTOGRAM_H
+
+#include "seam/backend.h"
+#include <bitfold/histogram.h>
+
+struct bf_histogram {
+    bf_context *context;
+    bf_dtype dtype, weights;
+    bf_dtype edges_dtype; /* that the edges are of: as in bins.h if even, BF_F64 if given */
+    bf_bins bins;
+    int64_t total;   /* elements */
+    int sum_words;   /* of a bin's sum; 0: no weights */
+    double *edges;   /* of bins */
+    int64_t *counts; /* of the bins, then BF_BIN_OTHERS */
+    int64_t *sums;   /* sum_words for each bin; NULL: no weights */
+};
+
+/* A histogram whose edges are yet to be written; then bf_histogram_set_bins. Errors: BF_E_MEMORY.
+ */
+bf_status bf_histogram_allocate(bf_context *context, bf_dtype dtype, bf_dtype weights, int64_t bins,
+                                bf_histogram **histogram);
+void bf_histogram_set_bins(bf_histogram *histogram);
+
+/* bf_histogram_absorb, for callers that have entered the context (enter.h). */
+bf_status bf_histogram_take(bf_histogram *histogram, const bf_array *array,
+                            const bf_array *weights);
+
+/* ---- range.c ----------------------------------------------------------------------- */
+
+/* The least and the greatest finite element, as doubles, and how many are no NaNs. */
+typedef struct bf_extent {
+    double lo, hi;
+    bool empty; /* no element is finite; lo and hi are 0 */
+    int64_t numbers;
+} bf_extent;
+
+/* Of a well-formed array. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_array_extent(bf_context *context, const bf_array *array, bf_extent *extent);
+
+#endif

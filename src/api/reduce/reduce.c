@@ -1,0 +1,192 @@
+/* Reductions of whole arrays: a state, one absorb, its result. */
+#include "api/reduce/result.h"
+#include "api/reduce/state.h"
+#include "api/runtime/array.h"
+#include "api/runtime/enter.h"
+#include "seam/place.h"
+#include <bitfold/dot.h>
+
+static bf_status reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
+                        const bf_reduce_options *given, bf_value *value) {
+    bf_reduce_options options;
+    if (a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
+    bf_status status = bf_read_reduce_options(context, op, given, &options);
+    if (status != BF_OK) return status;
+    bf_state *state;
+    status = bf_state_make(context, op, a->dtype, &state);
+    if (status != BF_OK) return status;
+    status = op == BF_DOT ? bf_state_take_pair(state, a, b) : bf_state_take(state, a);
+    if (status == BF_OK)
+        status = bf_result(context, op, state->dtype, state->words, &options, value);
+    bf_state_destroy(state);
+    return status;
+}
+
+static bf_status check_op(bf_context *context, bf_reduction op) {
+    return op == BF_DOT ? bf_fail(context, BF_E_ARGUMENT, "dot takes two arrays: bf_dot") : BF_OK;
+}
+
+static bf_status reduce_one(bf_context *context, bf_reduction op, const bf_array *array,
+                            const bf_reduce_options *options, bf_value *value) {
+    bf_status status = check_op(context, op);
+    return status == BF_OK ? reduce(context, op, array, NULL, options, value) : status;
+}
+
+bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
+                    const bf_reduce_options *options, bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_one(context, op, array, options, value));
+}
+
+bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
+                 const bf_reduce_options *options, bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce(context, BF_DOT, a, b, options, value));
+}
+
+/* --- enqueued --- */
+
+/* b is NULL but for BF_DOT. */
+static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
+                             const bf_array *b, const bf_value *value, int64_t *count) {
+    if (a == NULL || (op == BF_DOT && b == NULL))
+        return bf_fail(context, BF_E_ARGUMENT, "no array");
+    if (strcmp(bf_reduction_name(op), "?") == 0 || op == BF_DESCRIBE)
+        return bf_fail(context, BF_E_ARGUMENT, "no reduction to a value has number %d", (int)op);
+    if (bf_dtype_bytes(a->dtype) == 0)
+        return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)a->dtype);
+    if (value == NULL || (uintptr_t)value % 8 != 0)
+        return bf_fail(context, BF_E_ARGUMENT, "no place, aligned to 8 bytes, for the value");
+    bf_status status = op == BF_DOT ? bf_check_pair(context, a->dtype, a, b, count)
+                                    : bf_check_array(context, a->dtype, a, count);
+    if (status != BF_OK || *count == 0) return status;
+    return bf_array_is_contiguous(a) && (b == NULL || bf_array_is_contiguous(b))
+               ? BF_OK
+               : bf_fail(context, BF_E_ARGUMENT, "the memory is not contiguous");
+}
+
+/* Chooses the device by the arrays' memory, and by that of the value. */
+static bf_status place_async(bf_context *context, const bf_job *job, const bf_value *value) {
+    int64_t bytes = bf_bytes_of(job->count, bf_dtype_bytes(job->dtype));
+    bf_memory memory = {.n = 2, .data = {job->a, value}, .bytes = {bytes, sizeof *value}};
+    if (job->b != NULL) {
+        memory.data[memory.n] = job->b;
+        memory.bytes[memory.n++] = bytes;
+    }
+    return bf_place_reduce(context, job->op, job->kind, &memory);
+}
+
+/* Without a queue: at once, and what is wrong with the data told as a queue would. */
+static bf_status reduce_now(bf_context *context, bf_reduction op, const bf_array *a,
+                            const bf_array *b, const bf_reduce_options *options, bf_value *value) {
+    bf_status status = reduce(context, op, a, b, options, value);
+    if (status != BF_E_NAN && status != BF_E_EMPTY && status != BF_E_OVERFLOW) return status;
+    *value = (bf_value){.dtype = BF_NONE};
+    return BF_OK;
+}
+
+static bf_status reduce_async(bf_context *context, bf_reduction op, const bf_array *a,
+                              const bf_array *b, const bf_reduce_options *given, bf_value *value) {
+    bf_reduce_options options;
+    int64_t count = 0;
+    bf_status status = bf_read_reduce_options(context, op, given, &options);
+    if (status == BF_OK) status = check_async(context, op, a, b, value, &count);
+    if (status != BF_OK) return status;
+    bf_job job = {.op = op, .kind = bf_kind_of(op, a->dtype), .dtype = a->dtype, .a = a->data};
+    job.b = b != NULL ? b->data : NULL;
+    job.count = count;
+    status = place_async(context, &job, value);
+    if (status != BF_OK) return status;
+    if (context->used->reduce_async == NULL) return reduce_now(context, op, a, b, &options, value);
+    return context->used->reduce_async(context, &job, &options, value);
+}
+
+static bf_status reduce_one_async(bf_context *context, bf_reduction op, const bf_array *array,
+                                  const bf_reduce_options *options, bf_value *value) {
+    bf_status status = check_op(context, op);
+    return status == BF_OK ? reduce_async(context, op, array, NULL, options, value) : status;
+}
+
+bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_array *array,
+                          const bf_reduce_options *options, bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_one_async(context, op, array, options, value));
+}
+
+bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b,
+                       const bf_reduce_options *options, bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_async(context, BF_DOT, a, b, options, value));
+}
+
+/* The simple calls. `out` points at the C type that `to` names: a dtype, or that of the value. */
+static bf_status store(bf_context *context, const bf_value *value, bf_dtype to, void *out) {
+    bf_status status = BF_OK;
+    double f64 = bf_value_f64(value);
+    switch (to) {
+    case BF_F64: memcpy(out, &f64, sizeof f64); break;
+    case BF_I64: status = bf_value_i64(value, out); break;
+    case BF_U64: status = bf_value_u64(value, out); break;
+    default: memcpy(out, &value->as, (size_t)bf_dtype_bytes(to)); break; /* little-endian */
+    }
+    if (status == BF_OK) return status;
+    return bf_fail(context, status, "the exact result does not fit %s", bf_dtype_name(to));
+}
+
+static bf_status reduce_and_store(bf_context *context, bf_reduction op, bf_dtype dtype,
+                                  const void *a, const void *b, int64_t n, int ddof, bf_dtype to,
+                                  void *out) {
+    bf_value value;
+    if (out == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the result");
+    bf_array array, other;
+    bf_array_set(&array, dtype, a, n);
+    bf_array_set(&other, dtype, b, n);
+    bf_reduce_options options = BF_REDUCE_OPTIONS(.ddof = ddof);
+    bf_status status = reduce(context, op, &array, &other, &options, &value);
+    return status == BF_OK ? store(context, &value, to, out) : status;
+}
+
+static bf_status simple(bf_context *context, bf_reduction op, bf_dtype dtype, const void *a,
+                        const void *b, int64_t n, int ddof, bf_dtype to, void *out) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_and_store(context, op, dtype, a, b, n, ddof, to, out));
+}
+
+/* The dtypes whose C types are S and R of BF_SIMPLE_LIST. */
+static bf_dtype sum_type(bf_dtype dtype) {
+    if (bf_dtype_is_float(dtype)) return BF_F64;
+    return dtype == BF_BOOL || bf_dtype_is_signed(dtype) ? BF_I64 : BF_U64;
+}
+
+static bf_dtype value_type(bf_dtype dtype) {
+    return dtype == BF_F16 || dtype == BF_BF16 ? BF_F64 : dtype;
+}
+
+/* Names are joined in BF_X itself, where an argument is not expanded: <stdbool.h> makes bool a
+ * macro. */
+#define DEFINE(name, op, D, T, R, to)                                                              \
+    bf_status bf_##name(bf_context *context, const T *x, int64_t n, R *out) {                      \
+        return simple(context, op, BF_##D, x, NULL, n, 0, to, out);                                \
+    }
+#define DEFINE_DDOF(name, op, D, T)                                                                \
+    bf_status bf_##name(bf_context *context, const T *x, int64_t n, int ddof, double *out) {       \
+        return simple(context, op, BF_##D, x, NULL, n, ddof, BF_F64, out);                         \
+    }
+#define DEFINE_DOT(name, D, T, S)                                                                  \
+    bf_status bf_##name(bf_context *context, const T *a, const T *b, int64_t n, S *out) {          \
+        return simple(context, BF_DOT, BF_##D, a, b, n, 0, sum_type(BF_##D), out);                 \
+    }
+#define BF_X(X, D, T, S, R)                                                                        \
+    DEFINE(sum_##X, BF_SUM, D, T, S, sum_type(BF_##D))                                             \
+    DEFINE(sumsq_##X, BF_SUMSQ, D, T, S, sum_type(BF_##D))                                         \
+    DEFINE(prod_##X, BF_PROD, D, T, S, sum_type(BF_##D))                                           \
+    DEFINE(norm_##X, BF_NORM, D, T, double, BF_F64)                                                \
+    DEFINE(mean_##X, BF_MEAN, D, T, double, BF_F64)                                                \
+    DEFINE_DDOF(var_##X, BF_VAR, D, T)                                                             \
+    DEFINE_DDOF(std_##X, BF_STD, D, T)                                                             \
+    DEFINE(min_##X, BF_MIN, D, T, R, value_type(BF_##D))                                           \
+    DEFINE(max_##X, BF_MAX, D, T, R, value_type(BF_##D))                                           \
+    DEFINE(argmin_##X, BF_ARGMIN, D, T, int64_t, BF_I64)                                           \
+    DEFINE(argmax_##X, BF_ARGMAX, D, T, int64_t, BF_I64)                                           \
+    DEFINE_DOT(dot_##X, D, T, S)
+BF_SIMPLE_LIST(BF_X)

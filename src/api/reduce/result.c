@@ -1,0 +1,52 @@
+/* From a state's words to a bf_value: policies and types. */
+#include "api/reduce/result.h"
+
+#include "api/runtime/sized.h"
+#include "rules/reduce/result.h"
+#include "seam/environment.h"
+
+bf_status bf_read_reduce_options(bf_context *context, bf_reduction op,
+                                 const bf_reduce_options *given, bf_reduce_options *options) {
+    *options = BF_REDUCE_OPTIONS(.ddof = 0);
+    if (given == NULL) return BF_OK;
+    if (!BF_READ(options, given, overflow))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_reduce_options: size is not set, or from a newer version");
+    if ((unsigned)options->nan > BF_NAN_ERROR)
+        return bf_fail(context, BF_E_ARGUMENT, "unknown NaN policy %d", (int)options->nan);
+    if (options->ddof != 0 && options->ddof != 1)
+        return bf_fail(context, BF_E_ARGUMENT, "ddof is %d, not 0 or 1", options->ddof);
+    bf_dtype out = options->out_dtype;
+    if (out != BF_NONE && out != BF_F64 && out != BF_F32)
+        return bf_fail(context, BF_E_ARGUMENT, "results are rounded to f64 or f32, not %s",
+                       bf_dtype_name(out));
+    if ((unsigned)options->overflow > BF_OVERFLOW_WRAP)
+        return bf_fail(context, BF_E_ARGUMENT, "overflow is an error or wraps, not %d",
+                       (int)options->overflow);
+    if (out != BF_NONE && op >= BF_MIN && op <= BF_ARGMAX)
+        return bf_fail(context, BF_E_ARGUMENT, "%s keeps its type: no output dtype",
+                       bf_reduction_name(op));
+    return BF_OK;
+}
+
+static bf_status explain(bf_context *context, bf_status status, int64_t nans) {
+    if (status == BF_E_NAN)
+        return bf_fail(context, status, "%lld NaN in the data", (long long)nans);
+    if (status == BF_E_EMPTY) return bf_fail(context, status, "no element to choose from");
+    return bf_fail(context, status, "the product takes more than 128 bits");
+}
+
+bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
+                    const bf_reduce_options *options, bf_value *value) {
+    bf_kind kind = bf_kind_of(op, dtype);
+    if (value == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the value");
+    if (kind == BF_KIND_DESCRIPTION)
+        return bf_fail(context, BF_E_ARGUMENT, "describe gives a bf_description");
+    bf_work work;
+    bf_environment environment = bf_environment_enter(); /* for the tree */
+    bf_status status = kind == BF_KIND_TREE
+                           ? bf_result_tree(words, bf_tree_root(words), options, value)
+                           : bf_result_plain(op, dtype, words, options, value, &work);
+    bf_environment_leave(environment);
+    return status == BF_OK ? BF_OK : explain(context, status, bf_result_nans(kind, words));
+}

@@ -1,0 +1,279 @@
+/* States: absorb, merge, result. */
+#include "api/reduce/state.h"
+
+#include "api/reduce/result.h"
+#include "api/runtime/array.h"
+#include "api/runtime/enter.h"
+#include "api/runtime/sized.h"
+#include "seam/environment.h"
+#include "seam/place.h"
+
+#include <stdlib.h>
+
+static size_t used_bytes(const bf_state *s) {
+    return (size_t)bf_state_words(s->kind, s->dtype, s->words) * sizeof *s->words;
+}
+
+static void clear(bf_state *state) { bf_state_init(state->kind, state->dtype, state->words); }
+
+bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state **state) {
+    if (state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the state");
+    if (strcmp(bf_reduction_name(op), "?") == 0)
+        return bf_fail(context, BF_E_ARGUMENT, "no reduction has number %d", (int)op);
+    if (bf_dtype_bytes(dtype) == 0)
+        return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
+    bf_kind kind = bf_kind_of(op, dtype);
+    size_t words = kind == BF_KIND_TREE ? BF_STATE_WORDS_MAX : BF_STATE_WORDS_SMALL;
+    bf_state *made = malloc(sizeof *made + words * sizeof *made->words);
+    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
+    *made = (bf_state){.context = context, .op = op, .dtype = dtype, .kind = kind};
+    clear(made);
+    *state = made;
+    return BF_OK;
+}
+
+bf_status bf_state_create(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state **state) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, bf_state_make(context, op, dtype, state));
+}
+
+void bf_state_destroy(bf_state *state) { free(state); }
+
+bf_status bf_state_clear(bf_state *state) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    clear(state);
+    return bf_leave(state->context, BF_OK);
+}
+
+/* The index of the next element, where the state keeps indices; NULL where it does not. */
+static int64_t *next_index(bf_state *s) {
+    if (s->kind == BF_KIND_TREE) return &s->words[BF_TREE_END];
+    if (!bf_is_indexed(s->op)) return NULL;
+    return &s->words[bf_extreme_at(s->kind, s->dtype) + BF_EXTREME_END];
+}
+
+bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
+                         int64_t *count) {
+    if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
+    *count = bf_array_count(array);
+    if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "the array is not well formed");
+    if (array->dtype != dtype)
+        return bf_fail(context, BF_E_DTYPE, "%s data in a reduction of %s",
+                       bf_dtype_name(array->dtype), bf_dtype_name(dtype));
+    return BF_OK;
+}
+
+bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
+                        int64_t *count) {
+    bf_status status = bf_check_array(context, dtype, a, count);
+    if (status == BF_OK) status = bf_check_array(context, dtype, b, count);
+    if (status != BF_OK) return status;
+    return bf_same_shape(a, b) ? BF_OK : bf_fail(context, BF_E_SHAPE, "the shapes differ");
+}
+
+typedef struct absorption {
+    bf_job job;
+    int64_t *words;
+} absorption;
+
+static bf_status take_piece(bf_context *context, void *arg, const void *const data[2],
+                            int64_t count) {
+    absorption *to = arg;
+    to->job.a = data[0];
+    to->job.b = data[1];
+    to->job.count = count;
+    bf_status status = context->used->reduce(context, &to->job, to->words);
+    to->job.index += count;
+    return status;
+}
+
+static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
+    const int64_t *next = next_index(s);
+    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(s->dtype));
+    bf_memory memory = {.n = arity, .data = {arrays[0]->data}, .bytes = {bytes, bytes}};
+    if (count > BF_COUNT_MAX - (next ? *next : s->words[0]))
+        return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
+    if (count == 0) return BF_OK;
+    if (arity > 1) memory.data[1] = arrays[1]->data;
+    bf_status status = bf_place_reduce(s->context, s->op, s->kind, &memory);
+    if (status != BF_OK) return status;
+    bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .index = next ? *next : 0};
+    absorption to = {job, s->words};
+    return bf_array_walk(s->context, arrays, arity, count, next == NULL, take_piece, &to);
+}
+
+bf_status bf_state_take(bf_state *state, const bf_array *chunk) {
+    int64_t count = 0;
+    bf_status status = bf_check_array(state->context, state->dtype, chunk, &count);
+    if (status != BF_OK) return status;
+    if (state->op == BF_DOT) return bf_fail(state->context, BF_E_ARGUMENT, "dot takes two arrays");
+    return absorb(state, &chunk, 1, count);
+}
+
+bf_status bf_state_absorb(bf_state *state, const bf_array *chunk) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, bf_state_take(state, chunk));
+}
+
+bf_status bf_state_take_pair(bf_state *state, const bf_array *a, const bf_array *b) {
+    int64_t count = 0;
+    if (state->op != BF_DOT)
+        return bf_fail(state->context, BF_E_ARGUMENT, "%s takes one array",
+                       bf_reduction_name(state->op));
+    bf_status status = bf_check_pair(state->context, state->dtype, a, b, &count);
+    const bf_array *arrays[2] = {a, b};
+    return status == BF_OK ? absorb(state, arrays, 2, count) : status;
+}
+
+bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_array *b) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, bf_state_take_pair(state, a, b));
+}
+
+static bf_status seek(bf_state *state, int64_t index) {
+    if (state->kind == BF_KIND_FACTORS) return BF_OK;
+    int64_t *next = next_index(state);
+    if (next == NULL)
+        return bf_fail(state->context, BF_E_ARGUMENT, "%s has no indices",
+                       bf_reduction_name(state->op));
+    bool empty = state->words[0] == 0, gap = state->kind == BF_KIND_TREE && index != *next;
+    if (index < *next || index > BF_COUNT_MAX || (gap && !empty))
+        return bf_fail(state->context, BF_E_ARGUMENT, "index %lld is out of range",
+                       (long long)index);
+    int64_t *end[2] = {next, state->kind == BF_KIND_DESCRIPTION ? next + BF_EXTREME_WORDS : next};
+    for (int i = 0; i < 2; i++) {
+        *end[i] = index;
+        if (empty) end[i][-1] = index; /* begin stands before end */
+    }
+    return BF_OK;
+}
+
+bf_status bf_state_seek(bf_state *state, int64_t index) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, seek(state, index));
+}
+
+/* Why two ordered states do not merge; NULL if they do. */
+static const char *misplaced(const bf_state *into, const bf_state *from) {
+    const int64_t *a = into->words, *b = from->words;
+    if (a[0] == 0 || b[0] == 0) return NULL;
+    if (into->kind == BF_KIND_TREE) {
+        bool adjacent = a[BF_TREE_END] == b[BF_TREE_BEGIN] || b[BF_TREE_END] == a[BF_TREE_BEGIN];
+        return adjacent ? NULL : "neither begins where the other ends";
+    }
+    int at = bf_extreme_at(into->kind, into->dtype);
+    if (!bf_is_indexed(into->op) || bf_extreme_disjoint(a + at, b + at)) return NULL;
+    return "the ranges of indices overlap";
+}
+
+/* A tree in front of this one: appended in the other order. */
+static bf_status prepend(bf_state *into, const bf_state *from) {
+    int64_t *words = malloc(BF_STATE_WORDS_MAX * sizeof *words);
+    if (words == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
+    memcpy(words, from->words, used_bytes(from));
+    bf_tree_append(words, into->words);
+    memcpy(into->words, words, (size_t)bf_tree_words(words) * sizeof *words);
+    free(words);
+    return BF_OK;
+}
+
+/* Of two states that fit: joins of a tree are floating-point work. */
+static bf_status merge_words(bf_state *into, const bf_state *from) {
+    bool both = into->words[0] > 0 && from->words[0] > 0;
+    bool before = into->kind == BF_KIND_TREE && both &&
+                  into->words[BF_TREE_END] != from->words[BF_TREE_BEGIN];
+    bf_status status = BF_OK;
+    bf_environment environment = bf_environment_enter();
+    if (before)
+        status = prepend(into, from);
+    else
+        bf_state_merge_words(into->kind, into->dtype, into->words, from->words);
+    bf_environment_leave(environment);
+    return status;
+}
+
+static bf_status merge(bf_state *into, const bf_state *from) {
+    if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no state to merge");
+    if (into->op != from->op || into->dtype != from->dtype)
+        return bf_fail(into->context, BF_E_STATE, "%s of %s does not merge with %s of %s",
+                       bf_reduction_name(from->op), bf_dtype_name(from->dtype),
+                       bf_reduction_name(into->op), bf_dtype_name(into->dtype));
+    const char *why = misplaced(into, from);
+    if (why) return bf_fail(into->context, BF_E_STATE, "%s", why);
+    if (from->words[0] > BF_COUNT_MAX - into->words[0])
+        return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 elements");
+    return merge_words(into, from);
+}
+
+bf_status bf_state_merge(bf_state *into, const bf_state *from) {
+    if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
+    return bf_leave(into->context, merge(into, from));
+}
+
+/* Merges a copy of `from` whose indices follow those of `into`. */
+static bf_status merge_behind(bf_state *into, const bf_state *from, int64_t next) {
+    bf_state *moved = malloc(sizeof *moved + used_bytes(from));
+    if (moved == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
+    memcpy(moved, from, sizeof *moved + used_bytes(from));
+    int64_t *extreme = moved->words + bf_extreme_at(moved->kind, moved->dtype);
+    bf_status status = BF_OK;
+    if (extreme[BF_EXTREME_END] > BF_COUNT_MAX - next)
+        status = bf_fail(into->context, BF_E_OVERFLOW, "an index beyond 2^62");
+    for (int i = 0; i <= (moved->kind == BF_KIND_DESCRIPTION) && status == BF_OK; i++)
+        bf_extreme_shift(extreme + i * BF_EXTREME_WORDS, next);
+    if (status == BF_OK) status = merge(into, moved);
+    free(moved);
+    return status;
+}
+
+static bf_status append(bf_state *into, const bf_state *from) {
+    const int64_t *next = next_index(into);
+    bool alike = from != NULL && into->op == from->op && into->dtype == from->dtype;
+    if (!alike || next == NULL || *next == 0 || from->words[0] == 0) return merge(into, from);
+    if (into->kind == BF_KIND_TREE)
+        return bf_fail(into->context, BF_E_STATE,
+                       "a product of floats depends on the index of each element");
+    return merge_behind(into, from, *next);
+}
+
+bf_status bf_state_append(bf_state *into, const bf_state *from) {
+    if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
+    return bf_leave(into->context, append(into, from));
+}
+
+static bf_status result(const bf_state *s, const bf_reduce_options *given, bf_value *value) {
+    bf_reduce_options options;
+    bf_status status = bf_read_reduce_options(s->context, s->op, given, &options);
+    return status == BF_OK ? bf_result(s->context, s->op, s->dtype, s->words, &options, value)
+                           : status;
+}
+
+bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,
+                          bf_value *value) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, result(state, options, value));
+}
+
+bf_status bf_state_describe(const bf_state *state, bf_state_info *info) {
+    if (state == NULL || info == NULL) return BF_E_ARGUMENT;
+    const int64_t *words = state->words, *extreme = words;
+    bf_state_info found = {.op = state->op, .dtype = state->dtype, .count = words[0], .inf = -1};
+    found.next = found.count;
+    switch (state->kind) {
+    case BF_KIND_FACTORS: break;
+    case BF_KIND_TREE:
+        found.nan = words[BF_TREE_NAN];
+        found.inf = words[BF_TREE_INF];
+        found.next = words[BF_TREE_END];
+        break;
+    case BF_KIND_EXTREME: found.nan = words[BF_EXTREME_NAN]; break;
+    case BF_KIND_DESCRIPTION:
+        extreme += bf_extreme_at(state->kind, state->dtype); /* fall through */
+    default:
+        found.nan = words[BF_EXACT_NAN];
+        found.inf = words[BF_EXACT_POS_INF] + words[BF_EXACT_NEG_INF];
+        break;
+    }
+    if (bf_is_indexed(state->op)) found.next = extreme[BF_EXTREME_END];
+    return BF_WRITE(info, &found, next) ? BF_OK : BF_E_ARGUMENT;
+}

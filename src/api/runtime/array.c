@@ -1,0 +1,164 @@
+/* Arrays: checking them, and walking any shape as contiguous pieces. */
+#include "api/runtime/array.h"
+
+#include "seam/place.h"
+
+/* Do the elements lie within less than 2^62 bytes? Then no sum of strides overflows, nor does a
+ * stride times its extent. A stride between fewer than two elements is never taken. */
+static bool spans_memory(const bf_array *array, int64_t element_bytes) {
+    uint64_t span = 0, reach;
+    for (int d = 0; d < array->ndim; d++) {
+        if (array->shape[d] <= 1) continue;
+        int64_t stride = array->strides[d];
+        uint64_t magnitude = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+        if (__builtin_mul_overflow((uint64_t)array->shape[d] - 1, magnitude, &reach) ||
+            __builtin_add_overflow(span, reach, &span))
+            return false;
+    }
+    return !__builtin_mul_overflow(span, (uint64_t)element_bytes, &span) && span < BF_COUNT_MAX;
+}
+
+int64_t bf_array_count(const bf_array *array) {
+    return array == NULL ? -1 : bf_array_elements(array, bf_dtype_bytes(array->dtype));
+}
+
+int64_t bf_array_elements(const bf_array *array, int64_t element_bytes) {
+    if (element_bytes == 0 || array->ndim < 0 || array->ndim > BF_MAX_DIMS) return -1;
+    int64_t count = 1;
+    bool empty = false;
+    for (int d = 0; d < array->ndim; d++) {
+        if (array->shape[d] < 0) return -1;
+        empty |= array->shape[d] == 0;
+    }
+    if (empty) return 0;
+    for (int d = 0; d < array->ndim; d++)
+        if (__builtin_mul_overflow(count, array->shape[d], &count)) return -1;
+    if (array->data == NULL || count > BF_COUNT_MAX) return -1;
+    return spans_memory(array, element_bytes) ? count : -1;
+}
+
+bool bf_same_shape(const bf_array *a, const bf_array *b) {
+    if (a->ndim != b->ndim) return false;
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] != b->shape[d]) return false;
+    return true;
+}
+
+/* The dimensions that arrays of one shape are walked in: extents over 1 only, and neighbours that
+ * follow each other in memory (in every array) joined. */
+typedef struct walk {
+    int ndim;
+    int64_t shape[BF_MAX_DIMS];
+    int64_t strides[2][BF_MAX_DIMS]; /* in elements */
+} walk;
+
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+/* Largest strides outermost: C order for memory. */
+static void sort_dimensions(walk *w) {
+    for (int i = 1; i < w->ndim; i++) {
+        for (int k = i; k > 0; k--) {
+            if (magnitude(w->strides[0][k - 1]) >= magnitude(w->strides[0][k])) break;
+            int64_t shape = w->shape[k];
+            w->shape[k] = w->shape[k - 1];
+            w->shape[k - 1] = shape;
+            for (int a = 0; a < 2; a++) {
+                int64_t stride = w->strides[a][k];
+                w->strides[a][k] = w->strides[a][k - 1];
+                w->strides[a][k - 1] = stride;
+            }
+        }
+    }
+}
+
+static void join_dimensions(walk *w, int arity) {
+    int last = 0;
+    for (int d = 1; d < w->ndim; d++) {
+        bool joined = true;
+        for (int a = 0; a < arity; a++)
+            joined &= w->strides[a][last] == w->shape[d] * w->strides[a][d];
+        if (!joined) last++;
+        w->shape[last] = joined ? w->shape[last] * w->shape[d] : w->shape[d];
+        for (int a = 0; a < arity; a++) w->strides[a][last] = w->strides[a][d];
+    }
+    if (w->ndim > 0) w->ndim = last + 1;
+}
+
+static walk walk_of(const bf_array *const arrays[], int arity, bool any_order) {
+    walk w = {0};
+    for (int d = 0; d < arrays[0]->ndim; d++) {
+        if (arrays[0]->shape[d] == 1) continue;
+        w.shape[w.ndim] = arrays[0]->shape[d];
+        for (int a = 0; a < arity; a++) w.strides[a][w.ndim] = arrays[a]->strides[d];
+        w.ndim++;
+    }
+    if (any_order) sort_dimensions(&w);
+    join_dimensions(&w, arity);
+    return w;
+}
+
+static bool is_contiguous(const walk *w, int arity) {
+    if (w->ndim == 0) return true;
+    for (int a = 0; a < arity; a++)
+        if (w->strides[a][0] != 1) return false;
+    return w->ndim == 1;
+}
+
+bool bf_array_is_contiguous(const bf_array *array) {
+    int64_t step = 1;
+    for (int d = array->ndim - 1; d >= 0; d--) {
+        if (array->shape[d] == 1) continue;
+        if (array->strides[d] != step) return false;
+        step *= array->shape[d];
+    }
+    return true;
+}
+
+/* One array's pieces: who copies them, from where and to where. */
+typedef struct copies {
+    const bf_backend *by;
+    bf_strided from;
+    char *to;
+} copies;
+
+static bool prepare_copies(bf_context *context, const walk *w, const bf_array *array, int a,
+                           copies *c) {
+    c->by = bf_place_walk(context, array->data);
+    c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
+    memcpy(c->from.shape, w->shape, sizeof w->shape);
+    memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
+    char *scratch = c->by->scratch(context);
+    if (scratch != NULL) c->to = scratch + (size_t)a * (c->by->scratch_bytes / 2);
+    return scratch != NULL;
+}
+
+static int64_t room_of(const copies *c) {
+    return (int64_t)(c->by->scratch_bytes / 2) / c->from.bytes;
+}
+
+static bf_status walk_copies(bf_context *context, const walk *w, const bf_array *const arrays[],
+                             int arity, int64_t count, bf_take_piece take, void *arg) {
+    copies c[2] = {{0}};
+    int64_t room = count;
+    for (int a = 0; a < arity; a++) {
+        if (!prepare_copies(context, w, arrays[a], a, &c[a])) return BF_E_MEMORY;
+        if (room_of(&c[a]) < room) room = room_of(&c[a]);
+    }
+    const void *const data[2] = {c[0].to, c[1].to};
+    bf_status status = BF_OK;
+    for (int64_t done = 0; done < count && status == BF_OK; done += room) {
+        int64_t n = count - done < room ? count - done : room;
+        for (int a = 0; a < arity && status == BF_OK; a++)
+            status = c[a].by->gather(context, &c[a].from, done, n, c[a].to);
+        if (status == BF_OK) status = take(context, arg, data, n);
+    }
+    return status;
+}
+
+bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int arity,
+                        int64_t count, bool any_order, bf_take_piece take, void *arg) {
+    walk w = walk_of(arrays, arity, any_order);
+    if (!is_contiguous(&w, arity)) return walk_copies(context, &w, arrays, arity, count, take, arg);
+    const void *const data[2] = {arrays[0]->data, arity > 1 ? arrays[1]->data : NULL};
+    return take(context, arg, data, count);
+}

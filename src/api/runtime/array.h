@@ -1,0 +1,45 @@
+/* Arrays of any shape as contiguous pieces. */
+#ifndef BF_API_RUNTIME_ARRAY_H
+#define BF_API_RUNTIME_ARRAY_H
+
+#include "seam/backend.h"
+#include <bitfold/array.h>
+
+/* bf_array_count, of elements of so many bytes. */
+int64_t bf_array_elements(const bf_array *array, int64_t element_bytes);
+
+/* Bytes of so many elements, for choices and allocations: at most 2^60, which no memory has, so
+ * that sums of a few do not overflow. */
+static inline int64_t bf_bytes_of(int64_t count, int64_t element_bytes) {
+    int64_t bytes, most = (int64_t)1 << 60;
+    return __builtin_mul_overflow(count, element_bytes, &bytes) || bytes > most ? most : bytes;
+}
+
+/* bf_array_of, without the zeros of the dimensions that there are not: for calls of a few elements
+ * these would be most of what is written. */
+static inline void bf_array_set(bf_array *array, bf_dtype dtype, const void *data, int64_t n) {
+    array->data = (void *)(uintptr_t)data;
+    array->dtype = dtype;
+    array->ndim = 1;
+    array->shape[0] = n;
+    array->strides[0] = 1;
+}
+
+/* Of a well-formed array that is not empty. */
+bool bf_array_is_contiguous(const bf_array *array);
+
+bool bf_same_shape(const bf_array *a, const bf_array *b);
+
+/* Takes a piece of each array: count contiguous elements, where the backend in use can read them.
+ */
+typedef bf_status (*bf_take_piece)(bf_context *context, void *arg, const void *const data[2],
+                                   int64_t count);
+
+/* Walks `arrays` (1 or 2, of one shape, with `count` > 0 elements) in C order and has take(arg)
+ * take contiguous pieces of them: the memory itself where it is contiguous, gathered copies
+ * elsewhere. If any_order, pieces may come in another order (pairs stay pairs). Stops at the first
+ * failure. Errors: those of take, and of the backend's gather and scratch. */
+bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int arity,
+                        int64_t count, bool any_order, bf_take_piece take, void *arg);
+
+#endif

@@ -1,0 +1,147 @@
+/* Contexts: options checked, backends opened, streams. */
+#include "cpu/runtime/context.h"
+#include "api/runtime/enter.h"
+#include "api/runtime/sized.h"
+#include "seam/backend.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { THREADS_MAX = 1024 };
+
+static bf_status unknown_device(bf_context *context, const char *name) {
+    return bf_fail(context, BF_E_ARGUMENT,
+                   "no device has the name '%.32s': it is auto, cpu, cuda or cuda:N (cuda:0 is the "
+                   "first GPU)",
+                   name);
+}
+
+/* The number in "cuda:N" (0 of "cuda" alone). */
+static bf_status parse_gpu(bf_context *context, const char *name, int *device) {
+    char *end;
+    *device = 0;
+    if (strncmp(name, "cuda", 4) != 0) return unknown_device(context, name);
+    if (name[4] == '\0') return BF_OK;
+    if (strcmp(name + 4, ":all") == 0)
+        return bf_fail(context, BF_E_DEVICE, "a context has one GPU, not all: cuda or cuda:N");
+    if (name[4] != ':' || name[5] < '0' || name[5] > '9') return unknown_device(context, name);
+    long number = strtol(name + 5, &end, 10);
+    if (*end != '\0') return unknown_device(context, name);
+    *device = (int)number;
+    return number <= 9999 ? BF_OK : bf_fail(context, BF_E_DEVICE, "there is no GPU %.32s", name);
+}
+
+/* The device that is asked for by name; all others are left to each call. */
+static bf_status fix_device(bf_context *context, const char *name) {
+    int device;
+    if (name == NULL || strcmp(name, "auto") == 0) return BF_OK;
+    context->reason = "";
+    if (strcmp(name, "cpu") == 0) {
+        context->fixed = &bf_backend_cpu;
+        if (context->stream == NULL) return BF_OK;
+        return bf_fail(context, BF_E_ARGUMENT, "a stream belongs to a GPU, not to device 'cpu'");
+    }
+    bf_status status = parse_gpu(context, name, &device);
+    if (status == BF_OK) status = bf_backend_open_gpu(context, device);
+    context->fixed = bf_backend_gpu();
+    return status;
+}
+
+static bf_status read_options(bf_context *context, const bf_options *given, bf_options *options) {
+    if (given != NULL && !BF_READ(options, given, threads))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_options: size is not set, or from a newer version");
+    if (options->threads >= 0 && options->threads <= THREADS_MAX) return BF_OK;
+    return bf_fail(context, BF_E_ARGUMENT, "%d threads: 1 to %d are possible, or 0 for all",
+                   options->threads, THREADS_MAX);
+}
+
+/* Sets a context up that is all zeros; on failure it has a message. */
+static bf_status open_context(bf_context *context, const bf_options *given) {
+    bf_options options = BF_OPTIONS(.threads = 0);
+    context->reason = "host memory: no call was large enough to gain from a GPU";
+    bf_status status = read_options(context, given, &options);
+    context->stream = options.stream;
+    if (status == BF_OK) status = bf_backend_cpu.open(context, &options);
+    if (status == BF_OK) status = fix_device(context, options.device);
+    context->used = context->fixed != NULL ? context->fixed : &bf_backend_cpu;
+    return status;
+}
+
+bf_status bf_context_create(const bf_options *options, bf_context **context) {
+    if (context == NULL) return BF_E_ARGUMENT;
+    bf_context *made = calloc(1, sizeof *made);
+    if (made == NULL) return BF_E_MEMORY;
+    bf_status status = open_context(made, options);
+    if (status == BF_OK)
+        *context = made;
+    else
+        bf_context_destroy(made);
+    return status;
+}
+
+void bf_context_create_message(const bf_options *options, char text[BF_MESSAGE_TEXT]) {
+    if (text == NULL) return;
+    bf_context *made = calloc(1, sizeof *made);
+    bf_status status = made == NULL ? BF_E_MEMORY : open_context(made, options);
+    const char *why = made != NULL && *made->message ? made->message : bf_status_string(status);
+    snprintf(text, BF_MESSAGE_TEXT, "%s", status == BF_OK ? "" : why);
+    bf_context_destroy(made);
+}
+
+void bf_context_destroy(bf_context *context) {
+    if (context == NULL) return;
+    if (context->cuda != NULL) bf_backend_gpu()->close(context);
+    bf_backend_cpu.close(context);
+    free(context);
+}
+
+const char *bf_context_message(const bf_context *context) {
+    return context == NULL ? "" : context->message;
+}
+
+const char *bf_context_device(const bf_context *context) {
+    if (context == NULL) return "";
+    return context->used == &bf_backend_cpu ? context->used->name : context->gpu;
+}
+
+const char *bf_context_reason(const bf_context *context) {
+    return context == NULL ? "" : context->reason;
+}
+
+const char *bf_context_isa(const bf_context *context) {
+    return context == NULL ? "" : context->cpu->isa->name;
+}
+
+int bf_context_threads(const bf_context *context) {
+    return context == NULL ? 0 : bf_pool_threads(context->cpu->pool);
+}
+
+static bf_status set_stream(bf_context *context, void *stream) {
+    if (context->cuda == NULL)
+        return bf_fail(context, BF_E_DEVICE, "a stream belongs to a GPU, and none is in use");
+    return bf_backend_gpu()->set_stream(context, stream);
+}
+
+bf_status bf_context_set_stream(bf_context *context, void *stream) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, set_stream(context, stream));
+}
+
+static bf_status synchronize(bf_context *context) {
+    return context->cuda == NULL ? BF_OK : bf_backend_gpu()->synchronize(context);
+}
+
+bf_status bf_context_synchronize(bf_context *context) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, synchronize(context));
+}
+
+bf_status bf_fail(bf_context *context, bf_status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(context->message, sizeof context->message, format, args);
+    va_end(args);
+    return status;
+}

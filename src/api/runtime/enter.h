@@ -1,0 +1,37 @@
+/* One thread at a time: every public call that uses a context enters it, and leaves it with its
+ * status. Public functions are therefore wrappers around static ones:
+ *
+ *     if (!bf_enter(context)) return BF_E_ARGUMENT;
+ *     return bf_leave(context, work(context, ...));
+ *
+ * Inside, only functions that do not enter are called. A call that cannot enter leaves the context
+ * alone, its message too: another thread is using it. */
+#ifndef BF_API_RUNTIME_ENTER_H
+#define BF_API_RUNTIME_ENTER_H
+
+#include "seam/backend.h"
+
+/* False: there is no context, or another call is using it. */
+static inline bool bf_enter(bf_context *context) {
+    return context != NULL && !__atomic_exchange_n(&context->in_use, true, __ATOMIC_ACQUIRE);
+}
+
+static inline bf_status bf_leave(bf_context *context, bf_status status) {
+    __atomic_store_n(&context->in_use, false, __ATOMIC_RELEASE);
+    return status;
+}
+
+/* For a call that uses the contexts of two objects, which may be one. */
+static inline bool bf_enter_both(bf_context *a, bf_context *b) {
+    if (!bf_enter(a)) return false;
+    if (a == b || bf_enter(b)) return true;
+    bf_leave(a, BF_OK);
+    return false;
+}
+
+static inline bf_status bf_leave_both(bf_context *a, bf_context *b, bf_status status) {
+    if (a != b) bf_leave(b, BF_OK);
+    return bf_leave(a, status);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* The arrays of a table's calls: checked, and where they are strided, copied. */
+#include "api/table/table.h"
+
+#include "api/runtime/array.h"
+#include "rules/table/entry.h"
+#include "seam/where.h"
+
+static bf_status check(bf_context *context, const bf_backend *on, bf_dtype dtype,
+                       const bf_array *array, int64_t *count) {
+    *count = bf_array_elements(array, bf_table_bytes(array->dtype));
+    if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
+    if (array->dtype != dtype)
+        return bf_fail(context, BF_E_DTYPE, "an array of %s where %s is wanted",
+                       bf_dtype_name(array->dtype), bf_dtype_name(dtype));
+    if (*count > 0 && on == &bf_backend_cpu && bf_where_is(array->data, NULL) == BF_WHERE_DEVICE)
+        return bf_fail(context, BF_E_DEVICE,
+                       "memory of a GPU, and this is in host memory: ask for the device cuda");
+    return BF_OK;
+}
+
+/* The array as memory to gather from; a pair is a dimension of two words. */
+static bf_status describe(bf_context *context, const bf_array *a, bf_strided *s) {
+    int words = a->dtype == BF_PAIR ? 2 : 1;
+    *s = (bf_strided){a->data, bf_table_bytes(a->dtype) / words, a->ndim, {0}, {0}};
+    for (int d = 0; d < a->ndim; d++) {
+        s->shape[d] = a->shape[d];
+        s->strides[d] = a->shape[d] > 1 ? a->strides[d] * words : 0;
+    }
+    if (words == 1) return BF_OK;
+    if (a->ndim == BF_MAX_DIMS)
+        return bf_fail(context, BF_E_SHAPE, "pairs with strides have at most 7 dimensions");
+    s->shape[s->ndim] = words;
+    s->strides[s->ndim++] = 1;
+    return BF_OK;
+}
+
+static int64_t elements_of(const bf_flat *o) {
+    return o->array->dtype == BF_PAIR ? 2 * o->count : o->count;
+}
+
+/* Who walks memory at p: the CPU, but for what a GPU has or can reach. */
+static const bf_backend *walker(const bf_backend *on, const void *p) {
+    return bf_where_is(p, NULL) == BF_WHERE_HOST ? &bf_backend_cpu : on;
+}
+
+bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype,
+                       const bf_array *array, bf_flat *flat) {
+    *flat = (bf_flat){.context = context, .array = array};
+    bf_strided from;
+    if (array == NULL) return BF_OK;
+    bf_status status = check(context, on, dtype, array, &flat->count);
+    if (status != BF_OK || flat->count == 0) return status;
+    flat->data = array->data;
+    if (bf_array_is_contiguous(array)) return BF_OK;
+    status = describe(context, array, &from);
+    if (status != BF_OK) return status;
+    flat->by = walker(on, array->data);
+    flat->copy =
+        flat->by->allocate(context, (size_t)bf_bytes_of(flat->count, bf_table_bytes(dtype)));
+    if (flat->copy == NULL) return BF_E_MEMORY;
+    flat->data = flat->copy;
+    return flat->by->gather(context, &from, 0, elements_of(flat), flat->copy);
+}
+
+bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
+    bf_strided to;
+    if (flat->copy == NULL) return BF_OK;
+    bf_status status = describe(context, flat->array, &to);
+    if (status != BF_OK) return status;
+    return flat->by->scatter(context, &to, 0, elements_of(flat), flat->copy);
+}
+
+void bf_flat_release(bf_flat *flat) {
+    if (flat->copy != NULL) flat->by->release(flat->context, flat->copy);
+}
+
+bool bf_flat_same_shape(const bf_flat *a, const bf_flat *b) {
+    if (a->array->ndim != b->array->ndim) return false;
+    for (int d = 0; d < a->array->ndim; d++)
+        if (a->array->shape[d] != b->array->shape[d]) return false;
+    return true;
+}

@@ -1,0 +1,45 @@
+/* What all saved forms share: how they begin and end, and the checks of both. */
+#include "api/runtime/saved.h"
+
+/* CRC-64/XZ (ECMA-182's polynomial, reflected): finds every burst of errors up to 64 bits. Half a
+ * byte at a time: table[i] is what four steps make of i. */
+static uint64_t crc64(const uint8_t *bytes, size_t size) {
+    static const uint64_t table[16] = {
+        0x0000000000000000u, 0x7d9ba13851336649u, 0xfb374270a266cc92u, 0x86ace348f355aadbu,
+        0x64b62bcaebc387a1u, 0x192d8af2baf0e1e8u, 0x9f8169ba49a54b33u, 0xe21ac88218962d7au,
+        0xc96c5795d7870f42u, 0xb4f7f6ad86b4690bu, 0x325b15e575e1c3d0u, 0x4fc0b4dd24d2a599u,
+        0xadda7c5f3c4488e3u, 0xd041dd676d77eeaau, 0x56ed3e2f9e224471u, 0x2b769f17cf112238u};
+    uint64_t crc = ~(uint64_t)0;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        crc = crc >> 4 ^ table[crc & 15];
+        crc = crc >> 4 ^ table[crc & 15];
+    }
+    return ~crc;
+}
+
+void bf_saved_begin(uint8_t *out, const char magic[8]) {
+    memcpy(out, magic, 8);
+    bf_saved_put(out + 8, BF_SAVED_VERSION, 4);
+}
+
+void bf_saved_end(uint8_t *out, size_t size) {
+    size -= BF_SAVED_CRC_BYTES;
+    bf_saved_put(out + size, crc64(out, size), BF_SAVED_CRC_BYTES);
+}
+
+bf_status bf_saved_refuse(bf_context *context, const char *why) {
+    return bf_fail(context, BF_E_STATE, "%s", why);
+}
+
+bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t size, size_t header_bytes,
+                         const char magic[8]) {
+    if (size < header_bytes + BF_SAVED_CRC_BYTES || memcmp(in, magic, 8) != 0)
+        return bf_saved_refuse(context, "not a saved state");
+    if (bf_saved_get(in + 8, 4) != BF_SAVED_VERSION)
+        return bf_saved_refuse(context, "saved by an unknown version");
+    size -= BF_SAVED_CRC_BYTES;
+    return bf_saved_get(in + size, BF_SAVED_CRC_BYTES) == crc64(in, size)
+               ? BF_OK
+               : bf_saved_refuse(context, "damaged: the checksum does not match");
+}

@@ -1,0 +1,19 @@
+/* The shortest decimal of a float. */
+#ifndef BF_API_RUNTIME_SHORTEST_H
+#define BF_API_RUNTIME_SHORTEST_H
+
+#include "rules/number/format.h"
+
+/* digits * 10^exponent */
+typedef struct bf_decimal {
+    uint64_t digits;
+    int exponent;
+} bf_decimal;
+
+/* The decimal with the fewest digits that reads back, rounded to nearest even, as the float with
+ * these bits; of several the one nearest to it, of two as near the one that ends in an even digit.
+ * The float is finite, not zero, and its sign is ignored. digits has at most 17 digits and does not
+ * end in 0. Uses integers only. */
+bf_decimal bf_shortest(bf_format f, uint64_t bits);
+
+#endif

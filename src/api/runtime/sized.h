@@ -1,0 +1,54 @@
+/* Structs that can grow: each begins with its size, as the caller's headers have it. One that is
+ * smaller than the library's comes from an older caller: the members that it lacks have their
+ * defaults, or are not written. One that is larger comes from a newer caller: what the library does
+ * not know must be zero, or is written as zeros.
+ *
+ * A new member goes to the end, and begins where the struct ended before, not in its padding. */
+#ifndef BF_API_RUNTIME_SIZED_H
+#define BF_API_RUNTIME_SIZED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The size of a struct's first version, whose last member this was. */
+#define BF_SIZE_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+
+enum { BF_SIZE_MOST = 4096 }; /* a size beyond was never set */
+
+static inline bool bf_sized_fits(const void *sized, size_t least) {
+    size_t size;
+    memcpy(&size, sized, sizeof size);
+    return size >= least && size <= BF_SIZE_MOST;
+}
+
+/* Reads the caller's struct over one of `known` bytes that holds the defaults. False: its size is
+ * none, or it says something that this library does not know. */
+static inline bool bf_sized_read(void *to, size_t known, size_t least, const void *from) {
+    size_t size;
+    if (!bf_sized_fits(from, least)) return false;
+    memcpy(&size, from, sizeof size);
+    for (size_t i = known; i < size; i++)
+        if (((const char *)from)[i] != 0) return false;
+    memcpy(to, from, size < known ? size : known);
+    memcpy(to, &known, sizeof known);
+    return true;
+}
+
+/* Writes a struct of `known` bytes to the caller's, whose size is set. False: it is none. */
+static inline bool bf_sized_write(void *to, size_t known, size_t least, const void *from) {
+    size_t size;
+    if (!bf_sized_fits(to, least)) return false;
+    memcpy(&size, to, sizeof size);
+    memcpy(to, from, size < known ? size : known);
+    if (size > known) memset((char *)to + known, 0, size - known);
+    memcpy(to, &size, sizeof size);
+    return true;
+}
+
+#define BF_READ(to, from, last)                                                                    \
+    bf_sized_read(to, sizeof *(to), BF_SIZE_TO(__typeof__(*(to)), last), from)
+#define BF_WRITE(to, from, last)                                                                   \
+    bf_sized_write(to, sizeof *(from), BF_SIZE_TO(__typeof__(*(from)), last), from)
+
+#endif

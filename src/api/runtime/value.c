@@ -1,0 +1,241 @@
+/* Values as text and as C types: integers only, so that no rounding mode, FTZ or locale matters. */
+#include <bitfold/value.h>
+
+#include "api/runtime/shortest.h"
+#include "rules/number/dtype.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A float's bits, in its own format. */
+static uint64_t float_bits(const bf_value *v) {
+    return bf_load_bits(&v->as, bf_dtype_bytes(v->dtype));
+}
+
+/* The bits of the f64 that equals it; every NaN is the canonical one. */
+static uint64_t f64_bits(const bf_value *v) {
+    const bf_format f = bf_format_of(v->dtype), f64 = bf_format_f64();
+    const uint64_t bits = float_bits(v);
+    if (bf_is_nan(f, bits)) return bf_format_nan(f64);
+    const bf_finite x = bf_decode(f, bits);
+    if (bf_is_inf(f, bits)) return bf_format_inf(f64) | (x.negative ? bf_format_sign(f64) : 0);
+    const int shift = 64 - bf_bit_length(x.magnitude);
+    const uint64_t leading = x.magnitude ? x.magnitude << shift : 0;
+    return bf_encode(f64, x.negative, leading, x.position + bf_format_least(f) - shift, false);
+}
+
+static bool is_integer(bf_dtype dtype) {
+    return dtype == BF_I192 || (dtype != BF_NONE && !bf_dtype_is_float(dtype));
+}
+
+/* An integer value as sign and magnitude. */
+static bool integer_parts(const bf_value *v, uint64_t magnitude[3]) {
+    bool negative;
+    if (v->dtype == BF_I192) {
+        memcpy(magnitude, v->as.i192, 3 * sizeof *magnitude);
+        negative = (int64_t)magnitude[2] < 0;
+    } else {
+        magnitude[0] = v->as.u64;
+        negative = bf_dtype_is_signed(v->dtype) && v->as.i64 < 0;
+        magnitude[1] = magnitude[2] = negative ? ~(uint64_t)0 : 0;
+    }
+    bf_u128 carry = 1;
+    for (int i = 0; negative && i < 3; i++) {
+        carry += ~magnitude[i];
+        magnitude[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+    return negative;
+}
+
+static double f64_of_bits(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The f64 nearest to a 192-bit magnitude. */
+static double integer_f64(bool negative, const uint64_t magnitude[3]) {
+    int top = 2;
+    while (top > 0 && magnitude[top] == 0) top--;
+    int shift = 64 - bf_bit_length(magnitude[top]);
+    uint64_t next = top > 0 ? magnitude[top - 1] : 0;
+    uint64_t m = shift == 64 ? 0 : magnitude[top] << shift;
+    if (shift > 0 && shift < 64) m |= next >> (64 - shift);
+    bool sticky = (shift < 64 && next << shift != 0) || (top == 2 && magnitude[0] != 0);
+    return f64_of_bits(bf_encode(bf_format_f64(), negative && m != 0, m, 64 * top - shift, sticky));
+}
+
+double bf_value_f64(const bf_value *value) {
+    if (value == NULL) return (double)NAN;
+    uint64_t magnitude[3];
+    if (value->dtype == BF_F64) return value->as.f64;
+    if (is_integer(value->dtype)) {
+        bool negative = integer_parts(value, magnitude);
+        return integer_f64(negative, magnitude);
+    }
+    return f64_of_bits(f64_bits(value));
+}
+
+/* A finite float as sign and magnitude, if it is an integer below 2^64 in magnitude. */
+static bool small_whole(const bf_value *v, bool *negative, uint64_t *magnitude) {
+    const bf_format f64 = bf_format_f64();
+    const bf_finite x = bf_decode(f64, f64_bits(v));
+    const int exponent = x.position + bf_format_least(f64);
+    *negative = x.negative && x.magnitude > 0;
+    *magnitude = 0;
+    if (x.magnitude == 0) return true;
+    if (exponent < -f64.fraction || exponent > 63 - f64.fraction) return false;
+    *magnitude = exponent < 0 ? x.magnitude >> -exponent : x.magnitude << exponent;
+    return exponent >= 0 || *magnitude << -exponent == x.magnitude;
+}
+
+/* The value as sign and magnitude, if it is an integer below 2^64 in magnitude. */
+static bool small_integer(const bf_value *v, bool *negative, uint64_t *magnitude) {
+    if (is_integer(v->dtype)) {
+        uint64_t parts[3];
+        *negative = integer_parts(v, parts);
+        *magnitude = parts[0];
+        return parts[1] == 0 && parts[2] == 0;
+    }
+    return small_whole(v, negative, magnitude);
+}
+
+bf_status bf_value_i64(const bf_value *value, int64_t *out) {
+    if (value == NULL || out == NULL) return BF_E_ARGUMENT;
+    bool negative;
+    uint64_t magnitude, limit = (uint64_t)1 << 63;
+    if (!small_integer(value, &negative, &magnitude)) return BF_E_OVERFLOW;
+    if (magnitude > (negative ? limit : limit - 1)) return BF_E_OVERFLOW;
+    *out = (int64_t)(negative ? 0 - magnitude : magnitude);
+    return BF_OK;
+}
+
+bf_status bf_value_u64(const bf_value *value, uint64_t *out) {
+    if (value == NULL || out == NULL) return BF_E_ARGUMENT;
+    bool negative;
+    uint64_t magnitude;
+    if (!small_integer(value, &negative, &magnitude)) return BF_E_OVERFLOW;
+    if (negative && magnitude > 0) return BF_E_OVERFLOW;
+    *out = magnitude;
+    return BF_OK;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* These write digits, at least so many, and return the end. */
+static char *put_decimal(uint64_t x, int least, char *text) {
+    char reversed[20];
+    int n = 0;
+    for (; x > 0 || n < least; x /= 10) reversed[n++] = (char)('0' + x % 10);
+    while (n > 0) *text++ = reversed[--n];
+    return text;
+}
+
+static char *put_hex(uint64_t x, int least, char *text) {
+    char reversed[16];
+    int n = 0;
+    for (; x > 0 || n < least; x >>= 4) reversed[n++] = "0123456789abcdef"[x & 15];
+    while (n > 0) *text++ = reversed[--n];
+    return text;
+}
+
+static char *put_bytes(const char *bytes, int n, char *text) {
+    memcpy(text, bytes, (size_t)n);
+    return text + n;
+}
+
+/* Divides; returns the remainder. */
+static uint64_t divide(uint64_t magnitude[3], uint64_t divisor) {
+    bf_u128 rest = 0;
+    for (int i = 2; i >= 0; i--) {
+        rest = rest << 64 | magnitude[i];
+        magnitude[i] = (uint64_t)(rest / divisor);
+        rest %= divisor;
+    }
+    return (uint64_t)rest;
+}
+
+static char *put_magnitude(uint64_t magnitude[3], char *text) {
+    const uint64_t ten_to_19 = 10000000000000000000u;
+    if (magnitude[0] < ten_to_19 && !magnitude[1] && !magnitude[2])
+        return put_decimal(magnitude[0], 1, text);
+    const uint64_t last = divide(magnitude, ten_to_19);
+    return put_decimal(last, 19, put_magnitude(magnitude, text));
+}
+
+static char *put_magnitude_hex(const uint64_t magnitude[3], char *text) {
+    int top = 2;
+    while (top > 0 && magnitude[top] == 0) top--;
+    text = put_hex(magnitude[top], 1, put_bytes("0x", 2, text));
+    while (top > 0) text = put_hex(magnitude[--top], 16, text);
+    return text;
+}
+
+static char *format_integer(const bf_value *v, bool hex, char *text) {
+    uint64_t magnitude[3];
+    if (integer_parts(v, magnitude)) *text++ = '-';
+    return hex ? put_magnitude_hex(magnitude, text) : put_magnitude(magnitude, text);
+}
+
+static char *put_exponent(char letter, int exponent, int least, char *text) {
+    *text++ = letter;
+    *text++ = exponent < 0 ? '-' : '+';
+    return put_decimal((uint64_t)abs(exponent), least, text);
+}
+
+/* Lays the decimal out as Python's repr does: plain from 1e-4 up to 1e16, else with an exponent. */
+static char *put_float(bf_decimal x, char *text) {
+    char digits[20];
+    const int n = (int)(put_decimal(x.digits, 1, digits) - digits);
+    const int point = n + x.exponent; /* digits before the decimal point */
+    const bool plain = point > -4 && point <= 16;
+    const int whole = !plain ? 1 : point <= 0 ? 0 : point < n ? point : n;
+    text = put_bytes(digits, whole, text);
+    if (plain && point > n) text = put_bytes("000000000000000", point - n, text);
+    if (plain && point <= 0) text = put_bytes("0.000", 2 - point, text);
+    if (whole > 0 && whole < n) *text++ = '.';
+    text = put_bytes(digits + whole, n - whole, text);
+    return plain ? text : put_exponent('e', point - 1, 2, text);
+}
+
+/* As C's %a: 0x1.8p+0, subnormals 0x0.8p-1022. */
+static char *put_float_hex(uint64_t bits, char *text) {
+    uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
+    const int field = (int)(bits >> 52 & 0x7ff);
+    const int exponent = field > 0 ? field - 1023 : fraction > 0 ? -1022 : 0;
+    int digits = 13;
+    for (; digits > 0 && (fraction & 15) == 0; fraction >>= 4) digits--;
+    text = put_bytes(field > 0 ? "0x1." : "0x0.", digits > 0 ? 4 : 3, text);
+    return put_exponent('p', exponent, 1, put_hex(fraction, digits, text));
+}
+
+static char *format_float(const bf_value *v, bool hex, char *text) {
+    const bf_format f = bf_format_of(v->dtype);
+    const uint64_t bits = float_bits(v);
+    if (bf_is_nan(f, bits)) return put_bytes("nan", 3, text);
+    if (bits & bf_format_sign(f)) *text++ = '-';
+    if (bf_is_inf(f, bits)) return put_bytes("inf", 3, text);
+    if (hex) return put_float_hex(f64_bits(v), text);
+    if ((bits & ~bf_format_sign(f)) == 0) return put_bytes("0", 1, text);
+    return put_float(bf_shortest(f, bits), text);
+}
+
+static void format(const bf_value *v, bool hex, char *text) {
+    char *end = is_integer(v->dtype) ? format_integer(v, hex, text) : format_float(v, hex, text);
+    *end = '\0';
+}
+
+/* No value, no text: true where there is nothing to format. */
+static bool is_absent(const bf_value *value, char *text) {
+    if (value == NULL && text != NULL) memcpy(text, "?", 2);
+    return value == NULL || text == NULL;
+}
+
+void bf_value_format(const bf_value *value, char text[BF_VALUE_TEXT]) {
+    if (!is_absent(value, text)) format(value, false, text);
+}
+
+void bf_value_format_hex(const bf_value *value, char text[BF_VALUE_TEXT]) {
+    if (!is_absent(value, text)) format(value, true, text);
+}

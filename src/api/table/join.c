@@ -1,0 +1,202 @@
+/* Joins: a multimap of one side's rows by key, in which the other side's keys are looked up. */
+#include <bitfold/group.h>
+
+#include "api/runtime/enter.h"
+#include "api/table/table.h"
+#include "rules/table/entry.h"
+#include "seam/where.h"
+
+#include <stdlib.h>
+
+struct bf_pairs {
+    int64_t size;
+    int64_t *a, *b;
+};
+
+/* ---- keys that tables can have ----------------------------------------------------------------
+ */
+
+/* The dtype that keys are looked up as: narrow ones are widened. */
+static bf_dtype wide_dtype(bf_dtype dtype) {
+    if (bf_table_bytes(dtype) >= 4) return dtype;
+    return bf_dtype_is_float(dtype) ? BF_F32 : BF_I32;
+}
+
+static uint32_t wide_bits(bf_dtype dtype, uint64_t bits) {
+    if (dtype == BF_F16) return bf_f16_to_f32((uint16_t)bits);
+    if (dtype == BF_BF16) return (uint32_t)bits << 16;
+    return (uint32_t)bf_order_key(dtype, bits);
+}
+
+/* Replaces flat's elements by others, in memory of the host. */
+static void replace(bf_flat *flat, void *elements) {
+    bf_flat_release(flat);
+    flat->by = &bf_backend_cpu;
+    flat->copy = elements;
+    flat->data = elements;
+}
+
+/* Replaces elements by copies in 4 bytes each. */
+static bf_status widen(bf_context *context, bf_dtype dtype, bf_flat *flat) {
+    int bytes = bf_table_bytes(dtype);
+    if (bytes >= 4 || flat->count == 0) return BF_OK;
+    uint32_t *wide = bf_backend_cpu.allocate(context, (size_t)flat->count * sizeof *wide);
+    if (wide == NULL) return BF_E_MEMORY;
+    for (int64_t i = 0; i < flat->count; i++)
+        wide[i] = wide_bits(dtype, bf_load_bits(flat->data + i * bytes, bytes));
+    replace(flat, wide);
+    return BF_OK;
+}
+
+/* Brings elements that are in a GPU's memory to the host's. */
+static bf_status fetch(bf_context *context, bf_dtype dtype, bf_flat *flat) {
+    size_t size = (size_t)flat->count * (size_t)bf_table_bytes(dtype);
+    if (size == 0 || bf_where_is(flat->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
+    void *keys = bf_backend_cpu.allocate(context, size);
+    if (keys == NULL) return BF_E_MEMORY;
+    bf_status status = bf_backend_gpu()->copy(context, keys, flat->data, size);
+    if (status == BF_OK)
+        replace(flat, keys);
+    else
+        bf_backend_cpu.release(context, keys);
+    return status;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------
+ */
+
+static bf_pairs *make_pairs(int64_t size) {
+    bf_pairs *p = malloc(sizeof *p);
+    size_t bytes, n = size > 0 ? (size_t)size : 1;
+    if (p == NULL) return NULL;
+    bool fits = !__builtin_mul_overflow(n, 2 * sizeof *p->a, &bytes) && bytes < SIZE_MAX / 4;
+    int64_t *rows = fits ? malloc(bytes) : NULL;
+    if (rows == NULL) {
+        free(p);
+        return NULL;
+    }
+    *p = (bf_pairs){size, rows, rows + n};
+    return p;
+}
+
+/* A job with a table of b's rows by key. */
+typedef struct join {
+    bf_context *context;
+    const bf_backend *on;       /* that reaches the arrays */
+    const bf_table_backend *by; /* on's tables, or the CPU's */
+    void *table;
+    bf_flat a, b;
+} join;
+
+static bf_status enter_rows(join *j) {
+    int64_t n = j->b.count, *rows = malloc((size_t)n * sizeof *rows);
+    if (rows == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for rows");
+    for (int64_t i = 0; i < n; i++) rows[i] = i;
+    bf_status status = j->by->insert(j->context, j->table, j->b.data, rows, n);
+    free(rows);
+    return status;
+}
+
+/* counts[i]: b's rows with the key of a's row i. */
+static void repeat_rows(const int64_t *counts, int64_t n, int64_t *out) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < counts[i]; k++) *out++ = i;
+}
+
+static bf_status look_up(join *j, bf_pairs **pairs) {
+    int64_t total = 0, n = j->a.count, *counts = malloc((size_t)n * sizeof *counts);
+    if (counts == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for counts");
+    bf_status status = j->by->count(j->context, j->table, j->a.data, n, counts, &total);
+    bf_pairs *made = status == BF_OK ? make_pairs(total) : NULL;
+    if (status == BF_OK && made == NULL)
+        status = bf_fail(j->context, BF_E_MEMORY, "no memory for %lld pairs", (long long)total);
+    if (status == BF_OK && total > 0) {
+        repeat_rows(counts, n, made->a);
+        status = j->by->find_all(j->context, j->table, j->a.data, n, made->b);
+    }
+    free(counts);
+    if (status == BF_OK)
+        *pairs = made;
+    else
+        bf_pairs_destroy(made);
+    return status;
+}
+
+static bf_status join_rows(join *j, bf_dtype dtype, uint64_t seed, bf_pairs **pairs) {
+    bf_table_kind kind = {wide_dtype(dtype), BF_I64, BF_DUPLICATES_KEEP, seed};
+    bf_status status = j->by->create(j->context, &kind, &j->table);
+    if (status != BF_OK) return status;
+    status = enter_rows(j);
+    if (status == BF_OK) status = look_up(j, pairs);
+    j->by->destroy(j->context, j->table);
+    return status;
+}
+
+/* The GPU on which one of the arrays is; -1: none is. */
+static int gpu_of(const bf_array *a, const bf_array *b) {
+    int device;
+    if (bf_where_is(a->data, &device) == BF_WHERE_DEVICE) return device;
+    return bf_where_is(b->data, &device) == BF_WHERE_DEVICE ? device : -1;
+}
+
+static bf_status place(join *j, const bf_array *a, const bf_array *b) {
+    bf_context *context = j->context;
+    j->on = context->fixed;
+    if (j->on == NULL) {
+        int device = gpu_of(a, b);
+        bf_status status = device >= 0 ? bf_backend_open_gpu(context, device) : BF_OK;
+        if (status != BF_OK) return status;
+        j->on = device >= 0 ? bf_backend_gpu() : &bf_backend_cpu;
+        context->reason = device >= 0 ? "the keys are in a GPU's memory"
+                                      : "joins of keys in host memory are made there";
+    }
+    context->used = j->on;
+    j->by = j->on->tables != NULL ? j->on->tables : bf_backend_cpu.tables;
+    return BF_OK;
+}
+
+static bf_status take_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
+    bf_status status = bf_flat_take(j->context, j->on, dtype, array, flat);
+    bool on_host = j->by == bf_backend_cpu.tables || bf_table_bytes(dtype) < 4;
+    if (status == BF_OK && on_host) status = fetch(j->context, dtype, flat);
+    return status == BF_OK ? widen(j->context, dtype, flat) : status;
+}
+
+static bf_status no_pairs(bf_context *context, bf_pairs **pairs) {
+    bf_pairs *made = make_pairs(0);
+    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for pairs");
+    *pairs = made;
+    return BF_OK;
+}
+
+static bf_status join_arrays(bf_context *context, const bf_array *a, const bf_array *b,
+                             uint64_t seed, bf_pairs **pairs) {
+    join j = {.context = context};
+    if (a == NULL || b == NULL || pairs == NULL)
+        return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the pairs");
+    bf_status status = place(&j, a, b);
+    if (status == BF_OK) status = take_keys(&j, a->dtype, a, &j.a);
+    if (status == BF_OK) status = take_keys(&j, a->dtype, b, &j.b);
+    if (status == BF_OK)
+        status = j.a.count == 0 || j.b.count == 0 ? no_pairs(context, pairs)
+                                                  : join_rows(&j, a->dtype, seed, pairs);
+    bf_flat_release(&j.a);
+    bf_flat_release(&j.b);
+    return status;
+}
+
+bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uint64_t seed,
+                  bf_pairs **pairs) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, join_arrays(context, a, b, seed, pairs));
+}
+
+void bf_pairs_destroy(bf_pairs *pairs) {
+    if (pairs == NULL) return;
+    free(pairs->a);
+    free(pairs);
+}
+
+int64_t bf_pairs_size(const bf_pairs *pairs) { return pairs == NULL ? 0 : pairs->size; }
+const int64_t *bf_pairs_a(const bf_pairs *pairs) { return pairs == NULL ? NULL : pairs->a; }
+const int64_t *bf_pairs_b(const bf_pairs *pairs) { return pairs == NULL ? NULL : pairs->b; }

@@ -1,0 +1,361 @@
+/* Tables: arguments checked, and handed to the backend. */
+#include "api/table/table.h"
+
+#include "api/runtime/enter.h"
+#include "api/runtime/sized.h"
+#include "rules/table/entry.h"
+#include "seam/where.h"
+
+#include <stdlib.h>
+
+/* ---- policies -------------------------------------------------------------------------------- */
+
+const char *bf_duplicates_name(bf_duplicates duplicates) {
+    switch (duplicates) {
+#define BF_X(id, number, name)                                                                     \
+    case BF_DUPLICATES_##id: return #name;
+        BF_DUPLICATES_LIST(BF_X)
+#undef BF_X
+    }
+    return "?";
+}
+
+int bf_duplicates_from_name(const char *name) {
+    if (name == NULL) return -1;
+#define BF_X(id, number, text)                                                                     \
+    if (strcmp(name, #text) == 0) return number;
+    BF_DUPLICATES_LIST(BF_X)
+#undef BF_X
+    return -1;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static bool is_key(bf_dtype dtype) {
+    return bf_table_bytes(dtype) >= 4 && (bf_table_bytes(dtype) <= 8 || dtype == BF_PAIR);
+}
+
+static bool is_integer(bf_dtype dtype) { return is_key(dtype) && dtype <= BF_U64; }
+
+static bf_status check_kind(bf_context *context, const bf_table_kind *kind) {
+    bool compares =
+        kind->duplicates == BF_DUPLICATES_LEAST || kind->duplicates == BF_DUPLICATES_GREATEST;
+    if (strcmp(bf_duplicates_name(kind->duplicates), "?") == 0)
+        return bf_fail(context, BF_E_ARGUMENT, "no policy for duplicates has number %d",
+                       (int)kind->duplicates);
+    if (!is_key(kind->key))
+        return bf_fail(context, BF_E_DTYPE, "%s is no dtype of keys", bf_dtype_name(kind->key));
+    if (kind->value != BF_NONE && !is_key(kind->value))
+        return bf_fail(context, BF_E_DTYPE, "%s is no dtype of values", bf_dtype_name(kind->value));
+    if ((compares && (kind->value == BF_NONE || kind->value == BF_PAIR)) ||
+        (kind->duplicates == BF_DUPLICATES_ADD && !is_integer(kind->value)))
+        return bf_fail(context, BF_E_DTYPE, "%s is not for values of %s",
+                       bf_duplicates_name(kind->duplicates), bf_dtype_name(kind->value));
+    return BF_OK;
+}
+
+/* Where the table is: on the context's device or, where any will do, in host memory at first. */
+static bf_status place(bf_table *t) {
+    bf_context *context = t->context;
+    t->on = context->fixed != NULL ? context->fixed : &bf_backend_cpu;
+    t->by = t->on->tables;
+    if (t->by != NULL) return BF_OK;
+    return bf_fail(context, BF_E_DEVICE, "tables are in host memory: ask for the device cpu");
+}
+
+/* For bf_context_device. */
+static void note_place(const bf_table *t) {
+    t->context->used = t->on;
+    if (t->context->fixed == NULL)
+        t->context->reason = t->on == &bf_backend_cpu ? "the table is in host memory"
+                                                      : "the table is in a GPU's memory";
+}
+
+/* Makes what `t` says, on t->by. */
+static bf_status make_inside(bf_table *t) {
+    bf_status status = t->by->create(t->context, &t->kind, &t->inside);
+    if (status != BF_OK || t->reserved == 0) return status;
+    status = t->by->reserve(t->context, t->inside, t->reserved);
+    if (status != BF_OK) t->by->destroy(t->context, t->inside);
+    return status;
+}
+
+/* A table of a context without a device of its own moves to the GPU that its first keys are on. */
+static bf_status follow_keys(bf_table *t, const bf_array *keys) {
+    int device;
+    bool may_move = t->context->fixed == NULL && t->on == &bf_backend_cpu && bf_table_size(t) == 0;
+    if (!may_move || keys == NULL || bf_where_is(keys->data, &device) != BF_WHERE_DEVICE)
+        return BF_OK;
+    bf_status status = bf_backend_open_gpu(t->context, device);
+    if (status != BF_OK) return status;
+    bf_table moved = *t;
+    moved.on = bf_backend_gpu();
+    moved.by = moved.on->tables;
+    status = make_inside(&moved);
+    if (status != BF_OK) return status;
+    t->by->destroy(t->context, t->inside);
+    *t = moved;
+    return BF_OK;
+}
+
+bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_table **table) {
+    bf_table_options options = BF_TABLE_OPTIONS(.reserve = 0);
+    if (table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the table");
+    if (given == NULL || !BF_READ(&options, given, seed))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_table_options: size is not set, or from a newer version");
+    if (options.reserve < 0) return bf_fail(context, BF_E_ARGUMENT, "fewer than no entries");
+    bf_table t = {.context = context,
+                  .kind = {.key = options.key,
+                           .value = options.value,
+                           .duplicates = options.duplicates,
+                           .seed = options.seed},
+                  .reserved = options.reserve};
+    bf_status status = check_kind(context, &t.kind);
+    if (status == BF_OK) status = place(&t);
+    if (status != BF_OK) return status;
+    bf_table *made = malloc(sizeof *made);
+    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
+    status = make_inside(&t);
+    if (status != BF_OK) {
+        free(made);
+        return status;
+    }
+    *made = t;
+    *table = made;
+    return BF_OK;
+}
+
+bf_status bf_table_create(bf_context *context, const bf_table_options *options, bf_table **table) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, bf_table_make(context, options, table));
+}
+
+void bf_table_destroy(bf_table *table) {
+    if (table == NULL) return;
+    table->by->destroy(table->context, table->inside);
+    free(table);
+}
+
+bf_status bf_table_clear(bf_table *table) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    table->by->clear(table->context, table->inside);
+    return bf_leave(table->context, BF_OK);
+}
+
+static bf_status reserve(bf_table *table, int64_t entries) {
+    if (entries < 0) return bf_fail(table->context, BF_E_ARGUMENT, "fewer than no entries");
+    bf_status status = table->by->reserve(table->context, table->inside, entries);
+    if (status == BF_OK && entries > table->reserved) table->reserved = entries;
+    return status;
+}
+
+bf_status bf_table_reserve(bf_table *table, int64_t entries) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, reserve(table, entries));
+}
+
+int64_t bf_table_size(const bf_table *table) {
+    return table == NULL ? 0 : table->by->size(table->inside);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* The arrays of a call: keys, and one or two others, of the same shape if same. */
+typedef struct call {
+    bf_table *table;
+    bf_flat keys, values, other;
+} call;
+
+static bf_status begin(call *c, bf_table *table, const bf_array *keys, const bf_array *values,
+                       const bf_array *other, bf_dtype other_dtype) {
+    *c = (call){.table = table};
+    bf_context *context = table->context;
+    note_place(table);
+    if (keys == NULL) return bf_fail(context, BF_E_ARGUMENT, "no keys");
+    if (values != NULL && table->kind.value == BF_NONE)
+        return bf_fail(context, BF_E_ARGUMENT, "the table is a set: it has no values");
+    bf_status status = bf_flat_take(context, table->on, table->kind.key, keys, &c->keys);
+    if (status == BF_OK)
+        status = bf_flat_take(context, table->on, table->kind.value, values, &c->values);
+    if (status == BF_OK) status = bf_flat_take(context, table->on, other_dtype, other, &c->other);
+    return status;
+}
+
+static bf_status check_shapes(const call *c) {
+    bool same = (c->values.array == NULL || bf_flat_same_shape(&c->keys, &c->values)) &&
+                (c->other.array == NULL || bf_flat_same_shape(&c->keys, &c->other));
+    return same ? BF_OK : bf_fail(c->table->context, BF_E_SHAPE, "the arrays' shapes differ");
+}
+
+static bf_status end(call *c, bf_status status) {
+    if (status == BF_OK) status = bf_flat_return(c->table->context, &c->values);
+    if (status == BF_OK) status = bf_flat_return(c->table->context, &c->other);
+    bf_flat_release(&c->keys);
+    bf_flat_release(&c->values);
+    bf_flat_release(&c->other);
+    return status;
+}
+
+static bf_status insert(bf_table *table, const bf_array *keys, const bf_array *values) {
+    call c;
+    if (values == NULL && table->kind.value != BF_NONE)
+        return bf_fail(table->context, BF_E_ARGUMENT, "no values");
+    bf_status status = follow_keys(table, keys);
+    if (status != BF_OK) return status;
+    status = begin(&c, table, keys, values, NULL, BF_NONE);
+    if (status == BF_OK) status = check_shapes(&c);
+    if (status == BF_OK && c.keys.count > 0)
+        status = table->by->insert(table->context, table->inside, c.keys.data, c.values.data,
+                                   c.keys.count);
+    bf_flat_release(&c.keys);
+    bf_flat_release(&c.values);
+    return status;
+}
+
+bf_status bf_table_insert(bf_table *table, const bf_array *keys, const bf_array *values) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, insert(table, keys, values));
+}
+
+static bf_status find(bf_table *table, const bf_array *keys, const bf_array *values,
+                      const bf_array *found) {
+    call c;
+    bf_status status = begin(&c, table, keys, values, found, BF_BOOL);
+    if (status == BF_OK) status = check_shapes(&c);
+    if (status == BF_OK && c.keys.count > 0)
+        status = table->by->find(table->context, table->inside, c.keys.data, c.keys.count,
+                                 c.values.data, (uint8_t *)c.other.data);
+    return end(&c, status);
+}
+
+bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *values,
+                        const bf_array *found) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, find(table, keys, values, found));
+}
+
+/* The counts may be misaligned, which the CPU's backend does not take. */
+static bf_status count_keys(call *c) {
+    bf_table *t = c->table;
+    int64_t n = c->keys.count, total, *to = (int64_t *)(void *)c->other.data;
+    bool direct = t->on != &bf_backend_cpu || (uintptr_t)to % _Alignof(int64_t) == 0;
+    if (!direct) to = malloc((size_t)n * sizeof *to);
+    if (to == NULL) return bf_fail(t->context, BF_E_MEMORY, "no memory for counts");
+    bf_status status = t->by->count(t->context, t->inside, c->keys.data, n, to, &total);
+    if (direct) return status;
+    if (status == BF_OK) memcpy(c->other.data, to, (size_t)n * sizeof *to);
+    free(to);
+    return status;
+}
+
+static bf_status count(bf_table *table, const bf_array *keys, const bf_array *counts) {
+    call c;
+    if (counts == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no counts");
+    bf_status status = begin(&c, table, keys, NULL, counts, BF_I64);
+    if (status == BF_OK) status = check_shapes(&c);
+    if (status == BF_OK && c.keys.count > 0) status = count_keys(&c);
+    return end(&c, status);
+}
+
+bf_status bf_table_count(bf_table *table, const bf_array *keys, const bf_array *counts) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, count(table, keys, counts));
+}
+
+static bf_status find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
+    call c;
+    int64_t total = 0;
+    if (values == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no values");
+    bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
+    if (status == BF_OK && c.keys.count > 0)
+        status = table->by->count(table->context, table->inside, c.keys.data, c.keys.count, NULL,
+                                  &total);
+    if (status == BF_OK && total != c.values.count)
+        status = bf_fail(table->context, BF_E_SHAPE,
+                         "the keys have %lld values, and there is "
+                         "place for %lld",
+                         (long long)total, (long long)c.values.count);
+    if (status == BF_OK && total > 0)
+        status = table->by->find_all(table->context, table->inside, c.keys.data, c.keys.count,
+                                     c.values.data);
+    return end(&c, status);
+}
+
+bf_status bf_table_find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, find_all(table, keys, values));
+}
+
+static bf_status erase(bf_table *table, const bf_array *keys, int64_t *erased) {
+    call c;
+    int64_t went = 0;
+    bf_status status = begin(&c, table, keys, NULL, NULL, BF_NONE);
+    if (status == BF_OK && c.keys.count > 0)
+        status = table->by->erase(table->context, table->inside, c.keys.data, c.keys.count, &went);
+    if (status == BF_OK && erased != NULL) *erased = went;
+    bf_flat_release(&c.keys);
+    return status;
+}
+
+bf_status bf_table_erase(bf_table *table, const bf_array *keys, int64_t *erased) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, erase(table, keys, erased));
+}
+
+static bf_status export_entries(bf_table *table, const bf_array *keys, const bf_array *values) {
+    call c;
+    int64_t size = bf_table_size(table);
+    bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
+    if (status == BF_OK && (c.keys.count != size || (values != NULL && c.values.count != size)))
+        status = bf_fail(table->context, BF_E_SHAPE, "the table has %lld entries", (long long)size);
+    if (status == BF_OK && size > 0)
+        status = table->by->list(table->context, table->inside, c.keys.data, c.values.data);
+    if (status == BF_OK) status = bf_flat_return(table->context, &c.keys);
+    return end(&c, status);
+}
+
+bf_status bf_table_export(bf_table *table, const bf_array *keys, const bf_array *values) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, export_entries(table, keys, values));
+}
+
+/* ---- one key --------------------------------------------------------------------------------- */
+
+static bf_status insert_one(bf_table *table, const void *key, const void *value) {
+    if (key == NULL || (value == NULL) != (table->kind.value == BF_NONE))
+        return bf_fail(table->context, BF_E_ARGUMENT, "no key, or no value, or one for a set");
+    return table->by->insert(table->context, table->inside, key, value, 1);
+}
+
+bf_status bf_table_insert_one(bf_table *table, const void *key, const void *value) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, insert_one(table, key, value));
+}
+
+static bf_status find_one(bf_table *table, const void *key, void *value, int *found) {
+    uint8_t there = 0;
+    if (key == NULL || (value != NULL && table->kind.value == BF_NONE))
+        return bf_fail(table->context, BF_E_ARGUMENT, "no key, or a value of a set");
+    bf_status status = table->by->find(table->context, table->inside, key, 1, value, &there);
+    if (status == BF_OK && found != NULL) *found = there;
+    return status;
+}
+
+bf_status bf_table_find_one(bf_table *table, const void *key, void *value, int *found) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, find_one(table, key, value, found));
+}
+
+static bf_status erase_one(bf_table *table, const void *key, int *found) {
+    int64_t went = 0;
+    if (key == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no key");
+    bf_status status = table->by->erase(table->context, table->inside, key, 1, &went);
+    if (status == BF_OK && found != NULL) *found = went > 0;
+    return status;
+}
+
+bf_status bf_table_erase_one(bf_table *table, const void *key, int *found) {
+    if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
+    return bf_leave(table->context, erase_one(table, key, found));
+}

@@ -1,0 +1,271 @@
+/* Rows become a set of groups. Threads take pieces, each into a shard of its own, as long as these
+ * fit the cache. What is left then is sorted by the hash of its keys into BF_SHARDS parts, so that
+ * each part's groups do fit, and belong to one thread. */
+#include "cpu/group/group.h"
+
+#include "cpu/table/table.h"
+
+#include <stdlib.h>
+
+enum {
+    PIECE = 1 << 14, /* rows that a thread takes at a time */
+    BLOCK = 1 << 22  /* rows that are sorted at a time */
+};
+
+/* The rows of a call. */
+typedef struct rows {
+    const bf_cpu_groups *groups;
+    const char *keys;
+    const char *values[BF_AGGREGATES_MAX];
+    int64_t n;
+} rows;
+
+static int value_bytes(const bf_cpu_groups *g, int column) {
+    return bf_dtype_bytes(g->aggregates[column].dtype);
+}
+
+static int key_bytes(const bf_cpu_groups *g) { return bf_table_bytes(g->key); }
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- few groups -------------------------------------------------------------------------------
+ */
+
+typedef struct small_job {
+    const rows *rows;
+    bf_group_set *sets; /* each thread's, of one shard */
+    _Atomic int64_t next, joined;
+    atomic_bool crowded, failed;
+} small_job;
+
+static bool take_piece(const rows *r, bf_group_shard *shard, int64_t first, int64_t n) {
+    const bf_cpu_groups *g = r->groups;
+    const char *values[BF_AGGREGATES_MAX];
+    _Alignas(16) char ranks[BF_GROUP_BATCH * 8]; /* on the stack: half a batch of pairs */
+    const int64_t batch = least(BF_GROUP_BATCH, (int64_t)sizeof ranks / g->rank_bytes);
+    for (int64_t at = first; at < first + n; at += batch) {
+        int64_t some = least(first + n - at, batch);
+        g->loops->rank(g->key, r->keys + at * key_bytes(g), some, ranks);
+        for (int c = 0; c < g->columns; c++) values[c] = r->values[c] + at * value_bytes(g, c);
+        if (!bf_shard_take(g, shard, ranks, values, some)) return false;
+    }
+    return true;
+}
+
+static void take_pieces(void *arg) {
+    small_job *job = arg;
+    bf_group_shard *shard = job->sets[atomic_fetch_add(&job->joined, 1)].shards;
+    while (!atomic_load(&job->crowded) && !atomic_load(&job->failed)) {
+        int64_t first = atomic_fetch_add(&job->next, PIECE), left = job->rows->n - first;
+        if (left <= 0) return;
+        if (!take_piece(job->rows, shard, first, least(left, PIECE)))
+            atomic_store(&job->failed, true);
+        if (shard->size > BF_SHARD_CROWD) atomic_store(&job->crowded, true);
+    }
+}
+
+/* Takes rows until a thread's shard is crowded: how many (-1: no memory). */
+static int64_t take_few(bf_context *context, const rows *r, int threads, bf_group_set *sets) {
+    small_job job = {.rows = r, .sets = sets};
+    bf_pool_run(context->cpu->pool, threads, take_pieces, &job);
+    if (atomic_load(&job.failed)) return -1;
+    return least(atomic_load(&job.next), r->n);
+}
+
+/* ---- many groups ------------------------------------------------------------------------------
+ */
+
+/* A block of rows, sorted by shard. */
+typedef struct sorting {
+    const rows *rows;
+    bf_group_set *set;
+    int64_t first, n; /* of the block */
+    int slices;       /* that threads sort */
+    uint8_t *shards;  /* of each row */
+    char *ranks, *sorted_ranks;
+    char *values[BF_AGGREGATES_MAX];
+    int64_t (*at)[BF_SHARDS]; /* where each slice's rows go */
+    int64_t begin[BF_SHARDS + 1];
+    atomic_bool failed;
+} sorting;
+
+static int64_t slice_begin(const sorting *s, int64_t i) { return s->n * i / s->slices; }
+
+static void count_slice(void *arg, int64_t i) {
+    sorting *s = arg;
+    const bf_cpu_groups *g = s->rows->groups;
+    int64_t first = slice_begin(s, i), n = slice_begin(s, i + 1) - first;
+    char *ranks = s->ranks + first * g->rank_bytes;
+    g->loops->rank(g->key, s->rows->keys + (s->first + first) * key_bytes(g), n, ranks);
+    g->loops->shards(g->seed, ranks, n, s->shards + first);
+    memset(s->at[i], 0, sizeof s->at[i]);
+    for (int64_t k = first; k < first + n; k++) s->at[i][s->shards[k]]++;
+}
+
+static void place_slices(sorting *s) {
+    int64_t at = 0;
+    for (int shard = 0; shard < BF_SHARDS; shard++) {
+        s->begin[shard] = at;
+        for (int i = 0; i < s->slices; i++) {
+            int64_t count = s->at[i][shard];
+            s->at[i][shard] = at;
+            at += count;
+        }
+    }
+    s->begin[BF_SHARDS] = at;
+}
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static ALWAYS_INLINE void scatter_bytes(const uint8_t *shards, int64_t *at, const char *from,
+                                        char *to, int64_t n, size_t bytes) {
+    for (int64_t i = 0; i < n; i++) {
+        char *row = to + (size_t)at[shards[i]]++ * bytes;
+        __builtin_prefetch(row + BF_CPU_LINE, 1);
+        memcpy(row, from + (size_t)i * bytes, bytes);
+    }
+}
+
+static void scatter(const uint8_t *shards, const int64_t *begin, const char *from, char *to,
+                    int64_t n, int bytes) {
+    int64_t at[BF_SHARDS];
+    memcpy(at, begin, sizeof at);
+    switch (bytes) {
+    case 1: scatter_bytes(shards, at, from, to, n, 1); break;
+    case 2: scatter_bytes(shards, at, from, to, n, 2); break;
+    case 4: scatter_bytes(shards, at, from, to, n, 4); break;
+    case 8: scatter_bytes(shards, at, from, to, n, 8); break;
+    default: scatter_bytes(shards, at, from, to, n, 16); break;
+    }
+}
+
+static void scatter_slice(void *arg, int64_t i) {
+    sorting *s = arg;
+    const bf_cpu_groups *g = s->rows->groups;
+    int64_t first = slice_begin(s, i), n = slice_begin(s, i + 1) - first;
+    const uint8_t *shards = s->shards + first;
+    scatter(shards, s->at[i], s->ranks + first * g->rank_bytes, s->sorted_ranks, n, g->rank_bytes);
+    for (int c = 0; c < g->columns; c++) {
+        const char *from = s->rows->values[c] + (s->first + first) * value_bytes(g, c);
+        scatter(shards, s->at[i], from, s->values[c], n, value_bytes(g, c));
+    }
+}
+
+static void take_shard(void *arg, int64_t shard) {
+    sorting *s = arg;
+    const bf_cpu_groups *g = s->rows->groups;
+    const char *values[BF_AGGREGATES_MAX];
+    int64_t first = s->begin[shard], n = s->begin[shard + 1] - first;
+    for (int c = 0; c < g->columns; c++) values[c] = s->values[c] + first * value_bytes(g, c);
+    bf_group_shard *to = &s->set->shards[shard];
+    if (!bf_shard_open(g, to) ||
+        !bf_shard_take(g, to, s->sorted_ranks + first * g->rank_bytes, values, n))
+        atomic_store(&s->failed, true);
+}
+
+/* How many groups the rows from `first` on seem to have. Keys of less than 4 bytes never have so
+ * many that this matters. */
+static int64_t estimate(bf_context *context, const rows *r, int64_t first) {
+    const bf_cpu_groups *g = r->groups;
+    int bytes = key_bytes(g);
+    int64_t groups = 0;
+    if (bytes < 4) return 0;
+    bf_cpu_table as = {.key_bytes = bytes, .loops = context->cpu->isa->table_loops(bytes, 0)};
+    as.slots.seed = g->seed;
+    bf_entries keys = {.keys = r->keys + first * bytes,
+                       .key_step = (size_t)bytes,
+                       .is_raw = bf_dtype_is_float(g->key)};
+    return bf_table_estimate(context, &as, &keys, r->n - first, &groups) == BF_OK ? groups : 0;
+}
+
+static bool allocate(sorting *s, int64_t n) {
+    const bf_cpu_groups *g = s->rows->groups;
+    size_t count = (size_t)n, ranks = count * (size_t)g->rank_bytes;
+    s->shards = bf_table_memory(count);
+    s->ranks = bf_table_memory(ranks);
+    s->sorted_ranks = bf_table_memory(ranks);
+    s->at = calloc((size_t)s->slices, sizeof *s->at);
+    bool made = s->shards && s->ranks && s->sorted_ranks && s->at;
+    for (int c = 0; c < g->columns && made; c++) {
+        s->values[c] = bf_table_memory(count * (size_t)value_bytes(g, c));
+        made = s->values[c] != NULL;
+    }
+    return made;
+}
+
+static void release(sorting *s) {
+    free(s->shards);
+    free(s->ranks);
+    free(s->sorted_ranks);
+    free(s->at);
+    for (int c = 0; c < s->rows->groups->columns; c++) free(s->values[c]);
+}
+
+/* Takes rows from `first` on into a set of BF_SHARDS shards. */
+static bool take_many(bf_context *context, const rows *r, int64_t first, bf_group_set *set) {
+    int64_t room = least(r->n - first, BLOCK);
+    int threads = bf_table_threads(context, room);
+    sorting s = {.rows = r, .set = set, .slices = 4 * threads};
+    bool made =
+        allocate(&s, room) &&
+        bf_group_set_reserve(r->groups, set, least(estimate(context, r, first), room) / BF_SHARDS);
+    for (; first < r->n && made; first += room) {
+        s.first = first;
+        s.n = least(r->n - first, room);
+        bf_table_share(context, threads, s.slices, count_slice, &s);
+        place_slices(&s);
+        bf_table_share(context, threads, s.slices, scatter_slice, &s);
+        bf_table_share(context, threads, BF_SHARDS, take_shard, &s);
+        made = !atomic_load(&s.failed);
+    }
+    release(&s);
+    return made;
+}
+
+/* ---- both -------------------------------------------------------------------------------------
+ */
+
+/* Merges the others into the first, and that, or with `rest` rows to come all of it, into *set. */
+static bool join_sets(bf_context *context, const bf_cpu_groups *g, bf_group_set *sets, int count,
+                      bf_group_set *set) {
+    for (int i = 0; i < count; i++)
+        if (!bf_group_set_merge(context, g, set, &sets[i])) return false;
+    return true;
+}
+
+static bool create_sets(const bf_cpu_groups *g, bf_group_set *sets, int count) {
+    for (int i = 0; i < count; i++)
+        if (!bf_group_set_create(g, 0, &sets[i])) return false;
+    return true;
+}
+
+/* sets: of each thread, at least one. */
+static bool absorb(bf_context *context, const rows *r, int threads, bool many, bf_group_set *sets,
+                   bf_group_set *set) {
+    const bf_cpu_groups *g = r->groups;
+    int64_t done = 0;
+    if (!create_sets(g, sets, threads)) return false;
+    if (!many) done = take_few(context, r, threads, sets);
+    if (done < 0) return false;
+    if (done == r->n) {
+        *set = sets[0];
+        sets[0].shards = NULL;
+        return join_sets(context, g, sets + 1, threads - 1, set);
+    }
+    return bf_group_set_create(g, BF_SHARD_BITS, set) && take_many(context, r, done, set) &&
+           join_sets(context, g, sets, threads, set);
+}
+
+bool bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
+                         const void *const values[], int64_t n, bool many, bf_group_set *set) {
+    int threads = bf_table_threads(context, n);
+    rows r = {.groups = groups, .keys = keys, .n = n};
+    for (int c = 0; c < groups->columns; c++) r.values[c] = values[c];
+    bf_group_set *sets = calloc((size_t)threads, sizeof *sets);
+    *set = (bf_group_set){0};
+    bool made = sets != NULL && absorb(context, &r, threads, many, sets, set);
+    for (int i = 0; i < threads && sets != NULL; i++) bf_group_set_destroy(groups, &sets[i]);
+    free(sets);
+    if (!made) bf_group_set_destroy(groups, set);
+    return made;
+}

@@ -1,0 +1,231 @@
+/* Groups in host memory: the backend's functions. */
+#include "cpu/group/group.h"
+
+#include "cpu/table/table.h"
+
+#include <stdlib.h>
+
+enum {
+    MANY = 1 << 16, /* rows that are sorted at once where there are many groups already */
+    PART = 1 << 10, /* groups of which a thread lists or gives the words at a time */
+    AHEAD = 16      /* groups whose counts are fetched ahead */
+};
+
+static bf_status no_memory(bf_context *context) {
+    return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+}
+
+static bf_status create_groups(bf_context *context, const bf_group_kind *kind, void **groups) {
+    bf_cpu_groups *g = calloc(1, sizeof *g);
+    if (g == NULL) return no_memory(context);
+    g->key = kind->key;
+    g->rank_bytes = bf_rank_bytes(kind->key);
+    g->columns = kind->count;
+    for (int c = 0; c < kind->count; c++) g->aggregates[c] = kind->aggregates[c];
+    g->seed = bf_hash_seed_of(kind->seed);
+    g->loops = context->cpu->isa->group_loops(g->rank_bytes);
+    if (!bf_group_set_create(g, 0, &g->set)) {
+        free(g);
+        return no_memory(context);
+    }
+    *groups = g;
+    return BF_OK;
+}
+
+static void forget_order(bf_cpu_groups *g) {
+    free(g->order);
+    free(g->ranks);
+    g->order = NULL;
+    g->ranks = NULL;
+}
+
+static void destroy_groups(bf_context *context, void *groups) {
+    bf_cpu_groups *g = groups;
+    (void)context;
+    forget_order(g);
+    bf_group_set_destroy(g, &g->set);
+    free(g);
+}
+
+static int64_t groups_size(const void *groups) {
+    const bf_cpu_groups *g = groups;
+    return bf_group_set_size(&g->set);
+}
+
+static void clear_groups(bf_context *context, void *groups) {
+    bf_cpu_groups *g = groups;
+    (void)context;
+    forget_order(g);
+    bf_group_set_empty(g, &g->set);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+/* Takes what a set holds; the set is destroyed. */
+static bf_status take_set(bf_context *context, bf_cpu_groups *g, bf_group_set *set) {
+    bool made = true;
+    if (bf_group_set_size(&g->set) == 0) {
+        bf_group_set before = g->set;
+        g->set = *set;
+        *set = before;
+    } else {
+        made = bf_group_set_merge(context, g, &g->set, set);
+    }
+    bf_group_set_destroy(g, set);
+    return made ? BF_OK : no_memory(context);
+}
+
+/* Places in a set change with its shards, even where a merge fails. */
+static bf_status absorb_rows(bf_context *context, void *groups, const void *keys,
+                             const void *const values[], int64_t n) {
+    bf_cpu_groups *g = groups;
+    bf_group_set set;
+    bool many = g->set.bits > 0 && n >= MANY;
+    forget_order(g);
+    if (!bf_group_set_absorb(context, g, keys, values, n, many, &set)) return no_memory(context);
+    return take_set(context, g, &set);
+}
+
+static bf_status merge_groups(bf_context *context, void *into, const void *from) {
+    bf_cpu_groups *to = into;
+    const bf_cpu_groups *g = from;
+    forget_order(to);
+    if (g->set.bits > 0 && memcmp(&to->seed, &g->seed, sizeof g->seed) != 0) {
+        bf_group_set set;
+        if (!bf_group_set_rehash(context, to, &g->set, &set)) return no_memory(context);
+        return take_set(context, to, &set);
+    }
+    return bf_group_set_merge(context, to, &to->set, &g->set) ? BF_OK : no_memory(context);
+}
+
+static bf_status enter_groups(bf_context *context, void *groups, const void *keys,
+                              const int64_t *counts, const int64_t *const words[], int64_t n) {
+    bf_cpu_groups *g = groups;
+    bf_group_set set;
+    forget_order(g);
+    if (!bf_group_set_of(g, keys, counts, words, n, &set)) return no_memory(context);
+    return take_set(context, g, &set);
+}
+
+/* ---- in order ---------------------------------------------------------------------------------
+ */
+
+/* Ranks and places in the order of the shards. */
+static void collect(const bf_cpu_groups *g, char *ranks, int64_t *order) {
+    for (int64_t s = 0; s < (int64_t)1 << g->set.bits; s++) {
+        const bf_group_shard *shard = &g->set.shards[s];
+        size_t bytes = (size_t)shard->size * (size_t)g->rank_bytes;
+        if (bytes == 0) continue;
+        memcpy(ranks, shard->ranks, bytes);
+        ranks += bytes;
+        for (uint32_t i = 0; i < shard->size; i++) *order++ = s << 32 | i;
+    }
+}
+
+/* Sorts as entries of a table are: ranks are keys, of which the order is that of numbers or, of
+ * pairs, of their words. */
+static bf_status make_order(bf_context *context, bf_cpu_groups *g, int64_t n) {
+    static const bf_dtype keys[] = {BF_U32, BF_U64, BF_PAIR};
+    int bytes = g->rank_bytes;
+    if (g->order != NULL) return BF_OK;
+    char *ranks = bf_table_memory((size_t)n * (size_t)bytes);
+    int64_t *order = (int64_t *)bf_table_memory((size_t)n * sizeof *order);
+    bf_status status = BF_OK;
+    if (ranks == NULL || order == NULL) status = no_memory(context);
+    bf_cpu_table as = {.key_bytes = bytes, .value_bytes = sizeof *order};
+    as.kind.key = keys[bytes / 8];
+    as.loops = context->cpu->isa->table_loops(bytes, sizeof *order);
+    if (status == BF_OK) {
+        collect(g, ranks, order);
+        status = bf_table_sort(context, &as, n, ranks, (char *)order);
+    }
+    if (status != BF_OK) {
+        free(ranks);
+        free(order);
+        return status;
+    }
+    g->ranks = ranks;
+    g->order = order;
+    return BF_OK;
+}
+
+typedef struct list_job {
+    const bf_cpu_groups *groups;
+    int64_t n;
+    char *keys, *counts;
+} list_job;
+
+static const int64_t *count_at(const bf_cpu_groups *g, int64_t i) {
+    int64_t at = g->order[i];
+    return &g->set.shards[at >> 32].counts[(uint32_t)at];
+}
+
+static void list_part(void *arg, int64_t part) {
+    const list_job *job = arg;
+    const bf_cpu_groups *g = job->groups;
+    int64_t first = part * PART, n = job->n - first < PART ? job->n - first : PART;
+    if (job->keys != NULL)
+        g->loops->unrank(g->key, g->ranks + first * g->rank_bytes, n,
+                         job->keys + first * bf_table_bytes(g->key));
+    for (int64_t i = first; job->counts != NULL && i < first + n; i++) {
+        if (i + AHEAD < first + n) __builtin_prefetch(count_at(g, i + AHEAD));
+        memcpy(job->counts + i * 8, count_at(g, i), 8);
+    }
+}
+
+static int64_t parts_of(int64_t n) { return (n + PART - 1) / PART; }
+
+static bf_status list_groups(bf_context *context, void *groups, void *keys, void *counts) {
+    bf_cpu_groups *g = groups;
+    list_job job = {g, groups_size(g), keys, counts};
+    bf_status status = make_order(context, g, job.n);
+    if (status == BF_OK)
+        bf_table_share(context, bf_table_threads(context, job.n), parts_of(job.n), list_part, &job);
+    return status;
+}
+
+/* ---- states ------------------------------------------------------------------------------------
+ */
+
+typedef struct words_job {
+    const bf_cpu_groups *groups;
+    int64_t first, n;
+    int which, each;
+    int64_t *words;
+} words_job;
+
+static void words_part(void *arg, int64_t part) {
+    const words_job *job = arg;
+    int64_t begin = part * PART, end = job->n - begin < PART ? job->n : begin + PART;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = job->groups->order[job->first + i];
+        const bf_group_shard *s = &job->groups->set.shards[at >> 32];
+        bf_column_words(&s->columns[job->which], (uint32_t)at, s->counts[(uint32_t)at],
+                        job->words + i * job->each);
+    }
+}
+
+static bf_status give_words(bf_context *context, void *groups, int which, int64_t first, int64_t n,
+                            int64_t *words) {
+    bf_cpu_groups *g = groups;
+    bf_aggregate a = g->aggregates[which];
+    int each = bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
+    words_job job = {g, first, n, which, each, words};
+    bf_status status = make_order(context, g, groups_size(g));
+    if (status == BF_OK)
+        bf_table_share(context, bf_table_threads(context, 16 * n), parts_of(n), words_part, &job);
+    return status;
+}
+
+const bf_group_backend bf_cpu_groups_backend = {
+    .create = create_groups,
+    .destroy = destroy_groups,
+    .clear = clear_groups,
+    .size = groups_size,
+    .absorb = absorb_rows,
+    .merge = merge_groups,
+    .list = list_groups,
+    .words = give_words,
+    .enter = enter_groups,
+};

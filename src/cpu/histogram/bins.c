@@ -1,0 +1,84 @@
+/* The bins of a block of elements: cast to floats that hold them, then by the instruction set's
+ * loops, by search, or by the rules. */
+#include "cpu/histogram/histogram.h"
+
+enum { SEARCHES = 8 }; /* done in step, so that one's fetches overlap those of the others */
+
+int64_t bf_bin_of_bits(const bf_bins *bins, bf_dtype dtype, uint64_t bits) {
+    double x = bf_bin_value(dtype, bits);
+    return bins->even ? bf_bin_guessed(bins, x) : bf_bin_of(bins, x);
+}
+
+static void by_rules(const bf_bin_job *job, const char *data, int64_t n, uint32_t *bin) {
+    int bytes = bf_dtype_bytes(job->dtype);
+    for (int64_t i = 0; i < n; i++)
+        bin[i] =
+            (uint32_t)bf_bin_of_bits(job->bins, job->dtype, bf_load_bits(data + i * bytes, bytes));
+}
+
+/* bf_bin_of for a few x at once, without branches. */
+static void search(const bf_bins *bins, const double *x, uint32_t *bin) {
+    const double low = bins->edges[0], high = bins->edges[bins->count];
+    const double *at[SEARCHES];
+    int inside = 0;
+    for (int k = 0; k < SEARCHES; k++) at[k] = bins->edges;
+    for (int64_t left = bins->count, half; left > 1; left -= half) {
+        half = left / 2;
+        for (int k = 0; k < SEARCHES; k++) at[k] += -(int64_t)(at[k][half] <= x[k]) & half;
+    }
+    for (int k = 0; k < SEARCHES; k++) {
+        inside += (x[k] >= low) & (x[k] <= high);
+        bin[k] = (uint32_t)(at[k] - bins->edges);
+    }
+    for (int k = 0; k < SEARCHES && inside < SEARCHES; k++)
+        if (!(x[k] >= low && x[k] <= high)) bin[k] = (uint32_t)bf_bin_of(bins, x[k]);
+}
+
+static void by_search(const bf_bins *bins, const double *x, int64_t n, uint32_t *bin) {
+    for (; n >= SEARCHES; n -= SEARCHES, x += SEARCHES, bin += SEARCHES) search(bins, x, bin);
+    for (int64_t i = 0; i < n; i++) bin[i] = (uint32_t)bf_bin_of(bins, x[i]);
+}
+
+/* The dtype in which a block's bins are found: in floats there are twice as many at once. */
+static bf_dtype guess_dtype(const bf_bins *bins) {
+    return bins->even && bins->f32.scale > 0 ? BF_F32 : BF_F64;
+}
+
+/* The elements as that dtype: where they are, or cast to `to`. */
+static const void *as_dtype(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n,
+                            bf_dtype dtype, uint64_t *to) {
+    const char *data = (const char *)job->data + first * bf_dtype_bytes(job->dtype);
+    if (job->dtype == dtype && job->bins->even) return data;
+    bf_map_convert(isa->map, job->dtype, dtype, data, to, n);
+    return to;
+}
+
+void bf_bins_of(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n, uint32_t *bin) {
+    const bf_bins *bins = job->bins;
+    const bf_dtype dtype = guess_dtype(bins);
+    bf_bin_loop loop = dtype == BF_F32 ? isa->bin_f32 : isa->bin_f64;
+    uint64_t cast[BF_BIN_BLOCK];
+    if (loop == NULL) {
+        by_rules(job, (const char *)job->data + first * bf_dtype_bytes(job->dtype), n, bin);
+        return;
+    }
+    const void *x = as_dtype(isa, job, first, n, dtype, cast);
+    if (bins->even)
+        loop(bins, x, (size_t)n, bin);
+    else
+        by_search(bins, x, n, bin);
+}
+
+void bf_byte_bins_of(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n,
+                     uint8_t *bin) {
+    const bf_dtype dtype = guess_dtype(job->bins);
+    bf_bin_byte_loop loop = dtype == BF_F32 ? isa->bin_bytes_f32 : isa->bin_bytes_f64;
+    uint64_t cast[BF_BIN_BLOCK];
+    uint32_t wide[BF_BIN_BLOCK];
+    if (job->bins->even && loop != NULL) {
+        loop(job->bins, as_dtype(isa, job, first, n, dtype, cast), (size_t)n, bin);
+        return;
+    }
+    bf_bins_of(isa, job, first, n, wide);
+    for (int64_t i = 0; i < n; i++) bin[i] = (uint8_t)wide[i];
+}

@@ -1,0 +1,155 @@
+/* Element-wise loops over one integer type: included once for each type by map.h, which defines
+ *   NAME      the dtype's name
+ *   C, U      the type; the unsigned type of its size
+ *   T         the type at any alignment
+ *   BITS      its width
+ *   SIGNED    0 or 1
+ *   WIDE      a type that holds products and one more (below 64 bits)
+ * What does not fit wraps, and shows in *misfit. */
+
+#define FN(name) JOIN(map_##name, NAME)
+#define GREATEST ((C)((U) ~(U)0 >> SIGNED))
+#include "cpu/map/kernels.h"
+
+INLINE C FN(one_add_)(OPERANDS) {
+    C r = (C)(U)((U)x + (U)y);
+#if SIGNED
+    *misfit |= (U)((U)((x ^ r) & (y ^ r)) >> (BITS - 1));
+#else
+    *misfit |= r < x;
+#endif
+    return r;
+}
+
+INLINE C FN(one_sub_)(OPERANDS) {
+    C r = (C)(U)((U)x - (U)y);
+#if SIGNED
+    *misfit |= (U)((U)((x ^ y) & (x ^ r)) >> (BITS - 1));
+#else
+    *misfit |= x < y;
+#endif
+    return r;
+}
+
+#if BITS < 64
+INLINE C FN(one_fma_)(OPERANDS) {
+    WIDE exact = (WIDE)((WIDE)x * (WIDE)y + (WIDE)z);
+    C r = (C)exact;
+    *misfit |= (WIDE)r != exact;
+    return r;
+}
+LOOP(fma, b, c)
+
+INLINE C FN(one_mul_)(OPERANDS) { return FN(one_fma_)(x, y, 0, misfit); }
+LOOP(mul, b, a)
+#else
+static bool FN(mul_)(const void *a, const void *b, const void *c, void *out, size_t n) {
+    const T *x = a, *y = b;
+    T *to = out;
+    C r;
+    U misfit = 0;
+    (void)c;
+    for (size_t i = 0; i < n; i++) {
+        misfit |= __builtin_mul_overflow(x[i], y[i], &r);
+        to[i] = r;
+    }
+    return misfit != 0;
+}
+#endif
+
+INLINE C FN(one_min_)(OPERANDS) { return x < y ? x : y; }
+
+INLINE C FN(one_max_)(OPERANDS) { return x > y ? x : y; }
+
+INLINE C FN(one_neg_)(OPERANDS) { return FN(one_sub_)(0, x, 0, misfit); }
+
+INLINE C FN(one_abs_)(OPERANDS) {
+#if SIGNED
+    C r = (C)(x < 0 ? (U)(0 - (U)x) : (U)x);
+    *misfit |= r < 0;
+    return r;
+#else
+    return x;
+#endif
+}
+
+LOOP(add, b, a)
+LOOP(sub, b, a)
+LOOP(min, b, a)
+LOOP(max, b, a)
+LOOP(neg, a, a)
+LOOP(abs, a, a)
+
+/* --- casts --- */
+
+static bool FN(to_f64_)(const void *from, void *to, size_t n) {
+    const T *x = from;
+    f64_element *out = to;
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++) out[i] = (double)x[i];
+    return false;
+}
+
+#if BITS < 64
+static bool FN(to_i64_)(const void *from, void *to, size_t n) {
+    const T *x = from;
+    i64_element *out = to;
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++) out[i] = x[i];
+    return false;
+}
+#endif
+
+/* Toward zero. The bounds are doubles, but for the least i64 less one. */
+static bool FN(from_f64_)(const void *from, void *to, size_t n) {
+    const double least = SIGNED ? -(double)(GREATEST / 2 + 1) * 2 : 0;
+    const double bound = (double)(GREATEST / 2 + 1) * 2;
+    const f64_element *x = from;
+    T *out = to;
+    uint64_t misfit = 0;
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++) {
+#if SIGNED && BITS == 64
+        bool fits = x[i] >= least && x[i] < bound;
+#else
+        bool fits = x[i] > least - 1 && x[i] < bound;
+#endif
+        out[i] = (C)(fits ? x[i] : 0);
+        misfit |= !fits;
+    }
+    return misfit != 0;
+}
+
+static bool FN(from_i64_)(const void *from, void *to, size_t n) {
+    const i64_element *x = from;
+    T *out = to;
+    uint64_t misfit = 0;
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++) {
+#if BITS == 64
+        misfit |= !SIGNED && x[i] < 0;
+#else
+        misfit |= (int64_t)(C)x[i] != x[i];
+#endif
+        out[i] = (C)x[i];
+    }
+    return misfit != 0;
+}
+
+static bool FN(from_u64_)(const void *from, void *to, size_t n) {
+    const u64_element *x = from;
+    T *out = to;
+    uint64_t misfit = 0;
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++) {
+        misfit |= x[i] > (uint64_t)GREATEST;
+        out[i] = (C)x[i];
+    }
+    return misfit != 0;
+}
+
+#include "cpu/map/end.h"
+#undef GREATEST
+#undef BITS
+#undef SIGNED
+#undef WIDE

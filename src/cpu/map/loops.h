@@ -1,0 +1,180 @@
+/* The element-wise loops of the instruction set that includes this, after integers.h, widen_f16,
+ * stream_line and stream_fence; and their table, map_table. */
+#include "cpu/map/loop_table.h"
+
+#ifdef __clang__
+#define VECTORIZED
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored                                                                   \
+    "-Wpass-failed" /* what it cannot vectorize is right all the same */
+#else
+#define VECTORIZED _Pragma("GCC unroll 1") /* not unrolled to scalars first */
+#define INDEPENDENT _Pragma("GCC ivdep")   /* what may overlap is element i with element i */
+#endif
+
+/* The parameters of one operation on the elements x, y, z of type C. */
+#define UNUSED __attribute__((unused))
+#define OPERANDS C x UNUSED, C y UNUSED, C z UNUSED, U *misfit UNUSED
+
+typedef float f32_element UNALIGNED;
+typedef double f64_element UNALIGNED;
+
+#define NAME i8
+#define C int8_t
+#define U uint8_t
+#define T i8_element
+#define BITS 8
+#define SIGNED 1
+#define WIDE int32_t
+#include "cpu/map/integer_loops.h"
+
+#define NAME i16
+#define C int16_t
+#define U uint16_t
+#define T i16_element
+#define BITS 16
+#define SIGNED 1
+#define WIDE int32_t
+#include "cpu/map/integer_loops.h"
+
+#define NAME i32
+#define C int32_t
+#define U uint32_t
+#define T i32_element
+#define BITS 32
+#define SIGNED 1
+#define WIDE int64_t
+#include "cpu/map/integer_loops.h"
+
+#define NAME i64
+#define C int64_t
+#define U uint64_t
+#define T i64_element
+#define BITS 64
+#define SIGNED 1
+#include "cpu/map/integer_loops.h"
+
+#define NAME u8
+#define C uint8_t
+#define U uint8_t
+#define T u8_element
+#define BITS 8
+#define SIGNED 0
+#define WIDE uint32_t
+#include "cpu/map/integer_loops.h"
+
+#define NAME u16
+#define C uint16_t
+#define U uint16_t
+#define T u16_element
+#define BITS 16
+#define SIGNED 0
+#define WIDE uint32_t
+#include "cpu/map/integer_loops.h"
+
+#define NAME u32
+#define C uint32_t
+#define U uint32_t
+#define T u32_element
+#define BITS 32
+#define SIGNED 0
+#define WIDE uint64_t
+#include "cpu/map/integer_loops.h"
+
+#define NAME u64
+#define C uint64_t
+#define U uint64_t
+#define T u64_element
+#define BITS 64
+#define SIGNED 0
+#include "cpu/map/integer_loops.h"
+
+#define NAME f32
+#define C float
+#define U uint32_t
+#define T f32_element
+#define NAN_BITS 0x7fc00000
+#define SQRT __builtin_sqrtf
+#define FMA __builtin_fmaf
+#include "cpu/map/float_loops.h"
+
+#define NAME f64
+#define C double
+#define U uint64_t
+#define T f64_element
+#define NAN_BITS 0x7ff8000000000000
+#define SQRT __builtin_sqrt
+#define FMA __builtin_fma
+#include "cpu/map/float_loops.h"
+
+#include "cpu/map/casts.h"
+
+static void map_stream(void *to, const void *from, size_t bytes, const char *const ahead[3]) {
+    char *out = to;
+    const char *in = from;
+    size_t at = (0 - (uintptr_t)out) % LINE_BYTES;
+    if (at > bytes) at = bytes;
+    memcpy(out, in, at);
+    for (; at + LINE_BYTES <= bytes; at += LINE_BYTES) {
+        for (int k = 0; k < 3; k++) __builtin_prefetch(ahead[k] + at);
+        stream_line(out + at, in + at);
+    }
+    memcpy(out + at, in + at, bytes - at);
+    stream_fence();
+}
+
+/* bools are bytes 0 and 1: their sum is or, the greater; their product and, the less. */
+#define NUMBER_ENTRIES(loop) INTEGER_ENTRIES(loop), FLOAT_ENTRIES(loop)
+#define BYTE_AND_NUMBER_ENTRIES(loop) [BF_BOOL] = loop##u8, NUMBER_ENTRIES(loop)
+
+static const bf_map_table map_table = {
+    .op =
+        {
+            [BF_MAP_ADD] = {[BF_BOOL] = map_max_u8, NUMBER_ENTRIES(map_add_)},
+            [BF_MAP_SUB] = {NUMBER_ENTRIES(map_sub_)},
+            [BF_MAP_MUL] = {[BF_BOOL] = map_min_u8, NUMBER_ENTRIES(map_mul_)},
+            [BF_MAP_DIV] = {FLOAT_ENTRIES(map_div_)},
+            [BF_MAP_MIN] = {BYTE_AND_NUMBER_ENTRIES(map_min_)},
+            [BF_MAP_MAX] = {BYTE_AND_NUMBER_ENTRIES(map_max_)},
+            [BF_MAP_FMA] = {SMALL_INTEGER_ENTRIES(map_fma_), FLOAT_ENTRIES(map_fma_)},
+            [BF_MAP_NEG] = {NUMBER_ENTRIES(map_neg_)},
+            [BF_MAP_ABS] = {BYTE_AND_NUMBER_ENTRIES(map_abs_)},
+            [BF_MAP_SQRT] = {FLOAT_ENTRIES(map_sqrt_)},
+            [BF_MAP_EQ] = {BYTE_AND_NUMBER_ENTRIES(map_eq_)},
+            [BF_MAP_NE] = {BYTE_AND_NUMBER_ENTRIES(map_ne_)},
+            [BF_MAP_LT] = {BYTE_AND_NUMBER_ENTRIES(map_lt_)},
+            [BF_MAP_LE] = {BYTE_AND_NUMBER_ENTRIES(map_le_)},
+            [BF_MAP_GT] = {BYTE_AND_NUMBER_ENTRIES(map_gt_)},
+            [BF_MAP_GE] = {BYTE_AND_NUMBER_ENTRIES(map_ge_)},
+        },
+    .streamed =
+        {
+            [BF_MAP_ADD] = {FLOAT_ENTRIES(map_add_streamed_)},
+            [BF_MAP_SUB] = {FLOAT_ENTRIES(map_sub_streamed_)},
+            [BF_MAP_MUL] = {FLOAT_ENTRIES(map_mul_streamed_)},
+            [BF_MAP_DIV] = {FLOAT_ENTRIES(map_div_streamed_)},
+            [BF_MAP_MIN] = {FLOAT_ENTRIES(map_min_streamed_)},
+            [BF_MAP_MAX] = {FLOAT_ENTRIES(map_max_streamed_)},
+            [BF_MAP_FMA] = {FLOAT_ENTRIES(map_fma_streamed_)},
+            [BF_MAP_NEG] = {FLOAT_ENTRIES(map_neg_streamed_)},
+            [BF_MAP_ABS] = {FLOAT_ENTRIES(map_abs_streamed_)},
+            [BF_MAP_SQRT] = {FLOAT_ENTRIES(map_sqrt_streamed_)},
+        },
+    .fma_half = map_fma_half,
+    .to_f32 = {[BF_F16] = map_to_f32_f16, [BF_BF16] = map_to_f32_bf16},
+    .to_f64 =
+        {[BF_BOOL] = map_bool_to_f64, [BF_F32] = map_to_f64_f32, INTEGER_ENTRIES(map_to_f64_)},
+    .to_i64 = {[BF_BOOL] = map_bool_to_i64, SMALL_INTEGER_ENTRIES(map_to_i64_)},
+    .from_f32 =
+        {[BF_F16] = map_from_f32_f16, [BF_BF16] = map_from_f32_bf16, [BF_F32] = map_copy_f32},
+    .from_f64 = {[BF_BOOL] = map_f64_to_bool,
+                 [BF_F32] = map_from_f64_f32,
+                 [BF_F64] = map_copy_f64,
+                 INTEGER_ENTRIES(map_from_f64_)},
+    .from_i64 =
+        {[BF_BOOL] = map_i64_to_bool, [BF_F32] = map_from_i64_f32, INTEGER_ENTRIES(map_from_i64_)},
+    .from_u64 =
+        {[BF_BOOL] = map_i64_to_bool, [BF_F32] = map_from_u64_f32, INTEGER_ENTRIES(map_from_u64_)},
+    .f64_to_odd = map_f64_to_odd,
+    .stream = map_stream,
+};

@@ -1,0 +1,180 @@
+/* Minima, maxima and their indices on one thread: the loops give the least key of a block; the rare
+ * rest (NaNs, zeros of either sign, where the least element is) goes by the rules. */
+#include "cpu/runtime/context.h"
+
+#include "rules/key/order.h"
+
+enum { BLOCK = 4096 };
+
+/* A block of a job: n elements, the first with the given index. */
+typedef struct block {
+    const bf_job *job;
+    const char *data;
+    size_t n;
+    int64_t index;
+    int64_t *words;
+} block;
+
+static uint64_t load(const block *b, size_t i) {
+    int bytes = bf_dtype_bytes(b->job->dtype);
+    return bf_load_bits(b->data + i * (size_t)bytes, bytes);
+}
+
+static bool is_nan(const block *b, uint64_t bits) {
+    return bf_dtype_is_float(b->job->dtype) && bf_is_nan(bf_format_of(b->job->dtype), bits);
+}
+
+/* Keys as the words hold them: the least is the one sought. */
+static int64_t key_of(const block *b, uint64_t bits) {
+    int64_t key = bf_order_key(b->job->dtype, bits);
+    return bf_is_greatest(b->job->op) ? ~key : key;
+}
+
+static int64_t index_of(const block *b, size_t i) {
+    return bf_is_indexed(b->job->op) ? b->index + (int64_t)i : 0;
+}
+
+static void take_by_rules(const block *b) {
+    for (size_t i = 0; i < b->n; i++) {
+        uint64_t bits = load(b, i);
+        if (is_nan(b, bits))
+            bf_extreme_take_nan(b->words, 1, index_of(b, i));
+        else
+            bf_extreme_take(b->words, key_of(b, bits), index_of(b, i));
+    }
+}
+
+/* The bytes of a block that are looked at together: comparing them compiles to vectors. */
+enum { GROUP = 64 };
+
+static inline __attribute__((always_inline)) size_t find_bits(const char *data, size_t n,
+                                                              uint64_t bits, int bytes) {
+    size_t i = 0;
+    for (; i + GROUP <= n; i += GROUP) {
+        int found = 0;
+        for (size_t k = 0; k < GROUP; k++)
+            found |= bf_load_bits(data + (i + k) * (size_t)bytes, bytes) == bits;
+        if (found) break;
+    }
+    while (i < n && bf_load_bits(data + i * (size_t)bytes, bytes) != bits) i++;
+    return i;
+}
+
+/* Where the first element with these bits is; b->n if there is none. */
+static size_t find(const block *b, uint64_t bits) {
+    switch (bf_dtype_bytes(b->job->dtype)) {
+    case 1: return find_bits(b->data, b->n, bits, 1);
+    case 2: return find_bits(b->data, b->n, bits, 2);
+    case 4: return find_bits(b->data, b->n, bits, 4);
+    default: return find_bits(b->data, b->n, bits, 8);
+    }
+}
+
+/* The bits of the element with this key. */
+static uint64_t bits_of(const block *b, int64_t key) {
+    return bf_order_bits(b->job->dtype, bf_is_greatest(b->job->op) ? ~key : key);
+}
+
+/* The block holds an element with this key, and none below it. */
+static void take_least(const block *b, int64_t key) {
+    size_t i = 0;
+    if (b->words[BF_EXTREME_INDEX] >= 0 && key >= b->words[BF_EXTREME_KEY]) return;
+    if (!bf_is_indexed(b->job->op))
+        i = 0;
+    else if (b->job->dtype != BF_BOOL)
+        i = find(b, bits_of(b, key));
+    else
+        while (i < b->n && key_of(b, load(b, i)) != key) i++; /* any byte but 0 is true */
+    bf_extreme_take(b->words, key, index_of(b, i));
+}
+
+/* The loop does not tell the zeros apart: the key of the one that comes first, if it is there. */
+static int64_t exact_zero(const block *b, int64_t key) {
+    uint64_t sign = bf_format_sign(bf_format_of(b->job->dtype));
+    if ((bits_of(b, key) & ~sign) != 0) return key;
+    uint64_t sought = bf_is_greatest(b->job->op) ? 0 : sign;
+    int64_t least = key_of(b, sought);
+    bool useless = b->words[BF_EXTREME_INDEX] >= 0 && b->words[BF_EXTREME_KEY] <= least;
+    return useless || find(b, sought) < b->n ? least : key_of(b, sought ^ sign);
+}
+
+static void take_floats(const block *b, bf_extreme_loop loop) {
+    bool nan = false;
+    int64_t key = loop(b->data, b->n, &nan);
+    if (nan) {
+        take_by_rules(b);
+        return;
+    }
+    take_least(b, exact_zero(b, bf_is_greatest(b->job->op) ? ~key : key));
+}
+
+static void take_integers(const block *b, bf_extreme_loop loop) {
+    bool nan = false;
+    int64_t key = loop(b->data, b->n, &nan);
+    take_least(b, bf_is_greatest(b->job->op) ? ~key : key);
+}
+
+/* 16-bit floats as their keys, which are 16-bit integers. */
+static void take_halves(const block *b, bf_extreme_loop loop) {
+    int16_t keys[BLOCK];
+    const uint16_t inf = (uint16_t)bf_format_inf(bf_format_of(b->job->dtype));
+    uint16_t nans = 0;
+    memcpy(keys, b->data, b->n * sizeof *keys);
+    for (size_t i = 0; i < b->n; i++) {
+        nans |= (uint16_t)((keys[i] & 0x7fff) > inf);
+        keys[i] = (int16_t)(keys[i] ^ ((keys[i] >> 15) & 0x7fff)); /* bf_order_flip */
+    }
+    if (nans) {
+        take_by_rules(b);
+        return;
+    }
+    bool nan = false;
+    int64_t key = loop(keys, b->n, &nan);
+    take_least(b, bf_is_greatest(b->job->op) ? ~key : key);
+}
+
+/* Bools as 0 and 1. */
+static void take_bools(const block *b, bf_extreme_loop loop) {
+    uint8_t truth[BLOCK];
+    bool nan = false;
+    for (size_t i = 0; i < b->n; i++) truth[i] = b->data[i] != 0;
+    int64_t key = loop(truth, b->n, &nan);
+    take_least(b, bf_is_greatest(b->job->op) ? ~key : key);
+}
+
+/* The dtype whose loop serves this one. */
+static bf_dtype loop_dtype(bf_dtype dtype) {
+    if (dtype == BF_BOOL) return BF_U8;
+    return dtype == BF_F16 || dtype == BF_BF16 ? BF_I16 : dtype;
+}
+
+static void take_block(const bf_isa *isa, const block *b) {
+    bf_dtype dtype = b->job->dtype, by = loop_dtype(dtype);
+    bf_extreme_loop loop = bf_is_greatest(b->job->op) ? isa->greatest[by] : isa->least[by];
+    if (loop == NULL)
+        take_by_rules(b);
+    else if (dtype == BF_BOOL)
+        take_bools(b, loop);
+    else if (dtype == BF_F16 || dtype == BF_BF16)
+        take_halves(b, loop);
+    else if (bf_dtype_is_float(dtype))
+        take_floats(b, loop);
+    else
+        take_integers(b, loop);
+}
+
+void bf_extreme_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,
+                       int64_t *words) {
+    size_t bytes = (size_t)bf_dtype_bytes(job->dtype);
+    bool indexed = bf_is_indexed(job->op);
+    int64_t begin = indexed ? job->index + first : 0, end = indexed ? begin + n : 0;
+    block b = {.job = job, .words = words, .index = begin};
+    b.data = (const char *)job->a + (size_t)first * bytes;
+    for (int64_t left = n; left > 0; left -= (int64_t)b.n) {
+        b.n = left < BLOCK ? (size_t)left : BLOCK;
+        take_block(worker->isa, &b);
+        b.data += b.n * bytes;
+        b.index += (int64_t)b.n;
+    }
+    bf_extreme_cover(words, n, begin, end);
+}

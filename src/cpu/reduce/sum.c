@@ -1,0 +1,360 @@
+/* Exact sums and dot products on one thread: floats through windows of vectors, and what does not
+ * fit one by the rules, element by element. The path never shows in the result. */
+#include "cpu/runtime/context.h"
+
+#include "rules/reduce/sum.h"
+#include "rules/reduce/sum_window.h"
+
+enum {
+    RULES_BELOW = 48,  /* elements for which a window is not worth finding */
+    SAMPLE_LEAST = 64, /* elements that the first window is chosen by: one in */
+    SAMPLE_SHARE = 32, /* SAMPLE_SHARE, but neither fewer nor more than these */
+    SAMPLE_MOST = 256,
+    BEYOND = 1 << 20, /* any exponent */
+    BLOCK = 4096,     /* elements copied at a time where they cannot be summed in place */
+    TERMS = 1024,     /* the same, of terms without their specials: less, for the stack's sake */
+    CARRY_SPANS = 16, /* spans between carries: far from 2^30 additions */
+    CREDIT_MAX = 4,   /* a window is given up once misfits outweigh fits, */
+    MISFIT_COST = 2   /* this many fits making up for one misfit */
+};
+
+/* Floats, or pairs of floats, whose sum goes to the limbs. */
+typedef struct series {
+    bf_worker *worker;
+    bf_window_memory *memory;
+    bf_dtype dtype;    /* BF_F32 or BF_F64 */
+    const char *a, *b; /* b: the other factors, or NULL */
+    size_t n;
+    bf_layout layout;
+    int64_t *limbs;
+    int64_t *counters; /* words for specials and "other than -0"; NULL: they count elsewhere */
+} series;
+
+/* What a window must hold. */
+typedef struct extent {
+    bf_extent at;
+    bool special; /* there are NaNs or infinities, which count in neither */
+} extent;
+
+static uint64_t load(const series *s, const char *p, size_t i) {
+    size_t bytes = s->dtype == BF_F64 ? 8 : 4;
+    return bf_load_bits(p + i * bytes, (int)bytes);
+}
+
+static int special_at(const series *s, bf_format f, size_t i) {
+    if (s->b) return bf_exact_special_pair(f, load(s, s->a, i), load(s, s->b, i));
+    return bf_exact_special(f, load(s, s->a, i));
+}
+
+/* --- by the rules --- */
+
+static inline __attribute__((always_inline)) void add_term(const series *s, bf_format f, bool pair,
+                                                           size_t i) {
+    uint64_t a = load(s, s->a, i), b = pair ? load(s, s->b, i) : 0;
+    int special = pair ? bf_exact_special_pair(f, a, b) : bf_exact_special(f, a);
+    if (special) {
+        if (s->counters) s->counters[special]++;
+        return;
+    }
+    if (s->counters && s->counters[BF_EXACT_NONZERO] == 0)
+        s->counters[BF_EXACT_NONZERO] =
+            pair ? bf_exact_nonzero_pair(f, a, b) : bf_exact_nonzero(f, a);
+    if (pair)
+        bf_exact_add_float_product(f, s->layout, s->limbs, a, b);
+    else
+        bf_exact_add_float(f, s->layout, s->limbs, a);
+}
+
+/* The cases apart, so that the rules compile to shifts by constants. */
+static void add_by_rules(const series *s) {
+    if (s->dtype == BF_F64 && s->b)
+        for (size_t i = 0; i < s->n; i++) add_term(s, bf_format_f64(), true, i);
+    else if (s->dtype == BF_F64)
+        for (size_t i = 0; i < s->n; i++) add_term(s, bf_format_f64(), false, i);
+    else if (s->b)
+        for (size_t i = 0; i < s->n; i++) add_term(s, bf_format_f32(), true, i);
+    else
+        for (size_t i = 0; i < s->n; i++) add_term(s, bf_format_f32(), false, i);
+}
+
+/* --- measuring --- */
+
+/* Of the first n terms; of fewer, if they hold a special or span more than any window. */
+static extent measure(const series *s, bf_format f, size_t n) {
+    extent e = {.at = {-BEYOND, BEYOND}};
+    for (size_t i = 0; i < n && e.at.top - e.at.least <= bf_window_span(BF_LEVELS_MAX); i++) {
+        if (special_at(s, f, i)) {
+            e.special = true;
+            return e;
+        }
+        bf_finite x = bf_decode(f, load(s, s->a, i)), y = {.magnitude = 1};
+        if (s->b) y = bf_decode(f, load(s, s->b, i));
+        if (x.magnitude == 0 || y.magnitude == 0) continue;
+        int at = x.position + y.position + (s->b ? 2 : 1) * bf_format_least(f);
+        int top = at + bf_bit_length(x.magnitude) + (s->b ? bf_bit_length(y.magnitude) : 0);
+        int least = at + __builtin_ctzll(x.magnitude) + __builtin_ctzll(y.magnitude);
+        if (top > e.at.top) e.at.top = top;
+        if (least < e.at.least) e.at.least = least;
+    }
+    if (e.at.top < e.at.least) e.at.top = e.at.least = 0; /* nothing but zeros */
+    return e;
+}
+
+/* The smallest window that holds e; false: none does. */
+static bool choose_window(extent e, bf_layout layout, bf_window_memory *window) {
+    int levels = 1;
+    while (levels <= BF_LEVELS_MAX && bf_window_span(levels) < e.at.top - e.at.least) levels++;
+    if (levels > BF_LEVELS_MAX) return false;
+    window->levels = levels;
+    window->credit = CREDIT_MAX;
+    return bf_window_place(e.at, levels, layout, &window->bottom);
+}
+
+/* The window with a level more, half of it above, half below. */
+static bool widen_window(bf_layout layout, bf_window_memory *window) {
+    if (window->levels == 0 || window->levels == BF_LEVELS_MAX) return false;
+    window->levels++;
+    window->credit = CREDIT_MAX;
+    window->bottom =
+        bf_window_clamp(window->bottom + (BF_WINDOW_BITS + 1) / 2, window->levels, layout);
+    return true;
+}
+
+/* --- by windows --- */
+
+static bool call_loop(const series *s, const bf_window_memory *window, int64_t *sums) {
+    const bf_isa *isa = s->worker->isa;
+    bool wide = s->dtype == BF_F64;
+    if (s->b)
+        return (wide ? isa->dot_f64 : isa->dot_f32)(s->a, s->b, s->n, window->bottom,
+                                                    window->levels, sums);
+    return (wide ? isa->sum_f64 : isa->sum_f32)(s->a, s->n, window->bottom, window->levels, sums);
+}
+
+/* Is any term other than -0? Asked only of terms that sum to zero, and mostly answered at once. */
+static bool any_nonzero(const series *s, bf_format f) {
+    for (size_t i = 0; i < s->n; i++) {
+        uint64_t a = load(s, s->a, i);
+        if (s->b ? bf_exact_nonzero_pair(f, a, load(s, s->b, i)) : bf_exact_nonzero(f, a))
+            return true;
+    }
+    return false;
+}
+
+static bool add_in_window(const series *s, bf_format f, const bf_window_memory *window) {
+    int64_t sums[BF_LEVELS_MAX];
+    bool zero = true;
+    if (!call_loop(s, window, sums)) return false;
+    for (int l = 0; l < window->levels; l++) {
+        int position = bf_window_bottom(window->bottom, l) - s->layout.exponent;
+        bf_limbs_add_signed(s->limbs, position, sums[l]);
+        zero &= sums[l] == 0;
+    }
+    if (s->counters && s->counters[BF_EXACT_NONZERO] == 0)
+        s->counters[BF_EXACT_NONZERO] = !zero || any_nonzero(s, f);
+    return true;
+}
+
+static void add_series(const series *s, bf_format f);
+
+/* Counts NaNs and infinities, and adds a copy of the series in which they are zeros: -0, so that
+ * they do not count as anything; in pairs -0 * 1. */
+static void add_without_specials(const series *s, bf_format f) {
+    const size_t bytes = s->dtype == BF_F64 ? 8 : 4;
+    const uint64_t zero = bf_format_sign(f), one = (uint64_t)bf_format_bias(f) << f.fraction;
+    uint64_t a[TERMS], b[TERMS];
+    series copy = *s;
+    copy.a = (const char *)a;
+    copy.b = s->b ? (const char *)b : NULL;
+    for (size_t at = 0; at < s->n; at += TERMS) {
+        copy.n = s->n - at < TERMS ? s->n - at : TERMS;
+        memcpy(a, s->a + at * bytes, copy.n * bytes);
+        if (s->b) memcpy(b, s->b + at * bytes, copy.n * bytes);
+        for (size_t i = 0; i < copy.n; i++) {
+            int special = special_at(&copy, f, i);
+            if (!special) continue;
+            if (s->counters) s->counters[special]++;
+            memcpy((char *)a + i * bytes, &zero, bytes);
+            if (s->b) memcpy((char *)b + i * bytes, &one, bytes);
+        }
+        add_series(&copy, f);
+    }
+}
+
+/* The remembered window did not fit: finds one that does, or goes without. */
+static void add_misfit(const series *s, bf_format f) {
+    bf_window_memory *memory = s->memory, window = *memory;
+    memory->credit -= MISFIT_COST;
+    bool fits = widen_window(s->layout, &window) && add_in_window(s, f, &window);
+    if (!fits) {
+        extent e = measure(s, f, s->n);
+        if (e.special) {
+            add_without_specials(s, f);
+            return;
+        }
+        fits = choose_window(e, s->layout, &window) && add_in_window(s, f, &window);
+    }
+    if (!fits)
+        add_by_rules(s);
+    else if (memory->levels == 0 || memory->credit < 0)
+        *memory = window;
+}
+
+/* The first window, from the first few terms. Among n times as many the least is n times as small,
+ * as a rule, and so is its last bit; of squares, its square. */
+static void guess_window(const series *s, bf_format f, bf_window_memory *window) {
+    size_t sample = s->n / SAMPLE_SHARE;
+    if (sample < SAMPLE_LEAST) sample = s->n < SAMPLE_LEAST ? s->n : SAMPLE_LEAST;
+    if (sample > SAMPLE_MOST) sample = SAMPLE_MOST;
+    extent e = measure(s, f, sample);
+    int below = bf_bit_length(s->n / sample) * (s->a == s->b ? 2 : 1);
+    bool fits = !e.special && choose_window(e, s->layout, window);
+    if (!fits) window->levels = 0;
+    e.at.least -= below;
+    if (e.at.least < s->layout.exponent) e.at.least = s->layout.exponent;
+    bf_window_memory wider;
+    if (fits && choose_window(e, s->layout, &wider)) *window = wider;
+}
+
+static void add_series(const series *s, bf_format f) {
+    bf_window_memory *memory = s->memory;
+    if (s->n < RULES_BELOW || s->worker->isa->sum_f64 == NULL) {
+        add_by_rules(s);
+        return;
+    }
+    if (memory->levels == 0) guess_window(s, f, memory);
+    if (memory->levels > 0 && add_in_window(s, f, memory)) {
+        if (memory->credit < CREDIT_MAX) memory->credit++;
+        return;
+    }
+    add_misfit(s, f);
+}
+
+/* Each format by a constant, so that the rules compile to its shifts. */
+static void add_floats(const series *s) {
+    if (s->dtype == BF_F64)
+        add_series(s, bf_format_f64());
+    else
+        add_series(s, bf_format_f32());
+}
+
+/* Up to BF_SPAN floats at a (and b) enter the words, by their kind. */
+static void absorb_floats(bf_worker *worker, const bf_job *job, bf_dtype dtype, const char *a,
+                          const char *b, size_t n, int64_t *words) {
+    bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
+    series s = {.worker = worker, .dtype = dtype, .a = a, .n = n, .counters = words};
+    if (shape.sum.limbs > 0) {
+        s.memory = &worker->sum;
+        s.layout = shape.sum;
+        s.limbs = words + shape.sum_at;
+        add_floats(&s);
+        s.counters = NULL; /* of the squares of the same elements */
+    }
+    if (shape.products.limbs > 0) {
+        s.memory = &worker->products;
+        s.b = job->kind == BF_KIND_PRODUCTS ? b : a;
+        s.layout = shape.products;
+        s.limbs = words + shape.products_at;
+        add_floats(&s);
+    }
+}
+
+/* --- 16-bit floats, as the f32 that they equal --- */
+
+/* Not inlined: its copies stand on the stack of no other reduction. */
+static __attribute__((noinline)) void absorb_halves(bf_worker *worker, const bf_job *job,
+                                                    const char *a, const char *b, size_t n,
+                                                    int64_t *words) {
+    float wide_a[BLOCK];
+    const size_t most = b ? BLOCK / 2 : BLOCK;
+    float *wide_b = wide_a + most;
+    for (size_t at = 0; at < n; at += most) {
+        size_t count = n - at < most ? n - at : most;
+        bf_widen_halves(worker->isa, job->dtype, a + 2 * at, wide_a, count);
+        if (b) bf_widen_halves(worker->isa, job->dtype, b + 2 * at, wide_b, count);
+        absorb_floats(worker, job, BF_F32, (const char *)wide_a, b ? (const char *)wide_b : NULL,
+                      count, words);
+    }
+}
+
+/* --- integers --- */
+
+static void add_split(int64_t *limbs, bf_split sum) {
+    bf_limbs_add_signed(limbs, 0, sum.low);
+    bf_limbs_add_signed(limbs, 32, sum.high);
+}
+
+static void absorb_by_rules(const bf_job *job, const char *a, const char *b, size_t n,
+                            int64_t *words) {
+    bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
+    int bytes = bf_dtype_bytes(job->dtype);
+    int64_t count = words[BF_EXACT_COUNT]; /* counted by the caller */
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = bf_load_bits(a + i * (size_t)bytes, bytes);
+        uint64_t y = b ? bf_load_bits(b + i * (size_t)bytes, bytes) : x;
+        if (shape.sum.limbs > 0)
+            bf_exact_take(job->dtype, &shape, words, x);
+        else
+            bf_exact_take_pair(job->dtype, &shape, words, x, y);
+    }
+    words[BF_EXACT_COUNT] = count;
+}
+
+static void absorb_integers(bf_worker *worker, const bf_job *job, bf_dtype dtype, const char *a,
+                            const char *b, size_t n, int64_t *words) {
+    bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
+    bf_integer_sum_loop sum = worker->isa->integer_sum[dtype];
+    bf_integer_dot_loop dot = worker->isa->integer_dot[dtype];
+    if ((shape.sum.limbs > 0 && !sum) || (shape.products.limbs > 0 && !dot)) {
+        absorb_by_rules(job, a, b, n, words);
+        return;
+    }
+    words[BF_EXACT_NONZERO] = 1;
+    if (shape.sum.limbs > 0) add_split(words + shape.sum_at, sum(a, n));
+    if (shape.products.limbs > 0) add_split(words + shape.products_at, dot(a, b ? b : a, n));
+}
+
+static void to_truth(const char *from, uint8_t *to, size_t n) {
+    for (size_t i = 0; i < n; i++) to[i] = from[i] != 0;
+}
+
+/* Bools as the integers 0 and 1. */
+static void absorb_bools(bf_worker *worker, const bf_job *job, const char *a, const char *b,
+                         size_t n, int64_t *words) {
+    uint8_t truth_a[BLOCK], truth_b[BLOCK];
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t count = n - at < BLOCK ? n - at : BLOCK;
+        to_truth(a + at, truth_a, count);
+        if (b) to_truth(b + at, truth_b, count);
+        absorb_integers(worker, job, BF_U8, (const char *)truth_a, b ? (const char *)truth_b : NULL,
+                        count, words);
+    }
+}
+
+static void absorb_span(bf_worker *worker, const bf_job *job, const char *a, const char *b,
+                        size_t n, int64_t *words) {
+    switch (job->dtype) {
+    case BF_F64:
+    case BF_F32: absorb_floats(worker, job, job->dtype, a, b, n, words); break;
+    case BF_F16:
+    case BF_BF16: absorb_halves(worker, job, a, b, n, words); break;
+    case BF_BOOL: absorb_bools(worker, job, a, b, n, words); break;
+    default: absorb_integers(worker, job, job->dtype, a, b, n, words); break;
+    }
+}
+
+void bf_exact_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,
+                     int64_t *words) {
+    size_t bytes = (size_t)bf_dtype_bytes(job->dtype), left = (size_t)n;
+    const char *a = (const char *)job->a + (size_t)first * bytes;
+    const char *b = job->b ? (const char *)job->b + (size_t)first * bytes : NULL;
+    for (int spans = 1; left > 0; spans++) {
+        size_t count = left < BF_SPAN ? left : BF_SPAN;
+        absorb_span(worker, job, a, b, count, words);
+        words[BF_EXACT_COUNT] += (int64_t)count;
+        a += count * bytes;
+        if (b) b += count * bytes;
+        left -= count;
+        if (left == 0 || spans % CARRY_SPANS == 0) bf_exact_carry(job->kind, job->dtype, words);
+    }
+}

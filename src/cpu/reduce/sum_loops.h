@@ -1,0 +1,255 @@
+/* The exact sum in a window, for vectors of doubles: included once by each instruction set.
+ *
+ * The file that includes it defines
+ *   LANES             doubles in a vector
+ *   vf64, vi64        vectors of LANES doubles, of LANES int64
+ *   load_f64(p)       LANES doubles from p; load_f32(p): LANES floats, converted
+ *   add_quiet(a, b)   a + b rounded to nearest; mul_quiet(a, b)
+ *   sub_fused(a, b)   a - b by a fused multiply-add; add_fused(a, b) (for the first certificate)
+ *   mul_sub(a, b, c)  a * b - c, fused
+ *   CERTIFICATE_FLAGS if the first of the certificates below is to be used
+ *   max_f64(x, m), min_f64(x, m)   m where x is NaN (for the second certificate)
+ *   COLUMNS(levels)   independent accumulators, so that additions overlap
+ *
+ * Each element goes down the levels of one column: at each, t = S + x rounds x to the level's unit,
+ * t - S is what was taken, and x - (t - S) goes on. All operations but the first are exact if x is
+ * within the window, and then the last level takes the rest without rounding. The certificate
+ * says so, once for all elements.
+ *
+ * FLAGS: add_quiet and mul_quiet leave the processor's flags alone (AVX-512's embedded rounding),
+ * so that a clear "inexact" flag at the end proves that every other operation was exact; nothing
+ * else need be known about the data. LEFTOVERS: what the last level leaves is collected, and so is
+ * the largest |x|, which bounds the first level. */
+
+#include "cpu/runtime/vector.h"
+
+enum { COLUMNS_MAX = 8 };
+
+/* Sums that mean nothing, where the certificate fails, may wrap. */
+typedef uint64_t vu64 __attribute__((vector_size(8 * LANES)));
+
+typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
+
+INLINE size_t input_bytes(input in) { return in == IN_F64 || in == IN_F64_PAIR ? 8 : 4; }
+INLINE bool input_is_pair(input in) { return in == IN_F64_PAIR || in == IN_F32_PAIR; }
+
+INLINE vf64 broadcast(double x) { return x - (vf64){0}; }
+
+INLINE vf64 window_start(int bottom, int level) {
+    int64_t bits = bf_window_start(bf_window_bottom(bottom, level));
+    return (vf64)(bits - (vi64){0});
+}
+
+#if defined(CERTIFICATE_FLAGS)
+
+/* Inexact, underflow, overflow, invalid. */
+enum { FLAGS_STANDARD = 0x1f80, FLAGS_WRONG = 0x20 | 0x10 | 0x08 | 0x01 };
+
+typedef struct certificate {
+    vi64 strayed; /* bits in which a sum's sign and exponent differ from its start's */
+} certificate;
+
+INLINE void certificate_begin(certificate *c) {
+    unsigned standard = FLAGS_STANDARD;
+    *c = (certificate){0};
+    __asm__ volatile("ldmxcsr %0" : : "m"(standard) : "memory");
+}
+
+INLINE void check_term(certificate *c, vf64 x) { (void)c, (void)x; }
+INLINE void check_factors(certificate *c, vf64 a, vf64 b) { (void)c, (void)a, (void)b; }
+
+INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
+    (void)c;
+    *sum = add_fused(*sum, x);
+}
+
+/* Operations must not move across the reading of the flags, which compilers do not know of: their
+ * results pass through here. */
+INLINE vu64 pinned(vu64 v) {
+    __asm__ volatile("" : "+v"(v));
+    return v;
+}
+
+INLINE bool certificate_holds(const certificate *c, int bottom) {
+    unsigned flags;
+    (void)c, (void)bottom;
+    __asm__ volatile("stmxcsr %0" : "=m"(flags) : : "memory");
+    return (flags & FLAGS_WRONG) == 0;
+}
+
+#else
+
+typedef struct certificate {
+    vi64 strayed;
+    vi64 left;              /* bits of what the last level left over */
+    vf64 largest, smallest; /* |x|; |factors| other than 0 */
+} certificate;
+
+INLINE void certificate_begin(certificate *c) { *c = (certificate){.smallest = broadcast(1.0)}; }
+
+INLINE vf64 magnitude(vf64 x) { return (vf64)((vi64)x & INT64_MAX); }
+
+INLINE void check_term(certificate *c, vf64 x) { c->largest = max_f64(magnitude(x), c->largest); }
+
+/* A factor 0 becomes a NaN, which min_f64 passes over. */
+INLINE void check_factors(certificate *c, vf64 a, vf64 b) {
+    c->smallest = min_f64((vf64)((vi64)magnitude(a) | (a == 0)), c->smallest);
+    c->smallest = min_f64((vf64)((vi64)magnitude(b) | (b == 0)), c->smallest);
+}
+
+INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
+    vf64 t = *sum + x;
+    c->left |= (vi64)(x - (t - *sum));
+    *sum = t;
+}
+
+INLINE vu64 pinned(vu64 v) { return v; }
+
+/* |x| <= 2^(BF_WINDOW_BITS+2) u moves a sum by at most 2^52 u in BF_WINDOW_ROWS additions: it stays
+ * above |x|, and what an addition takes and leaves is exact (Dekker), even where it rounds to 2 u.
+ * Factors of at least 2^-480 have products whose rounding error is a double. */
+INLINE bool certificate_holds(const certificate *c, int bottom) {
+    vi64 bits = (vi64)window_start(bottom + BF_WINDOW_BITS + 2 - 52, 0);
+    vf64 limit = (vf64)(bits & ~((int64_t)1 << 51));
+    vi64 wrong = (c->left & INT64_MAX) | ~(c->largest <= limit) | ~(c->smallest >= 0x1p-480);
+    bool holds = true;
+    for (int i = 0; i < LANES; i++) holds &= wrong[i] == 0;
+    return holds;
+}
+
+#endif
+
+/* x enters a column at level `from`. Half of the additions are written as fused multiply-adds, by
+ * one: AMD's Zen adds on two pipes and multiplies on two others. */
+INLINE void deposit(certificate *c, vf64 *column, int from, int levels, vf64 x) {
+    UNROLL
+    for (int l = from; l < levels - 1; l++) {
+        vf64 t = add_quiet(column[l], x), taken = t - column[l];
+        if (l % 2)
+            x = sub_fused(x, taken);
+        else
+            x -= taken;
+        column[l] = t;
+    }
+    add_last(c, &column[levels - 1], x);
+}
+
+/* The vector of elements, or of products, at a and b enters a column. */
+INLINE void take(certificate *c, input in, vf64 *column, int levels, const char *a, const char *b) {
+    if (in == IN_F64_PAIR) {
+        vf64 x = load_f64(a), y = load_f64(b), product = mul_quiet(x, y);
+        check_factors(c, x, y);
+        check_term(c, product);
+        deposit(c, column, 0, levels, product);
+        /* The product's rounding error, at most 2^-53 of it: a level further down. */
+        deposit(c, column, levels > 1, levels, mul_sub(x, y, product));
+    } else {
+        vf64 x = in == IN_F64 ? load_f64(a) : load_f32(a);
+        if (in == IN_F32_PAIR) x = x * load_f32(b); /* 48 bits: exact */
+        check_term(c, x);
+        deposit(c, column, 0, levels, x);
+    }
+}
+
+INLINE void take_row(certificate *c, input in, vf64 columns[][BF_LEVELS_MAX], int levels,
+                     const char *a, const char *b) {
+    const size_t step = LANES * input_bytes(in);
+    const int width = COLUMNS(levels);
+    UNROLL
+    for (int k = 0; k < width; k++)
+        take(c, in, columns[k], levels, a + (size_t)k * step, b + (size_t)k * step);
+}
+
+/* The last elements, too few for a row, with zeros after them. */
+INLINE void take_tail(certificate *c, input in, vf64 columns[][BF_LEVELS_MAX], int levels,
+                      const char *a, const char *b, size_t bytes) {
+    double tail_a[COLUMNS_MAX * LANES] = {0}, tail_b[COLUMNS_MAX * LANES] = {0};
+    memcpy(tail_a, a, bytes);
+    if (input_is_pair(in)) memcpy(tail_b, b, bytes);
+    take_row(c, in, columns, levels, (const char *)tail_a, (const char *)tail_b);
+}
+
+/* Adds to totals[] what the columns have gained since their start, and notes those that strayed
+ * from its binade. */
+INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int bottom,
+                 vu64 *totals) {
+    const int width = COLUMNS(levels);
+    UNROLL
+    for (int l = 0; l < levels; l++) {
+        vi64 start = (vi64)window_start(bottom, l);
+        UNROLL
+        for (int k = 0; k < width; k++) {
+            vi64 sum = (vi64)columns[k][l];
+            totals[l] += (vu64)sum - (vu64)start;
+            c->strayed |= sum ^ start;
+        }
+    }
+}
+
+INLINE bool window_sum(input in, int levels, const char *a, const char *b, size_t n, int bottom,
+                       int64_t *sums) {
+    const int width = COLUMNS(levels);
+    const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
+    vu64 totals[BF_LEVELS_MAX] = {0};
+    certificate c;
+    certificate_begin(&c);
+    for (size_t left = n; left > 0;) {
+        vf64 columns[COLUMNS_MAX][BF_LEVELS_MAX];
+        UNROLL
+        for (int l = 0; l < levels; l++) UNROLL
+        for (int k = 0; k < width; k++) columns[k][l] = window_start(bottom, l);
+        size_t rows = left / row < BF_WINDOW_ROWS ? left / row : BF_WINDOW_ROWS;
+        for (size_t r = 0; r < rows; r++) {
+            prefetch_row(a, row_bytes);
+            if (input_is_pair(in)) prefetch_row(b, row_bytes);
+            take_row(&c, in, columns, levels, a, b);
+            a += row_bytes;
+            b += row_bytes;
+        }
+        left -= rows * row;
+        if (rows < BF_WINDOW_ROWS && left > 0) {
+            take_tail(&c, in, columns, levels, a, b, left * input_bytes(in));
+            left = 0;
+        }
+        fold(&c, columns, levels, bottom, totals);
+    }
+    for (int l = 0; l < levels; l++) totals[l] = pinned(totals[l]);
+    c.strayed = (vi64)pinned((vu64)c.strayed);
+    bool holds = certificate_holds(&c, bottom);
+    int64_t strayed = 0;
+    for (int i = 0; i < LANES; i++) strayed |= c.strayed[i];
+    for (int l = 0; l < levels; l++) {
+        uint64_t sum = 0;
+        for (int i = 0; i < LANES; i++) sum += totals[l][i];
+        sums[l] = (int64_t)sum;
+    }
+    return holds && (uint64_t)strayed >> 52 == 0;
+}
+
+INLINE bool window_sum_levels(input in, const void *a, const void *b, size_t n, int bottom,
+                              int levels, int64_t *sums) {
+    switch (levels) {
+    case 1: return window_sum(in, 1, a, b, n, bottom, sums);
+    case 2: return window_sum(in, 2, a, b, n, bottom, sums);
+    case 3: return window_sum(in, 3, a, b, n, bottom, sums);
+    case 4: return window_sum(in, 4, a, b, n, bottom, sums);
+    case 5: return window_sum(in, 5, a, b, n, bottom, sums);
+    default: return window_sum(in, 6, a, b, n, bottom, sums);
+    }
+}
+
+static bool sum_f64(const void *x, size_t n, int bottom, int levels, int64_t *sums) {
+    return window_sum_levels(IN_F64, x, x, n, bottom, levels, sums);
+}
+
+static bool sum_f32(const void *x, size_t n, int bottom, int levels, int64_t *sums) {
+    return window_sum_levels(IN_F32, x, x, n, bottom, levels, sums);
+}
+
+static bool dot_f64(const void *a, const void *b, size_t n, int bottom, int levels, int64_t *sums) {
+    return window_sum_levels(IN_F64_PAIR, a, b, n, bottom, levels, sums);
+}
+
+static bool dot_f32(const void *a, const void *b, size_t n, int bottom, int levels, int64_t *sums) {
+    return window_sum_levels(IN_F32_PAIR, a, b, n, bottom, levels, sums);
+}

@@ -1,0 +1,217 @@
+/* The memory of a table: making it, and moving to more of it, or to another seed. */
+#define _DEFAULT_SOURCE
+#include "cpu/table/table.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    LINE = 128,           /* buckets are aligned to this */
+    LEAST_SHIFT = 2,      /* the least table: 4 buckets */
+    PAGE = 1 << 12,       /* the least */
+    LARGE_PAGE = 1 << 21, /* where the system has such */
+    PIECE = LARGE_PAGE,   /* bytes that a thread clears or touches at a time */
+    TRIES = 16            /* of sizes and seeds, for keys that are chosen against them */
+};
+
+/* A share of all places: what a table is made for, and the most that a region may have. */
+static uint64_t made_for(uint64_t places) { return places / 2; }
+static uint64_t most(uint64_t places) { return places * 13 / 16; }
+
+void *bf_table_memory(size_t bytes) {
+    char *memory = calloc(1, bytes);
+    uintptr_t begin = ((uintptr_t)memory + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    uintptr_t end = ((uintptr_t)memory + bytes) / LARGE_PAGE * LARGE_PAGE;
+#ifdef MADV_HUGEPAGE
+    if (memory != NULL && begin < end)
+        (void)madvise(memory + (begin - (uintptr_t)memory), end - begin, MADV_HUGEPAGE);
+#endif
+    return memory;
+}
+
+void bf_table_touch(void *memory, size_t bytes) {
+    volatile char *at = memory;
+    for (size_t i = 0; i < bytes; i += PAGE) at[i] = 0;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static uint64_t buckets_for(const bf_table_loops *loops, int64_t keys) {
+    uint64_t buckets = (uint64_t)keys / made_for((uint64_t)loops->places * 8) * 8 + 8;
+    return buckets;
+}
+
+/* Rounded up to whole regions; a small table is one region, of a power of two. */
+static void shape(const bf_table_loops *loops, uint64_t buckets, bf_slots *s) {
+    s->shift = LEAST_SHIFT;
+    while (s->shift < BF_REGION_SHIFT && (uint64_t)1 << s->shift < buckets) s->shift++;
+    s->count = (((buckets - 1) >> s->shift) + 1) << s->shift;
+    s->limit = (uint32_t)most((uint64_t)loops->places << s->shift);
+}
+
+bf_status bf_slots_create(bf_context *context, const bf_table_loops *loops, uint64_t buckets,
+                          bf_hash_seed seed, bf_slots *slots) {
+    bf_slots s = {.seed = seed};
+    size_t bytes = 0;
+    shape(loops, buckets, &s);
+    bool fits = !__builtin_mul_overflow(s.count, (uint64_t)loops->bucket_bytes, &bytes) &&
+                bytes < SIZE_MAX / 4;
+    if (fits) s.memory = bf_table_memory(bytes + LINE);
+    if (s.memory != NULL) s.regions = calloc(bf_slots_regions(&s), sizeof *s.regions);
+    if (s.regions == NULL) {
+        free(s.memory);
+        return bf_fail(context, BF_E_MEMORY, "no memory for a table of %llu buckets",
+                       (unsigned long long)s.count);
+    }
+    s.buckets = (char *)s.memory + (LINE - (uintptr_t)s.memory % LINE);
+    *slots = s;
+    return BF_OK;
+}
+
+bf_status bf_slots_copy(bf_context *context, const bf_table_loops *loops, const bf_slots *from,
+                        bf_slots *slots) {
+    bf_status status = bf_slots_create(context, loops, from->count, from->seed, slots);
+    if (status != BF_OK) return status;
+    memcpy(slots->buckets, from->buckets, from->count * (uint64_t)loops->bucket_bytes);
+    memcpy(slots->regions, from->regions, bf_slots_regions(from) * sizeof *from->regions);
+    return BF_OK;
+}
+
+void bf_slots_destroy(bf_slots *slots) {
+    free(slots->memory);
+    free(slots->regions);
+}
+
+void bf_table_see_fullest(bf_cpu_table *table) {
+    uint32_t fullest = 0;
+    for (uint64_t r = 0; r < bf_slots_regions(&table->slots); r++)
+        if (table->slots.regions[r].used > fullest) fullest = table->slots.regions[r].used;
+    table->fullest = fullest;
+}
+
+/* Buckets that threads take piece by piece. */
+typedef struct pieces {
+    char *memory;
+    size_t bytes;
+} pieces;
+
+static size_t piece_bytes(const pieces *p, int64_t i) {
+    size_t rest = p->bytes - (size_t)i * PIECE;
+    return rest < PIECE ? rest : PIECE;
+}
+
+static void clear_piece(void *arg, int64_t i) {
+    pieces *p = arg;
+    memset(p->memory + i * PIECE, 0, piece_bytes(p, i));
+}
+
+static void touch_piece(void *arg, int64_t i) {
+    pieces *p = arg;
+    bf_table_touch(p->memory + i * PIECE, piece_bytes(p, i));
+}
+
+static void share_buckets(bf_context *context, const bf_slots *s, const bf_table_loops *loops,
+                          void (*work)(void *arg, int64_t i)) {
+    pieces p = {s->buckets, bf_slots_bytes(s, loops)};
+    int64_t count = (int64_t)((p.bytes - 1) / PIECE) + 1;
+    bf_table_share(context, bf_pool_threads(context->cpu->pool), count, work, &p);
+}
+
+void bf_table_wipe(bf_context *context, bf_cpu_table *table) {
+    bf_slots *s = &table->slots;
+    share_buckets(context, s, table->loops, clear_piece);
+    memset(s->regions, 0, bf_slots_regions(s) * sizeof *s->regions);
+    atomic_store(&table->keys, 0);
+    table->fullest = 0;
+    table->has_aside = false;
+}
+
+/* ---- moving ---------------------------------------------------------------------------------- */
+
+typedef struct move_job {
+    const bf_cpu_table *table;
+    bf_slots *to;
+    atomic_bool full;
+} move_job;
+
+static void move_region(void *arg, int64_t region) {
+    move_job *m = arg;
+    if (atomic_load_explicit(&m->full, memory_order_relaxed)) return;
+    if (!m->table->loops->move(m->table, (uint64_t)region, m->to))
+        atomic_store_explicit(&m->full, true, memory_order_relaxed);
+}
+
+/* Moves all to other slots. *full: a region of theirs has no room, and the table stays as it is.
+ * With the seed it had, and a multiple of its buckets, its regions go to different ones. */
+static bf_status move(bf_context *context, bf_cpu_table *t, uint64_t buckets, bf_hash_seed seed,
+                      bool *full) {
+    bf_slots to;
+    bf_status status = bf_slots_create(context, t->loops, buckets, seed, &to);
+    if (status != BF_OK) return status;
+    if (t->keys > 0) share_buckets(context, &to, t->loops, touch_piece);
+    move_job job = {.table = t, .to = &to};
+    bool apart = seed.first == t->slots.seed.first && to.shift == t->slots.shift &&
+                 to.count % t->slots.count == 0;
+    int threads = apart ? bf_table_threads(context, t->keys) : 1;
+    bf_table_share(context, threads, (int64_t)bf_slots_regions(&t->slots), move_region, &job);
+    *full = atomic_load(&job.full);
+    bf_slots_destroy(*full ? &to : &t->slots);
+    if (!*full) t->slots = to;
+    bf_table_see_fullest(t);
+    return BF_OK;
+}
+
+/* As many buckets or more, a multiple of those there are where regions are many. */
+static uint64_t rounded(const bf_cpu_table *t, uint64_t buckets) {
+    const bf_slots *s = &t->slots;
+    if (bf_slots_regions(s) == 1 || t->keys == 0) return buckets;
+    return (buckets + s->count - 1) / s->count * s->count;
+}
+
+static bool may_reseed(bf_cpu_table *t) {
+    if (t->keys < t->reseed_at) return false;
+    t->reseed_at = 2 * t->keys;
+    return true;
+}
+
+/* Where one region has nearly all keys, a few seeds are tried, then more room. */
+static bf_status resize(bf_context *context, bf_cpu_table *t, uint64_t buckets) {
+    bf_hash_seed seed = t->slots.seed;
+    bf_status status = BF_OK;
+    bool full = true;
+    for (int i = 0; i < TRIES && full && status == BF_OK; i++) {
+        if (i % 4 == 3)
+            buckets *= 2;
+        else if (i > 0)
+            seed = bf_hash_next_seed(seed);
+        status = move(context, t, rounded(t, buckets), seed, &full);
+    }
+    if (status == BF_OK && full) return bf_fail(context, BF_E_MEMORY, "no seed spreads these keys");
+    return status;
+}
+
+bf_status bf_table_make_room(bf_context *context, bf_cpu_table *table, int64_t keys) {
+    const bf_slots *s = &table->slots;
+    if ((uint64_t)keys <= s->count * (uint64_t)table->loops->places * 3 / 4) return BF_OK;
+    return resize(context, table, buckets_for(table->loops, keys));
+}
+
+bf_status bf_table_grow(bf_context *context, bf_cpu_table *table) {
+    const bf_slots *s = &table->slots;
+    bool sparse = (uint64_t)table->keys < s->count * (uint64_t)table->loops->places / 4;
+    bool full;
+    if (sparse && may_reseed(table)) {
+        bf_hash_seed seed = bf_hash_next_seed(s->seed);
+        bf_status status = move(context, table, s->count, seed, &full);
+        if (status != BF_OK || !full) return status;
+    }
+    return resize(context, table, 2 * s->count);
+}
+
+void bf_table_heal(bf_context *context, bf_cpu_table *table) {
+    bool full;
+    if (!atomic_load(&table->clustered)) return;
+    atomic_store(&table->clustered, false);
+    if (may_reseed(table))
+        (void)move(context, table, table->slots.count, bf_hash_next_seed(table->slots.seed), &full);
+}

@@ -1,0 +1,209 @@
+/* Groups on a GPU: the backend's functions. */
+#include "cuda/group/batch.cuh"
+
+#include <stdlib.h>
+
+enum {
+    STAGED_BYTES = 1 << 28, /* of rows that are copied at a time */
+    NUMBERED_ROWS = 1 << 24 /* that go through the index at a time: it has two slots for each */
+};
+
+static bf_status create_groups(bf_context *context, const bf_group_kind *kind, void **groups) {
+    bf_cuda_groups *g = (bf_cuda_groups *)calloc(1, sizeof *g);
+    if (g == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+    g->key = kind->key;
+    g->rank_bytes = bf_rank_bytes(kind->key);
+    g->columns = kind->count;
+    for (int c = 0; c < kind->count; c++) g->aggregates[c] = kind->aggregates[c];
+    g->seed = bf_hash_seed_of(kind->seed);
+    bf_cuda_set_init(g, &g->set);
+    bf_cuda_set_init(g, &g->fresh);
+    int previous = bf_cuda_enter(context);
+    bf_status status = bf_cuda_group_open(context, g);
+    bf_cuda_leave(previous);
+    if (status == BF_OK)
+        *groups = g;
+    else
+        free(g);
+    return status;
+}
+
+static void destroy_groups(bf_context *context, void *groups) {
+    bf_cuda_groups *g = (bf_cuda_groups *)groups;
+    bf_cuda_visit visit = bf_cuda_enter_idle(context);
+    bf_cuda_set_destroy(context, &g->set);
+    bf_cuda_set_destroy(context, &g->fresh);
+    for (int i = 0; i < BF_CUDA_SCRATCHES; i++) bf_cuda_buffer_free(context, &g->scratch[i]);
+    bf_cuda_buffer_free(context, &g->order);
+    bf_cuda_group_leave(context);
+    bf_cuda_leave_idle(context, visit);
+    free(g);
+}
+
+static void clear_groups(bf_context *context, void *groups) {
+    bf_cuda_groups *g = (bf_cuda_groups *)groups;
+    (void)context;
+    g->ordered = false;
+    bf_cuda_set_empty(g, &g->set);
+}
+
+static int64_t groups_size(const void *groups) {
+    return ((const bf_cuda_groups *)groups)->set.size;
+}
+
+/* --- rows in device memory --- */
+
+/* Rows of any number of groups, by way of the index. */
+static bf_status number_rows(bf_context *context, bf_cuda_groups *g, const void *ranks,
+                             const void *const values[], int64_t n) {
+    bf_cuda_group_set *set = &g->fresh;
+    int64_t fresh;
+    unsigned *numbers = (unsigned *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_NUMBERS,
+                                                             (size_t)n * sizeof *numbers);
+    if (numbers == NULL) return BF_E_MEMORY;
+    bf_status status = bf_cuda_set_claim(context, g, set, ranks, n, numbers, &fresh);
+    if (status == BF_OK) status = bf_cuda_set_reserve(context, g, set, set->size + fresh);
+    for (int c = 0; c < g->columns && status == BF_OK; c++)
+        status = bf_cuda_column_prepare(context, g, &set->columns[c], values[c], n, set->size,
+                                        set->room);
+    if (status == BF_OK)
+        status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh, NULL);
+    if (status != BF_OK) return status;
+    cudaError_t error = bf_cuda_group_count(context, numbers, n, (int64_t *)set->counts.memory);
+    for (int c = 0; c < g->columns && error == cudaSuccess; c++)
+        error = bf_cuda_column_take(context, &set->columns[c], values[c], numbers, n, set->size);
+    return bf_cuda_group_check(context, error);
+}
+
+/* Rows become groups of g->fresh. */
+static bf_status take_rows(bf_context *context, bf_cuda_groups *g, const void *keys,
+                           const void *const values[], int64_t n) {
+    const void *ranks = bf_cuda_group_ranks(context, g, keys, n);
+    bool taken = false;
+    bf_status status = ranks != NULL ? BF_OK : BF_E_MEMORY;
+    if (status == BF_OK) status = bf_cuda_groups_take_units(context, g, ranks, values, n, &taken);
+    for (int64_t first = 0; first < n && status == BF_OK && !taken; first += NUMBERED_ROWS) {
+        const void *some[BF_AGGREGATES_MAX];
+        int64_t count = n - first < NUMBERED_ROWS ? n - first : NUMBERED_ROWS;
+        for (int c = 0; c < g->columns; c++)
+            some[c] = (const char *)values[c] + first * bf_dtype_bytes(g->aggregates[c].dtype);
+        status = number_rows(context, g, (const char *)ranks + first * g->rank_bytes, some, count);
+    }
+    return status;
+}
+
+/* --- rows anywhere --- */
+
+/* The arrays of a call: keys, then the values of each aggregate. */
+struct row_arrays {
+    int count;
+    const char *data[BF_AGGREGATES_MAX + 1];
+    int bytes[BF_AGGREGATES_MAX + 1];   /* of an element */
+    bool staged[BF_AGGREGATES_MAX + 1]; /* the GPU does not reach it */
+};
+
+static row_arrays arrays_of(const bf_context *context, const bf_cuda_groups *g, const void *keys,
+                            const void *const values[]) {
+    row_arrays a = {};
+    a.count = 1 + g->columns;
+    for (int i = 0; i < a.count; i++) {
+        bf_dtype dtype = i == 0 ? g->key : g->aggregates[i - 1].dtype;
+        a.data[i] = (const char *)(i == 0 ? keys : values[i - 1]);
+        a.bytes[i] = bf_table_bytes(dtype);
+        int align = dtype == BF_PAIR ? 8 : a.bytes[i];
+        a.staged[i] = !bf_cuda_in_place(context, a.data[i], align);
+    }
+    return a;
+}
+
+/* Rows that are taken at a time. */
+static int64_t piece_of(const row_arrays *a) {
+    int64_t bytes = 0;
+    for (int i = 0; i < a->count; i++) bytes += a->staged[i] ? a->bytes[i] : 0;
+    if (bytes == 0) return BF_CUDA_BATCH_ROWS;
+    return STAGED_BYTES / bytes < BF_CUDA_BATCH_ROWS ? STAGED_BYTES / bytes : BF_CUDA_BATCH_ROWS;
+}
+
+/* Lets data[i] be rows [first, first + n) of array i, on the device. */
+static bf_status stage_rows(bf_context *context, bf_cuda_groups *g, const row_arrays *a,
+                            int64_t first, int64_t n, const void *data[]) {
+    size_t bytes = 0;
+    for (int i = 0; i < a->count; i++)
+        bytes += a->staged[i] ? ((size_t)(n * a->bytes[i]) + 255) & ~(size_t)255 : 0;
+    char *to = bytes > 0
+                   ? (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_STAGED, bytes)
+                   : NULL;
+    if (bytes > 0 && to == NULL) return BF_E_MEMORY;
+    for (int i = 0; i < a->count; i++) {
+        size_t size = (size_t)(n * a->bytes[i]);
+        data[i] = a->data[i] + first * a->bytes[i];
+        if (!a->staged[i]) continue;
+        cudaError_t error =
+            cudaMemcpyAsync(to, data[i], size, cudaMemcpyDefault, context->cuda->stream);
+        if (error != cudaSuccess) return bf_cuda_fail(context, error, "a copy to the GPU");
+        data[i] = to;
+        to += (size + 255) & ~(size_t)255;
+    }
+    return BF_OK;
+}
+
+/* All rows become groups of g->fresh. */
+static bf_status take_pieces(bf_context *context, bf_cuda_groups *g, const row_arrays *a,
+                             int64_t n) {
+    int64_t piece = piece_of(a);
+    bf_status status = BF_OK;
+    for (int64_t first = 0; first < n && status == BF_OK; first += piece) {
+        const void *data[BF_AGGREGATES_MAX + 1];
+        int64_t count = n - first < piece ? n - first : piece;
+        status = stage_rows(context, g, a, first, count, data);
+        if (status == BF_OK) status = take_rows(context, g, data[0], data + 1, count);
+    }
+    return status;
+}
+
+/* g->fresh enters the groups. */
+static bf_status take_fresh(bf_context *context, bf_cuda_groups *g) {
+    g->ordered = false;
+    if (g->set.size > 0) return bf_cuda_set_merge(context, g, &g->set, &g->fresh);
+    bf_cuda_group_set before = g->set;
+    g->set = g->fresh;
+    g->fresh = before;
+    return BF_OK;
+}
+
+static bf_status absorb_rows(bf_context *context, void *groups, const void *keys,
+                             const void *const values[], int64_t n) {
+    bf_cuda_groups *g = (bf_cuda_groups *)groups;
+    int previous = bf_cuda_enter(context);
+    row_arrays arrays = arrays_of(context, g, keys, values);
+    bf_cuda_set_empty(g, &g->fresh);
+    bf_status status = take_pieces(context, g, &arrays, n);
+    if (status == BF_OK) /* before anything of the groups' own changes */
+        status = bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream));
+    if (status == BF_OK) status = take_fresh(context, g);
+    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
+    bf_cuda_leave(previous);
+    return status == BF_OK ? bf_cuda_group_check(context, error) : status;
+}
+
+static bf_status merge_groups(bf_context *context, void *into, const void *from) {
+    bf_cuda_groups *g = (bf_cuda_groups *)into;
+    int previous = bf_cuda_enter(context);
+    g->ordered = false;
+    bf_status status = bf_cuda_set_merge(context, g, &g->set, &((const bf_cuda_groups *)from)->set);
+    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
+    bf_cuda_leave(previous);
+    return status == BF_OK ? bf_cuda_group_check(context, error) : status;
+}
+
+extern "C" const bf_group_backend bf_cuda_groups_backend = {
+    .create = create_groups,
+    .destroy = destroy_groups,
+    .clear = clear_groups,
+    .size = groups_size,
+    .absorb = absorb_rows,
+    .merge = merge_groups,
+    .list = bf_cuda_groups_list,
+    .words = bf_cuda_groups_words,
+    .enter = bf_cuda_groups_enter,
+};

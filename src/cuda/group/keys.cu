@@ -1,0 +1,105 @@
+/* Keys of groups as ranks, and back; how many rows a group has. */
+#include "cuda/group/group.cuh"
+
+namespace {
+
+enum { THREADS = BF_CUDA_GROUP_THREADS, WARP = 32 };
+
+__device__ __forceinline__ uint64_t load(const void *p, int bytes) {
+    switch (bytes) {
+    case 1: return *(const uint8_t *)p;
+    case 2: return *(const uint16_t *)p;
+    case 4: return *(const uint32_t *)p;
+    default: return *(const uint64_t *)p;
+    }
+}
+
+/* R: a rank. */
+template <class R>
+__global__ void __launch_bounds__(THREADS)
+    to_ranks(bf_dtype dtype, int bytes, const char *keys, int64_t n, R *ranks) {
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
+         i += (int64_t)gridDim.x * THREADS)
+        ranks[i] = (R)bf_group_rank(dtype, load(keys + i * bytes, bytes));
+}
+
+template <class R>
+__global__ void __launch_bounds__(THREADS) to_keys(bf_dtype dtype, int bytes, const R *ranks,
+                                                   const unsigned *order, int64_t n, char *keys) {
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
+         i += (int64_t)gridDim.x * THREADS)
+        bf_store_bits(keys + i * bytes, bytes, bf_group_of_rank(dtype, ranks[order[i]]));
+}
+
+__global__ void __launch_bounds__(THREADS)
+    to_pairs(const uint64_t *ranks, const unsigned *order, int64_t n, uint64_t *keys) {
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < 2 * n;
+         i += (int64_t)gridDim.x * THREADS)
+        keys[i] = ranks[2 * (int64_t)order[i / 2] + i % 2];
+}
+
+/* Lanes of one group add up first, so that a frequent group is no bottleneck. */
+__global__ void __launch_bounds__(THREADS)
+    count_rows(const unsigned *numbers, int64_t n, int64_t *counts) {
+    int64_t stride = (int64_t)gridDim.x * THREADS, rounds = (n + stride - 1) / stride;
+    int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+    for (int64_t r = 0; r < rounds; r++, i += stride) {
+        unsigned taking = __ballot_sync(0xffffffffu, i < n);
+        if (i >= n) continue;
+        unsigned number = numbers[i], alike = __match_any_sync(taking, number);
+        if ((int)threadIdx.x % WARP == __ffs((int)alike) - 1)
+            atomicAdd((unsigned long long *)counts + number, (unsigned long long)__popc(alike));
+    }
+}
+
+} // namespace
+
+/* Of unsigned numbers of the ranks' width, and pairs, the keys are the ranks. */
+static bool are_ranks(bf_dtype key) { return key == BF_U32 || key == BF_U64 || key == BF_PAIR; }
+
+const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const void *keys,
+                                int64_t n) {
+    int bytes = bf_table_bytes(g->key);
+    unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
+    cudaStream_t stream = context->cuda->stream;
+    if (are_ranks(g->key)) return keys;
+    void *ranks = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_RANKS,
+                                           (size_t)n * (size_t)g->rank_bytes);
+    if (ranks == NULL) return NULL;
+    if (g->rank_bytes == 4)
+        to_ranks<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const char *)keys, n,
+                                                 (uint32_t *)ranks);
+    else
+        to_ranks<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const char *)keys, n,
+                                                 (uint64_t *)ranks);
+    return bf_cuda_group_check(context, cudaGetLastError()) == BF_OK ? ranks : NULL;
+}
+
+cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *g,
+                                 const unsigned *order, int64_t n, void *keys) {
+    int bytes = bf_table_bytes(g->key);
+    unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
+    cudaStream_t stream = context->cuda->stream;
+    const void *ranks = g->set.ranks.memory;
+    switch (g->rank_bytes) {
+    case 4:
+        to_keys<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const uint32_t *)ranks, order, n,
+                                                (char *)keys);
+        break;
+    case 8:
+        to_keys<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const uint64_t *)ranks, order, n,
+                                                (char *)keys);
+        break;
+    default:
+        to_pairs<<<blocks, THREADS, 0, stream>>>((const uint64_t *)ranks, order, n,
+                                                 (uint64_t *)keys);
+    }
+    return cudaGetLastError();
+}
+
+cudaError_t bf_cuda_group_count(bf_context *context, const unsigned *numbers, int64_t n,
+                                int64_t *counts) {
+    count_rows<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+        numbers, n, counts);
+    return cudaGetLastError();
+}

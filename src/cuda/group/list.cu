@@ -1,0 +1,281 @@
+/* Groups on a GPU in the order of their keys: lists, and words for the host and from it. */
+#include "cuda/group/group.cuh"
+
+#include "cuda/table/table.cuh"
+#include "rules/reduce/state.h"
+
+#include <stdlib.h>
+
+namespace {
+
+enum { THREADS = BF_CUDA_GROUP_THREADS };
+
+/* --- order --- */
+
+typedef bf_cuda_wide pair;
+
+__device__ __forceinline__ void get(const uint32_t *ranks, int64_t i, uint32_t *rank) {
+    *rank = ranks[i];
+}
+__device__ __forceinline__ void get(const uint64_t *ranks, int64_t i, uint64_t *rank) {
+    *rank = ranks[i];
+}
+__device__ __forceinline__ void get(const uint64_t *ranks, int64_t i, pair *rank) {
+    *rank = pair{ranks[2 * i], ranks[2 * i + 1]};
+}
+__device__ __forceinline__ uint32_t number_of(uint32_t word) { return word; }
+__device__ __forceinline__ uint32_t number_of(uint64_t word) { return (uint32_t)word; }
+__device__ __forceinline__ uint32_t number_of(pair word) { return (uint32_t)word.lo; }
+__device__ __forceinline__ void set_number(uint32_t *word, uint32_t i) { *word = i; }
+__device__ __forceinline__ void set_number(uint64_t *word, uint32_t i) { *word = i; }
+__device__ __forceinline__ void set_number(pair *word, uint32_t i) { *word = pair{0, i}; }
+
+/* Ranks and numbers as entries, which are sorted as those of a table are. */
+template <class W, class R>
+__global__ void __launch_bounds__(THREADS)
+    make_entries(const R *ranks, int64_t n, bf_cuda_entry<W> *entries) {
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
+         i += (int64_t)gridDim.x * THREADS) {
+        bf_cuda_entry<W> e;
+        get(ranks, i, &e.key);
+        set_number(&e.value, (uint32_t)i);
+        entries[i] = e;
+    }
+}
+
+template <class W>
+__global__ void __launch_bounds__(THREADS)
+    take_numbers(const bf_cuda_entry<W> *entries, int64_t n, unsigned *order) {
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
+         i += (int64_t)gridDim.x * THREADS)
+        order[i] = number_of(entries[i].value);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    take_counts(const int64_t *counts, const unsigned *order, int64_t n, int64_t *to) {
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
+         i += (int64_t)gridDim.x * THREADS)
+        to[i] = counts[order[i]];
+}
+
+template <class W, class R>
+bf_status sort(bf_context *context, bf_cuda_groups *g, const bf_cuda_table_loops *loops) {
+    int64_t n = g->set.size;
+    unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
+    cudaStream_t stream = context->cuda->stream;
+    bf_cuda_entry<W> *entries = (bf_cuda_entry<W> *)bf_cuda_group_scratch_of(
+        context, g, BF_CUDA_SCRATCH_UNITS, 2 * (size_t)n * sizeof *entries);
+    if (entries == NULL) return BF_E_MEMORY;
+    make_entries<W, R><<<blocks, THREADS, 0, stream>>>((const R *)g->set.ranks.memory, n, entries);
+    void *sorted = NULL;
+    bf_status status = loops->sort(context, entries, entries + n, (uint32_t)n, sizeof(W), &sorted);
+    if (status != BF_OK) return status;
+    take_numbers<W><<<blocks, THREADS, 0, stream>>>((const bf_cuda_entry<W> *)sorted, n,
+                                                    (unsigned *)g->order.memory);
+    return bf_cuda_group_check(context, cudaGetLastError());
+}
+
+bf_status make_order(bf_context *context, bf_cuda_groups *g) {
+    if (g->ordered) return BF_OK;
+    bf_status status =
+        bf_cuda_buffer_grow(context, &g->order, (size_t)g->set.size * sizeof(unsigned), 0);
+    if (status != BF_OK) return status;
+    switch (g->rank_bytes) {
+    case 4: status = sort<uint32_t, uint32_t>(context, g, &bf_cuda_table_loops_4); break;
+    case 8: status = sort<uint64_t, uint64_t>(context, g, &bf_cuda_table_loops_8); break;
+    default: status = sort<pair, uint64_t>(context, g, &bf_cuda_table_loops_16); break;
+    }
+    g->ordered = status == BF_OK;
+    return status;
+}
+
+/* --- list --- */
+
+bf_status list(bf_context *context, bf_cuda_groups *g, void *keys, void *counts) {
+    int64_t n = g->set.size;
+    size_t key_bytes = (size_t)n * (size_t)bf_table_bytes(g->key), count_bytes = (size_t)n * 8;
+    cudaStream_t stream = context->cuda->stream;
+    bf_status status = make_order(context, g);
+    if (status != BF_OK) return status;
+    char *out =
+        (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, count_bytes + key_bytes);
+    if (out == NULL) return BF_E_MEMORY;
+    const unsigned *order = (const unsigned *)g->order.memory;
+    take_counts<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, stream>>>(
+        (const int64_t *)g->set.counts.memory, order, n, (int64_t *)out);
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess) error = bf_cuda_group_unrank(context, g, order, n, out + count_bytes);
+    if (error == cudaSuccess && counts != NULL)
+        error = cudaMemcpyAsync(counts, out, count_bytes, cudaMemcpyDefault, stream);
+    if (error == cudaSuccess && keys != NULL)
+        error = cudaMemcpyAsync(keys, out + count_bytes, key_bytes, cudaMemcpyDefault, stream);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+    return bf_cuda_group_check(context, error);
+}
+
+/* --- words --- */
+
+int words_of(bf_aggregate a) { return bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL); }
+
+bf_status give_words(bf_context *context, bf_cuda_groups *g, int which, int64_t first, int64_t n,
+                     int64_t *words) {
+    size_t bytes = (size_t)n * (size_t)words_of(g->aggregates[which]) * sizeof *words;
+    cudaStream_t stream = context->cuda->stream;
+    bf_status status = make_order(context, g);
+    if (status != BF_OK) return status;
+    int64_t *out = (int64_t *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, bytes);
+    if (out == NULL) return BF_E_MEMORY;
+    cudaError_t error = bf_cuda_column_words(context, &g->set.columns[which],
+                                             (const unsigned *)g->order.memory + first,
+                                             (const int64_t *)g->set.counts.memory, n, out);
+    if (error == cudaSuccess) error = cudaMemcpyAsync(words, out, bytes, cudaMemcpyDefault, stream);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+    return bf_cuda_group_check(context, error);
+}
+
+/* --- from words --- */
+
+/* Groups whose words are on the host. */
+struct word_rows {
+    const int64_t *words;
+    int64_t n;
+    int each;
+};
+
+/* Copies host memory, which may be gone afterwards. */
+bf_status put(bf_context *context, void *to, const void *from, size_t bytes) {
+    cudaStream_t stream = context->cuda->stream;
+    cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+    return bf_cuda_group_check(context, error);
+}
+
+/* The groups' limbs from word `at` on. The one behind the last that says something takes what
+ * merges will carry. */
+bf_status enter_band(bf_context *context, bf_cuda_band *band, const word_rows &rows, int64_t room,
+                     int at) {
+    int count = band->layout.limbs, first = count, end = 0;
+    if (count == 0) return BF_OK;
+    for (int64_t i = 0; i < rows.n; i++) {
+        const int64_t *limbs = rows.words + i * rows.each + at;
+        int begins = 0, ends = count;
+        int64_t above = limbs[count - 1] < 0 ? 0xffffffff : 0;
+        if ((int32_t)above == limbs[count - 1])
+            for (ends = count - 1; ends > 0 && limbs[ends - 1] == above;) ends--;
+        while (begins < count && limbs[begins] == 0) begins++;
+        if (begins < first) first = begins;
+        if (begins < count && ends + 1 > end) end = ends + 1;
+    }
+    if (end == 0) return BF_OK;
+    if (end > count) end = count;
+    if (end <= first) end = first + 1;
+    bf_status status = bf_cuda_band_widen(context, band, 0, room, first, end);
+    if (status != BF_OK) return status;
+    int64_t *band_words = (int64_t *)malloc((size_t)rows.n * (size_t)band->limbs * 8);
+    if (band_words == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+    for (int64_t i = 0; i < rows.n; i++) {
+        int64_t *to = band_words + i * band->limbs;
+        memcpy(to, rows.words + i * rows.each + at + band->first, (size_t)band->limbs * 8);
+        to[band->limbs - 1] = (int32_t)to[band->limbs - 1];
+    }
+    band->deposits = 1;
+    status = put(context, band->words.memory, band_words, (size_t)rows.n * (size_t)band->limbs * 8);
+    free(band_words);
+    return status;
+}
+
+/* What is counted apart. Of finite values words say only whether all are -0. */
+void others_of(bf_kind kind, const int64_t *words, int64_t *others) {
+    if (kind == BF_KIND_EXTREME) {
+        others[BF_CUDA_OTHER_NAN] = words[BF_EXTREME_NAN];
+        return;
+    }
+    others[BF_CUDA_OTHER_NAN] = words[BF_EXACT_NAN];
+    others[BF_CUDA_OTHER_POS_INF] = words[BF_EXACT_POS_INF];
+    others[BF_CUDA_OTHER_NEG_INF] = words[BF_EXACT_NEG_INF];
+    if (words[BF_EXACT_NONZERO] == 0)
+        others[BF_CUDA_OTHER_NEG_ZERO] = words[BF_EXACT_COUNT] - words[BF_EXACT_NAN] -
+                                         words[BF_EXACT_POS_INF] - words[BF_EXACT_NEG_INF];
+}
+
+/* scratch: BF_CUDA_OTHERS for each group. */
+bf_status enter_column(bf_context *context, bf_cuda_column *c, const word_rows &rows, int64_t room,
+                       int64_t *scratch) {
+    bool any = false;
+    bf_exact_shape shape = bf_exact_shape_of(c->kind, c->dtype);
+    memset(scratch, 0, (size_t)rows.n * BF_CUDA_OTHERS * sizeof *scratch);
+    for (int64_t i = 0; i < rows.n; i++)
+        others_of(c->kind, rows.words + i * rows.each, scratch + i * BF_CUDA_OTHERS);
+    for (int64_t i = 0; i < rows.n * BF_CUDA_OTHERS; i++) any = any || scratch[i] != 0;
+    bf_status status = any ? bf_cuda_column_count_apart(context, c, 0, room) : BF_OK;
+    if (status == BF_OK && any)
+        status = put(context, c->others.memory, scratch,
+                     (size_t)rows.n * BF_CUDA_OTHERS * sizeof *scratch);
+    if (status != BF_OK) return status;
+    if (c->kind == BF_KIND_EXTREME) {
+        for (int64_t i = 0; i < rows.n; i++)
+            scratch[i] = rows.words[i * rows.each + BF_EXTREME_KEY];
+        return put(context, c->keys.memory, scratch, (size_t)rows.n * sizeof *scratch);
+    }
+    status = enter_band(context, &c->sum, rows, room, shape.sum_at);
+    return status == BF_OK ? enter_band(context, &c->products, rows, room, shape.products_at)
+                           : status;
+}
+
+/* The groups as a set: g->fresh, which is empty. */
+bf_status make_set(bf_context *context, bf_cuda_groups *g, const void *keys, const int64_t *counts,
+                   const int64_t *const words[], int64_t n, int64_t *scratch) {
+    bf_cuda_group_set *set = &g->fresh;
+    size_t bytes = (size_t)n * (size_t)bf_table_bytes(g->key);
+    bf_status status = bf_cuda_set_reserve(context, g, set, n);
+    void *staged = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_STAGED, bytes);
+    if (status != BF_OK || staged == NULL) return BF_E_MEMORY;
+    status = put(context, staged, keys, bytes);
+    const void *ranks = status == BF_OK ? bf_cuda_group_ranks(context, g, staged, n) : NULL;
+    if (ranks == NULL) return status != BF_OK ? status : BF_E_MEMORY;
+    status = put(context, set->ranks.memory, ranks, (size_t)n * (size_t)g->rank_bytes);
+    if (status == BF_OK) status = put(context, set->counts.memory, counts, (size_t)n * 8);
+    for (int c = 0; c < g->columns && status == BF_OK; c++) {
+        word_rows rows = {words[c], n, words_of(g->aggregates[c])};
+        status = enter_column(context, &set->columns[c], rows, set->room, scratch);
+    }
+    if (status == BF_OK) set->size = n;
+    return status;
+}
+
+} // namespace
+
+bf_status bf_cuda_groups_list(bf_context *context, void *groups, void *keys, void *counts) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = list(context, (bf_cuda_groups *)groups, keys, counts);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+bf_status bf_cuda_groups_words(bf_context *context, void *groups, int which, int64_t first,
+                               int64_t n, int64_t *words) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = give_words(context, (bf_cuda_groups *)groups, which, first, n, words);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+bf_status bf_cuda_groups_enter(bf_context *context, void *groups, const void *keys,
+                               const int64_t *counts, const int64_t *const words[], int64_t n) {
+    bf_cuda_groups *g = (bf_cuda_groups *)groups;
+    int64_t *scratch = (int64_t *)malloc((size_t)n * BF_CUDA_OTHERS * sizeof *scratch);
+    if (scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+    int previous = bf_cuda_enter(context);
+    bf_cuda_set_empty(g, &g->fresh);
+    bf_status status = make_set(context, g, keys, counts, words, n, scratch);
+    if (status == BF_OK) {
+        g->ordered = false;
+        status = bf_cuda_set_merge(context, g, &g->set, &g->fresh);
+    }
+    if (status == BF_OK)
+        status = bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream));
+    bf_cuda_set_empty(g, &g->fresh);
+    bf_cuda_leave(previous);
+    free(scratch);
+    return status;
+}

@@ -1,0 +1,108 @@
+/* About how many groups there are: a block looks at a few thousand rows. */
+#include "cuda/group/batch.cuh"
+
+#include <math.h>
+
+namespace {
+
+enum { THREADS = 1024, ROWS = 1 << 13, SLOTS = 2 * ROWS };
+
+enum { MAIL_DIFFERENT, MAIL_ONCE, MAIL_TWICE, MAIL_MOST };
+
+__device__ __forceinline__ unsigned print_of(uint32_t rank) {
+    return (unsigned)(bf_hash_4(bf_hash_seed_of(1), rank) >> 32);
+}
+__device__ __forceinline__ unsigned print_of(uint64_t rank) {
+    return (unsigned)(bf_hash_8(bf_hash_seed_of(1), rank) >> 32);
+}
+
+extern __shared__ unsigned sample_memory[]; /* prints (0 stands for 1), then counts */
+
+template <class R>
+__global__ void __launch_bounds__(THREADS)
+    sample(const R *ranks, int64_t n, unsigned long long *mail) {
+    unsigned *prints = sample_memory, *counts = sample_memory + SLOTS;
+    for (int i = (int)threadIdx.x; i < 2 * SLOTS; i += THREADS) sample_memory[i] = 0;
+    __syncthreads();
+    R rank[ROWS / THREADS];
+#pragma unroll
+    for (int k = 0; k < ROWS / THREADS; k++) { /* one row, at random, of each stretch */
+        int i = k * THREADS + (int)threadIdx.x;
+        int64_t begin = n * i / ROWS, end = n * (i + 1) / ROWS;
+        unsigned any = (unsigned)bf_hash_mix((uint64_t)i);
+        rank[k] = ranks[begin + __umulhi(any, (unsigned)(end - begin))];
+    }
+#pragma unroll
+    for (int k = 0; k < ROWS / THREADS; k++) {
+        unsigned print = print_of(rank[k]);
+        if (print == 0) print = 1;
+        for (unsigned slot = print % SLOTS;; slot = (slot + 1) % SLOTS) {
+            unsigned found = atomicCAS(prints + slot, 0u, print);
+            if (found != 0 && found != print) continue;
+            atomicAdd(counts + slot, 1u);
+            break;
+        }
+    }
+    __syncthreads();
+    unsigned found[4] = {0, 0, 0, 0};
+    for (int i = (int)threadIdx.x; i < SLOTS; i += THREADS) {
+        found[MAIL_DIFFERENT] += counts[i] > 0;
+        found[MAIL_ONCE] += counts[i] == 1;
+        found[MAIL_TWICE] += counts[i] == 2;
+        found[MAIL_MOST] = max(found[MAIL_MOST], counts[i]);
+    }
+    for (int k = 0; k < 4; k++) {
+        for (int d = 16; d > 0; d /= 2) {
+            unsigned other = __shfl_xor_sync(0xffffffffu, found[k], d);
+            found[k] = k == MAIL_MOST ? max(found[k], other) : found[k] + other;
+        }
+        if (threadIdx.x % 32 != 0) continue;
+        if (k == MAIL_MOST)
+            atomicMax(mail + k, (unsigned long long)found[k]);
+        else
+            atomicAdd(mail + k, (unsigned long long)found[k]);
+    }
+}
+
+/* How many equally frequent groups show `different` ones in so many rows. */
+double even_groups(double different, double rows) {
+    double low = different, high = 1e12;
+    for (int i = 0; i < 60; i++) {
+        double middle = sqrt(low * high);
+        if (middle * -expm1(-rows / middle) < different)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+} // namespace
+
+bf_status bf_cuda_groups_sample(bf_context *context, bf_cuda_groups *g, const void *ranks,
+                                int64_t n) {
+    size_t bytes = 2 * SLOTS * sizeof(unsigned);
+    cudaStream_t stream = context->cuda->stream;
+    const void *kernel =
+        g->rank_bytes == 4 ? (const void *)sample<uint32_t> : (const void *)sample<uint64_t>;
+    cudaError_t error = bf_cuda_group_clear_mail(context, g);
+    if (error == cudaSuccess)
+        error =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    void *arguments[] = {&ranks, &n, &g->mail};
+    if (error == cudaSuccess)
+        error = cudaLaunchKernel(kernel, dim3(1), dim3(THREADS), arguments, bytes, stream);
+    bf_status status = bf_cuda_group_check(context, error);
+    if (status == BF_OK) status = bf_cuda_group_read_mail(context, g);
+    if (status != BF_OK) return status;
+    double different = (double)g->read[MAIL_DIFFERENT], once = (double)g->read[MAIL_ONCE],
+           twice = (double)g->read[MAIL_TWICE], most = (double)g->read[MAIL_MOST];
+    g->guess = even_groups(different, ROWS);
+    double each = ROWS / g->guess;
+    g->uneven = most > each + 6 * sqrt(each) + 6;
+    if (g->uneven) { /* at least so many (Chao, 1984), or far more */
+        double least = different + once * once / (2 * twice + 1);
+        g->guess = 8 * (least > g->guess ? least : g->guess);
+    }
+    return BF_OK;
+}

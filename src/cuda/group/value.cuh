@@ -1,0 +1,62 @@
+/* How values enter the memory of a column: what every kernel of aggregates needs. */
+#ifndef BF_CUDA_GROUP_VALUE_CUH
+#define BF_CUDA_GROUP_VALUE_CUH
+
+#include "cuda/group/group.cuh"
+
+/* A column's memory, and values for it. */
+struct bf_cuda_column_params {
+    bf_dtype dtype;
+    bf_kind kind;
+    int bytes;
+    bool greatest;
+    bf_layout sum, products; /* 0 limbs where the kind has none */
+    int sum_first, sum_limbs, products_first, products_limbs;
+    int64_t *sums, *squares, *keys, *others;
+    const char *values;
+    const unsigned *numbers;
+    int64_t n;
+};
+
+bf_cuda_column_params bf_cuda_column_params_of(const bf_cuda_column *column, int64_t n);
+
+/* The bits of a value, which is aligned. */
+static __device__ __forceinline__ uint64_t bf_cuda_load(const void *p, int bytes) {
+    switch (bytes) {
+    case 1: return *(const uint8_t *)p;
+    case 2: return *(const uint16_t *)p;
+    case 4: return *(const uint32_t *)p;
+    default: return *(const uint64_t *)p;
+    }
+}
+
+static __device__ __forceinline__ void bf_cuda_add(int64_t *word, int64_t x) {
+    if (x != 0) atomicAdd((unsigned long long *)word, (unsigned long long)x);
+}
+
+/* limbs += magnitude * 2^position, in the three limbs from that of the position on. */
+static __device__ __forceinline__ void bf_cuda_add_term(int64_t *limbs, int position,
+                                                        uint64_t magnitude, bool negative) {
+    int64_t part[3] = {0, 0, 0};
+    bf_limbs_add(part, position % 32, magnitude, negative);
+    for (int i = 0; i < 3; i++) bf_cuda_add(limbs + position / 32 + i, part[i]);
+}
+
+/* Is this zero, an infinity or a NaN: nothing for limbs? */
+static __device__ __forceinline__ bool bf_cuda_is_apart(bf_format f, uint64_t bits) {
+    uint64_t magnitude = bits & ~bf_format_sign(f);
+    return magnitude - 1 >= bf_format_inf(f) - 1;
+}
+
+/* Counts such a value, unless it is one of those that are nothing at all. */
+static __device__ __forceinline__ void
+bf_cuda_count_apart(const bf_cuda_column_params &p, bf_format f, uint64_t bits, int64_t number) {
+    uint64_t magnitude = bits & ~bf_format_sign(f);
+    bool negative = bits != magnitude && p.kind != BF_KIND_SQUARES;
+    int other = negative ? BF_CUDA_OTHER_NEG_INF : BF_CUDA_OTHER_POS_INF;
+    if (magnitude > bf_format_inf(f)) other = BF_CUDA_OTHER_NAN;
+    if (magnitude == 0) other = BF_CUDA_OTHER_NEG_ZERO;
+    if (magnitude > 0 || negative) bf_cuda_add(p.others + number * BF_CUDA_OTHERS + other, 1);
+}
+
+#endif

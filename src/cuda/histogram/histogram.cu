@@ -1,0 +1,214 @@
+/* A histogram on the GPU: which kernels, on data where they are or, where it cannot reach them, on
+ * staged copies. */
+#include "cuda/histogram/histogram.cuh"
+#include "cuda/runtime/workspace.cuh"
+
+#include "rules/reduce/sum.h"
+
+#include <stdlib.h>
+
+enum { WEIGHTS_AT_ONCE = 1 << 30 };
+
+/* A block's counters hold 2^32: it is never given so many elements. */
+static int64_t most_at_once(const bf_context *context) {
+    return (int64_t)context->cuda->multiprocessors << 31;
+}
+
+/* --- weights --- */
+
+/* Those of the bins' words, on the device. */
+static cudaError_t make_words(const bf_bin_job *job, void **words, size_t *bytes) {
+    bf_exact_shape shape = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype);
+    *bytes = (size_t)job->bins->count * (size_t)shape.words * sizeof(int64_t);
+    return bf_cuda_make(words, *bytes);
+}
+
+/* Brings the words to the host and adds them to sums, elements' counts included. */
+static bf_status add_words(bf_context *context, const bf_bin_job *job, const int64_t *words,
+                           size_t bytes, const int64_t *found, int64_t *sums) {
+    int n = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype).words;
+    cudaStream_t stream = context->cuda->stream;
+    int64_t *taken = (int64_t *)malloc(bytes);
+    if (taken == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
+    cudaError_t error = cudaMemcpyAsync(taken, words, bytes, cudaMemcpyDeviceToHost, stream);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+    for (int64_t i = 0; i < job->bins->count && error == cudaSuccess; i++) {
+        taken[i * n + BF_EXACT_COUNT] = found[i];
+        bf_exact_merge(BF_KIND_SUM, job->weights_dtype, sums + i * n, taken + i * n);
+    }
+    free(taken);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "weights");
+}
+
+/* --- pieces --- */
+
+/* What a call works with. */
+typedef struct count_work {
+    bf_bin_job job;
+    bf_cuda_count_plan plan;
+    const double *edges; /* on the device, and */
+    int64_t *words;      /* of the bins, if there are weights */
+} count_work;
+
+static bool is_in_place(const bf_context *context, const bf_bin_job *job) {
+    return bf_cuda_in_place(context, job->data, bf_dtype_bytes(job->dtype)) &&
+           (job->weights == NULL ||
+            bf_cuda_in_place(context, job->weights, bf_dtype_bytes(job->weights_dtype)));
+}
+
+static int64_t piece_of(const bf_context *context, const bf_bin_job *job) {
+    int bytes = bf_dtype_bytes(job->dtype);
+    if (job->weights != NULL && bf_dtype_bytes(job->weights_dtype) > bytes)
+        bytes = bf_dtype_bytes(job->weights_dtype);
+    if (!is_in_place(context, job)) return BF_CUDA_STAGING / bytes;
+    return job->weights != NULL ? WEIGHTS_AT_ONCE : most_at_once(context);
+}
+
+static bf_status stage(bf_context *context, const void **p, int part, int64_t first, int64_t n,
+                       bf_dtype dtype) {
+    int bytes = bf_dtype_bytes(dtype);
+    *p = (const char *)*p + first * bytes;
+    if (bf_cuda_in_place(context, *p, bytes)) return BF_OK;
+    char *to = bf_cuda_staging(context, part);
+    if (to == NULL) return BF_E_MEMORY;
+    cudaError_t error =
+        cudaMemcpyAsync(to, *p, (size_t)(n * bytes), cudaMemcpyDefault, context->cuda->stream);
+    *p = to;
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
+}
+
+/* Elements [first, first + n). */
+static bf_status count_piece(bf_context *context, const count_work *work, int64_t first, int64_t n,
+                             int64_t *counts) {
+    bf_bin_job piece = work->job;
+    piece.count = n;
+    bf_status status = stage(context, &piece.data, 0, first, n, piece.dtype);
+    if (status == BF_OK && piece.weights != NULL)
+        status = stage(context, &piece.weights, 1, first, n, piece.weights_dtype);
+    if (status != BF_OK) return status;
+    cudaError_t error = bf_cuda_count_in_place(context->cuda, &work->plan, piece.data, n, counts);
+    if (error == cudaSuccess && piece.weights != NULL)
+        error = bf_cuda_take_weights(context->cuda, &piece, work->edges, work->words);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a histogram");
+}
+
+/* --- a whole histogram, waited for --- */
+
+/* Mapped pinned memory: kernels write, the host reads. */
+static bf_status hold_counts(bf_context *context) {
+    int64_t **counts = &context->cuda->counts;
+    if (*counts != NULL) return BF_OK;
+    cudaError_t error = cudaHostAlloc((void **)counts, BF_CUDA_COUNTS_HELD * sizeof **counts,
+                                      cudaHostAllocMapped | cudaHostAllocPortable);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "memory for counts");
+}
+
+/* Fetches totals by way of the pinned memory. */
+static cudaError_t fetch(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t *found) {
+    cudaError_t error = bf_cuda_fold_totals(cuda, plan);
+    for (int64_t first = 0; first < plan->rows && error == cudaSuccess;) {
+        int64_t left = plan->rows - first;
+        int64_t n = left < BF_CUDA_COUNTS_HELD ? left : BF_CUDA_COUNTS_HELD;
+        error = bf_cuda_move_totals(cuda, plan, first, n, cuda->counts);
+        if (error == cudaSuccess) error = cudaStreamSynchronize(cuda->stream);
+        if (error == cudaSuccess) memcpy(found + first, cuda->counts, (size_t)n * sizeof *found);
+        first += n;
+    }
+    return error;
+}
+
+static bf_status count_all(bf_context *context, const count_work *work, int64_t *found) {
+    bf_cuda *cuda = context->cuda;
+    int64_t piece = piece_of(context, &work->job), count = work->job.count;
+    bool direct = count <= piece && work->plan.rows <= BF_CUDA_ROWS_AT_ONCE;
+    bf_status status = BF_OK;
+    for (int64_t first = 0; first < count && status == BF_OK; first += piece) {
+        int64_t left = count - first, n = left < piece ? left : piece;
+        status = count_piece(context, work, first, n, direct ? cuda->counts : NULL);
+    }
+    if (status != BF_OK) return status;
+    cudaError_t error =
+        direct ? cudaStreamSynchronize(cuda->stream) : fetch(cuda, &work->plan, found);
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, "a histogram");
+    if (direct) memcpy(found, cuda->counts, (size_t)work->plan.rows * sizeof *found);
+    return BF_OK;
+}
+
+/* What was counted before a failure must not be found by the next call. */
+static void clear_totals(const bf_cuda *cuda, const bf_cuda_count_plan *plan) {
+    size_t bytes = sizeof *plan->counters + (size_t)plan->rows * sizeof plan->counters->rows[0];
+    if (plan->counters != NULL) cudaMemsetAsync(plan->counters, 0, bytes, cuda->stream);
+    cudaGetLastError();
+}
+
+static bf_status count_and_add(bf_context *context, count_work *work, size_t bytes, int64_t *found,
+                               int64_t *counts, int64_t *sums) {
+    bf_status status = count_all(context, work, found);
+    if (status == BF_OK && work->words != NULL)
+        status = add_words(context, &work->job, work->words, bytes, found, sums);
+    for (int64_t i = 0; i < work->plan.rows && status == BF_OK; i++) counts[i] += found[i];
+    if (status != BF_OK) clear_totals(context->cuda, &work->plan);
+    return status;
+}
+
+/* With memory for it all. */
+static bf_status run(bf_context *context, const bf_bin_job *job, int64_t *counts, int64_t *sums) {
+    count_work work = {*job};
+    size_t bytes = 0;
+    bf_status status = hold_counts(context);
+    if (status == BF_OK) status = bf_cuda_plan_count(context, job, &work.plan);
+    if (status != BF_OK) return status;
+    if (job->weights != NULL) {
+        bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+        if (w == NULL) return BF_E_MEMORY;
+        work.edges = (const double *)bf_cuda_bins_on_device(context, w, job->bins,
+                                                            BF_CUDA_GUESS_F64, job->dtype);
+        if (work.edges == NULL) return BF_E_MEMORY;
+        cudaError_t error = make_words(job, (void **)&work.words, &bytes);
+        if (error != cudaSuccess) return bf_cuda_fail(context, error, "sums of weights");
+    }
+    int64_t *found = (int64_t *)malloc((size_t)work.plan.rows * sizeof *found);
+    status = found != NULL ? count_and_add(context, &work, bytes, found, counts, sums)
+                           : bf_fail(context, BF_E_MEMORY, "no memory for counts");
+    free(found);
+    cudaFree(work.words);
+    return status;
+}
+
+bf_status bf_cuda_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
+                            int64_t *sums) {
+    if (job->count == 0) return BF_OK;
+    int previous = bf_cuda_enter(context);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = run(context, job, counts, sums);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+/* --- enqueued --- */
+
+static bf_status enqueue(bf_context *context, const bf_bin_job *job, int64_t *counts) {
+    bf_cuda_count_plan plan = {};
+    bf_status status = bf_cuda_plan_count(context, job, &plan);
+    if (status != BF_OK) return status;
+    bool direct = plan.rows <= BF_CUDA_ROWS_AT_ONCE;
+    const bf_cuda *cuda = context->cuda;
+    cudaError_t error =
+        bf_cuda_count_in_place(cuda, &plan, job->data, job->count, direct ? counts : NULL);
+    if (error == cudaSuccess && !direct) error = bf_cuda_fold_totals(cuda, &plan);
+    if (error == cudaSuccess && !direct)
+        error = bf_cuda_move_totals(cuda, &plan, 0, plan.rows, counts);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a histogram");
+}
+
+bf_status bf_cuda_histogram_async(bf_context *context, const bf_bin_job *job, int64_t *counts) {
+    bool reachable = job->count == 0 || is_in_place(context, job);
+    if (!reachable || !bf_cuda_in_place(context, counts, 8))
+        return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
+    if (job->count > most_at_once(context))
+        return bf_fail(context, BF_E_ARGUMENT, "too many elements for one launch");
+    int previous = bf_cuda_enter(context);
+    bf_status status = enqueue(context, job, counts);
+    bf_cuda_leave(previous);
+    return status;
+}

@@ -1,0 +1,171 @@
+/* How a histogram is counted by kernels: which one, with how much shared memory, in which grid, and
+ * how what they leave in totals becomes counts. */
+#include "cuda/histogram/histogram.cuh"
+#include "cuda/runtime/workspace.cuh"
+
+enum {
+    MOST_PASSES = 6,      /* over the data; beyond, counting in global memory is faster */
+    LEAST_THREADS = 256,  /* of a block, where arrays are small */
+    STATIC_SHARED = 1024, /* of a block, at most, and the machine's own */
+    MOVERS = 256          /* threads of a block */
+};
+
+/* Counters for so many rows, and a few more that may come. */
+static bf_cuda_counters *counters_for(bf_context *context, bf_cuda_workspace *w, int64_t rows) {
+    bf_cuda_counters *counters = (bf_cuda_counters *)w->part[BF_CUDA_PART_COUNTERS];
+    size_t head = sizeof *counters, row = sizeof counters->rows[0];
+    if (w->bytes[BF_CUDA_PART_COUNTERS] >= head + (size_t)rows * row) return counters;
+    if (rows < 1 << 20) rows *= 2;
+    return (bf_cuda_counters *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_COUNTERS,
+                                                      head + (size_t)rows * row);
+}
+
+/* --- one launch --- */
+
+static bf_cuda_finding finding_of(const bf_bin_job *job) {
+    if (bf_dtype_bytes(job->dtype) == 1) return BF_CUDA_PATTERNS;
+    if (job->bins->f32.scale != 0 && job->bins->count < 1 << 22) return BF_CUDA_GUESS_F32;
+    return job->bins->even ? BF_CUDA_GUESS_F64 : BF_CUDA_SEARCH;
+}
+
+template <class T> static bf_cuda_guess<T> guess_from(const bf_guess *g) {
+    return {(T)g->first, (T)g->scale, (T)g->most, (T)g->above, (T)(1 - g->below)};
+}
+
+/* Which kernel, and with how much shared memory. */
+static void plan_patterns(bf_cuda_count_plan *plan) {
+    plan->kernel = bf_cuda_count_patterns();
+    plan->threads = BF_CUDA_PATTERN_THREADS;
+    plan->shared = BF_CUDA_PATTERN_SHARED;
+    plan->at_once = (unsigned)plan->rows;
+}
+
+static void plan_rows(const bf_cuda *cuda, bf_dtype dtype, bf_cuda_count_plan *plan) {
+    int64_t room = (cuda->shared - STATIC_SHARED) / 4 - 4, edges = 0; /* words */
+    bool search = plan->finding == BF_CUDA_SEARCH;
+    plan->params.levels = bf_cuda_levels(plan->params.bins);
+    plan->params.staged = search && plan->params.levels <= BF_CUDA_LEVELS_STAGED;
+    if (plan->params.staged)
+        edges = ((1 << plan->params.levels) + 1) * (bf_bin_is_single(dtype) ? 1 : 2);
+    int64_t passes = (plan->rows + room - edges - 1) / (room - edges);
+    bool cached = passes > MOST_PASSES;
+    plan->kernel = search ? bf_cuda_count_searched(dtype, cached)
+                          : bf_cuda_count_guessed(plan->finding, dtype, cached);
+    plan->threads = BF_CUDA_COUNT_THREADS;
+    plan->at_once = (unsigned)(cached ? plan->rows : (plan->rows + passes - 1) / passes);
+    plan->shared =
+        cached ? BF_CUDA_CACHE_SHARED : ((size_t)plan->at_once + 4) / 4 * 16 + (size_t)edges * 4;
+}
+
+/* More than 48 KiB of shared memory must be asked for; all threads ask for the same. */
+static cudaError_t allow_shared(const bf_cuda *cuda, const bf_cuda_count_plan *plan) {
+    if (plan->shared <= 48 * 1024) return cudaSuccess;
+    return cudaFuncSetAttribute(plan->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                cuda->shared - STATIC_SHARED);
+}
+
+/* All of a plan but the data. */
+bf_status bf_cuda_plan_count(bf_context *context, const bf_bin_job *job, bf_cuda_count_plan *plan) {
+    const bf_bins *bins = job->bins;
+    bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+    if (w == NULL) return BF_E_MEMORY;
+    plan->rows = bins->count + BF_BIN_OTHERS;
+    plan->finding = finding_of(job);
+    plan->element = bf_dtype_bytes(job->dtype);
+    plan->params.bins = (unsigned)bins->count;
+    plan->params.f32 = guess_from<float>(&bins->f32);
+    plan->params.f64 = guess_from<double>(&bins->f64);
+    if (plan->finding == BF_CUDA_PATTERNS)
+        plan_patterns(plan);
+    else
+        plan_rows(context->cuda, job->dtype, plan);
+    plan->counters = counters_for(context, w, plan->rows);
+    if (plan->counters == NULL) return BF_E_MEMORY;
+    const void *seen = bf_cuda_bins_on_device(context, w, bins, plan->finding, job->dtype);
+    if (seen == NULL) return BF_E_MEMORY;
+    bool patterns = plan->finding == BF_CUDA_PATTERNS;
+    plan->params.edges = seen;
+    plan->params.row_of = (const unsigned *)seen;
+    plan->params.ticket = &plan->counters->ticket;
+    plan->params.totals = patterns ? plan->counters->patterns : plan->counters->rows;
+    cudaError_t error = allow_shared(context->cuda, plan);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a histogram");
+}
+
+/* Small arrays are spread over more, smaller blocks; large ones over as many as the multiprocessors
+ * hold. */
+static cudaError_t grid_of(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t bytes,
+                           int *threads, int64_t *blocks) {
+    int64_t vectors = bytes / 16 + 1, most = cuda->multiprocessors;
+    *threads = plan->threads;
+    while (plan->rows <= BF_CUDA_ROWS_AT_ONCE && *threads > LEAST_THREADS &&
+           vectors < most * *threads * BF_CUDA_COUNT_VECTORS)
+        *threads /= 2;
+    int64_t tile = (int64_t)*threads * BF_CUDA_COUNT_VECTORS;
+    *blocks = (vectors + tile - 1) / tile;
+    if (*blocks <= most) return cudaSuccess;
+    int each = 1;
+    cudaError_t error =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, plan->kernel, *threads, plan->shared);
+    if (*blocks > most * each) *blocks = most * each;
+    return error;
+}
+
+static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_count_plan *plan,
+                          const bf_cuda_count_params *p) {
+    int threads;
+    int64_t blocks;
+    cudaError_t error = grid_of(cuda, plan, p->count * plan->element, &threads, &blocks);
+    if (error != cudaSuccess) return error;
+    void *arguments[] = {(void *)p};
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = plan->shared;
+    config.stream = cuda->stream;
+    config.attrs = &overlap;
+    config.numAttrs = cuda->major >= 9 ? 1 : 0;
+    return cudaLaunchKernelExC(&config, plan->kernel, arguments);
+}
+
+/* Elements that are in place are counted: to totals, or to counts if one launch does it all. */
+cudaError_t bf_cuda_count_in_place(const bf_cuda *cuda, const bf_cuda_count_plan *plan,
+                                   const void *data, int64_t count, int64_t *counts) {
+    bf_cuda_count_params p = plan->params;
+    cudaError_t error = cudaSuccess;
+    p.data = data;
+    p.count = count;
+    p.counts = counts;
+    for (int64_t first = 0; first < plan->rows && error == cudaSuccess; first += plan->at_once) {
+        int64_t left = plan->rows - first;
+        p.first = (unsigned)first;
+        p.rows = (unsigned)(left < plan->at_once ? left : plan->at_once);
+        error = launch(cuda, plan, &p);
+    }
+    return error;
+}
+
+/* --- from totals to counts --- */
+
+static __global__ void move_totals(unsigned long long *totals, int64_t *counts, int64_t n) {
+    int64_t i = (int64_t)blockIdx.x * MOVERS + threadIdx.x;
+    if (i >= n) return;
+    counts[i] = (int64_t)totals[i];
+    totals[i] = 0;
+}
+
+cudaError_t bf_cuda_move_totals(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t first,
+                                int64_t n, int64_t *counts) {
+    move_totals<<<(unsigned)((n + MOVERS - 1) / MOVERS), MOVERS, 0, cuda->stream>>>(
+        plan->counters->rows + first, counts, n);
+    return cudaGetLastError();
+}
+
+cudaError_t bf_cuda_fold_totals(const bf_cuda *cuda, const bf_cuda_count_plan *plan) {
+    if (plan->finding != BF_CUDA_PATTERNS) return cudaSuccess;
+    return bf_cuda_fold_patterns(cuda->stream, plan->counters->patterns, plan->params.row_of,
+                                 plan->counters->rows);
+}

@@ -1,0 +1,360 @@
+/* Julia and Mandelbrot sets: each warp takes 8 x 4 pixels at a time, whose orbits are of much the
+ * same length.
+ *
+ * Orbits are tested after every STEPS steps. Where escape is large beside c, as it is in usual
+ * pictures, the magnitude then tells the step at which the orbit escaped, since it is squared with
+ * each step: one that escaped k steps ago lies above low[k] and, unless it was there from the
+ * start, at or below high[k + 1]. What that leaves open is counted again by the rule. */
+#include "cuda/runtime/context.cuh"
+
+#include <math.h>
+
+extern "C" {
+#include "seam/environment.h"
+}
+
+enum {
+    STEPS = 4,
+    WARPS = 4,          /* of a block */
+    ACROSS = 8 * WARPS, /* pixels of its tile */
+    DOWN_MOST = 64,     /* at most, and down */
+    BLOCKS_BUSY = 64    /* of a multiprocessor: with fewer, tiles are smaller */
+};
+
+/* How the step of an escape is found: read off the magnitude; by taking the last steps again with a
+ * test at each; by the rule alone. */
+enum way { READ, REPLAY, RULE };
+
+/* What kernels are given, in constant memory. */
+template <typename T> struct params {
+    bf_julia_view view;
+    bf_mirror mirror;
+    uint16_t *counts;
+    int64_t stride;
+    unsigned across; /* tiles in a row of them */
+    int down;        /* pixels of a tile */
+    int whole;       /* iterations in rounds of 2 * STEPS */
+    T c_re, c_im, escape;
+    T low[STEPS + 1], high[STEPS]; /* [1] and on; nothing is above low[STEPS] */
+};
+
+/* --- one orbit --- */
+
+static __device__ __forceinline__ float fused(float a, float b, float c) {
+    return __fmaf_rn(a, b, c);
+}
+static __device__ __forceinline__ double fused(double a, double b, double c) {
+    return __fma_rn(a, b, c);
+}
+
+static __device__ __forceinline__ int rule_of(const params<float> &p, float x, float y) {
+    bf_point_f32 point = {x, y};
+    return bf_escape_point_f32(&p.view, point);
+}
+static __device__ __forceinline__ int rule_of(const params<double> &p, double x, double y) {
+    bf_point_f64 point = {x, y};
+    return bf_escape_point_f64(&p.view, point);
+}
+
+/* z and its squares, which a step shares with the test before it. */
+template <typename T> struct orbit {
+    T re, im, re2, im2;
+
+    __device__ __forceinline__ orbit(T x, T y) : re(x), im(y), re2(x * x), im2(y * y) {}
+    /* The rule's step, with p + p + c in one operation (rules/julia/escape.h). */
+    __device__ __forceinline__ void step(T c_re, T c_im) {
+        T p = im * re;
+        re = (re2 - im2) + c_re;
+        im = fused(T(2), p, c_im);
+        re2 = re * re;
+        im2 = im * im;
+    }
+    __device__ __forceinline__ T magnitude() const { return re2 + im2; }
+};
+
+/* The count of an orbit whose magnitude is m STEPS steps after `done` of them, when it has escaped;
+ * -1: m does not tell. */
+template <typename T>
+static __device__ __forceinline__ int read_count(const params<T> &p, T m, int done) {
+    int count = done + STEPS - 1;
+    T next = p.low[1];
+#pragma unroll
+    for (int k = 1; k < STEPS; k++) {
+        if (m <= p.high[k]) continue;
+        count--;
+        next = p.low[k + 1];
+    }
+    return m > next ? -1 : count;
+}
+
+/* The steps, up to `most`, before the one after which the orbit has escaped. */
+template <typename T>
+static __device__ __forceinline__ int steps_until(const params<T> &p, orbit<T> z, T c_re, T c_im,
+                                                  int most) {
+    int i = 0;
+    for (; i < most; i++) {
+        z.step(c_re, c_im);
+        if (!(z.magnitude() <= p.escape)) break;
+    }
+    return i;
+}
+
+/* A value that stays in a register, rather than be loaded in each round. */
+static __device__ __forceinline__ float kept(float x) {
+    asm volatile("" : "+f"(x));
+    return x;
+}
+static __device__ __forceinline__ double kept(double x) {
+    asm volatile("" : "+d"(x));
+    return x;
+}
+
+/* Takes STEPS steps; has the orbit not escaped? */
+template <typename T>
+static __device__ __forceinline__ bool stays(orbit<T> *z, T c_re, T c_im, T escape, T *m) {
+#pragma unroll
+    for (int s = 0; s < STEPS; s++) z->step(c_re, c_im);
+    *m = z->magnitude();
+    return *m <= escape;
+}
+
+/* The count of the pixel at (x, y). */
+template <typename T, bool MANDELBROT, way WAY>
+static __device__ __forceinline__ int count_of(const params<T> &p, T x, T y) {
+    if (WAY == RULE) return rule_of(p, x, y);
+    const T c_re = kept(MANDELBROT ? x : p.c_re), c_im = kept(MANDELBROT ? y : p.c_im);
+    orbit<T> z(MANDELBROT ? T(0) : x, MANDELBROT ? T(0) : y), before = z;
+    int i = 0;
+    T m = 0;
+    for (; i < p.whole; i += 2 * STEPS) {
+        before = z;
+        if (!stays(&z, c_re, c_im, p.escape, &m)) break;
+        if (WAY == REPLAY) before = z;
+        if (!stays(&z, c_re, c_im, p.escape, &m)) {
+            i += STEPS;
+            break;
+        }
+    }
+    if (i == p.whole) return i + steps_until(p, z, c_re, c_im, p.view.iterations - p.whole);
+    if (WAY == REPLAY) return i + steps_until(p, before, c_re, c_im, STEPS - 1);
+    const int count = read_count(p, m, i);
+    return count < 0 ? rule_of(p, x, y) : count;
+}
+
+/* --- the kernel --- */
+
+static __device__ __forceinline__ float coordinate(const params<float> &p, int64_t offset,
+                                                   double center) {
+    return bf_escape_coordinate_f32(&p.view, offset, center);
+}
+static __device__ __forceinline__ double coordinate(const params<double> &p, int64_t offset,
+                                                    double center) {
+    return bf_escape_coordinate_f64(&p.view, offset, center);
+}
+
+/* Where a tile's pixels go: a row's own and the one that mirrors it (NULL: none), and the column in
+ * each (negative: none). */
+struct row {
+    uint16_t *own, *other;
+};
+struct column {
+    int own, other;
+};
+
+template <typename T> struct tile {
+    T x[ACROSS], y[DOWN_MOST];
+    column columns[ACROSS];
+    row rows[DOWN_MOST];
+    int width, height;
+};
+
+static __device__ __forceinline__ int place_in(const bf_rectangle &r, int64_t x) {
+    return x >= r.x && x < r.x + r.columns ? static_cast<int>(x - r.x) : -1;
+}
+
+template <typename T>
+static __device__ __forceinline__ void set_column(const params<T> &p, tile<T> *t, int i,
+                                                  int64_t x) {
+    t->x[i] = coordinate(p, x - p.view.half_width, p.view.center_re);
+    t->columns[i].own = place_in(p.mirror.whole, x);
+    t->columns[i].other = place_in(p.mirror.whole, bf_mirrored_column(&p.mirror, x));
+}
+
+template <typename T>
+static __device__ __forceinline__ void set_row(const params<T> &p, tile<T> *t, int i, int64_t y) {
+    const int64_t other = bf_mirrored_row(&p.mirror, y), top = p.mirror.whole.y;
+    t->y[i] = coordinate(p, y - p.view.half_height, p.view.center_im);
+    t->rows[i].own = p.counts + (y - top) * p.stride;
+    t->rows[i].other = other < 0 ? NULL : p.counts + (other - top) * p.stride;
+}
+
+/* The last rows first: where rows mirror others, those are the middle of the picture, which takes
+ * longest. */
+template <typename T>
+static __device__ __forceinline__ void begin_tile(const params<T> &p, tile<T> *t) {
+    const bf_mirror &m = p.mirror;
+    const unsigned number = gridDim.x - 1 - blockIdx.x;
+    const int64_t x = static_cast<int64_t>(number % p.across) * ACROSS;
+    const int64_t y = static_cast<int64_t>(number / p.across) * p.down;
+    const int width = static_cast<int>(min(m.columns - x, static_cast<int64_t>(ACROSS)));
+    const int height = static_cast<int>(min(m.rows - y, static_cast<int64_t>(p.down)));
+    for (int i = threadIdx.x; i < width; i += 32 * WARPS) set_column(p, t, i, m.x + x + i);
+    for (int i = threadIdx.x; i < height; i += 32 * WARPS)
+        set_row(p, t, i, bf_mirror_row(&m, y + i));
+    if (threadIdx.x > 0) return;
+    t->width = width;
+    t->height = height;
+}
+
+/* A warp goes down 8 columns of the tile, 4 rows at a time. */
+template <typename T, bool MANDELBROT, way WAY>
+static __global__ void __launch_bounds__(32 * WARPS)
+    count_tiles(__grid_constant__ const params<T> p) {
+    __shared__ tile<T> t;
+    begin_tile(p, &t);
+    __syncthreads();
+    const int lane = threadIdx.x % 32, x = threadIdx.x / 32 * 8 + lane % 8, height = t.height;
+    if (x >= t.width) return;
+    const column to = t.columns[x];
+    const T re = t.x[x];
+    for (int y = lane / 8; y < height; y += 4) {
+        const uint16_t count = static_cast<uint16_t>(count_of<T, MANDELBROT, WAY>(p, re, t.y[y]));
+        const row rows = t.rows[y];
+        if (to.own >= 0) rows.own[to.own] = count;
+        if (to.other >= 0 && rows.other != NULL) rows.other[to.other] = count;
+    }
+}
+
+/* --- launching it --- */
+
+/* The bounds on the magnitude k steps after an escape: from m, it becomes (m +- |c|)^2, or somewhat
+ * less or more by its roundings. False: they are no use, since values overflow. */
+template <typename T> static bool find_bounds(params<T> *p) {
+    const double margin = 1e-5, most = sizeof(T) == 4 ? 1e37 : 1e300;
+    double c = bf_julia_abs(p->view.c_re) + bf_julia_abs(p->view.c_im);
+    if (p->view.mandelbrot) c = 2 * bf_julia_reach(&p->view);
+    double low = p->view.escape, high = low;
+    for (int k = 1; k < STEPS; k++) {
+        double least = low * (1 - margin) - c, greatest = high * (1 + margin) + c;
+        low = least > 0 ? least * least * (1 - margin) : 0;
+        high = greatest * greatest * (1 + margin);
+        if (low < 4 * p->view.escape || high > most) return false;
+        p->low[k] = static_cast<T>(low);
+        p->high[k] = static_cast<T>(high);
+    }
+    return true;
+}
+
+template <typename T> static const void *kernel_of(const params<T> &p, way how) {
+    const bool all = p.view.mandelbrot;
+    switch (how) {
+    case READ:
+        return all ? (const void *)count_tiles<T, true, READ>
+                   : (const void *)count_tiles<T, false, READ>;
+    case REPLAY:
+        return all ? (const void *)count_tiles<T, true, REPLAY>
+                   : (const void *)count_tiles<T, false, REPLAY>;
+    default: return (const void *)count_tiles<T, false, RULE>;
+    }
+}
+
+static int64_t tiles_of(const bf_mirror &m, int down) {
+    return (m.columns + ACROSS - 1) / ACROSS * ((m.rows + down - 1) / down);
+}
+
+template <typename T> static cudaError_t launch(const bf_cuda *cuda, const bf_julia_job *job) {
+    params<T> p = {};
+    p.view = job->view;
+    p.mirror = bf_mirror_of(&job->view, job->at);
+    p.counts = job->counts;
+    p.stride = job->stride;
+    p.c_re = static_cast<T>(job->view.c_re);
+    p.c_im = static_cast<T>(job->view.c_im);
+    p.escape = static_cast<T>(job->view.escape);
+    const bool quick = bf_julia_is_tame(&p.view) && bf_julia_is_sticky(&p.view);
+    const way how = !quick ? RULE : find_bounds(&p) ? READ : REPLAY;
+    p.across = static_cast<unsigned>((p.mirror.columns + ACROSS - 1) / ACROSS);
+    p.whole = p.view.iterations - p.view.iterations % (2 * STEPS);
+    p.low[STEPS] = static_cast<T>(INFINITY);
+    p.down = DOWN_MOST;
+    while (p.down > 4 && tiles_of(p.mirror, p.down) < cuda->multiprocessors * (int64_t)BLOCKS_BUSY)
+        p.down /= 2;
+    void *arguments[] = {&p};
+    return cudaLaunchKernel(kernel_of(p, how), dim3((unsigned)tiles_of(p.mirror, p.down)),
+                            dim3(32 * WARPS), arguments, 0, cuda->stream);
+}
+
+/* The caller's floating-point environment is not that of the bounds. */
+static bf_status enqueue(bf_context *context, const bf_julia_job *job) {
+    bf_environment environment = bf_environment_enter();
+    cudaError_t error = job->view.dtype == BF_F32 ? launch<float>(context->cuda, job)
+                                                  : launch<double>(context->cuda, job);
+    bf_environment_leave(environment);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a picture");
+}
+
+/* --- entries --- */
+
+/* Part of a job, made in staging memory and copied to where it belongs. */
+static bf_status stage_part(bf_context *context, bf_julia_job part) {
+    uint16_t *to = part.counts;
+    const int64_t stride = part.stride, width = part.at.columns * (int64_t)sizeof *to;
+    const int64_t together = stride >= part.at.columns ? part.at.rows : 1; /* rows of a copy */
+    part.stride = part.at.columns;
+    part.counts = (uint16_t *)bf_cuda_staging(context, 0);
+    if (part.counts == NULL) return BF_E_MEMORY;
+    bf_status status = enqueue(context, &part);
+    for (int64_t y = 0; y < part.at.rows && status == BF_OK; y += together) {
+        cudaError_t error =
+            cudaMemcpy2DAsync(to + y * stride, (size_t)(together > 1 ? stride * 2 : width),
+                              part.counts + y * part.stride, (size_t)width, (size_t)width,
+                              (size_t)together, cudaMemcpyDefault, context->cuda->stream);
+        if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a copy from the GPU");
+    }
+    return status;
+}
+
+static bf_status stage_parts(bf_context *context, const bf_julia_job *job) {
+    const bf_rectangle &all = job->at;
+    const int64_t room = BF_CUDA_STAGING / sizeof *job->counts;
+    const int64_t columns = all.columns < room ? all.columns : room, rows = room / columns;
+    bf_status status = BF_OK;
+    for (int64_t y = 0; y < all.rows; y += rows) {
+        for (int64_t x = 0; x < all.columns && status == BF_OK; x += columns) {
+            bf_julia_job part = *job;
+            part.at.x += x;
+            part.at.y += y;
+            part.at.columns = all.columns - x < columns ? all.columns - x : columns;
+            part.at.rows = all.rows - y < rows ? all.rows - y : rows;
+            part.counts += y * job->stride + x;
+            status = stage_part(context, part);
+        }
+    }
+    return status;
+}
+
+static bf_status run_julia(bf_context *context, const bf_julia_job *job) {
+    bf_status status = bf_cuda_in_place(context, job->counts, sizeof *job->counts)
+                           ? enqueue(context, job)
+                           : stage_parts(context, job);
+    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
+    if (status != BF_OK || error == cudaSuccess) return status;
+    return bf_cuda_fail(context, error, "a picture");
+}
+
+bf_status bf_cuda_julia(bf_context *context, const bf_julia_job *job) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = run_julia(context, job);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+bf_status bf_cuda_julia_async(bf_context *context, const bf_julia_job *job) {
+    if (!bf_cuda_in_place(context, job->counts, sizeof *job->counts))
+        return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
+    int previous = bf_cuda_enter(context);
+    bf_status status = enqueue(context, job);
+    bf_cuda_leave(previous);
+    return status;
+}

@@ -1,0 +1,271 @@
+/* Element-wise operations: which kernel, on operands where they are or, where it cannot reach them,
+ * on staged copies. */
+#include "cuda/map/map.cuh"
+#include "cuda/map/operation.cuh"
+#include "cuda/runtime/context.cuh"
+
+extern "C" {
+#include "seam/map_failure.h"
+#include "seam/where.h"
+}
+
+enum {
+    OUT = 3,                    /* the output, among the operands */
+    THREADS_BUSY = 1024,        /* of a multiprocessor: with fewer, a thread takes one vector */
+    PIECE = BF_CUDA_STAGING / 8 /* elements that are staged at a time */
+};
+
+/* Where kernels leave the least failing index: in mapped memory, so that reading it costs nothing.
+ * One is for calls that are waited for, one for all that are not. */
+enum { OF_MAP, OF_MAP_ASYNC, CELLS };
+static const unsigned long long NOTHING = ~0ull;
+
+/* What a failure's code says: the dtype of the output; that of a cast; 0: division by zero. */
+static const unsigned CAST_CODE = 0x80;
+
+/* --- choosing a kernel --- */
+
+/* Elements after which operand k is aligned for vectors of `lanes` elements. */
+static bool is_aligned(const void *p, int bytes, int lanes, int64_t head) {
+    return ((uintptr_t)p + (uintptr_t)(head * bytes)) % (unsigned)(lanes * bytes) == 0;
+}
+
+static bool are_aligned(const bf_cuda_map_params *p, bf_dtype work, int lanes, int64_t head) {
+    if (!is_aligned(p->out, bf_dtype_bytes(p->to), lanes, head)) return false;
+    for (int k = 0; k < p->arity; k++)
+        if (!p->single[k] && !is_aligned(p->in[k], bf_dtype_bytes(work), lanes, head)) return false;
+    return true;
+}
+
+/* Splits the elements into a head, whole vectors and the rest, if there is a way. */
+static bool split_vectors(bf_cuda_map_params *p, bf_dtype work) {
+    int lanes = 16 / bf_dtype_bytes(work);
+    for (int k = 0; k < p->arity; k++)
+        if (p->in[k] != NULL && p->from[k] != work) return false;
+    p->head = 0;
+    while (p->head < lanes && !are_aligned(p, work, lanes, p->head)) p->head++;
+    if (p->head == lanes) return false;
+    if (p->head > p->count) p->head = p->count;
+    p->vectors = (p->count - p->head) / lanes;
+    return true;
+}
+
+typedef struct launch_plan {
+    const void *kernel;
+    int64_t blocks;
+} launch_plan;
+
+static int64_t blocks_of(int64_t items, int per_thread) {
+    int64_t tile = (int64_t)BF_CUDA_MAP_THREADS * per_thread;
+    return items > 0 ? (items + tile - 1) / tile : 1;
+}
+
+static launch_plan plan_launch(const bf_context *context, bf_cuda_map_params *p, bf_map_op op,
+                               bf_dtype work) {
+    launch_plan plan;
+    plan.kernel =
+        op == BF_MAP_CAST ? bf_cuda_map_cast_kernel(p->from[0]) : bf_cuda_map_mixed_kernel(work);
+    plan.blocks = blocks_of(p->count, BF_CUDA_MAP_ELEMENTS);
+    if (op == BF_MAP_CAST || p->refuse_zero || !split_vectors(p, work)) return plan;
+    bool floats = bf_dtype_is_float(work);
+    bool few = p->vectors <= (int64_t)context->cuda->multiprocessors * THREADS_BUSY;
+    p->per_thread = few ? 1 : bf_cuda_map_vectors(op, floats, bf_dtype_bytes(work));
+    plan.kernel =
+        floats ? bf_cuda_map_float_kernel(op, work) : bf_cuda_map_integer_kernel(op, work);
+    plan.blocks = blocks_of(p->vectors, p->per_thread);
+    return plan;
+}
+
+static bf_status launch(bf_context *context, bf_cuda_map_params *p, bf_map_op op, bf_dtype work) {
+    launch_plan plan = plan_launch(context, p, op, work);
+    void *arguments[] = {p};
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)plan.blocks);
+    config.blockDim = dim3(BF_CUDA_MAP_THREADS);
+    config.stream = context->cuda->stream;
+    config.attrs = &overlap;
+    config.numAttrs = context->cuda->major >= 9 ? 1 : 0;
+    cudaError_t error = cudaLaunchKernelExC(&config, plan.kernel, arguments);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "an element-wise operation");
+}
+
+/* --- operands --- */
+
+/* What kernels are given of all elements, and which operands they cannot reach. */
+typedef struct placement {
+    bf_cuda_map_params params;
+    bool staged[OUT + 1];
+} placement;
+
+/* A single element in the host's memory becomes part of what the kernel is given. */
+static void take_number(bf_cuda_map_params *p, const bf_map_job *job, int k) {
+    int bytes = bf_dtype_bytes(job->from[k]);
+    bool misfit = false;
+    uint64_t bits = bf_load_bits(job->in[k], bytes);
+    if (job->op != BF_MAP_CAST && job->from[k] != job->work)
+        bits = bf_map_cast(job->from[k], job->work, bits, false, &misfit);
+    p->value[k] = bits;
+    p->in[k] = NULL;
+}
+
+static placement place(const bf_context *context, const bf_map_job *job) {
+    placement x = {};
+    bf_cuda_map_params *p = &x.params;
+    p->op = bf_map_is_comparison(job->op) ? BF_MAP_EQ : job->op;
+    p->arity = job->arity;
+    p->relations = bf_map::relations_of(job->op);
+    p->saturate = job->overflow == BF_OVERFLOW_SATURATE;
+    p->refuse_zero = job->refuse_zero;
+    p->to = job->to;
+    p->out = job->out;
+    p->count = job->count;
+    p->code = (unsigned)job->to | (job->op == BF_MAP_CAST ? CAST_CODE : 0);
+    if (job->refuse_zero) p->code = 0;
+    for (int k = 0; k < job->arity; k++) {
+        p->in[k] = job->in[k];
+        p->single[k] = job->single[k];
+        p->from[k] = job->from[k];
+        if (job->single[k] && bf_where_is(job->in[k], NULL) == BF_WHERE_HOST)
+            take_number(p, job, k);
+        else
+            x.staged[k] = !bf_cuda_in_place(context, job->in[k], bf_dtype_bytes(job->from[k]));
+    }
+    x.staged[OUT] = !bf_cuda_in_place(context, job->out, bf_dtype_bytes(job->to));
+    return x;
+}
+
+static bool is_staged(const placement *x) {
+    for (int k = 0; k <= OUT; k++)
+        if (x->staged[k]) return true;
+    return false;
+}
+
+/* --- failures --- */
+
+static bool can_fail(const bf_map_job *job) {
+    return job->refuse_zero || job->overflow == BF_OVERFLOW_ERROR;
+}
+
+/* The cells, allocated on first use, which may be in a capture: another mode allows that then. */
+static bf_status prepare_cells(bf_context *context) {
+    bf_cuda *cuda = context->cuda;
+    void *memory = NULL;
+    if (cuda->failed != NULL) return BF_OK;
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode);
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, "map");
+    error = cudaHostAlloc(&memory, CELLS * sizeof NOTHING, cudaHostAllocMapped);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, "map");
+    cuda->failed = (unsigned long long *)memory;
+    for (int i = 0; i < CELLS; i++) cuda->failed[i] = NOTHING;
+    return BF_OK;
+}
+
+/* What a cell holds; the cell is then empty again. */
+static unsigned long long empty_cell(const bf_context *context, int cell) {
+    volatile unsigned long long *at = &context->cuda->failed[cell];
+    unsigned long long key = *at;
+    *at = NOTHING;
+    return key;
+}
+
+/* --- entries --- */
+
+static bf_status stage(bf_context *context, const void *from, size_t bytes, int k,
+                       const void **staged) {
+    char *to = bf_cuda_staging(context, k);
+    if (to == NULL) return BF_E_MEMORY;
+    cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, context->cuda->stream);
+    *staged = to;
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
+}
+
+/* Elements [first, first + n). */
+static bf_status take_piece(bf_context *context, const bf_map_job *job, const placement *x,
+                            int64_t first, int64_t n) {
+    bf_cuda_map_params p = x->params;
+    size_t out_bytes = (size_t)(n * bf_dtype_bytes(p.to));
+    char *out = (char *)p.out + first * bf_dtype_bytes(p.to);
+    p.count = n;
+    p.index += first;
+    for (int k = 0; k < p.arity; k++) {
+        int64_t bytes = bf_dtype_bytes(p.from[k]);
+        if (p.in[k] == NULL) continue;
+        if (!p.single[k]) p.in[k] = (const char *)p.in[k] + first * bytes;
+        if (!x->staged[k]) continue;
+        bf_status status =
+            stage(context, p.in[k], (size_t)((p.single[k] ? 1 : n) * bytes), k, &p.in[k]);
+        if (status != BF_OK) return status;
+    }
+    p.out = x->staged[OUT] ? bf_cuda_staging(context, OUT) : out;
+    if (p.out == NULL) return BF_E_MEMORY;
+    bf_status status = launch(context, &p, job->op, job->work);
+    if (status != BF_OK || !x->staged[OUT]) return status;
+    cudaError_t error =
+        cudaMemcpyAsync(out, p.out, out_bytes, cudaMemcpyDefault, context->cuda->stream);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy from the GPU");
+}
+
+static bf_status take_pieces(bf_context *context, const bf_map_job *job, const placement *x) {
+    int64_t piece = is_staged(x) ? (int64_t)PIECE : job->count;
+    for (int64_t first = 0; first < job->count; first += piece) {
+        int64_t left = job->count - first;
+        bf_status status = take_piece(context, job, x, first, left < piece ? left : piece);
+        if (status != BF_OK) return status;
+    }
+    return BF_OK;
+}
+
+static bf_status run_map(bf_context *context, const bf_map_job *job) {
+    bf_status status = prepare_cells(context);
+    if (status != BF_OK) return status;
+    placement x = place(context, job);
+    if (can_fail(job)) x.params.failed = &context->cuda->failed[OF_MAP];
+    status = take_pieces(context, job, &x);
+    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
+    unsigned long long key = empty_cell(context, OF_MAP);
+    if (status != BF_OK) return status;
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, "an element-wise operation");
+    return key == NOTHING ? BF_OK : bf_map_fail(context, job, job->index + (int64_t)(key >> 8));
+}
+
+static bf_status run_map_async(bf_context *context, const bf_map_job *job) {
+    bf_status status = prepare_cells(context);
+    if (status != BF_OK) return status;
+    placement x = place(context, job);
+    if (is_staged(&x))
+        return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
+    if (can_fail(job)) x.params.failed = &context->cuda->failed[OF_MAP_ASYNC];
+    x.params.index = job->index;
+    return launch(context, &x.params, job->op, job->work);
+}
+
+bf_status bf_cuda_map(bf_context *context, const bf_map_job *job) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = run_map(context, job);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+bf_status bf_cuda_map_async(bf_context *context, const bf_map_job *job) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = run_map_async(context, job);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+bf_status bf_cuda_map_failure(bf_context *context) {
+    bf_map_job job = {};
+    if (context->cuda->failed == NULL) return BF_OK;
+    unsigned long long key = empty_cell(context, OF_MAP_ASYNC);
+    if (key == NOTHING) return BF_OK;
+    job.refuse_zero = (key & 0xff) == 0;
+    job.op = (key & CAST_CODE) != 0 ? BF_MAP_CAST : BF_MAP_ADD;
+    job.to = (bf_dtype)(key & (CAST_CODE - 1));
+    return bf_map_fail(context, &job, (int64_t)key >> 8);
+}

@@ -1,0 +1,92 @@
+/* Launching a reduction: its shape, its shared memory, and the list of them all. */
+#ifndef BF_CUDA_REDUCE_LAUNCH_CUH
+#define BF_CUDA_REDUCE_LAUNCH_CUH
+
+#include "cuda/reduce/finish.cuh"
+
+/* What reduce.cu needs to know of a kernel. */
+struct bf_cuda_reduction {
+    cudaError_t (*launch)(const bf_context *context, bf_cuda_params params, int64_t bytes);
+    void (*receive)(const bf_job *job, const int64_t *chunks, const int64_t *plain, int64_t *words);
+};
+
+/* What a block may ask for beside its static shared memory, which is less than this. */
+enum { BF_CUDA_STATIC_SHARED = 12 * 1024 };
+
+/* More than 48 KiB in all must be asked for: once for each kernel and device, which the bits of
+ * `asked` remember (asking twice is harmless). */
+template <class Loop> static cudaError_t bf_cuda_allow_shared(const bf_cuda *cuda) {
+    static uint64_t asked;
+    uint64_t bit = (uint64_t)1 << cuda->device % 64;
+    if (cuda->device < 64 && (__atomic_load_n(&asked, __ATOMIC_RELAXED) & bit)) return cudaSuccess;
+    cudaError_t error = cudaFuncSetAttribute(bf_cuda_reduce_kernel<Loop>,
+                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             cuda->shared - BF_CUDA_STATIC_SHARED);
+    if (error == cudaSuccess) __atomic_fetch_or(&asked, bit, __ATOMIC_RELAXED);
+    return error;
+}
+
+/* A launch's shape. */
+struct bf_cuda_shape {
+    int threads, tables, shared;
+};
+
+/* Blocks for small arrays are so small that there is one for each multiprocessor, and no warp waits
+ * for a table; tables and then threads are fewer where shared memory is. */
+template <class Loop>
+static bf_cuda_shape bf_cuda_shape_of(const bf_cuda *cuda, int most_blocks, int64_t bytes) {
+    bf_cuda_shape s = {Loop::threads, 0, 0};
+    int room = cuda->shared - BF_CUDA_STATIC_SHARED;
+    int64_t warps = bytes / ((int64_t)most_blocks * BF_CUDA_WARP * 16 * Loop::tile) + 1;
+    int least = Loop::tables(4) > 0 ? Loop::tables(4) : 4;
+    if (warps < s.threads / BF_CUDA_WARP)
+        s.threads = (warps > least ? (int)warps : least) * BF_CUDA_WARP;
+    s.tables = Loop::tables(s.threads / BF_CUDA_WARP);
+    while (s.tables > 1 && Loop::shared_bytes(s.threads, s.tables) > room) s.tables--;
+    while (s.threads > BF_CUDA_WARP && Loop::shared_bytes(s.threads, s.tables) > room)
+        s.threads -= BF_CUDA_WARP;
+    s.shared = Loop::shared_bytes(s.threads, s.tables);
+    return s;
+}
+
+template <class Loop>
+static cudaError_t bf_cuda_launch_reduction(const bf_context *context, bf_cuda_params params,
+                                            int64_t bytes) {
+    const bf_cuda *cuda = context->cuda;
+    int most = cuda->multiprocessors * Loop::blocks;
+    if (most > BF_CUDA_BLOCKS) most = BF_CUDA_BLOCKS;
+    bf_cuda_shape shape = bf_cuda_shape_of<Loop>(cuda, most, bytes);
+    int64_t tile = (int64_t)shape.threads * 16 * Loop::tile, tiles = (bytes + 15 + tile - 1) / tile;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)(tiles < most ? tiles : most));
+    config.blockDim = dim3((unsigned)shape.threads);
+    config.dynamicSmemBytes = (size_t)shape.shared;
+    config.stream = cuda->stream;
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &overlap;
+    config.numAttrs = cuda->major >= 9 ? 1 : 0;
+    params.tables = shape.tables;
+    params.bytes = bytes;
+    cudaError_t error = shape.shared > 0 ? bf_cuda_allow_shared<Loop>(cuda) : cudaSuccess;
+    if (error != cudaSuccess) return error;
+    return cudaLaunchKernelEx(&config, bf_cuda_reduce_kernel<Loop>, params);
+}
+
+template <class Loop> static const bf_cuda_reduction *bf_cuda_reduction_of() {
+    static constexpr bf_cuda_reduction reduction = {bf_cuda_launch_reduction<Loop>,
+                                                    bf_cuda_receive<typename Loop::Side>};
+    return &reduction;
+}
+
+/* Those of each file, by kind (of an integer, float or extreme dtype); NULL: none. */
+const bf_cuda_reduction *bf_cuda_reduction_f64(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_f32(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_f16(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_bf16(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_integer(bf_kind kind, bf_dtype dtype);
+const bf_cuda_reduction *bf_cuda_reduction_extreme(bf_reduction op, bf_dtype dtype);
+const bf_cuda_reduction *bf_cuda_reduction_factors(bf_dtype dtype);
+
+#endif

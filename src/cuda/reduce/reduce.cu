@@ -1,0 +1,271 @@
+/* A reduction on the GPU: the kernel for it, launched once where its data are, or piece by piece
+ * where they must be staged. */
+#include "cuda/reduce/launch.cuh"
+#include "cuda/reduce/product_tree.cuh"
+#include "cuda/runtime/workspace.cuh"
+
+static const bf_cuda_reduction *find(const bf_job *job) {
+    if (job->kind == BF_KIND_EXTREME) return bf_cuda_reduction_extreme(job->op, job->dtype);
+    if (job->kind == BF_KIND_FACTORS) return bf_cuda_reduction_factors(job->dtype);
+    switch (job->dtype) {
+    case BF_F64: return bf_cuda_reduction_f64(job->kind);
+    case BF_F32: return bf_cuda_reduction_f32(job->kind);
+    case BF_F16: return bf_cuda_reduction_f16(job->kind);
+    case BF_BF16: return bf_cuda_reduction_bf16(job->kind);
+    default: return bf_cuda_reduction_integer(job->kind, job->dtype);
+    }
+}
+
+static bool is_in_place(const bf_context *context, const bf_job *job) {
+    int align = bf_dtype_bytes(job->dtype);
+    return bf_cuda_in_place(context, job->a, align) &&
+           (job->b == NULL || bf_cuda_in_place(context, job->b, align));
+}
+
+/* For a launch with the workspace of the call at hand. */
+static bf_status fill_params(bf_context *context, const bf_job *job, bf_cuda_params *params) {
+    bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+    if (w == NULL) return BF_E_MEMORY;
+    bf_cuda_params p = {};
+    p.a = job->a;
+    p.b = job->b;
+    p.count = job->count;
+    p.index = job->index;
+    p.scratch = (bf_cuda_scratch *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_SCRATCH,
+                                                          sizeof *p.scratch);
+    p.request.op = job->op;
+    p.request.dtype = job->dtype;
+    *params = p;
+    return p.scratch != NULL ? BF_OK : BF_E_MEMORY;
+}
+
+/* Elements of a launch: those of 1 TiB. An int64 of a thread then adds less than 2^31 parts of 32
+ * bits (of integers: 512 threads at least share the elements); a warp's sums add less than 2^25
+ * folds of 2^11 elements (of 16 warps at least); and the limbs for what fits no window less than
+ * 2^29 tables, each of which adds less than 2^34 to a limb. */
+static int64_t most_at_once(bf_dtype dtype) { return ((int64_t)1 << 40) / bf_dtype_bytes(dtype); }
+
+/* --- chains --- */
+
+/* As bf_cuda_enter, but a chain goes on. */
+static int enter(bf_context *context) {
+    bf_cuda_chain *chain = &context->cuda->chain;
+    bool is_last = chain->is_last;
+    int previous = bf_cuda_enter(context);
+    chain->is_last = is_last;
+    return previous;
+}
+
+static bool overlaps(const bf_cuda_chain *chain, const void *p, int64_t bytes) {
+    uintptr_t first = (uintptr_t)p;
+    return p != NULL && first < chain->end && first + (uintptr_t)bytes > chain->values;
+}
+
+/* Launches a reduction as the next of the chain, or as the first of a new one. A stream that is the
+ * caller's has no chains: what else is on it is not known. */
+static cudaError_t launch(bf_context *context, const bf_job *job, bf_cuda_params *p) {
+    bf_cuda_chain *chain = &context->cuda->chain;
+    int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
+    bool follows =
+        chain->is_last && !overlaps(chain, job->a, bytes) && !overlaps(chain, job->b, bytes);
+    p->early = follows && p->value != NULL; /* a single call is faster without */
+    if (!p->early) chain->values = chain->end = 0;
+    if (p->value != NULL) {
+        uintptr_t first = (uintptr_t)p->value, end = first + sizeof *p->value;
+        chain->values = chain->end == 0 || first < chain->values ? first : chain->values;
+        chain->end = end > chain->end ? end : chain->end;
+    }
+    cudaError_t error = find(job)->launch(context, *p, bytes);
+    chain->is_last = error == cudaSuccess && context->cuda->stream == context->cuda->own;
+    return error;
+}
+
+/* --- mail --- */
+
+/* Waits for word i of the mail. False: the stream is done, or has failed, and there is none. */
+static bool wait_for(bf_context *context, int i, int64_t *word, cudaError_t *error) {
+    const bf_cuda *cuda = context->cuda;
+    uint64_t half[2];
+    for (int k = 0; k < 2; k++) {
+        const uint64_t *at = &cuda->mail->chunks[2 * i + k];
+        for (unsigned tries = 1;; tries++) {
+            half[k] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+            if (half[k] >> 32 == cuda->sent) break;
+            if (tries % 1024 != 0) continue;
+            *error = cudaStreamQuery(cuda->stream);
+            if (*error == cudaErrorNotReady) continue;
+            half[k] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+            if (half[k] >> 32 != cuda->sent) return false;
+        }
+    }
+    *word = (int64_t)((half[0] & 0xffffffffu) | half[1] << 32);
+    return true;
+}
+
+/* The words of the mail; how many there are the first of them tells. */
+static bool receive(bf_context *context, int64_t *chunks, cudaError_t *error) {
+    int n = 1;
+    for (int i = 0; i < n; i++) {
+        if (!wait_for(context, i, &chunks[i], error)) return false;
+        if (i > 0) continue;
+        int sums = (int)(chunks[0] >> 8 & 0xff) + (int)(chunks[0] >> 16 & 0xff);
+        n = BF_CUDA_MAIL_HEAD + 2 * sums + (int)(chunks[0] >> 24 & 0xff);
+    }
+    return true;
+}
+
+/* --- one launch --- */
+
+/* What is in place enters words. */
+static bf_status take_in_place(bf_context *context, const bf_job *job, int64_t *words) {
+    bf_cuda *cuda = context->cuda;
+    bf_cuda_params p;
+    int64_t chunks[BF_CUDA_MAIL_WORDS / 2], taken[BF_STATE_WORDS_SMALL + 4];
+    bf_status status = fill_params(context, job, &p);
+    if (status != BF_OK) return status;
+    if (++cuda->sent == 0) cuda->sent = 1;
+    p.mail = cuda->mail;
+    p.number = cuda->sent;
+    cudaError_t error = launch(context, job, &p);
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, "launching a reduction");
+    if (!receive(context, chunks, &error))
+        return bf_cuda_fail(context, error == cudaSuccess ? cudaErrorUnknown : error,
+                            "a reduction");
+    find(job)->receive(job, chunks, cuda->mail->words, taken);
+    bf_state_merge_plain(job->kind, job->dtype, words, taken);
+    return BF_OK;
+}
+
+static bf_cuda_tree *tree_of(bf_context *context) {
+    bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+    if (w == NULL) return NULL;
+    return (bf_cuda_tree *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_TREE,
+                                                  bf_cuda_tree_bytes);
+}
+
+static bf_status take_tree(bf_context *context, const bf_job *job, int64_t *words) {
+    context->cuda->chain.is_last = false;
+    bf_cuda_tree *tree = tree_of(context);
+    return tree != NULL ? bf_cuda_tree_reduce(context, job, tree, words) : BF_E_MEMORY;
+}
+
+static bf_status take(bf_context *context, const bf_job *job, int64_t *words) {
+    if (job->kind == BF_KIND_TREE) return take_tree(context, job, words);
+    return take_in_place(context, job, words);
+}
+
+/* --- pieces --- */
+
+static bf_status stage(bf_context *context, const void **p, int part, int64_t bytes) {
+    char *to = bf_cuda_staging(context, part);
+    if (to == NULL) return BF_E_MEMORY;
+    context->cuda->chain.is_last = false;
+    cudaError_t error =
+        cudaMemcpyAsync(to, *p, (size_t)bytes, cudaMemcpyDefault, context->cuda->stream);
+    *p = to;
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
+}
+
+/* Elements [first, first + n) of a job. */
+static bf_status take_piece(bf_context *context, const bf_job *job, int64_t first, int64_t n,
+                            int64_t *words) {
+    int64_t bytes = bf_dtype_bytes(job->dtype);
+    bf_job piece = *job;
+    bf_status status = BF_OK;
+    piece.a = (const char *)job->a + first * bytes;
+    piece.b = job->b == NULL ? NULL : (const char *)job->b + first * bytes;
+    piece.count = n;
+    piece.index = job->index + first;
+    if (!bf_cuda_in_place(context, piece.a, (int)bytes))
+        status = stage(context, &piece.a, 0, n * bytes);
+    if (status == BF_OK && piece.b != NULL && !bf_cuda_in_place(context, piece.b, (int)bytes))
+        status = stage(context, &piece.b, 1, n * bytes);
+    return status == BF_OK ? take(context, &piece, words) : status;
+}
+
+/* On failure words are as they were: they are a copy until all is done. */
+static bf_status take_all(bf_context *context, const bf_job *job, int64_t *words) {
+    bool in_place = is_in_place(context, job);
+    int64_t piece =
+        in_place ? most_at_once(job->dtype) : BF_CUDA_STAGING / bf_dtype_bytes(job->dtype);
+    if (in_place && job->count <= piece) return take(context, job, words);
+    if (job->count <= piece) return take_piece(context, job, 0, job->count, words);
+    int64_t *copy = (int64_t *)malloc(BF_STATE_WORDS_MAX * sizeof *copy);
+    if (copy == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
+    size_t used = (size_t)bf_state_words(job->kind, job->dtype, words) * sizeof *words;
+    bf_status status = BF_OK;
+    memcpy(copy, words, used);
+    for (int64_t first = 0; first < job->count && status == BF_OK; first += piece) {
+        int64_t left = job->count - first;
+        status = take_piece(context, job, first, left < piece ? left : piece, copy);
+    }
+    used = (size_t)bf_state_words(job->kind, job->dtype, copy) * sizeof *words;
+    if (status == BF_OK) memcpy(words, copy, used);
+    free(copy);
+    return status;
+}
+
+bf_status bf_cuda_reduce(bf_context *context, const bf_job *job, int64_t *words) {
+    int previous = enter(context);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = take_all(context, job, words);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+/* --- enqueued --- */
+
+static __global__ void store_value(bf_value *to, bf_value value) { *to = value; }
+
+/* The result of no elements, which no kernel has to look for. */
+static bf_status enqueue_empty(bf_context *context, const bf_job *job,
+                               const bf_reduce_options *options, bf_value *to) {
+    int64_t *words = (int64_t *)malloc(BF_STATE_WORDS_MAX * sizeof *words);
+    if (words == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
+    bf_work work;
+    bf_value value = bf_value_from_bits(BF_U64, 0);
+    bf_state_init(job->kind, job->dtype, words);
+    bf_status status = job->kind == BF_KIND_TREE
+                           ? bf_result_tree(words, bf_tree_root(words), options, &value)
+                           : bf_result_plain(job->op, job->dtype, words, options, &value, &work);
+    free(words);
+    if (status != BF_OK) value.dtype = BF_NONE;
+    context->cuda->chain.is_last = false;
+    store_value<<<1, 1, 0, context->cuda->stream>>>(to, value);
+    cudaError_t error = cudaGetLastError();
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a reduction");
+}
+
+static bf_status enqueue(bf_context *context, const bf_job *job, const bf_reduce_options *options,
+                         bf_value *value) {
+    if (job->count == 0) return enqueue_empty(context, job, options, value);
+    if (job->kind == BF_KIND_TREE) {
+        context->cuda->chain.is_last = false;
+        bf_cuda_tree *tree = tree_of(context);
+        if (tree == NULL) return BF_E_MEMORY;
+        return bf_cuda_tree_reduce_async(context, job, tree, options, value);
+    }
+    bf_cuda_params p;
+    bf_status status = fill_params(context, job, &p);
+    if (status != BF_OK) return status;
+    p.value = value;
+    p.request.nan = options->nan;
+    p.request.out_dtype = options->out_dtype;
+    p.request.ddof = options->ddof;
+    p.request.overflow = options->overflow;
+    cudaError_t error = launch(context, job, &p);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a reduction");
+}
+
+bf_status bf_cuda_reduce_async(bf_context *context, const bf_job *job,
+                               const bf_reduce_options *options, bf_value *value) {
+    bool reachable = job->count == 0 || is_in_place(context, job);
+    if (!reachable || !bf_cuda_in_place(context, value, 8))
+        return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
+    if (job->count > most_at_once(job->dtype))
+        return bf_fail(context, BF_E_ARGUMENT, "too many elements for one launch");
+    int previous = enter(context);
+    bf_status status = enqueue(context, job, options, value);
+    bf_cuda_leave(previous);
+    return status;
+}

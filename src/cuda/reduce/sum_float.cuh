@@ -1,0 +1,340 @@
+/* Exact sums of floats: of x, of products, or of both.
+ *
+ * The first warp of every block looks at the same few elements, so that all blocks choose the same
+ * windows, with one of three numbers of levels. A warp takes strips of the array through them, a
+ * group at a time. If some value of a group did not fit (or was a NaN or an infinity, which never
+ * fits), it takes the group again, one element after another, by exponent (sum_bins.cuh). Which way
+ * a group went does not show in the result. */
+#ifndef BF_CUDA_REDUCE_SUM_FLOAT_CUH
+#define BF_CUDA_REDUCE_SUM_FLOAT_CUH
+
+#include "cuda/reduce/extreme.cuh"
+#include "cuda/reduce/launch.cuh"
+#include "cuda/reduce/sum_by_exponent.cuh"
+#include "cuda/reduce/sum_terms.cuh"
+#include "cuda/runtime/elements.cuh"
+#include "cuda/runtime/strip.cuh"
+
+/* --- the loop --- */
+
+enum {
+    BF_CUDA_SAMPLES = 4, /* a lane of the first warp */
+    BF_CUDA_MISFITS = 8  /* most groups in a row that are not tried */
+};
+
+template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
+    using Dtype = bf_cuda_float<D>;
+    using E = typename Dtype::Element;
+    using Side = SideFold;
+    using Levels = bf_cuda_levels<D, Kind>;
+    using ByExponent = bf_cuda_by_exponent<D, Kind>;
+    static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
+    static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
+    static constexpr int sums = Levels::sum(2) + Levels::product(2);
+    /* As many threads as there are registers for, so that ptxas spills few: where it does, loops
+     * are slower. Sums alone have two blocks a multiprocessor, of which one takes elements while
+     * the other begins or ends. */
+    static constexpr int described_by = D == BF_F16 ? 256 : 384;
+    static constexpr int alone = D == BF_BF16 ? 512 : 640;
+    static constexpr int blocks = Kind == BF_KIND_SUM ? 2 : 1;
+    static constexpr int threads = Side::words > 0 ? described_by : alone / blocks;
+    static constexpr int described = D == BF_F32 ? 4 : D == BF_F64 ? 3 : 2;
+    static constexpr int tile = pair ? 2 : Side::words > 0 ? described : 4;
+    using Strip = bf_cuda_strip<E, pair, tile>;
+    using Array = typename Strip::Array;
+    static constexpr int N = Strip::N;
+    /* Strips between folds: a product of f64 enters its levels twice. */
+    static constexpr int rows = D == BF_F64 && has_product ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
+    static constexpr unsigned group = rows / (tile * N);
+
+    struct Shared {
+        int sum_bottom, product_bottom, variant;
+        bf_cuda_exponents exponents;
+    };
+    using Block = bf_cuda_block<bf_cuda_float_loop>;
+
+    static int tables(int warps) { return ByExponent::tables(warps, blocks); }
+    static int shared_bytes(int, int tables_of_block) {
+        return tables_of_block * ByExponent::table_bytes();
+    }
+
+    /* This warp, among all of the grid: it takes strips warp(), warp() + warps(), ... */
+    static __device__ __forceinline__ unsigned warps() {
+        return gridDim.x * (blockDim.x / BF_CUDA_WARP);
+    }
+    static __device__ __forceinline__ unsigned warp() {
+        return threadIdx.x / BF_CUDA_WARP * gridDim.x + blockIdx.x;
+    }
+    static __device__ __forceinline__ int first_end() {
+        return (int)(warp() * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP);
+    }
+
+    /* --- windows --- */
+
+    /* Element k of `samples`: 16 neighbours in each of a few places, which are anywhere in their
+     * share of the array, so that no period of the data is the samples' as well. All blocks read
+     * them: that they are few lines of memory matters. */
+    static __device__ int64_t sample(int64_t count, int samples, int k) {
+        int64_t places = samples / 16, share = count / places;
+        if (share < 16) return k < count ? k : count - 1;
+        uint64_t anywhere = (uint64_t)(k / 16 + 1) * 0x9e3779b97f4a7c15u;
+        return share * (k / 16) + (int64_t)__umul64hi(anywhere, (uint64_t)(share - 15)) + k % 16;
+    }
+
+    /* Those of a lane of the first warp. */
+    struct Samples {
+        static constexpr int all = BF_CUDA_SAMPLES * BF_CUDA_WARP;
+        E a[BF_CUDA_SAMPLES], b[pair ? BF_CUDA_SAMPLES : 1];
+
+        __device__ __forceinline__ void load(const Array &s) {
+#pragma unroll
+            for (int i = 0; i < BF_CUDA_SAMPLES; i++) {
+                int64_t at = sample(s.count, all, i * BF_CUDA_WARP + (int)threadIdx.x);
+                a[i] = s.a[at];
+                if (pair) b[i] = s.b[at];
+            }
+        }
+        __device__ __forceinline__ void measure(bf_extent *x, bf_extent *y) const {
+            *x = *y = bf_cuda_extent(0);
+#pragma unroll
+            for (int i = 0; i < BF_CUDA_SAMPLES; i++) {
+                bf_extent u = bf_cuda_extent(Dtype::value(a[i]));
+                bf_extent v = pair ? bf_cuda_extent(Dtype::value(b[pair ? i : 0])) : u;
+                bf_cuda_extent_join(x, u);
+                bf_cuda_extent_join(y, bf_cuda_extent_product(u, v));
+            }
+        }
+    };
+
+    /* The variant of a window, or of none. */
+    static __device__ int last_if(int variant) { return variant < 0 ? 2 : variant; }
+
+    /* Of each place a line or two. */
+    static __device__ void prefetch_samples(const bf_cuda_params &p) {
+        if (blockIdx.x >= Samples::all / 16 || threadIdx.x % 15 != 0 || threadIdx.x > 15) return;
+        int64_t at = sample(p.count, Samples::all, (int)blockIdx.x * 16 + (int)threadIdx.x);
+        bf_cuda_prefetch((const E *)p.a + at);
+        if (pair) bf_cuda_prefetch((const E *)p.b + at);
+    }
+
+    static __device__ void choose(const Samples &samples, int64_t count, Block *block) {
+        bf_extent x, y;
+        samples.measure(&x, &y);
+        int below = bf_bit_length((uint64_t)(count / Samples::all)), variant = 0;
+        int sum_bottom = 0, product_bottom = 0;
+        if (has_sum)
+            variant = bf_cuda_window_choose(bf_cuda_extent_warp(x), below, Dtype::least,
+                                            bf_layout_sum(D), Levels::of_sum(0), Levels::of_sum(1),
+                                            Levels::of_sum(2), &sum_bottom);
+        if (has_product) {
+            if (!pair) below *= 2;
+            int v = bf_cuda_window_choose(bf_cuda_extent_warp(y), below, 2 * Dtype::least,
+                                          bf_layout_products(D), Levels::of_product(0),
+                                          Levels::of_product(1), Levels::of_product(2),
+                                          &product_bottom);
+            variant = v < 0 || variant < 0 ? -1 : v > variant ? v : variant;
+        }
+        if (threadIdx.x != 0) return;
+        const int depth = last_if(variant);
+        if (has_sum && has_product) { /* each chose its own variant */
+            sum_bottom = bf_window_clamp(sum_bottom, Levels::sum(depth), bf_layout_sum(D));
+            product_bottom =
+                bf_window_clamp(product_bottom, Levels::product(depth), bf_layout_products(D));
+        }
+        block->own.sum_bottom = sum_bottom;
+        block->own.product_bottom = product_bottom;
+        block->own.variant = variant;
+        block->sums_in_use = Levels::sum(depth) + Levels::product(depth);
+    }
+
+    /* Takes a strip whose first element is number `at`. Each vector is read again, from x and y on,
+     * if there is `more`, as soon as it has been taken. */
+    template <class F>
+    static __device__ __forceinline__ void take_strip(F &fold, Side &side, Strip &t, const E *x,
+                                                      const E *y, bool aligned, bool more,
+                                                      int64_t at) {
+#pragma unroll
+        for (int v = 0; v < tile; v++) {
+            bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
+            if (more) t.load(x, y, aligned, v);
+#pragma unroll
+            for (int k = 0; k < N; k += F::few)
+                fold.template take<F::few>(a.e + k, pair ? b.e + k : a.e + k);
+            if (Side::words > 0) side.take(a.e, at + Strip::step(v));
+        }
+    }
+
+    template <class F>
+    static __device__ __forceinline__ void take_ends(F &fold, Side &side, const Array &s) {
+        for (int i = first_end(); i < s.ends(); i += (int)warps() * BF_CUDA_WARP) {
+            const int64_t at = s.end(i);
+            const E a = s.a[at], b = pair ? s.b[at] : a;
+            fold.template take<1>(&a, &b);
+            if (Side::words > 0) side.take_one(s.a[at], at);
+        }
+    }
+
+    /* Takes this warp's strips number `turn` and on, and before the first the ends. False: the
+     * group at `turn` does not fit. */
+    template <int Variant>
+    static __device__ __forceinline__ bool take_groups(Block *block, const Array &s, Strip &t,
+                                                       Side &side, unsigned *turn, unsigned turns,
+                                                       unsigned *minus) {
+        bf_cuda_terms<D, Kind, Variant> fold;
+        fold.open(block->own.sum_bottom, block->own.product_bottom);
+        const unsigned step = warps() * Strip::elements;
+        const int64_t first = s.first(warp() + *turn * warps());
+        const E *x = s.a + first, *y = pair ? s.b + first : x;
+        if (*turn == 0) take_ends(fold, side, s);
+        do {
+            const unsigned end = turns - *turn > group ? *turn + group : turns;
+#pragma unroll 1
+            for (unsigned i = *turn; i < end;) {
+                x += step;
+                if (pair) y += step;
+                take_strip(fold, side, t, x, y, s.aligned,
+                           ++i<turns, Side::words> 0 ? x - s.a - step : 0);
+            }
+            if (!fold.close(block->sums.warps[threadIdx.x / BF_CUDA_WARP])) return false;
+            *minus &= fold.minus;
+            *turn = end;
+        } while (*turn < turns);
+        return true;
+    }
+
+    /* --- by exponent --- */
+
+    /* Takes a vector of the array, whose first element is number `first`. The side has not seen it,
+     * if it is new. */
+    static __device__ __forceinline__ void take_vector(Block *block, int64_t *table, Side &side,
+                                                       bool is_new, uint4 a, uint4 b,
+                                                       int64_t first) {
+        bf_cuda_elements<E> x(a), y(b);
+        constexpr int together = has_product ? 1 : 2; /* as registers allow */
+#pragma unroll
+        for (int k = 0; k < N; k += together)
+            ByExponent::template take_terms<together>(&block->own.exponents, table, x.e + k,
+                                                      y.e + k);
+        if (Side::words > 0 && is_new) side.take(x.e, first);
+        __syncwarp();
+    }
+
+    static __device__ __forceinline__ void take_end_terms(const Array &s, Block *block,
+                                                          int64_t *table, Side &side, bool is_new) {
+        for (int i = first_end(); i < s.ends(); i += (int)warps() * BF_CUDA_WARP) {
+            const int64_t at = s.end(i);
+            const E a = s.a[at], b = pair ? s.b[at] : a;
+            ByExponent::template take_terms<1>(&block->own.exponents, table, &a, &b);
+            if (Side::words > 0 && is_new) side.take_one(s.a[at], at);
+        }
+        __syncwarp();
+    }
+
+    /* This warp's strips [first, end), and with number 0 the ends. The side has seen the first
+     * group, if there is a window at all. Each vector is taken from the front of the strip, where
+     * the next ones move up. */
+    static __device__ __forceinline__ void take_by_exponent(const bf_cuda_params &p, Block *block,
+                                                            const Array &s, Side &side,
+                                                            unsigned first, unsigned end) {
+        const bool tried = block->own.variant >= 0;
+        int which;
+        int64_t *table = ByExponent::take_table(&block->own.exponents, p.tables, &which);
+        if (first == 0) take_end_terms(s, block, table, side, !tried);
+#pragma unroll 1
+        for (unsigned turn = first; turn < end; turn++) {
+            const unsigned n = warp() + turn * warps();
+            const bool is_new = !tried || turn - first >= group;
+            Strip t;
+            t.load(s, n);
+#pragma unroll 1
+            for (int v = 0; v < tile; v++) {
+                take_vector(block, table, side, is_new, t.a[0], pair ? t.b[0] : t.a[0],
+                            s.first(n) + Strip::step(v));
+                t.move_up();
+            }
+        }
+        ByExponent::fold_table(&block->own.exponents, table, which);
+        if (threadIdx.x % BF_CUDA_WARP == 0) atomicOr(&block->flags, BF_CUDA_BY_RULES);
+    }
+
+    /* --- all of it --- */
+
+    static __device__ void clear(Block *block) {
+        block->own.exponents.clear();
+        for (int i = (int)threadIdx.x % BF_CUDA_WARP; i < sums; i += BF_CUDA_WARP)
+            block->sums.warps[threadIdx.x / BF_CUDA_WARP][i] = {0, 0};
+    }
+
+    /* False: a group does not fit, or there is no window at all. */
+    static __device__ __forceinline__ bool take_in_window(Block *block, const Array &s, Strip &t,
+                                                          Side &side, unsigned *turn,
+                                                          unsigned turns, unsigned *minus) {
+        switch (block->own.variant) {
+        case 0: return take_groups<0>(block, s, t, side, turn, turns, minus);
+        case 1: return take_groups<1>(block, s, t, side, turn, turns, minus);
+        case 2: return take_groups<2>(block, s, t, side, turn, turns, minus);
+        default: return false;
+        }
+    }
+
+    static __device__ unsigned run(const bf_cuda_params &p, Block *block, int64_t *, Side &side) {
+        Array s(p);
+        Strip t;
+        Samples samples; /* first: what all wait for must not wait for the strips */
+        if (threadIdx.x < BF_CUDA_WARP) samples.load(s);
+        if (warp() < s.strips) t.load(s, warp());
+        clear(block);
+        if (threadIdx.x < BF_CUDA_WARP) choose(samples, s.count, block);
+        side.start();
+        __syncthreads();
+        const unsigned turns = s.strips > warp() ? (s.strips - warp() - 1) / warps() + 1 : 0;
+        unsigned turn = 0, minus = ~0u;
+        unsigned groups = 1; /* to take by exponent if the first does not fit: ever more */
+        while (!take_in_window(block, s, t, side, &turn, turns, &minus)) {
+            const unsigned left = turns - turn, first = turn;
+            turn = left > groups * group ? turn + groups * group : turns;
+            take_by_exponent(p, block, s, side, first, turn);
+            if (turn == turns) break;
+            if (groups < BF_CUDA_MISFITS) groups *= 2;
+            t.load(s, warp() + turn * warps());
+        }
+        __syncthreads();
+        if (block->flags & BF_CUDA_BY_RULES) block->own.exponents.add_to(p.scratch);
+        return minus >> 31 ? 0 : BF_CUDA_POSITIVE;
+    }
+
+    static __device__ void finish(const bf_cuda_params &p, Block *block) {
+        const int variant = last_if(block->own.variant);
+        const bf_cuda_series s = {Levels::sum(variant), Levels::product(variant),
+                                  block->own.sum_bottom, block->own.product_bottom,
+                                  BF_WINDOW_BITS + 1};
+        bf_cuda_finish<D, Kind, Side>(p, s, block->sums.total, block->flags, block->side.total.at);
+    }
+};
+
+template <bf_dtype D, bf_kind Kind, class Side>
+struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side>> {
+    static constexpr bool leaves_warp_sums = true;
+    static __device__ void prefetch(const bf_cuda_params &p) {
+        bf_cuda_float_loop<D, Kind, Side>::prefetch_samples(p);
+    }
+};
+
+template <bf_dtype D> static const bf_cuda_reduction *bf_cuda_float_reduction(bf_kind kind) {
+    switch (kind) {
+    case BF_KIND_SUM:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_SUM, bf_cuda_none>>();
+    case BF_KIND_SQUARES:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_SQUARES, bf_cuda_none>>();
+    case BF_KIND_MOMENTS:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_MOMENTS, bf_cuda_none>>();
+    case BF_KIND_PRODUCTS:
+        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_PRODUCTS, bf_cuda_none>>();
+    case BF_KIND_DESCRIPTION:
+        return bf_cuda_reduction_of<
+            bf_cuda_float_loop<D, BF_KIND_DESCRIPTION, bf_cuda_extremes<D>>>();
+    default: return nullptr;
+    }
+}
+
+#endif

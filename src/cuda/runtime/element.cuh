@@ -1,0 +1,176 @@
+/* Elements of each dtype as values that the machine computes with, and back: one rounding, and the
+ * canonical NaN. What is on the host stands in for the device's instructions, to test them there.
+ */
+#ifndef BF_CUDA_RUNTIME_ELEMENT_CUH
+#define BF_CUDA_RUNTIME_ELEMENT_CUH
+
+#include "rules/map/map.h"
+
+#include <type_traits>
+
+#define BF_BOTH static __host__ __device__ __forceinline__
+
+namespace bf_map {
+
+BF_BOTH uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    return bits;
+}
+
+BF_BOTH uint64_t bits_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    return bits;
+}
+
+BF_BOTH float of_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
+
+BF_BOTH double of_bits(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+
+BF_BOTH float canonical(float x) { return x == x ? x : of_bits((uint32_t)0x7fc00000); }
+BF_BOTH double canonical(double x) { return x == x ? x : of_bits((uint64_t)0x7ff8000000000000); }
+
+/* --- half formats --- */
+
+BF_BOTH float widen_f16(uint16_t bits) {
+#ifdef __CUDA_ARCH__
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+#else
+    return of_bits(bf_f16_to_f32(bits));
+#endif
+}
+
+BF_BOTH uint16_t narrow_f16(float x) {
+#ifdef __CUDA_ARCH__
+    uint16_t bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return x == x ? bits : (uint16_t)0x7e00;
+#else
+    return (uint16_t)bf_float_convert(bf_format_f32(), bf_format_f16(), bits_of(x));
+#endif
+}
+
+BF_BOTH float widen_bf16(uint16_t bits) { return of_bits((uint32_t)bits << 16); }
+
+BF_BOTH uint16_t narrow_bf16(float x) {
+    uint32_t bits = bits_of(x);
+    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return (uint16_t)(x == x ? rounded : 0x7fc0);
+}
+
+/* A double between two floats becomes the one whose last bit is 1: it keeps telling on which side
+ * of a tie between shorter numbers it was. */
+BF_BOTH float odd_float(double x) {
+    float nearest = (float)x;
+    double size = fabs((double)nearest), exact = fabs(x);
+    uint32_t bits = bits_of(nearest);
+    bits = (size > exact ? bits - 1 : bits) | (size != exact);
+    return canonical(x == x ? of_bits(bits) : (float)x);
+}
+
+/* x * y + z rounded to odd, where x * y is exact: so is the sum's rounding error (Knuth's TwoSum).
+ */
+BF_BOTH double odd_fma(double x, double y, double z) {
+    double p = x * y, s = p + z, q = s - p;
+    double error = (p - (s - q)) + (z - q); /* NaN if s is not finite */
+    uint64_t bits = bits_of(s);
+    uint64_t other = (error > 0) == (s > 0) ? bits + 1 : bits - 1;
+    bool inexact = error > 0 || error < 0;
+    return inexact && (bits & 1) == 0 ? of_bits(other) : s;
+}
+
+/* --- dtypes --- */
+
+/* stored: in memory; value: what operations compute with. */
+template <bf_dtype D> struct element;
+
+template <class T> struct plain_element {
+    typedef T stored;
+    typedef T value;
+    BF_BOTH T decode(T x) { return x; }
+    BF_BOTH T encode(T x) { return x; }
+};
+
+template <> struct element<BF_I8> : plain_element<int8_t> {};
+template <> struct element<BF_I16> : plain_element<int16_t> {};
+template <> struct element<BF_I32> : plain_element<int32_t> {};
+template <> struct element<BF_I64> : plain_element<int64_t> {};
+template <> struct element<BF_U8> : plain_element<uint8_t> {};
+template <> struct element<BF_U16> : plain_element<uint16_t> {};
+template <> struct element<BF_U32> : plain_element<uint32_t> {};
+template <> struct element<BF_U64> : plain_element<uint64_t> {};
+
+template <> struct element<BF_BOOL> {
+    typedef uint8_t stored;
+    typedef bool value;
+    BF_BOTH bool decode(uint8_t x) { return x != 0; }
+    BF_BOTH uint8_t encode(bool x) { return x ? 1 : 0; }
+};
+
+template <> struct element<BF_F16> {
+    typedef uint16_t stored;
+    typedef float value;
+    BF_BOTH float decode(uint16_t x) { return widen_f16(x); }
+    BF_BOTH uint16_t encode(float x) { return narrow_f16(x); }
+};
+
+template <> struct element<BF_BF16> {
+    typedef uint16_t stored;
+    typedef float value;
+    BF_BOTH float decode(uint16_t x) { return widen_bf16(x); }
+    BF_BOTH uint16_t encode(float x) { return narrow_bf16(x); }
+};
+
+template <> struct element<BF_F32> {
+    typedef float stored;
+    typedef float value;
+    BF_BOTH float decode(float x) { return x; }
+    BF_BOTH float encode(float x) { return canonical(x); }
+};
+
+template <> struct element<BF_F64> {
+    typedef double stored;
+    typedef double value;
+    BF_BOTH double decode(double x) { return x; }
+    BF_BOTH double encode(double x) { return canonical(x); }
+};
+
+template <bf_dtype D> using stored_of = typename element<D>::stored;
+template <bf_dtype D> using value_of = typename element<D>::value;
+
+constexpr bool is_float(bf_dtype dtype) { return dtype >= BF_F16; }
+constexpr bool is_half(bf_dtype dtype) { return dtype == BF_F16 || dtype == BF_BF16; }
+constexpr bool is_integer(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_U64; }
+
+/* --- integers --- */
+
+template <class T> struct ends {
+    static constexpr bool is_signed = std::is_signed<T>::value;
+    static constexpr int bits = 8 * (int)sizeof(T);
+    static constexpr T greatest = (T)(~(uint64_t)0 >> (64 - bits + (is_signed ? 1 : 0)));
+    static constexpr T least = (T)(is_signed ? (T)(-greatest - 1) : (T)0);
+};
+
+/* An exact integer as a T: the nearest one (saturate), or modulo 2^bits. */
+template <class T, class Wide> BF_BOTH T fit(Wide exact, bool saturate, bool *misfit) {
+    const Wide least = (Wide)ends<T>::least, greatest = (Wide)ends<T>::greatest;
+    Wide near = exact > greatest ? greatest : exact;
+    if constexpr ((Wide)-1 < (Wide)0) near = near < least ? least : near;
+    *misfit = near != exact;
+    return (T)(saturate ? near : exact);
+}
+
+} // namespace bf_map
+
+#endif

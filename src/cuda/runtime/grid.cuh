@@ -1,0 +1,171 @@
+/* How the blocks of one launch become one result.
+ *
+ * Every block draws a ticket as it starts. All but the one with the last ticket publish what they
+ * have in a slot each: 16-byte pieces {x, y} with a bit that says "valid", written at once (as CUB
+ * writes its tile states), so that no fence is needed. The block that started last polls the slots,
+ * since by then every other is running or done, clears them for the next launch and has the total.
+ * Tickets wrap around by themselves. So a call needs no memset, no second launch and no
+ * synchronization, and a launch in a CUDA graph can be replayed. */
+#ifndef BF_CUDA_RUNTIME_GRID_CUH
+#define BF_CUDA_RUNTIME_GRID_CUH
+
+#include "cuda/runtime/context.cuh"
+
+enum {
+    BF_CUDA_WARP = 32,
+    BF_CUDA_THREADS = 512, /* most of a block */
+    BF_CUDA_BLOCKS = 1024, /* most of a grid */
+    BF_CUDA_PIECES = 40,   /* most of a slot */
+    BF_CUDA_FLAG_BITS = 4  /* that a piece has beside its numbers */
+};
+
+struct bf_cuda_piece {
+    uint64_t x, y;
+};
+
+struct bf_cuda_scratch {
+    unsigned ticket;
+    unsigned unused[31];
+    /* Words of an exact state that blocks have added what fits no window to. */
+    int64_t words[BF_EXACT_WORDS_MAX];
+    bf_cuda_piece slots[BF_CUDA_PIECES][BF_CUDA_BLOCKS];
+};
+
+/* --- a launch that overlaps the end of the one before (compute capability 9.0) --- */
+
+static __device__ __forceinline__ void bf_cuda_wait_for_end() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+static __device__ __forceinline__ void bf_cuda_let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+static __device__ __forceinline__ void bf_cuda_wait_for_previous() {
+    bf_cuda_wait_for_end();
+    bf_cuda_let_next_begin();
+}
+
+/* Fetches a line into the L2 cache, which sees what others may still write there. */
+static __device__ __forceinline__ void bf_cuda_prefetch(const void *p) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
+/* --- pieces --- */
+
+static __device__ __forceinline__ void bf_cuda_store_piece(bf_cuda_piece *at, uint64_t x,
+                                                           uint64_t y) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(x), "l"(y)
+                 : "memory");
+}
+
+static __device__ __forceinline__ bf_cuda_piece bf_cuda_load_piece(const bf_cuda_piece *at) {
+    bf_cuda_piece p;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(p.x), "=l"(p.y)
+                 : "l"(at)
+                 : "memory");
+    return p;
+}
+
+/* Publishes 64 bits, 58 bits with a sign, and flags. */
+static __device__ __forceinline__ void bf_cuda_publish(bf_cuda_scratch *scratch, int piece,
+                                                       unsigned ticket, int64_t x, int64_t y,
+                                                       unsigned flags) {
+    uint64_t valid = ((uint64_t)y << BF_CUDA_FLAG_BITS | flags) << 1 | 1;
+    bf_cuda_store_piece(&scratch->slots[piece][ticket], (uint64_t)x, valid);
+}
+
+/* Waits for a piece, of which p has been read, and clears it. */
+static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_scratch *scratch, int piece,
+                                                       unsigned ticket, bf_cuda_piece p, int64_t *x,
+                                                       int64_t *y, unsigned *flags) {
+    bf_cuda_piece *at = &scratch->slots[piece][ticket];
+    while (!(p.y & 1)) p = bf_cuda_load_piece(at);
+    bf_cuda_store_piece(at, 0, 0);
+    *x = (int64_t)p.x;
+    *y = (int64_t)p.y >> (1 + BF_CUDA_FLAG_BITS);
+    *flags = (unsigned)(p.y >> 1) & ((1u << BF_CUDA_FLAG_BITS) - 1);
+}
+
+/* --- exact sums over warps and blocks --- */
+
+/* lo + hi * 2^32 */
+struct bf_cuda_pair {
+    int64_t lo, hi;
+};
+
+/* The sum over the warp, in three parts that 32-bit reductions add without overflow. */
+static __device__ __forceinline__ bf_cuda_pair bf_cuda_warp_sum(int64_t v) {
+    const unsigned mask = (1u << 26) - 1, all = 0xffffffffu;
+#if __CUDA_ARCH__ >= 800
+    uint64_t p0 = __reduce_add_sync(all, (unsigned)v & mask);
+    uint64_t p1 = __reduce_add_sync(all, (unsigned)(v >> 26) & mask);
+    int64_t p2 = __reduce_add_sync(all, (int)(v >> 52));
+#else
+    uint64_t p0 = (unsigned)v & mask, p1 = (unsigned)(v >> 26) & mask;
+    int64_t p2 = v >> 52;
+    for (int d = 16; d > 0; d /= 2) {
+        p0 += __shfl_xor_sync(all, p0, d);
+        p1 += __shfl_xor_sync(all, p1, d);
+        p2 += __shfl_xor_sync(all, p2, d);
+    }
+#endif
+    uint64_t low = p0 + (p1 << 26);
+    bf_cuda_pair sum;
+    sum.lo = (int64_t)(low & 0xffffffffu);
+    sum.hi = (int64_t)(low >> 32) + p2 * (1 << 20);
+    return sum;
+}
+
+static __device__ __forceinline__ bf_cuda_pair bf_cuda_pair_add(bf_cuda_pair a, bf_cuda_pair b) {
+    a.lo += b.lo;
+    a.hi += b.hi;
+    return a;
+}
+
+/* Sums of sums: of a warp's pairs, lo < 2^57. */
+static __device__ __forceinline__ bf_cuda_pair bf_cuda_warp_sum_pair(bf_cuda_pair v) {
+    bf_cuda_pair lo = bf_cuda_warp_sum(v.lo), hi = bf_cuda_warp_sum(v.hi), sum;
+    sum.lo = lo.lo;
+    sum.hi = lo.hi + hi.lo + (hi.hi << 32);
+    return sum;
+}
+
+/* --- what kernels are given --- */
+
+/* Mail to the host: each 8-byte word holds 32 bits and the number of the mail, so that the host
+ * knows that it has arrived (NCCL's LL protocol). `words` are there, plainly, if a flag says so. */
+enum { BF_CUDA_MAIL_WORDS = 2 * 2 * BF_CUDA_PIECES + 2 };
+struct bf_cuda_mail {
+    uint64_t chunks[BF_CUDA_MAIL_WORDS];
+    int64_t words[BF_EXACT_WORDS_MAX];
+};
+
+/* What the result is to be: see rules/reduce/result.h. */
+struct bf_cuda_request {
+    bf_reduction op;
+    bf_dtype dtype;
+    bf_nan_policy nan;
+    bf_dtype out_dtype;
+    int ddof;
+    bf_overflow_policy overflow;
+};
+
+struct bf_cuda_params {
+    const void *a, *b;
+    int64_t count;
+    int64_t bytes; /* of a, and of b */
+    int64_t index; /* of a[0] */
+    int tables;    /* of cuda/reduce/sum_bins.cuh, in a block's shared memory */
+    bool early;    /* elements are there before the launch before this one has ended */
+    bf_cuda_scratch *scratch;
+    bf_cuda_mail *mail; /* where parts of the state go; */
+    uint32_t number;    /* the mail's */
+    bf_value *value;    /* or the result, if this is not NULL */
+    bf_cuda_request request;
+};
+
+#endif

@@ -1,0 +1,147 @@
+/* Stable radix partitions of entries. The rows are cut into parts, one for each block. Digits are
+ * counted part by part, the counts are summed up, and each block copies its part a tile at a time.
+ */
+#ifndef BF_CUDA_RUNTIME_PARTITION_CUH
+#define BF_CUDA_RUNTIME_PARTITION_CUH
+
+#include "cuda/runtime/partition_tile.cuh"
+
+namespace bf_cuda_partition {
+
+enum { SUM_THREADS = 256, SUM_WARPS = SUM_THREADS / 32 };
+
+/* Rows [first, end) of a block: all of its part, or so many (of those of all blocks). */
+struct share {
+    uint32_t first, end;
+    __device__ share(uint32_t n, uint32_t part, const uint32_t *so_many) {
+        uint64_t from = (uint64_t)blockIdx.x * part, to = from + part;
+        first = from < n ? (uint32_t)from : n;
+        end = to < n ? (uint32_t)to : n;
+        if (so_many != NULL) end = first + so_many[blockIdx.x];
+    }
+};
+
+/* counts[digit][block]: the rows of a block's part. */
+template <class W, class Source, class Digit>
+__global__ void __launch_bounds__(THREADS)
+    count_kernel(Source source, Digit digit, int digits, uint32_t n, uint32_t part,
+                 const uint32_t *so_many, uint32_t *counts) {
+    constexpr int AT_ONCE = 64 / sizeof(W);
+    extern __shared__ uint32_t found[];
+    share rows(n, part, so_many);
+    for (int k = threadIdx.x; k < digits; k += THREADS) found[k] = 0;
+    __syncthreads();
+    for (uint64_t first = rows.first; first < rows.end; first += THREADS * AT_ONCE) {
+        W word[AT_ONCE];
+        uint32_t i = (uint32_t)first + threadIdx.x;
+        int n = (int)((rows.end - i + THREADS - 1) / THREADS); /* more, if they are not the last */
+        if (i >= rows.end) n = 0;
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            if (k < n) word[k] = source.load_key((size_t)i + k * THREADS);
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            if (k < n) atomicAdd(&found[digit(source.key(word[k]))], 1);
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < digits; k += THREADS)
+        counts[(size_t)k * gridDim.x + blockIdx.x] = found[k];
+}
+
+/* Turns counts[block's digit][part] into those of the parts before; totals: of all parts. */
+static __global__ void __launch_bounds__(SUM_THREADS)
+    sum_parts_kernel(uint32_t *counts, int parts, uint32_t *totals) {
+    uint32_t *mine = counts + (size_t)blockIdx.x * parts, sum = 0, all;
+    for (int first = 0; first < parts; first += SUM_THREADS) {
+        int k = first + (int)threadIdx.x;
+        uint32_t count = k < parts ? mine[k] : 0, before = sum_before<SUM_WARPS>(count, &all);
+        if (k < parts) mine[k] = sum + before;
+        sum += all;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) totals[blockIdx.x] = sum;
+}
+
+/* Turns counts[0..n) into the sums of those before, and counts[n] into that of all. One block. */
+static __global__ void __launch_bounds__(SUM_THREADS) sum_kernel(uint32_t *counts, uint32_t n) {
+    uint32_t sum = 0, all;
+    for (uint32_t first = 0; first < n; first += SUM_THREADS * 4) {
+        uint32_t k = first + threadIdx.x * 4, count[4], mine = 0;
+#pragma unroll
+        for (int i = 0; i < 4; i++) mine += count[i] = k + i < n ? counts[k + i] : 0;
+        uint32_t before = sum + sum_before<SUM_WARPS>(mine, &all);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            if (k + i < n) counts[k + i] = before;
+            before += count[i];
+        }
+        sum += all;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) counts[n] = sum;
+}
+
+template <class W, class Source, class Digit>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    copy_kernel(Source source, Digit digit, int n, uint32_t rows, uint32_t part,
+                const uint32_t *so_many, const uint32_t *counts, const uint32_t *bases,
+                bf_cuda_entry<W> *out) {
+    extern __shared__ __align__(16) char shared[];
+    bf_cuda_entry<W> *held = (bf_cuda_entry<W> *)shared;
+    digits d = digits_at<W>(shared, n);
+    share mine(rows, part, so_many);
+    for (int k = threadIdx.x; k < n; k += THREADS)
+        d.at[k] = bases[k] + counts[(size_t)k * gridDim.x + blockIdx.x];
+    __syncthreads();
+    copy_rows<W>(source, digit, n, d, held, mine.first, mine.end, out, [] { return true; });
+}
+
+/* More than 48 KiB of shared memory must be asked for, which costs next to nothing. */
+template <class Kernel> static cudaError_t allow_shared(Kernel *kernel, size_t bytes) {
+    cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
+    return bytes <= 48 * 1024
+               ? cudaSuccess
+               : cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      (int)bytes);
+}
+
+/* The parts of n rows, of whole tiles; and memory for `digits` digits: counts, then bases. */
+struct plan {
+    uint32_t parts, part;
+};
+
+template <class W> static plan plan_of(const bf_cuda *cuda, uint32_t n) {
+    constexpr uint32_t rows = tile<W>;
+    uint32_t tiles = n / rows + (n % rows != 0);
+    uint32_t most = BLOCKS * (uint32_t)cuda->multiprocessors, each = (tiles + most - 1) / most;
+    plan p = {(tiles + each - 1) / each, each * rows};
+    return p;
+}
+
+static size_t counts_needed(const plan &p, int digits) {
+    return (size_t)digits * p.parts + (size_t)digits + 1;
+}
+
+/* Enqueues it: from a source (so_many NULL: all rows; else so many of each part) to `out`; bases[k]
+ * becomes the first row of digit k. */
+template <class W, class Source, class Digit>
+static cudaError_t run(const bf_cuda *cuda, const plan &p, const Source &source, const Digit &digit,
+                       int digits, uint32_t n, const uint32_t *so_many, uint32_t *counts,
+                       bf_cuda_entry<W> *out) {
+    uint32_t *bases = counts + (size_t)digits * p.parts;
+    cudaStream_t stream = cuda->stream;
+    size_t bytes = shared_bytes<W>(digits);
+    cudaError_t error = allow_shared(copy_kernel<W, Source, Digit>, bytes);
+    if (error != cudaSuccess) return error;
+    count_kernel<W><<<p.parts, THREADS, (size_t)digits * 4, stream>>>(source, digit, digits, n,
+                                                                      p.part, so_many, counts);
+    sum_parts_kernel<<<digits, SUM_THREADS, 0, stream>>>(counts, (int)p.parts, bases);
+    sum_kernel<<<1, SUM_THREADS, 0, stream>>>(bases, digits);
+    copy_kernel<W><<<p.parts, THREADS, bytes, stream>>>(source, digit, digits, n, p.part, so_many,
+                                                        counts, bases, out);
+    return cudaGetLastError();
+}
+
+} // namespace bf_cuda_partition
+
+#endif

@@ -1,0 +1,90 @@
+/* Sums of what comes before, and what they are for: values one after another. */
+#include "cuda/table/table.cuh"
+
+namespace {
+
+enum { THREADS = 256, EACH = 8, TILE = THREADS * EACH };
+
+/* The sum of what the threads before this one have; *all: of what all have. */
+__device__ __forceinline__ uint64_t sum_before(uint64_t mine, uint64_t *all) {
+    __shared__ uint64_t sums[THREADS / 32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint64_t sum = mine, before = 0, total = 0;
+    for (int by = 1; by < 32; by *= 2) {
+        uint64_t other = __shfl_up_sync(~0u, (unsigned long long)sum, by);
+        if (lane >= by) sum += other;
+    }
+    __syncthreads(); /* with the sums of the call before */
+    if (lane == 31) sums[warp] = sum;
+    __syncthreads();
+    for (int w = 0; w < THREADS / 32; w++) {
+        if (w == warp) before = total;
+        total += sums[w];
+    }
+    *all = total;
+    return before + sum - mine;
+}
+
+/* Sums within tiles; tiles[b]: of all of tile b. */
+__global__ void __launch_bounds__(THREADS)
+    tiles_kernel(uint64_t *counts, int64_t n, uint64_t *tiles) {
+    int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x * EACH;
+    uint64_t count[EACH], mine = 0, all;
+    for (int k = 0; k < EACH; k++) mine += count[k] = first + k < n ? counts[first + k] : 0;
+    uint64_t before = sum_before(mine, &all);
+    for (int k = 0; k < EACH; k++) {
+        if (first + k < n) counts[first + k] = before;
+        before += count[k];
+    }
+    if (threadIdx.x == 0) tiles[blockIdx.x] = all;
+}
+
+__global__ void __launch_bounds__(THREADS) sum_tiles_kernel(uint64_t *tiles, int64_t n) {
+    uint64_t sum = 0, all;
+    for (int64_t first = 0; first < n; first += THREADS) {
+        int64_t k = first + threadIdx.x;
+        uint64_t mine = k < n ? tiles[k] : 0, before = sum + sum_before(mine, &all);
+        if (k < n) tiles[k] = before;
+        sum += all;
+    }
+    if (threadIdx.x == 0) tiles[n] = sum;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    add_kernel(uint64_t *counts, int64_t n, const uint64_t *tiles) {
+    int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i < n) counts[i] += tiles[i / TILE];
+    if (i == 0) counts[n] = tiles[(n - 1) / TILE + 1];
+}
+
+__global__ void pack_kernel(const uint32_t *values, int words, const uint64_t *before, int64_t n,
+                            uint32_t *to) {
+    int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n || before[i] == before[i + 1]) return;
+    for (int k = 0; k < words; k++) to[before[i] * words + k] = values[i * words + k];
+}
+
+unsigned blocks_of(int64_t n) { return (unsigned)((n - 1) / THREADS + 1); }
+
+} // namespace
+
+bf_status bf_cuda_sum_before(bf_context *context, uint64_t *counts, int64_t n, int64_t *all) {
+    cudaStream_t stream = context->cuda->stream;
+    int64_t tiles = (n - 1) / TILE + 1;
+    uint64_t *sums = (uint64_t *)bf_cuda_take(context, (size_t)(tiles + 1) * sizeof *sums);
+    if (sums == NULL) return BF_E_MEMORY;
+    tiles_kernel<<<(unsigned)tiles, THREADS, 0, stream>>>(counts, n, sums);
+    sum_tiles_kernel<<<1, THREADS, 0, stream>>>(sums, tiles);
+    add_kernel<<<blocks_of(n), THREADS, 0, stream>>>(counts, n, sums);
+    cudaError_t error =
+        cudaMemcpyAsync(all, sums + tiles, sizeof *all, cudaMemcpyDeviceToHost, stream);
+    bf_cuda_give(context, sums);
+    return bf_cuda_wait(context, error, "sums");
+}
+
+cudaError_t bf_cuda_pack(const bf_cuda *cuda, const void *values, int bytes, const uint64_t *before,
+                         int64_t n, void *to) {
+    pack_kernel<<<blocks_of(n), THREADS, 0, cuda->stream>>>((const uint32_t *)values, bytes / 4,
+                                                            before, n, (uint32_t *)to);
+    return cudaGetLastError();
+}

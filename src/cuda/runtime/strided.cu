@@ -1,0 +1,114 @@
+/* Copies between memory of any strides and contiguous memory: a thread finds the place of each of
+ * its elements from the element's number. */
+#include "cuda/runtime/context.cuh"
+
+#include "cuda/map/kernel.cuh"
+
+namespace {
+
+enum { THREADS = 256, ELEMENTS = 4 /* of a thread */ };
+
+struct strided_params {
+    char *strided, *flat;
+    int64_t first, count;
+    int ndim, bytes;
+    int64_t shape[BF_MAX_DIMS];
+    int64_t strides[BF_MAX_DIMS]; /* in bytes */
+};
+
+/* I: a type that holds every number and extent; 32 bits divide much faster than 64. */
+template <class I>
+__device__ __forceinline__ int64_t offset_of(const strided_params &p, int64_t number) {
+    I rest = (I)number;
+    int64_t at = 0;
+#pragma unroll
+    for (int d = BF_MAX_DIMS - 1; d > 0; d--) {
+        if (d >= p.ndim) continue;
+        I quotient = rest / (I)p.shape[d];
+        at += (int64_t)(rest - quotient * (I)p.shape[d]) * p.strides[d];
+        rest = quotient;
+    }
+    return at + (int64_t)rest * p.strides[0];
+}
+
+/* W: what is copied at once; an element that is not aligned is copied as bytes. */
+template <class W, class I, bool GATHER>
+__global__ void __launch_bounds__(THREADS) copy_strided(const __grid_constant__ strided_params p) {
+    bf_map::wait_for_previous();
+    int64_t i = (int64_t)blockIdx.x * (THREADS * ELEMENTS) + threadIdx.x;
+    int words = p.bytes / (int)sizeof(W);
+#pragma unroll
+    for (int e = 0; e < ELEMENTS; e++, i += THREADS) {
+        if (i >= p.count) return;
+        W *strided = (W *)(p.strided + offset_of<I>(p, p.first + i));
+        W *flat = (W *)(p.flat + i * p.bytes);
+        for (int w = 0; w < words; w++) {
+            if (GATHER)
+                flat[w] = strided[w];
+            else
+                strided[w] = flat[w];
+        }
+    }
+}
+
+template <class W, bool GATHER> const void *kernel_for(bool narrow) {
+    return narrow ? (const void *)copy_strided<W, uint32_t, GATHER>
+                  : (const void *)copy_strided<W, uint64_t, GATHER>;
+}
+
+template <bool GATHER> const void *choose_kernel(const strided_params &p) {
+    bool aligned = (((uintptr_t)p.strided | (uintptr_t)p.flat) & (unsigned)(p.bytes - 1)) == 0;
+    bool narrow = p.first + p.count <= INT64_C(1) << 32;
+    for (int d = 0; d < p.ndim; d++) narrow = narrow && p.shape[d] < INT64_C(1) << 32;
+    switch (aligned ? p.bytes : 1) {
+    case 2: return kernel_for<uint16_t, GATHER>(narrow);
+    case 4: return kernel_for<uint32_t, GATHER>(narrow);
+    case 8: return kernel_for<uint64_t, GATHER>(narrow);
+    default: return kernel_for<uint8_t, GATHER>(narrow);
+    }
+}
+
+strided_params params_of(const bf_strided *memory, int64_t first, int64_t count, char *flat) {
+    strided_params p = {};
+    p.strided = memory->data;
+    p.flat = flat;
+    p.first = first;
+    p.count = count;
+    p.ndim = memory->ndim;
+    p.bytes = memory->bytes;
+    for (int d = 0; d < p.ndim; d++) {
+        p.shape[d] = memory->shape[d];
+        p.strides[d] = memory->strides[d] * memory->bytes;
+    }
+    return p;
+}
+
+cudaError_t launch(const bf_context *context, const void *kernel, strided_params *p) {
+    void *arguments[] = {p};
+    int64_t tile = THREADS * ELEMENTS;
+    dim3 blocks((unsigned)((p->count + tile - 1) / tile)), threads(THREADS);
+    return cudaLaunchKernel(kernel, blocks, threads, arguments, 0, context->cuda->stream);
+}
+
+} // namespace
+
+/* The copy has been enqueued: what reads it is so behind it. */
+bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
+                         void *to) {
+    strided_params p = params_of(from, first, count, (char *)to);
+    int previous = bf_cuda_enter(context);
+    cudaError_t error = launch(context, choose_kernel<true>(p), &p);
+    bf_cuda_leave(previous);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
+}
+
+/* The copy has happened: it is the last step of a call. */
+bf_status bf_cuda_scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
+                          const void *from) {
+    strided_params p = params_of(to, first, count, (char *)(uintptr_t)from);
+    int previous = bf_cuda_enter(context);
+    cudaError_t error = launch(context, choose_kernel<false>(p), &p);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(context->cuda->stream);
+    bf_cuda_leave(previous);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
+}

@@ -1,0 +1,260 @@
+/* Workspaces: which one a call gets, and how long it lasts. */
+#include "cuda/runtime/workspace.cuh"
+
+#include "cuda/histogram/histogram.cuh"
+#include "cuda/runtime/grid.cuh"
+
+#include <stdlib.h>
+
+/* --- memory --- */
+
+cudaStreamCaptureMode bf_cuda_relax(void) {
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+void bf_cuda_restore(cudaStreamCaptureMode mode) { cudaThreadExchangeStreamCaptureMode(&mode); }
+
+cudaError_t bf_cuda_make(void **memory, size_t bytes) {
+    cudaStream_t clearing = NULL;
+    cudaStreamCaptureMode mode = bf_cuda_relax();
+    cudaError_t error = cudaMalloc(memory, bytes);
+    if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&clearing, cudaStreamNonBlocking);
+    if (error == cudaSuccess) error = cudaMemsetAsync(*memory, 0, bytes, clearing);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(clearing);
+    if (clearing != NULL) cudaStreamDestroy(clearing);
+    bf_cuda_restore(mode);
+    return error;
+}
+
+/* Waits for all that the GPU does. */
+static void free_memory(void *memory) {
+    cudaStreamCaptureMode mode = bf_cuda_relax();
+    cudaFree(memory);
+    bf_cuda_restore(mode);
+}
+
+/* A graph may run again with what it was captured with. False: no memory. */
+static bool retire(bf_cuda_workspace *w, void *memory) {
+    if (w->capture == 0) {
+        free_memory(memory);
+        return true;
+    }
+    bf_cuda_outgrown *o = (bf_cuda_outgrown *)malloc(sizeof *o);
+    if (o == NULL) return false;
+    o->memory = memory;
+    o->next = w->outgrown;
+    w->outgrown = o;
+    return true;
+}
+
+static cudaError_t make_part(bf_cuda_workspace *w, bf_cuda_part part, size_t bytes) {
+    if (w->part[part] != NULL && !retire(w, w->part[part])) return cudaErrorMemoryAllocation;
+    w->part[part] = NULL;
+    w->bytes[part] = 0;
+    cudaError_t error = bf_cuda_make(&w->part[part], bytes);
+    if (error == cudaSuccess) w->bytes[part] = bytes;
+    return error;
+}
+
+void *bf_cuda_workspace_part(bf_context *context, bf_cuda_workspace *w, bf_cuda_part part,
+                             size_t bytes) {
+    cudaError_t error = w->bytes[part] >= bytes ? cudaSuccess : make_part(w, part, bytes);
+    if (error == cudaSuccess) return w->part[part];
+    bf_cuda_fail(context, error, "scratch memory");
+    return NULL;
+}
+
+/* --- their lives --- */
+
+/* Also called by the driver when a graph is destroyed and has run; it may not call CUDA. */
+static void CUDART_CB drop(void *workspace) {
+    bf_cuda_workspace *w = (bf_cuda_workspace *)workspace;
+    if (__atomic_sub_fetch(&w->owners, 1, __ATOMIC_ACQ_REL) == 0) free(w);
+}
+
+/* The graph that it was for is destroyed. */
+static bool has_ended(const bf_cuda_workspace *w) {
+    return w->capture != 0 && __atomic_load_n(&w->owners, __ATOMIC_ACQUIRE) == 1;
+}
+
+/* Frees what the next graph has no use for. */
+static void free_contents(bf_cuda_workspace *w) {
+    bf_cuda_bins_free(w);
+    for (bf_cuda_outgrown *o = w->outgrown, *next; o != NULL; o = next) {
+        next = o->next;
+        free_memory(o->memory);
+        free(o);
+    }
+    w->outgrown = NULL;
+}
+
+static void free_workspace(bf_cuda_workspace *w) {
+    free_contents(w);
+    for (int i = 0; i < BF_CUDA_PARTS; i++) free_memory(w->part[i]);
+    if (w->tail != NULL) cudaEventDestroy(w->tail);
+    drop(w);
+}
+
+static bf_cuda_workspace *add(bf_cuda *cuda) {
+    bf_cuda_workspace *w = (bf_cuda_workspace *)calloc(1, sizeof *w);
+    if (w == NULL) return NULL;
+    w->owners = 1;
+    w->next = cuda->workspaces;
+    cuda->workspaces = w;
+    return w;
+}
+
+void bf_cuda_workspaces_sweep(bf_cuda *cuda) {
+    bool spare = false;
+    for (bf_cuda_workspace **at = &cuda->workspaces, *w; (w = *at) != NULL;) {
+        bool goes = has_ended(w) && spare;
+        spare = spare || has_ended(w);
+        if (goes) {
+            *at = w->next;
+            free_workspace(w);
+        } else {
+            at = &w->next;
+        }
+    }
+}
+
+void bf_cuda_workspaces_close(bf_cuda *cuda) {
+    for (bf_cuda_workspace *w = cuda->workspaces, *next; w != NULL; w = next) {
+        next = w->next;
+        free_workspace(w);
+    }
+}
+
+/* --- the order of a context's calls --- */
+
+static cudaError_t add_order(bf_cuda *cuda, bf_cuda_workspace **order) {
+    cudaEvent_t tail;
+    cudaError_t error = cudaEventCreateWithFlags(&tail, cudaEventDisableTiming);
+    if (error != cudaSuccess) return error;
+    bf_cuda_workspace *w = add(cuda);
+    if (w == NULL) {
+        cudaEventDestroy(tail);
+        return cudaErrorMemoryAllocation;
+    }
+    w->tail = tail;
+    w->stream = cuda->stream_id;
+    *order = w;
+    return cudaSuccess;
+}
+
+cudaError_t bf_cuda_workspaces_open(bf_cuda *cuda) {
+    cudaError_t error = add_order(cuda, &cuda->order);
+    return error == cudaSuccess
+               ? make_part(cuda->order, BF_CUDA_PART_SCRATCH, sizeof(bf_cuda_scratch))
+               : error;
+}
+
+/* The capture that the stream in use is in; 0: none. */
+static unsigned long long capture_of(const bf_cuda *cuda) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long id = 0;
+    if (cuda->stream == cuda->own) return 0; /* which nobody can capture */
+    if (cudaStreamGetCaptureInfo(cuda->stream, &status, &id) != cudaSuccess) {
+        cudaGetLastError(); /* of the legacy stream beside a capture: the launch will say so */
+        return 0;
+    }
+    return status == cudaStreamCaptureStatusActive ? id : 0;
+}
+
+/* Asks for the stream's number, which a stream that is being captured does not tell. */
+static cudaError_t identify(bf_cuda *cuda) {
+    if (cuda->capture != 0 || cuda->stream_id != 0) return cudaSuccess;
+    return cudaStreamGetId(cuda->stream, &cuda->stream_id);
+}
+
+void bf_cuda_order_leave(bf_cuda *cuda) {
+    if (!cuda->order->busy) return;
+    cuda->capture = capture_of(cuda);
+    if (cuda->capture != 0 || identify(cuda) != cudaSuccess) return;
+    for (bf_cuda_workspace *w = cuda->workspaces; w != NULL; w = w->next)
+        if (w->capture == 0 && w->busy && w->stream == cuda->stream_id)
+            w->busy = cudaEventRecord(w->tail, cuda->stream) != cudaSuccess;
+}
+
+/* One that is not at work on another stream. An order is, if that stream was left while it was
+ * being captured, for then nothing else can be enqueued there. NULL: there is none. */
+static bf_cuda_workspace *find_order(const bf_cuda *cuda) {
+    bf_cuda_workspace *w = cuda->order;
+    if (!w->busy) return w;
+    for (w = cuda->workspaces; w != NULL; w = w->next)
+        if (w->capture == 0 && (!w->busy || w->stream == cuda->stream_id)) return w;
+    return NULL;
+}
+
+static cudaError_t join(bf_cuda *cuda) {
+    bf_cuda_workspace *w = find_order(cuda);
+    cudaError_t error = w == NULL ? add_order(cuda, &w) : cudaSuccess;
+    if (error == cudaSuccess && w->stream != cuda->stream_id)
+        error = cudaStreamWaitEvent(cuda->stream, w->tail, 0);
+    if (error != cudaSuccess) return error;
+    w->stream = cuda->stream_id;
+    cuda->order = w;
+    return cudaSuccess;
+}
+
+cudaError_t bf_cuda_order_follow(bf_cuda *cuda) {
+    cuda->capture = capture_of(cuda);
+    cudaError_t error = identify(cuda);
+    if (error != cudaSuccess || cuda->capture != 0) return error;
+    return cuda->order->stream != cuda->stream_id ? join(cuda) : cudaSuccess;
+}
+
+/* --- the workspace of a call --- */
+
+/* The graph keeps the workspace until it is destroyed. */
+static cudaError_t give_to_graph(const bf_cuda *cuda, bf_cuda_workspace *w) {
+    cudaStreamCaptureStatus status;
+    unsigned long long id;
+    cudaGraph_t graph = NULL;
+    cudaUserObject_t object;
+    cudaError_t error = cudaStreamGetCaptureInfo(cuda->stream, &status, &id, &graph);
+    if (error == cudaSuccess)
+        error = cudaUserObjectCreate(&object, w, drop, 1, cudaUserObjectNoDestructorSync);
+    if (error != cudaSuccess) return error;
+    w->owners = 2;
+    error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
+    if (error != cudaSuccess) cudaUserObjectRelease(object, 1);
+    return error;
+}
+
+static bf_cuda_workspace *find_captured(const bf_cuda *cuda) {
+    bf_cuda_workspace *w = cuda->workspaces;
+    while (w != NULL &&
+           !(w->capture == cuda->capture && w->captured == cuda->stream && !has_ended(w)))
+        w = w->next;
+    return w;
+}
+
+/* A spare, or a new one. */
+static cudaError_t add_captured(bf_cuda *cuda, bf_cuda_workspace **made) {
+    bf_cuda_workspaces_sweep(cuda);
+    bf_cuda_workspace *w = cuda->workspaces;
+    while (w != NULL && !has_ended(w)) w = w->next;
+    if (w == NULL) w = add(cuda);
+    if (w == NULL) return cudaErrorMemoryAllocation;
+    free_contents(w);
+    w->captured = cuda->stream;
+    w->capture = cuda->capture;
+    *made = w;
+    return give_to_graph(cuda, w);
+}
+
+bf_cuda_workspace *bf_cuda_workspace_of(bf_context *context) {
+    bf_cuda *cuda = context->cuda;
+    bf_cuda_workspace *w = cuda->capture != 0 ? find_captured(cuda) : cuda->order;
+    cudaError_t error = cudaSuccess;
+    if (w == NULL)
+        error = add_captured(cuda, &w);
+    else if (cuda->capture == 0 && w->stream != cuda->stream_id) /* the order could not join it */
+        error = cudaErrorMemoryAllocation;
+    if (error == cudaSuccess) return w;
+    bf_cuda_fail(context, error, "scratch memory");
+    return NULL;
+}

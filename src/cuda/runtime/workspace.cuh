@@ -1,0 +1,71 @@
+/* Workspaces: what kernels hand to the kernels after them.
+ *
+ * Two kernels that may run at the same time must not share one (each would take the other's tickets
+ * and wait for ever). So a workspace belongs to an order:
+ * - The context's calls are one order. Its workspace goes with it from stream to stream, and the
+ *   new stream waits for the old one.
+ * - A CUDA graph runs whenever it is launched. What a capture enqueues on a stream is an order of
+ *   its own, until the graph and all that was instantiated from it are destroyed. */
+#ifndef BF_CUDA_RUNTIME_WORKSPACE_CUH
+#define BF_CUDA_RUNTIME_WORKSPACE_CUH
+
+#include "cuda/runtime/context.cuh"
+
+/* Device memory of a workspace, all zero between calls. */
+enum bf_cuda_part {
+    BF_CUDA_PART_SCRATCH,  /* of grid.cuh */
+    BF_CUDA_PART_TREE,     /* of cuda/reduce/product_tree.cu */
+    BF_CUDA_PART_COUNTERS, /* of histogram.cuh */
+    BF_CUDA_PARTS
+};
+
+typedef struct bf_cuda_outgrown {
+    void *memory;
+    struct bf_cuda_outgrown *next;
+} bf_cuda_outgrown;
+
+struct bf_cuda_workspace {
+    void *part[BF_CUDA_PARTS]; /* NULL until needed */
+    size_t bytes[BF_CUDA_PARTS];
+    bf_cuda_outgrown *outgrown;     /* parts that a graph still uses */
+    struct bf_cuda_held_bins *bins; /* of cuda/histogram/bins.cu */
+    uint64_t bins_used;             /* how often */
+    unsigned long long stream;      /* of an order: the number of the stream that it is on */
+    cudaStream_t captured;          /* of a graph: the stream that was captured, */
+    unsigned long long capture;     /* and the number of the capture; 0: not a graph's */
+    cudaEvent_t tail;               /* of an order: where it was when it left a stream */
+    bool busy;                      /* calls were enqueued since then */
+    int owners; /* the context, and a graph that is not destroyed: the last one frees this */
+    bf_cuda_workspace *next;
+};
+
+/* The workspace of the call at hand, for the stream in use. NULL: no memory, with a message. */
+bf_cuda_workspace *bf_cuda_workspace_of(bf_context *context);
+
+/* A part of at least so many bytes. NULL: no memory, with a message. */
+void *bf_cuda_workspace_part(bf_context *context, bf_cuda_workspace *w, bf_cuda_part part,
+                             size_t bytes);
+
+/* Makes the first one. */
+cudaError_t bf_cuda_workspaces_open(bf_cuda *cuda);
+void bf_cuda_workspaces_close(bf_cuda *cuda);
+
+/* Frees what destroyed graphs leave, but for a spare. */
+void bf_cuda_workspaces_sweep(bf_cuda *cuda);
+
+/* Finds out whether the stream in use is being captured. If it is not, the order joins it, and the
+ * stream waits for the one that the order was on. */
+cudaError_t bf_cuda_order_follow(bf_cuda *cuda);
+
+/* The order leaves the stream in use, so that another can wait for it; not while that is being
+ * captured. */
+void bf_cuda_order_leave(bf_cuda *cuda);
+
+/* Between these a thread may do what a capture of a stream forbids otherwise. */
+cudaStreamCaptureMode bf_cuda_relax(void);
+void bf_cuda_restore(cudaStreamCaptureMode mode);
+
+/* Device memory, cleared; also while a stream is captured. */
+cudaError_t bf_cuda_make(void **memory, size_t bytes);
+
+#endif

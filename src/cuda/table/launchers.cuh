@@ -1,0 +1,152 @@
+/* All that is done with entries of one width of words: word_4.cu, word_8.cu and word_16.cu are
+ * its instances. */
+#ifndef BF_CUDA_TABLE_LAUNCHERS_CUH
+#define BF_CUDA_TABLE_LAUNCHERS_CUH
+
+#include "cuda/table/find.cuh"
+#include "cuda/table/partitions.cuh"
+#include "cuda/table/regions.cuh"
+#include "cuda/table/runs.cuh"
+
+namespace bf_cuda_loops {
+
+enum { THREADS = 256 };
+
+static __device__ __forceinline__ int64_t number() {
+    return (int64_t)blockIdx.x * THREADS + threadIdx.x;
+}
+
+static unsigned blocks_of(uint32_t n) { return (n - 1) / THREADS + 1; }
+
+/* --- sorting by rank --- */
+
+template <class W>
+static bf_status sort(bf_context *context, void *entries, void *other, uint32_t n, int bytes,
+                      void **sorted) {
+    using namespace bf_cuda_partition;
+    const bf_cuda *cuda = context->cuda;
+    plan p = plan_of<W>(cuda, n);
+    uint32_t *counts = (uint32_t *)bf_cuda_take(context, counts_needed(p, 256) * 4);
+    if (counts == NULL) return BF_E_MEMORY;
+    bf_cuda_entry<W> *from = (bf_cuda_entry<W> *)entries, *to = (bf_cuda_entry<W> *)other;
+    cudaError_t error = cudaSuccess;
+    for (int byte = 0; byte < bytes && error == cudaSuccess; byte++) {
+        bf_cuda_partition::entries<W> source = {from};
+        rank_digit<W> digit = {8 * byte};
+        error = run<W>(cuda, p, source, digit, 256, n, NULL, counts, to);
+        bf_cuda_entry<W> *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    bf_cuda_give(context, counts);
+    *sorted = from;
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "sorting entries");
+}
+
+/* --- arrays --- */
+
+template <class W>
+__global__ void show_kernel(bf_cuda_format format, const bf_cuda_entry<W> *entries, uint32_t n,
+                            void *keys, void *values) {
+    int64_t i = number();
+    if (i >= n) return;
+    bf_cuda_entry<W> e = entries[i];
+    if (keys != NULL) bf_cuda_store_rank(format, keys, i, e.key);
+    if (values != NULL) bf_cuda_store_value(format, values, i, e.value);
+}
+
+template <class W>
+static cudaError_t show(const bf_cuda *cuda, const bf_cuda_format *format, const void *entries,
+                        uint32_t n, void *keys, void *values) {
+    show_kernel<W><<<blocks_of(n), THREADS, 0, cuda->stream>>>(
+        *format, (const bf_cuda_entry<W> *)entries, n, keys, values);
+    return cudaGetLastError();
+}
+
+template <class W>
+__global__ void enter_kernel(bf_cuda_format format, const void *keys, const void *values,
+                             uint32_t n, bf_cuda_entry<W> *entries) {
+    int64_t i = number();
+    if (i >= n) return;
+    bf_cuda_entry<W> e = {bf_cuda_load_rank<W>(format, keys, i)};
+    bf_cuda_narrow(0, &e.value);
+    if (values != NULL) e.value = bf_cuda_load_value<W>(format, values, i);
+    entries[i] = e;
+}
+
+template <class W>
+static cudaError_t enter(const bf_cuda *cuda, const bf_cuda_format *format, const void *keys,
+                         const void *values, uint32_t n, void *entries) {
+    enter_kernel<W><<<blocks_of(n), THREADS, 0, cuda->stream>>>(*format, keys, values, n,
+                                                                (bf_cuda_entry<W> *)entries);
+    return cudaGetLastError();
+}
+
+/* --- how many different keys there are: bits that hashes set, few enough to count by --- */
+
+static __device__ __forceinline__ void mark(uint64_t hash, int rate, uint32_t *bits) {
+    if ((hash & ((1u << rate) - 1)) != 0) return;
+    uint32_t bit = (uint32_t)(hash >> rate) & (BF_CUDA_BITMAP - 1);
+    atomicOr(&bits[bit / 32], 1u << bit % 32);
+}
+
+template <class W, class Source>
+__global__ void mark_kernel(Source source, uint32_t n, int rate, uint32_t *bits) {
+    int64_t i = number();
+    if (i < n) mark(bf_cuda_bits(source.key(source.load_key((uint32_t)i))), rate, bits);
+}
+
+template <class W>
+static cudaError_t mark_rows(const bf_cuda *cuda, const bf_cuda_table *table,
+                             const bf_cuda_rows *rows, int rate, uint32_t *bits) {
+    using namespace bf_cuda_partition;
+    arrays<W> source = {table->format, table->slots.seed, rows->keys, rows->values};
+    ranked<W> held = {table->slots.seed, (const bf_cuda_entry<W> *)rows->entries};
+    if (rows->entries != NULL)
+        mark_kernel<W><<<blocks_of(rows->n), THREADS, 0, cuda->stream>>>(held, rows->n, rate, bits);
+    else
+        mark_kernel<W>
+            <<<blocks_of(rows->n), THREADS, 0, cuda->stream>>>(source, rows->n, rate, bits);
+    return cudaGetLastError();
+}
+
+template <class W>
+__global__ void mark_slots_kernel(const bf_cuda_entry<W> *slots, int rate, uint32_t *bits) {
+    W free = bf_cuda_free<W>(blockIdx.x);
+    const bf_cuda_entry<W> *from = slots + (size_t)blockIdx.x * bf_cuda_shape<W>::slots;
+    for (int s = threadIdx.x; s < bf_cuda_shape<W>::slots; s += THREADS)
+        if (!(from[s].key == free)) mark(bf_cuda_bits(from[s].key), rate, bits);
+}
+
+template <class W>
+static cudaError_t mark_slots(const bf_cuda *cuda, const bf_cuda_slots *slots, int rate,
+                              uint32_t *bits) {
+    mark_slots_kernel<W><<<slots->regions, THREADS, 0, cuda->stream>>>(
+        (const bf_cuda_entry<W> *)slots->entries, rate, bits);
+    return cudaGetLastError();
+}
+
+template <class W> static constexpr bf_cuda_table_loops loops() {
+    bf_cuda_table_loops l = {};
+    l.word = sizeof(W);
+    l.slots = bf_cuda_shape<W>::slots;
+    l.limit = bf_cuda_shape<W>::limit;
+    l.digit_bits = bf_cuda_lists_of::most_bits<W>;
+    l.partition = bf_cuda_lists_of::partition<W>;
+    l.check = bf_cuda_regions::check<W>;
+    l.insert = bf_cuda_regions::insert<W>;
+    l.erase = bf_cuda_regions::erase<W>;
+    l.collect = bf_cuda_regions::collect<W>;
+    l.find = bf_cuda_find::find<W>;
+    l.sort = sort<W>;
+    l.show = show<W>;
+    l.enter = enter<W>;
+    l.mark_slots = mark_slots<W>;
+    l.mark_rows = mark_rows<W>;
+    l.runs = &bf_cuda_runs::loops<W>;
+    return l;
+}
+
+} // namespace bf_cuda_loops
+
+#endif

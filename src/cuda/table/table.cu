@@ -1,0 +1,356 @@
+/* Tables in a GPU's memory: the backend's functions. Arrays of the host are copied as a whole. */
+#include "cuda/table/table.cuh"
+
+#include <stdlib.h>
+
+/* --- making --- */
+
+static const bf_cuda_table_loops *loops_of(int key_bytes, int value_bytes) {
+    int bytes = key_bytes > value_bytes ? key_bytes : value_bytes;
+    return bytes == 4   ? &bf_cuda_table_loops_4
+           : bytes == 8 ? &bf_cuda_table_loops_8
+                        : &bf_cuda_table_loops_16;
+}
+
+static bf_cuda_format format_of(const bf_table_kind *kind) {
+    bf_cuda_format f = {kind->key, kind->value, bf_table_bytes(kind->key),
+                        bf_table_bytes(kind->value), BF_CUDA_VALUES_PLAIN};
+    if (kind->duplicates == BF_DUPLICATES_LEAST) f.values = BF_CUDA_VALUES_LEAST;
+    if (kind->duplicates == BF_DUPLICATES_GREATEST) f.values = BF_CUDA_VALUES_GREATEST;
+    return f;
+}
+
+static void free_table(bf_context *context, bf_cuda_table *t) {
+    bf_cuda_many_destroy(context, t);
+    bf_cuda_slots_destroy(context, &t->slots);
+    bf_cuda_give(context, t->report);
+    if (--context->cuda->tables == 0) bf_cuda_pool_trim(context->cuda);
+    free(t);
+}
+
+static bf_status make_report(bf_context *context, bf_cuda_table *t) {
+    t->report = (bf_cuda_report *)bf_cuda_take(context, sizeof *t->report);
+    if (t->report == NULL) return BF_E_MEMORY;
+    cudaError_t error = cudaMemsetAsync(t->report, 0, sizeof *t->report, context->cuda->stream);
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a table");
+}
+
+static bf_status fill_table(bf_context *context, const bf_table_kind *kind, bf_cuda_table *t) {
+    t->kind = *kind;
+    t->format = format_of(kind);
+    t->loops = loops_of(t->format.key_bytes, t->format.value_bytes);
+    bf_status status = make_report(context, t);
+    if (status != BF_OK) return status;
+    if (kind->duplicates == BF_DUPLICATES_KEEP) return bf_cuda_many_create(context, t);
+    return bf_cuda_slots_create(context, t->loops, bf_cuda_regions_for(t->loops, 0),
+                                bf_hash_seed_of(kind->seed), &t->slots);
+}
+
+static bf_status create_table(bf_context *context, const bf_table_kind *kind, void **table) {
+    bf_cuda_table *t = (bf_cuda_table *)calloc(1, sizeof *t);
+    if (t == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
+    int previous = bf_cuda_enter(context);
+    context->cuda->tables++;
+    bf_status status = fill_table(context, kind, t);
+    if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "a table");
+    if (status == BF_OK)
+        *table = t;
+    else
+        free_table(context, t);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static void destroy_table(bf_context *context, void *table) {
+    bf_cuda_visit visit = bf_cuda_enter_idle(context);
+    free_table(context, (bf_cuda_table *)table);
+    bf_cuda_leave_idle(context, visit);
+}
+
+static void clear_table(bf_context *context, void *table) {
+    bf_cuda_table *t = (bf_cuda_table *)table;
+    (void)context;
+    t->keys = 0;
+    if (t->many != NULL) bf_cuda_many_clear(t);
+}
+
+static bf_status reserve_entries(bf_context *context, void *table, int64_t entries) {
+    bf_cuda_table *t = (bf_cuda_table *)table;
+    int previous = bf_cuda_enter(context);
+    bf_status status = t->many != NULL ? bf_cuda_many_reserve(context, t, entries)
+                                       : bf_cuda_table_reserve(context, t, entries);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static int64_t table_size(const void *table) {
+    const bf_cuda_table *t = (const bf_cuda_table *)table;
+    return t->many != NULL ? bf_cuda_many_size(t) : t->keys;
+}
+
+/* --- arrays of a call --- */
+
+enum { ARRAYS = 3 };
+typedef struct call {
+    bf_cuda_staged array[ARRAYS];
+    int n;
+} call;
+
+/* Adds an array, and tells where kernels reach it. */
+static bf_status stage(bf_context *context, call *c, const void *p, int64_t n, int element,
+                       bool load, void **data) {
+    bf_status status = bf_cuda_stage(context, p, n, element, load, &c->array[c->n]);
+    *data = c->array[c->n].data;
+    c->n++;
+    return status;
+}
+
+/* Copies what was written (arrays from `first` on) back, waits, also if the call failed, and gives
+ * copies back. */
+static bf_status finish(bf_context *context, call *c, int first, bf_status status) {
+    for (int i = first; i < c->n && status == BF_OK; i++) {
+        cudaError_t error = bf_cuda_unstage(context, &c->array[i]);
+        if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a copy from the GPU");
+    }
+    if (status == BF_OK)
+        status = bf_cuda_wait(context, cudaSuccess, "a table");
+    else
+        cudaStreamSynchronize(context->cuda->stream);
+    for (int i = 0; i < c->n; i++) bf_cuda_release(context, &c->array[i]);
+    return status;
+}
+
+static bf_status check_rows(bf_context *context, int64_t n) {
+    if (n <= (int64_t)BF_CUDA_ROWS_MOST) return BF_OK;
+    return bf_fail(context, BF_E_MEMORY, "more than 2^32 - 4096 keys at once");
+}
+
+/* --- calls --- */
+
+static bf_status insert(bf_context *context, bf_cuda_table *t, const void *keys, const void *values,
+                        int64_t n) {
+    call c = {};
+    void *k, *v = NULL;
+    bf_status status = check_rows(context, n);
+    if (status == BF_OK) status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, true, &v);
+    if (status == BF_OK) {
+        bf_cuda_rows rows = {k, v, NULL, (uint32_t)n};
+        status = t->many != NULL ? bf_cuda_many_insert(context, t, &rows)
+                                 : bf_cuda_table_absorb(context, t, &rows);
+    }
+    return finish(context, &c, c.n, status);
+}
+
+static bf_status look_up(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                         const bf_cuda_answers *answers, int64_t *total) {
+    bf_cuda_report report = {};
+    cudaStream_t stream = context->cuda->stream;
+    cudaError_t error = cudaSuccess;
+    if (t->keys == 0) {
+        if (answers->found != NULL) error = cudaMemsetAsync(answers->found, 0, (size_t)n, stream);
+        if (error == cudaSuccess && answers->counts != NULL)
+            error = cudaMemsetAsync(answers->counts, 0, (size_t)n * 8, stream);
+        if (total != NULL) *total = 0;
+        return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a table");
+    }
+    error = t->loops->find(context->cuda, t, keys, n, answers, total != NULL ? t->report : NULL);
+    if (total == NULL)
+        return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a table");
+    bf_status status = bf_cuda_fetch(context, error, t->report, &report);
+    *total = (int64_t)report.total;
+    return status;
+}
+
+static bf_status find(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                      void *values, uint8_t *found) {
+    call c = {};
+    void *k, *v, *f;
+    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, true, &v);
+    if (status == BF_OK) status = stage(context, &c, found, n, 1, false, &f);
+    bf_cuda_answers answers = {};
+    if (status == BF_OK) {
+        answers.values = v;
+        answers.found = (uint8_t *)f;
+        status = t->many != NULL ? bf_cuda_many_find(context, t, k, n, v, (uint8_t *)f)
+                                 : look_up(context, t, k, n, &answers, NULL);
+    }
+    return finish(context, &c, 1, status);
+}
+
+static bf_status count(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                       int64_t *counts, int64_t *total) {
+    call c = {};
+    void *k, *to;
+    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK) status = stage(context, &c, counts, n, 8, false, &to);
+    bf_cuda_answers answers = {};
+    if (status == BF_OK) {
+        answers.counts = (int64_t *)to;
+        status = t->many != NULL ? bf_cuda_many_count(context, t, k, n, (int64_t *)to, total)
+                                 : look_up(context, t, k, n, &answers, total);
+    }
+    return finish(context, &c, 1, status);
+}
+
+/* Of a table whose keys have one value each: those that are there, packed. */
+static bf_status find_packed(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                             void *values) {
+    int bytes = t->format.value_bytes;
+    int64_t total;
+    uint64_t *before = (uint64_t *)bf_cuda_take(context, (size_t)(n + 1) * sizeof *before);
+    void *each = before != NULL ? bf_cuda_take(context, (size_t)n * (size_t)bytes) : NULL;
+    bf_cuda_answers answers = {each, NULL, (int64_t *)before, NULL};
+    bf_status status = each != NULL ? look_up(context, t, keys, n, &answers, NULL) : BF_E_MEMORY;
+    if (status == BF_OK) status = bf_cuda_sum_before(context, before, n, &total);
+    if (status == BF_OK) {
+        cudaError_t error = bf_cuda_pack(context->cuda, each, bytes, before, n, values);
+        if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a table");
+    }
+    bf_cuda_give(context, before);
+    bf_cuda_give(context, each);
+    return status;
+}
+
+static bf_status find_all(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                          void *values) {
+    call c = {};
+    bf_cuda_answers nothing = {};
+    void *k, *v;
+    int64_t total = 0;
+    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK)
+        status = t->many != NULL ? bf_cuda_many_count(context, t, k, n, NULL, &total)
+                                 : look_up(context, t, k, n, &nothing, &total);
+    if (status == BF_OK && total > 0) {
+        status = stage(context, &c, values, total, t->format.value_bytes, false, &v);
+        if (status == BF_OK)
+            status = t->many != NULL ? bf_cuda_many_find_all(context, t, k, n, v)
+                                     : find_packed(context, t, k, n, v);
+    }
+    return finish(context, &c, 1, status);
+}
+
+static bf_status erase_rows(bf_context *context, bf_cuda_table *t, const bf_cuda_rows *rows,
+                            int64_t *erased) {
+    bf_cuda_lists lists;
+    bf_cuda_report report = {};
+    if (t->keys == 0) return BF_OK;
+    bf_status status = t->loops->partition(context, t, &t->slots, rows, BF_CUDA_AS_THEY_ARE,
+                                           BF_CUDA_FIRST, &lists);
+    if (status != BF_OK) return status;
+    cudaError_t error = t->loops->erase(context->cuda, &t->slots, &lists, t->report);
+    status = bf_cuda_fetch(context, error, t->report, &report);
+    bf_cuda_give(context, lists.memory);
+    *erased = (int64_t)report.keys;
+    t->keys -= *erased;
+    return status;
+}
+
+static bf_status erase(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                       int64_t *erased) {
+    call c = {};
+    void *k;
+    *erased = 0;
+    bf_status status = check_rows(context, n);
+    if (status == BF_OK) status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK) {
+        bf_cuda_rows rows = {k, NULL, NULL, (uint32_t)n};
+        status = t->many != NULL ? bf_cuda_many_erase(context, t, k, n, erased)
+                                 : erase_rows(context, t, &rows, erased);
+    }
+    return finish(context, &c, c.n, status);
+}
+
+static bf_status list_sorted(bf_context *context, const bf_cuda_table *t, void *keys,
+                             void *values) {
+    void *entries = NULL, *sorted = NULL;
+    bf_status status = bf_cuda_table_collect(context, t, &entries);
+    if (status != BF_OK) return status;
+    char *other = (char *)entries + (size_t)t->keys * 2 * (size_t)t->loops->word;
+    status =
+        t->loops->sort(context, entries, other, (uint32_t)t->keys, t->format.key_bytes, &sorted);
+    if (status == BF_OK) {
+        cudaError_t error =
+            t->loops->show(context->cuda, &t->format, sorted, (uint32_t)t->keys, keys, values);
+        if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a table's entries");
+    }
+    bf_cuda_give(context, entries);
+    return status;
+}
+
+static bf_status list(bf_context *context, bf_cuda_table *t, void *keys, void *values) {
+    call c = {};
+    void *k, *v;
+    int64_t n = table_size(t);
+    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, false, &k);
+    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, false, &v);
+    if (status == BF_OK)
+        status =
+            t->many != NULL ? bf_cuda_many_list(context, t, k, v) : list_sorted(context, t, k, v);
+    return finish(context, &c, 0, status);
+}
+
+/* --- the same, on the context's device --- */
+
+static bf_status insert_entries(bf_context *context, void *table, const void *keys,
+                                const void *values, int64_t n) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = insert(context, (bf_cuda_table *)table, keys, values, n);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static bf_status find_keys(bf_context *context, void *table, const void *keys, int64_t n,
+                           void *values, uint8_t *found) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = find(context, (bf_cuda_table *)table, keys, n, values, found);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static bf_status count_keys(bf_context *context, void *table, const void *keys, int64_t n,
+                            int64_t *counts, int64_t *total) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = count(context, (bf_cuda_table *)table, keys, n, counts, total);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static bf_status find_all_values(bf_context *context, void *table, const void *keys, int64_t n,
+                                 void *values) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = find_all(context, (bf_cuda_table *)table, keys, n, values);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static bf_status erase_keys(bf_context *context, void *table, const void *keys, int64_t n,
+                            int64_t *erased) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = erase(context, (bf_cuda_table *)table, keys, n, erased);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static bf_status list_entries(bf_context *context, void *table, void *keys, void *values) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = list(context, (bf_cuda_table *)table, keys, values);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+extern const bf_table_backend bf_cuda_tables_backend = {
+    .create = create_table,
+    .destroy = destroy_table,
+    .clear = clear_table,
+    .reserve = reserve_entries,
+    .size = table_size,
+    .insert = insert_entries,
+    .find = find_keys,
+    .count = count_keys,
+    .find_all = find_all_values,
+    .erase = erase_keys,
+    .list = list_entries,
+};

@@ -1,0 +1,267 @@
+/* What a table on a GPU holds: hashed keys and values in words of 4, 8 or 16 bytes.
+ *
+ * A word is as wide as the wider of key and value. Keys are taken as ranks
+ * (src/rules/table/entry.h), and a rank is stored as its hash, from which it can be had back: keys
+ * of up to 8 bytes hash by a bijection, and of 16 bytes the first word stays beside the hash. So
+ * nobody hashes twice, and a region's free slots hold what no key of theirs can be: a hash that
+ * belongs to another region. Values that are compared are stored so that the least number wins. */
+#ifndef BF_CUDA_TABLE_WORD_CUH
+#define BF_CUDA_TABLE_WORD_CUH
+
+#include "cuda/runtime/context.cuh"
+
+extern "C" {
+#include "rules/key/hash.h"
+#include "rules/table/entry.h"
+}
+
+/* A word of 16 bytes; of a key or a pair, hi is the first half. */
+struct bf_cuda_wide {
+    uint64_t hi, lo;
+};
+
+static __host__ __device__ __forceinline__ bool operator==(bf_cuda_wide a, bf_cuda_wide b) {
+    return a.hi == b.hi && a.lo == b.lo;
+}
+
+template <class W> struct alignas(sizeof(W) == 4 ? 8 : 16) bf_cuda_entry { W key, value; };
+
+/* --- the hash and its inverse --- */
+
+static __device__ __forceinline__ uint32_t bf_cuda_hash(bf_hash_seed seed, uint32_t rank) {
+    return (uint32_t)(bf_hash_4(seed, rank) >> 32);
+}
+
+static __device__ __forceinline__ uint64_t bf_cuda_hash(bf_hash_seed seed, uint64_t rank) {
+    return bf_hash_8(seed, rank);
+}
+
+static __device__ __forceinline__ bf_cuda_wide bf_cuda_hash(bf_hash_seed seed, bf_cuda_wide rank) {
+    bf_cuda_wide hash = {rank.hi, bf_hash_16(seed, rank.hi, rank.lo)};
+    return hash;
+}
+
+static __device__ __forceinline__ uint32_t bf_cuda_unhash(bf_hash_seed seed, uint32_t x) {
+    x = (x ^ x >> 16) * 0x43021123u;
+    x = ((x ^ x >> 15 ^ x >> 30) ^ (uint32_t)seed.second) * 0x1d69e2a5u;
+    return x ^ x >> 16 ^ (uint32_t)seed.first;
+}
+
+static __device__ __forceinline__ uint64_t bf_cuda_unhash(bf_hash_seed seed, uint64_t x) {
+    x = (x ^ x >> 31 ^ x >> 62) * 0x319642b2d24d8ec3u;
+    x = ((x ^ x >> 27 ^ x >> 54) ^ seed.second) * 0x96de1b173f119089u;
+    return x ^ x >> 30 ^ x >> 60 ^ seed.first;
+}
+
+static __device__ __forceinline__ bf_cuda_wide bf_cuda_unhash(bf_hash_seed seed, bf_cuda_wide x) {
+    bf_cuda_wide rank = {x.hi, bf_cuda_unhash(seed, x.lo) ^ bf_hash_mix(x.hi ^ seed.second)};
+    return rank;
+}
+
+/* --- places: regions of 32 KiB, of buckets that two lanes read at once --- */
+
+template <class W> struct bf_cuda_shape {
+    static constexpr int bucket = sizeof(W) == 4 ? 4 : 2; /* slots */
+    static constexpr int buckets = sizeof(W) == 16 ? 512 : 1024;
+    static constexpr int slots = bucket * buckets;
+    static constexpr int limit = slots - slots / 16; /* of which a region uses no more */
+};
+
+static __device__ __forceinline__ uint32_t bf_cuda_place(uint32_t hash, uint64_t places) {
+    return __umulhi(hash, (uint32_t)places);
+}
+static __device__ __forceinline__ uint32_t bf_cuda_place(uint64_t hash, uint64_t places) {
+    return (uint32_t)__umul64hi(hash, places);
+}
+static __device__ __forceinline__ uint32_t bf_cuda_place(bf_cuda_wide hash, uint64_t places) {
+    return bf_cuda_place(hash.lo, places);
+}
+
+/* What free slots of a region hold: the least hash is region 0's, the greatest is another's. */
+static __device__ __forceinline__ void bf_cuda_free_word(uint32_t region, uint32_t *word) {
+    *word = region == 0 ? ~(uint32_t)0 : 0;
+}
+static __device__ __forceinline__ void bf_cuda_free_word(uint32_t region, uint64_t *word) {
+    *word = region == 0 ? ~(uint64_t)0 : 0;
+}
+static __device__ __forceinline__ void bf_cuda_free_word(uint32_t region, bf_cuda_wide *word) {
+    word->hi = 0;
+    bf_cuda_free_word(region, &word->lo);
+}
+
+template <class W> static __device__ __forceinline__ W bf_cuda_free(uint32_t region) {
+    W word;
+    bf_cuda_free_word(region, &word);
+    return word;
+}
+
+/* The bucket to try at step i, within a region: first a key's own, then its sibling, then the next
+ * pair, and so on around. */
+template <class W>
+static __device__ __forceinline__ uint32_t bf_cuda_bucket_at(uint32_t home, uint32_t i) {
+    constexpr uint32_t pairs = bf_cuda_shape<W>::buckets / 2;
+    return ((home >> 1) + (i >> 1) & (pairs - 1)) << 1 | ((home ^ i) & 1);
+}
+
+/* --- keys and values as words, and back --- */
+
+static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, uint32_t *word) {
+    *word = (uint32_t)bits;
+}
+static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, uint64_t *word) {
+    *word = bits;
+}
+static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, bf_cuda_wide *word) {
+    word->hi = 0;
+    word->lo = bits;
+}
+static __device__ __forceinline__ uint64_t bf_cuda_bits(uint32_t word) { return word; }
+static __device__ __forceinline__ uint64_t bf_cuda_bits(uint64_t word) { return word; }
+static __device__ __forceinline__ uint64_t bf_cuda_bits(bf_cuda_wide word) { return word.lo; }
+
+/* Element i of an array, of 0, 4, 8 or 16 bytes, which are aligned to 8 at most. */
+static __device__ __forceinline__ uint64_t bf_cuda_element(const void *p, int bytes, int64_t i) {
+    if (bytes == 4) return ((const uint32_t *)p)[i];
+    return bytes == 0 ? 0 : ((const uint64_t *)p)[i];
+}
+
+static __device__ __forceinline__ void bf_cuda_load_word(const void *p, int bytes, int64_t i,
+                                                         uint32_t *word) {
+    *word = bytes == 0 ? 0 : ((const uint32_t *)p)[i];
+}
+static __device__ __forceinline__ void bf_cuda_load_word(const void *p, int bytes, int64_t i,
+                                                         uint64_t *word) {
+    *word = bf_cuda_element(p, bytes, i);
+}
+static __device__ __forceinline__ void bf_cuda_load_word(const void *p, int bytes, int64_t i,
+                                                         bf_cuda_wide *word) {
+    if (bytes < 16) return bf_cuda_narrow(bf_cuda_element(p, bytes, i), word);
+    word->hi = ((const uint64_t *)p)[2 * i];
+    word->lo = ((const uint64_t *)p)[2 * i + 1];
+}
+
+static __device__ __forceinline__ void bf_cuda_store_bits(void *p, int bytes, int64_t i,
+                                                          uint64_t bits) {
+    if (bytes == 4) ((uint32_t *)p)[i] = (uint32_t)bits;
+    if (bytes == 8) ((uint64_t *)p)[i] = bits;
+}
+template <class W>
+static __device__ __forceinline__ void bf_cuda_store_word(void *p, int bytes, int64_t i, W word) {
+    bf_cuda_store_bits(p, bytes, i, bf_cuda_bits(word));
+}
+template <>
+__device__ __forceinline__ void bf_cuda_store_word(void *p, int bytes, int64_t i,
+                                                   bf_cuda_wide word) {
+    if (bytes < 16) return bf_cuda_store_bits(p, bytes, i, word.lo);
+    ((uint64_t *)p)[2 * i] = word.hi;
+    ((uint64_t *)p)[2 * i + 1] = word.lo;
+}
+
+/* How values are stored. */
+enum bf_cuda_values {
+    BF_CUDA_VALUES_PLAIN,
+    BF_CUDA_VALUES_LEAST,   /* as their ranks, but a NaN as 0 */
+    BF_CUDA_VALUES_GREATEST /* as their ranks' complements */
+};
+
+/* What a table's entries are. */
+struct bf_cuda_format {
+    bf_dtype key, value;
+    int key_bytes, value_bytes;
+    bf_cuda_values values;
+};
+
+/* The rank of an element that is a key; each dtype's rule by itself is a few instructions. */
+static __device__ __forceinline__ uint64_t bf_cuda_rank(bf_dtype dtype, uint64_t bits) {
+    switch (dtype) {
+    case BF_I32: return bf_key_rank(BF_I32, bits);
+    case BF_I64: return bf_key_rank(BF_I64, bits);
+    case BF_F32: return bf_key_rank(BF_F32, bf_key_of_f32((uint32_t)bits));
+    case BF_F64: return bf_key_rank(BF_F64, bf_key_of_f64(bits));
+    default: return bits;
+    }
+}
+
+static __device__ __forceinline__ uint64_t bf_cuda_of_rank(bf_dtype dtype, uint64_t rank) {
+    switch (dtype) {
+    case BF_I32: return bf_key_of_rank(BF_I32, rank);
+    case BF_I64: return bf_key_of_rank(BF_I64, rank);
+    case BF_F32: return bf_key_of_rank(BF_F32, rank);
+    case BF_F64: return bf_key_of_rank(BF_F64, rank);
+    default: return rank;
+    }
+}
+
+/* The rank of a value, of which -0 and +0 are two, and any NaN the greatest. */
+static __device__ __forceinline__ uint64_t bf_cuda_value_rank(bf_dtype dtype, uint64_t bits) {
+    uint64_t zero = dtype == BF_F32 ? (uint64_t)1 << 31 : (uint64_t)1 << 63;
+    bool is_float = dtype == BF_F32 || dtype == BF_F64;
+    return is_float && bits == zero ? zero - 1 : bf_cuda_rank(dtype, bits);
+}
+
+static __device__ __forceinline__ uint64_t bf_cuda_mask(const bf_cuda_format &f) {
+    return ~(uint64_t)0 >> (64 - 8 * f.value_bytes);
+}
+
+/* A value whose least number wins: a NaN wins either way. */
+static __device__ __forceinline__ uint64_t bf_cuda_stored(const bf_cuda_format &f, uint64_t bits) {
+    uint64_t rank = bf_cuda_value_rank(f.value, bits);
+    if (f.values == BF_CUDA_VALUES_GREATEST) return ~rank & bf_cuda_mask(f);
+    if (f.value == BF_F32 && rank > 0xff800000u) return 0;
+    return f.value == BF_F64 && rank > (uint64_t)0xfff << 52 ? 0 : rank;
+}
+
+static __device__ __forceinline__ uint64_t bf_cuda_shown(const bf_cuda_format &f, uint64_t stored) {
+    if (f.values == BF_CUDA_VALUES_GREATEST)
+        return bf_cuda_of_rank(f.value, ~stored & bf_cuda_mask(f));
+    if (stored == 0 && f.value == BF_F32) return 0x7fc00000u;
+    if (stored == 0 && f.value == BF_F64) return (uint64_t)0x7ff8 << 48;
+    return bf_cuda_of_rank(f.value, stored);
+}
+
+/* What is stored of the words that keys and values were loaded as. */
+template <class W>
+static __device__ __forceinline__ W bf_cuda_rank_word(const bf_cuda_format &f, W word) {
+    if (f.key_bytes < 16) bf_cuda_narrow(bf_cuda_rank(f.key, bf_cuda_bits(word)), &word);
+    return word;
+}
+
+template <class W>
+static __device__ __forceinline__ W bf_cuda_value_word(const bf_cuda_format &f, W word) {
+    if (f.values != BF_CUDA_VALUES_PLAIN)
+        bf_cuda_narrow(bf_cuda_stored(f, bf_cuda_bits(word)), &word);
+    return word;
+}
+
+template <class W>
+static __device__ __forceinline__ W bf_cuda_load_rank(const bf_cuda_format &f, const void *keys,
+                                                      int64_t i) {
+    W word;
+    bf_cuda_load_word(keys, f.key_bytes, i, &word);
+    return bf_cuda_rank_word(f, word);
+}
+
+template <class W>
+static __device__ __forceinline__ W bf_cuda_load_value(const bf_cuda_format &f, const void *values,
+                                                       int64_t i) {
+    W word;
+    bf_cuda_load_word(values, f.value_bytes, i, &word);
+    return bf_cuda_value_word(f, word);
+}
+
+template <class W>
+static __device__ __forceinline__ void bf_cuda_store_rank(const bf_cuda_format &f, void *keys,
+                                                          int64_t i, W rank) {
+    if (f.key_bytes < 16) bf_cuda_narrow(bf_cuda_of_rank(f.key, bf_cuda_bits(rank)), &rank);
+    bf_cuda_store_word(keys, f.key_bytes, i, rank);
+}
+
+template <class W>
+static __device__ __forceinline__ void bf_cuda_store_value(const bf_cuda_format &f, void *values,
+                                                           int64_t i, W stored) {
+    if (f.values != BF_CUDA_VALUES_PLAIN)
+        bf_cuda_narrow(bf_cuda_shown(f, bf_cuda_bits(stored)), &stored);
+    bf_cuda_store_word(values, f.value_bytes, i, stored);
+}
+
+#endif

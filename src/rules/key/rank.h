@@ -1,0 +1,43 @@
+/* The keys of groups: which are one key, and in what order they are shown. Keys are held as ranks,
+ * unsigned numbers in the order of the keys, of 4 bytes (for dtypes of up to 4), 8 or 16 bytes. */
+#ifndef BF_RULES_KEY_RANK_H
+#define BF_RULES_KEY_RANK_H
+
+#include "rules/table/entry.h"
+
+/* Bytes of a key's rank; 0 of what is no key. */
+BF_RULE int bf_rank_bytes(bf_dtype dtype) {
+    int bytes = bf_table_bytes(dtype);
+    return bytes > 0 && bytes < 4 ? 4 : bytes;
+}
+
+/* Of floats, -0 is +0 and a NaN the default NaN; a true bool is 1. */
+BF_RULE uint64_t bf_group_key(bf_dtype dtype, uint64_t bits) {
+    if (dtype == BF_BOOL) return bits != 0;
+    if (!bf_dtype_is_float(dtype)) return bits;
+    bf_format f = bf_format_of(dtype);
+    if (bf_is_nan(f, bits)) return bf_format_nan(f);
+    return bits == bf_format_sign(f) ? 0 : bits;
+}
+
+/* What order keys are off by, in ranks of 4 or 8 bytes. */
+BF_RULE uint64_t bf_rank_offset(bf_dtype dtype) {
+    if (!bf_dtype_is_signed(dtype) && !bf_dtype_is_float(dtype) && dtype != BF_U64) return 0;
+    return (uint64_t)1 << (8 * bf_rank_bytes(dtype) - 1);
+}
+
+/* The rank of a key of up to 8 bytes; and the key of a rank. */
+BF_RULE uint64_t bf_group_rank(bf_dtype dtype, uint64_t bits) {
+    uint64_t key = (uint64_t)bf_order_key(dtype, bf_group_key(dtype, bits));
+    key ^= bf_rank_offset(dtype);
+    return bf_rank_bytes(dtype) == 4 ? (uint32_t)key : key;
+}
+
+BF_RULE uint64_t bf_group_of_rank(bf_dtype dtype, uint64_t rank) {
+    uint64_t offset = bf_rank_offset(dtype);
+    uint64_t key = rank ^ offset;
+    return bf_order_bits(dtype, offset == 0 ? (int64_t)key
+                                            : bf_sign_extend(key, 8 * bf_rank_bytes(dtype)));
+}
+
+#endif

@@ -1,0 +1,123 @@
+/* Element-wise operations: what one element of the result is, from the bits of its inputs. NaN
+ * results are the canonical quiet NaN. */
+#ifndef BF_RULES_MAP_MAP_H
+#define BF_RULES_MAP_MAP_H
+
+#include "rules/key/order.h"
+#include "rules/map/dtype.h"
+#include "rules/map/float.h"
+#include "rules/map/integer.h"
+
+/* --- casts --- */
+
+BF_RULE uint64_t bf_map_integer_to_float(bf_dtype from, bf_dtype to, uint64_t bits) {
+    bf_i128 x = bf_integer_decode(from, bits);
+    bool negative = x < 0;
+    return bf_exact_round(bf_format_of(to),
+                          bf_exact_make(negative, (bf_u128)(negative ? -x : x), 0));
+}
+
+/* Toward zero; sets *misfit if that does not fit. NaN does not fit, and saturates to 0. */
+BF_RULE uint64_t bf_map_float_to_integer(bf_dtype from, bf_dtype to, uint64_t bits, bool saturate,
+                                         bool *misfit) {
+    bf_format f = bf_format_of(from);
+    if (to == BF_BOOL) return !bf_float_is_zero(f, bits);
+    if (bf_is_nan(f, bits)) {
+        *misfit = true;
+        return 0;
+    }
+    bf_finite x = bf_decode(f, bits);
+    bool infinite =
+        bf_is_inf(f, bits); /* beyond every integer, though f16's field may not look so */
+    int shift = infinite ? 64 : x.position + bf_format_least(f);
+    bf_u128 m = infinite ? 1 : x.magnitude;
+    if (shift >= 0)
+        m = m << (shift < 64 ? shift : 64); /* 2^64 and more fit no dtype */
+    else
+        m = shift > -64 ? m >> -shift : 0;
+    return bf_integer_encode(to, bf_integer_make(x.negative ? -(bf_i128)m : (bf_i128)m), saturate,
+                             misfit);
+}
+
+BF_RULE uint64_t bf_map_cast(bf_dtype from, bf_dtype to, uint64_t bits, bool saturate,
+                             bool *misfit) {
+    if (bf_dtype_is_float(from)) {
+        if (bf_dtype_is_float(to))
+            return bf_float_convert(bf_format_of(from), bf_format_of(to), bits);
+        return bf_map_float_to_integer(from, to, bits, saturate, misfit);
+    }
+    if (bf_dtype_is_float(to)) return bf_map_integer_to_float(from, to, bits);
+    if (to == BF_BOOL) return bits != 0;
+    return bf_integer_encode(to, bf_integer_make(bf_integer_decode(from, bits)), saturate, misfit);
+}
+
+/* --- order --- */
+
+BF_RULE bool bf_map_unordered(bf_dtype dtype, uint64_t a, uint64_t b) {
+    if (!bf_dtype_is_float(dtype)) return false;
+    return bf_is_nan(bf_format_of(dtype), a) || bf_is_nan(bf_format_of(dtype), b);
+}
+
+BF_RULE bool bf_map_compare(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b) {
+    if (bf_map_unordered(dtype, a, b)) return op == BF_MAP_NE;
+    bool zeros = bf_dtype_is_float(dtype) && bf_float_is_zero(bf_format_of(dtype), a | b);
+    int64_t x = zeros ? 0 : bf_order_key(dtype, a), y = zeros ? 0 : bf_order_key(dtype, b);
+    switch (op) {
+    case BF_MAP_EQ: return x == y;
+    case BF_MAP_NE: return x != y;
+    case BF_MAP_LT: return x < y;
+    case BF_MAP_LE: return x <= y;
+    case BF_MAP_GT: return x > y;
+    default: return x >= y;
+    }
+}
+
+/* The one whose key is less (greater); -0 is below 0. */
+BF_RULE uint64_t bf_map_extreme(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b) {
+    if (bf_map_unordered(dtype, a, b)) return bf_format_nan(bf_format_of(dtype));
+    int64_t x = bf_order_key(dtype, a), y = bf_order_key(dtype, b);
+    return bf_order_bits(dtype, (op == BF_MAP_MIN ? x < y : x > y) ? x : y);
+}
+
+/* --- arithmetic --- */
+
+BF_RULE uint64_t bf_map_float(bf_map_op op, bf_format f, uint64_t a, uint64_t b, uint64_t c) {
+    uint64_t sign = bf_format_sign(f);
+    switch (op) {
+    case BF_MAP_ADD: return bf_float_add(f, a, b);
+    case BF_MAP_SUB: return bf_float_add(f, a, b ^ sign);
+    case BF_MAP_MUL: return bf_float_mul(f, a, b);
+    case BF_MAP_DIV: return bf_float_div(f, a, b);
+    case BF_MAP_FMA: return bf_float_fma(f, a, b, c);
+    case BF_MAP_SQRT: return bf_float_sqrt(f, a);
+    case BF_MAP_NEG: return bf_is_nan(f, a) ? bf_format_nan(f) : a ^ sign;
+    default: return bf_is_nan(f, a) ? bf_format_nan(f) : a & ~sign; /* abs */
+    }
+}
+
+BF_RULE bf_exact_integer bf_map_integer(bf_map_op op, bf_i128 a, bf_i128 b, bf_i128 c) {
+    switch (op) {
+    case BF_MAP_ADD: return bf_integer_make(a + b);
+    case BF_MAP_SUB: return bf_integer_make(a - b);
+    case BF_MAP_MUL: return bf_integer_fma(a, b, 0);
+    case BF_MAP_FMA: return bf_integer_fma(a, b, c);
+    case BF_MAP_NEG: return bf_integer_make(-a);
+    default: return bf_integer_make(a < 0 ? -a : a); /* abs */
+    }
+}
+
+/* Any operation but cast, on elements of dtype; comparisons give 0 or 1. Sets *misfit if an integer
+ * does not fit dtype; the result then is the nearest that does, or wraps. */
+BF_RULE uint64_t bf_map_element(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b, uint64_t c,
+                                bool saturate, bool *misfit) {
+    if (bf_map_is_comparison(op)) return bf_map_compare(op, dtype, a, b);
+    if (op == BF_MAP_MIN || op == BF_MAP_MAX) return bf_map_extreme(op, dtype, a, b);
+    if (bf_dtype_is_float(dtype)) return bf_map_float(op, bf_format_of(dtype), a, b, c);
+    return bf_integer_encode(dtype,
+                             bf_map_integer(op, bf_integer_decode(dtype, a),
+                                            bf_integer_decode(dtype, b),
+                                            bf_integer_decode(dtype, c)),
+                             saturate, misfit);
+}
+
+#endif

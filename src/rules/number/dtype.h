@@ -1,0 +1,31 @@
+/* What the dtypes are: sizes, classes, formats. */
+#ifndef BF_RULES_NUMBER_DTYPE_H
+#define BF_RULES_NUMBER_DTYPE_H
+
+#include "rules/number/format.h"
+#include <bitfold/types.h>
+
+BF_RULE bool bf_dtype_is_float(bf_dtype dtype) { return dtype >= BF_F16 && dtype <= BF_F64; }
+BF_RULE bool bf_dtype_is_signed(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_I64; }
+
+/* The format of a float dtype. */
+BF_RULE bf_format bf_format_of(bf_dtype dtype) {
+    switch (dtype) {
+    case BF_F16: return bf_format_f16();
+    case BF_BF16: return bf_format_bf16();
+    case BF_F32: return bf_format_f32();
+    default: return bf_format_f64();
+    }
+}
+
+BF_RULE int bf_dtype_bytes(bf_dtype dtype) {
+    switch (dtype) {
+#define BF_X(id, number, name, bytes, type)                                                        \
+    case BF_##id: return bytes;
+        BF_DTYPE_LIST(BF_X)
+#undef BF_X
+    default: return 0;
+    }
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* Big-integer arithmetic for finishing a result: from limbs to a correctly rounded quotient or
+ * root. Runs once for each result. */
+#ifndef BF_RULES_NUMBER_WIDE_H
+#define BF_RULES_NUMBER_WIDE_H
+
+#include "rules/number/format.h"
+#include "rules/number/limbs.h"
+
+/* Room for n * (sum of squares) of f64: 134 limbs and a 63-bit factor, plus the bits that a
+ * division brings in. */
+enum { BF_WIDE_DIGITS = 134 + 2 + 10 };
+
+/* A magnitude: sum of digit[i] * 2^(exponent + 32 i), i < length; digit[0] and digit[length-1] are
+ * not 0. Zero has length 0. */
+typedef struct bf_wide {
+    int length;
+    int exponent;
+    uint32_t digit[BF_WIDE_DIGITS];
+} bf_wide;
+
+BF_RULE void bf_wide_trim(bf_wide *x) {
+    int zeros = 0;
+    while (x->length > 0 && x->digit[x->length - 1] == 0) x->length--;
+    while (zeros < x->length && x->digit[zeros] == 0) zeros++;
+    if (zeros == 0) return;
+    x->length -= zeros;
+    x->exponent += 32 * zeros;
+    for (int i = 0; i < x->length; i++) x->digit[i] = x->digit[i + zeros];
+}
+
+/* The magnitude of carried limbs in units of 2^exponent; returns whether they are negative. */
+BF_RULE bool bf_wide_from_limbs(bf_wide *x, const int64_t *limbs, int count, int exponent) {
+    bool negative = limbs[count - 1] < 0;
+    uint64_t carry = negative ? 1 : 0;
+    BF_ROLLED
+    for (int i = 0; i < count; i++) {
+        uint32_t digit = (uint32_t)limbs[i];
+        carry += negative ? (uint32_t)~digit : digit;
+        x->digit[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    x->length = count;
+    x->exponent = exponent;
+    bf_wide_trim(x);
+    return negative;
+}
+
+/* x *= n */
+BF_RULE void bf_wide_multiply(bf_wide *x, uint64_t n) {
+    bf_u128 carry = 0;
+    for (int i = 0; i < x->length; i++) {
+        carry += (bf_u128)n * x->digit[i];
+        x->digit[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    for (; carry > 0; carry >>= 32) x->digit[x->length++] = (uint32_t)carry;
+    bf_wide_trim(x);
+}
+
+/* out = x * x, for x of at most BF_WIDE_DIGITS / 2 digits */
+BF_RULE void bf_wide_square(bf_wide *out, const bf_wide *x) {
+    out->length = 2 * x->length;
+    out->exponent = 2 * x->exponent;
+    for (int i = 0; i < out->length; i++) out->digit[i] = 0;
+    for (int i = 0; i < x->length; i++) {
+        uint64_t carry = 0;
+        for (int k = 0; k < x->length; k++) {
+            carry += (uint64_t)x->digit[i] * x->digit[k] + out->digit[i + k];
+            out->digit[i + k] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        out->digit[i + x->length] = (uint32_t)carry;
+    }
+    bf_wide_trim(out);
+}
+
+/* Puts `zeros` zero digits under x: the same value, in finer units. */
+BF_RULE void bf_wide_extend(bf_wide *x, int zeros) {
+    if (x->length == 0 || zeros <= 0) return;
+    for (int i = x->length - 1; i >= 0; i--) x->digit[i + zeros] = x->digit[i];
+    for (int i = 0; i < zeros; i++) x->digit[i] = 0;
+    x->length += zeros;
+    x->exponent -= 32 * zeros;
+}
+
+/* x -= y, for x >= y whose exponents differ by a multiple of 32 */
+BF_RULE void bf_wide_subtract(bf_wide *x, const bf_wide *y) {
+    if (x->length == 0 || y->length == 0) return;
+    bf_wide_extend(x, (x->exponent - y->exponent) / 32);
+    int64_t borrow = 0;
+    int offset = (y->exponent - x->exponent) / 32;
+    for (int i = 0; i + offset < x->length; i++) {
+        int64_t d = (int64_t)x->digit[i + offset] - (i < y->length ? y->digit[i] : 0) + borrow;
+        x->digit[i + offset] = (uint32_t)d;
+        borrow = d >> 32;
+    }
+    bf_wide_trim(x);
+}
+
+/* The leading part of a real number: bits * 2^exponent <= value < (bits + 1) * 2^exponent, equal
+ * unless sticky. bits is 0 or has its top bit set, or (of a root) the one below. */
+typedef struct bf_leading {
+    bf_u128 bits;
+    int exponent;
+    bool sticky;
+} bf_leading;
+
+BF_RULE bf_leading bf_wide_leading(const bf_wide *x) {
+    bf_leading r;
+    r.bits = 0;
+    r.exponent = x->exponent + 32 * (x->length - 4);
+    r.sticky = x->length > 5;
+    if (x->length == 0) return r;
+    for (int i = 1; i <= 4; i++)
+        r.bits = r.bits << 32 | (x->length >= i ? x->digit[x->length - i] : 0);
+    int shift = 32 - bf_bit_length(x->digit[x->length - 1]);
+    uint32_t next = x->length > 4 ? x->digit[x->length - 5] : 0;
+    if (shift > 0) r.bits = r.bits << shift | next >> (32 - shift);
+    r.exponent -= shift;
+    r.sticky |= (uint32_t)(next << shift) != 0;
+    return r;
+}
+
+BF_RULE int bf_bit_length128(bf_u128 x) {
+    int high = bf_bit_length((uint64_t)(x >> 64));
+    return high > 0 ? 64 + high : bf_bit_length((uint64_t)x);
+}
+
+/* x / divisor, for x > 0 and 0 < divisor < 2^126: restoring division, bit by bit. */
+BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
+    int bits = 32 * (x->length - 1) + bf_bit_length(x->digit[x->length - 1]);
+    int more = bf_bit_length128(divisor) + 128 - bits; /* for 128 bits of quotient */
+    bf_wide_extend(x, more > 0 ? (more + 31) / 32 : 0);
+    bf_u128 rest = 0;
+    for (int i = x->length - 1; i >= 0; i--) {
+        uint32_t quotient = 0;
+        BF_ROLLED
+        for (int b = 31; b >= 0; b--) {
+            rest = rest << 1 | (x->digit[i] >> b & 1);
+            bool one = rest >= divisor;
+            if (one) rest -= divisor;
+            quotient = quotient << 1 | (one ? 1 : 0);
+        }
+        x->digit[i] = quotient;
+    }
+    bf_wide_trim(x);
+    bf_leading r = bf_wide_leading(x);
+    r.sticky |= rest > 0;
+    return r;
+}
+
+/* x / divisor, of which 64 bits or more are left: what is below the 128 bits of x is less than one
+ * unit, and cannot make the quotient's whole part larger. */
+BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
+    bf_leading r;
+    r.bits = x.bits / divisor;
+    r.sticky = x.sticky || r.bits * divisor != x.bits;
+    int shift = 128 - bf_bit_length128(r.bits);
+    r.bits <<= shift;
+    r.exponent = x.exponent - shift;
+    return r;
+}
+
+/* The square root: 64 bits, held in the upper half of `bits`. */
+BF_RULE bf_leading bf_leading_root(bf_leading x) {
+    bf_leading r;
+    if (x.exponent & 1) {
+        x.sticky |= (x.bits & 1) != 0;
+        x.bits >>= 1;
+        x.exponent++;
+    }
+    uint64_t root = 0;
+    BF_ROLLED
+    for (int b = 63; b >= 0; b--) {
+        uint64_t trial = root | (uint64_t)1 << b;
+        if ((bf_u128)trial * trial <= x.bits) root = trial;
+    }
+    r.bits = (bf_u128)root << 64;
+    r.exponent = x.exponent / 2 - 64;
+    r.sticky = x.sticky || (bf_u128)root * root != x.bits;
+    return r;
+}
+
+/* The one rounding. */
+BF_RULE uint64_t bf_leading_round(bf_format f, bool negative, bf_leading x) {
+    bool sticky = x.sticky || (uint64_t)x.bits != 0;
+    return bf_encode(f, negative, (uint64_t)(x.bits >> 64), x.exponent + 64, sticky);
+}
+
+#endif

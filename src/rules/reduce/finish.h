@@ -1,0 +1,114 @@
+/* From the words of a state to the result: one rounding, of the exact value. */
+#ifndef BF_RULES_REDUCE_FINISH_H
+#define BF_RULES_REDUCE_FINISH_H
+
+#include "rules/number/wide.h"
+#include "rules/reduce/state.h"
+
+/* Room for the arithmetic of a result, which a GPU's threads do not have on their stacks. */
+typedef struct bf_work {
+    bf_wide x, sum, square;
+} bf_work;
+
+/* The infinity or NaN that the counters of an exact state make the result; false if it is finite.
+ * nan_is_absent: NaNs are skipped. */
+BF_RULE bool bf_finish_special(const int64_t *words, bool nan_is_absent, bf_format f,
+                               uint64_t *bits) {
+    bool pos = words[BF_EXACT_POS_INF] > 0, neg = words[BF_EXACT_NEG_INF] > 0;
+    bool nan = (words[BF_EXACT_NAN] > 0 && !nan_is_absent) || words[BF_EXACT_INVALID] > 0;
+    if (!nan && !pos && !neg) return false;
+    if (nan || (pos && neg))
+        *bits = bf_format_nan(f);
+    else
+        *bits = bf_format_inf(f) | (neg ? bf_format_sign(f) : 0);
+    return true;
+}
+
+/* Terms that count: all but the NaNs. */
+BF_RULE int64_t bf_finish_count(const int64_t *words) {
+    return words[BF_EXACT_COUNT] - words[BF_EXACT_NAN];
+}
+
+/* An exact zero is +0, but -0 where there was nothing but -0. */
+BF_RULE bool bf_finish_zero_is_negative(const int64_t *words) {
+    return bf_finish_count(words) > 0 && words[BF_EXACT_NONZERO] == 0;
+}
+
+/* limbs / divisor, rounded once. */
+BF_RULE uint64_t bf_finish_quotient(const int64_t *words, const int64_t *limbs, bf_layout layout,
+                                    uint64_t divisor, bf_format f, bf_work *work) {
+    bf_wide *x = &work->x;
+    bool negative = bf_wide_from_limbs(x, limbs, layout.limbs, layout.exponent);
+    if (x->length == 0) return bf_finish_zero_is_negative(words) ? bf_format_sign(f) : 0;
+    bf_leading q = divisor == 1 ? bf_wide_leading(x) : bf_wide_divide(x, divisor);
+    return bf_leading_round(f, negative, q);
+}
+
+/* The sum, or the mean: NaN if nothing counts. */
+BF_RULE uint64_t bf_finish_sum(bf_dtype dtype, const int64_t *words, bool mean, bool skip,
+                               bf_format f, bf_work *work) {
+    uint64_t bits;
+    int64_t n = bf_finish_count(words);
+    if (bf_finish_special(words, skip, f, &bits)) return bits;
+    if (mean && n == 0) return bf_format_nan(f);
+    return bf_finish_quotient(words, words + BF_EXACT_LIMBS, bf_layout_sum(dtype),
+                              mean ? (uint64_t)n : 1, f, work);
+}
+
+/* The square root of limbs that are not negative. */
+BF_RULE uint64_t bf_finish_root(const int64_t *limbs, bf_layout layout, bf_format f,
+                                bf_work *work) {
+    bf_wide_from_limbs(&work->x, limbs, layout.limbs, layout.exponent);
+    if (work->x.length == 0) return 0;
+    return bf_leading_round(f, false, bf_leading_root(bf_wide_leading(&work->x)));
+}
+
+/* The sum of squares or products; or its square root. */
+BF_RULE uint64_t bf_finish_products(bf_dtype dtype, const int64_t *words, bool root, bool skip,
+                                    bf_format f, bf_work *work) {
+    uint64_t bits;
+    bf_layout layout = bf_layout_products(dtype);
+    if (bf_finish_special(words, skip, f, &bits)) return bits;
+    if (!root) return bf_finish_quotient(words, words + BF_EXACT_LIMBS, layout, 1, f, work);
+    return bf_finish_root(words + BF_EXACT_LIMBS, layout, f, work);
+}
+
+/* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root, of n > ddof finite
+ * terms, from the limbs of both sums. */
+BF_RULE uint64_t bf_finish_moments(int64_t n, int ddof, const int64_t *sum_limbs, bf_layout sums,
+                                   const int64_t *square_limbs, bf_layout squares, bool root,
+                                   bf_format f, bf_work *work) {
+    bf_wide *x = &work->x;
+    bf_wide_from_limbs(&work->sum, sum_limbs, sums.limbs, sums.exponent);
+    bf_wide_square(&work->square, &work->sum);
+    bf_wide_from_limbs(x, square_limbs, squares.limbs, squares.exponent);
+    bf_wide_multiply(x, (uint64_t)n);
+    bf_wide_subtract(x, &work->square);
+    if (x->length == 0) return 0;
+    bf_leading q = bf_wide_divide(x, (bf_u128)(uint64_t)n * (uint64_t)(n - ddof));
+    return bf_leading_round(f, false, root ? bf_leading_root(q) : q);
+}
+
+/* The same from the words of a state: NaN if n <= ddof or if there is an infinity. */
+BF_RULE uint64_t bf_finish_variance(bf_dtype dtype, const int64_t *words, bool root, int ddof,
+                                    bool skip, bf_format f, bf_work *work) {
+    bf_exact_shape s = bf_exact_shape_of(BF_KIND_MOMENTS, dtype);
+    uint64_t bits;
+    int64_t n = bf_finish_count(words);
+    if (bf_finish_special(words, skip, f, &bits) || n <= ddof) return bf_format_nan(f);
+    return bf_finish_moments(n, ddof, words + s.sum_at, s.sum, words + s.products_at, s.products,
+                             root, f, work);
+}
+
+/* An integer sum or dot product as 192 bits of two's complement. */
+BF_RULE void bf_finish_integer(const int64_t *limbs, int count, uint64_t out[3]) {
+    uint64_t sign = limbs[count - 1] < 0 ? ~(uint64_t)0 : 0;
+    for (int i = 0; i < 3; i++) {
+        if (2 * i >= count)
+            out[i] = sign;
+        else
+            out[i] = (uint64_t)limbs[2 * i] | (uint64_t)limbs[2 * i + 1] << 32;
+    }
+}
+
+#endif

@@ -1,0 +1,159 @@
+/* From the words of a state to a bf_value: policies and types. The device computes results with
+ * this as well as the host. */
+#ifndef BF_RULES_REDUCE_RESULT_H
+#define BF_RULES_REDUCE_RESULT_H
+
+#include "rules/reduce/finish.h"
+#include <bitfold/reduce.h>
+
+/* A value of dtype (any but i192) from its bits. */
+BF_RULE bf_value bf_value_from_bits(bf_dtype dtype, uint64_t bits) {
+    bf_value v;
+    uint32_t low = (uint32_t)bits;
+    memset(&v, 0, sizeof v);
+    v.dtype = dtype;
+    if (dtype == BF_F64)
+        memcpy(&v.as.f64, &bits, 8);
+    else if (dtype == BF_F32)
+        memcpy(&v.as.f32, &low, 4);
+    else if (bf_dtype_is_float(dtype))
+        v.as.bits = (uint16_t)bits;
+    else if (bf_dtype_is_signed(dtype))
+        v.as.i64 = bf_sign_extend(bits, 8 * bf_dtype_bytes(dtype));
+    else
+        v.as.u64 = bits;
+    return v;
+}
+
+BF_RULE bf_status bf_result_index(const int64_t *words, bool nan_counts, bf_value *value) {
+    bool nan = nan_counts && words[BF_EXTREME_NAN] > 0;
+    int64_t index = words[nan ? BF_EXTREME_NAN_INDEX : BF_EXTREME_INDEX];
+    if (index < 0) return BF_E_EMPTY;
+    *value = bf_value_from_bits(BF_I64, (uint64_t)index);
+    return BF_OK;
+}
+
+BF_RULE bf_status bf_result_extreme(bf_reduction op, bf_dtype dtype, const int64_t *words,
+                                    bool nan_counts, bf_value *value) {
+    if (bf_is_indexed(op)) return bf_result_index(words, nan_counts, value);
+    if (nan_counts && words[BF_EXTREME_NAN] > 0) {
+        *value = bf_value_from_bits(dtype, bf_format_nan(bf_format_of(dtype)));
+        return BF_OK;
+    }
+    if (words[BF_EXTREME_INDEX] < 0) return BF_E_EMPTY;
+    int64_t key = words[BF_EXTREME_KEY];
+    *value = bf_value_from_bits(dtype, bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key));
+    return BF_OK;
+}
+
+/* The bits of a result that is rounded, of an exact kind: f is its format. */
+BF_RULE uint64_t bf_result_bits(bf_kind kind, bf_reduction op, bf_dtype dtype, const int64_t *words,
+                                const bf_reduce_options *options, bf_format f, bf_work *work) {
+    bool skip = options->nan == BF_NAN_SKIP;
+    switch (kind) {
+    case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, f, work);
+    case BF_KIND_MOMENTS:
+        return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, f, work);
+    default: return bf_finish_products(dtype, words, op == BF_NORM, skip, f, work);
+    }
+}
+
+/* Sums and products of integers are integers, unless a float is asked for. */
+BF_RULE bool bf_result_is_integer(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
+    bool sum = op == BF_SUM || op == BF_SUMSQ || op == BF_DOT;
+    return sum && !bf_dtype_is_float(dtype) && out_dtype == BF_NONE;
+}
+
+BF_RULE bf_value bf_result_exact(bf_kind kind, bf_reduction op, bf_dtype dtype,
+                                 const int64_t *words, const bf_reduce_options *options,
+                                 bf_work *work) {
+    if (bf_result_is_integer(op, dtype, options->out_dtype)) {
+        bf_value v = bf_value_from_bits(BF_U64, 0);
+        bf_layout layout = op == BF_SUM ? bf_layout_sum(dtype) : bf_layout_products(dtype);
+        v.dtype = BF_I192;
+        bf_finish_integer(words + BF_EXACT_LIMBS, layout.limbs, v.as.i192);
+        return v;
+    }
+    bf_dtype out = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
+    return bf_value_from_bits(
+        out, bf_result_bits(kind, op, dtype, words, options, bf_format_of(out), work));
+}
+
+/* A 192-bit integer rounded once. */
+BF_RULE uint64_t bf_result_round(const uint64_t integer[3], bf_format f, bf_work *work) {
+    int64_t limbs[6];
+    for (int i = 0; i < 6; i++) limbs[i] = (int64_t)(uint32_t)(integer[i / 2] >> 32 * (i % 2));
+    limbs[5] = (int32_t)limbs[5];
+    bool negative = bf_wide_from_limbs(&work->x, limbs, 6, 0);
+    return bf_leading_round(f, negative, bf_wide_leading(&work->x));
+}
+
+BF_RULE bf_status bf_result_factors(bf_dtype dtype, const int64_t *words,
+                                    const bf_reduce_options *options, bf_value *value,
+                                    bf_work *work) {
+    bf_value v = bf_value_from_bits(BF_U64, 0);
+    v.dtype = BF_I192;
+    if (options->overflow == BF_OVERFLOW_WRAP) {
+        v.dtype = bf_dtype_is_signed(dtype) ? BF_I64 : BF_U64;
+        v.as.u64 = bf_factors_wrapped(words);
+    } else if (!bf_factors_finish(dtype, words, v.as.i192)) {
+        return BF_E_OVERFLOW;
+    } else if (options->out_dtype != BF_NONE) {
+        bf_format f = bf_format_of(options->out_dtype);
+        v = bf_value_from_bits(options->out_dtype, bf_result_round(v.as.i192, f, work));
+    }
+    *value = v;
+    return BF_OK;
+}
+
+/* How many NaNs there are, in words of any kind. */
+BF_RULE int64_t bf_result_nans(bf_kind kind, const int64_t *words) {
+    switch (kind) {
+    case BF_KIND_EXTREME: return words[BF_EXTREME_NAN];
+    case BF_KIND_FACTORS: return 0;
+    case BF_KIND_TREE: return words[BF_TREE_NAN];
+    default: return words[BF_EXACT_NAN];
+    }
+}
+
+/* The result of any reduction but describe and, of floats, prod, by options that have been checked.
+ * `kind` is bf_kind_of(op, dtype). Errors: BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW. */
+BF_RULE bf_status bf_result_of_kind(bf_kind kind, bf_reduction op, bf_dtype dtype,
+                                    const int64_t *words, const bf_reduce_options *options,
+                                    bf_value *value, bf_work *work) {
+    if (options->nan == BF_NAN_ERROR && bf_result_nans(kind, words) > 0) return BF_E_NAN;
+    if (kind == BF_KIND_EXTREME)
+        return bf_result_extreme(op, dtype, words, options->nan != BF_NAN_SKIP, value);
+    if (kind == BF_KIND_FACTORS) return bf_result_factors(dtype, words, options, value, work);
+    *value = bf_result_exact(kind, op, dtype, words, options, work);
+    return BF_OK;
+}
+
+BF_RULE bf_status bf_result_plain(bf_reduction op, bf_dtype dtype, const int64_t *words,
+                                  const bf_reduce_options *options, bf_value *value,
+                                  bf_work *work) {
+    return bf_result_of_kind(bf_kind_of(op, dtype), op, dtype, words, options, value, work);
+}
+
+/* The same of a group, which has rows: where all its values are NaN and skipped, the least and the
+ * greatest are NaN. */
+BF_RULE bf_status bf_result_of_group(bf_reduction op, bf_dtype dtype, const int64_t *words,
+                                     const bf_reduce_options *options, bf_value *value,
+                                     bf_work *work) {
+    bf_status status = bf_result_plain(op, dtype, words, options, value, work);
+    if (status != BF_E_EMPTY) return status;
+    *value = bf_value_from_bits(dtype, bf_format_nan(bf_format_of(dtype)));
+    return BF_OK;
+}
+
+/* bf_result_plain of floats' prod, from the root of the tree. */
+BF_RULE bf_status bf_result_tree(const int64_t *words, bf_node root,
+                                 const bf_reduce_options *options, bf_value *value) {
+    bf_dtype out = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
+    if (options->nan == BF_NAN_ERROR && words[BF_TREE_NAN] > 0) return BF_E_NAN;
+    bool skip = options->nan == BF_NAN_SKIP;
+    *value = bf_value_from_bits(out, bf_tree_finish(words, skip, bf_format_of(out), root));
+    return BF_OK;
+}
+
+#endif

@@ -1,0 +1,243 @@
+/* What an exact sum is: its words, how one element or one pair enters them, and how they merge. */
+#ifndef BF_RULES_REDUCE_SUM_H
+#define BF_RULES_REDUCE_SUM_H
+
+#include "rules/number/limbs.h"
+#include "rules/reduce/kind.h"
+
+/* Words of the four exact kinds. All of them merge by plain addition (then a carry). */
+enum {
+    BF_EXACT_COUNT,   /* elements, or pairs */
+    BF_EXACT_NAN,     /* those that are NaN, or pairs with a NaN: they count nowhere below */
+    BF_EXACT_POS_INF, /* x (of KIND_SQUARES x^2, of KIND_PRODUCTS a*b) that are +inf */
+    BF_EXACT_NEG_INF,
+    BF_EXACT_INVALID, /* infinity times zero */
+    BF_EXACT_NONZERO, /* > 0 if any finite x or a*b is other than -0; 0 or 1 once carried */
+    BF_EXACT_LIMBS    /* then the limbs of the sum, then those of the squares */
+};
+
+enum { BF_EXACT_WORDS_MAX = BF_EXACT_LIMBS + 68 + 134 };
+
+/* Limbs of a sum (or of a sum of products): how many, and the weight of the first one's last bit,
+ * 2^exponent. Room for 2^62 terms of the largest size. */
+typedef struct bf_layout {
+    int limbs;
+    int exponent;
+} bf_layout;
+
+BF_RULE bf_layout bf_layout_make(int limbs, int exponent) {
+    bf_layout layout;
+    layout.limbs = limbs;
+    layout.exponent = exponent;
+    return layout;
+}
+
+/* f16 and bf16 sum as the f32 that they equal. */
+BF_RULE bf_layout bf_layout_sum(bf_dtype dtype) {
+    if (dtype == BF_F64) return bf_layout_make(68, -1074);
+    return bf_dtype_is_float(dtype) ? bf_layout_make(11, -149) : bf_layout_make(4, 0);
+}
+
+BF_RULE bf_layout bf_layout_products(bf_dtype dtype) {
+    if (dtype == BF_F64) return bf_layout_make(134, -2148);
+    return bf_dtype_is_float(dtype) ? bf_layout_make(20, -298) : bf_layout_make(6, 0);
+}
+
+/* Where the limbs of x (sum) and of x^2 or a*b (products) start, and how many; 0 where the kind
+ * keeps none. */
+typedef struct bf_exact_shape {
+    bf_layout sum, products;
+    int sum_at, products_at, words;
+} bf_exact_shape;
+
+BF_RULE bf_exact_shape bf_exact_shape_of(bf_kind kind, bf_dtype dtype) {
+    bf_exact_shape s;
+    s.sum = bf_layout_sum(dtype);
+    s.products = bf_layout_products(dtype);
+    if (kind == BF_KIND_SQUARES || kind == BF_KIND_PRODUCTS) s.sum.limbs = 0;
+    if (kind == BF_KIND_SUM) s.products.limbs = 0;
+    s.sum_at = BF_EXACT_LIMBS;
+    s.products_at = s.sum_at + s.sum.limbs;
+    s.words = s.products_at + s.products.limbs;
+    return s;
+}
+
+/* Brings exact words to their one form. */
+BF_RULE void bf_exact_carry(bf_kind kind, bf_dtype dtype, int64_t *words) {
+    bf_exact_shape s = bf_exact_shape_of(kind, dtype);
+    words[BF_EXACT_NONZERO] = words[BF_EXACT_NONZERO] > 0;
+    if (s.sum.limbs > 0) bf_limbs_carry(words + s.sum_at, s.sum.limbs);
+    if (s.products.limbs > 0) bf_limbs_carry(words + s.products_at, s.products.limbs);
+}
+
+/* into and from are carried; so is the result. */
+BF_RULE void bf_exact_merge(bf_kind kind, bf_dtype dtype, int64_t *into, const int64_t *from) {
+    int count = bf_exact_shape_of(kind, dtype).words;
+    for (int i = 0; i < count; i++) into[i] += from[i];
+    bf_exact_carry(kind, dtype, into);
+}
+
+/* --- one element, one pair --- */
+
+/* The classes of a term that is not finite; the counter that it adds to, or 0 for a finite one. */
+BF_RULE int bf_exact_special(bf_format f, uint64_t x) {
+    if (bf_is_nan(f, x)) return BF_EXACT_NAN;
+    if (bf_is_inf(f, x)) return x & bf_format_sign(f) ? BF_EXACT_NEG_INF : BF_EXACT_POS_INF;
+    return 0;
+}
+
+BF_RULE int bf_exact_special_pair(bf_format f, uint64_t a, uint64_t b) {
+    uint64_t magnitude = ~bf_format_sign(f);
+    if (bf_is_nan(f, a) || bf_is_nan(f, b)) return BF_EXACT_NAN;
+    if (!bf_is_inf(f, a) && !bf_is_inf(f, b)) return 0;
+    if ((a & magnitude) == 0 || (b & magnitude) == 0) return BF_EXACT_INVALID;
+    return (a ^ b) & bf_format_sign(f) ? BF_EXACT_NEG_INF : BF_EXACT_POS_INF;
+}
+
+/* Is a finite element, or the product of two finite elements, other than -0? */
+BF_RULE bool bf_exact_nonzero(bf_format f, uint64_t x) { return x != bf_format_sign(f); }
+BF_RULE bool bf_exact_nonzero_pair(bf_format f, uint64_t a, uint64_t b) {
+    uint64_t magnitude = ~bf_format_sign(f);
+    bool zero = (a & magnitude) == 0 || (b & magnitude) == 0;
+    return !(zero && ((a ^ b) & bf_format_sign(f)));
+}
+
+/* The position in the limbs of the last bit of an element whose own is at `position`: f16 and bf16
+ * stand in f32's limbs. */
+BF_RULE int bf_exact_position(bf_format f, bf_layout layout, int position, int factors) {
+    return position + factors * bf_format_least(f) - layout.exponent;
+}
+
+/* limbs += x, finite */
+BF_RULE void bf_exact_add_float(bf_format f, bf_layout layout, int64_t *limbs, uint64_t x) {
+    bf_finite d = bf_decode(f, x);
+    bf_limbs_add(limbs, bf_exact_position(f, layout, d.position, 1), d.magnitude, d.negative);
+}
+
+/* limbs += a * b, both finite */
+BF_RULE void bf_exact_add_float_product(bf_format f, bf_layout layout, int64_t *limbs, uint64_t a,
+                                        uint64_t b) {
+    bf_finite x = bf_decode(f, a), y = bf_decode(f, b);
+    int position = bf_exact_position(f, layout, x.position + y.position, 2);
+    bf_limbs_add_product(limbs, position, x.magnitude, y.magnitude, x.negative != y.negative);
+}
+
+/* An integer element as sign and magnitude. */
+BF_RULE bf_finite bf_decode_integer(bf_dtype dtype, uint64_t x) {
+    bf_finite d;
+    int64_t value = bf_sign_extend(x, 8 * bf_dtype_bytes(dtype));
+    d.negative = bf_dtype_is_signed(dtype) && value < 0;
+    d.magnitude = dtype == BF_BOOL             ? x != 0
+                  : !bf_dtype_is_signed(dtype) ? x
+                  : value < 0                  ? 0 - (uint64_t)value
+                                               : (uint64_t)value;
+    d.position = 0;
+    return d;
+}
+
+/* One pair enters a state of KIND_SQUARES (a = b) or KIND_PRODUCTS. */
+BF_RULE void bf_exact_take_pair(bf_dtype dtype, const bf_exact_shape *s, int64_t *words, uint64_t a,
+                                uint64_t b) {
+    int64_t *limbs = words + s->products_at;
+    words[BF_EXACT_COUNT]++;
+    if (bf_dtype_is_float(dtype)) {
+        bf_format f = bf_format_of(dtype);
+        int special = bf_exact_special_pair(f, a, b);
+        if (special) {
+            words[special]++;
+            return;
+        }
+        words[BF_EXACT_NONZERO] |= bf_exact_nonzero_pair(f, a, b);
+        bf_exact_add_float_product(f, s->products, limbs, a, b);
+    } else {
+        bf_finite x = bf_decode_integer(dtype, a), y = bf_decode_integer(dtype, b);
+        words[BF_EXACT_NONZERO] = 1;
+        bf_limbs_add_product(limbs, 0, x.magnitude, y.magnitude, x.negative != y.negative);
+    }
+}
+
+/* One element enters a state of KIND_SUM or KIND_MOMENTS. */
+BF_RULE void bf_exact_take(bf_dtype dtype, const bf_exact_shape *s, int64_t *words, uint64_t x) {
+    words[BF_EXACT_COUNT]++;
+    if (bf_dtype_is_float(dtype)) {
+        bf_format f = bf_format_of(dtype);
+        int special = bf_exact_special(f, x);
+        if (special) {
+            words[special]++;
+            return;
+        }
+        words[BF_EXACT_NONZERO] |= bf_exact_nonzero(f, x);
+        bf_exact_add_float(f, s->sum, words + s->sum_at, x);
+        if (s->products.limbs > 0)
+            bf_exact_add_float_product(f, s->products, words + s->products_at, x, x);
+    } else {
+        bf_finite d = bf_decode_integer(dtype, x);
+        words[BF_EXACT_NONZERO] = 1;
+        bf_limbs_add(words + s->sum_at, 0, d.magnitude, d.negative);
+        if (s->products.limbs > 0)
+            bf_limbs_add_product(words + s->products_at, 0, d.magnitude, d.magnitude, false);
+    }
+}
+
+/* --- words from outside --- */
+
+/* The largest magnitude that `terms` finite elements (factors 1), or products of two (2), can sum
+ * to, as limbs of the layout. */
+BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
+                             int64_t *bound) {
+    uint64_t largest = ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(dtype));
+    int position = 0;
+    if (bf_dtype_is_float(dtype)) {
+        bf_format f = bf_format_of(dtype);
+        largest = ((uint64_t)2 << f.fraction) - 1;
+        position = factors * ((1 << f.exponent) - 3 + bf_format_least(f)) - layout.exponent;
+    } else if (dtype == BF_BOOL) {
+        largest = 1;
+    } else if (bf_dtype_is_signed(dtype)) {
+        largest = largest / 2 + 1;
+    }
+    bf_u128 term = factors == 2 ? (bf_u128)largest * largest : largest;
+    for (int i = 0; i < layout.limbs; i++) bound[i] = 0;
+    bf_limbs_add_product(bound, position, (uint64_t)term, (uint64_t)terms, false);
+    bf_limbs_add_product(bound, position + 64, (uint64_t)(term >> 64), (uint64_t)terms, false);
+}
+
+/* Are these limbs as carried, and can so many terms sum to them? */
+BF_RULE bool bf_layout_valid(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
+                             const int64_t *limbs) {
+    int64_t bound[BF_EXACT_WORDS_MAX], above[BF_EXACT_WORDS_MAX], below[BF_EXACT_WORDS_MAX];
+    if (layout.limbs == 0) return true;
+    if (!bf_limbs_valid(limbs, layout.limbs)) return false;
+    bf_layout_bound(dtype, layout, factors, terms, bound);
+    for (int i = 0; i < layout.limbs; i++) {
+        above[i] = bound[i] - limbs[i];
+        below[i] = bound[i] + limbs[i];
+    }
+    bf_limbs_carry(above, layout.limbs);
+    bf_limbs_carry(below, layout.limbs);
+    return above[layout.limbs - 1] >= 0 && below[layout.limbs - 1] >= 0;
+}
+
+/* The checks of words that come from outside: every word is one that a state can hold. They are
+ * closed under merging: limbs that pass never outgrow their layout. */
+BF_RULE bool bf_exact_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
+    bf_exact_shape s = bf_exact_shape_of(kind, dtype);
+    int64_t rest = words[BF_EXACT_COUNT], nonzero = words[BF_EXACT_NONZERO];
+    for (int i = BF_EXACT_NAN; i <= BF_EXACT_INVALID; i++) {
+        if (words[i] < 0 || words[i] > rest) return false;
+        rest -= words[i];
+    }
+    bool is_float = bf_dtype_is_float(dtype);
+    bool squares = kind == BF_KIND_SQUARES || kind == BF_KIND_MOMENTS;
+    if (!is_float && rest != words[BF_EXACT_COUNT]) return false;
+    if (nonzero < 0 || nonzero > (rest > 0)) return false;
+    if (nonzero == 0 && rest > 0 && (!is_float || kind == BF_KIND_SQUARES)) return false;
+    if (kind != BF_KIND_PRODUCTS && words[BF_EXACT_INVALID] > 0) return false;
+    if (kind == BF_KIND_SQUARES && words[BF_EXACT_NEG_INF] > 0) return false;
+    if (squares && words[s.words - 1] < 0) return false;
+    int64_t terms = nonzero > 0 ? rest : 0;
+    return bf_layout_valid(dtype, s.sum, 1, terms, words + s.sum_at) &&
+           bf_layout_valid(dtype, s.products, 2, terms, words + s.products_at);
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* Windows: how vectors of doubles add exactly (docs/numerics.md derives the bounds).
+ *
+ * A window has up to BF_LEVELS_MAX levels. Level l is a double S that starts at 1.5 * 2^52 * u_l:
+ * its last bit weighs u_l = 2^bottom_l, and adding x to it rounds x to a multiple of u_l. What is
+ * left, at most u_l / 2, goes to the next level, whose u is 2^-(BF_WINDOW_BITS+1) as large. As long
+ * as S stays in its binade, its bits minus the bits of its start are the exact sum in units of u_l.
+ *
+ * Bins by exponent and the biased start are those of Demmel, Ahrens and Nguyen, "Efficient
+ * reproducible floating point summation and BLAS" (2016), which keep the leading bins only; here
+ * nothing may be left over, so the sum is exact. */
+#ifndef BF_RULES_REDUCE_SUM_WINDOW_H
+#define BF_RULES_REDUCE_SUM_WINDOW_H
+
+#include "rules/reduce/sum.h"
+
+enum {
+    BF_WINDOW_BITS = 43,    /* a level takes |x| <= 2^43 u */
+    BF_WINDOW_ROWS = 128,   /* deposits of |x| <= 2^43 u (or pairs of them) while S stays put */
+    BF_LEVELS_MAX = 6,      /* 263 bits: data spread over 2^+-100 */
+    BF_WINDOW_TOP = 970,    /* greatest bottom of a level: 2^970 * 2^53 is finite with room */
+    BF_WINDOW_LEAST = -1074 /* least bottom of a level */
+};
+
+/* The exponent of u of level l, under a top level at `bottom`. */
+BF_RULE int bf_window_bottom(int bottom, int level) {
+    return bottom - level * (BF_WINDOW_BITS + 1);
+}
+
+/* The bits of the double 1.5 * 2^52 * 2^bottom. */
+BF_RULE int64_t bf_window_start(int bottom) {
+    return (int64_t)(bottom + 52 + 1023) << 52 | (int64_t)1 << 51;
+}
+
+/* What a window must hold: |x| < 2^top, multiples of 2^least; top < least: nothing yet. */
+typedef struct bf_extent {
+    int top, least;
+} bf_extent;
+
+/* The bits that `levels` levels span. */
+BF_RULE int bf_window_span(int levels) {
+    return BF_WINDOW_BITS + (levels - 1) * (BF_WINDOW_BITS + 1);
+}
+
+/* Moves a window so that its levels are doubles, and lie within the limbs. */
+BF_RULE int bf_window_clamp(int bottom, int levels, bf_layout layout) {
+    int last = bf_window_bottom(bottom, levels - 1);
+    int least = layout.exponent, most = layout.exponent + 32 * (layout.limbs - 3);
+    if (least < BF_WINDOW_LEAST) least = BF_WINDOW_LEAST;
+    if (most > BF_WINDOW_TOP) most = BF_WINDOW_TOP;
+    if (last < least) bottom += least - last;
+    return bottom > most ? most : bottom;
+}
+
+/* Where the top level of a window of so many levels stands that holds e, within a layout; false:
+ * it does not. What is to spare goes below, mostly: the more numbers, the closer to zero the least
+ * of them. */
+BF_RULE bool bf_window_place(bf_extent e, int levels, bf_layout layout, int *bottom) {
+    int spare = bf_window_span(levels) - (e.top - e.least);
+    *bottom =
+        bf_window_clamp(e.top - BF_WINDOW_BITS + (spare < 16 ? spare / 4 : 4), levels, layout);
+    return e.top <= *bottom + BF_WINDOW_BITS && e.least >= bf_window_bottom(*bottom, levels - 1);
+}
+
+#endif

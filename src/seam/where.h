@@ -1,0 +1,16 @@
+/* Where a pointer's memory is: found out without opening, or even loading, the driver. */
+#ifndef BF_SEAM_WHERE_H
+#define BF_SEAM_WHERE_H
+
+typedef enum bf_where {
+    BF_WHERE_HOST,    /* pageable host memory */
+    BF_WHERE_PINNED,  /* host memory that GPUs reach directly */
+    BF_WHERE_MANAGED, /* moves between the host and GPUs as it is touched */
+    BF_WHERE_DEVICE   /* a GPU's own memory, which the host cannot touch */
+} bf_where;
+
+/* *device becomes the GPU's number (of BF_WHERE_HOST, -1), unless device is NULL. Any thread may
+ * call it at any time; in a process without a driver it costs some tens of nanoseconds. */
+bf_where bf_where_is(const void *p, int *device);
+
+#endif

@@ -1,0 +1,149 @@
+"""The man pages and the help: complete, well formed, and with examples that work."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import numpy as np
+
+from command import BITFOLD, CommandTest, run
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PAGES = [os.path.join(ROOT, "docs/man", name)
+         for name in ["bitfold.1", "libbitfold.3", "bitfold-view.1"]]
+
+
+def page(number):
+    with open(PAGES[number]) as f:
+        return f.read()
+
+
+def commands():
+    """The commands that `bitfold help` lists."""
+    return re.findall(r"^  ([a-z]+) ", run("help").stdout.decode(), re.M)
+
+
+def literals(text):
+    """The literal blocks of a section, as they are shown."""
+    blocks = re.findall(r"^\.Bd -literal\n(.*?)^\.Ed$", text, re.M | re.S)
+    return [b.replace("\\-", "-").replace("\\e", "\\") for b in blocks]
+
+
+class Examples(CommandTest):
+    """Each is run by a shell where the files are that the man page speaks of."""
+
+    def setUp(self):
+        super().setUp()
+        self.save("x.npy", np.array([1e20, 1, -1e20]))
+        self.save("y.npy", np.array([1.0, 2, 3]))
+        with open(self.path("table.csv"), "w") as f:
+            f.write("name,height,weight\na,1.5,60\nb,1.75,72\n")
+        os.symlink(os.path.abspath(shutil.which(BITFOLD)), self.path("bitfold"))
+
+    def shell(self, line):
+        path = self.dir + os.pathsep + os.environ["PATH"]
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=self.dir,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env={**os.environ, "PATH": path}, timeout=120)
+        if "--fail-above" not in line: # a machine that is busy with other tests fails this one
+            self.assertEqual((done.returncode, done.stderr.decode()), (0, ""), line)
+        self.assertIn(done.returncode, [0, 5], line)
+        return done.stdout.decode()
+
+    def test_every_help_ends_with_an_example_that_works(self):
+        for command in commands():
+            text = self.result("help", command)
+            self.assertIn("\n\nexample\n", text, command)
+            lines = text.split("\n\nexample\n")[1].splitlines()
+            self.assertTrue(any("bitfold " + command in line for line in lines), command)
+            for line in lines:
+                self.assertEqual(line[:2], "  ")
+                self.shell(line)
+
+    def test_the_man_pages_examples_give_what_they_show(self):
+        seen = set()
+        for block in literals(page(0).split(".Sh EXAMPLES")[1]):
+            for line, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+                found = self.shell(line)
+                seen.update(re.findall(r"bitfold ([a-z]+)", line))
+                if shown:
+                    rows = r"PASS: \d+ rows" # as many as this machine has ways to compute
+                    self.assertEqual(re.sub(rows, "PASS", found), re.sub(rows, "PASS", shown), line)
+        self.assertEqual(set(commands()) - seen, set())
+
+    def test_the_library_pages_program_works(self):
+        library = os.environ.get("BITFOLD_LIBRARY")
+        if not library or not shutil.which("cc"):
+            self.skipTest("needs a C compiler and BITFOLD_LIBRARY")
+        program, = [b for b in literals(page(1)) if "int main" in b]
+        source = self.write("sum.c", program.encode())
+        built = subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", source, library,
+                                "-I", os.path.join(ROOT, "include"), "-o", self.path("sum"),
+                                "-Wl,-rpath," + os.path.dirname(library)],
+                               stderr=subprocess.PIPE)
+        if re.search(rb"(__|lib)(a|t|ub)san", built.stderr):
+            self.skipTest("the library needs a sanitizer's runtime")
+        self.assertEqual(built.stderr, b"")
+        self.assertEqual(self.shell("./sum"), "1\n")
+
+
+class Pages(CommandTest):
+    def test_every_command_has_a_section_and_no_other(self):
+        text = page(0).split(".Sh COMMANDS")[1].split(".Sh OPTIONS")[0]
+        self.assertEqual(sorted(re.findall(r"^\.Ss (.*)$", text, re.M)), sorted(commands()))
+
+    def test_every_option_is_there(self):
+        documented = set()
+        for line in re.findall(r"^\.It Fl (.*)$", page(0), re.M):
+            documented.update("-" + word for word in re.findall(r"-[a-z-]+", line))
+        options = set()
+        for command in commands():
+            options.update(re.findall(r"^  .{3} (--[a-z0-9-]+)", self.result("help", command), re.M))
+        self.assertGreater(len(options), 10)
+        self.assertEqual(options - documented, set())
+        self.assertEqual(documented - options, set())
+
+    def test_every_function_is_there(self):
+        names = set()
+        for header in os.listdir(os.path.join(ROOT, "include/bitfold")):
+            with open(os.path.join(ROOT, "include/bitfold", header)) as f:
+                for declaration in re.findall(r"^(?:BF_API|static inline)[^;{]*", f.read(), re.M):
+                    names.update(re.findall(r"\b(bf_\w+)\(", declaration))
+        documented = set(re.findall(r"\.Fn (bf_\w+)", page(1)))
+        self.assertGreater(len(names), 30)
+        self.assertEqual(names - documented, set())
+        simple = {name for name in documented - names if re.search(r"_(f|i)\d+$", name)}
+        self.assertEqual(documented - names, simple)
+
+    def test_every_status_is_there(self):
+        with open(os.path.join(ROOT, "include/bitfold/types.h")) as f:
+            found = re.search(r"define BF_STATUS_LIST\(X\)(.*?)\n\n", f.read(), re.S).group(1)
+        statuses = {"BF_" + name for name in re.findall(r"X\((\w+), \d", found)}
+        self.assertEqual(set(re.findall(r"\.It Dv (BF_\w+)", page(1))), statuses)
+
+    def test_pages_are_well_formed(self):
+        if shutil.which("mandoc"):
+            check = ["mandoc", "-Tlint", "-Wstyle"]
+        elif shutil.which("groff"):
+            check = ["groff", "-mdoc", "-ww", "-z"]
+        else:
+            self.skipTest("needs mandoc or groff")
+        done = subprocess.run([*check, *PAGES], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        elsewhere = re.compile("mandoc\\.db|referenced manual not found")
+        ours = [line for line in done.stdout.decode().splitlines() if not elsewhere.search(line)]
+        self.assertEqual(ours, [])
+
+    def test_no_macro_is_shown_as_text(self):
+        if not shutil.which("mandoc") and not shutil.which("groff"):
+            self.skipTest("needs mandoc or groff")
+        show = ["mandoc"] if shutil.which("mandoc") else ["groff", "-mdoc"]
+        for name in PAGES:
+            done = subprocess.run([*show, "-Tascii", name], stdout=subprocess.PIPE)
+            text = re.sub(".\b", "", done.stdout.decode())
+            self.assertIn("bitfold", text)
+            self.assertEqual(re.findall(r"(?<![\w\"'*?/])\.[A-Z][a-z]\b.*", text), [], name)
+
+
+if __name__ == "__main__":
+    unittest.main()

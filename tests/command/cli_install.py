@@ -1,0 +1,234 @@
+"""What is installed: complete, and all that a user needs to build and run programs with it."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+
+from command import BITFOLD, CommandTest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BUILD = os.path.dirname(os.path.abspath(shutil.which(BITFOLD) or ""))
+WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror"]
+STANDARDS = {"cc": ["c99", "c11", "c17"], "gcc": ["c99", "c17"], "clang": ["c99", "c17"],
+             "c++": ["c++17", "c++20"], "g++": ["c++17"], "clang++": ["c++17"]}
+
+
+def cached(name):
+    with open(os.path.join(BUILD, "CMakeCache.txt")) as f:
+        found = re.search(r"^%s:\w+=(.*)$" % name, f.read(), re.M)
+    return found.group(1) if found else ""
+
+
+def call(*arguments, **more):
+    """Standard output of a program that must succeed."""
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL, **more)
+    text = done.stdout.decode(errors="replace")
+    if done.returncode != 0:
+        raise AssertionError("%s\n%s" % (" ".join(arguments), text))
+    return text
+
+
+class Installed(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.exists(os.path.join(BUILD, "CMakeCache.txt")) or not shutil.which("cmake"):
+            raise unittest.SkipTest("needs cmake and the build directory")
+        if "-fsanitize" in cached("CMAKE_C_FLAGS"):
+            raise unittest.SkipTest("programs would need the sanitizer's runtime")
+        scratch = tempfile.TemporaryDirectory(prefix="bitfold-")
+        cls.addClassCleanup(scratch.cleanup)
+        cls.prefix = os.path.join(scratch.name, "usr")
+        call("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        pc, = glob.glob(cls.prefix + "/**/bitfold.pc", recursive=True)
+        cls.library_dir = os.path.dirname(os.path.dirname(pc))
+        cls.environment = {**os.environ, "PKG_CONFIG_PATH": os.path.dirname(pc),
+                           "LD_LIBRARY_PATH": cls.library_dir}
+
+    def need(self, *tools):
+        for tool in tools:
+            if not shutil.which(tool):
+                self.skipTest("needs " + tool)
+
+    def flags(self, *options):
+        return call("pkg-config", *options, "--cflags", "--libs", "bitfold",
+                    env=self.environment).split()
+
+    def build(self, compiler, source, *flags):
+        out = self.path(os.path.basename(source) + ".out")
+        call(compiler, *WARNINGS, source, "-o", out, *flags)
+        return out
+
+    def run_here(self, *arguments):
+        return call(*arguments, env=self.environment, cwd=self.dir)
+
+
+class Files(Installed):
+    def test_everything_is_there(self):
+        for name in ["bin/bitfold", "include/bitfold.h", "share/man/man1/bitfold.1",
+                     "share/man/man3/libbitfold.3", "share/bash-completion/completions/bitfold",
+                     "share/zsh/site-functions/_bitfold",
+                     "share/fish/vendor_completions.d/bitfold.fish"]:
+            self.assertTrue(os.path.getsize(os.path.join(self.prefix, name)) > 0, name)
+        headers = {os.path.basename(h) for h in glob.glob(ROOT + "/include/bitfold/*.h")}
+        self.assertEqual(set(os.listdir(self.prefix + "/include/bitfold")), headers)
+        version = self.run_here(self.prefix + "/bin/bitfold", "--version").split()[1]
+        library = os.path.realpath(self.library_dir + "/libbitfold.so")
+        self.assertTrue(library.endswith(".so." + version), library)
+        self.assertTrue(os.path.exists(self.library_dir + "/libbitfold.a"))
+
+    def test_the_library_has_a_soname_and_exports_its_api_only(self):
+        self.need("objdump", "nm")
+        library = self.library_dir + "/libbitfold.so"
+        self.assertRegex(call("objdump", "-p", library), r"SONAME +libbitfold\.so\.0\n")
+        names = re.findall(r"^\w+ [A-Z] (\w+)", call("nm", "-D", "--defined-only", library), re.M)
+        ours = [name for name in names if not name.startswith("BITFOLD_")]
+        self.assertGreater(len(ours), 100)
+        self.assertEqual([name for name in ours if not name.startswith("bf_")], [])
+
+    def test_it_needs_libc_only(self):
+        self.need("objdump")
+        for name in [self.library_dir + "/libbitfold.so", self.prefix + "/bin/bitfold"]:
+            needed = set(re.findall(r"NEEDED +(\S+)", call("objdump", "-p", name)))
+            needed = {n for n in needed if not re.match(r"(libc|libm|libpthread|libdl|ld-)", n)}
+            self.assertEqual(needed, set())
+
+
+class Headers(Installed):
+    def test_they_compile_as_c_and_cpp_without_a_warning(self):
+        headers = ["bitfold.h"] + ["bitfold/" + n for n in os.listdir(self.prefix +
+                                                                      "/include/bitfold")]
+        compilers = list(filter(shutil.which, STANDARDS))
+        if not compilers:
+            self.skipTest("needs a compiler")
+        for compiler in compilers:
+            standards = STANDARDS[compiler]
+            name = "each.cpp" if "++" in compiler else "each.c"
+            for header in headers: # each alone, and twice
+                self.write(name, ("#include <%s>\n" % header * 2).encode() + b"int main(void);\n")
+                for standard in standards:
+                    call(compiler, "-std=" + standard, *WARNINGS, "-fsyntax-only",
+                         "-I" + self.prefix + "/include", self.path(name))
+
+
+class Programs(Installed):
+    def setUp(self):
+        super().setUp()
+        self.need("pkg-config")
+        x = np.random.default_rng(3).normal(size=100003)
+        x[::7] *= 2.0 ** np.random.default_rng(4).integers(-300, 300, x[::7].size)
+        x.tofile(self.path("x.raw"))
+        self.wanted = self.result("sum", "--hex", "--format", "raw", "--dtype", "f64",
+                                  self.path("x.raw"))
+
+    def check(self, program, source):
+        if "two_contexts" in source:
+            self.assertEqual(self.run_here(program, "x.raw").strip(), self.wanted)
+        elif "generate" in source:
+            self.run_here(program, "1000", "generated.npy")
+            self.assertEqual(np.load(self.path("generated.npy")).size, 1000)
+        else:
+            self.assertNotEqual(self.run_here(program), "")
+
+    def test_c_examples(self):
+        self.need("cc")
+        for source in sorted(glob.glob(ROOT + "/examples/*.c")):
+            self.check(self.build("cc", source, "-std=c17", *self.flags()), source)
+
+    def test_cpp_examples(self):
+        self.need("c++")
+        for source in sorted(glob.glob(ROOT + "/examples/*.cpp")):
+            self.check(self.build("c++", source, "-std=c++17", *self.flags()), source)
+
+    def test_static_linking(self):
+        self.need("cc")
+        source = ROOT + "/examples/two_contexts.c"
+        probe = self.write("probe.c", b"int main(void) { return 0; }\n")
+        if subprocess.run(["cc", "-static", probe, "-o", self.path("probe")],
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no static libc")
+        program = self.build("cc", source, "-std=c17", "-static", *self.flags("--static"))
+        os.makedirs(self.path("alone"))
+        self.assertEqual(call(program, self.path("x.raw")).strip(), self.wanted)
+
+    def test_the_prefix_can_be_moved(self):
+        self.need("cc")
+        moved = self.path("moved")
+        shutil.copytree(self.prefix, moved, symlinks=True)
+        where = os.path.relpath(self.library_dir, self.prefix)
+        environment = {**os.environ, "PKG_CONFIG_PATH": os.path.join(moved, where, "pkgconfig")}
+        flags = call("pkg-config", "--cflags", "--libs", "bitfold", env=environment)
+        self.assertNotIn(self.prefix, flags)
+        self.build("cc", ROOT + "/examples/sum.c", *flags.split())
+
+
+class CMakePackage(Installed):
+    def test_find_package(self):
+        version = self.result("--version").split()[1].rsplit(".", 1)[0]
+        self.write("CMakeLists.txt", ("""
+            cmake_minimum_required(VERSION 3.25)
+            project(user LANGUAGES C)
+            find_package(bitfold %s REQUIRED)
+            foreach(kind bitfold bitfold_static)
+                add_executable(with_${kind} %s/examples/sum.c)
+                target_link_libraries(with_${kind} PRIVATE bitfold::${kind})
+            endforeach()
+            """ % (version, ROOT)).encode())
+        call("cmake", "-G", "Ninja", "-S", self.dir, "-B", self.path("build"), "-DCMAKE_PREFIX_PATH=" +
+             self.prefix, "-DCMAKE_C_COMPILER=" + cached("CMAKE_C_COMPILER"))
+        call("cmake", "--build", self.path("build"))
+        for kind in ["bitfold", "bitfold_static"]:
+            self.assertEqual(self.run_here(self.path("build/with_" + kind)), "1\n")
+
+
+class Packages(Installed):
+    def pack(self, generator):
+        self.need("cpack")
+        call("cpack", "-G", generator, "-B", self.dir, "--config", BUILD + "/CPackConfig.cmake",
+             cwd=self.dir)
+
+    def test_deb(self):
+        self.need("dpkg-deb")
+        self.pack("DEB")
+        package, = glob.glob(self.path("bitfold_*.deb"))
+        about = call("dpkg-deb", "-f", package)
+        self.assertRegex(about, r"(?m)^Package: bitfold$")
+        self.assertRegex(about, r"(?m)^Depends: libc6( \([^,]*\))?$")
+        self.assertRegex(about, r"(?m)^Maintainer: [^<>]+ <[^<>@\s]+@[^<>@\s.]+\.[^<>@\s]+>$")
+        self.assertIn("\nMaintainer: %s\n" % cached("BITFOLD_MAINTAINER"), about)
+        files = re.findall(r"(\./\S+)(?: -> .*)?$", call("dpkg-deb", "-c", package), re.M)
+        for name in ["bin/bitfold", "include/bitfold.h", "share/man/man1/bitfold.1"]:
+            self.assertIn("./usr/" + name, files)
+        self.assertNotIn("./usr/bin/bitfold-view", files)
+        call("dpkg-deb", "-x", package, self.path("root"))
+        self.assertEqual(self.run_here(self.path("root/usr/bin/bitfold"), "--version"),
+                         self.result("--version") + "\n")
+
+    def test_the_window_is_a_package_of_its_own(self):
+        self.need("dpkg-deb")
+        if not os.path.exists(self.prefix + "/bin/bitfold-view"):
+            self.skipTest("needs SDL2")
+        self.pack("DEB")
+        package, = glob.glob(self.path("bitfold-view_*.deb"))
+        about = call("dpkg-deb", "-f", package)
+        self.assertRegex(about, r"(?m)^Package: bitfold-view$")
+        files = re.findall(r"\./\S*[^/\s]$", call("dpkg-deb", "-c", package), re.M)
+        self.assertEqual([n for n in files if "/doc/" not in n],
+                         ["./usr/bin/bitfold-view", "./usr/share/man/man1/bitfold-view.1"])
+
+    def test_tarball(self):
+        self.need("tar")
+        self.pack("TGZ")
+        package, = glob.glob(self.path("*.tar.gz"))
+        call("tar", "xzf", package, "-C", self.dir)
+        command, = glob.glob(self.path("bitfold-*/bin/bitfold"))
+        self.assertEqual(self.run_here(command, "--version"), self.result("--version") + "\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

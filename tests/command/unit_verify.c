@@ -1,0 +1,123 @@
+/* verify: it sees a difference wherever there is one, and its rows of pictures, tables and groups
+ * compute what they say. */
+#include "cli/verify/data.h"
+#include "cli/verify/verify.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 2 };
+
+static options quiet = {.quiet = true};
+
+/* One instruction set, one and two threads. */
+static machine machine_of(void) {
+    machine m = {.isas = 1, .counts = THREADS, .isa = {"auto"}};
+    for (int i = 0; i < THREADS; i++) {
+        m.threads[i] = i + 1;
+        const bf_options o = BF_OPTIONS(.device = "cpu", .threads = i + 1);
+        assert_int_equal(bf_context_create(&o, &m.context[0][i]), BF_OK);
+    }
+    return m;
+}
+
+static void release(machine *m) {
+    for (int i = 0; i < THREADS; i++) bf_context_destroy(m->context[0][i]);
+}
+
+static int differing; /* the call that gives another result; -1: none */
+static int calls;
+
+static outcome result(bf_context *context, const subject *s) {
+    (void)context, (void)s;
+    const outcome r = {.value = {.dtype = BF_U64, .as.u64 = calls == differing}};
+    calls++;
+    return r;
+}
+
+static void a_difference_anywhere_is_a_failure(void **unused) {
+    (void)unused;
+    machine m = machine_of();
+    const subject s = {
+        .op = "test", .data = "", .a = {.dtype = BF_U64}, .whole = result, .parts = result};
+    for (differing = -1; differing < THREADS + 1; differing++) {
+        verdict v = {.options = &quiet};
+        calls = 0;
+        assert_int_equal(verify_row(&m, &s, &v), 0);
+        assert_int_equal(v.failures, differing >= 0);
+        assert_int_equal(v.gpu_failures, 0);
+    }
+    m.gpus = 1; /* a GPU that differs from the CPU, in one pass or in parts */
+    m.gpu[0] = m.context[0][0];
+    for (; differing < THREADS + 3; differing++) {
+        verdict v = {.options = &quiet};
+        calls = 0;
+        assert_int_equal(verify_row(&m, &s, &v), 0);
+        assert_int_equal(v.failures, 1);
+        assert_int_equal(v.gpu_failures, 1);
+    }
+    release(&m);
+}
+
+typedef int rows_fn(const machine *m, verdict *v);
+
+static void check_rows(rows_fn *rows, int least) {
+    machine m = machine_of();
+    verdict v = {.options = &quiet};
+    assert_int_equal(rows(&m, &v), 0);
+    assert_true(v.rows >= least);
+    assert_int_equal(v.failures, 0);
+    release(&m);
+}
+
+static void pictures_tables_and_groups_have_rows(void **unused) {
+    (void)unused;
+    check_rows(verify_pictures, 8);
+    check_rows(verify_tables, 12);
+    check_rows(verify_groups, 20);
+}
+
+static void keys_are_as_different_as_asked_for(void **unused) {
+    (void)unused;
+    enum { N = 999, DIFFERENT = 50 };
+    static char keys[N * 16];
+    static const bf_dtype dtypes[] = {BF_I32, BF_F64, BF_PAIR};
+    for (int i = 0; i < 3; i++) {
+        const size_t size = data_size(dtypes[i]);
+        int hits = 0;
+        memset(keys, 0, sizeof keys);
+        data_fill_keys(DATA_NORMAL, dtypes[i], keys, N, DIFFERENT);
+        for (int k = DIFFERENT; k < N; k++)
+            for (int j = 0; j < DIFFERENT; j++)
+                hits += memcmp(keys + (size_t)k * size, keys + (size_t)j * size, size) == 0;
+        assert_int_equal(hits, N - DIFFERENT);
+    }
+}
+
+static void checksums_see_every_byte(void **unused) {
+    (void)unused;
+    char bytes[19];
+    memset(bytes, 5, sizeof bytes);
+    const uint64_t sum = verify_checksum(0, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] ^= 1;
+        assert_true(verify_checksum(0, bytes, sizeof bytes) != sum);
+        bytes[i] ^= 1;
+    }
+    assert_true(verify_checksum(1, bytes, sizeof bytes) != sum);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_difference_anywhere_is_a_failure),
+        cmocka_unit_test(pictures_tables_and_groups_have_rows),
+        cmocka_unit_test(keys_are_as_different_as_asked_for),
+        cmocka_unit_test(checksums_see_every_byte),
+    };
+    return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
+}

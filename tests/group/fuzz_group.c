@@ -1,0 +1,78 @@
+/* Saved groups are untrusted input: whatever the bytes, bf_groups_load refuses them or gives groups
+ * that work, and that save to the same bytes. */
+#include "tests/support/saved.h"
+
+/* Saves g to memory of the right size, the caller's to free. */
+static uint8_t *save(bf_groups *g, size_t *size) {
+    require(bf_groups_save_size(g, size) == BF_OK);
+    uint8_t *saved = malloc(*size);
+    require(saved != NULL && bf_groups_save(g, saved) == BF_OK);
+    return saved;
+}
+
+/* Keys increase by what list says, and all results can be had. */
+static void take_results(bf_groups *g, const bf_groups_options *kind) {
+    size_t n = (size_t)bf_groups_size(g);
+    int64_t *counts = calloc(n + 1, sizeof *counts), rows = 0;
+    bf_value *values = calloc(n + 1, sizeof *values);
+    bf_array to = bf_array_of(BF_I64, counts, (int64_t)n);
+    require(counts != NULL && values != NULL && bf_groups_list(g, NULL, &to) == BF_OK);
+    for (size_t i = 0; i < n; i++) {
+        require(counts[i] > 0);
+        rows += counts[i];
+    }
+    require(rows == bf_groups_rows(g));
+    for (int i = 0; i < kind->count; i++) {
+        bf_reduce_options skip = BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP);
+        require(bf_groups_result(g, i, NULL, values) == BF_OK);
+        require(bf_groups_result(g, i, &skip, values) == BF_OK);
+    }
+    free(counts);
+    free(values);
+}
+
+/* Rows of any bits, with one key that may be there already. */
+static void absorb(bf_groups *g, const bf_groups_options *kind, const uint8_t *data) {
+    uint64_t elements[8] = {0};
+    bf_array arrays[BF_AGGREGATES_MAX], keys = bf_array_of(kind->key, elements, 3);
+    const bf_array *values[BF_AGGREGATES_MAX];
+    memcpy(elements, data + 16, 24); /* there are at least 40 bytes */
+    for (int i = 0; i < kind->count; i++) {
+        arrays[i] = bf_array_of(kind->aggregates[i].dtype, elements, 3);
+        values[i] = &arrays[i];
+    }
+    bf_status status = bf_groups_absorb(g, &keys, values);
+    require(status == BF_OK || status == BF_E_OVERFLOW);
+}
+
+static void use(bf_context *context, bf_groups *g, const uint8_t *data, size_t size) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_groups *back = NULL;
+    size_t saved_size;
+    bf_groups_describe(g, &kind);
+    uint8_t *saved = save(g, &saved_size);
+    require(saved_size == size && memcmp(saved, data, size) == 0);
+    free(saved);
+    take_results(g, &kind);
+    absorb(g, &kind, data);
+    bf_status status = bf_groups_merge(g, g);
+    require(status == BF_OK || status == BF_E_OVERFLOW);
+    take_results(g, &kind);
+    saved = save(g, &saved_size);
+    require(bf_groups_load(context, saved, saved_size, &back) == BF_OK);
+    free(saved);
+    bf_groups_destroy(back);
+}
+
+static void try_to_load(bf_context *context, const uint8_t *data, size_t size) {
+    bf_groups *g = NULL;
+    bf_status status = bf_groups_load(context, data, size, &g);
+    require(status == BF_OK || status == BF_E_STATE);
+    require((status == BF_OK) == (g != NULL));
+    if (g != NULL) use(context, g, data, size);
+    bf_groups_destroy(g);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return fuzz_saved(try_to_load, data, size);
+}

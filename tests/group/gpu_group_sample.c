@@ -1,0 +1,122 @@
+/* Exact sums of groups on a GPU are prepared by a sample of the values: one among millions that the
+ * sample misses, and that is far from all others or not finite, changes nothing but the time. */
+#include "tests/support/both.h"
+
+enum { ROWS = (1 << 22) + 777, COLUMNS = 3, KEYS_AT = 0, VALUES_AT = SECOND };
+
+static const bf_reduction ops[COLUMNS] = {BF_SUM, BF_SUMSQ, BF_VAR};
+
+/* Of so many groups; each is met by the last rows as well as by the first. */
+static void put_keys(uint32_t groups) {
+    uint32_t *keys = (uint32_t *)(on_host + KEYS_AT);
+    for (uint32_t i = 0; i < ROWS; i++) keys[i] = i % groups * 0x9e3779b9u;
+    assert_int_equal(bf_memory_copy(gpu, on_device + KEYS_AT, keys, ROWS * sizeof *keys), BF_OK);
+}
+
+/* The bits of 1, and of a step of the exponent. */
+static uint64_t one(bf_dtype dtype) { return infinity_bits(dtype) >> 1 & infinity_bits(dtype); }
+static uint64_t step(bf_dtype dtype) { return 1ull << fraction_bits(dtype); }
+
+static void put_value(bf_dtype dtype, int64_t row, uint64_t bits) {
+    size_t bytes = bf_dtype_size(dtype);
+    store_bits(on_host + VALUES_AT + (size_t)row * bytes, bytes, bits);
+}
+
+/* All between 1 and 2, of either sign. */
+static void put_values(bf_dtype dtype) {
+    uint64_t seed = 1;
+    for (int64_t i = 0; i < ROWS; i++) {
+        uint64_t r = next_random(&seed), sign = r >> 63 ? sign_bit(dtype) : 0;
+        put_value(dtype, i, one(dtype) | (r & (step(dtype) - 1)) | sign);
+    }
+}
+
+static unsigned char *save_groups(bf_context *context, char *memory, bf_dtype dtype, size_t *size) {
+    bf_aggregate aggregates[COLUMNS];
+    bf_array keys = bf_array_of(BF_U32, memory + KEYS_AT, ROWS),
+             values = bf_array_of(dtype, memory + VALUES_AT, ROWS);
+    const bf_array *pointers[COLUMNS] = {&values, &values, &values};
+    bf_groups *g = NULL;
+    for (int c = 0; c < COLUMNS; c++) aggregates[c] = (bf_aggregate){ops[c], dtype};
+    bf_groups_options o =
+        BF_GROUPS_OPTIONS(.key = BF_U32, .count = COLUMNS, .aggregates = aggregates);
+    assert_int_equal(bf_groups_create(context, &o, &g), BF_OK);
+    assert_int_equal(bf_groups_absorb(g, &keys, pointers), BF_OK);
+    assert_int_equal(bf_groups_save_size(g, size), BF_OK);
+    unsigned char *saved = malloc(*size);
+    assert_non_null(saved);
+    assert_int_equal(bf_groups_save(g, saved), BF_OK);
+    bf_groups_destroy(g);
+    return saved;
+}
+
+static void check(bf_dtype dtype, const char *what) {
+    size_t size[2], bytes = ROWS * bf_dtype_size(dtype);
+    assert_int_equal(bf_memory_copy(gpu, on_device + VALUES_AT, on_host + VALUES_AT, bytes), BF_OK);
+    unsigned char *found = save_groups(gpu, on_device, dtype, &size[0]),
+                  *expected = save_groups(cpu, on_host, dtype, &size[1]);
+    if (size[0] != size[1] || memcmp(found, expected, size[0]) != 0)
+        fail_msg("%s among values of %s", what, bf_dtype_name(dtype));
+    free(found);
+    free(expected);
+}
+
+/* Rows before the second of the sample, or behind its last. */
+static void check_outliers(bf_dtype dtype) {
+    uint64_t inf = infinity_bits(dtype), sign = sign_bit(dtype);
+    const struct {
+        const char *name;
+        uint64_t bits;
+    } outliers[] = {{"the greatest", inf - 1},
+                    {"the least", sign | 1},
+                    {"2^40", one(dtype) + 40 * step(dtype)},
+                    {"2^-60", one(dtype) - 60 * step(dtype)},
+                    {"-0", sign},
+                    {"NaN", inf + 1},
+                    {"infinity", sign | inf}};
+    put_values(dtype);
+    for (size_t i = 0; i < sizeof outliers / sizeof *outliers; i++) {
+        int64_t row = i % 2 ? 7 : ROWS - 3;
+        put_value(dtype, row, outliers[i].bits);
+        check(dtype, outliers[i].name);
+        put_value(dtype, row, one(dtype));
+    }
+    for (size_t i = 0; i < sizeof outliers / sizeof *outliers; i++)
+        put_value(dtype, 7 + (int64_t)i, outliers[i].bits);
+    check(dtype, "all of these");
+}
+
+static void outliers_of_few_groups(void **unused) {
+    (void)unused;
+    leave_out_if_small();
+    put_keys(200);
+    check_outliers(BF_F64);
+    check_outliers(BF_BF16);
+}
+
+static void outliers_of_many_groups(void **unused) {
+    (void)unused;
+    leave_out_if_small();
+    put_keys(50000);
+    check_outliers(BF_F32);
+    check_outliers(BF_F64);
+}
+
+static void zeros_but_for_one(void **unused) {
+    (void)unused;
+    leave_out_if_small();
+    put_keys(3000);
+    memset(on_host + VALUES_AT, 0, ROWS * sizeof(double));
+    check(BF_F64, "none");
+    put_value(BF_F64, 7, one(BF_F64) | 1);
+    check(BF_F64, "1");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outliers_of_few_groups),
+        cmocka_unit_test(outliers_of_many_groups),
+        cmocka_unit_test(zeros_but_for_one),
+    };
+    return RUN_ON_GPU(tests);
+}

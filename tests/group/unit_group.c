@@ -1,0 +1,209 @@
+/* Groups and joins where Python cannot look: allocations that fail leave the groups as they were;
+ * threads; carries after more deposits than limbs have room for. tests/group/python_group.py has
+ * the oracles. */
+#include "tests/support/failing_malloc.h"
+#include "tests/support/leave_out.h"
+#include "tests/support/oracle.h"
+
+#include "cpu/group/group.h"
+
+/* ---- helpers ----------------------------------------------------------------------------------
+ */
+
+/* A chunk makes a set of groups many, so that threads sort the rows that come after it. */
+enum { ROWS = 340000, CHUNK = 270001, FEW = 5000, AGGREGATES = 3 };
+
+static uint32_t keys[ROWS];
+static double values[ROWS];
+static const bf_aggregate aggregates[AGGREGATES] = {
+    {BF_SUM, BF_F64}, {BF_VAR, BF_F64}, {BF_MIN, BF_F64}};
+
+static bf_context *context_of(int threads) {
+    bf_context *c = NULL;
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = threads, .device = "cpu"), &c),
+                     BF_OK);
+    return c;
+}
+
+static bf_groups *groups_of(bf_context *context) {
+    bf_groups *g = NULL;
+    bf_groups_options o =
+        BF_GROUPS_OPTIONS(.key = BF_U32, .count = AGGREGATES, .aggregates = aggregates);
+    assert_int_equal(bf_groups_create(context, &o, &g), BF_OK);
+    return g;
+}
+
+static bf_status absorb(bf_groups *g, int64_t first, int64_t n) {
+    bf_array k = bf_array_of(BF_U32, keys + first, n), v = bf_array_of(BF_F64, values + first, n);
+    const bf_array *arrays[AGGREGATES] = {&v, &v, &v};
+    return bf_groups_absorb(g, &k, arrays);
+}
+
+/* All that groups tell, as bytes. */
+static unsigned char *contents(bf_groups *g, size_t *size) {
+    size_t n = (size_t)bf_groups_size(g), room = n * (4 + 8) + AGGREGATES * n * sizeof(bf_value);
+    unsigned char *bytes = test_malloc(room + 1);
+    bf_array k = bf_array_of(BF_U32, bytes, (int64_t)n),
+             c = bf_array_of(BF_I64, bytes + 4 * n, (int64_t)n);
+    assert_int_equal(bf_groups_list(g, &k, &c), BF_OK);
+    for (int i = 0; i < AGGREGATES; i++) {
+        bf_value *to = (bf_value *)(void *)test_malloc((n + 1) * sizeof *to);
+        assert_int_equal(bf_groups_result(g, i, NULL, to), BF_OK);
+        memcpy(bytes + 12 * n + (size_t)i * n * sizeof *to, to, n * sizeof *to);
+        test_free(to);
+    }
+    *size = room;
+    return bytes;
+}
+
+static void assert_same_contents(bf_groups *a, bf_groups *b) {
+    size_t size_a, size_b;
+    unsigned char *x = contents(a, &size_a), *y = contents(b, &size_b);
+    assert_int_equal(size_a, size_b);
+    assert_memory_equal(x, y, size_a);
+    test_free(x);
+    test_free(y);
+}
+
+static int make_rows(void **state) {
+    (void)state;
+    uint64_t seed = 1;
+    for (int i = 0; i < ROWS; i++) {
+        keys[i] = (uint32_t)(i < FEW ? next_random(&seed) % 100 : next_random(&seed));
+        values[i] = (double)(int64_t)next_random(&seed) * 0x1p-40;
+        if (i % 1000 == 7) values[i] = -0.0;
+        if (i % 5000 == 8) values[i] = INFINITY;
+        if (i % 700 == 9) values[i] *= 0x1p-200;
+    }
+    return 0;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------
+ */
+
+/* Absorbs or merges with ever more allocations before one fails, until none does. */
+static void fail_everywhere(int threads, int64_t n, bool merge) {
+    bf_context *context = context_of(threads);
+    bf_groups *g = groups_of(context), *before = groups_of(context), *more = groups_of(context);
+    assert_int_equal(absorb(g, 0, FEW / 2), BF_OK);
+    assert_int_equal(absorb(before, 0, FEW / 2), BF_OK);
+    assert_int_equal(absorb(more, FEW / 2, n), BF_OK);
+    for (long allowed = 0;; allowed += n > FEW ? 1 + allowed : 1) {
+        atomic_store(&failures, 0);
+        atomic_store(&until_failure, allowed);
+        bf_status status = merge ? bf_groups_merge(g, more) : absorb(g, FEW / 2, n);
+        atomic_store(&until_failure, -1);
+        if (status == BF_OK) break;
+        assert_int_equal(status, BF_E_MEMORY);
+        assert_same_contents(g, before);
+    }
+    assert_int_equal(bf_groups_merge(before, more), BF_OK);
+    assert_same_contents(g, before);
+    bf_groups_destroy(g);
+    bf_groups_destroy(before);
+    bf_groups_destroy(more);
+    bf_context_destroy(context);
+}
+
+static void a_failure_leaves_groups_as_they_were(void **state) {
+    (void)state;
+#ifdef SANITIZED
+    leave_out("a sanitizer has its own malloc");
+#endif
+    for (int merge = 0; merge < 2; merge++) {
+        fail_everywhere(1, FEW / 2, merge);
+        fail_everywhere(2, ROWS - FEW / 2, merge);
+    }
+}
+
+static void threads_and_chunks_change_no_bit(void **state) {
+    (void)state;
+    bf_context *one = context_of(1);
+    bf_groups *g = groups_of(one);
+    assert_int_equal(absorb(g, 0, ROWS), BF_OK);
+    for (int threads = 2; threads <= 8; threads *= 4) {
+        bf_context *context = context_of(threads);
+        bf_groups *h = groups_of(context);
+        for (int64_t at = 0, n; at < ROWS; at += n) {
+            n = CHUNK < ROWS - at ? CHUNK : ROWS - at;
+            assert_int_equal(absorb(h, at, n), BF_OK);
+        }
+        assert_same_contents(g, h);
+        bf_groups_destroy(h);
+        bf_context_destroy(context);
+    }
+    bf_groups_destroy(g);
+    bf_context_destroy(one);
+}
+
+/* Deposits of all ones, carried long before they would fill a limb. */
+static void bands_carry_in_time(void **state) {
+    (void)state;
+    bf_band band = {.layout = bf_layout_sum(BF_F64)};
+    assert_true(bf_band_widen(&band, 2, 5, 3));
+    int64_t limbs[BF_EXACT_WORDS_MAX], expected[BF_EXACT_WORDS_MAX] = {0};
+    for (int round = 0; round < 9; round++) {
+        assert_true(bf_band_prepare(&band, 2, BF_BAND_DEPOSITS_MAX));
+        band.deposits += BF_BAND_DEPOSITS_MAX;
+        for (int k = 0; k < 3; k++) { /* as if 2^30 values had been added to each limb */
+            int at = 5 + k - band.first;
+            band.words[at] += (int64_t)0xffffffff << 30;
+            expected[5 + k] += (int64_t)0xffffffff << 30;
+            band.words[band.limbs + at] -= (int64_t)0xffffffff << 30;
+        }
+        bf_limbs_carry(expected, band.layout.limbs);
+        bf_band_limbs(&band, 0, limbs);
+        assert_memory_equal(limbs, expected, (size_t)band.layout.limbs * sizeof *limbs);
+        for (int k = 0; k < band.layout.limbs; k++) limbs[k] = -limbs[k];
+        bf_limbs_carry(limbs, band.layout.limbs);
+        int64_t negative[BF_EXACT_WORDS_MAX];
+        bf_band_limbs(&band, 1, negative);
+        assert_memory_equal(limbs, negative, (size_t)band.layout.limbs * sizeof *limbs);
+    }
+    free(band.words);
+}
+
+/* Every rank is a key's, in the order of the keys. */
+static void ranks_are_in_the_order_of_keys(void **state) {
+    (void)state;
+    static const bf_dtype narrow[] = {BF_BOOL, BF_I8, BF_U8, BF_I16, BF_U16, BF_F16, BF_BF16};
+    for (int d = 0; d < 7; d++) {
+        int bits = narrow[d] == BF_BOOL ? 1 : 8 * bf_dtype_bytes(narrow[d]);
+        for (uint64_t x = 0; x < (uint64_t)1 << bits; x++) {
+            uint64_t key = bf_group_key(narrow[d], x), rank = bf_group_rank(narrow[d], x);
+            assert_int_equal(bf_group_of_rank(narrow[d], rank), key);
+            assert_int_equal(bf_group_rank(narrow[d], key), rank);
+            uint64_t other = bf_group_rank(narrow[d], x / 3);
+            bool less = bf_order_key(narrow[d], key) <
+                        bf_order_key(narrow[d], bf_group_key(narrow[d], x / 3));
+            assert_int_equal(less, rank < other);
+        }
+    }
+}
+
+static void wrong_arguments_are_refused(void **state) {
+    (void)state;
+    bf_context *context = context_of(1);
+    bf_groups *g = NULL;
+    bf_pairs *pairs = NULL;
+    bf_array a = bf_array_of(BF_U32, keys, 10), bad = a;
+    bad.dtype = (bf_dtype)99;
+    assert_int_equal(bf_groups_create(context, NULL, &g), BF_E_ARGUMENT);
+    assert_int_equal(bf_groups_create(context, &BF_GROUPS_OPTIONS(.key = BF_I192), &g), BF_E_DTYPE);
+    assert_int_equal(bf_groups_create(context, &BF_GROUPS_OPTIONS(.key = BF_U32, .count = 65), &g),
+                     BF_E_ARGUMENT);
+    assert_int_equal(bf_join(context, &a, &bad, 0, &pairs), BF_E_ARGUMENT);
+    assert_int_equal(bf_join(context, NULL, &a, 0, &pairs), BF_E_ARGUMENT);
+    bf_context_destroy(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_failure_leaves_groups_as_they_were, make_rows),
+        cmocka_unit_test_setup(threads_and_chunks_change_no_bit, make_rows),
+        cmocka_unit_test(bands_carry_in_time),
+        cmocka_unit_test(ranks_are_in_the_order_of_keys),
+        cmocka_unit_test(wrong_arguments_are_refused),
+    };
+    return RUN_TESTS(tests, NULL, NULL);
+}

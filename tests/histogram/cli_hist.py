@@ -1,0 +1,455 @@
+"""hist: NumPy's bins and counts, whatever the input is; every form of output; merge."""
+import json
+import math
+import os
+import re
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import numpy as np
+
+from command import BITFOLD, DTYPES, RAW_NAMES, CommandTest, run
+
+SUNSPOTS = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "data", "sunspots")
+UTF8 = {"LC_ALL": "C.UTF-8", "TERM": "xterm", "NO_COLOR": "1"}
+
+
+class HistTest(CommandTest):
+    def rows(self, *arguments, **more):
+        """The lines of TSV, as numbers."""
+        text = self.result("hist", *arguments, **more)
+        return [[float(x) for x in line.split("\t")] for line in text.split("\n")]
+
+    def check(self, rows, counts, edges):
+        self.assertEqual([row[0] for row in rows] + [rows[-1][1]], list(edges))
+        self.assertEqual([row[1] for row in rows[:-1]], [row[0] for row in rows[1:]])
+        self.assertEqual([row[2] for row in rows], list(counts))
+
+    def object(self, *arguments, command="hist", **more):
+        found = json.loads(self.result(command, "--json", *arguments, **more))
+        self.assertEqual([found.pop("schema"), found.pop("command")], [1, command])
+        self.assertGreaterEqual(found.pop("seconds"), 0)
+        found.pop("device")
+        return found
+
+
+class Counts(HistTest):
+    def test_numbers_up_to_1000_are_clean_tsv(self):
+        text = "\n".join(map(str, range(1, 1001))).encode()
+        done = run("hist", stdin=text)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 11) # ceil(log2(1000)) + 1
+        for line in lines:
+            self.assertRegex(line, r"^[0-9.]+\t[0-9.]+\t[0-9]+$")
+        self.check(self.rows(stdin=text), *np.histogram(np.arange(1, 1001), 11))
+
+    def test_every_dtype_agrees_with_numpy(self):
+        r = np.random.default_rng(1)
+        for dtype in DTYPES:
+            x = (r.normal(size=3000) * 30 + 100).clip(0, 250).astype(dtype)
+            y = x.astype("u1") if dtype == "bool" else x
+            name = self.save("x.npy", x.reshape(30, 100))
+            raw = self.write("x.raw", x.tobytes())
+            rows = self.rows("--bins", 9, name)
+            if dtype in ["f2", "f4"]: # NumPy's edges differ between its versions 1 and 2
+                edges = np.array([row[0] for row in rows] + [rows[-1][1]], dtype)
+                self.assertEqual([edges[0], edges[-1]], [x.min(), x.max()])
+                at = np.searchsorted(edges, np.sort(x), "right").clip(1, 9) - 1
+                self.assertEqual([row[2] for row in rows], list(np.bincount(at, minlength=9)))
+            else:
+                self.check(rows, *np.histogram(y, 9))
+            self.assertEqual(rows, self.rows("--bins", 9, "--format", "raw", "--dtype",
+                                             RAW_NAMES[dtype], raw))
+            swapped = self.save("s.npy", x.astype(np.dtype(dtype).newbyteorder(">")))
+            self.assertEqual(rows, self.rows("--bins", 9, swapped))
+            fortran = self.save("f.npy", np.asfortranarray(x.reshape(30, 100)))
+            self.assertEqual(rows, self.rows("--bins", 9, fortran))
+            if dtype not in ["f2", "f4"]:
+                found = self.object("--bins", 7, "--range", "50:150", name)
+                self.assertEqual(found["counts"], np.histogram(y, 7, (50, 150))[0].tolist())
+
+    def test_a_range_may_be_negative_hexadecimal_or_one_point(self):
+        x = np.random.default_rng(2).normal(size=1000) * 3
+        name = self.save("x.npy", x)
+        for text, ends in [("-20:-0x1p-2", (-20, -.25)), ("-1e1:10", (-10, 10)), ("2:2", (2, 2))]:
+            found = self.object("--bins", 5, "--range", text, name)
+            counts, edges = np.histogram(x, 5, ends)
+            self.assertEqual([found["counts"], found["edges"]], [counts.tolist(), edges.tolist()])
+            lo, hi = edges[0], edges[-1]
+            self.assertEqual([found["below"], found["above"]], [(x < lo).sum(), (x > hi).sum()])
+
+    def test_automatic_bins_follow_sturges(self):
+        for n in [0, 1, 2, 3, 4, 5, 1024, 1025]:
+            want = 1 if n < 2 else math.ceil(math.log2(n)) + 1
+            found = self.object(self.save("x.npy", np.arange(n, dtype="f8")))
+            self.assertEqual(found["bins"], want, n)
+            some = self.object("--range", "0:1e9", self.save("x.npy", np.arange(n, dtype="f8")))
+            self.assertEqual(some["bins"], want, n)
+        neighbours = self.save("x.npy", np.repeat([1.0, np.nextafter(1, 2)], 500))
+        self.assertEqual(self.object(neighbours)["counts"], [1000])
+        self.refused(3, "edges are equal", "hist", "--bins", 11, neighbours)
+
+    def test_edges_from_a_list_or_a_file(self):
+        x = np.random.default_rng(3).normal(size=1000)
+        name, edges = self.save("x.npy", x), [-1.5, -1, 0, .125, 2]
+        counts = np.histogram(x, edges)[0].tolist()
+        e8, e4 = self.save("e8.npy", np.array(edges)), self.save("e4.npy", np.array(edges, "f4"))
+        text = self.write("edges.txt", "\n".join(map(str, edges)).encode())
+        for operand in ["-1.5,-1,0,.125,2", e8, e4, text]:
+            found = self.object("--edges", operand, name)
+            self.assertEqual([found["counts"], found["edges"]], [counts, edges], operand)
+        for bad in ["2,1", "1,1", "0,1,inf", self.write("one.txt", b"1\n")]:
+            self.refused(2, "edges" if "txt" not in bad else "two numbers", "hist", "--edges", bad, name)
+        self.refused(1, "cannot open", "hist", "--edges", "1,2,x", name)
+        self.refused(2, "no --bins", "hist", "--edges", "1,2", "--bins", 3, name)
+
+    def test_nan_infinity_and_what_is_outside_are_told_apart(self):
+        name = self.save("x.npy", np.array([0, 1, 2, 3, 4, np.nan, np.inf, -np.inf, -np.inf]))
+        found = self.object("--bins", 2, name)
+        self.assertEqual(found, {"file": name, "dtype": "f64", "n": 9, "bins": 2,
+                                 "edges": [0, 2, 4], "counts": [2, 3], "nan": 1, "below": 2,
+                                 "above": 1})
+        done = run("hist", "--bins", 2, name)
+        self.assertEqual(done.stdout, b"0\t2\t2\n2\t4\t3\n")
+        self.assertEqual(done.stderr.decode(),
+                         "bitfold hist: %s: in no bin: 1 NaN, 2 below, 1 above\n" % name)
+        self.assertEqual(run("hist", "-q", "--bins", 2, name).stderr, b"")
+        self.refused(3, "in no bin: 1 NaN, 2 below, 1 above", "hist", "--strict", name)
+        self.result("hist", "--strict", self.save("y.npy", np.arange(5)))
+
+    def test_nothing_and_one_value(self):
+        self.assertEqual(self.result("hist", stdin=b""), "0\t1\t0")
+        self.assertEqual(self.result("hist", stdin=b"7\n7\n"), "6.5\t7\t0\n7\t7.5\t2")
+        self.assertEqual(self.result("hist", "--bins", 1, stdin=b"7\n"), "6.5\t7.5\t1")
+        self.assertEqual(self.object("--density", stdin=b"")["density"], ["nan"])
+
+    def test_weights_are_summed_exactly(self):
+        r = np.random.default_rng(4)
+        x, w = r.random(5000), r.normal(size=5000) * 10.0 ** r.integers(-20, 20, 5000)
+        a, b = self.save("x.npy", x), self.save("w.npy", w)
+        at = np.minimum((x * 4).astype(int), 3)
+        want = [math.fsum(w[at == i]) for i in range(4)]
+        options = ["--bins", 4, "--range", "0:1"]
+        self.assertEqual([row[2] for row in self.rows(*options, "--weights", b, a)], want)
+        with open(b, "rb") as f:
+            self.assertEqual([row[2] for row in self.rows(*options, "--weights", "-", a,
+                                                          stdin=f.read())], want)
+        halves = [self.save("h%d.npy" % i, h) for i, h in enumerate(np.split(x, [1234]))]
+        self.assertEqual([row[2] for row in self.rows(*options, "--weights", b, *halves)], want)
+        text = self.write("w", "\n".join(map(repr, w.tolist())).encode())
+        found = self.object(*options, "--weights", text, a)
+        self.assertEqual(found["weights"], want)
+        self.assertEqual(found["counts"], np.bincount(at).tolist())
+        square = self.save("sq.npy", np.asfortranarray(x.reshape(50, 100)))
+        self.assertEqual([row[2] for row in self.rows(*options, "--weights", b, square)], want)
+        density = self.object(*options, "--weights", b, "--density", a)["density"]
+        np.testing.assert_allclose(density, np.array(want) / .25 / math.fsum(want), rtol=1e-14)
+        self.refused(3, "fewer weights", "hist", "--weights", self.save("s.npy", w[1:]), a)
+        self.refused(3, "more weights", "hist", "--weights", b, self.save("s.npy", x[1:]))
+
+    def test_density_is_numpys(self):
+        x = np.random.default_rng(5).normal(size=1000)
+        want = np.histogram(x, 10, (-2, 3), density=True)[0].tolist()
+        name = self.save("x.npy", x)
+        self.assertEqual(self.object("--bins", 10, "--range", "-2:3", "--density", name)["density"],
+                         want)
+        done = run("hist", "--bins", 10, "--range", "-2:3", "--density", name).stdout.decode()
+        self.assertEqual([float(line.split("\t")[2]) for line in done.splitlines()], want)
+
+    def test_several_files_are_one_histogram(self):
+        parts = [np.arange(10.0), np.arange(5.0) * 4, np.array([30.0])]
+        names = [self.save("%d.npy" % i, p) for i, p in enumerate(parts)]
+        names[1] = self.write("t", b"0\n4\n8\n12\n16\n")
+        self.check(self.rows("--bins", 6, *names), *np.histogram(np.concatenate(parts), 6))
+        self.assertEqual(self.object(*names)["file"], "total")
+        self.refused(3, "different dtypes", "hist", names[0], self.save("i.npy", np.arange(3)))
+        self.refused(2, "more than once", "hist", "-", "-")
+
+    def test_hexadecimal(self):
+        self.assertEqual(self.result("hist", "--hex", "--bins", 2, "--range", "0:1", stdin=b".5"),
+                         "0x0p+0\t0x1p-1\t0\n0x1p-1\t0x1p+0\t1")
+
+
+class Inputs(HistTest):
+    def test_pipes_are_spooled_to_memory_and_beyond(self):
+        x = np.random.default_rng(6).normal(size=1_500_000)
+        name, text = self.save("x.npy", x), "\n".join(map(repr, x[:100_000].tolist())).encode()
+        want, part = self.rows("--bins", 20, name), self.rows("--bins", 20, "--count", 100_000, name)
+        spool = self.path("spool")
+        os.mkdir(spool)
+        with open(name, "rb") as f:
+            data = f.read()
+        for memory in ["1GiB", "64KiB", "5MiB", "1"]:
+            for input, rows in [(data, want), (text, part)]:
+                found = self.rows("--bins", 20, "--memory", memory, stdin=input,
+                                  env={"TMPDIR": spool})
+                self.assertEqual(found, rows, memory)
+        self.assertEqual(os.listdir(spool), [])
+        self.refused(1, "temporary file", "hist", "--memory", "64KiB", stdin=data,
+                     env={"TMPDIR": self.path("nowhere")})
+        found = self.rows("--bins", 20, "--range", "-1e9:1e9", "--memory", "64KiB", stdin=data,
+                          env={"TMPDIR": self.path("nowhere")})
+        self.assertEqual(sum(row[2] for row in found), x.size) # no spool is needed
+
+    def test_what_is_interrupted_leaves_nothing(self):
+        spool = self.path("spool")
+        os.mkdir(spool)
+        child = subprocess.Popen([BITFOLD, "hist", "--memory", "64KiB", "-o", self.path("x.tsv"),
+                                  "--save", self.path("x.bfs")], stdin=subprocess.PIPE,
+                                 env={**os.environ, "TMPDIR": spool})
+        header = np.lib.format.header_data_from_array_1_0(np.zeros(1))
+        np.lib.format.write_array_header_1_0(child.stdin, {**header, "shape": (10 ** 9,)})
+        child.stdin.write(bytes(10_000_000))
+        child.stdin.flush()
+        time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        child.wait(20)
+        child.stdin.close()
+        self.assertEqual(child.returncode, -signal.SIGINT)
+        self.assertEqual([os.listdir(spool), os.listdir(self.dir)], [[], ["spool"]])
+
+    def test_text_is_the_same_on_any_number_of_threads(self):
+        x = np.random.default_rng(7).normal(size=200_000)
+        name = self.save("x.npy", x)
+        lines = [repr(v) for v in x.tolist()]
+        text = self.write("x", "\n".join(lines).encode())
+        want = self.rows("--bins", 30, name)
+        for threads in [1, 2, 5]:
+            self.assertEqual(self.rows("--bins", 30, "-j", threads, text), want)
+            with open(text, "rb") as f:
+                self.assertEqual(self.rows("--bins", 30, "-j", threads, stdin=f.read()), want)
+        some = ["--bins", 30, "--offset", 1000, "--count", 150_000]
+        self.assertEqual(self.rows(*some, text), self.rows(*some, name))
+        self.refused(3, "too short", "hist", "--count", 300_000, text)
+        self.refused(3, "past the end", "hist", "--offset", 300_000, text)
+        lines[190_000] = lines[150_000] = "1x"
+        self.refused(3, ":150001: ", "hist", "-j", 3, self.write("y", "\n".join(lines).encode()))
+
+    def test_columns(self):
+        found = self.object("--column", "sunspots", "--bins", 10, SUNSPOTS + ".csv")
+        self.assertEqual(found["column"], "sunspots")
+        array = self.object("--bins", 10, SUNSPOTS + ".npy")
+        self.assertEqual([found["edges"], found["counts"]], [array["edges"], array["counts"]])
+        self.refused(2, "one column", "hist", "--column", "1,2", SUNSPOTS + ".csv")
+
+    def test_a_stream_that_is_short_or_damaged(self):
+        with open(self.save("x.npy", np.arange(1000.0)), "rb") as f:
+            data = f.read()
+        self.refused(3, "shorter", "hist", stdin=data[:-8])
+        self.refused(3, "whole number", "hist", "--format", "raw", "--dtype", "f64", stdin=b"123")
+        self.refused(1, "cannot open", "hist", self.path("none"))
+
+    def test_the_instruction_set_and_the_device_change_nothing(self):
+        name = self.save("x.npy", np.random.default_rng(8).normal(size=100_000).astype("f4"))
+        want = self.rows("--bins", 50, name)
+        for more in [["--isa", "generic"], ["--device", "cpu"], ["-j", 1], ["-j", 7]]:
+            self.assertEqual(self.rows("--bins", 50, *more, name), want)
+
+    def test_bad_options(self):
+        for option, operand in [("--bins", "0"), ("--bins", "x"), ("--bins", "2147483649"),
+                                ("--range", "1"), ("--range", "2:1"), ("--range", "0:inf"),
+                                ("--range", "0:1x"), ("--memory", "0"), ("--memory", "5x")]:
+            self.refused(2, "bad operand of " + option, "hist", option, operand, stdin=b"1")
+        self.refused(2, "too wide", "hist", "--bins", 2, "--range", "-1e308:1.7e308", stdin=b"1")
+
+
+class Merging(HistTest):
+    def test_parts_merge_to_the_whole(self):
+        x = np.random.default_rng(9).normal(size=9000)
+        w = np.random.default_rng(10).normal(size=9000)
+        options = ["--bins", 12, "--range", "-2:2"]
+        for weights in [False, True]:
+            for i, name in enumerate("abc"):
+                part = self.save(name + ".npy", x[i * 3000:i * 3000 + 3000])
+                more = ["--weights", self.save("w.npy", w[i * 3000:i * 3000 + 3000])] * weights
+                self.result("hist", "-q", *options, *more, "--save", self.path(name), part)
+            more = ["--weights", self.save("w.npy", w)] * weights
+            whole = self.object(*options, *more, "--density", self.save("x.npy", x))
+            for order in ["abc", "cab"]:
+                merged = self.object(*map(self.path, order), "--density", "--save",
+                                     self.path("m"), command="merge")
+                self.assertEqual({**merged, "file": 0}, {**whole, "file": 0})
+            again = self.object(self.path("m"), "--density", command="merge")
+            self.assertEqual({**again, "file": 0}, {**whole, "file": 0})
+            with open(self.path("m"), "rb") as f:
+                self.result("merge", "-q", "-", stdin=f.read())
+
+    def test_verify_counts_again(self):
+        x = np.random.default_rng(14).normal(size=3000)
+        name, w = self.save("x.npy", x), self.save("w.npy", x[::-1])
+        text = self.write("x", "\n".join(map(repr, x.tolist())).encode())
+        for weights in [[], [w]]:
+            more = ["--weights", w] if weights else []
+            self.result("hist", *more, "--save", self.path("h"), name)
+            for data in [name, text]:
+                found = run("verify", "--against", self.path("h"), data, *weights)
+                self.assertEqual(found.returncode, 0, found.stderr)
+                self.assertIn(": hist of 3000 elements of f64", found.stdout.decode())
+            self.assertEqual(run("verify", "--against", self.path("h"), w,
+                                 *weights).returncode, 5 if weights else 0)
+        self.refused(2, "weights", "verify", "--against", self.path("h"), name)
+
+    def test_large_histograms_save_and_load(self):
+        name = self.save("x.npy", np.arange(1000.0))
+        options = ["--bins", 100_000, name]
+        text = self.result("hist", *options, "--save", self.path("s"))
+        self.assertEqual(self.result("merge", self.path("s")), text)
+
+    def test_what_does_not_match_is_refused(self):
+        name = self.save("x.npy", np.arange(10.0))
+        for bins, file in [(3, "three"), (4, "four")]:
+            self.result("hist", "--bins", bins, "--save", self.path(file), name)
+        self.result("sum", "--save", self.path("sum"), name)
+        error = self.refused(3, "do", "merge", self.path("three"), self.path("four"))
+        self.assertIn("hint: ", error)
+        self.refused(3, "histogram", "merge", self.path("three"), self.path("sum"))
+        self.refused(3, "histogram", "merge", self.path("sum"), self.path("three"))
+        self.refused(2, "histograms", "merge", "--log", self.path("sum"))
+        with open(self.path("three"), "rb") as f:
+            data = f.read()
+        for damaged in [data[:-1], data + b"\0", data[:40] + b"\xff" + data[41:]]:
+            self.refused(3, "damaged", "merge", self.write("bad", damaged))
+
+
+class Files(HistTest):
+    def test_tables_and_arrays(self):
+        name = self.save("x.npy", np.arange(100.0))
+        want = self.rows("--bins", 5, name)
+        self.result("hist", "--bins", 5, "-o", self.path("h.npy"), name)
+        self.assertEqual(np.load(self.path("h.npy")).tolist(), want)
+        self.result("hist", "--bins", 5, "-o", self.path("h.TSV"), name)
+        with open(self.path("h.TSV")) as f:
+            self.assertEqual([list(map(float, line.split())) for line in f], want)
+        self.result("hist", "--bins", 5, "-o", self.path("h.json"), name)
+        with open(self.path("h.json")) as f:
+            self.assertEqual(json.load(f)["counts"], [20] * 5)
+        self.refused(2, "ending", "hist", "-o", self.path("h.xyz"), name)
+        self.refused(2, "ending", "hist", "-o", self.path("h"), name)
+        self.refused(2, "ending", "hist", "--json", "-o", self.path("h.png"), name)
+        self.result("hist", "--tsv", "-o", self.path("h"), name)
+        self.assertFalse(os.path.exists(self.path("h.xyz")))
+
+    def figure(self, name, *arguments):
+        # fontconfig keeps what it has found until the end.
+        leaks = self.write("leaks", b"leak:libfontconfig\n")
+        options = "suppressions=%s:print_suppressions=0" % leaks
+        done = run("hist", *arguments, "-o", self.path(name), env={"LSAN_OPTIONS": options})
+        if done.returncode == 4:
+            self.assertRegex(done.stderr.decode(), "cannot draw figures: .*cairo")
+            self.assertFalse(os.path.exists(self.path(name)))
+            self.skipTest("needs cairo")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def test_figures(self):
+        x = self.save("x.npy", np.random.default_rng(11).normal(size=1000))
+        png = self.figure("x.png", x)
+        self.assertEqual(png[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(struct.unpack(">II", png[16:24]), (1800, 1200))
+        self.assertEqual(png[-8:-4], b"IEND")
+        pdf = self.figure("x.pdf", x)
+        self.assertEqual((pdf[:5], pdf.strip()[-5:]), (b"%PDF-", b"%%EOF"))
+        svg = self.figure("x.svg", "--title", "a & b <c>", x).decode()
+        self.assertRegex(svg, "^<\\?xml")
+        self.assertIn("</svg>", svg)
+
+    def test_figures_of_all_kinds_can_be_drawn(self):
+        r = np.random.default_rng(12)
+        w = self.save("w.npy", r.normal(size=500))
+        cases = [(np.zeros(0), []), (np.ones(3), ["--log"]), (r.normal(size=500), ["--weights", w]),
+                 (r.normal(size=500), ["--bins", 5000]), (1e9 + 1e-6 * r.random(500), []),
+                 (r.random(500) * 1e-300, ["--density", "--log"]), (r.random(9) * 1.7e308, []),
+                 (np.array([-1e308, 7e307]), []), (np.array([np.nan]), ["--title", "é" * 300]),
+                 (np.arange(9.0), ["--title", "\udcff\x07 10^3"]),
+                 (np.arange(5.0), ["--edges", "-8e307,0,1,9e307", "--density"]),
+                 (np.array([5e-324, 5e-323]), ["--bins", 1])]
+        for x, more in cases:
+            self.figure("x.svg", *more, self.save("x.npy", x))
+
+    def test_a_figure_that_cannot_be_written_is_an_error(self):
+        x = self.save("x.npy", np.arange(5.0))
+        self.figure("x.png", x)
+        self.refused(1, "cannot write", "hist", "-o", self.path("no/x.png"), x)
+
+
+class Terminal(HistTest):
+    def plot(self, *arguments, columns=60, env=UTF8):
+        """The lines that a terminal shows."""
+        shown = self.shown("hist", *arguments, env={**os.environ, "COLUMNS": str(columns), **env})
+        return shown.split("\n")[:-1]
+
+    def test_bars_are_as_long_as_they_should_be(self):
+        name = self.write("x", b"0\n" * 16 + b"1\n" * 8 + b"2\n" + b"3\n" * 0 + b"4\n" * 4)
+        lines = self.plot("--bins", 4, "--range", "0:4", "--title", "T", name, columns=30)
+        room = 30 - len("0 – 1  16 ") # bars of eighths
+        eighth = lambda n: "█" * (n // 8) + ["", *"▏▎▍▌▋▊▉"][n % 8]
+        want = ["T", "", "0 – 1  16 " + eighth(8 * room), "1 – 2   8 " + eighth(4 * room),
+                "2 – 3   1 " + eighth(round(room / 2)), "3 – 4   4 " + eighth(2 * room)]
+        self.assertEqual(lines, want)
+        ascii = self.plot("--bins", 4, "--range", "0:4", "--title", "", name, columns=30,
+                          env={"LC_ALL": "C", "TERM": "xterm", "NO_COLOR": "1"})
+        self.assertEqual(ascii, ["0 - 1  16 " + "#" * room, "1 - 2   8 " + "#" * (room // 2),
+                                 "2 - 3   1 #", "3 - 4   4 " + "#" * (room // 4)])
+
+    def test_lines_fit_the_terminal(self):
+        x = np.random.default_rng(13).normal(size=5000)
+        for scale in [1, 1e-9, 1e30]:
+            name = self.save("x.npy", x * scale)
+            for columns in [40, 61, 80, 200]:
+                for more in [[], ["--log"], ["--density"], ["--bins", 1000]]:
+                    lines = self.plot(*more, name, columns=columns)
+                    self.assertLessEqual(max(map(len, lines)), columns, (scale, more))
+                    self.assertLess(len(lines), 70)
+                    if columns > 60 and more != ["--log"]:
+                        self.assertEqual(max(map(len, lines)), columns)
+
+    def test_color_and_blocks_follow_the_environment(self):
+        plain = "\n".join(self.plot(SUNSPOTS + ".npy"))
+        self.assertIn("█", plain)
+        self.assertNotIn("\x1b", plain)
+        for env in [{"LC_ALL": "C"}, {"TERM": "dumb"}, {"TERM": "linux"}]:
+            self.assertTrue("\n".join(self.plot(SUNSPOTS + ".npy", env={**UTF8, **env})).isascii())
+        self.assertIn("\x1b[36m", "\n".join(self.plot("--color", "always", SUNSPOTS + ".npy")))
+        self.assertIn("\x1b[36m", "\n".join(self.plot(SUNSPOTS + ".npy",
+                                                      env={**UTF8, "NO_COLOR": ""})))
+
+    def test_the_title_says_what_bars_are(self):
+        lines = self.plot("--density", "--log", SUNSPOTS + ".npy")
+        self.assertEqual(lines[0], "sunspots.npy (n = 309): density, logarithmic")
+
+    def test_sunspots(self):
+        lines = self.plot("--bins", 10, SUNSPOTS + ".npy", columns=80)
+        self.assertEqual(lines[0], "sunspots.npy (n = 309)")
+        counts = np.histogram(np.load(SUNSPOTS + ".npy"), 10)[0]
+        self.assertEqual([int(line.split()[3]) for line in lines[2:]], counts.tolist())
+        self.assertTrue(lines[2].startswith("  0.00 –  19.02  89 ███"), lines[2])
+        self.assertEqual(len(lines[2]), 80)
+
+    def test_what_is_in_no_bin_is_told(self):
+        name = self.save("x.npy", np.array([1, 2, np.nan, 50, -7]))
+        self.assertEqual(self.plot("--range", "0:3", name)[-1],
+                         "in no bin: 1 NaN, 1 below, 1 above")
+        self.assertEqual(self.plot("--range", "0:3", "--bins", 130, name)[-1],
+                         "3 bins a line; in no bin: 1 NaN, 1 below, 1 above")
+
+    def test_negative_sums_go_to_the_left(self):
+        name = self.save("x.npy", np.arange(3.0))
+        weights = self.save("w.npy", np.array([2.0, -2, 1]))
+        lines = self.plot("--bins", 3, "--weights", weights, "--title", "", name, columns=40,
+                          env={"LC_ALL": "C", "TERM": "xterm", "NO_COLOR": "1"})
+        bars = [re.search(r"\d ( *)(#+)$", line).span(2) for line in lines]
+        self.assertEqual(bars[0][0], bars[1][1])
+        self.assertEqual(bars[0][1] - bars[0][0], bars[1][1] - bars[1][0])
+        self.assertEqual(bars[2][0], bars[0][0])
+        done = run("hist", "--bins", 3, "--weights", weights, "--log", "-o", self.path("x.svg"), name)
+        self.assertIn(done.returncode, [3, 4])
+        self.assertFalse(os.path.exists(self.path("x.svg")))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,176 @@
+"""CuPy arrays and PyTorch tensors in a GPU's memory: taken as they are, with the bits of the CPU.
+
+Skipped without a GPU, and of each of the two without it.
+"""
+
+import importlib
+import unittest
+
+import numpy as np
+
+import bitfold
+import devices
+import generate
+from oracle import DTYPES, OPS, same
+
+CLASSIC = ("i8", "i16", "i32", "i64", "u8", "f16", "f32", "f64")  # those of PyTorch's first years
+GIB = 1 << 30
+
+
+def outcome(function, *arguments, **options):
+    try:
+        return function(*arguments, **options)
+    except bitfold.Error as error:
+        return type(error)
+
+
+class OnGpu(unittest.TestCase):
+    """Tests of arrays that a module makes on the GPU."""
+
+    name = None
+
+    @classmethod
+    def setUpClass(cls):
+        if not devices.gpus():
+            raise unittest.SkipTest("no GPU")
+        try:
+            cls.module = importlib.import_module(cls.name)
+        except ImportError as error:
+            raise unittest.SkipTest(str(error))
+        cls.cpu = bitfold.Context(device="cpu")
+        cls.gpu = bitfold.Context(device="cuda")
+
+    def check(self, on_gpu, on_host, **options):
+        """Every operation on both, the GPU's array twice: by an explicit context and by "auto"."""
+        for op in OPS:
+            function = getattr(bitfold, op)
+            count = 2 if op == "dot" else 1
+            expected = outcome(function, *[on_host] * count, context=self.cpu, **options)
+            for context in (self.gpu, None):
+                found = outcome(function, *[on_gpu] * count, context=context, **options)
+                what = f"{op} of {on_host.dtype} {on_host.shape}: {found!r}, not {expected!r}"
+                self.assertTrue(same(found, expected), what)
+
+
+class Cupy(OnGpu):
+    name = "cupy"
+
+    def test_every_dtype(self):
+        rng = np.random.default_rng(1)
+        for dtype in DTYPES:
+            options = {"dtype": dtype} if dtype in ("bool", "bf16") else {}
+            for n in (0, 1, 33, 1000, 4097, 70_001):
+                x = generate.values(rng, dtype, n)
+                self.check(self.module.asarray(x), x, **options)
+
+    def test_every_layout(self):
+        rng = np.random.default_rng(2)
+        x = rng.normal(size=(13, 17, 19))
+        y = self.module.asarray(x)
+        layouts = (
+            lambda a: a.T, lambda a: a[::-1, :, ::3], lambda a: a[3], lambda a: a[:, 5],
+            lambda a: a[..., 2:3], lambda a: a.transpose(1, 0, 2)[:, ::-2], lambda a: a[:, :0],
+        )  # fmt: skip
+        for layout in layouts:
+            self.check(layout(y), layout(x))
+        self.check(self.module.asfortranarray(y), np.asfortranarray(x))
+        self.check(self.module.broadcast_to(y[0], (5, 17, 19)), np.broadcast_to(x[0], (5, 17, 19)))
+
+    def test_work_of_another_stream_is_waited_for(self):
+        for i in range(20):
+            with self.module.cuda.Stream(non_blocking=True):
+                x = self.module.full(1 << 25, i, dtype="f8")
+                x += 1
+                self.assertEqual(bitfold.sum(x, context=self.gpu), (i + 1) << 25)
+
+    def test_map_writes_where_it_is_told(self):
+        x = np.random.default_rng(3).normal(size=(300, 5)).astype("f4")
+        y = self.module.asarray(x)
+        out = self.module.zeros((5, 300), dtype="f4")
+        for a, b, into in ((y, y, out.T), (y, 2.5, out.T), (y, x, y)):
+            host = lambda each: each.get() if hasattr(each, "get") else each
+            expected = np.multiply(host(a), host(b))
+            self.assertIs(bitfold.map("mul", a, b, out=into, context=self.gpu), into)
+            np.testing.assert_array_equal(host(into), expected)
+
+
+class Torch(OnGpu):
+    name = "torch"
+
+    def test_every_dtype(self):
+        rng = np.random.default_rng(4)
+        for dtype in CLASSIC:
+            for n in (1, 100, 4097, 70_001):
+                x = generate.values(rng, dtype, n)
+                self.check(self.module.from_numpy(x).cuda(), x)
+
+    def test_half_precision_of_two_kinds(self):
+        x = self.module.randn(5000, device="cuda")
+        half, brain = x.to(self.module.float16), x.to(self.module.bfloat16)
+        self.check(half, half.cpu().numpy())
+        bits = brain.view(self.module.int16)
+        self.check(bits, bits.cpu().numpy(), dtype="bf16")
+        exact = float(brain.double().max())
+        self.assertEqual(bitfold.max(bits, dtype="bf16", context=self.gpu), exact)
+
+    def test_views(self):
+        x = self.module.randn(40, 50, 6, device="cuda", dtype=self.module.float64)
+        for view in (x.permute(2, 0, 1), x[3:, ::2], x[0, 0].expand(9, 6), x[..., 1]):
+            self.check(view, view.cpu().numpy())
+
+    def test_work_of_another_stream_is_waited_for(self):
+        for i in range(20):
+            with self.module.cuda.stream(self.module.cuda.Stream()):
+                x = self.module.full((1 << 25,), float(i), device="cuda")
+                x += 1
+                self.assertEqual(bitfold.sum(x, context=self.gpu), (i + 1) << 25)
+
+    def test_a_context_takes_a_stream(self):
+        stream = self.module.cuda.Stream()
+        for device in ("cuda", "auto"):
+            context = bitfold.Context(device, stream=stream.cuda_stream)
+            with self.module.cuda.stream(stream):
+                x = self.module.full((1 << 25,), 2.0, device="cuda")
+                self.assertEqual(bitfold.sum(x, context=context), 2 << 25)
+
+    def test_no_copy_is_made(self):
+        if self.module.cuda.mem_get_info()[0] < 6 * GIB:
+            self.skipTest("too little memory on the GPU")
+        x = self.module.ones(4 * GIB, device="cuda", dtype=self.module.uint8)
+        for op in ("sum", "min", "argmax", "var"):
+            getattr(bitfold, op)(x[:1000], context=self.gpu)
+            before = self.module.cuda.mem_get_info()[0]
+            getattr(bitfold, op)(x, context=self.gpu)
+            self.assertGreater(self.module.cuda.mem_get_info()[0], before - GIB // 4)
+        self.assertEqual(bitfold.sum(x, context=self.gpu), 4 * GIB)
+
+    def test_states_absorb_tensors(self):
+        x = self.module.randn(100_000, device="cuda", dtype=self.module.float64)
+        for op in ("sum", "var", "argmin", "prod", "describe"):
+            states = []
+            for context, data in ((self.gpu, x), (self.cpu, x.cpu().numpy())):
+                state = bitfold.State(op, "f64", context)
+                for begin in range(0, len(data), 33_333):
+                    state.absorb(data[begin : begin + 33_333])
+                states.append(state.save())
+            self.assertEqual(states[0], states[1], op)
+
+    def test_the_data_choose_the_device(self):
+        context = bitfold.Context()
+        self.assertEqual(bitfold.sum(np.ones(10), context=context), 10)
+        self.assertEqual(context.device, "cpu")
+        self.assertEqual(bitfold.sum(self.module.ones(10, device="cuda"), context=context), 10)
+        self.assertTrue(context.device.startswith("cuda:"))
+        with self.assertRaisesRegex(bitfold.DeviceError, "cuda"):
+            bitfold.sum(self.module.ones(10, device="cuda"), context=self.cpu)
+
+    def test_what_is_no_number_is_refused(self):
+        x = self.module.zeros(3, dtype=self.module.complex64, device="cuda")
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.sum(x, context=self.gpu)
+
+
+del OnGpu  # its subclasses alone are tests
+
+if __name__ == "__main__":
+    unittest.main()

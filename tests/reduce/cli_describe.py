@@ -1,0 +1,159 @@
+"""describe: the values that the other commands give, in one pass; its layouts; columns of text."""
+import json
+import os
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+from command import DTYPES, CommandTest, exact, run
+
+NAMES = ["n", "nan", "inf", "min", "argmin", "max", "argmax", "sum", "mean", "std"]
+SUNSPOTS = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "data", "sunspots")
+
+
+class Describe(CommandTest):
+    def describe(self, *arguments, **more):
+        """The columns of the plain layout, as dicts of text."""
+        lines = [line.split("\t") for line in
+                 self.result("describe", *arguments, **more).split("\n")]
+        return [{line[0]: line[k] for line in lines} for k in range(1, len(lines[0]))]
+
+    def check(self, got, values):
+        """Against rational arithmetic, to the bit."""
+        self.assertEqual([got["n"], got["nan"], got["inf"]], [str(len(values)), "0", "0"])
+        for op in ["min", "argmin", "max", "argmax", "sum", "mean", "std"]:
+            self.assertEqual(float(got[op]), float(exact(op, values)), op)
+
+    def test_sunspots_agree_with_fractions_to_the_bit(self):
+        numbers = np.load(SUNSPOTS + ".npy")
+        with open(SUNSPOTS + ".csv") as f:
+            rows = [line.split(",") for line in f.read().split("\n")[1:] if line]
+        array, = self.describe(SUNSPOTS + ".npy")
+        year, sunspots = self.describe(SUNSPOTS + ".csv")
+        self.assertEqual([year.pop("column"), sunspots.pop("column")], ["year", "sunspots"])
+        self.assertEqual(sunspots, array)
+        self.check(array, numbers.tolist())
+        self.check(sunspots, [float(row[1]) for row in rows])
+        self.check(year, [int(row[0]) for row in rows])
+
+    def test_every_dtype_gives_what_the_commands_give(self):
+        r = np.random.default_rng(6)
+        for dtype in DTYPES:
+            x = (r.normal(size=5000) * 50 + 100).clip(0, 255).astype(dtype)
+            for name in [self.save("x.npy", x.reshape(50, 100)),
+                         self.save("f.npy", np.asfortranarray(x.reshape(50, 100)))]:
+                got, = self.describe(name)
+                for op in NAMES[3:]:
+                    self.assertEqual(got[op], self.result(op, name), (dtype, op))
+
+    def test_threads_pipes_and_offsets_change_nothing(self):
+        x = np.random.default_rng(7).normal(size=1_000_000)
+        name = self.save("x.npy", x)
+        text = self.write("x", "\n".join(map(repr, x[:200_000].tolist())).encode())
+        want, = self.describe(name)
+        self.assertEqual(self.describe("-j", 3, name), [want])
+        with open(name, "rb") as f:
+            self.assertEqual(self.describe(stdin=f.read()), [want])
+        part, = self.describe("--count", 200_000, name)
+        self.assertEqual(self.describe("-j", 1, text), [part])
+        self.assertEqual(self.describe("-j", 4, text), [part])
+        with open(text, "rb") as f:
+            self.assertEqual(self.describe(stdin=f.read()), [part])
+        moved, = self.describe("--offset", 1000, "--count", 5000, name)
+        self.assertEqual(self.describe("--offset", 1000, "--count", 5000, text), [moved])
+        self.assertEqual(int(moved["argmin"]), 1000 + int(x[1000:6000].argmin()))
+
+    def test_nan_infinity_and_nothing(self):
+        data = b"1\nnan\n-2\ninf\n"
+        got, = self.describe(stdin=data)
+        self.assertEqual([got[k] for k in NAMES], "4 1 1 nan 1 nan 1 nan nan nan".split())
+        got, = self.describe("--nan", "skip", stdin=data)
+        self.assertEqual([got[k] for k in NAMES], "4 1 1 -2 2 inf 3 inf inf nan".split())
+        self.refused(3, "NaN", "describe", "--nan", "error", stdin=data)
+        got, = self.describe(stdin=b"")
+        self.assertEqual([got[k] for k in NAMES], "0 0 0 - - - - 0 nan nan".split())
+        empty = json.loads(self.result("describe", "--json", stdin=b""))
+        self.assertEqual([empty[k] for k in NAMES[3:7]], [None] * 4)
+
+    def test_layouts(self):
+        csv = self.write("x.csv", b"a,b\n1,0.5\n2,1.5\n")
+        array = self.save("y.npy", np.arange(4))
+        plain = self.result("describe", csv, array).split("\n")
+        self.assertEqual(plain[0], "\t".join(["file", csv, csv, array]))
+        self.assertEqual(plain[1:4], ["column\ta\tb\t", "n\t2\t2\t4", "nan\t0\t0\t0"])
+        table = [line.split("\t") for line in
+                 self.result("describe", "--tsv", csv, array).split("\n")]
+        self.assertEqual(table[0], ["file", "column"] + NAMES)
+        self.assertEqual(table[2], [csv, "b", "2", "0", "0", "0.5", "0", "1.5", "1", "2", "1",
+                                    "0.5"])
+        self.assertEqual(table[3][:3], [array, "", "4"])
+        objects = [json.loads(line) for line in
+                   self.result("describe", "--json", csv, array).split("\n")]
+        self.assertEqual([o.get("column") for o in objects], ["a", "b", None])
+        self.assertEqual([o["dtype"] for o in objects], ["i64", "f64", "i64"])
+        for o in objects:
+            self.assertLessEqual({"schema", "command", "file", "dtype", "device", "seconds",
+                                  *NAMES}, set(o))
+        self.assertEqual(self.result("describe", "--hex", array).split("\n")[8], "mean\t0x1.8p+0")
+
+    def test_columns_of_text(self):
+        data = b"1 2.5 3\n4 5.5 6\n"
+        for options, names in [([], ["1", "2", "3"]), (["--column", "3,1"], ["1", "3"])]:
+            for name in ["-", self.write("x", data)]:
+                got = self.describe(*options, name, stdin=data)
+                self.assertEqual([c["column"] for c in got], names)
+                self.assertEqual([c["sum"] for c in got],
+                                 [{"1": "5", "2": "8", "3": "9"}[n] for n in names])
+        got, = self.describe("--column", 2, stdin=data)
+        self.assertNotIn("column", got)
+        got = self.describe("--column", "b,a", stdin=b"a,x,b\n1,word,3\n")
+        self.assertEqual([(c["column"], c["sum"]) for c in got], [("a", "1"), ("b", "3")])
+        self.refused(3, "-:2: column 2 (x): not a number: 'word'", "describe",
+                     stdin=b"a,x,b\n1,word,3\n")
+        self.refused(3, "-:1: not a number: '1abc'", "describe", stdin=b"1abc\n2\n")
+
+    def test_many_columns_and_threads(self):
+        x = np.random.default_rng(8).integers(-1000, 1000, (5000, 40))
+        text = "\n".join(",".join(map(str, row)) for row in x.tolist()).encode()
+        for name in ["-", self.write("x", text)]:
+            for j in [1, 3]:
+                got = self.describe("-j", j, name, stdin=text)
+                self.assertEqual([int(c["sum"]) for c in got], x.sum(axis=0).tolist())
+                self.assertEqual([int(c["argmax"]) for c in got], x.argmax(axis=0).tolist())
+
+    def test_saved_descriptions_merge(self):
+        x = np.random.default_rng(9).normal(size=1000)
+        name = self.save("x.npy", x)
+        self.result("describe", "--count", 400, "--save", self.path("a"), name)
+        self.result("describe", "--offset", 400, "--save", self.path("b"), name)
+        want = self.result("describe", name)
+        self.assertEqual(self.result("merge", self.path("b"), self.path("a")), want)
+        merged = json.loads(self.result("merge", "--json", self.path("b"), self.path("a")))
+        self.assertEqual(Fraction(merged["sum"]), Fraction(exact("sum", x.tolist()).__float__()))
+        names = [self.save("part%d.npy" % i, x[at:to])
+                 for i, (at, to) in enumerate([(0, 300), (300, 1000)])]
+        for i, part in enumerate(names):
+            self.result("describe", "--save", self.path("w%d" % i), part)
+        states = [self.path("w0"), self.path("w1")]
+        self.assertEqual(self.result("merge", "-q", *states), want)
+        told = run("merge", *states).stderr.decode().splitlines()
+        for line, op, word in zip(told, ["argmin", "argmax"], ["minimum", "maximum"]):
+            index = int(self.result(op, name))
+            which, at = (0, index) if index < 300 else (1, index - 300)
+            self.assertEqual(line, "bitfold merge: %s: its element %d is the %s: element %d of all"
+                             % (states[which], at, word, index))
+        self.assertEqual(len(told), 2)
+        self.refused(2, "--save takes one file", "describe", "--save", self.path("c"),
+                     stdin=b"1 2\n")
+        self.assertFalse(os.path.exists(self.path("c")))
+
+    def test_a_file_that_fails_does_not_keep_the_others(self):
+        name = self.save("x.npy", np.ones(3))
+        done = run("describe", name, self.path("none"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"sum\t3\n", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,65 @@
+/* A saved state is untrusted input: whatever the bytes, bf_state_load refuses them or gives a state
+ * that works, and that saves to the same bytes. */
+#include "tests/support/saved.h"
+
+static void take_results(bf_state *s) {
+    for (int i = 0; i < 12; i++) {
+        char text[BF_VALUE_TEXT];
+        bf_reduce_options o = BF_REDUCE_OPTIONS(.nan = (bf_nan_policy)(i % 3), .ddof = i / 3 % 2);
+        if (i >= 6) o.out_dtype = BF_F32;
+        bf_value v;
+        bf_description d = {.size = sizeof d};
+        (void)bf_state_description(s, &o, &d);
+        if (bf_state_result(s, &o, &v) != BF_OK) continue;
+        bf_value_format(&v, text);
+        require(strlen(text) < sizeof text);
+        bf_value_format_hex(&v, text);
+        require(strlen(text) < sizeof text);
+    }
+}
+
+/* Saves s to memory of the right size, the caller's to free. */
+static uint8_t *save(const bf_state *s, size_t *size) {
+    *size = bf_state_save_size(s);
+    uint8_t *saved = malloc(*size);
+    require(saved != NULL);
+    bf_state_save(s, saved);
+    return saved;
+}
+
+static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t size) {
+    double elements[3] = {1, 2, 3};
+    bf_state_info info = {.size = sizeof info};
+    size_t saved_size;
+    uint8_t *saved = save(s, &saved_size);
+    require(saved_size == size && memcmp(saved, data, size) == 0);
+    free(saved);
+    take_results(s);
+    bf_state_describe(s, &info);
+    bf_array a = bf_array_of(info.dtype, elements, 3);
+    bf_status status = info.op == BF_DOT ? bf_state_absorb_pair(s, &a, &a) : bf_state_absorb(s, &a);
+    require(status == BF_OK || status == BF_E_OVERFLOW);
+    status = bf_state_merge(s, s);
+    require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
+    status = bf_state_append(s, s);
+    require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
+    take_results(s);
+    bf_state *back = NULL;
+    saved = save(s, &saved_size);
+    require(bf_state_load(context, saved, saved_size, &back) == BF_OK);
+    free(saved);
+    bf_state_destroy(back);
+}
+
+static void try_to_load(bf_context *context, const uint8_t *data, size_t size) {
+    bf_state *s = NULL;
+    bf_status status = bf_state_load(context, data, size, &s);
+    require(status == BF_OK || status == BF_E_STATE);
+    require((status == BF_OK) == (s != NULL));
+    if (s) use(context, s, data, size);
+    bf_state_destroy(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return fuzz_saved(try_to_load, data, size);
+}

@@ -1,0 +1,470 @@
+/* States: any split gives the bits of one pass; a saved state comes back, a damaged one does not.
+ */
+#include "tests/support/oracle.h"
+
+static bf_context *context;
+
+static int set_up(void **unused) {
+    (void)unused;
+    context = make_context(NULL, 2);
+    return 0;
+}
+
+static int tear_down(void **unused) {
+    (void)unused;
+    bf_context_destroy(context);
+    return 0;
+}
+
+static bf_state *make_state(bf_reduction op, bf_dtype dtype) {
+    bf_state *s = NULL;
+    assert_int_equal(bf_state_create(context, op, dtype, &s), BF_OK);
+    return s;
+}
+
+static bf_status absorb(bf_state *s, bf_reduction op, const bf_array *a) {
+    return op == BF_DOT ? bf_state_absorb_pair(s, a, a) : bf_state_absorb(s, a);
+}
+
+/* A state of elements [begin, end) of an array. */
+static bf_state *part(bf_reduction op, const bf_array *a, int64_t begin, int64_t end) {
+    bf_state *s = make_state(op, a->dtype);
+    char *data = (char *)a->data + (size_t)begin * bf_dtype_size(a->dtype);
+    bf_array piece = bf_array_of(a->dtype, data, end - begin);
+    if (op >= BF_ARGMIN) assert_int_equal(bf_state_seek(s, begin), BF_OK);
+    assert_int_equal(absorb(s, op, &piece), BF_OK);
+    return s;
+}
+
+typedef struct saved {
+    size_t size;
+    unsigned char bytes[2048];
+} saved;
+
+static saved save(const bf_state *s) {
+    saved out = {.size = bf_state_save_size(s)};
+    assert_true(out.size <= 1800 + 32 && out.size <= sizeof out.bytes);
+    bf_state_save(s, out.bytes);
+    return out;
+}
+
+static void assert_same_state(const bf_state *a, const bf_state *b) {
+    saved x = save(a), y = save(b);
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.bytes, y.bytes, x.size);
+}
+
+/* Calls check for every operation and dtype, with an array of each kind of data in turn. */
+static void for_each_state(void (*check)(bf_reduction, const bf_array *)) {
+    static double data[300];
+    for (int op = BF_SUM; op <= BF_ARGMAX; op++) {
+        for (int d = 0; d < DTYPE_COUNT; d++) {
+            uint64_t seed = (uint64_t)(op * 100 + d);
+            fill(all_dtypes[d], data, 300, (data_kind)((op + d) % KIND_COUNT), seed);
+            bf_array a = bf_array_of(all_dtypes[d], data, 300);
+            check((bf_reduction)op, &a);
+        }
+    }
+}
+
+static void check_merge(bf_reduction op, const bf_array *a) {
+    static const int orders[3][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}};
+    bf_state *whole = part(op, a, 0, 300);
+    for (int i = 0; i < 3; i++) {
+        bf_state *parts[3] = {part(op, a, 0, 97), part(op, a, 97, 98), part(op, a, 98, 300)};
+        bf_state *into = parts[orders[i][0]];
+        assert_int_equal(bf_state_merge(into, parts[orders[i][1]]), BF_OK);
+        assert_int_equal(bf_state_merge(into, parts[orders[i][2]]), BF_OK);
+        assert_same_state(into, whole);
+        for (int j = 0; j < 3; j++) bf_state_destroy(parts[j]);
+    }
+    bf_state_destroy(whole);
+}
+
+static void merging_does_not_depend_on_the_order(void **unused) {
+    (void)unused;
+    for_each_state(check_merge);
+}
+
+/* The elements [begin, end), as an array of their own. */
+static bf_state *whole_of(bf_reduction op, const bf_array *a, int64_t begin, int64_t end) {
+    char *data = (char *)a->data + (size_t)begin * bf_dtype_size(a->dtype);
+    bf_array piece = bf_array_of(a->dtype, data, end - begin);
+    return part(op, &piece, 0, end - begin);
+}
+
+static void check_append(bf_reduction op, const bf_array *a) {
+    bf_state *all = part(op, a, 0, 300), *into = whole_of(op, a, 0, 97);
+    bf_state *next = whole_of(op, a, 97, 98), *last = whole_of(op, a, 98, 300);
+    bf_state *empty = make_state(op, a->dtype);
+    saved before = save(last);
+    assert_int_equal(bf_state_append(into, next), BF_OK);
+    assert_int_equal(bf_state_append(into, empty), BF_OK);
+    assert_int_equal(bf_state_append(into, last), BF_OK);
+    assert_same_state(into, all);
+    assert_memory_equal(save(last).bytes, before.bytes, before.size);
+    assert_int_equal(bf_state_append(empty, all), BF_OK);
+    assert_same_state(empty, all);
+    bf_state *const states[] = {all, into, next, last, empty};
+    for (int i = 0; i < 5; i++) bf_state_destroy(states[i]);
+}
+
+static void appended_states_are_that_of_all_data_in_turn(void **unused) {
+    (void)unused;
+    static double data[300];
+    bf_array a = bf_array_of(BF_F64, data, 300);
+    for_each_state(check_append);
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        fill(BF_F64, data, 300, (data_kind)kind, 7);
+        check_append(BF_DESCRIBE, &a);
+    }
+}
+
+static void some_states_cannot_be_appended(void **unused) {
+    (void)unused;
+    static double x[10] = {3, 1, 2};
+    bf_array a = bf_array_of(BF_F64, x, 10);
+    bf_state *prod = part(BF_PROD, &a, 0, 10), *none = make_state(BF_PROD, BF_F64);
+    bf_state *least = part(BF_ARGMIN, &a, 0, 10), *greatest = part(BF_ARGMAX, &a, 0, 10);
+    bf_state *late = make_state(BF_ARGMIN, BF_F64);
+    assert_int_equal(bf_state_append(prod, prod), BF_E_STATE);
+    assert_int_equal(bf_state_append(prod, none), BF_OK);
+    assert_int_equal(bf_state_append(none, prod), BF_OK);
+    assert_int_equal(bf_state_append(least, greatest), BF_E_STATE);
+    assert_int_equal(bf_state_append(least, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_append(NULL, least), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_seek(late, 1ll << 62), BF_OK);
+    assert_int_equal(bf_state_append(late, least), BF_E_OVERFLOW);
+    assert_int_equal(bf_state_append(least, least), BF_OK);
+    bf_value v;
+    assert_int_equal(bf_state_result(least, NULL, &v), BF_OK);
+    assert_int_equal(v.as.i64, 3);
+    bf_state *const states[] = {prod, none, least, greatest, late};
+    for (int i = 0; i < 5; i++) bf_state_destroy(states[i]);
+}
+
+static void check_chunks(bf_reduction op, const bf_array *a) {
+    bf_state *whole = part(op, a, 0, 300), *s = make_state(op, a->dtype);
+    for (int64_t begin = 0, n = 1; begin < 300; begin += n, n = n * 2 + 1) {
+        if (n > 300 - begin) n = 300 - begin;
+        char *data = (char *)a->data + (size_t)begin * bf_dtype_size(a->dtype);
+        bf_array piece = bf_array_of(a->dtype, data, n);
+        bf_array none = bf_array_of(a->dtype, NULL, 0);
+        assert_int_equal(absorb(s, op, &piece), BF_OK);
+        assert_int_equal(absorb(s, op, &none), BF_OK);
+    }
+    assert_same_state(s, whole);
+    bf_state_clear(s);
+    bf_state *empty = make_state(op, a->dtype);
+    assert_same_state(s, empty);
+    bf_state_destroy(empty);
+    bf_state_destroy(s);
+    bf_state_destroy(whole);
+}
+
+static void chunks_give_the_state_of_one_pass(void **unused) {
+    (void)unused;
+    for_each_state(check_chunks);
+}
+
+static bf_status load(const void *bytes, size_t size) {
+    bf_state *s = NULL;
+    void *exact = malloc(size ? size : 1); /* so that a sanitizer sees a read past the end */
+    memcpy(exact, bytes, size);
+    bf_status status = bf_state_load(context, exact, size, &s);
+    free(exact);
+    if (status == BF_OK)
+        bf_state_destroy(s);
+    else
+        assert_null(s);
+    return status;
+}
+
+static void check_save(bf_reduction op, const bf_array *a) {
+    bf_state *s = part(op, a, 0, 300), *back = NULL;
+    saved x = save(s);
+    assert_int_equal(bf_state_load(context, x.bytes, x.size, &back), BF_OK);
+    assert_same_state(s, back);
+    bf_value v, w;
+    memset(&v, 0, sizeof v);
+    memset(&w, 0, sizeof w);
+    assert_int_equal(bf_state_result(s, NULL, &v), BF_OK);
+    assert_int_equal(bf_state_result(back, NULL, &w), BF_OK);
+    assert_memory_equal(&v, &w, sizeof v);
+    bf_state_destroy(s);
+    bf_state_destroy(back);
+
+    uint64_t rng = 1;
+    for (size_t i = 0; i < x.size; i++) {
+        assert_int_equal(load(x.bytes, i), BF_E_STATE);
+        unsigned char flip = (unsigned char)(next_random(&rng) % 255 + 1);
+        x.bytes[i] ^= flip;
+        assert_int_equal(load(x.bytes, x.size), BF_E_STATE);
+        x.bytes[i] ^= flip;
+    }
+    x.bytes[x.size] = 0;
+    assert_int_equal(load(x.bytes, x.size + 1), BF_E_STATE);
+    assert_int_equal(load(x.bytes, x.size), BF_OK);
+}
+
+static void saved_states_come_back_and_damaged_ones_do_not(void **unused) {
+    (void)unused;
+    for_each_state(check_save);
+}
+
+/* CRC-64/XZ, from its definition: a division of polynomials over GF(2), bits in reverse. */
+static uint64_t crc64(const unsigned char *bytes, size_t size) {
+    uint64_t rest = ~0ull;
+    for (size_t i = 0; i < 8 * size; i++) {
+        uint64_t bit = (bytes[i / 8] >> i % 8 & 1) ^ (rest & 1);
+        rest = rest >> 1 ^ (bit ? 0xc96c5795d7870f42u : 0);
+    }
+    return ~rest;
+}
+
+/* The layout of a saved state: a header of 24 bytes, words, checksum. */
+enum { VERSION_AT = 8, OP_AT = 12, DTYPE_AT = 14, WORDS_AT = 16, WORD_0_AT = 24 };
+
+/* What load says to a state in which `bytes` bytes at `at` are `x`, with a checksum that fits. */
+static bf_status load_forged(saved state, size_t at, size_t bytes, uint64_t x) {
+    memcpy(state.bytes + at, &x, bytes);
+    uint64_t crc = crc64(state.bytes, state.size - 8);
+    memcpy(state.bytes + state.size - 8, &crc, 8);
+    return load(state.bytes, state.size);
+}
+
+static bf_status load_with_word(saved state, int word, int64_t x) {
+    return load_forged(state, WORD_0_AT + 8 * (size_t)word, 8, (uint64_t)x);
+}
+
+static saved saved_of(bf_reduction op, const double *x, int64_t n) {
+    bf_array a = bf_array_of(BF_F64, x, n);
+    bf_state *s = part(op, &a, 0, n);
+    saved out = save(s);
+    bf_state_destroy(s);
+    return out;
+}
+
+static void forged_headers_are_refused(void **unused) {
+    (void)unused;
+    double x[] = {1, -2, 3};
+    saved s = saved_of(BF_SUM, x, 3);
+    assert_int_equal(load_forged(s, VERSION_AT, 4, 1), BF_OK);
+    assert_int_equal(load_forged(s, VERSION_AT, 4, 2), BF_E_STATE);
+    assert_int_equal(load_forged(s, OP_AT, 2, 0), BF_E_STATE);
+    assert_int_equal(load_forged(s, OP_AT, 2, BF_MIN), BF_E_STATE);
+    assert_int_equal(load_forged(s, OP_AT, 2, 99), BF_E_STATE);
+    assert_int_equal(load_forged(s, DTYPE_AT, 2, BF_F32), BF_E_STATE);
+    assert_int_equal(load_forged(s, DTYPE_AT, 2, BF_I192), BF_E_STATE);
+    assert_int_equal(load_forged(s, WORDS_AT, 8, 1ull << 61), BF_E_STATE);
+    assert_int_equal(load_forged(s, WORDS_AT, 8, 0), BF_E_STATE);
+    assert_int_equal(load_forged(s, 0, 1, 'B'), BF_E_STATE);
+}
+
+static void impossible_sums_are_refused(void **unused) {
+    (void)unused;
+    enum { COUNT, NAN_COUNT, POS_INF, NEG_INF, INVALID, NONZERO, LIMBS };
+    double x[] = {1, -2, 3};
+    saved s = saved_of(BF_SUM, x, 3), empty = saved_of(BF_SUM, x, 0), squares;
+    assert_int_equal(load_with_word(s, COUNT, -1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, COUNT, (1ll << 62) + 1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NAN_COUNT, 4), BF_E_STATE);
+    assert_int_equal(load_with_word(s, POS_INF, -1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, INVALID, 1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NONZERO, 2), BF_E_STATE);
+    assert_int_equal(load_with_word(s, LIMBS, 1ll << 32), BF_E_STATE);
+    assert_int_equal(load_with_word(s, LIMBS, -1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, LIMBS + 67, 1ll << 31), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NONZERO, 0), BF_E_STATE); /* but the sum is 2 */
+    assert_int_equal(load_with_word(empty, LIMBS, 1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, LIMBS + 66, 1), BF_E_STATE); /* three terms are not 2^1038 */
+    squares = saved_of(BF_SUMSQ, x, 3);
+    assert_int_equal(load_with_word(squares, NEG_INF, 1), BF_E_STATE);
+    assert_int_equal(load_with_word(squares, LIMBS + 133, -1), BF_E_STATE);
+}
+
+static void impossible_extremes_are_refused(void **unused) {
+    (void)unused;
+    enum { COUNT, NAN_COUNT, KEY, INDEX, NAN_INDEX, BEGIN, END };
+    double x[] = {1, -2, (double)NAN};
+    saved s = saved_of(BF_ARGMIN, x, 3), m = saved_of(BF_MAX, x, 3);
+    assert_int_equal(load_with_word(s, COUNT, 3), BF_OK);
+    assert_int_equal(load_with_word(s, COUNT, 4), BF_E_STATE);
+    assert_int_equal(load_with_word(s, COUNT, 1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NAN_COUNT, 4), BF_E_STATE);
+    assert_int_equal(load_with_word(s, KEY, INT64_MAX), BF_E_STATE);
+    assert_int_equal(load_with_word(s, INDEX, -1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, INDEX, 3), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NAN_INDEX, 3), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NAN_INDEX, -1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NAN_INDEX, 1), BF_E_STATE); /* where the minimum is */
+    assert_int_equal(load_with_word(s, BEGIN, -1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, BEGIN, 4), BF_E_STATE);
+    assert_int_equal(load_with_word(s, END, 2), BF_E_STATE);
+    assert_int_equal(load_with_word(s, END, INT64_MAX), BF_E_STATE);
+    assert_int_equal(load_with_word(m, END, 3), BF_E_STATE);
+    assert_int_equal(load_with_word(m, INDEX, 1), BF_E_STATE);
+}
+
+static void counts_end_at_two_to_the_62(void **unused) {
+    (void)unused;
+    double zero = -0.0;
+    bf_array one = bf_array_of(BF_F64, &zero, 1);
+    saved x = saved_of(BF_SUM, &zero, 1);
+    int64_t most = 1ll << 62;
+    memcpy(x.bytes + WORD_0_AT, &most, 8);
+    uint64_t crc = crc64(x.bytes, x.size - 8);
+    memcpy(x.bytes + x.size - 8, &crc, 8);
+    bf_state *full = NULL, *s = part(BF_SUM, &one, 0, 1);
+    assert_int_equal(bf_state_load(context, x.bytes, x.size, &full), BF_OK);
+    assert_int_equal(bf_state_absorb(full, &one), BF_E_OVERFLOW);
+    assert_int_equal(bf_state_merge(full, s), BF_E_OVERFLOW);
+    assert_int_equal(bf_state_merge(s, full), BF_E_OVERFLOW);
+    assert_memory_equal(save(full).bytes, x.bytes, x.size);
+    bf_state_destroy(full);
+    bf_state_destroy(s);
+    s = make_state(BF_ARGMAX, BF_F64);
+    assert_int_equal(bf_state_seek(s, most), BF_OK);
+    assert_int_equal(bf_state_absorb(s, &one), BF_E_OVERFLOW);
+    bf_state_destroy(s);
+}
+
+static void only_states_of_one_kind_merge(void **unused) {
+    (void)unused;
+    bf_state *sum = make_state(BF_SUM, BF_F64), *mean = make_state(BF_MEAN, BF_F64);
+    bf_state *single = make_state(BF_SUM, BF_F32);
+    assert_int_equal(bf_state_merge(sum, mean), BF_E_STATE);
+    assert_int_equal(bf_state_merge(sum, single), BF_E_STATE);
+    assert_int_equal(bf_state_merge(sum, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_merge(NULL, sum), BF_E_ARGUMENT);
+    bf_state_destroy(sum);
+    bf_state_destroy(mean);
+    bf_state_destroy(single);
+}
+
+static void a_state_merges_with_itself(void **unused) {
+    (void)unused;
+    double x[] = {0.1, 2, -3};
+    bf_array a = bf_array_of(BF_F64, x, 3);
+    bf_state *s = part(BF_SUM, &a, 0, 3), *twice = part(BF_SUM, &a, 0, 3);
+    assert_int_equal(bf_state_absorb(twice, &a), BF_OK);
+    assert_int_equal(bf_state_merge(s, s), BF_OK);
+    assert_same_state(s, twice);
+    bf_state_destroy(s);
+    bf_state_destroy(twice);
+}
+
+static void overlapping_indices_do_not_merge(void **unused) {
+    (void)unused;
+    double x[10] = {0};
+    bf_array a = bf_array_of(BF_F64, x, 10);
+    bf_state *low = part(BF_ARGMIN, &a, 0, 6), *high = part(BF_ARGMIN, &a, 5, 10);
+    bf_state *next = part(BF_ARGMIN, &a, 6, 10);
+    assert_int_equal(bf_state_merge(low, high), BF_E_STATE);
+    assert_int_equal(bf_state_merge(high, low), BF_E_STATE);
+    assert_int_equal(bf_state_merge(low, low), BF_E_STATE);
+    assert_int_equal(bf_state_merge(low, next), BF_OK);
+    assert_int_equal(bf_state_merge(low, next), BF_E_STATE);
+    bf_state_destroy(low);
+    bf_state_destroy(high);
+    bf_state_destroy(next);
+}
+
+static void seek_only_goes_forward(void **unused) {
+    (void)unused;
+    double x[] = {3, 1, 2};
+    bf_array a = bf_array_of(BF_F64, x, 3);
+    bf_state *s = make_state(BF_ARGMIN, BF_F64);
+    bf_state_info info = {.size = sizeof info};
+    bf_value v;
+    assert_int_equal(bf_state_seek(s, -1), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_seek(s, (1ll << 62) + 1), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_seek(s, 1000), BF_OK);
+    assert_int_equal(bf_state_absorb(s, &a), BF_OK);
+    assert_int_equal(bf_state_seek(s, 1002), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_seek(s, 1003), BF_OK);
+    assert_int_equal(bf_state_result(s, NULL, &v), BF_OK);
+    assert_int_equal(v.as.i64, 1001);
+    bf_state_describe(s, &info);
+    assert_int_equal(info.next, 1003);
+    assert_int_equal(info.count, 3);
+    bf_state_destroy(s);
+}
+
+static void describe_counts_what_was_absorbed(void **unused) {
+    (void)unused;
+    double x[] = {1, (double)NAN, (double)INFINITY, -(double)INFINITY, (double)NAN, 0};
+    bf_array a = bf_array_of(BF_F64, x, 6);
+    static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_NORM, BF_DOT, BF_MIN, BF_ARGMAX};
+    for (int i = 0; i < 6; i++) {
+        bf_state *s = part(ops[i], &a, 0, 6);
+        bf_state_info info = {.size = sizeof info};
+        bf_state_describe(s, &info);
+        assert_int_equal(info.op, ops[i]);
+        assert_int_equal(info.dtype, BF_F64);
+        assert_int_equal(info.count, 6);
+        assert_int_equal(info.nan, 2);
+        assert_int_equal(info.inf, ops[i] >= BF_MIN ? -1 : 2);
+        assert_int_equal(info.next, 6);
+        bf_state_destroy(s);
+    }
+}
+
+static void a_refused_chunk_leaves_the_state_as_it_was(void **unused) {
+    (void)unused;
+    double x[] = {1, 2, 3};
+    bf_array a = bf_array_of(BF_F64, x, 3), shorter = bf_array_of(BF_F64, x, 2);
+    bf_array other = bf_array_of(BF_I64, x, 3), broken = bf_array_of(BF_F64, x, -2);
+    bf_state *sum = part(BF_SUM, &a, 0, 3), *dot = part(BF_DOT, &a, 0, 3);
+    saved before = save(sum), before_dot = save(dot);
+    assert_int_equal(bf_state_absorb(sum, &other), BF_E_DTYPE);
+    assert_int_equal(bf_state_absorb(sum, &broken), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_absorb(sum, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_absorb_pair(sum, &a, &a), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_absorb(dot, &a), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_absorb_pair(dot, &a, &shorter), BF_E_SHAPE);
+    assert_int_equal(bf_state_absorb_pair(dot, &a, &other), BF_E_DTYPE);
+    assert_memory_equal(save(sum).bytes, before.bytes, before.size);
+    assert_memory_equal(save(dot).bytes, before_dot.bytes, before_dot.size);
+    bf_state_destroy(sum);
+    bf_state_destroy(dot);
+}
+
+static void bad_states_are_refused(void **unused) {
+    (void)unused;
+    bf_state *s = NULL;
+    char bytes[64] = {0};
+    assert_int_equal(bf_state_create(NULL, BF_SUM, BF_F64, &s), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_create(context, BF_SUM, BF_F64, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_create(context, (bf_reduction)0, BF_F64, &s), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_create(context, BF_SUM, BF_NONE, &s), BF_E_DTYPE);
+    assert_int_equal(bf_state_create(context, BF_SUM, BF_I192, &s), BF_E_DTYPE);
+    assert_int_equal(bf_state_load(NULL, bytes, 64, &s), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_load(context, NULL, 64, &s), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_load(context, bytes, 0, &s), BF_E_STATE);
+    assert_int_equal(bf_state_load(context, bytes, 64, &s), BF_E_STATE);
+    assert_null(s);
+    bf_state_destroy(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(merging_does_not_depend_on_the_order),
+        cmocka_unit_test(appended_states_are_that_of_all_data_in_turn),
+        cmocka_unit_test(some_states_cannot_be_appended),
+        cmocka_unit_test(chunks_give_the_state_of_one_pass),
+        cmocka_unit_test(saved_states_come_back_and_damaged_ones_do_not),
+        cmocka_unit_test(forged_headers_are_refused),
+        cmocka_unit_test(impossible_sums_are_refused),
+        cmocka_unit_test(impossible_extremes_are_refused),
+        cmocka_unit_test(counts_end_at_two_to_the_62),
+        cmocka_unit_test(only_states_of_one_kind_merge),
+        cmocka_unit_test(a_state_merges_with_itself),
+        cmocka_unit_test(overlapping_indices_do_not_merge),
+        cmocka_unit_test(seek_only_goes_forward),
+        cmocka_unit_test(describe_counts_what_was_absorbed),
+        cmocka_unit_test(a_refused_chunk_leaves_the_state_as_it_was),
+        cmocka_unit_test(bad_states_are_refused),
+    };
+    return cmocka_run_group_tests_name("state", tests, set_up, tear_down);
+}

@@ -1,0 +1,77 @@
+/* Every header of src/rules, and a function that uses each, so that inline functions are really
+ * compiled. Included by one source file for each language: rules_compile.c, .cpp and .cu. */
+#include "rules/histogram/bin.h"
+#include "rules/histogram/edges.h"
+#include "rules/julia/mirror.h"
+#include "rules/julia/palette.h"
+#include "rules/key/hash.h"
+#include "rules/key/order.h"
+#include "rules/key/rank.h"
+#include "rules/map/map.h"
+#include "rules/number/dtype.h"
+#include "rules/number/format.h"
+#include "rules/number/limbs.h"
+#include "rules/number/rule.h"
+#include "rules/number/wide.h"
+#include "rules/reduce/finish.h"
+#include "rules/reduce/state.h"
+#include "rules/reduce/sum.h"
+#include "rules/reduce/sum_window.h"
+#include "rules/table/entry.h"
+
+#ifdef __CUDACC__
+#define EVERYWHERE __host__ __device__
+#else
+#define EVERYWHERE
+#endif
+
+#ifdef __cplusplus
+extern "C"
+#endif
+    EVERYWHERE int64_t
+    bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *words, uint64_t out[3]);
+
+/* A variance of two elements, a minimum, a bin and more, by the rules alone. */
+EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *words,
+                                    uint64_t out[3]) {
+    bf_exact_shape shape = bf_exact_shape_of(BF_KIND_MOMENTS, dtype);
+    bf_work work;
+    double edges[2], x = bf_bin_value(dtype, bits);
+    bf_bins bins;
+    bf_state_init(BF_KIND_MOMENTS, dtype, words);
+    bf_exact_take(dtype, &shape, words, bits);
+    bf_exact_take_pair(dtype, &shape, words, bits, bits);
+    bf_state_merge_words(BF_KIND_MOMENTS, dtype, words, words);
+    out[0] = bf_finish_variance(dtype, words, true, 1, false, bf_format_f64(), &work);
+    out[1] = bf_finish_sum(dtype, words, true, false, bf_format_f32(), &work);
+    out[2] = bf_finish_products(dtype, words, true, false, bf_format_f64(), &work);
+    bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
+    bool valid = bf_state_valid(BF_VAR, dtype, words);
+    out[0] ^= bf_map_element(BF_MAP_FMA, dtype, bits, bits, bits, true, &valid);
+    out[1] ^= bf_map_cast(dtype, BF_F16, bits, false, &valid);
+    out[2] ^= (uint64_t)bf_map_promote_weak(bf_map_promote(dtype, BF_I16), BF_F64);
+    memset(&bins, 0, sizeof bins);
+    edges[0] = 0;
+    edges[1] = bins.f64.scale = bins.f64.most = bins.f32.scale = bins.f32.most = 1;
+    bins.count = 1;
+    bins.edges = edges;
+    out[0] ^= (uint64_t)(bf_bin_of(&bins, x) + bf_bin_guessed(&bins, x));
+    out[1] ^= (uint64_t)bf_bin_guessed_f32(&bins, (float)x) + bf_bin_is_single(dtype);
+    bf_hash_seed seed = bf_hash_next_seed(bf_hash_seed_of(bits));
+    out[0] ^= bf_hash_place(bf_hash_4(seed, (uint32_t)bits) ^ bf_hash_16(seed, bits, bits), 3);
+    out[1] ^= bf_key_of_rank(dtype, bf_key_rank(dtype, bf_key_canonical(dtype, bits)));
+    out[1] ^= bf_group_of_rank(dtype, bf_group_rank(dtype, bits));
+    out[2] ^= bf_value_combined(BF_DUPLICATES_LEAST, dtype, bits,
+                                bf_value_stored(BF_DUPLICATES_LEAST, dtype, bits));
+    bf_julia_view view = {dtype, false, 9, 4, 4, 0, 0, 0, 0, 1, bf_julia_abs(-4)};
+    bf_point_f32 point = {bf_escape_coordinate_f32(&view, (int64_t)bits, 0), 0};
+    bf_point_f64 other = {bf_escape_coordinate_f64(&view, (int64_t)bits, 0), 0};
+    bf_rectangle all = {0, 0, 8, 8};
+    bf_mirror mirror = bf_mirror_of(&view, all);
+    out[0] += (uint64_t)bf_escape_point_f32(&view, point) + bf_julia_is_sticky(&view);
+    out[1] += (uint64_t)bf_escape_point_f64(&view, other) + bf_julia_is_tame(&view);
+    out[2] += (uint64_t)(bf_mirror_row(&mirror, 1) + bf_mirrored_row(&mirror, 1));
+    out[0] += bf_palette_color(BF_PALETTE_FIRE, (int)(bits & 7), 9);
+    return bf_order_key(dtype, bits) + bf_window_start(bf_window_bottom(0, 1)) + bf_window_span(2) +
+           valid + bf_order_valid(dtype, (int64_t)bits);
+}

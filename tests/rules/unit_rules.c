@@ -1,0 +1,266 @@
+/* The rules of src/rules, each against MPFR: decoding and encoding, limbs, wide integers, order. */
+#include "tests/support/oracle.h"
+
+#include "rules/reduce/finish.h"
+#include "rules/reduce/sum.h"
+#include "rules/reduce/sum_window.h"
+
+static const bf_dtype floats[] = {BF_F16, BF_BF16, BF_F32, BF_F64};
+
+static uint64_t random_finite(bf_dtype dtype, uint64_t *rng) {
+    return random_float(dtype, KIND_FULL, rng) | (next_random(rng) & sign_bit(dtype));
+}
+
+static void encode_inverts_decode(void **unused) {
+    (void)unused;
+    uint64_t rng = 1;
+    for (int i = 0; i < 4 * 70000; i++) {
+        bf_dtype dtype = floats[i % 4];
+        bf_format f = bf_format_of(dtype);
+        uint64_t bits = dtype <= BF_BF16 ? (uint64_t)(i / 4) & 0xffff : random_finite(dtype, &rng);
+        if (bf_is_nan(f, bits) || bf_is_inf(f, bits)) continue;
+        bf_finite x = bf_decode(f, bits);
+        double value = ldexp((double)x.magnitude, x.position + bf_format_least(f));
+        assert_same_float(x.negative ? -value : value, wide_float(dtype, bits));
+        if (x.magnitude == 0) continue;
+        int up = 64 - bf_bit_length(x.magnitude);
+        int exponent = x.position + bf_format_least(f) - up;
+        assert_int_equal(bf_encode(f, x.negative, x.magnitude << up, exponent, false), bits);
+    }
+}
+
+/* m * 2^exponent, and a little more if sticky, rounded by MPFR with the format's exponent range. */
+static double rounded_by_mpfr(bf_dtype dtype, uint64_t m, int exponent, bool sticky) {
+    mpfr_t x;
+    int precision = fraction_bits(dtype) + 1, bias = (1 << (exponent_bits(dtype) - 1)) - 1;
+    mpfr_exp_t least = mpfr_get_emin(), most = mpfr_get_emax();
+    mpfr_init2(x, 70);
+    mpfr_set_uj_2exp(x, m, exponent, MPFR_RNDN);
+    if (sticky) mpfr_nextabove(x);
+    mpfr_set_emin(1 - bias - precision + 2);
+    mpfr_set_emax(bias + 1);
+    int inexact = mpfr_prec_round(x, precision, MPFR_RNDN);
+    inexact = mpfr_check_range(x, inexact, MPFR_RNDN);
+    mpfr_subnormalize(x, inexact, MPFR_RNDN);
+    mpfr_set_emin(least);
+    mpfr_set_emax(most);
+    double result = mpfr_get_d(x, MPFR_RNDN);
+    mpfr_clear(x);
+    return result;
+}
+
+static void encode_rounds_to_nearest_even(void **unused) {
+    (void)unused;
+    uint64_t rng = 2;
+    for (int i = 0; i < 200000; i++) {
+        bf_dtype dtype = floats[i % 4];
+        bf_format f = bf_format_of(dtype);
+        uint64_t r = next_random(&rng), m = next_random(&rng) | 1ull << 63;
+        int keep = fraction_bits(dtype) + 1 + (int)(r % 3);
+        if (r & 64) m = m >> (64 - keep) << (64 - keep); /* on a tie, or next to one */
+        bool sticky = r & 128, negative = r & 256;
+        int bias = bf_format_bias(f), span = 2 * bias + fraction_bits(dtype) + 6;
+        int exponent = (int)(r >> 16 & 0xffffff) % span - bias - fraction_bits(dtype) - 66;
+        double found = wide_float(dtype, bf_encode(f, negative, m, exponent, sticky));
+        double expected = rounded_by_mpfr(dtype, m, exponent, sticky);
+        assert_same_float(found, negative ? -expected : expected);
+    }
+}
+
+static void limbs_to_mpfr(mpfr_t out, const int64_t *limbs, int count) {
+    mpfr_t limb;
+    mpfr_init2(limb, 64);
+    mpfr_set_zero(out, 1);
+    for (int i = 0; i < count; i++) {
+        mpfr_set_sj_2exp(limb, limbs[i], 32 * i, MPFR_RNDN);
+        mpfr_add(out, out, limb, MPFR_RNDN);
+    }
+    mpfr_clear(limb);
+}
+
+static void limbs_add_exactly(void **unused) {
+    (void)unused;
+    enum { COUNT = 12, POSITIONS = 32 * (COUNT - 3) };
+    uint64_t rng = 3;
+    mpfr_t expected, term, found;
+    mpfr_inits2(1024, expected, term, found, (mpfr_ptr)NULL);
+    for (int round = 0; round < 50; round++) {
+        int64_t limbs[COUNT] = {0};
+        mpfr_set_zero(expected, 1);
+        for (int i = 0; i < 400; i++) {
+            int position = (int)(next_random(&rng) % (POSITIONS - 64));
+            uint64_t a = next_random(&rng), b = next_random(&rng) >> next_random(&rng) % 64;
+            bool negative = next_random(&rng) & 1;
+            mpfr_set_uj_2exp(term, a, position, MPFR_RNDN);
+            if (i % 2) mpfr_mul_d(term, term, (double)(b >> 32), MPFR_RNDN);
+            if (i % 2)
+                bf_limbs_add_product(limbs, position, a, b >> 32, negative);
+            else
+                bf_limbs_add(limbs, position, a, negative);
+            (negative ? mpfr_sub : mpfr_add)(expected, expected, term, MPFR_RNDN);
+        }
+        limbs_to_mpfr(found, limbs, COUNT);
+        assert_true(mpfr_equal_p(found, expected));
+        bf_limbs_carry(limbs, COUNT);
+        limbs_to_mpfr(found, limbs, COUNT);
+        assert_true(mpfr_equal_p(found, expected));
+        assert_true(bf_limbs_valid(limbs, COUNT));
+    }
+    mpfr_clears(expected, term, found, (mpfr_ptr)NULL);
+}
+
+static void carried_limbs_have_one_form(void **unused) {
+    (void)unused;
+    int64_t a[4] = {0}, b[4] = {0};
+    bf_limbs_add(a, 0, 5, true);
+    bf_limbs_add(b, 0, UINT64_MAX, true);
+    bf_limbs_add(b, 1, 1ull << 63, false);
+    bf_limbs_add(b, 0, 6, true);
+    bf_limbs_carry(a, 4);
+    bf_limbs_carry(b, 4);
+    a[0] -= 0; /* -5 against -(2^64 - 1) + 2^64 - 6 */
+    assert_memory_equal(a, b, sizeof a);
+    int64_t bad[4] = {-1, 0, 0, 0};
+    assert_false(bf_limbs_valid(bad, 4));
+    bad[0] = 1ll << 32;
+    assert_false(bf_limbs_valid(bad, 4));
+}
+
+/* Words of a state of one kind, filled by the rules alone, and the same by MPFR. */
+typedef struct filled {
+    int64_t words[BF_STATE_WORDS_MAX];
+    exact_sums exact;
+} filled;
+
+static void take_all(filled *s, bf_dtype dtype, bf_kind k, const char *x, const char *y,
+                     int64_t n) {
+    bf_exact_shape shape = bf_exact_shape_of(k, dtype);
+    size_t bytes = bf_dtype_size(dtype);
+    bf_state_init(k, dtype, s->words);
+    for (int64_t i = 0; i < n; i++) {
+        size_t at = (size_t)i * bytes;
+        uint64_t a = bf_load_bits(x + at, (int)bytes), b = bf_load_bits(y + at, (int)bytes);
+        if (k == BF_KIND_PRODUCTS)
+            bf_exact_take_pair(dtype, &shape, s->words, a, b);
+        else if (k == BF_KIND_SQUARES)
+            bf_exact_take_pair(dtype, &shape, s->words, a, a);
+        else
+            bf_exact_take(dtype, &shape, s->words, a);
+    }
+    bf_exact_carry(k, dtype, s->words);
+    assert_true(bf_exact_valid(k, dtype, s->words));
+    exact_init(&s->exact);
+    exact_add(&s->exact, dtype, x, y, n);
+}
+
+static double finish(bf_dtype dtype, bf_reduction op, const int64_t *words, int ddof,
+                     bf_dtype out) {
+    bf_format f = bf_format_of(out);
+    bf_work work;
+    uint64_t bits;
+    if (op == BF_SUM || op == BF_MEAN)
+        bits = bf_finish_sum(dtype, words, op == BF_MEAN, false, f, &work);
+    else if (op == BF_VAR || op == BF_STD)
+        bits = bf_finish_variance(dtype, words, op == BF_STD, ddof, false, f, &work);
+    else
+        bits = bf_finish_products(dtype, words, op == BF_NORM, false, f, &work);
+    return wide_float(out, bits);
+}
+
+static void check_finish(bf_dtype dtype, data_kind k, int64_t n, uint64_t seed) {
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM, BF_DOT};
+    char x[8 * 64], y[8 * 64];
+    fill(dtype, x, n, k, seed);
+    fill(dtype, y, n, k, seed + 1);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        filled s;
+        take_all(&s, dtype, bf_kind_of(ops[i], dtype), x, y, n);
+        for (int round = 0; round < 4; round++) {
+            bf_dtype out = round & 1 ? BF_F32 : BF_F64;
+            double expected = exact_float(&s.exact, ops[i], round >> 1, out);
+            double found = finish(dtype, ops[i], s.words, round >> 1, out);
+            if (expected == 0 && found == 0) continue; /* zeros' signs: test_reduce.c */
+            if (isnan(expected))
+                assert_true(isnan(found));
+            else
+                assert_same_float(found, expected);
+        }
+        exact_clear(&s.exact);
+    }
+}
+
+static void results_are_the_exact_value_rounded_once(void **unused) {
+    (void)unused;
+    uint64_t seed = 4;
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        for (int k = 0; k < KIND_COUNT; k++)
+            for (int64_t n = 1; n <= 64; n += 1 + n / 2)
+                check_finish(all_dtypes[d], (data_kind)k, n, next_random(&seed));
+}
+
+static void order_keys_order_as_values_do(void **unused) {
+    (void)unused;
+    uint64_t rng = 5;
+    for (int i = 0; i < 100000; i++) {
+        bf_dtype dtype = all_dtypes[i % DTYPE_COUNT];
+        size_t bytes = bf_dtype_size(dtype);
+        uint64_t e[2] = {random_element(dtype, (data_kind)(i / 64 % KIND_COUNT), 0, 0, &rng),
+                         random_element(dtype, (data_kind)(i / 8 % KIND_COUNT), 0, 0, &rng)};
+        mpfr_t v[2];
+        for (int j = 0; j < 2; j++) {
+            mpfr_init2(v[j], 64);
+            if (dtype == BF_BOOL) e[j] = e[j] != 0;
+            get_element(v[j], dtype, &e[j], 0);
+            assert_int_equal(bf_order_bits(dtype, bf_order_key(dtype, e[j])),
+                             load_bits(&e[j], bytes));
+            assert_true(bf_order_valid(dtype, bf_order_key(dtype, e[j])));
+        }
+        int64_t a = bf_order_key(dtype, e[0]), b = bf_order_key(dtype, e[1]);
+        if (mpfr_cmp(v[0], v[1]))
+            assert_int_equal(a < b, mpfr_less_p(v[0], v[1]));
+        else if (is_float(dtype))
+            assert_int_equal(a<b, e[0]> e[1]); /* -0 before +0 */
+        else
+            assert_int_equal(a, b);
+        mpfr_clears(v[0], v[1], (mpfr_ptr)NULL);
+    }
+}
+
+static void keys_of_nan_are_not_valid(void **unused) {
+    (void)unused;
+    for (int i = 0; i < 4; i++) {
+        bf_dtype dtype = floats[i];
+        uint64_t nan = infinity_bits(dtype) + 1;
+        assert_true(bf_order_valid(dtype, bf_order_key(dtype, infinity_bits(dtype))));
+        assert_false(bf_order_valid(dtype, bf_order_key(dtype, nan)));
+        assert_false(bf_order_valid(dtype, bf_order_key(dtype, nan | sign_bit(dtype))));
+    }
+    assert_false(bf_order_valid(BF_I8, 128));
+    assert_false(bf_order_valid(BF_U8, -1));
+    assert_false(bf_order_valid(BF_BOOL, 2));
+}
+
+static void window_levels_meet(void **unused) {
+    (void)unused;
+    for (int bottom = BF_WINDOW_LEAST; bottom <= BF_WINDOW_TOP; bottom++)
+        assert_same_float(wide_float(BF_F64, (uint64_t)bf_window_start(bottom)),
+                          ldexp(1.5, bottom + 52));
+    for (int l = 1; l < BF_LEVELS_MAX; l++)
+        assert_int_equal(bf_window_bottom(0, l - 1) - bf_window_bottom(0, l), BF_WINDOW_BITS + 1);
+    assert_int_equal(bf_window_span(1), BF_WINDOW_BITS);
+    assert_int_equal(bf_window_span(3) - bf_window_span(2), BF_WINDOW_BITS + 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(encode_inverts_decode),
+        cmocka_unit_test(encode_rounds_to_nearest_even),
+        cmocka_unit_test(limbs_add_exactly),
+        cmocka_unit_test(carried_limbs_have_one_form),
+        cmocka_unit_test(results_are_the_exact_value_rounded_once),
+        cmocka_unit_test(order_keys_order_as_values_do),
+        cmocka_unit_test(keys_of_nan_are_not_valid),
+        cmocka_unit_test(window_levels_meet),
+    };
+    return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
+}

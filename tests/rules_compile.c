@@ -1,2 +1,0 @@
-/* The rules compile in this language too, without a warning. */
-#include "rules_compile.h"

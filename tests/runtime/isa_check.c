@@ -1,0 +1,107 @@
+/* Every instruction set of this machine gives the states and results of the generic one. Needs
+ * nothing but the library, so it also runs where cmocka and MPFR are missing: under an emulator. */
+#include "tests/support/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const bf_reduction all_reductions[] = {
+#define BF_X(id, number, name) BF_##id,
+    BF_REDUCTION_LIST(BF_X)
+#undef BF_X
+};
+enum { REDUCTION_COUNT = sizeof all_reductions / sizeof *all_reductions };
+
+enum { SAVED_MOST = 40000 }; /* bytes; the largest state is that of a product of floats */
+
+typedef struct outcome {
+    unsigned char saved[SAVED_MOST];
+    bf_value value;
+    bf_status status;
+} outcome;
+
+static void require(bool condition, const char *what) {
+    if (condition) return;
+    fprintf(stderr, "isa_check: %s\n", what);
+    exit(1);
+}
+
+static void reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
+                   outcome *out) {
+    bf_state *s = NULL;
+    memset(out, 0, sizeof *out);
+    require(bf_state_create(context, op, a->dtype, &s) == BF_OK, "no state");
+    bf_status status = op == BF_DOT ? bf_state_absorb_pair(s, a, b) : bf_state_absorb(s, a);
+    require(status == BF_OK, "absorb failed");
+    require(bf_state_save_size(s) <= SAVED_MOST, "SAVED_MOST is too small");
+    bf_state_save(s, out->saved);
+    out->status = bf_state_result(s, NULL, &out->value);
+    bf_state_destroy(s);
+}
+
+static int compare(bf_context *generic, bf_context *other, const bf_array *a, const bf_array *b) {
+    static outcome x, y;
+    int wrong = 0;
+    for (int i = 0; i < REDUCTION_COUNT; i++) {
+        const bf_reduction op = all_reductions[i];
+        reduce(generic, op, a, b, &x);
+        reduce(other, op, a, b, &y);
+        if (memcmp(&x, &y, sizeof x) == 0) continue;
+        wrong++;
+        printf("%s of %lld %s: %s with %d threads differs from generic\n", bf_reduction_name(op),
+               (long long)a->shape[0], bf_dtype_name(a->dtype), bf_context_isa(other),
+               bf_context_threads(other));
+    }
+    return wrong;
+}
+
+/* Puts a NaN or an infinity somewhere. */
+static void spoil(bf_dtype dtype, void *data, int64_t n, uint64_t *rng) {
+    size_t bytes = bf_dtype_size(dtype);
+    uint64_t at = next_random(rng) % (uint64_t)n;
+    uint64_t bits = infinity_bits(dtype) | (next_random(rng) & (sign_bit(dtype) | 1));
+    if (is_float(dtype)) store_bits((char *)data + at * bytes, bytes, bits);
+}
+
+static int check(bf_context *generic, bf_context *other) {
+    enum { MOST = 70000 };
+    static const int64_t sizes[] = {1, 3, 16, 31, 33, 64, 65, 255, 1000, 4097, 33001, MOST};
+    static double x[MOST + 1], y[MOST + 1];
+    uint64_t rng = 1;
+    int wrong = 0;
+    for (int d = 0; d < DTYPE_COUNT; d++) {
+        for (int k = 0; k < KIND_COUNT; k++) {
+            for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
+                bf_dtype dtype = all_dtypes[d];
+                char *odd = (char *)x + (i & 1), *other_odd = (char *)y + (i & 2);
+                fill(dtype, odd, sizes[i], (data_kind)k, next_random(&rng));
+                fill(dtype, other_odd, sizes[i], (data_kind)k, next_random(&rng));
+                if (i % 4 == 3) spoil(dtype, odd, sizes[i], &rng);
+                bf_array a = bf_array_of(dtype, odd, sizes[i]);
+                bf_array b = bf_array_of(dtype, other_odd, sizes[i]);
+                wrong += compare(generic, other, &a, &b);
+            }
+        }
+    }
+    return wrong;
+}
+
+int main(void) {
+    int wrong = 0, compared = 0;
+    bf_context *generic = NULL, *other = NULL;
+    require(bf_context_create(&BF_OPTIONS(.isa = "generic", .threads = 1), &generic) == BF_OK,
+            "no generic context");
+    for (int i = 1; bf_isa_name(i); i++) {
+        if (!bf_isa_available(i)) continue;
+        bf_options options = BF_OPTIONS(.isa = bf_isa_name(i), .threads = 2);
+        require(bf_context_create(&options, &other) == BF_OK, "no context");
+        wrong += check(generic, other);
+        printf("%s: compared with generic\n", bf_isa_name(i));
+        bf_context_destroy(other);
+        compared++;
+    }
+    bf_context_destroy(generic);
+    if (compared > 0) return wrong > 0;
+    printf("skipped: this machine runs the generic instruction set alone\n");
+    return 77;
+}

@@ -1,0 +1,362 @@
+/* NULL where a pointer is needed: BF_E_ARGUMENT of a call that gives a status, and nothing happens;
+ * "", 0 or NULL of one that does not. The test of the headers (tests/command/cli_headers.py) says
+ * if a function is missing here. */
+#include "tests/support/oracle.h"
+
+#include "tests/support/calls.h"
+
+#define REFUSED(call) assert_int_equal(call, BF_E_ARGUMENT)
+
+static world *w;
+static bf_context *c;
+
+static int make(void **unused) {
+    (void)unused;
+    w = world_make(NULL, 1);
+    if (w == NULL) return -1;
+    c = w->context;
+    return 0;
+}
+
+static int destroy(void **unused) {
+    (void)unused;
+    world_destroy(w);
+    return 0;
+}
+
+static void names(void **unused) {
+    (void)unused;
+    assert_int_equal(bf_dtype_from_name(NULL), BF_NONE);
+    assert_int_equal(bf_reduction_from_name(NULL), 0);
+    assert_int_equal(bf_map_from_name(NULL), 0);
+    assert_int_equal(bf_palette_from_name(NULL), 0);
+    assert_int_equal(bf_duplicates_from_name(NULL), -1);
+}
+
+static void contexts(void **unused) {
+    (void)unused;
+    REFUSED(bf_context_create(NULL, NULL));
+    char text[BF_MESSAGE_TEXT] = "";
+    bf_context_create_message(NULL, text);
+    assert_string_equal(text, "");
+    bf_context_create_message(NULL, NULL);
+    bf_context_destroy(NULL);
+    assert_string_equal(bf_context_message(NULL), "");
+    assert_string_equal(bf_context_device(NULL), "");
+    assert_string_equal(bf_context_reason(NULL), "");
+    assert_string_equal(bf_context_isa(NULL), "");
+    assert_int_equal(bf_context_threads(NULL), 0);
+    REFUSED(bf_context_set_stream(NULL, NULL));
+    REFUSED(bf_context_synchronize(NULL));
+    REFUSED(bf_device_describe(0, NULL));
+    void *memory = NULL;
+    REFUSED(bf_memory_allocate(NULL, 1, &memory));
+    REFUSED(bf_memory_allocate(c, 1, NULL));
+    bf_memory_free(NULL, w);
+    bf_memory_free(c, NULL);
+    REFUSED(bf_memory_copy(NULL, w->out_doubles, w->doubles, 8));
+    REFUSED(bf_memory_copy(c, NULL, w->doubles, 8));
+    REFUSED(bf_memory_copy(c, w->doubles, NULL, 8));
+}
+
+static void values(void **unused) {
+    (void)unused;
+    bf_value v = {.dtype = BF_I64};
+    char text[BF_VALUE_TEXT] = "";
+    int64_t i;
+    uint64_t u;
+    bf_value_format(NULL, text);
+    assert_string_equal(text, "?");
+    bf_value_format(&v, NULL);
+    bf_value_format_hex(NULL, text);
+    assert_string_equal(text, "?");
+    bf_value_format_hex(&v, NULL);
+    REFUSED(bf_value_i64(NULL, &i));
+    REFUSED(bf_value_i64(&v, NULL));
+    REFUSED(bf_value_u64(NULL, &u));
+    REFUSED(bf_value_u64(&v, NULL));
+    assert_true(isnan(bf_value_f64(NULL)));
+    assert_int_equal(bf_array_count(NULL), -1);
+    bf_array none = bf_array_of(BF_F64, NULL, 1);
+    assert_int_equal(bf_array_count(&none), -1);
+}
+
+static void reductions(void **unused) {
+    (void)unused;
+    bf_value v;
+    bf_description d = {.size = sizeof d};
+    REFUSED(bf_reduce(NULL, BF_SUM, &w->f64, NULL, &v));
+    REFUSED(bf_reduce(c, BF_SUM, NULL, NULL, &v));
+    REFUSED(bf_reduce(c, BF_SUM, &w->f64, NULL, NULL));
+    REFUSED(bf_reduce_async(NULL, BF_SUM, &w->f64, NULL, &v));
+    REFUSED(bf_reduce_async(c, BF_SUM, NULL, NULL, &v));
+    REFUSED(bf_reduce_async(c, BF_SUM, &w->f64, NULL, NULL));
+    REFUSED(bf_dot(NULL, &w->f64, &w->f64, NULL, &v));
+    REFUSED(bf_dot(c, NULL, &w->f64, NULL, &v));
+    REFUSED(bf_dot(c, &w->f64, NULL, NULL, &v));
+    REFUSED(bf_dot(c, &w->f64, &w->f64, NULL, NULL));
+    REFUSED(bf_dot_async(NULL, &w->f64, &w->f64, NULL, &v));
+    REFUSED(bf_dot_async(c, NULL, &w->f64, NULL, &v));
+    REFUSED(bf_dot_async(c, &w->f64, NULL, NULL, &v));
+    REFUSED(bf_dot_async(c, &w->f64, &w->f64, NULL, NULL));
+    REFUSED(bf_describe(NULL, &w->f64, NULL, &d));
+    REFUSED(bf_describe(c, NULL, NULL, &d));
+    REFUSED(bf_describe(c, &w->f64, NULL, NULL));
+}
+
+/* Nothing where the context, an input or the output is; no input is fine where there are none. */
+#define SIMPLE(name, ...)                                                                          \
+    do {                                                                                           \
+        REFUSED(name(NULL, x, __VA_ARGS__, y));                                                    \
+        REFUSED(name(c, NULL, __VA_ARGS__, y));                                                    \
+        REFUSED(name(c, x, __VA_ARGS__, NULL));                                                    \
+    } while (0)
+
+static void simple_calls(void **unused) {
+    (void)unused;
+    const void *x = w->doubles;
+    void *y = w->out_doubles;
+#define BF_X(X, D, T, S, R)                                                                        \
+    SIMPLE(bf_sum_##X, 4);                                                                         \
+    SIMPLE(bf_sumsq_##X, 4);                                                                       \
+    SIMPLE(bf_prod_##X, 4);                                                                        \
+    SIMPLE(bf_norm_##X, 4);                                                                        \
+    SIMPLE(bf_mean_##X, 4);                                                                        \
+    SIMPLE(bf_var_##X, 4, 0);                                                                      \
+    SIMPLE(bf_std_##X, 4, 0);                                                                      \
+    SIMPLE(bf_min_##X, 4);                                                                         \
+    SIMPLE(bf_max_##X, 4);                                                                         \
+    SIMPLE(bf_argmin_##X, 4);                                                                      \
+    SIMPLE(bf_argmax_##X, 4);                                                                      \
+    SIMPLE(bf_dot_##X, x, 4);                                                                      \
+    REFUSED(bf_dot_##X(c, x, NULL, 4, y));
+    BF_SIMPLE_LIST(BF_X)
+#undef BF_X
+#define BF_X(X, D, T)                                                                              \
+    SIMPLE(bf_add_##X, x, 4);                                                                      \
+    SIMPLE(bf_sub_##X, x, 4);                                                                      \
+    SIMPLE(bf_mul_##X, x, 4);                                                                      \
+    SIMPLE(bf_div_##X, x, 4);                                                                      \
+    SIMPLE(bf_fma_##X, x, x, 4);                                                                   \
+    SIMPLE(bf_sqrt_##X, 4);                                                                        \
+    REFUSED(bf_add_##X(c, x, NULL, 4, y));                                                         \
+    REFUSED(bf_fma_##X(c, x, NULL, x, 4, y));                                                      \
+    REFUSED(bf_fma_##X(c, x, x, NULL, 4, y));
+    BF_MAP_SIMPLE_LIST(BF_X)
+#undef BF_X
+}
+
+static void states(void **unused) {
+    (void)unused;
+    bf_state *made = NULL;
+    bf_state_info info = {.size = sizeof info};
+    bf_value v;
+    bf_description d = {.size = sizeof d};
+    REFUSED(bf_state_create(NULL, BF_SUM, BF_F64, &made));
+    REFUSED(bf_state_create(c, BF_SUM, BF_F64, NULL));
+    bf_state_destroy(NULL);
+    REFUSED(bf_state_clear(NULL));
+    REFUSED(bf_state_absorb(NULL, &w->f64));
+    REFUSED(bf_state_absorb(w->state, NULL));
+    REFUSED(bf_state_absorb_pair(NULL, &w->f64, &w->f64));
+    REFUSED(bf_state_absorb_pair(w->pairs, NULL, &w->f64));
+    REFUSED(bf_state_absorb_pair(w->pairs, &w->f64, NULL));
+    REFUSED(bf_state_seek(NULL, 0));
+    REFUSED(bf_state_merge(NULL, w->state));
+    REFUSED(bf_state_merge(w->state, NULL));
+    REFUSED(bf_state_append(NULL, w->state));
+    REFUSED(bf_state_append(w->state, NULL));
+    REFUSED(bf_state_result(NULL, NULL, &v));
+    REFUSED(bf_state_result(w->state, NULL, NULL));
+    REFUSED(bf_state_description(NULL, NULL, &d));
+    REFUSED(bf_state_description(w->description, NULL, NULL));
+    REFUSED(bf_state_describe(NULL, &info));
+    REFUSED(bf_state_describe(w->state, NULL));
+    assert_int_equal(bf_state_save_size(NULL), 0);
+    REFUSED(bf_state_save(NULL, w->buffer));
+    REFUSED(bf_state_save(w->state, NULL));
+    REFUSED(bf_state_load(NULL, w->buffer, w->saved[0], &made));
+    REFUSED(bf_state_load(c, NULL, 0, &made));
+    REFUSED(bf_state_load(c, w->buffer, w->saved[0], NULL));
+    assert_null(made);
+}
+
+static void maps(void **unused) {
+    (void)unused;
+    const bf_array *inputs[] = {&w->f64, &w->f64}, *gap[] = {&w->f64, NULL};
+    bf_dtype dtypes[] = {BF_F64, BF_F64}, result;
+    REFUSED(bf_map_result_dtype(BF_MAP_ADD, NULL, 2, 0, &result));
+    REFUSED(bf_map_result_dtype(BF_MAP_ADD, dtypes, 2, 0, NULL));
+    REFUSED(bf_map(NULL, BF_MAP_ADD, inputs, 2, NULL, &w->out_f64));
+    REFUSED(bf_map(c, BF_MAP_ADD, NULL, 2, NULL, &w->out_f64));
+    REFUSED(bf_map(c, BF_MAP_ADD, gap, 2, NULL, &w->out_f64));
+    REFUSED(bf_map(c, BF_MAP_ADD, inputs, 2, NULL, NULL));
+    REFUSED(bf_map_async(NULL, BF_MAP_ADD, inputs, 2, NULL, &w->out_f64));
+    REFUSED(bf_map_async(c, BF_MAP_ADD, NULL, 2, NULL, &w->out_f64));
+    REFUSED(bf_map_async(c, BF_MAP_ADD, gap, 2, NULL, &w->out_f64));
+    REFUSED(bf_map_async(c, BF_MAP_ADD, inputs, 2, NULL, NULL));
+}
+
+static void pictures(void **unused) {
+    (void)unused;
+    const bf_julia_params params = world_julia();
+    bf_julia_defaults(NULL);
+    REFUSED(bf_julia_params_fill(NULL));
+    REFUSED(bf_julia(NULL, &params, 0, 0, &w->picture));
+    REFUSED(bf_julia(c, NULL, 0, 0, &w->picture));
+    REFUSED(bf_julia(c, &params, 0, 0, NULL));
+    REFUSED(bf_julia_async(NULL, &params, 0, 0, &w->picture));
+    REFUSED(bf_julia_async(c, NULL, 0, 0, &w->picture));
+    REFUSED(bf_julia_async(c, &params, 0, 0, NULL));
+    REFUSED(bf_palette_colors(BF_PALETTE_FIRE, 10, NULL, 1, w->out_truths));
+    REFUSED(bf_palette_colors(BF_PALETTE_FIRE, 10, w->halves, 1, NULL));
+}
+
+static void histograms(void **unused) {
+    (void)unused;
+    bf_histogram *made = NULL;
+    bf_histogram_info info = {.size = sizeof info};
+    int64_t others;
+    REFUSED(bf_histogram_of(NULL, &w->f64, NULL, NULL, &made));
+    REFUSED(bf_histogram_of(c, NULL, NULL, NULL, &made));
+    REFUSED(bf_histogram_of(c, &w->f64, NULL, NULL, NULL));
+    REFUSED(bf_histogram_create(NULL, BF_F64, &world_bins, &made));
+    REFUSED(bf_histogram_create(c, BF_F64, NULL, &made));
+    REFUSED(bf_histogram_create(c, BF_F64, &world_bins, NULL));
+    bf_histogram_destroy(NULL);
+    REFUSED(bf_histogram_clear(NULL));
+    REFUSED(bf_histogram_absorb(NULL, &w->f64, &w->f64));
+    REFUSED(bf_histogram_absorb(w->histogram, NULL, &w->f64));
+    REFUSED(bf_histogram_absorb(w->histogram, &w->f64, NULL));
+    REFUSED(bf_histogram_merge(NULL, w->histogram));
+    REFUSED(bf_histogram_merge(w->histogram, NULL));
+    REFUSED(bf_histogram_async(NULL, &w->f64, w->out_integers));
+    bf_histogram_options plain = world_bins;
+    plain.weights = BF_NONE;
+    assert_int_equal(bf_histogram_create(c, BF_F64, &plain, &made), BF_OK);
+    REFUSED(bf_histogram_async(made, NULL, w->out_integers));
+    REFUSED(bf_histogram_async(made, &w->f64, NULL));
+    bf_histogram_destroy(made);
+    made = NULL;
+    REFUSED(bf_histogram_describe(NULL, &info));
+    REFUSED(bf_histogram_describe(w->histogram, NULL));
+    assert_null(bf_histogram_edges(NULL));
+    assert_null(bf_histogram_counts(NULL));
+    REFUSED(bf_histogram_weights(NULL, w->out_doubles));
+    REFUSED(bf_histogram_weights(w->histogram, NULL));
+    REFUSED(bf_histogram_density(NULL, w->out_doubles));
+    REFUSED(bf_histogram_density(w->histogram, NULL));
+    assert_int_equal(bf_histogram_save_size(NULL), 0);
+    REFUSED(bf_histogram_save(NULL, w->buffer));
+    REFUSED(bf_histogram_save(w->histogram, NULL));
+    REFUSED(bf_histogram_load(NULL, w->buffer, 100, &made));
+    REFUSED(bf_histogram_load(c, NULL, 0, &made));
+    REFUSED(bf_histogram_load(c, w->buffer, 100, NULL));
+    REFUSED(bf_bincount(NULL, &w->u16, w->out_integers, 9, &others));
+    REFUSED(bf_bincount(c, NULL, w->out_integers, 9, &others));
+    REFUSED(bf_bincount(c, &w->u16, NULL, 9, &others));
+    REFUSED(bf_bincount(c, &w->u16, w->out_integers, 9, NULL));
+    assert_null(made);
+}
+
+static void groups(void **unused) {
+    (void)unused;
+    bf_groups *made = NULL;
+    bf_pairs *pairs = NULL;
+    bf_groups_options kind = BF_GROUPS_OPTIONS(.key = BF_I64, .count = 1);
+    const bf_array *of[] = {&w->f64}, *none[] = {NULL};
+    size_t size;
+    REFUSED(bf_groups_create(NULL, &world_groups, &made));
+    REFUSED(bf_groups_create(c, NULL, &made));
+    REFUSED(bf_groups_create(c, &kind, &made));
+    REFUSED(bf_groups_create(c, &world_groups, NULL));
+    bf_groups_destroy(NULL);
+    REFUSED(bf_groups_clear(NULL));
+    REFUSED(bf_groups_absorb(NULL, &w->i64, of));
+    REFUSED(bf_groups_absorb(w->groups, NULL, of));
+    REFUSED(bf_groups_absorb(w->groups, &w->i64, NULL));
+    REFUSED(bf_groups_absorb(w->groups, &w->i64, none));
+    assert_int_equal(bf_groups_absorb(w->groups, &w->i64, of), BF_OK);
+    REFUSED(bf_groups_merge(NULL, w->groups));
+    REFUSED(bf_groups_merge(w->groups, NULL));
+    assert_int_equal(bf_groups_size(NULL), 0);
+    assert_int_equal(bf_groups_rows(NULL), 0);
+    REFUSED(bf_groups_list(NULL, NULL, NULL));
+    REFUSED(bf_groups_result(NULL, 0, NULL, w->values));
+    REFUSED(bf_groups_result(w->groups, 0, NULL, NULL));
+    REFUSED(bf_groups_describe(NULL, &kind));
+    REFUSED(bf_groups_describe(w->groups, NULL));
+    REFUSED(bf_groups_save_size(NULL, &size));
+    REFUSED(bf_groups_save_size(w->groups, NULL));
+    REFUSED(bf_groups_save(NULL, w->buffer));
+    REFUSED(bf_groups_save(w->groups, NULL));
+    REFUSED(bf_groups_load(NULL, w->buffer, 100, &made));
+    REFUSED(bf_groups_load(c, NULL, 0, &made));
+    REFUSED(bf_groups_load(c, w->buffer, 100, NULL));
+    REFUSED(bf_join(NULL, &w->i64, &w->i64, 0, &pairs));
+    REFUSED(bf_join(c, NULL, &w->i64, 0, &pairs));
+    REFUSED(bf_join(c, &w->i64, NULL, 0, &pairs));
+    REFUSED(bf_join(c, &w->i64, &w->i64, 0, NULL));
+    bf_pairs_destroy(NULL);
+    assert_int_equal(bf_pairs_size(NULL), 0);
+    assert_null(bf_pairs_a(NULL));
+    assert_null(bf_pairs_b(NULL));
+    assert_true(made == NULL && pairs == NULL);
+}
+
+static void tables(void **unused) {
+    (void)unused;
+    bf_table *made = NULL;
+    int64_t key = 1;
+    double value = 1;
+    int found;
+    REFUSED(bf_table_create(NULL, &world_table, &made));
+    REFUSED(bf_table_create(c, NULL, &made));
+    REFUSED(bf_table_create(c, &world_table, NULL));
+    bf_table_destroy(NULL);
+    REFUSED(bf_table_copy(NULL, w->table, &made));
+    REFUSED(bf_table_copy(c, NULL, &made));
+    REFUSED(bf_table_copy(c, w->table, NULL));
+    REFUSED(bf_table_clear(NULL));
+    REFUSED(bf_table_reserve(NULL, 1));
+    assert_int_equal(bf_table_size(NULL), 0);
+    REFUSED(bf_table_insert(NULL, &w->i64, &w->f64));
+    REFUSED(bf_table_insert(w->table, NULL, &w->f64));
+    REFUSED(bf_table_insert(w->table, &w->i64, NULL));
+    REFUSED(bf_table_find(NULL, &w->i64, &w->out_f64, &w->out_bool));
+    REFUSED(bf_table_find(w->table, NULL, &w->out_f64, &w->out_bool));
+    REFUSED(bf_table_count(NULL, &w->i64, &w->out_i64));
+    REFUSED(bf_table_count(w->table, NULL, &w->out_i64));
+    REFUSED(bf_table_count(w->table, &w->i64, NULL));
+    REFUSED(bf_table_find_all(NULL, &w->i64, &w->out_f64));
+    REFUSED(bf_table_find_all(w->multimap, NULL, &w->out_f64));
+    REFUSED(bf_table_find_all(w->multimap, &w->i64, NULL));
+    REFUSED(bf_table_erase(NULL, &w->i64, NULL));
+    REFUSED(bf_table_erase(w->table, NULL, NULL));
+    REFUSED(bf_table_export(NULL, &w->out_i64, NULL));
+    REFUSED(bf_table_export(w->table, NULL, NULL));
+    REFUSED(bf_table_insert_one(NULL, &key, &value));
+    REFUSED(bf_table_insert_one(w->table, NULL, &value));
+    REFUSED(bf_table_insert_one(w->table, &key, NULL));
+    REFUSED(bf_table_find_one(NULL, &key, &value, &found));
+    REFUSED(bf_table_find_one(w->table, NULL, &value, &found));
+    REFUSED(bf_table_erase_one(NULL, &key, &found));
+    REFUSED(bf_table_erase_one(w->table, NULL, &found));
+    assert_int_equal(bf_table_save_size(NULL), 0);
+    REFUSED(bf_table_save(NULL, w->buffer));
+    REFUSED(bf_table_save(w->table, NULL));
+    REFUSED(bf_table_load(NULL, w->buffer, 100, &made));
+    REFUSED(bf_table_load(c, NULL, 0, &made));
+    REFUSED(bf_table_load(c, w->buffer, 100, NULL));
+    assert_null(made);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),      cmocka_unit_test(contexts),     cmocka_unit_test(values),
+        cmocka_unit_test(reductions), cmocka_unit_test(simple_calls), cmocka_unit_test(states),
+        cmocka_unit_test(maps),       cmocka_unit_test(pictures),     cmocka_unit_test(histograms),
+        cmocka_unit_test(groups),     cmocka_unit_test(tables),
+    };
+    return cmocka_run_group_tests(tests, make, destroy);
+}

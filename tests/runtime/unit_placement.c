@@ -1,0 +1,173 @@
+/* Where calls run: the decision for every kind of memory, and what a context makes of it. */
+#include "seam/place.h"
+#include "tests/support/oracle.h"
+
+#include "seam/where.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
+
+static const bf_kind kinds[] = {BF_KIND_SUM,        BF_KIND_MOMENTS, BF_KIND_PRODUCTS,
+                                BF_KIND_EXTREME,    BF_KIND_FACTORS, BF_KIND_TREE,
+                                BF_KIND_DESCRIPTION};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+static const bf_where places[] = {BF_WHERE_HOST, BF_WHERE_PINNED, BF_WHERE_MANAGED,
+                                  BF_WHERE_DEVICE};
+
+static bf_machine machine(int threads, bool vectors, bool gpu, bool open) {
+    bf_machine m = bf_usual_machine(threads, vectors);
+    m.gpu = gpu;
+    m.open = open;
+    return m;
+}
+
+static bf_operand operand(bf_where where, int64_t bytes) { return (bf_operand){where, bytes}; }
+
+/* Calls every primitive's function with n operands of this kind. */
+static void expect(const bf_machine *m, bf_where where, int64_t bytes, bool gpu) {
+    bf_operand x[4] = {operand(where, bytes), operand(where, bytes), operand(where, bytes),
+                       operand(where, bytes)};
+    for (int k = 0; k < KINDS; k++) assert_int_equal(bf_choose_reduce(m, kinds[k], x, 1).gpu, gpu);
+    assert_int_equal(bf_choose_dot(m, x, 2).gpu, gpu);
+    assert_int_equal(bf_choose_histogram(m, x, 1).gpu, gpu);
+    assert_int_equal(bf_choose_histogram(m, x, 2).gpu, gpu);
+    for (int op = 1; bf_map_arity((bf_map_op)op) > 0; op++)
+        assert_int_equal(bf_choose_map(m, (bf_map_op)op, x, bf_map_arity((bf_map_op)op) + 1).gpu,
+                         gpu);
+}
+
+static void data_on_a_gpu_leave_no_choice(void **unused) {
+    (void)unused;
+    for (int open = 0; open < 2; open++) {
+        bf_machine m = machine(64, true, open, open);
+        expect(&m, BF_WHERE_DEVICE, 1, true);
+        expect(&m, BF_WHERE_DEVICE, (int64_t)64 * GIB, true);
+        for (int k = 0; k < 3; k++) { /* one operand there is enough */
+            bf_operand x[] = {operand(places[k], GIB), operand(BF_WHERE_DEVICE, 8)};
+            assert_true(bf_choose_dot(&m, x, 2).gpu && bf_choose_dot(&m, x, 2).forced);
+            assert_true(bf_choose_map(&m, BF_MAP_NEG, x, 2).gpu);
+        }
+    }
+}
+
+static void managed_memory_goes_where_a_gpu_is_in_use(void **unused) {
+    (void)unused;
+    bf_machine closed = machine(1, true, true, false), open = machine(1, true, true, true);
+    for (int64_t bytes = 1; bytes < (int64_t)64 * GIB; bytes *= 8) {
+        expect(&closed, BF_WHERE_MANAGED, bytes, false);
+        expect(&open, BF_WHERE_MANAGED, bytes, true);
+    }
+}
+
+static void small_host_arrays_never_open_a_gpu(void **unused) {
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        for (int threads = 1; threads <= 64; threads *= 2) {
+            bf_machine m = machine(threads, k == 1, true, false);
+            expect(&m, BF_WHERE_HOST, 64 * MIB, false);
+            expect(&m, BF_WHERE_PINNED, 64 * MIB, false);
+            m.open = true;
+            expect(&m, BF_WHERE_HOST, 4 * KIB, false);
+        }
+    }
+}
+
+static void pageable_memory_stays_where_the_cpu_is_fast(void **unused) {
+    (void)unused;
+    for (int threads = 4; threads <= 64; threads *= 2) {
+        bf_machine m = machine(threads, true, true, true);
+        expect(&m, BF_WHERE_HOST, (int64_t)16 * GIB, false);
+    }
+}
+
+static void without_a_gpu_all_is_the_cpu_s(void **unused) {
+    (void)unused;
+    bf_machine m = machine(1, false, false, false);
+    for (int k = 0; k < 3; k++) expect(&m, places[k], (int64_t)64 * GIB, false);
+}
+
+static void slow_work_on_much_data_moves(void **unused) {
+    (void)unused;
+    bf_machine slow = machine(1, false, true, false), fast = machine(16, true, true, false);
+    bf_operand much = operand(BF_WHERE_HOST, (int64_t)16 * GIB);
+    assert_true(bf_choose_reduce(&slow, BF_KIND_FACTORS, &much, 1).gpu);
+    assert_false(bf_choose_reduce(&slow, BF_KIND_FACTORS, &much, 1).forced);
+    assert_false(bf_choose_reduce(&fast, BF_KIND_FACTORS, &much, 1).gpu);
+    much.where = BF_WHERE_PINNED;
+    assert_true(bf_choose_reduce(&slow, BF_KIND_SUM, &much, 1).gpu);
+    assert_false(bf_choose_reduce(&fast, BF_KIND_SUM, &much, 1).gpu);
+}
+
+/* More data never speak against the GPU, and neither do slower threads. */
+static void decisions_are_monotonic(void **unused) {
+    (void)unused;
+    for (int k = 0; k < KINDS; k++) {
+        for (int where = 0; where < 2; where++) {
+            bool before = false;
+            bf_machine m = machine(2, false, true, true);
+            for (int64_t bytes = 1; bytes < BF_COUNT_MAX; bytes *= 2) {
+                bf_operand x = operand(places[where], bytes);
+                bool gpu = bf_choose_reduce(&m, kinds[k], &x, 1).gpu;
+                assert_true(gpu || !before);
+                before = gpu;
+                bf_machine more = machine(64, true, true, true);
+                assert_true(gpu || !bf_choose_reduce(&more, kinds[k], &x, 1).gpu);
+            }
+        }
+    }
+}
+
+static void every_choice_says_why(void **unused) {
+    (void)unused;
+    for (int i = 0; i < 32; i++) {
+        bf_machine m = machine(i & 1 ? 1 : 16, i & 2, i & 4, i & 4 && i & 8);
+        for (int k = 0; k < 4; k++) {
+            bf_operand x = operand(places[k], i & 16 ? (int64_t)64 * GIB : 8);
+            const char *why = bf_choose_reduce(&m, BF_KIND_FACTORS, &x, 1).why;
+            assert_true(strlen(why) > 10);
+            assert_null(strchr(why, '\n'));
+        }
+    }
+}
+
+static int here;
+
+static void the_host_s_memory_is_known_as_such(void **unused) {
+    (void)unused;
+    int device = 5, local = 0;
+    void *heap = malloc(100);
+    const void *pointers[] = {&here, &local, heap, NULL, (void *)1, (void *)~(uintptr_t)0};
+    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
+        assert_int_equal(bf_where_is(pointers[i], &device), BF_WHERE_HOST);
+        assert_int_equal(device, -1);
+        assert_int_equal(bf_where_is(pointers[i], NULL), BF_WHERE_HOST);
+    }
+    free(heap);
+}
+
+static void a_call_on_a_small_array_opens_no_gpu(void **unused) {
+    (void)unused;
+    bf_context *c = NULL;
+    double x[1000] = {1}, sum;
+    assert_int_equal(bf_context_create(NULL, &c), BF_OK);
+    assert_int_equal(bf_sum_f64(c, x, 1000, &sum), BF_OK);
+    assert_string_equal(bf_context_device(c), "cpu");
+    assert_non_null(strstr(bf_context_reason(c), "host memory"));
+    assert_null(c->cuda);
+    bf_context_destroy(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(data_on_a_gpu_leave_no_choice),
+        cmocka_unit_test(managed_memory_goes_where_a_gpu_is_in_use),
+        cmocka_unit_test(small_host_arrays_never_open_a_gpu),
+        cmocka_unit_test(pageable_memory_stays_where_the_cpu_is_fast),
+        cmocka_unit_test(without_a_gpu_all_is_the_cpu_s),
+        cmocka_unit_test(slow_work_on_much_data_moves),
+        cmocka_unit_test(decisions_are_monotonic),
+        cmocka_unit_test(every_choice_says_why),
+        cmocka_unit_test(the_host_s_memory_is_known_as_such),
+        cmocka_unit_test(a_call_on_a_small_array_opens_no_gpu),
+    };
+    return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
+}

@@ -1,0 +1,382 @@
+/* Every public call that uses a context, with arguments that it takes: for tests of what holds for
+ * all of them. The test of the headers (tests/command/cli_headers.py) says if one is missing. */
+#ifndef BITFOLD_TESTS_CALLS_H
+#define BITFOLD_TESTS_CALLS_H
+
+#include <bitfold.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORLD_N = 1 << 15, WORLD_BINS = 50, WORLD_SIDE = 128 };
+
+/* What the calls work on. */
+typedef struct world {
+    bf_context *context;
+    bf_state *state, *other_state, *pairs, *description, *ordered;
+    bf_histogram *histogram, *other_histogram;
+    bf_groups *groups, *other_groups;
+    bf_table *table, *multimap;
+    bf_array f64, f32, i64, u16, bools, out_f64, out_i64, out_bool, picture;
+    double doubles[WORLD_N], out_doubles[WORLD_N];
+    float floats[WORLD_N];
+    int64_t integers[WORLD_N], out_integers[WORLD_N];
+    uint16_t halves[WORLD_N], pixels[WORLD_SIDE * WORLD_SIDE];
+    uint8_t truths[WORLD_N], out_truths[WORLD_N];
+    bf_value values[WORLD_N];
+    char buffer[1 << 23];
+    size_t saved[4]; /* sizes of what lies in the quarters of the buffer */
+} world;
+
+static const bf_aggregate world_aggregate = {BF_SUM, BF_F64};
+static const bf_histogram_options world_bins =
+    BF_HISTOGRAM_OPTIONS(.bins = WORLD_BINS, .range = 1, .lo = 0, .hi = 1, .weights = BF_F64);
+static const bf_groups_options world_groups =
+    BF_GROUPS_OPTIONS(.key = BF_I64, .count = 1, .aggregates = &world_aggregate);
+static const bf_table_options world_table = BF_TABLE_OPTIONS(.key = BF_I64, .value = BF_F64);
+static const bf_table_options world_multimap =
+    BF_TABLE_OPTIONS(.key = BF_I64, .value = BF_F64, .duplicates = BF_DUPLICATES_KEEP);
+
+static inline void *world_quarter(world *w, size_t i) {
+    return w->buffer + i * (sizeof w->buffer / 4);
+}
+
+#define CALL(name, ...)                                                                            \
+    static bf_status call_##name(world *w) { return name(__VA_ARGS__); }
+/* A call whose last argument becomes an object. */
+#define CALL_MAKING(name, type, destroy, ...)                                                      \
+    static bf_status call_##name(world *w) {                                                       \
+        type *made = NULL;                                                                         \
+        bf_status status = name(__VA_ARGS__, &made);                                               \
+        const bool kept = status == BF_OK || made == NULL;                                         \
+        if (status == BF_OK) destroy(made);                                                        \
+        return kept ? status : (bf_status)99; /* made something, and failed */                     \
+    }
+
+static const bf_array *const *world_inputs(world *w) {
+    static _Thread_local const bf_array *inputs[2];
+    inputs[0] = inputs[1] = &w->f64;
+    return inputs;
+}
+
+CALL(bf_context_synchronize, w->context)
+CALL(bf_reduce, w->context, BF_SUM, &w->f64, NULL, w->values)
+CALL(bf_reduce_async, w->context, BF_SUM, &w->f64, NULL, w->values)
+CALL(bf_dot, w->context, &w->f64, &w->f64, NULL, w->values)
+CALL(bf_dot_async, w->context, &w->f64, &w->f64, NULL, w->values)
+CALL_MAKING(bf_state_create, bf_state, bf_state_destroy, w->context, BF_SUM, BF_F64)
+CALL(bf_state_clear, w->state)
+CALL(bf_state_absorb, w->state, &w->f64)
+CALL(bf_state_absorb_pair, w->pairs, &w->f64, &w->f64)
+CALL(bf_state_seek, w->ordered, (int64_t)1 << 40)
+CALL(bf_state_merge, w->state, w->other_state)
+CALL(bf_state_append, w->state, w->other_state)
+CALL(bf_state_result, w->state, NULL, w->values)
+CALL_MAKING(bf_state_load, bf_state, bf_state_destroy, w->context, world_quarter(w, 0), w->saved[0])
+CALL_MAKING(bf_histogram_of, bf_histogram, bf_histogram_destroy, w->context, &w->f64, NULL, NULL)
+CALL_MAKING(bf_histogram_create, bf_histogram, bf_histogram_destroy, w->context, BF_F64,
+            &world_bins)
+CALL(bf_histogram_clear, w->histogram)
+CALL(bf_histogram_absorb, w->histogram, &w->f64, &w->f64)
+CALL(bf_histogram_merge, w->histogram, w->other_histogram)
+CALL(bf_histogram_weights, w->histogram, w->out_doubles)
+CALL(bf_histogram_density, w->histogram, w->out_doubles)
+CALL_MAKING(bf_histogram_load, bf_histogram, bf_histogram_destroy, w->context, world_quarter(w, 1),
+            w->saved[1])
+CALL(bf_bincount, w->context, &w->u16, w->out_integers, 1000, w->integers + WORLD_N - 1)
+CALL_MAKING(bf_groups_create, bf_groups, bf_groups_destroy, w->context, &world_groups)
+CALL(bf_groups_clear, w->groups)
+CALL(bf_groups_merge, w->groups, w->other_groups)
+CALL(bf_groups_result, w->groups, 0, NULL, w->values)
+CALL(bf_groups_save_size, w->groups, &w->saved[2])
+CALL(bf_groups_save, w->groups, world_quarter(w, 2))
+CALL_MAKING(bf_groups_load, bf_groups, bf_groups_destroy, w->context, world_quarter(w, 2),
+            w->saved[2])
+CALL_MAKING(bf_join, bf_pairs, bf_pairs_destroy, w->context, &w->i64, &w->i64, 0)
+CALL_MAKING(bf_table_create, bf_table, bf_table_destroy, w->context, &world_table)
+CALL_MAKING(bf_table_copy, bf_table, bf_table_destroy, w->context, w->table)
+CALL(bf_table_clear, w->table)
+CALL(bf_table_reserve, w->table, 1000)
+CALL(bf_table_insert, w->table, &w->i64, &w->f64)
+CALL(bf_table_find, w->table, &w->i64, &w->out_f64, &w->out_bool)
+CALL(bf_table_count, w->table, &w->i64, &w->out_i64)
+CALL(bf_table_erase, w->table, &w->i64, NULL)
+CALL(bf_table_insert_one, w->table, w->integers, w->doubles)
+CALL(bf_table_find_one, w->table, w->integers, w->out_doubles, NULL)
+CALL(bf_table_erase_one, w->table, w->integers, NULL)
+CALL_MAKING(bf_table_load, bf_table, bf_table_destroy, w->context, world_quarter(w, 3), w->saved[3])
+CALL(bf_map, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
+CALL(bf_map_async, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
+CALL(bf_memory_copy, w->context, w->out_doubles, w->doubles, sizeof w->doubles)
+
+static bf_status call_bf_context_set_stream(world *w) {
+    bf_status status = bf_context_set_stream(w->context, NULL);
+    return status == BF_E_DEVICE ? BF_OK : status; /* there is no GPU */
+}
+
+static bf_status call_bf_table_save(world *w) {
+    bf_status status = bf_table_save(w->table, world_quarter(w, 3));
+    if (status == BF_OK) w->saved[3] = bf_table_save_size(w->table);
+    return status;
+}
+
+static bf_status call_bf_memory_allocate(world *w) {
+    void *made = NULL;
+    bf_status status = bf_memory_allocate(w->context, 1000, &made);
+    bf_memory_free(w->context, made);
+    return status;
+}
+
+static bf_status call_bf_describe(world *w) {
+    bf_description d = {.size = sizeof d};
+    return bf_describe(w->context, &w->f64, NULL, &d);
+}
+
+static bf_status call_bf_state_description(world *w) {
+    bf_description d = {.size = sizeof d};
+    return bf_state_description(w->description, NULL, &d);
+}
+
+static bf_status call_bf_histogram_async(world *w) {
+    static const bf_histogram_options bins =
+        BF_HISTOGRAM_OPTIONS(.bins = WORLD_BINS, .range = 1, .lo = 0, .hi = 1);
+    bf_histogram *plain = NULL;
+    bf_status status = bf_histogram_create(w->context, BF_F64, &bins, &plain);
+    if (status == BF_OK) status = bf_histogram_async(plain, &w->f64, w->out_integers);
+    bf_histogram_destroy(plain);
+    return status;
+}
+
+static bf_status call_bf_groups_absorb(world *w) {
+    const bf_array *values[] = {&w->f64};
+    return bf_groups_absorb(w->groups, &w->i64, values);
+}
+
+static bf_status call_bf_groups_list(world *w) {
+    bf_array keys = bf_array_of(BF_I64, w->out_integers, bf_groups_size(w->groups));
+    return bf_groups_list(w->groups, &keys, NULL);
+}
+
+static bf_status call_bf_table_export(world *w) {
+    bf_array keys = bf_array_of(BF_I64, w->out_integers, bf_table_size(w->table));
+    bf_array values = bf_array_of(BF_F64, w->out_doubles, bf_table_size(w->table));
+    return bf_table_export(w->table, &keys, &values);
+}
+
+static bf_status call_bf_table_find_all(world *w) {
+    bf_array key = bf_array_of(BF_I64, w->integers, 1);
+    bf_array values = bf_array_of(BF_F64, w->out_doubles, 1);
+    return bf_table_find_all(w->multimap, &key, &values);
+}
+
+static bf_julia_params world_julia(void) {
+    bf_julia_params params;
+    bf_julia_defaults(&params);
+    params.width = params.height = WORLD_SIDE;
+    return params;
+}
+
+static bf_status call_bf_julia(world *w) {
+    const bf_julia_params params = world_julia();
+    return bf_julia(w->context, &params, 0, 0, &w->picture);
+}
+
+static bf_status call_bf_julia_async(world *w) {
+    const bf_julia_params params = world_julia();
+    return bf_julia_async(w->context, &params, 0, 0, &w->picture);
+}
+
+/* The simple calls: one of the headers' lists stands for all of its dtypes. */
+#define CALL_SIMPLE(name, ...)                                                                     \
+    static bf_status call_##name(world *w) {                                                       \
+        void *out = w->values;                                                                     \
+        return name(w->context, (const void *)w->truths, __VA_ARGS__, out);                        \
+    }
+#define BF_X(X, D, T, S, R)                                                                        \
+    CALL_SIMPLE(bf_sum_##X, 64)                                                                    \
+    CALL_SIMPLE(bf_sumsq_##X, 64)                                                                  \
+    CALL_SIMPLE(bf_prod_##X, 64)                                                                   \
+    CALL_SIMPLE(bf_norm_##X, 64)                                                                   \
+    CALL_SIMPLE(bf_mean_##X, 64)                                                                   \
+    CALL_SIMPLE(bf_var_##X, 64, 0)                                                                 \
+    CALL_SIMPLE(bf_std_##X, 64, 0)                                                                 \
+    CALL_SIMPLE(bf_min_##X, 64)                                                                    \
+    CALL_SIMPLE(bf_max_##X, 64)                                                                    \
+    CALL_SIMPLE(bf_argmin_##X, 64)                                                                 \
+    CALL_SIMPLE(bf_argmax_##X, 64)                                                                 \
+    CALL_SIMPLE(bf_dot_##X, (const void *)w->truths, 64)
+BF_SIMPLE_LIST(BF_X)
+#undef BF_X
+#define BF_X(X, D, T)                                                                              \
+    CALL_SIMPLE(bf_add_##X, (const void *)w->truths, 64)                                           \
+    CALL_SIMPLE(bf_sub_##X, (const void *)w->truths, 64)                                           \
+    CALL_SIMPLE(bf_mul_##X, (const void *)w->truths, 64)                                           \
+    CALL_SIMPLE(bf_div_##X, (const void *)w->truths, 64)                                           \
+    CALL_SIMPLE(bf_fma_##X, (const void *)w->truths, (const void *)w->truths, 64)                  \
+    CALL_SIMPLE(bf_sqrt_##X, 64)
+BF_MAP_SIMPLE_LIST(BF_X)
+#undef BF_X
+
+typedef struct context_call {
+    const char *name;
+    bf_status (*call)(world *w);
+} context_call;
+
+#define ENTRY(name)                                                                                \
+    { #name, call_##name }
+static const context_call context_calls[] = {
+    /* clearing comes first, so that the calls after it find something */
+    ENTRY(bf_state_clear),
+    ENTRY(bf_histogram_clear),
+    ENTRY(bf_groups_clear),
+    ENTRY(bf_table_clear),
+    ENTRY(bf_context_synchronize),
+    ENTRY(bf_context_set_stream),
+    ENTRY(bf_memory_allocate),
+    ENTRY(bf_memory_copy),
+    ENTRY(bf_reduce),
+    ENTRY(bf_reduce_async),
+    ENTRY(bf_dot),
+    ENTRY(bf_dot_async),
+    ENTRY(bf_describe),
+    ENTRY(bf_state_create),
+    ENTRY(bf_state_absorb),
+    ENTRY(bf_state_absorb_pair),
+    ENTRY(bf_state_seek),
+    ENTRY(bf_state_merge),
+    ENTRY(bf_state_append),
+    ENTRY(bf_state_result),
+    ENTRY(bf_state_description),
+    ENTRY(bf_state_load),
+    ENTRY(bf_histogram_of),
+    ENTRY(bf_histogram_create),
+    ENTRY(bf_histogram_absorb),
+    ENTRY(bf_histogram_merge),
+    ENTRY(bf_histogram_async),
+    ENTRY(bf_histogram_weights),
+    ENTRY(bf_histogram_density),
+    ENTRY(bf_histogram_load),
+    ENTRY(bf_bincount),
+    ENTRY(bf_groups_create),
+    ENTRY(bf_groups_absorb),
+    ENTRY(bf_groups_merge),
+    ENTRY(bf_groups_list),
+    ENTRY(bf_groups_result),
+    ENTRY(bf_groups_save_size),
+    ENTRY(bf_groups_save),
+    ENTRY(bf_groups_load),
+    ENTRY(bf_join),
+    ENTRY(bf_table_create),
+    ENTRY(bf_table_reserve),
+    ENTRY(bf_table_insert),
+    ENTRY(bf_table_copy),
+    ENTRY(bf_table_find),
+    ENTRY(bf_table_count),
+    ENTRY(bf_table_find_all),
+    ENTRY(bf_table_export),
+    ENTRY(bf_table_insert_one),
+    ENTRY(bf_table_find_one),
+    ENTRY(bf_table_save),
+    ENTRY(bf_table_load),
+    ENTRY(bf_table_erase_one),
+    ENTRY(bf_table_erase),
+    ENTRY(bf_map),
+    ENTRY(bf_map_async),
+    ENTRY(bf_julia),
+    ENTRY(bf_julia_async),
+#define BF_X(X, D, T, S, R)                                                                        \
+    ENTRY(bf_sum_##X), ENTRY(bf_sumsq_##X), ENTRY(bf_prod_##X), ENTRY(bf_norm_##X),                \
+        ENTRY(bf_mean_##X), ENTRY(bf_var_##X), ENTRY(bf_std_##X), ENTRY(bf_min_##X),               \
+        ENTRY(bf_max_##X), ENTRY(bf_argmin_##X), ENTRY(bf_argmax_##X), ENTRY(bf_dot_##X),
+    BF_SIMPLE_LIST(BF_X)
+#undef BF_X
+#define BF_X(X, D, T)                                                                              \
+    ENTRY(bf_add_##X), ENTRY(bf_sub_##X), ENTRY(bf_mul_##X), ENTRY(bf_div_##X), ENTRY(bf_fma_##X), \
+        ENTRY(bf_sqrt_##X),
+        BF_MAP_SIMPLE_LIST(BF_X)
+#undef BF_X
+};
+enum {
+    CONTEXT_CALLS = sizeof context_calls / sizeof *context_calls,
+    SIMPLE_CALLS = 13 * 12 + 2 * 6, /* the last of them */
+};
+
+static inline bf_status make_objects(world *w) {
+    bf_array one_key = bf_array_of(BF_I64, w->integers, 1);
+    bf_array one_value = bf_array_of(BF_F64, w->doubles, 1);
+    bf_status status = bf_state_create(w->context, BF_SUM, BF_F64, &w->state);
+    if (status == BF_OK) status = bf_state_create(w->context, BF_SUM, BF_F64, &w->other_state);
+    if (status == BF_OK) status = bf_state_create(w->context, BF_DOT, BF_F64, &w->pairs);
+    if (status == BF_OK) status = bf_state_create(w->context, BF_DESCRIBE, BF_F64, &w->description);
+    if (status == BF_OK) status = bf_state_create(w->context, BF_ARGMIN, BF_F64, &w->ordered);
+    if (status == BF_OK)
+        status = bf_histogram_create(w->context, BF_F64, &world_bins, &w->histogram);
+    if (status == BF_OK)
+        status = bf_histogram_create(w->context, BF_F64, &world_bins, &w->other_histogram);
+    if (status == BF_OK) status = bf_groups_create(w->context, &world_groups, &w->groups);
+    if (status == BF_OK) status = bf_groups_create(w->context, &world_groups, &w->other_groups);
+    if (status == BF_OK) status = bf_table_create(w->context, &world_table, &w->table);
+    if (status == BF_OK) status = bf_table_create(w->context, &world_multimap, &w->multimap);
+    if (status == BF_OK) status = bf_table_insert(w->multimap, &one_key, &one_value);
+    return status;
+}
+
+/* What the calls that load are given. */
+static inline bf_status save_objects(world *w) {
+    w->saved[0] = bf_state_save_size(w->state);
+    w->saved[1] = bf_histogram_save_size(w->histogram);
+    w->saved[3] = bf_table_save_size(w->table);
+    bf_status status = bf_state_save(w->state, world_quarter(w, 0));
+    if (status == BF_OK) status = bf_histogram_save(w->histogram, world_quarter(w, 1));
+    if (status == BF_OK) status = bf_groups_save_size(w->groups, &w->saved[2]);
+    if (status == BF_OK) status = bf_groups_save(w->groups, world_quarter(w, 2));
+    return status == BF_OK ? bf_table_save(w->table, world_quarter(w, 3)) : status;
+}
+
+/* A world on the CPU; NULL if something fails. */
+static inline world *world_make(const char *isa, int threads) {
+    world *w = calloc(1, sizeof *w);
+    if (w == NULL) return NULL;
+    for (int i = 0; i < WORLD_N; i++) {
+        w->doubles[i] = i * 0x1p-15;
+        w->floats[i] = (float)w->doubles[i];
+        w->integers[i] = (int64_t)i * 7919;
+        w->halves[i] = (uint16_t)(i % 1000);
+        w->truths[i] = i % 2 == 0;
+    }
+    memset(w->truths, 0, 64 * 8); /* zeros of every dtype, for the simple calls */
+    w->f64 = bf_array_of(BF_F64, w->doubles, WORLD_N);
+    w->f32 = bf_array_of(BF_F32, w->floats, WORLD_N);
+    w->i64 = bf_array_of(BF_I64, w->integers, WORLD_N);
+    w->u16 = bf_array_of(BF_U16, w->halves, WORLD_N);
+    w->bools = bf_array_of(BF_BOOL, w->truths, WORLD_N);
+    w->out_f64 = bf_array_of(BF_F64, w->out_doubles, WORLD_N);
+    w->out_i64 = bf_array_of(BF_I64, w->out_integers, WORLD_N);
+    w->out_bool = bf_array_of(BF_BOOL, w->out_truths, WORLD_N);
+    w->picture = (bf_array){w->pixels, BF_U16, 2, {WORLD_SIDE, WORLD_SIDE}, {WORLD_SIDE, 1}};
+    bf_options options = BF_OPTIONS(.device = "cpu", .isa = isa, .threads = threads);
+    if (bf_context_create(&options, &w->context) != BF_OK || make_objects(w) != BF_OK ||
+        save_objects(w) != BF_OK) {
+        free(w);
+        return NULL;
+    }
+    return w;
+}
+
+static inline void world_destroy(world *w) {
+    bf_state_destroy(w->state);
+    bf_state_destroy(w->other_state);
+    bf_state_destroy(w->pairs);
+    bf_state_destroy(w->description);
+    bf_state_destroy(w->ordered);
+    bf_histogram_destroy(w->histogram);
+    bf_histogram_destroy(w->other_histogram);
+    bf_groups_destroy(w->groups);
+    bf_groups_destroy(w->other_groups);
+    bf_table_destroy(w->table);
+    bf_table_destroy(w->multimap);
+    bf_context_destroy(w->context);
+    free(w);
+}
+
+#endif

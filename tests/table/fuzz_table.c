@@ -1,0 +1,35 @@
+/* A saved table is untrusted input: whatever the bytes, bf_table_load refuses them or gives a table
+ * that works, and that saves to the same bytes. */
+#include "tests/support/saved.h"
+
+/* Every key that it has, and one that it may not have, entered once more and taken out again. */
+static void use(bf_table *t, const uint8_t *data, size_t size) {
+    uint8_t *saved = malloc(size), value[16] = {1}, key[16] = {0};
+    require(saved != NULL && bf_table_save_size(t) == size);
+    require(bf_table_save(t, saved) == BF_OK && memcmp(saved, data, size) == 0);
+    int64_t entries = bf_table_size(t);
+    bf_dtype of_values = (bf_dtype)data[13];
+    for (size_t at = 24; at + 24 < size && at < 1024; at += 4) {
+        int found = 0;
+        memcpy(key, data + at, sizeof key);
+        require(bf_table_find_one(t, key, of_values == BF_NONE ? NULL : value, &found) == BF_OK);
+        require(bf_table_insert_one(t, key, of_values == BF_NONE ? NULL : value) == BF_OK);
+        require(bf_table_find_one(t, key, NULL, &found) == BF_OK && found);
+        require(bf_table_erase_one(t, key, &found) == BF_OK && found);
+    }
+    require(bf_table_size(t) <= entries);
+    free(saved);
+}
+
+static void try_to_load(bf_context *context, const uint8_t *data, size_t size) {
+    bf_table *t = NULL;
+    bf_status status = bf_table_load(context, data, size, &t);
+    require(status == BF_OK || status == BF_E_STATE);
+    require((status == BF_OK) == (t != NULL));
+    if (t != NULL) use(t, data, size);
+    bf_table_destroy(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return fuzz_saved(try_to_load, data, size);
+}
