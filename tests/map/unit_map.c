@@ -35,7 +35,7 @@ static int64_t by_rules(const problem *p) {
         for (int k = 0; k < 3; k++) v[k] = load_bits(p->x[k] + (size_t)i * bytes, bytes);
         for (int k = 0; k < 3 && p->dtype == BF_BOOL; k++) v[k] = v[k] != 0;
         uint64_t r = p->op == BF_MAP_CAST
-                         ? bf_map_cast(p->dtype, p->to, v[0], saturate, &misfit)
+                         ? bf_cast(p->dtype, p->to, v[0], saturate, &misfit)
                          : bf_map_element(p->op, p->dtype, v[0], v[1], v[2], saturate, &misfit);
         store_element(p->expected + (size_t)i * to_bytes, p->to, r);
         if (misfit && failed < 0) failed = i;

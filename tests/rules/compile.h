@@ -48,7 +48,7 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
     out[0] ^= bf_map_element(BF_MAP_FMA, dtype, bits, bits, bits, true, &valid);
-    out[1] ^= bf_map_cast(dtype, BF_F16, bits, false, &valid);
+    out[1] ^= bf_cast(dtype, BF_F16, bits, false, &valid);
     out[2] ^= (uint64_t)bf_map_promote_weak(bf_map_promote(dtype, BF_I16), BF_F64);
     memset(&bins, 0, sizeof bins);
     edges[0] = 0;

@@ -27,7 +27,7 @@ static inline bool allowed(bf_duplicates policy, bf_dtype value) {
 /* n elements, out of about `spread` different ones: zeros, ones, and any bits. */
 static inline void make(bf_dtype dtype, unsigned char *out, int64_t n, uint64_t spread,
                         uint64_t seed) {
-    size_t bytes = (size_t)bf_table_bytes(dtype);
+    size_t bytes = (size_t)bf_key_bytes(dtype);
     for (int64_t i = 0; i < n; i++) {
         uint64_t which = next_random(&seed) % spread, bits[2] = {0, 0};
         if (which == 1) bits[0] = bits[1] = ~(uint64_t)0;

@@ -18,13 +18,13 @@ typedef struct list {
 
 static void canonical(bf_dtype dtype, unsigned char *key) {
     if (bf_dtype_is_float(dtype))
-        bf_store_bits(key, bf_table_bytes(dtype),
-                      bf_key_canonical(dtype, bf_load_bits(key, bf_table_bytes(dtype))));
+        bf_store_bits(key, bf_key_bytes(dtype),
+                      bf_key_canonical(dtype, bf_load_bits(key, bf_key_bytes(dtype))));
 }
 
 static void list_insert(list *l, const unsigned char *key, const unsigned char *value) {
     unsigned char k[16] = {0}, v[16] = {0};
-    int kb = bf_table_bytes(l->key), vb = bf_table_bytes(l->value);
+    int kb = bf_key_bytes(l->key), vb = bf_key_bytes(l->value);
     memcpy(k, key, (size_t)kb);
     if (vb > 0) memcpy(v, value, (size_t)vb);
     canonical(l->key, k);
@@ -46,7 +46,7 @@ static void list_insert(list *l, const unsigned char *key, const unsigned char *
 static int64_t list_erase(list *l, const unsigned char *key) {
     unsigned char k[16] = {0};
     int64_t kept = 0, before = l->count;
-    memcpy(k, key, (size_t)bf_table_bytes(l->key));
+    memcpy(k, key, (size_t)bf_key_bytes(l->key));
     canonical(l->key, k);
     for (int64_t i = 0; i < before; i++) {
         if (memcmp(l->keys[i], k, 16) == 0) continue;
@@ -59,12 +59,12 @@ static int64_t list_erase(list *l, const unsigned char *key) {
 
 static bf_u128 rank_of(bf_dtype dtype, const unsigned char *key) {
     if (dtype == BF_PAIR) return (bf_u128)bf_load_bits(key, 8) << 64 | bf_load_bits(key + 8, 8);
-    return bf_key_rank(dtype, bf_load_bits(key, bf_table_bytes(dtype)));
+    return bf_key_rank(dtype, bf_load_bits(key, bf_key_bytes(dtype)));
 }
 
 /* Does the table list what the oracle has? Sorted, and stable: a multimap's values are in order. */
 static void assert_equal_list(bf_table *t, const list *l) {
-    size_t kb = (size_t)bf_table_bytes(l->key), vb = (size_t)bf_table_bytes(l->value);
+    size_t kb = (size_t)bf_key_bytes(l->key), vb = (size_t)bf_key_bytes(l->value);
     int64_t n = bf_table_size(t);
     unsigned char *keys = malloc((size_t)n * kb + 1), *values = malloc((size_t)n * vb + 1);
     bool *taken = calloc((size_t)n + 1, 1);
@@ -91,7 +91,7 @@ static void assert_finds(bf_table *t, const list *l, const unsigned char *key) {
     unsigned char k[16] = {0}, value[16], expected[16] = {0};
     int found = -1, expect = 0;
     int64_t count = -1, expected_count = 0;
-    memcpy(k, key, (size_t)bf_table_bytes(l->key));
+    memcpy(k, key, (size_t)bf_key_bytes(l->key));
     bf_array ka = bf_array_of(l->key, k, 1), ca = bf_array_of(BF_I64, &count, 1);
     assert_int_equal(bf_table_count(t, &ka, &ca), BF_OK);
     memset(value, 0, sizeof value);
@@ -111,7 +111,7 @@ static void assert_finds(bf_table *t, const list *l, const unsigned char *key) {
 static void one_script(bf_context *c, list *l, uint64_t seed) {
     static unsigned char keys[FEW * 16], values[FEW * 16];
     bf_table *t = NULL;
-    size_t kb = (size_t)bf_table_bytes(l->key), vb = (size_t)bf_table_bytes(l->value);
+    size_t kb = (size_t)bf_key_bytes(l->key), vb = (size_t)bf_key_bytes(l->value);
     l->count = 0;
     bf_table_options o =
         BF_TABLE_OPTIONS(.key = l->key, .value = l->value, .duplicates = l->policy, .seed = seed);

@@ -12,7 +12,7 @@ static unsigned char *saved_with(int threads, const bf_table_options *o, uint64_
                                  size_t *size) {
     bf_context *c = context_of(threads);
     bf_table *t = NULL;
-    size_t kb = (size_t)bf_table_bytes(o->key), vb = (size_t)bf_table_bytes(o->value);
+    size_t kb = (size_t)bf_key_bytes(o->key), vb = (size_t)bf_key_bytes(o->value);
     unsigned char *keys = malloc(MANY * kb), *values = malloc(MANY * 16);
     assert_int_equal(bf_table_create(c, o, &t), BF_OK);
     for (uint64_t batch = 0; batch < 2; batch++) {
@@ -120,7 +120,7 @@ typedef struct answers {
 /* Keys of which a third are in no entry; one of them marks free places. */
 static void make_queries(const bf_table_options *o, unsigned char *keys, uint64_t spread,
                          uint64_t seed) {
-    size_t bytes = (size_t)bf_table_bytes(o->key);
+    size_t bytes = (size_t)bf_key_bytes(o->key);
     bf_hash_seed of = bf_hash_seed_of(o->seed);
     uint64_t pattern[2] = {bf_hash_mix(of.first), bf_hash_mix(of.second)};
     make(o->key, keys, MANY, spread * 3 / 2, seed);

@@ -240,7 +240,7 @@ static int words_of(bf_aggregate a) {
 
 static bool make_passage(passage *p) {
     const bf_groups *g = p->from;
-    p->keys = malloc((size_t)p->n * (size_t)bf_table_bytes(g->key));
+    p->keys = malloc((size_t)p->n * (size_t)bf_key_bytes(g->key));
     p->counts = malloc((size_t)p->n * sizeof *p->counts);
     bool made = p->keys != NULL && p->counts != NULL;
     for (int i = 0; i < g->count && made; i++) {
@@ -265,7 +265,7 @@ static bf_status pass(passage *p, void *inside) {
         for (int i = 0; i < g->count && status == BF_OK; i++)
             status = g->by->words(g->context, g->inside, i, at, n, p->words[i]);
         if (status == BF_OK)
-            status = p->by->enter(p->context, inside, p->keys + at * bf_table_bytes(g->key),
+            status = p->by->enter(p->context, inside, p->keys + at * bf_key_bytes(g->key),
                                   p->counts + at, (const int64_t *const *)p->words, n);
     }
     return status;

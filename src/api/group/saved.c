@@ -78,7 +78,7 @@ static void put_batch(bf_packed *packed, size_t n, const word_batch *b, uint8_t 
 
 /* How everything is saved, and in how many bytes. */
 static bf_status plan(bf_groups *g, bf_packed columns[], int64_t *words, size_t *size) {
-    size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_table_bytes(g->key) + 8;
+    size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_key_bytes(g->key) + 8;
     bf_status status = BF_OK;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
         columns[i] = bf_packed_of(g->aggregates[i]);
@@ -126,7 +126,7 @@ static void put_header(const bf_groups *g, const bf_packed columns[], uint8_t *o
 static bf_status put_contents(bf_groups *g, bf_packed columns[], int64_t *words, uint8_t *out) {
     size_t n = (size_t)bf_groups_size(g);
     if (n == 0) return BF_OK;
-    uint8_t *counts = out + n * (size_t)bf_table_bytes(g->key);
+    uint8_t *counts = out + n * (size_t)bf_key_bytes(g->key);
     bf_status status = g->by->list(g->context, g->inside, out, counts);
     out = counts + 8 * n;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
@@ -204,12 +204,12 @@ static bool read_columns(saved *s, const bf_aggregate aggregates[]) {
 static bool find_places(saved *s) {
     size_t begin = HEADER_BYTES + (size_t)s->count * AGGREGATE_BYTES;
     size_t bytes = s->size - begin - BF_SAVED_CRC_BYTES;
-    size_t each = (size_t)bf_table_bytes(s->key) + 8;
+    size_t each = (size_t)bf_key_bytes(s->key) + 8;
     for (int i = 0; i < s->count; i++) each += bf_packed_bytes(&s->columns[i]);
     s->groups = bytes / each;
     if (bytes % each != 0 || bf_saved_get(s->bytes + 24, 8) != s->groups) return false;
     s->keys = s->bytes + begin;
-    s->rows = s->keys + s->groups * (size_t)bf_table_bytes(s->key);
+    s->rows = s->keys + s->groups * (size_t)bf_key_bytes(s->key);
     const uint8_t *at = s->rows + 8 * s->groups;
     for (int i = 0; i < s->count; i++) {
         s->at[i] = at;
@@ -220,7 +220,7 @@ static bool find_places(saved *s) {
 
 /* The rank of a key; false: no key of groups is this. */
 static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
-    int bytes = bf_table_bytes(dtype);
+    int bytes = bf_key_bytes(dtype);
     uint64_t bits = bf_saved_get(key, bytes == 16 ? 8 : bytes);
     if (dtype == BF_PAIR) {
         *rank = (bf_u128)bits << 64 | bf_saved_get(key + 8, 8);
@@ -235,7 +235,7 @@ static bool keys_are_sound(const saved *s, int64_t *rows) {
     bf_u128 before = 0, rank = 0;
     *rows = 0;
     for (size_t i = 0; i < s->groups; i++, before = rank) {
-        if (!rank_of(s->key, s->keys + i * (size_t)bf_table_bytes(s->key), &rank)) return false;
+        if (!rank_of(s->key, s->keys + i * (size_t)bf_key_bytes(s->key), &rank)) return false;
         int64_t count = (int64_t)bf_saved_get(s->rows + 8 * i, 8);
         if ((i > 0 && rank <= before) || count < 1 || count > BF_COUNT_MAX - *rows) return false;
         *rows += count;
@@ -264,8 +264,8 @@ static bf_status enter_batch(bf_groups *g, saved *s, size_t first, size_t n) {
     memcpy(counts, s->rows + 8 * first, 8 * n);
     for (int i = 0; i < s->count; i++) words[i] = s->words[i];
     bf_status status =
-        g->by->enter(g->context, g->inside, s->keys + first * (size_t)bf_table_bytes(s->key),
-                     counts, words, (int64_t)n);
+        g->by->enter(g->context, g->inside, s->keys + first * (size_t)bf_key_bytes(s->key), counts,
+                     words, (int64_t)n);
     free(counts);
     return status;
 }

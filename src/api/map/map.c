@@ -159,7 +159,7 @@ static bf_status place_number(request *r, int i) {
     if (bf_where_is(r->inputs[i]->data, NULL) == BF_WHERE_DEVICE)
         return bf_fail(r->context, BF_E_ARGUMENT, "a plain number is in the host's memory");
     uint64_t bits = bf_load_bits(r->inputs[i]->data, 8);
-    bits = bf_map_cast(r->job.from[i], r->job.work, bits, false, &misfit);
+    bits = bf_cast(r->job.from[i], r->job.work, bits, false, &misfit);
     if (misfit) return number_misfit(r, i);
     bf_store_bits(&r->numbers[i], bf_dtype_bytes(r->job.work), bits);
     r->job.from[i] = r->job.work;

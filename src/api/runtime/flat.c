@@ -2,12 +2,12 @@
 #include "api/table/table.h"
 
 #include "api/runtime/array.h"
-#include "rules/table/entry.h"
+#include "rules/key/rank.h"
 #include "seam/where.h"
 
 static bf_status check(bf_context *context, const bf_backend *on, bf_dtype dtype,
                        const bf_array *array, int64_t *count) {
-    *count = bf_array_elements(array, bf_table_bytes(array->dtype));
+    *count = bf_array_elements(array, bf_key_bytes(array->dtype));
     if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
     if (array->dtype != dtype)
         return bf_fail(context, BF_E_DTYPE, "an array of %s where %s is wanted",
@@ -21,7 +21,7 @@ static bf_status check(bf_context *context, const bf_backend *on, bf_dtype dtype
 /* The array as memory to gather from; a pair is a dimension of two words. */
 static bf_status describe(bf_context *context, const bf_array *a, bf_strided *s) {
     int words = a->dtype == BF_PAIR ? 2 : 1;
-    *s = (bf_strided){a->data, bf_table_bytes(a->dtype) / words, a->ndim, {0}, {0}};
+    *s = (bf_strided){a->data, bf_key_bytes(a->dtype) / words, a->ndim, {0}, {0}};
     for (int d = 0; d < a->ndim; d++) {
         s->shape[d] = a->shape[d];
         s->strides[d] = a->shape[d] > 1 ? a->strides[d] * words : 0;
@@ -55,8 +55,7 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
     status = describe(context, array, &from);
     if (status != BF_OK) return status;
     flat->by = walker(on, array->data);
-    flat->copy =
-        flat->by->allocate(context, (size_t)bf_bytes_of(flat->count, bf_table_bytes(dtype)));
+    flat->copy = flat->by->allocate(context, (size_t)bf_bytes_of(flat->count, bf_key_bytes(dtype)));
     if (flat->copy == NULL) return BF_E_MEMORY;
     flat->data = flat->copy;
     return flat->by->gather(context, &from, 0, elements_of(flat), flat->copy);

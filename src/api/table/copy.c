@@ -7,8 +7,8 @@
 /* The entries by way of host memory. */
 static bf_status copy_entries(const bf_table *from, bf_table *to, int64_t n) {
     bf_context *context = to->context;
-    size_t key = (size_t)bf_table_bytes(from->kind.key);
-    size_t value = (size_t)bf_table_bytes(from->kind.value);
+    size_t key = (size_t)bf_key_bytes(from->kind.key);
+    size_t value = (size_t)bf_key_bytes(from->kind.value);
     char *keys = bf_backend_cpu.allocate(context, (size_t)n * (key + value));
     if (keys == NULL) return BF_E_MEMORY;
     char *values = value > 0 ? keys + (size_t)n * key : NULL;

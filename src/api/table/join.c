@@ -18,7 +18,7 @@ struct bf_pairs {
 
 /* The dtype that keys are looked up as: narrow ones are widened. */
 static bf_dtype wide_dtype(bf_dtype dtype) {
-    if (bf_table_bytes(dtype) >= 4) return dtype;
+    if (bf_key_bytes(dtype) >= 4) return dtype;
     return bf_dtype_is_float(dtype) ? BF_F32 : BF_I32;
 }
 
@@ -38,7 +38,7 @@ static void replace(bf_flat *flat, void *elements) {
 
 /* Replaces elements by copies in 4 bytes each. */
 static bf_status widen(bf_context *context, bf_dtype dtype, bf_flat *flat) {
-    int bytes = bf_table_bytes(dtype);
+    int bytes = bf_key_bytes(dtype);
     if (bytes >= 4 || flat->count == 0) return BF_OK;
     uint32_t *wide = bf_backend_cpu.allocate(context, (size_t)flat->count * sizeof *wide);
     if (wide == NULL) return BF_E_MEMORY;
@@ -50,7 +50,7 @@ static bf_status widen(bf_context *context, bf_dtype dtype, bf_flat *flat) {
 
 /* Brings elements that are in a GPU's memory to the host's. */
 static bf_status fetch(bf_context *context, bf_dtype dtype, bf_flat *flat) {
-    size_t size = (size_t)flat->count * (size_t)bf_table_bytes(dtype);
+    size_t size = (size_t)flat->count * (size_t)bf_key_bytes(dtype);
     if (size == 0 || bf_where_is(flat->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
     void *keys = bf_backend_cpu.allocate(context, size);
     if (keys == NULL) return BF_E_MEMORY;
@@ -157,7 +157,7 @@ static bf_status place(join *j, const bf_array *a, const bf_array *b) {
 
 static bf_status take_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
     bf_status status = bf_flat_take(j->context, j->on, dtype, array, flat);
-    bool on_host = j->by == bf_backend_cpu.tables || bf_table_bytes(dtype) < 4;
+    bool on_host = j->by == bf_backend_cpu.tables || bf_key_bytes(dtype) < 4;
     if (status == BF_OK && on_host) status = fetch(j->context, dtype, flat);
     return status == BF_OK ? widen(j->context, dtype, flat) : status;
 }

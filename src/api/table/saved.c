@@ -18,7 +18,7 @@ enum { HEADER_BYTES = 32 };
 static const char magic[8] = {'b', 'f', 't', 'a', 'b', 'l', 'e', '\n'};
 
 static size_t entry_bytes(const bf_table_kind *kind) {
-    return (size_t)(bf_table_bytes(kind->key) + bf_table_bytes(kind->value));
+    return (size_t)(bf_key_bytes(kind->key) + bf_key_bytes(kind->value));
 }
 
 size_t bf_table_save_size(const bf_table *table) {
@@ -32,7 +32,7 @@ static bf_status save(bf_table *table, void *buffer) {
     const bf_table_kind *kind = &table->kind;
     uint8_t *out = buffer;
     int64_t count = bf_table_size(table);
-    uint8_t *values = out + HEADER_BYTES + count * bf_table_bytes(kind->key);
+    uint8_t *values = out + HEADER_BYTES + count * bf_key_bytes(kind->key);
     bf_status status = BF_OK;
     if (count > 0)
         status = table->by->list(table->context, table->inside, out + HEADER_BYTES,
@@ -57,7 +57,7 @@ bf_status bf_table_save(bf_table *table, void *buffer) {
 
 /* The rank of a key that is canonical; false: it is not. */
 static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
-    int bytes = bf_table_bytes(dtype);
+    int bytes = bf_key_bytes(dtype);
     uint64_t bits = bf_load_bits(key, bytes == 16 ? 8 : bytes);
     if (dtype == BF_PAIR) {
         *rank = (bf_u128)bits << 64 | bf_load_bits(key + 8, 8);
@@ -70,7 +70,7 @@ static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
 /* Are the keys in their order, each once or, in a multimap, more often? */
 static bool keys_are_sound(const bf_table_kind *kind, const uint8_t *keys, uint64_t count) {
     bf_u128 before = 0, rank = 0;
-    size_t bytes = (size_t)bf_table_bytes(kind->key);
+    size_t bytes = (size_t)bf_key_bytes(kind->key);
     bool keeps = kind->duplicates == BF_DUPLICATES_KEEP;
     for (uint64_t i = 0; i < count; i++, before = rank) {
         if (!rank_of(kind->key, keys + i * bytes, &rank)) return false;
@@ -80,7 +80,7 @@ static bool keys_are_sound(const bf_table_kind *kind, const uint8_t *keys, uint6
 }
 
 static bool values_are_sound(const bf_table_kind *kind, const uint8_t *values, uint64_t count) {
-    int bytes = bf_table_bytes(kind->value);
+    int bytes = bf_key_bytes(kind->value);
     if (bytes == 0 || bytes == 16) return true;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t bits = bf_load_bits(values + i * (size_t)bytes, bytes);
@@ -96,7 +96,7 @@ static bf_status load_entries(bf_table *t, const uint8_t *in, size_t size) {
     const uint8_t *keys = in + HEADER_BYTES;
     if (count != bytes / each || bytes % each != 0)
         return bf_saved_refuse(t->context, "not the size that its header says");
-    const uint8_t *values = keys + count * (size_t)bf_table_bytes(t->kind.key);
+    const uint8_t *values = keys + count * (size_t)bf_key_bytes(t->kind.key);
     if (!keys_are_sound(&t->kind, keys, count) || !values_are_sound(&t->kind, values, count))
         return bf_saved_refuse(t->context, "impossible contents");
     if (count == 0) return BF_OK;

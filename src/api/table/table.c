@@ -32,7 +32,7 @@ int bf_duplicates_from_name(const char *name) {
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static bool is_key(bf_dtype dtype) {
-    return bf_table_bytes(dtype) >= 4 && (bf_table_bytes(dtype) <= 8 || dtype == BF_PAIR);
+    return bf_key_bytes(dtype) >= 4 && (bf_key_bytes(dtype) <= 8 || dtype == BF_PAIR);
 }
 
 static bool is_integer(bf_dtype dtype) { return is_key(dtype) && dtype <= BF_U64; }

@@ -24,7 +24,7 @@ static int value_bytes(const bf_cpu_groups *g, int column) {
     return bf_dtype_bytes(g->aggregates[column].dtype);
 }
 
-static int key_bytes(const bf_cpu_groups *g) { return bf_table_bytes(g->key); }
+static int key_bytes(const bf_cpu_groups *g) { return bf_key_bytes(g->key); }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 

@@ -167,7 +167,7 @@ static void list_part(void *arg, int64_t part) {
     int64_t first = part * PART, n = job->n - first < PART ? job->n - first : PART;
     if (job->keys != NULL)
         g->loops->unrank(g->key, g->ranks + first * g->rank_bytes, n,
-                         job->keys + first * bf_table_bytes(g->key));
+                         job->keys + first * bf_key_bytes(g->key));
     for (int64_t i = first; job->counts != NULL && i < first + n; i++) {
         if (i + AHEAD < first + n) __builtin_prefetch(count_at(g, i + AHEAD));
         memcpy(job->counts + i * 8, count_at(g, i), 8);

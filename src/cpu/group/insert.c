@@ -81,7 +81,7 @@ static void enter_keys(const bf_cpu_groups *g, bf_group_shard *s, const char *ke
     uint32_t numbers[BATCH];
     for (int64_t at = 0; at < n; at += BATCH) {
         int64_t some = n - at < BATCH ? n - at : BATCH;
-        g->loops->rank(g->key, keys + at * bf_table_bytes(g->key), some, ranks);
+        g->loops->rank(g->key, keys + at * bf_key_bytes(g->key), some, ranks);
         g->loops->number(s, ranks, some, numbers); /* at, at + 1, ...: they are new */
     }
 }

@@ -147,8 +147,8 @@ static int64_t cast_by_rules(const bf_map_job *job, const char *in, char *out, i
     int in_bytes = bf_dtype_bytes(job->from[0]), out_bytes = bf_dtype_bytes(job->to);
     for (int64_t i = 0; i < n; i++) {
         bool misfit = false;
-        uint64_t bits = bf_map_cast(job->from[0], job->to,
-                                    bf_load_bits(in + i * in_bytes, in_bytes), true, &misfit);
+        uint64_t bits = bf_cast(job->from[0], job->to, bf_load_bits(in + i * in_bytes, in_bytes),
+                                true, &misfit);
         if (misfit && job->overflow == BF_OVERFLOW_ERROR) return i;
         bf_store_bits(out + i * out_bytes, out_bytes, bits);
     }

@@ -22,6 +22,7 @@
  * the largest |x|, which bounds the first level. */
 
 #include "cpu/runtime/vector.h"
+#include "rules/reduce/sum_window.h"
 
 enum { COLUMNS_MAX = 8 };
 

@@ -2,7 +2,7 @@
  * holds every number but 64-bit integers, or of those. */
 #include "cpu/map/map.h"
 
-#include "rules/map/map.h"
+#include "rules/number/cast.h"
 
 enum { STEPS = 4 };
 
@@ -59,7 +59,7 @@ static bool by_rules(bf_dtype from, bf_dtype to, const char *in, char *out, int6
     bool misfit = false;
     for (int64_t i = 0; i < n; i++) {
         uint64_t bits = bf_load_bits(in + i * in_bytes, in_bytes);
-        bf_store_bits(out + i * out_bytes, out_bytes, bf_map_cast(from, to, bits, false, &misfit));
+        bf_store_bits(out + i * out_bytes, out_bytes, bf_cast(from, to, bits, false, &misfit));
     }
     return misfit;
 }

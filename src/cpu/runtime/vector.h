@@ -4,7 +4,6 @@
 
 #include "cpu/runtime/isa.h"
 #include "rules/key/order.h"
-#include "rules/reduce/sum_window.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define JOIN_(a, b) a##b

@@ -102,7 +102,7 @@ bf_status bf_cpu_table_find(bf_context *context, void *table, const void *keys, 
                     .n = n,
                     .values = values,
                     .found = found,
-                    .bytes = bf_table_bytes(t->kind.value)};
+                    .bytes = bf_key_bytes(t->kind.value)};
     share(context, &job, keeps(&job) ? first_values_of_piece : find_piece);
     return BF_OK;
 }
@@ -176,7 +176,7 @@ bf_status bf_cpu_table_find_all(bf_context *context, void *table, const void *ke
                     .queries = queries_of(t, keys),
                     .n = n,
                     .values = values,
-                    .bytes = bf_table_bytes(t->kind.value)};
+                    .bytes = bf_key_bytes(t->kind.value)};
     if (bf_table_threads(context, n) == 1) {
         char *to = values;
         for (int64_t i = 0; i < pieces_of(&job); i++) to += copy_piece(&job, i, to);

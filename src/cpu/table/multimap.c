@@ -61,7 +61,7 @@ static void gather(bf_context *context, bf_cpu_table *t) {
     bf_nodes *nodes = t->nodes, made = {.count = 0};
     size_t keys = (size_t)t->keys, key_bytes = (size_t)t->key_bytes;
     int64_t living = nodes->count - nodes->dead;
-    int bytes = bf_table_bytes(t->kind.value);
+    int bytes = bf_key_bytes(t->kind.value);
     char *memory = malloc(keys * (key_bytes + sizeof(bf_chain)) + 1);
     if (memory == NULL || !allocate(&made, living + 1, bytes)) {
         free(memory);
@@ -89,7 +89,7 @@ static void gather(bf_context *context, bf_cpu_table *t) {
 bf_status bf_nodes_prepare(bf_context *context, bf_cpu_table *table, const char *values,
                            int64_t n) {
     bf_nodes *nodes = table->nodes;
-    int bytes = bf_table_bytes(table->kind.value);
+    int bytes = bf_key_bytes(table->kind.value);
     if (nodes->dead > DEAD_MANY && nodes->dead > nodes->count / 2) gather(context, table);
     bf_status status = make_room(context, nodes, n, bytes);
     if (status != BF_OK) return status;

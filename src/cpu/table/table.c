@@ -9,8 +9,8 @@ static bf_status create_table(bf_context *context, const bf_table_kind *kind, vo
     bool keeps = kind->duplicates == BF_DUPLICATES_KEEP;
     bf_hash_seed seed = bf_hash_seed_of(kind->seed);
     t->kind = *kind;
-    t->key_bytes = bf_table_bytes(kind->key);
-    t->value_bytes = keeps ? (int)sizeof(bf_chain) : bf_table_bytes(kind->value);
+    t->key_bytes = bf_key_bytes(kind->key);
+    t->value_bytes = keeps ? (int)sizeof(bf_chain) : bf_key_bytes(kind->value);
     t->loops = context->cpu->isa->table_loops(t->key_bytes, t->value_bytes);
     t->pattern[0] = bf_hash_mix(seed.first);
     t->pattern[1] = bf_hash_mix(seed.second);
@@ -96,7 +96,7 @@ static bf_status erase_keys(bf_context *context, void *table, const void *keys, 
 /* Keys and their chains, key by key: from `chains` to one element for each value. */
 static void unroll(const bf_cpu_table *t, const char *keys, const bf_chain *chains, char *to_keys,
                    char *to_values) {
-    int bytes = bf_table_bytes(t->kind.value);
+    int bytes = bf_key_bytes(t->kind.value);
     size_t key_bytes = (size_t)t->key_bytes;
     for (int64_t i = 0; i < t->keys; i++) {
         for (int64_t k = 0; k < chains[i].count; k++, to_keys += key_bytes)

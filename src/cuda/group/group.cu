@@ -109,7 +109,7 @@ static row_arrays arrays_of(const bf_context *context, const bf_cuda_groups *g, 
     for (int i = 0; i < a.count; i++) {
         bf_dtype dtype = i == 0 ? g->key : g->aggregates[i - 1].dtype;
         a.data[i] = (const char *)(i == 0 ? keys : values[i - 1]);
-        a.bytes[i] = bf_table_bytes(dtype);
+        a.bytes[i] = bf_key_bytes(dtype);
         int align = dtype == BF_PAIR ? 8 : a.bytes[i];
         a.staged[i] = !bf_cuda_in_place(context, a.data[i], align);
     }

@@ -59,7 +59,7 @@ static bool are_ranks(bf_dtype key) { return key == BF_U32 || key == BF_U64 || k
 
 const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const void *keys,
                                 int64_t n) {
-    int bytes = bf_table_bytes(g->key);
+    int bytes = bf_key_bytes(g->key);
     unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     if (are_ranks(g->key)) return keys;
@@ -77,7 +77,7 @@ const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const vo
 
 cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *g,
                                  const unsigned *order, int64_t n, void *keys) {
-    int bytes = bf_table_bytes(g->key);
+    int bytes = bf_key_bytes(g->key);
     unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     const void *ranks = g->set.ranks.memory;

@@ -93,7 +93,7 @@ bf_status make_order(bf_context *context, bf_cuda_groups *g) {
 
 bf_status list(bf_context *context, bf_cuda_groups *g, void *keys, void *counts) {
     int64_t n = g->set.size;
-    size_t key_bytes = (size_t)n * (size_t)bf_table_bytes(g->key), count_bytes = (size_t)n * 8;
+    size_t key_bytes = (size_t)n * (size_t)bf_key_bytes(g->key), count_bytes = (size_t)n * 8;
     cudaStream_t stream = context->cuda->stream;
     bf_status status = make_order(context, g);
     if (status != BF_OK) return status;
@@ -226,7 +226,7 @@ bf_status enter_column(bf_context *context, bf_cuda_column *c, const word_rows &
 bf_status make_set(bf_context *context, bf_cuda_groups *g, const void *keys, const int64_t *counts,
                    const int64_t *const words[], int64_t n, int64_t *scratch) {
     bf_cuda_group_set *set = &g->fresh;
-    size_t bytes = (size_t)n * (size_t)bf_table_bytes(g->key);
+    size_t bytes = (size_t)n * (size_t)bf_key_bytes(g->key);
     bf_status status = bf_cuda_set_reserve(context, g, set, n);
     void *staged = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_STAGED, bytes);
     if (status != BF_OK || staged == NULL) return BF_E_MEMORY;

@@ -106,7 +106,7 @@ static void take_number(bf_cuda_map_params *p, const bf_map_job *job, int k) {
     bool misfit = false;
     uint64_t bits = bf_load_bits(job->in[k], bytes);
     if (job->op != BF_MAP_CAST && job->from[k] != job->work)
-        bits = bf_map_cast(job->from[k], job->work, bits, false, &misfit);
+        bits = bf_cast(job->from[k], job->work, bits, false, &misfit);
     p->value[k] = bits;
     p->in[k] = NULL;
 }

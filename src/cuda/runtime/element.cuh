@@ -4,7 +4,7 @@
 #ifndef BF_CUDA_RUNTIME_ELEMENT_CUH
 #define BF_CUDA_RUNTIME_ELEMENT_CUH
 
-#include "rules/map/map.h"
+#include "rules/number/cast.h"
 
 #include <type_traits>
 

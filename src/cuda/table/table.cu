@@ -13,8 +13,8 @@ static const bf_cuda_table_loops *loops_of(int key_bytes, int value_bytes) {
 }
 
 static bf_cuda_format format_of(const bf_table_kind *kind) {
-    bf_cuda_format f = {kind->key, kind->value, bf_table_bytes(kind->key),
-                        bf_table_bytes(kind->value), BF_CUDA_VALUES_PLAIN};
+    bf_cuda_format f = {kind->key, kind->value, bf_key_bytes(kind->key), bf_key_bytes(kind->value),
+                        BF_CUDA_VALUES_PLAIN};
     if (kind->duplicates == BF_DUPLICATES_LEAST) f.values = BF_CUDA_VALUES_LEAST;
     if (kind->duplicates == BF_DUPLICATES_GREATEST) f.values = BF_CUDA_VALUES_GREATEST;
     return f;

@@ -4,7 +4,7 @@
 #define BF_RULES_HISTOGRAM_EDGES_H
 
 #include "rules/histogram/bin.h"
-#include "rules/map/map.h"
+#include "rules/number/cast.h"
 
 /* What the edges of even bins over elements of dtype are computed to: that dtype if it is f16 or
  * f32, BF_F32 for bf16, else BF_F64. */
@@ -20,7 +20,7 @@ BF_RULE double bf_round_to(bf_dtype dtype, double x) {
     if (dtype == BF_F64) return x;
     if (dtype == BF_F32) return (double)(float)x;
     memcpy(&bits, &x, sizeof bits);
-    return bf_bin_value(dtype, bf_map_cast(BF_F64, dtype, bits, false, &misfit));
+    return bf_bin_value(dtype, bf_cast(BF_F64, dtype, bits, false, &misfit));
 }
 
 /* Each operation of two numbers of f16 or f32 is done in doubles, and its result rounded again:

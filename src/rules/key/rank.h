@@ -1,13 +1,51 @@
-/* The keys of groups: which are one key, and in what order they are shown. Keys are held as ranks,
- * unsigned numbers in the order of the keys, of 4 bytes (for dtypes of up to 4), 8 or 16 bytes. */
+/* Keys: which are one key, and in what order they are shown. A rank is a key as an unsigned number
+ * in the order of the keys; groups hold ranks of 4 bytes (for dtypes of up to 4), 8 or 16 bytes. */
 #ifndef BF_RULES_KEY_RANK_H
 #define BF_RULES_KEY_RANK_H
 
-#include "rules/table/entry.h"
+#include "rules/key/order.h"
+
+/* Bytes of an element that may be a key or a value; 0 of any other. */
+BF_RULE int bf_key_bytes(bf_dtype dtype) { return dtype == BF_PAIR ? 16 : bf_dtype_bytes(dtype); }
+
+/* ---- keys of tables: 32 and 64 bits, and pairs; -0 is +0, and a NaN is the default NaN ------- */
+
+BF_RULE uint32_t bf_key_of_f32(uint32_t bits) {
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc00000u;
+    return bits == 0x80000000u ? 0 : bits;
+}
+
+BF_RULE uint64_t bf_key_of_f64(uint64_t bits) {
+    if ((bits & ~((uint64_t)1 << 63)) > (uint64_t)0x7ff << 52) return (uint64_t)0x7ff8 << 48;
+    return bits == (uint64_t)1 << 63 ? 0 : bits;
+}
+
+/* Of a key of up to 8 bytes. */
+BF_RULE uint64_t bf_key_canonical(bf_dtype dtype, uint64_t bits) {
+    if (dtype == BF_F32) return bf_key_of_f32((uint32_t)bits);
+    return dtype == BF_F64 ? bf_key_of_f64(bits) : bits;
+}
+
+/* What canonical keys of up to 8 bytes are ordered by, as an unsigned number of their width; and
+ * the key of such a rank. The default NaN comes last. */
+BF_RULE uint64_t bf_key_rank(bf_dtype dtype, uint64_t bits) {
+    if (dtype == BF_U32 || dtype == BF_U64) return bits;
+    int unused = 64 - 8 * bf_dtype_bytes(dtype);
+    uint64_t key = (uint64_t)bf_order_key(dtype, bits) << unused;
+    return (key ^ (uint64_t)1 << 63) >> unused;
+}
+
+BF_RULE uint64_t bf_key_of_rank(bf_dtype dtype, uint64_t rank) {
+    if (dtype == BF_U32 || dtype == BF_U64) return rank;
+    int bits = 8 * bf_dtype_bytes(dtype);
+    return bf_order_bits(dtype, bf_sign_extend(rank ^ (uint64_t)1 << (bits - 1), bits));
+}
+
+/* ---- keys of groups: every dtype ------------------------------------------------------------- */
 
 /* Bytes of a key's rank; 0 of what is no key. */
 BF_RULE int bf_rank_bytes(bf_dtype dtype) {
-    int bytes = bf_table_bytes(dtype);
+    int bytes = bf_key_bytes(dtype);
     return bytes > 0 && bytes < 4 ? 4 : bytes;
 }
 

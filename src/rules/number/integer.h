@@ -1,6 +1,6 @@
 /* Integer arithmetic with a policy for what does not fit: the exact value first. */
-#ifndef BF_RULES_MAP_INTEGER_H
-#define BF_RULES_MAP_INTEGER_H
+#ifndef BF_RULES_NUMBER_INTEGER_H
+#define BF_RULES_NUMBER_INTEGER_H
 
 #include "rules/number/dtype.h"
 

@@ -1,6 +1,6 @@
 /* IEEE 754 arithmetic on bits: the exact result, rounded once. */
-#ifndef BF_RULES_MAP_FLOAT_H
-#define BF_RULES_MAP_FLOAT_H
+#ifndef BF_RULES_NUMBER_FLOAT_H
+#define BF_RULES_NUMBER_FLOAT_H
 
 #include "rules/number/wide.h"
 
