@@ -96,7 +96,7 @@ def primitives(root):
 
 
 def place(path):
-    """The floor of a file and its folder there, as in ("src/cpu", "table"). In src/seam each word is
+    """The floor of a file and its folder there, as in ("src/cpu", "table"). In src/seam a word is
     a file, and not a folder."""
     floor = next((floor for floor in BELOW if path.startswith(floor + "/")), path.split("/")[0])
     names = path[len(floor) + 1:].split("/")
