@@ -5,6 +5,10 @@
 #include "cpu/runtime/isa.h"
 #include "seam/backend.h"
 #include "seam/environment.h"
+#include "seam/histogram.h"
+#include "seam/julia.h"
+#include "seam/memory.h"
+#include "seam/reduce.h"
 
 /* --- features.c: what this machine has --- */
 
