@@ -1,6 +1,7 @@
 /* Arrays: checking them, and walking any shape as contiguous pieces. */
 #include "api/runtime/array.h"
 
+#include "seam/memory.h"
 #include "seam/place.h"
 
 /* Do the elements lie within less than 2^62 bytes? Then no sum of strides overflows, nor does a
@@ -127,13 +128,13 @@ static bool prepare_copies(bf_context *context, const walk *w, const bf_array *a
     c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
     memcpy(c->from.shape, w->shape, sizeof w->shape);
     memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
-    char *scratch = c->by->scratch(context);
-    if (scratch != NULL) c->to = scratch + (size_t)a * (c->by->scratch_bytes / 2);
+    char *scratch = c->by->memory->scratch(context);
+    if (scratch != NULL) c->to = scratch + (size_t)a * (c->by->memory->scratch_bytes / 2);
     return scratch != NULL;
 }
 
 static int64_t room_of(const copies *c) {
-    return (int64_t)(c->by->scratch_bytes / 2) / c->from.bytes;
+    return (int64_t)(c->by->memory->scratch_bytes / 2) / c->from.bytes;
 }
 
 static bf_status walk_copies(bf_context *context, const walk *w, const bf_array *const arrays[],
@@ -149,7 +150,7 @@ static bf_status walk_copies(bf_context *context, const walk *w, const bf_array 
     for (int64_t done = 0; done < count && status == BF_OK; done += room) {
         int64_t n = count - done < room ? count - done : room;
         for (int a = 0; a < arity && status == BF_OK; a++)
-            status = c[a].by->gather(context, &c[a].from, done, n, c[a].to);
+            status = c[a].by->memory->gather(context, &c[a].from, done, n, c[a].to);
         if (status == BF_OK) status = take(context, arg, data, n);
     }
     return status;
