@@ -2,8 +2,8 @@
  *
  * Streams are queues of operations on the host's memory. An operation runs when something waits for
  * it, or earlier, by chance: all orders that CUDA allows can happen. For one file of a program. */
-#ifndef BITFOLD_TESTS_FAKE_CUDA_RUNTIME_H
-#define BITFOLD_TESTS_FAKE_CUDA_RUNTIME_H
+#ifndef BITFOLD_TESTS_SUPPORT_FAKE_CUDA_CUDA_RUNTIME_H
+#define BITFOLD_TESTS_SUPPORT_FAKE_CUDA_CUDA_RUNTIME_H
 
 #include <cstdint>
 #include <cstdlib>
