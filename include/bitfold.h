@@ -41,5 +41,6 @@
 #include "bitfold/types.h"
 #include "bitfold/value.h"
 #include "bitfold/watch.h"
+#include "bitfold/words.h"
 
 #endif

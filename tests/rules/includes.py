@@ -44,6 +44,7 @@ KNOWN = {
     ("src/api/group/group.c", "api/reduce/result.h"),
     ("src/api/group/group.c", "api/table/table.h"),
     ("src/api/histogram/histogram.c", "api/reduce/state.h"),
+    ("src/api/histogram/retract.c", "api/reduce/state.h"),
     ("src/api/runtime/flat.c", "api/table/table.h"),
     ("src/cpu/group/absorb.c", "cpu/table/table.h"),
     ("src/cpu/group/band.c", "cpu/table/table.h"),

@@ -113,7 +113,7 @@ static bf_status find_extremes(bf_context *context, const bf_array *array, int64
                                bf_extent *extent) {
     int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(array->dtype));
     bf_memory memory = {.n = 1, .data = {array->data}, .bytes = {bytes}};
-    extremes_pass pass = {{BF_MIN, BF_KIND_EXTREME, array->dtype, NULL, NULL, 0, 0}, {0}, {0}, {0}};
+    extremes_pass pass = {.least = {.op = BF_MIN, .kind = BF_KIND_EXTREME, .dtype = array->dtype}};
     pass.greatest = pass.least;
     pass.greatest.op = BF_MAX;
     bf_extreme_init(pass.least_words);

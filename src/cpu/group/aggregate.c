@@ -293,8 +293,8 @@ void bf_column_words(const bf_column *c, size_t i, int64_t count, int64_t *words
     words[BF_EXACT_POS_INF] = others[BF_OTHER_POS_INF];
     words[BF_EXACT_NEG_INF] = others[BF_OTHER_NEG_INF];
     words[BF_EXACT_INVALID] = 0;
-    for (int k = 0; k < BF_OTHERS; k++) count -= others[k];
-    words[BF_EXACT_NONZERO] = count > 0;
+    words[BF_EXACT_NEG_ZERO] =
+        bf_exact_counts_zeros(c->kind, c->dtype) ? others[BF_OTHER_NEG_ZERO] : 0;
     if (shape.sum.limbs > 0) bf_band_limbs(&c->sum, i, words + shape.sum_at);
     if (shape.products.limbs > 0) bf_band_limbs(&c->products, i, words + shape.products_at);
 }

@@ -32,7 +32,7 @@ static bool enter_band(bf_band *band, size_t room, const word_rows *rows, int at
     return true;
 }
 
-/* What a column counts apart of a group. Of finite values words say only whether all are -0. */
+/* What a column counts apart of a group. */
 static void others_of(const bf_column *c, const int64_t *words, int64_t others[BF_OTHERS]) {
     memset(others, 0, BF_OTHERS * sizeof *others);
     if (c->kind == BF_KIND_EXTREME) {
@@ -42,9 +42,7 @@ static void others_of(const bf_column *c, const int64_t *words, int64_t others[B
     others[BF_OTHER_NAN] = words[BF_EXACT_NAN];
     others[BF_OTHER_POS_INF] = words[BF_EXACT_POS_INF];
     others[BF_OTHER_NEG_INF] = words[BF_EXACT_NEG_INF];
-    if (words[BF_EXACT_NONZERO] == 0)
-        others[BF_OTHER_NEG_ZERO] = words[BF_EXACT_COUNT] - words[BF_EXACT_NAN] -
-                                    words[BF_EXACT_POS_INF] - words[BF_EXACT_NEG_INF];
+    others[BF_OTHER_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
 }
 
 static bool enter_others(bf_column *c, size_t room, const word_rows *rows) {

@@ -65,6 +65,7 @@ typedef struct bf_window_memory {
 typedef struct bf_worker {
     const bf_isa *isa;
     bf_window_memory sum, products;
+    bool mixed; /* some term of the job is known to be other than -0 */
 } bf_worker;
 
 /* Takes elements [first, first + n) of an exact job; words are carried before and after. */

@@ -136,8 +136,8 @@ __global__ void __launch_bounds__(THREADS)
         to[BF_EXACT_POS_INF] = others[BF_CUDA_OTHER_POS_INF];
         to[BF_EXACT_NEG_INF] = others[BF_CUDA_OTHER_NEG_INF];
         to[BF_EXACT_INVALID] = 0;
-        for (int k = 0; k < BF_CUDA_OTHERS; k++) count -= others[k];
-        to[BF_EXACT_NONZERO] = count > 0;
+        to[BF_EXACT_NEG_ZERO] =
+            bf_exact_counts_zeros(p.kind, p.dtype) ? others[BF_CUDA_OTHER_NEG_ZERO] : 0;
         if (p.sum.limbs > 0)
             put_limbs(p.sum, p.sum_first, p.sum_limbs, p.sums + number * p.sum_limbs,
                       to + shape.sum_at);
