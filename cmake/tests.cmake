@@ -152,3 +152,6 @@ foreach(file ${tests})
         bitfold_python_test(${name} ${file})
     endif()
 endforeach()
+
+# The include lines of the tree.
+bitfold_python_test(rules.includes ${PROJECT_SOURCE_DIR}/tests/rules/includes.py)

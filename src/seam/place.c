@@ -1,7 +1,7 @@
 /* Where a call runs: the decision as pure functions, then the context that follows it. */
 #include "seam/place.h"
 
-#include "cpu/runtime/context.h"
+#include "seam/host.h"
 
 #include <unistd.h>
 
@@ -128,8 +128,7 @@ static bool gpu_is_likely(const bf_context *context) {
 
 /* As if there were a GPU: whether one is likely is asked only where it would be chosen. */
 static bf_machine machine_of(const bf_context *context) {
-    bool vectors = context->cpu->isa != bf_cpu_isa(0);
-    bf_machine m = bf_usual_machine(bf_pool_threads(context->cpu->pool), vectors);
+    bf_machine m = bf_usual_machine(bf_host_threads(context), bf_host_has_vectors(context));
     m.gpu = true;
     m.open = context->cuda != NULL;
     return m;

@@ -1,14 +1,15 @@
 /* The results of groups: the backend gives words, and the host's threads finish them. */
 #include "api/group/group.h"
 
-#include "cpu/table/table.h"
 #include "rules/reduce/result.h"
+#include "seam/host.h"
 
 #include <stdlib.h>
 
 enum {
     BATCH_BYTES = 1 << 22, /* of words that are held at a time */
-    PART = 1 << 8          /* groups of which a thread gives the results at a time */
+    PART = 1 << 8,         /* groups of which a thread gives the results at a time */
+    WORTH = 1 << 11        /* that are worth a thread */
 };
 
 /* Groups [0, n), of a batch. */
@@ -19,21 +20,21 @@ typedef struct result_job {
     int each;
     const int64_t *words;
     bf_value *values; /* NULL: NaNs are looked for, which are refused */
-    atomic_bool nan;  /* there is one */
 } result_job;
 
-static void result_part(void *arg, int64_t part) {
+static bf_status finish_part(void *arg, int worker, int64_t first, int64_t n) {
     result_job *job = arg;
     bf_aggregate a = job->aggregate;
-    int64_t first = part * PART, end = job->n - first < PART ? job->n : first + PART;
     bf_work work;
-    for (int64_t i = first; i < end; i++) {
+    (void)worker;
+    for (int64_t i = first; i < first + n; i++) {
         const int64_t *words = job->words + i * job->each;
         if (job->values != NULL)
             bf_result_of_group(a.op, a.dtype, words, job->options, &job->values[i], &work);
         else if (bf_result_nans(bf_kind_of(a.op, a.dtype), words) > 0)
-            atomic_store(&job->nan, true);
+            return BF_E_NAN;
     }
+    return BF_OK;
 }
 
 /* Batch by batch; values: as in the job. */
@@ -46,9 +47,9 @@ static bf_status finish_batches(bf_groups *g, int which, int64_t most, int64_t *
         job->values = values != NULL ? values + at : NULL;
         status = g->by->words(g->context, g->inside, which, at, job->n, words);
         if (status == BF_OK)
-            bf_table_share(g->context, bf_table_threads(g->context, 16 * job->n),
-                           (job->n + PART - 1) / PART, result_part, job);
-        if (atomic_load(&job->nan)) status = bf_fail(g->context, BF_E_NAN, "NaN in the values");
+            status = bf_parallel(g->context, bf_workers(g->context, job->n, WORTH), job->n, PART,
+                                 finish_part, job);
+        if (status == BF_E_NAN) bf_fail(g->context, status, "NaN in the values");
     }
     return status;
 }

@@ -248,7 +248,7 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
     c->job.data = data[0];
     c->job.weights = data[1];
     c->job.count = count;
-    return context->used->histogram(context, &c->job, c->counts, c->sums);
+    return context->used->histogram->count(context, &c->job, c->counts, c->sums);
 }
 
 static bf_status place(const bf_histogram *h, const bf_array *const arrays[], int64_t count) {
@@ -360,10 +360,10 @@ static bf_status enqueue(const bf_histogram *h, const bf_array *array, int64_t *
     if (status != BF_OK) return status;
     bf_bin_job job = {.bins = &h->bins, .dtype = h->dtype, .data = array->data, .count = count};
     const bf_backend *used = h->context->used;
-    if (used->histogram_async != NULL) return used->histogram_async(h->context, &job, counts);
+    if (used->histogram->enqueue != NULL) return used->histogram->enqueue(h->context, &job, counts);
     int64_t *now = calloc(1, counts_bytes);
     if (now == NULL) return out_of_memory(h->context, h->bins.count);
-    status = count > 0 ? used->histogram(h->context, &job, now, NULL) : BF_OK;
+    status = count > 0 ? used->histogram->count(h->context, &job, now, NULL) : BF_OK;
     if (status == BF_OK) memcpy(counts, now, counts_bytes);
     free(now);
     return status;

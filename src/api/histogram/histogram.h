@@ -3,6 +3,7 @@
 #define BF_API_HISTOGRAM_HISTOGRAM_H
 
 #include "seam/backend.h"
+#include "seam/histogram.h"
 #include <bitfold/histogram.h>
 
 struct bf_histogram {

@@ -82,7 +82,7 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
     to->job.a = data[0];
     to->job.b = data[1];
     to->job.count = count;
-    bf_status status = context->used->reduce(context, &to->job, to->words);
+    bf_status status = context->used->reduce->absorb(context, &to->job, to->words);
     to->job.index += count;
     return status;
 }

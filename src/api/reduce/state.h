@@ -3,6 +3,7 @@
 #define BF_API_REDUCE_STATE_H
 
 #include "seam/backend.h"
+#include "seam/reduce.h"
 #include <bitfold/state.h>
 
 struct bf_state {

@@ -1,6 +1,7 @@
 /* Arrays: checking them, and walking any shape as contiguous pieces. */
 #include "api/runtime/array.h"
 
+#include "seam/memory.h"
 #include "seam/place.h"
 
 /* A watched call works through contiguous memory in pieces as large as so many of the backend's
@@ -132,13 +133,13 @@ static bool prepare_copies(bf_context *context, const walk *w, const bf_array *a
     c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
     memcpy(c->from.shape, w->shape, sizeof w->shape);
     memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
-    char *scratch = c->by->scratch(context);
-    if (scratch != NULL) c->to = scratch + (size_t)a * (c->by->scratch_bytes / 2);
+    char *scratch = c->by->memory->scratch(context);
+    if (scratch != NULL) c->to = scratch + (size_t)a * (c->by->memory->scratch_bytes / 2);
     return scratch != NULL;
 }
 
 static int64_t room_of(const copies *c) {
-    return (int64_t)(c->by->scratch_bytes / 2) / c->from.bytes;
+    return (int64_t)(c->by->memory->scratch_bytes / 2) / c->from.bytes;
 }
 
 /* Copies of pieces that fit the backends' scratch. */
@@ -156,7 +157,7 @@ static bf_status walk_copies(bf_context *context, const walk *w, const bf_array 
     for (int64_t done = 0; done < count && status == BF_OK; done += room) {
         int64_t n = count - done < room ? count - done : room;
         for (int a = 0; a < arity && status == BF_OK; a++)
-            status = c[a].by->gather(context, &c[a].from, done, n, c[a].to);
+            status = c[a].by->memory->gather(context, &c[a].from, done, n, c[a].to);
         if (status == BF_OK) status = take(context, arg, data, n);
         if (status == BF_OK) status = bf_watch_tick(context, n * bytes);
     }
@@ -165,7 +166,8 @@ static bf_status walk_copies(bf_context *context, const walk *w, const bf_array 
 
 int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes) {
     if (!bf_is_watched(context)) return count;
-    int64_t piece = (int64_t)context->used->scratch_bytes * SCRATCHES / bytes & ~(int64_t)4095;
+    int64_t piece =
+        (int64_t)context->used->memory->scratch_bytes * SCRATCHES / bytes & ~(int64_t)4095;
     return piece < count ? piece : count;
 }
 

@@ -1,8 +1,8 @@
 /* Contexts: options checked, backends opened, streams. */
-#include "cpu/runtime/context.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "seam/backend.h"
+#include "seam/host.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,11 +111,11 @@ const char *bf_context_reason(const bf_context *context) {
 }
 
 const char *bf_context_isa(const bf_context *context) {
-    return context == NULL ? "" : context->cpu->isa->name;
+    return context == NULL ? "" : bf_host_isa(context);
 }
 
 int bf_context_threads(const bf_context *context) {
-    return context == NULL ? 0 : bf_pool_threads(context->cpu->pool);
+    return context == NULL ? 0 : bf_host_threads(context);
 }
 
 static bf_status set_stream(bf_context *context, void *stream) {

@@ -34,7 +34,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 typedef struct small_job {
     const rows *rows;
     bf_group_set *sets; /* each thread's, of one shard */
-    _Atomic int64_t next, joined;
+    _Atomic int64_t next;
     atomic_bool crowded, failed;
 } small_job;
 
@@ -52,9 +52,9 @@ static bool take_piece(const rows *r, bf_group_shard *shard, int64_t first, int6
     return true;
 }
 
-static void take_pieces(void *arg) {
+static void take_pieces(void *arg, int worker) {
     small_job *job = arg;
-    bf_group_shard *shard = job->sets[atomic_fetch_add(&job->joined, 1)].shards;
+    bf_group_shard *shard = job->sets[worker].shards;
     while (!atomic_load(&job->crowded) && !atomic_load(&job->failed)) {
         int64_t first = atomic_fetch_add(&job->next, PIECE), left = job->rows->n - first;
         if (left <= 0) return;
@@ -181,13 +181,13 @@ static int64_t estimate(bf_context *context, const rows *r, int64_t first) {
 static bool allocate(sorting *s, int64_t n) {
     const bf_cpu_groups *g = s->rows->groups;
     size_t count = (size_t)n, ranks = count * (size_t)g->rank_bytes;
-    s->shards = bf_table_memory(count);
-    s->ranks = bf_table_memory(ranks);
-    s->sorted_ranks = bf_table_memory(ranks);
+    s->shards = bf_zeros(count);
+    s->ranks = bf_zeros(ranks);
+    s->sorted_ranks = bf_zeros(ranks);
     s->at = calloc((size_t)s->slices, sizeof *s->at);
     bool made = s->shards && s->ranks && s->sorted_ranks && s->at;
     for (int c = 0; c < g->columns && made; c++) {
-        s->values[c] = bf_table_memory(count * (size_t)value_bytes(g, c));
+        s->values[c] = bf_zeros(count * (size_t)value_bytes(g, c));
         made = s->values[c] != NULL;
     }
     return made;

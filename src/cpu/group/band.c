@@ -32,9 +32,9 @@ bool bf_band_widen(bf_band *band, size_t room, int first, int limbs) {
     limbs = end - first;
     if (limbs == band->limbs) return true;
     size_t bytes;
-    int64_t *words = words_bytes(room, limbs, &bytes) ? bf_table_memory(bytes) : NULL;
+    int64_t *words = words_bytes(room, limbs, &bytes) ? bf_zeros(bytes) : NULL;
     if (words == NULL) return false;
-    bf_table_touch(words, bytes);
+    bf_touch(words, bytes);
     for (size_t i = 0; i < room && band->limbs > 0; i++)
         memcpy(words + i * (size_t)limbs + (band->first - first),
                band->words + i * (size_t)band->limbs, (size_t)band->limbs * sizeof *words);

@@ -129,8 +129,8 @@ static bf_status make_order(bf_context *context, bf_cpu_groups *g, int64_t n) {
     static const bf_dtype keys[] = {BF_U32, BF_U64, BF_PAIR};
     int bytes = g->rank_bytes;
     if (g->order != NULL) return BF_OK;
-    char *ranks = bf_table_memory((size_t)n * (size_t)bytes);
-    int64_t *order = (int64_t *)bf_table_memory((size_t)n * sizeof *order);
+    char *ranks = bf_zeros((size_t)n * (size_t)bytes);
+    int64_t *order = (int64_t *)bf_zeros((size_t)n * sizeof *order);
     bf_status status = BF_OK;
     if (ranks == NULL || order == NULL) status = no_memory(context);
     bf_cpu_table as = {.key_bytes = bytes, .value_bytes = sizeof *order};

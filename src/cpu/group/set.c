@@ -108,9 +108,9 @@ static bool grow_arrays(const bf_cpu_groups *groups, bf_group_shard *s, size_t r
 static bool replace_buckets(const bf_cpu_groups *groups, bf_group_shard *s, int shift,
                             bf_hash_seed seed) {
     size_t bytes = buckets_of(shift) * groups->loops->bucket_bytes + LINE;
-    char *memory = bf_table_memory(bytes);
+    char *memory = bf_zeros(bytes);
     if (memory == NULL) return false;
-    bf_table_touch(memory, bytes);
+    bf_touch(memory, bytes);
     free(s->memory);
     s->memory = memory;
     s->buckets = memory + (LINE - (uintptr_t)memory % LINE);
@@ -151,7 +151,7 @@ bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_
     if (size == 0 || room < (uint64_t)size) return true;
     size_t each = buckets_of(shift) * groups->loops->bucket_bytes + 3 * LINE +
                   room * ((size_t)groups->rank_bytes + sizeof(int64_t));
-    set->memory = bf_table_memory(shards * each + LINE);
+    set->memory = bf_zeros(shards * each + LINE);
     if (set->memory == NULL) return false;
     char *at = (char *)set->memory + (LINE - (uintptr_t)set->memory % LINE);
     for (size_t s = 0; s < shards; s++) lend(groups, &set->shards[s], shift, &at);
@@ -160,7 +160,7 @@ bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_
 
 bool bf_shard_open(const bf_cpu_groups *groups, bf_group_shard *s) {
     if (!s->lent || s->size > 0) return true;
-    bf_table_touch(s->buckets, buckets_of(s->shift) * groups->loops->bucket_bytes);
+    bf_touch(s->buckets, buckets_of(s->shift) * groups->loops->bucket_bytes);
     for (int c = 0; c < groups->columns; c++)
         if (!bf_column_grow(&s->columns[c], 0, s->room)) return false;
     return true;

@@ -30,12 +30,12 @@ typedef struct shared_bins {
     const bf_bin_job *job;
     const bf_isa *isa;
     method method;
-    int64_t values;         /* counts in a thread's totals */
-    int64_t *totals;        /* of each thread in turn; NULL: all share `counts` */
-    bf_counter *counters;   /* of each thread; NULL: for COUNT_BINS */
-    int64_t *counts;        /* the job's */
-    _Atomic int64_t next;   /* first element that no thread has taken */
-    _Atomic int64_t joined; /* threads that have begun */
+    int64_t values;       /* counts in a thread's totals */
+    int64_t *totals;      /* of each thread in turn; NULL: all share `counts` */
+    bf_counter *counters; /* of each thread; NULL: for COUNT_BINS */
+    int64_t *counts;      /* the job's */
+    _Atomic int64_t next; /* first element that no thread has taken */
+    int threads;
     int64_t piece;
     bool alone; /* there is only one thread */
 } shared_bins;
@@ -105,9 +105,9 @@ static void count_piece(const shared_bins *shared, int64_t thread, int64_t first
     }
 }
 
-static void take_pieces(void *arg) {
+static void take_pieces(void *arg, int thread) {
     shared_bins *shared = arg;
-    const int64_t count = shared->job->count, thread = atomic_fetch_add(&shared->joined, 1);
+    const int64_t count = shared->job->count;
     bf_environment environment = bf_environment_enter();
     for (;;) {
         int64_t first = atomic_fetch_add(&shared->next, shared->piece), left = count - first;
@@ -133,7 +133,7 @@ static void add_totals(const shared_bins *shared) {
     bf_environment environment = bf_environment_enter();
     for (int64_t v = 0; v < (by_bits ? shared->values : bins); v++) {
         int64_t total = 0;
-        for (int64_t t = 0; t < shared->joined; t++)
+        for (int64_t t = 0; t < shared->threads; t++)
             total += shared->totals[t * shared->values + v];
         if (total == 0) continue;
         int64_t bin = by_bits ? bf_bin_of_bits(job->bins, job->dtype, (uint64_t)v) : v;
@@ -172,6 +172,7 @@ bf_status bf_cpu_histogram(bf_context *context, const bf_bin_job *job, int64_t *
     if (threads < 1) threads = 1;
     if (job->weights) return bf_weigh_bins(context, threads, job, counts, sums);
     shared_bins shared = {.job = job, .isa = cpu->isa, .counts = counts, .alone = threads == 1};
+    shared.threads = threads;
     int64_t share = (job->count + threads - 1) / threads;
     shared.piece = share < PIECE && share > 0 ? share : PIECE;
     shared.method = choose(job);

@@ -18,7 +18,6 @@ typedef struct shared_weights {
     pthread_mutex_t lock;     /* of counts and sums */
     int64_t *counts, *sums;   /* the job's */
     _Atomic int64_t next;     /* first element that no thread has taken */
-    _Atomic int64_t joined;   /* threads that have begun */
 } shared_weights;
 
 /* What one thread works with. */
@@ -121,9 +120,9 @@ static void merge(shared_weights *shared, const weigher *w) {
     pthread_mutex_unlock(&shared->lock);
 }
 
-static void take_spans(void *arg) {
+static void take_spans(void *arg, int thread) {
     shared_weights *shared = arg;
-    const int64_t count = shared->job->count, thread = atomic_fetch_add(&shared->joined, 1);
+    const int64_t count = shared->job->count;
     weigher *w = &shared->weighers[thread];
     bf_environment environment = bf_environment_enter();
     for (;;) {

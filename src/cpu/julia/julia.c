@@ -30,7 +30,6 @@ typedef struct bf_julia_room {
 typedef struct shared {
     const plan *plan;
     bf_julia_room *rooms; /* one for each thread */
-    _Atomic int ranks;    /* threads that have begun */
     _Atomic int64_t next; /* first tile that no thread has taken */
 } shared;
 
@@ -133,11 +132,11 @@ static void take_tile(const plan *p, const place *at, bf_julia_room *room) {
 
 /* --- all --- */
 
-static void take_tiles(void *arg) {
+static void take_tiles(void *arg, int worker) {
     shared *s = arg;
     const plan *p = s->plan;
     bf_environment environment = bf_environment_enter();
-    bf_julia_room *room = &s->rooms[atomic_fetch_add(&s->ranks, 1)];
+    bf_julia_room *room = &s->rooms[worker];
     for (;;) {
         int64_t tile = atomic_fetch_add(&s->next, 1);
         if (tile >= p->tiles) break;

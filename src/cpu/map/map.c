@@ -3,7 +3,7 @@
 #include "cpu/map/map.h"
 
 #include "rules/map/dtype.h"
-#include "seam/map_failure.h"
+#include "seam/map.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,8 +18,7 @@ enum {
 typedef struct shared_map {
     const bf_map_job *job;
     const bf_map_table *table;
-    char *rooms;       /* one for each thread */
-    _Atomic int ranks; /* threads that have begun */
+    char *rooms; /* one for each thread */
     bool stream;
     _Atomic int64_t next; /* first element that no thread has taken */
     int64_t piece;
@@ -45,10 +44,9 @@ static void note_failure(shared_map *shared, int64_t place) {
     atomic_store(&shared->next, shared->job->count); /* later pieces do not matter any more */
 }
 
-static void take_pieces(void *arg) {
+static void take_pieces(void *arg, int number) {
     shared_map *shared = arg;
-    bf_map_worker *worker =
-        (void *)(shared->rooms + atomic_fetch_add(&shared->ranks, 1) * BF_CPU_ROOM);
+    bf_map_worker *worker = (void *)(shared->rooms + number * BF_CPU_ROOM);
     bf_environment environment = bf_environment_enter();
     bf_map_prepare(worker, shared->job, shared->table, shared->stream);
     for (;;) {

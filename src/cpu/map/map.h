@@ -3,6 +3,7 @@
 #define BF_CPU_MAP_MAP_H
 
 #include "cpu/runtime/context.h"
+#include "seam/map.h"
 
 /* The backend's function: threads, pieces, the first failure. */
 bf_status bf_cpu_map(bf_context *context, const bf_map_job *job);

@@ -20,8 +20,7 @@ typedef struct piece {
 
 typedef struct round_of_pieces {
     const bf_isa *isa;
-    char *rooms;       /* one for each thread; NULL: leaves need none */
-    _Atomic int ranks; /* threads that have begun */
+    char *rooms; /* one for each thread; NULL: leaves need none */
     const bf_job *job;
     int64_t first; /* element of the job that piece 0 starts with */
     int64_t count;
@@ -96,11 +95,10 @@ static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *
     return leaf_by_rules(isa, job, i, counts);
 }
 
-static void take_pieces(void *arg) {
+static void take_pieces(void *arg, int worker) {
     round_of_pieces *round = arg;
     char *room = NULL;
-    if (round->rooms != NULL)
-        room = round->rooms + atomic_fetch_add(&round->ranks, 1) * BF_CPU_ROOM;
+    if (round->rooms != NULL) room = round->rooms + worker * BF_CPU_ROOM;
     bf_environment environment = bf_environment_enter();
     for (int64_t i; (i = atomic_fetch_add(&round->next, 1)) < round->count;) {
         piece *p = &round->pieces[i];

@@ -46,8 +46,9 @@ static void absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t 
     }
 }
 
-static void take_pieces(void *arg) {
+static void take_pieces(void *arg, int number) {
     shared_job *shared = arg;
+    (void)number;
     const bf_job *job = shared->job;
     bf_worker worker = {.isa = shared->isa};
     int64_t words[BF_STATE_WORDS_SMALL];

@@ -5,6 +5,11 @@
 #include "cpu/runtime/isa.h"
 #include "seam/backend.h"
 #include "seam/environment.h"
+#include "seam/histogram.h"
+#include "seam/host.h"
+#include "seam/julia.h"
+#include "seam/memory.h"
+#include "seam/reduce.h"
 
 /* --- features.c: what this machine has --- */
 
@@ -27,11 +32,10 @@ bf_pool *bf_pool_create(int threads);
 void bf_pool_destroy(bf_pool *pool);
 int bf_pool_threads(const bf_pool *pool);
 
-/* Calls work(arg) on `threads` threads at once (at most the pool's), the caller's among them, and
- * returns when all have returned. A thread that comes late is not waited for, and the system may
- * give fewer: work must share itself out, so that one thread's return means that nothing is left to
- * take. */
-void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg);
+/* Calls work(arg, worker) on up to `threads` threads at once, the caller's (worker 0) among them.
+ * It must take pieces until none is left. Returns when every call has returned; the system may
+ * start fewer threads than asked. */
+void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg, int worker), void *arg);
 
 /* A context's part of the backend. */
 typedef struct bf_cpu {

@@ -38,6 +38,10 @@ int bf_isa_available(int i) {
     return isa != NULL && isa->available();
 }
 
+const char *bf_host_isa(const bf_context *context) { return context->cpu->isa->name; }
+
+bool bf_host_has_vectors(const bf_context *context) { return context->cpu->isa != isas[0]; }
+
 /* Reads numbers from a file of one line; returns how many of the two there were. */
 static int read_two(const char *path, long long *a, long long *b) {
     FILE *f = fopen(path, "re");

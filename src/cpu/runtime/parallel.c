@@ -1,33 +1,55 @@
-/* Work for threads, cut into numbered parts. */
-#include "cpu/table/table.h"
+/* The parallel loop: workers take pieces from one counter. */
+#include "cpu/runtime/context.h"
 
-enum { ENTRIES_PER_THREAD = 1 << 15 }; /* below this a thread costs more than it gains */
+#include <pthread.h>
+#include <stdatomic.h>
 
-int bf_table_threads(const bf_context *context, int64_t n) {
+typedef struct loop {
+    bf_host_work *work;
+    void *arg;
+    int64_t n, piece;
+    _Atomic int64_t next; /* first item that no worker has taken */
+    pthread_mutex_t lock; /* of what follows */
+    int64_t failed;       /* first item of the first piece that failed so far */
+    bf_status status;     /* its failure, or BF_OK */
+} loop;
+
+static void note_failure(loop *l, int64_t first, bf_status status) {
+    atomic_store(&l->next, l->n);
+    pthread_mutex_lock(&l->lock);
+    if (l->status == BF_OK || first < l->failed) {
+        l->failed = first;
+        l->status = status;
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void take_pieces(void *arg, int worker) {
+    loop *l = arg;
+    for (;;) {
+        int64_t first = atomic_fetch_add(&l->next, l->piece), left = l->n - first;
+        if (left <= 0) return;
+        bf_status status = l->work(l->arg, worker, first, left < l->piece ? left : l->piece);
+        if (status != BF_OK) note_failure(l, first, status);
+    }
+}
+
+bf_status bf_parallel(bf_context *context, int workers, int64_t n, int64_t piece,
+                      bf_host_work *work, void *arg) {
+    if (n <= piece) return n > 0 ? work(arg, 0, 0, n) : BF_OK;
+    loop l = {.work = work, .arg = arg, .n = n, .piece = piece};
+    int64_t pieces = (n - 1) / piece + 1;
+    pthread_mutex_init(&l.lock, NULL);
+    bf_pool_run(context->cpu->pool, workers < pieces ? workers : (int)pieces, take_pieces, &l);
+    pthread_mutex_destroy(&l.lock);
+    return l.status;
+}
+
+int bf_workers(const bf_context *context, int64_t n, int64_t least) {
     int threads = bf_pool_threads(context->cpu->pool);
-    int64_t worth = n / ENTRIES_PER_THREAD;
+    int64_t worth = n / least;
     if (worth < threads) threads = (int)worth;
     return threads > 1 ? threads : 1;
 }
 
-typedef struct shared_parts {
-    _Atomic int64_t next;
-    int64_t n;
-    void (*work)(void *arg, int64_t i);
-    void *arg;
-} shared_parts;
-
-static void take_parts(void *arg) {
-    shared_parts *shared = arg;
-    for (;;) {
-        int64_t i = atomic_fetch_add(&shared->next, 1);
-        if (i >= shared->n) return;
-        shared->work(shared->arg, i);
-    }
-}
-
-void bf_table_share(bf_context *context, int threads, int64_t n, void (*work)(void *arg, int64_t i),
-                    void *arg) {
-    shared_parts shared = {.n = n, .work = work, .arg = arg};
-    bf_pool_run(context->cpu->pool, threads < n ? threads : (int)n, take_parts, &shared);
-}
+int bf_host_threads(const bf_context *context) { return bf_pool_threads(context->cpu->pool); }

@@ -1,8 +1,8 @@
 /* The pool: threads that wait for work, owned by one context.
  *
- * Workers sleep on a condition between jobs. They block every signal but those of their own faults,
- * so that the host's handlers run on its own threads. After fork() the child has none of them: the
- * pool notices and starts anew. */
+ * Workers sleep on a condition between jobs, in the floating-point environment of environment.h.
+ * They block every signal but those of their own faults, so that the host's handlers run on its own
+ * threads. After fork() the child has none of them: the pool notices and starts anew. */
 #define _GNU_SOURCE
 #include "cpu/runtime/context.h"
 
@@ -18,7 +18,7 @@ struct bf_pool {
     pthread_t *workers;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
-    void (*work)(void *arg);
+    void (*work)(void *arg, int worker);
     void *arg;
     int waiting; /* places in the present job that no worker has taken yet */
     int running; /* workers that have not finished it */
@@ -44,15 +44,16 @@ int bf_pool_threads(const bf_pool *pool) { return pool->threads; }
 
 static void *worker_main(void *arg) {
     bf_pool *pool = arg;
+    (void)bf_environment_enter(); /* for as long as the thread lives */
     pthread_mutex_lock(&pool->lock);
     while (!pool->quit) {
         if (pool->waiting == 0) {
             pthread_cond_wait(&pool->wake, &pool->lock);
             continue;
         }
-        pool->waiting--;
+        int worker = pool->waiting--;
         pthread_mutex_unlock(&pool->lock);
-        pool->work(pool->arg);
+        pool->work(pool->arg, worker);
         pthread_mutex_lock(&pool->lock);
         if (--pool->running == 0) pthread_cond_signal(&pool->done);
     }
@@ -85,7 +86,7 @@ static void start_workers(bf_pool *pool, int workers) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg) {
+void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg, int worker), void *arg) {
     int workers = (threads < pool->threads ? threads : pool->threads) - 1;
     if (workers > 0) {
         notice_fork(pool);
@@ -93,7 +94,7 @@ void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg)
         if (workers > pool->started) workers = pool->started;
     }
     if (workers <= 0) {
-        work(arg);
+        work(arg, 0);
         return;
     }
     pthread_mutex_lock(&pool->lock);
@@ -105,7 +106,7 @@ void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg), void *arg)
     else
         pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
-    work(arg);
+    work(arg, 0);
     pthread_mutex_lock(&pool->lock);
     pool->running -= pool->waiting; /* the work is done: no need for those still asleep */
     pool->waiting = 0;

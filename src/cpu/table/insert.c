@@ -128,7 +128,7 @@ static bf_status absorb_different(bf_context *context, bf_cpu_table *t, const bf
 /* Enters the entries of another table of the kind, which is destroyed. */
 static bf_status absorb_table(bf_context *context, bf_cpu_table *t, bf_cpu_table *other) {
     size_t keys = (size_t)other->keys, key = (size_t)t->key_bytes, value = (size_t)t->value_bytes;
-    char *memory = bf_table_memory(keys * (key + value));
+    char *memory = bf_zeros(keys * (key + value));
     if (memory != NULL) bf_table_collect(context, other, memory, memory + keys * key);
     bf_slots_destroy(&other->slots);
     if (memory == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");

@@ -137,7 +137,7 @@ static bool allocate(sort_job *job, bool values) {
     job->bits = calloc((size_t)job->pieces, sizeof *job->bits);
     job->counts = calloc(digits, sizeof *job->counts);
     job->at = calloc(digits, sizeof *job->at);
-    job->to_keys = bf_table_memory((size_t)(job->n * (job->key_bytes + job->value_bytes)));
+    job->to_keys = bf_zeros((size_t)(job->n * (job->key_bytes + job->value_bytes)));
     if (job->to_keys != NULL && values) job->to_values = job->to_keys + job->n * job->key_bytes;
     return job->bits != NULL && job->counts != NULL && job->at != NULL && job->to_keys != NULL;
 }

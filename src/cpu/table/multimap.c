@@ -13,8 +13,8 @@ void bf_nodes_destroy(bf_nodes *nodes) {
 }
 
 static bool allocate(bf_nodes *nodes, int64_t room, int bytes) {
-    nodes->next = bf_table_memory((size_t)room * sizeof *nodes->next);
-    nodes->values = bf_table_memory((size_t)room * (size_t)(bytes > 0 ? bytes : 1));
+    nodes->next = bf_zeros((size_t)room * sizeof *nodes->next);
+    nodes->values = bf_zeros((size_t)room * (size_t)(bytes > 0 ? bytes : 1));
     nodes->room = room;
     if (nodes->next != NULL && nodes->values != NULL) return true;
     free(nodes->next);

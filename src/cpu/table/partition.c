@@ -133,7 +133,7 @@ static bool allocate_parts(parts *p) {
     if (p->in_place)
         p->memory = p->table->slots.buckets;
     else
-        p->memory = bf_table_memory((size_t)p->slices.n * row_bytes(p->table));
+        p->memory = bf_zeros((size_t)p->slices.n * row_bytes(p->table));
     if (p->memory == NULL) return false;
     p->rows = rows_at(p->table, p->memory);
     return p->at != NULL && p->begin != NULL && p->end != NULL && p->done != NULL;
@@ -240,7 +240,7 @@ static bf_status absorb_sorted(bf_context *context, bf_cpu_table *table, const b
 
 typedef struct building {
     parts *parts;
-    _Atomic int64_t next, joined;
+    _Atomic int64_t next;
     char *buffers; /* of each thread, for the rows of a part */
     size_t bytes;
 } building;
@@ -256,9 +256,9 @@ static void build_part(parts *p, int64_t g, char *buffer) {
     if (p->table->loops->insert(p->table, &rows, 0, n) < n) atomic_store(&p->stopped, true);
 }
 
-static void build_parts(void *arg) {
+static void build_parts(void *arg, int worker) {
     building *b = arg;
-    char *buffer = b->buffers + (size_t)atomic_fetch_add(&b->joined, 1) * b->bytes;
+    char *buffer = b->buffers + (size_t)worker * b->bytes;
     for (;;) {
         int64_t g = atomic_fetch_add(&b->next, 1);
         if (g >= b->parts->count || atomic_load(&b->parts->stopped)) return;
@@ -274,7 +274,7 @@ static bf_status build(bf_context *context, parts *p, bool *built) {
         size_t bytes = (size_t)(p->end[g] - p->begin[g]) * row_bytes(p->table);
         if (bytes > b.bytes) b.bytes = bytes;
     }
-    b.buffers = bf_table_memory((size_t)threads * b.bytes);
+    b.buffers = bf_zeros((size_t)threads * b.bytes);
     if (b.buffers == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
     bf_pool_run(context->cpu->pool, threads, build_parts, &b);
     free(b.buffers);

@@ -1,38 +1,18 @@
 /* The memory of a table: making it, and moving to more of it, or to another seed. */
-#define _DEFAULT_SOURCE
 #include "cpu/table/table.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 enum {
-    LINE = 128,           /* buckets are aligned to this */
-    LEAST_SHIFT = 2,      /* the least table: 4 buckets */
-    PAGE = 1 << 12,       /* the least */
-    LARGE_PAGE = 1 << 21, /* where the system has such */
-    PIECE = LARGE_PAGE,   /* bytes that a thread clears or touches at a time */
-    TRIES = 16            /* of sizes and seeds, for keys that are chosen against them */
+    LINE = 128,      /* buckets are aligned to this */
+    LEAST_SHIFT = 2, /* the least table: 4 buckets */
+    PIECE = 1 << 21, /* bytes that a thread clears or touches at a time */
+    TRIES = 16       /* of sizes and seeds, for keys that are chosen against them */
 };
 
 /* A share of all places: what a table is made for, and the most that a region may have. */
 static uint64_t made_for(uint64_t places) { return places / 2; }
 static uint64_t most(uint64_t places) { return places * 13 / 16; }
-
-void *bf_table_memory(size_t bytes) {
-    char *memory = calloc(1, bytes);
-    uintptr_t begin = ((uintptr_t)memory + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    uintptr_t end = ((uintptr_t)memory + bytes) / LARGE_PAGE * LARGE_PAGE;
-#ifdef MADV_HUGEPAGE
-    if (memory != NULL && begin < end)
-        (void)madvise(memory + (begin - (uintptr_t)memory), end - begin, MADV_HUGEPAGE);
-#endif
-    return memory;
-}
-
-void bf_table_touch(void *memory, size_t bytes) {
-    volatile char *at = memory;
-    for (size_t i = 0; i < bytes; i += PAGE) at[i] = 0;
-}
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
@@ -56,7 +36,7 @@ bf_status bf_slots_create(bf_context *context, const bf_table_loops *loops, uint
     shape(loops, buckets, &s);
     bool fits = !__builtin_mul_overflow(s.count, (uint64_t)loops->bucket_bytes, &bytes) &&
                 bytes < SIZE_MAX / 4;
-    if (fits) s.memory = bf_table_memory(bytes + LINE);
+    if (fits) s.memory = bf_zeros(bytes + LINE);
     if (s.memory != NULL) s.regions = calloc(bf_slots_regions(&s), sizeof *s.regions);
     if (s.regions == NULL) {
         free(s.memory);
@@ -107,7 +87,7 @@ static void clear_piece(void *arg, int64_t i) {
 
 static void touch_piece(void *arg, int64_t i) {
     pieces *p = arg;
-    bf_table_touch(p->memory + i * PIECE, piece_bytes(p, i));
+    bf_touch(p->memory + i * PIECE, piece_bytes(p, i));
 }
 
 static void share_buckets(bf_context *context, const bf_slots *s, const bf_table_loops *loops,

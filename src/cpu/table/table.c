@@ -3,6 +3,30 @@
 
 #include <stdlib.h>
 
+enum { ENTRIES_PER_THREAD = 1 << 15 }; /* below this a thread costs more than it gains */
+
+int bf_table_threads(const bf_context *context, int64_t n) {
+    return bf_workers(context, n, ENTRIES_PER_THREAD);
+}
+
+typedef struct shared_parts {
+    void (*work)(void *arg, int64_t i);
+    void *arg;
+} shared_parts;
+
+static bf_status do_part(void *arg, int worker, int64_t i, int64_t n) {
+    const shared_parts *shared = arg;
+    (void)worker, (void)n;
+    shared->work(shared->arg, i);
+    return BF_OK;
+}
+
+void bf_table_share(bf_context *context, int threads, int64_t n, void (*work)(void *arg, int64_t i),
+                    void *arg) {
+    shared_parts shared = {work, arg};
+    (void)bf_parallel(context, threads, n, 1, do_part, &shared);
+}
+
 static bf_status create_table(bf_context *context, const bf_table_kind *kind, void **table) {
     bf_cpu_table *t = calloc(1, sizeof *t);
     if (t == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");

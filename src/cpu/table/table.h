@@ -14,6 +14,7 @@
 #include "cpu/runtime/context.h"
 #include "rules/key/hash.h"
 #include "rules/table/entry.h"
+#include "seam/table.h"
 
 #include <stdatomic.h>
 
@@ -149,12 +150,6 @@ struct bf_table_loops {
 
 /* --- slots.c: memory, and growth --- */
 
-/* Memory of zeros, in large pages where it is large; free() takes it. */
-void *bf_table_memory(size_t bytes);
-/* Has the system give fresh memory now. A page that is read before it is written to costs two
- * faults, the second of which stops all threads, and on older systems never is a large one. */
-void bf_table_touch(void *memory, size_t bytes);
-
 bf_status bf_slots_create(bf_context *context, const bf_table_loops *loops, uint64_t buckets,
                           bf_hash_seed seed, bf_slots *slots);
 bf_status bf_slots_copy(bf_context *context, const bf_table_loops *loops, const bf_slots *from,
@@ -182,8 +177,6 @@ bf_status bf_table_grow(bf_context *context, bf_cpu_table *table);
 
 /* Another seed where keys seem to be chosen against this one, if there is memory for it. */
 void bf_table_heal(bf_context *context, bf_cpu_table *table);
-
-/* --- cpu/runtime/parallel.c: work for the threads --- */
 
 /* How many threads n entries are worth. */
 int bf_table_threads(const bf_context *context, int64_t n);

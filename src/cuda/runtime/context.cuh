@@ -7,6 +7,13 @@
 
 extern "C" {
 #include "seam/backend.h"
+#include "seam/group.h"
+#include "seam/histogram.h"
+#include "seam/julia.h"
+#include "seam/map.h"
+#include "seam/memory.h"
+#include "seam/reduce.h"
+#include "seam/table.h"
 }
 
 /* Reductions that were enqueued one after another, and nothing between. All else on the GPU had

@@ -1,0 +1,48 @@
+/* The host's threads and memory, for every floor: the API's loops over results and a GPU's copies
+ * run on the pool of the context, which the CPU's backend (src/cpu/runtime) owns.
+ *
+ * A context is used by one thread at a time, so its loops do not nest: `work` must not call
+ * bf_parallel with the same context. */
+#ifndef BF_SEAM_HOST_H
+#define BF_SEAM_HOST_H
+
+#include <bitfold/context.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Threads that the context may use, the caller's among them. */
+int bf_host_threads(const bf_context *context);
+/* The instruction set of its loops; whether that one has vectors. */
+const char *bf_host_isa(const bf_context *context);
+bool bf_host_has_vectors(const bf_context *context);
+
+/* Returns how many of the context's threads n items are worth, with at least `least` items for
+ * each; at least 1. */
+int bf_workers(const bf_context *context, int64_t n, int64_t least);
+
+/* Does items [first, first + n). Workers are numbered from 0, which is the calling thread. */
+typedef bf_status bf_host_work(void *arg, int worker, int64_t first, int64_t n);
+
+/* Calls work(arg, worker, ...) for pieces of `piece` items (the last may be smaller) until all of
+ * [0, n) are done, on up to `workers` threads at once. Pieces are handed out in the order of their
+ * first item, and none after a failure: so every piece before a failed one is done, and the status
+ * returned is that of the first piece that fails.
+ *
+ * The pool's threads are in the floating-point environment of environment.h; a caller whose work
+ * needs it enters it too. A loop of one piece costs no more than a call. */
+bf_status bf_parallel(bf_context *context, int workers, int64_t n, int64_t piece,
+                      bf_host_work *work, void *arg);
+
+/* Returns memory of zeros, in large pages where it is large; NULL: there is none. free() frees it.
+ */
+void *bf_zeros(size_t bytes);
+
+/* Writes zeros to fresh memory, so that the system gives its pages now. Touch what is read before
+ * it is written: a first read and a first write cost a fault each, and the second one stops all
+ * threads.
+ */
+void bf_touch(void *memory, size_t bytes);
+
+#endif
