@@ -1,7 +1,7 @@
 /* completion: a script for the shell, in three dialects.
  *
  * Every command is asked for its help, and what it would print is written down as completion. */
-#include "runtime/completion.h"
+#include "help/completion.h"
 
 #include "runtime/options.h"
 
