@@ -3,8 +3,9 @@
 #include "cpu/reduce/reduce.h"
 
 enum {
-    PIECE = 1 << 17,      /* elements that a worker takes at a time */
-    BYTES_LEAST = 1 << 20 /* that are worth a thread */
+    PIECE_BYTES = 1 << 20, /* that a worker takes at a time, */
+    ALONE_BYTES = 1 << 22, /* and the only one */
+    BYTES_LEAST = 1 << 20  /* that are worth a thread */
 };
 
 typedef struct reduce_job {
@@ -57,16 +58,22 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Elements of a piece, a multiple of BF_SPAN. */
+static int64_t piece_of(const bf_job *job, int workers) {
+    int64_t spans = (job->count / workers + BF_SPAN - 1) / BF_SPAN;
+    int64_t most = (workers > 1 ? PIECE_BYTES : ALONE_BYTES) / bf_dtype_bytes(job->dtype);
+    return least(spans * BF_SPAN, most);
+}
 
 /* The job's words change only when all is done. */
 static bf_status absorb_in_pieces(bf_context *context, int workers, const bf_job *job,
                                   int64_t *words) {
     reduce_job r = {context, job};
-    int64_t share = round_up((job->count + workers - 1) / workers, BF_SPAN);
     if (!bf_rooms_open(context, workers, sizeof(partial))) return BF_E_MEMORY;
     bf_status status =
-        bf_parallel(context, workers, job->count, share < PIECE ? share : PIECE, absorb_piece, &r);
+        bf_parallel(context, workers, job->count, piece_of(job, workers), absorb_piece, &r);
     for (int w = 0; w < workers && status == BF_OK; w++) {
         const partial *p = bf_room(context, w);
         if (p->pieces > 0) bf_state_merge_words(job->kind, job->dtype, words, p->words);
@@ -82,7 +89,7 @@ bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words) 
     bf_environment environment = bf_environment_enter();
     if (job->kind == BF_KIND_TREE)
         status = bf_product_tree_absorb(context, workers, job, words);
-    else if (job->count > PIECE)
+    else if (workers > 1 || bytes > ALONE_BYTES)
         status = absorb_in_pieces(context, workers, job, words);
     else
         absorb_elements(&reducer, job, 0, job->count, words);
