@@ -7,6 +7,7 @@
 enum {
     PIECE = 1 << 17,        /* elements that a worker takes at a time */
     THREAD_BYTES = 1 << 20, /* that are worth a thread */
+    COUNTERS_LEAST = 4,     /* workers' counters that are worth a thread to end them */
     BYTES_LEAST = 1 << 11,  /* elements for which tables of bytes are worth it */
     PAIRS_LEAST = 1 << 20,  /* elements of each worker for which one of pairs of bytes is */
     WORDS_LEAST = 1 << 18,  /* 16-bit elements for which a table of words is */
@@ -155,7 +156,8 @@ static bf_status count_all(bf_context *context, count_job *c) {
                                    share < PIECE ? share : PIECE, count_piece, c);
     if (status != BF_OK || c->totals == NULL) return status;
     if (c->method != COUNT_BINS)
-        (void)bf_parallel(context, c->workers, c->workers, 1, end_counters, c);
+        (void)bf_parallel(context, bf_workers(context, c->workers, COUNTERS_LEAST), c->workers, 1,
+                          end_counters, c);
     add_totals(c);
     return BF_OK;
 }
