@@ -1,8 +1,8 @@
-/* What each key and each move of the mouse does. */
+/* The action of each key and of each move of the mouse. */
 #ifndef BITFOLD_VIEW_CONTROL_H
 #define BITFOLD_VIEW_CONTROL_H
 
-#include "view.h"
+#include "view/view.h"
 
 /* Keys are characters, or these. */
 enum { KEY_LEFT = 256, KEY_RIGHT, KEY_UP, KEY_DOWN, KEY_ESCAPE = 27 };
@@ -11,7 +11,7 @@ typedef enum gesture_kind {
     GESTURE_KEY,   /* key */
     GESTURE_POINT, /* the pointer is now at (x, y), in pixels */
     GESTURE_DRAG,  /* it came there with its button down */
-    GESTURE_WHEEL, /* turned by y notches, away from the user if positive */
+    GESTURE_WHEEL, /* the wheel turned by y notches, away from the user if positive */
     GESTURE_SIZE   /* the window has x by y pixels now */
 } gesture_kind;
 

@@ -48,13 +48,7 @@ static void close_cpu(bf_context *context) {
     free(cpu);
 }
 
-const bf_backend bf_backend_cpu = {
-    .name = "cpu",
-    .open = open_cpu,
-    .close = close_cpu,
-    .reduce = bf_cpu_reduce,
-    .map = bf_cpu_map,
-    .histogram = bf_cpu_histogram,
+static const bf_memory_backend memory_backend = {
     .gather = bf_cpu_gather,
     .scatter = bf_cpu_scatter,
     .scratch = bf_cpu_scratch,
@@ -62,7 +56,21 @@ const bf_backend bf_backend_cpu = {
     .allocate = bf_cpu_allocate,
     .release = bf_cpu_release,
     .copy = bf_cpu_copy,
-    .julia = bf_cpu_julia,
-    .tables = &bf_cpu_tables,
-    .groups = &bf_cpu_groups_backend,
+};
+static const bf_reduce_backend reduce_backend = {.absorb = bf_cpu_reduce};
+static const bf_map_backend map_backend = {.run = bf_cpu_map};
+static const bf_histogram_backend histogram_backend = {.count = bf_cpu_histogram};
+static const bf_julia_backend julia_backend = {.count = bf_cpu_julia};
+
+const bf_backend bf_backend_cpu = {
+    .name = "cpu",
+    .open = open_cpu,
+    .close = close_cpu,
+    .memory = &memory_backend,
+    .reduce = &reduce_backend,
+    .map = &map_backend,
+    .histogram = &histogram_backend,
+    .table = &bf_cpu_tables,
+    .group = &bf_cpu_groups_backend,
+    .julia = &julia_backend,
 };

@@ -1,6 +1,7 @@
 /* The CUDA backend's table: contexts, streams, memory. */
 #include "cuda/group/group.cuh"
 #include "cuda/runtime/grid.cuh"
+#include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
 
 extern "C" {
@@ -161,6 +162,7 @@ static void close_cuda(bf_context *context) {
     if (cuda == NULL) return;
     int previous = use_device(cuda);
     bf_cuda_workspaces_close(cuda); /* waits for all that the GPU does; the stream may be gone */
+    bf_cuda_pipeline_close(cuda);
     for (int i = 0; i < 4; i++) cudaFree(cuda->staging[i]);
     cudaFree(cuda->gathered);
     cudaFreeHost(cuda->mail);
@@ -228,16 +230,7 @@ static bf_status open_cuda(bf_context *context, const bf_options *options) {
     return status;
 }
 
-extern "C" const bf_backend bf_backend_cuda = {
-    .name = "cuda",
-    .open = open_cuda,
-    .close = close_cuda,
-    .reduce = bf_cuda_reduce,
-    .reduce_async = bf_cuda_reduce_async,
-    .map = bf_cuda_map,
-    .map_async = bf_cuda_map_async,
-    .histogram = bf_cuda_histogram,
-    .histogram_async = bf_cuda_histogram_async,
+static const bf_memory_backend memory_backend = {
     .gather = bf_cuda_gather,
     .scatter = bf_cuda_scatter,
     .scratch = scratch,
@@ -245,10 +238,26 @@ extern "C" const bf_backend bf_backend_cuda = {
     .allocate = allocate,
     .release = release,
     .copy = copy,
-    .julia = bf_cuda_julia,
-    .julia_async = bf_cuda_julia_async,
+};
+static const bf_reduce_backend reduce_backend = {.absorb = bf_cuda_reduce,
+                                                 .enqueue = bf_cuda_reduce_async};
+static const bf_map_backend map_backend = {.run = bf_cuda_map, .enqueue = bf_cuda_map_async};
+static const bf_histogram_backend histogram_backend = {.count = bf_cuda_histogram,
+                                                       .enqueue = bf_cuda_histogram_async};
+static const bf_julia_backend julia_backend = {.count = bf_cuda_julia,
+                                               .enqueue = bf_cuda_julia_async};
+
+extern "C" const bf_backend bf_backend_cuda = {
+    .name = "cuda",
+    .open = open_cuda,
+    .close = close_cuda,
     .set_stream = set_stream,
     .synchronize = synchronize,
-    .tables = &bf_cuda_tables_backend,
-    .groups = &bf_cuda_groups_backend,
+    .memory = &memory_backend,
+    .reduce = &reduce_backend,
+    .map = &map_backend,
+    .histogram = &histogram_backend,
+    .table = &bf_cuda_tables_backend,
+    .group = &bf_cuda_groups_backend,
+    .julia = &julia_backend,
 };

@@ -3,6 +3,7 @@
 #ifndef BF_SEAM_PLACE_H
 #define BF_SEAM_PLACE_H
 
+#include "rules/reduce/kind.h"
 #include "seam/backend.h"
 #include "seam/where.h"
 

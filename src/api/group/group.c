@@ -56,11 +56,11 @@ static bf_status read_options(bf_context *context, const bf_groups_options *give
 static bf_status live_on(bf_groups *g, const bf_backend *on) {
     bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
     void *inside = NULL;
-    bf_status status = on->groups->create(g->context, &kind, &inside);
+    bf_status status = on->group->create(g->context, &kind, &inside);
     if (status != BF_OK) return status;
     if (g->inside != NULL) g->by->destroy(g->context, g->inside);
     g->on = on;
-    g->by = on->groups;
+    g->by = on->group;
     g->inside = inside;
     return BF_OK;
 }

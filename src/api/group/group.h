@@ -3,6 +3,7 @@
 #define BF_API_GROUP_GROUP_H
 
 #include "seam/backend.h"
+#include "seam/group.h"
 #include <bitfold/group.h>
 
 struct bf_groups {

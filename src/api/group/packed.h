@@ -3,7 +3,9 @@
 #ifndef BF_API_GROUP_PACKED_H
 #define BF_API_GROUP_PACKED_H
 
+#include "rules/reduce/state.h"
 #include "seam/backend.h"
+#include "seam/group.h"
 
 /* Limbs [first, end) of sums, of all in the words of a group from `at` on. */
 typedef struct bf_packed_band {

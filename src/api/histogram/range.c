@@ -5,7 +5,9 @@
 #include "api/runtime/array.h"
 #include "rules/reduce/extreme.h"
 #include "seam/environment.h"
+#include "seam/memory.h"
 #include "seam/place.h"
+#include "seam/reduce.h"
 
 enum {
     CACHED = 1 << 20, /* bytes, for each thread */
@@ -45,8 +47,8 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
     int64_t bytes = bf_dtype_bytes(pass->dtype), n = ROOM / bytes;
     for (int64_t at = 0; at < count && status == BF_OK; at += n) {
         if (n > count - at) n = count - at;
-        status = context->used->copy(context, pass->room, (const char *)data[0] + at * bytes,
-                                     (size_t)(n * bytes));
+        status = context->used->memory->copy(
+            context, pass->room, (const char *)data[0] + at * bytes, (size_t)(n * bytes));
         if (status == BF_OK) take_host(pass, pass->room, n);
     }
     return status;
@@ -54,10 +56,11 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
 
 static bf_status leave_out_infinities(bf_context *context, const bf_array *array, int64_t count,
                                       bf_extent *extent) {
-    finite_pass pass = {.dtype = array->dtype, .room = bf_backend_cpu.allocate(context, ROOM)};
+    finite_pass pass = {.dtype = array->dtype,
+                        .room = bf_backend_cpu.memory->allocate(context, ROOM)};
     if (pass.room == NULL) return BF_E_MEMORY;
     bf_status status = bf_array_walk(context, &array, 1, count, true, take_piece, &pass);
-    bf_backend_cpu.release(context, pass.room);
+    bf_backend_cpu.memory->release(context, pass.room);
     if (status != BF_OK) return status;
     extent->empty = !pass.any;
     extent->lo = extent->hi = 0;
@@ -78,7 +81,7 @@ static bf_status take_block(bf_context *context, bf_job *job, const char *data, 
                             int64_t *words) {
     job->a = data;
     job->count = count;
-    return context->used->reduce(context, job, words);
+    return context->used->reduce->absorb(context, job, words);
 }
 
 /* On the CPU block by block, so that the second of the two finds the block in cache. */

@@ -12,7 +12,7 @@
 #include "api/histogram/bins.h"
 #include "api/histogram/histogram.h"
 #include "api/runtime/enter.h"
-
+#include "rules/reduce/state.h"
 #include "seam/environment.h"
 
 enum { HEADER_BYTES = 32 };

@@ -6,6 +6,8 @@
 #include "api/runtime/sized.h"
 #include "rules/julia/palette.h"
 #include "seam/environment.h"
+#include "seam/julia.h"
+#include "seam/memory.h"
 #include "seam/place.h"
 
 /* --- parameters --- */
@@ -136,19 +138,19 @@ static bool rows_are_direct(const bf_array *counts) {
 /* A part that fits the scratch, and from there to where it belongs. */
 static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_job part,
                            const bf_strided *to, int64_t first) {
-    part.counts = by->scratch(context);
+    part.counts = by->memory->scratch(context);
     if (part.counts == NULL) return BF_E_MEMORY;
     part.stride = part.at.columns;
-    bf_status status = context->used->julia(context, &part);
+    bf_status status = context->used->julia->count(context, &part);
     if (status != BF_OK) return status;
-    return by->scatter(context, to, first, part.at.rows * part.at.columns, part.counts);
+    return by->memory->scatter(context, to, first, part.at.rows * part.at.columns, part.counts);
 }
 
 /* Memory of any strides: whole rows at a time, or pieces of one. */
 static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
     const bf_backend *by = bf_place_walk(context, counts->data);
     const bf_rectangle *all = &job->at;
-    int64_t room = (int64_t)(by->scratch_bytes / sizeof(uint16_t));
+    int64_t room = (int64_t)(by->memory->scratch_bytes / sizeof(uint16_t));
     int64_t columns = least(all->columns, room);
     int64_t rows = columns < all->columns ? 1 : room / columns;
     bf_strided to = {.data = counts->data, .bytes = sizeof(uint16_t), .ndim = 2};
@@ -175,7 +177,7 @@ static bf_status count(bf_context *context, const bf_julia_params *params, int64
     bf_status status = prepare(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
     if (!rows_are_direct(counts)) return walk(context, &job, counts);
-    return context->used->julia(context, &job);
+    return context->used->julia->count(context, &job);
 }
 
 bf_status bf_julia(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
@@ -192,8 +194,8 @@ static bf_status count_async(bf_context *context, const bf_julia_params *params,
     if (status != BF_OK || empty) return status;
     if (!rows_are_direct(counts))
         return bf_fail(context, BF_E_ARGUMENT, "a row's pixels are not neighbours");
-    return context->used->julia_async != NULL ? context->used->julia_async(context, &job)
-                                              : context->used->julia(context, &job);
+    return context->used->julia->enqueue != NULL ? context->used->julia->enqueue(context, &job)
+                                                 : context->used->julia->count(context, &job);
 }
 
 bf_status bf_julia_async(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,

@@ -292,8 +292,8 @@ static bf_status map_async(bf_context *context, bf_map_op op, const bf_array *co
     bf_status status = prepare(&r, context, op, count, options, &empty);
     if (status != BF_OK || empty) return status;
     if (!is_one_job(&r)) return bf_fail(context, BF_E_ARGUMENT, "the memory is not contiguous");
-    return context->used->map_async != NULL ? context->used->map_async(context, &r.job)
-                                            : context->used->map(context, &r.job);
+    return context->used->map->enqueue != NULL ? context->used->map->enqueue(context, &r.job)
+                                               : context->used->map->run(context, &r.job);
 }
 
 bf_status bf_map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,

@@ -2,11 +2,13 @@
  * copies elsewhere. */
 #include "api/map/walk.h"
 
+#include "api/runtime/array.h"
+#include "seam/memory.h"
 #include "seam/place.h"
 
 /* Elements for which a row is worth a job of its own: more where a piece is larger. */
 static int64_t row_least(const bf_context *context) {
-    return (int64_t)(context->used->scratch_bytes >> 9);
+    return (int64_t)(context->used->memory->scratch_bytes >> 9);
 }
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
@@ -74,15 +76,19 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
                            bf_map_job *job) {
     int64_t position[BF_MAX_DIMS] = {0};
     int inner = x->ndim - 1;
-    job->count = x->ndim == 0 ? 1 : x->shape[inner];
+    int64_t row = x->ndim == 0 ? 1 : x->shape[inner], bytes = x->bytes[0];
+    int64_t most = bf_watched_piece(context, row, bytes);
     for (int64_t done = 0; done < count; done += job->count) {
+        int64_t left = row - done % row;
+        job->count = left < most ? left : most;
         job->index = x->index + done;
         job->out = element_at(x, 0, position);
         for (int k = 1; k <= x->arity; k++) {
             job->in[k - 1] = element_at(x, k, position);
             job->single[k - 1] = x->ndim == 0 || x->strides[k][inner] == 0;
         }
-        bf_status status = context->used->map(context, job);
+        bf_status status = context->used->map->run(context, job);
+        if (status == BF_OK) status = bf_watch_tick(context, job->count * bytes);
         if (status != BF_OK) return status;
         if (x->ndim > 0) advance(x, position, job->count);
     }
@@ -101,8 +107,9 @@ static bool prepare_copies(bf_context *context, const bf_map_arrays *x, int k, c
     c->strided = (bf_strided){x->data[k], x->bytes[k], x->ndim, {0}, {0}};
     memcpy(c->strided.shape, x->shape, sizeof x->shape);
     memcpy(c->strided.strides, x->strides[k], sizeof x->strides[k]);
-    char *scratch = c->by->scratch(context);
-    if (scratch != NULL) c->piece = scratch + (size_t)k * (c->by->scratch_bytes / BF_MAP_OPERANDS);
+    char *scratch = c->by->memory->scratch(context);
+    if (scratch != NULL)
+        c->piece = scratch + (size_t)k * (c->by->memory->scratch_bytes / BF_MAP_OPERANDS);
     return scratch != NULL;
 }
 
@@ -110,13 +117,13 @@ static bf_status map_piece(bf_context *context, int arity, const copies *c, int6
                            bf_map_job *job) {
     bf_status status = BF_OK;
     for (int k = 1; k <= arity && status == BF_OK; k++) {
-        status = c[k].by->gather(context, &c[k].strided, first, job->count, c[k].piece);
+        status = c[k].by->memory->gather(context, &c[k].strided, first, job->count, c[k].piece);
         job->in[k - 1] = c[k].piece;
     }
     job->out = c[0].piece;
-    if (status == BF_OK) status = context->used->map(context, job);
+    if (status == BF_OK) status = context->used->map->run(context, job);
     if (status != BF_OK) return status;
-    return c[0].by->scatter(context, &c[0].strided, first, job->count, c[0].piece);
+    return c[0].by->memory->scatter(context, &c[0].strided, first, job->count, c[0].piece);
 }
 
 static bf_status walk_copies(bf_context *context, const bf_map_arrays *x, int64_t count,
@@ -125,7 +132,7 @@ static bf_status walk_copies(bf_context *context, const bf_map_arrays *x, int64_
     int64_t room = count;
     for (int k = 0; k <= x->arity; k++) {
         if (!prepare_copies(context, x, k, &c[k])) return BF_E_MEMORY;
-        int64_t fits = (int64_t)(c[k].by->scratch_bytes / BF_MAP_OPERANDS / 8);
+        int64_t fits = (int64_t)(c[k].by->memory->scratch_bytes / BF_MAP_OPERANDS / 8);
         if (fits < room) room = fits;
     }
     bf_status status = BF_OK;
@@ -133,6 +140,7 @@ static bf_status walk_copies(bf_context *context, const bf_map_arrays *x, int64_
         job->index = x->index + done;
         job->count = count - done < room ? count - done : room;
         status = map_piece(context, x->arity, c, done, job);
+        if (status == BF_OK) status = bf_watch_tick(context, job->count * x->bytes[0]);
     }
     return status;
 }

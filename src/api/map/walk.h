@@ -3,6 +3,7 @@
 #define BF_API_MAP_WALK_H
 
 #include "seam/backend.h"
+#include "seam/map.h"
 #include <bitfold/array.h>
 
 /* The output (operand 0) and up to three inputs, of one shape: an input's stride is 0 where its one
@@ -20,7 +21,7 @@ typedef struct bf_map_arrays {
 
 /* Does `job`, whose memory, count and index are filled in here. any_order: the job cannot fail, so
  * that no index matters, and elements may be taken as they lie in memory. Errors: those of
- * backend->map, BF_E_MEMORY. */
+ * map->run, BF_E_MEMORY. */
 bf_status bf_map_walk(bf_context *context, bf_map_arrays *arrays, bool any_order, bf_map_job *job);
 
 /* Whether two elements of the output share memory, as far as its strides tell. */

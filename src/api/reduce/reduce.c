@@ -97,8 +97,9 @@ static bf_status reduce_async(bf_context *context, bf_reduction op, const bf_arr
     job.count = count;
     status = place_async(context, &job, value);
     if (status != BF_OK) return status;
-    if (context->used->reduce_async == NULL) return reduce_now(context, op, a, b, &options, value);
-    return context->used->reduce_async(context, &job, &options, value);
+    if (context->used->reduce->enqueue == NULL)
+        return reduce_now(context, op, a, b, &options, value);
+    return context->used->reduce->enqueue(context, &job, &options, value);
 }
 
 static bf_status reduce_one_async(bf_context *context, bf_reduction op, const bf_array *array,

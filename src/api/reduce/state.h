@@ -3,6 +3,7 @@
 #define BF_API_REDUCE_STATE_H
 
 #include "seam/backend.h"
+#include "seam/reduce.h"
 #include <bitfold/state.h>
 
 struct bf_state {
@@ -17,6 +18,12 @@ struct bf_state {
 bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state **state);
 bf_status bf_state_take(bf_state *state, const bf_array *chunk);
 bf_status bf_state_take_pair(bf_state *state, const bf_array *a, const bf_array *b);
+
+/* For a call that may fail when it has taken some elements in: keeps the words, and afterwards puts
+ * them back unless the status is BF_OK, and frees them (NULL: nothing was kept). Errors:
+ * BF_E_MEMORY. */
+bf_status bf_state_keep(const bf_state *state, int64_t **kept);
+void bf_state_settle(bf_state *state, int64_t *kept, bf_status status);
 
 /* Is the array (are both) well formed and of this dtype? *count becomes its number of elements.
  * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */

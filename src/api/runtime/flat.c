@@ -3,6 +3,7 @@
 
 #include "api/runtime/array.h"
 #include "rules/key/rank.h"
+#include "seam/memory.h"
 #include "seam/where.h"
 
 static bf_status check(bf_context *context, const bf_backend *on, bf_dtype dtype,
@@ -55,10 +56,11 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
     status = describe(context, array, &from);
     if (status != BF_OK) return status;
     flat->by = walker(on, array->data);
-    flat->copy = flat->by->allocate(context, (size_t)bf_bytes_of(flat->count, bf_key_bytes(dtype)));
+    flat->copy =
+        flat->by->memory->allocate(context, (size_t)bf_bytes_of(flat->count, bf_key_bytes(dtype)));
     if (flat->copy == NULL) return BF_E_MEMORY;
     flat->data = flat->copy;
-    return flat->by->gather(context, &from, 0, elements_of(flat), flat->copy);
+    return flat->by->memory->gather(context, &from, 0, elements_of(flat), flat->copy);
 }
 
 bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
@@ -66,11 +68,11 @@ bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
     if (flat->copy == NULL) return BF_OK;
     bf_status status = describe(context, flat->array, &to);
     if (status != BF_OK) return status;
-    return flat->by->scatter(context, &to, 0, elements_of(flat), flat->copy);
+    return flat->by->memory->scatter(context, &to, 0, elements_of(flat), flat->copy);
 }
 
 void bf_flat_release(bf_flat *flat) {
-    if (flat->copy != NULL) flat->by->release(flat->context, flat->copy);
+    if (flat->copy != NULL) flat->by->memory->release(flat->context, flat->copy);
 }
 
 bool bf_flat_same_shape(const bf_flat *a, const bf_flat *b) {

@@ -2,6 +2,7 @@
 #include <bitfold/memory.h>
 
 #include "api/runtime/enter.h"
+#include "seam/memory.h"
 #include "seam/place.h"
 
 /* Whose memory a context gives out: of a GPU only where one was asked for by name, since a call on
@@ -12,7 +13,7 @@ static const bf_backend *owner(const bf_context *context) {
 
 static bf_status allocate(bf_context *context, size_t bytes, void **memory) {
     if (memory == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the pointer");
-    void *made = owner(context)->allocate(context, bytes > 0 ? bytes : 1);
+    void *made = owner(context)->memory->allocate(context, bytes > 0 ? bytes : 1);
     if (made == NULL) return BF_E_MEMORY;
     *memory = made;
     return BF_OK;
@@ -25,7 +26,7 @@ bf_status bf_memory_allocate(bf_context *context, size_t bytes, void **memory) {
 
 void bf_memory_free(bf_context *context, void *memory) {
     if (context == NULL || memory == NULL) return;
-    owner(context)->release(context, memory);
+    owner(context)->memory->release(context, memory);
 }
 
 static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
@@ -33,7 +34,7 @@ static bf_status copy(bf_context *context, void *to, const void *from, size_t by
     if (to == NULL || from == NULL) return bf_fail(context, BF_E_ARGUMENT, "no memory");
     const bf_backend *by;
     bf_status status = bf_place_copy(context, to, from, &by);
-    return status == BF_OK ? by->copy(context, to, from, bytes) : status;
+    return status == BF_OK ? by->memory->copy(context, to, from, bytes) : status;
 }
 
 bf_status bf_memory_copy(bf_context *context, void *to, const void *from, size_t bytes) {

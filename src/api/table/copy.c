@@ -3,18 +3,19 @@
 #include "api/table/table.h"
 
 #include "rules/table/entry.h"
+#include "seam/memory.h"
 
 /* The entries by way of host memory. */
 static bf_status copy_entries(const bf_table *from, bf_table *to, int64_t n) {
     bf_context *context = to->context;
     size_t key = (size_t)bf_key_bytes(from->kind.key);
     size_t value = (size_t)bf_key_bytes(from->kind.value);
-    char *keys = bf_backend_cpu.allocate(context, (size_t)n * (key + value));
+    char *keys = bf_backend_cpu.memory->allocate(context, (size_t)n * (key + value));
     if (keys == NULL) return BF_E_MEMORY;
     char *values = value > 0 ? keys + (size_t)n * key : NULL;
     bf_status status = from->by->list(from->context, from->inside, keys, values);
     if (status == BF_OK) status = to->by->insert(context, to->inside, keys, values, n);
-    bf_backend_cpu.release(context, keys);
+    bf_backend_cpu.memory->release(context, keys);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "api/runtime/enter.h"
 #include "api/table/table.h"
 #include "rules/table/entry.h"
+#include "seam/memory.h"
 #include "seam/where.h"
 
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static void replace(bf_flat *flat, void *elements) {
 static bf_status widen(bf_context *context, bf_dtype dtype, bf_flat *flat) {
     int bytes = bf_key_bytes(dtype);
     if (bytes >= 4 || flat->count == 0) return BF_OK;
-    uint32_t *wide = bf_backend_cpu.allocate(context, (size_t)flat->count * sizeof *wide);
+    uint32_t *wide = bf_backend_cpu.memory->allocate(context, (size_t)flat->count * sizeof *wide);
     if (wide == NULL) return BF_E_MEMORY;
     for (int64_t i = 0; i < flat->count; i++)
         wide[i] = wide_bits(dtype, bf_load_bits(flat->data + i * bytes, bytes));
@@ -52,13 +53,13 @@ static bf_status widen(bf_context *context, bf_dtype dtype, bf_flat *flat) {
 static bf_status fetch(bf_context *context, bf_dtype dtype, bf_flat *flat) {
     size_t size = (size_t)flat->count * (size_t)bf_key_bytes(dtype);
     if (size == 0 || bf_where_is(flat->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
-    void *keys = bf_backend_cpu.allocate(context, size);
+    void *keys = bf_backend_cpu.memory->allocate(context, size);
     if (keys == NULL) return BF_E_MEMORY;
-    bf_status status = bf_backend_gpu()->copy(context, keys, flat->data, size);
+    bf_status status = bf_backend_gpu()->memory->copy(context, keys, flat->data, size);
     if (status == BF_OK)
         replace(flat, keys);
     else
-        bf_backend_cpu.release(context, keys);
+        bf_backend_cpu.memory->release(context, keys);
     return status;
 }
 
@@ -151,13 +152,13 @@ static bf_status place(join *j, const bf_array *a, const bf_array *b) {
                                       : "joins of keys in host memory are made there";
     }
     context->used = j->on;
-    j->by = j->on->tables != NULL ? j->on->tables : bf_backend_cpu.tables;
+    j->by = j->on->table;
     return BF_OK;
 }
 
 static bf_status take_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
     bf_status status = bf_flat_take(j->context, j->on, dtype, array, flat);
-    bool on_host = j->by == bf_backend_cpu.tables || bf_key_bytes(dtype) < 4;
+    bool on_host = j->by == bf_backend_cpu.table || bf_key_bytes(dtype) < 4;
     if (status == BF_OK && on_host) status = fetch(j->context, dtype, flat);
     return status == BF_OK ? widen(j->context, dtype, flat) : status;
 }

@@ -55,12 +55,9 @@ static bf_status check_kind(bf_context *context, const bf_table_kind *kind) {
 }
 
 /* Where the table is: on the context's device or, where any will do, in host memory at first. */
-static bf_status place(bf_table *t) {
-    bf_context *context = t->context;
-    t->on = context->fixed != NULL ? context->fixed : &bf_backend_cpu;
-    t->by = t->on->tables;
-    if (t->by != NULL) return BF_OK;
-    return bf_fail(context, BF_E_DEVICE, "tables are in host memory: ask for the device cpu");
+static void place(bf_table *t) {
+    t->on = t->context->fixed != NULL ? t->context->fixed : &bf_backend_cpu;
+    t->by = t->on->table;
 }
 
 /* For bf_context_device. */
@@ -90,7 +87,7 @@ static bf_status follow_keys(bf_table *t, const bf_array *keys) {
     if (status != BF_OK) return status;
     bf_table moved = *t;
     moved.on = bf_backend_gpu();
-    moved.by = moved.on->tables;
+    moved.by = moved.on->table;
     status = make_inside(&moved);
     if (status != BF_OK) return status;
     t->by->destroy(t->context, t->inside);
@@ -112,8 +109,8 @@ bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_t
                            .seed = options.seed},
                   .reserved = options.reserve};
     bf_status status = check_kind(context, &t.kind);
-    if (status == BF_OK) status = place(&t);
     if (status != BF_OK) return status;
+    place(&t);
     bf_table *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
     status = make_inside(&t);

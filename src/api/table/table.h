@@ -3,6 +3,7 @@
 #define BF_API_TABLE_TABLE_H
 
 #include "seam/backend.h"
+#include "seam/table.h"
 #include <bitfold/table.h>
 
 struct bf_table {

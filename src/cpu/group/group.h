@@ -11,6 +11,7 @@
 #include "cpu/runtime/context.h"
 #include "rules/key/hash.h"
 #include "rules/key/rank.h"
+#include "seam/group.h"
 
 enum {
     BF_GROUP_BATCH = 1024,   /* rows that are numbered at a time */

@@ -3,7 +3,7 @@
 #include "cpu/map/map.h"
 
 #include "rules/map/dtype.h"
-#include "seam/map_failure.h"
+#include "seam/map.h"
 
 #include <stdatomic.h>
 

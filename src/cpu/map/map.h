@@ -4,6 +4,7 @@
 
 #include "cpu/runtime/cast.h"
 #include "cpu/runtime/context.h"
+#include "seam/map.h"
 
 /* --- the loops of an instruction set --- */
 

@@ -14,6 +14,7 @@
 #include "cpu/runtime/context.h"
 #include "rules/key/hash.h"
 #include "rules/table/entry.h"
+#include "seam/table.h"
 
 #include <stdatomic.h>
 

@@ -5,7 +5,7 @@
 #include "cuda/runtime/context.cuh"
 
 extern "C" {
-#include "seam/map_failure.h"
+#include "seam/map.h"
 #include "seam/where.h"
 }
 

@@ -1,0 +1,28 @@
+/* Histograms: the elements of each bin are counted, or their weights summed. */
+#ifndef BF_SEAM_HISTOGRAM_H
+#define BF_SEAM_HISTOGRAM_H
+
+#include "rules/histogram/bin.h"
+#include <bitfold/context.h>
+
+/* Elements to count in bins. */
+typedef struct bf_bin_job {
+    const bf_bins *bins;
+    bf_dtype dtype;
+    const void *data;
+    bf_dtype weights_dtype;
+    const void *weights; /* NULL: none */
+    int64_t count;
+} bf_bin_job;
+
+typedef struct bf_histogram_backend {
+    /* Adds the elements of each bin to counts, which has bins->count + BF_BIN_OTHERS of them, and
+     * their weights to sums: for each bin the words of a BF_KIND_SUM state (NULL: no weights).
+     * Errors: BF_E_MEMORY, BF_E_DEVICE. */
+    bf_status (*count)(bf_context *context, const bf_bin_job *job, int64_t *counts, int64_t *sums);
+    /* Enqueues it, without weights: counts, in memory that the device can write, are set. The
+     * bins stay as they are until the work is done. NULL: there is no queue. */
+    bf_status (*enqueue)(bf_context *context, const bf_bin_job *job, int64_t *counts);
+} bf_histogram_backend;
+
+#endif

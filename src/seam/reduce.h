@@ -1,0 +1,31 @@
+/* Reductions: contiguous elements are absorbed into the words of a state. */
+#ifndef BF_SEAM_REDUCE_H
+#define BF_SEAM_REDUCE_H
+
+#include "rules/reduce/state.h"
+#include <bitfold/context.h>
+#include <bitfold/reduce.h>
+
+/* Elements to absorb. */
+typedef struct bf_job {
+    bf_reduction op;
+    bf_kind kind; /* of op */
+    bf_dtype dtype;
+    const void *a;
+    const void *b; /* BF_KIND_PRODUCTS: the other factor; else NULL */
+    int64_t count;
+    int64_t index; /* of a[0]; BF_KIND_EXTREME */
+} bf_job;
+
+typedef struct bf_reduce_backend {
+    /* Absorbs the job's elements into words (rules/reduce/state.h). Errors: BF_E_MEMORY,
+     * BF_E_DEVICE. */
+    bf_status (*absorb)(bf_context *context, const bf_job *job, int64_t *words);
+    /* Enqueues the whole reduction: *value, in memory that the device can write, becomes the result
+     * by the rules and the options (all checked; job->count may be 0 here). NULL: there is no
+     * queue. */
+    bf_status (*enqueue)(bf_context *context, const bf_job *job, const bf_reduce_options *options,
+                         bf_value *value);
+} bf_reduce_backend;
+
+#endif
