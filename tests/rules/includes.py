@@ -16,7 +16,7 @@ SHARED = {"src/rules": {"number": 0, "key": 1}, "src/seam": {}, "src/api": {"run
           "src/cpu": {"runtime": 0}, "src/cuda": {"runtime": 0},
           "cli": {"runtime": 0, "input": 0, "plot": 1}}
 # Files that know every primitive of their floor.
-TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu")
+TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu", "cli/main.c")
 # Weights, groups and axes hold reductions: every primitive may use these headers.
 REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
           "src/cpu/reduce/reduce.h", "src/cuda/reduce/reduce.cuh", "cli/reduce/reduce.h")
@@ -35,11 +35,6 @@ MOST_FILES = 30
 
 # Lines that break the rule: to be mended, never added to.
 KNOWN = {
-    ("cli/reduce/merge.c", "group/output.h"),
-    ("cli/reduce/merge.c", "histogram/output.h"),
-    ("cli/runtime/spool.c", "devices/hardware.h"),
-    ("cli/table/join.c", "group/column.h"),
-    ("cli/table/join.c", "group/output.h"),
     ("src/api/group/group.c", "api/reduce/result.h"),
     ("src/api/group/group.c", "api/table/table.h"),
     ("src/api/histogram/histogram.c", "api/reduce/state.h"),
