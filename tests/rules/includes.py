@@ -59,13 +59,7 @@ KNOWN = {
     ("src/cpu/runtime/parallel.c", "cpu/table/table.h"),
     ("src/cuda/group/list.cu", "cuda/table/table.cuh"),
     ("src/cuda/runtime/devices.cu", "api/runtime/sized.h"),
-    ("src/cuda/runtime/mailbox.cu", "cuda/group/group.cuh"),
-    ("src/cuda/runtime/mailbox.cu", "cuda/table/table.cuh"),
-    ("src/cuda/runtime/memory.cu", "cuda/table/table.cuh"),
     ("src/cuda/runtime/partition_rows.cuh", "cuda/table/word.cuh"),
-    ("src/cuda/runtime/prefix.cu", "cuda/table/table.cuh"),
-    ("src/cuda/runtime/strided.cu", "cuda/map/kernel.cuh"),
-    ("src/cuda/runtime/workspace.cu", "cuda/histogram/histogram.cuh"),
     ("src/seam/place.c", "cpu/runtime/context.h"),
 }
 KNOWN_FULL = {"cli/runtime"}
