@@ -2,7 +2,7 @@
 #include "api/histogram/histogram.h"
 
 #include "api/histogram/bins.h"
-#include "api/reduce/state.h"
+#include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
@@ -280,15 +280,20 @@ static bf_status count_apart(bf_histogram *h, const bf_array *const arrays[], in
     return status;
 }
 
-static bf_status place(const bf_histogram *h, const bf_array *const arrays[], int64_t count) {
+static bf_status place_memory(const bf_histogram *h, const bf_memory *memory, int n) {
+    const bf_demand demand = {.share = BF_HISTOGRAM_SHARE, .n = n, .memory = memory};
+    return bf_place(h->context, &demand);
+}
+
+static bf_status place_arrays(const bf_histogram *h, const bf_array *const arrays[],
+                              int64_t count) {
     int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(h->dtype));
-    bf_memory memory = {.n = 1, .data = {arrays[0]->data}, .bytes = {bytes}};
+    bf_memory memory[] = {{arrays[0]->data, bytes}, {NULL, 0}};
     if (arrays[1] != NULL) {
-        memory.n = 2;
-        memory.data[1] = arrays[1]->data;
-        memory.bytes[1] = bf_bytes_of(count, bf_dtype_bytes(h->weights));
+        memory[1].data = arrays[1]->data;
+        memory[1].bytes = bf_bytes_of(count, bf_dtype_bytes(h->weights));
     }
-    return bf_place_histogram(h->context, &memory);
+    return place_memory(h, memory, arrays[1] != NULL ? 2 : 1);
 }
 
 bf_status bf_histogram_take(bf_histogram *h, const bf_array *array, const bf_array *weights) {
@@ -299,7 +304,7 @@ bf_status bf_histogram_take(bf_histogram *h, const bf_array *array, const bf_arr
     if (count > BF_COUNT_MAX - h->total)
         return bf_fail(h->context, BF_E_OVERFLOW, "more than 2^62 elements");
     if (count == 0) return BF_OK;
-    status = place(h, arrays, count);
+    status = place_arrays(h, arrays, count);
     if (status != BF_OK) return status;
     bool whole = bf_array_is_contiguous(array) && (!weights || bf_array_is_contiguous(weights));
     status =
@@ -334,10 +339,9 @@ static bf_status enqueue(const bf_histogram *h, const bf_array *array, int64_t *
     bf_status status = check_async(h, array, counts, &count);
     if (status != BF_OK) return status;
     size_t counts_bytes = (size_t)(h->bins.count + BF_BIN_OTHERS) * sizeof *counts;
-    bf_memory memory = {.n = 2, .data = {array->data, counts}};
-    memory.bytes[0] = bf_bytes_of(count, bf_dtype_bytes(h->dtype));
-    memory.bytes[1] = (int64_t)counts_bytes;
-    status = bf_place_histogram(h->context, &memory);
+    const bf_memory memory[] = {{array->data, bf_bytes_of(count, bf_dtype_bytes(h->dtype))},
+                                {counts, (int64_t)counts_bytes}};
+    status = place_memory(h, memory, 2);
     if (status != BF_OK) return status;
     bf_bin_job job = {.bins = &h->bins, .dtype = h->dtype, .data = array->data, .count = count};
     const bf_backend *used = h->context->used;

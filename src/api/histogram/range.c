@@ -2,11 +2,11 @@
  * a pass that leaves infinities out. */
 #include "api/histogram/histogram.h"
 
+#include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "rules/reduce/extreme.h"
 #include "seam/environment.h"
 #include "seam/memory.h"
-#include "seam/place.h"
 #include "seam/reduce.h"
 
 enum {
@@ -111,14 +111,12 @@ static double value_of(const bf_job *job, const int64_t *words) {
 
 static bf_status find_extremes(bf_context *context, const bf_array *array, int64_t count,
                                bf_extent *extent) {
-    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(array->dtype));
-    bf_memory memory = {.n = 1, .data = {array->data}, .bytes = {bytes}};
     extremes_pass pass = {{BF_MIN, BF_KIND_EXTREME, array->dtype, NULL, NULL, 0, 0}, {0}, {0}, {0}};
     pass.greatest = pass.least;
     pass.greatest.op = BF_MAX;
     bf_extreme_init(pass.least_words);
     bf_extreme_init(pass.greatest_words);
-    bf_status status = bf_place_reduce(context, BF_MIN, BF_KIND_EXTREME, &memory);
+    bf_status status = bf_reduce_place(context, BF_KIND_EXTREME, &array, 1, count);
     if (status == BF_OK)
         status = bf_array_walk(context, &array, 1, count, true, take_extremes, &pass);
     extent->numbers = pass.least_words[BF_EXTREME_COUNT] - pass.least_words[BF_EXTREME_NAN];

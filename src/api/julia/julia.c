@@ -1,5 +1,5 @@
 /* Julia and Mandelbrot sets: parameters and rectangles checked; palettes. */
-#include <bitfold/julia.h>
+#include "api/julia/julia.h"
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
@@ -9,6 +9,7 @@
 #include "seam/julia.h"
 #include "seam/memory.h"
 #include "seam/place.h"
+#include <bitfold/julia.h>
 
 /* --- parameters --- */
 
@@ -107,10 +108,16 @@ static bf_status check_counts(bf_context *context, const bf_julia_params *p, int
     return BF_OK;
 }
 
-static bf_status place(bf_context *context, const bf_julia_view *view, const bf_array *counts) {
-    bf_memory memory = {
-        .n = 1, .data = {counts->data}, .bytes = {bf_bytes_of(bf_array_count(counts), 2)}};
-    return bf_place_julia(context, view->iterations, &memory);
+/* A picture is made, not read: its counts cross the bus once, and cost many steps. */
+int bf_julia_share(int iterations) {
+    return iterations < 8 ? 50 : iterations < 400 ? 400 / iterations : 1;
+}
+
+static bf_status place_picture(bf_context *context, const bf_julia_view *view,
+                               const bf_array *counts) {
+    const bf_memory memory = {counts->data, bf_bytes_of(bf_array_count(counts), sizeof(uint16_t))};
+    const bf_demand demand = {.share = bf_julia_share(view->iterations), .n = 1, .memory = &memory};
+    return bf_place(context, &demand);
 }
 
 /* All that there is to check; *empty: there are no pixels. */
@@ -125,7 +132,7 @@ static bf_status prepare(bf_context *context, const bf_julia_params *params, int
     job->at = (bf_rectangle){x, y, counts->shape[1], counts->shape[0]};
     job->counts = counts->data;
     job->stride = counts->shape[0] > 1 ? counts->strides[0] : 0;
-    return *empty ? BF_OK : place(context, &job->view, counts);
+    return *empty ? BF_OK : place_picture(context, &job->view, counts);
 }
 
 static bool rows_are_direct(const bf_array *counts) {
@@ -148,7 +155,7 @@ static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_j
 
 /* Memory of any strides: whole rows at a time, or pieces of one. */
 static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
-    const bf_backend *by = bf_place_walk(context, counts->data);
+    const bf_backend *by = bf_place_walk(context->used, counts->data);
     const bf_rectangle *all = &job->at;
     int64_t room = (int64_t)(by->memory->scratch_bytes / sizeof(uint16_t));
     int64_t columns = least(all->columns, room);

@@ -1,11 +1,12 @@
 /* Element-wise operations: arguments checked, dtypes and shapes resolved. */
-#include <bitfold/map.h>
+#include "api/map/map.h"
 
 #include "api/map/walk.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "rules/map/map.h"
+#include "rules/number/dtype.h"
 #include "seam/place.h"
 #include <bitfold/value.h>
 
@@ -225,13 +226,17 @@ static int64_t operand_bytes(const bf_map_arrays *x, int k) {
     return bf_bytes_of(count, x->bytes[k]);
 }
 
-static bf_status place(const request *r) {
-    bf_memory memory = {.n = r->arrays.arity + 1};
-    for (int k = 0; k < memory.n; k++) {
-        memory.data[k] = r->arrays.data[k];
-        memory.bytes[k] = operand_bytes(&r->arrays, k);
-    }
-    return bf_place_map(r->context, r->job.op, &memory);
+int bf_map_share(bf_map_op op) {
+    return op == BF_MAP_DIV || op == BF_MAP_SQRT || op == BF_MAP_CAST ? 50 : 100;
+}
+
+static bf_status place_request(const request *r) {
+    bf_memory memory[BF_MAP_OPERANDS];
+    const bf_demand demand = {
+        .share = bf_map_share(r->job.op), .n = r->arrays.arity + 1, .memory = memory};
+    for (int k = 0; k < demand.n; k++)
+        memory[k] = (bf_memory){r->arrays.data[k], operand_bytes(&r->arrays, k)};
+    return bf_place(r->context, &demand);
 }
 
 /* All that can be said without looking at the elements; *empty: there are none. */
@@ -252,7 +257,7 @@ static bf_status prepare(request *r, bf_context *context, bf_map_op op, int coun
     if (status != BF_OK) return status;
     *empty = bf_array_count(r->out) == 0;
     if (!*empty) status = check_overlap(r);
-    return status == BF_OK && !*empty ? place(r) : status;
+    return status == BF_OK && !*empty ? place_request(r) : status;
 }
 
 static bf_status map(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,

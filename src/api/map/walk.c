@@ -98,7 +98,7 @@ typedef struct copies {
 } copies;
 
 static bool prepare_copies(bf_context *context, const bf_map_arrays *x, int k, copies *c) {
-    c->by = bf_place_walk(context, x->data[k]);
+    c->by = bf_place_walk(context->used, x->data[k]);
     c->strided = (bf_strided){x->data[k], x->bytes[k], x->ndim, {0}, {0}};
     memcpy(c->strided.shape, x->shape, sizeof x->shape);
     memcpy(c->strided.strides, x->strides[k], sizeof x->strides[k]);

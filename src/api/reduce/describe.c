@@ -1,7 +1,7 @@
 /* Descriptions: several results of one state. */
 #include <bitfold/describe.h>
 
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
 #include "api/reduce/state.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"

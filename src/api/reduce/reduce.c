@@ -1,10 +1,32 @@
 /* Reductions of whole arrays: a state, one absorb, its result. */
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
 #include "api/reduce/state.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "seam/place.h"
 #include <bitfold/dot.h>
+
+/* ---- where they run -------------------------------------------------------------------------- */
+
+int bf_reduce_share(bf_kind kind) {
+    switch (kind) {
+    case BF_KIND_MOMENTS:
+    case BF_KIND_DESCRIPTION: return 40;
+    case BF_KIND_FACTORS: return 10;
+    case BF_KIND_TREE: return 50;
+    default: return 100;
+    }
+}
+
+bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],
+                          int arity, int64_t count) {
+    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(arrays[0]->dtype));
+    const bf_memory memory[] = {{arrays[0]->data, bytes}, {arrays[arity - 1]->data, bytes}};
+    const bf_demand demand = {.share = bf_reduce_share(kind), .n = arity, .memory = memory};
+    return bf_place(context, &demand);
+}
+
+/* ---- at once --------------------------------------------------------------------------------- */
 
 static bf_status reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
                         const bf_reduce_options *given, bf_value *value) {
@@ -44,7 +66,7 @@ bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
     return bf_leave(context, reduce(context, BF_DOT, a, b, options, value));
 }
 
-/* --- enqueued --- */
+/* ---- enqueued -------------------------------------------------------------------------------- */
 
 /* b is NULL but for BF_DOT. */
 static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
@@ -65,15 +87,13 @@ static bf_status check_async(bf_context *context, bf_reduction op, const bf_arra
                : bf_fail(context, BF_E_ARGUMENT, "the memory is not contiguous");
 }
 
-/* Chooses the device by the arrays' memory, and by that of the value. */
+/* The value is an operand, too. */
 static bf_status place_async(bf_context *context, const bf_job *job, const bf_value *value) {
     int64_t bytes = bf_bytes_of(job->count, bf_dtype_bytes(job->dtype));
-    bf_memory memory = {.n = 2, .data = {job->a, value}, .bytes = {bytes, sizeof *value}};
-    if (job->b != NULL) {
-        memory.data[memory.n] = job->b;
-        memory.bytes[memory.n++] = bytes;
-    }
-    return bf_place_reduce(context, job->op, job->kind, &memory);
+    const bf_memory memory[] = {{job->a, bytes}, {value, sizeof *value}, {job->b, bytes}};
+    const bf_demand demand = {
+        .share = bf_reduce_share(job->kind), .n = job->b != NULL ? 3 : 2, .memory = memory};
+    return bf_place(context, &demand);
 }
 
 /* Without a queue: at once, and what is wrong with the data told as a queue would. */

@@ -1,5 +1,5 @@
 /* From a state's words to a bf_value: policies and types. */
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
 
 #include "api/runtime/sized.h"
 #include "rules/reduce/result.h"

@@ -19,11 +19,4 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
 bf_status bf_state_take(bf_state *state, const bf_array *chunk);
 bf_status bf_state_take_pair(bf_state *state, const bf_array *a, const bf_array *b);
 
-/* Is the array (are both) well formed and of this dtype? *count becomes its number of elements.
- * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
-bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
-                         int64_t *count);
-bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
-                        int64_t *count);
-
 #endif

@@ -2,10 +2,10 @@
 #include <bitfold/group.h>
 
 #include "api/runtime/enter.h"
-#include "api/table/table.h"
+#include "api/runtime/flat.h"
 #include "rules/table/entry.h"
 #include "seam/memory.h"
-#include "seam/where.h"
+#include "seam/table.h"
 
 #include <stdlib.h>
 
@@ -84,7 +84,7 @@ static bf_pairs *make_pairs(int64_t size) {
 typedef struct join {
     bf_context *context;
     const bf_backend *on;       /* that reaches the arrays */
-    const bf_table_backend *by; /* on's tables, or the CPU's */
+    const bf_table_backend *by; /* on's tables */
     void *table;
     bf_flat a, b;
 } join;
@@ -133,32 +133,22 @@ static bf_status join_rows(join *j, bf_dtype dtype, uint64_t seed, bf_pairs **pa
     return status;
 }
 
-/* The GPU on which one of the arrays is; -1: none is. */
-static int gpu_of(const bf_array *a, const bf_array *b) {
-    int device;
-    if (bf_where_is(a->data, &device) == BF_WHERE_DEVICE) return device;
-    return bf_where_is(b->data, &device) == BF_WHERE_DEVICE ? device : -1;
-}
-
-static bf_status place(join *j, const bf_array *a, const bf_array *b) {
-    bf_context *context = j->context;
-    j->on = context->fixed;
-    if (j->on == NULL) {
-        int device = gpu_of(a, b);
-        bf_status status = device >= 0 ? bf_backend_open_gpu(context, device) : BF_OK;
-        if (status != BF_OK) return status;
-        j->on = device >= 0 ? bf_backend_gpu() : &bf_backend_cpu;
-        context->reason = device >= 0 ? "the keys are in a GPU's memory"
-                                      : "joins of keys in host memory are made there";
-    }
-    context->used = j->on;
+static bf_status place_join(join *j, const bf_array *a, const bf_array *b) {
+    const bf_memory memory[] = {bf_flat_memory(a), bf_flat_memory(b)};
+    const bf_demand demand = {.follows = true,
+                              .on_host = "joins of keys in host memory are made there",
+                              .on_gpu = "the keys are in a GPU's memory",
+                              .n = 2,
+                              .memory = memory};
+    bf_status status = bf_place(j->context, &demand);
+    j->on = j->context->used;
     j->by = j->on->table;
-    return BF_OK;
+    return status;
 }
 
 static bf_status take_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
     bf_status status = bf_flat_take(j->context, j->on, dtype, array, flat);
-    bool on_host = j->by == bf_backend_cpu.table || bf_key_bytes(dtype) < 4;
+    bool on_host = j->on == &bf_backend_cpu || bf_key_bytes(dtype) < 4;
     if (status == BF_OK && on_host) status = fetch(j->context, dtype, flat);
     return status == BF_OK ? widen(j->context, dtype, flat) : status;
 }
@@ -175,7 +165,7 @@ static bf_status join_arrays(bf_context *context, const bf_array *a, const bf_ar
     join j = {.context = context};
     if (a == NULL || b == NULL || pairs == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the pairs");
-    bf_status status = place(&j, a, b);
+    bf_status status = place_join(&j, a, b);
     if (status == BF_OK) status = take_keys(&j, a->dtype, a, &j.a);
     if (status == BF_OK) status = take_keys(&j, a->dtype, b, &j.b);
     if (status == BF_OK)

@@ -1,10 +1,11 @@
 /* Tables: arguments checked, and handed to the backend. */
 #include "api/table/table.h"
 
+#include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
 #include "rules/table/entry.h"
-#include "seam/where.h"
 
 #include <stdlib.h>
 
@@ -54,22 +55,10 @@ static bf_status check_kind(bf_context *context, const bf_table_kind *kind) {
     return BF_OK;
 }
 
-/* Where the table is: on the context's device or, where any will do, in host memory at first. */
-static void place(bf_table *t) {
-    t->on = t->context->fixed != NULL ? t->context->fixed : &bf_backend_cpu;
-    t->by = t->on->table;
-}
-
-/* For bf_context_device. */
-static void note_place(const bf_table *t) {
-    t->context->used = t->on;
-    if (t->context->fixed == NULL)
-        t->context->reason = t->on == &bf_backend_cpu ? "the table is in host memory"
-                                                      : "the table is in a GPU's memory";
-}
-
-/* Makes what `t` says, on t->by. */
-static bf_status make_inside(bf_table *t) {
+/* Makes the inside of a table, of no entries, on a backend. */
+static bf_status make_inside(bf_table *t, const bf_backend *on) {
+    t->on = on;
+    t->by = on->table;
     bf_status status = t->by->create(t->context, &t->kind, &t->inside);
     if (status != BF_OK || t->reserved == 0) return status;
     status = t->by->reserve(t->context, t->inside, t->reserved);
@@ -77,22 +66,29 @@ static bf_status make_inside(bf_table *t) {
     return status;
 }
 
-/* A table of a context without a device of its own moves to the GPU that its first keys are on. */
-static bf_status follow_keys(bf_table *t, const bf_array *keys) {
-    int device;
-    bool may_move = t->context->fixed == NULL && t->on == &bf_backend_cpu && bf_table_size(t) == 0;
-    if (!may_move || keys == NULL || bf_where_is(keys->data, &device) != BF_WHERE_DEVICE)
-        return BF_OK;
-    bf_status status = bf_backend_open_gpu(t->context, device);
-    if (status != BF_OK) return status;
+/* Moves an empty table to another backend. On failure it stays. */
+static bf_status move_table(bf_table *t, const bf_backend *on) {
     bf_table moved = *t;
-    moved.on = bf_backend_gpu();
-    moved.by = moved.on->table;
-    status = make_inside(&moved);
+    bf_status status = make_inside(&moved, on);
     if (status != BF_OK) return status;
     t->by->destroy(t->context, t->inside);
     *t = moved;
     return BF_OK;
+}
+
+/* Places a call on a table. An empty one in host memory moves to the GPU that the first keys are
+ * on: those that are inserted, or NULL. */
+static bf_status place_table(bf_table *t, const bf_array *inserted) {
+    bool may_move = inserted != NULL && t->on == &bf_backend_cpu && bf_table_size(t) == 0;
+    const bf_memory memory = bf_flat_memory(inserted);
+    const bf_demand demand = {.follows = true,
+                              .home = may_move ? NULL : t->on,
+                              .on_host = "the table is in host memory",
+                              .on_gpu = "the table is in a GPU's memory",
+                              .n = may_move ? 1 : 0,
+                              .memory = &memory};
+    bf_status status = bf_place(t->context, &demand);
+    return status == BF_OK && t->context->used != t->on ? move_table(t, t->context->used) : status;
 }
 
 bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_table **table) {
@@ -110,10 +106,9 @@ bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_t
                   .reserved = options.reserve};
     bf_status status = check_kind(context, &t.kind);
     if (status != BF_OK) return status;
-    place(&t);
     bf_table *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
-    status = make_inside(&t);
+    status = make_inside(&t, bf_place_home(context));
     if (status != BF_OK) {
         free(made);
         return status;
@@ -168,11 +163,12 @@ static bf_status begin(call *c, bf_table *table, const bf_array *keys, const bf_
                        const bf_array *other, bf_dtype other_dtype) {
     *c = (call){.table = table};
     bf_context *context = table->context;
-    note_place(table);
+    bf_status status = place_table(table, NULL);
+    if (status != BF_OK) return status;
     if (keys == NULL) return bf_fail(context, BF_E_ARGUMENT, "no keys");
     if (values != NULL && table->kind.value == BF_NONE)
         return bf_fail(context, BF_E_ARGUMENT, "the table is a set: it has no values");
-    bf_status status = bf_flat_take(context, table->on, table->kind.key, keys, &c->keys);
+    status = bf_flat_take(context, table->on, table->kind.key, keys, &c->keys);
     if (status == BF_OK)
         status = bf_flat_take(context, table->on, table->kind.value, values, &c->values);
     if (status == BF_OK) status = bf_flat_take(context, table->on, other_dtype, other, &c->other);
@@ -180,8 +176,8 @@ static bf_status begin(call *c, bf_table *table, const bf_array *keys, const bf_
 }
 
 static bf_status check_shapes(const call *c) {
-    bool same = (c->values.array == NULL || bf_flat_same_shape(&c->keys, &c->values)) &&
-                (c->other.array == NULL || bf_flat_same_shape(&c->keys, &c->other));
+    bool same = (c->values.array == NULL || bf_same_shape(c->keys.array, c->values.array)) &&
+                (c->other.array == NULL || bf_same_shape(c->keys.array, c->other.array));
     return same ? BF_OK : bf_fail(c->table->context, BF_E_SHAPE, "the arrays' shapes differ");
 }
 
@@ -198,7 +194,7 @@ static bf_status insert(bf_table *table, const bf_array *keys, const bf_array *v
     call c;
     if (values == NULL && table->kind.value != BF_NONE)
         return bf_fail(table->context, BF_E_ARGUMENT, "no values");
-    bf_status status = follow_keys(table, keys);
+    bf_status status = place_table(table, keys);
     if (status != BF_OK) return status;
     status = begin(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK) status = check_shapes(&c);
