@@ -141,11 +141,11 @@ static int add_peer(bench_options *o, char *command) {
     return EXIT_DONE;
 }
 
-static bool is_device(const char *name) {
-    if (strcmp(name, "cpu") == 0 || strcmp(name, "cuda") == 0) return true;
-    if (strncmp(name, "cuda:", 5) != 0) return false;
-    const size_t digits = strspn(name + 5, "0123456789");
-    return digits > 0 && digits < 4 && name[5 + digits] == '\0';
+static int set_device(bench_options *o, char *name) {
+    int *device = &o->gpu.number;
+    o->device = name;
+    bool one = bf_device_parse(name, device) == BF_OK && *device >= BF_DEVICE_CPU;
+    return one ? EXIT_DONE : refuse("not a device that can be measured", name);
 }
 
 static int set_option(bench_options *o, int option, char *value) {
@@ -154,9 +154,7 @@ static int set_option(bench_options *o, int option, char *value) {
     case OPT_JSON: o->json = true; break;
     case OPT_QUICK: o->quick = true; break;
     case OPT_ISA: o->isa = value; break;
-    case OPT_DEVICE:
-        o->device = value;
-        return is_device(value) ? EXIT_DONE : refuse("not a device that can be measured", value);
+    case OPT_DEVICE: return set_device(o, value);
     case OPT_COMPARE: o->compare = value; break;
     case OPT_PEER: return add_peer(o, value);
     case OPT_SIZES: good = parse_sizes(o, value); break;
@@ -208,11 +206,11 @@ static int read_options(bench_options *o, int argc, char **argv) {
 
 int bench_parse(bench_options *o, int argc, char **argv) {
     o->fail_above = -1;
-    o->device = "cpu";
+    o->gpu.number = BF_DEVICE_CPU;
     const int code = read_options(o, argc, argv);
     if (code != EXIT_DONE || o->help) return code;
     if (o->fail_above >= 0 && !o->compare) return refuse("--fail-above needs", "--compare FILE");
-    if (o->n_sizes == 0 && strcmp(o->device, "cpu") == 0) default_sizes(o);
+    if (o->n_sizes == 0 && o->gpu.number == BF_DEVICE_CPU) default_sizes(o);
     if (o->n_sizes == 0) default_gpu_sizes(o);
     if (o->n_threads == 0) default_threads(o);
     return EXIT_DONE;
