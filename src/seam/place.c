@@ -133,7 +133,7 @@ bf_status bf_place(bf_context *context, const bf_demand *demand) {
         context->used = context->fixed;
         return demand->follows ? BF_OK : check_reach(context, demand->memory, demand->n);
     }
-    bf_machine machine = machine_of(context);
+    bf_machine machine = demand->follows ? (bf_machine){0} : machine_of(context);
     int device = look_at_memory(demand, operands);
     return follow_choice(context, bf_choose(&machine, demand, operands, demand->n), device);
 }
