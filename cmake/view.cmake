@@ -3,7 +3,7 @@
 
 add_library(bitfold_viewing STATIC EXCLUDE_FROM_ALL
             view/control.c view/font.c view/renderer.c view/schedule.c view/view.c view/words.c)
-target_include_directories(bitfold_viewing PUBLIC view)
+target_include_directories(bitfold_viewing PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_viewing PUBLIC bitfold_cli)
 bitfold_warnings(bitfold_viewing)
 

@@ -4,9 +4,10 @@
  * global mutable state. These rules hold for every function:
  *
  * - Failure: a function that can fail returns a bf_status. What it was to write, to an out-pointer
- *   or an array, it writes on success only; objects are as they were. There are two exceptions: the
- *   output of bf_map and its like where an element fails (the output may be an input), and arrays
- *   that a GPU was filling when it failed or ran out of memory.
+ *   or an array, it writes on success only; objects are as they were. There are three exceptions: the
+ *   output of bf_map and its like where an element fails (the output may be an input), arrays that
+ *   a GPU was filling when it failed or ran out of memory, and those that a cancelled call (watch.h)
+ *   was filling.
  * - NULL: where a pointer is needed, NULL is BF_E_ARGUMENT. Functions that destroy or free ignore
  *   it. Functions without a status give "", 0, NULL or NaN for it, or the number that says "none".
  *   Where NULL has a meaning, the function's comment says which.
@@ -28,6 +29,7 @@
 #include "bitfold/describe.h"
 #include "bitfold/device.h"
 #include "bitfold/dot.h"
+#include "bitfold/feed.h"
 #include "bitfold/group.h"
 #include "bitfold/histogram.h"
 #include "bitfold/julia.h"
@@ -38,5 +40,6 @@
 #include "bitfold/table.h"
 #include "bitfold/types.h"
 #include "bitfold/value.h"
+#include "bitfold/watch.h"
 
 #endif

@@ -1,4 +1,4 @@
-#include "control.h"
+#include "view/control.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_VIEW_CONTROL_H
 #define BITFOLD_VIEW_CONTROL_H
 
-#include "view.h"
+#include "view/view.h"
 
 /* Keys are characters, or these. */
 enum { KEY_LEFT = 256, KEY_RIGHT, KEY_UP, KEY_DOWN, KEY_ESCAPE = 27 };

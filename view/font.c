@@ -1,4 +1,4 @@
-#include "font.h"
+#include "view/font.h"
 
 enum { FIRST = ' ', LAST = '~', BAND = 12 /* characters beside each other */ };
 

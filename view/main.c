@@ -1,7 +1,7 @@
 /* bitfold-view: the window of 'bitfold julia --view'. */
-#include "runtime/options.h"
-#include "runtime/output.h"
-#include "window.h"
+#include "cli/runtime/options.h"
+#include "cli/runtime/output.h"
+#include "view/window.h"
 
 #include <signal.h>
 

@@ -1,6 +1,6 @@
-#include "paint.h"
+#include "view/paint.h"
 
-#include "font.h"
+#include "view/font.h"
 
 #include <string.h>
 

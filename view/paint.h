@@ -2,7 +2,7 @@
 #ifndef BITFOLD_VIEW_PAINT_H
 #define BITFOLD_VIEW_PAINT_H
 
-#include "words.h"
+#include "view/words.h"
 
 #include <SDL.h>
 

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_VIEW_PICTURE_H
 #define BITFOLD_VIEW_PICTURE_H
 
-#include "julia/options.h"
+#include "cli/julia/options.h"
 
 typedef struct picture {
     bf_julia_params params;

@@ -1,7 +1,7 @@
-#include "renderer.h"
+#include "view/renderer.h"
 
-#include "julia/file.h"
-#include "schedule.h"
+#include "cli/julia/file.h"
+#include "view/schedule.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef BITFOLD_VIEW_RENDERER_H
 #define BITFOLD_VIEW_RENDERER_H
 
-#include "picture.h"
+#include "view/picture.h"
 
 #include <limits.h>
 

@@ -1,4 +1,4 @@
-#include "schedule.h"
+#include "view/schedule.h"
 
 #include <string.h>
 

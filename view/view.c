@@ -1,4 +1,4 @@
-#include "view.h"
+#include "view/view.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_VIEW_VIEW_H
 #define BITFOLD_VIEW_VIEW_H
 
-#include "julia/options.h"
+#include "cli/julia/options.h"
 
 typedef struct view {
     julia_request seen;

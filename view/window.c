@@ -1,7 +1,7 @@
-#include "window.h"
+#include "view/window.h"
 
-#include "paint.h"
-#include "renderer.h"
+#include "view/paint.h"
+#include "view/renderer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_VIEW_WINDOW_H
 #define BITFOLD_VIEW_WINDOW_H
 
-#include "control.h"
+#include "view/control.h"
 
 typedef struct window window;
 

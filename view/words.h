@@ -2,7 +2,7 @@
 #ifndef BITFOLD_VIEW_WORDS_H
 #define BITFOLD_VIEW_WORDS_H
 
-#include "picture.h"
+#include "view/picture.h"
 
 #include <limits.h>
 

@@ -36,7 +36,8 @@ extern "C" {
     X(E_EMPTY, 6, "no value: the input is empty")                                                  \
     X(E_MEMORY, 7, "out of memory")                                                                \
     X(E_STATE, 8, "saved state is damaged or does not match")                                      \
-    X(E_DEVICE, 9, "this machine lacks the device or instruction set asked for")
+    X(E_DEVICE, 9, "this machine lacks the device or instruction set asked for")                   \
+    X(E_CANCELLED, 10, "cancelled by the caller")
 
 typedef enum bf_status {
 #define BF_X(id, number, message) BF_##id = number,

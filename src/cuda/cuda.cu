@@ -1,6 +1,7 @@
 /* The CUDA backend's table: contexts, streams, memory. */
 #include "cuda/group/group.cuh"
 #include "cuda/runtime/grid.cuh"
+#include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
 
 extern "C" {
@@ -161,6 +162,7 @@ static void close_cuda(bf_context *context) {
     if (cuda == NULL) return;
     int previous = use_device(cuda);
     bf_cuda_workspaces_close(cuda); /* waits for all that the GPU does; the stream may be gone */
+    bf_cuda_pipeline_close(cuda);
     for (int i = 0; i < 4; i++) cudaFree(cuda->staging[i]);
     cudaFree(cuda->gathered);
     cudaFreeHost(cuda->mail);

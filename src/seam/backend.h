@@ -12,6 +12,7 @@
 #ifndef BF_SEAM_BACKEND_H
 #define BF_SEAM_BACKEND_H
 
+#include "seam/watch.h"
 #include <bitfold/context.h>
 #include <bitfold/device.h>
 
@@ -54,8 +55,13 @@ struct bf_context {
     char gpu_name[BF_DEVICE_TEXT]; /* and its name */
     bool gpu_failed;               /* opening one failed: it is not tried again */
     bool in_use;                   /* by a call (api/runtime/enter.h) */
+    bf_watched watched;
     char message[BF_MESSAGE_TEXT];
 };
+
+static inline bool bf_is_watched(const bf_context *context) {
+    return context->watched.watch.tick != NULL;
+}
 
 /* The backend of GPUs; NULL: this build has none. */
 const bf_backend *bf_backend_gpu(void);

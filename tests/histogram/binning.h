@@ -1,6 +1,6 @@
 /* For the tests of histograms: what the counts are, by a search in the edges; and contexts. */
-#ifndef BITFOLD_TESTS_BINNING_H
-#define BITFOLD_TESTS_BINNING_H
+#ifndef BITFOLD_TESTS_HISTOGRAM_BINNING_H
+#define BITFOLD_TESTS_HISTOGRAM_BINNING_H
 
 #include "tests/support/oracle.h"
 

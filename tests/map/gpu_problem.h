@@ -1,7 +1,7 @@
 /* For the tests of bf_map on a GPU: a problem is done by the CPU's rules and by the GPU, and the
  * two have to agree. */
-#ifndef BITFOLD_TESTS_GPU_MAP_PROBLEM_H
-#define BITFOLD_TESTS_GPU_MAP_PROBLEM_H
+#ifndef BITFOLD_TESTS_MAP_GPU_PROBLEM_H
+#define BITFOLD_TESTS_MAP_GPU_PROBLEM_H
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>

@@ -1,40 +1,291 @@
-"""The house's rule, read from the include lines: which folder may know which (docs/design.md)."""
+"""Which folder may use which, read from the include lines of the tree (docs/design.md)."""
+import collections
 import os
 import re
+import tempfile
 import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-FLOORS = ["src/rules", "src/seam", "src/api", "src/cpu", "src/cuda", "cli"]
-# What each floor may use of others. A primitive's file may use that primitive's folder there; "+" adds
-# what every file of the floor may use.
-BELOW = {
-    "src/rules": [],
-    "src/seam": ["src/rules/*"],
-    "src/api": ["src/rules", "src/seam"],
-    "src/cpu": ["src/rules", "src/seam"],
-    "src/cuda": ["src/rules", "src/seam"],
-    "cli": [],
+
+# Each floor with the floors below it.
+BELOW = {"src/rules": [], "src/seam": ["src/rules"], "src/api": ["src/seam", "src/rules"],
+         "src/cpu": ["src/seam", "src/rules"], "src/cuda": ["src/seam", "src/rules"], "cli": []}
+# The folders that all primitives of a floor share; one may include another of the same or a lower
+# rank. Any other folder of a floor belongs to one primitive.
+SHARED = {"src/rules": {"number": 0, "key": 1}, "src/seam": {}, "src/api": {"runtime": 0},
+          "src/cpu": {"runtime": 0}, "src/cuda": {"runtime": 0},
+          "cli": {"runtime": 0, "input": 0, "plot": 1}}
+# Files that know every primitive of their floor.
+TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu")
+# Weights, groups and axes hold reductions: every primitive may use these headers.
+REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
+          "src/cpu/reduce/reduce.h", "src/cuda/reduce/reduce.cuh")
+# Folders beside the floors, with what they may include besides public headers.
+CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": (),
+           "view": ("view/", "cli/julia/", "cli/runtime/")}
+# The one header of the ladder that the command includes, and where.
+LADDER = {"cli/ladder/ladder.c": "ladder/ladder.h"}
+# System headers, by the start of their names, with the folders that may include them.
+SYSTEM = {"pthread.h": ("src/cpu/", "cli/", "ladder/", "view/", "examples/"),
+          "immintrin.h": ("src/cpu/", "cli/bench/"), "emmintrin.h": ("src/cpu/",),
+          "arm_neon.h": ("src/cpu/",), "cuda": ("src/cuda/", "ladder/cuda/"),
+          "bitfold/": ("src/", "cli/", "ladder/"), "cub/": (), "thrust/": ()}
+ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh")
+MOST_FILES = 30
+
+# Lines and folders that break the rule: to be mended, never added to.
+KNOWN = {
+    ("cli/reduce/merge.c", "group/output.h"),
+    ("cli/reduce/merge.c", "histogram/output.h"),
+    ("cli/runtime/spool.c", "devices/hardware.h"),
+    ("cli/runtime/task.c", "reduce/describe.h"),
+    ("cli/table/join.c", "group/column.h"),
+    ("cli/table/join.c", "group/output.h"),
+    ("src/cpu/group/absorb.c", "cpu/table/table.h"),
+    ("src/cpu/group/band.c", "cpu/table/table.h"),
+    ("src/cpu/group/group.c", "cpu/table/table.h"),
+    ("src/cpu/group/merge.c", "cpu/table/table.h"),
+    ("src/cpu/group/set.c", "cpu/table/table.h"),
+    ("src/cpu/histogram/histogram.h", "cpu/map/map.h"),
+    ("src/cpu/runtime/cast.c", "cpu/map/map.h"),
+    ("src/cpu/runtime/context.h", "seam/histogram.h"),
+    ("src/cpu/runtime/context.h", "seam/julia.h"),
+    ("src/cpu/runtime/context.h", "seam/reduce.h"),
+    ("src/cpu/runtime/isa.h", "cpu/julia/julia.h"),
+    ("src/cpu/runtime/isa.h", "cpu/map/loop_table.h"),
+    ("src/cuda/group/list.cu", "cuda/table/table.cuh"),
+    ("src/cuda/runtime/context.cuh", "seam/group.h"),
+    ("src/cuda/runtime/context.cuh", "seam/histogram.h"),
+    ("src/cuda/runtime/context.cuh", "seam/julia.h"),
+    ("src/cuda/runtime/context.cuh", "seam/map.h"),
+    ("src/cuda/runtime/context.cuh", "seam/reduce.h"),
+    ("src/cuda/runtime/context.cuh", "seam/table.h"),
+    ("src/cuda/runtime/devices.cu", "api/runtime/sized.h"),
+    ("src/cuda/runtime/mailbox.cu", "cuda/group/group.cuh"),
+    ("src/cuda/runtime/mailbox.cu", "cuda/table/table.cuh"),
+    ("src/cuda/runtime/memory.cu", "cuda/table/table.cuh"),
+    ("src/cuda/runtime/partition_rows.cuh", "cuda/table/word.cuh"),
+    ("src/cuda/runtime/prefix.cu", "cuda/table/table.cuh"),
+    ("src/cuda/runtime/strided.cu", "cuda/map/kernel.cuh"),
+    ("src/cuda/runtime/workspace.cu", "cuda/histogram/histogram.cuh"),
 }
-# Folders that every file of their floor may include, and that include no primitive themselves.
-RUNTIME = {
-    "src/rules": ["number", "key"],
-    "src/api": ["runtime"],
-    "src/cpu": ["runtime"],
-    "src/cuda": ["runtime"],
-    "cli": ["runtime", "input", "plot"],
-}
-# Weights, groups and axes hold reductions: every primitive may use them, through one header a floor.
-EXCEPTION = {"src/rules": "src/rules/reduce/", "src/api": "src/api/reduce/reduce.h",
-             "src/cpu": "src/cpu/reduce/reduce.h", "src/cuda": "src/cuda/reduce/reduce.cuh"}
-# The files that know all primitives of their floor.
-KNOW_ALL = ["src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu", "cli/main.c", "cli/verify/", "cli/bench/"]
-# The command knows the library by its public headers alone; opponents stand alone.
-ALONE = {"ladder": ["ladder"], "view": ["view", "cli"], "examples": ["examples"], "python": []}
+KNOWN_FULL = {"cli/runtime"}
 
 
-def sources():
-    for top in ["src", "cli", *ALONE]:
-        for folder, _, names in os.walk(os.path.join(ROOT, top)):
-            for name in sorted(names):
-                if name.endswith((".c", ".h", ".cu", ".cuh", ".in")):
-                    yield os.path.relpath(os.path.join(folder, name), ROOT)
+def sources(root, *tops):
+    """The sources in these folders of a tree, as paths from its root."""
+    for top in tops:
+        for folder, folders, names in os.walk(os.path.join(root, top)):
+            folders[:] = [f for f in folders if not f.startswith(".") and f != "build" and
+                          not os.path.exists(os.path.join(folder, f, "CMakeCache.txt"))]
+            for name in names:
+                if name.endswith(ENDINGS):
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def text(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def primitives(root):
+    """The words that name a primitive: the folders of src's floors that nobody shares."""
+    folders = {name for floor in ["src/rules", "src/api", "src/cpu", "src/cuda"]
+               for name in os.listdir(os.path.join(root, floor))
+               if os.path.isdir(os.path.join(root, floor, name))}
+    return folders - {"isa", "runtime", "number", "key"}
+
+
+def place(path):
+    """The floor of a file and its folder there, as in ("src/cpu", "table"). In src/seam a word is
+    a file, and not a folder."""
+    floor = next((floor for floor in BELOW if path.startswith(floor + "/")), path.split("/")[0])
+    names = path[len(floor) + 1:].split("/")
+    return floor, names[0].split(".")[0] if floor == "src/seam" or len(names) > 1 else ""
+
+
+def may_include(path, other, words):
+    """Whether a file of the tree may include another one; words are the primitives."""
+    floor, folder = place(path)
+    below, name = place(other)
+    if floor in CLIENTS:
+        return other.startswith(CLIENTS[floor])
+    if below != floor and below not in BELOW[floor]:
+        return LADDER.get(path) == other
+    if path.startswith(TABLES):
+        return True
+    own = SHARED[floor].get(folder)
+    if name in SHARED[below]:
+        return below != floor or own is None or SHARED[below][name] <= own
+    if below == "src/seam" and name not in words or other == "cli/command.h":
+        return True
+    return own is None and (name == folder or other.startswith(REDUCE))
+
+
+def find(root, path, header):
+    """The file that a header in quotes names, or None if it is not named from the root."""
+    tops = {"src": ["src"], "cli": ["cli", ""], "include": [os.path.dirname(path)]}
+    for top in tops.get(path.split("/")[0], [""]):
+        name = os.path.join(top, header)
+        if name == os.path.normpath(name) and os.path.isfile(os.path.join(root, name)):
+            return name
+    return None
+
+
+def wrong_includes(root):
+    """The include lines that break the rule: {(file, header): why}."""
+    words = primitives(root)
+    wrong = {}
+    for path in sources(root, "src", "cli", *CLIENTS):
+        for line in re.findall(r"^[ \t]*#[ \t]*include\b[ \t]*(\S*)", text(root, path), re.M):
+            header = line.strip('<>"')
+            if line.startswith("<"):
+                kinds = [kind for kind in SYSTEM if header.startswith(kind)]
+                if kinds and not path.startswith(SYSTEM[kinds[0]]):
+                    wrong[path, header] = "not for this folder"
+            else:
+                other = find(root, path, header)
+                if other is None:
+                    wrong[path, header] = "not written from the root of the tree"
+                elif not may_include(path, other, words):
+                    wrong[path, header] = "not for this folder"
+    return wrong
+
+
+def wrong_guards(root):
+    """The include guards that are not their file's path: {(file, guard): the right one}."""
+    wrong = {}
+    for path in sources(root, "src", "cli", "tests", *CLIENTS):
+        guard = re.search(r"^#ifndef (\w+)\n#define \1$", text(root, path), re.M)
+        if guard and path.endswith((".h", ".cuh")):
+            name = re.sub(r"^src/", "bf/", re.sub(r"^(?!src/)(include/)?", "bitfold/", path))
+            name = re.sub(r"^bitfold/bitfold\b", "bitfold", name)
+            right = re.sub(r"\W", "_", name).upper()
+            if guard.group(1) != right:
+                wrong[path, guard.group(1)] = right
+    return wrong
+
+
+def full_folders(root):
+    """The folders with more than MOST_FILES sources of their own, and how many they have."""
+    count = collections.Counter(os.path.dirname(path) for path in sources(root, "."))
+    return {folder: n for folder, n in count.items() if n > MOST_FILES}
+
+
+class Includes(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_include_line_keeps_the_order(self):
+        self.assertGreater(len(list(sources(ROOT, "src", "cli", *CLIENTS))), 300)
+        wrong = wrong_includes(ROOT)
+        self.assertEqual({line: why for line, why in wrong.items() if line not in KNOWN}, {})
+
+    def test_known_lines_are_still_there(self):
+        self.assertEqual(sorted(KNOWN - set(wrong_includes(ROOT))), [])
+
+    def test_every_guard_is_the_path(self):
+        self.assertEqual(wrong_guards(ROOT), {})
+
+    def test_no_folder_is_too_full(self):
+        full = full_folders(ROOT)
+        self.assertEqual({folder: n for folder, n in full.items() if folder not in KNOWN_FULL}, {})
+        self.assertEqual(sorted(KNOWN_FULL - set(full)), [])
+
+
+RIGHT = {
+    "src/rules/number/wide.h": "#include <bitfold/types.h>\n",
+    "src/rules/key/rank.h": '#include "rules/number/wide.h"\n',
+    "src/rules/reduce/sum.h": '#include "rules/number/wide.h"\n',
+    "src/rules/table/entry.h": '#include "rules/key/rank.h"\n#include "rules/reduce/sum.h"\n',
+    "src/seam/backend.h": '#include "seam/table.h"\n#include "seam/reduce.h"\n',
+    "src/seam/table.h": '#include "rules/table/entry.h"\n',
+    "src/seam/reduce.h": '#include "rules/reduce/sum.h"\n',
+    "src/api/runtime/enter.h": '#include "seam/backend.h"\n',
+    "src/api/table/table.c": '#include "api/runtime/enter.h"\n#include "seam/table.h"\n'
+                             '#include <bitfold/table.h>\n#include <stdlib.h>\n',
+    "src/cpu/runtime/context.h": '#include "seam/backend.h"\n#include <pthread.h>\n',
+    "src/cpu/reduce/reduce.h": '#include "cpu/runtime/context.h"\n',
+    "src/cpu/table/table.h": '  #  include   "cpu/reduce/reduce.h" /* weights */\n',
+    "src/cpu/group/group.h": "", "src/cpu/group/band.h": "",
+    "src/cpu/isa/avx2.c": '#include "cpu/table/table.h"\n#include "cpu/group/group.h"\n',
+    "src/cuda/runtime/context.cuh": "#include <cuda_runtime.h>\n",
+    "src/cuda/table/table.cuh": '#include "cuda/runtime/context.cuh"\n',
+    "include/bitfold.h": '#include "bitfold/table.h"\n',
+    "include/bitfold/types.h": "", "include/bitfold/table.h": '#include "types.h"\n',
+    "cli/command.h": "#include <bitfold.h>\n",
+    "cli/runtime/options.h": '#include "command.h"\n#include "input/rows.h"\n',
+    "cli/input/rows.h": '#include "runtime/options.h"\n',
+    "cli/table/join.c": '#include "input/rows.h"\n#include "command.h"\n',
+    "cli/group/output.h": "", "cli/ladder/ladder.c": '#include "ladder/ladder.h"\n',
+    "ladder/ladder.h": "", "ladder/cpu/add.c": '#include "ladder/ladder.h"\n#include <bitfold.h>\n',
+    "view/view.c": '#include "cli/runtime/options.h"\n#include <bitfold.h>\n',
+}
+# Lines that are wrong in these files of that tree.
+WRONG = {
+    "src/rules/number/wide.h": ['"rules/key/rank.h"', '"rules/reduce/sum.h"'],
+    "src/rules/reduce/sum.h": ['"rules/table/entry.h"', '"seam/reduce.h"'],
+    "src/seam/table.h": ['"api/runtime/enter.h"'],
+    "src/seam/reduce.h": ['"seam/table.h"'],
+    "src/api/runtime/enter.h": ['"seam/table.h"', '"rules/table/entry.h"'],
+    "src/api/table/table.c": ['"cpu/runtime/context.h"', '"bitfold/table.h"', "<pthread.h>",
+                              "<cuda_runtime.h>"],
+    "src/cpu/runtime/context.h": ['"cpu/reduce/reduce.h"', '"rules/reduce/sum.h"'],
+    "src/cpu/table/table.h": ['"cpu/group/group.h"', '"cuda/table/table.cuh"', '"cli/command.h"',
+                              '"cpu/table/no.h"', '"table.h"', '"../runtime/context.h"',
+                              '"cpu/table/../table/table.h"', "TABLE_LOOPS"],
+    "src/cpu/group/group.h": ['"cpu/group/../group/band.h"', '"cpu/isa/avx2.c"'],
+    "src/cuda/table/table.cuh": ['"cpu/table/table.h"', "<cub/cub.cuh>"],
+    "include/bitfold/table.h": ['"../../src/seam/table.h"'],
+    "cli/table/join.c": ['"group/output.h"', '"seam/table.h"', '"src/seam/table.h"',
+                         '"ladder/ladder.h"'],
+    "cli/runtime/options.h": ['"group/output.h"'],
+    "ladder/cpu/add.c": ['"cli/command.h"', '"src/cpu/table/table.h"'],
+    "view/view.c": ['"cli/group/output.h"', "<bitfold/table.h>"],
+}
+
+
+class MadeUp(unittest.TestCase):
+    """The test itself, on a small tree that is right, and on each line that makes it wrong."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = scratch.name
+        for path, lines in RIGHT.items():
+            self.write(path, lines)
+
+    def write(self, path, lines):
+        path = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as f:
+            f.write(lines)
+
+    def test_a_tree_in_order_is_right(self):
+        self.assertEqual(wrong_includes(self.root), {})
+
+    def test_a_wrong_line_is_noticed(self):
+        for path, headers in WRONG.items():
+            for header in headers:
+                with self.subTest(path=path, header=header):
+                    self.write(path, RIGHT[path] + "#include %s\n" % header)
+                    self.assertEqual(list(wrong_includes(self.root)), [(path, header.strip('<>"'))])
+            self.write(path, RIGHT[path])
+
+    def test_a_wrong_guard_is_noticed(self):
+        guards = {"src/cpu/table/table.h": "BF_CPU_TABLE_TABLE_H", "include/bitfold.h": "BITFOLD_H",
+                  "src/cuda/table/table.cuh": "BF_CUDA_TABLE_TABLE_CUH",
+                  "include/bitfold/table.h": "BITFOLD_TABLE_H",
+                  "cli/command.h": "BITFOLD_CLI_COMMAND_H"}
+        for path, guard in guards.items():
+            self.write(path, "#ifndef %s\n#define %s\n#endif\n" % (guard, guard))
+        self.assertEqual(wrong_guards(self.root), {})
+        self.write("src/cpu/table/table.h", "/* Old. */\n#ifndef BF_TABLE_H\n#define BF_TABLE_H\n")
+        self.assertEqual(wrong_guards(self.root),
+                         {("src/cpu/table/table.h", "BF_TABLE_H"): "BF_CPU_TABLE_TABLE_H"})
+
+    def test_a_full_folder_is_noticed(self):
+        for i in range(MOST_FILES - 1):
+            self.write("src/cpu/table/%d.c" % i, "")
+        self.assertEqual(full_folders(self.root), {})
+        self.write("src/cpu/table/more.c", "")
+        self.assertEqual(full_folders(self.root), {"src/cpu/table": MOST_FILES + 1})

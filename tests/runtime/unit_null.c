@@ -48,6 +48,8 @@ static void contexts(void **unused) {
     assert_int_equal(bf_context_threads(NULL), 0);
     REFUSED(bf_context_set_stream(NULL, NULL));
     REFUSED(bf_context_synchronize(NULL));
+    REFUSED(bf_context_watch(NULL, NULL));
+    REFUSED(bf_context_watch(c, &BF_WATCH(.tick = NULL)));
     REFUSED(bf_device_describe(0, NULL));
     REFUSED(bf_device_parse("cpu", NULL));
     bf_device_format(0, NULL);
@@ -163,6 +165,8 @@ static void states(void **unused) {
     REFUSED(bf_state_absorb_pair(NULL, &w->f64, &w->f64));
     REFUSED(bf_state_absorb_pair(w->pairs, NULL, &w->f64));
     REFUSED(bf_state_absorb_pair(w->pairs, &w->f64, NULL));
+    REFUSED(bf_state_absorb_feed(NULL, &w->feed));
+    REFUSED(bf_state_absorb_feed(w->state, NULL));
     REFUSED(bf_state_seek(NULL, 0));
     REFUSED(bf_state_merge(NULL, w->state));
     REFUSED(bf_state_merge(w->state, NULL));
@@ -228,6 +232,8 @@ static void histograms(void **unused) {
     bf_histogram_destroy(NULL);
     REFUSED(bf_histogram_clear(NULL));
     REFUSED(bf_histogram_absorb(NULL, &w->f64, &w->f64));
+    REFUSED(bf_histogram_absorb_feed(NULL, &w->feed_of_two));
+    REFUSED(bf_histogram_absorb_feed(w->histogram, NULL));
     REFUSED(bf_histogram_absorb(w->histogram, NULL, &w->f64));
     REFUSED(bf_histogram_absorb(w->histogram, &w->f64, NULL));
     REFUSED(bf_histogram_merge(NULL, w->histogram));

@@ -1,7 +1,7 @@
 /* For the tests of reductions on a GPU: the same call on the CPU's rules and on the GPU, which have
  * to agree in every bit. */
-#ifndef BITFOLD_TESTS_GPU_BOTH_H
-#define BITFOLD_TESTS_GPU_BOTH_H
+#ifndef BITFOLD_TESTS_SUPPORT_BOTH_H
+#define BITFOLD_TESTS_SUPPORT_BOTH_H
 
 #include <stdlib.h>
 

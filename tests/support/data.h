@@ -1,6 +1,6 @@
 /* For the tests in C: arrays that are hard to reduce. Needs nothing but the library. */
-#ifndef BITFOLD_TESTS_DATA_H
-#define BITFOLD_TESTS_DATA_H
+#ifndef BITFOLD_TESTS_SUPPORT_DATA_H
+#define BITFOLD_TESTS_SUPPORT_DATA_H
 
 #include <math.h>
 #include <stdbool.h>

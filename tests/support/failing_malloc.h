@@ -1,7 +1,7 @@
 /* An allocator that fails on request: the malloc of the program that includes this stands in for
  * the C library's. Not under sanitizers (SANITIZED), whose runtimes have one of their own. */
-#ifndef BITFOLD_TESTS_FAILING_MALLOC_H
-#define BITFOLD_TESTS_FAILING_MALLOC_H
+#ifndef BITFOLD_TESTS_SUPPORT_FAILING_MALLOC_H
+#define BITFOLD_TESTS_SUPPORT_FAILING_MALLOC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * differ: the marks, of which the farthest lie beyond 2^31 or 2^32. The period divides no power of
  * two: an index that wraps around finds other elements. What the answers are is then a matter of
  * multiplication. */
-#ifndef BITFOLD_TESTS_HUGE_H
-#define BITFOLD_TESTS_HUGE_H
+#ifndef BITFOLD_TESTS_SUPPORT_HUGE_H
+#define BITFOLD_TESTS_SUPPORT_HUGE_H
 
 #include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"

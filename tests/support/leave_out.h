@@ -1,7 +1,7 @@
 /* For the tests in C: cases that cannot be tried here. A program that leaves out all of its cases
  * ends as skipped. */
-#ifndef BITFOLD_TESTS_LEAVE_OUT_H
-#define BITFOLD_TESTS_LEAVE_OUT_H
+#ifndef BITFOLD_TESTS_SUPPORT_LEAVE_OUT_H
+#define BITFOLD_TESTS_SUPPORT_LEAVE_OUT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

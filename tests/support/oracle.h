@@ -1,7 +1,7 @@
 /* For the tests in C: what the reductions of an array are, by MPFR with enough bits to be exact and
  * one rounding at the end. */
-#ifndef BITFOLD_TESTS_ORACLE_H
-#define BITFOLD_TESTS_ORACLE_H
+#ifndef BITFOLD_TESTS_SUPPORT_ORACLE_H
+#define BITFOLD_TESTS_SUPPORT_ORACLE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

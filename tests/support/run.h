@@ -1,6 +1,6 @@
 /* For the tests on a GPU: the exit code of a program that is these tests. */
-#ifndef BITFOLD_TESTS_GPU_RUN_H
-#define BITFOLD_TESTS_GPU_RUN_H
+#ifndef BITFOLD_TESTS_SUPPORT_RUN_H
+#define BITFOLD_TESTS_SUPPORT_RUN_H
 
 #include "tests/support/leave_out.h"
 

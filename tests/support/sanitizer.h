@@ -1,7 +1,7 @@
 /* For the tests in C: the sanitizer that a program is built for, as THREAD_SANITIZER or
  * ADDRESS_SANITIZER. */
-#ifndef BITFOLD_TESTS_SANITIZER_H
-#define BITFOLD_TESTS_SANITIZER_H
+#ifndef BITFOLD_TESTS_SUPPORT_SANITIZER_H
+#define BITFOLD_TESTS_SUPPORT_SANITIZER_H
 
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZER 1

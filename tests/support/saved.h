@@ -1,7 +1,7 @@
 /* What the fuzzers of saved forms share: the bytes as they come, and once more with a checksum that
  * fits, for what lies behind it. */
-#ifndef BITFOLD_FUZZ_SAVED_H
-#define BITFOLD_FUZZ_SAVED_H
+#ifndef BITFOLD_TESTS_SUPPORT_SAVED_H
+#define BITFOLD_TESTS_SUPPORT_SAVED_H
 
 #include <stdint.h>
 #include <stdlib.h>

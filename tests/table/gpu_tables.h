@@ -1,6 +1,6 @@
 /* For the tests of tables on a GPU: are two tables the same, to the byte? */
-#ifndef BITFOLD_TESTS_GPU_TABLES_H
-#define BITFOLD_TESTS_GPU_TABLES_H
+#ifndef BITFOLD_TESTS_TABLE_GPU_TABLES_H
+#define BITFOLD_TESTS_TABLE_GPU_TABLES_H
 
 #include "tests/support/both.h"
 

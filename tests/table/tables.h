@@ -1,6 +1,6 @@
 /* What the tests of tables share: kinds, contexts, elements, saved forms. */
-#ifndef BITFOLD_TESTS_TABLES_H
-#define BITFOLD_TESTS_TABLES_H
+#ifndef BITFOLD_TESTS_TABLE_TABLES_H
+#define BITFOLD_TESTS_TABLE_TABLES_H
 
 #include "tests/support/oracle.h"
 

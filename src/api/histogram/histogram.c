@@ -251,35 +251,6 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
     return context->used->histogram->count(context, &c->job, c->counts, c->sums);
 }
 
-/* Adds to counts and sums; on failure after some pieces they hold those. */
-static bf_status count_pieces(const bf_histogram *h, const bf_array *const arrays[], int64_t count,
-                              int64_t *counts, int64_t *sums) {
-    counting c = {.counts = counts, .sums = sums};
-    c.job = (bf_bin_job){.bins = &h->bins, .dtype = h->dtype, .weights_dtype = h->weights};
-    return bf_array_walk(h->context, arrays, arrays[1] != NULL ? 2 : 1, count, true, take_piece,
-                         &c);
-}
-
-static void add(bf_histogram *into, const int64_t *counts, const int64_t *sums) {
-    int64_t bins = into->bins.count, words = into->sum_words;
-    for (int64_t i = 0; words > 0 && i < bins; i++)
-        if (counts[i] > 0)
-            bf_exact_merge(BF_KIND_SUM, into->weights, into->sums + i * words, sums + i * words);
-    for (int64_t i = 0; i < bins + BF_BIN_OTHERS; i++) into->counts[i] += counts[i];
-}
-
-/* In pieces, one of which may fail: counted apart, so that a failure leaves no trace. */
-static bf_status count_apart(bf_histogram *h, const bf_array *const arrays[], int64_t count) {
-    int64_t *counts, *sums;
-    bf_status status = allocate_counts(h, &counts, &sums);
-    if (status != BF_OK) return status;
-    status = count_pieces(h, arrays, count, counts, sums);
-    if (status == BF_OK) add(h, counts, sums);
-    free(counts);
-    free(sums);
-    return status;
-}
-
 static bf_status place_memory(const bf_histogram *h, const bf_memory *memory, int n) {
     const bf_demand demand = {.share = BF_HISTOGRAM_SHARE, .n = n, .memory = memory};
     return bf_place(h->context, &demand);
@@ -296,20 +267,68 @@ static bf_status place_arrays(const bf_histogram *h, const bf_array *const array
     return place_memory(h, memory, arrays[1] != NULL ? 2 : 1);
 }
 
-bf_status bf_histogram_take(bf_histogram *h, const bf_array *array, const bf_array *weights) {
-    const bf_array *const arrays[2] = {array, weights};
-    int64_t count = 0;
-    bf_status status = check_arrays(h, array, weights, &count);
-    if (status != BF_OK) return status;
+/* Adds to the histogram; on failure after some pieces it holds those. */
+static bf_status count_pieces(bf_histogram *h, const bf_array *const arrays[], int64_t count) {
+    counting c = {.counts = h->counts, .sums = h->sums};
+    c.job = (bf_bin_job){.bins = &h->bins, .dtype = h->dtype, .weights_dtype = h->weights};
     if (count > BF_COUNT_MAX - h->total)
         return bf_fail(h->context, BF_E_OVERFLOW, "more than 2^62 elements");
     if (count == 0) return BF_OK;
-    status = place_arrays(h, arrays, count);
-    if (status != BF_OK) return status;
-    bool whole = bf_array_is_contiguous(array) && (!weights || bf_array_is_contiguous(weights));
-    status =
-        whole ? count_pieces(h, arrays, count, h->counts, h->sums) : count_apart(h, arrays, count);
+    bf_status status = place_arrays(h, arrays, count);
+    if (status == BF_OK)
+        status = bf_array_walk(h->context, arrays, arrays[1] != NULL ? 2 : 1, count, true,
+                               take_piece, &c);
     if (status == BF_OK) h->total += count;
+    return status;
+}
+
+static void add(bf_histogram *into, const bf_histogram *from) {
+    int64_t bins = into->bins.count, words = into->sum_words;
+    for (int64_t i = 0; words > 0 && i < bins; i++)
+        if (from->counts[i] > 0)
+            bf_exact_merge(BF_KIND_SUM, into->weights, into->sums + i * words,
+                           from->sums + i * words);
+    for (int64_t i = 0; i < bins + BF_BIN_OTHERS; i++) into->counts[i] += from->counts[i];
+}
+
+bf_status bf_histogram_open_apart(const bf_histogram *h, bf_histogram *apart) {
+    *apart = *h;
+    return allocate_counts(h, &apart->counts, &apart->sums);
+}
+
+void bf_histogram_close_apart(bf_histogram *h, bf_histogram *apart, bf_status status) {
+    if (status == BF_OK) {
+        add(h, apart);
+        h->total = apart->total;
+    }
+    free(apart->counts);
+    free(apart->sums);
+}
+
+bf_status bf_histogram_count(bf_histogram *h, const bf_array *array, const bf_array *weights) {
+    const bf_array *const arrays[2] = {array, weights};
+    int64_t count = 0;
+    bf_status status = check_arrays(h, array, weights, &count);
+    return status == BF_OK ? count_pieces(h, arrays, count) : status;
+}
+
+/* Can the count fail when some of the elements are counted? */
+static bool has_pieces(const bf_histogram *h, const bf_array *array, const bf_array *weights) {
+    return bf_is_watched(h->context) || !bf_array_is_contiguous(array) ||
+           (weights != NULL && !bf_array_is_contiguous(weights));
+}
+
+bf_status bf_histogram_take(bf_histogram *h, const bf_array *array, const bf_array *weights) {
+    const bf_array *const arrays[2] = {array, weights};
+    int64_t count = 0;
+    bf_histogram apart;
+    bf_status status = check_arrays(h, array, weights, &count);
+    if (status != BF_OK) return status;
+    if (count == 0 || !has_pieces(h, array, weights)) return count_pieces(h, arrays, count);
+    status = bf_histogram_open_apart(h, &apart);
+    if (status != BF_OK) return status;
+    status = count_pieces(&apart, arrays, count);
+    bf_histogram_close_apart(h, &apart, status);
     return status;
 }
 
@@ -375,7 +394,7 @@ static bf_status merge(bf_histogram *into, const bf_histogram *from) {
     if (!same_bins(into, from)) return bf_fail(into->context, BF_E_STATE, "the bins differ");
     if (from->total > BF_COUNT_MAX - into->total)
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 elements");
-    add(into, from->counts, from->sums);
+    add(into, from);
     into->total += from->total;
     return BF_OK;
 }

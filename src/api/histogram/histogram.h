@@ -31,6 +31,16 @@ enum { BF_HISTOGRAM_SHARE = 10 };
 bf_status bf_histogram_take(bf_histogram *histogram, const bf_array *array,
                             const bf_array *weights);
 
+/* The same, but on failure the histogram may hold some of the elements. */
+bf_status bf_histogram_count(bf_histogram *histogram, const bf_array *array,
+                             const bf_array *weights);
+
+/* Counts apart, so that a failure leaves no trace: a histogram of the same bins with zero counts.
+ * Closing it adds them if the status is BF_OK. Errors: BF_E_MEMORY, and then there is nothing to
+ * close. */
+bf_status bf_histogram_open_apart(const bf_histogram *histogram, bf_histogram *apart);
+void bf_histogram_close_apart(bf_histogram *histogram, bf_histogram *apart, bf_status status);
+
 /* ---- range.c ----------------------------------------------------------------------- */
 
 /* The least and the greatest finite element, as doubles, and how many are no NaNs. */

@@ -2,6 +2,7 @@
  * copies elsewhere. */
 #include "api/map/walk.h"
 
+#include "api/runtime/array.h"
 #include "seam/memory.h"
 #include "seam/place.h"
 
@@ -75,8 +76,11 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
                            bf_map_job *job) {
     int64_t position[BF_MAX_DIMS] = {0};
     int inner = x->ndim - 1;
-    job->count = x->ndim == 0 ? 1 : x->shape[inner];
+    int64_t row = x->ndim == 0 ? 1 : x->shape[inner], bytes = x->bytes[0];
+    int64_t most = bf_watched_piece(context, row, bytes);
     for (int64_t done = 0; done < count; done += job->count) {
+        int64_t left = row - done % row;
+        job->count = left < most ? left : most;
         job->index = x->index + done;
         job->out = element_at(x, 0, position);
         for (int k = 1; k <= x->arity; k++) {
@@ -84,6 +88,7 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
             job->single[k - 1] = x->ndim == 0 || x->strides[k][inner] == 0;
         }
         bf_status status = context->used->map->run(context, job);
+        if (status == BF_OK) status = bf_watch_tick(context, job->count * bytes);
         if (status != BF_OK) return status;
         if (x->ndim > 0) advance(x, position, job->count);
     }
@@ -135,6 +140,7 @@ static bf_status walk_copies(bf_context *context, const bf_map_arrays *x, int64_
         job->index = x->index + done;
         job->count = count - done < room ? count - done : room;
         status = map_piece(context, x->arity, c, done, job);
+        if (status == BF_OK) status = bf_watch_tick(context, job->count * x->bytes[0]);
     }
     return status;
 }

@@ -19,4 +19,10 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
 bf_status bf_state_take(bf_state *state, const bf_array *chunk);
 bf_status bf_state_take_pair(bf_state *state, const bf_array *a, const bf_array *b);
 
+/* For a call that may fail when it has taken some elements in: keeps the words, and afterwards puts
+ * them back unless the status is BF_OK, and frees them (NULL: nothing was kept). Errors:
+ * BF_E_MEMORY. */
+bf_status bf_state_keep(const bf_state *state, int64_t **kept);
+void bf_state_settle(bf_state *state, int64_t *kept, bf_status status);
+
 #endif

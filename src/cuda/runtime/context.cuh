@@ -40,6 +40,7 @@ struct bf_cuda {
     struct bf_cuda_mail *mail;     /* mapped pinned memory: kernels write, the host reads */
     uint32_t sent;                 /* the number of the last mail that was asked for */
     bf_cuda_chain chain;
+    struct bf_cuda_ring *ring;  /* of pipeline.cu; NULL until needed */
     char *staging[4];           /* BF_CUDA_STAGING bytes each, made when needed */
     char *gathered;             /* BF_CUDA_GATHERED bytes, for what is not contiguous */
     unsigned long long *failed; /* of map.cu */

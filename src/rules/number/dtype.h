@@ -5,6 +5,9 @@
 #include "rules/number/format.h"
 #include <bitfold/types.h>
 
+/* The most elements that one call or state may have. */
+#define BF_COUNT_MAX ((int64_t)1 << 62)
+
 BF_RULE bool bf_dtype_is_float(bf_dtype dtype) { return dtype >= BF_F16 && dtype <= BF_F64; }
 BF_RULE bool bf_dtype_is_signed(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_I64; }
 
