@@ -1,5 +1,6 @@
 /* The CUDA backend's table: contexts, streams, memory. */
 #include "cuda/group/group.cuh"
+#include "cuda/runtime/devices.cuh"
 #include "cuda/runtime/grid.cuh"
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
@@ -254,6 +255,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .close = close_cuda,
     .set_stream = set_stream,
     .synchronize = synchronize,
+    .devices = &bf_cuda_devices,
     .memory = &memory_backend,
     .reduce = &reduce_backend,
     .map = &map_backend,

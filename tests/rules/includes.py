@@ -60,7 +60,6 @@ KNOWN = {
     ("src/cuda/runtime/context.cuh", "seam/map.h"),
     ("src/cuda/runtime/context.cuh", "seam/reduce.h"),
     ("src/cuda/runtime/context.cuh", "seam/table.h"),
-    ("src/cuda/runtime/devices.cu", "api/runtime/sized.h"),
     ("src/cuda/runtime/mailbox.cu", "cuda/group/group.cuh"),
     ("src/cuda/runtime/mailbox.cu", "cuda/table/table.cuh"),
     ("src/cuda/runtime/memory.cu", "cuda/table/table.cuh"),

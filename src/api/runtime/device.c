@@ -1,10 +1,12 @@
-/* The names of devices; and the GPUs of a build without CUDA, which has none. With CUDA,
- * src/cuda/runtime/devices.cu has these calls. */
-#include <bitfold/device.h>
+/* Devices: their names, and questions to the backend of GPUs. */
+#include "seam/device.h"
 
 #include "api/runtime/sized.h"
+#include "seam/backend.h"
 
 #include <stdio.h>
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 enum { NUMBER_MOST = 9999 };
 
@@ -49,26 +51,33 @@ void bf_device_format(int device, char name[BF_DEVICE_TEXT]) {
                                                 : "?");
 }
 
-#ifndef BITFOLD_CUDA
+/* ---- GPUs ------------------------------------------------------------------------------------ */
 
-int bf_device_count(void) { return 0; }
+/* NULL: this build has no backend of GPUs. */
+static const bf_device_backend *gpus(void) {
+    const bf_backend *gpu = bf_backend_gpu();
+    return gpu == NULL ? NULL : gpu->devices;
+}
+
+int bf_device_count(void) { return gpus() == NULL ? 0 : gpus()->count(); }
 
 bf_status bf_device_describe(int device, bf_device_info *info) {
-    (void)device;
-    bool fits = info != NULL && bf_sized_fits(info, BF_SIZE_TO(bf_device_info, bandwidth));
-    return fits ? BF_E_DEVICE : BF_E_ARGUMENT;
+    bf_device_info found;
+    if (info == NULL || !bf_sized_fits(info, BF_SIZE_TO(bf_device_info, bandwidth)))
+        return BF_E_ARGUMENT;
+    if (gpus() == NULL || !gpus()->describe(device, &found)) return BF_E_DEVICE;
+    BF_WRITE(info, &found, bandwidth);
+    return BF_OK;
 }
 
-int bf_device_peer(int device, int peer) {
-    (void)device, (void)peer;
-    return 0;
-}
+int bf_device_peer(int device, int peer) { return gpus() == NULL ? 0 : gpus()->peer(device, peer); }
 
-int bf_driver_version(void) { return 0; }
-int bf_runtime_version(void) { return 0; }
+int bf_driver_version(void) { return gpus() == NULL ? 0 : gpus()->driver_version(); }
+
+int bf_runtime_version(void) { return gpus() == NULL ? 0 : gpus()->runtime_version(); }
 
 const char *bf_device_reason(void) {
-    return "this build has no CUDA backend; built with the CUDA toolkit, bitfold has one";
+    return gpus() == NULL
+               ? "this build has no CUDA backend; built with the CUDA toolkit, bitfold has one"
+               : gpus()->reason();
 }
-
-#endif
