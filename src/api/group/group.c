@@ -176,7 +176,8 @@ static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
     return status;
 }
 
-static bf_status absorb(bf_groups *groups, const bf_array *keys, const bf_array *const values[]) {
+static bf_status absorb_arrays(bf_groups *groups, const bf_array *keys,
+                               const bf_array *const values[]) {
     if (keys == NULL || (values == NULL && groups->count > 0))
         return bf_fail(groups->context, BF_E_ARGUMENT, "no keys, or no values");
     flat_rows *rows = calloc(1, sizeof *rows);
@@ -192,7 +193,7 @@ static bf_status absorb(bf_groups *groups, const bf_array *keys, const bf_array 
 bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
                            const bf_array *const values[]) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, absorb(groups, keys, values));
+    return bf_leave(groups->context, absorb_arrays(groups, keys, values));
 }
 
 static bool same_kind(const bf_groups *a, const bf_groups *b) {
@@ -244,7 +245,7 @@ static void free_passage(passage *p) {
 }
 
 /* All groups enter `inside`. */
-static bf_status pass(passage *p, void *inside) {
+static bf_status pass_groups(passage *p, void *inside) {
     const bf_groups *g = p->from;
     bf_status status = g->by->list(g->context, g->inside, p->keys, p->counts);
     for (int64_t at = 0; at < p->n && status == BF_OK; at += PASSED) {
@@ -267,14 +268,14 @@ static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     bf_status status = make_passage(&p) ? BF_OK : BF_E_MEMORY;
     if (status != BF_OK) bf_fail(into->context, status, "no memory for groups");
     if (status == BF_OK) status = p.by->create(p.context, &kind, &copy);
-    if (status == BF_OK) status = pass(&p, copy);
+    if (status == BF_OK) status = pass_groups(&p, copy);
     if (status == BF_OK) status = p.by->merge(p.context, into->inside, copy);
     if (copy != NULL) p.by->destroy(p.context, copy);
     free_passage(&p);
     return status;
 }
 
-static bf_status merge(bf_groups *into, const bf_groups *from) {
+static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
     if (!same_kind(into, from))
         return bf_fail(into->context, BF_E_STATE, "other keys, or other aggregates");
     if (from->rows > BF_COUNT_MAX - into->rows)
@@ -291,13 +292,13 @@ static bf_status merge(bf_groups *into, const bf_groups *from) {
 bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
     if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
         return BF_E_ARGUMENT;
-    return bf_leave_both(into->context, from->context, merge(into, from));
+    return bf_leave_both(into->context, from->context, merge_groups(into, from));
 }
 
 /* ---- results ----------------------------------------------------------------------------------
  */
 
-static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
+static bf_status list_arrays(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
     int64_t size = bf_groups_size(g);
     if ((keys->array != NULL && keys->count != size) ||
         (counts->array != NULL && counts->count != size))
@@ -308,12 +309,12 @@ static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *cou
     return status == BF_OK ? bf_flat_return(g->context, counts) : status;
 }
 
-static bf_status list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
+static bf_status list_groups(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
     bf_flat flat_keys, flat_counts = {0};
     bf_status status = bf_flat_take(groups->context, groups->on, groups->key, keys, &flat_keys);
     if (status == BF_OK)
         status = bf_flat_take(groups->context, groups->on, BF_I64, counts, &flat_counts);
-    if (status == BF_OK) status = list_flat(groups, &flat_keys, &flat_counts);
+    if (status == BF_OK) status = list_arrays(groups, &flat_keys, &flat_counts);
     bf_flat_release(&flat_keys);
     bf_flat_release(&flat_counts);
     return status;
@@ -321,11 +322,11 @@ static bf_status list(bf_groups *groups, const bf_array *keys, const bf_array *c
 
 bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, list(groups, keys, counts));
+    return bf_leave(groups->context, list_groups(groups, keys, counts));
 }
 
-static bf_status result(bf_groups *groups, int which, const bf_reduce_options *given,
-                        bf_value *values) {
+static bf_status finish_aggregate(bf_groups *groups, int which, const bf_reduce_options *given,
+                                  bf_value *values) {
     bf_reduce_options options;
     if (which < 0 || which >= groups->count)
         return bf_fail(groups->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
@@ -340,5 +341,5 @@ static bf_status result(bf_groups *groups, int which, const bf_reduce_options *g
 bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
                            bf_value *values) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, result(groups, which, options, values));
+    return bf_leave(groups->context, finish_aggregate(groups, which, options, values));
 }

@@ -28,7 +28,7 @@ bf_status bf_julia_params_fill(bf_julia_params *params) {
 
 /* Rounds a number to the dtype; false: it is not finite there. By its bits, so that the caller's
  * floating-point flags stay as they are until the work begins. */
-static bool fit(bf_dtype dtype, double *x) {
+static bool fit_number(bf_dtype dtype, double *x) {
     const double most = dtype == BF_F32 ? 0x1.fffffefffffffp127 : 0x1.fffffffffffffp1023;
     if (!(*x >= -most && *x <= most)) return false;
     if (dtype == BF_F32) *x = (double)(float)*x;
@@ -36,8 +36,9 @@ static bool fit(bf_dtype dtype, double *x) {
 }
 
 static bool fit_view(bf_julia_view *v) {
-    return fit(v->dtype, &v->c_re) && fit(v->dtype, &v->c_im) && fit(v->dtype, &v->center_re) &&
-           fit(v->dtype, &v->center_im) && fit(v->dtype, &v->scale) && fit(v->dtype, &v->escape);
+    return fit_number(v->dtype, &v->c_re) && fit_number(v->dtype, &v->c_im) &&
+           fit_number(v->dtype, &v->center_re) && fit_number(v->dtype, &v->center_im) &&
+           fit_number(v->dtype, &v->scale) && fit_number(v->dtype, &v->escape);
 }
 
 static bool is_side(int64_t side) { return side >= 1 && side <= BF_JULIA_SIDE_MAX; }
@@ -121,8 +122,8 @@ static bf_status place_picture(bf_context *context, const bf_julia_view *view,
 }
 
 /* All that there is to check; *empty: there are no pixels. */
-static bf_status prepare(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
-                         const bf_array *counts, bf_julia_job *job, bool *empty) {
+static bf_status prepare_job(bf_context *context, const bf_julia_params *params, int64_t x,
+                             int64_t y, const bf_array *counts, bf_julia_job *job, bool *empty) {
     bf_julia_params p;
     bf_status status = read_params(context, params, &p);
     if (status == BF_OK) status = check_params(context, &p, &job->view);
@@ -154,7 +155,7 @@ static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_j
 }
 
 /* Memory of any strides: whole rows at a time, or pieces of one. */
-static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
+static bf_status walk_parts(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
     const bf_backend *by = bf_place_walk(context->used, counts->data);
     const bf_rectangle *all = &job->at;
     int64_t room = (int64_t)(by->memory->scratch_bytes / sizeof(uint16_t));
@@ -177,27 +178,27 @@ static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_arr
     return status;
 }
 
-static bf_status count(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
-                       const bf_array *counts) {
+static bf_status count_picture(bf_context *context, const bf_julia_params *params, int64_t x,
+                               int64_t y, const bf_array *counts) {
     bf_julia_job job = {0};
     bool empty = false;
-    bf_status status = prepare(context, params, x, y, counts, &job, &empty);
+    bf_status status = prepare_job(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
-    if (!rows_are_direct(counts)) return walk(context, &job, counts);
+    if (!rows_are_direct(counts)) return walk_parts(context, &job, counts);
     return context->used->julia->count(context, &job);
 }
 
 bf_status bf_julia(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
                    const bf_array *counts) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, count(context, params, x, y, counts));
+    return bf_leave(context, count_picture(context, params, x, y, counts));
 }
 
-static bf_status count_async(bf_context *context, const bf_julia_params *params, int64_t x,
-                             int64_t y, const bf_array *counts) {
+static bf_status enqueue_picture(bf_context *context, const bf_julia_params *params, int64_t x,
+                                 int64_t y, const bf_array *counts) {
     bf_julia_job job = {0};
     bool empty = false;
-    bf_status status = prepare(context, params, x, y, counts, &job, &empty);
+    bf_status status = prepare_job(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
     if (!rows_are_direct(counts))
         return bf_fail(context, BF_E_ARGUMENT, "a row's pixels are not neighbours");
@@ -208,7 +209,7 @@ static bf_status count_async(bf_context *context, const bf_julia_params *params,
 bf_status bf_julia_async(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
                          const bf_array *counts) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, count_async(context, params, x, y, counts));
+    return bf_leave(context, enqueue_picture(context, params, x, y, counts));
 }
 
 /* --- palettes --- */

@@ -104,7 +104,7 @@ int bf_context_threads(const bf_context *context) {
     return context == NULL ? 0 : bf_host_threads(context);
 }
 
-static bf_status set_stream(bf_context *context, void *stream) {
+static bf_status change_stream(bf_context *context, void *stream) {
     if (context->cuda == NULL)
         return bf_fail(context, BF_E_DEVICE, "a stream belongs to a GPU, and none is in use");
     return bf_backend_gpu()->set_stream(context, stream);
@@ -112,16 +112,16 @@ static bf_status set_stream(bf_context *context, void *stream) {
 
 bf_status bf_context_set_stream(bf_context *context, void *stream) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, set_stream(context, stream));
+    return bf_leave(context, change_stream(context, stream));
 }
 
-static bf_status synchronize(bf_context *context) {
+static bf_status synchronize_context(bf_context *context) {
     return context->cuda == NULL ? BF_OK : bf_backend_gpu()->synchronize(context);
 }
 
 bf_status bf_context_synchronize(bf_context *context) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, synchronize(context));
+    return bf_leave(context, synchronize_context(context));
 }
 
 bf_status bf_fail(bf_context *context, bf_status status, const char *format, ...) {

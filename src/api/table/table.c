@@ -135,7 +135,7 @@ bf_status bf_table_clear(bf_table *table) {
     return bf_leave(table->context, BF_OK);
 }
 
-static bf_status reserve(bf_table *table, int64_t entries) {
+static bf_status reserve_entries(bf_table *table, int64_t entries) {
     if (entries < 0) return bf_fail(table->context, BF_E_ARGUMENT, "fewer than no entries");
     bf_status status = table->by->reserve(table->context, table->inside, entries);
     if (status == BF_OK && entries > table->reserved) table->reserved = entries;
@@ -144,7 +144,7 @@ static bf_status reserve(bf_table *table, int64_t entries) {
 
 bf_status bf_table_reserve(bf_table *table, int64_t entries) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, reserve(table, entries));
+    return bf_leave(table->context, reserve_entries(table, entries));
 }
 
 int64_t bf_table_size(const bf_table *table) {
@@ -159,8 +159,8 @@ typedef struct call {
     bf_flat keys, values, other;
 } call;
 
-static bf_status begin(call *c, bf_table *table, const bf_array *keys, const bf_array *values,
-                       const bf_array *other, bf_dtype other_dtype) {
+static bf_status begin_call(call *c, bf_table *table, const bf_array *keys, const bf_array *values,
+                            const bf_array *other, bf_dtype other_dtype) {
     *c = (call){.table = table};
     bf_context *context = table->context;
     bf_status status = place_table(table, NULL);
@@ -181,7 +181,7 @@ static bf_status check_shapes(const call *c) {
     return same ? BF_OK : bf_fail(c->table->context, BF_E_SHAPE, "the arrays' shapes differ");
 }
 
-static bf_status end(call *c, bf_status status) {
+static bf_status end_call(call *c, bf_status status) {
     if (status == BF_OK) status = bf_flat_return(c->table->context, &c->values);
     if (status == BF_OK) status = bf_flat_return(c->table->context, &c->other);
     bf_flat_release(&c->keys);
@@ -190,13 +190,13 @@ static bf_status end(call *c, bf_status status) {
     return status;
 }
 
-static bf_status insert(bf_table *table, const bf_array *keys, const bf_array *values) {
+static bf_status insert_entries(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     if (values == NULL && table->kind.value != BF_NONE)
         return bf_fail(table->context, BF_E_ARGUMENT, "no values");
     bf_status status = place_table(table, keys);
     if (status != BF_OK) return status;
-    status = begin(&c, table, keys, values, NULL, BF_NONE);
+    status = begin_call(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK) status = check_shapes(&c);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->insert(table->context, table->inside, c.keys.data, c.values.data,
@@ -208,24 +208,24 @@ static bf_status insert(bf_table *table, const bf_array *keys, const bf_array *v
 
 bf_status bf_table_insert(bf_table *table, const bf_array *keys, const bf_array *values) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, insert(table, keys, values));
+    return bf_leave(table->context, insert_entries(table, keys, values));
 }
 
-static bf_status find(bf_table *table, const bf_array *keys, const bf_array *values,
-                      const bf_array *found) {
+static bf_status find_entries(bf_table *table, const bf_array *keys, const bf_array *values,
+                              const bf_array *found) {
     call c;
-    bf_status status = begin(&c, table, keys, values, found, BF_BOOL);
+    bf_status status = begin_call(&c, table, keys, values, found, BF_BOOL);
     if (status == BF_OK) status = check_shapes(&c);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->find(table->context, table->inside, c.keys.data, c.keys.count,
                                  c.values.data, (uint8_t *)c.other.data);
-    return end(&c, status);
+    return end_call(&c, status);
 }
 
 bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *values,
                         const bf_array *found) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, find(table, keys, values, found));
+    return bf_leave(table->context, find_entries(table, keys, values, found));
 }
 
 /* The counts may be misaligned, which the CPU's backend does not take. */
@@ -242,25 +242,25 @@ static bf_status count_keys(call *c) {
     return status;
 }
 
-static bf_status count(bf_table *table, const bf_array *keys, const bf_array *counts) {
+static bf_status count_entries(bf_table *table, const bf_array *keys, const bf_array *counts) {
     call c;
     if (counts == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no counts");
-    bf_status status = begin(&c, table, keys, NULL, counts, BF_I64);
+    bf_status status = begin_call(&c, table, keys, NULL, counts, BF_I64);
     if (status == BF_OK) status = check_shapes(&c);
     if (status == BF_OK && c.keys.count > 0) status = count_keys(&c);
-    return end(&c, status);
+    return end_call(&c, status);
 }
 
 bf_status bf_table_count(bf_table *table, const bf_array *keys, const bf_array *counts) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, count(table, keys, counts));
+    return bf_leave(table->context, count_entries(table, keys, counts));
 }
 
-static bf_status find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
+static bf_status find_all_values(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     int64_t total = 0;
     if (values == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no values");
-    bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
+    bf_status status = begin_call(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->count(table->context, table->inside, c.keys.data, c.keys.count, NULL,
                                   &total);
@@ -272,18 +272,18 @@ static bf_status find_all(bf_table *table, const bf_array *keys, const bf_array 
     if (status == BF_OK && total > 0)
         status = table->by->find_all(table->context, table->inside, c.keys.data, c.keys.count,
                                      c.values.data);
-    return end(&c, status);
+    return end_call(&c, status);
 }
 
 bf_status bf_table_find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, find_all(table, keys, values));
+    return bf_leave(table->context, find_all_values(table, keys, values));
 }
 
-static bf_status erase(bf_table *table, const bf_array *keys, int64_t *erased) {
+static bf_status erase_entries(bf_table *table, const bf_array *keys, int64_t *erased) {
     call c;
     int64_t went = 0;
-    bf_status status = begin(&c, table, keys, NULL, NULL, BF_NONE);
+    bf_status status = begin_call(&c, table, keys, NULL, NULL, BF_NONE);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->erase(table->context, table->inside, c.keys.data, c.keys.count, &went);
     if (status == BF_OK && erased != NULL) *erased = went;
@@ -293,19 +293,19 @@ static bf_status erase(bf_table *table, const bf_array *keys, int64_t *erased) {
 
 bf_status bf_table_erase(bf_table *table, const bf_array *keys, int64_t *erased) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, erase(table, keys, erased));
+    return bf_leave(table->context, erase_entries(table, keys, erased));
 }
 
 static bf_status export_entries(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     int64_t size = bf_table_size(table);
-    bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
+    bf_status status = begin_call(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK && (c.keys.count != size || (values != NULL && c.values.count != size)))
         status = bf_fail(table->context, BF_E_SHAPE, "the table has %lld entries", (long long)size);
     if (status == BF_OK && size > 0)
         status = table->by->list(table->context, table->inside, c.keys.data, c.values.data);
     if (status == BF_OK) status = bf_flat_return(table->context, &c.keys);
-    return end(&c, status);
+    return end_call(&c, status);
 }
 
 bf_status bf_table_export(bf_table *table, const bf_array *keys, const bf_array *values) {
