@@ -2,8 +2,10 @@
 #include "command.h"
 #include "group/output.h"
 #include "histogram/output.h"
+#include "reduce/reduce.h"
+#include "reduce/task.h"
+#include "runtime/progress.h"
 #include "runtime/statefile.h"
-#include "runtime/task.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +82,7 @@ static int load_parts(task *t, part *parts) {
     for (int i = 0; i < o->file_count; i++) {
         part *p = &parts[i];
         p->file = o->files[i];
-        int code = statefile_load(engine_context(&t->engine), p->file, &p->saved);
+        int code = statefile_load(t->context, p->file, &p->saved);
         if (code != EXIT_DONE) return code;
         p->info.size = sizeof p->info;
         if (p->saved.state) bf_state_describe(p->saved.state, &p->info);
@@ -96,7 +98,7 @@ static bool are_wholes(const part *parts, int n) {
     int some = 0;
     for (int i = 0; i < n; i++) {
         const bf_state_info *info = &parts[i].info;
-        if (!parts[i].saved.state || !engine_is_ordered(info->op)) return false;
+        if (!parts[i].saved.state || !reduce_is_ordered(info->op)) return false;
         if (info->count > 0 && info->next != info->count) return false;
         some += info->count > 0;
     }
@@ -112,7 +114,7 @@ static bf_status merge_part(const statefile *into, const statefile *from, bool w
 
 /* A state that was loaded is not damaged: it is not of the same whole as the others. */
 static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) {
-    const bf_context *context = engine_context(&t->engine);
+    const bf_context *context = t->context;
     if (st != BF_E_STATE) return fail_status(st, context, p->file);
     if (wholes) {
         fail(EXIT_DATA, p->file, "it begins at element 0, as those before it: %s",
@@ -197,7 +199,7 @@ static int put_columns(task *t, group_subject *subject) {
 
 static int emit_groups(task *t, bf_groups *groups, const result *r, double began) {
     const options *o = t->options;
-    const bf_context *context = engine_context(&t->engine);
+    const bf_context *context = t->context;
     bf_groups_options kind = {.size = sizeof kind};
     group_subject subject = {context, groups, r->file, began, 0};
     bf_groups_describe(groups, &kind);
@@ -210,7 +212,7 @@ static int emit_groups(task *t, bf_groups *groups, const result *r, double began
 
 static int emit(task *t, const part *first, result r, double began) {
     const options *o = t->options;
-    r.device = bf_context_device(engine_context(&t->engine));
+    r.device = bf_context_device(t->context);
     r.seconds = progress_clock() - began;
     if (!first->saved.groups && is_counts_only(o)) return EXIT_USAGE;
     if (first->saved.histogram) return emit_histogram(t, first->saved.histogram, &r);
@@ -247,6 +249,6 @@ int cmd_merge(int argc, char **argv) {
     }
     for (int i = 0; parts && i < o.file_count; i++) statefile_free(&parts[i].saved);
     free(parts);
-    engine_close(&t.engine);
+    task_free(&t);
     return code;
 }

@@ -1,7 +1,7 @@
 /* verify: every operation, on every instruction set and thread count, gives the same bits. */
 #include "verify/verify.h"
 #include "command.h"
-#include "runtime/engine.h"
+#include "reduce/reduce.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "verify/data.h"
@@ -143,7 +143,7 @@ static bf_status absorb_part(bf_state *state, const subject *s, int64_t first, i
     const bf_array a = verify_slice(&s->a, first, last);
     const bf_array b = verify_slice(&s->b, first, last);
     if (s->reduction == BF_DOT) return bf_state_absorb_pair(state, &a, &b);
-    const bf_status st = engine_is_ordered(s->reduction) ? bf_state_seek(state, first) : BF_OK;
+    const bf_status st = reduce_is_ordered(s->reduction) ? bf_state_seek(state, first) : BF_OK;
     return st == BF_OK ? bf_state_absorb(state, &a) : st;
 }
 

@@ -121,7 +121,7 @@ static void a_feed_gives_the_bits_of_one_absorb(void **unused) {
         context = make_context(NULL, threads);
         for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
             for (int k = 0; k < SIZES; k++) check_state(ops[i], BF_F64, sizes[k]);
-            for (int d = 0; d < DTYPE_COUNT; d++) check_state(ops[i], all_dtypes[d], 300001);
+            for (int d = 0; d < DTYPE_COUNT; d++) check_state(ops[i], all_dtypes[d], 140001);
         }
         bf_context_destroy(context);
     }

@@ -166,7 +166,8 @@ static bf_status walk_copies(bf_context *context, const walk *w, const bf_array 
 
 int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes) {
     if (!bf_is_watched(context)) return count;
-    int64_t piece = (int64_t)context->used->memory->scratch_bytes * SCRATCHES / bytes & ~(int64_t)4095;
+    int64_t piece =
+        (int64_t)context->used->memory->scratch_bytes * SCRATCHES / bytes & ~(int64_t)4095;
     return piece < count ? piece : count;
 }
 

@@ -20,7 +20,7 @@ static bool is_read(const bf_feed *feed) {
 
 static bf_status check_count(bf_context *context, const bf_feed *feed) {
     bool mapped = feed->memory[0] != NULL || (feed->arrays > 1 && feed->memory[1] != NULL);
-    if (feed->count < -1 || feed->count > BF_COUNT_MAX)
+    if (feed->count < -1)
         return bf_fail(context, BF_E_ARGUMENT, "%lld elements", (long long)feed->count);
     if (feed->count > 0 && is_read(feed) && feed->read == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no memory, and no function that reads");

@@ -14,8 +14,9 @@
 #include "seam/group.h"
 
 enum {
-    BF_GROUP_BATCH = 1024, /* rows that are numbered at a time */
-    BF_SHARD_BITS = 8,     /* of the hash, that choose a shard */
+    BF_GROUP_BATCH = 1024,   /* rows that are numbered at a time */
+    BF_ROWS_LEAST = 1 << 15, /* rows or groups that are worth a thread */
+    BF_SHARD_BITS = 8,       /* of the hash, that choose a shard */
     BF_SHARDS = 1 << BF_SHARD_BITS,
     BF_SHARD_FAR = 50,             /* buckets: random keys are never so far from theirs */
     BF_SHARD_CROWD = 1 << 18,      /* groups that are too many for one shard */

@@ -46,10 +46,10 @@ bf_status bf_parallel(bf_context *context, int workers, int64_t n, int64_t piece
 }
 
 int bf_workers(const bf_context *context, int64_t n, int64_t least) {
+    if (n / 2 < least) return 1; /* most calls: a division by a variable takes longer than them */
     int threads = bf_pool_threads(context->cpu->pool);
     int64_t worth = n / least;
-    if (worth < threads) threads = (int)worth;
-    return threads > 1 ? threads : 1;
+    return worth < threads ? (int)worth : threads;
 }
 
 int bf_host_threads(const bf_context *context) { return bf_pool_threads(context->cpu->pool); }

@@ -1,4 +1,4 @@
-/* What the dtypes are: sizes, classes, formats. */
+/* The dtypes: sizes, classes, formats. */
 #ifndef BF_RULES_NUMBER_DTYPE_H
 #define BF_RULES_NUMBER_DTYPE_H
 

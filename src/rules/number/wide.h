@@ -1,4 +1,4 @@
-/* Big-integer arithmetic for finishing a result: from limbs to a correctly rounded quotient or
+/* Big-integer arithmetic that finishes a result: from limbs to a correctly rounded quotient or
  * root. Runs once for each result. */
 #ifndef BF_RULES_NUMBER_WIDE_H
 #define BF_RULES_NUMBER_WIDE_H
@@ -7,7 +7,7 @@
 #include "rules/number/limbs.h"
 
 /* Room for n * (sum of squares) of f64: 134 limbs and a 63-bit factor, plus the bits that a
- * division brings in. */
+ * division adds. */
 enum { BF_WIDE_DIGITS = 134 + 2 + 10 };
 
 /* A magnitude: sum of digit[i] * 2^(exponent + 32 i), i < length; digit[0] and digit[length-1] are
@@ -28,7 +28,8 @@ BF_RULE void bf_wide_trim(bf_wide *x) {
     for (int i = 0; i < x->length; i++) x->digit[i] = x->digit[i + zeros];
 }
 
-/* The magnitude of carried limbs in units of 2^exponent; returns whether they are negative. */
+/* Sets x to the magnitude of carried limbs in units of 2^exponent. Returns whether they are
+ * negative. */
 BF_RULE bool bf_wide_from_limbs(bf_wide *x, const int64_t *limbs, int count, int exponent) {
     bool negative = limbs[count - 1] < 0;
     uint64_t carry = negative ? 1 : 0;
@@ -97,8 +98,8 @@ BF_RULE void bf_wide_subtract(bf_wide *x, const bf_wide *y) {
     bf_wide_trim(x);
 }
 
-/* The leading part of a real number: bits * 2^exponent <= value < (bits + 1) * 2^exponent, equal
- * unless sticky. bits is 0 or has its top bit set, or (of a root) the one below. */
+/* The leading bits of a real number: bits * 2^exponent <= value < (bits + 1) * 2^exponent, equal
+ * unless sticky. bits is 0, or its top bit is set (of a root, its top bit or the one below). */
 typedef struct bf_leading {
     bf_u128 bits;
     int exponent;
@@ -149,8 +150,8 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
     return r;
 }
 
-/* x / divisor, of which 64 bits or more are left: what is below the 128 bits of x is less than one
- * unit, and cannot make the quotient's whole part larger. */
+/* x / divisor, with at least 64 bits left. The part below the 128 bits of x is less than one unit,
+ * and cannot increase the whole part of the quotient. */
 BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
     bf_leading r;
     r.bits = x.bits / divisor;
@@ -161,7 +162,7 @@ BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
     return r;
 }
 
-/* The square root: 64 bits, held in the upper half of `bits`. */
+/* The square root: 64 bits, in the upper half of `bits`. */
 BF_RULE bf_leading bf_leading_root(bf_leading x) {
     bf_leading r;
     if (x.exponent & 1) {
@@ -181,7 +182,7 @@ BF_RULE bf_leading bf_leading_root(bf_leading x) {
     return r;
 }
 
-/* The one rounding. */
+/* Rounds x once to format f. */
 BF_RULE uint64_t bf_leading_round(bf_format f, bool negative, bf_leading x) {
     bool sticky = x.sticky || (uint64_t)x.bits != 0;
     return bf_encode(f, negative, (uint64_t)(x.bits >> 64), x.exponent + 64, sticky);

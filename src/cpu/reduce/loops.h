@@ -1,19 +1,12 @@
-/* The loops of every integer type, for the instruction set that includes this. */
+/* The loops of reductions over every integer type, and the table of all, for the instruction set
+ * that includes this after sum_loops.h, product_loops.h and, for f32 and f64, extreme_loops.h. */
+#include "cpu/reduce/reduce.h"
 #include "cpu/runtime/vector.h"
 
 enum {
     INTEGER_BYTES = 256, /* of lanes: four AVX-512 registers */
     INTEGER_ROWS = 128   /* additions before lanes are added up in 64 bits */
 };
-
-typedef int8_t i8_element UNALIGNED;
-typedef int16_t i16_element UNALIGNED;
-typedef int32_t i32_element UNALIGNED;
-typedef int64_t i64_element UNALIGNED;
-typedef uint8_t u8_element UNALIGNED;
-typedef uint16_t u16_element UNALIGNED;
-typedef uint32_t u32_element UNALIGNED;
-typedef uint64_t u64_element UNALIGNED;
 
 #define NAME i8
 #define T i8_element
@@ -76,3 +69,15 @@ typedef uint64_t u64_element UNALIGNED;
 #define WIDE uint64_t
 #define KEY(x) (int64_t)((x) ^ (uint64_t)1 << 63)
 #include "cpu/reduce/integer_loops.h"
+
+static const bf_reduce_loops reduce_loops = {
+    .sum_f64 = sum_f64,
+    .sum_f32 = sum_f32,
+    .dot_f64 = dot_f64,
+    .dot_f32 = dot_f32,
+    .integer_sum = {INTEGER_ENTRIES(sum_)},
+    .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
+    .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
+    .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
+    .product_leaf = product_leaf,
+};
