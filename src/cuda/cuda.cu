@@ -65,25 +65,17 @@ bool bf_cuda_in_place(const bf_context *context, const void *p, int align) {
     return (uintptr_t)p % (unsigned)align == 0 && where != BF_WHERE_HOST && !elsewhere;
 }
 
-/* Device memory, kept for later calls; not in a capture. NULL: there is none, with a message. */
-static char *buffer(bf_context *context, char **kept, size_t bytes, const char *what) {
-    if (*kept != NULL) return *kept;
-    cudaError_t error = cudaMalloc((void **)kept, bytes);
-    if (error == cudaSuccess) return *kept;
-    *kept = NULL;
-    bf_cuda_fail(context, error, what);
-    return NULL;
-}
-
-char *bf_cuda_staging(bf_context *context, int part) {
-    return buffer(context, &context->cuda->staging[part], BF_CUDA_STAGING, "staging memory");
-}
-
-static void *scratch(bf_context *context) {
+void *bf_cuda_copy_scratch(bf_context *context) {
+    void **scratch = &context->cuda->scratch;
+    if (*scratch != NULL) return *scratch;
     int previous = use_device(context->cuda);
-    void *memory = buffer(context, &context->cuda->gathered, BF_CUDA_GATHERED, "scratch memory");
+    cudaError_t error = cudaMalloc(scratch, BF_CUDA_COPY_SCRATCH);
+    if (error != cudaSuccess) {
+        *scratch = NULL;
+        bf_cuda_fail(context, error, "scratch memory");
+    }
     bf_cuda_leave(previous);
-    return memory;
+    return *scratch;
 }
 
 static void *allocate(bf_context *context, size_t bytes) {
@@ -102,10 +94,10 @@ static void release(bf_context *context, void *memory) {
 }
 
 static bf_status copy_and_wait(bf_context *context, void *to, const void *from, size_t bytes) {
-    cudaStream_t stream = context->cuda->stream;
-    cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
+    bf_status status = bf_cuda_copy(context, to, from, bytes);
+    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
+    if (status != BF_OK || error == cudaSuccess) return status;
+    return bf_cuda_fail(context, error, "a copy");
 }
 
 static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
@@ -163,8 +155,7 @@ static void close_cuda(bf_context *context) {
     int previous = use_device(cuda);
     bf_cuda_workspaces_close(cuda); /* waits for all that the GPU does; the stream may be gone */
     bf_cuda_pipeline_close(cuda);
-    for (int i = 0; i < 4; i++) cudaFree(cuda->staging[i]);
-    cudaFree(cuda->gathered);
+    cudaFree(cuda->scratch);
     cudaFreeHost(cuda->mail);
     cudaFreeHost(cuda->failed);
     cudaFreeHost(cuda->counts);
@@ -233,8 +224,8 @@ static bf_status open_cuda(bf_context *context, const bf_options *options) {
 static const bf_memory_backend memory_backend = {
     .gather = bf_cuda_gather,
     .scatter = bf_cuda_scatter,
-    .scratch = scratch,
-    .scratch_bytes = BF_CUDA_GATHERED,
+    .scratch = bf_cuda_copy_scratch,
+    .scratch_bytes = BF_CUDA_COPY_SCRATCH,
     .allocate = allocate,
     .release = release,
     .copy = copy,

@@ -40,20 +40,16 @@ struct bf_cuda {
     struct bf_cuda_mail *mail;     /* mapped pinned memory: kernels write, the host reads */
     uint32_t sent;                 /* the number of the last mail that was asked for */
     bf_cuda_chain chain;
-    struct bf_cuda_ring *ring;  /* of pipeline.cu; NULL until needed */
-    char *staging[4];           /* BF_CUDA_STAGING bytes each, made when needed */
-    char *gathered;             /* BF_CUDA_GATHERED bytes, for what is not contiguous */
-    unsigned long long *failed; /* of map.cu */
-    int64_t *counts;            /* of histogram.cu; NULL until one is asked for */
-    cudaMemPool_t pool;         /* of tables; NULL until one needs memory */
-    int tables;                 /* that there are, and groups */
+    struct bf_cuda_ring *ring;                   /* of pipeline.cu; NULL until needed */
+    void *scratch;                               /* bf_cuda_copy_scratch; NULL until needed */
+    unsigned long long *failed;                  /* of map.cu */
+    int64_t *counts;                             /* of histogram.cu; NULL until one is asked for */
+    cudaMemPool_t pool;                          /* of tables; NULL until one needs memory */
+    int tables;                                  /* that there are, and groups */
     unsigned long long *group_mail, *group_read; /* of mailbox.cu; NULL until needed */
 };
 
-enum {
-    BF_CUDA_STAGING = 1 << 26, /* bytes of an operand that are staged at a time */
-    BF_CUDA_GATHERED = 1 << 26
-};
+enum { BF_CUDA_COPY_SCRATCH = 1 << 26 };
 
 /* --- cuda.cu: the context, and where memory is --- */
 
@@ -61,12 +57,12 @@ enum {
 bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what);
 
 /* Can kernels of this context read (and write) p, in place? Elements of `align` bytes must be
- * aligned. Pageable host memory and misaligned elements cannot: they are staged. */
+ * aligned. Pageable host memory and misaligned elements go through the pipeline (pipeline.cuh). */
 bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
 
-/* Staging memory for operand `part` (3: the output), of BF_CUDA_STAGING bytes; NULL: no memory,
- * with a message. */
-char *bf_cuda_staging(bf_context *context, int part);
+/* Device memory of BF_CUDA_COPY_SCRATCH, kept for later calls: for copies of what is not
+ * contiguous. NULL: no memory, with a message. */
+void *bf_cuda_copy_scratch(bf_context *context);
 
 /* The device of the context is the thread's current one between these, as far as the runtime's
  * calls go; leaving restores the caller's. Entering prepares a call for the stream in use: it ends

@@ -1,5 +1,5 @@
 /* Memory of tables: taken from a pool in the order of the stream, so that a call which needs much
- * of it for a while costs no synchronization; what the host's calls hand over; reports. */
+ * of it for a while costs no synchronization; reports. */
 #include "cuda/table/table.cuh"
 
 /* A pool of the context's own, which keeps what it has until it is trimmed. */
@@ -72,30 +72,4 @@ bf_status bf_cuda_fetch(bf_context *context, cudaError_t error, bf_cuda_report *
         error = cudaMemcpyAsync(to, report, sizeof *to, cudaMemcpyDeviceToHost, stream);
     if (error == cudaSuccess) error = cudaMemsetAsync(report, 0, sizeof *report, stream);
     return bf_cuda_wait(context, error, "a table");
-}
-
-/* --- arrays of a call --- */
-
-bf_status bf_cuda_stage(bf_context *context, const void *p, int64_t n, int element, bool load,
-                        bf_cuda_staged *staged) {
-    bf_cuda_staged s = {(void *)p, NULL, (void *)p, (size_t)n * (size_t)element};
-    *staged = s;
-    if (p == NULL || bf_cuda_in_place(context, p, element < 8 ? element : 8)) return BF_OK;
-    s.data = s.copy = bf_cuda_take(context, s.bytes);
-    if (s.copy == NULL) return BF_E_MEMORY;
-    *staged = s;
-    if (!load) return BF_OK;
-    cudaError_t error =
-        cudaMemcpyAsync(s.copy, p, s.bytes, cudaMemcpyDefault, context->cuda->stream);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
-}
-
-cudaError_t bf_cuda_unstage(bf_context *context, const bf_cuda_staged *staged) {
-    if (staged->copy == NULL) return cudaSuccess;
-    return cudaMemcpyAsync(staged->original, staged->copy, staged->bytes, cudaMemcpyDefault,
-                           context->cuda->stream);
-}
-
-void bf_cuda_release(bf_context *context, const bf_cuda_staged *staged) {
-    bf_cuda_give(context, staged->copy);
 }

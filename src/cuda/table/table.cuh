@@ -143,19 +143,6 @@ bf_status bf_cuda_wait(bf_context *context, cudaError_t error, const char *what)
 bf_status bf_cuda_fetch(bf_context *context, cudaError_t error, bf_cuda_report *report,
                         bf_cuda_report *to);
 
-/* An array of a call where kernels reach it: itself, or a copy. */
-typedef struct bf_cuda_staged {
-    void *data, *copy, *original;
-    size_t bytes;
-} bf_cuda_staged;
-
-/* load: what is there is copied. The caller returns it or releases it. NULL stays NULL. */
-bf_status bf_cuda_stage(bf_context *context, const void *p, int64_t n, int element, bool load,
-                        bf_cuda_staged *staged);
-/* Enqueues the copy of what was written back to where it belongs. */
-cudaError_t bf_cuda_unstage(bf_context *context, const bf_cuda_staged *staged);
-void bf_cuda_release(bf_context *context, const bf_cuda_staged *staged);
-
 /* --- insert.cu: entries to come --- */
 
 bf_status bf_cuda_slots_create(bf_context *context, const bf_cuda_table_loops *loops,
