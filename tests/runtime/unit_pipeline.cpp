@@ -45,6 +45,9 @@ bf_status bf_fail(bf_context *, bf_status status, const char *, ...) { return st
 bf_status bf_cuda_fail(bf_context *, cudaError_t error, const char *) {
     return error == cudaErrorMemoryAllocation ? BF_E_MEMORY : BF_E_DEVICE;
 }
+bf_status bf_cuda_check(bf_context *context_of, cudaError_t error, const char *what) {
+    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context_of, error, what);
+}
 cudaStreamCaptureMode bf_cuda_relax(void) { return cudaStreamCaptureModeRelaxed; }
 void bf_cuda_restore(cudaStreamCaptureMode) {}
 

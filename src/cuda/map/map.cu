@@ -2,19 +2,14 @@
  * it cannot reach them, through the pipeline. */
 #include "cuda/map/map.cuh"
 #include "cuda/map/operation.cuh"
+#include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
 extern "C" {
-#include "seam/map.h"
 #include "seam/where.h"
 }
 
 enum { THREADS_BUSY = 1024 /* of a multiprocessor: with fewer, a thread takes one vector */ };
-
-/* Where kernels leave the least failing index: in mapped memory, so that reading it costs nothing.
- * One is for calls that are waited for, one for all that are not. */
-enum { OF_MAP, OF_MAP_ASYNC, CELLS };
-static const unsigned long long NOTHING = ~0ull;
 
 /* What a failure's code says: the dtype of the output; that of a cast; 0: division by zero. */
 static const unsigned CAST_CODE = 0x80;
@@ -175,30 +170,6 @@ static bool can_fail(const bf_map_job *job) {
     return job->refuse_zero || job->overflow == BF_OVERFLOW_ERROR;
 }
 
-/* The cells, allocated on first use, which may be in a capture: another mode allows that then. */
-static bf_status prepare_cells(bf_context *context) {
-    bf_cuda *cuda = context->cuda;
-    void *memory = NULL;
-    if (cuda->failed != NULL) return BF_OK;
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode);
-    if (error != cudaSuccess) return bf_cuda_fail(context, error, "map");
-    error = cudaHostAlloc(&memory, CELLS * sizeof NOTHING, cudaHostAllocMapped);
-    cudaThreadExchangeStreamCaptureMode(&mode);
-    if (error != cudaSuccess) return bf_cuda_fail(context, error, "map");
-    cuda->failed = (unsigned long long *)memory;
-    for (int i = 0; i < CELLS; i++) cuda->failed[i] = NOTHING;
-    return BF_OK;
-}
-
-/* What a cell holds; the cell is then empty again. */
-static unsigned long long empty_cell(const bf_context *context, int cell) {
-    volatile unsigned long long *at = &context->cuda->failed[cell];
-    unsigned long long key = *at;
-    *at = NOTHING;
-    return key;
-}
-
 /* --- entries --- */
 
 /* Elements [first, first + n). */
@@ -216,19 +187,19 @@ static bf_status map_piece(bf_context *context, void *arg, void *const at[], int
 }
 
 static bf_status run_map(bf_context *context, const bf_map_job *job) {
-    bf_status status = prepare_cells(context);
-    if (status != BF_OK) return status;
+    const bf_cuda *cuda = context->cuda;
     map_call c;
-    status = begin_call(context, job, &c);
-    if (can_fail(job)) c.params.failed = &context->cuda->failed[OF_MAP];
+    bf_status status = begin_call(context, job, &c);
+    if (can_fail(job)) c.params.failed = &cuda->mailbox->mail->failures[BF_CUDA_FAILURE_NOW];
     if (status == BF_OK)
         status = bf_cuda_pipeline(context, c.operands, c.operand_count, job->count, job->count,
                                   map_piece, &c);
-    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
-    unsigned long long key = empty_cell(context, OF_MAP);
+    cudaError_t error = cudaStreamSynchronize(cuda->stream);
+    unsigned long long key = bf_cuda_take_failure(cuda, BF_CUDA_FAILURE_NOW);
     if (status != BF_OK) return status;
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "an element-wise operation");
-    return key == NOTHING ? BF_OK : bf_map_fail(context, job, job->index + (int64_t)(key >> 8));
+    if (key == BF_CUDA_NO_FAILURE) return BF_OK;
+    return bf_map_fail(context, job, job->index + (int64_t)(key >> 8));
 }
 
 static bool are_reachable(const bf_context *context, const bf_map_job *job) {
@@ -238,17 +209,15 @@ static bool are_reachable(const bf_context *context, const bf_map_job *job) {
 }
 
 static bf_status run_map_async(bf_context *context, const bf_map_job *job) {
-    bf_status status = prepare_cells(context);
-    if (status != BF_OK) return status;
     if (!are_reachable(context, job))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
     bf_cuda_map_params p = params_of(job);
-    if (can_fail(job)) p.failed = &context->cuda->failed[OF_MAP_ASYNC];
+    if (can_fail(job)) p.failed = &context->cuda->mailbox->mail->failures[BF_CUDA_FAILURE_LATER];
     p.index = job->index;
     return launch(context, &p, job->op, job->work);
 }
 
-bf_status bf_cuda_map(bf_context *context, const bf_map_job *job) {
+static bf_status compute_job(bf_context *context, const bf_map_job *job) {
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
     if (status == BF_OK) status = run_map(context, job);
@@ -256,7 +225,7 @@ bf_status bf_cuda_map(bf_context *context, const bf_map_job *job) {
     return status;
 }
 
-bf_status bf_cuda_map_async(bf_context *context, const bf_map_job *job) {
+static bf_status compute_job_async(bf_context *context, const bf_map_job *job) {
     int previous = bf_cuda_enter(context);
     bf_status status = run_map_async(context, job);
     bf_cuda_leave(previous);
@@ -265,11 +234,13 @@ bf_status bf_cuda_map_async(bf_context *context, const bf_map_job *job) {
 
 bf_status bf_cuda_map_failure(bf_context *context) {
     bf_map_job job = {};
-    if (context->cuda->failed == NULL) return BF_OK;
-    unsigned long long key = empty_cell(context, OF_MAP_ASYNC);
-    if (key == NOTHING) return BF_OK;
+    unsigned long long key = bf_cuda_take_failure(context->cuda, BF_CUDA_FAILURE_LATER);
+    if (key == BF_CUDA_NO_FAILURE) return BF_OK;
     job.refuse_zero = (key & 0xff) == 0;
     job.op = (key & CAST_CODE) != 0 ? BF_MAP_CAST : BF_MAP_ADD;
     job.to = (bf_dtype)(key & (CAST_CODE - 1));
     return bf_map_fail(context, &job, (int64_t)key >> 8);
 }
+
+extern const bf_map_backend bf_cuda_map_backend = {.run = compute_job,
+                                                   .enqueue = compute_job_async};

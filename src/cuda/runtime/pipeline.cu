@@ -291,7 +291,7 @@ static cudaError_t return_results(const run *r, int64_t p) {
 }
 
 static bf_status check_copy(const run *r, cudaError_t error) {
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(r->context, error, "a copy");
+    return bf_cuda_check(r->context, error, "a copy");
 }
 
 static bf_status take_arrived(const run *r, int64_t p) {
@@ -407,7 +407,7 @@ bf_status bf_cuda_copy(bf_context *context, void *to, const void *from, size_t b
     if (in == out) {
         cudaStream_t stream = context->cuda->stream;
         cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
-        return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
+        return bf_cuda_check(context, error, "a copy");
     }
     if (in)
         o.in = from;
