@@ -183,11 +183,8 @@ static bf_status make_results(bf_context *context, result_job *job) {
 
 /* Numbers the groups shard after shard, and makes room for their results. false: no memory. */
 static bool prepare_job(result_job *job) {
-    const bf_group_set *set = &job->groups->set;
     bool may_overflow = job->result == BF_I192 && job->to != BF_I192;
-    for (int s = 0; s < 1 << set->bits; s++)
-        job->begin[s + 1] = job->begin[s] + set->shards[s].size;
-    job->n = job->begin[1 << set->bits];
+    job->n = bf_group_set_number(&job->groups->set, job->begin);
     job->found = bf_zeros((size_t)job->n * (size_t)(job->bytes + may_overflow));
     if (job->found != NULL && may_overflow)
         job->found_fits = (uint8_t *)job->found + job->n * job->bytes;
