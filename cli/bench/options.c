@@ -94,7 +94,7 @@ static const usage bench_usage = {
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
     "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};
 
-static bool refuse(const char *what, const char *value) {
+static bool refuse_option(const char *what, const char *value) {
     fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
     hint("see 'bitfold help bench'");
     return false;
@@ -111,12 +111,12 @@ static bool is_device(const char *name) {
 
 static bool read_sizes(const option_spec *spec, const char *text, void *to) {
     (void)spec;
-    return parse_sizes(to, text) || refuse("not a list of sizes", text);
+    return parse_sizes(to, text) || refuse_option("not a list of sizes", text);
 }
 
 static bool read_thread_list(const option_spec *spec, const char *text, void *to) {
     (void)spec;
-    return parse_threads(to, text) || refuse("not a list of thread counts", text);
+    return parse_threads(to, text) || refuse_option("not a list of thread counts", text);
 }
 
 /* "5%" or "5". */
@@ -126,7 +126,7 @@ static bool read_percent(const option_spec *spec, const char *text, void *to) {
     const double percent = strtod(text, &end);
     (void)spec;
     if (end == text || !(percent >= 0 && percent <= 100) || (strcmp(end, "%") != 0 && *end))
-        return refuse("not a percentage", text);
+        return refuse_option("not a percentage", text);
     o->fail_above = percent / 100;
     return true;
 }
@@ -134,7 +134,7 @@ static bool read_percent(const option_spec *spec, const char *text, void *to) {
 static bool read_peer(const option_spec *spec, const char *text, void *to) {
     bench_options *o = to;
     (void)spec;
-    if (o->n_peers == BENCH_PEERS) return refuse("one peer too many", text);
+    if (o->n_peers == BENCH_PEERS) return refuse_option("one peer too many", text);
     o->peers[o->n_peers++].command = text;
     return true;
 }
@@ -143,7 +143,7 @@ static bool read_device(const option_spec *spec, const char *text, void *to) {
     bench_options *o = to;
     (void)spec;
     o->device = text;
-    return is_device(text) || refuse("not a device that can be measured", text);
+    return is_device(text) || refuse_option("not a device that can be measured", text);
 }
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -169,7 +169,8 @@ static const option_spec specs[] = {
 };
 
 static bool take_defaults(bench_options *o) {
-    if (o->fail_above >= 0 && !o->compare) return refuse("--fail-above needs", "--compare FILE");
+    if (o->fail_above >= 0 && !o->compare)
+        return refuse_option("--fail-above needs", "--compare FILE");
     if (o->n_sizes == 0 && strcmp(o->device, "cpu") == 0) default_sizes(o);
     if (o->n_sizes == 0) default_gpu_sizes(o);
     if (o->n_threads == 0) default_threads(o);

@@ -126,7 +126,7 @@ static void show_memory(const hardware *h) {
            *h->huge_pages ? h->huge_pages : "unknown");
 }
 
-static void show(const hardware *h) {
+static void show_devices(const hardware *h) {
     printf("cpu       %s\n", h->model);
     show_threads(h);
     show_isas(h);
@@ -192,6 +192,6 @@ int cmd_devices(int argc, char **argv) {
     if (o.layout == LAYOUT_JSON)
         show_json(&h, began);
     else
-        show(&h);
+        show_devices(&h);
     return EXIT_DONE;
 }

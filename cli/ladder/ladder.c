@@ -37,7 +37,7 @@ typedef struct printer {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static int refuse(const char *what, const char *value) {
+static int refuse_option(const char *what, const char *value) {
     fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
     hint("bitfold help ladder");
     return EXIT_USAGE;
@@ -58,7 +58,7 @@ static bool parse_size(const char *text, int64_t *size) {
 
 static bool read_elements(const option_spec *spec, const char *text, void *to) {
     (void)spec;
-    return parse_size(text, to) || refuse("not a size", text) == EXIT_DONE;
+    return parse_size(text, to) || refuse_option("not a size", text) == EXIT_DONE;
 }
 
 #define AT(member) offsetof(request, member)
@@ -82,9 +82,9 @@ static bool is_topic(const char *name) {
 
 /* The topic, if there is one. */
 static int read_topic(request *r, const options *o) {
-    if (o->file_count > 1) return refuse("one ladder at a time", o->files[1]);
+    if (o->file_count > 1) return refuse_option("one ladder at a time", o->files[1]);
     r->topic = o->files[0];
-    return !r->topic || is_topic(r->topic) ? EXIT_DONE : refuse("no such ladder", r->topic);
+    return !r->topic || is_topic(r->topic) ? EXIT_DONE : refuse_option("no such ladder", r->topic);
 }
 
 /* ---- where ----------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static int find_device(request *r) {
         const long number = strtol(name + 5, &end, 10);
         if (*end == '\0') return use_gpu(r, number > 1024 ? 1024 : (int)number);
     }
-    if (strcmp(name, "auto") != 0) return refuse("unknown device", name);
+    if (strcmp(name, "auto") != 0) return refuse_option("unknown device", name);
     if (bf_device_count() > 0) return use_gpu(r, 0);
     inform(NULL, "no GPU, so these are the CPU's rungs: %s", bf_device_reason());
     return use_cpu(r), EXIT_DONE;
@@ -196,7 +196,7 @@ static void print_object(const request *r, const ladder_row *row) {
     puts("}");
 }
 
-static void emit(const ladder_row *row, void *argument) {
+static void emit_row(const ladder_row *row, void *argument) {
     printer *p = argument;
     if (p->request->json)
         print_object(p->request, row);
@@ -213,11 +213,11 @@ static void list_topics(void) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int climb(const request *r) {
+static int climb_ladder(const request *r) {
     printer p = {.request = r};
     bool opened;
     if (!r->json) print_head(r);
-    const char *problem = ladder_climb(&r->ladder, r->topic, emit, &p, &opened);
+    const char *problem = ladder_climb(&r->ladder, r->topic, emit_row, &p, &opened);
     if (problem) return fail(opened ? EXIT_IO : EXIT_DEVICE, NULL, "%s: %s", r->device, problem);
     if (p.code != EXIT_DONE) return p.code;
     if (p.failures > 0)
@@ -238,5 +238,5 @@ int cmd_ladder(int argc, char **argv) {
         return EXIT_DONE;
     }
     code = find_device(&r);
-    return code == EXIT_DONE ? climb(&r) : code;
+    return code == EXIT_DONE ? climb_ladder(&r) : code;
 }

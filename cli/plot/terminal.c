@@ -202,8 +202,8 @@ static void put_bars(FILE *f, const plot *p, const terminal *t) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Neighbours become one bin: their counts or sums add up, densities do by their widths. */
-static void join(const plot *p, int64_t from, int64_t to, bool density, double *value,
-                 int64_t *count) {
+static void join_notes(const plot *p, int64_t from, int64_t to, bool density, double *value,
+                       int64_t *count) {
     const double whole = p->edges[to] - p->edges[from];
     *value = 0;
     *count = 0;
@@ -233,7 +233,7 @@ void plot_terminal(FILE *f, const plot *p, const terminal *t) {
         const int64_t to = from + each < p->n ? from + each : p->n, i = shown.n++;
         edges[i] = p->edges[from];
         edges[i + 1] = p->edges[to];
-        join(p, from, to, p->density, &values[i], &counts[i]);
+        join_notes(p, from, to, p->density, &values[i], &counts[i]);
     }
     shown.edges = edges;
     shown.counts = counts;

@@ -171,7 +171,7 @@ static bf_status reduce_again(const check *c, bf_context *context, outcome *r, b
 }
 
 /* Of histograms and groups a checksum of the saved form tells whether they are the same. */
-static int compute(const check *c, bf_context *context, outcome *r, bool *same) {
+static int compute_again(const check *c, bf_context *context, outcome *r, bool *same) {
     *same = true;
     const bf_status st = c->saved.histogram ? count_again(c, context, r)
                          : c->saved.groups  ? group_again(c, context, r)
@@ -217,7 +217,7 @@ static int do_row(check *c, const outcome *wanted, const way *w, bool gpu) {
     outcome r = {.status = BF_OK};
     bool same = false;
     const double began = progress_clock();
-    const int code = compute(c, w->context, &r, &same);
+    const int code = compute_again(c, w->context, &r, &same);
     if (code != EXIT_DONE) return code;
     const bool agree = same && verify_same(&r, wanted);
     c->verdict->rows++;
