@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* What is measured; what works on the same data stands together, add, which writes, last. */
+/* The works that are measured. Those on the same data stand together; add, which writes, is last.
+ */
 static const bench_point points[] = {
     {.work = "sum", .dtype = "f64", .data = "uniform"},
     {.work = "mean", .dtype = "f64", .data = "uniform"},
@@ -56,7 +57,7 @@ static int check_works(const bench_options *options) {
     return EXIT_DONE;
 }
 
-/* Where results are written, 1 MiB is more than the smaller caches hold. */
+/* Of work that writes results, 1 MiB does not fit the smaller caches. */
 static bool is_too_small(const bench_options *options, const char *work, size_t bytes) {
     return options->usual_sizes && bytes < (1 << 20) && strcmp(work, "add") != 0;
 }

@@ -13,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to HOST_SIZES a value on the host is measured: above, the data's time hides what it costs. */
+/* Calls that return a value to the host are measured up to this size. Beyond it the time for the
+ * data hides their cost. */
 enum { BLOCK = BENCH_BLOCK, HOST_SIZES = 1 << 24, ALIGNMENT = 256, RESULT = 4096 };
 
-/* What works on the same data stands together. */
+/* Works on the same data stand together. */
 static const struct {
     const char *work, *dtype, *data;
     bool stream, host;
@@ -38,7 +39,7 @@ static const struct {
 };
 enum { N_POINTS = sizeof points / sizeof *points };
 
-/* Of the sum of i32, besides: ten and a hundred million, as tutorials take them. */
+/* Two more sizes for the sum of i32: ten and a hundred million elements, as in tutorials. */
 static const size_t millions[] = {40000000, 400000000};
 
 bool bench_gpu_knows(const char *work) {

@@ -1,4 +1,4 @@
-/* The command line of bench, and what it measures by default. */
+/* The command line of bench, and its defaults. */
 #include "bench/bench.h"
 
 #include "runtime/operand.h"
@@ -55,7 +55,7 @@ static bool parse_sizes(bench_options *o, const char *text) {
     return false;
 }
 
-/* From what the start of a kernel takes to what the memory does. */
+/* Sizes from one that takes as long as a launch to one that is limited by memory. */
 static void default_gpu_sizes(bench_options *o) {
     static const char *const usual[] = {"4KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB",
                                         "4KiB,64KiB,1MiB,16MiB,256MiB"};

@@ -1,4 +1,4 @@
-/* Who does the work, and how it is timed. */
+/* The sides that do the work, and how each is timed. */
 #include "bench/bench.h"
 
 #include "runtime/report.h"
@@ -110,7 +110,7 @@ static bf_status run_passes(const bench_point *point, call *c, int passes) {
     return st == BF_OK && point->stream ? bf_context_synchronize(point->context) : st;
 }
 
-/* What a GPU cannot do is left out, so that the rest is measured. */
+/* Leaves out work that a GPU cannot do, so that the rest is measured. */
 static double own_time(const bench_side *side, const bench_point *point, int passes) {
     (void)side;
     call c;
@@ -182,7 +182,7 @@ static void let_pools_sleep(const bench_point *point) {
     if (point->threads > 1) nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 }
 
-/* How many passes fill `seconds`: twice estimated, for the first is cold. */
+/* Returns how many passes take `seconds`. It estimates twice, since the first pass is cold. */
 static int passes_for(const bench_side *side, const bench_point *point, double seconds) {
     int passes = 1;
     for (int i = 0; i < 2; i++) {

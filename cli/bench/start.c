@@ -1,4 +1,4 @@
-/* Start-up: what a user waits for when there is next to nothing to add. */
+/* Start-up: the time of a command that has next to nothing to add. */
 #define _GNU_SOURCE
 #include "bench/bench.h"
 

@@ -1,4 +1,4 @@
-/* group: the rows of each key: how many, and what their values come to. */
+/* group: the number of rows of each key, and aggregates of their values. */
 #include "command.h"
 #include "group/output.h"
 #include "input/column.h"

@@ -221,7 +221,7 @@ static int64_t take_extremes(const extremes *x, uint64_t out[2]) {
     return 2;
 }
 
-/* Two elements, the least and the greatest, tell of the data what decides the bins. */
+/* The bins depend on the data by two elements only, the least and the greatest. */
 static bf_status make_of_extremes(const bf_histogram_options *how, bf_context *context,
                                   const extremes *x, bf_histogram **histogram) {
     uint64_t elements[2];

@@ -98,7 +98,7 @@ static int absorb_extremes(hist *h, extremes *x, series *s) {
     return code;
 }
 
-/* What can be read again is closed meanwhile. */
+/* Files that can be read again are closed meanwhile. */
 static int find_extremes(hist *h, extremes *x) {
     const options *o = h->options;
     int code = EXIT_DONE;

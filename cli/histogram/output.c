@@ -190,7 +190,7 @@ static void put_json(FILE *f, const shown *x) {
 
 /* ---- plots ----------------------------------------------------------------------------------- */
 
-/* A logarithm is of what is not negative. */
+/* Only numbers that are not negative have a logarithm. */
 static int check_log(const shown *x) {
     const double *values = values_of(x);
     for (int64_t i = 0; x->options->log && values && i < x->info.bins; i++)
@@ -252,7 +252,7 @@ static int put_form(output *out, enum hist_form form, const shown *x) {
     return EXIT_DONE;
 }
 
-/* Tables do not hold what is in no bin: that is said beside them. */
+/* Reports the elements in no bin, which a table does not show. */
 static void tell_others(const shown *x) {
     char others[HIST_OTHERS];
     hist_others(&x->info, others);

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What the handler knows: the mappings there are. end is written last and cleared first. */
+/* The mappings that the signal handler knows. end is written last and cleared first. */
 enum { MAX_MAPPINGS = 4 };
 static struct {
     atomic_uintptr_t begin, end; /* end 0: free */

@@ -199,7 +199,7 @@ static int open_text(source *s, const input *in, const void *prefix, size_t leng
     return st == TEXT_OK ? EXIT_DONE : source_text_failed(s, st, &refusal);
 }
 
-/* What was selected of text, from `first` on, is `n` rows: are these all that were asked for? */
+/* Checks that the n rows taken from row `first` on are as many as were asked for. */
 int source_check_rows(const source *s, const text_reader *r, int64_t n) {
     if (r->skip > 0)
         return fail(EXIT_DATA, s->name,
@@ -269,7 +269,7 @@ static int refuse_text_options(const source *s, const input *in) {
                 in->dtype != BF_NONE ? " and raw data" : "");
 }
 
-/* Tells what the input is by its first bytes. */
+/* Recognizes the format by the first bytes. */
 static int recognize_format(source *s, const input *in, int64_t file_size) {
     unsigned char prefix[NPY_PREFIX];
     const int64_t got = read_bytes(s, 0, prefix, sizeof prefix);

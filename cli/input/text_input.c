@@ -191,7 +191,7 @@ static int64_t lines_before(const text_input *t, int64_t offset) {
     return lines;
 }
 
-/* Where in the text refusal->error.at is, which is in the piece. */
+/* Sets the offset and line of refusal->error.at, which lies in the piece. */
 static void place_refusal(const text_input *t, const text_piece *p, text_refusal *refusal) {
     const char *at = refusal->error.at;
     refusal->offset = p->offset + (at - p->begin);
@@ -353,7 +353,7 @@ static text_status skip_rows(text_reader *r, int64_t most, int64_t *n) {
 
 text_status text_reader_count(text_reader *r, int64_t *n) { return skip_rows(r, -1, n); }
 
-/* Reads what is in the piece. */
+/* Reads the rows in the piece. */
 static text_status read_rows(text_reader *r) {
     text_piece *p = &r->piece;
     const int64_t room = r->rows.room;

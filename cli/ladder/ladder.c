@@ -28,7 +28,7 @@ typedef struct request {
     bool json;
 } request;
 
-/* What the printer knows from one row to the next. */
+/* State that the printer keeps between rows. */
 typedef struct printer {
     const request *request;
     int failures;

@@ -61,7 +61,7 @@ int map_output_write(map_output *out, const void *elements, int64_t n) {
     return put_bytes(out, out->stream, elements, (size_t)n * bf_dtype_size(out->header.dtype));
 }
 
-/* Copies what was written to where it belongs, behind its header. */
+/* Copies the elements from the temporary file to the output, behind its header. */
 static int forward_output(map_output *out) {
     char buffer[1 << 14];
     const int error = stream_flush(out->stream);

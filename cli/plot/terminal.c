@@ -126,7 +126,7 @@ typedef struct canvas {
     int zero;  /* cells to the left of 0 */
 } canvas;
 
-/* The length of a bar, in eighths of a cell: what is not 0 shows. */
+/* The length of a bar, in eighths of a cell; at least 1 of a value that is not 0. */
 static int64_t eighths(const canvas *c, double value) {
     const plot_span *s = &c->span;
     const double room = 8.0 * (value < 0 ? c->zero : c->width - c->zero);
@@ -216,7 +216,7 @@ static void join_notes(const plot *p, int64_t from, int64_t to, bool density, do
     }
 }
 
-/* And what the bars are, if not counts. */
+/* Names the quantity that the bars show, if it is not a count. */
 static void put_title(FILE *f, const plot *p, const terminal *t) {
     fprintf(f, t->color ? "\033[1m%s\033[22m" : "%s", p->title);
     if (p->values || p->log) fprintf(f, ": %s", p->y_label);

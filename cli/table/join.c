@@ -32,7 +32,7 @@ typedef struct join {
     bf_pairs *pairs;
 } join;
 
-/* Of two texts, integers are taken as floats if the other has such. */
+/* If one text holds floats, the integers of the other are taken as floats too. */
 static int check_dtypes(join *j) {
     source *a = &j->a.column.source, *b = &j->b.column.source;
     if (a->layout.dtype != b->layout.dtype && !source_take_as(a, b->layout.dtype) &&

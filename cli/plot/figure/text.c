@@ -4,7 +4,7 @@
 
 enum { RUN = 512 };
 
-/* What is behind '^' and belongs to the power: digits and a minus sign. */
+/* The length of the power after '^': digits and a minus sign. */
 static size_t power_length(const char *text) {
     static const char minus[] = "\u2212";
     const size_t sign = strncmp(text, minus, sizeof minus - 1) == 0 ? sizeof minus - 1 : 0;
