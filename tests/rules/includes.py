@@ -39,19 +39,7 @@ KNOWN = {
     ("src/cpu/runtime/context.h", "seam/julia.h"),
     ("src/cpu/runtime/context.h", "seam/reduce.h"),
     ("src/cuda/group/list.cu", "cuda/table/table.cuh"),
-    ("src/cuda/runtime/context.cuh", "seam/group.h"),
-    ("src/cuda/runtime/context.cuh", "seam/histogram.h"),
-    ("src/cuda/runtime/context.cuh", "seam/julia.h"),
-    ("src/cuda/runtime/context.cuh", "seam/map.h"),
-    ("src/cuda/runtime/context.cuh", "seam/reduce.h"),
-    ("src/cuda/runtime/context.cuh", "seam/table.h"),
-    ("src/cuda/runtime/mailbox.cu", "cuda/group/group.cuh"),
-    ("src/cuda/runtime/mailbox.cu", "cuda/table/table.cuh"),
-    ("src/cuda/runtime/memory.cu", "cuda/table/table.cuh"),
     ("src/cuda/runtime/partition_rows.cuh", "cuda/table/word.cuh"),
-    ("src/cuda/runtime/prefix.cu", "cuda/table/table.cuh"),
-    ("src/cuda/runtime/strided.cu", "cuda/map/kernel.cuh"),
-    ("src/cuda/runtime/workspace.cu", "cuda/histogram/histogram.cuh"),
 }
 
 

@@ -1,7 +1,6 @@
 /* Groups: check arguments, and call the backend. */
 #include "api/group/group.h"
 
-#include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
@@ -77,6 +76,8 @@ static bf_status place_call(const bf_groups *g, const bf_memory *rows, int n) {
     return bf_place(g->context, &demand);
 }
 
+bf_status bf_groups_place(const bf_groups *g) { return place_call(g, NULL, 0); }
+
 _Static_assert(BF_MEMORY_MOST >= 1 + BF_AGGREGATES_MAX, "keys and values are the memory of a call");
 
 /* Places a call with rows. Empty groups move to the rows. */
@@ -102,7 +103,7 @@ bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     *made = g;
     status = make_inside(made, bf_place_home(context));
-    if (status == BF_OK) status = place_call(made, NULL, 0);
+    if (status == BF_OK) status = bf_groups_place(made);
     if (status == BF_OK)
         *groups = made;
     else
@@ -282,7 +283,7 @@ static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
         return bf_fail(into->context, BF_E_STATE, "other keys, or other aggregates");
     if (from->rows > BF_COUNT_MAX - into->rows)
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 rows");
-    bf_status status = place_call(into, NULL, 0);
+    bf_status status = bf_groups_place(into);
     if (status == BF_OK)
         status = share_memory(into, from)
                      ? into->by->merge(into->context, into->inside, from->inside)
@@ -295,53 +296,4 @@ bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
     if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
         return BF_E_ARGUMENT;
     return bf_leave_both(into->context, from->context, merge_groups(into, from));
-}
-
-/* ---- results ----------------------------------------------------------------------------------
- */
-
-static bf_status list_arrays(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
-    int64_t size = bf_groups_size(g);
-    if ((keys->array != NULL && keys->count != size) ||
-        (counts->array != NULL && counts->count != size))
-        return bf_fail(g->context, BF_E_SHAPE, "there are %lld groups", (long long)size);
-    if (size == 0) return BF_OK;
-    bf_status status = g->by->list(g->context, g->inside, keys->data, counts->data);
-    if (status == BF_OK) status = bf_flat_return(g->context, keys);
-    return status == BF_OK ? bf_flat_return(g->context, counts) : status;
-}
-
-static bf_status list_groups(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
-    bf_flat flat_keys, flat_counts = {0};
-    bf_status status = bf_flat_take(groups->context, groups->on, groups->key, keys, &flat_keys);
-    if (status == BF_OK)
-        status = bf_flat_take(groups->context, groups->on, BF_I64, counts, &flat_counts);
-    if (status == BF_OK) status = list_arrays(groups, &flat_keys, &flat_counts);
-    bf_flat_release(&flat_keys);
-    bf_flat_release(&flat_counts);
-    return status;
-}
-
-bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
-    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, list_groups(groups, keys, counts));
-}
-
-static bf_status finish_aggregate(bf_groups *groups, int which, const bf_reduce_options *given,
-                                  bf_value *values) {
-    bf_reduce_options options;
-    if (which < 0 || which >= groups->count)
-        return bf_fail(groups->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
-    bf_status status =
-        bf_read_reduce_options(groups->context, groups->aggregates[which].op, given, &options);
-    if (status != BF_OK || bf_groups_size(groups) == 0) return status;
-    if (values == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the values");
-    status = place_call(groups, NULL, 0);
-    return status == BF_OK ? bf_groups_finish(groups, which, &options, values) : status;
-}
-
-bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
-                           bf_value *values) {
-    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, finish_aggregate(groups, which, options, values));
 }
