@@ -8,6 +8,24 @@ enum {
     NUMBERED_ROWS = 1 << 24 /* that go through the index at a time: it has two slots for each */
 };
 
+/* --- what all files use --- */
+
+bf_status bf_cuda_group_check(bf_context *context, cudaError_t error) {
+    return bf_cuda_check(context, error, "groups on a GPU");
+}
+
+void *bf_cuda_group_scratch_of(bf_context *context, bf_cuda_groups *groups,
+                               bf_cuda_group_scratch what, size_t bytes) {
+    bf_cuda_buffer *buffer = &groups->scratch[what];
+    return bf_cuda_buffer_grow(context, buffer, bytes, 0) == BF_OK ? buffer->memory : NULL;
+}
+
+bf_status bf_cuda_group_fetch_notes(bf_context *context, bf_cuda_groups *groups) {
+    return bf_cuda_fetch_notes(context, cudaSuccess, groups->noted, "groups on a GPU");
+}
+
+/* --- making --- */
+
 static bf_status create_groups(bf_context *context, const bf_group_kind *kind, void **groups) {
     bf_cuda_groups *g = (bf_cuda_groups *)calloc(1, sizeof *g);
     if (g == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
@@ -18,14 +36,9 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
     g->seed = bf_hash_seed_of(kind->seed);
     bf_cuda_set_init(g, &g->set);
     bf_cuda_set_init(g, &g->fresh);
-    int previous = bf_cuda_enter(context);
-    bf_status status = bf_cuda_group_open(context, g);
-    bf_cuda_leave(previous);
-    if (status == BF_OK)
-        *groups = g;
-    else
-        free(g);
-    return status;
+    bf_cuda_hold_pool(context->cuda);
+    *groups = g;
+    return BF_OK;
 }
 
 static void destroy_groups(bf_context *context, void *groups) {
@@ -35,7 +48,7 @@ static void destroy_groups(bf_context *context, void *groups) {
     bf_cuda_set_destroy(context, &g->fresh);
     for (int i = 0; i < BF_CUDA_SCRATCHES; i++) bf_cuda_buffer_free(context, &g->scratch[i]);
     bf_cuda_buffer_free(context, &g->order);
-    bf_cuda_group_leave(context);
+    bf_cuda_let_go_pool(context->cuda);
     bf_cuda_leave_idle(context, visit);
     free(g);
 }
@@ -196,7 +209,7 @@ static bf_status merge_groups(bf_context *context, void *into, const void *from)
     return status == BF_OK ? bf_cuda_group_check(context, error) : status;
 }
 
-extern "C" const bf_group_backend bf_cuda_groups_backend = {
+extern const bf_group_backend bf_cuda_group_backend = {
     .create = create_groups,
     .destroy = destroy_groups,
     .clear = clear_groups,
@@ -204,6 +217,7 @@ extern "C" const bf_group_backend bf_cuda_groups_backend = {
     .absorb = absorb_rows,
     .merge = merge_groups,
     .list = bf_cuda_groups_list,
+    .aggregate = bf_cuda_groups_aggregate,
     .words = bf_cuda_groups_words,
     .enter = bf_cuda_groups_enter,
 };

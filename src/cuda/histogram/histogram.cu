@@ -48,6 +48,7 @@ typedef struct count_work {
     bf_cuda_count_plan plan;
     const double *edges; /* on the device, and */
     int64_t *words;      /* of the bins, if there are weights */
+    int64_t *held;       /* pinned, BF_CUDA_COUNTS_HELD of them */
 } count_work;
 
 static bool is_in_place(const bf_context *context, const bf_bin_job *job) {
@@ -94,24 +95,41 @@ static bf_status count_piece(bf_context *context, const count_work *work, int64_
 
 /* --- a whole histogram, waited for --- */
 
-/* Mapped pinned memory: kernels write, the host reads. */
-static bf_status hold_counts(bf_context *context) {
-    int64_t **counts = &context->cuda->counts;
-    if (*counts != NULL) return BF_OK;
-    cudaError_t error = cudaHostAlloc((void **)counts, BF_CUDA_COUNTS_HELD * sizeof **counts,
-                                      cudaHostAllocMapped | cudaHostAllocPortable);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "memory for counts");
+/* Pinned memory that kernels write counts to, and the host reads. */
+struct held_counts {
+    int64_t *counts;
+};
+
+static void free_counts(void *part) {
+    cudaStreamCaptureMode mode = bf_cuda_relax();
+    cudaFreeHost(((held_counts *)part)->counts);
+    bf_cuda_restore(mode);
+}
+
+static const bf_cuda_part_kind counts_part = {sizeof(held_counts), free_counts};
+
+static bf_status hold_counts(bf_context *context, int64_t **counts) {
+    bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+    held_counts *held =
+        w != NULL ? (held_counts *)bf_cuda_workspace_part(context, w, &counts_part, 0) : NULL;
+    if (held == NULL) return BF_E_MEMORY;
+    cudaError_t error = cudaSuccess;
+    if (held->counts == NULL)
+        error = cudaHostAlloc((void **)&held->counts, BF_CUDA_COUNTS_HELD * sizeof **counts,
+                              cudaHostAllocMapped | cudaHostAllocPortable);
+    *counts = held->counts;
+    return bf_cuda_check(context, error, "memory for counts");
 }
 
 /* Fetches totals by way of the pinned memory. */
-static cudaError_t fetch(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t *found) {
-    cudaError_t error = bf_cuda_fold_totals(cuda, plan);
-    for (int64_t first = 0; first < plan->rows && error == cudaSuccess;) {
-        int64_t left = plan->rows - first;
+static cudaError_t fetch_totals(const bf_cuda *cuda, const count_work *work, int64_t *found) {
+    cudaError_t error = bf_cuda_fold_totals(cuda, &work->plan);
+    for (int64_t first = 0; first < work->plan.rows && error == cudaSuccess;) {
+        int64_t left = work->plan.rows - first;
         int64_t n = left < BF_CUDA_COUNTS_HELD ? left : BF_CUDA_COUNTS_HELD;
-        error = bf_cuda_move_totals(cuda, plan, first, n, cuda->counts);
+        error = bf_cuda_move_totals(cuda, &work->plan, first, n, work->held);
         if (error == cudaSuccess) error = cudaStreamSynchronize(cuda->stream);
-        if (error == cudaSuccess) memcpy(found + first, cuda->counts, (size_t)n * sizeof *found);
+        if (error == cudaSuccess) memcpy(found + first, work->held, (size_t)n * sizeof *found);
         first += n;
     }
     return error;
@@ -124,13 +142,13 @@ static bf_status count_all(bf_context *context, const count_work *work, int64_t 
     bf_status status = BF_OK;
     for (int64_t first = 0; first < count && status == BF_OK; first += piece) {
         int64_t left = count - first, n = left < piece ? left : piece;
-        status = count_piece(context, work, first, n, direct ? cuda->counts : NULL);
+        status = count_piece(context, work, first, n, direct ? work->held : NULL);
     }
     if (status != BF_OK) return status;
     cudaError_t error =
-        direct ? cudaStreamSynchronize(cuda->stream) : fetch(cuda, &work->plan, found);
+        direct ? cudaStreamSynchronize(cuda->stream) : fetch_totals(cuda, work, found);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "a histogram");
-    if (direct) memcpy(found, cuda->counts, (size_t)work->plan.rows * sizeof *found);
+    if (direct) memcpy(found, work->held, (size_t)work->plan.rows * sizeof *found);
     return BF_OK;
 }
 
@@ -155,7 +173,7 @@ static bf_status count_and_add(bf_context *context, count_work *work, size_t byt
 static bf_status run(bf_context *context, const bf_bin_job *job, int64_t *counts, int64_t *sums) {
     count_work work = {*job};
     size_t bytes = 0;
-    bf_status status = hold_counts(context);
+    bf_status status = hold_counts(context, &work.held);
     if (status == BF_OK) status = bf_cuda_plan_count(context, job, &work.plan);
     if (status != BF_OK) return status;
     if (job->weights != NULL) {
@@ -175,8 +193,8 @@ static bf_status run(bf_context *context, const bf_bin_job *job, int64_t *counts
     return status;
 }
 
-bf_status bf_cuda_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
-                            int64_t *sums) {
+static bf_status count_job(bf_context *context, const bf_bin_job *job, int64_t *counts,
+                           int64_t *sums) {
     if (job->count == 0) return BF_OK;
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
@@ -201,7 +219,7 @@ static bf_status enqueue(bf_context *context, const bf_bin_job *job, int64_t *co
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a histogram");
 }
 
-bf_status bf_cuda_histogram_async(bf_context *context, const bf_bin_job *job, int64_t *counts) {
+static bf_status count_job_async(bf_context *context, const bf_bin_job *job, int64_t *counts) {
     bool reachable = job->count == 0 || is_in_place(context, job);
     if (!reachable || !bf_cuda_in_place(context, counts, 8))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
@@ -212,3 +230,6 @@ bf_status bf_cuda_histogram_async(bf_context *context, const bf_bin_job *job, in
     bf_cuda_leave(previous);
     return status;
 }
+
+extern const bf_histogram_backend bf_cuda_histogram_backend = {.count = count_job,
+                                                               .enqueue = count_job_async};

@@ -5,7 +5,7 @@
  * pictures, the magnitude then tells the step at which the orbit escaped, since it is squared with
  * each step: one that escaped k steps ago lies above low[k] and, unless it was there from the
  * start, at or below high[k + 1]. What that leaves open is counted again by the rule. */
-#include "cuda/runtime/context.cuh"
+#include "cuda/julia/julia.cuh"
 
 #include <math.h>
 
@@ -342,7 +342,7 @@ static bf_status run_julia(bf_context *context, const bf_julia_job *job) {
     return bf_cuda_fail(context, error, "a picture");
 }
 
-bf_status bf_cuda_julia(bf_context *context, const bf_julia_job *job) {
+static bf_status count_pixels(bf_context *context, const bf_julia_job *job) {
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
     if (status == BF_OK) status = run_julia(context, job);
@@ -350,7 +350,7 @@ bf_status bf_cuda_julia(bf_context *context, const bf_julia_job *job) {
     return status;
 }
 
-bf_status bf_cuda_julia_async(bf_context *context, const bf_julia_job *job) {
+static bf_status count_pixels_async(bf_context *context, const bf_julia_job *job) {
     if (!bf_cuda_in_place(context, job->counts, sizeof *job->counts))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
     int previous = bf_cuda_enter(context);
@@ -358,3 +358,6 @@ bf_status bf_cuda_julia_async(bf_context *context, const bf_julia_job *job) {
     bf_cuda_leave(previous);
     return status;
 }
+
+extern const bf_julia_backend bf_cuda_julia_backend = {.count = count_pixels,
+                                                       .enqueue = count_pixels_async};

@@ -2,10 +2,9 @@
  * on staged copies. */
 #include "cuda/map/map.cuh"
 #include "cuda/map/operation.cuh"
-#include "cuda/runtime/context.cuh"
+#include "cuda/runtime/mailbox.cuh"
 
 extern "C" {
-#include "seam/map.h"
 #include "seam/where.h"
 }
 
@@ -14,11 +13,6 @@ enum {
     THREADS_BUSY = 1024,        /* of a multiprocessor: with fewer, a thread takes one vector */
     PIECE = BF_CUDA_STAGING / 8 /* elements that are staged at a time */
 };
-
-/* Where kernels leave the least failing index: in mapped memory, so that reading it costs nothing.
- * One is for calls that are waited for, one for all that are not. */
-enum { OF_MAP, OF_MAP_ASYNC, CELLS };
-static const unsigned long long NOTHING = ~0ull;
 
 /* What a failure's code says: the dtype of the output; that of a cast; 0: division by zero. */
 static const unsigned CAST_CODE = 0x80;
@@ -149,30 +143,6 @@ static bool can_fail(const bf_map_job *job) {
     return job->refuse_zero || job->overflow == BF_OVERFLOW_ERROR;
 }
 
-/* The cells, allocated on first use, which may be in a capture: another mode allows that then. */
-static bf_status prepare_cells(bf_context *context) {
-    bf_cuda *cuda = context->cuda;
-    void *memory = NULL;
-    if (cuda->failed != NULL) return BF_OK;
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode);
-    if (error != cudaSuccess) return bf_cuda_fail(context, error, "map");
-    error = cudaHostAlloc(&memory, CELLS * sizeof NOTHING, cudaHostAllocMapped);
-    cudaThreadExchangeStreamCaptureMode(&mode);
-    if (error != cudaSuccess) return bf_cuda_fail(context, error, "map");
-    cuda->failed = (unsigned long long *)memory;
-    for (int i = 0; i < CELLS; i++) cuda->failed[i] = NOTHING;
-    return BF_OK;
-}
-
-/* What a cell holds; the cell is then empty again. */
-static unsigned long long empty_cell(const bf_context *context, int cell) {
-    volatile unsigned long long *at = &context->cuda->failed[cell];
-    unsigned long long key = *at;
-    *at = NOTHING;
-    return key;
-}
-
 /* --- entries --- */
 
 static bf_status stage(bf_context *context, const void *from, size_t bytes, int k,
@@ -221,30 +191,29 @@ static bf_status take_pieces(bf_context *context, const bf_map_job *job, const p
 }
 
 static bf_status run_map(bf_context *context, const bf_map_job *job) {
-    bf_status status = prepare_cells(context);
-    if (status != BF_OK) return status;
+    const bf_cuda *cuda = context->cuda;
     placement x = place(context, job);
-    if (can_fail(job)) x.params.failed = &context->cuda->failed[OF_MAP];
-    status = take_pieces(context, job, &x);
-    cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
-    unsigned long long key = empty_cell(context, OF_MAP);
+    if (can_fail(job)) x.params.failed = &cuda->mailbox->mail->failures[BF_CUDA_FAILURE_NOW];
+    bf_status status = take_pieces(context, job, &x);
+    cudaError_t error = cudaStreamSynchronize(cuda->stream);
+    unsigned long long key = bf_cuda_take_failure(cuda, BF_CUDA_FAILURE_NOW);
     if (status != BF_OK) return status;
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "an element-wise operation");
-    return key == NOTHING ? BF_OK : bf_map_fail(context, job, job->index + (int64_t)(key >> 8));
+    if (key == BF_CUDA_NO_FAILURE) return BF_OK;
+    return bf_map_fail(context, job, job->index + (int64_t)(key >> 8));
 }
 
 static bf_status run_map_async(bf_context *context, const bf_map_job *job) {
-    bf_status status = prepare_cells(context);
-    if (status != BF_OK) return status;
     placement x = place(context, job);
     if (is_staged(&x))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
-    if (can_fail(job)) x.params.failed = &context->cuda->failed[OF_MAP_ASYNC];
+    if (can_fail(job))
+        x.params.failed = &context->cuda->mailbox->mail->failures[BF_CUDA_FAILURE_LATER];
     x.params.index = job->index;
     return launch(context, &x.params, job->op, job->work);
 }
 
-bf_status bf_cuda_map(bf_context *context, const bf_map_job *job) {
+static bf_status compute_job(bf_context *context, const bf_map_job *job) {
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
     if (status == BF_OK) status = run_map(context, job);
@@ -252,7 +221,7 @@ bf_status bf_cuda_map(bf_context *context, const bf_map_job *job) {
     return status;
 }
 
-bf_status bf_cuda_map_async(bf_context *context, const bf_map_job *job) {
+static bf_status compute_job_async(bf_context *context, const bf_map_job *job) {
     int previous = bf_cuda_enter(context);
     bf_status status = run_map_async(context, job);
     bf_cuda_leave(previous);
@@ -261,11 +230,13 @@ bf_status bf_cuda_map_async(bf_context *context, const bf_map_job *job) {
 
 bf_status bf_cuda_map_failure(bf_context *context) {
     bf_map_job job = {};
-    if (context->cuda->failed == NULL) return BF_OK;
-    unsigned long long key = empty_cell(context, OF_MAP_ASYNC);
-    if (key == NOTHING) return BF_OK;
+    unsigned long long key = bf_cuda_take_failure(context->cuda, BF_CUDA_FAILURE_LATER);
+    if (key == BF_CUDA_NO_FAILURE) return BF_OK;
     job.refuse_zero = (key & 0xff) == 0;
     job.op = (key & CAST_CODE) != 0 ? BF_MAP_CAST : BF_MAP_ADD;
     job.to = (bf_dtype)(key & (CAST_CODE - 1));
     return bf_map_fail(context, &job, (int64_t)key >> 8);
 }
+
+extern const bf_map_backend bf_cuda_map_backend = {.run = compute_job,
+                                                   .enqueue = compute_job_async};

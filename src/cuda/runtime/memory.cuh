@@ -1,0 +1,63 @@
+/* Stream-ordered device memory: allocating and freeing need no synchronization. It comes from a
+ * pool of the context's own. */
+#ifndef BF_CUDA_RUNTIME_MEMORY_CUH
+#define BF_CUDA_RUNTIME_MEMORY_CUH
+
+#include "cuda/runtime/context.cuh"
+
+extern "C" {
+#include "seam/memory.h"
+}
+
+extern const bf_memory_backend bf_cuda_memory_backend;
+
+/* Returns NULL if there is no memory, with a message. bytes may be 0. */
+void *bf_cuda_alloc(bf_context *context, size_t bytes);
+/* memory may be NULL. */
+void bf_cuda_free(bf_context *context, void *memory);
+
+/* The pool keeps freed memory for the next call as long as anybody holds it. */
+void bf_cuda_hold_pool(bf_cuda *cuda);
+void bf_cuda_let_go_pool(bf_cuda *cuda);
+void bf_cuda_memory_close(bf_cuda *cuda);
+
+/* --- buffers: memory that is kept, and replaced where more is needed --- */
+
+typedef struct bf_cuda_buffer {
+    void *memory;
+    size_t bytes;
+} bf_cuda_buffer;
+
+/* Makes the buffer hold so many bytes; the first `kept` of them stay. Errors: BF_E_MEMORY,
+ * BF_E_DEVICE. If none are kept, the buffer may then be empty. */
+bf_status bf_cuda_buffer_grow(bf_context *context, bf_cuda_buffer *buffer, size_t bytes,
+                              size_t kept);
+void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer);
+
+/* --- arrays of a call --- */
+
+/* An array where kernels reach it: itself, or a copy. */
+typedef struct bf_cuda_staged {
+    void *data, *copy, *original;
+    size_t bytes;
+} bf_cuda_staged;
+
+/* Finds n elements of p, and copies them if `load`. bf_cuda_release frees the copy. NULL stays
+ * NULL. */
+bf_status bf_cuda_stage(bf_context *context, const void *p, int64_t n, int element, bool load,
+                        bf_cuda_staged *staged);
+/* Enqueues the copy of what was written back to where it belongs. */
+cudaError_t bf_cuda_unstage(bf_context *context, const bf_cuda_staged *staged);
+void bf_cuda_release(bf_context *context, const bf_cuda_staged *staged);
+
+/* --- memory of any strides (strided.cu) --- */
+
+/* Enqueues the copy of elements [first, first + count) of `from`, in C order, to contiguous memory.
+ */
+bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
+                         void *to);
+/* Copies them back, and waits. */
+bf_status bf_cuda_scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
+                          const void *from);
+
+#endif
