@@ -11,6 +11,7 @@
 #include "cpu/runtime/context.h"
 #include "rules/key/hash.h"
 #include "rules/key/rank.h"
+#include "rules/reduce/state.h"
 #include "seam/group.h"
 
 enum {
