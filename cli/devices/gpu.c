@@ -13,7 +13,7 @@ void devices_put_size(double bytes) {
 }
 
 /* "before SIZE after" */
-static void put(const char *before, int64_t bytes, const char *after) {
+static void put_gpu(const char *before, int64_t bytes, const char *after) {
     printf("%s", before);
     devices_put_size((double)bytes);
     printf("%s", after);
@@ -24,16 +24,16 @@ static void put(const char *before, int64_t bytes, const char *after) {
 static const char indent[] = "          ";
 
 static void show_memory(const bf_device_info *d) {
-    put(indent, d->memory, " of memory, ");
-    put("", d->memory_free, " free; ");
+    put_gpu(indent, d->memory, " of memory, ");
+    put_gpu("", d->memory_free, " free; ");
     printf("%d bits at %d MHz: %.0f GB/s at most; ECC %s\n", d->bus_width, d->memory_clock / 1000,
            1e-9 * d->bandwidth, d->ecc ? "on" : "off");
-    put(indent, d->l2, " of L2 cache, ");
-    put("", d->constant, " of constant memory\n");
-    put(indent, d->shared_per_block, " of shared memory a block, ");
-    put("", d->shared_per_block_most, " if asked for, ");
-    put("", d->shared_per_multiprocessor, " a multiprocessor\n");
-    put(indent, d->pitch, " of pitch at most; ");
+    put_gpu(indent, d->l2, " of L2 cache, ");
+    put_gpu("", d->constant, " of constant memory\n");
+    put_gpu(indent, d->shared_per_block, " of shared memory a block, ");
+    put_gpu("", d->shared_per_block_most, " if asked for, ");
+    put_gpu("", d->shared_per_multiprocessor, " a multiprocessor\n");
+    put_gpu(indent, d->pitch, " of pitch at most; ");
     printf("textures aligned to %lld bytes\n", (long long)d->texture_alignment);
 }
 
@@ -50,22 +50,25 @@ static void show_limits(const bf_device_info *d) {
 
 static void show_peers(int device, int count) {
     int peers = 0;
+    char name[BF_DEVICE_TEXT];
     for (int peer = 0; peer < count; peer++) {
         if (peer == device || !bf_device_peer(device, peer)) continue;
-        printf("%scuda:%d", peers++ ? ", " : "          reads directly the memory of ", peer);
+        bf_device_format(peer, name);
+        printf("%s%s", peers++ ? ", " : "          reads directly the memory of ", name);
     }
     if (count > 1) printf("%s\n", peers ? "" : "          reads directly no other GPU's memory");
 }
 
 static void show_one(int device, int count) {
     bf_device_info d = {.size = sizeof d};
-    printf("%-9s ", device == 0 ? "gpu" : "");
+    char name[BF_DEVICE_TEXT];
+    bf_device_format(device, name);
+    printf("%-9s %s: ", device == 0 ? "gpu" : "", name);
     if (bf_device_describe(device, &d) != BF_OK) {
-        printf("cuda:%d: it cannot be asked\n", device);
+        puts("it cannot be asked");
         return;
     }
-    printf("cuda:%d: %s at %s, compute capability %d.%d\n", device, d.name, d.pci, d.major,
-           d.minor);
+    printf("%s at %s, compute capability %d.%d\n", d.name, d.pci, d.major, d.minor);
     printf("%s%d multiprocessors at up to %d MHz%s\n", indent, d.multiprocessors, d.clock / 1000,
            d.integrated ? "; shares the host's memory" : "");
     show_memory(&d);
@@ -115,7 +118,9 @@ static const char *truth(int x) { return x ? "true" : "false"; }
 
 static void show_json_one(int device, int count) {
     bf_device_info d = {.size = sizeof d};
-    printf("%s{\"device\":\"cuda:%d\"", device ? "," : "", device);
+    char name[BF_DEVICE_TEXT];
+    bf_device_format(device, name);
+    printf("%s{\"device\":\"%s\"", device ? "," : "", name);
     if (bf_device_describe(device, &d) == BF_OK) {
         printf(",\"name\":");
         json_string(stdout, d.name);
@@ -123,9 +128,11 @@ static void show_json_one(int device, int count) {
         show_json_numbers(&d);
         printf(",\"ecc\":%s,\"timeout\":%s,\"integrated\":%s,\"peers\":[", truth(d.ecc),
                truth(d.timeout), truth(d.integrated));
-        for (int peer = 0, n = 0; peer < count; peer++)
-            if (peer != device && bf_device_peer(device, peer))
-                printf("%s\"cuda:%d\"", n++ ? "," : "", peer);
+        for (int peer = 0, n = 0; peer < count; peer++) {
+            if (peer == device || !bf_device_peer(device, peer)) continue;
+            bf_device_format(peer, name);
+            printf("%s\"%s\"", n++ ? "," : "", name);
+        }
         printf("]");
     }
     printf("}");

@@ -11,6 +11,7 @@
 #define FIRST_AFTER 1.0 /* seconds of work before the first line: short work needs none */
 #define EVERY_TTY 0.2   /* between updates in place */
 #define EVERY_LINE 1.0  /* between lines, where standard error is no terminal */
+#define EVERY_WATCH ((int64_t)20 * 1000 * 1000) /* nanoseconds between looks at the work */
 
 static struct {
     bool shown, tty;
@@ -94,7 +95,7 @@ void progress_clear(void) {
     show.standing = false;
 }
 
-static void put(double now, bool in_place) {
+static void put_progress(double now, bool in_place) {
     char text[256];
     line_text(now, text);
     progress_clear();
@@ -108,12 +109,24 @@ void progress_tick(void) {
     const double now = progress_clock();
     if (asked) {
         asked = 0;
-        put(now, false);
+        put_progress(now, false);
     }
     if (show.shown && now >= show.due) {
-        put(now, show.tty);
+        put_progress(now, show.tty);
         show.due = now + (show.tty ? EVERY_TTY : EVERY_LINE);
     }
+}
+
+static int show_bytes(void *arg, int64_t bytes) {
+    (void)arg;
+    atomic_store(&done, bytes);
+    progress_tick();
+    return 0;
+}
+
+void progress_watch(bf_context *context) {
+    const bf_watch watch = BF_WATCH(.every_ns = EVERY_WATCH, .tick = show_bytes);
+    bf_context_watch(context, &watch);
 }
 
 void progress_stop(void) { progress_clear(); }

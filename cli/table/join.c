@@ -1,8 +1,10 @@
 /* join: the pairs of rows of two columns that have the same number. */
 #include "command.h"
-#include "group/column.h"
-#include "group/output.h"
+#include "input/column.h"
+#include "runtime/context.h"
 #include "runtime/json.h"
+#include "runtime/output.h"
+#include "runtime/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,7 +32,7 @@ typedef struct join {
     bf_pairs *pairs;
 } join;
 
-/* Of two texts, integers are taken as floats if the other has such. */
+/* If one text holds floats, the integers of the other are taken as floats too. */
 static int check_dtypes(join *j) {
     source *a = &j->a.column.source, *b = &j->b.column.source;
     if (a->layout.dtype != b->layout.dtype && !source_take_as(a, b->layout.dtype) &&
@@ -71,7 +73,7 @@ static void put_rows(FILE *f, const char *name, const int64_t *rows, int64_t n) 
     putc(']', f);
 }
 
-static void put_object(const join *j, double seconds) {
+static void put_pairs_object(const join *j, double seconds) {
     FILE *f = j->output.stream;
     const int64_t n = bf_pairs_size(j->pairs);
     fprintf(f, "{\"schema\":1,\"command\":\"join\",\"file\":");
@@ -81,14 +83,14 @@ static void put_object(const join *j, double seconds) {
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(j->a.column.dtype), n);
     put_rows(f, "a", bf_pairs_a(j->pairs), n);
     put_rows(f, "b", bf_pairs_b(j->pairs), n);
-    group_put_end(f, bf_context_device(j->context), seconds);
+    json_end(f, bf_context_device(j->context), seconds);
 }
 
-static void put(const join *j, double seconds) {
+static void put_pairs(const join *j, double seconds) {
     FILE *f = j->output.stream;
     const int64_t *a = bf_pairs_a(j->pairs), *b = bf_pairs_b(j->pairs);
     if (j->options->layout == LAYOUT_JSON) {
-        put_object(j, seconds);
+        put_pairs_object(j, seconds);
         return;
     }
     for (int64_t i = 0; i < bf_pairs_size(j->pairs) && !ferror(f); i++)
@@ -103,11 +105,11 @@ static int check_line(const options *o) {
     return EXIT_DONE;
 }
 
-static int run(join *j) {
+static int run_join(join *j) {
     const options *o = j->options;
     const double began = progress_clock();
     int code = check_line(o);
-    if (code == EXIT_DONE) code = group_context(o, &j->context);
+    if (code == EXIT_DONE) code = context_open(&j->context, o);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
     if (code == EXIT_DONE) code = open_sides(j);
     if (code == EXIT_DONE) code = read_side(&j->a);
@@ -115,7 +117,7 @@ static int run(join *j) {
     if (code == EXIT_DONE) code = join_sides(j);
     if (code != EXIT_DONE) return code;
     note_device(j->context, o->files[0]);
-    put(j, progress_clock() - began);
+    put_pairs(j, progress_clock() - began);
     return output_close(&j->output);
 }
 
@@ -124,7 +126,7 @@ int cmd_join(int argc, char **argv) {
     int code;
     if (!options_parse(&o, argc, argv, &join_usage, &code)) return code;
     join j = {.options = &o, .a.column.source.fd = -1, .b.column.source.fd = -1};
-    code = run(&j);
+    code = run_join(&j);
     if (code != EXIT_DONE) output_abandon(&j.output);
     column_close(&j.a.column);
     column_close(&j.b.column);

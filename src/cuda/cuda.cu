@@ -1,120 +1,17 @@
-/* The CUDA backend's table: contexts, streams, memory. */
+/* The CUDA backend's table: contexts open and close, and change streams. */
 #include "cuda/group/group.cuh"
-#include "cuda/runtime/grid.cuh"
+#include "cuda/histogram/histogram.cuh"
+#include "cuda/julia/julia.cuh"
+#include "cuda/map/map.cuh"
+#include "cuda/reduce/reduce.cuh"
+#include "cuda/runtime/devices.cuh"
+#include "cuda/runtime/mailbox.cuh"
+#include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
-
-extern "C" {
-#include "seam/where.h"
-}
+#include "cuda/table/table.cuh"
 
 #include <stdlib.h>
-
-bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what) {
-    cudaGetLastError(); /* errors of a launch or an allocation do not last */
-    bf_status status = error == cudaErrorMemoryAllocation ? BF_E_MEMORY : BF_E_DEVICE;
-    return bf_fail(context, status, "%s: %s", what, cudaGetErrorString(error));
-}
-
-/* Makes the context's device the thread's current one. Returns the one to restore; -1: none. */
-static int use_device(const bf_cuda *cuda) {
-    int previous = 0;
-    cudaGetDevice(&previous);
-    if (previous == cuda->device) return -1;
-    cudaSetDevice(cuda->device);
-    return previous;
-}
-
-int bf_cuda_enter(const bf_context *context) {
-    bf_cuda *cuda = context->cuda;
-    int previous = use_device(cuda);
-    cuda->chain.is_last = false;
-    bf_cuda_order_follow(cuda); /* what cannot join the stream cannot be launched there either */
-    if (cuda->capture == 0) cuda->order->busy = true;
-    return previous;
-}
-
-void bf_cuda_leave(int previous) {
-    if (previous >= 0) cudaSetDevice(previous);
-}
-
-bf_status bf_cuda_refuse_captured(bf_context *context) {
-    if (context->cuda->capture == 0) return BF_OK;
-    return bf_fail(context, BF_E_ARGUMENT,
-                   "the stream is being captured, which only calls that end in _async can be");
-}
-
-bf_cuda_visit bf_cuda_enter_idle(const bf_context *context) {
-    bf_cuda *cuda = context->cuda;
-    bf_cuda_visit visit = {use_device(cuda), cuda->stream};
-    cuda->stream = cuda->own;
-    return visit;
-}
-
-void bf_cuda_leave_idle(const bf_context *context, bf_cuda_visit visit) {
-    context->cuda->stream = visit.stream;
-    bf_cuda_leave(visit.previous);
-}
-
-/* --- memory --- */
-
-bool bf_cuda_in_place(const bf_context *context, const void *p, int align) {
-    int device = context->cuda->device;
-    bf_where where = bf_where_is(p, &device);
-    bool elsewhere = where == BF_WHERE_DEVICE && device != context->cuda->device;
-    return (uintptr_t)p % (unsigned)align == 0 && where != BF_WHERE_HOST && !elsewhere;
-}
-
-/* Device memory, kept for later calls; not in a capture. NULL: there is none, with a message. */
-static char *buffer(bf_context *context, char **kept, size_t bytes, const char *what) {
-    if (*kept != NULL) return *kept;
-    cudaError_t error = cudaMalloc((void **)kept, bytes);
-    if (error == cudaSuccess) return *kept;
-    *kept = NULL;
-    bf_cuda_fail(context, error, what);
-    return NULL;
-}
-
-char *bf_cuda_staging(bf_context *context, int part) {
-    return buffer(context, &context->cuda->staging[part], BF_CUDA_STAGING, "staging memory");
-}
-
-static void *scratch(bf_context *context) {
-    int previous = use_device(context->cuda);
-    void *memory = buffer(context, &context->cuda->gathered, BF_CUDA_GATHERED, "scratch memory");
-    bf_cuda_leave(previous);
-    return memory;
-}
-
-static void *allocate(bf_context *context, size_t bytes) {
-    void *memory = NULL;
-    int previous = use_device(context->cuda);
-    cudaError_t error = cudaMalloc(&memory, bytes);
-    if (error != cudaSuccess) bf_cuda_fail(context, error, "allocating device memory");
-    bf_cuda_leave(previous);
-    return error == cudaSuccess ? memory : NULL;
-}
-
-static void release(bf_context *context, void *memory) {
-    int previous = use_device(context->cuda);
-    cudaFree(memory);
-    bf_cuda_leave(previous);
-}
-
-static bf_status copy_and_wait(bf_context *context, void *to, const void *from, size_t bytes) {
-    cudaStream_t stream = context->cuda->stream;
-    cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
-}
-
-static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
-    int previous = bf_cuda_enter(context);
-    bf_status status = bf_cuda_refuse_captured(context);
-    if (status == BF_OK) status = copy_and_wait(context, to, from, bytes);
-    bf_cuda_leave(previous);
-    return status;
-}
 
 /* --- streams --- */
 
@@ -123,9 +20,9 @@ static bf_status copy(bf_context *context, void *to, const void *from, size_t by
 static bf_status set_stream(bf_context *context, void *stream) {
     bf_cuda *cuda = context->cuda;
     cudaStream_t before = cuda->stream, next = stream != NULL ? (cudaStream_t)stream : cuda->own;
-    int previous = use_device(cuda);
+    int previous = bf_cuda_use_device(cuda);
     if (next != before) bf_cuda_order_leave(cuda);
-    cuda->chain.is_last = false;
+    cuda->calls++;
     cuda->stream = next;
     cuda->stream_id = 0;
     cudaError_t error = bf_cuda_order_follow(cuda);
@@ -160,16 +57,11 @@ static bf_status synchronize(bf_context *context) {
 static void close_cuda(bf_context *context) {
     bf_cuda *cuda = context->cuda;
     if (cuda == NULL) return;
-    int previous = use_device(cuda);
+    int previous = bf_cuda_use_device(cuda);
     bf_cuda_workspaces_close(cuda); /* waits for all that the GPU does; the stream may be gone */
     bf_cuda_pipeline_close(cuda);
-    for (int i = 0; i < 4; i++) cudaFree(cuda->staging[i]);
-    cudaFree(cuda->gathered);
-    cudaFreeHost(cuda->mail);
-    cudaFreeHost(cuda->failed);
-    cudaFreeHost(cuda->counts);
-    bf_cuda_group_close(cuda);
-    bf_cuda_pool_close(cuda);
+    bf_cuda_mailbox_close(cuda);
+    bf_cuda_memory_close(cuda);
     if (cuda->own != NULL) cudaStreamDestroy(cuda->own);
     cudaGetLastError();
     bf_cuda_leave(previous);
@@ -198,22 +90,20 @@ static cudaError_t set_up(bf_cuda *cuda, void *stream) {
     cudaError_t error = ask(cuda);
     if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->own, cudaStreamDefault);
     cuda->stream = stream != NULL ? (cudaStream_t)stream : cuda->own;
-    if (error == cudaSuccess)
-        error = cudaHostAlloc((void **)&cuda->mail, sizeof *cuda->mail,
-                              cudaHostAllocMapped | cudaHostAllocPortable);
-    if (error == cudaSuccess) memset((void *)cuda->mail, 0, sizeof *cuda->mail);
+    if (error == cudaSuccess) error = bf_cuda_mailbox_open(cuda);
     if (error == cudaSuccess) error = bf_cuda_workspaces_open(cuda);
     return error;
 }
 
-/* The options' device is "cuda:N". */
-static bf_status open_cuda(bf_context *context, const bf_options *options) {
-    int device = atoi(options->device + strlen("cuda:")), count = 0, previous = 0;
+static bf_status open_cuda(bf_context *context, int device, const bf_options *options) {
+    char name[BF_DEVICE_TEXT];
+    int count = 0, previous = 0;
+    bf_device_format(device, name);
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "no GPU can be used");
     if (device >= count)
-        return bf_fail(context, BF_E_DEVICE, "there is no cuda:%d: GPUs that can be used: %d",
-                       device, count);
+        return bf_fail(context, BF_E_DEVICE, "there is no %s: GPUs that can be used: %d", name,
+                       count);
     bf_cuda *cuda = (bf_cuda *)calloc(1, sizeof *cuda);
     if (cuda == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a context");
     cuda->device = device;
@@ -225,27 +115,10 @@ static bf_status open_cuda(bf_context *context, const bf_options *options) {
     bf_cuda_restore(mode);
     bf_cuda_leave(previous);
     if (error == cudaSuccess) return BF_OK;
-    bf_status status = bf_cuda_fail(context, error, options->device);
+    bf_status status = bf_cuda_fail(context, error, name);
     close_cuda(context);
     return status;
 }
-
-static const bf_memory_backend memory_backend = {
-    .gather = bf_cuda_gather,
-    .scatter = bf_cuda_scatter,
-    .scratch = scratch,
-    .scratch_bytes = BF_CUDA_GATHERED,
-    .allocate = allocate,
-    .release = release,
-    .copy = copy,
-};
-static const bf_reduce_backend reduce_backend = {.absorb = bf_cuda_reduce,
-                                                 .enqueue = bf_cuda_reduce_async};
-static const bf_map_backend map_backend = {.run = bf_cuda_map, .enqueue = bf_cuda_map_async};
-static const bf_histogram_backend histogram_backend = {.count = bf_cuda_histogram,
-                                                       .enqueue = bf_cuda_histogram_async};
-static const bf_julia_backend julia_backend = {.count = bf_cuda_julia,
-                                               .enqueue = bf_cuda_julia_async};
 
 extern "C" const bf_backend bf_backend_cuda = {
     .name = "cuda",
@@ -253,11 +126,12 @@ extern "C" const bf_backend bf_backend_cuda = {
     .close = close_cuda,
     .set_stream = set_stream,
     .synchronize = synchronize,
-    .memory = &memory_backend,
-    .reduce = &reduce_backend,
-    .map = &map_backend,
-    .histogram = &histogram_backend,
-    .table = &bf_cuda_tables_backend,
-    .group = &bf_cuda_groups_backend,
-    .julia = &julia_backend,
+    .devices = &bf_cuda_devices,
+    .memory = &bf_cuda_memory_backend,
+    .reduce = &bf_cuda_reduce_backend,
+    .map = &bf_cuda_map_backend,
+    .histogram = &bf_cuda_histogram_backend,
+    .table = &bf_cuda_table_backend,
+    .group = &bf_cuda_group_backend,
+    .julia = &bf_cuda_julia_backend,
 };

@@ -4,7 +4,9 @@
 
 #include <time.h>
 
-enum { LEAST_WAIT = 10000000 }; /* ns */
+/* Nanoseconds. */
+#define LEAST_WAIT ((int64_t)10000000)
+#define MOST_WAIT ((int64_t)3600 * 1000000000)
 
 static int64_t now_ns(void) {
     struct timespec t;
@@ -24,6 +26,6 @@ bf_status bf_watch_tick(bf_context *context, int64_t bytes) {
 }
 
 int64_t bf_watch_wait(const bf_context *context) {
-    int64_t left = bf_is_watched(context) ? context->watched.due_ns - now_ns() : INT64_MAX;
-    return left > LEAST_WAIT ? left : LEAST_WAIT;
+    int64_t left = bf_is_watched(context) ? context->watched.due_ns - now_ns() : MOST_WAIT;
+    return left < LEAST_WAIT ? LEAST_WAIT : left < MOST_WAIT ? left : MOST_WAIT;
 }

@@ -51,6 +51,8 @@ static void contexts(void **unused) {
     REFUSED(bf_context_watch(NULL, NULL));
     REFUSED(bf_context_watch(c, &BF_WATCH(.tick = NULL)));
     REFUSED(bf_device_describe(0, NULL));
+    REFUSED(bf_device_parse("cpu", NULL));
+    bf_device_format(0, NULL);
     void *memory = NULL;
     REFUSED(bf_memory_allocate(NULL, 1, &memory));
     REFUSED(bf_memory_allocate(c, 1, NULL));
@@ -303,6 +305,10 @@ static void groups(void **unused) {
     REFUSED(bf_groups_list(NULL, NULL, NULL));
     REFUSED(bf_groups_result(NULL, 0, NULL, w->values));
     REFUSED(bf_groups_result(w->groups, 0, NULL, NULL));
+    REFUSED(bf_groups_aggregate(NULL, 0, NULL, &w->f64, NULL));
+    REFUSED(bf_groups_aggregate(w->groups, 0, NULL, NULL, NULL));
+    assert_int_equal(bf_groups_aggregate_dtype(NULL, 0, NULL), BF_NONE);
+    assert_int_equal(bf_groups_aggregate_dtype(w->groups, 0, NULL), BF_F64);
     REFUSED(bf_groups_describe(NULL, &kind));
     REFUSED(bf_groups_describe(w->groups, NULL));
     REFUSED(bf_groups_save_size(NULL, &size));

@@ -1,6 +1,6 @@
 /* Histograms: retract. */
 #include "api/histogram/histogram.h"
-#include "api/reduce/state.h"
+#include "api/reduce/reduce.h"
 #include "api/runtime/enter.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Julia and Mandelbrot sets: parameters and rectangles checked; palettes. */
-#include <bitfold/julia.h>
+/* Julia and Mandelbrot sets: check parameters and rectangles, walk pictures, make palettes. */
+#include "api/julia/julia.h"
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
@@ -9,6 +9,7 @@
 #include "seam/julia.h"
 #include "seam/memory.h"
 #include "seam/place.h"
+#include <bitfold/julia.h>
 
 /* --- parameters --- */
 
@@ -25,9 +26,8 @@ bf_status bf_julia_params_fill(bf_julia_params *params) {
     return BF_OK;
 }
 
-/* Rounds a number to the dtype; false: it is not finite there. By its bits, so that the caller's
- * floating-point flags stay as they are until the work begins. */
-static bool fit(bf_dtype dtype, double *x) {
+/* Rounds a number to the dtype. Returns false if it is not finite there. */
+static bool fit_number(bf_dtype dtype, double *x) {
     const double most = dtype == BF_F32 ? 0x1.fffffefffffffp127 : 0x1.fffffffffffffp1023;
     if (!(*x >= -most && *x <= most)) return false;
     if (dtype == BF_F32) *x = (double)(float)*x;
@@ -35,8 +35,9 @@ static bool fit(bf_dtype dtype, double *x) {
 }
 
 static bool fit_view(bf_julia_view *v) {
-    return fit(v->dtype, &v->c_re) && fit(v->dtype, &v->c_im) && fit(v->dtype, &v->center_re) &&
-           fit(v->dtype, &v->center_im) && fit(v->dtype, &v->scale) && fit(v->dtype, &v->escape);
+    return fit_number(v->dtype, &v->c_re) && fit_number(v->dtype, &v->c_im) &&
+           fit_number(v->dtype, &v->center_re) && fit_number(v->dtype, &v->center_im) &&
+           fit_number(v->dtype, &v->scale) && fit_number(v->dtype, &v->escape);
 }
 
 static bool is_side(int64_t side) { return side >= 1 && side <= BF_JULIA_SIDE_MAX; }
@@ -85,7 +86,7 @@ static bf_status check_params(bf_context *context, const bf_julia_params *p, bf_
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Can two elements be one place in memory? */
+/* Do two elements share memory? */
 static bool overlaps(const bf_array *a) {
     int64_t rows = a->shape[0], columns = a->shape[1];
     if ((rows > 1 && a->strides[0] == 0) || (columns > 1 && a->strides[1] == 0)) return true;
@@ -107,15 +108,21 @@ static bf_status check_counts(bf_context *context, const bf_julia_params *p, int
     return BF_OK;
 }
 
-static bf_status place(bf_context *context, const bf_julia_view *view, const bf_array *counts) {
-    bf_memory memory = {
-        .n = 1, .data = {counts->data}, .bytes = {bf_bytes_of(bf_array_count(counts), 2)}};
-    return bf_place_julia(context, view->iterations, &memory);
+/* A picture is not read: its counts cross the bus once, and each costs many steps. */
+int bf_julia_share(int iterations) {
+    return iterations < 8 ? 50 : iterations < 400 ? 400 / iterations : 1;
 }
 
-/* All that there is to check; *empty: there are no pixels. */
-static bf_status prepare(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
-                         const bf_array *counts, bf_julia_job *job, bool *empty) {
+static bf_status place_picture(bf_context *context, const bf_julia_view *view,
+                               const bf_array *counts) {
+    const bf_memory memory = {counts->data, bf_bytes_of(bf_array_count(counts), sizeof(uint16_t))};
+    const bf_demand demand = {.share = bf_julia_share(view->iterations), .n = 1, .memory = &memory};
+    return bf_place(context, &demand);
+}
+
+/* Checks everything. *empty: there are no pixels. */
+static bf_status prepare_job(bf_context *context, const bf_julia_params *params, int64_t x,
+                             int64_t y, const bf_array *counts, bf_julia_job *job, bool *empty) {
     bf_julia_params p;
     bf_status status = read_params(context, params, &p);
     if (status == BF_OK) status = check_params(context, &p, &job->view);
@@ -125,7 +132,7 @@ static bf_status prepare(bf_context *context, const bf_julia_params *params, int
     job->at = (bf_rectangle){x, y, counts->shape[1], counts->shape[0]};
     job->counts = counts->data;
     job->stride = counts->shape[0] > 1 ? counts->strides[0] : 0;
-    return *empty ? BF_OK : place(context, &job->view, counts);
+    return *empty ? BF_OK : place_picture(context, &job->view, counts);
 }
 
 static bool rows_are_direct(const bf_array *counts) {
@@ -135,7 +142,11 @@ static bool rows_are_direct(const bf_array *counts) {
 
 /* --- the calls --- */
 
-/* A part that fits the scratch, and from there to where it belongs. */
+static int64_t bytes_of(const bf_rectangle *at) {
+    return at->rows * at->columns * (int64_t)sizeof(uint16_t);
+}
+
+/* Counts a part that fits the scratch, and copies it to its place. */
 static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_job part,
                            const bf_strided *to, int64_t first) {
     part.counts = by->memory->scratch(context);
@@ -146,9 +157,9 @@ static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_j
     return by->memory->scatter(context, to, first, part.at.rows * part.at.columns, part.counts);
 }
 
-/* Memory of any strides: whole rows at a time, or pieces of one. */
-static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
-    const bf_backend *by = bf_place_walk(context, counts->data);
+/* Counts in parts, for memory of any strides: whole rows at a time, or pieces of one. */
+static bf_status walk_parts(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
+    const bf_backend *by = bf_place_walk(context->used, counts->data);
     const bf_rectangle *all = &job->at;
     int64_t room = (int64_t)(by->memory->scratch_bytes / sizeof(uint16_t));
     int64_t columns = least(all->columns, room);
@@ -165,32 +176,34 @@ static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_arr
             part.at = (bf_rectangle){all->x + x, all->y + y, least(columns, all->columns - x),
                                      least(rows, all->rows - y)};
             status = copy_part(context, by, part, &to, y * all->columns + x);
+            if (status == BF_OK) status = bf_watch_tick(context, bytes_of(&part.at));
         }
     }
     return status;
 }
 
-static bf_status count(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
-                       const bf_array *counts) {
+static bf_status count_picture(bf_context *context, const bf_julia_params *params, int64_t x,
+                               int64_t y, const bf_array *counts) {
     bf_julia_job job = {0};
     bool empty = false;
-    bf_status status = prepare(context, params, x, y, counts, &job, &empty);
+    bf_status status = prepare_job(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
-    if (!rows_are_direct(counts)) return walk(context, &job, counts);
-    return context->used->julia->count(context, &job);
+    if (!rows_are_direct(counts)) return walk_parts(context, &job, counts);
+    status = context->used->julia->count(context, &job);
+    return status == BF_OK ? bf_watch_tick(context, bytes_of(&job.at)) : status;
 }
 
 bf_status bf_julia(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
                    const bf_array *counts) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, count(context, params, x, y, counts));
+    return bf_leave(context, count_picture(context, params, x, y, counts));
 }
 
-static bf_status count_async(bf_context *context, const bf_julia_params *params, int64_t x,
-                             int64_t y, const bf_array *counts) {
+static bf_status enqueue_picture(bf_context *context, const bf_julia_params *params, int64_t x,
+                                 int64_t y, const bf_array *counts) {
     bf_julia_job job = {0};
     bool empty = false;
-    bf_status status = prepare(context, params, x, y, counts, &job, &empty);
+    bf_status status = prepare_job(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
     if (!rows_are_direct(counts))
         return bf_fail(context, BF_E_ARGUMENT, "a row's pixels are not neighbours");
@@ -201,7 +214,7 @@ static bf_status count_async(bf_context *context, const bf_julia_params *params,
 bf_status bf_julia_async(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
                          const bf_array *counts) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, count_async(context, params, x, y, counts));
+    return bf_leave(context, enqueue_picture(context, params, x, y, counts));
 }
 
 /* --- palettes --- */
@@ -230,7 +243,7 @@ static void put_color(bf_palette palette, int count, int iterations, uint8_t *rg
     rgba[3] = 255;
 }
 
-/* Of many counts, most have been there before: their colours are kept, a few at a time. */
+/* Most counts occur many times, so the colours of small ones are kept. */
 bf_status bf_palette_colors(bf_palette palette, int64_t iterations, const uint16_t *counts,
                             int64_t n, uint8_t *rgba) {
     enum { KEPT = 1024 };

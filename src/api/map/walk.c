@@ -1,31 +1,32 @@
-/* Element-wise jobs on memory of any strides: as it is where every row is contiguous, by way of
- * copies elsewhere. */
+/* Element-wise jobs on memory of any strides: in place if every row is contiguous, else on copies.
+ */
 #include "api/map/walk.h"
 
 #include "api/runtime/array.h"
 #include "seam/memory.h"
 #include "seam/place.h"
 
-/* Elements for which a row is worth a job of its own: more where a piece is larger. */
+/* Returns how many elements make a row worth a job of its own: more if a piece is larger. */
 static int64_t row_least(const bf_context *context) {
     return (int64_t)(context->used->memory->scratch_bytes >> 9);
 }
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-static void swap(int64_t *a, int64_t *b) {
+static void swap_numbers(int64_t *a, int64_t *b) {
     int64_t t = *a;
     *a = *b;
     *b = t;
 }
 
-/* The output's largest strides outermost. */
+/* Puts the output's largest strides outermost. */
 static void sort_dimensions(bf_map_arrays *x) {
     for (int i = 1; i < x->ndim; i++) {
         for (int d = i; d > 0; d--) {
             if (magnitude(x->strides[0][d - 1]) >= magnitude(x->strides[0][d])) break;
-            swap(&x->shape[d - 1], &x->shape[d]);
-            for (int k = 0; k <= x->arity; k++) swap(&x->strides[k][d - 1], &x->strides[k][d]);
+            swap_numbers(&x->shape[d - 1], &x->shape[d]);
+            for (int k = 0; k <= x->arity; k++)
+                swap_numbers(&x->strides[k][d - 1], &x->strides[k][d]);
         }
     }
 }
@@ -46,7 +47,7 @@ static void join_dimensions(bf_map_arrays *x) {
     x->ndim = last + 1;
 }
 
-/* Can the innermost rows be worked on where they are? */
+/* Can jobs work on the innermost rows in place? */
 static bool rows_are_direct(const bf_context *context, const bf_map_arrays *x) {
     if (x->ndim == 0) return true;
     int inner = x->ndim - 1;
@@ -63,7 +64,7 @@ static char *element_at(const bf_map_arrays *x, int k, const int64_t *position) 
 }
 
 /* Moves on by n elements. */
-static void advance(const bf_map_arrays *x, int64_t *position, int64_t n) {
+static void advance_position(const bf_map_arrays *x, int64_t *position, int64_t n) {
     int d = x->ndim - 1;
     position[d] += n;
     for (; d > 0 && position[d] >= x->shape[d]; d--) {
@@ -90,12 +91,12 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
         bf_status status = context->used->map->run(context, job);
         if (status == BF_OK) status = bf_watch_tick(context, job->count * bytes);
         if (status != BF_OK) return status;
-        if (x->ndim > 0) advance(x, position, job->count);
+        if (x->ndim > 0) advance_position(x, position, job->count);
     }
     return BF_OK;
 }
 
-/* One operand's pieces: who copies them, from or to where, and where the piece is. */
+/* The copies of one operand's pieces. */
 typedef struct copies {
     const bf_backend *by;
     bf_strided strided;
@@ -103,7 +104,7 @@ typedef struct copies {
 } copies;
 
 static bool prepare_copies(bf_context *context, const bf_map_arrays *x, int k, copies *c) {
-    c->by = bf_place_walk(context, x->data[k]);
+    c->by = bf_place_walk(context->used, x->data[k]);
     c->strided = (bf_strided){x->data[k], x->bytes[k], x->ndim, {0}, {0}};
     memcpy(c->strided.shape, x->shape, sizeof x->shape);
     memcpy(c->strided.strides, x->strides[k], sizeof x->strides[k]);
@@ -170,7 +171,7 @@ bool bf_map_output_overlaps(const bf_map_arrays *arrays) {
     return false;
 }
 
-/* The addresses [begin, end) that an operand's elements lie in. */
+/* Finds the addresses [begin, end) of an operand's elements. */
 static void range_of(const bf_map_arrays *x, int k, uintptr_t *begin, uintptr_t *end) {
     int64_t low = 0, high = 1;
     for (int d = 0; d < x->ndim; d++) {

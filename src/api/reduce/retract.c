@@ -1,4 +1,5 @@
 /* States: retract. */
+#include "api/reduce/reduce.h"
 #include "api/reduce/state.h"
 #include "api/runtime/enter.h"
 

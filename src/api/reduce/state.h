@@ -2,7 +2,6 @@
 #ifndef BF_API_REDUCE_STATE_H
 #define BF_API_REDUCE_STATE_H
 
-#include "rules/reduce/retract.h"
 #include "seam/backend.h"
 #include "seam/reduce.h"
 #include <bitfold/state.h>
@@ -37,20 +36,10 @@ bf_status bf_state_match(const bf_state *into, const bf_state *from);
 const char *bf_merge_words(bf_reduction op, bf_dtype dtype, int64_t *into, const int64_t *from,
                            bf_status *status);
 
-/* Gives the context the message of a retraction. Returns BF_OK or BF_E_STATE. */
-bf_status bf_explain_retraction(bf_context *context, bf_retraction retraction);
-
 /* For a call that may fail when it has taken some elements in: keeps the words, and afterwards puts
  * them back unless the status is BF_OK, and frees them (NULL: nothing was kept). Errors:
  * BF_E_MEMORY. */
 bf_status bf_state_keep(const bf_state *state, int64_t **kept);
 void bf_state_settle(bf_state *state, int64_t *kept, bf_status status);
-
-/* Is the array (are both) well formed and of this dtype? *count becomes its number of elements.
- * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
-bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
-                         int64_t *count);
-bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
-                        int64_t *count);
 
 #endif

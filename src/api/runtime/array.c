@@ -1,6 +1,7 @@
-/* Arrays: checking them, and walking any shape as contiguous pieces. */
+/* Arrays: checks, and walks over any shape in contiguous pieces. */
 #include "api/runtime/array.h"
 
+#include "rules/number/dtype.h"
 #include "seam/memory.h"
 #include "seam/place.h"
 
@@ -50,8 +51,8 @@ bool bf_same_shape(const bf_array *a, const bf_array *b) {
     return true;
 }
 
-/* The dimensions that arrays of one shape are walked in: extents over 1 only, and neighbours that
- * follow each other in memory (in every array) joined. */
+/* The dimensions in which arrays of one shape are walked: extents of 1 are dropped, and neighbours
+ * that follow each other in the memory of every array are joined. */
 typedef struct walk {
     int ndim;
     int64_t shape[BF_MAX_DIMS];
@@ -60,7 +61,7 @@ typedef struct walk {
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-/* Largest strides outermost: C order for memory. */
+/* Puts the largest strides outermost: C order in memory. */
 static void sort_dimensions(walk *w) {
     for (int i = 1; i < w->ndim; i++) {
         for (int k = i; k > 0; k--) {
@@ -120,7 +121,7 @@ bool bf_array_is_contiguous(const bf_array *array) {
     return true;
 }
 
-/* One array's pieces: who copies them, from where and to where. */
+/* The copies of one array's pieces. */
 typedef struct copies {
     const bf_backend *by;
     bf_strided from;
@@ -129,7 +130,7 @@ typedef struct copies {
 
 static bool prepare_copies(bf_context *context, const walk *w, const bf_array *array, int a,
                            copies *c) {
-    c->by = bf_place_walk(context, array->data);
+    c->by = bf_place_walk(context->used, array->data);
     c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
     memcpy(c->from.shape, w->shape, sizeof w->shape);
     memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
@@ -166,7 +167,8 @@ static bf_status walk_copies(bf_context *context, const walk *w, const bf_array 
 
 int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes) {
     if (!bf_is_watched(context)) return count;
-    int64_t piece = (int64_t)context->used->memory->scratch_bytes * SCRATCHES / bytes & ~(int64_t)4095;
+    int64_t piece =
+        (int64_t)context->used->memory->scratch_bytes * SCRATCHES / bytes & ~(int64_t)4095;
     return piece < count ? piece : count;
 }
 

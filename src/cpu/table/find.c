@@ -1,4 +1,4 @@
-/* Looking keys up: threads take pieces of the queries. */
+/* Finding and counting keys: workers take pieces of the queries. */
 #include "cpu/table/table.h"
 
 #include <stdlib.h>
@@ -10,7 +10,6 @@ static bf_entries queries_of(const bf_cpu_table *t, const void *keys) {
     return (bf_entries){.keys = keys, .key_step = (size_t)t->key_bytes, .is_raw = is_float};
 }
 
-/* One call, shared out by pieces. */
 typedef struct find_job {
     const bf_cpu_table *table;
     bf_entries queries;
@@ -23,37 +22,33 @@ typedef struct find_job {
     int64_t *begin; /* of each piece, among all values */
 } find_job;
 
-static int64_t pieces_of(const find_job *job) { return (job->n - 1) / PIECE + 1; }
-
-static int64_t piece_size(const find_job *job, int64_t i) {
-    return job->n - i * PIECE < PIECE ? job->n - i * PIECE : PIECE;
+static void share_queries(bf_context *context, find_job *job, bf_host_work *work) {
+    int workers = bf_workers(context, job->n, BF_ENTRIES_LEAST);
+    (void)bf_parallel(context, workers, job->n, PIECE, work, job);
 }
 
-static void share(bf_context *context, find_job *job, void (*work)(void *arg, int64_t i)) {
-    bf_table_share(context, bf_table_threads(context, job->n), pieces_of(job), work, job);
-}
-
-static void find_piece(void *arg, int64_t i) {
+static bf_status find_piece(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
-    char *values = job->values == NULL ? NULL : job->values + i * PIECE * job->bytes;
-    uint8_t *found = job->found == NULL ? NULL : job->found + i * PIECE;
-    job->table->loops->find(job->table, &job->queries, i * PIECE, piece_size(job, i), values,
-                            found);
+    char *values = job->values == NULL ? NULL : job->values + first * job->bytes;
+    uint8_t *found = job->found == NULL ? NULL : job->found + first;
+    (void)worker;
+    job->table->loops->find(job->table, &job->queries, first, n, values, found);
+    return BF_OK;
 }
 
 /* ---- blocks of queries ----------------------------------------------------------------------- */
 
-/* What the table says of a block: values as its buckets hold them, of a multimap chains. */
+/* The answers to a block of queries: values as buckets hold them, which of a multimap are runs. */
 typedef struct block {
     int64_t first;
     int n;
-    char values[BLOCK * sizeof(bf_chain)];
+    char values[BLOCK * sizeof(bf_run)];
     uint8_t found[BLOCK];
 } block;
 
 static bool keeps(const find_job *job) { return job->table->kind.duplicates == BF_DUPLICATES_KEEP; }
 
-/* Queries [first, first + n) of the job, or the first of them. */
+/* Looks queries [first, first + n) up, or as many of them as a block holds. */
 static void look_up(const find_job *job, int64_t first, int64_t n, bool values, block *b) {
     b->first = first;
     b->n = (int)(n < BLOCK ? n : BLOCK);
@@ -61,37 +56,39 @@ static void look_up(const find_job *job, int64_t first, int64_t n, bool values, 
                             b->found);
 }
 
-static bf_chain chain_of(const block *b, int k) {
-    bf_chain chain = {0, 0};
-    if (b->found[k]) memcpy(&chain, b->values + (size_t)k * sizeof chain, sizeof chain);
-    return chain;
+static bf_run run_of(const block *b, int k) {
+    bf_run run = {0, 0};
+    if (b->found[k]) memcpy(&run, b->values + (size_t)k * sizeof run, sizeof run);
+    return run;
 }
 
-/* How many entries a query has; of a multimap its chain has been looked up. */
+/* Returns how many entries a query has; of a multimap, the block must have its values. */
 static int64_t count_of(const find_job *job, const block *b, int k) {
-    return keeps(job) ? chain_of(b, k).count : b->found[k];
+    return keeps(job) ? run_of(b, k).count : b->found[k];
 }
 
-/* Copies the first `most` values of a query: how many bytes. */
+/* Copies the first `most` values of a query. Returns how many bytes. */
 static int64_t copy_values(const find_job *job, const block *b, int k, int64_t most, char *to) {
     int64_t count = count_of(job, b, k);
     if (count > most) count = most;
     if (keeps(job))
-        bf_nodes_values(job->table->nodes, chain_of(b, k), count, job->bytes, to);
+        bf_multimap_values(job->table->multimap, run_of(b, k), count, job->bytes, to);
     else
         memcpy(to, b->values + k * job->bytes, (size_t)(count * job->bytes));
     return count * job->bytes;
 }
 
-static void first_values_of_piece(void *arg, int64_t i) {
+static bf_status find_first_values(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
     block b;
-    for (int64_t at = 0, n = piece_size(job, i); at < n; at += BLOCK) {
-        look_up(job, i * PIECE + at, n - at, true, &b);
+    (void)worker;
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        look_up(job, first + at, n - at, true, &b);
         for (int k = 0; k < b.n && job->values != NULL; k++)
             copy_values(job, &b, k, 1, job->values + (b.first + k) * job->bytes);
         if (job->found != NULL) memcpy(job->found + b.first, b.found, (size_t)b.n);
     }
+    return BF_OK;
 }
 
 bf_status bf_cpu_table_find(bf_context *context, void *table, const void *keys, int64_t n,
@@ -103,17 +100,17 @@ bf_status bf_cpu_table_find(bf_context *context, void *table, const void *keys, 
                     .values = values,
                     .found = found,
                     .bytes = bf_key_bytes(t->kind.value)};
-    share(context, &job, keeps(&job) ? first_values_of_piece : find_piece);
+    share_queries(context, &job, keeps(&job) ? find_first_values : find_piece);
     return BF_OK;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-static int64_t count_piece(const find_job *job, int64_t i) {
+static int64_t count_entries(const find_job *job, int64_t first, int64_t n) {
     int64_t total = 0;
     block b;
-    for (int64_t at = 0, n = piece_size(job, i); at < n; at += BLOCK) {
-        look_up(job, i * PIECE + at, n - at, keeps(job), &b);
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        look_up(job, first + at, n - at, keeps(job), &b);
         for (int k = 0; k < b.n; k++) {
             int64_t count = count_of(job, &b, k);
             if (job->counts != NULL) job->counts[b.first + k] = count;
@@ -123,43 +120,51 @@ static int64_t count_piece(const find_job *job, int64_t i) {
     return total;
 }
 
-static void add_piece(void *arg, int64_t i) {
+static bf_status count_piece(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
-    atomic_fetch_add(&job->total, count_piece(job, i));
+    (void)worker;
+    atomic_fetch_add(&job->total, count_entries(job, first, n));
+    return BF_OK;
 }
 
 bf_status bf_cpu_table_count(bf_context *context, void *table, const void *keys, int64_t n,
                              int64_t *counts, int64_t *total) {
     find_job job = {.table = table, .queries = queries_of(table, keys), .n = n, .counts = counts};
-    share(context, &job, add_piece);
+    share_queries(context, &job, count_piece);
     *total = atomic_load(&job.total);
     return BF_OK;
 }
 
 /* ---- all values ------------------------------------------------------------------------------ */
 
-static void total_of_piece(void *arg, int64_t i) {
+static bf_status measure_piece(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
-    job->begin[i] = count_piece(job, i);
+    (void)worker;
+    job->begin[first / PIECE] = count_entries(job, first, n);
+    return BF_OK;
 }
 
-/* Copies a piece's values: how many bytes. */
-static int64_t copy_piece(const find_job *job, int64_t i, char *values) {
+/* Copies all values of queries [first, first + n). Returns how many bytes. */
+static int64_t copy_all_values(const find_job *job, int64_t first, int64_t n, char *values) {
     char *to = values;
     block b;
-    for (int64_t at = 0, n = piece_size(job, i); at < n; at += BLOCK) {
-        look_up(job, i * PIECE + at, n - at, true, &b);
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        look_up(job, first + at, n - at, true, &b);
         for (int k = 0; k < b.n; k++) to += copy_values(job, &b, k, INT64_MAX, to);
     }
     return to - values;
 }
 
-static void values_of_piece(void *arg, int64_t i) {
+static bf_status copy_piece(void *arg, int worker, int64_t first, int64_t n) {
     const find_job *job = arg;
-    copy_piece(job, i, job->values + job->begin[i] * job->bytes);
+    (void)worker;
+    copy_all_values(job, first, n, job->values + job->begin[first / PIECE] * job->bytes);
+    return BF_OK;
 }
 
-/* From totals to where each piece's values begin. */
+static int64_t pieces_of(const find_job *job) { return (job->n - 1) / PIECE + 1; }
+
+/* Turns the pieces' totals into where their values begin. */
 static void place_pieces(find_job *job) {
     int64_t at = 0;
     for (int64_t i = 0; i < pieces_of(job); i++) {
@@ -177,16 +182,15 @@ bf_status bf_cpu_table_find_all(bf_context *context, void *table, const void *ke
                     .n = n,
                     .values = values,
                     .bytes = bf_key_bytes(t->kind.value)};
-    if (bf_table_threads(context, n) == 1) {
-        char *to = values;
-        for (int64_t i = 0; i < pieces_of(&job); i++) to += copy_piece(&job, i, to);
+    if (bf_workers(context, n, BF_ENTRIES_LEAST) == 1) {
+        copy_all_values(&job, 0, n, values);
         return BF_OK;
     }
     job.begin = malloc((size_t)pieces_of(&job) * sizeof *job.begin);
     if (job.begin == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to find values");
-    share(context, &job, total_of_piece);
+    share_queries(context, &job, measure_piece);
     place_pieces(&job);
-    share(context, &job, values_of_piece);
+    share_queries(context, &job, copy_piece);
     free(job.begin);
     return BF_OK;
 }

@@ -150,10 +150,10 @@ static void launch_span(bf_context *context, bf_dtype dtype, const void *values,
 /* Of what was found, with magnitudes that are so much less and greater. */
 static bf_status give_column(bf_context *context, bf_cuda_groups *g, bf_cuda_column *c, int below,
                              int above, int64_t size, int64_t room) {
-    bf_status status = bf_cuda_group_read_mail(context, g);
+    bf_status status = bf_cuda_group_fetch_notes(context, g);
     if (status != BF_OK) return status;
-    int least = max(MOST - (int)g->read[0] - below, 0);
-    int end = (int)g->read[1], met = (int)g->read[2];
+    int least = max(MOST - (int)g->noted[0] - below, 0);
+    int end = (int)g->noted[1], met = (int)g->noted[2];
     if (end > 0) end += above;
     if (c->kind == BF_KIND_EXTREME) met &= MET_NAN;
     if (met != 0) status = bf_cuda_column_count_apart(context, c, size, room);
@@ -165,8 +165,9 @@ static bf_status give_column(bf_context *context, bf_cuda_groups *g, bf_cuda_col
 
 bf_status bf_cuda_column_prepare(bf_context *context, bf_cuda_groups *g, bf_cuda_column *c,
                                  const void *values, int64_t n, int64_t size, int64_t room) {
-    cudaError_t error = bf_cuda_group_clear_mail(context, g);
-    if (error == cudaSuccess) launch_span(context, c->dtype, values, n, MOST, g->mail);
+    cudaError_t error = bf_cuda_clear_notes(context);
+    if (error == cudaSuccess)
+        launch_span(context, c->dtype, values, n, MOST, bf_cuda_notes(context));
     if (error == cudaSuccess) error = cudaGetLastError();
     bf_status status = bf_cuda_group_check(context, error);
     return status == BF_OK ? give_column(context, g, c, 0, 0, size, room) : status;
@@ -179,10 +180,10 @@ bf_status bf_cuda_column_guess(bf_context *context, bf_cuda_groups *g, bf_cuda_c
     enum { ABOVE = 4, BELOW = 10 };
     if (n < SAMPLED_LEAST || !bf_dtype_is_float(c->dtype) || c->kind == BF_KIND_EXTREME)
         return bf_cuda_column_prepare(context, g, c, values, n, size, room);
-    cudaError_t error = bf_cuda_group_clear_mail(context, g);
+    cudaError_t error = bf_cuda_clear_notes(context);
     if (error != cudaSuccess) return bf_cuda_group_check(context, error);
     sample_span<<<SAMPLE / THREADS, THREADS, 0, context->cuda->stream>>>(
-        c->dtype, bf_dtype_bytes(c->dtype), (const char *)values, n, MOST, g->mail);
+        c->dtype, bf_dtype_bytes(c->dtype), (const char *)values, n, MOST, bf_cuda_notes(context));
     bf_status status = bf_cuda_group_check(context, cudaGetLastError());
     int below = BELOW + bf_bit_length((uint64_t)n / SAMPLE);
     return status == BF_OK ? give_column(context, g, c, below, ABOVE, size, room) : status;

@@ -33,7 +33,7 @@ enum {
 };
 
 /* What tables tell the host: entries in front and at the back, an overflow, the next unit. */
-enum { BF_CUDA_MAIL_FRONT, BF_CUDA_MAIL_BACK, BF_CUDA_MAIL_OVERFLOW, BF_CUDA_MAIL_NEXT };
+enum { BF_CUDA_NOTE_FRONT, BF_CUDA_NOTE_BACK, BF_CUDA_NOTE_OVERFLOW, BF_CUDA_NOTE_NEXT };
 
 /* The ranks of a part times the plan's factor are neighbours. Times this as well (2^64 by the
  * golden ratio, odd, as is its lower half) they are as far apart as can be: tables go by that. */
@@ -48,8 +48,8 @@ struct bf_cuda_unit {
 /* Gives a unit room for n groups among so many entries. False: there is too little. By one thread.
  */
 static __device__ __forceinline__ bool
-bf_cuda_take_entries(bf_cuda_unit *unit, unsigned n, unsigned entries, unsigned long long *mail) {
-    unsigned long long *end = mail + (unit->alone ? BF_CUDA_MAIL_FRONT : BF_CUDA_MAIL_BACK);
+bf_cuda_take_entries(bf_cuda_unit *unit, unsigned n, unsigned entries, unsigned long long *notes) {
+    unsigned long long *end = notes + (unit->alone ? BF_CUDA_NOTE_FRONT : BF_CUDA_NOTE_BACK);
     uint64_t before = atomicAdd(end, (unsigned long long)n);
     unit->groups = n;
     unit->entry = (unsigned)(unit->alone ? before : entries - before - n);
@@ -117,7 +117,7 @@ static inline int bf_cuda_table_bytes(int rank_bytes, int slots, int threads) {
 
 /* --- few.cu --- */
 
-/* The same for a plan of few groups. Enqueued only: what was found is in the mail. */
+/* The same for a plan of few groups. Enqueued only: what was found is in the notes. */
 cudaError_t bf_cuda_tabulate_few(bf_context *context, const bf_cuda_groups *groups,
                                  const bf_cuda_unit_plan *plan);
 

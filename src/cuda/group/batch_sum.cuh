@@ -161,7 +161,7 @@ template <bf_dtype D, int Factors> struct Terms {
         term t = of(p.column, bits);
         if (apart && !p.counts_apart) return;
         if (apart ? p.column.others == NULL : t.limb < p.first || (int)t.position >= p.end)
-            p.mail[MAIL_OUTSIDE] = 1;
+            p.notes[NOTE_OUTSIDE] = 1;
         else if (apart)
             bf_cuda_count_apart(p.column, bf_format_of(D), bits, number);
         else

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int wanted = Side::WORDS == 1 ? p.to - p.from : 1;
     for (;;) {
         __syncthreads();
-        if (threadIdx.x == 0) next = (unsigned)atomicAdd(p.mail + MAIL_NEXT, 1ull);
+        if (threadIdx.x == 0) next = (unsigned)atomicAdd(p.notes + NOTE_NEXT, 1ull);
         __syncthreads();
         unsigned index = next;
         if (index >= p.unit_count[0]) return;
@@ -140,23 +140,24 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <class Side, int Bytes>
-cudaError_t launch_outside(bf_context *context, const unit_values_params &p, unsigned units) {
+cudaError_t launch_outside(bf_context *context, unit_values_params p, unsigned units) {
     unsigned blocks = 2 * (unsigned)context->cuda->multiprocessors;
     if (blocks > units) blocks = units;
+    p.notes = bf_cuda_notes(context);
     take_outside<Side, Bytes><<<blocks, THREADS, 0, context->cuda->stream>>>(p);
     return cudaGetLastError();
 }
 
 template <class Side, int Bytes>
-cudaError_t launch(bf_context *context, const bf_cuda_groups *g, unit_values_params p,
-                   unsigned units) {
+cudaError_t launch(bf_context *context, unit_values_params p, unsigned units) {
     const bf_cuda *cuda = context->cuda;
     int room = cuda->shared - 1024 - (int)((2 * p.slots + 15) & ~15u);
     p.room = (unsigned)room / 4 & ~1u;
     size_t bytes = 4 * (size_t)p.room + 2 * (size_t)p.slots;
     unsigned blocks = (unsigned)cuda->multiprocessors;
     if (blocks > units) blocks = units;
-    cudaError_t error = cudaMemsetAsync(g->mail + MAIL_NEXT, 0, sizeof *g->mail, cuda->stream);
+    p.notes = bf_cuda_notes(context);
+    cudaError_t error = cudaMemsetAsync(p.notes + NOTE_NEXT, 0, sizeof *p.notes, cuda->stream);
     if (error == cudaSuccess)
         error = cudaFuncSetAttribute(take_unit_values<Side, Bytes>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
@@ -174,8 +175,8 @@ struct values_pass {
 };
 
 template <bf_dtype D, int Factors, int Bytes>
-cudaError_t launch_terms(bf_context *context, const bf_cuda_groups *g, unit_values_params p,
-                         const bf_cuda_band *band, unsigned units, values_pass *pass) {
+cudaError_t launch_terms(bf_context *context, unit_values_params p, const bf_cuda_band *band,
+                         unsigned units, values_pass *pass) {
     typedef Terms<D, Factors> terms;
     auto *taken = Factors == 1 ? &pass->sum : &pass->products;
     p.end = band->limbs > 0 ? terms::end_of(band) : 0;
@@ -185,12 +186,12 @@ cudaError_t launch_terms(bf_context *context, const bf_cuda_groups *g, unit_valu
     taken->end = p.end;
     if constexpr (terms::is_float)
         if (pass->again) return launch_outside<terms, Bytes>(context, p, units);
-    return launch<terms, Bytes>(context, g, p, units);
+    return launch<terms, Bytes>(context, p, units);
 }
 
 template <int Factors>
-cudaError_t launch_sum(bf_context *context, const bf_cuda_groups *g, unit_values_params p,
-                       const bf_cuda_band *band, unsigned units, values_pass *pass) {
+cudaError_t launch_sum(bf_context *context, unit_values_params p, const bf_cuda_band *band,
+                       unsigned units, values_pass *pass) {
     if (band->layout.limbs == 0) return cudaSuccess;
     p.first = band->first;
     p.limbs = band->limbs;
@@ -198,16 +199,16 @@ cudaError_t launch_sum(bf_context *context, const bf_cuda_groups *g, unit_values
     p.to = band->to;
     p.words = (int64_t *)band->words.memory;
     switch (p.column.dtype) {
-    case BF_F16: return launch_terms<BF_F16, Factors, 2>(context, g, p, band, units, pass);
-    case BF_BF16: return launch_terms<BF_BF16, Factors, 2>(context, g, p, band, units, pass);
-    case BF_F32: return launch_terms<BF_F32, Factors, 4>(context, g, p, band, units, pass);
-    case BF_F64: return launch_terms<BF_F64, Factors, 8>(context, g, p, band, units, pass);
-    default: return launch_terms<BF_NONE, Factors, 0>(context, g, p, band, units, pass);
+    case BF_F16: return launch_terms<BF_F16, Factors, 2>(context, p, band, units, pass);
+    case BF_BF16: return launch_terms<BF_BF16, Factors, 2>(context, p, band, units, pass);
+    case BF_F32: return launch_terms<BF_F32, Factors, 4>(context, p, band, units, pass);
+    case BF_F64: return launch_terms<BF_F64, Factors, 8>(context, p, band, units, pass);
+    default: return launch_terms<BF_NONE, Factors, 0>(context, p, band, units, pass);
     }
 }
 
-unit_values_params params_of(const bf_cuda_groups *g, const bf_cuda_unit_plan *plan,
-                             const bf_cuda_column *c, const void *values) {
+unit_values_params params_of(const bf_cuda_unit_plan *plan, const bf_cuda_column *c,
+                             const void *values) {
     unit_values_params p = {};
     p.column = bf_cuda_column_params_of(c, plan->n);
     p.column.values = (const char *)values;
@@ -219,7 +220,6 @@ unit_values_params params_of(const bf_cuda_groups *g, const bf_cuda_unit_plan *p
     p.base = plan->base;
     p.back = plan->back;
     p.numbers = plan->numbers;
-    p.mail = g->mail;
     return p;
 }
 
@@ -228,13 +228,13 @@ cudaError_t take_sums(bf_context *context, const bf_cuda_groups *g, const bf_cud
     enum { DEPOSITS = 2 }; /* of a term, to one limb, at most */
     cudaError_t error = bf_cuda_column_deposit(context, c, g->fresh.size, DEPOSITS * plan->n);
     if (error != cudaSuccess) return error;
-    unit_values_params p = params_of(g, plan, c, values);
+    unit_values_params p = params_of(plan, c, values);
     p.had_others = pass->had_others;
     p.counts_apart = true;
-    error = launch_sum<1>(context, g, p, &c->sum, plan->units, pass);
+    error = launch_sum<1>(context, p, &c->sum, plan->units, pass);
     p.counts_apart = c->sum.layout.limbs == 0;
     if (error != cudaSuccess) return error;
-    return launch_sum<2>(context, g, p, &c->products, plan->units, pass);
+    return launch_sum<2>(context, p, &c->products, plan->units, pass);
 }
 
 } // namespace
@@ -244,13 +244,13 @@ bf_status bf_cuda_unit_values(bf_context *context, bf_cuda_groups *g, const bf_c
     values_pass pass = {};
     if (c->kind == BF_KIND_EXTREME)
         return bf_cuda_group_check(
-            context, launch<Extremes, 0>(context, g, params_of(g, plan, c, values), plan->units));
-    cudaError_t error = bf_cuda_group_clear_mail(context, g);
+            context, launch<Extremes, 0>(context, params_of(plan, c, values), plan->units));
+    cudaError_t error = bf_cuda_clear_notes(context);
     pass.had_others = c->has_others;
     if (error == cudaSuccess) error = take_sums(context, g, plan, c, values, &pass);
     bf_status status = bf_cuda_group_check(context, error);
-    if (status == BF_OK) status = bf_cuda_group_read_mail(context, g);
-    if (status != BF_OK || g->read[MAIL_OUTSIDE] == 0) return status;
+    if (status == BF_OK) status = bf_cuda_group_fetch_notes(context, g);
+    if (status != BF_OK || g->noted[NOTE_OUTSIDE] == 0) return status;
     status = bf_cuda_column_prepare(context, g, c, unparted, plan->n, g->fresh.size, g->fresh.room);
     if (status != BF_OK) return status;
     pass.again = true;

@@ -9,7 +9,7 @@ namespace {
 
 enum { THREADS = BF_CUDA_UNIT_THREADS, WARP = 32 };
 
-enum { MAIL_NEXT, MAIL_OUTSIDE };
+enum { NOTE_NEXT, NOTE_OUTSIDE };
 
 struct unit_values_params {
     bf_cuda_column_params column;
@@ -23,7 +23,7 @@ struct unit_values_params {
     const uint16_t *row_slots, *slot_entry;
     unsigned base, back;
     const unsigned *numbers;
-    unsigned long long *mail;
+    unsigned long long *notes;
     int end;         /* positions from here on have no limbs in the band */
     int taken, past; /* what did have limbs before: those from `taken` on, below position `past` */
     bool had_others;

@@ -38,7 +38,7 @@ struct few_params {
     uint32_t *entry_ranks;
     int64_t *entry_counts;
     unsigned entries;
-    unsigned long long *mail;
+    unsigned long long *notes;
 };
 
 struct few_table {
@@ -154,7 +154,7 @@ struct Few {
     __device__ bool list(bf_cuda_unit *unit) {
         const unsigned n = table.used;
         if (threadIdx.x == 0) {
-            table.fits = bf_cuda_take_entries(unit, n, p.entries, p.mail);
+            table.fits = bf_cuda_take_entries(unit, n, p.entries, p.notes);
             table.entry = unit->entry;
         }
         __syncthreads();
@@ -176,20 +176,20 @@ __global__ void __launch_bounds__(THREADS) tabulate_few(const __grid_constant__ 
     for (;;) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            volatile unsigned long long *overflow = p.mail + BF_CUDA_MAIL_OVERFLOW;
+            volatile unsigned long long *overflow = p.notes + BF_CUDA_NOTE_OVERFLOW;
             table.used = 0;
             table.overflow = lost != 0 || *overflow != 0;
-            table.unit = (unsigned)atomicAdd(p.mail + BF_CUDA_MAIL_NEXT, 1ull);
+            table.unit = (unsigned)atomicAdd(p.notes + BF_CUDA_NOTE_NEXT, 1ull);
         }
         few.clear();
         __syncthreads();
         unsigned i = table.unit;
-        if (lost && threadIdx.x == 0) p.mail[BF_CUDA_MAIL_OVERFLOW] = 1;
+        if (lost && threadIdx.x == 0) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
         if (i >= units || few.failed()) return;
         few.take_unit(p.units[i].begin, p.units[i].end);
         __syncthreads();
         bool done = !few.failed() && few.list(p.units + i);
-        if (!done) p.mail[BF_CUDA_MAIL_OVERFLOW] = 1;
+        if (!done) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
     }
 }
 
@@ -205,7 +205,7 @@ cudaError_t bf_cuda_tabulate_few(bf_context *context, const bf_cuda_groups *g,
     p.entry_ranks = (uint32_t *)plan->entry_ranks;
     p.entry_counts = plan->entry_counts;
     p.entries = plan->entries;
-    p.mail = g->mail;
+    p.notes = bf_cuda_notes(context);
     unsigned blocks = (unsigned)context->cuda->multiprocessors;
     if (blocks > plan->units) blocks = plan->units;
     int bytes = (int)sizeof(few_table);

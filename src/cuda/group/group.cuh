@@ -7,11 +7,16 @@
 #ifndef BF_CUDA_GROUP_GROUP_CUH
 #define BF_CUDA_GROUP_GROUP_CUH
 
-#include "cuda/runtime/context.cuh"
+#include "cuda/runtime/mailbox.cuh"
+#include "cuda/runtime/memory.cuh"
 
 #include "rules/key/hash.h"
 #include "rules/key/rank.h"
 #include "rules/reduce/sum.h"
+
+extern "C" {
+#include "seam/group.h"
+}
 
 enum {
     BF_CUDA_GROUP_THREADS = 256,
@@ -27,12 +32,6 @@ enum {
     BF_CUDA_OTHER_NEG_INF,
     BF_CUDA_OTHER_NEG_ZERO,
     BF_CUDA_OTHERS
-};
-
-/* Device memory of the context's pool that is kept, and replaced where more is needed. */
-struct bf_cuda_buffer {
-    void *memory;
-    size_t bytes;
 };
 
 /* Limbs [first, first + limbs) of the exact sums of all groups, one group after another. The limb
@@ -66,7 +65,7 @@ struct bf_cuda_group_set {
 
 /* Scratch of a call, by what it is for. */
 enum bf_cuda_group_scratch {
-    BF_CUDA_SCRATCH_STAGED,
+    BF_CUDA_SCRATCH_COPIES,
     BF_CUDA_SCRATCH_RANKS,
     BF_CUDA_SCRATCH_NUMBERS,
     BF_CUDA_SCRATCH_OUT,
@@ -78,9 +77,6 @@ enum bf_cuda_group_scratch {
     BF_CUDA_SCRATCHES
 };
 
-/* Numbers that kernels hand to the host. */
-enum { BF_CUDA_GROUP_MAIL = 64 };
-
 struct bf_cuda_groups {
     bf_dtype key;
     int rank_bytes, columns;
@@ -88,9 +84,8 @@ struct bf_cuda_groups {
     bf_hash_seed seed;
     bf_cuda_group_set set, fresh;
     bf_cuda_buffer scratch[BF_CUDA_SCRATCHES];
-    unsigned long long *mail,
-        *read;            /* BF_CUDA_GROUP_MAIL on the device, and pinned: the context's */
-    bf_cuda_buffer order; /* the numbers, unsigned, by rank */
+    uint64_t noted[BF_CUDA_NOTES]; /* the notes that were fetched last */
+    bf_cuda_buffer order;          /* the numbers, unsigned, by rank */
     bool ordered;
     double guess; /* how many groups the next rows are of; 0: nobody knows */
     bool uneven;  /* and are some of these far larger than most? */
@@ -98,29 +93,17 @@ struct bf_cuda_groups {
 
 /* --- group.cu --- */
 
-extern "C" const bf_group_backend bf_cuda_groups_backend;
+extern const bf_group_backend bf_cuda_group_backend;
 
-/* --- cuda/runtime/mailbox.cu --- */
-
-/* BF_OK, or a failure with a message that begins with this. */
+/* As bf_cuda_check. */
 bf_status bf_cuda_group_check(bf_context *context, cudaError_t error);
-
-/* Makes the buffer hold so many bytes; the first `kept` of them stay. */
-bf_status bf_cuda_buffer_grow(bf_context *context, bf_cuda_buffer *buffer, size_t bytes,
-                              size_t kept);
-void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer);
-
-/* New groups of a context use its mail, and share the memory that it keeps with its tables. */
-bf_status bf_cuda_group_open(bf_context *context, bf_cuda_groups *groups);
-void bf_cuda_group_leave(bf_context *context);
 
 /* Scratch of at least so many bytes; NULL: no memory, with a message. */
 void *bf_cuda_group_scratch_of(bf_context *context, bf_cuda_groups *groups,
                                bf_cuda_group_scratch what, size_t bytes);
 
-/* Clears the mail; brings it to groups->read, when all that was enqueued is done. */
-cudaError_t bf_cuda_group_clear_mail(bf_context *context, bf_cuda_groups *groups);
-bf_status bf_cuda_group_read_mail(bf_context *context, bf_cuda_groups *groups);
+/* Fetches the notes of the kernels that were enqueued. */
+bf_status bf_cuda_group_fetch_notes(bf_context *context, bf_cuda_groups *groups);
 
 /* Blocks for n elements at so many a block, of which multiprocessors take several. */
 static inline unsigned bf_cuda_group_blocks(const bf_context *context, int64_t n, int64_t each) {
@@ -223,10 +206,19 @@ bf_status bf_cuda_column_guess(bf_context *context, bf_cuda_groups *groups, bf_c
 
 /* --- list.cu --- */
 
+/* Makes the groups' order by key, where there is none. */
+bf_status bf_cuda_groups_sort(bf_context *context, bf_cuda_groups *groups);
+
 bf_status bf_cuda_groups_list(bf_context *context, void *groups, void *keys, void *counts);
 bf_status bf_cuda_groups_words(bf_context *context, void *groups, int which, int64_t first,
                                int64_t n, int64_t *words);
 bf_status bf_cuda_groups_enter(bf_context *context, void *groups, const void *keys,
                                const int64_t *counts, const int64_t *const words[], int64_t n);
+
+/* --- result.cu --- */
+
+bf_status bf_cuda_groups_aggregate(bf_context *context, void *groups, int which,
+                                   const bf_reduce_options *options, bf_dtype to, void *values,
+                                   uint8_t *fits);
 
 #endif

@@ -7,7 +7,7 @@ namespace {
 
 enum { THREADS = 1024, ROWS = 1 << 13, SLOTS = 2 * ROWS };
 
-enum { MAIL_DIFFERENT, MAIL_ONCE, MAIL_TWICE, MAIL_MOST };
+enum { NOTE_DIFFERENT, NOTE_ONCE, NOTE_TWICE, NOTE_MOST };
 
 __device__ __forceinline__ unsigned print_of(uint32_t rank) {
     return (unsigned)(bf_hash_4(bf_hash_seed_of(1), rank) >> 32);
@@ -20,7 +20,7 @@ extern __shared__ unsigned sample_memory[]; /* prints (0 stands for 1), then cou
 
 template <class R>
 __global__ void __launch_bounds__(THREADS)
-    sample(const R *ranks, int64_t n, unsigned long long *mail) {
+    sample(const R *ranks, int64_t n, unsigned long long *notes) {
     unsigned *prints = sample_memory, *counts = sample_memory + SLOTS;
     for (int i = (int)threadIdx.x; i < 2 * SLOTS; i += THREADS) sample_memory[i] = 0;
     __syncthreads();
@@ -46,21 +46,21 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     unsigned found[4] = {0, 0, 0, 0};
     for (int i = (int)threadIdx.x; i < SLOTS; i += THREADS) {
-        found[MAIL_DIFFERENT] += counts[i] > 0;
-        found[MAIL_ONCE] += counts[i] == 1;
-        found[MAIL_TWICE] += counts[i] == 2;
-        found[MAIL_MOST] = max(found[MAIL_MOST], counts[i]);
+        found[NOTE_DIFFERENT] += counts[i] > 0;
+        found[NOTE_ONCE] += counts[i] == 1;
+        found[NOTE_TWICE] += counts[i] == 2;
+        found[NOTE_MOST] = max(found[NOTE_MOST], counts[i]);
     }
     for (int k = 0; k < 4; k++) {
         for (int d = 16; d > 0; d /= 2) {
             unsigned other = __shfl_xor_sync(0xffffffffu, found[k], d);
-            found[k] = k == MAIL_MOST ? max(found[k], other) : found[k] + other;
+            found[k] = k == NOTE_MOST ? max(found[k], other) : found[k] + other;
         }
         if (threadIdx.x % 32 != 0) continue;
-        if (k == MAIL_MOST)
-            atomicMax(mail + k, (unsigned long long)found[k]);
+        if (k == NOTE_MOST)
+            atomicMax(notes + k, (unsigned long long)found[k]);
         else
-            atomicAdd(mail + k, (unsigned long long)found[k]);
+            atomicAdd(notes + k, (unsigned long long)found[k]);
     }
 }
 
@@ -85,18 +85,19 @@ bf_status bf_cuda_groups_sample(bf_context *context, bf_cuda_groups *g, const vo
     cudaStream_t stream = context->cuda->stream;
     const void *kernel =
         g->rank_bytes == 4 ? (const void *)sample<uint32_t> : (const void *)sample<uint64_t>;
-    cudaError_t error = bf_cuda_group_clear_mail(context, g);
+    cudaError_t error = bf_cuda_clear_notes(context);
     if (error == cudaSuccess)
         error =
             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    void *arguments[] = {&ranks, &n, &g->mail};
+    unsigned long long *notes = bf_cuda_notes(context);
+    void *arguments[] = {&ranks, &n, &notes};
     if (error == cudaSuccess)
         error = cudaLaunchKernel(kernel, dim3(1), dim3(THREADS), arguments, bytes, stream);
     bf_status status = bf_cuda_group_check(context, error);
-    if (status == BF_OK) status = bf_cuda_group_read_mail(context, g);
+    if (status == BF_OK) status = bf_cuda_group_fetch_notes(context, g);
     if (status != BF_OK) return status;
-    double different = (double)g->read[MAIL_DIFFERENT], once = (double)g->read[MAIL_ONCE],
-           twice = (double)g->read[MAIL_TWICE], most = (double)g->read[MAIL_MOST];
+    double different = (double)g->noted[NOTE_DIFFERENT], once = (double)g->noted[NOTE_ONCE],
+           twice = (double)g->noted[NOTE_TWICE], most = (double)g->noted[NOTE_MOST];
     g->guess = even_groups(different, ROWS);
     double each = ROWS / g->guess;
     g->uneven = most > each + 6 * sqrt(each) + 6;

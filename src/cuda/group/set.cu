@@ -12,9 +12,9 @@ enum {
     THREADS = BF_CUDA_GROUP_THREADS,
     FAR = 1 << 10,   /* slots: random ranks are never so far from their places */
     SEEDS_MOST = 4,  /* that are tried before distance no longer matters */
-    MAIL_FRESH = 0,  /* claims */
-    MAIL_FAR = 1,    /* a rank was far from its place */
-    MAIL_CURSOR = 2, /* numbers given to claims */
+    NOTE_FRESH = 0,  /* claims */
+    NOTE_FAR = 1,    /* a rank was far from its place */
+    NOTE_CURSOR = 2, /* numbers given to claims */
 };
 
 const unsigned CLAIMED = 1u << 31; /* of a row's slot */
@@ -40,7 +40,7 @@ struct index_params {
     const void *rows; /* ranks to find or enter */
     unsigned n;
     unsigned *numbers;
-    unsigned long long *mail;
+    unsigned long long *notes;
     bool patient; /* any distance will do */
 };
 
@@ -66,7 +66,7 @@ __device__ __forceinline__ unsigned find_slot(const index_params &p, R rank, uns
         if (same(i < p.size ? rank_at<R>(p.ranks, i) : rank_at<R>(p.rows, i - p.size), rank))
             return (unsigned)at;
         if (far >= FAR && !p.patient) {
-            p.mail[MAIL_FAR] = 1;
+            p.notes[NOTE_FAR] = 1;
             return 0;
         }
         at = at + 1 == p.places ? 0 : at + 1;
@@ -81,20 +81,20 @@ template <class R> __global__ void __launch_bounds__(THREADS) claim(const index_
         unsigned slot = find_slot(p, rank_at<R>(p.rows, (unsigned)i), p.size + (unsigned)i + 1);
         p.numbers[i] = slot;
         claims += slot >> 31;
-        if (!p.patient && *(volatile unsigned long long *)(p.mail + MAIL_FAR) != 0) break;
+        if (!p.patient && *(volatile unsigned long long *)(p.notes + NOTE_FAR) != 0) break;
     }
-    if (claims > 0) atomicAdd(p.mail + MAIL_FRESH, (unsigned long long)claims);
+    if (claims > 0) atomicAdd(p.notes + NOTE_FRESH, (unsigned long long)claims);
 }
 
 /* Claimed slots get numbers from `size` on, and the set these ranks. */
 template <class R>
 __global__ void __launch_bounds__(THREADS) settle(const index_params p, void *ranks) {
     const unsigned stride = gridDim.x * THREADS;
-    if (p.mail[MAIL_FAR] != 0) return;
+    if (p.notes[NOTE_FAR] != 0) return;
     for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
         unsigned slot = p.numbers[i];
         if (!(slot & CLAIMED)) continue;
-        unsigned number = p.size + (unsigned)atomicAdd(p.mail + MAIL_CURSOR, 1ull);
+        unsigned number = p.size + (unsigned)atomicAdd(p.notes + NOTE_CURSOR, 1ull);
         R rank = rank_at<R>(p.rows, (unsigned)i);
         memcpy((char *)ranks + (size_t)number * sizeof rank, &rank, sizeof rank);
         p.slots[slot & ~CLAIMED] = number + 1;
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(THREADS) settle(const index_params p, void *ra
 __global__ void __launch_bounds__(THREADS)
     look_up(const index_params p, const int64_t *counts, int64_t *sums) {
     const unsigned stride = gridDim.x * THREADS;
-    if (p.mail[MAIL_FAR] != 0) return;
+    if (p.notes[NOTE_FAR] != 0) return;
     for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
         unsigned number = p.slots[p.numbers[i] & ~CLAIMED] - 1;
         p.numbers[i] = number;
@@ -132,13 +132,13 @@ index_params params_of(const bf_cuda_groups *g, const bf_cuda_group_set *set, co
     p.rows = rows;
     p.n = (unsigned)n;
     p.numbers = numbers;
-    p.mail = g->mail;
     return p;
 }
 
 void launch_claim(bf_context *context, int rank_bytes, index_params p) {
     unsigned blocks = bf_cuda_group_blocks(context, p.n, THREADS);
     cudaStream_t stream = context->cuda->stream;
+    p.notes = bf_cuda_notes(context);
     switch (rank_bytes) {
     case 4: claim<uint32_t><<<blocks, THREADS, 0, stream>>>(p); break;
     case 8: claim<uint64_t><<<blocks, THREADS, 0, stream>>>(p); break;
@@ -150,6 +150,7 @@ void launch_settle(bf_context *context, int rank_bytes, index_params p,
                    const bf_cuda_group_set *set, const int64_t *counts) {
     unsigned blocks = bf_cuda_group_blocks(context, p.n, THREADS);
     cudaStream_t stream = context->cuda->stream;
+    p.notes = bf_cuda_notes(context);
     switch (rank_bytes) {
     case 4: settle<uint32_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
     case 8: settle<uint64_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
@@ -162,12 +163,12 @@ void launch_settle(bf_context *context, int rank_bytes, index_params p,
  * a wait in between. */
 bf_status try_claim(bf_context *context, bf_cuda_groups *g, const bf_cuda_group_set *set,
                     index_params p, const int64_t *counts) {
-    cudaError_t error = bf_cuda_group_clear_mail(context, g);
+    cudaError_t error = bf_cuda_clear_notes(context);
     launch_claim(context, g->rank_bytes, p);
     if (counts != NULL) launch_settle(context, g->rank_bytes, p, set, counts);
     if (error == cudaSuccess) error = cudaGetLastError();
     bf_status status = bf_cuda_group_check(context, error);
-    return status == BF_OK ? bf_cuda_group_read_mail(context, g) : status;
+    return status == BF_OK ? bf_cuda_group_fetch_notes(context, g) : status;
 }
 
 /* An index of all groups of the set, by its seed: their claims are their numbers. */
@@ -211,14 +212,14 @@ bf_status claim_by_seeds(bf_context *context, bf_cuda_groups *g, bf_cuda_group_s
         return bf_fail(context, BF_E_MEMORY, "more groups than a GPU's index has room for");
     for (int attempt = 1; status == BF_OK; attempt++) {
         bool patient = attempt == SEEDS_MOST;
-        g->read[MAIL_FAR] = 0;
+        g->noted[NOTE_FAR] = 0;
         status = make_index(context, g, set, set->size + n, patient);
-        if (status == BF_OK && g->read[MAIL_FAR] == 0) {
+        if (status == BF_OK && g->noted[NOTE_FAR] == 0) {
             index_params p = params_of(g, set, ranks, n, numbers);
             p.patient = patient;
             status = try_claim(context, g, set, p, counts);
         }
-        if (status == BF_OK && g->read[MAIL_FAR] == 0) break;
+        if (status == BF_OK && g->noted[NOTE_FAR] == 0) break;
         set->places = 0;
         set->seed = bf_hash_next_seed(set->seed);
     }
@@ -232,7 +233,7 @@ bf_status claim_by_seeds(bf_context *context, bf_cuda_groups *g, bf_cuda_group_s
 bf_status bf_cuda_set_claim(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
                             const void *ranks, int64_t n, unsigned *numbers, int64_t *fresh) {
     bf_status status = claim_by_seeds(context, g, set, ranks, n, numbers, NULL);
-    *fresh = (int64_t)g->read[MAIL_FRESH];
+    *fresh = (int64_t)g->noted[NOTE_FRESH];
     return status;
 }
 
@@ -240,7 +241,7 @@ bf_status bf_cuda_set_settle(bf_context *context, bf_cuda_groups *g, bf_cuda_gro
                              const void *ranks, int64_t n, unsigned *numbers, int64_t fresh,
                              const int64_t *counts) {
     index_params p = params_of(g, set, ranks, n, numbers);
-    bf_status status = bf_cuda_group_check(context, bf_cuda_group_clear_mail(context, g));
+    bf_status status = bf_cuda_group_check(context, bf_cuda_clear_notes(context));
     if (status == BF_OK) status = bf_cuda_set_extend(context, g, set, fresh);
     if (status != BF_OK) return status;
     launch_settle(context, g->rank_bytes, p, set, counts);
@@ -255,7 +256,7 @@ bf_status bf_cuda_set_enter(bf_context *context, bf_cuda_groups *g, bf_cuda_grou
     bf_status status = bf_cuda_set_extend(context, g, set, n);
     set->size = size;
     if (status == BF_OK) status = claim_by_seeds(context, g, set, ranks, n, numbers, counts);
-    if (status == BF_OK) set->size += (int64_t)g->read[MAIL_FRESH];
+    if (status == BF_OK) set->size += (int64_t)g->noted[NOTE_FRESH];
     return status;
 }
 

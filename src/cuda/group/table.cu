@@ -22,7 +22,7 @@ template <class R> struct table_params {
     R *entry_ranks;
     int64_t *entry_counts;
     unsigned entries;
-    unsigned long long *mail;
+    unsigned long long *notes;
 };
 
 __device__ __forceinline__ unsigned place_of(uint32_t rank, uint32_t factor, unsigned slots) {
@@ -206,7 +206,7 @@ template <class R, bool Keeps, bool Large> struct Table {
     __device__ bool list(bf_cuda_unit *unit, uint16_t *slot_entry) {
         if (threadIdx.x == 0) {
             unsigned n = state.used + (counts[reserved] > 0);
-            state.fits = bf_cuda_take_entries(unit, n, p.entries, p.mail);
+            state.fits = bf_cuda_take_entries(unit, n, p.entries, p.notes);
             state.entry = unit->entry;
         }
         __syncthreads();
@@ -240,18 +240,18 @@ __global__ void __launch_bounds__(Large ? THREADS : HALF_THREADS<R>, Large ? 1 :
         if (threadIdx.x == 0) {
             state.used = state.cursor = 0;
             state.overflow =
-                failed || *(volatile unsigned long long *)(p.mail + BF_CUDA_MAIL_OVERFLOW) != 0;
-            state.unit = (unsigned)atomicAdd(p.mail + BF_CUDA_MAIL_NEXT, 1ull);
+                failed || *(volatile unsigned long long *)(p.notes + BF_CUDA_NOTE_OVERFLOW) != 0;
+            state.unit = (unsigned)atomicAdd(p.notes + BF_CUDA_NOTE_NEXT, 1ull);
         }
         table.clear();
         __syncthreads();
         unsigned i = state.unit;
-        if (failed && threadIdx.x == 0) p.mail[BF_CUDA_MAIL_OVERFLOW] = 1;
+        if (failed && threadIdx.x == 0) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
         if (i >= units || table.failed()) return;
         table.take_unit(p.units[i].begin, p.units[i].end);
         __syncthreads();
         bool done = !table.failed() && table.list(p.units + i, p.slot_entry + (size_t)i * p.slots);
-        if (!done) p.mail[BF_CUDA_MAIL_OVERFLOW] = 1;
+        if (!done) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
     }
 }
 
@@ -269,7 +269,7 @@ cudaError_t launch_as(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit
     p.entry_ranks = (R *)plan->entry_ranks;
     p.entry_counts = plan->entry_counts;
     p.entries = plan->entries;
-    p.mail = g->mail;
+    p.notes = bf_cuda_notes(context);
     int bytes = bf_cuda_table_bytes((int)sizeof(R), plan->slots, plan->threads);
     unsigned blocks = (unsigned)(context->cuda->multiprocessors * plan->blocks_each);
     if (blocks > plan->units) blocks = plan->units;
@@ -291,7 +291,7 @@ cudaError_t launch(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit_pl
 
 bf_status bf_cuda_groups_tabulate(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
                                   bool *overflow) {
-    cudaError_t error = bf_cuda_group_clear_mail(context, g);
+    cudaError_t error = bf_cuda_clear_notes(context);
     if (error == cudaSuccess && plan->few)
         error = bf_cuda_tabulate_few(context, g, plan);
     else if (error == cudaSuccess && plan->rank_bytes == 4)
@@ -301,10 +301,10 @@ bf_status bf_cuda_groups_tabulate(bf_context *context, bf_cuda_groups *g, bf_cud
         error = plan->keeps_slots ? launch<uint64_t, true>(context, g, plan)
                                   : launch<uint64_t, false>(context, g, plan);
     bf_status status = bf_cuda_group_check(context, error);
-    if (status == BF_OK) status = bf_cuda_group_read_mail(context, g);
+    if (status == BF_OK) status = bf_cuda_group_fetch_notes(context, g);
     if (status != BF_OK) return status;
-    uint64_t front = g->read[BF_CUDA_MAIL_FRONT], behind = g->read[BF_CUDA_MAIL_BACK];
-    *overflow = g->read[BF_CUDA_MAIL_OVERFLOW] != 0 || front + behind > plan->entries;
+    uint64_t front = g->noted[BF_CUDA_NOTE_FRONT], behind = g->noted[BF_CUDA_NOTE_BACK];
+    *overflow = g->noted[BF_CUDA_NOTE_OVERFLOW] != 0 || front + behind > plan->entries;
     plan->front = (unsigned)front;
     plan->back = (unsigned)(plan->entries - behind);
     return BF_OK;

@@ -22,6 +22,25 @@ struct bf_cuda_held_bins {
     bf_cuda_held_bins *next;
 };
 
+/* What a workspace keeps. */
+struct bin_cache {
+    bf_cuda_held_bins *first;
+    uint64_t calls;
+};
+
+static void free_cache(void *part) {
+    bin_cache *cache = (bin_cache *)part;
+    cudaStreamCaptureMode mode = bf_cuda_relax();
+    for (bf_cuda_held_bins *b = cache->first, *next; b != NULL; b = next) {
+        next = b->next;
+        cudaFree(b->memory);
+        free(b);
+    }
+    bf_cuda_restore(mode);
+}
+
+static const bf_cuda_part_kind cache_part = {sizeof(bin_cache), free_cache};
+
 /* --- what is uploaded --- */
 
 static void write_patterns(const bf_bins *bins, bf_dtype dtype, unsigned *rows) {
@@ -119,9 +138,9 @@ static cudaError_t upload(const bf_cuda *cuda, const bf_bins *bins, const bf_cud
 
 /* --- what is held --- */
 
-static bf_cuda_held_bins *find(const bf_cuda_workspace *w, uint64_t serial, bf_cuda_finding finding,
-                               bf_dtype dtype) {
-    bf_cuda_held_bins *b = w->bins;
+static bf_cuda_held_bins *find_bins(const bin_cache *cache, uint64_t serial,
+                                    bf_cuda_finding finding, bf_dtype dtype) {
+    bf_cuda_held_bins *b = cache->first;
     while (b != NULL && !(b->serial == serial && b->finding == finding && b->dtype == dtype))
         b = b->next;
     return b;
@@ -129,19 +148,19 @@ static bf_cuda_held_bins *find(const bf_cuda_workspace *w, uint64_t serial, bf_c
 
 /* The one that was not used for longest, where there are many; NULL: one may be added. A graph may
  * use any of its own again. */
-static bf_cuda_held_bins *oldest(const bf_cuda_workspace *w) {
+static bf_cuda_held_bins *oldest_bins(const bin_cache *cache, bool graph) {
     bf_cuda_held_bins *least = NULL;
     int held = 0;
-    for (bf_cuda_held_bins *b = w->bins; b != NULL; b = b->next, held++)
+    for (bf_cuda_held_bins *b = cache->first; b != NULL; b = b->next, held++)
         if (least == NULL || b->call < least->call) least = b;
-    return held < HELD || w->capture != 0 ? NULL : least;
+    return held < HELD || graph ? NULL : least;
 }
 
-static bf_cuda_held_bins *add(bf_cuda_workspace *w) {
+static bf_cuda_held_bins *add_bins(bin_cache *cache) {
     bf_cuda_held_bins *b = (bf_cuda_held_bins *)calloc(1, sizeof *b);
     if (b == NULL) return NULL;
-    b->next = w->bins;
-    w->bins = b;
+    b->next = cache->first;
+    cache->first = b;
     return b;
 }
 
@@ -165,11 +184,13 @@ static cudaError_t make_room(const bf_cuda *cuda, bf_cuda_held_bins *b, size_t b
 
 const void *bf_cuda_bins_on_device(bf_context *context, bf_cuda_workspace *w, const bf_bins *bins,
                                    bf_cuda_finding finding, bf_dtype dtype) {
+    bin_cache *cache = (bin_cache *)bf_cuda_workspace_part(context, w, &cache_part, 0);
+    if (cache == NULL) return NULL;
     dtype = dtype_of(finding, dtype);
-    bf_cuda_held_bins *b = find(w, bins->serial, finding, dtype);
+    bf_cuda_held_bins *b = find_bins(cache, bins->serial, finding, dtype);
     if (b == NULL) {
-        b = oldest(w);
-        if (b == NULL) b = add(w);
+        b = oldest_bins(cache, w->capture != 0);
+        if (b == NULL) b = add_bins(cache);
         if (b == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for bins"), nullptr;
         b->serial = 0; /* nobody's, if this fails */
         b->finding = finding;
@@ -179,17 +200,6 @@ const void *bf_cuda_bins_on_device(bf_context *context, bf_cuda_workspace *w, co
         if (error != cudaSuccess) return bf_cuda_fail(context, error, "bins"), nullptr;
         b->serial = bins->serial;
     }
-    b->call = ++w->bins_used;
+    b->call = ++cache->calls;
     return b->memory;
-}
-
-void bf_cuda_bins_free(bf_cuda_workspace *w) {
-    cudaStreamCaptureMode mode = bf_cuda_relax();
-    for (bf_cuda_held_bins *b = w->bins, *next; b != NULL; b = next) {
-        next = b->next;
-        cudaFree(b->memory);
-        free(b);
-    }
-    bf_cuda_restore(mode);
-    w->bins = NULL;
 }

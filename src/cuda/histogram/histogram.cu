@@ -1,6 +1,7 @@
-/* A histogram on the GPU: which kernels, on data where they are or, where it cannot reach them, on
- * staged copies. */
+/* A histogram on the GPU: chooses the kernels, and gives them the data where they are or, where
+ * kernels cannot reach them, through the pipeline. */
 #include "cuda/histogram/histogram.cuh"
+#include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
 
 #include "rules/reduce/sum.h"
@@ -48,6 +49,8 @@ typedef struct count_work {
     bf_cuda_count_plan plan;
     const double *edges; /* on the device, and */
     int64_t *words;      /* of the bins, if there are weights */
+    int64_t *held;       /* pinned, BF_CUDA_COUNTS_HELD of them */
+    bool direct;         /* one launch has finished the counts there */
 } count_work;
 
 static bool is_in_place(const bf_context *context, const bf_bin_job *job) {
@@ -56,81 +59,85 @@ static bool is_in_place(const bf_context *context, const bf_bin_job *job) {
             bf_cuda_in_place(context, job->weights, bf_dtype_bytes(job->weights_dtype)));
 }
 
-static int64_t piece_of(const bf_context *context, const bf_bin_job *job) {
-    int bytes = bf_dtype_bytes(job->dtype);
-    if (job->weights != NULL && bf_dtype_bytes(job->weights_dtype) > bytes)
-        bytes = bf_dtype_bytes(job->weights_dtype);
-    if (!is_in_place(context, job)) return BF_CUDA_STAGING / bytes;
-    return job->weights != NULL ? WEIGHTS_AT_ONCE : most_at_once(context);
-}
-
-static bf_status stage(bf_context *context, const void **p, int part, int64_t first, int64_t n,
-                       bf_dtype dtype) {
-    int bytes = bf_dtype_bytes(dtype);
-    *p = (const char *)*p + first * bytes;
-    if (bf_cuda_in_place(context, *p, bytes)) return BF_OK;
-    char *to = bf_cuda_staging(context, part);
-    if (to == NULL) return BF_E_MEMORY;
-    cudaError_t error =
-        cudaMemcpyAsync(to, *p, (size_t)(n * bytes), cudaMemcpyDefault, context->cuda->stream);
-    *p = to;
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
-}
-
-/* Elements [first, first + n). */
-static bf_status count_piece(bf_context *context, const count_work *work, int64_t first, int64_t n,
-                             int64_t *counts) {
+/* Elements [first, first + n). If these are all, and rows are few, the launch finishes the counts.
+ */
+static bf_status count_piece(bf_context *context, void *arg, void *const at[], int64_t, int64_t n) {
+    count_work *work = (count_work *)arg;
     bf_bin_job piece = work->job;
+    piece.data = at[0];
     piece.count = n;
-    bf_status status = stage(context, &piece.data, 0, first, n, piece.dtype);
-    if (status == BF_OK && piece.weights != NULL)
-        status = stage(context, &piece.weights, 1, first, n, piece.weights_dtype);
-    if (status != BF_OK) return status;
+    work->direct = n == work->job.count && work->plan.rows <= BF_CUDA_ROWS_AT_ONCE;
+    int64_t *counts = work->direct ? work->held : NULL;
     cudaError_t error = bf_cuda_count_in_place(context->cuda, &work->plan, piece.data, n, counts);
-    if (error == cudaSuccess && piece.weights != NULL)
+    if (error == cudaSuccess && piece.weights != NULL) {
+        piece.weights = at[1];
         error = bf_cuda_take_weights(context->cuda, &piece, work->edges, work->words);
+    }
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a histogram");
+}
+
+static bf_status count_pieces(bf_context *context, count_work *work) {
+    const bf_bin_job *job = &work->job;
+    int bytes = bf_dtype_bytes(job->dtype), weight_bytes = bf_dtype_bytes(job->weights_dtype);
+    const bf_cuda_operand operands[] = {
+        {job->data, NULL, bytes, bytes, NULL, NULL, 0},
+        {job->weights, NULL, weight_bytes, weight_bytes, NULL, NULL, 0}};
+    bool weighted = job->weights != NULL;
+    int64_t most = weighted ? (int64_t)WEIGHTS_AT_ONCE : most_at_once(context);
+    return bf_cuda_pipeline(context, operands, weighted ? 2 : 1, job->count, most, count_piece,
+                            work);
 }
 
 /* --- a whole histogram, waited for --- */
 
-/* Mapped pinned memory: kernels write, the host reads. */
-static bf_status hold_counts(bf_context *context) {
-    int64_t **counts = &context->cuda->counts;
-    if (*counts != NULL) return BF_OK;
-    cudaError_t error = cudaHostAlloc((void **)counts, BF_CUDA_COUNTS_HELD * sizeof **counts,
-                                      cudaHostAllocMapped | cudaHostAllocPortable);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "memory for counts");
+/* Pinned memory that kernels write counts to, and the host reads. */
+struct held_counts {
+    int64_t *counts;
+};
+
+static void free_counts(void *part) {
+    cudaStreamCaptureMode mode = bf_cuda_relax();
+    cudaFreeHost(((held_counts *)part)->counts);
+    bf_cuda_restore(mode);
+}
+
+static const bf_cuda_part_kind counts_part = {sizeof(held_counts), free_counts};
+
+static bf_status hold_counts(bf_context *context, int64_t **counts) {
+    bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+    held_counts *held =
+        w != NULL ? (held_counts *)bf_cuda_workspace_part(context, w, &counts_part, 0) : NULL;
+    if (held == NULL) return BF_E_MEMORY;
+    cudaError_t error = cudaSuccess;
+    if (held->counts == NULL)
+        error = cudaHostAlloc((void **)&held->counts, BF_CUDA_COUNTS_HELD * sizeof **counts,
+                              cudaHostAllocMapped | cudaHostAllocPortable);
+    *counts = held->counts;
+    return bf_cuda_check(context, error, "memory for counts");
 }
 
 /* Fetches totals by way of the pinned memory. */
-static cudaError_t fetch(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t *found) {
-    cudaError_t error = bf_cuda_fold_totals(cuda, plan);
-    for (int64_t first = 0; first < plan->rows && error == cudaSuccess;) {
-        int64_t left = plan->rows - first;
+static cudaError_t fetch_totals(const bf_cuda *cuda, const count_work *work, int64_t *found) {
+    cudaError_t error = bf_cuda_fold_totals(cuda, &work->plan);
+    for (int64_t first = 0; first < work->plan.rows && error == cudaSuccess;) {
+        int64_t left = work->plan.rows - first;
         int64_t n = left < BF_CUDA_COUNTS_HELD ? left : BF_CUDA_COUNTS_HELD;
-        error = bf_cuda_move_totals(cuda, plan, first, n, cuda->counts);
+        error = bf_cuda_move_totals(cuda, &work->plan, first, n, work->held);
         if (error == cudaSuccess) error = cudaStreamSynchronize(cuda->stream);
-        if (error == cudaSuccess) memcpy(found + first, cuda->counts, (size_t)n * sizeof *found);
+        if (error == cudaSuccess) memcpy(found + first, work->held, (size_t)n * sizeof *found);
         first += n;
     }
     return error;
 }
 
-static bf_status count_all(bf_context *context, const count_work *work, int64_t *found) {
+static bf_status count_all(bf_context *context, count_work *work, int64_t *found) {
     bf_cuda *cuda = context->cuda;
-    int64_t piece = piece_of(context, &work->job), count = work->job.count;
-    bool direct = count <= piece && work->plan.rows <= BF_CUDA_ROWS_AT_ONCE;
-    bf_status status = BF_OK;
-    for (int64_t first = 0; first < count && status == BF_OK; first += piece) {
-        int64_t left = count - first, n = left < piece ? left : piece;
-        status = count_piece(context, work, first, n, direct ? cuda->counts : NULL);
-    }
+    bf_status status = count_pieces(context, work);
     if (status != BF_OK) return status;
     cudaError_t error =
-        direct ? cudaStreamSynchronize(cuda->stream) : fetch(cuda, &work->plan, found);
+        work->direct ? cudaStreamSynchronize(cuda->stream) : fetch_totals(cuda, work, found);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "a histogram");
-    if (direct) memcpy(found, cuda->counts, (size_t)work->plan.rows * sizeof *found);
+    if (work->direct) memcpy(found, work->held, (size_t)work->plan.rows * sizeof *found);
     return BF_OK;
 }
 
@@ -155,7 +162,7 @@ static bf_status count_and_add(bf_context *context, count_work *work, size_t byt
 static bf_status run(bf_context *context, const bf_bin_job *job, int64_t *counts, int64_t *sums) {
     count_work work = {*job};
     size_t bytes = 0;
-    bf_status status = hold_counts(context);
+    bf_status status = hold_counts(context, &work.held);
     if (status == BF_OK) status = bf_cuda_plan_count(context, job, &work.plan);
     if (status != BF_OK) return status;
     if (job->weights != NULL) {
@@ -175,8 +182,8 @@ static bf_status run(bf_context *context, const bf_bin_job *job, int64_t *counts
     return status;
 }
 
-bf_status bf_cuda_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
-                            int64_t *sums) {
+static bf_status count_job(bf_context *context, const bf_bin_job *job, int64_t *counts,
+                           int64_t *sums) {
     if (job->count == 0) return BF_OK;
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
@@ -201,7 +208,7 @@ static bf_status enqueue(bf_context *context, const bf_bin_job *job, int64_t *co
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a histogram");
 }
 
-bf_status bf_cuda_histogram_async(bf_context *context, const bf_bin_job *job, int64_t *counts) {
+static bf_status count_job_async(bf_context *context, const bf_bin_job *job, int64_t *counts) {
     bool reachable = job->count == 0 || is_in_place(context, job);
     if (!reachable || !bf_cuda_in_place(context, counts, 8))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
@@ -212,3 +219,6 @@ bf_status bf_cuda_histogram_async(bf_context *context, const bf_bin_job *job, in
     bf_cuda_leave(previous);
     return status;
 }
+
+extern const bf_histogram_backend bf_cuda_histogram_backend = {.count = count_job,
+                                                               .enqueue = count_job_async};

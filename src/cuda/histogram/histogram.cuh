@@ -11,6 +11,13 @@
 
 #include "cuda/runtime/element.cuh"
 #include "cuda/runtime/grid.cuh"
+#include "cuda/runtime/workspace.cuh"
+
+extern "C" {
+#include "seam/histogram.h"
+}
+
+extern const bf_histogram_backend bf_cuda_histogram_backend;
 
 /* Of bf_guess, as the kernels compute. */
 template <class T> struct bf_cuda_guess {
@@ -98,9 +105,6 @@ cudaError_t bf_cuda_move_totals(const bf_cuda *cuda, const bf_cuda_count_plan *p
 const void *bf_cuda_bins_on_device(bf_context *context, bf_cuda_workspace *w, const bf_bins *bins,
                                    bf_cuda_finding finding, bf_dtype dtype);
 
-/* Frees all that a workspace holds. */
-void bf_cuda_bins_free(bf_cuda_workspace *w);
-
 /* Levels of the tree: comparisons that find one of so many bins. */
 static inline int bf_cuda_levels(int64_t bins) {
     return bins > 1 ? bf_bit_length((uint64_t)(bins - 1)) : 0;
@@ -111,7 +115,7 @@ static inline int bf_cuda_levels(int64_t bins) {
 cudaError_t bf_cuda_take_weights(const bf_cuda *cuda, const bf_bin_job *job, const double *edges,
                                  int64_t *words);
 
-/* --- a workspace's, and a context's --- */
+/* --- a workspace's --- */
 
 /* Between calls all is zero. */
 struct bf_cuda_counters {

@@ -10,13 +10,14 @@ enum {
     MOVERS = 256          /* threads of a block */
 };
 
-/* Counters for so many rows, and a few more that may come. */
+static const bf_cuda_part_kind counters_part = {};
+
+/* Counters for so many rows; a power of two, so that they do not grow again and again. */
 static bf_cuda_counters *counters_for(bf_context *context, bf_cuda_workspace *w, int64_t rows) {
-    bf_cuda_counters *counters = (bf_cuda_counters *)w->part[BF_CUDA_PART_COUNTERS];
+    bf_cuda_counters *counters;
     size_t head = sizeof *counters, row = sizeof counters->rows[0];
-    if (w->bytes[BF_CUDA_PART_COUNTERS] >= head + (size_t)rows * row) return counters;
-    if (rows < 1 << 20) rows *= 2;
-    return (bf_cuda_counters *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_COUNTERS,
+    if (rows < 1 << 20) rows = (int64_t)1 << bf_bit_length((uint64_t)rows);
+    return (bf_cuda_counters *)bf_cuda_workspace_part(context, w, &counters_part,
                                                       head + (size_t)rows * row);
 }
 

@@ -4,6 +4,16 @@
 
 #include "rules/map/dtype.h"
 
+extern "C" {
+#include "seam/map.h"
+}
+
+extern const bf_map_backend bf_cuda_map_backend;
+
+/* Returns the failure that an enqueued operation left, if any; called when the stream has been
+ * waited for. */
+bf_status bf_cuda_map_failure(bf_context *context);
+
 enum {
     BF_CUDA_MAP_THREADS = 256,
     BF_CUDA_MAP_ELEMENTS = 4 /* of a thread, in the kernels that take single elements */

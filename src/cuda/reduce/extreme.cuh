@@ -1,4 +1,4 @@
-/* Minima, maxima and their indices as Folds (see reduce.cuh). A thread compares the elements of a
+/* Minima, maxima and their indices as Folds (see kernel.cuh). A thread compares the elements of a
  * vector with each other first, and then their best with its own; only where that wins is the
  * element looked for. NaNs are counted and compete as what never wins: no branch asks for them. */
 #ifndef BF_CUDA_REDUCE_EXTREME_CUH

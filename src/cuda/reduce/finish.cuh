@@ -2,21 +2,10 @@
 #ifndef BF_CUDA_REDUCE_FINISH_CUH
 #define BF_CUDA_REDUCE_FINISH_CUH
 
-#include "cuda/reduce/reduce.cuh"
+#include "cuda/reduce/kernel.cuh"
 
 #include "rules/reduce/result.h"
 #include "rules/reduce/sum_window.h"
-
-/* --- mail --- */
-
-/* Threads of one warp send n words. */
-static __device__ void bf_cuda_send(const bf_cuda_params &p, const int64_t *words, int n) {
-    BF_ROLLED
-    for (int i = (int)threadIdx.x; i < 2 * n; i += BF_CUDA_WARP) {
-        uint64_t chunk = (uint64_t)words[i / 2] >> 32 * (i % 2) & 0xffffffffu;
-        *(volatile uint64_t *)&p.mail->chunks[i] = chunk | (uint64_t)p.number << 32;
-    }
-}
 
 /* --- results --- */
 
@@ -333,25 +322,25 @@ static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cu
     bf_cuda_finish_words<Kind>(p, d);
 }
 
-/* Moves the grid's words to the mail, where they stay until the host has read them. */
+/* Moves the grid's words to the letter, where they stay until the host has read them. */
 static __device__ void bf_cuda_send_words(const bf_cuda_params &p) {
     BF_ROLLED
     for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x) {
-        *(volatile int64_t *)&p.mail->words[i] = *(volatile int64_t *)&p.scratch->words[i];
+        *(volatile int64_t *)&p.letter->plain[i] = *(volatile int64_t *)&p.scratch->words[i];
         p.scratch->words[i] = 0;
     }
     __threadfence_system();
     __syncthreads();
 }
 
-/* The mail of an exact kind: flags and counts, bottoms, the number of -0, the pairs, the side's
+/* The letter of an exact kind: flags and counts, bottoms, the number of -0, the pairs, the side's
  * words. */
-enum { BF_CUDA_MAIL_HEAD = 4 };
+enum { BF_CUDA_LETTER_HEAD = 4 };
 
 static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda_series &s,
                                           const bf_cuda_pair *pairs, int64_t zeros, unsigned flags,
                                           const int64_t *side, int n_side) {
-    __shared__ int64_t words[BF_CUDA_MAIL_WORDS / 2];
+    __shared__ int64_t words[BF_CUDA_LETTER_WORDS];
     if (flags & BF_CUDA_BY_RULES) bf_cuda_send_words(p);
     if (threadIdx.x >= BF_CUDA_WARP) return;
     if (threadIdx.x == 0) {
@@ -363,12 +352,12 @@ static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda
     }
     BF_ROLLED
     for (int i = (int)threadIdx.x; i < 2 * s.count(); i += BF_CUDA_WARP)
-        words[BF_CUDA_MAIL_HEAD + i] = i % 2 ? pairs[i / 2].hi : pairs[i / 2].lo;
+        words[BF_CUDA_LETTER_HEAD + i] = i % 2 ? pairs[i / 2].hi : pairs[i / 2].lo;
     BF_ROLLED
     for (int i = (int)threadIdx.x; i < n_side; i += BF_CUDA_WARP)
-        words[BF_CUDA_MAIL_HEAD + 2 * s.count() + i] = side[i];
+        words[BF_CUDA_LETTER_HEAD + 2 * s.count() + i] = side[i];
     __syncwarp();
-    bf_cuda_send(p, words, BF_CUDA_MAIL_HEAD + 2 * s.count() + n_side);
+    bf_cuda_send(p.letter, p.number, words, BF_CUDA_LETTER_HEAD + 2 * s.count() + n_side);
 }
 
 /* All threads of the last block: sends the whole, or computes the result. */
@@ -392,7 +381,7 @@ static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_ser
 
 /* --- on the host --- */
 
-/* The words of the state of what a job had, from the mail: its plain words, and those of the
+/* The words of the state of what a job had, from the letter: its plain words, and those of the
  * chunks. */
 template <class Side>
 static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int64_t *plain,
@@ -401,7 +390,7 @@ static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int6
     bf_cuda_series s = {(int)(chunks[0] >> 8 & 0xff), (int)(chunks[0] >> 16 & 0xff), (int)chunks[1],
                         (int)chunks[2], (int)(chunks[0] >> 32)};
     bf_cuda_pair pairs[2 * BF_LEVELS_MAX];
-    const int64_t *at = chunks + BF_CUDA_MAIL_HEAD;
+    const int64_t *at = chunks + BF_CUDA_LETTER_HEAD;
     for (int i = 0; i < s.count(); i++, at += 2) pairs[i] = {at[0], at[1]};
     int exact = job->kind == BF_KIND_DESCRIPTION ? bf_extreme_at(job->kind, job->dtype) : 0;
     if (s.count() > 0) {

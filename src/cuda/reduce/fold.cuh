@@ -1,5 +1,5 @@
 /* The loop over one array: whole vectors, the next ones on their way while some are taken, and the
- * elements beside them. And the reductions that are a Fold and no sum (reduce.cuh): extremes and
+ * elements beside them. And the reductions that are a Fold and no sum (kernel.cuh): extremes and
  * products of integers. */
 #ifndef BF_CUDA_REDUCE_FOLD_CUH
 #define BF_CUDA_REDUCE_FOLD_CUH
@@ -14,7 +14,7 @@ template <class E, int tile> struct bf_cuda_sweep {
     static constexpr int N = Elements::N;
 
     template <class Taker> static __device__ void run(const bf_cuda_params &p, Taker &taker) {
-        Elements e(p, 0, 0);
+        Elements e(p);
         __builtin_assume(__isGlobal(e.a));
         int64_t whole = e.before > 0, end = e.end / N; /* vectors [whole, end) are */
         take_vectors(e, whole, end, taker);

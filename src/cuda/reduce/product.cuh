@@ -1,4 +1,4 @@
-/* Products of integers as a Fold (see reduce.cuh). The 16 bytes of a vector have an exact product
+/* Products of integers as a Fold (see kernel.cuh). The 16 bytes of a vector have an exact product
  * of at most 128 bits, in two halves of 64. Once a thread's product is larger than that, only what
  * it is modulo 2^64 goes on. */
 #ifndef BF_CUDA_REDUCE_PRODUCT_CUH

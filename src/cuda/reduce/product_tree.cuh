@@ -2,7 +2,7 @@
 #ifndef BF_CUDA_REDUCE_PRODUCT_TREE_CUH
 #define BF_CUDA_REDUCE_PRODUCT_TREE_CUH
 
-#include "cuda/runtime/context.cuh"
+#include "cuda/reduce/reduce.cuh"
 
 /* Device memory that the kernels of one stream, or of one CUDA graph, work in: this many bytes, all
  * zero before the first use. */

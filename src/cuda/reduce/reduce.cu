@@ -5,7 +5,21 @@
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
 
-static const bf_cuda_reduction *find(const bf_job *job) {
+#include <stdlib.h>
+
+/* Reductions that were enqueued one after another, and nothing between. All else on the GPU had
+ * ended before the second of them began, so that from then on elements may be read while the
+ * reduction before is still at work; unless they lie among the chain's own values. */
+typedef struct bf_cuda_chain {
+    uint64_t call;         /* the number of its last call; 0: none */
+    uintptr_t values, end; /* where its values lie; none: both 0 */
+} bf_cuda_chain;
+
+/* What a workspace keeps for reductions. */
+static const bf_cuda_part_kind scratch_part = {}, tree_part = {};
+static const bf_cuda_part_kind chain_part = {.bytes = sizeof(bf_cuda_chain)};
+
+static const bf_cuda_reduction *find_reduction(const bf_job *job) {
     if (job->kind == BF_KIND_EXTREME) return bf_cuda_reduction_extreme(job->op, job->dtype);
     if (job->kind == BF_KIND_FACTORS) return bf_cuda_reduction_factors(job->dtype);
     switch (job->dtype) {
@@ -24,7 +38,8 @@ static bool is_in_place(const bf_context *context, const bf_job *job) {
 }
 
 /* For a launch with the workspace of the call at hand. */
-static bf_status fill_params(bf_context *context, const bf_job *job, bf_cuda_params *params) {
+static bf_status fill_params(bf_context *context, const bf_job *job, bf_cuda_params *params,
+                             bf_cuda_chain **chain) {
     bf_cuda_workspace *w = bf_cuda_workspace_of(context);
     if (w == NULL) return BF_E_MEMORY;
     bf_cuda_params p = {};
@@ -32,12 +47,13 @@ static bf_status fill_params(bf_context *context, const bf_job *job, bf_cuda_par
     p.b = job->b;
     p.count = job->count;
     p.index = job->index;
-    p.scratch = (bf_cuda_scratch *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_SCRATCH,
-                                                          sizeof *p.scratch);
+    p.scratch =
+        (bf_cuda_scratch *)bf_cuda_workspace_part(context, w, &scratch_part, sizeof *p.scratch);
     p.request.op = job->op;
     p.request.dtype = job->dtype;
     *params = p;
-    return p.scratch != NULL ? BF_OK : BF_E_MEMORY;
+    *chain = (bf_cuda_chain *)bf_cuda_workspace_part(context, w, &chain_part, 0);
+    return p.scratch != NULL && *chain != NULL ? BF_OK : BF_E_MEMORY;
 }
 
 /* Elements of a launch: those of 1 TiB. An int64 of a thread then adds less than 2^31 parts of 32
@@ -48,69 +64,50 @@ static int64_t most_at_once(bf_dtype dtype) { return ((int64_t)1 << 40) / bf_dty
 
 /* --- chains --- */
 
-/* As bf_cuda_enter, but a chain goes on. */
-static int enter(bf_context *context) {
-    bf_cuda_chain *chain = &context->cuda->chain;
-    bool is_last = chain->is_last;
-    int previous = bf_cuda_enter(context);
-    chain->is_last = is_last;
-    return previous;
-}
-
 static bool overlaps(const bf_cuda_chain *chain, const void *p, int64_t bytes) {
     uintptr_t first = (uintptr_t)p;
     return p != NULL && first < chain->end && first + (uintptr_t)bytes > chain->values;
 }
 
+/* Is the job the next of the chain, so that its elements may be read early? A single call is faster
+ * without. */
+static bool follows(const bf_cuda *cuda, const bf_cuda_chain *chain, const bf_job *job,
+                    const bf_value *value) {
+    int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
+    bool is_next = chain->call != 0 && chain->call + 1 == cuda->calls;
+    return value != NULL && is_next && !overlaps(chain, job->a, bytes) &&
+           !overlaps(chain, job->b, bytes);
+}
+
+static void note_value(bf_cuda_chain *chain, const bf_value *value) {
+    uintptr_t first = (uintptr_t)value, end = first + sizeof *value;
+    chain->values = chain->end == 0 || first < chain->values ? first : chain->values;
+    chain->end = end > chain->end ? end : chain->end;
+}
+
 /* Launches a reduction as the next of the chain, or as the first of a new one. A stream that is the
  * caller's has no chains: what else is on it is not known. */
-static cudaError_t launch(bf_context *context, const bf_job *job, bf_cuda_params *p) {
-    bf_cuda_chain *chain = &context->cuda->chain;
-    int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
-    bool follows =
-        chain->is_last && !overlaps(chain, job->a, bytes) && !overlaps(chain, job->b, bytes);
-    p->early = follows && p->value != NULL; /* a single call is faster without */
+static cudaError_t launch_reduction(bf_context *context, const bf_job *job, bf_cuda_chain *chain,
+                                    bf_cuda_params *p) {
+    const bf_cuda *cuda = context->cuda;
+    p->early = follows(cuda, chain, job, p->value);
     if (!p->early) chain->values = chain->end = 0;
-    if (p->value != NULL) {
-        uintptr_t first = (uintptr_t)p->value, end = first + sizeof *p->value;
-        chain->values = chain->end == 0 || first < chain->values ? first : chain->values;
-        chain->end = end > chain->end ? end : chain->end;
-    }
-    cudaError_t error = find(job)->launch(context, *p, bytes);
-    chain->is_last = error == cudaSuccess && context->cuda->stream == context->cuda->own;
+    if (p->value != NULL) note_value(chain, p->value);
+    chain->call = 0;
+    cudaError_t error =
+        find_reduction(job)->launch(context, *p, job->count * bf_dtype_bytes(job->dtype));
+    if (error == cudaSuccess && cuda->stream == cuda->own) chain->call = cuda->calls;
     return error;
 }
 
-/* --- mail --- */
-
-/* Waits for word i of the mail. False: the stream is done, or has failed, and there is none. */
-static bool wait_for(bf_context *context, int i, int64_t *word, cudaError_t *error) {
-    const bf_cuda *cuda = context->cuda;
-    uint64_t half[2];
-    for (int k = 0; k < 2; k++) {
-        const uint64_t *at = &cuda->mail->chunks[2 * i + k];
-        for (unsigned tries = 1;; tries++) {
-            half[k] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-            if (half[k] >> 32 == cuda->sent) break;
-            if (tries % 1024 != 0) continue;
-            *error = cudaStreamQuery(cuda->stream);
-            if (*error == cudaErrorNotReady) continue;
-            half[k] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-            if (half[k] >> 32 != cuda->sent) return false;
-        }
-    }
-    *word = (int64_t)((half[0] & 0xffffffffu) | half[1] << 32);
-    return true;
-}
-
-/* The words of the mail; how many there are the first of them tells. */
-static bool receive(bf_context *context, int64_t *chunks, cudaError_t *error) {
+/* The words of the letter; the first of them tells how many there are. */
+static bool receive_letter(const bf_cuda *cuda, int64_t *chunks, cudaError_t *error) {
     int n = 1;
     for (int i = 0; i < n; i++) {
-        if (!wait_for(context, i, &chunks[i], error)) return false;
+        if (!bf_cuda_receive_word(cuda, i, &chunks[i], error)) return false;
         if (i > 0) continue;
         int sums = (int)(chunks[0] >> 8 & 0xff) + (int)(chunks[0] >> 16 & 0xff);
-        n = BF_CUDA_MAIL_HEAD + 2 * sums + (int)(chunks[0] >> 24 & 0xff);
+        n = BF_CUDA_LETTER_HEAD + 2 * sums + (int)(chunks[0] >> 24 & 0xff);
     }
     return true;
 }
@@ -121,18 +118,18 @@ static bool receive(bf_context *context, int64_t *chunks, cudaError_t *error) {
 static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *words) {
     bf_cuda *cuda = context->cuda;
     bf_cuda_params p;
-    int64_t chunks[BF_CUDA_MAIL_WORDS / 2], taken[BF_STATE_WORDS_SMALL + 4];
-    bf_status status = fill_params(context, job, &p);
+    bf_cuda_chain *chain;
+    int64_t chunks[BF_CUDA_LETTER_WORDS], taken[BF_STATE_WORDS_SMALL + 4];
+    bf_status status = fill_params(context, job, &p, &chain);
     if (status != BF_OK) return status;
-    if (++cuda->sent == 0) cuda->sent = 1;
-    p.mail = cuda->mail;
-    p.number = cuda->sent;
-    cudaError_t error = launch(context, job, &p);
+    p.letter = &cuda->mailbox->mail->letter;
+    p.number = bf_cuda_next_letter(cuda);
+    cudaError_t error = launch_reduction(context, job, chain, &p);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "launching a reduction");
-    if (!receive(context, chunks, &error))
+    if (!receive_letter(cuda, chunks, &error))
         return bf_cuda_fail(context, error == cudaSuccess ? cudaErrorUnknown : error,
                             "a reduction");
-    find(job)->receive(job, chunks, cuda->mail->words, taken);
+    find_reduction(job)->receive(job, chunks, p.letter->plain, taken);
     bf_state_merge_plain(job->kind, job->dtype, words, taken);
     return BF_OK;
 }
@@ -140,12 +137,10 @@ static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *w
 static bf_cuda_tree *tree_of(bf_context *context) {
     bf_cuda_workspace *w = bf_cuda_workspace_of(context);
     if (w == NULL) return NULL;
-    return (bf_cuda_tree *)bf_cuda_workspace_part(context, w, BF_CUDA_PART_TREE,
-                                                  bf_cuda_tree_bytes);
+    return (bf_cuda_tree *)bf_cuda_workspace_part(context, w, &tree_part, bf_cuda_tree_bytes);
 }
 
 static bf_status absorb_tree(bf_context *context, const bf_job *job, int64_t *words) {
-    context->cuda->chain.is_last = false;
     bf_cuda_tree *tree = tree_of(context);
     return tree != NULL ? bf_cuda_tree_reduce(context, job, tree, words) : BF_E_MEMORY;
 }
@@ -177,7 +172,8 @@ static bf_status absorb_piece(bf_context *context, void *arg, void *const at[], 
 
 static bf_status absorb_pieces(bf_context *context, const bf_job *job, int64_t *words) {
     int bytes = bf_dtype_bytes(job->dtype);
-    bf_cuda_operand operands[] = {{job->a, NULL, bytes, bytes}, {job->b, NULL, bytes, bytes}};
+    bf_cuda_operand operands[] = {{job->a, NULL, bytes, bytes, NULL, NULL, 0},
+                                  {job->b, NULL, bytes, bytes, NULL, NULL, 0}};
     absorption a = {job, words};
     return bf_cuda_pipeline(context, operands, job->b != NULL ? 2 : 1, job->count,
                             most_at_once(job->dtype), absorb_piece, &a);
@@ -198,8 +194,8 @@ static bf_status absorb(bf_context *context, const bf_job *job, int64_t *words) 
     return status;
 }
 
-bf_status bf_cuda_reduce(bf_context *context, const bf_job *job, int64_t *words) {
-    int previous = enter(context);
+static bf_status reduce_job(bf_context *context, const bf_job *job, int64_t *words) {
+    int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
     if (status == BF_OK) status = absorb(context, job, words);
     bf_cuda_leave(previous);
@@ -223,7 +219,6 @@ static bf_status enqueue_empty(bf_context *context, const bf_job *job,
                            : bf_result_plain(job->op, job->dtype, words, options, &value, &work);
     free(words);
     if (status != BF_OK) value.dtype = BF_NONE;
-    context->cuda->chain.is_last = false;
     store_value<<<1, 1, 0, context->cuda->stream>>>(to, value);
     cudaError_t error = cudaGetLastError();
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a reduction");
@@ -233,32 +228,35 @@ static bf_status enqueue(bf_context *context, const bf_job *job, const bf_reduce
                          bf_value *value) {
     if (job->count == 0) return enqueue_empty(context, job, options, value);
     if (job->kind == BF_KIND_TREE) {
-        context->cuda->chain.is_last = false;
         bf_cuda_tree *tree = tree_of(context);
         if (tree == NULL) return BF_E_MEMORY;
         return bf_cuda_tree_reduce_async(context, job, tree, options, value);
     }
     bf_cuda_params p;
-    bf_status status = fill_params(context, job, &p);
+    bf_cuda_chain *chain;
+    bf_status status = fill_params(context, job, &p, &chain);
     if (status != BF_OK) return status;
     p.value = value;
     p.request.nan = options->nan;
     p.request.out_dtype = options->out_dtype;
     p.request.ddof = options->ddof;
     p.request.overflow = options->overflow;
-    cudaError_t error = launch(context, job, &p);
+    cudaError_t error = launch_reduction(context, job, chain, &p);
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a reduction");
 }
 
-bf_status bf_cuda_reduce_async(bf_context *context, const bf_job *job,
-                               const bf_reduce_options *options, bf_value *value) {
+static bf_status reduce_job_async(bf_context *context, const bf_job *job,
+                                  const bf_reduce_options *options, bf_value *value) {
     bool reachable = job->count == 0 || is_in_place(context, job);
     if (!reachable || !bf_cuda_in_place(context, value, 8))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
     if (job->count > most_at_once(job->dtype))
         return bf_fail(context, BF_E_ARGUMENT, "too many elements for one launch");
-    int previous = enter(context);
+    int previous = bf_cuda_enter(context);
     bf_status status = enqueue(context, job, options, value);
     bf_cuda_leave(previous);
     return status;
 }
+
+extern const bf_reduce_backend bf_cuda_reduce_backend = {.absorb = reduce_job,
+                                                         .enqueue = reduce_job_async};

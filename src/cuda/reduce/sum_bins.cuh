@@ -9,7 +9,7 @@
 #ifndef BF_CUDA_REDUCE_SUM_BINS_CUH
 #define BF_CUDA_REDUCE_SUM_BINS_CUH
 
-#include "cuda/reduce/reduce.cuh"
+#include "cuda/reduce/kernel.cuh"
 
 #include "rules/reduce/sum.h"
 

@@ -169,7 +169,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
     /* Two arrays: the next tile is on its way while another is taken. */
     static __device__ __forceinline__ void take_pairs(const bf_cuda_params &p, int64_t *values) {
         using Pairs = bf_cuda_operands<E, true>;
-        Pairs e(p, 0, 0);
+        Pairs e(p);
         bf_cuda_tile<Pairs, tile> next;
         int64_t tiles = next.number_of(e);
         next.load(e, blockIdx.x);

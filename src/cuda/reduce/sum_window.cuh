@@ -3,7 +3,7 @@
 #ifndef BF_CUDA_REDUCE_SUM_WINDOW_CUH
 #define BF_CUDA_REDUCE_SUM_WINDOW_CUH
 
-#include "cuda/reduce/reduce.cuh"
+#include "cuda/reduce/kernel.cuh"
 
 #include "rules/reduce/sum_window.h"
 

@@ -1,5 +1,5 @@
-/* The CUDA backend's parts. One file per primitive, as in src/cpu; each reads: device helpers,
- * kernel, launcher, entry. */
+/* A context's GPU: what every file of this backend may know of it. Each primitive declares its own
+ * in P/P.cuh, and keeps what it needs between calls in parts of workspaces (workspace.cuh). */
 #ifndef BF_CUDA_RUNTIME_CONTEXT_CUH
 #define BF_CUDA_RUNTIME_CONTEXT_CUH
 
@@ -7,26 +7,8 @@
 
 extern "C" {
 #include "seam/backend.h"
-#include "seam/group.h"
-#include "seam/histogram.h"
-#include "seam/julia.h"
-#include "seam/map.h"
-#include "seam/memory.h"
-#include "seam/reduce.h"
-#include "seam/table.h"
 }
 
-/* Reductions that were enqueued one after another, and nothing between. All else on the GPU had
- * ended before the second of them began, so that from then on elements may be read while the
- * reduction before is still at work; unless they lie among the chain's own values. */
-typedef struct bf_cuda_chain {
-    bool is_last;          /* nothing was enqueued since */
-    uintptr_t values, end; /* where its values lie; none: both 0 */
-} bf_cuda_chain;
-
-typedef struct bf_cuda_workspace bf_cuda_workspace; /* of workspace.cuh */
-
-/* A context's part of the backend. */
 struct bf_cuda {
     int device, multiprocessors;
     int major, minor;         /* compute capability */
@@ -34,46 +16,36 @@ struct bf_cuda {
     cudaStream_t own, stream; /* the context's stream, and the one in use */
     /* The number of the stream in use, for handles are used again; 0: not known yet. */
     unsigned long long stream_id;
-    unsigned long long capture;    /* of the call at hand: the capture it is part of; 0: none */
-    bf_cuda_workspace *workspaces; /* all of them; of workspace.cu */
-    bf_cuda_workspace *order;      /* that of the calls that are not captured */
-    struct bf_cuda_mail *mail;     /* mapped pinned memory: kernels write, the host reads */
-    uint32_t sent;                 /* the number of the last mail that was asked for */
-    bf_cuda_chain chain;
-    struct bf_cuda_ring *ring;  /* of pipeline.cu; NULL until needed */
-    char *staging[4];           /* BF_CUDA_STAGING bytes each, made when needed */
-    char *gathered;             /* BF_CUDA_GATHERED bytes, for what is not contiguous */
-    unsigned long long *failed; /* of map.cu */
-    int64_t *counts;            /* of histogram.cu; NULL until one is asked for */
-    cudaMemPool_t pool;         /* of tables; NULL until one needs memory */
-    int tables;                 /* that there are, and groups */
-    unsigned long long *group_mail, *group_read; /* of mailbox.cu; NULL until needed */
+    unsigned long long capture; /* of the call at hand: the capture it is part of; 0: none */
+    uint64_t calls;             /* entered so far; a change of the stream counts as one */
+    struct bf_cuda_workspace *workspaces, *order; /* of workspace.cu: all, and the calls' own */
+    struct bf_cuda_mailbox *mailbox;              /* of mailbox.cu */
+    struct bf_cuda_ring *ring;                    /* of pipeline.cu; NULL until needed */
+    void *scratch;      /* of memory.cu: bf_cuda_copy_scratch; NULL until needed */
+    cudaMemPool_t pool; /* of memory.cu; NULL until one needs memory */
+    int holders;        /* objects that keep memory of the pool */
 };
 
-enum {
-    BF_CUDA_STAGING = 1 << 26, /* bytes of an operand that are staged at a time */
-    BF_CUDA_GATHERED = 1 << 26
-};
-
-/* --- cuda.cu: the context, and where memory is --- */
-
-/* Reports a CUDA error as a status with a message: BF_E_MEMORY or BF_E_DEVICE. Clears the error. */
+/* Sets the message of a CUDA error and clears the error. Returns BF_E_MEMORY or BF_E_DEVICE. */
 bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what);
+/* The same for an error that may be none: BF_OK then. */
+bf_status bf_cuda_check(bf_context *context, cudaError_t error, const char *what);
+
+/* Waits for the stream in use, unless `error` is one already. */
+bf_status bf_cuda_wait(bf_context *context, cudaError_t error, const char *what);
 
 /* Can kernels of this context read (and write) p, in place? Elements of `align` bytes must be
- * aligned. Pageable host memory and misaligned elements cannot: they are staged. */
+ * aligned. Pageable host memory and misaligned elements go through the pipeline (pipeline.cuh). */
 bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
 
-/* Staging memory for operand `part` (3: the output), of BF_CUDA_STAGING bytes; NULL: no memory,
- * with a message. */
-char *bf_cuda_staging(bf_context *context, int part);
-
-/* The device of the context is the thread's current one between these, as far as the runtime's
- * calls go; leaving restores the caller's. Entering prepares a call for the stream in use: it ends
- * a chain of reductions, finds out whether the stream is being captured, and if it is not, lets it
- * wait for the context's earlier calls. */
+/* Makes the context's device the thread's current one for a call, which may enqueue work on the
+ * stream in use; finds out whether that is being captured and, if it is not, lets it wait for the
+ * context's earlier calls. Returns the device to restore, or -1 if it was current. */
 int bf_cuda_enter(const bf_context *context);
 void bf_cuda_leave(int previous);
+
+/* The device alone, for work on memory that no enqueued call uses. */
+int bf_cuda_use_device(const bf_cuda *cuda);
 
 /* Refuses a call that must wait for the GPU (BF_E_ARGUMENT, with a message) on a stream that is
  * being captured: what is captured does not run. For calls between enter and leave. */
@@ -87,47 +59,5 @@ typedef struct bf_cuda_visit {
 } bf_cuda_visit;
 bf_cuda_visit bf_cuda_enter_idle(const bf_context *context);
 void bf_cuda_leave_idle(const bf_context *context, bf_cuda_visit visit);
-
-/* --- reduce.cu, sum_*.cu, extreme.cu, cuda/reduce/product.cu, cuda/reduce/product_tree.cu --- */
-
-bf_status bf_cuda_reduce(bf_context *context, const bf_job *job, int64_t *words);
-bf_status bf_cuda_reduce_async(bf_context *context, const bf_job *job,
-                               const bf_reduce_options *options, bf_value *value);
-
-/* --- map.cu --- */
-
-bf_status bf_cuda_map(bf_context *context, const bf_map_job *job);
-bf_status bf_cuda_map_async(bf_context *context, const bf_map_job *job);
-/* The failure that map_async left, if any; called when the stream has been waited for. */
-bf_status bf_cuda_map_failure(bf_context *context);
-
-/* --- histogram.cu --- */
-
-bf_status bf_cuda_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
-                            int64_t *sums);
-bf_status bf_cuda_histogram_async(bf_context *context, const bf_bin_job *job, int64_t *counts);
-
-/* --- julia.cu --- */
-
-bf_status bf_cuda_julia(bf_context *context, const bf_julia_job *job);
-bf_status bf_cuda_julia_async(bf_context *context, const bf_julia_job *job);
-
-/* --- table.cu, memory.cu --- */
-
-extern const bf_table_backend bf_cuda_tables_backend;
-/* Gives unused memory of the pool back. */
-void bf_cuda_pool_trim(bf_cuda *cuda);
-void bf_cuda_pool_close(bf_cuda *cuda);
-
-/* --- mailbox.cu --- */
-
-void bf_cuda_group_close(bf_cuda *cuda);
-
-/* --- strided.cu --- */
-
-bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
-                         void *to);
-bf_status bf_cuda_scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
-                          const void *from);
 
 #endif

@@ -11,8 +11,8 @@ template <class E> struct bf_cuda_elements {
 };
 
 /* The vectors that an array lies in, and those opposite in a second one. Elements count from the
- * start of vector 0, which may begin before the array; the last may end behind it. What is not the
- * arrays' reads as the neutral elements given. */
+ * start of vector 0, which may begin before the array; the last may end behind it. Elements there
+ * read as 0. */
 template <class E, bool Pair> struct bf_cuda_operands {
     using Element = E;
     static constexpr bool pair = Pair;
@@ -20,12 +20,10 @@ template <class E, bool Pair> struct bf_cuda_operands {
     const E *a, *b;
     int64_t before, end; /* elements [before, end) are the array's */
     int64_t count;       /* vectors */
-    uint64_t neutral_a, neutral_b;
-    bool aligned; /* b's vectors are as well */
+    bool aligned;        /* b's vectors are as well */
 
-    __device__ bf_cuda_operands(const bf_cuda_params &p, uint64_t neutral_of_a,
-                                uint64_t neutral_of_b)
-        : neutral_a(neutral_of_a), neutral_b(neutral_of_b) {
+    /* From p.a, p.b and p.count of what a kernel is given. */
+    template <class P> __device__ explicit bf_cuda_operands(const P &p) {
         uintptr_t skip = (uintptr_t)p.a & 15;
         a = (const E *)((uintptr_t)p.a - skip);
         before = (int64_t)(skip / sizeof(E));
@@ -41,19 +39,19 @@ template <class E, bool Pair> struct bf_cuda_operands {
     __device__ __forceinline__ E element(int64_t at) const { return a[at]; }
 
     __device__ __forceinline__ uint4 load_a(int64_t i) const {
-        return whole(i) ? ((const uint4 *)a)[i] : gather(a, i, neutral_a);
+        return whole(i) ? ((const uint4 *)a)[i] : gather(a, i);
     }
     __device__ __forceinline__ uint4 load_b(int64_t i) const {
-        return aligned && whole(i) ? ((const uint4 *)b)[i] : gather(b, i, neutral_b);
+        return aligned && whole(i) ? ((const uint4 *)b)[i] : gather(b, i);
     }
 
   private:
-    __device__ uint4 gather(const E *from, int64_t i, uint64_t neutral) const {
+    __device__ uint4 gather(const E *from, int64_t i) const {
         E e[N];
         uint4 v;
 #pragma unroll
         for (int k = 0; k < N; k++) {
-            memcpy(&e[k], &neutral, sizeof(E));
+            memset(&e[k], 0, sizeof(E));
             if (holds(i * N + k)) e[k] = from[i * N + k];
         }
         memcpy(&v, e, sizeof v);

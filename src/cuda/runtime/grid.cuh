@@ -9,44 +9,16 @@
 #ifndef BF_CUDA_RUNTIME_GRID_CUH
 #define BF_CUDA_RUNTIME_GRID_CUH
 
-#include "cuda/runtime/context.cuh"
+#include "cuda/runtime/launch.cuh"
 
 enum {
     BF_CUDA_WARP = 32,
-    BF_CUDA_THREADS = 512, /* most of a block */
-    BF_CUDA_BLOCKS = 1024, /* most of a grid */
-    BF_CUDA_PIECES = 40,   /* most of a slot */
-    BF_CUDA_FLAG_BITS = 4  /* that a piece has beside its numbers */
+    BF_CUDA_FLAG_BITS = 4 /* that a piece has beside its numbers */
 };
 
 struct bf_cuda_piece {
     uint64_t x, y;
 };
-
-struct bf_cuda_scratch {
-    unsigned ticket;
-    unsigned unused[31];
-    /* Words of an exact state that blocks have added what fits no window to. */
-    int64_t words[BF_EXACT_WORDS_MAX];
-    bf_cuda_piece slots[BF_CUDA_PIECES][BF_CUDA_BLOCKS];
-};
-
-/* --- a launch that overlaps the end of the one before (compute capability 9.0) --- */
-
-static __device__ __forceinline__ void bf_cuda_wait_for_end() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-static __device__ __forceinline__ void bf_cuda_let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-static __device__ __forceinline__ void bf_cuda_wait_for_previous() {
-    bf_cuda_wait_for_end();
-    bf_cuda_let_next_begin();
-}
 
 /* Fetches a line into the L2 cache, which sees what others may still write there. */
 static __device__ __forceinline__ void bf_cuda_prefetch(const void *p) {
@@ -71,18 +43,15 @@ static __device__ __forceinline__ bf_cuda_piece bf_cuda_load_piece(const bf_cuda
 }
 
 /* Publishes 64 bits, 58 bits with a sign, and flags. */
-static __device__ __forceinline__ void bf_cuda_publish(bf_cuda_scratch *scratch, int piece,
-                                                       unsigned ticket, int64_t x, int64_t y,
+static __device__ __forceinline__ void bf_cuda_publish(bf_cuda_piece *at, int64_t x, int64_t y,
                                                        unsigned flags) {
     uint64_t valid = ((uint64_t)y << BF_CUDA_FLAG_BITS | flags) << 1 | 1;
-    bf_cuda_store_piece(&scratch->slots[piece][ticket], (uint64_t)x, valid);
+    bf_cuda_store_piece(at, (uint64_t)x, valid);
 }
 
 /* Waits for a piece, of which p has been read, and clears it. */
-static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_scratch *scratch, int piece,
-                                                       unsigned ticket, bf_cuda_piece p, int64_t *x,
-                                                       int64_t *y, unsigned *flags) {
-    bf_cuda_piece *at = &scratch->slots[piece][ticket];
+static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_piece *at, bf_cuda_piece p,
+                                                       int64_t *x, int64_t *y, unsigned *flags) {
     while (!(p.y & 1)) p = bf_cuda_load_piece(at);
     bf_cuda_store_piece(at, 0, 0);
     *x = (int64_t)p.x;
@@ -133,39 +102,5 @@ static __device__ __forceinline__ bf_cuda_pair bf_cuda_warp_sum_pair(bf_cuda_pai
     sum.hi = lo.hi + hi.lo + (hi.hi << 32);
     return sum;
 }
-
-/* --- what kernels are given --- */
-
-/* Mail to the host: each 8-byte word holds 32 bits and the number of the mail, so that the host
- * knows that it has arrived (NCCL's LL protocol). `words` are there, plainly, if a flag says so. */
-enum { BF_CUDA_MAIL_WORDS = 2 * 2 * BF_CUDA_PIECES + 2 };
-struct bf_cuda_mail {
-    uint64_t chunks[BF_CUDA_MAIL_WORDS];
-    int64_t words[BF_EXACT_WORDS_MAX];
-};
-
-/* What the result is to be: see rules/reduce/result.h. */
-struct bf_cuda_request {
-    bf_reduction op;
-    bf_dtype dtype;
-    bf_nan_policy nan;
-    bf_dtype out_dtype;
-    int ddof;
-    bf_overflow_policy overflow;
-};
-
-struct bf_cuda_params {
-    const void *a, *b;
-    int64_t count;
-    int64_t bytes; /* of a, and of b */
-    int64_t index; /* of a[0] */
-    int tables;    /* of cuda/reduce/sum_bins.cuh, in a block's shared memory */
-    bool early;    /* elements are there before the launch before this one has ended */
-    bf_cuda_scratch *scratch;
-    bf_cuda_mail *mail; /* where parts of the state go; */
-    uint32_t number;    /* the mail's */
-    bf_value *value;    /* or the result, if this is not NULL */
-    bf_cuda_request request;
-};
 
 #endif

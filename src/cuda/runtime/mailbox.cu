@@ -1,95 +1,118 @@
-/* The memory of groups on a GPU: buffers that grow, and numbers for the host. */
-#include "cuda/group/group.cuh"
-#include "cuda/table/table.cuh"
+/* The mailbox: letters, notes and failures. */
+#include "cuda/runtime/mailbox.cuh"
 
-bf_status bf_cuda_group_check(bf_context *context, cudaError_t error) {
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "groups on a GPU");
+#include "cuda/runtime/workspace.cuh"
+
+#include <stdlib.h>
+
+cudaError_t bf_cuda_mailbox_open(bf_cuda *cuda) {
+    bf_cuda_mailbox *box = (bf_cuda_mailbox *)calloc(1, sizeof *box);
+    if (box == NULL) return cudaErrorMemoryAllocation;
+    cuda->mailbox = box;
+    cudaError_t error = cudaHostAlloc((void **)&box->mail, sizeof *box->mail,
+                                      cudaHostAllocMapped | cudaHostAllocPortable);
+    if (error != cudaSuccess) return error;
+    memset((void *)box->mail, 0, sizeof *box->mail);
+    for (int i = 0; i < BF_CUDA_FAILURES; i++) box->mail->failures[i] = BF_CUDA_NO_FAILURE;
+    return cudaSuccess;
 }
 
-bf_status bf_cuda_buffer_grow(bf_context *context, bf_cuda_buffer *buffer, size_t bytes,
-                              size_t kept) {
-    if (bytes <= buffer->bytes) return BF_OK;
-    if (kept == 0) bf_cuda_buffer_free(context, buffer); /* there may not be room for both */
-    void *memory = bf_cuda_take(context, bytes);
-    if (memory == NULL) return bf_fail(context, BF_E_MEMORY, "no memory of the GPU for groups");
-    cudaError_t error = cudaSuccess;
-    if (kept > 0)
-        error = cudaMemcpyAsync(memory, buffer->memory, kept, cudaMemcpyDeviceToDevice,
-                                context->cuda->stream);
-    if (error != cudaSuccess) {
-        bf_cuda_give(context, memory);
-        return bf_cuda_group_check(context, error);
+void bf_cuda_mailbox_close(bf_cuda *cuda) {
+    if (cuda->mailbox == NULL) return;
+    cudaFreeHost(cuda->mailbox->mail);
+    cudaFree(cuda->mailbox->notes);
+    free(cuda->mailbox);
+    cuda->mailbox = NULL;
+}
+
+/* --- letters --- */
+
+uint32_t bf_cuda_next_letter(bf_cuda *cuda) {
+    bf_cuda_mailbox *box = cuda->mailbox;
+    if (++box->number == 0) box->number = 1; /* 0 is in memory that no letter came to */
+    return box->number;
+}
+
+bool bf_cuda_receive_word(const bf_cuda *cuda, int i, int64_t *word, cudaError_t *error) {
+    const bf_cuda_mailbox *box = cuda->mailbox;
+    uint64_t half[2];
+    for (int k = 0; k < 2; k++) {
+        const uint64_t *at = &box->mail->letter.chunks[2 * i + k];
+        for (unsigned tries = 1;; tries++) {
+            half[k] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+            if (half[k] >> 32 == box->number) break;
+            if (tries % 1024 != 0) continue;
+            *error = cudaStreamQuery(cuda->stream);
+            if (*error == cudaErrorNotReady) continue;
+            half[k] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+            if (half[k] >> 32 != box->number) return false;
+        }
     }
-    bf_cuda_buffer_free(context, buffer);
-    buffer->memory = memory;
-    buffer->bytes = bytes;
-    return BF_OK;
+    *word = (int64_t)((half[0] & 0xffffffffu) | half[1] << 32);
+    return true;
 }
 
-void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer) {
-    bf_cuda_give(context, buffer->memory);
-    buffer->memory = NULL;
-    buffer->bytes = 0;
+static __global__ void send_words(int64_t *from, int words, bool clear, bf_cuda_letter *letter,
+                                  uint32_t number) {
+    bf_cuda_send(letter, number, from, words);
+    __syncwarp();
+    for (int i = (int)threadIdx.x; i < words && clear; i += 32) from[i] = 0;
 }
 
-/* --- a context's --- */
-
-bf_status bf_cuda_group_open(bf_context *context, bf_cuda_groups *groups) {
+static bf_status fetch_words(bf_context *context, cudaError_t error, int64_t *from, int words,
+                             bool clear, int64_t *to, const char *what) {
     bf_cuda *cuda = context->cuda;
-    size_t bytes = BF_CUDA_GROUP_MAIL * sizeof *cuda->group_mail;
-    cudaError_t error = cudaSuccess;
-    if (cuda->group_mail == NULL) error = cudaMalloc((void **)&cuda->group_mail, bytes);
-    if (error == cudaSuccess && cuda->group_read == NULL)
-        error = cudaHostAlloc((void **)&cuda->group_read, bytes + sizeof *cuda->group_read,
-                              cudaHostAllocPortable);
-    if (error != cudaSuccess) return bf_cuda_group_check(context, error);
-    groups->mail = cuda->group_mail;
-    groups->read = cuda->group_read;
-    cuda->tables++;
+    if (error == cudaSuccess) error = cudaGetLastError();
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, what);
+    uint32_t number = bf_cuda_next_letter(cuda);
+    send_words<<<1, 32, 0, cuda->stream>>>(from, words, clear, &cuda->mailbox->mail->letter,
+                                           number);
+    error = cudaGetLastError();
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, what);
+    for (int i = 0; i < words; i++)
+        if (!bf_cuda_receive_word(cuda, i, &to[i], &error))
+            return bf_cuda_fail(context, error == cudaSuccess ? cudaErrorUnknown : error, what);
     return BF_OK;
 }
 
-void bf_cuda_group_leave(bf_context *context) {
-    if (--context->cuda->tables == 0) bf_cuda_pool_trim(context->cuda);
+bf_status bf_cuda_fetch_words(bf_context *context, cudaError_t error, const void *from, int words,
+                              void *to, const char *what) {
+    return fetch_words(context, error, (int64_t *)(uintptr_t)from, words, false, (int64_t *)to,
+                       what);
 }
 
-void bf_cuda_group_close(bf_cuda *cuda) {
-    cudaFree(cuda->group_mail);
-    cudaFreeHost(cuda->group_read);
+/* --- notes --- */
+
+cudaError_t bf_cuda_clear_notes(bf_context *context) {
+    bf_cuda_mailbox *box = context->cuda->mailbox;
+    size_t bytes = BF_CUDA_NOTES * sizeof *box->notes;
+    cudaError_t error = cudaSuccess;
+    if (box->notes == NULL) error = cudaMalloc((void **)&box->notes, bytes);
+    if (error == cudaSuccess && !box->clear)
+        error = cudaMemsetAsync(box->notes, 0, bytes, context->cuda->stream);
+    box->clear = error == cudaSuccess;
+    return error;
 }
 
-void *bf_cuda_group_scratch_of(bf_context *context, bf_cuda_groups *groups,
-                               bf_cuda_group_scratch what, size_t bytes) {
-    bf_cuda_buffer *buffer = &groups->scratch[what];
-    return bf_cuda_buffer_grow(context, buffer, bytes, 0) == BF_OK ? buffer->memory : NULL;
+unsigned long long *bf_cuda_notes(const bf_context *context) {
+    context->cuda->mailbox->clear = false;
+    return context->cuda->mailbox->notes;
 }
 
-cudaError_t bf_cuda_group_clear_mail(bf_context *context, bf_cuda_groups *groups) {
-    return cudaMemsetAsync(groups->mail, 0, BF_CUDA_GROUP_MAIL * sizeof *groups->mail,
-                           context->cuda->stream);
+bf_status bf_cuda_fetch_notes(bf_context *context, cudaError_t error, uint64_t notes[BF_CUDA_NOTES],
+                              const char *what) {
+    bf_cuda_mailbox *box = context->cuda->mailbox;
+    bf_status status = fetch_words(context, error, (int64_t *)box->notes, BF_CUDA_NOTES, true,
+                                   (int64_t *)notes, what);
+    box->clear = status == BF_OK;
+    return status;
 }
 
-/* The number goes last: it tells that the rest is there. */
-static __global__ void __launch_bounds__(BF_CUDA_GROUP_MAIL)
-    post(const unsigned long long *mail, volatile unsigned long long *read,
-         unsigned long long number) {
-    read[threadIdx.x] = mail[threadIdx.x];
-    __threadfence_system();
-    __syncthreads();
-    if (threadIdx.x == 0) read[BF_CUDA_GROUP_MAIL] = number;
-}
+/* --- failures --- */
 
-/* A copy and a wait for the stream take several microseconds more. */
-bf_status bf_cuda_group_read_mail(bf_context *context, bf_cuda_groups *groups) {
-    cudaStream_t stream = context->cuda->stream;
-    unsigned long long *last = groups->read + BF_CUDA_GROUP_MAIL, number = *last + 1;
-    post<<<1, BF_CUDA_GROUP_MAIL, 0, stream>>>(groups->mail, groups->read, number);
-    cudaError_t error = cudaGetLastError();
-    for (unsigned tries = 1; error == cudaSuccess; tries++) {
-        if (__atomic_load_n(last, __ATOMIC_ACQUIRE) == number) return BF_OK;
-        if (tries % 1024 != 0) continue;
-        error = cudaStreamQuery(stream);
-        if (error == cudaErrorNotReady) error = cudaSuccess;
-    }
-    return bf_cuda_group_check(context, error);
+unsigned long long bf_cuda_take_failure(const bf_cuda *cuda, bf_cuda_failure which) {
+    volatile unsigned long long *at = &cuda->mailbox->mail->failures[which];
+    unsigned long long failure = *at;
+    *at = BF_CUDA_NO_FAILURE;
+    return failure;
 }

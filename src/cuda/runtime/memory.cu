@@ -1,8 +1,10 @@
-/* Memory of tables: taken from a pool in the order of the stream, so that a call which needs much
- * of it for a while costs no synchronization; what the host's calls hand over; reports. */
-#include "cuda/table/table.cuh"
+/* Device memory: of the pool, and of the public calls. */
+#include "cuda/runtime/memory.cuh"
+#include "cuda/runtime/pipeline.cuh"
 
-/* A pool of the context's own, which keeps what it has until it is trimmed. */
+/* --- the pool --- */
+
+/* The pool keeps what it has until it is trimmed. */
 static cudaError_t make_pool(bf_cuda *cuda) {
     cudaMemPoolProps props = {};
     uint64_t all = ~(uint64_t)0;
@@ -14,8 +16,7 @@ static cudaError_t make_pool(bf_cuda *cuda) {
     return cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &all);
 }
 
-/* NULL: there is no memory. */
-static void *take(bf_cuda *cuda, size_t bytes, cudaError_t *error) {
+static void *alloc_from_pool(bf_cuda *cuda, size_t bytes, cudaError_t *error) {
     void *memory = NULL;
     *error = cuda->pool == NULL ? make_pool(cuda) : cudaSuccess;
     if (*error == cudaErrorNotSupported) *error = cudaMalloc(&memory, bytes);
@@ -24,22 +25,27 @@ static void *take(bf_cuda *cuda, size_t bytes, cudaError_t *error) {
     return *error == cudaSuccess ? memory : NULL;
 }
 
-void *bf_cuda_take(bf_context *context, size_t bytes) {
+static void trim_pool(bf_cuda *cuda) {
+    if (cuda->pool == NULL) return;
+    cudaStreamSynchronize(cuda->stream);
+    cudaMemPoolTrimTo(cuda->pool, 0);
+}
+
+void *bf_cuda_alloc(bf_context *context, size_t bytes) {
     bf_cuda *cuda = context->cuda;
     cudaError_t error;
     if (bytes == 0) bytes = 1;
-    void *memory = take(cuda, bytes, &error);
+    void *memory = alloc_from_pool(cuda, bytes, &error);
     if (error == cudaErrorMemoryAllocation && cuda->pool != NULL) { /* it may lie in pieces */
         cudaGetLastError();
-        cudaStreamSynchronize(cuda->stream);
-        cudaMemPoolTrimTo(cuda->pool, 0);
-        memory = take(cuda, bytes, &error);
+        trim_pool(cuda);
+        memory = alloc_from_pool(cuda, bytes, &error);
     }
-    if (memory == NULL) bf_cuda_fail(context, error, "memory of a table");
+    if (memory == NULL) bf_cuda_fail(context, error, "memory of the GPU");
     return memory;
 }
 
-void bf_cuda_give(bf_context *context, void *memory) {
+void bf_cuda_free(bf_context *context, void *memory) {
     if (memory == NULL) return;
     if (context->cuda->pool == NULL)
         cudaFree(memory);
@@ -47,55 +53,90 @@ void bf_cuda_give(bf_context *context, void *memory) {
         cudaFreeAsync(memory, context->cuda->stream);
 }
 
-void bf_cuda_pool_trim(bf_cuda *cuda) {
-    if (cuda->pool == NULL) return;
-    cudaStreamSynchronize(cuda->stream);
-    cudaMemPoolTrimTo(cuda->pool, 0);
+void bf_cuda_hold_pool(bf_cuda *cuda) { cuda->holders++; }
+
+void bf_cuda_let_go_pool(bf_cuda *cuda) {
+    if (--cuda->holders == 0) trim_pool(cuda);
 }
 
-void bf_cuda_pool_close(bf_cuda *cuda) {
+/* --- what is kept --- */
+
+bf_status bf_cuda_buffer_grow(bf_context *context, bf_cuda_buffer *buffer, size_t bytes,
+                              size_t kept) {
+    if (bytes <= buffer->bytes) return BF_OK;
+    if (kept == 0) bf_cuda_buffer_free(context, buffer); /* there may not be room for both */
+    void *memory = bf_cuda_alloc(context, bytes);
+    if (memory == NULL) return BF_E_MEMORY;
+    cudaError_t error = cudaSuccess;
+    if (kept > 0)
+        error = cudaMemcpyAsync(memory, buffer->memory, kept, cudaMemcpyDeviceToDevice,
+                                context->cuda->stream);
+    if (error != cudaSuccess) {
+        bf_cuda_free(context, memory);
+        return bf_cuda_fail(context, error, "memory of the GPU");
+    }
+    bf_cuda_buffer_free(context, buffer);
+    buffer->memory = memory;
+    buffer->bytes = bytes;
+    return BF_OK;
+}
+
+void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer) {
+    bf_cuda_free(context, buffer->memory);
+    buffer->memory = NULL;
+    buffer->bytes = 0;
+}
+
+void bf_cuda_memory_close(bf_cuda *cuda) {
+    cudaFree(cuda->scratch);
     if (cuda->pool != NULL) cudaMemPoolDestroy(cuda->pool);
 }
 
-/* --- waiting --- */
+/* --- the public calls --- */
 
-bf_status bf_cuda_wait(bf_context *context, cudaError_t error, const char *what) {
-    if (error == cudaSuccess) error = cudaGetLastError();
-    if (error == cudaSuccess) error = cudaStreamSynchronize(context->cuda->stream);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, what);
+void *bf_cuda_copy_scratch(bf_context *context) {
+    void **scratch = &context->cuda->scratch;
+    if (*scratch != NULL) return *scratch;
+    int previous = bf_cuda_use_device(context->cuda);
+    cudaError_t error = cudaMalloc(scratch, BF_CUDA_COPY_SCRATCH);
+    if (error != cudaSuccess) {
+        *scratch = NULL;
+        bf_cuda_fail(context, error, "scratch memory");
+    }
+    bf_cuda_leave(previous);
+    return *scratch;
 }
 
-bf_status bf_cuda_fetch(bf_context *context, cudaError_t error, bf_cuda_report *report,
-                        bf_cuda_report *to) {
-    cudaStream_t stream = context->cuda->stream;
-    if (error == cudaSuccess)
-        error = cudaMemcpyAsync(to, report, sizeof *to, cudaMemcpyDeviceToHost, stream);
-    if (error == cudaSuccess) error = cudaMemsetAsync(report, 0, sizeof *report, stream);
-    return bf_cuda_wait(context, error, "a table");
+static void *allocate(bf_context *context, size_t bytes) {
+    void *memory = NULL;
+    int previous = bf_cuda_use_device(context->cuda);
+    cudaError_t error = cudaMalloc(&memory, bytes);
+    if (error != cudaSuccess) bf_cuda_fail(context, error, "allocating device memory");
+    bf_cuda_leave(previous);
+    return error == cudaSuccess ? memory : NULL;
 }
 
-/* --- arrays of a call --- */
-
-bf_status bf_cuda_stage(bf_context *context, const void *p, int64_t n, int element, bool load,
-                        bf_cuda_staged *staged) {
-    bf_cuda_staged s = {(void *)p, NULL, (void *)p, (size_t)n * (size_t)element};
-    *staged = s;
-    if (p == NULL || bf_cuda_in_place(context, p, element < 8 ? element : 8)) return BF_OK;
-    s.data = s.copy = bf_cuda_take(context, s.bytes);
-    if (s.copy == NULL) return BF_E_MEMORY;
-    *staged = s;
-    if (!load) return BF_OK;
-    cudaError_t error =
-        cudaMemcpyAsync(s.copy, p, s.bytes, cudaMemcpyDefault, context->cuda->stream);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
+static void release(bf_context *context, void *memory) {
+    int previous = bf_cuda_use_device(context->cuda);
+    cudaFree(memory);
+    bf_cuda_leave(previous);
 }
 
-cudaError_t bf_cuda_unstage(bf_context *context, const bf_cuda_staged *staged) {
-    if (staged->copy == NULL) return cudaSuccess;
-    return cudaMemcpyAsync(staged->original, staged->copy, staged->bytes, cudaMemcpyDefault,
-                           context->cuda->stream);
+static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK) status = bf_cuda_copy(context, to, from, bytes);
+    if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "a copy");
+    bf_cuda_leave(previous);
+    return status;
 }
 
-void bf_cuda_release(bf_context *context, const bf_cuda_staged *staged) {
-    bf_cuda_give(context, staged->copy);
-}
+extern const bf_memory_backend bf_cuda_memory_backend = {
+    .gather = bf_cuda_gather,
+    .scatter = bf_cuda_scatter,
+    .scratch = bf_cuda_copy_scratch,
+    .scratch_bytes = BF_CUDA_COPY_SCRATCH,
+    .allocate = allocate,
+    .release = release,
+    .copy = copy,
+};

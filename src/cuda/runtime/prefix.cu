@@ -1,5 +1,8 @@
 /* Sums of what comes before, and what they are for: values one after another. */
-#include "cuda/table/table.cuh"
+#include "cuda/runtime/prefix.cuh"
+
+#include "cuda/runtime/mailbox.cuh"
+#include "cuda/runtime/memory.cuh"
 
 namespace {
 
@@ -71,15 +74,14 @@ unsigned blocks_of(int64_t n) { return (unsigned)((n - 1) / THREADS + 1); }
 bf_status bf_cuda_sum_before(bf_context *context, uint64_t *counts, int64_t n, int64_t *all) {
     cudaStream_t stream = context->cuda->stream;
     int64_t tiles = (n - 1) / TILE + 1;
-    uint64_t *sums = (uint64_t *)bf_cuda_take(context, (size_t)(tiles + 1) * sizeof *sums);
+    uint64_t *sums = (uint64_t *)bf_cuda_alloc(context, (size_t)(tiles + 1) * sizeof *sums);
     if (sums == NULL) return BF_E_MEMORY;
     tiles_kernel<<<(unsigned)tiles, THREADS, 0, stream>>>(counts, n, sums);
     sum_tiles_kernel<<<1, THREADS, 0, stream>>>(sums, tiles);
     add_kernel<<<blocks_of(n), THREADS, 0, stream>>>(counts, n, sums);
-    cudaError_t error =
-        cudaMemcpyAsync(all, sums + tiles, sizeof *all, cudaMemcpyDeviceToHost, stream);
-    bf_cuda_give(context, sums);
-    return bf_cuda_wait(context, error, "sums");
+    bf_status status = bf_cuda_fetch_words(context, cudaSuccess, sums + tiles, 1, all, "sums");
+    bf_cuda_free(context, sums);
+    return status;
 }
 
 cudaError_t bf_cuda_pack(const bf_cuda *cuda, const void *values, int bytes, const uint64_t *before,

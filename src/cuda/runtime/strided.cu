@@ -1,8 +1,7 @@
 /* Copies between memory of any strides and contiguous memory: a thread finds the place of each of
  * its elements from the element's number. */
-#include "cuda/runtime/context.cuh"
-
-#include "cuda/map/kernel.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/memory.cuh"
 
 namespace {
 
@@ -34,7 +33,7 @@ __device__ __forceinline__ int64_t offset_of(const strided_params &p, int64_t nu
 /* W: what is copied at once; an element that is not aligned is copied as bytes. */
 template <class W, class I, bool GATHER>
 __global__ void __launch_bounds__(THREADS) copy_strided(const __grid_constant__ strided_params p) {
-    bf_map::wait_for_previous();
+    bf_cuda_wait_for_previous();
     int64_t i = (int64_t)blockIdx.x * (THREADS * ELEMENTS) + threadIdx.x;
     int words = p.bytes / (int)sizeof(W);
 #pragma unroll
@@ -83,7 +82,7 @@ strided_params params_of(const bf_strided *memory, int64_t first, int64_t count,
     return p;
 }
 
-cudaError_t launch(const bf_context *context, const void *kernel, strided_params *p) {
+cudaError_t launch_copy(const bf_context *context, const void *kernel, strided_params *p) {
     void *arguments[] = {p};
     int64_t tile = THREADS * ELEMENTS;
     dim3 blocks((unsigned)((p->count + tile - 1) / tile)), threads(THREADS);
@@ -97,7 +96,7 @@ bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t fi
                          void *to) {
     strided_params p = params_of(from, first, count, (char *)to);
     int previous = bf_cuda_enter(context);
-    cudaError_t error = launch(context, choose_kernel<true>(p), &p);
+    cudaError_t error = launch_copy(context, choose_kernel<true>(p), &p);
     bf_cuda_leave(previous);
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
 }
@@ -107,7 +106,7 @@ bf_status bf_cuda_scatter(bf_context *context, const bf_strided *to, int64_t fir
                           const void *from) {
     strided_params p = params_of(to, first, count, (char *)(uintptr_t)from);
     int previous = bf_cuda_enter(context);
-    cudaError_t error = launch(context, choose_kernel<false>(p), &p);
+    cudaError_t error = launch_copy(context, choose_kernel<false>(p), &p);
     if (error == cudaSuccess) error = cudaStreamSynchronize(context->cuda->stream);
     bf_cuda_leave(previous);
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");

@@ -22,7 +22,8 @@ template <class E, bool Pair, int size> struct bf_cuda_strip {
         unsigned strips; /* whole ones */
         bool aligned;    /* b's vectors are as well */
 
-        __device__ explicit Array(const bf_cuda_params &p) {
+        /* From p.a, p.b and p.count of what a kernel is given. */
+        template <class P> __device__ explicit Array(const P &p) {
             a = (const E *)p.a;
             b = Pair ? (const E *)p.b : nullptr;
             count = p.count;

@@ -1,9 +1,6 @@
 /* Workspaces: which one a call gets, and how long it lasts. */
 #include "cuda/runtime/workspace.cuh"
 
-#include "cuda/histogram/histogram.cuh"
-#include "cuda/runtime/grid.cuh"
-
 #include <stdlib.h>
 
 /* --- memory --- */
@@ -35,33 +32,60 @@ static void free_memory(void *memory) {
     bf_cuda_restore(mode);
 }
 
-/* A graph may run again with what it was captured with. False: no memory. */
-static bool retire(bf_cuda_workspace *w, void *memory) {
-    if (w->capture == 0) {
-        free_memory(memory);
-        return true;
+/* --- parts --- */
+
+static void free_part(bf_cuda_part *part) {
+    if (part->kind->bytes == 0) {
+        free_memory(part->memory);
+    } else {
+        if (part->kind->free != NULL) part->kind->free(part->memory);
+        free(part->memory);
     }
-    bf_cuda_outgrown *o = (bf_cuda_outgrown *)malloc(sizeof *o);
-    if (o == NULL) return false;
-    o->memory = memory;
-    o->next = w->outgrown;
-    w->outgrown = o;
-    return true;
+    free(part);
 }
 
-static cudaError_t make_part(bf_cuda_workspace *w, bf_cuda_part part, size_t bytes) {
-    if (w->part[part] != NULL && !retire(w, w->part[part])) return cudaErrorMemoryAllocation;
-    w->part[part] = NULL;
-    w->bytes[part] = 0;
-    cudaError_t error = bf_cuda_make(&w->part[part], bytes);
-    if (error == cudaSuccess) w->bytes[part] = bytes;
-    return error;
+/* A graph may run again with what it was captured with: that stays until the graph is gone. */
+static void retire_part(bf_cuda_workspace *w, bf_cuda_part *old) {
+    old->outgrown = true;
+    if (w->capture != 0) return;
+    bf_cuda_part **at = &w->parts;
+    while (*at != old) at = &(*at)->next;
+    *at = old->next;
+    free_part(old);
 }
 
-void *bf_cuda_workspace_part(bf_context *context, bf_cuda_workspace *w, bf_cuda_part part,
-                             size_t bytes) {
-    cudaError_t error = w->bytes[part] >= bytes ? cudaSuccess : make_part(w, part, bytes);
-    if (error == cudaSuccess) return w->part[part];
+static bf_cuda_part *find_part(const bf_cuda_workspace *w, const bf_cuda_part_kind *kind) {
+    bf_cuda_part *part = w->parts;
+    while (part != NULL && (part->kind != kind || part->outgrown)) part = part->next;
+    return part;
+}
+
+static cudaError_t add_part(bf_cuda_workspace *w, const bf_cuda_part_kind *kind, size_t bytes) {
+    bf_cuda_part *part = (bf_cuda_part *)calloc(1, sizeof *part);
+    if (part == NULL) return cudaErrorMemoryAllocation;
+    cudaError_t error = cudaSuccess;
+    if (kind->bytes == 0)
+        error = bf_cuda_make(&part->memory, bytes);
+    else if ((part->memory = calloc(1, kind->bytes)) == NULL)
+        error = cudaErrorMemoryAllocation;
+    if (error != cudaSuccess) {
+        free(part);
+        return error;
+    }
+    part->kind = kind;
+    part->bytes = bytes;
+    part->next = w->parts;
+    w->parts = part;
+    return cudaSuccess;
+}
+
+void *bf_cuda_workspace_part(bf_context *context, bf_cuda_workspace *w,
+                             const bf_cuda_part_kind *kind, size_t bytes) {
+    bf_cuda_part *part = find_part(w, kind);
+    if (part != NULL && (kind->bytes > 0 || part->bytes >= bytes)) return part->memory;
+    if (part != NULL) retire_part(w, part); /* there may not be room for both */
+    cudaError_t error = add_part(w, kind, bytes);
+    if (error == cudaSuccess) return w->parts->memory;
     bf_cuda_fail(context, error, "scratch memory");
     return NULL;
 }
@@ -79,20 +103,20 @@ static bool has_ended(const bf_cuda_workspace *w) {
     return w->capture != 0 && __atomic_load_n(&w->owners, __ATOMIC_ACQUIRE) == 1;
 }
 
-/* Frees what the next graph has no use for. */
-static void free_contents(bf_cuda_workspace *w) {
-    bf_cuda_bins_free(w);
-    for (bf_cuda_outgrown *o = w->outgrown, *next; o != NULL; o = next) {
-        next = o->next;
-        free_memory(o->memory);
-        free(o);
+/* Frees the parts, all or those that the next graph has no use for. */
+static void free_parts(bf_cuda_workspace *w, bool all) {
+    for (bf_cuda_part **at = &w->parts, *part; (part = *at) != NULL;) {
+        if (all || part->outgrown || part->kind->bytes > 0) {
+            *at = part->next;
+            free_part(part);
+        } else {
+            at = &part->next;
+        }
     }
-    w->outgrown = NULL;
 }
 
 static void free_workspace(bf_cuda_workspace *w) {
-    free_contents(w);
-    for (int i = 0; i < BF_CUDA_PARTS; i++) free_memory(w->part[i]);
+    free_parts(w, true);
     if (w->tail != NULL) cudaEventDestroy(w->tail);
     drop(w);
 }
@@ -144,12 +168,7 @@ static cudaError_t add_order(bf_cuda *cuda, bf_cuda_workspace **order) {
     return cudaSuccess;
 }
 
-cudaError_t bf_cuda_workspaces_open(bf_cuda *cuda) {
-    cudaError_t error = add_order(cuda, &cuda->order);
-    return error == cudaSuccess
-               ? make_part(cuda->order, BF_CUDA_PART_SCRATCH, sizeof(bf_cuda_scratch))
-               : error;
-}
+cudaError_t bf_cuda_workspaces_open(bf_cuda *cuda) { return add_order(cuda, &cuda->order); }
 
 /* The capture that the stream in use is in; 0: none. */
 static unsigned long long capture_of(const bf_cuda *cuda) {
@@ -239,7 +258,7 @@ static cudaError_t add_captured(bf_cuda *cuda, bf_cuda_workspace **made) {
     while (w != NULL && !has_ended(w)) w = w->next;
     if (w == NULL) w = add(cuda);
     if (w == NULL) return cudaErrorMemoryAllocation;
-    free_contents(w);
+    free_parts(w, false);
     w->captured = cuda->stream;
     w->capture = cuda->capture;
     *made = w;

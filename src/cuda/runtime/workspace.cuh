@@ -11,40 +11,38 @@
 
 #include "cuda/runtime/context.cuh"
 
-/* Device memory of a workspace, all zero between calls. */
-enum bf_cuda_part {
-    BF_CUDA_PART_SCRATCH,  /* of grid.cuh */
-    BF_CUDA_PART_TREE,     /* of cuda/reduce/product_tree.cu */
-    BF_CUDA_PART_COUNTERS, /* of histogram.cuh */
-    BF_CUDA_PARTS
-};
+/* What a file keeps in each workspace; known by its address. A part without a size is device
+ * memory, all zero when it is new. Others are host memory of that size, zero at first. */
+typedef struct bf_cuda_part_kind {
+    size_t bytes;
+    void (*free)(void *part); /* frees what a part of host memory owns; NULL: nothing */
+} bf_cuda_part_kind;
 
-typedef struct bf_cuda_outgrown {
+typedef struct bf_cuda_part {
+    const bf_cuda_part_kind *kind;
     void *memory;
-    struct bf_cuda_outgrown *next;
-} bf_cuda_outgrown;
+    size_t bytes;
+    bool outgrown; /* a larger one took its place, but a graph still uses it */
+    struct bf_cuda_part *next;
+} bf_cuda_part;
 
-struct bf_cuda_workspace {
-    void *part[BF_CUDA_PARTS]; /* NULL until needed */
-    size_t bytes[BF_CUDA_PARTS];
-    bf_cuda_outgrown *outgrown;     /* parts that a graph still uses */
-    struct bf_cuda_held_bins *bins; /* of cuda/histogram/bins.cu */
-    uint64_t bins_used;             /* how often */
-    unsigned long long stream;      /* of an order: the number of the stream that it is on */
-    cudaStream_t captured;          /* of a graph: the stream that was captured, */
-    unsigned long long capture;     /* and the number of the capture; 0: not a graph's */
-    cudaEvent_t tail;               /* of an order: where it was when it left a stream */
-    bool busy;                      /* calls were enqueued since then */
+typedef struct bf_cuda_workspace {
+    bf_cuda_part *parts;
+    unsigned long long stream;  /* of an order: the number of the stream that it is on */
+    cudaStream_t captured;      /* of a graph: the stream that was captured, */
+    unsigned long long capture; /* and the number of the capture; 0: not a graph's */
+    cudaEvent_t tail;           /* of an order: where it was when it left a stream */
+    bool busy;                  /* calls were enqueued since then */
     int owners; /* the context, and a graph that is not destroyed: the last one frees this */
-    bf_cuda_workspace *next;
-};
+    struct bf_cuda_workspace *next;
+} bf_cuda_workspace;
 
 /* The workspace of the call at hand, for the stream in use. NULL: no memory, with a message. */
 bf_cuda_workspace *bf_cuda_workspace_of(bf_context *context);
 
-/* A part of at least so many bytes. NULL: no memory, with a message. */
-void *bf_cuda_workspace_part(bf_context *context, bf_cuda_workspace *w, bf_cuda_part part,
-                             size_t bytes);
+/* Its part of a kind; of device memory at least so many bytes. NULL: no memory, with a message. */
+void *bf_cuda_workspace_part(bf_context *context, bf_cuda_workspace *w,
+                             const bf_cuda_part_kind *kind, size_t bytes);
 
 /* Makes the first one. */
 cudaError_t bf_cuda_workspaces_open(bf_cuda *cuda);

@@ -3,6 +3,8 @@
  * entries and the rows go into a new one, which takes its place when all are there. */
 #include "cuda/table/table.cuh"
 
+#include "cuda/runtime/memory.cuh"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,7 +24,7 @@ bf_status bf_cuda_slots_create(bf_context *context, const bf_cuda_table_loops *l
                        (unsigned long long)(regions * loops->slots));
     bf_cuda_slots s = {NULL, NULL, (uint32_t)regions, seed};
     size_t bytes = regions * loops->slots * 2 * (size_t)loops->word;
-    s.entries = bf_cuda_take(context, bytes + regions * sizeof *s.used);
+    s.entries = bf_cuda_alloc(context, bytes + regions * sizeof *s.used);
     if (s.entries == NULL) return BF_E_MEMORY;
     s.used = (uint32_t *)((char *)s.entries + bytes);
     *slots = s;
@@ -30,7 +32,7 @@ bf_status bf_cuda_slots_create(bf_context *context, const bf_cuda_table_loops *l
 }
 
 void bf_cuda_slots_destroy(bf_context *context, bf_cuda_slots *slots) {
-    bf_cuda_give(context, slots->entries);
+    bf_cuda_free(context, slots->entries);
 }
 
 /* Those of a table that is four fifths full. */
@@ -64,26 +66,31 @@ static bf_status insert_lists(bf_context *context, bf_cuda_table *t, const bf_cu
     const bf_cuda *cuda = context->cuda;
     bf_cuda_combine combine = combine_of(t->kind.duplicates);
     bool empty = t->keys == 0;
-    l->check(cuda, &t->slots, lists, empty, t->report);
-    cudaError_t error = l->insert(cuda, &t->slots, lists, combine, empty, false, false, t->report);
-    bf_status status = bf_cuda_fetch(context, error, t->report, report);
+    bf_cuda_report *to = bf_cuda_report_of(context);
+    l->check(cuda, &t->slots, lists, empty, to);
+    cudaError_t error = l->insert(cuda, &t->slots, lists, combine, empty, false, false, to);
+    bf_status status = bf_cuda_report_fetch(context, error, report);
     if (status != BF_OK || !report->tight || report->hot) return status;
-    error = l->insert(cuda, &t->slots, lists, combine, empty, true, true, t->report);
-    status = bf_cuda_fetch(context, error, t->report, report);
+    to = bf_cuda_report_of(context);
+    error = l->insert(cuda, &t->slots, lists, combine, empty, true, true, to);
+    status = bf_cuda_report_fetch(context, error, report);
     *full = report->full != 0;
     if (status != BF_OK || *full) return status;
-    error = l->insert(cuda, &t->slots, lists, combine, empty, false, true, t->report);
-    return bf_cuda_fetch(context, error, t->report, report);
+    to = bf_cuda_report_of(context);
+    error = l->insert(cuda, &t->slots, lists, combine, empty, false, true, to);
+    return bf_cuda_report_fetch(context, error, report);
 }
 
 static bf_status insert_as(bf_context *context, bf_cuda_table *t, const bf_cuda_rows *rows,
                            bf_cuda_hot hot, bool *full, bf_cuda_report *report) {
     bf_cuda_lists lists;
-    bf_status status = t->loops->partition(context, t, &t->slots, rows, hot,
-                                           combine_of(t->kind.duplicates), &lists);
+    bf_status status = bf_cuda_report_open(context);
+    if (status == BF_OK)
+        status = t->loops->partition(context, t, &t->slots, rows, hot,
+                                     combine_of(t->kind.duplicates), &lists);
     if (status != BF_OK) return status;
     status = insert_lists(context, t, &lists, full, report);
-    bf_cuda_give(context, lists.memory);
+    bf_cuda_free(context, lists.memory);
     return status;
 }
 
@@ -106,8 +113,8 @@ static bf_status move(bf_context *context, const bf_cuda_table *t, bf_cuda_table
     size_t bytes = (size_t)t->keys * 2 * (size_t)t->loops->word;
     if (t->keys == 0) return BF_OK;
     uint32_t *offsets =
-        (uint32_t *)bf_cuda_take(context, ((size_t)t->slots.regions + 1) * sizeof *offsets);
-    void *entries = offsets != NULL ? bf_cuda_take(context, bytes) : NULL;
+        (uint32_t *)bf_cuda_alloc(context, ((size_t)t->slots.regions + 1) * sizeof *offsets);
+    void *entries = offsets != NULL ? bf_cuda_alloc(context, bytes) : NULL;
     bf_status status = entries == NULL ? BF_E_MEMORY : BF_OK;
     if (status == BF_OK) {
         cudaError_t error = t->loops->collect(context->cuda, &t->slots, offsets, entries);
@@ -115,8 +122,8 @@ static bf_status move(bf_context *context, const bf_cuda_table *t, bf_cuda_table
     }
     bf_cuda_rows rows = {NULL, NULL, entries, (uint32_t)t->keys};
     if (status == BF_OK) status = insert_rows(context, to, &rows, full, &far);
-    bf_cuda_give(context, offsets);
-    bf_cuda_give(context, entries);
+    bf_cuda_free(context, offsets);
+    bf_cuda_free(context, entries);
     return status;
 }
 
@@ -197,7 +204,7 @@ static bf_status estimate(bf_context *context, const bf_cuda_table *t, const bf_
     int64_t most = t->keys + rows->n;
     int rate = 0;
     while (most >> rate > BF_CUDA_BITMAP) rate++;
-    uint32_t *marks = (uint32_t *)bf_cuda_take(context, BF_CUDA_BITMAP / 8);
+    uint32_t *marks = (uint32_t *)bf_cuda_alloc(context, BF_CUDA_BITMAP / 8);
     uint32_t *bits = (uint32_t *)malloc(BF_CUDA_BITMAP / 8);
     bf_status status = marks == NULL ? BF_E_MEMORY : BF_OK;
     if (marks != NULL && bits == NULL)
@@ -209,7 +216,7 @@ static bf_status estimate(bf_context *context, const bf_cuda_table *t, const bf_
         *keys = about < most ? about : most;
     }
     free(bits);
-    bf_cuda_give(context, marks);
+    bf_cuda_free(context, marks);
     return status;
 }
 
@@ -258,17 +265,17 @@ bf_status bf_cuda_table_absorb(bf_context *context, bf_cuda_table *t, const bf_c
 bf_status bf_cuda_table_collect(bf_context *context, const bf_cuda_table *t, void **entries) {
     size_t bytes = (size_t)t->keys * 2 * (size_t)t->loops->word;
     uint32_t *offsets =
-        (uint32_t *)bf_cuda_take(context, ((size_t)t->slots.regions + 1) * sizeof *offsets);
-    void *memory = offsets != NULL ? bf_cuda_take(context, 2 * bytes) : NULL;
+        (uint32_t *)bf_cuda_alloc(context, ((size_t)t->slots.regions + 1) * sizeof *offsets);
+    void *memory = offsets != NULL ? bf_cuda_alloc(context, 2 * bytes) : NULL;
     bf_status status = memory == NULL ? BF_E_MEMORY : BF_OK;
     if (status == BF_OK) {
         cudaError_t error = t->loops->collect(context->cuda, &t->slots, offsets, memory);
         if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a table's entries");
     }
-    bf_cuda_give(context, offsets);
+    bf_cuda_free(context, offsets);
     if (status == BF_OK)
         *entries = memory;
     else
-        bf_cuda_give(context, memory);
+        bf_cuda_free(context, memory);
     return status;
 }

@@ -3,6 +3,7 @@
 #ifndef BF_CUDA_TABLE_LAUNCHERS_CUH
 #define BF_CUDA_TABLE_LAUNCHERS_CUH
 
+#include "cuda/runtime/memory.cuh"
 #include "cuda/table/find.cuh"
 #include "cuda/table/partitions.cuh"
 #include "cuda/table/regions.cuh"
@@ -26,7 +27,7 @@ static bf_status sort(bf_context *context, void *entries, void *other, uint32_t 
     using namespace bf_cuda_partition;
     const bf_cuda *cuda = context->cuda;
     plan p = plan_of<W>(cuda, n);
-    uint32_t *counts = (uint32_t *)bf_cuda_take(context, counts_needed(p, 256) * 4);
+    uint32_t *counts = (uint32_t *)bf_cuda_alloc(context, counts_needed(p, 256) * 4);
     if (counts == NULL) return BF_E_MEMORY;
     bf_cuda_entry<W> *from = (bf_cuda_entry<W> *)entries, *to = (bf_cuda_entry<W> *)other;
     cudaError_t error = cudaSuccess;
@@ -38,7 +39,7 @@ static bf_status sort(bf_context *context, void *entries, void *other, uint32_t 
         from = to;
         to = swapped;
     }
-    bf_cuda_give(context, counts);
+    bf_cuda_free(context, counts);
     *sorted = from;
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "sorting entries");
 }

@@ -3,6 +3,9 @@
  * enters the keys in a table of the runs' numbers. */
 #include "cuda/table/table.cuh"
 
+#include "cuda/runtime/memory.cuh"
+#include "cuda/runtime/prefix.cuh"
+
 #include <stdlib.h>
 
 struct bf_cuda_multimap {
@@ -36,8 +39,8 @@ bf_status bf_cuda_many_create(bf_context *context, bf_cuda_table *t) {
 void bf_cuda_many_destroy(bf_context *context, bf_cuda_table *t) {
     many *m = t->many;
     if (m == NULL) return;
-    bf_cuda_give(context, m->entries);
-    bf_cuda_give(context, m->starts);
+    bf_cuda_free(context, m->entries);
+    bf_cuda_free(context, m->starts);
     bf_cuda_slots_destroy(context, &m->index.slots);
     free(m);
 }
@@ -58,17 +61,17 @@ bf_status bf_cuda_many_reserve(bf_context *context, bf_cuda_table *t, int64_t en
     if (entries > (int64_t)BF_CUDA_ROWS_MOST)
         return bf_fail(context, BF_E_MEMORY, "no memory for %lld values", (long long)entries);
     bytes = (size_t)entries * entry_bytes(t);
-    void *made = bf_cuda_take(context, bytes);
+    void *made = bf_cuda_alloc(context, bytes);
     if (made == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaSuccess;
     if (m->count > 0)
         error = cudaMemcpyAsync(made, m->entries, (size_t)m->count * entry_bytes(t),
                                 cudaMemcpyDeviceToDevice, context->cuda->stream);
     if (error != cudaSuccess) {
-        bf_cuda_give(context, made);
+        bf_cuda_free(context, made);
         return bf_cuda_fail(context, error, "a table's entries");
     }
-    bf_cuda_give(context, m->entries);
+    bf_cuda_free(context, m->entries);
     m->entries = made;
     m->room = entries;
     return BF_OK;
@@ -102,8 +105,8 @@ static bf_status list_runs(bf_context *context, const bf_cuda_table *t, const vo
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "runs");
     bf_status status = bf_cuda_sum_before(context, before, n, runs);
     if (status != BF_OK) return status;
-    *starts = (uint64_t *)bf_cuda_take(context, (size_t)(*runs + 1) * sizeof **starts);
-    *keys = bf_cuda_take(context, (size_t)*runs * entry_bytes(t));
+    *starts = (uint64_t *)bf_cuda_alloc(context, (size_t)(*runs + 1) * sizeof **starts);
+    *keys = bf_cuda_alloc(context, (size_t)*runs * entry_bytes(t));
     if (*starts == NULL || *keys == NULL) return BF_E_MEMORY;
     error = l->list(context->cuda, entries, n, before, *starts, *keys);
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "runs");
@@ -117,23 +120,23 @@ static bf_status make_index(bf_context *context, bf_cuda_table *t, const void *e
     int64_t runs = 0;
     bf_cuda_table index = m->index;
     bool made = false;
-    uint64_t *before = (uint64_t *)bf_cuda_take(context, (size_t)(m->count + 1) * sizeof *before);
+    uint64_t *before = (uint64_t *)bf_cuda_alloc(context, (size_t)(m->count + 1) * sizeof *before);
     bf_status status = before == NULL ? BF_E_MEMORY : BF_OK;
     if (status == BF_OK) status = list_runs(context, t, entries, before, &runs, &starts, &keys);
-    bf_cuda_give(context, before);
+    bf_cuda_free(context, before);
     if (status == BF_OK) status = create_index(context, t, (uint64_t)runs, &index);
     if (status == BF_OK) {
         bf_cuda_rows rows = {NULL, NULL, keys, (uint32_t)runs};
         made = true;
         status = bf_cuda_table_absorb(context, &index, &rows);
     }
-    bf_cuda_give(context, keys);
+    bf_cuda_free(context, keys);
     if (status != BF_OK) {
-        bf_cuda_give(context, starts);
+        bf_cuda_free(context, starts);
         if (made) bf_cuda_slots_destroy(context, &index.slots);
         return status;
     }
-    bf_cuda_give(context, m->starts);
+    bf_cuda_free(context, m->starts);
     bf_cuda_slots_destroy(context, &m->index.slots);
     m->starts = starts;
     m->index = index;
@@ -146,7 +149,7 @@ static bf_status prepare(bf_context *context, bf_cuda_table *t) {
     void *sorted = NULL;
     if (m->sorted || m->count == 0) return BF_OK;
     size_t bytes = (size_t)m->count * entry_bytes(t);
-    char *memory = (char *)bf_cuda_take(context, 2 * bytes);
+    char *memory = (char *)bf_cuda_alloc(context, 2 * bytes);
     if (memory == NULL) return BF_E_MEMORY;
     cudaError_t error =
         cudaMemcpyAsync(memory, m->entries, bytes, cudaMemcpyDeviceToDevice, context->cuda->stream);
@@ -162,7 +165,7 @@ static bf_status prepare(bf_context *context, bf_cuda_table *t) {
         status = bf_cuda_wait(context, error, "a table's entries");
         m->sorted = status == BF_OK;
     }
-    bf_cuda_give(context, memory);
+    bf_cuda_free(context, memory);
     return status;
 }
 
@@ -172,20 +175,23 @@ static bf_status prepare(bf_context *context, bf_cuda_table *t) {
 static bf_status look_up(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
                          uint32_t **numbers, int64_t *total) {
     bf_cuda_report report = {};
+    *total = 0;
     bf_status status = prepare(context, t);
+    if (status == BF_OK) status = bf_cuda_report_open(context);
     if (status != BF_OK) return status;
-    *numbers = (uint32_t *)bf_cuda_take(context, (size_t)n * sizeof **numbers);
+    *numbers = (uint32_t *)bf_cuda_alloc(context, (size_t)n * sizeof **numbers);
     if (*numbers == NULL) return BF_E_MEMORY;
-    cudaError_t error = cudaSuccess;
+    cudaError_t error;
     bf_cuda_answers answers = {.numbers = *numbers};
     if (t->many->index.keys == 0)
         error =
             cudaMemsetAsync(*numbers, 0xff, (size_t)n * sizeof **numbers, context->cuda->stream);
     else
-        error = t->loops->find(context->cuda, &t->many->index, keys, n, &answers, t->report);
-    status = bf_cuda_fetch(context, error, t->report, &report);
+        error = t->loops->find(context->cuda, &t->many->index, keys, n, &answers,
+                               bf_cuda_report_of(context));
+    status = bf_cuda_report_fetch(context, error, &report);
     *total = (int64_t)report.total;
-    if (status != BF_OK) bf_cuda_give(context, *numbers);
+    if (status != BF_OK) bf_cuda_free(context, *numbers);
     return status;
 }
 
@@ -226,7 +232,7 @@ bf_status bf_cuda_many_find(bf_context *context, bf_cuda_table *t, const void *k
                                       values);
     if (found != NULL)
         found_kernel<<<blocks_of(n), 256, 0, context->cuda->stream>>>(numbers, n, found);
-    bf_cuda_give(context, numbers);
+    bf_cuda_free(context, numbers);
     return bf_cuda_wait(context, error, "a table");
 }
 
@@ -236,9 +242,9 @@ static bf_status count_all(bf_context *context, bf_cuda_table *t, const void *ke
     int64_t total;
     bf_status status = look_up(context, t, keys, n, numbers, &total);
     if (status != BF_OK) return status;
-    *counts = (uint64_t *)bf_cuda_take(context, (size_t)(n + 1) * sizeof **counts);
+    *counts = (uint64_t *)bf_cuda_alloc(context, (size_t)(n + 1) * sizeof **counts);
     if (*counts == NULL) {
-        bf_cuda_give(context, *numbers);
+        bf_cuda_free(context, *numbers);
         return BF_E_MEMORY;
     }
     counts_kernel<<<blocks_of(n), 256, 0, context->cuda->stream>>>(*numbers, n, t->many->starts,
@@ -258,8 +264,8 @@ bf_status bf_cuda_many_count(bf_context *context, bf_cuda_table *t, const void *
                                 context->cuda->stream);
     status = error == cudaSuccess ? bf_cuda_sum_before(context, found, n, total)
                                   : bf_cuda_fail(context, error, "counts");
-    bf_cuda_give(context, numbers);
-    bf_cuda_give(context, found);
+    bf_cuda_free(context, numbers);
+    bf_cuda_free(context, found);
     return status;
 }
 
@@ -275,8 +281,8 @@ bf_status bf_cuda_many_find_all(bf_context *context, bf_cuda_table *t, const voi
     if (status == BF_OK && total > 0)
         error = t->loops->runs->all(context->cuda, &t->format, t->many->entries, t->many->starts,
                                     numbers, before, n, total, values);
-    bf_cuda_give(context, numbers);
-    bf_cuda_give(context, before);
+    bf_cuda_free(context, numbers);
+    bf_cuda_free(context, before);
     return status == BF_OK ? bf_cuda_wait(context, error, "a table") : status;
 }
 
@@ -320,23 +326,23 @@ bf_status bf_cuda_many_erase(bf_context *context, bf_cuda_table *t, const void *
     *erased = 0;
     bf_status status = look_up(context, t, keys, n, &numbers, &total);
     if (status != BF_OK || total == 0) {
-        if (status == BF_OK) bf_cuda_give(context, numbers);
+        if (status == BF_OK) bf_cuda_free(context, numbers);
         return status;
     }
     size_t runs = (size_t)m->index.keys, count = (size_t)m->count;
-    uint8_t *gone = (uint8_t *)bf_cuda_take(context, runs);
-    uint64_t *stays = (uint64_t *)bf_cuda_take(context, (count + 1) * sizeof *stays);
-    void *kept = bf_cuda_take(context, count * entry_bytes(t));
+    uint8_t *gone = (uint8_t *)bf_cuda_alloc(context, runs);
+    uint64_t *stays = (uint64_t *)bf_cuda_alloc(context, (count + 1) * sizeof *stays);
+    void *kept = bf_cuda_alloc(context, count * entry_bytes(t));
     if (gone == NULL || stays == NULL || kept == NULL) status = BF_E_MEMORY;
     if (status == BF_OK) {
         cudaMemsetAsync(gone, 0, runs, context->cuda->stream);
         gone_kernel<<<blocks_of(n), 256, 0, context->cuda->stream>>>(numbers, n, gone);
         status = keep_rest(context, t, gone, stays, kept, erased);
     }
-    bf_cuda_give(context, gone);
-    bf_cuda_give(context, stays);
-    bf_cuda_give(context, kept);
-    bf_cuda_give(context, numbers);
+    bf_cuda_free(context, gone);
+    bf_cuda_free(context, stays);
+    bf_cuda_free(context, kept);
+    bf_cuda_free(context, numbers);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BF_CUDA_TABLE_PARTITIONS_CUH
 #define BF_CUDA_TABLE_PARTITIONS_CUH
 
+#include "cuda/runtime/memory.cuh"
 #include "cuda/table/combine.cuh"
 #include "cuda/table/refine.cuh"
 
@@ -152,11 +153,11 @@ static bf_status take_scratch(bf_context *context, const course &c, uint32_t n, 
     size_t entry = sizeof(bf_cuda_entry<W>), rows = c.each > 1 ? n * entry : 0;
     size_t counts = counts_needed(c.parts, (int)c.digits) * sizeof(uint32_t);
     s->combined = NULL;
-    s->parts = (char *)bf_cuda_take(context, rows + counts);
+    s->parts = (char *)bf_cuda_alloc(context, rows + counts);
     if (s->parts == NULL) return BF_E_MEMORY;
     s->counts = (uint32_t *)(s->parts + rows);
     if (!combined) return BF_OK;
-    s->combined = (char *)bf_cuda_take(context, n * entry + c.parts.parts * sizeof(uint32_t));
+    s->combined = (char *)bf_cuda_alloc(context, n * entry + c.parts.parts * sizeof(uint32_t));
     return s->combined == NULL ? BF_E_MEMORY : BF_OK;
 }
 
@@ -170,7 +171,7 @@ static bf_status partition(bf_context *context, const bf_cuda_table *table,
     if (hot == BF_CUDA_UNLESS_HOT)
         most = {most_rows(rows->n, c.digits), most_rows(rows->n, c.regions)};
     size_t bytes = c.list_entries * sizeof(bf_cuda_entry<W>);
-    char *memory = (char *)bf_cuda_take(context, bytes + (size_t)c.regions * 8);
+    char *memory = (char *)bf_cuda_alloc(context, bytes + (size_t)c.regions * 8);
     if (memory == NULL) return BF_E_MEMORY;
     lists->memory = lists->entries = memory;
     lists->start = (uint32_t *)(memory + bytes);
@@ -185,12 +186,13 @@ static bf_status partition(bf_context *context, const bf_cuda_table *table,
                 ? first_combined<W>(cuda, table, slots->seed, c, rows, how, combined, s.counts, to)
                 : first_pass<W>(cuda, table, slots->seed, c, rows, s.counts, to);
         const uint32_t *bases = s.counts + (size_t)c.digits * c.parts.parts;
-        if (error == cudaSuccess) error = refine<W>(cuda, c, most, to, bases, lists, table->report);
+        if (error == cudaSuccess)
+            error = refine<W>(cuda, c, most, to, bases, lists, bf_cuda_report_of(context));
         if (error != cudaSuccess) status = bf_cuda_fail(context, error, "sorting rows by region");
     }
-    if (status != BF_OK) bf_cuda_give(context, memory);
-    bf_cuda_give(context, s.combined);
-    bf_cuda_give(context, s.parts);
+    if (status != BF_OK) bf_cuda_free(context, memory);
+    bf_cuda_free(context, s.combined);
+    bf_cuda_free(context, s.parts);
     return status;
 }
 

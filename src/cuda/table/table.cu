@@ -1,7 +1,28 @@
 /* Tables in a GPU's memory: the backend's functions. Arrays of the host are copied as a whole. */
+#include "cuda/runtime/pipeline.cuh"
 #include "cuda/table/table.cuh"
 
+#include "cuda/runtime/memory.cuh"
+#include "cuda/runtime/prefix.cuh"
+
 #include <stdlib.h>
+
+/* --- reports --- */
+
+bf_status bf_cuda_report_open(bf_context *context) {
+    return bf_cuda_check(context, bf_cuda_clear_notes(context), "a table");
+}
+
+bf_cuda_report *bf_cuda_report_of(const bf_context *context) {
+    return (bf_cuda_report *)bf_cuda_notes(context);
+}
+
+bf_status bf_cuda_report_fetch(bf_context *context, cudaError_t error, bf_cuda_report *to) {
+    uint64_t notes[BF_CUDA_NOTES];
+    bf_status status = bf_cuda_fetch_notes(context, error, notes, "a table");
+    if (status == BF_OK) memcpy(to, notes, sizeof *to);
+    return status;
+}
 
 /* --- making --- */
 
@@ -23,24 +44,14 @@ static bf_cuda_format format_of(const bf_table_kind *kind) {
 static void free_table(bf_context *context, bf_cuda_table *t) {
     bf_cuda_many_destroy(context, t);
     bf_cuda_slots_destroy(context, &t->slots);
-    bf_cuda_give(context, t->report);
-    if (--context->cuda->tables == 0) bf_cuda_pool_trim(context->cuda);
+    bf_cuda_let_go_pool(context->cuda);
     free(t);
-}
-
-static bf_status make_report(bf_context *context, bf_cuda_table *t) {
-    t->report = (bf_cuda_report *)bf_cuda_take(context, sizeof *t->report);
-    if (t->report == NULL) return BF_E_MEMORY;
-    cudaError_t error = cudaMemsetAsync(t->report, 0, sizeof *t->report, context->cuda->stream);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a table");
 }
 
 static bf_status fill_table(bf_context *context, const bf_table_kind *kind, bf_cuda_table *t) {
     t->kind = *kind;
     t->format = format_of(kind);
     t->loops = loops_of(t->format.key_bytes, t->format.value_bytes);
-    bf_status status = make_report(context, t);
-    if (status != BF_OK) return status;
     if (kind->duplicates == BF_DUPLICATES_KEEP) return bf_cuda_many_create(context, t);
     return bf_cuda_slots_create(context, t->loops, bf_cuda_regions_for(t->loops, 0),
                                 bf_hash_seed_of(kind->seed), &t->slots);
@@ -50,7 +61,7 @@ static bf_status create_table(bf_context *context, const bf_table_kind *kind, vo
     bf_cuda_table *t = (bf_cuda_table *)calloc(1, sizeof *t);
     if (t == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
     int previous = bf_cuda_enter(context);
-    context->cuda->tables++;
+    bf_cuda_hold_pool(context->cuda);
     bf_status status = fill_table(context, kind, t);
     if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "a table");
     if (status == BF_OK)
@@ -90,33 +101,47 @@ static int64_t table_size(const void *table) {
 
 /* --- arrays of a call --- */
 
+/* An array where kernels reach it: itself, or a copy. */
+typedef struct call_array {
+    void *data, *copy, *original;
+    size_t bytes;
+} call_array;
+
 enum { ARRAYS = 3 };
 typedef struct call {
-    bf_cuda_staged array[ARRAYS];
+    call_array arrays[ARRAYS];
     int n;
 } call;
 
-/* Adds an array, and tells where kernels reach it. */
-static bf_status stage(bf_context *context, call *c, const void *p, int64_t n, int element,
-                       bool load, void **data) {
-    bf_status status = bf_cuda_stage(context, p, n, element, load, &c->array[c->n]);
-    *data = c->array[c->n].data;
-    c->n++;
-    return status;
+/* Adds n elements at p, and tells where kernels reach them: if in a copy, `load` has it filled.
+ * NULL stays NULL. finish() frees the copy. */
+static bf_status add_array(bf_context *context, call *c, const void *p, int64_t n, int element,
+                           bool load, void **data) {
+    void *original = (void *)(uintptr_t)p;
+    call_array *a = &c->arrays[c->n++];
+    *a = {original, NULL, original, (size_t)n * (size_t)element};
+    *data = a->data;
+    if (p == NULL || bf_cuda_in_place(context, p, element < 8 ? element : 8)) return BF_OK;
+    *data = a->data = a->copy = bf_cuda_alloc(context, a->bytes);
+    if (a->copy == NULL) return BF_E_MEMORY;
+    return load ? bf_cuda_copy(context, a->copy, p, a->bytes) : BF_OK;
+}
+
+/* Copies an array that was written back to where it belongs. */
+static bf_status return_array(bf_context *context, const call_array *a) {
+    return a->copy != NULL ? bf_cuda_copy(context, a->original, a->copy, a->bytes) : BF_OK;
 }
 
 /* Copies what was written (arrays from `first` on) back, waits, also if the call failed, and gives
  * copies back. */
 static bf_status finish(bf_context *context, call *c, int first, bf_status status) {
-    for (int i = first; i < c->n && status == BF_OK; i++) {
-        cudaError_t error = bf_cuda_unstage(context, &c->array[i]);
-        if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a copy from the GPU");
-    }
+    for (int i = first; i < c->n && status == BF_OK; i++)
+        status = return_array(context, &c->arrays[i]);
     if (status == BF_OK)
         status = bf_cuda_wait(context, cudaSuccess, "a table");
     else
         cudaStreamSynchronize(context->cuda->stream);
-    for (int i = 0; i < c->n; i++) bf_cuda_release(context, &c->array[i]);
+    for (int i = 0; i < c->n; i++) bf_cuda_free(context, c->arrays[i].copy);
     return status;
 }
 
@@ -132,8 +157,9 @@ static bf_status insert(bf_context *context, bf_cuda_table *t, const void *keys,
     call c = {};
     void *k, *v = NULL;
     bf_status status = check_rows(context, n);
-    if (status == BF_OK) status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
-    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, true, &v);
+    if (status == BF_OK) status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK)
+        status = add_array(context, &c, values, n, t->format.value_bytes, true, &v);
     if (status == BF_OK) {
         bf_cuda_rows rows = {k, v, NULL, (uint32_t)n};
         status = t->many != NULL ? bf_cuda_many_insert(context, t, &rows)
@@ -154,10 +180,14 @@ static bf_status look_up(bf_context *context, bf_cuda_table *t, const void *keys
         if (total != NULL) *total = 0;
         return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a table");
     }
-    error = t->loops->find(context->cuda, t, keys, n, answers, total != NULL ? t->report : NULL);
-    if (total == NULL)
-        return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a table");
-    bf_status status = bf_cuda_fetch(context, error, t->report, &report);
+    if (total == NULL) {
+        error = t->loops->find(context->cuda, t, keys, n, answers, NULL);
+        return bf_cuda_check(context, error, "a table");
+    }
+    bf_status status = bf_cuda_report_open(context);
+    if (status != BF_OK) return status;
+    error = t->loops->find(context->cuda, t, keys, n, answers, bf_cuda_report_of(context));
+    status = bf_cuda_report_fetch(context, error, &report);
     *total = (int64_t)report.total;
     return status;
 }
@@ -166,9 +196,10 @@ static bf_status find(bf_context *context, bf_cuda_table *t, const void *keys, i
                       void *values, uint8_t *found) {
     call c = {};
     void *k, *v, *f;
-    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
-    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, true, &v);
-    if (status == BF_OK) status = stage(context, &c, found, n, 1, false, &f);
+    bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK)
+        status = add_array(context, &c, values, n, t->format.value_bytes, true, &v);
+    if (status == BF_OK) status = add_array(context, &c, found, n, 1, false, &f);
     bf_cuda_answers answers = {};
     if (status == BF_OK) {
         answers.values = v;
@@ -183,8 +214,8 @@ static bf_status count(bf_context *context, bf_cuda_table *t, const void *keys, 
                        int64_t *counts, int64_t *total) {
     call c = {};
     void *k, *to;
-    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
-    if (status == BF_OK) status = stage(context, &c, counts, n, 8, false, &to);
+    bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK) status = add_array(context, &c, counts, n, 8, false, &to);
     bf_cuda_answers answers = {};
     if (status == BF_OK) {
         answers.counts = (int64_t *)to;
@@ -199,8 +230,8 @@ static bf_status find_packed(bf_context *context, bf_cuda_table *t, const void *
                              void *values) {
     int bytes = t->format.value_bytes;
     int64_t total;
-    uint64_t *before = (uint64_t *)bf_cuda_take(context, (size_t)(n + 1) * sizeof *before);
-    void *each = before != NULL ? bf_cuda_take(context, (size_t)n * (size_t)bytes) : NULL;
+    uint64_t *before = (uint64_t *)bf_cuda_alloc(context, (size_t)(n + 1) * sizeof *before);
+    void *each = before != NULL ? bf_cuda_alloc(context, (size_t)n * (size_t)bytes) : NULL;
     bf_cuda_answers answers = {each, NULL, (int64_t *)before, NULL};
     bf_status status = each != NULL ? look_up(context, t, keys, n, &answers, NULL) : BF_E_MEMORY;
     if (status == BF_OK) status = bf_cuda_sum_before(context, before, n, &total);
@@ -208,8 +239,8 @@ static bf_status find_packed(bf_context *context, bf_cuda_table *t, const void *
         cudaError_t error = bf_cuda_pack(context->cuda, each, bytes, before, n, values);
         if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a table");
     }
-    bf_cuda_give(context, before);
-    bf_cuda_give(context, each);
+    bf_cuda_free(context, before);
+    bf_cuda_free(context, each);
     return status;
 }
 
@@ -219,12 +250,12 @@ static bf_status find_all(bf_context *context, bf_cuda_table *t, const void *key
     bf_cuda_answers nothing = {};
     void *k, *v;
     int64_t total = 0;
-    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
     if (status == BF_OK)
         status = t->many != NULL ? bf_cuda_many_count(context, t, k, n, NULL, &total)
                                  : look_up(context, t, k, n, &nothing, &total);
     if (status == BF_OK && total > 0) {
-        status = stage(context, &c, values, total, t->format.value_bytes, false, &v);
+        status = add_array(context, &c, values, total, t->format.value_bytes, false, &v);
         if (status == BF_OK)
             status = t->many != NULL ? bf_cuda_many_find_all(context, t, k, n, v)
                                      : find_packed(context, t, k, n, v);
@@ -237,12 +268,15 @@ static bf_status erase_rows(bf_context *context, bf_cuda_table *t, const bf_cuda
     bf_cuda_lists lists;
     bf_cuda_report report = {};
     if (t->keys == 0) return BF_OK;
-    bf_status status = t->loops->partition(context, t, &t->slots, rows, BF_CUDA_AS_THEY_ARE,
-                                           BF_CUDA_FIRST, &lists);
+    bf_status status = bf_cuda_report_open(context);
+    if (status == BF_OK)
+        status = t->loops->partition(context, t, &t->slots, rows, BF_CUDA_AS_THEY_ARE,
+                                     BF_CUDA_FIRST, &lists);
     if (status != BF_OK) return status;
-    cudaError_t error = t->loops->erase(context->cuda, &t->slots, &lists, t->report);
-    status = bf_cuda_fetch(context, error, t->report, &report);
-    bf_cuda_give(context, lists.memory);
+    cudaError_t error =
+        t->loops->erase(context->cuda, &t->slots, &lists, bf_cuda_report_of(context));
+    status = bf_cuda_report_fetch(context, error, &report);
+    bf_cuda_free(context, lists.memory);
     *erased = (int64_t)report.keys;
     t->keys -= *erased;
     return status;
@@ -254,7 +288,7 @@ static bf_status erase(bf_context *context, bf_cuda_table *t, const void *keys, 
     void *k;
     *erased = 0;
     bf_status status = check_rows(context, n);
-    if (status == BF_OK) status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK) status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
     if (status == BF_OK) {
         bf_cuda_rows rows = {k, NULL, NULL, (uint32_t)n};
         status = t->many != NULL ? bf_cuda_many_erase(context, t, k, n, erased)
@@ -276,7 +310,7 @@ static bf_status list_sorted(bf_context *context, const bf_cuda_table *t, void *
             t->loops->show(context->cuda, &t->format, sorted, (uint32_t)t->keys, keys, values);
         if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a table's entries");
     }
-    bf_cuda_give(context, entries);
+    bf_cuda_free(context, entries);
     return status;
 }
 
@@ -284,8 +318,9 @@ static bf_status list(bf_context *context, bf_cuda_table *t, void *keys, void *v
     call c = {};
     void *k, *v;
     int64_t n = table_size(t);
-    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, false, &k);
-    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, false, &v);
+    bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, false, &k);
+    if (status == BF_OK)
+        status = add_array(context, &c, values, n, t->format.value_bytes, false, &v);
     if (status == BF_OK)
         status =
             t->many != NULL ? bf_cuda_many_list(context, t, k, v) : list_sorted(context, t, k, v);
@@ -341,7 +376,7 @@ static bf_status list_entries(bf_context *context, void *table, void *keys, void
     return status;
 }
 
-extern const bf_table_backend bf_cuda_tables_backend = {
+extern const bf_table_backend bf_cuda_table_backend = {
     .create = create_table,
     .destroy = destroy_table,
     .clear = clear_table,

@@ -9,7 +9,14 @@
 #ifndef BF_CUDA_TABLE_TABLE_CUH
 #define BF_CUDA_TABLE_TABLE_CUH
 
+#include "cuda/runtime/mailbox.cuh"
 #include "cuda/table/word.cuh"
+
+extern "C" {
+#include "seam/table.h"
+}
+
+extern const bf_table_backend bf_cuda_table_backend;
 
 /* Most rows of a call, and entries of a table, which numbers of 32 bits count. */
 enum {
@@ -30,7 +37,7 @@ typedef struct bf_cuda_lists {
     uint32_t *start, *count; /* of each region's */
 } bf_cuda_lists;
 
-/* What kernels tell the host. */
+/* What kernels tell the host, in the notes of the mailbox. */
 typedef struct bf_cuda_report {
     uint32_t tight; /* a region's limit might be passed */
     uint32_t full;  /* it is passed */
@@ -39,6 +46,8 @@ typedef struct bf_cuda_report {
     uint32_t hot;   /* a list was so long that its rows are to be combined first */
     unsigned long long keys, total;
 } bf_cuda_report;
+
+static_assert(sizeof(bf_cuda_report) <= BF_CUDA_NOTES * sizeof(uint64_t), "notes have room");
 
 typedef struct bf_cuda_table_loops bf_cuda_table_loops;
 struct bf_cuda_multimap;
@@ -58,7 +67,6 @@ typedef struct bf_cuda_table {
     bf_cuda_slots slots;
     int64_t keys;
     int64_t reseed_at;             /* keys, below which another seed is not tried again */
-    bf_cuda_report *report;        /* on the device */
     struct bf_cuda_multimap *many; /* of a multimap, else NULL */
 } bf_cuda_table;
 
@@ -130,31 +138,14 @@ struct bf_cuda_table_loops {
 extern const bf_cuda_table_loops bf_cuda_table_loops_4, bf_cuda_table_loops_8,
     bf_cuda_table_loops_16;
 
-/* --- cuda/runtime/memory.cu: device memory in the order of a stream, which a context keeps for its
- * next call until its last table goes --- */
+/* --- table.cu: reports --- */
 
-/* NULL: there is none, with a message. bytes may be 0. */
-void *bf_cuda_take(bf_context *context, size_t bytes);
-void bf_cuda_give(bf_context *context, void *memory);
-
-/* Waits for the stream. */
-bf_status bf_cuda_wait(bf_context *context, cudaError_t error, const char *what);
-/* Fetches a report, and clears it on the device. */
-bf_status bf_cuda_fetch(bf_context *context, cudaError_t error, bf_cuda_report *report,
-                        bf_cuda_report *to);
-
-/* An array of a call where kernels reach it: itself, or a copy. */
-typedef struct bf_cuda_staged {
-    void *data, *copy, *original;
-    size_t bytes;
-} bf_cuda_staged;
-
-/* load: what is there is copied. The caller returns it or releases it. NULL stays NULL. */
-bf_status bf_cuda_stage(bf_context *context, const void *p, int64_t n, int element, bool load,
-                        bf_cuda_staged *staged);
-/* Enqueues the copy of what was written back to where it belongs. */
-cudaError_t bf_cuda_unstage(bf_context *context, const bf_cuda_staged *staged);
-void bf_cuda_release(bf_context *context, const bf_cuda_staged *staged);
+/* Makes a report for the kernels to come: all 0. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_cuda_report_open(bf_context *context);
+/* The open report, for a kernel that changes it. */
+bf_cuda_report *bf_cuda_report_of(const bf_context *context);
+/* Fetches the report; on the device it is all 0 again. */
+bf_status bf_cuda_report_fetch(bf_context *context, cudaError_t error, bf_cuda_report *to);
 
 /* --- insert.cu: entries to come --- */
 
@@ -212,14 +203,5 @@ bf_status bf_cuda_many_find_all(bf_context *context, bf_cuda_table *table, const
 bf_status bf_cuda_many_erase(bf_context *context, bf_cuda_table *table, const void *keys, int64_t n,
                              int64_t *erased);
 bf_status bf_cuda_many_list(bf_context *context, bf_cuda_table *table, void *keys, void *values);
-
-/* --- cuda/runtime/prefix.cu --- */
-
-/* Turns counts into the sums of those before; counts[n] and *all become that of all. */
-bf_status bf_cuda_sum_before(bf_context *context, uint64_t *counts, int64_t n, int64_t *all);
-/* All values that are there, one after another: the i-th as number before[i], if before[i + 1] is
- * more. */
-cudaError_t bf_cuda_pack(const bf_cuda *cuda, const void *values, int bytes, const uint64_t *before,
-                         int64_t n, void *to);
 
 #endif

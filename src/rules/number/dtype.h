@@ -1,4 +1,4 @@
-/* What the dtypes are: sizes, classes, formats. */
+/* The dtypes: sizes, classes, formats. */
 #ifndef BF_RULES_NUMBER_DTYPE_H
 #define BF_RULES_NUMBER_DTYPE_H
 
@@ -30,5 +30,8 @@ BF_RULE int bf_dtype_bytes(bf_dtype dtype) {
     default: return 0;
     }
 }
+
+/* The most elements that an array or an object has. */
+#define BF_COUNT_MAX ((int64_t)1 << 62)
 
 #endif
