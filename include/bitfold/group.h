@@ -66,6 +66,13 @@ BF_API bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
  * also: BF_E_OVERFLOW, BF_E_DEVICE, BF_E_MEMORY. */
 BF_API bf_status bf_groups_merge(bf_groups *into, const bf_groups *from);
 
+/* Takes the rows that `from` holds out of `into`, which has absorbed or merged them. Afterwards
+ * `into` holds the groups of the rows that remain, and saves to the same bytes; a group without
+ * rows is gone. Errors: BF_E_ARGUMENT (an aggregate is a minimum or maximum), BF_E_STATE (as of
+ * bf_groups_merge; `from` holds more than `into`; the sign of a zero is not known, see
+ * bf_state_retract), BF_E_DEVICE, BF_E_MEMORY. On failure both are unchanged. */
+BF_API bf_status bf_groups_retract(bf_groups *into, const bf_groups *from);
+
 /* Return the number of groups, and of rows in all of them. */
 BF_API int64_t bf_groups_size(const bf_groups *groups);
 BF_API int64_t bf_groups_rows(const bf_groups *groups);

@@ -7,13 +7,13 @@
 
 enum { SAVED_MOST = 40000 };
 
-typedef struct saved {
+typedef struct saved_state {
     size_t size;
     unsigned char bytes[SAVED_MOST];
-} saved;
+} saved_state;
 
-static inline saved *save(const bf_state *s) {
-    saved *out = malloc(sizeof *out);
+static inline saved_state *save(const bf_state *s) {
+    saved_state *out = malloc(sizeof *out);
     assert_non_null(out);
     out->size = bf_state_save_size(s);
     assert_true(out->size <= SAVED_MOST);
@@ -22,7 +22,7 @@ static inline saved *save(const bf_state *s) {
 }
 
 static inline bool same_state(const bf_state *a, const bf_state *b) {
-    saved *x = save(a), *y = save(b);
+    saved_state *x = save(a), *y = save(b);
     bool same = x->size == y->size && memcmp(x->bytes, y->bytes, x->size) == 0;
     free(x);
     free(y);

@@ -1,6 +1,7 @@
 /* What a sum has absorbed is taken out again: what is left saves to the bytes of what remains. So
  * -0 are counted alike by every ISA, by any number of threads and in chunks of any size. */
 #include "tests/reduce/retract_data.h"
+#include "tests/support/saved.h"
 
 enum { N = 300, LARGE = 300001 };
 
@@ -23,10 +24,10 @@ static int tear_down(void **unused) {
 static void check_retract(bf_reduction op, const bf_array *a, const bf_array *b, int64_t cut) {
     bf_state *all = part(context, op, a, b, 0, N), *some = part(context, op, a, b, 0, cut);
     bf_state *rest = part(context, op, a, b, cut, N), *empty = make_state(context, op, a->dtype);
-    saved *before = save(some);
+    saved_state *before = save(some);
     assert_int_equal(bf_state_retract(all, some), BF_OK);
     assert_same_state(all, rest);
-    saved *after = save(some);
+    saved_state *after = save(some);
     assert_memory_equal(before->bytes, after->bytes, before->size);
     assert_int_equal(bf_state_retract(all, empty), BF_OK);
     assert_same_state(all, rest);
@@ -238,17 +239,8 @@ static void only_sums_can_be_taken_out(void **unused) {
 
 /* ---- version 1 ------------------------------------------------------------------------------- */
 
-static uint64_t crc64(const unsigned char *bytes, size_t size) {
-    uint64_t rest = ~0ull;
-    for (size_t i = 0; i < 8 * size; i++) {
-        uint64_t bit = (bytes[i / 8] >> i % 8 & 1) ^ (rest & 1);
-        rest = rest >> 1 ^ (bit ? 0xc96c5795d7870f42u : 0);
-    }
-    return ~rest;
-}
-
 /* As version 1 saved it: with a flag, whether a finite term is other than -0. */
-static void make_old(saved *s, int64_t flag) {
+static void make_old(saved_state *s, int64_t flag) {
     enum { VERSION_AT = 8, WORD_AT = 24 + 5 * 8 };
     uint32_t one = 1;
     memcpy(s->bytes + VERSION_AT, &one, 4);
@@ -257,7 +249,7 @@ static void make_old(saved *s, int64_t flag) {
     memcpy(s->bytes + s->size - 8, &crc, 8);
 }
 
-static bf_state *load(const saved *s) {
+static bf_state *load(const saved_state *s) {
     bf_state *state = NULL;
     assert_int_equal(bf_state_load(context, s->bytes, s->size, &state), BF_OK);
     return state;
@@ -265,10 +257,10 @@ static bf_state *load(const saved *s) {
 
 /* The state of elements [begin, end) as version 1 saved it, loaded. */
 static bf_state *old_part(bf_reduction op, const double *x, int64_t begin, int64_t end,
-                          saved **out) {
+                          saved_state **out) {
     bf_array a = bf_array_of(BF_F64, x, end);
     bf_state *s = part(context, op, &a, &a, begin, end);
-    saved *bytes = save(s);
+    saved_state *bytes = save(s);
     bool zeros = true;
     for (int64_t i = begin; i < end; i++) zeros = zeros && x[i] == 0 && signbit(x[i]);
     make_old(bytes, op == BF_SUM ? !zeros : end > begin);
@@ -282,7 +274,7 @@ static bf_state *old_part(bf_reduction op, const double *x, int64_t begin, int64
 }
 
 static int version_of(const bf_state *s) {
-    saved *bytes = save(s);
+    saved_state *bytes = save(s);
     int version = bytes->bytes[8];
     free(bytes);
     return version;
@@ -292,9 +284,9 @@ static const double mixed[] = {-0.0, 1, -1, 0.0, -0.0, 2, -0.0, -0.0};
 
 static void old_states_save_as_they_were(void **unused) {
     (void)unused;
-    saved *old = NULL;
+    saved_state *old = NULL;
     bf_state *s = old_part(BF_SUM, mixed, 0, 8, &old); /* some are -0: how many is not known */
-    saved *again = save(s);
+    saved_state *again = save(s);
     assert_int_equal(again->size, old->size);
     assert_memory_equal(again->bytes, old->bytes, old->size);
     assert_same_float(result_of(s), 2.0);
@@ -337,11 +329,11 @@ static void old_states_are_taken_out_where_the_sign_is_known(void **unused) {
                                     : part(context, BF_SUM, &a, &a, 0, cases[i].all_end);
             bf_state *some = old & 2 ? old_part(BF_SUM, mixed, cases[i].begin, cases[i].end, NULL)
                                      : part(context, BF_SUM, &a, &a, cases[i].begin, cases[i].end);
-            saved *before = save(all);
+            saved_state *before = save(all);
             bf_status status = bf_state_retract(all, some);
             assert_int_equal(status, cases[i].status);
             if (status == BF_OK) assert_same_float(result_of(all), cases[i].left);
-            saved *after = save(all);
+            saved_state *after = save(all);
             if (status != BF_OK) assert_memory_equal(before->bytes, after->bytes, before->size);
             if (status != BF_OK) assert_non_null(strstr(bf_context_message(context), "version 1"));
             free(before);
@@ -360,7 +352,7 @@ static void damaged_old_states_are_refused(void **unused) {
     for (int op = 0; op < 4; op++) {
         for (int i = 0; i < 5; i++) {
             bf_state *s = part(context, ops[op], &a, &a, 0, 6), *back = NULL;
-            saved *bytes = save(s);
+            saved_state *bytes = save(s);
             make_old(bytes, flags[i]); /* 0: but the sum is 2 */
             assert_int_equal(bf_state_load(context, bytes->bytes, bytes->size, &back), BF_E_STATE);
             make_old(bytes, 1);

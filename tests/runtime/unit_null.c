@@ -300,6 +300,8 @@ static void groups(void **unused) {
     assert_int_equal(bf_groups_absorb(w->groups, &w->i64, of), BF_OK);
     REFUSED(bf_groups_merge(NULL, w->groups));
     REFUSED(bf_groups_merge(w->groups, NULL));
+    REFUSED(bf_groups_retract(NULL, w->groups));
+    REFUSED(bf_groups_retract(w->groups, NULL));
     assert_int_equal(bf_groups_size(NULL), 0);
     assert_int_equal(bf_groups_rows(NULL), 0);
     REFUSED(bf_groups_list(NULL, NULL, NULL));

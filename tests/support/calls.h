@@ -93,6 +93,7 @@ CALL(bf_bincount, w->context, &w->u16, w->out_integers, 1000, w->integers + WORL
 CALL_MAKING(bf_groups_create, bf_groups, bf_groups_destroy, w->context, &world_groups)
 CALL(bf_groups_clear, w->groups)
 CALL(bf_groups_merge, w->groups, w->other_groups)
+CALL(bf_groups_retract, w->groups, w->other_groups)
 CALL(bf_groups_result, w->groups, 0, NULL, w->values)
 CALL(bf_groups_save_size, w->groups, &w->saved[2])
 CALL(bf_groups_save, w->groups, world_quarter(w, 2))
@@ -284,6 +285,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_create),
     ENTRY(bf_groups_absorb),
     ENTRY(bf_groups_merge),
+    ENTRY(bf_groups_retract),
     ENTRY(bf_groups_list),
     ENTRY(bf_groups_result),
     ENTRY(bf_groups_aggregate),

@@ -22,16 +22,16 @@ static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from
 }
 
 /* Is there so much in every bin? */
-static bool holds(const bf_histogram *into, const bf_histogram *from) {
+static bool holds_counts(const bf_histogram *into, const bf_histogram *from) {
     for (int64_t i = 0; i < into->bins.count + BF_BIN_OTHERS; i++)
         if (from->counts[i] > into->counts[i]) return false;
     return true;
 }
 
-static bf_status retract(bf_histogram *into, const bf_histogram *from) {
+static bf_status retract_histogram(bf_histogram *into, const bf_histogram *from) {
     bf_status status = bf_histogram_match(into, from);
     if (status != BF_OK) return status;
-    if (!holds(into, from)) return bf_explain_retraction(into->context, BF_RETRACT_TOO_MUCH);
+    if (!holds_counts(into, from)) return bf_explain_retraction(into->context, BF_RETRACT_TOO_MUCH);
     if (into->sum_words > 0) {
         size_t bytes = (size_t)(into->bins.count * into->sum_words) * sizeof *into->sums;
         int64_t *left = malloc(bytes);
@@ -53,5 +53,5 @@ static bf_status retract(bf_histogram *into, const bf_histogram *from) {
 
 bf_status bf_histogram_retract(bf_histogram *into, const bf_histogram *from) {
     if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
-    return bf_leave(into->context, retract(into, from));
+    return bf_leave(into->context, retract_histogram(into, from));
 }

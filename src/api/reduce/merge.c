@@ -8,7 +8,7 @@
 /* ---- words ----------------------------------------------------------------------------------- */
 
 /* Why the places of two states that are not empty do not fit; NULL if they do. */
-static const char *misplaced(bf_reduction op, bf_dtype dtype, const int64_t *a, const int64_t *b) {
+static const char *find_misfit(bf_reduction op, bf_dtype dtype, const int64_t *a, const int64_t *b) {
     bf_kind kind = bf_kind_of(op, dtype);
     if (kind == BF_KIND_TREE) {
         bool adjacent = a[BF_TREE_END] == b[BF_TREE_BEGIN] || b[BF_TREE_END] == a[BF_TREE_BEGIN];
@@ -34,7 +34,7 @@ const char *bf_merge_words(bf_reduction op, bf_dtype dtype, int64_t *into, const
                            bf_status *status) {
     bf_kind kind = bf_kind_of(op, dtype);
     bool both = into[0] > 0 && from[0] > 0, merged = true;
-    const char *why = both ? misplaced(op, dtype, into, from) : NULL;
+    const char *why = both ? find_misfit(op, dtype, into, from) : NULL;
     *status = why ? BF_E_STATE : BF_E_OVERFLOW;
     if (why) return why;
     if (from[0] > BF_COUNT_MAX - into[0]) return "more than 2^62 elements";
@@ -58,7 +58,7 @@ bf_status bf_state_match(const bf_state *into, const bf_state *from) {
                    bf_reduction_name(into->op), bf_dtype_name(into->dtype));
 }
 
-static bf_status merge(bf_state *into, const bf_state *from) {
+static bf_status merge_state(bf_state *into, const bf_state *from) {
     bf_status status = bf_state_match(into, from);
     if (status != BF_OK) return status;
     const char *why = bf_merge_words(into->op, into->dtype, into->words, from->words, &status);
@@ -69,7 +69,7 @@ static bf_status merge(bf_state *into, const bf_state *from) {
 
 bf_status bf_state_merge(bf_state *into, const bf_state *from) {
     if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
-    return bf_leave(into->context, merge(into, from));
+    return bf_leave(into->context, merge_state(into, from));
 }
 
 /* Merges a copy of `from` whose indices follow those of `into`. */
@@ -83,15 +83,15 @@ static bf_status merge_behind(bf_state *into, const bf_state *from, int64_t next
         status = bf_fail(into->context, BF_E_OVERFLOW, "an index beyond 2^62");
     for (int i = 0; i <= (moved->kind == BF_KIND_DESCRIPTION) && status == BF_OK; i++)
         bf_extreme_shift(extreme + i * BF_EXTREME_WORDS, next);
-    if (status == BF_OK) status = merge(into, moved);
+    if (status == BF_OK) status = merge_state(into, moved);
     free(moved);
     return status;
 }
 
-static bf_status append(bf_state *into, const bf_state *from) {
+static bf_status append_state(bf_state *into, const bf_state *from) {
     const int64_t *next = bf_state_next(into);
     bool alike = from != NULL && into->op == from->op && into->dtype == from->dtype;
-    if (!alike || next == NULL || *next == 0 || from->words[0] == 0) return merge(into, from);
+    if (!alike || next == NULL || *next == 0 || from->words[0] == 0) return merge_state(into, from);
     if (into->kind == BF_KIND_TREE)
         return bf_fail(into->context, BF_E_STATE,
                        "a product of floats depends on the index of each element");
@@ -100,5 +100,5 @@ static bf_status append(bf_state *into, const bf_state *from) {
 
 bf_status bf_state_append(bf_state *into, const bf_state *from) {
     if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
-    return bf_leave(into->context, append(into, from));
+    return bf_leave(into->context, append_state(into, from));
 }

@@ -15,7 +15,7 @@ bf_status bf_explain_retraction(bf_context *context, bf_retraction retraction) {
     }
 }
 
-static bf_status retract(bf_state *into, const bf_state *from) {
+static bf_status retract_state(bf_state *into, const bf_state *from) {
     bf_status status = bf_state_match(into, from);
     if (status != BF_OK) return status;
     if (!bf_kind_is_exact(into->kind))
@@ -29,5 +29,5 @@ static bf_status retract(bf_state *into, const bf_state *from) {
 
 bf_status bf_state_retract(bf_state *into, const bf_state *from) {
     if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
-    return bf_leave(into->context, retract(into, from));
+    return bf_leave(into->context, retract_state(into, from));
 }

@@ -69,7 +69,7 @@ static bool carry_sum(bf_kind kind, bf_dtype dtype, int64_t *words, int64_t part
     return true;
 }
 
-static bf_status set_words(bf_state *s, const int64_t *words, int64_t count, int64_t parts) {
+static bf_status write_words(bf_state *s, const int64_t *words, int64_t count, int64_t parts) {
     int64_t wanted = count_words(s->kind, s->dtype);
     if (words == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no words");
     if (count != wanted)
@@ -93,7 +93,7 @@ static bf_status set_words(bf_state *s, const int64_t *words, int64_t count, int
 
 bf_status bf_state_set_words(bf_state *state, const int64_t *words, int64_t count, int64_t parts) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, set_words(state, words, count, parts));
+    return bf_leave(state->context, write_words(state, words, count, parts));
 }
 
 void bf_words_merge(bf_reduction op, bf_dtype dtype, int64_t *into, const int64_t *from) {

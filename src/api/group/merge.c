@@ -1,0 +1,111 @@
+/* Groups: merge. */
+#include "api/group/pages.h"
+#include "api/runtime/enter.h"
+#include "rules/key/rank.h"
+#include "rules/reduce/state.h"
+
+#include <stdlib.h>
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static bool make_pages(bf_group_pages *p) {
+    const bf_groups *g = p->groups;
+    p->keys = malloc((size_t)p->n * (size_t)bf_key_bytes(g->key) + 1);
+    p->counts = malloc((size_t)p->n * sizeof *p->counts + 1);
+    bool made = p->keys != NULL && p->counts != NULL;
+    for (int i = 0; i < g->count && made; i++) {
+        bf_aggregate a = g->aggregates[i];
+        p->each[i] = bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
+        p->words[i] = malloc(BF_GROUP_PAGE * (size_t)p->each[i] * sizeof(int64_t));
+        made = p->words[i] != NULL;
+    }
+    return made;
+}
+
+bf_status bf_group_pages_open(const bf_groups *groups, bf_context *context, bf_group_pages *pages) {
+    *pages = (bf_group_pages){.groups = groups, .n = bf_groups_size(groups)};
+    if (!make_pages(pages)) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+    if (pages->n == 0) return BF_OK;
+    return groups->by->list(groups->context, groups->inside, pages->keys, pages->counts);
+}
+
+void bf_group_pages_close(bf_group_pages *pages) {
+    free(pages->keys);
+    free(pages->counts);
+    for (int i = 0; i < pages->groups->count; i++) free(pages->words[i]);
+}
+
+bf_status bf_group_pages_read(bf_group_pages *pages, int64_t first, int64_t n) {
+    const bf_groups *g = pages->groups;
+    bf_status status = BF_OK;
+    for (int i = 0; i < g->count && n > 0 && status == BF_OK; i++)
+        status = g->by->words(g->context, g->inside, i, first, n, pages->words[i]);
+    return status;
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+bf_status bf_groups_match(const bf_groups *into, const bf_groups *from) {
+    bool same = into->key == from->key && into->count == from->count;
+    for (int i = 0; i < into->count && same; i++)
+        same = into->aggregates[i].op == from->aggregates[i].op &&
+               into->aggregates[i].dtype == from->aggregates[i].dtype;
+    return same ? BF_OK : bf_fail(into->context, BF_E_STATE, "other keys, or other aggregates");
+}
+
+/* Are both in one device's memory? */
+static bool share_memory(const bf_groups *a, const bf_groups *b) {
+    return a->on == b->on && (a->on == &bf_backend_cpu || a->context->gpu == b->context->gpu);
+}
+
+/* Inserts all groups into `inside`, which is where `into` is. */
+static bf_status copy_groups(const bf_groups *into, const bf_groups *from, void *inside) {
+    bf_group_pages pages;
+    bf_status status = bf_group_pages_open(from, into->context, &pages);
+    for (int64_t at = 0; at < pages.n && status == BF_OK; at += BF_GROUP_PAGE) {
+        int64_t n = pages.n - at < BF_GROUP_PAGE ? pages.n - at : BF_GROUP_PAGE;
+        status = bf_group_pages_read(&pages, at, n);
+        if (status == BF_OK)
+            status =
+                into->by->enter(into->context, inside, pages.keys + at * bf_key_bytes(into->key),
+                                pages.counts + at, (const int64_t *const *)pages.words, n);
+    }
+    bf_group_pages_close(&pages);
+    return status;
+}
+
+/* Copies the groups to the device of `into`, then merges the copy: so a failure leaves `into` as it
+ * was. */
+static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
+    bf_group_kind kind = {into->key, into->count, into->aggregates, into->seed};
+    void *copy = NULL;
+    if (bf_groups_size(from) == 0) return BF_OK;
+    bf_status status = into->by->create(into->context, &kind, &copy);
+    if (status != BF_OK) return status;
+    status = copy_groups(into, from, copy);
+    if (status == BF_OK) status = into->by->merge(into->context, into->inside, copy);
+    into->by->destroy(into->context, copy);
+    return status;
+}
+
+static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
+    bf_status status = bf_groups_match(into, from);
+    if (status != BF_OK) return status;
+    if (from->rows > BF_COUNT_MAX - into->rows)
+        return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 rows");
+    status = bf_groups_place(into);
+    if (status == BF_OK)
+        status = share_memory(into, from)
+                     ? into->by->merge(into->context, into->inside, from->inside)
+                     : merge_from_afar(into, from);
+    if (status != BF_OK) return status;
+    into->rows += from->rows;
+    into->uncounted |= from->uncounted;
+    return BF_OK;
+}
+
+bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
+    if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
+        return BF_E_ARGUMENT;
+    return bf_leave_both(into->context, from->context, merge_groups(into, from));
+}

@@ -1,0 +1,30 @@
+/* Groups as words, a page at a time. */
+#ifndef BF_API_GROUP_PAGES_H
+#define BF_API_GROUP_PAGES_H
+
+#include "api/group/group.h"
+
+enum { BF_GROUP_PAGE = 1 << 12 /* groups */ };
+
+typedef struct bf_group_pages {
+    const bf_groups *groups;
+    int64_t n;                         /* groups */
+    char *keys;                        /* of all, by key */
+    int64_t *counts;                   /* rows of each */
+    int64_t *words[BF_AGGREGATES_MAX]; /* of each aggregate, for the groups of a page */
+    int each[BF_AGGREGATES_MAX];       /* words of a group */
+} bf_group_pages;
+
+/* Lists keys and counts, and makes room for words. Errors: BF_E_MEMORY, BF_E_DEVICE, for `context`.
+ * Closed also after a failure. */
+bf_status bf_group_pages_open(const bf_groups *groups, bf_context *context, bf_group_pages *pages);
+void bf_group_pages_close(bf_group_pages *pages);
+
+/* Reads the words of groups [first, first + n), at most BF_GROUP_PAGE. Errors: BF_E_MEMORY,
+ * BF_E_DEVICE. */
+bf_status bf_group_pages_read(bf_group_pages *pages, int64_t first, int64_t n);
+
+/* Have both the same keys' dtype and aggregates? Errors: BF_E_STATE, for into's context. */
+bf_status bf_groups_match(const bf_groups *into, const bf_groups *from);
+
+#endif

@@ -1,0 +1,133 @@
+/* Groups: retract. Both are read as words, by key; what is left becomes new groups, which take the
+ * old ones' place when nothing can fail any more. */
+#include "api/group/pages.h"
+#include "api/reduce/reduce.h"
+#include "api/runtime/enter.h"
+#include "rules/key/rank.h"
+#include "rules/reduce/state.h"
+
+typedef struct retraction {
+    bf_groups *groups; /* out of which it is taken */
+    bf_group_pages into, from;
+    int64_t at; /* the next group of `from` */
+    bool counted, uncounted;
+    void *left; /* the new groups */
+} retraction;
+
+static const char *key_at(const bf_group_pages *p, int64_t i) {
+    return p->keys + i * bf_key_bytes(p->groups->key);
+}
+
+/* Is group i of `into` the next one of `from`? Both are by key. */
+static bool is_next(const retraction *r, int64_t i, int64_t next) {
+    return next < r->from.n && memcmp(key_at(&r->into, i), key_at(&r->from, next),
+                                      (size_t)bf_key_bytes(r->groups->key)) == 0;
+}
+
+/* Takes group j of from's page out of group i of into's; their words, that is. */
+static bf_retraction retract_words(retraction *r, int64_t i, int64_t j) {
+    bf_retraction result = BF_RETRACTED;
+    for (int k = 0; k < r->groups->count && result == BF_RETRACTED; k++) {
+        bf_aggregate a = r->groups->aggregates[k];
+        int64_t *into = r->into.words[k] + i * r->into.each[k];
+        result = bf_exact_retract(bf_kind_of(a.op, a.dtype), a.dtype, r->counted, into,
+                                  r->from.words[k] + j * r->from.each[k]);
+    }
+    return result;
+}
+
+/* Moves group i of into's page to place `to`. */
+static void move_group(retraction *r, int64_t first, int64_t i, int64_t to) {
+    size_t bytes = (size_t)bf_key_bytes(r->groups->key);
+    memmove(r->into.keys + (size_t)(first + to) * bytes, key_at(&r->into, first + i), bytes);
+    r->into.counts[first + to] = r->into.counts[first + i];
+    for (int k = 0; k < r->groups->count; k++) {
+        int64_t *words = r->into.words[k], each = r->into.each[k];
+        memmove(words + to * each, words + i * each, (size_t)each * sizeof *words);
+        bf_kind kind = bf_kind_of(r->groups->aggregates[k].op, r->groups->aggregates[k].dtype);
+        r->uncounted |= !r->counted &&
+                        bf_exact_counts_zeros(kind, r->groups->aggregates[k].dtype) &&
+                        bf_exact_flag(words + to * each) != 0;
+    }
+}
+
+/* Groups [first, first + n) of `into`. */
+static bf_status retract_page(retraction *r, int64_t first, int64_t n) {
+    bf_context *context = r->groups->context;
+    int64_t matches = 0, kept = 0, j = 0;
+    for (int64_t i = 0; i < n; i++) matches += is_next(r, first + i, r->at + matches);
+    bf_status status = bf_group_pages_read(&r->into, first, n);
+    if (status == BF_OK) status = bf_group_pages_read(&r->from, r->at, matches);
+    for (int64_t i = 0; i < n && status == BF_OK; i++) {
+        if (j < matches && is_next(r, first + i, r->at + j)) {
+            int64_t *rows = &r->into.counts[first + i];
+            bf_retraction result = retract_words(r, i, j);
+            *rows -= r->from.counts[r->at + j++];
+            if (*rows < 0) result = BF_RETRACT_TOO_MUCH;
+            status = bf_explain_retraction(context, result);
+        }
+        if (r->into.counts[first + i] > 0) move_group(r, first, i, kept++);
+    }
+    r->at += matches;
+    if (status != BF_OK || kept == 0) return status;
+    return r->groups->by->enter(context, r->left, key_at(&r->into, first), r->into.counts + first,
+                                (const int64_t *const *)r->into.words, kept);
+}
+
+static bf_status retract_pages(retraction *r) {
+    bf_status status = BF_OK;
+    for (int64_t at = 0; at < r->into.n && status == BF_OK; at += BF_GROUP_PAGE)
+        status =
+            retract_page(r, at, r->into.n - at < BF_GROUP_PAGE ? r->into.n - at : BF_GROUP_PAGE);
+    if (status == BF_OK && r->at < r->from.n) /* a group that there is not */
+        status = bf_explain_retraction(r->groups->context, BF_RETRACT_TOO_MUCH);
+    return status;
+}
+
+static bf_status check_aggregates(const bf_groups *g) {
+    for (int i = 0; i < g->count; i++) {
+        bf_aggregate a = g->aggregates[i];
+        if (!bf_kind_is_exact(bf_kind_of(a.op, a.dtype)))
+            return bf_fail(g->context, BF_E_ARGUMENT, "nothing can be taken out of groups with %s",
+                           bf_reduction_name(a.op));
+    }
+    return BF_OK;
+}
+
+/* Makes what is left, in r->left. */
+static bf_status retract_into(retraction *r, const bf_groups *from) {
+    bf_groups *g = r->groups;
+    bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
+    bf_status status = g->by->create(g->context, &kind, &r->left);
+    if (status != BF_OK) return status;
+    status = bf_group_pages_open(g, g->context, &r->into);
+    bf_status other = bf_group_pages_open(from, g->context, &r->from);
+    if (status == BF_OK) status = other;
+    if (status == BF_OK) status = retract_pages(r);
+    bf_group_pages_close(&r->into);
+    bf_group_pages_close(&r->from);
+    return status;
+}
+
+static bf_status retract_groups(bf_groups *into, const bf_groups *from) {
+    retraction r = {.groups = into, .counted = !into->uncounted && !from->uncounted};
+    bf_status status = bf_groups_match(into, from);
+    if (status == BF_OK) status = check_aggregates(into);
+    if (status == BF_OK) status = bf_groups_place(into);
+    if (status == BF_OK) status = retract_into(&r, from);
+    if (status == BF_OK) {
+        void *old = into->inside;
+        into->inside = r.left;
+        r.left = old;
+        into->rows -= from->rows;
+        into->uncounted = r.uncounted;
+    }
+    if (r.left != NULL) into->by->destroy(into->context, r.left);
+    return status;
+}
+
+bf_status bf_groups_retract(bf_groups *into, const bf_groups *from) {
+    if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
+        return BF_E_ARGUMENT;
+    return bf_leave_both(into->context, from->context, retract_groups(into, from));
+}
