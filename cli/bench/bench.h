@@ -93,7 +93,7 @@ typedef struct bench_side {
 } bench_side;
 
 typedef struct {
-    bool json, quick, help;
+    bool json, quick;
     const char *device; /* "cpu", "cuda" or "cuda:N" */
     const char *isa;
     size_t sizes[BENCH_LIST];
@@ -120,9 +120,9 @@ typedef struct bench_change {
     double share;
 } bench_change;
 
-/* options.c. Fills in defaults for what is not given; help is shown at once. Returns an exit
- * code. */
-int bench_parse(bench_options *options, int argc, char **argv);
+/* Reads the command line, and fills in defaults for what is not given. False: stop and return
+ * *code, as options_parse does. */
+bool bench_parse(bench_options *options, int argc, char **argv, int *code);
 
 /* bench.c. Was this work asked for? */
 bool bench_is_wanted(const bench_options *options, const char *work);

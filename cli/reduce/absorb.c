@@ -18,7 +18,7 @@ typedef struct reading {
     const source *failed; /* NULL: none */
     int64_t got;          /* by source_view, and errno */
     int error;
-    int64_t n[2]; /* elements of each in the last step */
+    int64_t n[2]; /* elements of each, where one ended before the other */
 } reading;
 
 /* Reads the elements [at, at + most) of one input, fewer at its end. */
@@ -45,9 +45,10 @@ static int64_t read_inputs(void *arg, int64_t at, int64_t most, void *const to[]
         if (to[i]) n[i] = read_source(r, inputs[i], at, most, to[i]);
         if (n[i] < 0) return -1;
     }
-    const bool both = to[0] && to[1];
-    memcpy(r->n, n, sizeof n);
-    if (both && n[0] != n[1]) return -1;
+    if (to[0] && to[1] && n[0] != n[1]) {
+        memcpy(r->n, n, sizeof n);
+        return -1;
+    }
     return to[0] ? n[0] : n[1];
 }
 
@@ -73,6 +74,7 @@ static bf_feed feed_of(reading *r) {
     if (feed.count < 0) return feed;
     feed.memory[0] = memory_of(in->a);
     if (in->b) feed.memory[1] = memory_of(in->b);
+    feed.concurrent = in->a->data && (!in->b || in->b->data);
     return feed;
 }
 
@@ -96,7 +98,8 @@ static int64_t bytes_of(const pair *in, const bf_state *state) {
 
 static int threads_of(const task *t, const bf_feed *feed, int64_t bytes) {
     const int most = options_gpu(t->options->device) ? 1 : t->options->threads;
-    const int64_t useful = !feed->memory[0] ? 1 : bytes / THREAD_BYTES;
+    const bool mapped = feed->concurrent;
+    const int64_t useful = mapped ? bytes / THREAD_BYTES : 1;
     return useful >= most ? most : useful > 1 ? (int)useful : 1;
 }
 

@@ -111,7 +111,7 @@ static void put_object(FILE *f, const described *x, const char *device) {
         else
             json_value(f, &v);
     }
-    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", device, x->seconds);
+    json_end(f, device, x->seconds);
 }
 
 int describe_put(output *out, const described *all, int n, const char *device) {

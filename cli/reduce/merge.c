@@ -1,7 +1,5 @@
 /* merge: saved states become one. */
 #include "command.h"
-#include "group/output.h"
-#include "histogram/output.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "runtime/progress.h"
@@ -169,57 +167,37 @@ static void tell_indices(const task *t, const part *parts) {
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static int emit_histogram(task *t, bf_histogram *histogram, const result *r) {
-    const options *o = t->options;
-    const hist_subject subject = {.file = r->file, .device = r->device, .seconds = r->seconds};
-    enum hist_form form;
-    int code = hist_form_of(o, &form);
-    if (code == EXIT_DONE) code = hist_put(&t->output, o, form, histogram, &subject);
-    if (code == EXIT_DONE && o->save) code = statefile_save_histogram(&t->save, histogram);
-    return code;
-}
-
-/* Do options ask for what only counts have? Then that has been reported. */
-static bool is_counts_only(const options *o) {
-    if (o->top == 0 && !o->by_key) return false;
-    fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
-    return true;
-}
-
-/* Their aggregates, whose names are not saved, and the number of rows. */
-static int put_columns(task *t, group_subject *subject) {
+static bool is_counts(const statefile *saved) {
     bf_groups_options kind = {.size = sizeof kind};
-    group_column columns[BF_AGGREGATES_MAX + 1];
-    bf_groups_describe(subject->groups, &kind);
-    for (int i = 0; i < kind.count; i++)
-        columns[i] = (group_column){bf_reduction_name(kind.aggregates[i].op), NULL, i};
-    columns[kind.count] = (group_column){"count", NULL, -1};
-    return group_put_columns(&t->output, t->options, subject, columns, kind.count + 1);
+    if (saved->groups) bf_groups_describe(saved->groups, &kind);
+    return saved->groups && kind.count == 0;
 }
 
-static int emit_groups(task *t, bf_groups *groups, const result *r, double began) {
-    const options *o = t->options;
-    const bf_context *context = t->context;
-    bf_groups_options kind = {.size = sizeof kind};
-    group_subject subject = {context, groups, r->file, began, 0};
-    bf_groups_describe(groups, &kind);
-    if (kind.count > 0 && is_counts_only(o)) return EXIT_USAGE;
-    int code =
-        kind.count > 0 ? put_columns(t, &subject) : group_put_counts(&t->output, o, &subject);
-    if (code == EXIT_DONE && o->save) code = statefile_save_groups(&t->save, groups, context);
-    return code;
-}
-
-static int emit(task *t, const part *first, result r, double began) {
-    const options *o = t->options;
-    r.device = bf_context_device(t->context);
-    r.seconds = progress_clock() - began;
-    if (!first->saved.groups && is_counts_only(o)) return EXIT_USAGE;
-    if (first->saved.histogram) return emit_histogram(t, first->saved.histogram, &r);
-    if (o->density || o->log || o->title)
+/* Options that the state has no use for. */
+static int check_options(const options *o, const statefile *saved) {
+    if ((o->top > 0 || o->by_key) && !is_counts(saved))
+        return fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
+    if ((o->density || o->log || o->title) && !saved->histogram)
         return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
-    if (first->saved.groups) return emit_groups(t, first->saved.groups, &r, began);
-    return task_emit(t, first->saved.state, r, 0);
+    return EXIT_DONE;
+}
+
+/* The state of a value is saved by task_close. */
+static int save_others(task *t, const statefile *saved) {
+    if (!t->options->save || saved->state) return EXIT_DONE;
+    return saved->histogram ? statefile_save_histogram(&t->save, saved->histogram)
+                            : statefile_save_groups(&t->save, saved->groups, t->context);
+}
+
+static int emit(task *t, const statefile *saved, const char *file, double began) {
+    const saved_showing x = {&t->output, t->options, t->context, saved, file, began};
+    const result r = {.file = file, .seconds = progress_clock() - began};
+    int code = check_options(t->options, saved);
+    if (code != EXIT_DONE) return code;
+    code = saved->histogram ? hist_show_saved(&x)
+           : saved->groups  ? group_show_saved(&x)
+                            : task_emit(t, saved->state, r, 0);
+    return code == EXIT_DONE ? save_others(t, saved) : code;
 }
 
 static int run_merge(task *t, part *parts) {
@@ -228,8 +206,8 @@ static int run_merge(task *t, part *parts) {
     int code = load_parts(t, parts);
     const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
     if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
-    const result r = {.file = o->file_count == 1 ? o->files[0] : "total"};
-    if (code == EXIT_DONE) code = emit(t, &parts[0], r, began);
+    const char *file = o->file_count == 1 ? o->files[0] : "total";
+    if (code == EXIT_DONE) code = emit(t, &parts[0].saved, file, began);
     if (code == EXIT_DONE && wholes) tell_indices(t, parts);
     return code;
 }

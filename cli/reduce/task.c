@@ -3,6 +3,7 @@
 #include "reduce/absorb.h"
 #include "reduce/describe.h"
 #include "reduce/reduce.h"
+#include "runtime/context.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
 
@@ -12,17 +13,9 @@ bool reduce_is_ordered(bf_reduction op) {
     return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_PROD || op == BF_DESCRIBE;
 }
 
-static int open_context(task *t) {
-    const options *o = t->options;
-    const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);
-    const bf_status st = bf_context_create(&wanted, &t->context);
-    if (st == BF_E_DEVICE && options_gpu(o->device)) return fail_device(o->device);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, NULL, NULL);
-}
-
 int task_open(task *t, const options *o, bool names) {
     *t = (task){.options = o};
-    int code = open_context(t);
+    int code = context_open(&t->context, o);
     if (code == EXIT_DONE) code = output_open(&t->output, o, names);
     if (code == EXIT_DONE && o->save) code = outfile_open(&t->save, o->save);
     return code == EXIT_DONE ? code : task_close(t, code, NULL);

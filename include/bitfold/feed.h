@@ -2,7 +2,7 @@
  *
  * A file that is mapped into memory is absorbed where it lies, by all threads of the context. What
  * must be read, such as a pipe, goes through two buffers: a thread reads into one of them while the
- * other is absorbed.
+ * other is absorbed. What all threads can read at once goes through one.
  *
  *     int64_t read_pipe(void *arg, int64_t at, int64_t most, void *const to[]);
  *     bf_feed feed = BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = -1, .read = read_pipe);
@@ -27,9 +27,11 @@ typedef struct bf_feed {
     const void *memory[2];
     /* Writes elements [at, at + n) of each array whose memory is NULL to to[i] (the other to[i] are
      * NULL), and returns n: from 1 to `most`, 0 at the end, -1 if it failed. It is called from a
-     * thread of the library's, one call at a time, with `at` increasing. */
+     * thread of the library's, one call at a time, with `at` increasing, unless `concurrent`. */
     int64_t (*read)(void *arg, int64_t at, int64_t most, void *const to[]);
     void *arg;
+    int concurrent; /* 1: the context's threads may all call read at once, for parts in any order;
+                       count is not -1. Such as for a mapped file in another byte order */
 } bf_feed;
 
 /* BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = n, .memory = {data}) (C only). */

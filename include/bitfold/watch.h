@@ -1,8 +1,8 @@
 /* A watch on a context: how far its calls are, and whether they are to stop.
  *
- * A long call asks the watch between the pieces of its work. Reductions, states, feeds and
- * histograms do so every 128 MiB or sooner; bf_map, bf_julia, tables, groups and joins where their
- * work has pieces. */
+ * A long call asks the watch between the pieces of its work: reductions, states, feeds, histograms
+ * and bf_map at least every 128 MiB on the CPU and every 8 GiB on a GPU, bf_julia on the CPU after
+ * each tile of the picture. Calls on tables and groups, joins and enqueued calls do not ask. */
 #ifndef BITFOLD_WATCH_H
 #define BITFOLD_WATCH_H
 
@@ -27,10 +27,10 @@ typedef struct bf_watch {
 #define BF_WATCH(...) ((bf_watch){.size = sizeof(bf_watch), __VA_ARGS__})
 
 /* Sets the context's watch, which is copied, in place of the one before; NULL: none. A call that is
- * cancelled returns BF_E_CANCELLED, and leaves states, histograms, tables and groups as they were.
- * Its output arrays may have been written to. A watched call of a histogram counts into memory of
- * its own first, as much again as the counts take. Errors: BF_E_ARGUMENT (no tick, every_ns below
- * 0). */
+ * cancelled returns BF_E_CANCELLED, and leaves states and histograms as they were. The output
+ * arrays of bf_map and bf_julia may have been written to. A watched call of a histogram counts into
+ * memory of its own first, as much again as the counts take. Errors: BF_E_ARGUMENT (no tick,
+ * every_ns below 0). */
 BF_API bf_status bf_context_watch(bf_context *context, const bf_watch *watch);
 
 #ifdef __cplusplus

@@ -42,6 +42,18 @@ static int64_t read_script(void *arg, int64_t at, int64_t most, void *const to[]
     return n;
 }
 
+/* The same on several threads at once. */
+static int64_t read_anywhere(void *arg, int64_t at, int64_t most, void *const to[]) {
+    const script *s = arg;
+    if (s->fails_at >= at && s->fails_at < at + most) return s->answer;
+    const int64_t n = most > 1000 ? most - 999 : most;
+    for (int i = 0; i < 2; i++)
+        if (to[i] != NULL)
+            memcpy(to[i], (const char *)s->arrays[i] + (size_t)at * s->element[i],
+                   (size_t)n * s->element[i]);
+    return n;
+}
+
 static script script_of(bf_dtype a, bf_dtype b, int64_t count) {
     return (script){.arrays = {data, others},
                     .element = {bf_dtype_size(a), bf_dtype_size(b)},
@@ -51,7 +63,7 @@ static script script_of(bf_dtype a, bf_dtype b, int64_t count) {
 }
 
 /* The ways of giving a feed: in memory, read, or one array of each kind. */
-enum { IN_MEMORY, READ, READ_TO_THE_END, FIRST_READ, SECOND_READ, WAYS };
+enum { IN_MEMORY, READ, READ_TO_THE_END, CONCURRENT, FIRST_READ, SECOND_READ, WAYS };
 
 static bf_feed feed_of(script *s, int arrays, bf_dtype a, bf_dtype b, int way) {
     bf_feed feed = BF_FEED(.arrays = arrays, .dtype = {a, b}, .count = s->count,
@@ -60,6 +72,8 @@ static bf_feed feed_of(script *s, int arrays, bf_dtype a, bf_dtype b, int way) {
     if (way == IN_MEMORY || way == FIRST_READ) feed.memory[1] = s->arrays[1];
     if (way == IN_MEMORY) feed.read = NULL;
     if (way == READ_TO_THE_END) feed.count = -1;
+    if (way == CONCURRENT) feed.read = read_anywhere;
+    feed.concurrent = way == CONCURRENT;
     return feed;
 }
 
@@ -180,6 +194,9 @@ static void a_failing_read_leaves_the_state_as_it_was(void **unused) {
             feed.count = N + 1;
             s.next = 0;
             check_refused(ops[i], &feed, BF_E_CANCELLED);
+            feed.read = read_anywhere;
+            feed.concurrent = 1;
+            check_refused(ops[i], &feed, BF_E_CANCELLED);
         }
     }
     bf_context_destroy(context);
@@ -209,6 +226,12 @@ static void a_feed_that_is_not_as_it_says_is_refused(void **unused) {
     bad = feed;
     bad.dtype[0] = BF_F32;
     check_refused(BF_SUM, &bad, BF_E_DTYPE);
+    bad = feed;
+    bad.concurrent = 2;
+    check_refused(BF_SUM, &bad, BF_E_ARGUMENT);
+    bad.concurrent = 1;
+    bad.count = -1;
+    check_refused(BF_SUM, &bad, BF_E_ARGUMENT);
     bad = feed;
     bad.read = NULL;
     check_refused(BF_SUM, &bad, BF_E_ARGUMENT);

@@ -180,7 +180,7 @@ static void every_struct_that_is_read_may_be_of_another_size(void **unused) {
     CHECK_READ(bf_groups_options, seed, &world_groups, try_groups_options);
     CHECK_READ(bf_table_options, seed, &world_table, try_table_options);
     CHECK_READ(bf_julia_params, escape, &params, try_julia_params);
-    CHECK_READ(bf_feed, arg, &w->feed, try_feed);
+    CHECK_READ(bf_feed, concurrent, &w->feed, try_feed);
     CHECK_READ(bf_watch, arg, &BF_WATCH(.tick = go_on), try_watch);
 }
 

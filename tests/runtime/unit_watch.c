@@ -213,6 +213,26 @@ static void a_map_is_cancelled(void **unused) {
     end_watch(&w);
 }
 
+static void a_picture_is_cancelled(void **unused) {
+    (void)unused;
+    enum { SIDE = 400 };
+    static uint16_t pixels[SIDE][2 * SIDE];
+    bf_julia_params p;
+    bf_julia_defaults(&p);
+    p.width = p.height = SIDE;
+    witness w;
+    for (int step = 1; step <= 2; step++) { /* pixels where they belong, and by way of copies */
+        const bf_array counts = {pixels, BF_U16, 2, {SIDE, SIDE}, {2 * SIDE, step}};
+        set_watch(&w, 0, 0);
+        assert_int_equal(bf_julia(context, &p, 0, 0, &counts), BF_OK);
+        assert_int_equal(w.bytes, SIDE * SIDE * sizeof(uint16_t));
+        assert_true(w.ticks > 2);
+        set_watch(&w, 0, 1);
+        assert_int_equal(bf_julia(context, &p, 0, 0, &counts), BF_E_CANCELLED);
+        end_watch(&w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_added_up_from_call_to_call),
@@ -223,6 +243,7 @@ int main(void) {
         cmocka_unit_test(a_cancelled_histogram_is_as_it_was),
         cmocka_unit_test(a_watched_histogram_counts_the_same),
         cmocka_unit_test(a_map_is_cancelled),
+        cmocka_unit_test(a_picture_is_cancelled),
     };
     return RUN_TESTS(tests, make, destroy);
 }

@@ -156,6 +156,11 @@ static bf_status call_bf_groups_absorb(world *w) {
     return bf_groups_absorb(w->groups, &w->i64, values);
 }
 
+static bf_status call_bf_groups_aggregate(world *w) {
+    bf_array values = bf_array_of(BF_F64, w->out_doubles, bf_groups_size(w->groups));
+    return bf_groups_aggregate(w->groups, 0, NULL, &values, NULL);
+}
+
 static bf_status call_bf_groups_list(world *w) {
     bf_array keys = bf_array_of(BF_I64, w->out_integers, bf_groups_size(w->groups));
     return bf_groups_list(w->groups, &keys, NULL);
@@ -269,6 +274,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_merge),
     ENTRY(bf_groups_list),
     ENTRY(bf_groups_result),
+    ENTRY(bf_groups_aggregate),
     ENTRY(bf_groups_save_size),
     ENTRY(bf_groups_save),
     ENTRY(bf_groups_load),

@@ -1,7 +1,6 @@
 /* Groups: arguments checked, and handed to the backend. */
 #include "api/group/group.h"
 
-#include "api/reduce/result.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "api/table/table.h"
@@ -88,8 +87,7 @@ static bf_status follow_rows(bf_groups *g, const bf_array *keys, const bf_array 
     return on == g->on ? BF_OK : live_on(g, on);
 }
 
-/* For bf_context_device and bf_context_reason. */
-static void note_place(const bf_groups *g) {
+void bf_groups_note_place(const bf_groups *g) {
     bf_context *context = g->context;
     context->used = g->on;
     if (context->fixed == NULL)
@@ -112,7 +110,7 @@ bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf
     *made = g;
     status = live_on(made, context->fixed != NULL ? context->fixed : &bf_backend_cpu);
     if (status == BF_OK) {
-        note_place(made);
+        bf_groups_note_place(made);
         *groups = made;
     } else {
         free(made);
@@ -181,7 +179,7 @@ static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
     const void *data[BF_AGGREGATES_MAX];
     for (int i = 0; i < g->count; i++) data[i] = rows->values[i].data;
     if (rows->keys.count == 0) return BF_OK;
-    note_place(g);
+    bf_groups_note_place(g);
     bf_status status =
         g->by->absorb(g->context, g->inside, rows->keys.data, data, rows->keys.count);
     if (status == BF_OK) g->rows += rows->keys.count;
@@ -292,7 +290,7 @@ static bf_status merge(bf_groups *into, const bf_groups *from) {
         return bf_fail(into->context, BF_E_STATE, "other keys, or other aggregates");
     if (from->rows > BF_COUNT_MAX - into->rows)
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 rows");
-    note_place(into);
+    bf_groups_note_place(into);
     bf_status status = share_memory(into, from)
                            ? into->by->merge(into->context, into->inside, from->inside)
                            : merge_from_afar(into, from);
@@ -304,53 +302,4 @@ bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
     if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
         return BF_E_ARGUMENT;
     return bf_leave_both(into->context, from->context, merge(into, from));
-}
-
-/* ---- results ----------------------------------------------------------------------------------
- */
-
-static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
-    int64_t size = bf_groups_size(g);
-    if ((keys->array != NULL && keys->count != size) ||
-        (counts->array != NULL && counts->count != size))
-        return bf_fail(g->context, BF_E_SHAPE, "there are %lld groups", (long long)size);
-    if (size == 0) return BF_OK;
-    bf_status status = g->by->list(g->context, g->inside, keys->data, counts->data);
-    if (status == BF_OK) status = bf_flat_return(g->context, keys);
-    return status == BF_OK ? bf_flat_return(g->context, counts) : status;
-}
-
-static bf_status list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
-    bf_flat flat_keys, flat_counts = {0};
-    bf_status status = bf_flat_take(groups->context, groups->on, groups->key, keys, &flat_keys);
-    if (status == BF_OK)
-        status = bf_flat_take(groups->context, groups->on, BF_I64, counts, &flat_counts);
-    if (status == BF_OK) status = list_flat(groups, &flat_keys, &flat_counts);
-    bf_flat_release(&flat_keys);
-    bf_flat_release(&flat_counts);
-    return status;
-}
-
-bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
-    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, list(groups, keys, counts));
-}
-
-static bf_status result(bf_groups *groups, int which, const bf_reduce_options *given,
-                        bf_value *values) {
-    bf_reduce_options options;
-    if (which < 0 || which >= groups->count)
-        return bf_fail(groups->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
-    bf_status status =
-        bf_read_reduce_options(groups->context, groups->aggregates[which].op, given, &options);
-    if (status != BF_OK || bf_groups_size(groups) == 0) return status;
-    if (values == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the values");
-    note_place(groups);
-    return bf_groups_finish(groups, which, &options, values);
-}
-
-bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
-                           bf_value *values) {
-    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, result(groups, which, options, values));
 }

@@ -21,9 +21,7 @@ struct bf_groups {
 /* bf_groups_create, for callers that have entered the context (enter.h). */
 bf_status bf_groups_make(bf_context *context, const bf_groups_options *options, bf_groups **groups);
 
-/* The results of an aggregate of all groups, of which there are some, by key, by options that have
- * been checked. Errors: BF_E_NAN, BF_E_MEMORY, BF_E_DEVICE. */
-bf_status bf_groups_finish(bf_groups *groups, int which, const bf_reduce_options *options,
-                           bf_value *values);
+/* Tells bf_context_device and bf_context_reason where the groups are. */
+void bf_groups_note_place(const bf_groups *groups);
 
 #endif

@@ -135,6 +135,10 @@ static bool rows_are_direct(const bf_array *counts) {
 
 /* --- the calls --- */
 
+static int64_t bytes_of(const bf_rectangle *at) {
+    return at->rows * at->columns * (int64_t)sizeof(uint16_t);
+}
+
 /* A part that fits the scratch, and from there to where it belongs. */
 static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_job part,
                            const bf_strided *to, int64_t first) {
@@ -165,6 +169,7 @@ static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_arr
             part.at = (bf_rectangle){all->x + x, all->y + y, least(columns, all->columns - x),
                                      least(rows, all->rows - y)};
             status = copy_part(context, by, part, &to, y * all->columns + x);
+            if (status == BF_OK) status = bf_watch_tick(context, bytes_of(&part.at));
         }
     }
     return status;
@@ -177,7 +182,8 @@ static bf_status count(bf_context *context, const bf_julia_params *params, int64
     bf_status status = prepare(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
     if (!rows_are_direct(counts)) return walk(context, &job, counts);
-    return context->used->julia->count(context, &job);
+    status = context->used->julia->count(context, &job);
+    return status == BF_OK ? bf_watch_tick(context, bytes_of(&job.at)) : status;
 }
 
 bf_status bf_julia(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,

@@ -4,6 +4,7 @@
 #include "api/runtime/sized.h"
 #include "rules/number/dtype.h"
 #include "seam/aside.h"
+#include "seam/host.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,6 +27,9 @@ static bf_status check_count(bf_context *context, const bf_feed *feed) {
         return bf_fail(context, BF_E_ARGUMENT, "no memory, and no function that reads");
     if (feed->count < 0 && (mapped || feed->read == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "only what is read can have no known count");
+    if (feed->concurrent != 0 && (feed->concurrent != 1 || feed->count < 0))
+        return bf_fail(context, BF_E_ARGUMENT, "concurrent is %d, with %lld elements",
+                       feed->concurrent, (long long)feed->count);
     return BF_OK;
 }
 
@@ -33,7 +37,7 @@ bf_status bf_feed_check(bf_context *context, const bf_feed *given, int arrays,
                         const bf_dtype dtype[2], bf_feed *feed) {
     *feed = BF_FEED(.arrays = 0);
     if (given == NULL) return bf_fail(context, BF_E_ARGUMENT, "no feed");
-    if (!BF_READ(feed, given, arg))
+    if (!BF_READ(feed, given, concurrent))
         return bf_fail(context, BF_E_ARGUMENT, "bf_feed: size is not set, or from a newer version");
     if (feed->arrays != arrays)
         return bf_fail(context, BF_E_ARGUMENT, "a feed of %d arrays, not %d", feed->arrays, arrays);
@@ -61,7 +65,7 @@ typedef struct reader {
     buffer *filling;
     int64_t room;     /* elements of a buffer */
     atomic_bool stop; /* nobody wants more */
-    bf_aside *aside;
+    bf_aside *aside;  /* NULL: all threads read, into the first buffer */
 } reader;
 
 static void free_reader(reader *r) {
@@ -79,13 +83,13 @@ static bool open_reader(reader *r, const bf_feed *feed, int64_t bytes) {
     if (feed->count >= 0 && feed->count < r->room) r->room = feed->count;
     for (int k = 0; k < feed->arrays; k++) {
         size_t size = (size_t)r->room * (size_t)bf_dtype_bytes(feed->dtype[k]) + ALIGNMENT;
-        for (int i = 0; i < 2 && feed->memory[k] == NULL; i++)
+        for (int i = 0; i < (feed->concurrent ? 1 : 2) && feed->memory[k] == NULL; i++) {
             r->buffers[i].data[k] = aligned_alloc(ALIGNMENT, size / ALIGNMENT * ALIGNMENT);
-        for (int i = 0; i < 2 && feed->memory[k] == NULL; i++)
             if (r->buffers[i].data[k] == NULL) return false;
+        }
     }
-    r->aside = bf_aside_open();
-    return r->aside != NULL;
+    if (!feed->concurrent) r->aside = bf_aside_open();
+    return feed->concurrent || r->aside != NULL;
 }
 
 /* Reads the next elements behind what the buffer holds. False: no more fit, or there are no more.
@@ -170,13 +174,56 @@ static bf_status absorb_buffers(bf_context *context, reader *r, bf_absorb_arrays
     return status;
 }
 
+/* ---- reading on all threads ------------------------------------------------------------------ */
+
+static bf_status read_part(void *arg, int worker, int64_t first, int64_t n) {
+    const reader *r = arg;
+    const buffer *b = &r->buffers[0];
+    (void)worker;
+    for (int64_t end = first + n, got; first < end; first += got) {
+        void *to[2] = {NULL, NULL};
+        for (int k = 0; k < r->feed->arrays; k++)
+            if (b->data[k] != NULL) to[k] = b->data[k] + first * bf_dtype_bytes(r->feed->dtype[k]);
+        got = r->feed->read(r->feed->arg, b->at + first, end - first, to);
+        if (got <= 0 || got > end - first) return BF_E_CANCELLED;
+    }
+    return BF_OK;
+}
+
+/* All threads read a buffer, and then absorb it. */
+static bf_status absorb_rounds(bf_context *context, reader *r, bf_absorb_arrays *absorb,
+                               void *into) {
+    const bf_feed *feed = r->feed;
+    buffer *b = &r->buffers[0];
+    bf_array arrays[2];
+    bf_status status = BF_OK;
+    int workers = bf_host_threads(context);
+    int64_t part = (r->room + workers - 1) / workers;
+    for (; b->at < feed->count && status == BF_OK; b->at += b->n) {
+        b->n = feed->count - b->at < r->room ? feed->count - b->at : r->room;
+        status = bf_parallel(context, workers, b->n, part, read_part, r);
+        if (status != BF_OK)
+            return bf_fail(context, status, "the feed could not be read behind element %lld",
+                           (long long)b->at);
+        set_arrays(feed, b, b->at, b->n, arrays);
+        status = absorb(into, arrays);
+    }
+    return status;
+}
+
 static bf_status absorb_read(bf_context *context, const bf_feed *feed, bf_absorb_arrays *absorb,
                              void *into) {
     reader r;
     bool gpu = context->fixed != NULL && context->fixed != &bf_backend_cpu;
-    bf_status status = open_reader(&r, feed, gpu ? GPU_BUFFER : HOST_BUFFER)
-                           ? absorb_buffers(context, &r, absorb, into)
-                           : bf_fail(context, BF_E_MEMORY, "no memory for a feed's buffers");
+    int64_t bytes = gpu ? GPU_BUFFER : HOST_BUFFER;
+    if (feed->concurrent && !gpu) bytes *= bf_host_threads(context);
+    bf_status status = BF_OK;
+    if (!open_reader(&r, feed, bytes))
+        status = bf_fail(context, BF_E_MEMORY, "no memory for a feed's buffers");
+    else if (feed->concurrent)
+        status = absorb_rounds(context, &r, absorb, into);
+    else
+        status = absorb_buffers(context, &r, absorb, into);
     free_reader(&r);
     return status;
 }

@@ -124,7 +124,8 @@ static void collect_groups(const bf_cpu_groups *g, char *ranks, int64_t *order) 
     }
 }
 
-static bf_status make_order(bf_context *context, bf_cpu_groups *g, int64_t n) {
+bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
+    int64_t n = bf_group_set_size(&g->set);
     if (g->order != NULL) return BF_OK;
     char *ranks = bf_zeros((size_t)n * (size_t)g->rank_bytes);
     int64_t *order = bf_zeros((size_t)n * sizeof *order);
@@ -172,7 +173,7 @@ static bf_status list_groups(bf_context *context, void *groups, void *keys, void
     bf_cpu_groups *g = groups;
     int64_t n = groups_size(g);
     list_job job = {g, keys, counts};
-    bf_status status = make_order(context, g, n);
+    bf_status status = bf_cpu_groups_sort(context, g);
     if (status != BF_OK) return status;
     return bf_parallel(context, bf_workers(context, n, BF_ROWS_LEAST), n, PIECE, list_piece, &job);
 }
@@ -205,7 +206,7 @@ static bf_status give_words(bf_context *context, void *groups, int which, int64_
     bf_aggregate a = g->aggregates[which];
     int each = bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
     words_job job = {g, first, which, each, words};
-    bf_status status = make_order(context, g, groups_size(g));
+    bf_status status = bf_cpu_groups_sort(context, g);
     if (status != BF_OK) return status;
     return bf_parallel(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, give_piece, &job);
 }
@@ -218,6 +219,7 @@ const bf_group_backend bf_cpu_groups_backend = {
     .absorb = absorb_rows,
     .merge = merge_groups,
     .list = list_groups,
+    .aggregate = bf_cpu_groups_aggregate,
     .words = give_words,
     .enter = enter_groups,
 };

@@ -15,6 +15,9 @@
 #define BF_RULE static inline
 #endif
 
+/* A rule that is compiled into each caller, by the constants that it gives. */
+#define BF_RULE_INLINE BF_RULE __attribute__((always_inline))
+
 /* For loops that run once for each result: nvcc would unroll them, and compile for minutes. */
 #ifdef __CUDA_ARCH__
 #define BF_ROLLED _Pragma("unroll 1")

@@ -1,4 +1,4 @@
-#include "group/column.h"
+#include "input/column.h"
 
 #include "runtime/progress.h"
 #include "runtime/report.h"

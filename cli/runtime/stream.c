@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* fopencookie */
-#include "input/stream.h"
+#include "runtime/stream.h"
 
 #include <errno.h>
 #include <stdint.h>

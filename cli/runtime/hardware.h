@@ -1,6 +1,6 @@
 /* What the machine is made of, as the kernel tells it. */
-#ifndef BITFOLD_CLI_DEVICES_HARDWARE_H
-#define BITFOLD_CLI_DEVICES_HARDWARE_H
+#ifndef BITFOLD_CLI_RUNTIME_HARDWARE_H
+#define BITFOLD_CLI_RUNTIME_HARDWARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

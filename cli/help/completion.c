@@ -1,7 +1,7 @@
 /* completion: a script for the shell, in three dialects.
  *
  * Every command is asked for its help, and what it would print is written down as completion. */
-#include "runtime/completion.h"
+#include "help/completion.h"
 
 #include "runtime/options.h"
 
@@ -83,22 +83,22 @@ static void put_first_words(const usage *u) {
 /* ---- bash ------------------------------------------------------------------------------------ */
 
 static void bash_pattern(const option_spec *s) {
-    if (s->id < 256) printf("-%c | ", s->id);
+    if (s->letter) printf("-%c | ", s->letter);
     printf("--%s", s->name);
 }
 
-static void bash_command(const char *name, const usage *u, const option_spec *specs, int n) {
+static void bash_command(const char *name, const usage *u, const option_spec *const specs[],
+                         int n) {
     printf("    %s)\n        options='", name);
     bool first = true;
     for (int i = 0; i < n; i++) {
-        if (!option_belongs(&specs[i], u)) continue;
-        printf("%s--%s", first ? "" : " ", specs[i].name);
+        printf("%s--%s", first ? "" : " ", specs[i]->name);
         first = false;
     }
     printf("'\n        case $before in\n");
     for (int i = 0; i < n; i++) {
-        const option_spec *s = &specs[i];
-        if (!option_belongs(s, u) || !s->operand || is_file(s->operand)) continue;
+        const option_spec *s = specs[i];
+        if (!s->operand || is_file(s->operand)) continue;
         printf("        ");
         bash_pattern(s);
         printf(") words='");
@@ -169,10 +169,10 @@ static void zsh_action(const char *operand) {
 /* Either form of an option excludes the other, and itself. */
 static void zsh_option(const option_spec *s, bool letter) {
     printf(" \\\n            '(");
-    if (s->id < 256) printf("-%c ", s->id);
+    if (s->letter) printf("-%c ", s->letter);
     printf("--%s)", s->name);
     if (letter)
-        printf("-%c[", s->id);
+        printf("-%c[", s->letter);
     else
         printf("--%s%s[", s->name, s->operand ? "=" : "");
     zsh_text(s->help);
@@ -181,12 +181,11 @@ static void zsh_option(const option_spec *s, bool letter) {
     putchar('\'');
 }
 
-static void zsh_command(const char *name, const usage *u, const option_spec *specs, int n) {
+static void zsh_command(const char *name, const usage *u, const option_spec *const specs[], int n) {
     printf("    %s)\n        _arguments -s", name);
     for (int i = 0; i < n; i++) {
-        if (!option_belongs(&specs[i], u)) continue;
-        if (specs[i].id < 256) zsh_option(&specs[i], true);
-        zsh_option(&specs[i], false);
+        if (specs[i]->letter) zsh_option(specs[i], true);
+        zsh_option(specs[i], false);
     }
     if (first_has_words(u)) {
         printf(" \\\n            '1:operand:(");
@@ -241,7 +240,7 @@ static void fish_condition(const char *name) {
 
 static void fish_option(const char *name, const option_spec *s) {
     fish_condition(name);
-    if (s->id < 256) printf(" -s %c", s->id);
+    if (s->letter) printf(" -s %c", s->letter);
     printf(" -l %s", s->name);
     if (s->operand && is_file(s->operand)) printf(" -r -F");
     if (s->operand && !is_file(s->operand)) printf(" -x");
@@ -255,9 +254,9 @@ static void fish_option(const char *name, const option_spec *s) {
     putchar('\n');
 }
 
-static void fish_command(const char *name, const usage *u, const option_spec *specs, int n) {
-    for (int i = 0; i < n; i++)
-        if (option_belongs(&specs[i], u)) fish_option(name, &specs[i]);
+static void fish_command(const char *name, const usage *u, const option_spec *const specs[],
+                         int n) {
+    for (int i = 0; i < n; i++) fish_option(name, specs[i]);
     fish_condition(name);
     if (!first_has_words(u) || first_is(u, "OP ")) printf(" -F");
     if (first_has_words(u)) {

@@ -1,6 +1,6 @@
 /* A column of an input: its numbers in order, in blocks of as many rows as are asked for. */
-#ifndef BITFOLD_CLI_GROUP_COLUMN_H
-#define BITFOLD_CLI_GROUP_COLUMN_H
+#ifndef BITFOLD_CLI_INPUT_COLUMN_H
+#define BITFOLD_CLI_INPUT_COLUMN_H
 
 #include "input/source.h"
 

@@ -1,6 +1,6 @@
 /* Completion for shells, made from the tables that --help is made from. */
-#ifndef BITFOLD_CLI_RUNTIME_COMPLETION_H
-#define BITFOLD_CLI_RUNTIME_COMPLETION_H
+#ifndef BITFOLD_CLI_HELP_COMPLETION_H
+#define BITFOLD_CLI_HELP_COMPLETION_H
 
 #include "command.h"
 

@@ -1,7 +1,7 @@
 /* Output streams that keep the errno of a failed write: stdio may write long before anybody asks,
  * and then knows only that something failed. */
-#ifndef BITFOLD_CLI_INPUT_STREAM_H
-#define BITFOLD_CLI_INPUT_STREAM_H
+#ifndef BITFOLD_CLI_RUNTIME_STREAM_H
+#define BITFOLD_CLI_RUNTIME_STREAM_H
 
 #include <stdio.h>
 

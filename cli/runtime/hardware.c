@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "devices/hardware.h"
+#include "runtime/hardware.h"
 
 #include <ctype.h>
 #include <dirent.h>
