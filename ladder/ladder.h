@@ -120,7 +120,7 @@ typedef void ladder_emit(const ladder_row *row, void *argument);
 
 typedef struct ladder_options {
     const ladder_machine *machine;
-    int device;   /* number of the GPU */
+    int device;   /* bitfold/device.h */
     int64_t size; /* elements; 0: the usual sizes */
     bool quick;
 } ladder_options;

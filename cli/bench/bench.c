@@ -46,7 +46,7 @@ static bool knows(const char *work) {
     return bench_items_know(work);
 }
 
-static bool is_gpu(const bench_options *options) { return strcmp(options->device, "cpu") != 0; }
+static bool is_gpu(const bench_options *options) { return options->gpu.number >= 0; }
 
 static int check_works(const bench_options *options) {
     for (char **work = options->works; *work; work++) {

@@ -24,7 +24,7 @@ enum {
 typedef struct {
     bf_context *context; /* NULL: the CPU is measured */
     bf_device_info info;
-    int number;      /* N of "cuda:N" */
+    int number;      /* bitfold/device.h; BF_DEVICE_CPU: no GPU is measured */
     char isa[16];    /* "sm_90" */
     char driver[16]; /* the CUDA version of the driver: "13.0" */
     char *memory;
@@ -94,7 +94,7 @@ typedef struct bench_side {
 
 typedef struct {
     bool json, quick;
-    const char *device; /* "cpu", "cuda" or "cuda:N" */
+    const char *device; /* as it was given */
     const char *isa;
     size_t sizes[BENCH_LIST];
     int n_sizes;

@@ -100,13 +100,6 @@ static bool refuse(const char *what, const char *value) {
     return false;
 }
 
-static bool is_device(const char *name) {
-    if (strcmp(name, "cpu") == 0 || strcmp(name, "cuda") == 0) return true;
-    if (strncmp(name, "cuda:", 5) != 0) return false;
-    const size_t digits = strspn(name + 5, "0123456789");
-    return digits > 0 && digits < 4 && name[5 + digits] == '\0';
-}
-
 /* ---- readers of operands, into the whole struct ---------------------------------------------- */
 
 static bool read_sizes(const option_spec *spec, const char *text, void *to) {
@@ -142,8 +135,10 @@ static bool read_peer(const option_spec *spec, const char *text, void *to) {
 static bool read_device(const option_spec *spec, const char *text, void *to) {
     bench_options *o = to;
     (void)spec;
+    int *number = &o->gpu.number;
     o->device = text;
-    return is_device(text) || refuse("not a device that can be measured", text);
+    return (bf_device_parse(text, number) == BF_OK && *number >= BF_DEVICE_CPU) ||
+           refuse("not a device that can be measured", text);
 }
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -170,7 +165,7 @@ static const option_spec specs[] = {
 
 static bool take_defaults(bench_options *o) {
     if (o->fail_above >= 0 && !o->compare) return refuse("--fail-above needs", "--compare FILE");
-    if (o->n_sizes == 0 && strcmp(o->device, "cpu") == 0) default_sizes(o);
+    if (o->n_sizes == 0 && o->gpu.number == BF_DEVICE_CPU) default_sizes(o);
     if (o->n_sizes == 0) default_gpu_sizes(o);
     if (o->n_threads == 0) default_threads(o);
     return true;
@@ -180,7 +175,7 @@ bool bench_parse(bench_options *o, int argc, char **argv, int *code) {
     const own_options own = {specs, sizeof specs / sizeof *specs, o};
     options given;
     o->fail_above = -1;
-    o->device = "cpu";
+    o->gpu.number = BF_DEVICE_CPU;
     if (!options_parse_own(&given, &own, argc, argv, &bench_usage, code)) return false;
     o->works = given.files;
     if (take_defaults(o)) return true;

@@ -24,7 +24,7 @@ static const usage ladder_usage = {
 typedef struct request {
     ladder_options ladder;
     const char *topic, *asked; /* the device that was asked for */
-    char device[32];           /* "cuda:0" */
+    char device[BF_DEVICE_TEXT];
     bool json;
 } request;
 
@@ -99,7 +99,8 @@ static int no_gpu(const request *r) {
 
 static void use_cpu(request *r) {
     r->ladder.machine = &ladder_cpu;
-    strcpy(r->device, "cpu");
+    r->ladder.device = BF_DEVICE_CPU;
+    bf_device_format(BF_DEVICE_CPU, r->device);
 }
 
 static int use_gpu(request *r, int number) {
@@ -108,20 +109,17 @@ static int use_gpu(request *r, int number) {
     r->ladder.machine = &ladder_gpu;
 #endif
     r->ladder.device = number;
-    snprintf(r->device, sizeof r->device, "cuda:%d", number);
+    bf_device_format(number, r->device);
     return EXIT_DONE;
 }
 
 static int find_device(request *r) {
-    const char *name = r->asked;
-    char *end;
-    if (strcmp(name, "cpu") == 0) return use_cpu(r), EXIT_DONE;
-    if (strcmp(name, "cuda") == 0) return use_gpu(r, 0);
-    if (strncmp(name, "cuda:", 5) == 0 && name[5] >= '0' && name[5] <= '9') {
-        const long number = strtol(name + 5, &end, 10);
-        if (*end == '\0') return use_gpu(r, number > 1024 ? 1024 : (int)number);
-    }
-    if (strcmp(name, "auto") != 0) return refuse("unknown device", name);
+    int device;
+    const bf_status status = bf_device_parse(r->asked, &device);
+    if (status == BF_E_DEVICE) return no_gpu(r);
+    if (status != BF_OK || device == BF_DEVICE_ALL) return refuse("unknown device", r->asked);
+    if (device == BF_DEVICE_CPU) return use_cpu(r), EXIT_DONE;
+    if (device >= 0) return use_gpu(r, device);
     if (bf_device_count() > 0) return use_gpu(r, 0);
     inform(NULL, "no GPU, so these are the CPU's rungs: %s", bf_device_reason());
     return use_cpu(r), EXIT_DONE;
@@ -131,7 +129,7 @@ static int find_device(request *r) {
 
 static void print_head(const request *r) {
     bf_device_info gpu = {.size = sizeof gpu};
-    if (strcmp(r->device, "cpu") == 0)
+    if (r->ladder.device == BF_DEVICE_CPU)
         printf("The CPU's rungs, on %d %s. Times are medians of a call.\n", bf_usable_threads(),
                bf_usable_threads() == 1 ? "thread" : "threads");
     else if (bf_device_describe(r->ladder.device, &gpu) == BF_OK)

@@ -315,9 +315,8 @@ static int check_isa(const char *name) {
 }
 
 bool options_gpu(const char *name) {
-    if (strncmp(name, "cuda", 4) != 0) return false;
-    const size_t digits = name[4] == ':' ? strspn(name + 5, "0123456789") : 0;
-    return name[4] == '\0' || (digits > 0 && digits <= 4 && name[5 + digits] == '\0');
+    int device;
+    return bf_device_parse(name, &device) == BF_OK && device >= 0;
 }
 
 static int unknown_device(const char *name) {
@@ -327,11 +326,10 @@ static int unknown_device(const char *name) {
 }
 
 static int check_device(const char *name) {
-    if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0) return EXIT_DONE;
-    if (strcmp(name, "cuda:all") == 0) return fail_device(name);
-    if (!options_gpu(name)) return unknown_device(name);
-    const long number = name[4] == ':' ? strtol(name + 5, NULL, 10) : 0;
-    return number < bf_device_count() ? EXIT_DONE : fail_device(name);
+    int device;
+    if (bf_device_parse(name, &device) != BF_OK) return unknown_device(name);
+    if (device == BF_DEVICE_AUTO || device == BF_DEVICE_CPU) return EXIT_DONE;
+    return device >= 0 && device < bf_device_count() ? EXIT_DONE : fail_device(name);
 }
 
 static int take_files(options *o, int argc, char **argv, const usage *u) {

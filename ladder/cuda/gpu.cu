@@ -1,12 +1,10 @@
 /* A GPU as a machine for ladders: memory, a clock, and the limit. */
 #include "ladder/cuda/timer.cuh"
 
-#include <stdio.h>
-
 /* The library uses the rungs' stream, so the same clock measures it. */
 static const char *open_context(ladder_task *task, int device) {
-    char name[32];
-    snprintf(name, sizeof name, "cuda:%d", device);
+    char name[BF_DEVICE_TEXT];
+    bf_device_format(device, name);
     bf_options options = {};
     options.size = sizeof options;
     options.device = name;

@@ -83,7 +83,10 @@ class Context:
         options.size = _library.ctypes.sizeof(options)
         status = lib.bf_context_create(byref(options), byref(self._handle))
         reason = lib.bf_device_reason().decode()
-        if status == DeviceError.status and device.startswith("cuda") and reason:
+        number = c_int(0)
+        lib.bf_device_parse(options.device, byref(number))
+        on_gpu = number.value not in (_library.DEVICE_AUTO, _library.DEVICE_CPU)
+        if status == DeviceError.status and on_gpu and reason:
             raise DeviceError(f"device {device!r} cannot be used: {reason}")
         if status:
             why = _library.ctypes.create_string_buffer(_library.MESSAGE_TEXT)

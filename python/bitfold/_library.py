@@ -22,6 +22,7 @@ OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8
 VALUE_TEXT = 64
 MESSAGE_TEXT = 160
+DEVICE_AUTO, DEVICE_CPU = -2, -1
 
 
 class Error(Exception):
@@ -182,6 +183,7 @@ _SIGNATURES = {
     "bf_context_isa": (c_char_p, c_void_p),
     "bf_context_threads": (c_int, c_void_p),
     "bf_context_watch": (c_int, c_void_p, POINTER(Watch)),
+    "bf_device_parse": (c_int, c_char_p, POINTER(c_int)),
     "bf_device_reason": (c_char_p,),
     "bf_isa_name": (c_char_p, c_int),
     "bf_isa_available": (c_int, c_int),

@@ -21,7 +21,8 @@ static bf_status unknown_isa(bf_context *context, const char *name) {
                    name, known);
 }
 
-static bf_status open_cpu(bf_context *context, const bf_options *options) {
+static bf_status open_cpu(bf_context *context, int device, const bf_options *options) {
+    (void)device;
     const bf_isa *isa = bf_cpu_isa_find(options->isa);
     if (isa == NULL) return unknown_isa(context, options->isa);
     if (!isa->available())

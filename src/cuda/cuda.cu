@@ -4,6 +4,7 @@
 #include "cuda/julia/julia.cuh"
 #include "cuda/map/map.cuh"
 #include "cuda/reduce/reduce.cuh"
+#include "cuda/runtime/devices.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
@@ -94,14 +95,15 @@ static cudaError_t set_up(bf_cuda *cuda, void *stream) {
     return error;
 }
 
-/* The options' device is "cuda:N". */
-static bf_status open_cuda(bf_context *context, const bf_options *options) {
-    int device = atoi(options->device + strlen("cuda:")), count = 0, previous = 0;
+static bf_status open_cuda(bf_context *context, int device, const bf_options *options) {
+    char name[BF_DEVICE_TEXT];
+    int count = 0, previous = 0;
+    bf_device_format(device, name);
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "no GPU can be used");
     if (device >= count)
-        return bf_fail(context, BF_E_DEVICE, "there is no cuda:%d: GPUs that can be used: %d",
-                       device, count);
+        return bf_fail(context, BF_E_DEVICE, "there is no %s: GPUs that can be used: %d", name,
+                       count);
     bf_cuda *cuda = (bf_cuda *)calloc(1, sizeof *cuda);
     if (cuda == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a context");
     cuda->device = device;
@@ -113,7 +115,7 @@ static bf_status open_cuda(bf_context *context, const bf_options *options) {
     bf_cuda_restore(mode);
     bf_cuda_leave(previous);
     if (error == cudaSuccess) return BF_OK;
-    bf_status status = bf_cuda_fail(context, error, options->device);
+    bf_status status = bf_cuda_fail(context, error, name);
     close_cuda(context);
     return status;
 }
@@ -124,6 +126,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .close = close_cuda,
     .set_stream = set_stream,
     .synchronize = synchronize,
+    .devices = &bf_cuda_devices,
     .memory = &bf_cuda_memory_backend,
     .reduce = &bf_cuda_reduce_backend,
     .map = &bf_cuda_map_backend,

@@ -51,6 +51,8 @@ static void contexts(void **unused) {
     REFUSED(bf_context_watch(NULL, NULL));
     REFUSED(bf_context_watch(c, &BF_WATCH(.tick = NULL)));
     REFUSED(bf_device_describe(0, NULL));
+    REFUSED(bf_device_parse("cpu", NULL));
+    bf_device_format(0, NULL);
     void *memory = NULL;
     REFUSED(bf_memory_allocate(NULL, 1, &memory));
     REFUSED(bf_memory_allocate(c, 1, NULL));

@@ -21,7 +21,7 @@ struct bf_groups {
 /* bf_groups_create, for callers that have entered the context (enter.h). */
 bf_status bf_groups_make(bf_context *context, const bf_groups_options *options, bf_groups **groups);
 
-/* Tells bf_context_device and bf_context_reason where the groups are. */
-void bf_groups_note_place(const bf_groups *groups);
+/* Places a call where the groups are. Errors: as bf_place. */
+bf_status bf_groups_place(const bf_groups *groups);
 
 #endif

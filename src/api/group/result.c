@@ -1,9 +1,10 @@
 /* What groups tell: their keys and counts, and the results of their aggregates. */
 #include "api/group/group.h"
 
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
+#include "api/runtime/array.h"
 #include "api/runtime/enter.h"
-#include "api/table/table.h"
+#include "api/runtime/flat.h"
 #include "rules/group/result.h"
 
 /* ---- keys and counts --------------------------------------------------------------------------
@@ -76,7 +77,8 @@ static bf_status aggregate_flat(bf_groups *g, int which, const bf_reduce_options
     bf_status status = check_size(g, values);
     if (status == BF_OK) status = check_size(g, fits);
     if (status != BF_OK || bf_groups_size(g) == 0) return status;
-    bf_groups_note_place(g);
+    status = bf_groups_place(g);
+    if (status != BF_OK) return status;
     status = g->by->aggregate(g->context, g->inside, which, options, values->array->dtype,
                               values->data, (uint8_t *)fits->data);
     if (status == BF_OK) status = bf_flat_return(g->context, values);
@@ -138,8 +140,8 @@ static bf_status give_values(bf_groups *g, int which, const bf_reduce_options *g
     bf_status status = read_request(g, which, given, &options);
     if (status != BF_OK || bf_groups_size(g) == 0) return status;
     if (values == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no place for the values");
-    bf_groups_note_place(g);
-    return put_values(g, which, &options, values);
+    status = bf_groups_place(g);
+    return status == BF_OK ? put_values(g, which, &options, values) : status;
 }
 
 bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,

@@ -1,12 +1,11 @@
 /* States: absorb, merge, result. */
 #include "api/reduce/state.h"
 
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "seam/environment.h"
-#include "seam/place.h"
 
 #include <stdlib.h>
 
@@ -108,13 +107,10 @@ static bool has_pieces(const bf_state *s, const bf_array *const arrays[], int ar
 
 static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
     const int64_t *next = next_index(s);
-    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(s->dtype));
-    bf_memory memory = {.n = arity, .data = {arrays[0]->data}, .bytes = {bytes, bytes}};
     if (count > BF_COUNT_MAX - (next ? *next : s->words[0]))
         return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
     if (count == 0) return BF_OK;
-    if (arity > 1) memory.data[1] = arrays[1]->data;
-    bf_status status = bf_place_reduce(s->context, s->op, s->kind, &memory);
+    bf_status status = bf_reduce_place(s->context, s->kind, arrays, arity, count);
     if (status != BF_OK) return status;
     bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .index = next ? *next : 0};
     absorption to = {job, s->words};

@@ -25,11 +25,4 @@ bf_status bf_state_take_pair(bf_state *state, const bf_array *a, const bf_array 
 bf_status bf_state_keep(const bf_state *state, int64_t **kept);
 void bf_state_settle(bf_state *state, int64_t *kept, bf_status status);
 
-/* Is the array (are both) well formed and of this dtype? *count becomes its number of elements.
- * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
-bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
-                         int64_t *count);
-bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
-                        int64_t *count);
-
 #endif

@@ -1,6 +1,7 @@
 /* Arrays: checking them, and walking any shape as contiguous pieces. */
 #include "api/runtime/array.h"
 
+#include "rules/number/dtype.h"
 #include "seam/memory.h"
 #include "seam/place.h"
 
@@ -129,7 +130,7 @@ typedef struct copies {
 
 static bool prepare_copies(bf_context *context, const walk *w, const bf_array *array, int a,
                            copies *c) {
-    c->by = bf_place_walk(context, array->data);
+    c->by = bf_place_walk(context->used, array->data);
     c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
     memcpy(c->from.shape, w->shape, sizeof w->shape);
     memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);

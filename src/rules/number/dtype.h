@@ -31,4 +31,7 @@ BF_RULE int bf_dtype_bytes(bf_dtype dtype) {
     }
 }
 
+/* The most elements that an array or an object has. */
+#define BF_COUNT_MAX ((int64_t)1 << 62)
+
 #endif
