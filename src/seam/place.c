@@ -154,8 +154,3 @@ bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
     *by = bf_backend_gpu();
     return bf_backend_open_gpu(context, device);
 }
-
-const bf_backend *bf_place_walk(const bf_backend *on, const void *p) {
-    bool by_cpu = on == &bf_backend_cpu || bf_where_is(p, NULL) == BF_WHERE_HOST;
-    return by_cpu ? &bf_backend_cpu : on;
-}

@@ -80,8 +80,4 @@ const bf_backend *bf_place_home(const bf_context *context);
 bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
                         const bf_backend **by);
 
-/* Returns the backend that walks strided memory at p, and has scratch for copies of it: `on`, or
- * the CPU's for pageable memory. */
-const bf_backend *bf_place_walk(const bf_backend *on, const void *p);
-
 #endif
