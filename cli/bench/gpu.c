@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to HOST_SIZES a value on the host is measured: above, the data's time hides what it costs.
- * Pageable data are measured from there on. */
+/* Calls that return a value to the host are measured up to HOST_SIZES. Beyond it the time for the
+ * data hides their cost. Pageable data are measured from there on. */
 enum {
     BLOCK = BENCH_BLOCK,
     HOST_SIZES = 1 << 24,
@@ -24,29 +24,42 @@ enum {
     RESULT = 4096
 };
 
-/* What works on the same data stands together. */
+/* Works on the same data stand together. */
 static const struct {
     const char *work, *dtype, *data;
     bool stream, host, pageable;
 } points[] = {
-    {"sum", "i32", "uniform", true, true},        {"min", "i32", "uniform", true, false},
-    {"max", "i32", "uniform", true, false},       {"sum", "u8", "uniform", true, false},
-    {"min", "u8", "uniform", true, false},        {"max", "u8", "uniform", true, false},
-    {"sum", "f32", "uniform", true, false},       {"sum", "f32", "normal", true, true, true},
-    {"min", "f32", "normal", true, true},         {"max", "f32", "normal", true, false},
-    {"dot", "f32", "normal", true, true},         {"var", "f32", "normal", true, true},
-    {"add", "f32", "normal", true, false, true},  {"sum", "f64", "normal", true, true},
-    {"min", "f64", "normal", true, false},        {"max", "f64", "normal", true, false},
-    {"dot", "f64", "normal", true, true},         {"var", "f64", "normal", true, true},
-    {"describe", "f64", "normal", false, true},   {"sum", "f64", "uniform", true, false},
-    {"prod", "f64", "uniform", true, false},      {"sum", "f64", "wide", true, true},
-    {"sum", "f64", "full", true, true},           {"histogram", "u8", "uniform", true, false, true},
-    {"histogram", "u8", "zipf", true, false},     {"histogram", "u8", "constant", true, false},
-    {"histogram", "f32", "uniform", true, false},
+    {"sum", "i32", "uniform", true, true, false},
+    {"min", "i32", "uniform", true, false, false},
+    {"max", "i32", "uniform", true, false, false},
+    {"sum", "u8", "uniform", true, false, false},
+    {"min", "u8", "uniform", true, false, false},
+    {"max", "u8", "uniform", true, false, false},
+    {"sum", "f32", "uniform", true, false, false},
+    {"sum", "f32", "normal", true, true, true},
+    {"min", "f32", "normal", true, true, false},
+    {"max", "f32", "normal", true, false, false},
+    {"dot", "f32", "normal", true, true, false},
+    {"var", "f32", "normal", true, true, false},
+    {"add", "f32", "normal", true, false, true},
+    {"sum", "f64", "normal", true, true, false},
+    {"min", "f64", "normal", true, false, false},
+    {"max", "f64", "normal", true, false, false},
+    {"dot", "f64", "normal", true, true, false},
+    {"var", "f64", "normal", true, true, false},
+    {"describe", "f64", "normal", false, true, false},
+    {"sum", "f64", "uniform", true, false, false},
+    {"prod", "f64", "uniform", true, false, false},
+    {"sum", "f64", "wide", true, true, false},
+    {"sum", "f64", "full", true, true, false},
+    {"histogram", "u8", "uniform", true, false, true},
+    {"histogram", "u8", "zipf", true, false, false},
+    {"histogram", "u8", "constant", true, false, false},
+    {"histogram", "f32", "uniform", true, false, false},
 };
 enum { N_POINTS = sizeof points / sizeof *points };
 
-/* Of the sum of i32, besides: ten and a hundred million, as tutorials take them. */
+/* Two more sizes for the sum of i32: ten and a hundred million elements, as in tutorials. */
 static const size_t millions[] = {40000000, 400000000};
 
 bool bench_gpu_knows(const char *work) {
@@ -128,7 +141,7 @@ void bench_gpu_close(bench_options *o) {
 }
 
 /* Fills all of the memory with the first BLOCK bytes of the data, over and over. */
-static int fill(bench_gpu *gpu, const char *dtype, const char *data) {
+static int fill_memory(bench_gpu *gpu, const char *dtype, const char *data) {
     if (gpu->dtype && strcmp(dtype, gpu->dtype) == 0 && strcmp(data, gpu->data) == 0)
         return EXIT_DONE;
     gpu->dtype = dtype;
@@ -158,7 +171,7 @@ static bench_point point_of(bench_gpu *gpu, int number, size_t bytes) {
     return point;
 }
 
-static int measure(bench_options *o, const bench_point *point, int n_peers) {
+static int measure_point(bench_options *o, const bench_point *point, int n_peers) {
     if (point->count == 0) return EXIT_DONE;
     bench_side sides[BENCH_SIDES] = {bench_own_side()};
     int n = 1;
@@ -171,7 +184,7 @@ static int measure(bench_options *o, const bench_point *point, int n_peers) {
 static int measure_mode(bench_options *o, int number, size_t bytes, bool stream) {
     bench_point point = point_of(&o->gpu, number, bytes);
     point.stream = stream;
-    return measure(o, &point, o->n_peers);
+    return measure_point(o, &point, o->n_peers);
 }
 
 /* The same data, in memory of the host. Peers are not asked. */
@@ -183,7 +196,7 @@ static int measure_pageable(bench_options *o, int number, size_t bytes) {
     if (!point.memory) return fail(EXIT_IO, NULL, "no memory for %zu bytes of data", bytes);
     for (size_t done = 0; done < bytes; done += BLOCK)
         memcpy(point.memory + done, o->gpu.block, bytes - done < BLOCK ? bytes - done : BLOCK);
-    const int code = measure(o, &point, 0);
+    const int code = measure_point(o, &point, 0);
     bench_free(point.memory, bytes);
     return code;
 }
@@ -200,7 +213,7 @@ static int run_size(bench_options *o, int number, size_t bytes) {
 static int run_point(bench_options *o, int number) {
     const char *work = points[number].work, *dtype = points[number].dtype;
     const bool more = o->usual_sizes && strcmp(work, "sum") == 0 && strcmp(dtype, "i32") == 0;
-    int code = fill(&o->gpu, dtype, points[number].data);
+    int code = fill_memory(&o->gpu, dtype, points[number].data);
     for (int i = 0; i < o->n_sizes && code == EXIT_DONE; i++)
         code = run_size(o, number, o->sizes[i]);
     for (int i = 0; i < 2 && more && code == EXIT_DONE; i++)

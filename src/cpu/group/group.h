@@ -11,6 +11,7 @@
 #include "cpu/runtime/context.h"
 #include "rules/key/hash.h"
 #include "rules/key/rank.h"
+#include "rules/reduce/state.h"
 #include "seam/group.h"
 
 enum {
@@ -112,6 +113,8 @@ bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_
 bool bf_shard_open(const bf_cpu_groups *groups, bf_group_shard *shard);
 void bf_group_set_destroy(const bf_cpu_groups *groups, bf_group_set *set);
 int64_t bf_group_set_size(const bf_group_set *set);
+/* Sets begin[s] to the groups before shard s, for all shards and one more. Returns the size. */
+int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_SHARDS + 1]);
 /* Takes out all groups. */
 void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set);
 

@@ -6,6 +6,7 @@
 
 #include "cpu/runtime/cast.h"
 #include "cpu/runtime/context.h"
+#include "seam/histogram.h"
 
 enum {
     BF_BYTE_VALUES = 1 << 8,

@@ -3,6 +3,7 @@
 #define BF_CPU_JULIA_JULIA_H
 
 #include "cpu/runtime/context.h"
+#include "seam/julia.h"
 
 /* --- the loops of an instruction set --- */
 

@@ -4,6 +4,7 @@
 #define BF_CPU_REDUCE_REDUCE_H
 
 #include "cpu/runtime/context.h"
+#include "seam/reduce.h"
 
 struct bf_node;
 

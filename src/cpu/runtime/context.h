@@ -6,11 +6,8 @@
 #include "cpu/runtime/isa.h"
 #include "seam/backend.h"
 #include "seam/environment.h"
-#include "seam/histogram.h"
 #include "seam/host.h"
-#include "seam/julia.h"
 #include "seam/memory.h"
-#include "seam/reduce.h"
 
 /* --- features.c: this machine's instruction sets --- */
 

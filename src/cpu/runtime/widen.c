@@ -1,6 +1,8 @@
 /* 16-bit floats as the f32 that they equal. */
 #include "cpu/runtime/context.h"
 
+#include "rules/number/format.h"
+
 enum { BLOCK = 4096 };
 
 static void widen_block(const bf_isa *isa, bf_dtype dtype, const uint16_t *from, float *to,

@@ -23,15 +23,15 @@ static bf_status collect_regions(void *arg, int worker, int64_t first, int64_t n
 }
 
 void bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys, char *values) {
-    int64_t at = 0, regions = (int64_t)bf_slots_regions(&table->slots);
+    int64_t at = 0, regions = (int64_t)bf_buckets_regions(&table->buckets);
     int64_t *begin = malloc((size_t)regions * sizeof *begin);
     collect_job job = {.table = table, .keys = keys, .values = values, .begin = begin};
     for (int64_t r = 0; r < regions; r++) {
         if (begin != NULL)
             begin[r] = at;
         else
-            collect_region(&job, r, at); /* threads would need to know where */
-        at += table->slots.regions[r].used;
+            collect_region(&job, r, at); /* workers would need to know where */
+        at += table->buckets.regions[r].used;
     }
     if (begin != NULL)
         (void)bf_parallel(context, bf_workers(context, at, BF_ENTRIES_LEAST), regions, 1,

@@ -1,4 +1,4 @@
-/* Looking keys up: workers take pieces of the queries. */
+/* Finding and counting keys: workers take pieces of the queries. */
 #include "cpu/table/table.h"
 
 #include <stdlib.h>
@@ -10,7 +10,6 @@ static bf_entries queries_of(const bf_cpu_table *t, const void *keys) {
     return (bf_entries){.keys = keys, .key_step = (size_t)t->key_bytes, .is_raw = is_float};
 }
 
-/* One call. */
 typedef struct find_job {
     const bf_cpu_table *table;
     bf_entries queries;
@@ -39,17 +38,17 @@ static bf_status find_piece(void *arg, int worker, int64_t first, int64_t n) {
 
 /* ---- blocks of queries ----------------------------------------------------------------------- */
 
-/* What the table says of a block: values as its buckets hold them, of a multimap chains. */
+/* The answers to a block of queries: values as buckets hold them, which of a multimap are runs. */
 typedef struct block {
     int64_t first;
     int n;
-    char values[BLOCK * sizeof(bf_chain)];
+    char values[BLOCK * sizeof(bf_run)];
     uint8_t found[BLOCK];
 } block;
 
 static bool keeps(const find_job *job) { return job->table->kind.duplicates == BF_DUPLICATES_KEEP; }
 
-/* Queries [first, first + n) of the job, or the first of them. */
+/* Looks queries [first, first + n) up, or as many of them as a block holds. */
 static void look_up(const find_job *job, int64_t first, int64_t n, bool values, block *b) {
     b->first = first;
     b->n = (int)(n < BLOCK ? n : BLOCK);
@@ -57,23 +56,23 @@ static void look_up(const find_job *job, int64_t first, int64_t n, bool values, 
                             b->found);
 }
 
-static bf_chain chain_of(const block *b, int k) {
-    bf_chain chain = {0, 0};
-    if (b->found[k]) memcpy(&chain, b->values + (size_t)k * sizeof chain, sizeof chain);
-    return chain;
+static bf_run run_of(const block *b, int k) {
+    bf_run run = {0, 0};
+    if (b->found[k]) memcpy(&run, b->values + (size_t)k * sizeof run, sizeof run);
+    return run;
 }
 
-/* How many entries a query has; of a multimap its chain has been looked up. */
+/* Returns how many entries a query has; of a multimap, the block must have its values. */
 static int64_t count_of(const find_job *job, const block *b, int k) {
-    return keeps(job) ? chain_of(b, k).count : b->found[k];
+    return keeps(job) ? run_of(b, k).count : b->found[k];
 }
 
-/* Copies the first `most` values of a query: how many bytes. */
+/* Copies the first `most` values of a query. Returns how many bytes. */
 static int64_t copy_values(const find_job *job, const block *b, int k, int64_t most, char *to) {
     int64_t count = count_of(job, b, k);
     if (count > most) count = most;
     if (keeps(job))
-        bf_nodes_values(job->table->nodes, chain_of(b, k), count, job->bytes, to);
+        bf_multimap_values(job->table->multimap, run_of(b, k), count, job->bytes, to);
     else
         memcpy(to, b->values + k * job->bytes, (size_t)(count * job->bytes));
     return count * job->bytes;
@@ -145,7 +144,7 @@ static bf_status measure_piece(void *arg, int worker, int64_t first, int64_t n) 
     return BF_OK;
 }
 
-/* Copies all values of queries [first, first + n): how many bytes. */
+/* Copies all values of queries [first, first + n). Returns how many bytes. */
 static int64_t copy_all_values(const find_job *job, int64_t first, int64_t n, char *values) {
     char *to = values;
     block b;
@@ -165,7 +164,7 @@ static bf_status copy_piece(void *arg, int worker, int64_t first, int64_t n) {
 
 static int64_t pieces_of(const find_job *job) { return (job->n - 1) / PIECE + 1; }
 
-/* From totals to where each piece's values begin. */
+/* Turns the pieces' totals into where their values begin. */
 static void place_pieces(find_job *job) {
     int64_t at = 0;
     for (int64_t i = 0; i < pieces_of(job); i++) {

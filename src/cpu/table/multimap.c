@@ -1,99 +1,99 @@
-/* The values of a multimap: nodes in rings, one ring for each key. */
+/* The values of a multimap: nodes, linked in a ring for each key. */
 #include "cpu/table/table.h"
 
 #include <stdlib.h>
 
-enum { DEAD_MANY = 1 << 10 }; /* dead nodes that are worth being rid of */
+enum { DEAD_MANY = 1 << 10 }; /* dead nodes that are worth gathering the others for */
 
-void bf_nodes_destroy(bf_nodes *nodes) {
-    if (nodes == NULL) return;
-    free(nodes->next);
-    free(nodes->values);
-    free(nodes);
+void bf_multimap_destroy(bf_multimap *m) {
+    if (m == NULL) return;
+    free(m->next);
+    free(m->values);
+    free(m);
 }
 
-static bool allocate(bf_nodes *nodes, int64_t room, int bytes) {
-    nodes->next = bf_zeros((size_t)room * sizeof *nodes->next);
-    nodes->values = bf_zeros((size_t)room * (size_t)(bytes > 0 ? bytes : 1));
-    nodes->room = room;
-    if (nodes->next != NULL && nodes->values != NULL) return true;
-    free(nodes->next);
-    free(nodes->values);
+static bool allocate_nodes(bf_multimap *m, int64_t room, int bytes) {
+    m->next = bf_zeros((size_t)room * sizeof *m->next);
+    m->values = bf_zeros((size_t)room * (size_t)(bytes > 0 ? bytes : 1));
+    m->room = room;
+    if (m->next != NULL && m->values != NULL) return true;
+    free(m->next);
+    free(m->values);
     return false;
 }
 
-static bf_status make_room(bf_context *context, bf_nodes *nodes, int64_t more, int bytes) {
-    bf_nodes made = *nodes;
-    int64_t wanted = nodes->count + more, room = nodes->room + nodes->room / 2;
-    if (wanted <= nodes->room) return BF_OK;
-    if (!allocate(&made, wanted > room ? wanted : room, bytes))
+static bf_status make_room(bf_context *context, bf_multimap *m, int64_t more, int bytes) {
+    bf_multimap made = *m;
+    int64_t wanted = m->count + more, room = m->room + m->room / 2;
+    if (wanted <= m->room) return BF_OK;
+    if (!allocate_nodes(&made, wanted > room ? wanted : room, bytes))
         return bf_fail(context, BF_E_MEMORY, "no memory for %lld values", (long long)wanted);
-    if (nodes->count > 0) {
-        memcpy(made.next, nodes->next, (size_t)nodes->count * sizeof *made.next);
-        memcpy(made.values, nodes->values, (size_t)(nodes->count * bytes));
+    if (m->count > 0) {
+        memcpy(made.next, m->next, (size_t)m->count * sizeof *made.next);
+        memcpy(made.values, m->values, (size_t)(m->count * bytes));
     }
-    free(nodes->next);
-    free(nodes->values);
-    *nodes = made;
+    free(m->next);
+    free(m->values);
+    *m = made;
     return BF_OK;
 }
 
-void bf_nodes_values(const bf_nodes *nodes, bf_chain chain, int64_t most, int bytes, char *values) {
-    int64_t at = chain.tail, n = chain.count < most ? chain.count : most;
+void bf_multimap_values(const bf_multimap *m, bf_run run, int64_t most, int bytes, char *values) {
+    int64_t at = run.tail, n = run.count < most ? run.count : most;
     for (int64_t i = 0; i < n; i++) {
-        at = nodes->next[at];
-        memcpy(values + i * bytes, nodes->values + at * bytes, (size_t)bytes);
+        at = m->next[at];
+        memcpy(values + i * bytes, m->values + at * bytes, (size_t)bytes);
     }
 }
 
-/* Copies a chain to the end of other nodes. */
-static bf_chain copy_chain(const bf_nodes *from, bf_chain chain, int bytes, bf_nodes *to) {
+/* Copies a run behind the nodes of another multimap. */
+static bf_run copy_run(const bf_multimap *from, bf_run run, int bytes, bf_multimap *to) {
     int64_t first = to->count;
-    bf_nodes_values(from, chain, chain.count, bytes, to->values + first * bytes);
-    for (int64_t i = 0; i < chain.count; i++) to->next[first + i] = first + i + 1;
-    to->count += chain.count;
+    bf_multimap_values(from, run, run.count, bytes, to->values + first * bytes);
+    for (int64_t i = 0; i < run.count; i++) to->next[first + i] = first + i + 1;
+    to->count += run.count;
     to->next[to->count - 1] = first;
-    return (bf_chain){to->count - 1, chain.count};
+    return (bf_run){to->count - 1, run.count};
 }
 
-/* Gathers the living nodes anew, key by key; without memory for that all stays as it is. */
-static void gather(bf_context *context, bf_cpu_table *t) {
-    bf_nodes *nodes = t->nodes, made = {.count = 0};
+/* Copies the living nodes to new memory, key by key. Without such memory all stays as it is. */
+static void gather_nodes(bf_context *context, bf_cpu_table *t) {
+    bf_multimap *m = t->multimap, made = {.count = 0};
     size_t keys = (size_t)t->keys, key_bytes = (size_t)t->key_bytes;
-    int64_t living = nodes->count - nodes->dead;
+    int64_t living = m->count - m->dead;
     int bytes = bf_key_bytes(t->kind.value);
-    char *memory = malloc(keys * (key_bytes + sizeof(bf_chain)) + 1);
-    if (memory == NULL || !allocate(&made, living + 1, bytes)) {
+    char *memory = malloc(keys * (key_bytes + sizeof(bf_run)) + 1);
+    if (memory == NULL || !allocate_nodes(&made, living + 1, bytes)) {
         free(memory);
         return;
     }
-    char *chains = memory + keys * key_bytes;
-    bf_table_collect(context, t, memory, chains);
+    char *runs = memory + keys * key_bytes;
+    bf_table_collect(context, t, memory, runs);
     for (size_t i = 0; i < keys; i++) {
-        bf_chain chain;
-        memcpy(&chain, chains + i * sizeof chain, sizeof chain);
-        chain = copy_chain(nodes, chain, bytes, &made);
-        memcpy(chains + i * sizeof chain, &chain, sizeof chain);
+        bf_run run;
+        memcpy(&run, runs + i * sizeof run, sizeof run);
+        run = copy_run(m, run, bytes, &made);
+        memcpy(runs + i * sizeof run, &run, sizeof run);
     }
     bf_entries entries = {
-        .keys = memory, .key_step = key_bytes, .values = chains, .value_step = sizeof(bf_chain)};
+        .keys = memory, .key_step = key_bytes, .values = runs, .value_step = sizeof(bf_run)};
     t->kind.duplicates = BF_DUPLICATES_LAST; /* these replace those that are there */
     t->loops->insert(t, &entries, 0, (int64_t)keys);
     t->kind.duplicates = BF_DUPLICATES_KEEP;
     free(memory);
-    free(nodes->next);
-    free(nodes->values);
-    *nodes = made;
+    free(m->next);
+    free(m->values);
+    *m = made;
 }
 
-bf_status bf_nodes_prepare(bf_context *context, bf_cpu_table *table, const char *values,
-                           int64_t n) {
-    bf_nodes *nodes = table->nodes;
+bf_status bf_multimap_prepare(bf_context *context, bf_cpu_table *table, const char *values,
+                              int64_t n) {
+    bf_multimap *m = table->multimap;
     int bytes = bf_key_bytes(table->kind.value);
-    if (nodes->dead > DEAD_MANY && nodes->dead > nodes->count / 2) gather(context, table);
-    bf_status status = make_room(context, nodes, n, bytes);
+    if (m->dead > DEAD_MANY && m->dead > m->count / 2) gather_nodes(context, table);
+    bf_status status = make_room(context, m, n, bytes);
     if (status != BF_OK) return status;
-    for (int64_t i = 0; i < n; i++) nodes->next[nodes->count + i] = nodes->count + i;
-    if (bytes > 0) memcpy(nodes->values + nodes->count * bytes, values, (size_t)(n * bytes));
+    for (int64_t i = 0; i < n; i++) m->next[m->count + i] = m->count + i;
+    if (bytes > 0) memcpy(m->values + m->count * bytes, values, (size_t)(n * bytes));
     return BF_OK;
 }

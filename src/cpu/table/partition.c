@@ -1,24 +1,26 @@
-/* Entries sorted by region, so that each region is in the cache while it takes its own, and belongs
- * to one thread. The sort is stable: entries of one key stay in their order. An empty table has
- * them sorted into its own buckets: memory that nobody touched yet is dear. */
+/* Bulk insertion and erasure: entries are sorted by partition, a stretch of regions, so that each
+ * partition is in the cache while one thread works on it. The sort is stable: entries of one key
+ * keep their order. For an empty table they are sorted into its own buckets, because fresh memory
+ * is slow.
+ */
 #include "cpu/table/table.h"
 
 #include <stdlib.h>
 
 enum {
-    PART_BYTES = 1 << 19, /* of buckets: what a core's cache holds beside the entries */
-    PARTS_MOST = 512,     /* that entries are sorted into: each has a line in the nearest cache */
-    CACHE_BYTES = 1 << 22 /* a table that stays in a core's cache: order does not matter */
+    PARTITION_BYTES = 1 << 19, /* of buckets: a core's cache holds them beside the entries */
+    PARTITIONS_MOST = 512,     /* each has a line in the nearest cache while entries are sorted */
+    CACHE_BYTES = 1 << 22      /* a smaller table stays in a core's cache: order does not matter */
 };
 
-bool bf_table_wants_parts(const bf_context *context, const bf_cpu_table *table, int64_t n) {
-    const bf_slots *s = &table->slots;
+bool bf_table_wants_partitions(const bf_context *context, const bf_cpu_table *table, int64_t n) {
+    const bf_buckets *s = &table->buckets;
     if (n < BF_TABLE_MANY) return false;
-    return bf_slots_bytes(s, table->loops) > CACHE_BYTES ||
-           (bf_workers(context, n, BF_ENTRIES_LEAST) > 1 && bf_slots_regions(s) > 1);
+    return bf_buckets_bytes(s, table->loops) > CACHE_BYTES ||
+           (bf_workers(context, n, BF_ENTRIES_LEAST) > 1 && bf_buckets_regions(s) > 1);
 }
 
-/* Slices of the entries: pieces of the work that comes before the sort, one by one. */
+/* Entries cut into slices, which workers count and sort one by one. */
 typedef struct slices {
     const bf_entries *entries;
     int64_t n, count;
@@ -61,10 +63,11 @@ static bf_status count_slice(void *arg, int worker, int64_t i, int64_t n) {
     return BF_OK;
 }
 
-/* job->table and its slices are set. The caller frees job->counts. */
+/* Counts the entries of each group of 2^shift buckets. The caller has set job->table and its
+ * slices, and frees job->counts. */
 static bf_status count_groups(bf_context *context, count_job *job, int shift) {
     job->shift = shift;
-    job->groups = (int64_t)((job->table->slots.count - 1) >> shift) + 1;
+    job->groups = (int64_t)((job->table->buckets.count - 1) >> shift) + 1;
     job->counts = calloc((size_t)(job->groups * job->slices.count), sizeof *job->counts);
     if (job->counts == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
     return bf_parallel(context, workers_of(context, &job->slices), job->slices.count, 1,
@@ -75,14 +78,14 @@ bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
                             const bf_entries *entries, int64_t n, bool fresh, bool *room,
                             int64_t *count) {
     count_job job = {.table = table, .slices = slices_of(context, entries, n), .fresh = fresh};
-    bf_status status = count_groups(context, &job, table->slots.shift);
+    bf_status status = count_groups(context, &job, table->buckets.shift);
     if (status != BF_OK) return status;
     *room = true;
     *count = 0;
     for (int64_t r = 0; r < job.groups; r++) {
         int64_t more = 0;
         for (int64_t i = 0; i < job.slices.count; i++) more += job.counts[i * job.groups + r];
-        if (table->slots.regions[r].used + more > table->slots.limit) *room = false;
+        if (table->buckets.regions[r].used + more > table->buckets.limit) *room = false;
         *count += more;
     }
     free(job.counts);
@@ -91,31 +94,31 @@ bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
-/* Entries as rows of a key and a value, in parts of the table. */
-typedef struct parts {
+/* Entries as rows of a key and a value, sorted by partition. */
+typedef struct partitions {
     bf_cpu_table *table;
     slices slices;
     bf_entries rows;
-    int shift; /* a part is 2^shift buckets */
+    int shift; /* a partition is 2^shift buckets */
     int64_t count;
-    int64_t *at;          /* where each slice's rows of each part go */
-    int64_t *begin, *end; /* of each part's rows */
-    int64_t *done;        /* rows that have been entered */
+    int64_t *at;          /* where each slice's rows of each partition go */
+    int64_t *begin, *end; /* of each partition's rows */
+    int64_t *done;        /* rows that have been inserted */
     char *memory;         /* of the rows */
-    bool in_place;        /* that is the table's buckets: each part's rows in the part */
+    bool in_place;        /* the rows of a partition lie in its own buckets */
     atomic_bool full;     /* a region has no room for all of its rows */
     _Atomic int64_t erased;
-} parts;
+} partitions;
 
-static int part_shift(const bf_cpu_table *t) {
-    int shift = t->slots.shift;
-    while ((uint64_t)t->loops->bucket_bytes << (shift + 1) <= PART_BYTES) shift++;
-    while (t->slots.count >> shift >= PARTS_MOST) shift++;
+static int partition_shift(const bf_cpu_table *t) {
+    int shift = t->buckets.shift;
+    while ((uint64_t)t->loops->bucket_bytes << (shift + 1) <= PARTITION_BYTES) shift++;
+    while (t->buckets.count >> shift >= PARTITIONS_MOST) shift++;
     return shift;
 }
 
 static bf_status scatter_slice(void *arg, int worker, int64_t i, int64_t n) {
-    parts *p = arg;
+    partitions *p = arg;
     (void)worker, (void)n;
     int64_t first = slice_begin(&p->slices, i), end = slice_begin(&p->slices, i + 1);
     p->table->loops->scatter(p->table, p->slices.entries, first, end - first, p->shift,
@@ -125,20 +128,20 @@ static bf_status scatter_slice(void *arg, int worker, int64_t i, int64_t n) {
 
 static size_t row_bytes(const bf_cpu_table *t) { return (size_t)(t->key_bytes + t->value_bytes); }
 
-/* Rows as a key and a value, one after another. */
+/* The rows at memory: a key and a value each. */
 static bf_entries rows_at(const bf_cpu_table *t, const char *memory) {
     size_t row = row_bytes(t);
     return (bf_entries){
         .keys = memory, .key_step = row, .values = memory + t->key_bytes, .value_step = row};
 }
 
-static bool allocate_parts(parts *p) {
+static bool allocate_partitions(partitions *p) {
     p->at = calloc((size_t)(p->count * p->slices.count), sizeof *p->at);
     p->begin = calloc((size_t)p->count, sizeof *p->begin);
     p->end = calloc((size_t)p->count, sizeof *p->end);
     p->done = calloc((size_t)p->count, sizeof *p->done);
     if (p->in_place)
-        p->memory = p->table->slots.buckets;
+        p->memory = p->table->buckets.first;
     else
         p->memory = bf_zeros((size_t)p->slices.n * row_bytes(p->table));
     if (p->memory == NULL) return false;
@@ -146,7 +149,7 @@ static bool allocate_parts(parts *p) {
     return p->at != NULL && p->begin != NULL && p->end != NULL && p->done != NULL;
 }
 
-static void free_parts(parts *p) {
+static void free_partitions(partitions *p) {
     free(p->at);
     free(p->begin);
     free(p->end);
@@ -154,38 +157,39 @@ static void free_parts(parts *p) {
     if (!p->in_place) free(p->memory);
 }
 
-/* Where a part's buckets begin, in bytes. */
-static size_t part_begin(const parts *p, int64_t g) {
-    const bf_slots *s = &p->table->slots;
+/* Returns where a partition's buckets begin, in bytes. */
+static size_t partition_begin(const partitions *p, int64_t g) {
+    const bf_buckets *s = &p->table->buckets;
     uint64_t bucket = (uint64_t)g << p->shift;
     return (bucket < s->count ? bucket : s->count) * (size_t)p->table->loops->bucket_bytes;
 }
 
-/* Within a part slice after slice, so that the order stays. false: in place there is no room. */
-static bool place_slices(parts *p, const uint32_t *counts) {
+/* Places the slices' rows: within a partition slice after slice, which keeps their order. false:
+ * they have no room in place. */
+static bool place_slices(partitions *p, const uint32_t *counts) {
     size_t row = row_bytes(p->table);
     int64_t at = 0;
     for (int64_t g = 0; g < p->count; g++) {
-        if (p->in_place) at = (int64_t)((part_begin(p, g) + row - 1) / row);
+        if (p->in_place) at = (int64_t)((partition_begin(p, g) + row - 1) / row);
         p->begin[g] = at;
         for (int64_t i = 0; i < p->slices.count; i++) {
             p->at[i * p->count + g] = at;
             at += counts[i * p->count + g];
         }
         p->end[g] = at;
-        if (p->in_place && (size_t)at * row > part_begin(p, g + 1)) return false;
+        if (p->in_place && (size_t)at * row > partition_begin(p, g + 1)) return false;
     }
     return true;
 }
 
-/* Fills a parts whose table, slices and in_place are set; the caller frees it. *room: whether there
- * is any in place; else nothing was sorted. */
-static bf_status sort_into_parts(bf_context *context, parts *p, bool *room) {
+/* Sorts the entries of p, whose table, slices and in_place are set; the caller frees it. *room
+ * false: nothing was sorted, for the rows have no room in place. */
+static bf_status sort_into_partitions(bf_context *context, partitions *p, bool *room) {
     count_job job = {.table = p->table, .slices = p->slices};
-    p->shift = part_shift(p->table);
+    p->shift = partition_shift(p->table);
     bf_status status = count_groups(context, &job, p->shift);
     p->count = job.groups;
-    if (status == BF_OK && !allocate_parts(p))
+    if (status == BF_OK && !allocate_partitions(p))
         status = bf_fail(context, BF_E_MEMORY, "no memory to insert");
     *room = status == BF_OK && place_slices(p, job.counts);
     if (*room)
@@ -195,42 +199,42 @@ static bf_status sort_into_parts(bf_context *context, parts *p, bool *room) {
     return status;
 }
 
-/* ---- entering -------------------------------------------------------------------------------- */
+/* ---- inserting ------------------------------------------------------------------------------- */
 
-/* true: a region is full, and some of the part's rows are left. */
-static bool insert_part(parts *p, int64_t g) {
+/* Returns true if a region is full, and rows of the partition are left. */
+static bool insert_partition(partitions *p, int64_t g) {
     int64_t first = p->begin[g] + p->done[g], n = p->end[g] - first;
     if (n > 0) p->done[g] += p->table->loops->insert(p->table, &p->rows, first, n);
     return p->begin[g] + p->done[g] < p->end[g];
 }
 
-/* A full part does not stop the others. */
+/* A full partition does not stop the others. */
 static bf_status insert_each(void *arg, int worker, int64_t first, int64_t n) {
-    parts *p = arg;
+    partitions *p = arg;
     (void)worker;
     for (int64_t g = first; g < first + n; g++)
-        if (insert_part(p, g)) atomic_store_explicit(&p->full, true, memory_order_relaxed);
+        if (insert_partition(p, g)) atomic_store_explicit(&p->full, true, memory_order_relaxed);
     return BF_OK;
 }
 
-/* Part after part: the table's buckets are others now. */
-static bf_status insert_rest(bf_context *context, parts *p) {
+/* Inserts what is left one partition after another: its rows may now belong to any buckets. */
+static bf_status insert_rest(bf_context *context, partitions *p) {
     bf_status status = BF_OK;
     for (int64_t g = 0; g < p->count && status == BF_OK; g++)
-        while (insert_part(p, g) && status == BF_OK) status = bf_table_grow(context, p->table);
+        while (insert_partition(p, g) && status == BF_OK) status = bf_table_grow(context, p->table);
     return status;
 }
 
-static bf_status insert_parts(bf_context *context, parts *p) {
+static bf_status insert_partitions(bf_context *context, partitions *p) {
     bf_cpu_table *t = p->table;
     for (;;) {
-        bf_slots before = t->slots;
+        bf_buckets before = t->buckets;
         atomic_store(&p->full, false);
         (void)bf_parallel(context, workers_of(context, &p->slices), p->count, 1, insert_each, p);
         if (!atomic_load(&p->full)) return BF_OK;
         bf_status status = bf_table_grow(context, t);
         if (status != BF_OK) return status;
-        if (t->slots.count != 2 * before.count || t->slots.seed.first != before.seed.first)
+        if (t->buckets.count != 2 * before.count || t->buckets.seed.first != before.seed.first)
             return insert_rest(context, p);
         p->shift++;
     }
@@ -238,75 +242,75 @@ static bf_status insert_parts(bf_context *context, parts *p) {
 
 static bf_status insert_sorted(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                                int64_t n) {
-    parts p = {.table = table, .slices = slices_of(context, entries, n)};
+    partitions p = {.table = table, .slices = slices_of(context, entries, n)};
     bool room;
-    bf_status status = sort_into_parts(context, &p, &room);
-    if (status == BF_OK) status = insert_parts(context, &p);
-    free_parts(&p);
+    bf_status status = sort_into_partitions(context, &p, &room);
+    if (status == BF_OK) status = insert_partitions(context, &p);
+    free_partitions(&p);
     return status;
 }
 
 /* ---- building: entries into an empty table --------------------------------------------------- */
 
 typedef struct building {
-    const parts *parts;
-    char *buffers; /* of each worker, for the rows of a part */
+    const partitions *partitions;
+    char *buffers; /* of each worker, for the rows of a partition */
     size_t bytes;
 } building;
 
 /* BF_E_MEMORY: a region is full. */
-static bf_status build_part(void *arg, int worker, int64_t g, int64_t n) {
+static bf_status build_partition(void *arg, int worker, int64_t g, int64_t n) {
     const building *b = arg;
-    const parts *p = b->parts;
+    const partitions *p = b->partitions;
     char *buffer = b->buffers + (size_t)worker * b->bytes;
     size_t row = row_bytes(p->table), bytes = (size_t)(p->end[g] - p->begin[g]) * row;
     char *from = p->memory + (size_t)p->begin[g] * row;
     bf_entries rows = rows_at(p->table, buffer);
-    n = p->end[g] - p->begin[g]; /* parts come one by one */
+    n = p->end[g] - p->begin[g]; /* partitions come one by one */
     if (n == 0) return BF_OK;
     memcpy(buffer, from, bytes);
     memset(from, 0, bytes);
     return p->table->loops->insert(p->table, &rows, 0, n) == n ? BF_OK : BF_E_MEMORY;
 }
 
-/* Enters rows that lie in the table's buckets. *built: none of the regions is full. */
-static bf_status build_table(bf_context *context, const parts *p, bool *built) {
+/* Inserts rows that lie in the table's buckets. *built: no region became full. */
+static bf_status build_table(bf_context *context, const partitions *p, bool *built) {
     int workers = workers_of(context, &p->slices);
-    building b = {.parts = p};
+    building b = {.partitions = p};
     for (int64_t g = 0; g < p->count; g++) {
         size_t bytes = (size_t)(p->end[g] - p->begin[g]) * row_bytes(p->table);
         if (bytes > b.bytes) b.bytes = bytes;
     }
     b.buffers = bf_zeros((size_t)workers * b.bytes);
     if (b.buffers == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    *built = bf_parallel(context, workers, p->count, 1, build_part, &b) == BF_OK;
+    *built = bf_parallel(context, workers, p->count, 1, build_partition, &b) == BF_OK;
     free(b.buffers);
     return BF_OK;
 }
 
-/* *built: that was possible; else the table is as empty as before. */
+/* *built false: a region became full, and the table is as empty as before. */
 static bf_status insert_in_place(bf_context *context, bf_cpu_table *table,
                                  const bf_entries *entries, int64_t n, bool *built) {
-    parts p = {.table = table, .slices = slices_of(context, entries, n), .in_place = true};
+    partitions p = {.table = table, .slices = slices_of(context, entries, n), .in_place = true};
     bool sorted;
     *built = false;
-    bf_status status = sort_into_parts(context, &p, &sorted);
+    bf_status status = sort_into_partitions(context, &p, &sorted);
     if (sorted) {
         status = build_table(context, &p, built);
         if (!*built) bf_table_wipe(context, table);
     }
-    free_parts(&p);
+    free_partitions(&p);
     return status;
 }
 
-/* A multimap's entries are linked as they are entered, so that there is no second try. */
+/* A multimap's nodes are linked when they are inserted, so there is no second try. */
 static bool builds_in_place(const bf_cpu_table *t, int64_t n) {
-    return t->keys == 0 && t->nodes == NULL &&
-           (size_t)n * row_bytes(t) <= bf_slots_bytes(&t->slots, t->loops);
+    return t->keys == 0 && t->multimap == NULL &&
+           (size_t)n * row_bytes(t) <= bf_buckets_bytes(&t->buckets, t->loops);
 }
 
-bf_status bf_table_insert_parts(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
-                                int64_t n) {
+bf_status bf_table_insert_partitions(bf_context *context, bf_cpu_table *table,
+                                     const bf_entries *entries, int64_t n) {
     bool built = false;
     bf_status status = BF_OK;
     if (builds_in_place(table, n)) status = insert_in_place(context, table, entries, n, &built);
@@ -317,8 +321,8 @@ bf_status bf_table_insert_parts(bf_context *context, bf_cpu_table *table, const 
 
 /* ---- erasing --------------------------------------------------------------------------------- */
 
-static bf_status erase_parts(void *arg, int worker, int64_t first, int64_t n) {
-    parts *p = arg;
+static bf_status erase_partitions(void *arg, int worker, int64_t first, int64_t n) {
+    partitions *p = arg;
     (void)worker;
     for (int64_t g = first; g < first + n; g++) {
         int64_t begin = p->begin[g], rows = p->end[g] - begin;
@@ -328,14 +332,15 @@ static bf_status erase_parts(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-bf_status bf_table_erase_parts(bf_context *context, bf_cpu_table *table, const bf_entries *keys,
-                               int64_t n, int64_t *erased) {
-    parts p = {.table = table, .slices = slices_of(context, keys, n)};
+bf_status bf_table_erase_partitions(bf_context *context, bf_cpu_table *table,
+                                    const bf_entries *keys, int64_t n, int64_t *erased) {
+    partitions p = {.table = table, .slices = slices_of(context, keys, n)};
     bool room;
-    bf_status status = sort_into_parts(context, &p, &room);
+    bf_status status = sort_into_partitions(context, &p, &room);
     if (status == BF_OK)
-        (void)bf_parallel(context, workers_of(context, &p.slices), p.count, 1, erase_parts, &p);
+        (void)bf_parallel(context, workers_of(context, &p.slices), p.count, 1, erase_partitions,
+                          &p);
     *erased = atomic_load(&p.erased);
-    free_parts(&p);
+    free_partitions(&p);
     return status;
 }
