@@ -4,6 +4,7 @@
 #include "cuda/julia/julia.cuh"
 #include "cuda/map/map.cuh"
 #include "cuda/reduce/reduce.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/workspace.cuh"
@@ -58,6 +59,7 @@ static void close_cuda(bf_context *context) {
     int previous = bf_cuda_use_device(cuda);
     bf_cuda_workspaces_close(cuda); /* waits for all that the GPU does; the stream may be gone */
     bf_cuda_mailbox_close(cuda);
+    bf_cuda_launch_close(cuda);
     bf_cuda_memory_close(cuda);
     if (cuda->own != NULL) cudaStreamDestroy(cuda->own);
     cudaGetLastError();
@@ -87,6 +89,7 @@ static cudaError_t set_up(bf_cuda *cuda, void *stream) {
     cudaError_t error = ask(cuda);
     if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->own, cudaStreamDefault);
     cuda->stream = stream != NULL ? (cudaStream_t)stream : cuda->own;
+    if (error == cudaSuccess) error = bf_cuda_launch_open(cuda);
     if (error == cudaSuccess) error = bf_cuda_mailbox_open(cuda);
     if (error == cudaSuccess) error = bf_cuda_workspaces_open(cuda);
     return error;

@@ -114,8 +114,8 @@ static cudaError_t mark_rows(const bf_cuda *cuda, const bf_cuda_table *table,
 template <class W>
 __global__ void mark_slots_kernel(const bf_cuda_entry<W> *slots, int rate, uint32_t *bits) {
     W free = bf_cuda_free<W>(blockIdx.x);
-    const bf_cuda_entry<W> *from = slots + (size_t)blockIdx.x * bf_cuda_shape<W>::slots;
-    for (int s = threadIdx.x; s < bf_cuda_shape<W>::slots; s += THREADS)
+    const bf_cuda_entry<W> *from = slots + (size_t)blockIdx.x * bf_cuda_region<W>::slots;
+    for (int s = threadIdx.x; s < bf_cuda_region<W>::slots; s += THREADS)
         if (!(from[s].key == free)) mark(bf_cuda_bits(from[s].key), rate, bits);
 }
 
@@ -130,8 +130,8 @@ static cudaError_t mark_slots(const bf_cuda *cuda, const bf_cuda_slots *slots, i
 template <class W> static constexpr bf_cuda_table_loops loops() {
     bf_cuda_table_loops l = {};
     l.word = sizeof(W);
-    l.slots = bf_cuda_shape<W>::slots;
-    l.limit = bf_cuda_shape<W>::limit;
+    l.slots = bf_cuda_region<W>::slots;
+    l.limit = bf_cuda_region<W>::limit;
     l.digit_bits = bf_cuda_lists_of::most_bits<W>;
     l.partition = bf_cuda_lists_of::partition<W>;
     l.check = bf_cuda_regions::check<W>;

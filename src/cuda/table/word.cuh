@@ -60,7 +60,7 @@ static __device__ __forceinline__ bf_cuda_wide bf_cuda_unhash(bf_hash_seed seed,
 
 /* --- places: regions of 32 KiB, of buckets that two lanes read at once --- */
 
-template <class W> struct bf_cuda_shape {
+template <class W> struct bf_cuda_region {
     static constexpr int bucket = sizeof(W) == 4 ? 4 : 2; /* slots */
     static constexpr int buckets = sizeof(W) == 16 ? 512 : 1024;
     static constexpr int slots = bucket * buckets;
@@ -99,7 +99,7 @@ template <class W> static __device__ __forceinline__ W bf_cuda_free(uint32_t reg
  * pair, and so on around. */
 template <class W>
 static __device__ __forceinline__ uint32_t bf_cuda_bucket_at(uint32_t home, uint32_t i) {
-    constexpr uint32_t pairs = bf_cuda_shape<W>::buckets / 2;
+    constexpr uint32_t pairs = bf_cuda_region<W>::buckets / 2;
     return ((home >> 1) + (i >> 1) & (pairs - 1)) << 1 | ((home ^ i) & 1);
 }
 
