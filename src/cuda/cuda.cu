@@ -4,6 +4,7 @@
 #include "cuda/julia/julia.cuh"
 #include "cuda/map/map.cuh"
 #include "cuda/reduce/reduce.cuh"
+#include "cuda/runtime/devices.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
@@ -125,6 +126,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .close = close_cuda,
     .set_stream = set_stream,
     .synchronize = synchronize,
+    .devices = &bf_cuda_devices_backend,
     .memory = &bf_cuda_memory_backend,
     .reduce = &bf_cuda_reduce_backend,
     .map = &bf_cuda_map_backend,

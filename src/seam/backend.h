@@ -28,6 +28,7 @@ typedef struct bf_backend {
     /* context.h. NULL: there is no queue. */
     bf_status (*set_stream)(bf_context *context, void *stream);
     bf_status (*synchronize)(bf_context *context);
+    const struct bf_devices_backend *devices; /* NULL: it has no devices of its own */
     const struct bf_memory_backend *memory;
     const struct bf_reduce_backend *reduce;
     const struct bf_map_backend *map;

@@ -57,9 +57,6 @@ KNOWN = {
     ("src/cpu/runtime/isa.h", "cpu/julia/julia.h"),
     ("src/cpu/runtime/isa.h", "cpu/map/loop_table.h"),
     ("src/cpu/runtime/parallel.c", "cpu/table/table.h"),
-    ("src/cuda/group/list.cu", "cuda/table/table.cuh"),
-    ("src/cuda/runtime/devices.cu", "api/runtime/sized.h"),
-    ("src/cuda/runtime/partition_rows.cuh", "cuda/table/word.cuh"),
     ("src/seam/place.c", "cpu/runtime/context.h"),
 }
 KNOWN_FULL = {"cli/runtime"}

@@ -1,6 +1,5 @@
 /* The GPUs of this machine, as the CUDA runtime tells of them. */
-#include "api/runtime/sized.h"
-#include <bitfold/device.h>
+#include "cuda/runtime/devices.cuh"
 
 #include <cuda_runtime.h>
 
@@ -27,18 +26,18 @@ static cudaError_t count_devices(int *count) {
     return error;
 }
 
-int bf_device_count(void) {
+static int device_count(void) {
     int count;
     count_devices(&count);
     return count;
 }
 
-int bf_driver_version(void) {
+static int driver_version(void) {
     int version = 0;
     return asked(cudaDriverGetVersion(&version)) ? version : 0;
 }
 
-int bf_runtime_version(void) {
+static int runtime_version(void) {
     int version = 0;
     return asked(cudaRuntimeGetVersion(&version)) ? version : 0;
 }
@@ -85,14 +84,10 @@ static void describe_memory(int device, bf_device_info *info) {
     info->memory_free = free_memory(device);
 }
 
-bf_status bf_device_describe(int device, bf_device_info *to) {
-    if (to == NULL || !bf_sized_fits(to, BF_SIZE_TO(bf_device_info, bandwidth)))
-        return BF_E_ARGUMENT;
-    bf_device_info found, *info = &found;
+static bf_status describe_device(int device, bf_device_info *info) {
     cudaDeviceProp properties;
-    if (device < 0 || device >= bf_device_count()) return BF_E_DEVICE;
+    if (device < 0 || device >= device_count()) return BF_E_DEVICE;
     if (!asked(cudaGetDeviceProperties(&properties, device))) return BF_E_DEVICE;
-    memset(info, 0, sizeof *info);
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     if (!asked(cudaDeviceGetPCIBusId(info->pci, (int)sizeof info->pci, device))) *info->pci = '\0';
     info->memory = (int64_t)properties.totalGlobalMem;
@@ -104,11 +99,10 @@ bf_status bf_device_describe(int device, bf_device_info *to) {
     info->integrated = attribute(device, cudaDevAttrIntegrated);
     describe_limits(device, info);
     describe_memory(device, info);
-    BF_WRITE(to, &found, bandwidth);
     return BF_OK;
 }
 
-int bf_device_peer(int device, int peer) {
+static int is_peer(int device, int peer) {
     int can = 0;
     return asked(cudaDeviceCanAccessPeer(&can, device, peer)) ? can : 0;
 }
@@ -117,7 +111,7 @@ int bf_device_peer(int device, int peer) {
 
 static const char *version_reason(void) {
     static thread_local char text[160];
-    int driver = bf_driver_version(), runtime = bf_runtime_version();
+    int driver = driver_version(), runtime = runtime_version();
     if (driver == 0)
         return "no NVIDIA driver was found; installing one would help (in a container: starting it "
                "with --gpus all)";
@@ -142,7 +136,7 @@ static const char *hidden_reason(void) {
            "help";
 }
 
-const char *bf_device_reason(void) {
+static const char *find_reason(void) {
     static thread_local char text[200];
     int count;
     cudaError_t error = count_devices(&count);
@@ -154,3 +148,12 @@ const char *bf_device_reason(void) {
              cudaGetErrorString(error));
     return text;
 }
+
+extern const bf_devices_backend bf_cuda_devices_backend = {
+    .count = device_count,
+    .describe = describe_device,
+    .peer = is_peer,
+    .driver_version = driver_version,
+    .runtime_version = runtime_version,
+    .reason = find_reason,
+};

@@ -3,12 +3,13 @@
 #ifndef BF_CUDA_TABLE_COMBINE_CUH
 #define BF_CUDA_TABLE_COMBINE_CUH
 
-#include "cuda/runtime/partition.cuh"
+#include "cuda/table/rows.cuh"
 #include "cuda/table/shared_region.cuh"
 
 namespace bf_cuda_combined {
 
 using namespace bf_cuda_partition;
+using namespace bf_cuda_sources;
 
 template <class W> constexpr int rows_each = 32 / (int)sizeof(W);
 template <class W> constexpr int rows_of_tile = THREADS *rows_each<W>;

@@ -2,12 +2,13 @@
 #ifndef BF_CUDA_TABLE_REFINE_CUH
 #define BF_CUDA_TABLE_REFINE_CUH
 
-#include "cuda/runtime/partition.cuh"
+#include "cuda/table/rows.cuh"
 #include "cuda/table/table.cuh"
 
 namespace bf_cuda_lists_of {
 
 using namespace bf_cuda_partition;
+using namespace bf_cuda_sources;
 
 /* Where parts or lists have more rows than this, keys are hot: report->hot, and tight. */
 struct limits {

@@ -8,23 +8,12 @@
 #ifndef BF_CUDA_TABLE_WORD_CUH
 #define BF_CUDA_TABLE_WORD_CUH
 
-#include "cuda/runtime/context.cuh"
+#include "cuda/runtime/entry.cuh"
 
 extern "C" {
 #include "rules/key/hash.h"
 #include "rules/table/entry.h"
 }
-
-/* A word of 16 bytes; of a key or a pair, hi is the first half. */
-struct bf_cuda_wide {
-    uint64_t hi, lo;
-};
-
-static __host__ __device__ __forceinline__ bool operator==(bf_cuda_wide a, bf_cuda_wide b) {
-    return a.hi == b.hi && a.lo == b.lo;
-}
-
-template <class W> struct alignas(sizeof(W) == 4 ? 8 : 16) bf_cuda_entry { W key, value; };
 
 /* --- the hash and its inverse --- */
 
@@ -104,20 +93,6 @@ static __device__ __forceinline__ uint32_t bf_cuda_bucket_at(uint32_t home, uint
 }
 
 /* --- keys and values as words, and back --- */
-
-static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, uint32_t *word) {
-    *word = (uint32_t)bits;
-}
-static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, uint64_t *word) {
-    *word = bits;
-}
-static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, bf_cuda_wide *word) {
-    word->hi = 0;
-    word->lo = bits;
-}
-static __device__ __forceinline__ uint64_t bf_cuda_bits(uint32_t word) { return word; }
-static __device__ __forceinline__ uint64_t bf_cuda_bits(uint64_t word) { return word; }
-static __device__ __forceinline__ uint64_t bf_cuda_bits(bf_cuda_wide word) { return word.lo; }
 
 /* Element i of an array, of 0, 4, 8 or 16 bytes, which are aligned to 8 at most. */
 static __device__ __forceinline__ uint64_t bf_cuda_element(const void *p, int bytes, int64_t i) {
