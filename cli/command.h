@@ -5,6 +5,8 @@
 #ifndef BITFOLD_CLI_COMMAND_H
 #define BITFOLD_CLI_COMMAND_H
 
+struct saved_showing; /* runtime/statefile.h */
+
 typedef struct command {
     const char *name, *family, *summary;
     int (*run)(int argc, char **argv);
@@ -24,5 +26,10 @@ int cmd_devices(int argc, char **argv);  /* what this machine has, and what is u
 int cmd_verify(int argc, char **argv); /* the same bits on every instruction set and thread count */
 int cmd_bench(int argc, char **argv);  /* speed on this machine */
 int cmd_ladder(int argc, char **argv); /* the classic teaching kernels, measured beside ours */
+
+/* For merge: show a saved histogram as hist does, and saved groups as count or group does. Return
+ * exit codes, having reported the failure. */
+int hist_show_saved(const struct saved_showing *x);
+int group_show_saved(const struct saved_showing *x);
 
 #endif

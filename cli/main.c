@@ -1,10 +1,10 @@
 /* bitfold: the command. Picks the command that argv[1] names. */
 #include "command.h"
+#include "help/completion.h"
 #include "input/guess.h"
-#include "input/stream.h"
-#include "runtime/completion.h"
 #include "runtime/options.h"
 #include "runtime/output.h"
+#include "runtime/stream.h"
 
 #include <fcntl.h>
 #include <signal.h>

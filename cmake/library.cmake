@@ -17,6 +17,7 @@ function(isa_source name)
 endfunction()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     isa_source(avx2 -mavx2 -mfma -mf16c -mbmi2)
+    isa_source(avx2_sort -mavx2 -mbmi2)
     isa_source(avx2_tables -mavx2 -mbmi2)
     isa_source(avx2_groups -mavx2 -mbmi2)
     isa_source(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c

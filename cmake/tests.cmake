@@ -98,6 +98,19 @@ foreach(pair C:c CXX:cpp CUDA:cu)
     endif()
 endforeach()
 
+# What the GPU's pipeline enqueues, on a fake runtime.
+if(CMAKE_CXX_COMPILER AND CMOCKA)
+    add_executable(unit_pipeline tests/runtime/unit_pipeline.cpp)
+    set_target_properties(unit_pipeline PROPERTIES CXX_STANDARD 17)
+    target_include_directories(unit_pipeline PRIVATE tests/support/fake_cuda
+                               ${PROJECT_SOURCE_DIR} src include)
+    target_link_libraries(unit_pipeline PRIVATE ${CMOCKA})
+    bitfold_warnings(unit_pipeline)
+    bitfold_test(unit.pipeline unit_pipeline)
+else()
+    bitfold_skip(unit.pipeline "needs a C++ compiler and cmocka")
+endif()
+
 # Fuzz targets, replayed over their corpus; with BITFOLD_FUZZ also as libFuzzer programs.
 file(GLOB files CONFIGURE_DEPENDS tests/*/fuzz_*.c)
 foreach(file ${files})

@@ -1,5 +1,6 @@
-/* A dot product by the general call: the dtype is data, options have names, and failures a message.
- * The products are 1e400, 3 and -1e400: two of them no double can hold, yet the sum is 3. */
+/* A dot product by the general call: the dtype is data, options have names, and failures have a
+ * message. The products are 1e400, 3 and -1e400. No double can hold the first and the last, yet the
+ * sum is 3. */
 #include <bitfold.h>
 #include <stdio.h>
 

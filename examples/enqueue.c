@@ -1,5 +1,5 @@
-/* Work on a GPU, enqueued: the products of two arrays and their sum, with nothing copied or waited
- * for in between. Without a GPU the same calls compute on the CPU. */
+/* Work on a GPU, enqueued: the products of two arrays and their sum, without a copy or a wait in
+ * between. Without a GPU the same calls compute on the CPU. */
 #include <bitfold.h>
 #include <stdio.h>
 

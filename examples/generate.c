@@ -1,5 +1,5 @@
-/* generate COUNT FILE: a .npy file of COUNT float64 values of mixed sign and size.
- * The values come from a counter, so that everybody's file is the same to the byte. */
+/* generate COUNT FILE: a .npy file of COUNT float64 values of mixed sign and size. The values come
+ * from a counter, so the file is the same to the byte on every machine. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static uint64_t splitmix64(uint64_t i) {
     return z ^ (z >> 31);
 }
 
-/* Between -1e6 and 1e6, most of them small: where a running sum loses digits. */
+/* Between -1e6 and 1e6, most of them small: a running sum of them loses digits. */
 static double value(uint64_t i) {
     double u = (double)(int64_t)splitmix64(i) * 0x1p-63;
     return 1e6 * u * u * u;

@@ -1,4 +1,4 @@
-/* A sum in parts: two workers each take half of the data in chunks, one sends its state as bytes,
+/* A sum in parts: two workers each absorb half of the data in chunks, one sends its state as bytes,
  * and the merged state has the bits of a single pass. */
 #include <bitfold.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static bf_status absorb(bf_state *state, const float *x, int from, int to) {
     return BF_OK;
 }
 
-/* What a second process would do: half of the data, saved to bytes. */
+/* The work of a second process: half of the data, saved to bytes. */
 static bf_status other_half(bf_context *ctx, const float *x, void **bytes, size_t *size) {
     bf_state *state;
     bf_status st = bf_state_create(ctx, BF_SUM, BF_F32, &state);

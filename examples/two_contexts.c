@@ -1,8 +1,8 @@
-/* two_contexts FILE: the exact sum of the float64 numbers that FILE holds, and nothing but them.
+/* two_contexts FILE: the exact sum of the float64 numbers in FILE, which holds nothing else.
  *
- * Two threads, each with a context of its own, take half of the file chunk by chunk into a state
- * and save it as bytes, as two machines would. The bytes are loaded, merged, and give what
- * 'bitfold sum --hex --format raw --dtype f64 FILE' prints. */
+ * Two threads, each with a context of its own, absorb half of the file chunk by chunk into a state,
+ * and save the state as bytes, as two machines would. The bytes are loaded and merged, and give the
+ * output of 'bitfold sum --hex --format raw --dtype f64 FILE'. */
 #include <bitfold.h>
 #include <pthread.h>
 #include <stdio.h>

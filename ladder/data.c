@@ -1,4 +1,4 @@
-/* The data of the ladder, made and checked in pieces, so that the host needs no copy of them. */
+/* The data of the ladder, made and checked piece by piece, so that the host needs no copy. */
 #include "ladder/data.h"
 
 #include "ladder/julia.h"
@@ -221,7 +221,7 @@ static const char *judge_elements(const ladder_machine *machine, enum ladder_wor
     return NULL;
 }
 
-/* The bytes once more: each counts its counter down, and all must end at zero. */
+/* Reads the bytes again: each decrements its counter, and all must end at zero. */
 static void judge_histogram(const ladder_rung *rung, const void *result, enum ladder_data data,
                             int64_t n, ladder_row *row) {
     int64_t counts[LADDER_VALUES];
@@ -234,7 +234,7 @@ static void judge_histogram(const ladder_rung *rung, const void *result, enum la
     for (int v = 0; v < LADDER_VALUES; v++) row->good = row->good && counts[v] == 0;
 }
 
-/* Rows here and there, about a million pixels in all: their orbits take time. */
+/* Checks some rows, about a million pixels in all, because orbits take time. */
 static const char *judge_picture(const ladder_machine *machine, const ladder_task *task,
                                  ladder_row *row) {
     static uint16_t counts[1 << 18];

@@ -1,5 +1,5 @@
-/* What the rungs work on, and what must come out. Element i depends on i alone, and
- * lookups on how many they are. */
+/* The data of the rungs, and the right answers. Element i depends on i alone; lookups depend also
+ * on their number. */
 #ifndef BITFOLD_LADDER_DATA_H
 #define BITFOLD_LADDER_DATA_H
 
@@ -17,10 +17,10 @@ enum ladder_data {
     LADDER_SKEWED   /* u8, small values far more often */
 };
 
-/* Key number i, which no other one equals as long as there are 2^32 at most. */
+/* Key number i. All keys are different, up to 2^32 of them. */
 uint32_t ladder_key(int64_t i);
 
-/* The row of n that lookup number i is for. */
+/* The row, of n, that lookup number i asks for. */
 uint32_t ladder_row_of(int64_t i, int64_t n);
 
 /* Writes n elements to the machine's memory. */
@@ -28,7 +28,7 @@ const char *ladder_fill(const ladder_machine *machine, enum ladder_data data, vo
 
 /* The right answer of a ladder with one result. */
 typedef struct ladder_answer {
-    enum ladder_data data; /* of LADDER_HISTOGRAM: what was counted, to count it down again */
+    enum ladder_data data; /* the counted bytes, to count them down again */
     int64_t integer;       /* products: modulo 2^64 */
     double exact;          /* dot: the exact value, rounded to f64 */
     float rounded;         /* the exact value, rounded once to f32 */
@@ -36,7 +36,7 @@ typedef struct ladder_answer {
 
 const char *ladder_solve(enum ladder_work work, bf_reduction op, int64_t n, ladder_answer *answer);
 
-/* Judges what a rung left: sets row->good, ulp and lost. `result` is the single result. */
+/* Judges the result of a rung: sets row->good, ulp and lost. `result` is the single result. */
 const char *ladder_check(const ladder_machine *machine, enum ladder_work work,
                          const ladder_rung *rung, const ladder_task *task,
                          const ladder_answer *answer, const void *result, ladder_row *row);

@@ -31,7 +31,7 @@ static inline LADDER_ANYWHERE int ladder_escape(const ladder_picture *p, float r
     return i;
 }
 
-/* The side of the largest square of n pixels at most. */
+/* The side of the largest square of at most n pixels. */
 static inline int ladder_side(int64_t n) {
     int64_t side = 0;
     for (int64_t bit = 1 << 18; bit > 0; bit >>= 1)

@@ -9,7 +9,7 @@
 
 enum { SIZES = 6 };
 
-/* What belongs to one topic. Where quick sizes are given, they are used with --quick. */
+/* A topic. With --quick its quick sizes are used, if it has any. */
 static const struct {
     const char *name, *summary;
     int64_t sizes[SIZES], quick[SIZES];
@@ -65,7 +65,7 @@ typedef struct ladder {
     const char *topic;
     ladder_emit *emit;
     void *argument;
-    ladder_task task, build; /* build: of the table that LADDER_FIND finds keys in */
+    ladder_task task, build; /* the table that LADDER_FIND searches */
     void *single;            /* the machine's memory for results, partial results and the ticket */
     enum ladder_work work;
     enum ladder_data data; /* of LADDER_HISTOGRAM */
@@ -73,7 +73,7 @@ typedef struct ladder {
     size_t vector; /* bytes from one input to the next */
 } ladder;
 
-/* Of a work whose result is an array or a table. */
+/* Returns whether the result of the work is an array or a table. */
 static size_t out_bytes(const ladder *l) {
     const size_t bytes = (size_t)l->task.n * (size_t)kinds[l->work].out;
     return l->work == LADDER_BUILD ? bytes + LADDER_TABLE_ROOM : bytes;
@@ -88,14 +88,14 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* As many runs as fill a sample: a clock's reading costs more than a small run. */
+/* The number of runs that fill a sample: reading the clock costs more than a small run. */
 static int runs_in(double sample, double seconds) {
     const double runs = seconds > 0 ? sample / seconds : 200;
     return runs < 1 ? 1 : runs > 200 ? 200 : (int)runs;
 }
 
-/* The median of several samples; of fewer where they take over a second. The first run is for
- * what happens only once: loading the kernel, moving managed memory. */
+/* The median of several samples; of fewer if they take over a second. The first run is not timed:
+ * it loads the kernel and moves managed memory. */
 static const char *median(const ladder *l, const ladder_rung *rung, double *seconds) {
     const int wanted = l->options->quick ? 5 : SAMPLES;
     double samples[SAMPLES], spent = 0, once = 0;
@@ -114,7 +114,7 @@ static const char *median(const ladder *l, const ladder_rung *rung, double *seco
     return NULL;
 }
 
-/* The fastest way to read as many bytes; 0 where it could not be measured. */
+/* The bytes per second of the fastest way to read as many bytes; 0 if it could not be measured. */
 static const char *measure_limit(ladder *l, double *bytes_per_second) {
     const ladder_task task = l->task;
     const char *problem = NULL;
@@ -134,13 +134,13 @@ static const char *measure_limit(ladder *l, double *bytes_per_second) {
 
 /* ---- one rung -------------------------------------------------------------------------------- */
 
-/* What an earlier rung left must not pass for this one's. */
+/* Clears the result: that of an earlier rung must not pass for this one's. */
 static const char *spoil(const ladder *l) {
     memset(l->task.host, 0xa5, LADDER_RESULT);
     return l->machine->fill(l->task.out, 0xa5, kinds[l->work].out ? out_bytes(l) : LADDER_RESULT);
 }
 
-/* Builds what a rung of LADDER_FIND finds keys in, by the first rung whose tables are such. */
+/* Builds the table for a rung of LADDER_FIND, by the first rung that builds tables of its kind. */
 static const char *build_for(const ladder *l, const ladder_rung *finds) {
     const ladder_rung *builds = l->machine->rungs[LADDER_BUILD];
     double seconds;
@@ -206,7 +206,7 @@ static const char *climb(ladder *l, double limit) {
 
 static const char no_memory[] = "not enough memory for this size";
 
-/* a, and the same in managed memory, if there is any. */
+/* Fills a, and the same in managed memory, if there is any. */
 static const char *fill_twice(ladder *l, enum ladder_data data) {
     const char *problem = ladder_fill(l->machine, data, l->vectors, l->task.n);
     void *managed = (void *)(uintptr_t)l->task.managed;
@@ -214,7 +214,7 @@ static const char *fill_twice(ladder *l, enum ladder_data data) {
     return problem;
 }
 
-/* Keys, their rows, then what is looked up. The fourth vector is for what is found. */
+/* Keys, their rows, then the keys to look up. The fourth vector is for the values found. */
 static const char *fill_keys(ladder *l) {
     const int64_t n = l->task.n;
     const char *problem = fill_twice(l, LADDER_KEYS);

@@ -1,7 +1,7 @@
 /* The ladder: classic teaching kernels, one technique a rung, timed and checked beside ours.
  *
- * ladder.c chooses the work, times it and judges; a machine (gpu.cu, cpu.c) has the rungs, memory
- * and a clock. A function that returns text returns NULL if all went well, else what went wrong. */
+ * ladder.c chooses the work, times it and judges it. A machine (gpu.cu, cpu.c) has the rungs,
+ * memory and a clock. A function that returns text returns NULL on success, else a message. */
 #ifndef BITFOLD_LADDER_LADDER_H
 #define BITFOLD_LADDER_LADDER_H
 
@@ -20,14 +20,14 @@ extern "C" {
 
 /* What there is a ladder for. */
 enum ladder_work {
-    LADDER_LIMIT,     /* reading n bytes at a, and nothing else: what the others are measured by */
+    LADDER_LIMIT,     /* reads n bytes at a and does nothing else: the limit for the others */
     LADDER_NUMBERS,   /* 2 + 7 */
     LADDER_REDUCE,    /* n i32 at a become one */
     LADDER_ADD,       /* n f32: out[i] = a[i] + b[i] */
     LADDER_DOT,       /* n f32: the sum of a[i] * b[i] */
     LADDER_CONSTANT,  /* n u32: out[i] = the sum over the table's entries t of (t ^ i) * t */
     LADDER_ATOMICS,   /* n times x++ */
-    LADDER_HISTOGRAM, /* n bytes at a: how often each value occurs */
+    LADDER_HISTOGRAM, /* n bytes at a: the count of each value */
     LADDER_JULIA,     /* u16 at out: a square picture of n pixels at most (julia.h) */
     LADDER_BUILD,     /* n u32 keys at a, all different: their table at out (table.h) */
     LADDER_FIND,      /* n u32 keys at a, each in the table at built: their values at out */
@@ -51,12 +51,12 @@ typedef struct ladder_task {
     bf_reduction op; /* of LADDER_REDUCE: BF_SUM, BF_PROD, BF_MAX or BF_MIN */
     int64_t n;
     const void *a, *b;
-    const void *managed; /* a once more, in managed memory; NULL: there is none */
+    const void *managed; /* a again, in managed memory; NULL: there is none */
     void *out;           /* n elements, or one result: an element, or of ours a bf_value; */
-    /* LADDER_VALUES unsigned counts, or of ours what bf_histogram_async sets */
+    /* LADDER_VALUES unsigned counts; of ours those of bf_histogram_async */
     bf_histogram *histogram; /* of ours: every byte has a bin */
     const void *built;       /* what a rung of LADDER_BUILD left at out */
-    bf_table **table;        /* of ours: its first run makes it, with the values at b */
+    bf_table **table;        /* of ours: made by its first run, with the values at b */
     void *host;              /* the same on the host, for rungs with LADDER_ON_HOST */
     void *partial;           /* LADDER_PARTIALS elements of 4 bytes */
     unsigned *ticket;        /* 0 between runs */
@@ -69,7 +69,7 @@ enum {
     LADDER_OURS = 1,    /* exact, to the bit */
     LADDER_ON_HOST = 2, /* the result is at task->host */
     LADDER_LOSES = 4,   /* wrong by design: the loss is shown, not judged */
-    LADDER_FEW = 8,     /* it leaves few chains (table.h); otherwise many, or: */
+    LADDER_FEW = 8,     /* it builds few chains (table.h); otherwise many, or: */
     LADDER_SLOTS = 16   /* slots */
 };
 
@@ -99,13 +99,13 @@ extern const ladder_machine ladder_cpu;
 extern const ladder_machine ladder_gpu;
 #endif
 
-/* What is known of a rung when it has been timed and checked. */
+/* The time of a rung, and the result of its check. */
 typedef struct ladder_row {
     const char *topic, *work, *rung, *technique;
     const char *dtype;
     int64_t n;
     double seconds;      /* of a run, the median */
-    double bytes;        /* that it reads and writes; 0: not what counts here */
+    double bytes;        /* read and written; 0: not a measure of this work */
     double limit;        /* bytes per second; 0: not measured */
     double times;        /* as fast as the first rung */
     bool first;          /* the first rung of its ladder */
@@ -120,15 +120,15 @@ typedef void ladder_emit(const ladder_row *row, void *argument);
 
 typedef struct ladder_options {
     const ladder_machine *machine;
-    int device;   /* number of the GPU */
+    int device;   /* bitfold/device.h */
     int64_t size; /* elements; 0: the usual sizes */
     bool quick;
 } ladder_options;
 
-/* Name number i, and what it is about; NULL past the last. */
+/* The name of topic number i, and a line on it; NULL past the last. */
 const char *ladder_topic(int i, const char **summary);
 
-/* Runs all ladders of a topic and emits a row for each rung. Sets *opened when the device could be
+/* Runs all ladders of a topic and emits a row for each rung. Sets *opened if the device could be
  * opened. */
 const char *ladder_climb(const ladder_options *options, const char *topic, ladder_emit *emit,
                          void *argument, bool *opened);

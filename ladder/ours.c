@@ -68,7 +68,7 @@ const char *ladder_ours_julia(const ladder_task *t) {
 
 /* ---- table ----------------------------------------------------------------------------------- */
 
-/* The first run, which is not timed, makes the table; each one empties and fills it. */
+/* The first run, which is not timed, makes the table; each run empties and fills it. */
 const char *ladder_ours_table(const ladder_task *t) {
     const bf_table_options options =
         BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_U32, .reserve = t->n);

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* As ladder_rung's run. Those to the host wait for their result there. */
+/* As ladder_rung's run. Those whose result is on the host wait for it. */
 const char *ladder_ours_reduce(const ladder_task *task);
 const char *ladder_ours_reduce_to_host(const ladder_task *task);
 const char *ladder_ours_add(const ladder_task *task);

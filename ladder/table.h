@@ -1,5 +1,5 @@
-/* The tables of LADDER_BUILD and LADDER_FIND: what is built of n keys in a piece of memory. Key i
- * has the value i, as a key of a data set leads to its row; n is at most LADDER_MOST_KEYS. */
+/* The tables of LADDER_BUILD and LADDER_FIND: the layout of n keys in a piece of memory. Key i has
+ * the value i, as a key of a data set leads to its row. n is at most LADDER_MOST_KEYS. */
 #ifndef BITFOLD_LADDER_TABLE_H
 #define BITFOLD_LADDER_TABLE_H
 
@@ -12,7 +12,7 @@ extern "C" {
 enum { LADDER_BUCKETS = 1024 }; /* of the tutorial's table */
 #define LADDER_MOST_KEYS (1LL << 31)
 
-/* Bytes of the memory: so many for each key, and some for any number of them. */
+/* Bytes of the memory: some for each key, and a constant number. */
 enum { LADDER_TABLE_EACH = 24, LADDER_TABLE_ROOM = LADDER_BUCKETS * 12 };
 
 /* ---- chains: each bucket is a list of nodes -------------------------------------------------- */
@@ -24,12 +24,12 @@ typedef struct ladder_node {
 
 typedef struct ladder_chains {
     unsigned *locks;    /* LADDER_BUCKETS, 0: open */
-    ladder_node *nodes; /* the pool: node i is for key i, so that none is asked of an allocator */
+    ladder_node *nodes; /* the pool: node i is for key i, so there is no allocator */
     ladder_node **heads;
     int64_t buckets;
 } ladder_chains;
 
-/* Few: as many buckets as the tutorial has. Otherwise as many as keys. */
+/* The number of buckets. Few: as many as the tutorial has; otherwise as many as keys. */
 static inline ladder_chains ladder_chains_at(void *memory, int64_t n, bool few) {
     ladder_chains c;
     c.locks = (unsigned *)memory;
@@ -48,13 +48,14 @@ static inline LADDER_ANYWHERE uint64_t ladder_slot(uint32_t key, uint32_t value)
     return (uint64_t)key << 32 | value;
 }
 
-/* No value is all ones: so any key may be in the table. */
+/* An empty slot. No value is all ones, so any key may be in the table. */
 #define LADDER_EMPTY UINT64_MAX
 
 /* ---- where a key belongs --------------------------------------------------------------------- */
 
-/* Among places (2^32 at most): multiplied, so that all bits of the key change the high ones, of
- * which the place is made. The constant is 2^32 by the golden ratio (Knuth, volume 3). */
+/* The place of a key among `places` (at most 2^32). The multiplication lets all bits of the key
+ * change the high ones, which choose the place. The constant is 2^32 by the golden ratio (Knuth,
+ * volume 3). */
 static inline LADDER_ANYWHERE int64_t ladder_place(uint32_t key, int64_t places) {
     return (int64_t)((uint64_t)(key * 0x9e3779b9U) * (uint64_t)places >> 32);
 }
@@ -65,7 +66,7 @@ static inline LADDER_ANYWHERE int64_t ladder_next_place(int64_t place, int64_t p
 
 /* ---- the judgement --------------------------------------------------------------------------- */
 
-/* Checks what a rung built, on the host: sets row->good and probes. */
+/* Checks the table that a rung built, on the host: sets row->good and probes. */
 const char *ladder_check_table(const ladder_machine *machine, const ladder_rung *rung,
                                const ladder_task *task, ladder_row *row);
 

@@ -1,4 +1,4 @@
-/* Whether a rung's hash table holds every key, in its place, once. */
+/* Checks that a rung's hash table holds every key, in its place, once. */
 #include "ladder/table.h"
 
 #include "ladder/data.h"
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* A table, copied to the host, of which the pointers still say where it was built. */
+/* A table, copied to the host. Its pointers still point to where it was built. */
 typedef struct copied {
     const void *here, *there;
     int64_t n;
@@ -27,7 +27,7 @@ static bool accept(copied *c, uint32_t key, uint32_t value) {
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-/* Where the copy of a node is; NULL if the pointer is to none of the pool. */
+/* The copy of a node; NULL if the pointer is to no node of the pool. */
 static const ladder_node *relocate(const copied *c, const ladder_node *node) {
     const uintptr_t pool = (uintptr_t)c->chains.nodes - (uintptr_t)c->here;
     const uintptr_t offset = (uintptr_t)node - (uintptr_t)c->there - pool;
@@ -35,7 +35,8 @@ static const ladder_node *relocate(const copied *c, const ladder_node *node) {
     return &c->chains.nodes[offset / sizeof *node];
 }
 
-/* Its length; negative if it is wrong. One that runs in a circle comes to a node that was seen. */
+/* The length of a chain; negative if it is wrong. A chain that runs in a circle comes to a node
+ * that was seen. */
 static int64_t check_chain(copied *c, int64_t bucket) {
     int64_t length = 0;
     for (const ladder_node *at = c->chains.heads[bucket]; at != NULL; length++) {
@@ -69,8 +70,8 @@ static void check_chains(copied *c, bool few) {
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* A key is found if all slots from its place to its entry are full: `full` counts those that are so
- * up to here, at first from the end of the table on. */
+/* A key is found if all slots from its place to its entry are full. `full` counts the full slots
+ * before the current one, at first those at the end of the table. */
 static bool check_slots(copied *c) {
     const uint64_t *slots = c->here;
     const int64_t places = 2 * c->n;
@@ -112,7 +113,8 @@ const char *ladder_check_found(const ladder_machine *machine, const ladder_task 
     return NULL;
 }
 
-/* The inside of ours is its own: as many entries as keys, and each key found with its value. */
+/* Our table's layout is private: it must have as many entries as keys, and each key must be found
+ * with its value. */
 static const char *check_ours(const ladder_machine *machine, const ladder_task *task,
                               ladder_row *row) {
     const char *problem = ladder_ours_find(task);

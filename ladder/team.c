@@ -1,4 +1,4 @@
-/* A team of threads, started anew for each piece of work: the plain way, and what it costs. */
+/* A team of threads, started for each piece of work: the plain way, with its cost. */
 #include "ladder/team.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* The caller is member 0, and does what threads that could not be started should have done. */
+/* The caller is member 0. It also does the work of threads that could not be started. */
 void ladder_team(int threads, int64_t n, ladder_share *share, void *work) {
     member members[LADDER_THREADS];
     if (threads > LADDER_THREADS) threads = LADDER_THREADS;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define NOTCH 0.8 /* of the scale, for a notch of the wheel */
-enum { ARROW = 8 /* the share of the window that an arrow key moves by */ };
+enum { ARROW = 8 /* of the window, that an arrow key moves by */ };
 
 void control_start(control *c, const julia_request *first, bool wide) {
     *c = (control){.x = (double)(first->params.width / 2), .y = (double)(first->params.height / 2)};

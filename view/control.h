@@ -1,4 +1,4 @@
-/* What each key and each move of the mouse does. */
+/* The action of each key and of each move of the mouse. */
 #ifndef BITFOLD_VIEW_CONTROL_H
 #define BITFOLD_VIEW_CONTROL_H
 
@@ -11,7 +11,7 @@ typedef enum gesture_kind {
     GESTURE_KEY,   /* key */
     GESTURE_POINT, /* the pointer is now at (x, y), in pixels */
     GESTURE_DRAG,  /* it came there with its button down */
-    GESTURE_WHEEL, /* turned by y notches, away from the user if positive */
+    GESTURE_WHEEL, /* the wheel turned by y notches, away from the user if positive */
     GESTURE_SIZE   /* the window has x by y pixels now */
 } gesture_kind;
 

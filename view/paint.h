@@ -6,7 +6,8 @@
 
 #include <SDL.h>
 
-/* In lines from row *y on, each dot of a letter dot x dot pixels; *y is then where they end. */
+/* Draws lines of text from row *y on, each dot of a letter as dot x dot pixels. Sets *y to their
+ * end. */
 void paint_words(SDL_Renderer *to, const words *w, int dot, int *y);
 
 /* How wide lines may become. */

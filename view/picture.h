@@ -7,9 +7,9 @@
 typedef struct picture {
     bf_julia_params params;
     uint16_t *counts;   /* of all pixels; NULL: there is no picture yet */
-    int64_t first, end; /* the rows that have changed since they were taken */
+    int64_t first, end; /* rows that have changed since they were last taken */
     bool done;
-    double seconds, steps; /* what its pixels took so far, coarse grids apart */
+    double seconds, steps; /* the steps and time of its pixels so far, without coarse grids */
     char device[32];       /* where */
 } picture;
 

@@ -17,7 +17,7 @@ struct renderer {
     uint16_t *part;      /* the counts of one */
     int64_t part_pixels; /* what there is room for */
 
-    pthread_mutex_t lock; /* of all that follows; `picture` is written by the thread alone */
+    pthread_mutex_t lock; /* of the members below; `picture` is written by the thread alone */
     pthread_cond_t wake;
     picture picture;
     bf_julia_params wanted;
@@ -40,7 +40,7 @@ static bool make_room(uint16_t **counts, int64_t *pixels, int64_t wanted) {
     return *counts != NULL;
 }
 
-/* A picture of the same size keeps its counts, until others take their place. */
+/* A picture of the same size keeps its counts until new ones replace them. */
 static bool resize(picture *p, const bf_julia_params *params) {
     int64_t pixels = p->counts ? p->params.width * p->params.height : 0;
     if (p->params.width != params->width || p->params.height != params->height) {
@@ -54,7 +54,7 @@ static bool resize(picture *p, const bf_julia_params *params) {
 
 /* --- the thread: one picture --- */
 
-/* The picture that is most urgent, with the lock held; NULL: none is wanted. */
+/* The most urgent picture, with the lock held; NULL if none is wanted. */
 static const bf_julia_params *target(const renderer *r) {
     if (r->is_saving) return &r->saving.request.params;
     return r->is_wanted && !r->stop ? &r->wanted : NULL;
@@ -91,7 +91,7 @@ static int count_part(renderer *r, const part *p) {
     return status == BF_OK ? EXIT_DONE : fail_status(status, r->context, NULL);
 }
 
-/* A pixel that escapes after step n has taken n + 1; one that does not, as many as there are. */
+/* The steps of a pixel: n + 1 if it escapes after step n, else as many as there are. */
 static double steps_of(const renderer *r, const part *p) {
     const int64_t iterations = p->grid.iterations;
     int64_t steps = 0;
@@ -118,7 +118,7 @@ static void publish(renderer *r, const part *p, double steps, double seconds) {
     r->tell(r->arg);
 }
 
-/* Until it is done, or another is more urgent. */
+/* Computes it until it is done or another one is more urgent. */
 static int render(renderer *r, const bf_julia_params *params) {
     part p;
     int code = begin(r, params);
@@ -174,7 +174,7 @@ static void give_up(renderer *r, int code) {
 
 enum task { RENDER, SAVE, STOP };
 
-/* Waits for something to do; *params is a copy, since what is wanted may change. */
+/* Waits for work. *params is a copy, because another picture may be wanted meanwhile. */
 static enum task next_task(renderer *r, bf_julia_params *params) {
     enum task task;
     pthread_mutex_lock(&r->lock);

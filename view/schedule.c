@@ -4,8 +4,8 @@
 
 enum { COARSEST = 16, FINER = 4 };
 
-/* What a part is to take, and what it may, where a view of the inside follows one of the outside.
- */
+/* The time that a part should take, and the time that it may take where pixels inside the set
+ * follow pixels outside. */
 #define PART_SECONDS 0.03
 #define WORST_SECONDS 0.5
 
@@ -13,8 +13,7 @@ enum { COARSEST = 16, FINER = 4 };
 
 /* --- the grid --- */
 
-/* The pixels at (half + step * i), with whole i, of a side: how many come before i = 0, and how
- * many there are. */
+/* The pixels at half + step * i of a side: how many come before i = 0, and how many there are. */
 static int64_t before(int64_t side, int step) { return (side / 2 + step - 1) / step; }
 
 static int64_t grid_side(int64_t side, int step) {
@@ -79,7 +78,7 @@ void schedule_took(schedule *s, const part *p, double steps, double seconds) {
 
 /* --- where it goes --- */
 
-/* The first pixel that the i-th of a grid stands for; the next one's is the end. */
+/* The first pixel that the i-th pixel of a grid stands for; that of the next one is the end. */
 static int64_t place(int64_t side, int step, int64_t i) {
     const int64_t at = side / 2 + (i - before(side, step)) * step;
     return at < 0 ? 0 : at > side ? side : at;

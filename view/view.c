@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the Julia sets, and of the Mandelbrot set, which lies to the left. */
+/* The visible part at first: of Julia sets, and of the Mandelbrot set, which lies further left. */
 #define WHOLE 1.5
 #define MANDELBROT_RE (-0.6)
 
 #define SCALE_MOST 100.0
 
-/* The least distance of pixels, beside the numbers that are added to it: 8 ulps of f32 leave orbits
- * some room for their roundings; in f64, where there is nothing better, 2 are enough. */
+/* The least distance of pixels, relative to the numbers that it is added to. 8 ulps of f32 leave
+ * orbits some room for rounding; in f64, the widest type, 2 are enough. */
 #define F32_RESOLUTION 0x1p-20
 #define F64_RESOLUTION 0x1p-51
 
@@ -39,8 +39,8 @@ static double shorten(double x, int digits) {
     return strtod(text, NULL);
 }
 
-/* Digits that tell hundredths of a pixel: names of files have room for no more, and nobody sees
- * what the others would change. */
+/* Enough digits for hundredths of a pixel: names of files have no room for more, and more would
+ * change nothing visible. */
 static int digits(const bf_julia_params *p) {
     const double n = 2 - floor(log10(fabs(distance(p))));
     return n < 0 ? 0 : n < 30 ? (int)n : 30;

@@ -1,4 +1,5 @@
-/* What the window shows, and the arithmetic of moving in it. Nothing here knows of windows. */
+/* The part of the picture in the window, and the arithmetic of moving in it. Knows nothing of
+ * windows. */
 #ifndef BITFOLD_VIEW_VIEW_H
 #define BITFOLD_VIEW_VIEW_H
 
@@ -24,10 +25,10 @@ void view_zoom(view *v, double x, double y, double factor);
 /* Moves the picture by so many pixels. */
 void view_pan(view *v, double dx, double dy);
 
-/* The Mandelbrot set where it was left; if it is shown already, all of it. */
+/* Shows the Mandelbrot set at the place shown last; if it is shown already, all of it. */
 void view_mandelbrot(view *v);
 
-/* All of the Julia set of the point at (x, y). */
+/* Shows all of the Julia set of the point at (x, y). */
 void view_julia(view *v, double x, double y);
 
 /* Twice the iterations, or half of them. */

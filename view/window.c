@@ -14,7 +14,7 @@ struct window {
     SDL_Renderer *renderer;
     SDL_Texture *texture; /* of the picture's size */
     int texture_width, texture_height;
-    Uint32 news; /* the event by which the thread tells that there is something to take */
+    Uint32 news; /* the event with which the thread announces something to take */
     control control;
     renderer *thread;
     picture picture;
@@ -123,7 +123,7 @@ static void color_rows(window *w, int64_t first, int64_t end) {
     SDL_UpdateTexture(w->texture, &rows, w->rgba, 4 * w->texture_width);
 }
 
-/* Of the letters, in pixels: as large as elsewhere on this screen, smaller in small windows. */
+/* The size of a letter's dots, in pixels: as elsewhere on this screen, smaller in small windows. */
 static int dot_size(const window *w) {
     int width = 1, units = 1;
     SDL_GetRendererOutputSize(w->renderer, &width, NULL);
@@ -203,7 +203,7 @@ static void act(window *w, const gesture *in) {
     if (what & DO_QUIT) quit();
 }
 
-/* The mouse is where it is in units of the screen, of which each may be several pixels. */
+/* The mouse's place is in units of the screen; one may be several pixels. */
 static void act_at(window *w, enum gesture_kind kind, int x, int y) {
     int width = 1, height = 1, unit_x = 1, unit_y = 1;
     SDL_GetRendererOutputSize(w->renderer, &width, &height);
@@ -228,7 +228,7 @@ static void act_window(window *w, const SDL_WindowEvent *e) {
     if (e->event == SDL_WINDOWEVENT_SIZE_CHANGED) fit(w);
 }
 
-/* Characters come as text, so that they are where the keyboard has them. */
+/* Characters are read as text, so that the layout of the keyboard does not matter. */
 static void take_event(window *w, const SDL_Event *e) {
     if (e->type == w->news) take(w);
     switch (e->type) {
@@ -258,9 +258,8 @@ void window_run(window *w) {
     } while (true);
 }
 
-/* SDL_Quit is left out. SDL wakes itself, on X11, by a second connection, whose last event may find
- * the window gone already; that error is read when the connection is closed, and ends the program.
- */
+/* SDL_Quit is not called. On X11 SDL wakes itself by a second connection, whose last event may find
+ * the window gone. That error is read when the connection is closed, and would end the program. */
 int window_close(window *w) {
     saving saved;
     if (w->window) SDL_HideWindow(w->window);

@@ -1,4 +1,5 @@
-/* The window, by SDL2: events become gestures, pictures a texture, words dots. */
+/* The window, by SDL2: it turns events into gestures, pictures into a texture, and words into dots.
+ */
 #ifndef BITFOLD_VIEW_WINDOW_H
 #define BITFOLD_VIEW_WINDOW_H
 
@@ -12,8 +13,8 @@ typedef struct window_options {
     bool stats;
 } window_options;
 
-/* A window that shows the picture; the context is its own until it is closed. NULL, having reported
- * why. */
+/* Opens a window that shows the picture. The context belongs to it until it is closed. NULL on
+ * failure, which has been reported. */
 window *window_open(const julia_request *first, const window_options *o, bf_context *context);
 
 /* Shows it until the user quits. */

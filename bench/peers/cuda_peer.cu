@@ -189,7 +189,7 @@ __global__ void float4_add_kernel(const float4 *a, const float4 *b, float4 *out,
 }
 
 cudaError_t float4_add(const cuda_call &c) {
-    const size_t quads = c.count / 4; /* no count here is anything but a multiple of 4 */
+    const size_t quads = c.count / 4; /* every count here is a multiple of 4 */
     float4_add_kernel<<<static_cast<unsigned>((quads + 255) / 256), 256, 0, c.stream>>>(
         static_cast<const float4 *>(c.a), static_cast<const float4 *>(c.b),
         static_cast<float4 *>(c.out), quads);

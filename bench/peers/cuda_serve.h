@@ -1,10 +1,11 @@
-/* What the peers on a GPU share: the conversation with 'bitfold bench --device cuda --peer', the
+/* Shared by the peers on a GPU: the conversation with 'bitfold bench --device cuda --peer', the
  * data and the clock.
  *
- * A question is a line WORK DTYPE DATA COUNT GPU PASSES stream|host BUFFERS; the answer is NAME
- * SECONDS, the mean time of a pass, or NAME - for work not on offer. Pass i works on copy i modulo
- * BUFFERS of the data. An eighth of PASSES and one more come first, untimed. With "stream" passes
- * are enqueued and waited for at the end; with "host" each ends with its result on the host. */
+ * A question is a line WORK DTYPE DATA COUNT GPU PASSES stream|host BUFFERS. The answer is NAME
+ * SECONDS, the mean time of a pass, or NAME - for work that is not offered. Pass i works on copy i
+ * modulo BUFFERS of the data. An eighth of PASSES and one more come first, untimed. With "stream"
+ * passes are enqueued and waited for at the end; with "host" each ends with its result on the host.
+ */
 #ifndef CUDA_SERVE_H
 #define CUDA_SERVE_H
 

@@ -1,5 +1,5 @@
-/* The Julia set as one writes it down, compiled with every liberty (-Ofast): pixel after pixel,
- * rows shared by the threads as these are done. */
+/* The Julia set as one writes it down, compiled with -Ofast: pixel by pixel, with rows handed to
+ * threads as they become free. */
 #include "peer.h"
 
 #include "bench/data.h"

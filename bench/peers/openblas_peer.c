@@ -1,4 +1,4 @@
-/* OpenBLAS: the fastest plain dot products and sums there are in a library. */
+/* OpenBLAS: the fastest plain dot products and sums of any library. */
 #include "peer.h"
 
 #include <cblas.h>

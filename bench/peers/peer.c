@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The data last asked for: filling them takes longer than a pass over them. */
+/* Keeps the data of the last question: filling them takes longer than a pass over them. */
 typedef struct {
     char dtype[32], data[32];
     size_t bytes;

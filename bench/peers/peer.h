@@ -1,7 +1,8 @@
-/* What the peers share: the conversation with 'bitfold bench --peer', the data and the clock.
+/* Shared by the peers: the conversation with 'bitfold bench --peer', the data and the clock.
  *
- * A question is a line WORK DTYPE DATA COUNT THREADS PASSES; the answer is NAME SECONDS, the mean
- * time of a pass after one untimed pass if PASSES is over 1, or NAME - for work not on offer. */
+ * A question is a line WORK DTYPE DATA COUNT THREADS PASSES. The answer is NAME SECONDS, the mean
+ * time of a pass after one untimed pass if PASSES is over 1, or NAME - for work that is not
+ * offered. */
 #ifndef PEER_H
 #define PEER_H
 
@@ -17,7 +18,7 @@ typedef struct {
     int threads, passes;
 } peer_question;
 
-/* Seconds of a pass, on data of its own; 0 for work not on offer. */
+/* The seconds of a pass, on data of its own; 0 for work that is not offered. */
 typedef double peer_time(void *context, const peer_question *question);
 
 /* Answers questions until standard input ends. Returns an exit code. */
@@ -25,8 +26,8 @@ int peer_answer(const char *name, peer_time *time, void *context);
 
 double peer_now(void);
 
-/* Does the work once over count elements (b: the second vector of dot and add; the third, which add
- * writes, is as far behind b as b is behind a). */
+/* Does the work once over count elements. b is the second vector of dot and add. The third, which
+ * add writes, is as far behind b as b is behind a. */
 typedef double peer_fn(const void *a, const void *b, size_t count);
 
 typedef struct {
@@ -34,7 +35,7 @@ typedef struct {
     peer_fn *fn;
 } peer_work;
 
-/* The same with data of bench_data.h, which are made here. works ends with an empty entry;
+/* The same with data of cli/bench/data.h, which are made here. works ends with an empty entry;
  * set_threads is called before each piece of work. Returns an exit code. */
 int peer_serve(const char *name, const peer_work *works, void (*set_threads)(int));
 

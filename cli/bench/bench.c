@@ -46,7 +46,7 @@ static bool knows(const char *work) {
     return bench_items_know(work);
 }
 
-static bool is_gpu(const bench_options *options) { return strcmp(options->device, "cpu") != 0; }
+static bool is_gpu(const bench_options *options) { return options->gpu.number >= 0; }
 
 static int check_works(const bench_options *options) {
     for (char **work = options->works; *work; work++) {
@@ -163,8 +163,8 @@ static void finish(bench_options *options) {
 
 int cmd_bench(int argc, char **argv) {
     bench_options options = {0};
-    int code = bench_parse(&options, argc, argv);
-    if (code != EXIT_DONE || options.help) return code;
+    int code;
+    if (!bench_parse(&options, argc, argv, &code)) return code;
     code = check_works(&options);
     if (code == EXIT_DONE) code = prepare(&options);
     if (code == EXIT_DONE) code = run(&options);

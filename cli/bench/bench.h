@@ -24,7 +24,7 @@ enum {
 typedef struct {
     bf_context *context; /* NULL: the CPU is measured */
     bf_device_info info;
-    int number;      /* N of "cuda:N" */
+    int number;      /* bitfold/device.h; BF_DEVICE_CPU: no GPU is measured */
     char isa[16];    /* "sm_90" */
     char driver[16]; /* the CUDA version of the driver: "13.0" */
     char *memory;
@@ -93,8 +93,8 @@ typedef struct bench_side {
 } bench_side;
 
 typedef struct {
-    bool json, quick, help;
-    const char *device; /* "cpu", "cuda" or "cuda:N" */
+    bool json, quick;
+    const char *device; /* as it was given */
     const char *isa;
     size_t sizes[BENCH_LIST];
     int n_sizes;
@@ -120,9 +120,9 @@ typedef struct bench_change {
     double share;
 } bench_change;
 
-/* options.c. Fills in defaults for what is not given; help is shown at once. Returns an exit
- * code. */
-int bench_parse(bench_options *options, int argc, char **argv);
+/* Reads the command line, and fills in defaults for what is not given. False: stop and return
+ * *code, as options_parse does. */
+bool bench_parse(bench_options *options, int argc, char **argv, int *code);
 
 /* bench.c. Was this work asked for? */
 bool bench_is_wanted(const bench_options *options, const char *work);

@@ -85,7 +85,6 @@ static int open_context(bench_options *o) {
     if (st != BF_OK && *reason) return fail(EXIT_DEVICE, NULL, "%s", reason);
     if (st == BF_E_DEVICE) return fail(EXIT_DEVICE, NULL, "there is no GPU '%s'", o->device);
     if (st != BF_OK) return fail_status(st, NULL, o->device);
-    gpu->number = o->device[4] == ':' ? atoi(o->device + 5) : 0;
     gpu->info.size = sizeof gpu->info;
     if (bf_device_describe(gpu->number, &gpu->info) != BF_OK)
         return fail(EXIT_DEVICE, NULL, "'%s' does not say what it is", o->device);

@@ -1,9 +1,9 @@
 /* The command line of bench, and what it measures by default. */
 #include "bench/bench.h"
 
-#include "runtime/options.h"
+#include "runtime/operand.h"
 
-#include <getopt.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,17 +82,6 @@ static bool parse_threads(bench_options *o, const char *text) {
     return false;
 }
 
-enum {
-    OPT_SIZES = 256,
-    OPT_DEVICE,
-    OPT_ISA,
-    OPT_PEER,
-    OPT_QUICK,
-    OPT_COMPARE,
-    OPT_FAIL_ABOVE,
-    OPT_JSON
-};
-
 static const usage bench_usage = {
     "[OPTIONS] [WORK...]",
     "Measures every operation (or the WORKs named: sum, dot, min, ..., julia, table, group)\n"
@@ -105,115 +94,91 @@ static const usage bench_usage = {
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
     "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};
 
-static const option_spec specs[] = {
-    {OPT_DEVICE, "device", "cpu|cuda|cuda:N", "what is measured (cpu)", 0},
-    {OPT_SIZES, "sizes", "LIST", "bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0},
-    {'j', "threads", "LIST", "thread counts, on the CPU (1 and all)", 0},
-    {OPT_ISA, "isa", "auto|generic|avx2|avx512|neon", "host instruction set", 0},
-    {OPT_PEER, "peer", "COMMAND", "a program that does the same work in another way; repeatable",
-     0},
-    {OPT_QUICK, "quick", NULL, "smaller and fewer samples, for a first impression", 0},
-    {OPT_COMPARE, "compare", "FILE", "show the change since FILE, which --json wrote", 0},
-    {OPT_FAIL_ABOVE, "fail-above", "PERCENT", "exit code 5 if anything became slower by more", 0},
-    {OPT_JSON, "json", NULL, "one object a line", 0},
-    {'h', "help", NULL, "show this", 0},
-};
-enum { SPECS = sizeof specs / sizeof *specs };
-
-static int refuse(const char *what, const char *value) {
+static bool refuse(const char *what, const char *value) {
     fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
     hint("see 'bitfold help bench'");
-    return EXIT_USAGE;
+    return false;
+}
+
+/* ---- readers of operands, into the whole struct ---------------------------------------------- */
+
+static bool read_sizes(const option_spec *spec, const char *text, void *to) {
+    (void)spec;
+    return parse_sizes(to, text) || refuse("not a list of sizes", text);
+}
+
+static bool read_thread_list(const option_spec *spec, const char *text, void *to) {
+    (void)spec;
+    return parse_threads(to, text) || refuse("not a list of thread counts", text);
 }
 
 /* "5%" or "5". */
-static bool parse_percent(bench_options *o, const char *text) {
+static bool read_percent(const option_spec *spec, const char *text, void *to) {
+    bench_options *o = to;
     char *end;
     const double percent = strtod(text, &end);
-    if (end == text || !(percent >= 0 && percent <= 100)) return false;
+    (void)spec;
+    if (end == text || !(percent >= 0 && percent <= 100) || (strcmp(end, "%") != 0 && *end))
+        return refuse("not a percentage", text);
     o->fail_above = percent / 100;
-    return strcmp(end, "%") == 0 || *end == '\0';
+    return true;
 }
 
-static int add_peer(bench_options *o, char *command) {
-    if (o->n_peers == BENCH_PEERS) return refuse("one peer too many", command);
-    o->peers[o->n_peers++].command = command;
-    return EXIT_DONE;
+static bool read_peer(const option_spec *spec, const char *text, void *to) {
+    bench_options *o = to;
+    (void)spec;
+    if (o->n_peers == BENCH_PEERS) return refuse("one peer too many", text);
+    o->peers[o->n_peers++].command = text;
+    return true;
 }
 
-static bool is_device(const char *name) {
-    if (strcmp(name, "cpu") == 0 || strcmp(name, "cuda") == 0) return true;
-    if (strncmp(name, "cuda:", 5) != 0) return false;
-    const size_t digits = strspn(name + 5, "0123456789");
-    return digits > 0 && digits < 4 && name[5 + digits] == '\0';
+static bool read_device(const option_spec *spec, const char *text, void *to) {
+    bench_options *o = to;
+    (void)spec;
+    int *number = &o->gpu.number;
+    o->device = text;
+    return (bf_device_parse(text, number) == BF_OK && *number >= BF_DEVICE_CPU) ||
+           refuse("not a device that can be measured", text);
 }
 
-static int set_option(bench_options *o, int option, char *value) {
-    bool good = true;
-    switch (option) {
-    case OPT_JSON: o->json = true; break;
-    case OPT_QUICK: o->quick = true; break;
-    case OPT_ISA: o->isa = value; break;
-    case OPT_DEVICE:
-        o->device = value;
-        return is_device(value) ? EXIT_DONE : refuse("not a device that can be measured", value);
-    case OPT_COMPARE: o->compare = value; break;
-    case OPT_PEER: return add_peer(o, value);
-    case OPT_SIZES: good = parse_sizes(o, value); break;
-    case OPT_FAIL_ABOVE: good = parse_percent(o, value); break;
-    default: good = parse_threads(o, value); break;
-    }
-    if (good) return EXIT_DONE;
-    if (option == OPT_FAIL_ABOVE) return refuse("not a percentage", value);
-    return refuse(option == OPT_SIZES ? "not a list of sizes" : "not a list of thread counts",
-                  value);
-}
+/* ---- the options ----------------------------------------------------------------------------- */
 
-static int unknown_option(const char *option) {
-    fail(EXIT_USAGE, NULL, "unknown option: '%s'", option);
-    options_guess(option, &bench_usage, specs, SPECS, "see 'bitfold help bench'");
-    return EXIT_USAGE;
-}
+#define AT(member) offsetof(bench_options, member)
 
-/* Of these only peers may be several. */
-static bool is_lost(const char *given[SPECS], int option, const char *value) {
-    int i = 0;
-    while (specs[i].id != option) i++;
-    return value && option != OPT_PEER && options_again(&given[i], &specs[i], value);
-}
+static const option_spec specs[] = {
+    {"device", 0, "cpu|cuda|cuda:N", "what is measured (cpu)", 0, .read = read_device},
+    {"sizes", 0, "LIST", "bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0,
+     .read = read_sizes},
+    {"threads", 'j', "LIST", "thread counts, on the CPU (1 and all)", 0, .read = read_thread_list},
+    {"isa", 0, "auto|generic|avx2|avx512|neon", "host instruction set", 0, .read = read_text,
+     .at = AT(isa)},
+    {"peer", 0, "COMMAND", "a program that does the same work in another way; repeatable", 0,
+     .read = read_peer, .repeats = true},
+    {"quick", 0, NULL, "smaller and fewer samples, for a first impression", 0, .read = read_flag,
+     .at = AT(quick)},
+    {"compare", 0, "FILE", "show the change since FILE, which --json wrote", 0, .read = read_text,
+     .at = AT(compare)},
+    {"fail-above", 0, "PERCENT", "exit code 5 if anything became slower by more", 0,
+     .read = read_percent},
+    {"json", 0, NULL, "one object a line", 0, .read = read_flag, .at = AT(json)},
+};
 
-static int read_options(bench_options *o, int argc, char **argv) {
-    struct option known[SPECS + 1] = {0};
-    const char *given[SPECS] = {NULL};
-    for (int i = 0; i < SPECS; i++)
-        known[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
-    opterr = 0;
-    optind = 0;
-    int option;
-    while ((option = getopt_long(argc, argv, ":hj:", known, NULL)) != -1) {
-        if (option == 'h') {
-            options_show(argv[0], &bench_usage, specs, SPECS);
-            o->help = true;
-            return EXIT_DONE;
-        }
-        if (option == '?') return unknown_option(argv[optind - 1]);
-        if (option == ':') return refuse("option needs a value", argv[optind - 1]);
-        if (is_lost(given, option, optarg)) return EXIT_USAGE;
-        int code = set_option(o, option, optarg);
-        if (code != EXIT_DONE) return code;
-    }
-    o->works = argv + optind;
-    return EXIT_DONE;
-}
-
-int bench_parse(bench_options *o, int argc, char **argv) {
-    o->fail_above = -1;
-    o->device = "cpu";
-    const int code = read_options(o, argc, argv);
-    if (code != EXIT_DONE || o->help) return code;
+static bool take_defaults(bench_options *o) {
     if (o->fail_above >= 0 && !o->compare) return refuse("--fail-above needs", "--compare FILE");
-    if (o->n_sizes == 0 && strcmp(o->device, "cpu") == 0) default_sizes(o);
+    if (o->n_sizes == 0 && o->gpu.number == BF_DEVICE_CPU) default_sizes(o);
     if (o->n_sizes == 0) default_gpu_sizes(o);
     if (o->n_threads == 0) default_threads(o);
-    return EXIT_DONE;
+    return true;
+}
+
+bool bench_parse(bench_options *o, int argc, char **argv, int *code) {
+    const own_options own = {specs, sizeof specs / sizeof *specs, o};
+    options given;
+    o->fail_above = -1;
+    o->gpu.number = BF_DEVICE_CPU;
+    if (!options_parse_own(&given, &own, argc, argv, &bench_usage, code)) return false;
+    o->works = given.files;
+    if (take_defaults(o)) return true;
+    *code = EXIT_USAGE;
+    return false;
 }

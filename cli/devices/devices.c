@@ -1,7 +1,7 @@
 /* devices: what this machine has, what is used of it, and why not the rest. */
 #include "command.h"
 #include "devices/gpu.h"
-#include "devices/hardware.h"
+#include "runtime/hardware.h"
 #include "runtime/json.h"
 #include "runtime/options.h"
 #include "runtime/progress.h"

@@ -50,22 +50,25 @@ static void show_limits(const bf_device_info *d) {
 
 static void show_peers(int device, int count) {
     int peers = 0;
+    char name[BF_DEVICE_TEXT];
     for (int peer = 0; peer < count; peer++) {
         if (peer == device || !bf_device_peer(device, peer)) continue;
-        printf("%scuda:%d", peers++ ? ", " : "          reads directly the memory of ", peer);
+        bf_device_format(peer, name);
+        printf("%s%s", peers++ ? ", " : "          reads directly the memory of ", name);
     }
     if (count > 1) printf("%s\n", peers ? "" : "          reads directly no other GPU's memory");
 }
 
 static void show_one(int device, int count) {
     bf_device_info d = {.size = sizeof d};
-    printf("%-9s ", device == 0 ? "gpu" : "");
+    char name[BF_DEVICE_TEXT];
+    bf_device_format(device, name);
+    printf("%-9s %s: ", device == 0 ? "gpu" : "", name);
     if (bf_device_describe(device, &d) != BF_OK) {
-        printf("cuda:%d: it cannot be asked\n", device);
+        puts("it cannot be asked");
         return;
     }
-    printf("cuda:%d: %s at %s, compute capability %d.%d\n", device, d.name, d.pci, d.major,
-           d.minor);
+    printf("%s at %s, compute capability %d.%d\n", d.name, d.pci, d.major, d.minor);
     printf("%s%d multiprocessors at up to %d MHz%s\n", indent, d.multiprocessors, d.clock / 1000,
            d.integrated ? "; shares the host's memory" : "");
     show_memory(&d);
@@ -115,7 +118,9 @@ static const char *truth(int x) { return x ? "true" : "false"; }
 
 static void show_json_one(int device, int count) {
     bf_device_info d = {.size = sizeof d};
-    printf("%s{\"device\":\"cuda:%d\"", device ? "," : "", device);
+    char name[BF_DEVICE_TEXT];
+    bf_device_format(device, name);
+    printf("%s{\"device\":\"%s\"", device ? "," : "", name);
     if (bf_device_describe(device, &d) == BF_OK) {
         printf(",\"name\":");
         json_string(stdout, d.name);
@@ -123,9 +128,11 @@ static void show_json_one(int device, int count) {
         show_json_numbers(&d);
         printf(",\"ecc\":%s,\"timeout\":%s,\"integrated\":%s,\"peers\":[", truth(d.ecc),
                truth(d.timeout), truth(d.integrated));
-        for (int peer = 0, n = 0; peer < count; peer++)
-            if (peer != device && bf_device_peer(device, peer))
-                printf("%s\"cuda:%d\"", n++ ? "," : "", peer);
+        for (int peer = 0, n = 0; peer < count; peer++) {
+            if (peer == device || !bf_device_peer(device, peer)) continue;
+            bf_device_format(peer, name);
+            printf("%s\"%s\"", n++ ? "," : "", name);
+        }
         printf("]");
     }
     printf("}");

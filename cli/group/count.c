@@ -1,7 +1,9 @@
 /* count: the different numbers there are, and how many of each. */
 #include "command.h"
-#include "group/column.h"
 #include "group/output.h"
+#include "input/column.h"
+#include "runtime/context.h"
+#include "runtime/progress.h"
 #include "runtime/statefile.h"
 
 #include <inttypes.h>
@@ -85,7 +87,7 @@ static int run(count *c) {
     const options *o = c->options;
     const double began = progress_clock();
     const char *file = o->file_count == 1 ? o->files[0] : "total";
-    int code = group_context(o, &c->context);
+    int code = context_open(&c->context, o);
     if (code == EXIT_DONE) code = output_open(&c->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&c->save, o->save);
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = count_file(c, o->files[i]);

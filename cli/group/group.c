@@ -1,7 +1,9 @@
 /* group: the rows of each key: how many, and what their values come to. */
 #include "command.h"
-#include "group/column.h"
 #include "group/output.h"
+#include "input/column.h"
+#include "runtime/context.h"
+#include "runtime/progress.h"
 #include "runtime/statefile.h"
 
 #include <stdlib.h>
@@ -227,7 +229,7 @@ static int run(group *g) {
     const options *o = g->options;
     const double began = progress_clock();
     int code = check_line(o);
-    if (code == EXIT_DONE) code = group_context(o, &g->context);
+    if (code == EXIT_DONE) code = context_open(&g->context, o);
     if (code == EXIT_DONE) code = output_open(&g->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&g->save, o->save);
     if (code == EXIT_DONE) code = open_columns(g);

@@ -1,18 +1,13 @@
 #include "group/output.h"
 
+#include "command.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
+#include "runtime/statefile.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-int group_context(const options *o, bf_context **context) {
-    const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);
-    const bf_status st = bf_context_create(&wanted, context);
-    if (st == BF_E_DEVICE && options_gpu(o->device)) return fail_device(o->device);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, NULL, NULL);
-}
 
 /* ---- groups, listed -------------------------------------------------------------------------- */
 
@@ -83,10 +78,6 @@ static void put_head(FILE *f, const list *l, const group_subject *s, const int64
     putc(']', f);
 }
 
-void group_put_end(FILE *f, const char *device, double seconds) {
-    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", device, seconds);
-}
-
 /* ---- counts ---------------------------------------------------------------------------------- */
 
 static const int64_t *sort_counts;
@@ -121,7 +112,7 @@ static void put_count_object(FILE *f, const list *l, const group_subject *s, con
     for (int64_t i = 0; i < n && !ferror(f); i++)
         fprintf(f, "%s%" PRId64, i > 0 ? "," : "", l->counts[order[i]]);
     putc(']', f);
-    group_put_end(f, bf_context_device(s->context), s->seconds);
+    json_end(f, bf_context_device(s->context), s->seconds);
 }
 
 int group_put_counts(const output *out, const options *o, group_subject *subject) {
@@ -207,7 +198,7 @@ static void put_object(FILE *f, const table *t, const group_subject *s) {
     fputs(",\"columns\":[", f);
     for (int c = 0; c < t->n; c++) put_column(f, t, c);
     putc(']', f);
-    group_put_end(f, bf_context_device(s->context), s->seconds);
+    json_end(f, bf_context_device(s->context), s->seconds);
 }
 
 int group_put_columns(const output *out, const options *o, group_subject *subject,
@@ -225,4 +216,25 @@ int group_put_columns(const output *out, const options *o, group_subject *subjec
     free(t.values);
     free_list(&t.list);
     return code;
+}
+
+/* ---- saved groups ---------------------------------------------------------------------------- */
+
+/* Shows their aggregates, whose names are not saved, and the number of rows. */
+static int put_saved_columns(const saved_showing *x, group_subject *subject) {
+    bf_groups_options kind = {.size = sizeof kind};
+    group_column columns[BF_AGGREGATES_MAX + 1];
+    bf_groups_describe(subject->groups, &kind);
+    for (int i = 0; i < kind.count; i++)
+        columns[i] = (group_column){bf_reduction_name(kind.aggregates[i].op), NULL, i};
+    columns[kind.count] = (group_column){"count", NULL, -1};
+    return group_put_columns(x->out, x->options, subject, columns, kind.count + 1);
+}
+
+int group_show_saved(const saved_showing *x) {
+    const options *o = x->options;
+    bf_groups_options kind = {.size = sizeof kind};
+    group_subject subject = {x->context, x->saved->groups, x->file, x->began, 0};
+    bf_groups_describe(subject.groups, &kind);
+    return kind.count > 0 ? put_saved_columns(x, &subject) : group_put_counts(x->out, o, &subject);
 }

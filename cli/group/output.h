@@ -4,9 +4,6 @@
 
 #include "runtime/output.h"
 
-/* A context for host memory, by the options. Returns an exit code, having reported the failure. */
-int group_context(const options *o, bf_context **context);
-
 /* What is shown, and by when it has been made. */
 typedef struct group_subject {
     const bf_context *context;
@@ -27,8 +24,5 @@ typedef struct group_column {
 int group_put_counts(const output *out, const options *o, group_subject *subject);
 int group_put_columns(const output *out, const options *o, group_subject *subject,
                       const group_column *columns, int n);
-
-/* ,"device":...,"seconds":...} */
-void group_put_end(FILE *f, const char *device, double seconds);
 
 #endif

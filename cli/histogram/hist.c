@@ -2,6 +2,7 @@
 #include "command.h"
 #include "histogram/bins.h"
 #include "histogram/output.h"
+#include "runtime/context.h"
 #include "runtime/statefile.h"
 
 #include <inttypes.h>
@@ -243,11 +244,10 @@ static int open_all(hist *h) {
     int code = check_line(o);
     if (code == EXIT_DONE) code = hist_form_of(o, &h->form);
     if (code != EXIT_DONE) return code;
-    const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);
-    const bf_status st = bf_context_create(&wanted, &h->context);
-    if (st == BF_E_DEVICE && options_gpu(o->device)) return fail_device(o->device);
+    code = context_open(&h->context, o);
+    if (code != EXIT_DONE) return code;
     h->kept = calloc((size_t)o->file_count, sizeof *h->kept);
-    if (st != BF_OK || !h->kept) return fail_status(st ? st : BF_E_MEMORY, NULL, NULL);
+    if (!h->kept) return fail_status(BF_E_MEMORY, NULL, NULL);
     code = hist_bins_read(&h->bins, h->context, o);
     if (code == EXIT_DONE) code = output_open(&h->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&h->save, o->save);

@@ -1,8 +1,11 @@
 #include "histogram/output.h"
 
+#include "command.h"
 #include "input/npy_write.h"
 #include "plot/plot.h"
 #include "runtime/json.h"
+#include "runtime/progress.h"
+#include "runtime/statefile.h"
 #include "runtime/utf8.h"
 
 #include <inttypes.h>
@@ -182,7 +185,7 @@ static void put_json(FILE *f, const shown *x) {
     if (x->density) put_list(f, "density", x->density, h->bins);
     fprintf(f, ",\"nan\":%" PRId64 ",\"below\":%" PRId64 ",\"above\":%" PRId64, h->nan, h->below,
             h->above);
-    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", x->subject->device, x->subject->seconds);
+    json_end(f, x->subject->device, x->subject->seconds);
 }
 
 /* ---- plots ----------------------------------------------------------------------------------- */
@@ -267,4 +270,14 @@ int hist_put(output *out, const options *o, enum hist_form form, const bf_histog
     free(x.sums);
     free(x.density);
     return code;
+}
+
+int hist_show_saved(const saved_showing *x) {
+    const hist_subject subject = {.file = x->file,
+                                  .device = bf_context_device(x->context),
+                                  .seconds = progress_clock() - x->began};
+    enum hist_form form;
+    const int code = hist_form_of(x->options, &form);
+    return code == EXIT_DONE ? hist_put(x->out, x->options, form, x->saved->histogram, &subject)
+                             : code;
 }

@@ -2,26 +2,20 @@
 #ifndef BITFOLD_CLI_INPUT_SERIES_TEXT_H
 #define BITFOLD_CLI_INPUT_SERIES_TEXT_H
 
-#include "input/source.h"
+#include "input/text_team.h"
 
-/* One thread's share. */
+/* What one thread has read in this round. */
 typedef struct text_share {
-    text_reader reader;
     void *numbers;
     int64_t n;
-    text_status status;
-    int error; /* errno, for TEXT_FAILED */
-    bool started;
-    pthread_t thread;
 } text_share;
 
 typedef struct series_text {
-    const source *source; /* NULL: this is no text */
-    text_share *shares;
-    int threads;
-    int next;     /* the share whose numbers are handed out next */
-    int64_t from; /* of a file: where the next round begins */
-    int64_t rows; /* read so far */
+    text_team team;
+    text_share *shares; /* of each thread */
+    int next;           /* the share whose numbers are handed out next */
+    int64_t from;       /* of a file: where the next round begins */
+    int64_t rows;       /* read so far */
     bool ended;
 } series_text;
 

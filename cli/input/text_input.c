@@ -3,6 +3,7 @@
 
 #include "input/bytes.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -368,7 +369,7 @@ static text_status read_rows(text_reader *r) {
     return TEXT_OK;
 }
 
-text_status text_reader_next(text_reader *r) {
+static text_status take_rows(text_reader *r) {
     int64_t passed = 0;
     text_status st = r->skip > 0 ? skip_rows(r, r->skip, &passed) : TEXT_OK;
     r->skip -= passed;
@@ -379,6 +380,12 @@ text_status text_reader_next(text_reader *r) {
         if (st == TEXT_OK && !end) st = read_rows(r);
     }
     return st;
+}
+
+text_status text_reader_next(text_reader *r) {
+    r->status = take_rows(r);
+    r->error = errno;
+    return r->status;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */

@@ -73,6 +73,8 @@ typedef struct text_reader {
     int64_t taken;    /* bytes */
     text_piece piece;
     text_rows rows;
+    text_status status; /* of the last text_reader_next */
+    int error;          /* errno then */
     text_refusal refusal;
 } text_reader;
 

@@ -1,7 +1,7 @@
 #include "julia/file.h"
 
 #include "input/npy_write.h"
-#include "input/stream.h"
+#include "runtime/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "julia/file.h"
 #include "julia/terminal.h"
 #include "julia/view.h"
+#include "runtime/context.h"
 #include "runtime/json.h"
 
 #include <inttypes.h>
@@ -138,11 +139,7 @@ static int prepare(drawing *d) {
     d->band = pixels / p->width > 0 ? pixels / p->width : 1;
     if (d->band > p->height) d->band = p->height;
     d->counts = malloc((size_t)(d->band * p->width) * sizeof *d->counts);
-    const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);
-    const bf_status st = bf_context_create(&wanted, &d->context);
-    if (st == BF_E_DEVICE && options_gpu(o->device)) return fail_device(o->device);
-    if (st != BF_OK || !d->counts) return fail_status(st ? st : BF_E_MEMORY, NULL, NULL);
-    return EXIT_DONE;
+    return d->counts ? context_open(&d->context, o) : fail_status(BF_E_MEMORY, NULL, NULL);
 }
 
 static int draw(drawing *d) {

@@ -1,7 +1,7 @@
 #include "julia/png.h"
 
-#include "input/stream.h"
 #include "runtime/report.h"
+#include "runtime/stream.h"
 
 #ifdef BITFOLD_PNG
 

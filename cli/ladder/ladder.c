@@ -3,15 +3,13 @@
 #include "ladder/ladder.h"
 #include "command.h"
 #include "runtime/json.h"
-#include "runtime/options.h"
+#include "runtime/operand.h"
 #include "runtime/output.h"
 
-#include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { OPT_SIZE = 256, OPT_DEVICE, OPT_JSON, OPT_QUICK };
 
 static const usage ladder_usage = {
     "reduce|add|dot|constant|atomics|histogram|julia|table [OPTIONS]",
@@ -23,20 +21,11 @@ static const usage ladder_usage = {
     "CPU's counterparts run. Without an operand, lists what there is.",
     0, "bitfold ladder reduce --quick --device cpu"};
 
-static const option_spec specs[] = {
-    {OPT_SIZE, "size", "N", "elements, as in 10000000 or 64Ki (several sizes)", 0},
-    {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N", "where to compute", 0},
-    {OPT_QUICK, "quick", NULL, "smaller and fewer samples, for a first impression", 0},
-    {OPT_JSON, "json", NULL, "one JSON object a line", 0},
-    {'h', "help", NULL, "show this", 0},
-};
-enum { SPECS = sizeof specs / sizeof *specs };
-
 typedef struct request {
     ladder_options ladder;
     const char *topic, *asked; /* the device that was asked for */
-    char device[32];           /* "cuda:0" */
-    bool json, help;
+    char device[BF_DEVICE_TEXT];
+    bool json;
 } request;
 
 /* What the printer knows from one row to the next. */
@@ -67,17 +56,22 @@ static bool parse_size(const char *text, int64_t *size) {
     return false;
 }
 
-static int set_option(request *r, int option, const char *value) {
-    switch (option) {
-    case OPT_SIZE:
-        return parse_size(value, &r->ladder.size) ? EXIT_DONE : refuse("not a size", value);
-    case OPT_DEVICE: r->asked = value; break;
-    case OPT_QUICK: r->ladder.quick = true; break;
-    case OPT_JSON: r->json = true; break;
-    default: r->help = true; break;
-    }
-    return EXIT_DONE;
+static bool read_elements(const option_spec *spec, const char *text, void *to) {
+    (void)spec;
+    return parse_size(text, to) || refuse("not a size", text) == EXIT_DONE;
 }
+
+#define AT(member) offsetof(request, member)
+
+static const option_spec specs[] = {
+    {"size", 0, "N", "elements, as in 10000000 or 64Ki (several sizes)", 0, .read = read_elements,
+     .at = AT(ladder.size)},
+    {"device", 0, "auto|cpu|cuda|cuda:N", "where to compute", 0, .read = read_text,
+     .at = AT(asked)},
+    {"quick", 0, NULL, "smaller and fewer samples, for a first impression", 0, .read = read_flag,
+     .at = AT(ladder.quick)},
+    {"json", 0, NULL, "one JSON object a line", 0, .read = read_flag, .at = AT(json)},
+};
 
 static bool is_topic(const char *name) {
     const char *summary, *known;
@@ -86,35 +80,10 @@ static bool is_topic(const char *name) {
     return false;
 }
 
-static int unknown_option(const char *option) {
-    fail(EXIT_USAGE, NULL, "unknown option: '%s'", option);
-    options_guess(option, &ladder_usage, specs, SPECS, "bitfold help ladder");
-    return EXIT_USAGE;
-}
-
-static bool is_lost(const char *given[SPECS], int option, const char *value) {
-    int i = 0;
-    while (specs[i].id != option) i++;
-    return value && options_again(&given[i], &specs[i], value);
-}
-
-static int parse(request *r, int argc, char **argv) {
-    struct option known[SPECS + 1] = {0};
-    const char *given[SPECS] = {NULL};
-    for (int i = 0; i < SPECS; i++)
-        known[i] = (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
-    opterr = 0;
-    optind = 0;
-    int option;
-    while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
-        if (option == '?') return unknown_option(argv[optind - 1]);
-        if (option == ':') return refuse("option needs a value", argv[optind - 1]);
-        if (is_lost(given, option, optarg)) return EXIT_USAGE;
-        const int code = set_option(r, option, optarg);
-        if (code != EXIT_DONE) return code;
-    }
-    if (argc - optind > 1) return refuse("one ladder at a time", argv[optind + 1]);
-    r->topic = argv[optind];
+/* The topic, if there is one. */
+static int read_topic(request *r, const options *o) {
+    if (o->file_count > 1) return refuse("one ladder at a time", o->files[1]);
+    r->topic = o->files[0];
     return !r->topic || is_topic(r->topic) ? EXIT_DONE : refuse("no such ladder", r->topic);
 }
 
@@ -130,7 +99,8 @@ static int no_gpu(const request *r) {
 
 static void use_cpu(request *r) {
     r->ladder.machine = &ladder_cpu;
-    strcpy(r->device, "cpu");
+    r->ladder.device = BF_DEVICE_CPU;
+    bf_device_format(BF_DEVICE_CPU, r->device);
 }
 
 static int use_gpu(request *r, int number) {
@@ -139,20 +109,17 @@ static int use_gpu(request *r, int number) {
     r->ladder.machine = &ladder_gpu;
 #endif
     r->ladder.device = number;
-    snprintf(r->device, sizeof r->device, "cuda:%d", number);
+    bf_device_format(number, r->device);
     return EXIT_DONE;
 }
 
 static int find_device(request *r) {
-    const char *name = r->asked;
-    char *end;
-    if (strcmp(name, "cpu") == 0) return use_cpu(r), EXIT_DONE;
-    if (strcmp(name, "cuda") == 0) return use_gpu(r, 0);
-    if (strncmp(name, "cuda:", 5) == 0 && name[5] >= '0' && name[5] <= '9') {
-        const long number = strtol(name + 5, &end, 10);
-        if (*end == '\0') return use_gpu(r, number > 1024 ? 1024 : (int)number);
-    }
-    if (strcmp(name, "auto") != 0) return refuse("unknown device", name);
+    int device;
+    const bf_status status = bf_device_parse(r->asked, &device);
+    if (status == BF_E_DEVICE) return no_gpu(r);
+    if (status != BF_OK || device == BF_DEVICE_ALL) return refuse("unknown device", r->asked);
+    if (device == BF_DEVICE_CPU) return use_cpu(r), EXIT_DONE;
+    if (device >= 0) return use_gpu(r, device);
     if (bf_device_count() > 0) return use_gpu(r, 0);
     inform(NULL, "no GPU, so these are the CPU's rungs: %s", bf_device_reason());
     return use_cpu(r), EXIT_DONE;
@@ -162,7 +129,7 @@ static int find_device(request *r) {
 
 static void print_head(const request *r) {
     bf_device_info gpu = {.size = sizeof gpu};
-    if (strcmp(r->device, "cpu") == 0)
+    if (r->ladder.device == BF_DEVICE_CPU)
         printf("The CPU's rungs, on %d %s. Times are medians of a call.\n", bf_usable_threads(),
                bf_usable_threads() == 1 ? "thread" : "threads");
     else if (bf_device_describe(r->ladder.device, &gpu) == BF_OK)
@@ -258,12 +225,12 @@ static int climb(const request *r) {
 
 int cmd_ladder(int argc, char **argv) {
     request r = {.asked = "auto"};
-    int code = parse(&r, argc, argv);
+    const own_options own = {specs, sizeof specs / sizeof *specs, &r};
+    options o;
+    int code;
+    if (!options_parse_own(&o, &own, argc, argv, &ladder_usage, &code)) return code;
+    code = read_topic(&r, &o);
     if (code != EXIT_DONE) return code;
-    if (r.help) {
-        options_show(argv[0], &ladder_usage, specs, SPECS);
-        return EXIT_DONE;
-    }
     if (!r.topic) {
         list_topics();
         return EXIT_DONE;

@@ -3,6 +3,7 @@
 #include "input/guess.h"
 #include "map/operand.h"
 #include "map/output.h"
+#include "runtime/context.h"
 #include "runtime/options.h"
 
 #include <inttypes.h>
@@ -271,11 +272,10 @@ static int open_all(task *t) {
     if (code == EXIT_DONE) code = resolve_dtype(t);
     if (code == EXIT_DONE) code = prepare_operands(t);
     if (code != EXIT_DONE) return code;
-    const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);
-    const bf_status st = bf_context_create(&wanted, &t->context);
-    if (st == BF_E_DEVICE && options_gpu(o->device)) return fail_device(o->device);
+    code = context_open(&t->context, o);
+    if (code != EXIT_DONE) return code;
     t->results = malloc((size_t)t->block * 8);
-    if (st != BF_OK || !t->results) return fail_status(st ? st : BF_E_MEMORY, NULL, NULL);
+    if (!t->results) return fail_status(BF_E_MEMORY, NULL, NULL);
     return map_output_open(&t->output, o->output, &t->shape);
 }
 

@@ -1,9 +1,9 @@
 #include "map/output.h"
 
 #include "input/bytes.h"
-#include "input/stream.h"
 #include "runtime/report.h"
 #include "runtime/spool.h"
+#include "runtime/stream.h"
 
 #include <errno.h>
 #include <string.h>

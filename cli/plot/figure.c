@@ -18,8 +18,8 @@ int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format for
 
 #else
 
-#include "input/stream.h"
 #include "plot/figure/axes.h"
+#include "runtime/stream.h"
 
 #include <string.h>
 

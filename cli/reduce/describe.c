@@ -2,8 +2,9 @@
 #include "reduce/describe.h"
 
 #include "command.h"
+#include "reduce/task.h"
 #include "runtime/json.h"
-#include "runtime/task.h"
+#include "runtime/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,7 +111,7 @@ static void put_object(FILE *f, const described *x, const char *device) {
         else
             json_value(f, &v);
     }
-    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", device, x->seconds);
+    json_end(f, device, x->seconds);
 }
 
 int describe_put(output *out, const described *all, int n, const char *device) {
@@ -155,16 +156,16 @@ static int add_column(const task *t, list *x, const source *s, int k, const bf_s
         return EXIT_DONE;
     }
     free(d->column);
-    return fail_status(st, engine_context(&t->engine), s->name);
+    return fail_status(st, t->context, s->name);
 }
 
 static int check_save(const task *t, const source *s, const list *x) {
-    if (!t->options->save || (engine_columns(s) == 1 && x->n == 0)) return EXIT_DONE;
+    if (!t->options->save || (task_columns(s) == 1 && x->n == 0)) return EXIT_DONE;
     return fail(EXIT_USAGE, s->name, "--save takes one file, and one column of it");
 }
 
 static int describe_columns(task *t, source *s, list *x, double began) {
-    const int columns = engine_columns(s), before = x->n;
+    const int columns = task_columns(s), before = x->n;
     described *all = realloc(x->all, (size_t)(x->n + columns) * sizeof *all);
     if (all) x->all = all;
     bf_state **states = calloc((size_t)columns, sizeof *states);
@@ -202,7 +203,7 @@ static int describe_files(task *t, list *x) {
         const int code = describe_file(t, o->files[i], x);
         if (first_failure == EXIT_DONE) first_failure = code;
     }
-    const char *device = bf_context_device(engine_context(&t->engine));
+    const char *device = bf_context_device(t->context);
     const int put = x->n > 0 ? describe_put(&t->output, x->all, x->n, device) : EXIT_DONE;
     return first_failure == EXIT_DONE ? put : first_failure;
 }
@@ -221,6 +222,6 @@ int cmd_describe(int argc, char **argv) {
     bf_state_destroy(x.saved);
     for (int k = 0; k < x.n; k++) free(x.all[k].column);
     free(x.all);
-    engine_close(&t.engine);
+    task_free(&t);
     return code;
 }

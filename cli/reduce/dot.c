@@ -1,6 +1,7 @@
 /* dot: two files, one value. */
 #include "command.h"
-#include "runtime/task.h"
+#include "reduce/task.h"
+#include "runtime/progress.h"
 
 #include <string.h>
 
@@ -98,6 +99,6 @@ int cmd_dot(int argc, char **argv) {
         code = task_close(&t, code, state);
     }
     bf_state_destroy(state);
-    engine_close(&t.engine);
+    task_free(&t);
     return code;
 }

@@ -1,9 +1,9 @@
 /* merge: saved states become one. */
 #include "command.h"
-#include "group/output.h"
-#include "histogram/output.h"
+#include "reduce/reduce.h"
+#include "reduce/task.h"
+#include "runtime/progress.h"
 #include "runtime/statefile.h"
-#include "runtime/task.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static int load_parts(task *t, part *parts) {
     for (int i = 0; i < o->file_count; i++) {
         part *p = &parts[i];
         p->file = o->files[i];
-        int code = statefile_load(engine_context(&t->engine), p->file, &p->saved);
+        int code = statefile_load(t->context, p->file, &p->saved);
         if (code != EXIT_DONE) return code;
         p->info.size = sizeof p->info;
         if (p->saved.state) bf_state_describe(p->saved.state, &p->info);
@@ -96,7 +96,7 @@ static bool are_wholes(const part *parts, int n) {
     int some = 0;
     for (int i = 0; i < n; i++) {
         const bf_state_info *info = &parts[i].info;
-        if (!parts[i].saved.state || !engine_is_ordered(info->op)) return false;
+        if (!parts[i].saved.state || !reduce_is_ordered(info->op)) return false;
         if (info->count > 0 && info->next != info->count) return false;
         some += info->count > 0;
     }
@@ -112,7 +112,7 @@ static bf_status merge_part(const statefile *into, const statefile *from, bool w
 
 /* A state that was loaded is not damaged: it is not of the same whole as the others. */
 static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) {
-    const bf_context *context = engine_context(&t->engine);
+    const bf_context *context = t->context;
     if (st != BF_E_STATE) return fail_status(st, context, p->file);
     if (wholes) {
         fail(EXIT_DATA, p->file, "it begins at element 0, as those before it: %s",
@@ -167,57 +167,37 @@ static void tell_indices(const task *t, const part *parts) {
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static int emit_histogram(task *t, bf_histogram *histogram, const result *r) {
-    const options *o = t->options;
-    const hist_subject subject = {.file = r->file, .device = r->device, .seconds = r->seconds};
-    enum hist_form form;
-    int code = hist_form_of(o, &form);
-    if (code == EXIT_DONE) code = hist_put(&t->output, o, form, histogram, &subject);
-    if (code == EXIT_DONE && o->save) code = statefile_save_histogram(&t->save, histogram);
-    return code;
-}
-
-/* Do options ask for what only counts have? Then that has been reported. */
-static bool is_counts_only(const options *o) {
-    if (o->top == 0 && !o->by_key) return false;
-    fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
-    return true;
-}
-
-/* Their aggregates, whose names are not saved, and the number of rows. */
-static int put_columns(task *t, group_subject *subject) {
+static bool is_counts(const statefile *saved) {
     bf_groups_options kind = {.size = sizeof kind};
-    group_column columns[BF_AGGREGATES_MAX + 1];
-    bf_groups_describe(subject->groups, &kind);
-    for (int i = 0; i < kind.count; i++)
-        columns[i] = (group_column){bf_reduction_name(kind.aggregates[i].op), NULL, i};
-    columns[kind.count] = (group_column){"count", NULL, -1};
-    return group_put_columns(&t->output, t->options, subject, columns, kind.count + 1);
+    if (saved->groups) bf_groups_describe(saved->groups, &kind);
+    return saved->groups && kind.count == 0;
 }
 
-static int emit_groups(task *t, bf_groups *groups, const result *r, double began) {
-    const options *o = t->options;
-    const bf_context *context = engine_context(&t->engine);
-    bf_groups_options kind = {.size = sizeof kind};
-    group_subject subject = {context, groups, r->file, began, 0};
-    bf_groups_describe(groups, &kind);
-    if (kind.count > 0 && is_counts_only(o)) return EXIT_USAGE;
-    int code =
-        kind.count > 0 ? put_columns(t, &subject) : group_put_counts(&t->output, o, &subject);
-    if (code == EXIT_DONE && o->save) code = statefile_save_groups(&t->save, groups, context);
-    return code;
-}
-
-static int emit(task *t, const part *first, result r, double began) {
-    const options *o = t->options;
-    r.device = bf_context_device(engine_context(&t->engine));
-    r.seconds = progress_clock() - began;
-    if (!first->saved.groups && is_counts_only(o)) return EXIT_USAGE;
-    if (first->saved.histogram) return emit_histogram(t, first->saved.histogram, &r);
-    if (o->density || o->log || o->title)
+/* Options that the state has no use for. */
+static int check_options(const options *o, const statefile *saved) {
+    if ((o->top > 0 || o->by_key) && !is_counts(saved))
+        return fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
+    if ((o->density || o->log || o->title) && !saved->histogram)
         return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
-    if (first->saved.groups) return emit_groups(t, first->saved.groups, &r, began);
-    return task_emit(t, first->saved.state, r, 0);
+    return EXIT_DONE;
+}
+
+/* The state of a value is saved by task_close. */
+static int save_others(task *t, const statefile *saved) {
+    if (!t->options->save || saved->state) return EXIT_DONE;
+    return saved->histogram ? statefile_save_histogram(&t->save, saved->histogram)
+                            : statefile_save_groups(&t->save, saved->groups, t->context);
+}
+
+static int emit(task *t, const statefile *saved, const char *file, double began) {
+    const saved_showing x = {&t->output, t->options, t->context, saved, file, began};
+    const result r = {.file = file, .seconds = progress_clock() - began};
+    int code = check_options(t->options, saved);
+    if (code != EXIT_DONE) return code;
+    code = saved->histogram ? hist_show_saved(&x)
+           : saved->groups  ? group_show_saved(&x)
+                            : task_emit(t, saved->state, r, 0);
+    return code == EXIT_DONE ? save_others(t, saved) : code;
 }
 
 static int run_merge(task *t, part *parts) {
@@ -226,8 +206,8 @@ static int run_merge(task *t, part *parts) {
     int code = load_parts(t, parts);
     const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
     if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
-    const result r = {.file = o->file_count == 1 ? o->files[0] : "total"};
-    if (code == EXIT_DONE) code = emit(t, &parts[0], r, began);
+    const char *file = o->file_count == 1 ? o->files[0] : "total";
+    if (code == EXIT_DONE) code = emit(t, &parts[0].saved, file, began);
     if (code == EXIT_DONE && wholes) tell_indices(t, parts);
     return code;
 }
@@ -247,6 +227,6 @@ int cmd_merge(int argc, char **argv) {
     }
     for (int i = 0; parts && i < o.file_count; i++) statefile_free(&parts[i].saved);
     free(parts);
-    engine_close(&t.engine);
+    task_free(&t);
     return code;
 }

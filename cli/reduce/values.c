@@ -1,6 +1,8 @@
 /* sum prod mean var std sumsq norm min max argmin argmax: one value a file. */
 #include "command.h"
-#include "runtime/task.h"
+#include "reduce/reduce.h"
+#include "reduce/task.h"
+#include "runtime/progress.h"
 
 #include <string.h>
 
@@ -96,9 +98,9 @@ static int reduce_file(task *t, bf_reduction op, const char *name, running *tota
     in.rows = true;
     int code = source_open(&s, name, &in);
     if (code != EXIT_DONE) return code;
-    if (engine_columns(&s) > 1)
-        code = fail(EXIT_USAGE, name, "one column at a time, not %d", engine_columns(&s));
-    if (code == EXIT_DONE) code = source_prepare(&s, engine_is_ordered(op));
+    if (task_columns(&s) > 1)
+        code = fail(EXIT_USAGE, name, "one column at a time, not %d", task_columns(&s));
+    if (code == EXIT_DONE) code = source_prepare(&s, reduce_is_ordered(op));
     if (code == EXIT_DONE) code = task_reduce(t, op, &s, NULL, total->next + s.first, state);
     source_close(&s);
     *seconds = progress_clock() - began;
@@ -148,6 +150,6 @@ int cmd_value(int argc, char **argv) {
         code = task_close(&t, code, total.state);
     }
     bf_state_destroy(total.state);
-    engine_close(&t.engine);
+    task_free(&t);
     return code;
 }

@@ -44,3 +44,7 @@ void json_value(FILE *f, const bf_value *value) {
     }
     fprintf(f, number ? "%s" : "\"%s\"", text);
 }
+
+void json_end(FILE *f, const char *device, double seconds) {
+    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", device, seconds);
+}

@@ -14,6 +14,9 @@ void json_string(FILE *f, const char *text);
  * NaN, and integers beyond 2^53. */
 void json_value(FILE *f, const bf_value *value);
 
+/* Ends an object as every command does: ,"device":...,"seconds":...} and a newline. */
+void json_end(FILE *f, const char *device, double seconds);
+
 /* Whether values of this dtype are floats: of the rest JSON takes what a double can hold. */
 bool json_is_float(bf_dtype dtype);
 

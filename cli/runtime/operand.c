@@ -11,13 +11,32 @@ bool operand_bad(const char *name, const char *text, const char *expected) {
     return false;
 }
 
-bool operand_choice(const option_spec *spec, const char *text, int *choice) {
+bool read_flag(const option_spec *spec, const char *text, void *to) {
+    (void)spec;
+    (void)text;
+    *(bool *)to = true;
+    return true;
+}
+
+bool read_setting(const option_spec *spec, const char *text, void *to) {
+    (void)text;
+    *(int *)to = spec->value;
+    return true;
+}
+
+bool read_text(const option_spec *spec, const char *text, void *to) {
+    (void)spec;
+    *(const char **)to = text;
+    return true;
+}
+
+bool read_choice(const option_spec *spec, const char *text, void *to) {
     const size_t length = strlen(text);
     int i = 0;
     for (const char *at = spec->operand; *at; i++) {
         const size_t n = strcspn(at, "|");
         if (n == length && memcmp(at, text, n) == 0) {
-            *choice = i;
+            *(int *)to = i;
             return true;
         }
         at += n + (at[n] == '|');
@@ -25,52 +44,63 @@ bool operand_choice(const option_spec *spec, const char *text, int *choice) {
     return operand_bad(spec->name, text, spec->operand);
 }
 
-bool operand_number(const option_spec *spec, const char *text, int64_t least, int64_t most,
-                    int64_t *out) {
+bool read_dtype_choice(const option_spec *spec, const char *text, void *to) {
+    int choice;
+    if (!read_choice(spec, text, &choice)) return false;
+    *(bf_dtype *)to = bf_dtype_from_name(text);
+    return true;
+}
+
+bool read_number(const option_spec *spec, const char *text, void *to) {
     char *end;
     errno = 0;
     const long long value = strtoll(text, &end, 10);
     const bool digit = *text >= '0' && *text <= '9';
     char expected[80];
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least,
-             (long long)most);
-    if (!digit || *end || errno || value < least || value > most)
+    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)spec->least,
+             (long long)spec->most);
+    if (!digit || *end || errno || value < spec->least || value > spec->most)
         return operand_bad(spec->name, text, expected);
-    *out = value;
+    *(int64_t *)to = value;
     return true;
 }
 
-bool operand_dtype(const option_spec *spec, const char *text, bf_dtype *out) {
-    *out = bf_dtype_from_name(text);
-    return *out != BF_NONE || operand_bad(spec->name, text, "a dtype (such as f32 or i64)");
+bool read_dtype(const option_spec *spec, const char *text, void *to) {
+    bf_dtype *dtype = to;
+    *dtype = bf_dtype_from_name(text);
+    return *dtype != BF_NONE || operand_bad(spec->name, text, "a dtype (such as f32 or i64)");
 }
 
-bool operand_columns(const option_spec *spec, const char *text, const char **out) {
-    *out = text;
+bool read_columns(const option_spec *spec, const char *text, void *to) {
+    *(const char **)to = text;
     return *text != '\0' || operand_bad(spec->name, text, "a number or a name");
 }
 
-bool operand_delimiter(const option_spec *spec, const char *text, char *out) {
-    *out = strcmp(text, "\\t") == 0 ? '\t' : text[0];
+bool read_delimiter(const option_spec *spec, const char *text, void *to) {
+    const char c = strcmp(text, "\\t") == 0 ? '\t' : text[0];
     const bool one = text[0] != '\0' && (text[1] == '\0' || strcmp(text, "\\t") == 0);
-    const bool fit = one && !isalnum((unsigned char)*out) && !strchr("\n\r\".+-", *out);
+    const bool fit = one && !isalnum((unsigned char)c) && !strchr("\n\r\".+-", c);
+    *(char *)to = c;
     return fit || operand_bad(spec->name, text, "one character that is no part of a number");
 }
 
-bool operand_size(const option_spec *spec, const char *text, int64_t *out) {
+bool read_size(const option_spec *spec, const char *text, void *to) {
     static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
     const size_t digits = strspn(text, "0123456789");
     int unit = 4;
     while (unit >= 0 && strcmp(text + digits, units[unit]) != 0) unit--;
     const int64_t n = unit >= 0 && digits > 0 ? strtoll(text, NULL, 10) : 0;
     const bool fit = n > 0 && n <= (int64_t)1 << 50 >> 10 * unit;
-    *out = fit ? n << 10 * unit : 0;
+    *(int64_t *)to = fit ? n << 10 * unit : 0;
     return fit || operand_bad(spec->name, text, "a size (such as 500MiB or 4GiB)");
 }
 
-bool operand_threads(const option_spec *spec, const char *text, int *threads) {
+bool read_threads(const option_spec *spec, const char *text, void *to) {
     int64_t n;
-    if (!operand_number(spec, text, 1, 1024, &n)) return false;
-    *threads = (int)n;
+    option_spec range = *spec;
+    range.least = 1;
+    range.most = 1024;
+    if (!read_number(&range, text, &n)) return false;
+    *(int *)to = (int)n;
     return true;
 }

@@ -1,4 +1,5 @@
-/* Operands of options: each function reads one, or says what is wrong with it and is false. */
+/* Operands of options: each function reads one into a member (options.h), or says what is wrong
+ * with it and is false. */
 #ifndef BITFOLD_CLI_RUNTIME_OPERAND_H
 #define BITFOLD_CLI_RUNTIME_OPERAND_H
 
@@ -7,16 +8,16 @@
 /* Says that text is not what was expected. False. */
 bool operand_bad(const char *name, const char *text, const char *expected);
 
-/* The place of text in the list "a|b|c" that the option takes. */
-bool operand_choice(const option_spec *spec, const char *text, int *choice);
-bool operand_number(const option_spec *spec, const char *text, int64_t least, int64_t most,
-                    int64_t *out);
-bool operand_dtype(const option_spec *spec, const char *text, bf_dtype *out);
-bool operand_columns(const option_spec *spec, const char *text, const char **out);
-/* One character; a tab also as \t. */
-bool operand_delimiter(const option_spec *spec, const char *text, char *out);
-/* Bytes, maybe with KiB, MiB, GiB or TiB behind the number. */
-bool operand_size(const option_spec *spec, const char *text, int64_t *out);
-bool operand_threads(const option_spec *spec, const char *text, int *threads);
+option_reader read_flag;         /* bool: true */
+option_reader read_setting;      /* int or enum: the option's value */
+option_reader read_text;         /* const char *: as it is */
+option_reader read_choice;       /* int or enum: the place in the list "a|b|c" of the option */
+option_reader read_dtype_choice; /* bf_dtype: one of that list */
+option_reader read_number;       /* int64_t: from the option's least to its most */
+option_reader read_dtype;        /* bf_dtype */
+option_reader read_columns;      /* const char *: not empty */
+option_reader read_delimiter;    /* char: one character; a tab also as \t */
+option_reader read_size;         /* int64_t: bytes, maybe with KiB, MiB, GiB or TiB behind */
+option_reader read_threads;      /* int: 1 to 1024 */
 
 #endif

@@ -10,254 +10,194 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Options without a letter. */
-enum {
-    OPT_FORMAT = 256,
-    OPT_DTYPE,
-    OPT_OFFSET,
-    OPT_COUNT,
-    OPT_COLUMN,
-    OPT_DELIMITER,
-    OPT_HEADER,
-    OPT_OVERFLOW,
-    OPT_TO,
-    OPT_NAN,
-    OPT_OUT_DTYPE,
-    OPT_DDOF,
-    OPT_DEVICE,
-    OPT_ISA,
-    OPT_SAVE,
-    OPT_AGAINST,
-    OPT_TOTAL,
-    OPT_JSON,
-    OPT_TSV,
-    OPT_HEX,
-    OPT_STATS,
-    OPT_PROGRESS,
-    OPT_NO_PROGRESS,
-    OPT_COLOR,
-    OPT_BINS,
-    OPT_RANGE,
-    OPT_EDGES,
-    OPT_WEIGHTS,
-    OPT_DENSITY,
-    OPT_LOG,
-    OPT_TITLE,
-    OPT_STRICT,
-    OPT_MEMORY,
-    OPT_SIZE,
-    OPT_ITER,
-    OPT_ESCAPE,
-    OPT_CENTER,
-    OPT_SCALE,
-    OPT_PALETTE,
-    OPT_MANDELBROT,
-    OPT_FRAMES,
-    OPT_C_PATH,
-    OPT_VIEW,
-    OPT_SORT,
-    OPT_SEED,
-    OPT_SUM,
-    OPT_MEAN,
-    OPT_MIN,
-    OPT_MAX,
-    OPT_ROWS
-};
+#define ELEMENTS_MOST ((int64_t)1 << 62)
+#define AT(member) offsetof(options, member)
 
 static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|error",
                   out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
                   overflows[] = "error|wrap|saturate", sorts[] = "count|key";
 
-static const option_spec specs[] = {
-    {OPT_FORMAT, "format", formats, "what the input is (auto: .npy by its first bytes, else text)",
-     TAKES_INPUT},
-    {OPT_DTYPE, "dtype", "T",
-     "of raw input or text (of julia f32, f64): bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 "
-     "f64",
-     TAKES_INPUT | TAKES_JULIA},
-    {OPT_OFFSET, "offset", "N", "skip the first N elements", TAKES_INPUT},
-    {OPT_COUNT, "count", "N", "take N elements, no more and no fewer", TAKES_INPUT | TAKES_ROWS},
-    {OPT_COLUMN, "column", "COLUMN", "of text: the column to read, by number from 1 or by name",
-     TAKES_INPUT},
-    {OPT_DELIMITER, "delimiter", "C",
-     "of text: between fields; ' ' for blanks and tabs (the first row's tab, ';' or ',')",
-     TAKES_INPUT},
-    {OPT_HEADER, "header", NULL, "of text: the first row holds names", TAKES_INPUT},
-    {OPT_NAN, "nan", policies, "what a NaN means (propagate)", TAKES_NAN},
-    {OPT_OUT_DTYPE, "out-dtype", out_dtypes, "round the exact value to this, once (f64)",
-     TAKES_ROUNDING},
-    {OPT_OVERFLOW, "overflow", overflows,
-     "integers that do not fit: refused (error), modulo 2^bits, or (map) the nearest that fits",
-     TAKES_OVERFLOW},
-    {OPT_TO, "to", "T", "the dtype to cast to", TAKES_MAP},
-    {OPT_DDOF, "ddof", ddofs, "divide by n - ddof (0)", TAKES_DDOF},
-    {OPT_BINS, "bins", "auto|N", "how many (auto: by Sturges' rule, at most 64)", TAKES_BINS},
-    {OPT_RANGE, "range", "LO:HI", "of the bins (from the least to the greatest finite element)",
-     TAKES_BINS},
-    {OPT_EDGES, "edges", "LIST/FILE",
-     "of the bins, ascending: numbers with commas between, or a file", TAKES_BINS},
-    {OPT_WEIGHTS, "weights", "FILE", "sum these, one for each element, instead of counting",
-     TAKES_BINS},
-    {OPT_STRICT, "strict", NULL, "NaN, and elements below or above the bins, are an error",
-     TAKES_BINS},
-    {OPT_DENSITY, "density", NULL, "of histograms: scale to an integral of 1", TAKES_PLOT},
-    {OPT_LOG, "log", NULL, "of plots: a logarithmic scale", TAKES_PLOT},
-    {OPT_TITLE, "title", "TEXT", "of plots (the file's name)", TAKES_PLOT},
-    {OPT_DEVICE, "device", "auto|cpu|cuda|cuda:N|cuda:all",
-     "where to compute (auto: where the data are)", TAKES_RUNNING | TAKES_DEVICE},
-    {'j', "threads", "N", "host threads (as many as this process may use)", TAKES_RUNNING},
-    {OPT_ISA, "isa", "auto|generic|avx2|avx512|neon", "host instruction set", TAKES_RUNNING},
-    {OPT_MEMORY, "memory", "SIZE",
-     "what a pipe holds beyond this, as in 4GiB, goes to a temporary file (a quarter of it all)",
-     TAKES_MEMORY},
-    {OPT_SUM, "sum", "V", "the exact sum of each key's values", TAKES_GROUPS},
-    {OPT_MEAN, "mean", "V", "their mean", TAKES_GROUPS},
-    {OPT_MIN, "min", "V", "their minimum", TAKES_GROUPS},
-    {OPT_MAX, "max", "V", "their maximum", TAKES_GROUPS},
-    {OPT_ROWS, "count", NULL, "the number of each key's rows", TAKES_GROUPS},
-    {OPT_SORT, "sort", sorts, "what comes first: the most frequent (count), or the least (key)",
-     TAKES_TOP},
-    {'n', "top", "TOP", "show no more than so many", TAKES_TOP},
-    {OPT_SEED, "seed", "N", "of the hash: shows in no result", TAKES_SEED},
-    {OPT_SAVE, "save", "FILE", "save the state, for 'bitfold merge'", TAKES_SAVE},
-    {OPT_AGAINST, "against", "FILE", "compare with this saved state of the same data",
-     TAKES_AGAINST},
-    {OPT_TOTAL, "total", NULL, "also the value over all files together", TAKES_TOTAL},
-    {'o', "output", "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES},
-    {OPT_JSON, "json", NULL, "one JSON object a line", TAKES_OUTPUT | TAKES_JSON},
-    {OPT_TSV, "tsv", NULL, "value, tab, file, for one file too; of hist, its table", TAKES_OUTPUT},
-    {OPT_HEX, "hex", NULL, "floats in hexadecimal, as %a prints them; integers have every digit",
-     TAKES_OUTPUT},
-    {OPT_SIZE, "size", "WxH", "of the picture, in pixels (1000x1000)", TAKES_JULIA},
-    {'c', "c", "RE,IM", "the point that the Julia set belongs to (-0.8,0.156)", TAKES_JULIA},
-    {OPT_ITER, "iter", "N", "steps until a pixel counts as inside, at most 65535 (200)",
-     TAKES_JULIA},
-    {OPT_ESCAPE, "escape", "R2", "an orbit escapes when its square is more than this (1000)",
-     TAKES_JULIA},
-    {OPT_CENTER, "center", "RE,IM", "the point in the middle of the picture (0,0)", TAKES_JULIA},
-    {OPT_SCALE, "scale", "S", "half of the width that is seen (1.5)", TAKES_JULIA},
-    {OPT_MANDELBROT, "mandelbrot", NULL, "the Mandelbrot set: c is the pixel", TAKES_JULIA},
-    {OPT_PALETTE, "palette", "classic|gray|fire|ocean|rainbow", "colours (classic)", TAKES_JULIA},
-    {OPT_FRAMES, "frames", "N", "N pictures, FILE-0000.png and so on, while c goes along --c-path",
-     TAKES_FRAMES},
-    {OPT_C_PATH, "c-path", "A:B", "from c = A to c = B, as in -0.8,0.1:-0.7,0.2", TAKES_FRAMES},
-    {OPT_VIEW, "view", NULL, "show it in a window, in which to move and zoom", TAKES_FRAMES},
-    {'q', "quiet", NULL, "say nothing but errors", 0},
-    {'v', "verbose", NULL, "say what was chosen", 0},
-    {OPT_STATS, "stats", NULL, "say how much was read, and how fast", TAKES_RUNNING},
-    {OPT_PROGRESS, "progress", NULL, "show progress, even if not on a terminal", 0},
-    {OPT_NO_PROGRESS, "no-progress", NULL, "show none", 0},
-    {OPT_COLOR, "color", colors, "colour messages (auto: on a terminal, unless NO_COLOR is set)",
-     0},
-    {'h', "help", NULL, "show this", 0},
-};
-enum { SPECS = sizeof specs / sizeof *specs };
-
-static const option_spec *find_spec(int id) {
-    for (int i = 0; i < SPECS; i++)
-        if (specs[i].id == id) return &specs[i];
-    return NULL;
-}
-
-/* ---- one option ------------------------------------------------------------------------------ */
-
-#define MAX_ELEMENTS ((int64_t)1 << 62)
-
-static bool add_aggregate(options *o, const option_spec *spec, bf_reduction op, const char *text) {
+/* What --sum and its like add. */
+static bool read_aggregate(const option_spec *spec, const char *text, void *to) {
+    options *o = to;
     if (text && *text == '\0') return operand_bad(spec->name, text, "a file or a column");
     if (o->aggregate_count == OPTIONS_AGGREGATES) {
         fail(EXIT_USAGE, NULL, "more than %d aggregates", OPTIONS_AGGREGATES);
         return false;
     }
-    o->aggregates[o->aggregate_count++] = (struct wanted_aggregate){op, text};
+    o->aggregates[o->aggregate_count++] = (struct wanted_aggregate){spec->value, text};
     return true;
 }
 
-static bool set_operand(options *o, const option_spec *spec, const char *text) {
-    int choice = 0;
-    switch (spec->id) {
-    case OPT_DTYPE: return operand_dtype(spec, text, &o->input.dtype);
-    case OPT_TO: return operand_dtype(spec, text, &o->to);
-    case OPT_OFFSET: return operand_number(spec, text, 0, MAX_ELEMENTS, &o->input.first);
-    case OPT_COUNT: return operand_number(spec, text, 0, MAX_ELEMENTS, &o->input.count);
-    case 'j': return operand_threads(spec, text, &o->threads);
-    case OPT_DEVICE: o->device = text; return true;
-    case OPT_ISA: o->isa = text; return true;
-    case OPT_SUM: return add_aggregate(o, spec, BF_SUM, text);
-    case OPT_MEAN: return add_aggregate(o, spec, BF_MEAN, text);
-    case OPT_MIN: return add_aggregate(o, spec, BF_MIN, text);
-    case OPT_MAX: return add_aggregate(o, spec, BF_MAX, text);
-    case OPT_SEED: return operand_number(spec, text, 0, INT64_MAX, &o->seed);
-    case 'n': return operand_number(spec, text, 1, MAX_ELEMENTS, &o->top);
-    case OPT_SAVE: o->save = text; return true;
-    case OPT_BINS: o->bins = text; return true;
-    case OPT_RANGE: o->range = text; return true;
-    case OPT_EDGES: o->edges = text; return true;
-    case OPT_WEIGHTS: o->weights = text; return true;
-    case OPT_TITLE: o->title = text; return true;
-    case OPT_SIZE: o->size = text; return true;
-    case 'c': o->c = text; return true;
-    case OPT_ITER: o->iterations = text; return true;
-    case OPT_ESCAPE: o->escape = text; return true;
-    case OPT_CENTER: o->center = text; return true;
-    case OPT_SCALE: o->scale = text; return true;
-    case OPT_PALETTE: o->palette = text; return true;
-    case OPT_FRAMES: o->frames = text; return true;
-    case OPT_C_PATH: o->c_path = text; return true;
-    case OPT_MEMORY: return operand_size(spec, text, &o->memory);
-    case OPT_AGAINST: o->against = text; return true;
-    case OPT_COLUMN: return operand_columns(spec, text, &o->input.text.columns);
-    case OPT_DELIMITER: return operand_delimiter(spec, text, &o->input.text.delimiter);
-    case 'o': o->output = text; return true;
-    default: break;
-    }
-    if (!operand_choice(spec, text, &choice)) return false;
-    switch (spec->id) {
-    case OPT_FORMAT: o->input.format = (enum format)choice; break;
-    case OPT_NAN: o->rules.nan = (bf_nan_policy)choice; break;
-    case OPT_OUT_DTYPE: o->rules.out_dtype = choice == 0 ? BF_F64 : BF_F32; break;
-    case OPT_DDOF: o->rules.ddof = choice; break;
-    case OPT_SORT: o->by_key = choice == 1; break;
-    case OPT_OVERFLOW: o->rules.overflow = (bf_overflow_policy)choice; break;
-    default: o->color = (enum color_mode)choice; break;
-    }
-    return true;
-}
-
-static bool set_layout(options *o, enum layout layout) {
-    if (o->layout != LAYOUT_PLAIN && o->layout != layout) {
+static bool read_layout(const option_spec *spec, const char *text, void *to) {
+    enum layout *layout = to;
+    (void)text;
+    if (*layout != LAYOUT_PLAIN && *layout != (enum layout)spec->value) {
         fail(EXIT_USAGE, NULL, "--json and --tsv exclude each other");
         return false;
     }
-    o->layout = layout;
+    *layout = (enum layout)spec->value;
     return true;
 }
 
-static bool set_flag(options *o, int id) {
-    switch (id) {
-    case OPT_ROWS: return add_aggregate(o, find_spec(id), 0, NULL);
-    case OPT_TOTAL: return o->total = true;
-    case OPT_HEADER: return o->input.text.header = true;
-    case OPT_JSON: return set_layout(o, LAYOUT_JSON);
-    case OPT_TSV: return set_layout(o, LAYOUT_TSV);
-    case OPT_HEX: return o->hex = true;
-    case OPT_STATS: return o->stats = true;
-    case OPT_DENSITY: return o->density = true;
-    case OPT_LOG: return o->log = true;
-    case OPT_STRICT: return o->strict = true;
-    case OPT_MANDELBROT: return o->mandelbrot = true;
-    case OPT_VIEW: return o->view = true;
-    case OPT_PROGRESS: o->progress = PROGRESS_ON; return true;
-    case OPT_NO_PROGRESS: o->progress = PROGRESS_OFF; return true;
-    case 'q': return o->quiet = true;
-    case 'h': return o->help = true;
-    default: return o->verbose = true;
-    }
+/* The options that commands share. */
+static const option_spec shared[] = {
+    {"format", 0, formats, "what the input is (auto: .npy by its first bytes, else text)",
+     TAKES_INPUT, .read = read_choice, .at = AT(input.format)},
+    {"dtype", 0, "T",
+     "of raw input or text (of julia f32, f64): bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 "
+     "f64",
+     TAKES_INPUT | TAKES_JULIA, .read = read_dtype, .at = AT(input.dtype)},
+    {"offset", 0, "N", "skip the first N elements", TAKES_INPUT, .read = read_number,
+     .at = AT(input.first), .most = ELEMENTS_MOST},
+    {"count", 0, "N", "take N elements, no more and no fewer", TAKES_INPUT | TAKES_ROWS,
+     .read = read_number, .at = AT(input.count), .most = ELEMENTS_MOST},
+    {"column", 0, "COLUMN", "of text: the column to read, by number from 1 or by name", TAKES_INPUT,
+     .read = read_columns, .at = AT(input.text.columns)},
+    {"delimiter", 0, "C",
+     "of text: between fields; ' ' for blanks and tabs (the first row's tab, ';' or ',')",
+     TAKES_INPUT, .read = read_delimiter, .at = AT(input.text.delimiter)},
+    {"header", 0, NULL, "of text: the first row holds names", TAKES_INPUT, .read = read_flag,
+     .at = AT(input.text.header)},
+    {"nan", 0, policies, "what a NaN means (propagate)", TAKES_NAN, .read = read_choice,
+     .at = AT(rules.nan)},
+    {"out-dtype", 0, out_dtypes, "round the exact value to this, once (f64)", TAKES_ROUNDING,
+     .read = read_dtype_choice, .at = AT(rules.out_dtype)},
+    {"overflow", 0, overflows,
+     "integers that do not fit: refused (error), modulo 2^bits, or (map) the nearest that fits",
+     TAKES_OVERFLOW, .read = read_choice, .at = AT(rules.overflow)},
+    {"to", 0, "T", "the dtype to cast to", TAKES_MAP, .read = read_dtype, .at = AT(to)},
+    {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
+     .at = AT(rules.ddof)},
+    {"bins", 0, "auto|N", "how many (auto: by Sturges' rule, at most 64)", TAKES_BINS,
+     .read = read_text, .at = AT(bins)},
+    {"range", 0, "LO:HI", "of the bins (from the least to the greatest finite element)", TAKES_BINS,
+     .read = read_text, .at = AT(range)},
+    {"edges", 0, "LIST/FILE", "of the bins, ascending: numbers with commas between, or a file",
+     TAKES_BINS, .read = read_text, .at = AT(edges)},
+    {"weights", 0, "FILE", "sum these, one for each element, instead of counting", TAKES_BINS,
+     .read = read_text, .at = AT(weights)},
+    {"strict", 0, NULL, "NaN, and elements below or above the bins, are an error", TAKES_BINS,
+     .read = read_flag, .at = AT(strict)},
+    {"density", 0, NULL, "of histograms: scale to an integral of 1", TAKES_PLOT, .read = read_flag,
+     .at = AT(density)},
+    {"log", 0, NULL, "of plots: a logarithmic scale", TAKES_PLOT, .read = read_flag, .at = AT(log)},
+    {"title", 0, "TEXT", "of plots (the file's name)", TAKES_PLOT, .read = read_text,
+     .at = AT(title)},
+    {"device", 0, "auto|cpu|cuda|cuda:N|cuda:all", "where to compute (auto: where the data are)",
+     TAKES_RUNNING | TAKES_DEVICE, .read = read_text, .at = AT(device)},
+    {"threads", 'j', "N", "host threads (as many as this process may use)", TAKES_RUNNING,
+     .read = read_threads, .at = AT(threads)},
+    {"isa", 0, "auto|generic|avx2|avx512|neon", "host instruction set", TAKES_RUNNING,
+     .read = read_text, .at = AT(isa)},
+    {"memory", 0, "SIZE",
+     "what a pipe holds beyond this, as in 4GiB, goes to a temporary file (a quarter of it all)",
+     TAKES_MEMORY, .read = read_size, .at = AT(memory)},
+    {"sum", 0, "V", "the exact sum of each key's values", TAKES_GROUPS, .read = read_aggregate,
+     .value = BF_SUM, .repeats = true},
+    {"mean", 0, "V", "their mean", TAKES_GROUPS, .read = read_aggregate, .value = BF_MEAN,
+     .repeats = true},
+    {"min", 0, "V", "their minimum", TAKES_GROUPS, .read = read_aggregate, .value = BF_MIN,
+     .repeats = true},
+    {"max", 0, "V", "their maximum", TAKES_GROUPS, .read = read_aggregate, .value = BF_MAX,
+     .repeats = true},
+    {"count", 0, NULL, "the number of each key's rows", TAKES_GROUPS, .read = read_aggregate,
+     .repeats = true},
+    {"sort", 0, sorts, "what comes first: the most frequent (count), or the least (key)", TAKES_TOP,
+     .read = read_choice, .at = AT(by_key)},
+    {"top", 'n', "TOP", "show no more than so many", TAKES_TOP, .read = read_number, .at = AT(top),
+     .least = 1, .most = ELEMENTS_MOST},
+    {"seed", 0, "N", "of the hash: shows in no result", TAKES_SEED, .read = read_number,
+     .at = AT(seed), .most = INT64_MAX},
+    {"save", 0, "FILE", "save the state, for 'bitfold merge'", TAKES_SAVE, .read = read_text,
+     .at = AT(save)},
+    {"against", 0, "FILE", "compare with this saved state of the same data", TAKES_AGAINST,
+     .read = read_text, .at = AT(against)},
+    {"total", 0, NULL, "also the value over all files together", TAKES_TOTAL, .read = read_flag,
+     .at = AT(total)},
+    {"output", 'o', "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES,
+     .read = read_text, .at = AT(output)},
+    {"json", 0, NULL, "one JSON object a line", TAKES_OUTPUT | TAKES_JSON, .read = read_layout,
+     .at = AT(layout), .value = LAYOUT_JSON},
+    {"tsv", 0, NULL, "value, tab, file, for one file too; of hist, its table", TAKES_OUTPUT,
+     .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV},
+    {"hex", 0, NULL, "floats in hexadecimal, as %a prints them; integers have every digit",
+     TAKES_OUTPUT, .read = read_flag, .at = AT(hex)},
+    {"size", 0, "WxH", "of the picture, in pixels (1000x1000)", TAKES_JULIA, .read = read_text,
+     .at = AT(size)},
+    {"c", 'c', "RE,IM", "the point that the Julia set belongs to (-0.8,0.156)", TAKES_JULIA,
+     .read = read_text, .at = AT(c)},
+    {"iter", 0, "N", "steps until a pixel counts as inside, at most 65535 (200)", TAKES_JULIA,
+     .read = read_text, .at = AT(iterations)},
+    {"escape", 0, "R2", "an orbit escapes when its square is more than this (1000)", TAKES_JULIA,
+     .read = read_text, .at = AT(escape)},
+    {"center", 0, "RE,IM", "the point in the middle of the picture (0,0)", TAKES_JULIA,
+     .read = read_text, .at = AT(center)},
+    {"scale", 0, "S", "half of the width that is seen (1.5)", TAKES_JULIA, .read = read_text,
+     .at = AT(scale)},
+    {"mandelbrot", 0, NULL, "the Mandelbrot set: c is the pixel", TAKES_JULIA, .read = read_flag,
+     .at = AT(mandelbrot)},
+    {"palette", 0, "classic|gray|fire|ocean|rainbow", "colours (classic)", TAKES_JULIA,
+     .read = read_text, .at = AT(palette)},
+    {"frames", 0, "N", "N pictures, FILE-0000.png and so on, while c goes along --c-path",
+     TAKES_FRAMES, .read = read_text, .at = AT(frames)},
+    {"c-path", 0, "A:B", "from c = A to c = B, as in -0.8,0.1:-0.7,0.2", TAKES_FRAMES,
+     .read = read_text, .at = AT(c_path)},
+    {"view", 0, NULL, "show it in a window, in which to move and zoom", TAKES_FRAMES,
+     .read = read_flag, .at = AT(view)},
+    {"quiet", 'q', NULL, "say nothing but errors", 0, .read = read_flag, .at = AT(quiet)},
+    {"verbose", 'v', NULL, "say what was chosen", 0, .read = read_flag, .at = AT(verbose)},
+    {"stats", 0, NULL, "say how much was read, and how fast", TAKES_RUNNING, .read = read_flag,
+     .at = AT(stats)},
+    {"progress", 0, NULL, "show progress, even if not on a terminal", 0, .read = read_setting,
+     .at = AT(progress), .value = PROGRESS_ON},
+    {"no-progress", 0, NULL, "show none", 0, .read = read_setting, .at = AT(progress),
+     .value = PROGRESS_OFF},
+    {"color", 0, colors, "colour messages (auto: on a terminal, unless NO_COLOR is set)", 0,
+     .read = read_choice, .at = AT(color)},
+    {"help", 'h', NULL, "show this", 0, .read = read_flag, .at = AT(help)},
+};
+enum { SHARED = sizeof shared / sizeof *shared };
+
+/* ---- the options of a command ---------------------------------------------------------------- */
+
+/* Those that a command line may hold: the command's own and shared ones; and then the other shared
+ * ones, of which it can be said that they are of other commands. */
+typedef struct candidates {
+    const option_spec *specs[OPTIONS_MOST];
+    int n, belonging;
+} candidates;
+
+static bool belongs(const option_spec *spec, const usage *u) {
+    if (spec->takes & TAKES_ROWS && u->takes & TAKES_GROUPS) return false;
+    return spec->takes == 0 || (spec->takes & u->takes) != 0;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+static const option_spec *const help_option = &shared[SHARED - 1];
 
-static const char letters[] = ":c:j:n:o:qvh";
+int options_of(const usage *u, const own_options *own, const option_spec *list[OPTIONS_MOST]) {
+    int n = 0;
+    for (int i = 0; own && i < own->n; i++) list[n++] = &own->specs[i];
+    for (int i = 0; i < SHARED; i++)
+        if (own ? &shared[i] == help_option : belongs(&shared[i], u)) list[n++] = &shared[i];
+    return n;
+}
+
+static bool has_name(const candidates *c, const char *name) {
+    for (int i = 0; i < c->belonging; i++)
+        if (strcmp(c->specs[i]->name, name) == 0) return true;
+    return false;
+}
+
+static candidates candidates_of(const usage *u, const own_options *own) {
+    candidates c = {.n = 0};
+    c.n = c.belonging = options_of(u, own, c.specs);
+    for (int i = 0; i < SHARED && !own; i++)
+        if (!belongs(&shared[i], u) && !has_name(&c, shared[i].name)) c.specs[c.n++] = &shared[i];
+    return c;
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static int usage_error(const char *command, const char *what, const char *option) {
     fail(EXIT_USAGE, NULL, "%s: %s", what, option);
@@ -271,48 +211,72 @@ static int option_error(const char *command, const char *what, const option_spec
     return usage_error(command, what, option);
 }
 
-static int unknown_option(const char *command, const char *option, const usage *u) {
+static int unknown_option(const char *command, const char *option, const candidates *c) {
     char help[64];
     snprintf(help, sizeof help, "bitfold help %s", command);
     fail(EXIT_USAGE, NULL, "unknown option: %s", option);
-    options_guess(option, u, specs, SPECS, help);
+    options_guess(option, c->specs, c->belonging, help);
     return EXIT_USAGE;
 }
 
+/* getopt's number of option i, beyond all letters. */
+enum { NUMBERS = 256 };
+
+/* The option with this letter, or of this number; -1: there is none. */
+static int find_option(const candidates *c, int id) {
+    if (id >= NUMBERS) return id - NUMBERS;
+    for (int i = 0; i < c->n; i++)
+        if (id != 0 && c->specs[i]->letter == id) return i;
+    return -1;
+}
+
 /* What getopt_long did not like: it tells by its result and by optopt. */
-static int parse_error(int result, char **argv, const usage *u) {
-    const option_spec *spec = find_spec(optopt);
-    if (spec && result == ':') return option_error(argv[0], "an operand is missing", spec);
-    if (spec) return option_error(argv[0], "no operand belongs to", spec);
+static int parse_error(int result, char **argv, const candidates *c) {
+    const int i = find_option(c, optopt);
+    if (i >= 0 && result == ':') return option_error(argv[0], "an operand is missing", c->specs[i]);
+    if (i >= 0) return option_error(argv[0], "no operand belongs to", c->specs[i]);
     const char letter[] = {'-', (char)optopt, '\0'};
-    return unknown_option(argv[0], optopt ? letter : argv[optind - 1], u);
+    return unknown_option(argv[0], optopt ? letter : argv[optind - 1], c);
 }
 
-/* Options that share a name belong to different commands. */
-static bool is_hidden(const option_spec *spec, const usage *u) {
-    const int other = spec->id == OPT_COUNT ? OPT_ROWS : spec->id == OPT_ROWS ? OPT_COUNT : 0;
-    return other != 0 && !option_belongs(spec, u);
+/* The options as getopt_long takes them. */
+static void describe_options(const candidates *c, struct option longs[OPTIONS_MOST + 1],
+                             char letters[2 * OPTIONS_MOST + 2]) {
+    char *at = letters;
+    *at++ = ':';
+    for (int i = 0; i < c->n; i++) {
+        const option_spec *s = c->specs[i];
+        longs[i] = (struct option){s->name, s->operand != NULL, NULL, NUMBERS + i};
+        if (s->letter) *at++ = s->letter;
+        if (s->letter && s->operand) *at++ = ':';
+    }
+    longs[c->n] = (struct option){NULL, 0, NULL, 0};
+    *at = '\0';
 }
 
-static int read_options(options *o, int argc, char **argv, const usage *u) {
-    struct option longs[SPECS + 1] = {0};
-    const char *given[SPECS] = {NULL};
-    int n = 0;
-    for (int i = 0; i < SPECS; i++)
-        if (!is_hidden(&specs[i], u))
-            longs[n++] =
-                (struct option){specs[i].name, specs[i].operand != NULL, NULL, specs[i].id};
+/* Reads the operand into the struct that the option belongs to. */
+static bool read_option(options *o, const own_options *own, const option_spec *spec) {
+    const bool is_own = own && spec >= own->specs && spec < own->specs + own->n;
+    char *into = is_own ? own->into : (char *)o;
+    return spec->read(spec, optarg, into + spec->at);
+}
+
+static int read_options(options *o, const own_options *own, int argc, char **argv, const usage *u) {
+    struct option longs[OPTIONS_MOST + 1];
+    char letters[2 * OPTIONS_MOST + 2];
+    const char *given[OPTIONS_MOST] = {NULL};
+    const candidates c = candidates_of(u, own);
+    describe_options(&c, longs, letters);
     opterr = 0;
     optind = 0; /* from the start: completion asks one command after another */
     int id;
     while ((id = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        if (id == '?' || id == ':') return parse_error(id, argv, u);
-        const option_spec *spec = find_spec(id);
-        if (!option_belongs(spec, u))
-            return option_error(argv[0], "this command has no option", spec);
-        if (!(spec->group & TAKES_GROUPS) && options_again(&given[spec - specs], spec, optarg))
-            return EXIT_USAGE;
-        if (spec->operand ? !set_operand(o, spec, optarg) : !set_flag(o, id)) return EXIT_USAGE;
+        if (id == '?' || id == ':') return parse_error(id, argv, &c);
+        const int i = find_option(&c, id);
+        if (i >= c.belonging)
+            return option_error(argv[0], "this command has no option", c.specs[i]);
+        if (!c.specs[i]->repeats && options_again(&given[i], c.specs[i], optarg)) return EXIT_USAGE;
+        if (!read_option(o, own, c.specs[i])) return EXIT_USAGE;
     }
     return EXIT_DONE;
 }
@@ -351,9 +315,8 @@ static int check_isa(const char *name) {
 }
 
 bool options_gpu(const char *name) {
-    if (strncmp(name, "cuda", 4) != 0) return false;
-    const size_t digits = name[4] == ':' ? strspn(name + 5, "0123456789") : 0;
-    return name[4] == '\0' || (digits > 0 && digits <= 4 && name[5 + digits] == '\0');
+    int device;
+    return bf_device_parse(name, &device) == BF_OK && device >= 0;
 }
 
 static int unknown_device(const char *name) {
@@ -363,11 +326,10 @@ static int unknown_device(const char *name) {
 }
 
 static int check_device(const char *name) {
-    if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0) return EXIT_DONE;
-    if (strcmp(name, "cuda:all") == 0) return fail_device(name);
-    if (!options_gpu(name)) return unknown_device(name);
-    const long number = name[4] == ':' ? strtol(name + 5, NULL, 10) : 0;
-    return number < bf_device_count() ? EXIT_DONE : fail_device(name);
+    int device;
+    if (bf_device_parse(name, &device) != BF_OK) return unknown_device(name);
+    if (device == BF_DEVICE_AUTO || device == BF_DEVICE_CPU) return EXIT_DONE;
+    return device >= 0 && device < bf_device_count() ? EXIT_DONE : fail_device(name);
 }
 
 static int take_files(options *o, int argc, char **argv, const usage *u) {
@@ -383,13 +345,18 @@ static int take_files(options *o, int argc, char **argv, const usage *u) {
 }
 
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code) {
+    return options_parse_own(o, NULL, argc, argv, u, code);
+}
+
+bool options_parse_own(options *o, const own_options *own, int argc, char **argv, const usage *u,
+                       int *code) {
     *o = (options){.input.count = -1,
                    .rules.size = sizeof(bf_reduce_options),
                    .device = "auto",
                    .isa = "auto"};
-    *code = read_options(o, argc, argv, u);
+    *code = read_options(o, own, argc, argv, u);
     if (*code == EXIT_DONE && o->help) {
-        options_show(argv[0], u, specs, SPECS);
+        options_show(argv[0], u, own);
         return false;
     }
     report_style(o->color, o->quiet, o->verbose);

@@ -60,12 +60,32 @@ typedef struct options {
     enum progress_mode progress;
     enum color_mode color;
     int64_t seed, top; /* top 0: not given */
-    bool by_key;
+    int by_key;        /* --sort: 0 count, 1 key */
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
     int aggregate_count;
     char **files;
     int file_count;
 } options;
+
+/* An option, as parsing, help and completion know it. */
+typedef struct option_spec option_spec;
+
+/* Reads an operand (of an option without one: NULL) into a member of a struct. False: it is wrong,
+ * which has been reported. runtime/operand.h has the usual ones. */
+typedef bool option_reader(const option_spec *spec, const char *operand, void *member);
+
+struct option_spec {
+    const char *name;
+    char letter;         /* '\0': none */
+    const char *operand; /* NULL: none; "a|b|c": one of these; FILE: a file; T: a dtype */
+    const char *help;
+    unsigned takes; /* the groups that it belongs to; 0: every command has it */
+    option_reader *read;
+    size_t at;           /* offset of the member that it sets */
+    int value;           /* what it sets it to, where there is no operand */
+    int64_t least, most; /* of a number */
+    bool repeats;        /* given twice, it counts twice */
+};
 
 /* A command, as --help tells it. */
 typedef struct usage {
@@ -75,31 +95,31 @@ typedef struct usage {
     const char *example;  /* shell commands, one a line; the tests run them */
 } usage;
 
-/* An option, as parsing, help and completion know it. */
-typedef struct option_spec {
-    int id; /* a letter, or a number from 256 on */
-    const char *name;
-    const char *operand; /* NULL: none; "a|b|c": one of these; FILE: a file; T: a dtype */
-    const char *help;
-    unsigned group; /* 0: of every command */
-} option_spec;
+/* The options of a command that shares none but --help. */
+typedef struct own_options {
+    const option_spec *specs;
+    int n;
+    void *into; /* the struct that they are read into */
+} own_options;
 
-bool option_belongs(const option_spec *spec, const usage *u);
+/* Lists the options that a command has, in the order of its help; own may be NULL. Returns how
+ * many. */
+enum { OPTIONS_MOST = 80 };
+int options_of(const usage *u, const own_options *own, const option_spec *list[OPTIONS_MOST]);
 
-/* What --help does with a command's usage and options: print them, or what options_on_help set. */
-typedef void help_writer(const char *command, const usage *u, const option_spec *specs, int n);
+/* What --help does with a command: print its usage and options, or what options_on_help set. */
+typedef void help_writer(const char *command, const usage *u, const option_spec *const list[],
+                         int n);
 void options_on_help(help_writer *writer);
-
-/* For commands that parse options of their own. */
-void options_show(const char *command, const usage *u, const option_spec *specs, int n);
+void options_show(const char *command, const usage *u, const own_options *own);
 
 /* Reports an option that was given before with another operand: the first would be lost. given is
  * where this option's operand is remembered, NULL at first. */
 bool options_again(const char **given, const option_spec *spec, const char *operand);
 
-/* The hint for an unknown option such as "--colum=2": the one that was probably meant, of those
- * that the command takes, or else what `otherwise` says. */
-void options_guess(const char *option, const usage *u, const option_spec *specs, int n,
+/* The hint for an unknown option such as "--colum=2": the one of the list that was probably meant,
+ * or else what `otherwise` says. */
+void options_guess(const char *option, const option_spec *const list[], int n,
                    const char *otherwise);
 
 /* Is this operand of --device a GPU: "cuda" or "cuda:N"? */
@@ -107,5 +127,9 @@ bool options_gpu(const char *device);
 
 /* Reads the command line. False: stop at once and return *code (help was shown, or an error). */
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code);
+
+/* The same for a command with options of its own. */
+bool options_parse_own(options *o, const own_options *own, int argc, char **argv, const usage *u,
+                       int *code);
 
 #endif

@@ -5,14 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-bool option_belongs(const option_spec *spec, const usage *u) {
-    if (spec->group & TAKES_ROWS && u->takes & TAKES_GROUPS) return false;
-    return spec->group == 0 || (spec->group & u->takes) != 0;
-}
-
 static void show_option(const option_spec *s) {
     char left[64], letter[4] = "   ";
-    if (s->id < 256) snprintf(letter, sizeof letter, "-%c,", s->id);
+    if (s->letter) snprintf(letter, sizeof letter, "-%c,", s->letter);
     snprintf(left, sizeof left, "%s --%s %s", letter, s->name, s->operand ? s->operand : "");
     printf("  %-34s%s%s\n", left, strlen(left) < 34 ? "" : "\n                                    ",
            s->help);
@@ -24,11 +19,10 @@ static void show_example(const char *lines) {
         printf("  %.*s\n", (int)strcspn(at, "\n"), at);
 }
 
-static void show_help(const char *command, const usage *u, const option_spec *list, int n) {
+static void show_help(const char *command, const usage *u, const option_spec *const list[], int n) {
     printf("bitfold %s%s%s\n\n%s\n\noptions\n", command, *u->synopsis ? " " : "", u->synopsis,
            u->text);
-    for (int i = 0; i < n; i++)
-        if (option_belongs(&list[i], u)) show_option(&list[i]);
+    for (int i = 0; i < n; i++) show_option(list[i]);
     if (u->example) show_example(u->example);
 }
 
@@ -36,7 +30,9 @@ static help_writer *write_help = show_help;
 
 void options_on_help(help_writer *writer) { write_help = writer; }
 
-void options_show(const char *command, const usage *u, const option_spec *list, int n) {
+void options_show(const char *command, const usage *u, const own_options *own) {
+    const option_spec *list[OPTIONS_MOST];
+    const int n = options_of(u, own, list);
     write_help(command, u, list, n);
 }
 
@@ -50,13 +46,12 @@ bool options_again(const char **given, const option_spec *spec, const char *oper
     return true;
 }
 
-void options_guess(const char *option, const usage *u, const option_spec *list, int n,
+void options_guess(const char *option, const option_spec *const list[], int n,
                    const char *otherwise) {
     char word[64];
     const char *name = option + strspn(option, "-");
     snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
     guess g = guess_begin(word);
-    for (int i = 0; i < n && strncmp(option, "--", 2) == 0; i++)
-        if (option_belongs(&list[i], u)) guess_consider(&g, list[i].name);
+    for (int i = 0; i < n && strncmp(option, "--", 2) == 0; i++) guess_consider(&g, list[i]->name);
     guess_hint(&g, "--", otherwise);
 }

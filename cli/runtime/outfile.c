@@ -1,8 +1,8 @@
 #define _GNU_SOURCE /* mkostemp */
 #include "runtime/outfile.h"
 
-#include "input/stream.h"
 #include "runtime/report.h"
+#include "runtime/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "runtime/output.h"
 
-#include "input/stream.h"
 #include "runtime/json.h"
+#include "runtime/stream.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static void put_object(FILE *f, const result *r) {
     json_value(f, &r->value);
     fprintf(f, ",\"text\":\"%s\",\"hex\":\"%s\",\"nan\":%" PRId64, text, hex, r->info.nan);
     if (r->info.inf >= 0) fprintf(f, ",\"inf\":%" PRId64, r->info.inf);
-    fprintf(f, ",\"device\":\"%s\",\"seconds\":%.6f}\n", r->device, r->seconds);
+    json_end(f, r->device, r->seconds);
 }
 
 int output_result(output *out, const result *r) {

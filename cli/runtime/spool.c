@@ -1,8 +1,8 @@
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "runtime/spool.h"
 
-#include "devices/hardware.h"
 #include "input/bytes.h"
+#include "runtime/hardware.h"
 #include "runtime/report.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_RUNTIME_STATEFILE_H
 
 #include "runtime/outfile.h"
+#include "runtime/output.h"
 
 #include <bitfold.h>
 
@@ -12,6 +13,16 @@ typedef struct statefile {
     bf_histogram *histogram;
     bf_groups *groups;
 } statefile;
+
+/* A saved state that is to be shown, and by when the work began (progress_clock). */
+typedef struct saved_showing {
+    output *out;
+    const options *options;
+    const bf_context *context;
+    const statefile *saved;
+    const char *file; /* "total" for several */
+    double began;
+} saved_showing;
 
 /* Writes what there is to a file that is open, and completes it. Messages are the context's. */
 int statefile_save(outfile *f, const bf_state *state);

@@ -1,8 +1,10 @@
 /* join: the pairs of rows of two columns that have the same number. */
 #include "command.h"
-#include "group/column.h"
-#include "group/output.h"
+#include "input/column.h"
+#include "runtime/context.h"
 #include "runtime/json.h"
+#include "runtime/output.h"
+#include "runtime/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -81,7 +83,7 @@ static void put_object(const join *j, double seconds) {
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(j->a.column.dtype), n);
     put_rows(f, "a", bf_pairs_a(j->pairs), n);
     put_rows(f, "b", bf_pairs_b(j->pairs), n);
-    group_put_end(f, bf_context_device(j->context), seconds);
+    json_end(f, bf_context_device(j->context), seconds);
 }
 
 static void put(const join *j, double seconds) {
@@ -107,7 +109,7 @@ static int run(join *j) {
     const options *o = j->options;
     const double began = progress_clock();
     int code = check_line(o);
-    if (code == EXIT_DONE) code = group_context(o, &j->context);
+    if (code == EXIT_DONE) code = context_open(&j->context, o);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
     if (code == EXIT_DONE) code = open_sides(j);
     if (code == EXIT_DONE) code = read_side(&j->a);

@@ -1,6 +1,6 @@
 /* verify --against: a saved state, whoever made it, and what this machine makes of the same data.
  */
-#include "runtime/engine.h"
+#include "reduce/reduce.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "runtime/statefile.h"
@@ -94,7 +94,7 @@ static bf_status absorb_files(bf_state *state, const check *c) {
         return bf_state_absorb_pair(state, &c->files[0].elements, &c->files[1].elements);
     for (int i = 0; i < c->options->file_count && st == BF_OK; i++) {
         next += c->files[i].source.first;
-        if (engine_is_ordered(c->info.op)) st = bf_state_seek(state, next);
+        if (reduce_is_ordered(c->info.op)) st = bf_state_seek(state, next);
         if (st == BF_OK) st = bf_state_absorb(state, &c->files[i].elements);
         next += c->files[i].source.count;
     }

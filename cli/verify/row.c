@@ -123,7 +123,9 @@ int verify_row(const machine *m, const subject *s, verdict *v) {
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 static const char *no_gpu(const verdict *v) {
-    return strcmp(v->options->device, "cpu") == 0 ? "none was asked for" : bf_device_reason();
+    int device;
+    bool cpu = bf_device_parse(v->options->device, &device) == BF_OK && device == BF_DEVICE_CPU;
+    return cpu ? "none was asked for" : bf_device_reason();
 }
 
 static void conclude_json(const machine *m, const verdict *v, const char *word) {

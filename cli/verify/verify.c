@@ -1,7 +1,7 @@
 /* verify: every operation, on every instruction set and thread count, gives the same bits. */
 #include "verify/verify.h"
 #include "command.h"
-#include "runtime/engine.h"
+#include "reduce/reduce.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "verify/data.h"
@@ -101,9 +101,11 @@ bf_array verify_slice(const bf_array *a, int64_t first, int64_t last) {
 bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to) {
     const size_t bytes = (size_t)from->shape[0] * data_size(from->dtype);
     *to = *from;
-    if (strcmp(bf_context_device(context), "cpu") == 0) return BF_OK;
+    int device;
+    bf_status st = bf_device_parse(bf_context_device(context), &device);
+    if (st != BF_OK || device == BF_DEVICE_CPU) return st;
     void *memory;
-    bf_status st = bf_memory_allocate(context, bytes, &memory);
+    st = bf_memory_allocate(context, bytes, &memory);
     if (st != BF_OK) return st;
     to->data = memory;
     return bytes > 0 ? bf_memory_copy(context, memory, from->data, bytes) : BF_OK;
@@ -143,7 +145,7 @@ static bf_status absorb_part(bf_state *state, const subject *s, int64_t first, i
     const bf_array a = verify_slice(&s->a, first, last);
     const bf_array b = verify_slice(&s->b, first, last);
     if (s->reduction == BF_DOT) return bf_state_absorb_pair(state, &a, &b);
-    const bf_status st = engine_is_ordered(s->reduction) ? bf_state_seek(state, first) : BF_OK;
+    const bf_status st = reduce_is_ordered(s->reduction) ? bf_state_seek(state, first) : BF_OK;
     return st == BF_OK ? bf_state_absorb(state, &a) : st;
 }
 
@@ -256,12 +258,13 @@ static int do_file(const machine *m, const options *o, verdict *v) {
 
 /* All of this machine's GPUs, or the one that was asked for. */
 static int open_gpus(machine *m, const char *device) {
-    char name[24];
-    if (strcmp(device, "cpu") == 0) return EXIT_DONE;
-    const int first = options_gpu(device) && device[4] ? atoi(device + 5) : 0;
-    const int last = options_gpu(device) ? first + 1 : bf_device_count();
+    char name[BF_DEVICE_TEXT];
+    int asked;
+    if (bf_device_parse(device, &asked) != BF_OK || asked == BF_DEVICE_CPU) return EXIT_DONE;
+    const int first = asked < 0 ? 0 : asked;
+    const int last = asked < 0 ? bf_device_count() : asked + 1;
     for (int i = first; i < last && m->gpus < VERIFY_GPUS; i++) {
-        snprintf(name, sizeof name, "cuda:%d", i);
+        bf_device_format(i, name);
         if (bf_context_create(&BF_OPTIONS(.device = name), &m->gpu[m->gpus]) != BF_OK)
             return fail_device(name);
         m->gpus++;

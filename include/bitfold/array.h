@@ -1,5 +1,5 @@
-/* bf_array: a view of memory that somebody else owns. Plain data, whose layout never changes; copy
- * it freely. */
+/* bf_array: a view of memory that the caller owns. Plain data, whose layout never changes; copy it
+ * freely. */
 #ifndef BITFOLD_ARRAY_H
 #define BITFOLD_ARRAY_H
 
@@ -11,10 +11,10 @@ extern "C" {
 
 #define BF_MAX_DIMS 8
 
-/* Shape and strides have DLPack's meaning: both count elements, strides may be negative or 0, and
- * element (i0, i1, ...) stands at data + (i0*strides[0] + i1*strides[1] + ...) elements. ndim 0 is
- * one element. Elements are numbered in C order (last index fastest): that number is what argmin
- * returns. data need not be aligned. Contiguous memory is the fast path; anything else is right. */
+/* Shape and strides count elements, as in DLPack; strides may be negative or 0. Element (i0, i1,
+ * ...) is at data + i0*strides[0] + i1*strides[1] + ... elements. ndim 0 is one element. Elements
+ * are numbered in C order (the last index runs fastest); argmin returns this number. data need not
+ * be aligned. Contiguous memory is fastest; every other layout works too. */
 typedef struct bf_array {
     void *data;
     bf_dtype dtype;
@@ -31,10 +31,9 @@ static inline bf_array bf_array_of(bf_dtype dtype, const void *data, int64_t n) 
     return a;
 }
 
-/* The number of elements; -1 if the array is not well formed: an unknown dtype, ndim outside
- * 0..BF_MAX_DIMS, a negative extent, more than 2^62 elements, elements that span 2^62 bytes or
- * more, or NULL data with elements. The stride of an extent below 2 has no meaning, and may be any.
- */
+/* Returns the number of elements, or -1 if the array is not well formed: an unknown dtype, ndim
+ * outside 0..BF_MAX_DIMS, a negative extent, more than 2^62 elements, elements that span 2^62 bytes
+ * or more, or NULL data with elements. The stride of an extent below 2 is ignored. */
 BF_API int64_t bf_array_count(const bf_array *array);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ typedef struct bf_context bf_context;
 
 typedef struct bf_options {
     size_t size;        /* sizeof(bf_options), so that the struct can grow (bitfold.h) */
-    const char *device; /* "auto" (or NULL), "cpu", "cuda" or "cuda:N" */
+    const char *device; /* "auto" (or NULL), "cpu", "cuda" or "cuda:N" (bf_device_parse) */
     const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
     void *stream;       /* as bf_context_set_stream() takes it; also for "auto", not for "cpu" */

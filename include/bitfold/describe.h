@@ -1,4 +1,4 @@
-/* Describe: what one pass over an array tells. */
+/* Describe: counts, extremes, sum, mean and deviation of an array in one pass. */
 #ifndef BITFOLD_DESCRIBE_H
 #define BITFOLD_DESCRIBE_H
 
@@ -17,13 +17,13 @@ typedef struct bf_description {
     bf_value sum, mean, std;
 } bf_description;
 
-/* Reads the array once. options (NULL: defaults) apply to every value that takes them.
- * Errors: as bf_reduce, but empty input is none. */
+/* Describes an array in one pass. options (NULL: defaults) apply to every value that takes them.
+ * Errors: as bf_reduce, but empty input is no error. */
 BF_API bf_status bf_describe(bf_context *context, const bf_array *array,
                              const bf_reduce_options *options, bf_description *description);
 
-/* The same from a state of BF_DESCRIBE, which absorbs, merges, seeks and saves like any other; it
- * is ordered, as those of argmin are. Errors: also BF_E_ARGUMENT for a state of another op. */
+/* The description of a state of BF_DESCRIBE, which absorbs, merges, seeks and saves like any other.
+ * It is ordered, as states of argmin are. Errors: also BF_E_ARGUMENT for a state of another op. */
 BF_API bf_status bf_state_description(const bf_state *state, const bf_reduce_options *options,
                                       bf_description *description);
 

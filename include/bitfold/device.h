@@ -1,5 +1,5 @@
-/* The GPUs of this machine, as the library sees them. Asking opens the driver; only describing a
- * GPU opens the GPU itself, to ask for its free memory. */
+/* Devices: their names, and the GPUs of this machine. Asking about GPUs opens the driver; only
+ * bf_device_describe opens a GPU, to ask for its free memory. */
 #ifndef BITFOLD_DEVICE_H
 #define BITFOLD_DEVICE_H
 
@@ -8,6 +8,23 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* A device is a number: one of these, or 0, 1, ... for that GPU. */
+enum {
+    BF_DEVICE_ALL = -3,  /* all GPUs: no context can have them yet */
+    BF_DEVICE_AUTO = -2, /* chosen call by call (context.h) */
+    BF_DEVICE_CPU = -1
+};
+
+/* Reads a device's name: "auto" (or NULL), "cpu", "cuda" (the same as "cuda:0"), "cuda:N" or
+ * "cuda:all". Does not ask whether this machine has it. Errors, which leave *device alone:
+ * BF_E_ARGUMENT (no device has that name), BF_E_DEVICE (N is more than 9999). */
+BF_API bf_status bf_device_parse(const char *name, int *device);
+
+/* Writes the device's name, "cuda:0" for GPU 0, and "?" for a number that no device has. name has
+ * room for BF_DEVICE_TEXT bytes. */
+#define BF_DEVICE_TEXT 16
+BF_API void bf_device_format(int device, char name[BF_DEVICE_TEXT]);
 
 /* A GPU. Sizes are in bytes, clocks in kHz; 0 where the driver does not tell. */
 typedef struct bf_device_info {
@@ -27,21 +44,21 @@ typedef struct bf_device_info {
     double bandwidth; /* bytes per second: the memory's peak, by its clock and width */
 } bf_device_info;
 
-/* How many GPUs can be used; 0 if there is none, or no driver. */
+/* Returns the number of GPUs that can be used; 0 if there is none, or no driver. */
 BF_API int bf_device_count(void);
 
-/* Errors: BF_E_ARGUMENT, BF_E_DEVICE (no such GPU). */
+/* Fills *info in for GPU `device`. Errors: BF_E_ARGUMENT, BF_E_DEVICE (no such GPU). */
 BF_API bf_status bf_device_describe(int device, bf_device_info *info);
 
-/* Can GPU `device` read the memory of GPU `peer` directly? */
+/* Returns 1 if GPU `device` can read the memory of GPU `peer` directly, else 0. */
 BF_API int bf_device_peer(int device, int peer);
 
-/* The CUDA versions of the driver and of the runtime in this library, as 1000 * major + 10 * minor;
- * 0: none. */
+/* Return the CUDA version of the driver, and of the runtime in this library: 1000 * major + 10 *
+ * minor, or 0 if there is none. */
 BF_API int bf_driver_version(void);
 BF_API int bf_runtime_version(void);
 
-/* Why no GPU can be used, in one line ("" if one can), and what would help. Never NULL. */
+/* Returns why no GPU can be used and what would help, in one line; "" if one can. Never NULL. */
 BF_API const char *bf_device_reason(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* Dot product: the exact sum of the exact products of two arrays, rounded once.
  *
- * Products are not rounded, and do not over- or underflow on the way. Infinity times zero makes the
- * result NaN; under BF_NAN_SKIP a pair with a NaN in it is skipped. */
+ * Products are not rounded and cannot over- or underflow. Infinity times zero makes the result NaN.
+ * BF_NAN_SKIP skips a pair with a NaN in it. */
 #ifndef BITFOLD_DOT_H
 #define BITFOLD_DOT_H
 
@@ -17,11 +17,11 @@ extern "C" {
 BF_API bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
                         const bf_reduce_options *options, bf_value *value);
 
-/* The same, enqueued: as bf_reduce_async. */
+/* Enqueues a dot product, as bf_reduce_async does a reduction. */
 BF_API bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b,
                               const bf_reduce_options *options, bf_value *value);
 
-/* The simple calls: bf_dot_f64, bf_dot_i32, ... for n contiguous elements each. */
+/* The simple calls: bf_dot_f64, bf_dot_i32, ... for two arrays of n contiguous elements. */
 #define BF_X(name, id, T, S, R)                                                                    \
     BF_API bf_status bf_dot_##name(bf_context *context, const T *a, const T *b, int64_t n, S *out);
 BF_SIMPLE_LIST(BF_X)

@@ -78,7 +78,27 @@ BF_API int64_t bf_groups_rows(const bf_groups *groups);
  */
 BF_API bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts);
 
-/* values[i] becomes aggregate number `which` of group i: bf_groups_size of them. options and
+/* The dtype of aggregate number `which` in an array, by these options (NULL: the defaults):
+ * options->out_dtype if it is given; else of min and max that of the values; of sum and sumsq of
+ * bools and signed integers BF_I64, of unsigned integers BF_U64; of all others BF_F64. BF_NONE:
+ * there is no such aggregate, or the options are wrong. */
+BF_API bf_dtype bf_groups_aggregate_dtype(const bf_groups *groups, int which,
+                                          const bf_reduce_options *options);
+
+/* Element i of values becomes aggregate number `which` of the i-th group by key. values has
+ * bf_groups_size elements of bf_groups_aggregate_dtype, and any strides; those of groups on a GPU
+ * may be in its memory. Options and errors: as bf_reduce; but the minimum or maximum of values that
+ * are all NaN and skipped is NaN.
+ * Integers of more than 64 bits: element i of fits, an array of BF_BOOL and as many elements,
+ * becomes whether value i fits its dtype; what does not is put modulo 2^64. Without fits (NULL) one
+ * that does not fit is BF_E_OVERFLOW, unless options->overflow is BF_OVERFLOW_WRAP. On failure
+ * nothing is written. Errors also: BF_E_SHAPE, BF_E_DEVICE (an array in a GPU's memory, of groups
+ * in the host's). */
+BF_API bf_status bf_groups_aggregate(bf_groups *groups, int which, const bf_reduce_options *options,
+                                     const bf_array *values, const bf_array *fits);
+
+/* The same as values in host memory, of any size: values[i] becomes aggregate number `which` of
+ * group i: bf_groups_size of them. options and
  * errors: as bf_reduce; but the minimum or maximum of values that are all NaN and skipped is NaN.
  */
 BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,

@@ -8,12 +8,12 @@
  *
  * Every operation is rounded once, to nearest, ties to even; none is contracted with another. min
  * and max are those of IEEE 754-2019: NaN propagates, -0 < +0. A NaN result is the canonical quiet
- * NaN, so that bits are the same on every machine. Nothing depends on threads, instruction set or
- * the caller's floating-point environment.
+ * NaN, so the bits are the same on every machine. Threads, instruction set and the caller's
+ * floating-point environment change nothing.
  *
- * Inputs of several dtypes are first cast to the one in which they meet, by NumPy 2's promotion
- * (NEP 50); i64 with u64 is refused. div of integers is true division and gives f64, as NumPy's; a
- * divisor of integer 0 is an error. sqrt of integers gives a float. Bools: add is or, mul is and,
+ * Inputs of several dtypes are first cast to a common one by NumPy 2's promotion (NEP 50), except
+ * that i64 with u64 is refused. div of integers is true division and gives f64, as in NumPy; an
+ * integer divisor of 0 is an error. sqrt of integers gives a float. Of bools add is or, mul is and;
  * there is no sub and no neg. docs/numerics.md has the tables. */
 #ifndef BITFOLD_MAP_H
 #define BITFOLD_MAP_H
@@ -28,50 +28,53 @@ extern "C" {
 typedef struct bf_map_options {
     size_t size;                 /* sizeof(bf_map_options): see bitfold.h */
     bf_overflow_policy overflow; /* integer results and casts that do not fit; default: error */
-    unsigned weak;               /* bit i: input i is a plain number, see below */
-    int64_t index;               /* of the first element, in messages: of arrays done in parts */
+    unsigned weak;               /* bit i: input i is a plain number (bf_map_result_dtype) */
+    int64_t index;               /* added to the index in messages, for arrays done in parts */
 } bf_map_options;
 
 /* BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_WRAP) (C only). */
 #define BF_MAP_OPTIONS(...) ((bf_map_options){.size = sizeof(bf_map_options), __VA_ARGS__})
 
-/* "add", "cast", ...; "?" for a number that is no operation. And back: 0 for an unknown name. */
+/* The name of an operation, such as "add"; "?" for an unknown number. The other returns 0 for an
+ * unknown name. */
 BF_API const char *bf_map_name(bf_map_op op);
 BF_API bf_map_op bf_map_from_name(const char *name);
 
-/* The number of inputs, 1 to 3; 0 for a number that is no operation. */
+/* The number of inputs, 1 to 3; 0 for an unknown number. */
 BF_API int bf_map_arity(bf_map_op op);
 
-/* The dtype of the result for inputs of these dtypes. An input whose bit is set in `weak` is a
- * plain number, as Python's: BF_I64 or BF_U64 (an int) or BF_F64 (a float), which takes the dtype
- * of the arrays unless it is of a higher kind: an i8 array plus the int 1 is i8, plus 1.0 is f64.
- * A cast has no such dtype: BF_E_ARGUMENT.
- * Errors: BF_E_ARGUMENT, BF_E_DTYPE (i64 with u64; an operation that bools do not have). */
+/* Sets *result to the dtype of the result for inputs of these dtypes. An input whose bit is set in
+ * `weak` is a plain number, as in Python: BF_I64 or BF_U64 (an int) or BF_F64 (a float). It takes
+ * the dtype of the arrays unless it is of a higher kind: an i8 array plus the int 1 is i8, plus 1.0
+ * is f64. Errors: BF_E_ARGUMENT (also a cast, whose result may have any dtype), BF_E_DTYPE (i64
+ * with u64; an operation that bools do not have). */
 BF_API bf_status bf_map_result_dtype(bf_map_op op, const bf_dtype *inputs, int count, unsigned weak,
                                      bf_dtype *result);
 
-/* out = op(inputs[0], ...): count inputs, bf_map_arity(op) of them. options may be NULL.
+/* Computes out = op(inputs[0], ...) from count = bf_map_arity(op) inputs. options may be NULL.
  *
- * out is memory of the caller's, of the result's dtype (for a cast: of any) and of the shape that
- * the inputs' shapes broadcast to, by NumPy's rules; a plain number (options->weak) has no
- * dimensions. Any strides are right; contiguous memory is fast. In place is allowed: out may be
- * exactly an input, with the same data and strides and elements as wide. Other memory that out has
- * in common with an input, or with itself, is refused (by the range of addresses).
+ * out is the caller's memory. It has the result's dtype (for a cast: any) and the shape to which
+ * the inputs' shapes broadcast by NumPy's rules; a plain number (options->weak) has no dimensions.
+ * All strides work; contiguous memory is fastest. out may be exactly an input: the same data and
+ * strides, and elements as wide. Any other overlap of out with an input, or with itself, is refused
+ * (by the range of addresses).
  *
- * What does not fit an integer dtype: BF_E_OVERFLOW, wrapped or saturated by options->overflow.
- * Casts of floats go toward zero; NaN does not fit, and saturates to 0; wrap is refused for them. A
- * plain number must fit whatever the policy, if the operation computes in integers.
+ * An integer result that does not fit gives BF_E_OVERFLOW, wraps or saturates, by
+ * options->overflow. Casts of floats round toward zero; NaN does not fit, and saturates to 0; wrap
+ * is refused for them. A plain number must fit under every policy if the operation computes in
+ * integers.
  *
- * O(n). On BF_E_OVERFLOW and division by zero, context's message has the first index, in C order,
- * and out may have been written to in part: it may be an input, and is too large to be kept aside.
+ * O(n). On BF_E_OVERFLOW and division by zero, the context's message has the first index, in C
+ * order, and out may have been partly written.
  * Errors: BF_E_ARGUMENT (also overlap, division by zero), BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW,
  * BF_E_MEMORY. */
 BF_API bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs[],
                         int count, const bf_map_options *options, const bf_array *out);
 
-/* The same, enqueued on the context's stream (context.h). All memory is contiguous (an input may be
- * one element) and such that the GPU can read and write it: else BF_E_ARGUMENT. What does not fit,
- * and division by zero, bf_context_synchronize reports. On the CPU all is done when it returns. */
+/* Enqueues the operation on the context's stream (context.h). All memory is contiguous (an input
+ * may be one element), and the GPU can read and write it, else BF_E_ARGUMENT.
+ * bf_context_synchronize reports results that do not fit, and division by zero. On the CPU all is
+ * done when the call returns. */
 BF_API bf_status bf_map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[],
                               int count, const bf_map_options *options, const bf_array *out);
 

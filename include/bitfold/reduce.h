@@ -2,21 +2,21 @@
  *
  *   sum, mean      the exact value, rounded once (to nearest, ties to even)
  *   var, std       from the exact moments, rounded once: never negative, no cancellation
- *   sumsq, norm    sum of squares, and its square root: exact, rounded once
+ *   sumsq, norm    the sum of squares, and its square root: exact, rounded once
  *   prod           integers: exact up to 128 bits; floats: a fixed tree over the index in
  *                  double-double, rounded once (docs/numerics.md): an error below 1 ulp, and no
  *                  over- or underflow on the way
  *   min, max       IEEE 754-2019 minimum and maximum: -0 < +0, NaN propagates
  *   argmin, argmax the first index that holds the minimum or maximum; the first NaN if there is one
  *
- * The result depends on the multiset of values alone (for argmin, argmax and prod of floats, on
- * their positions): not on the order of the work, the number of threads, the instruction set or the
- * device. Method: long fixed-point accumulators (Kulisch), reached through vectors of biased
+ * The result depends only on the values (for argmin, argmax and prod of floats, also on their
+ * positions). It does not depend on the order of the work, the number of threads, the instruction
+ * set or the device. Method: long fixed-point accumulators (Kulisch), fed by vectors of
  * floating-point bins; see docs/numerics.md.
  *
  * Empty input: sum, sumsq and norm give 0, prod 1, mean, var and std NaN; the others BF_E_EMPTY.
- * Infinities: of one sign, they are the sum; of both signs, the sum is NaN; var and std are NaN.
- * A zero sum is +0, but the sum of nothing but -0 is -0. */
+ * Infinities: if all have one sign, the sum is that infinity, else NaN; var and std are NaN.
+ * Zero: a sum of zero is +0, but the sum of nothing but -0 is -0. */
 #ifndef BITFOLD_REDUCE_H
 #define BITFOLD_REDUCE_H
 
@@ -40,21 +40,19 @@ typedef struct bf_reduce_options {
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP) (C only). */
 #define BF_REDUCE_OPTIONS(...) ((bf_reduce_options){.size = sizeof(bf_reduce_options), __VA_ARGS__})
 
-/* Reduces array by op (any but BF_DOT, see dot.h, and BF_DESCRIBE, see describe.h). options may be
- * NULL.
- * The value's dtype: options->out_dtype if it is given; else of integers and bools, sum, sumsq and
- * prod BF_I192 (prod with BF_OVERFLOW_WRAP: BF_I64 or BF_U64); argmin and argmax BF_I64; min and
- * max the array's; everything else BF_F64. O(n); the array is read once and never copied when it is
- * contiguous. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW
- * (prod of integers past 128 bits), BF_E_MEMORY. */
+/* Reduces array by op: any but BF_DOT (dot.h) and BF_DESCRIBE (describe.h). options may be NULL.
+ * The value's dtype is options->out_dtype if given. Otherwise it is BF_I192 for sum, sumsq and prod
+ * of integers and bools (with BF_OVERFLOW_WRAP, BF_I64 or BF_U64 for prod); BF_I64 for argmin and
+ * argmax; the array's for min and max; BF_F64 for all others. O(n). The array is read once, and not
+ * copied if it is contiguous. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY,
+ * BF_E_OVERFLOW (prod of integers past 128 bits), BF_E_MEMORY. */
 BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                            const bf_reduce_options *options, bf_value *value);
 
-/* The same, enqueued on the context's stream (context.h), with the value written where the GPU can
- * write: device, pinned or managed memory, aligned to 8 bytes. On the CPU the value is there when
- * the call returns. array is contiguous memory that the GPU can read: else BF_E_ARGUMENT. What
- * bf_reduce reports from the data (BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW) gives a value whose dtype
- * is BF_NONE. */
+/* Enqueues the reduction on the context's stream (context.h). value is memory that the GPU can
+ * write (device, pinned or managed), aligned to 8 bytes. On the CPU the value is there when the
+ * call returns. array is contiguous memory that the GPU can read, else BF_E_ARGUMENT. If bf_reduce
+ * would return BF_E_NAN, BF_E_EMPTY or BF_E_OVERFLOW, the value gets dtype BF_NONE. */
 BF_API bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_array *array,
                                  const bf_reduce_options *options, bf_value *value);
 

@@ -1,7 +1,7 @@
-/* The words that every other header uses: statuses, dtypes, reductions, policies.
+/* The types that every other header uses: statuses, dtypes, reductions, policies.
  *
- * Each list is data, written once: X(identifier, number, ...). Numbers are part of the ABI and of
- * the saved-state format; they are never reused. */
+ * Each list is data, written once: X(identifier, number, ...). The numbers are part of the ABI and
+ * of the saved forms. They are never reused. */
 #ifndef BITFOLD_TYPES_H
 #define BITFOLD_TYPES_H
 
@@ -12,7 +12,8 @@
 #define BF_VERSION_MINOR 1
 #define BF_VERSION_PATCH 0
 
-/* One number, which increases: 10203 is version 1.2.3. bf_version_number() is the library's. */
+/* 10203 is version 1.2.3; the number increases with each version. bf_version_number() returns the
+ * library's. */
 #define BF_VERSION (BF_VERSION_MAJOR * 10000 + BF_VERSION_MINOR * 100 + BF_VERSION_PATCH)
 
 #if defined(_WIN32)
@@ -36,7 +37,8 @@ extern "C" {
     X(E_EMPTY, 6, "no value: the input is empty")                                                  \
     X(E_MEMORY, 7, "out of memory")                                                                \
     X(E_STATE, 8, "saved state is damaged or does not match")                                      \
-    X(E_DEVICE, 9, "this machine lacks the device or instruction set asked for")
+    X(E_DEVICE, 9, "this machine lacks the device or instruction set asked for")                   \
+    X(E_CANCELLED, 10, "cancelled by the caller")
 
 typedef enum bf_status {
 #define BF_X(id, number, message) BF_##id = number,
@@ -44,8 +46,8 @@ typedef enum bf_status {
 #undef BF_X
 } bf_status;
 
-/* X(identifier, number, name, bytes, C type). f16 and bf16 are held as their bit patterns; a bool
- * is true where its byte is not 0. */
+/* X(identifier, number, name, bytes, C type). An f16 or bf16 is stored as its bit pattern. A bool
+ * is true if its byte is not 0. */
 #define BF_DTYPE_LIST(X)                                                                           \
     X(BOOL, 1, bool, 1, uint8_t)                                                                   \
     X(I8, 2, i8, 1, int8_t)                                                                        \
@@ -62,12 +64,12 @@ typedef enum bf_status {
     X(F64, 13, f64, 8, double)
 
 typedef enum bf_dtype {
-    BF_NONE = 0, /* "not given": the default of the place it stands in */
+    BF_NONE = 0, /* not given: the default applies */
 #define BF_X(id, number, name, bytes, type) BF_##id = number,
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
-        BF_I192 = 32, /* of results only: 192-bit two's complement integer */
-    BF_PAIR = 33      /* of tables only: two uint64_t */
+        BF_I192 = 32, /* results only: a 192-bit two's complement integer */
+    BF_PAIR = 33      /* keys and values of tables only: two uint64_t */
 } bf_dtype;
 
 /* X(identifier, number, name) */
@@ -118,36 +120,38 @@ typedef enum bf_map_op {
 #undef BF_X
 } bf_map_op;
 
-/* What a NaN in floating-point data means. */
+/* How a reduction treats NaNs in floating-point data. */
 typedef enum bf_nan_policy {
     BF_NAN_PROPAGATE = 0, /* the result is NaN (argmin, argmax: the index of the first NaN) */
     BF_NAN_SKIP = 1,      /* as if the element were absent */
     BF_NAN_ERROR = 2      /* BF_E_NAN */
 } bf_nan_policy;
 
-/* What an integer result that does not fit its type means. */
+/* How an operation treats an integer result that does not fit its type. */
 typedef enum bf_overflow_policy {
     BF_OVERFLOW_ERROR = 0,   /* BF_E_OVERFLOW */
     BF_OVERFLOW_WRAP = 1,    /* modulo 2^bits */
     BF_OVERFLOW_SATURATE = 2 /* the nearest value that fits */
 } bf_overflow_policy;
 
-/* A message in English, without a newline; never NULL, valid forever. */
+/* The status as a message in English, without a newline. Never NULL; valid forever. */
 BF_API const char *bf_status_string(bf_status status);
 
-/* "i32", "f64", ...; "?" for a number that is no dtype. And back: BF_NONE for an unknown name. */
+/* The name of a dtype, such as "i32"; "?" for an unknown number. The other returns BF_NONE for an
+ * unknown name. */
 BF_API const char *bf_dtype_name(bf_dtype dtype);
 BF_API bf_dtype bf_dtype_from_name(const char *name);
 
-/* Bytes of one element; 0 for a number that is no dtype. */
+/* The bytes of one element; 0 for an unknown number. */
 BF_API size_t bf_dtype_size(bf_dtype dtype);
 
-/* "sum", "mean", ...; "?" for a number that is no reduction. And back: 0 for an unknown name. */
+/* The name of a reduction, such as "sum"; "?" for an unknown number. The other returns 0 for an
+ * unknown name. */
 BF_API const char *bf_reduction_name(bf_reduction op);
 BF_API bf_reduction bf_reduction_from_name(const char *name);
 
-/* The version of the library in use, "MAJOR.MINOR.PATCH"; and as BF_VERSION has it, which is that
- * of the headers in use. */
+/* The version of the library in use, as "MAJOR.MINOR.PATCH" and in the form of BF_VERSION.
+ * (BF_VERSION itself is that of the headers.) */
 BF_API const char *bf_version(void);
 BF_API int bf_version_number(void);
 

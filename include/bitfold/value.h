@@ -1,4 +1,4 @@
-/* bf_value: one result of any type. Plain data, whose layout never changes. */
+/* bf_value: one result of any dtype. Plain data, whose layout never changes. */
 #ifndef BITFOLD_VALUE_H
 #define BITFOLD_VALUE_H
 
@@ -20,20 +20,20 @@ typedef struct bf_value {
     } as;
 } bf_value;
 
-/* Longest text that bf_value_format writes, with its NUL. */
+/* The longest text that bf_value_format writes, with its NUL. */
 #define BF_VALUE_TEXT 64
 
-/* Writes the value as decimal text: integers with every digit; floats as the shortest decimal that
- * reads back to the same bits, in the form of Python's repr without a final ".0" (1, 0.1, 1e+22,
- * -0, inf, nan). Independent of the locale. */
+/* Writes the value as decimal text, whatever the locale: integers with every digit; floats as the
+ * shortest decimal that reads back to the same bits, in the form of Python's repr without a final
+ * ".0" (1, 0.1, 1e+22, -0, inf, nan). */
 BF_API void bf_value_format(const bf_value *value, char text[BF_VALUE_TEXT]);
 
-/* The same in hexadecimal: floats as C's %a prints them (f16 and bf16 as the double they equal),
- * integers as 0x and their two's complement digits' magnitude, with a sign. */
+/* Writes the value in hexadecimal: floats as C's %a prints them (f16 and bf16 as the double they
+ * equal), integers as a sign, 0x and the digits of the magnitude. */
 BF_API void bf_value_format_hex(const bf_value *value, char text[BF_VALUE_TEXT]);
 
-/* The value as a C type. BF_E_OVERFLOW where an integer does not fit or a float is not that
- * integer; bf_value_f64 rounds integers once, to nearest even, and always succeeds. */
+/* The value as a C type. BF_E_OVERFLOW if an integer does not fit or a float is not a whole number
+ * that does. bf_value_f64 rounds integers once, to nearest even, and always succeeds. */
 BF_API bf_status bf_value_i64(const bf_value *value, int64_t *out);
 BF_API bf_status bf_value_u64(const bf_value *value, uint64_t *out);
 BF_API double bf_value_f64(const bf_value *value);

@@ -1,7 +1,7 @@
 /* Element-wise addition on the CPU: from one element at a time to all cores. */
 #include "ladder/cpu/cpu.h"
 
-/* After each element memory is as the program says: so the compiler forms no vectors. */
+/* Memory must be up to date after each element, so the compiler forms no vectors. */
 #define ELEMENT_DONE() __asm__ volatile("" : : : "memory")
 
 static const char *run_scalar(const ladder_task *t) {
@@ -14,7 +14,7 @@ static const char *run_scalar(const ladder_task *t) {
     return NULL;
 }
 
-/* Fewer branches, and loads that need not wait for stores. */
+/* Fewer branches; loads need not wait for stores. */
 static const char *run_unrolled(const ladder_task *t) {
     const float *a = t->a, *b = t->b;
     float *out = t->out;

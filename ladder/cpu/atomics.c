@@ -1,4 +1,4 @@
-/* A counter that all threads of the CPU count up: wrong, right, and right and fast. */
+/* A counter that all threads of the CPU increment: wrong; right; right and fast. */
 #include "ladder/cpu/cpu.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,8 @@ typedef struct counter {
     _Alignas(64) atomic_uint value;
 } counter;
 
-/* What x++ is: load, add, store. Between the load and the store another thread may store. */
+/* x++ is a load, an addition and a store. Between the load and the store another thread may store.
+ */
 static void count_plainly(void *work, int64_t from, int64_t to, int rank) {
     (void)rank;
     counter *c = work;
@@ -18,7 +19,7 @@ static void count_plainly(void *work, int64_t from, int64_t to, int rank) {
     }
 }
 
-/* One indivisible step; the cache line with the counter travels from core to core. */
+/* One indivisible step. The cache line with the counter travels from core to core. */
 static void count_atomically(void *work, int64_t from, int64_t to, int rank) {
     (void)rank;
     counter *c = work;

@@ -3,7 +3,7 @@
 
 static const uint32_t known[LADDER_TABLE_SIZE] = {LADDER_TABLE};
 
-/* The compiler cannot know what the table holds: each entry is loaded for each element. */
+/* The compiler cannot know the table: each entry is loaded for each element. */
 static const char *run_memory(const ladder_task *t) {
     const uint32_t *table = known;
     uint32_t *out = t->out;
@@ -19,7 +19,7 @@ static const char *run_memory(const ladder_task *t) {
     return NULL;
 }
 
-/* Its entries become operands in the instructions. */
+/* The entries become constants in the instructions. */
 static const char *run_known(const ladder_task *t) {
     uint32_t *out = t->out;
     for (int64_t i = 0; i < t->n; i++) {

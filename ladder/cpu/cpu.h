@@ -11,8 +11,8 @@ extern const ladder_rung ladder_cpu_limit[], ladder_cpu_julia[], ladder_cpu_numb
     ladder_cpu_reduce[], ladder_cpu_add[], ladder_cpu_dot[], ladder_cpu_constant[],
     ladder_cpu_atomics[], ladder_cpu_histogram[], ladder_cpu_build[], ladder_cpu_find[];
 
-/* Makes the compiler compute this integer here and now, so that a loop which is written one element
- * at a time runs so: it would use vectors by itself. */
+/* Makes the compiler compute this integer here and now. A loop over single elements then stays one;
+ * otherwise the compiler would use vectors. */
 #define LADDER_AS_WRITTEN(x) __asm__("" : "+r"(x))
 
 #endif

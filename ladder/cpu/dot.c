@@ -9,7 +9,7 @@ static const char *leave(const ladder_task *t, double value) {
     return NULL;
 }
 
-/* Summed in a double: a float would lose the small products beside a large sum. */
+/* The sum is a double: a float would lose small products beside a large sum. */
 static const char *run_scalar(const ladder_task *t) {
     const float *a = t->a, *b = t->b;
     double sum = 0;

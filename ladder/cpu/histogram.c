@@ -1,5 +1,5 @@
-/* Histograms of bytes on a CPU: how often each of 256 values occurs. An increment must wait for the
- * one before if both are of the same counter; each rung lets fewer wait. */
+/* Histograms of bytes on a CPU: counts of each of 256 values. An increment must wait for the one
+ * before it if both have the same counter; in each rung fewer wait. */
 #include "ladder/cpu/cpu.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@ static void count_plainly(const unsigned char *in, int64_t n, unsigned *counts) 
     for (int64_t i = 0; i < n; i++) counts[in[i]]++;
 }
 
-/* Bytes that follow each other go to different tables, so that equal ones do not wait. */
+/* Neighbouring bytes go to different tables, so that equal ones do not wait. */
 static void count_apart(const unsigned char *in, int64_t n, unsigned *counts) {
     unsigned tables[TABLES][VALUES] = {0};
     int64_t i = 0;

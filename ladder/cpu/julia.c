@@ -8,7 +8,7 @@ enum { LANES = LADDER_LANES };
 
 static const ladder_picture known = LADDER_PICTURE;
 
-/* Rows [from, to) of a picture, and who draws them. */
+/* Rows [from, to) of a picture, and the function that draws them. */
 typedef struct picture {
     uint16_t *out;
     int side;

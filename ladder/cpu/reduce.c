@@ -72,7 +72,7 @@ static const char *run_unrolled(const ladder_task *t) {
     return leave(t, operation_of(t)->unrolled(t->a, t->n));
 }
 
-/* Whole steps in vectors, then the lanes and what is left over. */
+/* Whole steps in vectors, then their lanes, then the remaining elements. */
 static uint32_t reduce_range(const ladder_task *t, int64_t from, int64_t to) {
     const operation *op = operation_of(t);
     const uint32_t *x = (const uint32_t *)t->a + from;
@@ -96,7 +96,7 @@ static void reduce_share(void *work, int64_t from, int64_t to, int rank) {
     s->parts[rank] = reduce_range(s->task, from, to);
 }
 
-/* Each thread reduces its share; then the shares' results are few. */
+/* Each thread reduces its share; then one loop reduces the few results. */
 static const char *run_threads(const ladder_task *t) {
     shared s = {.task = t};
     const int threads = t->processors < LADDER_THREADS ? t->processors : LADDER_THREADS;

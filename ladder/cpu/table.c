@@ -1,6 +1,6 @@
 /* Hash tables on the CPU: chains of nodes, then slots. Nearly every key goes to a cache line that
- * is in no cache: what counts is how many of them a key touches, and how many are on their way at a
- * time. */
+ * is in no cache. The speed depends on how many of these lines a key touches, and on how many are
+ * under way at a time. */
 #include "ladder/table.h"
 #include "ladder/cpu/cpu.h"
 
@@ -54,7 +54,7 @@ static void empty_share(void *work, int64_t from, int64_t to, int rank) {
     memset(s->slots + from, 0xff, (size_t)(to - from) * sizeof *s->slots);
 }
 
-/* From the key's place on, to the first slot that is empty, or has the key already. */
+/* Starts at the key's place and ends at the first slot that is empty or has the key. */
 static inline void enter(const shared *s, int64_t place, int64_t i) {
     uint64_t *slots = s->slots;
     const uint32_t key = s->keys[i];
@@ -70,8 +70,8 @@ static const char *run_slots(const ladder_task *t) {
     return NULL;
 }
 
-/* The same by threads: whoever changes a slot from empty has it. A slot once full stays as it is,
- * so that a look at it is enough to pass. */
+/* The same by threads: the thread that changes a slot from empty owns it. A full slot never
+ * changes, so one look at it is enough to pass. */
 static inline void enter_shared(const shared *s, int64_t place, int64_t i) {
     _Atomic uint64_t *slots = (_Atomic uint64_t *)s->slots;
     const uint32_t key = s->keys[i];
@@ -85,8 +85,8 @@ static inline void enter_shared(const shared *s, int64_t place, int64_t i) {
     }
 }
 
-/* Asks for the slots of a batch before it takes the first of its keys: they come together, where a
- * plain loop would wait for one after another. */
+/* Prefetches the slots of a batch of keys before it handles the first key. The slots arrive
+ * together; a plain loop would wait for one after another. */
 static inline void by_batches(const shared *s, int64_t from, int64_t to,
                               void (*take)(const shared *, int64_t place, int64_t i)) {
     int64_t places[BATCH];

@@ -1,7 +1,7 @@
 /* Addition on a GPU: of two numbers, then of arrays, element by element.
  *
- * Each element is read once and written once: there is nothing to gain but the speed of the memory,
- * and a GPU reaches it only with enough bytes on their way at any time. */
+ * Each element is read once and written once, so the speed of the memory is all there is to gain. A
+ * GPU reaches it only with enough bytes under way at any time. */
 #include "ladder/cuda/gpu.cuh"
 
 #include <climits>
@@ -12,8 +12,8 @@ enum { THREADS = 256 };
 
 static __global__ void add_numbers(int a, int b, int *sum) { *sum = a + b; }
 
-/* The first program of every course: one thread adds, and the host copies the sum back. What takes
- * the time is the way there and back. */
+/* The first program of every course: one thread adds, and the host copies the sum back. The way
+ * there and back takes the time. */
 static const char *run_numbers(const ladder_task *t) {
     int *sum = static_cast<int *>(t->out);
     add_numbers<<<1, 1, 0, stream_of(t)>>>(2, 7, sum);
@@ -43,7 +43,7 @@ static vectors of(const ladder_task *t) {
             static_cast<float *>(t->out), t->n};
 }
 
-/* One block an element, and one thread a block: of the 32 lanes of a warp one works, and each load
+/* One block an element, and one thread a block: one of the 32 lanes of a warp works, and each load
  * fetches 32 bytes to use 4. */
 static __global__ void add_by_block(vectors v) {
     for (int64_t i = blockIdx.x; i < v.n; i += gridDim.x) v.out[i] = v.a[i] + v.b[i];
@@ -66,8 +66,8 @@ static const char *run_scalar(const ladder_task *t) {
     return launched();
 }
 
-/* One thread four elements: two loads and a store of 16 bytes each, in the machine's code
- * LDG.E.128 and STG.E.128. The first threads also take what is left over by fours. */
+/* One thread four elements: two loads and a store of 16 bytes each (LDG.E.128 and STG.E.128 in the
+ * machine's code). The first threads also take the last n mod 4 elements. */
 static __global__ void add_float4(vectors v) {
     const int64_t i = grid_thread(), quads = v.n / 4;
     if (i < quads) {
@@ -79,15 +79,15 @@ static __global__ void add_float4(vectors v) {
     if (i < v.n % 4) v.out[4 * quads + i] = v.a[4 * quads + i] + v.b[4 * quads + i];
 }
 
-/* With the grid of the scalar rung three threads of four find nothing to do, and must be started
- * all the same. */
+/* With the grid of the scalar rung three threads of four find nothing to do, but must be started.
+ */
 static const char *run_float4_same(const ladder_task *t) {
     add_float4<<<blocks_for(t->n, THREADS), THREADS, 0, stream_of(t)>>>(of(t));
     return launched();
 }
 
-/* With a quarter of it all work. On small arrays that is too few blocks to fill the machine, and a
- * launch takes longer than the work in any case: float4 pays for large arrays only. */
+/* With a quarter of the threads all work. On small arrays that is too few blocks to fill the
+ * machine, and a launch takes longer than the work: float4 pays only for large arrays. */
 static const char *run_float4_quarter(const ladder_task *t) {
     add_float4<<<blocks_for((t->n + 3) / 4, THREADS), THREADS, 0, stream_of(t)>>>(of(t));
     return launched();

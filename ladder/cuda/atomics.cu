@@ -1,16 +1,18 @@
-/* A counter that all threads of a GPU count up: wrong, right, and right with fewer atomics. */
+/* A counter that all threads of a GPU increment: wrong; right; right with fewer atomics. */
 #include "ladder/cuda/gpu.cuh"
 
 enum { THREADS = 256, WARP = 32 };
 
-/* x++ is a load, an addition and a store. Thousands of threads load the same number, and store the
- * same number plus one: all these count as one. volatile only keeps each step in the program. */
+/* x++ is a load, an addition and a store. Thousands of threads load the same number and store the
+ * same number plus one: together they count as one. volatile only keeps each step in the program.
+ */
 static __global__ void count_plainly(volatile unsigned *x, int64_t n) {
     if (grid_thread() < n) *x = *x + 1;
 }
 
-/* The memory itself adds, one update after another: the threads of the whole GPU queue up for one
- * word. The lanes of a warp take turns, or the compiler would join their updates, see below. */
+/* The memory itself adds, one update after another: the threads of the whole GPU queue for one
+ * word. The lanes of a warp take turns; otherwise the compiler would combine their updates (below).
+ */
 static __global__ void count_one_by_one(unsigned *x, int64_t n) {
     if (grid_thread() >= n) return;
     for (int lane = 0; lane < WARP; lane++)
@@ -23,14 +25,14 @@ static __global__ void count_atomically(unsigned *x, int64_t n) {
     if (grid_thread() < n) atomicAdd(x, 1);
 }
 
-/* The same by hand, for what a compiler does not see: the lanes that are here are counted, and one
- * of them adds. */
+/* The same by hand, for cases that a compiler does not see: one lane adds the number of active
+ * lanes. */
 static __global__ void count_by_warp(unsigned *x, int64_t n) {
     const unsigned here = __ballot_sync(0xffffffff, grid_thread() < n);
     if (threadIdx.x % WARP == 0) atomicAdd(x, __popc(here));
 }
 
-/* A block counts in its shared memory, where atomics are near, and adds once. */
+/* A block counts in its shared memory, where atomics are close, and adds once. */
 static __global__ void count_by_block(unsigned *x, int64_t n) {
     __shared__ unsigned count;
     if (threadIdx.x == 0) count = 0;
@@ -40,7 +42,7 @@ static __global__ void count_by_block(unsigned *x, int64_t n) {
     if (threadIdx.x == 0) atomicAdd(x, count);
 }
 
-/* The counter starts at 0 each time; that is timed too. */
+/* The counter is set to 0 each time; the time includes that. */
 template <typename Kernel> static const char *run(const ladder_task *t, Kernel kernel) {
     unsigned *counter = static_cast<unsigned *>(t->out);
     const cudaError_t error = cudaMemsetAsync(counter, 0, sizeof *counter, stream_of(t));

@@ -1,8 +1,9 @@
 /* A small table that every thread reads: in global and in constant memory.
  *
- * Constant memory (64 KiB) has a cache of its own that gives one word a cycle to all lanes of a
- * warp, as an operand of the instruction that needs it: no load at all. But one word: lanes that
- * ask for different entries wait for each other. Global memory's cache does not mind. */
+ * Constant memory (64 KiB) has a cache of its own. It gives one word a cycle to all lanes of a
+ * warp, as an operand of the instruction that needs it, without a load. But it is one word: lanes
+ * that ask for different entries wait for each other. The cache of global memory serves them
+ * together. */
 #include "ladder/cuda/gpu.cuh"
 
 enum { THREADS = 256 };
@@ -31,7 +32,7 @@ template <typename Table> static __global__ void sum_together(unsigned *out, int
     out[i] = sum;
 }
 
-/* Each lane begins at an entry of its own: the sum is the same. */
+/* Each lane begins at an entry of its own; the sum is the same. */
 template <typename Table> static __global__ void sum_apart(unsigned *out, int64_t n) {
     const int64_t i = grid_thread();
     unsigned sum = 0;

@@ -1,7 +1,8 @@
-/* The dot product on a GPU: partial sums that the host adds up, then all in one launch.
+/* The dot product on a GPU: partial sums that the host adds, then all in one launch.
  *
- * Floats are not associative: each grouping rounds otherwise, so that the rungs differ in the last
- * digits, and the same rung with another grid does. Only ours is the exact value, rounded once. */
+ * Float addition is not associative: each grouping rounds differently. So the rungs differ in the
+ * last digits, and so does the same rung with another grid. Only ours is the exact value, rounded
+ * once. */
 #include "ladder/cuda/gpu.cuh"
 
 #include <cstring>
@@ -14,7 +15,7 @@ static float *partials(const ladder_task *t) { return static_cast<float *>(t->pa
 
 /* ---- partial sums, finished by the host ------------------------------------------------------ */
 
-/* Each thread strides over the arrays, then the block adds up by a tree in shared memory. */
+/* Each thread strides over the arrays; then the block adds its sums by a tree in shared memory. */
 static __global__ void dot_partials(const float *a, const float *b, int64_t n, float *partial) {
     __shared__ float sums[THREADS];
     float sum = 0;
@@ -28,7 +29,7 @@ static __global__ void dot_partials(const float *a, const float *b, int64_t n, f
     if (threadIdx.x == 0) partial[blockIdx.x] = sums[0];
 }
 
-/* A GPU is no better than the host at adding up a few numbers; but the host must wait for them. */
+/* A GPU adds a few numbers no faster than the host; but the host must wait for them. */
 static const char *finish_on_host(const ladder_task *t, int blocks) {
     static float host[LADDER_PARTIALS];
     cudaError_t error = cudaMemcpyAsync(host, t->partial, blocks * sizeof *host,
@@ -57,7 +58,7 @@ static __device__ float join_warp(float sum) {
     return sum;
 }
 
-/* In registers within a warp, through shared memory between warps. Thread 0 has the sum. */
+/* In registers within a warp, through shared memory between warps. Thread 0 gets the sum. */
 static __device__ float join_block(float sum) {
     __shared__ float warps[WARPS];
     sum = join_warp(sum);
@@ -71,7 +72,7 @@ static __device__ __forceinline__ float dot_quad(float4 a, float4 b) {
     return (a.x * b.x + a.y * b.y) + (a.z * b.z + a.w * b.w);
 }
 
-/* Sixteen bytes a load, and two pairs of them on their way. */
+/* Sixteen bytes a load, and two pairs of them under way. */
 static __device__ float take(const float *a, const float *b, int64_t n) {
     const float4 *u = reinterpret_cast<const float4 *>(a), *v = reinterpret_cast<const float4 *>(b);
     const int64_t step = grid_threads(), quads = n / 4;
@@ -86,7 +87,7 @@ static __device__ float take(const float *a, const float *b, int64_t n) {
     return sum;
 }
 
-/* The last block adds up what the blocks left, in their order. */
+/* The last block adds the blocks' sums, in their order. */
 static __global__ void dot_guarded(const float *a, const float *b, int64_t n, float *partial,
                                    unsigned *ticket, float *out) {
     float sum = join_block(take(a, b, n));

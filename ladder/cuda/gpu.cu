@@ -1,12 +1,10 @@
 /* A GPU as a machine for ladders: memory, a clock, and the limit. */
 #include "ladder/cuda/timer.cuh"
 
-#include <stdio.h>
-
-/* The library shares the rungs' stream, and so their clock. */
+/* The library uses the rungs' stream, so the same clock measures it. */
 static const char *open_context(ladder_task *task, int device) {
-    char name[32];
-    snprintf(name, sizeof name, "cuda:%d", device);
+    char name[BF_DEVICE_TEXT];
+    bf_device_format(device, name);
     bf_options options = {};
     options.size = sizeof options;
     options.device = name;
@@ -33,7 +31,7 @@ static void close_gpu(ladder_task *task) {
 static void *allocate(size_t bytes) {
     void *memory = NULL;
     if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
-    cudaGetLastError(); /* it is reported by the NULL, and must not show at the next launch */
+    cudaGetLastError(); /* reported by the NULL; clears the error before the next launch */
     return NULL;
 }
 
@@ -70,7 +68,7 @@ static const char *time_runs(const ladder_rung *rung, const ladder_task *task, i
 
 static __device__ __forceinline__ unsigned all_of(uint4 q) { return q.x | q.y | q.z | q.w; }
 
-/* What was read must be used, or the compiler would not read it; it is hardly ever stored. */
+/* The compiler drops loads whose values are not used; the store hardly ever happens. */
 static __global__ void read_only(const uint4 *in, int64_t quads, unsigned *hardly_ever) {
     const int64_t step = grid_threads();
     int64_t i = grid_thread();

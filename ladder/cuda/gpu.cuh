@@ -15,26 +15,27 @@ static inline const char *why(cudaError_t error) {
     return error == cudaSuccess ? NULL : cudaGetErrorString(error);
 }
 
-/* A launch that cannot be made, for lack of memory or by a wrong grid, shows here. */
+/* Reports a launch that failed, for lack of memory or by a wrong grid. */
 static inline const char *launched() { return why(cudaGetLastError()); }
 
 static inline cudaStream_t stream_of(const ladder_task *t) {
     return static_cast<cudaStream_t>(t->stream);
 }
 
-/* Blocks of `threads` that have a thread for each of n elements; at least one. */
+/* The number of blocks of `threads` that gives each of n elements a thread; at least one. */
 static inline unsigned blocks_for(int64_t n, int threads) {
     return n > 0 ? static_cast<unsigned>((n + threads - 1) / threads) : 1;
 }
 
-/* So many blocks on each multiprocessor, but no more than leave a partial result each. */
+/* The number of blocks for so many on each multiprocessor; no more than there is room for partial
+ * results. */
 static inline int resident_blocks(const ladder_task *t, int each) {
     const int blocks = t->processors * each;
     return blocks < LADDER_PARTIALS ? blocks : LADDER_PARTIALS;
 }
 
-/* Where a thread of a grid begins, and how far it steps, when the whole grid strides over an array
- * that has more elements than the grid has threads. */
+/* The first element of a thread, and its step, when the whole grid strides over an array with more
+ * elements than threads. */
 static __device__ __forceinline__ int64_t grid_thread() {
     return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }

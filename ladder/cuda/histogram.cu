@@ -1,12 +1,12 @@
-/* Histograms of bytes on a GPU: how often each of 256 values occurs. All threads count into the
- * same few counters; each rung lets fewer of them meet. */
+/* Histograms of bytes on a GPU: counts of each of 256 values. All threads increment the same few
+ * counters; in each rung fewer of them meet. */
 #include "ladder/cuda/gpu.cuh"
 
 enum { VALUES = LADDER_VALUES, THREADS = 256, WARP = 32, WARPS = THREADS / WARP };
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
-/* One loop over the bytes, in managed memory, which has moved to the host by then. */
+/* One loop over the bytes, in managed memory that has moved to the host. */
 static const char *run_host(const ladder_task *t) {
     const unsigned char *in = static_cast<const unsigned char *>(t->managed);
     unsigned *counts = static_cast<unsigned *>(t->host);
@@ -18,16 +18,16 @@ static const char *run_host(const ladder_task *t) {
 
 /* ---- global memory --------------------------------------------------------------------------- */
 
-/* Every byte is an atomic addition to one of 256 words of global memory, which all threads of the
- * GPU queue up for. */
+/* Every byte is an atomic addition to one of 256 words of global memory, for which all threads of
+ * the GPU queue. */
 static __global__ void count_globally(const unsigned char *in, int64_t n, unsigned *counts) {
     for (int64_t i = grid_thread(); i < n; i += grid_threads()) atomicAdd(&counts[in[i]], 1);
 }
 
 /* ---- shared memory --------------------------------------------------------------------------- */
 
-/* A block counts its bytes in its own shared memory, and adds each count once. The fewer blocks
- * there are, the fewer additions; the more, the more bytes are on their way. */
+/* A block counts its bytes in its own shared memory, and adds each count to the result once. Fewer
+ * blocks make fewer additions; more blocks keep more bytes under way. */
 static __global__ void count_by_block(const unsigned char *in, int64_t n, unsigned *counts) {
     __shared__ unsigned own[VALUES];
     own[threadIdx.x] = 0;
@@ -37,7 +37,7 @@ static __global__ void count_by_block(const unsigned char *in, int64_t n, unsign
     atomicAdd(&counts[threadIdx.x], own[threadIdx.x]);
 }
 
-/* Calls count with each byte of this thread's: sixteen are loaded at once. */
+/* Calls count with each byte of this thread; sixteen are loaded at once. */
 template <typename Count>
 static __device__ __forceinline__ void each_byte(const unsigned char *in, int64_t n, Count count) {
     const uint4 *quads = reinterpret_cast<const uint4 *>(in);
@@ -89,7 +89,7 @@ static __global__ void count_by_lane(const unsigned char *in, int64_t n, unsigne
 
 /* ---- rungs ----------------------------------------------------------------------------------- */
 
-/* The counts start at 0 each time; that is timed too. */
+/* The counts are set to 0 each time; the time includes that. */
 template <typename Kernel>
 static const char *run(const ladder_task *t, Kernel kernel, int blocks_each) {
     const unsigned char *in = static_cast<const unsigned char *>(t->a);

@@ -1,7 +1,7 @@
-/* The Julia set: work of which no thread knows how long it takes.
+/* The Julia set: no thread knows beforehand how long its work takes.
  *
- * A warp goes on until the last of its lanes is done. What counts is therefore which pixels are
- * lanes of one warp, and how much of a step is not the step itself. */
+ * A warp goes on until the last of its lanes is done. So the speed depends on which pixels are
+ * lanes of one warp, and on the operations around a step. */
 #include "ladder/cuda/gpu.cuh"
 #include "ladder/julia.h"
 
@@ -33,7 +33,7 @@ template <bool CONSTANT> static __global__ void draw_tiles(uint16_t *out, int si
     if (x < side && y < side) draw(CONSTANT ? &constant_picture : &global_picture, out, side, x, y);
 }
 
-/* The pixel of a thread when a warp is 8 x 4 pixels, whose orbits are more alike. */
+/* The pixel of a thread if a warp has 8 x 4 pixels, whose orbits have similar lengths. */
 static __device__ __forceinline__ int warp_tile_x() {
     return blockIdx.x * BLOCK_WIDTH + threadIdx.y % 4 * WARP_WIDTH + threadIdx.x % WARP_WIDTH;
 }
@@ -46,10 +46,9 @@ static __global__ void draw_warp_tiles(uint16_t *out, int side) {
     if (x < side && y < side) draw(&constant_picture, out, side, x, y);
 }
 
-/* The same counts by fewer operations: a test's squares serve the next step; re*im + im*re is
- * doubled within the addition that follows, which rounds nothing that was not rounded before; and
- * orbits are tested after every fourth step only. One that has escaped by then takes those steps
- * again, one by one. */
+/* The same counts by fewer operations. A test's squares serve the next step. re*im + im*re is
+ * doubled within the addition that follows, which adds no rounding. Orbits are tested only after
+ * every fourth step; an orbit that has escaped by then repeats those steps one by one. */
 static __global__ void draw_few_tests(uint16_t *out, int side) {
     const ladder_picture *p = &constant_picture;
     const int x = warp_tile_x(), y = warp_tile_y();

@@ -1,9 +1,9 @@
 /* Reduction of ints on a GPU: from two launches with a tree in shared memory to one launch at the
  * speed of the memory. Each rung changes one thing.
  *
- * A sum is associative, so that any grouping will do: each thread takes elements, the threads of a
- * block join theirs, and the blocks' values, few by now, are joined at last. The rungs differ in
- * how a block joins, in how the blocks' values meet, and in how memory is read. */
+ * The operations are associative, so any grouping works. Each thread reduces elements, the threads
+ * of a block join their values, and the few values of the blocks are joined at the end. The rungs
+ * differ in how a block joins, in how the blocks' values meet, and in how memory is read. */
 #include "ladder/cuda/gpu.cuh"
 
 #include <climits>
@@ -12,8 +12,9 @@ enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, FEW_BLOCKS = 32, GUARDE
 
 /* ---- the operations -------------------------------------------------------------------------- */
 
-/* Sums and products are modulo 2^32, which unsigned arithmetic is. There is an atomic instruction
- * for sums and extremes; others are made of compare-and-swap: try until nobody came in between. */
+/* Sums and products are modulo 2^32, like unsigned arithmetic. There are atomic instructions for
+ * sums and extremes; others are made of compare-and-swap: try until no other thread came in
+ * between. */
 struct sum {
     static __device__ int identity() { return 0; }
     static __device__ int join(int a, int b) {
@@ -48,7 +49,7 @@ struct minimum {
     static __device__ void join_atomically(int *into, int value) { atomicMin(into, value); }
 };
 
-/* Calls launch with the operation as a value of its type: the kernels are templates. */
+/* Calls launch with the operation as a value of its type, for the kernels are templates. */
 template <typename Launch> static const char *by_op(const ladder_task *t, Launch launch) {
     switch (t->op) {
     case BF_SUM: launch(sum()); break;
@@ -66,15 +67,15 @@ static int *result(const ladder_task *t) { return static_cast<int *>(t->out); }
 /* ---- steps that several rungs take ----------------------------------------------------------- */
 
 /* Grid-stride: neighbouring threads take neighbouring elements, so that the 32 loads of a warp fall
- * into one line of memory; then all take one grid's width on. Any grid covers any n. */
+ * into one line of memory. Then each moves on by the width of the grid. Any grid covers any n. */
 template <typename Op> static __device__ int take(const int *in, int64_t n) {
     int value = Op::identity();
     for (int64_t i = grid_thread(); i < n; i += grid_threads()) value = Op::join(value, in[i]);
     return value;
 }
 
-/* The tree: the upper half of the values goes onto the lower one, until one is left. After each
- * level all must have written before any reads: eight barriers for 256 threads. */
+/* The tree: the upper half of the values is joined to the lower half, until one is left. All
+ * threads must have written a level before any reads it: eight barriers for 256 threads. */
 template <typename Op> static __device__ int join_by_tree(int value) {
     __shared__ int values[THREADS];
     values[threadIdx.x] = value;
@@ -94,8 +95,8 @@ template <typename Op> static __device__ int join_warp(int value) {
     return value;
 }
 
-/* Each warp joins its values, then the first warp joins the warps': one barrier. Thread 0 has it.
- */
+/* Each warp joins its values; then the first warp joins the warps' values: one barrier. Thread 0
+ * gets the result. */
 template <typename Op> static __device__ int join_by_shuffles(int value) {
     __shared__ int warps[WARPS];
     value = join_warp<Op>(value);
@@ -105,8 +106,8 @@ template <typename Op> static __device__ int join_by_shuffles(int value) {
     return join_warp<Op>(threadIdx.x < WARPS ? warps[threadIdx.x] : Op::identity());
 }
 
-/* The blocks' values, read past the first-level cache, which does not see what other
- * multiprocessors write. */
+/* Reads the blocks' values past the first-level cache, which does not see the writes of other
+ * multiprocessors. */
 template <typename Op> static __device__ int take_partials(const int *partial) {
     int value = Op::identity();
     for (int i = threadIdx.x; i < gridDim.x; i += THREADS)
@@ -116,15 +117,15 @@ template <typename Op> static __device__ int take_partials(const int *partial) {
 
 /* ---- rung 1: two launches -------------------------------------------------------------------- */
 
-/* A block cannot wait for another, but a launch waits for the one before: the second reduces what
- * the blocks of the first left. */
+/* A block cannot wait for another one, but a launch waits for the one before it. The second launch
+ * reduces the blocks' values of the first. */
 template <typename Op> static __global__ void reduce_pass(const int *in, int64_t n, int *out) {
     const int value = join_by_tree<Op>(take<Op>(in, n));
     if (threadIdx.x == 0) out[blockIdx.x] = value;
 }
 
-/* Managed memory has one address on the host and on the GPU, and moves to where it is touched: what
- * is timed here is the memory that has moved already. 32 blocks leave most of a GPU idle. */
+/* Managed memory has one address on the host and on the GPU, and moves to where it is used. The
+ * time here is that of memory that has moved already. 32 blocks leave most of a GPU idle. */
 static const char *run_two_launches(const ladder_task *t) {
     if (!t->managed) return "no managed memory";
     return by_op(t, [=](auto op) {
@@ -140,8 +141,8 @@ static const char *run_two_launches(const ladder_task *t) {
 
 template <typename Op> static __global__ void set_identity(int *out) { *out = Op::identity(); }
 
-/* Each block joins its value to the result itself. Somebody must set the result beforehand: a
- * second launch after all, if a small one. */
+/* Each block joins its value to the result by itself. The result must be set beforehand: a second
+ * launch after all, if a small one. */
 template <typename Op>
 static __global__ void reduce_atomically(const int *in, int64_t n, int *out) {
     const int value = join_by_tree<Op>(take<Op>(in, n));
@@ -158,8 +159,8 @@ static const char *run_atomics(const ladder_task *t) {
 
 /* ---- rungs 3 to 5: one launch, and the last block finishes ----------------------------------- */
 
-/* Nobody waits: whichever block comes last finds all values there. Nothing needs to be set. Take
- * and Join are how a thread takes its elements, and how a block joins its threads' values. */
+/* No block waits: the last one finds all values there. Nothing needs to be set beforehand. Take is
+ * how a thread reduces its elements, and Join how a block joins its threads' values. */
 template <typename Op, int Take(const int *, int64_t), int Join(int)>
 static __global__ void reduce_guarded(const int *in, int64_t n, int *partial, unsigned *ticket,
                                       int *out) {
@@ -185,13 +186,13 @@ static const char *run_guarded(const ladder_task *t, int blocks) {
 /* A block runs on one multiprocessor: 24 blocks use 24 of them. */
 static const char *run_guarded_24(const ladder_task *t) { return run_guarded(t, GUARDED_BLOCKS); }
 
-/* All of them work. What they reach now depends on the bytes on their way: by Little's law these
- * are bandwidth x latency, some 25 KB for each multiprocessor of a large GPU. */
+/* All of them work. Their speed now depends on the bytes under way: by Little's law bandwidth x
+ * latency, about 25 KB for each multiprocessor of a large GPU. */
 static const char *run_guarded_2(const ladder_task *t) {
     return run_guarded(t, resident_blocks(t, 2));
 }
 
-/* As many threads as a multiprocessor holds, each with loads on their way. */
+/* As many threads as a multiprocessor holds, each with loads under way. */
 static const char *run_guarded_8(const ladder_task *t) {
     return run_guarded(t, resident_blocks(t, 8));
 }
@@ -211,8 +212,8 @@ template <typename Op> static __device__ int join_quad(int4 q) {
     return Op::join(Op::join(q.x, q.y), Op::join(q.z, q.w));
 }
 
-/* An int4 is one load of 16 bytes. Four of them, none of which waits for another, are 64 bytes on
- * their way for each thread. What does not fill an int4 comes last. */
+/* An int4 is one load of 16 bytes. Four of them, none of which waits for another, are 64 bytes
+ * under way for each thread. Elements that fill no int4 come last. */
 template <typename Op> static __device__ int take_vectors(const int *in, int64_t n) {
     const int4 *quads = reinterpret_cast<const int4 *>(in);
     const int64_t step = grid_threads(), count = n / 4;

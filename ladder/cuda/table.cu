@@ -1,7 +1,7 @@
-/* Hash tables on a GPU: chains behind locks, chains without, and slots.
+/* Hash tables on a GPU: chains behind locks, chains without locks, and slots.
  *
- * Chains are built by thousands of threads that meet at the heads of 1024 lists; each rung lets
- * them wait less. How long a list is to search, the check says. */
+ * Chains are built by thousands of threads that meet at the heads of 1024 lists; in each rung they
+ * wait less. The check shows how long a list is to search. */
 #include "ladder/cuda/gpu.cuh"
 #include "ladder/table.h"
 
@@ -19,8 +19,8 @@ static const char *run_host(const ladder_task *t) {
 
 /* ---- a lock for each bucket ------------------------------------------------------------------ */
 
-/* Whoever changes a lock from 0 to 1 has it. The fences keep between the two what is done with it:
- * no load before it is taken, no store after it is given back. */
+/* The thread that changes a lock from 0 to 1 holds it. The fences keep its loads and stores between
+ * the two: no load before the lock is taken, no store after it is released. */
 static __device__ void take(unsigned *lock) {
     while (atomicCAS(lock, 0, 1) != 0) continue;
     __threadfence();
@@ -31,12 +31,12 @@ static __device__ void give_back(unsigned *lock) {
     atomicExch(lock, 0);
 }
 
-/* The lanes of a warp take turns. If all tried at once, and two of them wanted the same lock, one
- * would get it, and the other would turn in its loop. But the lanes of a warp run one path at a
- * time: before Volta, when a warp had one program counter, it stayed in that loop until all its
- * lanes were out of it, and the one that had the lock never came to give it back: a deadlock. In
- * turns, a lane that waits is the only one of its warp that wants a lock, and who has it is in
- * another warp, which goes on. */
+/* The lanes of a warp take turns. If all tried at once and two of them wanted the same lock, one
+ * would get it and the other would turn in its loop. The lanes of a warp run one path at a time.
+ * Before Volta, when a warp had one program counter, it stayed in that loop until all its lanes had
+ * left it, and the lane that held the lock never came to release it: a deadlock. In turns, a
+ * waiting lane is the only one of its warp that wants a lock; the holder is in another warp, which
+ * goes on. */
 static __global__ void chain_by_locks(const uint32_t *keys, int64_t n, ladder_chains to) {
     for (int64_t i = grid_thread(); i < n; i += grid_threads()) {
         const int64_t bucket = ladder_place(keys[i], to.buckets);
@@ -55,9 +55,10 @@ static __global__ void chain_by_locks(const uint32_t *keys, int64_t n, ladder_ch
 
 /* ---- an exchange ----------------------------------------------------------------------------- */
 
-/* To put a node first takes one step that nobody can come between: it becomes the head, and what
- * was the head becomes its next. Until that is stored the list ends at the node; nobody walks it
- * before the kernel is done. No lock, no turns, and the lanes of a warp go together. */
+/* Inserting a node at the front takes one indivisible step: the node becomes the head, and the old
+ * head becomes its next. Until that is stored the list ends at the node, but no thread walks it
+ * before the kernel is done. There are no locks and no turns, and the lanes of a warp go together.
+ */
 static __device__ ladder_node *exchange(ladder_node **head, ladder_node *node) {
     typedef unsigned long long word;
     return reinterpret_cast<ladder_node *>(
@@ -75,9 +76,9 @@ static __global__ void chain_by_exchange(const uint32_t *keys, int64_t n, ladder
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* No nodes, no lists: key and value are one word, and go to the first empty slot from the key's
- * place on. A compare-and-swap puts them there if the slot is still empty, and says what it held if
- * it is not: the same key, which stays, or another, which is passed. */
+/* No nodes, no lists: key and value are one word, which goes to the first empty slot from the key's
+ * place on. A compare-and-swap stores it if the slot is still empty, and otherwise returns the
+ * slot's word: the same key, which stays, or another one, which is passed. */
 static __global__ void enter_slots(const uint32_t *keys, int64_t n, unsigned long long *slots) {
     const int64_t places = 2 * n;
     for (int64_t i = grid_thread(); i < n; i += grid_threads()) {
@@ -93,8 +94,8 @@ static __global__ void enter_slots(const uint32_t *keys, int64_t n, unsigned lon
 
 /* ---- find ------------------------------------------------------------------------------------ */
 
-/* A lookup waits for the head, then for a node, and often for another one; so that a GPU keeps many
- * of them on their way. */
+/* A lookup waits for the head, then for a node, and often for another one. A GPU therefore keeps
+ * many lookups under way. */
 static __global__ void find_in_chains(const uint32_t *keys, int64_t n, ladder_chains in,
                                       uint32_t *values) {
     for (int64_t i = grid_thread(); i < n; i += grid_threads()) {
@@ -104,7 +105,7 @@ static __global__ void find_in_chains(const uint32_t *keys, int64_t n, ladder_ch
     }
 }
 
-/* Slots that follow each other are in one sector of memory, mostly: one wait. */
+/* Neighbouring slots are mostly in one sector of memory: one wait. */
 static __global__ void find_in_slots(const uint32_t *keys, int64_t n,
                                      const unsigned long long *slots, uint32_t *values) {
     for (int64_t i = grid_thread(); i < n; i += grid_threads()) {
@@ -122,7 +123,7 @@ static __global__ void find_in_slots(const uint32_t *keys, int64_t n,
 
 static const uint32_t *keys_of(const ladder_task *t) { return static_cast<const uint32_t *>(t->a); }
 
-/* Locks are open and lists are empty at first; that is timed too. */
+/* Locks are opened and lists emptied first; the time includes that. */
 static const char *empty(const ladder_task *t, const ladder_chains &chains) {
     cudaError_t error =
         cudaMemsetAsync(chains.locks, 0, LADDER_BUCKETS * sizeof *chains.locks, stream_of(t));

@@ -1,5 +1,5 @@
-/* Time on the GPU: two events in a stream, between which the work was enqueued. The clock is the
- * GPU's own; the host's part in it is only to keep the stream filled. */
+/* Time on the GPU: two events in a stream enclose the work. The clock is the GPU's own; the host
+ * only has to keep the stream filled. */
 #ifndef BITFOLD_LADDER_CUDA_TIMER_CUH
 #define BITFOLD_LADDER_CUDA_TIMER_CUH
 

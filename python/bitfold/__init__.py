@@ -38,7 +38,7 @@ from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._table import Table
 from ._library import (
-    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, DeviceError, DtypeError, EmptyError, Error, NanError,
+    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, DeviceError, DtypeError, EmptyError, Error, NanError,
     OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_int, c_void_p, check, lib, whole,
 )  # fmt: skip
 
@@ -47,7 +47,7 @@ __all__ = [
     "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "map", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
     "Table", "Groups", "unique", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
-    "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError",
+    "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError",
 ]  # fmt: skip
 
 
@@ -75,6 +75,7 @@ class Context:
     def __init__(self, device="auto", isa="auto", threads=0, stream=None):
         self._handle = c_void_p()
         self._lock = threading.RLock()
+        self._watch = self._raised = None
         options = _library.Options(
             0, device.encode(), isa.encode(), whole(threads, c_int),
             None if stream is None else whole(stream, _library.ctypes.c_size_t),
@@ -82,7 +83,10 @@ class Context:
         options.size = _library.ctypes.sizeof(options)
         status = lib.bf_context_create(byref(options), byref(self._handle))
         reason = lib.bf_device_reason().decode()
-        if status == DeviceError.status and device.startswith("cuda") and reason:
+        number = c_int(0)
+        lib.bf_device_parse(options.device, byref(number))
+        on_gpu = number.value not in (_library.DEVICE_AUTO, _library.DEVICE_CPU)
+        if status == DeviceError.status and on_gpu and reason:
             raise DeviceError(f"device {device!r} cannot be used: {reason}")
         if status:
             why = _library.ctypes.create_string_buffer(_library.MESSAGE_TEXT)
@@ -113,16 +117,44 @@ class Context:
     def __repr__(self):
         return f"Context(device={self.device!r}, isa={self.isa!r}, threads={self.threads})"
 
+    def watch(self, tick, every=0.1):
+        """Has long calls call tick(bytes), at most once in `every` seconds, with the bytes that the
+        context's calls have worked through since. If it returns something true, the call raises
+        CancelledError; what it raises, the call raises. None ends the watch. tick must not use the
+        context; objects of a cancelled call are as they were."""
+
+        def guarded(_, count):
+            try:
+                return 1 if tick(count) else 0
+            except BaseException as error:
+                self._raised = error
+                return 1
+
+        watch = None
+        if tick is not None:
+            watch = _library.sized(_library.Watch)
+            watch.every_ns = whole(int(every * 1e9))
+            watch.tick = _library.TICK(guarded)
+        with self._lock:
+            check(lib.bf_context_watch(self._handle, byref(watch) if watch else None), self._handle)
+            self._watch = watch  # the library calls its function
+
+    def _check(self, status):
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            raise raised
+        check(status, self._handle)
+
     def _call(self, function, *arguments):
         """Runs a library function on the context, and raises what it reports."""
         with self._lock:
-            check(function(*arguments), self._handle)
+            self._check(function(*arguments))
 
     def _call_with(self, other, function, *arguments):
         """The same, of a function that reads an object of another context too."""
         first, second = sorted((self._lock, other._lock), key=id)
         with first, second:
-            check(function(*arguments), self._handle)
+            self._check(function(*arguments))
 
 
 _local = threading.local()

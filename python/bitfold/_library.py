@@ -22,6 +22,7 @@ OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8
 VALUE_TEXT = 64
 MESSAGE_TEXT = 160
+DEVICE_AUTO, DEVICE_CPU = -2, -1
 
 
 class Error(Exception):
@@ -88,6 +89,12 @@ class DeviceError(Error, RuntimeError):
     status = 9
 
 
+class CancelledError(Error):
+    """The context's watch cancelled the call."""
+
+    status = 10
+
+
 ERRORS = {error.status: error for error in Error.__subclasses__()}
 
 
@@ -125,6 +132,15 @@ class Options(ctypes.Structure):
         ("size", c_size_t), ("device", c_char_p), ("isa", c_char_p), ("threads", c_int),
         ("stream", c_void_p),
     ]  # fmt: skip
+
+
+TICK = ctypes.CFUNCTYPE(c_int, c_void_p, c_int64)
+
+
+class Watch(ctypes.Structure):
+    """bf_watch"""
+
+    _fields_ = [("size", c_size_t), ("every_ns", c_int64), ("tick", TICK), ("arg", c_void_p)]
 
 
 class ReduceOptions(ctypes.Structure):
@@ -166,6 +182,8 @@ _SIGNATURES = {
     "bf_context_reason": (c_char_p, c_void_p),
     "bf_context_isa": (c_char_p, c_void_p),
     "bf_context_threads": (c_int, c_void_p),
+    "bf_context_watch": (c_int, c_void_p, POINTER(Watch)),
+    "bf_device_parse": (c_int, c_char_p, POINTER(c_int)),
     "bf_device_reason": (c_char_p,),
     "bf_isa_name": (c_char_p, c_int),
     "bf_isa_available": (c_int, c_int),

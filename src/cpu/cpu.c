@@ -2,7 +2,10 @@
 #include "cpu/runtime/context.h"
 
 #include "cpu/group/group.h"
+#include "cpu/histogram/histogram.h"
+#include "cpu/julia/julia.h"
 #include "cpu/map/map.h"
+#include "cpu/reduce/reduce.h"
 #include "cpu/table/table.h"
 
 #include <stdio.h>
@@ -18,7 +21,8 @@ static bf_status unknown_isa(bf_context *context, const char *name) {
                    name, known);
 }
 
-static bf_status open_cpu(bf_context *context, const bf_options *options) {
+static bf_status open_cpu(bf_context *context, int device, const bf_options *options) {
+    (void)device;
     const bf_isa *isa = bf_cpu_isa_find(options->isa);
     if (isa == NULL) return unknown_isa(context, options->isa);
     if (!isa->available())
@@ -36,21 +40,12 @@ static bf_status open_cpu(bf_context *context, const bf_options *options) {
     return BF_OK;
 }
 
-char *bf_cpu_rooms(bf_context *context) {
-    bf_cpu *cpu = context->cpu;
-    size_t threads = (size_t)bf_pool_threads(cpu->pool);
-    if (cpu->rooms == NULL) cpu->rooms = aligned_alloc(BF_CPU_LINE, threads * BF_CPU_ROOM);
-    if (cpu->rooms == NULL) bf_fail(context, BF_E_MEMORY, "no memory for the threads");
-    return cpu->rooms;
-}
-
 static void close_cpu(bf_context *context) {
     bf_cpu *cpu = context->cpu;
     if (cpu == NULL) return;
     bf_pool_destroy(cpu->pool);
     free(cpu->scratch);
     free(cpu->rooms);
-    free(cpu->julia);
     free(cpu);
 }
 

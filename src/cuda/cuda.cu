@@ -8,6 +8,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
+#include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
 #include "cuda/table/table.cuh"
 
@@ -59,6 +60,7 @@ static void close_cuda(bf_context *context) {
     if (cuda == NULL) return;
     int previous = bf_cuda_use_device(cuda);
     bf_cuda_workspaces_close(cuda); /* waits for all that the GPU does; the stream may be gone */
+    bf_cuda_pipeline_close(cuda);
     bf_cuda_mailbox_close(cuda);
     bf_cuda_launch_close(cuda);
     bf_cuda_memory_close(cuda);
@@ -96,14 +98,15 @@ static cudaError_t set_up(bf_cuda *cuda, void *stream) {
     return error;
 }
 
-/* The options' device is "cuda:N". */
-static bf_status open_cuda(bf_context *context, const bf_options *options) {
-    int device = atoi(options->device + strlen("cuda:")), count = 0, previous = 0;
+static bf_status open_cuda(bf_context *context, int device, const bf_options *options) {
+    char name[BF_DEVICE_TEXT];
+    int count = 0, previous = 0;
+    bf_device_format(device, name);
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "no GPU can be used");
     if (device >= count)
-        return bf_fail(context, BF_E_DEVICE, "there is no cuda:%d: GPUs that can be used: %d",
-                       device, count);
+        return bf_fail(context, BF_E_DEVICE, "there is no %s: GPUs that can be used: %d", name,
+                       count);
     bf_cuda *cuda = (bf_cuda *)calloc(1, sizeof *cuda);
     if (cuda == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a context");
     cuda->device = device;
@@ -115,7 +118,7 @@ static bf_status open_cuda(bf_context *context, const bf_options *options) {
     bf_cuda_restore(mode);
     bf_cuda_leave(previous);
     if (error == cudaSuccess) return BF_OK;
-    bf_status status = bf_cuda_fail(context, error, options->device);
+    bf_status status = bf_cuda_fail(context, error, name);
     close_cuda(context);
     return status;
 }
@@ -126,7 +129,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .close = close_cuda,
     .set_stream = set_stream,
     .synchronize = synchronize,
-    .devices = &bf_cuda_devices_backend,
+    .devices = &bf_cuda_devices,
     .memory = &bf_cuda_memory_backend,
     .reduce = &bf_cuda_reduce_backend,
     .map = &bf_cuda_map_backend,

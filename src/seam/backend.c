@@ -1,8 +1,6 @@
 /* Which backends this build has, and opening those that a context does not always have open. */
 #include "seam/backend.h"
 
-#include <stdio.h>
-
 const bf_backend *bf_backend_gpu(void) {
 #ifdef BITFOLD_CUDA
     return &bf_backend_cuda;
@@ -13,12 +11,11 @@ const bf_backend *bf_backend_gpu(void) {
 
 bf_status bf_backend_open_gpu(bf_context *context, int device) {
     const bf_backend *gpu = bf_backend_gpu();
-    char name[sizeof context->gpu];
     if (context->cuda != NULL) return BF_OK;
     if (gpu == NULL) return bf_fail(context, BF_E_DEVICE, "this build has no CUDA backend");
-    snprintf(name, sizeof name, "cuda:%d", device);
-    bf_status status = gpu->open(context, &BF_OPTIONS(.device = name, .stream = context->stream));
+    bf_status status = gpu->open(context, device, &BF_OPTIONS(.stream = context->stream));
     context->gpu_failed = status != BF_OK;
-    if (status == BF_OK) memcpy(context->gpu, name, sizeof name);
+    context->gpu = device;
+    bf_device_format(device, context->gpu_name);
     return status;
 }

@@ -12,7 +12,9 @@
 #ifndef BF_SEAM_BACKEND_H
 #define BF_SEAM_BACKEND_H
 
+#include "seam/watch.h"
 #include <bitfold/context.h>
+#include <bitfold/device.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,15 +22,15 @@
 
 typedef struct bf_backend {
     const char *name;
-    /* Sets up the context's member for this backend from checked options; errors BF_E_DEVICE,
-     * BF_E_MEMORY, with a message. */
-    bf_status (*open)(bf_context *context, const bf_options *options);
-    /* Frees it; does nothing where it was never opened. */
+    /* Sets up the context's member for this backend, for a device (device.h) and the other members
+     * of checked options. Errors: BF_E_ARGUMENT, BF_E_DEVICE, BF_E_MEMORY, with a message. */
+    bf_status (*open)(bf_context *context, int device, const bf_options *options);
+    /* Frees that member; does nothing if it was never opened. */
     void (*close)(bf_context *context);
     /* context.h. NULL: there is no queue. */
     bf_status (*set_stream)(bf_context *context, void *stream);
     bf_status (*synchronize)(bf_context *context);
-    const struct bf_devices_backend *devices; /* NULL: it has no devices of its own */
+    const struct bf_device_backend *devices; /* NULL: the host is all */
     const struct bf_memory_backend *memory;
     const struct bf_reduce_backend *reduce;
     const struct bf_map_backend *map;
@@ -44,17 +46,23 @@ extern const bf_backend bf_backend_cuda;
 #endif
 
 struct bf_context {
-    const bf_backend *fixed; /* the device that was asked for by name; NULL: call by call */
-    const bf_backend *used;  /* by the last call */
-    const char *reason;      /* for that choice; "" if it is fixed */
-    struct bf_cpu *cpu;      /* always open: the host's memory is its to walk */
-    struct bf_cuda *cuda;    /* NULL: not open */
-    void *stream;            /* for the GPU when it opens; NULL: its own */
-    char gpu[16];            /* "cuda:0", once it is open */
-    bool gpu_failed;         /* to open: it is not tried again */
-    bool in_use;             /* by a call (api/runtime/enter.h) */
+    const bf_backend *fixed;       /* the device that was asked for by name; NULL: call by call */
+    const bf_backend *used;        /* by the last call */
+    const char *reason;            /* for that choice; "" if it is fixed */
+    struct bf_cpu *cpu;            /* always open: the host's memory is its to walk */
+    struct bf_cuda *cuda;          /* NULL: not open */
+    void *stream;                  /* for the GPU when it opens; NULL: its own */
+    int gpu;                       /* the number of the GPU that is open, */
+    char gpu_name[BF_DEVICE_TEXT]; /* and its name */
+    bool gpu_failed;               /* opening one failed: it is not tried again */
+    bool in_use;                   /* by a call (api/runtime/enter.h) */
+    bf_watched watched;
     char message[BF_MESSAGE_TEXT];
 };
+
+static inline bool bf_is_watched(const bf_context *context) {
+    return context->watched.watch.tick != NULL;
+}
 
 /* The backend of GPUs; NULL: this build has none. */
 const bf_backend *bf_backend_gpu(void);

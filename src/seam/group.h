@@ -2,6 +2,7 @@
 #ifndef BF_SEAM_GROUP_H
 #define BF_SEAM_GROUP_H
 
+#include "seam/backend.h"
 #include <bitfold/group.h>
 
 /* What groups are made for. */
@@ -27,6 +28,15 @@ typedef struct bf_group_backend {
     /* Keys and counts (i64; both need not be aligned, and may be NULL) of all groups, of which
      * there are some, by key. */
     bf_status (*list)(bf_context *context, void *groups, void *keys, void *counts);
+    /* Puts the results of an aggregate of all groups, of which there are some, by key. values:
+     * elements of `to`, in any memory that the backend reaches, of any alignment. `to` is the dtype
+     * that src/rules/group/result.h says, or BF_I64 or BF_U64 for its BF_I192 (of three words).
+     * fits, which may be NULL: whether each integer fits `to`; its low 64 bits are put anyway.
+     * Options have been checked. On failure nothing is put. Errors also: BF_E_NAN, BF_E_OVERFLOW
+     * (an integer does not fit, fits is NULL, and options->overflow is an error). */
+    bf_status (*aggregate)(bf_context *context, void *groups, int which,
+                           const bf_reduce_options *options, bf_dtype to, void *values,
+                           uint8_t *fits);
     /* The words of states (src/rules/reduce/state.h) with the values of groups [first, first + n),
      * by key, group after group, of the kind of this aggregate; carried. */
     bf_status (*words)(bf_context *context, void *groups, int which, int64_t first, int64_t n,
@@ -36,5 +46,15 @@ typedef struct bf_group_backend {
     bf_status (*enter)(bf_context *context, void *groups, const void *keys, const int64_t *counts,
                        const int64_t *const words[], int64_t n);
 } bf_group_backend;
+
+/* The failures of `aggregate`: a NaN that is refused; the result of this group, by key. */
+static inline bf_status bf_group_refuse_nan(bf_context *context) {
+    return bf_fail(context, BF_E_NAN, "NaN in the values");
+}
+static inline bf_status bf_group_misfit(bf_context *context, bf_reduction op, bf_dtype to,
+                                        int64_t group) {
+    return bf_fail(context, BF_E_OVERFLOW, "the %s of group %lld does not fit %s",
+                   bf_reduction_name(op), (long long)group, bf_dtype_name(to));
+}
 
 #endif

@@ -1,4 +1,4 @@
-/* Where a call runs: the decision as pure functions, then the context that follows it. */
+/* Where a call runs: the decision as a pure function, then the context that follows it. */
 #include "seam/place.h"
 
 #include "seam/host.h"
@@ -17,23 +17,6 @@ bf_machine bf_usual_machine(int threads, bool vectors) {
                         .pageable_rate = 10000,
                         .gpu_rate = 4200000};
 }
-
-/* What of a thread's reading rate is left when it does this work on what it reads, in percent. */
-static int reduce_share(bf_kind kind) {
-    switch (kind) {
-    case BF_KIND_MOMENTS:
-    case BF_KIND_DESCRIPTION: return 40;
-    case BF_KIND_FACTORS: return 10;
-    case BF_KIND_TREE: return 50;
-    default: return 100;
-    }
-}
-
-static int map_share(bf_map_op op) {
-    return op == BF_MAP_DIV || op == BF_MAP_SQRT || op == BF_MAP_CAST ? 50 : 100;
-}
-
-enum { HISTOGRAM_SHARE = 10 };
 
 static int64_t time_of(int64_t bytes, int64_t rate) {
     int64_t most = (int64_t)1 << 50; /* of which a thousandfold fits */
@@ -69,54 +52,36 @@ static bool any_at(const bf_operand *operands, int n, bf_where where) {
     return false;
 }
 
-static bf_choice choose(const bf_machine *m, int share, const bf_operand *operands, int n) {
-    if (any_at(operands, n, BF_WHERE_DEVICE))
-        return (bf_choice){true, true, "the data are in a GPU's memory"};
+bf_choice bf_choose(const bf_machine *m, const bf_demand *demand, const bf_operand *operands,
+                    int n) {
+    bool on_gpu = any_at(operands, n, BF_WHERE_DEVICE);
+    if (demand->follows) {
+        if (demand->home != NULL) on_gpu = demand->home != &bf_backend_cpu;
+        return (bf_choice){on_gpu, true, on_gpu ? demand->on_gpu : demand->on_host};
+    }
+    if (on_gpu) return (bf_choice){true, true, "the data are in a GPU's memory"};
     if (!m->gpu) return (bf_choice){false, true, "no GPU can be used"};
     if (any_at(operands, n, BF_WHERE_MANAGED))
         return m->open ? (bf_choice){true, false, "managed memory, and a GPU is in use"}
                        : (bf_choice){false, false, "managed memory, and no GPU is in use"};
-    if (gpu_pays(m, share, operands, n))
+    if (gpu_pays(m, demand->share, operands, n))
         return (bf_choice){true, false, "host memory, but slow work: it pays to move the data"};
     return (bf_choice){false, false, "host memory: moving it to a GPU would not pay"};
 }
 
-bf_choice bf_choose_reduce(const bf_machine *machine, bf_kind kind, const bf_operand *operands,
-                           int n) {
-    return choose(machine, reduce_share(kind), operands, n);
-}
+/* ---- the context follows --------------------------------------------------------------------- */
 
-bf_choice bf_choose_dot(const bf_machine *machine, const bf_operand *operands, int n) {
-    return choose(machine, reduce_share(BF_KIND_PRODUCTS), operands, n);
-}
-
-bf_choice bf_choose_map(const bf_machine *machine, bf_map_op op, const bf_operand *operands,
-                        int n) {
-    return choose(machine, map_share(op), operands, n);
-}
-
-/* A picture is made, not read: its counts cross the bus once, and cost many steps. */
-bf_choice bf_choose_julia(const bf_machine *machine, int iterations, const bf_operand *operands,
-                          int n) {
-    int share = iterations < 8 ? 50 : iterations < 400 ? 400 / iterations : 1;
-    return choose(machine, share, operands, n);
-}
-
-bf_choice bf_choose_histogram(const bf_machine *machine, const bf_operand *operands, int n) {
-    return choose(machine, HISTOGRAM_SHARE, operands, n);
-}
-
-/* ---- the deed -------------------------------------------------------------------------------- */
-
-/* The memory of a call as operands; returns the GPU that the first of it is on, -1 for none. */
-static int look(const bf_memory *memory, bf_operand *operands) {
-    int at = -1;
-    for (int i = 0; i < memory->n; i++) {
+/* Finds out where the demand's memory is. Returns the GPU that the first of it on one is on; -1:
+ * none is. */
+static int look_at_memory(const bf_demand *demand, bf_operand *operands) {
+    int on = -1;
+    for (int i = 0; i < demand->n; i++) {
         int device;
-        operands[i] = (bf_operand){bf_where_is(memory->data[i], &device), memory->bytes[i]};
-        if (operands[i].where == BF_WHERE_DEVICE && at < 0) at = device;
+        const bf_memory *m = &demand->memory[i];
+        operands[i] = (bf_operand){bf_where_is(m->data, &device), m->bytes};
+        if (operands[i].where == BF_WHERE_DEVICE && on < 0) on = device;
     }
-    return at;
+    return on;
 }
 
 /* Might a GPU be here? Tells without opening the driver. */
@@ -126,7 +91,7 @@ static bool gpu_is_likely(const bf_context *context) {
     return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
-/* As if there were a GPU: whether one is likely is asked only where it would be chosen. */
+/* Assumes a GPU; follow_choice checks for one only if it is chosen. */
 static bf_machine machine_of(const bf_context *context) {
     bf_machine m = bf_usual_machine(bf_host_threads(context), bf_host_has_vectors(context));
     m.gpu = true;
@@ -134,83 +99,63 @@ static bf_machine machine_of(const bf_context *context) {
     return m;
 }
 
-static bf_status use(bf_context *context, const bf_backend *backend, const char *why) {
+static bf_status use_backend(bf_context *context, const bf_backend *backend, const char *why) {
     context->used = backend;
     context->reason = why;
     return BF_OK;
 }
 
-static bf_status follow(bf_context *context, bf_choice choice, int device) {
-    if (!choice.gpu) return use(context, &bf_backend_cpu, choice.why);
+static bf_status follow_choice(bf_context *context, bf_choice choice, int device) {
+    if (!choice.gpu) return use_backend(context, &bf_backend_cpu, choice.why);
     if (!choice.forced && !gpu_is_likely(context))
-        return use(context, &bf_backend_cpu, "no GPU can be used");
+        return use_backend(context, &bf_backend_cpu, "no GPU can be used");
     bf_status status = bf_backend_open_gpu(context, device < 0 ? 0 : device);
-    if (status == BF_OK) return use(context, bf_backend_gpu(), choice.why);
-    return choice.forced ? status : use(context, &bf_backend_cpu, "no GPU can be opened");
+    if (status == BF_OK) return use_backend(context, bf_backend_gpu(), choice.why);
+    return choice.forced ? status : use_backend(context, &bf_backend_cpu, "no GPU can be opened");
 }
 
-/* A GPU takes memory of any kind, the CPU only what the host can touch. */
-static bf_status use_fixed(bf_context *context, const bf_memory *memory) {
+/* A GPU takes memory of any kind, the CPU only memory that the host can touch. */
+static bf_status check_reach(bf_context *context, const bf_memory *memory, int n) {
     int device;
-    context->used = context->fixed;
-    for (int i = 0; i < memory->n && context->fixed == &bf_backend_cpu; i++)
-        if (bf_where_is(memory->data[i], &device) == BF_WHERE_DEVICE)
-            return bf_fail(context, BF_E_DEVICE,
-                           "the data are in the memory of cuda:%d, and this context is the CPU's",
-                           device);
+    char name[BF_DEVICE_TEXT];
+    for (int i = 0; i < n && context->fixed == &bf_backend_cpu; i++) {
+        if (bf_where_is(memory[i].data, &device) != BF_WHERE_DEVICE) continue;
+        bf_device_format(device, name);
+        return bf_fail(context, BF_E_DEVICE,
+                       "the data are in the memory of %s, and this context is the CPU's", name);
+    }
     return BF_OK;
 }
 
-bf_status bf_place_reduce(bf_context *context, bf_reduction op, bf_kind kind,
-                          const bf_memory *memory) {
+bf_status bf_place(bf_context *context, const bf_demand *demand) {
     bf_operand operands[BF_MEMORY_MOST];
-    if (context->fixed != NULL) return use_fixed(context, memory);
-    bf_machine machine = machine_of(context);
-    int device = look(memory, operands);
-    bf_choice choice = op == BF_DOT ? bf_choose_dot(&machine, operands, memory->n)
-                                    : bf_choose_reduce(&machine, kind, operands, memory->n);
-    return follow(context, choice, device);
+    if (context->fixed != NULL) {
+        context->used = context->fixed;
+        return demand->follows ? BF_OK : check_reach(context, demand->memory, demand->n);
+    }
+    bf_machine machine = demand->follows ? (bf_machine){0} : machine_of(context);
+    int device = look_at_memory(demand, operands);
+    return follow_choice(context, bf_choose(&machine, demand, operands, demand->n), device);
 }
 
-bf_status bf_place_map(bf_context *context, bf_map_op op, const bf_memory *memory) {
-    bf_operand operands[BF_MEMORY_MOST];
-    if (context->fixed != NULL) return use_fixed(context, memory);
-    bf_machine machine = machine_of(context);
-    int device = look(memory, operands);
-    return follow(context, bf_choose_map(&machine, op, operands, memory->n), device);
-}
-
-bf_status bf_place_julia(bf_context *context, int iterations, const bf_memory *memory) {
-    bf_operand operands[BF_MEMORY_MOST];
-    if (context->fixed != NULL) return use_fixed(context, memory);
-    bf_machine machine = machine_of(context);
-    int device = look(memory, operands);
-    return follow(context, bf_choose_julia(&machine, iterations, operands, memory->n), device);
-}
-
-bf_status bf_place_histogram(bf_context *context, const bf_memory *memory) {
-    bf_operand operands[BF_MEMORY_MOST];
-    if (context->fixed != NULL) return use_fixed(context, memory);
-    bf_machine machine = machine_of(context);
-    int device = look(memory, operands);
-    return follow(context, bf_choose_histogram(&machine, operands, memory->n), device);
+const bf_backend *bf_place_home(const bf_context *context) {
+    return context->fixed != NULL ? context->fixed : &bf_backend_cpu;
 }
 
 bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
                         const bf_backend **by) {
     int device = -1;
-    const void *on_gpu = bf_where_is(to, &device) == BF_WHERE_DEVICE     ? to
-                         : bf_where_is(from, &device) == BF_WHERE_DEVICE ? from
-                                                                         : NULL;
+    bool on_gpu = bf_where_is(to, &device) == BF_WHERE_DEVICE ||
+                  bf_where_is(from, &device) == BF_WHERE_DEVICE;
     *by = context->cuda != NULL ? bf_backend_gpu() : &bf_backend_cpu;
-    if (on_gpu == NULL || context->cuda != NULL) return BF_OK;
-    bf_memory memory = {.n = 1, .data = {on_gpu}, .bytes = {1}};
-    if (context->fixed != NULL) return use_fixed(context, &memory);
+    if (!on_gpu || context->cuda != NULL) return BF_OK;
+    const bf_memory memory[] = {{to, 1}, {from, 1}};
+    if (context->fixed != NULL) return check_reach(context, memory, 2);
     *by = bf_backend_gpu();
     return bf_backend_open_gpu(context, device);
 }
 
-const bf_backend *bf_place_walk(const bf_context *context, const void *p) {
-    if (context->used == &bf_backend_cpu) return context->used;
-    return bf_where_is(p, NULL) == BF_WHERE_HOST ? &bf_backend_cpu : context->used;
+const bf_backend *bf_place_walk(const bf_backend *on, const void *p) {
+    bool by_cpu = on == &bf_backend_cpu || bf_where_is(p, NULL) == BF_WHERE_HOST;
+    return by_cpu ? &bf_backend_cpu : on;
 }

@@ -1,13 +1,34 @@
-/* Where a call runs: on the device that was asked for by name, else by where the data are and what
- * moving them would cost. */
+/* Where a call runs: on the device that was asked for by name; else where its object lives; else by
+ * where the data are and what it costs to move them. */
 #ifndef BF_SEAM_PLACE_H
 #define BF_SEAM_PLACE_H
 
-#include "rules/reduce/kind.h"
 #include "seam/backend.h"
 #include "seam/where.h"
 
-/* ---- the decision: one pure function for each primitive -------------------------------------- */
+/* The memory that a call touches. */
+typedef struct bf_memory {
+    const void *data;
+    int64_t bytes;
+} bf_memory;
+
+/* What a call asks of a device. */
+typedef struct bf_demand {
+    int share; /* percent of a thread's reading rate that is left when it does this work */
+
+    /* The data are never moved for speed: the call runs where they are. So for tables, groups and
+     * joins, which give their own reasons. */
+    bool follows;
+    const bf_backend *home; /* where the object lives; NULL: nowhere yet, or it is empty */
+    const char *on_host, *on_gpu;
+
+    int n; /* at most BF_MEMORY_MOST */
+    const bf_memory *memory;
+} bf_demand;
+
+enum { BF_MEMORY_MOST = 65 /* the keys and aggregates of groups */ };
+
+/* ---- the decision: a pure function ----------------------------------------------------------- */
 
 /* What a machine can do: rates in MB/s (bytes a microsecond), times in ns. All are integers: a call
  * leaves the caller's floating-point flags alone. */
@@ -17,7 +38,7 @@ typedef struct bf_machine {
     int64_t memory_rate; /* of all threads together */
     bool gpu;            /* is there one, as far as is known? */
     bool open;           /* has the context opened it? */
-    int64_t open_time;   /* what that takes */
+    int64_t open_time;   /* to open it */
     int64_t launch_time; /* from a call to its result, besides the work */
     int64_t pinned_rate; /* of copies to the GPU, and back */
     int64_t pageable_rate;
@@ -30,7 +51,7 @@ bf_machine bf_usual_machine(int threads, bool vectors);
 
 typedef struct bf_choice {
     bool gpu;
-    bool forced;     /* the data leave no choice */
+    bool forced;     /* there is no other choice */
     const char *why; /* one line */
 } bf_choice;
 
@@ -40,40 +61,27 @@ typedef struct bf_operand {
     int64_t bytes;
 } bf_operand;
 
-/* All n operands count, the output and the place of the value among them. */
-bf_choice bf_choose_reduce(const bf_machine *machine, bf_kind kind, const bf_operand *operands,
-                           int n);
-bf_choice bf_choose_dot(const bf_machine *machine, const bf_operand *operands, int n);
-bf_choice bf_choose_julia(const bf_machine *machine, int iterations, const bf_operand *operands,
-                          int n);
-bf_choice bf_choose_map(const bf_machine *machine, bf_map_op op, const bf_operand *operands, int n);
-bf_choice bf_choose_histogram(const bf_machine *machine, const bf_operand *operands, int n);
+/* Chooses by the demand and its n operands, of which its memory is not read. The output and the
+ * place of a value are operands too. */
+bf_choice bf_choose(const bf_machine *machine, const bf_demand *demand, const bf_operand *operands,
+                    int n);
 
-/* ---- the deed: context->used and its reason for the call to come ----------------------------- */
+/* ---- the context follows --------------------------------------------------------------------- */
 
-/* The memory of a call: each pointer is to so many bytes. */
-enum { BF_MEMORY_MOST = 4 };
-typedef struct bf_memory {
-    int n;
-    const void *data[BF_MEMORY_MOST];
-    int64_t bytes[BF_MEMORY_MOST];
-} bf_memory;
+/* Sets context->used and its reason for the call to come. Opens the GPU if it is chosen and not
+ * open. Errors: BF_E_DEVICE (the data are on a GPU, which this context cannot use), BF_E_MEMORY. */
+bf_status bf_place(bf_context *context, const bf_demand *demand);
 
-/* These open the GPU where it is chosen and not open yet. Errors: BF_E_DEVICE (the data are on a
- * GPU, which this context cannot use), BF_E_MEMORY. */
-bf_status bf_place_reduce(bf_context *context, bf_reduction op, bf_kind kind,
-                          const bf_memory *memory);
-bf_status bf_place_map(bf_context *context, bf_map_op op, const bf_memory *memory);
-bf_status bf_place_histogram(bf_context *context, const bf_memory *memory);
+/* Returns where memory and new objects are made: on the device that was asked for by name, else in
+ * host memory. */
+const bf_backend *bf_place_home(const bf_context *context);
 
-bf_status bf_place_julia(bf_context *context, int iterations, const bf_memory *memory);
-
-/* Who copies between the two; what the context used last stays. */
+/* Sets *by to the backend that copies between the two; context->used stays. Errors: as bf_place. */
 bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
                         const bf_backend **by);
 
-/* Who walks strided memory at p, and has scratch for copies of it: the backend in use, or the CPU
- * where a GPU cannot reach it. */
-const bf_backend *bf_place_walk(const bf_context *context, const void *p);
+/* Returns the backend that walks strided memory at p, and has scratch for copies of it: `on`, or
+ * the CPU's for pageable memory. */
+const bf_backend *bf_place_walk(const bf_backend *on, const void *p);
 
 #endif

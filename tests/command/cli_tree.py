@@ -15,7 +15,7 @@ BUILD = os.path.dirname(os.path.realpath(shutil.which(os.environ.get("BITFOLD", 
 SOURCES = (".c", ".cpp", ".cu")
 HEADERS = (".h", ".cuh")
 # Files that programs include, beside the folder of the file that does.
-PLACES = ["", "include", "src", "cli", "bench/peers"]
+PLACES = ["", "include", "src", "cli", "bench/peers", "tests/support/fake_cuda"]
 # Built by no target, but by these scripts, which name them.
 BY_SCRIPTS = {"examples/*.cpp": "tests/command/cli_install.py",
               "bench/peers/text_from_chars.cpp": "bench/peers/text_peers.sh"}

@@ -105,6 +105,58 @@ static bool same_value(const bf_value *a, const bf_value *b) {
     return a->dtype == b->dtype && memcmp(a->as.i192, b->as.i192, sizeof a->as.i192) == 0;
 }
 
+/* Results of `found` as arrays: on the host, or on the GPU, misaligned and maybe strided. */
+typedef struct result_arrays {
+    size_t n, bytes, step;
+    char *host, *memory; /* room_of them each; memory: where they are put, may be host */
+    bf_array values, fits;
+} result_arrays;
+
+static size_t room_of(const result_arrays *a) { return a->n * a->step * 9 + 1; }
+
+static result_arrays arrays_for(bf_groups *g, bf_dtype dtype, place where) {
+    result_arrays a = {.n = (size_t)bf_groups_size(g), .bytes = bf_dtype_size(dtype)};
+    a.step = where == STRIDED ? 2 : 1;
+    void *device;
+    a.host = a.memory = calloc(1, room_of(&a));
+    if (where != HOST) {
+        assert_int_equal(bf_memory_allocate(gpu, room_of(&a), &device), BF_OK);
+        assert_int_equal(bf_memory_copy(gpu, device, a.host, room_of(&a)), BF_OK);
+        a.memory = device;
+    }
+    a.values = bf_array_of(dtype, a.memory + 1, (int64_t)a.n);
+    a.fits = bf_array_of(BF_BOOL, a.memory + 1 + a.n * a.step * a.bytes, (int64_t)a.n);
+    a.values.strides[0] = a.fits.strides[0] = (int64_t)a.step;
+    return a;
+}
+
+static void fetch_arrays(result_arrays *a) {
+    if (a->memory == a->host) return;
+    assert_int_equal(bf_memory_copy(gpu, a->host, a->memory, room_of(a)), BF_OK);
+    bf_memory_free(gpu, a->memory);
+}
+
+static void assert_same_arrays(bf_groups *found, bf_groups *expected, int which,
+                               const bf_reduce_options *o, place where) {
+    bf_dtype dtype = bf_groups_aggregate_dtype(expected, which, o);
+    assert_int_equal(bf_groups_aggregate_dtype(found, which, o), dtype);
+    result_arrays a = arrays_for(found, dtype, where), b = arrays_for(expected, dtype, HOST);
+    bf_status status = bf_groups_aggregate(expected, which, o, &b.values, NULL);
+    assert_int_equal(bf_groups_aggregate(found, which, o, &a.values, NULL), status);
+    if (status != BF_OK) assert_string_equal(bf_context_message(gpu), bf_context_message(cpu));
+    status = bf_groups_aggregate(expected, which, o, &b.values, &b.fits);
+    assert_int_equal(bf_groups_aggregate(found, which, o, &a.values, &a.fits), status);
+    fetch_arrays(&a);
+    for (size_t i = 0; i < a.n; i++) {
+        size_t at = 1 + i * a.step * a.bytes, fits = 1 + a.n * a.step * a.bytes + i * a.step;
+        assert_memory_equal(a.host + at, b.host + 1 + i * b.bytes, a.bytes);
+        assert_int_equal(a.host[fits], b.host[1 + b.n * b.bytes + i]);
+        if (a.step == 2) assert_int_equal(a.host[fits + 1], 0);
+    }
+    free(a.host);
+    free(b.host);
+}
+
 static void assert_same_results(bf_groups *found, bf_groups *expected, const rows *r) {
     size_t n = (size_t)bf_groups_size(expected);
     bf_value *a = calloc(n + 1, sizeof *a), *b = calloc(n + 1, sizeof *b);
@@ -114,7 +166,11 @@ static void assert_same_results(bf_groups *found, bf_groups *expected, const row
             bf_status status = bf_groups_result(expected, i, &o, b);
             assert_int_equal(bf_groups_result(found, i, &o, a), status);
             for (size_t k = 0; k < n && status == BF_OK; k++) assert_true(same_value(a + k, b + k));
+            assert_same_arrays(found, expected, i, &o, (place)((i + nan) % PLACES));
         }
+        bf_reduce_options single = BF_REDUCE_OPTIONS(.ddof = 1, .overflow = BF_OVERFLOW_WRAP);
+        if (r->aggregates[i].op < BF_MIN) single.out_dtype = BF_F32;
+        assert_same_arrays(found, expected, i, &single, (place)(i % PLACES));
     }
     free(a);
     free(b);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/julia/julia.h"
 #include "seam/place.h"
 #include "tests/julia/problems.h"
 
@@ -221,7 +222,8 @@ static bool goes_to_gpu(int iterations, int64_t pixels, bf_where where, bool ope
     bf_operand counts = {where, 2 * pixels};
     machine.gpu = true;
     machine.open = open;
-    return bf_choose_julia(&machine, iterations, &counts, 1).gpu;
+    const bf_demand demand = {.share = bf_julia_share(iterations)};
+    return bf_choose(&machine, &demand, &counts, 1).gpu;
 }
 
 static void large_pictures_pay_for_a_gpu(void **unused) {

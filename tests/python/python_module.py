@@ -599,5 +599,47 @@ class Text(unittest.TestCase):
                 )
 
 
+class Watches(unittest.TestCase):
+    """A context's watch. Every second element is copied piece by piece, with a tick after each."""
+
+    X = np.arange(400000, dtype=np.float64)[::2]
+
+    def test_tells_the_bytes(self):
+        context, told = bitfold.Context(threads=1), []
+        context.watch(told.append, every=0)
+        bitfold.sum(self.X, context=context)
+        self.assertEqual(told, sorted(told))
+        self.assertEqual(told[-1], self.X.nbytes)
+        context.watch(None)
+        bitfold.sum(self.X, context=context)
+        self.assertEqual(told[-1], self.X.nbytes)
+
+    def test_cancels(self):
+        context = bitfold.Context(threads=1)
+        state = bitfold.State("prod", "f64", context=context).absorb(self.X[:1000])
+        before = state.save()
+        context.watch(lambda count: count > 0, every=0)
+        with self.assertRaises(bitfold.CancelledError):
+            state.absorb(self.X)
+        self.assertEqual(state.save(), before)
+
+    def test_what_a_tick_raises_the_call_raises(self):
+        def tick(count):
+            bitfold.sum(self.X, context=context)
+
+        def interrupt(count):
+            raise KeyboardInterrupt
+
+        context = bitfold.Context(threads=1)
+        context.watch(tick, every=0)
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.sum(self.X, context=context)
+        context.watch(interrupt, every=0)
+        with self.assertRaises(KeyboardInterrupt):
+            bitfold.max(self.X, context=context)
+        context.watch(None)
+        self.assertEqual(bitfold.max(self.X, context=context), self.X[-1])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,7 @@
 /* The rules of src/rules, each against MPFR: decoding and encoding, limbs, wide integers, order. */
 #include "tests/support/oracle.h"
 
+#include "rules/group/result.h"
 #include "rules/reduce/finish.h"
 #include "rules/reduce/sum.h"
 #include "rules/reduce/sum_window.h"
@@ -167,6 +168,43 @@ static double finish(bf_dtype dtype, bf_reduction op, const int64_t *words, int 
     return wide_float(out, bits);
 }
 
+/* The limbs in use of a carried number, carried no more: some lend 2^32 k to the one below. */
+static bf_layout loosen(bf_layout layout, const int64_t *limbs, int64_t *band, uint64_t *rng) {
+    int first, end;
+    bf_limbs_span(limbs, layout.limbs, &first, &end);
+    for (int i = first; i < end; i++) band[i - first] = limbs[i];
+    if (end > first) band[end - first - 1] = (int32_t)limbs[end - 1];
+    for (int i = 1; i < end - first; i++) {
+        int64_t lent = (int64_t)(next_random(rng) % (1 << 30)) - (1 << 29);
+        band[i] -= lent;
+        band[i - 1] += lent * ((int64_t)1 << 32);
+    }
+    return bf_layout_make(end - first, layout.exponent + 32 * first);
+}
+
+/* The same from the limbs in use alone. */
+static double finish_group(bf_dtype dtype, bf_reduction op, const int64_t *words, int ddof,
+                           bf_dtype out, uint64_t *rng) {
+    bf_exact_shape shape = bf_exact_shape_of(bf_kind_of(op, dtype), dtype);
+    int64_t sum[BF_EXACT_WORDS_MAX], products[BF_EXACT_WORDS_MAX];
+    bf_group_exact g = {.sum = sum, .products = products};
+    bf_reduce_options options = BF_REDUCE_OPTIONS(.ddof = ddof);
+    bf_work work;
+    for (int i = 0; i < BF_EXACT_LIMBS; i++) g.counts[i] = words[i];
+    if (shape.sum.limbs > 0) g.sum_layout = loosen(shape.sum, words + shape.sum_at, sum, rng);
+    if (shape.products.limbs > 0)
+        g.products_layout = loosen(shape.products, words + shape.products_at, products, rng);
+    uint64_t bits = bf_group_bits(op, &g, &options, bf_format_of(out), &work);
+    uint64_t integer[3], expected[3];
+    if (!is_float(dtype) && (op == BF_SUM || op == BF_SUMSQ)) {
+        bf_layout layout = op == BF_SUM ? shape.sum : shape.products;
+        bf_finish_integer(words + BF_EXACT_LIMBS, layout.limbs, expected);
+        bf_group_integer(op, &g, integer);
+        assert_memory_equal(integer, expected, sizeof expected);
+    }
+    return wide_float(out, bits);
+}
+
 static void check_finish(bf_dtype dtype, data_kind k, int64_t n, uint64_t seed) {
     static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM, BF_DOT};
     char x[8 * 64], y[8 * 64];
@@ -179,6 +217,10 @@ static void check_finish(bf_dtype dtype, data_kind k, int64_t n, uint64_t seed) 
             bf_dtype out = round & 1 ? BF_F32 : BF_F64;
             double expected = exact_float(&s.exact, ops[i], round >> 1, out);
             double found = finish(dtype, ops[i], s.words, round >> 1, out);
+            if (ops[i] != BF_DOT) {
+                double other = finish_group(dtype, ops[i], s.words, round >> 1, out, &seed);
+                assert_memory_equal(&other, &found, sizeof found);
+            }
             if (expected == 0 && found == 0) continue; /* zeros' signs: test_reduce.c */
             if (isnan(expected))
                 assert_true(isnan(found));

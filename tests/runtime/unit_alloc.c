@@ -40,6 +40,13 @@ static bf_status attempt_histograms(bf_context *c, const bf_array *a, const bf_a
     return status;
 }
 
+static int64_t read_data(void *arg, int64_t at, int64_t most, void *const to[]) {
+    (void)arg;
+    const int64_t n = N - at < most ? N - at : most;
+    memcpy(to[0], data + at, (size_t)n * sizeof *data);
+    return n;
+}
+
 /* One attempt at everything: BF_OK, or the first failure. Threads keep memory of the C library's
  * while they live in its cache, so leaks are looked for with one thread only. */
 static bf_status attempt(int threads, double *sum) {
@@ -48,11 +55,13 @@ static bf_status attempt(int threads, double *sum) {
     bf_array a = bf_array_of(BF_F64, data, N), gathered = {data, BF_F64, 2, {3, N / 8}, {1, 7}};
     unsigned char saved[2048];
     bf_value v = {.dtype = BF_NONE};
+    const bf_feed feed = BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = -1, .read = read_data);
     bf_status status = bf_context_create(&BF_OPTIONS(.threads = threads), &c);
     if (status == BF_OK) status = bf_sum_f64(c, data, N, sum);
     if (status == BF_OK) status = bf_state_create(c, BF_VAR, BF_F64, &s);
     if (status == BF_OK) status = bf_state_absorb(s, &a);
     if (status == BF_OK) status = bf_state_absorb(s, &gathered);
+    if (status == BF_OK) status = bf_state_absorb_feed(s, &feed);
     if (status == BF_OK) status = bf_state_result(s, NULL, &v);
     if (status == BF_OK) bf_state_save(s, saved);
     if (status == BF_OK) status = bf_state_load(c, saved, bf_state_save_size(s), &t);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fenv.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -235,6 +236,69 @@ static void every_number_has_a_name(void **unused) {
 #define BF_X(id, number, message) assert_string_equal(bf_status_string(BF_##id), message);
     BF_STATUS_LIST(BF_X)
 #undef BF_X
+}
+
+static void every_device_has_a_name(void **unused) {
+    (void)unused;
+    const struct {
+        const char *name;
+        int device;
+        const char *written; /* NULL: as it was read */
+    } devices[] = {{"auto", BF_DEVICE_AUTO, NULL},
+                   {"cpu", BF_DEVICE_CPU, NULL},
+                   {"cuda:all", BF_DEVICE_ALL, NULL},
+                   {"cuda:0", 0, NULL},
+                   {"cuda:9", 9, NULL},
+                   {"cuda:9999", 9999, NULL},
+                   {"cuda", 0, "cuda:0"},
+                   {"cuda:007", 7, "cuda:7"},
+                   {NULL, BF_DEVICE_AUTO, "auto"}};
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        int device = 12345;
+        char name[BF_DEVICE_TEXT];
+        assert_int_equal(bf_device_parse(devices[i].name, &device), BF_OK);
+        assert_int_equal(device, devices[i].device);
+        bf_device_format(device, name);
+        assert_string_equal(name, devices[i].written ? devices[i].written : devices[i].name);
+    }
+}
+
+static void other_names_of_devices_are_refused(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"",
+                                        "gpu",
+                                        "Auto",
+                                        "cpu ",
+                                        "cpu:0",
+                                        "cud",
+                                        "cudax",
+                                        "cuda ",
+                                        "cuda:",
+                                        "cuda:-1",
+                                        "cuda:+1",
+                                        "cuda: 1",
+                                        "cuda:1x",
+                                        "cuda:0x1",
+                                        "cuda:1.",
+                                        "cuda:ALL",
+                                        "cuda:alls",
+                                        "cuda:0,1",
+                                        "cuda:99999999999999999999x"};
+    static const char *const many[] = {"cuda:10000", "cuda:4294967296",
+                                       "cuda:99999999999999999999"};
+    int device = 12345;
+    char name[BF_DEVICE_TEXT];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(bf_device_parse(names[i], &device), BF_E_ARGUMENT);
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        assert_int_equal(bf_device_parse(many[i], &device), BF_E_DEVICE);
+    assert_int_equal(device, 12345);
+    bf_device_format(INT_MAX, name);
+    assert_string_equal(name, "cuda:2147483647");
+    bf_device_format(-4, name);
+    assert_string_equal(name, "?");
+    bf_device_format(INT_MIN, name);
+    assert_string_equal(name, "?");
 }
 
 static void other_numbers_and_names_are_refused(void **unused) {
@@ -503,6 +567,8 @@ int main(void) {
         cmocka_unit_test(memory_is_aligned_and_copied),
         cmocka_unit_test(enqueued_calls_are_done_on_the_cpu),
         cmocka_unit_test(every_number_has_a_name),
+        cmocka_unit_test(every_device_has_a_name),
+        cmocka_unit_test(other_names_of_devices_are_refused),
         cmocka_unit_test(other_numbers_and_names_are_refused),
         cmocka_unit_test(messages_belong_to_the_last_failure),
         cmocka_unit_test(the_caller_s_rounding_mode_changes_nothing),

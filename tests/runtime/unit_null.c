@@ -48,7 +48,11 @@ static void contexts(void **unused) {
     assert_int_equal(bf_context_threads(NULL), 0);
     REFUSED(bf_context_set_stream(NULL, NULL));
     REFUSED(bf_context_synchronize(NULL));
+    REFUSED(bf_context_watch(NULL, NULL));
+    REFUSED(bf_context_watch(c, &BF_WATCH(.tick = NULL)));
     REFUSED(bf_device_describe(0, NULL));
+    REFUSED(bf_device_parse("cpu", NULL));
+    bf_device_format(0, NULL);
     void *memory = NULL;
     REFUSED(bf_memory_allocate(NULL, 1, &memory));
     REFUSED(bf_memory_allocate(c, 1, NULL));
@@ -161,6 +165,8 @@ static void states(void **unused) {
     REFUSED(bf_state_absorb_pair(NULL, &w->f64, &w->f64));
     REFUSED(bf_state_absorb_pair(w->pairs, NULL, &w->f64));
     REFUSED(bf_state_absorb_pair(w->pairs, &w->f64, NULL));
+    REFUSED(bf_state_absorb_feed(NULL, &w->feed));
+    REFUSED(bf_state_absorb_feed(w->state, NULL));
     REFUSED(bf_state_seek(NULL, 0));
     REFUSED(bf_state_merge(NULL, w->state));
     REFUSED(bf_state_merge(w->state, NULL));
@@ -226,6 +232,8 @@ static void histograms(void **unused) {
     bf_histogram_destroy(NULL);
     REFUSED(bf_histogram_clear(NULL));
     REFUSED(bf_histogram_absorb(NULL, &w->f64, &w->f64));
+    REFUSED(bf_histogram_absorb_feed(NULL, &w->feed_of_two));
+    REFUSED(bf_histogram_absorb_feed(w->histogram, NULL));
     REFUSED(bf_histogram_absorb(w->histogram, NULL, &w->f64));
     REFUSED(bf_histogram_absorb(w->histogram, &w->f64, NULL));
     REFUSED(bf_histogram_merge(NULL, w->histogram));
@@ -284,6 +292,10 @@ static void groups(void **unused) {
     REFUSED(bf_groups_list(NULL, NULL, NULL));
     REFUSED(bf_groups_result(NULL, 0, NULL, w->values));
     REFUSED(bf_groups_result(w->groups, 0, NULL, NULL));
+    REFUSED(bf_groups_aggregate(NULL, 0, NULL, &w->f64, NULL));
+    REFUSED(bf_groups_aggregate(w->groups, 0, NULL, NULL, NULL));
+    assert_int_equal(bf_groups_aggregate_dtype(NULL, 0, NULL), BF_NONE);
+    assert_int_equal(bf_groups_aggregate_dtype(w->groups, 0, NULL), BF_F64);
     REFUSED(bf_groups_describe(NULL, &kind));
     REFUSED(bf_groups_describe(w->groups, NULL));
     REFUSED(bf_groups_save_size(NULL, &size));

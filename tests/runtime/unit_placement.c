@@ -1,8 +1,9 @@
 /* Where calls run: the decision for every kind of memory, and what a context makes of it. */
+#include "api/histogram/histogram.h"
+#include "api/map/map.h"
+#include "api/reduce/reduce.h"
 #include "seam/place.h"
 #include "tests/support/oracle.h"
-
-#include "seam/where.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
 
@@ -22,17 +23,29 @@ static bf_machine machine(int threads, bool vectors, bool gpu, bool open) {
 
 static bf_operand operand(bf_where where, int64_t bytes) { return (bf_operand){where, bytes}; }
 
-/* Calls every primitive's function with n operands of this kind. */
+static bf_choice choose(const bf_machine *m, int share, const bf_operand *operands, int n) {
+    const bf_demand demand = {.share = share};
+    return bf_choose(m, &demand, operands, n);
+}
+
+static bf_choice choose_reduce(const bf_machine *m, bf_kind kind, const bf_operand *operands,
+                               int n) {
+    return choose(m, bf_reduce_share(kind), operands, n);
+}
+
+static bf_choice choose_map(const bf_machine *m, bf_map_op op, const bf_operand *operands) {
+    return choose(m, bf_map_share(op), operands, bf_map_arity(op) + 1);
+}
+
+/* Chooses for every primitive, with operands of this kind. */
 static void expect(const bf_machine *m, bf_where where, int64_t bytes, bool gpu) {
     bf_operand x[4] = {operand(where, bytes), operand(where, bytes), operand(where, bytes),
                        operand(where, bytes)};
-    for (int k = 0; k < KINDS; k++) assert_int_equal(bf_choose_reduce(m, kinds[k], x, 1).gpu, gpu);
-    assert_int_equal(bf_choose_dot(m, x, 2).gpu, gpu);
-    assert_int_equal(bf_choose_histogram(m, x, 1).gpu, gpu);
-    assert_int_equal(bf_choose_histogram(m, x, 2).gpu, gpu);
+    for (int k = 0; k < KINDS; k++) assert_int_equal(choose_reduce(m, kinds[k], x, 1).gpu, gpu);
+    assert_int_equal(choose_reduce(m, BF_KIND_PRODUCTS, x, 2).gpu, gpu);
+    for (int n = 1; n <= 2; n++) assert_int_equal(choose(m, BF_HISTOGRAM_SHARE, x, n).gpu, gpu);
     for (int op = 1; bf_map_arity((bf_map_op)op) > 0; op++)
-        assert_int_equal(bf_choose_map(m, (bf_map_op)op, x, bf_map_arity((bf_map_op)op) + 1).gpu,
-                         gpu);
+        assert_int_equal(choose_map(m, (bf_map_op)op, x).gpu, gpu);
 }
 
 static void data_on_a_gpu_leave_no_choice(void **unused) {
@@ -43,8 +56,9 @@ static void data_on_a_gpu_leave_no_choice(void **unused) {
         expect(&m, BF_WHERE_DEVICE, (int64_t)64 * GIB, true);
         for (int k = 0; k < 3; k++) { /* one operand there is enough */
             bf_operand x[] = {operand(places[k], GIB), operand(BF_WHERE_DEVICE, 8)};
-            assert_true(bf_choose_dot(&m, x, 2).gpu && bf_choose_dot(&m, x, 2).forced);
-            assert_true(bf_choose_map(&m, BF_MAP_NEG, x, 2).gpu);
+            bf_choice dot = choose_reduce(&m, BF_KIND_PRODUCTS, x, 2);
+            assert_true(dot.gpu && dot.forced);
+            assert_true(choose_map(&m, BF_MAP_NEG, x).gpu);
         }
     }
 }
@@ -89,12 +103,12 @@ static void slow_work_on_much_data_moves(void **unused) {
     (void)unused;
     bf_machine slow = machine(1, false, true, false), fast = machine(16, true, true, false);
     bf_operand much = operand(BF_WHERE_HOST, (int64_t)16 * GIB);
-    assert_true(bf_choose_reduce(&slow, BF_KIND_FACTORS, &much, 1).gpu);
-    assert_false(bf_choose_reduce(&slow, BF_KIND_FACTORS, &much, 1).forced);
-    assert_false(bf_choose_reduce(&fast, BF_KIND_FACTORS, &much, 1).gpu);
+    assert_true(choose_reduce(&slow, BF_KIND_FACTORS, &much, 1).gpu);
+    assert_false(choose_reduce(&slow, BF_KIND_FACTORS, &much, 1).forced);
+    assert_false(choose_reduce(&fast, BF_KIND_FACTORS, &much, 1).gpu);
     much.where = BF_WHERE_PINNED;
-    assert_true(bf_choose_reduce(&slow, BF_KIND_SUM, &much, 1).gpu);
-    assert_false(bf_choose_reduce(&fast, BF_KIND_SUM, &much, 1).gpu);
+    assert_true(choose_reduce(&slow, BF_KIND_SUM, &much, 1).gpu);
+    assert_false(choose_reduce(&fast, BF_KIND_SUM, &much, 1).gpu);
 }
 
 /* More data never speak against the GPU, and neither do slower threads. */
@@ -106,11 +120,11 @@ static void decisions_are_monotonic(void **unused) {
             bf_machine m = machine(2, false, true, true);
             for (int64_t bytes = 1; bytes < BF_COUNT_MAX; bytes *= 2) {
                 bf_operand x = operand(places[where], bytes);
-                bool gpu = bf_choose_reduce(&m, kinds[k], &x, 1).gpu;
+                bool gpu = choose_reduce(&m, kinds[k], &x, 1).gpu;
                 assert_true(gpu || !before);
                 before = gpu;
                 bf_machine more = machine(64, true, true, true);
-                assert_true(gpu || !bf_choose_reduce(&more, kinds[k], &x, 1).gpu);
+                assert_true(gpu || !choose_reduce(&more, kinds[k], &x, 1).gpu);
             }
         }
     }
@@ -122,11 +136,56 @@ static void every_choice_says_why(void **unused) {
         bf_machine m = machine(i & 1 ? 1 : 16, i & 2, i & 4, i & 4 && i & 8);
         for (int k = 0; k < 4; k++) {
             bf_operand x = operand(places[k], i & 16 ? (int64_t)64 * GIB : 8);
-            const char *why = bf_choose_reduce(&m, BF_KIND_FACTORS, &x, 1).why;
+            const char *why = choose_reduce(&m, BF_KIND_FACTORS, &x, 1).why;
             assert_true(strlen(why) > 10);
             assert_null(strchr(why, '\n'));
         }
     }
+}
+
+/* Tables, groups and joins: no amount of data moves them, nor data that lie elsewhere. */
+static void objects_are_where_their_data_are(void **unused) {
+    (void)unused;
+    bf_machine m = machine(1, false, true, true);
+    for (int k = 0; k < 4; k++) {
+        for (int64_t bytes = 0; bytes <= (int64_t)64 * GIB; bytes = bytes * 64 + 1) {
+            bf_operand x[] = {operand(BF_WHERE_HOST, bytes), operand(places[k], bytes)};
+            bf_demand demand = {
+                .share = 1, .follows = true, .on_host = "in the host", .on_gpu = "in the GPU"};
+            bool gpu = places[k] == BF_WHERE_DEVICE && bytes > 0;
+            bf_choice choice = bf_choose(&m, &demand, x, 2);
+            assert_true(choice.gpu == gpu && choice.forced);
+            assert_string_equal(choice.why, gpu ? "in the GPU" : "in the host");
+            demand.home = &bf_backend_cpu;
+            choice = bf_choose(&m, &demand, x, 2);
+            assert_true(!choice.gpu && choice.forced);
+            assert_string_equal(choice.why, "in the host");
+        }
+    }
+}
+
+static void a_table_tells_where_it_is(void **unused) {
+    (void)unused;
+    bf_context *c = NULL;
+    bf_table *table = NULL;
+    bf_groups *groups = NULL;
+    bf_pairs *pairs = NULL;
+    int64_t x[] = {1, 2, 3};
+    bf_array keys = bf_array_of(BF_I64, x, 3);
+    assert_int_equal(bf_context_create(NULL, &c), BF_OK);
+    assert_int_equal(bf_table_create(c, &BF_TABLE_OPTIONS(.key = BF_I64), &table), BF_OK);
+    assert_int_equal(bf_table_insert(table, &keys, NULL), BF_OK);
+    assert_string_equal(bf_context_reason(c), "the table is in host memory");
+    assert_int_equal(bf_groups_create(c, &BF_GROUPS_OPTIONS(.key = BF_I64), &groups), BF_OK);
+    assert_int_equal(bf_groups_absorb(groups, &keys, NULL), BF_OK);
+    assert_string_equal(bf_context_reason(c), "the groups are in host memory");
+    assert_int_equal(bf_join(c, &keys, &keys, 0, &pairs), BF_OK);
+    assert_string_equal(bf_context_reason(c), "joins of keys in host memory are made there");
+    assert_string_equal(bf_context_device(c), "cpu");
+    bf_pairs_destroy(pairs);
+    bf_groups_destroy(groups);
+    bf_table_destroy(table);
+    bf_context_destroy(c);
 }
 
 static int here;
@@ -166,6 +225,8 @@ int main(void) {
         cmocka_unit_test(slow_work_on_much_data_moves),
         cmocka_unit_test(decisions_are_monotonic),
         cmocka_unit_test(every_choice_says_why),
+        cmocka_unit_test(objects_are_where_their_data_are),
+        cmocka_unit_test(a_table_tells_where_it_is),
         cmocka_unit_test(the_host_s_memory_is_known_as_such),
         cmocka_unit_test(a_call_on_a_small_array_opens_no_gpu),
     };

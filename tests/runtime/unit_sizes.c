@@ -129,6 +129,20 @@ static bf_status try_julia_params(const void *params) {
     return status;
 }
 
+static bf_status try_feed(const void *feed) { return bf_state_absorb_feed(w->state, feed); }
+
+static int go_on(void *arg, int64_t bytes) {
+    (void)arg;
+    (void)bytes;
+    return 0;
+}
+
+static bf_status try_watch(const void *watch) {
+    bf_status status = bf_context_watch(w->context, watch);
+    assert_int_equal(bf_context_watch(w->context, NULL), BF_OK);
+    return status;
+}
+
 /* A valid struct of `known` bytes; that of the first version ends at `least`. */
 static void check_read(const void *valid, size_t known, size_t least,
                        bf_status (*take)(const void *)) {
@@ -166,6 +180,8 @@ static void every_struct_that_is_read_may_be_of_another_size(void **unused) {
     CHECK_READ(bf_groups_options, seed, &world_groups, try_groups_options);
     CHECK_READ(bf_table_options, seed, &world_table, try_table_options);
     CHECK_READ(bf_julia_params, escape, &params, try_julia_params);
+    CHECK_READ(bf_feed, concurrent, &w->feed, try_feed);
+    CHECK_READ(bf_watch, arg, &BF_WATCH(.tick = go_on), try_watch);
 }
 
 static void a_newer_caller_is_told_why(void **unused) {

@@ -89,6 +89,8 @@ static void results_of_groups(void **unused) {
         assert_int_equal(bf_groups_create(w->context, &how, &g), BF_OK);
         assert_int_equal(bf_groups_absorb(g, &key, of), BF_OK);
         FAILS(BF_E_NAN, bf_groups_result(g, 0, &refuse, values), values, N * sizeof *values);
+        bf_array out = bf_array_of(BF_F64, values, N);
+        FAILS(BF_E_NAN, bf_groups_aggregate(g, 0, &refuse, &out, NULL), values, N * 8);
         assert_int_equal(bf_groups_result(g, 0, NULL, values), BF_OK);
         assert_true(isnan(values[N - 1].as.f64));
         bf_groups_destroy(g);

@@ -24,6 +24,7 @@ typedef struct world {
     uint16_t halves[WORLD_N], pixels[WORLD_SIDE * WORLD_SIDE];
     uint8_t truths[WORLD_N], out_truths[WORLD_N];
     bf_value values[WORLD_N];
+    bf_feed feed, feed_of_two; /* of doubles: read to the end; beside the same in memory */
     char buffer[1 << 23];
     size_t saved[4]; /* sizes of what lies in the quarters of the buffer */
 } world;
@@ -60,6 +61,7 @@ static const bf_array *const *world_inputs(world *w) {
 }
 
 CALL(bf_context_synchronize, w->context)
+CALL(bf_context_watch, w->context, NULL)
 CALL(bf_reduce, w->context, BF_SUM, &w->f64, NULL, w->values)
 CALL(bf_reduce_async, w->context, BF_SUM, &w->f64, NULL, w->values)
 CALL(bf_dot, w->context, &w->f64, &w->f64, NULL, w->values)
@@ -71,6 +73,8 @@ CALL(bf_state_absorb_pair, w->pairs, &w->f64, &w->f64)
 CALL(bf_state_seek, w->ordered, (int64_t)1 << 40)
 CALL(bf_state_merge, w->state, w->other_state)
 CALL(bf_state_append, w->state, w->other_state)
+CALL(bf_state_absorb_feed, w->state, &w->feed)
+CALL(bf_histogram_absorb_feed, w->histogram, &w->feed_of_two)
 CALL(bf_state_result, w->state, NULL, w->values)
 CALL_MAKING(bf_state_load, bf_state, bf_state_destroy, w->context, world_quarter(w, 0), w->saved[0])
 CALL_MAKING(bf_histogram_of, bf_histogram, bf_histogram_destroy, w->context, &w->f64, NULL, NULL)
@@ -152,6 +156,11 @@ static bf_status call_bf_groups_absorb(world *w) {
     return bf_groups_absorb(w->groups, &w->i64, values);
 }
 
+static bf_status call_bf_groups_aggregate(world *w) {
+    bf_array values = bf_array_of(BF_F64, w->out_doubles, bf_groups_size(w->groups));
+    return bf_groups_aggregate(w->groups, 0, NULL, &values, NULL);
+}
+
 static bf_status call_bf_groups_list(world *w) {
     bf_array keys = bf_array_of(BF_I64, w->out_integers, bf_groups_size(w->groups));
     return bf_groups_list(w->groups, &keys, NULL);
@@ -231,6 +240,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_clear),
     ENTRY(bf_table_clear),
     ENTRY(bf_context_synchronize),
+    ENTRY(bf_context_watch),
     ENTRY(bf_context_set_stream),
     ENTRY(bf_memory_allocate),
     ENTRY(bf_memory_copy),
@@ -245,12 +255,14 @@ static const context_call context_calls[] = {
     ENTRY(bf_state_seek),
     ENTRY(bf_state_merge),
     ENTRY(bf_state_append),
+    ENTRY(bf_state_absorb_feed),
     ENTRY(bf_state_result),
     ENTRY(bf_state_description),
     ENTRY(bf_state_load),
     ENTRY(bf_histogram_of),
     ENTRY(bf_histogram_create),
     ENTRY(bf_histogram_absorb),
+    ENTRY(bf_histogram_absorb_feed),
     ENTRY(bf_histogram_merge),
     ENTRY(bf_histogram_async),
     ENTRY(bf_histogram_weights),
@@ -262,6 +274,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_merge),
     ENTRY(bf_groups_list),
     ENTRY(bf_groups_result),
+    ENTRY(bf_groups_aggregate),
     ENTRY(bf_groups_save_size),
     ENTRY(bf_groups_save),
     ENTRY(bf_groups_load),
@@ -333,6 +346,15 @@ static inline bf_status save_objects(world *w) {
     return status == BF_OK ? bf_table_save(w->table, world_quarter(w, 3)) : status;
 }
 
+/* Reads 2 * WORLD_N doubles. */
+static inline int64_t world_read(void *arg, int64_t at, int64_t most, void *const to[]) {
+    const world *w = arg;
+    if (at >= 2 * WORLD_N) return 0;
+    const int64_t from = at % WORLD_N, n = WORLD_N - from < most ? WORLD_N - from : most;
+    memcpy(to[0], w->doubles + from, (size_t)n * sizeof(double));
+    return n;
+}
+
 /* A world on the CPU; NULL if something fails. */
 static inline world *world_make(const char *isa, int threads) {
     world *w = calloc(1, sizeof *w);
@@ -350,6 +372,9 @@ static inline world *world_make(const char *isa, int threads) {
     w->i64 = bf_array_of(BF_I64, w->integers, WORLD_N);
     w->u16 = bf_array_of(BF_U16, w->halves, WORLD_N);
     w->bools = bf_array_of(BF_BOOL, w->truths, WORLD_N);
+    w->feed = BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = -1, .read = world_read, .arg = w);
+    w->feed_of_two = BF_FEED(.arrays = 2, .dtype = {BF_F64, BF_F64}, .count = WORLD_N,
+                             .memory = {NULL, w->doubles}, .read = world_read, .arg = w);
     w->out_f64 = bf_array_of(BF_F64, w->out_doubles, WORLD_N);
     w->out_i64 = bf_array_of(BF_I64, w->out_integers, WORLD_N);
     w->out_bool = bf_array_of(BF_BOOL, w->out_truths, WORLD_N);

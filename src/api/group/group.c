@@ -1,13 +1,12 @@
 /* Groups: arguments checked, and handed to the backend. */
 #include "api/group/group.h"
 
-#include "api/reduce/result.h"
+#include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
-#include "api/table/table.h"
 #include "rules/key/rank.h"
 #include "rules/reduce/state.h"
-#include "seam/where.h"
 
 #include <stdlib.h>
 
@@ -53,7 +52,7 @@ static bf_status read_options(bf_context *context, const bf_groups_options *give
  */
 
 /* Makes the inside anew, of no groups, on a backend. On failure all is as it was. */
-static bf_status live_on(bf_groups *g, const bf_backend *on) {
+static bf_status make_inside(bf_groups *g, const bf_backend *on) {
     bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
     void *inside = NULL;
     bf_status status = on->group->create(g->context, &kind, &inside);
@@ -65,36 +64,28 @@ static bf_status live_on(bf_groups *g, const bf_backend *on) {
     return BF_OK;
 }
 
-/* The GPU that the first of the arrays which is in a GPU's memory is on; -1: none is. */
-static int gpu_of(const bf_array *keys, const bf_array *const values[], int count) {
-    int device;
-    for (int i = -1; i < count; i++) {
-        const bf_array *array = i < 0 ? keys : values[i];
-        if (array != NULL && bf_where_is(array->data, &device) == BF_WHERE_DEVICE) return device;
-    }
-    return -1;
+/* Places a call on groups: where they are or, with rows, where these are if there are no groups. */
+static bf_status place_call(const bf_groups *g, const bf_memory *rows, int n) {
+    const bf_demand demand = {.follows = true,
+                              .home = n == 0 || bf_groups_size(g) > 0 ? g->on : NULL,
+                              .on_host = "the groups are in host memory",
+                              .on_gpu = "the groups are in a GPU's memory",
+                              .n = n,
+                              .memory = rows};
+    return bf_place(g->context, &demand);
 }
 
-/* Where no device was asked for by name, groups are made where their first rows are. */
-static bf_status follow_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[]) {
-    if (g->context->fixed != NULL || bf_groups_size(g) > 0) return BF_OK;
-    const bf_backend *on = &bf_backend_cpu;
-    int device = gpu_of(keys, values, g->count);
-    if (device >= 0) {
-        bf_status status = bf_backend_open_gpu(g->context, device);
-        if (status != BF_OK) return status;
-        on = bf_backend_gpu();
-    }
-    return on == g->on ? BF_OK : live_on(g, on);
-}
+bf_status bf_groups_place(const bf_groups *g) { return place_call(g, NULL, 0); }
 
-/* For bf_context_device and bf_context_reason. */
-static void note_place(const bf_groups *g) {
-    bf_context *context = g->context;
-    context->used = g->on;
-    if (context->fixed == NULL)
-        context->reason = g->on == &bf_backend_cpu ? "the groups are in host memory"
-                                                   : "the groups are in a GPU's memory";
+_Static_assert(BF_MEMORY_MOST >= 1 + BF_AGGREGATES_MAX, "keys and values are the memory of a call");
+
+/* Places a call with rows, and moves the groups if there are none yet. */
+static bf_status place_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[]) {
+    bf_memory rows[1 + BF_AGGREGATES_MAX];
+    rows[0] = bf_flat_memory(keys);
+    for (int i = 0; i < g->count; i++) rows[1 + i] = bf_flat_memory(values[i]);
+    bf_status status = place_call(g, rows, 1 + g->count);
+    return status == BF_OK && g->context->used != g->on ? make_inside(g, g->context->used) : status;
 }
 
 bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf_groups **groups) {
@@ -110,13 +101,12 @@ bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf
     bf_groups *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     *made = g;
-    status = live_on(made, context->fixed != NULL ? context->fixed : &bf_backend_cpu);
-    if (status == BF_OK) {
-        note_place(made);
+    status = make_inside(made, bf_place_home(context));
+    if (status == BF_OK) status = bf_groups_place(made);
+    if (status == BF_OK)
         *groups = made;
-    } else {
+    else
         free(made);
-    }
     return status;
 }
 
@@ -163,13 +153,13 @@ typedef struct flat_rows {
 
 static bf_status take_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[],
                            flat_rows *rows) {
-    bf_status status = follow_rows(g, keys, values);
+    bf_status status = place_rows(g, keys, values);
     if (status == BF_OK) status = bf_flat_take(g->context, g->on, g->key, keys, &rows->keys);
     for (int i = 0; i < g->count && status == BF_OK; i++) {
         if (values[i] == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no values");
         status =
             bf_flat_take(g->context, g->on, g->aggregates[i].dtype, values[i], &rows->values[i]);
-        if (status == BF_OK && !bf_flat_same_shape(&rows->keys, &rows->values[i]))
+        if (status == BF_OK && !bf_same_shape(keys, values[i]))
             status = bf_fail(g->context, BF_E_SHAPE, "keys and values differ in shape");
     }
     if (status == BF_OK && rows->keys.count > BF_COUNT_MAX - g->rows)
@@ -181,14 +171,14 @@ static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
     const void *data[BF_AGGREGATES_MAX];
     for (int i = 0; i < g->count; i++) data[i] = rows->values[i].data;
     if (rows->keys.count == 0) return BF_OK;
-    note_place(g);
     bf_status status =
         g->by->absorb(g->context, g->inside, rows->keys.data, data, rows->keys.count);
     if (status == BF_OK) g->rows += rows->keys.count;
     return status;
 }
 
-static bf_status absorb(bf_groups *groups, const bf_array *keys, const bf_array *const values[]) {
+static bf_status absorb_arrays(bf_groups *groups, const bf_array *keys,
+                               const bf_array *const values[]) {
     if (keys == NULL || (values == NULL && groups->count > 0))
         return bf_fail(groups->context, BF_E_ARGUMENT, "no keys, or no values");
     flat_rows *rows = calloc(1, sizeof *rows);
@@ -204,7 +194,7 @@ static bf_status absorb(bf_groups *groups, const bf_array *keys, const bf_array 
 bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
                            const bf_array *const values[]) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, absorb(groups, keys, values));
+    return bf_leave(groups->context, absorb_arrays(groups, keys, values));
 }
 
 static bool same_kind(const bf_groups *a, const bf_groups *b) {
@@ -218,8 +208,7 @@ static bool same_kind(const bf_groups *a, const bf_groups *b) {
 
 /* Are both in the memory of one machine? */
 static bool share_memory(const bf_groups *a, const bf_groups *b) {
-    return a->on == b->on &&
-           (a->on == &bf_backend_cpu || strcmp(a->context->gpu, b->context->gpu) == 0);
+    return a->on == b->on && (a->on == &bf_backend_cpu || a->context->gpu == b->context->gpu);
 }
 
 /* Groups on their way from one machine to another, as words. */
@@ -257,7 +246,7 @@ static void free_passage(passage *p) {
 }
 
 /* All groups enter `inside`. */
-static bf_status pass(passage *p, void *inside) {
+static bf_status pass_groups(passage *p, void *inside) {
     const bf_groups *g = p->from;
     bf_status status = g->by->list(g->context, g->inside, p->keys, p->counts);
     for (int64_t at = 0; at < p->n && status == BF_OK; at += PASSED) {
@@ -280,22 +269,23 @@ static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     bf_status status = make_passage(&p) ? BF_OK : BF_E_MEMORY;
     if (status != BF_OK) bf_fail(into->context, status, "no memory for groups");
     if (status == BF_OK) status = p.by->create(p.context, &kind, &copy);
-    if (status == BF_OK) status = pass(&p, copy);
+    if (status == BF_OK) status = pass_groups(&p, copy);
     if (status == BF_OK) status = p.by->merge(p.context, into->inside, copy);
     if (copy != NULL) p.by->destroy(p.context, copy);
     free_passage(&p);
     return status;
 }
 
-static bf_status merge(bf_groups *into, const bf_groups *from) {
+static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
     if (!same_kind(into, from))
         return bf_fail(into->context, BF_E_STATE, "other keys, or other aggregates");
     if (from->rows > BF_COUNT_MAX - into->rows)
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 rows");
-    note_place(into);
-    bf_status status = share_memory(into, from)
-                           ? into->by->merge(into->context, into->inside, from->inside)
-                           : merge_from_afar(into, from);
+    bf_status status = bf_groups_place(into);
+    if (status == BF_OK)
+        status = share_memory(into, from)
+                     ? into->by->merge(into->context, into->inside, from->inside)
+                     : merge_from_afar(into, from);
     if (status == BF_OK) into->rows += from->rows;
     return status;
 }
@@ -303,54 +293,5 @@ static bf_status merge(bf_groups *into, const bf_groups *from) {
 bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
     if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
         return BF_E_ARGUMENT;
-    return bf_leave_both(into->context, from->context, merge(into, from));
-}
-
-/* ---- results ----------------------------------------------------------------------------------
- */
-
-static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
-    int64_t size = bf_groups_size(g);
-    if ((keys->array != NULL && keys->count != size) ||
-        (counts->array != NULL && counts->count != size))
-        return bf_fail(g->context, BF_E_SHAPE, "there are %lld groups", (long long)size);
-    if (size == 0) return BF_OK;
-    bf_status status = g->by->list(g->context, g->inside, keys->data, counts->data);
-    if (status == BF_OK) status = bf_flat_return(g->context, keys);
-    return status == BF_OK ? bf_flat_return(g->context, counts) : status;
-}
-
-static bf_status list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
-    bf_flat flat_keys, flat_counts = {0};
-    bf_status status = bf_flat_take(groups->context, groups->on, groups->key, keys, &flat_keys);
-    if (status == BF_OK)
-        status = bf_flat_take(groups->context, groups->on, BF_I64, counts, &flat_counts);
-    if (status == BF_OK) status = list_flat(groups, &flat_keys, &flat_counts);
-    bf_flat_release(&flat_keys);
-    bf_flat_release(&flat_counts);
-    return status;
-}
-
-bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
-    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, list(groups, keys, counts));
-}
-
-static bf_status result(bf_groups *groups, int which, const bf_reduce_options *given,
-                        bf_value *values) {
-    bf_reduce_options options;
-    if (which < 0 || which >= groups->count)
-        return bf_fail(groups->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
-    bf_status status =
-        bf_read_reduce_options(groups->context, groups->aggregates[which].op, given, &options);
-    if (status != BF_OK || bf_groups_size(groups) == 0) return status;
-    if (values == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the values");
-    note_place(groups);
-    return bf_groups_finish(groups, which, &options, values);
-}
-
-bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
-                           bf_value *values) {
-    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, result(groups, which, options, values));
+    return bf_leave_both(into->context, from->context, merge_groups(into, from));
 }

@@ -21,9 +21,7 @@ struct bf_groups {
 /* bf_groups_create, for callers that have entered the context (enter.h). */
 bf_status bf_groups_make(bf_context *context, const bf_groups_options *options, bf_groups **groups);
 
-/* The results of an aggregate of all groups, of which there are some, by key, by options that have
- * been checked. Errors: BF_E_NAN, BF_E_MEMORY, BF_E_DEVICE. */
-bf_status bf_groups_finish(bf_groups *groups, int which, const bf_reduce_options *options,
-                           bf_value *values);
+/* Places a call where the groups are. Errors: as bf_place. */
+bf_status bf_groups_place(const bf_groups *groups);
 
 #endif

@@ -1,71 +1,151 @@
-/* The results of groups: the backend gives words, and the host's threads finish them. */
+/* What groups tell: their keys and counts, and the results of their aggregates. */
 #include "api/group/group.h"
 
-#include "rules/reduce/result.h"
-#include "seam/host.h"
+#include "api/reduce/reduce.h"
+#include "api/runtime/array.h"
+#include "api/runtime/enter.h"
+#include "api/runtime/flat.h"
+#include "rules/group/result.h"
 
-#include <stdlib.h>
+/* ---- keys and counts --------------------------------------------------------------------------
+ */
 
-enum {
-    BATCH_BYTES = 1 << 22, /* of words that are held at a time */
-    PART = 1 << 8,         /* groups of which a thread gives the results at a time */
-    WORTH = 1 << 11        /* that are worth a thread */
-};
-
-/* Groups [0, n), of a batch. */
-typedef struct result_job {
-    bf_aggregate aggregate;
-    const bf_reduce_options *options;
-    int64_t n;
-    int each;
-    const int64_t *words;
-    bf_value *values; /* NULL: NaNs are looked for, which are refused */
-} result_job;
-
-static bf_status finish_part(void *arg, int worker, int64_t first, int64_t n) {
-    result_job *job = arg;
-    bf_aggregate a = job->aggregate;
-    bf_work work;
-    (void)worker;
-    for (int64_t i = first; i < first + n; i++) {
-        const int64_t *words = job->words + i * job->each;
-        if (job->values != NULL)
-            bf_result_of_group(a.op, a.dtype, words, job->options, &job->values[i], &work);
-        else if (bf_result_nans(bf_kind_of(a.op, a.dtype), words) > 0)
-            return BF_E_NAN;
-    }
-    return BF_OK;
-}
-
-/* Batch by batch; values: as in the job. */
-static bf_status finish_batches(bf_groups *g, int which, int64_t most, int64_t *words,
-                                result_job *job, bf_value *values) {
-    bf_status status = BF_OK;
+/* Checks that an array, if there is one, has an element for each group. */
+static bf_status check_size(bf_groups *g, const bf_flat *flat) {
     int64_t size = bf_groups_size(g);
-    for (int64_t at = 0; at < size && status == BF_OK; at += most) {
-        job->n = size - at < most ? size - at : most;
-        job->values = values != NULL ? values + at : NULL;
-        status = g->by->words(g->context, g->inside, which, at, job->n, words);
-        if (status == BF_OK)
-            status = bf_parallel(g->context, bf_workers(g->context, job->n, WORTH), job->n, PART,
-                                 finish_part, job);
-        if (status == BF_E_NAN) bf_fail(g->context, status, "NaN in the values");
-    }
+    if (flat->array == NULL || flat->count == size) return BF_OK;
+    return bf_fail(g->context, BF_E_SHAPE, "there are %lld groups", (long long)size);
+}
+
+static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
+    bf_status status = check_size(g, keys);
+    if (status == BF_OK) status = check_size(g, counts);
+    if (status != BF_OK || bf_groups_size(g) == 0) return status;
+    status = g->by->list(g->context, g->inside, keys->data, counts->data);
+    if (status == BF_OK) status = bf_flat_return(g->context, keys);
+    return status == BF_OK ? bf_flat_return(g->context, counts) : status;
+}
+
+static bf_status list_groups(bf_groups *g, const bf_array *keys, const bf_array *counts) {
+    bf_flat flat_keys, flat_counts = {0};
+    bf_status status = bf_flat_take(g->context, g->on, g->key, keys, &flat_keys);
+    if (status == BF_OK) status = bf_flat_take(g->context, g->on, BF_I64, counts, &flat_counts);
+    if (status == BF_OK) status = list_flat(g, &flat_keys, &flat_counts);
+    bf_flat_release(&flat_keys);
+    bf_flat_release(&flat_counts);
     return status;
 }
 
-bf_status bf_groups_finish(bf_groups *g, int which, const bf_reduce_options *options,
-                           bf_value *values) {
-    bf_aggregate a = g->aggregates[which];
-    int each = bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
-    int64_t size = bf_groups_size(g), most = BATCH_BYTES / (each * (int64_t)sizeof(int64_t));
-    int64_t *words = malloc((size_t)(most < size ? most : size) * (size_t)each * sizeof *words);
-    if (words == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory for results");
-    result_job job = {.aggregate = a, .options = options, .each = each, .words = words};
-    bf_status status = BF_OK;
-    if (options->nan == BF_NAN_ERROR) /* before the first value is written */
-        status = finish_batches(g, which, most, words, &job, NULL);
-    if (status == BF_OK) status = finish_batches(g, which, most, words, &job, values);
-    free(words);
+bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array *counts) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, list_groups(groups, keys, counts));
+}
+
+/* ---- aggregates -------------------------------------------------------------------------------
+ */
+
+/* Checks and reads what is asked for. Errors: BF_E_ARGUMENT. */
+static bf_status read_request(const bf_groups *g, int which, const bf_reduce_options *given,
+                              bf_reduce_options *options) {
+    if (which < 0 || which >= g->count)
+        return bf_fail(g->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
+    return bf_read_reduce_options(g->context, g->aggregates[which].op, given, options);
+}
+
+/* The dtype of an aggregate's results as bf_values. */
+static bf_dtype value_dtype(bf_aggregate a, const bf_reduce_options *options) {
+    return bf_group_result_dtype(a.op, a.dtype, options->out_dtype);
+}
+
+/* The same as elements of an array, which has no integers of 192 bits. */
+static bf_dtype element_dtype(bf_aggregate a, const bf_reduce_options *options) {
+    bf_dtype dtype = value_dtype(a, options);
+    if (dtype != BF_I192) return dtype;
+    return bf_dtype_is_signed(a.dtype) || a.dtype == BF_BOOL ? BF_I64 : BF_U64;
+}
+
+bf_dtype bf_groups_aggregate_dtype(const bf_groups *groups, int which,
+                                   const bf_reduce_options *options) {
+    bf_reduce_options read;
+    if (groups == NULL || !bf_enter(groups->context)) return BF_NONE;
+    bf_status status = bf_leave(groups->context, read_request(groups, which, options, &read));
+    return status == BF_OK ? element_dtype(groups->aggregates[which], &read) : BF_NONE;
+}
+
+static bf_status aggregate_flat(bf_groups *g, int which, const bf_reduce_options *options,
+                                const bf_flat *values, const bf_flat *fits) {
+    bf_status status = check_size(g, values);
+    if (status == BF_OK) status = check_size(g, fits);
+    if (status != BF_OK || bf_groups_size(g) == 0) return status;
+    status = bf_groups_place(g);
+    if (status != BF_OK) return status;
+    status = g->by->aggregate(g->context, g->inside, which, options, values->array->dtype,
+                              values->data, (uint8_t *)fits->data);
+    if (status == BF_OK) status = bf_flat_return(g->context, values);
+    return status == BF_OK ? bf_flat_return(g->context, fits) : status;
+}
+
+static bf_status aggregate_groups(bf_groups *g, int which, const bf_reduce_options *given,
+                                  const bf_array *values, const bf_array *fits) {
+    bf_reduce_options options;
+    bf_flat flat_values, flat_fits = {0};
+    bf_status status = read_request(g, which, given, &options);
+    if (status != BF_OK) return status;
+    if (values == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no place for the values");
+    bf_dtype dtype = element_dtype(g->aggregates[which], &options);
+    status = bf_flat_take(g->context, g->on, dtype, values, &flat_values);
+    if (status == BF_OK) status = bf_flat_take(g->context, g->on, BF_BOOL, fits, &flat_fits);
+    if (status == BF_OK) status = aggregate_flat(g, which, &options, &flat_values, &flat_fits);
+    bf_flat_release(&flat_values);
+    bf_flat_release(&flat_fits);
     return status;
+}
+
+bf_status bf_groups_aggregate(bf_groups *groups, int which, const bf_reduce_options *options,
+                              const bf_array *values, const bf_array *fits) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, aggregate_groups(groups, which, options, values, fits));
+}
+
+/* ---- aggregates as values ---------------------------------------------------------------------
+ */
+
+/* The value of dtype whose element is at p. */
+static bf_value value_at(bf_dtype dtype, const char *p) {
+    bf_value v = bf_value_from_bits(BF_U64, 0);
+    if (dtype != BF_I192) return bf_value_from_bits(dtype, bf_load_bits(p, bf_dtype_bytes(dtype)));
+    v.dtype = dtype;
+    memcpy(v.as.i192, p, sizeof v.as.i192);
+    return v;
+}
+
+/* The elements are put into the end of the values' own memory: value i ends before element i + 1
+ * begins. */
+static bf_status put_values(bf_groups *g, int which, const bf_reduce_options *options,
+                            bf_value *values) {
+    bf_dtype dtype = value_dtype(g->aggregates[which], options);
+    size_t n = (size_t)bf_groups_size(g);
+    size_t bytes = dtype == BF_I192 ? sizeof values->as.i192 : bf_dtype_size(dtype);
+    char *elements = (char *)values + n * (sizeof *values - bytes);
+    bf_status status =
+        g->by->aggregate(g->context, g->inside, which, options, dtype, elements, NULL);
+    for (size_t i = 0; i < n && status == BF_OK; i++)
+        values[i] = value_at(dtype, elements + i * bytes);
+    return status;
+}
+
+static bf_status give_values(bf_groups *g, int which, const bf_reduce_options *given,
+                             bf_value *values) {
+    bf_reduce_options options;
+    bf_status status = read_request(g, which, given, &options);
+    if (status != BF_OK || bf_groups_size(g) == 0) return status;
+    if (values == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no place for the values");
+    status = bf_groups_place(g);
+    return status == BF_OK ? put_values(g, which, &options, values) : status;
+}
+
+bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
+                           bf_value *values) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, give_values(groups, which, options, values));
 }

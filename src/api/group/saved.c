@@ -77,7 +77,7 @@ static void put_batch(bf_packed *packed, size_t n, const word_batch *b, uint8_t 
 }
 
 /* How everything is saved, and in how many bytes. */
-static bf_status plan(bf_groups *g, bf_packed columns[], int64_t *words, size_t *size) {
+static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words, size_t *size) {
     size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_key_bytes(g->key) + 8;
     bf_status status = BF_OK;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
@@ -95,7 +95,7 @@ static bf_status find_size(bf_groups *groups, size_t *size) {
     bf_packed columns[BF_AGGREGATES_MAX];
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
     int64_t *words = make_batch(groups);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan(groups, columns, words, size);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, size);
     free(words);
     return status;
 }
@@ -136,12 +136,12 @@ static bf_status put_contents(bf_groups *g, bf_packed columns[], int64_t *words,
     return status;
 }
 
-static bf_status save(bf_groups *groups, void *buffer) {
+static bf_status save_groups(bf_groups *groups, void *buffer) {
     bf_packed columns[BF_AGGREGATES_MAX];
     size_t size;
     if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
     int64_t *words = make_batch(groups);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan(groups, columns, words, &size);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, &size);
     uint8_t *contents = (uint8_t *)buffer + HEADER_BYTES + groups->count * AGGREGATE_BYTES;
     if (status == BF_OK) status = put_contents(groups, columns, words, contents);
     if (status == BF_OK) {
@@ -154,7 +154,7 @@ static bf_status save(bf_groups *groups, void *buffer) {
 
 bf_status bf_groups_save(bf_groups *groups, void *buffer) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, save(groups, buffer));
+    return bf_leave(groups->context, save_groups(groups, buffer));
 }
 
 /* ---- loading ----------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ static bool get_words(saved *s, int which, size_t first, size_t n) {
     return true;
 }
 
-static bf_status enter_batch(bf_groups *g, saved *s, size_t first, size_t n) {
+static bf_status insert_batch(bf_groups *g, saved *s, size_t first, size_t n) {
     const int64_t *words[BF_AGGREGATES_MAX];
     int64_t *counts = malloc(n * sizeof *counts);
     if (counts == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory to load");
@@ -300,7 +300,7 @@ static bool is_least(saved *s) {
     return true;
 }
 
-static bf_status enter_all(bf_groups *g, saved *s) {
+static bf_status insert_all(bf_groups *g, saved *s) {
     bf_status status = BF_OK;
     size_t batch = batch_of(s);
     if (s->groups > 0) status = make_words(g, s, batch);
@@ -308,7 +308,7 @@ static bf_status enter_all(bf_groups *g, saved *s) {
         size_t n = s->groups - at < batch ? s->groups - at : batch;
         for (int i = 0; i < s->count; i++)
             if (!get_words(s, i, at, n)) return bf_saved_refuse(g->context, "impossible contents");
-        status = enter_batch(g, s, at, n);
+        status = insert_batch(g, s, at, n);
     }
     if (status == BF_OK && !is_least(s))
         status = bf_saved_refuse(g->context, "impossible contents");
@@ -334,10 +334,11 @@ static bf_status load_saved(bf_context *context, saved *s, bf_groups **groups) {
         return bf_saved_refuse(context, "not the size that its header says");
     if (!keys_are_sound(s, &(*groups)->rows))
         return bf_saved_refuse(context, "impossible contents");
-    return enter_all(*groups, s);
+    return insert_all(*groups, s);
 }
 
-static bf_status load(bf_context *context, const void *buffer, size_t size, bf_groups **groups) {
+static bf_status load_groups(bf_context *context, const void *buffer, size_t size,
+                             bf_groups **groups) {
     bf_groups *made = NULL;
     if (buffer == NULL || groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic);
@@ -358,5 +359,5 @@ static bf_status load(bf_context *context, const void *buffer, size_t size, bf_g
 
 bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size, bf_groups **groups) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, load(context, buffer, size, groups));
+    return bf_leave(context, load_groups(context, buffer, size, groups));
 }

@@ -4,7 +4,8 @@
 
 #include "rules/number/dtype.h"
 
-static bf_status count(const bf_array *array, bf_histogram *h, int64_t *counts, int64_t *others) {
+static bf_status count_integers(const bf_array *array, bf_histogram *h, int64_t *counts,
+                                int64_t *others) {
     int64_t n = h->bins.count;
     for (int64_t i = 0; i <= n; i++) h->edges[i] = (double)i - 0.5;
     bf_histogram_set_bins(h);
@@ -15,8 +16,8 @@ static bf_status count(const bf_array *array, bf_histogram *h, int64_t *counts, 
     return BF_OK;
 }
 
-static bf_status bincount(bf_context *context, const bf_array *array, int64_t *counts, int64_t n,
-                          int64_t *others) {
+static bf_status make_counts(bf_context *context, const bf_array *array, int64_t *counts, int64_t n,
+                             int64_t *others) {
     bf_histogram *h;
     if (array == NULL || counts == NULL || others == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the counts");
@@ -27,7 +28,7 @@ static bf_status bincount(bf_context *context, const bf_array *array, int64_t *c
                        bf_dtype_name(array->dtype));
     bf_status status = bf_histogram_allocate(context, array->dtype, BF_NONE, n, &h);
     if (status != BF_OK) return status;
-    status = count(array, h, counts, others);
+    status = count_integers(array, h, counts, others);
     bf_histogram_destroy(h);
     return status;
 }
@@ -35,5 +36,5 @@ static bf_status bincount(bf_context *context, const bf_array *array, int64_t *c
 bf_status bf_bincount(bf_context *context, const bf_array *array, int64_t *counts, int64_t n,
                       int64_t *others) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, bincount(context, array, counts, n, others));
+    return bf_leave(context, make_counts(context, array, counts, n, others));
 }

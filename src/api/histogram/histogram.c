@@ -2,7 +2,7 @@
 #include "api/histogram/histogram.h"
 
 #include "api/histogram/bins.h"
-#include "api/reduce/state.h"
+#include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
@@ -135,8 +135,8 @@ static const char *write_edges(bf_histogram *h, const bf_histogram_options *o, b
                                              : "the edges do not increase, or are not finite";
 }
 
-static bf_status make(bf_context *context, bf_dtype dtype, const bf_histogram_options *o,
-                      bf_dtype computed, bf_histogram **histogram) {
+static bf_status make_histogram(bf_context *context, bf_dtype dtype, const bf_histogram_options *o,
+                                bf_dtype computed, bf_histogram **histogram) {
     bf_histogram *h;
     bf_status status = bf_histogram_allocate(context, dtype, o->weights, o->bins, &h);
     if (status != BF_OK) return status;
@@ -152,8 +152,8 @@ static bf_status make(bf_context *context, bf_dtype dtype, const bf_histogram_op
     return BF_OK;
 }
 
-static bf_status create(bf_context *context, bf_dtype dtype, const bf_histogram_options *options,
-                        bf_histogram **histogram) {
+static bf_status create_histogram(bf_context *context, bf_dtype dtype,
+                                  const bf_histogram_options *options, bf_histogram **histogram) {
     bf_histogram_options o;
     if (histogram == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the histogram");
     bf_status status = check_dtype(context, dtype);
@@ -161,13 +161,13 @@ static bf_status create(bf_context *context, bf_dtype dtype, const bf_histogram_
     if (status != BF_OK) return status;
     if (o.bins == BF_BINS_AUTO || (o.range == 0 && o.edges == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "without data, the bins and their range are needed");
-    return make(context, dtype, &o, BF_F64, histogram);
+    return make_histogram(context, dtype, &o, BF_F64, histogram);
 }
 
 bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
                               const bf_histogram_options *options, bf_histogram **histogram) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, create(context, dtype, options, histogram));
+    return bf_leave(context, create_histogram(context, dtype, options, histogram));
 }
 
 /* Finds what the options leave to the data, and the dtype that even edges are computed in: that of
@@ -188,8 +188,8 @@ static bf_status look_at_data(bf_context *context, const bf_array *array, bf_his
     return BF_OK;
 }
 
-static bf_status histogram_of(bf_context *context, const bf_array *array, const bf_array *weights,
-                              const bf_histogram_options *options, bf_histogram **histogram) {
+static bf_status make_from_data(bf_context *context, const bf_array *array, const bf_array *weights,
+                                const bf_histogram_options *options, bf_histogram **histogram) {
     bf_histogram_options o;
     bf_dtype computed;
     bf_histogram *h;
@@ -202,9 +202,9 @@ static bf_status histogram_of(bf_context *context, const bf_array *array, const 
     if (status == BF_OK) status = bf_check_array(context, array->dtype, array, &count);
     if (status == BF_OK) status = look_at_data(context, array, &o, &computed);
     if (status != BF_OK) return status;
-    status = make(context, array->dtype, &o, computed, &h);
+    status = make_histogram(context, array->dtype, &o, computed, &h);
     while (status == BF_E_ARGUMENT && automatic && --o.bins > 0)
-        status = make(context, array->dtype, &o, computed, &h);
+        status = make_histogram(context, array->dtype, &o, computed, &h);
     if (status != BF_OK) return status;
     status = bf_histogram_take(h, array, weights);
     if (status == BF_OK)
@@ -217,7 +217,7 @@ static bf_status histogram_of(bf_context *context, const bf_array *array, const 
 bf_status bf_histogram_of(bf_context *context, const bf_array *array, const bf_array *weights,
                           const bf_histogram_options *options, bf_histogram **histogram) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, histogram_of(context, array, weights, options, histogram));
+    return bf_leave(context, make_from_data(context, array, weights, options, histogram));
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -242,8 +242,8 @@ typedef struct counting {
     int64_t *counts, *sums;
 } counting;
 
-static bf_status take_piece(bf_context *context, void *arg, const void *const data[2],
-                            int64_t count) {
+static bf_status count_piece(bf_context *context, void *arg, const void *const data[2],
+                             int64_t count) {
     counting *c = arg;
     c->job.data = data[0];
     c->job.weights = data[1];
@@ -251,60 +251,84 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
     return context->used->histogram->count(context, &c->job, c->counts, c->sums);
 }
 
-/* Adds to counts and sums; on failure after some pieces they hold those. */
-static bf_status count_pieces(const bf_histogram *h, const bf_array *const arrays[], int64_t count,
-                              int64_t *counts, int64_t *sums) {
-    counting c = {.counts = counts, .sums = sums};
+static bf_status place_memory(const bf_histogram *h, const bf_memory *memory, int n) {
+    const bf_demand demand = {.share = BF_HISTOGRAM_SHARE, .n = n, .memory = memory};
+    return bf_place(h->context, &demand);
+}
+
+static bf_status place_arrays(const bf_histogram *h, const bf_array *const arrays[],
+                              int64_t count) {
+    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(h->dtype));
+    bf_memory memory[] = {{arrays[0]->data, bytes}, {NULL, 0}};
+    if (arrays[1] != NULL) {
+        memory[1].data = arrays[1]->data;
+        memory[1].bytes = bf_bytes_of(count, bf_dtype_bytes(h->weights));
+    }
+    return place_memory(h, memory, arrays[1] != NULL ? 2 : 1);
+}
+
+/* Adds to the histogram; on failure after some pieces it holds those. */
+static bf_status count_pieces(bf_histogram *h, const bf_array *const arrays[], int64_t count) {
+    counting c = {.counts = h->counts, .sums = h->sums};
     c.job = (bf_bin_job){.bins = &h->bins, .dtype = h->dtype, .weights_dtype = h->weights};
-    return bf_array_walk(h->context, arrays, arrays[1] != NULL ? 2 : 1, count, true, take_piece,
-                         &c);
-}
-
-static void add(bf_histogram *into, const int64_t *counts, const int64_t *sums) {
-    int64_t bins = into->bins.count, words = into->sum_words;
-    for (int64_t i = 0; words > 0 && i < bins; i++)
-        if (counts[i] > 0)
-            bf_exact_merge(BF_KIND_SUM, into->weights, into->sums + i * words, sums + i * words);
-    for (int64_t i = 0; i < bins + BF_BIN_OTHERS; i++) into->counts[i] += counts[i];
-}
-
-/* In pieces, one of which may fail: counted apart, so that a failure leaves no trace. */
-static bf_status count_apart(bf_histogram *h, const bf_array *const arrays[], int64_t count) {
-    int64_t *counts, *sums;
-    bf_status status = allocate_counts(h, &counts, &sums);
-    if (status != BF_OK) return status;
-    status = count_pieces(h, arrays, count, counts, sums);
-    if (status == BF_OK) add(h, counts, sums);
-    free(counts);
-    free(sums);
+    if (count > BF_COUNT_MAX - h->total)
+        return bf_fail(h->context, BF_E_OVERFLOW, "more than 2^62 elements");
+    if (count == 0) return BF_OK;
+    bf_status status = place_arrays(h, arrays, count);
+    if (status == BF_OK)
+        status = bf_array_walk(h->context, arrays, arrays[1] != NULL ? 2 : 1, count, true,
+                               count_piece, &c);
+    if (status == BF_OK) h->total += count;
     return status;
 }
 
-static bf_status place(const bf_histogram *h, const bf_array *const arrays[], int64_t count) {
-    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(h->dtype));
-    bf_memory memory = {.n = 1, .data = {arrays[0]->data}, .bytes = {bytes}};
-    if (arrays[1] != NULL) {
-        memory.n = 2;
-        memory.data[1] = arrays[1]->data;
-        memory.bytes[1] = bf_bytes_of(count, bf_dtype_bytes(h->weights));
+static void add_counts(bf_histogram *into, const bf_histogram *from) {
+    int64_t bins = into->bins.count, words = into->sum_words;
+    for (int64_t i = 0; words > 0 && i < bins; i++)
+        if (from->counts[i] > 0)
+            bf_exact_merge(BF_KIND_SUM, into->weights, into->sums + i * words,
+                           from->sums + i * words);
+    for (int64_t i = 0; i < bins + BF_BIN_OTHERS; i++) into->counts[i] += from->counts[i];
+}
+
+bf_status bf_histogram_open_apart(const bf_histogram *h, bf_histogram *apart) {
+    *apart = *h;
+    return allocate_counts(h, &apart->counts, &apart->sums);
+}
+
+void bf_histogram_close_apart(bf_histogram *h, bf_histogram *apart, bf_status status) {
+    if (status == BF_OK) {
+        add_counts(h, apart);
+        h->total = apart->total;
     }
-    return bf_place_histogram(h->context, &memory);
+    free(apart->counts);
+    free(apart->sums);
+}
+
+bf_status bf_histogram_count(bf_histogram *h, const bf_array *array, const bf_array *weights) {
+    const bf_array *const arrays[2] = {array, weights};
+    int64_t count = 0;
+    bf_status status = check_arrays(h, array, weights, &count);
+    return status == BF_OK ? count_pieces(h, arrays, count) : status;
+}
+
+/* Can the count fail when some of the elements are counted? */
+static bool has_pieces(const bf_histogram *h, const bf_array *array, const bf_array *weights) {
+    return bf_is_watched(h->context) || !bf_array_is_contiguous(array) ||
+           (weights != NULL && !bf_array_is_contiguous(weights));
 }
 
 bf_status bf_histogram_take(bf_histogram *h, const bf_array *array, const bf_array *weights) {
     const bf_array *const arrays[2] = {array, weights};
     int64_t count = 0;
+    bf_histogram apart;
     bf_status status = check_arrays(h, array, weights, &count);
     if (status != BF_OK) return status;
-    if (count > BF_COUNT_MAX - h->total)
-        return bf_fail(h->context, BF_E_OVERFLOW, "more than 2^62 elements");
-    if (count == 0) return BF_OK;
-    status = place(h, arrays, count);
+    if (count == 0 || !has_pieces(h, array, weights)) return count_pieces(h, arrays, count);
+    status = bf_histogram_open_apart(h, &apart);
     if (status != BF_OK) return status;
-    bool whole = bf_array_is_contiguous(array) && (!weights || bf_array_is_contiguous(weights));
-    status =
-        whole ? count_pieces(h, arrays, count, h->counts, h->sums) : count_apart(h, arrays, count);
-    if (status == BF_OK) h->total += count;
+    status = count_pieces(&apart, arrays, count);
+    bf_histogram_close_apart(h, &apart, status);
     return status;
 }
 
@@ -329,15 +353,14 @@ static bf_status check_async(const bf_histogram *h, const bf_array *array, const
                : bf_fail(h->context, BF_E_ARGUMENT, "the memory is not contiguous");
 }
 
-static bf_status enqueue(const bf_histogram *h, const bf_array *array, int64_t *counts) {
+static bf_status enqueue_counts(const bf_histogram *h, const bf_array *array, int64_t *counts) {
     int64_t count = 0;
     bf_status status = check_async(h, array, counts, &count);
     if (status != BF_OK) return status;
     size_t counts_bytes = (size_t)(h->bins.count + BF_BIN_OTHERS) * sizeof *counts;
-    bf_memory memory = {.n = 2, .data = {array->data, counts}};
-    memory.bytes[0] = bf_bytes_of(count, bf_dtype_bytes(h->dtype));
-    memory.bytes[1] = (int64_t)counts_bytes;
-    status = bf_place_histogram(h->context, &memory);
+    const bf_memory memory[] = {{array->data, bf_bytes_of(count, bf_dtype_bytes(h->dtype))},
+                                {counts, (int64_t)counts_bytes}};
+    status = place_memory(h, memory, 2);
     if (status != BF_OK) return status;
     bf_bin_job job = {.bins = &h->bins, .dtype = h->dtype, .data = array->data, .count = count};
     const bf_backend *used = h->context->used;
@@ -352,7 +375,7 @@ static bf_status enqueue(const bf_histogram *h, const bf_array *array, int64_t *
 
 bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *array, int64_t *counts) {
     if (histogram == NULL || !bf_enter(histogram->context)) return BF_E_ARGUMENT;
-    return bf_leave(histogram->context, enqueue(histogram, array, counts));
+    return bf_leave(histogram->context, enqueue_counts(histogram, array, counts));
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -364,19 +387,19 @@ static bool same_bins(const bf_histogram *a, const bf_histogram *b) {
     return true;
 }
 
-static bf_status merge(bf_histogram *into, const bf_histogram *from) {
+static bf_status merge_histograms(bf_histogram *into, const bf_histogram *from) {
     if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no histogram to merge");
     if (into->dtype != from->dtype || into->weights != from->weights)
         return bf_fail(into->context, BF_E_STATE, "the dtypes of elements or weights differ");
     if (!same_bins(into, from)) return bf_fail(into->context, BF_E_STATE, "the bins differ");
     if (from->total > BF_COUNT_MAX - into->total)
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 elements");
-    add(into, from->counts, from->sums);
+    add_counts(into, from);
     into->total += from->total;
     return BF_OK;
 }
 
 bf_status bf_histogram_merge(bf_histogram *into, const bf_histogram *from) {
     if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
-    return bf_leave(into->context, merge(into, from));
+    return bf_leave(into->context, merge_histograms(into, from));
 }

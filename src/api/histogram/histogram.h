@@ -24,9 +24,22 @@ bf_status bf_histogram_allocate(bf_context *context, bf_dtype dtype, bf_dtype we
                                 bf_histogram **histogram);
 void bf_histogram_set_bins(bf_histogram *histogram);
 
+/* The share (seam/place.h) of counting, with and without weights. */
+enum { BF_HISTOGRAM_SHARE = 10 };
+
 /* bf_histogram_absorb, for callers that have entered the context (enter.h). */
 bf_status bf_histogram_take(bf_histogram *histogram, const bf_array *array,
                             const bf_array *weights);
+
+/* The same, but on failure the histogram may hold some of the elements. */
+bf_status bf_histogram_count(bf_histogram *histogram, const bf_array *array,
+                             const bf_array *weights);
+
+/* Counts apart, so that a failure leaves no trace: a histogram of the same bins with zero counts.
+ * Closing it adds them if the status is BF_OK. Errors: BF_E_MEMORY, and then there is nothing to
+ * close. */
+bf_status bf_histogram_open_apart(const bf_histogram *histogram, bf_histogram *apart);
+void bf_histogram_close_apart(bf_histogram *histogram, bf_histogram *apart, bf_status status);
 
 /* ---- range.c ----------------------------------------------------------------------- */
 

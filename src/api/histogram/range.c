@@ -2,11 +2,11 @@
  * a pass that leaves infinities out. */
 #include "api/histogram/histogram.h"
 
+#include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "rules/reduce/extreme.h"
 #include "seam/environment.h"
 #include "seam/memory.h"
-#include "seam/place.h"
 #include "seam/reduce.h"
 
 enum {
@@ -23,7 +23,7 @@ typedef struct finite_pass {
     char *room;              /* ROOM bytes of the host's, for what is copied from a GPU */
 } finite_pass;
 
-static void take_host(finite_pass *pass, const char *data, int64_t n) {
+static void scan_elements(finite_pass *pass, const char *data, int64_t n) {
     bf_format f = bf_format_of(pass->dtype);
     int bytes = bf_dtype_bytes(pass->dtype);
     for (int64_t i = 0; i < n; i++) {
@@ -36,11 +36,11 @@ static void take_host(finite_pass *pass, const char *data, int64_t n) {
     }
 }
 
-static bf_status take_piece(bf_context *context, void *arg, const void *const data[2],
+static bf_status scan_piece(bf_context *context, void *arg, const void *const data[2],
                             int64_t count) {
     finite_pass *pass = arg;
     if (context->used == &bf_backend_cpu) {
-        take_host(pass, data[0], count);
+        scan_elements(pass, data[0], count);
         return BF_OK;
     }
     bf_status status = BF_OK;
@@ -49,7 +49,7 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
         if (n > count - at) n = count - at;
         status = context->used->memory->copy(
             context, pass->room, (const char *)data[0] + at * bytes, (size_t)(n * bytes));
-        if (status == BF_OK) take_host(pass, pass->room, n);
+        if (status == BF_OK) scan_elements(pass, pass->room, n);
     }
     return status;
 }
@@ -59,7 +59,7 @@ static bf_status leave_out_infinities(bf_context *context, const bf_array *array
     finite_pass pass = {.dtype = array->dtype,
                         .room = bf_backend_cpu.memory->allocate(context, ROOM)};
     if (pass.room == NULL) return BF_E_MEMORY;
-    bf_status status = bf_array_walk(context, &array, 1, count, true, take_piece, &pass);
+    bf_status status = bf_array_walk(context, &array, 1, count, true, scan_piece, &pass);
     bf_backend_cpu.memory->release(context, pass.room);
     if (status != BF_OK) return status;
     extent->empty = !pass.any;
@@ -77,16 +77,16 @@ typedef struct extremes_pass {
     int64_t least_words[BF_EXTREME_WORDS], greatest_words[BF_EXTREME_WORDS];
 } extremes_pass;
 
-static bf_status take_block(bf_context *context, bf_job *job, const char *data, int64_t count,
-                            int64_t *words) {
+static bf_status absorb_block(bf_context *context, bf_job *job, const char *data, int64_t count,
+                              int64_t *words) {
     job->a = data;
     job->count = count;
     return context->used->reduce->absorb(context, job, words);
 }
 
 /* On the CPU block by block, so that the second of the two finds the block in cache. */
-static bf_status take_extremes(bf_context *context, void *arg, const void *const data[2],
-                               int64_t count) {
+static bf_status absorb_extremes(bf_context *context, void *arg, const void *const data[2],
+                                 int64_t count) {
     extremes_pass *pass = arg;
     const char *at = data[0];
     bf_status status = BF_OK;
@@ -94,9 +94,9 @@ static bf_status take_extremes(bf_context *context, void *arg, const void *const
     if (context->used == &bf_backend_cpu) n = bf_context_threads(context) * CACHED / bytes;
     for (int64_t left = count; left > 0 && status == BF_OK; left -= n, at += n * bytes) {
         if (n > left) n = left;
-        status = take_block(context, &pass->least, at, n, pass->least_words);
+        status = absorb_block(context, &pass->least, at, n, pass->least_words);
         if (status == BF_OK)
-            status = take_block(context, &pass->greatest, at, n, pass->greatest_words);
+            status = absorb_block(context, &pass->greatest, at, n, pass->greatest_words);
     }
     return status;
 }
@@ -111,16 +111,14 @@ static double value_of(const bf_job *job, const int64_t *words) {
 
 static bf_status find_extremes(bf_context *context, const bf_array *array, int64_t count,
                                bf_extent *extent) {
-    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(array->dtype));
-    bf_memory memory = {.n = 1, .data = {array->data}, .bytes = {bytes}};
     extremes_pass pass = {{BF_MIN, BF_KIND_EXTREME, array->dtype, NULL, NULL, 0, 0}, {0}, {0}, {0}};
     pass.greatest = pass.least;
     pass.greatest.op = BF_MAX;
     bf_extreme_init(pass.least_words);
     bf_extreme_init(pass.greatest_words);
-    bf_status status = bf_place_reduce(context, BF_MIN, BF_KIND_EXTREME, &memory);
+    bf_status status = bf_reduce_place(context, BF_KIND_EXTREME, &array, 1, count);
     if (status == BF_OK)
-        status = bf_array_walk(context, &array, 1, count, true, take_extremes, &pass);
+        status = bf_array_walk(context, &array, 1, count, true, absorb_extremes, &pass);
     extent->numbers = pass.least_words[BF_EXTREME_COUNT] - pass.least_words[BF_EXTREME_NAN];
     extent->empty = extent->numbers == 0;
     extent->lo = value_of(&pass.least, pass.least_words);

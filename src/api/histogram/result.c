@@ -61,7 +61,7 @@ static double total_of(const bf_histogram *h) {
     return h->sum_words > 0 ? sum_of(h, words) : (double)count;
 }
 
-static void divide(const bf_histogram *h, double *density) {
+static void divide_counts(const bf_histogram *h, double *density) {
     double total = total_of(h);
     for (int64_t i = 0; i < h->bins.count; i++) {
         double width = bf_round_to(h->edges_dtype, h->edges[i + 1] - h->edges[i]);
@@ -75,7 +75,7 @@ static bf_status write_density(const bf_histogram *h, double *density) {
     if (density == NULL) return bf_fail(h->context, BF_E_ARGUMENT, "no place for the density");
     if (h->sum_words > 0) write_weights(h, density);
     bf_environment environment = bf_environment_enter();
-    divide(h, density);
+    divide_counts(h, density);
     bf_environment_leave(environment);
     return BF_OK;
 }

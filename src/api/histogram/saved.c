@@ -113,8 +113,8 @@ static bf_status read_header(bf_context *context, const uint8_t *in, size_t size
                : bf_saved_refuse(context, "not the size that its header says");
 }
 
-static bf_status load(bf_context *context, const uint8_t *in, size_t size,
-                      bf_histogram **histogram) {
+static bf_status load_histogram(bf_context *context, const uint8_t *in, size_t size,
+                                bf_histogram **histogram) {
     bf_histogram header = {0}, *h;
     if (in == NULL || histogram == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic);
@@ -135,5 +135,5 @@ static bf_status load(bf_context *context, const uint8_t *in, size_t size,
 bf_status bf_histogram_load(bf_context *context, const void *buffer, size_t size,
                             bf_histogram **histogram) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, load(context, buffer, size, histogram));
+    return bf_leave(context, load_histogram(context, buffer, size, histogram));
 }

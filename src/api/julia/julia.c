@@ -1,5 +1,5 @@
 /* Julia and Mandelbrot sets: parameters and rectangles checked; palettes. */
-#include <bitfold/julia.h>
+#include "api/julia/julia.h"
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
@@ -9,6 +9,7 @@
 #include "seam/julia.h"
 #include "seam/memory.h"
 #include "seam/place.h"
+#include <bitfold/julia.h>
 
 /* --- parameters --- */
 
@@ -27,7 +28,7 @@ bf_status bf_julia_params_fill(bf_julia_params *params) {
 
 /* Rounds a number to the dtype; false: it is not finite there. By its bits, so that the caller's
  * floating-point flags stay as they are until the work begins. */
-static bool fit(bf_dtype dtype, double *x) {
+static bool fit_number(bf_dtype dtype, double *x) {
     const double most = dtype == BF_F32 ? 0x1.fffffefffffffp127 : 0x1.fffffffffffffp1023;
     if (!(*x >= -most && *x <= most)) return false;
     if (dtype == BF_F32) *x = (double)(float)*x;
@@ -35,8 +36,9 @@ static bool fit(bf_dtype dtype, double *x) {
 }
 
 static bool fit_view(bf_julia_view *v) {
-    return fit(v->dtype, &v->c_re) && fit(v->dtype, &v->c_im) && fit(v->dtype, &v->center_re) &&
-           fit(v->dtype, &v->center_im) && fit(v->dtype, &v->scale) && fit(v->dtype, &v->escape);
+    return fit_number(v->dtype, &v->c_re) && fit_number(v->dtype, &v->c_im) &&
+           fit_number(v->dtype, &v->center_re) && fit_number(v->dtype, &v->center_im) &&
+           fit_number(v->dtype, &v->scale) && fit_number(v->dtype, &v->escape);
 }
 
 static bool is_side(int64_t side) { return side >= 1 && side <= BF_JULIA_SIDE_MAX; }
@@ -107,15 +109,21 @@ static bf_status check_counts(bf_context *context, const bf_julia_params *p, int
     return BF_OK;
 }
 
-static bf_status place(bf_context *context, const bf_julia_view *view, const bf_array *counts) {
-    bf_memory memory = {
-        .n = 1, .data = {counts->data}, .bytes = {bf_bytes_of(bf_array_count(counts), 2)}};
-    return bf_place_julia(context, view->iterations, &memory);
+/* A picture is made, not read: its counts cross the bus once, and cost many steps. */
+int bf_julia_share(int iterations) {
+    return iterations < 8 ? 50 : iterations < 400 ? 400 / iterations : 1;
+}
+
+static bf_status place_picture(bf_context *context, const bf_julia_view *view,
+                               const bf_array *counts) {
+    const bf_memory memory = {counts->data, bf_bytes_of(bf_array_count(counts), sizeof(uint16_t))};
+    const bf_demand demand = {.share = bf_julia_share(view->iterations), .n = 1, .memory = &memory};
+    return bf_place(context, &demand);
 }
 
 /* All that there is to check; *empty: there are no pixels. */
-static bf_status prepare(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
-                         const bf_array *counts, bf_julia_job *job, bool *empty) {
+static bf_status prepare_job(bf_context *context, const bf_julia_params *params, int64_t x,
+                             int64_t y, const bf_array *counts, bf_julia_job *job, bool *empty) {
     bf_julia_params p;
     bf_status status = read_params(context, params, &p);
     if (status == BF_OK) status = check_params(context, &p, &job->view);
@@ -125,7 +133,7 @@ static bf_status prepare(bf_context *context, const bf_julia_params *params, int
     job->at = (bf_rectangle){x, y, counts->shape[1], counts->shape[0]};
     job->counts = counts->data;
     job->stride = counts->shape[0] > 1 ? counts->strides[0] : 0;
-    return *empty ? BF_OK : place(context, &job->view, counts);
+    return *empty ? BF_OK : place_picture(context, &job->view, counts);
 }
 
 static bool rows_are_direct(const bf_array *counts) {
@@ -134,6 +142,10 @@ static bool rows_are_direct(const bf_array *counts) {
 }
 
 /* --- the calls --- */
+
+static int64_t bytes_of(const bf_rectangle *at) {
+    return at->rows * at->columns * (int64_t)sizeof(uint16_t);
+}
 
 /* A part that fits the scratch, and from there to where it belongs. */
 static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_job part,
@@ -147,8 +159,8 @@ static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_j
 }
 
 /* Memory of any strides: whole rows at a time, or pieces of one. */
-static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
-    const bf_backend *by = bf_place_walk(context, counts->data);
+static bf_status walk_parts(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
+    const bf_backend *by = bf_place_walk(context->used, counts->data);
     const bf_rectangle *all = &job->at;
     int64_t room = (int64_t)(by->memory->scratch_bytes / sizeof(uint16_t));
     int64_t columns = least(all->columns, room);
@@ -165,32 +177,34 @@ static bf_status walk(bf_context *context, const bf_julia_job *job, const bf_arr
             part.at = (bf_rectangle){all->x + x, all->y + y, least(columns, all->columns - x),
                                      least(rows, all->rows - y)};
             status = copy_part(context, by, part, &to, y * all->columns + x);
+            if (status == BF_OK) status = bf_watch_tick(context, bytes_of(&part.at));
         }
     }
     return status;
 }
 
-static bf_status count(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
-                       const bf_array *counts) {
+static bf_status count_picture(bf_context *context, const bf_julia_params *params, int64_t x,
+                               int64_t y, const bf_array *counts) {
     bf_julia_job job = {0};
     bool empty = false;
-    bf_status status = prepare(context, params, x, y, counts, &job, &empty);
+    bf_status status = prepare_job(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
-    if (!rows_are_direct(counts)) return walk(context, &job, counts);
-    return context->used->julia->count(context, &job);
+    if (!rows_are_direct(counts)) return walk_parts(context, &job, counts);
+    status = context->used->julia->count(context, &job);
+    return status == BF_OK ? bf_watch_tick(context, bytes_of(&job.at)) : status;
 }
 
 bf_status bf_julia(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
                    const bf_array *counts) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, count(context, params, x, y, counts));
+    return bf_leave(context, count_picture(context, params, x, y, counts));
 }
 
-static bf_status count_async(bf_context *context, const bf_julia_params *params, int64_t x,
-                             int64_t y, const bf_array *counts) {
+static bf_status enqueue_picture(bf_context *context, const bf_julia_params *params, int64_t x,
+                                 int64_t y, const bf_array *counts) {
     bf_julia_job job = {0};
     bool empty = false;
-    bf_status status = prepare(context, params, x, y, counts, &job, &empty);
+    bf_status status = prepare_job(context, params, x, y, counts, &job, &empty);
     if (status != BF_OK || empty) return status;
     if (!rows_are_direct(counts))
         return bf_fail(context, BF_E_ARGUMENT, "a row's pixels are not neighbours");
@@ -201,7 +215,7 @@ static bf_status count_async(bf_context *context, const bf_julia_params *params,
 bf_status bf_julia_async(bf_context *context, const bf_julia_params *params, int64_t x, int64_t y,
                          const bf_array *counts) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, count_async(context, params, x, y, counts));
+    return bf_leave(context, enqueue_picture(context, params, x, y, counts));
 }
 
 /* --- palettes --- */

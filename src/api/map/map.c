@@ -1,11 +1,12 @@
 /* Element-wise operations: arguments checked, dtypes and shapes resolved. */
-#include <bitfold/map.h>
+#include "api/map/map.h"
 
 #include "api/map/walk.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "rules/map/map.h"
+#include "rules/number/dtype.h"
 #include "seam/place.h"
 #include <bitfold/value.h>
 
@@ -168,7 +169,7 @@ static bf_status place_number(request *r, int i) {
 }
 
 /* The strides of input i in the output's dimensions. */
-static bf_status broadcast(request *r, int i) {
+static bf_status broadcast_input(request *r, int i) {
     const bf_array *in = r->inputs[i];
     int before = r->out->ndim - in->ndim;
     bool fits = before >= 0;
@@ -187,7 +188,7 @@ static bf_status place_input(request *r, int i) {
         if (status != BF_OK) return status;
     }
     r->arrays.bytes[i + 1] = bf_dtype_bytes(r->job.from[i]);
-    return broadcast(r, i);
+    return broadcast_input(r, i);
 }
 
 static bf_status place_arrays(request *r) {
@@ -225,18 +226,22 @@ static int64_t operand_bytes(const bf_map_arrays *x, int k) {
     return bf_bytes_of(count, x->bytes[k]);
 }
 
-static bf_status place(const request *r) {
-    bf_memory memory = {.n = r->arrays.arity + 1};
-    for (int k = 0; k < memory.n; k++) {
-        memory.data[k] = r->arrays.data[k];
-        memory.bytes[k] = operand_bytes(&r->arrays, k);
-    }
-    return bf_place_map(r->context, r->job.op, &memory);
+int bf_map_share(bf_map_op op) {
+    return op == BF_MAP_DIV || op == BF_MAP_SQRT || op == BF_MAP_CAST ? 50 : 100;
+}
+
+static bf_status place_request(const request *r) {
+    bf_memory memory[BF_MAP_OPERANDS];
+    const bf_demand demand = {
+        .share = bf_map_share(r->job.op), .n = r->arrays.arity + 1, .memory = memory};
+    for (int k = 0; k < demand.n; k++)
+        memory[k] = (bf_memory){r->arrays.data[k], operand_bytes(&r->arrays, k)};
+    return bf_place(r->context, &demand);
 }
 
 /* All that can be said without looking at the elements; *empty: there are none. */
-static bf_status prepare(request *r, bf_context *context, bf_map_op op, int count,
-                         const bf_map_options *options, bool *empty) {
+static bf_status prepare_request(request *r, bf_context *context, bf_map_op op, int count,
+                                 const bf_map_options *options, bool *empty) {
     r->context = context;
     r->options = BF_MAP_OPTIONS(.index = 0);
     if (options != NULL && !BF_READ(&r->options, options, index))
@@ -252,14 +257,14 @@ static bf_status prepare(request *r, bf_context *context, bf_map_op op, int coun
     if (status != BF_OK) return status;
     *empty = bf_array_count(r->out) == 0;
     if (!*empty) status = check_overlap(r);
-    return status == BF_OK && !*empty ? place(r) : status;
+    return status == BF_OK && !*empty ? place_request(r) : status;
 }
 
-static bf_status map(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
-                     const bf_map_options *options, const bf_array *out) {
+static bf_status run_map(bf_context *context, bf_map_op op, const bf_array *const inputs[],
+                         int count, const bf_map_options *options, const bf_array *out) {
     request r = {.inputs = inputs, .out = out};
     bool empty = false;
-    bf_status status = prepare(&r, context, op, count, options, &empty);
+    bf_status status = prepare_request(&r, context, op, count, options, &empty);
     if (status != BF_OK || empty) return status;
     return bf_map_walk(context, &r.arrays, !can_fail(&r.job), &r.job);
 }
@@ -267,7 +272,7 @@ static bf_status map(bf_context *context, bf_map_op op, const bf_array *const in
 bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
                  const bf_map_options *options, const bf_array *out) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, map(context, op, inputs, count, options, out));
+    return bf_leave(context, run_map(context, op, inputs, count, options, out));
 }
 
 /* Is every operand contiguous, or one element? Then the job is whole as it is. */
@@ -285,11 +290,11 @@ static bool is_one_job(request *r) {
     return true;
 }
 
-static bf_status map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[],
-                           int count, const bf_map_options *options, const bf_array *out) {
+static bf_status enqueue_map(bf_context *context, bf_map_op op, const bf_array *const inputs[],
+                             int count, const bf_map_options *options, const bf_array *out) {
     request r = {.inputs = inputs, .out = out};
     bool empty = false;
-    bf_status status = prepare(&r, context, op, count, options, &empty);
+    bf_status status = prepare_request(&r, context, op, count, options, &empty);
     if (status != BF_OK || empty) return status;
     if (!is_one_job(&r)) return bf_fail(context, BF_E_ARGUMENT, "the memory is not contiguous");
     return context->used->map->enqueue != NULL ? context->used->map->enqueue(context, &r.job)
@@ -299,13 +304,13 @@ static bf_status map_async(bf_context *context, bf_map_op op, const bf_array *co
 bf_status bf_map_async(bf_context *context, bf_map_op op, const bf_array *const inputs[], int count,
                        const bf_map_options *options, const bf_array *out) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, map_async(context, op, inputs, count, options, out));
+    return bf_leave(context, enqueue_map(context, op, inputs, count, options, out));
 }
 
 /* --- the simple calls --- */
 
-static bf_status simple(bf_context *context, bf_map_op op, bf_dtype dtype, const void *const *x,
-                        int64_t n, void *out) {
+static bf_status map_vectors(bf_context *context, bf_map_op op, bf_dtype dtype,
+                             const void *const *x, int64_t n, void *out) {
     bf_array arrays[3], to;
     const bf_array *inputs[3];
     int count = bf_map_arity(op);
@@ -319,7 +324,7 @@ static bf_status simple(bf_context *context, bf_map_op op, bf_dtype dtype, const
 
 #define DEFINE(name, op, D, T)                                                                     \
     bf_status bf_##name(bf_context *context, const T *a, const T *b, int64_t n, T *out) {          \
-        return simple(context, op, BF_##D, (const void *const[]){a, b}, n, out);                   \
+        return map_vectors(context, op, BF_##D, (const void *const[]){a, b}, n, out);              \
     }
 #define BF_X(X, D, T)                                                                              \
     DEFINE(add_##X, BF_MAP_ADD, D, T)                                                              \
@@ -328,9 +333,9 @@ static bf_status simple(bf_context *context, bf_map_op op, bf_dtype dtype, const
     DEFINE(div_##X, BF_MAP_DIV, D, T)                                                              \
     bf_status bf_fma_##X(bf_context *context, const T *a, const T *b, const T *c, int64_t n,       \
                          T *out) {                                                                 \
-        return simple(context, BF_MAP_FMA, BF_##D, (const void *const[]){a, b, c}, n, out);        \
+        return map_vectors(context, BF_MAP_FMA, BF_##D, (const void *const[]){a, b, c}, n, out);   \
     }                                                                                              \
     bf_status bf_sqrt_##X(bf_context *context, const T *a, int64_t n, T *out) {                    \
-        return simple(context, BF_MAP_SQRT, BF_##D, (const void *const[]){a}, n, out);             \
+        return map_vectors(context, BF_MAP_SQRT, BF_##D, (const void *const[]){a}, n, out);        \
     }
 BF_MAP_SIMPLE_LIST(BF_X)

@@ -2,6 +2,7 @@
  * copies elsewhere. */
 #include "api/map/walk.h"
 
+#include "api/runtime/array.h"
 #include "seam/memory.h"
 #include "seam/place.h"
 
@@ -12,7 +13,7 @@ static int64_t row_least(const bf_context *context) {
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-static void swap(int64_t *a, int64_t *b) {
+static void swap_numbers(int64_t *a, int64_t *b) {
     int64_t t = *a;
     *a = *b;
     *b = t;
@@ -23,8 +24,9 @@ static void sort_dimensions(bf_map_arrays *x) {
     for (int i = 1; i < x->ndim; i++) {
         for (int d = i; d > 0; d--) {
             if (magnitude(x->strides[0][d - 1]) >= magnitude(x->strides[0][d])) break;
-            swap(&x->shape[d - 1], &x->shape[d]);
-            for (int k = 0; k <= x->arity; k++) swap(&x->strides[k][d - 1], &x->strides[k][d]);
+            swap_numbers(&x->shape[d - 1], &x->shape[d]);
+            for (int k = 0; k <= x->arity; k++)
+                swap_numbers(&x->strides[k][d - 1], &x->strides[k][d]);
         }
     }
 }
@@ -62,7 +64,7 @@ static char *element_at(const bf_map_arrays *x, int k, const int64_t *position) 
 }
 
 /* Moves on by n elements. */
-static void advance(const bf_map_arrays *x, int64_t *position, int64_t n) {
+static void advance_position(const bf_map_arrays *x, int64_t *position, int64_t n) {
     int d = x->ndim - 1;
     position[d] += n;
     for (; d > 0 && position[d] >= x->shape[d]; d--) {
@@ -75,8 +77,11 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
                            bf_map_job *job) {
     int64_t position[BF_MAX_DIMS] = {0};
     int inner = x->ndim - 1;
-    job->count = x->ndim == 0 ? 1 : x->shape[inner];
+    int64_t row = x->ndim == 0 ? 1 : x->shape[inner], bytes = x->bytes[0];
+    int64_t most = bf_watched_piece(context, row, bytes);
     for (int64_t done = 0; done < count; done += job->count) {
+        int64_t left = row - done % row;
+        job->count = left < most ? left : most;
         job->index = x->index + done;
         job->out = element_at(x, 0, position);
         for (int k = 1; k <= x->arity; k++) {
@@ -84,8 +89,9 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
             job->single[k - 1] = x->ndim == 0 || x->strides[k][inner] == 0;
         }
         bf_status status = context->used->map->run(context, job);
+        if (status == BF_OK) status = bf_watch_tick(context, job->count * bytes);
         if (status != BF_OK) return status;
-        if (x->ndim > 0) advance(x, position, job->count);
+        if (x->ndim > 0) advance_position(x, position, job->count);
     }
     return BF_OK;
 }
@@ -98,7 +104,7 @@ typedef struct copies {
 } copies;
 
 static bool prepare_copies(bf_context *context, const bf_map_arrays *x, int k, copies *c) {
-    c->by = bf_place_walk(context, x->data[k]);
+    c->by = bf_place_walk(context->used, x->data[k]);
     c->strided = (bf_strided){x->data[k], x->bytes[k], x->ndim, {0}, {0}};
     memcpy(c->strided.shape, x->shape, sizeof x->shape);
     memcpy(c->strided.strides, x->strides[k], sizeof x->strides[k]);
@@ -135,6 +141,7 @@ static bf_status walk_copies(bf_context *context, const bf_map_arrays *x, int64_
         job->index = x->index + done;
         job->count = count - done < room ? count - done : room;
         status = map_piece(context, x->arity, c, done, job);
+        if (status == BF_OK) status = bf_watch_tick(context, job->count * x->bytes[0]);
     }
     return status;
 }

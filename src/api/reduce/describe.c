@@ -1,32 +1,33 @@
 /* Descriptions: several results of one state. */
 #include <bitfold/describe.h>
 
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
 #include "api/reduce/state.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 
 /* A result of the part of a description's words that belongs to op. */
-static bf_status part(const bf_state *s, bf_reduction op, const int64_t *words,
-                      const bf_reduce_options *options, bf_value *value) {
+static bf_status finish_part(const bf_state *s, bf_reduction op, const int64_t *words,
+                             const bf_reduce_options *options, bf_value *value) {
     return bf_result(s->context, op, s->dtype, words, options, value);
 }
 
 /* A minimum or maximum and its index; nothing to choose from is no error. */
-static bf_status extreme(const bf_state *s, bf_reduction op, bf_reduction arg, const int64_t *words,
-                         const bf_reduce_options *options, bf_value *value, int64_t *index) {
+static bf_status finish_extreme(const bf_state *s, bf_reduction op, bf_reduction arg,
+                                const int64_t *words, const bf_reduce_options *options,
+                                bf_value *value, int64_t *index) {
     bf_value at = {.dtype = BF_I64};
     *value = (bf_value){.dtype = BF_NONE};
     *index = -1;
-    bf_status status = part(s, op, words, options, value);
+    bf_status status = finish_part(s, op, words, options, value);
     if (status == BF_E_EMPTY) return BF_OK;
-    if (status == BF_OK) status = part(s, arg, words, options, &at);
+    if (status == BF_OK) status = finish_part(s, arg, words, options, &at);
     *index = at.as.i64;
     return status;
 }
 
-static bf_status describe(const bf_state *state, const bf_reduce_options *given,
-                          bf_description *description) {
+static bf_status describe_state(const bf_state *state, const bf_reduce_options *given,
+                                bf_description *description) {
     bf_reduce_options exact;
     if (description != NULL && !bf_sized_fits(description, BF_SIZE_TO(bf_description, std)))
         return bf_fail(state->context, BF_E_ARGUMENT, "bf_description: size is not set");
@@ -43,12 +44,12 @@ static bf_status describe(const bf_state *state, const bf_reduce_options *given,
     bf_state_info info = {.size = sizeof info};
     bf_state_describe(state, &info);
     bf_description d = {.n = info.count, .nan = info.nan, .inf = info.inf};
-    status = extreme(state, BF_MIN, BF_ARGMIN, least, &own, &d.min, &d.argmin);
+    status = finish_extreme(state, BF_MIN, BF_ARGMIN, least, &own, &d.min, &d.argmin);
     if (status == BF_OK)
-        status = extreme(state, BF_MAX, BF_ARGMAX, greatest, &own, &d.max, &d.argmax);
-    if (status == BF_OK) status = part(state, BF_SUM, state->words, &exact, &d.sum);
-    if (status == BF_OK) status = part(state, BF_MEAN, state->words, &exact, &d.mean);
-    if (status == BF_OK) status = part(state, BF_STD, state->words, &exact, &d.std);
+        status = finish_extreme(state, BF_MAX, BF_ARGMAX, greatest, &own, &d.max, &d.argmax);
+    if (status == BF_OK) status = finish_part(state, BF_SUM, state->words, &exact, &d.sum);
+    if (status == BF_OK) status = finish_part(state, BF_MEAN, state->words, &exact, &d.mean);
+    if (status == BF_OK) status = finish_part(state, BF_STD, state->words, &exact, &d.std);
     if (status == BF_OK) BF_WRITE(description, &d, std);
     return status;
 }
@@ -56,7 +57,7 @@ static bf_status describe(const bf_state *state, const bf_reduce_options *given,
 bf_status bf_state_description(const bf_state *state, const bf_reduce_options *options,
                                bf_description *description) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, describe(state, options, description));
+    return bf_leave(state->context, describe_state(state, options, description));
 }
 
 static bf_status describe_array(bf_context *context, const bf_array *array,
@@ -66,7 +67,7 @@ static bf_status describe_array(bf_context *context, const bf_array *array,
     bf_status status = bf_state_make(context, BF_DESCRIBE, array->dtype, &state);
     if (status != BF_OK) return status;
     status = bf_state_take(state, array);
-    if (status == BF_OK) status = describe(state, options, description);
+    if (status == BF_OK) status = describe_state(state, options, description);
     bf_state_destroy(state);
     return status;
 }

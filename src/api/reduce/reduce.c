@@ -1,13 +1,35 @@
 /* Reductions of whole arrays: a state, one absorb, its result. */
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
 #include "api/reduce/state.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "seam/place.h"
 #include <bitfold/dot.h>
 
-static bf_status reduce(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
-                        const bf_reduce_options *given, bf_value *value) {
+/* ---- where they run -------------------------------------------------------------------------- */
+
+int bf_reduce_share(bf_kind kind) {
+    switch (kind) {
+    case BF_KIND_MOMENTS:
+    case BF_KIND_DESCRIPTION: return 40;
+    case BF_KIND_FACTORS: return 10;
+    case BF_KIND_TREE: return 50;
+    default: return 100;
+    }
+}
+
+bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],
+                          int arity, int64_t count) {
+    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(arrays[0]->dtype));
+    const bf_memory memory[] = {{arrays[0]->data, bytes}, {arrays[arity - 1]->data, bytes}};
+    const bf_demand demand = {.share = bf_reduce_share(kind), .n = arity, .memory = memory};
+    return bf_place(context, &demand);
+}
+
+/* ---- at once --------------------------------------------------------------------------------- */
+
+static bf_status reduce_arrays(bf_context *context, bf_reduction op, const bf_array *a,
+                               const bf_array *b, const bf_reduce_options *given, bf_value *value) {
     bf_reduce_options options;
     if (a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
     bf_status status = bf_read_reduce_options(context, op, given, &options);
@@ -29,7 +51,7 @@ static bf_status check_op(bf_context *context, bf_reduction op) {
 static bf_status reduce_one(bf_context *context, bf_reduction op, const bf_array *array,
                             const bf_reduce_options *options, bf_value *value) {
     bf_status status = check_op(context, op);
-    return status == BF_OK ? reduce(context, op, array, NULL, options, value) : status;
+    return status == BF_OK ? reduce_arrays(context, op, array, NULL, options, value) : status;
 }
 
 bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
@@ -41,10 +63,10 @@ bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
 bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
                  const bf_reduce_options *options, bf_value *value) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, reduce(context, BF_DOT, a, b, options, value));
+    return bf_leave(context, reduce_arrays(context, BF_DOT, a, b, options, value));
 }
 
-/* --- enqueued --- */
+/* ---- enqueued -------------------------------------------------------------------------------- */
 
 /* b is NULL but for BF_DOT. */
 static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
@@ -65,28 +87,27 @@ static bf_status check_async(bf_context *context, bf_reduction op, const bf_arra
                : bf_fail(context, BF_E_ARGUMENT, "the memory is not contiguous");
 }
 
-/* Chooses the device by the arrays' memory, and by that of the value. */
+/* The value is an operand, too. */
 static bf_status place_async(bf_context *context, const bf_job *job, const bf_value *value) {
     int64_t bytes = bf_bytes_of(job->count, bf_dtype_bytes(job->dtype));
-    bf_memory memory = {.n = 2, .data = {job->a, value}, .bytes = {bytes, sizeof *value}};
-    if (job->b != NULL) {
-        memory.data[memory.n] = job->b;
-        memory.bytes[memory.n++] = bytes;
-    }
-    return bf_place_reduce(context, job->op, job->kind, &memory);
+    const bf_memory memory[] = {{job->a, bytes}, {value, sizeof *value}, {job->b, bytes}};
+    const bf_demand demand = {
+        .share = bf_reduce_share(job->kind), .n = job->b != NULL ? 3 : 2, .memory = memory};
+    return bf_place(context, &demand);
 }
 
 /* Without a queue: at once, and what is wrong with the data told as a queue would. */
 static bf_status reduce_now(bf_context *context, bf_reduction op, const bf_array *a,
                             const bf_array *b, const bf_reduce_options *options, bf_value *value) {
-    bf_status status = reduce(context, op, a, b, options, value);
+    bf_status status = reduce_arrays(context, op, a, b, options, value);
     if (status != BF_E_NAN && status != BF_E_EMPTY && status != BF_E_OVERFLOW) return status;
     *value = (bf_value){.dtype = BF_NONE};
     return BF_OK;
 }
 
-static bf_status reduce_async(bf_context *context, bf_reduction op, const bf_array *a,
-                              const bf_array *b, const bf_reduce_options *given, bf_value *value) {
+static bf_status enqueue_arrays(bf_context *context, bf_reduction op, const bf_array *a,
+                                const bf_array *b, const bf_reduce_options *given,
+                                bf_value *value) {
     bf_reduce_options options;
     int64_t count = 0;
     bf_status status = bf_read_reduce_options(context, op, given, &options);
@@ -102,26 +123,26 @@ static bf_status reduce_async(bf_context *context, bf_reduction op, const bf_arr
     return context->used->reduce->enqueue(context, &job, &options, value);
 }
 
-static bf_status reduce_one_async(bf_context *context, bf_reduction op, const bf_array *array,
-                                  const bf_reduce_options *options, bf_value *value) {
+static bf_status enqueue_one(bf_context *context, bf_reduction op, const bf_array *array,
+                             const bf_reduce_options *options, bf_value *value) {
     bf_status status = check_op(context, op);
-    return status == BF_OK ? reduce_async(context, op, array, NULL, options, value) : status;
+    return status == BF_OK ? enqueue_arrays(context, op, array, NULL, options, value) : status;
 }
 
 bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_array *array,
                           const bf_reduce_options *options, bf_value *value) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, reduce_one_async(context, op, array, options, value));
+    return bf_leave(context, enqueue_one(context, op, array, options, value));
 }
 
 bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b,
                        const bf_reduce_options *options, bf_value *value) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, reduce_async(context, BF_DOT, a, b, options, value));
+    return bf_leave(context, enqueue_arrays(context, BF_DOT, a, b, options, value));
 }
 
 /* The simple calls. `out` points at the C type that `to` names: a dtype, or that of the value. */
-static bf_status store(bf_context *context, const bf_value *value, bf_dtype to, void *out) {
+static bf_status store_value(bf_context *context, const bf_value *value, bf_dtype to, void *out) {
     bf_status status = BF_OK;
     double f64 = bf_value_f64(value);
     switch (to) {
@@ -143,12 +164,12 @@ static bf_status reduce_and_store(bf_context *context, bf_reduction op, bf_dtype
     bf_array_set(&array, dtype, a, n);
     bf_array_set(&other, dtype, b, n);
     bf_reduce_options options = BF_REDUCE_OPTIONS(.ddof = ddof);
-    bf_status status = reduce(context, op, &array, &other, &options, &value);
-    return status == BF_OK ? store(context, &value, to, out) : status;
+    bf_status status = reduce_arrays(context, op, &array, &other, &options, &value);
+    return status == BF_OK ? store_value(context, &value, to, out) : status;
 }
 
-static bf_status simple(bf_context *context, bf_reduction op, bf_dtype dtype, const void *a,
-                        const void *b, int64_t n, int ddof, bf_dtype to, void *out) {
+static bf_status reduce_vectors(bf_context *context, bf_reduction op, bf_dtype dtype, const void *a,
+                                const void *b, int64_t n, int ddof, bf_dtype to, void *out) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, reduce_and_store(context, op, dtype, a, b, n, ddof, to, out));
 }
@@ -167,15 +188,15 @@ static bf_dtype value_type(bf_dtype dtype) {
  * macro. */
 #define DEFINE(name, op, D, T, R, to)                                                              \
     bf_status bf_##name(bf_context *context, const T *x, int64_t n, R *out) {                      \
-        return simple(context, op, BF_##D, x, NULL, n, 0, to, out);                                \
+        return reduce_vectors(context, op, BF_##D, x, NULL, n, 0, to, out);                        \
     }
 #define DEFINE_DDOF(name, op, D, T)                                                                \
     bf_status bf_##name(bf_context *context, const T *x, int64_t n, int ddof, double *out) {       \
-        return simple(context, op, BF_##D, x, NULL, n, ddof, BF_F64, out);                         \
+        return reduce_vectors(context, op, BF_##D, x, NULL, n, ddof, BF_F64, out);                 \
     }
 #define DEFINE_DOT(name, D, T, S)                                                                  \
     bf_status bf_##name(bf_context *context, const T *a, const T *b, int64_t n, S *out) {          \
-        return simple(context, BF_DOT, BF_##D, a, b, n, 0, sum_type(BF_##D), out);                 \
+        return reduce_vectors(context, BF_DOT, BF_##D, a, b, n, 0, sum_type(BF_##D), out);         \
     }
 #define BF_X(X, D, T, S, R)                                                                        \
     DEFINE(sum_##X, BF_SUM, D, T, S, sum_type(BF_##D))                                             \

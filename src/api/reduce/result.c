@@ -1,5 +1,5 @@
 /* From a state's words to a bf_value: policies and types. */
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
 
 #include "api/runtime/sized.h"
 #include "rules/reduce/result.h"
@@ -29,7 +29,7 @@ bf_status bf_read_reduce_options(bf_context *context, bf_reduction op,
     return BF_OK;
 }
 
-static bf_status explain(bf_context *context, bf_status status, int64_t nans) {
+static bf_status explain_failure(bf_context *context, bf_status status, int64_t nans) {
     if (status == BF_E_NAN)
         return bf_fail(context, status, "%lld NaN in the data", (long long)nans);
     if (status == BF_E_EMPTY) return bf_fail(context, status, "no element to choose from");
@@ -48,5 +48,5 @@ bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const 
                            ? bf_result_tree(words, bf_tree_root(words), options, value)
                            : bf_result_plain(op, dtype, words, options, value, &work);
     bf_environment_leave(environment);
-    return status == BF_OK ? BF_OK : explain(context, status, bf_result_nans(kind, words));
+    return status == BF_OK ? BF_OK : explain_failure(context, status, bf_result_nans(kind, words));
 }

@@ -1,12 +1,11 @@
 /* States: absorb, merge, result. */
 #include "api/reduce/state.h"
 
-#include "api/reduce/result.h"
+#include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "seam/environment.h"
-#include "seam/place.h"
 
 #include <stdlib.h>
 
@@ -87,19 +86,40 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
     return status;
 }
 
+bf_status bf_state_keep(const bf_state *s, int64_t **kept) {
+    *kept = malloc(used_bytes(s));
+    if (*kept == NULL) return bf_fail(s->context, BF_E_MEMORY, "no memory for a state");
+    memcpy(*kept, s->words, used_bytes(s));
+    return BF_OK;
+}
+
+void bf_state_settle(bf_state *s, int64_t *kept, bf_status status) {
+    if (status != BF_OK && kept != NULL)
+        memcpy(s->words, kept, (size_t)bf_state_words(s->kind, s->dtype, kept) * sizeof *kept);
+    free(kept);
+}
+
+/* Can a call fail when it has taken some of the elements in? */
+static bool has_pieces(const bf_state *s, const bf_array *const arrays[], int arity) {
+    if (bf_is_watched(s->context) || !bf_array_is_contiguous(arrays[0])) return true;
+    return arity > 1 && !bf_array_is_contiguous(arrays[1]);
+}
+
 static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
     const int64_t *next = next_index(s);
-    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(s->dtype));
-    bf_memory memory = {.n = arity, .data = {arrays[0]->data}, .bytes = {bytes, bytes}};
     if (count > BF_COUNT_MAX - (next ? *next : s->words[0]))
         return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
     if (count == 0) return BF_OK;
-    if (arity > 1) memory.data[1] = arrays[1]->data;
-    bf_status status = bf_place_reduce(s->context, s->op, s->kind, &memory);
+    bf_status status = bf_reduce_place(s->context, s->kind, arrays, arity, count);
     if (status != BF_OK) return status;
     bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .index = next ? *next : 0};
     absorption to = {job, s->words};
-    return bf_array_walk(s->context, arrays, arity, count, next == NULL, take_piece, &to);
+    int64_t *kept = NULL;
+    if (has_pieces(s, arrays, arity)) status = bf_state_keep(s, &kept);
+    if (status != BF_OK) return status;
+    status = bf_array_walk(s->context, arrays, arity, count, next == NULL, take_piece, &to);
+    bf_state_settle(s, kept, status);
+    return status;
 }
 
 bf_status bf_state_take(bf_state *state, const bf_array *chunk) {

@@ -19,11 +19,10 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
 bf_status bf_state_take(bf_state *state, const bf_array *chunk);
 bf_status bf_state_take_pair(bf_state *state, const bf_array *a, const bf_array *b);
 
-/* Is the array (are both) well formed and of this dtype? *count becomes its number of elements.
- * Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
-bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
-                         int64_t *count);
-bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
-                        int64_t *count);
+/* For a call that may fail when it has taken some elements in: keeps the words, and afterwards puts
+ * them back unless the status is BF_OK, and frees them (NULL: nothing was kept). Errors:
+ * BF_E_MEMORY. */
+bf_status bf_state_keep(const bf_state *state, int64_t **kept);
+void bf_state_settle(bf_state *state, int64_t *kept, bf_status status);
 
 #endif

@@ -1,8 +1,14 @@
 /* Arrays: checking them, and walking any shape as contiguous pieces. */
 #include "api/runtime/array.h"
 
+#include "rules/number/dtype.h"
 #include "seam/memory.h"
 #include "seam/place.h"
+
+/* A watched call works through contiguous memory in pieces as large as so many of the backend's
+ * scratches: 128 MiB on the CPU. Larger ones would tell too late how far it is; smaller ones would
+ * cost more, for all threads end each piece together. */
+enum { SCRATCHES = 128 };
 
 /* Do the elements lie within less than 2^62 bytes? Then no sum of strides overflows, nor does a
  * stride times its extent. A stride between fewer than two elements is never taken. */
@@ -124,7 +130,7 @@ typedef struct copies {
 
 static bool prepare_copies(bf_context *context, const walk *w, const bf_array *array, int a,
                            copies *c) {
-    c->by = bf_place_walk(context, array->data);
+    c->by = bf_place_walk(context->used, array->data);
     c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
     memcpy(c->from.shape, w->shape, sizeof w->shape);
     memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
@@ -137,13 +143,15 @@ static int64_t room_of(const copies *c) {
     return (int64_t)(c->by->memory->scratch_bytes / 2) / c->from.bytes;
 }
 
+/* Copies of pieces that fit the backends' scratch. */
 static bf_status walk_copies(bf_context *context, const walk *w, const bf_array *const arrays[],
                              int arity, int64_t count, bf_take_piece take, void *arg) {
     copies c[2] = {{0}};
-    int64_t room = count;
+    int64_t room = count, bytes = 0;
     for (int a = 0; a < arity; a++) {
         if (!prepare_copies(context, w, arrays[a], a, &c[a])) return BF_E_MEMORY;
         if (room_of(&c[a]) < room) room = room_of(&c[a]);
+        bytes += c[a].from.bytes;
     }
     const void *const data[2] = {c[0].to, c[1].to};
     bf_status status = BF_OK;
@@ -152,6 +160,31 @@ static bf_status walk_copies(bf_context *context, const walk *w, const bf_array 
         for (int a = 0; a < arity && status == BF_OK; a++)
             status = c[a].by->memory->gather(context, &c[a].from, done, n, c[a].to);
         if (status == BF_OK) status = take(context, arg, data, n);
+        if (status == BF_OK) status = bf_watch_tick(context, n * bytes);
+    }
+    return status;
+}
+
+int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes) {
+    if (!bf_is_watched(context)) return count;
+    int64_t piece =
+        (int64_t)context->used->memory->scratch_bytes * SCRATCHES / bytes & ~(int64_t)4095;
+    return piece < count ? piece : count;
+}
+
+/* The memory itself: in one piece, but for calls that are watched. */
+static bf_status walk_memory(bf_context *context, const bf_array *const arrays[], int arity,
+                             int64_t count, bf_take_piece take, void *arg) {
+    int64_t bytes[2] = {bf_dtype_bytes(arrays[0]->dtype)};
+    if (arity > 1) bytes[1] = bf_dtype_bytes(arrays[1]->dtype);
+    int64_t room = bf_watched_piece(context, count, bytes[0] + bytes[1]);
+    bf_status status = BF_OK;
+    for (int64_t done = 0; done < count && status == BF_OK; done += room) {
+        int64_t n = count - done < room ? count - done : room;
+        const void *data[2] = {(const char *)arrays[0]->data + done * bytes[0], NULL};
+        if (arity > 1) data[1] = (const char *)arrays[1]->data + done * bytes[1];
+        status = take(context, arg, data, n);
+        if (status == BF_OK) status = bf_watch_tick(context, n * (bytes[0] + bytes[1]));
     }
     return status;
 }
@@ -159,7 +192,6 @@ static bf_status walk_copies(bf_context *context, const walk *w, const bf_array 
 bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int arity,
                         int64_t count, bool any_order, bf_take_piece take, void *arg) {
     walk w = walk_of(arrays, arity, any_order);
-    if (!is_contiguous(&w, arity)) return walk_copies(context, &w, arrays, arity, count, take, arg);
-    const void *const data[2] = {arrays[0]->data, arity > 1 ? arrays[1]->data : NULL};
-    return take(context, arg, data, count);
+    return is_contiguous(&w, arity) ? walk_memory(context, arrays, arity, count, take, arg)
+                                    : walk_copies(context, &w, arrays, arity, count, take, arg);
 }

@@ -35,10 +35,15 @@ bool bf_same_shape(const bf_array *a, const bf_array *b);
 typedef bf_status (*bf_take_piece)(bf_context *context, void *arg, const void *const data[2],
                                    int64_t count);
 
+/* The elements (of `bytes` each, over all operands) that a call on `count` contiguous ones takes at
+ * a time: all of them, but for a watched call (seam/watch.h). */
+int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes);
+
 /* Walks `arrays` (1 or 2, of one shape, with `count` > 0 elements) in C order and has take(arg)
  * take contiguous pieces of them: the memory itself where it is contiguous, gathered copies
- * elsewhere. If any_order, pieces may come in another order (pairs stay pairs). Stops at the first
- * failure. Errors: those of take, and of the backend's gather and scratch. */
+ * elsewhere. If any_order, pieces may come in another order (pairs stay pairs). Asks the watch
+ * after each piece. Stops at the first failure. Errors: those of take, of the backend's gather and
+ * scratch, and BF_E_CANCELLED. */
 bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int arity,
                         int64_t count, bool any_order, bf_take_piece take, void *arg);
 

@@ -10,42 +10,26 @@
 
 enum { THREADS_MAX = 1024 };
 
-static bf_status unknown_device(bf_context *context, const char *name) {
-    return bf_fail(context, BF_E_ARGUMENT,
-                   "no device has the name '%.32s': it is auto, cpu, cuda or cuda:N (cuda:0 is the "
-                   "first GPU)",
-                   name);
+static bf_status read_device(bf_context *context, const char *name, int *device) {
+    bf_status status = bf_device_parse(name, device);
+    if (status == BF_E_ARGUMENT)
+        return bf_fail(context, status,
+                       "no device has the name '%.32s': it is auto, cpu, cuda or cuda:N (cuda:0 is "
+                       "the first GPU)",
+                       name);
+    if (status != BF_OK) return bf_fail(context, status, "there is no GPU %.32s", name);
+    if (*device != BF_DEVICE_ALL) return BF_OK;
+    return bf_fail(context, BF_E_DEVICE, "a context has one GPU, not all: cuda or cuda:N");
 }
 
-/* The number in "cuda:N" (0 of "cuda" alone). */
-static bf_status parse_gpu(bf_context *context, const char *name, int *device) {
-    char *end;
-    *device = 0;
-    if (strncmp(name, "cuda", 4) != 0) return unknown_device(context, name);
-    if (name[4] == '\0') return BF_OK;
-    if (strcmp(name + 4, ":all") == 0)
-        return bf_fail(context, BF_E_DEVICE, "a context has one GPU, not all: cuda or cuda:N");
-    if (name[4] != ':' || name[5] < '0' || name[5] > '9') return unknown_device(context, name);
-    long number = strtol(name + 5, &end, 10);
-    if (*end != '\0') return unknown_device(context, name);
-    *device = (int)number;
-    return number <= 9999 ? BF_OK : bf_fail(context, BF_E_DEVICE, "there is no GPU %.32s", name);
-}
-
-/* The device that is asked for by name; all others are left to each call. */
-static bf_status fix_device(bf_context *context, const char *name) {
-    int device;
-    if (name == NULL || strcmp(name, "auto") == 0) return BF_OK;
+/* Opens the device that is asked for by name. BF_DEVICE_AUTO is left to each call. */
+static bf_status fix_device(bf_context *context, int device) {
+    if (device == BF_DEVICE_AUTO) return BF_OK;
     context->reason = "";
-    if (strcmp(name, "cpu") == 0) {
-        context->fixed = &bf_backend_cpu;
-        if (context->stream == NULL) return BF_OK;
-        return bf_fail(context, BF_E_ARGUMENT, "a stream belongs to a GPU, not to device 'cpu'");
-    }
-    bf_status status = parse_gpu(context, name, &device);
-    if (status == BF_OK) status = bf_backend_open_gpu(context, device);
-    context->fixed = bf_backend_gpu();
-    return status;
+    context->fixed = device == BF_DEVICE_CPU ? &bf_backend_cpu : bf_backend_gpu();
+    if (device != BF_DEVICE_CPU) return bf_backend_open_gpu(context, device);
+    if (context->stream == NULL) return BF_OK;
+    return bf_fail(context, BF_E_ARGUMENT, "a stream belongs to a GPU, not to device 'cpu'");
 }
 
 static bf_status read_options(bf_context *context, const bf_options *given, bf_options *options) {
@@ -60,11 +44,13 @@ static bf_status read_options(bf_context *context, const bf_options *given, bf_o
 /* Sets a context up that is all zeros; on failure it has a message. */
 static bf_status open_context(bf_context *context, const bf_options *given) {
     bf_options options = BF_OPTIONS(.threads = 0);
+    int device = BF_DEVICE_AUTO;
     context->reason = "host memory: no call was large enough to gain from a GPU";
     bf_status status = read_options(context, given, &options);
     context->stream = options.stream;
-    if (status == BF_OK) status = bf_backend_cpu.open(context, &options);
-    if (status == BF_OK) status = fix_device(context, options.device);
+    if (status == BF_OK) status = bf_backend_cpu.open(context, BF_DEVICE_CPU, &options);
+    if (status == BF_OK) status = read_device(context, options.device, &device);
+    if (status == BF_OK) status = fix_device(context, device);
     context->used = context->fixed != NULL ? context->fixed : &bf_backend_cpu;
     return status;
 }
@@ -103,7 +89,7 @@ const char *bf_context_message(const bf_context *context) {
 
 const char *bf_context_device(const bf_context *context) {
     if (context == NULL) return "";
-    return context->used == &bf_backend_cpu ? context->used->name : context->gpu;
+    return context->used == &bf_backend_cpu ? context->used->name : context->gpu_name;
 }
 
 const char *bf_context_reason(const bf_context *context) {
@@ -118,7 +104,7 @@ int bf_context_threads(const bf_context *context) {
     return context == NULL ? 0 : bf_host_threads(context);
 }
 
-static bf_status set_stream(bf_context *context, void *stream) {
+static bf_status change_stream(bf_context *context, void *stream) {
     if (context->cuda == NULL)
         return bf_fail(context, BF_E_DEVICE, "a stream belongs to a GPU, and none is in use");
     return bf_backend_gpu()->set_stream(context, stream);
@@ -126,16 +112,16 @@ static bf_status set_stream(bf_context *context, void *stream) {
 
 bf_status bf_context_set_stream(bf_context *context, void *stream) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, set_stream(context, stream));
+    return bf_leave(context, change_stream(context, stream));
 }
 
-static bf_status synchronize(bf_context *context) {
+static bf_status synchronize_context(bf_context *context) {
     return context->cuda == NULL ? BF_OK : bf_backend_gpu()->synchronize(context);
 }
 
 bf_status bf_context_synchronize(bf_context *context) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, synchronize(context));
+    return bf_leave(context, synchronize_context(context));
 }
 
 bf_status bf_fail(bf_context *context, bf_status status, const char *format, ...) {

@@ -1,13 +1,18 @@
-/* The arrays of a table's calls: checked, and where they are strided, copied. */
-#include "api/table/table.h"
+/* Arrays as contiguous elements: checked, and where they are strided, copied. */
+#include "api/runtime/flat.h"
 
 #include "api/runtime/array.h"
 #include "rules/key/rank.h"
 #include "seam/memory.h"
-#include "seam/where.h"
 
-static bf_status check(bf_context *context, const bf_backend *on, bf_dtype dtype,
-                       const bf_array *array, int64_t *count) {
+bf_memory bf_flat_memory(const bf_array *array) {
+    if (array == NULL) return (bf_memory){NULL, 0};
+    int64_t bytes = bf_key_bytes(array->dtype), count = bf_array_elements(array, bytes);
+    return (bf_memory){array->data, count > 0 ? bf_bytes_of(count, bytes) : 0};
+}
+
+static bf_status check_array(bf_context *context, const bf_backend *on, bf_dtype dtype,
+                             const bf_array *array, int64_t *count) {
     *count = bf_array_elements(array, bf_key_bytes(array->dtype));
     if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
     if (array->dtype != dtype)
@@ -20,7 +25,7 @@ static bf_status check(bf_context *context, const bf_backend *on, bf_dtype dtype
 }
 
 /* The array as memory to gather from; a pair is a dimension of two words. */
-static bf_status describe(bf_context *context, const bf_array *a, bf_strided *s) {
+static bf_status describe_array(bf_context *context, const bf_array *a, bf_strided *s) {
     int words = a->dtype == BF_PAIR ? 2 : 1;
     *s = (bf_strided){a->data, bf_key_bytes(a->dtype) / words, a->ndim, {0}, {0}};
     for (int d = 0; d < a->ndim; d++) {
@@ -39,23 +44,18 @@ static int64_t elements_of(const bf_flat *o) {
     return o->array->dtype == BF_PAIR ? 2 * o->count : o->count;
 }
 
-/* Who walks memory at p: the CPU, but for what a GPU has or can reach. */
-static const bf_backend *walker(const bf_backend *on, const void *p) {
-    return bf_where_is(p, NULL) == BF_WHERE_HOST ? &bf_backend_cpu : on;
-}
-
 bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype,
                        const bf_array *array, bf_flat *flat) {
     *flat = (bf_flat){.context = context, .array = array};
     bf_strided from;
     if (array == NULL) return BF_OK;
-    bf_status status = check(context, on, dtype, array, &flat->count);
+    bf_status status = check_array(context, on, dtype, array, &flat->count);
     if (status != BF_OK || flat->count == 0) return status;
     flat->data = array->data;
     if (bf_array_is_contiguous(array)) return BF_OK;
-    status = describe(context, array, &from);
+    status = describe_array(context, array, &from);
     if (status != BF_OK) return status;
-    flat->by = walker(on, array->data);
+    flat->by = bf_place_walk(on, array->data);
     flat->copy =
         flat->by->memory->allocate(context, (size_t)bf_bytes_of(flat->count, bf_key_bytes(dtype)));
     if (flat->copy == NULL) return BF_E_MEMORY;
@@ -66,18 +66,11 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
 bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
     bf_strided to;
     if (flat->copy == NULL) return BF_OK;
-    bf_status status = describe(context, flat->array, &to);
+    bf_status status = describe_array(context, flat->array, &to);
     if (status != BF_OK) return status;
     return flat->by->memory->scatter(context, &to, 0, elements_of(flat), flat->copy);
 }
 
 void bf_flat_release(bf_flat *flat) {
     if (flat->copy != NULL) flat->by->memory->release(flat->context, flat->copy);
-}
-
-bool bf_flat_same_shape(const bf_flat *a, const bf_flat *b) {
-    if (a->array->ndim != b->array->ndim) return false;
-    for (int d = 0; d < a->array->ndim; d++)
-        if (a->array->shape[d] != b->array->shape[d]) return false;
-    return true;
 }

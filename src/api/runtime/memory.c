@@ -5,15 +5,9 @@
 #include "seam/memory.h"
 #include "seam/place.h"
 
-/* Whose memory a context gives out: of a GPU only where one was asked for by name, since a call on
- * any other context may run on the CPU. */
-static const bf_backend *owner(const bf_context *context) {
-    return context->fixed != NULL ? context->fixed : &bf_backend_cpu;
-}
-
-static bf_status allocate(bf_context *context, size_t bytes, void **memory) {
+static bf_status allocate_memory(bf_context *context, size_t bytes, void **memory) {
     if (memory == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the pointer");
-    void *made = owner(context)->memory->allocate(context, bytes > 0 ? bytes : 1);
+    void *made = bf_place_home(context)->memory->allocate(context, bytes > 0 ? bytes : 1);
     if (made == NULL) return BF_E_MEMORY;
     *memory = made;
     return BF_OK;
@@ -21,15 +15,15 @@ static bf_status allocate(bf_context *context, size_t bytes, void **memory) {
 
 bf_status bf_memory_allocate(bf_context *context, size_t bytes, void **memory) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, allocate(context, bytes, memory));
+    return bf_leave(context, allocate_memory(context, bytes, memory));
 }
 
 void bf_memory_free(bf_context *context, void *memory) {
     if (context == NULL || memory == NULL) return;
-    owner(context)->memory->release(context, memory);
+    bf_place_home(context)->memory->release(context, memory);
 }
 
-static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
+static bf_status copy_memory(bf_context *context, void *to, const void *from, size_t bytes) {
     if (bytes == 0) return BF_OK;
     if (to == NULL || from == NULL) return bf_fail(context, BF_E_ARGUMENT, "no memory");
     const bf_backend *by;
@@ -39,5 +33,5 @@ static bf_status copy(bf_context *context, void *to, const void *from, size_t by
 
 bf_status bf_memory_copy(bf_context *context, void *to, const void *from, size_t bytes) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, copy(context, to, from, bytes));
+    return bf_leave(context, copy_memory(context, to, from, bytes));
 }

@@ -221,7 +221,7 @@ static char *format_float(const bf_value *v, bool hex, char *text) {
     return put_float(bf_shortest(f, bits), text);
 }
 
-static void format(const bf_value *v, bool hex, char *text) {
+static void format_value(const bf_value *v, bool hex, char *text) {
     char *end = is_integer(v->dtype) ? format_integer(v, hex, text) : format_float(v, hex, text);
     *end = '\0';
 }
@@ -233,9 +233,9 @@ static bool is_absent(const bf_value *value, char *text) {
 }
 
 void bf_value_format(const bf_value *value, char text[BF_VALUE_TEXT]) {
-    if (!is_absent(value, text)) format(value, false, text);
+    if (!is_absent(value, text)) format_value(value, false, text);
 }
 
 void bf_value_format_hex(const bf_value *value, char text[BF_VALUE_TEXT]) {
-    if (!is_absent(value, text)) format(value, true, text);
+    if (!is_absent(value, text)) format_value(value, true, text);
 }

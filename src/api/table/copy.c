@@ -19,7 +19,7 @@ static bf_status copy_entries(const bf_table *from, bf_table *to, int64_t n) {
     return status;
 }
 
-static bf_status copy(bf_context *context, const bf_table *from, bf_table **table) {
+static bf_status copy_table(bf_context *context, const bf_table *from, bf_table **table) {
     if (table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the table");
     bf_table *made;
     int64_t n = bf_table_size(from);
@@ -38,5 +38,5 @@ static bf_status copy(bf_context *context, const bf_table *from, bf_table **tabl
 
 bf_status bf_table_copy(bf_context *context, const bf_table *from, bf_table **table) {
     if (from == NULL || !bf_enter_both(context, from->context)) return BF_E_ARGUMENT;
-    return bf_leave_both(context, from->context, copy(context, from, table));
+    return bf_leave_both(context, from->context, copy_table(context, from, table));
 }

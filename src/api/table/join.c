@@ -2,10 +2,10 @@
 #include <bitfold/group.h>
 
 #include "api/runtime/enter.h"
-#include "api/table/table.h"
+#include "api/runtime/flat.h"
 #include "rules/table/entry.h"
 #include "seam/memory.h"
-#include "seam/where.h"
+#include "seam/table.h"
 
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static uint32_t wide_bits(bf_dtype dtype, uint64_t bits) {
 }
 
 /* Replaces flat's elements by others, in memory of the host. */
-static void replace(bf_flat *flat, void *elements) {
+static void replace_elements(bf_flat *flat, void *elements) {
     bf_flat_release(flat);
     flat->by = &bf_backend_cpu;
     flat->copy = elements;
@@ -38,26 +38,26 @@ static void replace(bf_flat *flat, void *elements) {
 }
 
 /* Replaces elements by copies in 4 bytes each. */
-static bf_status widen(bf_context *context, bf_dtype dtype, bf_flat *flat) {
+static bf_status widen_keys(bf_context *context, bf_dtype dtype, bf_flat *flat) {
     int bytes = bf_key_bytes(dtype);
     if (bytes >= 4 || flat->count == 0) return BF_OK;
     uint32_t *wide = bf_backend_cpu.memory->allocate(context, (size_t)flat->count * sizeof *wide);
     if (wide == NULL) return BF_E_MEMORY;
     for (int64_t i = 0; i < flat->count; i++)
         wide[i] = wide_bits(dtype, bf_load_bits(flat->data + i * bytes, bytes));
-    replace(flat, wide);
+    replace_elements(flat, wide);
     return BF_OK;
 }
 
 /* Brings elements that are in a GPU's memory to the host's. */
-static bf_status fetch(bf_context *context, bf_dtype dtype, bf_flat *flat) {
+static bf_status fetch_keys(bf_context *context, bf_dtype dtype, bf_flat *flat) {
     size_t size = (size_t)flat->count * (size_t)bf_key_bytes(dtype);
     if (size == 0 || bf_where_is(flat->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
     void *keys = bf_backend_cpu.memory->allocate(context, size);
     if (keys == NULL) return BF_E_MEMORY;
     bf_status status = bf_backend_gpu()->memory->copy(context, keys, flat->data, size);
     if (status == BF_OK)
-        replace(flat, keys);
+        replace_elements(flat, keys);
     else
         bf_backend_cpu.memory->release(context, keys);
     return status;
@@ -84,12 +84,12 @@ static bf_pairs *make_pairs(int64_t size) {
 typedef struct join {
     bf_context *context;
     const bf_backend *on;       /* that reaches the arrays */
-    const bf_table_backend *by; /* on's tables, or the CPU's */
+    const bf_table_backend *by; /* on's tables */
     void *table;
     bf_flat a, b;
 } join;
 
-static bf_status enter_rows(join *j) {
+static bf_status insert_rows(join *j) {
     int64_t n = j->b.count, *rows = malloc((size_t)n * sizeof *rows);
     if (rows == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for rows");
     for (int64_t i = 0; i < n; i++) rows[i] = i;
@@ -104,7 +104,7 @@ static void repeat_rows(const int64_t *counts, int64_t n, int64_t *out) {
         for (int64_t k = 0; k < counts[i]; k++) *out++ = i;
 }
 
-static bf_status look_up(join *j, bf_pairs **pairs) {
+static bf_status look_up_rows(join *j, bf_pairs **pairs) {
     int64_t total = 0, n = j->a.count, *counts = malloc((size_t)n * sizeof *counts);
     if (counts == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for counts");
     bf_status status = j->by->count(j->context, j->table, j->a.data, n, counts, &total);
@@ -127,43 +127,33 @@ static bf_status join_rows(join *j, bf_dtype dtype, uint64_t seed, bf_pairs **pa
     bf_table_kind kind = {wide_dtype(dtype), BF_I64, BF_DUPLICATES_KEEP, seed};
     bf_status status = j->by->create(j->context, &kind, &j->table);
     if (status != BF_OK) return status;
-    status = enter_rows(j);
-    if (status == BF_OK) status = look_up(j, pairs);
+    status = insert_rows(j);
+    if (status == BF_OK) status = look_up_rows(j, pairs);
     j->by->destroy(j->context, j->table);
     return status;
 }
 
-/* The GPU on which one of the arrays is; -1: none is. */
-static int gpu_of(const bf_array *a, const bf_array *b) {
-    int device;
-    if (bf_where_is(a->data, &device) == BF_WHERE_DEVICE) return device;
-    return bf_where_is(b->data, &device) == BF_WHERE_DEVICE ? device : -1;
-}
-
-static bf_status place(join *j, const bf_array *a, const bf_array *b) {
-    bf_context *context = j->context;
-    j->on = context->fixed;
-    if (j->on == NULL) {
-        int device = gpu_of(a, b);
-        bf_status status = device >= 0 ? bf_backend_open_gpu(context, device) : BF_OK;
-        if (status != BF_OK) return status;
-        j->on = device >= 0 ? bf_backend_gpu() : &bf_backend_cpu;
-        context->reason = device >= 0 ? "the keys are in a GPU's memory"
-                                      : "joins of keys in host memory are made there";
-    }
-    context->used = j->on;
+static bf_status place_join(join *j, const bf_array *a, const bf_array *b) {
+    const bf_memory memory[] = {bf_flat_memory(a), bf_flat_memory(b)};
+    const bf_demand demand = {.follows = true,
+                              .on_host = "joins of keys in host memory are made there",
+                              .on_gpu = "the keys are in a GPU's memory",
+                              .n = 2,
+                              .memory = memory};
+    bf_status status = bf_place(j->context, &demand);
+    j->on = j->context->used;
     j->by = j->on->table;
-    return BF_OK;
+    return status;
 }
 
 static bf_status take_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
     bf_status status = bf_flat_take(j->context, j->on, dtype, array, flat);
-    bool on_host = j->by == bf_backend_cpu.table || bf_key_bytes(dtype) < 4;
-    if (status == BF_OK && on_host) status = fetch(j->context, dtype, flat);
-    return status == BF_OK ? widen(j->context, dtype, flat) : status;
+    bool on_host = j->on == &bf_backend_cpu || bf_key_bytes(dtype) < 4;
+    if (status == BF_OK && on_host) status = fetch_keys(j->context, dtype, flat);
+    return status == BF_OK ? widen_keys(j->context, dtype, flat) : status;
 }
 
-static bf_status no_pairs(bf_context *context, bf_pairs **pairs) {
+static bf_status make_no_pairs(bf_context *context, bf_pairs **pairs) {
     bf_pairs *made = make_pairs(0);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for pairs");
     *pairs = made;
@@ -175,11 +165,11 @@ static bf_status join_arrays(bf_context *context, const bf_array *a, const bf_ar
     join j = {.context = context};
     if (a == NULL || b == NULL || pairs == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the pairs");
-    bf_status status = place(&j, a, b);
+    bf_status status = place_join(&j, a, b);
     if (status == BF_OK) status = take_keys(&j, a->dtype, a, &j.a);
     if (status == BF_OK) status = take_keys(&j, a->dtype, b, &j.b);
     if (status == BF_OK)
-        status = j.a.count == 0 || j.b.count == 0 ? no_pairs(context, pairs)
+        status = j.a.count == 0 || j.b.count == 0 ? make_no_pairs(context, pairs)
                                                   : join_rows(&j, a->dtype, seed, pairs);
     bf_flat_release(&j.a);
     bf_flat_release(&j.b);

@@ -27,7 +27,7 @@ size_t bf_table_save_size(const bf_table *table) {
            BF_SAVED_CRC_BYTES;
 }
 
-static bf_status save(bf_table *table, void *buffer) {
+static bf_status save_table(bf_table *table, void *buffer) {
     if (buffer == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no buffer");
     const bf_table_kind *kind = &table->kind;
     uint8_t *out = buffer;
@@ -50,7 +50,7 @@ static bf_status save(bf_table *table, void *buffer) {
 
 bf_status bf_table_save(bf_table *table, void *buffer) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, save(table, buffer));
+    return bf_leave(table->context, save_table(table, buffer));
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ static bf_status load_entries(bf_table *t, const uint8_t *in, size_t size) {
                          (int64_t)count);
 }
 
-static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_table **table) {
+static bf_status load_table(bf_context *context, const uint8_t *in, size_t size, bf_table **table) {
     if (in == NULL || table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic);
     if (status != BF_OK) return status;
@@ -127,5 +127,5 @@ static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_ta
 
 bf_status bf_table_load(bf_context *context, const void *buffer, size_t size, bf_table **table) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, load(context, buffer, size, table));
+    return bf_leave(context, load_table(context, buffer, size, table));
 }

@@ -1,10 +1,11 @@
 /* Tables: arguments checked, and handed to the backend. */
 #include "api/table/table.h"
 
+#include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
 #include "rules/table/entry.h"
-#include "seam/where.h"
 
 #include <stdlib.h>
 
@@ -54,22 +55,10 @@ static bf_status check_kind(bf_context *context, const bf_table_kind *kind) {
     return BF_OK;
 }
 
-/* Where the table is: on the context's device or, where any will do, in host memory at first. */
-static void place(bf_table *t) {
-    t->on = t->context->fixed != NULL ? t->context->fixed : &bf_backend_cpu;
-    t->by = t->on->table;
-}
-
-/* For bf_context_device. */
-static void note_place(const bf_table *t) {
-    t->context->used = t->on;
-    if (t->context->fixed == NULL)
-        t->context->reason = t->on == &bf_backend_cpu ? "the table is in host memory"
-                                                      : "the table is in a GPU's memory";
-}
-
-/* Makes what `t` says, on t->by. */
-static bf_status make_inside(bf_table *t) {
+/* Makes the inside of a table, of no entries, on a backend. */
+static bf_status make_inside(bf_table *t, const bf_backend *on) {
+    t->on = on;
+    t->by = on->table;
     bf_status status = t->by->create(t->context, &t->kind, &t->inside);
     if (status != BF_OK || t->reserved == 0) return status;
     status = t->by->reserve(t->context, t->inside, t->reserved);
@@ -77,22 +66,29 @@ static bf_status make_inside(bf_table *t) {
     return status;
 }
 
-/* A table of a context without a device of its own moves to the GPU that its first keys are on. */
-static bf_status follow_keys(bf_table *t, const bf_array *keys) {
-    int device;
-    bool may_move = t->context->fixed == NULL && t->on == &bf_backend_cpu && bf_table_size(t) == 0;
-    if (!may_move || keys == NULL || bf_where_is(keys->data, &device) != BF_WHERE_DEVICE)
-        return BF_OK;
-    bf_status status = bf_backend_open_gpu(t->context, device);
-    if (status != BF_OK) return status;
+/* Moves an empty table to another backend. On failure it stays. */
+static bf_status move_table(bf_table *t, const bf_backend *on) {
     bf_table moved = *t;
-    moved.on = bf_backend_gpu();
-    moved.by = moved.on->table;
-    status = make_inside(&moved);
+    bf_status status = make_inside(&moved, on);
     if (status != BF_OK) return status;
     t->by->destroy(t->context, t->inside);
     *t = moved;
     return BF_OK;
+}
+
+/* Places a call on a table. An empty one in host memory moves to the GPU that the first keys are
+ * on: those that are inserted, or NULL. */
+static bf_status place_table(bf_table *t, const bf_array *inserted) {
+    bool may_move = inserted != NULL && t->on == &bf_backend_cpu && bf_table_size(t) == 0;
+    const bf_memory memory = bf_flat_memory(inserted);
+    const bf_demand demand = {.follows = true,
+                              .home = may_move ? NULL : t->on,
+                              .on_host = "the table is in host memory",
+                              .on_gpu = "the table is in a GPU's memory",
+                              .n = may_move ? 1 : 0,
+                              .memory = &memory};
+    bf_status status = bf_place(t->context, &demand);
+    return status == BF_OK && t->context->used != t->on ? move_table(t, t->context->used) : status;
 }
 
 bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_table **table) {
@@ -110,10 +106,9 @@ bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_t
                   .reserved = options.reserve};
     bf_status status = check_kind(context, &t.kind);
     if (status != BF_OK) return status;
-    place(&t);
     bf_table *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
-    status = make_inside(&t);
+    status = make_inside(&t, bf_place_home(context));
     if (status != BF_OK) {
         free(made);
         return status;
@@ -140,7 +135,7 @@ bf_status bf_table_clear(bf_table *table) {
     return bf_leave(table->context, BF_OK);
 }
 
-static bf_status reserve(bf_table *table, int64_t entries) {
+static bf_status reserve_entries(bf_table *table, int64_t entries) {
     if (entries < 0) return bf_fail(table->context, BF_E_ARGUMENT, "fewer than no entries");
     bf_status status = table->by->reserve(table->context, table->inside, entries);
     if (status == BF_OK && entries > table->reserved) table->reserved = entries;
@@ -149,7 +144,7 @@ static bf_status reserve(bf_table *table, int64_t entries) {
 
 bf_status bf_table_reserve(bf_table *table, int64_t entries) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, reserve(table, entries));
+    return bf_leave(table->context, reserve_entries(table, entries));
 }
 
 int64_t bf_table_size(const bf_table *table) {
@@ -164,15 +159,16 @@ typedef struct call {
     bf_flat keys, values, other;
 } call;
 
-static bf_status begin(call *c, bf_table *table, const bf_array *keys, const bf_array *values,
-                       const bf_array *other, bf_dtype other_dtype) {
+static bf_status begin_call(call *c, bf_table *table, const bf_array *keys, const bf_array *values,
+                            const bf_array *other, bf_dtype other_dtype) {
     *c = (call){.table = table};
     bf_context *context = table->context;
-    note_place(table);
+    bf_status status = place_table(table, NULL);
+    if (status != BF_OK) return status;
     if (keys == NULL) return bf_fail(context, BF_E_ARGUMENT, "no keys");
     if (values != NULL && table->kind.value == BF_NONE)
         return bf_fail(context, BF_E_ARGUMENT, "the table is a set: it has no values");
-    bf_status status = bf_flat_take(context, table->on, table->kind.key, keys, &c->keys);
+    status = bf_flat_take(context, table->on, table->kind.key, keys, &c->keys);
     if (status == BF_OK)
         status = bf_flat_take(context, table->on, table->kind.value, values, &c->values);
     if (status == BF_OK) status = bf_flat_take(context, table->on, other_dtype, other, &c->other);
@@ -180,12 +176,12 @@ static bf_status begin(call *c, bf_table *table, const bf_array *keys, const bf_
 }
 
 static bf_status check_shapes(const call *c) {
-    bool same = (c->values.array == NULL || bf_flat_same_shape(&c->keys, &c->values)) &&
-                (c->other.array == NULL || bf_flat_same_shape(&c->keys, &c->other));
+    bool same = (c->values.array == NULL || bf_same_shape(c->keys.array, c->values.array)) &&
+                (c->other.array == NULL || bf_same_shape(c->keys.array, c->other.array));
     return same ? BF_OK : bf_fail(c->table->context, BF_E_SHAPE, "the arrays' shapes differ");
 }
 
-static bf_status end(call *c, bf_status status) {
+static bf_status end_call(call *c, bf_status status) {
     if (status == BF_OK) status = bf_flat_return(c->table->context, &c->values);
     if (status == BF_OK) status = bf_flat_return(c->table->context, &c->other);
     bf_flat_release(&c->keys);
@@ -194,13 +190,13 @@ static bf_status end(call *c, bf_status status) {
     return status;
 }
 
-static bf_status insert(bf_table *table, const bf_array *keys, const bf_array *values) {
+static bf_status insert_entries(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     if (values == NULL && table->kind.value != BF_NONE)
         return bf_fail(table->context, BF_E_ARGUMENT, "no values");
-    bf_status status = follow_keys(table, keys);
+    bf_status status = place_table(table, keys);
     if (status != BF_OK) return status;
-    status = begin(&c, table, keys, values, NULL, BF_NONE);
+    status = begin_call(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK) status = check_shapes(&c);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->insert(table->context, table->inside, c.keys.data, c.values.data,
@@ -212,24 +208,24 @@ static bf_status insert(bf_table *table, const bf_array *keys, const bf_array *v
 
 bf_status bf_table_insert(bf_table *table, const bf_array *keys, const bf_array *values) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, insert(table, keys, values));
+    return bf_leave(table->context, insert_entries(table, keys, values));
 }
 
-static bf_status find(bf_table *table, const bf_array *keys, const bf_array *values,
-                      const bf_array *found) {
+static bf_status find_entries(bf_table *table, const bf_array *keys, const bf_array *values,
+                              const bf_array *found) {
     call c;
-    bf_status status = begin(&c, table, keys, values, found, BF_BOOL);
+    bf_status status = begin_call(&c, table, keys, values, found, BF_BOOL);
     if (status == BF_OK) status = check_shapes(&c);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->find(table->context, table->inside, c.keys.data, c.keys.count,
                                  c.values.data, (uint8_t *)c.other.data);
-    return end(&c, status);
+    return end_call(&c, status);
 }
 
 bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *values,
                         const bf_array *found) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, find(table, keys, values, found));
+    return bf_leave(table->context, find_entries(table, keys, values, found));
 }
 
 /* The counts may be misaligned, which the CPU's backend does not take. */
@@ -246,25 +242,25 @@ static bf_status count_keys(call *c) {
     return status;
 }
 
-static bf_status count(bf_table *table, const bf_array *keys, const bf_array *counts) {
+static bf_status count_entries(bf_table *table, const bf_array *keys, const bf_array *counts) {
     call c;
     if (counts == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no counts");
-    bf_status status = begin(&c, table, keys, NULL, counts, BF_I64);
+    bf_status status = begin_call(&c, table, keys, NULL, counts, BF_I64);
     if (status == BF_OK) status = check_shapes(&c);
     if (status == BF_OK && c.keys.count > 0) status = count_keys(&c);
-    return end(&c, status);
+    return end_call(&c, status);
 }
 
 bf_status bf_table_count(bf_table *table, const bf_array *keys, const bf_array *counts) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, count(table, keys, counts));
+    return bf_leave(table->context, count_entries(table, keys, counts));
 }
 
-static bf_status find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
+static bf_status find_all_values(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     int64_t total = 0;
     if (values == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no values");
-    bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
+    bf_status status = begin_call(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->count(table->context, table->inside, c.keys.data, c.keys.count, NULL,
                                   &total);
@@ -276,18 +272,18 @@ static bf_status find_all(bf_table *table, const bf_array *keys, const bf_array 
     if (status == BF_OK && total > 0)
         status = table->by->find_all(table->context, table->inside, c.keys.data, c.keys.count,
                                      c.values.data);
-    return end(&c, status);
+    return end_call(&c, status);
 }
 
 bf_status bf_table_find_all(bf_table *table, const bf_array *keys, const bf_array *values) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, find_all(table, keys, values));
+    return bf_leave(table->context, find_all_values(table, keys, values));
 }
 
-static bf_status erase(bf_table *table, const bf_array *keys, int64_t *erased) {
+static bf_status erase_entries(bf_table *table, const bf_array *keys, int64_t *erased) {
     call c;
     int64_t went = 0;
-    bf_status status = begin(&c, table, keys, NULL, NULL, BF_NONE);
+    bf_status status = begin_call(&c, table, keys, NULL, NULL, BF_NONE);
     if (status == BF_OK && c.keys.count > 0)
         status = table->by->erase(table->context, table->inside, c.keys.data, c.keys.count, &went);
     if (status == BF_OK && erased != NULL) *erased = went;
@@ -297,19 +293,19 @@ static bf_status erase(bf_table *table, const bf_array *keys, int64_t *erased) {
 
 bf_status bf_table_erase(bf_table *table, const bf_array *keys, int64_t *erased) {
     if (table == NULL || !bf_enter(table->context)) return BF_E_ARGUMENT;
-    return bf_leave(table->context, erase(table, keys, erased));
+    return bf_leave(table->context, erase_entries(table, keys, erased));
 }
 
 static bf_status export_entries(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     int64_t size = bf_table_size(table);
-    bf_status status = begin(&c, table, keys, values, NULL, BF_NONE);
+    bf_status status = begin_call(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK && (c.keys.count != size || (values != NULL && c.values.count != size)))
         status = bf_fail(table->context, BF_E_SHAPE, "the table has %lld entries", (long long)size);
     if (status == BF_OK && size > 0)
         status = table->by->list(table->context, table->inside, c.keys.data, c.values.data);
     if (status == BF_OK) status = bf_flat_return(table->context, &c.keys);
-    return end(&c, status);
+    return end_call(&c, status);
 }
 
 bf_status bf_table_export(bf_table *table, const bf_array *keys, const bf_array *values) {

@@ -3,8 +3,9 @@
  * each part's groups do fit, and belong to one thread. */
 #include "cpu/group/group.h"
 
-#include "cpu/table/table.h"
+#include "cpu/runtime/estimate.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
@@ -31,14 +32,14 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 /* ---- few groups -------------------------------------------------------------------------------
  */
 
-typedef struct small_job {
+typedef struct few_job {
     const rows *rows;
-    bf_group_set *sets; /* each thread's, of one shard */
-    _Atomic int64_t next;
-    atomic_bool crowded, failed;
-} small_job;
+    bf_group_set *sets;   /* each worker's, of one shard */
+    _Atomic int64_t done; /* rows that were absorbed */
+    atomic_bool failed;   /* there was no memory */
+} few_job;
 
-static bool take_piece(const rows *r, bf_group_shard *shard, int64_t first, int64_t n) {
+static bool absorb_few(const rows *r, bf_group_shard *shard, int64_t first, int64_t n) {
     const bf_cpu_groups *g = r->groups;
     const char *values[BF_AGGREGATES_MAX];
     _Alignas(16) char ranks[BF_GROUP_BATCH * 8]; /* on the stack: half a batch of pairs */
@@ -52,24 +53,23 @@ static bool take_piece(const rows *r, bf_group_shard *shard, int64_t first, int6
     return true;
 }
 
-static void take_pieces(void *arg, int worker) {
-    small_job *job = arg;
+/* BF_E_MEMORY: there is none, or the worker's shard is crowded. */
+static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
+    few_job *job = arg;
     bf_group_shard *shard = job->sets[worker].shards;
-    while (!atomic_load(&job->crowded) && !atomic_load(&job->failed)) {
-        int64_t first = atomic_fetch_add(&job->next, PIECE), left = job->rows->n - first;
-        if (left <= 0) return;
-        if (!take_piece(job->rows, shard, first, least(left, PIECE)))
-            atomic_store(&job->failed, true);
-        if (shard->size > BF_SHARD_CROWD) atomic_store(&job->crowded, true);
+    if (!absorb_few(job->rows, shard, first, n)) {
+        atomic_store(&job->failed, true);
+        return BF_E_MEMORY;
     }
+    atomic_fetch_add(&job->done, n);
+    return shard->size > BF_SHARD_CROWD ? BF_E_MEMORY : BF_OK;
 }
 
-/* Takes rows until a thread's shard is crowded: how many (-1: no memory). */
-static int64_t take_few(bf_context *context, const rows *r, int threads, bf_group_set *sets) {
-    small_job job = {.rows = r, .sets = sets};
-    bf_pool_run(context->cpu->pool, threads, take_pieces, &job);
-    if (atomic_load(&job.failed)) return -1;
-    return least(atomic_load(&job.next), r->n);
+/* Absorbs rows from the first on until a worker's shard is crowded: how many (-1: no memory). */
+static int64_t absorb_first(bf_context *context, const rows *r, int workers, bf_group_set *sets) {
+    few_job job = {.rows = r, .sets = sets};
+    (void)bf_parallel(context, workers, r->n, PIECE, absorb_piece, &job);
+    return atomic_load(&job.failed) ? -1 : atomic_load(&job.done);
 }
 
 /* ---- many groups ------------------------------------------------------------------------------
@@ -80,19 +80,19 @@ typedef struct sorting {
     const rows *rows;
     bf_group_set *set;
     int64_t first, n; /* of the block */
-    int slices;       /* that threads sort */
+    int slices;       /* that workers sort, one by one */
     uint8_t *shards;  /* of each row */
     char *ranks, *sorted_ranks;
     char *values[BF_AGGREGATES_MAX];
     int64_t (*at)[BF_SHARDS]; /* where each slice's rows go */
     int64_t begin[BF_SHARDS + 1];
-    atomic_bool failed;
 } sorting;
 
 static int64_t slice_begin(const sorting *s, int64_t i) { return s->n * i / s->slices; }
 
-static void count_slice(void *arg, int64_t i) {
+static bf_status count_slice(void *arg, int worker, int64_t i, int64_t unused) {
     sorting *s = arg;
+    (void)worker, (void)unused;
     const bf_cpu_groups *g = s->rows->groups;
     int64_t first = slice_begin(s, i), n = slice_begin(s, i + 1) - first;
     char *ranks = s->ranks + first * g->rank_bytes;
@@ -100,6 +100,7 @@ static void count_slice(void *arg, int64_t i) {
     g->loops->shards(g->seed, ranks, n, s->shards + first);
     memset(s->at[i], 0, sizeof s->at[i]);
     for (int64_t k = first; k < first + n; k++) s->at[i][s->shards[k]]++;
+    return BF_OK;
 }
 
 static void place_slices(sorting *s) {
@@ -126,8 +127,8 @@ static ALWAYS_INLINE void scatter_bytes(const uint8_t *shards, int64_t *at, cons
     }
 }
 
-static void scatter(const uint8_t *shards, const int64_t *begin, const char *from, char *to,
-                    int64_t n, int bytes) {
+static void scatter_values(const uint8_t *shards, const int64_t *begin, const char *from, char *to,
+                           int64_t n, int bytes) {
     int64_t at[BF_SHARDS];
     memcpy(at, begin, sizeof at);
     switch (bytes) {
@@ -139,46 +140,51 @@ static void scatter(const uint8_t *shards, const int64_t *begin, const char *fro
     }
 }
 
-static void scatter_slice(void *arg, int64_t i) {
+static bf_status scatter_slice(void *arg, int worker, int64_t i, int64_t unused) {
     sorting *s = arg;
+    (void)worker, (void)unused;
     const bf_cpu_groups *g = s->rows->groups;
     int64_t first = slice_begin(s, i), n = slice_begin(s, i + 1) - first;
     const uint8_t *shards = s->shards + first;
-    scatter(shards, s->at[i], s->ranks + first * g->rank_bytes, s->sorted_ranks, n, g->rank_bytes);
+    scatter_values(shards, s->at[i], s->ranks + first * g->rank_bytes, s->sorted_ranks, n,
+                   g->rank_bytes);
     for (int c = 0; c < g->columns; c++) {
         const char *from = s->rows->values[c] + (s->first + first) * value_bytes(g, c);
-        scatter(shards, s->at[i], from, s->values[c], n, value_bytes(g, c));
+        scatter_values(shards, s->at[i], from, s->values[c], n, value_bytes(g, c));
     }
+    return BF_OK;
 }
 
-static void take_shard(void *arg, int64_t shard) {
-    sorting *s = arg;
+static bool absorb_shard(const sorting *s, int64_t shard) {
     const bf_cpu_groups *g = s->rows->groups;
     const char *values[BF_AGGREGATES_MAX];
     int64_t first = s->begin[shard], n = s->begin[shard + 1] - first;
     for (int c = 0; c < g->columns; c++) values[c] = s->values[c] + first * value_bytes(g, c);
     bf_group_shard *to = &s->set->shards[shard];
-    if (!bf_shard_open(g, to) ||
-        !bf_shard_take(g, to, s->sorted_ranks + first * g->rank_bytes, values, n))
-        atomic_store(&s->failed, true);
+    return bf_shard_open(g, to) &&
+           bf_shard_take(g, to, s->sorted_ranks + first * g->rank_bytes, values, n);
+}
+
+static bf_status absorb_shards(void *arg, int worker, int64_t first, int64_t n) {
+    (void)worker;
+    for (int64_t shard = first; shard < first + n; shard++)
+        if (!absorb_shard(arg, shard)) return BF_E_MEMORY;
+    return BF_OK;
 }
 
 /* How many groups the rows from `first` on seem to have. Keys of less than 4 bytes never have so
  * many that this matters. */
-static int64_t estimate(bf_context *context, const rows *r, int64_t first) {
+static int64_t estimate_groups(bf_context *context, const rows *r, int64_t first) {
     const bf_cpu_groups *g = r->groups;
-    int bytes = key_bytes(g);
+    size_t bytes = (size_t)key_bytes(g);
     int64_t groups = 0;
     if (bytes < 4) return 0;
-    bf_cpu_table as = {.key_bytes = bytes, .loops = context->cpu->isa->table_loops(bytes, 0)};
-    as.slots.seed = g->seed;
-    bf_entries keys = {.keys = r->keys + first * bytes,
-                       .key_step = (size_t)bytes,
-                       .is_raw = bf_dtype_is_float(g->key)};
-    return bf_table_estimate(context, &as, &keys, r->n - first, &groups) == BF_OK ? groups : 0;
+    bf_status status = bf_estimate_keys(context, g->seed, g->key, r->keys + (size_t)first * bytes,
+                                        bytes, r->n - first, &groups);
+    return status == BF_OK ? groups : 0;
 }
 
-static bool allocate(sorting *s, int64_t n) {
+static bool allocate_sorting(sorting *s, int64_t n) {
     const bf_cpu_groups *g = s->rows->groups;
     size_t count = (size_t)n, ranks = count * (size_t)g->rank_bytes;
     s->shards = bf_zeros(count);
@@ -193,7 +199,7 @@ static bool allocate(sorting *s, int64_t n) {
     return made;
 }
 
-static void release(sorting *s) {
+static void release_sorting(sorting *s) {
     free(s->shards);
     free(s->ranks);
     free(s->sorted_ranks);
@@ -202,23 +208,22 @@ static void release(sorting *s) {
 }
 
 /* Takes rows from `first` on into a set of BF_SHARDS shards. */
-static bool take_many(bf_context *context, const rows *r, int64_t first, bf_group_set *set) {
+static bool absorb_many(bf_context *context, const rows *r, int64_t first, bf_group_set *set) {
     int64_t room = least(r->n - first, BLOCK);
-    int threads = bf_table_threads(context, room);
-    sorting s = {.rows = r, .set = set, .slices = 4 * threads};
-    bool made =
-        allocate(&s, room) &&
-        bf_group_set_reserve(r->groups, set, least(estimate(context, r, first), room) / BF_SHARDS);
+    int workers = bf_workers(context, room, BF_ROWS_LEAST);
+    sorting s = {.rows = r, .set = set, .slices = 4 * workers};
+    bool made = allocate_sorting(&s, room) &&
+                bf_group_set_reserve(r->groups, set,
+                                     least(estimate_groups(context, r, first), room) / BF_SHARDS);
     for (; first < r->n && made; first += room) {
         s.first = first;
         s.n = least(r->n - first, room);
-        bf_table_share(context, threads, s.slices, count_slice, &s);
+        (void)bf_parallel(context, workers, s.slices, 1, count_slice, &s);
         place_slices(&s);
-        bf_table_share(context, threads, s.slices, scatter_slice, &s);
-        bf_table_share(context, threads, BF_SHARDS, take_shard, &s);
-        made = !atomic_load(&s.failed);
+        (void)bf_parallel(context, workers, s.slices, 1, scatter_slice, &s);
+        made = bf_parallel(context, workers, BF_SHARDS, 1, absorb_shards, &s) == BF_OK;
     }
-    release(&s);
+    release_sorting(&s);
     return made;
 }
 
@@ -239,32 +244,32 @@ static bool create_sets(const bf_cpu_groups *g, bf_group_set *sets, int count) {
     return true;
 }
 
-/* sets: of each thread, at least one. */
-static bool absorb(bf_context *context, const rows *r, int threads, bool many, bf_group_set *sets,
-                   bf_group_set *set) {
+/* sets: of each worker, at least one. */
+static bool absorb_rows(bf_context *context, const rows *r, int workers, bool many,
+                        bf_group_set *sets, bf_group_set *set) {
     const bf_cpu_groups *g = r->groups;
     int64_t done = 0;
-    if (!create_sets(g, sets, threads)) return false;
-    if (!many) done = take_few(context, r, threads, sets);
+    if (!create_sets(g, sets, workers)) return false;
+    if (!many) done = absorb_first(context, r, workers, sets);
     if (done < 0) return false;
     if (done == r->n) {
         *set = sets[0];
         sets[0].shards = NULL;
-        return join_sets(context, g, sets + 1, threads - 1, set);
+        return join_sets(context, g, sets + 1, workers - 1, set);
     }
-    return bf_group_set_create(g, BF_SHARD_BITS, set) && take_many(context, r, done, set) &&
-           join_sets(context, g, sets, threads, set);
+    return bf_group_set_create(g, BF_SHARD_BITS, set) && absorb_many(context, r, done, set) &&
+           join_sets(context, g, sets, workers, set);
 }
 
 bool bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
                          const void *const values[], int64_t n, bool many, bf_group_set *set) {
-    int threads = bf_table_threads(context, n);
+    int workers = bf_workers(context, n, BF_ROWS_LEAST);
     rows r = {.groups = groups, .keys = keys, .n = n};
     for (int c = 0; c < groups->columns; c++) r.values[c] = values[c];
-    bf_group_set *sets = calloc((size_t)threads, sizeof *sets);
+    bf_group_set *sets = calloc((size_t)workers, sizeof *sets);
     *set = (bf_group_set){0};
-    bool made = sets != NULL && absorb(context, &r, threads, many, sets, set);
-    for (int i = 0; i < threads && sets != NULL; i++) bf_group_set_destroy(groups, &sets[i]);
+    bool made = sets != NULL && absorb_rows(context, &r, workers, many, sets, set);
+    for (int i = 0; i < workers && sets != NULL; i++) bf_group_set_destroy(groups, &sets[i]);
     free(sets);
     if (!made) bf_group_set_destroy(groups, set);
     return made;

@@ -281,20 +281,13 @@ static void extreme_words(const bf_column *c, size_t i, int64_t count, int64_t n
 }
 
 void bf_column_words(const bf_column *c, size_t i, int64_t count, int64_t *words) {
-    static const int64_t none[BF_OTHERS];
-    const int64_t *others = c->others != NULL ? c->others + i * BF_OTHERS : none;
     if (c->kind == BF_KIND_EXTREME) {
-        extreme_words(c, i, count, others[BF_OTHER_NAN], words);
+        int64_t nan = c->others != NULL ? c->others[i * BF_OTHERS + BF_OTHER_NAN] : 0;
+        extreme_words(c, i, count, nan, words);
         return;
     }
     bf_exact_shape shape = bf_exact_shape_of(c->kind, c->dtype);
-    words[BF_EXACT_COUNT] = count;
-    words[BF_EXACT_NAN] = others[BF_OTHER_NAN];
-    words[BF_EXACT_POS_INF] = others[BF_OTHER_POS_INF];
-    words[BF_EXACT_NEG_INF] = others[BF_OTHER_NEG_INF];
-    words[BF_EXACT_INVALID] = 0;
-    for (int k = 0; k < BF_OTHERS; k++) count -= others[k];
-    words[BF_EXACT_NONZERO] = count > 0;
+    bf_column_counts(c, i, count, words);
     if (shape.sum.limbs > 0) bf_band_limbs(&c->sum, i, words + shape.sum_at);
     if (shape.products.limbs > 0) bf_band_limbs(&c->products, i, words + shape.products_at);
 }

@@ -1,8 +1,6 @@
 /* Bands: as many limbs of exact sums as the terms have needed, for all groups of a shard alike. */
 #include "cpu/group/group.h"
 
-#include "cpu/table/table.h"
-
 #include <stdlib.h>
 
 /* Words for `groups` groups of `limbs` limbs; false: too many. */

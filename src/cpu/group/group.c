@@ -1,14 +1,15 @@
 /* Groups in host memory: the backend's functions. */
 #include "cpu/group/group.h"
 
-#include "cpu/table/table.h"
+#include "cpu/runtime/sort.h"
 
 #include <stdlib.h>
 
 enum {
-    MANY = 1 << 16, /* rows that are sorted at once where there are many groups already */
-    PART = 1 << 10, /* groups of which a thread lists or gives the words at a time */
-    AHEAD = 16      /* groups whose counts are fetched ahead */
+    MANY = 1 << 16,        /* rows that are sorted at once where there are many groups already */
+    PIECE = 1 << 10,       /* groups of which a worker lists or gives the words at a time */
+    WORDS_LEAST = 1 << 11, /* groups whose words are worth a thread */
+    AHEAD = 16             /* groups whose counts are fetched ahead */
 };
 
 static bf_status no_memory(bf_context *context) {
@@ -112,7 +113,7 @@ static bf_status enter_groups(bf_context *context, void *groups, const void *key
  */
 
 /* Ranks and places in the order of the shards. */
-static void collect(const bf_cpu_groups *g, char *ranks, int64_t *order) {
+static void collect_groups(const bf_cpu_groups *g, char *ranks, int64_t *order) {
     for (int64_t s = 0; s < (int64_t)1 << g->set.bits; s++) {
         const bf_group_shard *shard = &g->set.shards[s];
         size_t bytes = (size_t)shard->size * (size_t)g->rank_bytes;
@@ -123,22 +124,16 @@ static void collect(const bf_cpu_groups *g, char *ranks, int64_t *order) {
     }
 }
 
-/* Sorts as entries of a table are: ranks are keys, of which the order is that of numbers or, of
- * pairs, of their words. */
-static bf_status make_order(bf_context *context, bf_cpu_groups *g, int64_t n) {
-    static const bf_dtype keys[] = {BF_U32, BF_U64, BF_PAIR};
-    int bytes = g->rank_bytes;
+bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
+    int64_t n = bf_group_set_size(&g->set);
     if (g->order != NULL) return BF_OK;
-    char *ranks = bf_zeros((size_t)n * (size_t)bytes);
-    int64_t *order = (int64_t *)bf_zeros((size_t)n * sizeof *order);
+    char *ranks = bf_zeros((size_t)n * (size_t)g->rank_bytes);
+    int64_t *order = bf_zeros((size_t)n * sizeof *order);
     bf_status status = BF_OK;
     if (ranks == NULL || order == NULL) status = no_memory(context);
-    bf_cpu_table as = {.key_bytes = bytes, .value_bytes = sizeof *order};
-    as.kind.key = keys[bytes / 8];
-    as.loops = context->cpu->isa->table_loops(bytes, sizeof *order);
     if (status == BF_OK) {
-        collect(g, ranks, order);
-        status = bf_table_sort(context, &as, n, ranks, (char *)order);
+        collect_groups(g, ranks, order);
+        status = bf_sort_ranks(context, g->rank_bytes, sizeof *order, n, ranks, (char *)order);
     }
     if (status != BF_OK) {
         free(ranks);
@@ -152,7 +147,6 @@ static bf_status make_order(bf_context *context, bf_cpu_groups *g, int64_t n) {
 
 typedef struct list_job {
     const bf_cpu_groups *groups;
-    int64_t n;
     char *keys, *counts;
 } list_job;
 
@@ -161,10 +155,10 @@ static const int64_t *count_at(const bf_cpu_groups *g, int64_t i) {
     return &g->set.shards[at >> 32].counts[(uint32_t)at];
 }
 
-static void list_part(void *arg, int64_t part) {
+static bf_status list_piece(void *arg, int worker, int64_t first, int64_t n) {
     const list_job *job = arg;
     const bf_cpu_groups *g = job->groups;
-    int64_t first = part * PART, n = job->n - first < PART ? job->n - first : PART;
+    (void)worker;
     if (job->keys != NULL)
         g->loops->unrank(g->key, g->ranks + first * g->rank_bytes, n,
                          job->keys + first * bf_key_bytes(g->key));
@@ -172,17 +166,16 @@ static void list_part(void *arg, int64_t part) {
         if (i + AHEAD < first + n) __builtin_prefetch(count_at(g, i + AHEAD));
         memcpy(job->counts + i * 8, count_at(g, i), 8);
     }
+    return BF_OK;
 }
-
-static int64_t parts_of(int64_t n) { return (n + PART - 1) / PART; }
 
 static bf_status list_groups(bf_context *context, void *groups, void *keys, void *counts) {
     bf_cpu_groups *g = groups;
-    list_job job = {g, groups_size(g), keys, counts};
-    bf_status status = make_order(context, g, job.n);
-    if (status == BF_OK)
-        bf_table_share(context, bf_table_threads(context, job.n), parts_of(job.n), list_part, &job);
-    return status;
+    int64_t n = groups_size(g);
+    list_job job = {g, keys, counts};
+    bf_status status = bf_cpu_groups_sort(context, g);
+    if (status != BF_OK) return status;
+    return bf_parallel(context, bf_workers(context, n, BF_ROWS_LEAST), n, PIECE, list_piece, &job);
 }
 
 /* ---- states ------------------------------------------------------------------------------------
@@ -190,20 +183,21 @@ static bf_status list_groups(bf_context *context, void *groups, void *keys, void
 
 typedef struct words_job {
     const bf_cpu_groups *groups;
-    int64_t first, n;
+    int64_t first;
     int which, each;
     int64_t *words;
 } words_job;
 
-static void words_part(void *arg, int64_t part) {
+static bf_status give_piece(void *arg, int worker, int64_t first, int64_t n) {
     const words_job *job = arg;
-    int64_t begin = part * PART, end = job->n - begin < PART ? job->n : begin + PART;
-    for (int64_t i = begin; i < end; i++) {
+    (void)worker;
+    for (int64_t i = first; i < first + n; i++) {
         int64_t at = job->groups->order[job->first + i];
         const bf_group_shard *s = &job->groups->set.shards[at >> 32];
         bf_column_words(&s->columns[job->which], (uint32_t)at, s->counts[(uint32_t)at],
                         job->words + i * job->each);
     }
+    return BF_OK;
 }
 
 static bf_status give_words(bf_context *context, void *groups, int which, int64_t first, int64_t n,
@@ -211,11 +205,10 @@ static bf_status give_words(bf_context *context, void *groups, int which, int64_
     bf_cpu_groups *g = groups;
     bf_aggregate a = g->aggregates[which];
     int each = bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
-    words_job job = {g, first, n, which, each, words};
-    bf_status status = make_order(context, g, groups_size(g));
-    if (status == BF_OK)
-        bf_table_share(context, bf_table_threads(context, 16 * n), parts_of(n), words_part, &job);
-    return status;
+    words_job job = {g, first, which, each, words};
+    bf_status status = bf_cpu_groups_sort(context, g);
+    if (status != BF_OK) return status;
+    return bf_parallel(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, give_piece, &job);
 }
 
 const bf_group_backend bf_cpu_groups_backend = {
@@ -226,6 +219,7 @@ const bf_group_backend bf_cpu_groups_backend = {
     .absorb = absorb_rows,
     .merge = merge_groups,
     .list = list_groups,
+    .aggregate = bf_cpu_groups_aggregate,
     .words = give_words,
     .enter = enter_groups,
 };

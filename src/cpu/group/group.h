@@ -14,8 +14,9 @@
 #include "seam/group.h"
 
 enum {
-    BF_GROUP_BATCH = 1024, /* rows that are numbered at a time */
-    BF_SHARD_BITS = 8,     /* of the hash, that choose a shard */
+    BF_GROUP_BATCH = 1024,   /* rows that are numbered at a time */
+    BF_ROWS_LEAST = 1 << 15, /* rows or groups that are worth a thread */
+    BF_SHARD_BITS = 8,       /* of the hash, that choose a shard */
     BF_SHARDS = 1 << BF_SHARD_BITS,
     BF_SHARD_FAR = 50,             /* buckets: random keys are never so far from theirs */
     BF_SHARD_CROWD = 1 << 18,      /* groups that are too many for one shard */
@@ -137,7 +138,16 @@ bool bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups, const
 
 /* --- group.c: the backend's functions --- */
 
+/* Makes the groups' order, where there is none. Errors: BF_E_MEMORY. */
+bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *groups);
+
 extern const bf_group_backend bf_cpu_groups_backend;
+
+/* --- result.c --- */
+
+bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
+                                  const bf_reduce_options *options, bf_dtype to, void *values,
+                                  uint8_t *fits);
 
 /* --- absorb.c --- */
 
@@ -175,6 +185,21 @@ bool bf_column_widen(bf_column *into, size_t room, const bf_column *from);
 void bf_column_merge(bf_column *into, size_t i, const bf_column *from, size_t f);
 /* Once all have: the deposits of both. */
 void bf_column_merged(bf_column *into, const bf_column *from);
+
+/* The counts of a group with `count` rows, as the first BF_EXACT_LIMBS words of a state have them.
+ */
+static inline void bf_column_counts(const bf_column *column, size_t i, int64_t count,
+                                    int64_t *words) {
+    static const int64_t none[BF_OTHERS];
+    const int64_t *others = column->others != NULL ? column->others + i * BF_OTHERS : none;
+    words[BF_EXACT_COUNT] = count;
+    words[BF_EXACT_NAN] = others[BF_OTHER_NAN];
+    words[BF_EXACT_POS_INF] = others[BF_OTHER_POS_INF];
+    words[BF_EXACT_NEG_INF] = others[BF_OTHER_NEG_INF];
+    words[BF_EXACT_INVALID] = 0;
+    for (int k = 0; k < BF_OTHERS; k++) count -= others[k];
+    words[BF_EXACT_NONZERO] = count > 0;
+}
 
 /* The words of a state with the values of group i, which has `count` rows. */
 void bf_column_words(const bf_column *column, size_t i, int64_t count, int64_t *words);

@@ -1,8 +1,6 @@
 /* Sets of groups merge: first all memory is made, then what cannot fail is done. */
 #include "cpu/group/group.h"
 
-#include "cpu/table/table.h"
-
 #include <stdlib.h>
 
 enum { BATCH = BF_GROUP_BATCH / 2 }; /* ranks on the stack */
@@ -13,7 +11,6 @@ typedef struct merge_job {
     const bf_group_set *from;
     uint32_t *numbers;           /* from's only shard, sorted by into's shards; NULL: as they are */
     size_t begin[BF_SHARDS + 1]; /* of each shard's, among those numbers */
-    atomic_bool failed;
 } merge_job;
 
 /* The groups that go to a shard: number k of them is from's number ... */
@@ -35,7 +32,7 @@ static size_t number_of(const arrivals *a, size_t k) {
 }
 
 /* Up to BATCH of their ranks from k on: how many. */
-static int64_t gather(const merge_job *job, const arrivals *a, size_t k, char *ranks) {
+static int64_t gather_ranks(const merge_job *job, const arrivals *a, size_t k, char *ranks) {
     size_t n = a->count - k < BATCH ? a->count - k : BATCH;
     size_t bytes = (size_t)job->groups->rank_bytes;
     for (size_t i = 0; i < n; i++)
@@ -44,25 +41,30 @@ static int64_t gather(const merge_job *job, const arrivals *a, size_t k, char *r
     return (int64_t)n;
 }
 
-static void prepare_shard(void *arg, int64_t shard) {
-    merge_job *job = arg;
+static bool prepare_shard(const merge_job *job, int64_t shard) {
     char ranks[BATCH * 16];
     arrivals a = arrivals_of(job, shard);
     bf_group_shard *into = &job->into->shards[shard];
     int64_t size = into->size;
-    if (a.count == 0) return;
+    if (a.count == 0) return true;
     for (size_t k = 0; k < a.count; k += BATCH) {
-        int64_t n = gather(job, &a, k, ranks);
+        int64_t n = gather_ranks(job, &a, k, ranks);
         size += job->groups->loops->missing(into, ranks, n);
     }
     bool made = bf_shard_reserve(job->groups, into, size);
     for (int c = 0; c < job->groups->columns && made; c++)
         made = bf_column_widen(&into->columns[c], into->room, &a.from->columns[c]);
-    if (!made) atomic_store(&job->failed, true);
+    return made;
 }
 
-static void merge_shard(void *arg, int64_t shard) {
-    merge_job *job = arg;
+static bf_status prepare_shards(void *arg, int worker, int64_t first, int64_t n) {
+    (void)worker;
+    for (int64_t shard = first; shard < first + n; shard++)
+        if (!prepare_shard(arg, shard)) return BF_E_MEMORY;
+    return BF_OK;
+}
+
+static void merge_shard(const merge_job *job, int64_t shard) {
     char ranks[BATCH * 16];
     uint32_t numbers[BATCH];
     arrivals a = arrivals_of(job, shard);
@@ -70,7 +72,7 @@ static void merge_shard(void *arg, int64_t shard) {
     int columns = job->groups->columns;
     if (a.count == 0) return;
     for (size_t k = 0; k < a.count; k += BATCH) {
-        int64_t n = gather(job, &a, k, ranks);
+        int64_t n = gather_ranks(job, &a, k, ranks);
         job->groups->loops->number(into, ranks, n, numbers);
         for (int64_t i = 0; i < n; i++)
             into->counts[numbers[i]] += a.from->counts[number_of(&a, k + (size_t)i)];
@@ -83,8 +85,14 @@ static void merge_shard(void *arg, int64_t shard) {
     bf_shard_heal(job->groups, into);
 }
 
+static bf_status merge_shards(void *arg, int worker, int64_t first, int64_t n) {
+    (void)worker;
+    for (int64_t shard = first; shard < first + n; shard++) merge_shard(arg, shard);
+    return BF_OK;
+}
+
 /* Sorts the numbers of from's only shard by into's shards. */
-static bool route(merge_job *job) {
+static bool route_numbers(merge_job *job) {
     const bf_group_shard *from = job->from->shards;
     uint8_t *shards = malloc(from->size);
     size_t at[BF_SHARDS];
@@ -104,25 +112,23 @@ static bool route(merge_job *job) {
 /* into has as many shards as from, or more. */
 static bool merge_sets(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
                        const bf_group_set *from) {
+    int64_t shards = (int64_t)1 << into->bits;
     merge_job *job = calloc(1, sizeof *job);
     if (job == NULL) return false;
     job->groups = groups;
     job->into = into;
     job->from = from;
-    int threads = bf_table_threads(context, bf_group_set_size(from));
-    bool made = into->bits == from->bits || route(job);
-    if (made) {
-        bf_table_share(context, threads, (int64_t)1 << into->bits, prepare_shard, job);
-        made = !atomic_load(&job->failed);
-    }
-    if (made) bf_table_share(context, threads, (int64_t)1 << into->bits, merge_shard, job);
+    int workers = bf_workers(context, bf_group_set_size(from), BF_ROWS_LEAST);
+    bool made = into->bits == from->bits || route_numbers(job);
+    if (made) made = bf_parallel(context, workers, shards, 1, prepare_shards, job) == BF_OK;
+    if (made) (void)bf_parallel(context, workers, shards, 1, merge_shards, job);
     free(job->numbers);
     free(job);
     return made;
 }
 
 /* Makes BF_SHARDS shards of the one that there is. */
-static bool split(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into) {
+static bool split_set(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into) {
     bf_group_set wider;
     if (!bf_group_set_create(groups, BF_SHARD_BITS, &wider)) return false;
     if (bf_group_set_size(into) > 0 && !merge_sets(context, groups, &wider, into)) {
@@ -139,7 +145,7 @@ bool bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_gro
     int64_t size = bf_group_set_size(from);
     if (size == 0) return true;
     bool many = from->bits > 0 || size + bf_group_set_size(into) > BF_SHARD_CROWD;
-    if (many && into->bits == 0 && !split(context, groups, into)) return false;
+    if (many && into->bits == 0 && !split_set(context, groups, into)) return false;
     return merge_sets(context, groups, into, from);
 }
 

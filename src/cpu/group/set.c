@@ -1,8 +1,6 @@
 /* Shards: their memory, and how rows enter them; sets of shards. */
 #include "cpu/group/group.h"
 
-#include "cpu/table/table.h"
-
 #include <stdlib.h>
 #include <string.h>
 

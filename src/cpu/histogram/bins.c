@@ -9,7 +9,7 @@ int64_t bf_bin_of_bits(const bf_bins *bins, bf_dtype dtype, uint64_t bits) {
     return bins->even ? bf_bin_guessed(bins, x) : bf_bin_of(bins, x);
 }
 
-static void by_rules(const bf_bin_job *job, const char *data, int64_t n, uint32_t *bin) {
+static void find_by_rules(const bf_bin_job *job, const char *data, int64_t n, uint32_t *bin) {
     int bytes = bf_dtype_bytes(job->dtype);
     for (int64_t i = 0; i < n; i++)
         bin[i] =
@@ -17,7 +17,7 @@ static void by_rules(const bf_bin_job *job, const char *data, int64_t n, uint32_
 }
 
 /* bf_bin_of for a few x at once, without branches. */
-static void search(const bf_bins *bins, const double *x, uint32_t *bin) {
+static void search_few(const bf_bins *bins, const double *x, uint32_t *bin) {
     const double low = bins->edges[0], high = bins->edges[bins->count];
     const double *at[SEARCHES];
     int inside = 0;
@@ -34,8 +34,8 @@ static void search(const bf_bins *bins, const double *x, uint32_t *bin) {
         if (!(x[k] >= low && x[k] <= high)) bin[k] = (uint32_t)bf_bin_of(bins, x[k]);
 }
 
-static void by_search(const bf_bins *bins, const double *x, int64_t n, uint32_t *bin) {
-    for (; n >= SEARCHES; n -= SEARCHES, x += SEARCHES, bin += SEARCHES) search(bins, x, bin);
+static void find_by_search(const bf_bins *bins, const double *x, int64_t n, uint32_t *bin) {
+    for (; n >= SEARCHES; n -= SEARCHES, x += SEARCHES, bin += SEARCHES) search_few(bins, x, bin);
     for (int64_t i = 0; i < n; i++) bin[i] = (uint32_t)bf_bin_of(bins, x[i]);
 }
 
@@ -45,38 +45,39 @@ static bf_dtype guess_dtype(const bf_bins *bins) {
 }
 
 /* The elements as that dtype: where they are, or cast to `to`. */
-static const void *as_dtype(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n,
-                            bf_dtype dtype, uint64_t *to) {
+static const void *cast_elements(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n,
+                                 bf_dtype dtype, uint64_t *to) {
     const char *data = (const char *)job->data + first * bf_dtype_bytes(job->dtype);
     if (job->dtype == dtype && job->bins->even) return data;
-    bf_map_convert(isa->map, job->dtype, dtype, data, to, n);
+    bf_cast_block(isa, job->dtype, dtype, data, to, n);
     return to;
 }
 
 void bf_bins_of(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n, uint32_t *bin) {
     const bf_bins *bins = job->bins;
     const bf_dtype dtype = guess_dtype(bins);
-    bf_bin_loop loop = dtype == BF_F32 ? isa->bin_f32 : isa->bin_f64;
+    bf_bin_loop loop = dtype == BF_F32 ? isa->histogram->bin_f32 : isa->histogram->bin_f64;
     uint64_t cast[BF_BIN_BLOCK];
     if (loop == NULL) {
-        by_rules(job, (const char *)job->data + first * bf_dtype_bytes(job->dtype), n, bin);
+        find_by_rules(job, (const char *)job->data + first * bf_dtype_bytes(job->dtype), n, bin);
         return;
     }
-    const void *x = as_dtype(isa, job, first, n, dtype, cast);
+    const void *x = cast_elements(isa, job, first, n, dtype, cast);
     if (bins->even)
         loop(bins, x, (size_t)n, bin);
     else
-        by_search(bins, x, n, bin);
+        find_by_search(bins, x, n, bin);
 }
 
 void bf_byte_bins_of(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n,
                      uint8_t *bin) {
     const bf_dtype dtype = guess_dtype(job->bins);
-    bf_bin_byte_loop loop = dtype == BF_F32 ? isa->bin_bytes_f32 : isa->bin_bytes_f64;
+    bf_bin_byte_loop loop =
+        dtype == BF_F32 ? isa->histogram->bin_bytes_f32 : isa->histogram->bin_bytes_f64;
     uint64_t cast[BF_BIN_BLOCK];
     uint32_t wide[BF_BIN_BLOCK];
     if (job->bins->even && loop != NULL) {
-        loop(job->bins, as_dtype(isa, job, first, n, dtype, cast), (size_t)n, bin);
+        loop(job->bins, cast_elements(isa, job, first, n, dtype, cast), (size_t)n, bin);
         return;
     }
     bf_bins_of(isa, job, first, n, wide);

@@ -154,9 +154,14 @@ void bf_count_bytes(bf_counter *counter, const void *data, size_t n) {
 
 void bf_count_bytes_end(bf_counter *counter) {
     empty_lanes(counter);
-    for (int w = 0; w < BF_WORD_VALUES && counter->pairs; w++) {
-        counter->totals[w & 0xff] += counter->words[w];
-        counter->totals[w >> 8] += counter->words[w];
+    for (int high = 0; high < BF_BYTE_VALUES && counter->pairs; high++) {
+        const uint8_t *words = counter->words + high * BF_BYTE_VALUES;
+        int64_t sum = 0;
+        for (int low = 0; low < BF_BYTE_VALUES; low++) {
+            counter->totals[low] += words[low];
+            sum += words[low];
+        }
+        counter->totals[high] += sum;
     }
 }
 

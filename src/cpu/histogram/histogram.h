@@ -4,18 +4,31 @@
 #ifndef BF_CPU_HISTOGRAM_HISTOGRAM_H
 #define BF_CPU_HISTOGRAM_HISTOGRAM_H
 
-#include "cpu/map/map.h"
+#include "cpu/runtime/cast.h"
+#include "cpu/runtime/context.h"
 
 enum {
     BF_BYTE_VALUES = 1 << 8,
     BF_WORD_VALUES = 1 << 16,
     BF_COUNTER_LANES = 8,
-    BF_BIN_BLOCK = BF_MAP_BLOCK /* elements whose bin numbers are found at a time */
+    BF_BIN_BLOCK = BF_CAST_BLOCK /* elements whose bin numbers are found at a time */
 };
+
+/* --- the loops of an instruction set --- */
+
+/* bin[i] = the bin of x[i] by the guesses (rules/histogram/bin.h) in its type; as bytes, of up to
+ * 253 bins. */
+typedef void (*bf_bin_loop)(const bf_bins *bins, const void *x, size_t n, uint32_t *bin);
+typedef void (*bf_bin_byte_loop)(const bf_bins *bins, const void *x, size_t n, uint8_t *bin);
+
+typedef struct bf_histogram_loops {
+    bf_bin_loop bin_f32, bin_f64;
+    bf_bin_byte_loop bin_bytes_f32, bin_bytes_f64;
+} bf_histogram_loops;
 
 /* --- count.c: how often each byte, or each 16-bit word, occurs --- */
 
-/* Counts of one thread; all zero at first. Those of `words` are what is below a multiple of 256:
+/* Counts of one worker; all zero at first. Those of `words` are what is below a multiple of 256:
  * the rest is in the totals. */
 typedef struct bf_counter {
     int64_t *totals; /* BF_BYTE_VALUES or BF_WORD_VALUES of them */
@@ -44,8 +57,13 @@ int64_t bf_bin_of_bits(const bf_bins *bins, bf_dtype dtype, uint64_t bits);
 
 /* --- weights.c --- */
 
-/* The backend's function for jobs with weights, on at most so many threads. */
-bf_status bf_weigh_bins(bf_context *context, int threads, const bf_bin_job *job, int64_t *counts,
+/* The backend's function for jobs with weights, with at most so many workers. */
+bf_status bf_weigh_bins(bf_context *context, int workers, const bf_bin_job *job, int64_t *counts,
                         int64_t *sums);
+
+/* --- histogram.c: the backend's function --- */
+
+bf_status bf_cpu_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
+                           int64_t *sums);
 
 #endif

@@ -1,4 +1,6 @@
 /* The loops that find bins, for the instruction set that includes this. */
+#include "cpu/histogram/histogram.h"
+#include "cpu/runtime/vector.h"
 #include "rules/histogram/bin.h"
 
 enum { BIN_GROUP = 64 }; /* elements whose doubts are looked at together */
@@ -54,3 +56,10 @@ INLINE bool bin_any(const void *mask) {
 #define WHOLE bin_whole_f64
 #define GUESSED bf_bin_guessed
 #include "cpu/histogram/bin_loops.h"
+
+static const bf_histogram_loops histogram_loops = {
+    .bin_f32 = bin_of_f32,
+    .bin_f64 = bin_of_f64,
+    .bin_bytes_f32 = bin_bytes_of_f32,
+    .bin_bytes_f64 = bin_bytes_of_f64,
+};

@@ -1,36 +1,34 @@
 /* Histograms with weights: each bin's weights enter an exact sum. Where bins are few, the weights
  * of a span are sorted by their bin, and each bin's are added by the loops of sums. */
 #include "cpu/histogram/histogram.h"
+#include "cpu/reduce/reduce.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
     SORTED_MOST = 8192,     /* bins up to which a span has enough weights for each */
-    PRIVATE_WORDS = 1 << 23 /* of sums that all threads together may have of their own */
+    PRIVATE_WORDS = 1 << 23 /* of sums that all workers together may have of their own */
 };
 
-typedef struct shared_weights {
+typedef struct weigh_job {
+    const bf_context *context;
     const bf_bin_job *job;
     bf_exact_shape shape;
-    struct weigher *weighers; /* of each thread */
-    pthread_mutex_t lock;     /* of counts and sums */
-    int64_t *counts, *sums;   /* the job's */
-    _Atomic int64_t next;     /* first element that no thread has taken */
-} shared_weights;
+    int64_t *counts, *sums; /* the job's */
+    int64_t *own;           /* of each worker in turn; NULL: there is one, which uses the job's */
+} weigh_job;
 
-/* What one thread works with. */
+/* A worker's room. */
 typedef struct weigher {
-    const shared_weights *shared;
-    bf_worker worker;
-    int64_t *counts, *sums; /* its own, or the job's where there is one thread only */
+    const weigh_job *shared; /* NULL: it comes for the first time */
+    bf_reducer reducer;
+    int64_t *counts, *sums;
     uint32_t bin[BF_SPAN];
     uint32_t start[SORTED_MOST + BF_BIN_OTHERS + 1]; /* of each bin's weights */
     uint64_t sorted[BF_SPAN];
 } weigher;
 
-static int64_t bins_of(const shared_weights *shared) { return shared->job->bins->count; }
+static int64_t bins_of(const weigh_job *shared) { return shared->job->bins->count; }
 
 static const char *weights_at(const weigher *w, int64_t i) {
     const bf_bin_job *job = w->shared->job;
@@ -72,7 +70,7 @@ static void weigh_one_by_one(weigher *w, int64_t first, int64_t n) {
 }
 
 /* Counting sort: start[b] becomes where bin b's weights end. */
-static void sort(weigher *w, int64_t first, int64_t n) {
+static void sort_weights(weigher *w, int64_t first, int64_t n) {
     const int bytes = bf_dtype_bytes(w->shared->job->weights_dtype);
     const int64_t bins = bins_of(w->shared) + BF_BIN_OTHERS;
     memset(w->start, 0, (size_t)(bins + 1) * sizeof *w->start);
@@ -90,18 +88,18 @@ static void sort(weigher *w, int64_t first, int64_t n) {
 static void weigh_sorted(weigher *w, int64_t first, int64_t n) {
     bf_job job = {.op = BF_SUM, .kind = BF_KIND_SUM, .dtype = w->shared->job->weights_dtype};
     uint32_t begin = 0;
-    sort(w, first, n);
+    sort_weights(w, first, n);
     job.a = w->sorted;
     for (int64_t b = 0; b < bins_of(w->shared); begin = w->start[b++])
         if (w->start[b] > begin)
-            bf_exact_absorb(&w->worker, &job, begin, w->start[b] - begin,
-                            w->sums + b * w->shared->shape.words);
+            bf_sum_absorb(&w->reducer, &job, begin, w->start[b] - begin,
+                          w->sums + b * w->shared->shape.words);
 }
 
 static void weigh_span(weigher *w, int64_t first, int64_t n) {
-    const shared_weights *shared = w->shared;
+    const weigh_job *shared = w->shared;
     for (int64_t i = 0; i < n; i += BF_BIN_BLOCK)
-        bf_bins_of(w->worker.isa, shared->job, first + i,
+        bf_bins_of(w->reducer.isa, shared->job, first + i,
                    n - i < BF_BIN_BLOCK ? n - i : BF_BIN_BLOCK, w->bin + i);
     if (bins_of(shared) <= SORTED_MOST)
         weigh_sorted(w, first, n);
@@ -109,66 +107,55 @@ static void weigh_span(weigher *w, int64_t first, int64_t n) {
         weigh_one_by_one(w, first, n);
 }
 
-static void merge(shared_weights *shared, const weigher *w) {
+/* Words that a worker needs for counts and sums of its own. */
+static int64_t own_words(const weigh_job *shared) {
+    return bins_of(shared) * (1 + shared->shape.words) + BF_BIN_OTHERS;
+}
+
+static void open_weigher(weigher *w, const weigh_job *shared, int worker) {
+    w->shared = shared;
+    w->reducer = (bf_reducer){.isa = shared->context->cpu->isa};
+    w->counts = shared->counts;
+    w->sums = shared->sums;
+    if (shared->own == NULL) return;
+    w->counts = shared->own + worker * own_words(shared);
+    w->sums = w->counts + bins_of(shared) + BF_BIN_OTHERS;
+}
+
+static bf_status weigh_piece(void *arg, int worker, int64_t first, int64_t n) {
+    const weigh_job *shared = arg;
+    weigher *w = bf_room(shared->context, worker);
+    if (w->shared == NULL) open_weigher(w, shared, worker);
+    weigh_span(w, first, n);
+    return BF_OK;
+}
+
+static void merge_weigher(const weigh_job *shared, const weigher *w) {
     const int64_t bins = bins_of(shared), words = shared->shape.words;
-    pthread_mutex_lock(&shared->lock);
     for (int64_t b = 0; b < bins + BF_BIN_OTHERS; b++) shared->counts[b] += w->counts[b];
     for (int64_t b = 0; b < bins; b++)
         if (w->counts[b] > 0)
             bf_exact_merge(BF_KIND_SUM, shared->job->weights_dtype, shared->sums + b * words,
                            w->sums + b * words);
-    pthread_mutex_unlock(&shared->lock);
 }
 
-static void take_spans(void *arg, int thread) {
-    shared_weights *shared = arg;
-    const int64_t count = shared->job->count;
-    weigher *w = &shared->weighers[thread];
-    bf_environment environment = bf_environment_enter();
-    for (;;) {
-        int64_t first = atomic_fetch_add(&shared->next, BF_SPAN), left = count - first;
-        if (left <= 0) break;
-        weigh_span(w, first, left < BF_SPAN ? left : BF_SPAN);
-    }
-    bf_environment_leave(environment);
-    if (w->counts != shared->counts) merge(shared, w);
-}
-
-/* The threads' workers: of more than one, each has counts and sums in `own`. */
-static void make_weighers(shared_weights *shared, const bf_isa *isa, int threads, int64_t *own) {
-    const int64_t counts = bins_of(shared) + BF_BIN_OTHERS;
-    const int64_t sums = bins_of(shared) * shared->shape.words;
-    for (int t = 0; t < threads; t++) {
-        weigher *w = &shared->weighers[t];
-        w->shared = shared;
-        w->worker = (bf_worker){.isa = isa};
-        w->counts = own ? own + t * (counts + sums) : shared->counts;
-        w->sums = own ? w->counts + counts : shared->sums;
-    }
-}
-
-/* Words that a thread needs for counts and sums of its own. */
-static int64_t private_words(const shared_weights *shared) {
-    return bins_of(shared) * (1 + shared->shape.words) + BF_BIN_OTHERS;
-}
-
-bf_status bf_weigh_bins(bf_context *context, int threads, const bf_bin_job *job, int64_t *counts,
+bf_status bf_weigh_bins(bf_context *context, int workers, const bf_bin_job *job, int64_t *counts,
                         int64_t *sums) {
-    bf_cpu *cpu = context->cpu;
-    shared_weights shared = {.job = job, .counts = counts, .sums = sums};
+    weigh_job shared = {.context = context, .job = job, .counts = counts, .sums = sums};
     shared.shape = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype);
-    int64_t words = private_words(&shared), *own = NULL;
-    if (threads * words > PRIVATE_WORDS) threads = 1;
-    shared.weighers = malloc((size_t)threads * sizeof *shared.weighers);
-    if (threads > 1) own = calloc((size_t)(threads * words), sizeof *own);
-    bool made = shared.weighers != NULL && (threads == 1 || own != NULL);
-    if (made) {
-        make_weighers(&shared, cpu->isa, threads, own);
-        pthread_mutex_init(&shared.lock, NULL);
-        bf_pool_run(cpu->pool, threads, take_spans, &shared);
-        pthread_mutex_destroy(&shared.lock);
+    int64_t words = own_words(&shared);
+    if (workers * words > PRIVATE_WORDS) workers = 1;
+    bool made = bf_rooms_open(context, workers, sizeof(weigher));
+    if (made && workers > 1) {
+        shared.own = calloc((size_t)(workers * words), sizeof *shared.own);
+        made = shared.own != NULL;
     }
-    free(shared.weighers);
-    free(own);
-    return made ? BF_OK : bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
+    if (!made) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
+    bf_status status = bf_parallel(context, workers, job->count, BF_SPAN, weigh_piece, &shared);
+    for (int i = 0; i < workers && shared.own != NULL && status == BF_OK; i++) {
+        const weigher *w = bf_room(context, i);
+        if (w->shared != NULL) merge_weigher(&shared, w);
+    }
+    free(shared.own);
+    return status;
 }

@@ -8,6 +8,7 @@
 enum { LANES = 4 };
 typedef __m256d vf64;
 typedef int64_t vi64 __attribute__((vector_size(32)));
+typedef uint64_t vu64 __attribute__((vector_size(32))); /* sums that mean nothing may wrap */
 
 INLINE vf64 load_f64(const char *p) { return _mm256_loadu_pd((const double *)p); }
 INLINE vf64 load_f32(const char *p) { return _mm256_cvtps_pd(_mm_loadu_ps((const float *)p)); }
@@ -30,8 +31,6 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 
 #include "cpu/reduce/product_loops.h"
 
-#include "cpu/reduce/integers.h"
-
 typedef __m256i nan_lanes;
 INLINE bool any_nan(nan_lanes lanes) { return !_mm256_testz_si256(lanes, lanes); }
 
@@ -53,12 +52,16 @@ INLINE bool any_nan(nan_lanes lanes) { return !_mm256_testz_si256(lanes, lanes);
 #define NOTE_NANS(lanes, x, y) ((lanes) |= (__m256i)_mm256_cmp_ps(x, y, _CMP_UNORD_Q))
 #include "cpu/reduce/extreme_loops.h"
 
+#include "cpu/reduce/loops.h"
+
 static void widen_f16(const uint16_t *from, float *to, size_t n) {
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + i))));
     for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
 }
+
+#include "cpu/runtime/cast_loops.h"
 
 /* A line of memory, past the caches; the fence makes such stores visible to other threads. */
 INLINE void stream_line(void *to, const void *line) {
@@ -109,6 +112,8 @@ INLINE __m256d pack_f64(unsigned bits, __m256d v) {
 
 #include "cpu/histogram/loops.h"
 
+static const bf_julia_loops julia_loops = {julia_f32, julia_f64};
+
 static bool available(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("bmi2") && has_f16c();
@@ -117,23 +122,13 @@ static bool available(void) {
 const bf_isa bf_isa_avx2 = {
     .name = "avx2",
     .available = available,
-    .sum_f64 = sum_f64,
-    .sum_f32 = sum_f32,
-    .dot_f64 = dot_f64,
-    .dot_f32 = dot_f32,
-    .integer_sum = {INTEGER_ENTRIES(sum_)},
-    .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
-    .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
-    .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
-    .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
-    .map = &map_table,
-    .julia_f32 = julia_f32,
-    .julia_f64 = julia_f64,
-    .bin_f32 = bin_of_f32,
-    .bin_f64 = bin_of_f64,
-    .bin_bytes_f32 = bin_bytes_of_f32,
-    .bin_bytes_f64 = bin_bytes_of_f64,
+    .cast = &cast_loops,
+    .reduce = &reduce_loops,
+    .map = &map_loops,
+    .histogram = &histogram_loops,
+    .julia = &julia_loops,
+    .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,
 };

@@ -8,6 +8,7 @@
 enum { LANES = 8 };
 typedef __m512d vf64;
 typedef int64_t vi64 __attribute__((vector_size(64)));
+typedef uint64_t vu64 __attribute__((vector_size(64))); /* sums that mean nothing may wrap */
 
 INLINE vf64 load_f64(const char *p) { return _mm512_loadu_pd(p); }
 INLINE vf64 load_f32(const char *p) { return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)p)); }
@@ -36,8 +37,6 @@ INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm512_fmsub_pd(a, b, c); }
 
 #include "cpu/reduce/product_loops.h"
 
-#include "cpu/reduce/integers.h"
-
 typedef __mmask16 nan_lanes;
 INLINE bool any_nan(nan_lanes lanes) { return lanes != 0; }
 
@@ -59,12 +58,16 @@ INLINE bool any_nan(nan_lanes lanes) { return lanes != 0; }
 #define NOTE_NANS(lanes, x, y) ((lanes) |= _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q))
 #include "cpu/reduce/extreme_loops.h"
 
+#include "cpu/reduce/loops.h"
+
 static void widen_f16(const uint16_t *from, float *to, size_t n) {
     size_t i = 0;
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from + i))));
     for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
 }
+
+#include "cpu/runtime/cast_loops.h"
 
 /* A line of memory, past the caches; the fence makes such stores visible to other threads. */
 INLINE void stream_line(void *to, const void *line) {
@@ -98,6 +101,8 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 #define GROUP 4
 #include "cpu/julia/loops.h"
 
+static const bf_julia_loops julia_loops = {julia_f32, julia_f64};
+
 /* Does the certificate tell right from wrong here? Emulators may not model the flags. */
 static bool flags_work(void) {
     double exact[LANES * 2] = {1, 0x1p-40}, lossy[LANES * 2] = {[LANES * 2 - 1] = 1 + 0x1p-52};
@@ -120,23 +125,13 @@ static bool available(void) {
 const bf_isa bf_isa_avx512 = {
     .name = "avx512",
     .available = available,
-    .sum_f64 = sum_f64,
-    .sum_f32 = sum_f32,
-    .dot_f64 = dot_f64,
-    .dot_f32 = dot_f32,
-    .integer_sum = {INTEGER_ENTRIES(sum_)},
-    .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
-    .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
-    .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
-    .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
-    .map = &map_table,
-    .bin_f32 = bin_of_f32,
-    .bin_f64 = bin_of_f64,
-    .bin_bytes_f32 = bin_bytes_of_f32,
-    .bin_bytes_f64 = bin_bytes_of_f64,
-    .julia_f32 = julia_f32,
-    .julia_f64 = julia_f64,
+    .cast = &cast_loops,
+    .reduce = &reduce_loops,
+    .map = &map_loops,
+    .histogram = &histogram_loops,
+    .julia = &julia_loops,
+    .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,
 };

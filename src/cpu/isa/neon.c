@@ -7,6 +7,7 @@
 enum { LANES = 2 };
 typedef float64x2_t vf64;
 typedef int64_t vi64 __attribute__((vector_size(16)));
+typedef uint64_t vu64 __attribute__((vector_size(16))); /* sums that mean nothing may wrap */
 
 INLINE vf64 load_f64(const char *p) {
     vf64 x;
@@ -31,8 +32,6 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
 
 #include "cpu/reduce/product_loops.h"
 
-#include "cpu/reduce/integers.h"
-
 typedef uint64x2_t nan_lanes;
 INLINE bool any_nan(nan_lanes lanes) { return (lanes[0] | lanes[1]) != 0; }
 
@@ -54,6 +53,8 @@ INLINE bool any_nan(nan_lanes lanes) { return (lanes[0] | lanes[1]) != 0; }
 #define NOTE_NANS(lanes, x, y) ((lanes) |= (nan_lanes)((x) != (x)) | (nan_lanes)((y) != (y)))
 #include "cpu/reduce/extreme_loops.h"
 
+#include "cpu/reduce/loops.h"
+
 static void widen_f16(const uint16_t *from, float *to, size_t n) {
     size_t i = 0;
     for (; i + 4 <= n; i += 4)
@@ -64,6 +65,8 @@ static void widen_f16(const uint16_t *from, float *to, size_t n) {
         to[i] = (float)x;
     }
 }
+
+#include "cpu/runtime/cast_loops.h"
 
 /* There is no store past the caches that pays here. */
 INLINE void stream_line(void *to, const void *line) { memcpy(to, line, LINE_BYTES); }
@@ -112,28 +115,20 @@ INLINE float64x2_t pack_f64(unsigned bits, float64x2_t v) {
 
 #include "cpu/histogram/loops.h"
 
+static const bf_julia_loops julia_loops = {julia_f32, julia_f64};
+
 static bool available(void) { return true; }
 
 const bf_isa bf_isa_neon = {
     .name = "neon",
     .available = available,
-    .sum_f64 = sum_f64,
-    .sum_f32 = sum_f32,
-    .dot_f64 = dot_f64,
-    .dot_f32 = dot_f32,
-    .integer_sum = {INTEGER_ENTRIES(sum_)},
-    .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
-    .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
-    .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
-    .product_leaf = product_leaf,
     .widen_f16 = widen_f16,
-    .map = &map_table,
-    .julia_f32 = julia_f32,
-    .julia_f64 = julia_f64,
-    .bin_f32 = bin_of_f32,
-    .bin_f64 = bin_of_f64,
-    .bin_bytes_f32 = bin_bytes_of_f32,
-    .bin_bytes_f64 = bin_bytes_of_f64,
+    .cast = &cast_loops,
+    .reduce = &reduce_loops,
+    .map = &map_loops,
+    .histogram = &histogram_loops,
+    .julia = &julia_loops,
+    .sort_loops = bf_sort_loops_generic,
     .table_loops = bf_table_loops_generic,
     .group_loops = bf_group_loops_generic,
 };

@@ -1,12 +1,10 @@
-/* Julia and Mandelbrot sets: threads take tiles of whole rows, or parts of a row, as they come. */
-#include "cpu/runtime/context.h"
-
-#include <stdatomic.h>
-#include <stdlib.h>
+/* Julia and Mandelbrot sets: workers take tiles of whole rows, or of parts of a row. */
+#include "cpu/julia/julia.h"
 
 enum { LEAST_TILE = 256 }; /* pixels */
 
 typedef struct plan {
+    const bf_context *context;
     const bf_julia_job *job;
     bf_mirror mirror;
     bf_julia_loop loop; /* NULL: the rule, pixel by pixel */
@@ -20,18 +18,12 @@ typedef union coordinates {
     double f64[BF_JULIA_TILE + BF_JULIA_SPARE];
 } coordinates;
 
-/* A thread's memory for a tile. */
-typedef struct bf_julia_room {
+/* A worker's room. */
+typedef struct tile_room {
     bf_julia_work work;
     coordinates re, im;
     uint16_t counts[BF_JULIA_TILE];
-} bf_julia_room;
-
-typedef struct shared {
-    const plan *plan;
-    bf_julia_room *rooms; /* one for each thread */
-    _Atomic int64_t next; /* first tile that no thread has taken */
-} shared;
+} tile_room;
 
 /* --- the plan --- */
 
@@ -112,7 +104,7 @@ static void count_by_rule(const bf_julia_view *v, const place *at, const coordin
                                : bf_escape_point_f64(v, (bf_point_f64){re->f64[x], im->f64[y]}));
 }
 
-static void take_tile(const plan *p, const place *at, bf_julia_room *room) {
+static void count_tile(const plan *p, const place *at, tile_room *room) {
     coordinates *re = &room->re, *im = &room->im;
     uint16_t *counts = room->counts;
     const bf_julia_view *v = &p->job->view;
@@ -132,40 +124,30 @@ static void take_tile(const plan *p, const place *at, bf_julia_room *room) {
 
 /* --- all --- */
 
-static void take_tiles(void *arg, int worker) {
-    shared *s = arg;
-    const plan *p = s->plan;
-    bf_environment environment = bf_environment_enter();
-    bf_julia_room *room = &s->rooms[worker];
-    for (;;) {
-        int64_t tile = atomic_fetch_add(&s->next, 1);
-        if (tile >= p->tiles) break;
+static bf_status count_tiles(void *arg, int worker, int64_t first, int64_t n) {
+    const plan *p = arg;
+    for (int64_t tile = first; tile < first + n; tile++) {
         place at = place_of(p, tile);
-        take_tile(p, &at, room);
+        count_tile(p, &at, bf_room(p->context, worker));
     }
-    bf_environment_leave(environment);
+    return BF_OK;
 }
 
-static bf_julia_room *rooms_of(bf_cpu *cpu) {
-    size_t threads = (size_t)bf_pool_threads(cpu->pool);
-    if (cpu->julia == NULL)
-        cpu->julia = aligned_alloc(BF_JULIA_WORK_ALIGN, threads * sizeof *cpu->julia);
-    return cpu->julia;
+static bf_julia_loop choose_loop(const bf_context *context, const bf_julia_view *view) {
+    const bf_julia_loops *loops = context->cpu->isa->julia;
+    if (!bf_julia_is_tame(view)) return NULL;
+    return view->dtype == BF_F32 ? loops->f32 : loops->f64;
 }
 
 bf_status bf_cpu_julia(bf_context *context, const bf_julia_job *job) {
-    bf_cpu *cpu = context->cpu;
-    plan p = {.job = job, .mirror = bf_mirror_of(&job->view, job->at)};
+    plan p = {.context = context, .job = job, .mirror = bf_mirror_of(&job->view, job->at)};
+    int workers = bf_host_threads(context);
+    plan_tiles(&p, workers);
+    if (!bf_rooms_open(context, workers, sizeof(tile_room))) return BF_E_MEMORY;
     bf_environment environment = bf_environment_enter();
     p.sticky = bf_julia_is_sticky(&job->view);
-    if (bf_julia_is_tame(&job->view))
-        p.loop = job->view.dtype == BF_F32 ? cpu->isa->julia_f32 : cpu->isa->julia_f64;
+    p.loop = choose_loop(context, &job->view);
+    bf_status status = bf_parallel_watched(context, workers, p.tiles, 1, count_tiles, &p);
     bf_environment_leave(environment);
-    int threads = bf_pool_threads(cpu->pool);
-    plan_tiles(&p, threads);
-    if (p.tiles < threads) threads = (int)p.tiles;
-    shared s = {.plan = &p, .rooms = rooms_of(cpu)};
-    if (s.rooms == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for the orbits");
-    bf_pool_run(cpu->pool, threads, take_tiles, &s);
-    return BF_OK;
+    return status;
 }

@@ -1,9 +1,10 @@
-/* What a loop over the pixels of a tile is given, and what it may assume. */
+/* Julia and Mandelbrot sets on the CPU. */
 #ifndef BF_CPU_JULIA_JULIA_H
 #define BF_CPU_JULIA_JULIA_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "cpu/runtime/context.h"
+
+/* --- the loops of an instruction set --- */
 
 enum {
     BF_JULIA_TILE = 4096, /* most pixels of a tile: the lists of their orbits stay in L2 */
@@ -33,5 +34,13 @@ typedef struct bf_julia_work {
 
 /* Counts the pixels of a tile. */
 typedef void (*bf_julia_loop)(const bf_julia_tile *tile, bf_julia_work *work);
+
+typedef struct bf_julia_loops {
+    bf_julia_loop f32, f64;
+} bf_julia_loops;
+
+/* --- julia.c: the backend's function --- */
+
+bf_status bf_cpu_julia(bf_context *context, const bf_julia_job *job);
 
 #endif

@@ -14,6 +14,9 @@
  * then packs those that have not escaped to the front of the list, so that all lanes go on working.
  * Those that have are taken through the steps of this pass once more, with a test at each, from
  * where they were before it: the step that the rule names is found by the rule. */
+#include "cpu/julia/julia.h"
+#include "cpu/runtime/vector.h"
+
 #define X(name) JOIN(name, NAME)
 #define LANES_OF ((int)(sizeof(VECTOR) / sizeof(T)))
 #define ORBITS X(orbits_)

@@ -19,10 +19,10 @@ static bool is_checked(const bf_map_job *job) {
 static void choose_loop(bf_map_worker *w) {
     const bf_map_job *job = w->job;
     w->compute = job->work;
-    if (w->table == NULL || job->op == BF_MAP_CAST) return;
+    if (job->op == BF_MAP_CAST) return;
     bool fused = is_half(job->work) && job->op == BF_MAP_FMA;
     bf_dtype compute = fused ? BF_F64 : is_half(job->work) ? BF_F32 : job->work;
-    w->loop = fused ? w->table->fma_half : w->table->op[job->op][compute];
+    w->loop = fused ? w->isa->map->fma_half : w->isa->map->op[job->op][compute];
     if (w->loop != NULL) w->compute = compute;
 }
 
@@ -31,22 +31,21 @@ static void prepare_single(bf_map_worker *w, int k) {
     const bf_map_job *job = w->job;
     int bytes = bf_dtype_bytes(w->compute);
     char *to = (char *)w->in[k];
-    bf_map_convert(w->table, job->from[k], w->compute, job->in[k], to, 1);
+    bf_cast_block(w->isa, job->from[k], w->compute, job->in[k], to, 1);
     for (size_t at = (size_t)bytes; at < sizeof w->in[k]; at += (size_t)bytes)
         memcpy(to + at, to, (size_t)bytes);
 }
 
-void bf_map_prepare(bf_map_worker *w, const bf_map_job *job, const bf_map_table *table,
-                    bool stream) {
+void bf_map_prepare(bf_map_worker *w, const bf_map_job *job, const bf_isa *isa, bool stream) {
     w->job = job;
-    w->table = table;
+    w->isa = isa;
     w->loop = NULL;
     choose_loop(w);
     w->result = bf_map_is_comparison(job->op) ? BF_BOOL : w->compute;
     w->aside = w->result != job->to || is_checked(job) || job->op == BF_MAP_CAST;
-    w->stream = stream && table != NULL && w->aside;
-    if (stream && w->loop != NULL && !w->aside && table->streamed[job->op][w->compute] != NULL)
-        w->loop = table->streamed[job->op][w->compute];
+    w->stream = stream && isa->map->stream != NULL && w->aside;
+    if (stream && w->loop != NULL && !w->aside && isa->map->streamed[job->op][w->compute] != NULL)
+        w->loop = isa->map->streamed[job->op][w->compute];
     for (int k = 0; k < job->arity && job->op != BF_MAP_CAST; k++)
         if (job->single[k]) prepare_single(w, k);
 }
@@ -62,16 +61,16 @@ int64_t bf_map_room(const bf_map_worker *w) {
         cast |= !w->job->single[k] && !is_direct(w, k);
         buffered |= w->job->single[k];
     }
-    if (cast) return BF_MAP_BLOCK;
+    if (cast) return BF_CAST_BLOCK;
     return buffered ? (int64_t)sizeof w->out / bf_dtype_bytes(w->compute) : DIRECT_BLOCK;
 }
 
-static const void *input(bf_map_worker *w, int k, int64_t first, int64_t n) {
+static const void *input_of(bf_map_worker *w, int k, int64_t first, int64_t n) {
     const bf_map_job *job = w->job;
     if (k >= job->arity || job->single[k]) return w->in[k];
     const char *at = (const char *)job->in[k] + first * bf_dtype_bytes(job->from[k]);
     if (is_direct(w, k)) return at;
-    bf_map_convert(w->table, job->from[k], w->compute, at, w->in[k], n);
+    bf_cast_block(w->isa, job->from[k], w->compute, at, w->in[k], n);
     return w->in[k];
 }
 
@@ -85,7 +84,8 @@ static int64_t find_zero(const double *divisor, int64_t n) {
 }
 
 /* Returns the place of the first result that does not fit, or -1. */
-static int64_t by_rules(const bf_map_worker *w, const void *const in[3], void *out, int64_t n) {
+static int64_t compute_by_rules(const bf_map_worker *w, const void *const in[3], void *out,
+                                int64_t n) {
     const bf_map_job *job = w->job;
     int bytes = bf_dtype_bytes(w->compute), result_bytes = bf_dtype_bytes(w->result);
     int64_t place = -1;
@@ -104,17 +104,18 @@ static int64_t by_rules(const bf_map_worker *w, const void *const in[3], void *o
 
 /* The block's results to `out`. A loop says that there is an overflow; the rules, where, and what
  * then. */
-static int64_t compute(bf_map_worker *w, const void *const in[3], void *out, int64_t n) {
+static int64_t compute_block(bf_map_worker *w, const void *const in[3], void *out, int64_t n) {
     const bf_map_job *job = w->job;
     int64_t place = job->refuse_zero ? find_zero(in[1], n) : -1;
     if (place >= 0) return place;
     if (w->loop == NULL || (w->loop(in[0], in[1], in[2], out, (size_t)n) && is_checked(job)))
-        place = by_rules(w, in, out, n);
+        place = compute_by_rules(w, in, out, n);
     return job->overflow == BF_OVERFLOW_ERROR ? place : -1;
 }
 
 /* Copies past the caches, while the next block's inputs are fetched. */
-static void stream(const bf_map_worker *w, char *to, const void *from, int64_t first, int64_t n) {
+static void stream_block(const bf_map_worker *w, char *to, const void *from, int64_t first,
+                         int64_t n) {
     const bf_map_job *job = w->job;
     const char *ahead[3];
     for (int k = 0; k < 3; k++) {
@@ -122,22 +123,22 @@ static void stream(const bf_map_worker *w, char *to, const void *from, int64_t f
         ahead[k] = (const char *)job->in[input];
         if (!job->single[input]) ahead[k] += (first + n) * bf_dtype_bytes(job->from[input]);
     }
-    w->table->stream(to, from, (size_t)(n * bf_dtype_bytes(job->to)), ahead);
+    w->isa->map->stream(to, from, (size_t)(n * bf_dtype_bytes(job->to)), ahead);
 }
 
 /* Puts the results that stand aside where they belong. */
-static void deliver(bf_map_worker *w, int64_t first, int64_t n) {
+static void deliver_block(bf_map_worker *w, int64_t first, int64_t n) {
     bf_dtype dtype = w->job->to;
     char *to = (char *)w->job->out + first * bf_dtype_bytes(dtype);
     const void *from = w->out;
     if (w->result != dtype) {
         void *target = w->stream ? (void *)w->cast : to;
-        bf_map_convert(w->table, w->result, dtype, w->out, target, n);
+        bf_cast_block(w->isa, w->result, dtype, w->out, target, n);
         if (!w->stream) return;
         from = w->cast;
     }
     if (w->stream)
-        stream(w, to, from, first, n);
+        stream_block(w, to, from, first, n);
     else
         memcpy(to, from, (size_t)(n * bf_dtype_bytes(dtype)));
 }
@@ -165,10 +166,10 @@ static int64_t cast_block(bf_map_worker *w, int64_t first, int64_t n) {
         for (int64_t i = 0; i < n; i++) memcpy((char *)w->in[0] + i * bytes, in, (size_t)bytes);
         in = (const char *)w->in[0];
     }
-    if (bf_map_convert(w->table, job->from[0], job->to, in, w->out, n) &&
+    if (bf_cast_block(w->isa, job->from[0], job->to, in, w->out, n) &&
         job->overflow != BF_OVERFLOW_WRAP)
         place = cast_by_rules(job, in, (char *)w->out, n);
-    if (place < 0) deliver(w, first, n);
+    if (place < 0) deliver_block(w, first, n);
     return place;
 }
 
@@ -176,9 +177,9 @@ int64_t bf_map_block(bf_map_worker *w, int64_t first, int64_t n) {
     const bf_map_job *job = w->job;
     if (job->op == BF_MAP_CAST) return cast_block(w, first, n);
     const void *in[3];
-    for (int k = 0; k < 3; k++) in[k] = input(w, k, first, n);
+    for (int k = 0; k < 3; k++) in[k] = input_of(w, k, first, n);
     char *to = (char *)job->out + first * bf_dtype_bytes(job->to);
-    int64_t place = compute(w, in, w->aside ? (void *)w->out : to, n);
-    if (place < 0 && w->aside) deliver(w, first, n);
+    int64_t place = compute_block(w, in, w->aside ? (void *)w->out : to, n);
+    if (place < 0 && w->aside) deliver_block(w, first, n);
     return place;
 }

@@ -2,48 +2,34 @@
  *   NAME       the dtype's name
  *   C, U       the type; the unsigned type of its size
  *   T          the type at any alignment
- *   NAN_BITS   the canonical quiet NaN
  *   SQRT, FMA  the compiler's functions, which become instructions */
 
 #define FN(name) JOIN(map_##name, NAME)
+#define BITS_OF JOIN(bits_, NAME)
+#define OF_BITS JOIN(of_bits_, NAME)
+#define CANONICAL JOIN(canonical_, NAME)
+#define QUIET_NAN JOIN(quiet_nan_, NAME)()
 #include "cpu/map/kernels.h"
 
-INLINE U FN(bits_)(C x) {
-    U bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-INLINE C FN(of_bits_)(U bits) {
-    C x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* Machines differ in the NaN that they make. */
-INLINE C FN(canonical_)(C x) { return x == x ? x : FN(of_bits_)(NAN_BITS); }
-
-INLINE C FN(one_add_)(OPERANDS) { return FN(canonical_)(x + y); }
-INLINE C FN(one_sub_)(OPERANDS) { return FN(canonical_)(x - y); }
-INLINE C FN(one_mul_)(OPERANDS) { return FN(canonical_)(x * y); }
-INLINE C FN(one_div_)(OPERANDS) { return FN(canonical_)(x / y); }
-INLINE C FN(one_fma_)(OPERANDS) { return FN(canonical_)(FMA(x, y, z)); }
-INLINE C FN(one_sqrt_)(OPERANDS) { return FN(canonical_)(SQRT(x)); }
-INLINE C FN(one_neg_)(OPERANDS) { return FN(canonical_)(-x); }
-INLINE C FN(one_abs_)(OPERANDS) {
-    return FN(canonical_)(FN(of_bits_)(FN(bits_)(x) & (U) ~(U)0 >> 1));
-}
+INLINE C FN(one_add_)(OPERANDS) { return CANONICAL(x + y); }
+INLINE C FN(one_sub_)(OPERANDS) { return CANONICAL(x - y); }
+INLINE C FN(one_mul_)(OPERANDS) { return CANONICAL(x * y); }
+INLINE C FN(one_div_)(OPERANDS) { return CANONICAL(x / y); }
+INLINE C FN(one_fma_)(OPERANDS) { return CANONICAL(FMA(x, y, z)); }
+INLINE C FN(one_sqrt_)(OPERANDS) { return CANONICAL(SQRT(x)); }
+INLINE C FN(one_neg_)(OPERANDS) { return CANONICAL(-x); }
+INLINE C FN(one_abs_)(OPERANDS) { return CANONICAL(OF_BITS(BITS_OF(x) & (U) ~(U)0 >> 1)); }
 
 /* Equal numbers differ at most in the sign of zero: or'ed they are -0 if either is, and'ed +0. */
 INLINE C FN(one_min_)(OPERANDS) {
-    C equal = FN(of_bits_)(FN(bits_)(x) | FN(bits_)(y));
+    C equal = OF_BITS(BITS_OF(x) | BITS_OF(y));
     C r = x < y ? x : x > y ? y : equal;
-    return x == x && y == y ? r : FN(of_bits_)(NAN_BITS);
+    return x == x && y == y ? r : QUIET_NAN;
 }
 INLINE C FN(one_max_)(OPERANDS) {
-    C equal = FN(of_bits_)(FN(bits_)(x) & FN(bits_)(y));
+    C equal = OF_BITS(BITS_OF(x) & BITS_OF(y));
     C r = x > y ? x : x < y ? y : equal;
-    return x == x && y == y ? r : FN(of_bits_)(NAN_BITS);
+    return x == x && y == y ? r : QUIET_NAN;
 }
 
 /* As each_, but past the caches, a line at a time. */
@@ -86,16 +72,11 @@ LOOPS(sqrt, a, a)
 LOOPS(neg, a, a)
 LOOPS(abs, a, a)
 
-static bool FN(copy_)(const void *from, void *to, size_t n) {
-    const T *x = from;
-    T *out = to;
-    INDEPENDENT
-    for (size_t i = 0; i < n; i++) out[i] = FN(canonical_)(x[i]);
-    return false;
-}
-
 #include "cpu/map/end.h"
 #undef LOOPS
-#undef NAN_BITS
+#undef BITS_OF
+#undef OF_BITS
+#undef CANONICAL
+#undef QUIET_NAN
 #undef SQRT
 #undef FMA

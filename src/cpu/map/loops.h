@@ -1,23 +1,11 @@
-/* The element-wise loops of the instruction set that includes this, after integers.h, widen_f16,
- * stream_line and stream_fence; and their table, map_table. */
-#include "cpu/map/loop_table.h"
-
-#ifdef __clang__
-#define VECTORIZED
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#pragma clang diagnostic ignored                                                                   \
-    "-Wpass-failed" /* what it cannot vectorize is right all the same */
-#else
-#define VECTORIZED _Pragma("GCC unroll 1") /* not unrolled to scalars first */
-#define INDEPENDENT _Pragma("GCC ivdep")   /* what may overlap is element i with element i */
-#endif
+/* The element-wise loops, and their table, for the instruction set that includes this after it has
+ * defined stream_line and stream_fence. */
+#include "cpu/map/map.h"
+#include "cpu/runtime/vector.h"
 
 /* The parameters of one operation on the elements x, y, z of type C. */
 #define UNUSED __attribute__((unused))
 #define OPERANDS C x UNUSED, C y UNUSED, C z UNUSED, U *misfit UNUSED
-
-typedef float f32_element UNALIGNED;
-typedef double f64_element UNALIGNED;
 
 #define NAME i8
 #define C int8_t
@@ -93,7 +81,6 @@ typedef double f64_element UNALIGNED;
 #define C float
 #define U uint32_t
 #define T f32_element
-#define NAN_BITS 0x7fc00000
 #define SQRT __builtin_sqrtf
 #define FMA __builtin_fmaf
 #include "cpu/map/float_loops.h"
@@ -102,12 +89,25 @@ typedef double f64_element UNALIGNED;
 #define C double
 #define U uint64_t
 #define T f64_element
-#define NAN_BITS 0x7ff8000000000000
 #define SQRT __builtin_sqrt
 #define FMA __builtin_fma
 #include "cpu/map/float_loops.h"
 
-#include "cpu/map/casts.h"
+/* x * y is exact; the sum's rounding error is exact too (Knuth's TwoSum), and turns it to odd. */
+static bool map_fma_half(const void *a, const void *b, const void *c, void *out, size_t n) {
+    const f64_element *x = a, *y = b, *z = c;
+    f64_element *to = out;
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++) {
+        double p = x[i] * y[i], s = p + z[i], q = s - p;
+        double error = (p - (s - q)) + (z[i] - q); /* NaN if s is not finite */
+        uint64_t bits = bits_f64(s), odd = bits & 1;
+        uint64_t other = (error > 0) == (s > 0) ? bits + 1 : bits - 1;
+        bool inexact = error > 0 || error < 0;
+        to[i] = canonical_f64(of_bits_f64(inexact && !odd ? other : bits));
+    }
+    return false;
+}
 
 static void map_stream(void *to, const void *from, size_t bytes, const char *const ahead[3]) {
     char *out = to;
@@ -127,7 +127,7 @@ static void map_stream(void *to, const void *from, size_t bytes, const char *con
 #define NUMBER_ENTRIES(loop) INTEGER_ENTRIES(loop), FLOAT_ENTRIES(loop)
 #define BYTE_AND_NUMBER_ENTRIES(loop) [BF_BOOL] = loop##u8, NUMBER_ENTRIES(loop)
 
-static const bf_map_table map_table = {
+static const bf_map_loops map_loops = {
     .op =
         {
             [BF_MAP_ADD] = {[BF_BOOL] = map_max_u8, NUMBER_ENTRIES(map_add_)},
@@ -161,20 +161,5 @@ static const bf_map_table map_table = {
             [BF_MAP_SQRT] = {FLOAT_ENTRIES(map_sqrt_streamed_)},
         },
     .fma_half = map_fma_half,
-    .to_f32 = {[BF_F16] = map_to_f32_f16, [BF_BF16] = map_to_f32_bf16},
-    .to_f64 =
-        {[BF_BOOL] = map_bool_to_f64, [BF_F32] = map_to_f64_f32, INTEGER_ENTRIES(map_to_f64_)},
-    .to_i64 = {[BF_BOOL] = map_bool_to_i64, SMALL_INTEGER_ENTRIES(map_to_i64_)},
-    .from_f32 =
-        {[BF_F16] = map_from_f32_f16, [BF_BF16] = map_from_f32_bf16, [BF_F32] = map_copy_f32},
-    .from_f64 = {[BF_BOOL] = map_f64_to_bool,
-                 [BF_F32] = map_from_f64_f32,
-                 [BF_F64] = map_copy_f64,
-                 INTEGER_ENTRIES(map_from_f64_)},
-    .from_i64 =
-        {[BF_BOOL] = map_i64_to_bool, [BF_F32] = map_from_i64_f32, INTEGER_ENTRIES(map_from_i64_)},
-    .from_u64 =
-        {[BF_BOOL] = map_i64_to_bool, [BF_F32] = map_from_u64_f32, INTEGER_ENTRIES(map_from_u64_)},
-    .f64_to_odd = map_f64_to_odd,
     .stream = map_stream,
 };

@@ -5,29 +5,23 @@
 #include "rules/map/dtype.h"
 #include "seam/map.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 enum {
-    PIECE = 1 << 17,            /* elements that a thread takes at a time */
-    BYTES_PER_THREAD = 1 << 19, /* of output: below this a thread costs more than it gains */
-    STREAM_BYTES = 1 << 24      /* of output: above this it would not stay in the caches anyway */
+    PIECE = 1 << 17,       /* elements that a worker takes at a time */
+    BYTES_LEAST = 1 << 19, /* of output, that are worth a thread */
+    STREAM_BYTES = 1 << 24 /* of output: above this it would not stay in the caches anyway */
 };
 
-typedef struct shared_map {
+typedef struct map_job {
+    const bf_context *context;
     const bf_map_job *job;
-    const bf_map_table *table;
-    char *rooms; /* one for each thread */
     bool stream;
-    _Atomic int64_t next; /* first element that no thread has taken */
-    int64_t piece;
-    pthread_mutex_t lock;
-    int64_t failed; /* the first failure so far; -1: none */
-} shared_map;
+    _Atomic int64_t failed; /* the first element that failed so far; INT64_MAX: none */
+} map_job;
 
-/* Elements [first, first + n): the first that fails, or -1. */
-static int64_t take_piece(bf_map_worker *worker, int64_t first, int64_t n) {
+/* Computes elements [first, first + n). Returns the first that fails, or -1. */
+static int64_t map_elements(bf_map_worker *worker, int64_t first, int64_t n) {
     int64_t room = bf_map_room(worker);
     for (int64_t at = 0; at < n; at += room) {
         int64_t left = n - at;
@@ -37,26 +31,20 @@ static int64_t take_piece(bf_map_worker *worker, int64_t first, int64_t n) {
     return -1;
 }
 
-static void note_failure(shared_map *shared, int64_t place) {
-    pthread_mutex_lock(&shared->lock);
-    if (shared->failed < 0 || place < shared->failed) shared->failed = place;
-    pthread_mutex_unlock(&shared->lock);
-    atomic_store(&shared->next, shared->job->count); /* later pieces do not matter any more */
+static void note_failure(map_job *m, int64_t place) {
+    int64_t before = atomic_load(&m->failed);
+    while (place < before && !atomic_compare_exchange_weak(&m->failed, &before, place)) {
+    }
 }
 
-static void take_pieces(void *arg, int number) {
-    shared_map *shared = arg;
-    bf_map_worker *worker = (void *)(shared->rooms + number * BF_CPU_ROOM);
-    bf_environment environment = bf_environment_enter();
-    bf_map_prepare(worker, shared->job, shared->table, shared->stream);
-    for (;;) {
-        int64_t first = atomic_fetch_add(&shared->next, shared->piece);
-        int64_t left = shared->job->count - first;
-        if (left <= 0) break;
-        int64_t place = take_piece(worker, first, left < shared->piece ? left : shared->piece);
-        if (place >= 0) note_failure(shared, place);
-    }
-    bf_environment_leave(environment);
+static bf_status map_piece(void *arg, int number, int64_t first, int64_t n) {
+    map_job *m = arg;
+    bf_map_worker *worker = bf_room(m->context, number);
+    if (worker->job == NULL) bf_map_prepare(worker, m->job, m->context->cpu->isa, m->stream);
+    int64_t place = map_elements(worker, first, n);
+    if (place < 0) return BF_OK;
+    note_failure(m, place);
+    return BF_E_OVERFLOW;
 }
 
 /* In place the lines are in the cache already. */
@@ -67,16 +55,14 @@ static bool is_in_place(const bf_map_job *job) {
 }
 
 bf_status bf_cpu_map(bf_context *context, const bf_map_job *job) {
-    bf_cpu *cpu = context->cpu;
     int64_t bytes = job->count * bf_dtype_bytes(job->to);
-    shared_map shared = {.job = job, .table = cpu->isa->map, .failed = -1, .piece = PIECE};
-    shared.rooms = bf_cpu_rooms(context);
-    if (shared.rooms == NULL) return BF_E_MEMORY;
-    shared.stream = bytes >= STREAM_BYTES && !is_in_place(job);
-    int64_t worth = bytes / BYTES_PER_THREAD;
-    int threads = worth < bf_pool_threads(cpu->pool) ? (int)worth : bf_pool_threads(cpu->pool);
-    pthread_mutex_init(&shared.lock, NULL);
-    bf_pool_run(cpu->pool, threads, take_pieces, &shared);
-    pthread_mutex_destroy(&shared.lock);
-    return shared.failed < 0 ? BF_OK : bf_map_fail(context, job, job->index + shared.failed);
+    int workers = bf_workers(context, bytes, BYTES_LEAST);
+    map_job m = {.context = context, .job = job, .failed = INT64_MAX};
+    m.stream = bytes >= STREAM_BYTES && !is_in_place(job);
+    if (!bf_rooms_open(context, workers, sizeof(bf_map_worker))) return BF_E_MEMORY;
+    bf_environment environment = bf_environment_enter();
+    bf_status status = bf_parallel(context, workers, job->count, PIECE, map_piece, &m);
+    bf_environment_leave(environment);
+    int64_t failed = atomic_load(&m.failed);
+    return failed == INT64_MAX ? status : bf_map_fail(context, job, job->index + failed);
 }

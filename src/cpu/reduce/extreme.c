@@ -1,6 +1,6 @@
 /* Minima, maxima and their indices on one thread: the loops give the least key of a block; the rare
  * rest (NaNs, zeros of either sign, where the least element is) goes by the rules. */
-#include "cpu/runtime/context.h"
+#include "cpu/reduce/reduce.h"
 
 #include "rules/key/order.h"
 
@@ -150,7 +150,8 @@ static bf_dtype loop_dtype(bf_dtype dtype) {
 
 static void take_block(const bf_isa *isa, const block *b) {
     bf_dtype dtype = b->job->dtype, by = loop_dtype(dtype);
-    bf_extreme_loop loop = bf_is_greatest(b->job->op) ? isa->greatest[by] : isa->least[by];
+    bf_extreme_loop loop =
+        bf_is_greatest(b->job->op) ? isa->reduce->greatest[by] : isa->reduce->least[by];
     if (loop == NULL)
         take_by_rules(b);
     else if (dtype == BF_BOOL)
@@ -163,7 +164,7 @@ static void take_block(const bf_isa *isa, const block *b) {
         take_integers(b, loop);
 }
 
-void bf_extreme_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,
+void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                        int64_t *words) {
     size_t bytes = (size_t)bf_dtype_bytes(job->dtype);
     bool indexed = bf_is_indexed(job->op);
@@ -172,7 +173,7 @@ void bf_extreme_absorb(bf_worker *worker, const bf_job *job, int64_t first, int6
     b.data = (const char *)job->a + (size_t)first * bytes;
     for (int64_t left = n; left > 0; left -= (int64_t)b.n) {
         b.n = left < BLOCK ? (size_t)left : BLOCK;
-        take_block(worker->isa, &b);
+        take_block(reducer->isa, &b);
         b.data += b.n * bytes;
         b.index += (int64_t)b.n;
     }

@@ -9,6 +9,9 @@
  *   any_nan(lanes)
  * Which of two equal zeros comes out is open. */
 
+#include "cpu/runtime/vector.h"
+#include "rules/key/order.h"
+
 #define FN(name) JOIN(name, NAME)
 
 enum { FN(ROW_) = 4 * (int)(sizeof(VECTOR) / sizeof(T)) };

@@ -1,5 +1,5 @@
 /* Loops over one integer type in plain C, which compilers turn into this instruction set's vectors:
- * included once for each type by integers.h, which defines
+ * included once for each type by loops.h, which defines
  *   NAME    the dtype's name
  *   T       the element, of any alignment
  *   BITS    its width

@@ -1,7 +1,7 @@
 /* Products of integers on one thread, by the rules: an exact product is soon zero or too large. */
-#include "cpu/runtime/context.h"
+#include "cpu/reduce/reduce.h"
 
-void bf_factors_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words) {
+void bf_product_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words) {
     int bytes = bf_dtype_bytes(job->dtype);
     const char *p = (const char *)job->a + (size_t)first * (size_t)bytes;
     for (int64_t i = 0; i < n; i++, p += bytes)

@@ -1,6 +1,7 @@
 /* The product of a leaf, as rules/reduce/product_tree.h defines it, step by step: included once by
  * each instruction set after sum_loops.h, whose vectors it uses, and mul_add(a, b, c), a * b + c
  * fused. */
+#include "cpu/runtime/vector.h"
 #include "rules/reduce/product_tree.h"
 
 /* BF_FOLDS folds side by side. */

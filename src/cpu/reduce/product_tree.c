@@ -1,14 +1,12 @@
-/* Products of floats: threads make the nodes of whole pieces of the tree, which enter the words in
+/* Products of floats: workers make the nodes of whole pieces of the tree, which enter the words in
  * order. What is less than a leaf goes by the rules. */
-#include "cpu/runtime/context.h"
-
-#include <stdatomic.h>
+#include "cpu/reduce/reduce.h"
 
 enum {
     PIECE_LEVEL = 5, /* a piece is one node of this level */
     PIECE_LEAVES = 1 << PIECE_LEVEL,
     PIECE = BF_LEAF * PIECE_LEAVES,
-    ROUND = 256, /* pieces that threads share out before their nodes enter the words */
+    ROUND = 256, /* pieces of one loop, after which their nodes enter the words */
     BLOCK = 256  /* elements that are made doubles at a time */
 };
 
@@ -19,13 +17,11 @@ typedef struct piece {
 } piece;
 
 typedef struct round_of_pieces {
-    const bf_isa *isa;
-    char *rooms; /* one for each thread; NULL: leaves need none */
+    const bf_context *context;
     const bf_job *job;
+    bool rooms;    /* leaves need one */
     int64_t first; /* element of the job that piece 0 starts with */
-    int64_t count;
-    _Atomic int64_t next; /* the first piece that no thread has taken */
-    piece pieces[ROUND];
+    piece *pieces; /* of the round */
 } round_of_pieces;
 
 static const char *element(const bf_job *job, int64_t i) {
@@ -71,10 +67,8 @@ static bf_node leaf_by_rules(const bf_isa *isa, const bf_job *job, int64_t first
 
 /* Does a leaf of such elements become doubles in a room before its loop? */
 static bool needs_room(const bf_isa *isa, bf_dtype dtype) {
-    return isa->product_leaf != NULL && dtype != BF_F64;
+    return isa->reduce->product_leaf != NULL && dtype != BF_F64;
 }
-
-_Static_assert(BF_LEAF * sizeof(double) <= BF_CPU_ROOM, "a room holds a leaf");
 
 /* The node of the leaf whose first element is i. */
 static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *room,
@@ -87,7 +81,7 @@ static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *
         for (int k = 0; k < BF_LEAF; k += BLOCK) to_doubles(isa, job, i + k, copy + k, BLOCK);
         leaf = copy;
     }
-    if (isa->product_leaf && isa->product_leaf(leaf, folds, &negative)) {
+    if (isa->reduce->product_leaf && isa->reduce->product_leaf(leaf, folds, &negative)) {
         counts[BF_TREE_COUNT] += BF_LEAF;
         counts[BF_TREE_NEGATIVE] ^= negative;
         return bf_node_of_folds(folds);
@@ -95,28 +89,27 @@ static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *
     return leaf_by_rules(isa, job, i, counts);
 }
 
-static void take_pieces(void *arg, int worker) {
+static bf_status multiply_piece(void *arg, int worker, int64_t first, int64_t n) {
     round_of_pieces *round = arg;
-    char *room = NULL;
-    if (round->rooms != NULL) room = round->rooms + worker * BF_CPU_ROOM;
-    bf_environment environment = bf_environment_enter();
-    for (int64_t i; (i = atomic_fetch_add(&round->next, 1)) < round->count;) {
+    const bf_isa *isa = round->context->cpu->isa;
+    void *room = round->rooms ? bf_room(round->context, worker) : NULL;
+    for (int64_t i = first; i < first + n; i++) {
         piece *p = &round->pieces[i];
         bf_node nodes[PIECE_LEAVES];
         memset(p->counts, 0, sizeof p->counts);
         for (int64_t k = 0; k < PIECE_LEAVES; k++)
-            nodes[k] = leaf_node(round->isa, round->job, round->first + i * PIECE + k * BF_LEAF,
-                                 room, p->counts);
-        for (int n = PIECE_LEAVES; n > 1; n /= 2)
-            for (int k = 0; k < n / 2; k++) nodes[k] = bf_node_join(nodes[2 * k], nodes[2 * k + 1]);
+            nodes[k] =
+                leaf_node(isa, round->job, round->first + i * PIECE + k * BF_LEAF, room, p->counts);
+        for (int m = PIECE_LEAVES; m > 1; m /= 2)
+            for (int k = 0; k < m / 2; k++) nodes[k] = bf_node_join(nodes[2 * k], nodes[2 * k + 1]);
         p->node = nodes[0];
     }
-    bf_environment_leave(environment);
+    return BF_OK;
 }
 
 /* Elements [i, end) in order, on this thread. */
-static void take_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end, void *room,
-                          int64_t *words) {
+static void absorb_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end,
+                            void *room, int64_t *words) {
     while (i < end) {
         int64_t left = BF_LEAF - words[BF_TREE_END] % BF_LEAF, n = left < end - i ? left : end - i;
         double block[BLOCK];
@@ -134,29 +127,35 @@ static void take_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64
     }
 }
 
-bf_status bf_tree_absorb(bf_context *context, int threads, const bf_job *job, int64_t *words) {
+/* Makes the nodes of n pieces, which then enter the words in order. */
+static bf_status absorb_round(bf_context *context, int workers, round_of_pieces *round, int64_t n,
+                              int64_t *words) {
+    bf_status status = bf_parallel(context, workers, n, 1, multiply_piece, round);
+    for (int64_t k = 0; k < n && status == BF_OK; k++) {
+        bf_tree_merge_counts(words, round->pieces[k].counts);
+        bf_tree_push(words, PIECE_LEVEL, round->pieces[k].node);
+    }
+    return status;
+}
+
+bf_status bf_product_tree_absorb(bf_context *context, int workers, const bf_job *job,
+                                 int64_t *words) {
     const bf_isa *isa = context->cpu->isa;
-    char *rooms = NULL;
-    int64_t i = (PIECE - words[BF_TREE_END] % PIECE) % PIECE;
+    piece pieces[ROUND];
+    round_of_pieces round = {.context = context, .job = job, .pieces = pieces};
+    bf_status status = BF_OK;
+    int64_t i = (PIECE - words[BF_TREE_END] % PIECE) % PIECE, n;
     if (i > job->count) i = job->count;
-    if (job->count >= BF_LEAF && needs_room(isa, job->dtype)) {
-        rooms = bf_cpu_rooms(context);
-        if (rooms == NULL) return BF_E_MEMORY;
+    round.rooms = job->count >= BF_LEAF && needs_room(isa, job->dtype);
+    if (round.rooms && !bf_rooms_open(context, workers, BF_LEAF * sizeof(double)))
+        return BF_E_MEMORY;
+    void *room = round.rooms ? bf_room(context, 0) : NULL;
+    absorb_in_order(isa, job, 0, i, room, words);
+    for (; job->count - i >= PIECE && status == BF_OK; i += n * PIECE) {
+        n = (job->count - i) / PIECE < ROUND ? (job->count - i) / PIECE : ROUND;
+        round.first = i;
+        status = absorb_round(context, workers, &round, n, words);
     }
-    bf_environment environment = bf_environment_enter();
-    take_in_order(isa, job, 0, i, rooms, words);
-    while (job->count - i >= PIECE) {
-        round_of_pieces round = {.isa = isa, .job = job, .rooms = rooms, .first = i};
-        int64_t whole = (job->count - i) / PIECE;
-        round.count = whole < ROUND ? whole : ROUND;
-        bf_pool_run(context->cpu->pool, threads, take_pieces, &round);
-        for (int64_t k = 0; k < round.count; k++) {
-            bf_tree_merge_counts(words, round.pieces[k].counts);
-            bf_tree_push(words, PIECE_LEVEL, round.pieces[k].node);
-        }
-        i += round.count * PIECE;
-    }
-    take_in_order(isa, job, i, job->count, rooms, words);
-    bf_environment_leave(environment);
-    return BF_OK;
+    if (status == BF_OK) absorb_in_order(isa, job, i, job->count, room, words);
+    return status;
 }

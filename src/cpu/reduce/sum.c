@@ -1,6 +1,6 @@
 /* Exact sums and dot products on one thread: floats through windows of vectors, and what does not
  * fit one by the rules, element by element. The path never shows in the result. */
-#include "cpu/runtime/context.h"
+#include "cpu/reduce/reduce.h"
 
 #include "rules/reduce/sum.h"
 #include "rules/reduce/sum_window.h"
@@ -20,7 +20,7 @@ enum {
 
 /* Floats, or pairs of floats, whose sum goes to the limbs. */
 typedef struct series {
-    bf_worker *worker;
+    bf_reducer *reducer;
     bf_window_memory *memory;
     bf_dtype dtype;    /* BF_F32 or BF_F64 */
     const char *a, *b; /* b: the other factors, or NULL */
@@ -123,12 +123,13 @@ static bool widen_window(bf_layout layout, bf_window_memory *window) {
 /* --- by windows --- */
 
 static bool call_loop(const series *s, const bf_window_memory *window, int64_t *sums) {
-    const bf_isa *isa = s->worker->isa;
+    const bf_reduce_loops *loops = s->reducer->isa->reduce;
     bool wide = s->dtype == BF_F64;
     if (s->b)
-        return (wide ? isa->dot_f64 : isa->dot_f32)(s->a, s->b, s->n, window->bottom,
-                                                    window->levels, sums);
-    return (wide ? isa->sum_f64 : isa->sum_f32)(s->a, s->n, window->bottom, window->levels, sums);
+        return (wide ? loops->dot_f64 : loops->dot_f32)(s->a, s->b, s->n, window->bottom,
+                                                        window->levels, sums);
+    return (wide ? loops->sum_f64 : loops->sum_f32)(s->a, s->n, window->bottom, window->levels,
+                                                    sums);
 }
 
 /* Is any term other than -0? Asked only of terms that sum to zero, and mostly answered at once. */
@@ -218,7 +219,7 @@ static void guess_window(const series *s, bf_format f, bf_window_memory *window)
 
 static void add_series(const series *s, bf_format f) {
     bf_window_memory *memory = s->memory;
-    if (s->n < RULES_BELOW || s->worker->isa->sum_f64 == NULL) {
+    if (s->n < RULES_BELOW || s->reducer->isa->reduce->sum_f64 == NULL) {
         add_by_rules(s);
         return;
     }
@@ -239,19 +240,19 @@ static void add_floats(const series *s) {
 }
 
 /* Up to BF_SPAN floats at a (and b) enter the words, by their kind. */
-static void absorb_floats(bf_worker *worker, const bf_job *job, bf_dtype dtype, const char *a,
+static void absorb_floats(bf_reducer *reducer, const bf_job *job, bf_dtype dtype, const char *a,
                           const char *b, size_t n, int64_t *words) {
     bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
-    series s = {.worker = worker, .dtype = dtype, .a = a, .n = n, .counters = words};
+    series s = {.reducer = reducer, .dtype = dtype, .a = a, .n = n, .counters = words};
     if (shape.sum.limbs > 0) {
-        s.memory = &worker->sum;
+        s.memory = &reducer->sum;
         s.layout = shape.sum;
         s.limbs = words + shape.sum_at;
         add_floats(&s);
         s.counters = NULL; /* of the squares of the same elements */
     }
     if (shape.products.limbs > 0) {
-        s.memory = &worker->products;
+        s.memory = &reducer->products;
         s.b = job->kind == BF_KIND_PRODUCTS ? b : a;
         s.layout = shape.products;
         s.limbs = words + shape.products_at;
@@ -262,7 +263,7 @@ static void absorb_floats(bf_worker *worker, const bf_job *job, bf_dtype dtype, 
 /* --- 16-bit floats, as the f32 that they equal --- */
 
 /* Not inlined: its copies stand on the stack of no other reduction. */
-static __attribute__((noinline)) void absorb_halves(bf_worker *worker, const bf_job *job,
+static __attribute__((noinline)) void absorb_halves(bf_reducer *reducer, const bf_job *job,
                                                     const char *a, const char *b, size_t n,
                                                     int64_t *words) {
     float wide_a[BLOCK];
@@ -270,9 +271,9 @@ static __attribute__((noinline)) void absorb_halves(bf_worker *worker, const bf_
     float *wide_b = wide_a + most;
     for (size_t at = 0; at < n; at += most) {
         size_t count = n - at < most ? n - at : most;
-        bf_widen_halves(worker->isa, job->dtype, a + 2 * at, wide_a, count);
-        if (b) bf_widen_halves(worker->isa, job->dtype, b + 2 * at, wide_b, count);
-        absorb_floats(worker, job, BF_F32, (const char *)wide_a, b ? (const char *)wide_b : NULL,
+        bf_widen_halves(reducer->isa, job->dtype, a + 2 * at, wide_a, count);
+        if (b) bf_widen_halves(reducer->isa, job->dtype, b + 2 * at, wide_b, count);
+        absorb_floats(reducer, job, BF_F32, (const char *)wide_a, b ? (const char *)wide_b : NULL,
                       count, words);
     }
 }
@@ -300,11 +301,11 @@ static void absorb_by_rules(const bf_job *job, const char *a, const char *b, siz
     words[BF_EXACT_COUNT] = count;
 }
 
-static void absorb_integers(bf_worker *worker, const bf_job *job, bf_dtype dtype, const char *a,
+static void absorb_integers(bf_reducer *reducer, const bf_job *job, bf_dtype dtype, const char *a,
                             const char *b, size_t n, int64_t *words) {
     bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
-    bf_integer_sum_loop sum = worker->isa->integer_sum[dtype];
-    bf_integer_dot_loop dot = worker->isa->integer_dot[dtype];
+    bf_integer_sum_loop sum = reducer->isa->reduce->integer_sum[dtype];
+    bf_integer_dot_loop dot = reducer->isa->reduce->integer_dot[dtype];
     if ((shape.sum.limbs > 0 && !sum) || (shape.products.limbs > 0 && !dot)) {
         absorb_by_rules(job, a, b, n, words);
         return;
@@ -319,38 +320,38 @@ static void to_truth(const char *from, uint8_t *to, size_t n) {
 }
 
 /* Bools as the integers 0 and 1. */
-static void absorb_bools(bf_worker *worker, const bf_job *job, const char *a, const char *b,
+static void absorb_bools(bf_reducer *reducer, const bf_job *job, const char *a, const char *b,
                          size_t n, int64_t *words) {
     uint8_t truth_a[BLOCK], truth_b[BLOCK];
     for (size_t at = 0; at < n; at += BLOCK) {
         size_t count = n - at < BLOCK ? n - at : BLOCK;
         to_truth(a + at, truth_a, count);
         if (b) to_truth(b + at, truth_b, count);
-        absorb_integers(worker, job, BF_U8, (const char *)truth_a, b ? (const char *)truth_b : NULL,
-                        count, words);
+        absorb_integers(reducer, job, BF_U8, (const char *)truth_a,
+                        b ? (const char *)truth_b : NULL, count, words);
     }
 }
 
-static void absorb_span(bf_worker *worker, const bf_job *job, const char *a, const char *b,
+static void absorb_span(bf_reducer *reducer, const bf_job *job, const char *a, const char *b,
                         size_t n, int64_t *words) {
     switch (job->dtype) {
     case BF_F64:
-    case BF_F32: absorb_floats(worker, job, job->dtype, a, b, n, words); break;
+    case BF_F32: absorb_floats(reducer, job, job->dtype, a, b, n, words); break;
     case BF_F16:
-    case BF_BF16: absorb_halves(worker, job, a, b, n, words); break;
-    case BF_BOOL: absorb_bools(worker, job, a, b, n, words); break;
-    default: absorb_integers(worker, job, job->dtype, a, b, n, words); break;
+    case BF_BF16: absorb_halves(reducer, job, a, b, n, words); break;
+    case BF_BOOL: absorb_bools(reducer, job, a, b, n, words); break;
+    default: absorb_integers(reducer, job, job->dtype, a, b, n, words); break;
     }
 }
 
-void bf_exact_absorb(bf_worker *worker, const bf_job *job, int64_t first, int64_t n,
-                     int64_t *words) {
+void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
+                   int64_t *words) {
     size_t bytes = (size_t)bf_dtype_bytes(job->dtype), left = (size_t)n;
     const char *a = (const char *)job->a + (size_t)first * bytes;
     const char *b = job->b ? (const char *)job->b + (size_t)first * bytes : NULL;
     for (int spans = 1; left > 0; spans++) {
         size_t count = left < BF_SPAN ? left : BF_SPAN;
-        absorb_span(worker, job, a, b, count, words);
+        absorb_span(reducer, job, a, b, count, words);
         words[BF_EXACT_COUNT] += (int64_t)count;
         a += count * bytes;
         if (b) b += count * bytes;

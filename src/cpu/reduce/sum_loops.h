@@ -2,7 +2,7 @@
  *
  * The file that includes it defines
  *   LANES             doubles in a vector
- *   vf64, vi64        vectors of LANES doubles, of LANES int64
+ *   vf64, vi64, vu64  vectors of LANES doubles, of LANES int64, of LANES uint64
  *   load_f64(p)       LANES doubles from p; load_f32(p): LANES floats, converted
  *   add_quiet(a, b)   a + b rounded to nearest; mul_quiet(a, b)
  *   sub_fused(a, b)   a - b by a fused multiply-add; add_fused(a, b) (for the first certificate)
@@ -25,9 +25,6 @@
 #include "rules/reduce/sum_window.h"
 
 enum { COLUMNS_MAX = 8 };
-
-/* Sums that mean nothing, where the certificate fails, may wrap. */
-typedef uint64_t vu64 __attribute__((vector_size(8 * LANES)));
 
 typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
 

@@ -1,4 +1,4 @@
-/* Large memory. */
+/* Memory: large pages, the rooms of threads, and what callers own. */
 #define _DEFAULT_SOURCE
 #include "cpu/runtime/context.h"
 
@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 enum {
+    ALIGNMENT = 256,     /* of what callers own */
     PAGE = 1 << 12,      /* the smallest that a system has */
     LARGE_PAGE = 1 << 21 /* where the system has such */
 };
@@ -24,4 +25,53 @@ void *bf_zeros(size_t bytes) {
 void bf_touch(void *memory, size_t bytes) {
     volatile char *at = memory;
     for (size_t i = 0; i < bytes; i += PAGE) at[i] = 0;
+}
+
+/* ---- rooms ----------------------------------------------------------------------------------- */
+
+static bool grow_rooms(bf_cpu *cpu, size_t bytes) {
+    free(cpu->rooms);
+    cpu->room_bytes = (bytes + BF_CPU_APART - 1) / BF_CPU_APART * BF_CPU_APART;
+    cpu->rooms = aligned_alloc(BF_CPU_APART, (size_t)bf_pool_threads(cpu->pool) * cpu->room_bytes);
+    if (cpu->rooms == NULL) cpu->room_bytes = 0;
+    return cpu->rooms != NULL;
+}
+
+bool bf_rooms_open(bf_context *context, int workers, size_t bytes) {
+    bf_cpu *cpu = context->cpu;
+    if (bytes > cpu->room_bytes && !grow_rooms(cpu, bytes)) {
+        bf_fail(context, BF_E_MEMORY, "no memory for the threads");
+        return false;
+    }
+    for (int worker = 0; worker < workers; worker++)
+        memset(bf_room(context, worker), 0, sizeof(uint64_t));
+    return true;
+}
+
+/* ---- the backend's functions ----------------------------------------------------------------- */
+
+void *bf_cpu_scratch(bf_context *context) {
+    bf_cpu *cpu = context->cpu;
+    if (cpu->scratch == NULL) cpu->scratch = malloc(BF_CPU_SCRATCH);
+    if (cpu->scratch == NULL) bf_fail(context, BF_E_MEMORY, "no scratch memory");
+    return cpu->scratch;
+}
+
+void *bf_cpu_allocate(bf_context *context, size_t bytes) {
+    void *made = NULL;
+    if (bytes <= SIZE_MAX - ALIGNMENT)
+        made = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    if (made == NULL) bf_fail(context, BF_E_MEMORY, "no memory for %zu bytes", bytes);
+    return made;
+}
+
+void bf_cpu_release(bf_context *context, void *memory) {
+    (void)context;
+    free(memory);
+}
+
+bf_status bf_cpu_copy(bf_context *context, void *to, const void *from, size_t bytes) {
+    (void)context;
+    memcpy(to, from, bytes);
+    return BF_OK;
 }

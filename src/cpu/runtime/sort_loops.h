@@ -1,4 +1,18 @@
-/* The loops that sort entries for one width of keys and one of values, as cpu/table/loops.h. */
+/* The loops of sorting for one width of keys and one of values.
+ *
+ * Parameters: KEY (4, 8 or 16) and VALUE (0, 4, 8 or 16), in bytes. Defines LOOP(loops). */
+
+#define JOIN_(name, key, value) name##_##key##_##value
+#define JOIN(name, key, value) JOIN_(name, key, value)
+#define LOOP(name) JOIN(name, KEY, VALUE)
+
+#if KEY == 4
+#define KEY_T uint32_t
+#elif KEY == 8
+#define KEY_T uint64_t
+#else
+#define KEY_T bf_u128
+#endif
 
 typedef struct LOOP(entry) {
     KEY_T rank;
@@ -16,7 +30,7 @@ static inline KEY_T LOOP(rank_at)(const char *ranks, int64_t i) {
 static inline LOOP(entry) LOOP(entry_at)(const char *ranks, const char *values, int64_t i) {
     LOOP(entry) e = {.rank = LOOP(rank_at)(ranks, i)};
 #if VALUE > 0
-    if (values != NULL) memcpy(e.value, values + i * VALUE, VALUE);
+    memcpy(e.value, values + i * VALUE, VALUE);
 #else
     (void)values;
 #endif
@@ -26,7 +40,7 @@ static inline LOOP(entry) LOOP(entry_at)(const char *ranks, const char *values, 
 static inline void LOOP(set_entry)(char *ranks, char *values, int64_t i, const LOOP(entry) * e) {
     memcpy(ranks + i * KEY, &e->rank, KEY);
 #if VALUE > 0
-    if (values != NULL) memcpy(values + i * VALUE, e->value, VALUE);
+    memcpy(values + i * VALUE, e->value, VALUE);
 #else
     (void)values;
 #endif
@@ -62,7 +76,7 @@ static void LOOP(unrank)(bf_dtype dtype, int64_t n, char *ranks) {
     }
 }
 
-static void LOOP(digits)(const char *ranks, int64_t n, int shift, uint32_t *counts) {
+static void LOOP(count)(const char *ranks, int64_t n, int shift, uint32_t *counts) {
     for (int64_t i = 0; i < n; i++)
         counts[LOOP(rank_at)(ranks, i) >> shift & ((1 << BF_DIGIT_BITS) - 1)]++;
 }
@@ -121,3 +135,17 @@ static bool LOOP(sort)(char *ranks, char *values, int64_t n, int bits, char *scr
         if (LOOP(sort_pass)(r[now], v[now], n, shift, digit, r[1 - now], v[1 - now])) now = 1 - now;
     return now == 1;
 }
+
+static const bf_sort_loops LOOP(loops) = {
+    .rank = LOOP(rank),
+    .unrank = LOOP(unrank),
+    .count = LOOP(count),
+    .distribute = LOOP(distribute),
+    .sort = LOOP(sort),
+};
+
+#undef JOIN_
+#undef JOIN
+#undef LOOP
+#undef KEY_T
+#undef VALUE

@@ -1,9 +1,5 @@
-/* Copies between memory of any strides and contiguous memory, and memory itself. */
+/* Copies between memory of any strides and contiguous memory. */
 #include "cpu/runtime/context.h"
-
-#include <stdlib.h>
-
-enum { ALIGNMENT = 256 };
 
 /* Where element number i is, and its index in each dimension. */
 static char *element_at(const bf_strided *x, int64_t i, int64_t *position) {
@@ -73,31 +69,5 @@ bf_status bf_cpu_scatter(bf_context *context, const bf_strided *to, int64_t firs
                          const void *from) {
     (void)context;
     copy_elements(to, first, count, (char *)(uintptr_t)from, false);
-    return BF_OK;
-}
-
-void *bf_cpu_scratch(bf_context *context) {
-    bf_cpu *cpu = context->cpu;
-    if (cpu->scratch == NULL) cpu->scratch = malloc(BF_CPU_SCRATCH);
-    if (cpu->scratch == NULL) bf_fail(context, BF_E_MEMORY, "no scratch memory");
-    return cpu->scratch;
-}
-
-void *bf_cpu_allocate(bf_context *context, size_t bytes) {
-    void *made = NULL;
-    if (bytes <= SIZE_MAX - ALIGNMENT)
-        made = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    if (made == NULL) bf_fail(context, BF_E_MEMORY, "no memory for %zu bytes", bytes);
-    return made;
-}
-
-void bf_cpu_release(bf_context *context, void *memory) {
-    (void)context;
-    free(memory);
-}
-
-bf_status bf_cpu_copy(bf_context *context, void *to, const void *from, size_t bytes) {
-    (void)context;
-    memcpy(to, from, bytes);
     return BF_OK;
 }

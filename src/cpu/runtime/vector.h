@@ -1,9 +1,11 @@
-/* What the loops of every vector instruction set are written with. */
+/* What the loops of every vector instruction set are written with: element types of any alignment,
+ * pragmas, floats as bits, and entries of tables. */
 #ifndef BF_CPU_RUNTIME_VECTOR_H
 #define BF_CPU_RUNTIME_VECTOR_H
 
 #include "cpu/runtime/isa.h"
-#include "rules/key/order.h"
+
+#include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
 #define JOIN_(a, b) a##b
@@ -11,9 +13,26 @@
 #define UNALIGNED __attribute__((aligned(1), may_alias))
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
+#define VECTORIZED
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored                                                                   \
+    "-Wpass-failed" /* what it cannot vectorize is right all the same */
 #else
 #define UNROLL _Pragma("GCC unroll 8")
+#define VECTORIZED _Pragma("GCC unroll 1") /* not unrolled to scalars first */
+#define INDEPENDENT _Pragma("GCC ivdep")   /* what may overlap is element i with element i */
 #endif
+
+typedef int8_t i8_element UNALIGNED;
+typedef int16_t i16_element UNALIGNED;
+typedef int32_t i32_element UNALIGNED;
+typedef int64_t i64_element UNALIGNED;
+typedef uint8_t u8_element UNALIGNED;
+typedef uint16_t u16_element UNALIGNED;
+typedef uint32_t u32_element UNALIGNED;
+typedef uint64_t u64_element UNALIGNED;
+typedef float f32_element UNALIGNED;
+typedef double f64_element UNALIGNED;
 
 enum {
     PREFETCH_BYTES = 4096, /* how far ahead: hides memory's latency at its bandwidth */
@@ -26,6 +45,33 @@ INLINE void prefetch_row(const void *row, size_t bytes) {
     for (size_t at = 0; at < bytes; at += LINE_BYTES)
         __builtin_prefetch((const char *)row + at + PREFETCH_BYTES);
 }
+
+INLINE uint32_t bits_f32(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+INLINE uint64_t bits_f64(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+INLINE float of_bits_f32(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+INLINE double of_bits_f64(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Machines differ in the NaN that they make: results have this one. */
+INLINE float quiet_nan_f32(void) { return of_bits_f32(0x7fc00000); }
+INLINE double quiet_nan_f64(void) { return of_bits_f64(0x7ff8000000000000); }
+INLINE float canonical_f32(float x) { return x == x ? x : quiet_nan_f32(); }
+INLINE double canonical_f64(double x) { return x == x ? x : quiet_nan_f64(); }
 
 /* A table's entries for every integer type: [BF_I8] = sum_i8, ... */
 #define SMALL_INTEGER_ENTRIES(loop)                                                                \

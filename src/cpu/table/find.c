@@ -1,4 +1,4 @@
-/* Looking keys up: threads take pieces of the queries. */
+/* Looking keys up: workers take pieces of the queries. */
 #include "cpu/table/table.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static bf_entries queries_of(const bf_cpu_table *t, const void *keys) {
     return (bf_entries){.keys = keys, .key_step = (size_t)t->key_bytes, .is_raw = is_float};
 }
 
-/* One call, shared out by pieces. */
+/* One call. */
 typedef struct find_job {
     const bf_cpu_table *table;
     bf_entries queries;
@@ -23,22 +23,18 @@ typedef struct find_job {
     int64_t *begin; /* of each piece, among all values */
 } find_job;
 
-static int64_t pieces_of(const find_job *job) { return (job->n - 1) / PIECE + 1; }
-
-static int64_t piece_size(const find_job *job, int64_t i) {
-    return job->n - i * PIECE < PIECE ? job->n - i * PIECE : PIECE;
+static void share_queries(bf_context *context, find_job *job, bf_host_work *work) {
+    int workers = bf_workers(context, job->n, BF_ENTRIES_LEAST);
+    (void)bf_parallel(context, workers, job->n, PIECE, work, job);
 }
 
-static void share(bf_context *context, find_job *job, void (*work)(void *arg, int64_t i)) {
-    bf_table_share(context, bf_table_threads(context, job->n), pieces_of(job), work, job);
-}
-
-static void find_piece(void *arg, int64_t i) {
+static bf_status find_piece(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
-    char *values = job->values == NULL ? NULL : job->values + i * PIECE * job->bytes;
-    uint8_t *found = job->found == NULL ? NULL : job->found + i * PIECE;
-    job->table->loops->find(job->table, &job->queries, i * PIECE, piece_size(job, i), values,
-                            found);
+    char *values = job->values == NULL ? NULL : job->values + first * job->bytes;
+    uint8_t *found = job->found == NULL ? NULL : job->found + first;
+    (void)worker;
+    job->table->loops->find(job->table, &job->queries, first, n, values, found);
+    return BF_OK;
 }
 
 /* ---- blocks of queries ----------------------------------------------------------------------- */
@@ -83,15 +79,17 @@ static int64_t copy_values(const find_job *job, const block *b, int k, int64_t m
     return count * job->bytes;
 }
 
-static void first_values_of_piece(void *arg, int64_t i) {
+static bf_status find_first_values(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
     block b;
-    for (int64_t at = 0, n = piece_size(job, i); at < n; at += BLOCK) {
-        look_up(job, i * PIECE + at, n - at, true, &b);
+    (void)worker;
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        look_up(job, first + at, n - at, true, &b);
         for (int k = 0; k < b.n && job->values != NULL; k++)
             copy_values(job, &b, k, 1, job->values + (b.first + k) * job->bytes);
         if (job->found != NULL) memcpy(job->found + b.first, b.found, (size_t)b.n);
     }
+    return BF_OK;
 }
 
 bf_status bf_cpu_table_find(bf_context *context, void *table, const void *keys, int64_t n,
@@ -103,17 +101,17 @@ bf_status bf_cpu_table_find(bf_context *context, void *table, const void *keys, 
                     .values = values,
                     .found = found,
                     .bytes = bf_key_bytes(t->kind.value)};
-    share(context, &job, keeps(&job) ? first_values_of_piece : find_piece);
+    share_queries(context, &job, keeps(&job) ? find_first_values : find_piece);
     return BF_OK;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-static int64_t count_piece(const find_job *job, int64_t i) {
+static int64_t count_entries(const find_job *job, int64_t first, int64_t n) {
     int64_t total = 0;
     block b;
-    for (int64_t at = 0, n = piece_size(job, i); at < n; at += BLOCK) {
-        look_up(job, i * PIECE + at, n - at, keeps(job), &b);
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        look_up(job, first + at, n - at, keeps(job), &b);
         for (int k = 0; k < b.n; k++) {
             int64_t count = count_of(job, &b, k);
             if (job->counts != NULL) job->counts[b.first + k] = count;
@@ -123,41 +121,49 @@ static int64_t count_piece(const find_job *job, int64_t i) {
     return total;
 }
 
-static void add_piece(void *arg, int64_t i) {
+static bf_status count_piece(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
-    atomic_fetch_add(&job->total, count_piece(job, i));
+    (void)worker;
+    atomic_fetch_add(&job->total, count_entries(job, first, n));
+    return BF_OK;
 }
 
 bf_status bf_cpu_table_count(bf_context *context, void *table, const void *keys, int64_t n,
                              int64_t *counts, int64_t *total) {
     find_job job = {.table = table, .queries = queries_of(table, keys), .n = n, .counts = counts};
-    share(context, &job, add_piece);
+    share_queries(context, &job, count_piece);
     *total = atomic_load(&job.total);
     return BF_OK;
 }
 
 /* ---- all values ------------------------------------------------------------------------------ */
 
-static void total_of_piece(void *arg, int64_t i) {
+static bf_status measure_piece(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
-    job->begin[i] = count_piece(job, i);
+    (void)worker;
+    job->begin[first / PIECE] = count_entries(job, first, n);
+    return BF_OK;
 }
 
-/* Copies a piece's values: how many bytes. */
-static int64_t copy_piece(const find_job *job, int64_t i, char *values) {
+/* Copies all values of queries [first, first + n): how many bytes. */
+static int64_t copy_all_values(const find_job *job, int64_t first, int64_t n, char *values) {
     char *to = values;
     block b;
-    for (int64_t at = 0, n = piece_size(job, i); at < n; at += BLOCK) {
-        look_up(job, i * PIECE + at, n - at, true, &b);
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        look_up(job, first + at, n - at, true, &b);
         for (int k = 0; k < b.n; k++) to += copy_values(job, &b, k, INT64_MAX, to);
     }
     return to - values;
 }
 
-static void values_of_piece(void *arg, int64_t i) {
+static bf_status copy_piece(void *arg, int worker, int64_t first, int64_t n) {
     const find_job *job = arg;
-    copy_piece(job, i, job->values + job->begin[i] * job->bytes);
+    (void)worker;
+    copy_all_values(job, first, n, job->values + job->begin[first / PIECE] * job->bytes);
+    return BF_OK;
 }
+
+static int64_t pieces_of(const find_job *job) { return (job->n - 1) / PIECE + 1; }
 
 /* From totals to where each piece's values begin. */
 static void place_pieces(find_job *job) {
@@ -177,16 +183,15 @@ bf_status bf_cpu_table_find_all(bf_context *context, void *table, const void *ke
                     .n = n,
                     .values = values,
                     .bytes = bf_key_bytes(t->kind.value)};
-    if (bf_table_threads(context, n) == 1) {
-        char *to = values;
-        for (int64_t i = 0; i < pieces_of(&job); i++) to += copy_piece(&job, i, to);
+    if (bf_workers(context, n, BF_ENTRIES_LEAST) == 1) {
+        copy_all_values(&job, 0, n, values);
         return BF_OK;
     }
     job.begin = malloc((size_t)pieces_of(&job) * sizeof *job.begin);
     if (job.begin == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to find values");
-    share(context, &job, total_of_piece);
+    share_queries(context, &job, measure_piece);
     place_pieces(&job);
-    share(context, &job, values_of_piece);
+    share_queries(context, &job, copy_piece);
     free(job.begin);
     return BF_OK;
 }

@@ -365,7 +365,6 @@ static int64_t LOOP(erase)(bf_cpu_table *t, const bf_entries *e, int64_t first, 
     return entries;
 }
 
-#include "cpu/runtime/sort_loops.h"
 #include "cpu/table/rows.h"
 
 static const bf_table_loops LOOP(loops) = {
@@ -374,17 +373,11 @@ static const bf_table_loops LOOP(loops) = {
     .count = LOOP(count),
     .count_new = LOOP(count_new),
     .scatter = LOOP(scatter),
-    .sample = LOOP(sample),
     .insert = LOOP(insert),
     .find = LOOP(find),
     .erase = LOOP(erase),
     .move = LOOP(move),
     .collect = LOOP(collect),
-    .rank = LOOP(rank),
-    .unrank = LOOP(unrank),
-    .digits = LOOP(digits),
-    .distribute = LOOP(distribute),
-    .sort = LOOP(sort),
 };
 
 #undef JOIN_

@@ -15,20 +15,24 @@ bool bf_table_wants_parts(const bf_context *context, const bf_cpu_table *table, 
     const bf_slots *s = &table->slots;
     if (n < BF_TABLE_MANY) return false;
     return bf_slots_bytes(s, table->loops) > CACHE_BYTES ||
-           (bf_table_threads(context, n) > 1 && bf_slots_regions(s) > 1);
+           (bf_workers(context, n, BF_ENTRIES_LEAST) > 1 && bf_slots_regions(s) > 1);
 }
 
-/* Slices of the entries: work for the threads that comes before the sort. */
+/* Slices of the entries: pieces of the work that comes before the sort, one by one. */
 typedef struct slices {
     const bf_entries *entries;
     int64_t n, count;
 } slices;
 
 static slices slices_of(const bf_context *context, const bf_entries *e, int64_t n) {
-    slices s = {.entries = e, .n = n, .count = bf_table_threads(context, n)};
+    slices s = {.entries = e, .n = n, .count = bf_workers(context, n, BF_ENTRIES_LEAST)};
     if (s.count > 1) s.count *= 2;
     while (n / s.count >= INT32_MAX) s.count *= 2; /* counts of a slice have 32 bits */
     return s;
+}
+
+static int workers_of(const bf_context *context, const slices *s) {
+    return bf_workers(context, s->n, BF_ENTRIES_LEAST);
 }
 
 static int64_t slice_begin(const slices *s, int64_t i) {
@@ -46,13 +50,15 @@ typedef struct count_job {
     uint32_t *counts; /* of each slice, the entries of each group of buckets */
 } count_job;
 
-static void count_slice(void *arg, int64_t i) {
+static bf_status count_slice(void *arg, int worker, int64_t i, int64_t n) {
     count_job *job = arg;
+    (void)worker, (void)n;
     int64_t first = slice_begin(&job->slices, i), end = slice_begin(&job->slices, i + 1);
     const bf_table_loops *loops = job->table->loops;
     (job->fresh ? loops->count_new : loops->count)(job->table, job->slices.entries, first,
                                                    end - first, job->shift,
                                                    job->counts + i * job->groups);
+    return BF_OK;
 }
 
 /* job->table and its slices are set. The caller frees job->counts. */
@@ -61,9 +67,8 @@ static bf_status count_groups(bf_context *context, count_job *job, int shift) {
     job->groups = (int64_t)((job->table->slots.count - 1) >> shift) + 1;
     job->counts = calloc((size_t)(job->groups * job->slices.count), sizeof *job->counts);
     if (job->counts == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    bf_table_share(context, bf_table_threads(context, job->slices.n), job->slices.count,
-                   count_slice, job);
-    return BF_OK;
+    return bf_parallel(context, workers_of(context, &job->slices), job->slices.count, 1,
+                       count_slice, job);
 }
 
 bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
@@ -98,7 +103,7 @@ typedef struct parts {
     int64_t *done;        /* rows that have been entered */
     char *memory;         /* of the rows */
     bool in_place;        /* that is the table's buckets: each part's rows in the part */
-    atomic_bool stopped;
+    atomic_bool full;     /* a region has no room for all of its rows */
     _Atomic int64_t erased;
 } parts;
 
@@ -109,11 +114,13 @@ static int part_shift(const bf_cpu_table *t) {
     return shift;
 }
 
-static void scatter_slice(void *arg, int64_t i) {
+static bf_status scatter_slice(void *arg, int worker, int64_t i, int64_t n) {
     parts *p = arg;
+    (void)worker, (void)n;
     int64_t first = slice_begin(&p->slices, i), end = slice_begin(&p->slices, i + 1);
     p->table->loops->scatter(p->table, p->slices.entries, first, end - first, p->shift,
                              p->at + i * p->count, p->memory);
+    return BF_OK;
 }
 
 static size_t row_bytes(const bf_cpu_table *t) { return (size_t)(t->key_bytes + t->value_bytes); }
@@ -182,32 +189,35 @@ static bf_status sort_into_parts(bf_context *context, parts *p, bool *room) {
         status = bf_fail(context, BF_E_MEMORY, "no memory to insert");
     *room = status == BF_OK && place_slices(p, job.counts);
     if (*room)
-        bf_table_share(context, bf_table_threads(context, p->slices.n), p->slices.count,
-                       scatter_slice, p);
+        (void)bf_parallel(context, workers_of(context, &p->slices), p->slices.count, 1,
+                          scatter_slice, p);
     free(job.counts);
     return status;
 }
 
 /* ---- entering -------------------------------------------------------------------------------- */
 
-static void insert_part(void *arg, int64_t g) {
-    parts *p = arg;
+/* true: a region is full, and some of the part's rows are left. */
+static bool insert_part(parts *p, int64_t g) {
     int64_t first = p->begin[g] + p->done[g], n = p->end[g] - first;
-    if (n == 0) return;
-    int64_t entered = p->table->loops->insert(p->table, &p->rows, first, n);
-    p->done[g] += entered;
-    if (entered < n) atomic_store_explicit(&p->stopped, true, memory_order_relaxed);
+    if (n > 0) p->done[g] += p->table->loops->insert(p->table, &p->rows, first, n);
+    return p->begin[g] + p->done[g] < p->end[g];
 }
 
-/* What is left, one part after another: the table's buckets are others now. */
+/* A full part does not stop the others. */
+static bf_status insert_each(void *arg, int worker, int64_t first, int64_t n) {
+    parts *p = arg;
+    (void)worker;
+    for (int64_t g = first; g < first + n; g++)
+        if (insert_part(p, g)) atomic_store_explicit(&p->full, true, memory_order_relaxed);
+    return BF_OK;
+}
+
+/* Part after part: the table's buckets are others now. */
 static bf_status insert_rest(bf_context *context, parts *p) {
     bf_status status = BF_OK;
-    for (int64_t g = 0; g < p->count && status == BF_OK; g++) {
-        insert_part(p, g);
-        if (p->begin[g] + p->done[g] == p->end[g]) continue;
-        status = bf_table_grow(context, p->table);
-        g--;
-    }
+    for (int64_t g = 0; g < p->count && status == BF_OK; g++)
+        while (insert_part(p, g) && status == BF_OK) status = bf_table_grow(context, p->table);
     return status;
 }
 
@@ -215,9 +225,9 @@ static bf_status insert_parts(bf_context *context, parts *p) {
     bf_cpu_table *t = p->table;
     for (;;) {
         bf_slots before = t->slots;
-        atomic_store(&p->stopped, false);
-        bf_table_share(context, bf_table_threads(context, p->slices.n), p->count, insert_part, p);
-        if (!atomic_load(&p->stopped)) return BF_OK;
+        atomic_store(&p->full, false);
+        (void)bf_parallel(context, workers_of(context, &p->slices), p->count, 1, insert_each, p);
+        if (!atomic_load(&p->full)) return BF_OK;
         bf_status status = bf_table_grow(context, t);
         if (status != BF_OK) return status;
         if (t->slots.count != 2 * before.count || t->slots.seed.first != before.seed.first)
@@ -226,7 +236,7 @@ static bf_status insert_parts(bf_context *context, parts *p) {
     }
 }
 
-static bf_status absorb_sorted(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
+static bf_status insert_sorted(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                                int64_t n) {
     parts p = {.table = table, .slices = slices_of(context, entries, n)};
     bool room;
@@ -239,58 +249,50 @@ static bf_status absorb_sorted(bf_context *context, bf_cpu_table *table, const b
 /* ---- building: entries into an empty table --------------------------------------------------- */
 
 typedef struct building {
-    parts *parts;
-    _Atomic int64_t next;
-    char *buffers; /* of each thread, for the rows of a part */
+    const parts *parts;
+    char *buffers; /* of each worker, for the rows of a part */
     size_t bytes;
 } building;
 
-static void build_part(parts *p, int64_t g, char *buffer) {
-    size_t row = row_bytes(p->table);
-    int64_t n = p->end[g] - p->begin[g];
+/* BF_E_MEMORY: a region is full. */
+static bf_status build_part(void *arg, int worker, int64_t g, int64_t n) {
+    const building *b = arg;
+    const parts *p = b->parts;
+    char *buffer = b->buffers + (size_t)worker * b->bytes;
+    size_t row = row_bytes(p->table), bytes = (size_t)(p->end[g] - p->begin[g]) * row;
     char *from = p->memory + (size_t)p->begin[g] * row;
     bf_entries rows = rows_at(p->table, buffer);
-    if (n == 0) return;
-    memcpy(buffer, from, (size_t)n * row);
-    memset(from, 0, (size_t)n * row);
-    if (p->table->loops->insert(p->table, &rows, 0, n) < n) atomic_store(&p->stopped, true);
-}
-
-static void build_parts(void *arg, int worker) {
-    building *b = arg;
-    char *buffer = b->buffers + (size_t)worker * b->bytes;
-    for (;;) {
-        int64_t g = atomic_fetch_add(&b->next, 1);
-        if (g >= b->parts->count || atomic_load(&b->parts->stopped)) return;
-        build_part(b->parts, g, buffer);
-    }
+    n = p->end[g] - p->begin[g]; /* parts come one by one */
+    if (n == 0) return BF_OK;
+    memcpy(buffer, from, bytes);
+    memset(from, 0, bytes);
+    return p->table->loops->insert(p->table, &rows, 0, n) == n ? BF_OK : BF_E_MEMORY;
 }
 
 /* Enters rows that lie in the table's buckets. *built: none of the regions is full. */
-static bf_status build(bf_context *context, parts *p, bool *built) {
-    int threads = bf_table_threads(context, p->slices.n);
+static bf_status build_table(bf_context *context, const parts *p, bool *built) {
+    int workers = workers_of(context, &p->slices);
     building b = {.parts = p};
     for (int64_t g = 0; g < p->count; g++) {
         size_t bytes = (size_t)(p->end[g] - p->begin[g]) * row_bytes(p->table);
         if (bytes > b.bytes) b.bytes = bytes;
     }
-    b.buffers = bf_zeros((size_t)threads * b.bytes);
+    b.buffers = bf_zeros((size_t)workers * b.bytes);
     if (b.buffers == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    bf_pool_run(context->cpu->pool, threads, build_parts, &b);
+    *built = bf_parallel(context, workers, p->count, 1, build_part, &b) == BF_OK;
     free(b.buffers);
-    *built = !atomic_load(&p->stopped);
     return BF_OK;
 }
 
 /* *built: that was possible; else the table is as empty as before. */
-static bf_status absorb_in_place(bf_context *context, bf_cpu_table *table,
+static bf_status insert_in_place(bf_context *context, bf_cpu_table *table,
                                  const bf_entries *entries, int64_t n, bool *built) {
     parts p = {.table = table, .slices = slices_of(context, entries, n), .in_place = true};
     bool sorted;
     *built = false;
     bf_status status = sort_into_parts(context, &p, &sorted);
     if (sorted) {
-        status = build(context, &p, built);
+        status = build_table(context, &p, built);
         if (!*built) bf_table_wipe(context, table);
     }
     free_parts(&p);
@@ -303,22 +305,27 @@ static bool builds_in_place(const bf_cpu_table *t, int64_t n) {
            (size_t)n * row_bytes(t) <= bf_slots_bytes(&t->slots, t->loops);
 }
 
-bf_status bf_table_absorb_parts(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
+bf_status bf_table_insert_parts(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                                 int64_t n) {
     bool built = false;
     bf_status status = BF_OK;
-    if (builds_in_place(table, n)) status = absorb_in_place(context, table, entries, n, &built);
-    if (status == BF_OK && !built) status = absorb_sorted(context, table, entries, n);
+    if (builds_in_place(table, n)) status = insert_in_place(context, table, entries, n, &built);
+    if (status == BF_OK && !built) status = insert_sorted(context, table, entries, n);
     bf_table_see_fullest(table);
     return status;
 }
 
 /* ---- erasing --------------------------------------------------------------------------------- */
 
-static void erase_part(void *arg, int64_t g) {
+static bf_status erase_parts(void *arg, int worker, int64_t first, int64_t n) {
     parts *p = arg;
-    int64_t first = p->begin[g], n = p->end[g] - first;
-    if (n > 0) atomic_fetch_add(&p->erased, p->table->loops->erase(p->table, &p->rows, first, n));
+    (void)worker;
+    for (int64_t g = first; g < first + n; g++) {
+        int64_t begin = p->begin[g], rows = p->end[g] - begin;
+        if (rows == 0) continue;
+        atomic_fetch_add(&p->erased, p->table->loops->erase(p->table, &p->rows, begin, rows));
+    }
+    return BF_OK;
 }
 
 bf_status bf_table_erase_parts(bf_context *context, bf_cpu_table *table, const bf_entries *keys,
@@ -327,7 +334,7 @@ bf_status bf_table_erase_parts(bf_context *context, bf_cpu_table *table, const b
     bool room;
     bf_status status = sort_into_parts(context, &p, &room);
     if (status == BF_OK)
-        bf_table_share(context, bf_table_threads(context, n), p.count, erase_part, &p);
+        (void)bf_parallel(context, workers_of(context, &p.slices), p.count, 1, erase_parts, &p);
     *erased = atomic_load(&p.erased);
     free_parts(&p);
     return status;

@@ -80,15 +80,3 @@ static void LOOP(scatter)(const bf_cpu_table *t, const bf_entries *entries, int6
         memcpy(row + KEY, value, VALUE);
     }
 }
-
-static int64_t LOOP(sample)(const bf_cpu_table *t, const bf_entries *e, int64_t first, int64_t n,
-                            int rate, uint64_t *out) {
-    const KEY_T pattern = LOOP(pattern)(t);
-    const bf_hash_seed seed = t->slots.seed;
-    int64_t found = 0;
-    for (int64_t i = first; i < first + n; i++) {
-        uint64_t hash = LOOP(hash)(seed, LOOP(key)(pattern, e, i));
-        if ((hash >> 32 & (((uint64_t)1 << rate) - 1)) == 0) out[found++] = hash;
-    }
-    return found;
-}

@@ -69,32 +69,23 @@ void bf_table_see_fullest(bf_cpu_table *table) {
     table->fullest = fullest;
 }
 
-/* Buckets that threads take piece by piece. */
-typedef struct pieces {
-    char *memory;
-    size_t bytes;
-} pieces;
-
-static size_t piece_bytes(const pieces *p, int64_t i) {
-    size_t rest = p->bytes - (size_t)i * PIECE;
-    return rest < PIECE ? rest : PIECE;
+static bf_status clear_piece(void *arg, int worker, int64_t first, int64_t n) {
+    (void)worker;
+    memset((char *)arg + first, 0, (size_t)n);
+    return BF_OK;
 }
 
-static void clear_piece(void *arg, int64_t i) {
-    pieces *p = arg;
-    memset(p->memory + i * PIECE, 0, piece_bytes(p, i));
+static bf_status touch_piece(void *arg, int worker, int64_t first, int64_t n) {
+    (void)worker;
+    bf_touch((char *)arg + first, (size_t)n);
+    return BF_OK;
 }
 
-static void touch_piece(void *arg, int64_t i) {
-    pieces *p = arg;
-    bf_touch(p->memory + i * PIECE, piece_bytes(p, i));
-}
-
+/* Clears or touches all buckets. */
 static void share_buckets(bf_context *context, const bf_slots *s, const bf_table_loops *loops,
-                          void (*work)(void *arg, int64_t i)) {
-    pieces p = {s->buckets, bf_slots_bytes(s, loops)};
-    int64_t count = (int64_t)((p.bytes - 1) / PIECE) + 1;
-    bf_table_share(context, bf_pool_threads(context->cpu->pool), count, work, &p);
+                          bf_host_work *work) {
+    (void)bf_parallel(context, bf_host_threads(context), (int64_t)bf_slots_bytes(s, loops), PIECE,
+                      work, s->buckets);
 }
 
 void bf_table_wipe(bf_context *context, bf_cpu_table *table) {
@@ -111,20 +102,21 @@ void bf_table_wipe(bf_context *context, bf_cpu_table *table) {
 typedef struct move_job {
     const bf_cpu_table *table;
     bf_slots *to;
-    atomic_bool full;
 } move_job;
 
-static void move_region(void *arg, int64_t region) {
+/* BF_E_MEMORY: a region has no room. */
+static bf_status move_regions(void *arg, int worker, int64_t first, int64_t n) {
     move_job *m = arg;
-    if (atomic_load_explicit(&m->full, memory_order_relaxed)) return;
-    if (!m->table->loops->move(m->table, (uint64_t)region, m->to))
-        atomic_store_explicit(&m->full, true, memory_order_relaxed);
+    (void)worker;
+    for (int64_t r = first; r < first + n; r++)
+        if (!m->table->loops->move(m->table, (uint64_t)r, m->to)) return BF_E_MEMORY;
+    return BF_OK;
 }
 
 /* Moves all to other slots. *full: a region of theirs has no room, and the table stays as it is.
  * With the seed it had, and a multiple of its buckets, its regions go to different ones. */
-static bf_status move(bf_context *context, bf_cpu_table *t, uint64_t buckets, bf_hash_seed seed,
-                      bool *full) {
+static bf_status move_entries(bf_context *context, bf_cpu_table *t, uint64_t buckets,
+                              bf_hash_seed seed, bool *full) {
     bf_slots to;
     bf_status status = bf_slots_create(context, t->loops, buckets, seed, &to);
     if (status != BF_OK) return status;
@@ -132,9 +124,9 @@ static bf_status move(bf_context *context, bf_cpu_table *t, uint64_t buckets, bf
     move_job job = {.table = t, .to = &to};
     bool apart = seed.first == t->slots.seed.first && to.shift == t->slots.shift &&
                  to.count % t->slots.count == 0;
-    int threads = apart ? bf_table_threads(context, t->keys) : 1;
-    bf_table_share(context, threads, (int64_t)bf_slots_regions(&t->slots), move_region, &job);
-    *full = atomic_load(&job.full);
+    int workers = apart ? bf_workers(context, t->keys, BF_ENTRIES_LEAST) : 1;
+    *full = bf_parallel(context, workers, (int64_t)bf_slots_regions(&t->slots), 1, move_regions,
+                        &job) != BF_OK;
     bf_slots_destroy(*full ? &to : &t->slots);
     if (!*full) t->slots = to;
     bf_table_see_fullest(t);
@@ -164,7 +156,7 @@ static bf_status resize(bf_context *context, bf_cpu_table *t, uint64_t buckets) 
             buckets *= 2;
         else if (i > 0)
             seed = bf_hash_next_seed(seed);
-        status = move(context, t, rounded(t, buckets), seed, &full);
+        status = move_entries(context, t, rounded(t, buckets), seed, &full);
     }
     if (status == BF_OK && full) return bf_fail(context, BF_E_MEMORY, "no seed spreads these keys");
     return status;
@@ -182,7 +174,7 @@ bf_status bf_table_grow(bf_context *context, bf_cpu_table *table) {
     bool full;
     if (sparse && may_reseed(table)) {
         bf_hash_seed seed = bf_hash_next_seed(s->seed);
-        bf_status status = move(context, table, s->count, seed, &full);
+        bf_status status = move_entries(context, table, s->count, seed, &full);
         if (status != BF_OK || !full) return status;
     }
     return resize(context, table, 2 * s->count);
@@ -193,5 +185,6 @@ void bf_table_heal(bf_context *context, bf_cpu_table *table) {
     if (!atomic_load(&table->clustered)) return;
     atomic_store(&table->clustered, false);
     if (may_reseed(table))
-        (void)move(context, table, table->slots.count, bf_hash_next_seed(table->slots.seed), &full);
+        (void)move_entries(context, table, table->slots.count, bf_hash_next_seed(table->slots.seed),
+                           &full);
 }

@@ -1,31 +1,9 @@
 /* Tables in host memory: the backend's functions. */
 #include "cpu/table/table.h"
 
+#include "cpu/runtime/sort.h"
+
 #include <stdlib.h>
-
-enum { ENTRIES_PER_THREAD = 1 << 15 }; /* below this a thread costs more than it gains */
-
-int bf_table_threads(const bf_context *context, int64_t n) {
-    return bf_workers(context, n, ENTRIES_PER_THREAD);
-}
-
-typedef struct shared_parts {
-    void (*work)(void *arg, int64_t i);
-    void *arg;
-} shared_parts;
-
-static bf_status do_part(void *arg, int worker, int64_t i, int64_t n) {
-    const shared_parts *shared = arg;
-    (void)worker, (void)n;
-    shared->work(shared->arg, i);
-    return BF_OK;
-}
-
-void bf_table_share(bf_context *context, int threads, int64_t n, void (*work)(void *arg, int64_t i),
-                    void *arg) {
-    shared_parts shared = {work, arg};
-    (void)bf_parallel(context, threads, n, 1, do_part, &shared);
-}
 
 static bf_status create_table(bf_context *context, const bf_table_kind *kind, void **table) {
     bf_cpu_table *t = calloc(1, sizeof *t);
@@ -87,12 +65,12 @@ static bf_status insert_entries(bf_context *context, void *table, const void *ke
                                 const void *values, int64_t n) {
     bf_cpu_table *t = table;
     bf_entries entries = entries_of(t, keys, values);
-    if (t->nodes == NULL) return bf_table_absorb(context, t, &entries, n);
+    if (t->nodes == NULL) return bf_table_insert_entries(context, t, &entries, n);
     bf_status status = bf_nodes_prepare(context, t, values, n);
     if (status != BF_OK) return status;
     entries.values = NULL;
     entries.node = t->nodes->count;
-    status = bf_table_absorb(context, t, &entries, n);
+    status = bf_table_insert_entries(context, t, &entries, n);
     if (status == BF_OK) t->nodes->count += n;
     return status;
 }
@@ -100,7 +78,7 @@ static bf_status insert_entries(bf_context *context, void *table, const void *ke
 /* Is it worth the while to sort keys, so that threads share the regions? One thread alone is faster
  * without. */
 static bool erases_by_parts(const bf_context *context, const bf_cpu_table *t, int64_t n) {
-    return bf_table_threads(context, n) > 1 && bf_table_wants_parts(context, t, n);
+    return bf_workers(context, n, BF_ENTRIES_LEAST) > 1 && bf_table_wants_parts(context, t, n);
 }
 
 /* Without memory to sort it is done one by one. */
@@ -118,8 +96,8 @@ static bf_status erase_keys(bf_context *context, void *table, const void *keys, 
 /* ---- all entries, by key --------------------------------------------------------------------- */
 
 /* Keys and their chains, key by key: from `chains` to one element for each value. */
-static void unroll(const bf_cpu_table *t, const char *keys, const bf_chain *chains, char *to_keys,
-                   char *to_values) {
+static void unroll_chains(const bf_cpu_table *t, const char *keys, const bf_chain *chains,
+                          char *to_keys, char *to_values) {
     int bytes = bf_key_bytes(t->kind.value);
     size_t key_bytes = (size_t)t->key_bytes;
     for (int64_t i = 0; i < t->keys; i++) {
@@ -136,20 +114,24 @@ static bf_status list_chains(bf_context *context, const bf_cpu_table *t, char *k
     bf_chain *chains = malloc(n * (sizeof *chains + (size_t)t->key_bytes));
     if (chains == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     char *each = (char *)(chains + n);
-    bf_table_collect(context, t, each, (char *)chains);
-    bf_status status = bf_table_sort(context, t, (int64_t)n, each, (char *)chains);
-    if (status == BF_OK) unroll(t, each, chains, keys, values);
+    bf_sorting *sorting = bf_sorting_create(context, t->kind.key, t->value_bytes, t->keys);
+    if (sorting != NULL) {
+        bf_table_collect(context, t, each, (char *)chains);
+        bf_sorting_run(context, sorting, each, (char *)chains);
+        unroll_chains(t, each, chains, keys, values);
+    }
     free(chains);
-    return status;
+    return sorting != NULL ? BF_OK : BF_E_MEMORY;
 }
 
 static bf_status list_entries(bf_context *context, void *table, void *keys, void *values) {
     const bf_cpu_table *t = table;
     if (t->nodes != NULL) return list_chains(context, t, keys, values);
-    bf_sorting *sorting = bf_sorting_make(context, t, t->keys, values != NULL);
+    int value_bytes = values != NULL ? t->value_bytes : 0;
+    bf_sorting *sorting = bf_sorting_create(context, t->kind.key, value_bytes, t->keys);
     if (sorting == NULL) return BF_E_MEMORY;
     bf_table_collect(context, t, keys, values);
-    bf_sorting_run(context, sorting, keys, values);
+    bf_sorting_run(context, sorting, keys, value_bytes > 0 ? values : NULL);
     return BF_OK;
 }
 

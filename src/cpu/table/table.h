@@ -19,13 +19,11 @@
 #include <stdatomic.h>
 
 enum {
-    BF_REGION_SHIFT = 11,   /* a region of a large table: 2^11 buckets, 128 or 256 KiB */
-    BF_TABLE_BLOCK = 32,    /* keys whose buckets are on their way into the cache */
-    BF_DIGIT_BITS = 11,     /* that entries are distributed by, to be sorted */
-    BF_SORT_FEW = 32,       /* entries that are sorted by insertion */
-    BF_SORT_MANY = 1024,    /* that are sorted by digits of 8 bits */
-    BF_TABLE_FAR = 100,     /* buckets: random keys are never so far from theirs */
-    BF_TABLE_MANY = 1 << 16 /* entries that are worth being sorted by region first */
+    BF_REGION_SHIFT = 11,       /* a region of a large table: 2^11 buckets, 128 or 256 KiB */
+    BF_TABLE_BLOCK = 32,        /* keys whose buckets are on their way into the cache */
+    BF_ENTRIES_LEAST = 1 << 15, /* entries that are worth a thread */
+    BF_TABLE_FAR = 100,         /* buckets: random keys are never so far from theirs */
+    BF_TABLE_MANY = 1 << 16     /* entries that are worth being sorted by region first */
 };
 
 typedef struct bf_region {
@@ -117,9 +115,6 @@ struct bf_table_loops {
     /* Copies them as rows of a key and a value, those of group g to at[g], which moves on. */
     void (*scatter)(const bf_cpu_table *table, const bf_entries *entries, int64_t first, int64_t n,
                     int shift, int64_t *at, char *rows);
-    /* The hashes, one in 2^rate, of the entries to `out`: how many. */
-    int64_t (*sample)(const bf_cpu_table *table, const bf_entries *entries, int64_t first,
-                      int64_t n, int rate, uint64_t *out);
     /* Enters them, until one would fill a region beyond its limit: how many were entered. */
     int64_t (*insert)(bf_cpu_table *table, const bf_entries *entries, int64_t first, int64_t n);
     /* values[i] and found[i] (either may be NULL) of keys [first, first + n), i from 0: how many
@@ -132,20 +127,6 @@ struct bf_table_loops {
     bool (*move)(const bf_cpu_table *table, uint64_t region, bf_slots *to);
     /* Copies a region's entries to arrays of keys and values (NULL: not). */
     void (*collect)(const bf_cpu_table *table, uint64_t region, char *keys, char *values);
-    /* Turns n keys into their ranks; ORs them into all[0..1], ANDs them into common[0..1]. */
-    void (*rank)(bf_dtype dtype, int64_t n, char *keys, uint64_t *all, uint64_t *common);
-    /* And back. */
-    void (*unrank)(bf_dtype dtype, int64_t n, char *ranks);
-    /* Adds the number of ranks with each digit (of BF_DIGIT_BITS, from bit `shift` on) to counts.
-     */
-    void (*digits)(const char *ranks, int64_t n, int shift, uint32_t *counts);
-    /* Copies n entries to where digit d's go, at[d], which moves on. values may be NULL. */
-    void (*distribute)(const char *ranks, const char *values, int64_t n, int shift, int64_t *at,
-                       char *to_ranks, char *to_values);
-    /* Sorts n entries by the low `bits` bits of their ranks: in place, or (true) into as much
-     * scratch memory. The bits above are equal. */
-    bool (*sort)(char *ranks, char *values, int64_t n, int bits, char *scratch_ranks,
-                 char *scratch_values);
 };
 
 /* --- slots.c: memory, and growth --- */
@@ -178,24 +159,17 @@ bf_status bf_table_grow(bf_context *context, bf_cpu_table *table);
 /* Another seed where keys seem to be chosen against this one, if there is memory for it. */
 void bf_table_heal(bf_context *context, bf_cpu_table *table);
 
-/* How many threads n entries are worth. */
-int bf_table_threads(const bf_context *context, int64_t n);
-
-/* Calls work(arg, i) for each i below n, on threads of the context. */
-void bf_table_share(bf_context *context, int threads, int64_t n, void (*work)(void *arg, int64_t i),
-                    void *arg);
-
 /* --- insert.c, partition.c: many entries at once --- */
 
 /* Enters n > 0 entries. On failure the table is as it was. Errors: BF_E_MEMORY. */
-bf_status bf_table_absorb(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
+bf_status bf_table_insert_entries(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                           int64_t n);
 
 /* Is it worth the while to sort n entries, to be entered or erased, by region? */
 bool bf_table_wants_parts(const bf_context *context, const bf_cpu_table *table, int64_t n);
 
 /* Enters them region by region, growing as it must. Errors: BF_E_MEMORY; some may then be there. */
-bf_status bf_table_absorb_parts(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
+bf_status bf_table_insert_parts(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                                 int64_t n);
 
 /* Erases keys region by region; *erased entries go. Errors: BF_E_MEMORY; the table is as it was. */
@@ -208,25 +182,10 @@ bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
                             const bf_entries *entries, int64_t n, bool fresh, bool *room,
                             int64_t *count);
 
-/* About how many different keys they have. Errors: BF_E_MEMORY. */
-bf_status bf_table_estimate(bf_context *context, const bf_cpu_table *table,
-                            const bf_entries *entries, int64_t n, int64_t *keys);
-
-/* --- list.c: all entries --- */
+/* --- collect.c: all entries --- */
 
 /* Copies all keys, and their values (NULL: not) as buckets hold them, in no particular order. */
 void bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys, char *values);
-
-/* What sorting n keys takes, with their values or without: made before there is anything to sort,
- * so that nothing can fail any more. NULL: no memory, with a message. */
-typedef struct bf_sorting bf_sorting;
-bf_sorting *bf_sorting_make(bf_context *context, const bf_cpu_table *table, int64_t n, bool values);
-/* Sorts, with values as buckets hold them (NULL: none), and frees it. */
-void bf_sorting_run(bf_context *context, bf_sorting *sorting, char *keys, char *values);
-
-/* Both at once. Errors: BF_E_MEMORY. */
-bf_status bf_table_sort(bf_context *context, const bf_cpu_table *table, int64_t n, char *keys,
-                        char *values);
 
 /* --- multimap.c: the nodes of multimaps --- */
 

@@ -123,21 +123,14 @@ __global__ void __launch_bounds__(THREADS)
     int each = p.kind == BF_KIND_EXTREME ? (int)BF_EXTREME_WORDS : shape.words;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < p.n;
          i += (int64_t)gridDim.x * THREADS) {
-        int64_t number = order[i], count = counts[number], others[BF_CUDA_OTHERS];
-        int64_t *to = words + i * each;
-        for (int k = 0; k < BF_CUDA_OTHERS; k++)
-            others[k] = p.others != nullptr ? p.others[number * BF_CUDA_OTHERS + k] : 0;
+        int64_t number = order[i], *to = words + i * each;
         if (p.kind == BF_KIND_EXTREME) {
-            put_extreme(count, others[BF_CUDA_OTHER_NAN], p.keys[number], to);
+            const int64_t *others = p.others + number * BF_CUDA_OTHERS;
+            put_extreme(counts[number], p.others != nullptr ? others[BF_CUDA_OTHER_NAN] : 0,
+                        p.keys[number], to);
             continue;
         }
-        to[BF_EXACT_COUNT] = count;
-        to[BF_EXACT_NAN] = others[BF_CUDA_OTHER_NAN];
-        to[BF_EXACT_POS_INF] = others[BF_CUDA_OTHER_POS_INF];
-        to[BF_EXACT_NEG_INF] = others[BF_CUDA_OTHER_NEG_INF];
-        to[BF_EXACT_INVALID] = 0;
-        for (int k = 0; k < BF_CUDA_OTHERS; k++) count -= others[k];
-        to[BF_EXACT_NONZERO] = count > 0;
+        bf_cuda_group_counts(p, number, counts[number], to);
         if (p.sum.limbs > 0)
             put_limbs(p.sum, p.sum_first, p.sum_limbs, p.sums + number * p.sum_limbs,
                       to + shape.sum_at);

@@ -217,6 +217,7 @@ extern const bf_group_backend bf_cuda_group_backend = {
     .absorb = absorb_rows,
     .merge = merge_groups,
     .list = bf_cuda_groups_list,
+    .aggregate = bf_cuda_groups_aggregate,
     .words = bf_cuda_groups_words,
     .enter = bf_cuda_groups_enter,
 };

@@ -207,10 +207,19 @@ bf_status bf_cuda_column_guess(bf_context *context, bf_cuda_groups *groups, bf_c
 
 /* --- list.cu --- */
 
+/* Makes the groups' order by key, where there is none. */
+bf_status bf_cuda_groups_sort(bf_context *context, bf_cuda_groups *groups);
+
 bf_status bf_cuda_groups_list(bf_context *context, void *groups, void *keys, void *counts);
 bf_status bf_cuda_groups_words(bf_context *context, void *groups, int which, int64_t first,
                                int64_t n, int64_t *words);
 bf_status bf_cuda_groups_enter(bf_context *context, void *groups, const void *keys,
                                const int64_t *counts, const int64_t *const words[], int64_t n);
+
+/* --- result.cu --- */
+
+bf_status bf_cuda_groups_aggregate(bf_context *context, void *groups, int which,
+                                   const bf_reduce_options *options, bf_dtype to, void *values,
+                                   uint8_t *fits);
 
 #endif

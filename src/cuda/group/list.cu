@@ -76,7 +76,9 @@ template <class W, class R> bf_status sort_groups(bf_context *context, bf_cuda_g
     return bf_cuda_group_check(context, cudaGetLastError());
 }
 
-bf_status make_order(bf_context *context, bf_cuda_groups *g) {
+} // namespace
+
+bf_status bf_cuda_groups_sort(bf_context *context, bf_cuda_groups *g) {
     if (g->ordered) return BF_OK;
     bf_status status =
         bf_cuda_buffer_grow(context, &g->order, (size_t)g->set.size * sizeof(unsigned), 0);
@@ -90,13 +92,15 @@ bf_status make_order(bf_context *context, bf_cuda_groups *g) {
     return status;
 }
 
+namespace {
+
 /* --- list --- */
 
 bf_status list(bf_context *context, bf_cuda_groups *g, void *keys, void *counts) {
     int64_t n = g->set.size;
     size_t key_bytes = (size_t)n * (size_t)bf_key_bytes(g->key), count_bytes = (size_t)n * 8;
     cudaStream_t stream = context->cuda->stream;
-    bf_status status = make_order(context, g);
+    bf_status status = bf_cuda_groups_sort(context, g);
     if (status != BF_OK) return status;
     char *out =
         (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, count_bytes + key_bytes);
@@ -122,7 +126,7 @@ bf_status give_words(bf_context *context, bf_cuda_groups *g, int which, int64_t 
                      int64_t *words) {
     size_t bytes = (size_t)n * (size_t)words_of(g->aggregates[which]) * sizeof *words;
     cudaStream_t stream = context->cuda->stream;
-    bf_status status = make_order(context, g);
+    bf_status status = bf_cuda_groups_sort(context, g);
     if (status != BF_OK) return status;
     int64_t *out = (int64_t *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, bytes);
     if (out == NULL) return BF_E_MEMORY;

@@ -20,6 +20,23 @@ struct bf_cuda_column_params {
 
 bf_cuda_column_params bf_cuda_column_params_of(const bf_cuda_column *column, int64_t n);
 
+/* The counts of a group with `count` rows, as the first BF_EXACT_LIMBS words of a state have them.
+ */
+static __device__ __forceinline__ void bf_cuda_group_counts(const bf_cuda_column_params &p,
+                                                            int64_t number, int64_t count,
+                                                            int64_t *words) {
+    int64_t others[BF_CUDA_OTHERS];
+    for (int k = 0; k < BF_CUDA_OTHERS; k++)
+        others[k] = p.others != nullptr ? p.others[number * BF_CUDA_OTHERS + k] : 0;
+    words[BF_EXACT_COUNT] = count;
+    words[BF_EXACT_NAN] = others[BF_CUDA_OTHER_NAN];
+    words[BF_EXACT_POS_INF] = others[BF_CUDA_OTHER_POS_INF];
+    words[BF_EXACT_NEG_INF] = others[BF_CUDA_OTHER_NEG_INF];
+    words[BF_EXACT_INVALID] = 0;
+    for (int k = 0; k < BF_CUDA_OTHERS; k++) count -= others[k];
+    words[BF_EXACT_NONZERO] = count > 0;
+}
+
 /* The bits of a value, which is aligned. */
 static __device__ __forceinline__ uint64_t bf_cuda_load(const void *p, int bytes) {
     switch (bytes) {

@@ -1,7 +1,8 @@
-/* A reduction on the GPU: the kernel for it, launched once where its data are, or piece by piece
- * where they must be staged. */
+/* A reduction on the GPU: the kernel for it, launched once where its data are, or piece by piece as
+ * they come through the pipeline. */
 #include "cuda/reduce/launch.cuh"
 #include "cuda/reduce/product_tree.cuh"
+#include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
 
 #include <stdlib.h>
@@ -113,8 +114,8 @@ static bool receive_letter(const bf_cuda *cuda, int64_t *chunks, cudaError_t *er
 
 /* --- one launch --- */
 
-/* What is in place enters words. */
-static bf_status take_in_place(bf_context *context, const bf_job *job, int64_t *words) {
+/* Any kind but BF_KIND_TREE. */
+static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *words) {
     bf_cuda *cuda = context->cuda;
     bf_cuda_params p;
     bf_cuda_chain *chain;
@@ -139,60 +140,53 @@ static bf_cuda_tree *tree_of(bf_context *context) {
     return (bf_cuda_tree *)bf_cuda_workspace_part(context, w, &tree_part, bf_cuda_tree_bytes);
 }
 
-static bf_status take_tree(bf_context *context, const bf_job *job, int64_t *words) {
+static bf_status absorb_tree(bf_context *context, const bf_job *job, int64_t *words) {
     bf_cuda_tree *tree = tree_of(context);
     return tree != NULL ? bf_cuda_tree_reduce(context, job, tree, words) : BF_E_MEMORY;
 }
 
-static bf_status take(bf_context *context, const bf_job *job, int64_t *words) {
-    if (job->kind == BF_KIND_TREE) return take_tree(context, job, words);
-    return take_in_place(context, job, words);
+/* What is in place enters words. */
+static bf_status absorb_at_once(bf_context *context, const bf_job *job, int64_t *words) {
+    if (job->kind == BF_KIND_TREE) return absorb_tree(context, job, words);
+    return absorb_plain(context, job, words);
 }
 
 /* --- pieces --- */
 
-static bf_status stage(bf_context *context, const void **p, int part, int64_t bytes) {
-    char *to = bf_cuda_staging(context, part);
-    if (to == NULL) return BF_E_MEMORY;
-    cudaError_t error =
-        cudaMemcpyAsync(to, *p, (size_t)bytes, cudaMemcpyDefault, context->cuda->stream);
-    *p = to;
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
+typedef struct absorption {
+    const bf_job *job;
+    int64_t *words;
+} absorption;
+
+/* Elements [first, first + n) of the job, which are at at[]. */
+static bf_status absorb_piece(bf_context *context, void *arg, void *const at[], int64_t first,
+                              int64_t n) {
+    const absorption *a = (const absorption *)arg;
+    bf_job piece = *a->job;
+    piece.a = at[0];
+    piece.b = a->job->b != NULL ? at[1] : NULL;
+    piece.count = n;
+    piece.index = a->job->index + first;
+    return absorb_at_once(context, &piece, a->words);
 }
 
-/* Elements [first, first + n) of a job. */
-static bf_status take_piece(bf_context *context, const bf_job *job, int64_t first, int64_t n,
-                            int64_t *words) {
-    int64_t bytes = bf_dtype_bytes(job->dtype);
-    bf_job piece = *job;
-    bf_status status = BF_OK;
-    piece.a = (const char *)job->a + first * bytes;
-    piece.b = job->b == NULL ? NULL : (const char *)job->b + first * bytes;
-    piece.count = n;
-    piece.index = job->index + first;
-    if (!bf_cuda_in_place(context, piece.a, (int)bytes))
-        status = stage(context, &piece.a, 0, n * bytes);
-    if (status == BF_OK && piece.b != NULL && !bf_cuda_in_place(context, piece.b, (int)bytes))
-        status = stage(context, &piece.b, 1, n * bytes);
-    return status == BF_OK ? take(context, &piece, words) : status;
+static bf_status absorb_pieces(bf_context *context, const bf_job *job, int64_t *words) {
+    int bytes = bf_dtype_bytes(job->dtype);
+    bf_cuda_operand operands[] = {{job->a, NULL, bytes, bytes}, {job->b, NULL, bytes, bytes}};
+    absorption a = {job, words};
+    return bf_cuda_pipeline(context, operands, job->b != NULL ? 2 : 1, job->count,
+                            most_at_once(job->dtype), absorb_piece, &a);
 }
 
 /* On failure words are as they were: they are a copy until all is done. */
-static bf_status take_all(bf_context *context, const bf_job *job, int64_t *words) {
-    bool in_place = is_in_place(context, job);
-    int64_t piece =
-        in_place ? most_at_once(job->dtype) : BF_CUDA_STAGING / bf_dtype_bytes(job->dtype);
-    if (in_place && job->count <= piece) return take(context, job, words);
-    if (job->count <= piece) return take_piece(context, job, 0, job->count, words);
+static bf_status absorb(bf_context *context, const bf_job *job, int64_t *words) {
+    if (is_in_place(context, job) && job->count <= most_at_once(job->dtype))
+        return absorb_at_once(context, job, words);
     int64_t *copy = (int64_t *)malloc(BF_STATE_WORDS_MAX * sizeof *copy);
     if (copy == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
     size_t used = (size_t)bf_state_words(job->kind, job->dtype, words) * sizeof *words;
-    bf_status status = BF_OK;
     memcpy(copy, words, used);
-    for (int64_t first = 0; first < job->count && status == BF_OK; first += piece) {
-        int64_t left = job->count - first;
-        status = take_piece(context, job, first, left < piece ? left : piece, copy);
-    }
+    bf_status status = absorb_pieces(context, job, copy);
     used = (size_t)bf_state_words(job->kind, job->dtype, copy) * sizeof *words;
     if (status == BF_OK) memcpy(words, copy, used);
     free(copy);
@@ -202,7 +196,7 @@ static bf_status take_all(bf_context *context, const bf_job *job, int64_t *words
 static bf_status reduce_job(bf_context *context, const bf_job *job, int64_t *words) {
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
-    if (status == BF_OK) status = take_all(context, job, words);
+    if (status == BF_OK) status = absorb(context, job, words);
     bf_cuda_leave(previous);
     return status;
 }

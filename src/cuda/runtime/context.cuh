@@ -21,6 +21,7 @@ struct bf_cuda {
     struct bf_cuda_workspace *workspaces, *order; /* of workspace.cu: all, and the calls' own */
     struct bf_cuda_mailbox *mailbox;              /* of mailbox.cu */
     const void **kernels;                         /* of launch.cu */
+    struct bf_cuda_ring *ring;                    /* of pipeline.cu; NULL until needed */
     char *staging[4];                             /* BF_CUDA_STAGING bytes each, made when needed */
     char *gathered;     /* BF_CUDA_GATHERED bytes, for what is not contiguous */
     cudaMemPool_t pool; /* of memory.cu; NULL until one needs memory */

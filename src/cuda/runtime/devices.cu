@@ -84,10 +84,11 @@ static void describe_memory(int device, bf_device_info *info) {
     info->memory_free = free_memory(device);
 }
 
-static bf_status describe_device(int device, bf_device_info *info) {
+static bool describe_device(int device, bf_device_info *info) {
     cudaDeviceProp properties;
-    if (device < 0 || device >= device_count()) return BF_E_DEVICE;
-    if (!asked(cudaGetDeviceProperties(&properties, device))) return BF_E_DEVICE;
+    if (device < 0 || device >= device_count()) return false;
+    if (!asked(cudaGetDeviceProperties(&properties, device))) return false;
+    memset(info, 0, sizeof *info);
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     if (!asked(cudaDeviceGetPCIBusId(info->pci, (int)sizeof info->pci, device))) *info->pci = '\0';
     info->memory = (int64_t)properties.totalGlobalMem;
@@ -99,10 +100,10 @@ static bf_status describe_device(int device, bf_device_info *info) {
     info->integrated = attribute(device, cudaDevAttrIntegrated);
     describe_limits(device, info);
     describe_memory(device, info);
-    return BF_OK;
+    return true;
 }
 
-static int is_peer(int device, int peer) {
+static int can_read_peer(int device, int peer) {
     int can = 0;
     return asked(cudaDeviceCanAccessPeer(&can, device, peer)) ? can : 0;
 }
@@ -136,7 +137,7 @@ static const char *hidden_reason(void) {
            "help";
 }
 
-static const char *find_reason(void) {
+static const char *why_none(void) {
     static thread_local char text[200];
     int count;
     cudaError_t error = count_devices(&count);
@@ -149,11 +150,11 @@ static const char *find_reason(void) {
     return text;
 }
 
-extern const bf_devices_backend bf_cuda_devices_backend = {
+extern "C" const bf_device_backend bf_cuda_devices = {
     .count = device_count,
     .describe = describe_device,
-    .peer = is_peer,
+    .peer = can_read_peer,
     .driver_version = driver_version,
     .runtime_version = runtime_version,
-    .reason = find_reason,
+    .reason = why_none,
 };

@@ -1,11 +1,10 @@
-/* The GPUs of this machine, as the CUDA runtime tells of them. */
+/* The GPUs of this machine. */
 #ifndef BF_CUDA_RUNTIME_DEVICES_CUH
 #define BF_CUDA_RUNTIME_DEVICES_CUH
 
 extern "C" {
-#include "seam/devices.h"
+#include "seam/device.h"
+extern const bf_device_backend bf_cuda_devices;
 }
-
-extern const bf_devices_backend bf_cuda_devices_backend;
 
 #endif

@@ -1,34 +1,35 @@
-/* Bins: which one holds a value. The edges alone decide; everything else here is a quick way there.
+/* Bins: which bin holds a value. The edges alone decide; the guess only finds the bin faster.
  *
  * The guess of x is g(x) = (x - first) * scale, rounded at each step. Subtracting a constant,
- * multiplying by a positive one and rounding never turn an order around, so g never decreases as x
- * grows, and what it is at the edges bounds what it is between them. `above` is how far g is above
- * i at edge i, `below` how far it is below, each the most over all edges and never negative:
+ * multiplying by a positive one and rounding keep the order of numbers. So g never decreases as x
+ * grows, and its values at the edges bound its values between them. `above` is how far g is above i
+ * at edge i, `below` how far it is below; each is the greatest over all edges and never negative:
  *
  *     x < edges[i]  implies  g(x) <= g(edges[i]) <= i + above
  *     x >= edges[i] implies  g(x) >= g(edges[i]) >= i - below
  *
- * Read backwards: a guess of i + rest with above < rest < 1 - below can only be of a value in bin
- * i. Only guesses closer to a whole number look at edges. That also covers overflow (an infinite
- * guess is beyond all edges), underflow and -0 (a guess of 0, which looks at an edge). `above`,
- * `below`, 1 - below and a guess's rest are all exact: what is close to a whole number and below
- * it by less than 1/2 has no more bits than a guess.
+ * Therefore a guess of i + rest with above < rest < 1 - below means bin i. Only guesses closer to a
+ * whole number look at edges. This also covers overflow (an infinite guess is beyond all edges),
+ * underflow and -0 (a guess of 0, which looks at an edge). `above`, `below`, 1 - below and the rest
+ * of a guess are all exact: the difference of less than 1/2 from a near whole number has no more
+ * bits than a guess.
  *
- * All elements of a dtype may be further from an edge than the next number is. Integers below an
- * edge are at most ceil(edge) - 1, from it on at least ceil(edge): `above` is measured at the one,
- * `below` at the other. For floats and the guess in floats these are the floats around an edge that
- * is between two. The last edge needs no margins where g tells the least element above it from the
- * greatest that is not: then a guess of up to `most` says it all, even if it is count + rest. */
+ * The elements of a dtype may all be further from an edge than the next double is. Integers below
+ * an edge are at most ceil(edge) - 1, all others at least ceil(edge). `above` is then measured at
+ * the former and `below` at the latter. For the guess in f32 these are the floats on either side of
+ * an edge that lies between two. The last edge needs no margins if g separates the least element
+ * above it from the greatest that is not above. Then a guess of up to `most` means the last bin,
+ * even if it is count + rest. */
 #ifndef BF_RULES_HISTOGRAM_BIN_H
 #define BF_RULES_HISTOGRAM_BIN_H
 
 #include "rules/number/dtype.h"
 
-/* Behind the counts of the bins: those of what is in none. */
+/* Counts that follow those of the bins: elements that are in no bin. */
 enum { BF_BIN_BELOW, BF_BIN_ABOVE, BF_BIN_NAN, BF_BIN_OTHERS };
 
 typedef struct bf_guess {
-    double first, scale; /* of the f32 guess all are exact as floats; scale is finite */
+    double first, scale; /* in the f32 guess all are exact as floats; scale is finite */
     double most;         /* the greatest guess of the last bin: at more, a value is above it;
                             from 0 to below count + 1 */
     double above, below; /* in [0, 1/2) */
@@ -37,15 +38,14 @@ typedef struct bf_guess {
 typedef struct bf_bins {
     int64_t count;       /* of bins */
     const double *edges; /* count + 1 of them, finite, increasing */
-    bool even;           /* the guesses are worth it; else search */
+    bool even;           /* the guesses are used; else a search */
     bf_guess f64;        /* computed in doubles; where even */
-    bf_guess f32;        /* computed in floats; scale 0: elements are not exact there, or it is not
-                            close enough */
-    uint64_t serial;     /* of these bins: others made in this process have others; never 0 */
+    bf_guess f32;        /* computed in floats; scale 0: elements are not exact as floats, or
+                            the guess is not close enough */
+    uint64_t serial;     /* identifies these bins in this process; never 0 */
 } bf_bins;
 
-/* An element as the double that is counted: the nearest one (every float is exact, as are integers
- * up to 2^53). */
+/* The element as a double, rounded to nearest. (Floats, and integers up to 2^53, are exact.) */
 BF_RULE double bf_bin_value(bf_dtype dtype, uint64_t bits) {
     uint32_t single = dtype == BF_BF16  ? (uint32_t)bits << 16
                       : dtype == BF_F16 ? bf_f16_to_f32((uint16_t)bits)
@@ -65,12 +65,12 @@ BF_RULE double bf_bin_value(bf_dtype dtype, uint64_t bits) {
     return (double)bf_sign_extend(bits, 8 * bf_dtype_bytes(dtype));
 }
 
-/* Are all elements of dtype exact as floats? */
+/* Returns whether all elements of dtype are exact as f32. */
 BF_RULE bool bf_bin_is_single(bf_dtype dtype) {
     return dtype != BF_F64 && (bf_dtype_is_float(dtype) || bf_dtype_bytes(dtype) <= 2);
 }
 
-/* The bin of x, or count + BF_BIN_...: the definition. */
+/* The bin of x, or count + BF_BIN_...: the definition, by bisection. */
 BF_RULE int64_t bf_bin_of(const bf_bins *bins, double x) {
     const double *edges = bins->edges;
     int64_t n = bins->count, low = 0, high = n;
@@ -87,7 +87,7 @@ BF_RULE int64_t bf_bin_of(const bf_bins *bins, double x) {
     return low;
 }
 
-/* The same of an x that is no NaN and thought to be in bin i, or close to it. */
+/* The bin of x, which is no NaN, searched from bin i. */
 BF_RULE int64_t bf_bin_near(const bf_bins *bins, double x, int64_t i) {
     const double *edges = bins->edges;
     int64_t n = bins->count;
@@ -99,7 +99,7 @@ BF_RULE int64_t bf_bin_near(const bf_bins *bins, double x, int64_t i) {
     return i;
 }
 
-/* The same as bf_bin_of, by the guess in doubles, where bins are even. */
+/* The bin of x, by the guess in doubles; for even bins. */
 BF_RULE int64_t bf_bin_guessed(const bf_bins *bins, double x) {
     const bf_guess *g = &bins->f64;
     double t = (x - g->first) * g->scale;
@@ -111,7 +111,7 @@ BF_RULE int64_t bf_bin_guessed(const bf_bins *bins, double x) {
     return i < bins->count ? i : bins->count - 1;
 }
 
-/* The same by the guess in floats, where its scale is not 0. */
+/* The bin of x, by the guess in floats; if its scale is not 0. */
 BF_RULE int64_t bf_bin_guessed_f32(const bf_bins *bins, float x) {
     const bf_guess *g = &bins->f32;
     float t = (x - (float)g->first) * (float)g->scale;

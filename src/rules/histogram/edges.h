@@ -1,13 +1,13 @@
-/* Edges of even bins: NumPy 2's linspace, in its types (docs/numerics.md). Whoever calls has a
- * floating-point environment of the usual kind. */
+/* Edges of even bins: NumPy 2's linspace, in its types (docs/numerics.md). The caller has set the
+ * usual floating-point environment. */
 #ifndef BF_RULES_HISTOGRAM_EDGES_H
 #define BF_RULES_HISTOGRAM_EDGES_H
 
 #include "rules/histogram/bin.h"
 #include "rules/number/cast.h"
 
-/* What the edges of even bins over elements of dtype are computed to: that dtype if it is f16 or
- * f32, BF_F32 for bf16, else BF_F64. */
+/* The dtype in which edges of even bins over elements of dtype are computed: f16 and f32 for
+ * themselves, f32 for bf16, else f64. */
 BF_RULE bf_dtype bf_edges_dtype(bf_dtype dtype) {
     if (dtype == BF_BF16) return BF_F32;
     return dtype == BF_F16 || dtype == BF_F32 ? dtype : BF_F64;
@@ -23,37 +23,37 @@ BF_RULE double bf_round_to(bf_dtype dtype, double x) {
     return bf_bin_value(dtype, bf_cast(BF_F64, dtype, bits, false, &misfit));
 }
 
-/* Each operation of two numbers of f16 or f32 is done in doubles, and its result rounded again:
- * twice as many bits and two more are enough for that to be the same as rounding once. */
+/* Operations on f16 and f32 are done in doubles and rounded again. A double has more than twice as
+ * many bits plus two, so the result is the same as rounding once. */
 BF_RULE void bf_edges_write(double first, double last, int64_t bins, bf_dtype type, double *edges) {
     double delta = bf_round_to(type, last - first), n = bf_round_to(type, (double)bins);
     double step = bf_round_to(type, delta / n);
     for (int64_t i = 0; i < bins; i++) {
         double at = bf_round_to(type, (double)i);
-        if (step == 0) at = bf_round_to(type, at / n); /* a width that has no n-th part */
+        if (step == 0) at = bf_round_to(type, at / n); /* the step underflows */
         at = bf_round_to(type, at * (step == 0 ? delta : step));
         edges[i] = bf_round_to(type, at + first);
     }
     edges[bins] = last;
 }
 
-/* In integers: a comparison would raise flags. */
+/* Tested on the bits: a comparison would raise flags. */
 BF_RULE bool bf_is_finite(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     return (bits >> 52 & 0x7ff) != 0x7ff;
 }
 
-/* Are they finite, and does each exceed the one before? */
+/* Returns whether all bins + 1 edges are finite and each exceeds the one before. */
 BF_RULE bool bf_edges_increase(const double *edges, int64_t bins) {
     bool increase = bf_is_finite(edges[0]) && bf_is_finite(edges[bins]);
     for (int64_t i = 0; i < bins; i++) increase &= edges[i] < edges[i + 1];
     return increase;
 }
 
-/* Writes bins + 1 even edges from lo to hi, finite, lo <= hi, as NumPy's linspace does in dtype
- * `computed`, rounded to dtype `to`. lo == hi stands for a range of 1 around it. NULL, or why there
- * are no such edges. */
+/* Writes bins + 1 even edges from lo to hi, as NumPy's linspace does in dtype `computed`, rounded
+ * to dtype `to`. lo and hi are finite, lo <= hi; lo == hi stands for a range of 1 around it.
+ * Returns NULL, or the reason why there are no such edges. */
 BF_RULE const char *bf_even_edges(double lo, double hi, int64_t bins, bf_dtype computed,
                                   bf_dtype to, double *edges) {
     if (lo == hi) {
@@ -69,7 +69,7 @@ BF_RULE const char *bf_even_edges(double lo, double hi, int64_t bins, bf_dtype c
                                           : "too many bins for the range: two edges are equal";
 }
 
-/* Sturges' rule: how many bins n elements want. */
+/* Sturges' rule: the number of bins for n elements. */
 BF_RULE int64_t bf_sturges(int64_t n) { return n <= 1 ? 1 : bf_bit_length((uint64_t)n - 1) + 1; }
 
 #endif

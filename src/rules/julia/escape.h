@@ -1,10 +1,10 @@
-/* Escape times: one step of an orbit, and when it has escaped (include/bitfold/julia.h).
+/* Escape times: one step of an orbit, and when the orbit has escaped (include/bitfold/julia.h).
  *
- * The other ways to the same counts rest on this:
- * - p = im*re and re*im are one value, and p + p is exact unless it overflows, so that (p + p) + c
- *   is fma(2, p, c). Where p + p overflows, re*re + im*im has as well: the orbit had escaped.
- * - A point z and -z have the same squares and products: all that follows is the same. So the
- * orbits of z and of its conjugate are conjugate where c is real, or conjugate as well.
+ * Other ways to the same counts rest on these facts:
+ * - p = im*re and re*im are equal, and p + p is exact unless it overflows. So (p + p) + c is fma(2,
+ *   p, c). Where p + p overflows, re*re + im*im has overflowed too: the orbit had escaped.
+ * - z and -z have the same squares and products, so the rest of their orbits is the same. If c is
+ *   real, or conjugate too, the orbits of z and of its conjugate are conjugate.
  * - Where escape is large beside c (bf_julia_is_sticky), an orbit that has escaped stays so: its
  *   magnitude stays above escape, infinite or NaN. */
 #ifndef BF_RULES_JULIA_ESCAPE_H
@@ -13,7 +13,7 @@
 #include "rules/number/rule.h"
 #include <bitfold/types.h>
 
-/* What a picture is. The numbers are of the dtype. */
+/* A picture. The numbers are exact in the dtype. */
 typedef struct bf_julia_view {
     bf_dtype dtype;
     bool mandelbrot;
@@ -35,7 +35,7 @@ BF_RULE bf_point_f32 bf_escape_step_f32(bf_point_f32 z, bf_point_f32 c) {
 
 BF_RULE float bf_escape_magnitude_f32(bf_point_f32 z) { return z.re * z.re + z.im * z.im; }
 
-/* The steps, at most `steps`, before the one after which the orbit has escaped. */
+/* The number of steps, at most `steps`, before the one after which the orbit has escaped. */
 BF_RULE int bf_escape_count_f32(bf_point_f32 z, bf_point_f32 c, float escape, int steps) {
     int i = 0;
     for (; i < steps; i++) {
@@ -45,7 +45,7 @@ BF_RULE int bf_escape_count_f32(bf_point_f32 z, bf_point_f32 c, float escape, in
     return i;
 }
 
-/* A coordinate: offset is that of the pixel from the middle one. */
+/* A coordinate of a pixel; offset is its distance from the middle pixel. */
 BF_RULE float bf_escape_coordinate_f32(const bf_julia_view *view, int64_t offset, double center) {
     float unit = (float)(view->half_width > 1 ? view->half_width : 1);
     return (float)view->scale * (float)offset / unit + (float)center;
@@ -93,9 +93,9 @@ BF_RULE int bf_escape_point_f64(const bf_julia_view *view, bf_point_f64 point) {
                             : bf_escape_count_f64(point, c, view->escape, view->iterations);
 }
 
-/* --- what is known of a whole view --- */
+/* --- properties of a whole view --- */
 
-/* Which pixels have the same count: those of z and -z, or those of z and its conjugate. */
+/* Pixels that have the same count: those of z and -z, or those of z and its conjugate. */
 typedef enum bf_julia_symmetry {
     BF_JULIA_NONE,
     BF_JULIA_POINT, /* (x, y) and (width/2*2 - x, height/2*2 - y) */
@@ -110,7 +110,7 @@ BF_RULE bf_julia_symmetry bf_julia_symmetry_of(const bf_julia_view *v) {
 
 BF_RULE double bf_julia_abs(double x) { return x < 0 ? -x : x; }
 
-/* More than the size of any coordinate of the picture. */
+/* An upper bound of the magnitude of all coordinates of the picture. */
 BF_RULE double bf_julia_reach(const bf_julia_view *v) {
     double unit = (double)(v->half_width > 1 ? v->half_width : 1);
     double side = (double)(v->half_width > v->half_height ? v->half_width : v->half_height) + 1;
@@ -118,14 +118,15 @@ BF_RULE double bf_julia_reach(const bf_julia_view *v) {
     return 1.01 * (bf_julia_abs(v->scale) * (side / unit) + center);
 }
 
-/* Are all points, and c, so small that no orbit overflows before it has escaped? */
+/* Returns whether all points, and c, are so small that no orbit overflows before it has escaped. */
 BF_RULE bool bf_julia_is_tame(const bf_julia_view *v) {
     double c = bf_julia_abs(v->c_re) + bf_julia_abs(v->c_im);
     return bf_julia_reach(v) < 0x1p+50 && c < 0x1p+50;
 }
 
-/* Does an orbit that has escaped stay so? With r = |z| at least sqrt(escape), the next point is at
- * least r * r - |c| away from 0; the margins hold far more than the roundings of a step. */
+/* Returns whether an orbit that has escaped stays so. With r = |z| at least sqrt(escape), the next
+ * point is at least r * r - |c| away from 0; the margins exceed the rounding errors of a step by
+ * far. */
 BF_RULE bool bf_julia_is_sticky(const bf_julia_view *v) {
     double c =
         v->mandelbrot ? 2 * bf_julia_reach(v) : bf_julia_abs(v->c_re) + bf_julia_abs(v->c_im);

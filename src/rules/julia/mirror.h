@@ -1,7 +1,7 @@
-/* Which pixels of a rectangle are computed, and which of them mirror others (rules/julia/escape.h).
+/* Which pixels of a rectangle are computed, and which mirror others (rules/julia/escape.h).
  *
- * Rows are computed but for those that a row above mirrors. The columns are those of the rectangle
- * and those that mirror them: one more, where the width is even. */
+ * A row is computed unless a row above mirrors it. The computed columns are those of the rectangle
+ * and those that mirror them: one more, if the width is even. */
 #ifndef BF_RULES_JULIA_MIRROR_H
 #define BF_RULES_JULIA_MIRROR_H
 
@@ -15,29 +15,29 @@ typedef struct bf_rectangle {
 typedef struct bf_mirror {
     bf_julia_symmetry symmetry;
     bf_rectangle whole;
-    int64_t twice_half_width, twice_half_height; /* where mirrored coordinates are counted from */
-    int64_t x, columns;                          /* of the picture, computed */
-    int64_t rows;                                /* computed: the first of the rectangle, */
-    int64_t before, gap;                         /* so many, and others after a gap */
+    int64_t twice_half_width, twice_half_height; /* the sum of a coordinate and its mirror image */
+    int64_t x, columns;                          /* the first computed column, and how many */
+    int64_t rows;        /* computed: the first `before` of the rectangle, */
+    int64_t before, gap; /* and the others after a gap of `gap` */
 } bf_mirror;
 
 BF_RULE int64_t bf_mirrored_column(const bf_mirror *m, int64_t x) {
     return m->symmetry == BF_JULIA_POINT ? m->twice_half_width - x : x;
 }
 
-/* The row of the picture that row number i of those computed is. */
+/* The row of the picture that is computed as number i. */
 BF_RULE int64_t bf_mirror_row(const bf_mirror *m, int64_t i) {
     return m->whole.y + i + (i < m->before ? 0 : m->gap);
 }
 
-/* The row that row y mirrors and that is not computed itself; -1: there is none. */
+/* The row that mirrors row y and is not computed itself; -1 if there is none. */
 BF_RULE int64_t bf_mirrored_row(const bf_mirror *m, int64_t y) {
     int64_t other = m->twice_half_height - y;
     bool is_there = m->symmetry != BF_JULIA_NONE && other > y && other < m->whole.y + m->whole.rows;
     return is_there ? other : -1;
 }
 
-/* Symmetry is left alone where it takes many more columns than the rectangle has. */
+/* Does not use symmetry if it needs many more columns than the rectangle has. */
 BF_RULE void bf_mirror_columns(bf_mirror *m) {
     const bf_rectangle *r = &m->whole;
     int64_t end = r->x + r->columns, more = r->columns / 8 + 1;
@@ -64,7 +64,8 @@ BF_RULE bf_mirror bf_mirror_of(const bf_julia_view *view, bf_rectangle whole) {
                    whole.rows,
                    0};
     bf_mirror_columns(&m);
-    int64_t last = m.twice_half_height - whole.y; /* that a row of the rectangle mirrors */
+    int64_t last = m.twice_half_height - whole.y; /* the last row that a row of the rectangle
+                                                   * mirrors */
     if (last > whole.y + whole.rows - 1) last = whole.y + whole.rows - 1;
     if (m.symmetry == BF_JULIA_NONE || whole.y > view->half_height || last <= view->half_height)
         return m;

@@ -45,8 +45,8 @@ BF_RULE uint32_t bf_palette_mix(bf_stop a, bf_stop b, int at) {
     return mixed;
 }
 
-/* 0xRRGGBB. Most counts are small: all palettes but rainbow go by the square root of their share of
- * the iterations. */
+/* Returns 0xRRGGBB. Most counts are small, so all palettes but rainbow use the square root of count
+ * / iterations. */
 BF_RULE uint32_t bf_palette_color(bf_palette palette, int count, int iterations) {
     if (palette == BF_PALETTE_CLASSIC) return count >= iterations ? 0xff0000 : 0;
     if (count >= iterations) return 0;

@@ -1,17 +1,18 @@
-/* The order behind min, max, argmin and argmax: every value that is not NaN has an int64 key, and
- * the minimum is the least key. IEEE 754-2019 minimum: -0 is below +0. A maximum is the minimum of
- * complemented keys. */
+/* The order of min, max, argmin and argmax. Every value other than NaN has an int64 key, and the
+ * minimum is the value with the least key. As in IEEE 754-2019, -0 is below +0. A maximum is the
+ * minimum of complemented keys. */
 #ifndef BF_RULES_KEY_ORDER_H
 #define BF_RULES_KEY_ORDER_H
 
 #include "rules/number/dtype.h"
 
-/* Swaps the order of the negatives, so that IEEE bits order as integers; its own inverse. */
+/* Reverses the order of the negative numbers, so that IEEE bits order as integers; its own inverse.
+ */
 BF_RULE int64_t bf_order_flip(int64_t x, int bits) {
     return x < 0 ? x ^ (int64_t)(~(uint64_t)0 >> (65 - bits)) : x;
 }
 
-/* The key of an element that is not NaN, from its bits; and the bits from the key. */
+/* The key of an element that is not NaN, from its bits. The other returns the bits from the key. */
 BF_RULE int64_t bf_order_key(bf_dtype dtype, uint64_t element) {
     int bits = 8 * bf_dtype_bytes(dtype);
     if (dtype == BF_BOOL) return element != 0;
@@ -27,7 +28,7 @@ BF_RULE uint64_t bf_order_bits(bf_dtype dtype, int64_t key) {
     return (uint64_t)key & (~(uint64_t)0 >> (64 - bits));
 }
 
-/* Is this key one that an element of dtype can have? */
+/* Returns whether an element of dtype can have this key. */
 BF_RULE bool bf_order_valid(bf_dtype dtype, int64_t key) {
     uint64_t bits = bf_order_bits(dtype, key);
     if (bf_dtype_is_float(dtype) && bf_is_nan(bf_format_of(dtype), bits)) return false;

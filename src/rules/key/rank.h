@@ -1,11 +1,11 @@
-/* Keys: which are one key, and in what order they are shown. A rank is a key as an unsigned number
- * in the order of the keys; groups hold ranks of 4 bytes (for dtypes of up to 4), 8 or 16 bytes. */
+/* Keys: which of them are equal, and in what order they are listed. A rank is a key as an unsigned
+ * number in the order of the keys: of 4 bytes (dtypes of up to 4), 8 or 16 bytes in groups. */
 #ifndef BF_RULES_KEY_RANK_H
 #define BF_RULES_KEY_RANK_H
 
 #include "rules/key/order.h"
 
-/* Bytes of an element that may be a key or a value; 0 of any other. */
+/* The bytes of a dtype that may be a key or a value; 0 for any other. */
 BF_RULE int bf_key_bytes(bf_dtype dtype) { return dtype == BF_PAIR ? 16 : bf_dtype_bytes(dtype); }
 
 /* ---- keys of tables: 32 and 64 bits, and pairs; -0 is +0, and a NaN is the default NaN ------- */
@@ -20,14 +20,14 @@ BF_RULE uint64_t bf_key_of_f64(uint64_t bits) {
     return bits == (uint64_t)1 << 63 ? 0 : bits;
 }
 
-/* Of a key of up to 8 bytes. */
+/* The canonical key that equals a key of up to 8 bytes. */
 BF_RULE uint64_t bf_key_canonical(bf_dtype dtype, uint64_t bits) {
     if (dtype == BF_F32) return bf_key_of_f32((uint32_t)bits);
     return dtype == BF_F64 ? bf_key_of_f64(bits) : bits;
 }
 
-/* What canonical keys of up to 8 bytes are ordered by, as an unsigned number of their width; and
- * the key of such a rank. The default NaN comes last. */
+/* The rank of a canonical key of up to 8 bytes, in its width. The default NaN is last. The other
+ * returns the key of a rank. */
 BF_RULE uint64_t bf_key_rank(bf_dtype dtype, uint64_t bits) {
     if (dtype == BF_U32 || dtype == BF_U64) return bits;
     int unused = 64 - 8 * bf_dtype_bytes(dtype);
@@ -43,13 +43,13 @@ BF_RULE uint64_t bf_key_of_rank(bf_dtype dtype, uint64_t rank) {
 
 /* ---- keys of groups: every dtype ------------------------------------------------------------- */
 
-/* Bytes of a key's rank; 0 of what is no key. */
+/* The bytes of a key's rank; 0 for a dtype that is no key. */
 BF_RULE int bf_rank_bytes(bf_dtype dtype) {
     int bytes = bf_key_bytes(dtype);
     return bytes > 0 && bytes < 4 ? 4 : bytes;
 }
 
-/* Of floats, -0 is +0 and a NaN the default NaN; a true bool is 1. */
+/* The canonical key: of floats -0 becomes +0 and a NaN the default NaN; a true bool becomes 1. */
 BF_RULE uint64_t bf_group_key(bf_dtype dtype, uint64_t bits) {
     if (dtype == BF_BOOL) return bits != 0;
     if (!bf_dtype_is_float(dtype)) return bits;
@@ -58,13 +58,13 @@ BF_RULE uint64_t bf_group_key(bf_dtype dtype, uint64_t bits) {
     return bits == bf_format_sign(f) ? 0 : bits;
 }
 
-/* What order keys are off by, in ranks of 4 or 8 bytes. */
+/* The difference between the order key and the rank, for ranks of 4 or 8 bytes. */
 BF_RULE uint64_t bf_rank_offset(bf_dtype dtype) {
     if (!bf_dtype_is_signed(dtype) && !bf_dtype_is_float(dtype) && dtype != BF_U64) return 0;
     return (uint64_t)1 << (8 * bf_rank_bytes(dtype) - 1);
 }
 
-/* The rank of a key of up to 8 bytes; and the key of a rank. */
+/* The rank of a key of up to 8 bytes. The other returns the key of a rank. */
 BF_RULE uint64_t bf_group_rank(bf_dtype dtype, uint64_t bits) {
     uint64_t key = (uint64_t)bf_order_key(dtype, bf_group_key(dtype, bits));
     key ^= bf_rank_offset(dtype);

@@ -1,5 +1,5 @@
-/* Of which dtype element-wise results are: NumPy 2's promotion (NEP 50), except that i64 with u64
- * is refused instead of becoming f64. docs/numerics.md has the table. */
+/* The dtype of an element-wise result: NumPy 2's promotion (NEP 50), except that i64 with u64 is
+ * refused instead of becoming f64. docs/numerics.md has the table. */
 #ifndef BF_RULES_MAP_DTYPE_H
 #define BF_RULES_MAP_DTYPE_H
 
@@ -13,7 +13,7 @@ BF_RULE bf_dtype bf_map_float_of(bf_dtype dtype) {
     return bf_dtype_bytes(dtype) == 1 ? BF_F16 : bf_dtype_bytes(dtype) == 2 ? BF_F32 : BF_F64;
 }
 
-/* A bf16 takes 8-bit integers, as an f16 does: it holds all of them. */
+/* bf16 with 8-bit integers is bf16, as with f16: both hold all of them. */
 BF_RULE bf_dtype bf_map_promote_floats(bf_dtype a, bf_dtype b) {
     bool brain = a == BF_BF16 || b == BF_BF16;
     bf_dtype other = a == BF_BF16 ? b : a;
@@ -29,7 +29,7 @@ BF_RULE bf_dtype bf_map_signed_of(int bytes) {
     return bytes == 1 ? BF_I8 : bytes == 2 ? BF_I16 : bytes == 4 ? BF_I32 : BF_I64;
 }
 
-/* The dtype that a and b meet in; BF_NONE for i64 with u64. */
+/* The common dtype of a and b; BF_NONE for i64 with u64. */
 BF_RULE bf_dtype bf_map_promote(bf_dtype a, bf_dtype b) {
     if (a == b || b == BF_BOOL) return a;
     if (a == BF_BOOL) return b;
@@ -42,8 +42,8 @@ BF_RULE bf_dtype bf_map_promote(bf_dtype a, bf_dtype b) {
     return sign == 8 ? BF_NONE : BF_F64;
 }
 
-/* The same with a plain number (an int: BF_I64 or BF_U64, a float: BF_F64), which takes the dtype
- * of the arrays unless it is of a higher kind. */
+/* The common dtype of an array and a plain number (an int: BF_I64 or BF_U64, a float: BF_F64). The
+ * number takes the array's dtype unless it is of a higher kind. */
 BF_RULE bf_dtype bf_map_promote_weak(bf_dtype array, bf_dtype number) {
     if (array == BF_NONE) return number;
     if (bf_dtype_is_float(array)) return array;
@@ -53,8 +53,8 @@ BF_RULE bf_dtype bf_map_promote_weak(bf_dtype array, bf_dtype number) {
 
 BF_RULE bool bf_map_is_comparison(bf_map_op op) { return op >= BF_MAP_EQ && op <= BF_MAP_GE; }
 
-/* The dtype that an operation computes in, from that in which its inputs meet; BF_NONE: bools have
- * no such operation. */
+/* The dtype in which an operation on inputs of a common dtype computes; BF_NONE if bools have no
+ * such operation. */
 BF_RULE bf_dtype bf_map_work_dtype(bf_map_op op, bf_dtype common) {
     if (common == BF_BOOL && (op == BF_MAP_SUB || op == BF_MAP_NEG)) return BF_NONE;
     if (op == BF_MAP_DIV && !bf_dtype_is_float(common)) return BF_F64;

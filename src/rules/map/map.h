@@ -1,5 +1,5 @@
-/* Element-wise operations: what one element of the result is, from the bits of its inputs. NaN
- * results are the canonical quiet NaN. */
+/* Element-wise operations: one element of the result, from the bits of its inputs. NaN results are
+ * the canonical quiet NaN. */
 #ifndef BF_RULES_MAP_MAP_H
 #define BF_RULES_MAP_MAP_H
 
@@ -28,7 +28,7 @@ BF_RULE bool bf_map_compare(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b
     }
 }
 
-/* The one whose key is less (greater); -0 is below 0. */
+/* The lesser of a and b for BF_MAP_MIN, else the greater; -0 is below 0. */
 BF_RULE uint64_t bf_map_extreme(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b) {
     if (bf_map_unordered(dtype, a, b)) return bf_format_nan(bf_format_of(dtype));
     int64_t x = bf_order_key(dtype, a), y = bf_order_key(dtype, b);
@@ -62,8 +62,8 @@ BF_RULE bf_exact_integer bf_map_integer(bf_map_op op, bf_i128 a, bf_i128 b, bf_i
     }
 }
 
-/* Any operation but cast, on elements of dtype; comparisons give 0 or 1. Sets *misfit if an integer
- * does not fit dtype; the result then is the nearest that does, or wraps. */
+/* Any operation but cast, on elements of dtype. Comparisons return 0 or 1. Sets *misfit if an
+ * integer does not fit dtype; the result is then the nearest that does, or wraps. */
 BF_RULE uint64_t bf_map_element(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b, uint64_t c,
                                 bool saturate, bool *misfit) {
     if (bf_map_is_comparison(op)) return bf_map_compare(op, dtype, a, b);

@@ -1,5 +1,4 @@
-/* Casts of one element: the value, rounded once to nearest even where it becomes a float, and
- * toward zero where it becomes an integer. */
+/* Casts of one element: to floats rounded once, to nearest even; to integers toward zero. */
 #ifndef BF_RULES_NUMBER_CAST_H
 #define BF_RULES_NUMBER_CAST_H
 
@@ -13,8 +12,8 @@ BF_RULE uint64_t bf_cast_integer_to_float(bf_dtype from, bf_dtype to, uint64_t b
                           bf_exact_make(negative, (bf_u128)(negative ? -x : x), 0));
 }
 
-/* Rounds toward zero. Sets *misfit if the result does not fit; the result then is the nearest that
- * does (saturate), or wraps. NaN does not fit and becomes 0. */
+/* Rounds toward zero. Sets *misfit if the result does not fit; it is then the nearest that does
+ * (saturate), or wraps. NaN does not fit and becomes 0. */
 BF_RULE uint64_t bf_cast_float_to_integer(bf_dtype from, bf_dtype to, uint64_t bits, bool saturate,
                                           bool *misfit) {
     bf_format f = bf_format_of(from);
@@ -25,7 +24,7 @@ BF_RULE uint64_t bf_cast_float_to_integer(bf_dtype from, bf_dtype to, uint64_t b
     }
     bf_finite x = bf_decode(f, bits);
     bool infinite =
-        bf_is_inf(f, bits); /* beyond every integer, though f16's field may not look so */
+        bf_is_inf(f, bits); /* beyond every integer, although f16's exponent does not show it */
     int shift = infinite ? 64 : x.position + bf_format_least(f);
     bf_u128 m = infinite ? 1 : x.magnitude;
     if (shift >= 0)

@@ -1,9 +1,12 @@
-/* What the dtypes are: sizes, classes, formats. */
+/* The dtypes: sizes, classes, formats. */
 #ifndef BF_RULES_NUMBER_DTYPE_H
 #define BF_RULES_NUMBER_DTYPE_H
 
 #include "rules/number/format.h"
 #include <bitfold/types.h>
+
+/* The most elements that one call or state may have. */
+#define BF_COUNT_MAX ((int64_t)1 << 62)
 
 BF_RULE bool bf_dtype_is_float(bf_dtype dtype) { return dtype >= BF_F16 && dtype <= BF_F64; }
 BF_RULE bool bf_dtype_is_signed(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_I64; }
@@ -27,5 +30,8 @@ BF_RULE int bf_dtype_bytes(bf_dtype dtype) {
     default: return 0;
     }
 }
+
+/* The most elements that an array or an object has. */
+#define BF_COUNT_MAX ((int64_t)1 << 62)
 
 #endif

@@ -25,7 +25,7 @@ BF_RULE bf_exact_float bf_exact_decode(bf_format f, uint64_t bits) {
     return bf_exact_make(x.negative, x.magnitude, x.position + bf_format_least(f));
 }
 
-/* Moves m up until its top bit is bit `top`; m is neither 0 nor above it. */
+/* Shifts m left until its top bit is bit `top`. m is not 0, and below 2^(top + 1). */
 BF_RULE bf_exact_float bf_exact_normalize(bf_exact_float x, int top) {
     int shift = top + 1 - bf_bit_length128(x.m);
     x.m <<= shift;
@@ -33,7 +33,7 @@ BF_RULE bf_exact_float bf_exact_normalize(bf_exact_float x, int top) {
     return x;
 }
 
-/* The one rounding. */
+/* Rounds x once to format f. */
 BF_RULE uint64_t bf_exact_round(bf_format f, bf_exact_float x) {
     if (x.m == 0) return x.negative ? bf_format_sign(f) : 0;
     x = bf_exact_normalize(x, 127);
@@ -41,8 +41,8 @@ BF_RULE uint64_t bf_exact_round(bf_format f, bf_exact_float x) {
     return bf_encode(f, x.negative, (uint64_t)(x.m >> 64), x.exponent + 64, sticky);
 }
 
-/* x + y for numbers other than 0, of at most 106 bits. What is shifted out of the smaller one only
- * matters to the rounding: it is shifted so far only where no more than one leading bit cancels. */
+/* x + y for numbers other than 0, of at most 106 bits. Bits shifted out of the smaller one matter
+ * only to the rounding: bits are shifted out only where at most one leading bit cancels. */
 BF_RULE bf_exact_float bf_exact_add(bf_exact_float x, bf_exact_float y) {
     x = bf_exact_normalize(x, 125);
     y = bf_exact_normalize(y, 125);
@@ -57,7 +57,7 @@ BF_RULE bf_exact_float bf_exact_add(bf_exact_float x, bf_exact_float y) {
     if (x.negative == y.negative)
         x.m += moved;
     else
-        x.m -= moved + (x.sticky ? 1 : 0); /* what follows is then the rest to that one */
+        x.m -= moved + (x.sticky ? 1 : 0); /* sticky is then what remains to the next m */
     if (x.m == 0) x.negative = false;
     return x;
 }
@@ -77,7 +77,7 @@ BF_RULE uint64_t bf_float_fma(bf_format f, uint64_t a, uint64_t b, uint64_t c) {
     }
     if (bf_is_inf(f, c)) return c;
     if (bf_float_is_zero(f, a) || bf_float_is_zero(f, b))
-        return bf_float_is_zero(f, c) ? sign & c : c; /* zeros of two signs make +0 */
+        return bf_float_is_zero(f, c) ? sign & c : c; /* zeros of opposite signs add to +0 */
     bf_exact_float x = bf_exact_decode(f, a), y = bf_exact_decode(f, b);
     x = bf_exact_make(sign != 0, x.m * y.m, x.exponent + y.exponent);
     if (!bf_float_is_zero(f, c)) x = bf_exact_add(x, bf_exact_decode(f, c));
@@ -121,7 +121,7 @@ BF_RULE uint64_t bf_float_sqrt(bf_format f, uint64_t a) {
     return bf_exact_round(f, x);
 }
 
-/* A float as another, rounded once. */
+/* Converts a float to another format, rounded once. */
 BF_RULE uint64_t bf_float_convert(bf_format from, bf_format to, uint64_t bits) {
     uint64_t sign = (bits & bf_format_sign(from)) != 0 ? bf_format_sign(to) : 0;
     if (bf_is_nan(from, bits)) return bf_format_nan(to);

@@ -27,7 +27,7 @@ BF_RULE uint64_t bf_format_sign(bf_format f) { return (uint64_t)1 << (f.fraction
 BF_RULE uint64_t bf_format_inf(bf_format f) {
     return (((uint64_t)1 << f.exponent) - 1) << f.fraction;
 }
-/* The one NaN that results are: quiet, positive, no payload. */
+/* The canonical NaN: quiet, positive, no payload. */
 BF_RULE uint64_t bf_format_nan(bf_format f) {
     return bf_format_inf(f) | (uint64_t)1 << (f.fraction - 1);
 }
@@ -58,8 +58,8 @@ BF_RULE bf_finite bf_decode(bf_format f, uint64_t bits) {
     return x;
 }
 
-/* Rounds (m + d) * 2^exponent, with 0 <= d < 1 and d > 0 only if sticky, to nearest, ties to even.
- * m is 0 (then so is d) or has its top bit set. Returns the bits; overflow gives infinity. */
+/* Rounds (m + d) * 2^exponent to nearest, ties to even, and returns the bits. 0 <= d < 1, and d > 0
+ * only if sticky. m has its top bit set, or m and d are 0. Overflow gives infinity. */
 BF_RULE uint64_t bf_encode(bf_format f, bool negative, uint64_t m, int exponent, bool sticky) {
     uint64_t sign = negative ? bf_format_sign(f) : 0;
     int bias = bf_format_bias(f);
@@ -73,7 +73,8 @@ BF_RULE uint64_t bf_encode(bf_format f, bool negative, uint64_t m, int exponent,
     uint64_t rest = m << (64 - drop);
     uint64_t half = (uint64_t)1 << 63;
     if (rest > half || (rest == half && (sticky || (kept & 1)))) kept++;
-    /* A normal's kept has the hidden bit, which adds one to the exponent field; so does a carry. */
+    /* The hidden bit of a normal number in `kept` adds one to the exponent field; so does a carry.
+     */
     return sign | (kept + ((uint64_t)(subnormal ? 0 : e + bias - 1) << f.fraction));
 }
 

@@ -1,12 +1,12 @@
-/* Integer arithmetic with a policy for what does not fit: the exact value first. */
+/* Integer arithmetic: the exact value, then the policy for one that does not fit. */
 #ifndef BF_RULES_NUMBER_INTEGER_H
 #define BF_RULES_NUMBER_INTEGER_H
 
 #include "rules/number/dtype.h"
 
-/* An integer result on its way to a dtype. 128 bits hold every exact result but those of a fused
- * multiply-add of 64-bit numbers, which saturate to the ends of the 128: beyond any dtype all the
- * same, and their low bits are in `wrapped`. */
+/* An exact integer result before it becomes an element. 128 bits hold every result except those of
+ * a fused multiply-add of 64-bit numbers. Those saturate to the ends of the 128-bit range, beyond
+ * any dtype; their low bits are in `wrapped`. */
 typedef struct bf_exact_integer {
     bf_i128 value;
     uint64_t wrapped; /* modulo 2^64 */
@@ -34,9 +34,8 @@ BF_RULE bf_i128 bf_integer_greatest(bf_dtype dtype) {
     return dtype == BF_BOOL ? 1 : ((bf_i128)1 << bits) - 1;
 }
 
-/* The bits of x in dtype. Sets *misfit if it does not fit, else leaves it; the result then is the
- * nearest that does (saturate), or x modulo 2^bits. A bool is always the nearest: addition is or.
- */
+/* The bits of x in dtype. If x does not fit, sets *misfit and returns the nearest that does
+ * (saturate), or x modulo 2^bits. A bool is always the nearest: addition is or. */
 BF_RULE uint64_t bf_integer_encode(bf_dtype dtype, bf_exact_integer x, bool saturate,
                                    bool *misfit) {
     bf_i128 least = bf_integer_least(dtype), greatest = bf_integer_greatest(dtype);
@@ -47,7 +46,7 @@ BF_RULE uint64_t bf_integer_encode(bf_dtype dtype, bf_exact_integer x, bool satu
     return (saturate ? (uint64_t)near : x.wrapped) & mask;
 }
 
-/* a * b + c: up to 2^128 in magnitude, which is held at the ends of an int128. */
+/* a * b + c, saturated to the range of an int128. */
 BF_RULE bf_exact_integer bf_integer_fma(bf_i128 a, bf_i128 b, bf_i128 c) {
     bf_exact_integer x;
     bf_i128 most = (bf_i128)(~(bf_u128)0 >> 1);

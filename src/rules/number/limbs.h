@@ -1,9 +1,9 @@
 /* Limbs: an exact fixed-point number as int64 words with 32 payload bits each.
  *
- * Its value is the sum of limb[i] * 2^(32 i), in units that the owner knows. Additions touch two or
- * three limbs and do not carry: each adds less than 2^32 to a limb, so that up to 2^30 of them (and
- * as many plain additions of carried numbers: a merge) fit before bf_limbs_carry. After it, every
- * limb but the last is in [0, 2^32), and the last holds the sign: one form for each number.
+ * Its value is the sum of limb[i] * 2^(32 i), in units that the owner defines. An addition touches
+ * two or three limbs and does not carry. It adds less than 2^32 to a limb, so up to 2^30 additions
+ * (and as many additions of carried numbers, as in a merge) fit before bf_limbs_carry. A carry
+ * leaves every limb but the last in [0, 2^32), and the sign in the last: each number has one form.
  *
  * The long accumulator is Kulisch's (1971); carry headroom in int64 words as in Neal, "Fast exact
  * summation using small and large superaccumulators" (2015). */
@@ -29,7 +29,7 @@ BF_RULE void bf_limbs_add_signed(int64_t *limbs, int position, int64_t x) {
     bf_limbs_add(limbs, position, x < 0 ? 0 - (uint64_t)x : (uint64_t)x, x < 0);
 }
 
-/* limbs += a * b * 2^position, with signs apart. */
+/* limbs += a * b * 2^position, with the sign given apart. */
 BF_RULE void bf_limbs_add_product(int64_t *limbs, int position, uint64_t a, uint64_t b,
                                   bool negative) {
     bf_u128 product = (bf_u128)a * b;
@@ -47,15 +47,15 @@ BF_RULE void bf_limbs_carry(int64_t *limbs, int count) {
     limbs[count - 1] += carry;
 }
 
-/* Is this a number as bf_limbs_carry leaves it, with room for the sum of two such? */
+/* Returns whether these are carried limbs, with room for the sum of two such numbers. */
 BF_RULE bool bf_limbs_valid(const int64_t *limbs, int count) {
     for (int i = 0; i < count - 1; i++)
         if (limbs[i] < 0 || limbs[i] > 0xffffffff) return false;
     return count == 0 || (limbs[count - 1] >= INT32_MIN && limbs[count - 1] <= INT32_MAX);
 }
 
-/* The limbs [*first, *end) of a carried number that say all: those below are 0, and those above
- * what the sign of limb *end - 1, as a number of 32 bits, makes them. None of 0. */
+/* Sets [*first, *end) to the limbs that determine a carried number: those below are 0, and those
+ * above repeat the sign of limb *end - 1 as a 32-bit number. The range is empty for 0. */
 BF_RULE void bf_limbs_span(const int64_t *limbs, int count, int *first, int *end) {
     uint32_t above = limbs[count - 1] < 0 ? 0xffffffffu : 0;
     int at = count;

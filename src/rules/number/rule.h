@@ -1,6 +1,7 @@
-/* What every rule is written in: the common subset of C and C++, for gcc, clang and nvcc, on the
- * host and on the device. All but rules/reduce/product_tree.h, bin.h and escape.h compute with
- * integers only, so that no rounding mode, FTZ or contraction can touch them. */
+/* The common subset of C and C++ in which all rules are written, for gcc, clang and nvcc, on the
+ * host and on the device. Rules compute with integers only, so that no rounding mode, FTZ or
+ * contraction can change them. The exceptions are rules/reduce/product_tree.h, the guesses and
+ * edges of rules/histogram, and rules/julia/escape.h. */
 #ifndef BF_RULES_NUMBER_RULE_H
 #define BF_RULES_NUMBER_RULE_H
 
@@ -14,7 +15,10 @@
 #define BF_RULE static inline
 #endif
 
-/* Before a loop that runs once for each result: nvcc would unroll it, and compile for minutes. */
+/* A rule that is compiled into each caller, by the constants that it gives. */
+#define BF_RULE_INLINE BF_RULE __attribute__((always_inline))
+
+/* For loops that run once for each result: nvcc would unroll them, and compile for minutes. */
 #ifdef __CUDA_ARCH__
 #define BF_ROLLED _Pragma("unroll 1")
 #else

@@ -1,4 +1,4 @@
-/* Big-integer arithmetic for finishing a result: from limbs to a correctly rounded quotient or
+/* Big-integer arithmetic that finishes a result: from limbs to a correctly rounded quotient or
  * root. Runs once for each result. */
 #ifndef BF_RULES_NUMBER_WIDE_H
 #define BF_RULES_NUMBER_WIDE_H
@@ -7,7 +7,7 @@
 #include "rules/number/limbs.h"
 
 /* Room for n * (sum of squares) of f64: 134 limbs and a 63-bit factor, plus the bits that a
- * division brings in. */
+ * division adds. */
 enum { BF_WIDE_DIGITS = 134 + 2 + 10 };
 
 /* A magnitude: sum of digit[i] * 2^(exponent + 32 i), i < length; digit[0] and digit[length-1] are
@@ -28,7 +28,8 @@ BF_RULE void bf_wide_trim(bf_wide *x) {
     for (int i = 0; i < x->length; i++) x->digit[i] = x->digit[i + zeros];
 }
 
-/* The magnitude of carried limbs in units of 2^exponent; returns whether they are negative. */
+/* Sets x to the magnitude of carried limbs in units of 2^exponent. Returns whether they are
+ * negative. */
 BF_RULE bool bf_wide_from_limbs(bf_wide *x, const int64_t *limbs, int count, int exponent) {
     bool negative = limbs[count - 1] < 0;
     uint64_t carry = negative ? 1 : 0;
@@ -41,6 +42,68 @@ BF_RULE bool bf_wide_from_limbs(bf_wide *x, const int64_t *limbs, int count, int
     }
     x->length = count;
     x->exponent = exponent;
+    bf_wide_trim(x);
+    return negative;
+}
+
+/* Limbs that need not be carried, as the 64-bit words of their magnitude, from the lowest on: there
+ * are bf_band_words of them. */
+typedef struct bf_carrying {
+    const int64_t *limbs;
+    int count, next;
+    int64_t carry;
+    uint64_t flip, one; /* of a negative number: all ones, and what its complement lacks */
+} bf_carrying;
+
+BF_RULE int bf_band_words(int limbs) { return limbs / 2 + 1 + limbs % 2; }
+
+/* The next word of the number in two's complement. */
+BF_RULE uint64_t bf_carrying_word(bf_carrying *c) {
+    if (c->next < c->count) c->carry += c->limbs[c->next];
+    uint64_t word = (uint32_t)c->carry;
+    c->carry >>= 32;
+    if (c->next + 1 < c->count) c->carry += c->limbs[c->next + 1];
+    word |= (uint64_t)c->carry << 32;
+    c->carry >>= 32;
+    c->next += 2;
+    return word;
+}
+
+/* The next word of its magnitude. */
+BF_RULE uint64_t bf_carrying_next(bf_carrying *c) {
+    uint64_t word = (bf_carrying_word(c) ^ c->flip) + c->one;
+    c->one = c->one != 0 && word == 0;
+    return word;
+}
+
+BF_RULE bf_carrying bf_carrying_of(const int64_t *limbs, int count, bool *negative) {
+    bf_carrying c;
+    c.limbs = limbs;
+    c.count = count;
+    c.next = 0;
+    c.carry = 0;
+    BF_ROLLED
+    while (c.next < count) (void)bf_carrying_word(&c);
+    *negative = c.carry < 0;
+    c.flip = *negative ? ~(uint64_t)0 : 0;
+    c.one = *negative ? 1 : 0;
+    c.next = 0;
+    c.carry = 0;
+    return c;
+}
+
+/* bf_wide_from_limbs, of limbs that need not be carried. */
+BF_RULE bool bf_wide_from_band(bf_wide *x, const int64_t *limbs, int count, int exponent) {
+    bool negative;
+    bf_carrying c = bf_carrying_of(limbs, count, &negative);
+    x->length = 2 * bf_band_words(count);
+    x->exponent = exponent;
+    BF_ROLLED
+    for (int i = 0; i < x->length; i += 2) {
+        uint64_t word = bf_carrying_next(&c);
+        x->digit[i] = (uint32_t)word;
+        x->digit[i + 1] = (uint32_t)(word >> 32);
+    }
     bf_wide_trim(x);
     return negative;
 }
@@ -97,8 +160,8 @@ BF_RULE void bf_wide_subtract(bf_wide *x, const bf_wide *y) {
     bf_wide_trim(x);
 }
 
-/* The leading part of a real number: bits * 2^exponent <= value < (bits + 1) * 2^exponent, equal
- * unless sticky. bits is 0 or has its top bit set, or (of a root) the one below. */
+/* The leading bits of a real number: bits * 2^exponent <= value < (bits + 1) * 2^exponent, equal
+ * unless sticky. bits is 0, or its top bit is set (of a root, its top bit or the one below). */
 typedef struct bf_leading {
     bf_u128 bits;
     int exponent;
@@ -118,6 +181,33 @@ BF_RULE bf_leading bf_wide_leading(const bf_wide *x) {
     if (shift > 0) r.bits = r.bits << shift | next >> (32 - shift);
     r.exponent -= shift;
     r.sticky |= (uint32_t)(next << shift) != 0;
+    return r;
+}
+
+/* bf_wide_leading of bf_wide_from_band, in registers: the highest words so far are kept, from one
+ * on that is not 0. */
+BF_RULE bf_leading bf_leading_from_band(const int64_t *limbs, int count, int exponent,
+                                        bool *negative) {
+    bf_leading r;
+    bf_carrying c = bf_carrying_of(limbs, count, negative);
+    uint64_t high = 0, low = 0, rest = 0, below = 0;
+    int kept = 0; /* words [0, kept) have been kept, or are in `below` */
+    BF_ROLLED
+    for (int i = 0; i < bf_band_words(count); i++) {
+        uint64_t word = bf_carrying_next(&c);
+        if (word == 0) continue;
+        for (; kept <= i; kept++) {
+            below |= rest;
+            rest = low;
+            low = high;
+            high = 0;
+        }
+        high = word;
+    }
+    int shift = high != 0 ? 64 - bf_bit_length(high) : 0;
+    r.bits = ((bf_u128)high << 64 | low) << shift | rest >> 1 >> (63 - shift);
+    r.exponent = exponent + 64 * (kept - 2) - shift;
+    r.sticky = below != 0 || rest << shift != 0;
     return r;
 }
 
@@ -149,8 +239,8 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
     return r;
 }
 
-/* x / divisor, of which 64 bits or more are left: what is below the 128 bits of x is less than one
- * unit, and cannot make the quotient's whole part larger. */
+/* x / divisor, with at least 64 bits left. The part below the 128 bits of x is less than one unit,
+ * and cannot increase the whole part of the quotient. */
 BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
     bf_leading r;
     r.bits = x.bits / divisor;
@@ -161,7 +251,7 @@ BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
     return r;
 }
 
-/* The square root: 64 bits, held in the upper half of `bits`. */
+/* The square root: 64 bits, in the upper half of `bits`. */
 BF_RULE bf_leading bf_leading_root(bf_leading x) {
     bf_leading r;
     if (x.exponent & 1) {
@@ -181,7 +271,7 @@ BF_RULE bf_leading bf_leading_root(bf_leading x) {
     return r;
 }
 
-/* The one rounding. */
+/* Rounds x once to format f. */
 BF_RULE uint64_t bf_leading_round(bf_format f, bool negative, bf_leading x) {
     bool sticky = x.sticky || (uint64_t)x.bits != 0;
     return bf_encode(f, negative, (uint64_t)(x.bits >> 64), x.exponent + 64, sticky);

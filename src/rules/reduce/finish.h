@@ -74,19 +74,24 @@ BF_RULE uint64_t bf_finish_products(bf_dtype dtype, const int64_t *words, bool r
 }
 
 /* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root, of n > ddof finite
- * terms, from the limbs of both sums. */
-BF_RULE uint64_t bf_finish_moments(int64_t n, int ddof, const int64_t *sum_limbs, bf_layout sums,
-                                   const int64_t *square_limbs, bf_layout squares, bool root,
-                                   bf_format f, bf_work *work) {
+ * terms: work->x is the sum of squares, and work->square the square of the sum. */
+BF_RULE uint64_t bf_finish_spread(int64_t n, int ddof, bool root, bf_format f, bf_work *work) {
     bf_wide *x = &work->x;
-    bf_wide_from_limbs(&work->sum, sum_limbs, sums.limbs, sums.exponent);
-    bf_wide_square(&work->square, &work->sum);
-    bf_wide_from_limbs(x, square_limbs, squares.limbs, squares.exponent);
     bf_wide_multiply(x, (uint64_t)n);
     bf_wide_subtract(x, &work->square);
     if (x->length == 0) return 0;
     bf_leading q = bf_wide_divide(x, (bf_u128)(uint64_t)n * (uint64_t)(n - ddof));
     return bf_leading_round(f, false, root ? bf_leading_root(q) : q);
+}
+
+/* The same from the limbs of both sums. */
+BF_RULE uint64_t bf_finish_moments(int64_t n, int ddof, const int64_t *sum_limbs, bf_layout sums,
+                                   const int64_t *square_limbs, bf_layout squares, bool root,
+                                   bf_format f, bf_work *work) {
+    bf_wide_from_limbs(&work->sum, sum_limbs, sums.limbs, sums.exponent);
+    bf_wide_square(&work->square, &work->sum);
+    bf_wide_from_limbs(&work->x, square_limbs, squares.limbs, squares.exponent);
+    return bf_finish_spread(n, ddof, root, f, work);
 }
 
 /* The same from the words of a state: NaN if n <= ddof or if there is an infinity. */

@@ -37,6 +37,4 @@ BF_RULE bool bf_is_indexed(bf_reduction op) {
 }
 BF_RULE bool bf_is_greatest(bf_reduction op) { return op == BF_MAX || op == BF_ARGMAX; }
 
-#define BF_COUNT_MAX ((int64_t)1 << 62)
-
 #endif

@@ -135,17 +135,6 @@ BF_RULE bf_status bf_result_plain(bf_reduction op, bf_dtype dtype, const int64_t
     return bf_result_of_kind(bf_kind_of(op, dtype), op, dtype, words, options, value, work);
 }
 
-/* The same of a group, which has rows: where all its values are NaN and skipped, the least and the
- * greatest are NaN. */
-BF_RULE bf_status bf_result_of_group(bf_reduction op, bf_dtype dtype, const int64_t *words,
-                                     const bf_reduce_options *options, bf_value *value,
-                                     bf_work *work) {
-    bf_status status = bf_result_plain(op, dtype, words, options, value, work);
-    if (status != BF_E_EMPTY) return status;
-    *value = bf_value_from_bits(dtype, bf_format_nan(bf_format_of(dtype)));
-    return BF_OK;
-}
-
 /* bf_result_plain of floats' prod, from the root of the tree. */
 BF_RULE bf_status bf_result_tree(const int64_t *words, bf_node root,
                                  const bf_reduce_options *options, bf_value *value) {

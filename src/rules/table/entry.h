@@ -1,13 +1,13 @@
-/* The entries of tables: what two values of one key come to. rules/key/rank.h says which keys are
- * one key. */
+/* The entries of tables: the value of a key that several rows have. rules/key/rank.h says which
+ * keys are equal. */
 #ifndef BF_RULES_TABLE_ENTRY_H
 #define BF_RULES_TABLE_ENTRY_H
 
 #include "rules/key/rank.h"
 #include <bitfold/table.h>
 
-/* A value of up to 8 bytes as it is stored: where values are compared a NaN is the default NaN, as
- * in bf_reduce. */
+/* A value of up to 8 bytes in the form in which it is stored. If values are compared, a NaN becomes
+ * the default NaN, as in bf_reduce. */
 BF_RULE uint64_t bf_value_stored(bf_duplicates duplicates, bf_dtype dtype, uint64_t bits) {
     bool compared = duplicates == BF_DUPLICATES_LEAST || duplicates == BF_DUPLICATES_GREATEST;
     if (!compared || !bf_dtype_is_float(dtype)) return bits;
@@ -25,8 +25,8 @@ BF_RULE uint64_t bf_value_extreme(bool greatest, bf_dtype dtype, uint64_t a, uin
     return less != greatest ? a : b;
 }
 
-/* What the stored values of two entries of one key come to; not for BF_DUPLICATES_KEEP. A sum may
- * have bits beyond the value's width. */
+/* The stored value of two entries of one key together; not for BF_DUPLICATES_KEEP. A sum may have
+ * bits beyond the value's width. */
 BF_RULE uint64_t bf_value_combined(bf_duplicates duplicates, bf_dtype dtype, uint64_t before,
                                    uint64_t value) {
     switch (duplicates) {

@@ -1,0 +1,43 @@
+/* What every command that ends in values does: inputs become states, states become results. */
+#ifndef BITFOLD_CLI_REDUCE_TASK_H
+#define BITFOLD_CLI_REDUCE_TASK_H
+
+#include "input/source.h"
+#include "runtime/options.h"
+#include "runtime/outfile.h"
+#include "runtime/output.h"
+
+typedef struct task {
+    const options *options;
+    bf_context *context;
+    output output;
+    outfile save;
+    int64_t bytes; /* read by the last task_reduce, and the threads that it used */
+    int threads;
+} task;
+
+/* names: several results are to come. Output files are opened now, so that a place that cannot be
+ * written to is found before the work. */
+int task_open(task *t, const options *o, bool names);
+
+/* The number of states that a source gives: one for each column of text, otherwise 1. */
+int task_columns(const source *s);
+
+/* Reduces a (for BF_DOT: with b, otherwise NULL), which are prepared, into new states, which begin
+ * as NULL; the first element selected has the index `start`. The states are the caller's to
+ * destroy, before the task closes. Says with -v and --stats how it went. */
+int task_reduce(task *t, bf_reduction op, source *a, source *b, int64_t start, bf_state **states);
+
+/* Writes the state's value, or its description. r names the files and tells the seconds; base is
+ * taken off an index. */
+int task_emit(task *t, const bf_state *state, result r, int64_t base);
+
+/* Ends the task, whose work ended with `code`. If it is EXIT_DONE, completes the output and saves
+ * the state, if that was asked for and there is one; otherwise leaves no file. Returns the final
+ * exit code. */
+int task_close(task *t, int code, const bf_state *state);
+
+/* Frees the context, when its states are destroyed. */
+void task_free(task *t);
+
+#endif

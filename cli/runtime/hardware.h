@@ -1,0 +1,38 @@
+/* What the machine is made of, as the kernel tells it. */
+#ifndef BITFOLD_CLI_RUNTIME_HARDWARE_H
+#define BITFOLD_CLI_RUNTIME_HARDWARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { HARDWARE_CACHES = 8 };
+
+typedef struct cache {
+    int level;
+    char type[16]; /* "data", "instruction", "unified" */
+    int64_t bytes;
+    int shared; /* by so many cores */
+} cache;
+
+typedef struct hardware {
+    char model[128];
+    char flags[8192]; /* of the CPU, each between spaces */
+    int online;       /* cores */
+    int allowed;      /* of them, by the affinity mask */
+    double quota;     /* CPUs that the cgroup grants; 0: no limit */
+    cache caches[HARDWARE_CACHES];
+    int n_caches;
+    int64_t memory, available; /* bytes */
+    int64_t limit;             /* of the cgroup; 0: none */
+    char huge_pages[16];       /* transparent ones: "always", "madvise", "never"; "" if unknown */
+    int64_t huge_page;         /* bytes */
+    int nvidia_devices;        /* on the PCI bus */
+    bool nvidia_driver;        /* in the kernel */
+    bool nvidia_node;          /* a device file in /dev */
+    bool nvidia_library;       /* libcuda can be loaded */
+} hardware;
+
+/* Finds out; what the kernel does not tell stays 0 or "". */
+void hardware_find(hardware *h);
+
+#endif

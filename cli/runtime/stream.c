@@ -1,0 +1,57 @@
+#define _GNU_SOURCE /* fopencookie */
+#include "runtime/stream.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+static int failure; /* errno; 0: none yet */
+
+static ssize_t put(void *cookie, const char *bytes, size_t size) {
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t n = write((int)(intptr_t)cookie, bytes + done, size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            failure = n < 0 ? errno : ENOSPC;
+            break;
+        }
+        done += (size_t)n;
+    }
+    return (ssize_t)done; /* less than size is a failure */
+}
+
+static int move(void *cookie, off64_t *offset, int whence) {
+    *offset = lseek((int)(intptr_t)cookie, *offset, whence);
+    return *offset < 0 ? -1 : 0;
+}
+
+static int finish(void *cookie) {
+    const int result = close((int)(intptr_t)cookie);
+    if (result != 0) failure = errno;
+    return result;
+}
+
+FILE *stream_open(int fd) {
+    const cookie_io_functions_t functions = {.write = put, .seek = move, .close = finish};
+    return fopencookie((void *)(intptr_t)fd, "w", functions);
+}
+
+void stream_take_stdout(void) {
+    FILE *stream = stream_open(STDOUT_FILENO);
+    if (!stream) return;
+    if (isatty(STDOUT_FILENO)) setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+    stdout = stream;
+}
+
+int stream_error(void) { return failure ? failure : EIO; }
+
+int stream_flush(FILE *stream) {
+    return fflush(stream) == 0 && !ferror(stream) ? 0 : stream_error();
+}
+
+int stream_close(FILE *stream) {
+    const int error = stream_flush(stream);
+    const int closed = fclose(stream) == 0 ? 0 : stream_error();
+    return error ? error : closed;
+}

@@ -1,0 +1,32 @@
+/* The parts of reductions that other primitives use, too. Callers have entered the context
+ * (enter.h). */
+#ifndef BF_API_REDUCE_REDUCE_H
+#define BF_API_REDUCE_REDUCE_H
+
+#include "seam/backend.h"
+#include "seam/reduce.h"
+
+/* Reads the caller's options (NULL: the defaults) for op. Errors: BF_E_ARGUMENT. */
+bf_status bf_read_reduce_options(bf_context *context, bf_reduction op,
+                                 const bf_reduce_options *given, bf_reduce_options *options);
+
+/* Check that the array is (both are) well formed, of this dtype and of one shape, and set *count to
+ * the number of elements. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
+bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
+                         int64_t *count);
+bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
+                        int64_t *count);
+
+/* Returns the share (seam/place.h) of a reduction of this kind. */
+int bf_reduce_share(bf_kind kind);
+
+/* Places a call that reads `arity` checked arrays of `count` > 0 elements. Errors: as bf_place. */
+bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],
+                          int arity, int64_t count);
+
+/* Sets *value to the result of a state's words, by options that have been read. Errors:
+ * BF_E_ARGUMENT, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW. */
+bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
+                    const bf_reduce_options *options, bf_value *value);
+
+#endif

@@ -1,0 +1,81 @@
+/* Reductions on the CPU: what one thread does with a piece of a job, for this primitive and for
+ * those that hold reductions. */
+#ifndef BF_CPU_REDUCE_REDUCE_H
+#define BF_CPU_REDUCE_REDUCE_H
+
+#include "cpu/runtime/context.h"
+
+struct bf_node;
+
+/* --- the loops of an instruction set; a NULL one: the rules, element by element --- */
+
+enum { BF_SPAN = 32768 }; /* elements that one call of a loop may take */
+
+/* Sums doubles (floats, products) in a window of `levels` levels whose top is at `bottom` (see
+ * rules/reduce/sum_window.h). True: sums[l] is the exact sum at level l, in units of its u. False:
+ * the data did not fit the window, or hold a NaN or infinity; sums[] means nothing. */
+typedef bool (*bf_sum_loop)(const void *x, size_t n, int bottom, int levels, int64_t *sums);
+typedef bool (*bf_dot_loop)(const void *a, const void *b, size_t n, int bottom, int levels,
+                            int64_t *sums);
+
+/* The exact sum of integers, low + high * 2^32. */
+typedef struct bf_split {
+    int64_t low, high;
+} bf_split;
+typedef bf_split (*bf_integer_sum_loop)(const void *x, size_t n);
+typedef bf_split (*bf_integer_dot_loop)(const void *a, const void *b, size_t n);
+
+/* The order key of the least (greatest) of n > 0 elements; for floats, of those that are not NaN
+ * (the key of +inf, or of -inf, if there is none), and either zero for a zero. Sets *nan if one of
+ * them is NaN, else leaves it. */
+typedef int64_t (*bf_extreme_loop)(const void *x, size_t n, bool *nan);
+
+/* Multiplies the mantissas of a leaf of doubles (rules/reduce/product_tree.h) into its folds, and
+ * adds up their exponents; *negative: whether an odd number of them is negative. False, with
+ * nothing said, if any is zero, subnormal, infinite or NaN. */
+typedef bool (*bf_leaf_loop)(const void *leaf, struct bf_node *folds, bool *negative);
+
+typedef struct bf_reduce_loops {
+    bf_sum_loop sum_f64, sum_f32;
+    bf_dot_loop dot_f64, dot_f32;
+    bf_integer_sum_loop integer_sum[BF_DTYPES];
+    bf_integer_dot_loop integer_dot[BF_DTYPES]; /* up to 32 bits */
+    bf_extreme_loop least[BF_DTYPES], greatest[BF_DTYPES];
+    bf_leaf_loop product_leaf;
+} bf_reduce_loops;
+
+/* --- sum.c, extreme.c, product.c: one thread absorbs elements of a job --- */
+
+/* What a thread remembers between pieces: the window that fitted last. */
+typedef struct bf_window_memory {
+    int bottom, levels; /* levels 0: none yet */
+    int credit;         /* falls with each misfit, rises with each fit */
+} bf_window_memory;
+
+typedef struct bf_reducer {
+    const bf_isa *isa;
+    bf_window_memory sum, products;
+} bf_reducer;
+
+/* Absorbs elements [first, first + n) of a sum, of products, or of both; words are carried before
+ * and after. */
+void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
+                   int64_t *words);
+/* The same for BF_KIND_EXTREME. */
+void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
+                       int64_t *words);
+/* The same for products of integers (BF_KIND_FACTORS). */
+void bf_product_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words);
+
+/* --- product_tree.c: products of floats, which are ordered --- */
+
+/* Absorbs the whole job into words of BF_KIND_TREE. Errors: BF_E_MEMORY, and then words are as they
+ * were. */
+bf_status bf_product_tree_absorb(bf_context *context, int workers, const bf_job *job,
+                                 int64_t *words);
+
+/* --- reduce.c: the backend's function --- */
+
+bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words);
+
+#endif

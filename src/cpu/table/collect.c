@@ -1,0 +1,44 @@
+/* All entries of a table, copied out region by region. */
+#include "cpu/table/table.h"
+
+#include <stdlib.h>
+
+typedef struct collect_job {
+    const bf_cpu_table *table;
+    char *keys, *values;
+    const int64_t *begin; /* of each region's entries */
+} collect_job;
+
+static void collect_region(const collect_job *job, int64_t region, int64_t at) {
+    const bf_cpu_table *t = job->table;
+    char *values = job->values == NULL ? NULL : job->values + at * t->value_bytes;
+    t->loops->collect(t, (uint64_t)region, job->keys + at * t->key_bytes, values);
+}
+
+static bf_status collect_regions(void *arg, int worker, int64_t first, int64_t n) {
+    const collect_job *job = arg;
+    (void)worker;
+    for (int64_t r = first; r < first + n; r++) collect_region(job, r, job->begin[r]);
+    return BF_OK;
+}
+
+void bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys, char *values) {
+    int64_t at = 0, regions = (int64_t)bf_slots_regions(&table->slots);
+    int64_t *begin = malloc((size_t)regions * sizeof *begin);
+    collect_job job = {.table = table, .keys = keys, .values = values, .begin = begin};
+    for (int64_t r = 0; r < regions; r++) {
+        if (begin != NULL)
+            begin[r] = at;
+        else
+            collect_region(&job, r, at); /* threads would need to know where */
+        at += table->slots.regions[r].used;
+    }
+    if (begin != NULL)
+        (void)bf_parallel(context, bf_workers(context, at, BF_ENTRIES_LEAST), regions, 1,
+                          collect_regions, &job);
+    free(begin);
+    if (!table->has_aside) return;
+    memcpy(keys + at * table->key_bytes, table->pattern, (size_t)table->key_bytes);
+    if (values != NULL)
+        memcpy(values + at * table->value_bytes, table->aside, (size_t)table->value_bytes);
+}

@@ -1,0 +1,37 @@
+/* The pipeline: how host memory reaches the GPU, and how results come back.
+ *
+ * Arrays that kernels reach are used where they are. All others pass through a ring of slots, piece
+ * by piece: threads of the host copy pageable memory into a slot's pinned memory, the GPU copies
+ * that into the slot's device memory, and kernels work there; results go the other way. The steps
+ * of neighbouring pieces overlap. */
+#ifndef BF_CUDA_RUNTIME_PIPELINE_CUH
+#define BF_CUDA_RUNTIME_PIPELINE_CUH
+
+#include "cuda/runtime/context.cuh"
+
+/* An array of a call. It is read (in), written (out), or both. */
+typedef struct bf_cuda_operand {
+    const void *in; /* NULL: not read */
+    void *out;      /* NULL: not written. If both are given, they are the same */
+    int64_t bytes;  /* of an element */
+    int align;      /* of an element, for kernels; divides bytes */
+} bf_cuda_operand;
+
+enum { BF_CUDA_OPERANDS = 4 /* at most, of a call */ };
+
+/* Works on elements [first, first + n), on the stream in use: kernels find those of operand i at
+ * at[i]. It may wait for the stream. */
+typedef bf_status bf_cuda_take_piece(bf_context *context, void *arg, void *const at[],
+                                     int64_t first, int64_t n);
+
+/* Has take() take `count` elements of each operand in order, at most `most` at a time, until one
+ * call fails. What it enqueues on the stream is complete when the stream has been waited for; after
+ * a failure no copy is under way. Not while the stream is captured. Errors: those of take,
+ * BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_cuda_pipeline(bf_context *context, const bf_cuda_operand *operands, int operand_count,
+                           int64_t count, int64_t most, bf_cuda_take_piece *take, void *arg);
+
+/* Frees what the context keeps for it. */
+void bf_cuda_pipeline_close(bf_cuda *cuda);
+
+#endif

@@ -1,0 +1,24 @@
+/* A thread that works while the caller goes on, made by the CPU's runtime: readers of feeds. It
+ * belongs to one thread at a time, and blocks signals as the pool's threads do. */
+#ifndef BF_SEAM_ASIDE_H
+#define BF_SEAM_ASIDE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct bf_aside bf_aside;
+
+/* NULL: no memory. */
+bf_aside *bf_aside_open(void);
+
+/* Waits for the work, and ends the thread. NULL is ignored. */
+void bf_aside_close(bf_aside *aside);
+
+/* Has the thread call work(arg) once; nothing else is running on it. Where the system gives no
+ * thread, the caller does it. */
+void bf_aside_start(bf_aside *aside, void (*work)(void *arg), void *arg);
+
+/* Waits for the work, at most so many nanoseconds (less than 2^62). False: it is still running. */
+bool bf_aside_wait(bf_aside *aside, int64_t ns);
+
+#endif

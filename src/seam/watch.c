@@ -1,0 +1,31 @@
+#include "seam/watch.h"
+
+#include "seam/backend.h"
+
+#include <time.h>
+
+/* Nanoseconds. */
+#define LEAST_WAIT ((int64_t)10000000)
+#define MOST_WAIT ((int64_t)3600 * 1000000000)
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bf_status bf_watch_tick(bf_context *context, int64_t bytes) {
+    bf_watched *w = &context->watched;
+    if (!bf_is_watched(context)) return BF_OK;
+    w->bytes += bytes;
+    int64_t now = now_ns();
+    if (now < w->due_ns) return BF_OK;
+    w->due_ns = now > INT64_MAX - w->watch.every_ns ? INT64_MAX : now + w->watch.every_ns;
+    int answer = w->watch.tick(w->watch.arg, w->bytes);
+    return answer == 0 ? BF_OK : bf_fail(context, BF_E_CANCELLED, "the watch returned %d", answer);
+}
+
+int64_t bf_watch_wait(const bf_context *context) {
+    int64_t left = bf_is_watched(context) ? context->watched.due_ns - now_ns() : MOST_WAIT;
+    return left < LEAST_WAIT ? LEAST_WAIT : left < MOST_WAIT ? left : MOST_WAIT;
+}
