@@ -90,8 +90,9 @@ strided_params params_of(const bf_strided *memory, int64_t first, int64_t count,
 cudaError_t launch_copy(const bf_context *context, const void *kernel, strided_params *p) {
     void *arguments[] = {p};
     int64_t tile = THREADS * ELEMENTS;
-    dim3 blocks((unsigned)((p->count + tile - 1) / tile)), threads(THREADS);
-    return cudaLaunchKernel(kernel, blocks, threads, arguments, 0, context->cuda->stream);
+    bf_cuda_shape shape = {
+        .blocks = (p->count + tile - 1) / tile, .threads = THREADS, .overlaps = true};
+    return bf_cuda_launch(context->cuda, kernel, shape, arguments);
 }
 
 } // namespace
