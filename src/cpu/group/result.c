@@ -26,33 +26,31 @@ typedef struct result_job {
     uint8_t *fits;
 } result_job;
 
-/* ---- partition after partition
- * ------------------------------------------------------------------------
- */
+/* ---- partition after partition --------------------------------------------------------------- */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Groups [first, end) of a partition, whose first is number `begin` of all. */
-typedef struct partition_part {
+typedef struct stretch {
     const bf_group_partition *partition;
-    const bf_column *column;
+    const bf_group_aggregate *states;
     int64_t begin, first, end;
-} partition_part;
+} stretch;
 
 static bf_layout band_layout(const bf_band *band) {
     return bf_layout_make(band->limbs, band->layout.exponent + 32 * band->first);
 }
 
-static ALWAYS_INLINE bf_group_exact exact_of(const partition_part *p, int64_t i) {
-    const bf_band *sum = &p->column->sum, *products = &p->column->products;
+static ALWAYS_INLINE bf_group_exact exact_of(const stretch *p, int64_t i) {
+    const bf_band *sum = &p->states->sum, *products = &p->states->products;
     bf_group_exact g = {.sum_layout = band_layout(sum), .products_layout = band_layout(products)};
     if (sum->limbs > 0) g.sum = sum->words + i * sum->limbs;
     if (products->limbs > 0) g.products = products->words + i * products->limbs;
-    bf_column_counts(p->column, (size_t)i, p->partition->counts[i], g.counts);
+    bf_group_aggregate_counts(p->states, (size_t)i, p->partition->counts[i], g.counts);
     return g;
 }
 
-static ALWAYS_INLINE void finish_floats(result_job *job, const partition_part *p, bf_reduction op,
+static ALWAYS_INLINE void finish_floats(result_job *job, const stretch *p, bf_reduction op,
                                         bf_dtype to) {
     const int bytes = bf_dtype_bytes(to);
     bf_work work;
@@ -63,7 +61,7 @@ static ALWAYS_INLINE void finish_floats(result_job *job, const partition_part *p
     }
 }
 
-static void finish_integers(result_job *job, const partition_part *p) {
+static void finish_integers(result_job *job, const stretch *p) {
     uint64_t integer[3];
     for (int64_t i = p->first; i < p->end; i++) {
         bf_group_exact g = exact_of(p, i);
@@ -74,28 +72,28 @@ static void finish_integers(result_job *job, const partition_part *p) {
     }
 }
 
-static int64_t nans_of(const bf_column *c, int64_t i) {
-    return c->others == NULL ? 0 : c->others[i * BF_OTHERS + BF_OTHER_NAN];
+static int64_t nans_of(const bf_group_aggregate *c, int64_t i) {
+    return c->specials == NULL ? 0 : c->specials[i * BF_GROUP_SPECIALS + BF_GROUP_NAN];
 }
 
-static void finish_extremes(result_job *job, const partition_part *p) {
+static void finish_extremes(result_job *job, const stretch *p) {
     const bool skip = job->options->nan == BF_NAN_SKIP;
     for (int64_t i = p->first; i < p->end; i++) {
         uint64_t bits = bf_group_extreme(job->aggregate.op, job->to, p->partition->counts[i],
-                                         nans_of(p->column, i), p->column->keys[i], skip);
+                                         nans_of(p->states, i), p->states->keys[i], skip);
         bf_store_bits(job->found + (p->begin + i) * job->bytes, job->bytes, bits);
     }
 }
 
-static bool any_nan(const partition_part *p) {
-    for (int64_t i = p->first; i < p->end && p->column->others != NULL; i++)
-        if (nans_of(p->column, i) > 0) return true;
+static bool any_nan(const stretch *p) {
+    for (int64_t i = p->first; i < p->end && p->states->specials != NULL; i++)
+        if (nans_of(p->states, i) > 0) return true;
     return false;
 }
 
-static bf_status finish_part(result_job *job, const partition_part *p) {
+static bf_status finish_part(result_job *job, const stretch *p) {
     if (job->options->nan == BF_NAN_ERROR && any_nan(p)) return BF_E_NAN;
-    if (p->column->kind == BF_KIND_EXTREME)
+    if (p->states->kind == BF_KIND_EXTREME)
         finish_extremes(job, p);
     else if (job->result == BF_I192)
         finish_integers(job, p);
@@ -115,16 +113,15 @@ static bf_status finish_piece(void *arg, int worker, int64_t first, int64_t n) {
     for (int64_t end = first + n; first < end && status == BF_OK; s++) {
         const bf_group_partition *partition = &job->groups->set.partitions[s];
         int64_t begin = job->begin[s], stop = job->begin[s + 1] < end ? job->begin[s + 1] : end;
-        partition_part part = {partition, &partition->columns[job->which], begin, first - begin,
-                               stop - begin};
+        stretch part = {partition, &partition->aggregates[job->which], begin, first - begin,
+                        stop - begin};
         status = finish_part(job, &part);
         first = stop;
     }
     return status;
 }
 
-/* ---- by key ------------------------------------------------------------------------------------
- */
+/* ---- by key ---------------------------------------------------------------------------------- */
 
 /* The number, partition after partition, of group i by key. */
 static int64_t number_of(const result_job *job, int64_t i) {
@@ -161,8 +158,7 @@ static bf_status order_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 /* Fails with the first group whose result does not fit, if one does not and that is an error. */
 static bf_status check_fits(bf_context *context, const result_job *job) {

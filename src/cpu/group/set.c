@@ -45,7 +45,7 @@ int64_t bf_group_set_size(const bf_group_set *set) {
     return size;
 }
 
-int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_SHARDS + 1]) {
+int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_PARTITIONS + 1]) {
     begin[0] = 0;
     for (int s = 0; s < 1 << set->bits; s++) begin[s + 1] = begin[s] + set->partitions[s].size;
     return begin[1 << set->bits];
