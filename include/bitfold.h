@@ -42,5 +42,6 @@
 #include "bitfold/types.h"
 #include "bitfold/value.h"
 #include "bitfold/watch.h"
+#include "bitfold/words.h"
 
 #endif

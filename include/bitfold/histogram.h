@@ -73,6 +73,11 @@ BF_API bf_status bf_histogram_absorb(bf_histogram *histogram, const bf_array *ar
  * elements. */
 BF_API bf_status bf_histogram_merge(bf_histogram *into, const bf_histogram *from);
 
+/* Takes out of `into` what it has counted or merged and `from` holds: afterwards `into` is the
+ * histogram of what remains, and is saved to the same bytes. Errors: BF_E_STATE as in
+ * bf_histogram_merge and bf_state_retract, BF_E_MEMORY; then `into` is as it was. */
+BF_API bf_status bf_histogram_retract(bf_histogram *into, const bf_histogram *from);
+
 /* Enqueues the counting of a contiguous array on the context's stream (context.h): counts, in
  * memory that the device can write, becomes bins + 3 counts: those of the bins, then below, above
  * and NaN. The histogram's own counts stay as they are; it must not change or go until the work is
@@ -104,7 +109,8 @@ BF_API bf_status bf_histogram_weights(const bf_histogram *histogram, double *sum
  * divided by a total of 0. */
 BF_API bf_status bf_histogram_density(const bf_histogram *histogram, double *density);
 
-/* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. */
+/* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. Its
+ * versions are those of states: without weights of floats all are saved in version 2. */
 BF_API size_t bf_histogram_save_size(const bf_histogram *histogram);
 BF_API bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer);
 BF_API bf_status bf_histogram_load(bf_context *context, const void *buffer, size_t size,

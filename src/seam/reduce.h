@@ -14,7 +14,9 @@ typedef struct bf_job {
     const void *a;
     const void *b; /* BF_KIND_PRODUCTS: the other factor; else NULL */
     int64_t count;
-    int64_t index; /* of a[0]; BF_KIND_EXTREME */
+    int64_t index;   /* of a[0]; BF_KIND_EXTREME */
+    bool every_zero; /* BF_EXACT_NEG_ZERO is exact, for a state that lasts; else a backend may count
+                        fewer unless all finite terms are -0, for a result alone */
 } bf_job;
 
 typedef struct bf_reduce_backend {

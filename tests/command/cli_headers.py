@@ -8,7 +8,7 @@ HEADERS = os.path.join(ROOT, "include/bitfold")
 OBJECTS = r"\b(bf_context|bf_state|bf_histogram|bf_groups|bf_table) \*(\w+)"
 # Calls that leave the context alone: they make it, end it, or only look at an object.
 FREE = {"bf_context_create", "bf_state_describe", "bf_state_save", "bf_histogram_describe",
-        "bf_histogram_save", "bf_groups_describe"}
+        "bf_histogram_save", "bf_groups_describe", "bf_state_words_info", "bf_state_get_words"}
 
 
 def source(path):

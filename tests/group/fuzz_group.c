@@ -51,7 +51,7 @@ static void use(bf_context *context, bf_groups *g, const uint8_t *data, size_t s
     size_t saved_size;
     bf_groups_describe(g, &kind);
     uint8_t *saved = save(g, &saved_size);
-    require(saved_size == size && memcmp(saved, data, size) == 0);
+    require_same(saved, saved_size, data, size);
     free(saved);
     take_results(g, &kind);
     absorb(g, &kind, data);

@@ -40,7 +40,7 @@ static void use(bf_context *context, bf_histogram *h, const uint8_t *data, size_
     bf_histogram *back = NULL;
     size_t saved_size;
     uint8_t *saved = save(h, &saved_size);
-    require(saved_size == size && memcmp(saved, data, size) == 0);
+    require_same(saved, saved_size, data, size);
     free(saved);
     bf_histogram_describe(h, &info);
     take_results(h, &info);

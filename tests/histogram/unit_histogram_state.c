@@ -233,7 +233,8 @@ static void impossible_contents_are_refused(void **unused) {
         size_t at;
         uint64_t word;
     } forged[] = {
-        {8, 2},  /* version */
+        {8, 3}, /* version */
+        {8, 0},
         {12, 0}, /* dtypes, edges' dtype */
         {12, 14},
         {14, 77},

@@ -27,20 +27,44 @@ static uint8_t *save(const bf_state *s, size_t *size) {
     return saved;
 }
 
+/* Words come back; any others are refused, or are a state's; and merging them harms nothing. */
+static void use_words(bf_state *s, const bf_state_info *info, const uint8_t *data, size_t size) {
+    bf_words_info words_info = {.size = sizeof words_info};
+    require(bf_state_words_info(s, &words_info) == BF_OK);
+    size_t count = (size_t)words_info.count, bytes = count * sizeof(int64_t);
+    int64_t *words = calloc(2 * count, sizeof *words), *other = words + count;
+    require(words != NULL && bf_state_get_words(s, words) == BF_OK);
+    memcpy(other, words, bytes);
+    require(bf_state_set_words(s, words, words_info.count, 1) == BF_OK);
+    bf_words_merge(info->op, info->dtype, words, other);
+    bf_status status = bf_state_set_words(s, words, words_info.count, 1);
+    require(status == BF_OK || status == BF_E_STATE);
+    memcpy(other, data + size % 7, size - 7 < bytes ? size - 7 : bytes);
+    bf_words_merge(info->op, info->dtype, words, other);
+    for (int64_t parts = 1; parts <= words_info.parts && parts < 1 << 30; parts *= 3) {
+        status = bf_state_set_words(s, other, words_info.count, parts);
+        require(status == BF_OK || status == BF_E_STATE);
+    }
+    free(words);
+}
+
 static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t size) {
     double elements[3] = {1, 2, 3};
     bf_state_info info = {.size = sizeof info};
     size_t saved_size;
     uint8_t *saved = save(s, &saved_size);
-    require(saved_size == size && memcmp(saved, data, size) == 0);
+    require_same(saved, saved_size, data, size);
     free(saved);
     take_results(s);
     bf_state_describe(s, &info);
+    use_words(s, &info, data, size);
     bf_array a = bf_array_of(info.dtype, elements, 3);
     bf_status status = info.op == BF_DOT ? bf_state_absorb_pair(s, &a, &a) : bf_state_absorb(s, &a);
     require(status == BF_OK || status == BF_E_OVERFLOW);
     status = bf_state_merge(s, s);
     require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
+    status = bf_state_retract(s, s);
+    require(status == BF_OK || status == BF_E_ARGUMENT);
     status = bf_state_append(s, s);
     require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
     take_results(s);

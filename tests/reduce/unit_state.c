@@ -249,8 +249,9 @@ static void forged_headers_are_refused(void **unused) {
     (void)unused;
     double x[] = {1, -2, 3};
     saved s = saved_of(BF_SUM, x, 3);
-    assert_int_equal(load_forged(s, VERSION_AT, 4, 1), BF_OK);
-    assert_int_equal(load_forged(s, VERSION_AT, 4, 2), BF_E_STATE);
+    assert_int_equal(load_forged(s, VERSION_AT, 4, 2), BF_OK);
+    assert_int_equal(load_forged(s, VERSION_AT, 4, 0), BF_E_STATE);
+    assert_int_equal(load_forged(s, VERSION_AT, 4, 3), BF_E_STATE);
     assert_int_equal(load_forged(s, OP_AT, 2, 0), BF_E_STATE);
     assert_int_equal(load_forged(s, OP_AT, 2, BF_MIN), BF_E_STATE);
     assert_int_equal(load_forged(s, OP_AT, 2, 99), BF_E_STATE);
@@ -263,7 +264,7 @@ static void forged_headers_are_refused(void **unused) {
 
 static void impossible_sums_are_refused(void **unused) {
     (void)unused;
-    enum { COUNT, NAN_COUNT, POS_INF, NEG_INF, INVALID, NONZERO, LIMBS };
+    enum { COUNT, NAN_COUNT, POS_INF, NEG_INF, INVALID, NEG_ZERO, LIMBS };
     double x[] = {1, -2, 3};
     saved s = saved_of(BF_SUM, x, 3), empty = saved_of(BF_SUM, x, 0), squares;
     assert_int_equal(load_with_word(s, COUNT, -1), BF_E_STATE);
@@ -271,15 +272,18 @@ static void impossible_sums_are_refused(void **unused) {
     assert_int_equal(load_with_word(s, NAN_COUNT, 4), BF_E_STATE);
     assert_int_equal(load_with_word(s, POS_INF, -1), BF_E_STATE);
     assert_int_equal(load_with_word(s, INVALID, 1), BF_E_STATE);
-    assert_int_equal(load_with_word(s, NONZERO, 2), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NEG_ZERO, -1), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NEG_ZERO, 4), BF_E_STATE);
+    assert_int_equal(load_with_word(s, NEG_ZERO, 2), BF_OK); /* 2 and two -0 */
     assert_int_equal(load_with_word(s, LIMBS, 1ll << 32), BF_E_STATE);
     assert_int_equal(load_with_word(s, LIMBS, -1), BF_E_STATE);
     assert_int_equal(load_with_word(s, LIMBS + 67, 1ll << 31), BF_E_STATE);
-    assert_int_equal(load_with_word(s, NONZERO, 0), BF_E_STATE); /* but the sum is 2 */
+    assert_int_equal(load_with_word(s, NEG_ZERO, 3), BF_E_STATE); /* but the sum is 2 */
     assert_int_equal(load_with_word(empty, LIMBS, 1), BF_E_STATE);
     assert_int_equal(load_with_word(s, LIMBS + 66, 1), BF_E_STATE); /* three terms are not 2^1038 */
     squares = saved_of(BF_SUMSQ, x, 3);
     assert_int_equal(load_with_word(squares, NEG_INF, 1), BF_E_STATE);
+    assert_int_equal(load_with_word(squares, NEG_ZERO, 1), BF_E_STATE);
     assert_int_equal(load_with_word(squares, LIMBS + 133, -1), BF_E_STATE);
 }
 

@@ -156,6 +156,7 @@ static void states(void **unused) {
     bf_state_info info = {.size = sizeof info};
     bf_value v;
     bf_description d = {.size = sizeof d};
+    bf_words_info words_info = {.size = sizeof words_info};
     REFUSED(bf_state_create(NULL, BF_SUM, BF_F64, &made));
     REFUSED(bf_state_create(c, BF_SUM, BF_F64, NULL));
     bf_state_destroy(NULL);
@@ -172,6 +173,16 @@ static void states(void **unused) {
     REFUSED(bf_state_merge(w->state, NULL));
     REFUSED(bf_state_append(NULL, w->state));
     REFUSED(bf_state_append(w->state, NULL));
+    REFUSED(bf_state_retract(NULL, w->state));
+    REFUSED(bf_state_retract(w->state, NULL));
+    REFUSED(bf_state_words_info(NULL, &words_info));
+    REFUSED(bf_state_words_info(w->state, NULL));
+    REFUSED(bf_state_get_words(NULL, w->integers));
+    REFUSED(bf_state_get_words(w->state, NULL));
+    REFUSED(bf_state_set_words(NULL, w->integers, 74, 1));
+    REFUSED(bf_state_set_words(w->state, NULL, 74, 1));
+    bf_words_merge(BF_SUM, BF_F64, NULL, w->integers);
+    bf_words_merge(BF_SUM, BF_F64, w->integers, NULL);
     REFUSED(bf_state_result(NULL, NULL, &v));
     REFUSED(bf_state_result(w->state, NULL, NULL));
     REFUSED(bf_state_description(NULL, NULL, &d));
@@ -238,6 +249,8 @@ static void histograms(void **unused) {
     REFUSED(bf_histogram_absorb(w->histogram, &w->f64, NULL));
     REFUSED(bf_histogram_merge(NULL, w->histogram));
     REFUSED(bf_histogram_merge(w->histogram, NULL));
+    REFUSED(bf_histogram_retract(NULL, w->histogram));
+    REFUSED(bf_histogram_retract(w->histogram, NULL));
     REFUSED(bf_histogram_async(NULL, &w->f64, w->out_integers));
     bf_histogram_options plain = world_bins;
     plain.weights = BF_NONE;

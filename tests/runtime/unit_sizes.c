@@ -197,6 +197,7 @@ static void a_newer_caller_is_told_why(void **unused) {
 /* ---- every struct that is written ------------------------------------------------------------ */
 
 static bf_status write_state_info(void *info) { return bf_state_describe(w->state, info); }
+static bf_status write_words_info(void *info) { return bf_state_words_info(w->state, info); }
 static bf_status write_histogram_info(void *info) {
     return bf_histogram_describe(w->histogram, info);
 }
@@ -241,6 +242,7 @@ static void check_written(size_t known, size_t least, bf_status (*write)(void *)
 static void every_struct_that_is_written_may_be_of_another_size(void **unused) {
     (void)unused;
     CHECK_WRITTEN(bf_state_info, next, write_state_info);
+    CHECK_WRITTEN(bf_words_info, parts, write_words_info);
     CHECK_WRITTEN(bf_histogram_info, nan, write_histogram_info);
     CHECK_WRITTEN(bf_groups_options, seed, write_kind);
     CHECK_WRITTEN(bf_julia_params, escape, write_params);

@@ -73,6 +73,7 @@ CALL(bf_state_absorb_pair, w->pairs, &w->f64, &w->f64)
 CALL(bf_state_seek, w->ordered, (int64_t)1 << 40)
 CALL(bf_state_merge, w->state, w->other_state)
 CALL(bf_state_append, w->state, w->other_state)
+CALL(bf_state_retract, w->state, w->other_state)
 CALL(bf_state_absorb_feed, w->state, &w->feed)
 CALL(bf_histogram_absorb_feed, w->histogram, &w->feed_of_two)
 CALL(bf_state_result, w->state, NULL, w->values)
@@ -83,6 +84,7 @@ CALL_MAKING(bf_histogram_create, bf_histogram, bf_histogram_destroy, w->context,
 CALL(bf_histogram_clear, w->histogram)
 CALL(bf_histogram_absorb, w->histogram, &w->f64, &w->f64)
 CALL(bf_histogram_merge, w->histogram, w->other_histogram)
+CALL(bf_histogram_retract, w->histogram, w->other_histogram)
 CALL(bf_histogram_weights, w->histogram, w->out_doubles)
 CALL(bf_histogram_density, w->histogram, w->out_doubles)
 CALL_MAKING(bf_histogram_load, bf_histogram, bf_histogram_destroy, w->context, world_quarter(w, 1),
@@ -112,6 +114,13 @@ CALL_MAKING(bf_table_load, bf_table, bf_table_destroy, w->context, world_quarter
 CALL(bf_map, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_map_async, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_memory_copy, w->context, w->out_doubles, w->doubles, sizeof w->doubles)
+
+static bf_status call_bf_state_set_words(world *w) {
+    bf_words_info info = {.size = sizeof info};
+    bf_status status = bf_state_words_info(w->state, &info);
+    if (status == BF_OK) status = bf_state_get_words(w->state, w->out_integers);
+    return status == BF_OK ? bf_state_set_words(w->state, w->out_integers, info.count, 1) : status;
+}
 
 static bf_status call_bf_context_set_stream(world *w) {
     bf_status status = bf_context_set_stream(w->context, NULL);
@@ -255,6 +264,8 @@ static const context_call context_calls[] = {
     ENTRY(bf_state_seek),
     ENTRY(bf_state_merge),
     ENTRY(bf_state_append),
+    ENTRY(bf_state_retract),
+    ENTRY(bf_state_set_words),
     ENTRY(bf_state_absorb_feed),
     ENTRY(bf_state_result),
     ENTRY(bf_state_description),
@@ -264,6 +275,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_histogram_absorb),
     ENTRY(bf_histogram_absorb_feed),
     ENTRY(bf_histogram_merge),
+    ENTRY(bf_histogram_retract),
     ENTRY(bf_histogram_async),
     ENTRY(bf_histogram_weights),
     ENTRY(bf_histogram_density),

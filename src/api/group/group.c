@@ -288,8 +288,10 @@ static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
         status = share_memory(into, from)
                      ? into->by->merge(into->context, into->inside, from->inside)
                      : merge_from_afar(into, from);
-    if (status == BF_OK) into->rows += from->rows;
-    return status;
+    if (status != BF_OK) return status;
+    into->rows += from->rows;
+    into->uncounted |= from->uncounted;
+    return BF_OK;
 }
 
 bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {

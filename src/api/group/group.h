@@ -15,7 +15,8 @@ struct bf_groups {
     int count; /* of aggregates */
     bf_aggregate aggregates[BF_AGGREGATES_MAX];
     uint64_t seed;
-    void *inside; /* by's */
+    void *inside;   /* by's */
+    bool uncounted; /* -0 of parts that version 1 saved (api/reduce/state.h) */
 };
 
 /* bf_groups_create, for callers that have entered the context (enter.h). */

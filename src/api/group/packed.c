@@ -5,8 +5,9 @@
 
 enum { APART_MOST = 4 };
 
-bf_packed bf_packed_of(bf_aggregate a) {
+bf_packed bf_packed_of(bf_aggregate a, int version) {
     bf_packed c = {.aggregate = a, .kind = bf_kind_of(a.op, a.dtype), .apart_most = 1};
+    c.version = version;
     c.words = bf_state_words(c.kind, a.dtype, NULL);
     if (c.kind == BF_KIND_EXTREME) return c;
     bf_exact_shape s = bf_exact_shape_of(c.kind, a.dtype);
@@ -16,9 +17,11 @@ bf_packed bf_packed_of(bf_aggregate a) {
     return c;
 }
 
-/* The word of a count apart (the last tells of values other than -0), and what most groups have. */
-static int apart_word(int i) { return i == APART_MOST - 1 ? BF_EXACT_NONZERO : BF_EXACT_NAN + i; }
-static int64_t apart_default(int i) { return i == APART_MOST - 1; }
+/* The word of a count apart, and what most groups have. */
+static int apart_word(int i) { return i == APART_MOST - 1 ? BF_EXACT_NEG_ZERO : BF_EXACT_NAN + i; }
+static int64_t apart_default(const bf_packed *c, int i) {
+    return c->version == 1 && i == APART_MOST - 1;
+}
 
 static bool has_key(const bf_packed *c) { return c->kind == BF_KIND_EXTREME; }
 
@@ -29,7 +32,7 @@ size_t bf_packed_bytes(const bf_packed *c) {
 
 void bf_packed_cover(bf_packed *c, const int64_t *words) {
     for (int i = 0; i < c->apart_most; i++)
-        if (words[apart_word(i)] != apart_default(i)) c->apart = c->apart_most;
+        if (words[apart_word(i)] != apart_default(c, i)) c->apart = c->apart_most;
     for (int i = 0; i < 2; i++) {
         bf_packed_band *b = &c->bands[i];
         int first, end;
@@ -83,7 +86,7 @@ void bf_packed_get(const bf_packed *c, size_t n, size_t i, int64_t rows, const u
     places at = places_of(c, n, i);
     bf_state_init(c->kind, c->aggregate.dtype, words);
     words[0] = rows;
-    for (int k = 0; k < c->apart_most; k++) words[apart_word(k)] = apart_default(k);
+    for (int k = 0; k < c->apart_most; k++) words[apart_word(k)] = apart_default(c, k);
     for (int k = 0; k < c->apart; k++)
         words[apart_word(k)] = (int64_t)bf_saved_get(column + at.apart + 8 * k, 8);
     for (int b = 0; b < 2; b++) get_band(&c->bands[b], column + at.bands[b], words);

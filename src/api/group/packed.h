@@ -13,9 +13,11 @@ typedef struct bf_packed_band {
     int first, end;
 } bf_packed_band;
 
-/* How an aggregate is saved. */
+/* How an aggregate is saved. Words of version 1 have a flag where the count of -0 is now
+ * (rules/reduce/sum.h). */
 typedef struct bf_packed {
     bf_aggregate aggregate;
+    int version;
     bf_kind kind;
     int words;      /* of a group */
     int apart_most; /* counts apart that the kind has */
@@ -28,7 +30,7 @@ static inline int bf_packed_limbs(const bf_packed_band *b) {
 }
 
 /* Of a column of no groups. */
-bf_packed bf_packed_of(bf_aggregate aggregate);
+bf_packed bf_packed_of(bf_aggregate aggregate, int version);
 
 /* Bytes of a group in a column. */
 size_t bf_packed_bytes(const bf_packed *packed);

@@ -1,16 +1,19 @@
 /* Saved groups: a header, keys in their order, counts, columns, a checksum; all little-endian.
  *
  *   0  "bfgroup" and a newline     16  seed (u64)
- *   8  version (u32), 1            24  groups (u64)
+ *   8  version (u32), 1 or 2       24  groups (u64)
  *  12  dtype of the keys (u16)     32  aggregates, of 16 bytes each (below)
  *  14  number of aggregates (u16)      the keys; their rows (i64 each); columns
  *                                      CRC-64/XZ of all before (u64)
  *
  * An aggregate is its op and dtype, the first limb and number of limbs of its sums, the same of its
  * sums of squares, and the number of counts apart (u16 each, then two zeros). Its column is for
- * each group these counts (i64: NaN, +inf, -inf, and whether another value is not -0; of minimum
- * and maximum NaN alone), then for each the limbs of the sum (u32), then those of the squares, or
- * the key of the extreme (i64). Limbs and counts that say nothing about any group are left out. */
+ * each group these counts (i64: NaN, +inf, -inf, -0; of minimum and maximum NaN alone), then for
+ * each the limbs of the sum (u32), then those of the squares, or the key of the extreme (i64).
+ * Limbs and counts that say nothing about any group are left out.
+ *
+ * Version 1 had a flag in place of the count of -0 (rules/reduce/sum.h), which is mostly 1. Groups
+ * with a part of which a count is not known are saved in version 1. */
 #include "api/runtime/saved.h"
 #include "api/group/group.h"
 #include "api/group/packed.h"
@@ -25,6 +28,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are saved as the
 enum {
     HEADER_BYTES = 32,
     AGGREGATE_BYTES = 16,
+    VERSION = 2,
     BATCH_BYTES = 1 << 22 /* of words that are held at a time */
 };
 static const char magic[8] = {'b', 'f', 'g', 'r', 'o', 'u', 'p', '\n'};
@@ -35,20 +39,30 @@ static const char magic[8] = {'b', 'f', 'g', 'r', 'o', 'u', 'p', '\n'};
 /* The words of groups [at, at + n) of aggregate `which`. */
 typedef struct word_batch {
     int64_t at, n;
-    const int64_t *words;
+    int64_t *words;
 } word_batch;
+
+static int version_of(const bf_groups *g) { return g->uncounted ? 1 : VERSION; }
 
 /* Room for the words of a batch, of any aggregate. NULL: no memory, with a message. */
 static int64_t *make_batch(const bf_groups *g) {
     size_t bytes = 0, n = (size_t)bf_groups_size(g);
     for (int i = 0; i < g->count; i++) {
-        size_t group = 8 * (size_t)bf_packed_of(g->aggregates[i]).words;
+        size_t group = 8 * (size_t)bf_packed_of(g->aggregates[i], VERSION).words;
         size_t all = n < BATCH_BYTES / group ? n * group : BATCH_BYTES;
         if (all > bytes) bytes = all;
     }
     int64_t *words = malloc(bytes + 1);
     if (words == NULL) bf_fail(g->context, BF_E_MEMORY, "no memory to save");
     return words;
+}
+
+/* Words as the version has them. */
+static void put_flags(const bf_packed *packed, const word_batch *b) {
+    for (int64_t i = 0; i < b->n && bf_kind_is_exact(packed->kind); i++) {
+        int64_t *words = b->words + i * packed->words;
+        if (packed->version == 1) words[BF_EXACT_NEG_ZERO] = bf_exact_flag(words);
+    }
 }
 
 /* Calls take(packed, n, b, column) for all groups of an aggregate, of which there are n. */
@@ -61,7 +75,9 @@ each_batch(bf_groups *g, int which, bf_packed *packed, int64_t *words, uint8_t *
     for (; b.at < n && status == BF_OK; b.at += b.n) {
         b.n = most < n - b.at ? most : n - b.at;
         status = g->by->words(g->context, g->inside, which, b.at, b.n, words);
-        if (status == BF_OK) take(packed, (size_t)n, &b, column);
+        if (status != BF_OK) break;
+        put_flags(packed, &b);
+        take(packed, (size_t)n, &b, column);
     }
     return status;
 }
@@ -81,7 +97,7 @@ static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words,
     size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_key_bytes(g->key) + 8;
     bf_status status = BF_OK;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
-        columns[i] = bf_packed_of(g->aggregates[i]);
+        columns[i] = bf_packed_of(g->aggregates[i], version_of(g));
         status = each_batch(g, i, &columns[i], words, NULL, cover_batch);
         bf_packed_settle(&columns[i]);
         each += bf_packed_bytes(&columns[i]);
@@ -114,7 +130,7 @@ static void put_column(const bf_packed *c, uint8_t *out) {
 }
 
 static void put_header(const bf_groups *g, const bf_packed columns[], uint8_t *out) {
-    bf_saved_begin(out, magic);
+    bf_saved_begin(out, magic, version_of(g));
     bf_saved_put(out + 12, (uint64_t)g->key, 2);
     bf_saved_put(out + 14, (uint64_t)g->count, 2);
     bf_saved_put(out + 16, g->seed, 8);
@@ -166,6 +182,7 @@ typedef struct saved {
     size_t size, groups;
     bf_dtype key;
     int count;
+    bool uncounted;
     bf_packed columns[BF_AGGREGATES_MAX], seen[BF_AGGREGATES_MAX];
     const uint8_t *keys, *rows, *at[BF_AGGREGATES_MAX]; /* and each column's */
     int64_t *words[BF_AGGREGATES_MAX];                  /* of a batch */
@@ -191,7 +208,7 @@ static bool read_columns(saved *s, const bf_aggregate aggregates[]) {
     for (int i = 0; i < s->count; i++) {
         const uint8_t *in = s->bytes + HEADER_BYTES + i * AGGREGATE_BYTES;
         bf_packed *c = &s->columns[i];
-        s->seen[i] = *c = bf_packed_of(aggregates[i]);
+        s->seen[i] = *c = bf_packed_of(aggregates[i], bf_saved_version(s->bytes));
         c->apart = (int)bf_saved_get(in + 12, 2);
         if (c->apart != 0 && c->apart != c->apart_most) return false;
         if (!get_span(&c->bands[0], in + 4) || !get_span(&c->bands[1], in + 8)) return false;
@@ -251,8 +268,11 @@ static bool get_words(saved *s, int which, size_t first, size_t n) {
         int64_t *words = s->words[which] + i * (size_t)c->words;
         int64_t count = (int64_t)bf_saved_get(s->rows + 8 * (first + i), 8);
         bf_packed_get(c, s->groups, first + i, count, s->at[which], words);
-        if (!bf_state_valid(a.op, a.dtype, words)) return false;
         bf_packed_cover(&s->seen[which], words);
+        bool counted = true;
+        if (c->version == 1 && !bf_state_read_flag(c->kind, a.dtype, words, &counted)) return false;
+        if (!bf_state_valid(a.op, a.dtype, words)) return false;
+        s->uncounted |= !counted;
     }
     return true;
 }
@@ -310,6 +330,7 @@ static bf_status insert_all(bf_groups *g, saved *s) {
             if (!get_words(s, i, at, n)) return bf_saved_refuse(g->context, "impossible contents");
         status = insert_batch(g, s, at, n);
     }
+    g->uncounted = s->uncounted;
     if (status == BF_OK && !is_least(s))
         status = bf_saved_refuse(g->context, "impossible contents");
     return status;
@@ -341,7 +362,7 @@ static bf_status load_groups(bf_context *context, const void *buffer, size_t siz
                              bf_groups **groups) {
     bf_groups *made = NULL;
     if (buffer == NULL || groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic);
+    bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic, VERSION);
     if (status != BF_OK) return status;
     saved *s = calloc(1, sizeof *s);
     if (s == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to load");

@@ -388,15 +388,21 @@ static bool same_bins(const bf_histogram *a, const bf_histogram *b) {
     return true;
 }
 
-static bf_status merge_histograms(bf_histogram *into, const bf_histogram *from) {
+bf_status bf_histogram_match(const bf_histogram *into, const bf_histogram *from) {
     if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no histogram to merge");
     if (into->dtype != from->dtype || into->weights != from->weights)
         return bf_fail(into->context, BF_E_STATE, "the dtypes of elements or weights differ");
-    if (!same_bins(into, from)) return bf_fail(into->context, BF_E_STATE, "the bins differ");
+    return same_bins(into, from) ? BF_OK : bf_fail(into->context, BF_E_STATE, "the bins differ");
+}
+
+static bf_status merge_histograms(bf_histogram *into, const bf_histogram *from) {
+    bf_status status = bf_histogram_match(into, from);
+    if (status != BF_OK) return status;
     if (from->total > BF_COUNT_MAX - into->total)
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 elements");
     add_counts(into, from);
     into->total += from->total;
+    into->uncounted |= from->uncounted;
     return BF_OK;
 }
 

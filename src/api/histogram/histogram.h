@@ -16,6 +16,7 @@ struct bf_histogram {
     double *edges;   /* of bins */
     int64_t *counts; /* of the bins, then BF_BIN_OTHERS */
     int64_t *sums;   /* sum_words for each bin; NULL: no weights */
+    bool uncounted;  /* -0 of parts that version 1 saved, in the sums (api/reduce/state.h) */
 };
 
 /* A histogram whose edges are yet to be written; then bf_histogram_set_bins. Errors: BF_E_MEMORY.
@@ -40,6 +41,9 @@ bf_status bf_histogram_count(bf_histogram *histogram, const bf_array *array,
  * close. */
 bf_status bf_histogram_open_apart(const bf_histogram *histogram, bf_histogram *apart);
 void bf_histogram_close_apart(bf_histogram *histogram, bf_histogram *apart, bf_status status);
+
+/* Have both the same dtypes and bins? Errors: BF_E_ARGUMENT (from is NULL), BF_E_STATE. */
+bf_status bf_histogram_match(const bf_histogram *into, const bf_histogram *from);
 
 /* ---- range.c ----------------------------------------------------------------------- */
 

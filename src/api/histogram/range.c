@@ -111,7 +111,7 @@ static double value_of(const bf_job *job, const int64_t *words) {
 
 static bf_status find_extremes(bf_context *context, const bf_array *array, int64_t count,
                                bf_extent *extent) {
-    extremes_pass pass = {{BF_MIN, BF_KIND_EXTREME, array->dtype, NULL, NULL, 0, 0}, {0}, {0}, {0}};
+    extremes_pass pass = {.least = {.op = BF_MIN, .kind = BF_KIND_EXTREME, .dtype = array->dtype}};
     pass.greatest = pass.least;
     pass.greatest.op = BF_MAX;
     bf_extreme_init(pass.least_words);

@@ -1,12 +1,15 @@
 /* Saved histograms: a header, edges, counts, sums, a checksum; all little-endian.
  *
  *   0  "bfhisto" and a newline                16  dtype of the edges (u16), then zeros to
- *   8  version (u32), 1                       24  number of bins (i64)
+ *   8  version (u32), 1 or 2                  24  number of bins (i64)
  *  12  dtype, dtype of weights (u16 each)     32  bins + 1 edges (f64 each)
  *
  *      then the counts of the bins, below, above and NaN (i64 each)
  *      then for each bin the words of its sum of weights, if there are weights (i64 each)
  *      then CRC-64/XZ of all before (u64)
+ *
+ * Version 1 had a flag in place of a sum's count of -0 (rules/reduce/sum.h). A histogram with a
+ * part of which a count is not known is saved in version 1.
  */
 #include "api/runtime/saved.h"
 #include "api/histogram/bins.h"
@@ -15,7 +18,7 @@
 #include "rules/reduce/state.h"
 #include "seam/environment.h"
 
-enum { HEADER_BYTES = 32 };
+enum { HEADER_BYTES = 32, VERSION = 2 };
 static const char magic[8] = {'b', 'f', 'h', 'i', 's', 't', 'o', '\n'};
 
 size_t bf_histogram_save_size(const bf_histogram *histogram) {
@@ -36,12 +39,19 @@ static const uint8_t *get_words(const uint8_t *in, void *words, int64_t count) {
     return in;
 }
 
+/* Puts the flags of version 1 over the counts of -0 in `out`. */
+static void put_flags(uint8_t *out, const bf_histogram *h) {
+    out += 8 * BF_EXACT_NEG_ZERO;
+    for (int64_t i = 0; i < h->bins.count; i++, out += 8 * h->sum_words)
+        bf_saved_put(out, (uint64_t)bf_exact_flag(h->sums + i * h->sum_words), 8);
+}
+
 bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer) {
     if (histogram == NULL || buffer == NULL) return BF_E_ARGUMENT;
     const bf_histogram *h = histogram;
     uint8_t *out = buffer;
     int64_t bins = h->bins.count;
-    bf_saved_begin(out, magic);
+    bf_saved_begin(out, magic, h->uncounted ? 1 : VERSION);
     bf_saved_put(out + 12, (uint64_t)h->dtype, 2);
     bf_saved_put(out + 14, (uint64_t)h->weights, 2);
     bf_saved_put(out + 16, (uint64_t)h->edges_dtype, 8);
@@ -49,6 +59,7 @@ bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer) {
     out = put_words(out + HEADER_BYTES, h->edges, bins + 1);
     out = put_words(out, h->counts, bins + BF_BIN_OTHERS);
     put_words(out, h->sums, bins * h->sum_words);
+    if (h->uncounted) put_flags(out, h);
     bf_saved_end(buffer, bf_histogram_save_size(h));
     return BF_OK;
 }
@@ -73,21 +84,25 @@ static bool counts_valid(bf_histogram *h) {
     return bf_dtype_is_float(h->dtype) || h->counts[n + BF_BIN_NAN] == 0;
 }
 
-static bool sums_valid(const bf_histogram *h) {
+static bool sums_valid(bf_histogram *h, int version) {
     for (int64_t i = 0; h->sum_words > 0 && i < h->bins.count; i++) {
-        const int64_t *words = h->sums + i * h->sum_words;
+        int64_t *words = h->sums + i * h->sum_words;
+        bool counted = true;
+        if (version == 1 && !bf_exact_read_flag(BF_KIND_SUM, h->weights, words, &counted))
+            return false;
+        h->uncounted |= !counted;
         if (words[BF_EXACT_COUNT] != h->counts[i]) return false;
         if (!bf_exact_valid(BF_KIND_SUM, h->weights, words)) return false;
     }
     return true;
 }
 
-static bool read_contents(bf_histogram *h, const uint8_t *in) {
+static bool read_contents(bf_histogram *h, const uint8_t *in, int version) {
     in = get_words(in, h->edges, h->bins.count + 1);
     in = get_words(in, h->counts, h->bins.count + BF_BIN_OTHERS);
     get_words(in, h->sums, h->bins.count * h->sum_words);
     bf_environment environment = bf_environment_enter();
-    bool valid = edges_valid(h) && counts_valid(h) && sums_valid(h);
+    bool valid = edges_valid(h) && counts_valid(h) && sums_valid(h, version);
     bf_environment_leave(environment);
     return valid;
 }
@@ -117,13 +132,13 @@ static bf_status load_histogram(bf_context *context, const uint8_t *in, size_t s
                                 bf_histogram **histogram) {
     bf_histogram header = {0}, *h;
     if (in == NULL || histogram == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic);
+    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic, VERSION);
     if (status == BF_OK) status = read_header(context, in, size, &header);
     if (status != BF_OK) return status;
     status = bf_histogram_allocate(context, header.dtype, header.weights, header.bins.count, &h);
     if (status != BF_OK) return status;
     h->edges_dtype = header.edges_dtype;
-    if (!read_contents(h, in + HEADER_BYTES)) {
+    if (!read_contents(h, in + HEADER_BYTES, bf_saved_version(in))) {
         bf_histogram_destroy(h);
         return bf_saved_refuse(context, "impossible contents");
     }

@@ -26,6 +26,13 @@ static bf_status finish_extreme(const bf_state *s, bf_reduction op, bf_reduction
     return status;
 }
 
+/* Are all elements that are no NaN -0? Moments do not count them, but then both extremes are. */
+static bool all_neg_zero(const bf_state *s, const int64_t *least, const int64_t *greatest) {
+    if (!bf_dtype_is_float(s->dtype) || least[BF_EXTREME_INDEX] < 0) return false;
+    int64_t key = bf_order_key(s->dtype, bf_format_sign(bf_format_of(s->dtype)));
+    return least[BF_EXTREME_KEY] == key && greatest[BF_EXTREME_KEY] == ~key;
+}
+
 static bf_status describe_state(const bf_state *state, const bf_reduce_options *given,
                                 bf_description *description) {
     bf_reduce_options exact;
@@ -40,6 +47,9 @@ static bf_status describe_state(const bf_state *state, const bf_reduce_options *
     const int64_t *greatest = least + BF_EXTREME_WORDS;
     bf_reduce_options own = exact;
     own.out_dtype = BF_NONE; /* extremes keep their type */
+    int64_t sum[BF_EXACT_WORDS_MAX];
+    memcpy(sum, state->words, (size_t)(least - state->words) * sizeof *sum);
+    if (all_neg_zero(state, least, greatest)) sum[BF_EXACT_NEG_ZERO] = bf_exact_finite(sum);
 
     bf_state_info info = {.size = sizeof info};
     bf_state_describe(state, &info);
@@ -47,8 +57,8 @@ static bf_status describe_state(const bf_state *state, const bf_reduce_options *
     status = finish_extreme(state, BF_MIN, BF_ARGMIN, least, &own, &d.min, &d.argmin);
     if (status == BF_OK)
         status = finish_extreme(state, BF_MAX, BF_ARGMAX, greatest, &own, &d.max, &d.argmax);
-    if (status == BF_OK) status = finish_part(state, BF_SUM, state->words, &exact, &d.sum);
-    if (status == BF_OK) status = finish_part(state, BF_MEAN, state->words, &exact, &d.mean);
+    if (status == BF_OK) status = finish_part(state, BF_SUM, sum, &exact, &d.sum);
+    if (status == BF_OK) status = finish_part(state, BF_MEAN, sum, &exact, &d.mean);
     if (status == BF_OK) status = finish_part(state, BF_STD, state->words, &exact, &d.std);
     if (status == BF_OK) BF_WRITE(description, &d, std);
     return status;

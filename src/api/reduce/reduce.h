@@ -3,6 +3,7 @@
 #ifndef BF_API_REDUCE_REDUCE_H
 #define BF_API_REDUCE_REDUCE_H
 
+#include "rules/reduce/retract.h"
 #include "seam/backend.h"
 #include "seam/reduce.h"
 
@@ -28,5 +29,8 @@ bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *con
  * BF_E_ARGUMENT, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW. */
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
                     const bf_reduce_options *options, bf_value *value);
+
+/* Gives the context the message of a retraction. Returns BF_OK or BF_E_STATE. */
+bf_status bf_explain_retraction(bf_context *context, bf_retraction retraction);
 
 #endif

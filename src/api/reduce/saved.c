@@ -1,14 +1,17 @@
 /* Saved states: a header, the words, a checksum; all little-endian.
  *
  *   0  "bfstate" and a newline     16  number of words (u64)
- *   8  version (u32), 1            24  the words (i64 each)
+ *   8  version (u32), 1 or 2       24  the words (i64 each)
  *  12  op (u16), dtype (u16)       then CRC-64/XZ of all before (u64)
+ *
+ * Version 1 had a flag in place of the count of -0 (rules/reduce/sum.h). A state with a part of
+ * which the count is not known is saved in version 1.
  */
 #include "api/runtime/saved.h"
 #include "api/reduce/state.h"
 #include "api/runtime/enter.h"
 
-enum { HEADER_BYTES = 24 };
+enum { HEADER_BYTES = 24, VERSION = 2 };
 static const char magic[8] = {'b', 'f', 's', 't', 'a', 't', 'e', '\n'};
 
 static size_t word_count(const bf_state *s) {
@@ -24,12 +27,15 @@ bf_status bf_state_save(const bf_state *state, void *buffer) {
     if (state == NULL || buffer == NULL) return BF_E_ARGUMENT;
     uint8_t *out = buffer;
     size_t count = word_count(state), size = bf_state_save_size(state);
-    bf_saved_begin(out, magic);
+    bf_saved_begin(out, magic, state->uncounted ? 1 : VERSION);
     bf_saved_put(out + 12, (uint64_t)state->op, 2);
     bf_saved_put(out + 14, (uint64_t)state->dtype, 2);
     bf_saved_put(out + 16, count, 8);
     for (size_t i = 0; i < count; i++)
         bf_saved_put(out + HEADER_BYTES + 8 * i, (uint64_t)state->words[i], 8);
+    if (state->uncounted)
+        bf_saved_put(out + HEADER_BYTES + 8 * BF_EXACT_NEG_ZERO,
+                     (uint64_t)bf_exact_flag(state->words), 8);
     bf_saved_end(out, size);
     return BF_OK;
 }
@@ -42,15 +48,20 @@ static bf_status load_words(bf_state *state, const uint8_t *in, size_t size) {
         return bf_saved_refuse(state->context, "not the size that its header says");
     for (size_t i = 0; i < count; i++)
         state->words[i] = (int64_t)bf_saved_get(in + HEADER_BYTES + 8 * i, 8);
-    if (!bf_state_sized(state->kind, state->dtype, state->words, (int)count) ||
-        !bf_state_valid(state->op, state->dtype, state->words))
+    bool counted = true,
+         valid = bf_state_sized(state->kind, state->dtype, state->words, (int)count);
+    if (valid && bf_saved_version(in) == 1)
+        valid = bf_state_read_flag(state->kind, state->dtype, state->words, &counted);
+    if (!valid || !bf_state_valid(state->op, state->dtype, state->words))
         return bf_saved_refuse(state->context, "impossible contents");
+    state->lasting = true;
+    state->uncounted = !counted;
     return BF_OK;
 }
 
 static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_state **state) {
     if (in == NULL || state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic);
+    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic, VERSION);
     if (status != BF_OK) return status;
     bf_state *made;
     bf_reduction op = (bf_reduction)bf_saved_get(in + 12, 2);

@@ -1,4 +1,4 @@
-/* States: absorb, merge, result. */
+/* States: absorb, result. */
 #include "api/reduce/state.h"
 
 #include "api/reduce/reduce.h"
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-static size_t used_bytes(const bf_state *s) {
+size_t bf_state_bytes(const bf_state *s) {
     return (size_t)bf_state_words(s->kind, s->dtype, s->words) * sizeof *s->words;
 }
 
@@ -33,7 +33,9 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
 
 bf_status bf_state_create(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state **state) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, bf_state_make(context, op, dtype, state));
+    bf_status status = bf_state_make(context, op, dtype, state);
+    if (status == BF_OK) (*state)->lasting = true;
+    return bf_leave(context, status);
 }
 
 void bf_state_destroy(bf_state *state) { free(state); }
@@ -44,8 +46,7 @@ bf_status bf_state_clear(bf_state *state) {
     return bf_leave(state->context, BF_OK);
 }
 
-/* The index of the next element, where the state keeps indices; NULL where it does not. */
-static int64_t *next_index(bf_state *s) {
+int64_t *bf_state_next(bf_state *s) {
     if (s->kind == BF_KIND_TREE) return &s->words[BF_TREE_END];
     if (!bf_is_indexed(s->op)) return NULL;
     return &s->words[bf_extreme_at(s->kind, s->dtype) + BF_EXTREME_END];
@@ -87,9 +88,9 @@ static bf_status take_piece(bf_context *context, void *arg, const void *const da
 }
 
 bf_status bf_state_keep(const bf_state *s, int64_t **kept) {
-    *kept = malloc(used_bytes(s));
+    *kept = malloc(bf_state_bytes(s));
     if (*kept == NULL) return bf_fail(s->context, BF_E_MEMORY, "no memory for a state");
-    memcpy(*kept, s->words, used_bytes(s));
+    memcpy(*kept, s->words, bf_state_bytes(s));
     return BF_OK;
 }
 
@@ -106,13 +107,14 @@ static bool has_pieces(const bf_state *s, const bf_array *const arrays[], int ar
 }
 
 static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
-    const int64_t *next = next_index(s);
+    const int64_t *next = bf_state_next(s);
     if (count > BF_COUNT_MAX - (next ? *next : s->words[0]))
         return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
     if (count == 0) return BF_OK;
     bf_status status = bf_reduce_place(s->context, s->kind, arrays, arity, count);
     if (status != BF_OK) return status;
-    bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .index = next ? *next : 0};
+    bf_job job = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .every_zero = s->lasting};
+    job.index = next ? *next : 0;
     absorption to = {job, s->words};
     int64_t *kept = NULL;
     if (has_pieces(s, arrays, arity)) status = bf_state_keep(s, &kept);
@@ -152,7 +154,7 @@ bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_arra
 
 static bf_status seek(bf_state *state, int64_t index) {
     if (state->kind == BF_KIND_FACTORS) return BF_OK;
-    int64_t *next = next_index(state);
+    int64_t *next = bf_state_next(state);
     if (next == NULL)
         return bf_fail(state->context, BF_E_ARGUMENT, "%s has no indices",
                        bf_reduction_name(state->op));
@@ -171,94 +173,6 @@ static bf_status seek(bf_state *state, int64_t index) {
 bf_status bf_state_seek(bf_state *state, int64_t index) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
     return bf_leave(state->context, seek(state, index));
-}
-
-/* Why two ordered states do not merge; NULL if they do. */
-static const char *misplaced(const bf_state *into, const bf_state *from) {
-    const int64_t *a = into->words, *b = from->words;
-    if (a[0] == 0 || b[0] == 0) return NULL;
-    if (into->kind == BF_KIND_TREE) {
-        bool adjacent = a[BF_TREE_END] == b[BF_TREE_BEGIN] || b[BF_TREE_END] == a[BF_TREE_BEGIN];
-        return adjacent ? NULL : "neither begins where the other ends";
-    }
-    int at = bf_extreme_at(into->kind, into->dtype);
-    if (!bf_is_indexed(into->op) || bf_extreme_disjoint(a + at, b + at)) return NULL;
-    return "the ranges of indices overlap";
-}
-
-/* A tree in front of this one: appended in the other order. */
-static bf_status prepend(bf_state *into, const bf_state *from) {
-    int64_t *words = malloc(BF_STATE_WORDS_MAX * sizeof *words);
-    if (words == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
-    memcpy(words, from->words, used_bytes(from));
-    bf_tree_append(words, into->words);
-    memcpy(into->words, words, (size_t)bf_tree_words(words) * sizeof *words);
-    free(words);
-    return BF_OK;
-}
-
-/* Of two states that fit: joins of a tree are floating-point work. */
-static bf_status merge_words(bf_state *into, const bf_state *from) {
-    bool both = into->words[0] > 0 && from->words[0] > 0;
-    bool before = into->kind == BF_KIND_TREE && both &&
-                  into->words[BF_TREE_END] != from->words[BF_TREE_BEGIN];
-    bf_status status = BF_OK;
-    bf_environment environment = bf_environment_enter();
-    if (before)
-        status = prepend(into, from);
-    else
-        bf_state_merge_words(into->kind, into->dtype, into->words, from->words);
-    bf_environment_leave(environment);
-    return status;
-}
-
-static bf_status merge(bf_state *into, const bf_state *from) {
-    if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no state to merge");
-    if (into->op != from->op || into->dtype != from->dtype)
-        return bf_fail(into->context, BF_E_STATE, "%s of %s does not merge with %s of %s",
-                       bf_reduction_name(from->op), bf_dtype_name(from->dtype),
-                       bf_reduction_name(into->op), bf_dtype_name(into->dtype));
-    const char *why = misplaced(into, from);
-    if (why) return bf_fail(into->context, BF_E_STATE, "%s", why);
-    if (from->words[0] > BF_COUNT_MAX - into->words[0])
-        return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 elements");
-    return merge_words(into, from);
-}
-
-bf_status bf_state_merge(bf_state *into, const bf_state *from) {
-    if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
-    return bf_leave(into->context, merge(into, from));
-}
-
-/* Merges a copy of `from` whose indices follow those of `into`. */
-static bf_status merge_behind(bf_state *into, const bf_state *from, int64_t next) {
-    bf_state *moved = malloc(sizeof *moved + used_bytes(from));
-    if (moved == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
-    memcpy(moved, from, sizeof *moved + used_bytes(from));
-    int64_t *extreme = moved->words + bf_extreme_at(moved->kind, moved->dtype);
-    bf_status status = BF_OK;
-    if (extreme[BF_EXTREME_END] > BF_COUNT_MAX - next)
-        status = bf_fail(into->context, BF_E_OVERFLOW, "an index beyond 2^62");
-    for (int i = 0; i <= (moved->kind == BF_KIND_DESCRIPTION) && status == BF_OK; i++)
-        bf_extreme_shift(extreme + i * BF_EXTREME_WORDS, next);
-    if (status == BF_OK) status = merge(into, moved);
-    free(moved);
-    return status;
-}
-
-static bf_status append(bf_state *into, const bf_state *from) {
-    const int64_t *next = next_index(into);
-    bool alike = from != NULL && into->op == from->op && into->dtype == from->dtype;
-    if (!alike || next == NULL || *next == 0 || from->words[0] == 0) return merge(into, from);
-    if (into->kind == BF_KIND_TREE)
-        return bf_fail(into->context, BF_E_STATE,
-                       "a product of floats depends on the index of each element");
-    return merge_behind(into, from, *next);
-}
-
-bf_status bf_state_append(bf_state *into, const bf_state *from) {
-    if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
-    return bf_leave(into->context, append(into, from));
 }
 
 static bf_status result(const bf_state *s, const bf_reduce_options *given, bf_value *value) {

@@ -18,9 +18,9 @@ static uint64_t crc64(const uint8_t *bytes, size_t size) {
     return ~crc;
 }
 
-void bf_saved_begin(uint8_t *out, const char magic[8]) {
+void bf_saved_begin(uint8_t *out, const char magic[8], int version) {
     memcpy(out, magic, 8);
-    bf_saved_put(out + 8, BF_SAVED_VERSION, 4);
+    bf_saved_put(out + 8, (uint64_t)version, 4);
 }
 
 void bf_saved_end(uint8_t *out, size_t size) {
@@ -33,10 +33,11 @@ bf_status bf_saved_refuse(bf_context *context, const char *why) {
 }
 
 bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t size, size_t header_bytes,
-                         const char magic[8]) {
+                         const char magic[8], int newest) {
     if (size < header_bytes + BF_SAVED_CRC_BYTES || memcmp(in, magic, 8) != 0)
         return bf_saved_refuse(context, "not a saved state");
-    if (bf_saved_get(in + 8, 4) != BF_SAVED_VERSION)
+    uint64_t version = bf_saved_get(in + 8, 4);
+    if (version < 1 || version > (uint64_t)newest)
         return bf_saved_refuse(context, "saved by an unknown version");
     size -= BF_SAVED_CRC_BYTES;
     return bf_saved_get(in + size, BF_SAVED_CRC_BYTES) == crc64(in, size)

@@ -5,7 +5,7 @@
 
 #include "seam/backend.h"
 
-enum { BF_SAVED_CRC_BYTES = 8, BF_SAVED_VERSION = 1 };
+enum { BF_SAVED_CRC_BYTES = 8 };
 
 static inline void bf_saved_put(uint8_t *at, uint64_t x, int bytes) {
     for (int i = 0; i < bytes; i++) at[i] = (uint8_t)(x >> 8 * i);
@@ -18,13 +18,15 @@ static inline uint64_t bf_saved_get(const uint8_t *at, int bytes) {
 }
 
 /* Writes magic and version: the first 12 bytes. */
-void bf_saved_begin(uint8_t *out, const char magic[8]);
+void bf_saved_begin(uint8_t *out, const char magic[8], int version);
+static inline int bf_saved_version(const uint8_t *in) { return (int)bf_saved_get(in + 8, 4); }
 /* Writes the checksum: the last 8 of size bytes. */
 void bf_saved_end(uint8_t *out, size_t size);
 
-/* Are these bytes what begin and end wrote, around header_bytes at least? Errors: BF_E_STATE. */
+/* Are these bytes what begin and end wrote, around header_bytes at least, in a version from 1 to
+ * `newest`? Errors: BF_E_STATE. */
 bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t size, size_t header_bytes,
-                         const char magic[8]);
+                         const char magic[8], int newest);
 
 /* BF_E_STATE, with why as the context's message. */
 bf_status bf_saved_refuse(bf_context *context, const char *why);

@@ -205,8 +205,8 @@ static inline void bf_group_aggregate_counts(const bf_group_aggregate *a, size_t
     words[BF_EXACT_POS_INF] = specials[BF_GROUP_POS_INF];
     words[BF_EXACT_NEG_INF] = specials[BF_GROUP_NEG_INF];
     words[BF_EXACT_INVALID] = 0;
-    for (int k = 0; k < BF_GROUP_SPECIALS; k++) count -= specials[k];
-    words[BF_EXACT_NONZERO] = count > 0;
+    words[BF_EXACT_NEG_ZERO] =
+        bf_exact_counts_zeros(a->kind, a->dtype) ? specials[BF_GROUP_NEG_ZERO] : 0;
 }
 
 /* Sets the words of a state to those of the values of group i, which has `count` rows. */

@@ -31,7 +31,7 @@ static bool insert_band(bf_band *band, size_t room, const word_rows *rows, int a
     return true;
 }
 
-/* Sets the specials of a group. Its words say of -0 only whether all finite values are it. */
+/* Sets the specials of a group. */
 static void specials_of(const bf_group_aggregate *a, const int64_t *words,
                         int64_t specials[BF_GROUP_SPECIALS]) {
     memset(specials, 0, BF_GROUP_SPECIALS * sizeof *specials);
@@ -42,9 +42,7 @@ static void specials_of(const bf_group_aggregate *a, const int64_t *words,
     specials[BF_GROUP_NAN] = words[BF_EXACT_NAN];
     specials[BF_GROUP_POS_INF] = words[BF_EXACT_POS_INF];
     specials[BF_GROUP_NEG_INF] = words[BF_EXACT_NEG_INF];
-    if (words[BF_EXACT_NONZERO] == 0)
-        specials[BF_GROUP_NEG_ZERO] = words[BF_EXACT_COUNT] - words[BF_EXACT_NAN] -
-                                      words[BF_EXACT_POS_INF] - words[BF_EXACT_NEG_INF];
+    specials[BF_GROUP_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
 }
 
 static bool insert_specials(bf_group_aggregate *a, size_t room, const word_rows *rows) {

@@ -86,7 +86,8 @@ static void sort_weights(weigher *w, int64_t first, int64_t n) {
 }
 
 static void weigh_sorted(weigher *w, int64_t first, int64_t n) {
-    bf_job job = {.op = BF_SUM, .kind = BF_KIND_SUM, .dtype = w->shared->job->weights_dtype};
+    bf_job job = {.op = BF_SUM, .kind = BF_KIND_SUM, .every_zero = true};
+    job.dtype = w->shared->job->weights_dtype;
     uint32_t begin = 0;
     sort_weights(w, first, n);
     job.a = w->sorted;

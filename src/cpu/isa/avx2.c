@@ -22,6 +22,7 @@ INLINE vf64 sub_fused(vf64 a, vf64 b) { return _mm256_fnmadd_pd(b, one(), a); }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
 INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm256_fmsub_pd(a, b, c); }
+INLINE vi64 least_halves(vi64 a, vi64 b) { return (vi64)_mm256_min_epi32((__m256i)a, (__m256i)b); }
 INLINE vf64 max_f64(vf64 x, vf64 m) { return _mm256_max_pd(x, m); }
 INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 

@@ -24,6 +24,7 @@ INLINE vf64 sub_fused(vf64 a, vf64 b) { return a - b; }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
 INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(c, a, b); }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(-c, a, b); }
+INLINE vi64 least_halves(vi64 a, vi64 b) { return (vi64)vminq_s32((int32x4_t)a, (int32x4_t)b); }
 INLINE vf64 max_f64(vf64 x, vf64 m) { return vmaxnmq_f64(x, m); }
 INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
 

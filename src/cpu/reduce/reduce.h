@@ -13,11 +13,13 @@ struct bf_node;
 enum { BF_SPAN = 32768 }; /* elements that one call of a loop may take */
 
 /* Sums doubles (floats, products) in a window of `levels` levels whose top is at `bottom` (see
- * rules/reduce/sum_window.h). True: sums[l] is the exact sum at level l, in units of its u. False:
- * the data did not fit the window, or hold a NaN or infinity; sums[] means nothing. */
-typedef bool (*bf_sum_loop)(const void *x, size_t n, int bottom, int levels, int64_t *sums);
+ * rules/reduce/sum_window.h). True: sums[l] is the exact sum at level l, in units of its u, and
+ * *zeros (unless zeros is NULL, which is faster in the cache) the number of terms that are -0.
+ * False: the data did not fit the window, or hold a NaN or infinity; sums[] means nothing. */
+typedef bool (*bf_sum_loop)(const void *x, size_t n, int bottom, int levels, int64_t *sums,
+                            int64_t *zeros);
 typedef bool (*bf_dot_loop)(const void *a, const void *b, size_t n, int bottom, int levels,
-                            int64_t *sums);
+                            int64_t *sums, int64_t *zeros);
 
 /* The exact sum of integers, low + high * 2^32. */
 typedef struct bf_split {
@@ -56,6 +58,7 @@ typedef struct bf_window_memory {
 typedef struct bf_reducer {
     const bf_isa *isa;
     bf_window_memory sum, products;
+    bool mixed; /* some term of the job is known to be other than -0 */
 } bf_reducer;
 
 /* Absorbs elements [first, first + n) of a sum, of products, or of both; words are carried before

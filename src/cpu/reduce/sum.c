@@ -27,7 +27,9 @@ typedef struct series {
     size_t n;
     bf_layout layout;
     int64_t *limbs;
-    int64_t *counters; /* words for specials and "other than -0"; NULL: they count elsewhere */
+    int64_t *counters; /* words for specials; NULL: they count elsewhere */
+    int64_t *zeros;    /* the word for terms that are -0; NULL: they do not count */
+    bool every;        /* counts every -0; else at least tells whether all terms are */
 } series;
 
 /* What a window must hold. */
@@ -56,9 +58,7 @@ static inline __attribute__((always_inline)) void add_term(const series *s, bf_f
         if (s->counters) s->counters[special]++;
         return;
     }
-    if (s->counters && s->counters[BF_EXACT_NONZERO] == 0)
-        s->counters[BF_EXACT_NONZERO] =
-            pair ? bf_exact_nonzero_pair(f, a, b) : bf_exact_nonzero(f, a);
+    if (s->zeros) *s->zeros += pair ? bf_exact_neg_zero_pair(f, a, b) : bf_exact_neg_zero(f, a);
     if (pair)
         bf_exact_add_float_product(f, s->layout, s->limbs, a, b);
     else
@@ -122,49 +122,48 @@ static bool widen_window(bf_layout layout, bf_window_memory *window) {
 
 /* --- by windows --- */
 
-static bool call_loop(const series *s, const bf_window_memory *window, int64_t *sums) {
+static bool call_loop(const series *s, const bf_window_memory *window, int64_t *sums,
+                      int64_t *zeros) {
     const bf_reduce_loops *loops = s->reducer->isa->reduce;
     bool wide = s->dtype == BF_F64;
     if (s->b)
         return (wide ? loops->dot_f64 : loops->dot_f32)(s->a, s->b, s->n, window->bottom,
-                                                        window->levels, sums);
+                                                        window->levels, sums, zeros);
     return (wide ? loops->sum_f64 : loops->sum_f32)(s->a, s->n, window->bottom, window->levels,
-                                                    sums);
+                                                    sums, zeros);
 }
 
-/* Is any term other than -0? Asked only of terms that sum to zero, and mostly answered at once. */
-static bool any_nonzero(const series *s, bf_format f) {
-    for (size_t i = 0; i < s->n; i++) {
-        uint64_t a = load(s, s->a, i);
-        if (s->b ? bf_exact_nonzero_pair(f, a, load(s, s->b, i)) : bf_exact_nonzero(f, a))
-            return true;
-    }
-    return false;
+/* Where not every -0 counts: those of terms that sum to zero, as long as all may be -0. */
+static int64_t count_if_all(const series *s, const bf_window_memory *window, bool zero) {
+    int64_t sums[BF_LEVELS_MAX], zeros = 0;
+    if (s->reducer->mixed) return 0;
+    if (zero) call_loop(s, window, sums, &zeros);
+    s->reducer->mixed = zeros < (int64_t)s->n;
+    return zeros;
 }
 
-static bool add_in_window(const series *s, bf_format f, const bf_window_memory *window) {
-    int64_t sums[BF_LEVELS_MAX];
+static bool add_in_window(const series *s, const bf_window_memory *window) {
+    int64_t sums[BF_LEVELS_MAX], zeros = 0;
     bool zero = true;
-    if (!call_loop(s, window, sums)) return false;
+    if (!call_loop(s, window, sums, s->zeros && s->every ? &zeros : NULL)) return false;
     for (int l = 0; l < window->levels; l++) {
         int position = bf_window_bottom(window->bottom, l) - s->layout.exponent;
         bf_limbs_add_signed(s->limbs, position, sums[l]);
         zero &= sums[l] == 0;
     }
-    if (s->counters && s->counters[BF_EXACT_NONZERO] == 0)
-        s->counters[BF_EXACT_NONZERO] = !zero || any_nonzero(s, f);
+    if (s->zeros) *s->zeros += s->every ? zeros : count_if_all(s, window, zero);
     return true;
 }
 
 static void add_series(const series *s, bf_format f);
 
-/* Counts NaNs and infinities, and adds a copy of the series in which they are zeros: -0, so that
- * they do not count as anything; in pairs -0 * 1. */
+/* Counts NaNs and infinities, and adds a copy of the series in which they are +0 (in pairs 0 * 0),
+ * which counts as nothing: so every -0 is counted. */
 static void add_without_specials(const series *s, bf_format f) {
     const size_t bytes = s->dtype == BF_F64 ? 8 : 4;
-    const uint64_t zero = bf_format_sign(f), one = (uint64_t)bf_format_bias(f) << f.fraction;
     uint64_t a[TERMS], b[TERMS];
     series copy = *s;
+    copy.every = true;
     copy.a = (const char *)a;
     copy.b = s->b ? (const char *)b : NULL;
     for (size_t at = 0; at < s->n; at += TERMS) {
@@ -175,8 +174,8 @@ static void add_without_specials(const series *s, bf_format f) {
             int special = special_at(&copy, f, i);
             if (!special) continue;
             if (s->counters) s->counters[special]++;
-            memcpy((char *)a + i * bytes, &zero, bytes);
-            if (s->b) memcpy((char *)b + i * bytes, &one, bytes);
+            memset((char *)a + i * bytes, 0, bytes);
+            if (s->b) memset((char *)b + i * bytes, 0, bytes);
         }
         add_series(&copy, f);
     }
@@ -186,14 +185,14 @@ static void add_without_specials(const series *s, bf_format f) {
 static void add_misfit(const series *s, bf_format f) {
     bf_window_memory *memory = s->memory, window = *memory;
     memory->credit -= MISFIT_COST;
-    bool fits = widen_window(s->layout, &window) && add_in_window(s, f, &window);
+    bool fits = widen_window(s->layout, &window) && add_in_window(s, &window);
     if (!fits) {
         extent e = measure_terms(s, f, s->n);
         if (e.special) {
             add_without_specials(s, f);
             return;
         }
-        fits = choose_window(e, s->layout, &window) && add_in_window(s, f, &window);
+        fits = choose_window(e, s->layout, &window) && add_in_window(s, &window);
     }
     if (!fits)
         add_by_rules(s);
@@ -224,7 +223,7 @@ static void add_series(const series *s, bf_format f) {
         return;
     }
     if (memory->levels == 0) guess_window(s, f, memory);
-    if (memory->levels > 0 && add_in_window(s, f, memory)) {
+    if (memory->levels > 0 && add_in_window(s, memory)) {
         if (memory->credit < CREDIT_MAX) memory->credit++;
         return;
     }
@@ -244,6 +243,8 @@ static void absorb_floats(bf_reducer *reducer, const bf_job *job, bf_dtype dtype
                           const char *b, size_t n, int64_t *words) {
     bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
     series s = {.reducer = reducer, .dtype = dtype, .a = a, .n = n, .counters = words};
+    if (bf_exact_counts_zeros(job->kind, job->dtype)) s.zeros = &words[BF_EXACT_NEG_ZERO];
+    s.every = job->every_zero;
     if (shape.sum.limbs > 0) {
         s.memory = &reducer->sum;
         s.layout = shape.sum;
@@ -310,7 +311,6 @@ static void absorb_integers(bf_reducer *reducer, const bf_job *job, bf_dtype dty
         absorb_by_rules(job, a, b, n, words);
         return;
     }
-    words[BF_EXACT_NONZERO] = 1;
     if (shape.sum.limbs > 0) add_split(words + shape.sum_at, sum(a, n));
     if (shape.products.limbs > 0) add_split(words + shape.products_at, dot(a, b ? b : a, n));
 }

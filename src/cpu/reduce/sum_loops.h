@@ -10,6 +10,7 @@
  *   CERTIFICATE_FLAGS if the first of the certificates below is to be used
  *   max_f64(x, m), min_f64(x, m)   m where x is NaN (for the second certificate)
  *   COLUMNS(levels)   independent accumulators, so that additions overlap
+ *   least_halves(a, b)   the lesser of each two signed 32-bit integers
  *
  * Each element goes down the levels of one column: at each, t = S + x rounds x to the level's unit,
  * t - S is what was taken, and x - (t - S) goes on. All operations but the first are exact if x is
@@ -19,7 +20,11 @@
  * FLAGS: add_quiet and mul_quiet leave the processor's flags alone (AVX-512's embedded rounding),
  * so that a clear "inexact" flag at the end proves that every other operation was exact; nothing
  * else need be known about the data. LEFTOVERS: what the last level leaves is collected, and so is
- * the largest |x|, which bounds the first level. */
+ * the largest |x|, which bounds the first level.
+ *
+ * A loop that is to count -0 only looks whether there may be some, for one operation a vector: the
+ * upper half of -0 is the least of all 32-bit integers. They are counted if so, in a second pass.
+ */
 
 #include "cpu/runtime/vector.h"
 #include "rules/reduce/sum_window.h"
@@ -132,8 +137,8 @@ INLINE void deposit(certificate *c, vf64 *column, int from, int levels, vf64 x) 
     add_last(c, &column[levels - 1], x);
 }
 
-/* The vector of elements, or of products, at a and b enters a column. */
-INLINE void take(certificate *c, input in, vf64 *column, int levels, const char *a, const char *b) {
+/* The vector of elements, or of products, at a and b enters a column. Returns them. */
+INLINE vf64 take(certificate *c, input in, vf64 *column, int levels, const char *a, const char *b) {
     if (in == IN_F64_PAIR) {
         vf64 x = load_f64(a), y = load_f64(b), product = mul_quiet(x, y);
         check_factors(c, x, y);
@@ -141,30 +146,67 @@ INLINE void take(certificate *c, input in, vf64 *column, int levels, const char 
         deposit(c, column, 0, levels, product);
         /* The product's rounding error, at most 2^-53 of it: a level further down. */
         deposit(c, column, levels > 1, levels, mul_sub(x, y, product));
-    } else {
-        vf64 x = in == IN_F64 ? load_f64(a) : load_f32(a);
-        if (in == IN_F32_PAIR) x = x * load_f32(b); /* 48 bits: exact */
-        check_term(c, x);
-        deposit(c, column, 0, levels, x);
+        return product;
     }
+    vf64 x = in == IN_F64 ? load_f64(a) : load_f32(a);
+    if (in == IN_F32_PAIR) x = x * load_f32(b); /* 48 bits: exact */
+    check_term(c, x);
+    deposit(c, column, 0, levels, x);
+    return x;
 }
 
-INLINE void take_row(certificate *c, input in, vf64 columns[][BF_LEVELS_MAX], int levels,
-                     const char *a, const char *b) {
+/* least: the least halves of all terms, if they are looked at. */
+INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
+                     int levels, const char *a, const char *b, vi64 *least) {
     const size_t step = LANES * input_bytes(in);
     const int width = COLUMNS(levels);
+    vi64 terms[COLUMNS_MAX];
     UNROLL
     for (int k = 0; k < width; k++)
-        take(c, in, columns[k], levels, a + (size_t)k * step, b + (size_t)k * step);
+        terms[k] =
+            (vi64)take(c, in, columns[k], levels, a + (size_t)k * step, b + (size_t)k * step);
+    if (!looks) return;
+    UNROLL
+    for (int n = width / 2; n > 0; n /= 2) UNROLL
+    for (int k = 0; k < n; k++) terms[k] = least_halves(terms[k], terms[k + n]);
+    *least = least_halves(*least, terms[0]);
 }
 
 /* The last elements, too few for a row, with zeros after them. */
-INLINE void take_tail(certificate *c, input in, vf64 columns[][BF_LEVELS_MAX], int levels,
-                      const char *a, const char *b, size_t bytes) {
+INLINE void take_tail(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
+                      int levels, const char *a, const char *b, size_t bytes, vi64 *least) {
     double tail_a[COLUMNS_MAX * LANES] = {0}, tail_b[COLUMNS_MAX * LANES] = {0};
     memcpy(tail_a, a, bytes);
     if (input_is_pair(in)) memcpy(tail_b, b, bytes);
-    take_row(c, in, columns, levels, (const char *)tail_a, (const char *)tail_b);
+    take_row(c, in, looks, columns, levels, (const char *)tail_a, (const char *)tail_b, least);
+}
+
+/* May a term be -0? */
+INLINE bool may_be_neg_zero(vi64 least) {
+    bool found = false;
+    for (int i = 0; i < LANES; i++) found |= (uint64_t)least[i] >> 32 == (uint64_t)1 << 31;
+    return found;
+}
+
+/* Adds 1 to the lanes in which the term, which fitted a window, is -0. */
+INLINE void count_neg_zeros(input in, const char *a, const char *b, vi64 *counts) {
+    vf64 x = in == IN_F64 || in == IN_F64_PAIR ? load_f64(a) : load_f32(a);
+    if (input_is_pair(in)) x *= in == IN_F64_PAIR ? load_f64(b) : load_f32(b);
+    *counts -= (vi64)x == INT64_MIN;
+}
+
+INLINE int64_t neg_zeros(input in, const char *a, const char *b, size_t n) {
+    const size_t bytes = LANES * input_bytes(in), last = n % LANES * input_bytes(in);
+    double tail_a[LANES] = {0}, tail_b[LANES] = {0};
+    vi64 counts = {0};
+    for (size_t i = 0; i < n / LANES; i++, a += bytes, b += bytes)
+        count_neg_zeros(in, a, b, &counts);
+    memcpy(tail_a, a, last);
+    if (input_is_pair(in)) memcpy(tail_b, b, last);
+    count_neg_zeros(in, (const char *)tail_a, (const char *)tail_b, &counts);
+    int64_t sum = 0;
+    for (int i = 0; i < LANES; i++) sum += counts[i];
+    return sum;
 }
 
 /* Adds to totals[] what the columns have gained since their start, and notes those that strayed
@@ -184,11 +226,13 @@ INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int 
     }
 }
 
-INLINE bool window_sum(input in, int levels, const char *a, const char *b, size_t n, int bottom,
-                       int64_t *sums) {
+/* *may: whether a term may be -0, if it looks. */
+INLINE bool window_sum(input in, int levels, bool looks, const char *a, const char *b, size_t n,
+                       int bottom, int64_t *sums, bool *may) {
     const int width = COLUMNS(levels);
     const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
     vu64 totals[BF_LEVELS_MAX] = {0};
+    vi64 least = {0};
     certificate c;
     certificate_begin(&c);
     for (size_t left = n; left > 0;) {
@@ -200,13 +244,13 @@ INLINE bool window_sum(input in, int levels, const char *a, const char *b, size_
         for (size_t r = 0; r < rows; r++) {
             prefetch_row(a, row_bytes);
             if (input_is_pair(in)) prefetch_row(b, row_bytes);
-            take_row(&c, in, columns, levels, a, b);
+            take_row(&c, in, looks, columns, levels, a, b, &least);
             a += row_bytes;
             b += row_bytes;
         }
         left -= rows * row;
         if (rows < BF_WINDOW_ROWS && left > 0) {
-            take_tail(&c, in, columns, levels, a, b, left * input_bytes(in));
+            take_tail(&c, in, looks, columns, levels, a, b, left * input_bytes(in), &least);
             left = 0;
         }
         fold(&c, columns, levels, bottom, totals);
@@ -221,33 +265,62 @@ INLINE bool window_sum(input in, int levels, const char *a, const char *b, size_
         for (int i = 0; i < LANES; i++) sum += totals[l][i];
         sums[l] = (int64_t)sum;
     }
+    if (looks) *may = may_be_neg_zero(least);
     return holds && (uint64_t)strayed >> 52 == 0;
 }
 
-INLINE bool window_sum_levels(input in, const void *a, const void *b, size_t n, int bottom,
-                              int levels, int64_t *sums) {
+INLINE bool window_sum_levels(input in, bool looks, const void *a, const void *b, size_t n,
+                              int bottom, int levels, int64_t *sums, bool *may) {
     switch (levels) {
-    case 1: return window_sum(in, 1, a, b, n, bottom, sums);
-    case 2: return window_sum(in, 2, a, b, n, bottom, sums);
-    case 3: return window_sum(in, 3, a, b, n, bottom, sums);
-    case 4: return window_sum(in, 4, a, b, n, bottom, sums);
-    case 5: return window_sum(in, 5, a, b, n, bottom, sums);
-    default: return window_sum(in, 6, a, b, n, bottom, sums);
+    case 1: return window_sum(in, 1, looks, a, b, n, bottom, sums, may);
+    case 2: return window_sum(in, 2, looks, a, b, n, bottom, sums, may);
+    case 3: return window_sum(in, 3, looks, a, b, n, bottom, sums, may);
+    case 4: return window_sum(in, 4, looks, a, b, n, bottom, sums, may);
+    case 5: return window_sum(in, 5, looks, a, b, n, bottom, sums, may);
+    default: return window_sum(in, 6, looks, a, b, n, bottom, sums, may);
     }
 }
 
-static bool sum_f64(const void *x, size_t n, int bottom, int levels, int64_t *sums) {
-    return window_sum_levels(IN_F64, x, x, n, bottom, levels, sums);
+/* The loops that look are functions of their own, so that the others compile as if alone. */
+typedef bool looking_loop(const void *a, const void *b, size_t n, int bottom, int levels,
+                          int64_t *sums, bool *may);
+
+#define LOOKING_LOOP(name, in)                                                                     \
+    static __attribute__((noinline)) bool name(const void *a, const void *b, size_t n, int bottom, \
+                                               int levels, int64_t *sums, bool *may) {             \
+        return window_sum_levels(in, true, a, b, n, bottom, levels, sums, may);                    \
+    }
+LOOKING_LOOP(look_f64, IN_F64)
+LOOKING_LOOP(look_f32, IN_F32)
+LOOKING_LOOP(look_f64_pairs, IN_F64_PAIR)
+LOOKING_LOOP(look_f32_pairs, IN_F32_PAIR)
+#undef LOOKING_LOOP
+
+INLINE bool window_loop(input in, looking_loop *look, const void *a, const void *b, size_t n,
+                        int bottom, int levels, int64_t *sums, int64_t *zeros) {
+    bool may = false;
+    if (zeros == NULL) return window_sum_levels(in, false, a, b, n, bottom, levels, sums, &may);
+    if (!look(a, b, n, bottom, levels, sums, &may)) return false;
+    *zeros = may ? neg_zeros(in, a, b, n) : 0;
+    return true;
 }
 
-static bool sum_f32(const void *x, size_t n, int bottom, int levels, int64_t *sums) {
-    return window_sum_levels(IN_F32, x, x, n, bottom, levels, sums);
+static bool sum_f64(const void *x, size_t n, int bottom, int levels, int64_t *sums,
+                    int64_t *zeros) {
+    return window_loop(IN_F64, look_f64, x, x, n, bottom, levels, sums, zeros);
 }
 
-static bool dot_f64(const void *a, const void *b, size_t n, int bottom, int levels, int64_t *sums) {
-    return window_sum_levels(IN_F64_PAIR, a, b, n, bottom, levels, sums);
+static bool sum_f32(const void *x, size_t n, int bottom, int levels, int64_t *sums,
+                    int64_t *zeros) {
+    return window_loop(IN_F32, look_f32, x, x, n, bottom, levels, sums, zeros);
 }
 
-static bool dot_f32(const void *a, const void *b, size_t n, int bottom, int levels, int64_t *sums) {
-    return window_sum_levels(IN_F32_PAIR, a, b, n, bottom, levels, sums);
+static bool dot_f64(const void *a, const void *b, size_t n, int bottom, int levels, int64_t *sums,
+                    int64_t *zeros) {
+    return window_loop(IN_F64_PAIR, look_f64_pairs, a, b, n, bottom, levels, sums, zeros);
+}
+
+static bool dot_f32(const void *a, const void *b, size_t n, int bottom, int levels, int64_t *sums,
+                    int64_t *zeros) {
+    return window_loop(IN_F32_PAIR, look_f32_pairs, a, b, n, bottom, levels, sums, zeros);
 }

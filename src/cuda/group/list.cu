@@ -186,7 +186,7 @@ bf_status enter_band(bf_context *context, bf_cuda_band *band, const word_rows &r
     return status;
 }
 
-/* What is counted apart. Of finite values words say only whether all are -0. */
+/* What is counted apart. */
 void others_of(bf_kind kind, const int64_t *words, int64_t *others) {
     if (kind == BF_KIND_EXTREME) {
         others[BF_CUDA_OTHER_NAN] = words[BF_EXTREME_NAN];
@@ -195,9 +195,7 @@ void others_of(bf_kind kind, const int64_t *words, int64_t *others) {
     others[BF_CUDA_OTHER_NAN] = words[BF_EXACT_NAN];
     others[BF_CUDA_OTHER_POS_INF] = words[BF_EXACT_POS_INF];
     others[BF_CUDA_OTHER_NEG_INF] = words[BF_EXACT_NEG_INF];
-    if (words[BF_EXACT_NONZERO] == 0)
-        others[BF_CUDA_OTHER_NEG_ZERO] = words[BF_EXACT_COUNT] - words[BF_EXACT_NAN] -
-                                         words[BF_EXACT_POS_INF] - words[BF_EXACT_NEG_INF];
+    others[BF_CUDA_OTHER_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
 }
 
 /* scratch: BF_CUDA_OTHERS for each group. */

@@ -33,8 +33,8 @@ static __device__ __forceinline__ void bf_cuda_group_counts(const bf_cuda_column
     words[BF_EXACT_POS_INF] = others[BF_CUDA_OTHER_POS_INF];
     words[BF_EXACT_NEG_INF] = others[BF_CUDA_OTHER_NEG_INF];
     words[BF_EXACT_INVALID] = 0;
-    for (int k = 0; k < BF_CUDA_OTHERS; k++) count -= others[k];
-    words[BF_EXACT_NONZERO] = count > 0;
+    words[BF_EXACT_NEG_ZERO] =
+        bf_exact_counts_zeros(p.kind, p.dtype) ? others[BF_CUDA_OTHER_NEG_ZERO] : 0;
 }
 
 /* The bits of a value, which is aligned. */

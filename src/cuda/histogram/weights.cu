@@ -35,11 +35,11 @@ __device__ void deposit(const weight_params &p, int64_t *words, uint64_t bits) {
     bool is_float = bf_dtype_is_float(dtype);
     bf_format f = bf_format_of(dtype);
     int special = is_float ? bf_exact_special(f, bits) : 0;
+    if (is_float && bf_exact_neg_zero(f, bits)) special = BF_EXACT_NEG_ZERO;
     if (special) {
         add(words + special, 1);
         return;
     }
-    if (!is_float || bf_exact_nonzero(f, bits)) words[BF_EXACT_NONZERO] = 1;
     bf_finite d = is_float ? bf_decode(f, bits) : bf_decode_integer(dtype, bits);
     int position = is_float ? bf_exact_position(f, p.shape.sum, d.position, 1) : 0;
     int64_t part[3] = {0, 0, 0};

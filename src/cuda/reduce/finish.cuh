@@ -62,24 +62,14 @@ static __host__ __device__ inline void bf_cuda_add_sums(const bf_cuda_series &s,
     }
 }
 
-/* NONZERO of terms that are no NaNs or infinities: those with minus signs alone sum to zero only if
- * all are -0. */
-static __host__ __device__ inline bool bf_cuda_nonzero(const bf_cuda_series &s,
-                                                       const bf_cuda_pair *pairs, unsigned flags) {
-    bool zero = (flags & BF_CUDA_POSITIVE) == 0;
-    for (int i = 0; i < s.count(); i++) zero = zero && pairs[i].lo == 0 && pairs[i].hi == 0;
-    return !zero;
-}
-
-/* Adds `count` elements with these sums to words, which have taken the rest of them. */
+/* Adds `count` elements with these sums, and so many -0 among them, to words, which have taken the
+ * rest of them. */
 static __host__ __device__ inline void
 bf_cuda_add_to_words(bf_kind kind, bf_dtype dtype, const bf_cuda_series &s,
-                     const bf_cuda_pair *pairs, unsigned flags, int64_t count, int64_t *words) {
+                     const bf_cuda_pair *pairs, int64_t zeros, int64_t count, int64_t *words) {
     bf_exact_shape shape = bf_exact_shape_of(kind, dtype);
     words[BF_EXACT_COUNT] += count;
-    int64_t finite = words[BF_EXACT_COUNT];
-    for (int i = BF_EXACT_NAN; i <= BF_EXACT_INVALID; i++) finite -= words[i];
-    if (finite > 0 && bf_cuda_nonzero(s, pairs, flags)) words[BF_EXACT_NONZERO] = 1;
+    words[BF_EXACT_NEG_ZERO] += zeros;
     bf_cuda_add_sums(s, 0, s.sums, pairs, shape.sum.exponent, words + shape.sum_at);
     bf_cuda_add_sums(s, s.sums, s.count(), pairs, shape.products.exponent,
                      words + shape.products_at);
@@ -209,7 +199,7 @@ static __device__ bf_leading bf_cuda_leading(const bf_cuda_series &s, const bf_c
 /* A sum, a mean, a dot product, a norm: of one series. */
 template <bf_dtype D, bf_kind Kind>
 static __device__ void bf_cuda_finish_one(const bf_cuda_params &p, const bf_cuda_series &s,
-                                          const bf_cuda_pair *pairs, unsigned flags) {
+                                          const bf_cuda_pair *pairs, int64_t zeros) {
     const bf_cuda_request &r = p.request;
     if (bf_result_is_integer(r.op, D, r.out_dtype)) {
         if (s.count() <= 3)
@@ -225,7 +215,7 @@ static __device__ void bf_cuda_finish_one(const bf_cuda_params &p, const bf_cuda
     if (Kind == BF_KIND_SUM && r.op == BF_MEAN && l.bits != 0)
         l = bf_leading_divide(l, (uint64_t)p.count);
     if (Kind == BF_KIND_SQUARES && r.op == BF_NORM && l.bits != 0) l = bf_leading_root(l);
-    bool minus_zero = l.bits == 0 && !(flags & BF_CUDA_POSITIVE);
+    bool minus_zero = l.bits == 0 && zeros == p.count;
     uint64_t bits = l.bits != 0  ? bf_leading_round(f, negative, l)
                     : minus_zero ? bf_format_sign(f)
                                  : 0;
@@ -318,8 +308,8 @@ static __device__ __noinline__ bool bf_cuda_finish_moments(const bf_cuda_params 
 /* The words that went by exponent, and those of sums. */
 template <bf_kind Kind>
 static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cuda_series &s,
-                                            const bf_cuda_pair *pairs, unsigned flags,
-                                            bf_cuda_desk *d) {
+                                            const bf_cuda_pair *pairs, int64_t zeros,
+                                            unsigned flags, bf_cuda_desk *d) {
     const int words = bf_exact_shape_of(Kind, p.request.dtype).words;
     for (int i = (int)threadIdx.x; i < words; i += (int)blockDim.x) {
         bool some = (flags & BF_CUDA_BY_RULES) != 0;
@@ -328,7 +318,7 @@ static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cu
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
-    bf_cuda_add_to_words(Kind, p.request.dtype, s, pairs, flags, p.count, d->words);
+    bf_cuda_add_to_words(Kind, p.request.dtype, s, pairs, zeros, p.count, d->words);
     bf_cuda_finish_words<Kind>(p, d);
 }
 
@@ -343,11 +333,12 @@ static __device__ void bf_cuda_send_words(const bf_cuda_params &p) {
     __syncthreads();
 }
 
-/* The letter of an exact kind: flags and counts, bottoms, the pairs, the side's words. */
-enum { BF_CUDA_LETTER_HEAD = 3 };
+/* The letter of an exact kind: flags and counts, bottoms, the number of -0, the pairs, the side's
+ * words. */
+enum { BF_CUDA_LETTER_HEAD = 4 };
 
 static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda_series &s,
-                                          const bf_cuda_pair *pairs, unsigned flags,
+                                          const bf_cuda_pair *pairs, int64_t zeros, unsigned flags,
                                           const int64_t *side, int n_side) {
     __shared__ int64_t words[BF_CUDA_LETTER_WORDS];
     if (flags & BF_CUDA_BY_RULES) bf_cuda_send_words(p);
@@ -357,6 +348,7 @@ static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda
                    (int64_t)n_side << 24 | (int64_t)s.spacing << 32;
         words[1] = s.sum_bottom;
         words[2] = s.product_bottom;
+        words[3] = zeros;
     }
     BF_ROLLED
     for (int i = (int)threadIdx.x; i < 2 * s.count(); i += BF_CUDA_WARP)
@@ -371,20 +363,20 @@ static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda
 /* All threads of the last block: sends the whole, or computes the result. */
 template <bf_dtype D, bf_kind Kind, class Side>
 static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_series &s,
-                                      const bf_cuda_pair *pairs, unsigned flags,
+                                      const bf_cuda_pair *pairs, int64_t zeros, unsigned flags,
                                       const int64_t *side) {
     __shared__ bf_cuda_desk desk;
     bool by_words = (flags & BF_CUDA_BY_RULES) != 0;
     if (by_words) __threadfence();
     if (Kind == BF_KIND_DESCRIPTION || p.value == nullptr) {
-        bf_cuda_send_exact(p, s, pairs, flags, side, Side::words);
+        bf_cuda_send_exact(p, s, pairs, zeros, flags, side, Side::words);
         return;
     }
     if (!by_words && Kind == BF_KIND_MOMENTS)
         by_words = !__syncthreads_or(threadIdx.x == 0 && bf_cuda_finish_moments(p, s, pairs));
     else if (!by_words && threadIdx.x == 0)
-        bf_cuda_finish_one<D, Kind>(p, s, pairs, flags);
-    if (by_words) bf_cuda_finish_state<Kind>(p, s, pairs, flags, &desk);
+        bf_cuda_finish_one<D, Kind>(p, s, pairs, zeros);
+    if (by_words) bf_cuda_finish_state<Kind>(p, s, pairs, zeros, flags, &desk);
 }
 
 /* --- on the host --- */
@@ -405,7 +397,7 @@ static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int6
         bf_kind kind = exact > 0 ? BF_KIND_MOMENTS : job->kind;
         bf_exact_shape shape = bf_exact_shape_of(kind, job->dtype);
         for (int i = 0; i < shape.words; i++) words[i] = flags & BF_CUDA_BY_RULES ? plain[i] : 0;
-        bf_cuda_add_to_words(kind, job->dtype, s, pairs, flags, job->count, words);
+        bf_cuda_add_to_words(kind, job->dtype, s, pairs, chunks[3], job->count, words);
     }
     Side::state(at, job->count, job->index, words + exact);
 }

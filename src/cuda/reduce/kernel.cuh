@@ -22,8 +22,7 @@
 enum {
     BF_CUDA_WARPS = 20, /* most of a block */
     /* Flags of a block, and of the whole: "or" merges them. */
-    BF_CUDA_POSITIVE = 1, /* a term has a plus sign: the sum is no -0 */
-    BF_CUDA_BY_RULES = 2  /* scratch->words has more */
+    BF_CUDA_BY_RULES = 1 /* scratch->words has more */
 };
 
 /* A Fold of nothing. */
@@ -203,13 +202,12 @@ static __device__ void bf_cuda_publish_block(bf_cuda_scratch *scratch,
         bf_cuda_publish(&scratch->slots[t][b->ticket], b->side.total.at[t - Loop::sums], 0, 0);
 }
 
-/* From what threads have to what the block has. `flags` become the block's. */
+/* From what threads have to what the block has. */
 template <class Loop>
 static __device__ void bf_cuda_reduce_block(bf_cuda_block<Loop> *b, const int64_t *values,
-                                            const typename Loop::Side &side, unsigned flags) {
+                                            const typename Loop::Side &side) {
     if (!bf_cuda_extras<Loop>::leaves_warp_sums) bf_cuda_warp_sums<Loop::sums>(&b->sums, values);
-    bool positive = __syncthreads_or((int)(flags & BF_CUDA_POSITIVE)) != 0;
-    if (threadIdx.x == 0 && positive) b->flags |= BF_CUDA_POSITIVE;
+    __syncthreads();
     if (Loop::sums > 0)
         bf_cuda_sum_rows(&b->sums, b->sums_in_use, (int)blockDim.x / BF_CUDA_WARP, false);
     if (Loop::Side::words > 0) {
@@ -267,10 +265,10 @@ __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
     }
     int64_t values[bf_cuda_some(Loop::sums)];
     typename Loop::Side side;
-    unsigned flags = Loop::run(p, &block, values, side);
+    Loop::run(p, &block, values, side);
     if (p.early) ticket = bf_cuda_draw_ticket(p.scratch);
     if (threadIdx.x == blockDim.x - 1) block.ticket = ticket;
-    bf_cuda_reduce_block<Loop>(&block, values, side, flags);
+    bf_cuda_reduce_block<Loop>(&block, values, side);
     if (block.ticket != gridDim.x - 1) {
         bf_cuda_publish_block<Loop>(p.scratch, &block);
         return;

@@ -36,6 +36,7 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_by_exponent {
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
     static constexpr bool has_product = Kind != BF_KIND_SUM;
+    static constexpr bool counts_zeros = !(has_sum && has_product) && Kind != BF_KIND_SQUARES;
 
     /* The position of the last bit of the largest element in the limbs, of the largest product. */
     static __host__ __device__ constexpr int last_bit() { return Dtype::most - (Dtype::bits - 1); }
@@ -100,15 +101,16 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_by_exponent {
                                                        const E *a, const E *b) {
         const bf_format f = bf_format_of(D);
         bf_finite u[n], v[n];
-        bool nonzero = false;
+        unsigned zeros = 0;
 #pragma unroll
         for (int k = 0; k < n; k++) {
             uint64_t x = bits(a[k]), y = bits(b[k]);
-            nonzero |= has_sum ? bf_exact_nonzero(f, x) : bf_exact_nonzero_pair(f, x, y);
+            if (counts_zeros)
+                zeros += has_sum ? bf_exact_neg_zero(f, x) : bf_exact_neg_zero_pair(f, x, y);
             u[k] = bf_decode(f, x);
             v[k] = pair ? bf_decode(f, y) : u[k];
         }
-        if (nonzero) own->words[BF_EXACT_NONZERO] = 1;
+        if (zeros > 0) atomicAdd((unsigned long long *)&own->words[BF_EXACT_NEG_ZERO], zeros);
         if (has_sum) add_sums<n>(table, f, u);
         if (has_product) add_products<n>(table + sum_bins() * BF_CUDA_WARP, f, u, v);
     }

@@ -30,7 +30,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     using ByExponent = bf_cuda_by_exponent<D, Kind>;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
-    static constexpr int sums = Levels::sum(2) + Levels::product(2);
+    static constexpr bool counts_zeros = Levels::counts_zeros;
+    /* Those of the levels, and behind them the number of -0. */
+    static constexpr int sums = Levels::sum(2) + Levels::product(2) + counts_zeros;
     /* As many threads as there are registers for, so that ptxas spills few: where it does, loops
      * are slower. Sums alone have two blocks a multiprocessor, of which one takes elements while
      * the other begins or ends. */
@@ -144,7 +146,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         block->own.sum_bottom = sum_bottom;
         block->own.product_bottom = product_bottom;
         block->own.variant = variant;
-        block->sums_in_use = Levels::sum(depth) + Levels::product(depth);
+        block->sums_in_use = Levels::sum(depth) + Levels::product(depth) + counts_zeros;
     }
 
     /* Takes a strip whose first element is number `at`. Each vector is read again, from x and y on,
@@ -178,8 +180,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
      * group at `turn` does not fit. */
     template <int Variant>
     static __device__ __forceinline__ bool take_groups(Block *block, const Array &s, Strip &t,
-                                                       Side &side, unsigned *turn, unsigned turns,
-                                                       unsigned *minus) {
+                                                       Side &side, unsigned *turn, unsigned turns) {
         bf_cuda_terms<D, Kind, Variant> fold;
         fold.open(block->own.sum_bottom, block->own.product_bottom);
         const unsigned step = warps() * Strip::elements;
@@ -196,7 +197,6 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
                            ++i<turns, Side::words> 0 ? x - s.a - step : 0);
             }
             if (!fold.close(block->sums.warps[threadIdx.x / BF_CUDA_WARP])) return false;
-            *minus &= fold.minus;
             *turn = end;
         } while (*turn < turns);
         return true;
@@ -268,16 +268,16 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     /* False: a group does not fit, or there is no window at all. */
     static __device__ __forceinline__ bool take_in_window(Block *block, const Array &s, Strip &t,
                                                           Side &side, unsigned *turn,
-                                                          unsigned turns, unsigned *minus) {
+                                                          unsigned turns) {
         switch (block->own.variant) {
-        case 0: return take_groups<0>(block, s, t, side, turn, turns, minus);
-        case 1: return take_groups<1>(block, s, t, side, turn, turns, minus);
-        case 2: return take_groups<2>(block, s, t, side, turn, turns, minus);
+        case 0: return take_groups<0>(block, s, t, side, turn, turns);
+        case 1: return take_groups<1>(block, s, t, side, turn, turns);
+        case 2: return take_groups<2>(block, s, t, side, turn, turns);
         default: return false;
         }
     }
 
-    static __device__ unsigned run(const bf_cuda_params &p, Block *block, int64_t *, Side &side) {
+    static __device__ void run(const bf_cuda_params &p, Block *block, int64_t *, Side &side) {
         Array s(p);
         Strip t;
         Samples samples; /* first: what all wait for must not wait for the strips */
@@ -288,9 +288,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         side.start();
         __syncthreads();
         const unsigned turns = s.strips > warp() ? (s.strips - warp() - 1) / warps() + 1 : 0;
-        unsigned turn = 0, minus = ~0u;
+        unsigned turn = 0;
         unsigned groups = 1; /* to take by exponent if the first does not fit: ever more */
-        while (!take_in_window(block, s, t, side, &turn, turns, &minus)) {
+        while (!take_in_window(block, s, t, side, &turn, turns)) {
             const unsigned left = turns - turn, first = turn;
             turn = left > groups * group ? turn + groups * group : turns;
             take_by_exponent(p, block, s, side, first, turn);
@@ -300,7 +300,6 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         }
         __syncthreads();
         if (block->flags & BF_CUDA_BY_RULES) block->own.exponents.add_to(p.scratch);
-        return minus >> 31 ? 0 : BF_CUDA_POSITIVE;
     }
 
     static __device__ void finish(const bf_cuda_params &p, Block *block) {
@@ -308,7 +307,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         const bf_cuda_series s = {Levels::sum(variant), Levels::product(variant),
                                   block->own.sum_bottom, block->own.product_bottom,
                                   BF_WINDOW_BITS + 1};
-        bf_cuda_finish<D, Kind, Side>(p, s, block->sums.total, block->flags, block->side.total.at);
+        const bf_cuda_pair *total = block->sums.total;
+        const int64_t zeros = counts_zeros ? total[s.count()].lo + (total[s.count()].hi << 32) : 0;
+        bf_cuda_finish<D, Kind, Side>(p, s, total, zeros, block->flags, block->side.total.at);
     }
 };
 

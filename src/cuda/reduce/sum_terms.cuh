@@ -13,6 +13,7 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
     static constexpr bool has_product = Kind != BF_KIND_SUM;
     static constexpr bool is_deep = has_product && Kind != BF_KIND_PRODUCTS && D != BF_F16;
     static constexpr int fewer = D == BF_F16 || D == BF_BF16;
+    static constexpr bool counts_zeros = Kind == BF_KIND_SUM || Kind == BF_KIND_PRODUCTS;
 
     static __host__ __device__ constexpr int sum_hot(int v) {
         return sum(v) - (has_sum && is_deep);
@@ -44,6 +45,7 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
     using Levels = bf_cuda_levels<D, Kind>;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr int KA = Levels::sum(Variant), KB = Levels::product(Variant);
+    static constexpr bool counts_zeros = Levels::counts_zeros;
     static constexpr int N = 16 / (int)sizeof(E), most = N < 4 ? N : 4;
     /* Terms between two looks at what the hot levels left: as many as registers allow. */
     static constexpr int few = !Levels::is_deep ? N : Variant > 0 ? 1 : most;
@@ -56,14 +58,15 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
     bf_cuda_window<bf_cuda_some(Levels::sum_hot(Variant)), bf_cuda_some(KA)> sum;
     bf_cuda_window<bf_cuda_some(Levels::product_hot(Variant)), bf_cuda_some(KB)> product;
     bf_cuda_misfit misfit;
-    unsigned minus; /* its top bit is set if no term has a plus sign */
+    unsigned zeros; /* terms that are -0 */
     unsigned rest;  /* of the terms at hand: 0 if the hot levels are all they need */
+    int least;      /* upper half of them: that of -0 is the least of all */
 
     __device__ __forceinline__ void open(int sum_bottom, int product_bottom) {
         if (KA > 0) sum.open(sum_bottom);
         if (KB > 0) product.open(product_bottom);
         misfit = {false, 0};
-        minus = ~0u;
+        zeros = 0;
     }
     /* None of a zero, but of -0. In integers, for additions are what there is much of. */
     static __device__ __forceinline__ unsigned bits(double x) {
@@ -71,6 +74,11 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
     }
     static __device__ __forceinline__ bool is_nonzero(double x) {
         return (bf_cuda_high(x) << 1 | (unsigned)__double2loint(x)) != 0;
+    }
+    /* Of doubles whose lower half tells, only f64 has some. */
+    static __device__ __forceinline__ bool is_neg_zero(double x) {
+        unsigned low = D == BF_F64 ? (unsigned)__double2loint(x) : 0;
+        return ((bf_cuda_high(x) ^ 0x80000000u) | low) == 0;
     }
     /* The rounding error of a product that is too small may be no double. */
     static __device__ __forceinline__ bool is_small(double product) {
@@ -81,11 +89,11 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
         if (KA > 0) {
             left.sum = sum.template take<0>(x, misfit);
             if (sum.is_deep) rest |= bits(left.sum);
-            minus &= bf_cuda_high(x);
+            if (counts_zeros) least = min(least, (int)bf_cuda_high(x));
         }
         if (KB == 0) return;
         double p = x * y;
-        if (KA == 0) minus &= bf_cuda_high(p);
+        if (KA == 0 && counts_zeros) least = min(least, (int)bf_cuda_high(p));
         left.product = product.template take<0>(p, misfit);
         if (product.is_deep) rest |= bits(left.product);
         if (D == BF_F64) take_error(x, y, p, left);
@@ -107,25 +115,36 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
         product.take_rest(left.error, misfit);
         if (is_small(x * y) && is_nonzero(x) && is_nonzero(y)) misfit.left = true;
     }
+    template <int n>
+    __device__ __forceinline__ void count_zeros(const double (&x)[n], const double (&y)[n]) {
+#pragma unroll
+        for (int k = 0; k < n; k++) zeros += is_neg_zero(KA > 0 ? x[k] : x[k] * y[k]);
+    }
     template <int n> __device__ __forceinline__ void take(const E *a, const E *b) {
         double x[n], y[n];
         Left left[n];
         rest = 0;
+        least = 0;
 #pragma unroll
         for (int k = 0; k < n; k++) {
             x[k] = Dtype::value(a[k]);
             y[k] = pair ? Dtype::value(b[k]) : x[k];
             take(x[k], y[k], left[k]);
         }
+        if (counts_zeros && least == INT_MIN) count_zeros<n>(x, y);
         if (rest == 0) return;
 #pragma unroll
         for (int k = 0; k < n; k++) take_left(x[k], y[k], left[k]);
     }
-    /* Ends a group: true if all of it fitted. */
+    /* Ends a group: true if all of it fitted. The number of -0 is one more sum. */
     __device__ __forceinline__ bool close(bf_cuda_pair *sums) {
         if (__any_sync(0xffffffffu, misfit.any())) return false;
         if (KA > 0) sum.fold(sums);
         if (KB > 0) product.fold(sums + KA);
+        if (!counts_zeros || !__any_sync(0xffffffffu, zeros != 0)) return true;
+        bf_cuda_pair met = bf_cuda_warp_sum(zeros);
+        if (threadIdx.x % BF_CUDA_WARP == 0) sums[KA + KB] = bf_cuda_pair_add(sums[KA + KB], met);
+        zeros = 0;
         return true;
     }
 };

@@ -31,7 +31,7 @@ BF_RULE int64_t bf_finish_count(const int64_t *words) {
 
 /* An exact zero is +0, but -0 where there was nothing but -0. */
 BF_RULE bool bf_finish_zero_is_negative(const int64_t *words) {
-    return bf_finish_count(words) > 0 && words[BF_EXACT_NONZERO] == 0;
+    return bf_finish_count(words) > 0 && words[BF_EXACT_NEG_ZERO] == bf_finish_count(words);
 }
 
 /* limbs / divisor, rounded once. */

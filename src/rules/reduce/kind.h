@@ -16,6 +16,9 @@ typedef enum bf_kind {
     BF_KIND_TREE         /* the product of floats */
 } bf_kind;
 
+/* Exact sums, whose words add. */
+BF_RULE bool bf_kind_is_exact(bf_kind kind) { return kind <= BF_KIND_PRODUCTS; }
+
 BF_RULE bf_kind bf_kind_of(bf_reduction op, bf_dtype dtype) {
     switch (op) {
     case BF_SUM:

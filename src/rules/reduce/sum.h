@@ -1,19 +1,21 @@
-/* What an exact sum is: its words, how one element or one pair enters them, and how they merge. */
+/* Exact sums: their words, how one element or one pair enters them, how they merge and are taken
+ * out again. */
 #ifndef BF_RULES_REDUCE_SUM_H
 #define BF_RULES_REDUCE_SUM_H
 
 #include "rules/number/limbs.h"
 #include "rules/reduce/kind.h"
 
-/* Words of the four exact kinds. All of them merge by plain addition (then a carry). */
+/* Words of the four exact kinds. Each is a sum over the terms: states merge by adding words, and
+ * are taken out again by subtracting them. A carry then gives limbs their one form. */
 enum {
     BF_EXACT_COUNT,   /* elements, or pairs */
     BF_EXACT_NAN,     /* those that are NaN, or pairs with a NaN: they count nowhere below */
     BF_EXACT_POS_INF, /* x (of KIND_SQUARES x^2, of KIND_PRODUCTS a*b) that are +inf */
     BF_EXACT_NEG_INF,
-    BF_EXACT_INVALID, /* infinity times zero */
-    BF_EXACT_NONZERO, /* > 0 if any finite x or a*b is other than -0; 0 or 1 once carried */
-    BF_EXACT_LIMBS    /* then the limbs of the sum, then those of the squares */
+    BF_EXACT_INVALID,  /* infinity times zero */
+    BF_EXACT_NEG_ZERO, /* x or a*b that are -0; always 0 where bf_exact_counts_zeros says no */
+    BF_EXACT_LIMBS     /* then the limbs of the sum, then those of the squares */
 };
 
 enum { BF_EXACT_WORDS_MAX = BF_EXACT_LIMBS + 68 + 134 };
@@ -62,10 +64,15 @@ BF_RULE bf_exact_shape bf_exact_shape_of(bf_kind kind, bf_dtype dtype) {
     return s;
 }
 
+/* A sum or a dot product of floats that are all -0 is -0. Squares and variances never are, and the
+ * sum of a description is known to be by its extremes. */
+BF_RULE bool bf_exact_counts_zeros(bf_kind kind, bf_dtype dtype) {
+    return bf_dtype_is_float(dtype) && (kind == BF_KIND_SUM || kind == BF_KIND_PRODUCTS);
+}
+
 /* Brings exact words to their one form. */
 BF_RULE void bf_exact_carry(bf_kind kind, bf_dtype dtype, int64_t *words) {
     bf_exact_shape s = bf_exact_shape_of(kind, dtype);
-    words[BF_EXACT_NONZERO] = words[BF_EXACT_NONZERO] > 0;
     if (s.sum.limbs > 0) bf_limbs_carry(words + s.sum_at, s.sum.limbs);
     if (s.products.limbs > 0) bf_limbs_carry(words + s.products_at, s.products.limbs);
 }
@@ -75,6 +82,12 @@ BF_RULE void bf_exact_merge(bf_kind kind, bf_dtype dtype, int64_t *into, const i
     int count = bf_exact_shape_of(kind, dtype).words;
     for (int i = 0; i < count; i++) into[i] += from[i];
     bf_exact_carry(kind, dtype, into);
+}
+
+/* Terms that are in the limbs, or are -0. */
+BF_RULE int64_t bf_exact_finite(const int64_t *words) {
+    return words[BF_EXACT_COUNT] - words[BF_EXACT_NAN] - words[BF_EXACT_POS_INF] -
+           words[BF_EXACT_NEG_INF] - words[BF_EXACT_INVALID];
 }
 
 /* --- one element, one pair --- */
@@ -94,12 +107,12 @@ BF_RULE int bf_exact_special_pair(bf_format f, uint64_t a, uint64_t b) {
     return (a ^ b) & bf_format_sign(f) ? BF_EXACT_NEG_INF : BF_EXACT_POS_INF;
 }
 
-/* Is a finite element, or the product of two finite elements, other than -0? */
-BF_RULE bool bf_exact_nonzero(bf_format f, uint64_t x) { return x != bf_format_sign(f); }
-BF_RULE bool bf_exact_nonzero_pair(bf_format f, uint64_t a, uint64_t b) {
+/* Is an element, or the product of two finite elements, -0? */
+BF_RULE bool bf_exact_neg_zero(bf_format f, uint64_t x) { return x == bf_format_sign(f); }
+BF_RULE bool bf_exact_neg_zero_pair(bf_format f, uint64_t a, uint64_t b) {
     uint64_t magnitude = ~bf_format_sign(f);
     bool zero = (a & magnitude) == 0 || (b & magnitude) == 0;
-    return !(zero && ((a ^ b) & bf_format_sign(f)));
+    return zero && ((a ^ b) & bf_format_sign(f)) != 0;
 }
 
 /* The position in the limbs of the last bit of an element whose own is at `position`: f16 and bf16
@@ -147,11 +160,10 @@ BF_RULE void bf_exact_take_pair(bf_dtype dtype, const bf_exact_shape *s, int64_t
             words[special]++;
             return;
         }
-        words[BF_EXACT_NONZERO] |= bf_exact_nonzero_pair(f, a, b);
+        words[BF_EXACT_NEG_ZERO] += bf_exact_neg_zero_pair(f, a, b);
         bf_exact_add_float_product(f, s->products, limbs, a, b);
     } else {
         bf_finite x = bf_decode_integer(dtype, a), y = bf_decode_integer(dtype, b);
-        words[BF_EXACT_NONZERO] = 1;
         bf_limbs_add_product(limbs, 0, x.magnitude, y.magnitude, x.negative != y.negative);
     }
 }
@@ -166,13 +178,13 @@ BF_RULE void bf_exact_take(bf_dtype dtype, const bf_exact_shape *s, int64_t *wor
             words[special]++;
             return;
         }
-        words[BF_EXACT_NONZERO] |= bf_exact_nonzero(f, x);
         bf_exact_add_float(f, s->sum, words + s->sum_at, x);
         if (s->products.limbs > 0)
             bf_exact_add_float_product(f, s->products, words + s->products_at, x, x);
+        else
+            words[BF_EXACT_NEG_ZERO] += bf_exact_neg_zero(f, x);
     } else {
         bf_finite d = bf_decode_integer(dtype, x);
-        words[BF_EXACT_NONZERO] = 1;
         bf_limbs_add(words + s->sum_at, 0, d.magnitude, d.negative);
         if (s->products.limbs > 0)
             bf_limbs_add_product(words + s->products_at, 0, d.magnitude, d.magnitude, false);
@@ -222,7 +234,7 @@ BF_RULE bool bf_layout_valid(bf_dtype dtype, bf_layout layout, int factors, int6
  * closed under merging: limbs that pass never outgrow their layout. */
 BF_RULE bool bf_exact_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
     bf_exact_shape s = bf_exact_shape_of(kind, dtype);
-    int64_t rest = words[BF_EXACT_COUNT], nonzero = words[BF_EXACT_NONZERO];
+    int64_t rest = words[BF_EXACT_COUNT], zeros = words[BF_EXACT_NEG_ZERO];
     for (int i = BF_EXACT_NAN; i <= BF_EXACT_INVALID; i++) {
         if (words[i] < 0 || words[i] > rest) return false;
         rest -= words[i];
@@ -230,14 +242,42 @@ BF_RULE bool bf_exact_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) 
     bool is_float = bf_dtype_is_float(dtype);
     bool squares = kind == BF_KIND_SQUARES || kind == BF_KIND_MOMENTS;
     if (!is_float && rest != words[BF_EXACT_COUNT]) return false;
-    if (nonzero < 0 || nonzero > (rest > 0)) return false;
-    if (nonzero == 0 && rest > 0 && (!is_float || kind == BF_KIND_SQUARES)) return false;
+    if (zeros < 0 || zeros > (bf_exact_counts_zeros(kind, dtype) ? rest : 0)) return false;
     if (kind != BF_KIND_PRODUCTS && words[BF_EXACT_INVALID] > 0) return false;
     if (kind == BF_KIND_SQUARES && words[BF_EXACT_NEG_INF] > 0) return false;
     if (squares && words[s.words - 1] < 0) return false;
-    int64_t terms = nonzero > 0 ? rest : 0;
-    return bf_layout_valid(dtype, s.sum, 1, terms, words + s.sum_at) &&
-           bf_layout_valid(dtype, s.products, 2, terms, words + s.products_at);
+    return bf_layout_valid(dtype, s.sum, 1, rest - zeros, words + s.sum_at) &&
+           bf_layout_valid(dtype, s.products, 2, rest - zeros, words + s.products_at);
+}
+
+BF_RULE bool bf_exact_is_zero(bf_kind kind, bf_dtype dtype, const int64_t *words) {
+    int count = bf_exact_shape_of(kind, dtype).words;
+    for (int i = BF_EXACT_LIMBS; i < count; i++)
+        if (words[i] != 0) return false;
+    return true;
+}
+
+/* --- version 1 of the saved forms, in which a flag stood for the count of -0 --- */
+
+/* 1: a finite term is other than -0. */
+BF_RULE int64_t bf_exact_flag(const int64_t *words) {
+    return words[BF_EXACT_NEG_ZERO] < bf_exact_finite(words);
+}
+
+/* Checks words that hold the flag, and puts the count there: 0 if it is not known, for then not all
+ * terms are -0. False: no state has these words. */
+BF_RULE bool bf_exact_read_flag(bf_kind kind, bf_dtype dtype, int64_t *words, bool *counted) {
+    bool counts = bf_exact_counts_zeros(kind, dtype);
+    int64_t flag = words[BF_EXACT_NEG_ZERO];
+    words[BF_EXACT_NEG_ZERO] = 0;
+    if (words[BF_EXACT_COUNT] < 0 || !bf_exact_valid(kind, dtype, words)) return false;
+    int64_t finite = bf_exact_finite(words);
+    if (flag < 0 || flag > (finite > 0)) return false;
+    *counted = flag == 0 || !counts;
+    if (flag == 1 || finite == 0) return true;
+    if (!bf_dtype_is_float(dtype) || kind == BF_KIND_SQUARES) return false;
+    if (counts) words[BF_EXACT_NEG_ZERO] = finite;
+    return bf_exact_is_zero(kind, dtype, words);
 }
 
 #endif

@@ -1,0 +1,57 @@
+/* Histograms: retract. */
+#include "api/histogram/histogram.h"
+#include "api/reduce/reduce.h"
+#include "api/runtime/enter.h"
+
+#include <stdlib.h>
+
+/* The sums of `into` without those of `from`, in `left`. */
+static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from, int64_t *left,
+                              bool *uncounted) {
+    int64_t bins = into->bins.count, words = into->sum_words;
+    bool counted = !into->uncounted && !from->uncounted;
+    bf_retraction r = BF_RETRACTED;
+    memcpy(left, into->sums, (size_t)(bins * words) * sizeof *left);
+    *uncounted = false;
+    for (int64_t i = 0; i < bins && r == BF_RETRACTED; i++) {
+        r = bf_exact_retract(BF_KIND_SUM, into->weights, counted, left + i * words,
+                             from->sums + i * words);
+        *uncounted |= !counted && bf_exact_flag(left + i * words) != 0;
+    }
+    return bf_explain_retraction(into->context, r);
+}
+
+/* Is there so much in every bin? */
+static bool holds(const bf_histogram *into, const bf_histogram *from) {
+    for (int64_t i = 0; i < into->bins.count + BF_BIN_OTHERS; i++)
+        if (from->counts[i] > into->counts[i]) return false;
+    return true;
+}
+
+static bf_status retract(bf_histogram *into, const bf_histogram *from) {
+    bf_status status = bf_histogram_match(into, from);
+    if (status != BF_OK) return status;
+    if (!holds(into, from)) return bf_explain_retraction(into->context, BF_RETRACT_TOO_MUCH);
+    if (into->sum_words > 0) {
+        size_t bytes = (size_t)(into->bins.count * into->sum_words) * sizeof *into->sums;
+        int64_t *left = malloc(bytes);
+        bool uncounted;
+        if (left == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory for sums");
+        status = retract_sums(into, from, left, &uncounted);
+        if (status == BF_OK) {
+            memcpy(into->sums, left, bytes);
+            into->uncounted = uncounted;
+        }
+        free(left);
+        if (status != BF_OK) return status;
+    }
+    into->total -= from->total;
+    for (int64_t i = into->bins.count + BF_BIN_OTHERS - 1; i >= 0; i--)
+        into->counts[i] -= from->counts[i];
+    return BF_OK;
+}
+
+bf_status bf_histogram_retract(bf_histogram *into, const bf_histogram *from) {
+    if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
+    return bf_leave(into->context, retract(into, from));
+}

@@ -1,0 +1,104 @@
+/* States: merge, append. */
+#include "api/reduce/state.h"
+#include "api/runtime/enter.h"
+#include "seam/environment.h"
+
+#include <stdlib.h>
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* Why the places of two states that are not empty do not fit; NULL if they do. */
+static const char *misplaced(bf_reduction op, bf_dtype dtype, const int64_t *a, const int64_t *b) {
+    bf_kind kind = bf_kind_of(op, dtype);
+    if (kind == BF_KIND_TREE) {
+        bool adjacent = a[BF_TREE_END] == b[BF_TREE_BEGIN] || b[BF_TREE_END] == a[BF_TREE_BEGIN];
+        return adjacent ? NULL : "neither begins where the other ends";
+    }
+    int at = bf_extreme_at(kind, dtype);
+    if (!bf_is_indexed(op) || bf_extreme_disjoint(a + at, b + at)) return NULL;
+    return "the ranges of indices overlap";
+}
+
+/* A tree in front of this one: appended in the other order. False: no memory. */
+static bool prepend_tree(int64_t *into, const int64_t *from) {
+    int64_t *words = malloc(BF_TREE_WORDS_MAX * sizeof *words);
+    if (words == NULL) return false;
+    memcpy(words, from, (size_t)bf_tree_words(from) * sizeof *words);
+    bf_tree_append(words, into);
+    memcpy(into, words, (size_t)bf_tree_words(words) * sizeof *words);
+    free(words);
+    return true;
+}
+
+const char *bf_merge_words(bf_reduction op, bf_dtype dtype, int64_t *into, const int64_t *from,
+                           bf_status *status) {
+    bf_kind kind = bf_kind_of(op, dtype);
+    bool both = into[0] > 0 && from[0] > 0, merged = true;
+    const char *why = both ? misplaced(op, dtype, into, from) : NULL;
+    *status = why ? BF_E_STATE : BF_E_OVERFLOW;
+    if (why) return why;
+    if (from[0] > BF_COUNT_MAX - into[0]) return "more than 2^62 elements";
+    bf_environment environment = bf_environment_enter(); /* joins of a tree are floating-point */
+    if (kind == BF_KIND_TREE && both && into[BF_TREE_END] != from[BF_TREE_BEGIN])
+        merged = prepend_tree(into, from);
+    else
+        bf_state_merge_words(kind, dtype, into, from);
+    bf_environment_leave(environment);
+    *status = merged ? BF_OK : BF_E_MEMORY;
+    return merged ? NULL : "no memory to merge";
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+bf_status bf_state_match(const bf_state *into, const bf_state *from) {
+    if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no state to merge");
+    if (into->op == from->op && into->dtype == from->dtype) return BF_OK;
+    return bf_fail(into->context, BF_E_STATE, "%s of %s does not merge with %s of %s",
+                   bf_reduction_name(from->op), bf_dtype_name(from->dtype),
+                   bf_reduction_name(into->op), bf_dtype_name(into->dtype));
+}
+
+static bf_status merge(bf_state *into, const bf_state *from) {
+    bf_status status = bf_state_match(into, from);
+    if (status != BF_OK) return status;
+    const char *why = bf_merge_words(into->op, into->dtype, into->words, from->words, &status);
+    if (why) return bf_fail(into->context, status, "%s", why);
+    into->uncounted |= from->uncounted;
+    return BF_OK;
+}
+
+bf_status bf_state_merge(bf_state *into, const bf_state *from) {
+    if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
+    return bf_leave(into->context, merge(into, from));
+}
+
+/* Merges a copy of `from` whose indices follow those of `into`. */
+static bf_status merge_behind(bf_state *into, const bf_state *from, int64_t next) {
+    bf_state *moved = malloc(sizeof *moved + bf_state_bytes(from));
+    if (moved == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
+    memcpy(moved, from, sizeof *moved + bf_state_bytes(from));
+    int64_t *extreme = moved->words + bf_extreme_at(moved->kind, moved->dtype);
+    bf_status status = BF_OK;
+    if (extreme[BF_EXTREME_END] > BF_COUNT_MAX - next)
+        status = bf_fail(into->context, BF_E_OVERFLOW, "an index beyond 2^62");
+    for (int i = 0; i <= (moved->kind == BF_KIND_DESCRIPTION) && status == BF_OK; i++)
+        bf_extreme_shift(extreme + i * BF_EXTREME_WORDS, next);
+    if (status == BF_OK) status = merge(into, moved);
+    free(moved);
+    return status;
+}
+
+static bf_status append(bf_state *into, const bf_state *from) {
+    const int64_t *next = bf_state_next(into);
+    bool alike = from != NULL && into->op == from->op && into->dtype == from->dtype;
+    if (!alike || next == NULL || *next == 0 || from->words[0] == 0) return merge(into, from);
+    if (into->kind == BF_KIND_TREE)
+        return bf_fail(into->context, BF_E_STATE,
+                       "a product of floats depends on the index of each element");
+    return merge_behind(into, from, *next);
+}
+
+bf_status bf_state_append(bf_state *into, const bf_state *from) {
+    if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
+    return bf_leave(into->context, append(into, from));
+}

@@ -1,0 +1,83 @@
+/* What the tests of words and of taking back share: states, their saved bytes, and data with -0,
+ * NaN, infinities and subnormals among them. */
+#ifndef BITFOLD_TESTS_REDUCE_RETRACT_DATA_H
+#define BITFOLD_TESTS_REDUCE_RETRACT_DATA_H
+
+#include "tests/support/oracle.h"
+
+enum { SAVED_MOST = 40000 };
+
+typedef struct saved {
+    size_t size;
+    unsigned char bytes[SAVED_MOST];
+} saved;
+
+static inline saved *save(const bf_state *s) {
+    saved *out = malloc(sizeof *out);
+    assert_non_null(out);
+    out->size = bf_state_save_size(s);
+    assert_true(out->size <= SAVED_MOST);
+    assert_int_equal(bf_state_save(s, out->bytes), BF_OK);
+    return out;
+}
+
+static inline bool same_state(const bf_state *a, const bf_state *b) {
+    saved *x = save(a), *y = save(b);
+    bool same = x->size == y->size && memcmp(x->bytes, y->bytes, x->size) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+#define assert_same_state(a, b)                                                                    \
+    do {                                                                                           \
+        if (!same_state(a, b)) fail_msg("the states differ");                                      \
+    } while (0)
+
+static inline bf_state *make_state(bf_context *context, bf_reduction op, bf_dtype dtype) {
+    bf_state *s = NULL;
+    assert_int_equal(bf_state_create(context, op, dtype, &s), BF_OK);
+    return s;
+}
+
+static inline bf_status absorb(bf_state *s, bf_reduction op, const bf_array *a, const bf_array *b) {
+    return op == BF_DOT ? bf_state_absorb_pair(s, a, b) : bf_state_absorb(s, a);
+}
+
+/* Ordered, or of extremes or products: what is not a sum. */
+static inline bool is_sum(bf_reduction op) { return op >= BF_SUM && op <= BF_DOT; }
+
+static inline bool is_ordered(bf_reduction op, bf_dtype dtype) {
+    return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_DESCRIBE ||
+           (op == BF_PROD && is_float(dtype));
+}
+
+/* A state of elements [begin, end) of a (and b). */
+static inline bf_state *part(bf_context *context, bf_reduction op, const bf_array *a,
+                             const bf_array *b, int64_t begin, int64_t end) {
+    bf_state *s = make_state(context, op, a->dtype);
+    size_t bytes = bf_dtype_size(a->dtype), at = (size_t)begin * bytes;
+    bf_array x = bf_array_of(a->dtype, (char *)a->data + at, end - begin);
+    bf_array y = bf_array_of(a->dtype, (char *)b->data + at, end - begin);
+    if (is_ordered(op, a->dtype)) assert_int_equal(bf_state_seek(s, begin), BF_OK);
+    assert_int_equal(absorb(s, op, &x, &y), BF_OK);
+    return s;
+}
+
+/* As fill() of data.h; then one float in `every` becomes -0, and with `specials` some become +0,
+ * NaN or infinite. */
+static inline void fill_with_zeros(bf_dtype dtype, void *data, int64_t n, data_kind kind, int every,
+                                   bool specials, uint64_t seed) {
+    size_t bytes = bf_dtype_size(dtype);
+    fill(dtype, data, n, kind, seed);
+    for (int64_t i = 0; i < n && is_float(dtype); i++) {
+        uint64_t r = next_random(&seed), bits = sign_bit(dtype);
+        if (every == 0 || r % (unsigned)every != 0) {
+            if (!specials || r % 89 > 3) continue;
+            bits = r % 89 == 0 ? 0 : infinity_bits(dtype) | (r % 89 == 1) | (r & sign_bit(dtype));
+        }
+        store_bits((char *)data + (size_t)i * bytes, bytes, bits);
+    }
+}
+
+#endif

@@ -1,0 +1,388 @@
+/* What a sum has absorbed is taken out again: what is left saves to the bytes of what remains. So
+ * -0 are counted alike by every ISA, by any number of threads and in chunks of any size. */
+#include "tests/reduce/retract_data.h"
+
+enum { N = 300, LARGE = 300001 };
+
+static bf_context *context;
+
+static int set_up(void **unused) {
+    (void)unused;
+    context = make_context(NULL, 2);
+    return 0;
+}
+
+static int tear_down(void **unused) {
+    (void)unused;
+    bf_context_destroy(context);
+    return 0;
+}
+
+/* ---- every op and dtype ---------------------------------------------------------------------- */
+
+static void check_retract(bf_reduction op, const bf_array *a, const bf_array *b, int64_t cut) {
+    bf_state *all = part(context, op, a, b, 0, N), *some = part(context, op, a, b, 0, cut);
+    bf_state *rest = part(context, op, a, b, cut, N), *empty = make_state(context, op, a->dtype);
+    saved *before = save(some);
+    assert_int_equal(bf_state_retract(all, some), BF_OK);
+    assert_same_state(all, rest);
+    saved *after = save(some);
+    assert_memory_equal(before->bytes, after->bytes, before->size);
+    assert_int_equal(bf_state_retract(all, empty), BF_OK);
+    assert_same_state(all, rest);
+    assert_int_equal(bf_state_merge(all, some), BF_OK);
+    assert_int_equal(bf_state_retract(all, rest), BF_OK);
+    assert_same_state(all, some);
+    assert_int_equal(bf_state_retract(all, all), BF_OK);
+    assert_same_state(all, empty);
+    free(before);
+    free(after);
+    bf_state *const states[] = {all, some, rest, empty};
+    for (int i = 0; i < 4; i++) bf_state_destroy(states[i]);
+}
+
+static void what_remains_is_left(void **unused) {
+    (void)unused;
+    static double x[N], y[N];
+    static const int often[] = {0, 1, 2, 50};
+    for (int op = BF_SUM; op <= BF_DOT; op++) {
+        for (int d = 0; d < DTYPE_COUNT; d++) {
+            for (int kind = 0; kind < KIND_COUNT; kind++) {
+                uint64_t seed = (uint64_t)(op * 1000 + d * 10 + kind);
+                bf_dtype dtype = all_dtypes[d];
+                bf_array a = bf_array_of(dtype, x, N), b = bf_array_of(dtype, y, N);
+                fill_with_zeros(dtype, x, N, (data_kind)kind, often[seed % 4], seed % 3 == 0, seed);
+                fill_with_zeros(dtype, y, N, KIND_NARROW, often[seed / 4 % 4], seed % 5 == 0, seed);
+                check_retract((bf_reduction)op, &a, &b, (int64_t)(next_random(&seed) % (N + 1)));
+            }
+        }
+    }
+}
+
+/* ---- zeros ----------------------------------------------------------------------------------- */
+
+static double result_of(const bf_state *s) {
+    bf_value v;
+    assert_int_equal(bf_state_result(s, NULL, &v), BF_OK);
+    return bf_value_f64(&v);
+}
+
+static void the_sign_of_zero_comes_back(void **unused) {
+    (void)unused;
+    static const double x[] = {-0.0, -0.0, 1, -1, 0.0, -0.0};
+    static const struct {
+        int64_t begin, end;
+        double left;
+    } cases[] = {{2, 6, -0.0}, {0, 2, 0.0}, {0, 5, -0.0}, {0, 4, 0.0}, {3, 6, 1}, {0, 6, 0.0}};
+    bf_array a = bf_array_of(BF_F64, x, 6);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bf_state *all = part(context, BF_SUM, &a, &a, 0, 6);
+        bf_state *some = part(context, BF_SUM, &a, &a, cases[i].begin, cases[i].end);
+        assert_int_equal(bf_state_retract(all, some), BF_OK);
+        assert_same_float(result_of(all), cases[i].left);
+        bf_state_destroy(all);
+        bf_state_destroy(some);
+    }
+}
+
+/* ---- every ISA, threads, chunks ---------------------------------------------------------------
+ */
+
+typedef struct problem {
+    bf_reduction op;
+    bf_dtype dtype;
+    const char *a, *b;
+    bf_state *expected; /* by the rules */
+} problem;
+
+static void absorb_in_chunks(bf_state *s, const problem *p, uint64_t seed) {
+    size_t bytes = bf_dtype_size(p->dtype);
+    for (int64_t at = 0, n; at < LARGE; at += n) {
+        n = (int64_t)(next_random(&seed) % (next_random(&seed) % 4 ? 300 : 90000)) + 1;
+        if (n > LARGE - at) n = LARGE - at;
+        bf_array a = bf_array_of(p->dtype, p->a + (size_t)at * bytes, n);
+        bf_array b = bf_array_of(p->dtype, p->b + (size_t)at * bytes, n);
+        assert_int_equal(absorb(s, p->op, &a, &b), BF_OK);
+    }
+}
+
+static void check_context(bf_context *with, void *data) {
+    const problem *p = data;
+    bf_array a = bf_array_of(p->dtype, p->a, LARGE), b = bf_array_of(p->dtype, p->b, LARGE);
+    bf_state *s = part(with, p->op, &a, &b, 0, LARGE);
+    assert_same_state(s, p->expected);
+    bf_state_clear(s);
+    absorb_in_chunks(s, p, 3);
+    assert_same_state(s, p->expected);
+    bf_state_destroy(s);
+}
+
+/* Element by element, which goes by the rules. */
+static bf_state *by_rules(const problem *p) {
+    bf_state *s = make_state(context, p->op, p->dtype);
+    size_t bytes = bf_dtype_size(p->dtype);
+    for (int64_t at = 0; at < LARGE; at += 40) {
+        int64_t n = LARGE - at < 40 ? LARGE - at : 40;
+        bf_array a = bf_array_of(p->dtype, p->a + (size_t)at * bytes, n);
+        bf_array b = bf_array_of(p->dtype, p->b + (size_t)at * bytes, n);
+        assert_int_equal(absorb(s, p->op, &a, &b), BF_OK);
+    }
+    return s;
+}
+
+static void zeros_are_counted_alike_everywhere(void **unused) {
+    (void)unused;
+    static const struct {
+        data_kind kind;
+        int every;
+        bool specials;
+    } cases[] = {{KIND_NARROW, 0, false}, {KIND_NARROW, 40000, false},
+                 {KIND_NARROW, 3, false}, {KIND_NARROW, 5000, true},
+                 {KIND_FULL, 7, false},   {KIND_SUBNORMAL, 11, false},
+                 {KIND_CANCEL, 0, false}, {KIND_NARROW, 1, false}};
+    static double x[LARGE], y[LARGE];
+    static const bf_reduction ops[] = {BF_SUM, BF_DOT, BF_VAR, BF_SUMSQ};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (int d = 0; d < 4; d++) {
+            bf_dtype dtype = all_dtypes[DTYPE_COUNT - 4 + d];
+            uint64_t seed = c * 10 + (uint64_t)d;
+            bf_reduction op =
+                c < 6 && c % 3 == 2 && d == 0 ? ops[2 + c / 3] : ops[(c + (size_t)d) % 2];
+            fill_with_zeros(dtype, x, LARGE, cases[c].kind, cases[c].every, cases[c].specials,
+                            ~seed);
+            fill_with_zeros(dtype, y, LARGE, KIND_NARROW, cases[c].every, cases[c].specials, seed);
+            problem p = {.op = op, .dtype = dtype, .a = (char *)x, .b = (char *)y};
+            p.expected = by_rules(&p);
+            on_every_context(check_context, &p);
+            bf_state_destroy(p.expected);
+        }
+    }
+}
+
+/* One call of its own needs to know only whether all are -0. */
+static void check_alone(bf_context *with, void *data) {
+    const problem *p = data;
+    bf_array a = bf_array_of(p->dtype, p->a, LARGE), b = bf_array_of(p->dtype, p->b, LARGE);
+    bf_reduce_options skip = BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP);
+    bf_value found, expected;
+    bf_status status = p->op == BF_DOT ? bf_dot(with, &a, &b, &skip, &found)
+                                       : bf_reduce(with, p->op, &a, &skip, &found);
+    assert_int_equal(status, BF_OK);
+    assert_int_equal(bf_state_result(p->expected, &skip, &expected), BF_OK);
+    assert_same_float(bf_value_f64(&found), bf_value_f64(&expected));
+}
+
+static void a_sum_alone_is_minus_zero_of_nothing_else(void **unused) {
+    (void)unused;
+    static double x[LARGE];
+    static const int64_t odd[] = {-1, 0, 77777, LARGE - 1};
+    static const double others[] = {0.0, (double)NAN};
+    for (int i = 0; i < 8; i++) {
+        for (int64_t k = 0; k < LARGE; k++) x[k] = -0.0;
+        if (odd[i / 2] >= 0) x[odd[i / 2]] = others[i % 2];
+        problem p = {.op = BF_SUM, .dtype = BF_F64, .a = (char *)x, .b = (char *)x};
+        p.expected = by_rules(&p);
+        on_every_context(check_alone, &p);
+        bf_state_destroy(p.expected);
+    }
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+static void what_is_not_there_is_not_taken_out(void **unused) {
+    (void)unused;
+    static const double x[] = {1, 2, (double)NAN, (double)INFINITY, -0.0, 1e300};
+    static const int64_t ends[] = {1, 2, 3, 4, 5, 6};
+    bf_array a = bf_array_of(BF_F64, x, 6), one = bf_array_of(BF_F64, x, 1);
+    for (int i = 1; i < 6; i++) {
+        bf_state *s = part(context, BF_SUM, &a, &a, 0, 1),
+                 *before = part(context, BF_SUM, &a, &a, 0, 1);
+        bf_state *other = part(context, BF_SUM, &a, &a, ends[i] - 1, ends[i]);
+        assert_int_equal(bf_state_retract(s, other), BF_E_STATE);
+        assert_true(strlen(bf_context_message(context)) > 0);
+        assert_same_state(s, before);
+        assert_int_equal(bf_state_absorb(other, &one), BF_OK);
+        assert_int_equal(bf_state_retract(s, other), BF_E_STATE); /* more elements */
+        assert_same_state(s, before);
+        bf_state_destroy(s);
+        bf_state_destroy(before);
+        bf_state_destroy(other);
+    }
+}
+
+static void only_sums_can_be_taken_out(void **unused) {
+    (void)unused;
+    static double x[10] = {3, 1, 2};
+    for (int op = BF_MIN; op <= BF_DESCRIBE; op++) {
+        for (int d = 0; d < DTYPE_COUNT; d++) {
+            bf_array a = bf_array_of(all_dtypes[d], x, 8);
+            bf_state *s = part(context, (bf_reduction)op, &a, &a, 0, 8);
+            bf_state *t = part(context, (bf_reduction)op, &a, &a, 0, 8);
+            assert_int_equal(bf_state_retract(s, t), BF_E_ARGUMENT);
+            assert_same_state(s, t);
+            bf_state_destroy(s);
+            bf_state_destroy(t);
+        }
+    }
+    bf_state *sum = make_state(context, BF_SUM, BF_F64),
+             *mean = make_state(context, BF_MEAN, BF_F64);
+    bf_state *single = make_state(context, BF_SUM, BF_F32);
+    assert_int_equal(bf_state_retract(sum, mean), BF_E_STATE);
+    assert_int_equal(bf_state_retract(sum, single), BF_E_STATE);
+    assert_int_equal(bf_state_retract(sum, NULL), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_retract(NULL, sum), BF_E_ARGUMENT);
+    bf_state_destroy(sum);
+    bf_state_destroy(mean);
+    bf_state_destroy(single);
+}
+
+/* ---- version 1 ------------------------------------------------------------------------------- */
+
+static uint64_t crc64(const unsigned char *bytes, size_t size) {
+    uint64_t rest = ~0ull;
+    for (size_t i = 0; i < 8 * size; i++) {
+        uint64_t bit = (bytes[i / 8] >> i % 8 & 1) ^ (rest & 1);
+        rest = rest >> 1 ^ (bit ? 0xc96c5795d7870f42u : 0);
+    }
+    return ~rest;
+}
+
+/* As version 1 saved it: with a flag, whether a finite term is other than -0. */
+static void make_old(saved *s, int64_t flag) {
+    enum { VERSION_AT = 8, WORD_AT = 24 + 5 * 8 };
+    uint32_t one = 1;
+    memcpy(s->bytes + VERSION_AT, &one, 4);
+    memcpy(s->bytes + WORD_AT, &flag, 8);
+    uint64_t crc = crc64(s->bytes, s->size - 8);
+    memcpy(s->bytes + s->size - 8, &crc, 8);
+}
+
+static bf_state *load(const saved *s) {
+    bf_state *state = NULL;
+    assert_int_equal(bf_state_load(context, s->bytes, s->size, &state), BF_OK);
+    return state;
+}
+
+/* The state of elements [begin, end) as version 1 saved it, loaded. */
+static bf_state *old_part(bf_reduction op, const double *x, int64_t begin, int64_t end,
+                          saved **out) {
+    bf_array a = bf_array_of(BF_F64, x, end);
+    bf_state *s = part(context, op, &a, &a, begin, end);
+    saved *bytes = save(s);
+    bool zeros = true;
+    for (int64_t i = begin; i < end; i++) zeros = zeros && x[i] == 0 && signbit(x[i]);
+    make_old(bytes, op == BF_SUM ? !zeros : end > begin);
+    bf_state_destroy(s);
+    s = load(bytes);
+    if (out)
+        *out = bytes;
+    else
+        free(bytes);
+    return s;
+}
+
+static int version_of(const bf_state *s) {
+    saved *bytes = save(s);
+    int version = bytes->bytes[8];
+    free(bytes);
+    return version;
+}
+
+static const double mixed[] = {-0.0, 1, -1, 0.0, -0.0, 2, -0.0, -0.0};
+
+static void old_states_save_as_they_were(void **unused) {
+    (void)unused;
+    saved *old = NULL;
+    bf_state *s = old_part(BF_SUM, mixed, 0, 8, &old); /* some are -0: how many is not known */
+    saved *again = save(s);
+    assert_int_equal(again->size, old->size);
+    assert_memory_equal(again->bytes, old->bytes, old->size);
+    assert_same_float(result_of(s), 2.0);
+    free(again);
+    free(old);
+    bf_array a = bf_array_of(BF_F64, mixed, 8);
+    bf_state *zeros = old_part(BF_SUM, mixed, 6, 8, NULL),
+             *fresh = part(context, BF_SUM, &a, &a, 6, 8);
+    assert_same_state(zeros, fresh); /* all are */
+    bf_state *norm = old_part(BF_NORM, mixed, 0, 8, NULL),
+             *now = part(context, BF_NORM, &a, &a, 0, 8);
+    assert_same_state(norm, now); /* none counts */
+    bf_state *merged = part(context, BF_SUM, &a, &a, 0, 8);
+    assert_int_equal(version_of(merged), 2);
+    assert_int_equal(bf_state_merge(merged, zeros), BF_OK);
+    assert_int_equal(version_of(merged), 2);
+    assert_int_equal(bf_state_merge(merged, s), BF_OK);
+    assert_int_equal(version_of(merged), 1);
+    bf_state *const states[] = {s, zeros, fresh, norm, now, merged};
+    for (int i = 0; i < 6; i++) bf_state_destroy(states[i]);
+}
+
+static void old_states_are_taken_out_where_the_sign_is_known(void **unused) {
+    (void)unused;
+    static const struct {
+        int64_t all_end, begin, end;
+        bf_status status;
+        double left;
+    } cases[] = {
+        {8, 0, 5, BF_OK, 2},      /* 2 -0 -0 */
+        {8, 0, 6, BF_E_STATE, 0}, /* -0 -0, or 0 0 */
+        {6, 0, 6, BF_OK, 0},      /* nothing */
+        {5, 4, 5, BF_OK, 0},      /* -0 out of others: others are left */
+        {3, 0, 1, BF_OK, 0},      {2, 1, 2, BF_E_STATE, 0},
+    };
+    bf_array a = bf_array_of(BF_F64, mixed, 8);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int old = 1; old < 4; old++) {
+            bf_state *all = old & 1 ? old_part(BF_SUM, mixed, 0, cases[i].all_end, NULL)
+                                    : part(context, BF_SUM, &a, &a, 0, cases[i].all_end);
+            bf_state *some = old & 2 ? old_part(BF_SUM, mixed, cases[i].begin, cases[i].end, NULL)
+                                     : part(context, BF_SUM, &a, &a, cases[i].begin, cases[i].end);
+            saved *before = save(all);
+            bf_status status = bf_state_retract(all, some);
+            assert_int_equal(status, cases[i].status);
+            if (status == BF_OK) assert_same_float(result_of(all), cases[i].left);
+            saved *after = save(all);
+            if (status != BF_OK) assert_memory_equal(before->bytes, after->bytes, before->size);
+            if (status != BF_OK) assert_non_null(strstr(bf_context_message(context), "version 1"));
+            free(before);
+            free(after);
+            bf_state_destroy(all);
+            bf_state_destroy(some);
+        }
+    }
+}
+
+static void damaged_old_states_are_refused(void **unused) {
+    (void)unused;
+    bf_array a = bf_array_of(BF_F64, mixed, 6);
+    static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_SUMSQ, BF_DOT};
+    static const int64_t flags[] = {-1, 0, 2, INT64_MIN, INT64_MAX};
+    for (int op = 0; op < 4; op++) {
+        for (int i = 0; i < 5; i++) {
+            bf_state *s = part(context, ops[op], &a, &a, 0, 6), *back = NULL;
+            saved *bytes = save(s);
+            make_old(bytes, flags[i]); /* 0: but the sum is 2 */
+            assert_int_equal(bf_state_load(context, bytes->bytes, bytes->size, &back), BF_E_STATE);
+            make_old(bytes, 1);
+            assert_int_equal(bf_state_load(context, bytes->bytes, bytes->size, &back), BF_OK);
+            bf_state_destroy(back);
+            bf_state_destroy(s);
+            free(bytes);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_remains_is_left),
+        cmocka_unit_test(the_sign_of_zero_comes_back),
+        cmocka_unit_test(zeros_are_counted_alike_everywhere),
+        cmocka_unit_test(a_sum_alone_is_minus_zero_of_nothing_else),
+        cmocka_unit_test(what_is_not_there_is_not_taken_out),
+        cmocka_unit_test(only_sums_can_be_taken_out),
+        cmocka_unit_test(old_states_save_as_they_were),
+        cmocka_unit_test(old_states_are_taken_out_where_the_sign_is_known),
+        cmocka_unit_test(damaged_old_states_are_refused),
+    };
+    return cmocka_run_group_tests_name("retract", tests, set_up, tear_down);
+}
