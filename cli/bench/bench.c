@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* What is measured; what works on the same data stands together, add, which writes, last. */
+/* The works that are measured. Those on the same data stand together; add, which writes, is last.
+ */
 static const bench_point points[] = {
     {.work = "sum", .dtype = "f64", .data = "uniform"},
     {.work = "mean", .dtype = "f64", .data = "uniform"},
@@ -56,7 +57,7 @@ static int check_works(const bench_options *options) {
     return EXIT_DONE;
 }
 
-/* Where results are written, 1 MiB is more than the smaller caches hold. */
+/* Of work that writes results, 1 MiB does not fit the smaller caches. */
 static bool is_too_small(const bench_options *options, const char *work, size_t bytes) {
     return options->usual_sizes && bytes < (1 << 20) && strcmp(work, "add") != 0;
 }
@@ -69,7 +70,7 @@ bool bench_is_wanted(const bench_options *options, const char *work) {
 }
 
 /* One point, every thread count. */
-static bool measure(bench_options *options, bench_point point) {
+static bool measure_works(bench_options *options, bench_point point) {
     for (int t = 0; t < options->n_threads; t++) {
         point.threads = options->threads[t];
         point.context = options->contexts[t];
@@ -103,7 +104,7 @@ static int run_size(bench_options *options, size_t bytes) {
             bench_fill(point.dtype, point.data, memory, bytes / element);
         dtype = point.dtype;
         data = point.data;
-        good = measure(options, point);
+        good = measure_works(options, point);
     }
     bench_free(memory, bytes);
     return good ? EXIT_DONE : EXIT_IO;
@@ -119,7 +120,7 @@ static int open_cpu(bench_options *options) {
     return EXIT_DONE;
 }
 
-static int prepare(bench_options *options) {
+static int prepare_bench(bench_options *options) {
     int code = options->compare ? bench_compare_open(options) : EXIT_DONE;
     if (code == EXIT_DONE) code = is_gpu(options) ? bench_gpu_open(options) : open_cpu(options);
     for (int i = 0; i < options->n_peers && code == EXIT_DONE; i++)
@@ -144,7 +145,7 @@ static int run_cpu(bench_options *options) {
     return *options->works ? EXIT_DONE : bench_start_up(options->json, options->quick ? 11 : 41);
 }
 
-static int run(bench_options *options) {
+static int run_bench(bench_options *options) {
     if (!options->json) bench_print_head(options);
     if (!options->json && counts_bytes(options)) bench_print_columns(options, NULL);
     int code = is_gpu(options) ? bench_gpu_run(options) : run_cpu(options);
@@ -154,7 +155,7 @@ static int run(bench_options *options) {
     return code;
 }
 
-static void finish(bench_options *options) {
+static void finish_bench(bench_options *options) {
     for (int t = 0; t < options->n_threads; t++) bf_context_destroy(options->contexts[t]);
     for (int i = 0; i < options->n_peers; i++) bench_peer_stop(&options->peers[i]);
     bench_gpu_close(options);
@@ -166,8 +167,8 @@ int cmd_bench(int argc, char **argv) {
     int code;
     if (!bench_parse(&options, argc, argv, &code)) return code;
     code = check_works(&options);
-    if (code == EXIT_DONE) code = prepare(&options);
-    if (code == EXIT_DONE) code = run(&options);
-    finish(&options);
+    if (code == EXIT_DONE) code = prepare_bench(&options);
+    if (code == EXIT_DONE) code = run_bench(&options);
+    finish_bench(&options);
     return code;
 }

@@ -1,4 +1,4 @@
-/* bench, its parts: points are what is measured, sides are who does the work. */
+/* The parts of bench: points are measured, sides do the work. */
 #ifndef BITFOLD_CLI_BENCH_BENCH_H
 #define BITFOLD_CLI_BENCH_BENCH_H
 
@@ -80,7 +80,7 @@ typedef struct {
     FILE *to, *from;
 } bench_peer;
 
-/* Who does the work: bitfold, a plain loop, or a peer. */
+/* A side that does the work: bitfold, a plain loop, or a peer. */
 typedef struct bench_side {
     const char *name;
     /* Seconds a pass, over `passes` of them; a negative number if it cannot do this point's work,
@@ -114,7 +114,7 @@ typedef struct {
     int failed; /* points that bitfold could not do */
 } bench_options;
 
-/* How a point compares with the earlier run: -0.1 is a tenth slower. */
+/* The change of a point since the earlier run: -0.1 is a tenth slower. */
 typedef struct bench_change {
     const char *by; /* the key that is compared; NULL: the earlier run has no such point */
     double share;
@@ -146,11 +146,11 @@ void bench_items_free(const bench_point *point, char *memory, size_t bytes);
 bf_status bench_items_fill(const bench_point *point, char *to, size_t n, size_t element,
                            bench_part *part);
 
-/* How many vectors the work is on; the bytes of each, aligned as if it were alone. */
+/* The number of vectors that the work is on, and the bytes of each, aligned as if it were alone. */
 int bench_vectors(const char *work);
 size_t bench_vector_bytes(const bench_point *point);
 
-/* How the point is measured, in a word: "stream" or "host" on a GPU, "" on the CPU. */
+/* The kind of call that is measured: "stream" or "host" on a GPU, "" on the CPU. */
 const char *bench_mode(const bench_point *point);
 const char *bench_isa(const bench_point *point);
 

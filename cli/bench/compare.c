@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows "key": in the line; NULL if the line does not have it. */
+/* Returns the text after "key": in the line; NULL if the line does not have it. */
 static const char *find_key(const char *line, const char *key) {
     char quoted[40];
     snprintf(quoted, sizeof quoted, "\"%s\":", key);

@@ -13,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to HOST_SIZES a value on the host is measured: above, the data's time hides what it costs. */
+/* Calls that return a value to the host are measured up to this size. Beyond it the time for the
+ * data hides their cost. */
 enum { BLOCK = BENCH_BLOCK, HOST_SIZES = 1 << 24, ALIGNMENT = 256, RESULT = 4096 };
 
-/* What works on the same data stands together. */
+/* Works on the same data stand together. */
 static const struct {
     const char *work, *dtype, *data;
     bool stream, host;
@@ -38,7 +39,7 @@ static const struct {
 };
 enum { N_POINTS = sizeof points / sizeof *points };
 
-/* Of the sum of i32, besides: ten and a hundred million, as tutorials take them. */
+/* Two more sizes for the sum of i32: ten and a hundred million elements, as in tutorials. */
 static const size_t millions[] = {40000000, 400000000};
 
 bool bench_gpu_knows(const char *work) {
@@ -120,7 +121,7 @@ void bench_gpu_close(bench_options *o) {
 }
 
 /* Fills all of the memory with the first BLOCK bytes of the data, over and over. */
-static int fill(bench_gpu *gpu, const char *dtype, const char *data) {
+static int fill_memory(bench_gpu *gpu, const char *dtype, const char *data) {
     if (gpu->dtype && strcmp(dtype, gpu->dtype) == 0 && strcmp(data, gpu->data) == 0)
         return EXIT_DONE;
     gpu->dtype = dtype;
@@ -137,7 +138,7 @@ static int fill(bench_gpu *gpu, const char *dtype, const char *data) {
 }
 
 /* A point at one size, in one mode. */
-static int measure(bench_options *o, int number, size_t bytes, bool stream) {
+static int measure_point(bench_options *o, int number, size_t bytes, bool stream) {
     bench_gpu *gpu = &o->gpu;
     bench_point point = {.work = points[number].work, .dtype = points[number].dtype};
     point.data = points[number].data;
@@ -160,15 +161,15 @@ static int measure(bench_options *o, int number, size_t bytes, bool stream) {
 
 static int run_size(bench_options *o, int number, size_t bytes) {
     const bool host = points[number].host && (bytes <= HOST_SIZES || !points[number].stream);
-    int code = points[number].stream ? measure(o, number, bytes, true) : EXIT_DONE;
-    if (code == EXIT_DONE && host) code = measure(o, number, bytes, false);
+    int code = points[number].stream ? measure_point(o, number, bytes, true) : EXIT_DONE;
+    if (code == EXIT_DONE && host) code = measure_point(o, number, bytes, false);
     return code;
 }
 
 static int run_point(bench_options *o, int number) {
     const char *work = points[number].work, *dtype = points[number].dtype;
     const bool more = o->usual_sizes && strcmp(work, "sum") == 0 && strcmp(dtype, "i32") == 0;
-    int code = fill(&o->gpu, dtype, points[number].data);
+    int code = fill_memory(&o->gpu, dtype, points[number].data);
     for (int i = 0; i < o->n_sizes && code == EXIT_DONE; i++)
         code = run_size(o, number, o->sizes[i]);
     for (int i = 0; i < 2 && more && code == EXIT_DONE; i++)

@@ -35,7 +35,7 @@ static size_t value_bytes(const char *dtype) {
 
 static size_t item_bytes(const char *dtype) { return sizeof(uint32_t) + value_bytes(dtype); }
 
-static size_t fit(size_t n) { return n; }
+static size_t fit_rows(size_t n) { return n; }
 
 static void keys_part(const bench_point *point, size_t first, size_t n, void *to) {
     bench_keys(point->work, point->data, point->count, first, n, to);
@@ -69,55 +69,56 @@ static bf_status make_data(const bench_point *point, rows *r) {
     return st;
 }
 
-static bf_status create(const bench_point *point, bf_groups **groups) {
+static bf_status create_groups(const bench_point *point, bf_groups **groups) {
     const bf_aggregate sum = {BF_SUM, bf_dtype_from_name(point->dtype)};
     const bf_groups_options options =
         BF_GROUPS_OPTIONS(.key = BF_U32, .count = has_values(point->dtype), .aggregates = &sum);
     return bf_groups_create(point->context, &options, groups);
 }
 
-static bf_status begin(const bench_point *point, void **state) {
+static bf_status begin_groups(const bench_point *point, void **state) {
     rows *r = calloc(1, sizeof *r);
     if (!r) return BF_E_MEMORY;
     *state = r;
-    const bf_status st = point->gpu ? create(point, &r->groups) : BF_OK;
+    const bf_status st = point->gpu ? create_groups(point, &r->groups) : BF_OK;
     return st == BF_OK ? make_data(point, r) : st;
 }
 
-static bf_status list(const rows *r, bf_groups *groups) {
+static bf_status list_groups(const rows *r, bf_groups *groups) {
     const int64_t n = bf_groups_size(groups);
     const bf_array keys = bf_array_of(BF_U32, r->list_keys, n);
     const bf_array counts = bf_array_of(BF_I64, r->list_counts, n);
     return bf_groups_list(groups, &keys, &counts);
 }
 
-static bf_status take(const bench_point *point, const rows *r, bf_groups *groups, double *seconds) {
+static bf_status take_rows(const bench_point *point, const rows *r, bf_groups *groups,
+                           double *seconds) {
     const bf_array *values[] = {&r->values};
     const double start = bench_now();
     bf_groups_clear(groups);
     bf_status st = bf_groups_absorb(groups, &r->keys, has_values(point->dtype) ? values : NULL);
-    if (st == BF_OK && most_groups(point) > 0) st = list(r, groups);
+    if (st == BF_OK && most_groups(point) > 0) st = list_groups(r, groups);
     *seconds += bench_now() - start;
     return st;
 }
 
-static bf_status pass(const bench_point *point, const rows *r, double *seconds) {
-    if (r->groups) return take(point, r, r->groups, seconds);
+static bf_status pass_groups(const bench_point *point, const rows *r, double *seconds) {
+    if (r->groups) return take_rows(point, r, r->groups, seconds);
     bf_groups *groups;
-    bf_status st = create(point, &groups);
+    bf_status st = create_groups(point, &groups);
     if (st != BF_OK) return st;
-    st = take(point, r, groups, seconds);
+    st = take_rows(point, r, groups, seconds);
     bf_groups_destroy(groups);
     return st;
 }
 
-static bf_status run(const bench_point *point, void *state, int passes, double *seconds) {
+static bf_status run_groups(const bench_point *point, void *state, int passes, double *seconds) {
     bf_status st = BF_OK;
-    for (int i = 0; i < passes && st == BF_OK; i++) st = pass(point, state, seconds);
+    for (int i = 0; i < passes && st == BF_OK; i++) st = pass_groups(point, state, seconds);
     return st;
 }
 
-static void finish(const bench_point *point, void *state) {
+static void finish_groups(const bench_point *point, void *state) {
     rows *r = state;
     bf_groups_destroy(r->groups);
     bench_items_free(point, r->memory, r->bytes);
@@ -130,8 +131,8 @@ const bench_items bench_group = {
     .points = {cpu_points, gpu_points},
     .counts = {{{1 << 24}, {1 << 20}}, {{1 << 28}, {1 << 24}}},
     .item_bytes = item_bytes,
-    .fit = fit,
-    .open = begin,
-    .run = run,
-    .close = finish,
+    .fit = fit_rows,
+    .open = begin_groups,
+    .run = run_groups,
+    .close = finish_groups,
 };

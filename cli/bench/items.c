@@ -86,7 +86,7 @@ static int open_failed(bench_options *o, const bench_point *point, bf_status st)
     return EXIT_DONE;
 }
 
-static int measure(bench_options *o, bench_point point) {
+static int measure_items(bench_options *o, bench_point point) {
     const bf_status st = point.items->open(&point, &point.state);
     int code;
     if (st != BF_OK)
@@ -104,7 +104,7 @@ static int measure_on_cpu(bench_options *o, bench_point point) {
     for (int t = 0; t < o->n_threads && code == EXIT_DONE; t++) {
         point.threads = o->threads[t];
         point.context = o->contexts[t];
-        code = measure(o, point);
+        code = measure_items(o, point);
     }
     return code;
 }
@@ -122,7 +122,7 @@ static int run_size(bench_options *o, const bench_items *items, size_t count, si
         point.stream = gpu && items->stream;
         point.gpu = gpu ? &o->gpu : NULL;
         point.context = o->gpu.context;
-        code = gpu ? measure(o, point) : measure_on_cpu(o, point);
+        code = gpu ? measure_items(o, point) : measure_on_cpu(o, point);
     }
     return code;
 }

@@ -24,7 +24,7 @@ static size_t item_bytes(const char *dtype) {
     return sizeof(uint16_t);
 }
 
-static size_t fit(size_t n) {
+static size_t fit_picture(size_t n) {
     const size_t side = bench_side_of(n);
     return side * side;
 }
@@ -41,7 +41,7 @@ static bf_julia_params params_of(const bench_point *point) {
     return params;
 }
 
-static bf_status begin(const bench_point *point, void **state) {
+static bf_status begin_picture(const bench_point *point, void **state) {
     picture *p = calloc(1, sizeof *p);
     if (!p) return BF_E_MEMORY;
     *state = p;
@@ -54,7 +54,7 @@ static bf_status begin(const bench_point *point, void **state) {
     return st;
 }
 
-static bf_status run(const bench_point *point, void *state, int passes, double *seconds) {
+static bf_status run_picture(const bench_point *point, void *state, int passes, double *seconds) {
     const picture *p = state;
     const double start = bench_now();
     bf_status st = BF_OK;
@@ -65,7 +65,7 @@ static bf_status run(const bench_point *point, void *state, int passes, double *
     return st;
 }
 
-static void finish(const bench_point *point, void *state) {
+static void finish_picture(const bench_point *point, void *state) {
     picture *p = state;
     bench_items_free(point, p->memory, point->bytes);
     free(p);
@@ -78,8 +78,8 @@ const bench_items bench_julia = {
     .points = {cpu_points, gpu_points},
     .counts = {{{1000000}, {1000000}}, {{1000000, 16000000, 256000000}, {1000000, 16000000}}},
     .item_bytes = item_bytes,
-    .fit = fit,
-    .open = begin,
-    .run = run,
-    .close = finish,
+    .fit = fit_picture,
+    .open = begin_picture,
+    .run = run_picture,
+    .close = finish_picture,
 };

@@ -1,4 +1,4 @@
-/* The command line of bench, and what it measures by default. */
+/* The command line of bench, and its defaults. */
 #include "bench/bench.h"
 
 #include "runtime/operand.h"
@@ -55,7 +55,7 @@ static bool parse_sizes(bench_options *o, const char *text) {
     return false;
 }
 
-/* From what the start of a kernel takes to what the memory does. */
+/* Sizes from one that takes as long as a launch to one that is limited by memory. */
 static void default_gpu_sizes(bench_options *o) {
     static const char *const usual[] = {"4KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB",
                                         "4KiB,64KiB,1MiB,16MiB,256MiB"};
@@ -94,7 +94,7 @@ static const usage bench_usage = {
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
     "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};
 
-static bool refuse(const char *what, const char *value) {
+static bool refuse_option(const char *what, const char *value) {
     fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
     hint("see 'bitfold help bench'");
     return false;
@@ -104,12 +104,12 @@ static bool refuse(const char *what, const char *value) {
 
 static bool read_sizes(const option_spec *spec, const char *text, void *to) {
     (void)spec;
-    return parse_sizes(to, text) || refuse("not a list of sizes", text);
+    return parse_sizes(to, text) || refuse_option("not a list of sizes", text);
 }
 
 static bool read_thread_list(const option_spec *spec, const char *text, void *to) {
     (void)spec;
-    return parse_threads(to, text) || refuse("not a list of thread counts", text);
+    return parse_threads(to, text) || refuse_option("not a list of thread counts", text);
 }
 
 /* "5%" or "5". */
@@ -119,7 +119,7 @@ static bool read_percent(const option_spec *spec, const char *text, void *to) {
     const double percent = strtod(text, &end);
     (void)spec;
     if (end == text || !(percent >= 0 && percent <= 100) || (strcmp(end, "%") != 0 && *end))
-        return refuse("not a percentage", text);
+        return refuse_option("not a percentage", text);
     o->fail_above = percent / 100;
     return true;
 }
@@ -127,7 +127,7 @@ static bool read_percent(const option_spec *spec, const char *text, void *to) {
 static bool read_peer(const option_spec *spec, const char *text, void *to) {
     bench_options *o = to;
     (void)spec;
-    if (o->n_peers == BENCH_PEERS) return refuse("one peer too many", text);
+    if (o->n_peers == BENCH_PEERS) return refuse_option("one peer too many", text);
     o->peers[o->n_peers++].command = text;
     return true;
 }
@@ -138,7 +138,7 @@ static bool read_device(const option_spec *spec, const char *text, void *to) {
     int *number = &o->gpu.number;
     o->device = text;
     return (bf_device_parse(text, number) == BF_OK && *number >= BF_DEVICE_CPU) ||
-           refuse("not a device that can be measured", text);
+           refuse_option("not a device that can be measured", text);
 }
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -164,7 +164,8 @@ static const option_spec specs[] = {
 };
 
 static bool take_defaults(bench_options *o) {
-    if (o->fail_above >= 0 && !o->compare) return refuse("--fail-above needs", "--compare FILE");
+    if (o->fail_above >= 0 && !o->compare)
+        return refuse_option("--fail-above needs", "--compare FILE");
     if (o->n_sizes == 0 && o->gpu.number == BF_DEVICE_CPU) default_sizes(o);
     if (o->n_sizes == 0) default_gpu_sizes(o);
     if (o->n_threads == 0) default_threads(o);

@@ -147,7 +147,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double run(team *t) {
+static double run_plain(team *t) {
     double start = now();
     for (int pass = 1; pass <= t->passes; pass++) {
         atomic_store_explicit(&t->pass, pass, memory_order_release);
@@ -173,7 +173,7 @@ bool plain_time(plain_fn *fn, const void *a, const void *b, size_t bytes, size_t
         started++;
     bool good = ids && started == threads - 1;
     if (good)
-        *seconds = run(&t);
+        *seconds = run_plain(&t);
     else /* let those that did start run out */
         atomic_store(&t.pass, passes);
     for (int i = 0; i < started; i++) pthread_join(ids[i], NULL);

@@ -1,4 +1,4 @@
-/* What bench prints: a table, or one JSON object a line. */
+/* The output of bench: a table, or one JSON object a line. */
 #include "bench/bench.h"
 
 #include "runtime/output.h"
@@ -9,7 +9,7 @@ static double gbps(const bench_point *point, double seconds) {
     return (double)point->bytes / seconds * 1e-9;
 }
 
-/* How many times as fast bitfold is: over 1 is faster. */
+/* Returns how many times as fast bitfold is: over 1 is faster. */
 static double ratio(const bench_side *sides, const bench_side *other) {
     return other->seconds / sides[0].seconds;
 }

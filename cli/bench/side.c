@@ -1,4 +1,4 @@
-/* Who does the work, and how it is timed. */
+/* The sides that do the work, and how each is timed. */
 #include "bench/bench.h"
 
 #include "runtime/report.h"
@@ -16,13 +16,13 @@ double bench_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_times(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 double bench_median(double *samples, int n) {
-    qsort(samples, (size_t)n, sizeof *samples, compare);
+    qsort(samples, (size_t)n, sizeof *samples, compare_times);
     return n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
 }
 
@@ -58,7 +58,7 @@ typedef struct {
     bf_histogram *histogram; /* NULL: it is none */
 } call;
 
-static call prepare(const bench_point *point) {
+static call prepare_side(const bench_point *point) {
     call c = {.op = bf_reduction_from_name(point->work), .map = bf_map_from_name(point->work)};
     c.n = bench_vectors(point->work);
     for (int i = 0; i < c.n; i++) {
@@ -75,7 +75,7 @@ static bf_status enqueue(const bench_point *p, const call *c, const bf_array v[3
     return bf_reduce_async(p->context, c->op, &v[0], NULL, p->gpu->result);
 }
 
-static bf_status compute(const bench_point *p, const call *c, const bf_array v[3]) {
+static bf_status compute_value(const bench_point *p, const call *c, const bf_array v[3]) {
     const bf_array *inputs[] = {&v[0], &v[1]};
     bf_description description = {.size = sizeof description};
     bf_value value;
@@ -86,13 +86,13 @@ static bf_status compute(const bench_point *p, const call *c, const bf_array v[3
 }
 
 /* Before the passes, and after them: what they need. */
-static bf_status begin(const bench_point *point, call *c) {
-    *c = prepare(point);
+static bf_status begin_passes(const bench_point *point, call *c) {
+    *c = prepare_side(point);
     return bench_is_histogram(point->work) ? bench_histogram_open(point, &c->histogram) : BF_OK;
 }
-static void end(call *c) { bf_histogram_destroy(c->histogram); }
+static void end_passes(call *c) { bf_histogram_destroy(c->histogram); }
 
-static bf_status pass(const bench_point *point, call *c) {
+static bf_status pass_once(const bench_point *point, call *c) {
     bf_array v[3];
     const size_t offset = (size_t)c->buffer * point->stride;
     for (int i = 0; i < c->n; i++) {
@@ -101,25 +101,25 @@ static bf_status pass(const bench_point *point, call *c) {
     }
     c->buffer = c->buffer + 1 < point->buffers ? c->buffer + 1 : 0;
     if (c->histogram) return bench_histogram_pass(point, c->histogram, &v[0]);
-    return point->stream ? enqueue(point, c, v) : compute(point, c, v);
+    return point->stream ? enqueue(point, c, v) : compute_value(point, c, v);
 }
 
-static bf_status run(const bench_point *point, call *c, int passes) {
+static bf_status run_passes(const bench_point *point, call *c, int passes) {
     bf_status st = BF_OK;
-    for (int i = 0; i < passes && st == BF_OK; i++) st = pass(point, c);
+    for (int i = 0; i < passes && st == BF_OK; i++) st = pass_once(point, c);
     return st == BF_OK && point->stream ? bf_context_synchronize(point->context) : st;
 }
 
-/* What a GPU cannot do is left out, so that the rest is measured. */
+/* Leaves out work that a GPU cannot do, so that the rest is measured. */
 static double own_time(const bench_side *side, const bench_point *point, int passes) {
     (void)side;
     call c;
-    bf_status st = begin(point, &c);
-    if (st == BF_OK) st = run(point, &c, bench_warm_up(point, passes));
+    bf_status st = begin_passes(point, &c);
+    if (st == BF_OK) st = run_passes(point, &c, bench_warm_up(point, passes));
     double start = bench_now();
-    if (st == BF_OK) st = run(point, &c, passes);
+    if (st == BF_OK) st = run_passes(point, &c, passes);
     double seconds = (bench_now() - start) / passes;
-    end(&c);
+    end_passes(&c);
     if (st == BF_OK) return seconds;
     fail_status(st, point->context, point->work);
     return point->gpu ? -1 : NAN;
@@ -182,7 +182,7 @@ static void let_pools_sleep(const bench_point *point) {
     if (point->threads > 1) nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 }
 
-/* How many passes fill `seconds`: twice estimated, for the first is cold. */
+/* Returns how many passes take `seconds`. It estimates twice, since the first pass is cold. */
 static int passes_for(const bench_side *side, const bench_point *point, double seconds) {
     int passes = 1;
     for (int i = 0; i < 2; i++) {

@@ -1,4 +1,4 @@
-/* Start-up: what a user waits for when there is next to nothing to add. */
+/* Start-up: the time of a command that has next to nothing to add. */
 #define _GNU_SOURCE
 #include "bench/bench.h"
 
@@ -34,7 +34,7 @@ static bool write_file(char *path) {
 }
 
 /* Seconds from fork to exit of `bitfold sum PATH`; negative if it did not succeed. */
-static double run(char *path, const posix_spawn_file_actions_t *actions) {
+static double run_command_once(char *path, const posix_spawn_file_actions_t *actions) {
     char *argv[] = {(char *)"bitfold", (char *)"sum", path, NULL};
     pid_t pid;
     int status;
@@ -50,9 +50,10 @@ static double median_run(char *path, int rounds) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    double median = run(path, &actions); /* the first one reads the program from disk */
+    double median =
+        run_command_once(path, &actions); /* the first one reads the program from disk */
     for (int i = 0; i < rounds && median > 0; i++)
-        if ((samples[i] = run(path, &actions)) <= 0) median = -1;
+        if ((samples[i] = run_command_once(path, &actions)) <= 0) median = -1;
     posix_spawn_file_actions_destroy(&actions);
     return median > 0 ? bench_median(samples, rounds) : -1;
 }

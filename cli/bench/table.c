@@ -31,7 +31,7 @@ static size_t item_bytes(const char *dtype) {
 }
 
 /* A power of two. */
-static size_t fit(size_t n) {
+static size_t fit_keys(size_t n) {
     size_t power = 2;
     while (power * 2 <= n && power < (size_t)1 << 31) power *= 2;
     return power;
@@ -79,7 +79,7 @@ static bf_status make_data(const bench_point *point, tables *t) {
 }
 
 /* A table with room for so many entries is filled to 0.8 by them. */
-static bf_status create(const bench_point *point, bf_table **table) {
+static bf_status create_table(const bench_point *point, bf_table **table) {
     const char *load = strchr(point->data, '-');
     bf_table_options options = BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_U32);
     if (load) options.reserve = (int64_t)(0.8 / atof(load + 1) * (double)point->count);
@@ -87,12 +87,12 @@ static bf_status create(const bench_point *point, bf_table **table) {
     return bf_table_create(point->context, &options, table);
 }
 
-static bf_status begin(const bench_point *point, void **state) {
+static bf_status begin_table(const bench_point *point, void **state) {
     tables *t = calloc(1, sizeof *t);
     if (!t) return BF_E_MEMORY;
     *state = t;
     bf_status st = BF_OK;
-    if (strcmp(point->data, "insert") != 0) st = create(point, &t->table);
+    if (strcmp(point->data, "insert") != 0) st = create_table(point, &t->table);
     if (st == BF_OK) st = make_data(point, t);
     if (st == BF_OK && asks(point->data)) st = bf_table_insert(t->table, &t->keys, &t->values);
     return st;
@@ -100,7 +100,7 @@ static bf_status begin(const bench_point *point, void **state) {
 
 static bf_status insert_new(const bench_point *point, const tables *t, double *seconds) {
     bf_table *table;
-    bf_status st = create(point, &table);
+    bf_status st = create_table(point, &table);
     if (st != BF_OK) return st;
     const double start = bench_now();
     st = bf_table_insert(table, &t->keys, &t->values);
@@ -109,7 +109,7 @@ static bf_status insert_new(const bench_point *point, const tables *t, double *s
     return st;
 }
 
-static bf_status pass(const bench_point *point, const tables *t, double *seconds) {
+static bf_status pass_table(const bench_point *point, const tables *t, double *seconds) {
     if (!t->table) return insert_new(point, t, seconds);
     const double start = bench_now();
     bf_status st;
@@ -123,13 +123,13 @@ static bf_status pass(const bench_point *point, const tables *t, double *seconds
     return st;
 }
 
-static bf_status run(const bench_point *point, void *state, int passes, double *seconds) {
+static bf_status run_table(const bench_point *point, void *state, int passes, double *seconds) {
     bf_status st = BF_OK;
-    for (int i = 0; i < passes && st == BF_OK; i++) st = pass(point, state, seconds);
+    for (int i = 0; i < passes && st == BF_OK; i++) st = pass_table(point, state, seconds);
     return st;
 }
 
-static void finish(const bench_point *point, void *state) {
+static void finish_table(const bench_point *point, void *state) {
     tables *t = state;
     bf_table_destroy(t->table);
     bench_items_free(point, t->memory, t->bytes);
@@ -142,8 +142,8 @@ const bench_items bench_table = {
     .points = {cpu_points, gpu_points},
     .counts = {{{1 << 24}, {1 << 20}}, {{1 << 21, 1 << 26, 1 << 28}, {1 << 21, 1 << 24}}},
     .item_bytes = item_bytes,
-    .fit = fit,
-    .open = begin,
-    .run = run,
-    .close = finish,
+    .fit = fit_keys,
+    .open = begin_table,
+    .run = run_table,
+    .close = finish_table,
 };

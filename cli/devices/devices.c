@@ -1,4 +1,4 @@
-/* devices: what this machine has, what is used of it, and why not the rest. */
+/* devices: the CPU, memory and GPUs of this machine, and which of them are used. */
 #include "command.h"
 #include "devices/gpu.h"
 #include "runtime/hardware.h"
@@ -44,7 +44,7 @@ static void why_not(const hardware *h, const char *isa, char *why, size_t size) 
     if (used == 0) snprintf(why, size, "this system does not let it be used");
 }
 
-/* The fastest that there is: what "auto" takes. */
+/* The fastest instruction set available, which "auto" takes. */
 static const char *chosen_isa(void) {
     const char *name = "generic";
     for (int i = 0; bf_isa_name(i); i++)
@@ -126,7 +126,7 @@ static void show_memory(const hardware *h) {
            *h->huge_pages ? h->huge_pages : "unknown");
 }
 
-static void show(const hardware *h) {
+static void show_devices(const hardware *h) {
     printf("cpu       %s\n", h->model);
     show_threads(h);
     show_isas(h);
@@ -192,6 +192,6 @@ int cmd_devices(int argc, char **argv) {
     if (o.layout == LAYOUT_JSON)
         show_json(&h, began);
     else
-        show(&h);
+        show_devices(&h);
     return EXIT_DONE;
 }

@@ -13,7 +13,7 @@ void devices_put_size(double bytes) {
 }
 
 /* "before SIZE after" */
-static void put(const char *before, int64_t bytes, const char *after) {
+static void put_gpu(const char *before, int64_t bytes, const char *after) {
     printf("%s", before);
     devices_put_size((double)bytes);
     printf("%s", after);
@@ -24,16 +24,16 @@ static void put(const char *before, int64_t bytes, const char *after) {
 static const char indent[] = "          ";
 
 static void show_memory(const bf_device_info *d) {
-    put(indent, d->memory, " of memory, ");
-    put("", d->memory_free, " free; ");
+    put_gpu(indent, d->memory, " of memory, ");
+    put_gpu("", d->memory_free, " free; ");
     printf("%d bits at %d MHz: %.0f GB/s at most; ECC %s\n", d->bus_width, d->memory_clock / 1000,
            1e-9 * d->bandwidth, d->ecc ? "on" : "off");
-    put(indent, d->l2, " of L2 cache, ");
-    put("", d->constant, " of constant memory\n");
-    put(indent, d->shared_per_block, " of shared memory a block, ");
-    put("", d->shared_per_block_most, " if asked for, ");
-    put("", d->shared_per_multiprocessor, " a multiprocessor\n");
-    put(indent, d->pitch, " of pitch at most; ");
+    put_gpu(indent, d->l2, " of L2 cache, ");
+    put_gpu("", d->constant, " of constant memory\n");
+    put_gpu(indent, d->shared_per_block, " of shared memory a block, ");
+    put_gpu("", d->shared_per_block_most, " if asked for, ");
+    put_gpu("", d->shared_per_multiprocessor, " a multiprocessor\n");
+    put_gpu(indent, d->pitch, " of pitch at most; ");
     printf("textures aligned to %lld bytes\n", (long long)d->texture_alignment);
 }
 

@@ -56,7 +56,7 @@ static int count_column(count *c, column *col) {
     return code;
 }
 
-static int count_file(count *c, const char *name) {
+static int count_rows_of(count *c, const char *name) {
     column col;
     int code = column_open(&col, name, &c->options->input);
     if (code != EXIT_DONE) return code;
@@ -72,7 +72,7 @@ static int count_file(count *c, const char *name) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int put(count *c, const char *file, double began) {
+static int put_counts(count *c, const char *file, double began) {
     const options *o = c->options;
     group_subject subject = {c->context, c->groups, file, began, 0};
     int code = group_put_counts(&c->output, o, &subject);
@@ -83,16 +83,17 @@ static int put(count *c, const char *file, double began) {
                                         : code;
 }
 
-static int run(count *c) {
+static int run_count(count *c) {
     const options *o = c->options;
     const double began = progress_clock();
     const char *file = o->file_count == 1 ? o->files[0] : "total";
     int code = context_open(&c->context, o);
     if (code == EXIT_DONE) code = output_open(&c->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&c->save, o->save);
-    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = count_file(c, o->files[i]);
+    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++)
+        code = count_rows_of(c, o->files[i]);
     if (code == EXIT_DONE) note_device(c->context, file);
-    if (code == EXIT_DONE) code = put(c, file, began);
+    if (code == EXIT_DONE) code = put_counts(c, file, began);
     return code == EXIT_DONE ? output_close(&c->output) : code;
 }
 
@@ -101,7 +102,7 @@ int cmd_count(int argc, char **argv) {
     int code;
     if (!options_parse(&o, argc, argv, &count_usage, &code)) return code;
     count c = {.options = &o};
-    code = run(&c);
+    code = run_count(&c);
     if (code != EXIT_DONE) {
         outfile_abandon(&c.save);
         output_abandon(&c.output);

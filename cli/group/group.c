@@ -1,4 +1,4 @@
-/* group: the rows of each key: how many, and what their values come to. */
+/* group: the number of rows of each key, and aggregates of their values. */
 #include "command.h"
 #include "group/output.h"
 #include "input/column.h"
@@ -209,7 +209,7 @@ static int check_line(const options *o) {
     return EXIT_DONE;
 }
 
-static int put(group *g, double began) {
+static int put_groups(group *g, double began) {
     const options *o = g->options;
     group_subject subject = {g->context, g->groups, o->files[0], began, 0};
     group_column columns[VALUES_MOST];
@@ -225,7 +225,7 @@ static int put(group *g, double began) {
                                         : code;
 }
 
-static int run(group *g) {
+static int run_group(group *g) {
     const options *o = g->options;
     const double began = progress_clock();
     int code = check_line(o);
@@ -235,7 +235,7 @@ static int run(group *g) {
     if (code == EXIT_DONE) code = open_columns(g);
     if (code == EXIT_DONE) code = make_groups(g);
     if (code == EXIT_DONE) note_device(g->context, o->files[0]);
-    if (code == EXIT_DONE) code = put(g, began);
+    if (code == EXIT_DONE) code = put_groups(g, began);
     return code == EXIT_DONE ? output_close(&g->output) : code;
 }
 
@@ -247,7 +247,7 @@ int cmd_group(int argc, char **argv) {
     if (!g) return fail(EXIT_IO, NULL, "no memory for the columns");
     g->options = &o;
     g->keys.source.fd = -1;
-    code = run(g);
+    code = run_group(g);
     if (code != EXIT_DONE) {
         outfile_abandon(&g->save);
         output_abandon(&g->output);

@@ -4,7 +4,7 @@
 
 #include "runtime/output.h"
 
-/* What is shown, and by when it has been made. */
+/* Groups to show, and when the work on them began. */
 typedef struct group_subject {
     const bf_context *context;
     bf_groups *groups;

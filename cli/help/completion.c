@@ -1,6 +1,6 @@
 /* completion: a script for the shell, in three dialects.
  *
- * Every command is asked for its help, and what it would print is written down as completion. */
+ * Every command is asked for its help, which is written as a completion. */
 #include "help/completion.h"
 
 #include "runtime/options.h"
@@ -48,7 +48,7 @@ static bool has_words(const char *operand) {
     return strcmp(operand, "T") == 0 || strchr(operand, '|') != NULL;
 }
 
-/* What the first operand of a command is, if not a file: "bash|zsh|fish", COMMAND, or OP of map. */
+/* The first operand of a command, if it is not a file: "bash|zsh|fish", COMMAND, or OP of map. */
 static const char *first_operand(const usage *u) {
     static const char any[] = "[OPTIONS] ";
     const size_t n = sizeof any - 1;

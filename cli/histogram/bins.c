@@ -8,7 +8,7 @@
 
 /* ---- the options ----------------------------------------------------------------------------- */
 
-static int bad(const char *option, const char *text, const char *expected) {
+static int refuse_operand(const char *option, const char *text, const char *expected) {
     return fail(EXIT_USAGE, NULL, "bad operand of --%s: '%s' is not %s", option, text, expected);
 }
 
@@ -19,7 +19,7 @@ static int read_count(hist_bins *b, const char *text) {
     if (!text || strcmp(text, "auto") == 0) return EXIT_DONE;
     const long long n = strtoll(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end || errno || n < 1 || n > BF_BINS_MAX)
-        return bad("bins", text, "auto or a whole number from 1 to 2147483648");
+        return refuse_operand("bins", text, "auto or a whole number from 1 to 2147483648");
     b->wanted.bins = n;
     return EXIT_DONE;
 }
@@ -41,7 +41,7 @@ static int read_range(hist_bins *b, const char *text) {
     const bool lo = read_number(&at, &b->wanted.lo) && *at++ == ':';
     if (!lo || !read_number(&at, &b->wanted.hi) || *at || !isfinite(b->wanted.lo) ||
         !isfinite(b->wanted.hi) || b->wanted.lo > b->wanted.hi)
-        return bad("range", text, "LO:HI, two numbers, the lesser first");
+        return refuse_operand("range", text, "LO:HI, two numbers, the lesser first");
     return EXIT_DONE;
 }
 
@@ -99,7 +99,7 @@ static int check_edges(const hist_bins *b, const char *text) {
     for (int64_t i = 0; i <= b->wanted.bins; i++)
         if (!isfinite(b->list[i]) || (i > 0 && b->list[i] <= b->list[i - 1]))
             return fail(EXIT_USAGE, NULL, "bad operand of --edges: %s: edges must ascend", text);
-    return b->wanted.bins > 0 ? EXIT_DONE : bad("edges", text, "two numbers or more");
+    return b->wanted.bins > 0 ? EXIT_DONE : refuse_operand("edges", text, "two numbers or more");
 }
 
 static int read_edges(hist_bins *b, bf_context *context, const options *o) {
@@ -221,7 +221,7 @@ static int64_t take_extremes(const extremes *x, uint64_t out[2]) {
     return 2;
 }
 
-/* Two elements, the least and the greatest, tell of the data what decides the bins. */
+/* The bins depend on the data by two elements only, the least and the greatest. */
 static bf_status make_of_extremes(const bf_histogram_options *how, bf_context *context,
                                   const extremes *x, bf_histogram **histogram) {
     uint64_t elements[2];

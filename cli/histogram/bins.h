@@ -1,4 +1,4 @@
-/* Which bins the options ask for, and what must be known of the data to make them. */
+/* The bins that the options ask for, and the facts about the data that they depend on. */
 #ifndef BITFOLD_CLI_HISTOGRAM_BINS_H
 #define BITFOLD_CLI_HISTOGRAM_BINS_H
 
@@ -17,7 +17,7 @@ void hist_bins_free(hist_bins *b);
 /* Whether the data must be looked at before they can be counted. */
 bool hist_bins_need_data(const hist_bins *b);
 
-/* Of elements of one dtype: how many are no NaNs, and the least and greatest finite ones. */
+/* The least and greatest finite element of one dtype, and the count of all that are not NaN. */
 typedef struct extremes {
     bf_dtype dtype;
     bf_state *least, *most;             /* of all */

@@ -40,7 +40,7 @@ typedef struct hist {
     int64_t weights_left; /* from there on, of its block */
 } hist;
 
-static int failed(const hist *h, bf_status st, const char *file) {
+static int fail_bins(const hist *h, bf_status st, const char *file) {
     /* Bins that the data ask for are not the command line's fault. */
     if (st == BF_E_ARGUMENT && !h->options->range && !h->options->edges)
         return fail(EXIT_DATA, file, "%s", bf_context_message(h->context));
@@ -98,7 +98,7 @@ static int absorb_extremes(hist *h, extremes *x, series *s) {
     return code;
 }
 
-/* What can be read again is closed meanwhile. */
+/* Files that can be read again are closed meanwhile. */
 static int find_extremes(hist *h, extremes *x) {
     const options *o = h->options;
     int code = EXIT_DONE;
@@ -127,7 +127,7 @@ static int make_bins(hist *h) {
     if (code == EXIT_DONE) {
         const bf_status st =
             hist_bins_make(&h->bins, h->context, &x, h->dtype, weights_dtype(h), &h->histogram);
-        if (st != BF_OK) code = failed(h, st, h->options->files[0]);
+        if (st != BF_OK) code = fail_bins(h, st, h->options->files[0]);
     }
     extremes_close(&x);
     return code;
@@ -196,7 +196,7 @@ static int count_file(hist *h, int i) {
     if (!h->histogram) {
         const bf_status st =
             hist_bins_make(&h->bins, h->context, NULL, h->dtype, weights_dtype(h), &h->histogram);
-        if (st != BF_OK) code = failed(h, st, name);
+        if (st != BF_OK) code = fail_bins(h, st, name);
     }
     if (code == EXIT_DONE) code = count_series(h, s);
     progress_stop();
@@ -239,7 +239,7 @@ static int check_line(const options *o) {
                         : EXIT_DONE;
 }
 
-static int open_all(hist *h) {
+static int open_hist(hist *h) {
     const options *o = h->options;
     int code = check_line(o);
     if (code == EXIT_DONE) code = hist_form_of(o, &h->form);
@@ -255,11 +255,11 @@ static int open_all(hist *h) {
     return code;
 }
 
-static int run(hist *h) {
+static int run_hist(hist *h) {
     const options *o = h->options;
     const double began = progress_clock();
     hist_subject subject = {.file = o->file_count == 1 ? o->files[0] : "total"};
-    int code = open_all(h);
+    int code = open_hist(h);
     if (code == EXIT_DONE) code = count_files(h);
     if (code == EXIT_DONE) code = check_strict(h, subject.file);
     if (code != EXIT_DONE) return code;
@@ -275,7 +275,7 @@ static int run(hist *h) {
     return code == EXIT_DONE ? output_close(&h->output) : code;
 }
 
-static void close_all(hist *h) {
+static void close_hist(hist *h) {
     for (int i = 0; h->kept && i < h->options->file_count; i++) series_close(&h->kept[i]);
     free(h->kept);
     series_close(&h->weights);
@@ -290,11 +290,11 @@ int cmd_hist(int argc, char **argv) {
     int code;
     if (!options_parse(&o, argc, argv, &hist_usage, &code)) return code;
     hist h = {.options = &o};
-    code = run(&h);
+    code = run_hist(&h);
     if (code != EXIT_DONE) {
         outfile_abandon(&h.save);
         output_abandon(&h.output);
     }
-    close_all(&h);
+    close_hist(&h);
     return code;
 }

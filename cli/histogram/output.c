@@ -66,7 +66,7 @@ typedef struct shown {
 
 static const double *values_of(const shown *x) { return x->density ? x->density : x->sums; }
 
-static int gather(shown *x, const bf_histogram *histogram) {
+static int gather_shown(shown *x, const bf_histogram *histogram) {
     x->info.size = sizeof x->info;
     bf_histogram_describe(histogram, &x->info);
     const size_t bytes = (size_t)x->info.bins * sizeof(double);
@@ -190,7 +190,7 @@ static void put_json(FILE *f, const shown *x) {
 
 /* ---- plots ----------------------------------------------------------------------------------- */
 
-/* A logarithm is of what is not negative. */
+/* Only numbers that are not negative have a logarithm. */
 static int check_log(const shown *x) {
     const double *values = values_of(x);
     for (int64_t i = 0; x->options->log && values && i < x->info.bins; i++)
@@ -252,7 +252,7 @@ static int put_form(output *out, enum hist_form form, const shown *x) {
     return EXIT_DONE;
 }
 
-/* Tables do not hold what is in no bin: that is said beside them. */
+/* Reports the elements in no bin, which a table does not show. */
 static void tell_others(const shown *x) {
     char others[HIST_OTHERS];
     hist_others(&x->info, others);
@@ -262,7 +262,7 @@ static void tell_others(const shown *x) {
 int hist_put(output *out, const options *o, enum hist_form form, const bf_histogram *histogram,
              const hist_subject *subject) {
     shown x = {.options = o, .subject = subject};
-    int code = gather(&x, histogram);
+    int code = gather_shown(&x, histogram);
     if (code == EXIT_DONE) code = put_form(out, form, &x);
     if (code == EXIT_DONE)
         code = output_flush(out->stream, out->to_file ? out->file.name : "standard output");

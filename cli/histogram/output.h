@@ -10,7 +10,7 @@ enum hist_form { HIST_PLOT, HIST_TSV, HIST_JSON, HIST_NPY, HIST_PNG, HIST_SVG, H
  * terminal. Return exit codes, having reported the failure. */
 int hist_form_of(const options *o, enum hist_form *form);
 
-/* What it is a histogram of. */
+/* The data that a histogram is of. */
 typedef struct hist_subject {
     const char *file;   /* "total" for several */
     const char *column; /* its name, or NULL */
@@ -21,7 +21,7 @@ typedef struct hist_subject {
 int hist_put(output *out, const options *o, enum hist_form form, const bf_histogram *histogram,
              const hist_subject *subject);
 
-/* How many elements are in no bin, and why: "3 NaN, 1 below"; "" if there are none. */
+/* Writes how many elements are in no bin, and why: "3 NaN, 1 below"; "" if there are none. */
 enum { HIST_OTHERS = 96 };
 void hist_others(const bf_histogram_info *info, char text[HIST_OTHERS]);
 

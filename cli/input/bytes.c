@@ -53,15 +53,16 @@ void bytes_swap(void *buffer, size_t n, size_t element) {
 }
 
 /* Inlined with element a constant: memcpy is then one load and one store. */
-static inline void gather(char *out, const char *in, size_t n, size_t stride, size_t element) {
+static inline void gather_elements(char *out, const char *in, size_t n, size_t stride,
+                                   size_t element) {
     for (size_t i = 0; i < n; i++) memcpy(out + i * element, in + i * stride * element, element);
 }
 
 void bytes_gather(void *out, const void *in, size_t n, size_t stride, size_t element) {
     switch (element) {
-    case 1: gather(out, in, n, stride, 1); break;
-    case 2: gather(out, in, n, stride, 2); break;
-    case 4: gather(out, in, n, stride, 4); break;
-    default: gather(out, in, n, stride, 8); break;
+    case 1: gather_elements(out, in, n, stride, 1); break;
+    case 2: gather_elements(out, in, n, stride, 2); break;
+    case 4: gather_elements(out, in, n, stride, 4); break;
+    default: gather_elements(out, in, n, stride, 8); break;
     }
 }

@@ -53,8 +53,8 @@ int column_next(column *c, int64_t n, const void **elements, int64_t *got) {
 
 /* ---- all at once ----------------------------------------------------------------------------- */
 
-static int append(const column *c, void **own, int64_t *room, int64_t n, const void *elements,
-                  int64_t got) {
+static int append_rows(const column *c, void **own, int64_t *room, int64_t n, const void *elements,
+                       int64_t got) {
     const size_t bytes = source_element(&c->source);
     if (n + got > *room) {
         *room = c->source.count >= 0 ? c->source.count : 2 * (n + got);
@@ -79,7 +79,7 @@ int column_all(column *c, const void **all, void **own, int64_t *n) {
     }
     while (code == EXIT_DONE && got > 0) {
         code = column_next(c, c->block, &elements, &got);
-        if (code == EXIT_DONE && got > 0) code = append(c, own, &room, *n, elements, got);
+        if (code == EXIT_DONE && got > 0) code = append_rows(c, own, &room, *n, elements, got);
         *n += code == EXIT_DONE ? got : 0;
     }
     *all = *own;

@@ -1,4 +1,4 @@
-/* Which of the names that there are was probably meant by one that there is not. */
+/* Finds the known name that an unknown one was probably meant to be. */
 #ifndef BITFOLD_CLI_INPUT_GUESS_H
 #define BITFOLD_CLI_INPUT_GUESS_H
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What the handler knows: the mappings there are. end is written last and cleared first. */
+/* The mappings that the signal handler knows. end is written last and cleared first. */
 enum { MAX_MAPPINGS = 4 };
 static struct {
     atomic_uintptr_t begin, end; /* end 0: free */
@@ -45,7 +45,7 @@ static void install_handler(void) {
     pthread_sigmask(SIG_UNBLOCK, &unblocked, NULL);
 }
 
-static bool guard(mapping *m) {
+static bool guard_mapping(mapping *m) {
     for (int i = 0; i < MAX_MAPPINGS; i++) {
         if (atomic_load(&guarded[i].end) != 0) continue;
         m->slot = i;
@@ -68,7 +68,7 @@ bool mapping_open(mapping *m, int fd, int64_t offset, size_t size) {
         return false;
     }
     m->data = (const unsigned char *)m->base + before;
-    if (guard(m)) return true;
+    if (guard_mapping(m)) return true;
     munmap(m->base, m->size);
     m->size = 0;
     return false;

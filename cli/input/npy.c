@@ -20,7 +20,7 @@ typedef struct cursor {
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-static bool refuse(npy_error *error, const char *what, const char *detail, size_t length) {
+static bool refuse_header(npy_error *error, const char *what, const char *detail, size_t length) {
     int shown = length > 40 ? 40 : (int)length;
     if (shown > 0)
         snprintf(error->what, sizeof error->what, "%s: %.*s", what, shown, detail);
@@ -34,8 +34,8 @@ static bool refuse(npy_error *error, const char *what, const char *detail, size_
 static bool bad_header(cursor *c, const char *expected) {
     char what[64];
     snprintf(what, sizeof what, "bad header: no %s at", expected);
-    if (c->at == c->end) return refuse(c->error, what, "its end", 7);
-    return refuse(c->error, what, c->at, (size_t)(c->end - c->at));
+    if (c->at == c->end) return refuse_header(c->error, what, "its end", 7);
+    return refuse_header(c->error, what, c->at, (size_t)(c->end - c->at));
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static void skip_space(cursor *c) {
 }
 
 /* Takes the character if it comes next. */
-static bool take(cursor *c, char wanted) {
+static bool take_literal(cursor *c, char wanted) {
     skip_space(c);
     if (c->at == c->end || *c->at != wanted) return false;
     c->at++;
@@ -93,7 +93,7 @@ static bool take_extent(cursor *c, int64_t *out) {
     while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
         if (__builtin_mul_overflow(value, (int64_t)10, &value) ||
             __builtin_add_overflow(value, (int64_t)(*c->at - '0'), &value))
-            return refuse(c->error, "the size overflows", start, (size_t)(c->end - start));
+            return refuse_header(c->error, "the size overflows", start, (size_t)(c->end - start));
         c->at++;
     }
     const bool leading_zero = c->at - start > 1 && *start == '0' && value != 0;
@@ -140,15 +140,15 @@ static bool refuse_dtype(cursor *c, span descr, span type) {
     if (span_is(type, "V2") || span_is(type, "bfloat16"))
         c->error->hint = "if these are bfloat16 numbers, save them without a header and pass "
                          "--format raw --dtype bf16";
-    return refuse(c->error, why_not(type), descr.at, descr.length);
+    return refuse_header(c->error, why_not(type), descr.at, descr.length);
 }
 
 static bool parse_descr(cursor *c, npy_header *h) {
     skip_space(c);
     const char *start = c->at;
     if (c->at < c->end && (*c->at == '[' || *c->at == '(' || *c->at == '{'))
-        return refuse(c->error, "structured dtypes are not supported", start,
-                      (size_t)(c->end - start));
+        return refuse_header(c->error, "structured dtypes are not supported", start,
+                             (size_t)(c->end - start));
     span descr;
     if (!take_string(c, &descr)) return false;
     span type = descr;
@@ -177,16 +177,16 @@ static bool parse_order(cursor *c, npy_header *h) {
 
 /* A tuple: (), (3,), (3, 4) or (3, 4,), but not (3), which Python reads as a number. */
 static bool parse_shape(cursor *c, npy_header *h) {
-    if (!take(c, '(')) return bad_header(c, "shape");
+    if (!take_literal(c, '(')) return bad_header(c, "shape");
     h->ndim = 0;
     bool comma = true;
-    while (!take(c, ')')) {
+    while (!take_literal(c, ')')) {
         if (!comma) return bad_header(c, "comma");
         if (h->ndim == NPY_MAX_DIMS)
-            return refuse(c->error, "too many dimensions", "more than 64", 12);
+            return refuse_header(c->error, "too many dimensions", "more than 64", 12);
         if (!take_extent(c, &h->shape[h->ndim])) return false;
         h->ndim++;
-        comma = take(c, ',');
+        comma = take_literal(c, ',');
     }
     return h->ndim != 1 || comma || bad_header(c, "comma in the shape");
 }
@@ -196,7 +196,7 @@ enum { SEEN_DESCR = 1, SEEN_ORDER = 2, SEEN_SHAPE = 4, SEEN_ALL = 7 };
 static bool parse_item(cursor *c, npy_header *h, int *seen) {
     span key;
     if (!take_string(c, &key)) return false;
-    if (!take(c, ':')) return bad_header(c, "colon");
+    if (!take_literal(c, ':')) return bad_header(c, "colon");
     if (span_is(key, "descr")) {
         *seen |= SEEN_DESCR;
         return parse_descr(c, h);
@@ -209,28 +209,28 @@ static bool parse_item(cursor *c, npy_header *h, int *seen) {
         *seen |= SEEN_SHAPE;
         return parse_shape(c, h);
     }
-    return refuse(c->error, "bad header: unknown key", key.at, key.length);
+    return refuse_header(c->error, "bad header: unknown key", key.at, key.length);
 }
 
 static bool parse_dict(cursor *c, npy_header *h) {
-    if (!take(c, '{')) return bad_header(c, "{");
+    if (!take_literal(c, '{')) return bad_header(c, "{");
     int seen = 0;
     bool comma = true;
-    while (!take(c, '}')) {
+    while (!take_literal(c, '}')) {
         if (!comma) return bad_header(c, "comma");
         if (!parse_item(c, h, &seen)) return false;
-        comma = take(c, ',');
+        comma = take_literal(c, ',');
     }
     skip_space(c);
     if (c->at != c->end) return bad_header(c, "end");
     return seen == SEEN_ALL ||
-           refuse(c->error, "bad header: descr, fortran_order or shape is missing", NULL, 0);
+           refuse_header(c->error, "bad header: descr, fortran_order or shape is missing", NULL, 0);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* The number of elements, and whether their order in memory makes a difference. */
-static bool measure(npy_header *h, npy_error *error) {
+static bool measure_shape(npy_header *h, npy_error *error) {
     int wide = 0;
     bool empty = false;
     for (int d = 0; d < h->ndim; d++) {
@@ -241,10 +241,10 @@ static bool measure(npy_header *h, npy_error *error) {
     h->count = empty ? 0 : 1;
     for (int d = 0; d < h->ndim && !empty; d++)
         if (__builtin_mul_overflow(h->count, h->shape[d], &h->count))
-            return refuse(error, "the size overflows: more than 2^63 elements", NULL, 0);
+            return refuse_header(error, "the size overflows: more than 2^63 elements", NULL, 0);
     /* One element is at most 8 bytes; the header's own bytes come on top. */
     if (h->count > (INT64_MAX - 2 * NPY_MAX_HEADER) / 8)
-        return refuse(error, "the size overflows: more than 2^60 elements", NULL, 0);
+        return refuse_header(error, "the size overflows: more than 2^60 elements", NULL, 0);
     return true;
 }
 
@@ -256,7 +256,7 @@ size_t npy_header_size(const void *bytes, size_t length, npy_error *error) {
     const unsigned char *b = bytes;
     error->hint = NULL;
     if (!npy_has_magic(bytes, length)) {
-        refuse(error, "not a .npy file: it does not begin with \\x93NUMPY", NULL, 0);
+        refuse_header(error, "not a .npy file: it does not begin with \\x93NUMPY", NULL, 0);
         return 0;
     }
     if (length >= 8 && (b[6] < 1 || b[6] > 3 || b[7] != 0)) {
@@ -265,7 +265,7 @@ size_t npy_header_size(const void *bytes, size_t length, npy_error *error) {
     }
     const size_t fixed = length >= 8 && b[6] == 1 ? 10 : 12;
     if (length < fixed) {
-        refuse(error, "bad header: the file ends within it", NULL, 0);
+        refuse_header(error, "bad header: the file ends within it", NULL, 0);
         return 0;
     }
     size_t text = (size_t)b[8] | (size_t)b[9] << 8;
@@ -281,12 +281,12 @@ size_t npy_header_size(const void *bytes, size_t length, npy_error *error) {
 bool npy_parse(const void *bytes, size_t length, npy_header *header, npy_error *error) {
     const size_t size = npy_header_size(bytes, length, error);
     if (size == 0) return false;
-    if (length < size) return refuse(error, "bad header: the file ends within it", NULL, 0);
+    if (length < size) return refuse_header(error, "bad header: the file ends within it", NULL, 0);
     const char *text = bytes;
     const size_t fixed = text[6] == 1 ? 10 : 12;
     cursor c = {text + fixed, text + size, error};
     npy_header h = {.size = size};
-    if (!parse_dict(&c, &h) || !measure(&h, error)) return false;
+    if (!parse_dict(&c, &h) || !measure_shape(&h, error)) return false;
     *header = h;
     return true;
 }

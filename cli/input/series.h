@@ -30,7 +30,7 @@ void series_close(series *s);
 /* The next elements, valid until the next call; *n is 0 at the end. */
 int series_next(series *s, const void **elements, int64_t *n);
 
-/* To the start again, after a walk to the end. What is kept needs its source no more. */
+/* Goes back to the start, after a walk to the end. Closes the source if the spool has all. */
 void series_rewind(series *s);
 
 /* Bytes that a walk reads, -1 if unknown. */

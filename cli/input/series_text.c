@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a thread takes of a file at a time: worth starting one for. */
+/* Bytes of a file that a thread takes at a time: enough to be worth starting it. */
 #define SHARE_BYTES ((int64_t)512 * 1024)
 
 /* ---- one share ------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static void read_share(void *argument, int i) {
 
 /* ---- a round --------------------------------------------------------------------------------- */
 
-/* Of a file: who reads what. False at its end. */
+/* Gives each thread its part of a file. Returns false at the end of the file. */
 static bool assign_shares(series_text *x) {
     const text_input *t = x->team.source->text;
     if (!t->file) return true;

@@ -4,7 +4,7 @@
 
 #include "input/text_team.h"
 
-/* What one thread has read in this round. */
+/* The numbers that one thread has read in this round. */
 typedef struct text_share {
     void *numbers;
     int64_t n;

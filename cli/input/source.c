@@ -199,7 +199,7 @@ static int open_text(source *s, const input *in, const void *prefix, size_t leng
     return st == TEXT_OK ? EXIT_DONE : source_text_failed(s, st, &refusal);
 }
 
-/* What was selected of text, from `first` on, is `n` rows: are these all that were asked for? */
+/* Checks that the n rows taken from row `first` on are as many as were asked for. */
 int source_check_rows(const source *s, const text_reader *r, int64_t n) {
     if (r->skip > 0)
         return fail(EXIT_DATA, s->name,
@@ -269,8 +269,8 @@ static int refuse_text_options(const source *s, const input *in) {
                 in->dtype != BF_NONE ? " and raw data" : "");
 }
 
-/* Tells what the input is by its first bytes. */
-static int recognize(source *s, const input *in, int64_t file_size) {
+/* Recognizes the format by the first bytes. */
+static int recognize_format(source *s, const input *in, int64_t file_size) {
     unsigned char prefix[NPY_PREFIX];
     const int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
     if (got < 0) return source_failed(s, got, errno);
@@ -285,8 +285,8 @@ int source_open(source *s, const char *name, const input *in) {
     struct stat st;
     int code = open_file(s, &st);
     if (code == EXIT_DONE)
-        code =
-            in->format == FORMAT_RAW ? layout_raw(s, in, st.st_size) : recognize(s, in, st.st_size);
+        code = in->format == FORMAT_RAW ? layout_raw(s, in, st.st_size)
+                                        : recognize_format(s, in, st.st_size);
     if (code == EXIT_DONE) code = select_elements(s, in);
     if (code == EXIT_DONE && !in->rows) code = source_load(s);
     if (code != EXIT_DONE) source_close(s);
@@ -349,7 +349,7 @@ int source_prepare(source *s, bool ordered) {
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Copies n elements of a Fortran-order array that follow each other in C order. */
-static void gather(const source *s, int64_t first, int64_t n, unsigned char *out) {
+static void gather_elements(const source *s, int64_t first, int64_t n, unsigned char *out) {
     const npy_header *h = &s->layout;
     const size_t element = source_element(s);
     const int last = h->ndim - 1;
@@ -389,7 +389,7 @@ const void *source_view(const source *s, int64_t index, int64_t n, void *buffer,
     if (!s->data)
         *got = read_stream(s, n, buffer);
     else if (s->reorder)
-        gather(s, s->first + index, n, buffer);
+        gather_elements(s, s->first + index, n, buffer);
     else if (s->layout.swap)
         memcpy(buffer, s->data + (size_t)(s->first + index) * element, (size_t)n * element);
     else

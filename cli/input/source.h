@@ -12,7 +12,7 @@
 
 enum format { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_TEXT };
 
-/* What the options say about every input of a command. */
+/* The options that hold for every input of a command. */
 typedef struct input {
     enum format format;
     bf_dtype dtype;    /* of raw data and, if given, of text */

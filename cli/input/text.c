@@ -127,7 +127,7 @@ static bool store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number
 }
 
 /* Keeps a number as every candidate. False if it is not of the dtype asked for. */
-static inline bool store(bf_dtype dtype, text_column *c, int64_t i, const text_number *n) {
+static inline bool store_number(bf_dtype dtype, text_column *c, int64_t i, const text_number *n) {
     if (dtype != BF_NONE && dtype != BF_F64) return store_as(dtype, c->floats, i, n);
     ((double *)c->floats)[i] = text_double(n);
     if (dtype == BF_F64) return true;
@@ -148,7 +148,7 @@ static const char *read_field(text_rows *rows, const text_layout *l, int k, cons
     const text_field f = text_take_field(p, l->delimiter);
     text_number n;
     if (!f.broken && text_parse_token(f.at, (size_t)(f.end - f.at), &n) &&
-        store(l->dtype, &rows->columns[k], rows->n, &n))
+        store_number(l->dtype, &rows->columns[k], rows->n, &n))
         return f.next;
     return refuse_number(l, k, f, e);
 }
@@ -177,7 +177,7 @@ static const char *read_lone(text_rows *rows, const text_layout *l, const char *
         text_number n;
         const char *const p = text_scan(at, &n);
         const bool ends = p && (*p == '\n' || (*p == '\r' && p[1] == '\n'));
-        if (ends && store(l->dtype, &rows->columns[0], rows->n, &n)) {
+        if (ends && store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
             rows->n++;
             at = p + (*p == '\n' ? 1 : 2);
         } else {
@@ -193,7 +193,8 @@ static inline const char *read_wanted(text_rows *rows, const text_layout *l, int
     text_number n;
     const char *q = text_scan(p, &n);
     if (q && l->delimiter != ' ') q = text_skip_blanks(q, l->delimiter);
-    if (q && text_ends_field(q, l->delimiter) && store(l->dtype, &rows->columns[k], rows->n, &n))
+    if (q && text_ends_field(q, l->delimiter) &&
+        store_number(l->dtype, &rows->columns[k], rows->n, &n))
         return q;
     return read_field(rows, l, k, p, e);
 }

@@ -9,7 +9,7 @@
 
 #include "input/text_number.h"
 
-/* What the options say. */
+/* Options for reading text. */
 typedef struct text_options {
     const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
     char delimiter;      /* ' ' for blanks and tabs; '\0': tab, ';' or ',', whichever the first row
@@ -29,7 +29,7 @@ typedef struct text_layout {
     bf_dtype dtype;
 } text_layout;
 
-/* What is wrong, and where: a pointer into the row. hint may be empty. */
+/* An error: its place in the row, a message, and a hint, which may be empty. */
 typedef struct text_error {
     const char *at;
     char what[240], hint[240];
@@ -45,7 +45,8 @@ void text_layout_free(text_layout *layout);
 /* Whether a field is no number at all, nor a number with a slip in it. */
 bool text_looks_like_name(const char *at, const char *end);
 
-/* What a column may be held as, from the most exact on: i64, u64, f64, or the dtype asked for. */
+/* The types that a column may be held as, the most exact first: i64, u64, f64, or the dtype asked
+ * for. */
 enum { TEXT_CANDIDATES = 3 };
 int text_candidates(const text_layout *layout);
 bf_dtype text_candidate(const text_layout *layout, int i);

@@ -131,7 +131,7 @@ static int64_t count_newlines(const char *at, const char *end) {
 
 /* Fills the buffer from the rest and the stream, until a line is whole or the stream ends. *n: the
  * bytes there are; *whole: those of whole lines. */
-static text_status fill(text_input *t, text_piece *p, size_t *n, size_t *whole) {
+static text_status fill_piece(text_input *t, text_piece *p, size_t *n, size_t *whole) {
     size_t have = t->rest_size, searched = 0;
     for (size_t want = have < PIECE / 2 ? PIECE : twice(have);; want = twice(want)) {
         if (!piece_reserve(p, want)) return TEXT_NO_MEMORY;
@@ -161,7 +161,7 @@ static text_status keep_rest(text_input *t, const char *bytes, size_t n) {
 /* The stream's next piece, empty at its end; after a failure nobody gets more. */
 static text_status take_from_stream(text_input *t, text_piece *p) {
     size_t n = 0, whole = 0;
-    text_status st = t->ended ? TEXT_OK : fill(t, p, &n, &whole);
+    text_status st = t->ended ? TEXT_OK : fill_piece(t, p, &n, &whole);
     if (st == TEXT_OK && whole == 0 && n > 0) whole = n; /* no line, but a NUL byte */
     if (st == TEXT_OK) st = keep_rest(t, p->buffer ? p->buffer + whole : "", n - whole);
     if (st == TEXT_OK && !piece_reserve(p, 1)) st = TEXT_NO_MEMORY;
@@ -191,8 +191,8 @@ static int64_t lines_before(const text_input *t, int64_t offset) {
     return lines;
 }
 
-/* Where in the text refusal->error.at is, which is in the piece. */
-static void place(const text_input *t, const text_piece *p, text_refusal *refusal) {
+/* Sets the offset and line of refusal->error.at, which lies in the piece. */
+static void place_refusal(const text_input *t, const text_piece *p, text_refusal *refusal) {
     const char *at = refusal->error.at;
     refusal->offset = p->offset + (at - p->begin);
     const int64_t before = p->lines >= 0 ? p->lines : lines_before(t, p->offset);
@@ -206,7 +206,7 @@ static text_status refuse_line(const text_input *t, const text_piece *p, const c
     *e = (text_error){.at = p->end};
     snprintf(e->what, sizeof e->what, "%s: this is not text", what);
     snprintf(e->hint, sizeof e->hint, "numbers without a header need --format raw --dtype T");
-    place(t, p, refusal);
+    place_refusal(t, p, refusal);
     return TEXT_REFUSED;
 }
 
@@ -223,7 +223,7 @@ static text_status find_layout(text_input *t, const text_options *options, text_
                                text_refusal *refusal) {
     if (p->nul == p->begin) return refuse_nul(t, p, refusal);
     if (text_layout_find(&t->layout, options, &p->at, p->end, &refusal->error)) return TEXT_OK;
-    if (refusal->error.at) place(t, p, refusal);
+    if (refusal->error.at) place_refusal(t, p, refusal);
     return TEXT_REFUSED;
 }
 
@@ -353,7 +353,7 @@ static text_status skip_rows(text_reader *r, int64_t most, int64_t *n) {
 
 text_status text_reader_count(text_reader *r, int64_t *n) { return skip_rows(r, -1, n); }
 
-/* Reads what is in the piece. */
+/* Reads the rows in the piece. */
 static text_status read_rows(text_reader *r) {
     text_piece *p = &r->piece;
     const int64_t room = r->rows.room;
@@ -361,7 +361,7 @@ static text_status read_rows(text_reader *r) {
     const char *at = text_rows_read(&r->rows, &r->input->layout, p->at, p->end, &r->refusal.error);
     r->rows.room = room;
     if (!at) {
-        place(r->input, p, &r->refusal);
+        place_refusal(r->input, p, &r->refusal);
         return TEXT_REFUSED;
     }
     p->at = at;
@@ -390,7 +390,7 @@ text_status text_reader_next(text_reader *r) {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static bool append(text_numbers *x, const text_layout *l, const text_rows *rows) {
+static bool append_numbers(text_numbers *x, const text_layout *l, const text_rows *rows) {
     while (x->room - x->n < rows->n || x->room == 0) x->room = x->room ? 2 * x->room : ROWS;
     for (int i = 0; i < text_candidates(l); i++) {
         if (i == 1) continue;
@@ -412,7 +412,7 @@ text_status text_load(text_reader *r, text_numbers *x) {
     text_status st;
     do {
         st = text_reader_next(r);
-        if (st == TEXT_OK && !append(x, l, &r->rows)) st = TEXT_NO_MEMORY;
+        if (st == TEXT_OK && !append_numbers(x, l, &r->rows)) st = TEXT_NO_MEMORY;
     } while (st == TEXT_OK && r->rows.n > 0);
     return st;
 }

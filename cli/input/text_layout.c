@@ -53,7 +53,7 @@ static bool take_first_row(first_row *row, const char *p, const char *end, char 
 
 /* ---- the columns asked for ------------------------------------------------------------------- */
 
-/* One item of the list, and what it says: a field from 0 on, or -1 for a name. */
+/* One item of the list: a field from 0 on, or -1 for a name. */
 typedef struct item {
     const char *at;
     size_t length;

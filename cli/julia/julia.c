@@ -62,7 +62,7 @@ static int draw_bands(const drawing *d, julia_file *f) {
     return code;
 }
 
-static void tell(const drawing *d, const char *name, double seconds) {
+static void tell_picture(const drawing *d, const char *name, double seconds) {
     const bf_julia_params *p = &d->request.params;
     const char *device = bf_context_device(d->context);
     note_device(d->context, name);
@@ -90,7 +90,7 @@ static int draw_file(const drawing *d, const char *name) {
     if (code == EXIT_DONE) code = draw_bands(d, &f);
     progress_stop();
     code = julia_file_end(&f, code);
-    if (code == EXIT_DONE) tell(d, name, progress_clock() - began);
+    if (code == EXIT_DONE) tell_picture(d, name, progress_clock() - began);
     return code;
 }
 
@@ -131,7 +131,7 @@ static int check_output(const char *name) {
     return EXIT_USAGE;
 }
 
-static int prepare(drawing *d) {
+static int prepare_drawing(drawing *d) {
     const options *o = d->options;
     const bf_julia_params *p = &d->request.params;
     int64_t pixels = BAND_STEPS / p->iterations;
@@ -142,7 +142,7 @@ static int prepare(drawing *d) {
     return d->counts ? context_open(&d->context, o) : fail_status(BF_E_MEMORY, NULL, NULL);
 }
 
-static int draw(drawing *d) {
+static int draw_picture(drawing *d) {
     if (d->options->output)
         return d->request.frames > 0 ? draw_frames(d) : draw_file(d, d->options->output);
     const int code = count_band(d, 0, d->request.params.height);
@@ -158,8 +158,8 @@ int cmd_julia(int argc, char **argv) {
     if (code == EXIT_DONE && o.view) return julia_view_start(argv);
     if (code == EXIT_DONE) code = check_output(o.output);
     if (code == EXIT_DONE && !o.output) julia_terminal_fit(&d.request.params);
-    if (code == EXIT_DONE) code = prepare(&d);
-    if (code == EXIT_DONE) code = draw(&d);
+    if (code == EXIT_DONE) code = prepare_drawing(&d);
+    if (code == EXIT_DONE) code = draw_picture(&d);
     bf_context_destroy(d.context);
     free(d.counts);
     return code;

@@ -10,7 +10,7 @@
 #define PIXELS_MOST ((int64_t)1 << 40)
 
 /* The library has the last word on what numbers may be; here they only have to be numbers. */
-static int refuse(const char *option, const char *text, const char *expected) {
+static int refuse_operand(const char *option, const char *text, const char *expected) {
     return fail(EXIT_USAGE, NULL, "bad operand of --%s: '%s' is not %s", option, text, expected);
 }
 
@@ -52,14 +52,15 @@ static int read_size(bf_julia_params *p, const char *text) {
     bool good = is_whole(&at, BF_JULIA_SIDE_MAX, &p->width) && *at == 'x';
     at += good;
     good = good && is_whole(&at, BF_JULIA_SIDE_MAX, &p->height) && *at == '\0';
-    return good ? EXIT_DONE : refuse("size", text, "two sides, as in 1920x1080");
+    return good ? EXIT_DONE : refuse_operand("size", text, "two sides, as in 1920x1080");
 }
 
 static int read_count(const char *option, const char *text, int64_t most, int64_t *n) {
     const char *at = text;
     char expected[64];
     snprintf(expected, sizeof expected, "a whole number from 1 to %lld", (long long)most);
-    return is_whole(&at, most, n) && *at == '\0' ? EXIT_DONE : refuse(option, text, expected);
+    return is_whole(&at, most, n) && *at == '\0' ? EXIT_DONE
+                                                 : refuse_operand(option, text, expected);
 }
 
 static int read_path(julia_request *r, const char *text) {
@@ -67,7 +68,7 @@ static int read_path(julia_request *r, const char *text) {
     bool good = read_pair(&at, r->from) && *at == ':';
     at += good;
     good = good && read_pair(&at, r->to) && *at == '\0';
-    return good ? EXIT_DONE : refuse("c-path", text, "two points, as in -0.8,0.1:-0.7,0.2");
+    return good ? EXIT_DONE : refuse_operand("c-path", text, "two points, as in -0.8,0.1:-0.7,0.2");
 }
 
 static int read_palette(julia_request *r, const char *text) {
@@ -82,10 +83,12 @@ static int read_numbers(julia_request *r, const options *o) {
     static const char pair[] = "RE,IM, as in -0.8,0.156", number[] = "a finite number";
     bf_julia_params *p = &r->params;
     double c[2] = {p->c_re, p->c_im}, center[2] = {0, 0};
-    if (o->c && !is_pair(o->c, c)) return refuse("c", o->c, pair);
-    if (o->center && !is_pair(o->center, center)) return refuse("center", o->center, pair);
-    if (o->scale && !is_number(o->scale, &p->scale)) return refuse("scale", o->scale, number);
-    if (o->escape && !is_number(o->escape, &p->escape)) return refuse("escape", o->escape, number);
+    if (o->c && !is_pair(o->c, c)) return refuse_operand("c", o->c, pair);
+    if (o->center && !is_pair(o->center, center)) return refuse_operand("center", o->center, pair);
+    if (o->scale && !is_number(o->scale, &p->scale))
+        return refuse_operand("scale", o->scale, number);
+    if (o->escape && !is_number(o->escape, &p->escape))
+        return refuse_operand("escape", o->escape, number);
     p->c_re = c[0];
     p->c_im = c[1];
     p->center_re = center[0];
@@ -93,7 +96,7 @@ static int read_numbers(julia_request *r, const options *o) {
     return EXIT_DONE;
 }
 
-static int check(const julia_request *r, const options *o) {
+static int check_request(const julia_request *r, const options *o) {
     if (r->params.width > PIXELS_MOST / r->params.height)
         return fail(EXIT_USAGE, NULL, "a picture has at most 2^40 pixels");
     if ((o->frames != NULL) != (o->c_path != NULL))
@@ -120,5 +123,5 @@ int julia_request_read(julia_request *r, const options *o) {
     if (code == EXIT_DONE && o->c_path) code = read_path(r, o->c_path);
     if (o->input.dtype != BF_NONE) r->params.dtype = o->input.dtype;
     r->params.mandelbrot = o->mandelbrot;
-    return code == EXIT_DONE ? check(r, o) : code;
+    return code == EXIT_DONE ? check_request(r, o) : code;
 }

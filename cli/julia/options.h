@@ -1,4 +1,4 @@
-/* What a picture is to be, from the options of 'bitfold julia'. */
+/* The picture that the options of 'bitfold julia' ask for. */
 #ifndef BITFOLD_CLI_JULIA_OPTIONS_H
 #define BITFOLD_CLI_JULIA_OPTIONS_H
 

@@ -41,26 +41,26 @@ struct julia_png {
     jmp_buf failed;
 };
 
-static bool find(void *library, const char *name, void *function) {
+static bool find_symbol(void *library, const char *name, void *function) {
     void *const found = dlsym(library, name);
     memcpy(function, &found, sizeof found);
     return found != NULL;
 }
 
-static const char *load(void) {
+static const char *load_png(void) {
     static bool loaded;
     void *const library = loaded ? NULL : dlopen("libpng16.so.16", RTLD_NOW | RTLD_LOCAL);
     if (loaded) return NULL;
     if (!library) return "libpng16.so.16 is not on this machine";
     loaded = true;
-#define FIND(name) loaded = loaded && find(library, "png_" #name, &api.name);
+#define FIND(name) loaded = loaded && find_symbol(library, "png_" #name, &api.name);
     CALLS(FIND)
 #undef FIND
     return loaded ? NULL : "libpng16.so.16 lacks a function";
 }
 
 int julia_png_ready(void) {
-    const char *why = load();
+    const char *why = load_png();
     if (!why) return EXIT_DONE;
     fail(EXIT_IO, NULL, "PNG files cannot be written here: %s", why);
     hint("the package libpng16-16 has it; -o FILE.npy writes the counts");
@@ -89,7 +89,7 @@ static void on_flush(png_structp writer) { (void)writer; }
 
 /* --- a picture --- */
 
-static bool start(julia_png *png, FILE *f, uint32_t width, uint32_t height) {
+static bool start_png(julia_png *png, FILE *f, uint32_t width, uint32_t height) {
     if (setjmp(png->failed)) return false;
     api.set_write_fn(png->writer, f, on_write, on_flush);
     api.set_IHDR(png->writer, png->info, width, height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
@@ -111,7 +111,7 @@ julia_png *julia_png_begin(FILE *f, const char *name, int64_t width, int64_t hei
         png->writer = api.create_write_struct(PNG_LIBPNG_VER_STRING, png, on_error, on_warning);
         if (png->writer) png->info = api.create_info_struct(png->writer);
     }
-    if (png && png->info && start(png, f, (uint32_t)width, (uint32_t)height)) return png;
+    if (png && png->info && start_png(png, f, (uint32_t)width, (uint32_t)height)) return png;
     if (!png || !png->info) fail_status(BF_E_MEMORY, NULL, name);
     julia_png_drop(png);
     return NULL;

@@ -28,7 +28,7 @@ typedef struct request {
     bool json;
 } request;
 
-/* What the printer knows from one row to the next. */
+/* State that the printer keeps between rows. */
 typedef struct printer {
     const request *request;
     int failures;
@@ -37,7 +37,7 @@ typedef struct printer {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static int refuse(const char *what, const char *value) {
+static int refuse_option(const char *what, const char *value) {
     fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
     hint("bitfold help ladder");
     return EXIT_USAGE;
@@ -58,7 +58,7 @@ static bool parse_size(const char *text, int64_t *size) {
 
 static bool read_elements(const option_spec *spec, const char *text, void *to) {
     (void)spec;
-    return parse_size(text, to) || refuse("not a size", text) == EXIT_DONE;
+    return parse_size(text, to) || refuse_option("not a size", text) == EXIT_DONE;
 }
 
 #define AT(member) offsetof(request, member)
@@ -82,9 +82,9 @@ static bool is_topic(const char *name) {
 
 /* The topic, if there is one. */
 static int read_topic(request *r, const options *o) {
-    if (o->file_count > 1) return refuse("one ladder at a time", o->files[1]);
+    if (o->file_count > 1) return refuse_option("one ladder at a time", o->files[1]);
     r->topic = o->files[0];
-    return !r->topic || is_topic(r->topic) ? EXIT_DONE : refuse("no such ladder", r->topic);
+    return !r->topic || is_topic(r->topic) ? EXIT_DONE : refuse_option("no such ladder", r->topic);
 }
 
 /* ---- where ----------------------------------------------------------------------------------- */
@@ -117,7 +117,8 @@ static int find_device(request *r) {
     int device;
     const bf_status status = bf_device_parse(r->asked, &device);
     if (status == BF_E_DEVICE) return no_gpu(r);
-    if (status != BF_OK || device == BF_DEVICE_ALL) return refuse("unknown device", r->asked);
+    if (status != BF_OK || device == BF_DEVICE_ALL)
+        return refuse_option("unknown device", r->asked);
     if (device == BF_DEVICE_CPU) return use_cpu(r), EXIT_DONE;
     if (device >= 0) return use_gpu(r, device);
     if (bf_device_count() > 0) return use_gpu(r, 0);
@@ -194,7 +195,7 @@ static void print_object(const request *r, const ladder_row *row) {
     puts("}");
 }
 
-static void emit(const ladder_row *row, void *argument) {
+static void emit_row(const ladder_row *row, void *argument) {
     printer *p = argument;
     if (p->request->json)
         print_object(p->request, row);
@@ -211,11 +212,11 @@ static void list_topics(void) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int climb(const request *r) {
+static int climb_ladder(const request *r) {
     printer p = {.request = r};
     bool opened;
     if (!r->json) print_head(r);
-    const char *problem = ladder_climb(&r->ladder, r->topic, emit, &p, &opened);
+    const char *problem = ladder_climb(&r->ladder, r->topic, emit_row, &p, &opened);
     if (problem) return fail(opened ? EXIT_IO : EXIT_DEVICE, NULL, "%s: %s", r->device, problem);
     if (p.code != EXIT_DONE) return p.code;
     if (p.failures > 0)
@@ -236,5 +237,5 @@ int cmd_ladder(int argc, char **argv) {
         return EXIT_DONE;
     }
     code = find_device(&r);
-    return code == EXIT_DONE ? climb(&r) : code;
+    return code == EXIT_DONE ? climb_ladder(&r) : code;
 }

@@ -86,7 +86,7 @@ static bool same_shape(const npy_header *a, const npy_header *b) {
 }
 
 /* Whether x goes with the shape so far. Raw data have a length, but no shape. */
-static bool fits(const task *t, const source *s) {
+static bool fits_dtype(const task *t, const source *s) {
     if (s->count < 0 || t->shape.count < 0) return true;
     if (s->count != t->shape.count) return false;
     return s->raw || !t->whole || s->count == 1 || t->shape.ndim < 0 ||
@@ -109,7 +109,7 @@ static int resolve_shape(task *t) {
     for (int i = 0; i < t->arity; i++) {
         const map_operand *x = &t->operands[i];
         if (!is_array(x) || (!all_single && has_one_element(x))) continue;
-        if (!fits(t, &x->source))
+        if (!fits_dtype(t, &x->source))
             return fail(EXIT_DATA, x->text, "%s", bf_status_string(BF_E_SHAPE));
         take_shape(t, &x->source);
     }
@@ -262,7 +262,7 @@ static int check_ends(task *t, int64_t count) {
     return EXIT_DONE;
 }
 
-static int open_all(task *t) {
+static int open_map(task *t) {
     const options *o = t->options;
     int code = EXIT_DONE;
     t->block = options_gpu(o->device) ? GPU_BLOCK : BLOCK;
@@ -279,9 +279,9 @@ static int open_all(task *t) {
     return map_output_open(&t->output, o->output, &t->shape);
 }
 
-static int run(task *t) {
+static int run_map(task *t) {
     int64_t count;
-    int code = open_all(t);
+    int code = open_map(t);
     if (code == EXIT_DONE) {
         const double began = progress_clock();
         progress_start(t->output.name, t->shape.count < 0 ? -1 : block_bytes(t, t->shape.count));
@@ -306,7 +306,7 @@ int cmd_map(int argc, char **argv) {
     code = check_line(&o, op);
     if (code != EXIT_DONE) return code;
     task t = {.options = &o, .op = op, .arity = bf_map_arity(op)};
-    code = run(&t);
+    code = run_map(&t);
     for (int i = 0; i < t.arity; i++) map_operand_close(&t.operands[i]);
     bf_context_destroy(t.context);
     free(t.results);

@@ -13,13 +13,13 @@ static int cannot_write(const map_output *out, int error) {
     return fail(EXIT_IO, out->name, "cannot write: %s", strerror(error));
 }
 
-static int put(const map_output *out, FILE *to, const void *bytes, size_t size) {
+static int put_bytes(const map_output *out, FILE *to, const void *bytes, size_t size) {
     return fwrite(bytes, 1, size, to) == size ? EXIT_DONE : cannot_write(out, stream_error());
 }
 
 static int put_header(const map_output *out, FILE *to) {
     char bytes[NPY_WRITE_MAX];
-    return put(out, to, bytes, npy_write_header(&out->header, bytes));
+    return put_bytes(out, to, bytes, npy_write_header(&out->header, bytes));
 }
 
 int map_output_open(map_output *out, const char *name, const npy_header *header) {
@@ -49,26 +49,26 @@ int map_output_open(map_output *out, const char *name, const npy_header *header)
 }
 
 /* Only now, so that a refusal of the first elements leaves standard output empty. */
-static int start(map_output *out) {
+static int start_output(map_output *out) {
     if (out->started || out->final) return EXIT_DONE;
     out->started = true;
     return put_header(out, out->stream);
 }
 
 int map_output_write(map_output *out, const void *elements, int64_t n) {
-    const int code = start(out);
+    const int code = start_output(out);
     if (code != EXIT_DONE) return code;
-    return put(out, out->stream, elements, (size_t)n * bf_dtype_size(out->header.dtype));
+    return put_bytes(out, out->stream, elements, (size_t)n * bf_dtype_size(out->header.dtype));
 }
 
-/* Copies what was written to where it belongs, behind its header. */
-static int forward(map_output *out) {
+/* Copies the elements from the temporary file to the output, behind its header. */
+static int forward_output(map_output *out) {
     char buffer[1 << 14];
     const int error = stream_flush(out->stream);
     int code = error == 0 ? put_header(out, out->final) : cannot_write(out, error);
     for (int64_t at = 0, n = 1; code == EXIT_DONE && n > 0; at += n) {
         n = bytes_pread(out->temporary, buffer, sizeof buffer, at);
-        if (n > 0) code = put(out, out->final, buffer, (size_t)n);
+        if (n > 0) code = put_bytes(out, out->final, buffer, (size_t)n);
         if (n < 0) code = cannot_write(out, errno);
     }
     return code;
@@ -76,13 +76,13 @@ static int forward(map_output *out) {
 
 static int count_elements(map_output *out, int64_t count) {
     out->header.shape[0] = count;
-    if (out->final) return forward(out);
+    if (out->final) return forward_output(out);
     if (fseeko(out->stream, 0, SEEK_SET) != 0) return cannot_write(out, stream_error());
     return put_header(out, out->stream);
 }
 
 int map_output_close(map_output *out, int64_t count) {
-    int code = start(out);
+    int code = start_output(out);
     if (code == EXIT_DONE && !out->counted) code = count_elements(out, count);
     if (code == EXIT_DONE && out->standard) {
         const int error = stream_flush(stdout);

@@ -49,7 +49,8 @@ static cairo_surface_t *create_surface(const cairo_api *api, FILE *f, enum figur
     }
 }
 
-static void draw(const cairo_api *api, cairo_t *cr, const plot *p, enum figure_format format) {
+static void draw_figure(const cairo_api *api, cairo_t *cr, const plot *p,
+                        enum figure_format format) {
     if (format == FIGURE_PNG) api->scale(cr, PNG_SCALE, PNG_SCALE);
     api->set_source_rgb(cr, 1, 1, 1);
     api->paint(cr);
@@ -65,7 +66,7 @@ int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format for
         api->pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
                                       "1970-01-01T00:00:00Z");
     cairo_t *cr = api->create(surface);
-    draw(api, cr, p, format);
+    draw_figure(api, cr, p, format);
     cairo_status_t st = api->status(cr);
     api->destroy(cr);
     if (st == CAIRO_STATUS_SUCCESS && format == FIGURE_PNG)

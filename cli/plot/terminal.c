@@ -126,7 +126,7 @@ typedef struct canvas {
     int zero;  /* cells to the left of 0 */
 } canvas;
 
-/* The length of a bar, in eighths of a cell: what is not 0 shows. */
+/* The length of a bar, in eighths of a cell; at least 1 of a value that is not 0. */
 static int64_t eighths(const canvas *c, double value) {
     const plot_span *s = &c->span;
     const double room = 8.0 * (value < 0 ? c->zero : c->width - c->zero);
@@ -202,8 +202,8 @@ static void put_bars(FILE *f, const plot *p, const terminal *t) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Neighbours become one bin: their counts or sums add up, densities do by their widths. */
-static void join(const plot *p, int64_t from, int64_t to, bool density, double *value,
-                 int64_t *count) {
+static void join_notes(const plot *p, int64_t from, int64_t to, bool density, double *value,
+                       int64_t *count) {
     const double whole = p->edges[to] - p->edges[from];
     *value = 0;
     *count = 0;
@@ -216,7 +216,7 @@ static void join(const plot *p, int64_t from, int64_t to, bool density, double *
     }
 }
 
-/* And what the bars are, if not counts. */
+/* Names the quantity that the bars show, if it is not a count. */
 static void put_title(FILE *f, const plot *p, const terminal *t) {
     fprintf(f, t->color ? "\033[1m%s\033[22m" : "%s", p->title);
     if (p->values || p->log) fprintf(f, ": %s", p->y_label);
@@ -233,7 +233,7 @@ void plot_terminal(FILE *f, const plot *p, const terminal *t) {
         const int64_t to = from + each < p->n ? from + each : p->n, i = shown.n++;
         edges[i] = p->edges[from];
         edges[i + 1] = p->edges[to];
-        join(p, from, to, p->density, &values[i], &counts[i]);
+        join_notes(p, from, to, p->density, &values[i], &counts[i]);
     }
     shown.edges = edges;
     shown.counts = counts;

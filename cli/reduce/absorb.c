@@ -60,7 +60,7 @@ static int64_t count_of(const pair *in) {
     return in->a->count;
 }
 
-/* Where the elements lie as they are; NULL if they must be read. */
+/* Returns the memory in which the elements lie as they are; NULL if they must be read. */
 static const void *memory_of(const source *s) {
     const bool as_they_are = s->data && !s->reorder && !s->layout.swap;
     return as_they_are ? s->data + (size_t)s->first * source_element(s) : NULL;
@@ -78,7 +78,7 @@ static bf_feed feed_of(reading *r) {
     return feed;
 }
 
-/* What the absorbing call reports: a failure of reading, or its own. */
+/* Reports why the absorbing call failed: the input could not be read, or the library refused it. */
 static int check_status(const task *t, const reading *r, bf_status st) {
     const source *a = r->in->a;
     if (st == BF_OK) return EXIT_DONE;

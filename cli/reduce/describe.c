@@ -1,4 +1,4 @@
-/* describe: what one pass tells about each file, or about each column of text. */
+/* describe: the main values of each file, or of each column of text, in one pass. */
 #include "reduce/describe.h"
 
 #include "command.h"

@@ -1,4 +1,4 @@
-/* Descriptions as output: what describe prints, and merge of what describe saved. */
+/* The output of describe, and of merge for states that describe saved. */
 #ifndef BITFOLD_CLI_REDUCE_DESCRIBE_H
 #define BITFOLD_CLI_REDUCE_DESCRIBE_H
 

@@ -189,7 +189,7 @@ static int save_others(task *t, const statefile *saved) {
                             : statefile_save_groups(&t->save, saved->groups, t->context);
 }
 
-static int emit(task *t, const statefile *saved, const char *file, double began) {
+static int emit_merged(task *t, const statefile *saved, const char *file, double began) {
     const saved_showing x = {&t->output, t->options, t->context, saved, file, began};
     const result r = {.file = file, .seconds = progress_clock() - began};
     int code = check_options(t->options, saved);
@@ -207,7 +207,7 @@ static int run_merge(task *t, part *parts) {
     const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
     if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
     const char *file = o->file_count == 1 ? o->files[0] : "total";
-    if (code == EXIT_DONE) code = emit(t, &parts[0].saved, file, began);
+    if (code == EXIT_DONE) code = emit_merged(t, &parts[0].saved, file, began);
     if (code == EXIT_DONE && wholes) tell_indices(t, parts);
     return code;
 }

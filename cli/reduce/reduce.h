@@ -1,4 +1,4 @@
-/* What other commands ask of reductions. */
+/* The functions of reductions that other commands use. */
 #ifndef BITFOLD_CLI_REDUCE_REDUCE_H
 #define BITFOLD_CLI_REDUCE_REDUCE_H
 

@@ -1,4 +1,4 @@
-/* What every command that ends in values does: inputs become states, states become results. */
+/* The work of every command that ends in values: inputs become states, states become results. */
 #ifndef BITFOLD_CLI_REDUCE_TASK_H
 #define BITFOLD_CLI_REDUCE_TASK_H
 

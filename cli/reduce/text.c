@@ -18,7 +18,7 @@
  * short enough for all to finish together. */
 #define SHARE_BYTES ((int64_t)1024 * 1024)
 
-/* What one thread makes of the text. */
+/* The states of one thread, and how its work ended. */
 typedef struct text_worker {
     bf_context *context;
     bf_state **states; /* [column][candidate] */
@@ -98,7 +98,7 @@ static void absorb_rows(void *arg, int i) {
     } while (r->status == TEXT_OK && w->absorbed == BF_OK && take_share(j, r));
 }
 
-/* Reading the rows tells what is wrong with one that cannot be counted. */
+/* A row that cannot be counted is no failure here: reading it will report the error. */
 static void count_rows(void *arg, int i) {
     text_job *j = arg;
     text_reader *r = &j->team.readers[i], counting = *r;
@@ -155,7 +155,7 @@ static bf_status seek_states(const text_job *j, const text_worker *w, int64_t in
     return st;
 }
 
-/* Of ordered states: each begins at the index of its first row. */
+/* Sets the index that each ordered state begins at: that of its first row. */
 static int place_workers(text_job *j, int64_t start) {
     const int n = j->team.threads;
     if (n > 1) text_team_run(&j->team, count_rows, j);

@@ -49,7 +49,7 @@ static place place_of_output(const char *name) {
     return p;
 }
 
-static bool same(const place *a, const place *b) {
+static bool is_same_place(const place *a, const place *b) {
     return a->known && b->known && a->device == b->device && a->inode == b->inode &&
            strcmp(a->name, b->name) == 0;
 }
@@ -64,7 +64,7 @@ static int check_input(const target *targets, int n, const usage *u, const char 
     if (!name) return EXIT_DONE;
     const place read = place_of_input(name);
     for (int i = 0; i < n; i++) {
-        if (!same(&targets[i].place, &read)) continue;
+        if (!is_same_place(&targets[i].place, &read)) continue;
         if (u->takes & TAKES_MAP && targets[i].name) continue;
         fail(EXIT_USAGE, name, "%s would write to this input", targets[i].option);
         hint("give the output a name of its own");
@@ -94,7 +94,7 @@ int clash_check(const options *o, const usage *u) {
     else
         targets[n++] = (target){"-o", o->output, place_of_output(o->output)};
     if (o->save) targets[n++] = (target){"--save", o->save, place_of_output(o->save)};
-    if (n > 1 && same(&targets[0].place, &targets[1].place))
+    if (n > 1 && is_same_place(&targets[0].place, &targets[1].place))
         return fail(EXIT_USAGE, o->save, "--save and %s are the same file", targets[0].option);
     return u->takes & (TAKES_INPUT | TAKES_SAVE | TAKES_AGAINST) ? check_inputs(targets, n, o, u)
                                                                  : EXIT_DONE;

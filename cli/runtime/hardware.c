@@ -23,7 +23,7 @@ static bool read_line(const char *path, char *line, size_t size) {
     return got;
 }
 
-/* What follows "KEY<spaces>:" in the first line of a file that begins so. */
+/* Reads the text after "KEY<spaces>:" in the first line of a file that begins so. */
 static bool find_value(const char *path, const char *key, char *value, size_t size) {
     char *line = NULL;
     size_t room = 0;

@@ -1,4 +1,4 @@
-/* What the machine is made of, as the kernel tells it. */
+/* The machine's hardware, as the kernel reports it. */
 #ifndef BITFOLD_CLI_RUNTIME_HARDWARE_H
 #define BITFOLD_CLI_RUNTIME_HARDWARE_H
 
@@ -32,7 +32,7 @@ typedef struct hardware {
     bool nvidia_library;       /* libcuda can be loaded */
 } hardware;
 
-/* Finds out; what the kernel does not tell stays 0 or "". */
+/* Fills in *h; members that the kernel does not report stay 0 or "". */
 void hardware_find(hardware *h);
 
 #endif

@@ -17,7 +17,7 @@ void json_value(FILE *f, const bf_value *value);
 /* Ends an object as every command does: ,"device":...,"seconds":...} and a newline. */
 void json_end(FILE *f, const char *device, double seconds);
 
-/* Whether values of this dtype are floats: of the rest JSON takes what a double can hold. */
+/* Whether values of this dtype are floats. Others are JSON numbers only if a double holds them. */
 bool json_is_float(bf_dtype dtype);
 
 #endif

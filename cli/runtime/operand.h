@@ -5,7 +5,7 @@
 
 #include "runtime/options.h"
 
-/* Says that text is not what was expected. False. */
+/* Reports that text is not what was expected. Returns false. */
 bool operand_bad(const char *name, const char *text, const char *expected);
 
 option_reader read_flag;         /* bool: true */

@@ -17,7 +17,7 @@ static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|
                   out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
                   overflows[] = "error|wrap|saturate", sorts[] = "count|key";
 
-/* What --sum and its like add. */
+/* Adds an aggregate: --sum V, --mean V and so on. */
 static bool read_aggregate(const option_spec *spec, const char *text, void *to) {
     options *o = to;
     if (text && *text == '\0') return operand_bad(spec->name, text, "a file or a column");
@@ -230,7 +230,7 @@ static int find_option(const candidates *c, int id) {
     return -1;
 }
 
-/* What getopt_long did not like: it tells by its result and by optopt. */
+/* Reports an error of getopt_long, which its result and optopt describe. */
 static int parse_error(int result, char **argv, const candidates *c) {
     const int i = find_option(c, optopt);
     if (i >= 0 && result == ':') return option_error(argv[0], "an operand is missing", c->specs[i]);

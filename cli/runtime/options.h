@@ -39,7 +39,7 @@ enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
 
 enum { OPTIONS_AGGREGATES = 64 };
 
-/* What group is asked for. */
+/* An aggregate that group shall compute. */
 struct wanted_aggregate {
     bf_reduction op;
     const char *values; /* whose; NULL: the number of rows */
@@ -107,7 +107,7 @@ typedef struct own_options {
 enum { OPTIONS_MOST = 80 };
 int options_of(const usage *u, const own_options *own, const option_spec *list[OPTIONS_MOST]);
 
-/* What --help does with a command: print its usage and options, or what options_on_help set. */
+/* Handles --help of a command: prints its usage and options, unless options_on_help set another. */
 typedef void help_writer(const char *command, const usage *u, const option_spec *const list[],
                          int n);
 void options_on_help(help_writer *writer);

@@ -1,4 +1,4 @@
-/* What every table of options needs: --help, and what is said of a slip. */
+/* Help made from the tables of options, and messages about mistyped options. */
 #include "input/guess.h"
 #include "runtime/options.h"
 

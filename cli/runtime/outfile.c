@@ -25,7 +25,7 @@ static void find_ending(sigset_t *set) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) sigdelset(set, others[i]);
 }
 
-/* Only what a signal handler may do: unlink, and die of the same signal. */
+/* Calls only what is safe in a signal handler: unlinks, and dies of the same signal. */
 static void on_ending(int number) {
     for (int i = 0; i < MAX_OPEN; i++)
         if (pending[i]) unlink(pending[i]);

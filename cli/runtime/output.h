@@ -31,7 +31,7 @@ int output_result(output *out, const result *r);
  * decimal digit. */
 void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]);
 
-/* Completes the output; output_abandon drops what can be dropped instead. */
+/* Completes the output; output_abandon drops its file instead. */
 int output_close(output *out);
 void output_abandon(output *out);
 

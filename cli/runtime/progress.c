@@ -95,7 +95,7 @@ void progress_clear(void) {
     show.standing = false;
 }
 
-static void put(double now, bool in_place) {
+static void put_progress(double now, bool in_place) {
     char text[256];
     line_text(now, text);
     progress_clear();
@@ -109,10 +109,10 @@ void progress_tick(void) {
     const double now = progress_clock();
     if (asked) {
         asked = 0;
-        put(now, false);
+        put_progress(now, false);
     }
     if (show.shown && now >= show.due) {
-        put(now, show.tty);
+        put_progress(now, show.tty);
         show.due = now + (show.tty ? EVERY_TTY : EVERY_LINE);
     }
 }

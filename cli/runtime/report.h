@@ -4,7 +4,7 @@
 
 #include <bitfold.h>
 
-/* What the process returns. A function that returns an exit code has already reported why. */
+/* Exit codes of the process. A function that returns one has already reported the failure. */
 enum {
     EXIT_DONE = 0,
     EXIT_IO = 1,     /* could not read or write, or no memory */
@@ -39,7 +39,7 @@ void hint(const char *format, ...) PRINTF_LIKE(1, 2);
 void inform(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);
 void note(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* What the context's last call ran on, and why; with -v. */
+/* Notes the device of the context's last call, and the reason for it. */
 void note_device(const bf_context *context, const char *file);
 
 /* Whether to colour what goes to this file descriptor: --color, NO_COLOR, a terminal. */

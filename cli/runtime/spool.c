@@ -34,7 +34,7 @@ void spool_close(spool *s) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static const char *directory(void) {
+static const char *spool_directory(void) {
     const char *name = getenv("TMPDIR");
     return name && *name ? name : "/tmp";
 }
@@ -44,9 +44,9 @@ static const char *directory(void) {
 int spool_create_file(void) {
     char path[PATH_MAX];
     sigset_t all, before;
-    int fd = open(directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = open(spool_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0) return fd;
-    snprintf(path, sizeof path, "%s/bitfold.XXXXXX", directory());
+    snprintf(path, sizeof path, "%s/bitfold.XXXXXX", spool_directory());
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
     fd = mkostemp(path, O_CLOEXEC);
@@ -56,7 +56,7 @@ int spool_create_file(void) {
 }
 
 static int file_failed(void) {
-    fail(EXIT_IO, directory(), "cannot write a temporary file: %s", strerror(errno));
+    fail(EXIT_IO, spool_directory(), "cannot write a temporary file: %s", strerror(errno));
     hint("TMPDIR names a directory with more room; --bins N with --range needs no such file");
     return EXIT_IO;
 }
@@ -75,7 +75,7 @@ static int write_file(const spool *s, const unsigned char *bytes, size_t size) {
 /* ---- both ------------------------------------------------------------------------------------ */
 
 /* Address space costs nothing until it is written to. */
-static void reserve(spool *s) {
+static void reserve_memory(spool *s) {
     void *at = s->limit->left <= 0 ? MAP_FAILED
                                    : mmap(NULL, (size_t)s->limit->left, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -86,7 +86,7 @@ static void reserve(spool *s) {
 }
 
 int spool_write(spool *s, const void *bytes, size_t size) {
-    if (s->size == 0) reserve(s);
+    if (s->size == 0) reserve_memory(s);
     if (s->fd < 0 && (int64_t)size <= s->room - s->held) {
         memcpy(s->memory + s->held, bytes, size);
         s->held += (int64_t)size;
@@ -115,6 +115,7 @@ const void *spool_read(const spool *s, int64_t at, void *buffer, size_t size) {
     const int64_t from = at + (int64_t)head - s->held;
     const int64_t got = bytes_pread(s->fd, out + head, size - head, from);
     if (got == (int64_t)(size - head)) return buffer;
-    fail(EXIT_IO, directory(), "cannot read a temporary file: %s", strerror(got < 0 ? errno : EIO));
+    fail(EXIT_IO, spool_directory(), "cannot read a temporary file: %s",
+         strerror(got < 0 ? errno : EIO));
     return NULL;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How much memory the spools of a command may still take together. */
+/* The memory that the spools of a command may still take together. */
 typedef struct spool_limit {
     int64_t left;
 } spool_limit;

@@ -13,7 +13,7 @@
 /* Far more than any state takes; histograms and groups may take any number of bytes. */
 enum { MAX_STATE = 1 << 16 };
 
-static int save(outfile *f, void *bytes, size_t size) {
+static int write_saved(outfile *f, void *bytes, size_t size) {
     fwrite(bytes, 1, size, f->stream);
     free(bytes);
     return outfile_commit(f);
@@ -24,7 +24,7 @@ int statefile_save(outfile *f, const bf_state *state) {
     void *bytes = malloc(size);
     if (!bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
     bf_state_save(state, bytes);
-    return save(f, bytes, size);
+    return write_saved(f, bytes, size);
 }
 
 int statefile_save_histogram(outfile *f, const bf_histogram *histogram) {
@@ -32,7 +32,7 @@ int statefile_save_histogram(outfile *f, const bf_histogram *histogram) {
     void *bytes = malloc(size);
     if (!bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
     bf_histogram_save(histogram, bytes);
-    return save(f, bytes, size);
+    return write_saved(f, bytes, size);
 }
 
 int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *context) {
@@ -41,7 +41,7 @@ int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *conte
     void *bytes = st == BF_OK ? malloc(size) : NULL;
     if (st == BF_OK && !bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
     if (st == BF_OK) st = bf_groups_save(groups, bytes);
-    if (st == BF_OK) return save(f, bytes, size);
+    if (st == BF_OK) return write_saved(f, bytes, size);
     free(bytes);
     return fail_status(st, context, f->name);
 }
@@ -53,11 +53,11 @@ typedef struct contents {
     size_t size;
 } contents;
 
-static bool begins(const contents *x, const char magic[8]) {
+static bool begins_with(const contents *x, const char magic[8]) {
     return x->size >= 8 && memcmp(x->bytes, magic, 8) == 0;
 }
-static bool is_histogram(const contents *x) { return begins(x, "bfhisto\n"); }
-static bool is_groups(const contents *x) { return begins(x, "bfgroup\n"); }
+static bool is_histogram(const contents *x) { return begins_with(x, "bfhisto\n"); }
+static bool is_groups(const contents *x) { return begins_with(x, "bfgroup\n"); }
 
 /* Reads on until there is nothing more, or there are `most` bytes. */
 static bool read_up_to(int fd, contents *x, size_t most) {
@@ -83,7 +83,7 @@ static int read_contents(const char *name, contents *x) {
     return good ? EXIT_DONE : fail(EXIT_IO, name, "cannot read: %s", strerror(error));
 }
 
-static bf_status load(bf_context *context, const contents *x, statefile *loaded) {
+static bf_status load_saved(bf_context *context, const contents *x, statefile *loaded) {
     if (is_histogram(x)) return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
     if (is_groups(x)) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
     return bf_state_load(context, x->bytes, x->size, &loaded->state);
@@ -94,7 +94,7 @@ int statefile_load(bf_context *context, const char *name, statefile *loaded) {
     *loaded = (statefile){.state = NULL};
     int code = read_contents(name, &x);
     if (code == EXIT_DONE) {
-        const bf_status st = load(context, &x, loaded);
+        const bf_status st = load_saved(context, &x, loaded);
         if (st != BF_OK) code = fail_status(st, context, name);
     }
     free(x.bytes);

@@ -7,7 +7,7 @@
 
 #include <bitfold.h>
 
-/* What was saved: one of these is set. */
+/* A loaded state: exactly one member is set. */
 typedef struct statefile {
     bf_state *state;
     bf_histogram *histogram;
@@ -24,12 +24,12 @@ typedef struct saved_showing {
     double began;
 } saved_showing;
 
-/* Writes what there is to a file that is open, and completes it. Messages are the context's. */
+/* Write a state to a file that is open, and complete it. */
 int statefile_save(outfile *f, const bf_state *state);
 int statefile_save_histogram(outfile *f, const bf_histogram *histogram);
 int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *context);
 
-/* Loads what is saved in the file `name` ("-": standard input). */
+/* Loads the state that is saved in the file `name` ("-": standard input). */
 int statefile_load(bf_context *context, const char *name, statefile *loaded);
 void statefile_free(statefile *loaded);
 

@@ -7,7 +7,7 @@
 
 static int failure; /* errno; 0: none yet */
 
-static ssize_t put(void *cookie, const char *bytes, size_t size) {
+static ssize_t write_stream(void *cookie, const char *bytes, size_t size) {
     size_t done = 0;
     while (done < size) {
         const ssize_t n = write((int)(intptr_t)cookie, bytes + done, size - done);
@@ -21,19 +21,20 @@ static ssize_t put(void *cookie, const char *bytes, size_t size) {
     return (ssize_t)done; /* less than size is a failure */
 }
 
-static int move(void *cookie, off64_t *offset, int whence) {
+static int seek_stream(void *cookie, off64_t *offset, int whence) {
     *offset = lseek((int)(intptr_t)cookie, *offset, whence);
     return *offset < 0 ? -1 : 0;
 }
 
-static int finish(void *cookie) {
+static int close_stream(void *cookie) {
     const int result = close((int)(intptr_t)cookie);
     if (result != 0) failure = errno;
     return result;
 }
 
 FILE *stream_open(int fd) {
-    const cookie_io_functions_t functions = {.write = put, .seek = move, .close = finish};
+    const cookie_io_functions_t functions = {
+        .write = write_stream, .seek = seek_stream, .close = close_stream};
     return fopencookie((void *)(intptr_t)fd, "w", functions);
 }
 

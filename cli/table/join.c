@@ -32,7 +32,7 @@ typedef struct join {
     bf_pairs *pairs;
 } join;
 
-/* Of two texts, integers are taken as floats if the other has such. */
+/* If one text holds floats, the integers of the other are taken as floats too. */
 static int check_dtypes(join *j) {
     source *a = &j->a.column.source, *b = &j->b.column.source;
     if (a->layout.dtype != b->layout.dtype && !source_take_as(a, b->layout.dtype) &&
@@ -73,7 +73,7 @@ static void put_rows(FILE *f, const char *name, const int64_t *rows, int64_t n) 
     putc(']', f);
 }
 
-static void put_object(const join *j, double seconds) {
+static void put_pairs_object(const join *j, double seconds) {
     FILE *f = j->output.stream;
     const int64_t n = bf_pairs_size(j->pairs);
     fprintf(f, "{\"schema\":1,\"command\":\"join\",\"file\":");
@@ -86,11 +86,11 @@ static void put_object(const join *j, double seconds) {
     json_end(f, bf_context_device(j->context), seconds);
 }
 
-static void put(const join *j, double seconds) {
+static void put_pairs(const join *j, double seconds) {
     FILE *f = j->output.stream;
     const int64_t *a = bf_pairs_a(j->pairs), *b = bf_pairs_b(j->pairs);
     if (j->options->layout == LAYOUT_JSON) {
-        put_object(j, seconds);
+        put_pairs_object(j, seconds);
         return;
     }
     for (int64_t i = 0; i < bf_pairs_size(j->pairs) && !ferror(f); i++)
@@ -105,7 +105,7 @@ static int check_line(const options *o) {
     return EXIT_DONE;
 }
 
-static int run(join *j) {
+static int run_join(join *j) {
     const options *o = j->options;
     const double began = progress_clock();
     int code = check_line(o);
@@ -117,7 +117,7 @@ static int run(join *j) {
     if (code == EXIT_DONE) code = join_sides(j);
     if (code != EXIT_DONE) return code;
     note_device(j->context, o->files[0]);
-    put(j, progress_clock() - began);
+    put_pairs(j, progress_clock() - began);
     return output_close(&j->output);
 }
 
@@ -126,7 +126,7 @@ int cmd_join(int argc, char **argv) {
     int code;
     if (!options_parse(&o, argc, argv, &join_usage, &code)) return code;
     join j = {.options = &o, .a.column.source.fd = -1, .b.column.source.fd = -1};
-    code = run(&j);
+    code = run_join(&j);
     if (code != EXIT_DONE) output_abandon(&j.output);
     column_close(&j.a.column);
     column_close(&j.b.column);

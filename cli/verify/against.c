@@ -31,7 +31,7 @@ typedef struct check {
 
 /* ---- the data -------------------------------------------------------------------------------- */
 
-/* What the file must be of; BF_NONE: of any dtype. */
+/* The dtype that the file must have; BF_NONE: any. */
 static bf_dtype dtype_of(const check *c, int file) {
     if (c->weights && file == c->options->file_count - 1) return BF_NONE;
     if (c->kind.count > 0 && file > 0) return c->kind.aggregates[file - 1].dtype;
@@ -170,8 +170,8 @@ static bf_status reduce_again(const check *c, bf_context *context, outcome *r, b
     return st;
 }
 
-/* Of histograms and groups a checksum of the saved form tells whether they are the same. */
-static int compute(const check *c, bf_context *context, outcome *r, bool *same) {
+/* Histograms and groups are compared by a checksum of their saved form. */
+static int compute_again(const check *c, bf_context *context, outcome *r, bool *same) {
     *same = true;
     const bf_status st = c->saved.histogram ? count_again(c, context, r)
                          : c->saved.groups  ? group_again(c, context, r)
@@ -217,7 +217,7 @@ static int do_row(check *c, const outcome *wanted, const way *w, bool gpu) {
     outcome r = {.status = BF_OK};
     bool same = false;
     const double began = progress_clock();
-    const int code = compute(c, w->context, &r, &same);
+    const int code = compute_again(c, w->context, &r, &same);
     if (code != EXIT_DONE) return code;
     const bool agree = same && verify_same(&r, wanted);
     c->verdict->rows++;

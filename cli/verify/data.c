@@ -78,7 +78,7 @@ static uint64_t float_bits(const float_layout *f, enum data_kind kind, int64_t i
     return sign << (f->exponent + f->mantissa) | exponent << f->mantissa | mantissa;
 }
 
-static void store(void *buffer, int64_t i, size_t element, uint64_t bits) {
+static void store_element(void *buffer, int64_t i, size_t element, uint64_t bits) {
     char *to = (char *)buffer + (size_t)i * element;
     const uint8_t b8 = (uint8_t)bits;
     const uint16_t b16 = (uint16_t)bits;
@@ -97,7 +97,7 @@ void data_fill(enum data_kind kind, bf_dtype dtype, void *buffer, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint64_t bits = f ? float_bits(f, kind, i, n) : random_bits((uint64_t)i);
         if (dtype == BF_BOOL) bits &= 1;
-        store(buffer, i, element, bits);
+        store_element(buffer, i, element, bits);
     }
 }
 

@@ -12,7 +12,7 @@ enum { AGGREGATES = sizeof aggregates / sizeof *aggregates };
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static bf_status create(bf_context *context, const subject *s, bf_groups **groups) {
+static bf_status create_groups(bf_context *context, const subject *s, bf_groups **groups) {
     bf_aggregate list[AGGREGATES];
     for (int i = 0; i < AGGREGATES; i++) list[i] = (bf_aggregate){aggregates[i], s->b.dtype};
     const bf_groups_options made_of =
@@ -20,14 +20,14 @@ static bf_status create(bf_context *context, const subject *s, bf_groups **group
     return bf_groups_create(context, &made_of, groups);
 }
 
-static bf_status absorb(bf_groups *groups, const bf_array *keys, const bf_array *values) {
+static bf_status absorb_rows(bf_groups *groups, const bf_array *keys, const bf_array *values) {
     const bf_array *columns[AGGREGATES];
     for (int i = 0; i < AGGREGATES; i++) columns[i] = values;
     return bf_groups_absorb(groups, keys, columns);
 }
 
-static bf_status list(bf_context *context, bf_groups *groups, const bf_array *keys,
-                      const bf_array *counts, uint64_t *sum) {
+static bf_status list_groups(bf_context *context, bf_groups *groups, const bf_array *keys,
+                             const bf_array *counts, uint64_t *sum) {
     bf_array k = *keys, c = *counts;
     bf_status st = verify_move(context, keys, &k);
     if (st == BF_OK) st = verify_move(context, counts, &c);
@@ -41,7 +41,7 @@ static bf_status list(bf_context *context, bf_groups *groups, const bf_array *ke
     return st;
 }
 
-static bf_status results(bf_groups *groups, bf_value *values, int64_t n, uint64_t *sum) {
+static bf_status results_of(bf_groups *groups, bf_value *values, int64_t n, uint64_t *sum) {
     const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = BF_NAN_PROPAGATE);
     bf_status st = BF_OK;
     for (int which = 0; which < AGGREGATES && st == BF_OK; which++) {
@@ -52,15 +52,15 @@ static bf_status results(bf_groups *groups, bf_value *values, int64_t n, uint64_
     return st;
 }
 
-static outcome tell(bf_context *context, const subject *s, bf_groups *groups) {
+static outcome tell_groups(bf_context *context, const subject *s, bf_groups *groups) {
     const int64_t n = bf_groups_size(groups);
     outcome r = {.value.dtype = BF_U64};
     void *keys = malloc((size_t)n * 16 + 1), *counts = malloc((size_t)n * 8 + 1);
     bf_value *values = calloc((size_t)n + 1, sizeof *values);
     const bf_array k = bf_array_of(s->a.dtype, keys, n), c = bf_array_of(BF_I64, counts, n);
-    r.status =
-        keys && counts && values ? list(context, groups, &k, &c, &r.value.as.u64) : BF_E_MEMORY;
-    if (r.status == BF_OK) r.status = results(groups, values, n, &r.value.as.u64);
+    r.status = keys && counts && values ? list_groups(context, groups, &k, &c, &r.value.as.u64)
+                                        : BF_E_MEMORY;
+    if (r.status == BF_OK) r.status = results_of(groups, values, n, &r.value.as.u64);
     free(keys);
     free(counts);
     free(values);
@@ -81,11 +81,11 @@ outcome verify_groups_result(bf_groups *groups) {
 static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_array keys = s->a, values = s->b;
     bf_groups *groups = NULL;
-    outcome r = {.status = create(context, s, &groups)};
+    outcome r = {.status = create_groups(context, s, &groups)};
     if (r.status == BF_OK) r.status = verify_move(context, &s->a, &keys);
     if (r.status == BF_OK) r.status = verify_move(context, &s->b, &values);
-    if (r.status == BF_OK) r.status = absorb(groups, &keys, &values);
-    if (r.status == BF_OK) r = tell(context, s, groups);
+    if (r.status == BF_OK) r.status = absorb_rows(groups, &keys, &values);
+    if (r.status == BF_OK) r = tell_groups(context, s, groups);
     bf_groups_destroy(groups);
     verify_unmove(context, &s->a, &keys);
     verify_unmove(context, &s->b, &values);
@@ -100,20 +100,20 @@ static outcome in_parts(bf_context *context, const subject *s) {
     for (int i = 0; i < PIECES && r.status == BF_OK; i++) {
         const bf_array keys = verify_slice(&s->a, cuts[i], cuts[i + 1]);
         const bf_array values = verify_slice(&s->b, cuts[i], cuts[i + 1]);
-        r.status = create(context, s, &parts[i]);
-        if (r.status == BF_OK) r.status = absorb(parts[i], &keys, &values);
+        r.status = create_groups(context, s, &parts[i]);
+        if (r.status == BF_OK) r.status = absorb_rows(parts[i], &keys, &values);
     }
     if (r.status == BF_OK) r.status = bf_groups_merge(parts[1], parts[2]);
     if (r.status == BF_OK) r.status = bf_groups_merge(parts[0], parts[1]);
-    if (r.status == BF_OK) r = tell(context, s, parts[0]);
+    if (r.status == BF_OK) r = tell_groups(context, s, parts[0]);
     for (int i = 0; i < PIECES; i++) bf_groups_destroy(parts[i]);
     return r;
 }
 
 /* ---- joins ----------------------------------------------------------------------------------- */
 
-static outcome join(bf_context *context, const bf_array *a, const bf_array *b, int64_t first,
-                    uint64_t sum) {
+static outcome join_rows(bf_context *context, const bf_array *a, const bf_array *b, int64_t first,
+                         uint64_t sum) {
     bf_pairs *pairs = NULL;
     outcome r = {.status = bf_join(context, a, b, 0, &pairs), .value.dtype = BF_U64};
     for (int64_t i = 0; r.status == BF_OK && i < bf_pairs_size(pairs); i++) {
@@ -130,7 +130,7 @@ static outcome join_whole(bf_context *context, const subject *s) {
     bf_array a = s->a, b = s->b;
     outcome r = {.status = verify_move(context, &s->a, &a)};
     if (r.status == BF_OK) r.status = verify_move(context, &s->b, &b);
-    if (r.status == BF_OK) r = join(context, &a, &b, 0, 0);
+    if (r.status == BF_OK) r = join_rows(context, &a, &b, 0, 0);
     verify_unmove(context, &s->a, &a);
     verify_unmove(context, &s->b, &b);
     return r;
@@ -142,7 +142,7 @@ static outcome join_parts(bf_context *context, const subject *s) {
     outcome r = {.status = BF_OK};
     for (int i = 0; i < PIECES && r.status == BF_OK; i++) {
         const bf_array piece = verify_slice(&s->a, cuts[i], cuts[i + 1]);
-        r = join(context, &piece, &s->b, cuts[i], r.value.as.u64);
+        r = join_rows(context, &piece, &s->b, cuts[i], r.value.as.u64);
     }
     return r;
 }

@@ -31,8 +31,8 @@ static bool has_weights(const subject *s) { return s->b.shape[0] > 0; }
 
 /* Of the automatic range, or from -1 to 1 where that is too wide; with weights fewer bins, so that
  * each takes many. */
-static bf_status count(bf_context *context, const subject *s, const bf_array *a, const bf_array *b,
-                       bf_histogram **h) {
+static bf_status count_elements(bf_context *context, const subject *s, const bf_array *a,
+                                const bf_array *b, bf_histogram **h) {
     const bool weights = has_weights(s);
     bf_histogram_options how = BF_HISTOGRAM_OPTIONS(.bins = weights ? 10 : 100, .lo = -1, .hi = 1);
     if (weights) how.weights = s->b.dtype;
@@ -48,7 +48,7 @@ static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_histogram *h = NULL;
     outcome r = {.status = verify_move(context, &s->a, &a)};
     if (r.status == BF_OK) r.status = verify_move(context, &s->b, &b);
-    if (r.status == BF_OK) r.status = count(context, s, &a, &b, &h);
+    if (r.status == BF_OK) r.status = count_elements(context, s, &a, &b, &h);
     if (r.status == BF_OK) r = verify_histogram_result(h);
     bf_histogram_destroy(h);
     verify_unmove(context, &s->a, &a);
@@ -67,7 +67,7 @@ static bf_status absorb_part(bf_histogram *h, const subject *s, int i) {
 /* Three parts, from the host's memory; the second takes in the third, the first both. */
 static outcome in_parts(bf_context *context, const subject *s) {
     bf_histogram *parts[CUTS - 1] = {NULL, NULL, NULL};
-    outcome r = {.status = count(context, s, &s->a, &s->b, &parts[0])};
+    outcome r = {.status = count_elements(context, s, &s->a, &s->b, &parts[0])};
     if (r.status == BF_OK) bf_histogram_clear(parts[0]);
     for (int i = 1; i < CUTS - 1 && r.status == BF_OK; i++)
         r.status = verify_histogram_like(context, parts[0], &parts[i]);

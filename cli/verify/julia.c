@@ -43,7 +43,7 @@ static bf_status draw_parts(bf_context *context, const bf_julia_params *p, uint1
 
 typedef bf_status draw_fn(bf_context *context, const bf_julia_params *p, uint16_t *counts);
 
-static outcome draw(bf_context *context, const subject *s, draw_fn *fn) {
+static outcome draw_picture(bf_context *context, const subject *s, draw_fn *fn) {
     const bf_julia_params *p = s->about;
     const size_t n = (size_t)(p->width * p->height);
     outcome r = {.value.dtype = BF_U64};
@@ -56,11 +56,11 @@ static outcome draw(bf_context *context, const subject *s, draw_fn *fn) {
 }
 
 static outcome in_one_pass(bf_context *context, const subject *s) {
-    return draw(context, s, draw_whole);
+    return draw_picture(context, s, draw_whole);
 }
 
 static outcome in_parts(bf_context *context, const subject *s) {
-    return draw(context, s, draw_parts);
+    return draw_picture(context, s, draw_parts);
 }
 
 /* Even sides and odd ones, with and without the symmetry about 0; and a single row. */

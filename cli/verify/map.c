@@ -88,7 +88,7 @@ static outcome in_parts(bf_context *context, const subject *s) {
 }
 
 /* The elements in reverse; integers with their lowest bit set, so that none is a divisor of 0. */
-static void reverse(const bf_array *all, char *to) {
+static void reverse_array(const bf_array *all, char *to) {
     const size_t bytes = bf_dtype_size(all->dtype);
     const char *from = all->data;
     for (int64_t i = 0, n = all->shape[0]; i < n; i++) {
@@ -108,7 +108,7 @@ int verify_maps(const machine *m, const char *name, const bf_array *all, verdict
     subject s = {.data = name, .a = *all, .whole = in_one_pass, .parts = in_parts};
     char *other = malloc((size_t)all->shape[0] * bf_dtype_size(all->dtype) + 1);
     if (!other) return fail_status(BF_E_MEMORY, NULL, NULL);
-    reverse(all, other);
+    reverse_array(all, other);
     s.b = bf_array_of(all->dtype, other, all->shape[0]);
     int code = EXIT_DONE;
     for (int op = 1; bf_map_arity((bf_map_op)op) > 0 && code == EXIT_DONE; op++) {

@@ -15,23 +15,23 @@ typedef struct row {
     bool no_memory; /* for one of them: nothing is proven then */
 } row;
 
-static bool fits(row *r, const outcome *x) {
+static bool fits_column(row *r, const outcome *x) {
     r->no_memory = r->no_memory || x->status == BF_E_MEMORY;
     return verify_same(&r->results[0][0], x);
 }
 
-static void compute(const machine *m, const subject *s, row *r) {
+static void compute_one(const machine *m, const subject *s, row *r) {
     r->agree = r->gpu_agrees = true;
     r->no_memory = false;
     for (int i = 0; i < m->isas; i++) {
         for (int j = 0; j < m->counts; j++) r->results[i][j] = s->whole(m->context[i][j], s);
         r->results[i][m->counts] = s->parts(m->context[i][0], s);
-        for (int j = 0; j <= m->counts; j++) r->agree &= fits(r, &r->results[i][j]);
+        for (int j = 0; j <= m->counts; j++) r->agree &= fits_column(r, &r->results[i][j]);
     }
     for (int i = 0; i < m->gpus; i++) {
         r->gpu[i][0] = s->whole(m->gpu[i], s);
         r->gpu[i][1] = s->parts(m->gpu[i], s);
-        for (int j = 0; j < 2; j++) r->gpu_agrees &= fits(r, &r->gpu[i][j]);
+        for (int j = 0; j < 2; j++) r->gpu_agrees &= fits_column(r, &r->gpu[i][j]);
     }
     const outcome *first = &r->results[0][0];
     r->right = !s->sum_is_1 || (first->status == BF_OK && bf_value_f64(&first->value) == 1);
@@ -77,7 +77,7 @@ static void show_differences(const machine *m, const row *r) {
     if (!r->right) printf("  wrong: the exact sum is 1\n");
 }
 
-static void show(const machine *m, const subject *s, const row *r) {
+static void show_row(const machine *m, const subject *s, const row *r) {
     char text[BF_VALUE_TEXT];
     printf("%-8s %-4s %-13s", s->op, bf_dtype_name(s->a.dtype), s->data);
     for (int i = 0; i < m->isas + m->gpus; i++) {
@@ -108,7 +108,7 @@ static void show_json(const machine *m, const subject *s, const row *r, double s
 int verify_row(const machine *m, const subject *s, verdict *v) {
     row r;
     const double began = progress_clock();
-    compute(m, s, &r);
+    compute_one(m, s, &r);
     if (r.no_memory) return fail_status(BF_E_MEMORY, NULL, NULL);
     v->rows++;
     v->failures += !is_good(&r);
@@ -116,7 +116,7 @@ int verify_row(const machine *m, const subject *s, verdict *v) {
     if (v->options->layout == LAYOUT_JSON)
         show_json(m, s, &r, progress_clock() - began);
     else if (!v->options->quiet)
-        show(m, s, &r);
+        show_row(m, s, &r);
     return output_flush(stdout, "standard output");
 }
 

@@ -56,7 +56,8 @@ static bf_status make_answers(bf_context *context, const subject *s, int64_t siz
     return st;
 }
 
-static bf_status ask(bf_table *table, const subject *s, const bf_array *keys, const answers *a) {
+static bf_status ask_keys(bf_table *table, const subject *s, const bf_array *keys,
+                          const answers *a) {
     bf_status st = bf_table_find(table, keys, or_null(s, &a->at[VALUES]), &a->at[FOUND]);
     if (st == BF_OK) st = bf_table_count(table, keys, &a->at[COUNTS]);
     if (st == BF_OK)
@@ -65,11 +66,12 @@ static bf_status ask(bf_table *table, const subject *s, const bf_array *keys, co
 }
 
 /* All that the table says, of keys that are where the answers are to be. */
-static outcome tell(bf_context *context, const subject *s, bf_table *table, const bf_array *keys) {
+static outcome tell_table(bf_context *context, const subject *s, bf_table *table,
+                          const bf_array *keys) {
     answers a = {.host = {{0}}};
     outcome r = {.value.dtype = BF_U64};
     r.status = make_answers(context, s, bf_table_size(table), keys->data != s->a.data, &a);
-    if (r.status == BF_OK) r.status = ask(table, s, keys, &a);
+    if (r.status == BF_OK) r.status = ask_keys(table, s, keys, &a);
     for (int i = 0; i < ANSWERS && r.status == BF_OK; i++) {
         const size_t bytes = (size_t)a.host[i].shape[0] * data_size(a.host[i].dtype);
         r.status = verify_return(context, &a.host[i], &a.at[i]);
@@ -79,13 +81,13 @@ static outcome tell(bf_context *context, const subject *s, bf_table *table, cons
     return r;
 }
 
-static bf_status insert(bf_table *table, const subject *s, const bf_array *keys,
-                        const bf_array *values, int64_t first, int64_t last) {
+static bf_status insert_keys(bf_table *table, const subject *s, const bf_array *keys,
+                             const bf_array *values, int64_t first, int64_t last) {
     const bf_array k = verify_slice(keys, first, last), v = verify_slice(values, first, last);
     return bf_table_insert(table, &k, or_null(s, &v));
 }
 
-static bf_status erase(bf_table *table, const bf_array *keys, int64_t first, int64_t last) {
+static bf_status erase_keys(bf_table *table, const bf_array *keys, int64_t first, int64_t last) {
     const bf_array k = verify_slice(keys, first, last);
     return bf_table_erase(table, &k, NULL);
 }
@@ -93,9 +95,9 @@ static bf_status erase(bf_table *table, const bf_array *keys, int64_t first, int
 static bf_status fill_whole(bf_table *table, const subject *s, const bf_array *keys,
                             const bf_array *values) {
     const int64_t n = keys->shape[0];
-    bf_status st = insert(table, s, keys, values, 0, n);
-    if (st == BF_OK) st = erase(table, keys, 0, n / 5);
-    return st == BF_OK ? insert(table, s, keys, values, n / 9, n / 3) : st;
+    bf_status st = insert_keys(table, s, keys, values, 0, n);
+    if (st == BF_OK) st = erase_keys(table, keys, 0, n / 5);
+    return st == BF_OK ? insert_keys(table, s, keys, values, n / 9, n / 3) : st;
 }
 
 /* The same in pieces, with room made before, and the last keys one by one. */
@@ -106,10 +108,10 @@ static bf_status fill_parts(bf_table *table, const subject *s, const bf_array *k
     const size_t key = data_size(keys->dtype), value = data_size(values->dtype);
     bf_status st = bf_table_reserve(table, n);
     for (int i = 0; i < PIECES && st == BF_OK; i++)
-        st = insert(table, s, keys, values, cuts[i], cuts[i + 1]);
-    if (st == BF_OK) st = erase(table, keys, n / 9, n / 5);
-    if (st == BF_OK) st = erase(table, keys, 0, n / 9);
-    if (st == BF_OK) st = insert(table, s, keys, values, n / 9, one_by_one);
+        st = insert_keys(table, s, keys, values, cuts[i], cuts[i + 1]);
+    if (st == BF_OK) st = erase_keys(table, keys, n / 9, n / 5);
+    if (st == BF_OK) st = erase_keys(table, keys, 0, n / 9);
+    if (st == BF_OK) st = insert_keys(table, s, keys, values, n / 9, one_by_one);
     for (int64_t i = one_by_one; i < n / 3 && st == BF_OK; i++) {
         const char *at = (char *)keys->data + (size_t)i * key;
         const char *with = has_values(s) ? (char *)values->data + (size_t)i * value : NULL;
@@ -118,7 +120,7 @@ static bf_status fill_parts(bf_table *table, const subject *s, const bf_array *k
     return st;
 }
 
-static bf_status create(bf_context *context, const policy *p, bf_table **table) {
+static bf_status create_table(bf_context *context, const policy *p, bf_table **table) {
     const bf_table_options made_of =
         BF_TABLE_OPTIONS(.key = p->key, .value = p->value, .duplicates = p->duplicates);
     return bf_table_create(context, &made_of, table);
@@ -128,11 +130,11 @@ static bf_status create(bf_context *context, const policy *p, bf_table **table) 
 static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_array keys = s->a, values = s->b;
     bf_table *table = NULL;
-    outcome r = {.status = create(context, s->about, &table)};
+    outcome r = {.status = create_table(context, s->about, &table)};
     if (r.status == BF_OK) r.status = verify_move(context, &s->a, &keys);
     if (r.status == BF_OK) r.status = verify_move(context, &s->b, &values);
     if (r.status == BF_OK) r.status = fill_whole(table, s, &keys, &values);
-    if (r.status == BF_OK) r = tell(context, s, table, &keys);
+    if (r.status == BF_OK) r = tell_table(context, s, table, &keys);
     bf_table_destroy(table);
     verify_unmove(context, &s->a, &keys);
     verify_unmove(context, &s->b, &values);
@@ -142,9 +144,9 @@ static outcome in_one_pass(bf_context *context, const subject *s) {
 /* From the host's memory. */
 static outcome in_parts(bf_context *context, const subject *s) {
     bf_table *table = NULL;
-    outcome r = {.status = create(context, s->about, &table)};
+    outcome r = {.status = create_table(context, s->about, &table)};
     if (r.status == BF_OK) r.status = fill_parts(table, s, &s->a, &s->b);
-    if (r.status == BF_OK) r = tell(context, s, table, &s->a);
+    if (r.status == BF_OK) r = tell_table(context, s, table, &s->a);
     bf_table_destroy(table);
     return r;
 }

@@ -121,7 +121,7 @@ bf_status verify_return(bf_context *context, const bf_array *from, const bf_arra
     return bf_memory_copy(context, from->data, to->data, bytes);
 }
 
-static outcome reduce(bf_context *context, const subject *s) {
+static outcome reduce_whole(bf_context *context, const subject *s) {
     const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
     outcome r = {.status = BF_OK};
     if (tells_by_state(s->reduction)) return state_in_one_pass(context, s);
@@ -135,7 +135,7 @@ static outcome in_one_pass(bf_context *context, const subject *s) {
     subject moved = *s;
     outcome r = {.status = verify_move(context, &s->a, &moved.a)};
     if (r.status == BF_OK) r.status = verify_move(context, &s->b, &moved.b);
-    if (r.status == BF_OK) r = reduce(context, &moved);
+    if (r.status == BF_OK) r = reduce_whole(context, &moved);
     verify_unmove(context, &s->a, &moved.a);
     verify_unmove(context, &s->b, &moved.b);
     return r;

@@ -31,7 +31,7 @@ typedef struct outcome {
     bf_value value;
 } outcome;
 
-/* What one row is about. */
+/* The subject of one row. */
 typedef struct subject {
     const char *op, *data; /* their names */
     bf_reduction reduction;
@@ -53,10 +53,10 @@ int verify_row(const machine *m, const subject *s, verdict *v);
 void verify_head(const machine *m);
 int verify_conclude(const machine *m, const verdict *v);
 
-/* What a state tells: its value, or the checksum of its saved form where that tells more. */
+/* The value of a state, or the checksum of its saved form where that tells more. */
 outcome verify_result(const bf_state *state, const bf_reduce_options *rules);
 
-/* What a saved form ends with: a checksum of all before it. */
+/* The checksum at the end of a saved form, which covers all bytes before it. */
 outcome verify_saved_checksum(const void *bytes, size_t size);
 
 bool verify_same(const outcome *a, const outcome *b);

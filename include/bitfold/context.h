@@ -1,8 +1,8 @@
-/* A context: which device, instruction set and threads a call runs on. It owns the thread pool, and
- * on a GPU the scratch memory.
+/* A context: the device, instruction set and threads that calls run on. It owns the thread pool
+ * and, on a GPU, scratch memory.
  *
- * A context belongs to one thread at a time (bitfold.h); separate contexts are independent. None of
- * the options changes a result: they change how fast it comes. */
+ * A context belongs to one thread at a time (bitfold.h); separate contexts are independent. No
+ * option changes a result; options change speed only. */
 #ifndef BITFOLD_CONTEXT_H
 #define BITFOLD_CONTEXT_H
 
@@ -25,16 +25,16 @@ typedef struct bf_options {
 /* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default (C only). */
 #define BF_OPTIONS(...) ((bf_options){.size = sizeof(bf_options), __VA_ARGS__})
 
-/* Creates a context. options may be NULL: all defaults. "auto" chooses call by call, by where the
- * data are and what it costs to move them. Starts no thread yet, and with "auto" opens no GPU: the
- * first call does that is large enough to gain from it, or whose data lie there.
- * Errors: BF_E_ARGUMENT (an unknown name, a thread count out of range), BF_E_DEVICE (this machine
- * lacks the device or the ISA), BF_E_MEMORY. */
+/* Creates a context. options may be NULL: all defaults. "auto" chooses the device of each call, by
+ * where the data are and what moving them would cost. Starts no thread. With "auto" no GPU is
+ * opened either, until a call is large enough to gain from it or its data are on it. Errors:
+ * BF_E_ARGUMENT (an unknown name, a thread count out of range), BF_E_DEVICE (this machine lacks the
+ * device or the ISA), BF_E_MEMORY. */
 BF_API bf_status bf_context_create(const bf_options *options, bf_context **context);
 
-/* Why bf_context_create refuses these options, in one line that says what is possible; "" where it
- * does not. There is no context then that could keep a message: this tries again. text has room for
- * BF_MESSAGE_TEXT bytes. */
+/* Writes why bf_context_create refuses these options, in one line that says what is possible; "" if
+ * it does not refuse them. It tries again, since there is no context that could keep the message.
+ * text has room for BF_MESSAGE_TEXT bytes. */
 #define BF_MESSAGE_TEXT 160
 BF_API void bf_context_create_message(const bf_options *options, char text[BF_MESSAGE_TEXT]);
 
@@ -42,16 +42,16 @@ BF_API void bf_context_create_message(const bf_options *options, char text[BF_ME
  * must be destroyed first. */
 BF_API void bf_context_destroy(bf_context *context);
 
-/* The detail of the last failure of a call on this context, or "" if there was none. Valid until
- * the next call on the context. */
+/* Returns the detail of the last failure of a call on this context; "" if there was none. It is
+ * valid until the next call on the context. */
 BF_API const char *bf_context_message(const bf_context *context);
 
-/* What the last call ran on, or the next one of a small host array would: "cpu", "cuda:0". And why:
- * one line, "" where the device was asked for by name. */
+/* Return the device that the last call ran on, or the next one of a small host array would ("cpu",
+ * "cuda:0"), and the reason in one line ("" if the device was asked for by name). */
 BF_API const char *bf_context_device(const bf_context *context);
 BF_API const char *bf_context_reason(const bf_context *context);
 
-/* The ISA's name, and the number of threads, of work on the CPU. */
+/* Return the name of the instruction set, and the number of threads, of work on the CPU. */
 BF_API const char *bf_context_isa(const bf_context *context);
 BF_API int bf_context_threads(const bf_context *context);
 
@@ -78,16 +78,17 @@ BF_API int bf_context_threads(const bf_context *context);
  * Errors: BF_E_DEVICE (no GPU in use, or CUDA refuses the stream). */
 BF_API bf_status bf_context_set_stream(bf_context *context, void *stream);
 
-/* Waits for all that the context has enqueued; at once on the CPU. Reports what _async calls could
- * not: BF_E_OVERFLOW or BF_E_ARGUMENT (bf_map_async), BF_E_DEVICE. */
+/* Waits for all that the context has enqueued; on the CPU returns at once. Reports the errors that
+ * _async calls could not: BF_E_OVERFLOW or BF_E_ARGUMENT (bf_map_async), BF_E_DEVICE. */
 BF_API bf_status bf_context_synchronize(bf_context *context);
 
-/* The instruction sets this library was built with, slowest first ("generic" is number 0): the
- * name of number i, or NULL past the last; and whether this machine can run it. */
+/* The instruction sets of this build, slowest first; number 0 is "generic". bf_isa_name returns the
+ * name of number i, or NULL past the last; bf_isa_available 1 if this machine can run it. */
 BF_API const char *bf_isa_name(int i);
 BF_API int bf_isa_available(int i);
 
-/* Threads this process may use: the CPU affinity mask, capped by the cgroup's CPU quota. */
+/* Returns the number of threads that this process may use: the CPU affinity mask, capped by the
+ * cgroup's CPU quota. */
 BF_API int bf_usable_threads(void);
 
 #ifdef __cplusplus

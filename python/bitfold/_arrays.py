@@ -2,6 +2,7 @@
 memory on a GPU, __cuda_array_interface__."""
 
 import ctypes
+import functools
 import re
 import struct
 import sys
@@ -14,6 +15,16 @@ SIZES = {
     "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
 }  # fmt: skip
 NAMES = {number: name for name, number in DTYPES.items()}
+
+# How NumPy names them; bf16 elements are u16 there, their bits. And memoryview, which has no f16.
+TYPESTR = {
+    "bool": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "u8": "|u1", "u16": "<u2",
+    "u32": "<u4", "u64": "<u8", "f16": "<f2", "bf16": "<u2", "f32": "<f4", "f64": "<f8",
+}  # fmt: skip
+_CODE = {
+    "bool": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I",
+    "u64": "Q", "f16": "H", "bf16": "H", "f32": "f", "f64": "d",
+}  # fmt: skip
 
 # By kind and size in bytes: what NumPy's dtype strings and the struct module's codes come down to.
 _BY_KIND = {
@@ -251,3 +262,27 @@ def to_python(value):
     if name == "bool":
         return bool(held.i64)
     return held.u64 if name.startswith("u") else held.i64
+
+
+@functools.lru_cache(maxsize=None)
+def _numpy():
+    """The module, imported when first needed; None: it is not installed."""
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
+def new_array(name, shape):
+    """Memory for results: a NumPy array, or a memoryview where there is no NumPy. Elements of bf16
+    (of a memoryview also of f16) are u16 there, their bits."""
+    numpy = _numpy()
+    if numpy is not None:
+        return numpy.empty(shape, TYPESTR[name])
+    if 0 in shape:  # of which a memoryview makes one dimension only
+        return memoryview(bytearray()).cast(_CODE[name])
+    size = SIZES[name]
+    for extent in shape:
+        size *= extent
+    return memoryview(bytearray(size)).cast(_CODE[name], shape)

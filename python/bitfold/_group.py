@@ -4,9 +4,8 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from ._arrays import NAMES, View, to_python
+from ._arrays import NAMES, View, new_array, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, sized, whole
-from ._map import Result
 from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
 
 
@@ -34,6 +33,10 @@ _SIGNATURES = {
     "bf_groups_size": (c_int64, c_void_p),
     "bf_groups_rows": (c_int64, c_void_p),
     "bf_groups_list": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
+    "bf_groups_aggregate_dtype": (c_int, c_void_p, c_int, POINTER(ReduceOptions)),
+    "bf_groups_aggregate": (
+        c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Array), POINTER(Array),
+    ),
     "bf_groups_result": (c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Value)),
     "bf_groups_describe": (c_int, c_void_p, POINTER(_Options)),
     "bf_groups_save_size": (c_int, c_void_p, POINTER(c_size_t)),
@@ -55,6 +58,15 @@ def _elements(x, name):
     return View(x, name) if name == "bf16" else _Elements(x, name)
 
 
+def _new(name, n):
+    """n new elements: as an array for the caller, and as the library takes it."""
+    pair = name == "pair"
+    made = new_array("u64" if pair else name, [n, 2] if pair else [n])
+    array = View(made).array
+    array.dtype, array.ndim, array.shape[0], array.strides[0] = _number_of(name), 1, n, 1
+    return made, array
+
+
 def _destroy(handle, context):
     """Holds the context, which must outlive the groups, also where both are garbage at once."""
     lib.bf_groups_destroy(handle)
@@ -69,6 +81,9 @@ class Groups:
 
     >>> g = bitfold.Groups("i64", [("sum", "f64"), ("max", "f64")])
     >>> g.absorb(keys, x, x).result(0)
+    array([...])
+
+    Results are NumPy arrays, or memoryviews where NumPy is not installed.
     """
 
     def __init__(self, key, aggregates=(), seed=0, context=None):
@@ -121,22 +136,43 @@ class Groups:
         self._call(lib.bf_groups_clear)
 
     def list(self):
-        """The keys, ascending (NaN last), and the number of rows of each."""
-        shape = [len(self)]
-        pair = self.key == "pair"
-        keys = Result("u64" if pair else self.key, shape + [2] * pair)
-        counts = Result("i64", shape)
-        to = _elements(keys, self.key), _Elements(counts, "i64")
-        self._call(lib.bf_groups_list, byref(to[0].array), byref(to[1].array))
+        """The keys, ascending (NaN last), and the number of rows of each: two arrays."""
+        with self._context._lock:
+            keys, to_keys = _new(self.key, len(self))
+            counts, to_counts = _new("i64", len(self))
+            self._call(lib.bf_groups_list, byref(to_keys), byref(to_counts))
         return keys, counts
 
-    def result(self, which, **options):
-        """Aggregate number `which` of each group, in the order of the keys: a list. Options are
-        those of bitfold.sum."""
+    def _dtype(self, which, options):
+        number = lib.bf_groups_aggregate_dtype(self._handle, which, options)
+        if not number:
+            raise ArgumentError(lib.bf_context_message(self._context._handle).decode())
+        return NAMES[number]
+
+    def result(self, which, *, fits=False, **options):
+        """Aggregate number `which` of each group, in the order of the keys: an array. Options are
+        those of bitfold.sum.
+
+        Sums of integers are int64, or uint64 of unsigned ones: where one does not fit, RangeError.
+        overflow="wrap" gives them modulo 2^64, and fits=True an array of bools beside, of those that
+        do fit; out_dtype rounds them, and result_list() has integers of any size."""
         from . import _options
 
-        values = (Value * len(self))()
-        self._call(lib.bf_groups_result, whole(which, c_int), _options(**options), values)
+        which, options = whole(which, c_int), _options(**options)
+        with self._context._lock:
+            values, to = _new(self._dtype(which, options), len(self))
+            fitting, to_fitting = _new("bool", len(self)) if fits else (None, None)
+            beside = byref(to_fitting) if fits else None
+            self._call(lib.bf_groups_aggregate, which, options, byref(to), beside)
+        return (values, fitting) if fits else values
+
+    def result_list(self, which, **options):
+        """The same as a list of Python's numbers, which takes longer: integers have any size."""
+        from . import _options
+
+        with self._context._lock:
+            values = (Value * len(self))()
+            self._call(lib.bf_groups_result, whole(which, c_int), _options(**options), values)
         return [to_python(value) for value in values]
 
     def save(self):
@@ -182,10 +218,11 @@ def join(a, b, seed=0, context=None, dtype=None):
         byref(handle),
     )  # fmt: skip
     try:
-        n = lib.bf_pairs_size(handle)
-        rows = Result("i64", [n]), Result("i64", [n])
-        for to, source in zip(rows, (lib.bf_pairs_a(handle), lib.bf_pairs_b(handle))):
-            ctypes.memmove(_Elements(to, "i64").array.data, source, 8 * n)
-        return rows
+        n, rows = lib.bf_pairs_size(handle), []
+        for source in (lib.bf_pairs_a(handle), lib.bf_pairs_b(handle)):
+            made, array = _new("i64", n)
+            ctypes.memmove(array.data, source, 8 * n)
+            rows.append(made)
+        return tuple(rows)
     finally:
         lib.bf_pairs_destroy(handle)

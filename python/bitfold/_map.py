@@ -3,7 +3,7 @@
 import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 
-from ._arrays import NAMES, SIZES, View, dtype_name
+from ._arrays import NAMES, SIZES, TYPESTR, View, dtype_name
 from ._library import DTYPES, Array, ArgumentError, ShapeError, check, lib
 
 OPS = {
@@ -11,10 +11,6 @@ OPS = {
     "sqrt": 10, "eq": 11, "ne": 12, "lt": 13, "le": 14, "gt": 15, "ge": 16, "cast": 17,
 }  # fmt: skip
 OVERFLOWS = {"error": 0, "wrap": 1, "saturate": 2}
-_TYPESTR = {
-    "bool": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "u8": "|u1", "u16": "<u2",
-    "u32": "<u4", "u64": "<u8", "f16": "<f2", "bf16": "<u2", "f32": "<f4", "f64": "<f8",
-}  # fmt: skip
 
 
 class _Options(ctypes.Structure):
@@ -43,7 +39,7 @@ class Result:
         self.shape = tuple(shape)
         self._memory = ctypes.create_string_buffer(count * SIZES[dtype] or 1)
         self.__array_interface__ = {
-            "version": 3, "shape": self.shape, "typestr": _TYPESTR[dtype],
+            "version": 3, "shape": self.shape, "typestr": TYPESTR[dtype],
             "data": (ctypes.addressof(self._memory), False),
         }  # fmt: skip
 

@@ -1,4 +1,4 @@
-/* Which backends this build has, and opening those that a context does not always have open. */
+/* The backends of this build, and opening a GPU when a context first needs it. */
 #include "seam/backend.h"
 
 const bf_backend *bf_backend_gpu(void) {

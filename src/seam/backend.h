@@ -27,7 +27,7 @@ typedef struct bf_backend {
     bf_status (*open)(bf_context *context, int device, const bf_options *options);
     /* Frees that member; does nothing if it was never opened. */
     void (*close)(bf_context *context);
-    /* context.h. NULL: there is no queue. */
+    /* As the calls of context.h. NULL: there is no queue. */
     bf_status (*set_stream)(bf_context *context, void *stream);
     bf_status (*synchronize)(bf_context *context);
     const struct bf_device_backend *devices; /* NULL: the host is all */
@@ -49,13 +49,13 @@ struct bf_context {
     const bf_backend *fixed;       /* the device that was asked for by name; NULL: call by call */
     const bf_backend *used;        /* by the last call */
     const char *reason;            /* for that choice; "" if it is fixed */
-    struct bf_cpu *cpu;            /* always open: the host's memory is its to walk */
+    struct bf_cpu *cpu;            /* always open, for it walks the host's memory */
     struct bf_cuda *cuda;          /* NULL: not open */
     void *stream;                  /* for the GPU when it opens; NULL: its own */
     int gpu;                       /* the number of the GPU that is open, */
     char gpu_name[BF_DEVICE_TEXT]; /* and its name */
     bool gpu_failed;               /* opening one failed: it is not tried again */
-    bool in_use;                   /* by a call (api/runtime/enter.h) */
+    bool in_use;                   /* a call is using the context (api/runtime/enter.h) */
     bf_watched watched;
     char message[BF_MESSAGE_TEXT];
 };
@@ -64,7 +64,7 @@ static inline bool bf_is_watched(const bf_context *context) {
     return context->watched.watch.tick != NULL;
 }
 
-/* The backend of GPUs; NULL: this build has none. */
+/* Returns the backend of GPUs; NULL: this build has none. */
 const bf_backend *bf_backend_gpu(void);
 
 /* Opens GPU number `device` for the context, if it has none open. Errors: BF_E_DEVICE, BF_E_MEMORY,

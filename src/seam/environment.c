@@ -1,4 +1,4 @@
-/* The floating-point environment that the loops assume, whatever the caller's is. */
+/* The floating-point environment of the loops. */
 #include "seam/environment.h"
 
 #if defined(__x86_64__)
@@ -16,7 +16,7 @@ void bf_environment_leave(bf_environment environment) {
 
 #elif defined(__aarch64__)
 
-/* fpcr alone: the flags of fpsr are cumulative, and restored too. */
+/* Sets fpcr alone. The flags of fpsr are cumulative, so they are restored, too. */
 bf_environment bf_environment_enter(void) {
     uint64_t control, status, standard = 0;
     __asm__ volatile("mrs %0, fpcr" : "=r"(control));
@@ -33,7 +33,7 @@ void bf_environment_leave(bf_environment environment) {
 
 #else
 
-/* Only the rules run here, and they are integer arithmetic. */
+/* Only the rules run on such a machine, and they use integers. */
 bf_environment bf_environment_enter(void) { return (bf_environment){0}; }
 void bf_environment_leave(bf_environment environment) { (void)environment; }
 

@@ -1,12 +1,11 @@
-/* The floating-point environment that floating-point work here assumes, whatever the caller's is.
- */
+/* The floating-point environment that work here assumes. The caller may have another one. */
 #ifndef BF_SEAM_ENVIRONMENT_H
 #define BF_SEAM_ENVIRONMENT_H
 
 #include <stdint.h>
 
-/* Rounding to nearest, no FTZ or DAZ, no traps, around the work; then the caller's, flags and all.
- */
+/* The caller's environment. Entering saves it and sets rounding to nearest, without FTZ, DAZ or
+ * traps; leaving restores it with its flags. */
 typedef struct bf_environment {
     uint64_t saved;
 } bf_environment;

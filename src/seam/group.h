@@ -1,11 +1,11 @@
-/* Groups: the rows of each key are counted and aggregated. */
+/* Groups: count and aggregate the rows of each key. */
 #ifndef BF_SEAM_GROUP_H
 #define BF_SEAM_GROUP_H
 
 #include "seam/backend.h"
 #include <bitfold/group.h>
 
-/* What groups are made for. */
+/* The kind of groups. */
 typedef struct bf_group_kind {
     bf_dtype key;
     int count;
@@ -13,35 +13,35 @@ typedef struct bf_group_kind {
     uint64_t seed;
 } bf_group_kind;
 
-/* A backend's groups. The rules for keys are those of src/rules/key/rank.h, those for values are
- * the states'. Errors of all: BF_E_MEMORY, BF_E_DEVICE, and then the groups are as they were. */
+/* A backend's groups. Keys follow rules/key/rank.h, values the rules of states. Errors of all:
+ * BF_E_MEMORY, BF_E_DEVICE; then the groups are as they were. */
 typedef struct bf_group_backend {
     bf_status (*create)(bf_context *context, const bf_group_kind *kind, void **groups);
     void (*destroy)(bf_context *context, void *groups);
     void (*clear)(bf_context *context, void *groups);
     int64_t (*size)(const void *groups);
-    /* n > 0 rows: keys, and the values of each aggregate. */
+    /* Absorbs n > 0 rows: keys, and the values of each aggregate. */
     bf_status (*absorb)(bf_context *context, void *groups, const void *keys,
                         const void *const values[], int64_t n);
-    /* Both are of one kind, but for the seed. */
+    /* Merges groups of the same kind; their seeds may differ. */
     bf_status (*merge)(bf_context *context, void *into, const void *from);
-    /* Keys and counts (i64; both need not be aligned, and may be NULL) of all groups, of which
-     * there are some, by key. */
+    /* Writes the keys and counts (i64) of all groups, by key. There is at least one group. Both
+     * arrays may be misaligned or NULL. */
     bf_status (*list)(bf_context *context, void *groups, void *keys, void *counts);
-    /* Puts the results of an aggregate of all groups, of which there are some, by key. values:
-     * elements of `to`, in any memory that the backend reaches, of any alignment. `to` is the dtype
-     * that src/rules/group/result.h says, or BF_I64 or BF_U64 for its BF_I192 (of three words).
-     * fits, which may be NULL: whether each integer fits `to`; its low 64 bits are put anyway.
-     * Options have been checked. On failure nothing is put. Errors also: BF_E_NAN, BF_E_OVERFLOW
+    /* Writes the results of an aggregate for all groups, by key. There is at least one group, and
+     * the options have been checked. values: elements of `to`, in any memory that the backend
+     * reaches, of any alignment. `to` is the dtype of rules/group/result.h, or BF_I64 or BF_U64 for
+     * its BF_I192 (of three words). fits (may be NULL): whether each integer fits `to`; its low 64
+     * bits are written anyway. On failure nothing is written. Errors also: BF_E_NAN, BF_E_OVERFLOW
      * (an integer does not fit, fits is NULL, and options->overflow is an error). */
     bf_status (*aggregate)(bf_context *context, void *groups, int which,
                            const bf_reduce_options *options, bf_dtype to, void *values,
                            uint8_t *fits);
-    /* The words of states (src/rules/reduce/state.h) with the values of groups [first, first + n),
-     * by key, group after group, of the kind of this aggregate; carried. */
+    /* Writes the carried words (rules/reduce/state.h) of this aggregate for groups [first, first +
+     * n), by key, group after group. */
     bf_status (*words)(bf_context *context, void *groups, int which, int64_t first, int64_t n,
                        int64_t *words);
-    /* Takes in n > 0 groups of different keys, ascending: counts of rows, and words of each
+    /* Inserts n > 0 groups of different keys, in ascending order: counts of rows, and words of each
      * aggregate. */
     bf_status (*enter)(bf_context *context, void *groups, const void *keys, const int64_t *counts,
                        const int64_t *const words[], int64_t n);

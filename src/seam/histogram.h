@@ -1,4 +1,4 @@
-/* Histograms: the elements of each bin are counted, or their weights summed. */
+/* Histograms: count the elements of each bin, or sum their weights. */
 #ifndef BF_SEAM_HISTOGRAM_H
 #define BF_SEAM_HISTOGRAM_H
 
@@ -20,8 +20,8 @@ typedef struct bf_histogram_backend {
      * their weights to sums: for each bin the words of a BF_KIND_SUM state (NULL: no weights).
      * Errors: BF_E_MEMORY, BF_E_DEVICE. */
     bf_status (*count)(bf_context *context, const bf_bin_job *job, int64_t *counts, int64_t *sums);
-    /* Enqueues it, without weights: counts, in memory that the device can write, are set. The
-     * bins stay as they are until the work is done. NULL: there is no queue. */
+    /* Enqueues the count, without weights, and sets counts, which lie in memory that the device can
+     * write. The bins must stay until the work is done. NULL: there is no queue. */
     bf_status (*enqueue)(bf_context *context, const bf_bin_job *job, int64_t *counts);
 } bf_histogram_backend;
 

@@ -1,4 +1,4 @@
-/* Julia and Mandelbrot sets: the steps of each pixel of a rectangle are counted. */
+/* Julia and Mandelbrot sets: count the steps of each pixel of a rectangle. */
 #ifndef BF_SEAM_JULIA_H
 #define BF_SEAM_JULIA_H
 
@@ -16,7 +16,7 @@ typedef struct bf_julia_job {
 typedef struct bf_julia_backend {
     /* Counts the job's pixels. Errors: BF_E_MEMORY, BF_E_DEVICE. */
     bf_status (*count)(bf_context *context, const bf_julia_job *job);
-    /* Enqueues it. NULL: there is no queue. */
+    /* Enqueues the count. NULL: there is no queue. */
     bf_status (*enqueue)(bf_context *context, const bf_julia_job *job);
 } bf_julia_backend;
 

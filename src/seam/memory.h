@@ -5,7 +5,7 @@
 #include <bitfold/array.h>
 #include <bitfold/context.h>
 
-/* Elements with strides. */
+/* Elements at strides. */
 typedef struct bf_strided {
     char *data;
     int bytes; /* of an element */
@@ -15,16 +15,17 @@ typedef struct bf_strided {
 } bf_strided;
 
 typedef struct bf_memory_backend {
-    /* Copies elements [first, first + count) of `from`, in C order, to contiguous memory, and back.
-     */
+    /* Copy elements [first, first + count) of strided memory, in C order, to contiguous memory, and
+     * back. */
     bf_status (*gather)(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
                         void *to);
     bf_status (*scatter)(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
                          const void *from);
-    /* The context's scratch of scratch_bytes, for copies; NULL: no memory, with a message. */
+    /* Returns the context's scratch of scratch_bytes, for copies. NULL: no memory, with a message.
+     */
     void *(*scratch)(bf_context *context);
     size_t scratch_bytes;
-    /* bytes > 0. NULL: no memory, with a message. */
+    /* Allocates bytes > 0. NULL: no memory, with a message. */
     void *(*allocate)(bf_context *context, size_t bytes);
     void (*release)(bf_context *context, void *memory);
     bf_status (*copy)(bf_context *context, void *to, const void *from, size_t bytes);

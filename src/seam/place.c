@@ -1,4 +1,4 @@
-/* Where a call runs: the decision as a pure function, then the context that follows it. */
+/* Placement: the decision, and the context that follows it. */
 #include "seam/place.h"
 
 #include "seam/host.h"
@@ -19,7 +19,7 @@ bf_machine bf_usual_machine(int threads, bool vectors) {
 }
 
 static int64_t time_of(int64_t bytes, int64_t rate) {
-    int64_t most = (int64_t)1 << 50; /* of which a thousandfold fits */
+    int64_t most = (int64_t)1 << 50; /* 1000 times this fits */
     return (bytes < most ? bytes : most) * 1000 / rate;
 }
 
@@ -28,7 +28,7 @@ static int64_t cpu_time(const bf_machine *m, int share, int64_t bytes) {
     return time_of(bytes, rate < m->memory_rate ? rate : m->memory_rate);
 }
 
-/* Of operands in host memory, all of which cross the bus. */
+/* All operands are in host memory and cross the bus. */
 static int64_t gpu_time(const bf_machine *m, const bf_operand *operands, int n) {
     int64_t time = m->launch_time + (m->open ? 0 : m->open_time);
     for (int i = 0; i < n; i++) {
@@ -39,7 +39,7 @@ static int64_t gpu_time(const bf_machine *m, const bf_operand *operands, int n) 
     return time;
 }
 
-/* The rates are estimates: before data are moved for it, a GPU must gain a third by them. */
+/* The rates are estimates, so a GPU must save a third of the time. */
 static bool gpu_pays(const bf_machine *m, int share, const bf_operand *operands, int n) {
     int64_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += operands[i].bytes;
@@ -71,8 +71,7 @@ bf_choice bf_choose(const bf_machine *m, const bf_demand *demand, const bf_opera
 
 /* ---- the context follows --------------------------------------------------------------------- */
 
-/* Finds out where the demand's memory is. Returns the GPU that the first of it on one is on; -1:
- * none is. */
+/* Finds where the demand's memory is. Returns the first GPU that some of it is on, or -1. */
 static int look_at_memory(const bf_demand *demand, bf_operand *operands) {
     int on = -1;
     for (int i = 0; i < demand->n; i++) {
@@ -84,7 +83,7 @@ static int look_at_memory(const bf_demand *demand, bf_operand *operands) {
     return on;
 }
 
-/* Might a GPU be here? Tells without opening the driver. */
+/* Does this machine seem to have a GPU? Does not open the driver. */
 static bool gpu_is_likely(const bf_context *context) {
     if (context->cuda != NULL) return true;
     if (bf_backend_gpu() == NULL || context->gpu_failed) return false;

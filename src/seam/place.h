@@ -1,5 +1,5 @@
-/* Where a call runs: on the device that was asked for by name; else where its object lives; else by
- * where the data are and what it costs to move them. */
+/* Placement: a call runs on the device that was asked for by name; else where its object lives;
+ * else by where the data are and what moving them would cost. */
 #ifndef BF_SEAM_PLACE_H
 #define BF_SEAM_PLACE_H
 
@@ -12,12 +12,12 @@ typedef struct bf_memory {
     int64_t bytes;
 } bf_memory;
 
-/* What a call asks of a device. */
+/* The demand of a call. */
 typedef struct bf_demand {
     int share; /* percent of a thread's reading rate that is left when it does this work */
 
-    /* The data are never moved for speed: the call runs where they are. So for tables, groups and
-     * joins, which give their own reasons. */
+    /* The call runs where the data are, which are never moved for speed. Tables, groups and joins
+     * do so, and give their own reasons. */
     bool follows;
     const bf_backend *home; /* where the object lives; NULL: nowhere yet, or it is empty */
     const char *on_host, *on_gpu;
@@ -30,14 +30,14 @@ enum { BF_MEMORY_MOST = 65 /* the keys and aggregates of groups */ };
 
 /* ---- the decision: a pure function ----------------------------------------------------------- */
 
-/* What a machine can do: rates in MB/s (bytes a microsecond), times in ns. All are integers: a call
- * leaves the caller's floating-point flags alone. */
+/* The speed of a machine: rates in MB/s (bytes a microsecond), times in ns. All are integers, so
+ * that a call leaves the caller's floating-point flags alone. */
 typedef struct bf_machine {
-    int threads;         /* that the CPU's backend may use */
-    int64_t thread_rate; /* of a thread that does nothing but read */
+    int threads;         /* of the CPU's backend */
+    int64_t thread_rate; /* of a thread that only reads */
     int64_t memory_rate; /* of all threads together */
-    bool gpu;            /* is there one, as far as is known? */
-    bool open;           /* has the context opened it? */
+    bool gpu;            /* one may be here */
+    bool open;           /* the context has opened it */
     int64_t open_time;   /* to open it */
     int64_t launch_time; /* from a call to its result, besides the work */
     int64_t pinned_rate; /* of copies to the GPU, and back */
@@ -45,8 +45,7 @@ typedef struct bf_machine {
     int64_t gpu_rate; /* of its own memory */
 } bf_machine;
 
-/* A usual machine with that many threads. vectors: they run the loops of a vector instruction set.
- */
+/* Returns a usual machine with that many threads. vectors: its loops use vector instructions. */
 bf_machine bf_usual_machine(int threads, bool vectors);
 
 typedef struct bf_choice {
@@ -61,8 +60,8 @@ typedef struct bf_operand {
     int64_t bytes;
 } bf_operand;
 
-/* Chooses by the demand and its n operands, of which its memory is not read. The output and the
- * place of a value are operands too. */
+/* Chooses by the demand and its n operands; demand->memory is not read. The output and the place of
+ * a value are operands, too. */
 bf_choice bf_choose(const bf_machine *machine, const bf_demand *demand, const bf_operand *operands,
                     int n);
 

@@ -1,4 +1,4 @@
-/* Reductions: contiguous elements are absorbed into the words of a state. */
+/* Reductions: absorb contiguous elements into the words of a state. */
 #ifndef BF_SEAM_REDUCE_H
 #define BF_SEAM_REDUCE_H
 

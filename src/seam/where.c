@@ -1,5 +1,5 @@
-/* Asks the driver where memory is, if this process has loaded it: where nobody has, there is no
- * memory but the host's. */
+/* Asks the driver where memory is, if this process has loaded it. Without a driver all memory is
+ * the host's. */
 #define _GNU_SOURCE
 #include "seam/where.h"
 
@@ -23,8 +23,8 @@ typedef int get_attributes(unsigned count, int *attributes, void **values, uintp
 
 static const char driver[] = "libcuda.so.1";
 
-/* The driver's function, once it was found; and, until then, at which number of libraries ever
- * loaded it was not there. Both only say what is so for the whole process. */
+/* The driver's function, once it is found; until then, the number of libraries ever loaded when it
+ * was last missed. Both hold for the whole process. */
 static _Atomic(get_attributes *) found;
 static _Atomic unsigned long long absent_at;
 

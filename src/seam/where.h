@@ -1,4 +1,4 @@
-/* Where a pointer's memory is: found out without opening, or even loading, the driver. */
+/* Where a pointer's memory is. Asking neither opens nor loads the driver. */
 #ifndef BF_SEAM_WHERE_H
 #define BF_SEAM_WHERE_H
 
@@ -9,8 +9,9 @@ typedef enum bf_where {
     BF_WHERE_DEVICE   /* a GPU's own memory, which the host cannot touch */
 } bf_where;
 
-/* *device becomes the GPU's number (of BF_WHERE_HOST, -1), unless device is NULL. Any thread may
- * call it at any time; in a process without a driver it costs some tens of nanoseconds. */
+/* Returns the kind of memory at p. Sets *device, unless NULL, to the GPU's number, or to -1 for
+ * BF_WHERE_HOST. Any thread may call it at any time. Without a driver it costs some tens of
+ * nanoseconds. */
 bf_where bf_where_is(const void *p, int *device);
 
 #endif

@@ -46,7 +46,7 @@ typedef struct figure {
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 /* In long doubles: the width of a range of doubles may be none. */
-static double place(const axis *a, double value) {
+static double place_axes(const axis *a, double value) {
     const long double lo = a->log ? log10l(a->lo) : a->lo, hi = a->log ? log10l(a->hi) : a->hi,
                       x = a->log ? log10l(value) : value;
     return a->begin + (double)((x - lo) / (hi - lo)) * (a->end - a->begin);
@@ -126,7 +126,8 @@ static void find_x(figure *f) {
         mark_linear(a, most);
         for (int i = 0; i < a->n; i++)
             widest = fmax(widest, text_width(f->api, f->cr, a->marks[i].label, MEDIUM));
-        fits = a->n < 2 || place(a, a->marks[1].at) - place(a, a->marks[0].at) > widest + 3 * GAP;
+        fits = a->n < 2 ||
+               place_axes(a, a->marks[1].at) - place_axes(a, a->marks[0].at) > widest + 3 * GAP;
     }
 }
 
@@ -146,18 +147,19 @@ typedef struct bar {
 } bar;
 
 /* Bars [from, to) as one. */
-static bar join(const figure *f, int64_t from, int64_t to) {
+static bar join_bars(const figure *f, int64_t from, int64_t to) {
     double value = plot_value(f->plot, from);
     for (int64_t i = from + 1; i < to; i++) {
         const double next = plot_value(f->plot, i);
         if (fabs(next) > fabs(value) || isnan(value)) value = next;
     }
-    bar b = {place(&f->x, f->plot->edges[from]), place(&f->x, f->plot->edges[to]), f->bottom};
+    bar b = {place_axes(&f->x, f->plot->edges[from]), place_axes(&f->x, f->plot->edges[to]),
+             f->bottom};
     if (!isfinite(value)) value = 0;
     if (!f->y.log)
-        b.y = place(&f->y, value);
+        b.y = place_axes(&f->y, value);
     else if (value > 0)
-        b.y = place(&f->y, value);
+        b.y = place_axes(&f->y, value);
     return b;
 }
 
@@ -165,27 +167,28 @@ static bar join(const figure *f, int64_t from, int64_t to) {
 static void outline(const figure *f, double base) {
     const plot *p = f->plot;
     const int64_t each = (p->n + MAX_BARS - 1) / MAX_BARS;
-    f->api->move_to(f->cr, place(&f->x, p->edges[0]), base);
+    f->api->move_to(f->cr, place_axes(&f->x, p->edges[0]), base);
     for (int64_t i = 0; i < p->n; i += each) {
-        const bar b = join(f, i, i + each < p->n ? i + each : p->n);
+        const bar b = join_bars(f, i, i + each < p->n ? i + each : p->n);
         f->api->line_to(f->cr, b.x0, b.y);
         f->api->line_to(f->cr, b.x1, b.y);
     }
-    f->api->line_to(f->cr, place(&f->x, p->edges[p->n]), base);
+    f->api->line_to(f->cr, place_axes(&f->x, p->edges[p->n]), base);
     f->api->close_path(f->cr);
 }
 
 static double narrowest(const figure *f) {
     double least = INFINITY;
     for (int64_t i = 0; i < f->plot->n; i++)
-        least = fmin(least, place(&f->x, f->plot->edges[i + 1]) - place(&f->x, f->plot->edges[i]));
+        least = fmin(least, place_axes(&f->x, f->plot->edges[i + 1]) -
+                                place_axes(&f->x, f->plot->edges[i]));
     return least;
 }
 
 /* Where bars are wide enough, a line stands between them. */
 static void separate(const figure *f, double base) {
     for (int64_t i = 1; i < f->plot->n; i++) {
-        const bar a = join(f, i - 1, i), b = join(f, i, i + 1);
+        const bar a = join_bars(f, i - 1, i), b = join_bars(f, i, i + 1);
         const bool same_side = (a.y < base) == (b.y < base);
         const double end = fabs(a.y - base) < fabs(b.y - base) ? a.y : b.y;
         if (same_side) line(f, b.x0, base, b.x0, end, 0.35);
@@ -193,7 +196,7 @@ static void separate(const figure *f, double base) {
 }
 
 static void draw_bars(const figure *f) {
-    const double base = f->y.log ? f->bottom : place(&f->y, 0), width = narrowest(f);
+    const double base = f->y.log ? f->bottom : place_axes(&f->y, 0), width = narrowest(f);
     outline(f, base);
     f->api->set_source_rgb(f->cr, 0.66, 0.77, 0.88);
     f->api->fill_preserve(f->cr);
@@ -210,7 +213,7 @@ static void draw_x(const figure *f) {
     const axis *a = &f->x;
     line(f, f->left, f->bottom, f->right, f->bottom, LINE);
     for (int i = 0; i < a->n; i++) {
-        const double x = place(a, a->marks[i].at);
+        const double x = place_axes(a, a->marks[i].at);
         line(f, x, f->bottom, x, f->bottom + TICK, LINE);
         text_draw(f->api, f->cr, a->marks[i].label, MEDIUM, x,
                   f->bottom + TICK + GAP + 0.75 * MEDIUM, TEXT_CENTER);
@@ -232,7 +235,7 @@ static void draw_y(const figure *f) {
     line(f, f->left, f->bottom, f->left, f->top, LINE);
     for (int i = 0; i < a->n; i++) {
         const mark *m = &a->marks[i];
-        const double y = place(a, m->at);
+        const double y = place_axes(a, m->at);
         line(f, f->left - (*m->label ? TICK : TICK / 2), y, f->left, y,
              *m->label ? LINE : LINE / 2);
         text_draw(f->api, f->cr, m->label, MEDIUM, f->left - TICK - GAP, y + 0.35 * MEDIUM,

@@ -1,4 +1,4 @@
-/* How a figure is laid out: bars, axes, ticks, labels. */
+/* The layout of a figure: bars, axes, ticks, labels. */
 #ifndef BITFOLD_CLI_PLOT_FIGURE_AXES_H
 #define BITFOLD_CLI_PLOT_FIGURE_AXES_H
 

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static bool find(void *library, const char *name, void *function) {
+static bool find_symbol(void *library, const char *name, void *function) {
     void *const found = dlsym(library, name);
     memcpy(function, &found, sizeof found);
     return found != NULL;
@@ -17,7 +17,8 @@ const cairo_api *cairo_load(const char **why) {
     if (!loaded && !library) return NULL;
     *why = "libcairo.so.2 is too old";
     loaded = true;
-#define CAIRO_X(name) loaded = loaded && (!library || find(library, "cairo_" #name, &api.name));
+#define CAIRO_X(name)                                                                              \
+    loaded = loaded && (!library || find_symbol(library, "cairo_" #name, &api.name));
     CAIRO_LIST(CAIRO_X)
 #undef CAIRO_X
     return loaded ? &api : NULL;

@@ -4,7 +4,7 @@
 
 enum { RUN = 512 };
 
-/* What is behind '^' and belongs to the power: digits and a minus sign. */
+/* The length of the power after '^': digits and a minus sign. */
 static size_t power_length(const char *text) {
     static const char minus[] = "\u2212";
     const size_t sign = strncmp(text, minus, sizeof minus - 1) == 0 ? sizeof minus - 1 : 0;
@@ -22,8 +22,8 @@ static const char *take_run(const char *at, char run[RUN], bool *raised) {
 }
 
 /* Shows or, if that is not wanted, measures. */
-static double put(const cairo_api *api, cairo_t *cr, const char *text, double size, double x,
-                  double y, bool show) {
+static double put_text(const cairo_api *api, cairo_t *cr, const char *text, double size, double x,
+                       double y, bool show) {
     const double begin = x;
     char run[RUN];
     while (*text) {
@@ -41,15 +41,15 @@ static double put(const cairo_api *api, cairo_t *cr, const char *text, double si
 }
 
 double text_width(const cairo_api *api, cairo_t *cr, const char *text, double size) {
-    return put(api, cr, text, size, 0, 0, false);
+    return put_text(api, cr, text, size, 0, 0, false);
 }
 
 void text_draw(const cairo_api *api, cairo_t *cr, const char *text, double size, double x, double y,
                enum text_place place) {
     const double width = text_width(api, cr, text, size);
-    put(api, cr, text, size,
-        x - width * (place == TEXT_LEFT     ? 0
-                     : place == TEXT_CENTER ? 0.5
-                                            : 1),
-        y, true);
+    put_text(api, cr, text, size,
+             x - width * (place == TEXT_LEFT     ? 0
+                          : place == TEXT_CENTER ? 0.5
+                                                 : 1),
+             y, true);
 }

@@ -1,4 +1,4 @@
-/* Groups: arguments checked, and handed to the backend. */
+/* Groups: check arguments, and call the backend. */
 #include "api/group/group.h"
 
 #include "api/runtime/array.h"
@@ -51,7 +51,7 @@ static bf_status read_options(bf_context *context, const bf_groups_options *give
 /* ---- where they are ---------------------------------------------------------------------------
  */
 
-/* Makes the inside anew, of no groups, on a backend. On failure all is as it was. */
+/* Replaces the inside by one of no groups, on a backend. On failure it stays. */
 static bf_status make_inside(bf_groups *g, const bf_backend *on) {
     bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
     void *inside = NULL;
@@ -64,7 +64,8 @@ static bf_status make_inside(bf_groups *g, const bf_backend *on) {
     return BF_OK;
 }
 
-/* Places a call on groups: where they are or, with rows, where these are if there are no groups. */
+/* Places a call on groups. rows: the memory of n arrays of rows, on whose device groups are made.
+ */
 static bf_status place_call(const bf_groups *g, const bf_memory *rows, int n) {
     const bf_demand demand = {.follows = true,
                               .home = n == 0 || bf_groups_size(g) > 0 ? g->on : NULL,
@@ -79,7 +80,7 @@ bf_status bf_groups_place(const bf_groups *g) { return place_call(g, NULL, 0); }
 
 _Static_assert(BF_MEMORY_MOST >= 1 + BF_AGGREGATES_MAX, "keys and values are the memory of a call");
 
-/* Places a call with rows, and moves the groups if there are none yet. */
+/* Places a call with rows. Empty groups move to the rows. */
 static bf_status place_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[]) {
     bf_memory rows[1 + BF_AGGREGATES_MAX];
     rows[0] = bf_flat_memory(keys);
@@ -206,16 +207,16 @@ static bool same_kind(const bf_groups *a, const bf_groups *b) {
     return true;
 }
 
-/* Are both in the memory of one machine? */
+/* Are both in one device's memory? */
 static bool share_memory(const bf_groups *a, const bf_groups *b) {
     return a->on == b->on && (a->on == &bf_backend_cpu || a->context->gpu == b->context->gpu);
 }
 
-/* Groups on their way from one machine to another, as words. */
+/* Groups that are copied, as words, from one device to another. */
 typedef struct passage {
     const bf_groups *from;
-    const bf_group_backend *by; /* that they go to, */
-    bf_context *context;        /* of this context */
+    const bf_group_backend *by; /* the backend */
+    bf_context *context;        /* and context that receive them */
     int64_t n;
     char *keys;
     int64_t *counts, *words[BF_AGGREGATES_MAX];
@@ -245,7 +246,7 @@ static void free_passage(passage *p) {
     for (int i = 0; i < p->from->count; i++) free(p->words[i]);
 }
 
-/* All groups enter `inside`. */
+/* Inserts all groups into `inside`. */
 static bf_status pass_groups(passage *p, void *inside) {
     const bf_groups *g = p->from;
     bf_status status = g->by->list(g->context, g->inside, p->keys, p->counts);
@@ -260,7 +261,8 @@ static bf_status pass_groups(passage *p, void *inside) {
     return status;
 }
 
-/* The groups are first made anew where `into` is: so a failure leaves it as it was. */
+/* Copies the groups to the device of `into`, then merges the copy: so a failure leaves `into` as it
+ * was. */
 static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     passage p = {from, into->by, into->context, bf_groups_size(from), .keys = NULL};
     bf_group_kind kind = {into->key, into->count, into->aggregates, into->seed};

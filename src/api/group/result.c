@@ -1,4 +1,4 @@
-/* What groups tell: their keys and counts, and the results of their aggregates. */
+/* Results of groups: keys, counts and aggregates, as arrays and as values. */
 #include "api/group/group.h"
 
 #include "api/reduce/reduce.h"
@@ -44,7 +44,7 @@ bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const bf_array
 /* ---- aggregates -------------------------------------------------------------------------------
  */
 
-/* Checks and reads what is asked for. Errors: BF_E_ARGUMENT. */
+/* Checks `which` and reads the options. Errors: BF_E_ARGUMENT. */
 static bf_status read_request(const bf_groups *g, int which, const bf_reduce_options *given,
                               bf_reduce_options *options) {
     if (which < 0 || which >= g->count)
@@ -52,12 +52,12 @@ static bf_status read_request(const bf_groups *g, int which, const bf_reduce_opt
     return bf_read_reduce_options(g->context, g->aggregates[which].op, given, options);
 }
 
-/* The dtype of an aggregate's results as bf_values. */
+/* Returns the dtype of an aggregate's results as bf_values. */
 static bf_dtype value_dtype(bf_aggregate a, const bf_reduce_options *options) {
     return bf_group_result_dtype(a.op, a.dtype, options->out_dtype);
 }
 
-/* The same as elements of an array, which has no integers of 192 bits. */
+/* Returns the same for an array, which has no integers of 192 bits. */
 static bf_dtype element_dtype(bf_aggregate a, const bf_reduce_options *options) {
     bf_dtype dtype = value_dtype(a, options);
     if (dtype != BF_I192) return dtype;
@@ -110,7 +110,7 @@ bf_status bf_groups_aggregate(bf_groups *groups, int which, const bf_reduce_opti
 /* ---- aggregates as values ---------------------------------------------------------------------
  */
 
-/* The value of dtype whose element is at p. */
+/* Returns the element of dtype at p as a value. */
 static bf_value value_at(bf_dtype dtype, const char *p) {
     bf_value v = bf_value_from_bits(BF_U64, 0);
     if (dtype != BF_I192) return bf_value_from_bits(dtype, bf_load_bits(p, bf_dtype_bytes(dtype)));
@@ -119,7 +119,7 @@ static bf_value value_at(bf_dtype dtype, const char *p) {
     return v;
 }
 
-/* The elements are put into the end of the values' own memory: value i ends before element i + 1
+/* Writes the values from elements in the end of their own memory: value i ends before element i + 1
  * begins. */
 static bf_status put_values(bf_groups *g, int which, const bf_reduce_options *options,
                             bf_value *values) {

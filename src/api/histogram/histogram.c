@@ -15,7 +15,7 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Would they be more than the machine has? A system that promises too much finds out too late. */
+/* Is this more than the machine has? A system that overcommits would fail too late. */
 static bool is_too_much(int64_t bins, int sum_words) {
     int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     return bins > machine / 8 / (2 + sum_words); /* an edge, a count, a sum */
@@ -123,7 +123,8 @@ static bf_status check_dtype(bf_context *context, bf_dtype dtype) {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Writes the edges. computed: what even edges are computed in. NULL, or why there are none. */
+/* Writes the edges. computed: the dtype in which even edges are computed. Returns why there are
+ * none, or NULL. */
 static const char *write_edges(bf_histogram *h, const bf_histogram_options *o, bf_dtype computed) {
     int64_t bins = h->bins.count;
     if (o->edges == NULL) {
@@ -170,8 +171,8 @@ bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
     return bf_leave(context, create_histogram(context, dtype, options, histogram));
 }
 
-/* Finds what the options leave to the data, and the dtype that even edges are computed in: that of
- * the range's ends, which are doubles if they are given. */
+/* Finds the bins and the range that the options leave to the data. *computed: the dtype in which
+ * even edges are computed: that of the ends of the range, doubles if these are given. */
 static bf_status look_at_data(bf_context *context, const bf_array *array, bf_histogram_options *o,
                               bf_dtype *computed) {
     bf_extent extent;

@@ -27,7 +27,7 @@ void bf_histogram_set_bins(bf_histogram *histogram);
 /* The share (seam/place.h) of counting, with and without weights. */
 enum { BF_HISTOGRAM_SHARE = 10 };
 
-/* bf_histogram_absorb, for callers that have entered the context (enter.h). */
+/* As bf_histogram_absorb, for callers that have entered the context (enter.h). */
 bf_status bf_histogram_take(bf_histogram *histogram, const bf_array *array,
                             const bf_array *weights);
 

@@ -101,7 +101,7 @@ static bf_status absorb_extremes(bf_context *context, void *arg, const void *con
     return status;
 }
 
-/* Of what is no NaN; 0 where that is nothing. */
+/* Returns the extreme that is no NaN; 0 if there is none. */
 static double value_of(const bf_job *job, const int64_t *words) {
     int64_t key = words[BF_EXTREME_KEY];
     if (words[BF_EXTREME_INDEX] < 0) return 0;

@@ -1,4 +1,4 @@
-/* What a histogram says: edges, counts, sums of weights, density. */
+/* Results of a histogram: edges, counts, sums of weights, density. */
 #include "api/histogram/histogram.h"
 
 #include "api/histogram/bins.h"
@@ -31,7 +31,7 @@ const int64_t *bf_histogram_counts(const bf_histogram *histogram) {
     return histogram == NULL ? NULL : histogram->counts;
 }
 
-/* A sum of weights, rounded once. */
+/* Returns a sum of weights, rounded once. */
 static double sum_of(const bf_histogram *h, const int64_t *words) {
     bf_work work;
     uint64_t bits = bf_finish_sum(h->weights, words, false, false, bf_format_f64(), &work);
@@ -50,7 +50,7 @@ bf_status bf_histogram_weights(const bf_histogram *histogram, double *sums) {
     return bf_leave(histogram->context, write_weights(histogram, sums));
 }
 
-/* What lies in all bins together: how many elements, or the sum of their weights. */
+/* Returns the total of all bins: elements, or the sum of their weights. */
 static double total_of(const bf_histogram *h) {
     int64_t words[BF_EXACT_WORDS_MAX] = {0}, count = 0;
     for (int64_t i = 0; i < h->bins.count; i++) {

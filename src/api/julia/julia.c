@@ -1,4 +1,4 @@
-/* Julia and Mandelbrot sets: parameters and rectangles checked; palettes. */
+/* Julia and Mandelbrot sets: check parameters and rectangles, walk pictures, make palettes. */
 #include "api/julia/julia.h"
 
 #include "api/runtime/array.h"
@@ -26,8 +26,7 @@ bf_status bf_julia_params_fill(bf_julia_params *params) {
     return BF_OK;
 }
 
-/* Rounds a number to the dtype; false: it is not finite there. By its bits, so that the caller's
- * floating-point flags stay as they are until the work begins. */
+/* Rounds a number to the dtype. Returns false if it is not finite there. */
 static bool fit_number(bf_dtype dtype, double *x) {
     const double most = dtype == BF_F32 ? 0x1.fffffefffffffp127 : 0x1.fffffffffffffp1023;
     if (!(*x >= -most && *x <= most)) return false;
@@ -87,7 +86,7 @@ static bf_status check_params(bf_context *context, const bf_julia_params *p, bf_
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Can two elements be one place in memory? */
+/* Do two elements share memory? */
 static bool overlaps(const bf_array *a) {
     int64_t rows = a->shape[0], columns = a->shape[1];
     if ((rows > 1 && a->strides[0] == 0) || (columns > 1 && a->strides[1] == 0)) return true;
@@ -109,7 +108,7 @@ static bf_status check_counts(bf_context *context, const bf_julia_params *p, int
     return BF_OK;
 }
 
-/* A picture is made, not read: its counts cross the bus once, and cost many steps. */
+/* A picture is not read: its counts cross the bus once, and each costs many steps. */
 int bf_julia_share(int iterations) {
     return iterations < 8 ? 50 : iterations < 400 ? 400 / iterations : 1;
 }
@@ -121,7 +120,7 @@ static bf_status place_picture(bf_context *context, const bf_julia_view *view,
     return bf_place(context, &demand);
 }
 
-/* All that there is to check; *empty: there are no pixels. */
+/* Checks everything. *empty: there are no pixels. */
 static bf_status prepare_job(bf_context *context, const bf_julia_params *params, int64_t x,
                              int64_t y, const bf_array *counts, bf_julia_job *job, bool *empty) {
     bf_julia_params p;
@@ -147,7 +146,7 @@ static int64_t bytes_of(const bf_rectangle *at) {
     return at->rows * at->columns * (int64_t)sizeof(uint16_t);
 }
 
-/* A part that fits the scratch, and from there to where it belongs. */
+/* Counts a part that fits the scratch, and copies it to its place. */
 static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_job part,
                            const bf_strided *to, int64_t first) {
     part.counts = by->memory->scratch(context);
@@ -158,7 +157,7 @@ static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_j
     return by->memory->scatter(context, to, first, part.at.rows * part.at.columns, part.counts);
 }
 
-/* Memory of any strides: whole rows at a time, or pieces of one. */
+/* Counts in parts, for memory of any strides: whole rows at a time, or pieces of one. */
 static bf_status walk_parts(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
     const bf_backend *by = bf_place_walk(context->used, counts->data);
     const bf_rectangle *all = &job->at;
@@ -244,7 +243,7 @@ static void put_color(bf_palette palette, int count, int iterations, uint8_t *rg
     rgba[3] = 255;
 }
 
-/* Of many counts, most have been there before: their colours are kept, a few at a time. */
+/* Most counts occur many times, so the colours of small ones are kept. */
 bf_status bf_palette_colors(bf_palette palette, int64_t iterations, const uint16_t *counts,
                             int64_t n, uint8_t *rgba) {
     enum { KEPT = 1024 };

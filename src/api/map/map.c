@@ -1,4 +1,4 @@
-/* Element-wise operations: arguments checked, dtypes and shapes resolved. */
+/* Element-wise operations: check arguments, resolve dtypes and shapes. */
 #include "api/map/map.h"
 
 #include "api/map/walk.h"
@@ -28,8 +28,8 @@ bf_map_op bf_map_from_name(const char *name) {
 
 /* --- dtypes --- */
 
-/* What op computes in; on failure *why says what is wrong. Floats meet first, so that the order of
- * the inputs makes no difference. */
+/* Finds the dtype that op computes in. On failure *why is the reason. Floats meet first, so that
+ * the order of the inputs makes no difference. */
 static bf_status work_dtype(bf_map_op op, const bf_dtype *inputs, int count, unsigned weak,
                             bf_dtype *work, const char **why) {
     bf_dtype common = BF_NONE, number = BF_NONE;
@@ -78,7 +78,7 @@ bf_status bf_map_result_dtype(bf_map_op op, const bf_dtype *inputs, int count, u
 
 /* --- arguments --- */
 
-/* One call, checked step by step. */
+/* A call that is checked step by step. */
 typedef struct request {
     bf_context *context;
     const bf_array *const *inputs;
@@ -86,7 +86,7 @@ typedef struct request {
     bf_map_options options;
     bf_map_job job;
     bf_map_arrays arrays;
-    uint64_t numbers[3]; /* plain numbers, in the dtype of the work */
+    uint64_t numbers[3]; /* plain numbers, in job.work */
 } request;
 
 static bf_status check_arguments(request *r, int count) {
@@ -110,7 +110,7 @@ static bf_status check_arguments(request *r, int count) {
     return BF_OK;
 }
 
-/* A failure of the job shows an index, for which elements are taken in their order. */
+/* Can the job fail with an index? Then elements are taken in order. */
 static bool can_fail(const bf_map_job *job) {
     bool checked = bf_dtype_is_integer(job->work) && !bf_map_is_comparison(job->op);
     return job->refuse_zero || (checked && job->overflow == BF_OVERFLOW_ERROR);
@@ -152,7 +152,7 @@ static bf_status number_misfit(const request *r, int i) {
                    bf_dtype_name(r->job.work));
 }
 
-/* A plain number becomes an element of the dtype that is computed in. */
+/* Converts a plain number to an element of the dtype of the work. */
 static bf_status place_number(request *r, int i) {
     bool misfit = false;
     if (r->inputs[i]->ndim != 0)
@@ -168,7 +168,7 @@ static bf_status place_number(request *r, int i) {
     return BF_OK;
 }
 
-/* The strides of input i in the output's dimensions. */
+/* Finds the strides of input i in the output's dimensions. */
 static bf_status broadcast_input(request *r, int i) {
     const bf_array *in = r->inputs[i];
     int before = r->out->ndim - in->ndim;
@@ -218,7 +218,7 @@ static bf_status check_overlap(const request *r) {
     return BF_OK;
 }
 
-/* Bytes that operand k's elements take, each counted once. */
+/* Returns the bytes of operand k's elements, each counted once. */
 static int64_t operand_bytes(const bf_map_arrays *x, int k) {
     int64_t count = 1;
     for (int d = 0; d < x->ndim; d++)
@@ -239,7 +239,7 @@ static bf_status place_request(const request *r) {
     return bf_place(r->context, &demand);
 }
 
-/* All that can be said without looking at the elements; *empty: there are none. */
+/* Checks everything but the elements. *empty: there are none. */
 static bf_status prepare_request(request *r, bf_context *context, bf_map_op op, int count,
                                  const bf_map_options *options, bool *empty) {
     r->context = context;
@@ -275,7 +275,7 @@ bf_status bf_map(bf_context *context, bf_map_op op, const bf_array *const inputs
     return bf_leave(context, run_map(context, op, inputs, count, options, out));
 }
 
-/* Is every operand contiguous, or one element? Then the job is whole as it is. */
+/* Is every operand contiguous, or one element? Then the whole call is one job. */
 static bool is_one_job(request *r) {
     if (!bf_array_is_contiguous(r->out)) return false;
     r->job.out = r->arrays.data[0];

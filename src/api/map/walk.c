@@ -1,12 +1,12 @@
-/* Element-wise jobs on memory of any strides: as it is where every row is contiguous, by way of
- * copies elsewhere. */
+/* Element-wise jobs on memory of any strides: in place if every row is contiguous, else on copies.
+ */
 #include "api/map/walk.h"
 
 #include "api/runtime/array.h"
 #include "seam/memory.h"
 #include "seam/place.h"
 
-/* Elements for which a row is worth a job of its own: more where a piece is larger. */
+/* Returns how many elements make a row worth a job of its own: more if a piece is larger. */
 static int64_t row_least(const bf_context *context) {
     return (int64_t)(context->used->memory->scratch_bytes >> 9);
 }
@@ -19,7 +19,7 @@ static void swap_numbers(int64_t *a, int64_t *b) {
     *b = t;
 }
 
-/* The output's largest strides outermost. */
+/* Puts the output's largest strides outermost. */
 static void sort_dimensions(bf_map_arrays *x) {
     for (int i = 1; i < x->ndim; i++) {
         for (int d = i; d > 0; d--) {
@@ -47,7 +47,7 @@ static void join_dimensions(bf_map_arrays *x) {
     x->ndim = last + 1;
 }
 
-/* Can the innermost rows be worked on where they are? */
+/* Can jobs work on the innermost rows in place? */
 static bool rows_are_direct(const bf_context *context, const bf_map_arrays *x) {
     if (x->ndim == 0) return true;
     int inner = x->ndim - 1;
@@ -96,7 +96,7 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
     return BF_OK;
 }
 
-/* One operand's pieces: who copies them, from or to where, and where the piece is. */
+/* The copies of one operand's pieces. */
 typedef struct copies {
     const bf_backend *by;
     bf_strided strided;
@@ -171,7 +171,7 @@ bool bf_map_output_overlaps(const bf_map_arrays *arrays) {
     return false;
 }
 
-/* The addresses [begin, end) that an operand's elements lie in. */
+/* Finds the addresses [begin, end) of an operand's elements. */
 static void range_of(const bf_map_arrays *x, int k, uintptr_t *begin, uintptr_t *end) {
     int64_t low = 0, high = 1;
     for (int d = 0; d < x->ndim; d++) {

@@ -19,9 +19,9 @@ typedef struct bf_map_arrays {
     int bytes[BF_MAP_OPERANDS]; /* of an element */
 } bf_map_arrays;
 
-/* Does `job`, whose memory, count and index are filled in here. any_order: the job cannot fail, so
- * that no index matters, and elements may be taken as they lie in memory. Errors: those of
- * map->run, BF_E_MEMORY. */
+/* Does `job`; fills in its memory, count and index. any_order: the job cannot fail, so indices do
+ * not matter and elements may be taken as they lie in memory. Errors: those of map->run,
+ * BF_E_MEMORY. */
 bf_status bf_map_walk(bf_context *context, bf_map_arrays *arrays, bool any_order, bf_map_job *job);
 
 /* Whether two elements of the output share memory, as far as its strides tell. */

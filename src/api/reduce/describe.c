@@ -6,13 +6,13 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 
-/* A result of the part of a description's words that belongs to op. */
+/* Finishes the part of a description's words that belongs to op. */
 static bf_status finish_part(const bf_state *s, bf_reduction op, const int64_t *words,
                              const bf_reduce_options *options, bf_value *value) {
     return bf_result(s->context, op, s->dtype, words, options, value);
 }
 
-/* A minimum or maximum and its index; nothing to choose from is no error. */
+/* Finishes a minimum or maximum and its index. It is no error if there is none. */
 static bf_status finish_extreme(const bf_state *s, bf_reduction op, bf_reduction arg,
                                 const int64_t *words, const bf_reduce_options *options,
                                 bf_value *value, int64_t *index) {

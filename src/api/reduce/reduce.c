@@ -68,7 +68,7 @@ bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
 
 /* ---- enqueued -------------------------------------------------------------------------------- */
 
-/* b is NULL but for BF_DOT. */
+/* b: NULL except for BF_DOT. */
 static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
                              const bf_array *b, const bf_value *value, int64_t *count) {
     if (a == NULL || (op == BF_DOT && b == NULL))
@@ -96,7 +96,7 @@ static bf_status place_async(bf_context *context, const bf_job *job, const bf_va
     return bf_place(context, &demand);
 }
 
-/* Without a queue: at once, and what is wrong with the data told as a queue would. */
+/* Reduces at once, without a queue. Errors of the data are told as a queue would. */
 static bf_status reduce_now(bf_context *context, bf_reduction op, const bf_array *a,
                             const bf_array *b, const bf_reduce_options *options, bf_value *value) {
     bf_status status = reduce_arrays(context, op, a, b, options, value);
@@ -141,7 +141,7 @@ bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b
     return bf_leave(context, enqueue_arrays(context, BF_DOT, a, b, options, value));
 }
 
-/* The simple calls. `out` points at the C type that `to` names: a dtype, or that of the value. */
+/* Converts a value to the C type that `to` names: a dtype, or that of the value. */
 static bf_status store_value(bf_context *context, const bf_value *value, bf_dtype to, void *out) {
     bf_status status = BF_OK;
     double f64 = bf_value_f64(value);

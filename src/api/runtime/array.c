@@ -1,4 +1,4 @@
-/* Arrays: checking them, and walking any shape as contiguous pieces. */
+/* Arrays: checks, and walks over any shape in contiguous pieces. */
 #include "api/runtime/array.h"
 
 #include "rules/number/dtype.h"
@@ -51,8 +51,8 @@ bool bf_same_shape(const bf_array *a, const bf_array *b) {
     return true;
 }
 
-/* The dimensions that arrays of one shape are walked in: extents over 1 only, and neighbours that
- * follow each other in memory (in every array) joined. */
+/* The dimensions in which arrays of one shape are walked: extents of 1 are dropped, and neighbours
+ * that follow each other in the memory of every array are joined. */
 typedef struct walk {
     int ndim;
     int64_t shape[BF_MAX_DIMS];
@@ -61,7 +61,7 @@ typedef struct walk {
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-/* Largest strides outermost: C order for memory. */
+/* Puts the largest strides outermost: C order in memory. */
 static void sort_dimensions(walk *w) {
     for (int i = 1; i < w->ndim; i++) {
         for (int k = i; k > 0; k--) {
@@ -121,7 +121,7 @@ bool bf_array_is_contiguous(const bf_array *array) {
     return true;
 }
 
-/* One array's pieces: who copies them, from where and to where. */
+/* The copies of one array's pieces. */
 typedef struct copies {
     const bf_backend *by;
     bf_strided from;

@@ -5,18 +5,18 @@
 #include "seam/backend.h"
 #include <bitfold/array.h>
 
-/* bf_array_count, of elements of so many bytes. */
+/* As bf_array_count, for elements of so many bytes. */
 int64_t bf_array_elements(const bf_array *array, int64_t element_bytes);
 
-/* Bytes of so many elements, for choices and allocations: at most 2^60, which no memory has, so
- * that sums of a few do not overflow. */
+/* Returns the bytes of so many elements, for choices and allocations. The result is at most 2^60,
+ * which no memory has, so that sums of a few do not overflow. */
 static inline int64_t bf_bytes_of(int64_t count, int64_t element_bytes) {
     int64_t bytes, most = (int64_t)1 << 60;
     return __builtin_mul_overflow(count, element_bytes, &bytes) || bytes > most ? most : bytes;
 }
 
-/* bf_array_of, without the zeros of the dimensions that there are not: for calls of a few elements
- * these would be most of what is written. */
+/* As bf_array_of, but writes only the dimensions that the array has: small calls would spend most
+ * of their time on the others. */
 static inline void bf_array_set(bf_array *array, bf_dtype dtype, const void *data, int64_t n) {
     array->data = (void *)(uintptr_t)data;
     array->dtype = dtype;
@@ -25,7 +25,7 @@ static inline void bf_array_set(bf_array *array, bf_dtype dtype, const void *dat
     array->strides[0] = 1;
 }
 
-/* Of a well-formed array that is not empty. */
+/* The array is well formed and not empty. */
 bool bf_array_is_contiguous(const bf_array *array);
 
 bool bf_same_shape(const bf_array *a, const bf_array *b);

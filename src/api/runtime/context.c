@@ -1,4 +1,4 @@
-/* Contexts: options checked, backends opened, streams. */
+/* Contexts: check options, open backends, set streams. */
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "seam/backend.h"
@@ -22,7 +22,7 @@ static bf_status read_device(bf_context *context, const char *name, int *device)
     return bf_fail(context, BF_E_DEVICE, "a context has one GPU, not all: cuda or cuda:N");
 }
 
-/* Opens the device that is asked for by name. BF_DEVICE_AUTO is left to each call. */
+/* Opens a device that is asked for by name. BF_DEVICE_AUTO is decided call by call. */
 static bf_status fix_device(bf_context *context, int device) {
     if (device == BF_DEVICE_AUTO) return BF_OK;
     context->reason = "";
@@ -41,7 +41,7 @@ static bf_status read_options(bf_context *context, const bf_options *given, bf_o
                    options->threads, THREADS_MAX);
 }
 
-/* Sets a context up that is all zeros; on failure it has a message. */
+/* Sets up a context of all zeros. On failure the context has a message. */
 static bf_status open_context(bf_context *context, const bf_options *given) {
     bf_options options = BF_OPTIONS(.threads = 0);
     int device = BF_DEVICE_AUTO;

@@ -53,7 +53,7 @@ void bf_device_format(int device, char name[BF_DEVICE_TEXT]) {
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
-/* NULL: this build has no backend of GPUs. */
+/* Returns NULL if this build has no backend of GPUs. */
 static const bf_device_backend *gpu_backend(void) {
     const bf_backend *gpu = bf_backend_gpu();
     return gpu == NULL ? NULL : gpu->devices;

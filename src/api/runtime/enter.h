@@ -11,7 +11,7 @@
 
 #include "seam/backend.h"
 
-/* False: there is no context, or another call is using it. */
+/* Returns false if there is no context, or another call is using it. */
 static inline bool bf_enter(bf_context *context) {
     return context != NULL && !__atomic_exchange_n(&context->in_use, true, __ATOMIC_ACQUIRE);
 }

@@ -1,4 +1,4 @@
-/* Arrays as contiguous elements: checked, and where they are strided, copied. */
+/* Arrays as contiguous elements: checks, and copies of strided ones. */
 #include "api/runtime/flat.h"
 
 #include "api/runtime/array.h"
@@ -24,7 +24,7 @@ static bf_status check_array(bf_context *context, const bf_backend *on, bf_dtype
     return BF_OK;
 }
 
-/* The array as memory to gather from; a pair is a dimension of two words. */
+/* Describes the array as strided memory. A pair is a dimension of two words. */
 static bf_status describe_array(bf_context *context, const bf_array *a, bf_strided *s) {
     int words = a->dtype == BF_PAIR ? 2 : 1;
     *s = (bf_strided){a->data, bf_key_bytes(a->dtype) / words, a->ndim, {0}, {0}};

@@ -1,4 +1,4 @@
-/* The array of a call as contiguous (flat) elements: where it is strided, a copy. */
+/* An array of a call as contiguous (flat) elements. A strided array is copied. */
 #ifndef BF_API_RUNTIME_FLAT_H
 #define BF_API_RUNTIME_FLAT_H
 
@@ -7,23 +7,23 @@
 
 typedef struct bf_flat {
     bf_context *context;
-    const bf_array *array; /* NULL: none, and so is data */
+    const bf_array *array; /* NULL: no array, and data is NULL */
     int64_t count;
     char *data; /* the array's own, or a copy */
     void *copy;
-    const bf_backend *by; /* that made the copy */
+    const bf_backend *by; /* made the copy */
 } bf_flat;
 
-/* Returns the memory of an array that is still to be checked; of NULL, or one that is not well
- * formed, 0 bytes. */
+/* Returns the memory of an array that is not checked yet: 0 bytes for NULL or an array that is not
+ * well formed. */
 bf_memory bf_flat_memory(const bf_array *array);
 
 /* Checks an array of dtype (NULL: none), and sets flat->data to its elements for backend `on`. The
- * CPU's takes no memory of a GPU. The caller releases it, also after a failure. Errors:
+ * CPU's backend refuses memory of a GPU. The caller releases flat, also after a failure. Errors:
  * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY, BF_E_DEVICE. */
 bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype,
                        const bf_array *array, bf_flat *flat);
-/* Writes a copy that was changed back to its array. */
+/* Writes a changed copy back to its array. */
 bf_status bf_flat_return(bf_context *context, const bf_flat *flat);
 void bf_flat_release(bf_flat *flat);
 

@@ -6,7 +6,8 @@
 
 #include "api/runtime/powers_of_ten.h"
 
-/* The floors of log10(2^q), log10(3/4 * 2^q) and log2(10^k), for the exponents of every format. */
+/* Return the floors of log10(2^q), log10(3/4 * 2^q) and log2(10^k), for the exponents of every
+ * format. */
 static int log10_pow2(int q) { return (q * 1262611) >> 22; }
 static int log10_three_quarters_pow2(int q) { return (q * 1262611 - 524031) >> 22; }
 static int log2_pow10(int k) { return (k * 1741647) >> 19; }
@@ -33,7 +34,7 @@ typedef struct interval {
 
 static bool inside(const interval *i, uint64_t x) { return i->from <= 4 * x && 4 * x <= i->to; }
 
-/* x or x + 1, whichever lies nearer to the value, inside the interval. */
+/* Returns x or x + 1, the one inside the interval that is nearer to the value. */
 static uint64_t nearer(const interval *i, uint64_t x) {
     const bool below = inside(i, x), above = inside(i, x + 1);
     const uint64_t middle = 4 * x + 2;

@@ -1,9 +1,9 @@
-/* Structs that can grow: each begins with its size, as the caller's headers have it. One that is
- * smaller than the library's comes from an older caller: the members that it lacks have their
- * defaults, or are not written. One that is larger comes from a newer caller: what the library does
- * not know must be zero, or is written as zeros.
+/* Structs that can grow. Each begins with its size in the caller's headers. A smaller one comes
+ * from an older caller: the members that it lacks have their defaults, or are not written. A larger
+ * one comes from a newer caller: the part that this library does not know must be zero, and is
+ * written as zeros.
  *
- * A new member goes to the end, and begins where the struct ended before, not in its padding. */
+ * A new member goes to the end. It begins where the struct ended before, not in its padding. */
 #ifndef BF_API_RUNTIME_SIZED_H
 #define BF_API_RUNTIME_SIZED_H
 
@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The size of a struct's first version, whose last member this was. */
+/* The size of a struct's first version. member was its last. */
 #define BF_SIZE_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
-enum { BF_SIZE_MOST = 4096 }; /* a size beyond was never set */
+enum { BF_SIZE_MOST = 4096 }; /* a larger size was never set */
 
 static inline bool bf_sized_fits(const void *sized, size_t least) {
     size_t size;
@@ -22,8 +22,8 @@ static inline bool bf_sized_fits(const void *sized, size_t least) {
     return size >= least && size <= BF_SIZE_MOST;
 }
 
-/* Reads the caller's struct over one of `known` bytes that holds the defaults. False: its size is
- * none, or it says something that this library does not know. */
+/* Reads the caller's struct over one of `known` bytes that holds the defaults. Returns false if its
+ * size is not valid, or a part that this library does not know is not zero. */
 static inline bool bf_sized_read(void *to, size_t known, size_t least, const void *from) {
     size_t size;
     if (!bf_sized_fits(from, least)) return false;
@@ -35,7 +35,8 @@ static inline bool bf_sized_read(void *to, size_t known, size_t least, const voi
     return true;
 }
 
-/* Writes a struct of `known` bytes to the caller's, whose size is set. False: it is none. */
+/* Writes a struct of `known` bytes to the caller's, whose size is set. Returns false if that is not
+ * valid. */
 static inline bool bf_sized_write(void *to, size_t known, size_t least, const void *from) {
     size_t size;
     if (!bf_sized_fits(to, least)) return false;

@@ -1,4 +1,4 @@
-/* The names of things, from the lists in types.h. */
+/* Names, from the lists in types.h. */
 #include <bitfold/types.h>
 
 #include "rules/number/dtype.h"

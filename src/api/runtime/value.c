@@ -1,4 +1,5 @@
-/* Values as text and as C types: integers only, so that no rounding mode, FTZ or locale matters. */
+/* Values as text and as C types. Only integers are used, so that no rounding mode, FTZ or locale
+ * matters. */
 #include <bitfold/value.h>
 
 #include "api/runtime/shortest.h"
@@ -7,12 +8,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A float's bits, in its own format. */
+/* Returns a float's bits, in its own format. */
 static uint64_t float_bits(const bf_value *v) {
     return bf_load_bits(&v->as, bf_dtype_bytes(v->dtype));
 }
 
-/* The bits of the f64 that equals it; every NaN is the canonical one. */
+/* Returns the bits of the f64 that equals the value; NaN is the canonical one. */
 static uint64_t f64_bits(const bf_value *v) {
     const bf_format f = bf_format_of(v->dtype), f64 = bf_format_f64();
     const uint64_t bits = float_bits(v);
@@ -28,7 +29,7 @@ static bool is_integer(bf_dtype dtype) {
     return dtype == BF_I192 || (dtype != BF_NONE && !bf_dtype_is_float(dtype));
 }
 
-/* An integer value as sign and magnitude. */
+/* Splits an integer value into sign and magnitude. */
 static bool integer_parts(const bf_value *v, uint64_t magnitude[3]) {
     bool negative;
     if (v->dtype == BF_I192) {
@@ -54,7 +55,7 @@ static double f64_of_bits(uint64_t bits) {
     return x;
 }
 
-/* The f64 nearest to a 192-bit magnitude. */
+/* Returns the f64 nearest to a 192-bit magnitude. */
 static double integer_f64(bool negative, const uint64_t magnitude[3]) {
     int top = 2;
     while (top > 0 && magnitude[top] == 0) top--;
@@ -77,7 +78,7 @@ double bf_value_f64(const bf_value *value) {
     return f64_of_bits(f64_bits(value));
 }
 
-/* A finite float as sign and magnitude, if it is an integer below 2^64 in magnitude. */
+/* Splits a finite float into sign and magnitude, if it is an integer below 2^64 in magnitude. */
 static bool small_whole(const bf_value *v, bool *negative, uint64_t *magnitude) {
     const bf_format f64 = bf_format_f64();
     const bf_finite x = bf_decode(f64, f64_bits(v));
@@ -90,7 +91,7 @@ static bool small_whole(const bf_value *v, bool *negative, uint64_t *magnitude) 
     return exponent >= 0 || *magnitude << -exponent == x.magnitude;
 }
 
-/* The value as sign and magnitude, if it is an integer below 2^64 in magnitude. */
+/* Splits a value into sign and magnitude, if it is an integer below 2^64 in magnitude. */
 static bool small_integer(const bf_value *v, bool *negative, uint64_t *magnitude) {
     if (is_integer(v->dtype)) {
         uint64_t parts[3];
@@ -123,7 +124,7 @@ bf_status bf_value_u64(const bf_value *value, uint64_t *out) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* These write digits, at least so many, and return the end. */
+/* These write at least so many digits, and return the end. */
 static char *put_decimal(uint64_t x, int least, char *text) {
     char reversed[20];
     int n = 0;
@@ -226,7 +227,7 @@ static void format_value(const bf_value *v, bool hex, char *text) {
     *end = '\0';
 }
 
-/* No value, no text: true where there is nothing to format. */
+/* Writes no text if there is no value. Returns true if there is nothing to format. */
 static bool is_absent(const bf_value *value, char *text) {
     if (value == NULL && text != NULL) memcpy(text, "?", 2);
     return value == NULL || text == NULL;

@@ -1,11 +1,11 @@
-/* Copies of tables, from a device's memory to another's: all entries, entered anew. */
+/* Copies of tables: all entries are inserted into a new one, which may be on another device. */
 #include "api/runtime/enter.h"
 #include "api/table/table.h"
 
 #include "rules/table/entry.h"
 #include "seam/memory.h"
 
-/* The entries by way of host memory. */
+/* Copies the entries through host memory. */
 static bf_status copy_entries(const bf_table *from, bf_table *to, int64_t n) {
     bf_context *context = to->context;
     size_t key = (size_t)bf_key_bytes(from->kind.key);

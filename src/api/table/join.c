@@ -1,4 +1,4 @@
-/* Joins: a multimap of one side's rows by key, in which the other side's keys are looked up. */
+/* Joins: the keys of one side are looked up in a multimap of the other side's rows. */
 #include <bitfold/group.h>
 
 #include "api/runtime/enter.h"
@@ -17,7 +17,7 @@ struct bf_pairs {
 /* ---- keys that tables can have ----------------------------------------------------------------
  */
 
-/* The dtype that keys are looked up as: narrow ones are widened. */
+/* Returns the dtype in which keys are looked up. Narrow ones are widened. */
 static bf_dtype wide_dtype(bf_dtype dtype) {
     if (bf_key_bytes(dtype) >= 4) return dtype;
     return bf_dtype_is_float(dtype) ? BF_F32 : BF_I32;
@@ -29,7 +29,7 @@ static uint32_t wide_bits(bf_dtype dtype, uint64_t bits) {
     return (uint32_t)bf_order_key(dtype, bits);
 }
 
-/* Replaces flat's elements by others, in memory of the host. */
+/* Replaces flat's elements by others in host memory. */
 static void replace_elements(bf_flat *flat, void *elements) {
     bf_flat_release(flat);
     flat->by = &bf_backend_cpu;
@@ -37,7 +37,7 @@ static void replace_elements(bf_flat *flat, void *elements) {
     flat->data = elements;
 }
 
-/* Replaces elements by copies in 4 bytes each. */
+/* Replaces narrow elements by copies of 4 bytes each. */
 static bf_status widen_keys(bf_context *context, bf_dtype dtype, bf_flat *flat) {
     int bytes = bf_key_bytes(dtype);
     if (bytes >= 4 || flat->count == 0) return BF_OK;
@@ -49,7 +49,7 @@ static bf_status widen_keys(bf_context *context, bf_dtype dtype, bf_flat *flat) 
     return BF_OK;
 }
 
-/* Brings elements that are in a GPU's memory to the host's. */
+/* Copies elements from a GPU's memory to the host's. */
 static bf_status fetch_keys(bf_context *context, bf_dtype dtype, bf_flat *flat) {
     size_t size = (size_t)flat->count * (size_t)bf_key_bytes(dtype);
     if (size == 0 || bf_where_is(flat->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
@@ -80,10 +80,10 @@ static bf_pairs *make_pairs(int64_t size) {
     return p;
 }
 
-/* A job with a table of b's rows by key. */
+/* A join, with a multimap of b's rows by key. */
 typedef struct join {
     bf_context *context;
-    const bf_backend *on;       /* that reaches the arrays */
+    const bf_backend *on;       /* runs the join */
     const bf_table_backend *by; /* on's tables */
     void *table;
     bf_flat a, b;
@@ -98,7 +98,7 @@ static bf_status insert_rows(join *j) {
     return status;
 }
 
-/* counts[i]: b's rows with the key of a's row i. */
+/* Writes row i of a once for each of the counts[i] rows of b with its key. */
 static void repeat_rows(const int64_t *counts, int64_t n, int64_t *out) {
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < counts[i]; k++) *out++ = i;

@@ -1,4 +1,4 @@
-/* Tables: arguments checked, and handed to the backend. */
+/* Tables: check arguments, and call the backend. */
 #include "api/table/table.h"
 
 #include "api/runtime/array.h"
@@ -76,8 +76,8 @@ static bf_status move_table(bf_table *t, const bf_backend *on) {
     return BF_OK;
 }
 
-/* Places a call on a table. An empty one in host memory moves to the GPU that the first keys are
- * on: those that are inserted, or NULL. */
+/* Places a call on a table. inserted: the keys that it inserts, or NULL. An empty table in host
+ * memory moves to the GPU that they are on. */
 static bf_status place_table(bf_table *t, const bf_array *inserted) {
     bool may_move = inserted != NULL && t->on == &bf_backend_cpu && bf_table_size(t) == 0;
     const bf_memory memory = bf_flat_memory(inserted);
@@ -153,7 +153,7 @@ int64_t bf_table_size(const bf_table *table) {
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* The arrays of a call: keys, and one or two others, of the same shape if same. */
+/* The arrays of a call: keys, and one or two others. */
 typedef struct call {
     bf_table *table;
     bf_flat keys, values, other;
@@ -228,7 +228,7 @@ bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *v
     return bf_leave(table->context, find_entries(table, keys, values, found));
 }
 
-/* The counts may be misaligned, which the CPU's backend does not take. */
+/* Counts the keys. The CPU's backend takes no misaligned counts, so these get a copy. */
 static bf_status count_keys(call *c) {
     bf_table *t = c->table;
     int64_t n = c->keys.count, total, *to = (int64_t *)(void *)c->other.data;

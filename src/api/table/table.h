@@ -11,11 +11,11 @@ struct bf_table {
     const bf_backend *on;
     const bf_table_backend *by; /* on's */
     bf_table_kind kind;
-    int64_t reserved; /* entries that were asked for */
+    int64_t reserved; /* as asked for */
     void *inside;     /* by's */
 };
 
-/* bf_table_create, for callers that have entered the context (enter.h). */
+/* As bf_table_create, for callers that have entered the context (enter.h). */
 bf_status bf_table_make(bf_context *context, const bf_table_options *options, bf_table **table);
 
 #endif

@@ -111,15 +111,33 @@ static bf_status enter_groups(bf_context *context, void *groups, const void *key
 /* ---- in order -------------------------------------------------------------------------------- */
 
 /* Collects the ranks, and where their groups are, partition after partition. */
-static void collect_groups(const bf_cpu_groups *g, char *ranks, int64_t *order) {
-    for (int64_t s = 0; s < (int64_t)1 << g->set.bits; s++) {
-        const bf_group_partition *partition = &g->set.partitions[s];
-        size_t bytes = (size_t)partition->size * (size_t)g->rank_bytes;
-        if (bytes == 0) continue;
-        memcpy(ranks, partition->ranks, bytes);
-        ranks += bytes;
-        for (uint32_t i = 0; i < partition->size; i++) *order++ = s << 32 | i;
+typedef struct collect_job {
+    const bf_cpu_groups *groups;
+    char *ranks;
+    int64_t *order;
+    int64_t begin[BF_PARTITIONS + 1]; /* the first group of each partition */
+} collect_job;
+
+static bf_status collect_partitions(void *arg, int worker, int64_t first, int64_t n) {
+    const collect_job *job = arg;
+    size_t bytes = (size_t)job->groups->rank_bytes;
+    (void)worker;
+    for (int64_t s = first; s < first + n; s++) {
+        const bf_group_partition *partition = &job->groups->set.partitions[s];
+        if (partition->size == 0) continue;
+        memcpy(job->ranks + (size_t)job->begin[s] * bytes, partition->ranks,
+               partition->size * bytes);
+        for (uint32_t i = 0; i < partition->size; i++) job->order[job->begin[s] + i] = s << 32 | i;
     }
+    return BF_OK;
+}
+
+static void collect_groups(bf_context *context, const bf_cpu_groups *g, char *ranks,
+                           int64_t *order) {
+    collect_job job = {g, ranks, order, {0}};
+    int64_t n = bf_group_set_number(&g->set, job.begin);
+    (void)bf_parallel(context, bf_workers(context, n, BF_ROWS_LEAST), (int64_t)1 << g->set.bits, 1,
+                      collect_partitions, &job); /* cannot fail */
 }
 
 bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
@@ -130,7 +148,7 @@ bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
     bf_status status = BF_OK;
     if (ranks == NULL || order == NULL) status = no_memory(context);
     if (status == BF_OK) {
-        collect_groups(g, ranks, order);
+        collect_groups(context, g, ranks, order);
         status = bf_sort_ranks(context, g->rank_bytes, sizeof *order, n, ranks, (char *)order);
     }
     if (status != BF_OK) {

@@ -1,5 +1,5 @@
-/* The results of an aggregate: finished partition after partition, in the order of the memory, then
- * put in the order of the keys. */
+/* Results of an aggregate: workers finish the groups partition after partition, as they lie in
+ * memory, and then put the results in the order of the keys. */
 #include "cpu/group/group.h"
 
 #include "rules/group/result.h"
@@ -20,9 +20,9 @@ typedef struct result_job {
     bf_dtype result, to;                 /* by the rules; of the elements */
     int bytes;                           /* of an element */
     int64_t n, begin[BF_PARTITIONS + 1]; /* groups; the first of each partition */
-    char *found;                         /* the results, partition after partition */
-    uint8_t *found_fits;                 /* NULL: all fit */
-    char *values;
+    char *found;                         /* results, partition after partition */
+    uint8_t *found_fits;                 /* whether each fits; NULL: all do */
+    char *values;                        /* the same by key */
     uint8_t *fits;
 } result_job;
 
@@ -179,16 +179,11 @@ static bf_status make_results(bf_context *context, result_job *job) {
                            : status;
 }
 
-static void number_groups(result_job *job) {
-    const bf_group_set *set = &job->groups->set;
-    for (int s = 0; s < 1 << set->bits; s++)
-        job->begin[s + 1] = job->begin[s] + set->partitions[s].size;
-    job->n = job->begin[1 << set->bits];
-}
-
-/* Memory for results, and for whether each fits. */
-static bool make_room(result_job *job) {
+/* Numbers the groups partition after partition, and makes room for their results. false: no memory.
+ */
+static bool prepare_job(result_job *job) {
     bool may_overflow = job->result == BF_I192 && job->to != BF_I192;
+    job->n = bf_group_set_number(&job->groups->set, job->begin);
     job->found = bf_zeros((size_t)job->n * (size_t)(job->bytes + may_overflow));
     if (job->found != NULL && may_overflow)
         job->found_fits = (uint8_t *)job->found + job->n * job->bytes;
@@ -200,24 +195,19 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
                                   uint8_t *fits) {
     bf_cpu_groups *g = groups;
     bf_aggregate a = g->aggregates[which];
+    result_job job = {.groups = g,
+                      .which = which,
+                      .aggregate = a,
+                      .options = options,
+                      .result = bf_group_result_dtype(a.op, a.dtype, options->out_dtype),
+                      .to = to,
+                      .bytes = to == BF_I192 ? 24 : bf_dtype_bytes(to),
+                      .values = values,
+                      .fits = fits};
     bf_status status = bf_cpu_groups_sort(context, g);
-    result_job *job = calloc(1, sizeof *job);
-    if (status == BF_OK && job != NULL) {
-        job->groups = g;
-        job->which = which;
-        job->aggregate = a;
-        job->options = options;
-        job->result = bf_group_result_dtype(a.op, a.dtype, options->out_dtype);
-        job->to = to;
-        job->bytes = to == BF_I192 ? 24 : bf_dtype_bytes(to);
-        job->values = values;
-        job->fits = fits;
-        number_groups(job);
-    }
-    if (status == BF_OK && (job == NULL || !make_room(job)))
+    if (status == BF_OK && !prepare_job(&job))
         status = bf_fail(context, BF_E_MEMORY, "no memory for results");
-    if (status == BF_OK) status = make_results(context, job);
-    if (job != NULL) free(job->found);
-    free(job);
+    if (status == BF_OK) status = make_results(context, &job);
+    free(job.found);
     return status;
 }

@@ -45,6 +45,12 @@ int64_t bf_group_set_size(const bf_group_set *set) {
     return size;
 }
 
+int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_PARTITIONS + 1]) {
+    begin[0] = 0;
+    for (int s = 0; s < 1 << set->bits; s++) begin[s + 1] = begin[s] + set->partitions[s].size;
+    return begin[1 << set->bits];
+}
+
 void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
     for (size_t s = 0; s < (size_t)1 << set->bits; s++) {
         bf_group_partition *partition = &set->partitions[s];

@@ -1,10 +1,11 @@
 /* Groups on a GPU: the backend's functions. */
 #include "cuda/group/batch.cuh"
+#include "cuda/runtime/pipeline.cuh"
 
 #include <stdlib.h>
 
 enum {
-    STAGED_BYTES = 1 << 28, /* of rows that are copied at a time */
+    COPIED_BYTES = 1 << 28, /* of rows that are copied at a time */
     NUMBERED_ROWS = 1 << 24 /* that go through the index at a time: it has two slots for each */
 };
 
@@ -112,7 +113,7 @@ struct row_arrays {
     int count;
     const char *data[BF_AGGREGATES_MAX + 1];
     int bytes[BF_AGGREGATES_MAX + 1];   /* of an element */
-    bool staged[BF_AGGREGATES_MAX + 1]; /* the GPU does not reach it */
+    bool copied[BF_AGGREGATES_MAX + 1]; /* the GPU does not reach it */
 };
 
 static row_arrays arrays_of(const bf_context *context, const bf_cuda_groups *g, const void *keys,
@@ -124,7 +125,7 @@ static row_arrays arrays_of(const bf_context *context, const bf_cuda_groups *g, 
         a.data[i] = (const char *)(i == 0 ? keys : values[i - 1]);
         a.bytes[i] = bf_key_bytes(dtype);
         int align = dtype == BF_PAIR ? 8 : a.bytes[i];
-        a.staged[i] = !bf_cuda_in_place(context, a.data[i], align);
+        a.copied[i] = !bf_cuda_in_place(context, a.data[i], align);
     }
     return a;
 }
@@ -132,32 +133,30 @@ static row_arrays arrays_of(const bf_context *context, const bf_cuda_groups *g, 
 /* Rows that are taken at a time. */
 static int64_t piece_of(const row_arrays *a) {
     int64_t bytes = 0;
-    for (int i = 0; i < a->count; i++) bytes += a->staged[i] ? a->bytes[i] : 0;
+    for (int i = 0; i < a->count; i++) bytes += a->copied[i] ? a->bytes[i] : 0;
     if (bytes == 0) return BF_CUDA_BATCH_ROWS;
-    return STAGED_BYTES / bytes < BF_CUDA_BATCH_ROWS ? STAGED_BYTES / bytes : BF_CUDA_BATCH_ROWS;
+    return COPIED_BYTES / bytes < BF_CUDA_BATCH_ROWS ? COPIED_BYTES / bytes : BF_CUDA_BATCH_ROWS;
 }
 
-/* Lets data[i] be rows [first, first + n) of array i, on the device. */
-static bf_status stage_rows(bf_context *context, bf_cuda_groups *g, const row_arrays *a,
-                            int64_t first, int64_t n, const void *data[]) {
+/* Lets data[i] be rows [first, first + n) of array i, where kernels reach them. */
+static bf_status copy_rows(bf_context *context, bf_cuda_groups *g, const row_arrays *a,
+                           int64_t first, int64_t n, const void *data[]) {
     size_t bytes = 0;
     for (int i = 0; i < a->count; i++)
-        bytes += a->staged[i] ? ((size_t)(n * a->bytes[i]) + 255) & ~(size_t)255 : 0;
+        bytes += a->copied[i] ? ((size_t)(n * a->bytes[i]) + 255) & ~(size_t)255 : 0;
     char *to = bytes > 0
-                   ? (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_STAGED, bytes)
+                   ? (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_COPIES, bytes)
                    : NULL;
-    if (bytes > 0 && to == NULL) return BF_E_MEMORY;
-    for (int i = 0; i < a->count; i++) {
+    bf_status status = bytes > 0 && to == NULL ? BF_E_MEMORY : BF_OK;
+    for (int i = 0; i < a->count && status == BF_OK; i++) {
         size_t size = (size_t)(n * a->bytes[i]);
         data[i] = a->data[i] + first * a->bytes[i];
-        if (!a->staged[i]) continue;
-        cudaError_t error =
-            cudaMemcpyAsync(to, data[i], size, cudaMemcpyDefault, context->cuda->stream);
-        if (error != cudaSuccess) return bf_cuda_fail(context, error, "a copy to the GPU");
+        if (!a->copied[i]) continue;
+        status = bf_cuda_copy(context, to, data[i], size);
         data[i] = to;
         to += (size + 255) & ~(size_t)255;
     }
-    return BF_OK;
+    return status;
 }
 
 /* All rows become groups of g->fresh. */
@@ -168,7 +167,7 @@ static bf_status take_pieces(bf_context *context, bf_cuda_groups *g, const row_a
     for (int64_t first = 0; first < n && status == BF_OK; first += piece) {
         const void *data[BF_AGGREGATES_MAX + 1];
         int64_t count = n - first < piece ? n - first : piece;
-        status = stage_rows(context, g, a, first, count, data);
+        status = copy_rows(context, g, a, first, count, data);
         if (status == BF_OK) status = take_rows(context, g, data[0], data + 1, count);
     }
     return status;

@@ -65,7 +65,7 @@ struct bf_cuda_group_set {
 
 /* Scratch of a call, by what it is for. */
 enum bf_cuda_group_scratch {
-    BF_CUDA_SCRATCH_STAGED,
+    BF_CUDA_SCRATCH_COPIES,
     BF_CUDA_SCRATCH_RANKS,
     BF_CUDA_SCRATCH_NUMBERS,
     BF_CUDA_SCRATCH_OUT,

@@ -1,5 +1,6 @@
 /* Groups on a GPU in the order of their keys: lists, and words for the host and from it. */
 #include "cuda/group/group.cuh"
+#include "cuda/runtime/pipeline.cuh"
 
 #include "cuda/table/table.cuh"
 #include "rules/reduce/state.h"
@@ -9,6 +10,12 @@
 namespace {
 
 enum { THREADS = BF_CUDA_GROUP_THREADS };
+
+bf_status copy_and_wait(bf_context *context, void *to, const void *from, size_t bytes) {
+    bf_status status = bf_cuda_copy(context, to, from, bytes);
+    if (status != BF_OK) return status;
+    return bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream));
+}
 
 /* --- order --- */
 
@@ -109,12 +116,11 @@ bf_status list(bf_context *context, bf_cuda_groups *g, void *keys, void *counts)
         (const int64_t *)g->set.counts.memory, order, n, (int64_t *)out);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess) error = bf_cuda_group_unrank(context, g, order, n, out + count_bytes);
-    if (error == cudaSuccess && counts != NULL)
-        error = cudaMemcpyAsync(counts, out, count_bytes, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess && keys != NULL)
-        error = cudaMemcpyAsync(keys, out + count_bytes, key_bytes, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    return bf_cuda_group_check(context, error);
+    status = bf_cuda_group_check(context, error);
+    if (status == BF_OK && counts != NULL) status = bf_cuda_copy(context, counts, out, count_bytes);
+    if (status == BF_OK && keys != NULL)
+        status = bf_cuda_copy(context, keys, out + count_bytes, key_bytes);
+    return status == BF_OK ? bf_cuda_group_check(context, cudaStreamSynchronize(stream)) : status;
 }
 
 /* --- words --- */
@@ -124,7 +130,6 @@ int words_of(bf_aggregate a) { return bf_state_words(bf_kind_of(a.op, a.dtype), 
 bf_status give_words(bf_context *context, bf_cuda_groups *g, int which, int64_t first, int64_t n,
                      int64_t *words) {
     size_t bytes = (size_t)n * (size_t)words_of(g->aggregates[which]) * sizeof *words;
-    cudaStream_t stream = context->cuda->stream;
     bf_status status = bf_cuda_groups_sort(context, g);
     if (status != BF_OK) return status;
     int64_t *out = (int64_t *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, bytes);
@@ -132,9 +137,8 @@ bf_status give_words(bf_context *context, bf_cuda_groups *g, int which, int64_t 
     cudaError_t error = bf_cuda_column_words(context, &g->set.columns[which],
                                              (const unsigned *)g->order.memory + first,
                                              (const int64_t *)g->set.counts.memory, n, out);
-    if (error == cudaSuccess) error = cudaMemcpyAsync(words, out, bytes, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    return bf_cuda_group_check(context, error);
+    status = bf_cuda_group_check(context, error);
+    return status == BF_OK ? copy_and_wait(context, words, out, bytes) : status;
 }
 
 /* --- from words --- */
@@ -145,14 +149,6 @@ struct word_rows {
     int64_t n;
     int each;
 };
-
-/* Copies host memory, which may be gone afterwards. */
-bf_status put(bf_context *context, void *to, const void *from, size_t bytes) {
-    cudaStream_t stream = context->cuda->stream;
-    cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    return bf_cuda_group_check(context, error);
-}
 
 /* The groups' limbs from word `at` on. The one behind the last that says something takes what
  * merges will carry. */
@@ -183,7 +179,8 @@ bf_status enter_band(bf_context *context, bf_cuda_band *band, const word_rows &r
         to[band->limbs - 1] = (int32_t)to[band->limbs - 1];
     }
     band->deposits = 1;
-    status = put(context, band->words.memory, band_words, (size_t)rows.n * (size_t)band->limbs * 8);
+    status = copy_and_wait(context, band->words.memory, band_words,
+                           (size_t)rows.n * (size_t)band->limbs * 8);
     free(band_words);
     return status;
 }
@@ -213,13 +210,13 @@ bf_status enter_column(bf_context *context, bf_cuda_column *c, const word_rows &
     for (int64_t i = 0; i < rows.n * BF_CUDA_OTHERS; i++) any = any || scratch[i] != 0;
     bf_status status = any ? bf_cuda_column_count_apart(context, c, 0, room) : BF_OK;
     if (status == BF_OK && any)
-        status = put(context, c->others.memory, scratch,
-                     (size_t)rows.n * BF_CUDA_OTHERS * sizeof *scratch);
+        status = copy_and_wait(context, c->others.memory, scratch,
+                               (size_t)rows.n * BF_CUDA_OTHERS * sizeof *scratch);
     if (status != BF_OK) return status;
     if (c->kind == BF_KIND_EXTREME) {
         for (int64_t i = 0; i < rows.n; i++)
             scratch[i] = rows.words[i * rows.each + BF_EXTREME_KEY];
-        return put(context, c->keys.memory, scratch, (size_t)rows.n * sizeof *scratch);
+        return copy_and_wait(context, c->keys.memory, scratch, (size_t)rows.n * sizeof *scratch);
     }
     status = enter_band(context, &c->sum, rows, room, shape.sum_at);
     return status == BF_OK ? enter_band(context, &c->products, rows, room, shape.products_at)
@@ -232,13 +229,13 @@ bf_status make_set(bf_context *context, bf_cuda_groups *g, const void *keys, con
     bf_cuda_group_set *set = &g->fresh;
     size_t bytes = (size_t)n * (size_t)bf_key_bytes(g->key);
     bf_status status = bf_cuda_set_reserve(context, g, set, n);
-    void *staged = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_STAGED, bytes);
-    if (status != BF_OK || staged == NULL) return BF_E_MEMORY;
-    status = put(context, staged, keys, bytes);
-    const void *ranks = status == BF_OK ? bf_cuda_group_ranks(context, g, staged, n) : NULL;
+    void *copies = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_COPIES, bytes);
+    if (status != BF_OK || copies == NULL) return BF_E_MEMORY;
+    status = copy_and_wait(context, copies, keys, bytes);
+    const void *ranks = status == BF_OK ? bf_cuda_group_ranks(context, g, copies, n) : NULL;
     if (ranks == NULL) return status != BF_OK ? status : BF_E_MEMORY;
-    status = put(context, set->ranks.memory, ranks, (size_t)n * (size_t)g->rank_bytes);
-    if (status == BF_OK) status = put(context, set->counts.memory, counts, (size_t)n * 8);
+    status = copy_and_wait(context, set->ranks.memory, ranks, (size_t)n * (size_t)g->rank_bytes);
+    if (status == BF_OK) status = copy_and_wait(context, set->counts.memory, counts, (size_t)n * 8);
     for (int c = 0; c < g->columns && status == BF_OK; c++) {
         word_rows rows = {words[c], n, words_of(g->aggregates[c])};
         status = enter_column(context, &set->columns[c], rows, set->room, scratch);

@@ -1,6 +1,7 @@
-/* A histogram on the GPU: which kernels, on data where they are or, where it cannot reach them, on
- * staged copies. */
+/* A histogram on the GPU: chooses the kernels, and gives them the data where they are or, where
+ * kernels cannot reach them, through the pipeline. */
 #include "cuda/histogram/histogram.cuh"
+#include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
 
 #include "rules/reduce/sum.h"
@@ -49,6 +50,7 @@ typedef struct count_work {
     const double *edges; /* on the device, and */
     int64_t *words;      /* of the bins, if there are weights */
     int64_t *held;       /* pinned, BF_CUDA_COUNTS_HELD of them */
+    bool direct;         /* one launch has finished the counts there */
 } count_work;
 
 static bool is_in_place(const bf_context *context, const bf_bin_job *job) {
@@ -57,40 +59,33 @@ static bool is_in_place(const bf_context *context, const bf_bin_job *job) {
             bf_cuda_in_place(context, job->weights, bf_dtype_bytes(job->weights_dtype)));
 }
 
-static int64_t piece_of(const bf_context *context, const bf_bin_job *job) {
-    int bytes = bf_dtype_bytes(job->dtype);
-    if (job->weights != NULL && bf_dtype_bytes(job->weights_dtype) > bytes)
-        bytes = bf_dtype_bytes(job->weights_dtype);
-    if (!is_in_place(context, job)) return BF_CUDA_STAGING / bytes;
-    return job->weights != NULL ? WEIGHTS_AT_ONCE : most_at_once(context);
-}
-
-static bf_status stage(bf_context *context, const void **p, int part, int64_t first, int64_t n,
-                       bf_dtype dtype) {
-    int bytes = bf_dtype_bytes(dtype);
-    *p = (const char *)*p + first * bytes;
-    if (bf_cuda_in_place(context, *p, bytes)) return BF_OK;
-    char *to = bf_cuda_staging(context, part);
-    if (to == NULL) return BF_E_MEMORY;
-    cudaError_t error =
-        cudaMemcpyAsync(to, *p, (size_t)(n * bytes), cudaMemcpyDefault, context->cuda->stream);
-    *p = to;
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
-}
-
-/* Elements [first, first + n). */
-static bf_status count_piece(bf_context *context, const count_work *work, int64_t first, int64_t n,
-                             int64_t *counts) {
+/* Elements [first, first + n). If these are all, and rows are few, the launch finishes the counts.
+ */
+static bf_status count_piece(bf_context *context, void *arg, void *const at[], int64_t, int64_t n) {
+    count_work *work = (count_work *)arg;
     bf_bin_job piece = work->job;
+    piece.data = at[0];
     piece.count = n;
-    bf_status status = stage(context, &piece.data, 0, first, n, piece.dtype);
-    if (status == BF_OK && piece.weights != NULL)
-        status = stage(context, &piece.weights, 1, first, n, piece.weights_dtype);
-    if (status != BF_OK) return status;
+    work->direct = n == work->job.count && work->plan.rows <= BF_CUDA_ROWS_AT_ONCE;
+    int64_t *counts = work->direct ? work->held : NULL;
     cudaError_t error = bf_cuda_count_in_place(context->cuda, &work->plan, piece.data, n, counts);
-    if (error == cudaSuccess && piece.weights != NULL)
+    if (error == cudaSuccess && piece.weights != NULL) {
+        piece.weights = at[1];
         error = bf_cuda_take_weights(context->cuda, &piece, work->edges, work->words);
+    }
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a histogram");
+}
+
+static bf_status count_pieces(bf_context *context, count_work *work) {
+    const bf_bin_job *job = &work->job;
+    int bytes = bf_dtype_bytes(job->dtype), weight_bytes = bf_dtype_bytes(job->weights_dtype);
+    const bf_cuda_operand operands[] = {
+        {job->data, NULL, bytes, bytes, NULL, NULL, 0},
+        {job->weights, NULL, weight_bytes, weight_bytes, NULL, NULL, 0}};
+    bool weighted = job->weights != NULL;
+    int64_t most = weighted ? (int64_t)WEIGHTS_AT_ONCE : most_at_once(context);
+    return bf_cuda_pipeline(context, operands, weighted ? 2 : 1, job->count, most, count_piece,
+                            work);
 }
 
 /* --- a whole histogram, waited for --- */
@@ -135,20 +130,14 @@ static cudaError_t fetch_totals(const bf_cuda *cuda, const count_work *work, int
     return error;
 }
 
-static bf_status count_all(bf_context *context, const count_work *work, int64_t *found) {
+static bf_status count_all(bf_context *context, count_work *work, int64_t *found) {
     bf_cuda *cuda = context->cuda;
-    int64_t piece = piece_of(context, &work->job), count = work->job.count;
-    bool direct = count <= piece && work->plan.rows <= BF_CUDA_ROWS_AT_ONCE;
-    bf_status status = BF_OK;
-    for (int64_t first = 0; first < count && status == BF_OK; first += piece) {
-        int64_t left = count - first, n = left < piece ? left : piece;
-        status = count_piece(context, work, first, n, direct ? work->held : NULL);
-    }
+    bf_status status = count_pieces(context, work);
     if (status != BF_OK) return status;
     cudaError_t error =
-        direct ? cudaStreamSynchronize(cuda->stream) : fetch_totals(cuda, work, found);
+        work->direct ? cudaStreamSynchronize(cuda->stream) : fetch_totals(cuda, work, found);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "a histogram");
-    if (direct) memcpy(found, work->held, (size_t)work->plan.rows * sizeof *found);
+    if (work->direct) memcpy(found, work->held, (size_t)work->plan.rows * sizeof *found);
     return BF_OK;
 }
 

@@ -6,11 +6,14 @@
  * each step: one that escaped k steps ago lies above low[k] and, unless it was there from the
  * start, at or below high[k + 1]. What that leaves open is counted again by the rule. */
 #include "cuda/julia/julia.cuh"
+#include "cuda/runtime/memory.cuh"
+#include "cuda/runtime/pipeline.cuh"
 
 #include <math.h>
 
 extern "C" {
 #include "seam/environment.h"
+#include "seam/where.h"
 }
 
 enum {
@@ -295,30 +298,43 @@ static bf_status enqueue(bf_context *context, const bf_julia_job *job) {
 
 /* --- entries --- */
 
-/* Part of a job, made in staging memory and copied to where it belongs. */
-static bf_status stage_part(bf_context *context, bf_julia_job part) {
-    uint16_t *to = part.counts;
-    const int64_t stride = part.stride, width = part.at.columns * (int64_t)sizeof *to;
-    const int64_t together = stride >= part.at.columns ? part.at.rows : 1; /* rows of a copy */
-    part.stride = part.at.columns;
-    part.counts = (uint16_t *)bf_cuda_staging(context, 0);
-    if (part.counts == NULL) return BF_E_MEMORY;
-    bf_status status = enqueue(context, &part);
-    for (int64_t y = 0; y < part.at.rows && status == BF_OK; y += together) {
-        cudaError_t error =
-            cudaMemcpy2DAsync(to + y * stride, (size_t)(together > 1 ? stride * 2 : width),
-                              part.counts + y * part.stride, (size_t)width, (size_t)width,
-                              (size_t)together, cudaMemcpyDefault, context->cuda->stream);
-        if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a copy from the GPU");
+/* Copies a part's rows, which follow each other on the GPU, to where they belong. */
+static bf_status copy_part(bf_context *context, const bf_julia_job *part, const void *from) {
+    const bf_rectangle &at = part->at;
+    const size_t width = (size_t)at.columns * sizeof *part->counts;
+    bf_status status = BF_OK;
+    if (at.rows == 1 || part->stride == at.columns)
+        return bf_cuda_copy(context, part->counts, from, width * (size_t)at.rows);
+    if (bf_where_is(part->counts, NULL) == BF_WHERE_HOST) {
+        const bf_strided rows = {(char *)part->counts,
+                                 sizeof *part->counts,
+                                 2,
+                                 {at.rows, at.columns},
+                                 {part->stride, 1}};
+        return bf_cuda_scatter_host(context, &rows, 0, at.rows * at.columns, from);
     }
+    for (int64_t y = 0; y < at.rows && status == BF_OK; y++)
+        status = bf_cuda_copy(context, part->counts + y * part->stride,
+                              (const char *)from + (size_t)y * width, width);
     return status;
 }
 
-static bf_status stage_parts(bf_context *context, const bf_julia_job *job) {
+static bf_status run_part(bf_context *context, const bf_julia_job *part, void *scratch) {
+    bf_julia_job job = *part;
+    job.counts = (uint16_t *)scratch;
+    job.stride = part->at.columns;
+    bf_status status = enqueue(context, &job);
+    return status == BF_OK ? copy_part(context, part, scratch) : status;
+}
+
+/* Makes pictures where the GPU cannot write: in parts as large as the scratch, since mirrored
+ * halves of a part cost no more than one. */
+static bf_status run_parts(bf_context *context, const bf_julia_job *job) {
+    void *scratch = bf_cuda_copy_scratch(context);
     const bf_rectangle &all = job->at;
-    const int64_t room = BF_CUDA_STAGING / sizeof *job->counts;
+    const int64_t room = BF_CUDA_COPY_SCRATCH / sizeof *job->counts;
     const int64_t columns = all.columns < room ? all.columns : room, rows = room / columns;
-    bf_status status = BF_OK;
+    bf_status status = scratch != NULL ? BF_OK : BF_E_MEMORY;
     for (int64_t y = 0; y < all.rows; y += rows) {
         for (int64_t x = 0; x < all.columns && status == BF_OK; x += columns) {
             bf_julia_job part = *job;
@@ -327,7 +343,7 @@ static bf_status stage_parts(bf_context *context, const bf_julia_job *job) {
             part.at.columns = all.columns - x < columns ? all.columns - x : columns;
             part.at.rows = all.rows - y < rows ? all.rows - y : rows;
             part.counts += y * job->stride + x;
-            status = stage_part(context, part);
+            status = run_part(context, &part, scratch);
         }
     }
     return status;
@@ -336,7 +352,7 @@ static bf_status stage_parts(bf_context *context, const bf_julia_job *job) {
 static bf_status run_julia(bf_context *context, const bf_julia_job *job) {
     bf_status status = bf_cuda_in_place(context, job->counts, sizeof *job->counts)
                            ? enqueue(context, job)
-                           : stage_parts(context, job);
+                           : run_parts(context, job);
     cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
     if (status != BF_OK || error == cudaSuccess) return status;
     return bf_cuda_fail(context, error, "a picture");

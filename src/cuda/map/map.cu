@@ -1,18 +1,15 @@
-/* Element-wise operations: which kernel, on operands where they are or, where it cannot reach them,
- * on staged copies. */
+/* Element-wise operations: chooses the kernel, and gives it the operands where they are or, where
+ * it cannot reach them, through the pipeline. */
 #include "cuda/map/map.cuh"
 #include "cuda/map/operation.cuh"
 #include "cuda/runtime/mailbox.cuh"
+#include "cuda/runtime/pipeline.cuh"
 
 extern "C" {
 #include "seam/where.h"
 }
 
-enum {
-    OUT = 3,                    /* the output, among the operands */
-    THREADS_BUSY = 1024,        /* of a multiprocessor: with fewer, a thread takes one vector */
-    PIECE = BF_CUDA_STAGING / 8 /* elements that are staged at a time */
-};
+enum { THREADS_BUSY = 1024 /* of a multiprocessor: with fewer, a thread takes one vector */ };
 
 /* What a failure's code says: the dtype of the output; that of a cast; 0: division by zero. */
 static const unsigned CAST_CODE = 0x80;
@@ -88,53 +85,83 @@ static bf_status launch(bf_context *context, bf_cuda_map_params *p, bf_map_op op
 
 /* --- operands --- */
 
-/* What kernels are given of all elements, and which operands they cannot reach. */
-typedef struct placement {
+/* A call: the kernels' parameters for all elements. The inputs that are not single, and the output,
+ * are operands of the pipeline. */
+typedef struct map_call {
+    const bf_map_job *job;
     bf_cuda_map_params params;
-    bool staged[OUT + 1];
-} placement;
+    bf_cuda_operand operands[BF_CUDA_OPERANDS];
+    int operand_count;
+} map_call;
 
-/* A single element in the host's memory becomes part of what the kernel is given. */
-static void take_number(bf_cuda_map_params *p, const bf_map_job *job, int k) {
-    int bytes = bf_dtype_bytes(job->from[k]);
+static bool is_reachable(const bf_context *context, const bf_map_job *job, int k) {
+    return bf_cuda_in_place(context, job->in[k], bf_dtype_bytes(job->from[k]));
+}
+
+static bool is_number_on_host(const bf_map_job *job, int k) {
+    return job->single[k] && bf_where_is(job->in[k], NULL) == BF_WHERE_HOST;
+}
+
+/* A single element, which the host can read at p, becomes a number among the parameters. */
+static void set_number(bf_cuda_map_params *p, const bf_map_job *job, int k, const void *element) {
     bool misfit = false;
-    uint64_t bits = bf_load_bits(job->in[k], bytes);
+    uint64_t bits = bf_load_bits(element, bf_dtype_bytes(job->from[k]));
     if (job->op != BF_MAP_CAST && job->from[k] != job->work)
         bits = bf_cast(job->from[k], job->work, bits, false, &misfit);
     p->value[k] = bits;
     p->in[k] = NULL;
 }
 
-static placement place(const bf_context *context, const bf_map_job *job) {
-    placement x = {};
-    bf_cuda_map_params *p = &x.params;
-    p->op = bf_map_is_comparison(job->op) ? BF_MAP_EQ : job->op;
-    p->arity = job->arity;
-    p->relations = bf_map::relations_of(job->op);
-    p->saturate = job->overflow == BF_OVERFLOW_SATURATE;
-    p->refuse_zero = job->refuse_zero;
-    p->to = job->to;
-    p->out = job->out;
-    p->count = job->count;
-    p->code = (unsigned)job->to | (job->op == BF_MAP_CAST ? CAST_CODE : 0);
-    if (job->refuse_zero) p->code = 0;
-    for (int k = 0; k < job->arity; k++) {
-        p->in[k] = job->in[k];
-        p->single[k] = job->single[k];
-        p->from[k] = job->from[k];
-        if (job->single[k] && bf_where_is(job->in[k], NULL) == BF_WHERE_HOST)
-            take_number(p, job, k);
-        else
-            x.staged[k] = !bf_cuda_in_place(context, job->in[k], bf_dtype_bytes(job->from[k]));
-    }
-    x.staged[OUT] = !bf_cuda_in_place(context, job->out, bf_dtype_bytes(job->to));
-    return x;
+/* The same for an element that kernels cannot read where it is. */
+static bf_status fetch_number(bf_context *context, bf_cuda_map_params *p, const bf_map_job *job,
+                              int k) {
+    uint64_t element = 0;
+    cudaStream_t stream = context->cuda->stream;
+    cudaError_t error = cudaMemcpyAsync(&element, job->in[k], (size_t)bf_dtype_bytes(job->from[k]),
+                                        cudaMemcpyDefault, stream);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+    if (error != cudaSuccess) return bf_cuda_fail(context, error, "a copy");
+    set_number(p, job, k, &element);
+    return BF_OK;
 }
 
-static bool is_staged(const placement *x) {
-    for (int k = 0; k <= OUT; k++)
-        if (x->staged[k]) return true;
-    return false;
+static bf_cuda_map_params params_of(const bf_map_job *job) {
+    bf_cuda_map_params p = {};
+    p.op = bf_map_is_comparison(job->op) ? BF_MAP_EQ : job->op;
+    p.arity = job->arity;
+    p.relations = bf_map::relations_of(job->op);
+    p.saturate = job->overflow == BF_OVERFLOW_SATURATE;
+    p.refuse_zero = job->refuse_zero;
+    p.to = job->to;
+    p.out = job->out;
+    p.count = job->count;
+    p.code = (unsigned)job->to | (job->op == BF_MAP_CAST ? CAST_CODE : 0);
+    if (job->refuse_zero) p.code = 0;
+    for (int k = 0; k < job->arity; k++) {
+        p.in[k] = job->in[k];
+        p.single[k] = job->single[k];
+        p.from[k] = job->from[k];
+        if (is_number_on_host(job, k)) set_number(&p, job, k, job->in[k]);
+    }
+    return p;
+}
+
+static void add_operand(map_call *c, const void *in, void *out, bf_dtype dtype) {
+    int bytes = bf_dtype_bytes(dtype);
+    c->operands[c->operand_count++] = {in, out, bytes, bytes, NULL, NULL, 0};
+}
+
+static bf_status begin_call(bf_context *context, const bf_map_job *job, map_call *c) {
+    *c = {job, params_of(job), {}, 0};
+    bf_status status = BF_OK;
+    for (int k = 0; k < job->arity && status == BF_OK; k++) {
+        if (!job->single[k])
+            add_operand(c, job->in[k], NULL, job->from[k]);
+        else if (c->params.in[k] != NULL && !is_reachable(context, job, k))
+            status = fetch_number(context, &c->params, job, k);
+    }
+    add_operand(c, NULL, job->out, job->to);
+    return status;
 }
 
 /* --- failures --- */
@@ -145,56 +172,28 @@ static bool can_fail(const bf_map_job *job) {
 
 /* --- entries --- */
 
-static bf_status stage(bf_context *context, const void *from, size_t bytes, int k,
-                       const void **staged) {
-    char *to = bf_cuda_staging(context, k);
-    if (to == NULL) return BF_E_MEMORY;
-    cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, context->cuda->stream);
-    *staged = to;
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
-}
-
 /* Elements [first, first + n). */
-static bf_status take_piece(bf_context *context, const bf_map_job *job, const placement *x,
-                            int64_t first, int64_t n) {
-    bf_cuda_map_params p = x->params;
-    size_t out_bytes = (size_t)(n * bf_dtype_bytes(p.to));
-    char *out = (char *)p.out + first * bf_dtype_bytes(p.to);
+static bf_status map_piece(bf_context *context, void *arg, void *const at[], int64_t first,
+                           int64_t n) {
+    const map_call *c = (const map_call *)arg;
+    bf_cuda_map_params p = c->params;
+    int i = 0;
     p.count = n;
     p.index += first;
-    for (int k = 0; k < p.arity; k++) {
-        int64_t bytes = bf_dtype_bytes(p.from[k]);
-        if (p.in[k] == NULL) continue;
-        if (!p.single[k]) p.in[k] = (const char *)p.in[k] + first * bytes;
-        if (!x->staged[k]) continue;
-        bf_status status =
-            stage(context, p.in[k], (size_t)((p.single[k] ? 1 : n) * bytes), k, &p.in[k]);
-        if (status != BF_OK) return status;
-    }
-    p.out = x->staged[OUT] ? bf_cuda_staging(context, OUT) : out;
-    if (p.out == NULL) return BF_E_MEMORY;
-    bf_status status = launch(context, &p, job->op, job->work);
-    if (status != BF_OK || !x->staged[OUT]) return status;
-    cudaError_t error =
-        cudaMemcpyAsync(out, p.out, out_bytes, cudaMemcpyDefault, context->cuda->stream);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy from the GPU");
-}
-
-static bf_status take_pieces(bf_context *context, const bf_map_job *job, const placement *x) {
-    int64_t piece = is_staged(x) ? (int64_t)PIECE : job->count;
-    for (int64_t first = 0; first < job->count; first += piece) {
-        int64_t left = job->count - first;
-        bf_status status = take_piece(context, job, x, first, left < piece ? left : piece);
-        if (status != BF_OK) return status;
-    }
-    return BF_OK;
+    for (int k = 0; k < p.arity; k++)
+        if (!p.single[k]) p.in[k] = at[i++];
+    p.out = at[i];
+    return launch(context, &p, c->job->op, c->job->work);
 }
 
 static bf_status run_map(bf_context *context, const bf_map_job *job) {
     const bf_cuda *cuda = context->cuda;
-    placement x = place(context, job);
-    if (can_fail(job)) x.params.failed = &cuda->mailbox->mail->failures[BF_CUDA_FAILURE_NOW];
-    bf_status status = take_pieces(context, job, &x);
+    map_call c;
+    bf_status status = begin_call(context, job, &c);
+    if (can_fail(job)) c.params.failed = &cuda->mailbox->mail->failures[BF_CUDA_FAILURE_NOW];
+    if (status == BF_OK)
+        status = bf_cuda_pipeline(context, c.operands, c.operand_count, job->count, job->count,
+                                  map_piece, &c);
     cudaError_t error = cudaStreamSynchronize(cuda->stream);
     unsigned long long key = bf_cuda_take_failure(cuda, BF_CUDA_FAILURE_NOW);
     if (status != BF_OK) return status;
@@ -203,14 +202,19 @@ static bf_status run_map(bf_context *context, const bf_map_job *job) {
     return bf_map_fail(context, job, job->index + (int64_t)(key >> 8));
 }
 
+static bool are_reachable(const bf_context *context, const bf_map_job *job) {
+    for (int k = 0; k < job->arity; k++)
+        if (!is_number_on_host(job, k) && !is_reachable(context, job, k)) return false;
+    return bf_cuda_in_place(context, job->out, bf_dtype_bytes(job->to));
+}
+
 static bf_status run_map_async(bf_context *context, const bf_map_job *job) {
-    placement x = place(context, job);
-    if (is_staged(&x))
+    if (!are_reachable(context, job))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
-    if (can_fail(job))
-        x.params.failed = &context->cuda->mailbox->mail->failures[BF_CUDA_FAILURE_LATER];
-    x.params.index = job->index;
-    return launch(context, &x.params, job->op, job->work);
+    bf_cuda_map_params p = params_of(job);
+    if (can_fail(job)) p.failed = &context->cuda->mailbox->mail->failures[BF_CUDA_FAILURE_LATER];
+    p.index = job->index;
+    return launch(context, &p, job->op, job->work);
 }
 
 static bf_status compute_job(bf_context *context, const bf_map_job *job) {

@@ -172,7 +172,8 @@ static bf_status absorb_piece(bf_context *context, void *arg, void *const at[], 
 
 static bf_status absorb_pieces(bf_context *context, const bf_job *job, int64_t *words) {
     int bytes = bf_dtype_bytes(job->dtype);
-    bf_cuda_operand operands[] = {{job->a, NULL, bytes, bytes}, {job->b, NULL, bytes, bytes}};
+    bf_cuda_operand operands[] = {{job->a, NULL, bytes, bytes, NULL, NULL, 0},
+                                  {job->b, NULL, bytes, bytes, NULL, NULL, 0}};
     absorption a = {job, words};
     return bf_cuda_pipeline(context, operands, job->b != NULL ? 2 : 1, job->count,
                             most_at_once(job->dtype), absorb_piece, &a);

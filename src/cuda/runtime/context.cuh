@@ -21,15 +21,9 @@ struct bf_cuda {
     struct bf_cuda_workspace *workspaces, *order; /* of workspace.cu: all, and the calls' own */
     struct bf_cuda_mailbox *mailbox;              /* of mailbox.cu */
     struct bf_cuda_ring *ring;                    /* of pipeline.cu; NULL until needed */
-    char *staging[4];                             /* BF_CUDA_STAGING bytes each, made when needed */
-    char *gathered;     /* BF_CUDA_GATHERED bytes, for what is not contiguous */
+    void *scratch;      /* of memory.cu: bf_cuda_copy_scratch; NULL until needed */
     cudaMemPool_t pool; /* of memory.cu; NULL until one needs memory */
     int holders;        /* objects that keep memory of the pool */
-};
-
-enum {
-    BF_CUDA_STAGING = 1 << 26, /* bytes of an operand that are staged at a time */
-    BF_CUDA_GATHERED = 1 << 26
 };
 
 /* Sets the message of a CUDA error and clears the error. Returns BF_E_MEMORY or BF_E_DEVICE. */
@@ -41,12 +35,8 @@ bf_status bf_cuda_check(bf_context *context, cudaError_t error, const char *what
 bf_status bf_cuda_wait(bf_context *context, cudaError_t error, const char *what);
 
 /* Can kernels of this context read (and write) p, in place? Elements of `align` bytes must be
- * aligned. Pageable host memory and misaligned elements cannot: they are staged. */
+ * aligned. Pageable host memory and misaligned elements go through the pipeline (pipeline.cuh). */
 bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
-
-/* Staging memory for operand `part` (3: the output), of BF_CUDA_STAGING bytes; NULL: no memory,
- * with a message. */
-char *bf_cuda_staging(bf_context *context, int part);
 
 /* Makes the context's device the thread's current one for a call, which may enqueue work on the
  * stream in use; finds out whether that is being captured and, if it is not, lets it wait for the

@@ -1,5 +1,6 @@
-/* Device memory: of the pool, of a call's arrays, and of the public calls. */
+/* Device memory: of the pool, and of the public calls. */
 #include "cuda/runtime/memory.cuh"
+#include "cuda/runtime/pipeline.cuh"
 
 /* --- the pool --- */
 
@@ -86,60 +87,24 @@ void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer) {
     buffer->bytes = 0;
 }
 
-/* Device memory, kept for later calls; not in a capture. NULL: there is none, with a message. */
-static char *keep_memory(bf_context *context, char **kept, size_t bytes, const char *what) {
-    if (*kept != NULL) return *kept;
-    cudaError_t error = cudaMalloc((void **)kept, bytes);
-    if (error == cudaSuccess) return *kept;
-    *kept = NULL;
-    bf_cuda_fail(context, error, what);
-    return NULL;
-}
-
-char *bf_cuda_staging(bf_context *context, int part) {
-    return keep_memory(context, &context->cuda->staging[part], BF_CUDA_STAGING, "staging memory");
-}
-
 void bf_cuda_memory_close(bf_cuda *cuda) {
-    for (int i = 0; i < 4; i++) cudaFree(cuda->staging[i]);
-    cudaFree(cuda->gathered);
+    cudaFree(cuda->scratch);
     if (cuda->pool != NULL) cudaMemPoolDestroy(cuda->pool);
-}
-
-/* --- arrays of a call --- */
-
-bf_status bf_cuda_stage(bf_context *context, const void *p, int64_t n, int element, bool load,
-                        bf_cuda_staged *staged) {
-    bf_cuda_staged s = {(void *)p, NULL, (void *)p, (size_t)n * (size_t)element};
-    *staged = s;
-    if (p == NULL || bf_cuda_in_place(context, p, element < 8 ? element : 8)) return BF_OK;
-    s.data = s.copy = bf_cuda_alloc(context, s.bytes);
-    if (s.copy == NULL) return BF_E_MEMORY;
-    *staged = s;
-    if (!load) return BF_OK;
-    cudaError_t error =
-        cudaMemcpyAsync(s.copy, p, s.bytes, cudaMemcpyDefault, context->cuda->stream);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy to the GPU");
-}
-
-cudaError_t bf_cuda_unstage(bf_context *context, const bf_cuda_staged *staged) {
-    if (staged->copy == NULL) return cudaSuccess;
-    return cudaMemcpyAsync(staged->original, staged->copy, staged->bytes, cudaMemcpyDefault,
-                           context->cuda->stream);
-}
-
-void bf_cuda_release(bf_context *context, const bf_cuda_staged *staged) {
-    bf_cuda_free(context, staged->copy);
 }
 
 /* --- the public calls --- */
 
-static void *scratch_of(bf_context *context) {
+void *bf_cuda_copy_scratch(bf_context *context) {
+    void **scratch = &context->cuda->scratch;
+    if (*scratch != NULL) return *scratch;
     int previous = bf_cuda_use_device(context->cuda);
-    void *memory =
-        keep_memory(context, &context->cuda->gathered, BF_CUDA_GATHERED, "scratch memory");
+    cudaError_t error = cudaMalloc(scratch, BF_CUDA_COPY_SCRATCH);
+    if (error != cudaSuccess) {
+        *scratch = NULL;
+        bf_cuda_fail(context, error, "scratch memory");
+    }
     bf_cuda_leave(previous);
-    return memory;
+    return *scratch;
 }
 
 static void *allocate(bf_context *context, size_t bytes) {
@@ -160,12 +125,8 @@ static void release(bf_context *context, void *memory) {
 static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
-    if (status == BF_OK) {
-        cudaError_t error =
-            cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, context->cuda->stream);
-        if (error == cudaSuccess) error = cudaStreamSynchronize(context->cuda->stream);
-        status = bf_cuda_check(context, error, "a copy");
-    }
+    if (status == BF_OK) status = bf_cuda_copy(context, to, from, bytes);
+    if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "a copy");
     bf_cuda_leave(previous);
     return status;
 }
@@ -173,8 +134,8 @@ static bf_status copy(bf_context *context, void *to, const void *from, size_t by
 extern const bf_memory_backend bf_cuda_memory_backend = {
     .gather = bf_cuda_gather,
     .scatter = bf_cuda_scatter,
-    .scratch = scratch_of,
-    .scratch_bytes = BF_CUDA_GATHERED,
+    .scratch = bf_cuda_copy_scratch,
+    .scratch_bytes = BF_CUDA_COPY_SCRATCH,
     .allocate = allocate,
     .release = release,
     .copy = copy,

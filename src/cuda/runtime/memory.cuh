@@ -34,23 +34,12 @@ bf_status bf_cuda_buffer_grow(bf_context *context, bf_cuda_buffer *buffer, size_
                               size_t kept);
 void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer);
 
-/* --- arrays of a call --- */
-
-/* An array where kernels reach it: itself, or a copy. */
-typedef struct bf_cuda_staged {
-    void *data, *copy, *original;
-    size_t bytes;
-} bf_cuda_staged;
-
-/* Finds n elements of p, and copies them if `load`. bf_cuda_release frees the copy. NULL stays
- * NULL. */
-bf_status bf_cuda_stage(bf_context *context, const void *p, int64_t n, int element, bool load,
-                        bf_cuda_staged *staged);
-/* Enqueues the copy of what was written back to where it belongs. */
-cudaError_t bf_cuda_unstage(bf_context *context, const bf_cuda_staged *staged);
-void bf_cuda_release(bf_context *context, const bf_cuda_staged *staged);
-
 /* --- memory of any strides (strided.cu) --- */
+
+enum { BF_CUDA_COPY_SCRATCH = 1 << 26 };
+/* Returns that many bytes, kept for later calls: for copies of what is not contiguous. NULL: no
+ * memory, with a message. Not in a capture. */
+void *bf_cuda_copy_scratch(bf_context *context);
 
 /* Enqueues the copy of elements [first, first + count) of `from`, in C order, to contiguous memory.
  */

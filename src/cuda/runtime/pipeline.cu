@@ -13,6 +13,7 @@
 
 extern "C" {
 #include "seam/copy.h"
+#include "seam/host.h"
 #include "seam/where.h"
 }
 
@@ -22,43 +23,46 @@ enum {
     SLOTS = 3,
     SLOT_BYTES = 8 << 20,   /* of a slot: a piece of all operands */
     PIECE_BYTES = 1 << 20,  /* a call that has SLOTS pieces so large uses them all */
-    DIRECT_BYTES = 1 << 16, /* a call with less copies it at once, as the driver does */
+    DIRECT_BYTES = 1 << 18, /* a call with less copies it at once, as the driver does */
+    PIN_BYTES = 64 << 20,   /* the driver loses as long with so many as pinning the slots takes */
     ALIGNMENT = 256,        /* of an operand in a slot */
     ROUND = 4096 /* elements: longer pieces are multiples, so that vectors stay aligned */
 };
 
 struct slot {
-    char *pinned, *device;
-    cudaEvent_t arrived, taken,
-        left; /* where a piece is: on the GPU, done with, in pinned memory */
+    char *pinned, *plain; /* memory of the host; of both the first that is not NULL is used */
+    char *device;
+    cudaEvent_t arrived, taken, left; /* where a piece is: on the GPU, done with, on the host */
 };
 
 struct bf_cuda_ring {
     slot slots[SLOTS];
     cudaStream_t in, out;
     cudaEvent_t begun;
-    bool whole; /* else there is the device memory of slot 0 alone */
+    bool ordered;   /* there are all streams and events */
+    bool pinned;    /* and pinned memory of all slots */
+    int64_t driven; /* bytes of pageable memory that the driver has copied */
 };
 
-/* --- what is kept --- */
+/* --- what is kept: what is made stays, also if there is no memory for the rest --- */
 
-static void free_ring(bf_cuda_ring *ring) {
-    for (int i = 0; i < SLOTS; i++) {
-        slot *s = &ring->slots[i];
-        cudaFreeHost(s->pinned);
-        cudaFree(s->device);
-        if (s->arrived != NULL) cudaEventDestroy(s->arrived);
-        if (s->taken != NULL) cudaEventDestroy(s->taken);
-        if (s->left != NULL) cudaEventDestroy(s->left);
-    }
+static void free_slot(slot *s) {
+    cudaFreeHost(s->pinned);
+    free(s->plain);
+    cudaFree(s->device);
+    if (s->arrived != NULL) cudaEventDestroy(s->arrived);
+    if (s->taken != NULL) cudaEventDestroy(s->taken);
+    if (s->left != NULL) cudaEventDestroy(s->left);
+}
+
+void bf_cuda_pipeline_close(bf_cuda *cuda) {
+    bf_cuda_ring *ring = cuda->ring;
+    if (ring == NULL) return;
+    for (int i = 0; i < SLOTS; i++) free_slot(&ring->slots[i]);
     if (ring->begun != NULL) cudaEventDestroy(ring->begun);
     if (ring->in != NULL) cudaStreamDestroy(ring->in);
     if (ring->out != NULL) cudaStreamDestroy(ring->out);
     free(ring);
-}
-
-void bf_cuda_pipeline_close(bf_cuda *cuda) {
-    if (cuda->ring != NULL) free_ring(cuda->ring);
     cuda->ring = NULL;
 }
 
@@ -70,37 +74,48 @@ static cudaError_t make_stream(cudaStream_t *stream) {
     return *stream != NULL ? cudaSuccess : cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }
 
-static cudaError_t make_device(slot *s) {
-    return s->device != NULL ? cudaSuccess : cudaMalloc((void **)&s->device, SLOT_BYTES);
-}
-
-static cudaError_t make_slot(slot *s) {
-    cudaError_t error = make_device(s);
-    if (error == cudaSuccess && s->pinned == NULL)
-        error = cudaHostAlloc((void **)&s->pinned, SLOT_BYTES, cudaHostAllocPortable);
-    if (error == cudaSuccess) error = make_event(&s->arrived);
-    if (error == cudaSuccess) error = make_event(&s->taken);
-    if (error == cudaSuccess) error = make_event(&s->left);
-    return error;
-}
-
-/* What is made stays, also if there is no memory for the rest. */
-static cudaError_t make_all(bf_cuda_ring *ring) {
-    if (ring->whole) return cudaSuccess;
+static cudaError_t make_order(bf_cuda_ring *ring) {
+    if (ring->ordered) return cudaSuccess;
     cudaError_t error = make_stream(&ring->in);
     if (error == cudaSuccess) error = make_stream(&ring->out);
     if (error == cudaSuccess) error = make_event(&ring->begun);
-    for (int i = 0; i < SLOTS && error == cudaSuccess; i++) error = make_slot(&ring->slots[i]);
-    ring->whole = error == cudaSuccess;
+    for (int i = 0; i < SLOTS && error == cudaSuccess; i++) {
+        error = make_event(&ring->slots[i].arrived);
+        if (error == cudaSuccess) error = make_event(&ring->slots[i].taken);
+        if (error == cudaSuccess) error = make_event(&ring->slots[i].left);
+    }
+    ring->ordered = error == cudaSuccess;
     return error;
 }
 
-static bf_status make_ring(bf_context *context, bool whole) {
-    bf_cuda_ring *ring = context->cuda->ring;
-    if (ring == NULL) ring = context->cuda->ring = (bf_cuda_ring *)calloc(1, sizeof *ring);
-    if (ring == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for copies");
-    cudaError_t error = whole ? make_all(ring) : make_device(&ring->slots[0]);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "memory for copies");
+static cudaError_t make_device(bf_cuda_ring *ring, int slots) {
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < slots && error == cudaSuccess; i++) {
+        char **device = &ring->slots[i].device;
+        if (*device == NULL) error = cudaMalloc((void **)device, SLOT_BYTES);
+    }
+    return error;
+}
+
+static cudaError_t make_plain(bf_cuda_ring *ring) {
+    for (int i = 0; i < SLOTS && !ring->pinned; i++) {
+        slot *s = &ring->slots[i];
+        if (s->plain == NULL) s->plain = (char *)malloc(SLOT_BYTES);
+        if (s->plain == NULL) return cudaErrorMemoryAllocation;
+    }
+    return cudaSuccess;
+}
+
+/* Without pinned memory the driver goes on. */
+static void make_pinned(bf_cuda_ring *ring) {
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < SLOTS && error == cudaSuccess; i++) {
+        char **pinned = &ring->slots[i].pinned;
+        if (*pinned == NULL)
+            error = cudaHostAlloc((void **)pinned, SLOT_BYTES, cudaHostAllocPortable);
+    }
+    ring->pinned = error == cudaSuccess;
+    if (!ring->pinned) cudaGetLastError();
 }
 
 /* --- a call --- */
@@ -108,8 +123,8 @@ static bf_status make_ring(bf_context *context, bool whole) {
 /* How an operand's elements reach kernels. */
 enum route {
     IN_PLACE,
-    BY_GPU, /* copied from where they are: misaligned, or another GPU's */
-    BY_HOST /* pageable: through pinned memory, unless they are few */
+    BY_GPU, /* copied from where they are */
+    BY_HOST /* copied by way of the slots' memory of the host */
 };
 
 struct run {
@@ -120,7 +135,10 @@ struct run {
     route routes[BF_CUDA_OPERANDS];
     int64_t offsets[BF_CUDA_OPERANDS]; /* in a slot */
     int64_t count, piece;              /* elements: of all, of a piece */
-    bool copies, returns;              /* is anything not in place? and written? */
+    int64_t bytes, pageable;           /* of an element of all that is copied; of these, pageable */
+    bool lands;                        /* uses the slots' device memory */
+    bool gathers;                      /* elements have strides */
+    bool returns;                      /* something is written */
     bf_cuda_take_piece *take;
     void *arg;
 };
@@ -130,22 +148,33 @@ static char *start_of(const bf_cuda_operand *o) {
 }
 
 static route route_of(const bf_context *context, const bf_cuda_operand *o) {
-    if (bf_cuda_in_place(context, start_of(o), o->align)) return IN_PLACE;
+    if (o->strided != NULL) return BY_HOST;
+    if (o->device == NULL && bf_cuda_in_place(context, start_of(o), o->align)) return IN_PLACE;
     return bf_where_is(start_of(o), NULL) == BF_WHERE_HOST ? BY_HOST : BY_GPU;
 }
 
-/* Bytes of an element of all that is copied. */
-static int64_t find_routes(run *r) {
-    int64_t bytes = 0;
+static void find_routes(run *r) {
     for (int i = 0; i < r->operand_count; i++) {
         const bf_cuda_operand *o = &r->operands[i];
         r->routes[i] = route_of(r->context, o);
         if (r->routes[i] == IN_PLACE) continue;
-        bytes += o->bytes;
-        r->copies = true;
+        r->bytes += o->bytes;
+        if (r->routes[i] == BY_HOST) r->pageable += o->bytes;
+        r->lands = r->lands || o->device == NULL;
+        r->gathers = r->gathers || o->strided != NULL;
         r->returns = r->returns || o->out != NULL;
     }
-    return bytes;
+}
+
+/* Has the driver copy contiguous memory until enough has been copied for pinned memory to pay.
+ * One thread copies no faster than the driver. */
+static void choose_copier(run *r) {
+    bf_cuda_ring *ring = r->ring;
+    if (ring->pinned || r->pageable == 0) return;
+    if (bf_host_threads(r->context) > 1) ring->driven += r->count * r->pageable;
+    if (ring->driven >= PIN_BYTES) make_pinned(ring);
+    for (int i = 0; i < r->operand_count && !ring->pinned; i++)
+        if (r->routes[i] == BY_HOST && r->operands[i].strided == NULL) r->routes[i] = BY_GPU;
 }
 
 /* Pieces of calls that do not fill the ring are smaller, so that they overlap as well. */
@@ -158,7 +187,8 @@ static int64_t piece_for(int64_t count, int64_t bytes) {
 }
 
 static void lay_out(run *r) {
-    int64_t at = 0;
+    int64_t at = 0, piece = piece_for(r->count, r->bytes);
+    if (piece < r->piece) r->piece = piece;
     for (int i = 0; i < r->operand_count; i++) {
         r->offsets[i] = at;
         if (r->routes[i] == IN_PLACE) continue;
@@ -171,41 +201,62 @@ static int64_t length_of(const run *r, int64_t p) {
     return left < r->piece ? left : r->piece;
 }
 
-/* Element 0 of piece p. */
-static char *element_of(const run *r, int i, int64_t p) {
+/* Element 0 of piece p of an operand, where the caller has it; */
+static char *find_element(const run *r, int i, int64_t p) {
     return start_of(&r->operands[i]) + p * r->piece * r->operands[i].bytes;
+}
+
+/* in the slot's memory of the host; */
+static char *find_in_slot(const run *r, const slot *s, int i) {
+    return (s->pinned != NULL ? s->pinned : s->plain) + r->offsets[i];
+}
+
+/* and on the GPU. */
+static char *find_on_gpu(const run *r, const slot *s, int i, int64_t p) {
+    char *device = (char *)r->operands[i].device;
+    return device != NULL ? device + p * r->piece * r->operands[i].bytes
+                          : s->device + r->offsets[i];
 }
 
 static bf_status take_piece(const run *r, const slot *s, int64_t p) {
     void *at[BF_CUDA_OPERANDS];
+    if (r->take == NULL) return BF_OK;
     for (int i = 0; i < r->operand_count; i++)
-        at[i] = r->routes[i] == IN_PLACE ? element_of(r, i, p) : s->device + r->offsets[i];
+        at[i] = r->routes[i] == IN_PLACE ? find_element(r, i, p) : find_on_gpu(r, s, i, p);
     return r->take(r->context, r->arg, at, p * r->piece, length_of(r, p));
 }
 
 /* --- copies of a piece --- */
 
-/* The host's copy into, or out of, the pinned memory. */
+/* The host's copy of an operand into a slot's memory, or out of it. */
+static void copy_operand(const run *r, const slot *s, int i, int64_t p, bool in) {
+    const bf_cuda_operand *o = &r->operands[i];
+    char *memory = find_element(r, i, p), *inner = find_in_slot(r, s, i);
+    int64_t first = o->first + p * r->piece, n = length_of(r, p);
+    if (o->strided == NULL)
+        bf_host_copy(r->context, in ? inner : memory, in ? memory : inner, (size_t)(n * o->bytes));
+    else if (in)
+        bf_host_gather(r->context, o->strided, first, n, inner);
+    else
+        bf_host_scatter(r->context, o->strided, first, n, inner);
+}
+
 static void copy_by_host(const run *r, const slot *s, int64_t p, bool in) {
     for (int i = 0; i < r->operand_count; i++) {
         const bf_cuda_operand *o = &r->operands[i];
-        if (r->routes[i] != BY_HOST || (in ? o->in : o->out) == NULL) continue;
-        char *memory = element_of(r, i, p), *pinned = s->pinned + r->offsets[i];
-        size_t bytes = (size_t)(length_of(r, p) * o->bytes);
-        bf_host_copy(r->context, in ? pinned : memory, in ? memory : pinned, bytes);
+        if (r->routes[i] == BY_HOST && (in ? o->in : o->out) != NULL) copy_operand(r, s, i, p, in);
     }
 }
 
-/* The GPU's copies into, or out of, the slot's device memory. */
-static cudaError_t copy_by_gpu(const run *r, const slot *s, int64_t p, bool in, bool direct,
+/* The GPU's copies into, or out of, its memory. */
+static cudaError_t copy_by_gpu(const run *r, const slot *s, int64_t p, bool in,
                                cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
     for (int i = 0; i < r->operand_count && error == cudaSuccess; i++) {
         const bf_cuda_operand *o = &r->operands[i];
         if (r->routes[i] == IN_PLACE || (in ? o->in : o->out) == NULL) continue;
-        bool pinned = r->routes[i] == BY_HOST && !direct;
-        char *memory = pinned ? s->pinned + r->offsets[i] : element_of(r, i, p);
-        char *device = s->device + r->offsets[i];
+        char *memory = r->routes[i] == BY_HOST ? find_in_slot(r, s, i) : find_element(r, i, p);
+        char *device = find_on_gpu(r, s, i, p);
         size_t bytes = (size_t)(length_of(r, p) * o->bytes);
         error = cudaMemcpyAsync(in ? device : memory, in ? memory : device, bytes,
                                 cudaMemcpyDefault, stream);
@@ -225,7 +276,7 @@ static cudaError_t leave_slot(const run *r, int64_t p) {
 static cudaError_t arrive(const run *r, int64_t p) {
     slot *s = &r->ring->slots[p % SLOTS];
     copy_by_host(r, s, p, true);
-    cudaError_t error = copy_by_gpu(r, s, p, true, false, r->ring->in);
+    cudaError_t error = copy_by_gpu(r, s, p, true, r->ring->in);
     return error == cudaSuccess ? cudaEventRecord(s->arrived, r->ring->in) : error;
 }
 
@@ -235,12 +286,12 @@ static cudaError_t return_results(const run *r, int64_t p) {
     cudaError_t error = cudaEventRecord(s->taken, r->context->cuda->stream);
     if (error != cudaSuccess || !r->returns) return error;
     error = cudaStreamWaitEvent(out, s->taken, 0);
-    if (error == cudaSuccess) error = copy_by_gpu(r, s, p, false, false, out);
+    if (error == cudaSuccess) error = copy_by_gpu(r, s, p, false, out);
     return error == cudaSuccess ? cudaEventRecord(s->left, out) : error;
 }
 
 static bf_status check_copy(const run *r, cudaError_t error) {
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(r->context, error, "a copy");
+    return bf_cuda_check(r->context, error, "a copy");
 }
 
 static bf_status take_arrived(const run *r, int64_t p) {
@@ -274,12 +325,19 @@ static void drain(const run *r) {
     cudaGetLastError();
 }
 
+static cudaError_t make_ring(run *r) {
+    cudaError_t error = make_order(r->ring);
+    if (error == cudaSuccess && r->lands) error = make_device(r->ring, SLOTS);
+    if (error == cudaSuccess && r->gathers) error = make_plain(r->ring);
+    return error;
+}
+
 static bf_status run_ring(run *r) {
+    choose_copier(r);
+    cudaError_t error = make_ring(r);
+    if (error != cudaSuccess) return bf_cuda_fail(r->context, error, "memory for copies");
     int64_t pieces = (r->count + r->piece - 1) / r->piece;
-    bf_status status = make_ring(r->context, true);
-    if (status != BF_OK) return status;
-    r->ring = r->context->cuda->ring;
-    status = check_copy(r, begin(r));
+    bf_status status = check_copy(r, begin(r));
     for (int64_t step = 0; step < pieces + SLOTS && status == BF_OK; step++)
         status = run_step(r, step, pieces);
     if (status != BF_OK) drain(r);
@@ -291,12 +349,14 @@ static bf_status run_ring(run *r) {
 /* One piece of little memory: all is enqueued on the stream in use. */
 static bf_status run_direct(run *r) {
     cudaStream_t stream = r->context->cuda->stream;
-    bf_status status = make_ring(r->context, false);
-    if (status != BF_OK) return status;
-    const slot *s = &r->context->cuda->ring->slots[0];
-    status = check_copy(r, copy_by_gpu(r, s, 0, true, true, stream));
+    for (int i = 0; i < r->operand_count; i++)
+        if (r->routes[i] == BY_HOST) r->routes[i] = BY_GPU;
+    cudaError_t error = r->lands ? make_device(r->ring, 1) : cudaSuccess;
+    if (error != cudaSuccess) return bf_cuda_fail(r->context, error, "memory for copies");
+    const slot *s = &r->ring->slots[0];
+    bf_status status = check_copy(r, copy_by_gpu(r, s, 0, true, stream));
     if (status == BF_OK) status = take_piece(r, s, 0);
-    if (status == BF_OK) status = check_copy(r, copy_by_gpu(r, s, 0, false, true, stream));
+    if (status == BF_OK) status = check_copy(r, copy_by_gpu(r, s, 0, false, stream));
     if (status != BF_OK) cudaStreamSynchronize(stream);
     return status;
 }
@@ -305,6 +365,20 @@ static bf_status run_in_place(const run *r) {
     bf_status status = BF_OK;
     for (int64_t p = 0; p * r->piece < r->count && status == BF_OK; p++)
         status = take_piece(r, NULL, p);
+    return status;
+}
+
+static bf_status run_copies(run *r) {
+    bf_cuda *cuda = r->context->cuda;
+    if (cuda->ring == NULL) cuda->ring = (bf_cuda_ring *)calloc(1, sizeof *cuda->ring);
+    if (cuda->ring == NULL) return bf_fail(r->context, BF_E_MEMORY, "no memory for copies");
+    r->ring = cuda->ring;
+    lay_out(r);
+    bool direct = r->count <= r->piece && r->count * r->bytes <= DIRECT_BYTES && !r->gathers;
+    /* Another thread may be capturing a stream, which forbids some of this otherwise. */
+    cudaStreamCaptureMode mode = bf_cuda_relax();
+    bf_status status = direct ? run_direct(r) : run_ring(r);
+    bf_cuda_restore(mode);
     return status;
 }
 
@@ -318,15 +392,39 @@ bf_status bf_cuda_pipeline(bf_context *context, const bf_cuda_operand *operands,
     r.piece = most;
     r.take = take;
     r.arg = arg;
-    int64_t bytes = find_routes(&r);
-    if (!r.copies || count == 0) return run_in_place(&r);
-    int64_t piece = piece_for(count, bytes);
-    if (piece < r.piece) r.piece = piece;
-    lay_out(&r);
-    bool direct = count <= r.piece && count * bytes <= DIRECT_BYTES;
-    /* Another thread may be capturing a stream, which forbids some of this otherwise. */
-    cudaStreamCaptureMode mode = bf_cuda_relax();
-    bf_status status = direct ? run_direct(&r) : run_ring(&r);
-    bf_cuda_restore(mode);
-    return status;
+    if (count == 0) return BF_OK;
+    find_routes(&r);
+    return r.bytes > 0 ? run_copies(&r) : run_in_place(&r);
+}
+
+/* --- copies alone --- */
+
+bf_status bf_cuda_copy(bf_context *context, void *to, const void *from, size_t bytes) {
+    bool in = bf_where_is(from, NULL) == BF_WHERE_HOST,
+         out = bf_where_is(to, NULL) == BF_WHERE_HOST;
+    int64_t n = (int64_t)bytes;
+    bf_cuda_operand o = {NULL, NULL, 1, 1, in ? to : (void *)(uintptr_t)from, NULL, 0};
+    if (in == out) {
+        cudaStream_t stream = context->cuda->stream;
+        cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+        return bf_cuda_check(context, error, "a copy");
+    }
+    if (in)
+        o.in = from;
+    else
+        o.out = to;
+    return bf_cuda_pipeline(context, &o, 1, n, n, NULL, NULL);
+}
+
+bf_status bf_cuda_gather_host(bf_context *context, const bf_strided *from, int64_t first,
+                              int64_t count, void *to) {
+    const bf_cuda_operand o = {from->data, NULL, from->bytes, 1, to, from, first};
+    return bf_cuda_pipeline(context, &o, 1, count, count, NULL, NULL);
+}
+
+bf_status bf_cuda_scatter_host(bf_context *context, const bf_strided *to, int64_t first,
+                               int64_t count, const void *from) {
+    void *device = (void *)(uintptr_t)from;
+    const bf_cuda_operand o = {NULL, to->data, to->bytes, 1, device, to, first};
+    return bf_cuda_pipeline(context, &o, 1, count, count, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Tables in a GPU's memory: the backend's functions. Arrays of the host are copied as a whole. */
+#include "cuda/runtime/pipeline.cuh"
 #include "cuda/table/table.cuh"
 
 #include "cuda/runtime/memory.cuh"
@@ -100,33 +101,47 @@ static int64_t table_size(const void *table) {
 
 /* --- arrays of a call --- */
 
+/* An array where kernels reach it: itself, or a copy. */
+typedef struct call_array {
+    void *data, *copy, *original;
+    size_t bytes;
+} call_array;
+
 enum { ARRAYS = 3 };
 typedef struct call {
-    bf_cuda_staged array[ARRAYS];
+    call_array arrays[ARRAYS];
     int n;
 } call;
 
-/* Adds an array, and tells where kernels reach it. */
-static bf_status stage(bf_context *context, call *c, const void *p, int64_t n, int element,
-                       bool load, void **data) {
-    bf_status status = bf_cuda_stage(context, p, n, element, load, &c->array[c->n]);
-    *data = c->array[c->n].data;
-    c->n++;
-    return status;
+/* Adds n elements at p, and tells where kernels reach them: if in a copy, `load` has it filled.
+ * NULL stays NULL. finish() frees the copy. */
+static bf_status add_array(bf_context *context, call *c, const void *p, int64_t n, int element,
+                           bool load, void **data) {
+    void *original = (void *)(uintptr_t)p;
+    call_array *a = &c->arrays[c->n++];
+    *a = {original, NULL, original, (size_t)n * (size_t)element};
+    *data = a->data;
+    if (p == NULL || bf_cuda_in_place(context, p, element < 8 ? element : 8)) return BF_OK;
+    *data = a->data = a->copy = bf_cuda_alloc(context, a->bytes);
+    if (a->copy == NULL) return BF_E_MEMORY;
+    return load ? bf_cuda_copy(context, a->copy, p, a->bytes) : BF_OK;
+}
+
+/* Copies an array that was written back to where it belongs. */
+static bf_status return_array(bf_context *context, const call_array *a) {
+    return a->copy != NULL ? bf_cuda_copy(context, a->original, a->copy, a->bytes) : BF_OK;
 }
 
 /* Copies what was written (arrays from `first` on) back, waits, also if the call failed, and gives
  * copies back. */
 static bf_status finish(bf_context *context, call *c, int first, bf_status status) {
-    for (int i = first; i < c->n && status == BF_OK; i++) {
-        cudaError_t error = bf_cuda_unstage(context, &c->array[i]);
-        if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a copy from the GPU");
-    }
+    for (int i = first; i < c->n && status == BF_OK; i++)
+        status = return_array(context, &c->arrays[i]);
     if (status == BF_OK)
         status = bf_cuda_wait(context, cudaSuccess, "a table");
     else
         cudaStreamSynchronize(context->cuda->stream);
-    for (int i = 0; i < c->n; i++) bf_cuda_release(context, &c->array[i]);
+    for (int i = 0; i < c->n; i++) bf_cuda_free(context, c->arrays[i].copy);
     return status;
 }
 
@@ -142,8 +157,9 @@ static bf_status insert(bf_context *context, bf_cuda_table *t, const void *keys,
     call c = {};
     void *k, *v = NULL;
     bf_status status = check_rows(context, n);
-    if (status == BF_OK) status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
-    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, true, &v);
+    if (status == BF_OK) status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK)
+        status = add_array(context, &c, values, n, t->format.value_bytes, true, &v);
     if (status == BF_OK) {
         bf_cuda_rows rows = {k, v, NULL, (uint32_t)n};
         status = t->many != NULL ? bf_cuda_many_insert(context, t, &rows)
@@ -180,9 +196,10 @@ static bf_status find(bf_context *context, bf_cuda_table *t, const void *keys, i
                       void *values, uint8_t *found) {
     call c = {};
     void *k, *v, *f;
-    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
-    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, true, &v);
-    if (status == BF_OK) status = stage(context, &c, found, n, 1, false, &f);
+    bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK)
+        status = add_array(context, &c, values, n, t->format.value_bytes, true, &v);
+    if (status == BF_OK) status = add_array(context, &c, found, n, 1, false, &f);
     bf_cuda_answers answers = {};
     if (status == BF_OK) {
         answers.values = v;
@@ -197,8 +214,8 @@ static bf_status count(bf_context *context, bf_cuda_table *t, const void *keys, 
                        int64_t *counts, int64_t *total) {
     call c = {};
     void *k, *to;
-    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
-    if (status == BF_OK) status = stage(context, &c, counts, n, 8, false, &to);
+    bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK) status = add_array(context, &c, counts, n, 8, false, &to);
     bf_cuda_answers answers = {};
     if (status == BF_OK) {
         answers.counts = (int64_t *)to;
@@ -233,12 +250,12 @@ static bf_status find_all(bf_context *context, bf_cuda_table *t, const void *key
     bf_cuda_answers nothing = {};
     void *k, *v;
     int64_t total = 0;
-    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
     if (status == BF_OK)
         status = t->many != NULL ? bf_cuda_many_count(context, t, k, n, NULL, &total)
                                  : look_up(context, t, k, n, &nothing, &total);
     if (status == BF_OK && total > 0) {
-        status = stage(context, &c, values, total, t->format.value_bytes, false, &v);
+        status = add_array(context, &c, values, total, t->format.value_bytes, false, &v);
         if (status == BF_OK)
             status = t->many != NULL ? bf_cuda_many_find_all(context, t, k, n, v)
                                      : find_packed(context, t, k, n, v);
@@ -271,7 +288,7 @@ static bf_status erase(bf_context *context, bf_cuda_table *t, const void *keys, 
     void *k;
     *erased = 0;
     bf_status status = check_rows(context, n);
-    if (status == BF_OK) status = stage(context, &c, keys, n, t->format.key_bytes, true, &k);
+    if (status == BF_OK) status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
     if (status == BF_OK) {
         bf_cuda_rows rows = {k, NULL, NULL, (uint32_t)n};
         status = t->many != NULL ? bf_cuda_many_erase(context, t, k, n, erased)
@@ -301,8 +318,9 @@ static bf_status list(bf_context *context, bf_cuda_table *t, void *keys, void *v
     call c = {};
     void *k, *v;
     int64_t n = table_size(t);
-    bf_status status = stage(context, &c, keys, n, t->format.key_bytes, false, &k);
-    if (status == BF_OK) status = stage(context, &c, values, n, t->format.value_bytes, false, &v);
+    bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, false, &k);
+    if (status == BF_OK)
+        status = add_array(context, &c, values, n, t->format.value_bytes, false, &v);
     if (status == BF_OK)
         status =
             t->many != NULL ? bf_cuda_many_list(context, t, k, v) : list_sorted(context, t, k, v);
