@@ -32,6 +32,10 @@ static inline void copy(char *to, int64_t to_step, const char *from, int64_t fro
 
 static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
                      int bytes) {
+    if (to_step == from_step) { /* the elements follow each other */
+        memcpy(to, from, (size_t)(n * bytes));
+        return;
+    }
     switch (bytes) {
     case 1: copy(to, to_step, from, from_step, n, 1); break;
     case 2: copy(to, to_step, from, from_step, n, 2); break;
