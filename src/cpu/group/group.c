@@ -110,7 +110,7 @@ static bf_status enter_groups(bf_context *context, void *groups, const void *key
 
 /* ---- in order -------------------------------------------------------------------------------- */
 
-/* Ranks and places of all groups, partition after partition. */
+/* Collects the ranks, and where their groups are, partition after partition. */
 typedef struct collect_job {
     const bf_cpu_groups *groups;
     char *ranks;

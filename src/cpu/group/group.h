@@ -113,8 +113,8 @@ bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_
 bool bf_partition_open(const bf_cpu_groups *groups, bf_group_partition *partition);
 void bf_group_set_destroy(const bf_cpu_groups *groups, bf_group_set *set);
 int64_t bf_group_set_size(const bf_group_set *set);
-/* Sets begin[s] to the groups before partition s, for all partitions and one more. Returns the
- * size. */
+/* Sets begin[p] to the number of groups before partition p, for all partitions and one more.
+ * Returns the number of all. */
 int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_PARTITIONS + 1]);
 /* Removes all groups. */
 void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set);

@@ -1,4 +1,4 @@
-/* Results of an aggregate: threads finish the groups partition after partition, as they lie in
+/* Results of an aggregate: workers finish the groups partition after partition, as they lie in
  * memory, and then put the results in the order of the keys. */
 #include "cpu/group/group.h"
 
