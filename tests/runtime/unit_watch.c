@@ -228,7 +228,7 @@ static void a_picture_is_cancelled(void **unused) {
         set_watch(&w, 0, 0);
         assert_int_equal(bf_julia(context, &p, 0, 0, &counts), BF_OK);
         assert_int_equal(w.bytes, SIDE * SIDE * sizeof(uint16_t));
-        assert_true(w.ticks > 2);
+        assert_true(w.ticks > 0); /* the other thread may have taken all tiles but one */
         set_watch(&w, 0, 1);
         assert_int_equal(bf_julia(context, &p, 0, 0, &counts), BF_E_CANCELLED);
         end_watch(&w);
