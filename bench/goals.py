@@ -48,6 +48,8 @@ SMALL, SMALL_TABLE = 1 << 21, 1.7  # of so many keys, which the L2 cache holds
 
 def steps_of(r):
     """The peers that a GPU's point is held against, the best of them counts, and the steps."""
+    if r["mode"] == "pageable":
+        return [], []
     spread = r["data"] in ("wide", "full")
     if r["mode"] == "host":
         return (["cub"], [(None, 2.0)]) if r["work"] == "sum" and not spread else ([], [])

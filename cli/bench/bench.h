@@ -45,6 +45,7 @@ typedef struct {
     bf_context *context;
     const bench_gpu *gpu;            /* NULL: the CPU */
     bool stream;                     /* on a GPU: passes are enqueued, and waited for at the end */
+    bool pageable;                   /* on a GPU: memory is the host's */
     int buffers;                     /* passes go round so many times `bytes` at memory, */
     size_t stride;                   /* so far apart */
     const struct bench_items *items; /* of work that is counted in items; NULL: in bytes */
@@ -150,7 +151,7 @@ bf_status bench_items_fill(const bench_point *point, char *to, size_t n, size_t 
 int bench_vectors(const char *work);
 size_t bench_vector_bytes(const bench_point *point);
 
-/* The kind of call that is measured: "stream" or "host" on a GPU, "" on the CPU. */
+/* The kind of call that is measured: "stream", "host" or "pageable" on a GPU, "" on the CPU. */
 const char *bench_mode(const bench_point *point);
 const char *bench_isa(const bench_point *point);
 

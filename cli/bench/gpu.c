@@ -1,6 +1,7 @@
 /* The points of a GPU. Data lie in its memory, and passes are calls in a stream: what one takes
  * there is the time of many, enqueued one after another and waited for at the end, divided by their
- * number. Points of mode "host" end each pass with the value on the host.
+ * number. Points of mode "host" end each pass with the value on the host. Those of mode "pageable"
+ * have their data there too: each pass copies them to the GPU, and its output back.
  *
  * Warm (below 1 MiB) is the same data again, which the GPU's cache holds; cold data are another
  * copy in each pass, and so many of them that none is still there when its turn comes again. */
@@ -13,29 +14,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls that return a value to the host are measured up to this size. Beyond it the time for the
- * data hides their cost. */
-enum { BLOCK = BENCH_BLOCK, HOST_SIZES = 1 << 24, ALIGNMENT = 256, RESULT = 4096 };
+/* Calls that return a value to the host are measured up to HOST_SIZES. Beyond it the time for the
+ * data hides their cost. Pageable data are measured from there on. */
+enum {
+    BLOCK = BENCH_BLOCK,
+    HOST_SIZES = 1 << 24,
+    PAGEABLE_SIZES = 1 << 30,
+    ALIGNMENT = 256,
+    RESULT = 4096
+};
 
 /* Works on the same data stand together. */
 static const struct {
     const char *work, *dtype, *data;
-    bool stream, host;
+    bool stream, host, pageable;
 } points[] = {
-    {"sum", "i32", "uniform", true, true},        {"min", "i32", "uniform", true, false},
-    {"max", "i32", "uniform", true, false},       {"sum", "u8", "uniform", true, false},
-    {"min", "u8", "uniform", true, false},        {"max", "u8", "uniform", true, false},
-    {"sum", "f32", "uniform", true, false},       {"sum", "f32", "normal", true, true},
-    {"min", "f32", "normal", true, true},         {"max", "f32", "normal", true, false},
-    {"dot", "f32", "normal", true, true},         {"var", "f32", "normal", true, true},
-    {"add", "f32", "normal", true, false},        {"sum", "f64", "normal", true, true},
-    {"min", "f64", "normal", true, false},        {"max", "f64", "normal", true, false},
-    {"dot", "f64", "normal", true, true},         {"var", "f64", "normal", true, true},
-    {"describe", "f64", "normal", false, true},   {"sum", "f64", "uniform", true, false},
-    {"prod", "f64", "uniform", true, false},      {"sum", "f64", "wide", true, true},
-    {"sum", "f64", "full", true, true},           {"histogram", "u8", "uniform", true, false},
-    {"histogram", "u8", "zipf", true, false},     {"histogram", "u8", "constant", true, false},
-    {"histogram", "f32", "uniform", true, false},
+    {"sum", "i32", "uniform", true, true, false},
+    {"min", "i32", "uniform", true, false, false},
+    {"max", "i32", "uniform", true, false, false},
+    {"sum", "u8", "uniform", true, false, false},
+    {"min", "u8", "uniform", true, false, false},
+    {"max", "u8", "uniform", true, false, false},
+    {"sum", "f32", "uniform", true, false, false},
+    {"sum", "f32", "normal", true, true, true},
+    {"min", "f32", "normal", true, true, false},
+    {"max", "f32", "normal", true, false, false},
+    {"dot", "f32", "normal", true, true, false},
+    {"var", "f32", "normal", true, true, false},
+    {"add", "f32", "normal", true, false, true},
+    {"sum", "f64", "normal", true, true, false},
+    {"min", "f64", "normal", true, false, false},
+    {"max", "f64", "normal", true, false, false},
+    {"dot", "f64", "normal", true, true, false},
+    {"var", "f64", "normal", true, true, false},
+    {"describe", "f64", "normal", false, true, false},
+    {"sum", "f64", "uniform", true, false, false},
+    {"prod", "f64", "uniform", true, false, false},
+    {"sum", "f64", "wide", true, true, false},
+    {"sum", "f64", "full", true, true, false},
+    {"histogram", "u8", "uniform", true, false, true},
+    {"histogram", "u8", "zipf", true, false, false},
+    {"histogram", "u8", "constant", true, false, false},
+    {"histogram", "f32", "uniform", true, false, false},
 };
 enum { N_POINTS = sizeof points / sizeof *points };
 
@@ -137,32 +157,56 @@ static int fill_memory(bench_gpu *gpu, const char *dtype, const char *data) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, gpu->context, NULL);
 }
 
-/* A point at one size, in one mode. */
-static int measure_point(bench_options *o, int number, size_t bytes, bool stream) {
-    bench_gpu *gpu = &o->gpu;
+/* A point at one size, which a mode is to be added to. */
+static bench_point point_of(bench_gpu *gpu, int number, size_t bytes) {
     bench_point point = {.work = points[number].work, .dtype = points[number].dtype};
     point.data = points[number].data;
     point.memory = gpu->memory;
     point.bytes = bytes;
     point.context = gpu->context;
     point.gpu = gpu;
-    point.stream = stream;
     point.buffers = buffers(gpu, bytes);
     point.stride = aligned(bytes);
     point.count = bench_vector_bytes(&point) / bf_dtype_size(bf_dtype_from_name(point.dtype));
-    if (point.count == 0) return EXIT_DONE;
+    return point;
+}
+
+static int measure_point(bench_options *o, const bench_point *point, int n_peers) {
+    if (point->count == 0) return EXIT_DONE;
     bench_side sides[BENCH_SIDES] = {bench_own_side()};
     int n = 1;
-    for (int i = 0; i < o->n_peers; i++) sides[n++] = bench_peer_side(&o->peers[i]);
-    if (!bench_measure(sides, n, &point, o->quick ? 5 : 9, o->quick ? 0.003 : 0.01)) return EXIT_IO;
+    for (int i = 0; i < n_peers; i++) sides[n++] = bench_peer_side(&o->peers[i]);
+    if (!bench_measure(sides, n, point, o->quick ? 5 : 9, o->quick ? 0.003 : 0.01)) return EXIT_IO;
     o->failed += sides[0].seconds <= 0;
-    return sides[0].seconds <= 0 || bench_print(o, &point, sides, n) ? EXIT_DONE : EXIT_IO;
+    return sides[0].seconds <= 0 || bench_print(o, point, sides, n) ? EXIT_DONE : EXIT_IO;
+}
+
+static int measure_mode(bench_options *o, int number, size_t bytes, bool stream) {
+    bench_point point = point_of(&o->gpu, number, bytes);
+    point.stream = stream;
+    return measure_point(o, &point, o->n_peers);
+}
+
+/* The same data, in memory of the host. Peers are not asked. */
+static int measure_pageable(bench_options *o, int number, size_t bytes) {
+    bench_point point = point_of(&o->gpu, number, bytes);
+    point.pageable = true;
+    point.buffers = 1;
+    point.memory = bench_alloc(bytes);
+    if (!point.memory) return fail(EXIT_IO, NULL, "no memory for %zu bytes of data", bytes);
+    for (size_t done = 0; done < bytes; done += BLOCK)
+        memcpy(point.memory + done, o->gpu.block, bytes - done < BLOCK ? bytes - done : BLOCK);
+    const int code = measure_point(o, &point, 0);
+    bench_free(point.memory, bytes);
+    return code;
 }
 
 static int run_size(bench_options *o, int number, size_t bytes) {
     const bool host = points[number].host && (bytes <= HOST_SIZES || !points[number].stream);
-    int code = points[number].stream ? measure_point(o, number, bytes, true) : EXIT_DONE;
-    if (code == EXIT_DONE && host) code = measure_point(o, number, bytes, false);
+    const bool pageable = points[number].pageable && bytes >= HOST_SIZES && bytes <= PAGEABLE_SIZES;
+    int code = points[number].stream ? measure_mode(o, number, bytes, true) : EXIT_DONE;
+    if (code == EXIT_DONE && host) code = measure_mode(o, number, bytes, false);
+    if (code == EXIT_DONE && pageable) code = measure_pageable(o, number, bytes);
     return code;
 }
 

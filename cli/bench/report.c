@@ -46,7 +46,7 @@ static double per_second(const bench_point *point, double seconds) {
 static void print_byte_columns(bool gpu) {
     printf("%-9s %-5s %-8s %9s ", "work", "dtype", "data", "size");
     if (gpu)
-        printf("%-6s %-5s %9s %8s %6s", "mode", "cache", "us", "GB/s", "peak");
+        printf("%-8s %-5s %9s %8s %6s", "mode", "cache", "us", "GB/s", "peak");
     else
         printf("%7s %8s %8s %8s", "threads", "GB/s", "plain", "read");
 }
@@ -54,7 +54,7 @@ static void print_byte_columns(bool gpu) {
 static void print_item_columns(const bench_options *o, const bench_items *items) {
     printf("%-9s %-5s %-10s %11s ", "work", "dtype", "data", items->item);
     if (o->gpu.context)
-        printf("%-6s %11s %8s", "mode", "us", "M/s");
+        printf("%-8s %11s %8s", "mode", "us", "M/s");
     else
         printf("%7s %8s", "threads", "M/s");
 }
@@ -85,7 +85,7 @@ void bench_print_head(const bench_options *o) {
 static void print_items(const bench_point *point, double seconds) {
     printf("%-9s %-5s %-10s %11zu", point->work, point->dtype, point->data, point->count);
     if (point->gpu)
-        printf(" %-6s %11.2f", bench_mode(point), seconds * 1e6);
+        printf(" %-8s %11.2f", bench_mode(point), seconds * 1e6);
     else
         printf(" %7d", point->threads);
     printf(" %8.1f", per_second(point, seconds) * 1e-6);
@@ -95,7 +95,7 @@ static void print_bytes(const bench_point *point, double seconds) {
     printf("%-9s %-5s %-8s", point->work, point->dtype, point->data);
     print_size(point->bytes);
     if (point->gpu)
-        printf(" %-6s %-5s %9.2f %8.1f %5.1f%%", bench_mode(point), cache(point), seconds * 1e6,
+        printf(" %-8s %-5s %9.2f %8.1f %5.1f%%", bench_mode(point), cache(point), seconds * 1e6,
                gbps(point, seconds), 100 * peak_share(point, seconds));
     else
         printf(" %7d %8.1f", point->threads, gbps(point, seconds));

@@ -36,7 +36,8 @@ size_t bench_vector_bytes(const bench_point *point) {
 }
 
 const char *bench_mode(const bench_point *point) {
-    return !point->gpu ? "" : point->stream ? "stream" : "host";
+    if (!point->gpu) return "";
+    return point->pageable ? "pageable" : point->stream ? "stream" : "host";
 }
 
 const char *bench_isa(const bench_point *point) {

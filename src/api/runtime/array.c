@@ -123,34 +123,31 @@ bool bf_array_is_contiguous(const bf_array *array) {
 
 /* The copies of one array's pieces. */
 typedef struct copies {
-    const bf_backend *by;
     bf_strided from;
     char *to;
 } copies;
 
 static bool prepare_copies(bf_context *context, const walk *w, const bf_array *array, int a,
                            copies *c) {
-    c->by = bf_place_walk(context->used, array->data);
     c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
     memcpy(c->from.shape, w->shape, sizeof w->shape);
     memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
-    char *scratch = c->by->memory->scratch(context);
-    if (scratch != NULL) c->to = scratch + (size_t)a * (c->by->memory->scratch_bytes / 2);
+    const bf_memory_backend *memory = context->used->memory;
+    char *scratch = memory->scratch(context);
+    if (scratch != NULL) c->to = scratch + (size_t)a * (memory->scratch_bytes / 2);
     return scratch != NULL;
 }
 
-static int64_t room_of(const copies *c) {
-    return (int64_t)(c->by->memory->scratch_bytes / 2) / c->from.bytes;
-}
-
-/* Copies of pieces that fit the backends' scratch. */
+/* Copies of pieces that fit the backend's scratch. */
 static bf_status walk_copies(bf_context *context, const walk *w, const bf_array *const arrays[],
                              int arity, int64_t count, bf_take_piece take, void *arg) {
-    copies c[2] = {{0}};
+    const bf_memory_backend *memory = context->used->memory;
+    copies c[2] = {{.to = NULL}};
     int64_t room = count, bytes = 0;
     for (int a = 0; a < arity; a++) {
         if (!prepare_copies(context, w, arrays[a], a, &c[a])) return BF_E_MEMORY;
-        if (room_of(&c[a]) < room) room = room_of(&c[a]);
+        int64_t fits = (int64_t)(memory->scratch_bytes / 2) / c[a].from.bytes;
+        if (fits < room) room = fits;
         bytes += c[a].from.bytes;
     }
     const void *const data[2] = {c[0].to, c[1].to};
@@ -158,7 +155,7 @@ static bf_status walk_copies(bf_context *context, const walk *w, const bf_array 
     for (int64_t done = 0; done < count && status == BF_OK; done += room) {
         int64_t n = count - done < room ? count - done : room;
         for (int a = 0; a < arity && status == BF_OK; a++)
-            status = c[a].by->memory->gather(context, &c[a].from, done, n, c[a].to);
+            status = memory->gather(context, &c[a].from, done, n, c[a].to);
         if (status == BF_OK) status = take(context, arg, data, n);
         if (status == BF_OK) status = bf_watch_tick(context, n * bytes);
     }

@@ -55,7 +55,7 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
     if (bf_array_is_contiguous(array)) return BF_OK;
     status = describe_array(context, array, &from);
     if (status != BF_OK) return status;
-    flat->by = bf_place_walk(on, array->data);
+    flat->by = on;
     flat->copy =
         flat->by->memory->allocate(context, (size_t)bf_bytes_of(flat->count, bf_key_bytes(dtype)));
     if (flat->copy == NULL) return BF_E_MEMORY;

@@ -1,78 +1,76 @@
-/* Aggregates of a shard's groups: values enter by the numbers of their groups. What a value adds is
- * src/rules' to say; here it enters limbs that all groups have, or is counted apart. */
+/* Aggregates of a partition's groups. By the number of its group a value is added to limbs, as
+ * src/rules say, or is counted among the group's specials. */
 #include "cpu/group/group.h"
 
 #include <stdlib.h>
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Limbs that a term touches from that of its position on (limbs.h). */
+/* Limbs that a term touches, from that of its position on (rules/number/limbs.h). */
 enum { TOUCHED = 3, TOUCHED_WIDE = 5 };
 
-void bf_column_init(bf_column *column, bf_aggregate aggregate) {
-    bf_kind kind = bf_kind_of(aggregate.op, aggregate.dtype);
-    *column = (bf_column){.kind = kind, .dtype = aggregate.dtype};
-    column->sum.layout = bf_layout_sum(aggregate.dtype);
-    column->products.layout = bf_layout_products(aggregate.dtype);
-    column->greatest = bf_is_greatest(aggregate.op);
+void bf_group_aggregate_init(bf_group_aggregate *a, bf_aggregate kind) {
+    *a = (bf_group_aggregate){.kind = bf_kind_of(kind.op, kind.dtype), .dtype = kind.dtype};
+    a->sum.layout = bf_layout_sum(kind.dtype);
+    a->products.layout = bf_layout_products(kind.dtype);
+    a->greatest = bf_is_greatest(kind.op);
 }
 
-void bf_column_destroy(bf_column *column) {
-    free(column->sum.words);
-    free(column->products.words);
-    free(column->keys);
-    free(column->others);
+void bf_group_aggregate_destroy(bf_group_aggregate *a) {
+    free(a->sum.words);
+    free(a->products.words);
+    free(a->keys);
+    free(a->specials);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-static bool grow_keys(bf_column *c, size_t before, size_t room) {
-    int64_t *keys = realloc(c->keys, room * sizeof *keys);
+static bool grow_keys(bf_group_aggregate *a, size_t before, size_t room) {
+    int64_t *keys = realloc(a->keys, room * sizeof *keys);
     if (keys == NULL) return false;
     for (size_t i = before; i < room; i++) keys[i] = INT64_MAX;
-    c->keys = keys;
+    a->keys = keys;
     return true;
 }
 
-static bool grow_others(bf_column *c, size_t before, size_t room) {
-    int64_t *others = realloc(c->others, room * BF_OTHERS * sizeof *others);
-    if (others == NULL) return false;
-    memset(others + before * BF_OTHERS, 0, (room - before) * BF_OTHERS * sizeof *others);
-    c->others = others;
+static bool grow_specials(bf_group_aggregate *a, size_t before, size_t room) {
+    int64_t *specials = realloc(a->specials, room * BF_GROUP_SPECIALS * sizeof *specials);
+    if (specials == NULL) return false;
+    memset(specials + before * BF_GROUP_SPECIALS, 0,
+           (room - before) * BF_GROUP_SPECIALS * sizeof *specials);
+    a->specials = specials;
     return true;
 }
 
-bool bf_column_grow(bf_column *c, size_t before, size_t room) {
-    if (c->kind == BF_KIND_EXTREME && !grow_keys(c, before, room)) return false;
-    if (c->others != NULL && !grow_others(c, before, room)) return false;
-    return bf_band_grow(&c->sum, before, room) && bf_band_grow(&c->products, before, room);
+bool bf_group_aggregate_grow(bf_group_aggregate *a, size_t before, size_t room) {
+    if (a->kind == BF_KIND_EXTREME && !grow_keys(a, before, room)) return false;
+    if (a->specials != NULL && !grow_specials(a, before, room)) return false;
+    return bf_band_grow(&a->sum, before, room) && bf_band_grow(&a->products, before, room);
 }
 
-bool bf_column_count_apart(bf_column *c, size_t room) {
-    return c->others != NULL || grow_others(c, 0, room);
+bool bf_group_aggregate_hold_specials(bf_group_aggregate *a, size_t room) {
+    return a->specials != NULL || grow_specials(a, 0, room);
 }
 
-/* ---- one value --------------------------------------------------------------------------------
- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
-/* What a float is counted as apart, in a column of this kind; -1: nothing. */
-static ALWAYS_INLINE int other_of(bf_kind kind, bf_format f, uint64_t x) {
-    if (bf_is_nan(f, x)) return BF_OTHER_NAN;
+/* Returns the special that a float is to an aggregate of this kind, or -1. */
+static ALWAYS_INLINE int special_of(bf_kind kind, bf_format f, uint64_t x) {
+    if (bf_is_nan(f, x)) return BF_GROUP_NAN;
     if (kind == BF_KIND_EXTREME) return -1;
-    if (kind == BF_KIND_SQUARES) return bf_is_inf(f, x) ? BF_OTHER_POS_INF : -1;
-    if (x == bf_format_sign(f)) return BF_OTHER_NEG_ZERO;
+    if (kind == BF_KIND_SQUARES) return bf_is_inf(f, x) ? BF_GROUP_POS_INF : -1;
+    if (x == bf_format_sign(f)) return BF_GROUP_NEG_ZERO;
     if (!bf_is_inf(f, x)) return -1;
-    return x & bf_format_sign(f) ? BF_OTHER_NEG_INF : BF_OTHER_POS_INF;
+    return x & bf_format_sign(f) ? BF_GROUP_NEG_INF : BF_GROUP_POS_INF;
 }
 
-/* Is this zero, an infinity or a NaN: nothing for limbs? */
+/* Returns whether x is zero, infinite or NaN: it adds nothing to limbs. */
 static ALWAYS_INLINE bool is_apart(bf_format f, uint64_t x) {
     uint64_t magnitude = x & ~bf_format_sign(f);
     return magnitude - 1 >= bf_format_inf(f) - 1;
 }
 
-/* What a value adds to a sum (factors 1) or a sum of squares (2). */
+/* A term of a sum (factors 1) or of a sum of squares (2). */
 typedef struct term {
     uint64_t magnitude;
     int position; /* in the layout */
@@ -92,8 +90,7 @@ static ALWAYS_INLINE int touched_by(bf_dtype dtype, int factors) {
     return factors == 2 && bf_dtype_bytes(dtype) == 8 ? TOUCHED_WIDE : TOUCHED;
 }
 
-/* ---- a batch ----------------------------------------------------------------------------------
- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
 typedef struct batch {
     const uint32_t *numbers;
@@ -101,9 +98,9 @@ typedef struct batch {
     int64_t n;
 } batch;
 
-/* Adds values [i, n) to a band: the index of the first that it has no limbs for, or that needs
- * `others` where there are none; n if all entered. counts: others are counted here. */
-static ALWAYS_INLINE int64_t add_terms(bf_column *c, const bf_band *band, bf_dtype dtype,
+/* Adds values from i on to a band. Returns the index of the first value that needs other limbs, or
+ * specials where there is no memory for them; else n. counts: specials are counted too. */
+static ALWAYS_INLINE int64_t add_terms(bf_group_aggregate *a, const bf_band *band, bf_dtype dtype,
                                        int factors, bool counts, const batch *b, int64_t i) {
     const int bytes = bf_dtype_bytes(dtype), first = 32 * band->first;
     const int last = first + 32 * (band->limbs - touched_by(dtype, factors)) + 31;
@@ -112,9 +109,10 @@ static ALWAYS_INLINE int64_t add_terms(bf_column *c, const bf_band *band, bf_dty
     for (; i < b->n; i++) {
         uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
         if (bf_dtype_is_float(dtype) && __builtin_expect(is_apart(f, x), 0)) {
-            int other = counts ? other_of(c->kind, f, x) : -1;
-            if (other >= 0 && c->others == NULL) return i;
-            if (other >= 0) c->others[(size_t)b->numbers[i] * BF_OTHERS + (size_t)other]++;
+            int other = counts ? special_of(a->kind, f, x) : -1;
+            if (other >= 0 && a->specials == NULL) return i;
+            if (other >= 0)
+                a->specials[(size_t)b->numbers[i] * BF_GROUP_SPECIALS + (size_t)other]++;
             continue;
         }
         term t = term_of(dtype, factors, x);
@@ -128,113 +126,112 @@ static ALWAYS_INLINE int64_t add_terms(bf_column *c, const bf_band *band, bf_dty
     return i;
 }
 
-/* The same of the least keys. */
-static ALWAYS_INLINE int64_t take_keys(bf_column *c, bf_dtype dtype, const batch *b, int64_t i) {
+/* Absorbs values from i on into the least keys, as add_terms does. */
+static ALWAYS_INLINE int64_t absorb_keys(bf_group_aggregate *a, bf_dtype dtype, const batch *b,
+                                         int64_t i) {
     const int bytes = bf_dtype_bytes(dtype);
     const bf_format f = bf_format_of(dtype);
-    const int64_t complement = c->greatest ? -1 : 0;
+    const int64_t complement = a->greatest ? -1 : 0;
     for (; i < b->n; i++) {
         uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
         if (bf_dtype_is_float(dtype) && __builtin_expect(bf_is_nan(f, x), 0)) {
-            if (c->others == NULL) return i;
-            c->others[(size_t)b->numbers[i] * BF_OTHERS + BF_OTHER_NAN]++;
+            if (a->specials == NULL) return i;
+            a->specials[(size_t)b->numbers[i] * BF_GROUP_SPECIALS + BF_GROUP_NAN]++;
             continue;
         }
-        int64_t key = bf_order_key(dtype, x) ^ complement, *least = &c->keys[b->numbers[i]];
+        int64_t key = bf_order_key(dtype, x) ^ complement, *least = &a->keys[b->numbers[i]];
         if (key < *least) *least = key;
     }
     return i;
 }
 
-/* What of a column a pass over a batch is for. */
+/* The part of an aggregate that a pass over a batch updates. */
 typedef enum pass { PASS_SUM, PASS_PRODUCTS, PASS_PRODUCTS_ALONE, PASS_KEYS } pass;
 
-/* Every dtype by a constant. */
-static ALWAYS_INLINE int64_t run_as(bf_column *c, bf_dtype dtype, pass what, const batch *b,
-                                    int64_t i) {
+/* Compiled with every dtype as a constant. */
+static ALWAYS_INLINE int64_t run_pass_as(bf_group_aggregate *a, bf_dtype dtype, pass what,
+                                         const batch *b, int64_t i) {
     switch (what) {
-    case PASS_SUM: return add_terms(c, &c->sum, dtype, 1, true, b, i);
-    case PASS_PRODUCTS: return add_terms(c, &c->products, dtype, 2, false, b, i);
-    case PASS_PRODUCTS_ALONE: return add_terms(c, &c->products, dtype, 2, true, b, i);
-    default: return take_keys(c, dtype, b, i);
+    case PASS_SUM: return add_terms(a, &a->sum, dtype, 1, true, b, i);
+    case PASS_PRODUCTS: return add_terms(a, &a->products, dtype, 2, false, b, i);
+    case PASS_PRODUCTS_ALONE: return add_terms(a, &a->products, dtype, 2, true, b, i);
+    default: return absorb_keys(a, dtype, b, i);
     }
 }
 
-static int64_t run(bf_column *c, pass what, const batch *b, int64_t i) {
-    switch (c->dtype) {
+static int64_t run_pass(bf_group_aggregate *a, pass what, const batch *b, int64_t i) {
+    switch (a->dtype) {
 #define BF_X(id, number, name, bytes, type)                                                        \
-    case BF_##id: return run_as(c, BF_##id, what, b, i);
+    case BF_##id: return run_pass_as(a, BF_##id, what, b, i);
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
     default: return b->n;
     }
 }
 
-/* ---- what a batch needs -----------------------------------------------------------------------
- */
+/* ---- memory for a batch ---------------------------------------------------------------------- */
 
-/* Makes limbs for values [i, n) of a batch. */
-static bool widen_for(bf_column *c, bf_band *band, int factors, size_t room, const batch *b,
-                      int64_t i) {
-    int bytes = bf_dtype_bytes(c->dtype), least = INT32_MAX, most = 0;
-    bf_format f = bf_format_of(c->dtype);
+/* Widens a band for values [i, n) of a batch. */
+static bool widen_for(bf_group_aggregate *a, bf_band *band, int factors, size_t room,
+                      const batch *b, int64_t i) {
+    int bytes = bf_dtype_bytes(a->dtype), least = INT32_MAX, most = 0;
+    bf_format f = bf_format_of(a->dtype);
     for (; i < b->n; i++) {
         uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
-        if (bf_dtype_is_float(c->dtype) && is_apart(f, x)) continue;
-        int position = term_of(c->dtype, factors, x).position;
+        if (bf_dtype_is_float(a->dtype) && is_apart(f, x)) continue;
+        int position = term_of(a->dtype, factors, x).position;
         if (position < least) least = position;
         if (position > most) most = position;
     }
-    if (least > most) return true; /* none needs any: the values have changed meanwhile */
+    if (least > most) return true; /* none needs any: the caller changed values meanwhile */
     return bf_band_widen(band, room, least / 32,
-                         most / 32 - least / 32 + touched_by(c->dtype, factors));
+                         most / 32 - least / 32 + touched_by(a->dtype, factors));
 }
 
-/* What value i, at which a pass has stopped, needs. */
-static bool make_room(bf_column *c, pass what, size_t room, const batch *b, int64_t i) {
-    int bytes = bf_dtype_bytes(c->dtype);
+/* Makes the memory that value i needs, at which a pass has stopped. */
+static bool make_room(bf_group_aggregate *a, pass what, size_t room, const batch *b, int64_t i) {
+    int bytes = bf_dtype_bytes(a->dtype);
     uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
-    bool apart = bf_dtype_is_float(c->dtype) && is_apart(bf_format_of(c->dtype), x);
-    if (apart || what == PASS_KEYS) return bf_column_count_apart(c, room);
+    bool apart = bf_dtype_is_float(a->dtype) && is_apart(bf_format_of(a->dtype), x);
+    if (apart || what == PASS_KEYS) return bf_group_aggregate_hold_specials(a, room);
     bool sum = what == PASS_SUM;
-    return widen_for(c, sum ? &c->sum : &c->products, sum ? 1 : 2, room, b, i);
+    return widen_for(a, sum ? &a->sum : &a->products, sum ? 1 : 2, room, b, i);
 }
 
-static bool run_all(bf_column *c, pass what, size_t room, const batch *b) {
+static bool run_whole_pass(bf_group_aggregate *a, pass what, size_t room, const batch *b) {
     int64_t i = 0;
-    while ((i = run(c, what, b, i)) < b->n)
-        if (!make_room(c, what, room, b, i)) return false;
+    while ((i = run_pass(a, what, b, i)) < b->n)
+        if (!make_room(a, what, room, b, i)) return false;
     return true;
 }
 
-/* A term adds to a limb at most so often. */
+/* Deposits that a term makes to a limb, at most. */
 enum { SUM_DEPOSITS = 1, PRODUCT_DEPOSITS = 2 };
 
-static bool add_products(bf_column *c, pass what, size_t room, const batch *b) {
-    if (!bf_band_prepare(&c->products, room, PRODUCT_DEPOSITS * b->n)) return false;
-    c->products.deposits += PRODUCT_DEPOSITS * b->n;
-    return run_all(c, what, room, b);
+static bool add_products(bf_group_aggregate *a, pass what, size_t room, const batch *b) {
+    if (!bf_band_prepare(&a->products, room, PRODUCT_DEPOSITS * b->n)) return false;
+    a->products.deposits += PRODUCT_DEPOSITS * b->n;
+    return run_whole_pass(a, what, room, b);
 }
 
-static bool add_sums(bf_column *c, size_t room, const batch *b) {
-    if (!bf_band_prepare(&c->sum, room, SUM_DEPOSITS * b->n)) return false;
-    c->sum.deposits += SUM_DEPOSITS * b->n;
-    return run_all(c, PASS_SUM, room, b);
+static bool add_sums(bf_group_aggregate *a, size_t room, const batch *b) {
+    if (!bf_band_prepare(&a->sum, room, SUM_DEPOSITS * b->n)) return false;
+    a->sum.deposits += SUM_DEPOSITS * b->n;
+    return run_whole_pass(a, PASS_SUM, room, b);
 }
 
-bool bf_column_take(bf_column *c, size_t room, const uint32_t *numbers, const char *values,
-                    int64_t n) {
+bool bf_group_aggregate_absorb(bf_group_aggregate *a, size_t room, const uint32_t *numbers,
+                               const char *values, int64_t n) {
     batch b = {numbers, values, n};
-    switch (c->kind) {
-    case BF_KIND_SUM: return add_sums(c, room, &b);
-    case BF_KIND_SQUARES: return add_products(c, PASS_PRODUCTS_ALONE, room, &b);
-    case BF_KIND_MOMENTS: return add_sums(c, room, &b) && add_products(c, PASS_PRODUCTS, room, &b);
-    default: return run_all(c, PASS_KEYS, room, &b);
+    switch (a->kind) {
+    case BF_KIND_SUM: return add_sums(a, room, &b);
+    case BF_KIND_SQUARES: return add_products(a, PASS_PRODUCTS_ALONE, room, &b);
+    case BF_KIND_MOMENTS: return add_sums(a, room, &b) && add_products(a, PASS_PRODUCTS, room, &b);
+    default: return run_whole_pass(a, PASS_KEYS, room, &b);
     }
 }
 
-/* ---- merging ----------------------------------------------------------------------------------
- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static bool widen_band(bf_band *into, size_t room, const bf_band *from) {
     if (from->limbs == 0) return true;
@@ -242,8 +239,9 @@ static bool widen_band(bf_band *into, size_t room, const bf_band *from) {
            bf_band_widen(into, room, from->first, from->limbs);
 }
 
-bool bf_column_widen(bf_column *into, size_t room, const bf_column *from) {
-    if (from->others != NULL && !bf_column_count_apart(into, room)) return false;
+bool bf_group_aggregate_widen(bf_group_aggregate *into, size_t room,
+                              const bf_group_aggregate *from) {
+    if (from->specials != NULL && !bf_group_aggregate_hold_specials(into, room)) return false;
     return widen_band(&into->sum, room, &from->sum) &&
            widen_band(&into->products, room, &from->products);
 }
@@ -255,39 +253,40 @@ static void add_band(bf_band *into, size_t i, const bf_band *from, size_t f) {
     for (int k = 0; k < from->limbs; k++) to[k] += words[k];
 }
 
-void bf_column_merge(bf_column *into, size_t i, const bf_column *from, size_t f) {
+void bf_group_aggregate_merge(bf_group_aggregate *into, size_t i, const bf_group_aggregate *from,
+                              size_t f) {
     if (into->kind == BF_KIND_EXTREME && from->keys[f] < into->keys[i])
         into->keys[i] = from->keys[f];
     add_band(&into->sum, i, &from->sum, f);
     add_band(&into->products, i, &from->products, f);
-    for (size_t k = 0; k < BF_OTHERS && from->others != NULL; k++)
-        into->others[i * BF_OTHERS + k] += from->others[f * BF_OTHERS + k];
+    for (size_t k = 0; k < BF_GROUP_SPECIALS && from->specials != NULL; k++)
+        into->specials[i * BF_GROUP_SPECIALS + k] += from->specials[f * BF_GROUP_SPECIALS + k];
 }
 
-void bf_column_merged(bf_column *into, const bf_column *from) {
+void bf_group_aggregate_merged(bf_group_aggregate *into, const bf_group_aggregate *from) {
     into->sum.deposits += from->sum.deposits;
     into->products.deposits += from->products.deposits;
 }
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
-static void extreme_words(const bf_column *c, size_t i, int64_t count, int64_t nan,
+static void extreme_words(const bf_group_aggregate *a, size_t i, int64_t count, int64_t nan,
                           int64_t *words) {
     bf_extreme_init(words);
     if (nan > 0) bf_extreme_take_nan(words, nan, 0);
-    if (count > nan) bf_extreme_take(words, c->keys[i], 0);
+    if (count > nan) bf_extreme_take(words, a->keys[i], 0);
     words[BF_EXTREME_COUNT] = count;
 }
 
-void bf_column_words(const bf_column *c, size_t i, int64_t count, int64_t *words) {
-    if (c->kind == BF_KIND_EXTREME) {
-        int64_t nan = c->others != NULL ? c->others[i * BF_OTHERS + BF_OTHER_NAN] : 0;
-        extreme_words(c, i, count, nan, words);
+void bf_group_aggregate_words(const bf_group_aggregate *a, size_t i, int64_t count,
+                              int64_t *words) {
+    if (a->kind == BF_KIND_EXTREME) {
+        int64_t nan = a->specials != NULL ? a->specials[i * BF_GROUP_SPECIALS + BF_GROUP_NAN] : 0;
+        extreme_words(a, i, count, nan, words);
         return;
     }
-    bf_exact_shape shape = bf_exact_shape_of(c->kind, c->dtype);
-    bf_column_counts(c, i, count, words);
-    if (shape.sum.limbs > 0) bf_band_limbs(&c->sum, i, words + shape.sum_at);
-    if (shape.products.limbs > 0) bf_band_limbs(&c->products, i, words + shape.products_at);
+    bf_exact_shape shape = bf_exact_shape_of(a->kind, a->dtype);
+    bf_group_aggregate_counts(a, i, count, words);
+    if (shape.sum.limbs > 0) bf_band_limbs(&a->sum, i, words + shape.sum_at);
+    if (shape.products.limbs > 0) bf_band_limbs(&a->products, i, words + shape.products_at);
 }

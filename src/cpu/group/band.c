@@ -1,9 +1,10 @@
-/* Bands: as many limbs of exact sums as the terms have needed, for all groups of a shard alike. */
+/* Bands: the limbs of exact sums that a partition's terms have needed, the same for all its groups.
+ */
 #include "cpu/group/group.h"
 
 #include <stdlib.h>
 
-/* Words for `groups` groups of `limbs` limbs; false: too many. */
+/* Sets the bytes of `groups` groups of `limbs` limbs. false: too many. */
 static bool words_bytes(size_t groups, int limbs, size_t *bytes) {
     return !__builtin_mul_overflow(groups, (size_t)limbs * sizeof(int64_t), bytes) &&
            *bytes < SIZE_MAX / 4;
@@ -43,7 +44,7 @@ bool bf_band_widen(bf_band *band, size_t room, int first, int limbs) {
     return true;
 }
 
-/* Is the last limb of a carried group out of 32 bits? */
+/* Returns whether the last limb of a group, all of which are carried, has more than 32 bits. */
 static bool any_tall(const bf_band *band, size_t room) {
     const int64_t *last = band->words + band->limbs - 1;
     for (size_t i = 0; i < room; i++, last += band->limbs)
@@ -56,7 +57,7 @@ static void carry_all(bf_band *band, size_t room) {
         bf_limbs_carry(band->words + i * (size_t)band->limbs, band->limbs);
 }
 
-/* What carries out of the band goes to one limb more: twice, if there is but one limb. */
+/* A carry out of the band needs another limb; if the band had one limb, perhaps two. */
 bool bf_band_prepare(bf_band *band, size_t room, int64_t deposits) {
     if (band->deposits + deposits <= BF_BAND_DEPOSITS_MAX) return true;
     if (band->limbs > 0) carry_all(band, room);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    MANY = 1 << 16,        /* rows that are sorted at once where there are many groups already */
+    MANY = 1 << 16,        /* rows that are sorted at once, if there are many groups already */
     PIECE = 1 << 10,       /* groups of which a worker lists or gives the words at a time */
     WORDS_LEAST = 1 << 11, /* groups whose words are worth a thread */
     AHEAD = 16             /* groups whose counts are fetched ahead */
@@ -21,7 +21,7 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
     if (g == NULL) return no_memory(context);
     g->key = kind->key;
     g->rank_bytes = bf_rank_bytes(kind->key);
-    g->columns = kind->count;
+    g->count = kind->count;
     for (int c = 0; c < kind->count; c++) g->aggregates[c] = kind->aggregates[c];
     g->seed = bf_hash_seed_of(kind->seed);
     g->loops = context->cpu->isa->group_loops(g->rank_bytes);
@@ -60,11 +60,10 @@ static void clear_groups(bf_context *context, void *groups) {
     bf_group_set_empty(g, &g->set);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Takes what a set holds; the set is destroyed. */
-static bf_status take_set(bf_context *context, bf_cpu_groups *g, bf_group_set *set) {
+/* Merges a set into the groups, and destroys it. */
+static bf_status merge_set(bf_context *context, bf_cpu_groups *g, bf_group_set *set) {
     bool made = true;
     if (bf_group_set_size(&g->set) == 0) {
         bf_group_set before = g->set;
@@ -77,7 +76,7 @@ static bf_status take_set(bf_context *context, bf_cpu_groups *g, bf_group_set *s
     return made ? BF_OK : no_memory(context);
 }
 
-/* Places in a set change with its shards, even where a merge fails. */
+/* The order is forgotten first: even a merge that fails may renumber partitions. */
 static bf_status absorb_rows(bf_context *context, void *groups, const void *keys,
                              const void *const values[], int64_t n) {
     bf_cpu_groups *g = groups;
@@ -85,7 +84,7 @@ static bf_status absorb_rows(bf_context *context, void *groups, const void *keys
     bool many = g->set.bits > 0 && n >= MANY;
     forget_order(g);
     if (!bf_group_set_absorb(context, g, keys, values, n, many, &set)) return no_memory(context);
-    return take_set(context, g, &set);
+    return merge_set(context, g, &set);
 }
 
 static bf_status merge_groups(bf_context *context, void *into, const void *from) {
@@ -95,7 +94,7 @@ static bf_status merge_groups(bf_context *context, void *into, const void *from)
     if (g->set.bits > 0 && memcmp(&to->seed, &g->seed, sizeof g->seed) != 0) {
         bf_group_set set;
         if (!bf_group_set_rehash(context, to, &g->set, &set)) return no_memory(context);
-        return take_set(context, to, &set);
+        return merge_set(context, to, &set);
     }
     return bf_group_set_merge(context, to, &to->set, &g->set) ? BF_OK : no_memory(context);
 }
@@ -106,29 +105,29 @@ static bf_status enter_groups(bf_context *context, void *groups, const void *key
     bf_group_set set;
     forget_order(g);
     if (!bf_group_set_of(g, keys, counts, words, n, &set)) return no_memory(context);
-    return take_set(context, g, &set);
+    return merge_set(context, g, &set);
 }
 
-/* ---- in order ---------------------------------------------------------------------------------
- */
+/* ---- in order -------------------------------------------------------------------------------- */
 
-/* Ranks and places of all groups, shard after shard. */
+/* Collects the ranks, and where their groups are, partition after partition. */
 typedef struct collect_job {
     const bf_cpu_groups *groups;
     char *ranks;
     int64_t *order;
-    int64_t begin[BF_SHARDS + 1]; /* the first group of each shard */
+    int64_t begin[BF_PARTITIONS + 1]; /* the first group of each partition */
 } collect_job;
 
-static bf_status collect_shards(void *arg, int worker, int64_t first, int64_t n) {
+static bf_status collect_partitions(void *arg, int worker, int64_t first, int64_t n) {
     const collect_job *job = arg;
     size_t bytes = (size_t)job->groups->rank_bytes;
     (void)worker;
     for (int64_t s = first; s < first + n; s++) {
-        const bf_group_shard *shard = &job->groups->set.shards[s];
-        if (shard->size == 0) continue;
-        memcpy(job->ranks + (size_t)job->begin[s] * bytes, shard->ranks, shard->size * bytes);
-        for (uint32_t i = 0; i < shard->size; i++) job->order[job->begin[s] + i] = s << 32 | i;
+        const bf_group_partition *partition = &job->groups->set.partitions[s];
+        if (partition->size == 0) continue;
+        memcpy(job->ranks + (size_t)job->begin[s] * bytes, partition->ranks,
+               partition->size * bytes);
+        for (uint32_t i = 0; i < partition->size; i++) job->order[job->begin[s] + i] = s << 32 | i;
     }
     return BF_OK;
 }
@@ -138,7 +137,7 @@ static void collect_groups(bf_context *context, const bf_cpu_groups *g, char *ra
     collect_job job = {g, ranks, order, {0}};
     int64_t n = bf_group_set_number(&g->set, job.begin);
     (void)bf_parallel(context, bf_workers(context, n, BF_ROWS_LEAST), (int64_t)1 << g->set.bits, 1,
-                      collect_shards, &job); /* cannot fail */
+                      collect_partitions, &job); /* cannot fail */
 }
 
 bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
@@ -169,7 +168,7 @@ typedef struct list_job {
 
 static const int64_t *count_at(const bf_cpu_groups *g, int64_t i) {
     int64_t at = g->order[i];
-    return &g->set.shards[at >> 32].counts[(uint32_t)at];
+    return &g->set.partitions[at >> 32].counts[(uint32_t)at];
 }
 
 static bf_status list_piece(void *arg, int worker, int64_t first, int64_t n) {
@@ -195,8 +194,7 @@ static bf_status list_groups(bf_context *context, void *groups, void *keys, void
     return bf_parallel(context, bf_workers(context, n, BF_ROWS_LEAST), n, PIECE, list_piece, &job);
 }
 
-/* ---- states ------------------------------------------------------------------------------------
- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 typedef struct words_job {
     const bf_cpu_groups *groups;
@@ -210,9 +208,9 @@ static bf_status give_piece(void *arg, int worker, int64_t first, int64_t n) {
     (void)worker;
     for (int64_t i = first; i < first + n; i++) {
         int64_t at = job->groups->order[job->first + i];
-        const bf_group_shard *s = &job->groups->set.shards[at >> 32];
-        bf_column_words(&s->columns[job->which], (uint32_t)at, s->counts[(uint32_t)at],
-                        job->words + i * job->each);
+        const bf_group_partition *s = &job->groups->set.partitions[at >> 32];
+        bf_group_aggregate_words(&s->aggregates[job->which], (uint32_t)at, s->counts[(uint32_t)at],
+                                 job->words + i * job->each);
     }
     return BF_OK;
 }

@@ -1,10 +1,10 @@
 /* Groups in host memory.
  *
- * A shard numbers the keys that it meets 0, 1, 2, ... by a hash table of (rank, number), and has
- * for each number the count of rows and the aggregates, column by column. A set of groups is one
- * shard as long as that fits the cache, and else 2^BF_SHARD_BITS of them, each with the keys of one
- * stretch of hashes. Rows are absorbed into new sets, which then merge into the groups: so nothing
- * can fail halfway. */
+ * A partition numbers its keys 0, 1, 2, ... as it meets them, by a hash table of (rank, number).
+ * For each number it has the count of rows, and in arrays the aggregates. A set of groups is one
+ * partition as long as that fits the cache, and then 2^BF_PARTITION_BITS of them, by the first bits
+ * of the keys' hashes. Rows are absorbed into new sets, which are then merged into the groups; a
+ * failure leaves these as they were. */
 #ifndef BF_CPU_GROUP_GROUP_H
 #define BF_CPU_GROUP_GROUP_H
 
@@ -17,16 +17,15 @@
 enum {
     BF_GROUP_BATCH = 1024,   /* rows that are numbered at a time */
     BF_ROWS_LEAST = 1 << 15, /* rows or groups that are worth a thread */
-    BF_SHARD_BITS = 8,       /* of the hash, that choose a shard */
-    BF_SHARDS = 1 << BF_SHARD_BITS,
-    BF_SHARD_FAR = 50,             /* buckets: random keys are never so far from theirs */
-    BF_SHARD_CROWD = 1 << 18,      /* groups that are too many for one shard */
-    BF_BAND_DEPOSITS_MAX = 1 << 30 /* between carries (limbs.h) */
+    BF_PARTITION_BITS = 8,   /* of a hash, which choose the partition */
+    BF_PARTITIONS = 1 << BF_PARTITION_BITS,
+    BF_PARTITION_FAR = 50,         /* buckets: random keys are never so far from home */
+    BF_PARTITION_CROWD = 1 << 18,  /* groups that are too many for one partition */
+    BF_BAND_DEPOSITS_MAX = 1 << 30 /* between carries (rules/number/limbs.h) */
 };
 
-/* Limbs [first, first + limbs) of the exact sums (of a layout) of a shard's groups, one after
- * another: as many as the terms have needed. Limbs outside are 0; the last takes what carries
- * bring. */
+/* Limbs [first, first + limbs) of each group's exact sum, one group after another: as many as the
+ * terms of all have needed. The limbs outside are 0; the last takes the carries. */
 typedef struct bf_band {
     bf_layout layout; /* of the whole sum */
     int first, limbs;
@@ -34,114 +33,117 @@ typedef struct bf_band {
     int64_t *words;
 } bf_band;
 
-/* What values of a group count apart: (those of integers never do). */
-enum { BF_OTHER_NAN, BF_OTHER_POS_INF, BF_OTHER_NEG_INF, BF_OTHER_NEG_ZERO, BF_OTHERS };
+/* The values of a group that are counted apart; integers have none. */
+enum { BF_GROUP_NAN, BF_GROUP_POS_INF, BF_GROUP_NEG_INF, BF_GROUP_NEG_ZERO, BF_GROUP_SPECIALS };
 
-/* An aggregate of a shard's groups. */
-typedef struct bf_column {
+/* One aggregate of all groups of a partition. */
+typedef struct bf_group_aggregate {
     bf_kind kind;
     bf_dtype dtype;
-    bf_band sum, products; /* those that the kind has */
+    bf_band sum, products; /* one, both or none, by the kind */
     bool greatest;         /* BF_KIND_EXTREME: keys are complemented */
     int64_t *keys;         /* BF_KIND_EXTREME: the least */
-    int64_t *others;       /* BF_OTHERS of each group; NULL: there are none */
-} bf_column;
+    int64_t *specials;     /* BF_GROUP_SPECIALS of each group; NULL: none yet */
+} bf_group_aggregate;
 
-typedef struct bf_group_shard {
+typedef struct bf_group_partition {
     void *buckets;
-    void *memory;       /* that they lie in; NULL: the set's */
+    void *memory;       /* in which they lie; NULL: in the set's */
     int shift;          /* 2^(64 - shift) buckets */
     int prefix;         /* bits of the hash that all its keys share */
     uint32_t size;      /* groups */
     uint32_t room;      /* for so many */
-    uint32_t reseed_at; /* groups, below which another seed is not tried again */
-    bool clustered;     /* a key was far from its bucket */
+    uint32_t reseed_at; /* groups below which no other seed is tried */
+    bool clustered;     /* a key was put far from home */
     bf_hash_seed seed;
     void *ranks; /* by number */
     int64_t *counts;
     bool lent; /* ranks and counts lie in the set's memory */
-    bf_column *columns;
+    bf_group_aggregate *aggregates;
     char apart[BF_CPU_APART];
-} bf_group_shard;
+} bf_group_partition;
 
 typedef struct bf_group_loops bf_group_loops;
 
 typedef struct bf_group_set {
-    int bits; /* 2^bits shards */
-    bf_group_shard *shards;
-    void *memory; /* of shards that were reserved, in large pages */
+    int bits; /* 2^bits partitions */
+    bf_group_partition *partitions;
+    void *memory; /* of partitions that were reserved, in large pages */
 } bf_group_set;
 
 typedef struct bf_cpu_groups {
     bf_dtype key;
     int rank_bytes;
-    int columns;
+    int count;
     bf_aggregate aggregates[BF_AGGREGATES_MAX];
     bf_hash_seed seed;
     const bf_group_loops *loops;
     bf_group_set set;
-    int64_t *order; /* each group's place, shard << 32 | number, by key; NULL: to be made */
+    int64_t *order; /* by key, where each group is: partition << 32 | number; NULL: not made yet */
     char *ranks;    /* in that order */
 } bf_cpu_groups;
 
 /* The loops for a width of ranks: instances of loops.h. */
 struct bf_group_loops {
     size_t bucket_bytes;
-    int places; /* in a bucket */
-    /* The ranks of keys [0, n). */
+    int slots; /* of a bucket */
+    /* Sets the ranks of keys [0, n). */
     void (*rank)(bf_dtype key, const char *keys, int64_t n, void *ranks);
-    /* And back. */
+    /* Sets the keys of ranks [0, n). */
     void (*unrank)(bf_dtype key, const void *ranks, int64_t n, char *keys);
-    /* The top BF_SHARD_BITS of the ranks' hashes. */
-    void (*shards)(bf_hash_seed seed, const void *ranks, int64_t n, uint8_t *shards);
-    /* The numbers of ranks [0, n), n <= BF_GROUP_BATCH. New ones are entered if there is room: how
-     * many were numbered before one had none. */
-    int64_t (*number)(bf_group_shard *shard, const void *ranks, int64_t n, uint32_t *numbers);
-    /* How many of these ranks, which are all different, the shard has not. */
-    int64_t (*missing)(const bf_group_shard *shard, const void *ranks, int64_t n);
-    /* Enters ranks [0, size) into empty buckets. */
-    void (*enter)(bf_group_shard *shard);
+    /* Sets the partitions of ranks [0, n): the first BF_PARTITION_BITS of their hashes. */
+    void (*partitions)(bf_hash_seed seed, const void *ranks, int64_t n, uint8_t *partitions);
+    /* Sets the numbers of ranks [0, n), n <= BF_GROUP_BATCH, and gives new ones a number while
+     * there is room. Returns how many were numbered. */
+    int64_t (*number)(bf_group_partition *partition, const void *ranks, int64_t n,
+                      uint32_t *numbers);
+    /* Returns how many of these ranks, which are all different, the partition lacks. */
+    int64_t (*missing)(const bf_group_partition *partition, const void *ranks, int64_t n);
+    /* Inserts the partition's ranks into its buckets, which are empty. */
+    void (*insert)(bf_group_partition *partition);
 };
 
-/* --- set.c: shards and sets --- */
+/* --- set.c: partitions and sets --- */
 
-/* A set of 2^bits empty shards. false: no memory. */
+/* Makes a set of 2^bits empty partitions. false: no memory. */
 bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *set);
-/* Room for so many groups in each of its shards, which have had none yet and are then to be opened,
- * each by the thread that will use it. false: no memory. */
+/* Reserves room for so many groups in each partition of a new set. The thread that will use a
+ * partition then opens it. false: no memory. */
 bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_t size);
-bool bf_shard_open(const bf_cpu_groups *groups, bf_group_shard *shard);
+bool bf_partition_open(const bf_cpu_groups *groups, bf_group_partition *partition);
 void bf_group_set_destroy(const bf_cpu_groups *groups, bf_group_set *set);
 int64_t bf_group_set_size(const bf_group_set *set);
-/* Sets begin[s] to the groups before shard s, for all shards and one more. Returns the size. */
-int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_SHARDS + 1]);
-/* Takes out all groups. */
+/* Sets begin[p] to the number of groups before partition p, for all partitions and one more.
+ * Returns the number of all. */
+int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_PARTITIONS + 1]);
+/* Removes all groups. */
 void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set);
 
-/* Makes room for so many groups in all. false: no memory, and the shard is as it was. */
-bool bf_shard_reserve(const bf_cpu_groups *groups, bf_group_shard *shard, int64_t size);
+/* Makes room for so many groups in all. false: no memory; the partition is as it was. */
+bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *partition, int64_t size);
 
-/* Takes n rows: their ranks, and the values of each column. false: no memory. */
-bool bf_shard_take(const bf_cpu_groups *groups, bf_group_shard *shard, const void *ranks,
-                   const char *const values[], int64_t n);
+/* Absorbs n rows: their ranks, and the values of each aggregate. false: no memory. */
+bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *partition,
+                         const void *ranks, const char *const values[], int64_t n);
 
-/* Another seed, if keys seem to be chosen against this one and there is memory. */
-void bf_shard_heal(const bf_cpu_groups *groups, bf_group_shard *shard);
+/* Moves to another seed if keys are clustered and there is memory: they may have been chosen
+ * against this seed. */
+void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *partition);
 
 /* --- merge.c --- */
 
-/* Adds the groups of `from`. false: no memory; `into` then has the same groups as before, maybe in
- * more shards. */
+/* Merges the groups of `from` into `into`. false: no memory; `into` then has the groups that it
+ * had, maybe in more partitions. */
 bool bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
                         const bf_group_set *from);
 
-/* The same groups, of a set whose shards went by another seed, in a new set. false: no memory. */
+/* Makes a set of the same groups, by the groups' seed instead of another. false: no memory. */
 bool bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups, const bf_group_set *from,
                          bf_group_set *set);
 
 /* --- group.c: the backend's functions --- */
 
-/* Makes the groups' order, where there is none. Errors: BF_E_MEMORY. */
+/* Makes groups->order, if it is not made yet. Errors: BF_E_MEMORY. */
 bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *groups);
 
 extern const bf_group_backend bf_cpu_groups_backend;
@@ -154,67 +156,71 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
 
 /* --- absorb.c --- */
 
-/* Takes rows into an empty set of no shards yet. false: no memory. */
+/* Makes a set of rows. many: they are sorted by partition at once. false: no memory. */
 bool bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
                          const void *const values[], int64_t n, bool many, bf_group_set *set);
 
 /* --- insert.c --- */
 
-/* n > 0 groups of different keys, as the backend's function takes them, in a new set. false: no
- * memory. */
+/* Makes a set of n > 0 groups of different keys, given as for the backend's function. false: no
+ * memory.
+ */
 bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_t *counts,
                      const int64_t *const words[], int64_t n, bf_group_set *set);
 
-/* --- aggregate.c: aggregates --- */
+/* --- aggregate.c --- */
 
-void bf_column_init(bf_column *column, bf_aggregate aggregate);
-void bf_column_destroy(bf_column *column);
+void bf_group_aggregate_init(bf_group_aggregate *a, bf_aggregate kind);
+void bf_group_aggregate_destroy(bf_group_aggregate *a);
 
-/* Memory for `room` groups, where there was some for `before`. false: no memory. */
-bool bf_column_grow(bf_column *column, size_t before, size_t room);
+/* Makes room for `room` groups, where there was room for `before`. false: no memory. */
+bool bf_group_aggregate_grow(bf_group_aggregate *a, size_t before, size_t room);
 
-/* Values [0, n) enter the groups of these numbers, n <= BF_GROUP_BATCH. room: groups that the
- * column has memory for. false: no memory. */
-bool bf_column_take(bf_column *column, size_t room, const uint32_t *numbers, const char *values,
-                    int64_t n);
+/* Absorbs values [0, n), n <= BF_GROUP_BATCH, into the groups of these numbers. room: of the
+ * partition. false: no memory. */
+bool bf_group_aggregate_absorb(bf_group_aggregate *a, size_t room, const uint32_t *numbers,
+                               const char *values, int64_t n);
 
-/* Memory for what values count apart, if there is none yet. false: no memory. */
-bool bf_column_count_apart(bf_column *column, size_t room);
+/* Makes memory for specials, if there is none yet. false: no memory. */
+bool bf_group_aggregate_hold_specials(bf_group_aggregate *a, size_t room);
 
-/* Prepares a merge: widens `into`'s bands to hold those of `from`. false: no memory. */
-bool bf_column_widen(bf_column *into, size_t room, const bf_column *from);
+/* Prepares a merge: widens the bands of `into` to hold those of `from`. false: no memory. */
+bool bf_group_aggregate_widen(bf_group_aggregate *into, size_t room,
+                              const bf_group_aggregate *from);
 
-/* Group f of `from` enters group i of `into`, which has been widened. */
-void bf_column_merge(bf_column *into, size_t i, const bf_column *from, size_t f);
-/* Once all have: the deposits of both. */
-void bf_column_merged(bf_column *into, const bf_column *from);
+/* Merges group f of `from` into group i of `into`, which has been widened. */
+void bf_group_aggregate_merge(bf_group_aggregate *into, size_t i, const bf_group_aggregate *from,
+                              size_t f);
+/* Adds up the deposits, once all groups of `from` are merged. */
+void bf_group_aggregate_merged(bf_group_aggregate *into, const bf_group_aggregate *from);
 
-/* The counts of a group with `count` rows, as the first BF_EXACT_LIMBS words of a state have them.
+/* Sets the first BF_EXACT_LIMBS words of a state to the counts of group i, which has `count` rows.
  */
-static inline void bf_column_counts(const bf_column *column, size_t i, int64_t count,
-                                    int64_t *words) {
-    static const int64_t none[BF_OTHERS];
-    const int64_t *others = column->others != NULL ? column->others + i * BF_OTHERS : none;
+static inline void bf_group_aggregate_counts(const bf_group_aggregate *a, size_t i, int64_t count,
+                                             int64_t *words) {
+    static const int64_t none[BF_GROUP_SPECIALS];
+    const int64_t *specials = a->specials != NULL ? a->specials + i * BF_GROUP_SPECIALS : none;
     words[BF_EXACT_COUNT] = count;
-    words[BF_EXACT_NAN] = others[BF_OTHER_NAN];
-    words[BF_EXACT_POS_INF] = others[BF_OTHER_POS_INF];
-    words[BF_EXACT_NEG_INF] = others[BF_OTHER_NEG_INF];
+    words[BF_EXACT_NAN] = specials[BF_GROUP_NAN];
+    words[BF_EXACT_POS_INF] = specials[BF_GROUP_POS_INF];
+    words[BF_EXACT_NEG_INF] = specials[BF_GROUP_NEG_INF];
     words[BF_EXACT_INVALID] = 0;
     words[BF_EXACT_NEG_ZERO] =
-        bf_exact_counts_zeros(column->kind, column->dtype) ? others[BF_OTHER_NEG_ZERO] : 0;
+        bf_exact_counts_zeros(a->kind, a->dtype) ? specials[BF_GROUP_NEG_ZERO] : 0;
 }
 
-/* The words of a state with the values of group i, which has `count` rows. */
-void bf_column_words(const bf_column *column, size_t i, int64_t count, int64_t *words);
+/* Sets the words of a state to those of the values of group i, which has `count` rows. */
+void bf_group_aggregate_words(const bf_group_aggregate *a, size_t i, int64_t count, int64_t *words);
 
-/* --- band.c: limbs --- */
+/* --- band.c --- */
 
+/* Makes room for `room` groups, where there was room for `before`. false: no memory. */
 bool bf_band_grow(bf_band *band, size_t before, size_t room);
 /* Widens a band to hold limbs [first, first + limbs) too. false: no memory. */
 bool bf_band_widen(bf_band *band, size_t room, int first, int limbs);
-/* Makes sure that `deposits` more fit. false: no memory. */
+/* Carries, if so many more deposits might overflow a limb. false: no memory. */
 bool bf_band_prepare(bf_band *band, size_t room, int64_t deposits);
-/* The limbs of group i, all that the layout has, carried. */
+/* Sets all limbs of the layout to the sum of group i, carried. */
 void bf_band_limbs(const bf_band *band, size_t i, int64_t *limbs);
 
 #endif

@@ -1,19 +1,18 @@
-/* Groups that are given as the words of states become a set: what bf_column_words gave comes back.
- */
+/* A set made of groups that are given as the words of states: the inverse of
+ * bf_group_aggregate_words. */
 #include "cpu/group/group.h"
 
 enum { BATCH = BF_GROUP_BATCH / 2 }; /* ranks on the stack */
 
-/* ---- columns ----------------------------------------------------------------------------------
- */
+/* ---- aggregates ------------------------------------------------------------------------------ */
 
 typedef struct word_rows {
     const int64_t *words;
     size_t n, each; /* groups; words of each */
 } word_rows;
 
-/* The groups' limbs from word `at` on, into a band of none. */
-static bool enter_band(bf_band *band, size_t room, const word_rows *rows, int at) {
+/* Copies the groups' limbs, which begin at word `at`, into a band that has none. */
+static bool insert_band(bf_band *band, size_t room, const word_rows *rows, int at) {
     int first = band->layout.limbs, end = 0, begins, ends;
     for (size_t i = 0; i < rows->n; i++) {
         bf_limbs_span(rows->words + i * rows->each + at, band->layout.limbs, &begins, &ends);
@@ -32,49 +31,50 @@ static bool enter_band(bf_band *band, size_t room, const word_rows *rows, int at
     return true;
 }
 
-/* What a column counts apart of a group. */
-static void others_of(const bf_column *c, const int64_t *words, int64_t others[BF_OTHERS]) {
-    memset(others, 0, BF_OTHERS * sizeof *others);
-    if (c->kind == BF_KIND_EXTREME) {
-        others[BF_OTHER_NAN] = words[BF_EXTREME_NAN];
+/* Sets the specials of a group. */
+static void specials_of(const bf_group_aggregate *a, const int64_t *words,
+                        int64_t specials[BF_GROUP_SPECIALS]) {
+    memset(specials, 0, BF_GROUP_SPECIALS * sizeof *specials);
+    if (a->kind == BF_KIND_EXTREME) {
+        specials[BF_GROUP_NAN] = words[BF_EXTREME_NAN];
         return;
     }
-    others[BF_OTHER_NAN] = words[BF_EXACT_NAN];
-    others[BF_OTHER_POS_INF] = words[BF_EXACT_POS_INF];
-    others[BF_OTHER_NEG_INF] = words[BF_EXACT_NEG_INF];
-    others[BF_OTHER_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
+    specials[BF_GROUP_NAN] = words[BF_EXACT_NAN];
+    specials[BF_GROUP_POS_INF] = words[BF_EXACT_POS_INF];
+    specials[BF_GROUP_NEG_INF] = words[BF_EXACT_NEG_INF];
+    specials[BF_GROUP_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
 }
 
-static bool enter_others(bf_column *c, size_t room, const word_rows *rows) {
-    static const int64_t none[BF_OTHERS];
-    int64_t others[BF_OTHERS];
+static bool insert_specials(bf_group_aggregate *a, size_t room, const word_rows *rows) {
+    static const int64_t none[BF_GROUP_SPECIALS];
+    int64_t specials[BF_GROUP_SPECIALS];
     for (size_t i = 0; i < rows->n; i++) {
-        others_of(c, rows->words + i * rows->each, others);
-        if (memcmp(others, none, sizeof none) == 0) continue;
-        if (!bf_column_count_apart(c, room)) return false;
-        memcpy(c->others + i * BF_OTHERS, others, sizeof others);
+        specials_of(a, rows->words + i * rows->each, specials);
+        if (memcmp(specials, none, sizeof none) == 0) continue;
+        if (!bf_group_aggregate_hold_specials(a, room)) return false;
+        memcpy(a->specials + i * BF_GROUP_SPECIALS, specials, sizeof specials);
     }
     return true;
 }
 
-static bool enter_column(bf_column *c, size_t room, const int64_t *words, size_t n) {
+static bool insert_aggregate(bf_group_aggregate *a, size_t room, const int64_t *words, size_t n) {
     word_rows rows = {words, n, BF_EXTREME_WORDS};
-    if (c->kind == BF_KIND_EXTREME) {
-        for (size_t i = 0; i < n; i++) c->keys[i] = words[i * rows.each + BF_EXTREME_KEY];
-        return enter_others(c, room, &rows);
+    if (a->kind == BF_KIND_EXTREME) {
+        for (size_t i = 0; i < n; i++) a->keys[i] = words[i * rows.each + BF_EXTREME_KEY];
+        return insert_specials(a, room, &rows);
     }
-    bf_exact_shape shape = bf_exact_shape_of(c->kind, c->dtype);
+    bf_exact_shape shape = bf_exact_shape_of(a->kind, a->dtype);
     rows.each = (size_t)shape.words;
-    if (shape.sum.limbs > 0 && !enter_band(&c->sum, room, &rows, shape.sum_at)) return false;
-    if (shape.products.limbs > 0 && !enter_band(&c->products, room, &rows, shape.products_at))
+    if (shape.sum.limbs > 0 && !insert_band(&a->sum, room, &rows, shape.sum_at)) return false;
+    if (shape.products.limbs > 0 && !insert_band(&a->products, room, &rows, shape.products_at))
         return false;
-    return enter_others(c, room, &rows);
+    return insert_specials(a, room, &rows);
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
-static void enter_keys(const bf_cpu_groups *g, bf_group_shard *s, const char *keys, int64_t n) {
+static void insert_keys(const bf_cpu_groups *g, bf_group_partition *s, const char *keys,
+                        int64_t n) {
     _Alignas(16) char ranks[BATCH * 16];
     uint32_t numbers[BATCH];
     for (int64_t at = 0; at < n; at += BATCH) {
@@ -87,15 +87,15 @@ static void enter_keys(const bf_cpu_groups *g, bf_group_shard *s, const char *ke
 bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_t *counts,
                      const int64_t *const words[], int64_t n, bf_group_set *set) {
     if (!bf_group_set_create(groups, 0, set)) return false;
-    bf_group_shard *s = set->shards;
-    bool made = bf_shard_reserve(groups, s, n);
+    bf_group_partition *s = set->partitions;
+    bool made = bf_partition_reserve(groups, s, n);
     if (made) {
-        enter_keys(groups, s, keys, n);
+        insert_keys(groups, s, keys, n);
         memcpy(s->counts, counts, (size_t)n * sizeof *counts);
-        bf_shard_heal(groups, s);
+        bf_partition_heal(groups, s);
     }
-    for (int c = 0; c < groups->columns && made; c++)
-        made = enter_column(&s->columns[c], s->room, words[c], (size_t)n);
+    for (int c = 0; c < groups->count && made; c++)
+        made = insert_aggregate(&s->aggregates[c], s->room, words[c], (size_t)n);
     if (!made) bf_group_set_destroy(groups, set);
     return made;
 }

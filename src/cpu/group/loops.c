@@ -1,5 +1,5 @@
-/* Instances of the loops of groups; keys as ranks. Compiled for the baseline, and by
- * isa/avx2_groups.c for AVX2. */
+/* The loops of groups for every width of ranks, and the ranks of keys. Compiled for the baseline,
+ * and by isa/avx2_groups.c for AVX2. */
 #include "cpu/group/group.h"
 
 #include "cpu/runtime/match.h"
@@ -8,10 +8,9 @@
 #define BF_LOOPS_OF bf_group_loops_generic
 #endif
 
-enum { AHEAD = 24 }; /* rows whose buckets are on their way into the cache */
+enum { AHEAD = 24 }; /* rows by which buckets are fetched ahead */
 
-/* ---- ranks: every dtype by a constant, so that its rules compile to a few instructions ---------
- */
+/* ---- ranks: every dtype by a constant, so that its rules compile to a few instructions ------- */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -67,7 +66,7 @@ static void loop8_unrank(bf_dtype key, const void *ranks, int64_t n, char *keys)
     unrank_all(key, ranks, n, keys);
 }
 
-/* Pairs stay as they are: they are put in order by their words. */
+/* Pairs are their own ranks: they are ordered by their words. */
 static void loop16_rank(bf_dtype key, const char *keys, int64_t n, void *ranks) {
     (void)key;
     memcpy(ranks, keys, (size_t)n * 16);
@@ -78,43 +77,42 @@ static void loop16_unrank(bf_dtype key, const void *ranks, int64_t n, char *keys
     memcpy(keys, ranks, (size_t)n * 16);
 }
 
-/* ---- instances --------------------------------------------------------------------------------
- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 #define BYTES 4
 #define RANK uint32_t
-#define PLACES 8
+#define SLOTS 8
 #define MATCH bf_match_4
 #define LOOP(x) loop4_##x
 #include "cpu/group/loops.h"
 #undef BYTES
 #undef RANK
 #undef LOOP
-#undef PLACES
+#undef SLOTS
 #undef MATCH
 
 #define BYTES 8
 #define RANK uint64_t
-#define PLACES 5
+#define SLOTS 5
 #define MATCH bf_match_8
 #define LOOP(x) loop8_##x
 #include "cpu/group/loops.h"
 #undef BYTES
 #undef RANK
 #undef LOOP
-#undef PLACES
+#undef SLOTS
 #undef MATCH
 
 #define BYTES 16
 #define RANK bf_u128
-#define PLACES 6
+#define SLOTS 6
 #define MATCH bf_match_16
 #define LOOP(x) loop16_##x
 #include "cpu/group/loops.h"
 #undef BYTES
 #undef RANK
 #undef LOOP
-#undef PLACES
+#undef SLOTS
 #undef MATCH
 
 const bf_group_loops *BF_LOOPS_OF(int rank_bytes) {

@@ -1,5 +1,5 @@
-/* Results of an aggregate: threads finish the groups shard after shard, as they lie in memory, and
- * then put the results in the order of the keys. */
+/* Results of an aggregate: workers finish the groups partition after partition, as they lie in
+ * memory, and then put the results in the order of the keys. */
 #include "cpu/group/group.h"
 
 #include "rules/group/result.h"
@@ -17,41 +17,40 @@ typedef struct result_job {
     int which;
     bf_aggregate aggregate;
     const bf_reduce_options *options;
-    bf_dtype result, to;             /* by the rules; of the elements */
-    int bytes;                       /* of an element */
-    int64_t n, begin[BF_SHARDS + 1]; /* groups; the first of each shard */
-    char *found;                     /* results, shard after shard */
-    uint8_t *found_fits;             /* whether each fits; NULL: all do */
-    char *values;                    /* the same by key */
+    bf_dtype result, to;                 /* by the rules; of the elements */
+    int bytes;                           /* of an element */
+    int64_t n, begin[BF_PARTITIONS + 1]; /* groups; the first of each partition */
+    char *found;                         /* results, partition after partition */
+    uint8_t *found_fits;                 /* whether each fits; NULL: all do */
+    char *values;                        /* the same by key */
     uint8_t *fits;
 } result_job;
 
-/* ---- shard after shard ------------------------------------------------------------------------
- */
+/* ---- partition after partition --------------------------------------------------------------- */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Groups [first, end) of a shard, whose first is number `begin` of all. */
-typedef struct shard_part {
-    const bf_group_shard *shard;
-    const bf_column *column;
+/* Groups [first, end) of a partition, whose first is number `begin` of all. */
+typedef struct stretch {
+    const bf_group_partition *partition;
+    const bf_group_aggregate *states;
     int64_t begin, first, end;
-} shard_part;
+} stretch;
 
 static bf_layout band_layout(const bf_band *band) {
     return bf_layout_make(band->limbs, band->layout.exponent + 32 * band->first);
 }
 
-static ALWAYS_INLINE bf_group_exact exact_of(const shard_part *p, int64_t i) {
-    const bf_band *sum = &p->column->sum, *products = &p->column->products;
+static ALWAYS_INLINE bf_group_exact exact_of(const stretch *p, int64_t i) {
+    const bf_band *sum = &p->states->sum, *products = &p->states->products;
     bf_group_exact g = {.sum_layout = band_layout(sum), .products_layout = band_layout(products)};
     if (sum->limbs > 0) g.sum = sum->words + i * sum->limbs;
     if (products->limbs > 0) g.products = products->words + i * products->limbs;
-    bf_column_counts(p->column, (size_t)i, p->shard->counts[i], g.counts);
+    bf_group_aggregate_counts(p->states, (size_t)i, p->partition->counts[i], g.counts);
     return g;
 }
 
-static ALWAYS_INLINE void finish_floats(result_job *job, const shard_part *p, bf_reduction op,
+static ALWAYS_INLINE void finish_floats(result_job *job, const stretch *p, bf_reduction op,
                                         bf_dtype to) {
     const int bytes = bf_dtype_bytes(to);
     bf_work work;
@@ -62,7 +61,7 @@ static ALWAYS_INLINE void finish_floats(result_job *job, const shard_part *p, bf
     }
 }
 
-static void finish_integers(result_job *job, const shard_part *p) {
+static void finish_integers(result_job *job, const stretch *p) {
     uint64_t integer[3];
     for (int64_t i = p->first; i < p->end; i++) {
         bf_group_exact g = exact_of(p, i);
@@ -73,28 +72,28 @@ static void finish_integers(result_job *job, const shard_part *p) {
     }
 }
 
-static int64_t nans_of(const bf_column *c, int64_t i) {
-    return c->others == NULL ? 0 : c->others[i * BF_OTHERS + BF_OTHER_NAN];
+static int64_t nans_of(const bf_group_aggregate *c, int64_t i) {
+    return c->specials == NULL ? 0 : c->specials[i * BF_GROUP_SPECIALS + BF_GROUP_NAN];
 }
 
-static void finish_extremes(result_job *job, const shard_part *p) {
+static void finish_extremes(result_job *job, const stretch *p) {
     const bool skip = job->options->nan == BF_NAN_SKIP;
     for (int64_t i = p->first; i < p->end; i++) {
-        uint64_t bits = bf_group_extreme(job->aggregate.op, job->to, p->shard->counts[i],
-                                         nans_of(p->column, i), p->column->keys[i], skip);
+        uint64_t bits = bf_group_extreme(job->aggregate.op, job->to, p->partition->counts[i],
+                                         nans_of(p->states, i), p->states->keys[i], skip);
         bf_store_bits(job->found + (p->begin + i) * job->bytes, job->bytes, bits);
     }
 }
 
-static bool any_nan(const shard_part *p) {
-    for (int64_t i = p->first; i < p->end && p->column->others != NULL; i++)
-        if (nans_of(p->column, i) > 0) return true;
+static bool any_nan(const stretch *p) {
+    for (int64_t i = p->first; i < p->end && p->states->specials != NULL; i++)
+        if (nans_of(p->states, i) > 0) return true;
     return false;
 }
 
-static bf_status finish_part(result_job *job, const shard_part *p) {
+static bf_status finish_part(result_job *job, const stretch *p) {
     if (job->options->nan == BF_NAN_ERROR && any_nan(p)) return BF_E_NAN;
-    if (p->column->kind == BF_KIND_EXTREME)
+    if (p->states->kind == BF_KIND_EXTREME)
         finish_extremes(job, p);
     else if (job->result == BF_I192)
         finish_integers(job, p);
@@ -112,19 +111,19 @@ static bf_status finish_piece(void *arg, int worker, int64_t first, int64_t n) {
     (void)worker;
     while (job->begin[s + 1] <= first) s++;
     for (int64_t end = first + n; first < end && status == BF_OK; s++) {
-        const bf_group_shard *shard = &job->groups->set.shards[s];
+        const bf_group_partition *partition = &job->groups->set.partitions[s];
         int64_t begin = job->begin[s], stop = job->begin[s + 1] < end ? job->begin[s + 1] : end;
-        shard_part part = {shard, &shard->columns[job->which], begin, first - begin, stop - begin};
+        stretch part = {partition, &partition->aggregates[job->which], begin, first - begin,
+                        stop - begin};
         status = finish_part(job, &part);
         first = stop;
     }
     return status;
 }
 
-/* ---- by key ------------------------------------------------------------------------------------
- */
+/* ---- by key ---------------------------------------------------------------------------------- */
 
-/* The number, shard after shard, of group i by key. */
+/* The number, partition after partition, of group i by key. */
 static int64_t number_of(const result_job *job, int64_t i) {
     int64_t at = job->groups->order[i];
     return job->begin[at >> 32] + (uint32_t)at;
@@ -159,8 +158,7 @@ static bf_status order_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 /* Fails with the first group whose result does not fit, if one does not and that is an error. */
 static bf_status check_fits(bf_context *context, const result_job *job) {
@@ -181,7 +179,8 @@ static bf_status make_results(bf_context *context, result_job *job) {
                            : status;
 }
 
-/* Numbers the groups shard after shard, and makes room for their results. false: no memory. */
+/* Numbers the groups partition after partition, and makes room for their results. false: no memory.
+ */
 static bool prepare_job(result_job *job) {
     bool may_overflow = job->result == BF_I192 && job->to != BF_I192;
     job->n = bf_group_set_number(&job->groups->set, job->begin);

@@ -1,4 +1,4 @@
-/* Shards: their memory, and how rows enter them; sets of shards. */
+/* Partitions and sets of them: their memory, and absorbing rows. */
 #include "cpu/group/group.h"
 
 #include <stdlib.h>
@@ -12,74 +12,73 @@ enum {
 
 bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *set) {
     size_t count = (size_t)1 << bits;
-    bf_group_shard *shards = calloc(count, sizeof *shards);
-    bf_column *columns = calloc(count * (size_t)groups->columns + 1, sizeof *columns);
-    if (shards == NULL || columns == NULL) {
-        free(shards);
-        free(columns);
+    bf_group_partition *partitions = calloc(count, sizeof *partitions);
+    bf_group_aggregate *aggregates = calloc(count * (size_t)groups->count + 1, sizeof *aggregates);
+    if (partitions == NULL || aggregates == NULL) {
+        free(partitions);
+        free(aggregates);
         return false;
     }
     for (size_t s = 0; s < count; s++) {
-        shards[s].seed = groups->seed;
-        shards[s].prefix = bits;
-        shards[s].columns = columns + s * (size_t)groups->columns;
-        for (int c = 0; c < groups->columns; c++)
-            bf_column_init(&shards[s].columns[c], groups->aggregates[c]);
+        partitions[s].seed = groups->seed;
+        partitions[s].prefix = bits;
+        partitions[s].aggregates = aggregates + s * (size_t)groups->count;
+        for (int c = 0; c < groups->count; c++)
+            bf_group_aggregate_init(&partitions[s].aggregates[c], groups->aggregates[c]);
     }
-    *set = (bf_group_set){.bits = bits, .shards = shards};
+    *set = (bf_group_set){.bits = bits, .partitions = partitions};
     return true;
 }
 
 void bf_group_set_destroy(const bf_cpu_groups *groups, bf_group_set *set) {
-    if (set->shards == NULL) return;
+    if (set->partitions == NULL) return;
     bf_group_set_empty(groups, set);
-    free(set->shards[0].columns);
-    free(set->shards);
-    set->shards = NULL;
+    free(set->partitions[0].aggregates);
+    free(set->partitions);
+    set->partitions = NULL;
 }
 
 int64_t bf_group_set_size(const bf_group_set *set) {
     int64_t size = 0;
-    for (size_t s = 0; set->shards != NULL && s < (size_t)1 << set->bits; s++)
-        size += set->shards[s].size;
+    for (size_t s = 0; set->partitions != NULL && s < (size_t)1 << set->bits; s++)
+        size += set->partitions[s].size;
     return size;
 }
 
-int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_SHARDS + 1]) {
+int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_PARTITIONS + 1]) {
     begin[0] = 0;
-    for (int s = 0; s < 1 << set->bits; s++) begin[s + 1] = begin[s] + set->shards[s].size;
+    for (int s = 0; s < 1 << set->bits; s++) begin[s + 1] = begin[s] + set->partitions[s].size;
     return begin[1 << set->bits];
 }
 
 void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
     for (size_t s = 0; s < (size_t)1 << set->bits; s++) {
-        bf_group_shard *shard = &set->shards[s];
-        free(shard->memory);
-        if (!shard->lent) free(shard->ranks);
-        if (!shard->lent) free(shard->counts);
-        for (int c = 0; c < groups->columns; c++) {
-            bf_column_destroy(&shard->columns[c]);
-            bf_column_init(&shard->columns[c], groups->aggregates[c]);
+        bf_group_partition *partition = &set->partitions[s];
+        free(partition->memory);
+        if (!partition->lent) free(partition->ranks);
+        if (!partition->lent) free(partition->counts);
+        for (int c = 0; c < groups->count; c++) {
+            bf_group_aggregate_destroy(&partition->aggregates[c]);
+            bf_group_aggregate_init(&partition->aggregates[c], groups->aggregates[c]);
         }
-        *shard =
-            (bf_group_shard){.seed = groups->seed, .prefix = set->bits, .columns = shard->columns};
+        *partition = (bf_group_partition){
+            .seed = groups->seed, .prefix = set->bits, .aggregates = partition->aggregates};
     }
     free(set->memory);
     set->memory = NULL;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static uint64_t buckets_of(int shift) { return (uint64_t)2 << (63 - shift); }
 
-/* Half of all places, so that buckets that overflow are rare. */
+/* Half of all slots, so that few buckets overflow. */
 static uint64_t room_of(const bf_cpu_groups *groups, int shift) {
-    return buckets_of(shift) * (uint64_t)groups->loops->places / 2;
+    return buckets_of(shift) * (uint64_t)groups->loops->slots / 2;
 }
 
-/* The shard's own arrays, instead of lent ones. */
-static bool own_arrays(const bf_cpu_groups *groups, bf_group_shard *s) {
+/* Replaces lent arrays by the partition's own. */
+static bool own_arrays(const bf_cpu_groups *groups, bf_group_partition *s) {
     size_t bytes = (size_t)groups->rank_bytes;
     void *ranks = malloc(s->room * bytes);
     int64_t *counts = malloc(s->room * sizeof *counts);
@@ -94,7 +93,7 @@ static bool own_arrays(const bf_cpu_groups *groups, bf_group_shard *s) {
     return true;
 }
 
-static bool grow_arrays(const bf_cpu_groups *groups, bf_group_shard *s, size_t room) {
+static bool grow_arrays(const bf_cpu_groups *groups, bf_group_partition *s, size_t room) {
     if (s->lent && !own_arrays(groups, s)) return false;
     void *ranks = realloc(s->ranks, room * (size_t)groups->rank_bytes);
     if (ranks == NULL) return false;
@@ -103,13 +102,13 @@ static bool grow_arrays(const bf_cpu_groups *groups, bf_group_shard *s, size_t r
     if (counts == NULL) return false;
     memset(counts + s->room, 0, (room - s->room) * sizeof *counts);
     s->counts = counts;
-    for (int c = 0; c < groups->columns; c++)
-        if (!bf_column_grow(&s->columns[c], s->room, room)) return false;
+    for (int c = 0; c < groups->count; c++)
+        if (!bf_group_aggregate_grow(&s->aggregates[c], s->room, room)) return false;
     return true;
 }
 
-/* Other buckets: so many, by this seed. */
-static bool replace_buckets(const bf_cpu_groups *groups, bf_group_shard *s, int shift,
+/* Moves to other buckets: so many, by this seed. */
+static bool replace_buckets(const bf_cpu_groups *groups, bf_group_partition *s, int shift,
                             bf_hash_seed seed) {
     size_t bytes = buckets_of(shift) * groups->loops->bucket_bytes + LINE;
     char *memory = bf_zeros(bytes);
@@ -121,56 +120,56 @@ static bool replace_buckets(const bf_cpu_groups *groups, bf_group_shard *s, int 
     s->shift = shift;
     s->seed = seed;
     s->clustered = false;
-    groups->loops->enter(s);
+    groups->loops->insert(s);
     return true;
 }
 
-/* The buckets that this many groups need, but no fewer than those of `shift`. */
+/* Returns the shift of the buckets that so many groups need, no fewer than those of `shift`. */
 static int shift_for(const bf_cpu_groups *groups, int shift, int64_t size) {
     while (shift > MOST_SHIFT && room_of(groups, shift) < (uint64_t)size) shift--;
     return shift;
 }
 
-/* A part of memory that is cut into such parts, each from a line on. */
-static char *cut(char **at, size_t bytes) {
+/* Cuts the next bytes off memory, in whole lines. */
+static char *cut_memory(char **at, size_t bytes) {
     char *part = *at;
     *at += (bytes + LINE - 1) / LINE * LINE;
     return part;
 }
 
-static void lend(const bf_cpu_groups *groups, bf_group_shard *s, int shift, char **at) {
+static void lend_memory(const bf_cpu_groups *groups, bf_group_partition *s, int shift, char **at) {
     size_t room = room_of(groups, shift);
-    s->buckets = cut(at, buckets_of(shift) * groups->loops->bucket_bytes);
-    s->ranks = cut(at, room * (size_t)groups->rank_bytes);
-    s->counts = (int64_t *)cut(at, room * sizeof *s->counts);
+    s->buckets = cut_memory(at, buckets_of(shift) * groups->loops->bucket_bytes);
+    s->ranks = cut_memory(at, room * (size_t)groups->rank_bytes);
+    s->counts = (int64_t *)cut_memory(at, room * sizeof *s->counts);
     s->lent = true;
     s->shift = shift;
     s->room = (uint32_t)room;
 }
 
 bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_t size) {
-    size_t shards = (size_t)1 << set->bits;
+    size_t partitions = (size_t)1 << set->bits;
     int shift = shift_for(groups, LEAST_SHIFT, size);
     size_t room = room_of(groups, shift);
     if (size == 0 || room < (uint64_t)size) return true;
     size_t each = buckets_of(shift) * groups->loops->bucket_bytes + 3 * LINE +
                   room * ((size_t)groups->rank_bytes + sizeof(int64_t));
-    set->memory = bf_zeros(shards * each + LINE);
+    set->memory = bf_zeros(partitions * each + LINE);
     if (set->memory == NULL) return false;
     char *at = (char *)set->memory + (LINE - (uintptr_t)set->memory % LINE);
-    for (size_t s = 0; s < shards; s++) lend(groups, &set->shards[s], shift, &at);
+    for (size_t s = 0; s < partitions; s++) lend_memory(groups, &set->partitions[s], shift, &at);
     return true;
 }
 
-bool bf_shard_open(const bf_cpu_groups *groups, bf_group_shard *s) {
+bool bf_partition_open(const bf_cpu_groups *groups, bf_group_partition *s) {
     if (!s->lent || s->size > 0) return true;
     bf_touch(s->buckets, buckets_of(s->shift) * groups->loops->bucket_bytes);
-    for (int c = 0; c < groups->columns; c++)
-        if (!bf_column_grow(&s->columns[c], 0, s->room)) return false;
+    for (int c = 0; c < groups->count; c++)
+        if (!bf_group_aggregate_grow(&s->aggregates[c], 0, s->room)) return false;
     return true;
 }
 
-bool bf_shard_reserve(const bf_cpu_groups *groups, bf_group_shard *s, int64_t size) {
+bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *s, int64_t size) {
     if (size <= s->room) return true;
     int shift = shift_for(groups, s->room == 0 ? LEAST_SHIFT : s->shift, size);
     uint64_t room = room_of(groups, shift);
@@ -180,38 +179,38 @@ bool bf_shard_reserve(const bf_cpu_groups *groups, bf_group_shard *s, int64_t si
     return true;
 }
 
-void bf_shard_heal(const bf_cpu_groups *groups, bf_group_shard *s) {
+void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *s) {
     if (!s->clustered || s->size < s->reseed_at) return;
     s->reseed_at = s->size < UINT32_MAX / 2 ? 2 * s->size : UINT32_MAX;
     replace_buckets(groups, s, s->shift, bf_hash_next_seed(s->seed));
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool number_batch(const bf_cpu_groups *groups, bf_group_shard *s, const char *ranks,
+static bool number_batch(const bf_cpu_groups *groups, bf_group_partition *s, const char *ranks,
                          int64_t n, uint32_t *numbers) {
     for (int64_t done = 0;;) {
         done +=
             groups->loops->number(s, ranks + done * groups->rank_bytes, n - done, numbers + done);
         if (done == n) break;
-        if (!bf_shard_reserve(groups, s, (int64_t)s->size + 1)) return false;
+        if (!bf_partition_reserve(groups, s, (int64_t)s->size + 1)) return false;
     }
-    bf_shard_heal(groups, s);
+    bf_partition_heal(groups, s);
     for (int64_t i = 0; i < n; i++) s->counts[numbers[i]]++;
     return true;
 }
 
-bool bf_shard_take(const bf_cpu_groups *groups, bf_group_shard *s, const void *ranks,
-                   const char *const values[], int64_t n) {
+bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *s, const void *ranks,
+                         const char *const values[], int64_t n) {
     uint32_t numbers[BF_GROUP_BATCH];
     for (int64_t at = 0; at < n; at += BF_GROUP_BATCH) {
         int64_t some = n - at < BF_GROUP_BATCH ? n - at : BF_GROUP_BATCH;
         if (!number_batch(groups, s, (const char *)ranks + at * groups->rank_bytes, some, numbers))
             return false;
-        for (int c = 0; c < groups->columns; c++) {
+        for (int c = 0; c < groups->count; c++) {
             int64_t first = at * bf_dtype_bytes(groups->aggregates[c].dtype);
-            if (!bf_column_take(&s->columns[c], s->room, numbers, values[c] + first, some))
+            if (!bf_group_aggregate_absorb(&s->aggregates[c], s->room, numbers, values[c] + first,
+                                           some))
                 return false;
         }
     }

@@ -2,7 +2,7 @@
  * loops, by search, or by the rules. */
 #include "cpu/histogram/histogram.h"
 
-enum { SEARCHES = 8 }; /* done in step, so that one's fetches overlap those of the others */
+enum { SEARCHES = 8 }; /* searches side by side, so that their fetches overlap */
 
 int64_t bf_bin_of_bits(const bf_bins *bins, bf_dtype dtype, uint64_t bits) {
     double x = bf_bin_value(dtype, bits);
@@ -16,7 +16,7 @@ static void find_by_rules(const bf_bin_job *job, const char *data, int64_t n, ui
             (uint32_t)bf_bin_of_bits(job->bins, job->dtype, bf_load_bits(data + i * bytes, bytes));
 }
 
-/* bf_bin_of for a few x at once, without branches. */
+/* Finds the bins of a few x side by side, without branches. */
 static void search_few(const bf_bins *bins, const double *x, uint32_t *bin) {
     const double low = bins->edges[0], high = bins->edges[bins->count];
     const double *at[SEARCHES];
@@ -39,12 +39,13 @@ static void find_by_search(const bf_bins *bins, const double *x, int64_t n, uint
     for (int64_t i = 0; i < n; i++) bin[i] = (uint32_t)bf_bin_of(bins, x[i]);
 }
 
-/* The dtype in which a block's bins are found: in floats there are twice as many at once. */
+/* Returns the dtype in which a block's bins are found: a vector has twice as many floats as
+ * doubles. */
 static bf_dtype guess_dtype(const bf_bins *bins) {
     return bins->even && bins->f32.scale > 0 ? BF_F32 : BF_F64;
 }
 
-/* The elements as that dtype: where they are, or cast to `to`. */
+/* Returns the elements as that dtype: where they are, or cast to `to`. */
 static const void *cast_elements(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n,
                                  bf_dtype dtype, uint64_t *to) {
     const char *data = (const char *)job->data + first * bf_dtype_bytes(job->dtype);

@@ -9,16 +9,17 @@
 #include "cpu/histogram/histogram.h"
 
 enum {
-    PIECE = 16384,          /* bytes that are looked at, and then counted in one way */
+    PIECE = 16384,          /* bytes that are counted in one way, after a look at a sample */
     LINE = 64,              /* bytes that may be counted at once */
     LINE_WORDS = LINE / 2,  /* words of 16 bits in them */
     SAMPLES = 8,            /* lines looked at */
-    REPEATING = LINE_WORDS, /* words equal to the next, of those in all samples: tables in turn */
+    REPEATING = LINE_WORDS, /* words that equal the next one, in all samples: from there on, tables
+                               in turn */
     AHEAD = 4096,           /* bytes by which data are fetched before they are needed */
     ROOM = 1 << 30          /* bytes until a lane could overflow */
 };
 
-/* What a sample says: from lines of one value to no regularity. */
+/* The regularity of a sample: from lines of one value to none. */
 typedef enum texture { TEXTURE_RUNS, TEXTURE_REPEATING, TEXTURE_MIXED } texture;
 
 static inline uint16_t load_word(const uint8_t *p) {
@@ -33,7 +34,7 @@ static inline uint64_t load_8(const uint8_t *p) {
     return bytes;
 }
 
-/* The bytes of whole lines, of the first n, in which every word equals the first. */
+/* Returns how many bytes at the start, in whole lines, repeat the first word. */
 static inline size_t run_of(const uint8_t *p, size_t n) {
     const uint64_t word = load_word(p) * UINT64_C(0x0001000100010001);
     size_t at = 0;
@@ -46,7 +47,7 @@ static inline size_t run_of(const uint8_t *p, size_t n) {
     return at;
 }
 
-/* Words of a line and the one after it that equal the next. */
+/* Returns how many words of a line equal the next one. */
 static int repetitions(const uint8_t *line) {
     int n = 0;
     for (int k = 0; k < LINE; k += 2) n += load_word(line + k) == load_word(line + k + 2);
@@ -68,7 +69,7 @@ static texture look(const uint8_t *p, size_t bytes) {
 
 /* --- bytes --- */
 
-/* Eight bytes; if they are all the same, at once. */
+/* Counts eight bytes; at once, if they are equal. */
 static inline __attribute__((always_inline)) void add_8(bf_counter *c, uint64_t bytes, int lane) {
     if (bytes == (bytes << 8 | bytes >> 56)) {
         c->lanes[lane][(uint8_t)bytes] += 8;
@@ -105,7 +106,7 @@ static void add_runs(bf_counter *c, const uint8_t *p, size_t n) {
     add_lanes(c, p, n);
 }
 
-/* Inlined with `pair` a constant: does a word stand for itself, or for its two bytes? */
+/* Counts a word, or (pair) its two bytes. Inlined with `pair` a constant. */
 static inline __attribute__((always_inline)) void add_word(bf_counter *c, uint16_t word,
                                                            bool pair) {
     if (__builtin_expect(++c->words[word] != 0, 1)) return;
@@ -175,7 +176,7 @@ static void add_words(bf_counter *c, const uint8_t *p, size_t n) {
     for (; n > 0; n--, p += 2) add_word(c, load_word(p), false);
 }
 
-/* Two tables in turn: the totals themselves are the other one. */
+/* Counts in two tables in turn, of which one is the totals. */
 static void add_runs_of_words(bf_counter *c, const uint8_t *p, size_t n) {
     while (n >= LINE_WORDS) {
         size_t run = run_of(p, 2 * n) / 2;

@@ -8,9 +8,9 @@ enum {
     PIECE = 1 << 17,        /* elements that a worker takes at a time */
     THREAD_BYTES = 1 << 20, /* that are worth a thread */
     COUNTERS_LEAST = 4,     /* workers' counters that are worth a thread to end them */
-    BYTES_LEAST = 1 << 11,  /* elements for which tables of bytes are worth it */
-    PAIRS_LEAST = 1 << 20,  /* elements of each worker for which one of pairs of bytes is */
-    WORDS_LEAST = 1 << 18,  /* 16-bit elements for which a table of words is */
+    BYTES_LEAST = 1 << 11,  /* elements that are worth tables of bytes */
+    PAIRS_LEAST = 1 << 20,  /* elements of each worker that are worth a table of pairs of bytes */
+    WORDS_LEAST = 1 << 18,  /* 16-bit elements that are worth a table of words */
     PRIVATE_MOST = 1 << 20, /* bins of which each worker may have its own counts, */
     PRIVATE_SHARE = 8,      /* and so many elements for each of them */
     BYTE_BINS = 8192,       /* bin numbers that are counted together as bytes */
@@ -18,12 +18,12 @@ enum {
     FETCH_LEAST = 1 << 15   /* where there are so many that caches do not hold them all */
 };
 
-/* What is counted, and how. */
+/* How elements are counted. */
 typedef enum method {
-    COUNT_BYTES,     /* elements, by their bits */
-    COUNT_WORDS,     /* the same of 16 bits */
-    COUNT_BIN_BYTES, /* bin numbers that fit bytes */
-    COUNT_BINS       /* bin numbers, each in its place at once */
+    COUNT_BYTES,     /* by their bits */
+    COUNT_WORDS,     /* by their 16 bits */
+    COUNT_BIN_BYTES, /* by bin numbers that fit a byte */
+    COUNT_BINS       /* by bin numbers, in the counts of bins */
 } method;
 
 typedef struct count_job {
@@ -53,7 +53,7 @@ static method choose_method(const bf_bin_job *job) {
 
 /* --- one thread, one piece --- */
 
-/* Many counts are fetched first, so that they come while others are counted. */
+/* fetch: counts are fetched ahead, because there are more than the cache holds. */
 static void add_bins(int64_t *counts, const uint32_t *bin, int64_t n, bool fetch) {
     for (int64_t i = 0; i < n; i++) {
         if (fetch && i + FETCH_AHEAD < n) __builtin_prefetch(&counts[bin[i + FETCH_AHEAD]], 1);
@@ -61,7 +61,7 @@ static void add_bins(int64_t *counts, const uint32_t *bin, int64_t n, bool fetch
     }
 }
 
-/* The same where other threads add to the counts, too. */
+/* Adds to counts that workers share. */
 static void add_bins_shared(int64_t *counts, const uint32_t *bin, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (i + FETCH_AHEAD < n) __builtin_prefetch(&counts[bin[i + FETCH_AHEAD]], 1);
@@ -121,7 +121,7 @@ static bf_status count_piece(void *arg, int worker, int64_t first, int64_t n) {
 
 /* --- all of them --- */
 
-/* Brings what the counters of workers [first, first + n) hold to their totals. */
+/* Adds what the counters of workers [first, first + n) hold to their totals. */
 static bf_status end_counters(void *arg, int worker, int64_t first, int64_t n) {
     const count_job *c = arg;
     (void)worker;
@@ -136,7 +136,7 @@ static bf_status end_counters(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* Totals are of bins, or of elements' bits. */
+/* Adds up the workers' totals, which are of bins or of elements' bits. */
 static void add_totals(const count_job *c) {
     const bool by_bits = c->method == COUNT_BYTES || c->method == COUNT_WORDS;
     const int64_t bins = c->job->bins->count + BF_BIN_OTHERS;
@@ -149,7 +149,7 @@ static void add_totals(const count_job *c) {
     }
 }
 
-/* Counts in the workers' own totals, if they are to have any: then in c->counts. */
+/* Counts all elements in c->counts, by way of the workers' totals if there are any. */
 static bf_status count_all(bf_context *context, count_job *c) {
     int64_t share = (c->job->count + c->workers - 1) / c->workers;
     bf_status status = bf_parallel(context, c->workers, c->job->count,
@@ -162,13 +162,13 @@ static bf_status count_all(bf_context *context, count_job *c) {
     return BF_OK;
 }
 
-/* Does each worker have its own counts of bins, where all could share the job's? */
+/* Returns whether each worker counts bins in totals of its own, and not all in the job's. */
 static bool wants_own_bins(const count_job *c) {
     const int64_t bins = c->job->bins->count;
     return c->workers > 1 && bins <= PRIVATE_MOST && c->job->count >= PRIVATE_SHARE * bins;
 }
 
-/* The workers' totals and rooms. false: no memory. */
+/* Makes the workers' totals and rooms. false: no memory. */
 static bool make_totals(bf_context *context, count_job *c) {
     if (c->method == COUNT_BINS && !wants_own_bins(c)) return true;
     if (c->method == COUNT_BINS)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    SORTED_MOST = 8192,     /* bins up to which a span has enough weights for each */
+    SORTED_MOST = 8192,     /* bins; with more, a span has too few weights for each */
     PRIVATE_WORDS = 1 << 23 /* of sums that all workers together may have of their own */
 };
 
@@ -35,7 +35,7 @@ static const char *weights_at(const weigher *w, int64_t i) {
     return (const char *)job->weights + i * bf_dtype_bytes(job->weights_dtype);
 }
 
-/* Where in the limbs an element is added to. */
+/* Returns the first limb that an element is added to. */
 static int limb_of(bf_dtype dtype, bf_layout layout, uint64_t bits) {
     if (!bf_dtype_is_float(dtype)) return 0;
     bf_format f = bf_format_of(dtype);
@@ -108,7 +108,7 @@ static void weigh_span(weigher *w, int64_t first, int64_t n) {
         weigh_one_by_one(w, first, n);
 }
 
-/* Words that a worker needs for counts and sums of its own. */
+/* Returns the words of a worker's own counts and sums. */
 static int64_t own_words(const weigh_job *shared) {
     return bins_of(shared) * (1 + shared->shape.words) + BF_BIN_OTHERS;
 }

@@ -12,7 +12,7 @@ typedef struct plan {
     int64_t tile_columns, tile_rows, across, tiles;
 } plan;
 
-/* The coordinates of a tile, as many as it has pixels at most. */
+/* Coordinates of a tile's columns or rows: at most as many as it has pixels. */
 typedef union coordinates {
     float f32[BF_JULIA_TILE + BF_JULIA_SPARE];
     double f64[BF_JULIA_TILE + BF_JULIA_SPARE];
@@ -42,10 +42,10 @@ static void plan_tiles(plan *p, int threads) {
 
 /* --- one tile --- */
 
-/* Where the tile begins, and how large it is. */
+/* Where a tile begins, and its size. */
 typedef struct place {
     int64_t x;   /* of the picture */
-    int64_t row; /* of those that are computed */
+    int64_t row; /* of the rows that are computed */
     int columns, rows;
 } place;
 
@@ -66,7 +66,7 @@ static void put_row(const plan *p, const place *at, int64_t y, const uint16_t *c
                (size_t)(high - low) * sizeof *counts);
 }
 
-/* The same, from the last pixel to the first. */
+/* Puts the row's pixels from the last to the first. */
 static void put_row_turned(const plan *p, const place *at, int64_t y, const uint16_t *counts) {
     const bf_julia_job *job = p->job;
     int64_t first = bf_mirrored_column(&p->mirror, at->x + at->columns - 1);
@@ -77,7 +77,7 @@ static void put_row_turned(const plan *p, const place *at, int64_t y, const uint
     for (int64_t x = low; x < high; x++) to[x] = from[-x];
 }
 
-static void put(const plan *p, const place *at, int64_t y, const uint16_t *counts) {
+static void put_counts(const plan *p, const place *at, int64_t y, const uint16_t *counts) {
     int64_t other = bf_mirrored_row(&p->mirror, y);
     put_row(p, at, y, counts);
     if (other < 0) return;
@@ -87,7 +87,8 @@ static void put(const plan *p, const place *at, int64_t y, const uint16_t *count
         put_row(p, at, other, counts);
 }
 
-static void fill(const bf_julia_view *v, int64_t offset, double center, coordinates *c, int i) {
+static void fill_coordinate(const bf_julia_view *v, int64_t offset, double center, coordinates *c,
+                            int i) {
     if (v->dtype == BF_F32)
         c->f32[i] = bf_escape_coordinate_f32(v, offset, center);
     else
@@ -108,9 +109,11 @@ static void count_tile(const plan *p, const place *at, tile_room *room) {
     coordinates *re = &room->re, *im = &room->im;
     uint16_t *counts = room->counts;
     const bf_julia_view *v = &p->job->view;
-    for (int x = 0; x < at->columns; x++) fill(v, at->x + x - v->half_width, v->center_re, re, x);
+    for (int x = 0; x < at->columns; x++)
+        fill_coordinate(v, at->x + x - v->half_width, v->center_re, re, x);
     for (int y = 0; y < at->rows; y++)
-        fill(v, bf_mirror_row(&p->mirror, at->row + y) - v->half_height, v->center_im, im, y);
+        fill_coordinate(v, bf_mirror_row(&p->mirror, at->row + y) - v->half_height, v->center_im,
+                        im, y);
     bf_julia_tile tile = {
         re,      im,      at->columns, at->rows, v->mandelbrot, p->sticky, v->iterations,
         v->c_re, v->c_im, v->escape,   counts};
@@ -119,7 +122,7 @@ static void count_tile(const plan *p, const place *at, tile_room *room) {
     else
         count_by_rule(v, at, re, im, counts);
     for (int y = 0; y < at->rows; y++)
-        put(p, at, bf_mirror_row(&p->mirror, at->row + y), counts + y * at->columns);
+        put_counts(p, at, bf_mirror_row(&p->mirror, at->row + y), counts + y * at->columns);
 }
 
 /* --- all --- */

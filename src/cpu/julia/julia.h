@@ -8,9 +8,9 @@
 /* --- the loops of an instruction set --- */
 
 enum {
-    BF_JULIA_TILE = 4096, /* most pixels of a tile: the lists of their orbits stay in L2 */
+    BF_JULIA_TILE = 4096, /* pixels at most: the lists of their orbits stay in L2 */
     BF_JULIA_SPARE = 64,  /* elements behind a list that loops may write to */
-    BF_JULIA_LISTS = 10,  /* of orbits under way and of those that ended: z, c, pixel */
+    BF_JULIA_LISTS = 10,  /* z, c and pixel of orbits under way, and of those that ended */
     BF_JULIA_WORK_ALIGN = 64
 };
 
@@ -27,7 +27,7 @@ typedef struct bf_julia_tile {
     uint16_t *counts; /* columns * rows of them */
 } bf_julia_tile;
 
-/* A thread's memory for the lists, the same for both dtypes. */
+/* A worker's memory for the lists, the same for both dtypes. */
 typedef struct bf_julia_work {
     _Alignas(BF_JULIA_WORK_ALIGN) char lists[BF_JULIA_LISTS]
                                             [(BF_JULIA_TILE + BF_JULIA_SPARE) * sizeof(double)];

@@ -4,7 +4,7 @@
 
 #include "rules/map/map.h"
 
-enum { DIRECT_BLOCK = 1 << 15 }; /* elements, where nothing is kept between steps */
+enum { DIRECT_BLOCK = 1 << 15 }; /* elements at a time, where there is one step */
 
 static bool is_half(bf_dtype dtype) { return dtype == BF_F16 || dtype == BF_BF16; }
 
@@ -13,8 +13,8 @@ static bool is_checked(const bf_map_job *job) {
            !bf_map_is_comparison(job->op);
 }
 
-/* Which loop, and with what. Half floats are computed in f32: for one operation of numbers of 11
- * bits or fewer, rounding to 24 bits first does not change the result (Figueroa). A fused
+/* Chooses the loop and its dtype. Half floats are computed in f32: for one operation of numbers of
+ * 11 bits or fewer, rounding to 24 bits first does not change the result (Figueroa). A fused
  * multiply-add is not one of those. */
 static void choose_loop(bf_map_worker *w) {
     const bf_map_job *job = w->job;
@@ -74,7 +74,7 @@ static const void *input_of(bf_map_worker *w, int k, int64_t first, int64_t n) {
     return w->in[k];
 }
 
-/* The place of the first divisor that is 0, or -1. */
+/* Returns the index of the first divisor that is 0, or -1. */
 static int64_t find_zero(const double *divisor, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint64_t bits = bf_load_bits(divisor + i, 8);
@@ -83,7 +83,7 @@ static int64_t find_zero(const double *divisor, int64_t n) {
     return -1;
 }
 
-/* Returns the place of the first result that does not fit, or -1. */
+/* Returns the index of the first result that does not fit, or -1. */
 static int64_t compute_by_rules(const bf_map_worker *w, const void *const in[3], void *out,
                                 int64_t n) {
     const bf_map_job *job = w->job;
@@ -102,8 +102,8 @@ static int64_t compute_by_rules(const bf_map_worker *w, const void *const in[3],
     return place;
 }
 
-/* The block's results to `out`. A loop says that there is an overflow; the rules, where, and what
- * then. */
+/* Computes the block's results. A loop only reports that one does not fit; the rules then find and
+ * mend it. Returns the index of the first error, or -1. */
 static int64_t compute_block(bf_map_worker *w, const void *const in[3], void *out, int64_t n) {
     const bf_map_job *job = w->job;
     int64_t place = job->refuse_zero ? find_zero(in[1], n) : -1;
@@ -113,7 +113,7 @@ static int64_t compute_block(bf_map_worker *w, const void *const in[3], void *ou
     return job->overflow == BF_OVERFLOW_ERROR ? place : -1;
 }
 
-/* Copies past the caches, while the next block's inputs are fetched. */
+/* Copies results past the caches, and fetches the next block's inputs meanwhile. */
 static void stream_block(const bf_map_worker *w, char *to, const void *from, int64_t first,
                          int64_t n) {
     const bf_map_job *job = w->job;
@@ -126,7 +126,7 @@ static void stream_block(const bf_map_worker *w, char *to, const void *from, int
     w->isa->map->stream(to, from, (size_t)(n * bf_dtype_bytes(job->to)), ahead);
 }
 
-/* Puts the results that stand aside where they belong. */
+/* Copies results from beside the output to the output. */
 static void deliver_block(bf_map_worker *w, int64_t first, int64_t n) {
     bf_dtype dtype = w->job->to;
     char *to = (char *)w->job->out + first * bf_dtype_bytes(dtype);
@@ -143,7 +143,8 @@ static void deliver_block(bf_map_worker *w, int64_t first, int64_t n) {
         memcpy(to, from, (size_t)(n * bf_dtype_bytes(dtype)));
 }
 
-/* Casts by the rules where one did not fit: to saturate, or to find it. */
+/* Casts by the rules a block in which an element did not fit: saturates it, or returns its index.
+ */
 static int64_t cast_by_rules(const bf_map_job *job, const char *in, char *out, int64_t n) {
     int in_bytes = bf_dtype_bytes(job->from[0]), out_bytes = bf_dtype_bytes(job->to);
     for (int64_t i = 0; i < n; i++) {

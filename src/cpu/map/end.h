@@ -1,4 +1,4 @@
-/* Forgets what kernels.h and its parameters defined, for the next type. */
+/* Undefines the macros of kernels.h and its parameters, for the next type. */
 #undef FN
 #undef NAME
 #undef T

@@ -1,4 +1,4 @@
-/* Element-wise loops over f32 or f64: included for each by map.h, which defines
+/* Element-wise loops over f32 or f64: included for each by loops.h, which defines
  *   NAME       the dtype's name
  *   C, U       the type; the unsigned type of its size
  *   T          the type at any alignment

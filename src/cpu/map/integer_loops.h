@@ -1,4 +1,4 @@
-/* Element-wise loops over one integer type: included once for each type by map.h, which defines
+/* Element-wise loops over one integer type: included once for each type by loops.h, which defines
  *   NAME      the dtype's name
  *   C, U      the type; the unsigned type of its size
  *   T         the type at any alignment

@@ -1,5 +1,5 @@
-/* Element-wise operations: threads take pieces in the order of their index, so that the first
- * failure is found however many there are. */
+/* Element-wise operations. Pieces are taken in order, so the first failure is found, whatever the
+ * threads. */
 #include "cpu/map/map.h"
 
 #include "rules/map/dtype.h"
@@ -47,7 +47,7 @@ static bf_status map_piece(void *arg, int number, int64_t first, int64_t n) {
     return BF_E_OVERFLOW;
 }
 
-/* In place the lines are in the cache already. */
+/* In place, the output's lines are in the cache already. */
 static bool is_in_place(const bf_map_job *job) {
     for (int k = 0; k < job->arity; k++)
         if (job->in[k] == job->out) return true;

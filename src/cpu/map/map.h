@@ -17,7 +17,7 @@ typedef bool (*bf_map_loop)(const void *a, const void *b, const void *c, void *o
 
 typedef struct bf_map_loops {
     bf_map_loop op[BF_MAP_OPS][BF_DTYPES];
-    bf_map_loop streamed[BF_MAP_OPS][BF_DTYPES]; /* stores past the caches; maybe NULL */
+    bf_map_loop streamed[BF_MAP_OPS][BF_DTYPES]; /* stores past the caches */
     /* f64 inputs that hold f16 or bf16 numbers; the f64 result is rounded to odd, so that rounding
      * it again to the half format gives the exact value rounded once. */
     bf_map_loop fma_half;
@@ -28,14 +28,14 @@ typedef struct bf_map_loops {
 
 /* --- block.c: one thread, one block --- */
 
-/* What a worker needs for one job: its room. */
+/* A worker's room: what it needs for one job. */
 typedef struct bf_map_worker {
     const bf_map_job *job; /* NULL: not prepared yet */
     const bf_isa *isa;
     bf_map_loop loop; /* NULL: by the rules */
-    bf_dtype compute; /* what the loop takes: job->work, or wider for half floats */
-    bf_dtype result;  /* what it gives */
-    bool aside;       /* results are put together beside the output */
+    bf_dtype compute; /* of the loop's inputs: job->work, or wider for half floats */
+    bf_dtype result;  /* of its results */
+    bool aside;       /* results are computed beside the output */
     bool stream;      /* and copied to it past the caches */
     uint64_t in[3][BF_CAST_BLOCK], out[BF_CAST_BLOCK];
     uint64_t cast[BF_CAST_BLOCK]; /* results, before they are copied past the caches */

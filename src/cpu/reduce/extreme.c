@@ -1,12 +1,12 @@
-/* Minima, maxima and their indices on one thread: the loops give the least key of a block; the rare
- * rest (NaNs, zeros of either sign, where the least element is) goes by the rules. */
+/* Minima, maxima and their indices on one thread. The loops find the least key of a block; the
+ * rules decide the rare rest: NaNs, zeros of both signs, and the index of the least element. */
 #include "cpu/reduce/reduce.h"
 
 #include "rules/key/order.h"
 
 enum { BLOCK = 4096 };
 
-/* A block of a job: n elements, the first with the given index. */
+/* A block of a job: n elements, the first of which has this index. */
 typedef struct block {
     const bf_job *job;
     const char *data;
@@ -24,7 +24,7 @@ static bool is_nan(const block *b, uint64_t bits) {
     return bf_dtype_is_float(b->job->dtype) && bf_is_nan(bf_format_of(b->job->dtype), bits);
 }
 
-/* Keys as the words hold them: the least is the one sought. */
+/* Returns the key as words hold it: complemented for a maximum, so that the least is sought. */
 static int64_t key_of(const block *b, uint64_t bits) {
     int64_t key = bf_order_key(b->job->dtype, bits);
     return bf_is_greatest(b->job->op) ? ~key : key;
@@ -34,7 +34,7 @@ static int64_t index_of(const block *b, size_t i) {
     return bf_is_indexed(b->job->op) ? b->index + (int64_t)i : 0;
 }
 
-static void take_by_rules(const block *b) {
+static void absorb_by_rules(const block *b) {
     for (size_t i = 0; i < b->n; i++) {
         uint64_t bits = load(b, i);
         if (is_nan(b, bits))
@@ -44,7 +44,7 @@ static void take_by_rules(const block *b) {
     }
 }
 
-/* The bytes of a block that are looked at together: comparing them compiles to vectors. */
+/* Elements that are compared together, which compiles to vectors. */
 enum { GROUP = 64 };
 
 static inline __attribute__((always_inline)) size_t find_bits(const char *data, size_t n,
@@ -60,8 +60,8 @@ static inline __attribute__((always_inline)) size_t find_bits(const char *data, 
     return i;
 }
 
-/* Where the first element with these bits is; b->n if there is none. */
-static size_t find(const block *b, uint64_t bits) {
+/* Returns the index in the block of the first element with these bits, or b->n. */
+static size_t find_first(const block *b, uint64_t bits) {
     switch (bf_dtype_bytes(b->job->dtype)) {
     case 1: return find_bits(b->data, b->n, bits, 1);
     case 2: return find_bits(b->data, b->n, bits, 2);
@@ -70,52 +70,53 @@ static size_t find(const block *b, uint64_t bits) {
     }
 }
 
-/* The bits of the element with this key. */
+/* Returns the bits of elements with this key. */
 static uint64_t bits_of(const block *b, int64_t key) {
     return bf_order_bits(b->job->dtype, bf_is_greatest(b->job->op) ? ~key : key);
 }
 
-/* The block holds an element with this key, and none below it. */
-static void take_least(const block *b, int64_t key) {
+/* Absorbs a block whose least key this is. */
+static void absorb_least(const block *b, int64_t key) {
     size_t i = 0;
     if (b->words[BF_EXTREME_INDEX] >= 0 && key >= b->words[BF_EXTREME_KEY]) return;
     if (!bf_is_indexed(b->job->op))
         i = 0;
     else if (b->job->dtype != BF_BOOL)
-        i = find(b, bits_of(b, key));
+        i = find_first(b, bits_of(b, key));
     else
         while (i < b->n && key_of(b, load(b, i)) != key) i++; /* any byte but 0 is true */
     bf_extreme_take(b->words, key, index_of(b, i));
 }
 
-/* The loop does not tell the zeros apart: the key of the one that comes first, if it is there. */
+/* The loop does not tell zeros apart. Returns the key of the lesser zero if the block has it and it
+ * matters. */
 static int64_t exact_zero(const block *b, int64_t key) {
     uint64_t sign = bf_format_sign(bf_format_of(b->job->dtype));
     if ((bits_of(b, key) & ~sign) != 0) return key;
     uint64_t sought = bf_is_greatest(b->job->op) ? 0 : sign;
     int64_t least = key_of(b, sought);
     bool useless = b->words[BF_EXTREME_INDEX] >= 0 && b->words[BF_EXTREME_KEY] <= least;
-    return useless || find(b, sought) < b->n ? least : key_of(b, sought ^ sign);
+    return useless || find_first(b, sought) < b->n ? least : key_of(b, sought ^ sign);
 }
 
-static void take_floats(const block *b, bf_extreme_loop loop) {
+static void absorb_floats(const block *b, bf_extreme_loop loop) {
     bool nan = false;
     int64_t key = loop(b->data, b->n, &nan);
     if (nan) {
-        take_by_rules(b);
+        absorb_by_rules(b);
         return;
     }
-    take_least(b, exact_zero(b, bf_is_greatest(b->job->op) ? ~key : key));
+    absorb_least(b, exact_zero(b, bf_is_greatest(b->job->op) ? ~key : key));
 }
 
-static void take_integers(const block *b, bf_extreme_loop loop) {
+static void absorb_integers(const block *b, bf_extreme_loop loop) {
     bool nan = false;
     int64_t key = loop(b->data, b->n, &nan);
-    take_least(b, bf_is_greatest(b->job->op) ? ~key : key);
+    absorb_least(b, bf_is_greatest(b->job->op) ? ~key : key);
 }
 
-/* 16-bit floats as their keys, which are 16-bit integers. */
-static void take_halves(const block *b, bf_extreme_loop loop) {
+/* Absorbs 16-bit floats by their keys, which are 16-bit integers. */
+static void absorb_halves(const block *b, bf_extreme_loop loop) {
     int16_t keys[BLOCK];
     const uint16_t inf = (uint16_t)bf_format_inf(bf_format_of(b->job->dtype));
     uint16_t nans = 0;
@@ -125,43 +126,43 @@ static void take_halves(const block *b, bf_extreme_loop loop) {
         keys[i] = (int16_t)(keys[i] ^ ((keys[i] >> 15) & 0x7fff)); /* bf_order_flip */
     }
     if (nans) {
-        take_by_rules(b);
+        absorb_by_rules(b);
         return;
     }
     bool nan = false;
     int64_t key = loop(keys, b->n, &nan);
-    take_least(b, bf_is_greatest(b->job->op) ? ~key : key);
+    absorb_least(b, bf_is_greatest(b->job->op) ? ~key : key);
 }
 
-/* Bools as 0 and 1. */
-static void take_bools(const block *b, bf_extreme_loop loop) {
+/* Absorbs bools as 0 and 1. */
+static void absorb_bools(const block *b, bf_extreme_loop loop) {
     uint8_t truth[BLOCK];
     bool nan = false;
     for (size_t i = 0; i < b->n; i++) truth[i] = b->data[i] != 0;
     int64_t key = loop(truth, b->n, &nan);
-    take_least(b, bf_is_greatest(b->job->op) ? ~key : key);
+    absorb_least(b, bf_is_greatest(b->job->op) ? ~key : key);
 }
 
-/* The dtype whose loop serves this one. */
+/* Returns the dtype whose loop serves this one. */
 static bf_dtype loop_dtype(bf_dtype dtype) {
     if (dtype == BF_BOOL) return BF_U8;
     return dtype == BF_F16 || dtype == BF_BF16 ? BF_I16 : dtype;
 }
 
-static void take_block(const bf_isa *isa, const block *b) {
+static void absorb_block(const bf_isa *isa, const block *b) {
     bf_dtype dtype = b->job->dtype, by = loop_dtype(dtype);
     bf_extreme_loop loop =
         bf_is_greatest(b->job->op) ? isa->reduce->greatest[by] : isa->reduce->least[by];
     if (loop == NULL)
-        take_by_rules(b);
+        absorb_by_rules(b);
     else if (dtype == BF_BOOL)
-        take_bools(b, loop);
+        absorb_bools(b, loop);
     else if (dtype == BF_F16 || dtype == BF_BF16)
-        take_halves(b, loop);
+        absorb_halves(b, loop);
     else if (bf_dtype_is_float(dtype))
-        take_floats(b, loop);
+        absorb_floats(b, loop);
     else
-        take_integers(b, loop);
+        absorb_integers(b, loop);
 }
 
 void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
@@ -173,7 +174,7 @@ void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, in
     b.data = (const char *)job->a + (size_t)first * bytes;
     for (int64_t left = n; left > 0; left -= (int64_t)b.n) {
         b.n = left < BLOCK ? (size_t)left : BLOCK;
-        take_block(reducer->isa, &b);
+        absorb_block(reducer->isa, &b);
         b.data += b.n * bytes;
         b.index += (int64_t)b.n;
     }

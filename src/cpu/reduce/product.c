@@ -1,4 +1,5 @@
-/* Products of integers on one thread, by the rules: an exact product is soon zero or too large. */
+/* Products of integers on one thread, by the rules: an exact product is soon 0 or too large to
+ * keep. */
 #include "cpu/reduce/reduce.h"
 
 void bf_product_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words) {

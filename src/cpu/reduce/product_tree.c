@@ -10,7 +10,7 @@ enum {
     BLOCK = 256  /* elements that are made doubles at a time */
 };
 
-/* The node of a piece, and what was counted in it (as in words of BF_KIND_TREE). */
+/* The node of a piece, and its counts, as in words of BF_KIND_TREE. */
 typedef struct piece {
     bf_node node;
     int64_t counts[BF_TREE_NEGATIVE + 1];
@@ -28,7 +28,7 @@ static const char *element(const bf_job *job, int64_t i) {
     return (const char *)job->a + (size_t)i * (size_t)bf_dtype_bytes(job->dtype);
 }
 
-/* Elements from i on, at most BLOCK, as doubles. */
+/* Converts n elements from i on, at most BLOCK, to doubles. */
 static void to_doubles(const bf_isa *isa, const bf_job *job, int64_t i, double *to, size_t n) {
     float block[BLOCK];
     const char *from = element(job, i);
@@ -65,12 +65,12 @@ static bf_node leaf_by_rules(const bf_isa *isa, const bf_job *job, int64_t first
     return bf_node_of_folds(folds);
 }
 
-/* Does a leaf of such elements become doubles in a room before its loop? */
+/* Returns whether leaves of this dtype are converted to doubles in a room, for the loop. */
 static bool needs_room(const bf_isa *isa, bf_dtype dtype) {
     return isa->reduce->product_leaf != NULL && dtype != BF_F64;
 }
 
-/* The node of the leaf whose first element is i. */
+/* Returns the node of the leaf whose first element is i. */
 static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *room,
                          int64_t *counts) {
     bf_node folds[BF_FOLDS];
@@ -107,7 +107,7 @@ static bf_status multiply_piece(void *arg, int worker, int64_t first, int64_t n)
     return BF_OK;
 }
 
-/* Elements [i, end) in order, on this thread. */
+/* Absorbs elements [i, end) in order, on this thread. */
 static void absorb_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end,
                             void *room, int64_t *words) {
     while (i < end) {

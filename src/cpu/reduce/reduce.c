@@ -20,7 +20,7 @@ typedef struct partial {
     int64_t words[BF_STATE_WORDS_SMALL];
 } partial;
 
-/* A description's parts, span by span, so that all but the first find it in cache. */
+/* Absorbs a description's parts span by span: the second and third find the span in the cache. */
 static void absorb_description(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                                int64_t *words) {
     int at = bf_extreme_at(job->kind, job->dtype);

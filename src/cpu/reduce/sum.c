@@ -1,5 +1,5 @@
-/* Exact sums and dot products on one thread: floats through windows of vectors, and what does not
- * fit one by the rules, element by element. The path never shows in the result. */
+/* Exact sums and dot products on one thread: floats by the loops, in windows; floats that fit none,
+ * by the rules, element by element. The result never depends on the path. */
 #include "cpu/reduce/reduce.h"
 
 #include "rules/reduce/sum.h"
@@ -80,7 +80,7 @@ static void add_by_rules(const series *s) {
 /* --- measuring --- */
 
 /* Of the first n terms; of fewer, if they hold a special or span more than any window. */
-static extent measure(const series *s, bf_format f, size_t n) {
+static extent measure_terms(const series *s, bf_format f, size_t n) {
     extent e = {.at = {-BEYOND, BEYOND}};
     for (size_t i = 0; i < n && e.at.top - e.at.least <= bf_window_span(BF_LEVELS_MAX); i++) {
         if (special_at(s, f, i)) {
@@ -187,7 +187,7 @@ static void add_misfit(const series *s, bf_format f) {
     memory->credit -= MISFIT_COST;
     bool fits = widen_window(s->layout, &window) && add_in_window(s, &window);
     if (!fits) {
-        extent e = measure(s, f, s->n);
+        extent e = measure_terms(s, f, s->n);
         if (e.special) {
             add_without_specials(s, f);
             return;
@@ -206,7 +206,7 @@ static void guess_window(const series *s, bf_format f, bf_window_memory *window)
     size_t sample = s->n / SAMPLE_SHARE;
     if (sample < SAMPLE_LEAST) sample = s->n < SAMPLE_LEAST ? s->n : SAMPLE_LEAST;
     if (sample > SAMPLE_MOST) sample = SAMPLE_MOST;
-    extent e = measure(s, f, sample);
+    extent e = measure_terms(s, f, sample);
     int below = bf_bit_length(s->n / sample) * (s->a == s->b ? 2 : 1);
     bool fits = !e.special && choose_window(e, s->layout, window);
     if (!fits) window->levels = 0;

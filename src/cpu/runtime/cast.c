@@ -9,7 +9,7 @@ enum { STEPS = 4 };
 static bool is_half(bf_dtype dtype) { return dtype == BF_F16 || dtype == BF_BF16; }
 static bool is_long(bf_dtype dtype) { return dtype == BF_I64 || dtype == BF_U64; }
 
-/* From f32 or f64 on. */
+/* Adds the steps from f32 or f64. Returns how many. */
 static int plan_from_float(const bf_cast_loops *t, bf_dtype from, bf_dtype to, bf_cast_loop *step) {
     int n = 0;
     if (from == BF_F32 && (is_half(to) || to == BF_F32)) {
@@ -43,7 +43,7 @@ static int plan_from_integer(const bf_cast_loops *t, bf_dtype from, bf_dtype to,
     return n;
 }
 
-/* The steps from one dtype to another; 0: there are none. */
+/* Sets the steps from one dtype to another. Returns how many; 0: there are none. */
 static int plan_steps(const bf_cast_loops *t, bf_dtype from, bf_dtype to, bf_cast_loop *step) {
     int n = 0;
     if (is_long(from) && is_half(to)) return 0;

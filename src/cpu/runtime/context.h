@@ -13,7 +13,8 @@
 
 /* The instruction sets of this build, slowest first; NULL past the last. */
 const bf_isa *bf_cpu_isa(int i);
-/* By name; NULL or "auto": the fastest available. Returns NULL if none has that name. */
+/* Returns the instruction set of this name; of NULL or "auto", the fastest available. NULL: none
+ * has the name. */
 const bf_isa *bf_cpu_isa_find(const char *name);
 
 /* --- pool.c --- */
@@ -73,7 +74,7 @@ bf_status bf_cpu_scatter(bf_context *context, const bf_strided *to, int64_t firs
 
 /* --- widen.c --- */
 
-/* n elements of f16 or bf16 as the f32 that they equal. */
+/* Converts n elements of f16 or bf16 to f32. */
 void bf_widen_halves(const bf_isa *isa, bf_dtype dtype, const char *from, float *to, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* Copies of large memory: threads take pieces of it. */
+/* Copies of large memory: workers take pieces of it. */
 #include "seam/copy.h"
 #include "cpu/runtime/context.h"
 

@@ -1,5 +1,5 @@
-/* How many different keys there are, from a sample: those whose hash is one in 2^rate, each as
- * often as it comes, counted once (P. Gibbons, Distinct Sampling, VLDB 2001). */
+/* The number of different keys, from a sample: keys with `rate` zero bits in the middle of their hash
+ * are counted, each once (P. Gibbons, Distinct Sampling, VLDB 2001). */
 #include "cpu/runtime/estimate.h"
 
 #include "rules/key/rank.h"
@@ -60,7 +60,7 @@ static ALWAYS_INLINE void sample_keys(const estimate_job *job, bf_dtype dtype, s
     }
 }
 
-/* Every kind of key by a constant. */
+/* Compiled with every kind of key as a constant. */
 static bf_status sample_piece(void *arg, int worker, int64_t first, int64_t n) {
     const estimate_job *job = arg;
     sample_set *set = &job->sets[worker];

@@ -1,4 +1,4 @@
-/* What this machine has: instruction sets and threads. */
+/* The instruction sets and threads of this machine. */
 #define _GNU_SOURCE
 #include "cpu/runtime/context.h"
 
@@ -51,8 +51,8 @@ static int read_two(const char *path, long long *a, long long *b) {
     return n < 0 ? 0 : n;
 }
 
-/* The CPUs that the cgroup's quota allows, rounded up; 0 if there is no limit. Inside a container,
- * whose cgroup is the root of what it sees. */
+/* Returns the CPUs that the cgroup's quota allows, rounded up; 0 if there is no limit. Inside a
+ * container, whose cgroup is the root of what it sees. */
 static int quota_threads(void) {
     long long quota = 0, period = 0, unused;
     if (read_two("/sys/fs/cgroup/cpu.max", &quota, &period) != 2 &&
@@ -63,8 +63,8 @@ static int quota_threads(void) {
     return (int)((quota + period - 1) / period);
 }
 
-/* The CPUs that this thread may run on; 0 if the system does not tell. It refuses a mask with fewer
- * bits than the machine may have CPUs. */
+/* Returns the CPUs that this thread may run on; 0 if the system does not tell. It refuses a mask
+ * with fewer bits than the machine may have CPUs. */
 static int affine_threads(void) {
     for (size_t cpus = 1024; cpus <= (size_t)1 << 20; cpus *= 2) {
         size_t size = CPU_ALLOC_SIZE(cpus);

@@ -1,5 +1,5 @@
-/* Which of the keys at the head of a bucket are this one: bit i for key i. A bucket is aligned, and
- * goes on behind its keys, so that a vector may take in what follows them. */
+/* Comparing a key with the keys at the head of a bucket: bit i of the result is set if key i equals
+ * it. A bucket is aligned and longer than its keys, so a vector may read past them. */
 #ifndef BF_CPU_RUNTIME_MATCH_H
 #define BF_CPU_RUNTIME_MATCH_H
 

@@ -1,4 +1,4 @@
-/* Memory: large pages, the rooms of threads, and what callers own. */
+/* Memory: large pages, the rooms of workers, and memory for callers. */
 #define _DEFAULT_SOURCE
 #include "cpu/runtime/context.h"
 
@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 enum {
-    ALIGNMENT = 256,     /* of what callers own */
+    ALIGNMENT = 256,     /* of memory for callers */
     PAGE = 1 << 12,      /* the smallest that a system has */
     LARGE_PAGE = 1 << 21 /* where the system has such */
 };

@@ -20,7 +20,7 @@ struct bf_pool {
     pthread_cond_t wake, done;
     void (*work)(void *arg, int worker);
     void *arg;
-    int waiting; /* places in the present job that no worker has taken yet */
+    int waiting; /* workers of the present job that have not begun it */
     int running; /* workers that have not finished it */
     bool quit;
 };
@@ -61,7 +61,7 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
-/* In a child of the process that started the workers, forgets them and what they held. */
+/* In a forked child, forgets the workers, which are its parent's, and the locks that they held. */
 static void notice_fork(bf_pool *pool) {
     if (pool->owner == getpid()) return;
     pool->owner = getpid();
@@ -108,7 +108,7 @@ void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg, int worker)
     pthread_mutex_unlock(&pool->lock);
     work(arg, 0);
     pthread_mutex_lock(&pool->lock);
-    pool->running -= pool->waiting; /* the work is done: no need for those still asleep */
+    pool->running -= pool->waiting; /* the work is done: those still asleep are not needed */
     pool->waiting = 0;
     while (pool->running > 0) pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);

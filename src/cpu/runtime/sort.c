@@ -1,4 +1,4 @@
-/* Sorting by a digit of all ranks, then each digit's ranks apart. */
+/* Sorting: all ranks by their highest digit, then the ranks of each digit apart. */
 #include "cpu/runtime/sort.h"
 
 #include "rules/key/rank.h"
@@ -78,7 +78,7 @@ static bf_status sort_digits(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* The highest digit in which ranks differ. */
+/* Returns the shift of the highest digit in which ranks differ. */
 static int digit_shift(const bf_sorting *s) {
     piece_bits b = s->bits[0];
     for (int64_t i = 1; i < s->pieces; i++) {

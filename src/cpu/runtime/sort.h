@@ -15,12 +15,12 @@ enum {
 typedef struct bf_sort_loops {
     /* Turns n keys into their ranks; ORs them into all[0..1], ANDs them into common[0..1]. */
     void (*rank)(bf_dtype dtype, int64_t n, char *keys, uint64_t *all, uint64_t *common);
-    /* And back. */
+    /* Turns n ranks into their keys. */
     void (*unrank)(bf_dtype dtype, int64_t n, char *ranks);
     /* Adds the number of ranks with each digit (of BF_DIGIT_BITS, from bit `shift` on) to counts.
      */
     void (*count)(const char *ranks, int64_t n, int shift, uint32_t *counts);
-    /* Copies n ranks and values to where digit d's go, at[d], which moves on. */
+    /* Copies n ranks and values: those with digit d to index at[d], which moves on. */
     void (*distribute)(const char *ranks, const char *values, int64_t n, int shift, int64_t *at,
                        char *to_ranks, char *to_values);
     /* Sorts n ranks and values by the low `bits` bits of the ranks: in place, or (true) into as

@@ -1,7 +1,7 @@
 /* Copies between memory of any strides and contiguous memory. */
 #include "cpu/runtime/context.h"
 
-/* Where element number i is, and its index in each dimension. */
+/* Returns where element i is, and sets its index in each dimension. */
 static char *element_at(const bf_strided *x, int64_t i, int64_t *position) {
     int64_t at = 0;
     for (int d = x->ndim - 1; d >= 0; d--) {
@@ -12,7 +12,7 @@ static char *element_at(const bf_strided *x, int64_t i, int64_t *position) {
     return x->data + at * x->bytes;
 }
 
-/* Moves on by n elements, which end no further than their row does. */
+/* Moves on by n elements, at most to the end of the row. Returns where that is. */
 static char *advance(const bf_strided *x, char *at, int64_t *position, int64_t n) {
     int d = x->ndim - 1;
     int64_t step = n * x->strides[d];
@@ -32,6 +32,10 @@ static inline void copy(char *to, int64_t to_step, const char *from, int64_t fro
 
 static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
                      int bytes) {
+    if (to_step == from_step) { /* the elements follow each other */
+        memcpy(to, from, (size_t)(n * bytes));
+        return;
+    }
     switch (bytes) {
     case 1: copy(to, to_step, from, from_step, n, 1); break;
     case 2: copy(to, to_step, from, from_step, n, 2); break;

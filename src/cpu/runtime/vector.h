@@ -1,4 +1,4 @@
-/* What the loops of every vector instruction set are written with: element types of any alignment,
+/* The common vocabulary of vector loops: element types of any alignment,
  * pragmas, floats as bits, and entries of tables. */
 #ifndef BF_CPU_RUNTIME_VECTOR_H
 #define BF_CPU_RUNTIME_VECTOR_H
@@ -16,11 +16,11 @@
 #define VECTORIZED
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #pragma clang diagnostic ignored                                                                   \
-    "-Wpass-failed" /* what it cannot vectorize is right all the same */
+    "-Wpass-failed" /* a loop that is not vectorized is right all the same */
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #define VECTORIZED _Pragma("GCC unroll 1") /* not unrolled to scalars first */
-#define INDEPENDENT _Pragma("GCC ivdep")   /* what may overlap is element i with element i */
+#define INDEPENDENT _Pragma("GCC ivdep")   /* element i overlaps at most element i */
 #endif
 
 typedef int8_t i8_element UNALIGNED;

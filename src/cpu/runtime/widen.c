@@ -1,4 +1,4 @@
-/* 16-bit floats as the f32 that they equal. */
+/* Conversion of 16-bit floats to f32, which is exact. */
 #include "cpu/runtime/context.h"
 
 #include "rules/number/format.h"

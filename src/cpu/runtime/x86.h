@@ -1,4 +1,4 @@
-/* What __builtin_cpu_supports does not tell with every compiler. */
+/* Features that __builtin_cpu_supports does not know in every compiler. */
 #ifndef BF_CPU_RUNTIME_X86_H
 #define BF_CPU_RUNTIME_X86_H
 

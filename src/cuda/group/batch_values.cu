@@ -158,12 +158,9 @@ cudaError_t launch(bf_context *context, unit_values_params p, unsigned units) {
     if (blocks > units) blocks = units;
     p.notes = bf_cuda_notes(context);
     cudaError_t error = cudaMemsetAsync(p.notes + NOTE_NEXT, 0, sizeof *p.notes, cuda->stream);
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(take_unit_values<Side, Bytes>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess) return error;
-    take_unit_values<Side, Bytes><<<blocks, THREADS, bytes, cuda->stream>>>(p);
-    return cudaGetLastError();
+    bf_cuda_shape shape = {.blocks = blocks, .threads = THREADS, .shared = bytes};
+    return bf_cuda_launch(cuda, take_unit_values<Side, Bytes>, shape, p);
 }
 
 /* A pass over a column's values. Again: over what was left out, and what was not is told here. */

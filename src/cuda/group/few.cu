@@ -208,10 +208,6 @@ cudaError_t bf_cuda_tabulate_few(bf_context *context, const bf_cuda_groups *g,
     p.notes = bf_cuda_notes(context);
     unsigned blocks = (unsigned)context->cuda->multiprocessors;
     if (blocks > plan->units) blocks = plan->units;
-    int bytes = (int)sizeof(few_table);
-    cudaError_t error =
-        cudaFuncSetAttribute(tabulate_few, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error != cudaSuccess) return error;
-    tabulate_few<<<blocks, THREADS, (size_t)bytes, context->cuda->stream>>>(p);
-    return cudaGetLastError();
+    bf_cuda_shape shape = {blocks, THREADS, sizeof(few_table)};
+    return bf_cuda_launch(context->cuda, tabulate_few, shape, p);
 }

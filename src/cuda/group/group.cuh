@@ -7,6 +7,7 @@
 #ifndef BF_CUDA_GROUP_GROUP_CUH
 #define BF_CUDA_GROUP_GROUP_CUH
 
+#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 

@@ -2,7 +2,8 @@
 #include "cuda/group/group.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
-#include "cuda/table/table.cuh"
+#include "cuda/runtime/entry.cuh"
+#include "cuda/runtime/sort.cuh"
 #include "rules/reduce/state.h"
 
 #include <stdlib.h>
@@ -65,8 +66,7 @@ __global__ void __launch_bounds__(THREADS)
         to[i] = counts[order[i]];
 }
 
-template <class W, class R>
-bf_status sort(bf_context *context, bf_cuda_groups *g, const bf_cuda_table_loops *loops) {
+template <class W, class R> bf_status sort_groups(bf_context *context, bf_cuda_groups *g) {
     int64_t n = g->set.size;
     unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
@@ -75,7 +75,8 @@ bf_status sort(bf_context *context, bf_cuda_groups *g, const bf_cuda_table_loops
     if (entries == NULL) return BF_E_MEMORY;
     make_entries<W, R><<<blocks, THREADS, 0, stream>>>((const R *)g->set.ranks.memory, n, entries);
     void *sorted = NULL;
-    bf_status status = loops->sort(context, entries, entries + n, (uint32_t)n, sizeof(W), &sorted);
+    bf_status status =
+        bf_cuda_sort(context, sizeof(W), entries, entries + n, (uint32_t)n, sizeof(W), &sorted);
     if (status != BF_OK) return status;
     take_numbers<W><<<blocks, THREADS, 0, stream>>>((const bf_cuda_entry<W> *)sorted, n,
                                                     (unsigned *)g->order.memory);
@@ -90,9 +91,9 @@ bf_status bf_cuda_groups_sort(bf_context *context, bf_cuda_groups *g) {
         bf_cuda_buffer_grow(context, &g->order, (size_t)g->set.size * sizeof(unsigned), 0);
     if (status != BF_OK) return status;
     switch (g->rank_bytes) {
-    case 4: status = sort<uint32_t, uint32_t>(context, g, &bf_cuda_table_loops_4); break;
-    case 8: status = sort<uint64_t, uint64_t>(context, g, &bf_cuda_table_loops_8); break;
-    default: status = sort<pair, uint64_t>(context, g, &bf_cuda_table_loops_16); break;
+    case 4: status = sort_groups<uint32_t, uint32_t>(context, g); break;
+    case 8: status = sort_groups<uint64_t, uint64_t>(context, g); break;
+    default: status = sort_groups<pair, uint64_t>(context, g); break;
     }
     g->ordered = status == BF_OK;
     return status;

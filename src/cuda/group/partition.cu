@@ -97,11 +97,8 @@ template <class R, bool Values> cudaError_t launch_move(const bf_context *contex
     unsigned blocks = (unsigned)context->cuda->multiprocessors, tiles = p.n / tile::ROWS;
     p.rows = (tiles + blocks - 1) / blocks * tile::ROWS;
     int bytes = (int)tile::ROWS * p.row_bytes + (8 << p.bits);
-    cudaError_t error = cudaFuncSetAttribute(move_rows<R, Values>,
-                                             cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error != cudaSuccess) return error;
-    move_rows<R, Values><<<blocks, THREADS, (size_t)bytes, context->cuda->stream>>>(p);
-    return cudaGetLastError();
+    bf_cuda_shape shape = {blocks, THREADS, (size_t)bytes};
+    return bf_cuda_launch(context->cuda, move_rows<R, Values>, shape, p);
 }
 
 template <class R>

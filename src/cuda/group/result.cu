@@ -1,5 +1,6 @@
 /* The results of an aggregate of all groups on a GPU: a thread finishes one group at a time. */
 #include "cuda/group/value.cuh"
+#include "cuda/runtime/pipeline.cuh"
 
 #include "rules/group/result.h"
 
@@ -159,12 +160,10 @@ bf_status put_results(bf_context *context, const result_params &p, bf_dtype resu
     if (status != BF_OK) return status;
     if (failed > 0 && result != BF_I192) return bf_group_refuse_nan(context);
     if (failed > 0) return bf_group_misfit(context, p.op, p.to, p.column.n - (int64_t)failed);
-    error = cudaMemcpyAsync(values, p.values, (size_t)(p.column.n * p.bytes), cudaMemcpyDefault,
-                            stream);
-    if (error == cudaSuccess && fits != NULL)
-        error = cudaMemcpyAsync(fits, p.fits, (size_t)p.column.n, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    return bf_cuda_group_check(context, error);
+    status = bf_cuda_copy(context, values, p.values, (size_t)(p.column.n * p.bytes));
+    if (status == BF_OK && fits != NULL)
+        status = bf_cuda_copy(context, fits, p.fits, (size_t)p.column.n);
+    return status == BF_OK ? bf_cuda_group_check(context, cudaStreamSynchronize(stream)) : status;
 }
 
 bf_status aggregate(bf_context *context, bf_cuda_groups *g, int which,

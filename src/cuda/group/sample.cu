@@ -81,18 +81,13 @@ double even_groups(double different, double rows) {
 
 bf_status bf_cuda_groups_sample(bf_context *context, bf_cuda_groups *g, const void *ranks,
                                 int64_t n) {
-    size_t bytes = 2 * SLOTS * sizeof(unsigned);
-    cudaStream_t stream = context->cuda->stream;
     const void *kernel =
         g->rank_bytes == 4 ? (const void *)sample<uint32_t> : (const void *)sample<uint64_t>;
+    bf_cuda_shape shape = {1, THREADS, 2 * SLOTS * sizeof(unsigned)};
     cudaError_t error = bf_cuda_clear_notes(context);
-    if (error == cudaSuccess)
-        error =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     unsigned long long *notes = bf_cuda_notes(context);
     void *arguments[] = {&ranks, &n, &notes};
-    if (error == cudaSuccess)
-        error = cudaLaunchKernel(kernel, dim3(1), dim3(THREADS), arguments, bytes, stream);
+    if (error == cudaSuccess) error = bf_cuda_launch(context->cuda, kernel, shape, arguments);
     bf_status status = bf_cuda_group_check(context, error);
     if (status == BF_OK) status = bf_cuda_group_fetch_notes(context, g);
     if (status != BF_OK) return status;

@@ -273,12 +273,8 @@ cudaError_t launch_as(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit
     int bytes = bf_cuda_table_bytes((int)sizeof(R), plan->slots, plan->threads);
     unsigned blocks = (unsigned)(context->cuda->multiprocessors * plan->blocks_each);
     if (blocks > plan->units) blocks = plan->units;
-    cudaError_t error = cudaFuncSetAttribute(tabulate<R, Keeps, Large>,
-                                             cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error != cudaSuccess) return error;
-    tabulate<R, Keeps, Large>
-        <<<blocks, (unsigned)plan->threads, (size_t)bytes, context->cuda->stream>>>(p);
-    return cudaGetLastError();
+    bf_cuda_shape shape = {blocks, plan->threads, (size_t)bytes};
+    return bf_cuda_launch(context->cuda, tabulate<R, Keeps, Large>, shape, p);
 }
 
 template <class R, bool Keeps>

@@ -28,17 +28,16 @@ static cudaError_t make_words(const bf_bin_job *job, void **words, size_t *bytes
 static bf_status add_words(bf_context *context, const bf_bin_job *job, const int64_t *words,
                            size_t bytes, const int64_t *found, int64_t *sums) {
     int n = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype).words;
-    cudaStream_t stream = context->cuda->stream;
     int64_t *taken = (int64_t *)malloc(bytes);
     if (taken == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
-    cudaError_t error = cudaMemcpyAsync(taken, words, bytes, cudaMemcpyDeviceToHost, stream);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    for (int64_t i = 0; i < job->bins->count && error == cudaSuccess; i++) {
+    bf_status status = bf_cuda_copy(context, taken, words, bytes);
+    if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "weights");
+    for (int64_t i = 0; i < job->bins->count && status == BF_OK; i++) {
         taken[i * n + BF_EXACT_COUNT] = found[i];
         bf_exact_merge(BF_KIND_SUM, job->weights_dtype, sums + i * n, taken + i * n);
     }
     free(taken);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "weights");
+    return status;
 }
 
 /* --- pieces --- */

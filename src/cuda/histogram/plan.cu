@@ -1,6 +1,7 @@
 /* How a histogram is counted by kernels: which one, with how much shared memory, in which grid, and
  * how what they leave in totals becomes counts. */
 #include "cuda/histogram/histogram.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/workspace.cuh"
 
 enum {
@@ -58,13 +59,6 @@ static void plan_rows(const bf_cuda *cuda, bf_dtype dtype, bf_cuda_count_plan *p
         cached ? BF_CUDA_CACHE_SHARED : ((size_t)plan->at_once + 4) / 4 * 16 + (size_t)edges * 4;
 }
 
-/* More than 48 KiB of shared memory must be asked for; all threads ask for the same. */
-static cudaError_t allow_shared(const bf_cuda *cuda, const bf_cuda_count_plan *plan) {
-    if (plan->shared <= 48 * 1024) return cudaSuccess;
-    return cudaFuncSetAttribute(plan->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                cuda->shared - STATIC_SHARED);
-}
-
 /* All of a plan but the data. */
 bf_status bf_cuda_plan_count(bf_context *context, const bf_bin_job *job, bf_cuda_count_plan *plan) {
     const bf_bins *bins = job->bins;
@@ -89,47 +83,35 @@ bf_status bf_cuda_plan_count(bf_context *context, const bf_bin_job *job, bf_cuda
     plan->params.row_of = (const unsigned *)seen;
     plan->params.ticket = &plan->counters->ticket;
     plan->params.totals = patterns ? plan->counters->patterns : plan->counters->rows;
-    cudaError_t error = allow_shared(context->cuda, plan);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a histogram");
+    return BF_OK;
 }
 
 /* Small arrays are spread over more, smaller blocks; large ones over as many as the multiprocessors
  * hold. */
-static cudaError_t grid_of(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t bytes,
-                           int *threads, int64_t *blocks) {
+static cudaError_t shape_of(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t bytes,
+                            bf_cuda_shape *shape) {
     int64_t vectors = bytes / 16 + 1, most = cuda->multiprocessors;
-    *threads = plan->threads;
-    while (plan->rows <= BF_CUDA_ROWS_AT_ONCE && *threads > LEAST_THREADS &&
-           vectors < most * *threads * BF_CUDA_COUNT_VECTORS)
-        *threads /= 2;
-    int64_t tile = (int64_t)*threads * BF_CUDA_COUNT_VECTORS;
-    *blocks = (vectors + tile - 1) / tile;
-    if (*blocks <= most) return cudaSuccess;
+    bf_cuda_shape s = {0, plan->threads, plan->shared, true};
+    while (plan->rows <= BF_CUDA_ROWS_AT_ONCE && s.threads > LEAST_THREADS &&
+           vectors < most * s.threads * BF_CUDA_COUNT_VECTORS)
+        s.threads /= 2;
+    int64_t tile = (int64_t)s.threads * BF_CUDA_COUNT_VECTORS;
+    s.blocks = (vectors + tile - 1) / tile;
     int each = 1;
     cudaError_t error =
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, plan->kernel, *threads, plan->shared);
-    if (*blocks > most * each) *blocks = most * each;
+        s.blocks > most ? bf_cuda_occupancy(cuda, plan->kernel, s, &each) : cudaSuccess;
+    if (s.blocks > most * each) s.blocks = most * each;
+    *shape = s;
     return error;
 }
 
-static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_count_plan *plan,
-                          const bf_cuda_count_params *p) {
-    int threads;
-    int64_t blocks;
-    cudaError_t error = grid_of(cuda, plan, p->count * plan->element, &threads, &blocks);
+static cudaError_t launch_count(const bf_cuda *cuda, const bf_cuda_count_plan *plan,
+                                const bf_cuda_count_params *p) {
+    bf_cuda_shape shape;
+    cudaError_t error = shape_of(cuda, plan, p->count * plan->element, &shape);
     if (error != cudaSuccess) return error;
     void *arguments[] = {(void *)p};
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3((unsigned)threads);
-    config.dynamicSmemBytes = plan->shared;
-    config.stream = cuda->stream;
-    config.attrs = &overlap;
-    config.numAttrs = cuda->major >= 9 ? 1 : 0;
-    return cudaLaunchKernelExC(&config, plan->kernel, arguments);
+    return bf_cuda_launch(cuda, plan->kernel, shape, arguments);
 }
 
 /* Elements that are in place are counted: to totals, or to counts if one launch does it all. */
@@ -144,7 +126,7 @@ cudaError_t bf_cuda_count_in_place(const bf_cuda *cuda, const bf_cuda_count_plan
         int64_t left = plan->rows - first;
         p.first = (unsigned)first;
         p.rows = (unsigned)(left < plan->at_once ? left : plan->at_once);
-        error = launch(cuda, plan, &p);
+        error = launch_count(cuda, plan, &p);
     }
     return error;
 }

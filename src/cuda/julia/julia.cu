@@ -9,6 +9,8 @@
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
+#include "cuda/runtime/launch.cuh"
+
 #include <math.h>
 
 extern "C" {
@@ -283,8 +285,8 @@ template <typename T> static cudaError_t launch(const bf_cuda *cuda, const bf_ju
     while (p.down > 4 && tiles_of(p.mirror, p.down) < cuda->multiprocessors * (int64_t)BLOCKS_BUSY)
         p.down /= 2;
     void *arguments[] = {&p};
-    return cudaLaunchKernel(kernel_of(p, how), dim3((unsigned)tiles_of(p.mirror, p.down)),
-                            dim3(32 * WARPS), arguments, 0, cuda->stream);
+    bf_cuda_shape shape = {.blocks = tiles_of(p.mirror, p.down), .threads = 32 * WARPS};
+    return bf_cuda_launch(cuda, kernel_of(p, how), shape, arguments);
 }
 
 /* The caller's floating-point environment is not that of the bounds. */

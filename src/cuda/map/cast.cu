@@ -21,7 +21,7 @@ template <bf_dtype FROM>
 static __global__ void __launch_bounds__(THREADS)
     map_cast(const __grid_constant__ bf_cuda_map_params p) {
     value_of<FROM> x[E];
-    wait_for_previous();
+    bf_cuda_wait_for_previous();
     if (p.in[0] == nullptr)
         load_input<FROM>(x, p, 0);
     else

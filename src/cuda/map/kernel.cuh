@@ -4,18 +4,11 @@
 
 #include "cuda/map/map.cuh"
 #include "cuda/map/operation.cuh"
+#include "cuda/runtime/launch.cuh"
 
 namespace bf_map {
 
 enum { THREADS = BF_CUDA_MAP_THREADS, NONE = 0x7fffffff };
-
-/* A launch may overlap the end of the one before (compute capability 9.0): it waits here, and lets
- * the next one come. */
-static __device__ __forceinline__ void wait_for_previous() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
 
 /* Keeps the least place. Where very many fail, most see that a lesser one is there. */
 static __device__ __forceinline__ void note_failure(const bf_cuda_map_params &p, int64_t place) {

@@ -2,6 +2,7 @@
  * it cannot reach them, through the pipeline. */
 #include "cuda/map/map.cuh"
 #include "cuda/map/operation.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
@@ -48,7 +49,7 @@ typedef struct launch_plan {
 
 static int64_t blocks_of(int64_t items, int per_thread) {
     int64_t tile = (int64_t)BF_CUDA_MAP_THREADS * per_thread;
-    return items > 0 ? (items + tile - 1) / tile : 1;
+    return (items + tile - 1) / tile;
 }
 
 static launch_plan plan_launch(const bf_context *context, bf_cuda_map_params *p, bf_map_op op,
@@ -70,16 +71,8 @@ static launch_plan plan_launch(const bf_context *context, bf_cuda_map_params *p,
 static bf_status launch(bf_context *context, bf_cuda_map_params *p, bf_map_op op, bf_dtype work) {
     launch_plan plan = plan_launch(context, p, op, work);
     void *arguments[] = {p};
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)plan.blocks);
-    config.blockDim = dim3(BF_CUDA_MAP_THREADS);
-    config.stream = context->cuda->stream;
-    config.attrs = &overlap;
-    config.numAttrs = context->cuda->major >= 9 ? 1 : 0;
-    cudaError_t error = cudaLaunchKernelExC(&config, plan.kernel, arguments);
+    bf_cuda_shape shape = {.blocks = plan.blocks, .threads = BF_CUDA_MAP_THREADS, .overlaps = true};
+    cudaError_t error = bf_cuda_launch(context->cuda, plan.kernel, shape, arguments);
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "an element-wise operation");
 }
 

@@ -31,7 +31,7 @@ template <bf_dtype D>
 static __global__ void __launch_bounds__(THREADS)
     map_mixed(const __grid_constant__ bf_cuda_map_params p) {
     value_of<D> x[E], y[E], z[E];
-    wait_for_previous();
+    bf_cuda_wait_for_previous();
     load_input<D>(x, p, 0);
     if (p.arity > 1) load_input<D>(y, p, 1);
     if (p.arity > 2) load_input<D>(z, p, 2);

@@ -111,7 +111,7 @@ template <bf_map_op OP, bf_dtype D>
 static __global__ void __launch_bounds__(THREADS)
     map_vectors(const __grid_constant__ bf_cuda_map_params p) {
     constexpr int most = bf_cuda_map_vectors(OP, is_float(D), (int)sizeof(stored_of<D>));
-    wait_for_previous();
+    bf_cuda_wait_for_previous();
     bool whole = (int64_t)(blockIdx.x + 1) * (most * THREADS) <= p.vectors;
     if (most == 1 || p.per_thread == 1)
         take_vectors<OP, D, 1, false>(p);

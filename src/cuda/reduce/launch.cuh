@@ -13,29 +13,17 @@ struct bf_cuda_reduction {
 /* What a block may ask for beside its static shared memory, which is less than this. */
 enum { BF_CUDA_STATIC_SHARED = 12 * 1024 };
 
-/* More than 48 KiB in all must be asked for: once for each kernel and device, which the bits of
- * `asked` remember (asking twice is harmless). */
-template <class Loop> static cudaError_t bf_cuda_allow_shared(const bf_cuda *cuda) {
-    static uint64_t asked;
-    uint64_t bit = (uint64_t)1 << cuda->device % 64;
-    if (cuda->device < 64 && (__atomic_load_n(&asked, __ATOMIC_RELAXED) & bit)) return cudaSuccess;
-    cudaError_t error = cudaFuncSetAttribute(bf_cuda_reduce_kernel<Loop>,
-                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             cuda->shared - BF_CUDA_STATIC_SHARED);
-    if (error == cudaSuccess) __atomic_fetch_or(&asked, bit, __ATOMIC_RELAXED);
-    return error;
-}
-
-/* A launch's shape. */
-struct bf_cuda_shape {
+/* A block of a launch. */
+struct bf_cuda_reduction_block {
     int threads, tables, shared;
 };
 
 /* Blocks for small arrays are so small that there is one for each multiprocessor, and no warp waits
  * for a table; tables and then threads are fewer where shared memory is. */
 template <class Loop>
-static bf_cuda_shape bf_cuda_shape_of(const bf_cuda *cuda, int most_blocks, int64_t bytes) {
-    bf_cuda_shape s = {Loop::threads, 0, 0};
+static bf_cuda_reduction_block bf_cuda_block_for(const bf_cuda *cuda, int most_blocks,
+                                                 int64_t bytes) {
+    bf_cuda_reduction_block s = {Loop::threads, 0, 0};
     int room = cuda->shared - BF_CUDA_STATIC_SHARED;
     int64_t warps = bytes / ((int64_t)most_blocks * BF_CUDA_WARP * 16 * Loop::tile) + 1;
     int least = Loop::tables(4) > 0 ? Loop::tables(4) : 4;
@@ -55,23 +43,12 @@ static cudaError_t bf_cuda_launch_reduction(const bf_context *context, bf_cuda_p
     const bf_cuda *cuda = context->cuda;
     int most = cuda->multiprocessors * Loop::blocks;
     if (most > BF_CUDA_BLOCKS) most = BF_CUDA_BLOCKS;
-    bf_cuda_shape shape = bf_cuda_shape_of<Loop>(cuda, most, bytes);
-    int64_t tile = (int64_t)shape.threads * 16 * Loop::tile, tiles = (bytes + 15 + tile - 1) / tile;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(tiles < most ? tiles : most));
-    config.blockDim = dim3((unsigned)shape.threads);
-    config.dynamicSmemBytes = (size_t)shape.shared;
-    config.stream = cuda->stream;
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    config.attrs = &overlap;
-    config.numAttrs = cuda->major >= 9 ? 1 : 0;
-    params.tables = shape.tables;
+    bf_cuda_reduction_block block = bf_cuda_block_for<Loop>(cuda, most, bytes);
+    int64_t tile = (int64_t)block.threads * 16 * Loop::tile, tiles = (bytes + 15 + tile - 1) / tile;
+    params.tables = block.tables;
     params.bytes = bytes;
-    cudaError_t error = shape.shared > 0 ? bf_cuda_allow_shared<Loop>(cuda) : cudaSuccess;
-    if (error != cudaSuccess) return error;
-    return cudaLaunchKernelEx(&config, bf_cuda_reduce_kernel<Loop>, params);
+    bf_cuda_shape shape = {tiles < most ? tiles : most, block.threads, (size_t)block.shared, true};
+    return bf_cuda_launch(cuda, bf_cuda_reduce_kernel<Loop>, shape, params);
 }
 
 template <class Loop> static const bf_cuda_reduction *bf_cuda_reduction_of() {

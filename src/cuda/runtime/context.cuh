@@ -20,6 +20,7 @@ struct bf_cuda {
     uint64_t calls;             /* entered so far; a change of the stream counts as one */
     struct bf_cuda_workspace *workspaces, *order; /* of workspace.cu: all, and the calls' own */
     struct bf_cuda_mailbox *mailbox;              /* of mailbox.cu */
+    const void **kernels;                         /* of launch.cu */
     struct bf_cuda_ring *ring;                    /* of pipeline.cu; NULL until needed */
     void *scratch;      /* of memory.cu: bf_cuda_copy_scratch; NULL until needed */
     cudaMemPool_t pool; /* of memory.cu; NULL until one needs memory */

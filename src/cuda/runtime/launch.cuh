@@ -1,16 +1,50 @@
-/* How kernels are launched. */
+/* How kernels are launched. Those that need neither much shared memory nor an early start may as
+ * well be launched by <<<>>>. */
 #ifndef BF_CUDA_RUNTIME_LAUNCH_CUH
 #define BF_CUDA_RUNTIME_LAUNCH_CUH
 
 #include "cuda/runtime/context.cuh"
 
+typedef struct bf_cuda_shape {
+    int64_t blocks; /* at least 1 is launched */
+    int threads;
+    size_t shared; /* dynamic, of a block */
+    bool overlaps; /* the kernel may begin before the one before has ended, for which it waits */
+    bool spares_cache; /* shared memory goes before cache: more blocks may share a multiprocessor */
+} bf_cuda_shape;
+
+/* Launches a kernel on the stream in use. A kernel may ask for all shared memory that its static
+ * variables leave; this is arranged at its first launch in the context. */
+cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shape shape,
+                           void **arguments);
+
+/* Blocks of that shape that a multiprocessor holds at once. */
+cudaError_t bf_cuda_occupancy(const bf_cuda *cuda, const void *kernel, bf_cuda_shape shape,
+                              int *blocks);
+
+/* Launches it with arguments by value. */
+template <class... Wanted, class... Given>
+static cudaError_t bf_cuda_launch(const bf_cuda *cuda, void (*kernel)(Wanted...),
+                                  bf_cuda_shape shape, Given... given) {
+    return [&](Wanted... arguments) {
+        void *pointers[] = {(void *)&arguments...};
+        return bf_cuda_launch(cuda, (const void *)kernel, shape, pointers);
+    }(given...);
+}
+
+/* What a context knows of its kernels. */
+cudaError_t bf_cuda_launch_open(bf_cuda *cuda);
+void bf_cuda_launch_close(bf_cuda *cuda);
+
 /* --- a launch that overlaps the end of the one before (compute capability 9.0) --- */
 
+/* Waits for the end of the launch before this one. */
 static __device__ __forceinline__ void bf_cuda_wait_for_end() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
+/* Lets the launch after this one begin, as soon as all blocks have called it. */
 static __device__ __forceinline__ void bf_cuda_let_next_begin() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -4,6 +4,7 @@
 #ifndef BF_CUDA_RUNTIME_PARTITION_CUH
 #define BF_CUDA_RUNTIME_PARTITION_CUH
 
+#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/partition_tile.cuh"
 
 namespace bf_cuda_partition {
@@ -96,15 +97,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     copy_rows<W>(source, digit, n, d, held, mine.first, mine.end, out, [] { return true; });
 }
 
-/* More than 48 KiB of shared memory must be asked for, which costs next to nothing. */
-template <class Kernel> static cudaError_t allow_shared(Kernel *kernel, size_t bytes) {
-    cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
-    return bytes <= 48 * 1024
-               ? cudaSuccess
-               : cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      (int)bytes);
-}
-
 /* The parts of n rows, of whole tiles; and memory for `digits` digits: counts, then bases. */
 struct plan {
     uint32_t parts, part;
@@ -130,16 +122,14 @@ static cudaError_t run(const bf_cuda *cuda, const plan &p, const Source &source,
                        bf_cuda_entry<W> *out) {
     uint32_t *bases = counts + (size_t)digits * p.parts;
     cudaStream_t stream = cuda->stream;
-    size_t bytes = shared_bytes<W>(digits);
-    cudaError_t error = allow_shared(copy_kernel<W, Source, Digit>, bytes);
-    if (error != cudaSuccess) return error;
+    bf_cuda_shape shape = {p.parts, THREADS, shared_bytes<W>(digits), false, true};
+    auto copy = copy_kernel<W, Source, Digit>; /* named first: nvcc inlines by order */
     count_kernel<W><<<p.parts, THREADS, (size_t)digits * 4, stream>>>(source, digit, digits, n,
                                                                       p.part, so_many, counts);
     sum_parts_kernel<<<digits, SUM_THREADS, 0, stream>>>(counts, (int)p.parts, bases);
     sum_kernel<<<1, SUM_THREADS, 0, stream>>>(bases, digits);
-    copy_kernel<W><<<p.parts, THREADS, bytes, stream>>>(source, digit, digits, n, p.part, so_many,
-                                                        counts, bases, out);
-    return cudaGetLastError();
+    return bf_cuda_launch(cuda, copy, shape, source, digit, digits, n, p.part, so_many, counts,
+                          bases, out);
 }
 
 } // namespace bf_cuda_partition

@@ -1,8 +1,9 @@
-/* Where the rows of a partition come from, and what digits they go by. */
+/* The tiles of a partition; rows that are entries, and digits of ranks. A source of rows has the
+ * functions of `entries`, a digit is called with a key. */
 #ifndef BF_CUDA_RUNTIME_PARTITION_ROWS_CUH
 #define BF_CUDA_RUNTIME_PARTITION_ROWS_CUH
 
-#include "cuda/table/word.cuh"
+#include "cuda/runtime/entry.cuh"
 
 namespace bf_cuda_partition {
 
@@ -22,50 +23,8 @@ static __device__ __forceinline__ void prefetch_rows(const void *rows, int bytes
         asm volatile("prefetch.global.L2 [%0];" ::"l"(p + at));
 }
 
-/* Where rows come from: loading them is apart from what is made of them, so that many loads are
- * under way at once. Of arrays keys are hashed; */
-template <class W> struct arrays {
-    bf_cuda_format format;
-    bf_hash_seed seed;
-    const void *keys, *values;
-    __device__ __forceinline__ W load_key(size_t i) const {
-        W word;
-        bf_cuda_load_word(keys, format.key_bytes, (int64_t)i, &word);
-        return word;
-    }
-    __device__ __forceinline__ bf_cuda_entry<W> load(size_t i) const {
-        bf_cuda_entry<W> e = {load_key(i)};
-        bf_cuda_load_word(values, format.value_bytes, (int64_t)i, &e.value);
-        return e;
-    }
-    __device__ __forceinline__ void prefetch(uint32_t first, int n) const {
-        prefetch_rows(keys, format.key_bytes, first, n);
-        prefetch_rows(values, format.value_bytes, first, n);
-    }
-    __device__ __forceinline__ W key(W word) const {
-        return bf_cuda_hash(seed, bf_cuda_rank_word(format, word));
-    }
-    __device__ __forceinline__ W value(W word) const { return bf_cuda_value_word(format, word); }
-};
-
-/* of arrays of unsigned keys and plain values, as wide as words, there is no more to do; */
-template <class W> struct plain_arrays {
-    bf_hash_seed seed;
-    const W *keys, *values;
-    __device__ __forceinline__ W load_key(size_t i) const { return keys[i]; }
-    __device__ __forceinline__ bf_cuda_entry<W> load(size_t i) const {
-        bf_cuda_entry<W> e = {keys[i], values[i]};
-        return e;
-    }
-    __device__ __forceinline__ void prefetch(uint32_t first, int n) const {
-        prefetch_rows(keys, sizeof(W), first, n);
-        prefetch_rows(values, sizeof(W), first, n);
-    }
-    __device__ __forceinline__ W key(W word) const { return bf_cuda_hash(seed, word); }
-    __device__ __forceinline__ W value(W word) const { return word; }
-};
-
-/* of entries they are taken as they are, */
+/* Entries, taken as they are. A source loads rows and makes keys and values of them in two steps,
+ * so that many loads are under way at once. */
 template <class W> struct entries {
     const bf_cuda_entry<W> *from;
     __device__ __forceinline__ W load_key(size_t i) const { return from[i].key; }
@@ -75,36 +34,6 @@ template <class W> struct entries {
     }
     __device__ __forceinline__ W key(W word) const { return word; }
     __device__ __forceinline__ W value(W word) const { return word; }
-};
-
-/* or as ranks, which are hashed. */
-template <class W> struct ranked {
-    bf_hash_seed seed;
-    const bf_cuda_entry<W> *from;
-    __device__ __forceinline__ W load_key(size_t i) const { return from[i].key; }
-    __device__ __forceinline__ bf_cuda_entry<W> load(size_t i) const { return from[i]; }
-    __device__ __forceinline__ void prefetch(uint32_t first, int n) const {
-        prefetch_rows(from, sizeof *from, first, n);
-    }
-    __device__ __forceinline__ W key(W word) const { return bf_cuda_hash(seed, word); }
-    __device__ __forceinline__ W value(W word) const { return word; }
-};
-
-/* The part that a hash's region is in, of parts of so many regions: times is 2^31 / so many,
- * rounded up (exact where regions * so many < 2^31, or that is a power of 2). */
-template <class W> struct part_digit {
-    uint32_t regions, times;
-    __device__ __forceinline__ uint32_t operator()(W hash) const {
-        return __umulhi(2 * bf_cuda_place(hash, regions), times);
-    }
-};
-
-/* The number of a hash's region, less `base`. */
-template <class W> struct region_digit {
-    uint32_t regions, base;
-    __device__ __forceinline__ uint32_t operator()(W hash) const {
-        return bf_cuda_place(hash, regions) - base;
-    }
 };
 
 /* Eight bits of a rank. */

@@ -97,8 +97,8 @@ static cudaError_t make_device(bf_cuda_ring *ring, int slots) {
     return error;
 }
 
-static cudaError_t make_plain(bf_cuda_ring *ring) {
-    for (int i = 0; i < SLOTS && !ring->pinned; i++) {
+static cudaError_t make_plain(bf_cuda_ring *ring, int slots) {
+    for (int i = 0; i < slots; i++) {
         slot *s = &ring->slots[i];
         if (s->plain == NULL) s->plain = (char *)malloc(SLOT_BYTES);
         if (s->plain == NULL) return cudaErrorMemoryAllocation;
@@ -166,15 +166,20 @@ static void find_routes(run *r) {
     }
 }
 
-/* Has the driver copy contiguous memory until enough has been copied for pinned memory to pay.
- * One thread copies no faster than the driver. */
+/* The driver copies contiguous memory from where it is. */
+static void leave_to_driver(run *r) {
+    for (int i = 0; i < r->operand_count; i++)
+        if (r->routes[i] == BY_HOST && r->operands[i].strided == NULL) r->routes[i] = BY_GPU;
+}
+
+/* Leaves copies to the driver until so much has been copied that pinned memory pays. One thread
+ * copies no faster than the driver. */
 static void choose_copier(run *r) {
     bf_cuda_ring *ring = r->ring;
     if (ring->pinned || r->pageable == 0) return;
     if (bf_host_threads(r->context) > 1) ring->driven += r->count * r->pageable;
     if (ring->driven >= PIN_BYTES) make_pinned(ring);
-    for (int i = 0; i < r->operand_count && !ring->pinned; i++)
-        if (r->routes[i] == BY_HOST && r->operands[i].strided == NULL) r->routes[i] = BY_GPU;
+    if (!ring->pinned) leave_to_driver(r);
 }
 
 /* Pieces of calls that do not fill the ring are smaller, so that they overlap as well. */
@@ -328,7 +333,7 @@ static void drain(const run *r) {
 static cudaError_t make_ring(run *r) {
     cudaError_t error = make_order(r->ring);
     if (error == cudaSuccess && r->lands) error = make_device(r->ring, SLOTS);
-    if (error == cudaSuccess && r->gathers) error = make_plain(r->ring);
+    if (error == cudaSuccess && r->gathers && !r->ring->pinned) error = make_plain(r->ring, SLOTS);
     return error;
 }
 
@@ -346,17 +351,21 @@ static bf_status run_ring(run *r) {
 
 /* --- without the ring --- */
 
-/* One piece of little memory: all is enqueued on the stream in use. */
+/* One piece of little memory: all is enqueued on the stream in use. The driver waits for what it
+ * copies from or to memory that is not pinned, so that the slot is free for the next call. */
 static bf_status run_direct(run *r) {
     cudaStream_t stream = r->context->cuda->stream;
-    for (int i = 0; i < r->operand_count; i++)
-        if (r->routes[i] == BY_HOST) r->routes[i] = BY_GPU;
     cudaError_t error = r->lands ? make_device(r->ring, 1) : cudaSuccess;
+    if (error == cudaSuccess && r->gathers) error = make_plain(r->ring, 1);
     if (error != cudaSuccess) return bf_cuda_fail(r->context, error, "memory for copies");
-    const slot *s = &r->ring->slots[0];
-    bf_status status = check_copy(r, copy_by_gpu(r, s, 0, true, stream));
-    if (status == BF_OK) status = take_piece(r, s, 0);
-    if (status == BF_OK) status = check_copy(r, copy_by_gpu(r, s, 0, false, stream));
+    leave_to_driver(r);
+    slot s = r->ring->slots[0];
+    s.pinned = NULL;
+    copy_by_host(r, &s, 0, true);
+    bf_status status = check_copy(r, copy_by_gpu(r, &s, 0, true, stream));
+    if (status == BF_OK) status = take_piece(r, &s, 0);
+    if (status == BF_OK) status = check_copy(r, copy_by_gpu(r, &s, 0, false, stream));
+    if (status == BF_OK) copy_by_host(r, &s, 0, false);
     if (status != BF_OK) cudaStreamSynchronize(stream);
     return status;
 }
@@ -374,7 +383,7 @@ static bf_status run_copies(run *r) {
     if (cuda->ring == NULL) return bf_fail(r->context, BF_E_MEMORY, "no memory for copies");
     r->ring = cuda->ring;
     lay_out(r);
-    bool direct = r->count <= r->piece && r->count * r->bytes <= DIRECT_BYTES && !r->gathers;
+    bool direct = r->count <= r->piece && r->count * r->bytes <= DIRECT_BYTES;
     /* Another thread may be capturing a stream, which forbids some of this otherwise. */
     cudaStreamCaptureMode mode = bf_cuda_relax();
     bf_status status = direct ? run_direct(r) : run_ring(r);

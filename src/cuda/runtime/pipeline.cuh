@@ -46,7 +46,7 @@ bf_status bf_cuda_pipeline(bf_context *context, const bf_cuda_operand *operands,
 bf_status bf_cuda_copy(bf_context *context, void *to, const void *from, size_t bytes);
 
 /* The same for elements [first, first + count), of any strides in the host's memory, and contiguous
- * memory of the GPU. */
+ * memory of the GPU. Complete on return. */
 bf_status bf_cuda_gather_host(bf_context *context, const bf_strided *from, int64_t first,
                               int64_t count, void *to);
 bf_status bf_cuda_scatter_host(bf_context *context, const bf_strided *to, int64_t first,

@@ -2,6 +2,11 @@
  * its elements from the element's number. */
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/memory.cuh"
+#include "cuda/runtime/pipeline.cuh"
+
+extern "C" {
+#include "seam/where.h"
+}
 
 namespace {
 
@@ -85,29 +90,45 @@ strided_params params_of(const bf_strided *memory, int64_t first, int64_t count,
 cudaError_t launch_copy(const bf_context *context, const void *kernel, strided_params *p) {
     void *arguments[] = {p};
     int64_t tile = THREADS * ELEMENTS;
-    dim3 blocks((unsigned)((p->count + tile - 1) / tile)), threads(THREADS);
-    return cudaLaunchKernel(kernel, blocks, threads, arguments, 0, context->cuda->stream);
+    bf_cuda_shape shape = {
+        .blocks = (p->count + tile - 1) / tile, .threads = THREADS, .overlaps = true};
+    return bf_cuda_launch(context->cuda, kernel, shape, arguments);
 }
 
 } // namespace
 
-/* The copy has been enqueued: what reads it is so behind it. */
-bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
-                         void *to) {
-    strided_params p = params_of(from, first, count, (char *)to);
-    int previous = bf_cuda_enter(context);
-    cudaError_t error = launch_copy(context, choose_kernel<true>(p), &p);
-    bf_cuda_leave(previous);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
+static bool is_on_host(const bf_strided *memory) {
+    return bf_where_is(memory->data, NULL) == BF_WHERE_HOST;
 }
 
-/* The copy has happened: it is the last step of a call. */
+static bf_status gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
+                        void *to) {
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status != BF_OK) return status;
+    if (is_on_host(from)) return bf_cuda_gather_host(context, from, first, count, to);
+    strided_params p = params_of(from, first, count, (char *)to);
+    return bf_cuda_check(context, launch_copy(context, choose_kernel<true>(p), &p), "a copy");
+}
+
+bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
+                         void *to) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = gather(context, from, first, count, to);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static bf_status scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
+                         const void *from) {
+    if (is_on_host(to)) return bf_cuda_scatter_host(context, to, first, count, from);
+    strided_params p = params_of(to, first, count, (char *)(uintptr_t)from);
+    return bf_cuda_wait(context, launch_copy(context, choose_kernel<false>(p), &p), "a copy");
+}
+
 bf_status bf_cuda_scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
                           const void *from) {
-    strided_params p = params_of(to, first, count, (char *)(uintptr_t)from);
     int previous = bf_cuda_enter(context);
-    cudaError_t error = launch_copy(context, choose_kernel<false>(p), &p);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(context->cuda->stream);
+    bf_status status = scatter(context, to, first, count, from);
     bf_cuda_leave(previous);
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a copy");
+    return status;
 }

@@ -3,12 +3,13 @@
 #ifndef BF_CUDA_TABLE_COMBINE_CUH
 #define BF_CUDA_TABLE_COMBINE_CUH
 
-#include "cuda/runtime/partition.cuh"
+#include "cuda/table/rows.cuh"
 #include "cuda/table/shared_region.cuh"
 
 namespace bf_cuda_combined {
 
 using namespace bf_cuda_partition;
+using namespace bf_cuda_sources;
 
 template <class W> constexpr int rows_each = 32 / (int)sizeof(W);
 template <class W> constexpr int rows_of_tile = THREADS *rows_each<W>;
@@ -106,11 +107,9 @@ __global__ void __launch_bounds__(THREADS)
 template <class W, class Source>
 static cudaError_t combine(const bf_cuda *cuda, const plan &p, const Source &source, uint32_t n,
                            bf_cuda_combine how, bf_cuda_entry<W> *out, uint32_t *counts) {
-    cudaError_t error = allow_shared(combine_kernel<W, Source>, sizeof(found<W>));
-    if (error != cudaSuccess) return error;
-    combine_kernel<W, Source>
-        <<<p.parts, THREADS, sizeof(found<W>), cuda->stream>>>(source, n, p.part, how, out, counts);
-    return cudaGetLastError();
+    bf_cuda_shape shape = {p.parts, THREADS, sizeof(found<W>), false, true};
+    return bf_cuda_launch(cuda, combine_kernel<W, Source>, shape, source, n, p.part, how, out,
+                          counts);
 }
 
 } // namespace bf_cuda_combined

@@ -23,7 +23,7 @@ enum { FINDING = 8 };
 
 /* A lane's half of a bucket. */
 template <class W> struct half {
-    static constexpr int slots = bf_cuda_shape<W>::bucket / 2;
+    static constexpr int slots = bf_cuda_region<W>::bucket / 2;
     bf_cuda_entry<W> e[slots];
 
     __device__ __forceinline__ void load(const bf_cuda_entry<W> *table, uint64_t bucket) {
@@ -76,7 +76,7 @@ template <class W> struct sought {
 /* Finds the first n keys of w: a pair of lanes those from its own number on, 16 apart. */
 template <class W>
 __device__ __forceinline__ void find_all(sought<W> &w, int n, const bf_cuda_entry<W> *table) {
-    constexpr uint32_t in_region = bf_cuda_shape<W>::buckets;
+    constexpr uint32_t in_region = bf_cuda_region<W>::buckets;
     int at = threadIdx.x % 32 / 2;
     uint32_t step = 0, pair = 3u << (threadIdx.x & 30);
     while (__any_sync(~0u, at < n)) {
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 4 : FINDING)
 template <class W>
 static cudaError_t find(const bf_cuda *cuda, const bf_cuda_table *t, const void *keys, int64_t n,
                         const bf_cuda_answers *answers, bf_cuda_report *report) {
-    uint64_t buckets = (uint64_t)t->slots.regions * bf_cuda_shape<W>::buckets;
+    uint64_t buckets = (uint64_t)t->slots.regions * bf_cuda_region<W>::buckets;
     int64_t in_block = THREADS / 32 * KEYS;
     find_kernel<W><<<(unsigned)((n - 1) / in_block + 1), THREADS, THREADS / 32 * sizeof(sought<W>),
                      cuda->stream>>>((const bf_cuda_entry<W> *)t->slots.entries, buckets,

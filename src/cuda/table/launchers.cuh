@@ -19,31 +19,6 @@ static __device__ __forceinline__ int64_t number() {
 
 static unsigned blocks_of(uint32_t n) { return (n - 1) / THREADS + 1; }
 
-/* --- sorting by rank --- */
-
-template <class W>
-static bf_status sort(bf_context *context, void *entries, void *other, uint32_t n, int bytes,
-                      void **sorted) {
-    using namespace bf_cuda_partition;
-    const bf_cuda *cuda = context->cuda;
-    plan p = plan_of<W>(cuda, n);
-    uint32_t *counts = (uint32_t *)bf_cuda_alloc(context, counts_needed(p, 256) * 4);
-    if (counts == NULL) return BF_E_MEMORY;
-    bf_cuda_entry<W> *from = (bf_cuda_entry<W> *)entries, *to = (bf_cuda_entry<W> *)other;
-    cudaError_t error = cudaSuccess;
-    for (int byte = 0; byte < bytes && error == cudaSuccess; byte++) {
-        bf_cuda_partition::entries<W> source = {from};
-        rank_digit<W> digit = {8 * byte};
-        error = run<W>(cuda, p, source, digit, 256, n, NULL, counts, to);
-        bf_cuda_entry<W> *swapped = from;
-        from = to;
-        to = swapped;
-    }
-    bf_cuda_free(context, counts);
-    *sorted = from;
-    return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "sorting entries");
-}
-
 /* --- arrays --- */
 
 template <class W>
@@ -100,7 +75,7 @@ __global__ void mark_kernel(Source source, uint32_t n, int rate, uint32_t *bits)
 template <class W>
 static cudaError_t mark_rows(const bf_cuda *cuda, const bf_cuda_table *table,
                              const bf_cuda_rows *rows, int rate, uint32_t *bits) {
-    using namespace bf_cuda_partition;
+    using namespace bf_cuda_sources;
     arrays<W> source = {table->format, table->slots.seed, rows->keys, rows->values};
     ranked<W> held = {table->slots.seed, (const bf_cuda_entry<W> *)rows->entries};
     if (rows->entries != NULL)
@@ -114,8 +89,8 @@ static cudaError_t mark_rows(const bf_cuda *cuda, const bf_cuda_table *table,
 template <class W>
 __global__ void mark_slots_kernel(const bf_cuda_entry<W> *slots, int rate, uint32_t *bits) {
     W free = bf_cuda_free<W>(blockIdx.x);
-    const bf_cuda_entry<W> *from = slots + (size_t)blockIdx.x * bf_cuda_shape<W>::slots;
-    for (int s = threadIdx.x; s < bf_cuda_shape<W>::slots; s += THREADS)
+    const bf_cuda_entry<W> *from = slots + (size_t)blockIdx.x * bf_cuda_region<W>::slots;
+    for (int s = threadIdx.x; s < bf_cuda_region<W>::slots; s += THREADS)
         if (!(from[s].key == free)) mark(bf_cuda_bits(from[s].key), rate, bits);
 }
 
@@ -130,8 +105,8 @@ static cudaError_t mark_slots(const bf_cuda *cuda, const bf_cuda_slots *slots, i
 template <class W> static constexpr bf_cuda_table_loops loops() {
     bf_cuda_table_loops l = {};
     l.word = sizeof(W);
-    l.slots = bf_cuda_shape<W>::slots;
-    l.limit = bf_cuda_shape<W>::limit;
+    l.slots = bf_cuda_region<W>::slots;
+    l.limit = bf_cuda_region<W>::limit;
     l.digit_bits = bf_cuda_lists_of::most_bits<W>;
     l.partition = bf_cuda_lists_of::partition<W>;
     l.check = bf_cuda_regions::check<W>;
@@ -139,7 +114,6 @@ template <class W> static constexpr bf_cuda_table_loops loops() {
     l.erase = bf_cuda_regions::erase<W>;
     l.collect = bf_cuda_regions::collect<W>;
     l.find = bf_cuda_find::find<W>;
-    l.sort = sort<W>;
     l.show = show<W>;
     l.enter = enter<W>;
     l.mark_slots = mark_slots<W>;

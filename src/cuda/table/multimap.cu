@@ -5,6 +5,7 @@
 
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/prefix.cuh"
+#include "cuda/runtime/sort.cuh"
 
 #include <stdlib.h>
 
@@ -156,8 +157,8 @@ static bf_status prepare(bf_context *context, bf_cuda_table *t) {
     bf_status status =
         error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a table's entries");
     if (status == BF_OK)
-        status = t->loops->sort(context, memory, memory + bytes, (uint32_t)m->count,
-                                t->format.key_bytes, &sorted);
+        status = bf_cuda_sort(context, t->loops->word, memory, memory + bytes, (uint32_t)m->count,
+                              t->format.key_bytes, &sorted);
     if (status == BF_OK) status = make_index(context, t, sorted);
     if (status == BF_OK) {
         error = cudaMemcpyAsync(m->entries, sorted, bytes, cudaMemcpyDeviceToDevice,

@@ -2,12 +2,13 @@
 #ifndef BF_CUDA_TABLE_REFINE_CUH
 #define BF_CUDA_TABLE_REFINE_CUH
 
-#include "cuda/runtime/partition.cuh"
+#include "cuda/table/rows.cuh"
 #include "cuda/table/table.cuh"
 
 namespace bf_cuda_lists_of {
 
 using namespace bf_cuda_partition;
+using namespace bf_cuda_sources;
 
 /* Where parts or lists have more rows than this, keys are hot: report->hot, and tight. */
 struct limits {
@@ -106,16 +107,14 @@ static cudaError_t refine_parts(const bf_cuda *cuda, uint32_t parts, const bf_cu
                                 const uint32_t *bases, const lists_to<W> &to, const limits &most,
                                 bf_cuda_report *report) {
     size_t bytes = shared_bytes<W>((int)to.each) + sizeof(uint32_t) * to.each;
-    cudaError_t error = allow_shared(refine_kernel<W, false>, bytes);
-    if (error == cudaSuccess) error = allow_shared(refine_kernel<W, true>, bytes);
-    if (error != cudaSuccess) return error;
+    bf_cuda_shape shape = {parts, THREADS, bytes, false, true};
+    cudaError_t error = cudaSuccess;
     if (to.room == 0)
         spill_kernel<<<1, 1, 0, cuda->stream>>>(report);
     else
-        refine_kernel<W, false>
-            <<<parts, THREADS, bytes, cuda->stream>>>(from, bases, to, most, report);
-    refine_kernel<W, true><<<parts, THREADS, bytes, cuda->stream>>>(from, bases, to, most, report);
-    return cudaGetLastError();
+        error = bf_cuda_launch(cuda, refine_kernel<W, false>, shape, from, bases, to, most, report);
+    if (error != cudaSuccess) return error;
+    return bf_cuda_launch(cuda, refine_kernel<W, true>, shape, from, bases, to, most, report);
 }
 
 } // namespace bf_cuda_lists_of

@@ -19,7 +19,7 @@ struct task {
         return combine == BF_CUDA_FIRST || combine == BF_CUDA_LAST;
     }
     template <class W> __device__ __forceinline__ uint32_t home(W key) const {
-        return bf_cuda_place(key, buckets) % bf_cuda_shape<W>::buckets;
+        return bf_cuda_place(key, buckets) % bf_cuda_region<W>::buckets;
     }
 };
 
@@ -183,7 +183,7 @@ template <class W>
 __device__ __forceinline__ place<W> place_of(bf_cuda_entry<W> *slots, const bf_cuda_entry<W> *rows,
                                              const uint32_t *start) {
     place<W> p;
-    p.old = slots + (size_t)blockIdx.x * bf_cuda_shape<W>::slots;
+    p.old = slots + (size_t)blockIdx.x * bf_cuda_region<W>::slots;
     p.rows = rows + start[blockIdx.x];
     p.free = bf_cuda_free<W>(blockIdx.x);
     return p;
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 2 : INSERTING)
     uint32_t count = counts[blockIdx.x], before = empty ? 0 : used[blockIdx.x];
     place<W> p = place_of(slots, rows, start);
     if (count == 0 && !(empty && !count_only)) return;
-    uint32_t most = bf_cuda_shape<W>::limit - before;
+    uint32_t most = bf_cuda_region<W>::limit - before;
     task t = {buckets, combine, report};
     bf_cuda_entry<W> next[ROWS<W>];
     load_rows(p, count, threadIdx.x, next); /* on their way while memory is cleared */
@@ -231,15 +231,15 @@ __global__ void check_kernel(const uint32_t *used, const uint32_t *counts, uint3
     uint32_t r = blockIdx.x * blockDim.x + threadIdx.x;
     if (r >= regions || report->hot) return;
     uint64_t all = (uint64_t)counts[r] + (empty ? 0 : used[r]);
-    if (all > (uint64_t)bf_cuda_shape<W>::limit) report->tight = 1;
+    if (all > (uint64_t)bf_cuda_region<W>::limit) report->tight = 1;
 }
 
 /* --- taking keys out --- */
 
 /* The slot of a key in the region's memory; -1: it is not there. */
 template <class W> __device__ __forceinline__ int look_up(const place<W> &p, uint32_t home, W key) {
-    constexpr int N = bf_cuda_shape<W>::bucket;
-    for (uint32_t i = 0; i < (uint32_t)bf_cuda_shape<W>::buckets; i++) {
+    constexpr int N = bf_cuda_region<W>::bucket;
+    for (uint32_t i = 0; i < (uint32_t)bf_cuda_region<W>::buckets; i++) {
         int first = (int)bf_cuda_bucket_at<W>(home, i) * N;
         bool full = true;
         for (int k = 0; k < N; k++) {
@@ -266,7 +266,7 @@ __device__ __forceinline__ void note_moved(bf_cuda_wide *moved, int s, bf_cuda_w
     moved[s] = key;
 }
 template <class W>
-constexpr size_t moved_bytes = sizeof(W) == 16 ? sizeof(W) * bf_cuda_shape<W>::slots : 0;
+constexpr size_t moved_bytes = sizeof(W) == 16 ? sizeof(W) * bf_cuda_region<W>::slots : 0;
 
 /* The entries that stay are entered anew, since places further on may now be wrong. */
 template <class W>
@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     erase_kernel(bf_cuda_entry<W> *slots, uint32_t *used, uint64_t buckets,
                  const bf_cuda_entry<W> *rows, const uint32_t *start, const uint32_t *counts,
                  bf_cuda_report *report) {
-    constexpr int S = bf_cuda_shape<W>::slots, N = (S + THREADS - 1) / THREADS;
+    constexpr int S = bf_cuda_region<W>::slots, N = (S + THREADS - 1) / THREADS;
     extern __shared__ __align__(16) char shared[];
     image<W> &m = *(image<W> *)shared;
     W *moved = moved_keys(m, shared + sizeof m);
@@ -286,7 +286,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     __syncthreads();
     for (uint64_t i = threadIdx.x; i < count; i += THREADS) {
         W key = rows[start[blockIdx.x] + i].key;
-        int s = look_up(p, bf_cuda_place(key, buckets) % bf_cuda_shape<W>::buckets, key);
+        int s = look_up(p, bf_cuda_place(key, buckets) % bf_cuda_region<W>::buckets, key);
         if (s >= 0 && atomicExch(&m.order[s], 1) == 0) atomicAdd(&m.gone, 1);
     }
     __syncthreads();
@@ -311,7 +311,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int k = 0; k < N; k++) {
         int s;
         if (!stays[k]) continue;
-        uint32_t home = bf_cuda_place(e[k].key, buckets) % bf_cuda_shape<W>::buckets;
+        uint32_t home = bf_cuda_place(e[k].key, buckets) % bf_cuda_region<W>::buckets;
         enter_key(m, p, home, 0, e[k].key, ~(uint32_t)(k * THREADS + threadIdx.x) - 1, &s, report);
         m.values[s] = e[k].value;
         note_moved(moved, s, e[k].key);
@@ -333,9 +333,9 @@ __global__ void __launch_bounds__(THREADS)
     __shared__ uint32_t next;
     if (threadIdx.x == 0) next = offsets[blockIdx.x];
     __syncthreads();
-    const bf_cuda_entry<W> *from = slots + (size_t)blockIdx.x * bf_cuda_shape<W>::slots;
+    const bf_cuda_entry<W> *from = slots + (size_t)blockIdx.x * bf_cuda_region<W>::slots;
     W free = bf_cuda_free<W>(blockIdx.x);
-    for (int s = threadIdx.x; s < bf_cuda_shape<W>::slots; s += THREADS) {
+    for (int s = threadIdx.x; s < bf_cuda_region<W>::slots; s += THREADS) {
         bf_cuda_entry<W> e = from[s];
         if (e.key == free) continue;
         e.key = bf_cuda_unhash(seed, e.key);
@@ -350,7 +350,7 @@ template <class W> static bf_cuda_entry<W> *entries_of(const bf_cuda_slots *slot
 }
 
 template <class W> static uint64_t buckets_of(const bf_cuda_slots *slots) {
-    return (uint64_t)slots->regions * bf_cuda_shape<W>::buckets;
+    return (uint64_t)slots->regions * bf_cuda_region<W>::buckets;
 }
 
 template <class W>
@@ -364,26 +364,20 @@ template <class W>
 static cudaError_t insert(const bf_cuda *cuda, const bf_cuda_slots *slots,
                           const bf_cuda_lists *lists, bf_cuda_combine combine, bool empty,
                           bool count, bool sure, bf_cuda_report *report) {
-    size_t bytes = sizeof(image<W>);
-    cudaError_t error = bf_cuda_partition::allow_shared(insert_kernel<W>, bytes);
-    if (error != cudaSuccess) return error;
-    insert_kernel<W><<<slots->regions, THREADS, bytes, cuda->stream>>>(
-        entries_of<W>(slots), slots->used, buckets_of<W>(slots),
-        (const bf_cuda_entry<W> *)lists->entries, lists->start, lists->count, combine, empty, count,
-        sure, report);
-    return cudaGetLastError();
+    bf_cuda_shape shape = {slots->regions, THREADS, sizeof(image<W>), false, true};
+    return bf_cuda_launch(cuda, insert_kernel<W>, shape, entries_of<W>(slots), slots->used,
+                          buckets_of<W>(slots), (const bf_cuda_entry<W> *)lists->entries,
+                          lists->start, lists->count, combine, empty, count, sure, report);
 }
 
 template <class W>
 static cudaError_t erase(const bf_cuda *cuda, const bf_cuda_slots *slots,
                          const bf_cuda_lists *lists, bf_cuda_report *report) {
     size_t bytes = sizeof(image<W>) + moved_bytes<W>;
-    cudaError_t error = bf_cuda_partition::allow_shared(erase_kernel<W>, bytes);
-    if (error != cudaSuccess) return error;
-    erase_kernel<W><<<slots->regions, THREADS, bytes, cuda->stream>>>(
-        entries_of<W>(slots), slots->used, buckets_of<W>(slots),
-        (const bf_cuda_entry<W> *)lists->entries, lists->start, lists->count, report);
-    return cudaGetLastError();
+    bf_cuda_shape shape = {slots->regions, THREADS, bytes, false, true};
+    return bf_cuda_launch(cuda, erase_kernel<W>, shape, entries_of<W>(slots), slots->used,
+                          buckets_of<W>(slots), (const bf_cuda_entry<W> *)lists->entries,
+                          lists->start, lists->count, report);
 }
 
 template <class W>

@@ -40,7 +40,7 @@ template <class W> struct alignas(sizeof(W) == 4 ? 8 : 16) twin { W a, b; };
 template <class W> struct alignas(16) entries { bf_cuda_entry<W> a, b; };
 
 template <class W> struct keys {
-    W word[bf_cuda_shape<W>::slots];
+    W word[bf_cuda_region<W>::slots];
 
     __device__ __forceinline__ void set(int s, const place<W> &p, W key) { word[s] = key; }
     /* The keys of slots 2i and 2i + 1. */
@@ -49,7 +49,7 @@ template <class W> struct keys {
     }
     /* Is a bucket full of other keys? Where one changes meanwhile it may say no. */
     __device__ __forceinline__ bool others_only(int bucket, const place<W> &p, W key) const {
-        constexpr int N = bf_cuda_shape<W>::bucket;
+        constexpr int N = bf_cuda_region<W>::bucket;
         uint4 v = ((const uint4 *)word)[bucket];
         W w[N];
         bool all = true;
@@ -75,7 +75,7 @@ template <class W> struct keys {
 
 /* Those of 16 bytes stay where they are: slots hold the number of a row, plus 1, or of a slot. */
 template <> struct keys<bf_cuda_wide> {
-    uint32_t who[bf_cuda_shape<bf_cuda_wide>::slots];
+    uint32_t who[bf_cuda_region<bf_cuda_wide>::slots];
 
     __device__ __forceinline__ void set(int s, const place<bf_cuda_wide> &p, bf_cuda_wide key) {
         who[s] = key == p.free ? 0 : ~(uint32_t)s;
@@ -105,12 +105,12 @@ template <> struct keys<bf_cuda_wide> {
 };
 
 template <class W> struct image {
-    W values[bf_cuda_shape<W>::slots];
+    W values[bf_cuda_region<W>::slots];
     bf_cuda_regions::keys<W> keys;
-    uint32_t order[bf_cuda_shape<W>::slots];         /* the least number among a key's rows */
-    uint32_t passed[bf_cuda_shape<W>::buckets / 32]; /* bits of buckets: an entry went on */
-    uint32_t late[LATE / sizeof(W)];                 /* rows whose buckets are full, */
-    bf_cuda_entry<W> late_rows[LATE / sizeof(W)];    /* and their entries */
+    uint32_t order[bf_cuda_region<W>::slots];         /* the least number among a key's rows */
+    uint32_t passed[bf_cuda_region<W>::buckets / 32]; /* bits of buckets: an entry went on */
+    uint32_t late[LATE / sizeof(W)];                  /* rows whose buckets are full, */
+    bf_cuda_entry<W> late_rows[LATE / sizeof(W)];     /* and their entries */
     uint32_t lates, entered, gone, full;
 };
 
@@ -118,7 +118,7 @@ template <class W> struct image {
 template <class W>
 __device__ __forceinline__ outcome enter_bucket(image<W> &m, const place<W> &p, uint32_t bucket,
                                                 W key, uint32_t row, int *slot) {
-    constexpr int N = bf_cuda_shape<W>::bucket;
+    constexpr int N = bf_cuda_region<W>::bucket;
     int turn = (int)bf_cuda_bits(key);
     outcome how = OTHERS;
     for (int k = 0; k < N && how == OTHERS; k++) {
@@ -134,7 +134,7 @@ template <class W>
 __device__ __forceinline__ outcome enter_key(image<W> &m, const place<W> &p, uint32_t home,
                                              uint32_t step, W key, uint32_t row, int *slot,
                                              bf_cuda_report *report) {
-    for (uint32_t i = step; i < (uint32_t)bf_cuda_shape<W>::buckets; i++) {
+    for (uint32_t i = step; i < (uint32_t)bf_cuda_region<W>::buckets; i++) {
         uint32_t bucket = bf_cuda_bucket_at<W>(home, i);
         outcome how = m.keys.others_only((int)bucket, p, key)
                           ? OTHERS
@@ -152,7 +152,7 @@ __device__ __forceinline__ outcome enter_key(image<W> &m, const place<W> &p, uin
 template <class W>
 __device__ __forceinline__ int slot_in(const image<W> &m, const place<W> &p, uint32_t bucket,
                                        W key) {
-    constexpr int N = bf_cuda_shape<W>::bucket;
+    constexpr int N = bf_cuda_region<W>::bucket;
     int first = (int)bucket * N;
     for (int s = first; s < first + N; s += 2) {
         twin<W> keys = m.keys.two(s / 2, p);
@@ -165,7 +165,7 @@ __device__ __forceinline__ int slot_in(const image<W> &m, const place<W> &p, uin
 /* The slot of a key that has one. */
 template <class W>
 __device__ __forceinline__ int slot_of(const image<W> &m, const place<W> &p, uint32_t home, W key) {
-    for (uint32_t i = 0; i < (uint32_t)bf_cuda_shape<W>::buckets; i++) {
+    for (uint32_t i = 0; i < (uint32_t)bf_cuda_region<W>::buckets; i++) {
         int slot = slot_in(m, p, bf_cuda_bucket_at<W>(home, i), key);
         if (slot >= 0) return slot;
     }
@@ -208,19 +208,19 @@ static __device__ __forceinline__ bool above(bf_cuda_wide a, bf_cuda_wide b) {
 }
 
 template <class W> __device__ __forceinline__ void clear_image(image<W> &m, const place<W> &p) {
-    for (int b = threadIdx.x; b < bf_cuda_shape<W>::buckets / 32; b += THREADS) m.passed[b] = 0;
+    for (int b = threadIdx.x; b < bf_cuda_region<W>::buckets / 32; b += THREADS) m.passed[b] = 0;
     if (threadIdx.x == 0) m.lates = m.entered = m.gone = m.full = 0;
-    for (int s = threadIdx.x; s < bf_cuda_shape<W>::slots; s += THREADS) m.keys.set(s, p, p.free);
+    for (int s = threadIdx.x; s < bf_cuda_region<W>::slots; s += THREADS) m.keys.set(s, p, p.free);
 }
 
 /* The region's entries; the caller synchronizes. */
 template <class W>
 __device__ __forceinline__ void load_image(image<W> &m, const place<W> &p,
                                            bf_cuda_combine combine) {
-    constexpr int N = bf_cuda_shape<W>::bucket;
+    constexpr int N = bf_cuda_region<W>::bucket;
     clear_image(m, p);
     __syncthreads();
-    for (int s = threadIdx.x; s < bf_cuda_shape<W>::slots; s += THREADS) {
+    for (int s = threadIdx.x; s < bf_cuda_region<W>::slots; s += THREADS) {
         bf_cuda_entry<W> e = p.old[s];
         m.keys.set(s, p, e.key);
         m.values[s] = e.value;
@@ -238,7 +238,7 @@ __device__ __forceinline__ void load_image(image<W> &m, const place<W> &p,
 template <class W>
 __device__ __forceinline__ void store_two(const image<W> &m, const place<W> &p, int i, twin<W> keys,
                                           twin<W> other) {
-    constexpr int N = bf_cuda_shape<W>::bucket;
+    constexpr int N = bf_cuda_region<W>::bucket;
     twin<W> values = ((const twin<W> *)m.values)[i];
     int b = 2 * i / N;
     bool passed = m.passed[b / 32] >> b % 32 & 1;
@@ -251,12 +251,12 @@ __device__ __forceinline__ void store_two(const image<W> &m, const place<W> &p, 
 
 /* The number of the two slots that make up a bucket with slots 2i and 2i + 1. */
 template <class W> __device__ __forceinline__ int other_two(int i) {
-    return bf_cuda_shape<W>::bucket == 4 ? i ^ 1 : i;
+    return bf_cuda_region<W>::bucket == 4 ? i ^ 1 : i;
 }
 
 template <class W>
 __device__ __forceinline__ void store_image(const image<W> &m, const place<W> &p) {
-    for (int i = threadIdx.x; i < bf_cuda_shape<W>::slots / 2; i += THREADS)
+    for (int i = threadIdx.x; i < bf_cuda_region<W>::slots / 2; i += THREADS)
         store_two(m, p, i, m.keys.two(i, p), m.keys.two(other_two<W>(i), p));
 }
 

@@ -4,6 +4,7 @@
 
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/prefix.cuh"
+#include "cuda/runtime/sort.cuh"
 
 #include <stdlib.h>
 
@@ -303,8 +304,8 @@ static bf_status list_sorted(bf_context *context, const bf_cuda_table *t, void *
     bf_status status = bf_cuda_table_collect(context, t, &entries);
     if (status != BF_OK) return status;
     char *other = (char *)entries + (size_t)t->keys * 2 * (size_t)t->loops->word;
-    status =
-        t->loops->sort(context, entries, other, (uint32_t)t->keys, t->format.key_bytes, &sorted);
+    status = bf_cuda_sort(context, t->loops->word, entries, other, (uint32_t)t->keys,
+                          t->format.key_bytes, &sorted);
     if (status == BF_OK) {
         cudaError_t error =
             t->loops->show(context->cuda, &t->format, sorted, (uint32_t)t->keys, keys, values);

@@ -119,9 +119,6 @@ struct bf_cuda_table_loops {
     /* Looks n keys up; adds those that are there to report->total. */
     cudaError_t (*find)(const bf_cuda *cuda, const bf_cuda_table *table, const void *keys,
                         int64_t n, const bf_cuda_answers *answers, bf_cuda_report *report);
-    /* Sorts entries, stably, by the low `bytes` bytes of their ranks; *sorted is one of the two. */
-    bf_status (*sort)(bf_context *context, void *entries, void *other, uint32_t n, int bytes,
-                      void **sorted);
     /* Entries as arrays (values may be NULL), and arrays as entries with ranks. */
     cudaError_t (*show)(const bf_cuda *cuda, const bf_cuda_format *format, const void *entries,
                         uint32_t n, void *keys, void *values);

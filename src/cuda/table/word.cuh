@@ -8,23 +8,12 @@
 #ifndef BF_CUDA_TABLE_WORD_CUH
 #define BF_CUDA_TABLE_WORD_CUH
 
-#include "cuda/runtime/context.cuh"
+#include "cuda/runtime/entry.cuh"
 
 extern "C" {
 #include "rules/key/hash.h"
 #include "rules/table/entry.h"
 }
-
-/* A word of 16 bytes; of a key or a pair, hi is the first half. */
-struct bf_cuda_wide {
-    uint64_t hi, lo;
-};
-
-static __host__ __device__ __forceinline__ bool operator==(bf_cuda_wide a, bf_cuda_wide b) {
-    return a.hi == b.hi && a.lo == b.lo;
-}
-
-template <class W> struct alignas(sizeof(W) == 4 ? 8 : 16) bf_cuda_entry { W key, value; };
 
 /* --- the hash and its inverse --- */
 
@@ -60,7 +49,7 @@ static __device__ __forceinline__ bf_cuda_wide bf_cuda_unhash(bf_hash_seed seed,
 
 /* --- places: regions of 32 KiB, of buckets that two lanes read at once --- */
 
-template <class W> struct bf_cuda_shape {
+template <class W> struct bf_cuda_region {
     static constexpr int bucket = sizeof(W) == 4 ? 4 : 2; /* slots */
     static constexpr int buckets = sizeof(W) == 16 ? 512 : 1024;
     static constexpr int slots = bucket * buckets;
@@ -99,25 +88,11 @@ template <class W> static __device__ __forceinline__ W bf_cuda_free(uint32_t reg
  * pair, and so on around. */
 template <class W>
 static __device__ __forceinline__ uint32_t bf_cuda_bucket_at(uint32_t home, uint32_t i) {
-    constexpr uint32_t pairs = bf_cuda_shape<W>::buckets / 2;
+    constexpr uint32_t pairs = bf_cuda_region<W>::buckets / 2;
     return ((home >> 1) + (i >> 1) & (pairs - 1)) << 1 | ((home ^ i) & 1);
 }
 
 /* --- keys and values as words, and back --- */
-
-static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, uint32_t *word) {
-    *word = (uint32_t)bits;
-}
-static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, uint64_t *word) {
-    *word = bits;
-}
-static __device__ __forceinline__ void bf_cuda_narrow(uint64_t bits, bf_cuda_wide *word) {
-    word->hi = 0;
-    word->lo = bits;
-}
-static __device__ __forceinline__ uint64_t bf_cuda_bits(uint32_t word) { return word; }
-static __device__ __forceinline__ uint64_t bf_cuda_bits(uint64_t word) { return word; }
-static __device__ __forceinline__ uint64_t bf_cuda_bits(bf_cuda_wide word) { return word.lo; }
 
 /* Element i of an array, of 0, 4, 8 or 16 bytes, which are aligned to 8 at most. */
 static __device__ __forceinline__ uint64_t bf_cuda_element(const void *p, int bytes, int64_t i) {

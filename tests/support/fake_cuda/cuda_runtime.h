@@ -149,7 +149,7 @@ static inline void fake_copy_rows(char *to, size_t to_pitch, const char *from, s
     for (size_t i = 0; i < height; i++) memcpy(to + i * to_pitch, from + i * from_pitch, width);
 }
 
-/* Pageable memory has been read when the call returns. */
+/* Pageable memory has been read, or written, when the call returns. */
 static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                                             size_t from_pitch, size_t width, size_t height,
                                             cudaMemcpyKind, cudaStream_t stream) {
@@ -166,6 +166,7 @@ static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const voi
         fake_copy_rows(target, to_pitch, kept ? copy.data() : source, kept ? width : from_pitch,
                        width, height);
     });
+    if (fake_is_pageable(to)) fake_finish(stream);
     return cudaSuccess;
 }
 
