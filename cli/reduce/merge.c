@@ -1,4 +1,4 @@
-/* merge: saved states become one. */
+/* merge: saved states become one, and others are taken out of it. */
 #include "command.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
@@ -14,6 +14,9 @@ static const usage merge_usage = {
     "the same bits as one pass over them; of histograms what hist shows, of counts what count\n"
     "shows, of groups the lines of group: key, aggregates, number of rows. With --save, the\n"
     "combined state can be merged again.\n"
+    "--minus takes a state out that is part of the others, exactly: what is left is the state of\n"
+    "the data that remain. Sums, means, variances, norms, dot products, histograms, counts and\n"
+    "groups of these can be taken out; minima, maxima and products cannot.\n"
     "argmin, argmax and describe depend on the order of the data: parts that were saved with\n"
     "--offset go where they belong; whole files follow each other as the STATEs do, an index "
     "counts\n"
@@ -21,10 +24,11 @@ static const usage merge_usage = {
     "floats,\n"
     "but only of parts.",
     TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_TOP | TAKES_SAVE |
-        TAKES_OUTPUT | TAKES_DEVICE,
+        TAKES_OUTPUT | TAKES_DEVICE | TAKES_MINUS,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold sum --save y.bfs y.npy\n"
-    "bitfold merge x.bfs y.bfs"};
+    "bitfold merge --save xy.bfs x.bfs y.bfs\n"
+    "bitfold merge xy.bfs --minus y.bfs"};
 
 typedef struct part {
     const char *file;
@@ -75,11 +79,14 @@ static void tell_part(const part *p) {
     }
 }
 
+static int count_parts(const options *o) { return o->file_count + o->minus_count; }
+
+/* Those to merge, then those to take out. */
 static int load_parts(task *t, part *parts) {
     const options *o = t->options;
-    for (int i = 0; i < o->file_count; i++) {
+    for (int i = 0; i < count_parts(o); i++) {
         part *p = &parts[i];
-        p->file = o->files[i];
+        p->file = i < o->file_count ? o->files[i] : o->minus[i - o->file_count];
         int code = statefile_load(t->context, p->file, &p->saved);
         if (code != EXIT_DONE) return code;
         p->info.size = sizeof p->info;
@@ -134,6 +141,34 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
     for (int i = 1; i < n; i++) {
         const bf_status st = merge_part(&parts[0].saved, &parts[i].saved, wholes);
         if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- taking out ------------------------------------------------------------------------------ */
+
+static bf_status retract_part(const statefile *into, const statefile *from) {
+    if (into->groups) return bf_groups_retract(into->groups, from->groups);
+    if (into->histogram) return bf_histogram_retract(into->histogram, from->histogram);
+    return bf_state_retract(into->state, from->state);
+}
+
+static int refuse_minus(const task *t, bf_status st, const part *p) {
+    if (st != BF_E_STATE && st != BF_E_ARGUMENT) return fail_status(st, t->context, p->file);
+    fail(EXIT_DATA, p->file, "it cannot be taken out: %s", bf_context_message(t->context));
+    if (st == BF_E_ARGUMENT)
+        hint("merge the states of the other parts: minima, maxima and products do not go back");
+    else
+        hint("--minus takes a state that is part of the others: it was merged, or saved from some "
+             "of their data");
+    return EXIT_DATA;
+}
+
+/* Takes n parts out of the merged one. */
+static int retract_parts(task *t, const part *merged, const part *parts, int n) {
+    for (int i = 0; i < n; i++) {
+        const bf_status st = retract_part(&merged->saved, &parts[i].saved);
+        if (st != BF_OK) return refuse_minus(t, st, &parts[i]);
     }
     return EXIT_DONE;
 }
@@ -206,7 +241,9 @@ static int run_merge(task *t, part *parts) {
     int code = load_parts(t, parts);
     const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
     if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
-    const char *file = o->file_count == 1 ? o->files[0] : "total";
+    if (code == EXIT_DONE)
+        code = retract_parts(t, &parts[0], parts + o->file_count, o->minus_count);
+    const char *file = count_parts(o) == 1 ? o->files[0] : "total";
     if (code == EXIT_DONE) code = emit_merged(t, &parts[0].saved, file, began);
     if (code == EXIT_DONE && wholes) tell_indices(t, parts);
     return code;
@@ -218,14 +255,14 @@ int cmd_merge(int argc, char **argv) {
     if (!options_parse(&o, argc, argv, &merge_usage, &code)) return code;
     task t;
     code = task_open(&t, &o, false);
-    part *parts = calloc((size_t)o.file_count, sizeof *parts);
+    part *parts = calloc((size_t)count_parts(&o), sizeof *parts);
     if (code == EXIT_DONE && !parts)
         code = task_close(&t, fail_status(BF_E_MEMORY, NULL, NULL), NULL);
     if (code == EXIT_DONE) {
         code = run_merge(&t, parts);
         code = task_close(&t, code, parts[0].saved.state);
     }
-    for (int i = 0; parts && i < o.file_count; i++) statefile_free(&parts[i].saved);
+    for (int i = 0; parts && i < count_parts(&o); i++) statefile_free(&parts[i].saved);
     free(parts);
     task_free(&t);
     return code;

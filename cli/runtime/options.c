@@ -29,6 +29,18 @@ static bool read_aggregate(const option_spec *spec, const char *text, void *to) 
     return true;
 }
 
+static bool read_minus(const option_spec *spec, const char *text, void *to) {
+    options *o = to;
+    if (*text == '\0') return operand_bad(spec->name, text, "a file");
+    if (o->minus_count == OPTIONS_MINUS) {
+        fail(EXIT_USAGE, NULL, "more than %d states to take out", OPTIONS_MINUS);
+        hint("merge them first: a merged state is taken out at once");
+        return false;
+    }
+    o->minus[o->minus_count++] = text;
+    return true;
+}
+
 static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
@@ -111,6 +123,8 @@ static const option_spec shared[] = {
      .at = AT(seed), .most = INT64_MAX},
     {"save", 0, "FILE", "save the state, for 'bitfold merge'", TAKES_SAVE, .read = read_text,
      .at = AT(save)},
+    {"minus", 0, "FILE", "take this saved state out again; repeatable", TAKES_MINUS,
+     .read = read_minus, .repeats = true},
     {"against", 0, "FILE", "compare with this saved state of the same data", TAKES_AGAINST,
      .read = read_text, .at = AT(against)},
     {"total", 0, NULL, "also the value over all files together", TAKES_TOTAL, .read = read_flag,

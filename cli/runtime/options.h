@@ -20,6 +20,7 @@ enum option_group {
     TAKES_OUTPUT = 128,       /* -o --json --tsv --hex */
     TAKES_JSON = 256,         /* --json alone */
     TAKES_STDIN = 512,        /* no FILE is standard input */
+    TAKES_MINUS = 1 << 15,    /* --minus */
     TAKES_AGAINST = 1 << 16,  /* --against */
     TAKES_OVERFLOW = 1 << 17, /* --overflow */
     TAKES_MAP = 1 << 18,      /* --to -o */
@@ -37,7 +38,7 @@ enum option_group {
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
 
-enum { OPTIONS_AGGREGATES = 64 };
+enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 
 /* An aggregate that group shall compute. */
 struct wanted_aggregate {
@@ -63,6 +64,8 @@ typedef struct options {
     int by_key;        /* --sort: 0 count, 1 key */
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
     int aggregate_count;
+    const char *minus[OPTIONS_MINUS]; /* states to take out */
+    int minus_count;
     char **files;
     int file_count;
 } options;

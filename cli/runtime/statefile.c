@@ -101,6 +101,33 @@ int statefile_load(bf_context *context, const char *name, statefile *loaded) {
     return code;
 }
 
+/* The saved form of a state, in memory. */
+static bf_status copy_contents(const statefile *from, contents *x) {
+    bf_status st = BF_OK;
+    if (from->groups)
+        st = bf_groups_save_size(from->groups, &x->size);
+    else
+        x->size = from->histogram ? bf_histogram_save_size(from->histogram)
+                                  : bf_state_save_size(from->state);
+    if (st != BF_OK) return st;
+    x->bytes = malloc(x->size);
+    if (!x->bytes) return BF_E_MEMORY;
+    if (from->groups) return bf_groups_save(from->groups, x->bytes);
+    if (from->histogram) return bf_histogram_save(from->histogram, x->bytes);
+    return bf_state_save(from->state, x->bytes);
+}
+
+bf_status statefile_empty(bf_context *context, const statefile *from, statefile *empty) {
+    contents x = {.size = 0};
+    *empty = (statefile){.state = NULL};
+    bf_status st = copy_contents(from, &x);
+    if (st == BF_OK) st = load_saved(context, &x, empty);
+    free(x.bytes);
+    if (st != BF_OK) return st;
+    if (empty->groups) return bf_groups_clear(empty->groups);
+    return empty->histogram ? bf_histogram_clear(empty->histogram) : bf_state_clear(empty->state);
+}
+
 void statefile_free(statefile *loaded) {
     bf_state_destroy(loaded->state);
     bf_histogram_destroy(loaded->histogram);

@@ -33,4 +33,7 @@ int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *conte
 int statefile_load(bf_context *context, const char *name, statefile *loaded);
 void statefile_free(statefile *loaded);
 
+/* Makes an empty state of the same kind in this context, which is saved in the same version. */
+bf_status statefile_empty(bf_context *context, const statefile *from, statefile *empty);
+
 #endif

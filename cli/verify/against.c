@@ -118,15 +118,6 @@ static bf_status absorb_counted(bf_histogram *h, const check *c) {
     return st;
 }
 
-static bf_status count_again(const check *c, bf_context *context, outcome *r) {
-    bf_histogram *h = NULL;
-    bf_status st = verify_histogram_like(context, c->saved.histogram, &h);
-    if (st == BF_OK) st = absorb_counted(h, c);
-    if (st == BF_OK) *r = verify_histogram_result(h);
-    bf_histogram_destroy(h);
-    return st;
-}
-
 /* Keys, and behind them the values of each aggregate; or files of keys in turn. */
 static bf_status absorb_rows(bf_groups *groups, const check *c) {
     const bf_array *values[BF_AGGREGATES_MAX];
@@ -135,15 +126,6 @@ static bf_status absorb_rows(bf_groups *groups, const check *c) {
     bf_status st = BF_OK;
     for (int i = 0; i < keys && st == BF_OK; i++)
         st = bf_groups_absorb(groups, &c->files[i].elements, c->kind.count > 0 ? values : NULL);
-    return st;
-}
-
-static bf_status group_again(const check *c, bf_context *context, outcome *r) {
-    bf_groups *groups = NULL;
-    bf_status st = bf_groups_create(context, &c->kind, &groups);
-    if (st == BF_OK) st = absorb_rows(groups, c);
-    if (st == BF_OK) *r = verify_groups_result(groups);
-    bf_groups_destroy(groups);
     return st;
 }
 
@@ -160,22 +142,26 @@ static bool same_bytes(const bf_state *a, const bf_state *b, bool *same) {
     return true;
 }
 
-static bf_status reduce_again(const check *c, bf_context *context, outcome *r, bool *same) {
-    bf_state *state = NULL;
-    bf_status st = bf_state_create(context, c->info.op, c->info.dtype, &state);
-    if (st == BF_OK) st = absorb_files(state, c);
-    if (st == BF_OK && !same_bytes(state, c->saved.state, same)) st = BF_E_MEMORY;
-    if (st == BF_OK) *r = verify_result(state, NULL);
-    bf_state_destroy(state);
-    return st;
+static bf_status absorb_again(const check *c, const statefile *s) {
+    if (s->groups) return absorb_rows(s->groups, c);
+    return s->histogram ? absorb_counted(s->histogram, c) : absorb_files(s->state, c);
+}
+
+static outcome result_of(const statefile *s) {
+    if (s->groups) return verify_groups_result(s->groups);
+    return s->histogram ? verify_histogram_result(s->histogram) : verify_result(s->state, NULL);
 }
 
 /* Histograms and groups are compared by a checksum of their saved form. */
 static int compute_again(const check *c, bf_context *context, outcome *r, bool *same) {
+    statefile again;
     *same = true;
-    const bf_status st = c->saved.histogram ? count_again(c, context, r)
-                         : c->saved.groups  ? group_again(c, context, r)
-                                            : reduce_again(c, context, r, same);
+    bf_status st = statefile_empty(context, &c->saved, &again);
+    if (st == BF_OK) st = absorb_again(c, &again);
+    if (st == BF_OK && again.state && !same_bytes(again.state, c->saved.state, same))
+        st = BF_E_MEMORY;
+    if (st == BF_OK) *r = result_of(&again);
+    statefile_free(&again);
     return st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
 }
 
@@ -239,9 +225,7 @@ static void show_head(const check *c, const outcome *wanted) {
 
 static int do_rows(check *c) {
     const statefile *saved = &c->saved;
-    const outcome wanted = saved->histogram ? verify_histogram_result(saved->histogram)
-                           : saved->groups  ? verify_groups_result(saved->groups)
-                                            : verify_result(saved->state, NULL);
+    const outcome wanted = result_of(saved);
     const machine *m = c->machine;
     show_head(c, &wanted);
     int code = EXIT_DONE;

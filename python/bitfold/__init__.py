@@ -29,9 +29,10 @@ Every function takes, by keyword:
 
 import threading
 from collections import namedtuple
+from ctypes import c_int64
 
 from . import _library
-from ._arrays import NAMES, View, dtype_name, to_python
+from ._arrays import NAMES, View, dtype_name, new_array, to_python
 from ._group import Groups, join, unique
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
@@ -324,6 +325,22 @@ class State:
         )
         return self
 
+    def retract(self, other):
+        """Takes out what another state of the same kind holds, exactly: what is left is the state
+        of what remains. For sums, means, var, std, sumsq, norm and dot. Returns the state."""
+        self._context._call_with(
+            other._context, lib.bf_state_retract, self._handle, other._handle
+        )
+        return self
+
+    def __iadd__(self, other):
+        """state += other: merge."""
+        return self.merge(other) if isinstance(other, State) else NotImplemented
+
+    def __isub__(self, other):
+        """state -= other: retract."""
+        return self.retract(other) if isinstance(other, State) else NotImplemented
+
     def seek(self, index):
         """Says that the next element absorbed has this index. Returns the state."""
         self._context._call(lib.bf_state_seek, self._handle, whole(index))
@@ -347,6 +364,27 @@ class State:
         self._context._call(lib.bf_state_describe, self._handle, byref(info))
         op = next(name for name, number in OPS.items() if number == info.op)
         return StateInfo(op, NAMES[info.dtype], info.count, info.nan, info.inf, info.next)
+
+    def words(self):
+        """The state as a new array of i64, for MPI and NCCL: of sums, means, var, std, sumsq, norm
+        and dot the words of several states add to those of the merged one."""
+        info = _library.sized(_library.WordsInfo)
+        self._context._call(lib.bf_state_words_info, self._handle, byref(info))
+        words = new_array("i64", [info.count])
+        self._context._call(lib.bf_state_get_words, self._handle, View(words).array.data)
+        return words
+
+    def set_words(self, words, parts=1):
+        """Makes the state what the words say, which are the sum of those of `parts` states. Returns
+        the state."""
+        data = memoryview(words).cast("B")
+        if memoryview(words).format not in ("l", "q") or data.nbytes % 8:
+            raise ArgumentError("words are elements of i64")
+        copy = (c_int64 * (data.nbytes // 8)).from_buffer_copy(data)
+        self._context._call(
+            lib.bf_state_set_words, self._handle, copy, len(copy), whole(parts)
+        )
+        return self
 
     def save(self):
         """The state as bytes: portable, versioned, checksummed."""

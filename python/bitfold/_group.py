@@ -30,6 +30,7 @@ _SIGNATURES = {
     "bf_groups_clear": (c_int, c_void_p),
     "bf_groups_absorb": (c_int, c_void_p, POINTER(Array), POINTER(POINTER(Array))),
     "bf_groups_merge": (c_int, c_void_p, c_void_p),
+    "bf_groups_retract": (c_int, c_void_p, c_void_p),
     "bf_groups_size": (c_int64, c_void_p),
     "bf_groups_rows": (c_int64, c_void_p),
     "bf_groups_list": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
@@ -131,6 +132,22 @@ class Groups:
             other._context, lib.bf_groups_merge, self._handle, other._handle
         )
         return self
+
+    def retract(self, other):
+        """Takes out the rows that other groups of the same kind hold, exactly; a group without rows
+        is gone. Not of min and max. Returns the groups."""
+        self._context._call_with(
+            other._context, lib.bf_groups_retract, self._handle, other._handle
+        )
+        return self
+
+    def __iadd__(self, other):
+        """state += other: merge."""
+        return self.merge(other) if isinstance(other, Groups) else NotImplemented
+
+    def __isub__(self, other):
+        """state -= other: retract."""
+        return self.retract(other) if isinstance(other, Groups) else NotImplemented
 
     def clear(self):
         self._call(lib.bf_groups_clear)

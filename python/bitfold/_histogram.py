@@ -37,6 +37,7 @@ _SIGNATURES = {
     "clear": (c_int, c_void_p),
     "absorb": (c_int, c_void_p, *_ARRAYS),
     "merge": (c_int, c_void_p, c_void_p),
+    "retract": (c_int, c_void_p, c_void_p),
     "describe": (c_int, c_void_p, POINTER(_Info)),
     "edges": (c_void_p, c_void_p),
     "counts": (c_void_p, c_void_p),
@@ -172,6 +173,22 @@ class Histogram:
             other._context, lib.bf_histogram_merge, self._handle, other._handle
         )
         return self
+
+    def retract(self, other):
+        """Takes out what another histogram of the same bins holds, exactly. Returns the
+        histogram."""
+        self._context._call_with(
+            other._context, lib.bf_histogram_retract, self._handle, other._handle
+        )
+        return self
+
+    def __iadd__(self, other):
+        """state += other: merge."""
+        return self.merge(other) if isinstance(other, Histogram) else NotImplemented
+
+    def __isub__(self, other):
+        """state -= other: retract."""
+        return self.retract(other) if isinstance(other, Histogram) else NotImplemented
 
     def clear(self):
         """Makes all counts zero. Returns the histogram."""

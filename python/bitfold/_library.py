@@ -161,6 +161,12 @@ class StateInfo(ctypes.Structure):
     ]  # fmt: skip
 
 
+class WordsInfo(ctypes.Structure):
+    """bf_words_info"""
+
+    _fields_ = [("size", c_size_t), ("rule", c_int), ("count", c_int64), ("parts", c_int64)]
+
+
 class Description(ctypes.Structure):
     """bf_description"""
 
@@ -201,6 +207,10 @@ _SIGNATURES = {
     "bf_state_absorb_pair": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
     "bf_state_seek": (c_int, c_void_p, c_int64),
     "bf_state_merge": (c_int, c_void_p, c_void_p),
+    "bf_state_retract": (c_int, c_void_p, c_void_p),
+    "bf_state_words_info": (c_int, c_void_p, POINTER(WordsInfo)),
+    "bf_state_get_words": (c_int, c_void_p, c_void_p),
+    "bf_state_set_words": (c_int, c_void_p, c_void_p, c_int64, c_int64),
     "bf_state_result": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Value)),
     "bf_state_description": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Description)),
     "bf_state_describe": (c_int, c_void_p, POINTER(StateInfo)),

@@ -58,6 +58,9 @@ static void use(bf_context *context, bf_groups *g, const uint8_t *data, size_t s
     bf_status status = bf_groups_merge(g, g);
     require(status == BF_OK || status == BF_E_OVERFLOW);
     take_results(g, &kind);
+    status = bf_groups_retract(g, g);
+    require(status == BF_E_ARGUMENT || (status == BF_OK && bf_groups_size(g) == 0));
+    absorb(g, &kind, data);
     saved = save(g, &saved_size);
     require(bf_groups_load(context, saved, saved_size, &back) == BF_OK);
     free(saved);

@@ -278,6 +278,21 @@ class Merging(HistTest):
             with open(self.path("m"), "rb") as f:
                 self.result("merge", "-q", "-", stdin=f.read())
 
+    def test_a_part_is_taken_out_again(self):
+        x = np.random.default_rng(15).normal(size=3000)
+        x[::7] = -0.0
+        options = ["-q", "--bins", 12, "--range", "-2:2"]
+        for weights in [False, True]:
+            for name, part in [("a", x[:900]), ("b", x[900:]), ("ab", x)]:
+                file = self.save(name + ".npy", part)
+                more = ["--weights", file] if weights else []
+                self.result("hist", *options, *more, "--save", self.path(name), file)
+            self.result("merge", "-q", self.path("ab"), "--minus", self.path("a"), "--save",
+                        self.path("left"))
+            with open(self.path("left"), "rb") as left, open(self.path("b"), "rb") as want:
+                self.assertEqual(left.read(), want.read())
+            self.refused(3, "more than", "merge", self.path("a"), "--minus", self.path("ab"))
+
     def test_verify_counts_again(self):
         x = np.random.default_rng(14).normal(size=3000)
         name, w = self.save("x.npy", x), self.save("w.npy", x[::-1])

@@ -45,6 +45,8 @@ static void use(bf_context *context, bf_histogram *h, const uint8_t *data, size_
     bf_histogram_describe(h, &info);
     take_results(h, &info);
     absorb(h, &info);
+    require(bf_histogram_retract(h, h) == BF_OK);
+    absorb(h, &info);
     bf_status status = bf_histogram_merge(h, h);
     require(status == BF_OK || status == BF_E_OVERFLOW);
     bf_histogram_describe(h, &info);

@@ -490,6 +490,61 @@ class States(unittest.TestCase):
         with self.assertRaises(bitfold.NanError):
             first.result(nan="error")
 
+    def test_what_was_absorbed_is_taken_out_again(self):
+        monday, tuesday = array("d", [1e20, -0.0, math.nan]), array("d", [-0.0, 3, math.inf])
+        for op in ("sum", "mean", "var", "std", "sumsq", "norm", "dot"):
+            fill = lambda x: (x, x) if op == "dot" else (x,)
+            state = lambda *days: [s := bitfold.State(op, "f64"),
+                                   [s.absorb(*fill(day)) for day in days]][0]
+            both, first, second = state(monday, tuesday), state(monday), state(tuesday)
+            same = both
+            both -= first
+            self.assertIs(both, same)
+            self.assertEqual(both.save(), second.save())
+            both += first
+            self.assertEqual(both.retract(second).save(), first.save())
+            with self.assertRaises(bitfold.StateError):
+                both -= second
+            self.assertEqual(both.save(), first.save())
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.State("max", "f64").retract(bitfold.State("max", "f64"))
+        with self.assertRaises(TypeError):
+            both -= 1
+
+    def test_histograms_and_groups_are_taken_out_again(self):
+        x, w = array("d", [0.5, 1.5, 1.5]), array("f", [-0.0, 1, 2])
+        made = lambda: bitfold.Histogram("f64", 2, (0, 2), weights="f32")
+        both, rest = made().absorb(x, w), made().absorb(x[1:], w[1:])
+        both -= made().absorb(x[:1], w[:1])
+        self.assertEqual(both.save(), rest.save())
+        made = lambda: bitfold.Groups("f64", [("sum", "f32")])
+        both, rest = made().absorb(x, w), made().absorb(x[:2], w[:2])
+        both -= made().absorb(x[2:], w[2:])
+        self.assertEqual(both.save(), rest.save())
+        both += made().absorb(x[2:], w[2:])
+        self.assertEqual(both.save(), made().absorb(x, w).save())
+
+    def test_words_of_parts_add(self):
+        parts = [array("d", [1e300, -0.0]), array("d", [-1e300, 5e-324]), array("d", [math.inf])]
+        whole = bitfold.State("sum", "f64")
+        words = []
+        for x in parts:
+            whole.absorb(x)
+            words.append(list(bitfold.State("sum", "f64").absorb(x).words()))
+        total = array("q", map(sum, zip(*words)))
+        state = bitfold.State("sum", "f64").set_words(total, parts=3)
+        self.assertEqual(state.save(), whole.save())
+        self.assertEqual(state.set_words(whole.words()).save(), whole.save())
+        bad = array("q", total)
+        bad[1] = 5
+        for wrong, parts in [(bad, 3), (total, 1)]:
+            with self.assertRaises(bitfold.StateError):
+                state.set_words(wrong, parts)
+        for wrong, parts in [(total[1:], 3), (total, 0), (total, 1 << 40), (array("d", total), 3)]:
+            with self.assertRaises(bitfold.ArgumentError):
+                state.set_words(wrong, parts)
+        self.assertEqual(state.save(), whole.save())
+
     def test_positions(self):
         state = bitfold.State("argmax", "i32").seek(10**12).absorb(array("i", [3, 9, 9]))
         self.assertEqual(state.result(), 10**12 + 1)

@@ -9,6 +9,8 @@ import numpy as np
 
 from command import DTYPES, OPERATIONS, CommandTest, exact, run
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
 
 def samples(dtype, n, seed):
     """Numbers that are hard to add: any bits for integers, wide exponents for floats."""
@@ -155,6 +157,65 @@ class States(CommandTest):
             self.assertEqual(lines[2], whole + "\ttotal")
             self.assertEqual(lines[1], self.result(op, names[1]) + "\t" + names[1])
             self.assertEqual(self.result("merge", self.path("s")), whole)
+
+    def saved(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def test_a_part_is_taken_out_again(self):
+        x = samples("f8", 3000, 13)
+        x[::5] = -0.0
+        days = [self.save("%d.npy" % i, x[i * 1000:i * 1000 + 1000]) for i in range(3)]
+        for op in ["sum", "mean", "var", "std", "norm", "sumsq", "dot"]:
+            for i, day in enumerate(days):
+                self.result(op, "--save", self.path("%d" % i), *[day] * (2 if op == "dot" else 1))
+            self.result("merge", "--save", self.path("all"), *map(self.path, "012"))
+            rest = self.result("merge", "--save", self.path("12"), self.path("1"), self.path("2"))
+            found = self.result("merge", self.path("all"), "--minus", self.path("0"), "--save",
+                                self.path("left"))
+            self.assertEqual(found, rest, op)
+            self.assertEqual(self.saved("left"), self.saved("12"), op)
+            self.result("merge", "--minus", self.path("0"), self.path("all"), "--minus",
+                        self.path("2"), "--save", self.path("left"))
+            self.assertEqual(self.saved("left"), self.saved("1"), op)
+            with open(self.path("0"), "rb") as f:
+                found = self.result("merge", self.path("all"), "--minus", "-", stdin=f.read())
+            self.assertEqual(found, rest, op)
+        line = json.loads(self.result("merge", "--json", self.path("all"), "--minus",
+                                      self.path("1")))
+        self.assertEqual((line["n"], line["file"]), (2000, "total"))
+
+    def test_what_cannot_be_taken_out_is_refused(self):
+        x = np.arange(10.0)
+        few, all = self.save("few.npy", x[:3]), self.save("all.npy", x)
+        for op, name in [("sum", "few"), ("sum", "all"), ("max", "max"), ("mean", "mean")]:
+            self.result(op, "--save", self.path(name), all if name != "few" else few)
+        for minus, why in [("all", "more than"), ("mean", "states do not match"),
+                           ("max", "states do not match"), ("none", "cannot open")]:
+            self.refused(1 if minus == "none" else 3, why, "merge", self.path("few"), "--minus",
+                         self.path(minus), "--save", self.path("left"))
+            self.assertFalse(os.path.exists(self.path("left")))
+        error = self.refused(3, "of max", "merge", self.path("max"), "--minus", self.path("max"))
+        self.assertIn("hint: merge the states of the other parts", error)
+        self.refused(2, "would write to this input", "merge", self.path("all"), "--minus",
+                     self.path("few"), "--save", self.path("few"))
+        self.refused(2, "--minus", "sum", "--minus", self.path("few"), few)
+
+    def test_states_of_version_1_are_read(self):
+        corpus = os.path.join(ROOT, "tests", "reduce", "corpus", "state")
+        for name, value in [("sum-f64", "1"), ("mean-f16", "1.4"), ("dot-f64", "2e+40"),
+                            ("sum-i64", "7"), ("norm-f64", "1.4142135623730951e+20"), ("min-u8", "0")]:
+            old = os.path.join(corpus, name)
+            self.assertEqual(self.saved(old)[8], 1)
+            self.assertEqual(self.result("merge", old), value, name)
+            self.result("merge", "--save", self.path("twice"), old, old)
+            if name != "min-u8":
+                self.result("merge", "--save", self.path("left"), self.path("twice"), "--minus",
+                            old)
+                self.assertEqual(self.result("merge", self.path("left")), value, name)
+        x = self.save("x.npy", np.array([1e308, 1, -1e308, 5e-324, 0]))
+        sums = os.path.join(corpus, "sum-f64")
+        self.assertEqual(run("verify", "--against", sums, x).returncode, 0)
 
     def test_states_that_do_not_match_are_refused(self):
         x = np.arange(10)

@@ -11,6 +11,7 @@ enum {
     INFINITIES, /* of one sign */
     OUTLIER,    /* the greatest number among a few binades */
     EQUAL,
+    SOME_ZEROS, /* -0 among a few binades, or among all */
     KINDS
 };
 
@@ -60,6 +61,15 @@ static void fill_equal(bf_dtype dtype, char *data, int64_t n, uint64_t seed) {
     fill_with(dtype, data, n, load_bits(data, bytes), false, 0);
 }
 
+static void fill_some_zeros(bf_dtype dtype, char *data, int64_t n, uint64_t seed) {
+    size_t bytes = bf_dtype_size(dtype);
+    const uint64_t every = seed % 3 == 0 ? 3 : 1000;
+    fill(dtype, data, n, seed % 2 ? KIND_NARROW : KIND_FULL, seed);
+    for (int64_t i = 0; i < n && is_float(dtype); i++)
+        if (next_random(&seed) % every == 0)
+            store_bits(data + (size_t)i * bytes, bytes, sign_bit(dtype));
+}
+
 static void fill_any(bf_dtype dtype, char *data, int64_t n, int kind, uint64_t seed) {
     bool real = is_float(dtype);
     switch (kind) {
@@ -67,6 +77,7 @@ static void fill_any(bf_dtype dtype, char *data, int64_t n, int kind, uint64_t s
     case ZEROS: fill_with(dtype, data, n, 0, real, seed); break;
     case OUTLIER: fill_outlier(dtype, data, n, seed); break;
     case EQUAL: fill_equal(dtype, data, n, seed); break;
+    case SOME_ZEROS: fill_some_zeros(dtype, data, n, seed); break;
     case SPREAD:
         if (real) fill_spread(dtype, data, n, seed);
         break;
@@ -282,6 +293,32 @@ static void large_arrays(void **unused) {
     no_difference();
 }
 
+/* A part that the GPU absorbed, in pieces or at once, is taken out of what both absorbed. */
+static void parts_are_taken_out(void **unused) {
+    (void)unused;
+    enum { N = 100003, CUT = 31013 };
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_NORM, BF_DOT};
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        for (int i = 0; i < COUNT(ops); i++) {
+            bf_dtype dtype = all_dtypes[d];
+            fill_any(dtype, on_host, N, SOME_ZEROS, (uint64_t)(d + i));
+            both a = both_of(dtype, N, 0);
+            bf_array head = a.device, tail = a.host;
+            head.shape[0] = CUT;
+            tail.shape[0] = N - CUT;
+            tail.data = on_host + CUT * bf_dtype_size(dtype);
+            bf_state *all = absorbed(gpu, ops[i], &a.device, &a.device);
+            bf_state *some = absorbed(gpu, ops[i], &head, &head);
+            bf_state *rest = absorbed(cpu, ops[i], &tail, &tail);
+            assert_int_equal(bf_state_retract(all, some), BF_OK);
+            compare_states(ops[i], &a, all, rest);
+            bf_state_destroy(all);
+            bf_state_destroy(some);
+            bf_state_destroy(rest);
+        }
+    no_difference();
+}
+
 static int with_rules(void **unused) {
     (void)unused;
     rules = cpu;
@@ -294,6 +331,7 @@ int main(void) {
         cmocka_unit_test_setup(every_option, with_rules),
         cmocka_unit_test_setup(deviations_between_numbers, with_rules),
         cmocka_unit_test_setup(large_arrays, with_rules),
+        cmocka_unit_test_setup(parts_are_taken_out, with_rules),
     };
     return RUN_ON_GPU(tests);
 }
