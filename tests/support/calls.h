@@ -118,9 +118,10 @@ CALL(bf_memory_copy, w->context, w->out_doubles, w->doubles, sizeof w->doubles)
 
 static bf_status call_bf_state_set_words(world *w) {
     bf_words_info info = {.size = sizeof info};
+    int64_t words[256]; /* more than a sum has */
     bf_status status = bf_state_words_info(w->state, &info);
-    if (status == BF_OK) status = bf_state_get_words(w->state, w->out_integers);
-    return status == BF_OK ? bf_state_set_words(w->state, w->out_integers, info.count, 1) : status;
+    if (status == BF_OK) status = bf_state_get_words(w->state, words);
+    return status == BF_OK ? bf_state_set_words(w->state, words, info.count, 1) : status;
 }
 
 static bf_status call_bf_context_set_stream(world *w) {
