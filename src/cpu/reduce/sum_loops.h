@@ -29,7 +29,7 @@
 #include "cpu/runtime/vector.h"
 #include "rules/reduce/sum_window.h"
 
-enum { COLUMNS_MAX = 8 };
+enum { COLUMNS_MAX = 8, LEAST = LANES > 4 ? 4 : 1 };
 
 typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
 
@@ -137,8 +137,17 @@ INLINE void deposit(certificate *c, vf64 *column, int from, int levels, vf64 x) 
     add_last(c, &column[levels - 1], x);
 }
 
+/* A vector in a register: memory that two operations read would be loaded twice. */
+INLINE vf64 loaded(vf64 x) {
+#if defined(__x86_64__)
+    __asm__("" : "+v"(x));
+#endif
+    return x;
+}
+
 /* The vector of elements, or of products, at a and b enters a column. Returns them. */
-INLINE vf64 take(certificate *c, input in, vf64 *column, int levels, const char *a, const char *b) {
+INLINE vf64 take(certificate *c, input in, bool looks, vf64 *column, int levels, const char *a,
+                 const char *b) {
     if (in == IN_F64_PAIR) {
         vf64 x = load_f64(a), y = load_f64(b), product = mul_quiet(x, y);
         check_factors(c, x, y);
@@ -150,31 +159,28 @@ INLINE vf64 take(certificate *c, input in, vf64 *column, int levels, const char 
     }
     vf64 x = in == IN_F64 ? load_f64(a) : load_f32(a);
     if (in == IN_F32_PAIR) x = x * load_f32(b); /* 48 bits: exact */
+    if (looks) x = loaded(x);
     check_term(c, x);
     deposit(c, column, 0, levels, x);
     return x;
 }
 
-/* least: the least halves of all terms, if they are looked at. */
+/* least: the least halves of all terms, if they are looked at; several, so that they overlap. */
 INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
-                     int levels, const char *a, const char *b, vi64 *least) {
+                     int levels, const char *a, const char *b, vi64 least[LEAST]) {
     const size_t step = LANES * input_bytes(in);
     const int width = COLUMNS(levels);
-    vi64 terms[COLUMNS_MAX];
     UNROLL
-    for (int k = 0; k < width; k++)
-        terms[k] =
-            (vi64)take(c, in, columns[k], levels, a + (size_t)k * step, b + (size_t)k * step);
-    if (!looks) return;
-    UNROLL
-    for (int n = width / 2; n > 0; n /= 2) UNROLL
-    for (int k = 0; k < n; k++) terms[k] = least_halves(terms[k], terms[k + n]);
-    *least = least_halves(*least, terms[0]);
+    for (int k = 0; k < width; k++) {
+        vf64 term =
+            take(c, in, looks, columns[k], levels, a + (size_t)k * step, b + (size_t)k * step);
+        if (looks) least[k % LEAST] = least_halves(least[k % LEAST], (vi64)term);
+    }
 }
 
 /* The last elements, too few for a row, with zeros after them. */
 INLINE void take_tail(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
-                      int levels, const char *a, const char *b, size_t bytes, vi64 *least) {
+                      int levels, const char *a, const char *b, size_t bytes, vi64 least[LEAST]) {
     double tail_a[COLUMNS_MAX * LANES] = {0}, tail_b[COLUMNS_MAX * LANES] = {0};
     memcpy(tail_a, a, bytes);
     if (input_is_pair(in)) memcpy(tail_b, b, bytes);
@@ -182,8 +188,10 @@ INLINE void take_tail(certificate *c, input in, bool looks, vf64 columns[][BF_LE
 }
 
 /* May a term be -0? */
-INLINE bool may_be_neg_zero(vi64 least) {
+INLINE bool may_be_neg_zero(const vi64 all[LEAST]) {
+    vi64 least = all[0];
     bool found = false;
+    for (int i = 1; i < LEAST; i++) least = least_halves(least, all[i]);
     for (int i = 0; i < LANES; i++) found |= (uint64_t)least[i] >> 32 == (uint64_t)1 << 31;
     return found;
 }
@@ -232,7 +240,7 @@ INLINE bool window_sum(input in, int levels, bool looks, const char *a, const ch
     const int width = COLUMNS(levels);
     const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
     vu64 totals[BF_LEVELS_MAX] = {0};
-    vi64 least = {0};
+    vi64 least[LEAST] = {0};
     certificate c;
     certificate_begin(&c);
     for (size_t left = n; left > 0;) {
@@ -244,13 +252,13 @@ INLINE bool window_sum(input in, int levels, bool looks, const char *a, const ch
         for (size_t r = 0; r < rows; r++) {
             prefetch_row(a, row_bytes);
             if (input_is_pair(in)) prefetch_row(b, row_bytes);
-            take_row(&c, in, looks, columns, levels, a, b, &least);
+            take_row(&c, in, looks, columns, levels, a, b, least);
             a += row_bytes;
             b += row_bytes;
         }
         left -= rows * row;
         if (rows < BF_WINDOW_ROWS && left > 0) {
-            take_tail(&c, in, looks, columns, levels, a, b, left * input_bytes(in), &least);
+            take_tail(&c, in, looks, columns, levels, a, b, left * input_bytes(in), least);
             left = 0;
         }
         fold(&c, columns, levels, bottom, totals);
