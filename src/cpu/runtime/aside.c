@@ -1,8 +1,8 @@
+/* One thread that does a piece of work aside, while its owner goes on. */
 #include "seam/aside.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
+#include "cpu/runtime/thread.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -33,18 +33,6 @@ static void *aside_main(void *arg) {
     return NULL;
 }
 
-/* Signals are for the host's own threads, but for those of the thread's own faults. */
-static bool start_thread(bf_aside *aside) {
-    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    bool started = pthread_create(&aside->thread, NULL, aside_main, aside) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
 bf_aside *bf_aside_open(void) {
     bf_aside *aside = calloc(1, sizeof *aside);
     if (aside == NULL) return NULL;
@@ -54,7 +42,7 @@ bf_aside *bf_aside_open(void) {
     pthread_mutex_init(&aside->lock, NULL);
     pthread_cond_init(&aside->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    aside->started = start_thread(aside);
+    aside->started = bf_thread_start(&aside->thread, aside_main, aside);
     return aside;
 }
 

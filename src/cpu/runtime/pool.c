@@ -1,13 +1,11 @@
 /* The pool: threads that wait for work, owned by one context.
  *
  * Workers sleep on a condition between jobs, in the floating-point environment of environment.h.
- * They block every signal but those of their own faults, so that the host's handlers run on its own
- * threads. After fork() the child has none of them: the pool notices and starts anew. */
+ * After fork() the child has none of them: the pool notices and starts anew. */
 #define _GNU_SOURCE
 #include "cpu/runtime/context.h"
+#include "cpu/runtime/thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -73,17 +71,10 @@ static void notice_fork(bf_pool *pool) {
 
 /* Starts workers until there are `workers`, or the system refuses. */
 static void start_workers(bf_pool *pool, int workers) {
-    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
-    sigset_t blocked, before;
-    if (pool->started >= workers) return;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     while (pool->started < workers) {
-        if (pthread_create(&pool->workers[pool->started], NULL, worker_main, pool) != 0) break;
+        if (!bf_thread_start(&pool->workers[pool->started], worker_main, pool)) break;
         pool->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg, int worker), void *arg) {
