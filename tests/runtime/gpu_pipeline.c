@@ -274,6 +274,131 @@ static void memory_is_copied(void **unused) {
     }
 }
 
+/* --- the watch --- */
+
+typedef struct watcher {
+    int ticks, cancel_at;
+} watcher;
+
+static int count_tick(void *arg, int64_t bytes) {
+    watcher *w = arg;
+    (void)bytes;
+    return ++w->ticks == w->cancel_at;
+}
+
+/* Objects that calls change. Rows lie in the host's memory. */
+typedef struct objects {
+    bf_context *context;
+    bf_state *state;
+    bf_histogram *histogram;
+    bf_table *table;
+    bf_groups *groups;
+    int64_t n;
+} objects;
+
+static bf_status absorb_state(objects *o) {
+    const bf_array a = bf_array_of(BF_F32, on_host, o->n);
+    return bf_state_absorb(o->state, &a);
+}
+
+static bf_status absorb_histogram(objects *o) {
+    const bf_array a = bf_array_of(BF_F32, on_host, o->n);
+    return bf_histogram_absorb(o->histogram, &a, NULL);
+}
+
+static bf_status insert_rows(objects *o) {
+    const bf_array keys = bf_array_of(BF_I64, on_host, o->n / 4),
+                   values = bf_array_of(BF_F32, on_host + SECOND, o->n / 4);
+    return bf_table_insert(o->table, &keys, &values);
+}
+
+static bf_status absorb_rows(objects *o) {
+    const bf_array keys = bf_array_of(BF_U16, on_host, o->n),
+                   values = bf_array_of(BF_F32, on_host + SECOND, o->n), *columns[] = {&values};
+    return bf_groups_absorb(o->groups, &keys, columns);
+}
+
+static bf_status join_rows(objects *o) {
+    const bf_array a = bf_array_of(BF_F64, on_host, o->n / 4),
+                   b = bf_array_of(BF_F64, on_host + SECOND / 2, o->n / 4);
+    bf_pairs *pairs = NULL;
+    const bf_status status = bf_join(o->context, &a, &b, 0, &pairs);
+    assert_true((pairs != NULL) == (status == BF_OK));
+    bf_pairs_destroy(pairs);
+    return status;
+}
+
+static bf_status copy_memory(objects *o) {
+    const size_t bytes = (size_t)o->n * 4;
+    bf_status status = bf_memory_copy(o->context, on_device, on_host, bytes);
+    return status == BF_OK ? bf_memory_copy(o->context, found, on_device, bytes) : status;
+}
+
+static void make_objects(objects *o, bf_context *context) {
+    const bf_aggregate sum = {BF_SUM, BF_F32};
+    bf_histogram_options h = BF_HISTOGRAM_OPTIONS(.bins = 500, .range = 1, .lo = -2, .hi = 2);
+    bf_table_options t = BF_TABLE_OPTIONS(.key = BF_I64, .value = BF_F32);
+    bf_groups_options g = BF_GROUPS_OPTIONS(.key = BF_U16, .count = 1, .aggregates = &sum);
+    *o = (objects){.context = context, .n = 70001};
+    assert_int_equal(bf_state_create(context, BF_SUM, BF_F32, &o->state), BF_OK);
+    assert_int_equal(bf_histogram_create(context, BF_F32, &h, &o->histogram), BF_OK);
+    assert_int_equal(bf_table_create(context, &t, &o->table), BF_OK);
+    assert_int_equal(bf_groups_create(context, &g, &o->groups), BF_OK);
+}
+
+/* The saved forms, one behind the other. */
+static void save_objects(objects *o, char *out) {
+    bf_state_save(o->state, out);
+    out += bf_state_save_size(o->state);
+    bf_histogram_save(o->histogram, out);
+    out += bf_histogram_save_size(o->histogram);
+    assert_int_equal(bf_table_save(o->table, out), BF_OK);
+    out += bf_table_save_size(o->table);
+    assert_int_equal(bf_groups_save(o->groups, out), BF_OK);
+}
+
+/* Has each tick of the call cancel it, one after the other. Then it goes through. */
+static void check_cancelled(const char *name, bf_status (*run)(objects *), objects *o) {
+    watcher w = {0, 0};
+    const bf_watch watch = BF_WATCH(.tick = count_tick, .arg = &w);
+    memset(expected, 0, OUT_ROOM / 8);
+    save_objects(o, expected);
+    for (bf_status status = BF_E_CANCELLED; status != BF_OK;) {
+        w = (watcher){0, w.cancel_at + 1};
+        assert_int_equal(bf_context_watch(o->context, &watch), BF_OK);
+        status = run(o);
+        assert_int_equal(bf_context_watch(o->context, NULL), BF_OK);
+        if (status == BF_OK) break;
+        if (status != BF_E_CANCELLED || w.ticks != w.cancel_at)
+            fail_msg("%s: %s at tick %d", name, bf_context_message(o->context), w.ticks);
+        memset(found, 0, OUT_ROOM / 8);
+        save_objects(o, found);
+        assert_memory_equal(found, expected, OUT_ROOM / 8);
+    }
+    assert_true(is_small() || w.cancel_at > 3);
+}
+
+static void cancelled_calls_leave_objects_as_they_were(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *name;
+        bf_status (*run)(objects *);
+    } calls[] = {{"state", absorb_state}, {"histogram", absorb_histogram}, {"table", insert_rows},
+                 {"groups", absorb_rows}, {"memory", copy_memory},         {"join", join_rows}};
+    enum { CALLS = sizeof calls / sizeof *calls };
+    for (int c = 0; c < 2; c++) {
+        objects o;
+        make_objects(&o, c ? pinned : driven);
+        for (int i = 0; i < CALLS; i++) assert_int_equal(calls[i].run(&o), BF_OK);
+        if (!is_small()) o.n = MOST_ELEMENTS / 2;
+        for (int i = 0; i < CALLS; i++) check_cancelled(calls[i].name, calls[i].run, &o);
+        bf_state_destroy(o.state);
+        bf_histogram_destroy(o.histogram);
+        bf_table_destroy(o.table);
+        bf_groups_destroy(o.groups);
+    }
+}
+
 /* --- order --- */
 
 /* What a caller's stream did before is seen, and what is enqueued there sees the results. */
@@ -343,6 +468,7 @@ int main(void) {
         cmocka_unit_test(pictures),
         cmocka_unit_test(tables_and_groups),
         cmocka_unit_test(memory_is_copied),
+        cmocka_unit_test(cancelled_calls_leave_objects_as_they_were),
         cmocka_unit_test(a_stream_of_the_caller),
         cmocka_unit_test(two_contexts_at_once),
     };

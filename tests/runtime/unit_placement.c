@@ -85,11 +85,32 @@ static void small_host_arrays_never_open_a_gpu(void **unused) {
     }
 }
 
+/* Eight threads copy as fast as the bus takes it; more only compute faster. */
 static void pageable_memory_stays_where_the_cpu_is_fast(void **unused) {
     (void)unused;
+    bf_operand much = operand(BF_WHERE_HOST, (int64_t)16 * GIB);
     for (int threads = 4; threads <= 64; threads *= 2) {
         bf_machine m = machine(threads, true, true, true);
-        expect(&m, BF_WHERE_HOST, (int64_t)16 * GIB, false);
+        for (int k = 0; k < KINDS; k++)
+            if (bf_reduce_share(kinds[k]) >= 40)
+                assert_false(choose_reduce(&m, kinds[k], &much, 1).gpu);
+        if (threads >= 16) expect(&m, BF_WHERE_HOST, much.bytes, false);
+    }
+    for (int threads = 1; threads <= 8; threads *= 2) {
+        bf_machine m = machine(threads, true, true, true);
+        assert_true(choose_reduce(&m, BF_KIND_FACTORS, &much, 1).gpu);
+    }
+}
+
+/* The rate of copies grows with the threads that copy. */
+static void more_threads_copy_faster(void **unused) {
+    (void)unused;
+    int64_t before = 0;
+    for (int threads = 1; threads <= 16; threads++) {
+        const bf_machine m = bf_usual_machine(threads, true);
+        assert_true(m.pageable_rate >= before && m.pageable_rate < m.pinned_rate);
+        assert_true(threads == 1 || threads > 7 || m.pageable_rate > before);
+        before = m.pageable_rate;
     }
 }
 
@@ -221,6 +242,7 @@ int main(void) {
         cmocka_unit_test(managed_memory_goes_where_a_gpu_is_in_use),
         cmocka_unit_test(small_host_arrays_never_open_a_gpu),
         cmocka_unit_test(pageable_memory_stays_where_the_cpu_is_fast),
+        cmocka_unit_test(more_threads_copy_faster),
         cmocka_unit_test(without_a_gpu_all_is_the_cpu_s),
         cmocka_unit_test(slow_work_on_much_data_moves),
         cmocka_unit_test(decisions_are_monotonic),

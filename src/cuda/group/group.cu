@@ -169,6 +169,7 @@ static bf_status take_pieces(bf_context *context, bf_cuda_groups *g, const row_a
         int64_t count = n - first < piece ? n - first : piece;
         status = copy_rows(context, g, a, first, count, data);
         if (status == BF_OK) status = take_rows(context, g, data[0], data + 1, count);
+        if (status == BF_OK) status = bf_watch_tick(context, 0);
     }
     return status;
 }
