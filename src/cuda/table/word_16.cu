@@ -1,4 +1,5 @@
 /* Tables of words of 16 bytes. */
 #include "cuda/table/launchers.cuh"
 
-extern const bf_cuda_table_loops bf_cuda_table_loops_16 = bf_cuda_loops::loops<bf_cuda_wide>();
+extern const bf_cuda_table_launchers bf_cuda_table_launchers_16 =
+    bf_cuda_launchers::make_launchers<bf_cuda_wide>();

@@ -1,4 +1,5 @@
 /* Tables of words of 8 bytes. */
 #include "cuda/table/launchers.cuh"
 
-extern const bf_cuda_table_loops bf_cuda_table_loops_8 = bf_cuda_loops::loops<uint64_t>();
+extern const bf_cuda_table_launchers bf_cuda_table_launchers_8 =
+    bf_cuda_launchers::make_launchers<uint64_t>();
