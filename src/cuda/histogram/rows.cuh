@@ -233,7 +233,7 @@ template <class T> struct search_rule {
 /* --- the kernel --- */
 
 template <bf_dtype D, class Rule, class Table> struct row_counter {
-    typedef bf_map::stored_of<D> E;
+    typedef bf_cuda_element::stored_of<D> E;
     typedef typename Rule::Number Number;
     static constexpr int N = 16 / (int)sizeof(E), GROUP = 16 / (int)sizeof(Number);
     const bf_cuda_count_params &p;
@@ -242,7 +242,7 @@ template <bf_dtype D, class Rule, class Table> struct row_counter {
         Number x[n];
         unsigned row[n];
 #pragma unroll
-        for (int k = 0; k < n; k++) x[k] = (Number)bf_map::element<D>::decode(e[k]);
+        for (int k = 0; k < n; k++) x[k] = (Number)bf_cuda_element::element<D>::decode(e[k]);
         Rule::find_rows(p, x, row);
 #pragma unroll
         for (int k = 0; k < n; k++) Table::add(p, row[k]);
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(BF_CUDA_COUNT_THREADS, Rule::blocks)
     Rule::prepare(p);
     __syncthreads();
     row_counter<D, Rule, Table> visitor = {p};
-    visit_elements<bf_map::stored_of<D>, Rule::vectors>(p.data, p.count, visitor);
+    visit_elements<bf_cuda_element::stored_of<D>, Rule::vectors>(p.data, p.count, visitor);
     __syncthreads();
     Table::finish(p, ticket);
 }
