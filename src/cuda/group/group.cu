@@ -50,7 +50,7 @@ static void destroy_groups(bf_context *context, void *groups) {
     bf_cuda_set_destroy(context, &g->fresh);
     for (int i = 0; i < BF_CUDA_SCRATCHES; i++) bf_cuda_buffer_free(context, &g->scratch[i]);
     bf_cuda_buffer_free(context, &g->order);
-    bf_cuda_let_go_pool(context->cuda);
+    bf_cuda_release_pool(context->cuda);
     bf_cuda_leave_idle(context, visit);
     free(g);
 }

@@ -22,7 +22,7 @@ static int64_t most_at_once(const bf_context *context) {
 static cudaError_t alloc_words(const bf_bin_job *job, void **words, size_t *bytes) {
     bf_exact_shape shape = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype);
     *bytes = (size_t)job->bins->count * (size_t)shape.words * sizeof(int64_t);
-    return bf_cuda_make(words, *bytes);
+    return bf_cuda_alloc_cleared(words, *bytes);
 }
 
 /* Copies the words to the host, completes them with counts of elements, and adds them to sums. */

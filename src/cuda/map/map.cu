@@ -186,12 +186,12 @@ static bf_status run_map(bf_context *context, const bf_map_job *job) {
     const bf_cuda *cuda = context->cuda;
     map_call c;
     bf_status status = begin_call(context, job, &c);
-    if (can_fail(job)) c.params.failed = &cuda->mailbox->mail->failures[BF_CUDA_FAILURE_NOW];
+    if (can_fail(job)) c.params.failed = &cuda->mailbox->memory->failures[BF_CUDA_FAILURE_NOW];
     if (status == BF_OK)
         status = bf_cuda_pipeline(context, c.operands, c.operand_count, job->count, job->count,
                                   map_piece, &c);
     cudaError_t error = cudaStreamSynchronize(cuda->stream);
-    unsigned long long key = bf_cuda_take_failure(cuda, BF_CUDA_FAILURE_NOW);
+    unsigned long long key = bf_cuda_fetch_failure(cuda, BF_CUDA_FAILURE_NOW);
     if (status != BF_OK) return status;
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "an element-wise operation");
     if (key == BF_CUDA_NO_FAILURE) return BF_OK;
@@ -208,7 +208,7 @@ static bf_status run_map_async(bf_context *context, const bf_map_job *job) {
     if (!are_reachable(context, job))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
     bf_cuda_map_params p = params_of(job);
-    if (can_fail(job)) p.failed = &context->cuda->mailbox->mail->failures[BF_CUDA_FAILURE_LATER];
+    if (can_fail(job)) p.failed = &context->cuda->mailbox->memory->failures[BF_CUDA_FAILURE_LATER];
     p.index = job->index;
     return launch_map(context, &p, job->op, job->work);
 }
@@ -230,7 +230,7 @@ static bf_status compute_job_async(bf_context *context, const bf_map_job *job) {
 
 bf_status bf_cuda_map_failure(bf_context *context) {
     bf_map_job job = {};
-    unsigned long long key = bf_cuda_take_failure(context->cuda, BF_CUDA_FAILURE_LATER);
+    unsigned long long key = bf_cuda_fetch_failure(context->cuda, BF_CUDA_FAILURE_LATER);
     if (key == BF_CUDA_NO_FAILURE) return BF_OK;
     job.refuse_zero = (key & 0xff) == 0;
     job.op = (key & CAST_CODE) != 0 ? BF_MAP_CAST : BF_MAP_ADD;

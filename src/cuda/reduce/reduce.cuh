@@ -15,7 +15,7 @@ extern const bf_reduce_backend bf_cuda_reduce_backend;
 enum {
     BF_CUDA_THREADS = 512, /* most of a block */
     BF_CUDA_BLOCKS = 1024, /* most of a grid */
-    BF_CUDA_PIECES = 40    /* most of a slot */
+    BF_CUDA_PACKETS = 40   /* most of a block */
 };
 
 /* What blocks of one launch hand to the last one; zero between launches. */
@@ -24,11 +24,11 @@ struct bf_cuda_scratch {
     unsigned unused[31];
     /* Words of an exact state that blocks have added what fits no window to. */
     int64_t words[BF_EXACT_WORDS_MAX];
-    bf_cuda_piece slots[BF_CUDA_PIECES][BF_CUDA_BLOCKS];
+    bf_cuda_packet slots[BF_CUDA_PACKETS][BF_CUDA_BLOCKS];
 };
 
-static_assert((int)BF_CUDA_LETTER_WORDS >= 2 * (int)BF_CUDA_PIECES + 1,
-              "a letter has room for all pieces");
+static_assert((int)BF_CUDA_LETTER_WORDS >= 2 * (int)BF_CUDA_PACKETS + 1,
+              "a letter has room for all packets");
 static_assert((int)BF_CUDA_LETTER_PLAIN >= (int)BF_EXACT_WORDS_MAX,
               "a letter has room for all words");
 

@@ -1,4 +1,4 @@
-/* Sorting entries: a partition by each byte of the keys, from the lowest on. */
+/* Sorting of entries: a partition by each byte of the keys, from the lowest on. */
 #include "cuda/runtime/sort.cuh"
 
 #include "cuda/runtime/memory.cuh"

@@ -47,7 +47,7 @@ static bf_cuda_format format_of(const bf_table_kind *kind) {
 static void free_table(bf_context *context, bf_cuda_table *t) {
     bf_cuda_multimap_destroy(context, t);
     bf_cuda_buckets_destroy(context, &t->buckets);
-    bf_cuda_let_go_pool(context->cuda);
+    bf_cuda_release_pool(context->cuda);
     free(t);
 }
 
