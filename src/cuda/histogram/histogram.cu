@@ -29,15 +29,15 @@ static cudaError_t alloc_words(const bf_bin_job *job, void **words, size_t *byte
 static bf_status add_words(bf_context *context, const bf_bin_job *job, const int64_t *words,
                            size_t bytes, const int64_t *found, int64_t *sums) {
     int n = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype).words;
-    int64_t *taken = (int64_t *)malloc(bytes);
-    if (taken == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
-    bf_status status = bf_cuda_copy(context, taken, words, bytes);
+    int64_t *copied = (int64_t *)malloc(bytes);
+    if (copied == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
+    bf_status status = bf_cuda_copy(context, copied, words, bytes);
     if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "weights");
     for (int64_t i = 0; i < job->bins->count && status == BF_OK; i++) {
-        taken[i * n + BF_EXACT_COUNT] = found[i];
-        bf_exact_merge(BF_KIND_SUM, job->weights_dtype, sums + i * n, taken + i * n);
+        copied[i * n + BF_EXACT_COUNT] = found[i];
+        bf_exact_merge(BF_KIND_SUM, job->weights_dtype, sums + i * n, copied + i * n);
     }
-    free(taken);
+    free(copied);
     return status;
 }
 

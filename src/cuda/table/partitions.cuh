@@ -36,9 +36,9 @@ template <class W> static int most_digit_bits(const bf_cuda *cuda) {
 /* Returns the regions of a coarse partition. There are as many coarse partitions as blocks run at
  * once, so that one wave takes them all; but at most 2^8, if that makes little difference. */
 static uint32_t choose_regions(uint32_t blocks, uint32_t regions, int most) {
-    uint32_t parts = blocks, limit = 1u << FIRST_BITS;
-    if (parts > limit && parts < limit + limit / 8) parts = limit;
-    uint32_t each = (regions - 1) / parts + 1;
+    uint32_t coarse = blocks, limit = 1u << FIRST_BITS;
+    if (coarse > limit && coarse < limit + limit / 8) coarse = limit;
+    uint32_t each = (regions - 1) / coarse + 1;
     return each < 1u << most ? each : 1u << most;
 }
 

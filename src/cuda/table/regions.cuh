@@ -98,7 +98,7 @@ template <class W> __device__ __forceinline__ uint32_t count_late(const shared_r
 }
 
 /* Inserts the late rows, and forgets those whose keys are new. Returns how many these are. *left:
- * keys of others were found. */
+ * set if other keys were found. */
 template <class W>
 __device__ __forceinline__ uint32_t insert_late_rows(shared_region<W> &m, const region_memory<W> &p,
                                                      const insertion &t, bool *left) {

@@ -56,14 +56,15 @@ template <class W> struct bf_cuda_region {
     static constexpr int limit = slots - slots / 16; /* of which a region uses no more */
 };
 
-static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(uint32_t hash, uint64_t places) {
-    return __umulhi(hash, (uint32_t)places);
+/* Scales a hash to [0, n): the number of a bucket or of a region. */
+static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(uint32_t hash, uint64_t n) {
+    return __umulhi(hash, (uint32_t)n);
 }
-static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(uint64_t hash, uint64_t places) {
-    return (uint32_t)__umul64hi(hash, places);
+static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(uint64_t hash, uint64_t n) {
+    return (uint32_t)__umul64hi(hash, n);
 }
-static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(bf_cuda_wide hash, uint64_t places) {
-    return bf_cuda_scale_hash(hash.lo, places);
+static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(bf_cuda_wide hash, uint64_t n) {
+    return bf_cuda_scale_hash(hash.lo, n);
 }
 
 /* Sets the key of the empty slots of a region. The least hash belongs to region 0, the greatest to
