@@ -58,10 +58,10 @@ template <class Loop> static const bf_cuda_reduction *bf_cuda_reduction_of() {
 }
 
 /* Those of each file, by kind (of an integer, float or extreme dtype); NULL: none. */
-const bf_cuda_reduction *bf_cuda_reduction_f64(bf_kind kind);
-const bf_cuda_reduction *bf_cuda_reduction_f32(bf_kind kind);
-const bf_cuda_reduction *bf_cuda_reduction_f16(bf_kind kind);
-const bf_cuda_reduction *bf_cuda_reduction_bf16(bf_kind kind);
+const bf_cuda_reduction *bf_cuda_reduction_f64(bf_kind kind, bool every_zero);
+const bf_cuda_reduction *bf_cuda_reduction_f32(bf_kind kind, bool every_zero);
+const bf_cuda_reduction *bf_cuda_reduction_f16(bf_kind kind, bool every_zero);
+const bf_cuda_reduction *bf_cuda_reduction_bf16(bf_kind kind, bool every_zero);
 const bf_cuda_reduction *bf_cuda_reduction_integer(bf_kind kind, bf_dtype dtype);
 const bf_cuda_reduction *bf_cuda_reduction_extreme(bf_reduction op, bf_dtype dtype);
 const bf_cuda_reduction *bf_cuda_reduction_factors(bf_dtype dtype);

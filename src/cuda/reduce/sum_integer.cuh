@@ -181,7 +181,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
         }
     }
 
-    static __device__ void run(const bf_cuda_params &p, Block *, int64_t *values, Side &side) {
+    static __device__ unsigned run(const bf_cuda_params &p, Block *, int64_t *values, Side &side) {
         Taker taker = {values, side};
         side.start();
 #pragma unroll
@@ -191,11 +191,12 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
         else
             bf_cuda_sweep<E, tile>::run(p, taker);
         __syncthreads();
+        return 0;
     }
 
     static __device__ void finish(const bf_cuda_params &p, Block *block) {
         const bf_cuda_series s = {of_sum, of_product, 0, 0, -32};
-        bf_cuda_finish<D, Kind, Side>(p, s, block->sums.total, 0, 0, block->side.total.at);
+        bf_cuda_finish<D, Kind, Side, false>(p, s, block->sums.total, 0, 0, block->side.total.at);
     }
 };
 
