@@ -44,8 +44,7 @@ struct bf_cuda_map_params {
 /* Kernels for inputs of dtype `work` that lie as vectors do: all are 16-byte aligned after the same
  * number of elements. NULL: there is no such operation. A block takes per_thread (1 or what
  * bf_cuda_map_vectors says) vectors a thread. */
-const void *bf_cuda_map_float_kernel(bf_map_op op, bf_dtype work);
-const void *bf_cuda_map_integer_kernel(bf_map_op op, bf_dtype work);
+const void *bf_cuda_map_vector_kernel(bf_map_op op, bf_dtype work);
 
 /* For inputs of any dtypes, cast to `work`; and for casts of one. */
 const void *bf_cuda_map_mixed_kernel(bf_dtype work);

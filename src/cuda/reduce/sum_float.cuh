@@ -333,30 +333,4 @@ struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side, Zeros>> {
     }
 };
 
-template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros, class Side = bf_cuda_none>
-static const bf_cuda_reduction *bf_cuda_float_reduction_of() {
-    return bf_cuda_reduction_of<bf_cuda_float_loop<D, Kind, Side, Zeros>>();
-}
-
-/* every_zero: as in a bf_job. */
-template <bf_dtype D>
-static const bf_cuda_reduction *bf_cuda_float_reduction(bf_kind kind, bool every_zero) {
-    switch (kind) {
-    case BF_KIND_SUM:
-        return every_zero ? bf_cuda_float_reduction_of<D, BF_KIND_SUM, BF_CUDA_ZEROS_EVERY>()
-                          : bf_cuda_float_reduction_of<D, BF_KIND_SUM, BF_CUDA_ZEROS_ALL>();
-    case BF_KIND_PRODUCTS:
-        return every_zero ? bf_cuda_float_reduction_of<D, BF_KIND_PRODUCTS, BF_CUDA_ZEROS_EVERY>()
-                          : bf_cuda_float_reduction_of<D, BF_KIND_PRODUCTS, BF_CUDA_ZEROS_ALL>();
-    case BF_KIND_SQUARES:
-        return bf_cuda_float_reduction_of<D, BF_KIND_SQUARES, BF_CUDA_ZEROS_NONE>();
-    case BF_KIND_MOMENTS:
-        return bf_cuda_float_reduction_of<D, BF_KIND_MOMENTS, BF_CUDA_ZEROS_NONE>();
-    case BF_KIND_DESCRIPTION:
-        return bf_cuda_float_reduction_of<D, BF_KIND_DESCRIPTION, BF_CUDA_ZEROS_NONE,
-                                          bf_cuda_extremes<D>>();
-    default: return nullptr;
-    }
-}
-
 #endif

@@ -1,5 +1,4 @@
-/* All that is done with entries of one width of words: word_4.cu, word_8.cu and word_16.cu are
- * its instances. */
+/* All that is done with entries of one width of words: word.cu.in has its instances. */
 #ifndef BF_CUDA_TABLE_LAUNCHERS_CUH
 #define BF_CUDA_TABLE_LAUNCHERS_CUH
 
