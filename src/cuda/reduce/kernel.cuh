@@ -77,20 +77,20 @@ static __device__ void bf_cuda_warp_sums(bf_cuda_sums<Sums> *s, const int64_t *v
     }
 }
 
-/* Waits until the first `count` of some pieces from `first` on are in slot t: they come together.
+/* Waits until the first `count` of some packets from `first` on are in slot t: they come together.
  */
 template <int some>
 static __device__ __forceinline__ void bf_cuda_await(const bf_cuda_scratch *scratch, int first,
                                                      int count, int t,
-                                                     bf_cuda_piece (&pieces)[some]) {
+                                                     bf_cuda_packet (&packets)[some]) {
     bool there;
     do {
         there = true;
 #pragma unroll
         for (int i = 0; i < some; i++)
-            if (i < count) pieces[i] = bf_cuda_load_piece(&scratch->slots[first + i][t]);
+            if (i < count) packets[i] = bf_cuda_load_packet(&scratch->slots[first + i][t]);
 #pragma unroll
-        for (int i = 0; i < some; i++) there = there && (i >= count || (pieces[i].y & 1) != 0);
+        for (int i = 0; i < some; i++) there = there && (i >= count || (packets[i].y & 1) != 0);
     } while (!there);
 }
 
@@ -104,13 +104,13 @@ static __device__ void bf_cuda_collect_sums(bf_cuda_scratch *scratch, bf_cuda_su
     for (int first = 0; first < sums; first += some) {
         bf_cuda_pair sum[some] = {}, x;
         for (int t = (int)threadIdx.x; t < end; t += (int)blockDim.x) {
-            bf_cuda_piece pieces[some];
-            bf_cuda_await<some>(scratch, first, sums - first, t, pieces);
+            bf_cuda_packet packets[some];
+            bf_cuda_await<some>(scratch, first, sums - first, t, packets);
 #pragma unroll
             for (int i = 0; i < some; i++) {
                 if (first + i >= sums) break;
                 unsigned f;
-                bf_cuda_collect(&scratch->slots[first + i][(unsigned)t], pieces[i], &x.lo, &x.hi,
+                bf_cuda_collect(&scratch->slots[first + i][(unsigned)t], packets[i], &x.lo, &x.hi,
                                 &f);
                 sum[i] = bf_cuda_pair_add(sum[i], x);
                 all |= f;
@@ -176,7 +176,7 @@ static __device__ void bf_cuda_collect_words(bf_cuda_scratch *scratch, int first
 #pragma unroll
         for (int i = 0; i < Side::words; i++)
             bf_cuda_collect(&scratch->slots[first + i][(unsigned)t],
-                            bf_cuda_load_piece(&scratch->slots[first + i][t]), &other.at[i], &y,
+                            bf_cuda_load_packet(&scratch->slots[first + i][t]), &other.at[i], &y,
                             &f);
         Side::merge(w.at, other.at);
     }

@@ -5,7 +5,7 @@
 #include "cuda/runtime/element.cuh"
 
 template <bf_dtype D, class E> static const bf_cuda_reduction *bf_cuda_product_of() {
-    if constexpr (bf_map::is_float(D))
+    if constexpr (bf_cuda_element::is_float(D))
         return nullptr;
     else
         return bf_cuda_reduction_of<bf_cuda_fold_loop<E, bf_cuda_factors<D>>>();

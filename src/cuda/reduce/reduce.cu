@@ -122,7 +122,7 @@ static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *w
     int64_t chunks[BF_CUDA_LETTER_WORDS], taken[BF_STATE_WORDS_SMALL + 4];
     bf_status status = fill_params(context, job, &p, &chain);
     if (status != BF_OK) return status;
-    p.letter = &cuda->mailbox->mail->letter;
+    p.letter = &cuda->mailbox->memory->letter;
     p.number = bf_cuda_next_letter(cuda);
     cudaError_t error = launch_reduction(context, job, chain, &p);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "launching a reduction");

@@ -8,7 +8,7 @@
 
 template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros, class Side = bf_cuda_none>
 static const bf_cuda_reduction *bf_cuda_sum_of_kind() {
-    if constexpr (bf_map::is_float(D))
+    if constexpr (bf_cuda_element::is_float(D))
         return bf_cuda_reduction_of<bf_cuda_float_loop<D, Kind, Side, Zeros>>();
     else
         return bf_cuda_reduction_of<bf_cuda_integer_loop<D, Kind, Side>>();

@@ -2,7 +2,7 @@
 #include "cuda/reduce/sum.cuh"
 
 template <bf_dtype D> static const bf_cuda_reduction *bf_cuda_sum_if_integer(bf_kind kind) {
-    if constexpr (bf_map::is_float(D))
+    if constexpr (bf_cuda_element::is_float(D))
         return nullptr;
     else
         return bf_cuda_sum<D>(kind, false);

@@ -100,7 +100,7 @@ template <class E, bool Signed> struct bf_cuda_integer<E, Signed, 8> {
 /* --- the loop --- */
 
 template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop {
-    using E = bf_map::stored_of<D>;
+    using E = bf_cuda_element::stored_of<D>;
     using Parts = bf_cuda_integer<E, std::is_signed<E>::value, (int)sizeof(E)>;
     using Side = SideFold;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
