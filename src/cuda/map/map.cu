@@ -61,11 +61,10 @@ static launch_plan plan_launch(const bf_context *context, bf_cuda_map_params *p,
         op == BF_MAP_CAST ? bf_cuda_map_cast_kernel(p->from[0]) : bf_cuda_map_mixed_kernel(work);
     plan.blocks = blocks_of(p->count, BF_CUDA_MAP_ELEMENTS);
     if (op == BF_MAP_CAST || p->refuse_zero || !split_vectors(p, work)) return plan;
-    bool floats = bf_dtype_is_float(work);
     bool few = p->vectors <= (int64_t)context->cuda->multiprocessors * THREADS_BUSY;
-    p->per_thread = few ? 1 : bf_cuda_map_vectors(op, floats, bf_dtype_bytes(work));
-    plan.kernel =
-        floats ? bf_cuda_map_float_kernel(op, work) : bf_cuda_map_integer_kernel(op, work);
+    p->per_thread =
+        few ? 1 : bf_cuda_map_vectors(op, bf_dtype_is_float(work), bf_dtype_bytes(work));
+    plan.kernel = bf_cuda_map_vector_kernel(op, work);
     plan.blocks = blocks_of(p->vectors, p->per_thread);
     return plan;
 }

@@ -43,8 +43,7 @@ struct bf_cuda_map_params {
 /* Return the kernel for inputs of dtype `work` whose vectors are all 16-byte aligned after the same
  * number of elements. A thread takes per_thread vectors: 1, or bf_cuda_map_vectors(). NULL: there
  * is no such operation. */
-const void *bf_cuda_map_float_kernel(bf_map_op op, bf_dtype work);
-const void *bf_cuda_map_integer_kernel(bf_map_op op, bf_dtype work);
+const void *bf_cuda_map_vector_kernel(bf_map_op op, bf_dtype work);
 
 /* Return the kernel for inputs of any dtypes, cast to `work`; and for casts of one input. */
 const void *bf_cuda_map_mixed_kernel(bf_dtype work);

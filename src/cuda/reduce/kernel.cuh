@@ -7,7 +7,7 @@
  *   blocks    how many of those a multiprocessor should hold
  *   tile      vectors that a thread takes at a time
  *   Shared    what its block shares beside
- *   run()     takes all elements that are this block's
+ *   run()     takes all elements that are this block's; returns its flags, to each thread
  *   finish()  the last block: from the whole to words of a state, or to the result (finish.cuh)
  *
  * template <class Fold>: what a thread keeps of elements, as int64 words. start() makes it empty,
@@ -22,7 +22,16 @@
 enum {
     BF_CUDA_WARPS = 20, /* most of a block */
     /* Flags of a block, and of the whole: "or" merges them. */
-    BF_CUDA_BY_RULES = 1 /* scratch->words has more */
+    BF_CUDA_POSITIVE = 1, /* a term has a plus sign; of BF_CUDA_ZEROS_ALL alone */
+    BF_CUDA_BY_RULES = 2  /* scratch->words has more */
+};
+
+/* How a kernel looks at terms that are -0. */
+enum bf_cuda_zeros {
+    BF_CUDA_ZEROS_NONE, /* not at all: squares, moments */
+    BF_CUDA_ZEROS_ALL,  /* for a result: finds out whether all are -0. In scratch->words,
+                           BF_EXACT_NEG_ZERO is not 0 if a term is not -0 */
+    BF_CUDA_ZEROS_EVERY /* for a state that lasts: counts them */
 };
 
 /* A Fold of nothing. */
@@ -202,12 +211,13 @@ static __device__ void bf_cuda_publish_block(bf_cuda_scratch *scratch,
         bf_cuda_publish(&scratch->slots[t][b->ticket], b->side.total.at[t - Loop::sums], 0, 0);
 }
 
-/* From what threads have to what the block has. */
+/* From what threads have to what the block has. Adds `flags` to its flags. */
 template <class Loop>
 static __device__ void bf_cuda_reduce_block(bf_cuda_block<Loop> *b, const int64_t *values,
-                                            const typename Loop::Side &side) {
+                                            const typename Loop::Side &side, unsigned flags) {
     if (!bf_cuda_extras<Loop>::leaves_warp_sums) bf_cuda_warp_sums<Loop::sums>(&b->sums, values);
     __syncthreads();
+    if (threadIdx.x == 0) b->flags |= flags;
     if (Loop::sums > 0)
         bf_cuda_sum_rows(&b->sums, b->sums_in_use, (int)blockDim.x / BF_CUDA_WARP, false);
     if (Loop::Side::words > 0) {
@@ -265,10 +275,10 @@ __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
     }
     int64_t values[bf_cuda_some(Loop::sums)];
     typename Loop::Side side;
-    Loop::run(p, &block, values, side);
+    const unsigned flags = Loop::run(p, &block, values, side);
     if (p.early) ticket = bf_cuda_draw_ticket(p.scratch);
     if (threadIdx.x == blockDim.x - 1) block.ticket = ticket;
-    bf_cuda_reduce_block<Loop>(&block, values, side);
+    bf_cuda_reduce_block<Loop>(&block, values, side, flags);
     if (block.ticket != gridDim.x - 1) {
         bf_cuda_publish_block<Loop>(p.scratch, &block);
         return;

@@ -13,6 +13,13 @@ static __host__ __device__ __forceinline__ bool operator==(bf_cuda_wide a, bf_cu
     return a.hi == b.hi && a.lo == b.lo;
 }
 
+/* The word of so many bytes. */
+template <int bytes> struct bf_cuda_word_of;
+template <> struct bf_cuda_word_of<4> { typedef uint32_t type; };
+template <> struct bf_cuda_word_of<8> { typedef uint64_t type; };
+template <> struct bf_cuda_word_of<16> { typedef bf_cuda_wide type; };
+template <int bytes> using bf_cuda_word = typename bf_cuda_word_of<bytes>::type;
+
 template <class W> struct alignas(sizeof(W) == 4 ? 8 : 16) bf_cuda_entry { W key, value; };
 
 /* --- words from 64 bits, and back: their low ends --- */

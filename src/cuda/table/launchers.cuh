@@ -1,4 +1,4 @@
-/* The launchers for one width of words. word_4.cu, word_8.cu and word_16.cu instantiate them. */
+/* The launchers for one width of words. word.cu.in instantiates them. */
 #ifndef BF_CUDA_TABLE_LAUNCHERS_CUH
 #define BF_CUDA_TABLE_LAUNCHERS_CUH
 
