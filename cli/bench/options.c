@@ -150,7 +150,7 @@ static const option_spec specs[] = {
     {"sizes", 0, "LIST", "bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0,
      .read = read_sizes},
     {"threads", 'j', "LIST", "thread counts, on the CPU (1 and all)", 0, .read = read_thread_list},
-    {"isa", 0, "auto|generic|avx2|avx512|neon", "host instruction set", 0, .read = read_text,
+    {"isa", 0, "auto|generic|avx2|avx512|neon", "the CPU's instruction set (auto: the fastest)", 0, .read = read_text,
      .at = AT(isa)},
     {"peer", 0, "COMMAND", "a program that does the same work in another way; repeatable", 0,
      .read = read_peer, .repeats = true},
