@@ -34,7 +34,7 @@ static bool read_minus(const option_spec *spec, const char *text, void *to) {
     if (*text == '\0') return operand_bad(spec->name, text, "a file");
     if (o->minus_count == OPTIONS_MINUS) {
         fail(EXIT_USAGE, NULL, "more than %d states to take out", OPTIONS_MINUS);
-        hint("merge them first: a merged state is taken out at once");
+        hint("merge them first, then take out the merged state");
         return false;
     }
     o->minus[o->minus_count++] = text;
@@ -218,7 +218,7 @@ static candidates candidates_of(const usage *u, const own_options *own) {
 
 static int usage_error(const char *command, const char *what, const char *option) {
     fail(EXIT_USAGE, NULL, "%s: %s", what, option);
-    hint("bitfold help %s", command);
+    hint("see 'bitfold help %s'", command);
     return EXIT_USAGE;
 }
 
@@ -302,12 +302,12 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
 static int check_options(const options *o) {
     if (o->input.format == FORMAT_RAW && o->input.dtype == BF_NONE) {
         fail(EXIT_USAGE, NULL, "--format raw needs --dtype");
-        hint("such as --dtype f64: raw data do not say what they are");
+        hint("name the dtype, as in --dtype f64: raw data do not hold it");
         return EXIT_USAGE;
     }
     if (o->input.format == FORMAT_NPY && o->input.dtype != BF_NONE) {
         fail(EXIT_USAGE, NULL, "--dtype belongs to --format raw and to text");
-        hint("a .npy file says its own dtype");
+        hint("a .npy file holds its own dtype");
         return EXIT_USAGE;
     }
     const text_options *t = &o->input.text;
