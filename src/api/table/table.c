@@ -55,7 +55,7 @@ static bf_status check_kind(bf_context *context, const bf_table_kind *kind) {
     return BF_OK;
 }
 
-/* Makes the inside of a table, of no entries, on a backend. */
+/* Makes the inside of an empty table on a backend. */
 static bf_status make_inside(bf_table *t, const bf_backend *on) {
     t->on = on;
     t->by = on->table;
@@ -228,7 +228,7 @@ bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *v
     return bf_leave(table->context, find_entries(table, keys, values, found));
 }
 
-/* Counts the keys. The CPU's backend takes no misaligned counts, so these get a copy. */
+/* Counts the keys. Misaligned counts get a copy, because the CPU's backend needs aligned ones. */
 static bf_status count_keys(call *c) {
     bf_table *t = c->table;
     int64_t n = c->keys.count, total, *to = (int64_t *)(void *)c->other.data;
