@@ -1,10 +1,26 @@
-/* Arrays of more elements than 31 or 32 bits count, in a GPU's memory. */
+/* Arrays of more elements than 31 or 32 bits count, in a GPU's memory. A block of elements repeats,
+ * so that the exact answers are a matter of multiplication, and marks differ from it, of which some
+ * lie beyond 2^31 or 2^32. The period divides no power of two: an index that wraps around finds
+ * other elements. */
 #include "tests/support/both.h"
-#include "tests/support/periods.h"
 
 #include <cuda_runtime_api.h>
 
-enum { MARKS = 3, BYTES = 256 };
+enum { PERIOD = (1 << 23) - 15, MARKS = 3, BYTES = 256 }; /* a prime */
+
+#define PAST_31_BITS (((int64_t)1 << 31) + 12345)
+#define PAST_32_BITS (((int64_t)1 << 32) + 12345)
+
+/* Element i of the block, as a whole number that the dtype has exactly. */
+typedef int64_t number_rule(bf_dtype dtype, int64_t i);
+
+typedef struct large {
+    bf_dtype dtype;
+    int64_t n;
+    char *data;
+    number_rule *rule;
+    int64_t at[MARKS], mark[MARKS];
+} large;
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
@@ -42,32 +58,69 @@ static void put_number(bf_dtype dtype, char *at, int64_t number) {
         store_bits(at, bf_dtype_size(dtype), (uint64_t)number);
 }
 
-static void set_mark(periodic *p, int64_t at, int64_t number) {
+static void set_mark(large *l, int m, int64_t at, int64_t number) {
     char element[8];
-    p->mark[p->marks].at = at;
-    p->mark[p->marks++].number = number;
-    put_number(p->dtype, element, number);
-    copy(p->data + at * size_of(p->dtype), element, size_of(p->dtype));
+    l->at[m] = at;
+    l->mark[m] = number;
+    put_number(l->dtype, element, number);
+    copy(l->data + at * size_of(l->dtype), element, size_of(l->dtype));
 }
 
-/* Makes an array with MARKS marks: two neighbours near the far index, and the last element. */
-static periodic large_of(bf_dtype dtype, int64_t n, number_rule *rule, int64_t first,
-                         int64_t second, int64_t last) {
+/* The marks: one beyond the first index that 31 bits (or, where there is such, 32 bits) do not
+ * count, one next to it, and the last element. */
+static large large_of(bf_dtype dtype, int64_t n, number_rule *rule, int64_t first, int64_t second,
+                      int64_t last) {
     const int64_t size = size_of(dtype), bytes = n * size;
-    periodic p = {.dtype = dtype, .n = n, .data = allocate(bytes), .rule = rule};
+    const int64_t far = (int64_t)1 << (n > (int64_t)1 << 32 ? 32 : 31);
+    large l = {.dtype = dtype, .n = n, .data = allocate(bytes), .rule = rule};
     for (int64_t i = 0; i < PERIOD; i++) put_number(dtype, on_host + i * size, rule(dtype, i));
-    copy(p.data, on_host, PERIOD * size);
+    copy(l.data, on_host, PERIOD * size);
     for (int64_t done = PERIOD * size; done < bytes; done *= 2)
-        copy(p.data + done, p.data, bytes - done < done ? bytes - done : done);
-    set_mark(&p, far_index(n) + 5, first);
-    set_mark(&p, far_index(n) + 6, second);
-    set_mark(&p, n - 1, last);
-    return p;
+        copy(l.data + done, l.data, bytes - done < done ? bytes - done : done);
+    set_mark(&l, 0, far + 5, first);
+    set_mark(&l, 1, far + 6, second);
+    set_mark(&l, 2, n - 1, last);
+    return l;
 }
 
-static void large_free(periodic *l) { bf_memory_free(gpu, l->data); }
+static void large_free(large *l) { bf_memory_free(gpu, l->data); }
+
+static bf_array array_of(const large *l) { return bf_array_of(l->dtype, l->data, l->n); }
+
+static int64_t number_at(const large *l, int64_t i) {
+    for (int m = 0; m < MARKS; m++)
+        if (l->at[m] == i) return l->mark[m];
+    return l->rule(l->dtype, i % PERIOD);
+}
+
+/* How often element i of the block is in the array, if marks are not looked at. */
+static int64_t times_of(const large *l, int64_t i) { return l->n / PERIOD + (i < l->n % PERIOD); }
+
+static uint64_t scramble(int64_t i) {
+    uint64_t seed = (uint64_t)i;
+    return next_random(&seed);
+}
 
 /* ---- what is to be expected ------------------------------------------------------------------ */
+
+typedef struct sums {
+    __int128 x, xx;
+} sums;
+
+static sums add_numbers(const large *l) {
+    sums s = {0, 0};
+    for (int64_t i = 0; i < PERIOD; i++) {
+        const __int128 x = l->rule(l->dtype, i), times = times_of(l, i);
+        s.x += times * x;
+        s.xx += times * x * x;
+    }
+    for (int m = 0; m < MARKS; m++) {
+        const __int128 x = l->mark[m], old = l->rule(l->dtype, l->at[m] % PERIOD);
+        s.x += x - old;
+        s.xx += x * x - old * old;
+    }
+    return s;
+}
 
 /* a / b, rounded once; a > 0, and both are small enough to be doubled until they are alike. */
 static double quotient(unsigned __int128 a, unsigned __int128 b) {
@@ -84,8 +137,8 @@ static double quotient(unsigned __int128 a, unsigned __int128 b) {
     return ldexp((double)bits, exponent - 52);
 }
 
-static double expected_variance(const periodic *l) {
-    const integer_sums s = add_numbers(l);
+static double expected_variance(const large *l) {
+    const sums s = add_numbers(l);
     const unsigned __int128 n = (unsigned __int128)l->n;
     return quotient(n * (unsigned __int128)s.xx - (unsigned __int128)(s.x * s.x), n * n);
 }
@@ -118,25 +171,25 @@ static int64_t integer_of(bf_reduction op, const bf_array *a) {
 
 static int64_t some_byte(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return 1 + (int64_t)(scramble((uint64_t)i) % 254);
+    return 1 + (int64_t)(scramble(i) % 254);
 }
 
 static void check_bytes(int64_t n) {
-    periodic l = large_of(BF_U8, n, some_byte, 0, 0, 255);
+    large l = large_of(BF_U8, n, some_byte, 0, 0, 255);
     const bf_array a = array_of(&l);
-    const integer_sums s = add_numbers(&l);
+    const sums s = add_numbers(&l);
     bf_description d = {.size = sizeof d};
     assert_int_equal(integer_of(BF_SUM, &a), (int64_t)s.x);
     assert_int_equal(integer_of(BF_DOT, &a), (int64_t)s.xx);
     assert_int_equal(integer_of(BF_MIN, &a), 0);
     assert_int_equal(integer_of(BF_MAX, &a), 255);
-    assert_int_equal(integer_of(BF_ARGMIN, &a), l.mark[0].at);
-    assert_int_equal(integer_of(BF_ARGMAX, &a), l.mark[2].at);
+    assert_int_equal(integer_of(BF_ARGMIN, &a), l.at[0]);
+    assert_int_equal(integer_of(BF_ARGMAX, &a), l.at[2]);
     assert_true(value_of(BF_VAR, &a, NULL).as.f64 == expected_variance(&l));
     assert_int_equal(bf_describe(gpu, &a, NULL, &d), BF_OK);
     assert_int_equal(d.n, n);
-    assert_int_equal(d.argmin, l.mark[0].at);
-    assert_int_equal(d.argmax, l.mark[2].at);
+    assert_int_equal(d.argmin, l.at[0]);
+    assert_int_equal(d.argmax, l.at[2]);
     assert_true(d.mean.as.f64 == quotient((unsigned __int128)s.x, (unsigned __int128)n));
     large_free(&l);
 }
@@ -162,19 +215,19 @@ static void forty_billion_bytes(void **unused) {
 /* Sums of these fit 63 bits and those of squares 127. */
 static int64_t some_float(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble((uint64_t)i) % 2000001) - 1000000;
+    return (int64_t)(scramble(i) % 2000001) - 1000000;
 }
 
 static void check_floats(bf_dtype dtype, int64_t n) {
-    periodic l = large_of(dtype, n, some_float, -3000000, 2500000, 3000000);
+    large l = large_of(dtype, n, some_float, -3000000, 2500000, 3000000);
     const bf_array a = array_of(&l);
-    const integer_sums s = add_numbers(&l);
+    const sums s = add_numbers(&l);
     assert_true(value_of(BF_SUM, &a, NULL).as.f64 == (double)s.x);
     assert_true(value_of(BF_DOT, &a, NULL).as.f64 == (double)s.xx);
     assert_true(value_of(BF_SUMSQ, &a, NULL).as.f64 == (double)s.xx);
     assert_true(value_of(BF_VAR, &a, NULL).as.f64 == expected_variance(&l));
-    assert_int_equal(integer_of(BF_ARGMIN, &a), l.mark[0].at);
-    assert_int_equal(integer_of(BF_ARGMAX, &a), l.mark[2].at);
+    assert_int_equal(integer_of(BF_ARGMIN, &a), l.at[0]);
+    assert_int_equal(integer_of(BF_ARGMAX, &a), l.at[2]);
     large_free(&l);
 }
 
@@ -189,7 +242,33 @@ static void floats_past_31_bits(void **unused) {
 
 static int64_t odd_number(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return 1 + 2 * (int64_t)(scramble((uint64_t)i) % 60);
+    return 1 + 2 * (int64_t)(scramble(i) % 60);
+}
+
+static uint64_t power(uint64_t x, int64_t exponent) {
+    uint64_t y = 1;
+    for (; exponent > 0; exponent >>= 1, x *= x)
+        if (exponent & 1) y *= x;
+    return y;
+}
+
+/* 1 / x modulo 2^64: each step doubles the bits that are right. */
+static uint64_t inverse(uint64_t x) {
+    uint64_t y = x;
+    for (int i = 0; i < 6; i++) y *= 2 - x * y;
+    return y;
+}
+
+static uint64_t product_modulo(const large *l) {
+    uint64_t block = 1, rest = 1;
+    for (int64_t i = 0; i < PERIOD; i++) {
+        block *= (uint64_t)l->rule(l->dtype, i);
+        if (i < l->n % PERIOD) rest *= (uint64_t)l->rule(l->dtype, i);
+    }
+    uint64_t product = power(block, l->n / PERIOD) * rest;
+    for (int m = 0; m < MARKS; m++)
+        product *= (uint64_t)l->mark[m] * inverse((uint64_t)l->rule(l->dtype, l->at[m] % PERIOD));
+    return product;
 }
 
 static void products(void **unused) {
@@ -198,7 +277,7 @@ static void products(void **unused) {
     static const bf_dtype dtypes[] = {BF_U8, BF_U32};
     const bf_reduce_options wrap = BF_REDUCE_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
     for (int d = 0; d < 2; d++) {
-        periodic l = large_of(dtypes[d], PAST_31_BITS, odd_number, 97, 101, 103);
+        large l = large_of(dtypes[d], PAST_31_BITS, odd_number, 97, 101, 103);
         const bf_array a = array_of(&l);
         assert_true(value_of(BF_PROD, &a, &wrap).as.u64 == product_modulo(&l));
         large_free(&l);
@@ -208,7 +287,7 @@ static void products(void **unused) {
 /* Signs, and a two in each block. */
 static int64_t sign_or_two(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return i == 7 ? 2 : scramble((uint64_t)i) % 2 ? -1 : 1;
+    return i == 7 ? 2 : scramble(i) % 2 ? -1 : 1;
 }
 
 static void products_of_floats(void **unused) {
@@ -216,14 +295,13 @@ static void products_of_floats(void **unused) {
     need_memory(18);
     static const bf_dtype dtypes[] = {BF_F32, BF_F64};
     for (int d = 0; d < 2; d++) {
-        periodic l = large_of(dtypes[d], PAST_31_BITS, sign_or_two, 3, 5, -7);
+        large l = large_of(dtypes[d], PAST_31_BITS, sign_or_two, 3, 5, -7);
         const bf_array a = array_of(&l);
         int64_t negative = 0;
         double product = 3 * 5 * -7;
         for (int64_t i = 0; i < PERIOD; i++)
             if (sign_or_two(l.dtype, i) < 0) negative += times_of(&l, i);
-        for (int m = 0; m < MARKS; m++)
-            product /= (double)sign_or_two(l.dtype, l.mark[m].at % PERIOD);
+        for (int m = 0; m < MARKS; m++) product /= (double)sign_or_two(l.dtype, l.at[m] % PERIOD);
         product = ldexp(product, (int)times_of(&l, 7)); /* some 2^257 */
         assert_true(value_of(BF_PROD, &a, NULL).as.f64 == (negative % 2 ? -product : product));
         large_free(&l);
@@ -232,11 +310,10 @@ static void products_of_floats(void **unused) {
 
 /* ---- element-wise operations ----------------------------------------------------------------- */
 
-typedef uint64_t output_rule(const periodic *inputs, int64_t i);
+typedef uint64_t output_rule(const large *inputs, int64_t i);
 
 /* All n elements of an output in the GPU's memory. */
-static void check_output(const periodic *inputs, bf_dtype dtype, const char *data,
-                         output_rule *rule) {
+static void check_output(const large *inputs, bf_dtype dtype, const char *data, output_rule *rule) {
     const int64_t size = size_of(dtype);
     char *expected = malloc((size_t)(PERIOD * size));
     assert_non_null(expected);
@@ -246,10 +323,9 @@ static void check_output(const periodic *inputs, bf_dtype dtype, const char *dat
         const int64_t n = inputs->n - first < PERIOD ? inputs->n - first : PERIOD;
         copy(on_host, data + first * size, n * size);
         for (int m = 0; m < MARKS; m++) { /* looked at, and made like the others */
-            const int64_t i = inputs->mark[m].at - first;
+            const int64_t i = inputs->at[m] - first;
             if (i < 0 || i >= n) continue;
-            assert_true(load_bits(on_host + i * size, (size_t)size) ==
-                        rule(inputs, inputs->mark[m].at));
+            assert_true(load_bits(on_host + i * size, (size_t)size) == rule(inputs, inputs->at[m]));
             memcpy(on_host + i * size, expected + i * size, (size_t)size);
         }
         if (memcmp(on_host, expected, (size_t)(n * size)))
@@ -258,11 +334,11 @@ static void check_output(const periodic *inputs, bf_dtype dtype, const char *dat
     free(expected);
 }
 
-static uint64_t doubled_byte(const periodic *in, int64_t i) {
+static uint64_t doubled_byte(const large *in, int64_t i) {
     return (uint64_t)(2 * number_at(in, i)) & 255;
 }
 
-static uint64_t square_of_float(const periodic *in, int64_t i) {
+static uint64_t square_of_float(const large *in, int64_t i) {
     const float x = (float)number_at(in, i), square = x * x;
     uint32_t bits;
     memcpy(&bits, &square, 4);
@@ -272,7 +348,7 @@ static uint64_t square_of_float(const periodic *in, int64_t i) {
 static void maps(void **unused) {
     (void)unused;
     need_memory(18);
-    periodic l = large_of(BF_U8, PAST_32_BITS, some_byte, 0, 0, 255);
+    large l = large_of(BF_U8, PAST_32_BITS, some_byte, 0, 0, 255);
     bf_array a = array_of(&l), out = bf_array_of(BF_U8, allocate(l.n), l.n);
     const bf_array *inputs[] = {&a, &a};
     const bf_map_options wrap = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
@@ -294,16 +370,16 @@ static void maps(void **unused) {
 
 static int64_t small_number(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble((uint64_t)i) % 255) - 127;
+    return (int64_t)(scramble(i) % 255) - 127;
 }
 
 static void failures_are_found(void **unused) {
     (void)unused;
     need_memory(9);
-    periodic l = large_of(BF_I8, PAST_32_BITS, small_number, INT8_MIN, 0, INT8_MIN);
+    large l = large_of(BF_I8, PAST_32_BITS, small_number, INT8_MIN, 0, INT8_MIN);
     const bf_array a = array_of(&l), *inputs[] = {&a};
     char index[40];
-    snprintf(index, sizeof index, "index %lld ", (long long)l.mark[0].at);
+    snprintf(index, sizeof index, "index %lld ", (long long)l.at[0]);
     bf_array out = bf_array_of(BF_I8, allocate(l.n), l.n);
     assert_int_equal(bf_map(gpu, BF_MAP_NEG, inputs, 1, NULL, &out), BF_E_OVERFLOW);
     assert_non_null(strstr(bf_context_message(gpu), index));
@@ -317,22 +393,22 @@ static void failures_are_found(void **unused) {
 
 /* Of 256 elements 255 are sevens. */
 static int64_t mostly_sevens(bf_dtype dtype, int64_t i) {
-    const uint64_t r = scramble((uint64_t)i);
+    const uint64_t r = scramble(i);
     (void)dtype;
     return r % 256 ? 7 : (int64_t)(r >> 32) % BYTES;
 }
 
 /* Element i counts as `weight(i)`, or one. */
-static void count_numbers(const periodic *l, const periodic *weights, __int128 counts[BYTES]) {
+static void count_numbers(const large *l, const large *weights, __int128 counts[BYTES]) {
     memset(counts, 0, BYTES * sizeof *counts);
     for (int64_t i = 0; i < PERIOD; i++)
         counts[l->rule(l->dtype, i)] +=
             (__int128)times_of(l, i) * (weights ? weights->rule(weights->dtype, i) : 1);
     for (int m = 0; m < MARKS; m++) { /* at the same places in both */
-        const int64_t at = l->mark[m].at;
+        const int64_t at = l->at[m];
         counts[l->rule(l->dtype, at % PERIOD)] -=
             weights ? weights->rule(weights->dtype, at % PERIOD) : 1;
-        counts[l->mark[m].number] += weights ? weights->mark[m].number : 1;
+        counts[l->mark[m]] += weights ? weights->mark[m] : 1;
     }
 }
 
@@ -340,7 +416,7 @@ static const bf_histogram_options a_bin_for_each = {
     .size = sizeof(bf_histogram_options), .bins = BYTES, .range = 1, .lo = 0, .hi = BYTES};
 
 static void check_bins(int64_t n) {
-    periodic l = large_of(BF_U8, n, mostly_sevens, 255, 0, 254);
+    large l = large_of(BF_U8, n, mostly_sevens, 255, 0, 254);
     const bf_array a = array_of(&l);
     __int128 expected[BYTES];
     int64_t found[BYTES + 3], others, *queued = allocate(sizeof found);
@@ -377,8 +453,8 @@ static void forty_billion_bytes_in_bins(void **unused) {
 static void floats_and_weights(void **unused) {
     (void)unused;
     need_memory(28);
-    periodic l = large_of(BF_F32, PAST_31_BITS, mostly_sevens, 255, 0, 254);
-    periodic w = large_of(BF_F64, l.n, some_float, -3000000, 2500000, 3000000);
+    large l = large_of(BF_F32, PAST_31_BITS, mostly_sevens, 255, 0, 254);
+    large w = large_of(BF_F64, l.n, some_float, -3000000, 2500000, 3000000);
     const bf_array a = array_of(&l), weights = array_of(&w);
     __int128 counts[BYTES], expected[BYTES];
     double found[BYTES];
@@ -404,17 +480,17 @@ enum { FEW = 250, MANY = 300000 };
 
 static int64_t few_keys(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble((uint64_t)i) % FEW);
+    return (int64_t)(scramble(i) % FEW);
 }
 
 static int64_t many_keys(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble((uint64_t)i) % MANY);
+    return (int64_t)(scramble(i) % MANY);
 }
 
 /* Keys are 0, 1, 2, ..., and the marks have three of their own. Sums of x are the aggregate, if it
  * is not NULL. */
-static void check_groups(const periodic *keys, const periodic *x, int64_t groups) {
+static void check_groups(const large *keys, const large *x, int64_t groups) {
     const bf_aggregate sum = {BF_SUM, x ? x->dtype : BF_NONE};
     const bf_array k = array_of(keys), v = x ? array_of(x) : k, *columns[] = {&v};
     int64_t *counts = calloc((size_t)groups, sizeof *counts),
@@ -429,11 +505,11 @@ static void check_groups(const periodic *keys, const periodic *x, int64_t groups
         if (x) totals[key] += times_of(keys, i) * x->rule(x->dtype, i);
     }
     for (int m = 0; m < MARKS; m++) {
-        const int64_t at = keys->mark[m].at % PERIOD, key = keys->rule(keys->dtype, at);
+        const int64_t at = keys->at[m] % PERIOD, key = keys->rule(keys->dtype, at);
         counts[key]--;
-        counts[keys->mark[m].number]++;
+        counts[keys->mark[m]]++;
         if (x) totals[key] -= x->rule(x->dtype, at);
-        if (x) totals[keys->mark[m].number] += x->mark[m].number;
+        if (x) totals[keys->mark[m]] += x->mark[m];
     }
     assert_int_equal(bf_groups_create(gpu,
                                       &BF_GROUPS_OPTIONS(.key = keys->dtype, .count = x != NULL,
@@ -464,7 +540,7 @@ static void check_groups(const periodic *keys, const periodic *x, int64_t groups
 static void groups_past_32_bits(void **unused) {
     (void)unused;
     need_memory(12);
-    periodic keys = large_of(BF_U8, PAST_32_BITS, few_keys, FEW, FEW + 1, FEW + 2);
+    large keys = large_of(BF_U8, PAST_32_BITS, few_keys, FEW, FEW + 1, FEW + 2);
     check_groups(&keys, NULL, FEW + 3);
     large_free(&keys);
 }
@@ -472,8 +548,8 @@ static void groups_past_32_bits(void **unused) {
 static void groups_with_sums(void **unused) {
     (void)unused;
     need_memory(48);
-    periodic x = large_of(BF_F32, PAST_31_BITS, some_float, -3000000, 2500000, 3000000);
-    periodic keys = large_of(BF_U8, x.n, few_keys, FEW, FEW + 1, FEW + 2);
+    large x = large_of(BF_F32, PAST_31_BITS, some_float, -3000000, 2500000, 3000000);
+    large keys = large_of(BF_U8, x.n, few_keys, FEW, FEW + 1, FEW + 2);
     check_groups(&keys, &x, FEW + 3);
     large_free(&keys);
     keys = large_of(BF_U32, x.n, many_keys, MANY, MANY + 1, MANY + 2);
@@ -486,8 +562,8 @@ static void groups_with_sums(void **unused) {
 static void tables(void **unused) {
     (void)unused;
     need_memory(58);
-    periodic keys = large_of(BF_U32, PAST_31_BITS, many_keys, MANY, MANY, MANY + 1);
-    periodic values = large_of(BF_I32, keys.n, some_float, -3000000, 2500000, 3000000);
+    large keys = large_of(BF_U32, PAST_31_BITS, many_keys, MANY, MANY, MANY + 1);
+    large values = large_of(BF_I32, keys.n, some_float, -3000000, 2500000, 3000000);
     bf_array k = array_of(&keys), v = array_of(&values);
     int64_t *first = malloc((MANY + 2) * sizeof *first), erased;
     uint32_t *found = malloc((MANY + 2) * sizeof *found);

@@ -228,7 +228,7 @@ bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *v
     return bf_leave(table->context, find_entries(table, keys, values, found));
 }
 
-/* Counts the keys. Misaligned counts get a copy, because the CPU's backend needs aligned ones. */
+/* Counts the keys. The CPU's backend takes no misaligned counts, so these get a copy. */
 static bf_status count_keys(call *c) {
     bf_table *t = c->table;
     int64_t n = c->keys.count, total, *to = (int64_t *)(void *)c->other.data;

@@ -99,8 +99,8 @@ static bf_status merge_groups(bf_context *context, void *into, const void *from)
     return bf_group_set_merge(context, to, &to->set, &g->set) ? BF_OK : no_memory(context);
 }
 
-static bf_status insert_groups(bf_context *context, void *groups, const void *keys,
-                               const int64_t *counts, const int64_t *const words[], int64_t n) {
+static bf_status enter_groups(bf_context *context, void *groups, const void *keys,
+                              const int64_t *counts, const int64_t *const words[], int64_t n) {
     bf_cpu_groups *g = groups;
     bf_group_set set;
     forget_order(g);
@@ -203,7 +203,7 @@ typedef struct words_job {
     int64_t *words;
 } words_job;
 
-static bf_status read_piece(void *arg, int worker, int64_t first, int64_t n) {
+static bf_status give_piece(void *arg, int worker, int64_t first, int64_t n) {
     const words_job *job = arg;
     (void)worker;
     for (int64_t i = first; i < first + n; i++) {
@@ -215,7 +215,7 @@ static bf_status read_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-static bf_status read_words(bf_context *context, void *groups, int which, int64_t first, int64_t n,
+static bf_status give_words(bf_context *context, void *groups, int which, int64_t first, int64_t n,
                             int64_t *words) {
     bf_cpu_groups *g = groups;
     bf_aggregate a = g->aggregates[which];
@@ -223,7 +223,7 @@ static bf_status read_words(bf_context *context, void *groups, int which, int64_
     words_job job = {g, first, which, each, words};
     bf_status status = bf_cpu_groups_sort(context, g);
     if (status != BF_OK) return status;
-    return bf_parallel(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, read_piece, &job);
+    return bf_parallel(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, give_piece, &job);
 }
 
 const bf_group_backend bf_cpu_groups_backend = {
@@ -235,6 +235,6 @@ const bf_group_backend bf_cpu_groups_backend = {
     .merge = merge_groups,
     .list = list_groups,
     .aggregate = bf_cpu_groups_aggregate,
-    .words = read_words,
-    .insert = insert_groups,
+    .words = give_words,
+    .enter = enter_groups,
 };

@@ -20,24 +20,24 @@ bool bf_table_wants_partitions(const bf_context *context, const bf_cpu_table *ta
            (bf_workers(context, n, BF_ENTRIES_LEAST) > 1 && bf_buckets_regions(s) > 1);
 }
 
-/* Entries cut into pieces, which workers count and sort one by one. */
-typedef struct pieces {
+/* Entries cut into slices, which workers count and sort one by one. */
+typedef struct slices {
     const bf_entries *entries;
     int64_t n, count;
-} pieces;
+} slices;
 
-static pieces pieces_of(const bf_context *context, const bf_entries *e, int64_t n) {
-    pieces s = {.entries = e, .n = n, .count = bf_workers(context, n, BF_ENTRIES_LEAST)};
+static slices slices_of(const bf_context *context, const bf_entries *e, int64_t n) {
+    slices s = {.entries = e, .n = n, .count = bf_workers(context, n, BF_ENTRIES_LEAST)};
     if (s.count > 1) s.count *= 2;
-    while (n / s.count >= INT32_MAX) s.count *= 2; /* counts of a piece have 32 bits */
+    while (n / s.count >= INT32_MAX) s.count *= 2; /* counts of a slice have 32 bits */
     return s;
 }
 
-static int workers_of(const bf_context *context, const pieces *s) {
+static int workers_of(const bf_context *context, const slices *s) {
     return bf_workers(context, s->n, BF_ENTRIES_LEAST);
 }
 
-static int64_t piece_begin(const pieces *s, int64_t i) {
+static int64_t slice_begin(const slices *s, int64_t i) {
     return s->n / s->count * i + s->n % s->count * i / s->count;
 }
 
@@ -45,46 +45,46 @@ static int64_t piece_begin(const pieces *s, int64_t i) {
 
 typedef struct count_job {
     const bf_cpu_table *table;
-    pieces pieces;
+    slices slices;
     bool fresh; /* only entries whose keys the table does not have */
     int shift;
     int64_t groups;
-    uint32_t *counts; /* of each piece, the entries of each group of buckets */
+    uint32_t *counts; /* of each slice, the entries of each group of buckets */
 } count_job;
 
-static bf_status count_piece(void *arg, int worker, int64_t i, int64_t n) {
+static bf_status count_slice(void *arg, int worker, int64_t i, int64_t n) {
     count_job *job = arg;
     (void)worker, (void)n;
-    int64_t first = piece_begin(&job->pieces, i), end = piece_begin(&job->pieces, i + 1);
+    int64_t first = slice_begin(&job->slices, i), end = slice_begin(&job->slices, i + 1);
     const bf_table_loops *loops = job->table->loops;
-    (job->fresh ? loops->count_new : loops->count)(job->table, job->pieces.entries, first,
+    (job->fresh ? loops->count_new : loops->count)(job->table, job->slices.entries, first,
                                                    end - first, job->shift,
                                                    job->counts + i * job->groups);
     return BF_OK;
 }
 
 /* Counts the entries of each group of 2^shift buckets. The caller has set job->table and its
- * pieces, and frees job->counts. */
+ * slices, and frees job->counts. */
 static bf_status count_groups(bf_context *context, count_job *job, int shift) {
     job->shift = shift;
     job->groups = (int64_t)((job->table->buckets.count - 1) >> shift) + 1;
-    job->counts = calloc((size_t)(job->groups * job->pieces.count), sizeof *job->counts);
+    job->counts = calloc((size_t)(job->groups * job->slices.count), sizeof *job->counts);
     if (job->counts == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    return bf_parallel(context, workers_of(context, &job->pieces), job->pieces.count, 1,
-                       count_piece, job);
+    return bf_parallel(context, workers_of(context, &job->slices), job->slices.count, 1,
+                       count_slice, job);
 }
 
 bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
                             const bf_entries *entries, int64_t n, bool fresh, bool *room,
                             int64_t *count) {
-    count_job job = {.table = table, .pieces = pieces_of(context, entries, n), .fresh = fresh};
+    count_job job = {.table = table, .slices = slices_of(context, entries, n), .fresh = fresh};
     bf_status status = count_groups(context, &job, table->buckets.shift);
     if (status != BF_OK) return status;
     *room = true;
     *count = 0;
     for (int64_t r = 0; r < job.groups; r++) {
         int64_t more = 0;
-        for (int64_t i = 0; i < job.pieces.count; i++) more += job.counts[i * job.groups + r];
+        for (int64_t i = 0; i < job.slices.count; i++) more += job.counts[i * job.groups + r];
         if (table->buckets.regions[r].used + more > table->buckets.limit) *room = false;
         *count += more;
     }
@@ -97,11 +97,11 @@ bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
 /* Entries as rows of a key and a value, sorted by partition. */
 typedef struct partitions {
     bf_cpu_table *table;
-    pieces pieces;
+    slices slices;
     bf_entries rows;
     int shift; /* a partition is 2^shift buckets */
     int64_t count;
-    int64_t *at;          /* where each piece's rows of each partition go */
+    int64_t *at;          /* where each slice's rows of each partition go */
     int64_t *begin, *end; /* of each partition's rows */
     int64_t *done;        /* rows that have been inserted */
     char *memory;         /* of the rows */
@@ -117,11 +117,11 @@ static int partition_shift(const bf_cpu_table *t) {
     return shift;
 }
 
-static bf_status scatter_piece(void *arg, int worker, int64_t i, int64_t n) {
+static bf_status scatter_slice(void *arg, int worker, int64_t i, int64_t n) {
     partitions *p = arg;
     (void)worker, (void)n;
-    int64_t first = piece_begin(&p->pieces, i), end = piece_begin(&p->pieces, i + 1);
-    p->table->loops->scatter(p->table, p->pieces.entries, first, end - first, p->shift,
+    int64_t first = slice_begin(&p->slices, i), end = slice_begin(&p->slices, i + 1);
+    p->table->loops->scatter(p->table, p->slices.entries, first, end - first, p->shift,
                              p->at + i * p->count, p->memory);
     return BF_OK;
 }
@@ -136,14 +136,14 @@ static bf_entries rows_at(const bf_cpu_table *t, const char *memory) {
 }
 
 static bool allocate_partitions(partitions *p) {
-    p->at = calloc((size_t)(p->count * p->pieces.count), sizeof *p->at);
+    p->at = calloc((size_t)(p->count * p->slices.count), sizeof *p->at);
     p->begin = calloc((size_t)p->count, sizeof *p->begin);
     p->end = calloc((size_t)p->count, sizeof *p->end);
     p->done = calloc((size_t)p->count, sizeof *p->done);
     if (p->in_place)
         p->memory = p->table->buckets.first;
     else
-        p->memory = bf_zeros((size_t)p->pieces.n * row_bytes(p->table));
+        p->memory = bf_zeros((size_t)p->slices.n * row_bytes(p->table));
     if (p->memory == NULL) return false;
     p->rows = rows_at(p->table, p->memory);
     return p->at != NULL && p->begin != NULL && p->end != NULL && p->done != NULL;
@@ -164,15 +164,15 @@ static size_t partition_begin(const partitions *p, int64_t g) {
     return (bucket < s->count ? bucket : s->count) * (size_t)p->table->loops->bucket_bytes;
 }
 
-/* Places the pieces' rows: within a partition piece after piece, which keeps their order. false:
+/* Places the slices' rows: within a partition slice after slice, which keeps their order. false:
  * they have no room in place. */
-static bool place_pieces(partitions *p, const uint32_t *counts) {
+static bool place_slices(partitions *p, const uint32_t *counts) {
     size_t row = row_bytes(p->table);
     int64_t at = 0;
     for (int64_t g = 0; g < p->count; g++) {
         if (p->in_place) at = (int64_t)((partition_begin(p, g) + row - 1) / row);
         p->begin[g] = at;
-        for (int64_t i = 0; i < p->pieces.count; i++) {
+        for (int64_t i = 0; i < p->slices.count; i++) {
             p->at[i * p->count + g] = at;
             at += counts[i * p->count + g];
         }
@@ -182,19 +182,19 @@ static bool place_pieces(partitions *p, const uint32_t *counts) {
     return true;
 }
 
-/* Sorts the entries of p, whose table, pieces and in_place are set; the caller frees it. *room
+/* Sorts the entries of p, whose table, slices and in_place are set; the caller frees it. *room
  * false: nothing was sorted, for the rows have no room in place. */
 static bf_status sort_into_partitions(bf_context *context, partitions *p, bool *room) {
-    count_job job = {.table = p->table, .pieces = p->pieces};
+    count_job job = {.table = p->table, .slices = p->slices};
     p->shift = partition_shift(p->table);
     bf_status status = count_groups(context, &job, p->shift);
     p->count = job.groups;
     if (status == BF_OK && !allocate_partitions(p))
         status = bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    *room = status == BF_OK && place_pieces(p, job.counts);
+    *room = status == BF_OK && place_slices(p, job.counts);
     if (*room)
-        (void)bf_parallel(context, workers_of(context, &p->pieces), p->pieces.count, 1,
-                          scatter_piece, p);
+        (void)bf_parallel(context, workers_of(context, &p->slices), p->slices.count, 1,
+                          scatter_slice, p);
     free(job.counts);
     return status;
 }
@@ -230,7 +230,7 @@ static bf_status insert_partitions(bf_context *context, partitions *p) {
     for (;;) {
         bf_buckets before = t->buckets;
         atomic_store(&p->full, false);
-        (void)bf_parallel(context, workers_of(context, &p->pieces), p->count, 1, insert_each, p);
+        (void)bf_parallel(context, workers_of(context, &p->slices), p->count, 1, insert_each, p);
         if (!atomic_load(&p->full)) return BF_OK;
         bf_status status = bf_table_grow(context, t);
         if (status != BF_OK) return status;
@@ -242,7 +242,7 @@ static bf_status insert_partitions(bf_context *context, partitions *p) {
 
 static bf_status insert_sorted(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                                int64_t n) {
-    partitions p = {.table = table, .pieces = pieces_of(context, entries, n)};
+    partitions p = {.table = table, .slices = slices_of(context, entries, n)};
     bool room;
     bf_status status = sort_into_partitions(context, &p, &room);
     if (status == BF_OK) status = insert_partitions(context, &p);
@@ -275,7 +275,7 @@ static bf_status build_partition(void *arg, int worker, int64_t g, int64_t n) {
 
 /* Inserts rows that lie in the table's buckets. *built: no region became full. */
 static bf_status build_table(bf_context *context, const partitions *p, bool *built) {
-    int workers = workers_of(context, &p->pieces);
+    int workers = workers_of(context, &p->slices);
     building b = {.partitions = p};
     for (int64_t g = 0; g < p->count; g++) {
         size_t bytes = (size_t)(p->end[g] - p->begin[g]) * row_bytes(p->table);
@@ -291,7 +291,7 @@ static bf_status build_table(bf_context *context, const partitions *p, bool *bui
 /* *built false: a region became full, and the table is as empty as before. */
 static bf_status insert_in_place(bf_context *context, bf_cpu_table *table,
                                  const bf_entries *entries, int64_t n, bool *built) {
-    partitions p = {.table = table, .pieces = pieces_of(context, entries, n), .in_place = true};
+    partitions p = {.table = table, .slices = slices_of(context, entries, n), .in_place = true};
     bool sorted;
     *built = false;
     bf_status status = sort_into_partitions(context, &p, &sorted);
@@ -334,11 +334,11 @@ static bf_status erase_partitions(void *arg, int worker, int64_t first, int64_t 
 
 bf_status bf_table_erase_partitions(bf_context *context, bf_cpu_table *table,
                                     const bf_entries *keys, int64_t n, int64_t *erased) {
-    partitions p = {.table = table, .pieces = pieces_of(context, keys, n)};
+    partitions p = {.table = table, .slices = slices_of(context, keys, n)};
     bool room;
     bf_status status = sort_into_partitions(context, &p, &room);
     if (status == BF_OK)
-        (void)bf_parallel(context, workers_of(context, &p.pieces), p.count, 1, erase_partitions,
+        (void)bf_parallel(context, workers_of(context, &p.slices), p.count, 1, erase_partitions,
                           &p);
     *erased = atomic_load(&p.erased);
     free_partitions(&p);
