@@ -20,9 +20,9 @@ typedef struct check {
     const options *options;
     statefile saved; /* a value, a histogram or groups; op to kind describe it */
     const char *op;
-    bf_state_info info;     /* its dtype is that of the elements, or the keys */
-    bool weights;           /* the last file holds the weights of the histogram */
-    bf_groups_options kind; /* one file of keys, then one of values for each aggregate */
+    bf_state_info info;     /* dtype: of the elements, or the keys */
+    bool weights;           /* of the histogram: the last file has them */
+    bf_groups_options kind; /* of the groups: each aggregate's values are in a file of their own */
     loaded *files;
     int opened; /* number of open files */
     verdict *verdict;

@@ -62,8 +62,8 @@ outcome verify_saved_checksum(const void *bytes, size_t size);
 bool verify_same(const outcome *a, const outcome *b);
 void verify_text(const outcome *r, char text[BF_VALUE_TEXT]);
 
-/* Sets *data to all elements of the source. If they must be copied, they are in *buffer, which the
- * caller frees. Returns an exit code. */
+/* Views all of the source; what must be copied goes to *buffer, for the caller to free. Returns an
+ * exit code. */
 int verify_load(source *s, void **buffer, const void **data);
 
 /* Returns elements [first, last) of a. */
