@@ -14,6 +14,8 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 BUILD = os.path.dirname(os.path.realpath(shutil.which(os.environ.get("BITFOLD", "bitfold")) or ""))
 SOURCES = (".c", ".cpp", ".cu", ".cu.in")
 HEADERS = (".h", ".cuh")
+# An include line, or the definition of a header that another file includes as TEMPLATE.
+INCLUDE = r'^\s*#\s*(?:include|define TEMPLATE)\s*["<]([^">]+)[">]'
 # Files that programs include, beside the folder of the file that does.
 PLACES = ["", "include", "src", "cli", "bench/peers", "tests/support/fake_cuda"]
 # Built by no target, but by these scripts, which name them.
@@ -88,7 +90,7 @@ def included(sources, headers):
     found, new = set(), set(sources)
     while new:
         name = new.pop()
-        for inner in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text(name), re.M):
+        for inner in re.findall(INCLUDE, text(name), re.M):
             for place in [os.path.dirname(name), *PLACES]:
                 path = os.path.normpath(os.path.join(place, inner))
                 if path in headers and path not in found:
