@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <stdbool.h>
 
+#include "tests/support/sanitizer.h"
+
 typedef struct witness {
     bf_context *context;
     int ticks, cancel_at; /* 0: never */
@@ -37,10 +39,25 @@ static inline void end_watch(const witness *w) {
     assert_int_equal(bf_context_watch(w->context, NULL), BF_OK);
 }
 
-/* Returns the tick to cancel at after k: the first, the second, one between, the last. */
+/* Return the number of threads to try after `threads` (0: the first), and the tick to cancel at
+ * after k: the first, the second, one between, the last of all. 0: none is left. ThreadSanitizer,
+ * which makes all slow and sees threads alone, gets one of each. */
+static inline int next_threads(int threads) {
+#ifdef THREAD_SANITIZER
+    return threads == 0 ? 5 : 0;
+#else
+    return threads == 0 ? 1 : threads == 1 ? 2 : threads == 2 ? 5 : 0;
+#endif
+}
+
 static inline int next_cancel(int k, int ticks) {
-    int middle = ticks / 2;
-    return k < 2 ? k + 1 : k < middle ? middle : k < ticks ? ticks : k + 1;
+    int middle = (ticks + 1) / 2;
+#ifdef THREAD_SANITIZER
+    return k == 0 ? middle : 0;
+#else
+    if (k == ticks) return 0;
+    return k < 2 ? k + 1 : k < middle ? middle : ticks;
+#endif
 }
 
 #endif
