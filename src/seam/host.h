@@ -35,10 +35,11 @@ typedef bf_status bf_host_work(void *arg, int worker, int64_t first, int64_t n);
 bf_status bf_parallel(bf_context *context, int workers, int64_t n, int64_t piece,
                       bf_host_work *work, void *arg);
 
-/* The same, but worker 0 asks the context's watch after each of its pieces, and the loop may end
- * with BF_E_CANCELLED: for work that may stay half done. */
+/* The same for work that may stay half done: the loop asks the context's watch after each piece of
+ * worker 0 and at its end, and may end with BF_E_CANCELLED, whatever else has failed. It tells the
+ * watch `bytes` in all. A loop of one piece does not ask. */
 bf_status bf_parallel_watched(bf_context *context, int workers, int64_t n, int64_t piece,
-                              bf_host_work *work, void *arg);
+                              int64_t bytes, bf_host_work *work, void *arg);
 
 /* Returns memory of zeros, in large pages where it is large; NULL: there is none. free() frees it.
  */
