@@ -4,7 +4,8 @@
  * merges with others, and is saved and loaded. It gives the keys, ascending, and for each key the
  * number of its rows and their aggregates. An aggregate has the bits that bf_reduce returns for the
  * values of these rows alone; so sums of floats are exact. The order of the rows, the chunks and
- * the number of threads change no bit. Memory grows with the number of groups, not of rows.
+ * the number of threads change no bit. Memory grows with the number of groups, not of rows. The
+ * context's watch (watch.h) may cancel a call on groups, or a join: BF_E_CANCELLED.
  *
  * Every dtype can be a key. Of floats, -0 and +0 are one key (shown as +0), and all NaNs are one
  * key (the default NaN, last in order). A bool is true if its byte is not 0 (shown as 1).

@@ -55,8 +55,8 @@ typedef struct bf_table_options {
  * and the table's dtypes, else BF_E_DTYPE. (A BF_PAIR array that is not contiguous has at most 7
  * dimensions.) Tables on a GPU take memory of any kind; tables in host memory take no GPU's. An
  * output must not overlap an input. All calls also return BF_E_ARGUMENT, BF_E_MEMORY (on a GPU also
- * for more than 2^32 - 4096 keys of a call, or entries) and BF_E_DEVICE. A table belongs to one
- * thread at a time, together with its context, which must outlive it. */
+ * for more than 2^32 - 4096 keys of a call, or entries), BF_E_DEVICE and BF_E_CANCELLED (watch.h).
+ * A table belongs to one thread at a time, together with its context, which must outlive it. */
 
 /* Errors besides: BF_E_DTYPE (a dtype that no key or value has; min and max need numbers, add needs
  * integers). */

@@ -1,8 +1,20 @@
 /* A watch on a context: how far its calls are, and whether they are to stop.
  *
- * A long call asks the watch between the pieces of its work: reductions, states, feeds, histograms
- * and bf_map at least every 128 MiB on the CPU and every 8 GiB on a GPU, bf_julia on the CPU after
- * each tile of the picture. Calls on tables and groups, joins and enqueued calls do not ask. */
+ * A long call asks the watch between the pieces of its work. On the CPU these are at most 128 MiB
+ * of what reductions, states, feeds, histograms and bf_map read; tiles of the picture of bf_julia;
+ * and blocks of rows, or parts of the table, of calls on tables and groups and of joins. On a GPU
+ * they are at most 8 GiB of what the first of these read. Host memory that is copied to a GPU has
+ * pieces of its own; calls on tables and groups there, and joins, ask before they begin and between
+ * such pieces.
+ *
+ * A call asks as long as it can leave its objects as they were. What is erased from a table cannot
+ * be put back, so bf_table_erase does not ask once it erases. bf_table_insert into a table that has
+ * room for all of the rows asks until these are sorted, bf_groups_absorb and bf_groups_merge until
+ * all memory is made and groups are added to groups. Calls with one key ask only if the table must
+ * grow.
+ *
+ * Calls that enqueue work (_async) do not ask. They return at once; what they have enqueued runs
+ * when no call is there to ask, and cannot be taken back from the stream. */
 #ifndef BITFOLD_WATCH_H
 #define BITFOLD_WATCH_H
 
@@ -16,9 +28,11 @@ typedef struct bf_watch {
     size_t size;      /* sizeof(bf_watch): see bitfold.h */
     int64_t every_ns; /* the least time between two ticks; 0: a tick after every piece */
     /* Runs on the thread that made the call. bytes: what the context's calls have worked through
-     * since the watch was set, of the arrays that they read, or of the output of bf_map and
-     * bf_julia. Returns 0 to go on; any other number cancels the call. The context is in use: calls
-     * on it return BF_E_ARGUMENT. */
+     * since the watch was set, of the arrays that they read (of tables, groups and joins: keys, and
+     * values that are inserted or absorbed), or else of the output (bf_map, bf_julia, lists and
+     * aggregates). Calls that copy, merge, save or load tables and groups add none. Returns 0 to go
+     * on; any other number cancels the call. The context is in use: calls on it return
+     * BF_E_ARGUMENT. */
     int (*tick)(void *arg, int64_t bytes);
     void *arg;
 } bf_watch;
@@ -27,10 +41,10 @@ typedef struct bf_watch {
 #define BF_WATCH(...) ((bf_watch){.size = sizeof(bf_watch), __VA_ARGS__})
 
 /* Sets the context's watch, which is copied, in place of the one before; NULL: none. A call that is
- * cancelled returns BF_E_CANCELLED, and leaves states and histograms as they were. The output
- * arrays of bf_map and bf_julia may have been written to. A watched call of a histogram counts into
- * memory of its own first, as much again as the counts take. Errors: BF_E_ARGUMENT (no tick,
- * every_ns below 0). */
+ * cancelled returns BF_E_CANCELLED, makes no object, and leaves states, histograms, tables and
+ * groups as they were. Its output arrays may have been written to. A watched call of a histogram
+ * counts into memory of its own first, as much again as the counts take. Errors: BF_E_ARGUMENT (no
+ * tick, every_ns below 0). */
 BF_API bf_status bf_context_watch(bf_context *context, const bf_watch *watch);
 
 #ifdef __cplusplus

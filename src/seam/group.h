@@ -14,7 +14,7 @@ typedef struct bf_group_kind {
 } bf_group_kind;
 
 /* A backend's groups. Keys follow rules/key/rank.h, values the rules of states. Errors of all:
- * BF_E_MEMORY, BF_E_DEVICE; then the groups are as they were. */
+ * BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; then the groups are as they were. */
 typedef struct bf_group_backend {
     bf_status (*create)(bf_context *context, const bf_group_kind *kind, void **groups);
     void (*destroy)(bf_context *context, void *groups);

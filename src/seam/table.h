@@ -12,8 +12,8 @@ typedef struct bf_table_kind {
 } bf_table_kind;
 
 /* A backend's tables. Keys and values follow rules/table/entry.h; n > 0, and values is NULL for a
- * set. Errors of all: BF_E_MEMORY, BF_E_DEVICE; then the table is as it was. Entries do not depend
- * on threads, the hash or its seed. */
+ * set. Errors of all: BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; then the table is as it was, and
+ * outputs are undefined. Entries do not depend on threads, the hash or its seed. */
 typedef struct bf_table_backend {
     bf_status (*create)(bf_context *context, const bf_table_kind *kind, void **table);
     void (*destroy)(bf_context *context, void *table);

@@ -32,7 +32,7 @@ SYSTEM = {"pthread.h": ("src/cpu/", "cli/", "ladder/", "view/", "examples/"),
           "immintrin.h": ("src/cpu/", "cli/bench/"), "emmintrin.h": ("src/cpu/",),
           "arm_neon.h": ("src/cpu/",), "cuda": ("src/cuda/", "ladder/cuda/"),
           "bitfold/": ("src/", "cli/", "ladder/"), "cub/": (), "thrust/": ()}
-ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh")
+ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in")
 MOST_FILES = 30
 
 

@@ -2,34 +2,14 @@
  */
 #include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/witness.h"
 
 #include <sys/mman.h>
-
-typedef struct witness {
-    bf_context *context;
-    int ticks, cancel_at; /* 0: never */
-    int64_t bytes;
-    bool wrong;
-} witness;
-
-static int watch_tick(void *arg, int64_t bytes) {
-    witness *w = arg;
-    w->wrong |= bytes < w->bytes || bf_context_synchronize(w->context) != BF_E_ARGUMENT;
-    w->bytes = bytes;
-    return ++w->ticks == w->cancel_at;
-}
 
 static bf_context *context;
 
 static void set_watch(witness *w, int64_t every_ns, int cancel_at) {
-    *w = (witness){.context = context, .cancel_at = cancel_at};
-    const bf_watch watch = BF_WATCH(.every_ns = every_ns, .tick = watch_tick, .arg = w);
-    assert_int_equal(bf_context_watch(context, &watch), BF_OK);
-}
-
-static void end_watch(const witness *w) {
-    assert_false(w->wrong);
-    assert_int_equal(bf_context_watch(context, NULL), BF_OK);
+    begin_watch(w, context, every_ns, cancel_at);
 }
 
 enum { ROWS = 1000, COLUMNS = 400 };

@@ -171,12 +171,16 @@ static bf_status flatten_rows(bf_groups *g, const bf_array *keys, const bf_array
 
 static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
     const void *data[BF_AGGREGATES_MAX];
-    for (int i = 0; i < g->count; i++) data[i] = rows->values[i].data;
-    if (rows->keys.count == 0) return BF_OK;
-    bf_status status =
-        g->by->absorb(g->context, g->inside, rows->keys.data, data, rows->keys.count);
-    if (status == BF_OK) g->rows += rows->keys.count;
-    return status;
+    int64_t n = rows->keys.count, row_bytes = bf_key_bytes(g->key);
+    for (int i = 0; i < g->count; i++) {
+        data[i] = rows->values[i].data;
+        row_bytes += bf_dtype_bytes(g->aggregates[i].dtype);
+    }
+    if (n == 0) return BF_OK;
+    bf_status status = bf_watch_begin(g->context, bf_bytes_of(n, row_bytes));
+    if (status == BF_OK) status = g->by->absorb(g->context, g->inside, rows->keys.data, data, n);
+    if (status == BF_OK) g->rows += n;
+    return bf_watch_end(g->context, status);
 }
 
 static bf_status absorb_arrays(bf_groups *groups, const bf_array *keys,

@@ -6,6 +6,7 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
 #include "rules/group/result.h"
+#include "rules/key/rank.h"
 
 /* ---- keys and counts --------------------------------------------------------------------------
  */
@@ -20,8 +21,13 @@ static bf_status check_size(bf_groups *g, const bf_flat *flat) {
 static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *counts) {
     bf_status status = check_size(g, keys);
     if (status == BF_OK) status = check_size(g, counts);
-    if (status != BF_OK || bf_groups_size(g) == 0) return status;
-    status = g->by->list(g->context, g->inside, keys->data, counts->data);
+    int64_t size = bf_groups_size(g);
+    if (status != BF_OK || size == 0) return status;
+    int64_t row_bytes = (keys->array != NULL ? bf_key_bytes(g->key) : 0) +
+                        (counts->array != NULL ? bf_dtype_bytes(BF_I64) : 0);
+    status = bf_watch_begin(g->context, size * row_bytes);
+    if (status == BF_OK) status = g->by->list(g->context, g->inside, keys->data, counts->data);
+    bf_watch_end(g->context, status);
     if (status == BF_OK) status = bf_flat_return(g->context, keys);
     return status == BF_OK ? bf_flat_return(g->context, counts) : status;
 }
@@ -72,6 +78,16 @@ bf_dtype bf_groups_aggregate_dtype(const bf_groups *groups, int which,
     return status == BF_OK ? element_dtype(groups->aggregates[which], &read) : BF_NONE;
 }
 
+/* Writes the results of an aggregate, as elements of dtype `to`. */
+static bf_status finish_aggregate(bf_groups *g, int which, const bf_reduce_options *options,
+                                  bf_dtype to, void *values, uint8_t *fits) {
+    int64_t bytes = bf_groups_size(g) * (int64_t)bf_dtype_size(to);
+    bf_status status = bf_watch_begin(g->context, bytes);
+    if (status == BF_OK)
+        status = g->by->aggregate(g->context, g->inside, which, options, to, values, fits);
+    return bf_watch_end(g->context, status);
+}
+
 static bf_status aggregate_flat(bf_groups *g, int which, const bf_reduce_options *options,
                                 const bf_flat *values, const bf_flat *fits) {
     bf_status status = check_size(g, values);
@@ -79,8 +95,8 @@ static bf_status aggregate_flat(bf_groups *g, int which, const bf_reduce_options
     if (status != BF_OK || bf_groups_size(g) == 0) return status;
     status = bf_groups_place(g);
     if (status != BF_OK) return status;
-    status = g->by->aggregate(g->context, g->inside, which, options, values->array->dtype,
-                              values->data, (uint8_t *)fits->data);
+    status = finish_aggregate(g, which, options, values->array->dtype, values->data,
+                              (uint8_t *)fits->data);
     if (status == BF_OK) status = bf_flat_return(g->context, values);
     return status == BF_OK ? bf_flat_return(g->context, fits) : status;
 }
@@ -127,8 +143,7 @@ static bf_status put_values(bf_groups *g, int which, const bf_reduce_options *op
     size_t n = (size_t)bf_groups_size(g);
     size_t bytes = dtype == BF_I192 ? sizeof values->as.i192 : bf_dtype_size(dtype);
     char *elements = (char *)values + n * (sizeof *values - bytes);
-    bf_status status =
-        g->by->aggregate(g->context, g->inside, which, options, dtype, elements, NULL);
+    bf_status status = finish_aggregate(g, which, options, dtype, elements, NULL);
     for (size_t i = 0; i < n && status == BF_OK; i++)
         values[i] = value_at(dtype, elements + i * bytes);
     return status;

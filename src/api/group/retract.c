@@ -100,9 +100,9 @@ static bf_status retract_into(retraction *r, const bf_groups *from) {
     bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
     bf_status status = g->by->create(g->context, &kind, &r->left);
     if (status != BF_OK) return status;
+    r->from = (bf_group_pages){.groups = from};
     status = bf_group_pages_open(g, g->context, &r->into);
-    bf_status other = bf_group_pages_open(from, g->context, &r->from);
-    if (status == BF_OK) status = other;
+    if (status == BF_OK) status = bf_group_pages_open(from, g->context, &r->from);
     if (status == BF_OK) status = retract_pages(r);
     bf_group_pages_close(&r->into);
     bf_group_pages_close(&r->from);

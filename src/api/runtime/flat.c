@@ -44,6 +44,18 @@ static int64_t elements_of(const bf_flat *o) {
     return o->array->dtype == BF_PAIR ? 2 * o->count : o->count;
 }
 
+/* Copies the array's elements, in pieces if the call is watched. */
+static bf_status gather_elements(bf_context *context, const bf_flat *flat, const bf_strided *from) {
+    int64_t count = elements_of(flat), room = bf_watched_piece(context, count, from->bytes);
+    bf_status status = BF_OK;
+    for (int64_t at = 0; at < count && status == BF_OK; at += room) {
+        int64_t n = count - at < room ? count - at : room;
+        status = flat->by->memory->gather(context, from, at, n, flat->data + at * from->bytes);
+        if (status == BF_OK) status = bf_watch_tick(context, 0);
+    }
+    return status;
+}
+
 bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype,
                        const bf_array *array, bf_flat *flat) {
     *flat = (bf_flat){.context = context, .array = array};
@@ -60,7 +72,7 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
         flat->by->memory->allocate(context, (size_t)bf_bytes_of(flat->count, bf_key_bytes(dtype)));
     if (flat->copy == NULL) return BF_E_MEMORY;
     flat->data = flat->copy;
-    return flat->by->memory->gather(context, &from, 0, elements_of(flat), flat->copy);
+    return gather_elements(context, flat, &from);
 }
 
 bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {

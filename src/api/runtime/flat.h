@@ -20,7 +20,7 @@ bf_memory bf_flat_memory(const bf_array *array);
 
 /* Checks an array of dtype (NULL: none), and sets flat->data to its elements for backend `on`. The
  * CPU's backend refuses memory of a GPU. The caller releases flat, also after a failure. Errors:
- * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY, BF_E_DEVICE. */
+ * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
 bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype,
                        const bf_array *array, bf_flat *flat);
 /* Writes a changed copy back to its array. */

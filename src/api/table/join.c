@@ -1,6 +1,7 @@
 /* Joins: the keys of one side are looked up in a multimap of the other side's rows. */
 #include <bitfold/group.h>
 
+#include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
 #include "rules/table/entry.h"
@@ -87,15 +88,17 @@ typedef struct join {
     const bf_table_backend *by; /* its functions for tables */
     void *table;
     bf_flat a, b;
+    int64_t key_bytes; /* of a and b */
 } join;
 
 static bf_status insert_rows(join *j) {
     int64_t n = j->b.count, *rows = malloc((size_t)n * sizeof *rows);
     if (rows == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for rows");
     for (int64_t i = 0; i < n; i++) rows[i] = i;
-    bf_status status = j->by->insert(j->context, j->table, j->b.data, rows, n);
+    bf_status status = bf_watch_begin(j->context, bf_bytes_of(n, j->key_bytes));
+    if (status == BF_OK) status = j->by->insert(j->context, j->table, j->b.data, rows, n);
     free(rows);
-    return status;
+    return bf_watch_end(j->context, status);
 }
 
 /* Writes row i of a once for each of the counts[i] rows of b with its key. */
@@ -107,13 +110,18 @@ static void repeat_rows(const int64_t *counts, int64_t n, int64_t *out) {
 static bf_status look_up_rows(join *j, bf_pairs **pairs) {
     int64_t total = 0, n = j->a.count, *counts = malloc((size_t)n * sizeof *counts);
     if (counts == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for counts");
-    bf_status status = j->by->count(j->context, j->table, j->a.data, n, counts, &total);
+    int64_t bytes = bf_bytes_of(n, j->key_bytes);
+    bf_status status = bf_watch_begin(j->context, bytes / 2);
+    if (status == BF_OK) status = j->by->count(j->context, j->table, j->a.data, n, counts, &total);
+    bf_watch_end(j->context, status);
     bf_pairs *made = status == BF_OK ? make_pairs(total) : NULL;
     if (status == BF_OK && made == NULL)
         status = bf_fail(j->context, BF_E_MEMORY, "no memory for %lld pairs", (long long)total);
     if (status == BF_OK && total > 0) {
         repeat_rows(counts, n, made->a);
-        status = j->by->find_all(j->context, j->table, j->a.data, n, made->b);
+        status = bf_watch_begin(j->context, bytes - bytes / 2);
+        if (status == BF_OK) status = j->by->find_all(j->context, j->table, j->a.data, n, made->b);
+        bf_watch_end(j->context, status);
     }
     free(counts);
     if (status == BF_OK)
@@ -165,6 +173,7 @@ static bf_status join_arrays(bf_context *context, const bf_array *a, const bf_ar
     join j = {.context = context};
     if (a == NULL || b == NULL || pairs == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the pairs");
+    j.key_bytes = bf_key_bytes(a->dtype);
     bf_status status = place_join(&j, a, b);
     if (status == BF_OK) status = flatten_keys(&j, a->dtype, a, &j.a);
     if (status == BF_OK) status = flatten_keys(&j, a->dtype, b, &j.b);

@@ -190,6 +190,21 @@ static bf_status end_call(call *c, bf_status status) {
     return status;
 }
 
+/* Returns the bytes of `count` keys, with values or without. */
+static int64_t bytes_of(const bf_table *t, int64_t count, bool values) {
+    return bf_bytes_of(count, bf_key_bytes(t->kind.key)) +
+           (values ? bf_bytes_of(count, bf_key_bytes(t->kind.value)) : 0);
+}
+
+static bf_status insert_elements(call *c) {
+    bf_table *t = c->table;
+    int64_t n = c->keys.count;
+    bf_status status = bf_watch_begin(t->context, bytes_of(t, n, true));
+    if (status == BF_OK)
+        status = t->by->insert(t->context, t->inside, c->keys.data, c->values.data, n);
+    return bf_watch_end(t->context, status);
+}
+
 static bf_status insert_entries(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     if (values == NULL && table->kind.value != BF_NONE)
@@ -198,9 +213,7 @@ static bf_status insert_entries(bf_table *table, const bf_array *keys, const bf_
     if (status != BF_OK) return status;
     status = begin_call(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK) status = check_shapes(&c);
-    if (status == BF_OK && c.keys.count > 0)
-        status = table->by->insert(table->context, table->inside, c.keys.data, c.values.data,
-                                   c.keys.count);
+    if (status == BF_OK && c.keys.count > 0) status = insert_elements(&c);
     bf_flat_release(&c.keys);
     bf_flat_release(&c.values);
     return status;
@@ -211,14 +224,22 @@ bf_status bf_table_insert(bf_table *table, const bf_array *keys, const bf_array 
     return bf_leave(table->context, insert_entries(table, keys, values));
 }
 
+static bf_status find_elements(call *c) {
+    bf_table *t = c->table;
+    int64_t n = c->keys.count;
+    bf_status status = bf_watch_begin(t->context, bytes_of(t, n, false));
+    if (status == BF_OK)
+        status = t->by->find(t->context, t->inside, c->keys.data, n, c->values.data,
+                             (uint8_t *)c->other.data);
+    return bf_watch_end(t->context, status);
+}
+
 static bf_status find_entries(bf_table *table, const bf_array *keys, const bf_array *values,
                               const bf_array *found) {
     call c;
     bf_status status = begin_call(&c, table, keys, values, found, BF_BOOL);
     if (status == BF_OK) status = check_shapes(&c);
-    if (status == BF_OK && c.keys.count > 0)
-        status = table->by->find(table->context, table->inside, c.keys.data, c.keys.count,
-                                 c.values.data, (uint8_t *)c.other.data);
+    if (status == BF_OK && c.keys.count > 0) status = find_elements(&c);
     return end_call(&c, status);
 }
 
@@ -228,6 +249,15 @@ bf_status bf_table_find(bf_table *table, const bf_array *keys, const bf_array *v
     return bf_leave(table->context, find_entries(table, keys, values, found));
 }
 
+/* Counts the entries of all keys (counts may be NULL), for `bytes` of the call. */
+static bf_status count_elements(const call *c, int64_t bytes, int64_t *counts, int64_t *total) {
+    bf_table *t = c->table;
+    bf_status status = bf_watch_begin(t->context, bytes);
+    if (status == BF_OK)
+        status = t->by->count(t->context, t->inside, c->keys.data, c->keys.count, counts, total);
+    return bf_watch_end(t->context, status);
+}
+
 /* Counts the keys. The CPU's backend takes no misaligned counts, so these get a copy. */
 static bf_status count_keys(call *c) {
     bf_table *t = c->table;
@@ -235,7 +265,7 @@ static bf_status count_keys(call *c) {
     bool direct = t->on != &bf_backend_cpu || (uintptr_t)to % _Alignof(int64_t) == 0;
     if (!direct) to = malloc((size_t)n * sizeof *to);
     if (to == NULL) return bf_fail(t->context, BF_E_MEMORY, "no memory for counts");
-    bf_status status = t->by->count(t->context, t->inside, c->keys.data, n, to, &total);
+    bf_status status = count_elements(c, bytes_of(t, n, false), to, &total);
     if (direct) return status;
     if (status == BF_OK) memcpy(c->other.data, to, (size_t)n * sizeof *to);
     free(to);
@@ -256,22 +286,28 @@ bf_status bf_table_count(bf_table *table, const bf_array *keys, const bf_array *
     return bf_leave(table->context, count_entries(table, keys, counts));
 }
 
+static bf_status find_all_elements(call *c, int64_t bytes) {
+    bf_table *t = c->table;
+    bf_status status = bf_watch_begin(t->context, bytes);
+    if (status == BF_OK)
+        status =
+            t->by->find_all(t->context, t->inside, c->keys.data, c->keys.count, c->values.data);
+    return bf_watch_end(t->context, status);
+}
+
 static bf_status find_all_values(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     int64_t total = 0;
     if (values == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no values");
     bf_status status = begin_call(&c, table, keys, values, NULL, BF_NONE);
-    if (status == BF_OK && c.keys.count > 0)
-        status = table->by->count(table->context, table->inside, c.keys.data, c.keys.count, NULL,
-                                  &total);
+    int64_t bytes = bytes_of(table, c.keys.count, false);
+    if (status == BF_OK && c.keys.count > 0) status = count_elements(&c, bytes / 2, NULL, &total);
     if (status == BF_OK && total != c.values.count)
         status = bf_fail(table->context, BF_E_SHAPE,
                          "the keys have %lld values, and there is "
                          "place for %lld",
                          (long long)total, (long long)c.values.count);
-    if (status == BF_OK && total > 0)
-        status = table->by->find_all(table->context, table->inside, c.keys.data, c.keys.count,
-                                     c.values.data);
+    if (status == BF_OK && total > 0) status = find_all_elements(&c, bytes - bytes / 2);
     return end_call(&c, status);
 }
 
@@ -280,12 +316,19 @@ bf_status bf_table_find_all(bf_table *table, const bf_array *keys, const bf_arra
     return bf_leave(table->context, find_all_values(table, keys, values));
 }
 
+static bf_status erase_elements(call *c, int64_t *went) {
+    bf_table *t = c->table;
+    int64_t n = c->keys.count;
+    bf_status status = bf_watch_begin(t->context, bytes_of(t, n, false));
+    if (status == BF_OK) status = t->by->erase(t->context, t->inside, c->keys.data, n, went);
+    return bf_watch_end(t->context, status);
+}
+
 static bf_status erase_entries(bf_table *table, const bf_array *keys, int64_t *erased) {
     call c;
     int64_t went = 0;
     bf_status status = begin_call(&c, table, keys, NULL, NULL, BF_NONE);
-    if (status == BF_OK && c.keys.count > 0)
-        status = table->by->erase(table->context, table->inside, c.keys.data, c.keys.count, &went);
+    if (status == BF_OK && c.keys.count > 0) status = erase_elements(&c, &went);
     if (status == BF_OK && erased != NULL) *erased = went;
     bf_flat_release(&c.keys);
     return status;
@@ -296,14 +339,20 @@ bf_status bf_table_erase(bf_table *table, const bf_array *keys, int64_t *erased)
     return bf_leave(table->context, erase_entries(table, keys, erased));
 }
 
+static bf_status export_elements(call *c, int64_t size) {
+    bf_table *t = c->table;
+    bf_status status = bf_watch_begin(t->context, bytes_of(t, size, c->values.array != NULL));
+    if (status == BF_OK) status = t->by->list(t->context, t->inside, c->keys.data, c->values.data);
+    return bf_watch_end(t->context, status);
+}
+
 static bf_status export_entries(bf_table *table, const bf_array *keys, const bf_array *values) {
     call c;
     int64_t size = bf_table_size(table);
     bf_status status = begin_call(&c, table, keys, values, NULL, BF_NONE);
     if (status == BF_OK && (c.keys.count != size || (values != NULL && c.values.count != size)))
         status = bf_fail(table->context, BF_E_SHAPE, "the table has %lld entries", (long long)size);
-    if (status == BF_OK && size > 0)
-        status = table->by->list(table->context, table->inside, c.keys.data, c.values.data);
+    if (status == BF_OK && size > 0) status = export_elements(&c, size);
     if (status == BF_OK) status = bf_flat_return(table->context, &c.keys);
     return end_call(&c, status);
 }

@@ -27,6 +27,12 @@ static int value_bytes(const bf_cpu_groups *g, int which) {
 
 static int key_bytes(const bf_cpu_groups *g) { return bf_key_bytes(g->key); }
 
+static int64_t row_bytes(const rows *r) {
+    int64_t bytes = key_bytes(r->groups);
+    for (int c = 0; c < r->groups->count; c++) bytes += value_bytes(r->groups, c);
+    return bytes;
+}
+
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- few groups ------------------------------------------------------------------------------ */
@@ -64,11 +70,15 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     return partition->size > BF_PARTITION_CROWD ? BF_E_MEMORY : BF_OK;
 }
 
-/* Absorbs rows until a worker's partition is crowded. Returns how many, or -1: no memory. */
-static int64_t absorb_first(bf_context *context, const rows *r, int workers, bf_group_set *sets) {
+/* Absorbs rows until a worker's partition is crowded: *done of them. */
+static bf_status absorb_first(bf_context *context, const rows *r, int workers, bf_group_set *sets,
+                              int64_t *done) {
     few_job job = {.rows = r, .sets = sets};
-    (void)bf_parallel(context, workers, r->n, PIECE, absorb_piece, &job);
-    return atomic_load(&job.failed) ? -1 : atomic_load(&job.done);
+    bf_status status =
+        bf_parallel_watched(context, workers, r->n, PIECE, r->n * row_bytes(r), absorb_piece, &job);
+    *done = atomic_load(&job.done);
+    if (status == BF_E_CANCELLED) return status;
+    return atomic_load(&job.failed) ? BF_E_MEMORY : BF_OK;
 }
 
 /* ---- many groups ----------------------------------------------------------------------------- */
@@ -170,16 +180,17 @@ static bf_status absorb_partitions(void *arg, int worker, int64_t first, int64_t
     return BF_OK;
 }
 
-/* Returns about how many groups the rows from `first` on have, or 0 if keys are so short that there
- * are few. */
-static int64_t estimate_groups(bf_context *context, const rows *r, int64_t first) {
+/* Sets *groups to about how many groups the rows from `first` on have, or to 0: keys are so short
+ * that there are few, or there is no memory to estimate. */
+static bf_status estimate_groups(bf_context *context, const rows *r, int64_t first,
+                                 int64_t *groups) {
     const bf_cpu_groups *g = r->groups;
     size_t bytes = (size_t)key_bytes(g);
-    int64_t groups = 0;
-    if (bytes < 4) return 0;
+    *groups = 0;
+    if (bytes < 4) return BF_OK;
     bf_status status = bf_estimate_keys(context, g->seed, g->key, r->keys + (size_t)first * bytes,
-                                        bytes, r->n - first, &groups);
-    return status == BF_OK ? groups : 0;
+                                        bytes, r->n - first, groups);
+    return status == BF_E_CANCELLED ? status : BF_OK;
 }
 
 static bool allocate_sorting(sorting *s, int64_t n) {
@@ -205,35 +216,46 @@ static void release_sorting(sorting *s) {
     for (int c = 0; c < s->rows->groups->count; c++) free(s->values[c]);
 }
 
+/* Sorts and absorbs a block of rows. */
+static bf_status absorb_block(bf_context *context, int workers, sorting *s) {
+    int64_t bytes = s->n * row_bytes(s->rows);
+    bf_status status =
+        bf_parallel_watched(context, workers, s->slices, 1, bytes / 8, count_slice, s);
+    if (status != BF_OK) return status;
+    place_slices(s);
+    status = bf_parallel_watched(context, workers, s->slices, 1, bytes / 4, scatter_slice, s);
+    if (status != BF_OK) return status;
+    return bf_parallel_watched(context, workers, BF_PARTITIONS, 1, bytes / 2, absorb_partitions, s);
+}
+
 /* Absorbs rows from `first` on into a set of BF_PARTITIONS partitions. */
-static bool absorb_many(bf_context *context, const rows *r, int64_t first, bf_group_set *set) {
-    int64_t room = least(r->n - first, BLOCK);
+static bf_status absorb_many(bf_context *context, const rows *r, int64_t first, bf_group_set *set) {
+    int64_t groups, room = least(r->n - first, BLOCK);
     int workers = bf_workers(context, room, BF_ROWS_LEAST);
     sorting s = {.rows = r, .set = set, .slices = 4 * workers};
-    bool made =
-        allocate_sorting(&s, room) &&
-        bf_group_set_reserve(r->groups, set,
-                             least(estimate_groups(context, r, first), room) / BF_PARTITIONS);
-    for (; first < r->n && made; first += room) {
+    bf_status status = estimate_groups(context, r, first, &groups);
+    if (status == BF_OK &&
+        (!allocate_sorting(&s, room) ||
+         !bf_group_set_reserve(r->groups, set, least(groups, room) / BF_PARTITIONS)))
+        status = BF_E_MEMORY;
+    for (; first < r->n && status == BF_OK; first += room) {
         s.first = first;
         s.n = least(r->n - first, room);
-        (void)bf_parallel(context, workers, s.slices, 1, count_slice, &s);
-        place_slices(&s);
-        (void)bf_parallel(context, workers, s.slices, 1, scatter_slice, &s);
-        made = bf_parallel(context, workers, BF_PARTITIONS, 1, absorb_partitions, &s) == BF_OK;
+        status = absorb_block(context, workers, &s);
     }
     release_sorting(&s);
-    return made;
+    return status;
 }
 
 /* ---- all rows -------------------------------------------------------------------------------- */
 
 /* Merges `count` sets into *set. */
-static bool merge_all_sets(bf_context *context, const bf_cpu_groups *g, bf_group_set *sets,
-                           int count, bf_group_set *set) {
-    for (int i = 0; i < count; i++)
-        if (!bf_group_set_merge(context, g, set, &sets[i])) return false;
-    return true;
+static bf_status merge_all_sets(bf_context *context, const bf_cpu_groups *g, bf_group_set *sets,
+                                int count, bf_group_set *set) {
+    bf_status status = BF_OK;
+    for (int i = 0; i < count && status == BF_OK; i++)
+        status = bf_group_set_merge(context, g, set, &sets[i]);
+    return status;
 }
 
 static bool create_sets(const bf_cpu_groups *g, bf_group_set *sets, int count) {
@@ -243,32 +265,34 @@ static bool create_sets(const bf_cpu_groups *g, bf_group_set *sets, int count) {
 }
 
 /* sets: one for each worker. */
-static bool absorb_rows(bf_context *context, const rows *r, int workers, bool many,
-                        bf_group_set *sets, bf_group_set *set) {
+static bf_status absorb_rows(bf_context *context, const rows *r, int workers, bool many,
+                             bf_group_set *sets, bf_group_set *set) {
     const bf_cpu_groups *g = r->groups;
     int64_t done = 0;
-    if (!create_sets(g, sets, workers)) return false;
-    if (!many) done = absorb_first(context, r, workers, sets);
-    if (done < 0) return false;
+    bf_status status = create_sets(g, sets, workers) ? BF_OK : BF_E_MEMORY;
+    if (status == BF_OK && !many) status = absorb_first(context, r, workers, sets, &done);
+    if (status != BF_OK) return status;
     if (done == r->n) {
         *set = sets[0];
         sets[0].partitions = NULL;
         return merge_all_sets(context, g, sets + 1, workers - 1, set);
     }
-    return bf_group_set_create(g, BF_PARTITION_BITS, set) && absorb_many(context, r, done, set) &&
-           merge_all_sets(context, g, sets, workers, set);
+    if (!bf_group_set_create(g, BF_PARTITION_BITS, set)) return BF_E_MEMORY;
+    status = absorb_many(context, r, done, set);
+    return status == BF_OK ? merge_all_sets(context, g, sets, workers, set) : status;
 }
 
-bool bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
-                         const void *const values[], int64_t n, bool many, bf_group_set *set) {
+bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
+                              const void *const values[], int64_t n, bool many, bf_group_set *set) {
     int workers = bf_workers(context, n, BF_ROWS_LEAST);
     rows r = {.groups = groups, .keys = keys, .n = n};
     for (int c = 0; c < groups->count; c++) r.values[c] = values[c];
     bf_group_set *sets = calloc((size_t)workers, sizeof *sets);
     *set = (bf_group_set){0};
-    bool made = sets != NULL && absorb_rows(context, &r, workers, many, sets, set);
+    bf_status status =
+        sets != NULL ? absorb_rows(context, &r, workers, many, sets, set) : BF_E_MEMORY;
     for (int i = 0; i < workers && sets != NULL; i++) bf_group_set_destroy(groups, &sets[i]);
     free(sets);
-    if (!made) bf_group_set_destroy(groups, set);
-    return made;
+    if (status != BF_OK) bf_group_set_destroy(groups, set);
+    return status;
 }

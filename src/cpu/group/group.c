@@ -62,18 +62,23 @@ static void clear_groups(bf_context *context, void *groups) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Gives a status of the sets its message. */
+static bf_status explain_status(bf_context *context, bf_status status) {
+    return status == BF_E_MEMORY ? no_memory(context) : status;
+}
+
 /* Merges a set into the groups, and destroys it. */
 static bf_status merge_set(bf_context *context, bf_cpu_groups *g, bf_group_set *set) {
-    bool made = true;
+    bf_status status = BF_OK;
     if (bf_group_set_size(&g->set) == 0) {
         bf_group_set before = g->set;
         g->set = *set;
         *set = before;
     } else {
-        made = bf_group_set_merge(context, g, &g->set, set);
+        status = bf_group_set_merge(context, g, &g->set, set);
     }
     bf_group_set_destroy(g, set);
-    return made ? BF_OK : no_memory(context);
+    return explain_status(context, status);
 }
 
 /* The order is forgotten first: even a merge that fails may renumber partitions. */
@@ -83,8 +88,8 @@ static bf_status absorb_rows(bf_context *context, void *groups, const void *keys
     bf_group_set set;
     bool many = g->set.bits > 0 && n >= MANY;
     forget_order(g);
-    if (!bf_group_set_absorb(context, g, keys, values, n, many, &set)) return no_memory(context);
-    return merge_set(context, g, &set);
+    bf_status status = bf_group_set_absorb(context, g, keys, values, n, many, &set);
+    return status == BF_OK ? merge_set(context, g, &set) : explain_status(context, status);
 }
 
 static bf_status merge_groups(bf_context *context, void *into, const void *from) {
@@ -93,10 +98,10 @@ static bf_status merge_groups(bf_context *context, void *into, const void *from)
     forget_order(to);
     if (g->set.bits > 0 && memcmp(&to->seed, &g->seed, sizeof g->seed) != 0) {
         bf_group_set set;
-        if (!bf_group_set_rehash(context, to, &g->set, &set)) return no_memory(context);
-        return merge_set(context, to, &set);
+        bf_status status = bf_group_set_rehash(context, to, &g->set, &set);
+        return status == BF_OK ? merge_set(context, to, &set) : explain_status(context, status);
     }
-    return bf_group_set_merge(context, to, &to->set, &g->set) ? BF_OK : no_memory(context);
+    return explain_status(context, bf_group_set_merge(context, to, &to->set, &g->set));
 }
 
 static bf_status enter_groups(bf_context *context, void *groups, const void *keys,
@@ -132,12 +137,12 @@ static bf_status collect_partitions(void *arg, int worker, int64_t first, int64_
     return BF_OK;
 }
 
-static void collect_groups(bf_context *context, const bf_cpu_groups *g, char *ranks,
-                           int64_t *order) {
+static bf_status collect_groups(bf_context *context, const bf_cpu_groups *g, char *ranks,
+                                int64_t *order) {
     collect_job job = {g, ranks, order, {0}};
     int64_t n = bf_group_set_number(&g->set, job.begin);
-    (void)bf_parallel(context, bf_workers(context, n, BF_ROWS_LEAST), (int64_t)1 << g->set.bits, 1,
-                      collect_partitions, &job); /* cannot fail */
+    return bf_parallel_watched(context, bf_workers(context, n, BF_ROWS_LEAST),
+                               (int64_t)1 << g->set.bits, 1, 0, collect_partitions, &job);
 }
 
 bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
@@ -145,12 +150,10 @@ bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
     if (g->order != NULL) return BF_OK;
     char *ranks = bf_zeros((size_t)n * (size_t)g->rank_bytes);
     int64_t *order = bf_zeros((size_t)n * sizeof *order);
-    bf_status status = BF_OK;
-    if (ranks == NULL || order == NULL) status = no_memory(context);
-    if (status == BF_OK) {
-        collect_groups(context, g, ranks, order);
+    bf_status status = ranks == NULL || order == NULL ? no_memory(context)
+                                                      : collect_groups(context, g, ranks, order);
+    if (status == BF_OK)
         status = bf_sort_ranks(context, g->rank_bytes, sizeof *order, n, ranks, (char *)order);
-    }
     if (status != BF_OK) {
         free(ranks);
         free(order);
@@ -191,7 +194,8 @@ static bf_status list_groups(bf_context *context, void *groups, void *keys, void
     list_job job = {g, keys, counts};
     bf_status status = bf_cpu_groups_sort(context, g);
     if (status != BF_OK) return status;
-    return bf_parallel(context, bf_workers(context, n, BF_ROWS_LEAST), n, PIECE, list_piece, &job);
+    return bf_parallel_watched(context, bf_workers(context, n, BF_ROWS_LEAST), n, PIECE,
+                               n * (bf_key_bytes(g->key) + 8), list_piece, &job);
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -223,7 +227,8 @@ static bf_status give_words(bf_context *context, void *groups, int which, int64_
     words_job job = {g, first, which, each, words};
     bf_status status = bf_cpu_groups_sort(context, g);
     if (status != BF_OK) return status;
-    return bf_parallel(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, give_piece, &job);
+    return bf_parallel_watched(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, 0,
+                               give_piece, &job);
 }
 
 const bf_group_backend bf_cpu_groups_backend = {

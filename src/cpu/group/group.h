@@ -4,7 +4,8 @@
  * For each number it has the count of rows, and in arrays the aggregates. A set of groups is one
  * partition as long as that fits the cache, and then 2^BF_PARTITION_BITS of them, by the first bits
  * of the keys' hashes. Rows are absorbed into new sets, which are then merged into the groups; a
- * failure leaves these as they were. */
+ * failure leaves these as they were. Where a function says "BF_E_MEMORY", the caller sets the
+ * message. */
 #ifndef BF_CPU_GROUP_GROUP_H
 #define BF_CPU_GROUP_GROUP_H
 
@@ -132,18 +133,19 @@ void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *partitio
 
 /* --- merge.c --- */
 
-/* Merges the groups of `from` into `into`. false: no memory; `into` then has the groups that it
- * had, maybe in more partitions. */
-bool bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
-                        const bf_group_set *from);
+/* Merges the groups of `from` into `into`. Errors: BF_E_MEMORY, BF_E_CANCELLED; `into` then has the
+ * groups that it had, maybe in more partitions. */
+bf_status bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
+                             const bf_group_set *from);
 
-/* Makes a set of the same groups, by the groups' seed instead of another. false: no memory. */
-bool bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups, const bf_group_set *from,
-                         bf_group_set *set);
+/* Makes a set of the same groups, by the groups' seed instead of another. Errors: BF_E_MEMORY,
+ * BF_E_CANCELLED. */
+bf_status bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups,
+                              const bf_group_set *from, bf_group_set *set);
 
 /* --- group.c: the backend's functions --- */
 
-/* Makes groups->order, if it is not made yet. Errors: BF_E_MEMORY. */
+/* Makes groups->order, if it is not made yet. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
 bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *groups);
 
 extern const bf_group_backend bf_cpu_groups_backend;
@@ -156,9 +158,10 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
 
 /* --- absorb.c --- */
 
-/* Makes a set of rows. many: they are sorted by partition at once. false: no memory. */
-bool bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
-                         const void *const values[], int64_t n, bool many, bf_group_set *set);
+/* Makes a set of rows. many: they are sorted by partition at once. Errors: BF_E_MEMORY,
+ * BF_E_CANCELLED. */
+bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
+                              const void *const values[], int64_t n, bool many, bf_group_set *set);
 
 /* --- insert.c --- */
 

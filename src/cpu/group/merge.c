@@ -1,4 +1,5 @@
-/* Merging sets of groups: first all memory is made, then nothing can fail. */
+/* Merging sets of groups: first all memory is made, then nothing can fail. The watch is asked until
+ * then. */
 #include "cpu/group/group.h"
 
 #include <stdlib.h>
@@ -114,53 +115,53 @@ static bool route_numbers(merge_job *job) {
 }
 
 /* `into` has as many partitions as `from`, or `from` has one. */
-static bool merge_sets(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
-                       const bf_group_set *from) {
+static bf_status merge_sets(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
+                            const bf_group_set *from) {
     int64_t partitions = (int64_t)1 << into->bits;
+    bf_status status = BF_E_MEMORY;
     merge_job *job = calloc(1, sizeof *job);
-    if (job == NULL) return false;
+    if (job == NULL) return status;
     job->groups = groups;
     job->into = into;
     job->from = from;
     int workers = bf_workers(context, bf_group_set_size(from), BF_ROWS_LEAST);
-    bool made = into->bits == from->bits || route_numbers(job);
-    if (made) made = bf_parallel(context, workers, partitions, 1, prepare_partitions, job) == BF_OK;
-    if (made) (void)bf_parallel(context, workers, partitions, 1, merge_partitions, job);
+    if (into->bits == from->bits || route_numbers(job))
+        status = bf_parallel_watched(context, workers, partitions, 1, 0, prepare_partitions, job);
+    if (status == BF_OK) (void)bf_parallel(context, workers, partitions, 1, merge_partitions, job);
     free(job->numbers);
     free(job);
-    return made;
+    return status;
 }
 
 /* Splits the only partition into BF_PARTITIONS. */
-static bool split_set(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into) {
+static bf_status split_set(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into) {
     bf_group_set wider;
-    if (!bf_group_set_create(groups, BF_PARTITION_BITS, &wider)) return false;
-    if (bf_group_set_size(into) > 0 && !merge_sets(context, groups, &wider, into)) {
-        bf_group_set_destroy(groups, &wider);
-        return false;
-    }
-    bf_group_set_destroy(groups, into);
-    *into = wider;
-    return true;
+    bf_status status = BF_OK;
+    if (!bf_group_set_create(groups, BF_PARTITION_BITS, &wider)) return BF_E_MEMORY;
+    if (bf_group_set_size(into) > 0) status = merge_sets(context, groups, &wider, into);
+    bf_group_set_destroy(groups, status == BF_OK ? into : &wider);
+    if (status == BF_OK) *into = wider;
+    return status;
 }
 
-bool bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
-                        const bf_group_set *from) {
+bf_status bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
+                             const bf_group_set *from) {
     int64_t size = bf_group_set_size(from);
-    if (size == 0) return true;
+    if (size == 0) return BF_OK;
     bool many = from->bits > 0 || size + bf_group_set_size(into) > BF_PARTITION_CROWD;
-    if (many && into->bits == 0 && !split_set(context, groups, into)) return false;
-    return merge_sets(context, groups, into, from);
+    bf_status status = BF_OK;
+    if (many && into->bits == 0) status = split_set(context, groups, into);
+    return status == BF_OK ? merge_sets(context, groups, into, from) : status;
 }
 
-bool bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups, const bf_group_set *from,
-                         bf_group_set *set) {
-    if (!bf_group_set_create(groups, BF_PARTITION_BITS, set)) return false;
-    for (size_t s = 0; s < (size_t)1 << from->bits; s++) {
+bf_status bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups,
+                              const bf_group_set *from, bf_group_set *set) {
+    bf_status status = BF_OK;
+    if (!bf_group_set_create(groups, BF_PARTITION_BITS, set)) return BF_E_MEMORY;
+    for (size_t s = 0; s < (size_t)1 << from->bits && status == BF_OK; s++) {
         const bf_group_set one = {.partitions = &from->partitions[s]};
-        if (one.partitions->size == 0 || merge_sets(context, groups, set, &one)) continue;
-        bf_group_set_destroy(groups, set);
-        return false;
+        if (one.partitions->size > 0) status = merge_sets(context, groups, set, &one);
     }
-    return true;
+    if (status != BF_OK) bf_group_set_destroy(groups, set);
+    return status;
 }

@@ -1,5 +1,6 @@
 /* Results of an aggregate: workers finish the groups partition after partition, as they lie in
- * memory, and then put the results in the order of the keys. */
+ * memory, and then put the results in the order of the keys. The watch is asked until then: a call
+ * that is cancelled writes nothing. */
 #include "cpu/group/group.h"
 
 #include "rules/group/result.h"
@@ -172,9 +173,10 @@ static bf_status check_fits(bf_context *context, const result_job *job) {
 
 static bf_status make_results(bf_context *context, result_job *job) {
     int workers = bf_workers(context, job->n, WORTH);
-    bf_status status = bf_parallel(context, workers, job->n, PIECE, finish_piece, job);
+    bf_status status = bf_parallel_watched(context, workers, job->n, PIECE, job->n * job->bytes,
+                                           finish_piece, job);
     if (status == BF_E_NAN) return bf_group_refuse_nan(context);
-    status = check_fits(context, job);
+    if (status == BF_OK) status = check_fits(context, job);
     return status == BF_OK ? bf_parallel(context, workers, job->n, PIECE, order_piece, job)
                            : status;
 }

@@ -150,7 +150,7 @@ bf_status bf_cpu_julia(bf_context *context, const bf_julia_job *job) {
     bf_environment environment = bf_environment_enter();
     p.sticky = bf_julia_is_sticky(&job->view);
     p.loop = choose_loop(context, &job->view);
-    bf_status status = bf_parallel_watched(context, workers, p.tiles, 1, count_tiles, &p);
+    bf_status status = bf_parallel_watched(context, workers, p.tiles, 1, 0, count_tiles, &p);
     bf_environment_leave(environment);
     return status;
 }

@@ -1,5 +1,5 @@
-/* The number of different keys, from a sample: keys with `rate` zero bits in the middle of their hash
- * are counted, each once (P. Gibbons, Distinct Sampling, VLDB 2001). */
+/* The number of different keys, from a sample: keys with `rate` zero bits in the middle of their
+ * hash are counted, each once (P. Gibbons, Distinct Sampling, VLDB 2001). */
 #include "cpu/runtime/estimate.h"
 
 #include "rules/key/rank.h"
@@ -85,7 +85,7 @@ bf_status bf_estimate_keys(bf_context *context, bf_hash_seed seed, bf_dtype dtyp
     job.skipped = (((uint64_t)1 << rate) - 1) << 32;
     job.sets = calloc((size_t)workers, sizeof *job.sets);
     if (job.sets == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to count keys");
-    bf_status status = bf_parallel(context, workers, n, PIECE, sample_piece, &job);
+    bf_status status = bf_parallel_watched(context, workers, n, PIECE, 0, sample_piece, &job);
     for (int w = 1; w < workers; w++)
         for (int k = 0; k < SLOTS; k++) add_sample(&job.sets[0], job.sets[w].hashes[k]);
     *different = job.sets[0].count << rate;

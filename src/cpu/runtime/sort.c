@@ -104,7 +104,7 @@ static void place_digits(bf_sorting *s) {
     s->begin[DIGITS] = at;
 }
 
-static void destroy_sorting(bf_sorting *s) {
+void bf_sorting_destroy(bf_sorting *s) {
     if (s == NULL) return;
     free(s->bits);
     free(s->counts);
@@ -134,22 +134,34 @@ bf_sorting *bf_sorting_create(bf_context *context, bf_dtype key, int value_bytes
         s->pieces = (n - 1) / PIECE + 1;
         if (allocate_sorting(s)) return s;
     }
-    destroy_sorting(s);
+    bf_sorting_destroy(s);
     bf_fail(context, BF_E_MEMORY, "no memory to sort");
     return NULL;
 }
 
-void bf_sorting_run(bf_context *context, bf_sorting *s, char *keys, char *values) {
+static bf_status share_keys(bf_context *context, bf_sorting *s, int64_t bytes, bf_host_work *work) {
     int workers = bf_workers(context, s->n, KEYS_LEAST);
+    return bf_parallel_watched(context, workers, s->n, PIECE, bytes, work, s);
+}
+
+static bf_status share_digits(bf_context *context, bf_sorting *s, int64_t bytes) {
+    int workers = bf_workers(context, s->n, KEYS_LEAST);
+    int piece = s->n < 2 * KEYS_LEAST ? DIGITS : 1;
+    return bf_parallel_watched(context, workers, DIGITS, piece, bytes, sort_digits, s);
+}
+
+bf_status bf_sorting_run(bf_context *context, bf_sorting *s, char *keys, char *values) {
+    int64_t bytes = s->n * (s->key_bytes + s->value_bytes);
     s->keys = keys;
     s->values = values;
-    (void)bf_parallel(context, workers, s->n, PIECE, rank_piece, s);
+    bf_status status = share_keys(context, s, bytes / 8, rank_piece);
+    if (status != BF_OK) return status;
     s->shift = digit_shift(s);
-    (void)bf_parallel(context, workers, s->n, PIECE, count_piece, s);
+    status = share_keys(context, s, bytes / 8, count_piece);
+    if (status != BF_OK) return status;
     place_digits(s);
-    (void)bf_parallel(context, workers, s->n, PIECE, distribute_piece, s);
-    (void)bf_parallel(context, workers, DIGITS, workers > 1 ? 1 : DIGITS, sort_digits, s);
-    destroy_sorting(s);
+    status = share_keys(context, s, bytes / 4, distribute_piece);
+    return status == BF_OK ? share_digits(context, s, bytes / 2) : status;
 }
 
 bf_status bf_sort_ranks(bf_context *context, int rank_bytes, int value_bytes, int64_t n,
@@ -157,6 +169,7 @@ bf_status bf_sort_ranks(bf_context *context, int rank_bytes, int value_bytes, in
     bf_dtype key = rank_bytes == 16 ? BF_PAIR : rank_bytes == 8 ? BF_U64 : BF_U32;
     bf_sorting *sorting = bf_sorting_create(context, key, value_bytes, n);
     if (sorting == NULL) return BF_E_MEMORY;
-    bf_sorting_run(context, sorting, ranks, values);
-    return BF_OK;
+    bf_status status = bf_sorting_run(context, sorting, ranks, values);
+    bf_sorting_destroy(sorting);
+    return status;
 }

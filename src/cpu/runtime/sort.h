@@ -34,11 +34,14 @@ typedef struct bf_sort_loops {
  * memory, with a message. */
 typedef struct bf_sorting bf_sorting;
 bf_sorting *bf_sorting_create(bf_context *context, bf_dtype key, int value_bytes, int64_t n);
-/* Sorts by key, with the values (NULL if there are none), and frees it. */
-void bf_sorting_run(bf_context *context, bf_sorting *sorting, char *keys, char *values);
+void bf_sorting_destroy(bf_sorting *sorting);
+/* Sorts by key, with the values (NULL if there are none). Errors: BF_E_CANCELLED; then keys and
+ * values are undefined. */
+bf_status bf_sorting_run(bf_context *context, bf_sorting *sorting, char *keys, char *values);
 
 /* Sorts n > 0 ranks of 4, 8 or 16 bytes (two uint64_t, the first of which counts most), with values
- * of 4, 8 or 16 (0: none). Errors: BF_E_MEMORY; they are as they were. */
+ * of 4, 8 or 16 (0: none). Errors: BF_E_MEMORY; they are as they were. BF_E_CANCELLED; they are
+ * undefined. */
 bf_status bf_sort_ranks(bf_context *context, int rank_bytes, int value_bytes, int64_t n,
                         char *ranks, char *values);
 

@@ -115,9 +115,10 @@ static bf_status move_regions(void *arg, int worker, int64_t first, int64_t n) {
 
 /* Moves all entries to new buckets. *full: a region of these has no room, and the table stays as it
  * is. Workers may share the regions if these go to different ones: by the same seed, to a multiple
- * of the buckets. */
+ * of the buckets. asks: it may be cancelled. Errors: BF_E_MEMORY, BF_E_CANCELLED; the table stays.
+ */
 static bf_status move_entries(bf_context *context, bf_cpu_table *t, uint64_t buckets,
-                              bf_hash_seed seed, bool *full) {
+                              bf_hash_seed seed, bool asks, bool *full) {
     bf_buckets to;
     bf_status status = bf_buckets_create(context, t->loops, buckets, seed, &to);
     if (status != BF_OK) return status;
@@ -126,12 +127,14 @@ static bf_status move_entries(bf_context *context, bf_cpu_table *t, uint64_t buc
     bool apart = seed.first == t->buckets.seed.first && to.shift == t->buckets.shift &&
                  to.count % t->buckets.count == 0;
     int workers = apart ? bf_workers(context, t->keys, BF_ENTRIES_LEAST) : 1;
-    *full = bf_parallel(context, workers, (int64_t)bf_buckets_regions(&t->buckets), 1, move_regions,
-                        &job) != BF_OK;
-    bf_buckets_destroy(*full ? &to : &t->buckets);
-    if (!*full) t->buckets = to;
+    int64_t regions = (int64_t)bf_buckets_regions(&t->buckets);
+    status = asks ? bf_parallel_watched(context, workers, regions, 1, 0, move_regions, &job)
+                  : bf_parallel(context, workers, regions, 1, move_regions, &job);
+    *full = status == BF_E_MEMORY;
+    bf_buckets_destroy(status != BF_OK ? &to : &t->buckets);
+    if (status == BF_OK) t->buckets = to;
     bf_table_see_fullest(t);
-    return BF_OK;
+    return *full ? BF_OK : status;
 }
 
 /* Rounds buckets up to a multiple of those that there are, unless these are one region. */
@@ -157,7 +160,7 @@ static bf_status resize_buckets(bf_context *context, bf_cpu_table *t, uint64_t b
             buckets *= 2;
         else if (i > 0)
             seed = bf_hash_next_seed(seed);
-        status = move_entries(context, t, round_buckets(t, buckets), seed, &full);
+        status = move_entries(context, t, round_buckets(t, buckets), seed, true, &full);
     }
     if (status == BF_OK && full) return bf_fail(context, BF_E_MEMORY, "no seed spreads these keys");
     return status;
@@ -175,7 +178,7 @@ bf_status bf_table_grow(bf_context *context, bf_cpu_table *table) {
     bool full;
     if (sparse && may_reseed(table)) {
         bf_hash_seed seed = bf_hash_next_seed(s->seed);
-        bf_status status = move_entries(context, table, s->count, seed, &full);
+        bf_status status = move_entries(context, table, s->count, seed, true, &full);
         if (status != BF_OK || !full) return status;
     }
     return resize_buckets(context, table, 2 * s->count);
@@ -187,5 +190,5 @@ void bf_table_heal(bf_context *context, bf_cpu_table *table) {
     atomic_store(&table->clustered, false);
     if (may_reseed(table))
         (void)move_entries(context, table, table->buckets.count,
-                           bf_hash_next_seed(table->buckets.seed), &full);
+                           bf_hash_next_seed(table->buckets.seed), false, &full);
 }

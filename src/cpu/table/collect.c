@@ -22,7 +22,9 @@ static bf_status collect_regions(void *arg, int worker, int64_t first, int64_t n
     return BF_OK;
 }
 
-void bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys, char *values) {
+bf_status bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys,
+                           char *values) {
+    bf_status status = BF_OK;
     int64_t at = 0, regions = (int64_t)bf_buckets_regions(&table->buckets);
     int64_t *begin = malloc((size_t)regions * sizeof *begin);
     collect_job job = {.table = table, .keys = keys, .values = values, .begin = begin};
@@ -34,11 +36,12 @@ void bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys
         at += table->buckets.regions[r].used;
     }
     if (begin != NULL)
-        (void)bf_parallel(context, bf_workers(context, at, BF_ENTRIES_LEAST), regions, 1,
-                          collect_regions, &job);
+        status = bf_parallel_watched(context, bf_workers(context, at, BF_ENTRIES_LEAST), regions, 1,
+                                     0, collect_regions, &job);
     free(begin);
-    if (!table->has_aside) return;
+    if (!table->has_aside) return status;
     memcpy(keys + at * table->key_bytes, table->pattern, (size_t)table->key_bytes);
     if (values != NULL)
         memcpy(values + at * table->value_bytes, table->aside, (size_t)table->value_bytes);
+    return status;
 }

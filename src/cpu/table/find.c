@@ -22,9 +22,12 @@ typedef struct find_job {
     int64_t *begin; /* of each piece, among all values */
 } find_job;
 
-static void share_queries(bf_context *context, find_job *job, bf_host_work *work) {
+static int64_t query_bytes(const find_job *job) { return job->n * job->table->key_bytes; }
+
+static bf_status share_queries(bf_context *context, find_job *job, int64_t bytes,
+                               bf_host_work *work) {
     int workers = bf_workers(context, job->n, BF_ENTRIES_LEAST);
-    (void)bf_parallel(context, workers, job->n, PIECE, work, job);
+    return bf_parallel_watched(context, workers, job->n, PIECE, bytes, work, job);
 }
 
 static bf_status find_piece(void *arg, int worker, int64_t first, int64_t n) {
@@ -100,8 +103,8 @@ bf_status bf_cpu_table_find(bf_context *context, void *table, const void *keys, 
                     .values = values,
                     .found = found,
                     .bytes = bf_key_bytes(t->kind.value)};
-    share_queries(context, &job, keeps(&job) ? find_first_values : find_piece);
-    return BF_OK;
+    return share_queries(context, &job, query_bytes(&job),
+                         keeps(&job) ? find_first_values : find_piece);
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -130,9 +133,9 @@ static bf_status count_piece(void *arg, int worker, int64_t first, int64_t n) {
 bf_status bf_cpu_table_count(bf_context *context, void *table, const void *keys, int64_t n,
                              int64_t *counts, int64_t *total) {
     find_job job = {.table = table, .queries = queries_of(table, keys), .n = n, .counts = counts};
-    share_queries(context, &job, count_piece);
+    bf_status status = share_queries(context, &job, query_bytes(&job), count_piece);
     *total = atomic_load(&job.total);
-    return BF_OK;
+    return status;
 }
 
 /* ---- all values ------------------------------------------------------------------------------ */
@@ -162,6 +165,14 @@ static bf_status copy_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
+/* The same for the only worker, which takes the pieces in their order. */
+static bf_status copy_next_piece(void *arg, int worker, int64_t first, int64_t n) {
+    find_job *job = arg;
+    (void)worker;
+    job->values += copy_all_values(job, first, n, job->values);
+    return BF_OK;
+}
+
 static int64_t pieces_of(const find_job *job) { return (job->n - 1) / PIECE + 1; }
 
 /* Turns the pieces' totals into where their values begin. */
@@ -182,15 +193,15 @@ bf_status bf_cpu_table_find_all(bf_context *context, void *table, const void *ke
                     .n = n,
                     .values = values,
                     .bytes = bf_key_bytes(t->kind.value)};
-    if (bf_workers(context, n, BF_ENTRIES_LEAST) == 1) {
-        copy_all_values(&job, 0, n, values);
-        return BF_OK;
-    }
+    if (bf_workers(context, n, BF_ENTRIES_LEAST) == 1)
+        return share_queries(context, &job, query_bytes(&job), copy_next_piece);
     job.begin = malloc((size_t)pieces_of(&job) * sizeof *job.begin);
     if (job.begin == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to find values");
-    share_queries(context, &job, measure_piece);
-    place_pieces(&job);
-    share_queries(context, &job, copy_piece);
+    bf_status status = share_queries(context, &job, query_bytes(&job) / 4, measure_piece);
+    if (status == BF_OK) {
+        place_pieces(&job);
+        status = share_queries(context, &job, query_bytes(&job), copy_piece);
+    }
     free(job.begin);
-    return BF_OK;
+    return status;
 }

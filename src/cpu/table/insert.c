@@ -1,11 +1,14 @@
 /* Insertion. A failure leaves the table as it was: where all entries have room, nothing can fail;
  * many entries are inserted into a table of which there is a copy to go back to; a few are first
- * made a table of their own, whose keys are all different. */
+ * made a table of their own, whose keys are all different. The watch is asked as long as the table
+ * can be put back. */
 #include "cpu/table/table.h"
 
 #include "cpu/runtime/estimate.h"
 
 #include <stdlib.h>
+
+enum { PIECE = 1 << 18 }; /* entries between two questions to the watch */
 
 /* Inserts entries that all have room. */
 static void insert_directly(bf_cpu_table *t, const bf_entries *e, int64_t n) {
@@ -14,23 +17,31 @@ static void insert_directly(bf_cpu_table *t, const bf_entries *e, int64_t n) {
     t->fullest += t->keys - before;
 }
 
+/* Tells the watch that so many entries have been inserted. */
+static bf_status tell_entries(bf_context *context, const bf_cpu_table *t, int64_t n) {
+    int64_t bytes = n * (int64_t)bf_table_row_bytes(t);
+    bf_watch_tell(context, context->watched.bytes + bytes);
+    return bf_watch_tick(context, 0);
+}
+
 /* Inserts entries one after another, growing as needed. */
 static bf_status insert_one_by_one(bf_context *context, bf_cpu_table *t, const bf_entries *e,
                                    int64_t n) {
-    int64_t done = t->loops->insert(t, e, 0, n);
-    while (done < n) {
-        bf_status status = bf_table_grow(context, t);
-        if (status != BF_OK) return status;
-        done += t->loops->insert(t, e, done, n - done);
+    bf_status status = BF_OK;
+    for (int64_t done = 0; done < n && status == BF_OK;) {
+        int64_t piece = n - done < PIECE ? n - done : PIECE;
+        int64_t inserted = t->loops->insert(t, e, done, piece);
+        done += inserted;
+        status = inserted < piece ? bf_table_grow(context, t) : tell_entries(context, t, piece);
     }
     bf_table_see_fullest(t);
-    return BF_OK;
+    return status;
 }
 
 static bf_status insert_roomy(bf_context *context, bf_cpu_table *t, const bf_entries *e,
                               int64_t n) {
     if (bf_table_wants_partitions(context, t, n))
-        return bf_table_insert_partitions(context, t, e, n);
+        return bf_table_insert_partitions(context, t, e, n, false);
     insert_directly(t, e, n);
     return BF_OK;
 }
@@ -75,7 +86,7 @@ static bf_status insert_growing(bf_context *context, bf_cpu_table *t, const bf_e
     if (status == BF_OK && keys > t->keys) status = bf_table_make_room(context, t, keys);
     if (status != BF_OK) return status;
     return bf_table_wants_partitions(context, t, n)
-               ? bf_table_insert_partitions(context, t, &rest, n)
+               ? bf_table_insert_partitions(context, t, &rest, n, true)
                : insert_one_by_one(context, t, &rest, n);
 }
 
@@ -113,7 +124,7 @@ static bf_status insert_with_copy(bf_context *context, bf_cpu_table *t, const bf
 /* A copy does not pay for few entries, nor help a multimap, whose nodes are linked across copies.
  */
 static bool wants_copy(const bf_cpu_table *t, int64_t n) {
-    size_t bytes = (size_t)n * (size_t)(t->key_bytes + t->value_bytes);
+    size_t bytes = (size_t)n * bf_table_row_bytes(t);
     return t->multimap == NULL && bytes >= bf_buckets_bytes(&t->buckets, t->loops) / 4;
 }
 
@@ -135,12 +146,13 @@ static bf_status insert_different(bf_context *context, bf_cpu_table *t, const bf
 static bf_status insert_table(bf_context *context, bf_cpu_table *t, bf_cpu_table *other) {
     size_t keys = (size_t)other->keys, key = (size_t)t->key_bytes, value = (size_t)t->value_bytes;
     char *memory = bf_zeros(keys * (key + value));
-    if (memory != NULL) bf_table_collect(context, other, memory, memory + keys * key);
+    bf_status status = BF_OK;
+    if (memory != NULL) status = bf_table_collect(context, other, memory, memory + keys * key);
     bf_buckets_destroy(&other->buckets);
     if (memory == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
     bf_entries entries = {
         .keys = memory, .key_step = key, .values = memory + keys * key, .value_step = value};
-    bf_status status = insert_different(context, t, &entries, (int64_t)keys);
+    if (status == BF_OK) status = insert_different(context, t, &entries, (int64_t)keys);
     free(memory);
     return status;
 }

@@ -5,10 +5,14 @@
 
 enum { DEAD_MANY = 1 << 10 }; /* dead nodes that are worth gathering the others for */
 
-void bf_multimap_destroy(bf_multimap *m) {
-    if (m == NULL) return;
+static void free_nodes(const bf_multimap *m) {
     free(m->next);
     free(m->values);
+}
+
+void bf_multimap_destroy(bf_multimap *m) {
+    if (m == NULL) return;
+    free_nodes(m);
     free(m);
 }
 
@@ -17,8 +21,7 @@ static bool allocate_nodes(bf_multimap *m, int64_t room, int bytes) {
     m->values = bf_zeros((size_t)room * (size_t)(bytes > 0 ? bytes : 1));
     m->room = room;
     if (m->next != NULL && m->values != NULL) return true;
-    free(m->next);
-    free(m->values);
+    free_nodes(m);
     return false;
 }
 
@@ -32,8 +35,7 @@ static bf_status make_room(bf_context *context, bf_multimap *m, int64_t more, in
         memcpy(made.next, m->next, (size_t)m->count * sizeof *made.next);
         memcpy(made.values, m->values, (size_t)(m->count * bytes));
     }
-    free(m->next);
-    free(m->values);
+    free_nodes(m);
     *m = made;
     return BF_OK;
 }
@@ -56,8 +58,9 @@ static bf_run copy_run(const bf_multimap *from, bf_run run, int bytes, bf_multim
     return (bf_run){to->count - 1, run.count};
 }
 
-/* Copies the living nodes to new memory, key by key. Without such memory all stays as it is. */
-static void gather_nodes(bf_context *context, bf_cpu_table *t) {
+/* Copies the living nodes to new memory, key by key. Without such memory all stays as it is.
+ * Errors: BF_E_CANCELLED; the same. */
+static bf_status gather_nodes(bf_context *context, bf_cpu_table *t) {
     bf_multimap *m = t->multimap, made = {.count = 0};
     size_t keys = (size_t)t->keys, key_bytes = (size_t)t->key_bytes;
     int64_t living = m->count - m->dead;
@@ -65,10 +68,15 @@ static void gather_nodes(bf_context *context, bf_cpu_table *t) {
     char *memory = malloc(keys * (key_bytes + sizeof(bf_run)) + 1);
     if (memory == NULL || !allocate_nodes(&made, living + 1, bytes)) {
         free(memory);
-        return;
+        return BF_OK;
     }
     char *runs = memory + keys * key_bytes;
-    bf_table_collect(context, t, memory, runs);
+    bf_status status = bf_table_collect(context, t, memory, runs);
+    if (status != BF_OK) {
+        free_nodes(&made);
+        free(memory);
+        return status;
+    }
     for (size_t i = 0; i < keys; i++) {
         bf_run run;
         memcpy(&run, runs + i * sizeof run, sizeof run);
@@ -81,17 +89,18 @@ static void gather_nodes(bf_context *context, bf_cpu_table *t) {
     t->loops->insert(t, &entries, 0, (int64_t)keys);
     t->kind.duplicates = BF_DUPLICATES_KEEP;
     free(memory);
-    free(m->next);
-    free(m->values);
+    free_nodes(m);
     *m = made;
+    return BF_OK;
 }
 
 bf_status bf_multimap_prepare(bf_context *context, bf_cpu_table *table, const char *values,
                               int64_t n) {
     bf_multimap *m = table->multimap;
     int bytes = bf_key_bytes(table->kind.value);
-    if (m->dead > DEAD_MANY && m->dead > m->count / 2) gather_nodes(context, table);
-    bf_status status = make_room(context, m, n, bytes);
+    bf_status status = BF_OK;
+    if (m->dead > DEAD_MANY && m->dead > m->count / 2) status = gather_nodes(context, table);
+    if (status == BF_OK) status = make_room(context, m, n, bytes);
     if (status != BF_OK) return status;
     for (int64_t i = 0; i < n; i++) m->next[m->count + i] = m->count + i;
     if (bytes > 0) memcpy(m->values + m->count * bytes, values, (size_t)(n * bytes));

@@ -10,6 +10,7 @@
 enum {
     PARTITION_BYTES = 1 << 19, /* of buckets: a core's cache holds them beside the entries */
     PARTITIONS_MOST = 512,     /* each has a line in the nearest cache while entries are sorted */
+    SLICE_MOST = 1 << 22,      /* entries of a slice, if the watch is asked after each */
     CACHE_BYTES = 1 << 22      /* a smaller table stays in a core's cache: order does not matter */
 };
 
@@ -29,7 +30,8 @@ typedef struct slices {
 static slices slices_of(const bf_context *context, const bf_entries *e, int64_t n) {
     slices s = {.entries = e, .n = n, .count = bf_workers(context, n, BF_ENTRIES_LEAST)};
     if (s.count > 1) s.count *= 2;
-    while (n / s.count >= INT32_MAX) s.count *= 2; /* counts of a slice have 32 bits */
+    int64_t most = bf_is_watched(context) ? SLICE_MOST : INT32_MAX; /* counts have 32 bits */
+    while (n / s.count >= most) s.count *= 2;
     return s;
 }
 
@@ -63,33 +65,32 @@ static bf_status count_slice(void *arg, int worker, int64_t i, int64_t n) {
     return BF_OK;
 }
 
-/* Counts the entries of each group of 2^shift buckets. The caller has set job->table and its
- * slices, and frees job->counts. */
-static bf_status count_groups(bf_context *context, count_job *job, int shift) {
+/* Counts the entries of each group of 2^shift buckets, and tells the watch so many bytes. The
+ * caller has set job->table and its slices, and frees job->counts, also after a failure. */
+static bf_status count_groups(bf_context *context, count_job *job, int shift, int64_t bytes) {
     job->shift = shift;
     job->groups = (int64_t)((job->table->buckets.count - 1) >> shift) + 1;
     job->counts = calloc((size_t)(job->groups * job->slices.count), sizeof *job->counts);
     if (job->counts == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    return bf_parallel(context, workers_of(context, &job->slices), job->slices.count, 1,
-                       count_slice, job);
+    return bf_parallel_watched(context, workers_of(context, &job->slices), job->slices.count, 1,
+                               bytes, count_slice, job);
 }
 
 bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
                             const bf_entries *entries, int64_t n, bool fresh, bool *room,
                             int64_t *count) {
     count_job job = {.table = table, .slices = slices_of(context, entries, n), .fresh = fresh};
-    bf_status status = count_groups(context, &job, table->buckets.shift);
-    if (status != BF_OK) return status;
-    *room = true;
+    bf_status status = count_groups(context, &job, table->buckets.shift, 0);
+    *room = status == BF_OK;
     *count = 0;
-    for (int64_t r = 0; r < job.groups; r++) {
+    for (int64_t r = 0; r < job.groups && status == BF_OK; r++) {
         int64_t more = 0;
         for (int64_t i = 0; i < job.slices.count; i++) more += job.counts[i * job.groups + r];
         if (table->buckets.regions[r].used + more > table->buckets.limit) *room = false;
         *count += more;
     }
     free(job.counts);
-    return BF_OK;
+    return status;
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */
@@ -106,6 +107,7 @@ typedef struct partitions {
     int64_t *done;        /* rows that have been inserted */
     char *memory;         /* of the rows */
     bool in_place;        /* the rows of a partition lie in its own buckets */
+    bool asks;            /* the watch, while rows are inserted */
     atomic_bool full;     /* a region has no room for all of its rows */
     _Atomic int64_t erased;
 } partitions;
@@ -126,13 +128,16 @@ static bf_status scatter_slice(void *arg, int worker, int64_t i, int64_t n) {
     return BF_OK;
 }
 
-static size_t row_bytes(const bf_cpu_table *t) { return (size_t)(t->key_bytes + t->value_bytes); }
-
 /* The rows at memory: a key and a value each. */
 static bf_entries rows_at(const bf_cpu_table *t, const char *memory) {
-    size_t row = row_bytes(t);
+    size_t row = bf_table_row_bytes(t);
     return (bf_entries){
         .keys = memory, .key_step = row, .values = memory + t->key_bytes, .value_step = row};
+}
+
+/* Returns the bytes of all entries, which the watch is told. */
+static int64_t work_bytes(const partitions *p) {
+    return p->slices.n * (int64_t)bf_table_row_bytes(p->table);
 }
 
 static bool allocate_partitions(partitions *p) {
@@ -143,7 +148,7 @@ static bool allocate_partitions(partitions *p) {
     if (p->in_place)
         p->memory = p->table->buckets.first;
     else
-        p->memory = bf_zeros((size_t)p->slices.n * row_bytes(p->table));
+        p->memory = bf_zeros((size_t)p->slices.n * bf_table_row_bytes(p->table));
     if (p->memory == NULL) return false;
     p->rows = rows_at(p->table, p->memory);
     return p->at != NULL && p->begin != NULL && p->end != NULL && p->done != NULL;
@@ -167,7 +172,7 @@ static size_t partition_begin(const partitions *p, int64_t g) {
 /* Places the slices' rows: within a partition slice after slice, which keeps their order. false:
  * they have no room in place. */
 static bool place_slices(partitions *p, const uint32_t *counts) {
-    size_t row = row_bytes(p->table);
+    size_t row = bf_table_row_bytes(p->table);
     int64_t at = 0;
     for (int64_t g = 0; g < p->count; g++) {
         if (p->in_place) at = (int64_t)((partition_begin(p, g) + row - 1) / row);
@@ -183,18 +188,20 @@ static bool place_slices(partitions *p, const uint32_t *counts) {
 }
 
 /* Sorts the entries of p, whose table, slices and in_place are set; the caller frees it. *room
- * false: nothing was sorted, for the rows have no room in place. */
+ * false: nothing was sorted, for the rows have no room in place. Errors: BF_E_MEMORY;
+ * BF_E_CANCELLED, and then some rows may lie in place. */
 static bf_status sort_into_partitions(bf_context *context, partitions *p, bool *room) {
     count_job job = {.table = p->table, .slices = p->slices};
+    int64_t bytes = work_bytes(p);
     p->shift = partition_shift(p->table);
-    bf_status status = count_groups(context, &job, p->shift);
+    bf_status status = count_groups(context, &job, p->shift, bytes / 8);
     p->count = job.groups;
     if (status == BF_OK && !allocate_partitions(p))
         status = bf_fail(context, BF_E_MEMORY, "no memory to insert");
     *room = status == BF_OK && place_slices(p, job.counts);
     if (*room)
-        (void)bf_parallel(context, workers_of(context, &p->slices), p->slices.count, 1,
-                          scatter_slice, p);
+        status = bf_parallel_watched(context, workers_of(context, &p->slices), p->slices.count, 1,
+                                     bytes / 4, scatter_slice, p);
     free(job.counts);
     return status;
 }
@@ -217,11 +224,20 @@ static bf_status insert_each(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* Inserts what is left one partition after another: its rows may now belong to any buckets. */
+static bf_status share_partitions(bf_context *context, partitions *p, bf_host_work *work) {
+    int workers = workers_of(context, &p->slices);
+    if (!p->asks) return bf_parallel(context, workers, p->count, 1, work, p);
+    return bf_parallel_watched(context, workers, p->count, 1, work_bytes(p) / 2, work, p);
+}
+
+/* Inserts what is left one partition after another: its rows may now belong to any buckets. Only an
+ * insertion that may ask comes here, for no region becomes full where there is room for all. */
 static bf_status insert_rest(bf_context *context, partitions *p) {
     bf_status status = BF_OK;
-    for (int64_t g = 0; g < p->count && status == BF_OK; g++)
+    for (int64_t g = 0; g < p->count && status == BF_OK; g++) {
         while (insert_partition(p, g) && status == BF_OK) status = bf_table_grow(context, p->table);
+        if (status == BF_OK) status = bf_watch_tick(context, 0);
+    }
     return status;
 }
 
@@ -230,9 +246,9 @@ static bf_status insert_partitions(bf_context *context, partitions *p) {
     for (;;) {
         bf_buckets before = t->buckets;
         atomic_store(&p->full, false);
-        (void)bf_parallel(context, workers_of(context, &p->slices), p->count, 1, insert_each, p);
-        if (!atomic_load(&p->full)) return BF_OK;
-        bf_status status = bf_table_grow(context, t);
+        bf_status status = share_partitions(context, p, insert_each);
+        if (status != BF_OK || !atomic_load(&p->full)) return status;
+        status = bf_table_grow(context, t);
         if (status != BF_OK) return status;
         if (t->buckets.count != 2 * before.count || t->buckets.seed.first != before.seed.first)
             return insert_rest(context, p);
@@ -241,8 +257,8 @@ static bf_status insert_partitions(bf_context *context, partitions *p) {
 }
 
 static bf_status insert_sorted(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
-                               int64_t n) {
-    partitions p = {.table = table, .slices = slices_of(context, entries, n)};
+                               int64_t n, bool asks) {
+    partitions p = {.table = table, .slices = slices_of(context, entries, n), .asks = asks};
     bool room;
     bf_status status = sort_into_partitions(context, &p, &room);
     if (status == BF_OK) status = insert_partitions(context, &p);
@@ -263,7 +279,7 @@ static bf_status build_partition(void *arg, int worker, int64_t g, int64_t n) {
     const building *b = arg;
     const partitions *p = b->partitions;
     char *buffer = b->buffers + (size_t)worker * b->bytes;
-    size_t row = row_bytes(p->table), bytes = (size_t)(p->end[g] - p->begin[g]) * row;
+    size_t row = bf_table_row_bytes(p->table), bytes = (size_t)(p->end[g] - p->begin[g]) * row;
     char *from = p->memory + (size_t)p->begin[g] * row;
     bf_entries rows = rows_at(p->table, buffer);
     n = p->end[g] - p->begin[g]; /* partitions come one by one */
@@ -278,27 +294,27 @@ static bf_status build_table(bf_context *context, const partitions *p, bool *bui
     int workers = workers_of(context, &p->slices);
     building b = {.partitions = p};
     for (int64_t g = 0; g < p->count; g++) {
-        size_t bytes = (size_t)(p->end[g] - p->begin[g]) * row_bytes(p->table);
+        size_t bytes = (size_t)(p->end[g] - p->begin[g]) * bf_table_row_bytes(p->table);
         if (bytes > b.bytes) b.bytes = bytes;
     }
     b.buffers = bf_zeros((size_t)workers * b.bytes);
     if (b.buffers == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    *built = bf_parallel(context, workers, p->count, 1, build_partition, &b) == BF_OK;
+    bf_status status =
+        bf_parallel_watched(context, workers, p->count, 1, work_bytes(p) / 2, build_partition, &b);
     free(b.buffers);
-    return BF_OK;
+    *built = status == BF_OK;
+    return status == BF_E_MEMORY ? BF_OK : status;
 }
 
-/* *built false: a region became full, and the table is as empty as before. */
+/* *built false: a region became full, or the call fails, and the table is as empty as before. */
 static bf_status insert_in_place(bf_context *context, bf_cpu_table *table,
                                  const bf_entries *entries, int64_t n, bool *built) {
     partitions p = {.table = table, .slices = slices_of(context, entries, n), .in_place = true};
     bool sorted;
     *built = false;
     bf_status status = sort_into_partitions(context, &p, &sorted);
-    if (sorted) {
-        status = build_table(context, &p, built);
-        if (!*built) bf_table_wipe(context, table);
-    }
+    if (status == BF_OK && sorted) status = build_table(context, &p, built);
+    if (sorted && !*built) bf_table_wipe(context, table);
     free_partitions(&p);
     return status;
 }
@@ -306,15 +322,15 @@ static bf_status insert_in_place(bf_context *context, bf_cpu_table *table,
 /* A multimap's nodes are linked when they are inserted, so there is no second try. */
 static bool builds_in_place(const bf_cpu_table *t, int64_t n) {
     return t->keys == 0 && t->multimap == NULL &&
-           (size_t)n * row_bytes(t) <= bf_buckets_bytes(&t->buckets, t->loops);
+           (size_t)n * bf_table_row_bytes(t) <= bf_buckets_bytes(&t->buckets, t->loops);
 }
 
 bf_status bf_table_insert_partitions(bf_context *context, bf_cpu_table *table,
-                                     const bf_entries *entries, int64_t n) {
+                                     const bf_entries *entries, int64_t n, bool asks) {
     bool built = false;
     bf_status status = BF_OK;
     if (builds_in_place(table, n)) status = insert_in_place(context, table, entries, n, &built);
-    if (status == BF_OK && !built) status = insert_sorted(context, table, entries, n);
+    if (status == BF_OK && !built) status = insert_sorted(context, table, entries, n, asks);
     bf_table_see_fullest(table);
     return status;
 }

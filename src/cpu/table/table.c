@@ -80,19 +80,34 @@ static bool erases_by_partitions(const bf_context *context, const bf_cpu_table *
     return bf_workers(context, n, BF_ENTRIES_LEAST) > 1 && bf_table_wants_partitions(context, t, n);
 }
 
-/* Erases one by one where there is no memory to sort. */
+/* Erases one by one where there is no memory to sort. What is erased cannot be put back, so the
+ * watch is not asked then. */
 static bf_status erase_keys(bf_context *context, void *table, const void *keys, int64_t n,
                             int64_t *erased) {
     bf_cpu_table *t = table;
     bf_entries queries = entries_of(t, keys, NULL);
-    if (!erases_by_partitions(context, t, n) ||
-        bf_table_erase_partitions(context, t, &queries, n, erased) != BF_OK)
-        *erased = t->loops->erase(t, &queries, 0, n);
+    bf_status status = BF_E_MEMORY;
+    if (erases_by_partitions(context, t, n))
+        status = bf_table_erase_partitions(context, t, &queries, n, erased);
+    if (status == BF_E_CANCELLED) return status;
+    if (status != BF_OK) *erased = t->loops->erase(t, &queries, 0, n);
     if (t->multimap != NULL) t->multimap->dead += *erased;
     return BF_OK;
 }
 
 /* ---- all entries, by key --------------------------------------------------------------------- */
+
+/* Copies all keys by key, with the values as buckets hold them (NULL: keys alone). */
+static bf_status collect_sorted(bf_context *context, const bf_cpu_table *t, char *keys,
+                                char *values) {
+    int value_bytes = values != NULL ? t->value_bytes : 0;
+    bf_sorting *sorting = bf_sorting_create(context, t->kind.key, value_bytes, t->keys);
+    if (sorting == NULL) return BF_E_MEMORY;
+    bf_status status = bf_table_collect(context, t, keys, values);
+    if (status == BF_OK) status = bf_sorting_run(context, sorting, keys, values);
+    bf_sorting_destroy(sorting);
+    return status;
+}
 
 /* Writes each key once for every value of its run, and the values. */
 static void unroll_runs(const bf_cpu_table *t, const char *keys, const bf_run *runs, char *to_keys,
@@ -113,25 +128,17 @@ static bf_status list_runs(bf_context *context, const bf_cpu_table *t, char *key
     bf_run *runs = malloc(n * (sizeof *runs + (size_t)t->key_bytes));
     if (runs == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     char *each = (char *)(runs + n);
-    bf_sorting *sorting = bf_sorting_create(context, t->kind.key, t->value_bytes, t->keys);
-    if (sorting != NULL) {
-        bf_table_collect(context, t, each, (char *)runs);
-        bf_sorting_run(context, sorting, each, (char *)runs);
-        unroll_runs(t, each, runs, keys, values);
-    }
+    bf_status status = collect_sorted(context, t, each, (char *)runs);
+    if (status == BF_OK) unroll_runs(t, each, runs, keys, values);
     free(runs);
-    return sorting != NULL ? BF_OK : BF_E_MEMORY;
+    return status;
 }
 
 static bf_status list_entries(bf_context *context, void *table, void *keys, void *values) {
     const bf_cpu_table *t = table;
-    if (t->multimap != NULL) return list_runs(context, t, keys, values);
-    int value_bytes = values != NULL ? t->value_bytes : 0;
-    bf_sorting *sorting = bf_sorting_create(context, t->kind.key, value_bytes, t->keys);
-    if (sorting == NULL) return BF_E_MEMORY;
-    bf_table_collect(context, t, keys, values);
-    bf_sorting_run(context, sorting, keys, value_bytes > 0 ? values : NULL);
-    return BF_OK;
+    return t->multimap != NULL
+               ? list_runs(context, t, keys, values)
+               : collect_sorted(context, t, keys, t->value_bytes > 0 ? values : NULL);
 }
 
 const bf_table_backend bf_cpu_tables = {

@@ -86,6 +86,10 @@ typedef struct bf_cpu_table {
     bf_multimap *multimap;   /* NULL: it is none; two tables may share one */
 } bf_cpu_table;
 
+static inline size_t bf_table_row_bytes(const bf_cpu_table *table) {
+    return (size_t)(table->key_bytes + table->value_bytes);
+}
+
 /* Entries to be inserted or erased, their keys and values at any steps. */
 typedef struct bf_entries {
     const char *keys, *values; /* values NULL: of a set; of a multimap: its nodes from `node` on */
@@ -155,36 +159,37 @@ void bf_table_see_fullest(bf_cpu_table *table);
 void bf_table_wipe(bf_context *context, bf_cpu_table *table);
 
 /* Makes room for so many keys in all, if there is not; grow about doubles the room. Errors:
- * BF_E_MEMORY, and then the table is as it was. */
+ * BF_E_MEMORY, BF_E_CANCELLED, and then the table is as it was. */
 bf_status bf_table_make_room(bf_context *context, bf_cpu_table *table, int64_t keys);
 bf_status bf_table_grow(bf_context *context, bf_cpu_table *table);
 
 /* Moves to another seed if keys are clustered and there is memory: they may have been chosen
- * against this seed. */
+ * against this seed. Does not ask the watch. */
 void bf_table_heal(bf_context *context, bf_cpu_table *table);
 
 /* --- insert.c, partition.c: many entries at once --- */
 
-/* Inserts n > 0 entries. Errors: BF_E_MEMORY, and then the table is as it was. */
+/* Inserts n > 0 entries. Errors: BF_E_MEMORY, BF_E_CANCELLED, and then the table is as it was. */
 bf_status bf_table_insert_entries(bf_context *context, bf_cpu_table *table,
                                   const bf_entries *entries, int64_t n);
 
 /* Returns whether n entries are worth sorting by region before they are inserted or erased. */
 bool bf_table_wants_partitions(const bf_context *context, const bf_cpu_table *table, int64_t n);
 
-/* Inserts entries partition by partition, growing as it must. Errors: BF_E_MEMORY; some entries may
- * then have been inserted. */
+/* Inserts entries partition by partition, growing as it must. asks: the watch may cancel the call
+ * when some entries have been inserted; false: it may only before the first. Errors: BF_E_MEMORY,
+ * BF_E_CANCELLED; some entries may then have been inserted if asks is true. */
 bf_status bf_table_insert_partitions(bf_context *context, bf_cpu_table *table,
-                                     const bf_entries *entries, int64_t n);
+                                     const bf_entries *entries, int64_t n, bool asks);
 
-/* Erases keys partition by partition, *erased entries in all. Errors: BF_E_MEMORY, and then the
- * table is as it was. */
+/* Erases keys partition by partition, *erased entries in all. Errors: BF_E_MEMORY, BF_E_CANCELLED,
+ * and then the table is as it was. */
 bf_status bf_table_erase_partitions(bf_context *context, bf_cpu_table *table,
                                     const bf_entries *keys, int64_t n, int64_t *erased);
 
 /* *room: whether every region has room for its entries, even if all their keys are different.
  * *count: how many entries that are. fresh: counts only keys that the table does not have. Errors:
- * BF_E_MEMORY. */
+ * BF_E_MEMORY, BF_E_CANCELLED. */
 bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
                             const bf_entries *entries, int64_t n, bool fresh, bool *room,
                             int64_t *count);
@@ -192,14 +197,14 @@ bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
 /* --- collect.c: all entries --- */
 
 /* Copies all keys, and their values as buckets hold them (NULL: keys alone), in no particular
- * order.
- */
-void bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys, char *values);
+ * order. Errors: BF_E_CANCELLED. */
+bf_status bf_table_collect(bf_context *context, const bf_cpu_table *table, char *keys,
+                           char *values);
 
 /* --- multimap.c --- */
 
 /* Writes n runs of one node with these values behind the multimap's nodes: they are part of it once
- * its count has grown by n. Drops dead nodes. Errors: BF_E_MEMORY. */
+ * its count has grown by n. Drops dead nodes. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
 bf_status bf_multimap_prepare(bf_context *context, bf_cpu_table *table, const char *values,
                               int64_t n);
 void bf_multimap_destroy(bf_multimap *m);
