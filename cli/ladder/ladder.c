@@ -14,13 +14,12 @@
 
 static const usage ladder_usage = {
     "reduce|add|dot|constant|atomics|histogram|julia|table [OPTIONS]",
-    "Runs the classic teaching kernels beside bitfold's own, one technique a rung. For each rung "
-    "it\n"
-    "shows the time of a call, the share of the limit (the speed of reading as many bytes, "
-    "measured\n"
-    "in the same run), how many times as fast as the first rung it is, and a check of its result:\n"
-    "integers modulo 2^32, floats to 6 digits, tables key by key, bitfold's own to the last bit.\n"
-    "Without a GPU, the CPU's counterparts run. Without an operand, lists the ladders.",
+    "Runs the classic teaching kernels beside bitfold's own, one technique a rung. For each\n"
+    "rung it shows the time of a call, the share of the limit (the speed of reading as many\n"
+    "bytes, measured in the same run), how many times as fast as the first rung it is, and a\n"
+    "check of its result: integers modulo 2^32, floats to 6 digits, tables key by key,\n"
+    "bitfold's own to the last bit. Without a GPU, the CPU's counterparts run. Without an\n"
+    "operand, lists the ladders.",
     0, "bitfold ladder reduce --quick --device cpu"};
 
 typedef struct request {

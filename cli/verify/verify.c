@@ -13,17 +13,15 @@
 
 static const usage verify_usage = {
     "[OPTIONS] [FILE]",
-    "Runs every operation on every instruction set of this machine, with 1, 2, 3 and all threads,\n"
-    "and on its GPUs, in one pass and in parts. The data are generated, in every dtype, or those "
-    "of\n"
-    "FILE (except for pictures, tables, groups and joins). Shows the bits side by side (a "
-    "checksum\n"
-    "if there are many values), then PASS, or FAIL with exit code 5, and whether CPU and GPU "
-    "agree.\n"
-    "--against runs only the operation of a saved state, on the data of that state, and compares\n"
-    "the results with it. These data are the operands: two files for dot, all files of a total in\n"
-    "turn, the weights of a histogram last, the keys of groups and then the values of each\n"
-    "aggregate.",
+    "Runs every operation on every instruction set of this machine, with 1, 2, 3 and all\n"
+    "threads, and on its GPUs, in one pass and in parts. The data are generated, in every\n"
+    "dtype, or those of FILE (except for pictures, tables, groups and joins). Shows the bits\n"
+    "side by side (a checksum if there are many values), then PASS, or FAIL with exit code 5,\n"
+    "and whether CPU and GPU agree.\n"
+    "--against runs only the operation of a saved state, on the data of that state, and\n"
+    "compares the results with it. These data are the operands: two files for dot, all files of\n"
+    "a total in turn, the weights of a histogram last, the keys of groups and then the values\n"
+    "of each aggregate.",
     TAKES_INPUT | TAKES_JSON | TAKES_AGAINST | TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold verify --against x.bfs x.npy"};

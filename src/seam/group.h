@@ -43,8 +43,8 @@ typedef struct bf_group_backend {
                        int64_t *words);
     /* Inserts n > 0 groups of different keys, in ascending order: counts of rows, and words of each
      * aggregate. */
-    bf_status (*enter)(bf_context *context, void *groups, const void *keys, const int64_t *counts,
-                       const int64_t *const words[], int64_t n);
+    bf_status (*insert)(bf_context *context, void *groups, const void *keys, const int64_t *counts,
+                        const int64_t *const words[], int64_t n);
 } bf_group_backend;
 
 /* The failures of `aggregate`: a NaN that is refused; the result of this group, by key. */

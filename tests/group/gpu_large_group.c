@@ -5,17 +5,17 @@ enum { FEW = 250, MANY = 300000 };
 
 static int64_t few_keys(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble(i) % FEW);
+    return (int64_t)(scramble((uint64_t)i) % FEW);
 }
 
 static int64_t many_keys(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble(i) % MANY);
+    return (int64_t)(scramble((uint64_t)i) % MANY);
 }
 
 /* Checks groups. Keys are 0, 1, 2, ...; the marks have three more. Sums of x are the aggregate,
  * unless x is NULL. */
-static void check_groups(const large *keys, const large *x, int64_t groups) {
+static void check_groups(const periodic *keys, const periodic *x, int64_t groups) {
     const bf_aggregate sum = {BF_SUM, x ? x->dtype : BF_NONE};
     const bf_array k = array_of(keys), v = x ? array_of(x) : k, *columns[] = {&v};
     int64_t *counts = calloc((size_t)groups, sizeof *counts),
@@ -30,11 +30,11 @@ static void check_groups(const large *keys, const large *x, int64_t groups) {
         if (x) totals[key] += times_of(keys, i) * x->rule(x->dtype, i);
     }
     for (int m = 0; m < MARKS; m++) {
-        const int64_t at = keys->at[m] % PERIOD, key = keys->rule(keys->dtype, at);
+        const int64_t at = keys->mark[m].at % PERIOD, key = keys->rule(keys->dtype, at);
         counts[key]--;
-        counts[keys->mark[m]]++;
+        counts[keys->mark[m].number]++;
         if (x) totals[key] -= x->rule(x->dtype, at);
-        if (x) totals[keys->mark[m]] += x->mark[m];
+        if (x) totals[keys->mark[m].number] += x->mark[m].number;
     }
     assert_int_equal(bf_groups_create(gpu,
                                       &BF_GROUPS_OPTIONS(.key = keys->dtype, .count = x != NULL,
@@ -65,7 +65,7 @@ static void check_groups(const large *keys, const large *x, int64_t groups) {
 static void groups_past_32_bits(void **unused) {
     (void)unused;
     need_memory(12);
-    large keys = large_of(BF_U8, PAST_32_BITS, few_keys, FEW, FEW + 1, FEW + 2);
+    periodic keys = large_of(BF_U8, PAST_32_BITS, few_keys, FEW, FEW + 1, FEW + 2);
     check_groups(&keys, NULL, FEW + 3);
     large_free(&keys);
 }
@@ -73,8 +73,8 @@ static void groups_past_32_bits(void **unused) {
 static void groups_with_sums(void **unused) {
     (void)unused;
     need_memory(48);
-    large x = large_of(BF_F32, PAST_31_BITS, some_float, -3000000, 2500000, 3000000);
-    large keys = large_of(BF_U8, x.n, few_keys, FEW, FEW + 1, FEW + 2);
+    periodic x = large_of(BF_F32, PAST_31_BITS, some_float, -3000000, 2500000, 3000000);
+    periodic keys = large_of(BF_U8, x.n, few_keys, FEW, FEW + 1, FEW + 2);
     check_groups(&keys, &x, FEW + 3);
     large_free(&keys);
     keys = large_of(BF_U32, x.n, many_keys, MANY, MANY + 1, MANY + 2);

@@ -5,22 +5,22 @@ enum { BYTES = 256 };
 
 /* Of 256 elements 255 are sevens. */
 static int64_t mostly_sevens(bf_dtype dtype, int64_t i) {
-    const uint64_t r = scramble(i);
+    const uint64_t r = scramble((uint64_t)i);
     (void)dtype;
     return r % 256 ? 7 : (int64_t)(r >> 32) % BYTES;
 }
 
 /* Sums the weights of each number, or counts the numbers if there are no weights. */
-static void count_numbers(const large *l, const large *weights, __int128 counts[BYTES]) {
+static void count_numbers(const periodic *l, const periodic *weights, __int128 counts[BYTES]) {
     memset(counts, 0, BYTES * sizeof *counts);
     for (int64_t i = 0; i < PERIOD; i++)
         counts[l->rule(l->dtype, i)] +=
             (__int128)times_of(l, i) * (weights ? weights->rule(weights->dtype, i) : 1);
     for (int m = 0; m < MARKS; m++) { /* at the same indices in both */
-        const int64_t at = l->at[m];
+        const int64_t at = l->mark[m].at;
         counts[l->rule(l->dtype, at % PERIOD)] -=
             weights ? weights->rule(weights->dtype, at % PERIOD) : 1;
-        counts[l->mark[m]] += weights ? weights->mark[m] : 1;
+        counts[l->mark[m].number] += weights ? weights->mark[m].number : 1;
     }
 }
 
@@ -28,7 +28,7 @@ static const bf_histogram_options a_bin_for_each = {
     .size = sizeof(bf_histogram_options), .bins = BYTES, .range = 1, .lo = 0, .hi = BYTES};
 
 static void check_bins(int64_t n) {
-    large l = large_of(BF_U8, n, mostly_sevens, 255, 0, 254);
+    periodic l = large_of(BF_U8, n, mostly_sevens, 255, 0, 254);
     const bf_array a = array_of(&l);
     __int128 expected[BYTES];
     int64_t found[BYTES + 3], others, *queued = allocate(sizeof found);
@@ -65,8 +65,8 @@ static void forty_billion_bytes_in_bins(void **unused) {
 static void floats_and_weights(void **unused) {
     (void)unused;
     need_memory(28);
-    large l = large_of(BF_F32, PAST_31_BITS, mostly_sevens, 255, 0, 254);
-    large w = large_of(BF_F64, l.n, some_float, -3000000, 2500000, 3000000);
+    periodic l = large_of(BF_F32, PAST_31_BITS, mostly_sevens, 255, 0, 254);
+    periodic w = large_of(BF_F64, l.n, some_float, -3000000, 2500000, 3000000);
     const bf_array a = array_of(&l), weights = array_of(&w);
     __int128 counts[BYTES], expected[BYTES];
     double found[BYTES];

@@ -1,10 +1,11 @@
 /* Element-wise operations on more elements than 31 or 32 bits count, on a GPU. */
 #include "tests/support/large.h"
 
-typedef uint64_t output_rule(const large *inputs, int64_t i);
+typedef uint64_t output_rule(const periodic *inputs, int64_t i);
 
 /* Checks all n elements of an output in the GPU's memory. */
-static void check_output(const large *inputs, bf_dtype dtype, const char *data, output_rule *rule) {
+static void check_output(const periodic *inputs, bf_dtype dtype, const char *data,
+                         output_rule *rule) {
     const int64_t size = size_of(dtype);
     char *expected = malloc((size_t)(PERIOD * size));
     assert_non_null(expected);
@@ -14,9 +15,10 @@ static void check_output(const large *inputs, bf_dtype dtype, const char *data, 
         const int64_t n = inputs->n - first < PERIOD ? inputs->n - first : PERIOD;
         copy(on_host, data + first * size, n * size);
         for (int m = 0; m < MARKS; m++) { /* checked, and made like the others */
-            const int64_t i = inputs->at[m] - first;
+            const int64_t i = inputs->mark[m].at - first;
             if (i < 0 || i >= n) continue;
-            assert_true(load_bits(on_host + i * size, (size_t)size) == rule(inputs, inputs->at[m]));
+            assert_true(load_bits(on_host + i * size, (size_t)size) ==
+                        rule(inputs, inputs->mark[m].at));
             memcpy(on_host + i * size, expected + i * size, (size_t)size);
         }
         if (memcmp(on_host, expected, (size_t)(n * size)))
@@ -25,11 +27,11 @@ static void check_output(const large *inputs, bf_dtype dtype, const char *data, 
     free(expected);
 }
 
-static uint64_t doubled_byte(const large *in, int64_t i) {
+static uint64_t doubled_byte(const periodic *in, int64_t i) {
     return (uint64_t)(2 * number_at(in, i)) & 255;
 }
 
-static uint64_t square_of_float(const large *in, int64_t i) {
+static uint64_t square_of_float(const periodic *in, int64_t i) {
     const float x = (float)number_at(in, i), square = x * x;
     uint32_t bits;
     memcpy(&bits, &square, 4);
@@ -39,7 +41,7 @@ static uint64_t square_of_float(const large *in, int64_t i) {
 static void maps(void **unused) {
     (void)unused;
     need_memory(18);
-    large l = large_of(BF_U8, PAST_32_BITS, some_byte, 0, 0, 255);
+    periodic l = large_of(BF_U8, PAST_32_BITS, some_byte, 0, 0, 255);
     bf_array a = array_of(&l), out = bf_array_of(BF_U8, allocate(l.n), l.n);
     const bf_array *inputs[] = {&a, &a};
     const bf_map_options wrap = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
@@ -61,16 +63,16 @@ static void maps(void **unused) {
 
 static int64_t small_number(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble(i) % 255) - 127;
+    return (int64_t)(scramble((uint64_t)i) % 255) - 127;
 }
 
 static void failures_are_found(void **unused) {
     (void)unused;
     need_memory(9);
-    large l = large_of(BF_I8, PAST_32_BITS, small_number, INT8_MIN, 0, INT8_MIN);
+    periodic l = large_of(BF_I8, PAST_32_BITS, small_number, INT8_MIN, 0, INT8_MIN);
     const bf_array a = array_of(&l), *inputs[] = {&a};
     char index[40];
-    snprintf(index, sizeof index, "index %lld ", (long long)l.at[0]);
+    snprintf(index, sizeof index, "index %lld ", (long long)l.mark[0].at);
     bf_array out = bf_array_of(BF_I8, allocate(l.n), l.n);
     assert_int_equal(bf_map(gpu, BF_MAP_NEG, inputs, 1, NULL, &out), BF_E_OVERFLOW);
     assert_non_null(strstr(bf_context_message(gpu), index));

@@ -3,25 +3,6 @@
 
 /* ---- expected results ------------------------------------------------------------------------ */
 
-typedef struct sums {
-    __int128 x, xx;
-} sums;
-
-static sums add_numbers(const large *l) {
-    sums s = {0, 0};
-    for (int64_t i = 0; i < PERIOD; i++) {
-        const __int128 x = l->rule(l->dtype, i), times = times_of(l, i);
-        s.x += times * x;
-        s.xx += times * x * x;
-    }
-    for (int m = 0; m < MARKS; m++) {
-        const __int128 x = l->mark[m], old = l->rule(l->dtype, l->at[m] % PERIOD);
-        s.x += x - old;
-        s.xx += x * x - old * old;
-    }
-    return s;
-}
-
 /* Returns a / b, rounded once; a > 0, and both can be doubled until they are about equal. */
 static double quotient(unsigned __int128 a, unsigned __int128 b) {
     int exponent = 0;
@@ -37,8 +18,8 @@ static double quotient(unsigned __int128 a, unsigned __int128 b) {
     return ldexp((double)bits, exponent - 52);
 }
 
-static double expected_variance(const large *l) {
-    const sums s = add_numbers(l);
+static double expected_variance(const periodic *l) {
+    const integer_sums s = add_numbers(l);
     const unsigned __int128 n = (unsigned __int128)l->n;
     return quotient(n * (unsigned __int128)s.xx - (unsigned __int128)(s.x * s.x), n * n);
 }
@@ -46,21 +27,21 @@ static double expected_variance(const large *l) {
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 static void check_bytes(int64_t n) {
-    large l = large_of(BF_U8, n, some_byte, 0, 0, 255);
+    periodic l = large_of(BF_U8, n, some_byte, 0, 0, 255);
     const bf_array a = array_of(&l);
-    const sums s = add_numbers(&l);
+    const integer_sums s = add_numbers(&l);
     bf_description d = {.size = sizeof d};
     assert_int_equal(integer_of(BF_SUM, &a), (int64_t)s.x);
     assert_int_equal(integer_of(BF_DOT, &a), (int64_t)s.xx);
     assert_int_equal(integer_of(BF_MIN, &a), 0);
     assert_int_equal(integer_of(BF_MAX, &a), 255);
-    assert_int_equal(integer_of(BF_ARGMIN, &a), l.at[0]);
-    assert_int_equal(integer_of(BF_ARGMAX, &a), l.at[2]);
+    assert_int_equal(integer_of(BF_ARGMIN, &a), l.mark[0].at);
+    assert_int_equal(integer_of(BF_ARGMAX, &a), l.mark[2].at);
     assert_true(value_of(BF_VAR, &a, NULL).as.f64 == expected_variance(&l));
     assert_int_equal(bf_describe(gpu, &a, NULL, &d), BF_OK);
     assert_int_equal(d.n, n);
-    assert_int_equal(d.argmin, l.at[0]);
-    assert_int_equal(d.argmax, l.at[2]);
+    assert_int_equal(d.argmin, l.mark[0].at);
+    assert_int_equal(d.argmax, l.mark[2].at);
     assert_true(d.mean.as.f64 == quotient((unsigned __int128)s.x, (unsigned __int128)n));
     large_free(&l);
 }
@@ -84,15 +65,15 @@ static void forty_billion_bytes(void **unused) {
 }
 
 static void check_floats(bf_dtype dtype, int64_t n) {
-    large l = large_of(dtype, n, some_float, -3000000, 2500000, 3000000);
+    periodic l = large_of(dtype, n, some_float, -3000000, 2500000, 3000000);
     const bf_array a = array_of(&l);
-    const sums s = add_numbers(&l);
+    const integer_sums s = add_numbers(&l);
     assert_true(value_of(BF_SUM, &a, NULL).as.f64 == (double)s.x);
     assert_true(value_of(BF_DOT, &a, NULL).as.f64 == (double)s.xx);
     assert_true(value_of(BF_SUMSQ, &a, NULL).as.f64 == (double)s.xx);
     assert_true(value_of(BF_VAR, &a, NULL).as.f64 == expected_variance(&l));
-    assert_int_equal(integer_of(BF_ARGMIN, &a), l.at[0]);
-    assert_int_equal(integer_of(BF_ARGMAX, &a), l.at[2]);
+    assert_int_equal(integer_of(BF_ARGMIN, &a), l.mark[0].at);
+    assert_int_equal(integer_of(BF_ARGMAX, &a), l.mark[2].at);
     large_free(&l);
 }
 
@@ -107,33 +88,7 @@ static void floats_past_31_bits(void **unused) {
 
 static int64_t odd_number(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return 1 + 2 * (int64_t)(scramble(i) % 60);
-}
-
-static uint64_t power(uint64_t x, int64_t exponent) {
-    uint64_t y = 1;
-    for (; exponent > 0; exponent >>= 1, x *= x)
-        if (exponent & 1) y *= x;
-    return y;
-}
-
-/* Returns 1 / x modulo 2^64: each step doubles the bits that are right. */
-static uint64_t inverse(uint64_t x) {
-    uint64_t y = x;
-    for (int i = 0; i < 6; i++) y *= 2 - x * y;
-    return y;
-}
-
-static uint64_t product_modulo(const large *l) {
-    uint64_t block = 1, rest = 1;
-    for (int64_t i = 0; i < PERIOD; i++) {
-        block *= (uint64_t)l->rule(l->dtype, i);
-        if (i < l->n % PERIOD) rest *= (uint64_t)l->rule(l->dtype, i);
-    }
-    uint64_t product = power(block, l->n / PERIOD) * rest;
-    for (int m = 0; m < MARKS; m++)
-        product *= (uint64_t)l->mark[m] * inverse((uint64_t)l->rule(l->dtype, l->at[m] % PERIOD));
-    return product;
+    return 1 + 2 * (int64_t)(scramble((uint64_t)i) % 60);
 }
 
 static void products(void **unused) {
@@ -142,7 +97,7 @@ static void products(void **unused) {
     static const bf_dtype dtypes[] = {BF_U8, BF_U32};
     const bf_reduce_options wrap = BF_REDUCE_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
     for (int d = 0; d < 2; d++) {
-        large l = large_of(dtypes[d], PAST_31_BITS, odd_number, 97, 101, 103);
+        periodic l = large_of(dtypes[d], PAST_31_BITS, odd_number, 97, 101, 103);
         const bf_array a = array_of(&l);
         assert_true(value_of(BF_PROD, &a, &wrap).as.u64 == product_modulo(&l));
         large_free(&l);
@@ -152,7 +107,7 @@ static void products(void **unused) {
 /* Signs, and a two in each block. */
 static int64_t sign_or_two(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return i == 7 ? 2 : scramble(i) % 2 ? -1 : 1;
+    return i == 7 ? 2 : scramble((uint64_t)i) % 2 ? -1 : 1;
 }
 
 static void products_of_floats(void **unused) {
@@ -160,13 +115,14 @@ static void products_of_floats(void **unused) {
     need_memory(18);
     static const bf_dtype dtypes[] = {BF_F32, BF_F64};
     for (int d = 0; d < 2; d++) {
-        large l = large_of(dtypes[d], PAST_31_BITS, sign_or_two, 3, 5, -7);
+        periodic l = large_of(dtypes[d], PAST_31_BITS, sign_or_two, 3, 5, -7);
         const bf_array a = array_of(&l);
         int64_t negative = 0;
         double product = 3 * 5 * -7;
         for (int64_t i = 0; i < PERIOD; i++)
             if (sign_or_two(l.dtype, i) < 0) negative += times_of(&l, i);
-        for (int m = 0; m < MARKS; m++) product /= (double)sign_or_two(l.dtype, l.at[m] % PERIOD);
+        for (int m = 0; m < MARKS; m++)
+            product /= (double)sign_or_two(l.dtype, l.mark[m].at % PERIOD);
         product = ldexp(product, (int)times_of(&l, 7)); /* some 2^257 */
         assert_true(value_of(BF_PROD, &a, NULL).as.f64 == (negative % 2 ? -product : product));
         large_free(&l);

@@ -80,6 +80,6 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     out[1] += (uint64_t)bf_escape_point_f64(&view, other) + bf_julia_is_tame(&view);
     out[2] += (uint64_t)(bf_mirror_row(&mirror, 1) + bf_mirrored_row(&mirror, 1));
     out[0] += bf_palette_color(BF_PALETTE_FIRE, (int)(bits & 7), 9);
-    return bf_order_key(dtype, bits) + bf_window_start(bf_window_bottom(0, 1)) + bf_window_span(2) +
-           valid + bf_order_valid(dtype, (int64_t)bits);
+    return bf_order_rank(dtype, bits) + bf_window_start(bf_window_bottom(0, 1)) +
+           bf_window_span(2) + valid + bf_order_valid(dtype, (int64_t)bits);
 }

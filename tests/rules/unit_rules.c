@@ -253,11 +253,11 @@ static void order_keys_order_as_values_do(void **unused) {
             mpfr_init2(v[j], 64);
             if (dtype == BF_BOOL) e[j] = e[j] != 0;
             get_element(v[j], dtype, &e[j], 0);
-            assert_int_equal(bf_order_bits(dtype, bf_order_key(dtype, e[j])),
+            assert_int_equal(bf_order_bits(dtype, bf_order_rank(dtype, e[j])),
                              load_bits(&e[j], bytes));
-            assert_true(bf_order_valid(dtype, bf_order_key(dtype, e[j])));
+            assert_true(bf_order_valid(dtype, bf_order_rank(dtype, e[j])));
         }
-        int64_t a = bf_order_key(dtype, e[0]), b = bf_order_key(dtype, e[1]);
+        int64_t a = bf_order_rank(dtype, e[0]), b = bf_order_rank(dtype, e[1]);
         if (mpfr_cmp(v[0], v[1]))
             assert_int_equal(a < b, mpfr_less_p(v[0], v[1]));
         else if (is_float(dtype))
@@ -273,9 +273,9 @@ static void keys_of_nan_are_not_valid(void **unused) {
     for (int i = 0; i < 4; i++) {
         bf_dtype dtype = floats[i];
         uint64_t nan = infinity_bits(dtype) + 1;
-        assert_true(bf_order_valid(dtype, bf_order_key(dtype, infinity_bits(dtype))));
-        assert_false(bf_order_valid(dtype, bf_order_key(dtype, nan)));
-        assert_false(bf_order_valid(dtype, bf_order_key(dtype, nan | sign_bit(dtype))));
+        assert_true(bf_order_valid(dtype, bf_order_rank(dtype, infinity_bits(dtype))));
+        assert_false(bf_order_valid(dtype, bf_order_rank(dtype, nan)));
+        assert_false(bf_order_valid(dtype, bf_order_rank(dtype, nan | sign_bit(dtype))));
     }
     assert_false(bf_order_valid(BF_I8, 128));
     assert_false(bf_order_valid(BF_U8, -1));

@@ -1,29 +1,13 @@
-/* For the tests of more elements than 31 or 32 bits count, in a GPU's memory. A block of elements
- * repeats, so the exact answers are a matter of multiplication. A few elements differ: the marks,
- * some of which lie beyond 2^31 or 2^32. The period divides no power of two: an index that wraps
- * around finds other elements. */
+/* For tests of more elements than 31 or 32 bits count, in a GPU's memory. */
 #ifndef BITFOLD_TESTS_SUPPORT_LARGE_H
 #define BITFOLD_TESTS_SUPPORT_LARGE_H
 
 #include "tests/support/both.h"
+#include "tests/support/periods.h"
 
 #include <cuda_runtime_api.h>
 
-enum { PERIOD = (1 << 23) - 15, MARKS = 3 }; /* a prime */
-
-#define PAST_31_BITS (((int64_t)1 << 31) + 12345)
-#define PAST_32_BITS (((int64_t)1 << 32) + 12345)
-
-/* Returns element i of the block, a whole number that the dtype has exactly. */
-typedef int64_t number_rule(bf_dtype dtype, int64_t i);
-
-typedef struct large {
-    bf_dtype dtype;
-    int64_t n;
-    char *data;
-    number_rule *rule;
-    int64_t at[MARKS], mark[MARKS];
-} large;
+enum { MARKS = 3 };
 
 /* Leaves the test out if it takes more of the GPU's memory than is free. */
 static inline void need_memory(int gib) {
@@ -59,50 +43,30 @@ static inline void put_number(bf_dtype dtype, char *at, int64_t number) {
         store_bits(at, bf_dtype_size(dtype), (uint64_t)number);
 }
 
-static inline void set_mark(large *l, int m, int64_t at, int64_t number) {
+static inline void set_mark(periodic *p, int64_t at, int64_t number) {
     char element[8];
-    l->at[m] = at;
-    l->mark[m] = number;
-    put_number(l->dtype, element, number);
-    copy(l->data + at * size_of(l->dtype), element, size_of(l->dtype));
+    p->mark[p->marks].at = at;
+    p->mark[p->marks++].number = number;
+    put_number(p->dtype, element, number);
+    copy(p->data + at * size_of(p->dtype), element, size_of(p->dtype));
 }
 
-/* Makes an array. Its marks are: one beyond the first index that 31 bits (or 32 bits, if there is
- * one) do not count, one next to it, and the last element. */
-static inline large large_of(bf_dtype dtype, int64_t n, number_rule *rule, int64_t first,
-                             int64_t second, int64_t last) {
+/* Makes an array with MARKS marks: two neighbours near the far index, and the last element. */
+static inline periodic large_of(bf_dtype dtype, int64_t n, number_rule *rule, int64_t first,
+                                int64_t second, int64_t last) {
     const int64_t size = size_of(dtype), bytes = n * size;
-    const int64_t far = (int64_t)1 << (n > (int64_t)1 << 32 ? 32 : 31);
-    large l = {.dtype = dtype, .n = n, .data = allocate(bytes), .rule = rule};
+    periodic p = {.dtype = dtype, .n = n, .data = allocate(bytes), .rule = rule};
     for (int64_t i = 0; i < PERIOD; i++) put_number(dtype, on_host + i * size, rule(dtype, i));
-    copy(l.data, on_host, PERIOD * size);
+    copy(p.data, on_host, PERIOD * size);
     for (int64_t done = PERIOD * size; done < bytes; done *= 2)
-        copy(l.data + done, l.data, bytes - done < done ? bytes - done : done);
-    set_mark(&l, 0, far + 5, first);
-    set_mark(&l, 1, far + 6, second);
-    set_mark(&l, 2, n - 1, last);
-    return l;
+        copy(p.data + done, p.data, bytes - done < done ? bytes - done : done);
+    set_mark(&p, far_index(n) + 5, first);
+    set_mark(&p, far_index(n) + 6, second);
+    set_mark(&p, n - 1, last);
+    return p;
 }
 
-static inline void large_free(large *l) { bf_memory_free(gpu, l->data); }
-
-static inline bf_array array_of(const large *l) { return bf_array_of(l->dtype, l->data, l->n); }
-
-static inline int64_t number_at(const large *l, int64_t i) {
-    for (int m = 0; m < MARKS; m++)
-        if (l->at[m] == i) return l->mark[m];
-    return l->rule(l->dtype, i % PERIOD);
-}
-
-/* Returns how often the array has element i of the block, marks aside. */
-static inline int64_t times_of(const large *l, int64_t i) {
-    return l->n / PERIOD + (i < l->n % PERIOD);
-}
-
-static inline uint64_t scramble(int64_t i) {
-    uint64_t seed = (uint64_t)i;
-    return next_random(&seed);
-}
+static inline void large_free(periodic *l) { bf_memory_free(gpu, l->data); }
 
 /* Returns the value of one call. The _async call gives the same. */
 static inline bf_value value_of(bf_reduction op, const bf_array *a,
@@ -133,13 +97,13 @@ static inline int64_t integer_of(bf_reduction op, const bf_array *a) {
 
 static inline int64_t some_byte(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return 1 + (int64_t)(scramble(i) % 254);
+    return 1 + (int64_t)(scramble((uint64_t)i) % 254);
 }
 
 /* Sums of these fit 63 bits, and sums of their squares 127. */
 static inline int64_t some_float(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble(i) % 2000001) - 1000000;
+    return (int64_t)(scramble((uint64_t)i) % 2000001) - 1000000;
 }
 
 #endif

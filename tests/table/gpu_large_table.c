@@ -5,7 +5,7 @@ enum { MANY = 300000 };
 
 static int64_t many_keys(bf_dtype dtype, int64_t i) {
     (void)dtype;
-    return (int64_t)(scramble(i) % MANY);
+    return (int64_t)(scramble((uint64_t)i) % MANY);
 }
 
 /* Inserts rows of few keys, of which the first row's value stays; then finds, counts and erases
@@ -13,8 +13,8 @@ static int64_t many_keys(bf_dtype dtype, int64_t i) {
 static void tables(void **unused) {
     (void)unused;
     need_memory(58);
-    large keys = large_of(BF_U32, PAST_31_BITS, many_keys, MANY, MANY, MANY + 1);
-    large values = large_of(BF_I32, keys.n, some_float, -3000000, 2500000, 3000000);
+    periodic keys = large_of(BF_U32, PAST_31_BITS, many_keys, MANY, MANY, MANY + 1);
+    periodic values = large_of(BF_I32, keys.n, some_float, -3000000, 2500000, 3000000);
     bf_array k = array_of(&keys), v = array_of(&values);
     int64_t *first = malloc((MANY + 2) * sizeof *first), erased;
     uint32_t *found = malloc((MANY + 2) * sizeof *found);

@@ -67,8 +67,8 @@ static bf_status copy_groups(const bf_groups *into, const bf_groups *from, void 
         status = bf_group_pages_read(&pages, at, n);
         if (status == BF_OK)
             status =
-                into->by->enter(into->context, inside, pages.keys + at * bf_key_bytes(into->key),
-                                pages.counts + at, (const int64_t *const *)pages.words, n);
+                into->by->insert(into->context, inside, pages.keys + at * bf_key_bytes(into->key),
+                                 pages.counts + at, (const int64_t *const *)pages.words, n);
     }
     bf_group_pages_close(&pages);
     return status;

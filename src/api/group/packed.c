@@ -66,7 +66,7 @@ void bf_packed_put(const bf_packed *c, size_t n, size_t i, const int64_t *words,
     places at = places_of(c, n, i);
     for (int k = 0; k < c->specials; k++)
         bf_saved_put(column + at.specials + 8 * k, (uint64_t)words[special_word(k)], 8);
-    if (has_rank(c)) bf_saved_put(column + at.rank, (uint64_t)words[BF_EXTREME_KEY], 8);
+    if (has_rank(c)) bf_saved_put(column + at.rank, (uint64_t)words[BF_EXTREME_RANK], 8);
     for (int b = 0; b < 2; b++) {
         const int64_t *from = words + c->bands[b].at + c->bands[b].first;
         for (int k = 0; k < bf_packed_limbs(&c->bands[b]); k++)
@@ -95,7 +95,7 @@ void bf_packed_get(const bf_packed *c, size_t n, size_t i, int64_t rows, const u
         words[special_word(k)] = (int64_t)bf_saved_get(column + at.specials + 8 * k, 8);
     for (int b = 0; b < 2; b++) get_band(&c->bands[b], column + at.bands[b], words);
     if (!has_rank(c)) return;
-    words[BF_EXTREME_KEY] = (int64_t)bf_saved_get(column + at.rank, 8);
+    words[BF_EXTREME_RANK] = (int64_t)bf_saved_get(column + at.rank, 8);
     words[BF_EXTREME_INDEX] = rows > words[BF_EXTREME_NAN] ? 0 : -1;
     words[BF_EXTREME_NAN_INDEX] = words[BF_EXTREME_NAN] > 0 ? 0 : -1;
 }

@@ -70,8 +70,8 @@ static bf_status retract_page(retraction *r, int64_t first, int64_t n) {
     }
     r->at += matches;
     if (status != BF_OK || kept == 0) return status;
-    return r->groups->by->enter(context, r->left, key_at(&r->into, first), r->into.counts + first,
-                                (const int64_t *const *)r->into.words, kept);
+    return r->groups->by->insert(context, r->left, key_at(&r->into, first), r->into.counts + first,
+                                 (const int64_t *const *)r->into.words, kept);
 }
 
 static bf_status retract_pages(retraction *r) {

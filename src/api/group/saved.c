@@ -290,8 +290,8 @@ static bf_status insert_batch(bf_groups *g, saved *s, size_t first, size_t n) {
     memcpy(counts, s->rows + 8 * first, 8 * n);
     for (int i = 0; i < s->count; i++) words[i] = s->words[i];
     bf_status status =
-        g->by->enter(g->context, g->inside, s->keys + first * (size_t)bf_key_bytes(s->key), counts,
-                     words, (int64_t)n);
+        g->by->insert(g->context, g->inside, s->keys + first * (size_t)bf_key_bytes(s->key), counts,
+                      words, (int64_t)n);
     free(counts);
     return status;
 }

@@ -29,7 +29,7 @@ static void scan_elements(finite_pass *pass, const char *data, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint64_t x = bf_load_bits(data + i * bytes, bytes);
         if (bf_is_nan(f, x) || bf_is_inf(f, x)) continue;
-        int64_t key = bf_order_key(pass->dtype, x);
+        int64_t key = bf_order_rank(pass->dtype, x);
         if (!pass->any || key < pass->least) pass->least = key;
         if (!pass->any || key > pass->greatest) pass->greatest = key;
         pass->any = true;
@@ -104,7 +104,7 @@ static bf_status absorb_extremes(bf_context *context, void *arg, const void *con
 
 /* Returns the extreme, leaving NaNs out; 0 if there is none. */
 static double value_of(const bf_job *job, const int64_t *words) {
-    int64_t key = words[BF_EXTREME_KEY];
+    int64_t key = words[BF_EXTREME_RANK];
     if (words[BF_EXTREME_INDEX] < 0) return 0;
     if (bf_is_greatest(job->op)) key = ~key;
     return bf_bin_value(job->dtype, bf_order_bits(job->dtype, key));

@@ -29,8 +29,8 @@ static bf_status finish_extreme(const bf_state *s, bf_reduction op, bf_reduction
 /* Are all elements but NaNs -0? Moments do not count -0, but then both extremes are -0. */
 static bool all_neg_zero(const bf_state *s, const int64_t *least, const int64_t *greatest) {
     if (!bf_dtype_is_float(s->dtype) || least[BF_EXTREME_INDEX] < 0) return false;
-    int64_t key = bf_order_key(s->dtype, bf_format_sign(bf_format_of(s->dtype)));
-    return least[BF_EXTREME_KEY] == key && greatest[BF_EXTREME_KEY] == ~key;
+    int64_t key = bf_order_rank(s->dtype, bf_format_sign(bf_format_of(s->dtype)));
+    return least[BF_EXTREME_RANK] == key && greatest[BF_EXTREME_RANK] == ~key;
 }
 
 static bf_status describe_state(const bf_state *state, const bf_reduce_options *given,

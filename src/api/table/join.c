@@ -27,7 +27,7 @@ static bf_dtype wide_dtype(bf_dtype dtype) {
 static uint32_t wide_bits(bf_dtype dtype, uint64_t bits) {
     if (dtype == BF_F16) return bf_f16_to_f32((uint16_t)bits);
     if (dtype == BF_BF16) return (uint32_t)bits << 16;
-    return (uint32_t)bf_order_key(dtype, bits);
+    return (uint32_t)bf_order_rank(dtype, bits);
 }
 
 /* Replaces flat's elements by others in host memory, which flat then owns. */

@@ -88,21 +88,21 @@ typedef struct sorting {
     const rows *rows;
     bf_group_set *set;
     int64_t first, n;    /* of the block */
-    int slices;          /* that workers sort, one by one */
+    int pieces;          /* that workers sort, one by one */
     uint8_t *partitions; /* of each row */
     char *ranks, *sorted_ranks;
     char *values[BF_AGGREGATES_MAX];
-    int64_t (*at)[BF_PARTITIONS]; /* where each slice's rows go */
+    int64_t (*at)[BF_PARTITIONS]; /* where each piece's rows go */
     int64_t begin[BF_PARTITIONS + 1];
 } sorting;
 
-static int64_t slice_begin(const sorting *s, int64_t i) { return s->n * i / s->slices; }
+static int64_t piece_begin(const sorting *s, int64_t i) { return s->n * i / s->pieces; }
 
-static bf_status count_slice(void *arg, int worker, int64_t i, int64_t unused) {
+static bf_status count_piece(void *arg, int worker, int64_t i, int64_t unused) {
     sorting *s = arg;
     (void)worker, (void)unused;
     const bf_cpu_groups *g = s->rows->groups;
-    int64_t first = slice_begin(s, i), n = slice_begin(s, i + 1) - first;
+    int64_t first = piece_begin(s, i), n = piece_begin(s, i + 1) - first;
     char *ranks = s->ranks + first * g->rank_bytes;
     g->loops->rank(g->key, s->rows->keys + (s->first + first) * key_bytes(g), n, ranks);
     g->loops->partitions(g->seed, ranks, n, s->partitions + first);
@@ -111,11 +111,11 @@ static bf_status count_slice(void *arg, int worker, int64_t i, int64_t unused) {
     return BF_OK;
 }
 
-static void place_slices(sorting *s) {
+static void place_pieces(sorting *s) {
     int64_t at = 0;
     for (int partition = 0; partition < BF_PARTITIONS; partition++) {
         s->begin[partition] = at;
-        for (int i = 0; i < s->slices; i++) {
+        for (int i = 0; i < s->pieces; i++) {
             int64_t count = s->at[i][partition];
             s->at[i][partition] = at;
             at += count;
@@ -148,11 +148,11 @@ static void scatter_values(const uint8_t *partitions, const int64_t *begin, cons
     }
 }
 
-static bf_status scatter_slice(void *arg, int worker, int64_t i, int64_t unused) {
+static bf_status scatter_piece(void *arg, int worker, int64_t i, int64_t unused) {
     sorting *s = arg;
     (void)worker, (void)unused;
     const bf_cpu_groups *g = s->rows->groups;
-    int64_t first = slice_begin(s, i), n = slice_begin(s, i + 1) - first;
+    int64_t first = piece_begin(s, i), n = piece_begin(s, i + 1) - first;
     const uint8_t *partitions = s->partitions + first;
     scatter_values(partitions, s->at[i], s->ranks + first * g->rank_bytes, s->sorted_ranks, n,
                    g->rank_bytes);
@@ -199,7 +199,7 @@ static bool allocate_sorting(sorting *s, int64_t n) {
     s->partitions = bf_zeros(count);
     s->ranks = bf_zeros(ranks);
     s->sorted_ranks = bf_zeros(ranks);
-    s->at = calloc((size_t)s->slices, sizeof *s->at);
+    s->at = calloc((size_t)s->pieces, sizeof *s->at);
     bool made = s->partitions && s->ranks && s->sorted_ranks && s->at;
     for (int c = 0; c < g->count && made; c++) {
         s->values[c] = bf_zeros(count * (size_t)value_bytes(g, c));
@@ -220,10 +220,10 @@ static void release_sorting(sorting *s) {
 static bf_status absorb_block(bf_context *context, int workers, sorting *s) {
     int64_t bytes = s->n * row_bytes(s->rows);
     bf_status status =
-        bf_parallel_watched(context, workers, s->slices, 1, bytes / 8, count_slice, s);
+        bf_parallel_watched(context, workers, s->pieces, 1, bytes / 8, count_piece, s);
     if (status != BF_OK) return status;
-    place_slices(s);
-    status = bf_parallel_watched(context, workers, s->slices, 1, bytes / 4, scatter_slice, s);
+    place_pieces(s);
+    status = bf_parallel_watched(context, workers, s->pieces, 1, bytes / 4, scatter_piece, s);
     if (status != BF_OK) return status;
     return bf_parallel_watched(context, workers, BF_PARTITIONS, 1, bytes / 2, absorb_partitions, s);
 }
@@ -232,7 +232,7 @@ static bf_status absorb_block(bf_context *context, int workers, sorting *s) {
 static bf_status absorb_many(bf_context *context, const rows *r, int64_t first, bf_group_set *set) {
     int64_t groups, room = least(r->n - first, BLOCK);
     int workers = bf_workers(context, room, BF_ROWS_LEAST);
-    sorting s = {.rows = r, .set = set, .slices = 4 * workers};
+    sorting s = {.rows = r, .set = set, .pieces = 4 * workers};
     bf_status status = estimate_groups(context, r, first, &groups);
     if (status == BF_OK &&
         (!allocate_sorting(&s, room) ||

@@ -139,7 +139,7 @@ static ALWAYS_INLINE int64_t absorb_keys(bf_group_aggregate *a, bf_dtype dtype, 
             a->specials[(size_t)b->numbers[i] * BF_GROUP_SPECIALS + BF_GROUP_NAN]++;
             continue;
         }
-        int64_t key = bf_order_key(dtype, x) ^ complement, *least = &a->keys[b->numbers[i]];
+        int64_t key = bf_order_rank(dtype, x) ^ complement, *least = &a->keys[b->numbers[i]];
         if (key < *least) *least = key;
     }
     return i;

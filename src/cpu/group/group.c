@@ -104,8 +104,8 @@ static bf_status merge_groups(bf_context *context, void *into, const void *from)
     return explain_status(context, bf_group_set_merge(context, to, &to->set, &g->set));
 }
 
-static bf_status enter_groups(bf_context *context, void *groups, const void *keys,
-                              const int64_t *counts, const int64_t *const words[], int64_t n) {
+static bf_status insert_groups(bf_context *context, void *groups, const void *keys,
+                               const int64_t *counts, const int64_t *const words[], int64_t n) {
     bf_cpu_groups *g = groups;
     bf_group_set set;
     forget_order(g);
@@ -207,7 +207,7 @@ typedef struct words_job {
     int64_t *words;
 } words_job;
 
-static bf_status give_piece(void *arg, int worker, int64_t first, int64_t n) {
+static bf_status read_piece(void *arg, int worker, int64_t first, int64_t n) {
     const words_job *job = arg;
     (void)worker;
     for (int64_t i = first; i < first + n; i++) {
@@ -219,7 +219,7 @@ static bf_status give_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-static bf_status give_words(bf_context *context, void *groups, int which, int64_t first, int64_t n,
+static bf_status read_words(bf_context *context, void *groups, int which, int64_t first, int64_t n,
                             int64_t *words) {
     bf_cpu_groups *g = groups;
     bf_aggregate a = g->aggregates[which];
@@ -228,7 +228,7 @@ static bf_status give_words(bf_context *context, void *groups, int which, int64_
     bf_status status = bf_cpu_groups_sort(context, g);
     if (status != BF_OK) return status;
     return bf_parallel_watched(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, 0,
-                               give_piece, &job);
+                               read_piece, &job);
 }
 
 const bf_group_backend bf_cpu_groups_backend = {
@@ -240,6 +240,6 @@ const bf_group_backend bf_cpu_groups_backend = {
     .merge = merge_groups,
     .list = list_groups,
     .aggregate = bf_cpu_groups_aggregate,
-    .words = give_words,
-    .enter = enter_groups,
+    .words = read_words,
+    .insert = insert_groups,
 };

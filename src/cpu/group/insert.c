@@ -60,7 +60,7 @@ static bool insert_specials(bf_group_aggregate *a, size_t room, const word_rows 
 static bool insert_aggregate(bf_group_aggregate *a, size_t room, const int64_t *words, size_t n) {
     word_rows rows = {words, n, BF_EXTREME_WORDS};
     if (a->kind == BF_KIND_EXTREME) {
-        for (size_t i = 0; i < n; i++) a->keys[i] = words[i * rows.each + BF_EXTREME_KEY];
+        for (size_t i = 0; i < n; i++) a->keys[i] = words[i * rows.each + BF_EXTREME_RANK];
         return insert_specials(a, room, &rows);
     }
     bf_exact_shape shape = bf_exact_shape_of(a->kind, a->dtype);

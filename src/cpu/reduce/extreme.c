@@ -26,7 +26,7 @@ static bool is_nan(const block *b, uint64_t bits) {
 
 /* Returns the key as words hold it: complemented for a maximum, so that the least is sought. */
 static int64_t key_of(const block *b, uint64_t bits) {
-    int64_t key = bf_order_key(b->job->dtype, bits);
+    int64_t key = bf_order_rank(b->job->dtype, bits);
     return bf_is_greatest(b->job->op) ? ~key : key;
 }
 
@@ -78,7 +78,7 @@ static uint64_t bits_of(const block *b, int64_t key) {
 /* Absorbs a block whose least key this is. */
 static void absorb_least(const block *b, int64_t key) {
     size_t i = 0;
-    if (b->words[BF_EXTREME_INDEX] >= 0 && key >= b->words[BF_EXTREME_KEY]) return;
+    if (b->words[BF_EXTREME_INDEX] >= 0 && key >= b->words[BF_EXTREME_RANK]) return;
     if (!bf_is_indexed(b->job->op))
         i = 0;
     else if (b->job->dtype != BF_BOOL)
@@ -95,7 +95,7 @@ static int64_t exact_zero(const block *b, int64_t key) {
     if ((bits_of(b, key) & ~sign) != 0) return key;
     uint64_t sought = bf_is_greatest(b->job->op) ? 0 : sign;
     int64_t least = key_of(b, sought);
-    bool useless = b->words[BF_EXTREME_INDEX] >= 0 && b->words[BF_EXTREME_KEY] <= least;
+    bool useless = b->words[BF_EXTREME_INDEX] >= 0 && b->words[BF_EXTREME_RANK] <= least;
     return useless || find_first(b, sought) < b->n ? least : key_of(b, sought ^ sign);
 }
 

@@ -49,10 +49,12 @@ typedef struct block {
     uint8_t found[BLOCK];
 } block;
 
-static bool keeps(const find_job *job) { return job->table->kind.duplicates == BF_DUPLICATES_KEEP; }
+static bool keeps_duplicates(const find_job *job) {
+    return job->table->kind.duplicates == BF_DUPLICATES_KEEP;
+}
 
 /* Looks queries [first, first + n) up, or as many of them as a block holds. */
-static void look_up(const find_job *job, int64_t first, int64_t n, bool values, block *b) {
+static void look_up_block(const find_job *job, int64_t first, int64_t n, bool values, block *b) {
     b->first = first;
     b->n = (int)(n < BLOCK ? n : BLOCK);
     job->table->loops->find(job->table, &job->queries, first, b->n, values ? b->values : NULL,
@@ -67,14 +69,14 @@ static bf_run run_of(const block *b, int k) {
 
 /* Returns how many entries a query has; of a multimap, the block must have its values. */
 static int64_t count_of(const find_job *job, const block *b, int k) {
-    return keeps(job) ? run_of(b, k).count : b->found[k];
+    return keeps_duplicates(job) ? run_of(b, k).count : b->found[k];
 }
 
 /* Copies the first `most` values of a query. Returns how many bytes. */
 static int64_t copy_values(const find_job *job, const block *b, int k, int64_t most, char *to) {
     int64_t count = count_of(job, b, k);
     if (count > most) count = most;
-    if (keeps(job))
+    if (keeps_duplicates(job))
         bf_multimap_values(job->table->multimap, run_of(b, k), count, job->bytes, to);
     else
         memcpy(to, b->values + k * job->bytes, (size_t)(count * job->bytes));
@@ -86,7 +88,7 @@ static bf_status find_first_values(void *arg, int worker, int64_t first, int64_t
     block b;
     (void)worker;
     for (int64_t at = 0; at < n; at += BLOCK) {
-        look_up(job, first + at, n - at, true, &b);
+        look_up_block(job, first + at, n - at, true, &b);
         for (int k = 0; k < b.n && job->values != NULL; k++)
             copy_values(job, &b, k, 1, job->values + (b.first + k) * job->bytes);
         if (job->found != NULL) memcpy(job->found + b.first, b.found, (size_t)b.n);
@@ -104,7 +106,7 @@ bf_status bf_cpu_table_find(bf_context *context, void *table, const void *keys, 
                     .found = found,
                     .bytes = bf_key_bytes(t->kind.value)};
     return share_queries(context, &job, query_bytes(&job),
-                         keeps(&job) ? find_first_values : find_piece);
+                         keeps_duplicates(&job) ? find_first_values : find_piece);
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -113,7 +115,7 @@ static int64_t count_entries(const find_job *job, int64_t first, int64_t n) {
     int64_t total = 0;
     block b;
     for (int64_t at = 0; at < n; at += BLOCK) {
-        look_up(job, first + at, n - at, keeps(job), &b);
+        look_up_block(job, first + at, n - at, keeps_duplicates(job), &b);
         for (int k = 0; k < b.n; k++) {
             int64_t count = count_of(job, &b, k);
             if (job->counts != NULL) job->counts[b.first + k] = count;
@@ -152,7 +154,7 @@ static int64_t copy_all_values(const find_job *job, int64_t first, int64_t n, ch
     char *to = values;
     block b;
     for (int64_t at = 0; at < n; at += BLOCK) {
-        look_up(job, first + at, n - at, true, &b);
+        look_up_block(job, first + at, n - at, true, &b);
         for (int k = 0; k < b.n; k++) to += copy_values(job, &b, k, INT64_MAX, to);
     }
     return to - values;

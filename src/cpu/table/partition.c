@@ -10,7 +10,7 @@
 enum {
     PARTITION_BYTES = 1 << 19, /* of buckets: a core's cache holds them beside the entries */
     PARTITIONS_MOST = 512,     /* each has a line in the nearest cache while entries are sorted */
-    SLICE_MOST = 1 << 22,      /* entries of a slice, if the watch is asked after each */
+    PIECE_MOST = 1 << 22,      /* entries of a piece, if the watch is asked after each */
     CACHE_BYTES = 1 << 22      /* a smaller table stays in a core's cache: order does not matter */
 };
 
@@ -21,25 +21,25 @@ bool bf_table_wants_partitions(const bf_context *context, const bf_cpu_table *ta
            (bf_workers(context, n, BF_ENTRIES_LEAST) > 1 && bf_buckets_regions(s) > 1);
 }
 
-/* Entries cut into slices, which workers count and sort one by one. */
-typedef struct slices {
+/* Entries cut into pieces, which workers count and sort one by one. */
+typedef struct pieces {
     const bf_entries *entries;
     int64_t n, count;
-} slices;
+} pieces;
 
-static slices slices_of(const bf_context *context, const bf_entries *e, int64_t n) {
-    slices s = {.entries = e, .n = n, .count = bf_workers(context, n, BF_ENTRIES_LEAST)};
+static pieces pieces_of(const bf_context *context, const bf_entries *e, int64_t n) {
+    pieces s = {.entries = e, .n = n, .count = bf_workers(context, n, BF_ENTRIES_LEAST)};
     if (s.count > 1) s.count *= 2;
-    int64_t most = bf_is_watched(context) ? SLICE_MOST : INT32_MAX; /* counts have 32 bits */
+    int64_t most = bf_is_watched(context) ? PIECE_MOST : INT32_MAX; /* counts have 32 bits */
     while (n / s.count >= most) s.count *= 2;
     return s;
 }
 
-static int workers_of(const bf_context *context, const slices *s) {
+static int workers_of(const bf_context *context, const pieces *s) {
     return bf_workers(context, s->n, BF_ENTRIES_LEAST);
 }
 
-static int64_t slice_begin(const slices *s, int64_t i) {
+static int64_t piece_begin(const pieces *s, int64_t i) {
     return s->n / s->count * i + s->n % s->count * i / s->count;
 }
 
@@ -47,45 +47,45 @@ static int64_t slice_begin(const slices *s, int64_t i) {
 
 typedef struct count_job {
     const bf_cpu_table *table;
-    slices slices;
+    pieces pieces;
     bool fresh; /* only entries whose keys the table does not have */
     int shift;
     int64_t groups;
-    uint32_t *counts; /* of each slice, the entries of each group of buckets */
+    uint32_t *counts; /* of each piece, the entries of each group of buckets */
 } count_job;
 
-static bf_status count_slice(void *arg, int worker, int64_t i, int64_t n) {
+static bf_status count_piece(void *arg, int worker, int64_t i, int64_t n) {
     count_job *job = arg;
     (void)worker, (void)n;
-    int64_t first = slice_begin(&job->slices, i), end = slice_begin(&job->slices, i + 1);
+    int64_t first = piece_begin(&job->pieces, i), end = piece_begin(&job->pieces, i + 1);
     const bf_table_loops *loops = job->table->loops;
-    (job->fresh ? loops->count_new : loops->count)(job->table, job->slices.entries, first,
+    (job->fresh ? loops->count_new : loops->count)(job->table, job->pieces.entries, first,
                                                    end - first, job->shift,
                                                    job->counts + i * job->groups);
     return BF_OK;
 }
 
 /* Counts the entries of each group of 2^shift buckets, and tells the watch so many bytes. The
- * caller has set job->table and its slices, and frees job->counts, also after a failure. */
+ * caller has set job->table and its pieces, and frees job->counts, also after a failure. */
 static bf_status count_groups(bf_context *context, count_job *job, int shift, int64_t bytes) {
     job->shift = shift;
     job->groups = (int64_t)((job->table->buckets.count - 1) >> shift) + 1;
-    job->counts = calloc((size_t)(job->groups * job->slices.count), sizeof *job->counts);
+    job->counts = calloc((size_t)(job->groups * job->pieces.count), sizeof *job->counts);
     if (job->counts == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    return bf_parallel_watched(context, workers_of(context, &job->slices), job->slices.count, 1,
-                               bytes, count_slice, job);
+    return bf_parallel_watched(context, workers_of(context, &job->pieces), job->pieces.count, 1,
+                               bytes, count_piece, job);
 }
 
 bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
                             const bf_entries *entries, int64_t n, bool fresh, bool *room,
                             int64_t *count) {
-    count_job job = {.table = table, .slices = slices_of(context, entries, n), .fresh = fresh};
+    count_job job = {.table = table, .pieces = pieces_of(context, entries, n), .fresh = fresh};
     bf_status status = count_groups(context, &job, table->buckets.shift, 0);
     *room = status == BF_OK;
     *count = 0;
     for (int64_t r = 0; r < job.groups && status == BF_OK; r++) {
         int64_t more = 0;
-        for (int64_t i = 0; i < job.slices.count; i++) more += job.counts[i * job.groups + r];
+        for (int64_t i = 0; i < job.pieces.count; i++) more += job.counts[i * job.groups + r];
         if (table->buckets.regions[r].used + more > table->buckets.limit) *room = false;
         *count += more;
     }
@@ -98,11 +98,11 @@ bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
 /* Entries as rows of a key and a value, sorted by partition. */
 typedef struct partitions {
     bf_cpu_table *table;
-    slices slices;
+    pieces pieces;
     bf_entries rows;
     int shift; /* a partition is 2^shift buckets */
     int64_t count;
-    int64_t *at;          /* where each slice's rows of each partition go */
+    int64_t *at;          /* where each piece's rows of each partition go */
     int64_t *begin, *end; /* of each partition's rows */
     int64_t *done;        /* rows that have been inserted */
     char *memory;         /* of the rows */
@@ -119,11 +119,11 @@ static int partition_shift(const bf_cpu_table *t) {
     return shift;
 }
 
-static bf_status scatter_slice(void *arg, int worker, int64_t i, int64_t n) {
+static bf_status scatter_piece(void *arg, int worker, int64_t i, int64_t n) {
     partitions *p = arg;
     (void)worker, (void)n;
-    int64_t first = slice_begin(&p->slices, i), end = slice_begin(&p->slices, i + 1);
-    p->table->loops->scatter(p->table, p->slices.entries, first, end - first, p->shift,
+    int64_t first = piece_begin(&p->pieces, i), end = piece_begin(&p->pieces, i + 1);
+    p->table->loops->scatter(p->table, p->pieces.entries, first, end - first, p->shift,
                              p->at + i * p->count, p->memory);
     return BF_OK;
 }
@@ -137,18 +137,18 @@ static bf_entries rows_at(const bf_cpu_table *t, const char *memory) {
 
 /* Returns the bytes of all entries, which the watch is told. */
 static int64_t work_bytes(const partitions *p) {
-    return p->slices.n * (int64_t)bf_table_row_bytes(p->table);
+    return p->pieces.n * (int64_t)bf_table_row_bytes(p->table);
 }
 
 static bool allocate_partitions(partitions *p) {
-    p->at = calloc((size_t)(p->count * p->slices.count), sizeof *p->at);
+    p->at = calloc((size_t)(p->count * p->pieces.count), sizeof *p->at);
     p->begin = calloc((size_t)p->count, sizeof *p->begin);
     p->end = calloc((size_t)p->count, sizeof *p->end);
     p->done = calloc((size_t)p->count, sizeof *p->done);
     if (p->in_place)
         p->memory = p->table->buckets.first;
     else
-        p->memory = bf_zeros((size_t)p->slices.n * bf_table_row_bytes(p->table));
+        p->memory = bf_zeros((size_t)p->pieces.n * bf_table_row_bytes(p->table));
     if (p->memory == NULL) return false;
     p->rows = rows_at(p->table, p->memory);
     return p->at != NULL && p->begin != NULL && p->end != NULL && p->done != NULL;
@@ -169,15 +169,15 @@ static size_t partition_begin(const partitions *p, int64_t g) {
     return (bucket < s->count ? bucket : s->count) * (size_t)p->table->loops->bucket_bytes;
 }
 
-/* Places the slices' rows: within a partition slice after slice, which keeps their order. false:
+/* Places the pieces' rows: within a partition piece after piece, which keeps their order. false:
  * they have no room in place. */
-static bool place_slices(partitions *p, const uint32_t *counts) {
+static bool place_pieces(partitions *p, const uint32_t *counts) {
     size_t row = bf_table_row_bytes(p->table);
     int64_t at = 0;
     for (int64_t g = 0; g < p->count; g++) {
         if (p->in_place) at = (int64_t)((partition_begin(p, g) + row - 1) / row);
         p->begin[g] = at;
-        for (int64_t i = 0; i < p->slices.count; i++) {
+        for (int64_t i = 0; i < p->pieces.count; i++) {
             p->at[i * p->count + g] = at;
             at += counts[i * p->count + g];
         }
@@ -187,21 +187,21 @@ static bool place_slices(partitions *p, const uint32_t *counts) {
     return true;
 }
 
-/* Sorts the entries of p, whose table, slices and in_place are set; the caller frees it. *room
+/* Sorts the entries of p, whose table, pieces and in_place are set; the caller frees it. *room
  * false: nothing was sorted, for the rows have no room in place. Errors: BF_E_MEMORY;
  * BF_E_CANCELLED, and then some rows may lie in place. */
 static bf_status sort_into_partitions(bf_context *context, partitions *p, bool *room) {
-    count_job job = {.table = p->table, .slices = p->slices};
+    count_job job = {.table = p->table, .pieces = p->pieces};
     int64_t bytes = work_bytes(p);
     p->shift = partition_shift(p->table);
     bf_status status = count_groups(context, &job, p->shift, bytes / 8);
     p->count = job.groups;
     if (status == BF_OK && !allocate_partitions(p))
         status = bf_fail(context, BF_E_MEMORY, "no memory to insert");
-    *room = status == BF_OK && place_slices(p, job.counts);
+    *room = status == BF_OK && place_pieces(p, job.counts);
     if (*room)
-        status = bf_parallel_watched(context, workers_of(context, &p->slices), p->slices.count, 1,
-                                     bytes / 4, scatter_slice, p);
+        status = bf_parallel_watched(context, workers_of(context, &p->pieces), p->pieces.count, 1,
+                                     bytes / 4, scatter_piece, p);
     free(job.counts);
     return status;
 }
@@ -225,7 +225,7 @@ static bf_status insert_each(void *arg, int worker, int64_t first, int64_t n) {
 }
 
 static bf_status share_partitions(bf_context *context, partitions *p, bf_host_work *work) {
-    int workers = workers_of(context, &p->slices);
+    int workers = workers_of(context, &p->pieces);
     if (!p->asks) return bf_parallel(context, workers, p->count, 1, work, p);
     return bf_parallel_watched(context, workers, p->count, 1, work_bytes(p) / 2, work, p);
 }
@@ -258,7 +258,7 @@ static bf_status insert_partitions(bf_context *context, partitions *p) {
 
 static bf_status insert_sorted(bf_context *context, bf_cpu_table *table, const bf_entries *entries,
                                int64_t n, bool asks) {
-    partitions p = {.table = table, .slices = slices_of(context, entries, n), .asks = asks};
+    partitions p = {.table = table, .pieces = pieces_of(context, entries, n), .asks = asks};
     bool room;
     bf_status status = sort_into_partitions(context, &p, &room);
     if (status == BF_OK) status = insert_partitions(context, &p);
@@ -291,7 +291,7 @@ static bf_status build_partition(void *arg, int worker, int64_t g, int64_t n) {
 
 /* Inserts rows that lie in the table's buckets. *built: no region became full. */
 static bf_status build_table(bf_context *context, const partitions *p, bool *built) {
-    int workers = workers_of(context, &p->slices);
+    int workers = workers_of(context, &p->pieces);
     building b = {.partitions = p};
     for (int64_t g = 0; g < p->count; g++) {
         size_t bytes = (size_t)(p->end[g] - p->begin[g]) * bf_table_row_bytes(p->table);
@@ -309,7 +309,7 @@ static bf_status build_table(bf_context *context, const partitions *p, bool *bui
 /* *built false: a region became full, or the call fails, and the table is as empty as before. */
 static bf_status insert_in_place(bf_context *context, bf_cpu_table *table,
                                  const bf_entries *entries, int64_t n, bool *built) {
-    partitions p = {.table = table, .slices = slices_of(context, entries, n), .in_place = true};
+    partitions p = {.table = table, .pieces = pieces_of(context, entries, n), .in_place = true};
     bool sorted;
     *built = false;
     bf_status status = sort_into_partitions(context, &p, &sorted);
@@ -350,11 +350,11 @@ static bf_status erase_partitions(void *arg, int worker, int64_t first, int64_t 
 
 bf_status bf_table_erase_partitions(bf_context *context, bf_cpu_table *table,
                                     const bf_entries *keys, int64_t n, int64_t *erased) {
-    partitions p = {.table = table, .slices = slices_of(context, keys, n)};
+    partitions p = {.table = table, .pieces = pieces_of(context, keys, n)};
     bool room;
     bf_status status = sort_into_partitions(context, &p, &room);
     if (status == BF_OK)
-        (void)bf_parallel(context, workers_of(context, &p.slices), p.count, 1, erase_partitions,
+        (void)bf_parallel(context, workers_of(context, &p.pieces), p.count, 1, erase_partitions,
                           &p);
     *erased = atomic_load(&p.erased);
     free_partitions(&p);

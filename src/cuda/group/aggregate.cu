@@ -40,7 +40,7 @@ __device__ __forceinline__ void absorb_key(const bf_cuda_aggregate_params &p, ui
         bf_cuda_add_word(p.specials + number * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN, 1);
         return;
     }
-    int64_t key = bf_order_key(p.dtype, bits) ^ (p.greatest ? -1 : 0);
+    int64_t key = bf_order_rank(p.dtype, bits) ^ (p.greatest ? -1 : 0);
     if (key < p.keys[number]) atomicMin((long long *)p.keys + number, (long long)key);
 }
 

@@ -32,7 +32,7 @@ struct Extremes {
                 c.specials + v.number(p, entry) * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN, 1);
             return;
         }
-        long long key = bf_order_key(c.dtype, bits) ^ (c.greatest ? -1 : 0);
+        long long key = bf_order_rank(c.dtype, bits) ^ (c.greatest ? -1 : 0);
         long long *least = key_at(v, entry * v.copies + v.copy);
         if (key < *(volatile long long *)least) atomicMin(least, key);
     }

@@ -223,5 +223,5 @@ extern const bf_group_backend bf_cuda_group_backend = {
     .list = bf_cuda_groups_list,
     .aggregate = bf_cuda_groups_aggregate,
     .words = bf_cuda_groups_words,
-    .enter = bf_cuda_groups_insert,
+    .insert = bf_cuda_groups_insert,
 };

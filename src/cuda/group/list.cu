@@ -214,7 +214,7 @@ bf_status insert_aggregate(bf_context *context, bf_cuda_aggregate *c, const word
     if (status != BF_OK) return status;
     if (c->kind == BF_KIND_EXTREME) {
         for (int64_t i = 0; i < rows.n; i++)
-            scratch[i] = rows.words[i * rows.each + BF_EXTREME_KEY];
+            scratch[i] = rows.words[i * rows.each + BF_EXTREME_RANK];
         return copy_and_wait(context, c->keys.memory, scratch, (size_t)rows.n * sizeof *scratch);
     }
     status = insert_band(context, &c->sum, rows, room, shape.sum_at);

@@ -37,7 +37,7 @@ template <bf_dtype D, bool Greatest>
 constexpr typename bf_cuda_key<D>::type bf_cuda_key_none =
     Greatest ? bf_cuda_key<D>::least : bf_cuda_key<D>::greatest;
 
-/* Returns bf_order_key; for floats of 4 and 8 bytes without a branch. */
+/* Returns bf_order_rank; for floats of 4 and 8 bytes without a branch. */
 template <bf_dtype D>
 static __device__ __forceinline__ typename bf_cuda_key<D>::type bf_cuda_key_of(uint64_t bits) {
     typedef typename bf_cuda_key<D>::type Key;
@@ -49,7 +49,7 @@ static __device__ __forceinline__ typename bf_cuda_key<D>::type bf_cuda_key_of(u
         int64_t x = (int64_t)bits;
         return (Key)(x ^ (x >> 63 & INT64_MAX));
     }
-    return (Key)bf_order_key(D, bits);
+    return (Key)bf_order_rank(D, bits);
 }
 
 /* A vector: 16 bytes of elements. */

@@ -1,6 +1,6 @@
-/* The order of min, max, argmin and argmax. Every value other than NaN has an int64 key, and the
- * minimum is the value with the least key. As in IEEE 754-2019, -0 is below +0. A maximum is the
- * minimum of complemented keys. */
+/* The order of min, max, argmin and argmax. Every value other than NaN has a signed rank, an
+ * int64, and the minimum is the value with the least rank. As in IEEE 754-2019, -0 is below +0. A
+ * maximum is the minimum of complemented ranks. */
 #ifndef BF_RULES_KEY_ORDER_H
 #define BF_RULES_KEY_ORDER_H
 
@@ -12,8 +12,9 @@ BF_RULE int64_t bf_order_flip(int64_t x, int bits) {
     return x < 0 ? x ^ (int64_t)(~(uint64_t)0 >> (65 - bits)) : x;
 }
 
-/* The key of an element that is not NaN, from its bits. The other returns the bits from the key. */
-BF_RULE int64_t bf_order_key(bf_dtype dtype, uint64_t element) {
+/* Returns the signed rank of an element that is not NaN, from its bits; and the bits from the rank.
+ */
+BF_RULE int64_t bf_order_rank(bf_dtype dtype, uint64_t element) {
     int bits = 8 * bf_dtype_bytes(dtype);
     if (dtype == BF_BOOL) return element != 0;
     if (dtype == BF_U64) return (int64_t)(element ^ (uint64_t)1 << 63);
@@ -21,18 +22,18 @@ BF_RULE int64_t bf_order_key(bf_dtype dtype, uint64_t element) {
     return bf_dtype_is_signed(dtype) ? bf_sign_extend(element, bits) : (int64_t)element;
 }
 
-BF_RULE uint64_t bf_order_bits(bf_dtype dtype, int64_t key) {
+BF_RULE uint64_t bf_order_bits(bf_dtype dtype, int64_t rank) {
     int bits = 8 * bf_dtype_bytes(dtype);
-    if (dtype == BF_U64) return (uint64_t)key ^ (uint64_t)1 << 63;
-    if (bf_dtype_is_float(dtype)) key = bf_order_flip(key, bits);
-    return (uint64_t)key & (~(uint64_t)0 >> (64 - bits));
+    if (dtype == BF_U64) return (uint64_t)rank ^ (uint64_t)1 << 63;
+    if (bf_dtype_is_float(dtype)) rank = bf_order_flip(rank, bits);
+    return (uint64_t)rank & (~(uint64_t)0 >> (64 - bits));
 }
 
-/* Returns whether an element of dtype can have this key. */
-BF_RULE bool bf_order_valid(bf_dtype dtype, int64_t key) {
-    uint64_t bits = bf_order_bits(dtype, key);
+/* Returns whether an element of dtype can have this rank. */
+BF_RULE bool bf_order_valid(bf_dtype dtype, int64_t rank) {
+    uint64_t bits = bf_order_bits(dtype, rank);
     if (bf_dtype_is_float(dtype) && bf_is_nan(bf_format_of(dtype), bits)) return false;
-    return bf_order_key(dtype, bits) == key;
+    return bf_order_rank(dtype, bits) == rank;
 }
 
 #endif

@@ -31,7 +31,7 @@ BF_RULE uint64_t bf_key_canonical(bf_dtype dtype, uint64_t bits) {
 BF_RULE uint64_t bf_key_rank(bf_dtype dtype, uint64_t bits) {
     if (dtype == BF_U32 || dtype == BF_U64) return bits;
     int unused = 64 - 8 * bf_dtype_bytes(dtype);
-    uint64_t key = (uint64_t)bf_order_key(dtype, bits) << unused;
+    uint64_t key = (uint64_t)bf_order_rank(dtype, bits) << unused;
     return (key ^ (uint64_t)1 << 63) >> unused;
 }
 
@@ -58,7 +58,7 @@ BF_RULE uint64_t bf_group_key(bf_dtype dtype, uint64_t bits) {
     return bits == bf_format_sign(f) ? 0 : bits;
 }
 
-/* The difference between the order key and the rank, for ranks of 4 or 8 bytes. */
+/* The difference between the signed rank (order.h) and the rank, for ranks of 4 or 8 bytes. */
 BF_RULE uint64_t bf_rank_offset(bf_dtype dtype) {
     if (!bf_dtype_is_signed(dtype) && !bf_dtype_is_float(dtype) && dtype != BF_U64) return 0;
     return (uint64_t)1 << (8 * bf_rank_bytes(dtype) - 1);
@@ -66,7 +66,7 @@ BF_RULE uint64_t bf_rank_offset(bf_dtype dtype) {
 
 /* The rank of a key of up to 8 bytes. The other returns the key of a rank. */
 BF_RULE uint64_t bf_group_rank(bf_dtype dtype, uint64_t bits) {
-    uint64_t key = (uint64_t)bf_order_key(dtype, bf_group_key(dtype, bits));
+    uint64_t key = (uint64_t)bf_order_rank(dtype, bf_group_key(dtype, bits));
     key ^= bf_rank_offset(dtype);
     return bf_rank_bytes(dtype) == 4 ? (uint32_t)key : key;
 }

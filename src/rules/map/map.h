@@ -17,7 +17,7 @@ BF_RULE bool bf_map_unordered(bf_dtype dtype, uint64_t a, uint64_t b) {
 BF_RULE bool bf_map_compare(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b) {
     if (bf_map_unordered(dtype, a, b)) return op == BF_MAP_NE;
     bool zeros = bf_dtype_is_float(dtype) && bf_float_is_zero(bf_format_of(dtype), a | b);
-    int64_t x = zeros ? 0 : bf_order_key(dtype, a), y = zeros ? 0 : bf_order_key(dtype, b);
+    int64_t x = zeros ? 0 : bf_order_rank(dtype, a), y = zeros ? 0 : bf_order_rank(dtype, b);
     switch (op) {
     case BF_MAP_EQ: return x == y;
     case BF_MAP_NE: return x != y;
@@ -31,7 +31,7 @@ BF_RULE bool bf_map_compare(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b
 /* The lesser of a and b for BF_MAP_MIN, else the greater; -0 is below 0. */
 BF_RULE uint64_t bf_map_extreme(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b) {
     if (bf_map_unordered(dtype, a, b)) return bf_format_nan(bf_format_of(dtype));
-    int64_t x = bf_order_key(dtype, a), y = bf_order_key(dtype, b);
+    int64_t x = bf_order_rank(dtype, a), y = bf_order_rank(dtype, b);
     return bf_order_bits(dtype, (op == BF_MAP_MIN ? x < y : x > y) ? x : y);
 }
 

@@ -9,7 +9,7 @@
 enum {
     BF_EXTREME_COUNT,
     BF_EXTREME_NAN,
-    BF_EXTREME_KEY,       /* the least key so far (of max and argmax: complemented) */
+    BF_EXTREME_RANK,      /* the least rank so far (of max and argmax: complemented) */
     BF_EXTREME_INDEX,     /* its first index (0 for min and max); -1: no value yet */
     BF_EXTREME_NAN_INDEX, /* the first NaN's index (0 for min and max); -1: none */
     BF_EXTREME_BEGIN,     /* the elements' indices lie in [begin, end); 0 for min and max */
@@ -19,17 +19,17 @@ enum {
 
 BF_RULE void bf_extreme_init(int64_t *words) {
     for (int i = 0; i < BF_EXTREME_WORDS; i++) words[i] = 0;
-    words[BF_EXTREME_KEY] = INT64_MAX;
+    words[BF_EXTREME_RANK] = INT64_MAX;
     words[BF_EXTREME_INDEX] = -1;
     words[BF_EXTREME_NAN_INDEX] = -1;
 }
 
-/* An element with this key at this index. */
+/* An element with this rank at this index. */
 BF_RULE void bf_extreme_take(int64_t *words, int64_t key, int64_t index) {
-    bool less = words[BF_EXTREME_INDEX] < 0 || key < words[BF_EXTREME_KEY] ||
-                (key == words[BF_EXTREME_KEY] && index < words[BF_EXTREME_INDEX]);
+    bool less = words[BF_EXTREME_INDEX] < 0 || key < words[BF_EXTREME_RANK] ||
+                (key == words[BF_EXTREME_RANK] && index < words[BF_EXTREME_INDEX]);
     if (!less) return;
-    words[BF_EXTREME_KEY] = key;
+    words[BF_EXTREME_RANK] = key;
     words[BF_EXTREME_INDEX] = index;
 }
 
@@ -51,7 +51,7 @@ BF_RULE void bf_extreme_cover(int64_t *words, int64_t count, int64_t begin, int6
 BF_RULE void bf_extreme_merge(int64_t *into, const int64_t *from) {
     if (from[BF_EXTREME_COUNT] == 0) return;
     if (from[BF_EXTREME_INDEX] >= 0)
-        bf_extreme_take(into, from[BF_EXTREME_KEY], from[BF_EXTREME_INDEX]);
+        bf_extreme_take(into, from[BF_EXTREME_RANK], from[BF_EXTREME_INDEX]);
     if (from[BF_EXTREME_NAN] > 0)
         bf_extreme_take_nan(into, from[BF_EXTREME_NAN], from[BF_EXTREME_NAN_INDEX]);
     bf_extreme_cover(into, from[BF_EXTREME_COUNT], from[BF_EXTREME_BEGIN], from[BF_EXTREME_END]);
@@ -75,7 +75,7 @@ BF_RULE bool bf_extreme_valid(bf_reduction op, bf_dtype dtype, const int64_t *wo
     int64_t count = words[BF_EXTREME_COUNT], nan = words[BF_EXTREME_NAN];
     int64_t begin = words[BF_EXTREME_BEGIN], end = words[BF_EXTREME_END];
     int64_t index = words[BF_EXTREME_INDEX], nan_index = words[BF_EXTREME_NAN_INDEX];
-    int64_t key = words[BF_EXTREME_KEY];
+    int64_t key = words[BF_EXTREME_RANK];
     if (nan < 0 || nan > count || begin < 0 || begin > end || end > BF_COUNT_MAX) return false;
     if (nan > 0 && !bf_dtype_is_float(dtype)) return false;
     if (bf_is_indexed(op) ? count > end - begin : end != 0) return false;

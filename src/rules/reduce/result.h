@@ -41,7 +41,7 @@ BF_RULE bf_status bf_result_extreme(bf_reduction op, bf_dtype dtype, const int64
         return BF_OK;
     }
     if (words[BF_EXTREME_INDEX] < 0) return BF_E_EMPTY;
-    int64_t key = words[BF_EXTREME_KEY];
+    int64_t key = words[BF_EXTREME_RANK];
     *value = bf_value_from_bits(dtype, bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key));
     return BF_OK;
 }

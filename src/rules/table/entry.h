@@ -21,7 +21,7 @@ BF_RULE uint64_t bf_value_extreme(bool greatest, bf_dtype dtype, uint64_t a, uin
         if (bf_is_nan(bf_format_of(dtype), a)) return a;
         if (bf_is_nan(bf_format_of(dtype), b)) return b;
     }
-    bool less = bf_order_key(dtype, a) < bf_order_key(dtype, b);
+    bool less = bf_order_rank(dtype, a) < bf_order_rank(dtype, b);
     return less != greatest ? a : b;
 }
 
