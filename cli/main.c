@@ -28,18 +28,19 @@ static const command commands[] = {
     {"argmin", "values", "the first index of the minimum", cmd_value},
     {"argmax", "values", "the first index of the maximum", cmd_value},
     {"describe", "values", "counts, extremes, sum, mean and deviation in one pass", cmd_describe},
-    {"map", "arrays", "an operation on every element", cmd_map},
-    {"hist", "tables", "how many elements each bin holds, as a plot or a table", cmd_hist},
-    {"count", "tables", "the different numbers, and how many of each", cmd_count},
-    {"group", "tables", "what the rows of each key come to", cmd_group},
-    {"join", "tables", "the rows of two files that have the same number", cmd_join},
-    {"merge", "parts", "combine states that --save wrote", cmd_merge},
+    {"map", "arrays", "element-wise operations", cmd_map},
+    {"hist", "tables", "the number of elements in each bin, as a plot or a table", cmd_hist},
+    {"count", "tables", "the different numbers, and how often each occurs", cmd_count},
+    {"group", "tables", "sums, means, extremes and counts for each key", cmd_group},
+    {"join", "tables", "the pairs of rows of two files that have the same number", cmd_join},
+    {"merge", "parts", "combine saved states, or take one out of others", cmd_merge},
     {"julia", "pictures", "Julia sets and the Mandelbrot set", cmd_julia},
-    {"devices", "machine", "what this machine has, and what is used of it", cmd_devices},
-    {"verify", "machine", "the same bits on every instruction set and thread count?", cmd_verify},
-    {"bench", "machine", "the speed of this machine", cmd_bench},
-    {"ladder", "machine", "teaching kernels, step by step, beside ours", cmd_ladder},
-    {"help", "help", "this, or 'help COMMAND'", cmd_help},
+    {"devices", "machine", "the processor, memory and GPUs of this machine", cmd_devices},
+    {"verify", "machine", "check that every way to compute gives the same bits", cmd_verify},
+    {"bench", "machine", "measure the speed of this machine", cmd_bench},
+    {"ladder", "machine", "measure teaching kernels, step by step, beside bitfold's own",
+     cmd_ladder},
+    {"help", "help", "this list, or the help of a command", cmd_help},
     {"completion", "help", "a script that completes commands in bash, zsh or fish", cmd_completion},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -60,7 +61,7 @@ static void show_commands(FILE *f) {
         family = commands[i].family;
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
     }
-    fputs("\nbitfold help COMMAND tells a command's options; bitfold --version, the version.\n"
+    fputs("\n'bitfold help COMMAND' shows a command's options, 'bitfold --version' the version.\n"
           "Exit codes: 0 done, 1 could not read or write, 2 bad usage, 3 data refused,\n"
           "4 device not usable, 5 a check failed.\n",
           f);
@@ -81,8 +82,7 @@ static int run_command(const command *c, int argc, char **argv) {
 }
 
 static const usage help_usage = {
-    "[COMMAND]", "Lists the commands, or tells what a command does and its options.", 0,
-    "bitfold help sum"};
+    "[COMMAND]", "Lists the commands, or describes one and its options.", 0, "bitfold help sum"};
 
 static int cmd_help(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
@@ -104,8 +104,9 @@ static int cmd_help(int argc, char **argv) {
 
 static const usage completion_usage = {
     "bash|zsh|fish",
-    "Prints a script that completes bitfold's commands, options and files in that shell: for one\n"
-    "session, source <(bitfold completion bash); for all, save it where the shell looks.",
+    "Prints a script that completes bitfold's commands, options and files in that shell. For one\n"
+    "session, run 'source <(bitfold completion bash)'. For all sessions, save the script in the\n"
+    "folder where the shell looks for completions.",
     0, "bitfold completion bash >bitfold.bash"};
 
 static int cmd_completion(int argc, char **argv) {
@@ -130,8 +131,8 @@ static int dispatch(int argc, char **argv) {
     return c ? run_command(c, argc - 1, argv + 1) : unknown_command(argv[1]);
 }
 
-/* Keeps files that are opened later from becoming a standard stream that is closed; what stands in
- * its place fails when it is used. */
+/* Opens /dev/null in place of closed standard streams, the wrong way round, so that their use
+ * fails. Otherwise a file that is opened later would become a standard stream. */
 static void fill_standard_streams(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) == -1) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -140,7 +141,7 @@ static void fill_standard_streams(void) {
 int main(int argc, char **argv) {
     fill_standard_streams();
     stream_take_stdout();
-    /* A closed pipe and a limit on file sizes are then errors of the write, and reported. */
+    /* Makes a closed pipe and a limit on file sizes errors of write, which are reported. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     const int code = dispatch(argc, argv);

@@ -44,10 +44,23 @@ foreach(target bitfold bitfold_static)
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
+# bitfold_instances(TEMPLATE WORDS...): compiles src/cuda/TEMPLATE.cu.in once for each word, which
+# stands there for @word@, and in capitals for @WORD@.
+function(bitfold_instances template)
+    foreach(word ${ARGN})
+        string(TOUPPER ${word} WORD)
+        set(file ${PROJECT_BINARY_DIR}/src/cuda/${template}_${word}.cu)
+        configure_file(src/cuda/${template}.cu.in ${file} @ONLY)
+        target_sources(bitfold_objects PRIVATE ${file})
+    endforeach()
+endfunction()
+
 # The CUDA runtime is linked statically: the library loads where there is no driver.
 if(bitfold_cuda)
     file(GLOB kernels CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*/*.cu)
     target_sources(bitfold_objects PRIVATE ${kernels})
+    bitfold_instances(reduce/sum f16 bf16 f32 f64)
+    bitfold_instances(table/word 4 8 16)
     bitfold_cuda_options(bitfold_objects)
     target_link_libraries(bitfold PRIVATE CUDA::cudart_static)
     target_link_libraries(bitfold_static PUBLIC $<BUILD_INTERFACE:CUDA::cudart_static>

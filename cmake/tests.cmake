@@ -98,13 +98,18 @@ foreach(pair C:c CXX:cpp CUDA:cu)
     endif()
 endforeach()
 
-# What the GPU's pipeline enqueues, on a fake runtime.
+# What the GPU's pipeline enqueues, on a fake runtime, and what the host's threads copy.
 if(CMAKE_CXX_COMPILER AND CMOCKA)
-    add_executable(unit_pipeline tests/runtime/unit_pipeline.cpp)
+    set(pipeline_files seam/environment.c seam/watch.c)
+    foreach(name copy lead parallel pool strided thread)
+        list(APPEND pipeline_files cpu/runtime/${name}.c)
+    endforeach()
+    list(TRANSFORM pipeline_files PREPEND src/)
+    add_executable(unit_pipeline tests/runtime/unit_pipeline.cpp ${pipeline_files})
     set_target_properties(unit_pipeline PROPERTIES CXX_STANDARD 17)
     target_include_directories(unit_pipeline PRIVATE tests/support/fake_cuda
                                ${PROJECT_SOURCE_DIR} src include)
-    target_link_libraries(unit_pipeline PRIVATE ${CMOCKA})
+    target_link_libraries(unit_pipeline PRIVATE Threads::Threads ${CMOCKA})
     bitfold_warnings(unit_pipeline)
     bitfold_test(unit.pipeline unit_pipeline)
 else()

@@ -1,7 +1,7 @@
-/* bitfold bench: how fast each operation is here, beside plain loops and other libraries.
+/* bench: measures the speed of each operation beside plain loops and other libraries.
  *
- * bitfold, the plain loops and the peers take turns, sample by sample: what the machine does
- * meanwhile happens to all of them alike. What counts is the ratio. */
+ * bitfold, the plain loops and the peers take turns, sample by sample, so that disturbances hit all
+ * of them alike. Only ratios are compared. */
 #include "bench/bench.h"
 
 #include "bench/data.h"
@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* The works that are measured. Those on the same data stand together; add, which writes, is last.
- */
+/* The works that are measured. Works on the same data are neighbours, so that the data are made
+ * once; add, which overwrites them, is the last of its data. */
 static const bench_point points[] = {
     {.work = "sum", .dtype = "f64", .data = "uniform"},
     {.work = "mean", .dtype = "f64", .data = "uniform"},
@@ -57,7 +57,7 @@ static int check_works(const bench_options *options) {
     return EXIT_DONE;
 }
 
-/* Of work that writes results, 1 MiB does not fit the smaller caches. */
+/* Is this size only for work that writes results? 1 MiB of it does not fit the smaller caches. */
 static bool is_too_small(const bench_options *options, const char *work, size_t bytes) {
     return options->usual_sizes && bytes < (1 << 20) && strcmp(work, "add") != 0;
 }
@@ -69,7 +69,7 @@ bool bench_is_wanted(const bench_options *options, const char *work) {
     return false;
 }
 
-/* One point, every thread count. */
+/* Measures a point with every thread count. */
 static bool measure_works(bench_options *options, bench_point point) {
     for (int t = 0; t < options->n_threads; t++) {
         point.threads = options->threads[t];
@@ -85,7 +85,7 @@ static bool measure_works(bench_options *options, bench_point point) {
     return true;
 }
 
-/* Every wanted point at one size. */
+/* Measures every wanted point at one size. */
 static int run_size(bench_options *options, size_t bytes) {
     void *memory = bench_alloc(bytes);
     if (!memory) return fail(EXIT_IO, NULL, "no memory for %zu bytes of data", bytes);

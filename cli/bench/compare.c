@@ -1,7 +1,7 @@
-/* What an earlier run with --json found, and how this one compares.
+/* Compares with an earlier run of --json.
  *
- * Read are the lines that bench writes, and only they: one flat object each, without spaces, in
- * which no string holds a quote. */
+ * Reads the lines that bench writes, and no other JSON: one flat object each, without spaces or
+ * strings that hold a quote. */
 #include "bench/bench.h"
 
 #include "runtime/report.h"
@@ -25,7 +25,7 @@ static bool has_text(const char *line, const char *key, const char *text) {
     return at && *at == '"' && strncmp(at + 1, text, n) == 0 && at[1 + n] == '"';
 }
 
-/* NaN if there is no such number. */
+/* Returns the number after "key":, or NaN if there is none. */
 static double find_number(const char *line, const char *key) {
     const char *at = find_key(line, key);
     char *end = NULL;
@@ -73,8 +73,8 @@ static bool is_same_point(const char *line, const bench_point *point) {
            find_number(line, "threads") == point->threads;
 }
 
-/* By what the point is compared: a ratio to what the memory or a plain loop did meanwhile is steady
- * where GB/s are not. */
+/* Returns the figure of a point under this key. The ratio to the memory's speed or to a plain loop
+ * in the same run is steadier than GB/s. */
 static double figure(const bench_point *point, const bench_side *sides, int n, const char *key) {
     if (strcmp(key, "gbps") == 0) return (double)point->bytes / sides[0].seconds * 1e-9;
     for (int k = 1; k < n && !sides[k].peer; k++)

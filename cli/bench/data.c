@@ -1,4 +1,4 @@
-/* The data that bench and its peers measure on. Value i depends on i alone. */
+/* The data of bench and its peers. Value i depends on i alone. */
 #define _GNU_SOURCE
 #include "bench/data.h"
 
@@ -9,7 +9,7 @@
 
 enum { HUGE_PAGE = 1 << 21 };
 
-/* Rounded up to huge pages, so that both the start and the end of a vector lie on one. */
+/* Rounds up to huge pages, so that both the start and the end of a vector lie on one. */
 static size_t whole_pages(size_t bytes) {
     return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
 }
@@ -53,7 +53,7 @@ static double wide(uint64_t i) {
     return bits >> 63 ? -magnitude : magnitude;
 }
 
-/* Over the exponents of all normal numbers, evenly; the last is left out, so that none rounds to
+/* Spreads evenly over the exponents of normal numbers, except the last, so that no number rounds to
  * infinity. */
 static double full(uint64_t i) {
     uint64_t bits = splitmix64(i);
@@ -72,7 +72,8 @@ static void fill_bytes(uint8_t *x, size_t count) {
     for (size_t i = 0; i < count; i++) x[i] = (uint8_t)(splitmix64(i) >> 56);
 }
 
-/* Each value has as many of the places as it is to come: those before ends[value]. */
+/* Divides PLACES among the values in proportion to their chances: value k has the places from
+ * ends[k - 1] up to ends[k]. A random place chooses the value. */
 static void fill_zipf(uint8_t *x, size_t count) {
     enum { VALUES = 256, BITS = 16, PLACES = 1 << BITS };
     uint32_t ends[VALUES];

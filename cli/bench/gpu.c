@@ -1,10 +1,10 @@
-/* The points of a GPU. Data lie in its memory, and passes are calls in a stream: what one takes
- * there is the time of many, enqueued one after another and waited for at the end, divided by their
- * number. Points of mode "host" end each pass with the value on the host. Those of mode "pageable"
- * have their data there too: each pass copies them to the GPU, and its output back.
+/* The points of a GPU. In mode "stream" data are in its memory and calls are enqueued: the time of
+ * a pass is that of many calls, up to the end of the last, divided by their number. In mode "host"
+ * the host waits for the value of each pass. In mode "pageable" the data are in the host's memory:
+ * each pass copies them to the GPU, and its output back.
  *
- * Warm (below 1 MiB) is the same data again, which the GPU's cache holds; cold data are another
- * copy in each pass, and so many of them that none is still there when its turn comes again. */
+ * Below 1 MiB each pass reads the same data, which the GPU's cache holds. From there on passes read
+ * copies in turn, so many that the cache has lost a copy when its turn comes again. */
 #include "bench/bench.h"
 
 #include "bench/data.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls that return a value to the host are measured up to HOST_SIZES. Beyond it the time for the
- * data hides their cost. Pageable data are measured from there on. */
+/* Mode "host" is measured up to HOST_SIZES; beyond it, the time for the data hides the cost of a
+ * call. Mode "pageable" is measured from PAGEABLE_SIZES on. */
 enum {
     BLOCK = BENCH_BLOCK,
     HOST_SIZES = 1 << 24,
@@ -24,7 +24,7 @@ enum {
     RESULT = 4096
 };
 
-/* Works on the same data stand together. */
+/* Works on the same data are neighbours. */
 static const struct {
     const char *work, *dtype, *data;
     bool stream, host, pageable;
@@ -70,8 +70,8 @@ bool bench_gpu_knows(const char *work) {
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1); }
 
-/* So many that four times the cache lies between two passes over one; two at least, but for sizes
- * beside which the cache is small. */
+/* Returns the number of copies: four times the cache lies between two passes over one copy. There
+ * are at least two, unless the cache is small beside one. */
 static int buffers(const bench_gpu *gpu, size_t bytes) {
     if (bytes < BENCH_COLD) return 1;
     const size_t cache = 4 * (size_t)(gpu->info.l2 > 0 ? gpu->info.l2 : 1 << 26);
@@ -157,7 +157,7 @@ static int fill_memory(bench_gpu *gpu, const char *dtype, const char *data) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, gpu->context, NULL);
 }
 
-/* A point at one size, which a mode is to be added to. */
+/* Returns a point at one size. The caller sets the mode. */
 static bench_point point_of(bench_gpu *gpu, int number, size_t bytes) {
     bench_point point = {.work = points[number].work, .dtype = points[number].dtype};
     point.data = points[number].data;
@@ -187,7 +187,7 @@ static int measure_mode(bench_options *o, int number, size_t bytes, bool stream)
     return measure_point(o, &point, o->n_peers);
 }
 
-/* The same data, in memory of the host. Peers are not asked. */
+/* Measures the same data in the host's memory, without peers. */
 static int measure_pageable(bench_options *o, int number, size_t bytes) {
     bench_point point = point_of(&o->gpu, number, bytes);
     point.pageable = true;

@@ -1,6 +1,6 @@
-/* The groups that bench measures: rows of u32 keys are counted; with dtype f32 or f64 values of it
- * are summed, exactly, by them. A pass takes in all rows: on the CPU with new groups, on a GPU with
- * emptied ones. "-list" also lists the groups in the order of their keys. */
+/* The groups of bench. With dtype u32 the rows of each u32 key are counted; with dtype f32 or f64
+ * values of that dtype are summed exactly by u32 keys. A pass absorbs all rows, on the CPU into new
+ * groups, on a GPU into emptied ones. "-list" also lists the groups by key. */
 #include "bench/bench.h"
 
 #include "bench/data.h"
@@ -11,8 +11,8 @@
 
 typedef struct rows {
     bf_groups *groups;             /* NULL: each pass makes them */
-    bf_array keys, values;         /* values: with f32 and f64 */
-    char *list_keys, *list_counts; /* with "-list" */
+    bf_array keys, values;         /* values: only with f32 and f64 */
+    char *list_keys, *list_counts; /* only with "-list" */
     char *memory;
     size_t bytes;
 } rows;
@@ -41,12 +41,14 @@ static void keys_part(const bench_point *point, size_t first, size_t n, void *to
     bench_keys(point->work, point->data, point->count, first, n, to);
 }
 
-/* Every block of them is the first, which is still there. */
+/* Makes the first block. All blocks are equal, and it is still in memory when the others are
+ * copied.
+ */
 static void values_part(const bench_point *point, size_t first, size_t n, void *to) {
     if (first == 0) bench_fill(point->dtype, "normal", to, n);
 }
 
-/* The most groups that a list can have. */
+/* Returns the most groups that a list can have. */
 static size_t most_groups(const bench_point *point) {
     return strstr(point->data, "-list") ? (size_t)1 << atoi(point->data + 2) : 0;
 }
@@ -56,7 +58,7 @@ static bf_status make_data(const bench_point *point, rows *r) {
     r->bytes = n * item_bytes(point->dtype) + listed * (sizeof(int64_t) + sizeof(uint32_t));
     bf_status st = bench_items_allocate(point, r->bytes, &r->memory);
     if (st != BF_OK) return st;
-    char *at = r->memory; /* what has 8 bytes comes first */
+    char *at = r->memory; /* elements of 8 bytes come first, for their alignment */
     r->list_counts = at;
     at += listed * sizeof(int64_t);
     r->values = bf_array_of(bf_dtype_from_name(point->dtype), at, (int64_t)n);

@@ -1,4 +1,4 @@
-/* The histograms that bench measures: of u8 all 256 values, of floats 100 even bins from 0 to 1. */
+/* The histograms of bench: all 256 values of u8, or 100 even bins from 0 to 1 of floats. */
 #include "bench/bench.h"
 
 #include <string.h>

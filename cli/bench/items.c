@@ -72,8 +72,8 @@ static bool measure_sides(bench_options *o, const bench_point *point) {
     return sides[0].seconds <= 0 || bench_print(o, point, sides, n);
 }
 
-/* What a GPU does not do is left out, and of the usual sizes those that its memory does not hold.
- */
+/* Reports a point that could not be opened. Work that a GPU cannot do is only left out, and so are
+ * usual sizes that exceed its memory. Returns an exit code. */
 static int open_failed(bench_options *o, const bench_point *point, bf_status st) {
     if (!point->gpu) return fail_status(st, point->context, point->work);
     if (st == BF_E_DEVICE)
@@ -97,7 +97,7 @@ static int measure_items(bench_options *o, bench_point point) {
     return code;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all points ------------------------------------------------------------------------------ */
 
 static int measure_on_cpu(bench_options *o, bench_point point) {
     int code = EXIT_DONE;
@@ -109,7 +109,7 @@ static int measure_on_cpu(bench_options *o, bench_point point) {
     return code;
 }
 
-/* Every point with so many items, or as many as fit in so many bytes. */
+/* Measures every point with `count` items; if that is 0, with as many as fit in `bytes`. */
 static int run_size(bench_options *o, const bench_items *items, size_t count, size_t bytes) {
     const bool gpu = o->gpu.context;
     int code = EXIT_DONE;

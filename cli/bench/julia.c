@@ -1,5 +1,4 @@
-/* The pictures that bench measures: the tutorial's Julia set, centred and shifted. A pass draws all
- * of it. */
+/* The pictures of bench: the tutorial's Julia set, centred and shifted. A pass draws a picture. */
 #include "bench/bench.h"
 
 #include "bench/keys.h"
@@ -18,7 +17,7 @@ static const char *const cpu_points[][2] = {
 static const char *const gpu_points[][2] = {
     {"f32", "shifted"}, {"f32", "centred"}, {"f64", "shifted"}, {NULL, NULL}};
 
-/* A count has two bytes. */
+/* Returns the bytes of a count. */
 static size_t item_bytes(const char *dtype) {
     (void)dtype;
     return sizeof(uint16_t);

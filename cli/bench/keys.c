@@ -1,4 +1,4 @@
-/* The keys that tables and groups are measured on. */
+/* The keys of the tables and groups of bench. */
 #include "bench/keys.h"
 
 #include <math.h>
@@ -14,14 +14,14 @@ size_t bench_side_of(size_t pixels) {
     return side;
 }
 
-/* One to one: different numbers are different keys (the finalizer of MurmurHash3). */
+/* Maps numbers to keys, one to one (the finalizer of MurmurHash3). */
 static uint32_t key_of(uint32_t i) {
     i = (i ^ i >> 16) * 0x85ebca6bU;
     i = (i ^ i >> 13) * 0xc2b2ae35U;
     return i ^ i >> 16;
 }
 
-/* The same for 64 random bits (SplitMix64). */
+/* Maps numbers to 64 random bits, one to one (SplitMix64). */
 static uint64_t random_bits(uint64_t i) {
     i = (i + 1) * 0x9e3779b97f4a7c15U;
     i = (i ^ i >> 30) * 0xbf58476d1ce4e5b9U;
@@ -29,7 +29,7 @@ static uint64_t random_bits(uint64_t i) {
     return i ^ i >> 31;
 }
 
-/* Number i of n = 2^b, shuffled: both steps are one to one modulo 2^b. */
+/* Returns number i of the n = 2^b numbers in random order. Both steps are one to one modulo 2^b. */
 static uint32_t shuffled(uint32_t i, size_t n) {
     const uint32_t mask = (uint32_t)(n - 1);
     const int half = (33 - __builtin_clz(mask | 1)) / 2;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory that could be had without swapping. */
+/* Returns the bytes of memory that can be allocated without swapping. */
 static size_t available_memory(void) {
     unsigned long long kib = 0;
     char line[256];
@@ -18,7 +18,8 @@ static size_t available_memory(void) {
     return (size_t)kib << 10;
 }
 
-/* 1 MiB lies in a cache and 1 GiB does not. Every peer holds a copy of the data. */
+/* Chooses 1 MiB, which lies in a cache, and 1 GiB if memory allows. Every peer holds a copy of the
+ * data. */
 static void default_sizes(bench_options *o) {
     size_t large = o->quick ? (size_t)64 << 20 : (size_t)1 << 30;
     while (large > (size_t)4 << 20 && available_memory() / 2 < large * (size_t)(o->n_peers + 1))
@@ -30,7 +31,8 @@ static void default_sizes(bench_options *o) {
     o->usual_sizes = true;
 }
 
-/* "64KiB", cut to whole cache lines; 0 if it is no size. */
+/* Reads a size as in "64KiB", and rounds it down to whole cache lines. Returns 0 if it is no size.
+ */
 static size_t parse_size(const char *text, char **end) {
     static const char *const units[] = {"KiB", "MiB", "GiB"};
     unsigned long long n = strtoull(text, end, 10);
@@ -55,7 +57,7 @@ static bool parse_sizes(bench_options *o, const char *text) {
     return false;
 }
 
-/* Sizes from one that takes as long as a launch to one that is limited by memory. */
+/* Chooses sizes from one that takes as long as a launch to one that is limited by memory. */
 static void default_gpu_sizes(bench_options *o) {
     static const char *const usual[] = {"4KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB",
                                         "4KiB,64KiB,1MiB,16MiB,256MiB"};
@@ -84,11 +86,16 @@ static bool parse_threads(bench_options *o, const char *text) {
 
 static const usage bench_usage = {
     "[OPTIONS] [WORK...]",
-    "Measures every operation (or the WORKs named: sum, dot, min, ..., julia, table, group)\n"
-    "beside plain loops that add in any order, a mere read of the memory, and peers; pictures,\n"
-    "tables and groups by their pixels, keys and rows, beside peers alone. On a GPU: data in its\n"
-    "memory, calls enqueued on a stream, beside peers that do the same. With --compare, also the\n"
-    "change against an earlier run: in its ratio to the memory's speed, which is steadier than\n"
+    "Measures every operation, or the WORKs named (sum, dot, min, ..., julia, table, group), "
+    "beside\n"
+    "plain loops that add in any order, a mere read of the memory, and peers. Pictures, tables "
+    "and\n"
+    "groups are measured in pixels, keys and rows, beside peers alone. On a GPU the data are in "
+    "its\n"
+    "memory and calls are enqueued on a stream; peers do the same. --compare also shows the "
+    "change\n"
+    "since an earlier run, as the change of the ratio to the memory's speed, which is steadier "
+    "than\n"
     "GB/s.",
     0,
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
@@ -112,7 +119,7 @@ static bool read_thread_list(const option_spec *spec, const char *text, void *to
     return parse_threads(to, text) || refuse_option("not a list of thread counts", text);
 }
 
-/* "5%" or "5". */
+/* Reads "5%" or "5". */
 static bool read_percent(const option_spec *spec, const char *text, void *to) {
     bench_options *o = to;
     char *end;
@@ -146,21 +153,22 @@ static bool read_device(const option_spec *spec, const char *text, void *to) {
 #define AT(member) offsetof(bench_options, member)
 
 static const option_spec specs[] = {
-    {"device", 0, "cpu|cuda|cuda:N", "what is measured (cpu)", 0, .read = read_device},
-    {"sizes", 0, "LIST", "bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0,
+    {"device", 0, "cpu|cuda|cuda:N", "the device to measure (cpu)", 0, .read = read_device},
+    {"sizes", 0, "LIST", "the bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0,
      .read = read_sizes},
-    {"threads", 'j', "LIST", "thread counts, on the CPU (1 and all)", 0, .read = read_thread_list},
-    {"isa", 0, "auto|generic|avx2|avx512|neon", "host instruction set", 0, .read = read_text,
-     .at = AT(isa)},
+    {"threads", 'j', "LIST", "the thread counts, on the CPU (1 and all)", 0,
+     .read = read_thread_list},
+    {"isa", 0, "auto|generic|avx2|avx512|neon", "the CPU's instruction set (auto: the fastest)", 0,
+     .read = read_text, .at = AT(isa)},
     {"peer", 0, "COMMAND", "a program that does the same work in another way; repeatable", 0,
      .read = read_peer, .repeats = true},
     {"quick", 0, NULL, "smaller and fewer samples, for a first impression", 0, .read = read_flag,
      .at = AT(quick)},
     {"compare", 0, "FILE", "show the change since FILE, which --json wrote", 0, .read = read_text,
      .at = AT(compare)},
-    {"fail-above", 0, "PERCENT", "exit code 5 if anything became slower by more", 0,
+    {"fail-above", 0, "PERCENT", "exit with 5 if anything became slower by more", 0,
      .read = read_percent},
-    {"json", 0, NULL, "one object a line", 0, .read = read_flag, .at = AT(json)},
+    {"json", 0, NULL, "show JSON, one object on each line", 0, .read = read_flag, .at = AT(json)},
 };
 
 static bool take_defaults(bench_options *o) {

@@ -1,4 +1,4 @@
-/* A peer: a child process, and a line each way for every question. */
+/* A peer is a child process. Each question and each answer is a line. */
 #define _GNU_SOURCE
 #include "bench/bench.h"
 
@@ -21,7 +21,7 @@ static void run_command(const char *command, int from_us, int to_us) {
     _exit(127);
 }
 
-/* Both pipes close on exec, so that no peer holds another's. */
+/* Both pipes close on exec, so that a peer does not inherit the pipes of another. */
 static bool spawn(bench_peer *peer) {
     int down[2], up[2];
     if (pipe2(down, O_CLOEXEC) != 0) return false;
@@ -39,7 +39,7 @@ static bool spawn(bench_peer *peer) {
     return peer->pid > 0 && peer->to && peer->from;
 }
 
-/* "NAME SECONDS" or "NAME -". A name is a word that needs no quoting anywhere. */
+/* Reads "NAME SECONDS" or "NAME -". A name is a word without characters that need quoting. */
 static bool parse(const char *line, char name[NAME_SIZE], double *seconds) {
     char number[64];
     if (sscanf(line, "%31s %63s", name, number) != 2) return false;

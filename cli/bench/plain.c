@@ -1,4 +1,4 @@
-/* Plain loops: one template per type and vector width, and a team of spinning threads. */
+/* Plain loops: instances of a template for each type and vector width, run by spinning threads. */
 #include "bench/plain.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #define FENCE() (void)0
 #endif
 
-/* Bytes of a vector that may stay in a cache with two others. */
+/* The most bytes of a vector that may stay in a cache with two others. */
 #define PLAIN_CACHED ((size_t)4 << 20)
 
 #define LANES 16
@@ -105,7 +105,8 @@ plain_fn *plain_find(const char *work, const char *dtype) {
     return NULL;
 }
 
-/* A pass is announced by `pass` going up, and done when every helper has added 1 to `done`. */
+/* The caller starts a pass by adding 1 to `pass`. The pass is done when every helper has added 1 to
+ * `done`. */
 typedef struct {
     plain_fn *fn;
     const char *a, *b;
@@ -121,10 +122,10 @@ static void do_share(const team *t, int rank) {
     size_t from = share * (size_t)rank;
     size_t bytes = rank == t->threads - 1 ? t->bytes - from : share;
     double result = t->fn(t->a + from, t->b ? t->b + from : NULL, bytes, t->ahead);
-    __asm__ volatile("" : : "m"(result)); /* the compiler must believe that it is used */
+    __asm__ volatile("" : : "m"(result)); /* keeps the compiler from dropping the loop */
 }
 
-/* Spinning is the fastest way to wait, while there is a processor for each thread. */
+/* Spins, which is the fastest way to wait as long as each thread has a processor. */
 static void wait_for(atomic_int *counter, int value) {
     for (int spins = 0; atomic_load_explicit(counter, memory_order_acquire) < value; spins++)
         if (spins > 10000) sched_yield();
@@ -174,7 +175,7 @@ bool plain_time(plain_fn *fn, const void *a, const void *b, size_t bytes, size_t
     bool good = ids && started == threads - 1;
     if (good)
         *seconds = run_plain(&t);
-    else /* let those that did start run out */
+    else /* lets the threads that did start end */
         atomic_store(&t.pass, passes);
     for (int i = 0; i < started; i++) pthread_join(ids[i], NULL);
     free(ids);

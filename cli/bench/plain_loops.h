@@ -14,7 +14,7 @@ typedef T NAME(vector) __attribute__((vector_size(LANES), aligned(sizeof(T)), ma
 /* True for the first vector of each cache line: one prefetch a line is enough. */
 #define OPENS_LINE(k) ((k)*LANES % 64 == 0)
 
-/* The eight accumulators as one number. */
+/* Returns the sum of the eight accumulators. */
 TARGET static inline T NAME(total)(const NAME(vector) part[8]) {
     NAME(vector)
     sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
@@ -60,8 +60,8 @@ TARGET static inline double NAME(dot)(const void *a, const void *b, size_t bytes
     return (double)total;
 }
 
-/* A third vector, as far behind b as b is behind a, is a + b. What does not stay in a cache need
- * not be read into one to be written. */
+/* Stores a + b in a third vector, as far behind b as b is behind a. Long vectors are stored past
+ * the caches, so that the old contents are not read. */
 TARGET static inline double NAME(add)(const void *a, const void *b, size_t bytes, size_t ahead) {
     const T *x = a, *y = b;
     T *z = (T *)(uintptr_t)(y + (y - x));

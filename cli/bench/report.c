@@ -33,7 +33,7 @@ static const char *cache(const bench_point *point) {
     return point->bytes < BENCH_COLD ? "warm" : "cold";
 }
 
-/* GB/s as a share of what the clock and the width of the GPU's memory could give; 0: unknown. */
+/* Returns GB/s as a share of the peak of the GPU's memory, by its clock and width; 0: unknown. */
 static double peak_share(const bench_point *point, double seconds) {
     const double peak = point->gpu->info.bandwidth;
     return peak > 0 ? (double)point->bytes / seconds / peak : 0;
@@ -120,7 +120,7 @@ static void print_row(const bench_options *o, const bench_point *point, const be
     putchar('\n');
 }
 
-/* The sides from k on. */
+/* Prints the sides from number k on. */
 static void print_peers(const bench_point *point, const bench_side *sides, int k, int n) {
     fputs(",\"peers\":{", stdout);
     for (const char *comma = ""; k < n; k++) {

@@ -1,4 +1,4 @@
-/* The sides that do the work, and how each is timed. */
+/* The sides, and how each is timed. */
 #include "bench/bench.h"
 
 #include "runtime/report.h"
@@ -48,15 +48,15 @@ int bench_warm_up(const bench_point *point, int passes) {
     return point->gpu ? passes / 8 + 1 : passes > 1;
 }
 
-/* bitfold, through the general calls. */
+/* A general call of bitfold. */
 
 typedef struct {
     bf_reduction op;
     bf_map_op map; /* if op is 0 */
     int n;
     bf_array vectors[3];     /* n of them */
-    int buffer;              /* the next */
-    bf_histogram *histogram; /* NULL: it is none */
+    int buffer;              /* the next copy of the data */
+    bf_histogram *histogram; /* NULL: the work is no histogram */
 } call;
 
 static call prepare_side(const bench_point *point) {
@@ -86,7 +86,7 @@ static bf_status compute_value(const bench_point *p, const call *c, const bf_arr
     return bf_reduce(p->context, c->op, &v[0], NULL, &value);
 }
 
-/* Before the passes, and after them: what they need. */
+/* Make before the passes, and free after them, all that is not timed. */
 static bf_status begin_passes(const bench_point *point, call *c) {
     *c = prepare_side(point);
     return bench_is_histogram(point->work) ? bench_histogram_open(point, &c->histogram) : BF_OK;
@@ -111,7 +111,7 @@ static bf_status run_passes(const bench_point *point, call *c, int passes) {
     return st == BF_OK && point->stream ? bf_context_synchronize(point->context) : st;
 }
 
-/* Leaves out work that a GPU cannot do, so that the rest is measured. */
+/* Times bitfold. If a GPU cannot do the work, it is left out and the rest is measured. */
 static double own_time(const bench_side *side, const bench_point *point, int passes) {
     (void)side;
     call c;
@@ -128,7 +128,7 @@ static double own_time(const bench_side *side, const bench_point *point, int pas
 
 bench_side bench_own_side(void) { return (bench_side){.name = "bitfold", .time = own_time}; }
 
-/* A plain loop; "read" runs over all of the memory, as one vector. */
+/* Times a plain loop. "read" reads all of the memory as one vector. */
 
 static double plain_seconds(const bench_side *side, const bench_point *point, int passes) {
     bool read = strcmp(side->name, "read") == 0;
@@ -168,7 +168,7 @@ bench_side bench_plain_side(const char *name, const bench_point *point) {
     return side;
 }
 
-/* A peer. */
+/* Asks a peer. */
 
 static double peer_time(const bench_side *side, const bench_point *point, int passes) {
     return bench_peer_ask(side->peer, point, passes);
@@ -178,7 +178,7 @@ bench_side bench_peer_side(bench_peer *peer) {
     return (bench_side){.name = peer->name, .time = peer_time, .peer = peer};
 }
 
-/* The thread pools of libraries spin for a while after their work; that is not to be measured. */
+/* Waits, because the thread pools of libraries spin for a while after their work. */
 static void let_pools_sleep(const bench_point *point) {
     if (point->threads > 1) nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 }

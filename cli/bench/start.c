@@ -1,4 +1,4 @@
-/* Start-up: the time of a command that has next to nothing to add. */
+/* Start-up: the time of a command with ten elements to add. */
 #define _GNU_SOURCE
 #include "bench/bench.h"
 
@@ -15,7 +15,7 @@ enum { MAX_ROUNDS = 64, HEADER = 128, COUNT = 10 };
 
 extern char **environ;
 
-/* A .npy file of ten elements under a temporary name. */
+/* Writes a .npy file of ten elements under a temporary name. */
 static bool write_file(char *path) {
     struct {
         char header[HEADER];
@@ -33,7 +33,7 @@ static bool write_file(char *path) {
     return close(fd) == 0 && good;
 }
 
-/* Seconds from fork to exit of `bitfold sum PATH`; negative if it did not succeed. */
+/* Returns the seconds from fork to exit of `bitfold sum PATH`; negative if it failed. */
 static double run_command_once(char *path, const posix_spawn_file_actions_t *actions) {
     char *argv[] = {(char *)"bitfold", (char *)"sum", path, NULL};
     pid_t pid;

@@ -1,9 +1,11 @@
-/* The tables that bench measures: u32 keys with u32 values.
+/* The tables of bench: u32 keys with u32 values.
  *
- *   insert     into a new table, which grows      reserved   into an emptied one with room
- *   find       keys that are there, half: of which half are not there, miss: none is there
- *   insert-L   into an emptied one that has room for load L; twice-L: half as many keys, each twice
- *   find-L     and half-L, in such a table */
+ *   insert     inserts into a new table, which grows
+ *   reserved   inserts into an emptied table with room for all keys
+ *   find       looks up keys that the table holds; half: it holds half of them; miss: it holds none
+ *   insert-L   inserts into an emptied table whose room makes the load L
+ *   twice-L    the same with half as many keys, each twice
+ *   find-L     and half-L look up in such a table */
 #include "bench/bench.h"
 
 #include "bench/keys.h"
@@ -12,7 +14,7 @@
 #include <string.h>
 
 typedef struct tables {
-    bf_table *table; /* NULL: each pass makes one */
+    bf_table *table; /* NULL: each pass makes a table */
     bf_array keys, values, queries, out, found;
     char *memory;
     size_t bytes;
@@ -30,7 +32,7 @@ static size_t item_bytes(const char *dtype) {
     return sizeof(uint32_t);
 }
 
-/* A power of two. */
+/* Returns the greatest power of two up to n. */
 static size_t fit_keys(size_t n) {
     size_t power = 2;
     while (power * 2 <= n && power < (size_t)1 << 31) power *= 2;
@@ -59,7 +61,7 @@ static void values_part(const bench_point *point, size_t first, size_t n, void *
     for (size_t i = 0; i < n; i++) values[i] = (uint32_t)(first + i);
 }
 
-/* Keys and values; where the table is asked, also the queries and its answers. */
+/* Makes keys and values, and for lookups the queries and room for the answers. */
 static bf_status make_data(const bench_point *point, tables *t) {
     const size_t n = point->count, vector = n * sizeof(uint32_t);
     const int64_t count = (int64_t)n;
@@ -78,7 +80,8 @@ static bf_status make_data(const bench_point *point, tables *t) {
     return st;
 }
 
-/* A table with room for so many entries is filled to 0.8 by them. */
+/* Creates a table. Entries for which room is reserved fill a table to 0.8, so load L needs room for
+ * 0.8 / L times as many. */
 static bf_status create_table(const bench_point *point, bf_table **table) {
     const char *load = strchr(point->data, '-');
     bf_table_options options = BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_U32);

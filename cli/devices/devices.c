@@ -10,13 +10,13 @@
 
 static const usage devices_usage = {
     "[OPTIONS]",
-    "Shows the processor, how many threads may be used and why, its caches and instruction sets,\n"
-    "the memory, and the GPUs; or, where none can be used, why, and what would help.",
+    "Shows the processor, how many threads may be used and why, caches, instruction sets, memory\n"
+    "and GPUs. If no GPU can be used, shows why and what would help.",
     TAKES_JSON, "bitfold devices"};
 
 /* ---- instruction sets ------------------------------------------------------------------------ */
 
-/* The CPU's flags that an instruction set stands for, as /proc/cpuinfo names them. */
+/* The CPU's flags that an instruction set needs, as /proc/cpuinfo names them. */
 static const struct {
     const char *name, *flags;
 } needed[] = {{"avx2", "avx2 bmi2 fma f16c"},
@@ -28,7 +28,7 @@ static bool has_flag(const hardware *h, const char *flag, size_t length) {
     return strstr(h->flags, word) != NULL;
 }
 
-/* Why this machine cannot run it. */
+/* Writes why this machine cannot run an instruction set. */
 static void why_not(const hardware *h, const char *isa, char *why, size_t size) {
     const char *flags = "";
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
@@ -44,7 +44,7 @@ static void why_not(const hardware *h, const char *isa, char *why, size_t size) 
     if (used == 0) snprintf(why, size, "this system does not let it be used");
 }
 
-/* The fastest instruction set available, which "auto" takes. */
+/* Returns the fastest instruction set available, which "auto" chooses. */
 static const char *chosen_isa(void) {
     const char *name = "generic";
     for (int i = 0; bf_isa_name(i); i++)

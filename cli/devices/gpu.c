@@ -12,7 +12,7 @@ void devices_put_size(double bytes) {
     printf("%.*f %s", bytes == (double)(int64_t)bytes ? 0 : 1, bytes, units[unit]);
 }
 
-/* "before SIZE after" */
+/* Prints "before SIZE after". */
 static void put_gpu(const char *before, int64_t bytes, const char *after) {
     printf("%s", before);
     devices_put_size((double)bytes);

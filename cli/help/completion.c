@@ -1,6 +1,6 @@
-/* completion: a script for the shell, in three dialects.
+/* completion: writes a script for bash, zsh or fish.
  *
- * Every command is asked for its help, which is written as a completion. */
+ * Calls every command with --help, whose writer here writes completions. */
 #include "help/completion.h"
 
 #include "runtime/options.h"
@@ -16,7 +16,8 @@ static int all_count;
 
 static bool is_file(const char *operand) { return strstr(operand, "FILE") != NULL; }
 
-/* A word that stands for itself: "npy", but not "N" or "cuda:N" (shells split words at colons). */
+/* Is the word a value that a user types, such as "npy"? "N" is not, nor is "cuda:N", because shells
+ * split words at colons. */
 static bool is_literal(const char *word, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (!islower((unsigned char)word[i]) && !isdigit((unsigned char)word[i])) return false;
@@ -28,7 +29,7 @@ static void put_word(const char *word, size_t length, bool *first) {
     *first = false;
 }
 
-/* The words that an operand lists: "a|b|c", or T, a dtype. */
+/* Writes the words that an operand lists, as in "a|b|c"; for T, the dtypes. */
 static void put_words(const char *operand) {
     bool first = true;
     if (strcmp(operand, "T") == 0) {
@@ -48,7 +49,7 @@ static bool has_words(const char *operand) {
     return strcmp(operand, "T") == 0 || strchr(operand, '|') != NULL;
 }
 
-/* The first operand of a command, if it is not a file: "bash|zsh|fish", COMMAND, or OP of map. */
+/* Returns the first operand of the synopsis, as in "bash|zsh|fish" or "[COMMAND]". */
 static const char *first_operand(const usage *u) {
     static const char any[] = "[OPTIONS] ";
     const size_t n = sizeof any - 1;
@@ -113,7 +114,7 @@ static void bash_command(const char *name, const usage *u, const option_spec *co
     printf("        esac\n        ;;\n");
 }
 
-/* Files are left to readline, which quotes them as it should: -o default. */
+/* "-o default" leaves files to readline, which quotes them. */
 static const char bash_head[] =
     "# bash completion for bitfold:  source <(bitfold completion bash)\n"
     "_bitfold() {\n"
@@ -145,7 +146,7 @@ static const char bash_tail[] =
 
 /* ---- zsh ------------------------------------------------------------------------------------- */
 
-/* Text inside a quoted specification of _arguments. */
+/* Escapes text inside a quoted specification of _arguments. */
 static void zsh_text(const char *text) {
     for (; *text; text++) {
         if (*text == '\'')
@@ -166,7 +167,7 @@ static void zsh_action(const char *operand) {
     printf(")");
 }
 
-/* Either form of an option excludes the other, and itself. */
+/* Writes an option's letter or its long name. Each excludes both. */
 static void zsh_option(const option_spec *s, bool letter) {
     printf(" \\\n            '(");
     if (s->letter) printf("-%c ", s->letter);
@@ -326,6 +327,6 @@ int completion_write(const char *shell, const command *commands, int n) {
         return EXIT_DONE;
     }
     fail(EXIT_USAGE, NULL, "no completion for '%s'", shell);
-    hint("bash, zsh or fish");
+    hint("choose bash, zsh or fish");
     return EXIT_USAGE;
 }

@@ -13,15 +13,15 @@ typedef struct julia_file {
     uint8_t *row;   /* its colours */
 } julia_file;
 
-/* Does the name end so? */
+/* Does the name have this ending? */
 bool julia_file_is(const char *name, const char *ending);
 
-/* Opens the file of this name, which tells what it is; a .png needs julia_png_ready. Both name and
- * request must stay until the end. Returns an exit code; so do the others. */
+/* Opens a .png or .npy file of this name; a .png needs julia_png_ready. name and request must exist
+ * until julia_file_end. All return exit codes. */
 int julia_file_begin(julia_file *f, const char *name, const julia_request *request);
 int julia_file_rows(julia_file *f, const uint16_t *counts, int64_t rows);
 
-/* Completes the file if `code`, that of what went before, is EXIT_DONE; drops it otherwise. */
+/* Completes the file if `code` is EXIT_DONE, otherwise drops it and returns `code`. */
 int julia_file_end(julia_file *f, int code);
 
 #endif

@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels that are computed at a time: few enough for the memory, enough for many threads or a GPU;
- * and fewer, where each takes long, so that there is progress to be shown. */
+/* The pixels that are computed at a time: at most BAND_MOST, for the memory's sake; at least
+ * BAND_LEAST, for many threads or a GPU; between these, BAND_STEPS steps, so that progress shows.
+ */
 enum { BAND_MOST = 1 << 25, BAND_LEAST = 1 << 16 };
 #define BAND_STEPS ((int64_t)1 << 36)
 
 static const usage julia_usage = {
     "[OPTIONS]",
-    "Draws the Julia set of a point c, or the Mandelbrot set: into FILE.png, its counts (the step "
-    "at\n"
-    "which each pixel's orbit escapes) into FILE.npy, or without -o in the terminal. Every "
-    "operation\n"
-    "is rounded once: the picture is the same to the bit on every machine. Without options it is\n"
-    "the one of the well-known tutorial.",
+    "Draws the Julia set of a point c, or the Mandelbrot set. -o FILE.png writes a picture, and "
+    "-o\n"
+    "FILE.npy its counts: the step at which the orbit of each pixel escapes. Without -o, draws in\n"
+    "the terminal. Every operation is rounded once, so the picture has the same bits on every\n"
+    "machine. Without options, draws the picture of a well-known tutorial.",
     TAKES_JULIA | TAKES_FRAMES | TAKES_RUNNING | TAKES_JSON,
     "bitfold julia --size 1920x1080 --palette fire -o julia.png"};
 
@@ -34,7 +34,7 @@ typedef struct drawing {
     julia_request request;
     bf_context *context;
     uint16_t *counts; /* of a band */
-    int64_t band;     /* rows */
+    int64_t band;     /* rows of a band */
 } drawing;
 
 /* --- one picture --- */

@@ -9,12 +9,12 @@
 
 #define PIXELS_MOST ((int64_t)1 << 40)
 
-/* The library has the last word on what numbers may be; here they only have to be numbers. */
+/* Refuses operands that are no numbers. The library checks their range. */
 static int refuse_operand(const char *option, const char *text, const char *expected) {
     return fail(EXIT_USAGE, NULL, "bad operand of --%s: '%s' is not %s", option, text, expected);
 }
 
-/* A finite number at *at, which then points behind it. */
+/* Reads a finite number at *at, and sets *at to its end. */
 static bool read_number(const char **at, double *x) {
     char *end;
     if (isspace((unsigned char)**at)) return false;

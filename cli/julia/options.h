@@ -11,7 +11,7 @@ typedef struct julia_request {
     double from[2], to[2]; /* c of the first and of the last frame */
 } julia_request;
 
-/* Returns an exit code, having reported what is wrong. */
+/* Reads the options of a picture. Returns an exit code; errors have been reported. */
 int julia_request_read(julia_request *r, const options *o);
 
 #endif

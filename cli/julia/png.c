@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Flat areas need no filter, and are packed well at any level. */
-enum { LEVEL = 3, SIDE_MOST = 1000000 /* libpng's own limit, unless it is told another */ };
+/* Pictures have flat areas, which need no filter and compress well at any level. */
+enum { LEVEL = 3, SIDE_MOST = 1000000 /* libpng's default limit */ };
 
 #define CALLS(X)                                                                                   \
     X(create_write_struct)                                                                         \

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* A character is about twice as high as it is wide: two pixels. */
+/* A character shows two pixels, one above the other, because it is about twice as high as wide. */
 enum { USUAL_LINES = 40 };
 
 enum colors { PLAIN, CUBE, TRUE_COLORS };
@@ -16,7 +16,7 @@ enum colors { PLAIN, CUBE, TRUE_COLORS };
 static int find_lines(int fd) {
     struct winsize size;
     if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_row < 2) return USUAL_LINES;
-    return size.ws_row - 1; /* the prompt stands below */
+    return size.ws_row - 1; /* leaves a line for the prompt */
 }
 
 void julia_terminal_fit(bf_julia_params *p) {
@@ -59,7 +59,7 @@ static void draw_plain(const julia_request *r, const uint16_t *counts, uint8_t *
 
 static int step_of(uint8_t level) { return (level * 5 + 127) / 255; }
 
-/* The foreground (38) or background (48) that follows. */
+/* Writes the escape sequence for a foreground (38) or background (48) colour. */
 static void put_color(enum colors colors, int ground, const uint8_t *rgba) {
     if (colors == TRUE_COLORS)
         printf("\033[%d;2;%d;%d;%dm", ground, rgba[0], rgba[1], rgba[2]);
@@ -68,7 +68,7 @@ static void put_color(enum colors colors, int ground, const uint8_t *rgba) {
                16 + 36 * step_of(rgba[0]) + 6 * step_of(rgba[1]) + step_of(rgba[2]));
 }
 
-/* A character shows the pixel above by its foreground, the one below by its background. */
+/* The foreground of a character is the upper pixel, its background the lower one. */
 static void draw_blocks(const julia_request *r, const uint16_t *counts, uint8_t *rgba,
                         enum colors colors) {
     const int64_t width = r->params.width;

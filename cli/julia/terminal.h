@@ -4,11 +4,11 @@
 
 #include "julia/options.h"
 
-/* Makes the picture as large as the terminal that standard output leads to allows (80 x 40
- * characters where it leads to none), and as high, beside its width, as it was. */
+/* Fits the picture to the terminal of standard output (without one, to 80 x 40 characters), and
+ * keeps the ratio of its sides. */
 void julia_terminal_fit(bf_julia_params *params);
 
-/* Draws it on standard output. Returns an exit code. */
+/* Draws the picture on standard output. Returns an exit code. */
 int julia_terminal_draw(const julia_request *r, const uint16_t *counts);
 
 #endif

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --view, which may be shortened to --vi; no other option begins so, and no operand is left that
- * does. */
+/* Is this --view, or --vi, its shortest abbreviation? No other argument begins with --vi here. */
 static bool is_view(const char *argument) { return strncmp(argument, "--vi", 4) == 0; }
 
 static void leave_out_view(char **argv) {
@@ -20,7 +19,7 @@ static void leave_out_view(char **argv) {
     *to = NULL;
 }
 
-/* Beside this program, as it is built and installed. */
+/* Writes the path of bitfold-view in the folder of this program. */
 static bool name_beside(char path[PATH_MAX]) {
     static const char name[] = "bitfold-view";
     const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof name);
@@ -37,6 +36,6 @@ int julia_view_start(char **argv) {
     if (name_beside(path)) execv(path, argv);
     if (errno == ENOENT) execvp("bitfold-view", argv);
     fail(EXIT_DEVICE, NULL, "cannot start bitfold-view: %s", strerror(errno));
-    hint("it is a program of its own, built where SDL2 is (libsdl2-dev)");
+    hint("install libsdl2-dev and build again: bitfold-view is a program of its own");
     return EXIT_DEVICE;
 }

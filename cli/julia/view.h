@@ -2,7 +2,8 @@
 #ifndef BITFOLD_CLI_JULIA_VIEW_H
 #define BITFOLD_CLI_JULIA_VIEW_H
 
-/* Becomes bitfold-view, with the options of 'bitfold julia'. Returns an exit code if it cannot. */
+/* Replaces this process by bitfold-view, with the options of 'bitfold julia'. Returns an exit code
+ * only on failure. */
 int julia_view_start(char **argv);
 
 #endif

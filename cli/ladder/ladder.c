@@ -1,4 +1,5 @@
-/* ladder: options, where it runs, and the rungs as a table or as JSON. The rungs are in ladder/. */
+/* ladder: reads options, chooses the device, and prints rungs as a table or as JSON. The rungs
+ * themselves are in ladder/. */
 
 #include "ladder/ladder.h"
 #include "command.h"
@@ -13,33 +14,34 @@
 
 static const usage ladder_usage = {
     "reduce|add|dot|constant|atomics|histogram|julia|table [OPTIONS]",
-    "Runs the classic teaching kernels beside ours, one technique a rung, and shows what each "
-    "step\n"
-    "gains: the time of a call, the share of the limit (reading as many bytes, measured in the\n"
-    "same run) and how many times as fast as the first rung it is. Results are checked: ints\n"
-    "modulo 2^32, floats to 6 digits, tables key by key, ours to the last bit. Without a GPU, the\n"
-    "CPU's counterparts run. Without an operand, lists what there is.",
+    "Runs the classic teaching kernels beside bitfold's own, one technique a rung. For each rung "
+    "it\n"
+    "shows the time of a call, the share of the limit (the speed of reading as many bytes, "
+    "measured\n"
+    "in the same run), how many times as fast as the first rung it is, and a check of its result:\n"
+    "integers modulo 2^32, floats to 6 digits, tables key by key, bitfold's own to the last bit.\n"
+    "Without a GPU, the CPU's counterparts run. Without an operand, lists the ladders.",
     0, "bitfold ladder reduce --quick --device cpu"};
 
 typedef struct request {
     ladder_options ladder;
-    const char *topic, *asked; /* the device that was asked for */
+    const char *topic, *asked; /* the topic, and the operand of --device */
     char device[BF_DEVICE_TEXT];
     bool json;
 } request;
 
-/* State that the printer keeps between rows. */
+/* Data that the printer keeps between rows. */
 typedef struct printer {
     const request *request;
     int failures;
-    int code; /* of writing */
+    int code; /* the exit code of writing */
 } printer;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
 static int refuse_option(const char *what, const char *value) {
     fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
-    hint("bitfold help ladder");
+    hint("see 'bitfold help ladder'");
     return EXIT_USAGE;
 }
 
@@ -64,13 +66,14 @@ static bool read_elements(const option_spec *spec, const char *text, void *to) {
 #define AT(member) offsetof(request, member)
 
 static const option_spec specs[] = {
-    {"size", 0, "N", "elements, as in 10000000 or 64Ki (several sizes)", 0, .read = read_elements,
-     .at = AT(ladder.size)},
-    {"device", 0, "auto|cpu|cuda|cuda:N", "where to compute", 0, .read = read_text,
+    {"size", 0, "N", "the number of elements, as in 10000000 or 64Ki (several sizes)", 0,
+     .read = read_elements, .at = AT(ladder.size)},
+    {"device", 0, "auto|cpu|cuda|cuda:N",
+     "the device that runs the rungs (auto: a GPU if there is one)", 0, .read = read_text,
      .at = AT(asked)},
     {"quick", 0, NULL, "smaller and fewer samples, for a first impression", 0, .read = read_flag,
      .at = AT(ladder.quick)},
-    {"json", 0, NULL, "one JSON object a line", 0, .read = read_flag, .at = AT(json)},
+    {"json", 0, NULL, "show JSON, one object on each line", 0, .read = read_flag, .at = AT(json)},
 };
 
 static bool is_topic(const char *name) {
@@ -80,7 +83,7 @@ static bool is_topic(const char *name) {
     return false;
 }
 
-/* The topic, if there is one. */
+/* Reads the topic, if there is one. */
 static int read_topic(request *r, const options *o) {
     if (o->file_count > 1) return refuse_option("one ladder at a time", o->files[1]);
     r->topic = o->files[0];

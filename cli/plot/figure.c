@@ -7,7 +7,7 @@
 
 int plot_figure_ready(void) {
     fail(EXIT_DEVICE, NULL, "cannot draw figures: this build has no cairo");
-    hint("-o FILE.tsv or FILE.npy; or install libcairo2-dev and build again");
+    hint("write -o FILE.tsv or FILE.npy, or install libcairo2-dev and build again");
     return EXIT_DEVICE;
 }
 
@@ -31,7 +31,7 @@ int plot_figure_ready(void) {
     const char *why;
     if (cairo_load(&why)) return EXIT_DONE;
     fail(EXIT_DEVICE, NULL, "cannot draw figures: %s", why);
-    hint("-o FILE.tsv or FILE.npy; or install libcairo2");
+    hint("write -o FILE.tsv or FILE.npy, or install libcairo2");
     return EXIT_DEVICE;
 }
 

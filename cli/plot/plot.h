@@ -8,22 +8,23 @@
 #include <stdio.h>
 
 typedef struct plot {
-    int64_t n;             /* bars */
-    const double *edges;   /* n + 1 */
-    const int64_t *counts; /* what the bars show; */
-    const double *values;  /* if not NULL, these instead: finite or not, of either sign */
-    bool density;          /* the values are */
-    bool log;              /* the scale of the bars; values are then not negative */
+    int64_t n;             /* number of bars */
+    const double *edges;   /* n + 1 edges of the bars */
+    const int64_t *counts; /* the length of each bar, unless there are values */
+    const double *values;  /* NULL, or lengths of either sign, finite or not */
+    bool density;          /* the values are densities */
+    bool log;              /* the scale is logarithmic, and no value is negative */
     const char *title;     /* "": none */
     const char *x_label, *y_label;
-    const char *note; /* what is not shown; "": nothing */
+    const char *note; /* names what the plot leaves out; "": nothing */
 } plot;
 
 static inline double plot_value(const plot *p, int64_t i) {
     return p->values ? p->values[i] : (double)p->counts[i];
 }
 
-/* The least positive value, 0 if there is none; the least and the greatest finite one, and 0. */
+/* positive: the least positive value, or 0. least and most: the range of the finite values and 0.
+ */
 typedef struct plot_span {
     double positive, least, most;
 } plot_span;
@@ -37,7 +38,7 @@ typedef struct terminal {
     bool unicode, color;
 } terminal;
 
-/* The terminal that a file descriptor leads to, as the environment tells. */
+/* Returns what the environment says of the terminal behind a file descriptor. */
 terminal terminal_find(int fd);
 
 void plot_terminal(FILE *f, const plot *p, const terminal *t);
@@ -46,7 +47,8 @@ void plot_terminal(FILE *f, const plot *p, const terminal *t);
 
 enum figure_format { FIGURE_PNG, FIGURE_SVG, FIGURE_PDF };
 
-/* Whether figures can be drawn here; if not, says why and what would help. Return exit codes. */
+/* Returns EXIT_DONE if figures can be drawn here. Otherwise reports why not and what would help,
+ * and returns an exit code, as plot_figure does. */
 int plot_figure_ready(void);
 
 int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format format);

@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <sys/ioctl.h>
 
-/* More bins than lines: neighbours share one. */
+/* If there are more bins than LINES, neighbours share a line. */
 enum { LINES = 64, TEXT = 40 };
 
 /* ---- the terminal ---------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ static bool is_utf8(void) {
            (strncasecmp(charset, ".utf8", 5) == 0 || strncasecmp(charset, ".utf-8", 6) == 0);
 }
 
-/* The fonts of the Linux console have no eighths. */
+/* Can the terminal show eighths of a character? The fonts of the Linux console cannot. */
 static bool has_blocks(void) {
     const char *term = getenv("TERM");
     return !term || (strcmp(term, "dumb") != 0 && strcmp(term, "linux") != 0);
@@ -47,11 +47,11 @@ terminal terminal_find(int fd) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* How edges are written: all alike, so that they stand below each other and tell bins apart. */
+/* The format of all edges: enough digits to tell bins apart, and one width. */
 typedef struct edge_format {
     bool scientific;
-    int digits; /* behind the point */
-    int width;  /* of the longest */
+    int digits; /* after the decimal point */
+    int width;  /* characters of the longest edge */
 } edge_format;
 
 static void edge_text(const edge_format *e, double x, char text[TEXT]) {
@@ -67,7 +67,7 @@ static double least_width(const plot *p) {
     return least;
 }
 
-/* Whether so many decimals show all edges as they are. */
+/* Do so many decimals show all edges without rounding? */
 static bool is_exact(const plot *p, int decimals, double width) {
     const double scale = pow(10, decimals);
     for (int64_t i = 0; i <= p->n; i++)
@@ -75,7 +75,7 @@ static bool is_exact(const plot *p, int decimals, double width) {
     return true;
 }
 
-/* A tenth of a bin is told apart; two digits more, where edges are then exact. */
+/* Chooses digits that show a tenth of a bin, and up to two more if they make all edges exact. */
 static edge_format edge_format_of(const plot *p) {
     const double width = least_width(p), most = fmax(fabs(p->edges[0]), fabs(p->edges[p->n]));
     edge_format e = {.digits = (int)ceil(-log10(width / 10))};
@@ -122,11 +122,11 @@ typedef struct canvas {
     const plot *plot;
     const terminal *terminal;
     plot_span span;
-    int width; /* of the bars */
+    int width; /* cells for the bars */
     int zero;  /* cells to the left of 0 */
 } canvas;
 
-/* The length of a bar, in eighths of a cell; at least 1 of a value that is not 0. */
+/* Returns the length of a bar in eighths of a cell, at least 1 for a value other than 0. */
 static int64_t eighths(const canvas *c, double value) {
     const plot_span *s = &c->span;
     const double room = 8.0 * (value < 0 ? c->zero : c->width - c->zero);
@@ -153,7 +153,7 @@ static void positive_bar(FILE *f, const canvas *c, int64_t length) {
     }
 }
 
-/* There are no eighths that end at the right, but for one half. */
+/* Draws in halves of a cell: Unicode has no other fractions that fill a cell from the right. */
 static void negative_bar(FILE *f, const canvas *c, int64_t length) {
     const int64_t halves = (length + 3) / 4;
     repeat(f, " ", c->zero - (halves + 1) / 2);
@@ -176,7 +176,7 @@ static void put_bar(FILE *f, const canvas *c, double value) {
     if (c->terminal->color) fputs("\033[39m", f);
 }
 
-/* "lo - hi", or where there is little room, lo alone. */
+/* Labels each bar "lo - hi", or "lo" in a narrow terminal. */
 static void put_bars(FILE *f, const plot *p, const terminal *t) {
     const edge_format e = edge_format_of(p);
     const int values = value_width(p);
@@ -201,7 +201,7 @@ static void put_bars(FILE *f, const plot *p, const terminal *t) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Neighbours become one bin: their counts or sums add up, densities do by their widths. */
+/* Joins bins [from, to): adds their counts or sums, and averages densities by width. */
 static void join_notes(const plot *p, int64_t from, int64_t to, bool density, double *value,
                        int64_t *count) {
     const double whole = p->edges[to] - p->edges[from];

@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Labels of more digits leave something out. */
+/* Labels with more digits leave out a common offset or scale. */
 enum { DIGITS = 6 };
 
-/* long double, for the digits and the exponents that doubles have no room for on the way. */
+/* Intermediate values are long double, because they may exceed the digits or exponents of double.
+ */
 static int64_t count_up(long double x) { return (int64_t)ceill(x - 1e-6L); }
 static int64_t count_down(long double x) { return (int64_t)floorl(x + 1e-6L); }
 
-/* Decimal digits of |x|, at least 1. */
+/* Returns the number of decimal digits of |x|, at least 1. */
 static int digits_of(int64_t x) {
     int n = 1;
     while (x /= 10) n++;
@@ -26,7 +27,7 @@ static int64_t power_of_ten(int n) {
     return x;
 }
 
-/* ---- what labels have in common -------------------------------------------------------------- */
+/* ---- offset and scale ------------------------------------------------------------------------ */
 
 static int64_t last_of(const ticks *t) { return t->first + (t->n - 1) * t->step; }
 
@@ -35,14 +36,14 @@ static int64_t greatest_digits(const ticks *t) {
     return a > b ? a : b;
 }
 
-/* The offset ends where the digits begin that differ. */
+/* Returns the leading digits that all labels share, followed by zeros; 0 if labels are short. */
 static int64_t offset_of(const ticks *t) {
     const int64_t unit = power_of_ten(digits_of((t->n - 1) * t->step) + 1);
     if (greatest_digits(t) < power_of_ten(DIGITS) || greatest_digits(t) / unit == 0) return 0;
     return t->first / unit * unit;
 }
 
-/* 0 where the numbers are neither long nor far below 1. */
+/* Returns the scale's exponent: 0 unless numbers are long or far below 1. */
 static int scale_of(const ticks *t) {
     const int digits = digits_of(greatest_digits(t)), power = digits + t->exponent;
     if (power > DIGITS || power < -2 || (power <= 0 && -t->exponent > DIGITS)) return power - 1;
@@ -74,7 +75,7 @@ double ticks_at(const ticks *t, int i) {
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-/* digits * 10^exponent, in full. */
+/* Writes digits * 10^exponent without an exponent. */
 static void put_decimal(char text[TICK_TEXT], int64_t digits, int exponent) {
     char all[TICK_TEXT];
     const int decimals = exponent < 0 ? -exponent : 0;
@@ -85,12 +86,12 @@ static void put_decimal(char text[TICK_TEXT], int64_t digits, int exponent) {
              decimals ? "." : "", all + n - decimals);
 }
 
-/* "×10^n", the minus sign being one. */
+/* Writes "×10^n" with a true minus sign. */
 static void put_power(char text[24], int n) {
     snprintf(text, 24, "×10^%s%d", n < 0 ? "\u2212" : "", abs(n));
 }
 
-/* digits * 10^exponent, whichever way is short. */
+/* Writes digits * 10^exponent, with or without an exponent, whichever is shorter. */
 static void put_offset(char text[TICK_TEXT], int64_t digits, int exponent) {
     char power[24], mantissa[TICK_TEXT];
     for (; digits % 10 == 0; exponent++) digits /= 10;

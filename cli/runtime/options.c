@@ -34,7 +34,7 @@ static bool read_minus(const option_spec *spec, const char *text, void *to) {
     if (*text == '\0') return operand_bad(spec->name, text, "a file");
     if (o->minus_count == OPTIONS_MINUS) {
         fail(EXIT_USAGE, NULL, "more than %d states to take out", OPTIONS_MINUS);
-        hint("merge them first: a merged state is taken out at once");
+        hint("merge them first, then take out the merged state");
         return false;
     }
     o->minus[o->minus_count++] = text;
@@ -54,129 +54,132 @@ static bool read_layout(const option_spec *spec, const char *text, void *to) {
 
 /* The options that commands share. */
 static const option_spec shared[] = {
-    {"format", 0, formats, "what the input is (auto: .npy by its first bytes, else text)",
+    {"format", 0, formats, "the format of the input (auto: .npy by its first bytes, else text)",
      TAKES_INPUT, .read = read_choice, .at = AT(input.format)},
     {"dtype", 0, "T",
-     "of raw input or text (of julia f32, f64): bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 "
-     "f64",
+     "the dtype of raw input or text (julia: f32 or f64): bool i8 i16 i32 i64 u8 u16 u32 u64 "
+     "f16 bf16 f32 f64",
      TAKES_INPUT | TAKES_JULIA, .read = read_dtype, .at = AT(input.dtype)},
     {"offset", 0, "N", "skip the first N elements", TAKES_INPUT, .read = read_number,
      .at = AT(input.first), .most = ELEMENTS_MOST},
-    {"count", 0, "N", "take N elements, no more and no fewer", TAKES_INPUT | TAKES_ROWS,
-     .read = read_number, .at = AT(input.count), .most = ELEMENTS_MOST},
-    {"column", 0, "COLUMN", "of text: the column to read, by number from 1 or by name", TAKES_INPUT,
+    {"count", 0, "N", "take exactly N elements", TAKES_INPUT | TAKES_ROWS, .read = read_number,
+     .at = AT(input.count), .most = ELEMENTS_MOST},
+    {"column", 0, "COLUMN", "text: the column to read, by number from 1 or by name", TAKES_INPUT,
      .read = read_columns, .at = AT(input.text.columns)},
     {"delimiter", 0, "C",
-     "of text: between fields; ' ' for blanks and tabs (the first row's tab, ';' or ',')",
+     "text: what separates fields; ' ' is blanks and tabs (tab, ';' or ',', as in the first row)",
      TAKES_INPUT, .read = read_delimiter, .at = AT(input.text.delimiter)},
-    {"header", 0, NULL, "of text: the first row holds names", TAKES_INPUT, .read = read_flag,
+    {"header", 0, NULL, "text: the first row holds names", TAKES_INPUT, .read = read_flag,
      .at = AT(input.text.header)},
-    {"nan", 0, policies, "what a NaN means (propagate)", TAKES_NAN, .read = read_choice,
-     .at = AT(rules.nan)},
-    {"out-dtype", 0, out_dtypes, "round the exact value to this, once (f64)", TAKES_ROUNDING,
+    {"nan", 0, policies, "the result is NaN, ignores NaNs, or is refused (propagate)", TAKES_NAN,
+     .read = read_choice, .at = AT(rules.nan)},
+    {"out-dtype", 0, out_dtypes, "the dtype of a float result, rounded once (f64)", TAKES_ROUNDING,
      .read = read_dtype_choice, .at = AT(rules.out_dtype)},
     {"overflow", 0, overflows,
-     "integers that do not fit: refused (error), modulo 2^bits, or (map) the nearest that fits",
+     "integers that do not fit: refuse, take modulo 2^bits, or (map) take the nearest (error)",
      TAKES_OVERFLOW, .read = read_choice, .at = AT(rules.overflow)},
     {"to", 0, "T", "the dtype to cast to", TAKES_MAP, .read = read_dtype, .at = AT(to)},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
-    {"bins", 0, "auto|N", "how many (auto: by Sturges' rule, at most 64)", TAKES_BINS,
+    {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,
      .read = read_text, .at = AT(bins)},
-    {"range", 0, "LO:HI", "of the bins (from the least to the greatest finite element)", TAKES_BINS,
-     .read = read_text, .at = AT(range)},
-    {"edges", 0, "LIST/FILE", "of the bins, ascending: numbers with commas between, or a file",
-     TAKES_BINS, .read = read_text, .at = AT(edges)},
-    {"weights", 0, "FILE", "sum these, one for each element, instead of counting", TAKES_BINS,
+    {"range", 0, "LO:HI", "the ends of the bins (the least and the greatest finite element)",
+     TAKES_BINS, .read = read_text, .at = AT(range)},
+    {"edges", 0, "LIST/FILE",
+     "the edges of the bins, ascending: numbers separated by commas, or a file", TAKES_BINS,
+     .read = read_text, .at = AT(edges)},
+    {"weights", 0, "FILE", "sum weights, one for each element, instead of counting", TAKES_BINS,
      .read = read_text, .at = AT(weights)},
-    {"strict", 0, NULL, "NaN, and elements below or above the bins, are an error", TAKES_BINS,
+    {"strict", 0, NULL, "refuse NaNs and elements below or above the bins", TAKES_BINS,
      .read = read_flag, .at = AT(strict)},
-    {"density", 0, NULL, "of histograms: scale to an integral of 1", TAKES_PLOT, .read = read_flag,
+    {"density", 0, NULL, "histograms: scale to an integral of 1", TAKES_PLOT, .read = read_flag,
      .at = AT(density)},
-    {"log", 0, NULL, "of plots: a logarithmic scale", TAKES_PLOT, .read = read_flag, .at = AT(log)},
-    {"title", 0, "TEXT", "of plots (the file's name)", TAKES_PLOT, .read = read_text,
+    {"log", 0, NULL, "plots: use a logarithmic scale", TAKES_PLOT, .read = read_flag,
+     .at = AT(log)},
+    {"title", 0, "TEXT", "plots: the title (the file's name)", TAKES_PLOT, .read = read_text,
      .at = AT(title)},
     {"device", 0, "auto|cpu|cuda|cuda:N|cuda:all", "where to compute (auto: where the data are)",
      TAKES_RUNNING | TAKES_DEVICE, .read = read_text, .at = AT(device)},
-    {"threads", 'j', "N", "host threads (as many as this process may use)", TAKES_RUNNING,
-     .read = read_threads, .at = AT(threads)},
-    {"isa", 0, "auto|generic|avx2|avx512|neon", "host instruction set", TAKES_RUNNING,
-     .read = read_text, .at = AT(isa)},
+    {"threads", 'j', "N", "the number of CPU threads (as many as this process may use)",
+     TAKES_RUNNING, .read = read_threads, .at = AT(threads)},
+    {"isa", 0, "auto|generic|avx2|avx512|neon", "the CPU's instruction set (auto: the fastest)",
+     TAKES_RUNNING, .read = read_text, .at = AT(isa)},
     {"memory", 0, "SIZE",
-     "what a pipe holds beyond this, as in 4GiB, goes to a temporary file (a quarter of it all)",
+     "keep this much of a pipe in memory, as in 4GiB, the rest in a file (a quarter of all memory)",
      TAKES_MEMORY, .read = read_size, .at = AT(memory)},
     {"sum", 0, "V", "the exact sum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_SUM, .repeats = true},
-    {"mean", 0, "V", "their mean", TAKES_GROUPS, .read = read_aggregate, .value = BF_MEAN,
-     .repeats = true},
-    {"min", 0, "V", "their minimum", TAKES_GROUPS, .read = read_aggregate, .value = BF_MIN,
-     .repeats = true},
-    {"max", 0, "V", "their maximum", TAKES_GROUPS, .read = read_aggregate, .value = BF_MAX,
-     .repeats = true},
+    {"mean", 0, "V", "the mean of each key's values", TAKES_GROUPS, .read = read_aggregate,
+     .value = BF_MEAN, .repeats = true},
+    {"min", 0, "V", "the minimum of each key's values", TAKES_GROUPS, .read = read_aggregate,
+     .value = BF_MIN, .repeats = true},
+    {"max", 0, "V", "the maximum of each key's values", TAKES_GROUPS, .read = read_aggregate,
+     .value = BF_MAX, .repeats = true},
     {"count", 0, NULL, "the number of each key's rows", TAKES_GROUPS, .read = read_aggregate,
      .repeats = true},
-    {"sort", 0, sorts, "what comes first: the most frequent (count), or the least (key)", TAKES_TOP,
+    {"sort", 0, sorts, "show the most frequent first, or the least key first (count)", TAKES_TOP,
      .read = read_choice, .at = AT(by_key)},
-    {"top", 'n', "TOP", "show no more than so many", TAKES_TOP, .read = read_number, .at = AT(top),
+    {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP, .read = read_number, .at = AT(top),
      .least = 1, .most = ELEMENTS_MOST},
-    {"seed", 0, "N", "of the hash: shows in no result", TAKES_SEED, .read = read_number,
-     .at = AT(seed), .most = INT64_MAX},
-    {"save", 0, "FILE", "save the state, for 'bitfold merge'", TAKES_SAVE, .read = read_text,
+    {"seed", 0, "N", "the seed of the hash; no result depends on it", TAKES_SEED,
+     .read = read_number, .at = AT(seed), .most = INT64_MAX},
+    {"save", 0, "FILE", "save the state for 'bitfold merge'", TAKES_SAVE, .read = read_text,
      .at = AT(save)},
     {"minus", 0, "FILE", "take this saved state out again; repeatable", TAKES_MINUS,
      .read = read_minus, .repeats = true},
     {"against", 0, "FILE", "compare with this saved state of the same data", TAKES_AGAINST,
      .read = read_text, .at = AT(against)},
-    {"total", 0, NULL, "also the value over all files together", TAKES_TOTAL, .read = read_flag,
+    {"total", 0, NULL, "also show the value of all files together", TAKES_TOTAL, .read = read_flag,
      .at = AT(total)},
     {"output", 'o', "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES,
      .read = read_text, .at = AT(output)},
-    {"json", 0, NULL, "one JSON object a line", TAKES_OUTPUT | TAKES_JSON, .read = read_layout,
-     .at = AT(layout), .value = LAYOUT_JSON},
-    {"tsv", 0, NULL, "value, tab, file, for one file too; of hist, its table", TAKES_OUTPUT,
-     .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV},
-    {"hex", 0, NULL, "floats in hexadecimal, as %a prints them; integers have every digit",
+    {"json", 0, NULL, "show JSON, one object on each line", TAKES_OUTPUT | TAKES_JSON,
+     .read = read_layout, .at = AT(layout), .value = LAYOUT_JSON},
+    {"tsv", 0, NULL, "show value, tab and file, even for one file; hist: show the table",
+     TAKES_OUTPUT, .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV},
+    {"hex", 0, NULL, "show floats in hexadecimal, as %a prints them; integers stay decimal",
      TAKES_OUTPUT, .read = read_flag, .at = AT(hex)},
-    {"size", 0, "WxH", "of the picture, in pixels (1000x1000)", TAKES_JULIA, .read = read_text,
-     .at = AT(size)},
-    {"c", 'c', "RE,IM", "the point that the Julia set belongs to (-0.8,0.156)", TAKES_JULIA,
-     .read = read_text, .at = AT(c)},
-    {"iter", 0, "N", "steps until a pixel counts as inside, at most 65535 (200)", TAKES_JULIA,
-     .read = read_text, .at = AT(iterations)},
-    {"escape", 0, "R2", "an orbit escapes when its square is more than this (1000)", TAKES_JULIA,
+    {"size", 0, "WxH", "the width and height of the picture in pixels (1000x1000)", TAKES_JULIA,
+     .read = read_text, .at = AT(size)},
+    {"c", 'c', "RE,IM", "the point c of the Julia set (-0.8,0.156)", TAKES_JULIA, .read = read_text,
+     .at = AT(c)},
+    {"iter", 0, "N", "the number of steps after which a pixel is inside, 1 to 65535 (200)",
+     TAKES_JULIA, .read = read_text, .at = AT(iterations)},
+    {"escape", 0, "R2", "an orbit escapes when re*re + im*im is more than this (1000)", TAKES_JULIA,
      .read = read_text, .at = AT(escape)},
     {"center", 0, "RE,IM", "the point in the middle of the picture (0,0)", TAKES_JULIA,
      .read = read_text, .at = AT(center)},
-    {"scale", 0, "S", "half of the width that is seen (1.5)", TAKES_JULIA, .read = read_text,
+    {"scale", 0, "S", "half of the visible width (1.5)", TAKES_JULIA, .read = read_text,
      .at = AT(scale)},
-    {"mandelbrot", 0, NULL, "the Mandelbrot set: c is the pixel", TAKES_JULIA, .read = read_flag,
-     .at = AT(mandelbrot)},
-    {"palette", 0, "classic|gray|fire|ocean|rainbow", "colours (classic)", TAKES_JULIA,
+    {"mandelbrot", 0, NULL, "draw the Mandelbrot set: c is the pixel's point", TAKES_JULIA,
+     .read = read_flag, .at = AT(mandelbrot)},
+    {"palette", 0, "classic|gray|fire|ocean|rainbow", "the colours (classic)", TAKES_JULIA,
      .read = read_text, .at = AT(palette)},
-    {"frames", 0, "N", "N pictures, FILE-0000.png and so on, while c goes along --c-path",
-     TAKES_FRAMES, .read = read_text, .at = AT(frames)},
-    {"c-path", 0, "A:B", "from c = A to c = B, as in -0.8,0.1:-0.7,0.2", TAKES_FRAMES,
+    {"frames", 0, "N", "make N pictures, FILE-0000.png and so on, along --c-path", TAKES_FRAMES,
+     .read = read_text, .at = AT(frames)},
+    {"c-path", 0, "A:B", "move c from A to B, as in -0.8,0.1:-0.7,0.2", TAKES_FRAMES,
      .read = read_text, .at = AT(c_path)},
-    {"view", 0, NULL, "show it in a window, in which to move and zoom", TAKES_FRAMES,
+    {"view", 0, NULL, "show the picture in a window, where you can move and zoom", TAKES_FRAMES,
      .read = read_flag, .at = AT(view)},
-    {"quiet", 'q', NULL, "say nothing but errors", 0, .read = read_flag, .at = AT(quiet)},
-    {"verbose", 'v', NULL, "say what was chosen", 0, .read = read_flag, .at = AT(verbose)},
-    {"stats", 0, NULL, "say how much was read, and how fast", TAKES_RUNNING, .read = read_flag,
+    {"quiet", 'q', NULL, "show only errors", 0, .read = read_flag, .at = AT(quiet)},
+    {"verbose", 'v', NULL, "show the choices made, such as the device", 0, .read = read_flag,
+     .at = AT(verbose)},
+    {"stats", 0, NULL, "show how much was read, and how fast", TAKES_RUNNING, .read = read_flag,
      .at = AT(stats)},
     {"progress", 0, NULL, "show progress, even if not on a terminal", 0, .read = read_setting,
      .at = AT(progress), .value = PROGRESS_ON},
-    {"no-progress", 0, NULL, "show none", 0, .read = read_setting, .at = AT(progress),
+    {"no-progress", 0, NULL, "show no progress", 0, .read = read_setting, .at = AT(progress),
      .value = PROGRESS_OFF},
     {"color", 0, colors, "colour messages (auto: on a terminal, unless NO_COLOR is set)", 0,
      .read = read_choice, .at = AT(color)},
-    {"help", 'h', NULL, "show this", 0, .read = read_flag, .at = AT(help)},
+    {"help", 'h', NULL, "show this help", 0, .read = read_flag, .at = AT(help)},
 };
 enum { SHARED = sizeof shared / sizeof *shared };
 
 /* ---- the options of a command ---------------------------------------------------------------- */
 
-/* Those that a command line may hold: the command's own and shared ones; and then the other shared
- * ones, of which it can be said that they are of other commands. */
+/* The options that belong to the command, then those of other commands, which are recognized so
+ * that the error can say so. */
 typedef struct candidates {
     const option_spec *specs[OPTIONS_MOST];
     int n, belonging;
@@ -215,7 +218,7 @@ static candidates candidates_of(const usage *u, const own_options *own) {
 
 static int usage_error(const char *command, const char *what, const char *option) {
     fail(EXIT_USAGE, NULL, "%s: %s", what, option);
-    hint("bitfold help %s", command);
+    hint("see 'bitfold help %s'", command);
     return EXIT_USAGE;
 }
 
@@ -236,7 +239,7 @@ static int unknown_option(const char *command, const char *option, const candida
 /* getopt's number of option i, beyond all letters. */
 enum { NUMBERS = 256 };
 
-/* The option with this letter, or of this number; -1: there is none. */
+/* Returns the index of the option with this letter or number, or -1. */
 static int find_option(const candidates *c, int id) {
     if (id >= NUMBERS) return id - NUMBERS;
     for (int i = 0; i < c->n; i++)
@@ -299,12 +302,12 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
 static int check_options(const options *o) {
     if (o->input.format == FORMAT_RAW && o->input.dtype == BF_NONE) {
         fail(EXIT_USAGE, NULL, "--format raw needs --dtype");
-        hint("such as --dtype f64: raw data do not say what they are");
+        hint("name the dtype, as in --dtype f64: raw data do not hold it");
         return EXIT_USAGE;
     }
     if (o->input.format == FORMAT_NPY && o->input.dtype != BF_NONE) {
         fail(EXIT_USAGE, NULL, "--dtype belongs to --format raw and to text");
-        hint("a .npy file says its own dtype");
+        hint("a .npy file holds its own dtype");
         return EXIT_USAGE;
     }
     const text_options *t = &o->input.text;

@@ -1,5 +1,4 @@
-/* verify --against: a saved state, whoever made it, and what this machine makes of the same data.
- */
+/* verify --against: computes a saved state again from its data, and compares the two. */
 #include "reduce/reduce.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A FILE, all of it at hand. */
+/* A FILE and all of its elements. */
 typedef struct loaded {
     source source;
     void *buffer;
@@ -19,19 +18,19 @@ typedef struct loaded {
 typedef struct check {
     const machine *machine;
     const options *options;
-    statefile saved; /* of a value, a histogram or groups; what is known of it: */
+    statefile saved; /* a value, a histogram or groups; op to kind describe it */
     const char *op;
     bf_state_info info;     /* dtype: of the elements, or the keys */
     bool weights;           /* of the histogram: the last file has them */
     bf_groups_options kind; /* of the groups: each aggregate's values are in a file of their own */
     loaded *files;
-    int opened; /* of them */
+    int opened; /* number of open files */
     verdict *verdict;
 } check;
 
 /* ---- the data -------------------------------------------------------------------------------- */
 
-/* The dtype that the file must have; BF_NONE: any. */
+/* Returns the dtype that the file must have; BF_NONE: any. */
 static bf_dtype dtype_of(const check *c, int file) {
     if (c->weights && file == c->options->file_count - 1) return BF_NONE;
     if (c->kind.count > 0 && file > 0) return c->kind.aggregates[file - 1].dtype;
@@ -86,7 +85,7 @@ static void drop_all(check *c) {
 
 /* ---- one way of computing -------------------------------------------------------------------- */
 
-/* The files in turn, as --save takes them: an index counts from the start of the first. */
+/* Absorbs the files in turn, as --save does: an index counts from the start of the first. */
 static bf_status absorb_files(bf_state *state, const check *c) {
     int64_t next = 0;
     bf_status st = BF_OK;
@@ -101,7 +100,7 @@ static bf_status absorb_files(bf_state *state, const check *c) {
     return st;
 }
 
-/* Weights go with the elements of all files in turn. */
+/* Counts the elements of all files in turn, each with its weight. */
 static bf_status absorb_counted(bf_histogram *h, const check *c) {
     const int n = c->options->file_count;
     const bf_array *weights = c->weights ? &c->files[n - 1].elements : NULL;
@@ -118,7 +117,7 @@ static bf_status absorb_counted(bf_histogram *h, const check *c) {
     return st;
 }
 
-/* Keys, and behind them the values of each aggregate; or files of keys in turn. */
+/* Absorbs a file of keys and one of values for each aggregate; without values, files of keys. */
 static bf_status absorb_rows(bf_groups *groups, const check *c) {
     const bf_array *values[BF_AGGREGATES_MAX];
     const int keys = c->kind.count > 0 ? 1 : c->options->file_count;
@@ -167,7 +166,7 @@ static int compute_again(const check *c, bf_context *context, outcome *r, bool *
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
-/* One way: an ISA with so many threads, or a GPU. */
+/* A way to compute: an ISA with so many threads, or a GPU. */
 typedef struct way {
     bf_context *context;
     const char *name;

@@ -5,7 +5,7 @@
 const char *const data_names[DATA_KINDS] = {"plain", "normal",    "2^+-100", "full range",
                                             "wide",  "subnormal", "special"};
 
-/* The bits of a float: sign, exponent, mantissa. */
+/* Widths in bits. */
 typedef struct float_layout {
     bf_dtype dtype;
     int exponent, mantissa;
@@ -26,7 +26,7 @@ size_t data_size(bf_dtype dtype) {
     return dtype == BF_PAIR ? 2 * sizeof(uint64_t) : bf_dtype_size(dtype);
 }
 
-/* SplitMix64 (Steele, Lea and Flood, 2014): element i's bits, whatever the order of asking. */
+/* SplitMix64 (Steele, Lea and Flood, 2014): the bits of element i depend on i alone. */
 static uint64_t random_bits(uint64_t i) {
     uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -34,8 +34,8 @@ static uint64_t random_bits(uint64_t i) {
     return x ^ x >> 31;
 }
 
-/* A number of normal distribution, cut off after the mantissa's last bit; 0 where it is subnormal.
- * The sum of twelve uniform ones minus 6 is close to normal, and exact in 64 bits. */
+/* Returns a normally distributed number, truncated to the mantissa; 0 if it is subnormal. It is the
+ * sum of twelve uniform numbers minus 6, which is exact in 64 bits. */
 static uint64_t normal_bits(const float_layout *f, int64_t i) {
     int64_t sum = -6 * ((int64_t)1 << 32);
     for (uint64_t k = 0; k < 12; k++) sum += (int64_t)(random_bits(12 * (uint64_t)i + k) >> 32);
@@ -49,7 +49,7 @@ static uint64_t normal_bits(const float_layout *f, int64_t i) {
            (bits & (((uint64_t)1 << 52) - 1)) >> (52 - f->mantissa);
 }
 
-/* `any` is any exponent, as many random bits as f64 has; the greatest is that of infinity. */
+/* any: random bits, as many as an exponent of f64 has. greatest: the exponent of infinity. */
 static uint64_t exponent_of(enum data_kind kind, uint64_t any, uint64_t greatest) {
     const uint64_t bias = greatest / 2, reach = bias - 1 < 100 ? bias - 1 : 100;
     switch (kind) {
@@ -69,7 +69,7 @@ static uint64_t float_bits(const float_layout *f, enum data_kind kind, int64_t i
     uint64_t mantissa = r & (((uint64_t)1 << f->mantissa) - 1), sign = r >> 63 ^ opposite;
     if (kind == DATA_NORMAL) return normal_bits(f, i);
     if (kind == DATA_SPECIAL && random_bits((uint64_t)i) % 97 == 0)
-        exponent = greatest; /* infinite, or NaN if the mantissa is not 0 */
+        exponent = greatest; /* infinity, or NaN if the mantissa is not 0 */
     if (kind == DATA_SPECIAL && random_bits((uint64_t)i) % 194 == 0) mantissa = 0;
     if (kind == DATA_WIDE && i == n - 1) {
         exponent = greatest / 2;

@@ -1,5 +1,4 @@
-/* verify, its groups and joins: a checksum of all that they list and aggregate tells whether they
- * are the same. */
+/* verify: groups and joins, compared by a checksum of their results. */
 #include "verify/data.h"
 #include "verify/verify.h"
 
@@ -77,7 +76,7 @@ outcome verify_groups_result(bf_groups *groups) {
     return r;
 }
 
-/* From the memory of the device. */
+/* Absorbs arrays in the memory of the device. */
 static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_array keys = s->a, values = s->b;
     bf_groups *groups = NULL;
@@ -92,7 +91,8 @@ static outcome in_one_pass(bf_context *context, const subject *s) {
     return r;
 }
 
-/* Three parts, from the host's memory; the second takes in the third, the first both. */
+/* Absorbs three parts from the host's memory. Merges the third into the second, then the second
+ * into the first. */
 static outcome in_parts(bf_context *context, const subject *s) {
     const int64_t n = s->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
     bf_groups *parts[PIECES] = {NULL, NULL, NULL};
@@ -125,7 +125,7 @@ static outcome join_rows(bf_context *context, const bf_array *a, const bf_array 
     return r;
 }
 
-/* From the memory of the device. */
+/* Joins arrays in the memory of the device. */
 static outcome join_whole(bf_context *context, const subject *s) {
     bf_array a = s->a, b = s->b;
     outcome r = {.status = verify_move(context, &s->a, &a)};
@@ -136,7 +136,7 @@ static outcome join_whole(bf_context *context, const subject *s) {
     return r;
 }
 
-/* The left side in three pieces, whose pairs follow each other. */
+/* Joins the left side in three parts, whose pairs follow each other. */
 static outcome join_parts(bf_context *context, const subject *s) {
     const int64_t n = s->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
     outcome r = {.status = BF_OK};

@@ -1,5 +1,4 @@
-/* verify, its histograms: a checksum of the saved form tells whether edges, counts and sums are the
- * same. */
+/* verify: histograms, compared by the checksum of their saved form: edges, counts and sums. */
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -29,8 +28,8 @@ bf_status verify_histogram_like(bf_context *context, const bf_histogram *from, b
 
 static bool has_weights(const subject *s) { return s->b.shape[0] > 0; }
 
-/* Of the automatic range, or from -1 to 1 where that is too wide; with weights fewer bins, so that
- * each takes many. */
+/* Counts over the automatic range, or from -1 to 1 if that is too wide. With weights there are
+ * fewer bins, so that each sums many. */
 static bf_status count_elements(bf_context *context, const subject *s, const bf_array *a,
                                 const bf_array *b, bf_histogram **h) {
     const bool weights = has_weights(s);
@@ -42,7 +41,7 @@ static bf_status count_elements(bf_context *context, const subject *s, const bf_
     return bf_histogram_of(context, a, weights ? b : NULL, &how, h);
 }
 
-/* From the memory of the device. */
+/* Counts arrays in the memory of the device. */
 static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_array a = s->a, b = s->b;
     bf_histogram *h = NULL;
@@ -64,7 +63,8 @@ static bf_status absorb_part(bf_histogram *h, const subject *s, int i) {
     return bf_histogram_absorb(h, &a, &b);
 }
 
-/* Three parts, from the host's memory; the second takes in the third, the first both. */
+/* Counts three parts from the host's memory. Merges the third into the second, then the second into
+ * the first. */
 static outcome in_parts(bf_context *context, const subject *s) {
     bf_histogram *parts[CUTS - 1] = {NULL, NULL, NULL};
     outcome r = {.status = count_elements(context, s, &s->a, &s->b, &parts[0])};

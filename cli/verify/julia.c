@@ -1,4 +1,4 @@
-/* verify, its pictures: a checksum of all counts tells whether they are the same. */
+/* verify: pictures, compared by a checksum of their counts. */
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static bf_array counts_array(uint16_t *counts, const bf_julia_params *p, int64_t
     return a;
 }
 
-/* In the memory of the device. */
+/* Draws into the memory of the device. */
 static bf_status draw_whole(bf_context *context, const bf_julia_params *p, uint16_t *counts) {
     const bf_array all = bf_array_of(BF_U16, counts, p->width * p->height);
     bf_array moved = all;
@@ -27,7 +27,7 @@ static bf_status draw_whole(bf_context *context, const bf_julia_params *p, uint1
     return st;
 }
 
-/* Nine rectangles, in the host's memory. */
+/* Draws nine rectangles into the host's memory. */
 static bf_status draw_parts(bf_context *context, const bf_julia_params *p, uint16_t *counts) {
     const int64_t w = p->width, h = p->height;
     const int64_t x[CUTS] = {0, w / 7, w - w / 3, w}, y[CUTS] = {0, h / 7, h - h / 3, h};
@@ -63,7 +63,7 @@ static outcome in_parts(bf_context *context, const subject *s) {
     return draw_picture(context, s, draw_parts);
 }
 
-/* Even sides and odd ones, with and without the symmetry about 0; and a single row. */
+/* Pictures with even and odd sides, with and without symmetry about 0, and one of a single row. */
 static bf_julia_params picture(int number, const char **name) {
     static const char *const names[] = {"centred", "shifted", "one row", "mandelbrot"};
     bf_julia_params p;

@@ -1,5 +1,4 @@
-/* verify, its element-wise operations: a checksum of all results tells whether they are the same.
- */
+/* verify: element-wise operations, compared by a checksum of their results. */
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -23,7 +22,7 @@ uint64_t verify_checksum(uint64_t sum, const void *bytes, size_t n) {
     return sum;
 }
 
-/* Integers that overflow saturate; division by zero is an error wherever it happens. */
+/* Saturates integers that overflow. Division by zero is an error on every device. */
 static bf_status map_arrays(bf_context *context, const subject *s, const bf_array *a,
                             const bf_array *b, const bf_array *out) {
     const bf_array *inputs[] = {a, b, a};
@@ -31,7 +30,7 @@ static bf_status map_arrays(bf_context *context, const subject *s, const bf_arra
     return bf_map(context, s->map, inputs, bf_map_arity(s->map), &how, out);
 }
 
-/* From and to the memory of the device; out is the host's. */
+/* Maps arrays in the memory of the device, then copies the result to `out` in the host's memory. */
 static bf_status map_whole(bf_context *context, const subject *s, const bf_array *out) {
     bf_array a = s->a, b = s->b, to = *out;
     bf_status st = verify_move(context, &s->a, &a);
@@ -59,7 +58,7 @@ static bf_status map_parts(bf_context *context, const subject *s, const bf_array
 
 typedef bf_status map_fn(bf_context *context, const subject *s, const bf_array *out);
 
-/* One operation; of cast, to every dtype in turn. */
+/* Does one operation. cast is done to every dtype in turn. */
 static outcome map_all(bf_context *context, const subject *s, map_fn *map) {
     const bf_dtype inputs[] = {s->a.dtype, s->b.dtype, s->a.dtype};
     const bool cast = s->map == BF_MAP_CAST;
@@ -87,7 +86,8 @@ static outcome in_parts(bf_context *context, const subject *s) {
     return map_all(context, s, map_parts);
 }
 
-/* The elements in reverse; integers with their lowest bit set, so that none is a divisor of 0. */
+/* Copies the elements in reverse order. Sets the lowest bit of integers, so that no divisor is 0.
+ */
 static void reverse_array(const bf_array *all, char *to) {
     const size_t bytes = bf_dtype_size(all->dtype);
     const char *from = all->data;

@@ -1,4 +1,5 @@
-/* verify, its rows: one subject computed in every way, and what comes of all of them. */
+/* verify: computes a subject in every way and shows the results as a row; the verdict on all rows.
+ */
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "verify/verify.h"
@@ -6,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a subject gives on every ISA: with each thread count, and last in parts; and on every GPU,
- * in one pass and in parts. */
+/* The results of a subject: on every ISA with each thread count, and last in parts; on every GPU in
+ * one pass, and in parts. */
 typedef struct row {
     outcome results[VERIFY_ISAS][VERIFY_COUNTS + 1];
     outcome gpu[VERIFY_GPUS][2];
     bool agree, gpu_agrees, right;
-    bool no_memory; /* for one of them: nothing is proven then */
+    bool no_memory; /* some result could not be computed, so the row proves nothing */
 } row;
 
 static bool fits_column(row *r, const outcome *x) {
@@ -39,9 +40,9 @@ static void compute_one(const machine *m, const subject *s, row *r) {
 
 static bool is_good(const row *r) { return r->agree && r->gpu_agrees && r->right; }
 
-/* ---- showing it ------------------------------------------------------------------------------ */
+/* ---- showing a row --------------------------------------------------------------------------- */
 
-/* The columns: instruction sets, then GPUs. */
+/* Returns the name of column i: instruction sets come first, then GPUs. */
 static const char *column_name(const machine *m, int i) {
     return i < m->isas ? m->isa[i] : bf_context_device(m->gpu[i - m->isas]);
 }
@@ -56,7 +57,8 @@ void verify_head(const machine *m) {
     printf("\n");
 }
 
-/* Where a result differs from the first: with so many threads; 0: in parts, -1: in one pass. */
+/* Shows a result that differs from the first. threads: how many computed it; 0 if it was computed
+ * in parts, -1 if on a GPU in one pass. */
 static void show_difference(const row *r, const outcome *x, const char *where, int threads) {
     char text[BF_VALUE_TEXT];
     if (verify_same(&r->results[0][0], x)) return;

@@ -1,5 +1,5 @@
-/* verify, its tables: keys are entered, some are erased and entered again; a checksum of all that
- * the table then answers and lists tells whether it is the same. */
+/* verify: tables. Inserts keys, erases some and inserts them again. Compares tables by a checksum
+ * of all their answers and their lists. */
 #include "verify/data.h"
 #include "verify/verify.h"
 
@@ -22,8 +22,8 @@ static const policy policies[] = {
     {BF_PAIR, BF_F32, BF_DUPLICATES_KEEP}};
 enum { POLICIES = sizeof policies / sizeof *policies };
 
-/* What a table answers: of every key, and its list. In the host's memory, and where it is written.
- */
+/* The answers of a table for every key, and its list: in the host's memory, and in the memory
+ * (`at`) that the calls write to. */
 enum { FOUND, VALUES, COUNTS, LIST_KEYS, LIST_VALUES, ANSWERS };
 typedef struct answers {
     bf_array host[ANSWERS], at[ANSWERS];
@@ -65,7 +65,8 @@ static bf_status ask_keys(bf_table *table, const subject *s, const bf_array *key
     return st;
 }
 
-/* All that the table says, of keys that are where the answers are to be. */
+/* Returns a checksum of the table's answers and lists. They are written to the device's memory if
+ * the keys are there. */
 static outcome tell_table(bf_context *context, const subject *s, bf_table *table,
                           const bf_array *keys) {
     answers a = {.host = {{0}}};
@@ -100,7 +101,7 @@ static bf_status fill_whole(bf_table *table, const subject *s, const bf_array *k
     return st == BF_OK ? insert_keys(table, s, keys, values, n / 9, n / 3) : st;
 }
 
-/* The same in pieces, with room made before, and the last keys one by one. */
+/* Makes the same table in parts, after reserving room. Inserts the last keys one by one. */
 static bf_status fill_parts(bf_table *table, const subject *s, const bf_array *keys,
                             const bf_array *values) {
     const int64_t n = keys->shape[0], one_by_one = n / 3 - 50;
@@ -126,7 +127,7 @@ static bf_status create_table(bf_context *context, const policy *p, bf_table **t
     return bf_table_create(context, &made_of, table);
 }
 
-/* From the memory of the device. */
+/* Inserts arrays in the memory of the device. */
 static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_array keys = s->a, values = s->b;
     bf_table *table = NULL;
@@ -141,7 +142,7 @@ static outcome in_one_pass(bf_context *context, const subject *s) {
     return r;
 }
 
-/* From the host's memory. */
+/* Inserts parts from the host's memory. */
 static outcome in_parts(bf_context *context, const subject *s) {
     bf_table *table = NULL;
     outcome r = {.status = create_table(context, s->about, &table)};

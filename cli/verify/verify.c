@@ -13,15 +13,17 @@
 
 static const usage verify_usage = {
     "[OPTIONS] [FILE]",
-    "Runs every operation on generated data of every dtype (or on FILE, but for pictures, tables,\n"
-    "groups and joins) on every instruction set of this machine, with 1, 2, 3 and all threads, "
-    "and\n"
-    "on its GPUs, in one pass and in parts. Shows the bits side by side (of many values, a\n"
-    "checksum), then PASS, or FAIL with exit code 5, and whether CPU and GPU agree. With "
-    "--against,\n"
-    "does so for the one operation of a saved state, and compares with it: FILE is what the state\n"
-    "was made of (two files for dot, in turn all files of a total, and last the weights of a\n"
-    "histogram, or of groups the values of each aggregate).",
+    "Runs every operation on every instruction set of this machine, with 1, 2, 3 and all threads,\n"
+    "and on its GPUs, in one pass and in parts. The data are generated, in every dtype, or those "
+    "of\n"
+    "FILE (except for pictures, tables, groups and joins). Shows the bits side by side (a "
+    "checksum\n"
+    "if there are many values), then PASS, or FAIL with exit code 5, and whether CPU and GPU "
+    "agree.\n"
+    "--against runs only the operation of a saved state, on the data of that state, and compares\n"
+    "the results with it. These data are the operands: two files for dot, all files of a total in\n"
+    "turn, the weights of a histogram last, the keys of groups and then the values of each\n"
+    "aggregate.",
     TAKES_INPUT | TAKES_JSON | TAKES_AGAINST | TAKES_DEVICE,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold verify --against x.bfs x.npy"};
@@ -30,7 +32,7 @@ enum { ELEMENTS = 65537 };
 
 /* ---- one way of computing -------------------------------------------------------------------- */
 
-/* Bytes of the member that holds the value; all members begin where the union does. */
+/* All members begin where the union does. */
 size_t verify_value_size(bf_dtype dtype) {
     switch (dtype) {
     case BF_I192: return sizeof(uint64_t[3]);
@@ -54,7 +56,8 @@ void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
         snprintf(text, BF_VALUE_TEXT, "(%s)", bf_status_string(r->status));
 }
 
-/* A description is many values, and a product is soon 0 or infinite: the state tells more. */
+/* Is the state compared instead of the value? A description has many values, and a product is soon
+ * 0 or infinite. */
 static bool tells_by_state(bf_reduction op) { return op == BF_DESCRIBE || op == BF_PROD; }
 
 outcome verify_saved_checksum(const void *bytes, size_t size) {
@@ -130,7 +133,7 @@ static outcome reduce_whole(bf_context *context, const subject *s) {
     return r;
 }
 
-/* From the memory of the device. */
+/* Absorbs arrays in the memory of the device. */
 static outcome in_one_pass(bf_context *context, const subject *s) {
     subject moved = *s;
     outcome r = {.status = verify_move(context, &s->a, &moved.a)};
@@ -149,7 +152,8 @@ static bf_status absorb_part(bf_state *state, const subject *s, int64_t first, i
     return st == BF_OK ? bf_state_absorb(state, &a) : st;
 }
 
-/* Three parts, from the host's memory; the second takes in the third, the first both. */
+/* Absorbs three parts from the host's memory. Merges the third into the second, then the second
+ * into the first. */
 static outcome in_parts(bf_context *context, const subject *s) {
     const int64_t n = s->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
     const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
@@ -174,7 +178,7 @@ static const bf_reduction operations[] = {
 #undef BF_X
 };
 
-/* Every operation on n elements. dot pairs the first half with the second. */
+/* Verifies every operation on n elements. dot pairs the first half with the second. */
 static int do_data(const machine *m, const char *name, bf_dtype dtype, const void *data, int64_t n,
                    bf_nan_policy nan, verdict *v) {
     const bf_array all = bf_array_of(dtype, data, n);
@@ -256,7 +260,7 @@ static int do_file(const machine *m, const options *o, verdict *v) {
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* All of this machine's GPUs, or the one that was asked for. */
+/* Opens all GPUs of this machine, or the one of --device. */
 static int open_gpus(machine *m, const char *device) {
     char name[BF_DEVICE_TEXT];
     int asked;

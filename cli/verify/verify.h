@@ -1,4 +1,4 @@
-/* verify, its parts: every way in which this machine can compute, and the verdict. */
+/* The parts of verify: rows of every primitive, and the verdict. */
 #ifndef BITFOLD_CLI_VERIFY_VERIFY_H
 #define BITFOLD_CLI_VERIFY_VERIFY_H
 
@@ -21,11 +21,11 @@ typedef struct machine {
 typedef struct verdict {
     const options *options;
     int rows, failures;
-    int gpu_failures; /* of them, those in which a GPU differs */
+    int gpu_failures; /* failures in which a GPU differs */
     double began;
 } verdict;
 
-/* A result, or why there is none. */
+/* A result; status tells why there is none. */
 typedef struct outcome {
     bf_status status;
     bf_value value;
@@ -39,8 +39,8 @@ typedef struct subject {
     bf_array a, b; /* b: the second operand of a dot or a map */
     bf_nan_policy nan;
     bool sum_is_1;
-    const void *about; /* more, that only `whole` and `parts` know */
-    /* In one pass, and in merged parts. */
+    const void *about; /* data of `whole` and `parts` */
+    /* Compute the result in one pass, and in parts that are merged. */
     outcome (*whole)(bf_context *context, const struct subject *s);
     outcome (*parts)(bf_context *context, const struct subject *s);
 } subject;
@@ -48,15 +48,15 @@ typedef struct subject {
 /* row.c: computes the subject in every way and shows the row. Returns an exit code. */
 int verify_row(const machine *m, const subject *s, verdict *v);
 
-/* The names of the columns before all rows, and the verdict after them. The latter returns an exit
- * code. */
+/* Shows the names of the columns, before all rows; and the verdict, after them. The latter returns
+ * an exit code. */
 void verify_head(const machine *m);
 int verify_conclude(const machine *m, const verdict *v);
 
-/* The value of a state, or the checksum of its saved form where that tells more. */
+/* Returns the value of a state, or the checksum of its saved form if that tells more. */
 outcome verify_result(const bf_state *state, const bf_reduce_options *rules);
 
-/* The checksum at the end of a saved form, which covers all bytes before it. */
+/* Returns the checksum at the end of a saved form, which covers all bytes before it. */
 outcome verify_saved_checksum(const void *bytes, size_t size);
 
 bool verify_same(const outcome *a, const outcome *b);
@@ -66,15 +66,15 @@ void verify_text(const outcome *r, char text[BF_VALUE_TEXT]);
  * exit code. */
 int verify_load(source *s, void **buffer, const void **data);
 
-/* Elements [first, last) of a. */
+/* Returns elements [first, last) of a. */
 bf_array verify_slice(const bf_array *a, int64_t first, int64_t last);
 
-/* A copy of the array in the memory of the context's device, to be freed with bf_memory_free; on
- * the CPU, the array itself. */
+/* Sets *to to a copy of the array in the memory of the context's device, which the caller frees
+ * with verify_unmove; on the CPU, to the array itself. */
 bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to);
 void verify_unmove(bf_context *context, const bf_array *from, bf_array *to);
 
-/* Copies such a copy back. */
+/* Copies the elements of such a copy (`to`) back. */
 bf_status verify_return(bf_context *context, const bf_array *from, const bf_array *to);
 
 /* map.c: a row for every element-wise operation on n elements. Returns an exit code. */
@@ -83,7 +83,8 @@ int verify_maps(const machine *m, const char *name, const bf_array *all, verdict
 /* histogram.c: rows for histograms, without and with weights. Returns an exit code. */
 int verify_histograms(const machine *m, const char *name, const bf_array *all, verdict *v);
 
-/* The checksum of its saved form; and an empty one with the same bins. */
+/* Returns the checksum of the histogram's saved form. The other makes an empty histogram with the
+ * same bins. */
 outcome verify_histogram_result(const bf_histogram *h);
 bf_status verify_histogram_like(bf_context *context, const bf_histogram *from, bf_histogram **to);
 
@@ -93,16 +94,16 @@ int verify_pictures(const machine *m, verdict *v);
 int verify_tables(const machine *m, verdict *v);
 int verify_groups(const machine *m, verdict *v);
 
-/* group.c: the checksum of their saved form. */
+/* group.c: returns the checksum of the groups' saved form. */
 outcome verify_groups_result(bf_groups *groups);
 
-/* FNV-1a by words of 8 bytes, with the upper half mixed in: goes on from `sum`. */
+/* Returns FNV-1a over words of 8 bytes with the upper half mixed in, continued from `sum`. */
 uint64_t verify_checksum(uint64_t sum, const void *bytes, size_t n);
 
-/* Bytes of the member of bf_value that holds a value of dtype. */
+/* Returns the bytes of the member of bf_value that holds a value of dtype. */
 size_t verify_value_size(bf_dtype dtype);
 
-/* against.c: with --against. Returns an exit code. */
+/* against.c: verifies a saved state (--against). Returns an exit code. */
 int verify_against(const machine *m, const options *o, verdict *v);
 
 #endif

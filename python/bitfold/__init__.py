@@ -4,27 +4,29 @@
     >>> bitfold.sum(array.array("d", [1e20, 1, -1e20]))
     1.0
 
-An array is anything with the buffer protocol (array.array, memoryview, bytes, NumPy arrays),
+An array is any object with the buffer protocol (array.array, memoryview, bytes, NumPy arrays),
 __array_interface__ or __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), of any
-shape and strides; its memory is read in place, never copied. Masked arrays are refused. A result is an int, a float or a bool,
-and depends on the values alone: not on threads, instruction set, device or machine.
+shape and strides. Its memory is read in place. Masked arrays are refused. A result is an int, a
+float or a bool. It depends only on the values, not on threads, instruction set, device or machine.
 
     >>> bitfold.sum(cupy.array([1e20, 1, -1e20]))  # on the GPU, where its memory is
     1.0
-    >>> bitfold.Context(device="cpu")  # nothing but the CPU; "cuda:1": nothing but that GPU
+    >>> bitfold.Context(device="cpu")  # uses only the CPU; "cuda:1" uses only that GPU
     Context(device='cpu', isa='avx512', threads=16)
 
-Every function takes, by keyword:
+Every function has these keyword arguments:
 
-    nan        "propagate" (default), "skip" (as if absent) or "error": what a NaN means
-    out_dtype  "f64" or "f32": what to round to, once, from the exact value (not min, max, arg...)
+    nan        "propagate" (default): a NaN makes the result NaN; "skip": NaNs do not count;
+               "error": NaNs are refused
+    out_dtype  "f64" or "f32": the dtype to which the exact value is rounded, once (not of min, max,
+               argmin, argmax)
     ddof       0 or 1: var and std divide by n - ddof
-    overflow   "error" (default) or "wrap" (modulo 2^64): what a product of integers that takes more
-               than 128 bits is
-    dtype      what the memory holds, where the object cannot say: "bf16" over 16-bit integers, or
-               any dtype over contiguous bytes; nothing is converted
-    context    where to run; the default is one context a thread, with all the CPUs it may use, that
-               computes on a GPU what lies in its memory
+    overflow   "error" (default): a product of integers beyond 128 bits is refused; "wrap": it is
+               taken modulo 2^64
+    dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
+               any dtype for contiguous bytes; no element is converted
+    context    the Context that runs the call; by default each thread has one, which uses all CPUs
+               that it may use, and a GPU for arrays in its memory
 """
 
 import threading
@@ -53,7 +55,7 @@ __all__ = [
 
 
 def isas():
-    """The instruction sets that this library has and this machine can run, slowest first."""
+    """Returns the instruction sets of this library that this machine can run, slowest first."""
     found = []
     i = 0
     while name := lib.bf_isa_name(i):
@@ -64,12 +66,15 @@ def isas():
 
 
 class Context:
-    """Where calls run. No option changes a result.
+    """The device and the threads of calls. No option changes a result.
 
-    device "auto" (by where the data are), "cpu", "cuda" or "cuda:N"; isa "auto" or one of isas();
-    threads 0 for all this process may use. stream is the CUDA stream that calls on a GPU are enqueued
-    on, as a number (torch.cuda.Stream.cuda_stream, cupy.cuda.Stream.ptr), which must last as long as
-    it is used; None for one of the context's own, which is ordered with the legacy default stream.
+    device: "auto" (chosen for each call by where the data are), "cpu", "cuda" or "cuda:N".
+    isa: "auto" or one of isas().
+    threads: 0 means all that this process may use.
+    stream: the CUDA stream for calls on a GPU, as a number (torch.cuda.Stream.cuda_stream,
+    cupy.cuda.Stream.ptr); it must exist as long as it is used. None: a stream of the context's own,
+    which is ordered with the legacy default stream.
+
     Calls from several threads take turns.
     """
 
@@ -104,7 +109,7 @@ class Context:
 
     @property
     def reason(self):
-        """Why the last call ran on `device`; "" where that was asked for."""
+        """The reason why the last call ran on `device`; "" if the context was made for it."""
         return lib.bf_context_reason(self._handle).decode()
 
     @property
@@ -119,10 +124,13 @@ class Context:
         return f"Context(device={self.device!r}, isa={self.isa!r}, threads={self.threads})"
 
     def watch(self, tick, every=0.1):
-        """Has long calls call tick(bytes), at most once in `every` seconds, with the bytes that the
-        context's calls have worked through since. If it returns something true, the call raises
-        CancelledError; what it raises, the call raises. None ends the watch. tick must not use the
-        context; objects of a cancelled call are as they were."""
+        """Makes long calls call tick(bytes), at most once in `every` seconds.
+
+        bytes: how much the context's calls have worked through since watch(). If tick returns a true
+        value, the call raises CancelledError. If tick raises an exception, the call raises it. After
+        either, states and histograms are as they were. tick must not use the context. watch(None)
+        ends the watch.
+        """
 
         def guarded(_, count):
             try:
@@ -138,7 +146,7 @@ class Context:
             watch.tick = _library.TICK(guarded)
         with self._lock:
             check(lib.bf_context_watch(self._handle, byref(watch) if watch else None), self._handle)
-            self._watch = watch  # the library calls its function
+            self._watch = watch  # keeps its function alive, which the library calls
 
     def _check(self, status):
         raised, self._raised = self._raised, None
@@ -147,12 +155,12 @@ class Context:
         check(status, self._handle)
 
     def _call(self, function, *arguments):
-        """Runs a library function on the context, and raises what it reports."""
+        """Calls a library function on the context, and raises the error that it returns."""
         with self._lock:
             self._check(function(*arguments))
 
     def _call_with(self, other, function, *arguments):
-        """The same, of a function that reads an object of another context too."""
+        """Does the same for a function that also reads an object of another context."""
         first, second = sorted((self._lock, other._lock), key=id)
         with first, second:
             self._check(function(*arguments))
@@ -195,57 +203,58 @@ def _reduce(op, x, *, dtype=None, context=None, **options):
 
 
 def sum(x, **options):
-    """The exact sum: of integers an int of any size, of floats rounded once. Empty: 0."""
+    """Returns the exact sum: for integers an int of any size, for floats rounded once. Empty: 0."""
     return _reduce("sum", x, **options)
 
 
 def prod(x, **options):
-    """The product: of integers an exact int, of floats by a fixed tree, below 1 ulp off. Empty: 1."""
+    """Returns the product: for integers an exact int; for floats along a fixed tree, with an error
+    below 1 ulp. Empty: 1."""
     return _reduce("prod", x, **options)
 
 
 def mean(x, **options):
-    """The exact mean, rounded once. Empty: nan."""
+    """Returns the exact mean, rounded once. Empty: nan."""
     return _reduce("mean", x, **options)
 
 
 def var(x, **options):
-    """The exact variance, rounded once; never negative. No more than ddof elements: nan."""
+    """Returns the exact variance, rounded once; never negative. No more than ddof elements: nan."""
     return _reduce("var", x, **options)
 
 
 def std(x, **options):
-    """The square root of the exact variance, rounded once."""
+    """Returns the square root of the exact variance, rounded once."""
     return _reduce("std", x, **options)
 
 
 def norm(x, **options):
-    """The square root of the exact sum of squares, rounded once. Empty: 0."""
+    """Returns the square root of the exact sum of squares, rounded once. Empty: 0."""
     return _reduce("norm", x, **options)
 
 
 def sumsq(x, **options):
-    """The exact sum of squares: of integers an int, of floats rounded once. Empty: 0."""
+    """Returns the exact sum of squares: for integers an int, for floats rounded once. Empty: 0."""
     return _reduce("sumsq", x, **options)
 
 
 def min(x, **options):
-    """The least element; -0 is below 0. Empty: EmptyError."""
+    """Returns the least element; -0 is less than 0. Empty: EmptyError."""
     return _reduce("min", x, **options)
 
 
 def max(x, **options):
-    """The greatest element; -0 is below 0. Empty: EmptyError."""
+    """Returns the greatest element; -0 is less than 0. Empty: EmptyError."""
     return _reduce("max", x, **options)
 
 
 def argmin(x, **options):
-    """The index, in C order, of the first element that holds the minimum, or of the first NaN."""
+    """Returns the index, in C order, of the first minimum, or of the first NaN. Empty: EmptyError."""
     return _reduce("argmin", x, **options)
 
 
 def argmax(x, **options):
-    """The index, in C order, of the first element that holds the maximum, or of the first NaN."""
+    """Returns the index, in C order, of the first maximum, or of the first NaN. Empty: EmptyError."""
     return _reduce("argmax", x, **options)
 
 
@@ -253,7 +262,7 @@ Description = namedtuple("Description", "n nan inf min argmin max argmax sum mea
 
 
 def _description(d):
-    """Where there is no value, None."""
+    """Returns a Description; values that do not exist are None."""
     value = lambda v: to_python(v) if v.dtype else None
     index = lambda i: i if i >= 0 else None
     return Description(
@@ -263,7 +272,8 @@ def _description(d):
 
 
 def describe(x, *, dtype=None, context=None, **options):
-    """A Description, in one pass: counts, extremes and where, sum, mean and std."""
+    """Returns a Description, in one pass: counts, extremes and their indices, sum, mean and std.
+    Values that do not exist are None."""
     context = context or _default_context()
     view = View(x, dtype)
     description = _library.sized(_library.Description)
@@ -275,7 +285,8 @@ def describe(x, *, dtype=None, context=None, **options):
 
 
 def dot(a, b, *, nan="propagate", out_dtype=None, dtype=None, context=None):
-    """The exact sum of the exact products of two arrays of one dtype and shape, rounded once."""
+    """Returns the exact sum of the exact products of two arrays of one dtype and shape, rounded
+    once."""
     context = context or _default_context()
     views = View(a, dtype), View(b, dtype)
     value = _library.Value()
@@ -290,10 +301,11 @@ StateInfo = namedtuple("StateInfo", "op dtype count nan inf next")
 
 
 class State:
-    """A reduction in progress: absorb chunks, merge states, take the result, save and load.
+    """A reduction in progress: absorbs chunks, merges states, gives the result, saves and loads.
 
-    The result has the bits of one call over all the data, whatever the chunks. argmin, argmax,
-    describe and prod of floats go by index: a part that does not start at 0 is told where by seek().
+    The result has the bits of one call over all the data, however they are divided. argmin, argmax,
+    describe and prod of floats depend on the index of each element: call seek() for a part that does
+    not start at index 0.
     """
 
     def __init__(self, op, dtype, context=None):
@@ -309,8 +321,8 @@ class State:
             lib.bf_state_destroy(self._handle)
 
     def absorb(self, x, y=None, *, dtype=None):
-        """Takes in an array, for "dot" a pair of them. dtype: as elsewhere; a bf16 state reads
-        16-bit integers as bf16. Returns the state."""
+        """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
+        Returns the state."""
         if dtype is None and self.info().dtype == "bf16":
             dtype = "bf16"
         views = [View(each, dtype) for each in (x, y) if each is not None]
@@ -319,15 +331,15 @@ class State:
         return self
 
     def merge(self, other):
-        """Adds what another state of the same kind holds, which is unchanged. Returns the state."""
+        """Merges another state of the same kind, which is unchanged. Returns the state."""
         self._context._call_with(
             other._context, lib.bf_state_merge, self._handle, other._handle
         )
         return self
 
     def retract(self, other):
-        """Takes out what another state of the same kind holds, exactly: what is left is the state
-        of what remains. For sums, means, var, std, sumsq, norm and dot. Returns the state."""
+        """Takes out another state of the same kind, exactly: the state becomes that of the remaining
+        data. For sum, mean, var, std, sumsq, norm and dot. Returns the state."""
         self._context._call_with(
             other._context, lib.bf_state_retract, self._handle, other._handle
         )
@@ -342,12 +354,12 @@ class State:
         return self.retract(other) if isinstance(other, State) else NotImplemented
 
     def seek(self, index):
-        """Says that the next element absorbed has this index. Returns the state."""
+        """Sets the index of the next element that is absorbed. Returns the state."""
         self._context._call(lib.bf_state_seek, self._handle, whole(index))
         return self
 
     def result(self, **options):
-        """The value so far, of "describe" a Description; the state can go on."""
+        """Returns the value so far; for "describe", a Description. The state can absorb more."""
         if self.info().op == "describe":
             description = _library.sized(_library.Description)
             self._context._call(
@@ -359,15 +371,16 @@ class State:
         return to_python(value)
 
     def info(self):
-        """Operation and dtype; how many elements, NaNs and infinities there were; next index."""
+        """Returns a StateInfo: operation, dtype, numbers of elements, NaNs and infinities, and the
+        index of the next element."""
         info = _library.sized(_library.StateInfo)
         self._context._call(lib.bf_state_describe, self._handle, byref(info))
         op = next(name for name, number in OPS.items() if number == info.op)
         return StateInfo(op, NAMES[info.dtype], info.count, info.nan, info.inf, info.next)
 
     def words(self):
-        """The state as a new array of i64, for MPI and NCCL: of sums, means, var, std, sumsq, norm
-        and dot the words of several states add to those of the merged one."""
+        """Returns the state as a new array of i64, for MPI and NCCL. For sum, mean, var, std, sumsq,
+        norm and dot, the sum of the words of several states is the words of the merged state."""
         info = _library.sized(_library.WordsInfo)
         self._context._call(lib.bf_state_words_info, self._handle, byref(info))
         words = new_array("i64", [info.count])
@@ -375,8 +388,8 @@ class State:
         return words
 
     def set_words(self, words, parts=1):
-        """Makes the state what the words say, which are the sum of those of `parts` states. Returns
-        the state."""
+        """Sets the state from words, which are the sum of the words of `parts` states. Returns the
+        state."""
         data = memoryview(words).cast("B")
         if memoryview(words).format not in ("l", "q") or data.nbytes % 8:
             raise ArgumentError("words are elements of i64")
@@ -387,14 +400,14 @@ class State:
         return self
 
     def save(self):
-        """The state as bytes: portable, versioned, checksummed."""
+        """Returns the state as bytes: portable, with a version and a checksum."""
         data = _library.ctypes.create_string_buffer(lib.bf_state_save_size(self._handle))
         self._context._call(lib.bf_state_save, self._handle, data)
         return data.raw
 
     @classmethod
     def load(cls, data, context=None):
-        """The state that save() wrote. Anything else is refused: StateError."""
+        """Returns the state that save() wrote. Other bytes raise StateError."""
         state = cls.__new__(cls)
         state._context = context or _default_context()
         state._handle = c_void_p()

@@ -1,4 +1,4 @@
-"""Python objects as bf_array, without a copy: the buffer protocol, __array_interface__, and, of
+"""Python objects as bf_array, without a copy: by the buffer protocol, __array_interface__ or, for
 memory on a GPU, __cuda_array_interface__."""
 
 import ctypes
@@ -16,7 +16,7 @@ SIZES = {
 }  # fmt: skip
 NAMES = {number: name for name, number in DTYPES.items()}
 
-# How NumPy names them; bf16 elements are u16 there, their bits. And memoryview, which has no f16.
+# The names of NumPy, where the bits of bf16 are u16; then those of memoryview, which has no f16.
 TYPESTR = {
     "bool": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "u8": "|u1", "u16": "<u2",
     "u32": "<u4", "u64": "<u8", "f16": "<f2", "bf16": "<u2", "f32": "<f4", "f64": "<f8",
@@ -26,7 +26,7 @@ _CODE = {
     "u64": "Q", "f16": "H", "bf16": "H", "f32": "f", "f64": "d",
 }  # fmt: skip
 
-# By kind and size in bytes: what NumPy's dtype strings and the struct module's codes come down to.
+# By kind and size in bytes, to which NumPy's dtype strings and the struct module's codes reduce.
 _BY_KIND = {
     "b1": "bool", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
     "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64", "f2": "f16", "f4": "f32", "f8": "f64",
@@ -43,8 +43,8 @@ _KIND_OF_CODE = {
 
 
 def dtype_name(dtype):
-    """bitfold's name of a dtype: of its own ("i8" has 8 bits, "f64"), of a long name ("float64"),
-    of NumPy's strings with their byte order ("<f8", "|b1"), or of a numpy.dtype."""
+    """Returns bitfold's name of a dtype. dtype is such a name ("i8" has 8 bits), a long name
+    ("float64"), a string of NumPy's with its byte order ("<f8", "|b1") or a numpy.dtype."""
     text = getattr(dtype, "str", dtype)
     if not isinstance(text, str):
         raise DtypeError(f"a dtype is a name such as 'f64', not {dtype!r}")
@@ -74,7 +74,7 @@ class _Buffer(ctypes.Structure):
     ]  # fmt: skip
 
 
-_STRIDED_WITH_FORMAT = 0x001C  # PyBUF_RECORDS_RO: strides and format, read-only will do
+_STRIDED_WITH_FORMAT = 0x001C  # PyBUF_RECORDS_RO: strides and format; may be read-only
 _get_buffer = ctypes.pythonapi.PyObject_GetBuffer
 _get_buffer.argtypes = [py_object, POINTER(_Buffer), c_int]
 _get_buffer.restype = c_int
@@ -84,11 +84,11 @@ _release_buffer.restype = None
 
 
 class View:
-    """An object's memory as a bf_array, in `array`; the memory stays put while the view lives."""
+    """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists."""
 
     def __init__(self, x, dtype=None):
         self._buffer = None
-        self._object = x  # an interface alone keeps no memory
+        self._object = x  # keeps the memory alive; an interface does not
         wanted = None if dtype is None else dtype_name(dtype)
         refuse_hidden(x)
         interface = _cuda_interface(x)
@@ -149,7 +149,7 @@ class View:
 
 
 def refuse_hidden(x):
-    """Refuses objects whose memory alone is not what they mean."""
+    """Refuses objects whose values are not in their memory alone."""
     mask = getattr(x, "mask", None)
     if mask is not None and not callable(mask):  # pandas has a method of this name
         raise ArgumentError("a masked array: give compressed(), filled() or data, which have no mask")
@@ -160,8 +160,8 @@ def refuse_hidden(x):
 
 
 def _cuda_interface(x):
-    """The interface of an array on a GPU; None of any other. What else an object has to say, such as
-    a tensor that requires grad, it raises."""
+    """Returns the interface of an array on a GPU, or None. An object may raise an error of its own, as
+    a tensor that requires grad does."""
     try:
         return x.__cuda_array_interface__
     except AttributeError:
@@ -171,16 +171,16 @@ def _cuda_interface(x):
 
 
 def _wait_for(interface):
-    """The protocol: who takes an array first waits for the stream that it names, or for none where
-    that is None. Before version 3 it named none, and work may be pending on any. A call of bitfold's
-    has ended when it returns, so that nobody has to wait for that."""
+    """Waits for the stream that the interface names, as its protocol requires; None: for no stream.
+    Versions before 3 name no stream, so this waits for all. The array's owner need not wait for
+    bitfold, whose calls have ended when they return."""
     stream = interface.get("stream", "all")
     if stream == 0:
         raise ArgumentError("__cuda_array_interface__: stream 0 has no one meaning")
     if stream is None or not interface["data"][0]:
         return
     try:
-        driver = ctypes.CDLL("libcuda.so.1")  # which the array's owner has loaded
+        driver = ctypes.CDLL("libcuda.so.1")  # the array's owner has loaded it
     except OSError as error:
         raise DeviceError(f"no driver to wait for a GPU's array with: {error}") from None
     owner = c_void_p()
@@ -208,7 +208,8 @@ def _format_name(text, size, wanted):
 
 
 def _reinterpret(name, wanted, size, shape, strides):
-    """The same memory as another dtype: raw elements (None), bf16 as 16-bit integers, or bytes."""
+    """Returns the same memory as dtype `wanted`: raw elements (name None), bf16 in 16-bit integers, or
+    any dtype in bytes."""
     if name not in (None, "u8", "i8") and (wanted != "bf16" or name not in ("u16", "i16")):
         raise DtypeError(f"the data are {name}: dtype={wanted!r} converts nothing")
     if SIZES[wanted] == size:
@@ -234,7 +235,7 @@ def _array(pointer, name, size, shape, strides):
         raise ShapeError(f"{len(shape)} dimensions; bitfold takes up to {MAX_DIMS}")
     array = Array(pointer, DTYPES[name], len(shape))
     for i, (extent, stride) in enumerate(zip(shape, strides)):
-        # A stride between fewer than two elements is never taken: whatever it is, it is harmless.
+        # The stride of fewer than two elements is never used, so any value will do.
         step, rest = divmod(stride, size) if extent > 1 else (1, 0)
         if rest:
             raise ShapeError(f"a stride of {stride} bytes is not a whole number of {name} elements")
@@ -246,7 +247,7 @@ def _array(pointer, name, size, shape, strides):
 
 
 def to_python(value):
-    """A bf_value as bool, int or float."""
+    """Returns a bf_value as bool, int or float."""
     held = value.as_
     if value.dtype == I192:
         return int.from_bytes(bytes(held.i192), sys.byteorder, signed=True)
@@ -266,7 +267,7 @@ def to_python(value):
 
 @functools.lru_cache(maxsize=None)
 def _numpy():
-    """The module, imported when first needed; None: it is not installed."""
+    """Returns the module, imported when first needed, or None if it is not installed."""
     try:
         import numpy
     except ImportError:
@@ -275,12 +276,12 @@ def _numpy():
 
 
 def new_array(name, shape):
-    """Memory for results: a NumPy array, or a memoryview where there is no NumPy. Elements of bf16
-    (of a memoryview also of f16) are u16 there, their bits."""
+    """Returns memory for results: a NumPy array, or a memoryview if NumPy is not installed. bf16 (in
+    a memoryview also f16) is u16 there, with the same bits."""
     numpy = _numpy()
     if numpy is not None:
         return numpy.empty(shape, TYPESTR[name])
-    if 0 in shape:  # of which a memoryview makes one dimension only
+    if 0 in shape:  # an empty memoryview has only one dimension
         return memoryview(bytearray()).cast(_CODE[name])
     size = SIZES[name]
     for extent in shape:

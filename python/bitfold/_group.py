@@ -1,4 +1,4 @@
-"""Groups, as bf_groups: what the rows of each key come to; and joins, as bf_join."""
+"""Groups (bf_groups): counts and aggregates of the rows of each key. Joins (bf_join)."""
 
 import ctypes
 import weakref
@@ -55,12 +55,12 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
 
 
 def _elements(x, name):
-    """An array of dtype `name`: 16-bit integers can be bf16."""
+    """Returns an array of dtype `name`; 16-bit integers can be bf16."""
     return View(x, name) if name == "bf16" else _Elements(x, name)
 
 
 def _new(name, n):
-    """n new elements: as an array for the caller, and as the library takes it."""
+    """Makes n elements. Returns them as an array for the caller and as a bf_array."""
     pair = name == "pair"
     made = new_array("u64" if pair else name, [n, 2] if pair else [n])
     array = View(made).array
@@ -69,22 +69,23 @@ def _new(name, n):
 
 
 def _destroy(handle, context):
-    """Holds the context, which must outlive the groups, also where both are garbage at once."""
+    """Destroys groups. Its argument keeps their context alive until then, even if both are garbage at
+    once."""
     lib.bf_groups_destroy(handle)
 
 
 class Groups:
-    """The rows of each key: how many, and exact aggregates of their values; a state, which absorbs
-    chunks and merges with others.
+    """The number of rows of each key, and exact aggregates of their values. Groups are a state: they
+    absorb chunks and merge with others.
 
-    key: any dtype, or "pair" (arrays of u64 with a last dimension of 2). aggregates: pairs of an
-    operation (sum mean var std sumsq norm min max) and a dtype of values.
+    key: any dtype, or "pair" (arrays of u64 whose last dimension is 2). aggregates: pairs of an
+    operation (sum mean var std sumsq norm min max) and the dtype of its values.
 
     >>> g = bitfold.Groups("i64", [("sum", "f64"), ("max", "f64")])
     >>> g.absorb(keys, x, x).result(0)
     array([...])
 
-    Results are NumPy arrays, or memoryviews where NumPy is not installed.
+    Results are NumPy arrays, or memoryviews if NumPy is not installed.
     """
 
     def __init__(self, key, aggregates=(), seed=0, context=None):
@@ -113,11 +114,11 @@ class Groups:
 
     @property
     def rows(self):
-        """How many rows were absorbed."""
+        """The number of rows that were absorbed."""
         return lib.bf_groups_rows(self._handle)
 
     def absorb(self, keys, *values):
-        """Takes in rows: keys, and an array of values for each aggregate. Returns the groups."""
+        """Absorbs rows: keys, and an array of values for each aggregate. Returns the groups."""
         if len(values) != len(self.aggregates):
             raise ArgumentError(f"{len(values)} arrays of values, not {len(self.aggregates)}")
         keys = _elements(keys, self.key)
@@ -127,15 +128,15 @@ class Groups:
         return self
 
     def merge(self, other):
-        """Adds what other groups of the same kind hold. Returns the groups."""
+        """Merges other groups of the same kind, which are unchanged. Returns the groups."""
         self._context._call_with(
             other._context, lib.bf_groups_merge, self._handle, other._handle
         )
         return self
 
     def retract(self, other):
-        """Takes out the rows that other groups of the same kind hold, exactly; a group without rows
-        is gone. Not of min and max. Returns the groups."""
+        """Takes out the rows of other groups of the same kind, exactly. Groups without rows are
+        removed. Groups with min or max are refused. Returns the groups."""
         self._context._call_with(
             other._context, lib.bf_groups_retract, self._handle, other._handle
         )
@@ -153,7 +154,7 @@ class Groups:
         self._call(lib.bf_groups_clear)
 
     def list(self):
-        """The keys, ascending (NaN last), and the number of rows of each: two arrays."""
+        """Returns two arrays: the keys, ascending (NaN last), and the number of rows of each."""
         with self._context._lock:
             keys, to_keys = _new(self.key, len(self))
             counts, to_counts = _new("i64", len(self))
@@ -167,12 +168,14 @@ class Groups:
         return NAMES[number]
 
     def result(self, which, *, fits=False, **options):
-        """Aggregate number `which` of each group, in the order of the keys: an array. Options are
-        those of bitfold.sum.
+        """Returns an array with aggregate number `which` of each group, in the order of the keys.
+        Options are those of bitfold.sum.
 
-        Sums of integers are int64, or uint64 of unsigned ones: where one does not fit, RangeError.
-        overflow="wrap" gives them modulo 2^64, and fits=True an array of bools beside, of those that
-        do fit; out_dtype rounds them, and result_list() has integers of any size."""
+        Sums of integers are int64, or uint64 if the values are unsigned. If one does not fit,
+        RangeError is raised. overflow="wrap" gives sums modulo 2^64 instead; fits=True also returns
+        an array of bools that are true where the sum fits; out_dtype rounds sums to floats.
+        result_list() returns integers of any size.
+        """
         from . import _options
 
         which, options = whole(which, c_int), _options(**options)
@@ -184,7 +187,7 @@ class Groups:
         return (values, fitting) if fits else values
 
     def result_list(self, which, **options):
-        """The same as a list of Python's numbers, which takes longer: integers have any size."""
+        """Returns the same as a list of numbers, which takes longer. Integers have any size."""
         from . import _options
 
         with self._context._lock:
@@ -193,7 +196,8 @@ class Groups:
         return [to_python(value) for value in values]
 
     def save(self):
-        """The groups as bytes: portable, versioned, checksummed; equal groups are equal bytes."""
+        """Returns the groups as bytes: portable, with a version and a checksum. Equal groups give
+        equal bytes."""
         size = c_size_t()
         self._call(lib.bf_groups_save_size, byref(size))
         data = ctypes.create_string_buffer(size.value)
@@ -202,7 +206,7 @@ class Groups:
 
     @classmethod
     def load(cls, data, context=None):
-        """The groups that save() wrote. Anything else is refused: StateError."""
+        """Returns the groups that save() wrote. Other bytes raise StateError."""
         groups, data, kind = cls.__new__(cls), bytes(data), sized(_Options)
         groups._context = context or _default_context()
         groups._handle = c_void_p()
@@ -220,12 +224,12 @@ class Groups:
 
 
 def unique(x, context=None, dtype=None):
-    """The different elements of x, ascending (NaN last), and how often each occurs."""
+    """Returns the different elements of x, ascending (NaN last), and how often each occurs."""
     return Groups(dtype or View(x).dtype, context=context).absorb(x).list()
 
 
 def join(a, b, seed=0, context=None, dtype=None):
-    """All pairs (i, j) of rows with a[i] == b[j], by i, then j: two arrays."""
+    """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j."""
     context = context or _default_context()
     name = _name_of(dtype) if dtype else View(a).dtype
     handle = c_void_p()

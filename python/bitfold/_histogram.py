@@ -1,4 +1,4 @@
-"""Histograms: histogram() and bincount() of one array, and a Histogram that grows."""
+"""Histograms: histogram() and bincount() of one array, and Histogram, which absorbs chunks."""
 
 import array
 import ctypes
@@ -55,7 +55,7 @@ lib.bf_bincount.argtypes = [c_void_p, POINTER(Array), c_void_p, c_int64, POINTER
 
 
 def _doubles(numbers):
-    """Numbers as an array of doubles."""
+    """Returns numbers as an array of doubles."""
     made = array.array("d")
     try:
         memory = memoryview(numbers)
@@ -69,21 +69,21 @@ def _doubles(numbers):
 
 
 def _copied(code, pointer, n):
-    """n 8-byte numbers from the library's memory."""
+    """Returns a copy of n 8-byte numbers in the library's memory."""
     made = array.array(code)
     made.frombytes((ctypes.c_char * (8 * n)).from_address(pointer))
     return made
 
 
 def _filled(context, function, handle, n):
-    """What the function writes to n doubles."""
+    """Returns n doubles that a library function writes."""
     made = array.array("d", bytes(8 * n))
     context._call(function, handle, made.buffer_info()[0])
     return made
 
 
 def _options(bins, range, weights):
-    """The options, and the edges that they point to."""
+    """Returns the options, and the edges to which they point."""
     options = _Options(ctypes.sizeof(_Options))
     edges = None
     refuse_hidden(bins)
@@ -117,11 +117,11 @@ HistogramInfo = namedtuple("HistogramInfo", "dtype weights edges bins count belo
 
 
 class Histogram:
-    """Counts in bins that are known beforehand: absorb arrays, merge histograms, save and load.
+    """Counts in given bins: absorbs arrays, merges histograms, saves and loads.
 
-    dtype is the elements', weights the weights' (None: there are none). bins is a number of even
-    bins over range, a pair, or their edges. What the counts are does not depend on the chunks; nor
-    do sums of weights, which are exact and rounded once.
+    dtype: of the elements. weights: the dtype of the weights (None: no weights). bins: the number of
+    even bins over range, which is a pair; or the edges. Counts do not depend on how the data are
+    divided, nor do sums of weights, which are exact and rounded once.
     """
 
     def __init__(self, dtype, bins=10, range=None, weights=None, context=None):
@@ -144,8 +144,8 @@ class Histogram:
 
     @classmethod
     def of(cls, x, bins=10, range=None, weights=None, *, dtype=None, context=None):
-        """A histogram of an array, which may decide the range, and with bins="auto" (Sturges' rule)
-        their number."""
+        """Returns a histogram of an array. Without a range, the bins span its finite elements.
+        bins="auto" chooses their number by Sturges' rule."""
         made = cls.__new__(cls)
         made._start(context)
         view, weight_view = View(x, dtype), None if weights is None else View(weights)
@@ -157,8 +157,8 @@ class Histogram:
         return made
 
     def absorb(self, x, weights=None, *, dtype=None):
-        """Counts an array. dtype: as elsewhere; a bf16 histogram reads 16-bit integers as bf16.
-        Returns the histogram."""
+        """Counts the elements of an array. A bf16 histogram reads 16-bit integers as bf16. Returns the
+        histogram."""
         if dtype is None and self.info().dtype == "bf16":
             dtype = "bf16"
         view, weight_view = View(x, dtype), None if weights is None else View(weights)
@@ -168,15 +168,14 @@ class Histogram:
         return self
 
     def merge(self, other):
-        """Adds what another histogram of the same bins holds. Returns the histogram."""
+        """Merges another histogram with the same bins, which is unchanged. Returns the histogram."""
         self._context._call_with(
             other._context, lib.bf_histogram_merge, self._handle, other._handle
         )
         return self
 
     def retract(self, other):
-        """Takes out what another histogram of the same bins holds, exactly. Returns the
-        histogram."""
+        """Takes out another histogram with the same bins, exactly. Returns the histogram."""
         self._context._call_with(
             other._context, lib.bf_histogram_retract, self._handle, other._handle
         )
@@ -196,7 +195,8 @@ class Histogram:
         return self
 
     def info(self):
-        """Dtypes, the number of bins, and how many elements there were: in all, and in no bin."""
+        """Returns a HistogramInfo: dtypes, and the numbers of bins, of all elements, and of those in
+        no bin."""
         info = sized(_Info)
         self._context._call(lib.bf_histogram_describe, self._handle, byref(info))
         weights = NAMES[info.weights] if info.weights else None
@@ -207,46 +207,46 @@ class Histogram:
 
     @property
     def below(self):
-        """How many elements were below the first edge."""
+        """The number of elements below the first edge."""
         return self.info().below
 
     @property
     def above(self):
-        """How many elements were above the last edge."""
+        """The number of elements above the last edge."""
         return self.info().above
 
     @property
     def nan(self):
-        """How many elements were NaN."""
+        """The number of NaNs."""
         return self.info().nan
 
     @property
     def counts(self):
-        """A copy of the counts: an array.array of integers."""
+        """A copy of the counts, an array.array of integers."""
         return _copied("q", lib.bf_histogram_counts(self._handle), self.info().bins)
 
     @property
     def edges(self):
-        """The edges, one more than bins: an array.array of floats."""
+        """A copy of the edges (one more than bins), an array.array of floats."""
         return _copied("d", lib.bf_histogram_edges(self._handle), self.info().bins + 1)
 
     def weights(self):
-        """The sum of each bin's weights, exact and rounded once: an array.array of floats."""
+        """Returns the exact sum of each bin's weights, rounded once: an array.array of floats."""
         return _filled(self._context, lib.bf_histogram_weights, self._handle, self.info().bins)
 
     def density(self):
-        """What integrates to 1 over the bins: an array.array of floats."""
+        """Returns the density of each bin, an array.array of floats. Its integral is 1."""
         return _filled(self._context, lib.bf_histogram_density, self._handle, self.info().bins)
 
     def save(self):
-        """The histogram as bytes: portable, versioned, checksummed."""
+        """Returns the histogram as bytes: portable, with a version and a checksum."""
         data = ctypes.create_string_buffer(lib.bf_histogram_save_size(self._handle))
         self._context._call(lib.bf_histogram_save, self._handle, data)
         return data.raw
 
     @classmethod
     def load(cls, data, context=None):
-        """The histogram that save() wrote. Anything else is refused: StateError."""
+        """Returns the histogram that save() wrote. Other bytes raise StateError."""
         made = cls.__new__(cls)
         made._start(context)
         data = bytes(data)
@@ -257,12 +257,12 @@ class Histogram:
 
 
 def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None, context=None):
-    """(counts, edges), as numpy.histogram has them: with weights the sums of weights, with density
-    what integrates to 1. Both are array.arrays, which NumPy takes as they are.
+    """Returns (counts, edges) as numpy.histogram does: sums of weights instead of counts if there are
+    weights, densities if density is true. Both are array.arrays, which NumPy reads in place.
 
-    bins: their number; "auto": as many as Sturges' rule says; or their edges, which increase. range:
-    a pair; by default from the least to the greatest finite element. NaN and what is outside the
-    range is in no bin: Histogram.of() counts it.
+    bins: the number of bins, "auto" (by Sturges' rule), or ascending edges. range: a pair; by default
+    the least and the greatest finite element. NaNs and elements outside the range are in no bin;
+    Histogram.of() counts them.
     """
     made = Histogram.of(a, bins, range, weights, dtype=dtype, context=context)
     values = made.density() if density else made.counts if weights is None else made.weights()
@@ -270,8 +270,8 @@ def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None
 
 
 def bincount(x, minlength=0, *, dtype=None, context=None):
-    """How often each integer from 0 to the greatest (at least to minlength - 1) occurs in an array
-    of integers, none of which is negative: an array.array."""
+    """Returns how often each integer from 0 to the greatest, at least to minlength - 1, occurs in an
+    array of integers, as an array.array. Negative integers are refused."""
     from . import _default_context, max
 
     context = context or _default_context()

@@ -1,4 +1,4 @@
-"""Julia and Mandelbrot sets: julia(), into memory of the caller's or new memory; palette_colors()."""
+"""Julia and Mandelbrot sets: julia() and palette_colors()."""
 
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
@@ -31,10 +31,13 @@ lib.bf_palette_colors.restype = c_int
 
 def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=0j, scale=1.5,
           iterations=200, escape=1000, dtype="f32", x=0, y=0, out=None, context=None):
-    """The step, from 0, after which the orbit of each pixel escapes, or `iterations`: an array of
-    u16, height x width. With out, an array of two dimensions in any memory (a GPU's as well), the
-    rectangle of the picture that begins at pixel (x, y) and has out's shape. The counts are the
-    same on every machine."""
+    """Returns the count of each pixel, an array of u16, height x width: the number, from 0, of the
+    step after which its orbit escapes, or `iterations` if it does not. The counts are the same on
+    every machine.
+
+    out: an array of two dimensions in any memory, also a GPU's. It gets the part of the picture that
+    begins at pixel (x, y) and has its shape.
+    """
     from . import _default_context
 
     params = sized(_Params)
@@ -59,8 +62,9 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
 
 
 def palette_colors(palette, counts, iterations=200):
-    """Red, green, blue and alpha of each count, as bytes: an array of u8 of the counts' shape and 4.
-    The palette is "classic", "gray", "fire", "ocean" or "rainbow"; counts are contiguous u16."""
+    """Returns red, green, blue and alpha of each count: an array of u8 with the shape of counts and
+    a last dimension of 4. palette: "classic", "gray", "fire", "ocean" or "rainbow". counts:
+    contiguous u16."""
     view = View(counts, None).array
     shape = list(view.shape[: view.ndim])
     if view.dtype != DTYPES["u16"]:

@@ -1,4 +1,4 @@
-"""libbitfold as ctypes sees it: where it is, its structs and functions, its errors."""
+"""libbitfold by ctypes: finds and loads it, and declares its structs, functions and errors."""
 
 import ctypes
 import ctypes.util
@@ -26,7 +26,7 @@ DEVICE_AUTO, DEVICE_CPU = -2, -1
 
 
 class Error(Exception):
-    """A call failed: `status` is the library's number for the reason, `message` says why."""
+    """A call failed. status: the library's number for the reason."""
 
     status = 0
 
@@ -36,19 +36,19 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """An argument has no meaning here."""
+    """An argument is not valid here."""
 
     status = 1
 
 
 class DtypeError(Error, TypeError):
-    """The data's type is not one that bitfold takes, or not the one that belongs here."""
+    """The dtype of the data is not supported, or not the one that is needed here."""
 
     status = 2
 
 
 class ShapeError(Error, ValueError):
-    """Shapes or strides do not fit."""
+    """Shapes or strides do not match, or are not valid."""
 
     status = 3
 
@@ -60,7 +60,7 @@ class RangeError(Error, OverflowError):
 
 
 class NanError(Error, ValueError):
-    """The data hold NaN and the policy is nan="error"."""
+    """The data have a NaN, and the policy is nan="error"."""
 
     status = 5
 
@@ -72,7 +72,7 @@ class EmptyError(Error, ValueError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The library could not allocate."""
+    """The library could not allocate memory."""
 
     status = 7
 
@@ -121,7 +121,7 @@ class Value(ctypes.Structure):
 
 
 def sized(struct):
-    """A struct of the library's that begins with its size, to be filled in."""
+    """Makes a struct of the library that begins with its size, which is set."""
     return struct(ctypes.sizeof(struct))
 
 
@@ -223,7 +223,7 @@ _SIGNATURES = {
 
 
 def _find():
-    """BITFOLD_LIBRARY, else a library beside this file, else the system's."""
+    """Returns the library that BITFOLD_LIBRARY names, else one beside this file, else the system's."""
     if "BITFOLD_LIBRARY" in os.environ:
         return os.environ["BITFOLD_LIBRARY"]
     for name in ("libbitfold.so", "libbitfold.so.0"):
@@ -250,14 +250,15 @@ lib = _load()
 
 
 def check(status, context=None):
-    """Raises the exception that belongs to a status other than 0."""
+    """Raises the exception of a status other than 0."""
     if status:
         detail = lib.bf_context_message(context) if context else b""
         raise ERRORS[status]((detail or lib.bf_status_string(status)).decode())
 
 
 def whole(x, kind=c_int64):
-    """x as an int that a C integer of this kind holds: ctypes alone would drop the bits above."""
+    """Returns x as an int that a C integer of this kind can hold, or raises ArgumentError: ctypes
+    would drop the upper bits."""
     x = operator.index(x)
     if kind(x).value != x:
         raise ArgumentError(f"{x} does not fit {8 * ctypes.sizeof(kind)} bits")

@@ -1,4 +1,4 @@
-"""Element-wise operations: map("add", a, b), into memory of the caller's or new memory."""
+"""Element-wise operations, as in map("add", a, b)."""
 
 import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
@@ -28,8 +28,8 @@ lib.bf_map.restype = c_int
 
 
 class Result:
-    """A new array: `dtype`, `shape`, and its elements through __array_interface__, which NumPy and
-    bitfold take as it is. bf16 elements look like u16 there: their bits."""
+    """A new array with `dtype`, `shape` and __array_interface__, by which NumPy and bitfold read its
+    elements in place. bf16 is u16 there, with the same bits."""
 
     def __init__(self, dtype, shape):
         count = 1
@@ -63,7 +63,7 @@ def _input(x, dtype):
 
 
 def _broadcast(views):
-    """The shape that the inputs' shapes make, as in NumPy."""
+    """Returns the shape to which the inputs broadcast, as in NumPy."""
     shapes = [view.array.shape[: view.array.ndim] for view in views]
     shape = [1] * max(len(each) for each in shapes)
     for each in shapes:
@@ -76,8 +76,8 @@ def _broadcast(views):
 
 
 def result_dtype(op, *dtypes):
-    """The dtype of op's result for inputs of these dtypes, by NumPy 2's promotion; int and float
-    stand for plain numbers."""
+    """Returns the dtype of op's result for inputs of these dtypes, by NumPy 2's promotion. The types
+    int and float stand for plain numbers."""
     plain = {int: "i64", float: "f64"}
     names = [plain[each] if each in (int, float) else dtype_name(each) for each in dtypes]
     weak = sum(1 << i for i, each in enumerate(dtypes) if each in (int, float))
@@ -105,12 +105,12 @@ def _number(op):
 
 
 def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=None):
-    """op of every element: add sub mul div min max fma neg abs sqrt eq ne lt le gt ge cast.
+    """Applies op to every element: add sub mul div min max fma neg abs sqrt eq ne lt le gt ge cast.
 
-    Inputs are arrays of shapes that broadcast, or plain ints and floats, which take the arrays'
-    dtype as in NumPy. out is memory to write to (it may be an input, or on a GPU); without it, a
-    Result in the host's memory is made. to: what "cast" casts to. overflow: "error", "wrap" or "saturate". dtype: what the arrays
-    hold, where they cannot say; of two, a pair.
+    Inputs are arrays whose shapes broadcast, or plain ints and floats, which take the arrays' dtype
+    as in NumPy. out: the array to write to, which may be an input and may be on a GPU. Without it, the
+    call returns a Result in the host's memory. to: the dtype to which "cast" casts. overflow: "error",
+    "wrap" or "saturate". dtype: the dtype of arrays that cannot name it; for several arrays, a list.
     """
     if overflow not in OVERFLOWS:
         raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")

@@ -1,4 +1,4 @@
-"""Hash tables, as bf_table: values by key, in bulk."""
+"""Hash tables (bf_table): values by key, with calls on whole arrays."""
 
 import ctypes
 import weakref
@@ -55,12 +55,13 @@ def _name_of(dtype):
 
 
 def _destroy(handle, context):
-    """Holds the context, which must outlive the table, also where both are garbage at once."""
+    """Destroys a table. Its argument keeps the table's context alive until then, even if both are
+    garbage at once."""
     lib.bf_table_destroy(handle)
 
 
 class _Elements:
-    """An array of keys or values; of pairs, u64 whose last dimension is the two words."""
+    """An array of keys or values. Pairs are u64 whose last dimension is the two words."""
 
     def __init__(self, x, name):
         self._view = View(x, "u64" if name == "pair" else None)
@@ -83,13 +84,16 @@ class _Elements:
 
 
 class Table:
-    """Values by key, or (without a dtype of values) a set of keys.
+    """Values by key; without a dtype of values, a set of keys.
 
-    key and value: i32 u32 i64 u64 f32 f64, or "pair", which is two u64 words: an array of pairs has
-    a last dimension of 2. duplicates says what another entry of a key does: "first" stays, "last"
-    replaces it, "min", "max" and "add" (integers) combine the values, "keep" keeps all, in order.
-    reserve: entries to make room for. seed: of the hash; shows in no result. In the context of a GPU
-    the table is in its memory; else in host memory or where the first keys are.
+    key, value: i32 u32 i64 u64 f32 f64, or "pair", which is two u64 words. An array of pairs has a
+    last dimension of 2.
+    duplicates: the value of a key that is inserted again. "first" keeps the first and "last" the last
+    value; "min", "max" and "add" (integers) combine them; "keep" keeps all, in order.
+    reserve: the number of entries to make room for. seed: of the hash; no result depends on it.
+
+    In a context for a GPU, the table is in its memory. Otherwise it is in host memory, or on the GPU
+    where the first keys are.
 
     >>> t = bitfold.Table("u32", "i64", duplicates="add")
     >>> t.insert(numpy.array([7, 9, 7], "u4"), numpy.array([1, 1, 1]))[7]
@@ -122,20 +126,20 @@ class Table:
         self._context._call(function, self._handle, *arguments)
 
     def _result(self, name, shape):
-        """New memory, as a Result and as what the library takes."""
+        """Makes a Result. Returns it, and the same memory as _Elements."""
         result = Result("u64" if name == "pair" else name, shape + [2] * (name == "pair"))
         return result, _Elements(result, name)
 
     def insert(self, keys, values=None):
-        """Enters keys and values, in C order. Returns the table."""
+        """Inserts keys and values, in C order. Returns the table."""
         keys = _Elements(keys, self.key)
         values = None if values is None else _Elements(values, self.value)
         self._call(lib.bf_table_insert, byref(keys.array), values and byref(values.array))
         return self
 
     def find(self, keys):
-        """The values of keys (the first, of those that are kept; 0 where there is none), and where
-        there is one."""
+        """Returns the values of keys, and bools that are true where the table has the key. A missing
+        key has the value 0. With duplicates="keep" it is the first value."""
         keys = _Elements(keys, self.key)
         if self.value is None:
             raise ArgumentError("a set has no values: use contains")
@@ -145,21 +149,21 @@ class Table:
         return values, found
 
     def contains(self, keys):
-        """Which of the keys there are."""
+        """Returns bools that are true where the table has the key."""
         keys = _Elements(keys, self.key)
         found, where = self._result("bool", keys.shape)
         self._call(lib.bf_table_find, byref(keys.array), None, byref(where.array))
         return found
 
     def count(self, keys):
-        """How many entries each of the keys has."""
+        """Returns the number of entries of each key."""
         keys = _Elements(keys, self.key)
         counts, to = self._result("i64", keys.shape)
         self._call(lib.bf_table_count, byref(keys.array), byref(to.array))
         return counts
 
     def find_all(self, keys):
-        """All values of the keys, one key's after another's, and how many each key has."""
+        """Returns all values of the keys, key after key, and the number of values of each key."""
         counts = self.count(keys)
         keys = _Elements(keys, self.key)
         total = sum(memoryview(counts._memory).cast("B").cast("q")[: _size(keys.shape)])
@@ -168,13 +172,13 @@ class Table:
         return values, counts
 
     def erase(self, keys):
-        """Takes out all entries of the keys, and returns their number."""
+        """Erases all entries of the keys, and returns their number."""
         keys, erased = _Elements(keys, self.key), c_int64()
         self._call(lib.bf_table_erase, byref(keys.array), byref(erased))
         return erased.value
 
     def export(self):
-        """All keys, ascending (NaN last), and their values (None of a set)."""
+        """Returns all keys, ascending (NaN last), and their values (None for a set)."""
         keys, to_keys = self._result(self.key, [len(self)])
         if self.value is None:
             self._call(lib.bf_table_export, byref(to_keys.array), None)
@@ -187,7 +191,7 @@ class Table:
         self._call(lib.bf_table_clear)
 
     def reserve(self, entries):
-        """Makes room for so many entries in all."""
+        """Makes room for so many entries in all, so that inserting them does not resize the table."""
         self._call(lib.bf_table_reserve, whole(entries))
 
     def __contains__(self, key):
@@ -205,7 +209,7 @@ class Table:
         return tuple(value) if self.value == "pair" else value.value
 
     def add(self, key, value=None):
-        """Enters one key."""
+        """Inserts one key, with its value."""
         value = None if value is None else _element(self.value, value)
         self._call(lib.bf_table_insert_one, _element(self.key, key), value)
 
@@ -216,7 +220,7 @@ class Table:
             raise KeyError(key)
 
     def copy(self, context=None):
-        """A table with the same entries, of a context that may be of another device."""
+        """Returns a table with the same entries in `context`, which may be for another device."""
         copy = Table.__new__(Table)
         copy._start(context or self._context, self.key, self.value)
         copy._context._call_with(
@@ -225,14 +229,14 @@ class Table:
         return copy
 
     def save(self):
-        """The table as bytes: portable, versioned, checksummed."""
+        """Returns the table as bytes: portable, with a version and a checksum."""
         data = ctypes.create_string_buffer(lib.bf_table_save_size(self._handle))
         self._call(lib.bf_table_save, data)
         return data.raw
 
     @classmethod
     def load(cls, data, context=None):
-        """The table that save() wrote. Anything else is refused: StateError."""
+        """Returns the table that save() wrote. Other bytes raise StateError."""
         table, data = cls.__new__(cls), bytes(data)
         table._start(context, None, None)
         table._context._call(
@@ -250,7 +254,7 @@ _SCALARS = {
 
 
 def _element(name, x):
-    """One element in memory, as an argument."""
+    """Returns a pointer to one element, as an argument."""
     if name is None:
         raise ArgumentError("a set has no values")
     scalar = _SCALARS[name]

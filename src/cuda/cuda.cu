@@ -1,4 +1,4 @@
-/* The CUDA backend's table: contexts open and close, and change streams. */
+/* The CUDA backend's table, and its functions for contexts and streams. */
 #include "cuda/group/group.cuh"
 #include "cuda/histogram/histogram.cuh"
 #include "cuda/julia/julia.cuh"
@@ -16,8 +16,8 @@
 
 /* --- streams --- */
 
-/* The new stream waits for the old one, unless either is being captured: a graph waits for what its
- * owner makes it wait for. The new one may have the handle of an old one that is gone. */
+/* Sets the stream in use. It waits for the old one, unless either is being captured: a graph waits
+ * only as its owner says. Its handle may be that of a stream that is gone. */
 static bf_status set_stream(bf_context *context, void *stream) {
     bf_cuda *cuda = context->cuda;
     cudaStream_t before = cuda->stream, next = stream != NULL ? (cudaStream_t)stream : cuda->own;
@@ -45,7 +45,7 @@ static bf_status wait_for_order(bf_context *context) {
     return bf_cuda_map_failure(context);
 }
 
-static bf_status synchronize(bf_context *context) {
+static bf_status synchronize_stream(bf_context *context) {
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
     if (status == BF_OK) status = wait_for_order(context);
@@ -71,7 +71,7 @@ static void close_cuda(bf_context *context) {
     context->cuda = NULL;
 }
 
-static cudaError_t ask(bf_cuda *cuda) {
+static cudaError_t query_device(bf_cuda *cuda) {
     cudaError_t error = cudaDeviceGetAttribute(&cuda->multiprocessors,
                                                cudaDevAttrMultiProcessorCount, cuda->device);
     if (error == cudaSuccess)
@@ -86,10 +86,10 @@ static cudaError_t ask(bf_cuda *cuda) {
     return error;
 }
 
-/* By default streams are ordered with the legacy default stream, both ways: so is the context's
- * own. */
-static cudaError_t set_up(bf_cuda *cuda, void *stream) {
-    cudaError_t error = ask(cuda);
+/* Opens what a context has on its device. By default streams are ordered with the legacy default
+ * stream, both ways; so is the context's own. */
+static cudaError_t set_up_device(bf_cuda *cuda, void *stream) {
+    cudaError_t error = query_device(cuda);
     if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->own, cudaStreamDefault);
     cuda->stream = stream != NULL ? (cudaStream_t)stream : cuda->own;
     if (error == cudaSuccess) error = bf_cuda_launch_open(cuda);
@@ -114,7 +114,7 @@ static bf_status open_cuda(bf_context *context, int device, const bf_options *op
     cudaGetDevice(&previous);
     error = cudaSetDevice(device);
     cudaStreamCaptureMode mode = bf_cuda_relax(); /* the first call may be captured */
-    if (error == cudaSuccess) error = set_up(cuda, options->stream);
+    if (error == cudaSuccess) error = set_up_device(cuda, options->stream);
     bf_cuda_restore(mode);
     bf_cuda_leave(previous);
     if (error == cudaSuccess) return BF_OK;
@@ -128,7 +128,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .open = open_cuda,
     .close = close_cuda,
     .set_stream = set_stream,
-    .synchronize = synchronize,
+    .synchronize = synchronize_stream,
     .devices = &bf_cuda_devices,
     .memory = &bf_cuda_memory_backend,
     .reduce = &bf_cuda_reduce_backend,

@@ -51,4 +51,25 @@ void *bf_zeros(size_t bytes);
  */
 void bf_touch(void *memory, size_t bytes);
 
+/* As memcpy, but past the caches: faster for large memory that nobody reads soon. */
+void bf_stream_copy(void *to, const void *from, size_t bytes);
+
+/* A loop that the calling thread leads. It opens items while it does something else, such as
+ * enqueue work on a GPU, and other workers do them. */
+typedef struct bf_lead bf_lead;
+typedef bf_status bf_lead_run(void *arg, bf_lead *lead);
+typedef void bf_lead_item(void *arg, int64_t item);
+
+/* Calls run(arg, lead) on the calling thread, and work(arg, item) once for each item that it opens,
+ * on up to `workers` threads, that one among them. Items are handed out in order, and none when run
+ * has returned: run sees to it that its items are done. Returns its status, when no thread does an
+ * item any more. Workers that wait for items sleep, but for the first moments. */
+bf_status bf_parallel_led(bf_context *context, int workers, bf_lead_run *run, bf_lead_item *work,
+                          void *arg);
+
+/* Within run, on its thread: opens so many more items. */
+void bf_lead_open(bf_lead *lead, int64_t items);
+/* The same: does an open item. If there is none, another thread may run instead of this one. */
+void bf_lead_help(bf_lead *lead);
+
 #endif

@@ -12,8 +12,10 @@ from fnmatch import fnmatch
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUILD = os.path.dirname(os.path.realpath(shutil.which(os.environ.get("BITFOLD", "bitfold")) or ""))
-SOURCES = (".c", ".cpp", ".cu")
+SOURCES = (".c", ".cpp", ".cu", ".cu.in")
 HEADERS = (".h", ".cuh")
+# An include line, or the definition of a header that another file includes as TEMPLATE.
+INCLUDE = r'^\s*#\s*(?:include|define TEMPLATE)\s*["<]([^">]+)[">]'
 # Files that programs include, beside the folder of the file that does.
 PLACES = ["", "include", "src", "cli", "bench/peers", "tests/support/fake_cuda"]
 # Built by no target, but by these scripts, which name them.
@@ -47,7 +49,7 @@ def left_out():
     """Patterns of the files that this build rightly leaves out, for want of what they need."""
     patterns = ["src/cpu/isa/neon.c" if platform.machine() == "x86_64" else "src/cpu/isa/avx*.c"]
     if not cached("BITFOLD_CUDA") or not cached("CMAKE_CUDA_COMPILER"):
-        patterns += ["src/cuda/*.cu", "ladder/cuda/*.cu", "tests/rules/compile.cu",
+        patterns += ["src/cuda/*.cu", "src/cuda/*.cu.in", "ladder/cuda/*.cu", "tests/rules/compile.cu",
                      "tests/*/gpu_*.c"]
     if not cached("CAIRO_FOUND"):
         patterns += ["cli/plot/figure/*.c"]
@@ -58,6 +60,13 @@ def left_out():
     if not all(map(cached, ["CMOCKA", "MPFR", "GMP"])):
         patterns += ["tests/*/unit_*.c", "tests/*/gpu_*.c", "tests/*/huge_*.c"]
     return patterns
+
+
+def source_of(path):
+    """The source in the tree that a compiled file is, or is made from in the folder of the build."""
+    template = re.sub(r"_[a-z0-9]+\.cu$", ".cu.in", os.path.relpath(path, BUILD))
+    made = template.endswith(".cu.in") and os.path.exists(os.path.join(ROOT, template))
+    return template if made else os.path.relpath(path, ROOT)
 
 
 def unbuilt(sources, built):
@@ -81,7 +90,7 @@ def included(sources, headers):
     found, new = set(), set(sources)
     while new:
         name = new.pop()
-        for inner in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text(name), re.M):
+        for inner in re.findall(INCLUDE, text(name), re.M):
             for place in [os.path.dirname(name), *PLACES]:
                 path = os.path.normpath(os.path.join(place, inner))
                 if path in headers and path not in found:
@@ -98,7 +107,7 @@ class Tree(unittest.TestCase):
             raise unittest.SkipTest("needs compile_commands.json beside the command")
         with open(commands) as f:
             files = {os.path.realpath(each["file"]) for each in json.load(f)}
-        cls.built = {os.path.relpath(name, ROOT) for name in files}
+        cls.built = {source_of(name) for name in files}
 
     def test_every_source_is_built(self):
         sources = tree(SOURCES)

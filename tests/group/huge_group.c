@@ -22,14 +22,14 @@ static int64_t many_keys(bf_dtype dtype, int64_t i) {
 }
 
 /* The mark beyond the first far index has a key of its own, and so has the last row. */
-static huge keys_of(bf_dtype dtype, int64_t n, huge_rule *rule, int64_t groups) {
-    huge h = huge_of(dtype, n, rule);
+static periodic keys_of(bf_dtype dtype, int64_t n, number_rule *rule, int64_t groups) {
+    periodic h = huge_of(dtype, n, rule);
     set_mark(&h, far_index(n) + 5, groups);
     set_mark(&h, n - 1, groups + 1);
     return h;
 }
 
-static int64_t *count_keys(const huge *h, int64_t groups) {
+static int64_t *count_keys(const periodic *h, int64_t groups) {
     int64_t *counts = calloc((size_t)groups, sizeof *counts);
     assert_non_null(counts);
     for (int64_t i = 0; i < PERIOD; i++) counts[h->rule(h->dtype, i)] += times_of(h, i);
@@ -71,8 +71,8 @@ static bf_groups *saved_and_loaded(bf_groups *g) {
     return loaded;
 }
 
-static void check_counts(bf_dtype dtype, int64_t n, huge_rule *rule, int64_t groups) {
-    huge h = keys_of(dtype, n, rule, groups);
+static void check_counts(bf_dtype dtype, int64_t n, number_rule *rule, int64_t groups) {
+    periodic h = keys_of(dtype, n, rule, groups);
     const bf_array keys = array_of(&h);
     int64_t *counts = count_keys(&h, groups + 2);
     bf_groups *g, *more;
@@ -114,8 +114,8 @@ static void aggregates(void **unused) {
     static int64_t least[FEW], greatest[FEW];
     static bf_value values[AGGREGATES][FEW];
     (void)unused;
-    huge keys = huge_of(BF_U8, PAST_31_BITS, few_keys);
-    huge x = marked_huge(BF_F32, keys.n, some_number);
+    periodic keys = huge_of(BF_U8, PAST_31_BITS, few_keys);
+    periodic x = marked_huge(BF_F32, keys.n, some_number);
     int64_t *counts = count_keys(&keys, FEW);
     for (int k = 0; k < FEW; k++) least[k] = INT64_MAX, greatest[k] = INT64_MIN;
     for (int64_t i = 0; i < PERIOD + x.marks; i++) {
@@ -166,7 +166,7 @@ static void pairs_past_31_bits(void **unused) {
     static const uint32_t others[] = {FEW + 1, FEW, 4000000, FEW};
     (void)unused;
     need_memory(20);
-    huge h = keys_of(BF_U32, PAST_31_BITS, few_keys, FEW);
+    periodic h = keys_of(BF_U32, PAST_31_BITS, few_keys, FEW);
     const bf_array a = array_of(&h), b = bf_array_of(BF_U32, others, 4);
     const int64_t rows[3][2] = {{h.mark[0].at, 1}, {h.mark[0].at, 3}, {h.mark[1].at, 0}};
     bf_pairs *pairs;

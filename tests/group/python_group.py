@@ -459,6 +459,17 @@ class Saved(GroupsTest):
         self.assertRaises(bitfold.StateError, bitfold.Groups.load, saved + b"\0")
 
 
+class Retracted(unittest.TestCase):
+    def test_rows_are_taken_out_again(self):
+        x, w = np.array([0.5, 1.5, 1.5]), np.array([-0.0, 1, 2], np.float32)
+        made = lambda: bitfold.Groups("f64", [("sum", "f32")])
+        both, rest = made().absorb(x, w), made().absorb(x[:2], w[:2])
+        both -= made().absorb(x[2:], w[2:])
+        self.assertEqual(both.save(), rest.save())
+        both += made().absorb(x[2:], w[2:])
+        self.assertEqual(both.save(), made().absorb(x, w).save())
+
+
 class Refused(unittest.TestCase):
     def test_what_does_not_fit(self):
         g = bitfold.Groups("i32", [("sum", "f64")])

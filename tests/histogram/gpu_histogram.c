@@ -4,8 +4,6 @@
 
 #include <cuda_runtime_api.h>
 
-#define assert_cuda(call) assert_string_equal(cudaGetErrorString(call), "no error")
-
 enum { COUNTS = 10000000 + 3, SAMPLE = 100003 };
 
 static int64_t *counts_on_device; /* COUNTS of them, as on the host */

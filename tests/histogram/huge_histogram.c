@@ -19,7 +19,7 @@ static int64_t number_up_to_255(bf_dtype dtype, int64_t i) {
 }
 
 /* How often each number from 0 to 255 is there. */
-static void count_numbers(const huge *h, int64_t counts[NUMBERS]) {
+static void count_numbers(const periodic *h, int64_t counts[NUMBERS]) {
     memset(counts, 0, NUMBERS * sizeof *counts);
     for (int64_t i = 0; i < PERIOD; i++) counts[h->rule(h->dtype, i)] += times_of(h, i);
     for (int m = 0; m < h->marks; m++) {
@@ -28,8 +28,8 @@ static void count_numbers(const huge *h, int64_t counts[NUMBERS]) {
     }
 }
 
-static huge bytes(int64_t n, huge_rule *rule) {
-    huge h = huge_of(BF_U8, n, rule);
+static periodic bytes(int64_t n, number_rule *rule) {
+    periodic h = huge_of(BF_U8, n, rule);
     set_mark(&h, far_index(n) + 5, 255);
     set_mark(&h, n - 3, 255);
     set_mark(&h, n - 1, 0);
@@ -46,7 +46,7 @@ static int64_t sum_of(const int64_t *counts, int first, int last) {
 
 static void a_bin_past_32_bits(void **unused) {
     (void)unused;
-    huge h = bytes(PAST_32_BITS_IN_A_BIN, mostly_sevens);
+    periodic h = bytes(PAST_32_BITS_IN_A_BIN, mostly_sevens);
     const bf_array a = array_of(&h);
     int64_t expected[NUMBERS], found[NUMBERS], others;
     count_numbers(&h, expected);
@@ -83,8 +83,8 @@ static void a_bin_past_32_bits(void **unused) {
 /* ---- floats ---------------------------------------------------------------------------------- */
 
 /* Numbers are sixteenths here: from 0 to 15 + 15/16. */
-static huge floats(bf_dtype dtype) {
-    huge h = huge_of(dtype, PAST_31_BITS, number_up_to_255);
+static periodic floats(bf_dtype dtype) {
+    periodic h = huge_of(dtype, PAST_31_BITS, number_up_to_255);
     set_mark(&h, far_index(h.n) + 5, 255);
     set_mark(&h, h.n - 1, 0);
     return h;
@@ -92,7 +92,7 @@ static huge floats(bf_dtype dtype) {
 
 /* The first bin begins at number `first`; each has `width` numbers or, if that is 0, the options'
  * edges. Numbers less than `below` and from `above` on are in no bin. */
-static void check_counts(const huge *h, const bf_histogram_options *o, const int64_t *counts,
+static void check_counts(const periodic *h, const bf_histogram_options *o, const int64_t *counts,
                          int first, int width, int below, int above) {
     const bf_array a = array_of(h);
     bf_histogram *g;
@@ -117,7 +117,7 @@ static void even_bins_and_any_edges(void **unused) {
     static const bf_dtype dtypes[] = {BF_F16, BF_F32, BF_F64};
     int64_t counts[NUMBERS];
     for (int d = 0; d < 3; d++) {
-        huge h = floats(dtypes[d]);
+        periodic h = floats(dtypes[d]);
         count_numbers(&h, counts);
         check_counts(&h, &BF_HISTOGRAM_OPTIONS(.bins = 16, .range = 1, .lo = 0, .hi = 16), counts,
                      0, 16, 0, 0);
@@ -132,7 +132,7 @@ static void even_bins_and_any_edges(void **unused) {
 
 static void sums_of_weights(void **unused) {
     (void)unused;
-    huge h = bytes(PAST_31_BITS, number_up_to_255), w = marked_huge(BF_F64, h.n, some_number);
+    periodic h = bytes(PAST_31_BITS, number_up_to_255), w = marked_huge(BF_F64, h.n, some_number);
     const bf_array a = array_of(&h), weights = array_of(&w);
     __int128 expected[NUMBERS] = {0};
     double found[NUMBERS];

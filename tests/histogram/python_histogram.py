@@ -412,6 +412,13 @@ class Module(unittest.TestCase):
         with self.assertRaises(bitfold.StateError):
             bitfold.Histogram.load(h.save()[:-1])
 
+    def test_what_was_counted_is_taken_out_again(self):
+        x, w = np.array([0.5, 1.5, 1.5]), np.array([-0.0, 1, 2], np.float32)
+        made = lambda: bitfold.Histogram("f64", 2, (0, 2), weights="f32")
+        both, rest = made().absorb(x, w), made().absorb(x[1:], w[1:])
+        both -= made().absorb(x[:1], w[:1])
+        self.assertEqual(both.save(), rest.save())
+
     def test_bincount(self):
         rng = np.random.default_rng(3)
         for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):

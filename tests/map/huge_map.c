@@ -7,7 +7,7 @@ static int64_t other_number(bf_dtype dtype, int64_t i) { return some_number(dtyp
 
 /* An output of which only some blocks are memory of their own: the first, and those with the marks
  * of an input. All others are one block, and whatever is written there is not looked at. */
-static char *output_for(const huge *h, bf_dtype dtype) {
+static char *output_for(const periodic *h, bf_dtype dtype) {
     const size_t size = bf_dtype_size(dtype), block = PERIOD * size, bytes = (size_t)h->n * size;
     const int file = block_file(block);
     char *data = map_again(file, block, bytes, MAP_SHARED);
@@ -22,16 +22,16 @@ static char *output_for(const huge *h, bf_dtype dtype) {
 }
 
 /* Element i of the output, from elements of up to three inputs. */
-typedef uint64_t output_rule(const huge *inputs, int64_t i);
+typedef uint64_t output_rule(const periodic *inputs, int64_t i);
 
-static bool has_mark(const huge *h, int64_t block) {
+static bool has_mark(const periodic *h, int64_t block) {
     for (int m = 0; m < h->marks; m++)
         if (h->mark[m].at / PERIOD == block) return true;
     return false;
 }
 
 /* The blocks of an output: all of them, or those that are memory of their own. */
-static void check_output(const huge *inputs, bf_dtype dtype, const char *data, bool all,
+static void check_output(const periodic *inputs, bf_dtype dtype, const char *data, bool all,
                          output_rule *rule) {
     const size_t size = bf_dtype_size(dtype);
     char *expected = malloc(PERIOD * size);
@@ -58,7 +58,7 @@ static void check_output(const huge *inputs, bf_dtype dtype, const char *data, b
     free(expected);
 }
 
-static void map(bf_map_op op, const huge *inputs, int count, bf_overflow_policy overflow,
+static void map(bf_map_op op, const periodic *inputs, int count, bf_overflow_policy overflow,
                 bf_dtype dtype, void *out) {
     const bf_array arrays[] = {array_of(&inputs[0]), array_of(&inputs[count > 1]),
                                array_of(&inputs[count > 2 ? 2 : 0])};
@@ -70,15 +70,15 @@ static void map(bf_map_op op, const huge *inputs, int count, bf_overflow_policy 
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static uint64_t sum_of_bytes(const huge *in, int64_t i) {
+static uint64_t sum_of_bytes(const periodic *in, int64_t i) {
     return (uint64_t)(number_at(&in[0], i) + number_at(&in[1], i)) & 255;
 }
 
 /* 2 GiB. */
 static void every_byte(void **unused) {
     (void)unused;
-    huge in[2] = {marked_huge(BF_U8, PAST_31_BITS, some_number),
-                  huge_of(BF_U8, PAST_31_BITS, other_number)};
+    periodic in[2] = {marked_huge(BF_U8, PAST_31_BITS, some_number),
+                      huge_of(BF_U8, PAST_31_BITS, other_number)};
     char *out = room_of(in->n);
     map(BF_MAP_ADD, in, 2, BF_OVERFLOW_WRAP, BF_U8, out);
     check_output(in, BF_U8, out, true, sum_of_bytes);
@@ -87,7 +87,7 @@ static void every_byte(void **unused) {
     huge_free(&in[1]);
 }
 
-static uint64_t saturated_negative(const huge *in, int64_t i) {
+static uint64_t saturated_negative(const periodic *in, int64_t i) {
     const int64_t x = -number_at(in, i);
     return (uint64_t)(x > INT8_MAX ? INT8_MAX : x);
 }
@@ -95,13 +95,13 @@ static uint64_t saturated_negative(const huge *in, int64_t i) {
 /* 2 GiB: in place. */
 static void in_place(void **unused) {
     (void)unused;
-    huge h = marked_huge(BF_I8, PAST_31_BITS, some_number);
+    periodic h = marked_huge(BF_I8, PAST_31_BITS, some_number);
     char *from = h.data;
     h.data = room_of(h.n);
     memcpy(h.data, from, (size_t)h.n);
     map(BF_MAP_NEG, &h, 1, BF_OVERFLOW_SATURATE, BF_I8, h.data);
     check_output(&h, BF_I8, h.data, true, saturated_negative);
-    munmap(from, h.bytes);
+    munmap(from, huge_bytes(&h));
     huge_free(&h);
 }
 
@@ -111,7 +111,7 @@ static uint64_t bits_of_double(double x) {
     return bits;
 }
 
-static uint64_t product_of_floats(const huge *in, int64_t i) {
+static uint64_t product_of_floats(const periodic *in, int64_t i) {
     const float product = (float)double_of(BF_F32, number_at(&in[0], i)) *
                           (float)double_of(BF_F32, number_at(&in[1], i));
     uint32_t bits;
@@ -119,17 +119,17 @@ static uint64_t product_of_floats(const huge *in, int64_t i) {
     return bits;
 }
 
-static uint64_t fused_doubles(const huge *in, int64_t i) {
+static uint64_t fused_doubles(const periodic *in, int64_t i) {
     return bits_of_double(fma(double_of(BF_F64, number_at(&in[0], i)),
                               double_of(BF_F64, number_at(&in[1], i)),
                               double_of(BF_F64, number_at(&in[2], i))));
 }
 
-static uint64_t less_doubles(const huge *in, int64_t i) {
+static uint64_t less_doubles(const periodic *in, int64_t i) {
     return number_at(&in[0], i) < number_at(&in[1], i);
 }
 
-static uint64_t double_of_integer(const huge *in, int64_t i) {
+static uint64_t double_of_integer(const periodic *in, int64_t i) {
     return bits_of_double((double)number_at(in, i));
 }
 
@@ -147,9 +147,9 @@ static void wide_elements(void **unused) {
         {BF_MAP_CAST, 1, BF_I32, BF_F64, double_of_integer},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        huge in[3] = {marked_huge(cases[c].from, PAST_31_BITS, some_number),
-                      huge_of(cases[c].from, PAST_31_BITS, other_number),
-                      huge_of(cases[c].from, PAST_31_BITS, other_number)};
+        periodic in[3] = {marked_huge(cases[c].from, PAST_31_BITS, some_number),
+                          huge_of(cases[c].from, PAST_31_BITS, other_number),
+                          huge_of(cases[c].from, PAST_31_BITS, other_number)};
         char *out = output_for(in, cases[c].to);
         map(cases[c].op, in, cases[c].inputs, BF_OVERFLOW_ERROR, cases[c].to, out);
         check_output(in, cases[c].to, out, false, cases[c].rule);
@@ -163,8 +163,8 @@ static int64_t never_zero(bf_dtype dtype, int64_t i) { return 1 + llabs(some_num
 /* What does not fit is found, and said where. */
 static void failures_are_found(void **unused) {
     (void)unused;
-    huge bytes = huge_of(BF_I8, PAST_31_BITS, some_number);
-    huge divisors = huge_of(BF_I32, PAST_31_BITS, never_zero);
+    periodic bytes = huge_of(BF_I8, PAST_31_BITS, some_number);
+    periodic divisors = huge_of(BF_I32, PAST_31_BITS, never_zero);
     set_mark(&bytes, far_index(bytes.n) + 5, INT8_MIN);
     set_mark(&bytes, bytes.n - 1, INT8_MIN);
     set_mark(&divisors, divisors.n - 1, 0);
@@ -192,8 +192,8 @@ static int64_t third_number(bf_dtype dtype, int64_t i) {
 /* 2 GiB: every third element of an array, and a row that stands for three. */
 static void strides(void **unused) {
     (void)unused;
-    huge h = huge_of(BF_U8, 3 * PAST_31_BITS, some_number);
-    huge thirds[2] = {{.dtype = BF_U8, .n = PAST_31_BITS, .rule = third_number, .marks = 1}, h};
+    periodic h = huge_of(BF_U8, 3 * PAST_31_BITS, some_number);
+    periodic thirds[2] = {{.dtype = BF_U8, .n = PAST_31_BITS, .rule = third_number, .marks = 1}, h};
     thirds[0].mark[0].at = thirds[0].n - 1;
     thirds[0].mark[0].number = UINT8_MAX;
     set_mark(&h, 3 * thirds[0].mark[0].at, UINT8_MAX);

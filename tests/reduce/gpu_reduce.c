@@ -5,8 +5,8 @@
 /* Kinds of data beside those of data.h. */
 enum {
     SPREAD = KIND_COUNT, /* 2^-100 to 2^100 */
-    NEGATIVE_ZEROS,
-    ZEROS, /* of both signs */
+    NEGATIVE_ZEROS,      /* alone, or with a NaN */
+    ZEROS,               /* of both signs */
     NANS,
     INFINITIES, /* of one sign */
     OUTLIER,    /* the greatest number among a few binades */
@@ -47,6 +47,14 @@ static void fill_infinities(bf_dtype dtype, char *data, int64_t n, uint64_t seed
         store_bits(data + (size_t)i * bytes, bytes, bits);
 }
 
+static void fill_negative_zeros(bf_dtype dtype, char *data, int64_t n, uint64_t seed) {
+    size_t bytes = bf_dtype_size(dtype);
+    bool real = is_float(dtype);
+    fill_with(dtype, data, n, real ? sign_bit(dtype) : 0, false, seed);
+    if (real && seed % 2 == 1 && n > 0)
+        store_bits(data + (size_t)(n / 2) * bytes, bytes, infinity_bits(dtype) + 1);
+}
+
 static void fill_outlier(bf_dtype dtype, char *data, int64_t n, uint64_t seed) {
     size_t bytes = bf_dtype_size(dtype);
     uint64_t most = is_float(dtype) ? infinity_bits(dtype) - 1 : sign_bit(dtype) - 1;
@@ -73,7 +81,7 @@ static void fill_some_zeros(bf_dtype dtype, char *data, int64_t n, uint64_t seed
 static void fill_any(bf_dtype dtype, char *data, int64_t n, int kind, uint64_t seed) {
     bool real = is_float(dtype);
     switch (kind) {
-    case NEGATIVE_ZEROS: fill_with(dtype, data, n, real ? sign_bit(dtype) : 0, false, seed); break;
+    case NEGATIVE_ZEROS: fill_negative_zeros(dtype, data, n, seed); break;
     case ZEROS: fill_with(dtype, data, n, 0, real, seed); break;
     case OUTLIER: fill_outlier(dtype, data, n, seed); break;
     case EQUAL: fill_equal(dtype, data, n, seed); break;

@@ -15,35 +15,8 @@ static int64_t unit(bf_dtype dtype, int64_t i) {
     return scramble((uint64_t)i) % 2 && !is_unsigned(dtype) ? -1 : 1;
 }
 
-static uint64_t power(uint64_t x, int64_t exponent) {
-    uint64_t y = 1;
-    for (; exponent > 0; exponent >>= 1, x *= x)
-        if (exponent & 1) y *= x;
-    return y;
-}
-
-/* 1 / x modulo 2^64: each step doubles the bits that are right. */
-static uint64_t inverse(uint64_t x) {
-    uint64_t y = x;
-    for (int i = 0; i < 6; i++) y *= 2 - x * y;
-    return y;
-}
-
-static uint64_t product_modulo(const huge *h) {
-    uint64_t block = 1, rest = 1;
-    for (int64_t i = 0; i < PERIOD; i++) {
-        block *= (uint64_t)h->rule(h->dtype, i);
-        if (i < h->n % PERIOD) rest *= (uint64_t)h->rule(h->dtype, i);
-    }
-    uint64_t product = power(block, h->n / PERIOD) * rest;
-    for (int m = 0; m < h->marks; m++)
-        product *= (uint64_t)h->mark[m].number *
-                   inverse((uint64_t)h->rule(h->dtype, h->mark[m].at % PERIOD));
-    return product;
-}
-
-static huge integers(bf_dtype dtype, huge_rule *rule) {
-    huge h = huge_of(dtype, PAST_31_BITS, rule);
+static periodic integers(bf_dtype dtype, number_rule *rule) {
+    periodic h = huge_of(dtype, PAST_31_BITS, rule);
     set_mark(&h, far_index(h.n) + 5, 97);
     set_mark(&h, far_index(h.n) + 1000, 101);
     set_mark(&h, h.n - 1, 103);
@@ -54,7 +27,7 @@ static void integers_modulo_64_bits(void **unused) {
     static const bf_dtype dtypes[] = {BF_I8, BF_I32, BF_U16, BF_U64};
     (void)unused;
     for (int d = 0; d < 4; d++) {
-        huge h = integers(dtypes[d], odd_number);
+        periodic h = integers(dtypes[d], odd_number);
         const bf_array a = array_of(&h);
         bf_value v;
         assert_int_equal(
@@ -69,7 +42,7 @@ static void integers_that_fit(void **unused) {
     static const bf_dtype dtypes[] = {BF_I16, BF_I64, BF_U8, BF_U32};
     (void)unused;
     for (int d = 0; d < 4; d++) {
-        huge h = integers(dtypes[d], unit);
+        periodic h = integers(dtypes[d], unit);
         const bf_array a = array_of(&h);
         bf_value v;
         int64_t product;
@@ -91,7 +64,7 @@ static int64_t power_of_two(bf_dtype dtype, int64_t i) {
 }
 
 /* Only the marks, and what stands alone at the end or beside a mark, are not one. */
-static double product_of_powers(const huge *h) {
+static double product_of_powers(const periodic *h) {
     double product = 1, block = 1, rest = 1;
     for (int64_t i = 0; i < PERIOD; i++) {
         block *= double_of(h->dtype, h->rule(h->dtype, i));
@@ -104,8 +77,8 @@ static double product_of_powers(const huge *h) {
     return product;
 }
 
-static huge powers(bf_dtype dtype) {
-    huge h = huge_of(dtype, PAST_31_BITS, power_of_two);
+static periodic powers(bf_dtype dtype) {
+    periodic h = huge_of(dtype, PAST_31_BITS, power_of_two);
     set_mark(&h, far_index(h.n) + 5, 3 << FRACTION);
     set_mark(&h, far_index(h.n) + 1000, -(5 << FRACTION));
     set_mark(&h, h.n - 1, 7 << FRACTION);
@@ -115,7 +88,7 @@ static huge powers(bf_dtype dtype) {
 static void floats(void **unused) {
     (void)unused;
     for (bf_dtype dtype = BF_F16; dtype <= BF_F64; dtype++) {
-        huge h = powers(dtype);
+        periodic h = powers(dtype);
         const bf_array a = array_of(&h);
         bf_value v;
         assert_int_equal(bf_reduce(context, BF_PROD, &a, NULL, &v), BF_OK);
@@ -126,7 +99,7 @@ static void floats(void **unused) {
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static bf_state *state_of(const huge *h, int64_t begin, int64_t end) {
+static bf_state *state_of(const periodic *h, int64_t begin, int64_t end) {
     const bf_array a =
         bf_array_of(h->dtype, h->data + begin * (int64_t)bf_dtype_size(h->dtype), end - begin);
     bf_state *s;
@@ -147,7 +120,7 @@ static unsigned char *saved_by(const bf_state *s, size_t *size) {
 /* Ends inside of a leaf, past 31 bits. */
 static void parts_make_the_whole(void **unused) {
     (void)unused;
-    huge h = powers(BF_F32);
+    periodic h = powers(BF_F32);
     const int64_t middle = far_index(h.n) + 777;
     size_t size, part_size;
     bf_state *whole = state_of(&h, 0, h.n), *head = state_of(&h, 0, middle),

@@ -13,7 +13,7 @@ static void check_integer(bf_reduction op, const exact_sums *e, const bf_value *
     assert_string_equal(found, expected);
 }
 
-static void check_number(const huge *h, int64_t at, const bf_value *v) {
+static void check_number(const periodic *h, int64_t at, const bf_value *v) {
     const int64_t number = number_at(h, at);
     assert_int_equal(v->dtype, h->dtype);
     if (h->dtype == BF_F16 || h->dtype == BF_BF16)
@@ -23,7 +23,8 @@ static void check_number(const huge *h, int64_t at, const bf_value *v) {
 }
 
 /* The value of one reduction, however it was computed. */
-static void check_value(const huge *h, const exact_sums *e, bf_reduction op, const bf_value *v) {
+static void check_value(const periodic *h, const exact_sums *e, bf_reduction op,
+                        const bf_value *v) {
     switch (op) {
     case BF_MIN:
     case BF_MAX: check_number(h, expected_index(h, op == BF_MAX), v); break;
@@ -39,7 +40,7 @@ static void check_value(const huge *h, const exact_sums *e, bf_reduction op, con
     }
 }
 
-static void check_description(const huge *h, const exact_sums *e, const bf_description *d) {
+static void check_description(const periodic *h, const exact_sums *e, const bf_description *d) {
     assert_int_equal(d->n, h->n);
     assert_int_equal(d->nan, 0);
     assert_int_equal(d->inf, 0);
@@ -53,9 +54,9 @@ static void check_description(const huge *h, const exact_sums *e, const bf_descr
 }
 
 /* a[i] * a[i + 1] for all but the last element. */
-static void check_dot(bf_context *c, const huge *h, exact_sums *e) {
+static void check_dot(bf_context *c, const periodic *h, exact_sums *e) {
     const int64_t n = h->n - 1;
-    const huge shorter = {.dtype = h->dtype, .n = n, .rule = h->rule};
+    const periodic shorter = {.dtype = h->dtype, .n = n, .rule = h->rule};
     bf_array a = bf_array_of(h->dtype, h->data, n);
     bf_array b = bf_array_of(h->dtype, h->data + bf_dtype_size(h->dtype), n);
     bf_value v;
@@ -75,8 +76,8 @@ static void check_dot(bf_context *c, const huge *h, exact_sums *e) {
         check_integer(BF_DOT, e, &v);
 }
 
-static void check_ops(bf_context *c, const huge *h, const exact_sums *e, const bf_reduction *ops,
-                      int count) {
+static void check_ops(bf_context *c, const periodic *h, const exact_sums *e,
+                      const bf_reduction *ops, int count) {
     const bf_array a = array_of(h);
     bf_value v;
     for (int i = 0; i < count; i++) {
@@ -93,7 +94,7 @@ static void every_dtype(void **unused) {
         const bf_dtype dtype = all_dtypes[d];
         const bool is_wide = dtype == BF_I64 || dtype == BF_U64;
         const int64_t n = bf_dtype_size(dtype) == 1 ? PAST_32_BITS : PAST_31_BITS;
-        huge h = marked_huge(dtype, n, some_number);
+        periodic h = marked_huge(dtype, n, some_number);
         exact_sums e = expected_sums(&h);
         bf_array a = array_of(&h);
         bf_description description = {.size = sizeof description};
@@ -116,7 +117,7 @@ static void every_instruction_set(void **unused) {
         if (!bf_isa_available(i)) continue;
         bf_context *c = make_context(bf_isa_name(i), 0);
         for (int d = 0; d < 2; d++) {
-            huge h = marked_huge(dtypes[d], PAST_31_BITS, some_number);
+            periodic h = marked_huge(dtypes[d], PAST_31_BITS, some_number);
             exact_sums e = expected_sums(&h);
             check_ops(c, &h, &e, ops, 3);
             check_dot(c, &h, &e);
@@ -141,14 +142,14 @@ static bf_state *saved_and_loaded(bf_state *s) {
     return loaded;
 }
 
-static void absorb(bf_state *s, const huge *h, int64_t begin, int64_t end) {
+static void absorb(bf_state *s, const periodic *h, int64_t begin, int64_t end) {
     const bf_array a =
         bf_array_of(h->dtype, h->data + begin * (int64_t)bf_dtype_size(h->dtype), end - begin);
     assert_int_equal(bf_state_absorb(s, &a), BF_OK);
 }
 
 /* The head is past 31 bits and saved; one half of the tail follows it, the other is merged. */
-static bf_state *state_in_parts(const huge *h, bf_reduction op) {
+static bf_state *state_in_parts(const periodic *h, bf_reduction op) {
     const int64_t head = far_index(h->n) + 3, middle = head + (h->n - head) / 2;
     bf_state *s, *tail;
     bf_state_info info = {.size = sizeof info};
@@ -176,7 +177,7 @@ static void states(void **unused) {
     static const bf_dtype dtypes[] = {BF_U8, BF_F32};
     (void)unused;
     for (int d = 0; d < 2; d++) {
-        huge h = marked_huge(dtypes[d], d ? PAST_31_BITS : PAST_32_BITS, some_number);
+        periodic h = marked_huge(dtypes[d], d ? PAST_31_BITS : PAST_32_BITS, some_number);
         exact_sums e = expected_sums(&h);
         bf_value v;
         bf_description description = {.size = sizeof description};
@@ -206,8 +207,8 @@ static int64_t third_number(bf_dtype dtype, int64_t i) {
 static void every_third(void **unused) {
     (void)unused;
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_MAX, BF_ARGMIN, BF_ARGMAX};
-    huge h = huge_of(BF_U8, 3 * PAST_31_BITS, some_number);
-    huge thirds = {.dtype = BF_U8, .n = PAST_31_BITS, .rule = third_number, .marks = 2};
+    periodic h = huge_of(BF_U8, 3 * PAST_31_BITS, some_number);
+    periodic thirds = {.dtype = BF_U8, .n = PAST_31_BITS, .rule = third_number, .marks = 2};
     thirds.mark[0].at = far_index(thirds.n) + 5;
     thirds.mark[1].at = thirds.n - 1;
     thirds.mark[1].number = UINT8_MAX;
@@ -229,7 +230,7 @@ static void rows_backwards(void **unused) {
     (void)unused;
     enum { COLUMNS = 65537 };
     const int64_t rows = 32769, n = rows * COLUMNS;
-    huge h = huge_of(BF_F32, n, some_number);
+    periodic h = huge_of(BF_F32, n, some_number);
     const int64_t low = far_index(n) + 5, high = 7;
     int64_t found;
     set_mark(&h, low, low_number(BF_F32));

@@ -1,58 +1,6 @@
 /* States: any split gives the bits of one pass; a saved state comes back, a damaged one does not.
  */
-#include "tests/support/oracle.h"
-
-static bf_context *context;
-
-static int set_up(void **unused) {
-    (void)unused;
-    context = make_context(NULL, 2);
-    return 0;
-}
-
-static int tear_down(void **unused) {
-    (void)unused;
-    bf_context_destroy(context);
-    return 0;
-}
-
-static bf_state *make_state(bf_reduction op, bf_dtype dtype) {
-    bf_state *s = NULL;
-    assert_int_equal(bf_state_create(context, op, dtype, &s), BF_OK);
-    return s;
-}
-
-static bf_status absorb(bf_state *s, bf_reduction op, const bf_array *a) {
-    return op == BF_DOT ? bf_state_absorb_pair(s, a, a) : bf_state_absorb(s, a);
-}
-
-/* A state of elements [begin, end) of an array. */
-static bf_state *part(bf_reduction op, const bf_array *a, int64_t begin, int64_t end) {
-    bf_state *s = make_state(op, a->dtype);
-    char *data = (char *)a->data + (size_t)begin * bf_dtype_size(a->dtype);
-    bf_array piece = bf_array_of(a->dtype, data, end - begin);
-    if (op >= BF_ARGMIN) assert_int_equal(bf_state_seek(s, begin), BF_OK);
-    assert_int_equal(absorb(s, op, &piece), BF_OK);
-    return s;
-}
-
-typedef struct saved {
-    size_t size;
-    unsigned char bytes[2048];
-} saved;
-
-static saved save(const bf_state *s) {
-    saved out = {.size = bf_state_save_size(s)};
-    assert_true(out.size <= 1800 + 32 && out.size <= sizeof out.bytes);
-    bf_state_save(s, out.bytes);
-    return out;
-}
-
-static void assert_same_state(const bf_state *a, const bf_state *b) {
-    saved x = save(a), y = save(b);
-    assert_int_equal(x.size, y.size);
-    assert_memory_equal(x.bytes, y.bytes, x.size);
-}
+#include "tests/reduce/states.h"
 
 /* Calls check for every operation and dtype, with an array of each kind of data in turn. */
 static void for_each_state(void (*check)(bf_reduction, const bf_array *)) {
@@ -69,9 +17,10 @@ static void for_each_state(void (*check)(bf_reduction, const bf_array *)) {
 
 static void check_merge(bf_reduction op, const bf_array *a) {
     static const int orders[3][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}};
-    bf_state *whole = part(op, a, 0, 300);
+    bf_state *whole = part(context, op, a, a, 0, 300);
     for (int i = 0; i < 3; i++) {
-        bf_state *parts[3] = {part(op, a, 0, 97), part(op, a, 97, 98), part(op, a, 98, 300)};
+        bf_state *parts[3] = {part(context, op, a, a, 0, 97), part(context, op, a, a, 97, 98),
+                              part(context, op, a, a, 98, 300)};
         bf_state *into = parts[orders[i][0]];
         assert_int_equal(bf_state_merge(into, parts[orders[i][1]]), BF_OK);
         assert_int_equal(bf_state_merge(into, parts[orders[i][2]]), BF_OK);
@@ -90,19 +39,19 @@ static void merging_does_not_depend_on_the_order(void **unused) {
 static bf_state *whole_of(bf_reduction op, const bf_array *a, int64_t begin, int64_t end) {
     char *data = (char *)a->data + (size_t)begin * bf_dtype_size(a->dtype);
     bf_array piece = bf_array_of(a->dtype, data, end - begin);
-    return part(op, &piece, 0, end - begin);
+    return part(context, op, &piece, &piece, 0, end - begin);
 }
 
 static void check_append(bf_reduction op, const bf_array *a) {
-    bf_state *all = part(op, a, 0, 300), *into = whole_of(op, a, 0, 97);
+    bf_state *all = part(context, op, a, a, 0, 300), *into = whole_of(op, a, 0, 97);
     bf_state *next = whole_of(op, a, 97, 98), *last = whole_of(op, a, 98, 300);
-    bf_state *empty = make_state(op, a->dtype);
-    saved before = save(last);
+    bf_state *empty = make_state(context, op, a->dtype);
+    saved_state before = save(last);
     assert_int_equal(bf_state_append(into, next), BF_OK);
     assert_int_equal(bf_state_append(into, empty), BF_OK);
     assert_int_equal(bf_state_append(into, last), BF_OK);
     assert_same_state(into, all);
-    assert_memory_equal(save(last).bytes, before.bytes, before.size);
+    assert_saves_as(last, &before);
     assert_int_equal(bf_state_append(empty, all), BF_OK);
     assert_same_state(empty, all);
     bf_state *const states[] = {all, into, next, last, empty};
@@ -124,9 +73,11 @@ static void some_states_cannot_be_appended(void **unused) {
     (void)unused;
     static double x[10] = {3, 1, 2};
     bf_array a = bf_array_of(BF_F64, x, 10);
-    bf_state *prod = part(BF_PROD, &a, 0, 10), *none = make_state(BF_PROD, BF_F64);
-    bf_state *least = part(BF_ARGMIN, &a, 0, 10), *greatest = part(BF_ARGMAX, &a, 0, 10);
-    bf_state *late = make_state(BF_ARGMIN, BF_F64);
+    bf_state *prod = part(context, BF_PROD, &a, &a, 0, 10),
+             *none = make_state(context, BF_PROD, BF_F64);
+    bf_state *least = part(context, BF_ARGMIN, &a, &a, 0, 10),
+             *greatest = part(context, BF_ARGMAX, &a, &a, 0, 10);
+    bf_state *late = make_state(context, BF_ARGMIN, BF_F64);
     assert_int_equal(bf_state_append(prod, prod), BF_E_STATE);
     assert_int_equal(bf_state_append(prod, none), BF_OK);
     assert_int_equal(bf_state_append(none, prod), BF_OK);
@@ -144,18 +95,18 @@ static void some_states_cannot_be_appended(void **unused) {
 }
 
 static void check_chunks(bf_reduction op, const bf_array *a) {
-    bf_state *whole = part(op, a, 0, 300), *s = make_state(op, a->dtype);
+    bf_state *whole = part(context, op, a, a, 0, 300), *s = make_state(context, op, a->dtype);
     for (int64_t begin = 0, n = 1; begin < 300; begin += n, n = n * 2 + 1) {
         if (n > 300 - begin) n = 300 - begin;
         char *data = (char *)a->data + (size_t)begin * bf_dtype_size(a->dtype);
         bf_array piece = bf_array_of(a->dtype, data, n);
         bf_array none = bf_array_of(a->dtype, NULL, 0);
-        assert_int_equal(absorb(s, op, &piece), BF_OK);
-        assert_int_equal(absorb(s, op, &none), BF_OK);
+        assert_int_equal(absorb(s, op, &piece, &piece), BF_OK);
+        assert_int_equal(absorb(s, op, &none, &none), BF_OK);
     }
     assert_same_state(s, whole);
     bf_state_clear(s);
-    bf_state *empty = make_state(op, a->dtype);
+    bf_state *empty = make_state(context, op, a->dtype);
     assert_same_state(s, empty);
     bf_state_destroy(empty);
     bf_state_destroy(s);
@@ -181,8 +132,8 @@ static bf_status load(const void *bytes, size_t size) {
 }
 
 static void check_save(bf_reduction op, const bf_array *a) {
-    bf_state *s = part(op, a, 0, 300), *back = NULL;
-    saved x = save(s);
+    bf_state *s = part(context, op, a, a, 0, 300), *back = NULL;
+    saved_state x = save(s);
     assert_int_equal(bf_state_load(context, x.bytes, x.size, &back), BF_OK);
     assert_same_state(s, back);
     bf_value v, w;
@@ -212,35 +163,24 @@ static void saved_states_come_back_and_damaged_ones_do_not(void **unused) {
     for_each_state(check_save);
 }
 
-/* CRC-64/XZ, from its definition: a division of polynomials over GF(2), bits in reverse. */
-static uint64_t crc64(const unsigned char *bytes, size_t size) {
-    uint64_t rest = ~0ull;
-    for (size_t i = 0; i < 8 * size; i++) {
-        uint64_t bit = (bytes[i / 8] >> i % 8 & 1) ^ (rest & 1);
-        rest = rest >> 1 ^ (bit ? 0xc96c5795d7870f42u : 0);
-    }
-    return ~rest;
-}
-
 /* The layout of a saved state: a header of 24 bytes, words, checksum. */
 enum { VERSION_AT = 8, OP_AT = 12, DTYPE_AT = 14, WORDS_AT = 16, WORD_0_AT = 24 };
 
 /* What load says to a state in which `bytes` bytes at `at` are `x`, with a checksum that fits. */
-static bf_status load_forged(saved state, size_t at, size_t bytes, uint64_t x) {
+static bf_status load_forged(saved_state state, size_t at, size_t bytes, uint64_t x) {
     memcpy(state.bytes + at, &x, bytes);
-    uint64_t crc = crc64(state.bytes, state.size - 8);
-    memcpy(state.bytes + state.size - 8, &crc, 8);
+    sign(&state);
     return load(state.bytes, state.size);
 }
 
-static bf_status load_with_word(saved state, int word, int64_t x) {
+static bf_status load_with_word(saved_state state, int word, int64_t x) {
     return load_forged(state, WORD_0_AT + 8 * (size_t)word, 8, (uint64_t)x);
 }
 
-static saved saved_of(bf_reduction op, const double *x, int64_t n) {
+static saved_state saved_of(bf_reduction op, const double *x, int64_t n) {
     bf_array a = bf_array_of(BF_F64, x, n);
-    bf_state *s = part(op, &a, 0, n);
-    saved out = save(s);
+    bf_state *s = part(context, op, &a, &a, 0, n);
+    saved_state out = save(s);
     bf_state_destroy(s);
     return out;
 }
@@ -248,7 +188,7 @@ static saved saved_of(bf_reduction op, const double *x, int64_t n) {
 static void forged_headers_are_refused(void **unused) {
     (void)unused;
     double x[] = {1, -2, 3};
-    saved s = saved_of(BF_SUM, x, 3);
+    saved_state s = saved_of(BF_SUM, x, 3);
     assert_int_equal(load_forged(s, VERSION_AT, 4, 2), BF_OK);
     assert_int_equal(load_forged(s, VERSION_AT, 4, 0), BF_E_STATE);
     assert_int_equal(load_forged(s, VERSION_AT, 4, 3), BF_E_STATE);
@@ -266,7 +206,7 @@ static void impossible_sums_are_refused(void **unused) {
     (void)unused;
     enum { COUNT, NAN_COUNT, POS_INF, NEG_INF, INVALID, NEG_ZERO, LIMBS };
     double x[] = {1, -2, 3};
-    saved s = saved_of(BF_SUM, x, 3), empty = saved_of(BF_SUM, x, 0), squares;
+    saved_state s = saved_of(BF_SUM, x, 3), empty = saved_of(BF_SUM, x, 0), squares;
     assert_int_equal(load_with_word(s, COUNT, -1), BF_E_STATE);
     assert_int_equal(load_with_word(s, COUNT, (1ll << 62) + 1), BF_E_STATE);
     assert_int_equal(load_with_word(s, NAN_COUNT, 4), BF_E_STATE);
@@ -291,7 +231,7 @@ static void impossible_extremes_are_refused(void **unused) {
     (void)unused;
     enum { COUNT, NAN_COUNT, KEY, INDEX, NAN_INDEX, BEGIN, END };
     double x[] = {1, -2, (double)NAN};
-    saved s = saved_of(BF_ARGMIN, x, 3), m = saved_of(BF_MAX, x, 3);
+    saved_state s = saved_of(BF_ARGMIN, x, 3), m = saved_of(BF_MAX, x, 3);
     assert_int_equal(load_with_word(s, COUNT, 3), BF_OK);
     assert_int_equal(load_with_word(s, COUNT, 4), BF_E_STATE);
     assert_int_equal(load_with_word(s, COUNT, 1), BF_E_STATE);
@@ -314,20 +254,19 @@ static void counts_end_at_two_to_the_62(void **unused) {
     (void)unused;
     double zero = -0.0;
     bf_array one = bf_array_of(BF_F64, &zero, 1);
-    saved x = saved_of(BF_SUM, &zero, 1);
+    saved_state x = saved_of(BF_SUM, &zero, 1);
     int64_t most = 1ll << 62;
     memcpy(x.bytes + WORD_0_AT, &most, 8);
-    uint64_t crc = crc64(x.bytes, x.size - 8);
-    memcpy(x.bytes + x.size - 8, &crc, 8);
-    bf_state *full = NULL, *s = part(BF_SUM, &one, 0, 1);
+    sign(&x);
+    bf_state *full = NULL, *s = part(context, BF_SUM, &one, &one, 0, 1);
     assert_int_equal(bf_state_load(context, x.bytes, x.size, &full), BF_OK);
     assert_int_equal(bf_state_absorb(full, &one), BF_E_OVERFLOW);
     assert_int_equal(bf_state_merge(full, s), BF_E_OVERFLOW);
     assert_int_equal(bf_state_merge(s, full), BF_E_OVERFLOW);
-    assert_memory_equal(save(full).bytes, x.bytes, x.size);
+    assert_saves_as(full, &x);
     bf_state_destroy(full);
     bf_state_destroy(s);
-    s = make_state(BF_ARGMAX, BF_F64);
+    s = make_state(context, BF_ARGMAX, BF_F64);
     assert_int_equal(bf_state_seek(s, most), BF_OK);
     assert_int_equal(bf_state_absorb(s, &one), BF_E_OVERFLOW);
     bf_state_destroy(s);
@@ -335,8 +274,9 @@ static void counts_end_at_two_to_the_62(void **unused) {
 
 static void only_states_of_one_kind_merge(void **unused) {
     (void)unused;
-    bf_state *sum = make_state(BF_SUM, BF_F64), *mean = make_state(BF_MEAN, BF_F64);
-    bf_state *single = make_state(BF_SUM, BF_F32);
+    bf_state *sum = make_state(context, BF_SUM, BF_F64),
+             *mean = make_state(context, BF_MEAN, BF_F64);
+    bf_state *single = make_state(context, BF_SUM, BF_F32);
     assert_int_equal(bf_state_merge(sum, mean), BF_E_STATE);
     assert_int_equal(bf_state_merge(sum, single), BF_E_STATE);
     assert_int_equal(bf_state_merge(sum, NULL), BF_E_ARGUMENT);
@@ -350,7 +290,7 @@ static void a_state_merges_with_itself(void **unused) {
     (void)unused;
     double x[] = {0.1, 2, -3};
     bf_array a = bf_array_of(BF_F64, x, 3);
-    bf_state *s = part(BF_SUM, &a, 0, 3), *twice = part(BF_SUM, &a, 0, 3);
+    bf_state *s = part(context, BF_SUM, &a, &a, 0, 3), *twice = part(context, BF_SUM, &a, &a, 0, 3);
     assert_int_equal(bf_state_absorb(twice, &a), BF_OK);
     assert_int_equal(bf_state_merge(s, s), BF_OK);
     assert_same_state(s, twice);
@@ -362,8 +302,9 @@ static void overlapping_indices_do_not_merge(void **unused) {
     (void)unused;
     double x[10] = {0};
     bf_array a = bf_array_of(BF_F64, x, 10);
-    bf_state *low = part(BF_ARGMIN, &a, 0, 6), *high = part(BF_ARGMIN, &a, 5, 10);
-    bf_state *next = part(BF_ARGMIN, &a, 6, 10);
+    bf_state *low = part(context, BF_ARGMIN, &a, &a, 0, 6),
+             *high = part(context, BF_ARGMIN, &a, &a, 5, 10);
+    bf_state *next = part(context, BF_ARGMIN, &a, &a, 6, 10);
     assert_int_equal(bf_state_merge(low, high), BF_E_STATE);
     assert_int_equal(bf_state_merge(high, low), BF_E_STATE);
     assert_int_equal(bf_state_merge(low, low), BF_E_STATE);
@@ -378,7 +319,7 @@ static void seek_only_goes_forward(void **unused) {
     (void)unused;
     double x[] = {3, 1, 2};
     bf_array a = bf_array_of(BF_F64, x, 3);
-    bf_state *s = make_state(BF_ARGMIN, BF_F64);
+    bf_state *s = make_state(context, BF_ARGMIN, BF_F64);
     bf_state_info info = {.size = sizeof info};
     bf_value v;
     assert_int_equal(bf_state_seek(s, -1), BF_E_ARGUMENT);
@@ -401,7 +342,7 @@ static void describe_counts_what_was_absorbed(void **unused) {
     bf_array a = bf_array_of(BF_F64, x, 6);
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_NORM, BF_DOT, BF_MIN, BF_ARGMAX};
     for (int i = 0; i < 6; i++) {
-        bf_state *s = part(ops[i], &a, 0, 6);
+        bf_state *s = part(context, ops[i], &a, &a, 0, 6);
         bf_state_info info = {.size = sizeof info};
         bf_state_describe(s, &info);
         assert_int_equal(info.op, ops[i]);
@@ -419,8 +360,8 @@ static void a_refused_chunk_leaves_the_state_as_it_was(void **unused) {
     double x[] = {1, 2, 3};
     bf_array a = bf_array_of(BF_F64, x, 3), shorter = bf_array_of(BF_F64, x, 2);
     bf_array other = bf_array_of(BF_I64, x, 3), broken = bf_array_of(BF_F64, x, -2);
-    bf_state *sum = part(BF_SUM, &a, 0, 3), *dot = part(BF_DOT, &a, 0, 3);
-    saved before = save(sum), before_dot = save(dot);
+    bf_state *sum = part(context, BF_SUM, &a, &a, 0, 3), *dot = part(context, BF_DOT, &a, &a, 0, 3);
+    saved_state before = save(sum), before_dot = save(dot);
     assert_int_equal(bf_state_absorb(sum, &other), BF_E_DTYPE);
     assert_int_equal(bf_state_absorb(sum, &broken), BF_E_ARGUMENT);
     assert_int_equal(bf_state_absorb(sum, NULL), BF_E_ARGUMENT);
@@ -428,8 +369,8 @@ static void a_refused_chunk_leaves_the_state_as_it_was(void **unused) {
     assert_int_equal(bf_state_absorb(dot, &a), BF_E_ARGUMENT);
     assert_int_equal(bf_state_absorb_pair(dot, &a, &shorter), BF_E_SHAPE);
     assert_int_equal(bf_state_absorb_pair(dot, &a, &other), BF_E_DTYPE);
-    assert_memory_equal(save(sum).bytes, before.bytes, before.size);
-    assert_memory_equal(save(dot).bytes, before_dot.bytes, before_dot.size);
+    assert_saves_as(sum, &before);
+    assert_saves_as(dot, &before_dot);
     bf_state_destroy(sum);
     bf_state_destroy(dot);
 }

@@ -1,23 +1,10 @@
 /* The words of states: added as integers they are the merge of sums; others merge by
  * bf_words_merge; bad ones are refused. */
-#include "tests/reduce/retract_data.h"
+#include "tests/reduce/states.h"
 
 enum { N = 300, PARTS = 5, MOST_WORDS = 5000 };
 
-static bf_context *context;
 static double a_data[N], b_data[N];
-
-static int set_up(void **unused) {
-    (void)unused;
-    context = make_context(NULL, 2);
-    return 0;
-}
-
-static int tear_down(void **unused) {
-    (void)unused;
-    bf_context_destroy(context);
-    return 0;
-}
 
 static bf_words_info info_of(const bf_state *s) {
     bf_words_info info = {.size = sizeof info};

@@ -25,12 +25,14 @@ CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "py
            "view": ("view/", "cli/julia/", "cli/runtime/")}
 # The one header of the ladder that the command includes, and where.
 LADDER = {"cli/ladder/ladder.c": "ladder/ladder.h"}
+# An include line, or the definition of a header that another file includes as TEMPLATE.
+INCLUDE = r"^[ \t]*#[ \t]*(?:include\b|define TEMPLATE\b)[ \t]*(\S*)"
 # System headers, by the start of their names, with the folders that may include them.
 SYSTEM = {"pthread.h": ("src/cpu/", "cli/", "ladder/", "view/", "examples/"),
           "immintrin.h": ("src/cpu/", "cli/bench/"), "emmintrin.h": ("src/cpu/",),
           "arm_neon.h": ("src/cpu/",), "cuda": ("src/cuda/", "ladder/cuda/"),
           "bitfold/": ("src/", "cli/", "ladder/"), "cub/": (), "thrust/": ()}
-ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh")
+ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in")
 MOST_FILES = 30
 
 
@@ -99,7 +101,9 @@ def wrong_includes(root):
     words = primitives(root)
     wrong = {}
     for path in sources(root, "src", "cli", *CLIENTS):
-        for line in re.findall(r"^[ \t]*#[ \t]*include\b[ \t]*(\S*)", text(root, path), re.M):
+        for line in re.findall(INCLUDE, text(root, path), re.M):
+            if line == "TEMPLATE":
+                continue
             header = line.strip('<>"')
             if line.startswith("<"):
                 kinds = [kind for kind in SYSTEM if header.startswith(kind)]

@@ -1,35 +1,10 @@
 /* What is ordered with what: calls on several streams, before, in and after captures, and beside
  * the default stream; and how long what they use lasts. */
-#include "tests/support/both.h"
+#include "tests/support/streams.h"
 
-#include <cuda_runtime_api.h>
 #include <stdbool.h>
-#include <time.h>
 
-#define assert_cuda(call) assert_string_equal(cudaGetErrorString(call), "no error")
-
-enum { N = 1 << 20, LONG = 8000000, SUMS = 3 };
-
-static cudaStream_t streams[2]; /* which the default stream does not wait for */
-static char *pinned;            /* N doubles */
-static bf_value *answers;       /* VALUES of them, pinned */
-
-static int get_streams(void **unused) {
-    (void)unused;
-    for (int i = 0; i < 2; i++)
-        if (cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking)) return -1;
-    if (cudaMallocHost((void **)&pinned, 8 * N)) return -1;
-    return cudaMallocHost((void **)&answers, VALUES * sizeof *answers) ? -1 : 0;
-}
-
-static int free_streams(void **unused) {
-    (void)unused;
-    int failed = bf_context_set_stream(gpu, NULL) || bf_context_synchronize(gpu);
-    for (int i = 0; i < 2; i++) cudaStreamDestroy(streams[i]);
-    cudaFreeHost(pinned);
-    cudaFreeHost(answers);
-    return failed ? -1 : 0;
-}
+enum { N = PINNED / 8, LONG = 8000000, SUMS = 3 };
 
 static void use_stream(bf_context *context, cudaStream_t stream) {
     assert_int_equal(bf_context_set_stream(context, stream), BF_OK);
@@ -271,16 +246,10 @@ static void outgrown_counters_are_freed(void **unused) {
 
 /* --- the default stream --- */
 
-static void CUDART_CB doze(void *unused) {
-    (void)unused;
-    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-}
-
 /* N times x, on the default stream, but only after a while. */
 static void write_late(cudaStream_t stream, double x) {
     for (int64_t i = 0; i < N; i++) ((double *)(void *)pinned)[i] = x;
-    assert_cuda(cudaLaunchHostFunc(stream, doze, NULL));
-    assert_cuda(cudaMemcpyAsync(on_device, pinned, 8 * N, cudaMemcpyHostToDevice, stream));
+    copy_late(stream, 8 * N);
 }
 
 static void calls_see_what_the_default_stream_did(void **unused) {
@@ -394,22 +363,20 @@ static void a_stream_may_go_before_its_context(void **unused) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, get_streams, free_streams)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(sums_go_on_when_a_capture_has_ended),
-        TEST(a_stream_is_left_while_it_is_captured),
-        TEST(a_capture_may_fork),
-        TEST(a_captured_stream_is_not_waited_for),
-        TEST(what_a_graph_uses_goes_with_it),
-        TEST(many_graphs_leave_nothing),
-        TEST(outgrown_counters_are_freed),
-        TEST(calls_see_what_the_default_stream_did),
-        TEST(calls_are_seen_by_the_default_stream),
-        TEST(a_context_starts_on_its_stream),
-        TEST(the_first_call_may_be_captured),
-        TEST(a_stream_may_go_before_its_context),
+        TEST_ON_STREAMS(sums_go_on_when_a_capture_has_ended),
+        TEST_ON_STREAMS(a_stream_is_left_while_it_is_captured),
+        TEST_ON_STREAMS(a_capture_may_fork),
+        TEST_ON_STREAMS(a_captured_stream_is_not_waited_for),
+        TEST_ON_STREAMS(what_a_graph_uses_goes_with_it),
+        TEST_ON_STREAMS(many_graphs_leave_nothing),
+        TEST_ON_STREAMS(outgrown_counters_are_freed),
+        TEST_ON_STREAMS(calls_see_what_the_default_stream_did),
+        TEST_ON_STREAMS(calls_are_seen_by_the_default_stream),
+        TEST_ON_STREAMS(a_context_starts_on_its_stream),
+        TEST_ON_STREAMS(the_first_call_may_be_captured),
+        TEST_ON_STREAMS(a_stream_may_go_before_its_context),
     };
     return RUN_ON_GPU(tests);
 }

@@ -6,8 +6,6 @@
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 
-#define assert_cuda(call) assert_string_equal(cudaGetErrorString(call), "no error")
-
 /* The f32 elements of a slot, if one operand is copied. */
 enum { SLOT = 511 * 4096, MOST_ELEMENTS = 7 * SLOT / 2 };
 

@@ -1,37 +1,13 @@
 /* Calls on a GPU's streams, in CUDA graphs, and from several threads: what is enqueued first is
  * seen by what comes later, and nothing that happens beside a call changes its bits. */
-#include "tests/support/both.h"
+#include "tests/support/streams.h"
 
-#include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
-
-#define assert_cuda(call) assert_string_equal(cudaGetErrorString(call), "no error")
 
 enum { N = 3001, DTYPES = 4, REGION = 2 * 8 * N, BYTES = DTYPES * REGION };
 
 static const bf_dtype dtypes[DTYPES] = {BF_F32, BF_F64, BF_I32, BF_U8};
-static cudaStream_t streams[2];
-static char *pinned; /* BYTES, to be copied to on_device */
-static bf_value *answers;
-
-static int get_streams(void **unused) {
-    (void)unused;
-    for (int i = 0; i < 2; i++)
-        if (cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking)) return -1;
-    if (cudaMallocHost((void **)&pinned, BYTES)) return -1;
-    return cudaMallocHost((void **)&answers, VALUES * sizeof *answers) ? -1 : 0;
-}
-
-static int free_streams(void **unused) {
-    (void)unused;
-    int failed = bf_context_set_stream(gpu, NULL) || bf_context_synchronize(gpu);
-    for (int i = 0; i < 2; i++) cudaStreamDestroy(streams[i]);
-    cudaFreeHost(pinned);
-    cudaFreeHost(answers);
-    return failed ? -1 : 0;
-}
 
 static void use_stream(cudaStream_t stream) {
     assert_int_equal(bf_context_set_stream(gpu, stream), BF_OK);
@@ -49,17 +25,11 @@ static void new_data(data_kind kind, uint64_t seed) {
         fill(dtypes[d], pinned + d * REGION, 2 * N, kind, seed + (uint64_t)d);
 }
 
-static void CUDART_CB doze(void *unused) {
-    (void)unused;
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-}
-
-/* Copies the data to the GPU, but only after a while. */
-static void copy_late(cudaStream_t stream) {
+/* Clears the data on the GPU, and copies new data there, but only after a while. */
+static void renew_late(cudaStream_t stream) {
     assert_cuda(cudaMemset(on_device, 0, BYTES));
     assert_cuda(cudaDeviceSynchronize());
-    assert_cuda(cudaLaunchHostFunc(stream, doze, NULL));
-    assert_cuda(cudaMemcpyAsync(on_device, pinned, BYTES, cudaMemcpyHostToDevice, stream));
+    copy_late(stream, BYTES);
 }
 
 static bf_value answer_of(bf_context *context, bf_reduction op, const bf_array *a,
@@ -108,7 +78,7 @@ static void a_call_sees_what_its_stream_did_before(void **unused) {
     for (int i = 0; i < CALLS; i++) {
         both a = array_of(i / BF_PROD, 0), b = array_of(i / BF_PROD, 1);
         new_data(KIND_CANCEL, (uint64_t)i);
-        copy_late(streams[0]);
+        renew_late(streams[0]);
         bf_value found = answer_of(gpu, op_of(i), &a.device, &b.device);
         bf_value expected = answer_of(cpu, op_of(i), &a.host, &b.host);
         assert_same_value("on a stream", op_of(i), &a, &found, &expected);
@@ -121,16 +91,16 @@ static void the_rest_sees_it_too(void **unused) {
     both a = array_of(0, 0), b = array_of(0, 1);
     use_stream(streams[1]);
     new_data(KIND_NARROW, 7);
-    copy_late(streams[1]);
+    renew_late(streams[1]);
     assert_int_equal(bf_add_f32(gpu, a.device.data, b.device.data, N, sum), BF_OK);
     assert_int_equal(bf_add_f32(cpu, a.host.data, b.host.data, N, expected), BF_OK);
     assert_memory_equal(sum, expected, sizeof sum);
     new_data(KIND_NARROW, 8);
-    copy_late(streams[1]);
+    renew_late(streams[1]);
     assert_int_equal(bf_memory_copy(gpu, sum, a.device.data, sizeof sum), BF_OK);
     assert_memory_equal(sum, a.host.data, sizeof sum);
     new_data(KIND_FULL, 9);
-    copy_late(streams[1]);
+    renew_late(streams[1]);
     check_states(BF_VAR, &a, 0, 500, 1);
 }
 
@@ -142,7 +112,7 @@ static void a_new_stream_waits_for_the_old_one(void **unused) {
         cudaStream_t before = order[i - 1] != NULL ? order[i - 1] : streams[0];
         use_stream(before);
         new_data(KIND_FULL, (uint64_t)i);
-        copy_late(before);
+        renew_late(before);
         enqueue_all();
         use_stream(order[i]);
         if (order[i] == NULL) { /* the context's own */
@@ -365,19 +335,17 @@ static void contexts_give_their_memory_back(void **unused) {
     assert_true(is_small() || after + (16 << 20) > before);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, get_streams, free_streams)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_call_sees_what_its_stream_did_before),
-        TEST(the_rest_sees_it_too),
-        TEST(a_new_stream_waits_for_the_old_one),
-        TEST(a_graph_is_captured_once_and_replayed),
-        TEST(maps_and_reductions_follow_in_a_graph),
-        TEST(a_graph_s_failures_are_reported),
-        TEST(direct_calls_beside_a_graph),
-        TEST(contexts_of_several_threads_are_independent),
-        TEST(contexts_give_their_memory_back),
+        TEST_ON_STREAMS(a_call_sees_what_its_stream_did_before),
+        TEST_ON_STREAMS(the_rest_sees_it_too),
+        TEST_ON_STREAMS(a_new_stream_waits_for_the_old_one),
+        TEST_ON_STREAMS(a_graph_is_captured_once_and_replayed),
+        TEST_ON_STREAMS(maps_and_reductions_follow_in_a_graph),
+        TEST_ON_STREAMS(a_graph_s_failures_are_reported),
+        TEST_ON_STREAMS(direct_calls_beside_a_graph),
+        TEST_ON_STREAMS(contexts_of_several_threads_are_independent),
+        TEST_ON_STREAMS(contexts_give_their_memory_back),
     };
     return RUN_ON_GPU(tests);
 }

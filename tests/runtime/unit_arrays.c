@@ -1,22 +1,6 @@
 /* Arrays that no memory can hold, with shapes and strides from anywhere: refused before anything is
  * read, in every call that takes them. UBSan looks for the overflow. */
-#include "tests/support/oracle.h"
-
-#include "tests/support/calls.h"
-
-static world *w;
-
-static int make(void **unused) {
-    (void)unused;
-    w = world_make(NULL, 1);
-    return w == NULL ? -1 : 0;
-}
-
-static int destroy(void **unused) {
-    (void)unused;
-    world_destroy(w);
-    return 0;
-}
+#include "tests/support/world.h"
 
 typedef struct shape_case {
     int ndim;
@@ -184,5 +168,5 @@ int main(void) {
         cmocka_unit_test(copies_that_no_memory_holds_are_refused),
         cmocka_unit_test(an_index_beyond_all_is_refused),
     };
-    return cmocka_run_group_tests(tests, make, destroy);
+    return RUN_IN_WORLD(tests);
 }

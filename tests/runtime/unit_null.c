@@ -1,26 +1,15 @@
 /* NULL where a pointer is needed: BF_E_ARGUMENT of a call that gives a status, and nothing happens;
  * "", 0 or NULL of one that does not. The test of the headers (tests/command/cli_headers.py) says
  * if a function is missing here. */
-#include "tests/support/oracle.h"
-
-#include "tests/support/calls.h"
+#include "tests/support/world.h"
 
 #define REFUSED(call) assert_int_equal(call, BF_E_ARGUMENT)
 
-static world *w;
 static bf_context *c;
 
 static int make(void **unused) {
-    (void)unused;
-    w = world_make(NULL, 1);
-    if (w == NULL) return -1;
+    if (make_world(unused) != 0) return -1;
     c = w->context;
-    return 0;
-}
-
-static int destroy(void **unused) {
-    (void)unused;
-    world_destroy(w);
     return 0;
 }
 
@@ -385,5 +374,5 @@ int main(void) {
         cmocka_unit_test(maps),       cmocka_unit_test(pictures),     cmocka_unit_test(histograms),
         cmocka_unit_test(groups),     cmocka_unit_test(tables),
     };
-    return cmocka_run_group_tests(tests, make, destroy);
+    return cmocka_run_group_tests(tests, make, destroy_world);
 }

@@ -1,7 +1,5 @@
 /* Structs that grow: what callers with older and newer headers than the library's give and get. */
-#include "tests/support/oracle.h"
-
-#include "tests/support/calls.h"
+#include "tests/support/world.h"
 
 #include "api/runtime/sized.h"
 
@@ -11,20 +9,6 @@ enum {
     MORE = 24, /* bytes that a newer version may have behind */
     ROOM = 1024
 };
-
-static world *w;
-
-static int make(void **unused) {
-    (void)unused;
-    w = world_make(NULL, 1);
-    return w == NULL ? -1 : 0;
-}
-
-static int destroy(void **unused) {
-    (void)unused;
-    world_destroy(w);
-    return 0;
-}
 
 /* ---- as this library grows ------------------------------------------------------------------- */
 
@@ -276,5 +260,5 @@ int main(void) {
         cmocka_unit_test(every_struct_that_is_written_may_be_of_another_size),
         cmocka_unit_test(versions_agree),
     };
-    return cmocka_run_group_tests(tests, make, destroy);
+    return RUN_IN_WORLD(tests);
 }

@@ -1,24 +1,8 @@
 /* What a call was to write, it writes on success only: whatever the data or a lack of memory make
  * it fail. */
-#include "tests/support/oracle.h"
-
-#include "tests/support/calls.h"
+#include "tests/support/world.h"
 
 #include "tests/support/failing_malloc.h"
-
-static world *w;
-
-static int make(void **unused) {
-    (void)unused;
-    w = world_make(NULL, 2);
-    return w == NULL ? -1 : 0;
-}
-
-static int destroy(void **unused) {
-    (void)unused;
-    world_destroy(w);
-    return 0;
-}
 
 /* ---- the data -------------------------------------------------------------------------------- */
 
@@ -157,5 +141,5 @@ int main(void) {
         cmocka_unit_test(tables_and_counts),
         cmocka_unit_test(without_memory_nothing_is_written),
     };
-    return cmocka_run_group_tests(tests, make, destroy);
+    return RUN_IN_WORLD(tests);
 }

@@ -1,13 +1,11 @@
-/* For the tests of more elements than 31 or 32 bits count: arrays that take little memory. One
- * block of elements is mapped again and again, so that the array repeats it, and a few elements
- * differ: the marks, of which the farthest lie beyond 2^31 or 2^32. The period divides no power of
- * two: an index that wraps around finds other elements. What the answers are is then a matter of
- * multiplication. */
+/* For tests of more elements than 31 or 32 bits count, on the CPU: periodic arrays that take little
+ * memory, because one block is mapped again and again. */
 #ifndef BITFOLD_TESTS_SUPPORT_HUGE_H
 #define BITFOLD_TESTS_SUPPORT_HUGE_H
 
 #include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/periods.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -16,30 +14,10 @@
 /* memfd_create() is not in POSIX: <sys/mman.h> has it for _GNU_SOURCE alone. */
 extern int memfd_create(const char *name, unsigned flags);
 
-enum { PERIOD = 4096 * 2047, MARKS_MOST = 4, FRACTION = 4 };
-
-#define PAST_31_BITS (((int64_t)1 << 31) + 12345)
-#define PAST_32_BITS (((int64_t)1 << 32) + 12345)
-
-/* Element i of the block, as a whole number. */
-typedef int64_t huge_rule(bf_dtype dtype, int64_t i);
-
-/* Element i is number(i), of floats number(i) / 2^FRACTION. */
-typedef struct huge {
-    bf_dtype dtype;
-    int64_t n;
-    char *data;
-    size_t bytes; /* mapped */
-    huge_rule *rule;
-    int marks;
-    struct {
-        int64_t at, number;
-    } mark[MARKS_MOST];
-} huge;
+/* The elements of float arrays are number / 2^FRACTION. */
+enum { FRACTION = 4 };
 
 /* ---- elements -------------------------------------------------------------------------------- */
-
-static inline uint64_t scramble(uint64_t i) { return next_random(&i); }
 
 /* A random number that the dtype has exactly, and that is no extreme of it. */
 static inline int64_t some_number(bf_dtype dtype, int64_t i) {
@@ -111,17 +89,6 @@ static inline void put_number(bf_dtype dtype, void *data, int64_t i, int64_t num
     store_bits((char *)data + (size_t)i * size, size, bits_of(dtype, number));
 }
 
-static inline int64_t number_at(const huge *h, int64_t i) {
-    for (int m = 0; m < h->marks; m++)
-        if (h->mark[m].at == i) return h->mark[m].number;
-    return h->rule(h->dtype, i % PERIOD);
-}
-
-/* How often element i of the block is in the array, if marks are not looked at. */
-static inline int64_t times_of(const huge *h, int64_t i) {
-    return h->n / PERIOD + (i < h->n % PERIOD);
-}
-
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static inline int block_file(size_t bytes) {
@@ -142,35 +109,33 @@ static inline char *map_again(int file, size_t block, size_t bytes, int sharing)
     return data;
 }
 
-/* Pages are copied where they are written to, so marks cost a page each. */
-static inline huge huge_of(bf_dtype dtype, int64_t n, huge_rule *rule) {
+static inline size_t huge_bytes(const periodic *h) {
+    return (size_t)h->n * bf_dtype_size(h->dtype);
+}
+
+/* Makes an array without marks. A mark costs a page, which is copied when it is written to. */
+static inline periodic huge_of(bf_dtype dtype, int64_t n, number_rule *rule) {
     const size_t block = PERIOD * bf_dtype_size(dtype);
-    huge h = {.dtype = dtype, .n = n, .bytes = (size_t)n * bf_dtype_size(dtype), .rule = rule};
+    periodic h = {.dtype = dtype, .n = n, .rule = rule};
     const int file = block_file(block);
     char *first = map_again(file, block, block, MAP_SHARED);
     for (int64_t i = 0; i < PERIOD; i++) put_number(dtype, first, i, rule(dtype, i));
     munmap(first, block);
-    h.data = map_again(file, block, h.bytes, MAP_PRIVATE);
+    h.data = map_again(file, block, huge_bytes(&h), MAP_PRIVATE);
     close(file);
     return h;
 }
 
-static inline void set_mark(huge *h, int64_t at, int64_t number) {
+static inline void set_mark(periodic *h, int64_t at, int64_t number) {
     assert_true(h->marks < MARKS_MOST && at < h->n);
     put_number(h->dtype, h->data, at, number);
     h->mark[h->marks].at = at;
     h->mark[h->marks++].number = number;
 }
 
-/* The first index that 31 bits do not count or, of an array that has such, 32 bits. */
-static inline int64_t far_index(int64_t n) {
-    const int64_t past_32_bits = (int64_t)1 << 32;
-    return n > past_32_bits ? past_32_bits : past_32_bits / 2;
-}
-
 /* Two equal low marks and two equal high ones, of which the last is the last element. */
-static inline huge marked_huge(bf_dtype dtype, int64_t n, huge_rule *rule) {
-    huge h = huge_of(dtype, n, rule);
+static inline periodic marked_huge(bf_dtype dtype, int64_t n, number_rule *rule) {
+    periodic h = huge_of(dtype, n, rule);
     set_mark(&h, far_index(n) + 5, low_number(dtype));
     set_mark(&h, far_index(n) + 1000, low_number(dtype));
     set_mark(&h, n - 3, high_number(dtype));
@@ -178,30 +143,9 @@ static inline huge marked_huge(bf_dtype dtype, int64_t n, huge_rule *rule) {
     return h;
 }
 
-static inline void huge_free(huge *h) { munmap(h->data, h->bytes); }
-
-static inline bf_array array_of(const huge *h) { return bf_array_of(h->dtype, h->data, h->n); }
+static inline void huge_free(periodic *h) { munmap(h->data, huge_bytes(h)); }
 
 /* ---- what is to be expected ------------------------------------------------------------------ */
-
-typedef struct integer_sums {
-    __int128 x, xx;
-} integer_sums;
-
-static inline integer_sums add_numbers(const huge *h) {
-    integer_sums s = {0, 0};
-    for (int64_t i = 0; i < PERIOD; i++) {
-        const __int128 x = h->rule(h->dtype, i), times = times_of(h, i);
-        s.x += times * x;
-        s.xx += times * x * x;
-    }
-    for (int m = 0; m < h->marks; m++) {
-        const __int128 x = h->mark[m].number, old = h->rule(h->dtype, h->mark[m].at % PERIOD);
-        s.x += x - old;
-        s.xx += x * x - old * old;
-    }
-    return s;
-}
 
 static inline void set_integer(mpfr_t out, __int128 x, int scale) {
     mpfr_t low;
@@ -219,7 +163,7 @@ static inline double double_of(bf_dtype dtype, int64_t number) {
     return ldexp((double)number, scale_of(dtype));
 }
 
-static inline exact_sums expected_sums(const huge *h) {
+static inline exact_sums expected_sums(const periodic *h) {
     const integer_sums s = add_numbers(h);
     exact_sums e;
     exact_init(&e);
@@ -230,7 +174,7 @@ static inline exact_sums expected_sums(const huge *h) {
 }
 
 /* The first index of the least or the greatest number. */
-static inline int64_t expected_index(const huge *h, bool greatest) {
+static inline int64_t expected_index(const periodic *h, bool greatest) {
     int64_t best = 0;
     for (int64_t i = 0; i < PERIOD + h->marks; i++) {
         const int64_t at = i < PERIOD ? i : h->mark[i - PERIOD].at;

@@ -15,15 +15,15 @@ static int64_t some_query(bf_dtype dtype, int64_t i) {
 }
 
 /* Two rows past 31 bits have a key of their own, and the last row has too. */
-static huge keys_of(bf_dtype dtype) {
-    huge h = huge_of(dtype, PAST_31_BITS, some_key);
+static periodic keys_of(bf_dtype dtype) {
+    periodic h = huge_of(dtype, PAST_31_BITS, some_key);
     set_mark(&h, far_index(h.n) + 5, KEYS);
     set_mark(&h, far_index(h.n) + 1000, KEYS);
     set_mark(&h, h.n - 1, KEYS + 1);
     return h;
 }
 
-static bf_table *table_of(bf_duplicates policy, const huge *keys, const huge *values) {
+static bf_table *table_of(bf_duplicates policy, const periodic *keys, const periodic *values) {
     const bf_array k = array_of(keys), v = array_of(values);
     const bf_table_options o =
         BF_TABLE_OPTIONS(.key = keys->dtype, .value = values->dtype, .duplicates = policy);
@@ -35,7 +35,7 @@ static bf_table *table_of(bf_duplicates policy, const huge *keys, const huge *va
 }
 
 /* The rows that decide a key's value: all of them in order, for as long as they may. */
-static void expect(bf_duplicates policy, const huge *keys, const huge *values,
+static void expect(bf_duplicates policy, const periodic *keys, const periodic *values,
                    uint64_t expected[KEYS + 2]) {
     bool seen[KEYS + 2] = {false};
     int64_t last[KEYS + 2] = {0};
@@ -65,7 +65,7 @@ static void expect(bf_duplicates policy, const huge *keys, const huge *values,
     for (int k = 0; k < KEYS + 2; k++) expected[k] = (uint64_t)number_at(values, last[k]);
 }
 
-static void check_entries(bf_table *t, const huge *keys, const uint64_t *expected) {
+static void check_entries(bf_table *t, const periodic *keys, const uint64_t *expected) {
     uint32_t found[KEYS + 2];
     uint64_t values[KEYS + 2];
     const bf_array k = bf_array_of(keys->dtype, found, KEYS + 2),
@@ -81,7 +81,7 @@ static void every_policy(void **unused) {
     static const bf_duplicates policies[] = {BF_DUPLICATES_FIRST, BF_DUPLICATES_LAST,
                                              BF_DUPLICATES_ADD};
     (void)unused;
-    huge keys = keys_of(BF_U32), values = huge_of(BF_I64, keys.n, some_number);
+    periodic keys = keys_of(BF_U32), values = huge_of(BF_I64, keys.n, some_number);
     for (int m = 0; m < 3; m++) set_mark(&values, keys.mark[m].at, -7 - m);
     for (int p = 0; p < 3; p++) {
         uint64_t expected[KEYS + 2];
@@ -104,8 +104,8 @@ static void every_policy(void **unused) {
 /* Queries of which some are not there. What is found is written to 2 GiB. */
 static void finds_counts_and_erases(void **unused) {
     (void)unused;
-    huge keys = keys_of(BF_U32), values = huge_of(BF_I64, keys.n, some_number);
-    huge queries = huge_of(BF_U32, keys.n, some_query);
+    periodic keys = keys_of(BF_U32), values = huge_of(BF_I64, keys.n, some_number);
+    periodic queries = huge_of(BF_U32, keys.n, some_query);
     set_mark(&queries, queries.n - 1, KEYS + TOO);
     bf_table *t = table_of(BF_DUPLICATES_FIRST, &keys, &values);
     uint8_t *found = room_of(queries.n), *expected = malloc(PERIOD);

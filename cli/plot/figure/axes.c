@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Points. */
+/* Lengths and sizes of text, in points. */
 #define TICK 3.5
 #define GAP 3.0
 #define SMALL 8.0 /* text */
@@ -16,8 +16,7 @@
 #define LARGE 10.5
 #define LINE 0.6
 
-/* More bars than this cannot be told apart: neighbours share one, which is as high as the highest.
- */
+/* If there are more bars than this, neighbours share one, which is as high as the highest. */
 enum { MAX_BARS = 2000, MAX_MARKS = 400 };
 
 /* A tick with its label; "": none. */
@@ -27,8 +26,8 @@ typedef struct mark {
 } mark;
 
 typedef struct axis {
-    double lo, hi;     /* the range; */
-    double begin, end; /* and where it is drawn */
+    double lo, hi;     /* the range of values */
+    double begin, end; /* its ends in the figure */
     bool log;
     mark marks[MAX_MARKS];
     int n;
@@ -39,13 +38,13 @@ typedef struct figure {
     const cairo_api *api;
     cairo_t *cr;
     const plot *plot;
-    double left, right, top, bottom; /* of the bars' room */
+    double left, right, top, bottom; /* the sides of the area of the bars */
     axis x, y;
 } figure;
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* In long doubles: the width of a range of doubles may be none. */
+/* Computes in long double, because the width of a range of doubles may overflow. */
 static double place_axes(const axis *a, double value) {
     const long double lo = a->log ? log10l(a->lo) : a->lo, hi = a->log ? log10l(a->hi) : a->hi,
                       x = a->log ? log10l(value) : value;
@@ -82,7 +81,7 @@ static void mark_decade(axis *a, int power, bool plain, bool label, bool minor) 
     }
 }
 
-/* Decades, or where they are many, every other or third of them. */
+/* Marks each decade; if there are many, every second or third of them, and so on. */
 static void mark_log(axis *a) {
     const int first = (int)floor(log10(a->lo)), last = (int)floor(log10(a->hi));
     const int each = (last - first) / 8 + 1;
@@ -95,7 +94,7 @@ static void mark_log(axis *a) {
         mark_decade(a, power, plain, power % each == 0, each <= 2);
 }
 
-/* The ends of the bars' axis, with some room above the highest. */
+/* Finds the ends of the y axis, with some space above the highest bar. */
 static void find_y(axis *a, const plot *p) {
     const plot_span s = plot_span_of(p);
     a->log = p->log && s.positive > 0;
@@ -109,13 +108,13 @@ static void find_y(axis *a, const plot *p) {
         a->hi = s.most > s.least ? 1.06 * s.most : 1;
         if (!isfinite(a->lo)) a->lo = s.least;
         if (!isfinite(a->hi)) a->hi = s.most;
-        /* Counts are whole. */
+        /* Counts are integers, so are their ticks. */
         const bool few = !p->values && a->hi < 6;
         mark_linear(a, few ? (int)fmax(2, 1 + floor(a->hi)) : 7);
     }
 }
 
-/* As many ticks as have room for their labels. */
+/* Chooses as many ticks as leave space between their labels. */
 static void find_x(figure *f) {
     axis *a = &f->x;
     bool fits = false;
@@ -146,7 +145,7 @@ typedef struct bar {
     double x0, x1, y;
 } bar;
 
-/* Bars [from, to) as one. */
+/* Joins bars [from, to). */
 static bar join_bars(const figure *f, int64_t from, int64_t to) {
     double value = plot_value(f->plot, from);
     for (int64_t i = from + 1; i < to; i++) {
@@ -163,7 +162,7 @@ static bar join_bars(const figure *f, int64_t from, int64_t to) {
     return b;
 }
 
-/* All bars at once, so that nothing shows between neighbours. */
+/* Traces all bars as one path, so that no gap shows between neighbours. */
 static void outline(const figure *f, double base) {
     const plot *p = f->plot;
     const int64_t each = (p->n + MAX_BARS - 1) / MAX_BARS;
@@ -185,7 +184,7 @@ static double narrowest(const figure *f) {
     return least;
 }
 
-/* Where bars are wide enough, a line stands between them. */
+/* Draws lines between bars that are wide enough. */
 static void separate(const figure *f, double base) {
     for (int64_t i = 1; i < f->plot->n; i++) {
         const bar a = join_bars(f, i - 1, i), b = join_bars(f, i, i + 1);
@@ -250,7 +249,7 @@ static void draw_y(const figure *f) {
     f->api->restore(f->cr);
 }
 
-/* Cuts a title that is too long: at the end of a character. */
+/* Cuts a title that is too long at the end of a character. */
 static void draw_title(const figure *f, double width) {
     char title[512];
     snprintf(title, sizeof title, "%s", f->plot->title);
@@ -266,7 +265,7 @@ static void draw_title(const figure *f, double width) {
               (*title ? 2 * LARGE : 0) + 1.7 * SMALL, TEXT_CENTER);
 }
 
-/* Room for the texts; what is left is for the bars. */
+/* Leaves space for the texts, and gives the rest to the bars. */
 static void lay_out(figure *f, double width, double height) {
     const plot *p = f->plot;
     find_y(&f->y, p);

@@ -5,7 +5,7 @@
 #include "plot/figure/cairo_loader.h"
 #include "plot/plot.h"
 
-/* Draws in black on what is white, width by height points. */
+/* Draws the plot in black on a white surface of width by height points. */
 void figure_draw(const cairo_api *api, cairo_t *cr, const plot *p, double width, double height);
 
 #endif

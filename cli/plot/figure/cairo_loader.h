@@ -1,4 +1,4 @@
-/* cairo, loaded when a figure is drawn: the command starts and runs without it. */
+/* Loads cairo when a figure is drawn, so that the command starts and runs without it. */
 #ifndef BITFOLD_CLI_PLOT_FIGURE_CAIRO_LOADER_H
 #define BITFOLD_CLI_PLOT_FIGURE_CAIRO_LOADER_H
 
@@ -51,7 +51,7 @@ typedef struct cairo_api {
 #undef CAIRO_X
 } cairo_api;
 
-/* NULL if it is not there: *why then says what is missing. It stays loaded. */
+/* Returns cairo's functions, which stay loaded, or NULL and the missing part in *why. */
 const cairo_api *cairo_load(const char **why);
 
 #endif

@@ -4,14 +4,14 @@
 
 enum { RUN = 512 };
 
-/* The length of the power after '^': digits and a minus sign. */
+/* Returns the length of the power after '^': digits and perhaps a minus sign. */
 static size_t power_length(const char *text) {
     static const char minus[] = "\u2212";
     const size_t sign = strncmp(text, minus, sizeof minus - 1) == 0 ? sizeof minus - 1 : 0;
     return sign + strspn(text + sign, "0123456789");
 }
 
-/* Takes the next run of characters of one height. */
+/* Copies the next characters of one height to `run`, and returns their end. */
 static const char *take_run(const char *at, char run[RUN], bool *raised) {
     *raised = *at == '^' && power_length(at + 1) > 0;
     size_t n = *raised ? power_length(++at) : 1 + strcspn(at + 1, "^");
@@ -21,7 +21,7 @@ static const char *take_run(const char *at, char run[RUN], bool *raised) {
     return at + n;
 }
 
-/* Shows or, if that is not wanted, measures. */
+/* Draws the text if `show` is true. Returns its width. */
 static double put_text(const cairo_api *api, cairo_t *cr, const char *text, double size, double x,
                        double y, bool show) {
     const double begin = x;

@@ -48,10 +48,10 @@ static bf_status read_options(bf_context *context, const bf_groups_options *give
     return status;
 }
 
-/* ---- where they are ---------------------------------------------------------------------------
+/* ---- placing ----------------------------------------------------------------------------------
  */
 
-/* Replaces the inside by one of no groups, on a backend. On failure it stays. */
+/* Replaces the inside by an empty one of another backend. On failure it stays. */
 static bf_status make_inside(bf_groups *g, const bf_backend *on) {
     bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
     void *inside = NULL;
@@ -64,7 +64,8 @@ static bf_status make_inside(bf_groups *g, const bf_backend *on) {
     return BF_OK;
 }
 
-/* Places a call on groups. rows: the memory of n arrays of rows, on whose device groups are made.
+/* Places a call on groups. rows: the memory of n arrays of rows. Groups without a device follow
+ * them.
  */
 static bf_status place_call(const bf_groups *g, const bf_memory *rows, int n) {
     const bf_demand demand = {.follows = true,
@@ -80,7 +81,7 @@ bf_status bf_groups_place(const bf_groups *g) { return place_call(g, NULL, 0); }
 
 _Static_assert(BF_MEMORY_MOST >= 1 + BF_AGGREGATES_MAX, "keys and values are the memory of a call");
 
-/* Places a call with rows. Empty groups move to the rows. */
+/* Places a call with rows. Empty groups move to the device of the rows. */
 static bf_status place_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[]) {
     bf_memory rows[1 + BF_AGGREGATES_MAX];
     rows[0] = bf_flat_memory(keys);
@@ -152,8 +153,8 @@ typedef struct flat_rows {
     bf_flat keys, values[BF_AGGREGATES_MAX];
 } flat_rows;
 
-static bf_status take_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[],
-                           flat_rows *rows) {
+static bf_status flatten_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[],
+                              flat_rows *rows) {
     bf_status status = place_rows(g, keys, values);
     if (status == BF_OK) status = bf_flat_take(g->context, g->on, g->key, keys, &rows->keys);
     for (int i = 0; i < g->count && status == BF_OK; i++) {
@@ -188,7 +189,7 @@ static bf_status absorb_arrays(bf_groups *groups, const bf_array *keys,
         return bf_fail(groups->context, BF_E_ARGUMENT, "no keys, or no values");
     flat_rows *rows = calloc(1, sizeof *rows);
     if (rows == NULL) return bf_fail(groups->context, BF_E_MEMORY, "no memory for rows");
-    bf_status status = take_rows(groups, keys, values, rows);
+    bf_status status = flatten_rows(groups, keys, values, rows);
     if (status == BF_OK) status = absorb_rows(groups, rows);
     bf_flat_release(&rows->keys);
     for (int i = 0; i < groups->count; i++) bf_flat_release(&rows->values[i]);

@@ -8,15 +8,15 @@
 
 struct bf_groups {
     bf_context *context;
-    const bf_backend *on;       /* where they are */
-    const bf_group_backend *by; /* on's */
+    const bf_backend *on;       /* the backend of the groups' device */
+    const bf_group_backend *by; /* its functions for groups */
     bf_dtype key;
     int64_t rows;
-    int count; /* of aggregates */
+    int count; /* number of aggregates */
     bf_aggregate aggregates[BF_AGGREGATES_MAX];
     uint64_t seed;
-    void *inside;   /* by's */
-    bool uncounted; /* -0 of parts that version 1 saved (api/reduce/state.h) */
+    void *inside;   /* belongs to the backend */
+    bool uncounted; /* some -0 are not counted (api/reduce/state.h) */
 };
 
 /* bf_groups_create, for callers that have entered the context (enter.h). */

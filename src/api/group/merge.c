@@ -58,7 +58,7 @@ static bool share_memory(const bf_groups *a, const bf_groups *b) {
     return a->on == b->on && (a->on == &bf_backend_cpu || a->context->gpu == b->context->gpu);
 }
 
-/* Inserts all groups into `inside`, which is where `into` is. */
+/* Inserts the groups of `from` into `inside`, which is on the device of `into`. */
 static bf_status copy_groups(const bf_groups *into, const bf_groups *from, void *inside) {
     bf_group_pages pages;
     bf_status status = bf_group_pages_open(from, into->context, &pages);
@@ -74,8 +74,9 @@ static bf_status copy_groups(const bf_groups *into, const bf_groups *from, void 
     return status;
 }
 
-/* Copies the groups to the device of `into`, then merges the copy: so a failure leaves `into` as it
- * was. */
+/* Copies the groups to the device of `into`, then merges the copy. A failure leaves `into` as it
+ * was.
+ */
 static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     bf_group_kind kind = {into->key, into->count, into->aggregates, into->seed};
     void *copy = NULL;

@@ -1,38 +1,41 @@
-/* Columns of saved groups: words to bytes, and back. */
+/* Columns of saved groups: writes words as bytes, and reads them. */
 #include "api/group/packed.h"
 
 #include "api/runtime/saved.h"
 
-enum { APART_MOST = 4 };
+enum { SPECIALS_MOST = 4 };
 
 bf_packed bf_packed_of(bf_aggregate a, int version) {
-    bf_packed c = {.aggregate = a, .kind = bf_kind_of(a.op, a.dtype), .apart_most = 1};
+    bf_packed c = {.aggregate = a, .kind = bf_kind_of(a.op, a.dtype), .specials_most = 1};
     c.version = version;
     c.words = bf_state_words(c.kind, a.dtype, NULL);
     if (c.kind == BF_KIND_EXTREME) return c;
     bf_exact_shape s = bf_exact_shape_of(c.kind, a.dtype);
-    c.apart_most = APART_MOST;
+    c.specials_most = SPECIALS_MOST;
     c.bands[0] = (bf_packed_band){s.sum_at, s.sum.limbs, s.sum.limbs, 0};
     c.bands[1] = (bf_packed_band){s.products_at, s.products.limbs, s.products.limbs, 0};
     return c;
 }
 
-/* The word of a count apart, and what most groups have. */
-static int apart_word(int i) { return i == APART_MOST - 1 ? BF_EXACT_NEG_ZERO : BF_EXACT_NAN + i; }
-static int64_t apart_default(const bf_packed *c, int i) {
-    return c->version == 1 && i == APART_MOST - 1;
+/* The specials are NaN, +inf, -inf and -0. special_word returns the word that counts number i;
+ * special_default returns the count that is not saved if all groups have it. */
+static int special_word(int i) {
+    return i == SPECIALS_MOST - 1 ? BF_EXACT_NEG_ZERO : BF_EXACT_NAN + i;
+}
+static int64_t special_default(const bf_packed *c, int i) {
+    return c->version == 1 && i == SPECIALS_MOST - 1;
 }
 
-static bool has_key(const bf_packed *c) { return c->kind == BF_KIND_EXTREME; }
+static bool has_rank(const bf_packed *c) { return c->kind == BF_KIND_EXTREME; }
 
 size_t bf_packed_bytes(const bf_packed *c) {
     int limbs = bf_packed_limbs(&c->bands[0]) + bf_packed_limbs(&c->bands[1]);
-    return 8 * (size_t)(c->apart + has_key(c)) + 4 * (size_t)limbs;
+    return 8 * (size_t)(c->specials + has_rank(c)) + 4 * (size_t)limbs;
 }
 
 void bf_packed_cover(bf_packed *c, const int64_t *words) {
-    for (int i = 0; i < c->apart_most; i++)
-        if (words[apart_word(i)] != apart_default(c, i)) c->apart = c->apart_most;
+    for (int i = 0; i < c->specials_most; i++)
+        if (words[special_word(i)] != special_default(c, i)) c->specials = c->specials_most;
     for (int i = 0; i < 2; i++) {
         bf_packed_band *b = &c->bands[i];
         int first, end;
@@ -48,22 +51,22 @@ void bf_packed_settle(bf_packed *c) {
         if (c->bands[i].end == 0) c->bands[i].first = 0;
 }
 
-/* Where in a column of n groups the parts of group i lie. */
+/* The offsets of the parts of group i in a column of n groups. */
 typedef struct places {
-    size_t apart, key, bands[2];
+    size_t specials, rank, bands[2];
 } places;
 
 static places places_of(const bf_packed *c, size_t n, size_t i) {
-    size_t apart = 8 * (size_t)c->apart, sum = 4 * (size_t)bf_packed_limbs(&c->bands[0]);
-    size_t squares = 4 * (size_t)bf_packed_limbs(&c->bands[1]), begin = n * apart;
-    return (places){i * apart, begin + 8 * i, {begin + i * sum, begin + n * sum + i * squares}};
+    size_t specials = 8 * (size_t)c->specials, sum = 4 * (size_t)bf_packed_limbs(&c->bands[0]);
+    size_t squares = 4 * (size_t)bf_packed_limbs(&c->bands[1]), begin = n * specials;
+    return (places){i * specials, begin + 8 * i, {begin + i * sum, begin + n * sum + i * squares}};
 }
 
 void bf_packed_put(const bf_packed *c, size_t n, size_t i, const int64_t *words, uint8_t *column) {
     places at = places_of(c, n, i);
-    for (int k = 0; k < c->apart; k++)
-        bf_saved_put(column + at.apart + 8 * k, (uint64_t)words[apart_word(k)], 8);
-    if (has_key(c)) bf_saved_put(column + at.key, (uint64_t)words[BF_EXTREME_KEY], 8);
+    for (int k = 0; k < c->specials; k++)
+        bf_saved_put(column + at.specials + 8 * k, (uint64_t)words[special_word(k)], 8);
+    if (has_rank(c)) bf_saved_put(column + at.rank, (uint64_t)words[BF_EXTREME_KEY], 8);
     for (int b = 0; b < 2; b++) {
         const int64_t *from = words + c->bands[b].at + c->bands[b].first;
         for (int k = 0; k < bf_packed_limbs(&c->bands[b]); k++)
@@ -71,7 +74,8 @@ void bf_packed_put(const bf_packed *c, size_t n, size_t i, const int64_t *words,
     }
 }
 
-/* What is not saved of the limbs of a negative sum are ones. */
+/* Reads the limbs of a sum. Limbs above those that are saved are 0, or all ones if the sum is
+ * negative. */
 static void get_band(const bf_packed_band *b, const uint8_t *in, int64_t *words) {
     int limbs = bf_packed_limbs(b);
     int64_t *to = words + b->at;
@@ -86,12 +90,12 @@ void bf_packed_get(const bf_packed *c, size_t n, size_t i, int64_t rows, const u
     places at = places_of(c, n, i);
     bf_state_init(c->kind, c->aggregate.dtype, words);
     words[0] = rows;
-    for (int k = 0; k < c->apart_most; k++) words[apart_word(k)] = apart_default(c, k);
-    for (int k = 0; k < c->apart; k++)
-        words[apart_word(k)] = (int64_t)bf_saved_get(column + at.apart + 8 * k, 8);
+    for (int k = 0; k < c->specials_most; k++) words[special_word(k)] = special_default(c, k);
+    for (int k = 0; k < c->specials; k++)
+        words[special_word(k)] = (int64_t)bf_saved_get(column + at.specials + 8 * k, 8);
     for (int b = 0; b < 2; b++) get_band(&c->bands[b], column + at.bands[b], words);
-    if (!has_key(c)) return;
-    words[BF_EXTREME_KEY] = (int64_t)bf_saved_get(column + at.key, 8);
+    if (!has_rank(c)) return;
+    words[BF_EXTREME_KEY] = (int64_t)bf_saved_get(column + at.rank, 8);
     words[BF_EXTREME_INDEX] = rows > words[BF_EXTREME_NAN] ? 0 : -1;
     words[BF_EXTREME_NAN_INDEX] = words[BF_EXTREME_NAN] > 0 ? 0 : -1;
 }

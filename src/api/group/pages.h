@@ -8,15 +8,15 @@ enum { BF_GROUP_PAGE = 1 << 12 /* groups */ };
 
 typedef struct bf_group_pages {
     const bf_groups *groups;
-    int64_t n;                         /* groups */
-    char *keys;                        /* of all, by key */
-    int64_t *counts;                   /* rows of each */
+    int64_t n;                         /* number of groups */
+    char *keys;                        /* of all groups, by key */
+    int64_t *counts;                   /* rows of each group */
     int64_t *words[BF_AGGREGATES_MAX]; /* of each aggregate, for the groups of a page */
     int each[BF_AGGREGATES_MAX];       /* words of a group */
 } bf_group_pages;
 
-/* Lists keys and counts, and makes room for words. Errors: BF_E_MEMORY, BF_E_DEVICE, for `context`.
- * Closed also after a failure. */
+/* Lists keys and counts, and allocates memory for the words of a page. The caller closes pages,
+ * also after a failure. Errors: BF_E_MEMORY, BF_E_DEVICE, in `context`. */
 bf_status bf_group_pages_open(const bf_groups *groups, bf_context *context, bf_group_pages *pages);
 void bf_group_pages_close(bf_group_pages *pages);
 
@@ -24,7 +24,9 @@ void bf_group_pages_close(bf_group_pages *pages);
  * BF_E_DEVICE. */
 bf_status bf_group_pages_read(bf_group_pages *pages, int64_t first, int64_t n);
 
-/* Have both the same keys' dtype and aggregates? Errors: BF_E_STATE, for into's context. */
+/* Do both have the same dtype of keys and the same aggregates? Errors: BF_E_STATE, in into's
+ * context.
+ */
 bf_status bf_groups_match(const bf_groups *into, const bf_groups *from);
 
 #endif

@@ -135,8 +135,8 @@ static bf_value value_at(bf_dtype dtype, const char *p) {
     return v;
 }
 
-/* Writes the values from elements in the end of their own memory: value i ends before element i + 1
- * begins. */
+/* Finishes elements into the end of the values' own memory, then turns them into values from the
+ * first on. Value i ends before element i + 1 begins. */
 static bf_status put_values(bf_groups *g, int which, const bf_reduce_options *options,
                             bf_value *values) {
     bf_dtype dtype = value_dtype(g->aggregates[which], options);
@@ -149,8 +149,8 @@ static bf_status put_values(bf_groups *g, int which, const bf_reduce_options *op
     return status;
 }
 
-static bf_status give_values(bf_groups *g, int which, const bf_reduce_options *given,
-                             bf_value *values) {
+static bf_status finish_values(bf_groups *g, int which, const bf_reduce_options *given,
+                               bf_value *values) {
     bf_reduce_options options;
     bf_status status = read_request(g, which, given, &options);
     if (status != BF_OK || bf_groups_size(g) == 0) return status;
@@ -162,5 +162,5 @@ static bf_status give_values(bf_groups *g, int which, const bf_reduce_options *g
 bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
                            bf_value *values) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, give_values(groups, which, options, values));
+    return bf_leave(groups->context, finish_values(groups, which, options, values));
 }

@@ -1,5 +1,5 @@
-/* Groups: retract. Both are read as words, by key; what is left becomes new groups, which take the
- * old ones' place when nothing can fail any more. */
+/* Groups: retract. Reads the words of both, by key, and makes new groups of those that remain. They
+ * replace the old ones at the end, so a failure changes nothing. */
 #include "api/group/pages.h"
 #include "api/reduce/reduce.h"
 #include "api/runtime/enter.h"
@@ -7,24 +7,24 @@
 #include "rules/reduce/state.h"
 
 typedef struct retraction {
-    bf_groups *groups; /* out of which it is taken */
+    bf_groups *groups; /* from which `from` is taken */
     bf_group_pages into, from;
     int64_t at; /* the next group of `from` */
     bool counted, uncounted;
-    void *left; /* the new groups */
+    void *left; /* the groups that remain */
 } retraction;
 
 static const char *key_at(const bf_group_pages *p, int64_t i) {
     return p->keys + i * bf_key_bytes(p->groups->key);
 }
 
-/* Is group i of `into` the next one of `from`? Both are by key. */
+/* Do group i of `into` and group `next` of `from` have the same key? */
 static bool is_next(const retraction *r, int64_t i, int64_t next) {
     return next < r->from.n && memcmp(key_at(&r->into, i), key_at(&r->from, next),
                                       (size_t)bf_key_bytes(r->groups->key)) == 0;
 }
 
-/* Takes group j of from's page out of group i of into's; their words, that is. */
+/* Retracts the words of group j of from's page from those of group i of into's page. */
 static bf_retraction retract_words(retraction *r, int64_t i, int64_t j) {
     bf_retraction result = BF_RETRACTED;
     for (int k = 0; k < r->groups->count && result == BF_RETRACTED; k++) {
@@ -36,7 +36,7 @@ static bf_retraction retract_words(retraction *r, int64_t i, int64_t j) {
     return result;
 }
 
-/* Moves group i of into's page to place `to`. */
+/* Moves group i of into's page, which begins with group `first`, to index `to` of the page. */
 static void move_group(retraction *r, int64_t first, int64_t i, int64_t to) {
     size_t bytes = (size_t)bf_key_bytes(r->groups->key);
     memmove(r->into.keys + (size_t)(first + to) * bytes, key_at(&r->into, first + i), bytes);
@@ -51,7 +51,7 @@ static void move_group(retraction *r, int64_t first, int64_t i, int64_t to) {
     }
 }
 
-/* Groups [first, first + n) of `into`. */
+/* Retracts from groups [first, first + n) of `into`, and inserts those that remain. */
 static bf_status retract_page(retraction *r, int64_t first, int64_t n) {
     bf_context *context = r->groups->context;
     int64_t matches = 0, kept = 0, j = 0;
@@ -79,7 +79,7 @@ static bf_status retract_pages(retraction *r) {
     for (int64_t at = 0; at < r->into.n && status == BF_OK; at += BF_GROUP_PAGE)
         status =
             retract_page(r, at, r->into.n - at < BF_GROUP_PAGE ? r->into.n - at : BF_GROUP_PAGE);
-    if (status == BF_OK && r->at < r->from.n) /* a group that there is not */
+    if (status == BF_OK && r->at < r->from.n) /* `into` lacks this group */
         status = bf_explain_retraction(r->groups->context, BF_RETRACT_TOO_MUCH);
     return status;
 }
@@ -94,7 +94,7 @@ static bf_status check_aggregates(const bf_groups *g) {
     return BF_OK;
 }
 
-/* Makes what is left, in r->left. */
+/* Makes r->left. */
 static bf_status retract_into(retraction *r, const bf_groups *from) {
     bf_groups *g = r->groups;
     bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};

@@ -1,4 +1,4 @@
-/* Saved groups: a header, keys in their order, counts, columns, a checksum; all little-endian.
+/* Saved groups: a header, keys in ascending order, counts, columns, a checksum; all little-endian.
  *
  *   0  "bfgroup" and a newline     16  seed (u64)
  *   8  version (u32), 1 or 2       24  groups (u64)
@@ -6,14 +6,17 @@
  *  14  number of aggregates (u16)      the keys; their rows (i64 each); columns
  *                                      CRC-64/XZ of all before (u64)
  *
- * An aggregate is its op and dtype, the first limb and number of limbs of its sums, the same of its
- * sums of squares, and the number of counts apart (u16 each, then two zeros). Its column is for
- * each group these counts (i64: NaN, +inf, -inf, -0; of minimum and maximum NaN alone), then for
- * each the limbs of the sum (u32), then those of the squares, or the key of the extreme (i64).
- * Limbs and counts that say nothing about any group are left out.
+ * An aggregate has eight fields (u16 each): op, dtype, first limb and number of limbs of its sums,
+ * the same two of its sums of squares, number of specials, 0.
  *
- * Version 1 had a flag in place of the count of -0 (rules/reduce/sum.h), which is mostly 1. Groups
- * with a part of which a count is not known are saved in version 1. */
+ * Its column has the counts of specials of each group (i64 each: NaN, +inf, -inf, -0; for minimum
+ * and maximum only NaN), then the limbs of each group's sum (u32 each), then those of its sum of
+ * squares; for a minimum or maximum, the rank of each (i64) in place of the limbs. Limbs and
+ * specials that are 0 for all groups are left out (packed.h).
+ *
+ * Version 1 has a flag in place of the count of -0 (rules/reduce/sum.h), which is 1 for most
+ * groups. Groups that merged a part of version 1, whose -0 were not counted, are saved in
+ * version 1. */
 #include "api/runtime/saved.h"
 #include "api/group/group.h"
 #include "api/group/packed.h"
@@ -29,14 +32,14 @@ enum {
     HEADER_BYTES = 32,
     AGGREGATE_BYTES = 16,
     VERSION = 2,
-    BATCH_BYTES = 1 << 22 /* of words that are held at a time */
+    BATCH_BYTES = 1 << 22 /* of the words that are in memory at a time */
 };
 static const char magic[8] = {'b', 'f', 'g', 'r', 'o', 'u', 'p', '\n'};
 
 /* ---- saving -----------------------------------------------------------------------------------
  */
 
-/* The words of groups [at, at + n) of aggregate `which`. */
+/* The words of groups [at, at + n) of one aggregate. */
 typedef struct word_batch {
     int64_t at, n;
     int64_t *words;
@@ -44,7 +47,8 @@ typedef struct word_batch {
 
 static int version_of(const bf_groups *g) { return g->uncounted ? 1 : VERSION; }
 
-/* Room for the words of a batch, of any aggregate. NULL: no memory, with a message. */
+/* Allocates memory for the words of a batch of any aggregate. Returns NULL on failure, with a
+ * message. */
 static int64_t *make_batch(const bf_groups *g) {
     size_t bytes = 0, n = (size_t)bf_groups_size(g);
     for (int i = 0; i < g->count; i++) {
@@ -57,7 +61,7 @@ static int64_t *make_batch(const bf_groups *g) {
     return words;
 }
 
-/* Words as the version has them. */
+/* Replaces counts of -0 by flags if the version is 1. */
 static void put_flags(const bf_packed *packed, const word_batch *b) {
     for (int64_t i = 0; i < b->n && bf_kind_is_exact(packed->kind); i++) {
         int64_t *words = b->words + i * packed->words;
@@ -65,7 +69,7 @@ static void put_flags(const bf_packed *packed, const word_batch *b) {
     }
 }
 
-/* Calls take(packed, n, b, column) for all groups of an aggregate, of which there are n. */
+/* Calls take(packed, n, b, column) with batches of all n groups of an aggregate. */
 static bf_status
 each_batch(bf_groups *g, int which, bf_packed *packed, int64_t *words, uint8_t *column,
            void (*take)(bf_packed *packed, size_t n, const word_batch *b, uint8_t *column)) {
@@ -92,7 +96,7 @@ static void put_batch(bf_packed *packed, size_t n, const word_batch *b, uint8_t 
         bf_packed_put(packed, n, (size_t)(b->at + i), b->words + i * packed->words, column);
 }
 
-/* How everything is saved, and in how many bytes. */
+/* Finds the layout of all columns, and sets *size to the bytes of the saved form. */
 static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words, size_t *size) {
     size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_key_bytes(g->key) + 8;
     bf_status status = BF_OK;
@@ -125,7 +129,7 @@ static void put_column(const bf_packed *c, uint8_t *out) {
     uint64_t fields[] = {(uint64_t)c->aggregate.op,   (uint64_t)c->aggregate.dtype,
                          (uint64_t)c->bands[0].first, (uint64_t)bf_packed_limbs(&c->bands[0]),
                          (uint64_t)c->bands[1].first, (uint64_t)bf_packed_limbs(&c->bands[1]),
-                         (uint64_t)c->apart,          0};
+                         (uint64_t)c->specials,       0};
     for (int i = 0; i < 8; i++) bf_saved_put(out + 2 * i, fields[i], 2);
 }
 
@@ -176,7 +180,7 @@ bf_status bf_groups_save(bf_groups *groups, void *buffer) {
 /* ---- loading ----------------------------------------------------------------------------------
  */
 
-/* Saved bytes whose checksum fits. */
+/* Saved bytes. Their checksum is right; seen: the layouts that the groups need. */
 typedef struct saved {
     const uint8_t *bytes;
     size_t size, groups;
@@ -184,7 +188,7 @@ typedef struct saved {
     int count;
     bool uncounted;
     bf_packed columns[BF_AGGREGATES_MAX], seen[BF_AGGREGATES_MAX];
-    const uint8_t *keys, *rows, *at[BF_AGGREGATES_MAX]; /* and each column's */
+    const uint8_t *keys, *rows, *at[BF_AGGREGATES_MAX]; /* where these and each column begin */
     int64_t *words[BF_AGGREGATES_MAX];                  /* of a batch */
 } saved;
 
@@ -194,7 +198,7 @@ static bool get_span(bf_packed_band *b, const uint8_t *in) {
     return b->end <= b->limbs;
 }
 
-/* Which aggregates they are, for bf_groups_create to check. */
+/* Reads op and dtype of the aggregates, which bf_groups_make checks. */
 static void read_aggregates(const saved *s, bf_aggregate aggregates[]) {
     for (int i = 0; i < s->count; i++) {
         const uint8_t *in = s->bytes + HEADER_BYTES + i * AGGREGATE_BYTES;
@@ -203,21 +207,21 @@ static void read_aggregates(const saved *s, bf_aggregate aggregates[]) {
     }
 }
 
-/* How the columns are saved. */
+/* Reads the layouts of the columns. Returns false if one is impossible. */
 static bool read_columns(saved *s, const bf_aggregate aggregates[]) {
     for (int i = 0; i < s->count; i++) {
         const uint8_t *in = s->bytes + HEADER_BYTES + i * AGGREGATE_BYTES;
         bf_packed *c = &s->columns[i];
         s->seen[i] = *c = bf_packed_of(aggregates[i], bf_saved_version(s->bytes));
-        c->apart = (int)bf_saved_get(in + 12, 2);
-        if (c->apart != 0 && c->apart != c->apart_most) return false;
+        c->specials = (int)bf_saved_get(in + 12, 2);
+        if (c->specials != 0 && c->specials != c->specials_most) return false;
         if (!get_span(&c->bands[0], in + 4) || !get_span(&c->bands[1], in + 8)) return false;
         if (bf_saved_get(in + 14, 2) != 0) return false;
     }
     return true;
 }
 
-/* Where everything lies; false: not in these bytes. */
+/* Finds keys, rows and columns. Returns false if they do not fill the bytes exactly. */
 static bool find_places(saved *s) {
     size_t begin = HEADER_BYTES + (size_t)s->count * AGGREGATE_BYTES;
     size_t bytes = s->size - begin - BF_SAVED_CRC_BYTES;
@@ -235,7 +239,7 @@ static bool find_places(saved *s) {
     return true;
 }
 
-/* The rank of a key; false: no key of groups is this. */
+/* Sets *rank to the rank of a key. Returns false if the key is not canonical. */
 static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
     int bytes = bf_key_bytes(dtype);
     uint64_t bits = bf_saved_get(key, bytes == 16 ? 8 : bytes);
@@ -247,7 +251,7 @@ static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
     return bf_group_key(dtype, bits) == bits;
 }
 
-/* Do the keys increase, and has each some rows? *rows: of all. */
+/* Do the keys increase, and does each have rows? Sets *rows to the rows of all. */
 static bool keys_are_sound(const saved *s, int64_t *rows) {
     bf_u128 before = 0, rank = 0;
     *rows = 0;
@@ -260,7 +264,9 @@ static bool keys_are_sound(const saved *s, int64_t *rows) {
     return true;
 }
 
-/* The words of groups [first, first + n) of a column; false: no state has them. */
+/* Reads the words of groups [first, first + n) of a column. Returns false if no state has such
+ * words.
+ */
 static bool get_words(saved *s, int which, size_t first, size_t n) {
     const bf_packed *c = &s->columns[which];
     bf_aggregate a = c->aggregate;
@@ -290,7 +296,7 @@ static bf_status insert_batch(bf_groups *g, saved *s, size_t first, size_t n) {
     return status;
 }
 
-/* Groups whose words are held at a time. */
+/* Returns the number of groups whose words are in memory at a time. */
 static size_t batch_of(const saved *s) {
     size_t each = 8;
     for (int i = 0; i < s->count; i++) each += 8 * (size_t)s->columns[i].words;
@@ -306,12 +312,13 @@ static bf_status make_words(bf_groups *g, saved *s, size_t batch) {
     return BF_OK;
 }
 
-/* Does what is saved have no more limbs and counts than the groups need? */
+/* Are the limbs and specials that are saved just those that the groups need? So equal groups have
+ * equal saved forms. */
 static bool is_least(saved *s) {
     for (int i = 0; i < s->count; i++) {
         const bf_packed *c = &s->columns[i];
         bf_packed_settle(&s->seen[i]);
-        if (c->apart != s->seen[i].apart) return false;
+        if (c->specials != s->seen[i].specials) return false;
         for (int b = 0; b < 2; b++)
             if (c->bands[b].first != s->seen[i].bands[b].first ||
                 c->bands[b].end != s->seen[i].bands[b].end)

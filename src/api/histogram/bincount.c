@@ -1,4 +1,4 @@
-/* How often each integer occurs: a histogram with a bin around each of them. */
+/* Counts each integer of a range: a histogram with a bin around each of them. */
 #include "api/histogram/histogram.h"
 #include "api/runtime/enter.h"
 
@@ -9,7 +9,7 @@ static bf_status count_integers(const bf_array *array, bf_histogram *h, int64_t 
     int64_t n = h->bins.count;
     for (int64_t i = 0; i <= n; i++) h->edges[i] = (double)i - 0.5;
     bf_histogram_set_bins(h);
-    bf_status status = bf_histogram_take(h, array, NULL);
+    bf_status status = bf_histogram_absorb_arrays(h, array, NULL);
     if (status != BF_OK) return status;
     memcpy(counts, h->counts, (size_t)n * sizeof *counts);
     *others = h->counts[n + BF_BIN_BELOW] + h->counts[n + BF_BIN_ABOVE];

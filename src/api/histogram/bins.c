@@ -1,25 +1,26 @@
-/* Bins between edges: what the guesses are at each of them. The caller has entered the
- * floating-point environment. */
+/* Makes bins: chooses how a bin is guessed, and bounds the error of the guess at each edge
+ * (rules/histogram/bin.h). The caller has entered the floating-point environment. */
 #include "api/histogram/bins.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
-/* The guess in floats is used where at least so much of a bin is found by it alone. */
+/* The guess in floats is used if its error is below this part of a bin. */
 static const double single_most = 1.0 / 16;
 
 /* ---- guesses --------------------------------------------------------------------------------- */
 
-/* What the guesses of elements are measured at: where these are integers, at the integers around an
- * edge, which leaves those that stand on edges beyond doubt; else at the edge itself. */
+/* The values at which the error of a guess is measured. For floats these are the edges. For
+ * integers they are the integers around each edge, so that an integer on an edge is guessed right.
+ */
 typedef struct measured {
-    bool whole;
+    bool whole; /* the elements are integers */
     const double *edges;
     int64_t bins;
-    double first, scale; /* of the guess in doubles */
+    double first, scale; /* the guess in doubles is (x - first) * scale */
 } measured;
 
-/* No element below the edge is above this, no element from the edge on is below that. */
+/* before returns a bound of the elements below edge i, from of those that are not below it. */
 static double before(const measured *m, int64_t i) {
     return m->whole ? ceil(m->edges[i]) - 1 : m->edges[i];
 }
@@ -27,9 +28,9 @@ static double from(const measured *m, int64_t i) {
     return m->whole ? ceil(m->edges[i]) : m->edges[i];
 }
 
-/* The first guessed value, such that edges are midway between the integers around them, as far as
- * that is possible for all, and at most half a bin from the first edge: an edge is `up` below the
- * next integer and 1 - up above the one before. */
+/* Returns the first value of the guess. It moves the edges to the middle between the integers
+ * around them, as far as one shift can for all edges, but by at most half a bin. An edge is `up`
+ * below the next integer, and 1 - up above the one before. */
 static double middle_first(const double *edges, int64_t bins, double scale) {
     double least = 1, most = 0;
     for (int64_t i = 0; i < bins; i++) {
@@ -68,7 +69,7 @@ static bf_guess guess_f64(const measured *m) {
     return g;
 }
 
-/* The greatest float up to x, the least from x on; infinite beyond all floats. */
+/* Return the greatest float up to x and the least from x on; infinity beyond all floats. */
 static float float_down(double x) {
     float f = (float)x;
     return (double)f > x ? nextafterf(f, -INFINITY) : f;
@@ -91,8 +92,8 @@ static bf_guess guess_f32(const measured *m) {
     return g;
 }
 
-/* Some element may be in a bin (there may be no integer), and no guess up to `most` is further on
- * than the bin after the last. */
+/* Can the guess be used? Some element is in a bin (there may be no integer), the error is less than
+ * `margin`, and no guess exceeds the bin after the last. */
 static bool is_usable(const bf_guess *g, int64_t bins, double margin) {
     return g->scale > 0 && isfinite(g->scale) && isfinite(g->first) && g->most >= 0 &&
            g->most < (double)bins + 1 && is_close(g, margin);

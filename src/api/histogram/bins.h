@@ -5,7 +5,7 @@
 #include "rules/histogram/edges.h"
 #include "seam/backend.h"
 
-/* The bins between edges that increase, of elements of dtype. */
+/* Returns the bins between ascending edges, for elements of dtype. The edges must outlive them. */
 bf_bins bf_bins_make(bf_dtype dtype, const double *edges, int64_t bins);
 
 #endif

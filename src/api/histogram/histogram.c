@@ -1,4 +1,4 @@
-/* Histograms: making, counting, merging. */
+/* Histograms: make, count, merge. */
 #include "api/histogram/histogram.h"
 
 #include "api/histogram/bins.h"
@@ -15,10 +15,11 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Is this more than the machine has? A system that overcommits would fail too late. */
+/* Do so many bins need more memory than the machine has? If the system overcommits, the allocation
+ * would succeed and the process would be killed later. */
 static bool is_too_much(int64_t bins, int sum_words) {
     int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    return bins > machine / 8 / (2 + sum_words); /* an edge, a count, a sum */
+    return bins > machine / 8 / (2 + sum_words); /* words of an edge, a count and a sum */
 }
 
 static bf_status out_of_memory(bf_context *context, int64_t bins) {
@@ -29,7 +30,7 @@ static int sum_words(bf_dtype weights) {
     return weights == BF_NONE ? 0 : bf_exact_shape_of(BF_KIND_SUM, weights).words;
 }
 
-/* Counts and sums of zero, as many as the histogram has. */
+/* Allocates zeroed counts and sums for the histogram's bins. */
 static bf_status allocate_counts(const bf_histogram *h, int64_t **counts, int64_t **sums) {
     int64_t n = h->bins.count;
     *counts = calloc((size_t)n + BF_BIN_OTHERS, sizeof **counts);
@@ -97,7 +98,7 @@ static bf_status check_range(bf_context *context, const bf_histogram_options *o)
     return BF_OK;
 }
 
-/* Checks options (NULL: the defaults) and copies them, with the number of bins filled in. */
+/* Checks options (NULL: the defaults) and copies them. Fills in the number of bins. */
 static bf_status check_options(bf_context *context, const bf_histogram_options *options,
                                bf_histogram_options *checked) {
     *checked = BF_HISTOGRAM_OPTIONS(.bins = 0);
@@ -123,8 +124,8 @@ static bf_status check_dtype(bf_context *context, bf_dtype dtype) {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Writes the edges. computed: the dtype in which even edges are computed. Returns why there are
- * none, or NULL. */
+/* Writes the edges. computed: the dtype in which even edges are computed. Returns NULL, or why
+ * there are no such edges. */
 static const char *write_edges(bf_histogram *h, const bf_histogram_options *o, bf_dtype computed) {
     int64_t bins = h->bins.count;
     if (o->edges == NULL) {
@@ -171,8 +172,9 @@ bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
     return bf_leave(context, create_histogram(context, dtype, options, histogram));
 }
 
-/* Finds the bins and the range that the options leave to the data. *computed: the dtype in which
- * even edges are computed: that of the ends of the range, doubles if these are given. */
+/* Fills in the number of bins and the range that the options leave to the data. *computed: the
+ * dtype in which even edges are computed: the array's for its own range, f64 if the range is given.
+ */
 static bf_status look_at_data(bf_context *context, const bf_array *array, bf_histogram_options *o,
                               bf_dtype *computed) {
     bf_extent extent;
@@ -207,7 +209,7 @@ static bf_status make_from_data(bf_context *context, const bf_array *array, cons
     while (status == BF_E_ARGUMENT && automatic && --o.bins > 0)
         status = make_histogram(context, array->dtype, &o, computed, &h);
     if (status != BF_OK) return status;
-    status = bf_histogram_take(h, array, weights);
+    status = bf_histogram_absorb_arrays(h, array, weights);
     if (status == BF_OK)
         *histogram = h;
     else
@@ -268,7 +270,7 @@ static bf_status place_arrays(const bf_histogram *h, const bf_array *const array
     return place_memory(h, memory, arrays[1] != NULL ? 2 : 1);
 }
 
-/* Adds to the histogram; on failure after some pieces it holds those. */
+/* Adds elements to the histogram. After a failure it may hold some of them. */
 static bf_status count_pieces(bf_histogram *h, const bf_array *const arrays[], int64_t count) {
     counting c = {.counts = h->counts, .sums = h->sums};
     c.job = (bf_bin_job){.bins = &h->bins, .dtype = h->dtype, .weights_dtype = h->weights};
@@ -313,13 +315,14 @@ bf_status bf_histogram_count(bf_histogram *h, const bf_array *array, const bf_ar
     return status == BF_OK ? count_pieces(h, arrays, count) : status;
 }
 
-/* Can the count fail when some of the elements are counted? */
+/* Are there several pieces, so that a failure may follow when some are counted? */
 static bool has_pieces(const bf_histogram *h, const bf_array *array, const bf_array *weights) {
     return bf_is_watched(h->context) || !bf_array_is_contiguous(array) ||
            (weights != NULL && !bf_array_is_contiguous(weights));
 }
 
-bf_status bf_histogram_take(bf_histogram *h, const bf_array *array, const bf_array *weights) {
+bf_status bf_histogram_absorb_arrays(bf_histogram *h, const bf_array *array,
+                                     const bf_array *weights) {
     const bf_array *const arrays[2] = {array, weights};
     int64_t count = 0;
     bf_histogram apart;
@@ -336,7 +339,7 @@ bf_status bf_histogram_take(bf_histogram *h, const bf_array *array, const bf_arr
 bf_status bf_histogram_absorb(bf_histogram *histogram, const bf_array *array,
                               const bf_array *weights) {
     if (histogram == NULL || !bf_enter(histogram->context)) return BF_E_ARGUMENT;
-    return bf_leave(histogram->context, bf_histogram_take(histogram, array, weights));
+    return bf_leave(histogram->context, bf_histogram_absorb_arrays(histogram, array, weights));
 }
 
 /* ---- enqueued -------------------------------------------------------------------------------- */

@@ -9,18 +9,18 @@
 struct bf_histogram {
     bf_context *context;
     bf_dtype dtype, weights;
-    bf_dtype edges_dtype; /* that the edges are of: as in bins.h if even, BF_F64 if given */
+    bf_dtype edges_dtype; /* of the edges: the one they were computed in; BF_F64 if given */
     bf_bins bins;
-    int64_t total;   /* elements */
-    int sum_words;   /* of a bin's sum; 0: no weights */
-    double *edges;   /* of bins */
+    int64_t total;   /* number of elements */
+    int sum_words;   /* words of a bin's sum; 0: no weights */
+    double *edges;   /* those of `bins` */
     int64_t *counts; /* of the bins, then BF_BIN_OTHERS */
     int64_t *sums;   /* sum_words for each bin; NULL: no weights */
-    bool uncounted;  /* -0 of parts that version 1 saved, in the sums (api/reduce/state.h) */
+    bool uncounted;  /* some -0 of the sums are not counted (api/reduce/state.h) */
 };
 
-/* A histogram whose edges are yet to be written; then bf_histogram_set_bins. Errors: BF_E_MEMORY.
- */
+/* Allocates a histogram. The caller writes its edges, then calls bf_histogram_set_bins. Errors:
+ * BF_E_MEMORY. */
 bf_status bf_histogram_allocate(bf_context *context, bf_dtype dtype, bf_dtype weights, int64_t bins,
                                 bf_histogram **histogram);
 void bf_histogram_set_bins(bf_histogram *histogram);
@@ -29,32 +29,32 @@ void bf_histogram_set_bins(bf_histogram *histogram);
 enum { BF_HISTOGRAM_SHARE = 10 };
 
 /* As bf_histogram_absorb, for callers that have entered the context (enter.h). */
-bf_status bf_histogram_take(bf_histogram *histogram, const bf_array *array,
-                            const bf_array *weights);
+bf_status bf_histogram_absorb_arrays(bf_histogram *histogram, const bf_array *array,
+                                     const bf_array *weights);
 
-/* The same, but on failure the histogram may hold some of the elements. */
+/* Does the same, but after a failure the histogram may hold some of the elements. */
 bf_status bf_histogram_count(bf_histogram *histogram, const bf_array *array,
                              const bf_array *weights);
 
-/* Counts apart, so that a failure leaves no trace: a histogram of the same bins with zero counts.
- * Closing it adds them if the status is BF_OK. Errors: BF_E_MEMORY, and then there is nothing to
- * close. */
+/* Makes `apart`, a histogram with the same bins and zero counts, so that a failure leaves no trace
+ * in `histogram`. Closing adds its counts if the status is BF_OK. Errors: BF_E_MEMORY; then there
+ * is nothing to close. */
 bf_status bf_histogram_open_apart(const bf_histogram *histogram, bf_histogram *apart);
 void bf_histogram_close_apart(bf_histogram *histogram, bf_histogram *apart, bf_status status);
 
-/* Have both the same dtypes and bins? Errors: BF_E_ARGUMENT (from is NULL), BF_E_STATE. */
+/* Do both have the same dtypes and bins? Errors: BF_E_ARGUMENT (from is NULL), BF_E_STATE. */
 bf_status bf_histogram_match(const bf_histogram *into, const bf_histogram *from);
 
 /* ---- range.c ----------------------------------------------------------------------- */
 
-/* The least and the greatest finite element, as doubles, and how many are no NaNs. */
+/* The least and the greatest finite element, as doubles, and the number of elements but NaNs. */
 typedef struct bf_extent {
     double lo, hi;
     bool empty; /* no element is finite; lo and hi are 0 */
     int64_t numbers;
 } bf_extent;
 
-/* Of a well-formed array. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+/* Finds the extent of a well-formed array. Errors: BF_E_MEMORY, BF_E_DEVICE. */
 bf_status bf_array_extent(bf_context *context, const bf_array *array, bf_extent *extent);
 
 #endif

@@ -1,5 +1,5 @@
-/* The range of an array's finite elements: its minimum and maximum; where one of them is infinite,
- * a pass that leaves infinities out. */
+/* The range of an array's finite elements: its minimum and maximum. If one of them is infinite, a
+ * second pass leaves infinities out. */
 #include "api/histogram/histogram.h"
 
 #include "api/reduce/reduce.h"
@@ -20,7 +20,7 @@ typedef struct finite_pass {
     bf_dtype dtype;
     bool any;
     int64_t least, greatest; /* keys (order.h) */
-    char *room;              /* ROOM bytes of the host's, for what is copied from a GPU */
+    char *room;              /* ROOM bytes of host memory, for elements copied from a GPU */
 } finite_pass;
 
 static void scan_elements(finite_pass *pass, const char *data, int64_t n) {
@@ -84,7 +84,8 @@ static bf_status absorb_block(bf_context *context, bf_job *job, const char *data
     return context->used->reduce->absorb(context, job, words);
 }
 
-/* On the CPU block by block, so that the second of the two finds the block in cache. */
+/* Absorbs a piece into the minimum and the maximum. On the CPU it goes block by block, so that the
+ * second of the two finds the block in cache. */
 static bf_status absorb_extremes(bf_context *context, void *arg, const void *const data[2],
                                  int64_t count) {
     extremes_pass *pass = arg;
@@ -101,7 +102,7 @@ static bf_status absorb_extremes(bf_context *context, void *arg, const void *con
     return status;
 }
 
-/* Returns the extreme that is no NaN; 0 if there is none. */
+/* Returns the extreme, leaving NaNs out; 0 if there is none. */
 static double value_of(const bf_job *job, const int64_t *words) {
     int64_t key = words[BF_EXTREME_KEY];
     if (words[BF_EXTREME_INDEX] < 0) return 0;

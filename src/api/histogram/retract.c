@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The sums of `into` without those of `from`, in `left`. */
+/* Sets `left` to the sums of `into` without those of `from`. */
 static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from, int64_t *left,
                               bool *uncounted) {
     int64_t bins = into->bins.count, words = into->sum_words;
@@ -21,7 +21,7 @@ static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from
     return bf_explain_retraction(into->context, r);
 }
 
-/* Is there so much in every bin? */
+/* Does every bin of `into` hold at least as many elements as that of `from`? */
 static bool holds_counts(const bf_histogram *into, const bf_histogram *from) {
     for (int64_t i = 0; i < into->bins.count + BF_BIN_OTHERS; i++)
         if (from->counts[i] > into->counts[i]) return false;

@@ -8,8 +8,8 @@
  *      then for each bin the words of its sum of weights, if there are weights (i64 each)
  *      then CRC-64/XZ of all before (u64)
  *
- * Version 1 had a flag in place of a sum's count of -0 (rules/reduce/sum.h). A histogram with a
- * part of which a count is not known is saved in version 1.
+ * Version 1 has a flag in place of a sum's count of -0 (rules/reduce/sum.h). A histogram that
+ * merged a part of version 1, whose -0 were not counted, is saved in version 1.
  */
 #include "api/runtime/saved.h"
 #include "api/histogram/bins.h"
@@ -39,7 +39,7 @@ static const uint8_t *get_words(const uint8_t *in, void *words, int64_t count) {
     return in;
 }
 
-/* Puts the flags of version 1 over the counts of -0 in `out`. */
+/* Writes the flags of version 1 over the counts of -0 in `out`. */
 static void put_flags(uint8_t *out, const bf_histogram *h) {
     out += 8 * BF_EXACT_NEG_ZERO;
     for (int64_t i = 0; i < h->bins.count; i++, out += 8 * h->sum_words)
@@ -74,7 +74,7 @@ static bool edges_valid(const bf_histogram *h) {
     return bf_edges_increase(h->edges, h->bins.count);
 }
 
-/* Adds the counts up; false: no histogram has them. */
+/* Adds the counts to h->total. Returns false if no histogram has such counts. */
 static bool counts_valid(bf_histogram *h) {
     int64_t n = h->bins.count;
     for (int64_t i = 0; i < n + BF_BIN_OTHERS; i++) {
@@ -107,7 +107,7 @@ static bool read_contents(bf_histogram *h, const uint8_t *in, int version) {
     return valid;
 }
 
-/* The header as an empty histogram. */
+/* Reads the header into an empty histogram. */
 static bf_status read_header(bf_context *context, const uint8_t *in, size_t size,
                              bf_histogram *header) {
     uint64_t bins = bf_saved_get(in + 24, 8);

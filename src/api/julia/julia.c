@@ -108,7 +108,7 @@ static bf_status check_counts(bf_context *context, const bf_julia_params *p, int
     return BF_OK;
 }
 
-/* A picture is not read: its counts cross the bus once, and each costs many steps. */
+/* A picture is written, not read: its counts cross the bus once, and each costs many steps. */
 int bf_julia_share(int iterations) {
     return iterations < 8 ? 50 : iterations < 400 ? 400 / iterations : 1;
 }
@@ -158,7 +158,7 @@ static bf_status copy_part(bf_context *context, bf_julia_job part, const bf_stri
     return memory->scatter(context, to, first, part.at.rows * part.at.columns, part.counts);
 }
 
-/* Counts in parts, for memory of any strides: whole rows at a time, or pieces of one. */
+/* Counts in parts, for memory of any strides: a part is whole rows, or part of one row. */
 static bf_status walk_parts(bf_context *context, const bf_julia_job *job, const bf_array *counts) {
     const bf_rectangle *all = &job->at;
     int64_t room = (int64_t)(context->used->memory->scratch_bytes / sizeof(uint16_t));

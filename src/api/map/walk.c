@@ -31,8 +31,7 @@ static void sort_dimensions(bf_map_arrays *x) {
     }
 }
 
-/* Joins neighbours that follow each other in the memory of every operand, and drops extents of 1.
- */
+/* Drops extents of 1, and joins neighbouring dimensions that are contiguous in every operand. */
 static void join_dimensions(bf_map_arrays *x) {
     int last = -1;
     for (int d = 0; d < x->ndim; d++) {
@@ -157,7 +156,7 @@ bf_status bf_map_walk(bf_context *context, bf_map_arrays *x, bool any_order, bf_
 
 bool bf_map_output_overlaps(const bf_map_arrays *arrays) {
     bf_map_arrays x = *arrays;
-    int64_t reach = 0; /* of the dimensions further in */
+    int64_t reach = 0; /* of the inner dimensions */
     sort_dimensions(&x);
     for (int d = x.ndim - 1; d >= 0; d--) {
         if (x.shape[d] <= 1) continue;

@@ -26,7 +26,7 @@ static bf_status finish_extreme(const bf_state *s, bf_reduction op, bf_reduction
     return status;
 }
 
-/* Are all elements that are no NaN -0? Moments do not count them, but then both extremes are. */
+/* Are all elements but NaNs -0? Moments do not count -0, but then both extremes are -0. */
 static bool all_neg_zero(const bf_state *s, const int64_t *least, const int64_t *greatest) {
     if (!bf_dtype_is_float(s->dtype) || least[BF_EXTREME_INDEX] < 0) return false;
     int64_t key = bf_order_key(s->dtype, bf_format_sign(bf_format_of(s->dtype)));
@@ -76,7 +76,7 @@ static bf_status describe_array(bf_context *context, const bf_array *array,
     bf_state *state;
     bf_status status = bf_state_make(context, BF_DESCRIBE, array->dtype, &state);
     if (status != BF_OK) return status;
-    status = bf_state_take(state, array);
+    status = bf_state_absorb_array(state, array);
     if (status == BF_OK) status = describe_state(state, options, description);
     bf_state_destroy(state);
     return status;

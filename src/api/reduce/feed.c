@@ -6,8 +6,8 @@
 
 static bf_status absorb_arrays(void *into, const bf_array arrays[2]) {
     bf_state *state = into;
-    return state->op == BF_DOT ? bf_state_take_pair(state, &arrays[0], &arrays[1])
-                               : bf_state_take(state, &arrays[0]);
+    return state->op == BF_DOT ? bf_state_absorb_arrays(state, &arrays[0], &arrays[1])
+                               : bf_state_absorb_array(state, &arrays[0]);
 }
 
 static bf_status absorb_feed(bf_state *state, const bf_feed *given) {

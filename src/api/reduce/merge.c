@@ -7,8 +7,9 @@
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Why the places of two states that are not empty do not fit; NULL if they do. */
-static const char *find_misfit(bf_reduction op, bf_dtype dtype, const int64_t *a, const int64_t *b) {
+/* Returns why two ordered states that are not empty cannot merge, or NULL. */
+static const char *find_misfit(bf_reduction op, bf_dtype dtype, const int64_t *a,
+                               const int64_t *b) {
     bf_kind kind = bf_kind_of(op, dtype);
     if (kind == BF_KIND_TREE) {
         bool adjacent = a[BF_TREE_END] == b[BF_TREE_BEGIN] || b[BF_TREE_END] == a[BF_TREE_BEGIN];
@@ -19,7 +20,8 @@ static const char *find_misfit(bf_reduction op, bf_dtype dtype, const int64_t *a
     return "the ranges of indices overlap";
 }
 
-/* A tree in front of this one: appended in the other order. False: no memory. */
+/* Puts a tree in front of `into`, by appending in the other order. Returns false if there is no
+ * memory. */
 static bool prepend_tree(int64_t *into, const int64_t *from) {
     int64_t *words = malloc(BF_TREE_WORDS_MAX * sizeof *words);
     if (words == NULL) return false;
@@ -38,7 +40,7 @@ const char *bf_merge_words(bf_reduction op, bf_dtype dtype, int64_t *into, const
     *status = why ? BF_E_STATE : BF_E_OVERFLOW;
     if (why) return why;
     if (from[0] > BF_COUNT_MAX - into[0]) return "more than 2^62 elements";
-    bf_environment environment = bf_environment_enter(); /* joins of a tree are floating-point */
+    bf_environment environment = bf_environment_enter(); /* trees multiply floats */
     if (kind == BF_KIND_TREE && both && into[BF_TREE_END] != from[BF_TREE_BEGIN])
         merged = prepend_tree(into, from);
     else

@@ -6,7 +6,7 @@
 #include "seam/place.h"
 #include <bitfold/dot.h>
 
-/* ---- where they run -------------------------------------------------------------------------- */
+/* ---- placing --------------------------------------------------------------------------------- */
 
 int bf_reduce_share(bf_kind kind) {
     switch (kind) {
@@ -37,7 +37,7 @@ static bf_status reduce_arrays(bf_context *context, bf_reduction op, const bf_ar
     bf_state *state;
     status = bf_state_make(context, op, a->dtype, &state);
     if (status != BF_OK) return status;
-    status = op == BF_DOT ? bf_state_take_pair(state, a, b) : bf_state_take(state, a);
+    status = op == BF_DOT ? bf_state_absorb_arrays(state, a, b) : bf_state_absorb_array(state, a);
     if (status == BF_OK)
         status = bf_result(context, op, state->dtype, state->words, &options, value);
     bf_state_destroy(state);
@@ -68,7 +68,7 @@ bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
 
 /* ---- enqueued -------------------------------------------------------------------------------- */
 
-/* b: NULL except for BF_DOT. */
+/* Checks the operands. b is NULL except for BF_DOT. */
 static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
                              const bf_array *b, const bf_value *value, int64_t *count) {
     if (a == NULL || (op == BF_DOT && b == NULL))
@@ -87,7 +87,7 @@ static bf_status check_async(bf_context *context, bf_reduction op, const bf_arra
                : bf_fail(context, BF_E_ARGUMENT, "the memory is not contiguous");
 }
 
-/* The value is an operand, too. */
+/* Places a call by its arrays and by the memory of the value. */
 static bf_status place_async(bf_context *context, const bf_job *job, const bf_value *value) {
     int64_t bytes = bf_bytes_of(job->count, bf_dtype_bytes(job->dtype));
     const bf_memory memory[] = {{job->a, bytes}, {value, sizeof *value}, {job->b, bytes}};
@@ -96,7 +96,8 @@ static bf_status place_async(bf_context *context, const bf_job *job, const bf_va
     return bf_place(context, &demand);
 }
 
-/* Reduces at once, without a queue. Errors of the data are told as a queue would. */
+/* Reduces at once, for a backend without a queue. Reports errors of the data as a queue would, in
+ * the value. */
 static bf_status reduce_now(bf_context *context, bf_reduction op, const bf_array *a,
                             const bf_array *b, const bf_reduce_options *options, bf_value *value) {
     bf_status status = reduce_arrays(context, op, a, b, options, value);
@@ -149,7 +150,7 @@ static bf_status store_value(bf_context *context, const bf_value *value, bf_dtyp
     case BF_F64: memcpy(out, &f64, sizeof f64); break;
     case BF_I64: status = bf_value_i64(value, out); break;
     case BF_U64: status = bf_value_u64(value, out); break;
-    default: memcpy(out, &value->as, (size_t)bf_dtype_bytes(to)); break; /* little-endian */
+    default: memcpy(out, &value->as, (size_t)bf_dtype_bytes(to)); break; /* low bytes come first */
     }
     if (status == BF_OK) return status;
     return bf_fail(context, status, "the exact result does not fit %s", bf_dtype_name(to));
@@ -174,7 +175,7 @@ static bf_status reduce_vectors(bf_context *context, bf_reduction op, bf_dtype d
     return bf_leave(context, reduce_and_store(context, op, dtype, a, b, n, ddof, to, out));
 }
 
-/* The dtypes whose C types are S and R of BF_SIMPLE_LIST. */
+/* Return the dtypes of the results S and R of BF_SIMPLE_LIST. */
 static bf_dtype sum_type(bf_dtype dtype) {
     if (bf_dtype_is_float(dtype)) return BF_F64;
     return dtype == BF_BOOL || bf_dtype_is_signed(dtype) ? BF_I64 : BF_U64;
@@ -184,8 +185,8 @@ static bf_dtype value_type(bf_dtype dtype) {
     return dtype == BF_F16 || dtype == BF_BF16 ? BF_F64 : dtype;
 }
 
-/* Names are joined in BF_X itself, where an argument is not expanded: <stdbool.h> makes bool a
- * macro. */
+/* BF_X itself joins names with ##, which does not expand arguments: <stdbool.h> makes bool a macro.
+ */
 #define DEFINE(name, op, D, T, R, to)                                                              \
     bf_status bf_##name(bf_context *context, const T *x, int64_t n, R *out) {                      \
         return reduce_vectors(context, op, BF_##D, x, NULL, n, 0, to, out);                        \

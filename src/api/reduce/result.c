@@ -1,4 +1,4 @@
-/* From a state's words to a bf_value: policies and types. */
+/* Finishes a state's words as a bf_value: applies policies and types. */
 #include "api/reduce/reduce.h"
 
 #include "api/runtime/sized.h"
@@ -43,7 +43,7 @@ bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const 
     if (kind == BF_KIND_DESCRIPTION)
         return bf_fail(context, BF_E_ARGUMENT, "describe gives a bf_description");
     bf_work work;
-    bf_environment environment = bf_environment_enter(); /* for the tree */
+    bf_environment environment = bf_environment_enter(); /* trees multiply floats */
     bf_status status = kind == BF_KIND_TREE
                            ? bf_result_tree(words, bf_tree_root(words), options, value)
                            : bf_result_plain(op, dtype, words, options, value, &work);

@@ -4,8 +4,8 @@
  *   8  version (u32), 1 or 2       24  the words (i64 each)
  *  12  op (u16), dtype (u16)       then CRC-64/XZ of all before (u64)
  *
- * Version 1 had a flag in place of the count of -0 (rules/reduce/sum.h). A state with a part of
- * which the count is not known is saved in version 1.
+ * Version 1 has a flag in place of the count of -0 (rules/reduce/sum.h). A state that merged a part
+ * of version 1, whose -0 were not counted, is saved in version 1.
  */
 #include "api/runtime/saved.h"
 #include "api/reduce/state.h"
@@ -59,7 +59,7 @@ static bf_status load_words(bf_state *state, const uint8_t *in, size_t size) {
     return BF_OK;
 }
 
-static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_state **state) {
+static bf_status load_state(bf_context *context, const uint8_t *in, size_t size, bf_state **state) {
     if (in == NULL || state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic, VERSION);
     if (status != BF_OK) return status;
@@ -79,5 +79,5 @@ static bf_status load(bf_context *context, const uint8_t *in, size_t size, bf_st
 
 bf_status bf_state_load(bf_context *context, const void *buffer, size_t size, bf_state **state) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, load(context, buffer, size, state));
+    return bf_leave(context, load_state(context, buffer, size, state));
 }

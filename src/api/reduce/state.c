@@ -1,4 +1,4 @@
-/* States: absorb, result. */
+/* States: create, absorb, seek, finish. */
 #include "api/reduce/state.h"
 
 #include "api/reduce/reduce.h"
@@ -13,7 +13,7 @@ size_t bf_state_bytes(const bf_state *s) {
     return (size_t)bf_state_words(s->kind, s->dtype, s->words) * sizeof *s->words;
 }
 
-static void clear(bf_state *state) { bf_state_init(state->kind, state->dtype, state->words); }
+static void clear_state(bf_state *state) { bf_state_init(state->kind, state->dtype, state->words); }
 
 bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state **state) {
     if (state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the state");
@@ -26,7 +26,7 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
     bf_state *made = malloc(sizeof *made + words * sizeof *made->words);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
     *made = (bf_state){.context = context, .op = op, .dtype = dtype, .kind = kind};
-    clear(made);
+    clear_state(made);
     *state = made;
     return BF_OK;
 }
@@ -42,7 +42,7 @@ void bf_state_destroy(bf_state *state) { free(state); }
 
 bf_status bf_state_clear(bf_state *state) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    clear(state);
+    clear_state(state);
     return bf_leave(state->context, BF_OK);
 }
 
@@ -76,8 +76,8 @@ typedef struct absorption {
     int64_t *words;
 } absorption;
 
-static bf_status take_piece(bf_context *context, void *arg, const void *const data[2],
-                            int64_t count) {
+static bf_status absorb_piece(bf_context *context, void *arg, const void *const data[2],
+                              int64_t count) {
     absorption *to = arg;
     to->job.a = data[0];
     to->job.b = data[1];
@@ -100,13 +100,14 @@ void bf_state_settle(bf_state *s, int64_t *kept, bf_status status) {
     free(kept);
 }
 
-/* Can a call fail when it has taken some of the elements in? */
+/* Are there several pieces, so that a failure may follow when some are absorbed? */
 static bool has_pieces(const bf_state *s, const bf_array *const arrays[], int arity) {
     if (bf_is_watched(s->context) || !bf_array_is_contiguous(arrays[0])) return true;
     return arity > 1 && !bf_array_is_contiguous(arrays[1]);
 }
 
-static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, int64_t count) {
+static bf_status absorb_arrays(bf_state *s, const bf_array *const arrays[], int arity,
+                               int64_t count) {
     const int64_t *next = bf_state_next(s);
     if (count > BF_COUNT_MAX - (next ? *next : s->words[0]))
         return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
@@ -119,40 +120,40 @@ static bf_status absorb(bf_state *s, const bf_array *const arrays[], int arity, 
     int64_t *kept = NULL;
     if (has_pieces(s, arrays, arity)) status = bf_state_keep(s, &kept);
     if (status != BF_OK) return status;
-    status = bf_array_walk(s->context, arrays, arity, count, next == NULL, take_piece, &to);
+    status = bf_array_walk(s->context, arrays, arity, count, next == NULL, absorb_piece, &to);
     bf_state_settle(s, kept, status);
     return status;
 }
 
-bf_status bf_state_take(bf_state *state, const bf_array *chunk) {
+bf_status bf_state_absorb_array(bf_state *state, const bf_array *chunk) {
     int64_t count = 0;
     bf_status status = bf_check_array(state->context, state->dtype, chunk, &count);
     if (status != BF_OK) return status;
     if (state->op == BF_DOT) return bf_fail(state->context, BF_E_ARGUMENT, "dot takes two arrays");
-    return absorb(state, &chunk, 1, count);
+    return absorb_arrays(state, &chunk, 1, count);
 }
 
 bf_status bf_state_absorb(bf_state *state, const bf_array *chunk) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, bf_state_take(state, chunk));
+    return bf_leave(state->context, bf_state_absorb_array(state, chunk));
 }
 
-bf_status bf_state_take_pair(bf_state *state, const bf_array *a, const bf_array *b) {
+bf_status bf_state_absorb_arrays(bf_state *state, const bf_array *a, const bf_array *b) {
     int64_t count = 0;
     if (state->op != BF_DOT)
         return bf_fail(state->context, BF_E_ARGUMENT, "%s takes one array",
                        bf_reduction_name(state->op));
     bf_status status = bf_check_pair(state->context, state->dtype, a, b, &count);
     const bf_array *arrays[2] = {a, b};
-    return status == BF_OK ? absorb(state, arrays, 2, count) : status;
+    return status == BF_OK ? absorb_arrays(state, arrays, 2, count) : status;
 }
 
 bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_array *b) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, bf_state_take_pair(state, a, b));
+    return bf_leave(state->context, bf_state_absorb_arrays(state, a, b));
 }
 
-static bf_status seek(bf_state *state, int64_t index) {
+static bf_status seek_state(bf_state *state, int64_t index) {
     if (state->kind == BF_KIND_FACTORS) return BF_OK;
     int64_t *next = bf_state_next(state);
     if (next == NULL)
@@ -165,17 +166,17 @@ static bf_status seek(bf_state *state, int64_t index) {
     int64_t *end[2] = {next, state->kind == BF_KIND_DESCRIPTION ? next + BF_EXTREME_WORDS : next};
     for (int i = 0; i < 2; i++) {
         *end[i] = index;
-        if (empty) end[i][-1] = index; /* begin stands before end */
+        if (empty) end[i][-1] = index; /* the word before `end` is `begin` */
     }
     return BF_OK;
 }
 
 bf_status bf_state_seek(bf_state *state, int64_t index) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, seek(state, index));
+    return bf_leave(state->context, seek_state(state, index));
 }
 
-static bf_status result(const bf_state *s, const bf_reduce_options *given, bf_value *value) {
+static bf_status finish_state(const bf_state *s, const bf_reduce_options *given, bf_value *value) {
     bf_reduce_options options;
     bf_status status = bf_read_reduce_options(s->context, s->op, given, &options);
     return status == BF_OK ? bf_result(s->context, s->op, s->dtype, s->words, &options, value)
@@ -185,7 +186,7 @@ static bf_status result(const bf_state *s, const bf_reduce_options *given, bf_va
 bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,
                           bf_value *value) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, result(state, options, value));
+    return bf_leave(state->context, finish_state(state, options, value));
 }
 
 bf_status bf_state_describe(const bf_state *state, bf_state_info *info) {

@@ -9,10 +9,10 @@
 
 enum {
     PARTS_MOST = 1 << 30, /* limbs.h: additions before a carry */
-    REFUSED = -1          /* the first word, a count, where words do not merge */
+    REFUSED = -1          /* as the first word, a count, it marks words that could not merge */
 };
 
-/* How many words there are: as many as a state can have, so that all ranks have as many. */
+/* Returns the number of words: the most that a state can have, so that it is equal on all ranks. */
 static int64_t count_words(bf_kind kind, bf_dtype dtype) {
     return kind == BF_KIND_TREE ? BF_TREE_WORDS_MAX : bf_state_words(kind, dtype, NULL);
 }
@@ -40,7 +40,7 @@ bf_status bf_state_get_words(const bf_state *state, int64_t *words) {
     return BF_OK;
 }
 
-/* Are these `count` words, carried, those of a state? */
+/* Are these carried words those of a state? */
 static bool is_state(bf_reduction op, bf_dtype dtype, const int64_t *words) {
     bf_kind kind = bf_kind_of(op, dtype);
     if (kind == BF_KIND_TREE) {
@@ -50,7 +50,7 @@ static bool is_state(bf_reduction op, bf_dtype dtype, const int64_t *words) {
     return bf_state_valid(op, dtype, words);
 }
 
-/* Can these limbs be the sum of those of so many states, before a carry? */
+/* Can these limbs be the sum of the limbs of `parts` states, before a carry? */
 static bool is_sum(const int64_t *limbs, int count, int64_t parts) {
     for (int i = 0; i < count - 1; i++)
         if (limbs[i] < 0 || limbs[i] > parts * UINT32_MAX) return false;
@@ -58,7 +58,7 @@ static bool is_sum(const int64_t *limbs, int count, int64_t parts) {
            (limbs[count - 1] >= parts * INT32_MIN && limbs[count - 1] <= parts * INT32_MAX);
 }
 
-/* Carries words that were added. False: they are no sum of states. */
+/* Carries words that were added. Returns false if they are not the sum of states. */
 static bool carry_sum(bf_kind kind, bf_dtype dtype, int64_t *words, int64_t parts) {
     if (!bf_kind_is_exact(kind)) return true;
     bf_exact_shape s = bf_exact_shape_of(kind, dtype);

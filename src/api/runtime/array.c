@@ -5,13 +5,13 @@
 #include "seam/memory.h"
 #include "seam/place.h"
 
-/* A watched call works through contiguous memory in pieces as large as so many of the backend's
- * scratches: 128 MiB on the CPU. Larger ones would tell too late how far it is; smaller ones would
- * cost more, for all threads end each piece together. */
+/* A watched call takes contiguous memory in pieces of SCRATCHES times the backend's scratch: 128
+ * MiB on the CPU. Larger pieces would make ticks rare; smaller ones cost more, because all threads
+ * wait for the end of each piece. */
 enum { SCRATCHES = 128 };
 
 /* Do the elements lie within less than 2^62 bytes? Then no sum of strides overflows, nor does a
- * stride times its extent. A stride between fewer than two elements is never taken. */
+ * stride times its extent. The stride of an extent below 2 does not count. */
 static bool spans_memory(const bf_array *array, int64_t element_bytes) {
     uint64_t span = 0, reach;
     for (int d = 0; d < array->ndim; d++) {
@@ -51,8 +51,8 @@ bool bf_same_shape(const bf_array *a, const bf_array *b) {
     return true;
 }
 
-/* The dimensions in which arrays of one shape are walked: extents of 1 are dropped, and neighbours
- * that follow each other in the memory of every array are joined. */
+/* The dimensions of a walk over arrays of one shape. Extents of 1 are dropped. Neighbouring
+ * dimensions are joined if they are contiguous in every array. */
 typedef struct walk {
     int ndim;
     int64_t shape[BF_MAX_DIMS];
@@ -138,7 +138,7 @@ static bool prepare_copies(bf_context *context, const walk *w, const bf_array *a
     return scratch != NULL;
 }
 
-/* Copies of pieces that fit the backend's scratch. */
+/* Walks copies of pieces that fit the backend's scratch. */
 static bf_status walk_copies(bf_context *context, const walk *w, const bf_array *const arrays[],
                              int arity, int64_t count, bf_take_piece take, void *arg) {
     const bf_memory_backend *memory = context->used->memory;
@@ -169,7 +169,7 @@ int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes
     return piece < count ? piece : count;
 }
 
-/* The memory itself: in one piece, but for calls that are watched. */
+/* Walks the memory itself: in one piece, unless the call is watched. */
 static bf_status walk_memory(bf_context *context, const bf_array *const arrays[], int arity,
                              int64_t count, bf_take_piece take, void *arg) {
     int64_t bytes[2] = {bf_dtype_bytes(arrays[0]->dtype)};

@@ -5,7 +5,7 @@
 #include "seam/backend.h"
 #include <bitfold/array.h>
 
-/* As bf_array_count, for elements of so many bytes. */
+/* Returns what bf_array_count does, for elements of so many bytes. */
 int64_t bf_array_elements(const bf_array *array, int64_t element_bytes);
 
 /* Returns the bytes of so many elements, for choices and allocations. The result is at most 2^60,
@@ -35,8 +35,8 @@ bool bf_same_shape(const bf_array *a, const bf_array *b);
 typedef bf_status (*bf_take_piece)(bf_context *context, void *arg, const void *const data[2],
                                    int64_t count);
 
-/* The elements (of `bytes` each, over all operands) that a call on `count` contiguous ones takes at
- * a time: all of them, but for a watched call (seam/watch.h). */
+/* Returns how many of `count` contiguous elements a call takes at a time: all, unless it is watched
+ * (seam/watch.h). bytes: of an element, summed over all operands. */
 int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes);
 
 /* Walks `arrays` (1 or 2, of one shape, with `count` > 0 elements) in C order and has take(arg)

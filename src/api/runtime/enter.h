@@ -21,7 +21,7 @@ static inline bf_status bf_leave(bf_context *context, bf_status status) {
     return status;
 }
 
-/* For a call that uses the contexts of two objects, which may be one. */
+/* Enter and leave the contexts of two objects. Both may have the same context. */
 static inline bool bf_enter_both(bf_context *a, bf_context *b) {
     if (!bf_enter(a)) return false;
     if (a == b || bf_enter(b)) return true;

@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Bytes of a buffer: on the CPU what stays in the second-level cache until it is absorbed; on a
- * GPU what hides the time of a launch. */
+/* Bytes of a buffer. On the CPU it stays in the second-level cache until it is absorbed; on a GPU
+ * it is large enough to hide the time of a launch. */
 enum { HOST_BUFFER = 1 << 20, GPU_BUFFER = 64 << 20, ALIGNMENT = 64 };
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -50,12 +50,12 @@ bf_status bf_feed_check(bf_context *context, const bf_feed *given, int arrays,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* What one buffer holds: elements from `at` on, n of them. */
+/* A buffer with elements [at, at + n). */
 typedef struct buffer {
     char *data[2]; /* NULL: the array lies in memory */
     int64_t at, n;
-    bool end;    /* nothing comes after them */
-    bool failed; /* read returned what it may not, `answer` */
+    bool end;    /* they are the last */
+    bool failed; /* read returned `answer`, which is an error or out of range */
     int64_t answer;
 } buffer;
 
@@ -63,8 +63,8 @@ typedef struct reader {
     const bf_feed *feed;
     buffer buffers[2];
     buffer *filling;
-    int64_t room;     /* elements of a buffer */
-    atomic_bool stop; /* nobody wants more */
+    int64_t room;     /* elements that a buffer can hold */
+    atomic_bool stop; /* absorbing has ended, so reading must */
     bf_aside *aside;  /* NULL: all threads read, into the first buffer */
 } reader;
 
@@ -92,8 +92,7 @@ static bool open_reader(reader *r, const bf_feed *feed, int64_t bytes) {
     return feed->concurrent || r->aside != NULL;
 }
 
-/* Reads the next elements behind what the buffer holds. False: no more fit, or there are no more.
- */
+/* Reads elements after those in the buffer. Returns false if it is full or there are no more. */
 static bool read_some(reader *r, buffer *b) {
     const bf_feed *feed = r->feed;
     int64_t at = b->at + b->n, most = r->room - b->n;
@@ -124,7 +123,7 @@ static void start_filling(reader *r, buffer *b, int64_t at) {
 
 /* ---- absorbing ------------------------------------------------------------------------------- */
 
-/* Waits for the reader. */
+/* Waits until the reader has filled a buffer, asking the watch meanwhile. */
 static bf_status await_filled(bf_context *context, reader *r) {
     bf_status status = BF_OK;
     while (status == BF_OK && !bf_aside_wait(r->aside, bf_watch_wait(context)))
@@ -145,7 +144,7 @@ static bf_status check_buffer(bf_context *context, const bf_feed *feed, const bu
     return BF_OK;
 }
 
-/* Elements [at, at + n) of the feed's arrays: in memory, or in b's. */
+/* Sets arrays to elements [at, at + n) of the feed, in its memory or in buffer b. */
 static void set_arrays(const bf_feed *feed, const buffer *b, int64_t at, int64_t n,
                        bf_array arrays[2]) {
     for (int k = 0; k < feed->arrays; k++) {

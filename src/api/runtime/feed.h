@@ -5,17 +5,17 @@
 #include "seam/backend.h"
 #include <bitfold/feed.h>
 
-/* Reads a caller's feed. Errors: BF_E_ARGUMENT (also: not so many arrays), BF_E_DTYPE (not of these
- * dtypes). */
+/* Reads a caller's feed, which must have so many arrays of these dtypes. Errors: BF_E_ARGUMENT,
+ * BF_E_DTYPE. */
 bf_status bf_feed_check(bf_context *context, const bf_feed *given, int arrays,
                         const bf_dtype dtype[2], bf_feed *feed);
 
 /* Absorbs arrays[0 .. arrays) of one dimension into an object. */
 typedef bf_status bf_absorb_arrays(void *into, const bf_array arrays[2]);
 
-/* Calls absorb(into) on contiguous pieces of a checked feed, in order: on all of it where it lies
- * in memory, otherwise on what was read while the piece before was absorbed. Stops at the first
- * failure. Errors: those of absorb; BF_E_CANCELLED, BF_E_SHAPE, BF_E_MEMORY. */
+/* Calls absorb(into) with contiguous pieces of a checked feed, in order. A feed in memory is one
+ * piece. Otherwise a piece is read while the one before is absorbed. Stops at the first failure.
+ * Errors: those of absorb; BF_E_CANCELLED, BF_E_SHAPE, BF_E_MEMORY. */
 bf_status bf_feed_run(bf_context *context, const bf_feed *feed, bf_absorb_arrays *absorb,
                       void *into);
 

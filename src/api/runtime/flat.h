@@ -9,9 +9,9 @@ typedef struct bf_flat {
     bf_context *context;
     const bf_array *array; /* NULL: no array, and data is NULL */
     int64_t count;
-    char *data; /* the array's own, or a copy */
+    char *data; /* the array's memory, or a copy */
     void *copy;
-    const bf_backend *by; /* made the copy */
+    const bf_backend *by; /* the backend that made the copy */
 } bf_flat;
 
 /* Returns the memory of an array that is not checked yet: 0 bytes for NULL or an array that is not

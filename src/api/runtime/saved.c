@@ -1,4 +1,4 @@
-/* What all saved forms share: how they begin and end, and the checks of both. */
+/* The beginning and the end of all saved forms, and the checks of both. */
 #include "api/runtime/saved.h"
 
 /* CRC-64/XZ (ECMA-182's polynomial, reflected): finds every burst of errors up to 64 bits. Half a

@@ -1,5 +1,5 @@
-/* What all saved forms share: little-endian numbers, a header that begins with a magic and a
- * version, a checksum at the end. */
+/* The common parts of all saved forms: little-endian numbers, a header that begins with a magic and
+ * a version, a checksum at the end. */
 #ifndef BF_API_RUNTIME_SAVED_H
 #define BF_API_RUNTIME_SAVED_H
 
@@ -23,12 +23,12 @@ static inline int bf_saved_version(const uint8_t *in) { return (int)bf_saved_get
 /* Writes the checksum: the last 8 of size bytes. */
 void bf_saved_end(uint8_t *out, size_t size);
 
-/* Are these bytes what begin and end wrote, around header_bytes at least, in a version from 1 to
- * `newest`? Errors: BF_E_STATE. */
+/* Checks magic, version (1 to `newest`), checksum, and that there are at least header_bytes and the
+ * checksum. Errors: BF_E_STATE. */
 bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t size, size_t header_bytes,
                          const char magic[8], int newest);
 
-/* BF_E_STATE, with why as the context's message. */
+/* Returns BF_E_STATE, with why as the context's message. */
 bf_status bf_saved_refuse(bf_context *context, const char *why);
 
 #endif

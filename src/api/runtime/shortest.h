@@ -11,9 +11,9 @@ typedef struct bf_decimal {
 } bf_decimal;
 
 /* Returns the decimal with the fewest digits that reads back, rounded to nearest even, as the float
- * with these bits. Of several it is the nearest to the float, of two as near the one that ends in
- * an even digit. The float is finite and not zero; its sign is ignored. digits has at most 17
- * digits and does not end in 0. Uses integers only. */
+ * with these bits. Of several, it is the nearest to the float; of two equally near, the one whose
+ * last digit is even. The float is finite and not zero; its sign is ignored. digits has at most 17
+ * digits and does not end in 0. Uses only integers. */
 bf_decimal bf_shortest(bf_format f, uint64_t bits);
 
 #endif

@@ -124,7 +124,7 @@ bf_status bf_value_u64(const bf_value *value, uint64_t *out) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* These write at least so many digits, and return the end. */
+/* These write a number with at least `least` digits. All functions that put text return its end. */
 static char *put_decimal(uint64_t x, int least, char *text) {
     char reversed[20];
     int n = 0;
@@ -146,8 +146,8 @@ static char *put_bytes(const char *bytes, int n, char *text) {
     return text + n;
 }
 
-/* Divides; returns the remainder. */
-static uint64_t divide(uint64_t magnitude[3], uint64_t divisor) {
+/* Divides a magnitude in place. Returns the remainder. */
+static uint64_t divide_magnitude(uint64_t magnitude[3], uint64_t divisor) {
     bf_u128 rest = 0;
     for (int i = 2; i >= 0; i--) {
         rest = rest << 64 | magnitude[i];
@@ -161,7 +161,7 @@ static char *put_magnitude(uint64_t magnitude[3], char *text) {
     const uint64_t ten_to_19 = 10000000000000000000u;
     if (magnitude[0] < ten_to_19 && !magnitude[1] && !magnitude[2])
         return put_decimal(magnitude[0], 1, text);
-    const uint64_t last = divide(magnitude, ten_to_19);
+    const uint64_t last = divide_magnitude(magnitude, ten_to_19);
     return put_decimal(last, 19, put_magnitude(magnitude, text));
 }
 
@@ -200,7 +200,7 @@ static char *put_float(bf_decimal x, char *text) {
     return plain ? text : put_exponent('e', point - 1, 2, text);
 }
 
-/* As C's %a: 0x1.8p+0, subnormals 0x0.8p-1022. */
+/* Writes a float as C's %a does: 0x1.8p+0, subnormals 0x0.8p-1022. */
 static char *put_float_hex(uint64_t bits, char *text) {
     uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
     const int field = (int)(bits >> 52 & 0x7ff);
@@ -227,7 +227,7 @@ static void format_value(const bf_value *v, bool hex, char *text) {
     *end = '\0';
 }
 
-/* Writes no text if there is no value. Returns true if there is nothing to format. */
+/* Is the value or the text NULL? The text of a NULL value is "?". */
 static bool is_absent(const bf_value *value, char *text) {
     if (value == NULL && text != NULL) memcpy(text, "?", 2);
     return value == NULL || text == NULL;

@@ -15,7 +15,7 @@ struct bf_pairs {
     int64_t *a, *b;
 };
 
-/* ---- keys that tables can have ----------------------------------------------------------------
+/* ---- keys for tables --------------------------------------------------------------------------
  */
 
 /* Returns the dtype in which keys are looked up. Narrow ones are widened. */
@@ -30,7 +30,7 @@ static uint32_t wide_bits(bf_dtype dtype, uint64_t bits) {
     return (uint32_t)bf_order_key(dtype, bits);
 }
 
-/* Replaces flat's elements by others in host memory. */
+/* Replaces flat's elements by others in host memory, which flat then owns. */
 static void replace_elements(bf_flat *flat, void *elements) {
     bf_flat_release(flat);
     flat->by = &bf_backend_cpu;
@@ -85,7 +85,7 @@ static bf_pairs *make_pairs(int64_t size) {
 typedef struct join {
     bf_context *context;
     const bf_backend *on;       /* runs the join */
-    const bf_table_backend *by; /* on's tables */
+    const bf_table_backend *by; /* its functions for tables */
     void *table;
     bf_flat a, b;
     int64_t key_bytes; /* of a and b */
@@ -154,7 +154,7 @@ static bf_status place_join(join *j, const bf_array *a, const bf_array *b) {
     return status;
 }
 
-static bf_status take_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
+static bf_status flatten_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
     bf_status status = bf_flat_take(j->context, j->on, dtype, array, flat);
     bool on_host = j->on == &bf_backend_cpu || bf_key_bytes(dtype) < 4;
     if (status == BF_OK && on_host) status = fetch_keys(j->context, dtype, flat);
@@ -175,8 +175,8 @@ static bf_status join_arrays(bf_context *context, const bf_array *a, const bf_ar
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the pairs");
     j.key_bytes = bf_key_bytes(a->dtype);
     bf_status status = place_join(&j, a, b);
-    if (status == BF_OK) status = take_keys(&j, a->dtype, a, &j.a);
-    if (status == BF_OK) status = take_keys(&j, a->dtype, b, &j.b);
+    if (status == BF_OK) status = flatten_keys(&j, a->dtype, a, &j.a);
+    if (status == BF_OK) status = flatten_keys(&j, a->dtype, b, &j.b);
     if (status == BF_OK)
         status = j.a.count == 0 || j.b.count == 0 ? make_no_pairs(context, pairs)
                                                   : join_rows(&j, a->dtype, seed, pairs);

@@ -1,4 +1,4 @@
-/* Saved tables: a header, the keys in their order, their values, a checksum; all little-endian.
+/* Saved tables: a header, keys in ascending order, their values, a checksum; all little-endian.
  *
  *   0  "bftable" and a newline     24  entries (u64)
  *   8  version (u32), 1            32  the keys
@@ -55,7 +55,7 @@ bf_status bf_table_save(bf_table *table, void *buffer) {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* The rank of a key that is canonical; false: it is not. */
+/* Sets *rank to the rank of a key. Returns false if the key is not canonical. */
 static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
     int bytes = bf_key_bytes(dtype);
     uint64_t bits = bf_load_bits(key, bytes == 16 ? 8 : bytes);
@@ -67,7 +67,7 @@ static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
     return bf_key_canonical(dtype, bits) == bits;
 }
 
-/* Are the keys in their order, each once or, in a multimap, more often? */
+/* Are the keys in ascending order? Only a multimap may have equal keys. */
 static bool keys_are_sound(const bf_table_kind *kind, const uint8_t *keys, uint64_t count) {
     bf_u128 before = 0, rank = 0;
     size_t bytes = (size_t)bf_key_bytes(kind->key);
@@ -89,7 +89,7 @@ static bool values_are_sound(const bf_table_kind *kind, const uint8_t *values, u
     return true;
 }
 
-/* Enters the entries of a table that is as its header says. */
+/* Inserts the saved entries into the table. */
 static bf_status load_entries(bf_table *t, const uint8_t *in, size_t size) {
     uint64_t count = bf_saved_get(in + 24, 8);
     size_t bytes = size - HEADER_BYTES - BF_SAVED_CRC_BYTES, each = entry_bytes(&t->kind);

@@ -55,7 +55,7 @@ static bf_status check_kind(bf_context *context, const bf_table_kind *kind) {
     return BF_OK;
 }
 
-/* Makes the inside of a table, of no entries, on a backend. */
+/* Makes the inside of an empty table on a backend. */
 static bf_status make_inside(bf_table *t, const bf_backend *on) {
     t->on = on;
     t->by = on->table;

@@ -9,13 +9,13 @@
 struct bf_table {
     bf_context *context;
     const bf_backend *on;
-    const bf_table_backend *by; /* on's */
+    const bf_table_backend *by; /* its functions for tables */
     bf_table_kind kind;
-    int64_t reserved; /* as asked for */
-    void *inside;     /* by's */
+    int64_t reserved; /* entries that the caller reserved room for */
+    void *inside;     /* belongs to the backend */
 };
 
-/* As bf_table_create, for callers that have entered the context (enter.h). */
+/* Does as bf_table_create, for callers that have entered the context (enter.h). */
 bf_status bf_table_make(bf_context *context, const bf_table_options *options, bf_table **table);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "cpu/runtime/match.h"
 
-#ifndef BF_LOOPS_OF
-#define BF_LOOPS_OF bf_group_loops_generic
+#ifndef LOOPS_OF
+#define LOOPS_OF bf_group_loops_generic
 #endif
 
 enum { AHEAD = 24 }; /* rows by which buckets are fetched ahead */
@@ -115,7 +115,7 @@ static void loop16_unrank(bf_dtype key, const void *ranks, int64_t n, char *keys
 #undef SLOTS
 #undef MATCH
 
-const bf_group_loops *BF_LOOPS_OF(int rank_bytes) {
+const bf_group_loops *LOOPS_OF(int rank_bytes) {
     switch (rank_bytes) {
     case 4: return &loop4_loops;
     case 8: return &loop8_loops;

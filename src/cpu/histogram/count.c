@@ -54,7 +54,7 @@ static int repetitions(const uint8_t *line) {
     return n;
 }
 
-static texture look(const uint8_t *p, size_t bytes) {
+static texture find_texture(const uint8_t *p, size_t bytes) {
     size_t step = bytes / SAMPLES;
     int uniform = 0, repeating = 0;
     if (step <= LINE) return TEXTURE_REPEATING;
@@ -143,7 +143,7 @@ void bf_count_bytes(bf_counter *counter, const void *data, size_t n) {
         m = n < PIECE ? n : PIECE;
         if (counter->room < PIECE) empty_lanes(counter);
         counter->room -= (int64_t)m;
-        texture seen = look(p, m);
+        texture seen = find_texture(p, m);
         if (seen == TEXTURE_RUNS)
             add_runs(counter, p, m);
         else if (seen == TEXTURE_MIXED && counter->pairs)
@@ -195,7 +195,7 @@ void bf_count_words(bf_counter *counter, const void *data, size_t n) {
     const uint8_t *p = data;
     for (size_t m; n > 0; n -= m, p += 2 * m) {
         m = n < PIECE / 2 ? n : PIECE / 2;
-        if (look(p, 2 * m) == TEXTURE_MIXED)
+        if (find_texture(p, 2 * m) == TEXTURE_MIXED)
             add_words(counter, p, m);
         else
             add_runs_of_words(counter, p, m);

@@ -1,3 +1,3 @@
 /* The loops of sorting for AVX2 and BMI2. */
-#define BF_LOOPS_OF bf_sort_loops_avx2
+#define LOOPS_OF bf_sort_loops_avx2
 #include "cpu/runtime/sort_loops.c"

@@ -1,12 +1,14 @@
-/* Element-wise loops over one integer type: included once for each type by loops.h, which defines
- *   NAME      the dtype's name
- *   C, U      the type; the unsigned type of its size
- *   T         the type at any alignment
- *   BITS      its width
- *   SIGNED    0 or 1
- *   WIDE      a type that holds products and one more (below 64 bits)
- * What does not fit wraps, and shows in *misfit. */
+/* Element-wise loops over one integer type, whose parameters cpu/runtime/each_integer.h lists. A
+ * result that does not fit wraps and sets *misfit. */
 
+/* Products and sums of 8 bits are computed in 32 bits. */
+#if BITS > 8
+#define WIDE TWICE
+#elif SIGNED
+#define WIDE int32_t
+#else
+#define WIDE uint32_t
+#endif
 #define FN(name) JOIN(map_##name, NAME)
 #define GREATEST ((C)((U) ~(U)0 >> SIGNED))
 #include "cpu/map/kernels.h"
@@ -84,4 +86,5 @@ LOOP(abs, a, a)
 #undef GREATEST
 #undef BITS
 #undef SIGNED
+#undef TWICE
 #undef WIDE

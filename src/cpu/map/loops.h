@@ -7,75 +7,8 @@
 #define UNUSED __attribute__((unused))
 #define OPERANDS C x UNUSED, C y UNUSED, C z UNUSED, U *misfit UNUSED
 
-#define NAME i8
-#define C int8_t
-#define U uint8_t
-#define T i8_element
-#define BITS 8
-#define SIGNED 1
-#define WIDE int32_t
-#include "cpu/map/integer_loops.h"
-
-#define NAME i16
-#define C int16_t
-#define U uint16_t
-#define T i16_element
-#define BITS 16
-#define SIGNED 1
-#define WIDE int32_t
-#include "cpu/map/integer_loops.h"
-
-#define NAME i32
-#define C int32_t
-#define U uint32_t
-#define T i32_element
-#define BITS 32
-#define SIGNED 1
-#define WIDE int64_t
-#include "cpu/map/integer_loops.h"
-
-#define NAME i64
-#define C int64_t
-#define U uint64_t
-#define T i64_element
-#define BITS 64
-#define SIGNED 1
-#include "cpu/map/integer_loops.h"
-
-#define NAME u8
-#define C uint8_t
-#define U uint8_t
-#define T u8_element
-#define BITS 8
-#define SIGNED 0
-#define WIDE uint32_t
-#include "cpu/map/integer_loops.h"
-
-#define NAME u16
-#define C uint16_t
-#define U uint16_t
-#define T u16_element
-#define BITS 16
-#define SIGNED 0
-#define WIDE uint32_t
-#include "cpu/map/integer_loops.h"
-
-#define NAME u32
-#define C uint32_t
-#define U uint32_t
-#define T u32_element
-#define BITS 32
-#define SIGNED 0
-#define WIDE uint64_t
-#include "cpu/map/integer_loops.h"
-
-#define NAME u64
-#define C uint64_t
-#define U uint64_t
-#define T u64_element
-#define BITS 64
-#define SIGNED 0
-#include "cpu/map/integer_loops.h"
+#define TEMPLATE "cpu/map/integer_loops.h"
+#include "cpu/runtime/each_integer.h"
 
 #define NAME f32
 #define C float

@@ -15,7 +15,7 @@ typedef struct block {
     int64_t *words;
 } block;
 
-static uint64_t load(const block *b, size_t i) {
+static uint64_t load_element(const block *b, size_t i) {
     int bytes = bf_dtype_bytes(b->job->dtype);
     return bf_load_bits(b->data + i * (size_t)bytes, bytes);
 }
@@ -36,7 +36,7 @@ static int64_t index_of(const block *b, size_t i) {
 
 static void absorb_by_rules(const block *b) {
     for (size_t i = 0; i < b->n; i++) {
-        uint64_t bits = load(b, i);
+        uint64_t bits = load_element(b, i);
         if (is_nan(b, bits))
             bf_extreme_take_nan(b->words, 1, index_of(b, i));
         else
@@ -84,7 +84,7 @@ static void absorb_least(const block *b, int64_t key) {
     else if (b->job->dtype != BF_BOOL)
         i = find_first(b, bits_of(b, key));
     else
-        while (i < b->n && key_of(b, load(b, i)) != key) i++; /* any byte but 0 is true */
+        while (i < b->n && key_of(b, load_element(b, i)) != key) i++; /* any byte but 0 is true */
     bf_extreme_take(b->words, key, index_of(b, i));
 }
 

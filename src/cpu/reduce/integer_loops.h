@@ -1,14 +1,13 @@
-/* Loops over one integer type in plain C, which compilers turn into this instruction set's vectors:
- * included once for each type by loops.h, which defines
- *   NAME    the dtype's name
- *   T       the element, of any alignment
- *   BITS    its width
- *   LANE    a type in which INTEGER_ROWS elements add up (below 64 bits)
- *   WIDE    int64_t or uint64_t
- *   KEY(x)  the order key of x
+/* Loops over one integer type in plain C, which compilers turn into this instruction set's vectors.
+ * cpu/runtime/each_integer.h lists the parameters. INTEGER_ROWS elements add up in TWICE.
  *
  * Each loop keeps many independent lanes, so that operations overlap. */
 
+#if SIGNED
+#define WIDE int64_t
+#else
+#define WIDE uint64_t
+#endif
 #define FN(name) JOIN(name, NAME)
 #define LANES_OF(type) ((size_t)INTEGER_BYTES / sizeof(type))
 
@@ -17,15 +16,15 @@
 static bf_split FN(sum_)(const void *data, size_t n) {
     const T *x = data;
     bf_split total = {0, 0};
-    while (n >= LANES_OF(LANE)) {
-        LANE lane[LANES_OF(LANE)] = {0};
-        size_t rows = n / LANES_OF(LANE) < INTEGER_ROWS ? n / LANES_OF(LANE) : INTEGER_ROWS;
-        for (size_t r = 0; r < rows; r++, x += LANES_OF(LANE)) {
-            prefetch_row(x, LANES_OF(LANE) * sizeof(T));
-            for (size_t k = 0; k < LANES_OF(LANE); k++) lane[k] = (LANE)(lane[k] + x[k]);
+    while (n >= LANES_OF(TWICE)) {
+        TWICE lane[LANES_OF(TWICE)] = {0};
+        size_t rows = n / LANES_OF(TWICE) < INTEGER_ROWS ? n / LANES_OF(TWICE) : INTEGER_ROWS;
+        for (size_t r = 0; r < rows; r++, x += LANES_OF(TWICE)) {
+            prefetch_row(x, LANES_OF(TWICE) * sizeof(T));
+            for (size_t k = 0; k < LANES_OF(TWICE); k++) lane[k] = (TWICE)(lane[k] + x[k]);
         }
-        for (size_t k = 0; k < LANES_OF(LANE); k++) total.low += (int64_t)lane[k];
-        n -= rows * LANES_OF(LANE);
+        for (size_t k = 0; k < LANES_OF(TWICE); k++) total.low += (int64_t)lane[k];
+        n -= rows * LANES_OF(TWICE);
     }
     for (size_t i = 0; i < n; i++) total.low += (int64_t)x[i];
     return total;
@@ -59,6 +58,7 @@ static bf_split FN(sum_)(const void *data, size_t n) {
     return total;
 }
 
+/* Returns the key (rules/key/order.h) of the least or the greatest element. */
 INLINE int64_t FN(extreme_)(const void *data, size_t n, bool greatest) {
     const T *x = data;
     T lane[LANES_OF(T)], best = x[0];
@@ -71,7 +71,11 @@ INLINE int64_t FN(extreme_)(const void *data, size_t n, bool greatest) {
     for (size_t i = 0; i < n; i++) best = (greatest ? x[i] > best : x[i] < best) ? x[i] : best;
     for (size_t k = 0; k < LANES_OF(T); k++)
         best = (greatest ? lane[k] > best : lane[k] < best) ? lane[k] : best;
-    return KEY(best);
+#if BITS == 64 && !SIGNED
+    return (int64_t)(best ^ (uint64_t)1 << 63);
+#else
+    return best;
+#endif
 }
 
 static int64_t FN(least_)(const void *data, size_t n, bool *nan) {
@@ -87,9 +91,11 @@ static int64_t FN(greatest_)(const void *data, size_t n, bool *nan) {
 #undef FN
 #undef LANES_OF
 #undef TERM
-#undef NAME
-#undef T
-#undef BITS
-#undef LANE
 #undef WIDE
-#undef KEY
+#undef NAME
+#undef C
+#undef U
+#undef T
+#undef TWICE
+#undef BITS
+#undef SIGNED

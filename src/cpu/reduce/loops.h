@@ -8,67 +8,8 @@ enum {
     INTEGER_ROWS = 128   /* additions before lanes are added up in 64 bits */
 };
 
-#define NAME i8
-#define T i8_element
-#define BITS 8
-#define LANE int16_t
-#define WIDE int64_t
-#define KEY(x) (x)
-#include "cpu/reduce/integer_loops.h"
-
-#define NAME i16
-#define T i16_element
-#define BITS 16
-#define LANE int32_t
-#define WIDE int64_t
-#define KEY(x) (x)
-#include "cpu/reduce/integer_loops.h"
-
-#define NAME i32
-#define T i32_element
-#define BITS 32
-#define LANE int64_t
-#define WIDE int64_t
-#define KEY(x) (x)
-#include "cpu/reduce/integer_loops.h"
-
-#define NAME i64
-#define T i64_element
-#define BITS 64
-#define WIDE int64_t
-#define KEY(x) (x)
-#include "cpu/reduce/integer_loops.h"
-
-#define NAME u8
-#define T u8_element
-#define BITS 8
-#define LANE uint16_t
-#define WIDE uint64_t
-#define KEY(x) (x)
-#include "cpu/reduce/integer_loops.h"
-
-#define NAME u16
-#define T u16_element
-#define BITS 16
-#define LANE uint32_t
-#define WIDE uint64_t
-#define KEY(x) (x)
-#include "cpu/reduce/integer_loops.h"
-
-#define NAME u32
-#define T u32_element
-#define BITS 32
-#define LANE uint64_t
-#define WIDE uint64_t
-#define KEY(x) (x)
-#include "cpu/reduce/integer_loops.h"
-
-#define NAME u64
-#define T u64_element
-#define BITS 64
-#define WIDE uint64_t
-#define KEY(x) (int64_t)((x) ^ (uint64_t)1 << 63)
-#include "cpu/reduce/integer_loops.h"
+#define TEMPLATE "cpu/reduce/integer_loops.h"
+#include "cpu/runtime/each_integer.h"
 
 static const bf_reduce_loops reduce_loops = {
     .sum_f64 = sum_f64,

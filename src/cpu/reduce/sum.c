@@ -38,21 +38,21 @@ typedef struct extent {
     bool special; /* there are NaNs or infinities, which count in neither */
 } extent;
 
-static uint64_t load(const series *s, const char *p, size_t i) {
+static uint64_t load_element(const series *s, const char *p, size_t i) {
     size_t bytes = s->dtype == BF_F64 ? 8 : 4;
     return bf_load_bits(p + i * bytes, (int)bytes);
 }
 
 static int special_at(const series *s, bf_format f, size_t i) {
-    if (s->b) return bf_exact_special_pair(f, load(s, s->a, i), load(s, s->b, i));
-    return bf_exact_special(f, load(s, s->a, i));
+    if (s->b) return bf_exact_special_pair(f, load_element(s, s->a, i), load_element(s, s->b, i));
+    return bf_exact_special(f, load_element(s, s->a, i));
 }
 
 /* --- by the rules --- */
 
 static inline __attribute__((always_inline)) void add_term(const series *s, bf_format f, bool pair,
                                                            size_t i) {
-    uint64_t a = load(s, s->a, i), b = pair ? load(s, s->b, i) : 0;
+    uint64_t a = load_element(s, s->a, i), b = pair ? load_element(s, s->b, i) : 0;
     int special = pair ? bf_exact_special_pair(f, a, b) : bf_exact_special(f, a);
     if (special) {
         if (s->counters) s->counters[special]++;
@@ -87,8 +87,8 @@ static extent measure_terms(const series *s, bf_format f, size_t n) {
             e.special = true;
             return e;
         }
-        bf_finite x = bf_decode(f, load(s, s->a, i)), y = {.magnitude = 1};
-        if (s->b) y = bf_decode(f, load(s, s->b, i));
+        bf_finite x = bf_decode(f, load_element(s, s->a, i)), y = {.magnitude = 1};
+        if (s->b) y = bf_decode(f, load_element(s, s->b, i));
         if (x.magnitude == 0 || y.magnitude == 0) continue;
         int at = x.position + y.position + (s->b ? 2 : 1) * bf_format_least(f);
         int top = at + bf_bit_length(x.magnitude) + (s->b ? bf_bit_length(y.magnitude) : 0);

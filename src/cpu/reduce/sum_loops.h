@@ -24,6 +24,7 @@
  *
  * A loop that is to count -0 only looks whether there may be some, for one operation a vector: the
  * upper half of -0 is the least of all 32-bit integers. They are counted if so, in a second pass.
+ * Floats are looked at before they become doubles, twice as many at a time.
  */
 
 #include "cpu/runtime/vector.h"
@@ -159,13 +160,17 @@ INLINE vf64 take(certificate *c, input in, bool looks, vf64 *column, int levels,
     }
     vf64 x = in == IN_F64 ? load_f64(a) : load_f32(a);
     if (in == IN_F32_PAIR) x = x * load_f32(b); /* 48 bits: exact */
-    if (looks) x = loaded(x);
+    if (looks && in == IN_F64) x = loaded(x);
     check_term(c, x);
     deposit(c, column, 0, levels, x);
     return x;
 }
 
-/* least: the least halves of all terms, if they are looked at; several, so that they overlap. */
+/* Does a row of floats have whole vectors of them? */
+INLINE bool looks_at_floats(input in, int width) { return in == IN_F32 && width % 2 == 0; }
+
+/* least: the least halves of all terms, if they are looked at, or the least floats as integers;
+ * several, so that they overlap. */
 INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
                      int levels, const char *a, const char *b, vi64 least[LEAST]) {
     const size_t step = LANES * input_bytes(in);
@@ -174,7 +179,15 @@ INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][BF_LEV
     for (int k = 0; k < width; k++) {
         vf64 term =
             take(c, in, looks, columns[k], levels, a + (size_t)k * step, b + (size_t)k * step);
-        if (looks) least[k % LEAST] = least_halves(least[k % LEAST], (vi64)term);
+        if (looks && !looks_at_floats(in, width))
+            least[k % LEAST] = least_halves(least[k % LEAST], (vi64)term);
+    }
+    if (!looks || !looks_at_floats(in, width)) return;
+    UNROLL
+    for (int k = 0; k < width / 2; k++) {
+        vi64 floats;
+        memcpy(&floats, a + (size_t)(2 * k) * step, sizeof floats);
+        least[k % LEAST] = least_halves(least[k % LEAST], floats);
     }
 }
 
@@ -187,12 +200,15 @@ INLINE void take_tail(certificate *c, input in, bool looks, vf64 columns[][BF_LE
     take_row(c, in, looks, columns, levels, (const char *)tail_a, (const char *)tail_b, least);
 }
 
-/* May a term be -0? */
-INLINE bool may_be_neg_zero(const vi64 all[LEAST]) {
+/* May a term be -0? floats: `all` are floats, not halves of doubles. */
+INLINE bool may_be_neg_zero(const vi64 all[LEAST], bool floats) {
     vi64 least = all[0];
     bool found = false;
     for (int i = 1; i < LEAST; i++) least = least_halves(least, all[i]);
-    for (int i = 0; i < LANES; i++) found |= (uint64_t)least[i] >> 32 == (uint64_t)1 << 31;
+    for (int i = 0; i < LANES; i++) {
+        found |= (uint64_t)least[i] >> 32 == (uint64_t)1 << 31;
+        found |= floats && (uint32_t)least[i] == (uint32_t)1 << 31;
+    }
     return found;
 }
 
@@ -273,7 +289,7 @@ INLINE bool window_sum(input in, int levels, bool looks, const char *a, const ch
         for (int i = 0; i < LANES; i++) sum += totals[l][i];
         sums[l] = (int64_t)sum;
     }
-    if (looks) *may = may_be_neg_zero(least);
+    if (looks) *may = may_be_neg_zero(least, looks_at_floats(in, width));
     return holds && (uint64_t)strayed >> 52 == 0;
 }
 

@@ -1,10 +1,5 @@
-/* Casts from and to one integer type: included once for each type by cast_loops.h, which defines
- *   NAME      the dtype's name
- *   C, U      the type; the unsigned type of its size
- *   T         the type at any alignment
- *   BITS      its width
- *   SIGNED    0 or 1
- * What does not fit wraps, and the loop returns true. */
+/* Casts from and to one integer type, whose parameters each_integer.h lists. A value that does not
+ * fit wraps, and the loop returns true. */
 
 #define FN(name) JOIN(cast_##name, NAME)
 #define GREATEST ((C)((U) ~(U)0 >> SIGNED))
@@ -81,5 +76,6 @@ static bool FN(from_u64_)(const void *from, void *to, size_t n) {
 #undef C
 #undef U
 #undef T
+#undef TWICE
 #undef BITS
 #undef SIGNED

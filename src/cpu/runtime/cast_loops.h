@@ -3,69 +3,8 @@
 #include "cpu/runtime/cast.h"
 #include "cpu/runtime/vector.h"
 
-#define NAME i8
-#define C int8_t
-#define U uint8_t
-#define T i8_element
-#define BITS 8
-#define SIGNED 1
-#include "cpu/runtime/cast_integer_loops.h"
-
-#define NAME i16
-#define C int16_t
-#define U uint16_t
-#define T i16_element
-#define BITS 16
-#define SIGNED 1
-#include "cpu/runtime/cast_integer_loops.h"
-
-#define NAME i32
-#define C int32_t
-#define U uint32_t
-#define T i32_element
-#define BITS 32
-#define SIGNED 1
-#include "cpu/runtime/cast_integer_loops.h"
-
-#define NAME i64
-#define C int64_t
-#define U uint64_t
-#define T i64_element
-#define BITS 64
-#define SIGNED 1
-#include "cpu/runtime/cast_integer_loops.h"
-
-#define NAME u8
-#define C uint8_t
-#define U uint8_t
-#define T u8_element
-#define BITS 8
-#define SIGNED 0
-#include "cpu/runtime/cast_integer_loops.h"
-
-#define NAME u16
-#define C uint16_t
-#define U uint16_t
-#define T u16_element
-#define BITS 16
-#define SIGNED 0
-#include "cpu/runtime/cast_integer_loops.h"
-
-#define NAME u32
-#define C uint32_t
-#define U uint32_t
-#define T u32_element
-#define BITS 32
-#define SIGNED 0
-#include "cpu/runtime/cast_integer_loops.h"
-
-#define NAME u64
-#define C uint64_t
-#define U uint64_t
-#define T u64_element
-#define BITS 64
-#define SIGNED 0
-#include "cpu/runtime/cast_integer_loops.h"
+#define TEMPLATE "cpu/runtime/cast_integer_loops.h"
+#include "cpu/runtime/each_integer.h"
 
 static bool cast_bool_to_i64(const void *from, void *to, size_t n) {
     const u8_element *x = from;

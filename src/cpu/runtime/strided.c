@@ -13,7 +13,7 @@ static char *element_at(const bf_strided *x, int64_t i, int64_t *position) {
 }
 
 /* Moves on by n elements, at most to the end of the row. Returns where that is. */
-static char *advance(const bf_strided *x, char *at, int64_t *position, int64_t n) {
+static char *advance_position(const bf_strided *x, char *at, int64_t *position, int64_t n) {
     int d = x->ndim - 1;
     int64_t step = n * x->strides[d];
     for (position[d] += n; d > 0 && position[d] == x->shape[d]; d--) {
@@ -25,8 +25,8 @@ static char *advance(const bf_strided *x, char *at, int64_t *position, int64_t n
 }
 
 /* Inlined with bytes a constant: memcpy is then one load and one store. */
-static inline void copy(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
-                        size_t bytes) {
+static inline void copy_strided(char *to, int64_t to_step, const char *from, int64_t from_step,
+                                int64_t n, size_t bytes) {
     for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, bytes);
 }
 
@@ -37,10 +37,10 @@ static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_s
         return;
     }
     switch (bytes) {
-    case 1: copy(to, to_step, from, from_step, n, 1); break;
-    case 2: copy(to, to_step, from, from_step, n, 2); break;
-    case 4: copy(to, to_step, from, from_step, n, 4); break;
-    default: copy(to, to_step, from, from_step, n, 8); break;
+    case 1: copy_strided(to, to_step, from, from_step, n, 1); break;
+    case 2: copy_strided(to, to_step, from, from_step, n, 2); break;
+    case 4: copy_strided(to, to_step, from, from_step, n, 4); break;
+    default: copy_strided(to, to_step, from, from_step, n, 8); break;
     }
 }
 
@@ -58,7 +58,7 @@ static void copy_elements(const bf_strided *x, int64_t first, int64_t count, cha
             copy_row(strided, step, flat, bytes, n, x->bytes);
         count -= n;
         flat += n * bytes;
-        strided = advance(x, strided, position, n);
+        strided = advance_position(x, strided, position, n);
     }
 }
 

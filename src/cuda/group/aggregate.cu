@@ -1,4 +1,4 @@
-/* Aggregates of groups on a GPU: values enter by the numbers of their groups, as in
+/* Aggregates of groups on a GPU. Values are absorbed by the numbers of their groups, as in
  * src/cpu/group/aggregate.c, by atomic additions of integers, which commute. */
 #include "cuda/group/value.cuh"
 
@@ -10,12 +10,12 @@ enum { THREADS = BF_CUDA_GROUP_THREADS };
 
 /* --- values --- */
 
-__device__ __forceinline__ void take_value(const bf_cuda_column_params &p, uint64_t bits,
-                                           int64_t number) {
+__device__ __forceinline__ void absorb_value(const bf_cuda_aggregate_params &p, uint64_t bits,
+                                             int64_t number) {
     bool is_float = bf_dtype_is_float(p.dtype);
     bf_format f = bf_format_of(p.dtype);
-    if (is_float && bf_cuda_is_apart(f, bits)) {
-        bf_cuda_count_apart(p, f, bits, number);
+    if (is_float && bf_cuda_is_special(f, bits)) {
+        bf_cuda_count_special(p, f, bits, number);
         return;
     }
     bf_finite d = is_float ? bf_decode(f, bits) : bf_decode_integer(p.dtype, bits);
@@ -34,10 +34,10 @@ __device__ __forceinline__ void take_value(const bf_cuda_column_params &p, uint6
     }
 }
 
-__device__ __forceinline__ void take_key(const bf_cuda_column_params &p, uint64_t bits,
-                                         int64_t number) {
+__device__ __forceinline__ void absorb_key(const bf_cuda_aggregate_params &p, uint64_t bits,
+                                           int64_t number) {
     if (bf_dtype_is_float(p.dtype) && bf_is_nan(bf_format_of(p.dtype), bits)) {
-        bf_cuda_add(p.others + number * BF_CUDA_OTHERS + BF_CUDA_OTHER_NAN, 1);
+        bf_cuda_add_word(p.specials + number * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN, 1);
         return;
     }
     int64_t key = bf_order_key(p.dtype, bits) ^ (p.greatest ? -1 : 0);
@@ -45,14 +45,14 @@ __device__ __forceinline__ void take_key(const bf_cuda_column_params &p, uint64_
 }
 
 __global__ void __launch_bounds__(THREADS)
-    take_values(const __grid_constant__ bf_cuda_column_params p) {
+    absorb_values(const __grid_constant__ bf_cuda_aggregate_params p) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < p.n;
          i += (int64_t)gridDim.x * THREADS) {
-        uint64_t bits = bf_cuda_load(p.values + i * p.bytes, p.bytes);
+        uint64_t bits = bf_cuda_load_aligned(p.values + i * p.bytes, p.bytes);
         if (p.kind == BF_KIND_EXTREME)
-            take_key(p, bits, p.numbers[i]);
+            absorb_key(p, bits, p.numbers[i]);
         else
-            take_value(p, bits, p.numbers[i]);
+            absorb_value(p, bits, p.numbers[i]);
     }
 }
 
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-__global__ void __launch_bounds__(THREADS) carry(int64_t *words, int limbs, int64_t n) {
+__global__ void __launch_bounds__(THREADS) carry_limbs(int64_t *words, int limbs, int64_t n) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
         bf_limbs_carry(words + i * limbs, limbs);
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(THREADS)
         if (from[i] < into[numbers[i]]) into[numbers[i]] = from[i];
 }
 
-__global__ void __launch_bounds__(THREADS) fill(int64_t *words, int64_t value, int64_t n) {
+__global__ void __launch_bounds__(THREADS) fill_words(int64_t *words, int64_t value, int64_t n) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
         words[i] = value;
@@ -96,9 +96,9 @@ __global__ void __launch_bounds__(THREADS) fill(int64_t *words, int64_t value, i
 
 /* --- words --- */
 
-/* The limbs of a group, all that the layout has, carried. */
-__device__ void put_limbs(bf_layout layout, int first, int limbs, const int64_t *band,
-                          int64_t *words) {
+/* Writes the limbs of a group: all of the layout, carried. */
+__device__ void write_limbs(bf_layout layout, int first, int limbs, const int64_t *band,
+                            int64_t *words) {
     int64_t carried = 0;
     for (int k = 0; k < layout.limbs; k++) {
         bool held = k >= first && k < first + limbs;
@@ -108,56 +108,56 @@ __device__ void put_limbs(bf_layout layout, int first, int limbs, const int64_t 
     }
 }
 
-__device__ void put_extreme(int64_t count, int64_t nan, int64_t key, int64_t *words) {
+__device__ void write_extreme(int64_t count, int64_t nan, int64_t key, int64_t *words) {
     bf_extreme_init(words);
     if (nan > 0) bf_extreme_take_nan(words, nan, 0);
     if (count > nan) bf_extreme_take(words, key, 0);
     words[BF_EXTREME_COUNT] = count;
 }
 
-/* As bf_column_words of src/cpu/group/aggregate.c. */
+/* Writes words as bf_group_aggregate_words of src/cpu/group/aggregate.c does. */
 __global__ void __launch_bounds__(THREADS)
-    put_words(const __grid_constant__ bf_cuda_column_params p, const unsigned *order,
-              const int64_t *counts, int64_t *words) {
+    write_words(const __grid_constant__ bf_cuda_aggregate_params p, const unsigned *order,
+                const int64_t *counts, int64_t *words) {
     bf_exact_shape shape = bf_exact_shape_of(p.kind, p.dtype);
     int each = p.kind == BF_KIND_EXTREME ? (int)BF_EXTREME_WORDS : shape.words;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < p.n;
          i += (int64_t)gridDim.x * THREADS) {
         int64_t number = order[i], *to = words + i * each;
         if (p.kind == BF_KIND_EXTREME) {
-            const int64_t *others = p.others + number * BF_CUDA_OTHERS;
-            put_extreme(counts[number], p.others != nullptr ? others[BF_CUDA_OTHER_NAN] : 0,
-                        p.keys[number], to);
+            const int64_t *specials = p.specials + number * BF_CUDA_SPECIALS;
+            write_extreme(counts[number], p.specials != nullptr ? specials[BF_CUDA_SPECIAL_NAN] : 0,
+                          p.keys[number], to);
             continue;
         }
         bf_cuda_group_counts(p, number, counts[number], to);
         if (p.sum.limbs > 0)
-            put_limbs(p.sum, p.sum_first, p.sum_limbs, p.sums + number * p.sum_limbs,
-                      to + shape.sum_at);
+            write_limbs(p.sum, p.sum_first, p.sum_limbs, p.sums + number * p.sum_limbs,
+                        to + shape.sum_at);
         if (p.products.limbs > 0)
-            put_limbs(p.products, p.products_first, p.products_limbs,
-                      p.squares + number * p.products_limbs, to + shape.products_at);
+            write_limbs(p.products, p.products_first, p.products_limbs,
+                        p.squares + number * p.products_limbs, to + shape.products_at);
     }
 }
 
 } // namespace
 
-bf_cuda_column_params bf_cuda_column_params_of(const bf_cuda_column *c, int64_t n) {
-    bf_cuda_column_params p = {};
-    p.dtype = c->dtype;
-    p.kind = c->kind;
-    p.bytes = bf_dtype_bytes(c->dtype);
-    p.greatest = c->greatest;
-    p.sum = c->sum.layout;
-    p.products = c->products.layout;
-    p.sum_first = c->sum.first;
-    p.sum_limbs = c->sum.limbs;
-    p.products_first = c->products.first;
-    p.products_limbs = c->products.limbs;
-    p.sums = (int64_t *)c->sum.words.memory;
-    p.squares = (int64_t *)c->products.words.memory;
-    p.keys = (int64_t *)c->keys.memory;
-    p.others = c->has_others ? (int64_t *)c->others.memory : NULL;
+bf_cuda_aggregate_params bf_cuda_aggregate_params_of(const bf_cuda_aggregate *a, int64_t n) {
+    bf_cuda_aggregate_params p = {};
+    p.dtype = a->dtype;
+    p.kind = a->kind;
+    p.bytes = bf_dtype_bytes(a->dtype);
+    p.greatest = a->greatest;
+    p.sum = a->sum.layout;
+    p.products = a->products.layout;
+    p.sum_first = a->sum.first;
+    p.sum_limbs = a->sum.limbs;
+    p.products_first = a->products.first;
+    p.products_limbs = a->products.limbs;
+    p.sums = (int64_t *)a->sum.words.memory;
+    p.squares = (int64_t *)a->products.words.memory;
+    p.keys = (int64_t *)a->keys.memory;
+    p.specials = a->has_specials ? (int64_t *)a->specials.memory : NULL;
     p.n = n;
     return p;
 }
@@ -171,28 +171,28 @@ static void band_init(bf_cuda_band *band, bf_layout layout, bool has) {
     band->deposits = 0;
 }
 
-void bf_cuda_column_init(bf_cuda_column *c, bf_aggregate a) {
-    *c = bf_cuda_column{};
-    c->kind = bf_kind_of(a.op, a.dtype);
-    c->dtype = a.dtype;
-    c->greatest = bf_is_greatest(a.op);
-    bool sum = c->kind == BF_KIND_SUM || c->kind == BF_KIND_MOMENTS;
-    bool products = c->kind == BF_KIND_SQUARES || c->kind == BF_KIND_MOMENTS;
-    band_init(&c->sum, bf_layout_sum(a.dtype), sum);
-    band_init(&c->products, bf_layout_products(a.dtype), products);
+void bf_cuda_aggregate_init(bf_cuda_aggregate *a, bf_aggregate kind) {
+    *a = bf_cuda_aggregate{};
+    a->kind = bf_kind_of(kind.op, kind.dtype);
+    a->dtype = kind.dtype;
+    a->greatest = bf_is_greatest(kind.op);
+    bool sum = a->kind == BF_KIND_SUM || a->kind == BF_KIND_MOMENTS;
+    bool products = a->kind == BF_KIND_SQUARES || a->kind == BF_KIND_MOMENTS;
+    band_init(&a->sum, bf_layout_sum(kind.dtype), sum);
+    band_init(&a->products, bf_layout_products(kind.dtype), products);
 }
 
-void bf_cuda_column_empty(bf_cuda_column *c) {
-    c->sum.first = c->sum.limbs = c->products.first = c->products.limbs = 0;
-    c->sum.deposits = c->products.deposits = 0;
-    c->has_others = false;
+void bf_cuda_aggregate_empty(bf_cuda_aggregate *a) {
+    a->sum.first = a->sum.limbs = a->products.first = a->products.limbs = 0;
+    a->sum.deposits = a->products.deposits = 0;
+    a->has_specials = false;
 }
 
-void bf_cuda_column_destroy(bf_context *context, bf_cuda_column *c) {
-    bf_cuda_buffer_free(context, &c->sum.words);
-    bf_cuda_buffer_free(context, &c->products.words);
-    bf_cuda_buffer_free(context, &c->keys);
-    bf_cuda_buffer_free(context, &c->others);
+void bf_cuda_aggregate_destroy(bf_context *context, bf_cuda_aggregate *a) {
+    bf_cuda_buffer_free(context, &a->sum.words);
+    bf_cuda_buffer_free(context, &a->products.words);
+    bf_cuda_buffer_free(context, &a->keys);
+    bf_cuda_buffer_free(context, &a->specials);
 }
 
 static bf_status grow_words(bf_context *context, bf_cuda_buffer *buffer, int64_t size, int64_t room,
@@ -201,15 +201,15 @@ static bf_status grow_words(bf_context *context, bf_cuda_buffer *buffer, int64_t
     return bf_cuda_buffer_grow(context, buffer, (size_t)room * group, (size_t)size * group);
 }
 
-bf_status bf_cuda_column_reserve(bf_context *context, bf_cuda_column *c, int64_t size,
-                                 int64_t room) {
+bf_status bf_cuda_aggregate_reserve(bf_context *context, bf_cuda_aggregate *a, int64_t size,
+                                    int64_t room) {
     bf_status status = BF_OK;
-    if (c->kind == BF_KIND_EXTREME) status = grow_words(context, &c->keys, size, room, 1);
-    if (status == BF_OK && c->has_others)
-        status = grow_words(context, &c->others, size, room, BF_CUDA_OTHERS);
-    if (status == BF_OK) status = grow_words(context, &c->sum.words, size, room, c->sum.limbs);
+    if (a->kind == BF_KIND_EXTREME) status = grow_words(context, &a->keys, size, room, 1);
+    if (status == BF_OK && a->has_specials)
+        status = grow_words(context, &a->specials, size, room, BF_CUDA_SPECIALS);
+    if (status == BF_OK) status = grow_words(context, &a->sum.words, size, room, a->sum.limbs);
     if (status == BF_OK)
-        status = grow_words(context, &c->products.words, size, room, c->products.limbs);
+        status = grow_words(context, &a->products.words, size, room, a->products.limbs);
     return status;
 }
 
@@ -220,29 +220,29 @@ static cudaError_t clear_words(bf_context *context, bf_cuda_buffer *buffer, int6
                            (size_t)(fresh * each) * sizeof(int64_t), context->cuda->stream);
 }
 
-cudaError_t bf_cuda_column_extend(bf_context *context, bf_cuda_column *c, int64_t size,
-                                  int64_t fresh) {
+cudaError_t bf_cuda_aggregate_extend(bf_context *context, bf_cuda_aggregate *a, int64_t size,
+                                     int64_t fresh) {
     cudaStream_t stream = context->cuda->stream;
-    if (c->kind == BF_KIND_EXTREME)
-        fill<<<bf_cuda_group_blocks(context, fresh, THREADS), THREADS, 0, stream>>>(
-            (int64_t *)c->keys.memory + size, INT64_MAX, fresh);
+    if (a->kind == BF_KIND_EXTREME)
+        fill_words<<<bf_cuda_group_blocks(context, fresh, THREADS), THREADS, 0, stream>>>(
+            (int64_t *)a->keys.memory + size, INT64_MAX, fresh);
     cudaError_t error = cudaGetLastError();
-    if (error == cudaSuccess && c->has_others)
-        error = clear_words(context, &c->others, size, fresh, BF_CUDA_OTHERS);
+    if (error == cudaSuccess && a->has_specials)
+        error = clear_words(context, &a->specials, size, fresh, BF_CUDA_SPECIALS);
     if (error == cudaSuccess)
-        error = clear_words(context, &c->sum.words, size, fresh, c->sum.limbs);
+        error = clear_words(context, &a->sum.words, size, fresh, a->sum.limbs);
     if (error == cudaSuccess)
-        error = clear_words(context, &c->products.words, size, fresh, c->products.limbs);
+        error = clear_words(context, &a->products.words, size, fresh, a->products.limbs);
     return error;
 }
 
-bf_status bf_cuda_column_count_apart(bf_context *context, bf_cuda_column *c, int64_t size,
-                                     int64_t room) {
-    if (c->has_others) return BF_OK;
-    bf_status status = grow_words(context, &c->others, 0, room, BF_CUDA_OTHERS);
+bf_status bf_cuda_aggregate_hold_specials(bf_context *context, bf_cuda_aggregate *a, int64_t size,
+                                          int64_t room) {
+    if (a->has_specials) return BF_OK;
+    bf_status status = grow_words(context, &a->specials, 0, room, BF_CUDA_SPECIALS);
     if (status != BF_OK) return status;
-    cudaError_t error = clear_words(context, &c->others, 0, size, BF_CUDA_OTHERS);
-    c->has_others = error == cudaSuccess;
+    cudaError_t error = clear_words(context, &a->specials, 0, size, BF_CUDA_SPECIALS);
+    a->has_specials = error == cudaSuccess;
     return bf_cuda_group_check(context, error);
 }
 
@@ -271,37 +271,37 @@ bf_status bf_cuda_band_widen(bf_context *context, bf_cuda_band *band, int64_t si
     return bf_cuda_group_check(context, cudaGetLastError());
 }
 
-/* Makes sure that so many more deposits fit. */
+/* Carries if so many more deposits might overflow a limb. */
 static cudaError_t make_headroom(bf_context *context, bf_cuda_band *band, int64_t size,
                                  int64_t deposits) {
     if (band->limbs == 0 || band->deposits + deposits <= BF_CUDA_BAND_DEPOSITS) return cudaSuccess;
     if (size > 0)
-        carry<<<bf_cuda_group_blocks(context, size, THREADS), THREADS, 0, context->cuda->stream>>>(
-            (int64_t *)band->words.memory, band->limbs, size);
+        carry_limbs<<<bf_cuda_group_blocks(context, size, THREADS), THREADS, 0,
+                      context->cuda->stream>>>((int64_t *)band->words.memory, band->limbs, size);
     band->deposits = 1;
     return cudaGetLastError();
 }
 
 /* --- values --- */
 
-cudaError_t bf_cuda_column_deposit(bf_context *context, bf_cuda_column *c, int64_t size,
-                                   int64_t deposits) {
-    cudaError_t error = make_headroom(context, &c->sum, size, deposits);
-    if (error == cudaSuccess) error = make_headroom(context, &c->products, size, deposits);
-    c->sum.deposits += deposits;
-    c->products.deposits += deposits;
+cudaError_t bf_cuda_aggregate_deposit(bf_context *context, bf_cuda_aggregate *a, int64_t size,
+                                      int64_t deposits) {
+    cudaError_t error = make_headroom(context, &a->sum, size, deposits);
+    if (error == cudaSuccess) error = make_headroom(context, &a->products, size, deposits);
+    a->sum.deposits += deposits;
+    a->products.deposits += deposits;
     return error;
 }
 
-cudaError_t bf_cuda_column_take(bf_context *context, bf_cuda_column *c, const void *values,
-                                const unsigned *numbers, int64_t n, int64_t size) {
-    enum { DEPOSITS = 2 }; /* of a term, to one limb, at most */
-    cudaError_t error = bf_cuda_column_deposit(context, c, size, DEPOSITS * n);
+cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *a, const void *values,
+                                     const unsigned *numbers, int64_t n, int64_t size) {
+    enum { DEPOSITS = 2 }; /* additions of a term to one limb, at most */
+    cudaError_t error = bf_cuda_aggregate_deposit(context, a, size, DEPOSITS * n);
     if (error != cudaSuccess) return error;
-    bf_cuda_column_params p = bf_cuda_column_params_of(c, n);
+    bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
     p.values = (const char *)values;
     p.numbers = numbers;
-    take_values<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+    absorb_values<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
         p);
     return cudaGetLastError();
 }
@@ -314,10 +314,10 @@ static bf_status widen_band(bf_context *context, bf_cuda_band *into, const bf_cu
     return bf_cuda_band_widen(context, into, size, room, from->first, from->first + from->limbs);
 }
 
-bf_status bf_cuda_column_widen(bf_context *context, bf_cuda_column *into,
-                               const bf_cuda_column *from, int64_t size, int64_t room) {
+bf_status bf_cuda_aggregate_widen(bf_context *context, bf_cuda_aggregate *into,
+                                  const bf_cuda_aggregate *from, int64_t size, int64_t room) {
     bf_status status = BF_OK;
-    if (from->has_others) status = bf_cuda_column_count_apart(context, into, size, room);
+    if (from->has_specials) status = bf_cuda_aggregate_hold_specials(context, into, size, room);
     if (status == BF_OK) status = widen_band(context, &into->sum, &from->sum, size, room);
     if (status == BF_OK) status = widen_band(context, &into->products, &from->products, size, room);
     return status;
@@ -336,28 +336,29 @@ static cudaError_t merge_band(bf_context *context, bf_cuda_band *into, const bf_
     return cudaGetLastError();
 }
 
-cudaError_t bf_cuda_column_merge(bf_context *context, bf_cuda_column *into,
-                                 const bf_cuda_column *from, const unsigned *numbers, int64_t n,
-                                 int64_t size) {
+cudaError_t bf_cuda_aggregate_merge(bf_context *context, bf_cuda_aggregate *into,
+                                    const bf_cuda_aggregate *from, const unsigned *numbers,
+                                    int64_t n, int64_t size) {
     cudaStream_t stream = context->cuda->stream;
     if (into->kind == BF_KIND_EXTREME)
         merge_keys<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, stream>>>(
             (int64_t *)into->keys.memory, (const int64_t *)from->keys.memory, numbers, n);
-    if (from->has_others)
-        merge_words<<<bf_cuda_group_blocks(context, n * BF_CUDA_OTHERS, THREADS), THREADS, 0,
-                      stream>>>((int64_t *)into->others.memory, BF_CUDA_OTHERS, 0,
-                                (const int64_t *)from->others.memory, BF_CUDA_OTHERS, numbers, n);
+    if (from->has_specials)
+        merge_words<<<bf_cuda_group_blocks(context, n * BF_CUDA_SPECIALS, THREADS), THREADS, 0,
+                      stream>>>((int64_t *)into->specials.memory, BF_CUDA_SPECIALS, 0,
+                                (const int64_t *)from->specials.memory, BF_CUDA_SPECIALS, numbers,
+                                n);
     cudaError_t error = merge_band(context, &into->sum, &from->sum, numbers, n, size);
     if (error == cudaSuccess)
         error = merge_band(context, &into->products, &from->products, numbers, n, size);
     return error;
 }
 
-cudaError_t bf_cuda_column_words(bf_context *context, const bf_cuda_column *c,
-                                 const unsigned *order, const int64_t *counts, int64_t n,
-                                 int64_t *words) {
-    bf_cuda_column_params p = bf_cuda_column_params_of(c, n);
-    put_words<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+cudaError_t bf_cuda_aggregate_words(bf_context *context, const bf_cuda_aggregate *a,
+                                    const unsigned *order, const int64_t *counts, int64_t n,
+                                    int64_t *words) {
+    bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
+    write_words<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
         p, order, counts, words);
     return cudaGetLastError();
 }

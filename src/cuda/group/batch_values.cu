@@ -1,11 +1,11 @@
-/* Values of units: they enter accumulators in shared memory, which then enter the groups (step 3 of
- * batch.cuh). Where units have few groups there are several copies of each accumulator, up to
+/* Values of batches: they are added to accumulators in shared memory, and these to the groups (step
+ * 3 of batch.cuh). If batches have few groups, there are several copies of each accumulator, up to
  * one for each lane, so that lanes do not wait for each other.
  *
- * Limbs were prepared by a sample of the values (band.cu). What does not fit these is left
- * out at first, and noticed; then all values are looked at, limbs are made for them, and what was
- * left out is taken. So a single value that no sample shows (a NaN, a negative zero, 1e300 among
- * ones) costs two more passes over all values; the sums are the same bits. */
+ * Limbs were prepared by a sample of the values (band.cu). The first pass leaves values that do not
+ * fit out, and notes this. Then a pass over all values prepares limbs for them, and another absorbs
+ * those that were left out. So one value that no sample shows (a NaN, a -0, 1e300 among ones) costs
+ * two more passes; the sums are the same bits. */
 #include "cuda/group/batch_sum.cuh"
 
 namespace {
@@ -14,61 +14,63 @@ namespace {
 
 struct Extremes {
     static constexpr int WORDS = 2, AHEAD = 4;
-    static __device__ __forceinline__ long long *key_at(const unit_view &v, unsigned at) {
+    static __device__ __forceinline__ long long *key_at(const batch_view &v, unsigned at) {
         return (long long *)v.words + at;
     }
-    static __device__ __forceinline__ void take(const unit_values_params &p, const unit_view &v,
-                                                const uint64_t *bits, const unsigned *entry,
-                                                int n) {
+    static __device__ __forceinline__ void absorb(const batch_values_params &p, const batch_view &v,
+                                                  const uint64_t *bits, const unsigned *entry,
+                                                  int n) {
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            if (k < n) take(p, v, bits[k], entry[k]);
+            if (k < n) absorb(p, v, bits[k], entry[k]);
     }
-    static __device__ __forceinline__ void take(const unit_values_params &p, const unit_view &v,
-                                                uint64_t bits, unsigned entry) {
-        const bf_cuda_column_params &c = p.column;
+    static __device__ __forceinline__ void absorb(const batch_values_params &p, const batch_view &v,
+                                                  uint64_t bits, unsigned entry) {
+        const bf_cuda_aggregate_params &c = p.aggregate;
         if (bf_dtype_is_float(c.dtype) && bf_is_nan(bf_format_of(c.dtype), bits)) {
-            bf_cuda_add(c.others + v.number(p, entry) * BF_CUDA_OTHERS + BF_CUDA_OTHER_NAN, 1);
+            bf_cuda_add_word(
+                c.specials + v.number(p, entry) * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN, 1);
             return;
         }
         long long key = bf_order_key(c.dtype, bits) ^ (c.greatest ? -1 : 0);
         long long *least = key_at(v, entry * v.copies + v.copy);
         if (key < *(volatile long long *)least) atomicMin(least, key);
     }
-    static __device__ void clear(const unit_values_params &p, unit_view &v) {
+    static __device__ void clear(const batch_values_params &p, batch_view &v) {
         for (unsigned i = threadIdx.x; i < v.stride; i += THREADS) *key_at(v, i) = INT64_MAX;
     }
-    static __device__ void finish(const unit_values_params &p, const unit_view &v) {
-        for (unsigned i = threadIdx.x; i < v.unit.groups; i += THREADS) {
+    static __device__ void finish(const batch_values_params &p, const batch_view &v) {
+        for (unsigned i = threadIdx.x; i < v.batch.groups; i += THREADS) {
             long long least = INT64_MAX;
             for (unsigned c = 0; c < v.copies; c++)
                 least = min(least, *key_at(v, i * v.copies + c));
-            atomicMin((long long *)p.column.keys + v.number(p, i), least);
+            atomicMin((long long *)p.aggregate.keys + v.number(p, i), least);
         }
     }
 };
 
-/* --- both --- */
+/* --- sums and extremes --- */
 
-/* Row `row` and every THREADS-th after it. */
+/* Rows `row`, row + THREADS, and so on. */
 template <int AHEAD> struct some_rows {
     uint64_t bits[AHEAD];
     unsigned slot[AHEAD];
-    int n; /* others are 0 */
+    int n; /* rows that there are; the rest is 0 */
 };
 
 template <int AHEAD, int Bytes, bool All>
-__device__ __forceinline__ some_rows<AHEAD> load_rows(const unit_values_params &p, unsigned row,
+__device__ __forceinline__ some_rows<AHEAD> load_rows(const batch_values_params &p, unsigned row,
                                                       unsigned end) {
-    const int bytes = Bytes > 0 ? Bytes : p.column.bytes;
-    const char *values = p.column.values + (size_t)row * (unsigned)bytes;
+    const int bytes = Bytes > 0 ? Bytes : p.aggregate.bytes;
+    const char *values = p.aggregate.values + (size_t)row * (unsigned)bytes;
     const uint16_t *slots = p.row_slots + row;
     some_rows<AHEAD> r;
     r.n = 0;
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
         bool mine = All || row + k * THREADS < end;
-        r.bits[k] = mine ? bf_cuda_load(values + (size_t)k * THREADS * (unsigned)bytes, bytes) : 0;
+        r.bits[k] =
+            mine ? bf_cuda_load_aligned(values + (size_t)k * THREADS * (unsigned)bytes, bytes) : 0;
         r.slot[k] = mine ? slots[k * THREADS] : 0;
         r.n += mine;
     }
@@ -76,20 +78,21 @@ __device__ __forceinline__ some_rows<AHEAD> load_rows(const unit_values_params &
 }
 
 template <class Side>
-__device__ __forceinline__ void take_some(const unit_values_params &p, const unit_view &v,
-                                          const some_rows<Side::AHEAD> &r) {
+__device__ __forceinline__ void absorb_some(const batch_values_params &p, const batch_view &v,
+                                            const some_rows<Side::AHEAD> &r) {
     unsigned entry[Side::AHEAD];
 #pragma unroll
-    for (int k = 0; k < Side::AHEAD; k++) entry[k] = shared_entry(v.entries_at + 2 * r.slot[k]);
-    Side::take(p, v, r.bits, entry, r.n);
+    for (int k = 0; k < Side::AHEAD; k++)
+        entry[k] = load_shared_entry(v.entries_at + 2 * r.slot[k]);
+    Side::absorb(p, v, r.bits, entry, r.n);
 }
 
-/* Rows are loaded while those before them are taken. */
+/* Absorbs the rows of a batch; the next ones are loaded meanwhile. */
 template <class Side, int Bytes>
-__device__ __forceinline__ void take_rows(const unit_values_params &p, const unit_view &v) {
+__device__ __forceinline__ void absorb_rows(const batch_values_params &p, const batch_view &v) {
     enum { AHEAD = Side::AHEAD, STEP = AHEAD * THREADS, LAST = STEP - THREADS };
-    const unsigned end = v.unit.end;
-    unsigned row = v.unit.begin + threadIdx.x;
+    const unsigned end = v.batch.end;
+    unsigned row = v.batch.begin + threadIdx.x;
     if (row + LAST < end) {
         some_rows<AHEAD> next = load_rows<AHEAD, Bytes, true>(p, row, end);
         for (bool more = true; more;) {
@@ -97,15 +100,15 @@ __device__ __forceinline__ void take_rows(const unit_values_params &p, const uni
             row += STEP;
             more = row + LAST < end;
             if (more) next = load_rows<AHEAD, Bytes, true>(p, row, end);
-            take_some<Side>(p, v, some);
+            absorb_some<Side>(p, v, some);
         }
     }
-    if (row < end) take_some<Side>(p, v, load_rows<AHEAD, Bytes, false>(p, row, end));
+    if (row < end) absorb_some<Side>(p, v, load_rows<AHEAD, Bytes, false>(p, row, end));
 }
 
 template <class Side, int Bytes>
 __global__ void __launch_bounds__(THREADS, 1)
-    take_unit_values(const __grid_constant__ unit_values_params p) {
+    absorb_batch_values(const __grid_constant__ batch_values_params p) {
     __shared__ unsigned next;
     const int wanted = Side::WORDS == 1 ? p.to - p.from : 1;
     for (;;) {
@@ -113,104 +116,105 @@ __global__ void __launch_bounds__(THREADS, 1)
         if (threadIdx.x == 0) next = (unsigned)atomicAdd(p.notes + NOTE_NEXT, 1ull);
         __syncthreads();
         unsigned index = next;
-        if (index >= p.unit_count[0]) return;
-        if (p.units[index].groups == 0) continue;
-        unit_view v(p, index, wanted, Side::WORDS);
+        if (index >= p.batch_count[0]) return;
+        if (p.batches[index].groups == 0) continue;
+        batch_view v(p, index, wanted, Side::WORDS);
         Side::clear(p, v);
         __syncthreads();
-        take_rows<Side, Bytes>(p, v);
+        absorb_rows<Side, Bytes>(p, v);
         __syncthreads();
         Side::finish(p, v);
     }
 }
 
-/* Those that the pass before left out. */
+/* Absorbs the values that the pass before left out. */
 template <class Side, int Bytes>
 __global__ void __launch_bounds__(THREADS)
-    take_outside(const __grid_constant__ unit_values_params p) {
-    for (unsigned i = blockIdx.x; i < p.unit_count[0]; i += gridDim.x) {
-        const bf_cuda_unit unit = p.units[i];
+    absorb_outside(const __grid_constant__ batch_values_params p) {
+    for (unsigned i = blockIdx.x; i < p.batch_count[0]; i += gridDim.x) {
+        const bf_cuda_batch batch = p.batches[i];
         const uint16_t *entries = p.slot_entry + (size_t)i * p.slots;
-        for (unsigned row = unit.begin + threadIdx.x; row < unit.end; row += THREADS) {
-            uint64_t bits = bf_cuda_load(p.column.values + (size_t)row * Bytes, Bytes);
-            unsigned entry = unit.entry + entries[p.row_slots[row]];
-            Side::take_outside(p, bits, unit.alone ? p.base + entry : p.numbers[entry - p.back]);
+        for (unsigned row = batch.begin + threadIdx.x; row < batch.end; row += THREADS) {
+            uint64_t bits = bf_cuda_load_aligned(p.aggregate.values + (size_t)row * Bytes, Bytes);
+            unsigned entry = batch.entry + entries[p.row_slots[row]];
+            Side::absorb_outside(p, bits, batch.alone ? p.base + entry : p.numbers[entry - p.back]);
         }
     }
 }
 
 template <class Side, int Bytes>
-cudaError_t launch_outside(bf_context *context, unit_values_params p, unsigned units) {
+cudaError_t launch_outside(bf_context *context, batch_values_params p, unsigned batches) {
     unsigned blocks = 2 * (unsigned)context->cuda->multiprocessors;
-    if (blocks > units) blocks = units;
+    if (blocks > batches) blocks = batches;
     p.notes = bf_cuda_notes(context);
-    take_outside<Side, Bytes><<<blocks, THREADS, 0, context->cuda->stream>>>(p);
+    absorb_outside<Side, Bytes><<<blocks, THREADS, 0, context->cuda->stream>>>(p);
     return cudaGetLastError();
 }
 
 template <class Side, int Bytes>
-cudaError_t launch(bf_context *context, unit_values_params p, unsigned units) {
+cudaError_t launch_values(bf_context *context, batch_values_params p, unsigned batches) {
     const bf_cuda *cuda = context->cuda;
     int room = cuda->shared - 1024 - (int)((2 * p.slots + 15) & ~15u);
     p.room = (unsigned)room / 4 & ~1u;
     size_t bytes = 4 * (size_t)p.room + 2 * (size_t)p.slots;
     unsigned blocks = (unsigned)cuda->multiprocessors;
-    if (blocks > units) blocks = units;
+    if (blocks > batches) blocks = batches;
     p.notes = bf_cuda_notes(context);
     cudaError_t error = cudaMemsetAsync(p.notes + NOTE_NEXT, 0, sizeof *p.notes, cuda->stream);
     if (error != cudaSuccess) return error;
     bf_cuda_shape shape = {.blocks = blocks, .threads = THREADS, .shared = bytes};
-    return bf_cuda_launch(cuda, take_unit_values<Side, Bytes>, shape, p);
+    return bf_cuda_launch(cuda, absorb_batch_values<Side, Bytes>, shape, p);
 }
 
-/* A pass over a column's values. Again: over what was left out, and what was not is told here. */
+/* A pass over the values of an aggregate. again: over those that were left out; the sums say which
+ * were not. */
 struct values_pass {
-    bool again, had_others;
+    bool again, had_specials;
     struct {
         int first, end; /* limbs from, positions below */
     } sum, products;
 };
 
 template <bf_dtype D, int Factors, int Bytes>
-cudaError_t launch_terms(bf_context *context, unit_values_params p, const bf_cuda_band *band,
-                         unsigned units, values_pass *pass) {
+cudaError_t launch_terms(bf_context *context, batch_values_params p, const bf_cuda_band *band,
+                         unsigned batches, values_pass *pass) {
     typedef Terms<D, Factors> terms;
-    auto *taken = Factors == 1 ? &pass->sum : &pass->products;
+    auto *absorbed = Factors == 1 ? &pass->sum : &pass->products;
     p.end = band->limbs > 0 ? terms::end_of(band) : 0;
-    p.taken = taken->first;
-    p.past = taken->end;
-    taken->first = p.first;
-    taken->end = p.end;
+    p.done_first = absorbed->first;
+    p.done_end = absorbed->end;
+    absorbed->first = p.first;
+    absorbed->end = p.end;
     if constexpr (terms::is_float)
-        if (pass->again) return launch_outside<terms, Bytes>(context, p, units);
-    return launch<terms, Bytes>(context, p, units);
+        if (pass->again) return launch_outside<terms, Bytes>(context, p, batches);
+    return launch_values<terms, Bytes>(context, p, batches);
 }
 
 template <int Factors>
-cudaError_t launch_sum(bf_context *context, unit_values_params p, const bf_cuda_band *band,
-                       unsigned units, values_pass *pass) {
+cudaError_t launch_sum(bf_context *context, batch_values_params p, const bf_cuda_band *band,
+                       unsigned batches, values_pass *pass) {
     if (band->layout.limbs == 0) return cudaSuccess;
     p.first = band->first;
     p.limbs = band->limbs;
     p.from = band->from;
     p.to = band->to;
     p.words = (int64_t *)band->words.memory;
-    switch (p.column.dtype) {
-    case BF_F16: return launch_terms<BF_F16, Factors, 2>(context, p, band, units, pass);
-    case BF_BF16: return launch_terms<BF_BF16, Factors, 2>(context, p, band, units, pass);
-    case BF_F32: return launch_terms<BF_F32, Factors, 4>(context, p, band, units, pass);
-    case BF_F64: return launch_terms<BF_F64, Factors, 8>(context, p, band, units, pass);
-    default: return launch_terms<BF_NONE, Factors, 0>(context, p, band, units, pass);
+    switch (p.aggregate.dtype) {
+    case BF_F16: return launch_terms<BF_F16, Factors, 2>(context, p, band, batches, pass);
+    case BF_BF16: return launch_terms<BF_BF16, Factors, 2>(context, p, band, batches, pass);
+    case BF_F32: return launch_terms<BF_F32, Factors, 4>(context, p, band, batches, pass);
+    case BF_F64: return launch_terms<BF_F64, Factors, 8>(context, p, band, batches, pass);
+    default: return launch_terms<BF_NONE, Factors, 0>(context, p, band, batches, pass);
     }
 }
 
-unit_values_params params_of(const bf_cuda_unit_plan *plan, const bf_cuda_column *c,
-                             const void *values) {
-    unit_values_params p = {};
-    p.column = bf_cuda_column_params_of(c, plan->n);
-    p.column.values = (const char *)values;
-    p.units = plan->unit;
-    p.unit_count = plan->unit_count;
+batch_values_params params_of(const bf_cuda_batch_plan *plan, const bf_cuda_aggregate *c,
+                              const void *values) {
+    batch_values_params p = {};
+    p.aggregate = bf_cuda_aggregate_params_of(c, plan->n);
+    p.aggregate.values = (const char *)values;
+    p.batches = plan->batches;
+    p.batch_count = plan->batch_count;
     p.slots = (unsigned)plan->slots;
     p.row_slots = plan->row_slots;
     p.slot_entry = plan->slot_entry;
@@ -220,36 +224,40 @@ unit_values_params params_of(const bf_cuda_unit_plan *plan, const bf_cuda_column
     return p;
 }
 
-cudaError_t take_sums(bf_context *context, const bf_cuda_groups *g, const bf_cuda_unit_plan *plan,
-                      bf_cuda_column *c, const void *values, values_pass *pass) {
-    enum { DEPOSITS = 2 }; /* of a term, to one limb, at most */
-    cudaError_t error = bf_cuda_column_deposit(context, c, g->fresh.size, DEPOSITS * plan->n);
+cudaError_t absorb_sums(bf_context *context, const bf_cuda_groups *g,
+                        const bf_cuda_batch_plan *plan, bf_cuda_aggregate *c, const void *values,
+                        values_pass *pass) {
+    enum { DEPOSITS = 2 }; /* additions of a term to one limb, at most */
+    cudaError_t error = bf_cuda_aggregate_deposit(context, c, g->fresh.size, DEPOSITS * plan->n);
     if (error != cudaSuccess) return error;
-    unit_values_params p = params_of(plan, c, values);
-    p.had_others = pass->had_others;
-    p.counts_apart = true;
-    error = launch_sum<1>(context, p, &c->sum, plan->units, pass);
-    p.counts_apart = c->sum.layout.limbs == 0;
+    batch_values_params p = params_of(plan, c, values);
+    p.had_specials = pass->had_specials;
+    p.counts_specials = true;
+    error = launch_sum<1>(context, p, &c->sum, plan->batch_most, pass);
+    p.counts_specials = c->sum.layout.limbs == 0;
     if (error != cudaSuccess) return error;
-    return launch_sum<2>(context, p, &c->products, plan->units, pass);
+    return launch_sum<2>(context, p, &c->products, plan->batch_most, pass);
 }
 
 } // namespace
 
-bf_status bf_cuda_unit_values(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit_plan *plan,
-                              bf_cuda_column *c, const void *values, const void *unparted) {
+bf_status bf_cuda_batch_values(bf_context *context, bf_cuda_groups *g,
+                               const bf_cuda_batch_plan *plan, bf_cuda_aggregate *c,
+                               const void *values, const void *unpartitioned) {
     values_pass pass = {};
     if (c->kind == BF_KIND_EXTREME)
         return bf_cuda_group_check(
-            context, launch<Extremes, 0>(context, params_of(plan, c, values), plan->units));
+            context,
+            launch_values<Extremes, 0>(context, params_of(plan, c, values), plan->batch_most));
     cudaError_t error = bf_cuda_clear_notes(context);
-    pass.had_others = c->has_others;
-    if (error == cudaSuccess) error = take_sums(context, g, plan, c, values, &pass);
+    pass.had_specials = c->has_specials;
+    if (error == cudaSuccess) error = absorb_sums(context, g, plan, c, values, &pass);
     bf_status status = bf_cuda_group_check(context, error);
     if (status == BF_OK) status = bf_cuda_group_fetch_notes(context, g);
     if (status != BF_OK || g->noted[NOTE_OUTSIDE] == 0) return status;
-    status = bf_cuda_column_prepare(context, g, c, unparted, plan->n, g->fresh.size, g->fresh.room);
+    status = bf_cuda_aggregate_prepare(context, g, c, unpartitioned, plan->n, g->fresh.size,
+                                       g->fresh.room);
     if (status != BF_OK) return status;
     pass.again = true;
-    return bf_cuda_group_check(context, take_sums(context, g, plan, c, values, &pass));
+    return bf_cuda_group_check(context, absorb_sums(context, g, plan, c, values, &pass));
 }

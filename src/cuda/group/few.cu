@@ -1,39 +1,40 @@
 /* Tables of few groups (step 1 of batch.cuh), for ranks of 4 bytes without values.
  *
- * What limits tables is shared memory, where lanes whose words lie in one bank wait for each other.
- * So each lane has a counter of its own for each group, by its number, and a look into the table
- * finds the number: the hash is a permutation, of which the upper bits are the slot, so that a slot
- * need only hold the lower bits, and has room for the number beside them. */
+ * Shared memory limits tables: lanes whose words lie in one bank wait for each other. Here each
+ * lane has a counter of its own for each group, by its number, and the table gives the number. The
+ * hash is a permutation whose upper bits are the slot, so a slot holds only the lower bits, and has
+ * room for the number beside them. */
 #include "cuda/group/batch.cuh"
 
 namespace {
 
 enum {
-    THREADS = BF_CUDA_UNIT_THREADS,
+    THREADS = BF_CUDA_BATCH_THREADS,
     WARP = 32,
-    AHEAD = 8,   /* rows of a lane that are loaded while as many are taken */
-    PUSHED = 4,  /* of these, how many can be let wait before some are looked for */
-    WAITING = 8, /* rows that a lane can let wait */
-    BITS = 13,   /* of a slot's number */
+    AHEAD = 8,   /* rows of a lane that are loaded while as many are counted */
+    PUSHED = 4,  /* of these, rows that may start to wait before some are looked up */
+    WAITING = 8, /* rows that a lane may keep waiting */
+    BITS = 13,   /* of a slot's index */
     SLOTS = 1 << BITS,
     NUMBERS = BF_CUDA_FEW_GROUPS,
-    FAR_BITS = 3, /* of the distance from home: at low load none is further, but by malice */
+    FAR_BITS = 3, /* of the distance from home; at low load only hostile keys are further */
     FAR_MOST = (1 << FAR_BITS) - 1
 };
 
-/* A slot has, from the top, the lower bits of a hash, how far it is from home, and a number, or one
- * of these. */
+/* A slot has, from the top: the lower bits of a hash, its distance from home, and the group's
+ * number or one of these. */
 const int NUMBER_BITS = BITS - FAR_BITS;
 const uint32_t NUMBER_MASK = (1u << NUMBER_BITS) - 1,
-               PENDING = NUMBER_MASK, /* of a group that is getting its number */
+               PENDING = NUMBER_MASK, /* of a group that is about to get its number */
     EMPTY = NUMBER_MASK - 1;          /* the whole slot */
 
 static_assert((unsigned)NUMBERS < EMPTY, "numbers have room");
 
 struct few_params {
     const uint32_t *ranks;
-    bf_cuda_unit *units;
-    const unsigned *unit_count; /* then whether parts had too little room */
+    bf_cuda_batch *batches;
+    const unsigned
+        *batch_count; /* two numbers: of batches; whether a partition had too little room */
     uint32_t factor;
     uint32_t *entry_ranks;
     int64_t *entry_counts;
@@ -44,15 +45,15 @@ struct few_params {
 struct few_table {
     uint32_t slots[SLOTS];
     unsigned counters[NUMBERS + 1][WARP]; /* the last are for rows that are not counted */
-    uint32_t waiting[WAITING * THREADS];  /* a stack of each lane's, in steps of WARP */
+    uint32_t waiting[WAITING * THREADS];  /* each lane's stack, in steps of WARP */
     uint32_t ranks[NUMBERS];
-    unsigned used, overflow, unit, entry;
+    unsigned used, overflow, batch, entry;
     bool fits;
 };
 
 extern __shared__ few_table few_memory[];
 
-/* A lane's view. */
+/* A lane's view of the table. */
 struct Few {
     const few_params &p;
     few_table &table;
@@ -62,11 +63,11 @@ struct Few {
         lane = threadIdx.x % WARP;
         top = bottom = threadIdx.x / WARP * (WAITING * WARP) + lane;
     }
-    __device__ __forceinline__ uint32_t look(unsigned slot) const {
+    __device__ __forceinline__ uint32_t read_slot(unsigned slot) const {
         return *(volatile uint32_t *)(table.slots + slot);
     }
     __device__ __forceinline__ bool failed() const { return *(volatile unsigned *)&table.overflow; }
-    __device__ __forceinline__ void count(unsigned number) {
+    __device__ __forceinline__ void count_row(unsigned number) {
         atomicAdd(&table.counters[number][lane], 1u);
     }
     __device__ void clear() {
@@ -74,47 +75,48 @@ struct Few {
         for (unsigned i = threadIdx.x; i < NUMBERS * WARP; i += THREADS)
             table.counters[i / WARP][i % WARP] = 0;
     }
-    __device__ __forceinline__ void load(unsigned row, uint32_t *rank) const {
+    __device__ __forceinline__ void load_rows(unsigned row, uint32_t *rank) const {
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) rank[k] = __ldcs(p.ranks + row + k * THREADS);
     }
-    /* N rows, of this lane if they are `mine`. Those that are not at home wait. */
-    template <int N> __device__ __forceinline__ void take(const uint32_t *rank, bool mine) {
+    /* Counts N rows, if they are `mine`. Rows that are not in their home slots wait. */
+    template <int N> __device__ __forceinline__ void count_rows(const uint32_t *rank, bool mine) {
         uint32_t found[N], lower[N];
 #pragma unroll
         for (int k = 0; k < N; k++) {
             uint32_t hash = rank[k] * p.factor;
-            found[k] = look(hash >> (32 - BITS));
+            found[k] = read_slot(hash >> (32 - BITS));
             lower[k] = hash << BITS;
         }
 #pragma unroll
         for (int k = 0; k < N; k++) {
             uint32_t number = found[k] - lower[k];
             bool hit = mine && number < NUMBERS;
-            count(hit ? number : NUMBERS);
+            count_row(hit ? number : NUMBERS);
             if (mine && !hit) {
                 table.waiting[top] = rank[k];
                 top += WARP;
             }
             if (k % PUSHED == PUSHED - 1 || k == N - 1) {
                 __syncwarp();
-                while (__any_sync(0xffffffffu, top - bottom > (WAITING - PUSHED) * WARP)) step();
+                while (__any_sync(0xffffffffu, top - bottom > (WAITING - PUSHED) * WARP))
+                    step_waiting();
             }
         }
     }
-    /* Looks for the last row that waits, if there is one; it goes on waiting for its group's
+    /* Looks up the last row that waits, if there is one. It keeps waiting while its group has no
      * number. */
-    __device__ __forceinline__ void step() {
+    __device__ __forceinline__ void step_waiting() {
         if (top == bottom) return;
         uint32_t rank = table.waiting[top - WARP], hash = rank * p.factor;
         for (unsigned far = 0; far <= FAR_MOST; far++) {
             unsigned slot = ((hash >> (32 - BITS)) + far) % SLOTS;
-            uint32_t wanted = hash << BITS | far << NUMBER_BITS, found = look(slot);
+            uint32_t wanted = hash << BITS | far << NUMBER_BITS, found = read_slot(slot);
             if (found == EMPTY) found = atomicCAS(table.slots + slot, EMPTY, wanted | PENDING);
             if (found == EMPTY) return number_group(rank, slot, wanted);
             if ((found & ~NUMBER_MASK) != wanted) continue;
             bool pending = (found & NUMBER_MASK) == PENDING;
-            if (!pending) count(found & NUMBER_MASK);
+            if (!pending) count_row(found & NUMBER_MASK);
             if (!pending || failed()) top -= WARP;
             return;
         }
@@ -130,32 +132,32 @@ struct Few {
         }
         table.ranks[number] = rank;
         atomicExch(table.slots + slot, wanted | number);
-        count(number);
+        count_row(number);
     }
-    __device__ __forceinline__ void take_unit(unsigned begin, unsigned end) {
+    __device__ __forceinline__ void count_batch(unsigned begin, unsigned end) {
         enum { TILE = AHEAD * THREADS };
         unsigned row = begin + threadIdx.x, tiles = (end - begin) / TILE;
         uint32_t next[AHEAD];
-        if (tiles > 0) load(row, next);
+        if (tiles > 0) load_rows(row, next);
         for (; tiles > 0 && !__any_sync(0xffffffffu, failed()); tiles--, row += TILE) {
             uint32_t rank[AHEAD];
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) rank[k] = next[k];
-            if (tiles > 1) load(row + TILE, next);
-            take<AHEAD>(rank, true);
+            if (tiles > 1) load_rows(row + TILE, next);
+            count_rows<AHEAD>(rank, true);
         }
         for (; row - lane < end && !__any_sync(0xffffffffu, failed()); row += THREADS) {
             uint32_t rank = row < end ? p.ranks[row] : 0;
-            take<1>(&rank, row < end);
+            count_rows<1>(&rank, row < end);
         }
-        while (__any_sync(0xffffffffu, top != bottom)) step();
+        while (__any_sync(0xffffffffu, top != bottom)) step_waiting();
     }
-    /* All groups become entries; false: there is no room for them. */
-    __device__ bool list(bf_cuda_unit *unit) {
+    /* Writes all groups as entries. Returns whether there was room for them. */
+    __device__ bool list_groups(bf_cuda_batch *batch) {
         const unsigned n = table.used;
         if (threadIdx.x == 0) {
-            table.fits = bf_cuda_take_entries(unit, n, p.entries, p.notes);
-            table.entry = unit->entry;
+            table.fits = bf_cuda_alloc_entries(batch, n, p.entries, p.notes);
+            table.entry = batch->entry;
         }
         __syncthreads();
         if (!table.fits) return false;
@@ -170,7 +172,7 @@ struct Few {
 };
 
 __global__ void __launch_bounds__(THREADS) tabulate_few(const __grid_constant__ few_params p) {
-    const unsigned units = p.unit_count[0], lost = p.unit_count[1];
+    const unsigned batches = p.batch_count[0], lost = p.batch_count[1];
     Few few(p);
     few_table &table = few.table;
     for (;;) {
@@ -179,16 +181,16 @@ __global__ void __launch_bounds__(THREADS) tabulate_few(const __grid_constant__ 
             volatile unsigned long long *overflow = p.notes + BF_CUDA_NOTE_OVERFLOW;
             table.used = 0;
             table.overflow = lost != 0 || *overflow != 0;
-            table.unit = (unsigned)atomicAdd(p.notes + BF_CUDA_NOTE_NEXT, 1ull);
+            table.batch = (unsigned)atomicAdd(p.notes + BF_CUDA_NOTE_NEXT, 1ull);
         }
         few.clear();
         __syncthreads();
-        unsigned i = table.unit;
+        unsigned i = table.batch;
         if (lost && threadIdx.x == 0) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
-        if (i >= units || few.failed()) return;
-        few.take_unit(p.units[i].begin, p.units[i].end);
+        if (i >= batches || few.failed()) return;
+        few.count_batch(p.batches[i].begin, p.batches[i].end);
         __syncthreads();
-        bool done = !few.failed() && few.list(p.units + i);
+        bool done = !few.failed() && few.list_groups(p.batches + i);
         if (!done) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
     }
 }
@@ -196,18 +198,18 @@ __global__ void __launch_bounds__(THREADS) tabulate_few(const __grid_constant__ 
 } // namespace
 
 cudaError_t bf_cuda_tabulate_few(bf_context *context, const bf_cuda_groups *g,
-                                 const bf_cuda_unit_plan *plan) {
+                                 const bf_cuda_batch_plan *plan) {
     few_params p = {};
     p.ranks = (const uint32_t *)plan->ranks;
-    p.units = plan->unit;
-    p.unit_count = plan->unit_count;
-    p.factor = (uint32_t)(plan->factor * BF_CUDA_PART_SPREAD);
+    p.batches = plan->batches;
+    p.batch_count = plan->batch_count;
+    p.factor = (uint32_t)(plan->factor * BF_CUDA_PARTITION_SPREAD);
     p.entry_ranks = (uint32_t *)plan->entry_ranks;
     p.entry_counts = plan->entry_counts;
     p.entries = plan->entries;
     p.notes = bf_cuda_notes(context);
     unsigned blocks = (unsigned)context->cuda->multiprocessors;
-    if (blocks > plan->units) blocks = plan->units;
+    if (blocks > plan->batch_most) blocks = plan->batch_most;
     bf_cuda_shape shape = {blocks, THREADS, sizeof(few_table)};
     return bf_cuda_launch(context->cuda, tabulate_few, shape, p);
 }

@@ -6,10 +6,11 @@
 
 enum {
     COPIED_BYTES = 1 << 28, /* of rows that are copied at a time */
-    NUMBERED_ROWS = 1 << 24 /* that go through the index at a time: it has two slots for each */
+    NUMBERED_ROWS =
+        1 << 24 /* rows that go through the index at a time: it has two slots for each */
 };
 
-/* --- what all files use --- */
+/* --- shared functions --- */
 
 bf_status bf_cuda_group_check(bf_context *context, cudaError_t error) {
     return bf_cuda_check(context, error, "groups on a GPU");
@@ -25,14 +26,14 @@ bf_status bf_cuda_group_fetch_notes(bf_context *context, bf_cuda_groups *groups)
     return bf_cuda_fetch_notes(context, cudaSuccess, groups->noted, "groups on a GPU");
 }
 
-/* --- making --- */
+/* --- create and destroy --- */
 
 static bf_status create_groups(bf_context *context, const bf_group_kind *kind, void **groups) {
     bf_cuda_groups *g = (bf_cuda_groups *)calloc(1, sizeof *g);
     if (g == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     g->key = kind->key;
     g->rank_bytes = bf_rank_bytes(kind->key);
-    g->columns = kind->count;
+    g->count = kind->count;
     for (int c = 0; c < kind->count; c++) g->aggregates[c] = kind->aggregates[c];
     g->seed = bf_hash_seed_of(kind->seed);
     bf_cuda_set_init(g, &g->set);
@@ -49,7 +50,7 @@ static void destroy_groups(bf_context *context, void *groups) {
     bf_cuda_set_destroy(context, &g->fresh);
     for (int i = 0; i < BF_CUDA_SCRATCHES; i++) bf_cuda_buffer_free(context, &g->scratch[i]);
     bf_cuda_buffer_free(context, &g->order);
-    bf_cuda_let_go_pool(context->cuda);
+    bf_cuda_release_pool(context->cuda);
     bf_cuda_leave_idle(context, visit);
     free(g);
 }
@@ -67,9 +68,9 @@ static int64_t groups_size(const void *groups) {
 
 /* --- rows in device memory --- */
 
-/* Rows of any number of groups, by way of the index. */
-static bf_status number_rows(bf_context *context, bf_cuda_groups *g, const void *ranks,
-                             const void *const values[], int64_t n) {
+/* Absorbs rows of any number of groups, by the index. */
+static bf_status absorb_by_index(bf_context *context, bf_cuda_groups *g, const void *ranks,
+                                 const void *const values[], int64_t n) {
     bf_cuda_group_set *set = &g->fresh;
     int64_t fresh;
     unsigned *numbers = (unsigned *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_NUMBERS,
@@ -77,31 +78,34 @@ static bf_status number_rows(bf_context *context, bf_cuda_groups *g, const void 
     if (numbers == NULL) return BF_E_MEMORY;
     bf_status status = bf_cuda_set_claim(context, g, set, ranks, n, numbers, &fresh);
     if (status == BF_OK) status = bf_cuda_set_reserve(context, g, set, set->size + fresh);
-    for (int c = 0; c < g->columns && status == BF_OK; c++)
-        status = bf_cuda_column_prepare(context, g, &set->columns[c], values[c], n, set->size,
-                                        set->room);
+    for (int c = 0; c < g->count && status == BF_OK; c++)
+        status = bf_cuda_aggregate_prepare(context, g, &set->aggregates[c], values[c], n, set->size,
+                                           set->room);
     if (status == BF_OK)
         status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh, NULL);
     if (status != BF_OK) return status;
     cudaError_t error = bf_cuda_group_count(context, numbers, n, (int64_t *)set->counts.memory);
-    for (int c = 0; c < g->columns && error == cudaSuccess; c++)
-        error = bf_cuda_column_take(context, &set->columns[c], values[c], numbers, n, set->size);
+    for (int c = 0; c < g->count && error == cudaSuccess; c++)
+        error = bf_cuda_aggregate_absorb(context, &set->aggregates[c], values[c], numbers, n,
+                                         set->size);
     return bf_cuda_group_check(context, error);
 }
 
-/* Rows become groups of g->fresh. */
-static bf_status take_rows(bf_context *context, bf_cuda_groups *g, const void *keys,
-                           const void *const values[], int64_t n) {
+/* Absorbs rows that kernels reach into g->fresh. */
+static bf_status absorb_piece(bf_context *context, bf_cuda_groups *g, const void *keys,
+                              const void *const values[], int64_t n) {
     const void *ranks = bf_cuda_group_ranks(context, g, keys, n);
-    bool taken = false;
+    bool absorbed = false;
     bf_status status = ranks != NULL ? BF_OK : BF_E_MEMORY;
-    if (status == BF_OK) status = bf_cuda_groups_take_units(context, g, ranks, values, n, &taken);
-    for (int64_t first = 0; first < n && status == BF_OK && !taken; first += NUMBERED_ROWS) {
+    if (status == BF_OK)
+        status = bf_cuda_groups_absorb_batches(context, g, ranks, values, n, &absorbed);
+    for (int64_t first = 0; first < n && status == BF_OK && !absorbed; first += NUMBERED_ROWS) {
         const void *some[BF_AGGREGATES_MAX];
         int64_t count = n - first < NUMBERED_ROWS ? n - first : NUMBERED_ROWS;
-        for (int c = 0; c < g->columns; c++)
+        for (int c = 0; c < g->count; c++)
             some[c] = (const char *)values[c] + first * bf_dtype_bytes(g->aggregates[c].dtype);
-        status = number_rows(context, g, (const char *)ranks + first * g->rank_bytes, some, count);
+        status =
+            absorb_by_index(context, g, (const char *)ranks + first * g->rank_bytes, some, count);
     }
     return status;
 }
@@ -113,13 +117,13 @@ struct row_arrays {
     int count;
     const char *data[BF_AGGREGATES_MAX + 1];
     int bytes[BF_AGGREGATES_MAX + 1];   /* of an element */
-    bool copied[BF_AGGREGATES_MAX + 1]; /* the GPU does not reach it */
+    bool copied[BF_AGGREGATES_MAX + 1]; /* kernels do not reach it */
 };
 
 static row_arrays arrays_of(const bf_context *context, const bf_cuda_groups *g, const void *keys,
                             const void *const values[]) {
     row_arrays a = {};
-    a.count = 1 + g->columns;
+    a.count = 1 + g->count;
     for (int i = 0; i < a.count; i++) {
         bf_dtype dtype = i == 0 ? g->key : g->aggregates[i - 1].dtype;
         a.data[i] = (const char *)(i == 0 ? keys : values[i - 1]);
@@ -130,15 +134,15 @@ static row_arrays arrays_of(const bf_context *context, const bf_cuda_groups *g, 
     return a;
 }
 
-/* Rows that are taken at a time. */
-static int64_t piece_of(const row_arrays *a) {
+/* Returns the rows that are absorbed at a time. */
+static int64_t rows_of_piece(const row_arrays *a) {
     int64_t bytes = 0;
     for (int i = 0; i < a->count; i++) bytes += a->copied[i] ? a->bytes[i] : 0;
-    if (bytes == 0) return BF_CUDA_BATCH_ROWS;
-    return COPIED_BYTES / bytes < BF_CUDA_BATCH_ROWS ? COPIED_BYTES / bytes : BF_CUDA_BATCH_ROWS;
+    if (bytes == 0) return BF_CUDA_PIECE_ROWS;
+    return COPIED_BYTES / bytes < BF_CUDA_PIECE_ROWS ? COPIED_BYTES / bytes : BF_CUDA_PIECE_ROWS;
 }
 
-/* Lets data[i] be rows [first, first + n) of array i, where kernels reach them. */
+/* Sets data[i] to rows [first, first + n) of array i, where kernels reach them. */
 static bf_status copy_rows(bf_context *context, bf_cuda_groups *g, const row_arrays *a,
                            int64_t first, int64_t n, const void *data[]) {
     size_t bytes = 0;
@@ -159,22 +163,22 @@ static bf_status copy_rows(bf_context *context, bf_cuda_groups *g, const row_arr
     return status;
 }
 
-/* All rows become groups of g->fresh. */
-static bf_status take_pieces(bf_context *context, bf_cuda_groups *g, const row_arrays *a,
-                             int64_t n) {
-    int64_t piece = piece_of(a);
+/* Absorbs all rows into g->fresh, piece by piece. */
+static bf_status absorb_pieces(bf_context *context, bf_cuda_groups *g, const row_arrays *a,
+                               int64_t n) {
+    int64_t piece = rows_of_piece(a);
     bf_status status = BF_OK;
     for (int64_t first = 0; first < n && status == BF_OK; first += piece) {
         const void *data[BF_AGGREGATES_MAX + 1];
         int64_t count = n - first < piece ? n - first : piece;
         status = copy_rows(context, g, a, first, count, data);
-        if (status == BF_OK) status = take_rows(context, g, data[0], data + 1, count);
+        if (status == BF_OK) status = absorb_piece(context, g, data[0], data + 1, count);
     }
     return status;
 }
 
-/* g->fresh enters the groups. */
-static bf_status take_fresh(bf_context *context, bf_cuda_groups *g) {
+/* Merges g->fresh into the groups. */
+static bf_status merge_fresh(bf_context *context, bf_cuda_groups *g) {
     g->ordered = false;
     if (g->set.size > 0) return bf_cuda_set_merge(context, g, &g->set, &g->fresh);
     bf_cuda_group_set before = g->set;
@@ -189,10 +193,10 @@ static bf_status absorb_rows(bf_context *context, void *groups, const void *keys
     int previous = bf_cuda_enter(context);
     row_arrays arrays = arrays_of(context, g, keys, values);
     bf_cuda_set_empty(g, &g->fresh);
-    bf_status status = take_pieces(context, g, &arrays, n);
-    if (status == BF_OK) /* before anything of the groups' own changes */
+    bf_status status = absorb_pieces(context, g, &arrays, n);
+    if (status == BF_OK) /* before the groups change */
         status = bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream));
-    if (status == BF_OK) status = take_fresh(context, g);
+    if (status == BF_OK) status = merge_fresh(context, g);
     cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
     bf_cuda_leave(previous);
     return status == BF_OK ? bf_cuda_group_check(context, error) : status;
@@ -218,5 +222,5 @@ extern const bf_group_backend bf_cuda_group_backend = {
     .list = bf_cuda_groups_list,
     .aggregate = bf_cuda_groups_aggregate,
     .words = bf_cuda_groups_words,
-    .enter = bf_cuda_groups_enter,
+    .enter = bf_cuda_groups_insert,
 };

@@ -1,11 +1,11 @@
-/* Keys of groups as ranks, and back; how many rows a group has. */
+/* Keys of groups as ranks, and back; counts of rows. */
 #include "cuda/group/group.cuh"
 
 namespace {
 
 enum { THREADS = BF_CUDA_GROUP_THREADS, WARP = 32 };
 
-__device__ __forceinline__ uint64_t load(const void *p, int bytes) {
+__device__ __forceinline__ uint64_t load_bits(const void *p, int bytes) {
     switch (bytes) {
     case 1: return *(const uint8_t *)p;
     case 2: return *(const uint16_t *)p;
@@ -14,31 +14,31 @@ __device__ __forceinline__ uint64_t load(const void *p, int bytes) {
     }
 }
 
-/* R: a rank. */
+/* R: the type of ranks. */
 template <class R>
 __global__ void __launch_bounds__(THREADS)
-    to_ranks(bf_dtype dtype, int bytes, const char *keys, int64_t n, R *ranks) {
+    make_ranks(bf_dtype dtype, int bytes, const char *keys, int64_t n, R *ranks) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
-        ranks[i] = (R)bf_group_rank(dtype, load(keys + i * bytes, bytes));
+        ranks[i] = (R)bf_group_rank(dtype, load_bits(keys + i * bytes, bytes));
 }
 
 template <class R>
-__global__ void __launch_bounds__(THREADS) to_keys(bf_dtype dtype, int bytes, const R *ranks,
-                                                   const unsigned *order, int64_t n, char *keys) {
+__global__ void __launch_bounds__(THREADS) make_keys(bf_dtype dtype, int bytes, const R *ranks,
+                                                     const unsigned *order, int64_t n, char *keys) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
         bf_store_bits(keys + i * bytes, bytes, bf_group_of_rank(dtype, ranks[order[i]]));
 }
 
 __global__ void __launch_bounds__(THREADS)
-    to_pairs(const uint64_t *ranks, const unsigned *order, int64_t n, uint64_t *keys) {
+    make_pairs(const uint64_t *ranks, const unsigned *order, int64_t n, uint64_t *keys) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < 2 * n;
          i += (int64_t)gridDim.x * THREADS)
         keys[i] = ranks[2 * (int64_t)order[i / 2] + i % 2];
 }
 
-/* Lanes of one group add up first, so that a frequent group is no bottleneck. */
+/* Counts rows. Lanes of one group add up first, so that a frequent group is no bottleneck. */
 __global__ void __launch_bounds__(THREADS)
     count_rows(const unsigned *numbers, int64_t n, int64_t *counts) {
     int64_t stride = (int64_t)gridDim.x * THREADS, rounds = (n + stride - 1) / stride;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS)
 
 } // namespace
 
-/* Of unsigned numbers of the ranks' width, and pairs, the keys are the ranks. */
+/* Returns whether keys are ranks: unsigned numbers as wide as ranks, and pairs. */
 static bool are_ranks(bf_dtype key) { return key == BF_U32 || key == BF_U64 || key == BF_PAIR; }
 
 const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const void *keys,
@@ -67,11 +67,11 @@ const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const vo
                                            (size_t)n * (size_t)g->rank_bytes);
     if (ranks == NULL) return NULL;
     if (g->rank_bytes == 4)
-        to_ranks<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const char *)keys, n,
-                                                 (uint32_t *)ranks);
+        make_ranks<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const char *)keys, n,
+                                                   (uint32_t *)ranks);
     else
-        to_ranks<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const char *)keys, n,
-                                                 (uint64_t *)ranks);
+        make_ranks<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const char *)keys, n,
+                                                   (uint64_t *)ranks);
     return bf_cuda_group_check(context, cudaGetLastError()) == BF_OK ? ranks : NULL;
 }
 
@@ -83,16 +83,16 @@ cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *g,
     const void *ranks = g->set.ranks.memory;
     switch (g->rank_bytes) {
     case 4:
-        to_keys<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const uint32_t *)ranks, order, n,
-                                                (char *)keys);
+        make_keys<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const uint32_t *)ranks, order, n,
+                                                  (char *)keys);
         break;
     case 8:
-        to_keys<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const uint64_t *)ranks, order, n,
-                                                (char *)keys);
+        make_keys<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const uint64_t *)ranks, order, n,
+                                                  (char *)keys);
         break;
     default:
-        to_pairs<<<blocks, THREADS, 0, stream>>>((const uint64_t *)ranks, order, n,
-                                                 (uint64_t *)keys);
+        make_pairs<<<blocks, THREADS, 0, stream>>>((const uint64_t *)ranks, order, n,
+                                                   (uint64_t *)keys);
     }
     return cudaGetLastError();
 }

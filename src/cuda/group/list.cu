@@ -1,4 +1,4 @@
-/* Groups on a GPU in the order of their keys: lists, and words for the host and from it. */
+/* Groups on a GPU by key: lists, and words for the host and from it. */
 #include "cuda/group/group.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
@@ -22,13 +22,13 @@ bf_status copy_and_wait(bf_context *context, void *to, const void *from, size_t 
 
 typedef bf_cuda_wide pair;
 
-__device__ __forceinline__ void get(const uint32_t *ranks, int64_t i, uint32_t *rank) {
+__device__ __forceinline__ void load_rank(const uint32_t *ranks, int64_t i, uint32_t *rank) {
     *rank = ranks[i];
 }
-__device__ __forceinline__ void get(const uint64_t *ranks, int64_t i, uint64_t *rank) {
+__device__ __forceinline__ void load_rank(const uint64_t *ranks, int64_t i, uint64_t *rank) {
     *rank = ranks[i];
 }
-__device__ __forceinline__ void get(const uint64_t *ranks, int64_t i, pair *rank) {
+__device__ __forceinline__ void load_rank(const uint64_t *ranks, int64_t i, pair *rank) {
     *rank = pair{ranks[2 * i], ranks[2 * i + 1]};
 }
 __device__ __forceinline__ uint32_t number_of(uint32_t word) { return word; }
@@ -38,14 +38,14 @@ __device__ __forceinline__ void set_number(uint32_t *word, uint32_t i) { *word =
 __device__ __forceinline__ void set_number(uint64_t *word, uint32_t i) { *word = i; }
 __device__ __forceinline__ void set_number(pair *word, uint32_t i) { *word = pair{0, i}; }
 
-/* Ranks and numbers as entries, which are sorted as those of a table are. */
+/* Makes entries of ranks and numbers, to be sorted. */
 template <class W, class R>
 __global__ void __launch_bounds__(THREADS)
     make_entries(const R *ranks, int64_t n, bf_cuda_entry<W> *entries) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS) {
         bf_cuda_entry<W> e;
-        get(ranks, i, &e.key);
+        load_rank(ranks, i, &e.key);
         set_number(&e.value, (uint32_t)i);
         entries[i] = e;
     }
@@ -53,14 +53,14 @@ __global__ void __launch_bounds__(THREADS)
 
 template <class W>
 __global__ void __launch_bounds__(THREADS)
-    take_numbers(const bf_cuda_entry<W> *entries, int64_t n, unsigned *order) {
+    copy_numbers(const bf_cuda_entry<W> *entries, int64_t n, unsigned *order) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
         order[i] = number_of(entries[i].value);
 }
 
 __global__ void __launch_bounds__(THREADS)
-    take_counts(const int64_t *counts, const unsigned *order, int64_t n, int64_t *to) {
+    copy_counts(const int64_t *counts, const unsigned *order, int64_t n, int64_t *to) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
         to[i] = counts[order[i]];
@@ -71,14 +71,14 @@ template <class W, class R> bf_status sort_groups(bf_context *context, bf_cuda_g
     unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     bf_cuda_entry<W> *entries = (bf_cuda_entry<W> *)bf_cuda_group_scratch_of(
-        context, g, BF_CUDA_SCRATCH_UNITS, 2 * (size_t)n * sizeof *entries);
+        context, g, BF_CUDA_SCRATCH_BATCHES, 2 * (size_t)n * sizeof *entries);
     if (entries == NULL) return BF_E_MEMORY;
     make_entries<W, R><<<blocks, THREADS, 0, stream>>>((const R *)g->set.ranks.memory, n, entries);
     void *sorted = NULL;
     bf_status status =
         bf_cuda_sort(context, sizeof(W), entries, entries + n, (uint32_t)n, sizeof(W), &sorted);
     if (status != BF_OK) return status;
-    take_numbers<W><<<blocks, THREADS, 0, stream>>>((const bf_cuda_entry<W> *)sorted, n,
+    copy_numbers<W><<<blocks, THREADS, 0, stream>>>((const bf_cuda_entry<W> *)sorted, n,
                                                     (unsigned *)g->order.memory);
     return bf_cuda_group_check(context, cudaGetLastError());
 }
@@ -103,7 +103,7 @@ namespace {
 
 /* --- list --- */
 
-bf_status list(bf_context *context, bf_cuda_groups *g, void *keys, void *counts) {
+bf_status list_groups(bf_context *context, bf_cuda_groups *g, void *keys, void *counts) {
     int64_t n = g->set.size;
     size_t key_bytes = (size_t)n * (size_t)bf_key_bytes(g->key), count_bytes = (size_t)n * 8;
     cudaStream_t stream = context->cuda->stream;
@@ -113,7 +113,7 @@ bf_status list(bf_context *context, bf_cuda_groups *g, void *keys, void *counts)
         (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, count_bytes + key_bytes);
     if (out == NULL) return BF_E_MEMORY;
     const unsigned *order = (const unsigned *)g->order.memory;
-    take_counts<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, stream>>>(
+    copy_counts<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, stream>>>(
         (const int64_t *)g->set.counts.memory, order, n, (int64_t *)out);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess) error = bf_cuda_group_unrank(context, g, order, n, out + count_bytes);
@@ -128,33 +128,33 @@ bf_status list(bf_context *context, bf_cuda_groups *g, void *keys, void *counts)
 
 int words_of(bf_aggregate a) { return bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL); }
 
-bf_status give_words(bf_context *context, bf_cuda_groups *g, int which, int64_t first, int64_t n,
+bf_status copy_words(bf_context *context, bf_cuda_groups *g, int which, int64_t first, int64_t n,
                      int64_t *words) {
     size_t bytes = (size_t)n * (size_t)words_of(g->aggregates[which]) * sizeof *words;
     bf_status status = bf_cuda_groups_sort(context, g);
     if (status != BF_OK) return status;
     int64_t *out = (int64_t *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, bytes);
     if (out == NULL) return BF_E_MEMORY;
-    cudaError_t error = bf_cuda_column_words(context, &g->set.columns[which],
-                                             (const unsigned *)g->order.memory + first,
-                                             (const int64_t *)g->set.counts.memory, n, out);
+    cudaError_t error = bf_cuda_aggregate_words(context, &g->set.aggregates[which],
+                                                (const unsigned *)g->order.memory + first,
+                                                (const int64_t *)g->set.counts.memory, n, out);
     status = bf_cuda_group_check(context, error);
     return status == BF_OK ? copy_and_wait(context, words, out, bytes) : status;
 }
 
 /* --- from words --- */
 
-/* Groups whose words are on the host. */
+/* The words of groups, on the host. */
 struct word_rows {
     const int64_t *words;
     int64_t n;
     int each;
 };
 
-/* The groups' limbs from word `at` on. The one behind the last that says something takes what
- * merges will carry. */
-bf_status enter_band(bf_context *context, bf_cuda_band *band, const word_rows &rows, int64_t room,
-                     int at) {
+/* Inserts the groups' limbs from word `at` on. The limb above the last that is not a sign extension
+ * takes the carries of later merges. */
+bf_status insert_band(bf_context *context, bf_cuda_band *band, const word_rows &rows, int64_t room,
+                      int at) {
     int count = band->layout.limbs, first = count, end = 0;
     if (count == 0) return BF_OK;
     for (int64_t i = 0; i < rows.n; i++) {
@@ -186,43 +186,43 @@ bf_status enter_band(bf_context *context, bf_cuda_band *band, const word_rows &r
     return status;
 }
 
-/* What is counted apart. */
-void others_of(bf_kind kind, const int64_t *words, int64_t *others) {
+/* Sets the specials of a group from its words. */
+void specials_of(bf_kind kind, const int64_t *words, int64_t *specials) {
     if (kind == BF_KIND_EXTREME) {
-        others[BF_CUDA_OTHER_NAN] = words[BF_EXTREME_NAN];
+        specials[BF_CUDA_SPECIAL_NAN] = words[BF_EXTREME_NAN];
         return;
     }
-    others[BF_CUDA_OTHER_NAN] = words[BF_EXACT_NAN];
-    others[BF_CUDA_OTHER_POS_INF] = words[BF_EXACT_POS_INF];
-    others[BF_CUDA_OTHER_NEG_INF] = words[BF_EXACT_NEG_INF];
-    others[BF_CUDA_OTHER_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
+    specials[BF_CUDA_SPECIAL_NAN] = words[BF_EXACT_NAN];
+    specials[BF_CUDA_SPECIAL_POS_INF] = words[BF_EXACT_POS_INF];
+    specials[BF_CUDA_SPECIAL_NEG_INF] = words[BF_EXACT_NEG_INF];
+    specials[BF_CUDA_SPECIAL_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
 }
 
-/* scratch: BF_CUDA_OTHERS for each group. */
-bf_status enter_column(bf_context *context, bf_cuda_column *c, const word_rows &rows, int64_t room,
-                       int64_t *scratch) {
+/* Inserts an aggregate of all groups. scratch: BF_CUDA_SPECIALS for each group. */
+bf_status insert_aggregate(bf_context *context, bf_cuda_aggregate *c, const word_rows &rows,
+                           int64_t room, int64_t *scratch) {
     bool any = false;
     bf_exact_shape shape = bf_exact_shape_of(c->kind, c->dtype);
-    memset(scratch, 0, (size_t)rows.n * BF_CUDA_OTHERS * sizeof *scratch);
+    memset(scratch, 0, (size_t)rows.n * BF_CUDA_SPECIALS * sizeof *scratch);
     for (int64_t i = 0; i < rows.n; i++)
-        others_of(c->kind, rows.words + i * rows.each, scratch + i * BF_CUDA_OTHERS);
-    for (int64_t i = 0; i < rows.n * BF_CUDA_OTHERS; i++) any = any || scratch[i] != 0;
-    bf_status status = any ? bf_cuda_column_count_apart(context, c, 0, room) : BF_OK;
+        specials_of(c->kind, rows.words + i * rows.each, scratch + i * BF_CUDA_SPECIALS);
+    for (int64_t i = 0; i < rows.n * BF_CUDA_SPECIALS; i++) any = any || scratch[i] != 0;
+    bf_status status = any ? bf_cuda_aggregate_hold_specials(context, c, 0, room) : BF_OK;
     if (status == BF_OK && any)
-        status = copy_and_wait(context, c->others.memory, scratch,
-                               (size_t)rows.n * BF_CUDA_OTHERS * sizeof *scratch);
+        status = copy_and_wait(context, c->specials.memory, scratch,
+                               (size_t)rows.n * BF_CUDA_SPECIALS * sizeof *scratch);
     if (status != BF_OK) return status;
     if (c->kind == BF_KIND_EXTREME) {
         for (int64_t i = 0; i < rows.n; i++)
             scratch[i] = rows.words[i * rows.each + BF_EXTREME_KEY];
         return copy_and_wait(context, c->keys.memory, scratch, (size_t)rows.n * sizeof *scratch);
     }
-    status = enter_band(context, &c->sum, rows, room, shape.sum_at);
-    return status == BF_OK ? enter_band(context, &c->products, rows, room, shape.products_at)
+    status = insert_band(context, &c->sum, rows, room, shape.sum_at);
+    return status == BF_OK ? insert_band(context, &c->products, rows, room, shape.products_at)
                            : status;
 }
 
-/* The groups as a set: g->fresh, which is empty. */
+/* Inserts the groups into g->fresh, which is empty. */
 bf_status make_set(bf_context *context, bf_cuda_groups *g, const void *keys, const int64_t *counts,
                    const int64_t *const words[], int64_t n, int64_t *scratch) {
     bf_cuda_group_set *set = &g->fresh;
@@ -235,9 +235,9 @@ bf_status make_set(bf_context *context, bf_cuda_groups *g, const void *keys, con
     if (ranks == NULL) return status != BF_OK ? status : BF_E_MEMORY;
     status = copy_and_wait(context, set->ranks.memory, ranks, (size_t)n * (size_t)g->rank_bytes);
     if (status == BF_OK) status = copy_and_wait(context, set->counts.memory, counts, (size_t)n * 8);
-    for (int c = 0; c < g->columns && status == BF_OK; c++) {
+    for (int c = 0; c < g->count && status == BF_OK; c++) {
         word_rows rows = {words[c], n, words_of(g->aggregates[c])};
-        status = enter_column(context, &set->columns[c], rows, set->room, scratch);
+        status = insert_aggregate(context, &set->aggregates[c], rows, set->room, scratch);
     }
     if (status == BF_OK) set->size = n;
     return status;
@@ -247,7 +247,7 @@ bf_status make_set(bf_context *context, bf_cuda_groups *g, const void *keys, con
 
 bf_status bf_cuda_groups_list(bf_context *context, void *groups, void *keys, void *counts) {
     int previous = bf_cuda_enter(context);
-    bf_status status = list(context, (bf_cuda_groups *)groups, keys, counts);
+    bf_status status = list_groups(context, (bf_cuda_groups *)groups, keys, counts);
     bf_cuda_leave(previous);
     return status;
 }
@@ -255,15 +255,15 @@ bf_status bf_cuda_groups_list(bf_context *context, void *groups, void *keys, voi
 bf_status bf_cuda_groups_words(bf_context *context, void *groups, int which, int64_t first,
                                int64_t n, int64_t *words) {
     int previous = bf_cuda_enter(context);
-    bf_status status = give_words(context, (bf_cuda_groups *)groups, which, first, n, words);
+    bf_status status = copy_words(context, (bf_cuda_groups *)groups, which, first, n, words);
     bf_cuda_leave(previous);
     return status;
 }
 
-bf_status bf_cuda_groups_enter(bf_context *context, void *groups, const void *keys,
-                               const int64_t *counts, const int64_t *const words[], int64_t n) {
+bf_status bf_cuda_groups_insert(bf_context *context, void *groups, const void *keys,
+                                const int64_t *counts, const int64_t *const words[], int64_t n) {
     bf_cuda_groups *g = (bf_cuda_groups *)groups;
-    int64_t *scratch = (int64_t *)malloc((size_t)n * BF_CUDA_OTHERS * sizeof *scratch);
+    int64_t *scratch = (int64_t *)malloc((size_t)n * BF_CUDA_SPECIALS * sizeof *scratch);
     if (scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     int previous = bf_cuda_enter(context);
     bf_cuda_set_empty(g, &g->fresh);

@@ -1,4 +1,4 @@
-/* The results of an aggregate of all groups on a GPU: a thread finishes one group at a time. */
+/* The results of an aggregate of all groups on a GPU. A thread finishes one group at a time. */
 #include "cuda/group/value.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
@@ -9,7 +9,7 @@ namespace {
 enum { THREADS = BF_CUDA_GROUP_THREADS, INTEGER_BYTES = 24 };
 
 struct result_params {
-    bf_cuda_column_params column;
+    bf_cuda_aggregate_params aggregate;
     bf_reduction op;
     bf_dtype to;
     int bytes; /* of an element */
@@ -19,13 +19,13 @@ struct result_params {
     bf_work *work; /* of each thread; BF_VAR and BF_STD */
     char *values;
     uint8_t *fits;              /* NULL: an integer that does not fit is a failure */
-    unsigned long long *failed; /* the number of groups from the first that fails on; 0: none */
+    unsigned long long *failed; /* the number of groups from the first failure on; 0: none */
 };
 
 /* --- one group --- */
 
 __device__ __forceinline__ bf_group_exact exact_of(const result_params &p, int64_t number) {
-    const bf_cuda_column_params &c = p.column;
+    const bf_cuda_aggregate_params &c = p.aggregate;
     bf_group_exact g;
     bf_cuda_group_counts(c, number, p.counts[number], g.counts);
     g.sum = c.sums + number * c.sum_limbs;
@@ -36,11 +36,11 @@ __device__ __forceinline__ bf_group_exact exact_of(const result_params &p, int64
     return g;
 }
 
-__device__ __forceinline__ void fail_at(const result_params &p, int64_t i) {
-    atomicMax(p.failed, (unsigned long long)(p.column.n - i));
+__device__ __forceinline__ void note_failure(const result_params &p, int64_t i) {
+    atomicMax(p.failed, (unsigned long long)(p.aggregate.n - i));
 }
 
-__device__ __forceinline__ void put_bits(const result_params &p, int64_t i, uint64_t bits) {
+__device__ __forceinline__ void store_bits(const result_params &p, int64_t i, uint64_t bits) {
     char *to = p.values + i * p.bytes;
     switch (p.bytes) {
     case 1: *(uint8_t *)to = (uint8_t)bits; break;
@@ -56,8 +56,8 @@ template <bf_reduction Op> struct floats {
     static __device__ __forceinline__ void finish(const result_params &p, int64_t i, int64_t number,
                                                   bf_work *work) {
         bf_group_exact g = exact_of(p, number);
-        if (p.options.nan == BF_NAN_ERROR && g.counts[BF_EXACT_NAN] > 0) fail_at(p, i);
-        put_bits(p, i, bf_group_bits(Op, &g, &p.options, bf_format_of(p.to), work));
+        if (p.options.nan == BF_NAN_ERROR && g.counts[BF_EXACT_NAN] > 0) note_failure(p, i);
+        store_bits(p, i, bf_group_bits(Op, &g, &p.options, bf_format_of(p.to), work));
     }
 };
 
@@ -74,27 +74,27 @@ struct integers {
         if (p.fits != nullptr)
             p.fits[i] = fits;
         else if (!fits)
-            fail_at(p, i);
+            note_failure(p, i);
     }
 };
 
 struct extremes {
     static __device__ __forceinline__ void finish(const result_params &p, int64_t i, int64_t number,
                                                   bf_work *) {
-        const bf_cuda_column_params &c = p.column;
+        const bf_cuda_aggregate_params &c = p.aggregate;
         int64_t nan =
-            c.others != nullptr ? c.others[number * BF_CUDA_OTHERS + BF_CUDA_OTHER_NAN] : 0;
-        if (p.options.nan == BF_NAN_ERROR && nan > 0) fail_at(p, i);
-        put_bits(p, i,
-                 bf_group_extreme(p.op, p.to, p.counts[number], nan, c.keys[number],
-                                  p.options.nan == BF_NAN_SKIP));
+            c.specials != nullptr ? c.specials[number * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN] : 0;
+        if (p.options.nan == BF_NAN_ERROR && nan > 0) note_failure(p, i);
+        store_bits(p, i,
+                   bf_group_extreme(p.op, p.to, p.counts[number], nan, c.keys[number],
+                                    p.options.nan == BF_NAN_SKIP));
     }
 };
 
 template <class Kind>
 __global__ void __launch_bounds__(THREADS) finish_groups(const __grid_constant__ result_params p) {
     int64_t thread = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-    for (int64_t i = thread; i < p.column.n; i += (int64_t)gridDim.x * THREADS)
+    for (int64_t i = thread; i < p.aggregate.n; i += (int64_t)gridDim.x * THREADS)
         Kind::finish(p, i, p.order[i], p.work + thread);
 }
 
@@ -104,7 +104,8 @@ bool needs_work(bf_reduction op) { return op == BF_VAR || op == BF_STD; }
 
 unsigned blocks_of(const bf_context *context, bf_reduction op, int64_t n) {
     unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
-    unsigned most = (unsigned)context->cuda->multiprocessors; /* of which all have room to work */
+    unsigned most =
+        (unsigned)context->cuda->multiprocessors; /* bf_work of more threads would be too large */
     return needs_work(op) && blocks > most ? most : blocks;
 }
 
@@ -125,15 +126,16 @@ cudaError_t launch_finish(bf_context *context, const result_params &p, bf_dtype 
     cudaStream_t stream = context->cuda->stream;
     cudaError_t error = cudaMemsetAsync(p.failed, 0, sizeof *p.failed, stream);
     if (error == cudaSuccess && p.fits != NULL)
-        error = cudaMemsetAsync(p.fits, 1, (size_t)p.column.n, stream);
+        error = cudaMemsetAsync(p.fits, 1, (size_t)p.aggregate.n, stream);
     if (error != cudaSuccess) return error;
-    kernel_of(p.op, result)<<<blocks_of(context, p.op, p.column.n), THREADS, 0, stream>>>(p);
+    kernel_of(p.op, result)<<<blocks_of(context, p.op, p.aggregate.n), THREADS, 0, stream>>>(p);
     return cudaGetLastError();
 }
 
-/* Device memory for the results: the word for a failure, the elements, and whether they fit. */
-bf_status make_room(bf_context *context, bf_cuda_groups *g, result_params *p, bool fits) {
-    size_t n = (size_t)p->column.n, elements = (n * (size_t)p->bytes + 15) & ~(size_t)15;
+/* Allocates device memory for the results: the word for a failure, the elements, and whether they
+ * fit. */
+bf_status alloc_results(bf_context *context, bf_cuda_groups *g, result_params *p, bool fits) {
+    size_t n = (size_t)p->aggregate.n, elements = (n * (size_t)p->bytes + 15) & ~(size_t)15;
     char *out = (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT,
                                                  16 + elements + (fits ? n : 0));
     if (out == NULL) return BF_E_MEMORY;
@@ -141,15 +143,15 @@ bf_status make_room(bf_context *context, bf_cuda_groups *g, result_params *p, bo
     p->values = out + 16;
     p->fits = fits ? (uint8_t *)p->values + elements : NULL;
     if (!needs_work(p->op)) return BF_OK;
-    size_t threads = (size_t)blocks_of(context, p->op, p->column.n) * THREADS;
-    p->work = (bf_work *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_UNITS,
+    size_t threads = (size_t)blocks_of(context, p->op, p->aggregate.n) * THREADS;
+    p->work = (bf_work *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_BATCHES,
                                                   threads * sizeof *p->work);
     return p->work != NULL ? BF_OK : BF_E_MEMORY;
 }
 
-/* Finishes, and copies what was found unless a group fails. */
-bf_status put_results(bf_context *context, const result_params &p, bf_dtype result, void *values,
-                      uint8_t *fits) {
+/* Finishes, and copies the results unless a group fails. */
+bf_status copy_results(bf_context *context, const result_params &p, bf_dtype result, void *values,
+                       uint8_t *fits) {
     unsigned long long failed = 0;
     cudaStream_t stream = context->cuda->stream;
     cudaError_t error = launch_finish(context, p, result);
@@ -159,30 +161,31 @@ bf_status put_results(bf_context *context, const result_params &p, bf_dtype resu
     bf_status status = bf_cuda_group_check(context, error);
     if (status != BF_OK) return status;
     if (failed > 0 && result != BF_I192) return bf_group_refuse_nan(context);
-    if (failed > 0) return bf_group_misfit(context, p.op, p.to, p.column.n - (int64_t)failed);
-    status = bf_cuda_copy(context, values, p.values, (size_t)(p.column.n * p.bytes));
+    if (failed > 0) return bf_group_misfit(context, p.op, p.to, p.aggregate.n - (int64_t)failed);
+    status = bf_cuda_copy(context, values, p.values, (size_t)(p.aggregate.n * p.bytes));
     if (status == BF_OK && fits != NULL)
-        status = bf_cuda_copy(context, fits, p.fits, (size_t)p.column.n);
+        status = bf_cuda_copy(context, fits, p.fits, (size_t)p.aggregate.n);
     return status == BF_OK ? bf_cuda_group_check(context, cudaStreamSynchronize(stream)) : status;
 }
 
-bf_status aggregate(bf_context *context, bf_cuda_groups *g, int which,
-                    const bf_reduce_options *options, bf_dtype to, void *values, uint8_t *fits) {
+bf_status aggregate_groups(bf_context *context, bf_cuda_groups *g, int which,
+                           const bf_reduce_options *options, bf_dtype to, void *values,
+                           uint8_t *fits) {
     bf_aggregate a = g->aggregates[which];
     bool wraps = options->overflow == BF_OVERFLOW_WRAP;
     bf_dtype result = bf_group_result_dtype(a.op, a.dtype, options->out_dtype);
     bf_status status = bf_cuda_groups_sort(context, g);
     if (status != BF_OK) return status;
     result_params p = {};
-    p.column = bf_cuda_column_params_of(&g->set.columns[which], g->set.size);
+    p.aggregate = bf_cuda_aggregate_params_of(&g->set.aggregates[which], g->set.size);
     p.op = a.op;
     p.to = to;
     p.bytes = to == BF_I192 ? (int)INTEGER_BYTES : bf_dtype_bytes(to);
     p.options = *options;
     p.order = (const unsigned *)g->order.memory;
     p.counts = (const int64_t *)g->set.counts.memory;
-    status = make_room(context, g, &p, fits != NULL || wraps);
-    return status == BF_OK ? put_results(context, p, result, values, fits) : status;
+    status = alloc_results(context, g, &p, fits != NULL || wraps);
+    return status == BF_OK ? copy_results(context, p, result, values, fits) : status;
 }
 
 } // namespace
@@ -192,7 +195,7 @@ bf_status bf_cuda_groups_aggregate(bf_context *context, void *groups, int which,
                                    uint8_t *fits) {
     int previous = bf_cuda_enter(context);
     bf_status status =
-        aggregate(context, (bf_cuda_groups *)groups, which, options, to, values, fits);
+        aggregate_groups(context, (bf_cuda_groups *)groups, which, options, to, values, fits);
     bf_cuda_leave(previous);
     return status;
 }

@@ -1,4 +1,4 @@
-/* About how many groups there are: a block looks at a few thousand rows. */
+/* An estimate of the number of groups, from a few thousand rows in one block. */
 #include "cuda/group/batch.cuh"
 
 #include <math.h>
@@ -9,24 +9,24 @@ enum { THREADS = 1024, ROWS = 1 << 13, SLOTS = 2 * ROWS };
 
 enum { NOTE_DIFFERENT, NOTE_ONCE, NOTE_TWICE, NOTE_MOST };
 
-__device__ __forceinline__ unsigned print_of(uint32_t rank) {
+__device__ __forceinline__ unsigned fingerprint_of(uint32_t rank) {
     return (unsigned)(bf_hash_4(bf_hash_seed_of(1), rank) >> 32);
 }
-__device__ __forceinline__ unsigned print_of(uint64_t rank) {
+__device__ __forceinline__ unsigned fingerprint_of(uint64_t rank) {
     return (unsigned)(bf_hash_8(bf_hash_seed_of(1), rank) >> 32);
 }
 
-extern __shared__ unsigned sample_memory[]; /* prints (0 stands for 1), then counts */
+extern __shared__ unsigned sample_memory[]; /* fingerprints (0 stands for 1), then counts */
 
 template <class R>
 __global__ void __launch_bounds__(THREADS)
-    sample(const R *ranks, int64_t n, unsigned long long *notes) {
-    unsigned *prints = sample_memory, *counts = sample_memory + SLOTS;
+    sample_rows(const R *ranks, int64_t n, unsigned long long *notes) {
+    unsigned *fingerprints = sample_memory, *counts = sample_memory + SLOTS;
     for (int i = (int)threadIdx.x; i < 2 * SLOTS; i += THREADS) sample_memory[i] = 0;
     __syncthreads();
     R rank[ROWS / THREADS];
 #pragma unroll
-    for (int k = 0; k < ROWS / THREADS; k++) { /* one row, at random, of each stretch */
+    for (int k = 0; k < ROWS / THREADS; k++) { /* one random row of each stretch */
         int i = k * THREADS + (int)threadIdx.x;
         int64_t begin = n * i / ROWS, end = n * (i + 1) / ROWS;
         unsigned any = (unsigned)bf_hash_mix((uint64_t)i);
@@ -34,11 +34,11 @@ __global__ void __launch_bounds__(THREADS)
     }
 #pragma unroll
     for (int k = 0; k < ROWS / THREADS; k++) {
-        unsigned print = print_of(rank[k]);
-        if (print == 0) print = 1;
-        for (unsigned slot = print % SLOTS;; slot = (slot + 1) % SLOTS) {
-            unsigned found = atomicCAS(prints + slot, 0u, print);
-            if (found != 0 && found != print) continue;
+        unsigned fingerprint = fingerprint_of(rank[k]);
+        if (fingerprint == 0) fingerprint = 1;
+        for (unsigned slot = fingerprint % SLOTS;; slot = (slot + 1) % SLOTS) {
+            unsigned found = atomicCAS(fingerprints + slot, 0u, fingerprint);
+            if (found != 0 && found != fingerprint) continue;
             atomicAdd(counts + slot, 1u);
             break;
         }
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* How many equally frequent groups show `different` ones in so many rows. */
+/* Returns how many equally frequent groups show so many different ones in so many rows. */
 double even_groups(double different, double rows) {
     double low = different, high = 1e12;
     for (int i = 0; i < 60; i++) {
@@ -81,8 +81,8 @@ double even_groups(double different, double rows) {
 
 bf_status bf_cuda_groups_sample(bf_context *context, bf_cuda_groups *g, const void *ranks,
                                 int64_t n) {
-    const void *kernel =
-        g->rank_bytes == 4 ? (const void *)sample<uint32_t> : (const void *)sample<uint64_t>;
+    const void *kernel = g->rank_bytes == 4 ? (const void *)sample_rows<uint32_t>
+                                            : (const void *)sample_rows<uint64_t>;
     bf_cuda_shape shape = {1, THREADS, 2 * SLOTS * sizeof(unsigned)};
     cudaError_t error = bf_cuda_clear_notes(context);
     unsigned long long *notes = bf_cuda_notes(context);

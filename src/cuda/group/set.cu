@@ -1,23 +1,24 @@
-/* Sets of groups: memory, and the index that finds a rank's number.
+/* Sets of groups: memory, and the index that finds the number of a rank.
  *
  * The index is open addressing by linear probing in an array of 4-byte slots, at most half full.
- * New ranks are entered in two steps, so that no thread waits for another: a row claims a slot for
- * its rank by its own number, behind those of the groups there are; then claimed slots get the
- * numbers of groups. A rank that is compared lies in the set or, of a claim, among the rows. */
+ * New ranks are inserted in two steps, so that no thread waits for another: a row claims a slot for
+ * its rank with its own number, above those of the groups; then claimed slots get the numbers of
+ * new groups. A slot's number says where its rank is: in the set, or, of a claim, among the rows.
+ */
 #include "cuda/group/group.cuh"
 
 namespace {
 
 enum {
     THREADS = BF_CUDA_GROUP_THREADS,
-    FAR = 1 << 10,   /* slots: random ranks are never so far from their places */
-    SEEDS_MOST = 4,  /* that are tried before distance no longer matters */
-    NOTE_FRESH = 0,  /* claims */
-    NOTE_FAR = 1,    /* a rank was far from its place */
-    NOTE_CURSOR = 2, /* numbers given to claims */
+    FAR = 1 << 10,   /* slots: random ranks are never so far from home */
+    SEEDS_MOST = 4,  /* seeds that are tried before distance no longer matters */
+    NOTE_FRESH = 0,  /* number of claims */
+    NOTE_FAR = 1,    /* a rank was far from home */
+    NOTE_CURSOR = 2, /* number of claims that have got numbers */
 };
 
-const unsigned CLAIMED = 1u << 31; /* of a row's slot */
+const unsigned CLAIMED = 1u << 31; /* marks a row's slot that the row claimed */
 
 typedef ulonglong2 pair;
 
@@ -26,18 +27,18 @@ __device__ __forceinline__ uint64_t hash_of(bf_hash_seed s, uint64_t r) { return
 __device__ __forceinline__ uint64_t hash_of(bf_hash_seed s, pair r) {
     return bf_hash_16(s, r.x, r.y);
 }
-__device__ __forceinline__ bool same(uint32_t a, uint32_t b) { return a == b; }
-__device__ __forceinline__ bool same(uint64_t a, uint64_t b) { return a == b; }
-__device__ __forceinline__ bool same(pair a, pair b) { return a.x == b.x && a.y == b.y; }
+__device__ __forceinline__ bool are_same(uint32_t a, uint32_t b) { return a == b; }
+__device__ __forceinline__ bool are_same(uint64_t a, uint64_t b) { return a == b; }
+__device__ __forceinline__ bool are_same(pair a, pair b) { return a.x == b.x && a.y == b.y; }
 
-/* Of a set, whose ranks may lie at any multiple of 8. */
+/* The parameters of the index of a set. Ranks are aligned to 8 bytes at most. */
 struct index_params {
     const void *ranks; /* of the groups */
     unsigned size;
     unsigned *slots;
-    uint64_t places;
+    uint64_t slot_count;
     bf_hash_seed seed;
-    const void *rows; /* ranks to find or enter */
+    const void *rows; /* ranks to find or insert */
     unsigned n;
     unsigned *numbers;
     unsigned long long *notes;
@@ -52,10 +53,11 @@ template <> __device__ __forceinline__ pair rank_at<pair>(const void *ranks, uns
     return make_ulonglong2(at[0], at[1]);
 }
 
-/* The slot with this rank, or 0 and a claim on it by `mine`. */
+/* Returns the slot with this rank. If there is none, claims one as `mine`, and returns it with
+ * CLAIMED. */
 template <class R>
 __device__ __forceinline__ unsigned find_slot(const index_params &p, R rank, unsigned mine) {
-    uint64_t at = bf_hash_place(hash_of(p.seed, rank), p.places);
+    uint64_t at = bf_hash_place(hash_of(p.seed, rank), p.slot_count);
     for (unsigned far = 0;; far++) {
         unsigned found = __ldcg(p.slots + at);
         if (found == 0) {
@@ -63,18 +65,18 @@ __device__ __forceinline__ unsigned find_slot(const index_params &p, R rank, uns
             if (found == 0) return (unsigned)at | CLAIMED;
         }
         unsigned i = found - 1;
-        if (same(i < p.size ? rank_at<R>(p.ranks, i) : rank_at<R>(p.rows, i - p.size), rank))
+        if (are_same(i < p.size ? rank_at<R>(p.ranks, i) : rank_at<R>(p.rows, i - p.size), rank))
             return (unsigned)at;
         if (far >= FAR && !p.patient) {
             p.notes[NOTE_FAR] = 1;
             return 0;
         }
-        at = at + 1 == p.places ? 0 : at + 1;
+        at = at + 1 == p.slot_count ? 0 : at + 1;
     }
 }
 
-/* numbers: slots, for now. */
-template <class R> __global__ void __launch_bounds__(THREADS) claim(const index_params p) {
+/* Finds or claims slots for all rows: numbers[i] becomes the slot. */
+template <class R> __global__ void __launch_bounds__(THREADS) claim_slots(const index_params p) {
     const unsigned stride = gridDim.x * THREADS;
     unsigned claims = 0;
     for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
@@ -86,9 +88,9 @@ template <class R> __global__ void __launch_bounds__(THREADS) claim(const index_
     if (claims > 0) atomicAdd(p.notes + NOTE_FRESH, (unsigned long long)claims);
 }
 
-/* Claimed slots get numbers from `size` on, and the set these ranks. */
+/* Gives claimed slots numbers from `size` on, and adds their ranks to the set. */
 template <class R>
-__global__ void __launch_bounds__(THREADS) settle(const index_params p, void *ranks) {
+__global__ void __launch_bounds__(THREADS) settle_slots(const index_params p, void *ranks) {
     const unsigned stride = gridDim.x * THREADS;
     if (p.notes[NOTE_FAR] != 0) return;
     for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
@@ -101,9 +103,10 @@ __global__ void __launch_bounds__(THREADS) settle(const index_params p, void *ra
     }
 }
 
-/* Slots become numbers. Of rows that stand for several, if counts are given, groups get the sum. */
+/* Turns numbers[i] from slots into numbers. counts (may be NULL): of rows that stand for several;
+ * adds them to the groups' sums. */
 __global__ void __launch_bounds__(THREADS)
-    look_up(const index_params p, const int64_t *counts, int64_t *sums) {
+    number_rows(const index_params p, const int64_t *counts, int64_t *sums) {
     const unsigned stride = gridDim.x * THREADS;
     if (p.notes[NOTE_FAR] != 0) return;
     for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
@@ -127,7 +130,7 @@ index_params params_of(const bf_cuda_groups *g, const bf_cuda_group_set *set, co
     p.ranks = set->ranks.memory;
     p.size = (unsigned)set->size;
     p.slots = (unsigned *)set->slots.memory;
-    p.places = set->places;
+    p.slot_count = set->slot_count;
     p.seed = set->seed;
     p.rows = rows;
     p.n = (unsigned)n;
@@ -140,9 +143,9 @@ void launch_claim(bf_context *context, int rank_bytes, index_params p) {
     cudaStream_t stream = context->cuda->stream;
     p.notes = bf_cuda_notes(context);
     switch (rank_bytes) {
-    case 4: claim<uint32_t><<<blocks, THREADS, 0, stream>>>(p); break;
-    case 8: claim<uint64_t><<<blocks, THREADS, 0, stream>>>(p); break;
-    default: claim<pair><<<blocks, THREADS, 0, stream>>>(p); break;
+    case 4: claim_slots<uint32_t><<<blocks, THREADS, 0, stream>>>(p); break;
+    case 8: claim_slots<uint64_t><<<blocks, THREADS, 0, stream>>>(p); break;
+    default: claim_slots<pair><<<blocks, THREADS, 0, stream>>>(p); break;
     }
 }
 
@@ -152,15 +155,14 @@ void launch_settle(bf_context *context, int rank_bytes, index_params p,
     cudaStream_t stream = context->cuda->stream;
     p.notes = bf_cuda_notes(context);
     switch (rank_bytes) {
-    case 4: settle<uint32_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
-    case 8: settle<uint64_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
-    default: settle<pair><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
+    case 4: settle_slots<uint32_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
+    case 8: settle_slots<uint64_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
+    default: settle_slots<pair><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
     }
-    look_up<<<blocks, THREADS, 0, stream>>>(p, counts, (int64_t *)set->counts.memory);
+    number_rows<<<blocks, THREADS, 0, stream>>>(p, counts, (int64_t *)set->counts.memory);
 }
 
-/* Claims for n ranks by the set's seed. With counts, these are settled and counted as well, without
- * a wait in between. */
+/* Claims slots for n ranks by the set's seed. With counts, also settles them, without waiting. */
 bf_status try_claim(bf_context *context, bf_cuda_groups *g, const bf_cuda_group_set *set,
                     index_params p, const int64_t *counts) {
     cudaError_t error = bf_cuda_clear_notes(context);
@@ -171,15 +173,15 @@ bf_status try_claim(bf_context *context, bf_cuda_groups *g, const bf_cuda_group_
     return status == BF_OK ? bf_cuda_group_fetch_notes(context, g) : status;
 }
 
-/* An index of all groups of the set, by its seed: their claims are their numbers. */
-bf_status enter_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
-                       bool patient) {
+/* Inserts all groups of the set into its empty index. Their claims are their numbers. */
+bf_status insert_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
+                        bool patient) {
     cudaStream_t stream = context->cuda->stream;
     cudaError_t error =
-        cudaMemsetAsync(set->slots.memory, 0, set->places * sizeof(unsigned), stream);
+        cudaMemsetAsync(set->slots.memory, 0, set->slot_count * sizeof(unsigned), stream);
     bf_status status = bf_cuda_group_check(context, error);
     if (status != BF_OK || set->size == 0) return status;
-    unsigned *slots = (unsigned *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_PLACES,
+    unsigned *slots = (unsigned *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_SLOTS,
                                                            (size_t)set->size * sizeof *slots);
     if (slots == NULL) return BF_E_MEMORY;
     index_params p = params_of(g, set, set->ranks.memory, set->size, slots);
@@ -188,23 +190,23 @@ bf_status enter_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set
     return try_claim(context, g, set, p, NULL);
 }
 
-/* An index with room for so many groups: it is at most half full then. */
+/* Makes an index with room for so many groups; it is then at most half full. */
 bf_status make_index(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set, int64_t room,
                      bool patient) {
-    uint64_t places = 2 * (uint64_t)room + 64;
-    if (set->places >= places) return BF_OK;
-    if (set->places > 0) places += places / 2; /* it grows again and again */
-    if (places > CLAIMED) places = CLAIMED;
-    set->places = 0;
-    bf_status status = bf_cuda_buffer_grow(context, &set->slots, places * sizeof(unsigned), 0);
+    uint64_t slot_count = 2 * (uint64_t)room + 64;
+    if (set->slot_count >= slot_count) return BF_OK;
+    if (set->slot_count > 0) slot_count += slot_count / 2; /* it grows again and again */
+    if (slot_count > CLAIMED) slot_count = CLAIMED;
+    set->slot_count = 0;
+    bf_status status = bf_cuda_buffer_grow(context, &set->slots, slot_count * sizeof(unsigned), 0);
     if (status != BF_OK) return status;
-    set->places = places;
-    status = enter_groups(context, g, set, patient);
-    if (status != BF_OK) set->places = 0;
+    set->slot_count = slot_count;
+    status = insert_groups(context, g, set, patient);
+    if (status != BF_OK) set->slot_count = 0;
     return status;
 }
 
-/* By one seed after the other. */
+/* Claims by one seed after another. */
 bf_status claim_by_seeds(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
                          const void *ranks, int64_t n, unsigned *numbers, const int64_t *counts) {
     bf_status status = BF_OK;
@@ -220,7 +222,7 @@ bf_status claim_by_seeds(bf_context *context, bf_cuda_groups *g, bf_cuda_group_s
             status = try_claim(context, g, set, p, counts);
         }
         if (status == BF_OK && g->noted[NOTE_FAR] == 0) break;
-        set->places = 0;
+        set->slot_count = 0;
         set->seed = bf_hash_next_seed(set->seed);
     }
     return status;
@@ -228,7 +230,7 @@ bf_status claim_by_seeds(bf_context *context, bf_cuda_groups *g, bf_cuda_group_s
 
 } // namespace
 
-/* --- finding and entering --- */
+/* --- finding and inserting --- */
 
 bf_status bf_cuda_set_claim(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
                             const void *ranks, int64_t n, unsigned *numbers, int64_t *fresh) {
@@ -248,10 +250,10 @@ bf_status bf_cuda_set_settle(bf_context *context, bf_cuda_groups *g, bf_cuda_gro
     return bf_cuda_group_check(context, cudaGetLastError());
 }
 
-/* As if all were new; how many are is known last. */
-bf_status bf_cuda_set_enter(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
-                            const void *ranks, const int64_t *counts, int64_t n,
-                            unsigned *numbers) {
+/* Makes room as if all were new; their number is known last. */
+bf_status bf_cuda_set_insert(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *set,
+                             const void *ranks, const int64_t *counts, int64_t n,
+                             unsigned *numbers) {
     int64_t size = set->size;
     bf_status status = bf_cuda_set_extend(context, g, set, n);
     set->size = size;
@@ -266,9 +268,9 @@ static bf_status prepare_merge(bf_context *context, const bf_cuda_groups *g,
                                bf_cuda_group_set *into, const bf_cuda_group_set *from,
                                int64_t fresh) {
     bf_status status = bf_cuda_set_reserve(context, g, into, into->size + fresh);
-    for (int c = 0; c < g->columns && status == BF_OK; c++)
-        status = bf_cuda_column_widen(context, &into->columns[c], &from->columns[c], into->size,
-                                      into->room);
+    for (int c = 0; c < g->count && status == BF_OK; c++)
+        status = bf_cuda_aggregate_widen(context, &into->aggregates[c], &from->aggregates[c],
+                                         into->size, into->room);
     return status;
 }
 
@@ -279,9 +281,9 @@ static bf_status add_groups(bf_context *context, const bf_cuda_groups *g, bf_cud
         (int64_t *)into->counts.memory, (const int64_t *)from->counts.memory, numbers,
         (unsigned)from->size);
     cudaError_t error = cudaGetLastError();
-    for (int c = 0; c < g->columns && error == cudaSuccess; c++)
-        error = bf_cuda_column_merge(context, &into->columns[c], &from->columns[c], numbers,
-                                     from->size, into->size);
+    for (int c = 0; c < g->count && error == cudaSuccess; c++)
+        error = bf_cuda_aggregate_merge(context, &into->aggregates[c], &from->aggregates[c],
+                                        numbers, from->size, into->size);
     return bf_cuda_group_check(context, error);
 }
 
@@ -295,7 +297,7 @@ bf_status bf_cuda_set_merge(bf_context *context, bf_cuda_groups *g, bf_cuda_grou
     bf_status status = bf_cuda_set_claim(context, g, into, from->ranks.memory, n, numbers, &fresh);
     if (status == BF_OK) status = prepare_merge(context, g, into, from, fresh);
     if (status != BF_OK) {
-        into->places = 0;
+        into->slot_count = 0;
         return status;
     }
     status = bf_cuda_set_settle(context, g, into, from->ranks.memory, n, numbers, fresh, NULL);
@@ -307,21 +309,23 @@ bf_status bf_cuda_set_merge(bf_context *context, bf_cuda_groups *g, bf_cuda_grou
 void bf_cuda_set_init(const bf_cuda_groups *g, bf_cuda_group_set *set) {
     *set = bf_cuda_group_set{};
     set->seed = g->seed;
-    for (int c = 0; c < g->columns; c++) bf_cuda_column_init(&set->columns[c], g->aggregates[c]);
+    for (int c = 0; c < g->count; c++)
+        bf_cuda_aggregate_init(&set->aggregates[c], g->aggregates[c]);
 }
 
 void bf_cuda_set_destroy(bf_context *context, bf_cuda_group_set *set) {
     bf_cuda_buffer_free(context, &set->ranks);
     bf_cuda_buffer_free(context, &set->counts);
     bf_cuda_buffer_free(context, &set->slots);
-    for (int c = 0; c < BF_AGGREGATES_MAX; c++) bf_cuda_column_destroy(context, &set->columns[c]);
+    for (int c = 0; c < BF_AGGREGATES_MAX; c++)
+        bf_cuda_aggregate_destroy(context, &set->aggregates[c]);
 }
 
 void bf_cuda_set_empty(const bf_cuda_groups *g, bf_cuda_group_set *set) {
     set->size = 0;
-    set->places = 0;
+    set->slot_count = 0;
     set->seed = g->seed;
-    for (int c = 0; c < g->columns; c++) bf_cuda_column_empty(&set->columns[c]);
+    for (int c = 0; c < g->count; c++) bf_cuda_aggregate_empty(&set->aggregates[c]);
 }
 
 bf_status bf_cuda_set_reserve(bf_context *context, const bf_cuda_groups *g, bf_cuda_group_set *set,
@@ -335,8 +339,8 @@ bf_status bf_cuda_set_reserve(bf_context *context, const bf_cuda_groups *g, bf_c
     if (status == BF_OK)
         status = bf_cuda_buffer_grow(context, &set->counts, (size_t)room * sizeof(int64_t),
                                      size * sizeof(int64_t));
-    for (int c = 0; c < g->columns && status == BF_OK; c++)
-        status = bf_cuda_column_reserve(context, &set->columns[c], set->size, room);
+    for (int c = 0; c < g->count && status == BF_OK; c++)
+        status = bf_cuda_aggregate_reserve(context, &set->aggregates[c], set->size, room);
     if (status == BF_OK) set->room = room;
     return status;
 }
@@ -347,8 +351,8 @@ bf_status bf_cuda_set_extend(bf_context *context, const bf_cuda_groups *g, bf_cu
     int64_t *counts = (int64_t *)set->counts.memory + set->size;
     cudaError_t error =
         cudaMemsetAsync(counts, 0, (size_t)fresh * sizeof *counts, context->cuda->stream);
-    for (int c = 0; c < g->columns && error == cudaSuccess; c++)
-        error = bf_cuda_column_extend(context, &set->columns[c], set->size, fresh);
+    for (int c = 0; c < g->count && error == cudaSuccess; c++)
+        error = bf_cuda_aggregate_extend(context, &set->aggregates[c], set->size, fresh);
     set->size += fresh;
     return bf_cuda_group_check(context, error);
 }

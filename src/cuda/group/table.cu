@@ -1,21 +1,22 @@
-/* A table of a unit's groups in shared memory (step 1 of batch.cuh). */
+/* A table of a batch's groups in shared memory (step 1 of batch.cuh). */
 #include "cuda/group/batch.cuh"
 
 namespace {
 
 enum {
-    THREADS = BF_CUDA_UNIT_THREADS, /* most */
+    THREADS = BF_CUDA_BATCH_THREADS, /* of a block, at most */
     WARP = 32,
-    AHEAD = 8,  /* rows of a lane whose keys are looked for at once */
-    PUSHED = 4, /* of these, how many can be let wait before some are looked for */
+    AHEAD = 8,  /* rows of a lane that are looked up at once */
+    PUSHED = 4, /* of these, rows that may start to wait before some are looked up */
     TILE = AHEAD * WARP,
-    FAR = 256 /* slots: keys at low load are never so far from their places */
+    FAR = 256 /* slots: at low load no key is so far from home */
 };
 
 template <class R> struct table_params {
     const R *ranks;
-    bf_cuda_unit *units;
-    const unsigned *unit_count; /* then whether parts had too little room */
+    bf_cuda_batch *batches;
+    const unsigned
+        *batch_count; /* two numbers: of batches; whether a partition had too little room */
     unsigned slots, limit;
     R factor;
     uint16_t *row_slots, *slot_entry;
@@ -25,10 +26,10 @@ template <class R> struct table_params {
     unsigned long long *notes;
 };
 
-__device__ __forceinline__ unsigned place_of(uint32_t rank, uint32_t factor, unsigned slots) {
+__device__ __forceinline__ unsigned home_of(uint32_t rank, uint32_t factor, unsigned slots) {
     return __umulhi(rank * factor, slots);
 }
-__device__ __forceinline__ unsigned place_of(uint64_t rank, uint64_t factor, unsigned slots) {
+__device__ __forceinline__ unsigned home_of(uint64_t rank, uint64_t factor, unsigned slots) {
     return __umulhi((unsigned)(rank * factor >> 32), slots);
 }
 __device__ __forceinline__ uint32_t swap_if(uint32_t *at, uint32_t from, uint32_t to) {
@@ -40,13 +41,13 @@ __device__ __forceinline__ uint64_t swap_if(uint64_t *at, uint64_t from, uint64_
 
 extern __shared__ uint64_t table_memory[];
 
-/* What a block's warps share beside the slots. */
+/* The state that a block's warps share, besides the slots. */
 struct table_state {
-    unsigned used, overflow, unit, entry, cursor;
-    bool fits; /* its groups, among the entries */
+    unsigned used, overflow, batch, entry, cursor;
+    bool fits; /* there are entries for its groups */
 };
 
-/* Rows that wait: a lane has a stack of them. */
+/* A row that waits. Each lane has a stack of them. */
 template <class R> struct Waiting;
 template <> struct Waiting<uint32_t> { uint32_t rank, slot_and_row; };
 template <> struct Waiting<uint64_t> {
@@ -54,8 +55,9 @@ template <> struct Waiting<uint64_t> {
     uint32_t slot_and_row, unused;
 };
 
-/* A lane's view. An empty slot has the rank EMPTY; the place of that rank belongs to it alone, so
- * that it is found there, and no rank is reserved. Keeps: each row's slot is kept. */
+/* A lane's view of the table. An empty slot has the rank EMPTY. The home slot of that rank is
+ * reserved for it, so that it is found there, and every rank is legal. Keeps: each row's slot is
+ * kept. */
 template <class R, bool Keeps, bool Large> struct Table {
     static constexpr R EMPTY = (R)0x9e3779b97f4a7c15u;
     typedef Waiting<R> Wait;
@@ -63,10 +65,11 @@ template <class R, bool Keeps, bool Large> struct Table {
     table_state &state;
     R *ranks;
     unsigned *counts;
-    Wait *waiting; /* all lanes' stacks; this lane's from `bottom` to `top`, in steps of WARP */
+    Wait *
+        waiting; /* the stacks of all lanes; this lane's from `bottom` to `top`, in steps of WARP */
     unsigned bottom, top;
     unsigned reserved, lane;
-    unsigned first, stride; /* the lane's rows: the first of a tile, and from tile to tile */
+    unsigned first, stride; /* of the lane's rows: index in a tile; from tile to tile */
 
     __device__ Table(const table_params<R> &params, table_state &shared)
         : p(params), state(shared) {
@@ -75,13 +78,15 @@ template <class R, bool Keeps, bool Large> struct Table {
         waiting = (Wait *)(ranks + ((p.slots + 1) & ~1u));
         bottom = top = threadIdx.x / WARP * (BF_CUDA_WAITING * WARP) + lane;
         counts = (unsigned *)(waiting + blockDim.x * BF_CUDA_WAITING);
-        reserved = place_of(EMPTY, p.factor, p.slots);
+        reserved = home_of(EMPTY, p.factor, p.slots);
         first = threadIdx.x / WARP * TILE + lane;
         stride = blockDim.x / WARP * TILE;
     }
-    __device__ __forceinline__ R look(unsigned slot) const { return *(volatile R *)(ranks + slot); }
+    __device__ __forceinline__ R read_slot(unsigned slot) const {
+        return *(volatile R *)(ranks + slot);
+    }
     __device__ __forceinline__ bool failed() const { return *(volatile unsigned *)&state.overflow; }
-    __device__ __forceinline__ unsigned after(unsigned slot) const {
+    __device__ __forceinline__ unsigned next_slot(unsigned slot) const {
         return slot + 1 == p.slots ? 0 : slot + 1;
     }
 
@@ -91,43 +96,43 @@ template <class R, bool Keeps, bool Large> struct Table {
             counts[i] = 0;
         }
     }
-    /* Adds 1 if `mine`, without a branch. */
-    __device__ __forceinline__ void count(unsigned slot, bool mine) {
+    /* Adds 1 to the slot's count if `mine`, without a branch. */
+    __device__ __forceinline__ void count_row(unsigned slot, bool mine) {
         unsigned at = (unsigned)__cvta_generic_to_shared(counts + slot);
         asm volatile("{\n\t.reg .pred q;\n\tsetp.ne.u32 q, %1, 0;\n\t"
                      "@q red.shared.add.u32 [%0], 1;\n\t}" ::"r"(at),
                      "r"((unsigned)mine)
                      : "memory");
     }
-    /* Row k of the lane's tile: 16 bits tell which of the unit it is. */
+    /* Returns the row with this number, of 16 bits, among those of the lane in the batch. */
     __device__ __forceinline__ unsigned row_of(unsigned begin, unsigned sequence) const {
         return begin + first + sequence / AHEAD * stride + sequence % AHEAD * WARP;
     }
-    /* Looks for the last row that waits, if there is one, in its slot and in the next. */
-    __device__ __forceinline__ void step(unsigned begin) {
+    /* Looks the last row that waits, if there is one, up in its slot and in the next. */
+    __device__ __forceinline__ void step_waiting(unsigned begin) {
         if (top == bottom) return;
         Wait *at = waiting + (top - WARP);
         R rank = at->rank;
         unsigned slot = at->slot_and_row & 0xffff;
         bool found = try_slot(rank, slot);
         if (!found) {
-            slot = after(slot);
+            slot = next_slot(slot);
             found = try_slot(rank, slot);
         }
         if (found) {
             top -= WARP;
-            count(slot, true);
+            count_row(slot, true);
             if (Keeps) p.row_slots[row_of(begin, at->slot_and_row >> 16)] = (uint16_t)slot;
             return;
         }
-        unsigned next = after(slot), home = place_of(rank, p.factor, p.slots);
+        unsigned next = next_slot(slot), home = home_of(rank, p.factor, p.slots);
         at->slot_and_row = (at->slot_and_row & 0xffff0000u) | next;
         if ((next < home ? next + p.slots : next) - home > FAR) atomicExch(&state.overflow, 1u);
         if (failed()) top -= WARP;
     }
-    /* Is the group in this slot, or now put there? */
+    /* Returns whether the slot holds this group; an empty one then does. */
     __device__ __forceinline__ bool try_slot(R rank, unsigned slot) {
-        R found = look(slot);
+        R found = read_slot(slot);
         if (found == EMPTY && slot != reserved) {
             found = swap_if(ranks + slot, EMPTY, rank);
             if (found == EMPTY) {
@@ -137,25 +142,25 @@ template <class R, bool Keeps, bool Large> struct Table {
         }
         return found == rank;
     }
-    __device__ __forceinline__ bool must_step() const {
+    __device__ __forceinline__ bool must_step_waiting() const {
         return __any_sync(0xffffffffu, top - bottom > (BF_CUDA_WAITING - PUSHED) * WARP);
     }
-    /* A tile of 32 rows in steps, of which this lane has one; `tile`: its number. All: they are all
+    /* Counts a tile, of which this lane has every 32nd row. tile: its number; All: all its rows are
      * below `end`. */
     template <bool All>
-    __device__ __forceinline__ void take_tile(unsigned begin, unsigned row, unsigned end,
-                                              unsigned tile, R *rank) {
+    __device__ __forceinline__ void count_tile(unsigned begin, unsigned row, unsigned end,
+                                               unsigned tile, R *rank) {
         R found[AHEAD];
         unsigned slot[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            slot[k] = place_of(rank[k], p.factor, p.slots);
-            found[k] = look(slot[k]);
+            slot[k] = home_of(rank[k], p.factor, p.slots);
+            found[k] = read_slot(slot[k]);
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             bool mine = All || row + k * WARP < end, hit = found[k] == rank[k];
-            count(slot[k], mine && hit);
+            count_row(slot[k], mine && hit);
             if (Keeps && mine) p.row_slots[row + k * WARP] = (uint16_t)slot[k];
             if (mine && !hit) {
                 waiting[top].rank = rank[k];
@@ -164,7 +169,7 @@ template <class R, bool Keeps, bool Large> struct Table {
             }
             if (k % PUSHED == PUSHED - 1) {
                 __syncwarp();
-                while (must_step()) step(begin);
+                while (must_step_waiting()) step_waiting(begin);
             }
         }
     }
@@ -174,9 +179,9 @@ template <class R, bool Keeps, bool Large> struct Table {
         for (int k = 0; k < AHEAD; k++)
             rank[k] = All || row + k * WARP < end ? __ldcs(p.ranks + row + k * WARP) : EMPTY;
     }
-    /* Whole tiles first: where there are registers for it the next one is loaded while one is
-     * taken. */
-    __device__ __forceinline__ void take_unit(unsigned begin, unsigned end) {
+    /* Counts the rows of a batch: whole tiles first. If there are registers for it, the next tile
+     * is loaded while one is counted. */
+    __device__ __forceinline__ void count_batch(unsigned begin, unsigned end) {
         constexpr bool ahead = Large && sizeof(R) == 4;
         unsigned row = begin + first, tile = 0;
         R rank[AHEAD], next[AHEAD];
@@ -187,13 +192,13 @@ template <class R, bool Keeps, bool Large> struct Table {
                 if (ahead) rank[k] = next[k];
             if (!ahead) load_tile<true>(row, end, rank);
             if (ahead && is_whole(row + stride, end)) load_tile<true>(row + stride, end, next);
-            take_tile<true>(begin, row, end, tile, rank);
+            count_tile<true>(begin, row, end, tile, rank);
         }
         if (row - lane < end && !failed()) {
             load_tile<false>(row, end, rank);
-            take_tile<false>(begin, row, end, tile, rank);
+            count_tile<false>(begin, row, end, tile, rank);
         }
-        while (top != bottom) step(begin);
+        while (top != bottom) step_waiting(begin);
     }
     __device__ __forceinline__ bool is_whole(unsigned row, unsigned end) const {
         return row - lane < end && end - (row - lane) >= TILE;
@@ -202,12 +207,12 @@ template <class R, bool Keeps, bool Large> struct Table {
     __device__ __forceinline__ bool is_group(unsigned slot) const {
         return slot < p.slots && (ranks[slot] != EMPTY || (slot == reserved && counts[slot] > 0));
     }
-    /* All groups become entries; false: there is no room for them. */
-    __device__ bool list(bf_cuda_unit *unit, uint16_t *slot_entry) {
+    /* Writes all groups as entries. Returns whether there was room for them. */
+    __device__ bool list_groups(bf_cuda_batch *batch, uint16_t *slot_entry) {
         if (threadIdx.x == 0) {
             unsigned n = state.used + (counts[reserved] > 0);
-            state.fits = bf_cuda_take_entries(unit, n, p.entries, p.notes);
-            state.entry = unit->entry;
+            state.fits = bf_cuda_alloc_entries(batch, n, p.entries, p.notes);
+            state.entry = batch->entry;
         }
         __syncthreads();
         if (!state.fits) return false;
@@ -228,12 +233,12 @@ template <class R, bool Keeps, bool Large> struct Table {
 template <class R>
 constexpr int HALF_THREADS = sizeof(R) == 4 ? BF_CUDA_HALF_THREADS_4 : BF_CUDA_HALF_THREADS_8;
 
-/* Large: of all shared memory. */
+/* Large: the table has all of a multiprocessor's shared memory. */
 template <class R, bool Keeps, bool Large>
 __global__ void __launch_bounds__(Large ? THREADS : HALF_THREADS<R>, Large ? 1 : BF_CUDA_HALVES)
     tabulate(const __grid_constant__ table_params<R> p) {
     __shared__ table_state state;
-    const unsigned units = p.unit_count[0], failed = p.unit_count[1];
+    const unsigned batches = p.batch_count[0], failed = p.batch_count[1];
     Table<R, Keeps, Large> table(p, state);
     for (;;) {
         __syncthreads();
@@ -241,29 +246,31 @@ __global__ void __launch_bounds__(Large ? THREADS : HALF_THREADS<R>, Large ? 1 :
             state.used = state.cursor = 0;
             state.overflow =
                 failed || *(volatile unsigned long long *)(p.notes + BF_CUDA_NOTE_OVERFLOW) != 0;
-            state.unit = (unsigned)atomicAdd(p.notes + BF_CUDA_NOTE_NEXT, 1ull);
+            state.batch = (unsigned)atomicAdd(p.notes + BF_CUDA_NOTE_NEXT, 1ull);
         }
         table.clear();
         __syncthreads();
-        unsigned i = state.unit;
+        unsigned i = state.batch;
         if (failed && threadIdx.x == 0) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
-        if (i >= units || table.failed()) return;
-        table.take_unit(p.units[i].begin, p.units[i].end);
+        if (i >= batches || table.failed()) return;
+        table.count_batch(p.batches[i].begin, p.batches[i].end);
         __syncthreads();
-        bool done = !table.failed() && table.list(p.units + i, p.slot_entry + (size_t)i * p.slots);
+        bool done =
+            !table.failed() && table.list_groups(p.batches + i, p.slot_entry + (size_t)i * p.slots);
         if (!done) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
     }
 }
 
 template <class R, bool Keeps, bool Large>
-cudaError_t launch_as(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit_plan *plan) {
+cudaError_t launch_tabulate_as(bf_context *context, bf_cuda_groups *g,
+                               const bf_cuda_batch_plan *plan) {
     table_params<R> p = {};
     p.ranks = (const R *)plan->ranks;
-    p.units = plan->unit;
-    p.unit_count = plan->unit_count;
+    p.batches = plan->batches;
+    p.batch_count = plan->batch_count;
     p.slots = (unsigned)plan->slots;
     p.limit = (unsigned)plan->limit;
-    p.factor = (R)(plan->factor * BF_CUDA_PART_SPREAD);
+    p.factor = (R)(plan->factor * BF_CUDA_PARTITION_SPREAD);
     p.row_slots = plan->row_slots;
     p.slot_entry = plan->slot_entry;
     p.entry_ranks = (R *)plan->entry_ranks;
@@ -272,30 +279,31 @@ cudaError_t launch_as(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit
     p.notes = bf_cuda_notes(context);
     int bytes = bf_cuda_table_bytes((int)sizeof(R), plan->slots, plan->threads);
     unsigned blocks = (unsigned)(context->cuda->multiprocessors * plan->blocks_each);
-    if (blocks > plan->units) blocks = plan->units;
+    if (blocks > plan->batch_most) blocks = plan->batch_most;
     bf_cuda_shape shape = {blocks, plan->threads, (size_t)bytes};
     return bf_cuda_launch(context->cuda, tabulate<R, Keeps, Large>, shape, p);
 }
 
 template <class R, bool Keeps>
-cudaError_t launch(bf_context *context, bf_cuda_groups *g, const bf_cuda_unit_plan *plan) {
-    return plan->blocks_each == 1 ? launch_as<R, Keeps, true>(context, g, plan)
-                                  : launch_as<R, Keeps, false>(context, g, plan);
+cudaError_t launch_tabulate(bf_context *context, bf_cuda_groups *g,
+                            const bf_cuda_batch_plan *plan) {
+    return plan->blocks_each == 1 ? launch_tabulate_as<R, Keeps, true>(context, g, plan)
+                                  : launch_tabulate_as<R, Keeps, false>(context, g, plan);
 }
 
 } // namespace
 
-bf_status bf_cuda_groups_tabulate(bf_context *context, bf_cuda_groups *g, bf_cuda_unit_plan *plan,
+bf_status bf_cuda_groups_tabulate(bf_context *context, bf_cuda_groups *g, bf_cuda_batch_plan *plan,
                                   bool *overflow) {
     cudaError_t error = bf_cuda_clear_notes(context);
     if (error == cudaSuccess && plan->few)
         error = bf_cuda_tabulate_few(context, g, plan);
     else if (error == cudaSuccess && plan->rank_bytes == 4)
-        error = plan->keeps_slots ? launch<uint32_t, true>(context, g, plan)
-                                  : launch<uint32_t, false>(context, g, plan);
+        error = plan->keeps_slots ? launch_tabulate<uint32_t, true>(context, g, plan)
+                                  : launch_tabulate<uint32_t, false>(context, g, plan);
     else if (error == cudaSuccess)
-        error = plan->keeps_slots ? launch<uint64_t, true>(context, g, plan)
-                                  : launch<uint64_t, false>(context, g, plan);
+        error = plan->keeps_slots ? launch_tabulate<uint64_t, true>(context, g, plan)
+                                  : launch_tabulate<uint64_t, false>(context, g, plan);
     bf_status status = bf_cuda_group_check(context, error);
     if (status == BF_OK) status = bf_cuda_group_fetch_notes(context, g);
     if (status != BF_OK) return status;

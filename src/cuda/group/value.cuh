@@ -1,44 +1,43 @@
-/* How values enter the memory of a column: what every kernel of aggregates needs. */
+/* The memory of an aggregate, and additions to it, for all kernels of aggregates. */
 #ifndef BF_CUDA_GROUP_VALUE_CUH
 #define BF_CUDA_GROUP_VALUE_CUH
 
 #include "cuda/group/group.cuh"
 
-/* A column's memory, and values for it. */
-struct bf_cuda_column_params {
+/* The memory of an aggregate, and values for it. */
+struct bf_cuda_aggregate_params {
     bf_dtype dtype;
     bf_kind kind;
     int bytes;
     bool greatest;
-    bf_layout sum, products; /* 0 limbs where the kind has none */
+    bf_layout sum, products; /* 0 limbs: the kind has none */
     int sum_first, sum_limbs, products_first, products_limbs;
-    int64_t *sums, *squares, *keys, *others;
+    int64_t *sums, *squares, *keys, *specials;
     const char *values;
     const unsigned *numbers;
     int64_t n;
 };
 
-bf_cuda_column_params bf_cuda_column_params_of(const bf_cuda_column *column, int64_t n);
+bf_cuda_aggregate_params bf_cuda_aggregate_params_of(const bf_cuda_aggregate *aggregate, int64_t n);
 
-/* The counts of a group with `count` rows, as the first BF_EXACT_LIMBS words of a state have them.
- */
-static __device__ __forceinline__ void bf_cuda_group_counts(const bf_cuda_column_params &p,
+/* Sets the first BF_EXACT_LIMBS words of a state to the counts of a group with `count` rows. */
+static __device__ __forceinline__ void bf_cuda_group_counts(const bf_cuda_aggregate_params &p,
                                                             int64_t number, int64_t count,
                                                             int64_t *words) {
-    int64_t others[BF_CUDA_OTHERS];
-    for (int k = 0; k < BF_CUDA_OTHERS; k++)
-        others[k] = p.others != nullptr ? p.others[number * BF_CUDA_OTHERS + k] : 0;
+    int64_t specials[BF_CUDA_SPECIALS];
+    for (int k = 0; k < BF_CUDA_SPECIALS; k++)
+        specials[k] = p.specials != nullptr ? p.specials[number * BF_CUDA_SPECIALS + k] : 0;
     words[BF_EXACT_COUNT] = count;
-    words[BF_EXACT_NAN] = others[BF_CUDA_OTHER_NAN];
-    words[BF_EXACT_POS_INF] = others[BF_CUDA_OTHER_POS_INF];
-    words[BF_EXACT_NEG_INF] = others[BF_CUDA_OTHER_NEG_INF];
+    words[BF_EXACT_NAN] = specials[BF_CUDA_SPECIAL_NAN];
+    words[BF_EXACT_POS_INF] = specials[BF_CUDA_SPECIAL_POS_INF];
+    words[BF_EXACT_NEG_INF] = specials[BF_CUDA_SPECIAL_NEG_INF];
     words[BF_EXACT_INVALID] = 0;
     words[BF_EXACT_NEG_ZERO] =
-        bf_exact_counts_zeros(p.kind, p.dtype) ? others[BF_CUDA_OTHER_NEG_ZERO] : 0;
+        bf_exact_counts_zeros(p.kind, p.dtype) ? specials[BF_CUDA_SPECIAL_NEG_ZERO] : 0;
 }
 
-/* The bits of a value, which is aligned. */
-static __device__ __forceinline__ uint64_t bf_cuda_load(const void *p, int bytes) {
+/* Returns the bits of a value, which is aligned. */
+static __device__ __forceinline__ uint64_t bf_cuda_load_aligned(const void *p, int bytes) {
     switch (bytes) {
     case 1: return *(const uint8_t *)p;
     case 2: return *(const uint16_t *)p;
@@ -47,33 +46,35 @@ static __device__ __forceinline__ uint64_t bf_cuda_load(const void *p, int bytes
     }
 }
 
-static __device__ __forceinline__ void bf_cuda_add(int64_t *word, int64_t x) {
+static __device__ __forceinline__ void bf_cuda_add_word(int64_t *word, int64_t x) {
     if (x != 0) atomicAdd((unsigned long long *)word, (unsigned long long)x);
 }
 
-/* limbs += magnitude * 2^position, in the three limbs from that of the position on. */
+/* Adds magnitude * 2^position to the three limbs from that of the position on. */
 static __device__ __forceinline__ void bf_cuda_add_term(int64_t *limbs, int position,
                                                         uint64_t magnitude, bool negative) {
     int64_t part[3] = {0, 0, 0};
     bf_limbs_add(part, position % 32, magnitude, negative);
-    for (int i = 0; i < 3; i++) bf_cuda_add(limbs + position / 32 + i, part[i]);
+    for (int i = 0; i < 3; i++) bf_cuda_add_word(limbs + position / 32 + i, part[i]);
 }
 
-/* Is this zero, an infinity or a NaN: nothing for limbs? */
-static __device__ __forceinline__ bool bf_cuda_is_apart(bf_format f, uint64_t bits) {
+/* Returns whether this is zero, an infinity or a NaN, which have no limbs. */
+static __device__ __forceinline__ bool bf_cuda_is_special(bf_format f, uint64_t bits) {
     uint64_t magnitude = bits & ~bf_format_sign(f);
     return magnitude - 1 >= bf_format_inf(f) - 1;
 }
 
-/* Counts such a value, unless it is one of those that are nothing at all. */
-static __device__ __forceinline__ void
-bf_cuda_count_apart(const bf_cuda_column_params &p, bf_format f, uint64_t bits, int64_t number) {
+/* Counts such a value, unless nothing depends on it. */
+static __device__ __forceinline__ void bf_cuda_count_special(const bf_cuda_aggregate_params &p,
+                                                             bf_format f, uint64_t bits,
+                                                             int64_t number) {
     uint64_t magnitude = bits & ~bf_format_sign(f);
     bool negative = bits != magnitude && p.kind != BF_KIND_SQUARES;
-    int other = negative ? BF_CUDA_OTHER_NEG_INF : BF_CUDA_OTHER_POS_INF;
-    if (magnitude > bf_format_inf(f)) other = BF_CUDA_OTHER_NAN;
-    if (magnitude == 0) other = BF_CUDA_OTHER_NEG_ZERO;
-    if (magnitude > 0 || negative) bf_cuda_add(p.others + number * BF_CUDA_OTHERS + other, 1);
+    int special = negative ? BF_CUDA_SPECIAL_NEG_INF : BF_CUDA_SPECIAL_POS_INF;
+    if (magnitude > bf_format_inf(f)) special = BF_CUDA_SPECIAL_NAN;
+    if (magnitude == 0) special = BF_CUDA_SPECIAL_NEG_ZERO;
+    if (magnitude > 0 || negative)
+        bf_cuda_add_word(p.specials + number * BF_CUDA_SPECIALS + special, 1);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* A histogram on the GPU: chooses the kernels, and gives them the data where they are or, where
- * kernels cannot reach them, through the pipeline. */
+/* The backend's functions for histograms. Elements that kernels do not reach go through the
+ * pipeline. */
 #include "cuda/histogram/histogram.cuh"
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
@@ -10,45 +10,46 @@
 
 enum { WEIGHTS_AT_ONCE = 1 << 30 };
 
-/* A block's counters hold 2^32: it is never given so many elements. */
+/* Returns the most elements of a launch, so that no block gets 2^32, which its counters could not
+ * hold. */
 static int64_t most_at_once(const bf_context *context) {
     return (int64_t)context->cuda->multiprocessors << 31;
 }
 
 /* --- weights --- */
 
-/* Those of the bins' words, on the device. */
-static cudaError_t make_words(const bf_bin_job *job, void **words, size_t *bytes) {
+/* Allocates the words of all bins on the device, all zero. */
+static cudaError_t alloc_words(const bf_bin_job *job, void **words, size_t *bytes) {
     bf_exact_shape shape = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype);
     *bytes = (size_t)job->bins->count * (size_t)shape.words * sizeof(int64_t);
-    return bf_cuda_make(words, *bytes);
+    return bf_cuda_alloc_cleared(words, *bytes);
 }
 
-/* Brings the words to the host and adds them to sums, elements' counts included. */
+/* Copies the words to the host, completes them with counts of elements, and adds them to sums. */
 static bf_status add_words(bf_context *context, const bf_bin_job *job, const int64_t *words,
                            size_t bytes, const int64_t *found, int64_t *sums) {
     int n = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype).words;
-    int64_t *taken = (int64_t *)malloc(bytes);
-    if (taken == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
-    bf_status status = bf_cuda_copy(context, taken, words, bytes);
+    int64_t *copied = (int64_t *)malloc(bytes);
+    if (copied == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
+    bf_status status = bf_cuda_copy(context, copied, words, bytes);
     if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "weights");
     for (int64_t i = 0; i < job->bins->count && status == BF_OK; i++) {
-        taken[i * n + BF_EXACT_COUNT] = found[i];
-        bf_exact_merge(BF_KIND_SUM, job->weights_dtype, sums + i * n, taken + i * n);
+        copied[i * n + BF_EXACT_COUNT] = found[i];
+        bf_exact_merge(BF_KIND_SUM, job->weights_dtype, sums + i * n, copied + i * n);
     }
-    free(taken);
+    free(copied);
     return status;
 }
 
 /* --- pieces --- */
 
-/* What a call works with. */
+/* The work of a call. */
 typedef struct count_work {
     bf_bin_job job;
     bf_cuda_count_plan plan;
-    const double *edges; /* on the device, and */
-    int64_t *words;      /* of the bins, if there are weights */
-    int64_t *held;       /* pinned, BF_CUDA_COUNTS_HELD of them */
+    const double *edges; /* on the device, if there are weights */
+    int64_t *words;      /* the words of the bins, likewise */
+    int64_t *pinned;     /* BF_CUDA_COUNTS_PINNED of them */
     bool direct;         /* one launch has finished the counts there */
 } count_work;
 
@@ -58,19 +59,18 @@ static bool is_in_place(const bf_context *context, const bf_bin_job *job) {
             bf_cuda_in_place(context, job->weights, bf_dtype_bytes(job->weights_dtype)));
 }
 
-/* Elements [first, first + n). If these are all, and rows are few, the launch finishes the counts.
- */
+/* Counts n elements. If these are all, and there are few rows, the launch finishes the counts. */
 static bf_status count_piece(bf_context *context, void *arg, void *const at[], int64_t, int64_t n) {
     count_work *work = (count_work *)arg;
     bf_bin_job piece = work->job;
     piece.data = at[0];
     piece.count = n;
     work->direct = n == work->job.count && work->plan.rows <= BF_CUDA_ROWS_AT_ONCE;
-    int64_t *counts = work->direct ? work->held : NULL;
+    int64_t *counts = work->direct ? work->pinned : NULL;
     cudaError_t error = bf_cuda_count_in_place(context->cuda, &work->plan, piece.data, n, counts);
     if (error == cudaSuccess && piece.weights != NULL) {
         piece.weights = at[1];
-        error = bf_cuda_take_weights(context->cuda, &piece, work->edges, work->words);
+        error = bf_cuda_absorb_weights(context->cuda, &piece, work->edges, work->words);
     }
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a histogram");
 }
@@ -87,60 +87,60 @@ static bf_status count_pieces(bf_context *context, count_work *work) {
                             work);
 }
 
-/* --- a whole histogram, waited for --- */
+/* --- a whole histogram: the call waits for it --- */
 
-/* Pinned memory that kernels write counts to, and the host reads. */
-struct held_counts {
+/* Pinned memory in which kernels write counts for the host. */
+struct pinned_counts {
     int64_t *counts;
 };
 
 static void free_counts(void *part) {
     cudaStreamCaptureMode mode = bf_cuda_relax();
-    cudaFreeHost(((held_counts *)part)->counts);
+    cudaFreeHost(((pinned_counts *)part)->counts);
     bf_cuda_restore(mode);
 }
 
-static const bf_cuda_part_kind counts_part = {sizeof(held_counts), free_counts};
+static const bf_cuda_part_kind counts_part = {sizeof(pinned_counts), free_counts};
 
-static bf_status hold_counts(bf_context *context, int64_t **counts) {
+static bf_status get_pinned_counts(bf_context *context, int64_t **counts) {
     bf_cuda_workspace *w = bf_cuda_workspace_of(context);
-    held_counts *held =
-        w != NULL ? (held_counts *)bf_cuda_workspace_part(context, w, &counts_part, 0) : NULL;
+    pinned_counts *held =
+        w != NULL ? (pinned_counts *)bf_cuda_workspace_part(context, w, &counts_part, 0) : NULL;
     if (held == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaSuccess;
     if (held->counts == NULL)
-        error = cudaHostAlloc((void **)&held->counts, BF_CUDA_COUNTS_HELD * sizeof **counts,
+        error = cudaHostAlloc((void **)&held->counts, BF_CUDA_COUNTS_PINNED * sizeof **counts,
                               cudaHostAllocMapped | cudaHostAllocPortable);
     *counts = held->counts;
     return bf_cuda_check(context, error, "memory for counts");
 }
 
-/* Fetches totals by way of the pinned memory. */
+/* Fetches totals through the pinned memory. */
 static cudaError_t fetch_totals(const bf_cuda *cuda, const count_work *work, int64_t *found) {
     cudaError_t error = bf_cuda_fold_totals(cuda, &work->plan);
     for (int64_t first = 0; first < work->plan.rows && error == cudaSuccess;) {
         int64_t left = work->plan.rows - first;
-        int64_t n = left < BF_CUDA_COUNTS_HELD ? left : BF_CUDA_COUNTS_HELD;
-        error = bf_cuda_move_totals(cuda, &work->plan, first, n, work->held);
+        int64_t n = left < BF_CUDA_COUNTS_PINNED ? left : BF_CUDA_COUNTS_PINNED;
+        error = bf_cuda_move_totals(cuda, &work->plan, first, n, work->pinned);
         if (error == cudaSuccess) error = cudaStreamSynchronize(cuda->stream);
-        if (error == cudaSuccess) memcpy(found + first, work->held, (size_t)n * sizeof *found);
+        if (error == cudaSuccess) memcpy(found + first, work->pinned, (size_t)n * sizeof *found);
         first += n;
     }
     return error;
 }
 
-static bf_status count_all(bf_context *context, count_work *work, int64_t *found) {
+static bf_status count_elements(bf_context *context, count_work *work, int64_t *found) {
     bf_cuda *cuda = context->cuda;
     bf_status status = count_pieces(context, work);
     if (status != BF_OK) return status;
     cudaError_t error =
         work->direct ? cudaStreamSynchronize(cuda->stream) : fetch_totals(cuda, work, found);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "a histogram");
-    if (work->direct) memcpy(found, work->held, (size_t)work->plan.rows * sizeof *found);
+    if (work->direct) memcpy(found, work->pinned, (size_t)work->plan.rows * sizeof *found);
     return BF_OK;
 }
 
-/* What was counted before a failure must not be found by the next call. */
+/* Clears the counts of a call that failed, for the next one. */
 static void clear_totals(const bf_cuda *cuda, const bf_cuda_count_plan *plan) {
     size_t bytes = sizeof *plan->counters + (size_t)plan->rows * sizeof plan->counters->rows[0];
     if (plan->counters != NULL) cudaMemsetAsync(plan->counters, 0, bytes, cuda->stream);
@@ -149,7 +149,7 @@ static void clear_totals(const bf_cuda *cuda, const bf_cuda_count_plan *plan) {
 
 static bf_status count_and_add(bf_context *context, count_work *work, size_t bytes, int64_t *found,
                                int64_t *counts, int64_t *sums) {
-    bf_status status = count_all(context, work, found);
+    bf_status status = count_elements(context, work, found);
     if (status == BF_OK && work->words != NULL)
         status = add_words(context, &work->job, work->words, bytes, found, sums);
     for (int64_t i = 0; i < work->plan.rows && status == BF_OK; i++) counts[i] += found[i];
@@ -158,10 +158,11 @@ static bf_status count_and_add(bf_context *context, count_work *work, size_t byt
 }
 
 /* With memory for it all. */
-static bf_status run(bf_context *context, const bf_bin_job *job, int64_t *counts, int64_t *sums) {
+static bf_status run_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts,
+                               int64_t *sums) {
     count_work work = {*job};
     size_t bytes = 0;
-    bf_status status = hold_counts(context, &work.held);
+    bf_status status = get_pinned_counts(context, &work.pinned);
     if (status == BF_OK) status = bf_cuda_plan_count(context, job, &work.plan);
     if (status != BF_OK) return status;
     if (job->weights != NULL) {
@@ -170,7 +171,7 @@ static bf_status run(bf_context *context, const bf_bin_job *job, int64_t *counts
         work.edges = (const double *)bf_cuda_bins_on_device(context, w, job->bins,
                                                             BF_CUDA_GUESS_F64, job->dtype);
         if (work.edges == NULL) return BF_E_MEMORY;
-        cudaError_t error = make_words(job, (void **)&work.words, &bytes);
+        cudaError_t error = alloc_words(job, (void **)&work.words, &bytes);
         if (error != cudaSuccess) return bf_cuda_fail(context, error, "sums of weights");
     }
     int64_t *found = (int64_t *)malloc((size_t)work.plan.rows * sizeof *found);
@@ -186,14 +187,14 @@ static bf_status count_job(bf_context *context, const bf_bin_job *job, int64_t *
     if (job->count == 0) return BF_OK;
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
-    if (status == BF_OK) status = run(context, job, counts, sums);
+    if (status == BF_OK) status = run_histogram(context, job, counts, sums);
     bf_cuda_leave(previous);
     return status;
 }
 
 /* --- enqueued --- */
 
-static bf_status enqueue(bf_context *context, const bf_bin_job *job, int64_t *counts) {
+static bf_status enqueue_histogram(bf_context *context, const bf_bin_job *job, int64_t *counts) {
     bf_cuda_count_plan plan = {};
     bf_status status = bf_cuda_plan_count(context, job, &plan);
     if (status != BF_OK) return status;
@@ -214,7 +215,7 @@ static bf_status count_job_async(bf_context *context, const bf_bin_job *job, int
     if (job->count > most_at_once(context))
         return bf_fail(context, BF_E_ARGUMENT, "too many elements for one launch");
     int previous = bf_cuda_enter(context);
-    bf_status status = enqueue(context, job, counts);
+    bf_status status = enqueue_histogram(context, job, counts);
     bf_cuda_leave(previous);
     return status;
 }

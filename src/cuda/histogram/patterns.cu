@@ -1,16 +1,16 @@
-/* Histograms of 8-bit elements: their 256 patterns are counted, and become bins at the end.
+/* Histograms of 8-bit elements. Their 256 patterns are counted, and become bins at the end.
  *
- * A block has a counter for each pattern and lane, that of (pattern, lane) in the bank of the lane:
- * whatever the data, no two lanes of a warp meet, and an element costs one atomic addition that
- * waits for none. */
+ * A block has a counter for each pattern and lane, in the bank of the lane. So no two lanes of a
+ * warp meet, whatever the data, and an element costs one atomic addition that waits for no other.
+ */
 #include "cuda/histogram/histogram.cuh"
 
-namespace bf_count {
+namespace bf_cuda_counting {
 
 enum { LANE_BITS = 2, PATTERN_BITS = 7, PATTERN_MASK = (BF_CUDA_PATTERN_ROWS - 1) << PATTERN_BITS };
 
-/* A counter's offset in bytes is the pattern times 128 plus the lane times 4. */
-struct pattern_taker {
+/* The offset of a counter is 128 times the pattern plus 4 times the lane, in bytes. */
+struct pattern_counter {
     unsigned lane;
 
     __device__ __forceinline__ void add(unsigned pattern) const {
@@ -31,7 +31,8 @@ struct pattern_taker {
     __device__ __forceinline__ void one(uint8_t e) const { add((unsigned)e << PATTERN_BITS); }
 };
 
-/* A pattern's counters are summed from another one on by each thread, so that banks differ. */
+/* Returns the sum of a pattern's counters. Each thread begins with another lane, so that banks
+ * differ. */
 static __device__ unsigned long long sum_of_lanes(unsigned pattern) {
     const unsigned *counters = (const unsigned *)memory + pattern * BF_CUDA_WARP;
     unsigned long long sum = 0;
@@ -39,8 +40,8 @@ static __device__ unsigned long long sum_of_lanes(unsigned pattern) {
     return sum;
 }
 
-/* All threads of the one block: from the patterns' totals to counts. */
-static __device__ void hand_on(const bf_cuda_count_params &p, int64_t total) {
+/* Writes the counts from the totals of patterns. All threads of one block call it. */
+static __device__ void write_counts(const bf_cuda_count_params &p, int64_t total) {
     unsigned long long *rows = (unsigned long long *)memory;
     __syncthreads();
     for (unsigned r = threadIdx.x; r < p.rows; r += blockDim.x) rows[r] = 0;
@@ -52,21 +53,21 @@ static __device__ void hand_on(const bf_cuda_count_params &p, int64_t total) {
 
 __global__ void __launch_bounds__(BF_CUDA_PATTERN_THREADS)
     count_patterns(const bf_cuda_count_params p) {
-    clear(BF_CUDA_PATTERN_SHARED / 4, 0);
+    clear_shared(BF_CUDA_PATTERN_SHARED / 4, 0);
     bf_cuda_wait_for_previous();
     unsigned ticket = draw_ticket(p);
     __syncthreads();
-    pattern_taker take = {threadIdx.x % BF_CUDA_WARP << LANE_BITS};
-    each<uint8_t, BF_CUDA_COUNT_VECTORS>(p.data, p.count, take);
+    pattern_counter visitor = {threadIdx.x % BF_CUDA_WARP << LANE_BITS};
+    visit_elements<uint8_t, BF_CUDA_COUNT_VECTORS>(p.data, p.count, visitor);
     __syncthreads();
     bool has_row = threadIdx.x < BF_CUDA_PATTERN_ROWS;
     int64_t total = has_row ? (int64_t)sum_of_lanes(threadIdx.x) : 0;
     if (gridDim.x > 1 || p.counts == nullptr) {
         if (has_row) add_total(p, threadIdx.x, (unsigned long long)total);
         if (p.counts == nullptr || !is_last(ticket)) return;
-        if (has_row) total = collect(p.totals + threadIdx.x);
+        if (has_row) total = collect_total(p.totals + threadIdx.x);
     }
-    hand_on(p, total);
+    write_counts(p, total);
 }
 
 __global__ void fold_patterns(unsigned long long *patterns, const unsigned *row_of,
@@ -76,12 +77,13 @@ __global__ void fold_patterns(unsigned long long *patterns, const unsigned *row_
     if (total > 0) atomicAdd(totals + row_of[threadIdx.x], total);
 }
 
-} // namespace bf_count
+} // namespace bf_cuda_counting
 
-const void *bf_cuda_count_patterns() { return (const void *)bf_count::count_patterns; }
+const void *bf_cuda_count_patterns() { return (const void *)bf_cuda_counting::count_patterns; }
 
 cudaError_t bf_cuda_fold_patterns(cudaStream_t stream, unsigned long long *patterns,
                                   const unsigned *row_of, unsigned long long *totals) {
-    bf_count::fold_patterns<<<1, BF_CUDA_PATTERN_ROWS, 0, stream>>>(patterns, row_of, totals);
+    bf_cuda_counting::fold_patterns<<<1, BF_CUDA_PATTERN_ROWS, 0, stream>>>(patterns, row_of,
+                                                                            totals);
     return cudaGetLastError();
 }

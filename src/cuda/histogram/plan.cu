@@ -1,20 +1,20 @@
-/* How a histogram is counted by kernels: which one, with how much shared memory, in which grid, and
- * how what they leave in totals becomes counts. */
+/* The plan of a histogram: its kernel, shared memory and grid; and the way from totals to counts.
+ */
 #include "cuda/histogram/histogram.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/workspace.cuh"
 
 enum {
-    MOST_PASSES = 6,      /* over the data; beyond, counting in global memory is faster */
-    LEAST_THREADS = 256,  /* of a block, where arrays are small */
+    MOST_PASSES = 6,      /* over the data; with more, counting in global memory is faster */
+    LEAST_THREADS = 256,  /* of a block, for small arrays */
     STATIC_SHARED = 1024, /* of a block, at most, and the machine's own */
     MOVERS = 256          /* threads of a block */
 };
 
 static const bf_cuda_part_kind counters_part = {};
 
-/* Counters for so many rows; a power of two, so that they do not grow again and again. */
-static bf_cuda_counters *counters_for(bf_context *context, bf_cuda_workspace *w, int64_t rows) {
+/* Returns counters for so many rows. Their number is a power of two, so they rarely grow. */
+static bf_cuda_counters *get_counters(bf_context *context, bf_cuda_workspace *w, int64_t rows) {
     bf_cuda_counters *counters;
     size_t head = sizeof *counters, row = sizeof counters->rows[0];
     if (rows < 1 << 20) rows = (int64_t)1 << bf_bit_length((uint64_t)rows);
@@ -24,7 +24,7 @@ static bf_cuda_counters *counters_for(bf_context *context, bf_cuda_workspace *w,
 
 /* --- one launch --- */
 
-static bf_cuda_finding finding_of(const bf_bin_job *job) {
+static bf_cuda_count_method choose_method(const bf_bin_job *job) {
     if (bf_dtype_bytes(job->dtype) == 1) return BF_CUDA_PATTERNS;
     if (job->bins->f32.scale != 0 && job->bins->count < 1 << 22) return BF_CUDA_GUESS_F32;
     return job->bins->even ? BF_CUDA_GUESS_F64 : BF_CUDA_SEARCH;
@@ -34,7 +34,7 @@ template <class T> static bf_cuda_guess<T> guess_from(const bf_guess *g) {
     return {(T)g->first, (T)g->scale, (T)g->most, (T)g->above, (T)(1 - g->below)};
 }
 
-/* Which kernel, and with how much shared memory. */
+/* Choose the kernel and its shared memory. */
 static void plan_patterns(bf_cuda_count_plan *plan) {
     plan->kernel = bf_cuda_count_patterns();
     plan->threads = BF_CUDA_PATTERN_THREADS;
@@ -44,52 +44,51 @@ static void plan_patterns(bf_cuda_count_plan *plan) {
 
 static void plan_rows(const bf_cuda *cuda, bf_dtype dtype, bf_cuda_count_plan *plan) {
     int64_t room = (cuda->shared - STATIC_SHARED) / 4 - 4, edges = 0; /* words */
-    bool search = plan->finding == BF_CUDA_SEARCH;
+    bool search = plan->method == BF_CUDA_SEARCH;
     plan->params.levels = bf_cuda_levels(plan->params.bins);
-    plan->params.staged = search && plan->params.levels <= BF_CUDA_LEVELS_STAGED;
-    if (plan->params.staged)
+    plan->params.tree_in_shared = search && plan->params.levels <= BF_CUDA_LEVELS_SHARED;
+    if (plan->params.tree_in_shared)
         edges = ((1 << plan->params.levels) + 1) * (bf_bin_is_single(dtype) ? 1 : 2);
     int64_t passes = (plan->rows + room - edges - 1) / (room - edges);
     bool cached = passes > MOST_PASSES;
     plan->kernel = search ? bf_cuda_count_searched(dtype, cached)
-                          : bf_cuda_count_guessed(plan->finding, dtype, cached);
+                          : bf_cuda_count_guessed(plan->method, dtype, cached);
     plan->threads = BF_CUDA_COUNT_THREADS;
     plan->at_once = (unsigned)(cached ? plan->rows : (plan->rows + passes - 1) / passes);
     plan->shared =
         cached ? BF_CUDA_CACHE_SHARED : ((size_t)plan->at_once + 4) / 4 * 16 + (size_t)edges * 4;
 }
 
-/* All of a plan but the data. */
 bf_status bf_cuda_plan_count(bf_context *context, const bf_bin_job *job, bf_cuda_count_plan *plan) {
     const bf_bins *bins = job->bins;
     bf_cuda_workspace *w = bf_cuda_workspace_of(context);
     if (w == NULL) return BF_E_MEMORY;
     plan->rows = bins->count + BF_BIN_OTHERS;
-    plan->finding = finding_of(job);
+    plan->method = choose_method(job);
     plan->element = bf_dtype_bytes(job->dtype);
     plan->params.bins = (unsigned)bins->count;
     plan->params.f32 = guess_from<float>(&bins->f32);
     plan->params.f64 = guess_from<double>(&bins->f64);
-    if (plan->finding == BF_CUDA_PATTERNS)
+    if (plan->method == BF_CUDA_PATTERNS)
         plan_patterns(plan);
     else
         plan_rows(context->cuda, job->dtype, plan);
-    plan->counters = counters_for(context, w, plan->rows);
+    plan->counters = get_counters(context, w, plan->rows);
     if (plan->counters == NULL) return BF_E_MEMORY;
-    const void *seen = bf_cuda_bins_on_device(context, w, bins, plan->finding, job->dtype);
-    if (seen == NULL) return BF_E_MEMORY;
-    bool patterns = plan->finding == BF_CUDA_PATTERNS;
-    plan->params.edges = seen;
-    plan->params.row_of = (const unsigned *)seen;
+    const void *bins_on_device = bf_cuda_bins_on_device(context, w, bins, plan->method, job->dtype);
+    if (bins_on_device == NULL) return BF_E_MEMORY;
+    bool patterns = plan->method == BF_CUDA_PATTERNS;
+    plan->params.edges = bins_on_device;
+    plan->params.row_of = (const unsigned *)bins_on_device;
     plan->params.ticket = &plan->counters->ticket;
     plan->params.totals = patterns ? plan->counters->patterns : plan->counters->rows;
     return BF_OK;
 }
 
-/* Small arrays are spread over more, smaller blocks; large ones over as many as the multiprocessors
- * hold. */
-static cudaError_t shape_of(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t bytes,
-                            bf_cuda_shape *shape) {
+/* Chooses the grid: more and smaller blocks for small arrays; for large ones, as many blocks as fit
+ * the multiprocessors. */
+static cudaError_t choose_shape(const bf_cuda *cuda, const bf_cuda_count_plan *plan, int64_t bytes,
+                                bf_cuda_shape *shape) {
     int64_t vectors = bytes / 16 + 1, most = cuda->multiprocessors;
     bf_cuda_shape s = {0, plan->threads, plan->shared, true};
     while (plan->rows <= BF_CUDA_ROWS_AT_ONCE && s.threads > LEAST_THREADS &&
@@ -108,13 +107,12 @@ static cudaError_t shape_of(const bf_cuda *cuda, const bf_cuda_count_plan *plan,
 static cudaError_t launch_count(const bf_cuda *cuda, const bf_cuda_count_plan *plan,
                                 const bf_cuda_count_params *p) {
     bf_cuda_shape shape;
-    cudaError_t error = shape_of(cuda, plan, p->count * plan->element, &shape);
+    cudaError_t error = choose_shape(cuda, plan, p->count * plan->element, &shape);
     if (error != cudaSuccess) return error;
     void *arguments[] = {(void *)p};
     return bf_cuda_launch(cuda, plan->kernel, shape, arguments);
 }
 
-/* Elements that are in place are counted: to totals, or to counts if one launch does it all. */
 cudaError_t bf_cuda_count_in_place(const bf_cuda *cuda, const bf_cuda_count_plan *plan,
                                    const void *data, int64_t count, int64_t *counts) {
     bf_cuda_count_params p = plan->params;
@@ -148,7 +146,7 @@ cudaError_t bf_cuda_move_totals(const bf_cuda *cuda, const bf_cuda_count_plan *p
 }
 
 cudaError_t bf_cuda_fold_totals(const bf_cuda *cuda, const bf_cuda_count_plan *plan) {
-    if (plan->finding != BF_CUDA_PATTERNS) return cudaSuccess;
+    if (plan->method != BF_CUDA_PATTERNS) return cudaSuccess;
     return bf_cuda_fold_patterns(cuda->stream, plan->counters->patterns, plan->params.row_of,
                                  plan->counters->rows);
 }

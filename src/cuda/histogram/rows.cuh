@@ -1,30 +1,31 @@
-/* Histograms of elements that find their rows by a guess or by a search.
+/* Histograms of elements whose rows are found by a guess or by a search.
  *
  * template <bf_dtype D, class Rule, class Table>: a Rule finds the rows of elements. It has
- *   Number    what elements become
- *   blocks    that a multiprocessor should hold
- *   vectors   that a thread takes at a time
- *   ready()   all threads call it before
- *   find()    rows of several elements at once, so that their steps overlap
- * A Table counts rows in shared memory: start(), add(), and finish() in the end. */
+ *   Number       the type of numbers
+ *   blocks       that a multiprocessor should hold
+ *   vectors      that a thread takes at a time
+ *   prepare()    all threads call it first
+ *   find_rows()  finds the rows of several elements at once, so that their steps overlap
+ *
+ * A Table counts rows in shared memory: start(), add(), and finish() at the end. */
 #ifndef BF_CUDA_HISTOGRAM_ROWS_CUH
 #define BF_CUDA_HISTOGRAM_ROWS_CUH
 
 #include "cuda/histogram/histogram.cuh"
 
-namespace bf_count {
+namespace bf_cuda_counting {
 
 /* --- tables --- */
 
-/* A counter for each row, and one for all rows that another launch counts. Lanes of a warp that
- * meet at one are joined by the hardware: more copies of the counters make no data faster. */
+/* A counter for each row, and one for all rows that another launch counts. The hardware combines
+ * lanes of a warp that add to one counter: more copies of the counters make no data faster. */
 struct all_rows {
-    static __device__ void start(const bf_cuda_count_params &p) { clear(p.rows + 1, 0); }
+    static __device__ void start(const bf_cuda_count_params &p) { clear_shared(p.rows + 1, 0); }
     static __device__ __forceinline__ void add(const bf_cuda_count_params &p, unsigned row) {
-        row -= p.first; /* of other rows it may become very large */
+        row -= p.first; /* may wrap around for other rows */
         atomicAdd((unsigned *)memory + (row < p.rows ? row : p.rows), 1u);
     }
-    /* Blocks begin in different places, where they would queue up for the same ones. */
+    /* Adds the counters to the totals. Blocks begin in different places, so as not to queue up. */
     static __device__ void finish(const bf_cuda_count_params &p, unsigned ticket) {
         const unsigned *counters = (const unsigned *)memory;
         bool alone = p.counts != nullptr && gridDim.x == 1;
@@ -38,29 +39,29 @@ struct all_rows {
         }
         if (p.counts == nullptr || alone || !is_last(ticket)) return;
         for (unsigned r = threadIdx.x; r < p.rows; r += blockDim.x)
-            p.counts[r] = collect(p.totals + r);
+            p.counts[r] = collect_total(p.totals + r);
     }
 };
 
-/* More rows than counters. The row that is the first to come to a slot has its counter there; all
- * others are counted in global memory. So what is frequent, for which all would queue up there, is
- * counted here. */
+/* For more rows than counters: the first row that comes to a slot has its counter there; all others
+ * are counted in global memory. So frequent rows, for which threads would queue up, are mostly
+ * counted in shared memory. */
 struct frequent_rows {
     enum { SLOTS = 1 << BF_CUDA_CACHE_SLOTS_BITS };
-    static constexpr unsigned nobody = 0xffffffff;
+    static constexpr unsigned NO_ROW = 0xffffffff;
 
     static __device__ unsigned *owners() { return (unsigned *)memory; }
     static __device__ unsigned *counters() { return (unsigned *)memory + SLOTS; }
 
     static __device__ void start(const bf_cuda_count_params &) {
-        clear(SLOTS, nobody);
+        clear_shared(SLOTS, NO_ROW);
         for (unsigned i = threadIdx.x; i < SLOTS; i += blockDim.x) counters()[i] = 0;
     }
     static __device__ __forceinline__ void add(const bf_cuda_count_params &p, unsigned row) {
         unsigned slot = row * 0x9e3779b1u >> (32 - BF_CUDA_CACHE_SLOTS_BITS);
         unsigned owner = *(volatile unsigned *)(owners() + slot);
-        if (owner == nobody) owner = atomicCAS(owners() + slot, nobody, row);
-        if (owner == nobody || owner == row)
+        if (owner == NO_ROW) owner = atomicCAS(owners() + slot, NO_ROW, row);
+        if (owner == NO_ROW || owner == row)
             atomicAdd(counters() + slot, 1u);
         else
             atomicAdd(p.totals + row, 1ull);
@@ -83,8 +84,8 @@ guess_of(const bf_cuda_count_params &p, double) {
     return p.f64;
 }
 
-/* floor(t), and as an integer, of t in [0, 2^23) or [0, 2^32): an addition that rounds down leaves
- * the integer in the last bits. */
+/* Returns floor(t), also as an integer, for t in [0, 2^23) or [0, 2^32): an addition that rounds
+ * down leaves the integer in the last bits. */
 static __device__ __forceinline__ float floor_of(float t, unsigned *integer) {
     float sum = __fadd_rd(t, 0x1p23f);
     *integer = __float_as_uint(sum) - 0x4b000000u;
@@ -96,7 +97,8 @@ static __device__ __forceinline__ double floor_of(double t, unsigned *integer) {
     return sum - 0x1p52;
 }
 
-/* 0 <= t <= most, for most > 0 and no -0, by their bits: NaN and what is negative are more. */
+/* Returns whether 0 <= t <= most, for most > 0 and no t = -0. It compares bits: those of NaN and of
+ * negative numbers are greater. */
 static __device__ __forceinline__ bool is_within(float t, float most) {
     return __float_as_uint(t) <= __float_as_uint(most);
 }
@@ -104,39 +106,39 @@ static __device__ __forceinline__ bool is_within(double t, double most) {
     return (uint64_t)__double_as_longlong(t) <= (uint64_t)__double_as_longlong(most);
 }
 
-/* The same value, but the compiler does not know: what is seldom needed is then computed again,
- * rather than kept for all. */
-static __device__ __forceinline__ float as_new(float x) {
+/* Returns x, but the compiler does not know that: it then computes rare results anew, rather than
+ * keep values for them. */
+static __device__ __forceinline__ float forget(float x) {
     asm("" : "+f"(x));
     return x;
 }
-static __device__ __forceinline__ double as_new(double x) {
+static __device__ __forceinline__ double forget(double x) {
     asm("" : "+d"(x));
     return x;
 }
 
-/* bf_bin_guessed of rules/histogram/bin.h. As a guess is off by less than half a bin, what is close
- * to a whole number is in the bin before that edge or in the one behind: one comparison tells. */
+/* bf_bin_guessed of rules/histogram/bin.h. A guess is off by less than half a bin, so a number
+ * close to a whole one is in the bin before or after that edge: one comparison tells. */
 template <class T> struct guess_rule {
     typedef T Number;
     static constexpr int blocks = 2, vectors = sizeof(T) == 4 ? 4 : 2;
 
-    static __device__ void ready(const bf_cuda_count_params &) {}
+    static __device__ void prepare(const bf_cuda_count_params &) {}
 
     static __device__ __forceinline__ T guess(const bf_cuda_count_params &p, T x) {
         const bf_cuda_guess<T> &g = guess_of(p, x);
         return (x - g.first) * g.scale;
     }
-    /* False: the row is not sure. */
-    static __device__ __forceinline__ bool is_clear(const bf_cuda_count_params &p, T x,
-                                                    unsigned *row) {
+    /* Returns whether the guessed row is sure. */
+    static __device__ __forceinline__ bool is_sure(const bf_cuda_count_params &p, T x,
+                                                   unsigned *row) {
         const bf_cuda_guess<T> &g = guess_of(p, x);
         unsigned i;
         T t = guess(p, x), rest = t - floor_of(t, &i);
         *row = min(i, p.bins - 1);
         return rest > g.above && rest < g.before && is_within(t, g.most);
     }
-    /* The edge to look at. */
+    /* Returns the edge to compare with. */
     static __device__ __forceinline__ unsigned edge_of(const bf_cuda_count_params &p, T x) {
         const bf_cuda_guess<T> &g = guess_of(p, x);
         T t = guess(p, x);
@@ -144,8 +146,8 @@ template <class T> struct guess_rule {
         T rest = t - floor_of(t, &i);
         return is_within(t, g.most) ? min(i + (rest > g.above), p.bins) : 0;
     }
-    static __device__ __forceinline__ unsigned decide(const bf_cuda_count_params &p, T x,
-                                                      unsigned i, T edge) {
+    static __device__ __forceinline__ unsigned decide_row(const bf_cuda_count_params &p, T x,
+                                                          unsigned i, T edge) {
         T t = guess(p, x);
         if (!(t >= 0)) return p.bins + (t < 0 ? BF_BIN_BELOW : BF_BIN_NAN);
         if (t > guess_of(p, x).most) return p.bins + BF_BIN_ABOVE;
@@ -154,51 +156,51 @@ template <class T> struct guess_rule {
         return i == 0 ? p.bins + BF_BIN_BELOW : i - 1;
     }
 
-    /* Rows by a look at an edge, where that is needed. */
+    /* Finds rows by comparisons with edges, where these are needed. */
     template <int N>
-    static __device__ __forceinline__ void look(const bf_cuda_count_params &p, const T (&given)[N],
-                                                unsigned (&row)[N]) {
+    static __device__ __forceinline__ void compare_edges(const bf_cuda_count_params &p,
+                                                         const T (&given)[N], unsigned (&row)[N]) {
         const T *edges = (const T *)p.edges;
         T x[N], edge[N];
         bool sure[N];
 #pragma unroll
         for (int k = 0; k < N; k++) {
-            x[k] = as_new(given[k]);
-            sure[k] = is_clear(p, x[k], &row[k]);
+            x[k] = forget(given[k]);
+            sure[k] = is_sure(p, x[k], &row[k]);
             if (!sure[k]) edge[k] = edges[row[k] = edge_of(p, x[k])];
         }
 #pragma unroll
         for (int k = 0; k < N; k++)
-            if (!sure[k]) row[k] = decide(p, x[k], row[k], edge[k]);
+            if (!sure[k]) row[k] = decide_row(p, x[k], row[k], edge[k]);
     }
 
     template <int N>
-    static __device__ __forceinline__ void find(const bf_cuda_count_params &p, const T (&x)[N],
-                                                unsigned (&row)[N]) {
+    static __device__ __forceinline__ void find_rows(const bf_cuda_count_params &p, const T (&x)[N],
+                                                     unsigned (&row)[N]) {
         bool all = true;
 #pragma unroll
-        for (int k = 0; k < N; k++) all = is_clear(p, x[k], &row[k]) && all;
-        if (!all) look(p, x, row);
+        for (int k = 0; k < N; k++) all = is_sure(p, x[k], &row[k]) && all;
+        if (!all) compare_edges(p, x, row);
     }
 };
 
-/* bf_bin_of of rules/histogram/bin.h: down the tree, a comparison for each level. */
+/* bf_bin_of of rules/histogram/bin.h, by a search down the tree: a comparison a level. */
 template <class T> struct search_rule {
     typedef T Number;
     static constexpr int blocks = 2, vectors = 2;
 
-    static __device__ __forceinline__ T *staged(const bf_cuda_count_params &p) {
+    static __device__ __forceinline__ T *shared_tree(const bf_cuda_count_params &p) {
         return (T *)(memory + (p.rows + 4) / 4);
     }
-    static __device__ void ready(const bf_cuda_count_params &p) {
-        if (!p.staged) return;
+    static __device__ void prepare(const bf_cuda_count_params &p) {
+        if (!p.tree_in_shared) return;
         for (unsigned i = threadIdx.x; i <= 1u << p.levels; i += blockDim.x)
-            staged(p)[i] = ((const T *)p.edges)[i];
+            shared_tree(p)[i] = ((const T *)p.edges)[i];
     }
 
     template <int N>
-    static __device__ __forceinline__ void descend(const T *tree, int levels, const T (&x)[N],
-                                                   unsigned (&node)[N]) {
+    static __device__ __forceinline__ void descend_tree(const T *tree, int levels, const T (&x)[N],
+                                                        unsigned (&node)[N]) {
 #pragma unroll
         for (int k = 0; k < N; k++) node[k] = 1;
 #pragma unroll 1
@@ -209,14 +211,14 @@ template <class T> struct search_rule {
     }
 
     template <int N>
-    static __device__ __forceinline__ void find(const bf_cuda_count_params &p, const T (&x)[N],
-                                                unsigned (&row)[N]) {
+    static __device__ __forceinline__ void find_rows(const bf_cuda_count_params &p, const T (&x)[N],
+                                                     unsigned (&row)[N]) {
         const T *tree = (const T *)p.edges;
         const unsigned leaves = 1u << p.levels;
-        if (p.staged)
-            descend(staged(p), p.levels, x, row);
+        if (p.tree_in_shared)
+            descend_tree(shared_tree(p), p.levels, x, row);
         else
-            descend(tree, p.levels, x, row);
+            descend_tree(tree, p.levels, x, row);
         const T first = tree[0], last = tree[leaves];
 #pragma unroll
         for (int k = 0; k < N; k++) {
@@ -230,18 +232,18 @@ template <class T> struct search_rule {
 
 /* --- the kernel --- */
 
-template <bf_dtype D, class Rule, class Table> struct row_taker {
-    typedef bf_map::stored_of<D> E;
+template <bf_dtype D, class Rule, class Table> struct row_counter {
+    typedef bf_cuda_element::stored_of<D> E;
     typedef typename Rule::Number Number;
     static constexpr int N = 16 / (int)sizeof(E), GROUP = 16 / (int)sizeof(Number);
     const bf_cuda_count_params &p;
 
-    template <int n> __device__ __forceinline__ void group(const E *e) const {
+    template <int n> __device__ __forceinline__ void count_group(const E *e) const {
         Number x[n];
         unsigned row[n];
 #pragma unroll
-        for (int k = 0; k < n; k++) x[k] = (Number)bf_map::element<D>::decode(e[k]);
-        Rule::find(p, x, row);
+        for (int k = 0; k < n; k++) x[k] = (Number)bf_cuda_element::element<D>::decode(e[k]);
+        Rule::find_rows(p, x, row);
 #pragma unroll
         for (int k = 0; k < n; k++) Table::add(p, row[k]);
     }
@@ -249,9 +251,9 @@ template <bf_dtype D, class Rule, class Table> struct row_taker {
         E e[N];
         memcpy(e, &v, sizeof v);
 #pragma unroll
-        for (int g = 0; g < N; g += GROUP) group<GROUP>(e + g);
+        for (int g = 0; g < N; g += GROUP) count_group<GROUP>(e + g);
     }
-    __device__ __forceinline__ void one(E e) const { group<1>(&e); }
+    __device__ __forceinline__ void one(E e) const { count_group<1>(&e); }
 };
 
 template <bf_dtype D, class Rule, class Table>
@@ -260,10 +262,10 @@ __global__ void __launch_bounds__(BF_CUDA_COUNT_THREADS, Rule::blocks)
     Table::start(p);
     bf_cuda_wait_for_previous();
     unsigned ticket = draw_ticket(p);
-    Rule::ready(p);
+    Rule::prepare(p);
     __syncthreads();
-    row_taker<D, Rule, Table> take = {p};
-    each<bf_map::stored_of<D>, Rule::vectors>(p.data, p.count, take);
+    row_counter<D, Rule, Table> visitor = {p};
+    visit_elements<bf_cuda_element::stored_of<D>, Rule::vectors>(p.data, p.count, visitor);
     __syncthreads();
     Table::finish(p, ticket);
 }
@@ -273,7 +275,7 @@ template <bf_dtype D, class Rule> static const void *kernel_of(bool cached) {
                   : (const void *)count_rows<D, Rule, all_rows>;
 }
 
-/* Of elements that are exact as floats. */
+/* Returns the kernel for a dtype that is exact as f32. */
 template <class Rule> static const void *kernel_of_single(bf_dtype dtype, bool cached) {
     switch (dtype) {
     case BF_I16: return kernel_of<BF_I16, Rule>(cached);
@@ -284,7 +286,7 @@ template <class Rule> static const void *kernel_of_single(bf_dtype dtype, bool c
     }
 }
 
-/* Of all others that are wider than a byte. */
+/* Returns the kernel for any other dtype wider than a byte. */
 template <class Rule> static const void *kernel_of_double(bf_dtype dtype, bool cached) {
     switch (dtype) {
     case BF_I32: return kernel_of<BF_I32, Rule>(cached);
@@ -295,6 +297,6 @@ template <class Rule> static const void *kernel_of_double(bf_dtype dtype, bool c
     }
 }
 
-} // namespace bf_count
+} // namespace bf_cuda_counting
 
 #endif

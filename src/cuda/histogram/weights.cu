@@ -1,5 +1,5 @@
-/* Weights of histograms: each element's enters the words of its bin (rules/reduce/sum.h), by atomic
- * additions of integers, which commute. */
+/* Weights of histograms. Each weight is added to the words of its element's bin
+ * (rules/reduce/sum.h) by atomic additions of integers, which commute. */
 #include "cuda/histogram/histogram.cuh"
 
 #include "rules/reduce/sum.h"
@@ -15,8 +15,8 @@ struct weight_params {
     int64_t *words;
 };
 
-/* The element at p, which is aligned. */
-__device__ __forceinline__ uint64_t load(const void *p, int bytes) {
+/* Returns the bits of the element at p, which is aligned. */
+__device__ __forceinline__ uint64_t load_bits(const void *p, int bytes) {
     switch (bytes) {
     case 1: return *(const uint8_t *)p;
     case 2: return *(const uint16_t *)p;
@@ -25,57 +25,57 @@ __device__ __forceinline__ uint64_t load(const void *p, int bytes) {
     }
 }
 
-__device__ __forceinline__ void add(int64_t *word, int64_t x) {
+__device__ __forceinline__ void add_word(int64_t *word, int64_t x) {
     if (x != 0) atomicAdd((unsigned long long *)word, (unsigned long long)x);
 }
 
-/* As bf_exact_take; elements are counted elsewhere. */
-__device__ void deposit(const weight_params &p, int64_t *words, uint64_t bits) {
+/* Adds a weight as bf_exact_take does, but does not count it. */
+__device__ void deposit_weight(const weight_params &p, int64_t *words, uint64_t bits) {
     bf_dtype dtype = p.job.weights_dtype;
     bool is_float = bf_dtype_is_float(dtype);
     bf_format f = bf_format_of(dtype);
     int special = is_float ? bf_exact_special(f, bits) : 0;
     if (is_float && bf_exact_neg_zero(f, bits)) special = BF_EXACT_NEG_ZERO;
     if (special) {
-        add(words + special, 1);
+        add_word(words + special, 1);
         return;
     }
     bf_finite d = is_float ? bf_decode(f, bits) : bf_decode_integer(dtype, bits);
     int position = is_float ? bf_exact_position(f, p.shape.sum, d.position, 1) : 0;
     int64_t part[3] = {0, 0, 0};
     bf_limbs_add(part, position % 32, d.magnitude, d.negative);
-    for (int i = 0; i < 3; i++) add(words + p.shape.sum_at + position / 32 + i, part[i]);
+    for (int i = 0; i < 3; i++) add_word(words + p.shape.sum_at + position / 32 + i, part[i]);
 }
 
-__global__ void __launch_bounds__(THREADS) take_weights(const weight_params p) {
+__global__ void __launch_bounds__(THREADS) absorb_weights(const weight_params p) {
     int bytes = bf_dtype_bytes(p.job.dtype), weight_bytes = bf_dtype_bytes(p.job.weights_dtype);
     int64_t stride = (int64_t)gridDim.x * THREADS;
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.job.count; i += stride) {
-        uint64_t bits = load((const char *)p.job.data + i * bytes, bytes);
+        uint64_t bits = load_bits((const char *)p.job.data + i * bytes, bytes);
         double x = bf_bin_value(p.job.dtype, bits);
         int64_t row = p.bins.even ? bf_bin_guessed(&p.bins, x) : bf_bin_of(&p.bins, x);
         if (row >= p.bins.count) continue;
-        bits = load((const char *)p.job.weights + i * weight_bytes, weight_bytes);
-        deposit(p, p.words + row * p.shape.words, bits);
+        bits = load_bits((const char *)p.job.weights + i * weight_bytes, weight_bytes);
+        deposit_weight(p, p.words + row * p.shape.words, bits);
     }
 }
 
 __global__ void __launch_bounds__(THREADS)
-    carry(int64_t *words, int64_t bins, bf_exact_shape shape) {
+    carry_sums(int64_t *words, int64_t bins, bf_exact_shape shape) {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i < bins) bf_limbs_carry(words + i * shape.words + shape.sum_at, shape.sum.limbs);
 }
 
 } // namespace
 
-cudaError_t bf_cuda_take_weights(const bf_cuda *cuda, const bf_bin_job *job, const double *edges,
-                                 int64_t *words) {
+cudaError_t bf_cuda_absorb_weights(const bf_cuda *cuda, const bf_bin_job *job, const double *edges,
+                                   int64_t *words) {
     weight_params p = {*job, *job->bins, bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype), words};
     p.bins.edges = edges;
     int64_t blocks = (job->count + THREADS - 1) / THREADS,
             most = cuda->multiprocessors * BLOCKS_EACH;
-    take_weights<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, cuda->stream>>>(p);
+    absorb_weights<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, cuda->stream>>>(p);
     int64_t carriers = (p.bins.count + THREADS - 1) / THREADS;
-    carry<<<(unsigned)carriers, THREADS, 0, cuda->stream>>>(words, p.bins.count, p.shape);
+    carry_sums<<<(unsigned)carriers, THREADS, 0, cuda->stream>>>(words, p.bins.count, p.shape);
     return cudaGetLastError();
 }

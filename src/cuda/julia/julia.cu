@@ -1,10 +1,10 @@
-/* Julia and Mandelbrot sets: each warp takes 8 x 4 pixels at a time, whose orbits are of much the
+/* Julia and Mandelbrot sets. Each warp takes 8 x 4 pixels at a time, whose orbits have about the
  * same length.
  *
- * Orbits are tested after every STEPS steps. Where escape is large beside c, as it is in usual
- * pictures, the magnitude then tells the step at which the orbit escaped, since it is squared with
- * each step: one that escaped k steps ago lies above low[k] and, unless it was there from the
- * start, at or below high[k + 1]. What that leaves open is counted again by the rule. */
+ * Orbits are tested after every STEPS steps. If escape is large beside c, as in usual pictures, the
+ * magnitude then tells at which step the orbit escaped, because each step squares it: after an
+ * escape k steps ago it is above low[k] and, unless the orbit began there, at most high[k + 1]. If
+ * the magnitude does not tell, the rule counts the orbit again. */
 #include "cuda/julia/julia.cuh"
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
@@ -21,42 +21,42 @@ extern "C" {
 enum {
     STEPS = 4,
     WARPS = 4,          /* of a block */
-    ACROSS = 8 * WARPS, /* pixels of its tile */
-    DOWN_MOST = 64,     /* at most, and down */
+    ACROSS = 8 * WARPS, /* width of a tile, in pixels */
+    DOWN_MOST = 64,     /* height of a tile, at most */
     BLOCKS_BUSY = 64    /* of a multiprocessor: with fewer, tiles are smaller */
 };
 
-/* How the step of an escape is found: read off the magnitude; by taking the last steps again with a
+/* How the step of an escape is found: read off the magnitude; by repeating the last steps with a
  * test at each; by the rule alone. */
 enum way { READ, REPLAY, RULE };
 
-/* What kernels are given, in constant memory. */
+/* The parameters of kernels, in constant memory. */
 template <typename T> struct params {
     bf_julia_view view;
     bf_mirror mirror;
     uint16_t *counts;
     int64_t stride;
-    unsigned across; /* tiles in a row of them */
-    int down;        /* pixels of a tile */
+    unsigned across; /* tiles in a row of tiles */
+    int down;        /* height of a tile */
     int whole;       /* iterations in rounds of 2 * STEPS */
     T c_re, c_im, escape;
-    T low[STEPS + 1], high[STEPS]; /* [1] and on; nothing is above low[STEPS] */
+    T low[STEPS + 1], high[STEPS]; /* from [1] on; nothing is above low[STEPS] */
 };
 
 /* --- one orbit --- */
 
-static __device__ __forceinline__ float fused(float a, float b, float c) {
+static __device__ __forceinline__ float multiply_add(float a, float b, float c) {
     return __fmaf_rn(a, b, c);
 }
-static __device__ __forceinline__ double fused(double a, double b, double c) {
+static __device__ __forceinline__ double multiply_add(double a, double b, double c) {
     return __fma_rn(a, b, c);
 }
 
-static __device__ __forceinline__ int rule_of(const params<float> &p, float x, float y) {
+static __device__ __forceinline__ int count_by_rule(const params<float> &p, float x, float y) {
     bf_point_f32 point = {x, y};
     return bf_escape_point_f32(&p.view, point);
 }
-static __device__ __forceinline__ int rule_of(const params<double> &p, double x, double y) {
+static __device__ __forceinline__ int count_by_rule(const params<double> &p, double x, double y) {
     bf_point_f64 point = {x, y};
     return bf_escape_point_f64(&p.view, point);
 }
@@ -66,18 +66,18 @@ template <typename T> struct orbit {
     T re, im, re2, im2;
 
     __device__ __forceinline__ orbit(T x, T y) : re(x), im(y), re2(x * x), im2(y * y) {}
-    /* The rule's step, with p + p + c in one operation (rules/julia/escape.h). */
+    /* Takes the rule's step, with p + p + c in one operation (rules/julia/escape.h). */
     __device__ __forceinline__ void step(T c_re, T c_im) {
         T p = im * re;
         re = (re2 - im2) + c_re;
-        im = fused(T(2), p, c_im);
+        im = multiply_add(T(2), p, c_im);
         re2 = re * re;
         im2 = im * im;
     }
     __device__ __forceinline__ T magnitude() const { return re2 + im2; }
 };
 
-/* The count of an orbit whose magnitude is m STEPS steps after `done` of them, when it has escaped;
+/* Returns the count of an escaped orbit whose magnitude was m STEPS steps after the first `done`;
  * -1: m does not tell. */
 template <typename T>
 static __device__ __forceinline__ int read_count(const params<T> &p, T m, int done) {
@@ -92,7 +92,7 @@ static __device__ __forceinline__ int read_count(const params<T> &p, T m, int do
     return m > next ? -1 : count;
 }
 
-/* The steps, up to `most`, before the one after which the orbit has escaped. */
+/* Returns the number of steps, up to `most`, before the one at which the orbit escapes. */
 template <typename T>
 static __device__ __forceinline__ int steps_until(const params<T> &p, orbit<T> z, T c_re, T c_im,
                                                   int most) {
@@ -104,38 +104,39 @@ static __device__ __forceinline__ int steps_until(const params<T> &p, orbit<T> z
     return i;
 }
 
-/* A value that stays in a register, rather than be loaded in each round. */
-static __device__ __forceinline__ float kept(float x) {
+/* Returns x, kept in a register instead of being loaded in each round. */
+static __device__ __forceinline__ float keep_in_register(float x) {
     asm volatile("" : "+f"(x));
     return x;
 }
-static __device__ __forceinline__ double kept(double x) {
+static __device__ __forceinline__ double keep_in_register(double x) {
     asm volatile("" : "+d"(x));
     return x;
 }
 
-/* Takes STEPS steps; has the orbit not escaped? */
+/* Takes STEPS steps. Returns whether the orbit has not escaped. */
 template <typename T>
-static __device__ __forceinline__ bool stays(orbit<T> *z, T c_re, T c_im, T escape, T *m) {
+static __device__ __forceinline__ bool survives(orbit<T> *z, T c_re, T c_im, T escape, T *m) {
 #pragma unroll
     for (int s = 0; s < STEPS; s++) z->step(c_re, c_im);
     *m = z->magnitude();
     return *m <= escape;
 }
 
-/* The count of the pixel at (x, y). */
+/* Returns the count of the pixel at (x, y). */
 template <typename T, bool MANDELBROT, way WAY>
-static __device__ __forceinline__ int count_of(const params<T> &p, T x, T y) {
-    if (WAY == RULE) return rule_of(p, x, y);
-    const T c_re = kept(MANDELBROT ? x : p.c_re), c_im = kept(MANDELBROT ? y : p.c_im);
+static __device__ __forceinline__ int count_steps(const params<T> &p, T x, T y) {
+    if (WAY == RULE) return count_by_rule(p, x, y);
+    const T c_re = keep_in_register(MANDELBROT ? x : p.c_re),
+            c_im = keep_in_register(MANDELBROT ? y : p.c_im);
     orbit<T> z(MANDELBROT ? T(0) : x, MANDELBROT ? T(0) : y), before = z;
     int i = 0;
     T m = 0;
     for (; i < p.whole; i += 2 * STEPS) {
         before = z;
-        if (!stays(&z, c_re, c_im, p.escape, &m)) break;
+        if (!survives(&z, c_re, c_im, p.escape, &m)) break;
         if (WAY == REPLAY) before = z;
-        if (!stays(&z, c_re, c_im, p.escape, &m)) {
+        if (!survives(&z, c_re, c_im, p.escape, &m)) {
             i += STEPS;
             break;
         }
@@ -143,22 +144,22 @@ static __device__ __forceinline__ int count_of(const params<T> &p, T x, T y) {
     if (i == p.whole) return i + steps_until(p, z, c_re, c_im, p.view.iterations - p.whole);
     if (WAY == REPLAY) return i + steps_until(p, before, c_re, c_im, STEPS - 1);
     const int count = read_count(p, m, i);
-    return count < 0 ? rule_of(p, x, y) : count;
+    return count < 0 ? count_by_rule(p, x, y) : count;
 }
 
 /* --- the kernel --- */
 
-static __device__ __forceinline__ float coordinate(const params<float> &p, int64_t offset,
-                                                   double center) {
+static __device__ __forceinline__ float coordinate_of(const params<float> &p, int64_t offset,
+                                                      double center) {
     return bf_escape_coordinate_f32(&p.view, offset, center);
 }
-static __device__ __forceinline__ double coordinate(const params<double> &p, int64_t offset,
-                                                    double center) {
+static __device__ __forceinline__ double coordinate_of(const params<double> &p, int64_t offset,
+                                                       double center) {
     return bf_escape_coordinate_f64(&p.view, offset, center);
 }
 
-/* Where a tile's pixels go: a row's own and the one that mirrors it (NULL: none), and the column in
- * each (negative: none). */
+/* The destinations of a tile's pixels: the row itself and the one that mirrors it (NULL: none), and
+ * the column in each (negative: none). */
 struct row {
     uint16_t *own, *other;
 };
@@ -173,28 +174,28 @@ template <typename T> struct tile {
     int width, height;
 };
 
-static __device__ __forceinline__ int place_in(const bf_rectangle &r, int64_t x) {
+static __device__ __forceinline__ int column_in(const bf_rectangle &r, int64_t x) {
     return x >= r.x && x < r.x + r.columns ? static_cast<int>(x - r.x) : -1;
 }
 
 template <typename T>
 static __device__ __forceinline__ void set_column(const params<T> &p, tile<T> *t, int i,
                                                   int64_t x) {
-    t->x[i] = coordinate(p, x - p.view.half_width, p.view.center_re);
-    t->columns[i].own = place_in(p.mirror.whole, x);
-    t->columns[i].other = place_in(p.mirror.whole, bf_mirrored_column(&p.mirror, x));
+    t->x[i] = coordinate_of(p, x - p.view.half_width, p.view.center_re);
+    t->columns[i].own = column_in(p.mirror.whole, x);
+    t->columns[i].other = column_in(p.mirror.whole, bf_mirrored_column(&p.mirror, x));
 }
 
 template <typename T>
 static __device__ __forceinline__ void set_row(const params<T> &p, tile<T> *t, int i, int64_t y) {
     const int64_t other = bf_mirrored_row(&p.mirror, y), top = p.mirror.whole.y;
-    t->y[i] = coordinate(p, y - p.view.half_height, p.view.center_im);
+    t->y[i] = coordinate_of(p, y - p.view.half_height, p.view.center_im);
     t->rows[i].own = p.counts + (y - top) * p.stride;
     t->rows[i].other = other < 0 ? NULL : p.counts + (other - top) * p.stride;
 }
 
-/* The last rows first: where rows mirror others, those are the middle of the picture, which takes
- * longest. */
+/* Sets the tile up. The last rows come first: if rows mirror others, they are the middle of the
+ * picture, which takes longest. */
 template <typename T>
 static __device__ __forceinline__ void begin_tile(const params<T> &p, tile<T> *t) {
     const bf_mirror &m = p.mirror;
@@ -211,7 +212,7 @@ static __device__ __forceinline__ void begin_tile(const params<T> &p, tile<T> *t
     t->height = height;
 }
 
-/* A warp goes down 8 columns of the tile, 4 rows at a time. */
+/* Counts the pixels of a tile: a warp takes 8 columns, 4 rows at a time. */
 template <typename T, bool MANDELBROT, way WAY>
 static __global__ void __launch_bounds__(32 * WARPS)
     count_tiles(__grid_constant__ const params<T> p) {
@@ -223,17 +224,18 @@ static __global__ void __launch_bounds__(32 * WARPS)
     const column to = t.columns[x];
     const T re = t.x[x];
     for (int y = lane / 8; y < height; y += 4) {
-        const uint16_t count = static_cast<uint16_t>(count_of<T, MANDELBROT, WAY>(p, re, t.y[y]));
+        const uint16_t count =
+            static_cast<uint16_t>(count_steps<T, MANDELBROT, WAY>(p, re, t.y[y]));
         const row rows = t.rows[y];
         if (to.own >= 0) rows.own[to.own] = count;
         if (to.other >= 0 && rows.other != NULL) rows.other[to.other] = count;
     }
 }
 
-/* --- launching it --- */
+/* --- launches --- */
 
-/* The bounds on the magnitude k steps after an escape: from m, it becomes (m +- |c|)^2, or somewhat
- * less or more by its roundings. False: they are no use, since values overflow. */
+/* Sets the bounds on the magnitude k steps after an escape: m becomes (m +- |c|)^2, less or more by
+ * its roundings. Returns false if they are of no use, because values overflow. */
 template <typename T> static bool find_bounds(params<T> *p) {
     const double margin = 1e-5, most = sizeof(T) == 4 ? 1e37 : 1e300;
     double c = bf_julia_abs(p->view.c_re) + bf_julia_abs(p->view.c_im);
@@ -267,7 +269,8 @@ static int64_t tiles_of(const bf_mirror &m, int down) {
     return (m.columns + ACROSS - 1) / ACROSS * ((m.rows + down - 1) / down);
 }
 
-template <typename T> static cudaError_t launch(const bf_cuda *cuda, const bf_julia_job *job) {
+template <typename T>
+static cudaError_t launch_count(const bf_cuda *cuda, const bf_julia_job *job) {
     params<T> p = {};
     p.view = job->view;
     p.mirror = bf_mirror_of(&job->view, job->at);
@@ -289,49 +292,49 @@ template <typename T> static cudaError_t launch(const bf_cuda *cuda, const bf_ju
     return bf_cuda_launch(cuda, kernel_of(p, how), shape, arguments);
 }
 
-/* The caller's floating-point environment is not that of the bounds. */
-static bf_status enqueue(bf_context *context, const bf_julia_job *job) {
+/* Enqueues a job. The bounds are computed in the library's floating-point environment. */
+static bf_status enqueue_count(bf_context *context, const bf_julia_job *job) {
     bf_environment environment = bf_environment_enter();
-    cudaError_t error = job->view.dtype == BF_F32 ? launch<float>(context->cuda, job)
-                                                  : launch<double>(context->cuda, job);
+    cudaError_t error = job->view.dtype == BF_F32 ? launch_count<float>(context->cuda, job)
+                                                  : launch_count<double>(context->cuda, job);
     bf_environment_leave(environment);
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a picture");
 }
 
 /* --- entries --- */
 
-/* Copies a part's rows, which follow each other on the GPU, to where they belong. */
-static bf_status copy_part(bf_context *context, const bf_julia_job *part, const void *from) {
-    const bf_rectangle &at = part->at;
-    const size_t width = (size_t)at.columns * sizeof *part->counts;
+/* Copies the rows of a piece, which are contiguous on the GPU, to the caller's memory. */
+static bf_status copy_piece(bf_context *context, const bf_julia_job *piece, const void *from) {
+    const bf_rectangle &at = piece->at;
+    const size_t width = (size_t)at.columns * sizeof *piece->counts;
     bf_status status = BF_OK;
-    if (at.rows == 1 || part->stride == at.columns)
-        return bf_cuda_copy(context, part->counts, from, width * (size_t)at.rows);
-    if (bf_where_is(part->counts, NULL) == BF_WHERE_HOST) {
-        const bf_strided rows = {(char *)part->counts,
-                                 sizeof *part->counts,
+    if (at.rows == 1 || piece->stride == at.columns)
+        return bf_cuda_copy(context, piece->counts, from, width * (size_t)at.rows);
+    if (bf_where_is(piece->counts, NULL) == BF_WHERE_HOST) {
+        const bf_strided rows = {(char *)piece->counts,
+                                 sizeof *piece->counts,
                                  2,
                                  {at.rows, at.columns},
-                                 {part->stride, 1}};
+                                 {piece->stride, 1}};
         return bf_cuda_scatter_host(context, &rows, 0, at.rows * at.columns, from);
     }
     for (int64_t y = 0; y < at.rows && status == BF_OK; y++)
-        status = bf_cuda_copy(context, part->counts + y * part->stride,
+        status = bf_cuda_copy(context, piece->counts + y * piece->stride,
                               (const char *)from + (size_t)y * width, width);
     return status;
 }
 
-static bf_status run_part(bf_context *context, const bf_julia_job *part, void *scratch) {
-    bf_julia_job job = *part;
+static bf_status run_piece(bf_context *context, const bf_julia_job *piece, void *scratch) {
+    bf_julia_job job = *piece;
     job.counts = (uint16_t *)scratch;
-    job.stride = part->at.columns;
-    bf_status status = enqueue(context, &job);
-    return status == BF_OK ? copy_part(context, part, scratch) : status;
+    job.stride = piece->at.columns;
+    bf_status status = enqueue_count(context, &job);
+    return status == BF_OK ? copy_piece(context, piece, scratch) : status;
 }
 
-/* Makes pictures where the GPU cannot write: in parts as large as the scratch, since mirrored
- * halves of a part cost no more than one. */
-static bf_status run_parts(bf_context *context, const bf_julia_job *job) {
+/* Makes a picture that kernels cannot write in place: in pieces as large as the scratch. The halves
+ * of a piece that mirror each other cost no more than one. */
+static bf_status run_pieces(bf_context *context, const bf_julia_job *job) {
     void *scratch = bf_cuda_copy_scratch(context);
     const bf_rectangle &all = job->at;
     const int64_t room = BF_CUDA_COPY_SCRATCH / sizeof *job->counts;
@@ -339,13 +342,13 @@ static bf_status run_parts(bf_context *context, const bf_julia_job *job) {
     bf_status status = scratch != NULL ? BF_OK : BF_E_MEMORY;
     for (int64_t y = 0; y < all.rows; y += rows) {
         for (int64_t x = 0; x < all.columns && status == BF_OK; x += columns) {
-            bf_julia_job part = *job;
-            part.at.x += x;
-            part.at.y += y;
-            part.at.columns = all.columns - x < columns ? all.columns - x : columns;
-            part.at.rows = all.rows - y < rows ? all.rows - y : rows;
-            part.counts += y * job->stride + x;
-            status = run_part(context, &part, scratch);
+            bf_julia_job piece = *job;
+            piece.at.x += x;
+            piece.at.y += y;
+            piece.at.columns = all.columns - x < columns ? all.columns - x : columns;
+            piece.at.rows = all.rows - y < rows ? all.rows - y : rows;
+            piece.counts += y * job->stride + x;
+            status = run_piece(context, &piece, scratch);
         }
     }
     return status;
@@ -353,8 +356,8 @@ static bf_status run_parts(bf_context *context, const bf_julia_job *job) {
 
 static bf_status run_julia(bf_context *context, const bf_julia_job *job) {
     bf_status status = bf_cuda_in_place(context, job->counts, sizeof *job->counts)
-                           ? enqueue(context, job)
-                           : run_parts(context, job);
+                           ? enqueue_count(context, job)
+                           : run_pieces(context, job);
     cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
     if (status != BF_OK || error == cudaSuccess) return status;
     return bf_cuda_fail(context, error, "a picture");
@@ -372,7 +375,7 @@ static bf_status count_pixels_async(bf_context *context, const bf_julia_job *job
     if (!bf_cuda_in_place(context, job->counts, sizeof *job->counts))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
     int previous = bf_cuda_enter(context);
-    bf_status status = enqueue(context, job);
+    bf_status status = enqueue_count(context, job);
     bf_cuda_leave(previous);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Pictures on the GPU. */
+/* Julia and Mandelbrot sets on a GPU. */
 #ifndef BF_CUDA_JULIA_JULIA_CUH
 #define BF_CUDA_JULIA_JULIA_CUH
 

@@ -1,17 +1,17 @@
-/* Casts between any two dtypes, element by element. */
+/* Kernels of casts between any two dtypes, element by element. */
 #include "cuda/map/scalar.cuh"
 
-namespace bf_map {
+namespace bf_cuda_map {
 
 template <bf_dtype FROM, bf_dtype TO>
 static __device__ __forceinline__ void store_cast(const bf_cuda_map_params &p,
                                                   value_of<FROM> (&x)[E]) {
-    int64_t i = first_element(), failed = -1;
+    int64_t i = first_index(), failed = -1;
 #pragma unroll
     for (int e = 0; e < E; e++, i += THREADS) {
         bool misfit;
         if (i >= p.count) break;
-        ((stored_of<TO> *)p.out)[i] = cast<FROM, TO>(x[e], p.saturate, &misfit);
+        ((stored_of<TO> *)p.out)[i] = cast_element<FROM, TO>(x[e], p.saturate, &misfit);
         if (misfit && failed < 0) failed = i;
     }
     if (failed >= 0) note_failure(p, failed);
@@ -35,12 +35,12 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-} // namespace bf_map
+} // namespace bf_cuda_map
 
 const void *bf_cuda_map_cast_kernel(bf_dtype from) {
     switch (from) {
 #define BF_X(id, number, name, bytes, type)                                                        \
-    case BF_##id: return (const void *)bf_map::map_cast<BF_##id>;
+    case BF_##id: return (const void *)bf_cuda_map::map_cast<BF_##id>;
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
     default: return nullptr;

@@ -1,5 +1,5 @@
-/* Element-wise operations: chooses the kernel, and gives it the operands where they are or, where
- * it cannot reach them, through the pipeline. */
+/* The backend's functions for element-wise operations: the choice of a kernel. Operands that it
+ * does not reach go through the pipeline. */
 #include "cuda/map/map.cuh"
 #include "cuda/map/operation.cuh"
 #include "cuda/runtime/launch.cuh"
@@ -10,14 +10,16 @@ extern "C" {
 #include "seam/where.h"
 }
 
-enum { THREADS_BUSY = 1024 /* of a multiprocessor: with fewer, a thread takes one vector */ };
+enum {
+    THREADS_BUSY = 1024 /* threads of a multiprocessor: with fewer, a thread takes one vector */
+};
 
-/* What a failure's code says: the dtype of the output; that of a cast; 0: division by zero. */
+/* The code of a failure: the dtype of the output; with this bit, of a cast; 0: division by zero. */
 static const unsigned CAST_CODE = 0x80;
 
 /* --- choosing a kernel --- */
 
-/* Elements after which operand k is aligned for vectors of `lanes` elements. */
+/* Returns whether elements from `head` on are aligned for vectors of `lanes` elements. */
 static bool is_aligned(const void *p, int bytes, int lanes, int64_t head) {
     return ((uintptr_t)p + (uintptr_t)(head * bytes)) % (unsigned)(lanes * bytes) == 0;
 }
@@ -29,7 +31,7 @@ static bool are_aligned(const bf_cuda_map_params *p, bf_dtype work, int lanes, i
     return true;
 }
 
-/* Splits the elements into a head, whole vectors and the rest, if there is a way. */
+/* Splits the elements into a head, whole vectors and the rest. Returns whether that is possible. */
 static bool split_vectors(bf_cuda_map_params *p, bf_dtype work) {
     int lanes = 16 / bf_dtype_bytes(work);
     for (int k = 0; k < p->arity; k++)
@@ -59,16 +61,16 @@ static launch_plan plan_launch(const bf_context *context, bf_cuda_map_params *p,
         op == BF_MAP_CAST ? bf_cuda_map_cast_kernel(p->from[0]) : bf_cuda_map_mixed_kernel(work);
     plan.blocks = blocks_of(p->count, BF_CUDA_MAP_ELEMENTS);
     if (op == BF_MAP_CAST || p->refuse_zero || !split_vectors(p, work)) return plan;
-    bool floats = bf_dtype_is_float(work);
     bool few = p->vectors <= (int64_t)context->cuda->multiprocessors * THREADS_BUSY;
-    p->per_thread = few ? 1 : bf_cuda_map_vectors(op, floats, bf_dtype_bytes(work));
-    plan.kernel =
-        floats ? bf_cuda_map_float_kernel(op, work) : bf_cuda_map_integer_kernel(op, work);
+    p->per_thread =
+        few ? 1 : bf_cuda_map_vectors(op, bf_dtype_is_float(work), bf_dtype_bytes(work));
+    plan.kernel = bf_cuda_map_vector_kernel(op, work);
     plan.blocks = blocks_of(p->vectors, p->per_thread);
     return plan;
 }
 
-static bf_status launch(bf_context *context, bf_cuda_map_params *p, bf_map_op op, bf_dtype work) {
+static bf_status launch_map(bf_context *context, bf_cuda_map_params *p, bf_map_op op,
+                            bf_dtype work) {
     launch_plan plan = plan_launch(context, p, op, work);
     void *arguments[] = {p};
     bf_cuda_shape shape = {.blocks = plan.blocks, .threads = BF_CUDA_MAP_THREADS, .overlaps = true};
@@ -78,8 +80,8 @@ static bf_status launch(bf_context *context, bf_cuda_map_params *p, bf_map_op op
 
 /* --- operands --- */
 
-/* A call: the kernels' parameters for all elements. The inputs that are not single, and the output,
- * are operands of the pipeline. */
+/* A call: the kernels' parameters for all elements. Operands of the pipeline are the inputs that
+ * are not single, and the output. */
 typedef struct map_call {
     const bf_map_job *job;
     bf_cuda_map_params params;
@@ -95,7 +97,7 @@ static bool is_number_on_host(const bf_map_job *job, int k) {
     return job->single[k] && bf_where_is(job->in[k], NULL) == BF_WHERE_HOST;
 }
 
-/* A single element, which the host can read at p, becomes a number among the parameters. */
+/* Makes a single element, which the host can read at p, a number among the parameters. */
 static void set_number(bf_cuda_map_params *p, const bf_map_job *job, int k, const void *element) {
     bool misfit = false;
     uint64_t bits = bf_load_bits(element, bf_dtype_bytes(job->from[k]));
@@ -105,7 +107,7 @@ static void set_number(bf_cuda_map_params *p, const bf_map_job *job, int k, cons
     p->in[k] = NULL;
 }
 
-/* The same for an element that kernels cannot read where it is. */
+/* Fetches a single element that kernels do not reach, and makes it a number. */
 static bf_status fetch_number(bf_context *context, bf_cuda_map_params *p, const bf_map_job *job,
                               int k) {
     uint64_t element = 0;
@@ -122,7 +124,7 @@ static bf_cuda_map_params params_of(const bf_map_job *job) {
     bf_cuda_map_params p = {};
     p.op = bf_map_is_comparison(job->op) ? BF_MAP_EQ : job->op;
     p.arity = job->arity;
-    p.relations = bf_map::relations_of(job->op);
+    p.relations = bf_cuda_map::relations_of(job->op);
     p.saturate = job->overflow == BF_OVERFLOW_SATURATE;
     p.refuse_zero = job->refuse_zero;
     p.to = job->to;
@@ -165,7 +167,7 @@ static bool can_fail(const bf_map_job *job) {
 
 /* --- entries --- */
 
-/* Elements [first, first + n). */
+/* Computes elements [first, first + n). */
 static bf_status map_piece(bf_context *context, void *arg, void *const at[], int64_t first,
                            int64_t n) {
     const map_call *c = (const map_call *)arg;
@@ -176,19 +178,19 @@ static bf_status map_piece(bf_context *context, void *arg, void *const at[], int
     for (int k = 0; k < p.arity; k++)
         if (!p.single[k]) p.in[k] = at[i++];
     p.out = at[i];
-    return launch(context, &p, c->job->op, c->job->work);
+    return launch_map(context, &p, c->job->op, c->job->work);
 }
 
 static bf_status run_map(bf_context *context, const bf_map_job *job) {
     const bf_cuda *cuda = context->cuda;
     map_call c;
     bf_status status = begin_call(context, job, &c);
-    if (can_fail(job)) c.params.failed = &cuda->mailbox->mail->failures[BF_CUDA_FAILURE_NOW];
+    if (can_fail(job)) c.params.failed = &cuda->mailbox->memory->failures[BF_CUDA_FAILURE_NOW];
     if (status == BF_OK)
         status = bf_cuda_pipeline(context, c.operands, c.operand_count, job->count, job->count,
                                   map_piece, &c);
     cudaError_t error = cudaStreamSynchronize(cuda->stream);
-    unsigned long long key = bf_cuda_take_failure(cuda, BF_CUDA_FAILURE_NOW);
+    unsigned long long key = bf_cuda_fetch_failure(cuda, BF_CUDA_FAILURE_NOW);
     if (status != BF_OK) return status;
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "an element-wise operation");
     if (key == BF_CUDA_NO_FAILURE) return BF_OK;
@@ -205,9 +207,9 @@ static bf_status run_map_async(bf_context *context, const bf_map_job *job) {
     if (!are_reachable(context, job))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
     bf_cuda_map_params p = params_of(job);
-    if (can_fail(job)) p.failed = &context->cuda->mailbox->mail->failures[BF_CUDA_FAILURE_LATER];
+    if (can_fail(job)) p.failed = &context->cuda->mailbox->memory->failures[BF_CUDA_FAILURE_LATER];
     p.index = job->index;
-    return launch(context, &p, job->op, job->work);
+    return launch_map(context, &p, job->op, job->work);
 }
 
 static bf_status compute_job(bf_context *context, const bf_map_job *job) {
@@ -227,7 +229,7 @@ static bf_status compute_job_async(bf_context *context, const bf_map_job *job) {
 
 bf_status bf_cuda_map_failure(bf_context *context) {
     bf_map_job job = {};
-    unsigned long long key = bf_cuda_take_failure(context->cuda, BF_CUDA_FAILURE_LATER);
+    unsigned long long key = bf_cuda_fetch_failure(context->cuda, BF_CUDA_FAILURE_LATER);
     if (key == BF_CUDA_NO_FAILURE) return BF_OK;
     job.refuse_zero = (key & 0xff) == 0;
     job.op = (key & CAST_CODE) != 0 ? BF_MAP_CAST : BF_MAP_ADD;

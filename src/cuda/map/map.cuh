@@ -1,4 +1,4 @@
-/* Element-wise operations: what their kernels are given, and where to find them. */
+/* Element-wise operations: their kernels, and the parameters of these. */
 #ifndef BF_CUDA_MAP_MAP_CUH
 #define BF_CUDA_MAP_MAP_CUH
 
@@ -10,8 +10,8 @@ extern "C" {
 
 extern const bf_map_backend bf_cuda_map_backend;
 
-/* Returns the failure that an enqueued operation left, if any; called when the stream has been
- * waited for. */
+/* Returns the failure of an earlier enqueued operation, if there is one. The stream has been waited
+ * for. */
 bf_status bf_cuda_map_failure(bf_context *context);
 
 enum {
@@ -31,28 +31,26 @@ struct bf_cuda_map_params {
     bool saturate, refuse_zero;
     unsigned relations; /* of a comparison: see operation.cuh */
     int64_t count;
-    int64_t head;    /* elements before the first whole vector, */
-    int64_t vectors; /* how many of those there are, */
-    int per_thread;  /* and how many a thread takes */
-    /* Where the least failing index goes, shifted up by 8, with `code` below; NULL: none matters.
-     */
+    int64_t head;    /* elements before the first whole vector */
+    int64_t vectors; /* whole vectors */
+    int per_thread;  /* vectors that a thread takes */
+    /* The least failing index, shifted up by 8, with `code` below; NULL: nothing can fail. */
     unsigned long long *failed;
-    int64_t index; /* of out[0], there */
+    int64_t index; /* the index of out[0] */
     unsigned code;
 };
 
-/* Kernels for inputs of dtype `work` that lie as vectors do: all are 16-byte aligned after the same
- * number of elements. NULL: there is no such operation. A block takes per_thread (1 or what
- * bf_cuda_map_vectors says) vectors a thread. */
-const void *bf_cuda_map_float_kernel(bf_map_op op, bf_dtype work);
-const void *bf_cuda_map_integer_kernel(bf_map_op op, bf_dtype work);
+/* Return the kernel for inputs of dtype `work` whose vectors are all 16-byte aligned after the same
+ * number of elements. A thread takes per_thread vectors: 1, or bf_cuda_map_vectors(). NULL: there
+ * is no such operation. */
+const void *bf_cuda_map_vector_kernel(bf_map_op op, bf_dtype work);
 
-/* For inputs of any dtypes, cast to `work`; and for casts of one. */
+/* Return the kernel for inputs of any dtypes, cast to `work`; and for casts of one input. */
 const void *bf_cuda_map_mixed_kernel(bf_dtype work);
 const void *bf_cuda_map_cast_kernel(bf_dtype from);
 
-/* Vectors that a thread takes of a large array: one where memory alone sets the pace, several where
- * a thread has more to do. */
+/* Returns the vectors that a thread takes of a large array: one if only memory limits the
+ * operation, several if a thread has more to compute. */
 constexpr int bf_cuda_map_vectors(bf_map_op op, bool floats, int bytes) {
     bool light = floats && (op <= BF_MAP_MUL || op == BF_MAP_NEG || op == BF_MAP_ABS);
     return light ? 1 : bytes >= 2 ? 4 : 2;

@@ -1,11 +1,13 @@
-/* What one element of a result is, by the machine's own instructions: the same bits as the rules'.
- * Compiled without contraction. */
+/* Operations on one element, by the machine's own instructions. They give the same bits as the
+ * rules. Compiled without contraction. */
 #ifndef BF_CUDA_MAP_OPERATION_CUH
 #define BF_CUDA_MAP_OPERATION_CUH
 
 #include "cuda/runtime/element.cuh"
 
-namespace bf_map {
+namespace bf_cuda_map {
+
+using namespace bf_cuda_element;
 
 constexpr bool is_comparison(bf_map_op op) { return op >= BF_MAP_EQ && op <= BF_MAP_GE; }
 
@@ -20,14 +22,14 @@ constexpr bool is_defined(bf_map_op op, bf_dtype dtype) {
     return dtype != BF_BOOL || (op != BF_MAP_SUB && op != BF_MAP_NEG);
 }
 
-/* Can a result not fit? */
+/* Returns whether a result may not fit its dtype. */
 constexpr bool can_fail(bf_map_op op, bf_dtype dtype) {
     return is_integer(dtype) && !is_comparison(op) && op != BF_MAP_MIN && op != BF_MAP_MAX;
 }
 
 /* --- comparisons: one kernel for all six --- */
 
-/* How two numbers stand to each other; a comparison is a set of these. */
+/* The relations of two numbers. A comparison is a set of these. */
 enum { LESS = 1, EQUAL = 2, GREATER = 4, UNORDERED = 8 };
 
 static inline unsigned relations_of(bf_map_op op) {
@@ -42,15 +44,15 @@ static inline unsigned relations_of(bf_map_op op) {
     }
 }
 
-template <class T> BF_BOTH bool compare(T x, T y, unsigned relations) {
+template <class T> BF_BOTH bool holds(T x, T y, unsigned relations) {
     unsigned relation = x < y ? LESS : x == y ? EQUAL : x > y ? GREATER : UNORDERED;
     return (relations & relation) != 0;
 }
 
 /* --- floats --- */
 
-/* Equal numbers differ at most in the sign of zero: or'ed they are -0 if either is, and'ed +0. The
- * sum of unordered ones is NaN. */
+/* Equal numbers differ at most in the sign of zero: their OR is -0 if either is, their AND is +0 if
+ * either is. The sum of unordered numbers is NaN. */
 template <class T> BF_BOTH T least(T x, T y) {
     T equal = of_bits(bits_of(x) | bits_of(y));
     return x < y ? x : y < x ? y : x == y ? equal : x + y;
@@ -68,8 +70,8 @@ BF_BOTH double magnitude(double x) { return fabs(x); }
 BF_BOTH float multiply_add(float x, float y, float z) { return fmaf(x, y, z); }
 BF_BOTH double multiply_add(double x, double y, double z) { return fma(x, y, z); }
 
-/* Half floats are computed in f32, as on the CPU: see src/cpu/map/block.c. */
-template <bf_map_op OP, bf_dtype D, class T> BF_BOTH T float_result(T x, T y, T z) {
+/* Half floats are computed in f32, as on the CPU (src/cpu/map/block.c). */
+template <bf_map_op OP, bf_dtype D, class T> BF_BOTH T compute_float(T x, T y, T z) {
     switch (OP) {
     case BF_MAP_ADD: return x + y;
     case BF_MAP_SUB: return x - y;
@@ -86,7 +88,7 @@ template <bf_map_op OP, bf_dtype D, class T> BF_BOTH T float_result(T x, T y, T 
 
 /* --- integers and bools --- */
 
-BF_BOTH bool logical(bf_map_op op, bool x, bool y, bool z) {
+BF_BOTH bool compute_logical(bf_map_op op, bool x, bool y, bool z) {
     switch (op) {
     case BF_MAP_ADD:
     case BF_MAP_MAX: return x || y;
@@ -114,36 +116,36 @@ template <class T> struct exact<T, true, 4, false> { typedef uint64_t type; };
 template <class T> struct exact<T, true, 8, false> { typedef bf_u128 type; };
 
 template <bf_map_op OP, class T>
-BF_BOTH T integer_result(T x, T y, T z, bool saturate, bool *misfit) {
+BF_BOTH T compute_integer(T x, T y, T z, bool saturate, bool *misfit) {
     typedef typename exact<T, OP == BF_MAP_MUL || OP == BF_MAP_FMA>::type W;
     switch (OP) {
     case BF_MAP_MIN: return x < y ? x : y;
     case BF_MAP_MAX: return x > y ? x : y;
-    case BF_MAP_ADD: return fit<T, W>((W)x + (W)y, saturate, misfit);
-    case BF_MAP_SUB: return fit<T, W>((W)x - (W)y, saturate, misfit);
-    case BF_MAP_MUL: return fit<T, W>((W)x * (W)y, saturate, misfit);
-    case BF_MAP_FMA: return fit<T, W>((W)x * (W)y + (W)z, saturate, misfit);
-    case BF_MAP_NEG: return fit<T, W>(-(W)x, saturate, misfit);
-    default: return fit<T, W>(is_negative(x) ? -(W)x : (W)x, saturate, misfit); /* abs */
+    case BF_MAP_ADD: return fit_integer<T, W>((W)x + (W)y, saturate, misfit);
+    case BF_MAP_SUB: return fit_integer<T, W>((W)x - (W)y, saturate, misfit);
+    case BF_MAP_MUL: return fit_integer<T, W>((W)x * (W)y, saturate, misfit);
+    case BF_MAP_FMA: return fit_integer<T, W>((W)x * (W)y + (W)z, saturate, misfit);
+    case BF_MAP_NEG: return fit_integer<T, W>(-(W)x, saturate, misfit);
+    default: return fit_integer<T, W>(is_negative(x) ? -(W)x : (W)x, saturate, misfit); /* abs */
     }
 }
 
-/* Any operation but a comparison or a cast. Says in *misfit whether the result does not fit. */
+/* Computes any operation but a comparison or a cast. *misfit: the result does not fit. */
 template <bf_map_op OP, bf_dtype D>
-BF_BOTH value_of<D> result(value_of<D> x, value_of<D> y, value_of<D> z, bool saturate,
-                           bool *misfit) {
+BF_BOTH value_of<D> compute_result(value_of<D> x, value_of<D> y, value_of<D> z, bool saturate,
+                                   bool *misfit) {
     *misfit = false;
     if constexpr (is_float(D))
-        return float_result<OP, D>(x, y, z);
+        return compute_float<OP, D>(x, y, z);
     else if constexpr (D == BF_BOOL)
-        return logical(OP, x, y, z);
+        return compute_logical(OP, x, y, z);
     else
-        return integer_result<OP>(x, y, z, saturate, misfit);
+        return compute_integer<OP>(x, y, z, saturate, misfit);
 }
 
 /* --- casts --- */
 
-/* An integer as a double that rounds to a half float as the integer does: rounded to odd, where it
+/* Returns a double that rounds to a half float as this integer does: rounded to odd, if the integer
  * has more bits than a double. */
 BF_BOTH double odd_double(uint64_t magnitude) {
     if (magnitude >> 40 != 0) {
@@ -165,7 +167,8 @@ template <bf_dtype TO, class T> BF_BOTH stored_of<TO> float_from_float(T x) {
     return element<TO>::encode((value_of<TO>)x);
 }
 
-/* Toward zero. The ends, but for those of 64 bits, are doubles; what is just beyond is. */
+/* Rounds toward zero. The bounds are exact doubles; so is least - 1, except for signed 64-bit
+ * integers. */
 template <class T> BF_BOTH T integer_from_float(double x, bool *misfit) {
     const double bound = 2.0 * (double)(ends<T>::greatest / 2 + 1);
     const double least = ends<T>::is_signed ? -bound : 0;
@@ -180,11 +183,11 @@ template <class FROM, class TO>
 BF_BOTH TO integer_from_integer(FROM x, bool saturate, bool *misfit) {
     constexpr bool wide = std::is_same<FROM, uint64_t>::value || std::is_same<TO, uint64_t>::value;
     typedef typename std::conditional<wide, bf_i128, int64_t>::type W;
-    return fit<TO, W>((W)x, saturate, misfit);
+    return fit_integer<TO, W>((W)x, saturate, misfit);
 }
 
 template <bf_dtype FROM, bf_dtype TO>
-BF_BOTH stored_of<TO> cast(value_of<FROM> x, bool saturate, bool *misfit) {
+BF_BOTH stored_of<TO> cast_element(value_of<FROM> x, bool saturate, bool *misfit) {
     *misfit = false;
     if constexpr (TO == BF_BOOL)
         return x != 0;
@@ -198,6 +201,6 @@ BF_BOTH stored_of<TO> cast(value_of<FROM> x, bool saturate, bool *misfit) {
         return integer_from_integer<value_of<FROM>, stored_of<TO>>(x, saturate, misfit);
 }
 
-} // namespace bf_map
+} // namespace bf_cuda_map
 
 #endif

@@ -4,23 +4,23 @@
 
 #include "cuda/map/kernel.cuh"
 
-namespace bf_map {
+namespace bf_cuda_map {
 
 enum { E = BF_CUDA_MAP_ELEMENTS };
 
-/* A thread's E elements, a block's width apart. */
-static __device__ __forceinline__ int64_t first_element() {
+/* Returns the first of a thread's E elements, which are a block's width apart. */
+static __device__ __forceinline__ int64_t first_index() {
     return (int64_t)blockIdx.x * (E * THREADS) + threadIdx.x;
 }
 
-/* Inputs meet in a dtype that holds them all, but for 64-bit integers in f64: a conversion rounds
- * once at most. */
+/* Loads input k, of dtype FROM, as D. D holds every FROM, except that 64-bit integers may become
+ * f64: a conversion rounds at most once. */
 template <bf_dtype FROM, bf_dtype D>
 static __device__ __forceinline__ void load_as(value_of<D> (&x)[E], const bf_cuda_map_params &p,
                                                int k) {
     if constexpr (is_float(D) || !is_float(FROM)) {
         const stored_of<FROM> *from = (const stored_of<FROM> *)p.in[k];
-        int64_t i = first_element();
+        int64_t i = first_index();
 #pragma unroll
         for (int e = 0; e < E; e++, i += THREADS)
             if (i < p.count) x[e] = (value_of<D>)element<FROM>::decode(from[p.single[k] ? 0 : i]);
@@ -32,7 +32,7 @@ static __device__ __forceinline__ void load_input(value_of<D> (&x)[E], const bf_
                                                   int k) {
     if (p.in[k] == nullptr) {
 #pragma unroll
-        for (int e = 0; e < E; e++) x[e] = element<D>::decode(single<stored_of<D>>(p, k));
+        for (int e = 0; e < E; e++) x[e] = element<D>::decode(load_single<stored_of<D>>(p, k));
         return;
     }
     switch (p.from[k]) {
@@ -44,6 +44,6 @@ static __device__ __forceinline__ void load_input(value_of<D> (&x)[E], const bf_
     }
 }
 
-} // namespace bf_map
+} // namespace bf_cuda_map
 
 #endif

@@ -1,6 +1,6 @@
-/* Minima, maxima and their indices as Folds (see kernel.cuh). A thread compares the elements of a
- * vector with each other first, and then their best with its own; only where that wins is the
- * element looked for. NaNs are counted and compete as what never wins: no branch asks for them. */
+/* Minima, maxima and their indices as Folds (kernel.cuh). A thread first compares the elements of a
+ * vector with each other, and then their best with its own; only if that wins does it look for the
+ * element. NaNs are counted, and compete with a key that never wins: no branch tests for them. */
 #ifndef BF_CUDA_REDUCE_EXTREME_CUH
 #define BF_CUDA_REDUCE_EXTREME_CUH
 
@@ -8,8 +8,8 @@
 
 /* --- elements as keys --- */
 
-/* What a thread holds keys in: those of rules/key/order.h, in 32 bits where they fit. Of floats,
- * only NaNs have the least and the greatest. */
+/* The type of keys in a thread: those of rules/key/order.h, in 32 bits if they fit. Of floats, only
+ * NaNs have the least and the greatest key. */
 template <bf_dtype D> struct bf_cuda_key {
     typedef int32_t type;
     static constexpr type least = INT32_MIN, greatest = INT32_MAX;
@@ -37,7 +37,7 @@ template <bf_dtype D, bool Greatest>
 constexpr typename bf_cuda_key<D>::type bf_cuda_key_none =
     Greatest ? bf_cuda_key<D>::least : bf_cuda_key<D>::greatest;
 
-/* bf_order_key; floats of 4 and 8 bytes without a branch. */
+/* Returns bf_order_key; for floats of 4 and 8 bytes without a branch. */
 template <bf_dtype D>
 static __device__ __forceinline__ typename bf_cuda_key<D>::type bf_cuda_key_of(uint64_t bits) {
     typedef typename bf_cuda_key<D>::type Key;
@@ -77,14 +77,14 @@ static __device__ __forceinline__ Key bf_cuda_best(Key a, Key b) {
     return bf_cuda_before<Greatest>(b, a) ? b : a;
 }
 
-/* Of each 16-bit half. */
+/* Returns the best of each 16-bit half. */
 template <bool Greatest, bool Signed>
 static __device__ __forceinline__ uint32_t bf_cuda_best_halves(uint32_t a, uint32_t b) {
     if (Greatest) return Signed ? __vmaxs2(a, b) : __vmaxu2(a, b);
     return Signed ? __vmins2(a, b) : __vminu2(a, b);
 }
 
-/* Of the two halves of a word. */
+/* Returns the best of the two halves of a word. */
 template <bool Greatest, bool Signed>
 static __device__ __forceinline__ int32_t bf_cuda_best_half(uint32_t x) {
     int32_t low = Signed ? (int16_t)x : (int32_t)(x & 0xffff);
@@ -99,8 +99,8 @@ static __device__ __forceinline__ uint32_t bf_cuda_best_pair(const bf_cuda_vecto
     return bf_cuda_best_halves<Greatest, Signed>(low, high);
 }
 
-/* Of bytes: they compete as the upper bytes of halves, where the lower ones cannot change who
- * wins. */
+/* Returns the best byte. Bytes compete as the upper bytes of halves, where the lower ones cannot
+ * change the winner. */
 template <bool Greatest, bool Signed>
 static __device__ __forceinline__ int32_t bf_cuda_best_byte(const bf_cuda_vector &v) {
     bf_cuda_vector even;
@@ -112,7 +112,7 @@ static __device__ __forceinline__ int32_t bf_cuda_best_byte(const bf_cuda_vector
     return bf_cuda_best_half<Greatest, Signed>(halves) >> 8;
 }
 
-/* Bytes that are not 0 become 0x80. */
+/* Turns bytes other than 0 into 0x80. */
 static __device__ __forceinline__ bf_cuda_vector bf_cuda_truth(bf_cuda_vector v) {
 #pragma unroll
     for (int k = 0; k < 4; k++)
@@ -120,15 +120,15 @@ static __device__ __forceinline__ bf_cuda_vector bf_cuda_truth(bf_cuda_vector v)
     return v;
 }
 
-/* 0xffff for each half whose top bit is set. */
+/* Returns 0xffff for each half whose top bit is set. */
 static __device__ __forceinline__ uint32_t bf_cuda_half_masks(uint32_t x) {
     uint32_t masks;
     asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(masks) : "r"(x));
     return masks;
 }
 
-/* The keys of two floats of 2 bytes; adds the number of NaNs, whose key becomes the one that
- * loses. */
+/* Returns the keys of two floats of 2 bytes. NaNs are added to *nans, and get the key that loses.
+ */
 template <bf_dtype D, bool Greatest>
 static __device__ __forceinline__ uint32_t bf_cuda_half_keys(uint32_t bits, int *nans) {
     const uint32_t most = 0x7fff7fffu, none = Greatest ? ~most : most;
@@ -150,7 +150,7 @@ template <bf_dtype D> static __device__ __forceinline__ bool bf_cuda_is_nan(uint
     return bf_dtype_is_float(D) && bf_is_nan(bf_format_of(D), bits);
 }
 
-/* Of elements of 4 and 8 bytes. */
+/* Returns the best key of elements of 4 and 8 bytes. */
 template <bf_dtype D, bool Greatest>
 static __device__ __forceinline__ typename bf_cuda_key<D>::type
 bf_cuda_best_wide(const bf_cuda_vector &v, int *nans) {
@@ -166,7 +166,7 @@ bf_cuda_best_wide(const bf_cuda_vector &v, int *nans) {
     return best;
 }
 
-/* The best key of a vector; adds the number of NaNs, which have none. */
+/* Returns the best key of a vector. NaNs, which have none, are added to *nans. */
 template <bf_dtype D, bool Greatest>
 static __device__ __forceinline__ typename bf_cuda_key<D>::type
 bf_cuda_best_of(const bf_cuda_vector &v, int *nans) {
@@ -185,7 +185,7 @@ bf_cuda_best_of(const bf_cuda_vector &v, int *nans) {
     }
 }
 
-/* Elements become 0 where they have this key, and only there. */
+/* Turns elements with this key, and only these, into 0. */
 template <bf_dtype D>
 static __device__ __forceinline__ bf_cuda_vector
 bf_cuda_differences(const bf_cuda_vector &v, typename bf_cuda_key<D>::type key) {
@@ -201,9 +201,9 @@ bf_cuda_differences(const bf_cuda_vector &v, typename bf_cuda_key<D>::type key) 
 
 /* --- the Folds --- */
 
-/* One extreme of elements of dtype D; with its index, if Indexed. A part's words: the key as
- * rules/reduce/extreme.h holds it, then what there is of index, number of NaNs, index of the first
- * NaN; an index of nothing, and the key where floats have none, is INT64_MAX. */
+/* One extreme of elements of dtype D; with its index, if Indexed. The words of a part: the key as
+ * rules/reduce/extreme.h holds it, and then those that exist of index, number of NaNs, index of the
+ * first NaN. INT64_MAX stands for no index, and for the key if floats have none. */
 template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
     typedef typename bf_cuda_key<D>::type Key;
     static constexpr bf_dtype dtype = D;
@@ -224,7 +224,7 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
         nan = 0;
     }
 
-    /* N elements of 16 bytes, the first with this index. */
+    /* Absorbs N elements of 16 bytes, the first with this index. */
     template <class E, int N>
     __device__ __forceinline__ void take(const E (&elements)[N], int64_t index) {
         static_assert(sizeof elements == sizeof(bf_cuda_vector), "a vector of elements");
@@ -241,7 +241,7 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
     }
 
     template <class E> __device__ __forceinline__ void take_one(E element, int64_t index) {
-        take_bits(bf_load_bits(&element, (int)sizeof element), index);
+        absorb_bits(bf_load_bits(&element, (int)sizeof element), index);
     }
 
     __device__ __forceinline__ void part(int64_t *w) const {
@@ -262,7 +262,8 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
             into[NAN_INDEX] = from[NAN_INDEX];
     }
 
-    /* The words of the state of `count` elements, the first with this index, from their part. */
+    /* Sets the words of the state of `count` elements, the first with this index, from their part.
+     */
     static __host__ __device__ void state(const int64_t *part, int64_t count, int64_t index,
                                           int64_t *state_words) {
         int64_t begin = Indexed ? index : 0;
@@ -276,13 +277,13 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
     }
 
   private:
-    /* Without a branch. */
+    /* Returns whether a key is better than the best so far, without a branch. */
     __device__ __forceinline__ bool wins(Key key, int64_t index) const {
         bool is_one = !floats | (key != none), ties = (key == best) & (index < at);
         return is_one & (bf_cuda_before<Greatest>(key, best) | ties);
     }
 
-    /* The vector's first element with this key is the best so far. */
+    /* Makes the vector's first element with this key the best so far. */
     template <int N>
     __device__ __forceinline__ void find(const bf_cuda_vector &v, Key key, int64_t index) {
         bf_cuda_vector others = bf_cuda_differences<D>(v, key);
@@ -294,7 +295,7 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
         at = index + first;
     }
 
-    /* The vector's first NaN is the first so far. */
+    /* Makes the vector's first NaN the first so far. */
     template <int N>
     __device__ __forceinline__ void find_nan(const bf_cuda_vector &v, int64_t index) {
         int first = 0;
@@ -304,7 +305,7 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
         nan_at = index + first;
     }
 
-    __device__ __forceinline__ void take_bits(uint64_t bits, int64_t index) {
+    __device__ __forceinline__ void absorb_bits(uint64_t bits, int64_t index) {
         if (bf_cuda_is_nan<D>(bits)) {
             nan++;
             if (index < nan_at) nan_at = index;
@@ -317,7 +318,7 @@ template <bf_dtype D, bool Greatest, bool Indexed> struct bf_cuda_extreme {
     }
 };
 
-/* The first minimum and the first maximum: for descriptions. */
+/* The first minimum and the first maximum, for descriptions. */
 template <bf_dtype D> struct bf_cuda_extremes {
     typedef bf_cuda_extreme<D, false, true> Least;
     typedef bf_cuda_extreme<D, true, true> Greatest;
@@ -347,7 +348,7 @@ template <bf_dtype D> struct bf_cuda_extremes {
         Least::merge(into, from);
         Greatest::merge(into + Least::words, from + Least::words);
     }
-    /* The two states, one behind the other. */
+    /* Sets the words of the two states, one after the other. */
     static __host__ __device__ void state(const int64_t *part, int64_t count, int64_t index,
                                           int64_t *state_words) {
         Least::state(part, count, index, state_words);

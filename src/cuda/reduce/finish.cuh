@@ -62,14 +62,26 @@ static __host__ __device__ inline void bf_cuda_add_sums(const bf_cuda_series &s,
     }
 }
 
-/* Adds `count` elements with these sums, and so many -0 among them, to words, which have taken the
- * rest of them. */
-static __host__ __device__ inline void
-bf_cuda_add_to_words(bf_kind kind, bf_dtype dtype, const bf_cuda_series &s,
-                     const bf_cuda_pair *pairs, int64_t zeros, int64_t count, int64_t *words) {
+/* BF_CUDA_ZEROS_ALL: sets the number of -0 in words that have taken all else: of all finite terms,
+ * or of none. Terms with minus signs alone sum to zero only if all are -0. */
+static __host__ __device__ inline void bf_cuda_count_if_all(bf_kind kind, bf_dtype dtype,
+                                                            const bf_cuda_series &s,
+                                                            const bf_cuda_pair *pairs,
+                                                            unsigned flags, int64_t *words) {
+    if (!bf_exact_counts_zeros(kind, dtype)) return;
+    bool zero = words[BF_EXACT_NEG_ZERO] == 0 && (flags & BF_CUDA_POSITIVE) == 0;
+    for (int i = 0; i < s.count(); i++) zero = zero && pairs[i].lo == 0 && pairs[i].hi == 0;
+    words[BF_EXACT_NEG_ZERO] = zero ? bf_exact_finite(words) : 0;
+}
+
+/* Adds `count` elements with these sums to words, which have taken the rest of them. -0 are counted
+ * elsewhere. */
+static __host__ __device__ inline void bf_cuda_add_to_words(bf_kind kind, bf_dtype dtype,
+                                                            const bf_cuda_series &s,
+                                                            const bf_cuda_pair *pairs,
+                                                            int64_t count, int64_t *words) {
     bf_exact_shape shape = bf_exact_shape_of(kind, dtype);
     words[BF_EXACT_COUNT] += count;
-    words[BF_EXACT_NEG_ZERO] += zeros;
     bf_cuda_add_sums(s, 0, s.sums, pairs, shape.sum.exponent, words + shape.sum_at);
     bf_cuda_add_sums(s, s.sums, s.count(), pairs, shape.products.exponent,
                      words + shape.products_at);
@@ -199,7 +211,7 @@ static __device__ bf_leading bf_cuda_leading(const bf_cuda_series &s, const bf_c
 /* A sum, a mean, a dot product, a norm: of one series. */
 template <bf_dtype D, bf_kind Kind>
 static __device__ void bf_cuda_finish_one(const bf_cuda_params &p, const bf_cuda_series &s,
-                                          const bf_cuda_pair *pairs, int64_t zeros) {
+                                          const bf_cuda_pair *pairs, unsigned flags) {
     const bf_cuda_request &r = p.request;
     if (bf_result_is_integer(r.op, D, r.out_dtype)) {
         if (s.count() <= 3)
@@ -215,7 +227,8 @@ static __device__ void bf_cuda_finish_one(const bf_cuda_params &p, const bf_cuda
     if (Kind == BF_KIND_SUM && r.op == BF_MEAN && l.bits != 0)
         l = bf_leading_divide(l, (uint64_t)p.count);
     if (Kind == BF_KIND_SQUARES && r.op == BF_NORM && l.bits != 0) l = bf_leading_root(l);
-    bool minus_zero = l.bits == 0 && zeros == p.count;
+    bool minus_zero =
+        l.bits == 0 && bf_exact_counts_zeros(Kind, D) && (flags & BF_CUDA_POSITIVE) == 0;
     uint64_t bits = l.bits != 0  ? bf_leading_round(f, negative, l)
                     : minus_zero ? bf_format_sign(f)
                                  : 0;
@@ -308,8 +321,8 @@ static __device__ __noinline__ bool bf_cuda_finish_moments(const bf_cuda_params 
 /* The words that went by exponent, and those of sums. */
 template <bf_kind Kind>
 static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cuda_series &s,
-                                            const bf_cuda_pair *pairs, int64_t zeros,
-                                            unsigned flags, bf_cuda_desk *d) {
+                                            const bf_cuda_pair *pairs, unsigned flags,
+                                            bf_cuda_desk *d) {
     const int words = bf_exact_shape_of(Kind, p.request.dtype).words;
     for (int i = (int)threadIdx.x; i < words; i += (int)blockDim.x) {
         bool some = (flags & BF_CUDA_BY_RULES) != 0;
@@ -318,7 +331,8 @@ static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cu
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
-    bf_cuda_add_to_words(Kind, p.request.dtype, s, pairs, zeros, p.count, d->words);
+    bf_cuda_add_to_words(Kind, p.request.dtype, s, pairs, p.count, d->words);
+    bf_cuda_count_if_all(Kind, p.request.dtype, s, pairs, flags, d->words);
     bf_cuda_finish_words<Kind>(p, d);
 }
 
@@ -360,23 +374,24 @@ static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda
     bf_cuda_send(p.letter, p.number, words, BF_CUDA_LETTER_HEAD + 2 * s.count() + n_side);
 }
 
-/* All threads of the last block: sends the whole, or computes the result. */
-template <bf_dtype D, bf_kind Kind, class Side>
+/* All threads of the last block: sends the whole, or computes the result. Sends: never computes a
+ * result, for a state that lasts. */
+template <bf_dtype D, bf_kind Kind, class Side, bool Sends>
 static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_series &s,
                                       const bf_cuda_pair *pairs, int64_t zeros, unsigned flags,
                                       const int64_t *side) {
     __shared__ bf_cuda_desk desk;
     bool by_words = (flags & BF_CUDA_BY_RULES) != 0;
     if (by_words) __threadfence();
-    if (Kind == BF_KIND_DESCRIPTION || p.value == nullptr) {
+    if (Sends || Kind == BF_KIND_DESCRIPTION || p.value == nullptr) {
         bf_cuda_send_exact(p, s, pairs, zeros, flags, side, Side::words);
         return;
     }
     if (!by_words && Kind == BF_KIND_MOMENTS)
         by_words = !__syncthreads_or(threadIdx.x == 0 && bf_cuda_finish_moments(p, s, pairs));
     else if (!by_words && threadIdx.x == 0)
-        bf_cuda_finish_one<D, Kind>(p, s, pairs, zeros);
-    if (by_words) bf_cuda_finish_state<Kind>(p, s, pairs, zeros, flags, &desk);
+        bf_cuda_finish_one<D, Kind>(p, s, pairs, flags);
+    if (by_words) bf_cuda_finish_state<Kind>(p, s, pairs, flags, &desk);
 }
 
 /* --- on the host --- */
@@ -397,7 +412,11 @@ static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int6
         bf_kind kind = exact > 0 ? BF_KIND_MOMENTS : job->kind;
         bf_exact_shape shape = bf_exact_shape_of(kind, job->dtype);
         for (int i = 0; i < shape.words; i++) words[i] = flags & BF_CUDA_BY_RULES ? plain[i] : 0;
-        bf_cuda_add_to_words(kind, job->dtype, s, pairs, chunks[3], job->count, words);
+        bf_cuda_add_to_words(kind, job->dtype, s, pairs, job->count, words);
+        if (job->every_zero)
+            words[BF_EXACT_NEG_ZERO] += chunks[3];
+        else
+            bf_cuda_count_if_all(kind, job->dtype, s, pairs, flags, words);
     }
     Side::state(at, job->count, job->index, words + exact);
 }

@@ -7,7 +7,7 @@
  *   blocks    how many of those a multiprocessor should hold
  *   tile      vectors that a thread takes at a time
  *   Shared    what its block shares beside
- *   run()     takes all elements that are this block's
+ *   run()     takes all elements that are this block's; returns its flags, to each thread
  *   finish()  the last block: from the whole to words of a state, or to the result (finish.cuh)
  *
  * template <class Fold>: what a thread keeps of elements, as int64 words. start() makes it empty,
@@ -22,7 +22,16 @@
 enum {
     BF_CUDA_WARPS = 20, /* most of a block */
     /* Flags of a block, and of the whole: "or" merges them. */
-    BF_CUDA_BY_RULES = 1 /* scratch->words has more */
+    BF_CUDA_POSITIVE = 1, /* a term has a plus sign; of BF_CUDA_ZEROS_ALL alone */
+    BF_CUDA_BY_RULES = 2  /* scratch->words has more */
+};
+
+/* How a kernel looks at terms that are -0. */
+enum bf_cuda_zeros {
+    BF_CUDA_ZEROS_NONE, /* not at all: squares, moments */
+    BF_CUDA_ZEROS_ALL,  /* for a result: finds out whether all are -0. In scratch->words,
+                           BF_EXACT_NEG_ZERO is not 0 if a term is not -0 */
+    BF_CUDA_ZEROS_EVERY /* for a state that lasts: counts them */
 };
 
 /* A Fold of nothing. */
@@ -68,20 +77,20 @@ static __device__ void bf_cuda_warp_sums(bf_cuda_sums<Sums> *s, const int64_t *v
     }
 }
 
-/* Waits until the first `count` of some pieces from `first` on are in slot t: they come together.
+/* Waits until the first `count` of some packets from `first` on are in slot t: they come together.
  */
 template <int some>
 static __device__ __forceinline__ void bf_cuda_await(const bf_cuda_scratch *scratch, int first,
                                                      int count, int t,
-                                                     bf_cuda_piece (&pieces)[some]) {
+                                                     bf_cuda_packet (&packets)[some]) {
     bool there;
     do {
         there = true;
 #pragma unroll
         for (int i = 0; i < some; i++)
-            if (i < count) pieces[i] = bf_cuda_load_piece(&scratch->slots[first + i][t]);
+            if (i < count) packets[i] = bf_cuda_load_packet(&scratch->slots[first + i][t]);
 #pragma unroll
-        for (int i = 0; i < some; i++) there = there && (i >= count || (pieces[i].y & 1) != 0);
+        for (int i = 0; i < some; i++) there = there && (i >= count || (packets[i].y & 1) != 0);
     } while (!there);
 }
 
@@ -95,13 +104,13 @@ static __device__ void bf_cuda_collect_sums(bf_cuda_scratch *scratch, bf_cuda_su
     for (int first = 0; first < sums; first += some) {
         bf_cuda_pair sum[some] = {}, x;
         for (int t = (int)threadIdx.x; t < end; t += (int)blockDim.x) {
-            bf_cuda_piece pieces[some];
-            bf_cuda_await<some>(scratch, first, sums - first, t, pieces);
+            bf_cuda_packet packets[some];
+            bf_cuda_await<some>(scratch, first, sums - first, t, packets);
 #pragma unroll
             for (int i = 0; i < some; i++) {
                 if (first + i >= sums) break;
                 unsigned f;
-                bf_cuda_collect(&scratch->slots[first + i][(unsigned)t], pieces[i], &x.lo, &x.hi,
+                bf_cuda_collect(&scratch->slots[first + i][(unsigned)t], packets[i], &x.lo, &x.hi,
                                 &f);
                 sum[i] = bf_cuda_pair_add(sum[i], x);
                 all |= f;
@@ -167,7 +176,7 @@ static __device__ void bf_cuda_collect_words(bf_cuda_scratch *scratch, int first
 #pragma unroll
         for (int i = 0; i < Side::words; i++)
             bf_cuda_collect(&scratch->slots[first + i][(unsigned)t],
-                            bf_cuda_load_piece(&scratch->slots[first + i][t]), &other.at[i], &y,
+                            bf_cuda_load_packet(&scratch->slots[first + i][t]), &other.at[i], &y,
                             &f);
         Side::merge(w.at, other.at);
     }
@@ -202,12 +211,13 @@ static __device__ void bf_cuda_publish_block(bf_cuda_scratch *scratch,
         bf_cuda_publish(&scratch->slots[t][b->ticket], b->side.total.at[t - Loop::sums], 0, 0);
 }
 
-/* From what threads have to what the block has. */
+/* From what threads have to what the block has. Adds `flags` to its flags. */
 template <class Loop>
 static __device__ void bf_cuda_reduce_block(bf_cuda_block<Loop> *b, const int64_t *values,
-                                            const typename Loop::Side &side) {
+                                            const typename Loop::Side &side, unsigned flags) {
     if (!bf_cuda_extras<Loop>::leaves_warp_sums) bf_cuda_warp_sums<Loop::sums>(&b->sums, values);
     __syncthreads();
+    if (threadIdx.x == 0) b->flags |= flags;
     if (Loop::sums > 0)
         bf_cuda_sum_rows(&b->sums, b->sums_in_use, (int)blockDim.x / BF_CUDA_WARP, false);
     if (Loop::Side::words > 0) {
@@ -265,10 +275,10 @@ __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
     }
     int64_t values[bf_cuda_some(Loop::sums)];
     typename Loop::Side side;
-    Loop::run(p, &block, values, side);
+    const unsigned flags = Loop::run(p, &block, values, side);
     if (p.early) ticket = bf_cuda_draw_ticket(p.scratch);
     if (threadIdx.x == blockDim.x - 1) block.ticket = ticket;
-    bf_cuda_reduce_block<Loop>(&block, values, side);
+    bf_cuda_reduce_block<Loop>(&block, values, side, flags);
     if (block.ticket != gridDim.x - 1) {
         bf_cuda_publish_block<Loop>(p.scratch, &block);
         return;

@@ -57,12 +57,13 @@ template <class Loop> static const bf_cuda_reduction *bf_cuda_reduction_of() {
     return &reduction;
 }
 
-/* Those of each file, by kind (of an integer, float or extreme dtype); NULL: none. */
-const bf_cuda_reduction *bf_cuda_reduction_f64(bf_kind kind);
-const bf_cuda_reduction *bf_cuda_reduction_f32(bf_kind kind);
-const bf_cuda_reduction *bf_cuda_reduction_f16(bf_kind kind);
-const bf_cuda_reduction *bf_cuda_reduction_bf16(bf_kind kind);
-const bf_cuda_reduction *bf_cuda_reduction_integer(bf_kind kind, bf_dtype dtype);
+/* Exact sums of a float dtype (sum.cu.in), of integers, extremes, products of integers. NULL: there
+ * is no such reduction. */
+const bf_cuda_reduction *bf_cuda_sum_f16(bf_kind kind, bool every_zero);
+const bf_cuda_reduction *bf_cuda_sum_bf16(bf_kind kind, bool every_zero);
+const bf_cuda_reduction *bf_cuda_sum_f32(bf_kind kind, bool every_zero);
+const bf_cuda_reduction *bf_cuda_sum_f64(bf_kind kind, bool every_zero);
+const bf_cuda_reduction *bf_cuda_sum_integer(bf_kind kind, bf_dtype dtype);
 const bf_cuda_reduction *bf_cuda_reduction_extreme(bf_reduction op, bf_dtype dtype);
 const bf_cuda_reduction *bf_cuda_reduction_factors(bf_dtype dtype);
 

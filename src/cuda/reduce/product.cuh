@@ -1,12 +1,12 @@
-/* Products of integers as a Fold (see kernel.cuh). The 16 bytes of a vector have an exact product
- * of at most 128 bits, in two halves of 64. Once a thread's product is larger than that, only what
- * it is modulo 2^64 goes on. */
+/* Products of integers as a Fold (kernel.cuh). The 16 bytes of a vector have an exact product of at
+ * most 128 bits, in two halves of 64. Once a thread's product is larger than that, it continues
+ * modulo 2^64. */
 #ifndef BF_CUDA_REDUCE_PRODUCT_CUH
 #define BF_CUDA_REDUCE_PRODUCT_CUH
 
 #include "rules/reduce/product.h"
 
-/* What exact products of elements fit: Word those of 4 bytes, Half those of 8. */
+/* The types that hold exact products: Word of elements in 4 bytes, Half of those in 8. */
 template <bool Signed> struct bf_cuda_products {
     typedef uint32_t Word;
     typedef uint64_t Half;
@@ -16,7 +16,7 @@ template <> struct bf_cuda_products<true> {
     typedef int64_t Half;
 };
 
-/* A part's words are those of rules/reduce/product.h, of no elements. */
+/* The words of a part are those of rules/reduce/product.h, without the count. */
 template <bf_dtype D> struct bf_cuda_factors {
     static constexpr bf_dtype dtype = D;
     static constexpr bf_kind kind = BF_KIND_FACTORS;
@@ -30,7 +30,7 @@ template <bf_dtype D> struct bf_cuda_factors {
 
     __device__ __forceinline__ void start() { bf_factors_init(w); }
 
-    /* N elements of 16 bytes. */
+    /* Absorbs N elements of 16 bytes. */
     template <class E, int N>
     __device__ __forceinline__ void take(const E (&elements)[N], int64_t) {
         static_assert(sizeof elements == 16, "a vector of elements");
@@ -43,13 +43,13 @@ template <bf_dtype D> struct bf_cuda_factors {
 #pragma unroll
             for (int k = 0; k < 4; k++) half[k / 2] *= word(elements, k, &zero);
         }
-        take_halves((uint64_t)half[0], (uint64_t)half[1], zero);
+        absorb_product((uint64_t)half[0], (uint64_t)half[1], zero);
     }
 
     template <class E> __device__ __forceinline__ void take_one(E element, int64_t) {
         bool zero = false;
         Half half = factor(element, &zero);
-        take_halves((uint64_t)half, 1, zero);
+        absorb_product((uint64_t)half, 1, zero);
     }
 
     __device__ __forceinline__ void part(int64_t *to) const {
@@ -61,7 +61,7 @@ template <bf_dtype D> struct bf_cuda_factors {
         bf_factors_merge(into, from);
     }
 
-    /* The words of the state of `count` elements, from their part. */
+    /* Sets the words of the state of `count` elements from their part. */
     static __host__ __device__ void state(const int64_t *part, int64_t count, int64_t,
                                           int64_t *state_words) {
         for (int i = 0; i < words; i++) state_words[i] = part[i];
@@ -69,13 +69,13 @@ template <bf_dtype D> struct bf_cuda_factors {
     }
 
   private:
-    /* An element, or 1 for zero. */
+    /* Returns an element, or 1 for zero. */
     template <class E> static __device__ __forceinline__ Half factor(E element, bool *zero) {
         *zero = *zero || element == 0;
         return D == BF_BOOL || element == 0 ? 1 : (Half)element;
     }
 
-    /* The product of the elements of word k. */
+    /* Returns the product of the elements of word k. */
     template <class E, int N>
     static __device__ __forceinline__ Half word(const E (&elements)[N], int k, bool *zero) {
         const int per_word = N / 4;
@@ -90,8 +90,8 @@ template <bf_dtype D> struct bf_cuda_factors {
         return is_signed && x >> 63 ? 0 - x : x;
     }
 
-    /* Takes the product a * b of elements other than 0. */
-    __device__ __forceinline__ void take_halves(uint64_t a, uint64_t b, bool zero) {
+    /* Absorbs the product a * b of elements other than 0. zero: there was a 0. */
+    __device__ __forceinline__ void absorb_product(uint64_t a, uint64_t b, bool zero) {
         if (zero) w[BF_FACTORS_ZERO] = 1;
         if (is_signed) w[BF_FACTORS_NEGATIVE] ^= (int64_t)((a ^ b) >> 63);
         w[BF_FACTORS_WRAPPED] = (int64_t)((uint64_t)w[BF_FACTORS_WRAPPED] * (a * b));

@@ -1,5 +1,5 @@
-/* Products of floats: blocks make the nodes of pieces (product_tree_piece.cuh), and one block joins
- * them to words of a state. */
+/* Products of floats. Blocks make the nodes of pieces (product_tree_piece.cuh), and one block joins
+ * these to the words of a state. */
 #include "cuda/reduce/product_tree_piece.cuh"
 
 #include "rules/reduce/result.h"
@@ -10,7 +10,7 @@ extern "C" {
 
 const size_t bf_cuda_tree_bytes = sizeof(bf_cuda_tree);
 
-/* What the words of the last round become, if value is not NULL. */
+/* The result of the last round's words, if value is not NULL. */
 struct bf_cuda_tree_result {
     bf_reduce_options options;
     bf_value *value;
@@ -18,18 +18,18 @@ struct bf_cuda_tree_result {
 
 /* --- a round: one block --- */
 
-/* Nodes that have no sibling, by the level above that of pieces; bit l of a mask tells of level l.
- * Those on the left stand in the words before those on the right. */
+/* Nodes without a sibling, by their level above that of pieces; bit l of a mask is set if there is
+ * one on level l. Those on the left precede those on the right. */
 struct bf_cuda_tree_rest {
     bf_node left[BF_TREE_LEVELS], right[BF_TREE_LEVELS];
     uint64_t lefts, rights;
 };
 
-/* Joins siblings, level by level, until none are left. All threads of the block. */
+/* Joins siblings, level by level, until none are left. All threads of the block call it. */
 static __device__ void bf_cuda_join_levels(const bf_cuda_tree_round &r, bf_cuda_tree *tree,
                                            bf_cuda_tree_rest *rest) {
-    int64_t s = r.first_piece() + !r.whole(r.first_piece());
-    int64_t e = r.last_piece() + r.whole(r.last_piece());
+    int64_t s = r.first_piece() + !r.is_whole(r.first_piece());
+    int64_t e = r.last_piece() + r.is_whole(r.last_piece());
     const bf_node *from = tree->nodes[0] + (s - r.first_piece());
     uint64_t lefts = 0, rights = 0;
     bool first = threadIdx.x == 0;
@@ -56,25 +56,25 @@ static __device__ void bf_cuda_join_levels(const bf_cuda_tree_round &r, bf_cuda_
     rest->rights = rights;
 }
 
-/* Leaves [leaf, end), all of one piece that is not whole. */
+/* Appends leaves [leaf, end), all of one piece that is not whole, to the words. */
 static __device__ void bf_cuda_push_leaves(int64_t *words, const bf_node *edge, int64_t leaf,
                                            int64_t end) {
     for (; leaf < end; leaf++) bf_tree_push(words, 0, edge[leaf % PIECE_LEAVES]);
 }
 
-/* The nodes of the round enter the words in order. */
+/* Appends the nodes of the round to the words, in order. */
 static __device__ void bf_cuda_push_round(const bf_cuda_tree_round &r, const bf_cuda_tree *tree,
                                           const bf_cuda_tree_rest *rest, int64_t *words) {
     int64_t first = r.first_piece(), last = r.last_piece(), end = r.end / BF_LEAF;
     int64_t first_end = (first + 1) * PIECE_LEAVES;
-    if (!r.whole(first))
+    if (!r.is_whole(first))
         bf_cuda_push_leaves(words, tree->edges[0], r.first / BF_LEAF,
                             end < first_end ? end : first_end);
     for (int l = 0; l < BF_TREE_LEVELS; l++)
         if (rest->lefts >> l & 1) bf_tree_push(words, PIECE_LEVEL + l, rest->left[l]);
     for (int l = BF_TREE_LEVELS - 1; l >= 0; l--)
         if (rest->rights >> l & 1) bf_tree_push(words, PIECE_LEVEL + l, rest->right[l]);
-    if (last > first && !r.whole(last))
+    if (last > first && !r.is_whole(last))
         bf_cuda_push_leaves(words, tree->edges[1], last * PIECE_LEAVES, end);
     if (r.end % BF_LEAF == 0) return;
     words[BF_TREE_END] = r.end;
@@ -82,9 +82,9 @@ static __device__ void bf_cuda_push_round(const bf_cuda_tree_round &r, const bf_
         bf_tree_store(words + BF_TREE_FOLDS_AT + i * BF_NODE_WORDS, tree->folds[i]);
 }
 
-/* What was counted enters the words, and starts at zero for the next round. */
-static __device__ void bf_cuda_take_counts(const bf_cuda_tree_round &r, bf_cuda_tree *tree,
-                                           int64_t *words) {
+/* Merges the counts into the words, and clears them for the next round. */
+static __device__ void bf_cuda_merge_counts(const bf_cuda_tree_round &r, bf_cuda_tree *tree,
+                                            int64_t *words) {
     int64_t counts[BF_TREE_NEGATIVE + 1];
     for (int i = 0; i <= BF_TREE_NEGATIVE; i++) {
         counts[i] = (int64_t)tree->counts[i];
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(JOIN_THREADS)
             words[BF_TREE_BEGIN] = words[BF_TREE_END] = r.first;
         }
         bf_cuda_push_round(r, tree, &rest, words);
-        bf_cuda_take_counts(r, tree, words);
+        bf_cuda_merge_counts(r, tree, words);
         if (result.value) bf_cuda_tree_finish(result, words, folds);
     }
     __syncthreads();
@@ -146,7 +146,7 @@ static void bf_cuda_launch_pieces(bf_dtype dtype, const bf_cuda_tree_round &r, b
 }
 
 /* Enqueues the job, whose first element has index `begin`, round by round. Its state goes to
- * tree->words, and its result to result.value, if that is not NULL. */
+ * tree->words, its result to result.value, if that is not NULL. */
 static cudaError_t bf_cuda_enqueue_tree(bf_context *context, const bf_job *job, int64_t begin,
                                         bf_cuda_tree *tree, bf_cuda_tree_result result) {
     cudaStream_t stream = context->cuda->stream;
@@ -168,7 +168,7 @@ static cudaError_t bf_cuda_enqueue_tree(bf_context *context, const bf_job *job, 
     return cudaSuccess;
 }
 
-/* --- the entries --- */
+/* --- entry points --- */
 
 bf_status bf_cuda_tree_reduce_async(bf_context *context, const bf_job *job, bf_cuda_tree *tree,
                                     const bf_reduce_options *options, bf_value *value) {
@@ -177,7 +177,7 @@ bf_status bf_cuda_tree_reduce_async(bf_context *context, const bf_job *job, bf_c
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "prod");
 }
 
-/* The bits of the double that equals the element at p. */
+/* Returns the bits of the double that equals the element at p. */
 static uint64_t bf_cuda_host_double(bf_dtype dtype, const char *p) {
     uint64_t bits = bf_load_bits(p, bf_dtype_bytes(dtype));
     uint32_t low = dtype == BF_F16    ? bf_f16_to_f32((uint16_t)bits)
@@ -191,8 +191,8 @@ static uint64_t bf_cuda_host_double(bf_dtype dtype, const char *p) {
     return bits;
 }
 
-/* The elements that the leaf lacks in which the words end. */
-static void bf_cuda_take_head(const bf_job *job, const char *head, int64_t n, int64_t *words) {
+/* Absorbs the elements that complete the last leaf of the words. */
+static void bf_cuda_absorb_head(const bf_job *job, const char *head, int64_t n, int64_t *words) {
     int bytes = bf_dtype_bytes(job->dtype);
     for (int64_t i = 0; i < n; i++) {
         uint64_t bits = bf_cuda_host_double(job->dtype, head + i * bytes);
@@ -202,8 +202,8 @@ static void bf_cuda_take_head(const bf_job *job, const char *head, int64_t n, in
 }
 
 /* Copies the first n elements to head, and computes the state of the rest. */
-static cudaError_t bf_cuda_run_tree(bf_context *context, const bf_job *job, int64_t begin,
-                                    int64_t n, bf_cuda_tree *tree, char *head, int64_t *rest) {
+static cudaError_t bf_cuda_reduce_rest(bf_context *context, const bf_job *job, int64_t begin,
+                                       int64_t n, bf_cuda_tree *tree, char *head, int64_t *rest) {
     cudaStream_t stream = context->cuda->stream;
     size_t bytes = (size_t)n * (size_t)bf_dtype_bytes(job->dtype);
     cudaError_t error = cudaSuccess;
@@ -225,13 +225,13 @@ static cudaError_t bf_cuda_run_tree(bf_context *context, const bf_job *job, int6
 bf_status bf_cuda_tree_reduce(bf_context *context, const bf_job *job, bf_cuda_tree *tree,
                               int64_t *words) {
     char head[BF_LEAF * sizeof(double)];
-    int64_t rest[BF_TREE_WORDS_MAX]; /* with no head, but an append looks for one */
+    int64_t rest[BF_TREE_WORDS_MAX]; /* it has no head, but the append reads one */
     int64_t n = (BF_LEAF - words[BF_TREE_END] % BF_LEAF) % BF_LEAF;
     if (n > job->count) n = job->count;
-    cudaError_t error = bf_cuda_run_tree(context, job, words[BF_TREE_END], n, tree, head, rest);
+    cudaError_t error = bf_cuda_reduce_rest(context, job, words[BF_TREE_END], n, tree, head, rest);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "prod");
     bf_environment environment = bf_environment_enter();
-    bf_cuda_take_head(job, head, n, words);
+    bf_cuda_absorb_head(job, head, n, words);
     if (n < job->count) bf_tree_append(words, rest);
     bf_environment_leave(environment);
     return BF_OK;

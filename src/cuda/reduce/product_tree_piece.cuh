@@ -1,4 +1,4 @@
-/* The pieces of the tree of rules/reduce/product_tree.h: a half-warp multiplies the folds of a
+/* The pieces of the tree of rules/reduce/product_tree.h. A half-warp multiplies the folds of a
  * leaf, and a block makes the node of a piece. */
 #ifndef BF_CUDA_REDUCE_PRODUCT_TREE_PIECE_CUH
 #define BF_CUDA_REDUCE_PRODUCT_TREE_PIECE_CUH
@@ -20,21 +20,21 @@ enum {
 };
 
 struct bf_cuda_tree {
-    bf_node nodes[2][ROUND];               /* [0]: of the pieces that are whole; [1]: of joins */
+    bf_node nodes[2][ROUND];               /* [0]: of pieces that are whole; [1]: joined */
     bf_node edges[2][PIECE_LEAVES];        /* leaves of the first piece and of the last */
     bf_node folds[BF_FOLDS];               /* of the last leaf, if it is not whole */
     uint64_t counts[BF_TREE_NEGATIVE + 1]; /* as in the words; zero between rounds */
     int64_t words[BF_TREE_HEAD_AT];
 };
 
-/* Elements of indices [first, end), of which `a` is the first; first is a multiple of BF_LEAF. */
+/* Elements [first, end), from `a` on; first is a multiple of BF_LEAF. */
 struct bf_cuda_tree_round {
     const void *a;
     int64_t first, end;
 
     __host__ __device__ int64_t first_piece() const { return first / PIECE; }
     __host__ __device__ int64_t last_piece() const { return (end - 1) / PIECE; }
-    __host__ __device__ bool whole(int64_t piece) const {
+    __host__ __device__ bool is_whole(int64_t piece) const {
         return piece * PIECE >= first && (piece + 1) * PIECE <= end;
     }
 };
@@ -44,7 +44,7 @@ struct bf_cuda_tree_round {
 struct bf_cuda_tree_fold {
     bf_node node;
     int64_t counts[BF_TREE_NEGATIVE + 1]; /* by the rules */
-    unsigned signs;                       /* of the rest: the top bit tells */
+    unsigned signs; /* of normal numbers: the top bit is that of their product */
 
     __device__ __forceinline__ void start() {
         node = bf_node_one();
@@ -53,38 +53,38 @@ struct bf_cuda_tree_fold {
         for (int i = 0; i <= BF_TREE_NEGATIVE; i++) counts[i] = 0;
     }
 
-    __device__ __forceinline__ void take(uint64_t bits) {
+    __device__ __forceinline__ void absorb(uint64_t bits) {
         bf_tree_count(counts, bits);
         bf_node_take(&node, bits);
     }
 
-    /* Zeros, subnormals, infinities and NaNs are not. */
-    static __device__ __forceinline__ bool normal(uint64_t bits) {
+    /* Returns whether a number is normal: no zero, subnormal, infinity or NaN. */
+    static __device__ __forceinline__ bool is_normal(uint64_t bits) {
         return (unsigned)((bits >> 52 & 0x7ff) - 1) < 0x7feu;
     }
 
-    /* As take, for a normal number. */
-    __device__ __forceinline__ void take_normal(uint64_t bits) {
+    /* Absorbs a normal number. */
+    __device__ __forceinline__ void absorb_normal(uint64_t bits) {
         const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
         double mantissa = __longlong_as_double((long long)((bits & fraction) | one));
         signs ^= (unsigned)(bits >> 32);
         bf_node_fold(&node, mantissa, (int)(bits >> 52 & 0x7ff) - 1023);
     }
 
-    __device__ __forceinline__ void take_rows(const uint64_t (&bits)[AHEAD]) {
+    __device__ __forceinline__ void absorb_rows(const uint64_t (&bits)[AHEAD]) {
         bool all_normal = true;
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) all_normal = all_normal && normal(bits[k]);
+        for (int k = 0; k < AHEAD; k++) all_normal = all_normal && is_normal(bits[k]);
         if (all_normal) {
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) take_normal(bits[k]);
+            for (int k = 0; k < AHEAD; k++) absorb_normal(bits[k]);
         } else {
 #pragma unroll 1
-            for (int k = 0; k < AHEAD; k++) take(pick(bits, k));
+            for (int k = 0; k < AHEAD; k++) absorb(pick(bits, k));
         }
     }
 
-    /* bits[k], without an array in memory. */
+    /* Returns bits[k], without an array in memory. */
     static __device__ __forceinline__ uint64_t pick(const uint64_t (&bits)[AHEAD], int k) {
         uint64_t x = bits[0];
 #pragma unroll
@@ -100,10 +100,10 @@ bf_cuda_double_bits(typename bf_cuda_float<D>::Element x) {
     return (uint64_t)__double_as_longlong(bf_cuda_float<D>::value(x));
 }
 
-/* The elements of a whole leaf that are this fold's; `at` is the first. */
+/* Absorbs this fold's elements of a whole leaf, of which the first is at `at`. */
 template <bf_dtype D>
 static __device__ __forceinline__ void
-bf_cuda_take_leaf(bf_cuda_tree_fold *fold, const typename bf_cuda_float<D>::Element *at) {
+bf_cuda_absorb_leaf(bf_cuda_tree_fold *fold, const typename bf_cuda_float<D>::Element *at) {
     typename bf_cuda_float<D>::Element next[AHEAD];
     uint64_t bits[AHEAD];
 #pragma unroll
@@ -116,17 +116,17 @@ bf_cuda_take_leaf(bf_cuda_tree_fold *fold, const typename bf_cuda_float<D>::Elem
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) next[k] = at[(row + k) * BF_FOLDS];
         }
-        fold->take_rows(bits);
+        fold->absorb_rows(bits);
     }
 }
 
-/* The same of the first n elements of a leaf. */
+/* Absorbs this fold's elements of the first n of a leaf. */
 template <bf_dtype D>
-static __device__ void bf_cuda_take_rest(bf_cuda_tree_fold *fold,
-                                         const typename bf_cuda_float<D>::Element *leaf, int n) {
+static __device__ void bf_cuda_absorb_rest(bf_cuda_tree_fold *fold,
+                                           const typename bf_cuda_float<D>::Element *leaf, int n) {
 #pragma unroll 1
     for (int i = (int)threadIdx.x % BF_FOLDS; i < n; i += BF_FOLDS)
-        fold->take(bf_cuda_double_bits<D>(leaf[i]));
+        fold->absorb(bf_cuda_double_bits<D>(leaf[i]));
 }
 
 /* --- a piece: one block --- */
@@ -141,7 +141,7 @@ static __device__ __forceinline__ bf_node bf_cuda_join_lanes(bf_node x, int d) {
     return bf_node_join(second ? y : x, second ? x : y);
 }
 
-/* Adds what the warp has counted. */
+/* Adds the counts of the warp. */
 static __device__ void bf_cuda_add_counts(bf_cuda_tree *tree, const bf_cuda_tree_fold &fold) {
     bool first = threadIdx.x % BF_CUDA_WARP == 0, odd = (fold.signs >> 31) != 0;
     if (fold.counts[BF_TREE_NEGATIVE]) odd = !odd;
@@ -157,7 +157,7 @@ static __device__ void bf_cuda_add_counts(bf_cuda_tree *tree, const bf_cuda_tree
     }
 }
 
-/* The node of a whole piece from those of its leaves. */
+/* Joins the leaves of a whole piece to its node. */
 static __device__ void bf_cuda_join_piece(bf_node leaf, bf_node *to) {
     __shared__ bf_node pairs[PIECE_WARPS];
     bf_node pair = bf_cuda_join_lanes(leaf, BF_FOLDS);
@@ -181,15 +181,15 @@ __global__ void __launch_bounds__(PIECE_THREADS, 8)
     bf_cuda_tree_fold fold;
     fold.start();
     if (complete)
-        bf_cuda_take_leaf<D>(&fold, at + threadIdx.x % BF_FOLDS);
+        bf_cuda_absorb_leaf<D>(&fold, at + threadIdx.x % BF_FOLDS);
     else if (inside)
-        bf_cuda_take_rest<D>(&fold, at, (int)left);
+        bf_cuda_absorb_rest<D>(&fold, at, (int)left);
     __syncwarp();
     if (inside && !complete) tree->folds[threadIdx.x % BF_FOLDS] = fold.node;
     bf_cuda_add_counts(tree, fold);
     bf_node node = fold.node;
     for (int d = 1; d < BF_FOLDS; d *= 2) node = bf_cuda_join_lanes(node, d);
-    if (r.whole(piece))
+    if (r.is_whole(piece))
         bf_cuda_join_piece(node, &tree->nodes[0][blockIdx.x]);
     else if (complete && threadIdx.x % BF_FOLDS == 0)
         tree->edges[blockIdx.x > 0][leaf] = node;

@@ -23,11 +23,11 @@ static const bf_cuda_reduction *find_reduction(const bf_job *job) {
     if (job->kind == BF_KIND_EXTREME) return bf_cuda_reduction_extreme(job->op, job->dtype);
     if (job->kind == BF_KIND_FACTORS) return bf_cuda_reduction_factors(job->dtype);
     switch (job->dtype) {
-    case BF_F64: return bf_cuda_reduction_f64(job->kind);
-    case BF_F32: return bf_cuda_reduction_f32(job->kind);
-    case BF_F16: return bf_cuda_reduction_f16(job->kind);
-    case BF_BF16: return bf_cuda_reduction_bf16(job->kind);
-    default: return bf_cuda_reduction_integer(job->kind, job->dtype);
+    case BF_F16: return bf_cuda_sum_f16(job->kind, job->every_zero);
+    case BF_BF16: return bf_cuda_sum_bf16(job->kind, job->every_zero);
+    case BF_F32: return bf_cuda_sum_f32(job->kind, job->every_zero);
+    case BF_F64: return bf_cuda_sum_f64(job->kind, job->every_zero);
+    default: return bf_cuda_sum_integer(job->kind, job->dtype);
     }
 }
 
@@ -122,7 +122,7 @@ static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *w
     int64_t chunks[BF_CUDA_LETTER_WORDS], taken[BF_STATE_WORDS_SMALL + 4];
     bf_status status = fill_params(context, job, &p, &chain);
     if (status != BF_OK) return status;
-    p.letter = &cuda->mailbox->mail->letter;
+    p.letter = &cuda->mailbox->memory->letter;
     p.number = bf_cuda_next_letter(cuda);
     cudaError_t error = launch_reduction(context, job, chain, &p);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "launching a reduction");

@@ -1,5 +1,5 @@
-/* Reductions on the GPU: what the backend offers, and what kernels are given. kernel.cuh has the
- * kernel, sum_*.cuh, extreme.cuh and product.cuh its loops, product_tree.cuh products of floats. */
+/* Reductions on a GPU: the parameters of kernels. kernel.cuh has the kernel; sum_*.cuh, extreme.cuh
+ * and product.cuh have its loops; product_tree.cuh has products of floats. */
 #ifndef BF_CUDA_REDUCE_REDUCE_CUH
 #define BF_CUDA_REDUCE_REDUCE_CUH
 
@@ -15,24 +15,24 @@ extern const bf_reduce_backend bf_cuda_reduce_backend;
 enum {
     BF_CUDA_THREADS = 512, /* most of a block */
     BF_CUDA_BLOCKS = 1024, /* most of a grid */
-    BF_CUDA_PIECES = 40    /* most of a slot */
+    BF_CUDA_PACKETS = 40   /* most of a block */
 };
 
-/* What blocks of one launch hand to the last one; zero between launches. */
+/* The scratch in which blocks of a launch publish their results; zero between launches. */
 struct bf_cuda_scratch {
     unsigned ticket;
     unsigned unused[31];
-    /* Words of an exact state that blocks have added what fits no window to. */
+    /* Words of a sum, to which blocks add terms that fit no window. */
     int64_t words[BF_EXACT_WORDS_MAX];
-    bf_cuda_piece slots[BF_CUDA_PIECES][BF_CUDA_BLOCKS];
+    bf_cuda_packet slots[BF_CUDA_PACKETS][BF_CUDA_BLOCKS];
 };
 
-static_assert((int)BF_CUDA_LETTER_WORDS >= 2 * (int)BF_CUDA_PIECES + 1,
-              "a letter has room for all pieces");
+static_assert((int)BF_CUDA_LETTER_WORDS >= 2 * (int)BF_CUDA_PACKETS + 1,
+              "a letter has room for all packets");
 static_assert((int)BF_CUDA_LETTER_PLAIN >= (int)BF_EXACT_WORDS_MAX,
               "a letter has room for all words");
 
-/* What the result is to be: see rules/reduce/result.h. */
+/* The result that is wanted: see rules/reduce/result.h. */
 struct bf_cuda_request {
     bf_reduction op;
     bf_dtype dtype;
@@ -48,11 +48,11 @@ struct bf_cuda_params {
     int64_t bytes; /* of a, and of b */
     int64_t index; /* of a[0] */
     int tables;    /* of cuda/reduce/sum_bins.cuh, in a block's shared memory */
-    bool early;    /* elements are there before the launch before this one has ended */
+    bool early;    /* elements exist before the launch before this one has ended */
     bf_cuda_scratch *scratch;
-    bf_cuda_letter *letter; /* where parts of the state go; */
+    bf_cuda_letter *letter; /* the destination of the state's parts; */
     uint32_t number;        /* the letter's */
-    bf_value *value;        /* or the result, if this is not NULL */
+    bf_value *value;        /* or of the result, if this is not NULL */
     bf_cuda_request request;
 };
 

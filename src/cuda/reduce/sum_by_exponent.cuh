@@ -30,13 +30,12 @@ struct bf_cuda_exponents {
 };
 
 /* Tables for terms of a kind: elements, products of two, or both. */
-template <bf_dtype D, bf_kind Kind> struct bf_cuda_by_exponent {
+template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros> struct bf_cuda_by_exponent {
     using Dtype = bf_cuda_float<D>;
     using E = typename Dtype::Element;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
     static constexpr bool has_product = Kind != BF_KIND_SUM;
-    static constexpr bool counts_zeros = !(has_sum && has_product) && Kind != BF_KIND_SQUARES;
 
     /* The position of the last bit of the largest element in the limbs, of the largest product. */
     static __host__ __device__ constexpr int last_bit() { return Dtype::most - (Dtype::bits - 1); }
@@ -105,12 +104,14 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_by_exponent {
 #pragma unroll
         for (int k = 0; k < n; k++) {
             uint64_t x = bits(a[k]), y = bits(b[k]);
-            if (counts_zeros)
+            if (Zeros != BF_CUDA_ZEROS_NONE)
                 zeros += has_sum ? bf_exact_neg_zero(f, x) : bf_exact_neg_zero_pair(f, x, y);
             u[k] = bf_decode(f, x);
             v[k] = pair ? bf_decode(f, y) : u[k];
         }
-        if (zeros > 0) atomicAdd((unsigned long long *)&own->words[BF_EXACT_NEG_ZERO], zeros);
+        if (Zeros == BF_CUDA_ZEROS_ALL && zeros < n) own->words[BF_EXACT_NEG_ZERO] = 1;
+        if (Zeros == BF_CUDA_ZEROS_EVERY && zeros > 0)
+            atomicAdd((unsigned long long *)&own->words[BF_EXACT_NEG_ZERO], zeros);
         if (has_sum) add_sums<n>(table, f, u);
         if (has_product) add_products<n>(table + sum_bins() * BF_CUDA_WARP, f, u, v);
     }

@@ -22,15 +22,15 @@ enum {
     BF_CUDA_MISFITS = 8  /* most groups in a row that are not tried */
 };
 
-template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
+template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct bf_cuda_float_loop {
     using Dtype = bf_cuda_float<D>;
     using E = typename Dtype::Element;
     using Side = SideFold;
     using Levels = bf_cuda_levels<D, Kind>;
-    using ByExponent = bf_cuda_by_exponent<D, Kind>;
+    using ByExponent = bf_cuda_by_exponent<D, Kind, Zeros>;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
-    static constexpr bool counts_zeros = Levels::counts_zeros;
+    static constexpr bool counts_zeros = Zeros == BF_CUDA_ZEROS_EVERY;
     /* Those of the levels, and behind them the number of -0. */
     static constexpr int sums = Levels::sum(2) + Levels::product(2) + counts_zeros;
     /* As many threads as there are registers for, so that ptxas spills few: where it does, loops
@@ -180,8 +180,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
      * group at `turn` does not fit. */
     template <int Variant>
     static __device__ __forceinline__ bool take_groups(Block *block, const Array &s, Strip &t,
-                                                       Side &side, unsigned *turn, unsigned turns) {
-        bf_cuda_terms<D, Kind, Variant> fold;
+                                                       Side &side, unsigned *turn, unsigned turns,
+                                                       unsigned *minus) {
+        bf_cuda_terms<D, Kind, Zeros, Variant> fold;
         fold.open(block->own.sum_bottom, block->own.product_bottom);
         const unsigned step = warps() * Strip::elements;
         const int64_t first = s.first(warp() + *turn * warps());
@@ -197,6 +198,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
                            ++i<turns, Side::words> 0 ? x - s.a - step : 0);
             }
             if (!fold.close(block->sums.warps[threadIdx.x / BF_CUDA_WARP])) return false;
+            *minus &= fold.minus;
             *turn = end;
         } while (*turn < turns);
         return true;
@@ -268,16 +270,24 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
     /* False: a group does not fit, or there is no window at all. */
     static __device__ __forceinline__ bool take_in_window(Block *block, const Array &s, Strip &t,
                                                           Side &side, unsigned *turn,
-                                                          unsigned turns) {
+                                                          unsigned turns, unsigned *minus) {
         switch (block->own.variant) {
-        case 0: return take_groups<0>(block, s, t, side, turn, turns);
-        case 1: return take_groups<1>(block, s, t, side, turn, turns);
-        case 2: return take_groups<2>(block, s, t, side, turn, turns);
+        case 0: return take_groups<0>(block, s, t, side, turn, turns, minus);
+        case 1: return take_groups<1>(block, s, t, side, turn, turns, minus);
+        case 2: return take_groups<2>(block, s, t, side, turn, turns, minus);
         default: return false;
         }
     }
 
-    static __device__ void run(const bf_cuda_params &p, Block *block, int64_t *, Side &side) {
+    /* Waits for all threads. Returns flags of the block: what the signs of terms tell. */
+    static __device__ __forceinline__ unsigned end_terms(unsigned minus) {
+        if (Zeros == BF_CUDA_ZEROS_ALL)
+            return __syncthreads_or(minus >> 31 == 0) ? (unsigned)BF_CUDA_POSITIVE : 0;
+        __syncthreads();
+        return 0;
+    }
+
+    static __device__ unsigned run(const bf_cuda_params &p, Block *block, int64_t *, Side &side) {
         Array s(p);
         Strip t;
         Samples samples; /* first: what all wait for must not wait for the strips */
@@ -288,9 +298,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
         side.start();
         __syncthreads();
         const unsigned turns = s.strips > warp() ? (s.strips - warp() - 1) / warps() + 1 : 0;
-        unsigned turn = 0;
+        unsigned turn = 0, minus = ~0u;
         unsigned groups = 1; /* to take by exponent if the first does not fit: ever more */
-        while (!take_in_window(block, s, t, side, &turn, turns)) {
+        while (!take_in_window(block, s, t, side, &turn, turns, &minus)) {
             const unsigned left = turns - turn, first = turn;
             turn = left > groups * group ? turn + groups * group : turns;
             take_by_exponent(p, block, s, side, first, turn);
@@ -298,8 +308,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
             if (groups < BF_CUDA_MISFITS) groups *= 2;
             t.load(s, warp() + turn * warps());
         }
-        __syncthreads();
+        const unsigned flags = end_terms(minus);
         if (block->flags & BF_CUDA_BY_RULES) block->own.exponents.add_to(p.scratch);
+        return flags;
     }
 
     static __device__ void finish(const bf_cuda_params &p, Block *block) {
@@ -309,33 +320,17 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_float_loop {
                                   BF_WINDOW_BITS + 1};
         const bf_cuda_pair *total = block->sums.total;
         const int64_t zeros = counts_zeros ? total[s.count()].lo + (total[s.count()].hi << 32) : 0;
-        bf_cuda_finish<D, Kind, Side>(p, s, total, zeros, block->flags, block->side.total.at);
+        bf_cuda_finish<D, Kind, Side, counts_zeros>(p, s, total, zeros, block->flags,
+                                                    block->side.total.at);
     }
 };
 
-template <bf_dtype D, bf_kind Kind, class Side>
-struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side>> {
+template <bf_dtype D, bf_kind Kind, class Side, bf_cuda_zeros Zeros>
+struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side, Zeros>> {
     static constexpr bool leaves_warp_sums = true;
     static __device__ void prefetch(const bf_cuda_params &p) {
-        bf_cuda_float_loop<D, Kind, Side>::prefetch_samples(p);
+        bf_cuda_float_loop<D, Kind, Side, Zeros>::prefetch_samples(p);
     }
 };
-
-template <bf_dtype D> static const bf_cuda_reduction *bf_cuda_float_reduction(bf_kind kind) {
-    switch (kind) {
-    case BF_KIND_SUM:
-        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_SUM, bf_cuda_none>>();
-    case BF_KIND_SQUARES:
-        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_SQUARES, bf_cuda_none>>();
-    case BF_KIND_MOMENTS:
-        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_MOMENTS, bf_cuda_none>>();
-    case BF_KIND_PRODUCTS:
-        return bf_cuda_reduction_of<bf_cuda_float_loop<D, BF_KIND_PRODUCTS, bf_cuda_none>>();
-    case BF_KIND_DESCRIPTION:
-        return bf_cuda_reduction_of<
-            bf_cuda_float_loop<D, BF_KIND_DESCRIPTION, bf_cuda_extremes<D>>>();
-    default: return nullptr;
-    }
-}
 
 #endif

@@ -3,6 +3,7 @@
 #define BF_CUDA_REDUCE_SUM_INTEGER_CUH
 
 #include "cuda/reduce/fold.cuh"
+#include "cuda/runtime/element.cuh"
 
 /* --- what a thread keeps: part i weighs 2^(32 i) --- */
 
@@ -96,29 +97,11 @@ template <class E, bool Signed> struct bf_cuda_integer<E, Signed, 8> {
     }
 };
 
-/* --- dtypes --- */
-
-template <bf_dtype D> struct bf_cuda_integer_of;
-#define BF_CUDA_INTEGER(D, E, is_signed)                                                           \
-    template <> struct bf_cuda_integer_of<D> {                                                     \
-        using Element = E;                                                                         \
-        using Parts = bf_cuda_integer<E, is_signed, (int)sizeof(E)>;                               \
-    };
-BF_CUDA_INTEGER(BF_BOOL, uint8_t, false)
-BF_CUDA_INTEGER(BF_I8, int8_t, true)
-BF_CUDA_INTEGER(BF_I16, int16_t, true)
-BF_CUDA_INTEGER(BF_I32, int32_t, true)
-BF_CUDA_INTEGER(BF_I64, int64_t, true)
-BF_CUDA_INTEGER(BF_U8, uint8_t, false)
-BF_CUDA_INTEGER(BF_U16, uint16_t, false)
-BF_CUDA_INTEGER(BF_U32, uint32_t, false)
-BF_CUDA_INTEGER(BF_U64, uint64_t, false)
-
 /* --- the loop --- */
 
 template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop {
-    using E = typename bf_cuda_integer_of<D>::Element;
-    using Parts = typename bf_cuda_integer_of<D>::Parts;
+    using E = bf_cuda_element::stored_of<D>;
+    using Parts = bf_cuda_integer<E, std::is_signed<E>::value, (int)sizeof(E)>;
     using Side = SideFold;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
@@ -181,7 +164,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
         }
     }
 
-    static __device__ void run(const bf_cuda_params &p, Block *, int64_t *values, Side &side) {
+    static __device__ unsigned run(const bf_cuda_params &p, Block *, int64_t *values, Side &side) {
         Taker taker = {values, side};
         side.start();
 #pragma unroll
@@ -191,11 +174,12 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
         else
             bf_cuda_sweep<E, tile>::run(p, taker);
         __syncthreads();
+        return 0;
     }
 
     static __device__ void finish(const bf_cuda_params &p, Block *block) {
         const bf_cuda_series s = {of_sum, of_product, 0, 0, -32};
-        bf_cuda_finish<D, Kind, Side>(p, s, block->sums.total, 0, 0, block->side.total.at);
+        bf_cuda_finish<D, Kind, Side, false>(p, s, block->sums.total, 0, 0, block->side.total.at);
     }
 };
 

@@ -13,7 +13,6 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
     static constexpr bool has_product = Kind != BF_KIND_SUM;
     static constexpr bool is_deep = has_product && Kind != BF_KIND_PRODUCTS && D != BF_F16;
     static constexpr int fewer = D == BF_F16 || D == BF_BF16;
-    static constexpr bool counts_zeros = Kind == BF_KIND_SUM || Kind == BF_KIND_PRODUCTS;
 
     static __host__ __device__ constexpr int sum_hot(int v) {
         return sum(v) - (has_sum && is_deep);
@@ -39,13 +38,12 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
 };
 
 /* Terms of a kind, in windows of one depth. */
-template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
+template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros, int Variant> struct bf_cuda_terms {
     using Dtype = bf_cuda_float<D>;
     using E = typename Dtype::Element;
     using Levels = bf_cuda_levels<D, Kind>;
     static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
     static constexpr int KA = Levels::sum(Variant), KB = Levels::product(Variant);
-    static constexpr bool counts_zeros = Levels::counts_zeros;
     static constexpr int N = 16 / (int)sizeof(E), most = N < 4 ? N : 4;
     /* Terms between two looks at what the hot levels left: as many as registers allow. */
     static constexpr int few = !Levels::is_deep ? N : Variant > 0 ? 1 : most;
@@ -58,14 +56,16 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
     bf_cuda_window<bf_cuda_some(Levels::sum_hot(Variant)), bf_cuda_some(KA)> sum;
     bf_cuda_window<bf_cuda_some(Levels::product_hot(Variant)), bf_cuda_some(KB)> product;
     bf_cuda_misfit misfit;
-    unsigned zeros; /* terms that are -0 */
+    unsigned minus; /* BF_CUDA_ZEROS_ALL: its top bit is set if no term has a plus sign */
+    unsigned zeros; /* BF_CUDA_ZEROS_EVERY: terms that are -0 */
+    int least;      /* upper half of the terms at hand: that of -0 is the least of all */
     unsigned rest;  /* of the terms at hand: 0 if the hot levels are all they need */
-    int least;      /* upper half of them: that of -0 is the least of all */
 
     __device__ __forceinline__ void open(int sum_bottom, int product_bottom) {
         if (KA > 0) sum.open(sum_bottom);
         if (KB > 0) product.open(product_bottom);
         misfit = {false, 0};
+        minus = ~0u;
         zeros = 0;
     }
     /* None of a zero, but of -0. In integers, for additions are what there is much of. */
@@ -84,16 +84,20 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
     static __device__ __forceinline__ bool is_small(double product) {
         return (bf_cuda_high(product) & 0x7fffffffu) < (unsigned)(1023 - 900) << 20;
     }
+    __device__ __forceinline__ void look(double term) {
+        if (Zeros == BF_CUDA_ZEROS_ALL) minus &= bf_cuda_high(term);
+        if (Zeros == BF_CUDA_ZEROS_EVERY) least = min(least, (int)bf_cuda_high(term));
+    }
     /* A term: x, of products times y. */
     __device__ __forceinline__ void take(double x, double y, Left &left) {
         if (KA > 0) {
             left.sum = sum.template take<0>(x, misfit);
             if (sum.is_deep) rest |= bits(left.sum);
-            if (counts_zeros) least = min(least, (int)bf_cuda_high(x));
+            look(x);
         }
         if (KB == 0) return;
         double p = x * y;
-        if (KA == 0 && counts_zeros) least = min(least, (int)bf_cuda_high(p));
+        if (KA == 0) look(p);
         left.product = product.template take<0>(p, misfit);
         if (product.is_deep) rest |= bits(left.product);
         if (D == BF_F64) take_error(x, y, p, left);
@@ -131,7 +135,7 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
             y[k] = pair ? Dtype::value(b[k]) : x[k];
             take(x[k], y[k], left[k]);
         }
-        if (counts_zeros && least == INT_MIN) count_zeros<n>(x, y);
+        if (Zeros == BF_CUDA_ZEROS_EVERY && least == INT_MIN) count_zeros<n>(x, y);
         if (rest == 0) return;
 #pragma unroll
         for (int k = 0; k < n; k++) take_left(x[k], y[k], left[k]);
@@ -141,11 +145,14 @@ template <bf_dtype D, bf_kind Kind, int Variant> struct bf_cuda_terms {
         if (__any_sync(0xffffffffu, misfit.any())) return false;
         if (KA > 0) sum.fold(sums);
         if (KB > 0) product.fold(sums + KA);
-        if (!counts_zeros || !__any_sync(0xffffffffu, zeros != 0)) return true;
-        bf_cuda_pair met = bf_cuda_warp_sum(zeros);
-        if (threadIdx.x % BF_CUDA_WARP == 0) sums[KA + KB] = bf_cuda_pair_add(sums[KA + KB], met);
-        zeros = 0;
+        if (Zeros == BF_CUDA_ZEROS_EVERY && __any_sync(0xffffffffu, zeros != 0))
+            fold_zeros(&sums[KA + KB]);
         return true;
+    }
+    __device__ __forceinline__ void fold_zeros(bf_cuda_pair *sum) {
+        bf_cuda_pair met = bf_cuda_warp_sum(zeros);
+        if (threadIdx.x % BF_CUDA_WARP == 0) *sum = bf_cuda_pair_add(*sum, met);
+        zeros = 0;
     }
 };
 

@@ -1,5 +1,4 @@
-/* Exact sums of doubles in windows, a thread's part (src/rules/reduce/sum_window.h says what a
- * window is). */
+/* Exact sums of doubles in windows, for a thread (rules/reduce/sum_window.h defines a window). */
 #ifndef BF_CUDA_REDUCE_SUM_WINDOW_CUH
 #define BF_CUDA_REDUCE_SUM_WINDOW_CUH
 
@@ -7,22 +6,21 @@
 
 #include "rules/reduce/sum_window.h"
 
-enum { BF_CUDA_SPARE = 6 /* bits of a window below what samples let expect */ };
+enum { BF_CUDA_SPARE = 6 /* bits of a window below those of the samples */ };
 
 static __device__ __forceinline__ unsigned bf_cuda_high(double x) {
     return (unsigned)__double2hiint(x);
 }
 
-/* What went wrong since the last fold. */
+/* The misfits since the last fold. */
 struct bf_cuda_misfit {
     bool left;      /* bits were left below the last level */
-    unsigned moved; /* signs and exponents of the top level that are not its start's */
+    unsigned moved; /* changes of the top level's sign and exponent */
     __device__ bool any() const { return left || (moved & 0xfff00000u) != 0; }
 };
 
-/* K levels, of which the first Hot hold nearly all values whole, and the others what is left of a
- * few. What they hold goes to integers by fold(), after at most BF_WINDOW_ROWS values, if there was
- * no misfit. */
+/* K levels. The first Hot hold nearly all values whole, the others the rest of a few. fold() adds
+ * their content to integers, after at most BF_WINDOW_ROWS values, if there was no misfit. */
 template <int Hot, int K> struct bf_cuda_window {
     static constexpr bool is_deep = K > Hot;
     double level[K];
@@ -40,15 +38,15 @@ template <int Hot, int K> struct bf_cuda_window {
 #pragma unroll
         for (int l = 0; l < K; l++) level[l] = __hiloint2double((int)start_of(l), 0);
     }
-    /* Level l rounds x to its last bit (Dekker's fast two-sum). */
+    /* Adds x, rounded to the last bit of level l (Dekker's fast two-sum). Returns the rounded x. */
     __device__ __forceinline__ double round(int l, double x) {
         double t = level[l] + x, rounded = t - level[l];
         level[l] = t;
         return rounded;
     }
-    /* The hot levels from the First on: each passes on what is left. Of the top level that is exact
-     * as long as its exponent stays what it is; what it passes on fits the next. Returns what the
-     * last one leaves for the levels below. */
+    /* Absorbs x in the hot levels from First on; each passes its rest on. In the top level the sum
+     * is exact as long as the exponent stays, and its rest fits the next level. Returns the rest
+     * for the levels below. */
     template <int First> __device__ __forceinline__ double take(double x, bf_cuda_misfit &misfit) {
         double rounded = round(First, x);
         if (First == 0) misfit.moved |= bf_cuda_high(level[0]) ^ start;
@@ -60,7 +58,8 @@ template <int Hot, int K> struct bf_cuda_window {
         if (!is_deep) misfit.left = misfit.left || rounded != x;
         return is_deep ? x - rounded : 0;
     }
-    /* The levels below: the last one must leave nothing, and does of no NaN. */
+    /* Absorbs a rest in the levels below. The last one must leave nothing; of a NaN it does leave
+     * something. */
     __device__ __forceinline__ void take_rest(double x, bf_cuda_misfit &misfit) {
         double rounded = 0;
 #pragma unroll
@@ -70,7 +69,7 @@ template <int Hot, int K> struct bf_cuda_window {
         }
         if (is_deep) misfit.left = misfit.left || rounded != x;
     }
-    /* Adds what the levels of the warp hold, and starts again. */
+    /* Adds the levels of the warp to sums, and resets them. */
     __device__ __forceinline__ void fold(bf_cuda_pair *sums) {
         int lane = (int)threadIdx.x % BF_CUDA_WARP;
         bf_cuda_pair mine = {0, 0};
@@ -85,9 +84,9 @@ template <int Hot, int K> struct bf_cuda_window {
     }
 };
 
-/* --- choosing one --- */
+/* --- the choice of a window --- */
 
-/* Of a value, or of a product's factors; zeros, infinities and NaNs have none (top < least). */
+/* Returns the extent of a value. Zeros, infinities and NaNs have none (top < least). */
 static __device__ bf_extent bf_cuda_extent(double x) {
     bf_extent e = {-(1 << 20), 1 << 20};
     uint64_t bits = (uint64_t)__double_as_longlong(x), one = (uint64_t)1 << 52;
@@ -100,7 +99,7 @@ static __device__ bf_extent bf_cuda_extent(double x) {
     return e;
 }
 
-/* Both factors' extents make the product's. */
+/* Returns the extent of a product from those of its factors. */
 static __device__ bf_extent bf_cuda_extent_product(bf_extent a, bf_extent b) {
     bf_extent e = {-(1 << 20), 1 << 20};
     if (a.top < a.least || b.top < b.least) return e;
@@ -114,7 +113,7 @@ static __device__ __forceinline__ void bf_cuda_extent_join(bf_extent *a, bf_exte
     if (b.least < a->least) a->least = b.least;
 }
 
-/* Over the warp. */
+/* Returns the joint extent of the warp. */
 static __device__ bf_extent bf_cuda_extent_warp(bf_extent e) {
 #if __CUDA_ARCH__ >= 800
     e.top = __reduce_max_sync(0xffffffffu, e.top);
@@ -128,13 +127,13 @@ static __device__ bf_extent bf_cuda_extent_warp(bf_extent e) {
     return e;
 }
 
-/* How many levels there are, and how many of them are to take every value. */
+/* The levels of a window: those that absorb every value, and all. */
 struct bf_cuda_depth {
     int hot, all;
 };
 
-/* Where a window of this depth stands that holds e in its hot levels, and in all of them what is
- * `below` bits further down; false: it does not hold that. */
+/* Places a window of this depth so that its hot levels hold e, and all its levels `below` more
+ * bits. Returns whether it holds them. */
 static __device__ __forceinline__ bool bf_cuda_window_place(bf_extent e, int below, int least,
                                                             bf_cuda_depth d, bf_layout layout,
                                                             int *bottom) {
@@ -147,9 +146,9 @@ static __device__ __forceinline__ bool bf_cuda_window_place(bf_extent e, int bel
            last >= bf_window_bottom(*bottom, d.all - 1);
 }
 
-/* The first of three depths whose window holds what was sampled, with BF_CUDA_SPARE bits, and what
- * may be `below` it, or if none does, what was sampled; -1: none holds that. The lanes of a warp
- * try them all. */
+/* Returns the first of three depths whose window holds the samples with BF_CUDA_SPARE more bits,
+ * and `below` more bits; if there is none, the first that holds the samples; -1: none. The lanes of
+ * a warp try them all. */
 static __device__ int bf_cuda_window_choose(bf_extent e, int below, int least, bf_layout layout,
                                             bf_cuda_depth depth_0, bf_cuda_depth depth_1,
                                             bf_cuda_depth depth_2, int *bottom) {

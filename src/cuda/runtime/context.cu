@@ -1,4 +1,4 @@
-/* What calls share: errors, the device and the stream they run on, and where memory is. */
+/* Functions that all calls share: errors, the device and stream of a call, and where memory is. */
 #include "cuda/runtime/context.cuh"
 
 #include "cuda/runtime/workspace.cuh"
@@ -39,7 +39,7 @@ int bf_cuda_enter(const bf_context *context) {
     bf_cuda *cuda = context->cuda;
     int previous = bf_cuda_use_device(cuda);
     cuda->calls++;
-    bf_cuda_order_follow(cuda); /* a stream that it cannot join takes no launch either */
+    bf_cuda_order_follow(cuda); /* a stream that it cannot join fails at the launch, too */
     if (cuda->capture == 0) cuda->order->busy = true;
     return previous;
 }

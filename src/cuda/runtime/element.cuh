@@ -1,6 +1,5 @@
-/* Elements of each dtype as values that the machine computes with, and back: one rounding, and the
- * canonical NaN. What is on the host stands in for the device's instructions, to test them there.
- */
+/* Elements of each dtype as values that the machine computes with, and back: with one rounding, and
+ * the canonical NaN. On the host, equal functions stand in for the device's instructions. */
 #ifndef BF_CUDA_RUNTIME_ELEMENT_CUH
 #define BF_CUDA_RUNTIME_ELEMENT_CUH
 
@@ -10,7 +9,7 @@
 
 #define BF_BOTH static __host__ __device__ __forceinline__
 
-namespace bf_map {
+namespace bf_cuda_element {
 
 BF_BOTH uint32_t bits_of(float x) {
     uint32_t bits;
@@ -69,8 +68,8 @@ BF_BOTH uint16_t narrow_bf16(float x) {
     return (uint16_t)(x == x ? rounded : 0x7fc0);
 }
 
-/* A double between two floats becomes the one whose last bit is 1: it keeps telling on which side
- * of a tie between shorter numbers it was. */
+/* Rounds a double to odd: if it lies between two floats, the one whose last bit is 1. A later
+ * rounding to a shorter format then still knows on which side of a tie it was. */
 BF_BOTH float odd_float(double x) {
     float nearest = (float)x;
     double size = fabs((double)nearest), exact = fabs(x);
@@ -79,8 +78,8 @@ BF_BOTH float odd_float(double x) {
     return canonical(x == x ? of_bits(bits) : (float)x);
 }
 
-/* x * y + z rounded to odd, where x * y is exact: so is the sum's rounding error (Knuth's TwoSum).
- */
+/* Returns x * y + z rounded to odd, for an exact x * y: the rounding error of the sum is exact, too
+ * (Knuth's TwoSum). */
 BF_BOTH double odd_fma(double x, double y, double z) {
     double p = x * y, s = p + z, q = s - p;
     double error = (p - (s - q)) + (z - q); /* NaN if s is not finite */
@@ -92,7 +91,7 @@ BF_BOTH double odd_fma(double x, double y, double z) {
 
 /* --- dtypes --- */
 
-/* stored: in memory; value: what operations compute with. */
+/* stored: the type in memory; value: the type of operations. */
 template <bf_dtype D> struct element;
 
 template <class T> struct plain_element {
@@ -162,8 +161,9 @@ template <class T> struct ends {
     static constexpr T least = (T)(is_signed ? (T)(-greatest - 1) : (T)0);
 };
 
-/* An exact integer as a T: the nearest one (saturate), or modulo 2^bits. */
-template <class T, class Wide> BF_BOTH T fit(Wide exact, bool saturate, bool *misfit) {
+/* Returns an exact integer as a T: the nearest one (saturate), or modulo 2^bits. *misfit: it does
+ * not fit. */
+template <class T, class Wide> BF_BOTH T fit_integer(Wide exact, bool saturate, bool *misfit) {
     const Wide least = (Wide)ends<T>::least, greatest = (Wide)ends<T>::greatest;
     Wide near = exact > greatest ? greatest : exact;
     if constexpr ((Wide)-1 < (Wide)0) near = near < least ? least : near;
@@ -171,6 +171,6 @@ template <class T, class Wide> BF_BOTH T fit(Wide exact, bool saturate, bool *mi
     return (T)(saturate ? near : exact);
 }
 
-} // namespace bf_map
+} // namespace bf_cuda_element
 
 #endif

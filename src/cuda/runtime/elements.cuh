@@ -1,4 +1,4 @@
-/* How threads read arrays: in vectors of 16 bytes, several at a time. */
+/* Reading of arrays in vectors of 16 bytes, several at a time. */
 #ifndef BF_CUDA_RUNTIME_ELEMENTS_CUH
 #define BF_CUDA_RUNTIME_ELEMENTS_CUH
 
@@ -10,9 +10,9 @@ template <class E> struct bf_cuda_elements {
     __device__ __forceinline__ explicit bf_cuda_elements(uint4 v) { memcpy(e, &v, sizeof v); }
 };
 
-/* The vectors that an array lies in, and those opposite in a second one. Elements count from the
- * start of vector 0, which may begin before the array; the last may end behind it. Elements there
- * read as 0. */
+/* The vectors of an array, and the corresponding ones of a second array. Elements count from the
+ * start of vector 0, which may begin before the array; the last vector may end behind it. Elements
+ * outside the array read as 0. */
 template <class E, bool Pair> struct bf_cuda_operands {
     using Element = E;
     static constexpr bool pair = Pair;
@@ -20,9 +20,9 @@ template <class E, bool Pair> struct bf_cuda_operands {
     const E *a, *b;
     int64_t before, end; /* elements [before, end) are the array's */
     int64_t count;       /* vectors */
-    bool aligned;        /* b's vectors are as well */
+    bool aligned;        /* b's vectors are aligned, too */
 
-    /* From p.a, p.b and p.count of what a kernel is given. */
+    /* From p.a, p.b and p.count of a kernel's parameters. */
     template <class P> __device__ explicit bf_cuda_operands(const P &p) {
         uintptr_t skip = (uintptr_t)p.a & 15;
         a = (const E *)((uintptr_t)p.a - skip);
@@ -59,7 +59,7 @@ template <class E, bool Pair> struct bf_cuda_operands {
     }
 };
 
-/* What a block takes at a time, a thread's part: `size` vectors of each array. */
+/* A tile of a block; this is a thread's part of it: `size` vectors of each array. */
 template <class Operands, int size> struct bf_cuda_tile {
     uint4 a[size], b[Operands::pair ? size : 1];
 
@@ -69,7 +69,7 @@ template <class Operands, int size> struct bf_cuda_tile {
     static __device__ int64_t number_of(const Operands &e) {
         return (e.count + size * blockDim.x - 1) / (size * blockDim.x);
     }
-    /* Do all vectors of a tile lie within the arrays? */
+    /* Returns whether all vectors of a tile lie within the arrays. */
     static __device__ __forceinline__ bool whole(const Operands &e, int64_t number) {
         int64_t first = number * size * blockDim.x, end = first + size * blockDim.x;
         return e.whole(first) && e.whole(end - 1) && (!Operands::pair || e.aligned);
@@ -79,7 +79,7 @@ template <class Operands, int size> struct bf_cuda_tile {
 #pragma unroll
         for (int v = 0; v < size; v++) load(e, number, v, all);
     }
-    /* Vector v of a tile; all: it is whole. */
+    /* Loads vector v of a tile. all: the tile is whole. */
     __device__ __forceinline__ void load(const Operands &e, int64_t number, int v, bool all) {
         int64_t i = vector(number, v);
         if (all) {

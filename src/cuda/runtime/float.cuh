@@ -1,4 +1,4 @@
-/* Floats on the device: their dtypes' ranges, and elements as the doubles that they equal. */
+/* Floats on the device: the ranges of their dtypes, and elements as the doubles that they equal. */
 #ifndef BF_CUDA_RUNTIME_FLOAT_CUH
 #define BF_CUDA_RUNTIME_FLOAT_CUH
 

@@ -1,10 +1,10 @@
-/* How the blocks of one launch become one result.
+/* How the blocks of one launch combine their results into one.
  *
- * Every block draws a ticket as it starts. All but the one with the last ticket publish what they
- * have in a slot each: 16-byte pieces {x, y} with a bit that says "valid", written at once (as CUB
- * writes its tile states), so that no fence is needed. The block that started last polls the slots,
- * since by then every other is running or done, clears them for the next launch and has the total.
- * Tickets wrap around by themselves. So a call needs no memset, no second launch and no
+ * Every block draws a ticket as it starts. All but the one with the last ticket publish their
+ * results in a slot each, as packets: 16 bytes {x, y} with a bit that says "valid", written at once
+ * (as CUB writes its tile states), so that no fence is needed. The block that started last polls
+ * the slots, because all others then run or are done. It clears them for the next launch, and has
+ * the total. Tickets wrap around by themselves. So a call needs no memset, no second launch and no
  * synchronization, and a launch in a CUDA graph can be replayed. */
 #ifndef BF_CUDA_RUNTIME_GRID_CUH
 #define BF_CUDA_RUNTIME_GRID_CUH
@@ -13,28 +13,28 @@
 
 enum {
     BF_CUDA_WARP = 32,
-    BF_CUDA_FLAG_BITS = 4 /* that a piece has beside its numbers */
+    BF_CUDA_FLAG_BITS = 4 /* that a packet has besides its numbers */
 };
 
-struct bf_cuda_piece {
+struct bf_cuda_packet {
     uint64_t x, y;
 };
 
-/* Fetches a line into the L2 cache, which sees what others may still write there. */
+/* Fetches a line into the L2 cache, where other blocks' later writes to it are seen. */
 static __device__ __forceinline__ void bf_cuda_prefetch(const void *p) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
-/* --- pieces --- */
+/* --- packets --- */
 
-static __device__ __forceinline__ void bf_cuda_store_piece(bf_cuda_piece *at, uint64_t x,
-                                                           uint64_t y) {
+static __device__ __forceinline__ void bf_cuda_store_packet(bf_cuda_packet *at, uint64_t x,
+                                                            uint64_t y) {
     asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(x), "l"(y)
                  : "memory");
 }
 
-static __device__ __forceinline__ bf_cuda_piece bf_cuda_load_piece(const bf_cuda_piece *at) {
-    bf_cuda_piece p;
+static __device__ __forceinline__ bf_cuda_packet bf_cuda_load_packet(const bf_cuda_packet *at) {
+    bf_cuda_packet p;
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
                  : "=l"(p.x), "=l"(p.y)
                  : "l"(at)
@@ -42,18 +42,18 @@ static __device__ __forceinline__ bf_cuda_piece bf_cuda_load_piece(const bf_cuda
     return p;
 }
 
-/* Publishes 64 bits, 58 bits with a sign, and flags. */
-static __device__ __forceinline__ void bf_cuda_publish(bf_cuda_piece *at, int64_t x, int64_t y,
+/* Publishes 64 bits, 58 more with a sign, and flags. */
+static __device__ __forceinline__ void bf_cuda_publish(bf_cuda_packet *at, int64_t x, int64_t y,
                                                        unsigned flags) {
     uint64_t valid = ((uint64_t)y << BF_CUDA_FLAG_BITS | flags) << 1 | 1;
-    bf_cuda_store_piece(at, (uint64_t)x, valid);
+    bf_cuda_store_packet(at, (uint64_t)x, valid);
 }
 
-/* Waits for a piece, of which p has been read, and clears it. */
-static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_piece *at, bf_cuda_piece p,
+/* Waits for a packet, of which p has been read, and clears it. */
+static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_packet *at, bf_cuda_packet p,
                                                        int64_t *x, int64_t *y, unsigned *flags) {
-    while (!(p.y & 1)) p = bf_cuda_load_piece(at);
-    bf_cuda_store_piece(at, 0, 0);
+    while (!(p.y & 1)) p = bf_cuda_load_packet(at);
+    bf_cuda_store_packet(at, 0, 0);
     *x = (int64_t)p.x;
     *y = (int64_t)p.y >> (1 + BF_CUDA_FLAG_BITS);
     *flags = (unsigned)(p.y >> 1) & ((1u << BF_CUDA_FLAG_BITS) - 1);
@@ -61,12 +61,12 @@ static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_piece *at, bf_cud
 
 /* --- exact sums over warps and blocks --- */
 
-/* lo + hi * 2^32 */
+/* The number lo + hi * 2^32. */
 struct bf_cuda_pair {
     int64_t lo, hi;
 };
 
-/* The sum over the warp, in three parts that 32-bit reductions add without overflow. */
+/* Returns the sum over the warp, from three parts that 32-bit reductions add without overflow. */
 static __device__ __forceinline__ bf_cuda_pair bf_cuda_warp_sum(int64_t v) {
     const unsigned mask = (1u << 26) - 1, all = 0xffffffffu;
 #if __CUDA_ARCH__ >= 800
@@ -95,7 +95,7 @@ static __device__ __forceinline__ bf_cuda_pair bf_cuda_pair_add(bf_cuda_pair a, 
     return a;
 }
 
-/* Sums of sums: of a warp's pairs, lo < 2^57. */
+/* Returns the sum of a warp's pairs, with lo < 2^57. */
 static __device__ __forceinline__ bf_cuda_pair bf_cuda_warp_sum_pair(bf_cuda_pair v) {
     bf_cuda_pair lo = bf_cuda_warp_sum(v.lo), hi = bf_cuda_warp_sum(v.hi), sum;
     sum.lo = lo.lo;

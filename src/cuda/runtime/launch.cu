@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The kernels that may use all shared memory: a hash table of their addresses. */
+/* A hash table of the addresses of kernels that may use all shared memory. */
 enum { KERNELS_BITS = 9, KERNELS = 1 << KERNELS_BITS, PROBES = 8 };
 
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda) {
@@ -13,8 +13,9 @@ cudaError_t bf_cuda_launch_open(bf_cuda *cuda) {
 
 void bf_cuda_launch_close(bf_cuda *cuda) { free(cuda->kernels); }
 
-/* All contexts of a device ask for the same: a kernel's limit is not a context's own. */
-static cudaError_t ask_for_shared(const bf_cuda *cuda, const void *kernel, bool spares_cache) {
+/* Requests all shared memory for a kernel. All contexts of a device request the same, because the
+ * limit belongs to the kernel. */
+static cudaError_t request_shared(const bf_cuda *cuda, const void *kernel, bool spares_cache) {
     cudaFuncAttributes attributes;
     cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
     if (error == cudaSuccess)
@@ -29,14 +30,14 @@ static cudaError_t ask_for_shared(const bf_cuda *cuda, const void *kernel, bool 
 static cudaError_t allow_shared(const bf_cuda *cuda, const void *kernel,
                                 const bf_cuda_shape *shape) {
     if (shape->shared == 0) return cudaSuccess;
-    unsigned place = (unsigned)((uintptr_t)kernel * 0x9e3779b97f4a7c15u >> (64 - KERNELS_BITS));
+    unsigned home = (unsigned)((uintptr_t)kernel * 0x9e3779b97f4a7c15u >> (64 - KERNELS_BITS));
     const void **at = NULL;
     for (unsigned i = 0; i < PROBES && at == NULL; i++) {
-        const void **slot = &cuda->kernels[(place + i) % KERNELS];
+        const void **slot = &cuda->kernels[(home + i) % KERNELS];
         if (*slot == kernel) return cudaSuccess;
         if (*slot == NULL) at = slot;
     }
-    cudaError_t error = ask_for_shared(cuda, kernel, shape->spares_cache);
+    cudaError_t error = request_shared(cuda, kernel, shape->spares_cache);
     if (error == cudaSuccess && at != NULL) *at = kernel;
     return error;
 }

@@ -1,5 +1,5 @@
-/* How kernels are launched. Those that need neither much shared memory nor an early start may as
- * well be launched by <<<>>>. */
+/* Launches. Kernels that need neither much shared memory nor an early start may be launched by
+ * <<<>>>. */
 #ifndef BF_CUDA_RUNTIME_LAUNCH_CUH
 #define BF_CUDA_RUNTIME_LAUNCH_CUH
 
@@ -9,20 +9,21 @@ typedef struct bf_cuda_shape {
     int64_t blocks; /* at least 1 is launched */
     int threads;
     size_t shared; /* dynamic, of a block */
-    bool overlaps; /* the kernel may begin before the one before has ended, for which it waits */
-    bool spares_cache; /* shared memory goes before cache: more blocks may share a multiprocessor */
+    bool overlaps; /* the kernel may begin before the one before has ended; it waits for that itself
+                    */
+    bool spares_cache; /* prefer shared memory to cache: more blocks may share a multiprocessor */
 } bf_cuda_shape;
 
-/* Launches a kernel on the stream in use. A kernel may ask for all shared memory that its static
- * variables leave; this is arranged at its first launch in the context. */
+/* Launches a kernel on the stream in use. It may use all shared memory that its static variables
+ * leave: this is arranged at its first launch in the context. */
 cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shape shape,
                            void **arguments);
 
-/* Blocks of that shape that a multiprocessor holds at once. */
+/* Sets *blocks to the number of such blocks that a multiprocessor holds at once. */
 cudaError_t bf_cuda_occupancy(const bf_cuda *cuda, const void *kernel, bf_cuda_shape shape,
                               int *blocks);
 
-/* Launches it with arguments by value. */
+/* Launches a kernel with arguments by value. */
 template <class... Wanted, class... Given>
 static cudaError_t bf_cuda_launch(const bf_cuda *cuda, void (*kernel)(Wanted...),
                                   bf_cuda_shape shape, Given... given) {
@@ -32,7 +33,7 @@ static cudaError_t bf_cuda_launch(const bf_cuda *cuda, void (*kernel)(Wanted...)
     }(given...);
 }
 
-/* What a context knows of its kernels. */
+/* Open and close a context's table of its kernels. */
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda);
 void bf_cuda_launch_close(bf_cuda *cuda);
 

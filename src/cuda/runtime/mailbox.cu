@@ -9,17 +9,17 @@ cudaError_t bf_cuda_mailbox_open(bf_cuda *cuda) {
     bf_cuda_mailbox *box = (bf_cuda_mailbox *)calloc(1, sizeof *box);
     if (box == NULL) return cudaErrorMemoryAllocation;
     cuda->mailbox = box;
-    cudaError_t error = cudaHostAlloc((void **)&box->mail, sizeof *box->mail,
+    cudaError_t error = cudaHostAlloc((void **)&box->memory, sizeof *box->memory,
                                       cudaHostAllocMapped | cudaHostAllocPortable);
     if (error != cudaSuccess) return error;
-    memset((void *)box->mail, 0, sizeof *box->mail);
-    for (int i = 0; i < BF_CUDA_FAILURES; i++) box->mail->failures[i] = BF_CUDA_NO_FAILURE;
+    memset((void *)box->memory, 0, sizeof *box->memory);
+    for (int i = 0; i < BF_CUDA_FAILURES; i++) box->memory->failures[i] = BF_CUDA_NO_FAILURE;
     return cudaSuccess;
 }
 
 void bf_cuda_mailbox_close(bf_cuda *cuda) {
     if (cuda->mailbox == NULL) return;
-    cudaFreeHost(cuda->mailbox->mail);
+    cudaFreeHost(cuda->mailbox->memory);
     cudaFree(cuda->mailbox->notes);
     free(cuda->mailbox);
     cuda->mailbox = NULL;
@@ -29,7 +29,7 @@ void bf_cuda_mailbox_close(bf_cuda *cuda) {
 
 uint32_t bf_cuda_next_letter(bf_cuda *cuda) {
     bf_cuda_mailbox *box = cuda->mailbox;
-    if (++box->number == 0) box->number = 1; /* 0 is in memory that no letter came to */
+    if (++box->number == 0) box->number = 1; /* 0 is in memory before the first letter */
     return box->number;
 }
 
@@ -37,7 +37,7 @@ bool bf_cuda_receive_word(const bf_cuda *cuda, int i, int64_t *word, cudaError_t
     const bf_cuda_mailbox *box = cuda->mailbox;
     uint64_t half[2];
     for (int k = 0; k < 2; k++) {
-        const uint64_t *at = &box->mail->letter.chunks[2 * i + k];
+        const uint64_t *at = &box->memory->letter.halves[2 * i + k];
         for (unsigned tries = 1;; tries++) {
             half[k] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
             if (half[k] >> 32 == box->number) break;
@@ -65,7 +65,7 @@ static bf_status fetch_words(bf_context *context, cudaError_t error, int64_t *fr
     if (error == cudaSuccess) error = cudaGetLastError();
     if (error != cudaSuccess) return bf_cuda_fail(context, error, what);
     uint32_t number = bf_cuda_next_letter(cuda);
-    send_words<<<1, 32, 0, cuda->stream>>>(from, words, clear, &cuda->mailbox->mail->letter,
+    send_words<<<1, 32, 0, cuda->stream>>>(from, words, clear, &cuda->mailbox->memory->letter,
                                            number);
     error = cudaGetLastError();
     if (error != cudaSuccess) return bf_cuda_fail(context, error, what);
@@ -110,8 +110,8 @@ bf_status bf_cuda_fetch_notes(bf_context *context, cudaError_t error, uint64_t n
 
 /* --- failures --- */
 
-unsigned long long bf_cuda_take_failure(const bf_cuda *cuda, bf_cuda_failure which) {
-    volatile unsigned long long *at = &cuda->mailbox->mail->failures[which];
+unsigned long long bf_cuda_fetch_failure(const bf_cuda *cuda, bf_cuda_failure which) {
+    volatile unsigned long long *at = &cuda->mailbox->memory->failures[which];
     unsigned long long failure = *at;
     *at = BF_CUDA_NO_FAILURE;
     return failure;

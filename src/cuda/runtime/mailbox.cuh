@@ -1,10 +1,10 @@
-/* The mailbox: how a kernel tells the host something.
+/* The mailbox: how a kernel tells the host a few numbers.
  *
- * A letter is words that one warp writes to pinned memory and the host waits for: a copy and a wait
- * for the stream take several microseconds more. Notes are counters on the device, to which the
- * blocks of one kernel after another add; a small kernel sends them as a letter. Failures stay in
- * pinned memory until the host, which has waited for the stream anyway, asks. Results, which are
- * longer, are no matter for the mailbox: kernels or copies bring them to where they belong. */
+ * A letter is words that one warp writes to pinned memory, where the host waits for them: a copy
+ * and a wait for the stream take several microseconds longer. Notes are counters on the device, to
+ * which the blocks of several kernels add; a small kernel sends them as a letter. Failures stay in
+ * pinned memory until the host asks for them, after it has waited for the stream anyway. Long
+ * results do not go through the mailbox: kernels or copies bring them to their destination. */
 #ifndef BF_CUDA_RUNTIME_MAILBOX_CUH
 #define BF_CUDA_RUNTIME_MAILBOX_CUH
 
@@ -14,33 +14,33 @@
 
 enum {
     BF_CUDA_LETTER_WORDS = 81,  /* most of a letter */
-    BF_CUDA_LETTER_PLAIN = 256, /* and of what lies beside it */
+    BF_CUDA_LETTER_PLAIN = 256, /* and of its plain words */
     BF_CUDA_NOTES = 8
 };
 
-/* Each chunk holds 32 bits of a word and the letter's number, so that the host knows that it has
- * arrived (NCCL's LL protocol). What is too long for that lies beside, plainly: the kernel writes
- * it, and a fence, before a word that says so. */
+/* Each half holds 32 bits of a word and the letter's number, which tells the host that it has
+ * arrived (NCCL's LL protocol). Words that are too many for this are plain: the kernel writes them,
+ * and a fence, before a word that says so. */
 struct bf_cuda_letter {
-    uint64_t chunks[2 * BF_CUDA_LETTER_WORDS];
+    uint64_t halves[2 * BF_CUDA_LETTER_WORDS];
     int64_t plain[BF_CUDA_LETTER_PLAIN];
 };
 
-/* Of calls that are waited for, and of all others. */
+/* Failures of calls that wait, and of all others. */
 enum bf_cuda_failure { BF_CUDA_FAILURE_NOW, BF_CUDA_FAILURE_LATER, BF_CUDA_FAILURES };
 static const unsigned long long BF_CUDA_NO_FAILURE = ~0ull; /* kernels keep the least number */
 
 /* Mapped pinned memory: kernels write, the host reads. */
-struct bf_cuda_mail {
+struct bf_cuda_mailbox_memory {
     bf_cuda_letter letter;
     unsigned long long failures[BF_CUDA_FAILURES];
 };
 
 struct bf_cuda_mailbox {
-    bf_cuda_mail *mail;
+    bf_cuda_mailbox_memory *memory;
     uint32_t number;           /* of the last letter that was asked for */
     unsigned long long *notes; /* BF_CUDA_NOTES, on the device; NULL until needed */
-    bool clear;                /* notes are all 0 */
+    bool clear;                /* all notes are 0 */
 };
 
 cudaError_t bf_cuda_mailbox_open(bf_cuda *cuda);
@@ -48,43 +48,44 @@ void bf_cuda_mailbox_close(bf_cuda *cuda);
 
 /* --- letters --- */
 
-/* Threads of one warp send n words. */
+/* Sends n words. All threads of one warp call it. */
 static __device__ void bf_cuda_send(bf_cuda_letter *letter, uint32_t number, const int64_t *words,
                                     int n) {
     BF_ROLLED
     for (int i = (int)threadIdx.x; i < 2 * n; i += 32) {
-        uint64_t chunk = (uint64_t)words[i / 2] >> 32 * (i % 2) & 0xffffffffu;
-        *(volatile uint64_t *)&letter->chunks[i] = chunk | (uint64_t)number << 32;
+        uint64_t half = (uint64_t)words[i / 2] >> 32 * (i % 2) & 0xffffffffu;
+        *(volatile uint64_t *)&letter->halves[i] = half | (uint64_t)number << 32;
     }
 }
 
-/* The number for a letter that the host will wait for. The one before has arrived, or never will.
- */
+/* Returns the number of a letter for which the host will wait. The one before has arrived, or never
+ * will. */
 uint32_t bf_cuda_next_letter(bf_cuda *cuda);
 
-/* Waits for word i of that letter. False: the stream has failed (*error), or is done without it. */
+/* Waits for word i of that letter. Returns false if the stream has failed (*error), or has ended
+ * without it. */
 bool bf_cuda_receive_word(const bf_cuda *cuda, int i, int64_t *word, cudaError_t *error);
 
-/* Sends words of device memory, no more than a letter has, and waits for them. Does nothing if
- * there is an error already. */
+/* Sends words of device memory, no more than a letter has, and waits for them. If `error` is set,
+ * fails with it instead. */
 bf_status bf_cuda_fetch_words(bf_context *context, cudaError_t error, const void *from, int words,
                               void *to, const char *what);
 
 /* --- notes --- */
 
-/* Enqueues what makes all notes 0. */
+/* Enqueues the clearing of all notes. */
 cudaError_t bf_cuda_clear_notes(bf_context *context);
 
-/* The notes, for a kernel that changes them. */
+/* Returns the notes, for a kernel that changes them. */
 unsigned long long *bf_cuda_notes(const bf_context *context);
 
-/* Fetches all notes and clears them. */
+/* Waits for all notes, copies and clears them. */
 bf_status bf_cuda_fetch_notes(bf_context *context, cudaError_t error, uint64_t notes[BF_CUDA_NOTES],
                               const char *what);
 
 /* --- failures --- */
 
-/* Returns the failure that kernels have left, and forgets it. */
-unsigned long long bf_cuda_take_failure(const bf_cuda *cuda, bf_cuda_failure which);
+/* Returns the failure that kernels have left, and clears it. */
+unsigned long long bf_cuda_fetch_failure(const bf_cuda *cuda, bf_cuda_failure which);
 
 #endif

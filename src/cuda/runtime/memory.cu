@@ -4,8 +4,8 @@
 
 /* --- the pool --- */
 
-/* The pool keeps what it has until it is trimmed. */
-static cudaError_t make_pool(bf_cuda *cuda) {
+/* Makes the pool, which keeps its memory until it is trimmed. */
+static cudaError_t create_pool(bf_cuda *cuda) {
     cudaMemPoolProps props = {};
     uint64_t all = ~(uint64_t)0;
     props.allocType = cudaMemAllocationTypePinned;
@@ -18,7 +18,7 @@ static cudaError_t make_pool(bf_cuda *cuda) {
 
 static void *alloc_from_pool(bf_cuda *cuda, size_t bytes, cudaError_t *error) {
     void *memory = NULL;
-    *error = cuda->pool == NULL ? make_pool(cuda) : cudaSuccess;
+    *error = cuda->pool == NULL ? create_pool(cuda) : cudaSuccess;
     if (*error == cudaErrorNotSupported) *error = cudaMalloc(&memory, bytes);
     if (cuda->pool != NULL && *error == cudaSuccess)
         *error = cudaMallocFromPoolAsync(&memory, bytes, cuda->pool, cuda->stream);
@@ -36,7 +36,8 @@ void *bf_cuda_alloc(bf_context *context, size_t bytes) {
     cudaError_t error;
     if (bytes == 0) bytes = 1;
     void *memory = alloc_from_pool(cuda, bytes, &error);
-    if (error == cudaErrorMemoryAllocation && cuda->pool != NULL) { /* it may lie in pieces */
+    if (error == cudaErrorMemoryAllocation &&
+        cuda->pool != NULL) { /* the pool's memory may be fragmented */
         cudaGetLastError();
         trim_pool(cuda);
         memory = alloc_from_pool(cuda, bytes, &error);
@@ -55,11 +56,11 @@ void bf_cuda_free(bf_context *context, void *memory) {
 
 void bf_cuda_hold_pool(bf_cuda *cuda) { cuda->holders++; }
 
-void bf_cuda_let_go_pool(bf_cuda *cuda) {
+void bf_cuda_release_pool(bf_cuda *cuda) {
     if (--cuda->holders == 0) trim_pool(cuda);
 }
 
-/* --- what is kept --- */
+/* --- buffers --- */
 
 bf_status bf_cuda_buffer_grow(bf_context *context, bf_cuda_buffer *buffer, size_t bytes,
                               size_t kept) {
@@ -107,7 +108,7 @@ void *bf_cuda_copy_scratch(bf_context *context) {
     return *scratch;
 }
 
-static void *allocate(bf_context *context, size_t bytes) {
+static void *allocate_memory(bf_context *context, size_t bytes) {
     void *memory = NULL;
     int previous = bf_cuda_use_device(context->cuda);
     cudaError_t error = cudaMalloc(&memory, bytes);
@@ -116,13 +117,13 @@ static void *allocate(bf_context *context, size_t bytes) {
     return error == cudaSuccess ? memory : NULL;
 }
 
-static void release(bf_context *context, void *memory) {
+static void release_memory(bf_context *context, void *memory) {
     int previous = bf_cuda_use_device(context->cuda);
     cudaFree(memory);
     bf_cuda_leave(previous);
 }
 
-static bf_status copy(bf_context *context, void *to, const void *from, size_t bytes) {
+static bf_status copy_memory(bf_context *context, void *to, const void *from, size_t bytes) {
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
     if (status == BF_OK) status = bf_cuda_copy(context, to, from, bytes);
@@ -136,7 +137,7 @@ extern const bf_memory_backend bf_cuda_memory_backend = {
     .scatter = bf_cuda_scatter,
     .scratch = bf_cuda_copy_scratch,
     .scratch_bytes = BF_CUDA_COPY_SCRATCH,
-    .allocate = allocate,
-    .release = release,
-    .copy = copy,
+    .allocate = allocate_memory,
+    .release = release_memory,
+    .copy = copy_memory,
 };

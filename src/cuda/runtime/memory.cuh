@@ -1,5 +1,5 @@
 /* Stream-ordered device memory: allocating and freeing need no synchronization. It comes from a
- * pool of the context's own. */
+ * pool of the context. */
 #ifndef BF_CUDA_RUNTIME_MEMORY_CUH
 #define BF_CUDA_RUNTIME_MEMORY_CUH
 
@@ -11,17 +11,17 @@ extern "C" {
 
 extern const bf_memory_backend bf_cuda_memory_backend;
 
-/* Returns NULL if there is no memory, with a message. bytes may be 0. */
+/* Returns device memory; bytes may be 0. NULL: no memory, with a message. */
 void *bf_cuda_alloc(bf_context *context, size_t bytes);
-/* memory may be NULL. */
+/* Frees it; memory may be NULL. */
 void bf_cuda_free(bf_context *context, void *memory);
 
-/* The pool keeps freed memory for the next call as long as anybody holds it. */
+/* The pool keeps freed memory for later calls while any object holds it. */
 void bf_cuda_hold_pool(bf_cuda *cuda);
-void bf_cuda_let_go_pool(bf_cuda *cuda);
+void bf_cuda_release_pool(bf_cuda *cuda);
 void bf_cuda_memory_close(bf_cuda *cuda);
 
-/* --- buffers: memory that is kept, and replaced where more is needed --- */
+/* --- buffers: memory that is kept and grows --- */
 
 typedef struct bf_cuda_buffer {
     void *memory;
@@ -29,7 +29,7 @@ typedef struct bf_cuda_buffer {
 } bf_cuda_buffer;
 
 /* Makes the buffer hold so many bytes; the first `kept` of them stay. Errors: BF_E_MEMORY,
- * BF_E_DEVICE. If none are kept, the buffer may then be empty. */
+ * BF_E_DEVICE; the buffer is as it was, or, if kept is 0, may be empty. */
 bf_status bf_cuda_buffer_grow(bf_context *context, bf_cuda_buffer *buffer, size_t bytes,
                               size_t kept);
 void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer);
@@ -37,11 +37,11 @@ void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer);
 /* --- memory of any strides (strided.cu) --- */
 
 enum { BF_CUDA_COPY_SCRATCH = 1 << 26 };
-/* Returns that many bytes, kept for later calls: for copies of what is not contiguous. NULL: no
- * memory, with a message. Not in a capture. */
+/* Returns so many bytes, kept for later calls, for copies of strided memory. NULL: no memory, with
+ * a message. Not in a capture. */
 void *bf_cuda_copy_scratch(bf_context *context);
 
-/* Enqueues the copy of elements [first, first + count) of `from`, in C order, to contiguous memory.
+/* Enqueues a copy of elements [first, first + count) of `from`, in C order, to contiguous memory.
  */
 bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
                          void *to);

@@ -1,5 +1,5 @@
-/* The tiles of a partition; rows that are entries, and digits of ranks. A source of rows has the
- * functions of `entries`, a digit is called with a key. */
+/* Sizes of tiles; entries as a source of rows; digits of ranks. A source of rows has the functions
+ * of `entries`; a digit is called with a key. */
 #ifndef BF_CUDA_RUNTIME_PARTITION_ROWS_CUH
 #define BF_CUDA_RUNTIME_PARTITION_ROWS_CUH
 
@@ -7,14 +7,14 @@
 
 namespace bf_cuda_partition {
 
-/* Tiles: the threads of a block, the bytes of rows that each has, and the blocks of an SM that
- * these leave registers for: one ranks its rows while the other's are on their way. (Larger tiles
- * are written in longer runs, but leave room for one block only, which is slower.) */
+/* Tiles: threads of a block, bytes of rows of a thread, and blocks of a multiprocessor. Two blocks
+ * fit: one ranks its rows while the other loads. (Larger tiles are written in longer runs, but only
+ * one block fits, which is slower.) */
 enum { THREADS = 384, WARPS = THREADS / 32, BYTES = 96, BLOCKS = 2 };
 template <class W> constexpr int items = BYTES / (2 * (int)sizeof(W));
 template <class W> constexpr int tile = THREADS *items<W>;
 
-/* Has n rows from row `first` on brought closer. */
+/* Prefetches n rows from row `first` on into the L2 cache. */
 static __device__ __forceinline__ void prefetch_rows(const void *rows, int bytes, uint32_t first,
                                                      int n) {
     constexpr int LINE = 128;
@@ -23,8 +23,8 @@ static __device__ __forceinline__ void prefetch_rows(const void *rows, int bytes
         asm volatile("prefetch.global.L2 [%0];" ::"l"(p + at));
 }
 
-/* Entries, taken as they are. A source loads rows and makes keys and values of them in two steps,
- * so that many loads are under way at once. */
+/* Entries as they are. A source first loads rows, and then makes keys and values of them, so that
+ * many loads are under way at once. */
 template <class W> struct entries {
     const bf_cuda_entry<W> *from;
     __device__ __forceinline__ W load_key(size_t i) const { return from[i].key; }
@@ -36,7 +36,7 @@ template <class W> struct entries {
     __device__ __forceinline__ W value(W word) const { return word; }
 };
 
-/* Eight bits of a rank. */
+/* A digit: eight bits of a rank, from bit `shift` on. */
 template <class W> struct rank_digit {
     int shift;
     __device__ __forceinline__ uint32_t operator()(W rank) const {

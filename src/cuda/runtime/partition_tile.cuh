@@ -1,6 +1,6 @@
-/* A tile of entries in the order of a digit and, of one digit, as they came: a warp ranks its rows
- * by comparing digits, 32 at once, the tile is put in order in shared memory and written run by
- * run. (The method is that of CUB's radix sort.) */
+/* Tiles of a partition. A warp ranks its rows by comparing the digits of 32 at once; the tile is
+ * sorted by digit in shared memory, stably, and written run by run. (The method is that of CUB's
+ * radix sort.) */
 #ifndef BF_CUDA_RUNTIME_PARTITION_TILE_CUH
 #define BF_CUDA_RUNTIME_PARTITION_TILE_CUH
 
@@ -8,11 +8,11 @@
 
 namespace bf_cuda_partition {
 
-/* Shared memory: the entries of a tile, then these for each digit and one more. */
+/* Shared memory of a block: the entries of a tile, then these for each digit and one more. */
 struct digits {
-    uint32_t *at;    /* where the next row goes */
-    uint32_t *move;  /* from a row's place in the tile to that in the output */
-    uint32_t *ranks; /* rows of each warp, then the place of its next one in the tile */
+    uint32_t *at;    /* index of the digit's next row in the output */
+    uint32_t *move;  /* from a row's index in the tile to that in the output */
+    uint32_t *ranks; /* rows of each warp; later, index of its next row in the tile */
 };
 
 template <class W> static size_t shared_bytes(int n) {
@@ -27,8 +27,8 @@ template <class W> __device__ __forceinline__ digits digits_at(char *shared, int
     return d;
 }
 
-/* The sum of what the threads before this one have, of so many warps; *all: of what all have. The
- * caller synchronizes between two of these. */
+/* Returns the sum of `mine` over the threads before this one; *all: over all threads, of so many
+ * warps. The caller synchronizes between two calls. */
 template <int warps> __device__ __forceinline__ uint32_t sum_before(uint32_t mine, uint32_t *all) {
     __shared__ uint32_t sums[warps];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -50,9 +50,9 @@ template <int warps> __device__ __forceinline__ uint32_t sum_before(uint32_t min
     return before + sum - mine;
 }
 
-/* Turns ranks[warp][digit] into the places of the warps' first rows in the tile, and notes where
- * the digits' rows go. A thread has a digit at a time. (It has its rows as well: unrolled further,
- * that would be too many registers.) */
+/* Turns ranks[warp][digit] into the index of the warp's first such row in the tile, and sets
+ * d.move. Each thread has one digit at a time; unrolled, it would need too many registers beside
+ * its rows. */
 static __device__ __forceinline__ void sum_digits(const digits &d, int n) {
     uint32_t first = 0, all;
     for (int base = 0; base < n; base += THREADS) {
@@ -60,16 +60,16 @@ static __device__ __forceinline__ void sum_digits(const digits &d, int n) {
         uint32_t mine = 0;
 #pragma unroll 4
         for (int w = 0; w < WARPS; w++) mine += k < n ? d.ranks[w * n + k] : 0;
-        uint32_t place = first + sum_before<WARPS>(mine, &all);
+        uint32_t position = first + sum_before<WARPS>(mine, &all);
         if (k < n) {
             uint32_t to = d.at[k];
             d.at[k] = to + mine;
-            d.move[k] = to - place;
+            d.move[k] = to - position;
 #pragma unroll 4
             for (int w = 0; w < WARPS; w++) {
                 uint32_t count = d.ranks[w * n + k];
-                d.ranks[w * n + k] = place;
-                place += count;
+                d.ranks[w * n + k] = position;
+                position += count;
             }
         }
         first += all;
@@ -77,8 +77,8 @@ static __device__ __forceinline__ void sum_digits(const digits &d, int n) {
     }
 }
 
-/* The lanes of `same` that agree on two bits of a digit: masks with one bit each. (From C++ comes
- * code of twice the length.) */
+/* Returns the lanes of `same` that agree on two bits of a digit, given as masks. (nvcc makes code
+ * of twice the length from C++.) */
 static __device__ __forceinline__ uint32_t same_bits(uint32_t same, uint32_t digit, uint32_t first,
                                                      uint32_t second) {
 #ifdef __CUDA_ARCH__
@@ -95,7 +95,7 @@ static __device__ __forceinline__ uint32_t same_bits(uint32_t same, uint32_t dig
 #endif
 }
 
-/* The lanes with the same digit, of so many bits. All lanes call it. */
+/* Returns the lanes with the same digit, of so many bits. All lanes call it. */
 static __device__ __forceinline__ uint32_t same_digit(uint32_t digit, int bits) {
     uint32_t same = ~0u;
 #pragma unroll
@@ -105,32 +105,32 @@ static __device__ __forceinline__ uint32_t same_digit(uint32_t digit, int bits) 
     return same;
 }
 
-/* Rows that a thread takes at a time, so that their latency is borne once. */
-template <int n> constexpr int together = n % 4 == 0 ? 4 : n % 3 == 0 ? 3 : n % 2 == 0 ? 2 : 1;
+/* Rows that a thread moves at a time, so that their latencies overlap. */
+template <int n> constexpr int rows_at_once = n % 4 == 0 ? 4 : n % 3 == 0 ? 3 : n % 2 == 0 ? 2 : 1;
 
-/* place[i] for rows i to i + n - 1 of the lanes, of given digits: the digit and, above it, how many
- * rows of the warp with the same digit come before. The last lane of those with one digit counts
- * for them. All lanes call it. */
+/* Ranks rows of the lanes. position[i]: the digit, and then, above it, the number of the warp's
+ * rows before with the same digit. The last lane of those with one digit counts for all. All lanes
+ * call it. */
 template <int n>
-__device__ __forceinline__ void rank_rows(uint32_t *counts, uint32_t *place, int bits) {
+__device__ __forceinline__ void rank_rows(uint32_t *counts, uint32_t *position, int bits) {
     uint32_t lane = threadIdx.x % 32, same[n], before[n];
 #pragma unroll
-    for (int i = 0; i < n; i++) same[i] = same_digit(place[i], bits);
+    for (int i = 0; i < n; i++) same[i] = same_digit(position[i], bits);
 #pragma unroll
     for (int i = 0; i < n; i++) {
         before[i] = 0;
         if (same[i] >> lane == 1)
-            before[i] = atomicAdd(&counts[place[i]], (uint32_t)__popc(same[i]));
-        __syncwarp(); /* the next row's lanes come after these */
+            before[i] = atomicAdd(&counts[position[i]], (uint32_t)__popc(same[i]));
+        __syncwarp(); /* the next row's lanes count after these */
     }
 #pragma unroll
     for (int i = 0; i < n; i++) {
         uint32_t rank = __shfl_sync(~0u, before[i], 31 - __clz((int)same[i]));
-        place[i] |= (rank + __popc(same[i] & ((1u << lane) - 1))) << 16;
+        position[i] |= (rank + __popc(same[i] & ((1u << lane) - 1))) << 16;
     }
 }
 
-/* Loads a thread's rows of the tile from row `first` on, if they are before `end`. A warp's rows
+/* Loads a thread's rows of the tile that begins with row `first`, as far as `end`. A warp's rows
  * are side by side. */
 template <class W, class Source>
 __device__ __forceinline__ void load_rows(const Source &source, uint32_t first, uint32_t end,
@@ -142,17 +142,17 @@ __device__ __forceinline__ void load_rows(const Source &source, uint32_t first, 
         if (i * 32 < left) row[i] = source.load((size_t)at + i * 32);
 }
 
-/* Copies the tile of rows [first, end), no more than a tile (whole: all of one), which are loaded,
- * to where their digits go; then `row` holds those that next() loads. What is missing of a tile has
- * a digit of its own, after all others. */
+/* Copies a tile of `count` rows, which are loaded, to the ranges of their digits (whole: it is
+ * full). next() then loads `row` anew. The missing rows of a tile have a digit of their own, after
+ * all others. */
 template <class W, bool whole, class Source, class Digit, class Next>
 __device__ __forceinline__ void
 copy_tile(const Source &source, const Digit &digit, int n, const digits &d, bf_cuda_entry<W> *held,
           bf_cuda_entry<W> *row, uint32_t count, bf_cuda_entry<W> *out, const Next &next) {
-    constexpr int N = items<W>, AT_A_TIME = together<N>, RANKS = N % 2 == 0 ? 2 : 1;
+    constexpr int N = items<W>, AT_A_TIME = rows_at_once<N>, RANKS = N % 2 == 0 ? 2 : 1;
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int all = whole ? n : n + 1, bits = 32 - __clz(all - 1);
-    uint32_t *mine = d.ranks + warp * all, place[N];
+    uint32_t *mine = d.ranks + warp * all, position[N];
     int left = (int)count - warp * 32 * N - lane;
 #pragma unroll 1
     for (int k = lane; k < all; k += 32) mine[k] = 0;
@@ -161,13 +161,13 @@ copy_tile(const Source &source, const Digit &digit, int n, const digits &d, bf_c
     for (int i = 0; i < N; i++) {
         row[i].key = source.key(row[i].key);
         row[i].value = source.value(row[i].value);
-        place[i] = whole || i * 32 < left ? digit(row[i].key) : n;
-        if ((i + 1) % RANKS == 0) rank_rows<RANKS>(mine, place + i + 1 - RANKS, bits);
+        position[i] = whole || i * 32 < left ? digit(row[i].key) : n;
+        if ((i + 1) % RANKS == 0) rank_rows<RANKS>(mine, position + i + 1 - RANKS, bits);
     }
     __syncthreads();
     sum_digits(d, all);
 #pragma unroll
-    for (int i = 0; i < N; i++) held[(place[i] >> 16) + mine[place[i] & 0xffff]] = row[i];
+    for (int i = 0; i < N; i++) held[(position[i] >> 16) + mine[position[i] & 0xffff]] = row[i];
     __syncthreads();
     next();
 #pragma unroll 1 /* more at a time would take more registers */
@@ -184,8 +184,8 @@ copy_tile(const Source &source, const Digit &digit, int n, const digits &d, bf_c
     __syncthreads();
 }
 
-/* Copies rows [first, end) tile by tile; go_on() is asked after each. The next tile's rows are on
- * their way while those of one are written. */
+/* Copies rows [first, end) tile by tile, while go_on() returns true after each. The next tile's
+ * rows are loaded while a tile is written. */
 template <class W, class Source, class Digit, class Check>
 __device__ __forceinline__ void copy_rows(const Source &source, const Digit &digit, int n,
                                           const digits &d, bf_cuda_entry<W> *held, uint32_t first,

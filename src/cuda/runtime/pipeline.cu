@@ -1,23 +1,26 @@
 /* The pipeline: a ring of slots, through which pieces go one behind another.
  *
- * Piece p uses slot p % SLOTS. In step s of a call
- *   piece s - SLOTS   leaves:   the host waits for it, and copies results from pinned memory
- *   piece s           arrives:  the host fills the slot, whose copy to the GPU is enqueued
- *   piece s - 1       is taken: kernels are enqueued, and the copies of results behind them
- * The copy of piece s runs while kernels take piece s - 1, and while the host fills the next slot.
- * A piece has left before its slot is filled anew, so that a slot's parts need no order among each
- * other but that of its piece. */
+ * Piece p uses slot p % SLOTS. Step s is work of the host's memory: the results of piece
+ * s - SLOTS leave their slot, and piece s enters it. Threads of the host share the parts of the
+ * steps in one parallel loop. The calling thread leads it, and alone calls CUDA and the watch:
+ *   - it opens a step when the GPU has done with the piece before in that slot;
+ *   - when all parts of a step are done, it enqueues the copy of piece s to the GPU, then has piece
+ *     s - 1 taken (kernels are enqueued), and enqueues the copies of its results behind it;
+ *   - it does parts itself while it has nothing else to do.
+ * So the host copies pieces while the GPU copies those before, and kernels work on others still.
+ * Each operand has a place of its own in a slot, so that the parts of a step need no order. */
 #include "cuda/runtime/pipeline.cuh"
 
 #include "cuda/runtime/workspace.cuh"
 
 extern "C" {
-#include "seam/copy.h"
 #include "seam/host.h"
+#include "seam/memory.h"
 #include "seam/where.h"
 }
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SLOTS = 3,
@@ -25,6 +28,8 @@ enum {
     PIECE_BYTES = 1 << 20,  /* a call that has SLOTS pieces so large uses them all */
     DIRECT_BYTES = 1 << 18, /* a call with less copies it at once, as the driver does */
     PIN_BYTES = 64 << 20,   /* the driver loses as long with so many as pinning the slots takes */
+    PART_BYTES = 1 << 18,   /* that a thread of the host copies at a time */
+    COPIERS = 8,            /* threads, at most: more of them reach less of the memory's rate */
     ALIGNMENT = 256,        /* of an operand in a slot */
     ROUND = 4096 /* elements: longer pieces are multiples, so that vectors stay aligned */
 };
@@ -135,16 +140,23 @@ struct run {
     route routes[BF_CUDA_OPERANDS];
     int64_t offsets[BF_CUDA_OPERANDS]; /* in a slot */
     int64_t count, piece;              /* elements: of all, of a piece */
-    int64_t bytes, pageable;           /* of an element of all that is copied; of these, pageable */
+    int64_t bytes, by_host;            /* of an element: of all that is copied; by the host */
     bool lands;                        /* uses the slots' device memory */
     bool gathers;                      /* elements have strides */
     bool returns;                      /* something is written */
     bf_cuda_take_piece *take;
     void *arg;
+
+    int64_t pieces, parts;    /* of the call; of a step */
+    int64_t lag;              /* steps from a piece's arrival until it is taken */
+    int64_t opened, finished; /* steps */
+    int64_t done[SLOTS];      /* parts of the step that uses the slot; atomic */
 };
 
+static bool is_read(const bf_cuda_operand *o) { return o->in != NULL; }
+
 static char *start_of(const bf_cuda_operand *o) {
-    return (char *)(uintptr_t)(o->out != NULL ? o->out : o->in);
+    return is_read(o) ? (char *)(uintptr_t)o->in : (char *)o->out;
 }
 
 static route route_of(const bf_context *context, const bf_cuda_operand *o) {
@@ -159,25 +171,28 @@ static void find_routes(run *r) {
         r->routes[i] = route_of(r->context, o);
         if (r->routes[i] == IN_PLACE) continue;
         r->bytes += o->bytes;
-        if (r->routes[i] == BY_HOST) r->pageable += o->bytes;
+        if (r->routes[i] == BY_HOST) r->by_host += o->bytes;
         r->lands = r->lands || o->device == NULL;
         r->gathers = r->gathers || o->strided != NULL;
-        r->returns = r->returns || o->out != NULL;
+        r->returns = r->returns || !is_read(o);
     }
 }
 
 /* The driver copies contiguous memory from where it is. */
 static void leave_to_driver(run *r) {
-    for (int i = 0; i < r->operand_count; i++)
-        if (r->routes[i] == BY_HOST && r->operands[i].strided == NULL) r->routes[i] = BY_GPU;
+    for (int i = 0; i < r->operand_count; i++) {
+        if (r->routes[i] != BY_HOST || r->operands[i].strided != NULL) continue;
+        r->routes[i] = BY_GPU;
+        r->by_host -= r->operands[i].bytes;
+    }
 }
 
 /* Leaves copies to the driver until so much has been copied that pinned memory pays. One thread
  * copies no faster than the driver. */
 static void choose_copier(run *r) {
     bf_cuda_ring *ring = r->ring;
-    if (ring->pinned || r->pageable == 0) return;
-    if (bf_host_threads(r->context) > 1) ring->driven += r->count * r->pageable;
+    if (ring->pinned || r->by_host == 0) return;
+    if (bf_host_threads(r->context) > 1) ring->driven += r->count * r->by_host;
     if (ring->driven >= PIN_BYTES) make_pinned(ring);
     if (!ring->pinned) leave_to_driver(r);
 }
@@ -194,6 +209,7 @@ static int64_t piece_for(int64_t count, int64_t bytes) {
 static void lay_out(run *r) {
     int64_t at = 0, piece = piece_for(r->count, r->bytes);
     if (piece < r->piece) r->piece = piece;
+    r->pieces = (r->count + r->piece - 1) / r->piece;
     for (int i = 0; i < r->operand_count; i++) {
         r->offsets[i] = at;
         if (r->routes[i] == IN_PLACE) continue;
@@ -233,24 +249,25 @@ static bf_status take_piece(const run *r, const slot *s, int64_t p) {
 
 /* --- copies of a piece --- */
 
-/* The host's copy of an operand into a slot's memory, or out of it. */
-static void copy_operand(const run *r, const slot *s, int i, int64_t p, bool in) {
+/* The host's copy of n elements from number `first` of piece p on, into a slot's memory or out of
+ * it. What does not fit the ring fits no cache either: such results are streamed. */
+static void copy_elements(const run *r, const slot *s, int i, int64_t p, int64_t first, int64_t n) {
     const bf_cuda_operand *o = &r->operands[i];
-    char *memory = find_element(r, i, p), *inner = find_in_slot(r, s, i);
-    int64_t first = o->first + p * r->piece, n = length_of(r, p);
-    if (o->strided == NULL)
-        bf_host_copy(r->context, in ? inner : memory, in ? memory : inner, (size_t)(n * o->bytes));
-    else if (in)
-        bf_host_gather(r->context, o->strided, first, n, inner);
+    const bf_memory_backend *host = bf_backend_cpu.memory;
+    char *inner = find_in_slot(r, s, i) + first * o->bytes;
+    char *memory = find_element(r, i, p) + first * o->bytes;
+    int64_t at = o->first + p * r->piece + first;
+    size_t bytes = (size_t)(n * o->bytes);
+    if (o->strided != NULL && o->in != NULL)
+        host->gather(r->context, o->strided, at, n, inner);
+    else if (o->strided != NULL)
+        host->scatter(r->context, o->strided, at, n, inner);
+    else if (o->in != NULL)
+        memcpy(inner, memory, bytes);
+    else if (r->pieces > SLOTS)
+        bf_stream_copy(memory, inner, bytes);
     else
-        bf_host_scatter(r->context, o->strided, first, n, inner);
-}
-
-static void copy_by_host(const run *r, const slot *s, int64_t p, bool in) {
-    for (int i = 0; i < r->operand_count; i++) {
-        const bf_cuda_operand *o = &r->operands[i];
-        if (r->routes[i] == BY_HOST && (in ? o->in : o->out) != NULL) copy_operand(r, s, i, p, in);
-    }
+        memcpy(memory, inner, bytes);
 }
 
 /* The GPU's copies into, or out of, its memory. */
@@ -258,29 +275,50 @@ static cudaError_t copy_by_gpu(const run *r, const slot *s, int64_t p, bool in,
                                cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
     for (int i = 0; i < r->operand_count && error == cudaSuccess; i++) {
-        const bf_cuda_operand *o = &r->operands[i];
-        if (r->routes[i] == IN_PLACE || (in ? o->in : o->out) == NULL) continue;
+        if (r->routes[i] == IN_PLACE || is_read(&r->operands[i]) != in) continue;
         char *memory = r->routes[i] == BY_HOST ? find_in_slot(r, s, i) : find_element(r, i, p);
         char *device = find_on_gpu(r, s, i, p);
-        size_t bytes = (size_t)(length_of(r, p) * o->bytes);
+        size_t bytes = (size_t)(length_of(r, p) * r->operands[i].bytes);
         error = cudaMemcpyAsync(in ? device : memory, in ? memory : device, bytes,
                                 cudaMemcpyDefault, stream);
     }
     return error;
 }
 
-/* --- steps --- */
+/* --- parts of a step --- */
 
-static cudaError_t leave_slot(const run *r, int64_t p) {
-    slot *s = &r->ring->slots[p % SLOTS];
-    cudaError_t error = cudaEventSynchronize(r->returns ? s->left : s->taken);
-    if (error == cudaSuccess) copy_by_host(r, s, p, false);
-    return error;
+static int64_t part_of(const bf_cuda_operand *o) {
+    return o->bytes < PART_BYTES ? PART_BYTES / o->bytes : 1;
 }
 
-static cudaError_t arrive(const run *r, int64_t p) {
+static int64_t count_parts(const run *r, int i) {
+    int64_t part = part_of(&r->operands[i]);
+    return r->routes[i] == BY_HOST ? (r->piece + part - 1) / part : 0;
+}
+
+/* Does part `number` of those of all steps. The first steps have no results, the last ones nothing
+ * to read, and the last piece may be shorter. */
+static void copy_part(void *arg, int64_t number) {
+    run *r = (run *)arg;
+    int64_t step = number / r->parts, k = number % r->parts;
+    int i = 0;
+    for (; k >= count_parts(r, i); i++) k -= count_parts(r, i);
+    int64_t p = is_read(&r->operands[i]) ? step : step - SLOTS;
+    int64_t part = part_of(&r->operands[i]), first = k * part;
+    int64_t left = p >= 0 && p < r->pieces ? length_of(r, p) - first : 0;
+    const slot *s = &r->ring->slots[step % SLOTS];
+    if (left > 0) copy_elements(r, s, i, p, first, left < part ? left : part);
+    __atomic_fetch_add(&r->done[step % SLOTS], 1, __ATOMIC_RELEASE);
+}
+
+/* --- steps --- */
+
+static bf_status check_copy(const run *r, cudaError_t error) {
+    return bf_cuda_check(r->context, error, "a copy");
+}
+
+static cudaError_t send_piece(const run *r, int64_t p) {
     slot *s = &r->ring->slots[p % SLOTS];
-    copy_by_host(r, s, p, true);
     cudaError_t error = copy_by_gpu(r, s, p, true, r->ring->in);
     return error == cudaSuccess ? cudaEventRecord(s->arrived, r->ring->in) : error;
 }
@@ -295,23 +333,59 @@ static cudaError_t return_results(const run *r, int64_t p) {
     return error == cudaSuccess ? cudaEventRecord(s->left, out) : error;
 }
 
-static bf_status check_copy(const run *r, cudaError_t error) {
-    return bf_cuda_check(r->context, error, "a copy");
-}
-
+/* The watch is told no bytes: the caller of the backend tells those of the whole job. */
 static bf_status take_arrived(const run *r, int64_t p) {
     slot *s = &r->ring->slots[p % SLOTS];
     bf_status status = check_copy(r, cudaStreamWaitEvent(r->context->cuda->stream, s->arrived, 0));
     if (status == BF_OK) status = take_piece(r, s, p);
-    return status == BF_OK ? check_copy(r, return_results(r, p)) : status;
+    if (status == BF_OK) status = check_copy(r, return_results(r, p));
+    return status == BF_OK ? bf_watch_tick(r->context, 0) : status;
 }
 
-static bf_status run_step(const run *r, int64_t step, int64_t pieces) {
-    cudaError_t error = cudaSuccess;
-    if (step >= SLOTS) error = leave_slot(r, step - SLOTS);
-    if (error == cudaSuccess && step < pieces) error = arrive(r, step);
+static bool is_copied(const run *r) {
+    const int64_t *done = &r->done[r->finished % SLOTS];
+    return r->finished < r->opened && __atomic_load_n(done, __ATOMIC_ACQUIRE) == r->parts;
+}
+
+static bf_status finish_step(run *r) {
+    int64_t sent = r->finished++, taken = sent - r->lag;
+    cudaError_t error = sent < r->pieces ? send_piece(r, sent) : cudaSuccess;
     if (error != cudaSuccess) return check_copy(r, error);
-    return step >= 1 && step <= pieces ? take_arrived(r, step - 1) : BF_OK;
+    return taken >= 0 && taken < r->pieces ? take_arrived(r, taken) : BF_OK;
+}
+
+/* Is the slot of the next step free? If no step is under way, the host waits until it is. */
+static cudaError_t ask_slot(const run *r) {
+    int64_t p = r->opened - SLOTS;
+    if (p < 0) return cudaSuccess;
+    if (r->opened == r->pieces + SLOTS || p >= r->finished - r->lag) return cudaErrorNotReady;
+    const slot *s = &r->ring->slots[p % SLOTS];
+    cudaEvent_t event = r->returns ? s->left : s->taken;
+    if (r->opened == r->finished) return cudaEventSynchronize(event);
+    cudaError_t error = cudaEventQuery(event);
+    if (error == cudaErrorNotReady) cudaGetLastError(); /* launches would find it */
+    return error;
+}
+
+/* A step is opened before one is finished, so that threads copy on while a piece is taken. */
+static bf_status advance(run *r, bf_lead *lead) {
+    cudaError_t error = ask_slot(r);
+    if (error == cudaSuccess) {
+        r->done[r->opened++ % SLOTS] = 0;
+        bf_lead_open(lead, r->parts);
+        return BF_OK;
+    }
+    if (error != cudaErrorNotReady) return check_copy(r, error);
+    if (is_copied(r)) return finish_step(r);
+    bf_lead_help(lead);
+    return BF_OK;
+}
+
+static bf_status lead_steps(void *arg, bf_lead *lead) {
+    run *r = (run *)arg;
+    bf_status status = BF_OK;
+    while (status == BF_OK && r->finished < r->pieces + SLOTS) status = advance(r, lead);
+    return status;
 }
 
 /* Copies wait for what the stream did before the call. */
@@ -341,15 +415,25 @@ static bf_status run_ring(run *r) {
     choose_copier(r);
     cudaError_t error = make_ring(r);
     if (error != cudaSuccess) return bf_cuda_fail(r->context, error, "memory for copies");
-    int64_t pieces = (r->count + r->piece - 1) / r->piece;
+    for (int i = 0; i < r->operand_count; i++) r->parts += count_parts(r, i);
+    r->lag = r->take != NULL; /* as taking may wait, the next copy is enqueued before */
+    int workers = bf_workers(r->context, r->count * r->by_host, PART_BYTES);
     bf_status status = check_copy(r, begin(r));
-    for (int64_t step = 0; step < pieces + SLOTS && status == BF_OK; step++)
-        status = run_step(r, step, pieces);
+    if (status == BF_OK)
+        status = bf_parallel_led(r->context, workers < COPIERS ? workers : COPIERS, lead_steps,
+                                 copy_part, r);
     if (status != BF_OK) drain(r);
     return status;
 }
 
 /* --- without the ring --- */
+
+/* Copies what has strides, on the calling thread. */
+static void copy_by_host(const run *r, const slot *s, bool in) {
+    for (int i = 0; i < r->operand_count; i++)
+        if (r->routes[i] == BY_HOST && is_read(&r->operands[i]) == in)
+            copy_elements(r, s, i, 0, 0, r->count);
+}
 
 /* One piece of little memory: all is enqueued on the stream in use. The driver waits for what it
  * copies from or to memory that is not pinned, so that the slot is free for the next call. */
@@ -361,11 +445,11 @@ static bf_status run_direct(run *r) {
     leave_to_driver(r);
     slot s = r->ring->slots[0];
     s.pinned = NULL;
-    copy_by_host(r, &s, 0, true);
+    copy_by_host(r, &s, true);
     bf_status status = check_copy(r, copy_by_gpu(r, &s, 0, true, stream));
     if (status == BF_OK) status = take_piece(r, &s, 0);
     if (status == BF_OK) status = check_copy(r, copy_by_gpu(r, &s, 0, false, stream));
-    if (status == BF_OK) copy_by_host(r, &s, 0, false);
+    if (status == BF_OK) copy_by_host(r, &s, false);
     if (status != BF_OK) cudaStreamSynchronize(stream);
     return status;
 }
@@ -383,7 +467,7 @@ static bf_status run_copies(run *r) {
     if (cuda->ring == NULL) return bf_fail(r->context, BF_E_MEMORY, "no memory for copies");
     r->ring = cuda->ring;
     lay_out(r);
-    bool direct = r->count <= r->piece && r->count * r->bytes <= DIRECT_BYTES;
+    bool direct = r->pieces == 1 && r->count * r->bytes <= DIRECT_BYTES;
     /* Another thread may be capturing a stream, which forbids some of this otherwise. */
     cudaStreamCaptureMode mode = bf_cuda_relax();
     bf_status status = direct ? run_direct(r) : run_ring(r);

@@ -14,12 +14,12 @@ extern "C" {
 #include "seam/memory.h"
 }
 
-/* An array of a call. It is read (in), written (out), or both. */
+/* An array of a call. It is read (in) or written (out); the other is NULL. */
 typedef struct bf_cuda_operand {
-    const void *in; /* NULL: not read */
-    void *out;      /* NULL: not written. If both are given, they are the same */
-    int64_t bytes;  /* of an element */
-    int align;      /* of an element, for kernels; divides bytes */
+    const void *in;
+    void *out;
+    int64_t bytes; /* of an element */
+    int align;     /* of an element, for kernels; divides bytes */
     void
         *device; /* NULL, or memory of the GPU for all elements: pieces go there, or come from it */
     /* NULL, or how the elements lie in the host's memory, beginning with number `first` of it. */
@@ -30,7 +30,7 @@ typedef struct bf_cuda_operand {
 enum { BF_CUDA_OPERANDS = 4 /* at most, of a call */ };
 
 /* Works on elements [first, first + n), on the stream in use: kernels find those of operand i at
- * at[i]. It may wait for the stream. */
+ * at[i]. It may wait for the stream, but must use neither the host's threads nor the pipeline. */
 typedef bf_status bf_cuda_take_piece(bf_context *context, void *arg, void *const at[],
                                      int64_t first, int64_t n);
 

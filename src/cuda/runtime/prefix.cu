@@ -1,4 +1,4 @@
-/* Sums of what comes before, and what they are for: values one after another. */
+/* Prefix sums, and packing of values by them. */
 #include "cuda/runtime/prefix.cuh"
 
 #include "cuda/runtime/mailbox.cuh"
@@ -8,7 +8,7 @@ namespace {
 
 enum { THREADS = 256, EACH = 8, TILE = THREADS * EACH };
 
-/* The sum of what the threads before this one have; *all: of what all have. */
+/* Returns the sum of `mine` over the threads before this one; *all: over all threads. */
 __device__ __forceinline__ uint64_t sum_before(uint64_t mine, uint64_t *all) {
     __shared__ uint64_t sums[THREADS / 32];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -17,7 +17,7 @@ __device__ __forceinline__ uint64_t sum_before(uint64_t mine, uint64_t *all) {
         uint64_t other = __shfl_up_sync(~0u, (unsigned long long)sum, by);
         if (lane >= by) sum += other;
     }
-    __syncthreads(); /* with the sums of the call before */
+    __syncthreads(); /* the sums of the call before have been read */
     if (lane == 31) sums[warp] = sum;
     __syncthreads();
     for (int w = 0; w < THREADS / 32; w++) {
@@ -28,9 +28,9 @@ __device__ __forceinline__ uint64_t sum_before(uint64_t mine, uint64_t *all) {
     return before + sum - mine;
 }
 
-/* Sums within tiles; tiles[b]: of all of tile b. */
+/* Turns counts into sums within their tiles; tiles[b]: the sum of tile b. */
 __global__ void __launch_bounds__(THREADS)
-    tiles_kernel(uint64_t *counts, int64_t n, uint64_t *tiles) {
+    sum_within_tiles_kernel(uint64_t *counts, int64_t n, uint64_t *tiles) {
     int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x * EACH;
     uint64_t count[EACH], mine = 0, all;
     for (int k = 0; k < EACH; k++) mine += count[k] = first + k < n ? counts[first + k] : 0;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS) sum_tiles_kernel(uint64_t *tiles, int
 }
 
 __global__ void __launch_bounds__(THREADS)
-    add_kernel(uint64_t *counts, int64_t n, const uint64_t *tiles) {
+    add_tiles_kernel(uint64_t *counts, int64_t n, const uint64_t *tiles) {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i < n) counts[i] += tiles[i / TILE];
     if (i == 0) counts[n] = tiles[(n - 1) / TILE + 1];
@@ -76,9 +76,9 @@ bf_status bf_cuda_sum_before(bf_context *context, uint64_t *counts, int64_t n, i
     int64_t tiles = (n - 1) / TILE + 1;
     uint64_t *sums = (uint64_t *)bf_cuda_alloc(context, (size_t)(tiles + 1) * sizeof *sums);
     if (sums == NULL) return BF_E_MEMORY;
-    tiles_kernel<<<(unsigned)tiles, THREADS, 0, stream>>>(counts, n, sums);
+    sum_within_tiles_kernel<<<(unsigned)tiles, THREADS, 0, stream>>>(counts, n, sums);
     sum_tiles_kernel<<<1, THREADS, 0, stream>>>(sums, tiles);
-    add_kernel<<<blocks_of(n), THREADS, 0, stream>>>(counts, n, sums);
+    add_tiles_kernel<<<blocks_of(n), THREADS, 0, stream>>>(counts, n, sums);
     bf_status status = bf_cuda_fetch_words(context, cudaSuccess, sums + tiles, 1, all, "sums");
     bf_cuda_free(context, sums);
     return status;

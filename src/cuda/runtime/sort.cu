@@ -1,4 +1,4 @@
-/* Sorting entries: a partition by each byte of the keys, from the lowest on. */
+/* Sorting of entries: a partition by each byte of the keys, from the lowest on. */
 #include "cuda/runtime/sort.cuh"
 
 #include "cuda/runtime/memory.cuh"
@@ -17,7 +17,7 @@ cudaError_t sort_bytes(const bf_cuda *cuda, const plan &p, uint32_t *counts,
     for (int byte = 0; byte < bytes && error == cudaSuccess; byte++) {
         entries<W> source = {*from};
         rank_digit<W> digit = {8 * byte};
-        error = run<W>(cuda, p, source, digit, DIGITS, n, NULL, counts, to);
+        error = partition_entries<W>(cuda, p, source, digit, DIGITS, n, NULL, counts, to);
         bf_cuda_entry<W> *swapped = *from;
         *from = to;
         to = swapped;

@@ -1,5 +1,5 @@
-/* Copies between memory of any strides and contiguous memory: a thread finds the place of each of
- * its elements from the element's number. */
+/* Copies between memory of any strides and contiguous memory. A thread computes the address of an
+ * element from its number. */
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
@@ -20,7 +20,8 @@ struct strided_params {
     int64_t strides[BF_MAX_DIMS]; /* in bytes */
 };
 
-/* I: a type that holds every number and extent; 32 bits divide much faster than 64. */
+/* Returns the offset of element `number`. I: a type that holds every number and extent; 32 bits
+ * divide much faster than 64. */
 template <class I>
 __device__ __forceinline__ int64_t offset_of(const strided_params &p, int64_t number) {
     I rest = (I)number;
@@ -35,7 +36,7 @@ __device__ __forceinline__ int64_t offset_of(const strided_params &p, int64_t nu
     return at + (int64_t)rest * p.strides[0];
 }
 
-/* W: what is copied at once; an element that is not aligned is copied as bytes. */
+/* W: the type that is copied at once; misaligned elements are copied as bytes. */
 template <class W, class I, bool GATHER>
 __global__ void __launch_bounds__(THREADS) copy_strided(const __grid_constant__ strided_params p) {
     bf_cuda_wait_for_previous();
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(THREADS) copy_strided(const __grid_constant__ 
     }
 }
 
-template <class W, bool GATHER> const void *kernel_for(bool narrow) {
+template <class W, bool GATHER> const void *choose_width(bool narrow) {
     return narrow ? (const void *)copy_strided<W, uint32_t, GATHER>
                   : (const void *)copy_strided<W, uint64_t, GATHER>;
 }
@@ -65,10 +66,10 @@ template <bool GATHER> const void *choose_kernel(const strided_params &p) {
     bool narrow = p.first + p.count <= INT64_C(1) << 32;
     for (int d = 0; d < p.ndim; d++) narrow = narrow && p.shape[d] < INT64_C(1) << 32;
     switch (aligned ? p.bytes : 1) {
-    case 2: return kernel_for<uint16_t, GATHER>(narrow);
-    case 4: return kernel_for<uint32_t, GATHER>(narrow);
-    case 8: return kernel_for<uint64_t, GATHER>(narrow);
-    default: return kernel_for<uint8_t, GATHER>(narrow);
+    case 2: return choose_width<uint16_t, GATHER>(narrow);
+    case 4: return choose_width<uint32_t, GATHER>(narrow);
+    case 8: return choose_width<uint64_t, GATHER>(narrow);
+    default: return choose_width<uint8_t, GATHER>(narrow);
     }
 }
 
@@ -101,8 +102,8 @@ static bool is_on_host(const bf_strided *memory) {
     return bf_where_is(memory->data, NULL) == BF_WHERE_HOST;
 }
 
-static bf_status gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
-                        void *to) {
+static bf_status gather_elements(bf_context *context, const bf_strided *from, int64_t first,
+                                 int64_t count, void *to) {
     bf_status status = bf_cuda_refuse_captured(context);
     if (status != BF_OK) return status;
     if (is_on_host(from)) return bf_cuda_gather_host(context, from, first, count, to);
@@ -113,13 +114,13 @@ static bf_status gather(bf_context *context, const bf_strided *from, int64_t fir
 bf_status bf_cuda_gather(bf_context *context, const bf_strided *from, int64_t first, int64_t count,
                          void *to) {
     int previous = bf_cuda_enter(context);
-    bf_status status = gather(context, from, first, count, to);
+    bf_status status = gather_elements(context, from, first, count, to);
     bf_cuda_leave(previous);
     return status;
 }
 
-static bf_status scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
-                         const void *from) {
+static bf_status scatter_elements(bf_context *context, const bf_strided *to, int64_t first,
+                                  int64_t count, const void *from) {
     if (is_on_host(to)) return bf_cuda_scatter_host(context, to, first, count, from);
     strided_params p = params_of(to, first, count, (char *)(uintptr_t)from);
     return bf_cuda_wait(context, launch_copy(context, choose_kernel<false>(p), &p), "a copy");
@@ -128,7 +129,7 @@ static bf_status scatter(bf_context *context, const bf_strided *to, int64_t firs
 bf_status bf_cuda_scatter(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
                           const void *from) {
     int previous = bf_cuda_enter(context);
-    bf_status status = scatter(context, to, first, count, from);
+    bf_status status = scatter_elements(context, to, first, count, from);
     bf_cuda_leave(previous);
     return status;
 }

@@ -1,16 +1,17 @@
-/* How warps read arrays of floats: in strips of vectors of 16 bytes, and element by element what
- * lies before the first strip or behind the last. */
+/* Reading of arrays of floats by warps: in strips of 16-byte vectors; elements before the first
+ * strip and after the last are read one by one. */
 #ifndef BF_CUDA_RUNTIME_STRIP_CUH
 #define BF_CUDA_RUNTIME_STRIP_CUH
 
 #include "cuda/runtime/grid.cuh"
 
-/* Elements are read once: in the cache the first to go. */
+/* Loads a vector that is read once: the first that the cache may drop. */
 static __device__ __forceinline__ uint4 bf_cuda_stream(const void *at) {
     return __ldcs((const uint4 *)at);
 }
 
-/* What a warp takes at a time: `size` vectors a lane, of a second array also what is opposite. */
+/* A strip: the tile of a warp. Each lane has `size` vectors of it, and the corresponding ones of a
+ * second array. */
 template <class E, bool Pair, int size> struct bf_cuda_strip {
     static constexpr int N = 16 / (int)sizeof(E), elements = size * BF_CUDA_WARP * N;
     uint4 a[size], b[Pair ? size : 1];
@@ -20,9 +21,9 @@ template <class E, bool Pair, int size> struct bf_cuda_strip {
         int64_t count;
         int head;        /* elements before the first strip */
         unsigned strips; /* whole ones */
-        bool aligned;    /* b's vectors are as well */
+        bool aligned;    /* b's vectors are aligned, too */
 
-        /* From p.a, p.b and p.count of what a kernel is given. */
+        /* From p.a, p.b and p.count of a kernel's parameters. */
         template <class P> __device__ explicit Array(const P &p) {
             a = (const E *)p.a;
             b = Pair ? (const E *)p.b : nullptr;
@@ -32,21 +33,21 @@ template <class E, bool Pair, int size> struct bf_cuda_strip {
             strips = (unsigned)((count - head) / elements);
             aligned = !Pair || ((uintptr_t)(b + head) & 15) == 0;
         }
-        /* The elements beside the strips: how many, and the index of one. */
+        /* The elements beside the strips: their number, and the index of one. */
         __device__ int ends() const { return (int)(count - (int64_t)strips * elements); }
         __device__ int64_t end(int i) const {
             return i < head ? i : (int64_t)strips * elements + i;
         }
-        /* The index of this lane's first element of strip n. */
+        /* Returns the index of this lane's first element of strip n. */
         __device__ __forceinline__ int64_t first(unsigned n) const {
             return head + (int64_t)n * elements + (int)threadIdx.x % BF_CUDA_WARP * N;
         }
     };
 
-    /* From a lane's first element of a strip to that of its vector v. */
+    /* Returns the elements between a lane's first element of a strip and its vector v. */
     static __device__ constexpr int step(int v) { return v * BF_CUDA_WARP * N; }
 
-    /* Vector v of the strip whose first elements, this lane's, are at x and y. */
+    /* Loads vector v of the strip whose first elements, for this lane, are at x and y. */
     __device__ __forceinline__ void load(const E *x, const E *y, bool aligned, int v) {
         a[v] = bf_cuda_stream(x + step(v));
         if (!Pair) return;
@@ -61,7 +62,7 @@ template <class E, bool Pair, int size> struct bf_cuda_strip {
         for (int v = 0; v < size; v++) load(s.a + first, s.b + first, s.aligned, v);
     }
 
-    /* Vectors 1 and on become vectors 0 and on. */
+    /* Moves vectors 1 and on to 0 and on. */
     __device__ __forceinline__ void move_up() {
 #pragma unroll
         for (int v = 1; v < size; v++) {

@@ -13,7 +13,7 @@ cudaStreamCaptureMode bf_cuda_relax(void) {
 
 void bf_cuda_restore(cudaStreamCaptureMode mode) { cudaThreadExchangeStreamCaptureMode(&mode); }
 
-cudaError_t bf_cuda_make(void **memory, size_t bytes) {
+cudaError_t bf_cuda_alloc_cleared(void **memory, size_t bytes) {
     cudaStream_t clearing = NULL;
     cudaStreamCaptureMode mode = bf_cuda_relax();
     cudaError_t error = cudaMalloc(memory, bytes);
@@ -25,7 +25,7 @@ cudaError_t bf_cuda_make(void **memory, size_t bytes) {
     return error;
 }
 
-/* Waits for all that the GPU does. */
+/* Frees device memory; waits for all that the GPU does. */
 static void free_memory(void *memory) {
     cudaStreamCaptureMode mode = bf_cuda_relax();
     cudaFree(memory);
@@ -44,7 +44,8 @@ static void free_part(bf_cuda_part *part) {
     free(part);
 }
 
-/* A graph may run again with what it was captured with: that stays until the graph is gone. */
+/* Retires a part that is too small. A graph may run again with it: then it stays as long as the
+ * graph. */
 static void retire_part(bf_cuda_workspace *w, bf_cuda_part *old) {
     old->outgrown = true;
     if (w->capture != 0) return;
@@ -65,7 +66,7 @@ static cudaError_t add_part(bf_cuda_workspace *w, const bf_cuda_part_kind *kind,
     if (part == NULL) return cudaErrorMemoryAllocation;
     cudaError_t error = cudaSuccess;
     if (kind->bytes == 0)
-        error = bf_cuda_make(&part->memory, bytes);
+        error = bf_cuda_alloc_cleared(&part->memory, bytes);
     else if ((part->memory = calloc(1, kind->bytes)) == NULL)
         error = cudaErrorMemoryAllocation;
     if (error != cudaSuccess) {
@@ -90,20 +91,21 @@ void *bf_cuda_workspace_part(bf_context *context, bf_cuda_workspace *w,
     return NULL;
 }
 
-/* --- their lives --- */
+/* --- lifetimes --- */
 
-/* Also called by the driver when a graph is destroyed and has run; it may not call CUDA. */
-static void CUDART_CB drop(void *workspace) {
+/* Drops an owner. The driver calls it, too, when a graph is destroyed and has run; it may not call
+ * CUDA. */
+static void CUDART_CB release_workspace(void *workspace) {
     bf_cuda_workspace *w = (bf_cuda_workspace *)workspace;
     if (__atomic_sub_fetch(&w->owners, 1, __ATOMIC_ACQ_REL) == 0) free(w);
 }
 
-/* The graph that it was for is destroyed. */
+/* Returns whether the workspace's graph is destroyed. */
 static bool has_ended(const bf_cuda_workspace *w) {
     return w->capture != 0 && __atomic_load_n(&w->owners, __ATOMIC_ACQUIRE) == 1;
 }
 
-/* Frees the parts, all or those that the next graph has no use for. */
+/* Frees the parts: all, or those that another graph cannot use. */
 static void free_parts(bf_cuda_workspace *w, bool all) {
     for (bf_cuda_part **at = &w->parts, *part; (part = *at) != NULL;) {
         if (all || part->outgrown || part->kind->bytes > 0) {
@@ -118,10 +120,10 @@ static void free_parts(bf_cuda_workspace *w, bool all) {
 static void free_workspace(bf_cuda_workspace *w) {
     free_parts(w, true);
     if (w->tail != NULL) cudaEventDestroy(w->tail);
-    drop(w);
+    release_workspace(w);
 }
 
-static bf_cuda_workspace *add(bf_cuda *cuda) {
+static bf_cuda_workspace *add_workspace(bf_cuda *cuda) {
     bf_cuda_workspace *w = (bf_cuda_workspace *)calloc(1, sizeof *w);
     if (w == NULL) return NULL;
     w->owners = 1;
@@ -157,7 +159,7 @@ static cudaError_t add_order(bf_cuda *cuda, bf_cuda_workspace **order) {
     cudaEvent_t tail;
     cudaError_t error = cudaEventCreateWithFlags(&tail, cudaEventDisableTiming);
     if (error != cudaSuccess) return error;
-    bf_cuda_workspace *w = add(cuda);
+    bf_cuda_workspace *w = add_workspace(cuda);
     if (w == NULL) {
         cudaEventDestroy(tail);
         return cudaErrorMemoryAllocation;
@@ -170,20 +172,20 @@ static cudaError_t add_order(bf_cuda *cuda, bf_cuda_workspace **order) {
 
 cudaError_t bf_cuda_workspaces_open(bf_cuda *cuda) { return add_order(cuda, &cuda->order); }
 
-/* The capture that the stream in use is in; 0: none. */
+/* Returns the capture of the stream in use; 0: none. */
 static unsigned long long capture_of(const bf_cuda *cuda) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long id = 0;
     if (cuda->stream == cuda->own) return 0; /* which nobody can capture */
     if (cudaStreamGetCaptureInfo(cuda->stream, &status, &id) != cudaSuccess) {
-        cudaGetLastError(); /* of the legacy stream beside a capture: the launch will say so */
+        cudaGetLastError(); /* of the legacy stream beside a capture: the launch reports it */
         return 0;
     }
     return status == cudaStreamCaptureStatusActive ? id : 0;
 }
 
-/* Asks for the stream's number, which a stream that is being captured does not tell. */
-static cudaError_t identify(bf_cuda *cuda) {
+/* Finds the stream's number, unless the stream is being captured: then it has none. */
+static cudaError_t identify_stream(bf_cuda *cuda) {
     if (cuda->capture != 0 || cuda->stream_id != 0) return cudaSuccess;
     return cudaStreamGetId(cuda->stream, &cuda->stream_id);
 }
@@ -191,14 +193,14 @@ static cudaError_t identify(bf_cuda *cuda) {
 void bf_cuda_order_leave(bf_cuda *cuda) {
     if (!cuda->order->busy) return;
     cuda->capture = capture_of(cuda);
-    if (cuda->capture != 0 || identify(cuda) != cudaSuccess) return;
+    if (cuda->capture != 0 || identify_stream(cuda) != cudaSuccess) return;
     for (bf_cuda_workspace *w = cuda->workspaces; w != NULL; w = w->next)
         if (w->capture == 0 && w->busy && w->stream == cuda->stream_id)
             w->busy = cudaEventRecord(w->tail, cuda->stream) != cudaSuccess;
 }
 
-/* One that is not at work on another stream. An order is, if that stream was left while it was
- * being captured, for then nothing else can be enqueued there. NULL: there is none. */
+/* Returns an order that is not busy on another stream; NULL: none. An order stays busy if its
+ * stream was left during a capture, because no event could be recorded there. */
 static bf_cuda_workspace *find_order(const bf_cuda *cuda) {
     bf_cuda_workspace *w = cuda->order;
     if (!w->busy) return w;
@@ -207,7 +209,7 @@ static bf_cuda_workspace *find_order(const bf_cuda *cuda) {
     return NULL;
 }
 
-static cudaError_t join(bf_cuda *cuda) {
+static cudaError_t join_order(bf_cuda *cuda) {
     bf_cuda_workspace *w = find_order(cuda);
     cudaError_t error = w == NULL ? add_order(cuda, &w) : cudaSuccess;
     if (error == cudaSuccess && w->stream != cuda->stream_id)
@@ -220,22 +222,23 @@ static cudaError_t join(bf_cuda *cuda) {
 
 cudaError_t bf_cuda_order_follow(bf_cuda *cuda) {
     cuda->capture = capture_of(cuda);
-    cudaError_t error = identify(cuda);
+    cudaError_t error = identify_stream(cuda);
     if (error != cudaSuccess || cuda->capture != 0) return error;
-    return cuda->order->stream != cuda->stream_id ? join(cuda) : cudaSuccess;
+    return cuda->order->stream != cuda->stream_id ? join_order(cuda) : cudaSuccess;
 }
 
 /* --- the workspace of a call --- */
 
-/* The graph keeps the workspace until it is destroyed. */
-static cudaError_t give_to_graph(const bf_cuda *cuda, bf_cuda_workspace *w) {
+/* Makes the graph an owner of the workspace. */
+static cudaError_t hand_to_graph(const bf_cuda *cuda, bf_cuda_workspace *w) {
     cudaStreamCaptureStatus status;
     unsigned long long id;
     cudaGraph_t graph = NULL;
     cudaUserObject_t object;
     cudaError_t error = cudaStreamGetCaptureInfo(cuda->stream, &status, &id, &graph);
     if (error == cudaSuccess)
-        error = cudaUserObjectCreate(&object, w, drop, 1, cudaUserObjectNoDestructorSync);
+        error =
+            cudaUserObjectCreate(&object, w, release_workspace, 1, cudaUserObjectNoDestructorSync);
     if (error != cudaSuccess) return error;
     w->owners = 2;
     error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
@@ -251,18 +254,18 @@ static bf_cuda_workspace *find_captured(const bf_cuda *cuda) {
     return w;
 }
 
-/* A spare, or a new one. */
+/* Gets a workspace for a capture: a spare, or a new one. */
 static cudaError_t add_captured(bf_cuda *cuda, bf_cuda_workspace **made) {
     bf_cuda_workspaces_sweep(cuda);
     bf_cuda_workspace *w = cuda->workspaces;
     while (w != NULL && !has_ended(w)) w = w->next;
-    if (w == NULL) w = add(cuda);
+    if (w == NULL) w = add_workspace(cuda);
     if (w == NULL) return cudaErrorMemoryAllocation;
     free_parts(w, false);
     w->captured = cuda->stream;
     w->capture = cuda->capture;
     *made = w;
-    return give_to_graph(cuda, w);
+    return hand_to_graph(cuda, w);
 }
 
 bf_cuda_workspace *bf_cuda_workspace_of(bf_context *context) {

@@ -1,5 +1,5 @@
-/* Looking keys up: two lanes read a bucket at once, half each. A pair of lanes goes on to its next
- * key as soon as it has done one, so that nobody waits for the warp's longest search. */
+/* Lookup. Two lanes read a bucket at once, half each. A pair of lanes starts its next key as soon
+ * as it has done one, so no lane waits for the longest search of its warp. */
 #ifndef BF_CUDA_TABLE_FIND_CUH
 #define BF_CUDA_TABLE_FIND_CUH
 
@@ -12,13 +12,13 @@ enum {
     KEYS = 128 /* of a warp */
 };
 
-/* Blocks that are to share a multiprocessor: of GPUs that have the threads for eight, eight. Those
- * are the ones for servers: 8.0, 9.0, 10.0. */
+/* Blocks that share a multiprocessor. GPUs for servers (8.0, 9.0, 10.0) have the threads for eight.
+ */
 #if defined(__CUDA_ARCH__) &&                                                                      \
     (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ % 100 != 0 || __CUDA_ARCH__ >= 1200)
-enum { FINDING = 4 };
+enum { FIND_BLOCKS = 4 };
 #else
-enum { FINDING = 8 };
+enum { FIND_BLOCKS = 8 };
 #endif
 
 /* A lane's half of a bucket. */
@@ -34,7 +34,7 @@ template <class W> struct half {
         for (int k = 0; k < vectors; k++) v[k] = ((const uint4 *)at)[k];
         memcpy(e, v, sizeof e);
     }
-    __device__ __forceinline__ bool match(W key, W *value) const {
+    __device__ __forceinline__ bool match_key(W key, W *value) const {
         bool found = false;
 #pragma unroll
         for (int k = 0; k < slots; k++)
@@ -44,38 +44,38 @@ template <class W> struct half {
             }
         return found;
     }
-    __device__ __forceinline__ bool full(W free) const {
+    __device__ __forceinline__ bool is_full(W empty) const {
         bool is = true;
 #pragma unroll
-        for (int k = 0; k < slots; k++) is = is && !(e[k].key == free);
+        for (int k = 0; k < slots; k++) is = is && !(e[k].key == empty);
         return is;
     }
 };
 
-/* In the even lane: is the bucket's first key above its second? */
-static __device__ __forceinline__ bool above(const half<uint32_t> &h) {
+/* In the even lane: returns whether the bucket's first key is above its second. */
+static __device__ __forceinline__ bool is_above(const half<uint32_t> &h) {
     return h.e[0].key > h.e[1].key;
 }
-static __device__ __forceinline__ bool above(const half<uint64_t> &h) {
+static __device__ __forceinline__ bool is_above(const half<uint64_t> &h) {
     return h.e[0].key > __shfl_down_sync(~0u, (unsigned long long)h.e[0].key, 1);
 }
-static __device__ __forceinline__ bool above(const half<bf_cuda_wide> &h) {
+static __device__ __forceinline__ bool is_above(const half<bf_cuda_wide> &h) {
     bf_cuda_wide a = h.e[0].key;
     uint64_t lo = __shfl_down_sync(~0u, (unsigned long long)a.lo, 1);
     uint64_t hi = __shfl_down_sync(~0u, (unsigned long long)a.hi, 1);
     return a.lo != lo ? a.lo > lo : a.hi > hi;
 }
 
-/* What a warp looks for, and finds. */
+/* The keys of a warp, and the answers. */
 template <class W> struct sought {
     W key[KEYS], value[KEYS];
     uint32_t home[KEYS];
     uint8_t found[KEYS];
 };
 
-/* Finds the first n keys of w: a pair of lanes those from its own number on, 16 apart. */
+/* Finds the first n keys of w. Each pair of lanes takes every 16th, from its own number on. */
 template <class W>
-__device__ __forceinline__ void find_all(sought<W> &w, int n, const bf_cuda_entry<W> *table) {
+__device__ __forceinline__ void find_keys(sought<W> &w, int n, const bf_cuda_entry<W> *table) {
     constexpr uint32_t in_region = bf_cuda_region<W>::buckets;
     int at = threadIdx.x % 32 / 2;
     uint32_t step = 0, pair = 3u << (threadIdx.x & 30);
@@ -89,10 +89,11 @@ __device__ __forceinline__ void find_all(sought<W> &w, int n, const bf_cuda_entr
             region = home / in_region;
             h.load(table,
                    (uint64_t)region * in_region + bf_cuda_bucket_at<W>(home % in_region, step));
-            match = h.match(w.key[at], &value);
+            match = h.match_key(w.key[at], &value);
         }
-        bool higher = above(h);
-        if (active) goes_on = h.full(bf_cuda_free<W>(region)) && (higher || threadIdx.x % 2);
+        bool higher = is_above(h);
+        if (active)
+            goes_on = h.is_full(bf_cuda_empty_key<W>(region)) && (higher || threadIdx.x % 2);
         uint32_t matches = __ballot_sync(~0u, match) & pair;
         bool full = (__ballot_sync(~0u, goes_on) & pair) == pair;
         step++;
@@ -105,10 +106,10 @@ __device__ __forceinline__ void find_all(sought<W> &w, int n, const bf_cuda_entr
 }
 
 template <class W>
-__global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 4 : FINDING)
+__global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 4 : FIND_BLOCKS)
     find_kernel(const bf_cuda_entry<W> *table, uint64_t buckets, bf_hash_seed seed,
                 bf_cuda_format format, const void *keys, int64_t n, bf_cuda_answers answers,
-                bf_cuda_report *report) {
+                bf_cuda_table_notes *notes) {
     extern __shared__ __align__(16) char shared[];
     sought<W> &w = ((sought<W> *)shared)[threadIdx.x / 32];
     int lane = threadIdx.x % 32, total = 0;
@@ -117,10 +118,10 @@ __global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 4 : FINDING)
     for (int k = lane; k < mine; k += 32) {
         W key = bf_cuda_hash(seed, bf_cuda_load_rank<W>(format, keys, first + k));
         w.key[k] = key;
-        w.home[k] = bf_cuda_place(key, buckets);
+        w.home[k] = bf_cuda_scale_hash(key, buckets);
     }
     __syncwarp();
-    find_all(w, mine, table);
+    find_keys(w, mine, table);
     __syncwarp();
     for (int k = lane; k < mine; k += 32) {
         bool found = w.found[k];
@@ -132,19 +133,20 @@ __global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 4 : FINDING)
             answers.numbers[first + k] = found ? (uint32_t)bf_cuda_bits(w.value[k]) : ~(uint32_t)0;
         total += found;
     }
-    if (report == NULL) return;
+    if (notes == NULL) return;
     for (int by = 16; by > 0; by /= 2) total += __shfl_xor_sync(~0u, total, by);
-    if (lane == 0) atomicAdd(&report->total, (unsigned long long)total);
+    if (lane == 0) atomicAdd(&notes->total, (unsigned long long)total);
 }
 
 template <class W>
-static cudaError_t find(const bf_cuda *cuda, const bf_cuda_table *t, const void *keys, int64_t n,
-                        const bf_cuda_answers *answers, bf_cuda_report *report) {
-    uint64_t buckets = (uint64_t)t->slots.regions * bf_cuda_region<W>::buckets;
+static cudaError_t launch_find(const bf_cuda *cuda, const bf_cuda_table *t, const void *keys,
+                               int64_t n, const bf_cuda_answers *answers,
+                               bf_cuda_table_notes *notes) {
+    uint64_t buckets = (uint64_t)t->buckets.regions * bf_cuda_region<W>::buckets;
     int64_t in_block = THREADS / 32 * KEYS;
     find_kernel<W><<<(unsigned)((n - 1) / in_block + 1), THREADS, THREADS / 32 * sizeof(sought<W>),
-                     cuda->stream>>>((const bf_cuda_entry<W> *)t->slots.entries, buckets,
-                                     t->slots.seed, t->format, keys, n, *answers, report);
+                     cuda->stream>>>((const bf_cuda_entry<W> *)t->buckets.entries, buckets,
+                                     t->buckets.seed, t->format, keys, n, *answers, notes);
     return cudaGetLastError();
 }
 

@@ -1,4 +1,4 @@
-/* Where the rows of a table come from, and by what digits they are partitioned. */
+/* The sources of a table's rows, and the digits by which rows are partitioned. */
 #ifndef BF_CUDA_TABLE_ROWS_CUH
 #define BF_CUDA_TABLE_ROWS_CUH
 
@@ -9,7 +9,7 @@ namespace bf_cuda_sources {
 
 using bf_cuda_partition::prefetch_rows;
 
-/* Arrays, whose keys become ranks and are hashed. */
+/* Arrays: keys become ranks and are hashed. */
 template <class W> struct arrays {
     bf_cuda_format format;
     bf_hash_seed seed;
@@ -51,7 +51,7 @@ template <class W> struct plain_arrays {
     __device__ __forceinline__ W value(W word) const { return word; }
 };
 
-/* Entries with ranks for keys, which are hashed. */
+/* Entries with ranks for keys: these are hashed. */
 template <class W> struct ranked {
     bf_hash_seed seed;
     const bf_cuda_entry<W> *from;
@@ -64,20 +64,20 @@ template <class W> struct ranked {
     __device__ __forceinline__ W value(W word) const { return word; }
 };
 
-/* The part that a hash's region is in, of parts of so many regions: times is 2^31 / so many,
- * rounded up (exact where regions * so many < 2^31, or that is a power of 2). */
-template <class W> struct part_digit {
+/* The coarse partition of a hash: region / each, by a multiplication with times = 2^31 / each,
+ * rounded up. It is exact if regions * each < 2^31 or each is a power of 2. */
+template <class W> struct coarse_digit {
     uint32_t regions, times;
     __device__ __forceinline__ uint32_t operator()(W hash) const {
-        return __umulhi(2 * bf_cuda_place(hash, regions), times);
+        return __umulhi(2 * bf_cuda_scale_hash(hash, regions), times);
     }
 };
 
-/* The number of a hash's region, less `base`. */
+/* The number of a hash's region, minus `base`. */
 template <class W> struct region_digit {
     uint32_t regions, base;
     __device__ __forceinline__ uint32_t operator()(W hash) const {
-        return bf_cuda_place(hash, regions) - base;
+        return bf_cuda_scale_hash(hash, regions) - base;
     }
 };
 

@@ -1,4 +1,5 @@
-/* Tables in a GPU's memory: the backend's functions. Arrays of the host are copied as a whole. */
+/* Tables in a GPU's memory: the backend's functions. Arrays that kernels do not reach are copied as
+ * a whole. */
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/table/table.cuh"
 
@@ -8,30 +9,31 @@
 
 #include <stdlib.h>
 
-/* --- reports --- */
+/* --- notes --- */
 
-bf_status bf_cuda_report_open(bf_context *context) {
+bf_status bf_cuda_table_clear_notes(bf_context *context) {
     return bf_cuda_check(context, bf_cuda_clear_notes(context), "a table");
 }
 
-bf_cuda_report *bf_cuda_report_of(const bf_context *context) {
-    return (bf_cuda_report *)bf_cuda_notes(context);
+bf_cuda_table_notes *bf_cuda_table_notes_of(const bf_context *context) {
+    return (bf_cuda_table_notes *)bf_cuda_notes(context);
 }
 
-bf_status bf_cuda_report_fetch(bf_context *context, cudaError_t error, bf_cuda_report *to) {
+bf_status bf_cuda_table_fetch_notes(bf_context *context, cudaError_t error,
+                                    bf_cuda_table_notes *to) {
     uint64_t notes[BF_CUDA_NOTES];
     bf_status status = bf_cuda_fetch_notes(context, error, notes, "a table");
     if (status == BF_OK) memcpy(to, notes, sizeof *to);
     return status;
 }
 
-/* --- making --- */
+/* --- create and destroy --- */
 
-static const bf_cuda_table_loops *loops_of(int key_bytes, int value_bytes) {
+static const bf_cuda_table_launchers *launchers_of(int key_bytes, int value_bytes) {
     int bytes = key_bytes > value_bytes ? key_bytes : value_bytes;
-    return bytes == 4   ? &bf_cuda_table_loops_4
-           : bytes == 8 ? &bf_cuda_table_loops_8
-                        : &bf_cuda_table_loops_16;
+    return bytes == 4   ? &bf_cuda_table_launchers_4
+           : bytes == 8 ? &bf_cuda_table_launchers_8
+                        : &bf_cuda_table_launchers_16;
 }
 
 static bf_cuda_format format_of(const bf_table_kind *kind) {
@@ -43,19 +45,19 @@ static bf_cuda_format format_of(const bf_table_kind *kind) {
 }
 
 static void free_table(bf_context *context, bf_cuda_table *t) {
-    bf_cuda_many_destroy(context, t);
-    bf_cuda_slots_destroy(context, &t->slots);
-    bf_cuda_let_go_pool(context->cuda);
+    bf_cuda_multimap_destroy(context, t);
+    bf_cuda_buckets_destroy(context, &t->buckets);
+    bf_cuda_release_pool(context->cuda);
     free(t);
 }
 
 static bf_status fill_table(bf_context *context, const bf_table_kind *kind, bf_cuda_table *t) {
     t->kind = *kind;
     t->format = format_of(kind);
-    t->loops = loops_of(t->format.key_bytes, t->format.value_bytes);
-    if (kind->duplicates == BF_DUPLICATES_KEEP) return bf_cuda_many_create(context, t);
-    return bf_cuda_slots_create(context, t->loops, bf_cuda_regions_for(t->loops, 0),
-                                bf_hash_seed_of(kind->seed), &t->slots);
+    t->launchers = launchers_of(t->format.key_bytes, t->format.value_bytes);
+    if (kind->duplicates == BF_DUPLICATES_KEEP) return bf_cuda_multimap_create(context, t);
+    return bf_cuda_buckets_create(context, t->launchers, bf_cuda_regions_for(t->launchers, 0),
+                                  bf_hash_seed_of(kind->seed), &t->buckets);
 }
 
 static bf_status create_table(bf_context *context, const bf_table_kind *kind, void **table) {
@@ -83,41 +85,41 @@ static void clear_table(bf_context *context, void *table) {
     bf_cuda_table *t = (bf_cuda_table *)table;
     (void)context;
     t->keys = 0;
-    if (t->many != NULL) bf_cuda_many_clear(t);
+    if (t->multimap != NULL) bf_cuda_multimap_clear(t);
 }
 
 static bf_status reserve_entries(bf_context *context, void *table, int64_t entries) {
     bf_cuda_table *t = (bf_cuda_table *)table;
     int previous = bf_cuda_enter(context);
-    bf_status status = t->many != NULL ? bf_cuda_many_reserve(context, t, entries)
-                                       : bf_cuda_table_reserve(context, t, entries);
+    bf_status status = t->multimap != NULL ? bf_cuda_multimap_reserve(context, t, entries)
+                                           : bf_cuda_table_reserve(context, t, entries);
     bf_cuda_leave(previous);
     return status;
 }
 
 static int64_t table_size(const void *table) {
     const bf_cuda_table *t = (const bf_cuda_table *)table;
-    return t->many != NULL ? bf_cuda_many_size(t) : t->keys;
+    return t->multimap != NULL ? bf_cuda_multimap_size(t) : t->keys;
 }
 
 /* --- arrays of a call --- */
 
-/* An array where kernels reach it: itself, or a copy. */
+/* An array where kernels reach it: in place, or as a copy. */
 typedef struct call_array {
     void *data, *copy, *original;
     size_t bytes;
 } call_array;
 
 enum { ARRAYS = 3 };
-typedef struct call {
+typedef struct table_call {
     call_array arrays[ARRAYS];
     int n;
-} call;
+} table_call;
 
-/* Adds n elements at p, and tells where kernels reach them: if in a copy, `load` has it filled.
- * NULL stays NULL. finish() frees the copy. */
-static bf_status add_array(bf_context *context, call *c, const void *p, int64_t n, int element,
-                           bool load, void **data) {
+/* Adds n elements at p, and sets *data to where kernels reach them; load: a copy is filled. NULL
+ * stays NULL. finish_call() frees the copy. */
+static bf_status add_array(bf_context *context, table_call *c, const void *p, int64_t n,
+                           int element, bool load, void **data) {
     void *original = (void *)(uintptr_t)p;
     call_array *a = &c->arrays[c->n++];
     *a = {original, NULL, original, (size_t)n * (size_t)element};
@@ -128,14 +130,13 @@ static bf_status add_array(bf_context *context, call *c, const void *p, int64_t 
     return load ? bf_cuda_copy(context, a->copy, p, a->bytes) : BF_OK;
 }
 
-/* Copies an array that was written back to where it belongs. */
+/* Copies an array that was written back to the caller's memory. */
 static bf_status return_array(bf_context *context, const call_array *a) {
     return a->copy != NULL ? bf_cuda_copy(context, a->original, a->copy, a->bytes) : BF_OK;
 }
 
-/* Copies what was written (arrays from `first` on) back, waits, also if the call failed, and gives
- * copies back. */
-static bf_status finish(bf_context *context, call *c, int first, bf_status status) {
+/* Copies the arrays from `first` on back, waits, also after a failure, and frees all copies. */
+static bf_status finish_call(bf_context *context, table_call *c, int first, bf_status status) {
     for (int i = first; i < c->n && status == BF_OK; i++)
         status = return_array(context, &c->arrays[i]);
     if (status == BF_OK)
@@ -153,9 +154,9 @@ static bf_status check_rows(bf_context *context, int64_t n) {
 
 /* --- calls --- */
 
-static bf_status insert(bf_context *context, bf_cuda_table *t, const void *keys, const void *values,
-                        int64_t n) {
-    call c = {};
+static bf_status insert_rows(bf_context *context, bf_cuda_table *t, const void *keys,
+                             const void *values, int64_t n) {
+    table_call c = {};
     void *k, *v = NULL;
     bf_status status = check_rows(context, n);
     if (status == BF_OK) status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
@@ -163,15 +164,15 @@ static bf_status insert(bf_context *context, bf_cuda_table *t, const void *keys,
         status = add_array(context, &c, values, n, t->format.value_bytes, true, &v);
     if (status == BF_OK) {
         bf_cuda_rows rows = {k, v, NULL, (uint32_t)n};
-        status = t->many != NULL ? bf_cuda_many_insert(context, t, &rows)
-                                 : bf_cuda_table_absorb(context, t, &rows);
+        status = t->multimap != NULL ? bf_cuda_multimap_insert(context, t, &rows)
+                                     : bf_cuda_table_insert(context, t, &rows);
     }
-    return finish(context, &c, c.n, status);
+    return finish_call(context, &c, c.n, status);
 }
 
-static bf_status look_up(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
-                         const bf_cuda_answers *answers, int64_t *total) {
-    bf_cuda_report report = {};
+static bf_status look_up_keys(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                              const bf_cuda_answers *answers, int64_t *total) {
+    bf_cuda_table_notes notes = {};
     cudaStream_t stream = context->cuda->stream;
     cudaError_t error = cudaSuccess;
     if (t->keys == 0) {
@@ -182,20 +183,20 @@ static bf_status look_up(bf_context *context, bf_cuda_table *t, const void *keys
         return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "a table");
     }
     if (total == NULL) {
-        error = t->loops->find(context->cuda, t, keys, n, answers, NULL);
+        error = t->launchers->find(context->cuda, t, keys, n, answers, NULL);
         return bf_cuda_check(context, error, "a table");
     }
-    bf_status status = bf_cuda_report_open(context);
+    bf_status status = bf_cuda_table_clear_notes(context);
     if (status != BF_OK) return status;
-    error = t->loops->find(context->cuda, t, keys, n, answers, bf_cuda_report_of(context));
-    status = bf_cuda_report_fetch(context, error, &report);
-    *total = (int64_t)report.total;
+    error = t->launchers->find(context->cuda, t, keys, n, answers, bf_cuda_table_notes_of(context));
+    status = bf_cuda_table_fetch_notes(context, error, &notes);
+    *total = (int64_t)notes.total;
     return status;
 }
 
-static bf_status find(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
-                      void *values, uint8_t *found) {
-    call c = {};
+static bf_status find_values(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                             void *values, uint8_t *found) {
+    table_call c = {};
     void *k, *v, *f;
     bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
     if (status == BF_OK)
@@ -205,36 +206,38 @@ static bf_status find(bf_context *context, bf_cuda_table *t, const void *keys, i
     if (status == BF_OK) {
         answers.values = v;
         answers.found = (uint8_t *)f;
-        status = t->many != NULL ? bf_cuda_many_find(context, t, k, n, v, (uint8_t *)f)
-                                 : look_up(context, t, k, n, &answers, NULL);
+        status = t->multimap != NULL ? bf_cuda_multimap_find(context, t, k, n, v, (uint8_t *)f)
+                                     : look_up_keys(context, t, k, n, &answers, NULL);
     }
-    return finish(context, &c, 1, status);
+    return finish_call(context, &c, 1, status);
 }
 
-static bf_status count(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
-                       int64_t *counts, int64_t *total) {
-    call c = {};
+static bf_status count_entries(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                               int64_t *counts, int64_t *total) {
+    table_call c = {};
     void *k, *to;
     bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
     if (status == BF_OK) status = add_array(context, &c, counts, n, 8, false, &to);
     bf_cuda_answers answers = {};
     if (status == BF_OK) {
         answers.counts = (int64_t *)to;
-        status = t->many != NULL ? bf_cuda_many_count(context, t, k, n, (int64_t *)to, total)
-                                 : look_up(context, t, k, n, &answers, total);
+        status = t->multimap != NULL
+                     ? bf_cuda_multimap_count(context, t, k, n, (int64_t *)to, total)
+                     : look_up_keys(context, t, k, n, &answers, total);
     }
-    return finish(context, &c, 1, status);
+    return finish_call(context, &c, 1, status);
 }
 
-/* Of a table whose keys have one value each: those that are there, packed. */
-static bf_status find_packed(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
-                             void *values) {
+/* Copies the values of the keys that are present, one after another. It is not a multimap. */
+static bf_status copy_packed_values(bf_context *context, bf_cuda_table *t, const void *keys,
+                                    int64_t n, void *values) {
     int bytes = t->format.value_bytes;
     int64_t total;
     uint64_t *before = (uint64_t *)bf_cuda_alloc(context, (size_t)(n + 1) * sizeof *before);
     void *each = before != NULL ? bf_cuda_alloc(context, (size_t)n * (size_t)bytes) : NULL;
     bf_cuda_answers answers = {each, NULL, (int64_t *)before, NULL};
-    bf_status status = each != NULL ? look_up(context, t, keys, n, &answers, NULL) : BF_E_MEMORY;
+    bf_status status =
+        each != NULL ? look_up_keys(context, t, keys, n, &answers, NULL) : BF_E_MEMORY;
     if (status == BF_OK) status = bf_cuda_sum_before(context, before, n, &total);
     if (status == BF_OK) {
         cudaError_t error = bf_cuda_pack(context->cuda, each, bytes, before, n, values);
@@ -245,57 +248,57 @@ static bf_status find_packed(bf_context *context, bf_cuda_table *t, const void *
     return status;
 }
 
-static bf_status find_all(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
-                          void *values) {
-    call c = {};
+static bf_status copy_all_values(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                                 void *values) {
+    table_call c = {};
     bf_cuda_answers nothing = {};
     void *k, *v;
     int64_t total = 0;
     bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
     if (status == BF_OK)
-        status = t->many != NULL ? bf_cuda_many_count(context, t, k, n, NULL, &total)
-                                 : look_up(context, t, k, n, &nothing, &total);
+        status = t->multimap != NULL ? bf_cuda_multimap_count(context, t, k, n, NULL, &total)
+                                     : look_up_keys(context, t, k, n, &nothing, &total);
     if (status == BF_OK && total > 0) {
         status = add_array(context, &c, values, total, t->format.value_bytes, false, &v);
         if (status == BF_OK)
-            status = t->many != NULL ? bf_cuda_many_find_all(context, t, k, n, v)
-                                     : find_packed(context, t, k, n, v);
+            status = t->multimap != NULL ? bf_cuda_multimap_find_all(context, t, k, n, v)
+                                         : copy_packed_values(context, t, k, n, v);
     }
-    return finish(context, &c, 1, status);
+    return finish_call(context, &c, 1, status);
 }
 
 static bf_status erase_rows(bf_context *context, bf_cuda_table *t, const bf_cuda_rows *rows,
                             int64_t *erased) {
-    bf_cuda_lists lists;
-    bf_cuda_report report = {};
+    bf_cuda_partitions partitions;
+    bf_cuda_table_notes notes = {};
     if (t->keys == 0) return BF_OK;
-    bf_status status = bf_cuda_report_open(context);
+    bf_status status = bf_cuda_table_clear_notes(context);
     if (status == BF_OK)
-        status = t->loops->partition(context, t, &t->slots, rows, BF_CUDA_AS_THEY_ARE,
-                                     BF_CUDA_FIRST, &lists);
+        status = t->launchers->partition(context, t, &t->buckets, rows, BF_CUDA_HOT_IGNORE,
+                                         BF_CUDA_FIRST, &partitions);
     if (status != BF_OK) return status;
-    cudaError_t error =
-        t->loops->erase(context->cuda, &t->slots, &lists, bf_cuda_report_of(context));
-    status = bf_cuda_report_fetch(context, error, &report);
-    bf_cuda_free(context, lists.memory);
-    *erased = (int64_t)report.keys;
+    cudaError_t error = t->launchers->erase(context->cuda, &t->buckets, &partitions,
+                                            bf_cuda_table_notes_of(context));
+    status = bf_cuda_table_fetch_notes(context, error, &notes);
+    bf_cuda_free(context, partitions.memory);
+    *erased = (int64_t)notes.keys;
     t->keys -= *erased;
     return status;
 }
 
-static bf_status erase(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
-                       int64_t *erased) {
-    call c = {};
+static bf_status erase_array(bf_context *context, bf_cuda_table *t, const void *keys, int64_t n,
+                             int64_t *erased) {
+    table_call c = {};
     void *k;
     *erased = 0;
     bf_status status = check_rows(context, n);
     if (status == BF_OK) status = add_array(context, &c, keys, n, t->format.key_bytes, true, &k);
     if (status == BF_OK) {
         bf_cuda_rows rows = {k, NULL, NULL, (uint32_t)n};
-        status = t->many != NULL ? bf_cuda_many_erase(context, t, k, n, erased)
-                                 : erase_rows(context, t, &rows, erased);
+        status = t->multimap != NULL ? bf_cuda_multimap_erase(context, t, k, n, erased)
+                                     : erase_rows(context, t, &rows, erased);
     }
-    return finish(context, &c, c.n, status);
+    return finish_call(context, &c, c.n, status);
 }
 
 static bf_status list_sorted(bf_context *context, const bf_cuda_table *t, void *keys,
@@ -303,37 +306,37 @@ static bf_status list_sorted(bf_context *context, const bf_cuda_table *t, void *
     void *entries = NULL, *sorted = NULL;
     bf_status status = bf_cuda_table_collect(context, t, &entries);
     if (status != BF_OK) return status;
-    char *other = (char *)entries + (size_t)t->keys * 2 * (size_t)t->loops->word;
-    status = bf_cuda_sort(context, t->loops->word, entries, other, (uint32_t)t->keys,
+    char *other = (char *)entries + (size_t)t->keys * 2 * (size_t)t->launchers->word;
+    status = bf_cuda_sort(context, t->launchers->word, entries, other, (uint32_t)t->keys,
                           t->format.key_bytes, &sorted);
     if (status == BF_OK) {
-        cudaError_t error =
-            t->loops->show(context->cuda, &t->format, sorted, (uint32_t)t->keys, keys, values);
+        cudaError_t error = t->launchers->write_arrays(context->cuda, &t->format, sorted,
+                                                       (uint32_t)t->keys, keys, values);
         if (error != cudaSuccess) status = bf_cuda_fail(context, error, "a table's entries");
     }
     bf_cuda_free(context, entries);
     return status;
 }
 
-static bf_status list(bf_context *context, bf_cuda_table *t, void *keys, void *values) {
-    call c = {};
+static bf_status list_arrays(bf_context *context, bf_cuda_table *t, void *keys, void *values) {
+    table_call c = {};
     void *k, *v;
     int64_t n = table_size(t);
     bf_status status = add_array(context, &c, keys, n, t->format.key_bytes, false, &k);
     if (status == BF_OK)
         status = add_array(context, &c, values, n, t->format.value_bytes, false, &v);
     if (status == BF_OK)
-        status =
-            t->many != NULL ? bf_cuda_many_list(context, t, k, v) : list_sorted(context, t, k, v);
-    return finish(context, &c, 0, status);
+        status = t->multimap != NULL ? bf_cuda_multimap_list(context, t, k, v)
+                                     : list_sorted(context, t, k, v);
+    return finish_call(context, &c, 0, status);
 }
 
-/* --- the same, on the context's device --- */
+/* --- the backend's table: on the context's device --- */
 
 static bf_status insert_entries(bf_context *context, void *table, const void *keys,
                                 const void *values, int64_t n) {
     int previous = bf_cuda_enter(context);
-    bf_status status = insert(context, (bf_cuda_table *)table, keys, values, n);
+    bf_status status = insert_rows(context, (bf_cuda_table *)table, keys, values, n);
     bf_cuda_leave(previous);
     return status;
 }
@@ -341,7 +344,7 @@ static bf_status insert_entries(bf_context *context, void *table, const void *ke
 static bf_status find_keys(bf_context *context, void *table, const void *keys, int64_t n,
                            void *values, uint8_t *found) {
     int previous = bf_cuda_enter(context);
-    bf_status status = find(context, (bf_cuda_table *)table, keys, n, values, found);
+    bf_status status = find_values(context, (bf_cuda_table *)table, keys, n, values, found);
     bf_cuda_leave(previous);
     return status;
 }
@@ -349,7 +352,7 @@ static bf_status find_keys(bf_context *context, void *table, const void *keys, i
 static bf_status count_keys(bf_context *context, void *table, const void *keys, int64_t n,
                             int64_t *counts, int64_t *total) {
     int previous = bf_cuda_enter(context);
-    bf_status status = count(context, (bf_cuda_table *)table, keys, n, counts, total);
+    bf_status status = count_entries(context, (bf_cuda_table *)table, keys, n, counts, total);
     bf_cuda_leave(previous);
     return status;
 }
@@ -357,7 +360,7 @@ static bf_status count_keys(bf_context *context, void *table, const void *keys, 
 static bf_status find_all_values(bf_context *context, void *table, const void *keys, int64_t n,
                                  void *values) {
     int previous = bf_cuda_enter(context);
-    bf_status status = find_all(context, (bf_cuda_table *)table, keys, n, values);
+    bf_status status = copy_all_values(context, (bf_cuda_table *)table, keys, n, values);
     bf_cuda_leave(previous);
     return status;
 }
@@ -365,14 +368,14 @@ static bf_status find_all_values(bf_context *context, void *table, const void *k
 static bf_status erase_keys(bf_context *context, void *table, const void *keys, int64_t n,
                             int64_t *erased) {
     int previous = bf_cuda_enter(context);
-    bf_status status = erase(context, (bf_cuda_table *)table, keys, n, erased);
+    bf_status status = erase_array(context, (bf_cuda_table *)table, keys, n, erased);
     bf_cuda_leave(previous);
     return status;
 }
 
 static bf_status list_entries(bf_context *context, void *table, void *keys, void *values) {
     int previous = bf_cuda_enter(context);
-    bf_status status = list(context, (bf_cuda_table *)table, keys, values);
+    bf_status status = list_arrays(context, (bf_cuda_table *)table, keys, values);
     bf_cuda_leave(previous);
     return status;
 }

@@ -1,10 +1,10 @@
-/* What a table on a GPU holds: hashed keys and values in words of 4, 8 or 16 bytes.
+/* The entries of a table on a GPU: hashed keys and values in words of 4, 8 or 16 bytes.
  *
- * A word is as wide as the wider of key and value. Keys are taken as ranks
- * (src/rules/table/entry.h), and a rank is stored as its hash, from which it can be had back: keys
- * of up to 8 bytes hash by a bijection, and of 16 bytes the first word stays beside the hash. So
- * nobody hashes twice, and a region's free slots hold what no key of theirs can be: a hash that
- * belongs to another region. Values that are compared are stored so that the least number wins. */
+ * A word is as wide as the wider of key and value. Keys become ranks (rules/key/rank.h), and a slot
+ * holds the hash of the rank, from which the rank can be recovered: ranks of up to 8 bytes hash by
+ * a bijection; of 16 bytes, the first word stays beside the hash. So no key is hashed twice. An
+ * empty slot holds a hash of another region, so no key is reserved. Values that are compared are
+ * encoded so that the least number wins. */
 #ifndef BF_CUDA_TABLE_WORD_CUH
 #define BF_CUDA_TABLE_WORD_CUH
 
@@ -47,7 +47,7 @@ static __device__ __forceinline__ bf_cuda_wide bf_cuda_unhash(bf_hash_seed seed,
     return rank;
 }
 
-/* --- places: regions of 32 KiB, of buckets that two lanes read at once --- */
+/* --- regions of 32 KiB, of buckets that two lanes read at once --- */
 
 template <class W> struct bf_cuda_region {
     static constexpr int bucket = sizeof(W) == 4 ? 4 : 2; /* slots */
@@ -56,36 +56,38 @@ template <class W> struct bf_cuda_region {
     static constexpr int limit = slots - slots / 16; /* of which a region uses no more */
 };
 
-static __device__ __forceinline__ uint32_t bf_cuda_place(uint32_t hash, uint64_t places) {
-    return __umulhi(hash, (uint32_t)places);
+/* Scales a hash to [0, n): the number of a bucket or of a region. */
+static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(uint32_t hash, uint64_t n) {
+    return __umulhi(hash, (uint32_t)n);
 }
-static __device__ __forceinline__ uint32_t bf_cuda_place(uint64_t hash, uint64_t places) {
-    return (uint32_t)__umul64hi(hash, places);
+static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(uint64_t hash, uint64_t n) {
+    return (uint32_t)__umul64hi(hash, n);
 }
-static __device__ __forceinline__ uint32_t bf_cuda_place(bf_cuda_wide hash, uint64_t places) {
-    return bf_cuda_place(hash.lo, places);
+static __device__ __forceinline__ uint32_t bf_cuda_scale_hash(bf_cuda_wide hash, uint64_t n) {
+    return bf_cuda_scale_hash(hash.lo, n);
 }
 
-/* What free slots of a region hold: the least hash is region 0's, the greatest is another's. */
-static __device__ __forceinline__ void bf_cuda_free_word(uint32_t region, uint32_t *word) {
+/* Sets the key of the empty slots of a region. The least hash belongs to region 0, the greatest to
+ * the last. */
+static __device__ __forceinline__ void bf_cuda_set_empty_key(uint32_t region, uint32_t *word) {
     *word = region == 0 ? ~(uint32_t)0 : 0;
 }
-static __device__ __forceinline__ void bf_cuda_free_word(uint32_t region, uint64_t *word) {
+static __device__ __forceinline__ void bf_cuda_set_empty_key(uint32_t region, uint64_t *word) {
     *word = region == 0 ? ~(uint64_t)0 : 0;
 }
-static __device__ __forceinline__ void bf_cuda_free_word(uint32_t region, bf_cuda_wide *word) {
+static __device__ __forceinline__ void bf_cuda_set_empty_key(uint32_t region, bf_cuda_wide *word) {
     word->hi = 0;
-    bf_cuda_free_word(region, &word->lo);
+    bf_cuda_set_empty_key(region, &word->lo);
 }
 
-template <class W> static __device__ __forceinline__ W bf_cuda_free(uint32_t region) {
+template <class W> static __device__ __forceinline__ W bf_cuda_empty_key(uint32_t region) {
     W word;
-    bf_cuda_free_word(region, &word);
+    bf_cuda_set_empty_key(region, &word);
     return word;
 }
 
-/* The bucket to try at step i, within a region: first a key's own, then its sibling, then the next
- * pair, and so on around. */
+/* Returns the bucket to try at step i, within a region: the key's home, its sibling, the next pair,
+ * and so on around. */
 template <class W>
 static __device__ __forceinline__ uint32_t bf_cuda_bucket_at(uint32_t home, uint32_t i) {
     constexpr uint32_t pairs = bf_cuda_region<W>::buckets / 2;
@@ -94,8 +96,9 @@ static __device__ __forceinline__ uint32_t bf_cuda_bucket_at(uint32_t home, uint
 
 /* --- keys and values as words, and back --- */
 
-/* Element i of an array, of 0, 4, 8 or 16 bytes, which are aligned to 8 at most. */
-static __device__ __forceinline__ uint64_t bf_cuda_element(const void *p, int bytes, int64_t i) {
+/* Returns the bits of element i of an array. Elements have 0, 4 or 8 bytes, or 16 (the first 8 are
+ * returned); they are aligned to 8 at most. */
+static __device__ __forceinline__ uint64_t bf_cuda_load_bits(const void *p, int bytes, int64_t i) {
     if (bytes == 4) return ((const uint32_t *)p)[i];
     return bytes == 0 ? 0 : ((const uint64_t *)p)[i];
 }
@@ -106,11 +109,11 @@ static __device__ __forceinline__ void bf_cuda_load_word(const void *p, int byte
 }
 static __device__ __forceinline__ void bf_cuda_load_word(const void *p, int bytes, int64_t i,
                                                          uint64_t *word) {
-    *word = bf_cuda_element(p, bytes, i);
+    *word = bf_cuda_load_bits(p, bytes, i);
 }
 static __device__ __forceinline__ void bf_cuda_load_word(const void *p, int bytes, int64_t i,
                                                          bf_cuda_wide *word) {
-    if (bytes < 16) return bf_cuda_narrow(bf_cuda_element(p, bytes, i), word);
+    if (bytes < 16) return bf_cuda_narrow(bf_cuda_load_bits(p, bytes, i), word);
     word->hi = ((const uint64_t *)p)[2 * i];
     word->lo = ((const uint64_t *)p)[2 * i + 1];
 }
@@ -132,21 +135,22 @@ __device__ __forceinline__ void bf_cuda_store_word(void *p, int bytes, int64_t i
     ((uint64_t *)p)[2 * i + 1] = word.lo;
 }
 
-/* How values are stored. */
+/* How slots hold values. */
 enum bf_cuda_values {
     BF_CUDA_VALUES_PLAIN,
-    BF_CUDA_VALUES_LEAST,   /* as their ranks, but a NaN as 0 */
-    BF_CUDA_VALUES_GREATEST /* as their ranks' complements */
+    BF_CUDA_VALUES_LEAST,   /* ranks, but 0 for a NaN */
+    BF_CUDA_VALUES_GREATEST /* the complements of ranks */
 };
 
-/* What a table's entries are. */
+/* The format of a table's entries. */
 struct bf_cuda_format {
     bf_dtype key, value;
     int key_bytes, value_bytes;
     bf_cuda_values values;
 };
 
-/* The rank of an element that is a key; each dtype's rule by itself is a few instructions. */
+/* Returns the rank of a key. One case a dtype lets the compiler reduce each rule to a few
+ * instructions. */
 static __device__ __forceinline__ uint64_t bf_cuda_rank(bf_dtype dtype, uint64_t bits) {
     switch (dtype) {
     case BF_I32: return bf_key_rank(BF_I32, bits);
@@ -157,7 +161,7 @@ static __device__ __forceinline__ uint64_t bf_cuda_rank(bf_dtype dtype, uint64_t
     }
 }
 
-static __device__ __forceinline__ uint64_t bf_cuda_of_rank(bf_dtype dtype, uint64_t rank) {
+static __device__ __forceinline__ uint64_t bf_cuda_unrank(bf_dtype dtype, uint64_t rank) {
     switch (dtype) {
     case BF_I32: return bf_key_of_rank(BF_I32, rank);
     case BF_I64: return bf_key_of_rank(BF_I64, rank);
@@ -167,34 +171,36 @@ static __device__ __forceinline__ uint64_t bf_cuda_of_rank(bf_dtype dtype, uint6
     }
 }
 
-/* The rank of a value, of which -0 and +0 are two, and any NaN the greatest. */
+/* Returns the rank of a value: -0 is less than +0, and a NaN is the greatest. */
 static __device__ __forceinline__ uint64_t bf_cuda_value_rank(bf_dtype dtype, uint64_t bits) {
     uint64_t zero = dtype == BF_F32 ? (uint64_t)1 << 31 : (uint64_t)1 << 63;
     bool is_float = dtype == BF_F32 || dtype == BF_F64;
     return is_float && bits == zero ? zero - 1 : bf_cuda_rank(dtype, bits);
 }
 
-static __device__ __forceinline__ uint64_t bf_cuda_mask(const bf_cuda_format &f) {
+static __device__ __forceinline__ uint64_t bf_cuda_value_mask(const bf_cuda_format &f) {
     return ~(uint64_t)0 >> (64 - 8 * f.value_bytes);
 }
 
-/* A value whose least number wins: a NaN wins either way. */
-static __device__ __forceinline__ uint64_t bf_cuda_stored(const bf_cuda_format &f, uint64_t bits) {
+/* Encodes a value so that the least number wins. A NaN always wins. */
+static __device__ __forceinline__ uint64_t bf_cuda_encode_value(const bf_cuda_format &f,
+                                                                uint64_t bits) {
     uint64_t rank = bf_cuda_value_rank(f.value, bits);
-    if (f.values == BF_CUDA_VALUES_GREATEST) return ~rank & bf_cuda_mask(f);
+    if (f.values == BF_CUDA_VALUES_GREATEST) return ~rank & bf_cuda_value_mask(f);
     if (f.value == BF_F32 && rank > 0xff800000u) return 0;
     return f.value == BF_F64 && rank > (uint64_t)0xfff << 52 ? 0 : rank;
 }
 
-static __device__ __forceinline__ uint64_t bf_cuda_shown(const bf_cuda_format &f, uint64_t stored) {
+static __device__ __forceinline__ uint64_t bf_cuda_decode_value(const bf_cuda_format &f,
+                                                                uint64_t stored) {
     if (f.values == BF_CUDA_VALUES_GREATEST)
-        return bf_cuda_of_rank(f.value, ~stored & bf_cuda_mask(f));
+        return bf_cuda_unrank(f.value, ~stored & bf_cuda_value_mask(f));
     if (stored == 0 && f.value == BF_F32) return 0x7fc00000u;
     if (stored == 0 && f.value == BF_F64) return (uint64_t)0x7ff8 << 48;
-    return bf_cuda_of_rank(f.value, stored);
+    return bf_cuda_unrank(f.value, stored);
 }
 
-/* What is stored of the words that keys and values were loaded as. */
+/* Return the words that slots hold, from the words of a key and of a value. */
 template <class W>
 static __device__ __forceinline__ W bf_cuda_rank_word(const bf_cuda_format &f, W word) {
     if (f.key_bytes < 16) bf_cuda_narrow(bf_cuda_rank(f.key, bf_cuda_bits(word)), &word);
@@ -204,7 +210,7 @@ static __device__ __forceinline__ W bf_cuda_rank_word(const bf_cuda_format &f, W
 template <class W>
 static __device__ __forceinline__ W bf_cuda_value_word(const bf_cuda_format &f, W word) {
     if (f.values != BF_CUDA_VALUES_PLAIN)
-        bf_cuda_narrow(bf_cuda_stored(f, bf_cuda_bits(word)), &word);
+        bf_cuda_narrow(bf_cuda_encode_value(f, bf_cuda_bits(word)), &word);
     return word;
 }
 
@@ -227,7 +233,7 @@ static __device__ __forceinline__ W bf_cuda_load_value(const bf_cuda_format &f, 
 template <class W>
 static __device__ __forceinline__ void bf_cuda_store_rank(const bf_cuda_format &f, void *keys,
                                                           int64_t i, W rank) {
-    if (f.key_bytes < 16) bf_cuda_narrow(bf_cuda_of_rank(f.key, bf_cuda_bits(rank)), &rank);
+    if (f.key_bytes < 16) bf_cuda_narrow(bf_cuda_unrank(f.key, bf_cuda_bits(rank)), &rank);
     bf_cuda_store_word(keys, f.key_bytes, i, rank);
 }
 
@@ -235,7 +241,7 @@ template <class W>
 static __device__ __forceinline__ void bf_cuda_store_value(const bf_cuda_format &f, void *values,
                                                            int64_t i, W stored) {
     if (f.values != BF_CUDA_VALUES_PLAIN)
-        bf_cuda_narrow(bf_cuda_shown(f, bf_cuda_bits(stored)), &stored);
+        bf_cuda_narrow(bf_cuda_decode_value(f, bf_cuda_bits(stored)), &stored);
     bf_cuda_store_word(values, f.value_bytes, i, stored);
 }
 

@@ -46,8 +46,9 @@ typedef struct fake_pool *cudaMemPool_t;
 /* --- what a test sets and sees --- */
 
 static uint64_t fake_seed = 1;
-static int fake_eager; /* percent, below 100: how likely an operation runs unasked at a call */
+static int fake_eager; /* percent: how likely an operation runs unasked at a call; 100: all do */
 static long fake_fail_at = -1; /* calls that succeed before one fails; negative: all do */
+static cudaError_t fake_last_error;
 static std::set<cudaStream_t> fake_streams;
 static std::set<cudaEvent_t> fake_events;
 static std::map<uintptr_t, size_t> fake_memory; /* pinned, and the device's */
@@ -92,8 +93,8 @@ static inline void fake_finish(cudaStream_t stream) {
     }
 }
 
-/* Runs an operation of some stream that is ready, if there is one. */
-static inline void fake_step() {
+/* Runs an operation of some stream that is ready. False: there is none. */
+static inline bool fake_step() {
     std::vector<cudaStream_t> ready;
     for (cudaStream_t s : fake_streams) {
         if (s->queue.empty()) continue;
@@ -101,10 +102,11 @@ static inline void fake_step() {
         if (first.event == nullptr || first.event->done >= first.number) ready.push_back(s);
     }
     if (!ready.empty()) fake_run_first(ready[fake_random() % ready.size()]);
+    return !ready.empty();
 }
 
 static inline cudaError_t fake_call() {
-    while (fake_random() % 100 < (uint64_t)fake_eager) fake_step();
+    while (fake_random() % 100 < (uint64_t)fake_eager && fake_step()) continue;
     return fake_fail_at >= 0 && fake_fail_at-- == 0 ? cudaErrorUnknown : cudaSuccess;
 }
 
@@ -229,6 +231,17 @@ static inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return cudaSuccess;
 }
 
-static inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+/* As that of CUDA, it leaves cudaErrorNotReady for cudaGetLastError. */
+static inline cudaError_t cudaEventQuery(cudaEvent_t event) {
+    if (fake_call() != cudaSuccess) return cudaErrorUnknown;
+    if (event->done == event->recorded) return cudaSuccess;
+    return fake_last_error = cudaErrorNotReady;
+}
+
+static inline cudaError_t cudaGetLastError() {
+    cudaError_t error = fake_last_error;
+    fake_last_error = cudaSuccess;
+    return error;
+}
 
 #endif

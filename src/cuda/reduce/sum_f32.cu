@@ -1,6 +1,0 @@
-/* Exact sums of f32. */
-#include "cuda/reduce/sum_float.cuh"
-
-const bf_cuda_reduction *bf_cuda_reduction_f32(bf_kind kind) {
-    return bf_cuda_float_reduction<BF_F32>(kind);
-}

@@ -1,0 +1,110 @@
+"""Arrays with __cuda_array_interface__: the protocol without a GPU, then CuPy and PyTorch on one."""
+
+import importlib
+import unittest
+
+import numpy as np
+
+import bitfold
+
+
+class CudaInterface:
+    """The host's memory, offered as a GPU's: what bitfold makes of the protocol, without a GPU."""
+
+    def __init__(self, x, **changes):
+        self._x = x
+        self.__cuda_array_interface__ = {
+            "version": 3, "shape": x.shape, "typestr": x.dtype.str, "strides": x.strides,
+            "data": (x.ctypes.data, False), "stream": None, **changes,
+        }  # fmt: skip
+
+
+class CudaArrays(unittest.TestCase):
+    def test_the_interface_is_read_in_place(self):
+        x = np.arange(60, dtype="<f4").reshape(3, 4, 5)
+        for each in (x, x.T, x[:, ::2], x[:0]):
+            self.assertEqual(bitfold.sum(CudaInterface(each)), float(each.sum()))
+        self.assertEqual(bitfold.sum(CudaInterface(x, strides=None)), float(x.sum()))
+        bits = np.full(7, 0x3FC0, np.uint16)
+        self.assertEqual(bitfold.sum(CudaInterface(bits, typestr="<V2"), dtype="bf16"), 10.5)
+
+    def test_out_is_written_in_place(self):
+        x, out = np.arange(5.0), np.zeros(5)
+        bitfold.map("add", CudaInterface(x), 1, out=CudaInterface(out))
+        self.assertEqual(list(out), [1, 2, 3, 4, 5])
+        with self.assertRaisesRegex(bitfold.ArgumentError, "read-only"):
+            bitfold.map("neg", x, out=CudaInterface(out, data=(out.ctypes.data, True)))
+
+    def test_what_the_protocol_forbids_is_refused(self):
+        x = np.ones(3)
+        with self.assertRaisesRegex(bitfold.ArgumentError, "stream 0"):
+            bitfold.sum(CudaInterface(x, stream=0))
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.sum(CudaInterface(x, mask=x))
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.sum(CudaInterface(x, typestr="<c16"))
+
+    def test_a_tensor_that_is_negated_when_read_is_refused(self):
+        tensor = CudaInterface(np.ones(3))
+        tensor.is_neg = lambda: False
+        self.assertEqual(bitfold.sum(tensor), 3.0)
+        tensor.is_neg = lambda: True
+        with self.assertRaisesRegex(bitfold.ArgumentError, "resolve_neg"):
+            bitfold.sum(tensor)
+
+    def test_an_object_may_refuse(self):
+        class Grad:
+            @property
+            def __cuda_array_interface__(self):
+                raise RuntimeError("requires grad")
+
+        with self.assertRaisesRegex(RuntimeError, "requires grad"):
+            bitfold.sum(Grad())
+
+    def test_only_a_gpu_has_streams(self):
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.Context("cpu", stream=1)
+
+    def gpu_module(self, name):
+        try:
+            bitfold.Context(device="cuda")
+            return importlib.import_module(name)
+        except (bitfold.DeviceError, ImportError) as error:
+            self.skipTest(str(error))
+
+    def test_cupy(self):
+        cupy = self.gpu_module("cupy")
+        x = np.random.default_rng(1).normal(size=(100, 333))
+        y = cupy.asarray(x)
+        for op in ("sum", "std", "argmin", "prod"):
+            run = getattr(bitfold, op)
+            self.assertEqual(run(y), run(x))
+            self.assertEqual(run(y.T[::3]), run(x.T[::3]))
+        out = cupy.empty_like(y)
+        bitfold.map("mul", y, 3.0, out=out)
+        np.testing.assert_array_equal(out.get(), x * 3)
+        with cupy.cuda.Stream(non_blocking=True):
+            late = cupy.zeros(1 << 26)
+            late += 1
+            self.assertEqual(bitfold.sum(late), 1 << 26)
+
+    def test_torch(self):
+        torch = self.gpu_module("torch")
+        x = torch.randn(100, 333, device="cuda", dtype=torch.float64)
+        self.assertEqual(bitfold.sum(x), bitfold.sum(x.cpu().numpy()))
+        self.assertEqual(bitfold.sum(x.T[::3]), bitfold.sum(x.T[::3].cpu().numpy()))
+        half = x.to(torch.bfloat16)
+        self.assertEqual(bitfold.max(half, dtype="bf16"), half.max().item())
+        out = torch.empty_like(x)
+        bitfold.map("sqrt", x.abs(), out=out)
+        self.assertTrue(torch.equal(out, x.abs().sqrt()))
+        negated = torch.complex(x, x).conj().imag
+        with self.assertRaisesRegex(bitfold.ArgumentError, "resolve_neg"):
+            bitfold.sum(negated)
+        self.assertEqual(bitfold.sum(negated.resolve_neg()), -bitfold.sum(x))
+        with self.assertRaises(RuntimeError):
+            bitfold.sum(x.requires_grad_())
+
+
+if __name__ == "__main__":
+    unittest.main()

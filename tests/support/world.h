@@ -1,0 +1,25 @@
+/* For tests of calls on one world (calls.h), which is made before the first test of a program. */
+#ifndef BITFOLD_TESTS_SUPPORT_WORLD_H
+#define BITFOLD_TESTS_SUPPORT_WORLD_H
+
+#include "tests/support/oracle.h"
+
+#include "tests/support/calls.h"
+
+static world *w; /* of two threads */
+
+static inline int make_world(void **unused) {
+    (void)unused;
+    w = world_make(NULL, 2);
+    return w == NULL ? -1 : 0;
+}
+
+static inline int destroy_world(void **unused) {
+    (void)unused;
+    world_destroy(w);
+    return 0;
+}
+
+#define RUN_IN_WORLD(tests) cmocka_run_group_tests(tests, make_world, destroy_world)
+
+#endif
