@@ -1,8 +1,10 @@
 /* The parallel loop: every piece is done once and handed out in order, a failure stops it, and each
- * worker is one thread at a time; and the memory that workers have. */
+ * worker is one thread at a time, and a watch is told and asked; and the memory that workers have.
+ */
 #include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
+#include "tests/support/witness.h"
 
 #include "cpu/runtime/context.h"
 
@@ -279,6 +281,87 @@ static void large_memory_is_zeros_before_and_after_a_touch(void **unused) {
     }
 }
 
+/* ---- watched loops --------------------------------------------------------------------------- */
+
+static bf_status add_items(void *arg, int worker, int64_t first, int64_t n) {
+    (void)worker, (void)first;
+    atomic_fetch_add((_Atomic int64_t *)arg, n);
+    return BF_OK;
+}
+
+static void a_watched_loop_tells_its_bytes(void **unused) {
+    (void)unused;
+    static const int64_t sizes[] = {1, 7, 8, ITEMS};
+    for (int threads = 1; threads <= WORKERS; threads++) {
+        bf_context *c = make_context(NULL, threads);
+        witness w;
+        begin_watch(&w, c, 0, 0);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            _Atomic int64_t done = 0;
+            const int64_t bytes = INT64_MAX / 16 + (int64_t)s, before = c->watched.bytes;
+            c->in_use = true; /* as in a call */
+            assert_int_equal(bf_watch_begin(c, 2 * bytes), BF_OK);
+            assert_int_equal(bf_parallel_watched(c, threads, sizes[s], 7, bytes, add_items, &done),
+                             BF_OK);
+            assert_int_equal(c->watched.bytes, before + bytes);
+            assert_int_equal(bf_watch_end(c, BF_OK), BF_OK);
+            assert_int_equal(c->watched.bytes, before + 2 * bytes);
+            assert_int_equal(atomic_load(&done), sizes[s]);
+            c->in_use = false;
+        }
+        end_watch(&w);
+        bf_context_destroy(c);
+    }
+}
+
+static void a_cancelled_loop_takes_no_more_pieces(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 1);
+    for (int k = 1; k <= 10; k++) {
+        witness w;
+        _Atomic int64_t done = 0;
+        begin_watch(&w, c, 0, k);
+        c->in_use = true;
+        assert_int_equal(bf_parallel_watched(c, 1, 100, 10, 0, add_items, &done), BF_E_CANCELLED);
+        assert_int_equal(atomic_load(&done), 10 * k);
+        c->in_use = false;
+        end_watch(&w);
+    }
+    bf_context_destroy(c);
+}
+
+/* Worker 1 fails when the watch has been asked. */
+typedef struct race {
+    atomic_bool taken, asked;
+} race;
+
+static int cancel_race(void *arg, int64_t bytes) {
+    (void)bytes;
+    atomic_store(&((race *)arg)->asked, true);
+    return 1;
+}
+
+static bf_status race_watch(void *arg, int worker, int64_t first, int64_t n) {
+    race *r = arg;
+    (void)first, (void)n;
+    if (worker == 0) return wait_for(&r->taken) ? BF_OK : BF_E_STATE;
+    atomic_store(&r->taken, true);
+    wait_for(&r->asked);
+    return BF_E_MEMORY;
+}
+
+static void a_cancel_counts_before_any_failure(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 2);
+    for (int i = 0; i < 20; i++) {
+        race r = {false, false};
+        const bf_watch watch = BF_WATCH(.tick = cancel_race, .arg = &r);
+        assert_int_equal(bf_context_watch(c, &watch), BF_OK);
+        assert_int_equal(bf_parallel_watched(c, 2, 100, 1, 0, race_watch, &r), BF_E_CANCELLED);
+    }
+    bf_context_destroy(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_is_done_once_and_pieces_come_in_order),
@@ -290,6 +373,9 @@ int main(void) {
         cmocka_unit_test(the_pools_threads_round_to_nearest),
         cmocka_unit_test(items_are_worth_as_many_threads_as_there_are),
         cmocka_unit_test(rooms_are_apart_and_look_new_to_each_loop),
+        cmocka_unit_test(a_watched_loop_tells_its_bytes),
+        cmocka_unit_test(a_cancelled_loop_takes_no_more_pieces),
+        cmocka_unit_test(a_cancel_counts_before_any_failure),
         cmocka_unit_test(large_memory_is_zeros_before_and_after_a_touch),
     };
     return RUN_TESTS(tests, NULL, NULL);
