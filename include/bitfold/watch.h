@@ -1,17 +1,17 @@
 /* A watch on a context: how far its calls are, and whether they are to stop.
  *
- * A long call asks the watch between the pieces of its work. On the CPU these are at most 128 MiB
- * of what reductions, states, feeds, histograms and bf_map read; tiles of the picture of bf_julia;
- * and blocks of rows, or parts of the table, of calls on tables and groups and of joins. On a GPU
- * they are at most 8 GiB of what the first of these read. Host memory that is copied to a GPU has
- * pieces of its own; calls on tables and groups there, and joins, ask before they begin and between
- * such pieces.
+ * A long call asks the watch between the pieces of its work:
  *
- * A call asks as long as it can leave its objects as they were. What is erased from a table cannot
- * be put back, so bf_table_erase does not ask once it erases. bf_table_insert into a table that has
- * room for all of the rows asks until these are sorted, bf_groups_absorb and bf_groups_merge until
- * all memory is made and groups are added to groups. Calls with one key ask only if the table must
- * grow.
+ *   reductions, states, feeds, histograms, bf_map   at most 128 MiB on the CPU, 8 GiB on a GPU
+ *   bf_julia                                        on the CPU, a tile of the picture
+ *   calls on tables and groups, joins               on the CPU, a block of rows or a part of the
+ *                                                   table; on a GPU, before the call begins
+ *   host memory that is copied to or from a GPU     some MiB
+ *
+ * It asks as long as it can put its objects back. Entries that are erased cannot be, so
+ * bf_table_erase asks only before it erases the first one. bf_table_insert into a table that has
+ * room for all rows asks while it sorts these. bf_groups_absorb and bf_groups_merge ask until the
+ * new groups are added to those that are there. Calls with one key ask only if the table must grow.
  *
  * Calls that enqueue work (_async) do not ask. They return at once; what they have enqueued runs
  * when no call is there to ask, and cannot be taken back from the stream. */

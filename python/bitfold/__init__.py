@@ -128,8 +128,8 @@ class Context:
 
         bytes: how much the context's calls have worked through since watch(). If tick returns a true
         value, the call raises CancelledError. If tick raises an exception, the call raises it. After
-        either, states and histograms are as they were. tick must not use the context. watch(None)
-        ends the watch.
+        either, states, histograms, tables and groups are as they were. tick must not use the
+        context. watch(None) ends the watch.
         """
 
         def guarded(_, count):

@@ -194,6 +194,19 @@ class Watches(unittest.TestCase):
             state.absorb(self.X)
         self.assertEqual(state.save(), before)
 
+    def test_cancels_calls_on_tables_and_groups(self):
+        context, keys = bitfold.Context(threads=1), np.arange(300000)
+        table = bitfold.Table("i64", "f64", context=context)
+        groups = bitfold.Groups("i64", [("sum", "f64")], context=context)
+        context.watch(lambda count: count > 0, every=0)
+        with self.assertRaises(bitfold.CancelledError):
+            table.insert(keys, keys.astype(float))
+        context.watch(lambda count: count > 0, every=0)
+        with self.assertRaises(bitfold.CancelledError):
+            groups.absorb(keys, keys.astype(float))
+        context.watch(None)
+        self.assertEqual((len(table), len(groups)), (0, 0))
+
     def test_what_a_tick_raises_the_call_raises(self):
         def tick(count):
             bitfold.sum(self.X, context=context)
