@@ -45,6 +45,8 @@ static inline void end_watch(const witness *w) {
 static inline int next_threads(int threads) {
 #ifdef THREAD_SANITIZER
     return threads == 0 ? 5 : 0;
+#elif defined(ADDRESS_SANITIZER)
+    return threads == 0 ? 1 : threads == 1 ? 5 : 0;
 #else
     return threads == 0 ? 1 : threads == 1 ? 2 : threads == 2 ? 5 : 0;
 #endif
