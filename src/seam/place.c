@@ -7,9 +7,9 @@
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
-/* Of copies to a GPU by so many threads: each copies 7.5 GB/s, and no more than eight do. */
+/* Of copies to a GPU by so many threads: each copies 6 GB/s, and no more than eight do. */
 static int64_t copy_rate(int threads) {
-    enum { COPIERS = 8, EACH = 7500, MOST = 53000 };
+    enum { COPIERS = 8, EACH = 6000, MOST = 45000 };
     int64_t rate = (int64_t)(threads < COPIERS ? threads : COPIERS) * EACH;
     return rate < MOST ? rate : MOST;
 }
