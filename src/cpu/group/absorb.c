@@ -254,7 +254,7 @@ static bf_status merge_all_sets(bf_context *context, const bf_cpu_groups *g, bf_
                                 int count, bf_group_set *set) {
     bf_status status = BF_OK;
     for (int i = 0; i < count && status == BF_OK; i++)
-        status = bf_group_set_merge(context, g, set, &sets[i]);
+        status = bf_group_set_merge(context, g, set, &sets[i], NULL);
     return status;
 }
 

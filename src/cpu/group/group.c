@@ -21,8 +21,9 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
     if (g == NULL) return no_memory(context);
     g->key = kind->key;
     g->rank_bytes = bf_rank_bytes(kind->key);
-    g->count = kind->count;
-    for (int c = 0; c < kind->count; c++) g->aggregates[c] = kind->aggregates[c];
+    g->asked = kind->count;
+    for (int i = 0; i < kind->count; i++) g->wanted[i] = kind->aggregates[i];
+    bf_group_share_none(g);
     g->seed = bf_hash_seed_of(kind->seed);
     g->loops = context->cpu->isa->group_loops(g->rank_bytes);
     if (!bf_group_set_create(g, 0, &g->set)) {
@@ -75,7 +76,7 @@ static bf_status merge_set(bf_context *context, bf_cpu_groups *g, bf_group_set *
         g->set = *set;
         *set = before;
     } else {
-        status = bf_group_set_merge(context, g, &g->set, set);
+        status = bf_group_set_merge(context, g, &g->set, set, NULL);
     }
     bf_group_set_destroy(g, set);
     return explain_status(context, status);
@@ -86,29 +87,43 @@ static bf_status absorb_rows(bf_context *context, void *groups, const void *keys
                              const void *const values[], int64_t n) {
     bf_cpu_groups *g = groups;
     bf_group_set set;
-    bool many = g->set.bits > 0 && n >= MANY;
+    int of[BF_AGGREGATES_MAX];
+    const void *held[BF_AGGREGATES_MAX];
     forget_order(g);
-    bf_status status = bf_group_set_absorb(context, g, keys, values, n, many, &set);
+    bf_group_shares_of(g, values, of);
+    bf_status status = bf_group_share(context, g, of);
+    if (status != BF_OK) return explain_status(context, status);
+    for (int i = 0; i < g->asked; i++) held[g->of[i]] = values[i];
+    bool many = g->set.bits > 0 && n >= MANY;
+    status = bf_group_set_absorb(context, g, keys, held, n, many, &set);
     return status == BF_OK ? merge_set(context, g, &set) : explain_status(context, status);
 }
 
 static bf_status merge_groups(bf_context *context, void *into, const void *from) {
     bf_cpu_groups *to = into;
     const bf_cpu_groups *g = from;
+    int map[BF_AGGREGATES_MAX];
     forget_order(to);
+    bf_status status = bf_group_share(context, to, g->of);
+    if (status != BF_OK) return explain_status(context, status);
+    bf_group_shares_map(to, g->of, map);
     if (g->set.bits > 0 && memcmp(&to->seed, &g->seed, sizeof g->seed) != 0) {
         bf_group_set set;
-        bf_status status = bf_group_set_rehash(context, to, &g->set, &set);
+        status = bf_group_set_rehash(context, to, &g->set, map, &set);
         return status == BF_OK ? merge_set(context, to, &set) : explain_status(context, status);
     }
-    return explain_status(context, bf_group_set_merge(context, to, &to->set, &g->set));
+    return explain_status(context, bf_group_set_merge(context, to, &to->set, &g->set, map));
 }
 
 static bf_status insert_groups(bf_context *context, void *groups, const void *keys,
                                const int64_t *counts, const int64_t *const words[], int64_t n) {
     bf_cpu_groups *g = groups;
     bf_group_set set;
+    int of[BF_AGGREGATES_MAX];
     forget_order(g);
+    for (int i = 0; i < g->asked; i++) of[i] = i;
+    bf_status status = bf_group_share(context, g, of);
+    if (status != BF_OK) return explain_status(context, status);
     if (!bf_group_set_of(g, keys, counts, words, n, &set)) return no_memory(context);
     return merge_set(context, g, &set);
 }
@@ -222,9 +237,9 @@ static bf_status read_piece(void *arg, int worker, int64_t first, int64_t n) {
 static bf_status read_words(bf_context *context, void *groups, int which, int64_t first, int64_t n,
                             int64_t *words) {
     bf_cpu_groups *g = groups;
-    bf_aggregate a = g->aggregates[which];
+    bf_aggregate a = g->wanted[which];
     int each = bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
-    words_job job = {g, first, which, each, words};
+    words_job job = {g, first, g->of[which], each, words};
     bf_status status = bf_cpu_groups_sort(context, g);
     if (status != BF_OK) return status;
     return bf_parallel_watched(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, 0,

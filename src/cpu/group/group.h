@@ -75,8 +75,11 @@ typedef struct bf_group_set {
 typedef struct bf_cpu_groups {
     bf_dtype key;
     int rank_bytes;
+    int asked; /* the caller's aggregates, */
+    bf_aggregate wanted[BF_AGGREGATES_MAX];
+    int of[BF_AGGREGATES_MAX]; /* and which of those held is each one's (share.c) */
     int count;
-    bf_aggregate aggregates[BF_AGGREGATES_MAX];
+    bf_aggregate aggregates[BF_AGGREGATES_MAX]; /* held in every partition */
     bf_hash_seed seed;
     const bf_group_loops *loops;
     bf_group_set set;
@@ -131,17 +134,31 @@ bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *partit
  * against this seed. */
 void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *partition);
 
+/* --- share.c --- */
+
+/* Sets of[i] for every aggregate that the caller asked for, by the addresses of their values: those
+ * of one kind and dtype that have the same values get the same number. */
+void bf_group_shares_of(const bf_cpu_groups *groups, const void *const values[], int of[]);
+/* Gives every aggregate its own accumulator; the groups have no set yet. */
+void bf_group_share_none(bf_cpu_groups *groups);
+/* Makes sure that aggregates share an accumulator only if they do by `of`. Empty groups share as
+ * `of` says. On failure the groups are as they were. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
+bf_status bf_group_share(bf_context *context, bf_cpu_groups *groups, const int of[]);
+/* Sets map[c] to the accumulator of groups that share by `of` which goes to accumulator c. */
+void bf_group_shares_map(const bf_cpu_groups *into, const int of[], int map[]);
+
 /* --- merge.c --- */
 
-/* Merges the groups of `from` into `into`. Errors: BF_E_MEMORY, BF_E_CANCELLED; `into` then has the
- * groups that it had, maybe in more partitions. */
+/* Merges the groups of `from` into `into`: aggregate map[c] into aggregate c (NULL: c). On failure
+ * `into` has the groups that it had, maybe in more partitions. Errors: BF_E_MEMORY,
+ * BF_E_CANCELLED. */
 bf_status bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
-                             const bf_group_set *from);
+                             const bf_group_set *from, const int map[]);
 
 /* Makes a set of the same groups, by the groups' seed instead of another. Errors: BF_E_MEMORY,
  * BF_E_CANCELLED. */
 bf_status bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups,
-                              const bf_group_set *from, bf_group_set *set);
+                              const bf_group_set *from, const int map[], bf_group_set *set);
 
 /* --- group.c: the backend's functions --- */
 

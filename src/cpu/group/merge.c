@@ -10,6 +10,7 @@ typedef struct merge_job {
     const bf_cpu_groups *groups;
     bf_group_set *into;
     const bf_group_set *from;
+    const int *map;    /* the aggregate of `from` that goes to each; NULL: the same */
     uint32_t *numbers; /* from's only partition, sorted by into's partitions; NULL: as they are */
     size_t begin[BF_PARTITIONS + 1]; /* of each partition's, among those numbers */
 } merge_job;
@@ -28,6 +29,10 @@ static arrivals arrivals_of(const merge_job *job, int64_t partition) {
     size_t first = job->begin[partition];
     return (arrivals){job->from->partitions, job->numbers + first,
                       job->begin[partition + 1] - first};
+}
+
+static const bf_group_aggregate *aggregate_of(const merge_job *job, const arrivals *a, int c) {
+    return &a->from->aggregates[job->map != NULL ? job->map[c] : c];
 }
 
 static size_t number_of(const arrivals *a, size_t k) {
@@ -56,7 +61,7 @@ static bool prepare_partition(const merge_job *job, int64_t partition) {
     }
     bool made = bf_partition_reserve(job->groups, into, size);
     for (int c = 0; c < job->groups->count && made; c++)
-        made = bf_group_aggregate_widen(&into->aggregates[c], into->room, &a.from->aggregates[c]);
+        made = bf_group_aggregate_widen(&into->aggregates[c], into->room, aggregate_of(job, &a, c));
     return made;
 }
 
@@ -81,11 +86,11 @@ static void merge_partition(const merge_job *job, int64_t partition) {
             into->counts[numbers[i]] += a.from->counts[number_of(&a, k + (size_t)i)];
         for (int c = 0; c < count; c++)
             for (int64_t i = 0; i < n; i++)
-                bf_group_aggregate_merge(&into->aggregates[c], numbers[i], &a.from->aggregates[c],
+                bf_group_aggregate_merge(&into->aggregates[c], numbers[i], aggregate_of(job, &a, c),
                                          number_of(&a, k + (size_t)i));
     }
     for (int c = 0; c < count; c++)
-        bf_group_aggregate_merged(&into->aggregates[c], &a.from->aggregates[c]);
+        bf_group_aggregate_merged(&into->aggregates[c], aggregate_of(job, &a, c));
     bf_partition_heal(job->groups, into);
 }
 
@@ -116,7 +121,7 @@ static bool route_numbers(merge_job *job) {
 
 /* `into` has as many partitions as `from`, or `from` has one. */
 static bf_status merge_sets(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
-                            const bf_group_set *from) {
+                            const bf_group_set *from, const int map[]) {
     int64_t partitions = (int64_t)1 << into->bits;
     bf_status status = BF_E_MEMORY;
     merge_job *job = calloc(1, sizeof *job);
@@ -124,6 +129,7 @@ static bf_status merge_sets(bf_context *context, const bf_cpu_groups *groups, bf
     job->groups = groups;
     job->into = into;
     job->from = from;
+    job->map = map;
     int workers = bf_workers(context, bf_group_set_size(from), BF_ROWS_LEAST);
     if (into->bits == from->bits || route_numbers(job))
         status = bf_parallel_watched(context, workers, partitions, 1, 0, prepare_partitions, job);
@@ -138,29 +144,29 @@ static bf_status split_set(bf_context *context, const bf_cpu_groups *groups, bf_
     bf_group_set wider;
     bf_status status = BF_OK;
     if (!bf_group_set_create(groups, BF_PARTITION_BITS, &wider)) return BF_E_MEMORY;
-    if (bf_group_set_size(into) > 0) status = merge_sets(context, groups, &wider, into);
+    if (bf_group_set_size(into) > 0) status = merge_sets(context, groups, &wider, into, NULL);
     bf_group_set_destroy(groups, status == BF_OK ? into : &wider);
     if (status == BF_OK) *into = wider;
     return status;
 }
 
 bf_status bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
-                             const bf_group_set *from) {
+                             const bf_group_set *from, const int map[]) {
     int64_t size = bf_group_set_size(from);
     if (size == 0) return BF_OK;
     bool many = from->bits > 0 || size + bf_group_set_size(into) > BF_PARTITION_CROWD;
     bf_status status = BF_OK;
     if (many && into->bits == 0) status = split_set(context, groups, into);
-    return status == BF_OK ? merge_sets(context, groups, into, from) : status;
+    return status == BF_OK ? merge_sets(context, groups, into, from, map) : status;
 }
 
 bf_status bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups,
-                              const bf_group_set *from, bf_group_set *set) {
+                              const bf_group_set *from, const int map[], bf_group_set *set) {
     bf_status status = BF_OK;
     if (!bf_group_set_create(groups, BF_PARTITION_BITS, set)) return BF_E_MEMORY;
     for (size_t s = 0; s < (size_t)1 << from->bits && status == BF_OK; s++) {
         const bf_group_set one = {.partitions = &from->partitions[s]};
-        if (one.partitions->size > 0) status = merge_sets(context, groups, set, &one);
+        if (one.partitions->size > 0) status = merge_sets(context, groups, set, &one, map);
     }
     if (status != BF_OK) bf_group_set_destroy(groups, set);
     return status;

@@ -15,7 +15,7 @@ enum {
 
 typedef struct result_job {
     const bf_cpu_groups *groups;
-    int which;
+    int which; /* of the aggregates held */
     bf_aggregate aggregate;
     const bf_reduce_options *options;
     bf_dtype result, to;                 /* by the rules; of the elements */
@@ -196,9 +196,9 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
                                   const bf_reduce_options *options, bf_dtype to, void *values,
                                   uint8_t *fits) {
     bf_cpu_groups *g = groups;
-    bf_aggregate a = g->aggregates[which];
+    bf_aggregate a = g->wanted[which];
     result_job job = {.groups = g,
-                      .which = which,
+                      .which = g->of[which],
                       .aggregate = a,
                       .options = options,
                       .result = bf_group_result_dtype(a.op, a.dtype, options->out_dtype),

@@ -1,0 +1,71 @@
+/* Shared accumulators: a sum and a mean of one dtype hold the same words, as long as they absorb the
+ * same values. */
+#include "cpu/group/group.h"
+
+#include <string.h>
+
+static bool same_words(bf_aggregate a, bf_aggregate b) {
+    bf_kind kind = bf_kind_of(a.op, a.dtype);
+    if (a.dtype != b.dtype || kind != bf_kind_of(b.op, b.dtype)) return false;
+    return a.op == b.op || kind != BF_KIND_EXTREME;
+}
+
+void bf_group_shares_of(const bf_cpu_groups *g, const void *const values[], int of[]) {
+    int count = 0;
+    for (int i = 0; i < g->asked; i++) {
+        int k = 0;
+        while (k < i && !(values[k] == values[i] && same_words(g->wanted[k], g->wanted[i]))) k++;
+        of[i] = k < i ? of[k] : count++;
+    }
+}
+
+static void set_shares(bf_cpu_groups *g, const int of[]) {
+    g->count = 0;
+    for (int i = 0; i < g->asked; i++) {
+        g->of[i] = of[i];
+        g->aggregates[of[i]] = g->wanted[i];
+        if (of[i] >= g->count) g->count = of[i] + 1;
+    }
+}
+
+void bf_group_share_none(bf_cpu_groups *g) {
+    int of[BF_AGGREGATES_MAX];
+    for (int i = 0; i < g->asked; i++) of[i] = i;
+    set_shares(g, of);
+}
+
+/* Whether aggregates that share an accumulator now shall share one by `of` too. */
+static bool may_stay(const bf_cpu_groups *g, const int of[]) {
+    for (int i = 0; i < g->asked; i++)
+        for (int k = 0; k < i; k++)
+            if (g->of[i] == g->of[k] && of[i] != of[k]) return false;
+    return true;
+}
+
+/* Replaces the set by another, which is made for other shares. */
+static void replace_set(bf_cpu_groups *g, bf_cpu_groups *by) {
+    bf_group_set_destroy(g, &g->set);
+    *g = *by;
+}
+
+bf_status bf_group_share(bf_context *context, bf_cpu_groups *g, const int of[]) {
+    const bool empty = bf_group_set_size(&g->set) == 0;
+    if (memcmp(g->of, of, (size_t)g->asked * sizeof *of) == 0) return BF_OK;
+    if (!empty && may_stay(g, of)) return BF_OK;
+    bf_cpu_groups other = *g;
+    if (empty)
+        set_shares(&other, of);
+    else
+        bf_group_share_none(&other);
+    if (!bf_group_set_create(&other, 0, &other.set)) return BF_E_MEMORY;
+    bf_status status = bf_group_set_merge(context, &other, &other.set, &g->set, g->of);
+    if (status == BF_OK)
+        replace_set(g, &other);
+    else
+        bf_group_set_destroy(&other, &other.set);
+    return status;
+}
+
+void bf_group_shares_map(const bf_cpu_groups *into, const int of[], int map[]) {
+    for (int i = 0; i < into->asked; i++) map[into->of[i]] = of[i];
+}
