@@ -1,7 +1,7 @@
 /* count: the different numbers there are, and how many of each. */
 #include "command.h"
 #include "group/output.h"
-#include "input/column.h"
+#include "group/rows.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
@@ -10,12 +10,12 @@
 
 static const usage count_usage = {
     "[OPTIONS] [FILE...]",
-    "The different numbers of all files together, and how many there are of each: lines of "
-    "number,\n"
-    "tab, count, the most frequent first, and of equally many the least. '-' or no FILE is "
-    "standard\n"
-    "input. -0 counts as 0, and all NaNs as one number, the greatest.",
-    TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_OUTPUT | TAKES_SEED | TAKES_TOP | TAKES_SAVE,
+    "Counts how often each different number occurs in all files together. Each line is a\n"
+    "number, a tab and its count. The most frequent number comes first; among equally frequent\n"
+    "ones, the least. -0 counts as 0, and all NaNs count as one number, the greatest. '-' or no\n"
+    "FILE is standard input.",
+    TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SEED |
+        TAKES_TOP | TAKES_SAVE,
     "bitfold count -n 10 x.npy"};
 
 typedef struct count {
@@ -28,45 +28,69 @@ typedef struct count {
     int64_t bytes;
 } count;
 
-static int check_dtype(count *c, const column *col) {
-    const char *name = col->source.name;
-    if (c->dtype != BF_NONE && col->dtype != c->dtype)
+static int check_dtype(count *c, const rows *r) {
+    const char *name = r->source.name;
+    const bf_dtype dtype = rows_dtype(r, 0);
+    if (c->dtype != BF_NONE && dtype != c->dtype)
         return fail(EXIT_DATA, name, "no counts of different dtypes: this is %s, %s is %s",
-                    bf_dtype_name(col->dtype), c->options->files[0], bf_dtype_name(c->dtype));
-    if (c->dtype != BF_NONE) return EXIT_DONE;
-    c->dtype = col->dtype;
+                    bf_dtype_name(dtype), c->options->files[0], bf_dtype_name(c->dtype));
+    c->dtype = dtype;
+    return EXIT_DONE;
+}
+
+/* Counts the rows of one file, in new groups. ROWS_RESETTLED: their dtype is another. */
+static int count_rows(count *c, rows *r, bf_groups **groups) {
+    const bf_dtype dtype = rows_dtype(r, 0);
     const bf_groups_options wanted =
-        BF_GROUPS_OPTIONS(.key = c->dtype, .seed = (uint64_t)c->options->seed);
-    const bf_status st = bf_groups_create(c->context, &wanted, &c->groups);
+        BF_GROUPS_OPTIONS(.key = dtype, .seed = (uint64_t)c->options->seed);
+    bf_status st = bf_groups_create(c->context, &wanted, groups);
+    rows_chunk chunk = {.n = 1};
+    while (st == BF_OK && chunk.n > 0) {
+        const int code = rows_next(r, group_batch(*groups, 1), &chunk);
+        if (code != EXIT_DONE) return code;
+        if (chunk.n == 0) break;
+        const bf_array keys = group_array(r, &chunk, 0);
+        st = bf_groups_absorb(*groups, &keys, NULL);
+    }
+    return st == BF_OK ? EXIT_DONE : fail_status(st, c->context, r->source.name);
+}
+
+static int add_groups(count *c, bf_groups **groups, const char *name) {
+    const bf_status st = c->groups ? bf_groups_merge(c->groups, *groups) : BF_OK;
+    c->bytes += bf_groups_rows(*groups) * (int64_t)bf_dtype_size(c->dtype);
+    if (!c->groups) {
+        c->groups = *groups;
+        *groups = NULL;
+    }
     return st == BF_OK ? EXIT_DONE : fail_status(st, c->context, name);
 }
 
-static int count_column(count *c, column *col) {
-    const void *elements;
-    int64_t n = 1;
-    int code = EXIT_DONE;
-    while (code == EXIT_DONE && n > 0) {
-        code = column_next(col, col->block, &elements, &n);
-        if (code != EXIT_DONE || n == 0) break;
-        const bf_array keys = bf_array_of(c->dtype, elements, n);
-        const bf_status st = bf_groups_absorb(c->groups, &keys, NULL);
-        if (st != BF_OK) code = fail_status(st, c->context, col->source.name);
-        c->bytes += n * (int64_t)bf_dtype_size(c->dtype);
+static int count_file(count *c, rows *r) {
+    bf_groups *groups = NULL;
+    int code;
+    progress_start(r->source.name, rows_bytes(r));
+    while ((code = count_rows(c, r, &groups)) == ROWS_RESETTLED) {
+        bf_groups_destroy(groups);
+        groups = NULL;
+        rows_again(r);
     }
+    progress_stop();
+    if (code == EXIT_DONE) code = check_dtype(c, r);
+    if (code == EXIT_DONE) code = add_groups(c, &groups, r->source.name);
+    bf_groups_destroy(groups);
     return code;
 }
 
 static int count_rows_of(count *c, const char *name) {
-    column col;
-    int code = column_open(&col, name, &c->options->input);
+    rows r;
+    spool_limit limit;
+    spool_limit_set(&limit, c->options->memory);
+    const rows_options how = group_rows(c->options, &limit);
+    int code = rows_open_column(&r, name, &c->options->input, &how);
     if (code != EXIT_DONE) return code;
-    code = check_dtype(c, &col);
-    if (code == EXIT_DONE) {
-        progress_start(name, column_bytes(&col));
-        code = count_column(c, &col);
-        progress_stop();
-    }
-    column_close(&col);
+    if (!rows_may_resettle(&r)) rows_forget(&r);
+    code = count_file(c, &r);
+    rows_close(&r);
     return code;
 }
 

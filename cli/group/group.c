@@ -1,7 +1,7 @@
 /* group: the number of rows of each key, and aggregates of their values. */
 #include "command.h"
 #include "group/output.h"
-#include "input/column.h"
+#include "group/rows.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
@@ -12,183 +12,249 @@
 
 static const usage group_usage = {
     "[OPTIONS] [KEYS]",
-    "What the rows of each key come to: lines of key and the values asked for, in that order, by\n"
-    "key. The values of a V belong to the keys one by one; V is a file or a column of KEYS, which\n"
-    "then is a file of text: of a name that both have, './price' is the file and ':price' the "
-    "column.\n"
-    "Sums are exact, whatever the order.\n"
-    "'-' or no KEYS is standard input.",
-    TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_OUTPUT |
-        TAKES_SEED | TAKES_GROUPS | TAKES_SAVE,
+    "Aggregates the rows of each key. Each line is a key and its aggregates in the order in\n"
+    "which they are asked for; the lines are in the order of the keys. V is a file, or a column\n"
+    "of KEYS if that is text; its first value belongs to the first key, and so on. If a file\n"
+    "and a column have the same name, './price' means the file and ':price' the column. Sums\n"
+    "are exact in any order of rows. '-' or no KEYS is standard input.",
+    TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY |
+        TAKES_OUTPUT | TAKES_SEED | TAKES_GROUPS | TAKES_SAVE,
     "bitfold group x.npy --sum x.npy --count"};
 
 enum { VALUES_MOST = OPTIONS_AGGREGATES };
+
+/* The values that a V names: a column of KEYS, or a file of their own. */
+typedef struct values {
+    const char *name;
+    bool file;
+    const rows *rows;
+    int column; /* of them */
+} values;
 
 typedef struct group {
     const options *options;
     bf_context *context;
     output output;
     outfile save;
-    column keys, values[VALUES_MOST];
-    int columns;                    /* of values */
-    const char *names[VALUES_MOST]; /* of the columns */
-    int of[VALUES_MOST];            /* each aggregate's column; -1: rows are counted */
-    int result[VALUES_MOST];        /* and its number among the library's aggregates */
-    bf_aggregate aggregates[VALUES_MOST];
-    int count; /* of the library's */
+    spool_limit limit;
+    rows inputs[VALUES_MOST + 1]; /* KEYS, and files of values; read in step */
+    rows_chunk chunks[VALUES_MOST + 1];
+    int count_inputs;
+    char *columns;              /* of KEYS beside the key: a list */
+    values values[VALUES_MOST]; /* each named once */
+    int count_values;
+    int of[VALUES_MOST];     /* each aggregate's values; -1: rows are counted */
+    int result[VALUES_MOST]; /* and its number among the library's aggregates */
+    int count;               /* of the library's */
     bf_groups *groups;
 } group;
 
-/* ---- columns --------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static bool is_file(const char *name) {
     struct stat st;
     return stat(name, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-/* Whether KEYS can have columns of values: it is text, and can be read once more. */
-static bool has_columns(const group *g) {
-    const options *o = g->options;
-    return o->input.format != FORMAT_NPY && o->input.format != FORMAT_RAW &&
-           strcmp(o->files[0], "-") != 0 && g->keys.source.loaded.room > 0;
+static bool is_regular(const char *name) {
+    struct stat st;
+    return strcmp(name, "-") != 0 && stat(name, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static bool is_column_of(const text_layout *l, const char *name) {
-    for (int k = 0; k < l->columns; k++)
-        if (strcmp(l->names[k], name) == 0) return true;
-    const bool digits = *name && name[strspn(name, "0123456789")] == '\0';
-    const long number = digits ? strtol(name, NULL, 10) : 0;
-    return number >= 1 && number <= l->columns;
-}
-
-/* Whether KEYS has a column of this name or number. */
+/* Whether KEYS, a file that can be read twice, has a column of this name or number. */
 static int find_column(const group *g, const char *name, bool *found) {
     source s;
-    input in = g->options->input;
-    in.rows = in.text.table = in.text.header = true;
+    const char *keys = g->options->files[0];
+    input in = {.format = g->options->input.format, .count = -1, .text = g->options->input.text};
     in.text.columns = NULL;
+    in.text.table = true;
     *found = false;
-    if (!has_columns(g)) return EXIT_DONE;
-    const int code = source_open(&s, g->options->files[0], &in);
+    if (in.format == FORMAT_NPY || in.format == FORMAT_RAW || !is_regular(keys)) return EXIT_DONE;
+    int code = source_open(&s, keys, &in, NULL);
     if (code != EXIT_DONE) return code;
-    *found = s.text && is_column_of(&s.text->layout, name);
+    const bool text = s.text;
     source_close(&s);
-    return EXIT_DONE;
-}
-
-static int open_column(group *g, column *c, const char *name, const char *why_not) {
-    input in = g->options->input;
-    if (!has_columns(g)) return fail(EXIT_IO, name, "%s", why_not);
-    in.text.columns = name;
-    return column_open(c, g->options->files[0], &in);
+    if (!text) return EXIT_DONE;
+    in.text.header = true;
+    code = source_open(&s, keys, &in, NULL);
+    *found = code == EXIT_DONE && text_layout_column(&s.text->layout, name) >= 0;
+    source_close(&s);
+    return code;
 }
 
 /* V: standard input, a path with a slash, a column behind a colon; or a name of either. */
-static int open_values(group *g, column *c, const char *name) {
-    const bool path = strcmp(name, "-") == 0 || strchr(name, '/');
-    if (*name == ':')
-        return open_column(g, c, name + 1, "it is a column, and the keys are no file of text");
-    if (!path && !is_file(name))
-        return open_column(g, c, name, "there is no such file, and the keys are no file of text");
+static int is_values_file(const group *g, const char *name, bool *file) {
     bool both = false;
-    const int code = path ? EXIT_DONE : find_column(g, name, &both);
-    if (code != EXIT_DONE) return code;
-    if (!both) return column_open(c, name, &g->options->input);
+    *file = strcmp(name, "-") == 0 || strchr(name, '/') || (*name != ':' && is_file(name));
+    if (!*file || strcmp(name, "-") == 0 || strchr(name, '/')) return EXIT_DONE;
+    const int code = find_column(g, name, &both);
+    if (code != EXIT_DONE || !both) return code;
     fail(EXIT_USAGE, name, "it is both a file and a column of %s", g->options->files[0]);
     hint("'./%s' means the file, ':%s' the column", name, name);
     return EXIT_USAGE;
 }
 
-/* The column of this name, opened if it is new. */
+static const char *column_of(const char *name) { return *name == ':' ? name + 1 : name; }
+
+static int add_column(group *g, const char *name) {
+    const size_t before = g->columns ? strlen(g->columns) : 0, more = strlen(name);
+    char *list = realloc(g->columns, before + more + 2);
+    if (!list) return fail_status(BF_E_MEMORY, NULL, name);
+    if (before > 0) list[before] = ',';
+    memcpy(list + before + (before > 0), name, more + 1);
+    g->columns = list;
+    return EXIT_DONE;
+}
+
+/* Notes the values of this name, if they are new. */
 static int find_values(group *g, const char *name, int *at) {
-    for (*at = 0; *at < g->columns; ++*at)
-        if (strcmp(g->names[*at], name) == 0) return EXIT_DONE;
-    const int code = open_values(g, &g->values[*at], name);
-    if (code == EXIT_DONE) g->names[g->columns++] = name;
+    for (*at = 0; *at < g->count_values; ++*at)
+        if (strcmp(g->values[*at].name, name) == 0) return EXIT_DONE;
+    values *v = &g->values[g->count_values++];
+    *v = (values){.name = name};
+    const int code = is_values_file(g, name, &v->file);
+    return code == EXIT_DONE && !v->file ? add_column(g, column_of(name)) : code;
+}
+
+static int refuse_column(const group *g, const char *name) {
+    const rows *keys = &g->inputs[0];
+    if (keys->source.text)
+        return fail(EXIT_USAGE, keys->source.name, "not one column: '%s'", column_of(name));
+    return fail(EXIT_IO, name, "%s, and the keys are no text",
+                *name == ':' ? "it is a column" : "there is no such file");
+}
+
+static int open_keys(group *g) {
+    const options *o = g->options;
+    input in = o->input;
+    in.text.also = g->columns;
+    const rows_options how = group_rows(o, &g->limit);
+    const int code = g->columns ? rows_open(&g->inputs[0], o->files[0], &in, &how)
+                                : rows_open_column(&g->inputs[0], o->files[0], &in, &how);
+    g->count_inputs = 1;
     return code;
 }
 
-static int open_columns(group *g) {
+/* Opens values in a file of their own, or finds them among the columns of KEYS. */
+static int open_values(group *g, values *v) {
+    const rows_options how = group_rows(g->options, &g->limit);
+    const text_input *t = g->inputs[0].source.text;
+    v->rows = &g->inputs[v->file ? g->count_inputs : 0];
+    if (v->file)
+        return rows_open_column(&g->inputs[g->count_inputs++], v->name, &g->options->input, &how);
+    v->column = t ? text_layout_column(&t->layout, column_of(v->name)) : -1;
+    return v->column < 0 ? refuse_column(g, v->name) : EXIT_DONE;
+}
+
+/* The column of the keys: the one that --column names, or the only one. */
+static int key_column(const group *g) {
+    const char *wanted = g->options->input.text.columns;
+    const text_input *t = g->inputs[0].source.text;
+    return t && wanted ? text_layout_column(&t->layout, wanted) : 0;
+}
+
+static int open_inputs(group *g) {
     const options *o = g->options;
-    int code = column_open(&g->keys, o->files[0], &o->input);
+    int code = EXIT_DONE;
     for (int i = 0; i < o->aggregate_count && code == EXIT_DONE; i++) {
-        const struct wanted_aggregate *w = &o->aggregates[i];
         g->of[i] = -1;
-        if (!w->values) continue;
-        code = find_values(g, w->values, &g->of[i]);
-        if (code != EXIT_DONE) return code;
-        g->result[i] = g->count;
-        g->aggregates[g->count++] = (bf_aggregate){w->op, g->values[g->of[i]].dtype};
+        if (!o->aggregates[i].values) continue;
+        code = find_values(g, o->aggregates[i].values, &g->of[i]);
+        g->result[i] = g->count++;
     }
+    if (code == EXIT_DONE) code = open_keys(g);
+    if (code == EXIT_DONE && key_column(g) < 0)
+        code = fail(EXIT_USAGE, o->files[0], "one column at a time: '%s'", o->input.text.columns);
+    for (int i = 0; i < g->count_values && code == EXIT_DONE; i++)
+        code = open_values(g, &g->values[i]);
     return code;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int lengths_differ(const group *g, int c, const char *how) {
-    return fail(EXIT_DATA, g->names[c], "%s: it holds %s values than there are keys",
-                bf_status_string(BF_E_SHAPE), how);
+static int refuse_lengths(const group *g, int i, bool fewer) {
+    const char *name = g->inputs[i].source.name;
+    for (int k = 0; k < g->count_inputs; k++) {
+        const int code = source_check(&g->inputs[k].source);
+        if (code != EXIT_DONE) return code;
+    }
+    return fail(EXIT_DATA, name, "%s: it holds %s values than there are keys",
+                bf_status_string(BF_E_SHAPE), fewer ? "fewer" : "more");
 }
 
-static int absorb_block(group *g, const bf_array *keys) {
-    const int64_t n = keys->shape[0];
-    bf_array columns[VALUES_MOST];
-    const bf_array *values[VALUES_MOST];
-    for (int c = 0; c < g->columns; c++) {
-        const void *elements = NULL;
-        int64_t got;
-        const int code = column_next(&g->values[c], n, &elements, &got);
-        if (code != EXIT_DONE) return code;
-        if (got < n) return lengths_differ(g, c, "fewer");
-        columns[c] = bf_array_of(g->values[c].dtype, elements, n);
+/* Takes the next rows of every input. */
+static int take_rows(group *g) {
+    const int64_t most = group_batch(g->groups, g->count_inputs);
+    int code = EXIT_DONE;
+    for (int i = 0; i < g->count_inputs && code == EXIT_DONE; i++) {
+        code = rows_next(&g->inputs[i], most, &g->chunks[i]);
+        if (code == EXIT_DONE && g->chunks[i].n != g->chunks[0].n)
+            code = refuse_lengths(g, i, g->chunks[i].n < g->chunks[0].n);
+    }
+    return code;
+}
+
+static bf_status absorb_rows(const group *g) {
+    bf_array arrays[VALUES_MOST];
+    const bf_array *of_aggregates[VALUES_MOST];
+    const bf_array keys = group_array(&g->inputs[0], &g->chunks[0], key_column(g));
+    for (int i = 0; i < g->count_values; i++) {
+        const values *v = &g->values[i];
+        arrays[i] = group_array(v->rows, &g->chunks[v->rows - g->inputs], v->column);
     }
     for (int i = 0; i < g->options->aggregate_count; i++)
-        if (g->of[i] >= 0) values[g->result[i]] = &columns[g->of[i]];
-    const bf_status st = bf_groups_absorb(g->groups, keys, values);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, g->context, g->options->files[0]);
+        if (g->of[i] >= 0) of_aggregates[g->result[i]] = &arrays[g->of[i]];
+    return bf_groups_absorb(g->groups, &keys, of_aggregates);
 }
 
-/* Nothing may be left of the values. */
-static int check_ends(group *g) {
-    for (int c = 0; c < g->columns; c++) {
-        const void *elements;
-        int64_t got;
-        const int code = column_next(&g->values[c], 1, &elements, &got);
-        if (code != EXIT_DONE) return code;
-        if (got > 0) return lengths_differ(g, c, "more");
+static bf_status create_groups(group *g) {
+    const options *o = g->options;
+    bf_aggregate aggregates[VALUES_MOST];
+    for (int i = 0; i < o->aggregate_count; i++) {
+        if (g->of[i] < 0) continue;
+        const values *v = &g->values[g->of[i]];
+        aggregates[g->result[i]] =
+            (bf_aggregate){o->aggregates[i].op, rows_dtype(v->rows, v->column)};
     }
-    return EXIT_DONE;
+    const bf_groups_options wanted =
+        BF_GROUPS_OPTIONS(.key = rows_dtype(&g->inputs[0], key_column(g)), .count = g->count,
+                          .aggregates = aggregates, .seed = (uint64_t)o->seed);
+    return bf_groups_create(g->context, &wanted, &g->groups);
 }
 
+/* ROWS_RESETTLED: a column turned out to have another dtype. */
 static int absorb_all(group *g) {
-    const void *elements;
-    int64_t n = 1, block = g->keys.block;
-    int code = EXIT_DONE;
-    for (int c = 0; c < g->columns; c++)
-        if (g->values[c].block < block) block = g->values[c].block;
-    while (code == EXIT_DONE && n > 0) {
-        code = column_next(&g->keys, block, &elements, &n);
-        if (code != EXIT_DONE || n == 0) break;
-        const bf_array keys = bf_array_of(g->keys.dtype, elements, n);
-        code = absorb_block(g, &keys);
+    bf_status st = create_groups(g);
+    while (st == BF_OK) {
+        const int code = take_rows(g);
+        if (code != EXIT_DONE || g->chunks[0].n == 0) return code;
+        st = absorb_rows(g);
     }
-    return code == EXIT_DONE ? check_ends(g) : code;
+    return fail_status(st, g->context, g->options->files[0]);
+}
+
+/* Streams are kept only while a dtype may change, with which all begins anew. */
+static void forget_streams(group *g) {
+    bool may = false;
+    for (int i = 0; i < g->count_inputs; i++) may = may || rows_may_resettle(&g->inputs[i]);
+    for (int i = 0; i < g->count_inputs && !may; i++) rows_forget(&g->inputs[i]);
 }
 
 static int make_groups(group *g) {
-    const options *o = g->options;
-    const bf_groups_options wanted =
-        BF_GROUPS_OPTIONS(.key = g->keys.dtype, .count = g->count, .aggregates = g->aggregates,
-                          .seed = (uint64_t)o->seed);
-    const bf_status st = bf_groups_create(g->context, &wanted, &g->groups);
-    if (st != BF_OK) return fail_status(st, g->context, o->files[0]);
-    int64_t bytes = column_bytes(&g->keys);
-    for (int c = 0; c < g->columns; c++) {
-        const int64_t more = column_bytes(&g->values[c]);
+    int64_t bytes = 0;
+    int code;
+    for (int i = 0; i < g->count_inputs; i++) {
+        const int64_t more = rows_bytes(&g->inputs[i]);
         bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
     }
-    progress_start(o->files[0], bytes);
-    const int code = absorb_all(g);
+    progress_start(g->options->files[0], bytes);
+    forget_streams(g);
+    while ((code = absorb_all(g)) == ROWS_RESETTLED) {
+        bf_groups_destroy(g->groups);
+        g->groups = NULL;
+        for (int i = 0; i < g->count_inputs; i++) rows_again(&g->inputs[i]);
+        forget_streams(g);
+    }
     progress_stop();
     return code;
 }
@@ -200,7 +266,7 @@ static int check_line(const options *o) {
         return fail(EXIT_USAGE, NULL, "one file of keys is needed, not %d", o->file_count);
     if (o->aggregate_count == 0) {
         fail(EXIT_USAGE, NULL, "nothing is asked for");
-        hint("--sum V, --mean V, --min V, --max V or --count");
+        hint("ask for --sum V, --mean V, --min V, --max V or --count");
         return EXIT_USAGE;
     }
     for (int i = 0; i < o->aggregate_count && strcmp(o->files[0], "-") == 0; i++)
@@ -232,7 +298,7 @@ static int run_group(group *g) {
     if (code == EXIT_DONE) code = context_open(&g->context, o);
     if (code == EXIT_DONE) code = output_open(&g->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&g->save, o->save);
-    if (code == EXIT_DONE) code = open_columns(g);
+    if (code == EXIT_DONE) code = open_inputs(g);
     if (code == EXIT_DONE) code = make_groups(g);
     if (code == EXIT_DONE) note_device(g->context, o->files[0]);
     if (code == EXIT_DONE) code = put_groups(g, began);
@@ -246,14 +312,15 @@ int cmd_group(int argc, char **argv) {
     group *g = calloc(1, sizeof *g); /* too large for a small stack */
     if (!g) return fail(EXIT_IO, NULL, "no memory for the columns");
     g->options = &o;
-    g->keys.source.fd = -1;
+    for (int i = 0; i <= VALUES_MOST; i++) g->inputs[i].source.fd = -1;
+    spool_limit_set(&g->limit, o.memory);
     code = run_group(g);
     if (code != EXIT_DONE) {
         outfile_abandon(&g->save);
         output_abandon(&g->output);
     }
-    for (int c = 0; c < g->columns; c++) column_close(&g->values[c]);
-    column_close(&g->keys);
+    for (int i = 0; i < g->count_inputs; i++) rows_close(&g->inputs[i]);
+    free(g->columns);
     bf_groups_destroy(g->groups);
     bf_context_destroy(g->context);
     free(g);

@@ -38,13 +38,12 @@ static void free_list(list *l) {
     free(l->counts);
 }
 
-/* An element as a value: integers are widened. */
-static bf_value key_at(const list *l, int64_t i) {
-    const size_t bytes = bf_dtype_size(l->key);
-    const char *at = l->keys + (size_t)i * bytes;
-    bf_value v = {.dtype = l->key};
-    memcpy(&v.as, at, bytes);
-    switch (l->key) {
+/* An element of an array as a value: integers are widened. */
+static bf_value element_at(bf_dtype dtype, const char *array, int64_t i) {
+    const size_t bytes = bf_dtype_size(dtype);
+    bf_value v = {.dtype = dtype};
+    memcpy(&v.as, array + (size_t)i * bytes, bytes);
+    switch (dtype) {
     case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
     case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
     case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;
@@ -52,6 +51,8 @@ static bf_value key_at(const list *l, int64_t i) {
     }
     return v;
 }
+
+static bf_value key_at(const list *l, int64_t i) { return element_at(l->key, l->keys, i); }
 
 static bf_value count_at(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};
@@ -133,49 +134,93 @@ int group_put_counts(const output *out, const options *o, group_subject *subject
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Columns with the values of their groups; NULL: counts. */
+/* The values of a column: an array, or, where they may need more than 64 bits or be none at all,
+ * values one by one. Neither: the groups' counts. */
+typedef struct results {
+    bf_dtype dtype;
+    char *array;
+    bf_value *values;
+} results;
+
 typedef struct table {
     list list;
     const group_column *columns;
     int n;
-    bf_value **values;
+    results *results; /* of each column */
 } table;
 
-/* One value for each group. */
-static int take_results(const group_subject *s, const options *o, int which, bf_value **values) {
+/* Takes an aggregate as an array. It stays without one if that cannot hold every value. */
+static bf_status take_array(const group_subject *s, const bf_reduce_options *rules, int which,
+                            results *r) {
+    const size_t n = (size_t)bf_groups_size(s->groups);
+    r->dtype = bf_groups_aggregate_dtype(s->groups, which, rules);
+    r->array = malloc(n * bf_dtype_size(r->dtype) + 1);
+    if (!r->array) return BF_E_MEMORY;
+    const bf_array all = bf_array_of(r->dtype, r->array, (int64_t)n);
+    const bf_status st = bf_groups_aggregate(s->groups, which, rules, &all, NULL);
+    if (st != BF_E_OVERFLOW) return st;
+    free(r->array);
+    r->array = NULL;
+    return BF_OK;
+}
+
+static bf_status take_values(const group_subject *s, const bf_reduce_options *rules, int which,
+                             results *r) {
+    r->values = malloc(((size_t)bf_groups_size(s->groups) + 1) * sizeof *r->values);
+    return r->values ? bf_groups_result(s->groups, which, rules, r->values) : BF_E_MEMORY;
+}
+
+/* One value for each group. The extreme of NaNs that are all skipped is no element. */
+static int take_results(const group_subject *s, const options *o, int which, results *r) {
     bf_groups_options kind = {.size = sizeof kind};
     bf_reduce_options rules = o->rules;
     bf_groups_describe(s->groups, &kind);
     const bf_reduction op = kind.aggregates[which].op;
-    if (op == BF_MIN || op == BF_MAX) rules.out_dtype = BF_NONE;
-    *values = malloc(((size_t)bf_groups_size(s->groups) + 1) * sizeof **values);
-    if (!*values) return fail_status(BF_E_MEMORY, NULL, s->file);
-    const bf_status st = bf_groups_result(s->groups, which, &rules, *values);
+    const bool extreme = op == BF_MIN || op == BF_MAX;
+    if (extreme) rules.out_dtype = BF_NONE;
+    bf_status st = BF_OK;
+    if (!extreme || rules.nan != BF_NAN_SKIP) st = take_array(s, &rules, which, r);
+    if (st == BF_OK && !r->array) st = take_values(s, &rules, which, r);
     return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, s->file);
 }
 
 static int take_columns(table *t, const group_subject *s, const options *o) {
-    int code = t->values ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->file);
+    int code = t->results ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->file);
     for (int i = 0; i < t->n && code == EXIT_DONE; i++)
-        if (t->columns[i].which >= 0) code = take_results(s, o, t->columns[i].which, &t->values[i]);
+        if (t->columns[i].which >= 0)
+            code = take_results(s, o, t->columns[i].which, &t->results[i]);
     return code;
 }
 
 static bf_value value_at(const table *t, int column, int64_t i) {
-    return t->values[column] ? t->values[column][i] : count_at(&t->list, i);
+    const results *r = &t->results[column];
+    if (r->array) return element_at(r->dtype, r->array, i);
+    return r->values ? r->values[i] : count_at(&t->list, i);
 }
 
-static void put_lines(const output *out, const table *t) {
+/* Writes a value and `end` behind it to a line; returns where the line goes on. */
+static char *put_field(char *line, const output *out, const bf_value *value, char end) {
+    output_format(value, out->hex, line);
+    line += strlen(line);
+    *line = end;
+    return line + 1;
+}
+
+/* Writes a line for each group. */
+static int put_lines(const output *out, const table *t) {
+    char *line = malloc((size_t)(t->n + 1) * (BF_VALUE_TEXT + 1));
+    if (!line) return fail_status(BF_E_MEMORY, NULL, NULL);
     for (int64_t i = 0; i < t->list.size && !ferror(out->stream); i++) {
         const bf_value key = key_at(&t->list, i);
-        put_value(out, &key);
+        char *at = put_field(line, out, &key, t->n > 0 ? '\t' : '\n');
         for (int c = 0; c < t->n; c++) {
             const bf_value value = value_at(t, c, i);
-            putc('\t', out->stream);
-            put_value(out, &value);
+            at = put_field(at, out, &value, c + 1 < t->n ? '\t' : '\n');
         }
-        putc('\n', out->stream);
+        fwrite(line, 1, (size_t)(at - line), out->stream);
     }
+    free(line);
+    return EXIT_DONE;
 }
 
 static void put_column(FILE *f, const table *t, int column) {
@@ -205,15 +250,18 @@ int group_put_columns(const output *out, const options *o, group_subject *subjec
                       const group_column *columns, int n) {
     table t = {.columns = columns, .n = n};
     int code = make_list(&t.list, subject);
-    t.values = calloc((size_t)n + 1, sizeof *t.values);
+    t.results = calloc((size_t)n + 1, sizeof *t.results);
     if (code == EXIT_DONE) code = take_columns(&t, subject, o);
     subject->seconds = progress_clock() - subject->began;
     if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
         put_object(out->stream, &t, subject);
     else if (code == EXIT_DONE)
-        put_lines(out, &t);
-    for (int c = 0; c < n && t.values; c++) free(t.values[c]);
-    free(t.values);
+        code = put_lines(out, &t);
+    for (int c = 0; c < n && t.results; c++) {
+        free(t.results[c].array);
+        free(t.results[c].values);
+    }
+    free(t.results);
     free_list(&t.list);
     return code;
 }

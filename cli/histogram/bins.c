@@ -1,5 +1,7 @@
 #include "histogram/bins.h"
 
+#include "input/rows.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -60,38 +62,30 @@ static bool read_list(hist_bins *b, const char *text) {
 }
 
 /* A file's numbers become doubles, as all edges are. */
-static int take_edges(hist_bins *b, bf_context *context, const source *s) {
-    const size_t bytes = (size_t)s->count * sizeof(double) + 1;
-    int64_t got;
-    void *buffer = malloc(bytes);
-    b->list = malloc(bytes);
-    if (!b->list || !buffer) {
-        free(buffer);
-        return fail_status(BF_E_MEMORY, NULL, s->name);
-    }
-    const bf_array found = bf_array_of(s->layout.dtype, source_view(s, 0, s->count, buffer, &got),
-                                       s->count),
-                   edges = bf_array_of(BF_F64, b->list, s->count), *const inputs[] = {&found};
-    int code = got == s->count ? EXIT_DONE : source_failed(s, got, errno);
-    const bf_status st =
-        code == EXIT_DONE ? bf_map(context, BF_MAP_CAST, inputs, 1, NULL, &edges) : BF_OK;
-    if (st != BF_OK) code = fail_status(st, context, s->name);
-    free(buffer);
+static int take_edges(hist_bins *b, bf_context *context, rows *r) {
+    const char *name = r->source.name;
+    bf_array found;
+    rows_demand(r, BF_F64);
+    const int code = rows_load(r, &found);
+    if (code != EXIT_DONE) return code;
+    const int64_t n = found.shape[0];
+    b->list = malloc((size_t)n * sizeof(double) + 1);
+    if (!b->list) return fail_status(BF_E_MEMORY, NULL, name);
+    const bf_array edges = bf_array_of(BF_F64, b->list, n), *const inputs[] = {&found};
+    const bf_status st = bf_map(context, BF_MAP_CAST, inputs, 1, NULL, &edges);
     b->wanted.edges = b->list;
-    b->wanted.bins = s->count - 1;
-    return code == EXIT_DONE ? source_check(s) : code;
+    b->wanted.bins = n - 1;
+    return st == BF_OK ? EXIT_DONE : fail_status(st, context, name);
 }
 
 static int read_edges_file(hist_bins *b, bf_context *context, const char *name) {
     const input in = {.count = -1, .dtype = BF_NONE};
-    source s;
-    int code = source_open(&s, name, &in);
+    const rows_options how = {.threads = 1, .settled = true, .ordered = true, .unchanging = true};
+    rows r;
+    int code = rows_open_column(&r, name, &in, &how);
     if (code != EXIT_DONE) return code;
-    code = source_prepare(&s, true);
-    if (code == EXIT_DONE && s.count < 0)
-        code = fail(EXIT_USAGE, name, "edges come from text or a .npy file");
-    if (code == EXIT_DONE) code = take_edges(b, context, &s);
-    source_close(&s);
+    code = take_edges(b, context, &r);
+    rows_close(&r);
     return code;
 }
 

@@ -2,7 +2,6 @@
 #ifndef BITFOLD_CLI_HISTOGRAM_BINS_H
 #define BITFOLD_CLI_HISTOGRAM_BINS_H
 
-#include "input/series.h"
 #include "runtime/options.h"
 
 typedef struct hist_bins {

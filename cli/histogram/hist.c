@@ -2,6 +2,7 @@
 #include "command.h"
 #include "histogram/bins.h"
 #include "histogram/output.h"
+#include "input/rows.h"
 #include "runtime/context.h"
 #include "runtime/statefile.h"
 
@@ -11,16 +12,17 @@
 
 static const usage hist_usage = {
     "[OPTIONS] [FILE...]",
-    "How many elements each bin holds, of all files together; '-' or no FILE is standard input.\n"
-    "Bins and counts are NumPy's, to the bit. At a terminal a plot; otherwise lines of lower "
-    "edge,\n"
-    "upper edge and count, with tabs between; with -o what the name's ending says: .png .svg .pdf\n"
-    ".npy .tsv .json. NaN and what is below or above the bins is counted apart. States that "
-    "--save\n"
-    "wrote, of the same --range and --bins or --edges, can be merged.",
+    "Counts the elements of all files together in each bin. Edges and counts are NumPy's, to\n"
+    "the bit. At a terminal it draws a plot; otherwise each line is a lower edge, an upper edge\n"
+    "and a count, with tabs between. With -o, the ending of the name chooses the output: .png\n"
+    ".svg .pdf .npy .tsv .json. NaNs and elements below or above the bins are counted apart.\n"
+    "States that --save wrote can be merged if --range and --bins, or --edges, were the same.\n"
+    "'-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_BINS | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY |
         TAKES_SAVE | TAKES_OUTPUT,
     "bitfold hist --bins 4 x.npy"};
+
+#define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 
 typedef struct hist {
     const options *options;
@@ -30,14 +32,12 @@ typedef struct hist {
     outfile save;
     hist_bins bins;
     spool_limit limit;
-    series *kept; /* of each file: what another walk needs */
+    rows *inputs; /* of each file; open after the first walk if it is a stream */
     bf_dtype dtype;
     bf_histogram *histogram;
-    char *column;   /* the first file's */
-    int64_t bytes;  /* counted */
-    series weights; /* if --weights is given: */
-    const char *weight;
-    int64_t weights_left; /* from there on, of its block */
+    char *column;  /* the first file's */
+    int64_t bytes; /* counted */
+    rows weights;  /* if --weights is given */
 } hist;
 
 static int fail_bins(const hist *h, bf_status st, const char *file) {
@@ -49,76 +49,97 @@ static int fail_bins(const hist *h, bf_status st, const char *file) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int note_column(hist *h, const series *s) {
-    const text_input *t = s->source.text;
+static int note_column(hist *h, const rows *r) {
+    const text_input *t = r->source.text;
     if (h->column || !t || !t->layout.names || !*t->layout.names[0]) return EXIT_DONE;
-    h->column = strdup(t->layout.names[0]);
-    return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->source.name);
+    h->column = rows_column_name(r, 0);
+    return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
 }
 
-static int check_dtype(hist *h, const series *s) {
-    if (h->dtype == BF_NONE) h->dtype = s->dtype;
-    if (s->dtype == h->dtype) return EXIT_DONE;
-    fail(EXIT_DATA, s->source.name, "no histogram of different dtypes: this is %s, %s is %s",
-         bf_dtype_name(s->dtype), h->options->files[0], bf_dtype_name(h->dtype));
-    hint("text is f64, or what --dtype says");
+static int check_dtype(hist *h, const rows *r) {
+    const bf_dtype dtype = rows_dtype(r, 0);
+    if (h->dtype == BF_NONE) h->dtype = dtype;
+    if (dtype == h->dtype) return EXIT_DONE;
+    fail(EXIT_DATA, r->source.name, "no histogram of different dtypes: this is %s, %s is %s",
+         bf_dtype_name(dtype), h->options->files[0], bf_dtype_name(h->dtype));
+    hint("text is read as f64 unless --dtype names another dtype");
     return EXIT_DATA;
 }
 
-/* again: the file will be walked once more. */
-static int open_file(hist *h, series *s, const char *name, bool again) {
-    const options *o = h->options;
-    int code = series_open(s, name, &o->input, o->threads, again ? &h->limit : NULL, o->weights);
+/* Bins count any number of text: as f64. again: the file will be walked once more. */
+static int open_rows(hist *h, rows *r, const char *name, bool again) {
+    const rows_options how = {.threads = h->options->threads,
+                              .settled = true,
+                              .ordered = h->options->weights != NULL,
+                              .keep = again ? &h->limit : NULL};
+    const int code = rows_open_column(r, name, &h->options->input, &how);
+    if (code == EXIT_DONE) rows_demand(r, BF_F64);
+    return code;
+}
+
+static int open_file(hist *h, rows *r, const char *name, bool again) {
+    int code = open_rows(h, r, name, again);
     if (code != EXIT_DONE) return code;
     if (again || !hist_bins_need_data(&h->bins))
-        note(name, "%s, %s; instruction set %s, up to %d threads", bf_dtype_name(s->dtype),
-             s->source.text     ? "text"
-             : s->source.stream ? "a stream"
+        note(name, "%s, %s; instruction set %s, up to %d threads", bf_dtype_name(rows_dtype(r, 0)),
+             r->source.text     ? "text"
+             : r->source.stream ? "a stream"
                                 : "mapped",
              bf_context_isa(h->context), bf_context_threads(h->context));
-    code = check_dtype(h, s);
-    if (code == EXIT_DONE) code = note_column(h, s);
-    if (code != EXIT_DONE) series_close(s);
-    if (code == EXIT_DONE) progress_start(name, series_bytes(s));
+    code = check_dtype(h, r);
+    if (code == EXIT_DONE) code = note_column(h, r);
+    if (code != EXIT_DONE) rows_close(r);
+    if (code == EXIT_DONE) progress_start(name, rows_bytes(r));
+    return code;
+}
+
+/* The next elements, as many as are at hand, but no more than a block: copies of it may be made. */
+static int next_elements(rows *r, const void **elements, int64_t *n) {
+    rows_chunk chunk;
+    int code = rows_prepare(r);
+    const int64_t block = BLOCK_BYTES / (int64_t)bf_dtype_size(rows_dtype(r, 0));
+    if (code == EXIT_DONE) code = rows_next(r, rows_in_place(r) ? block : 0, &chunk);
+    *n = code == EXIT_DONE ? chunk.n : 0;
+    *elements = *n > 0 ? chunk.columns[0].as[0] : NULL;
     return code;
 }
 
 /* ---- the first walk: the range --------------------------------------------------------------- */
 
-static int absorb_extremes(hist *h, extremes *x, series *s) {
+static int absorb_extremes(hist *h, extremes *x, rows *r) {
     const void *elements;
     int64_t n = 1;
     int code = EXIT_DONE;
     while (code == EXIT_DONE && n > 0) {
-        code = series_next(s, &elements, &n);
+        code = next_elements(r, &elements, &n);
         if (code != EXIT_DONE || n == 0) break;
         const bf_status st = extremes_absorb(x, h->context, elements, n);
-        if (st != BF_OK) code = fail_status(st, h->context, s->source.name);
+        if (st != BF_OK) code = fail_status(st, h->context, r->source.name);
     }
     return code;
 }
 
-/* Files that can be read again are closed meanwhile. */
+/* Files that can be opened again are closed meanwhile. */
 static int find_extremes(hist *h, extremes *x) {
     const options *o = h->options;
     int code = EXIT_DONE;
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) {
-        series *s = &h->kept[i];
-        code = open_file(h, s, o->files[i], true);
+        rows *r = &h->inputs[i];
+        code = open_file(h, r, o->files[i], true);
         if (code != EXIT_DONE) break;
         const bf_status st = i == 0 ? extremes_open(x, h->context, h->dtype) : BF_OK;
-        code = st == BF_OK ? absorb_extremes(h, x, s) : fail_status(st, h->context, o->files[i]);
+        code = st == BF_OK ? absorb_extremes(h, x, r) : fail_status(st, h->context, o->files[i]);
         progress_stop();
-        if (code == EXIT_DONE && s->keep)
-            series_rewind(s);
+        if (code == EXIT_DONE && r->source.stream)
+            rows_again(r);
         else
-            series_close(s);
+            rows_close(r);
     }
     return code;
 }
 
 static bf_dtype weights_dtype(const hist *h) {
-    return h->options->weights ? h->weights.dtype : BF_NONE;
+    return h->options->weights ? rows_dtype(&h->weights, 0) : BF_NONE;
 }
 
 static int make_bins(hist *h) {
@@ -140,45 +161,34 @@ static int lengths_differ(const hist *h, const char *how) {
                 bf_status_string(BF_E_SHAPE), how);
 }
 
-/* Weights for n elements, or for the first of them. */
-static int take_weights(hist *h, int64_t *n) {
-    int code = EXIT_DONE;
-    if (h->weights_left == 0) {
-        const void *weights = NULL;
-        code = series_next(&h->weights, &weights, &h->weights_left);
-        h->weight = weights;
-    }
-    if (code == EXIT_DONE && h->weights_left == 0) return lengths_differ(h, "fewer");
-    if (*n > h->weights_left) *n = h->weights_left;
-    return code;
-}
-
-static int count_block(hist *h, const series *s, const char *elements, int64_t n) {
-    const bf_dtype weights = weights_dtype(h);
-    for (int64_t some = n; n > 0; n -= some, some = n) {
-        const int code = weights == BF_NONE ? EXIT_DONE : take_weights(h, &some);
-        if (code != EXIT_DONE) return code;
-        const bf_array array = bf_array_of(s->dtype, elements, some),
-                       weight = bf_array_of(weights, h->weight, some);
-        const bf_status st =
-            bf_histogram_absorb(h->histogram, &array, weights == BF_NONE ? NULL : &weight);
-        if (st != BF_OK) return fail_status(st, h->context, s->source.name);
-        elements += some * (int64_t)bf_dtype_size(s->dtype);
-        if (weights == BF_NONE) continue;
-        h->weight += some * (int64_t)bf_dtype_size(weights);
-        h->weights_left -= some;
-    }
+/* Takes the weights of n elements. */
+static int take_weights(hist *h, int64_t n, bf_array *weights) {
+    rows_chunk chunk;
+    const int code = rows_next(&h->weights, n, &chunk);
+    if (code != EXIT_DONE) return code;
+    if (chunk.n < n) return lengths_differ(h, "fewer");
+    *weights = bf_array_of(weights_dtype(h), chunk.columns[0].as[0], n);
     return EXIT_DONE;
 }
 
-static int count_series(hist *h, series *s) {
+static int count_elements(hist *h, const rows *r, const void *elements, int64_t n) {
+    const bool weighted = h->options->weights != NULL;
+    const bf_array array = bf_array_of(h->dtype, elements, n);
+    bf_array weights;
+    const int code = weighted ? take_weights(h, n, &weights) : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
+    const bf_status st = bf_histogram_absorb(h->histogram, &array, weighted ? &weights : NULL);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, h->context, r->source.name);
+}
+
+static int count_rows(hist *h, rows *r) {
     const void *elements;
     int64_t n = 1;
     int code = EXIT_DONE;
     while (code == EXIT_DONE && n > 0) {
-        code = series_next(s, &elements, &n);
-        if (code == EXIT_DONE && n > 0) code = count_block(h, s, elements, n);
-        h->bytes += n * (int64_t)bf_dtype_size(s->dtype);
+        code = next_elements(r, &elements, &n);
+        if (code == EXIT_DONE && n > 0) code = count_elements(h, r, elements, n);
+        h->bytes += n * (int64_t)bf_dtype_size(h->dtype);
     }
     return code;
 }
@@ -186,36 +196,35 @@ static int count_series(hist *h, series *s) {
 /* Bins that need no look at the data are made when the dtype of the first file is known. */
 static int count_file(hist *h, int i) {
     const char *name = h->options->files[i];
-    series *s = &h->kept[i];
+    rows *r = &h->inputs[i];
     int code = EXIT_DONE;
-    if (s->kept)
-        progress_start(name, series_bytes(s));
+    if (r->columns > 0)
+        progress_start(name, rows_bytes(r));
     else
-        code = open_file(h, s, name, false);
+        code = open_file(h, r, name, false);
     if (code != EXIT_DONE) return code;
     if (!h->histogram) {
         const bf_status st =
             hist_bins_make(&h->bins, h->context, NULL, h->dtype, weights_dtype(h), &h->histogram);
         if (st != BF_OK) code = fail_bins(h, st, name);
     }
-    if (code == EXIT_DONE) code = count_series(h, s);
+    if (code == EXIT_DONE) code = count_rows(h, r);
     progress_stop();
-    series_close(s);
+    rows_close(r);
     return code;
 }
 
 /* Nothing may be left of the weights. */
 static int check_weights(hist *h) {
-    const void *more;
-    int code = EXIT_DONE;
-    if (h->weights_left == 0) code = series_next(&h->weights, &more, &h->weights_left);
-    return code == EXIT_DONE && h->weights_left > 0 ? lengths_differ(h, "more") : code;
+    rows_chunk chunk;
+    const int code = rows_next(&h->weights, 1, &chunk);
+    return code == EXIT_DONE && chunk.n > 0 ? lengths_differ(h, "more") : code;
 }
 
 static int count_files(hist *h) {
     const options *o = h->options;
     int code = EXIT_DONE;
-    if (o->weights) code = series_open(&h->weights, o->weights, &o->input, o->threads, NULL, true);
+    if (o->weights) code = open_rows(h, &h->weights, o->weights, false);
     if (code == EXIT_DONE && hist_bins_need_data(&h->bins)) code = make_bins(h);
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = count_file(h, i);
     return code == EXIT_DONE && o->weights ? check_weights(h) : code;
@@ -246,12 +255,12 @@ static int open_hist(hist *h) {
     if (code != EXIT_DONE) return code;
     code = context_open(&h->context, o);
     if (code != EXIT_DONE) return code;
-    h->kept = calloc((size_t)o->file_count, sizeof *h->kept);
-    if (!h->kept) return fail_status(BF_E_MEMORY, NULL, NULL);
+    h->inputs = calloc((size_t)o->file_count, sizeof *h->inputs);
+    if (!h->inputs) return fail_status(BF_E_MEMORY, NULL, NULL);
     code = hist_bins_read(&h->bins, h->context, o);
     if (code == EXIT_DONE) code = output_open(&h->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&h->save, o->save);
-    h->limit = spool_limit_of(o->memory);
+    spool_limit_set(&h->limit, o->memory);
     return code;
 }
 
@@ -276,9 +285,9 @@ static int run_hist(hist *h) {
 }
 
 static void close_hist(hist *h) {
-    for (int i = 0; h->kept && i < h->options->file_count; i++) series_close(&h->kept[i]);
-    free(h->kept);
-    series_close(&h->weights);
+    for (int i = 0; h->inputs && i < h->options->file_count; i++) rows_close(&h->inputs[i]);
+    free(h->inputs);
+    rows_close(&h->weights);
     hist_bins_free(&h->bins);
     bf_histogram_destroy(h->histogram);
     bf_context_destroy(h->context);

@@ -46,7 +46,7 @@ int hist_form_of(const options *o, enum hist_form *form) {
                     o->layout == LAYOUT_JSON ? "json" : "tsv");
     if (!named && !table) {
         fail(EXIT_USAGE, o->output, "its ending does not tell what to write");
-        hint(".png .svg .pdf .npy .tsv .json, or --tsv or --json");
+        hint("the endings are .png .svg .pdf .npy .tsv .json; or give --tsv or --json");
         return EXIT_USAGE;
     }
     if (!named) *form = asked;

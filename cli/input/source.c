@@ -14,6 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Bytes of a piece of text: its lines and their numbers stay in the second-level cache. */
+enum { TEXT_PIECE = 256 * 1024 };
+
 size_t source_element(const source *s) { return bf_dtype_size(s->layout.dtype); }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -39,6 +42,7 @@ static int open_file(source *s, struct stat *st) {
     s->stream = !s->file;
     if (s->stream) {
         fcntl(s->fd, F_SETPIPE_SZ, 1 << 20); /* fewer, larger reads; as it is, if refused */
+        tape_open(&s->tape, s->fd, s->keep);
         return EXIT_DONE;
     }
     const off_t at = lseek(s->fd, 0, SEEK_CUR); /* standard input may have been read from */
@@ -47,8 +51,8 @@ static int open_file(source *s, struct stat *st) {
 }
 
 /* Reads size bytes at an offset from the start; of a stream, the next ones. */
-static int64_t read_bytes(const source *s, int64_t offset, void *buffer, size_t size) {
-    return s->stream ? bytes_read(s->fd, buffer, size)
+static int64_t read_bytes(source *s, int64_t offset, void *buffer, size_t size) {
+    return s->stream ? tape_read(&s->tape, buffer, size)
                      : bytes_pread(s->fd, buffer, size, s->start + offset);
 }
 
@@ -154,6 +158,7 @@ static int map_file(source *s) {
         s->data = s->map.data;
     } else {
         s->stream = true;
+        tape_open(&s->tape, s->fd, s->keep);
         if (lseek(s->fd, (off_t)s->start, SEEK_SET) < 0)
             return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
     }
@@ -168,6 +173,7 @@ static int became_shorter(const source *s) {
 
 int source_text_failed(const source *s, text_status st, const text_refusal *refusal) {
     const int error = errno;
+    if (s->tape.spool_error) return spool_failed(s->tape.spool_error);
     if (st == TEXT_SHORTER) return became_shorter(s);
     const int code = source_check(s);
     if (code != EXIT_DONE) return code;
@@ -190,70 +196,27 @@ static int open_text(source *s, const input *in, const void *prefix, size_t leng
     options.dtype = in->dtype;
     s->layout = (npy_header){.ndim = 1, .count = -1};
     s->size = file_size > s->start ? file_size - s->start : 0;
+    if (s->file) tape_open(&s->tape, s->fd, s->keep);
     s->text = calloc(1, sizeof *s->text);
     if (!s->text) return fail_status(BF_E_MEMORY, NULL, s->name);
     const text_status st =
         s->file && s->size > 0
-            ? text_open_file(s->text, &options, s->fd, s->start, s->size, &refusal)
-            : text_open_stream(s->text, &options, s->fd, prefix, s->file ? 0 : length, &refusal);
+            ? text_open_file(s->text, &options, s->fd, s->start, s->size, TEXT_PIECE, &refusal)
+            : text_open_stream(s->text, &options, &s->tape, prefix, s->file ? 0 : length,
+                               TEXT_PIECE, &refusal);
     return st == TEXT_OK ? EXIT_DONE : source_text_failed(s, st, &refusal);
 }
 
-/* Checks that the n rows taken from row `first` on are as many as were asked for. */
-int source_check_rows(const source *s, const text_reader *r, int64_t n) {
-    if (r->skip > 0)
+int source_check_rows(const source *s, const text_selection *left, int64_t n) {
+    if (left->skip > 0)
         return fail(EXIT_DATA, s->name,
                     "--offset is past the end: it holds %" PRId64 " elements, not %" PRId64,
-                    s->first - r->skip, s->first);
-    if (r->left > 0)
+                    s->first - left->skip, s->first);
+    if (left->left > 0)
         return fail(EXIT_DATA, s->name,
                     "too short: it holds %" PRId64 " elements from %" PRId64 " on, not %" PRId64, n,
                     s->first, s->count);
     return EXIT_DONE;
-}
-
-/* The text is an array now, of all rows selected. */
-static void become_array(source *s) {
-    text_close(s->text);
-    free(s->text);
-    s->text = NULL;
-    s->file = s->stream = false;
-    s->first = 0;
-    s->count = s->layout.count = s->layout.shape[0] = s->loaded.n;
-}
-
-bool source_take_as(source *s, bf_dtype dtype) {
-    static const bf_dtype candidates[TEXT_CANDIDATES] = {BF_I64, BF_U64, BF_F64};
-    for (int i = 0; i < TEXT_CANDIDATES; i++) {
-        if (dtype != candidates[i] || !(s->loaded.can & 1u << i)) continue;
-        s->layout.dtype = dtype;
-        s->data = s->loaded.as[i == 1 ? 0 : i];
-        return true;
-    }
-    return false;
-}
-
-int source_load(source *s) {
-    text_reader r;
-    text_input *t = s->text;
-    text_status st = TEXT_NO_MEMORY;
-    if (!t) return EXIT_DONE;
-    if (t->layout.columns > 1)
-        return fail(EXIT_USAGE, s->name, "one column at a time, not %d", t->layout.columns);
-    if (text_reader_open(&r, t, t->begin, t->size)) {
-        r.skip = s->first;
-        r.left = s->count;
-        st = text_load(&r, &s->loaded);
-    }
-    int code = st == TEXT_OK ? source_check(s) : source_text_failed(s, st, &r.refusal);
-    if (code == EXIT_DONE) code = source_check_rows(s, &r, s->loaded.n);
-    text_reader_close(&r);
-    const int best = __builtin_ctz(s->loaded.can | 1u << TEXT_CANDIDATES);
-    s->layout.dtype = text_candidate(&t->layout, best);
-    s->data = s->loaded.as[best == 1 ? 0 : best];
-    if (t->layout.dtype != BF_NONE) s->loaded.can = 0; /* there is no other dtype to take */
-    become_array(s);
-    return code;
 }
 
 /* An option that only text has. */
@@ -280,15 +243,14 @@ static int recognize_format(source *s, const input *in, int64_t file_size) {
     return code == EXIT_DONE ? refuse_text_options(s, in) : code;
 }
 
-int source_open(source *s, const char *name, const input *in) {
-    *s = (source){.name = name, .fd = -1};
+int source_open(source *s, const char *name, const input *in, spool_limit *keep) {
+    *s = (source){.name = name, .fd = -1, .keep = keep};
     struct stat st;
     int code = open_file(s, &st);
     if (code == EXIT_DONE)
         code = in->format == FORMAT_RAW ? layout_raw(s, in, st.st_size)
                                         : recognize_format(s, in, st.st_size);
     if (code == EXIT_DONE) code = select_elements(s, in);
-    if (code == EXIT_DONE && !in->rows) code = source_load(s);
     if (code != EXIT_DONE) source_close(s);
     return code;
 }
@@ -299,7 +261,7 @@ void source_close(source *s) {
     free(s->text);
     mapping_close(&s->map);
     free(s->whole);
-    text_numbers_free(&s->loaded);
+    tape_close(&s->tape);
     *s = (source){.name = s->name, .fd = -1};
 }
 
@@ -313,7 +275,7 @@ static int load_stream(source *s) {
         hint("this needs an array in Fortran order whole: as a file it need not be in memory");
         return EXIT_IO;
     }
-    const int64_t got = bytes_read(s->fd, s->whole, (size_t)s->size);
+    const int64_t got = tape_read(&s->tape, s->whole, (size_t)s->size);
     if (got != s->size) return source_failed(s, got, errno);
     s->stream = false;
     s->data = s->whole;
@@ -321,12 +283,12 @@ static int load_stream(source *s) {
 }
 
 /* Reads over the elements before the selection. */
-static int skip_first(const source *s) {
+static int skip_first(source *s) {
     static unsigned char scrap[1 << 16];
     const int64_t element = (int64_t)source_element(s), step = (int64_t)sizeof scrap / element;
     for (int64_t left = s->first; left > 0;) {
         const int64_t n = left < step ? left : step;
-        const int64_t got = bytes_read(s->fd, scrap, (size_t)(n * element));
+        const int64_t got = tape_read(&s->tape, scrap, (size_t)(n * element));
         if (got < 0) return source_failed(s, got, errno);
         left -= got / element;
         if (got < n * element)
@@ -337,13 +299,23 @@ static int skip_first(const source *s) {
     return EXIT_DONE;
 }
 
+static int prepare_stream(source *s) {
+    const int code = s->reorder ? load_stream(s) : skip_first(s);
+    s->tape_start = s->tape.at;
+    return code;
+}
+
 int source_prepare(source *s, bool ordered) {
-    if (s->text || s->data) return EXIT_DONE; /* text, or loaded text */
+    if (s->text) return EXIT_DONE;
     const bool part = s->count != s->layout.count;
     s->reorder = s->layout.fortran && (ordered || part);
     const int code = s->stream ? EXIT_DONE : map_file(s);
-    if (code != EXIT_DONE || !s->stream) return code;
-    return s->reorder ? load_stream(s) : skip_first(s);
+    return code == EXIT_DONE && s->stream ? prepare_stream(s) : code;
+}
+
+void source_rewind(source *s) {
+    if (s->text && !s->text->file) text_rewind(s->text);
+    if (!s->text && s->stream) tape_rewind(&s->tape, s->tape_start);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -373,9 +345,9 @@ static void gather_elements(const source *s, int64_t first, int64_t n, unsigned 
 }
 
 /* A stream of unknown length may end within an element: errno is then ENODATA. */
-static int64_t read_stream(const source *s, int64_t n, void *buffer) {
+static int64_t read_stream(source *s, int64_t n, void *buffer) {
     const int64_t element = (int64_t)source_element(s);
-    const int64_t bytes = bytes_read(s->fd, buffer, (size_t)(n * element));
+    const int64_t bytes = tape_read(&s->tape, buffer, (size_t)(n * element));
     if (bytes > 0 && bytes % element != 0 && s->count < 0) {
         errno = ENODATA;
         return -1;
@@ -383,7 +355,7 @@ static int64_t read_stream(const source *s, int64_t n, void *buffer) {
     return bytes < 0 ? -1 : bytes / element;
 }
 
-const void *source_view(const source *s, int64_t index, int64_t n, void *buffer, int64_t *got) {
+const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64_t *got) {
     const size_t element = source_element(s);
     *got = n;
     if (!s->data)
@@ -399,6 +371,7 @@ const void *source_view(const source *s, int64_t index, int64_t n, void *buffer,
 }
 
 int source_failed(const source *s, int64_t got, int error) {
+    if (s->tape.spool_error) return spool_failed(s->tape.spool_error);
     if (got < 0 && error == ENODATA)
         return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
                     bf_dtype_name(s->layout.dtype));

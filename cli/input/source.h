@@ -6,7 +6,8 @@
 
 #include "input/mapping.h"
 #include "input/npy.h"
-#include "input/text_input.h"
+#include "input/tape.h"
+#include "text/input.h"
 
 #include <stdbool.h>
 
@@ -19,7 +20,6 @@ typedef struct input {
     int64_t first;     /* --offset, in elements */
     int64_t count;     /* --count; -1: to the end */
     text_options text; /* but for its dtype */
-    bool rows;         /* text is not loaded, but left to be read row by row */
 } input;
 
 typedef struct source {
@@ -28,8 +28,10 @@ typedef struct source {
     bool owned; /* fd is ours to close */
     bool file;  /* of a known size */
     bool raw;
-    text_input *text;  /* text, of which the rows are not yet read: no dtype, count -1 */
-    bool stream;       /* read once, in order: a pipe, a terminal, a device */
+    text_input *text;  /* text: no dtype, and count -1 unless --count was given */
+    bool stream;       /* read in order: a pipe, a terminal, a device */
+    spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
+    tape tape;         /* of a stream */
     npy_header layout; /* of raw data: one dimension */
     int64_t start;     /* where in the file element 0 stands */
     int64_t size;      /* of the data of a file, in bytes */
@@ -39,29 +41,27 @@ typedef struct source {
     bool reorder;              /* C order must be made from Fortran order */
     const unsigned char *data; /* element 0, in memory; NULL of a stream, or of text */
     mapping map;               /* where data are: a file mapped, */
-    void *whole;               /* or a stream read to its end, */
-    text_numbers loaded;       /* or text */
+    void *whole;               /* or a stream read to its end */
+    int64_t tape_start;        /* of a stream: where on its tape the selection begins */
 } source;
 
-/* Opens name and reads its header. Text becomes an array in memory, unless in->rows. */
-int source_open(source *s, const char *name, const input *in);
-
-/* Makes text into an array in memory, if that is not yet done; of anything else, does nothing. */
-int source_load(source *s);
-
-/* Takes the numbers of loaded text as dtype. False if they are not of it, or this is no text. */
-bool source_take_as(source *s, bf_dtype dtype);
+/* Opens name and reads its header. keep: memory for a stream that is to be read again; NULL: it is
+ * not. */
+int source_open(source *s, const char *name, const input *in, spool_limit *keep);
 
 /* Makes ready to read. ordered: elements are wanted in C order, not in the file's. */
 int source_prepare(source *s, bool ordered);
 
 void source_close(source *s);
 
-/* Elements [index, index + n) of the selection, in this machine's byte order: in the file's own
- * memory, or in buffer, which has room for n. Of a stream, index must be the next one, and *got
- * says how many there were: fewer than n if it ended, -1 with errno set if it failed. Several
- * threads may view one source that is not a stream. */
-const void *source_view(const source *s, int64_t index, int64_t n, void *buffer, int64_t *got);
+/* Goes back to the start of a stream that was kept, or does nothing. */
+void source_rewind(source *s);
+
+/* Elements [index, index + n) of the selection of an array, in this machine's byte order: in the
+ * file's own memory, or in buffer, which has room for n. Of a stream, index must be the next one,
+ * and *got says how many there were: fewer than n if it ended, -1 with errno set if it failed.
+ * Several threads may view one source that is not a stream. */
+const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64_t *got);
 
 /* Reports that source_view got so many (and errno, if -1) where more was promised. */
 int source_failed(const source *s, int64_t got, int error);
@@ -72,8 +72,8 @@ int source_check(const source *s);
 
 size_t source_element(const source *s);
 
-/* Whether the rows that a reader of text took, n of them, are those that were selected. */
-int source_check_rows(const source *s, const text_reader *r, int64_t n);
+/* Reports rows of text that were selected and are not there, n of them being read. */
+int source_check_rows(const source *s, const text_selection *left, int64_t n);
 
 /* Reports why the rows of text ended before their time (not for TEXT_OK). */
 int source_text_failed(const source *s, text_status st, const text_refusal *refusal);

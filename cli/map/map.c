@@ -15,10 +15,10 @@ enum { BLOCK = 1 << 19, GPU_BLOCK = 1 << 23 };
 
 static const usage map_usage = {
     "[OPTIONS] OP A [B [C]] -o OUT",
-    "Applies an operation to every element and writes a .npy file, '-' for standard output. Each\n"
-    "of A, B and C is a file, '-' for standard input, or a number, which takes the dtype of the\n"
-    "files; a negative number follows '--'. Shapes are equal; one element stands for all. OUT may\n"
-    "be an input.\n\n"
+    "Applies an operation to every element and writes the .npy file OUT, '-' for standard\n"
+    "output. A, B and C are files, '-' for standard input, or numbers. A number takes the dtype\n"
+    "of the files; put '--' before a negative one. Files must have equal shapes; a file of one\n"
+    "element is used for every element. OUT may be an input.\n\n"
     "  add sub mul div min max   of A and B; div of integers gives f64\n"
     "  fma                       A * B + C, rounded once\n"
     "  neg abs sqrt              of A\n"
@@ -60,7 +60,7 @@ static int check_line(const options *o, bf_map_op op) {
                     o->file_count - 1);
     if (!o->output) {
         fail(EXIT_USAGE, NULL, "no output given");
-        hint("-o FILE.npy, or -o - for standard output");
+        hint("give -o FILE.npy, or -o - for standard output");
         return EXIT_USAGE;
     }
     if ((op == BF_MAP_CAST) != (o->to != BF_NONE))
@@ -76,7 +76,7 @@ static int check_line(const options *o, bf_map_op op) {
 static bool is_array(const map_operand *x) { return !x->is_number; }
 
 static bool has_one_element(const map_operand *x) {
-    return x->is_number || (x->source.count == 1 && x->source.layout.count == 1);
+    return x->is_number || (x->count == 1 && x->shape.count == 1);
 }
 
 static bool same_shape(const npy_header *a, const npy_header *b) {
@@ -86,18 +86,18 @@ static bool same_shape(const npy_header *a, const npy_header *b) {
 }
 
 /* Whether x goes with the shape so far. Raw data have a length, but no shape. */
-static bool fits_dtype(const task *t, const source *s) {
-    if (s->count < 0 || t->shape.count < 0) return true;
-    if (s->count != t->shape.count) return false;
-    return s->raw || !t->whole || s->count == 1 || t->shape.ndim < 0 ||
-           same_shape(&s->layout, &t->shape);
+static bool fits_shape(const task *t, const map_operand *x) {
+    if (x->count < 0 || t->shape.count < 0) return true;
+    if (x->count != t->shape.count) return false;
+    return x->rows.source.raw || !t->whole || x->count == 1 || t->shape.ndim < 0 ||
+           same_shape(&x->shape, &t->shape);
 }
 
-/* Takes the shape of s, or as much as is known of it; of single elements, the longest. */
-static void take_shape(task *t, const source *s) {
-    const int64_t count = t->shape.count < 0 ? s->count : t->shape.count;
-    if (!s->raw && (t->shape.ndim < 0 || (count == 1 && s->layout.ndim > t->shape.ndim)))
-        t->shape = s->layout;
+/* Takes the shape of x, or as much as is known of it; of single elements, the longest. */
+static void take_shape(task *t, const map_operand *x) {
+    const int64_t count = t->shape.count < 0 ? x->count : t->shape.count;
+    if (!x->rows.source.raw && (t->shape.ndim < 0 || (count == 1 && x->shape.ndim > t->shape.ndim)))
+        t->shape = x->shape;
     t->shape.count = count;
 }
 
@@ -109,9 +109,8 @@ static int resolve_shape(task *t) {
     for (int i = 0; i < t->arity; i++) {
         const map_operand *x = &t->operands[i];
         if (!is_array(x) || (!all_single && has_one_element(x))) continue;
-        if (!fits_dtype(t, &x->source))
-            return fail(EXIT_DATA, x->text, "%s", bf_status_string(BF_E_SHAPE));
-        take_shape(t, &x->source);
+        if (!fits_shape(t, x)) return fail(EXIT_DATA, x->text, "%s", bf_status_string(BF_E_SHAPE));
+        take_shape(t, x);
     }
     const bool numbers_only = all_single && t->shape.count < 0;
     if (numbers_only) t->shape = (npy_header){.count = 1};
@@ -129,12 +128,11 @@ static int prepare_operands(task *t) {
     for (int i = 0; i < t->arity; i++) {
         single[i] = has_one_element(&t->operands[i]) && t->shape.count != 1;
         if (is_array(&t->operands[i]) && !single[i])
-            all_fortran = all_fortran && t->operands[i].source.layout.fortran;
+            all_fortran = all_fortran && t->operands[i].shape.fortran;
     }
     t->shape.fortran = t->shape.fortran && all_fortran;
     for (int i = 0; i < t->arity; i++) {
-        const int code =
-            map_operand_prepare(&t->operands[i], !t->shape.fortran, single[i], t->block);
+        const int code = map_operand_prepare(&t->operands[i], !t->shape.fortran, single[i]);
         if (code != EXIT_DONE) return code;
     }
     return EXIT_DONE;
@@ -148,25 +146,21 @@ static unsigned weak_operands(const task *t) {
     return weak;
 }
 
-static bf_dtype operand_dtype(const map_operand *x) {
-    return x->is_number ? x->array.dtype : x->source.layout.dtype;
-}
-
 static int refuse_dtypes(const task *t) {
     char names[64] = "";
     for (int i = 0; i < t->arity; i++) {
         if (i > 0) strcat(names, ", ");
-        strcat(names, bf_dtype_name(operand_dtype(&t->operands[i])));
+        strcat(names, bf_dtype_name(map_operand_dtype(&t->operands[i])));
     }
     fail(EXIT_DATA, t->operands[0].is_number ? NULL : t->operands[0].text,
          "%s: there is no %s of %s", bf_status_string(BF_E_DTYPE), bf_map_name(t->op), names);
-    hint("bitfold map cast --to T makes another dtype of one");
+    hint("'bitfold map cast --to T' converts one of them");
     return EXIT_DATA;
 }
 
 static int resolve_dtype(task *t) {
     bf_dtype dtypes[MAP_OPERANDS];
-    for (int i = 0; i < t->arity; i++) dtypes[i] = operand_dtype(&t->operands[i]);
+    for (int i = 0; i < t->arity; i++) dtypes[i] = map_operand_dtype(&t->operands[i]);
     t->shape.dtype = t->options->to;
     if (t->op != BF_MAP_CAST)
         return bf_map_result_dtype(t->op, dtypes, t->arity, weak_operands(t), &t->shape.dtype) ==
@@ -187,21 +181,21 @@ static int map_failed(const task *t, bf_status st) {
     for (int i = t->arity - 1; i >= 0; i--) {
         if (!is_array(&t->operands[i])) continue;
         file = t->operands[i].text;
-        const int code = source_check(&t->operands[i].source);
+        const int code = source_check(&t->operands[i].rows.source);
         if (code != EXIT_DONE) return code;
     }
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW) return fail_status(st, t->context, file);
     return fail(EXIT_DATA, file, "%s", bf_context_message(t->context));
 }
 
-/* Elements of the block that starts at `at`; all operands must agree on how many. */
-static int view_block(task *t, int64_t at, int64_t *n) {
+/* Takes the block that starts at `at`; all operands must agree on how many elements it has. */
+static int take_block(task *t, int64_t at, int64_t *n) {
     const int64_t left = t->shape.count < 0 ? t->block : t->shape.count - at;
     const int64_t want = left < t->block ? left : t->block;
     *n = want;
     for (int i = 0, first = 1; i < t->arity; i++) {
         map_operand *x = &t->operands[i];
-        const int code = map_operand_view(x, at, want);
+        const int code = map_operand_next(x, want);
         if (code != EXIT_DONE) return code;
         if (x->is_single || x->is_number) continue;
         if ((!first || t->shape.count >= 0) && x->array.shape[0] != *n)
@@ -228,7 +222,7 @@ static int64_t block_bytes(const task *t, int64_t n) {
     int64_t bytes = 0;
     for (int i = 0; i < t->arity; i++)
         if (is_array(&t->operands[i]))
-            bytes += n * (int64_t)bf_dtype_size(operand_dtype(&t->operands[i]));
+            bytes += n * (int64_t)bf_dtype_size(map_operand_dtype(&t->operands[i]));
     return bytes;
 }
 
@@ -236,28 +230,23 @@ static int map_blocks(task *t, int64_t *count) {
     int64_t n = t->block;
     for (*count = 0; n == t->block && (t->shape.count < 0 || *count < t->shape.count);
          *count += n) {
-        int code = view_block(t, *count, &n);
+        int code = take_block(t, *count, &n);
         if (code == EXIT_DONE && n > 0) code = map_block(t, *count, n);
         if (code != EXIT_DONE) return code;
-        progress_add(block_bytes(t, n));
-        progress_tick();
     }
     return EXIT_DONE;
 }
 
-/* A pipe must end where the others do. */
-static int check_ends(task *t, int64_t count) {
+/* An operand must end where the others do. */
+static int check_ends(task *t) {
     for (int i = 0; i < t->arity; i++) {
         map_operand *x = &t->operands[i];
         if (x->is_number) continue;
-        int64_t got = 0;
-        if (x->source.count < 0 && !x->is_single)
-            source_view(&x->source, count, 1, x->buffer, &got);
-        if (got != 0)
+        const int code = x->is_single ? source_check(&x->rows.source) : map_operand_next(x, 1);
+        if (code != EXIT_DONE) return code;
+        if (!x->is_single && x->array.shape[0] != 0)
             return fail(EXIT_DATA, x->text, "%s: it goes on after the others",
                         bf_status_string(BF_E_SHAPE));
-        const int code = source_check(&x->source);
-        if (code != EXIT_DONE) return code;
     }
     return EXIT_DONE;
 }
@@ -267,7 +256,7 @@ static int open_map(task *t) {
     int code = EXIT_DONE;
     t->block = options_gpu(o->device) ? GPU_BLOCK : BLOCK;
     for (int i = 0; code == EXIT_DONE && i < t->arity; i++)
-        code = map_operand_open(&t->operands[i], o->files[1 + i], &o->input);
+        code = map_operand_open(&t->operands[i], o->files[1 + i], &o->input, o->threads);
     if (code == EXIT_DONE) code = resolve_shape(t);
     if (code == EXIT_DONE) code = resolve_dtype(t);
     if (code == EXIT_DONE) code = prepare_operands(t);
@@ -287,7 +276,7 @@ static int run_map(task *t) {
         progress_start(t->output.name, t->shape.count < 0 ? -1 : block_bytes(t, t->shape.count));
         code = map_blocks(t, &count);
         progress_stop();
-        if (code == EXIT_DONE) code = check_ends(t, count);
+        if (code == EXIT_DONE) code = check_ends(t);
         if (code == EXIT_DONE) note_device(t->context, t->output.name);
         if (code == EXIT_DONE && t->options->stats)
             inform(t->output.name, "%" PRId64 " elements in %.6f s", count,

@@ -40,45 +40,81 @@ static bool take_float(map_operand *x) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-int map_operand_open(map_operand *x, const char *text, const input *in) {
-    *x = (map_operand){.text = text, .source = {.fd = -1}};
+/* Text becomes an array. */
+static int load_text(map_operand *x) {
+    const int code = rows_load(&x->rows, &x->loaded);
+    x->count = x->loaded.shape[0];
+    x->shape = (npy_header){.ndim = 1, .count = x->count, .shape = {x->count}};
+    return code;
+}
+
+static int open_file(map_operand *x, const input *in, int threads) {
+    spool_limit_set(&x->limit, 0);
+    const rows_options how = {.threads = threads, .settled = true, .keep = &x->limit};
+    int code = rows_open_column(&x->rows, x->text, in, &how);
+    if (code != EXIT_DONE) return code;
+    const source *s = &x->rows.source;
+    x->shape = s->layout;
+    x->count = s->count;
+    if (!rows_may_resettle(&x->rows)) rows_forget(&x->rows);
+    return s->text ? load_text(x) : EXIT_DONE;
+}
+
+int map_operand_open(map_operand *x, const char *text, const input *in, int threads) {
+    *x = (map_operand){.text = text, .rows.source.fd = -1};
     x->is_number = is_digits(text) || take_float(x);
     x->is_single = x->is_number;
     x->array.data = &x->bits;
     if (is_digits(text)) return take_integer(x);
-    return x->is_number ? EXIT_DONE : source_open(&x->source, text, in);
+    return x->is_number ? EXIT_DONE : open_file(x, in, threads);
 }
 
 void map_operand_close(map_operand *x) {
-    if (x->text && !x->is_number) source_close(&x->source);
-    free(x->buffer);
-    *x = (map_operand){.text = NULL};
+    rows_close(&x->rows);
+    x->text = NULL;
+}
+
+bf_dtype map_operand_dtype(const map_operand *x) {
+    return x->is_number ? x->array.dtype : rows_dtype(&x->rows, 0);
 }
 
 static int take_single(map_operand *x) {
-    int64_t got;
-    const void *at = source_view(&x->source, 0, 1, &x->bits, &got);
-    if (got != 1) return source_failed(&x->source, got, errno);
-    memmove(&x->bits, at, source_element(&x->source));
-    x->array = (bf_array){.data = &x->bits, .dtype = x->source.layout.dtype};
+    const bf_dtype dtype = map_operand_dtype(x);
+    const int code = map_operand_next(x, 1);
+    if (code != EXIT_DONE) return code;
+    if (x->array.shape[0] == 1) memcpy(&x->bits, x->array.data, bf_dtype_size(dtype));
+    x->array = (bf_array){.data = &x->bits, .dtype = dtype};
     x->is_single = true;
     return EXIT_DONE;
 }
 
-int map_operand_prepare(map_operand *x, bool ordered, bool single, int64_t room) {
+int map_operand_prepare(map_operand *x, bool ordered, bool single) {
     if (x->is_number) return EXIT_DONE;
-    const int code = source_prepare(&x->source, ordered);
-    if (code != EXIT_DONE) return code;
-    if (single) return take_single(x);
-    x->buffer = malloc((size_t)room * source_element(&x->source));
-    return x->buffer ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->text);
+    x->rows.options.ordered = ordered;
+    const int code = rows_prepare(&x->rows);
+    return code == EXIT_DONE && single ? take_single(x) : code;
 }
 
-int map_operand_view(map_operand *x, int64_t at, int64_t n) {
-    int64_t got;
+/* Text that was loaded. */
+static void take_loaded(map_operand *x, int64_t n) {
+    const int64_t left = x->loaded.shape[0];
+    const bf_dtype dtype = x->loaded.dtype;
+    const char *at = x->loaded.data;
+    if (n > left) n = left;
+    x->array = bf_array_of(dtype, at, n);
+    if (n > 0) at += (size_t)n * bf_dtype_size(dtype);
+    x->loaded = bf_array_of(dtype, at, left - n);
+}
+
+int map_operand_next(map_operand *x, int64_t n) {
+    rows_chunk chunk;
     if (x->is_single) return EXIT_DONE;
-    const void *elements = source_view(&x->source, at, n, x->buffer, &got);
-    if (got < 0 || (got < n && x->source.count >= 0)) return source_failed(&x->source, got, errno);
-    x->array = bf_array_of(x->source.layout.dtype, elements, got);
-    return EXIT_DONE;
+    if (x->rows.source.text) {
+        take_loaded(x, n);
+        return EXIT_DONE;
+    }
+    const int code = rows_next(&x->rows, n, &chunk);
+    if (code == EXIT_DONE)
+        x->array = bf_array_of(map_operand_dtype(x), chunk.columns[0].as[0], chunk.n);
+    return code;
 }

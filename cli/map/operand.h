@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_MAP_OPERAND_H
 #define BITFOLD_CLI_MAP_OPERAND_H
 
-#include "input/source.h"
+#include "input/rows.h"
 
 enum { MAP_OPERANDS = 3 };
 
@@ -11,22 +11,26 @@ typedef struct map_operand {
     bool is_number;   /* a plain number; otherwise a file */
     bool is_single;   /* one element, which stands for every one */
     uint64_t bits;    /* of the single element */
-    source source;    /* of a file */
-    void *buffer;     /* where the elements of a block go that are not in the file's own memory */
+    rows rows;        /* of a file */
+    npy_header shape; /* of a file; text is loaded when it is opened, so that its length is known */
+    int64_t count;    /* elements selected; -1: not known */
+    bf_array loaded;  /* of text: the elements to come */
     bf_array array;   /* the elements of the present block */
+    spool_limit limit;
 } map_operand;
 
 /* Opens a file, or takes a number. Returns an exit code, having reported the failure; so do the
  * others. */
-int map_operand_open(map_operand *x, const char *text, const input *in);
+int map_operand_open(map_operand *x, const char *text, const input *in, int threads);
 void map_operand_close(map_operand *x);
 
-/* Makes ready to read blocks of up to `room` elements. ordered: in C order. single: the file's only
- * element stands for every one. */
-int map_operand_prepare(map_operand *x, bool ordered, bool single, int64_t room);
+bf_dtype map_operand_dtype(const map_operand *x);
 
-/* Puts elements [at, at + n) in x->array; of a file whose length is not known, as many as there
- * are: x->array.shape[0] says how many. */
-int map_operand_view(map_operand *x, int64_t at, int64_t n);
+/* Makes ready to read. ordered: in C order. single: the file's only element stands for every one.
+ */
+int map_operand_prepare(map_operand *x, bool ordered, bool single);
+
+/* Puts the next elements in x->array: up to n of them, fewer only at the end. */
+int map_operand_next(map_operand *x, int64_t n);
 
 #endif

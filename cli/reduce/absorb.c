@@ -1,118 +1,150 @@
 #include "reduce/absorb.h"
 
 #include "reduce/reduce.h"
-#include "runtime/progress.h"
 #include "runtime/report.h"
 
-#include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
 /* The library gives a thread at least so many bytes. */
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* Rows that are taken in step of two inputs: of mapped arrays, work for all threads. */
+enum { PAIR_ROWS = 1 << 17, PAIR_ROWS_IN_PLACE = 1 << 27 };
 
-/* Two inputs that are read, and the failure that ended it. */
-typedef struct reading {
-    const pair *in;
-    const source *failed; /* NULL: none */
-    int64_t got;          /* by source_view, and errno */
-    int error;
-    int64_t n[2]; /* elements of each, where one ended before the other */
-} reading;
+/* ---- one input ------------------------------------------------------------------------------- */
 
-/* Reads the elements [at, at + most) of one input, fewer at its end. */
-static int64_t read_source(reading *r, const source *s, int64_t at, int64_t most, void *to) {
-    int64_t got, n = most;
-    if (s->count >= 0 && s->count - at < n) n = s->count - at;
-    const void *elements = source_view(s, at, n, to, &got);
-    if (got < 0 || (got < n && s->count >= 0)) {
-        r->failed = s;
-        r->got = got;
-        r->error = errno;
-        return -1;
+/* The dtype of a column of text is known only at its end. So there is a state for every candidate
+ * that its numbers have left; the most exact one is the answer. */
+typedef struct absorbing {
+    task *task;
+    rows *rows;
+    int candidates;
+    bf_state **states; /* [column][candidate]; NULL: the candidate is ruled out */
+} absorbing;
+
+static bf_status open_states(const absorbing *x, bf_reduction op, int64_t start) {
+    bf_status st = x->states ? BF_OK : BF_E_MEMORY;
+    for (int k = 0; k < x->rows->columns * x->candidates && st == BF_OK; k++) {
+        const int i = k % x->candidates;
+        if (!(x->rows->can[k / x->candidates] & 1u << i)) continue;
+        st = bf_state_create(x->task->context, op, rows_candidate(x->rows, i), &x->states[k]);
+        if (st == BF_OK && reduce_is_ordered(op)) st = bf_state_seek(x->states[k], start);
     }
-    if (elements != to) memcpy(to, elements, (size_t)got * source_element(s));
-    return got;
+    return st;
 }
 
-/* bf_feed's read. */
-static int64_t read_inputs(void *arg, int64_t at, int64_t most, void *const to[]) {
-    reading *r = arg;
-    const source *const inputs[2] = {r->in->a, r->in->b};
-    int64_t n[2] = {most, most};
-    for (int i = 0; i < 2; i++) {
-        if (to[i]) n[i] = read_source(r, inputs[i], at, most, to[i]);
-        if (n[i] < 0) return -1;
+static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
+    const rows_column *c = &chunk->columns[k];
+    bf_status st = BF_OK;
+    for (int i = 0; i < x->candidates && st == BF_OK; i++) {
+        if (!(c->can & 1u << i)) continue;
+        const bf_array numbers = bf_array_of(rows_candidate(x->rows, i), c->as[i], chunk->n);
+        st = bf_state_absorb(x->states[k * x->candidates + i], &numbers);
     }
-    if (to[0] && to[1] && n[0] != n[1]) {
-        memcpy(r->n, n, sizeof n);
-        return -1;
+    return st;
+}
+
+/* Data that changed meanwhile may be refused for that. */
+static int absorb_failed(const absorbing *x, bf_status st) {
+    const source *s = &x->rows->source;
+    const int code = source_check(s);
+    return code == EXIT_DONE ? fail_status(st, x->task->context, s->name) : code;
+}
+
+static int absorb_chunks(const absorbing *x) {
+    rows_chunk chunk = {.n = 1};
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && chunk.n > 0) {
+        code = rows_next(x->rows, 0, &chunk);
+        bf_status st = BF_OK;
+        for (int k = 0; code == EXIT_DONE && chunk.n > 0 && k < x->rows->columns && st == BF_OK;
+             k++)
+            st = absorb_column(x, &chunk, k);
+        if (st != BF_OK) code = absorb_failed(x, st);
     }
-    return to[0] ? n[0] : n[1];
+    return code;
 }
 
-/* ---- the feed -------------------------------------------------------------------------------- */
-
-/* Elements of each input; -1: not known before they are read. */
-static int64_t count_of(const pair *in) {
-    if (in->b && in->b->count < 0) return -1;
-    return in->a->count;
+/* Hands out the most exact state of each column, and drops the others. */
+static void choose_states(const absorbing *x, bf_state **states) {
+    for (int k = 0; k < x->rows->columns; k++) {
+        bf_state **of = &x->states[k * x->candidates];
+        const int chosen = __builtin_ctz(x->rows->can[k]);
+        states[k] = of[chosen];
+        of[chosen] = NULL;
+    }
 }
 
-/* Returns the memory in which the elements lie as they are; NULL if they must be read. */
-static const void *memory_of(const source *s) {
-    const bool as_they_are = s->data && !s->reorder && !s->layout.swap;
-    return as_they_are ? s->data + (size_t)s->first * source_element(s) : NULL;
+static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state **states) {
+    absorbing x = {.task = t, .rows = r, .candidates = rows_candidates(r)};
+    const int n = r->columns * x.candidates;
+    x.states = calloc((size_t)n, sizeof(bf_state *));
+    const bf_status st = open_states(&x, op, start);
+    const int code = st == BF_OK ? absorb_chunks(&x) : fail_status(st, t->context, r->source.name);
+    if (code == EXIT_DONE) choose_states(&x, states);
+    for (int k = 0; x.states && k < n; k++) bf_state_destroy(x.states[k]);
+    free(x.states);
+    return code;
 }
 
-static bf_feed feed_of(reading *r) {
-    const pair *in = r->in;
-    const bf_dtype dtype = in->a->layout.dtype;
-    bf_feed feed = BF_FEED(.arrays = in->b ? 2 : 1, .dtype = {dtype, dtype}, .count = count_of(in),
-                           .read = read_inputs, .arg = r);
-    if (feed.count < 0) return feed;
-    feed.memory[0] = memory_of(in->a);
-    if (in->b) feed.memory[1] = memory_of(in->b);
-    feed.concurrent = in->a->data && (!in->b || in->b->data);
-    return feed;
+/* ---- two inputs ------------------------------------------------------------------------------ */
+
+static int refuse_lengths(const rows *a, const rows *b, bool fewer) {
+    int code = source_check(&a->source);
+    if (code == EXIT_DONE) code = source_check(&b->source);
+    if (code != EXIT_DONE) return code;
+    return fail(EXIT_DATA, b->source.name, "%s: it holds %s elements than %s",
+                bf_status_string(BF_E_SHAPE), fewer ? "fewer" : "more", a->source.name);
 }
 
-/* Reports why the absorbing call failed: the input could not be read, or the library refused it. */
-static int check_status(const task *t, const reading *r, bf_status st) {
-    const source *a = r->in->a;
-    if (st == BF_OK) return EXIT_DONE;
-    if (r->failed) return source_failed(r->failed, r->got, r->error);
-    if (st == BF_E_CANCELLED)
-        return fail(EXIT_DATA, r->in->b->name, "%s: it holds %s elements than %s",
-                    bf_status_string(BF_E_SHAPE), r->n[1] < r->n[0] ? "fewer" : "more", a->name);
-    const int code = source_check(a); /* data that changed may be refused */
-    return code == EXIT_DONE ? fail_status(st, t->context, a->name) : code;
+/* Text and pipes show their dtype and their length as they are read: ROWS_RESETTLED says that the
+ * dtype of one became another. */
+static int absorb_pairs(task *t, rows *a, rows *b, bf_state *state) {
+    const int64_t most = rows_in_place(a) && rows_in_place(b) ? PAIR_ROWS_IN_PLACE : PAIR_ROWS;
+    const int i = __builtin_ctz(a->can[0]), k = __builtin_ctz(b->can[0]);
+    rows_chunk of_a = {.n = 1}, of_b;
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && of_a.n > 0) {
+        code = rows_next(a, most, &of_a);
+        if (code == EXIT_DONE) code = rows_next(b, most, &of_b);
+        if (code != EXIT_DONE) break;
+        if (of_a.n != of_b.n) return refuse_lengths(a, b, of_b.n < of_a.n);
+        if (of_a.n == 0) break;
+        const bf_array x = bf_array_of(rows_dtype(a, 0), of_a.columns[0].as[i], of_a.n),
+                       y = bf_array_of(rows_dtype(b, 0), of_b.columns[0].as[k], of_b.n);
+        const bf_status st = bf_state_absorb_pair(state, &x, &y);
+        if (st != BF_OK) code = fail_status(st, t->context, a->source.name);
+    }
+    return code;
 }
 
-static int64_t bytes_of(const pair *in, const bf_state *state) {
+static int absorb_two(task *t, bf_reduction op, rows *a, rows *b, bf_state **state) {
+    const bf_status st = bf_state_create(t->context, op, rows_dtype(a, 0), state);
+    return st == BF_OK ? absorb_pairs(t, a, b, *state)
+                       : fail_status(st, t->context, a->source.name);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static int64_t bytes_of(const rows *r, const bf_state *state) {
     bf_state_info info = {.size = sizeof info};
+    const source *s = &r->source;
     bf_state_describe(state, &info);
-    return info.count * (int64_t)source_element(in->a) * (in->b ? 2 : 1);
+    if (s->text) return s->text->file ? s->text->size - s->text->begin : s->text->offset;
+    return info.count * (int64_t)source_element(s);
 }
 
-static int threads_of(const task *t, const bf_feed *feed, int64_t bytes) {
+static int threads_of(const task *t, const rows *r, int64_t bytes) {
     const int most = options_gpu(t->options->device) ? 1 : t->options->threads;
-    const bool mapped = feed->concurrent;
-    const int64_t useful = mapped ? bytes / THREAD_BYTES : 1;
+    const int64_t useful = bytes / THREAD_BYTES;
+    if (!rows_in_place(r)) return rows_threads(r);
     return useful >= most ? most : useful > 1 ? (int)useful : 1;
 }
 
-int absorb_arrays(task *t, bf_reduction op, const pair *in, int64_t start, bf_state **state) {
-    reading r = {.in = in};
-    const bf_feed feed = feed_of(&r);
-    bf_status st = bf_state_create(t->context, op, in->a->layout.dtype, state);
-    if (st == BF_OK && reduce_is_ordered(op)) st = bf_state_seek(*state, start);
-    if (st != BF_OK) return fail_status(st, t->context, in->a->name);
-    progress_watch(t->context);
-    const int code = check_status(t, &r, bf_state_absorb_feed(*state, &feed));
+int absorb_rows(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states) {
+    const int code = b ? absorb_two(t, op, a, b, states) : absorb_one(t, op, a, start, states);
     if (code != EXIT_DONE) return code;
-    t->bytes = bytes_of(in, *state);
-    t->threads = threads_of(t, &feed, t->bytes);
+    t->bytes = bytes_of(a, states[0]) + (b ? bytes_of(b, states[0]) : 0);
+    t->threads = threads_of(t, a, t->bytes);
     return EXIT_DONE;
 }

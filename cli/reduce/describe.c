@@ -12,11 +12,11 @@
 
 static const usage describe_usage = {
     "[OPTIONS] [FILE...]",
-    "The number of elements, of NaNs and infinities; minimum and maximum and their first indices;\n"
-    "sum, mean and standard deviation: in one pass, each as the command of its name gives it. Of\n"
-    "text, for all columns or those of --column LIST; a first row of nothing but names is a "
-    "header.\n"
-    "'-' or no FILE is standard input. With --save, one column's state is saved for merge.",
+    "Shows, in one pass: the numbers of elements, NaNs and infinities; minimum and maximum and\n"
+    "their first indices; sum, mean and standard deviation. Each has the value that its own\n"
+    "command gives. Describes all columns of a text, or those of --column LIST; a first row of\n"
+    "names is its header. --save saves the state of one column for merge. '-' or no FILE is\n"
+    "standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
         TAKES_SAVE | TAKES_OUTPUT,
     "bitfold describe x.npy"};
@@ -131,24 +131,16 @@ typedef struct list {
     bf_state *saved; /* for --save: the one state there is */
 } list;
 
-static char *column_name(const source *s, int k) {
-    char number_text[32];
-    if (!s->text) return NULL;
-    const text_layout *l = &s->text->layout;
-    if (l->names && *l->names[k]) return strdup(l->names[k]);
-    snprintf(number_text, sizeof number_text, "%d", l->fields[k] + 1);
-    return strdup(number_text);
-}
-
-static int add_column(const task *t, list *x, const source *s, int k, const bf_state *state) {
+static int add_column(const task *t, list *x, const rows *r, int k, const bf_state *state) {
     bf_state_info info = {.size = sizeof info};
+    const char *file = r->source.name;
     bf_state_describe(state, &info);
     described *d = &x->all[x->n];
-    *d = (described){.file = s->name,
+    *d = (described){.file = file,
                      .dtype = info.dtype,
-                     .column = column_name(s, k),
+                     .column = rows_column_name(r, k),
                      .values = {.size = sizeof d->values}};
-    const bf_status st = s->text && !d->column
+    const bf_status st = r->source.text && !d->column
                              ? BF_E_MEMORY
                              : bf_state_description(state, &t->options->rules, &d->values);
     if (st == BF_OK) {
@@ -156,22 +148,23 @@ static int add_column(const task *t, list *x, const source *s, int k, const bf_s
         return EXIT_DONE;
     }
     free(d->column);
-    return fail_status(st, t->context, s->name);
+    return fail_status(st, t->context, file);
 }
 
-static int check_save(const task *t, const source *s, const list *x) {
-    if (!t->options->save || (task_columns(s) == 1 && x->n == 0)) return EXIT_DONE;
-    return fail(EXIT_USAGE, s->name, "--save takes one file, and one column of it");
+static int check_save(const task *t, const rows *r, const list *x) {
+    if (!t->options->save || (r->columns == 1 && x->n == 0)) return EXIT_DONE;
+    return fail(EXIT_USAGE, r->source.name, "--save takes one file, and one column of it");
 }
 
-static int describe_columns(task *t, source *s, list *x, double began) {
-    const int columns = task_columns(s), before = x->n;
+static int describe_columns(task *t, rows *r, list *x, double began) {
+    const int columns = r->columns, before = x->n;
+    const char *file = r->source.name;
     described *all = realloc(x->all, (size_t)(x->n + columns) * sizeof *all);
     if (all) x->all = all;
     bf_state **states = calloc((size_t)columns, sizeof *states);
-    int code = all && states ? check_save(t, s, x) : fail_status(BF_E_MEMORY, NULL, s->name);
-    if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, s, NULL, s->first, states);
-    for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, s, k, states[k]);
+    int code = all && states ? check_save(t, r, x) : fail_status(BF_E_MEMORY, NULL, file);
+    if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, r, NULL, r->source.first, states);
+    for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, r, k, states[k]);
     for (int k = before; k < x->n; k++) x->all[k].seconds = progress_clock() - began;
     if (code == EXIT_DONE && t->options->save) {
         x->saved = states[0];
@@ -183,15 +176,15 @@ static int describe_columns(task *t, source *s, list *x, double began) {
 }
 
 static int describe_file(task *t, const char *name, list *x) {
-    source s;
+    rows r;
     const double began = progress_clock();
+    const rows_options how = task_rows(t, BF_DESCRIBE);
     input in = t->options->input;
-    in.rows = in.text.table = true;
-    int code = source_open(&s, name, &in);
+    in.text.table = true;
+    int code = rows_open(&r, name, &in, &how);
     if (code != EXIT_DONE) return code;
-    code = source_prepare(&s, true);
-    if (code == EXIT_DONE) code = describe_columns(t, &s, x, began);
-    source_close(&s);
+    code = describe_columns(t, &r, x, began);
+    rows_close(&r);
     return code;
 }
 

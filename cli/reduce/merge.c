@@ -10,19 +10,16 @@
 
 static const usage merge_usage = {
     "[OPTIONS] STATE...",
-    "Combines states that --save wrote, in any order, and gives the value of all their data, to\n"
-    "the same bits as one pass over them; of histograms what hist shows, of counts what count\n"
-    "shows, of groups the lines of group: key, aggregates, number of rows. With --save, the\n"
-    "combined state can be merged again.\n"
-    "--minus takes a state out that is part of the others, exactly: what is left is the state of\n"
-    "the data that remain. Sums, means, variances, norms, dot products, histograms, counts and\n"
-    "groups of these can be taken out; minima, maxima and products cannot.\n"
-    "argmin, argmax and describe depend on the order of the data: parts that were saved with\n"
-    "--offset go where they belong; whole files follow each other as the STATEs do, an index "
-    "counts\n"
-    "from the start of the first, and a message tells which STATE it is in. So does prod of "
-    "floats,\n"
-    "but only of parts.",
+    "Combines states that --save wrote, in any order, and shows the value of all their data,\n"
+    "with the bits of one pass over them. Histograms are shown as by hist, counts as by count,\n"
+    "and groups as by group: key, aggregates, number of rows. --save saves the combined state.\n"
+    "--minus takes out a state that is part of the others, exactly: the result is that of the\n"
+    "remaining data. Sums, means, variances, norms, dot products, histograms, counts and groups\n"
+    "of these can be taken out; minima, maxima and products cannot.\n"
+    "argmin, argmax, describe and prod of floats depend on the order of the data. Parts that\n"
+    "were saved with --offset take their places. Whole files follow each other in the order of\n"
+    "the STATEs: an index counts from the start of the first, and a message names the STATE\n"
+    "that holds it. For prod of floats only parts can be merged.",
     TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_TOP | TAKES_SAVE |
         TAKES_OUTPUT | TAKES_DEVICE | TAKES_MINUS,
     "bitfold sum --save x.bfs x.npy\n"

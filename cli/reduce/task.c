@@ -21,9 +21,12 @@ int task_open(task *t, const options *o, bool names) {
     return code == EXIT_DONE ? code : task_close(t, code, NULL);
 }
 
-int task_columns(const source *s) { return s->text ? s->text->layout.columns : 1; }
+rows_options task_rows(const task *t, bf_reduction op) {
+    return (rows_options){.threads = t->options->threads, .ordered = reduce_is_ordered(op)};
+}
 
-static void tell_input(const task *t, const source *s) {
+static void tell_input(const task *t, const rows *r) {
+    const source *s = &r->source;
     note(s->name, "%s, %s%s, %s; instruction set %s, up to %d threads",
          s->text ? "numbers" : bf_dtype_name(s->layout.dtype),
          s->text  ? "text"
@@ -37,44 +40,31 @@ static void tell_input(const task *t, const source *s) {
          bf_context_isa(t->context), options_gpu(t->options->device) ? 1 : t->options->threads);
 }
 
-static void tell_speed(const task *t, const source *s, double seconds) {
+static void tell_speed(const task *t, const rows *r, double seconds) {
     const bool gpu = options_gpu(t->options->device);
-    inform(s->name, "%" PRId64 " bytes in %.6f s: %.2f GB/s, %d %s, %s", t->bytes, seconds,
+    inform(r->source.name, "%" PRId64 " bytes in %.6f s: %.2f GB/s, %d %s, %s", t->bytes, seconds,
            seconds > 0 ? 1e-9 * (double)t->bytes / seconds : 0, t->threads,
            t->threads == 1 ? "thread" : "threads",
            gpu ? bf_context_device(t->context) : bf_context_isa(t->context));
 }
 
-static int64_t total_bytes(const source *a, const source *b) {
-    if (a->text) return a->stream ? -1 : a->size;
-    const int64_t count = a->count >= 0 ? a->count : b ? b->count : -1;
-    return count < 0 ? -1 : count * (int64_t)source_element(a) * (b ? 2 : 1);
+/* Bytes in all; where only one of two arrays has a known length, the other is as long. */
+static int64_t total_bytes(const rows *a, const rows *b) {
+    const int64_t of_a = rows_bytes(a), of_b = b ? rows_bytes(b) : 0;
+    if (of_a >= 0 && of_b >= 0) return of_a + of_b;
+    const int64_t known = of_a >= 0 ? of_a : of_b;
+    return b && known >= 0 && !a->source.text && !b->source.text ? 2 * known : -1;
 }
 
-/* Reports a file that changed while it was read. */
-static int absorb_sources(task *t, bf_reduction op, source *a, source *b, int64_t start,
-                          bf_state **states) {
-    const pair in = {a, b};
-    int code =
-        a->text ? absorb_text(t, op, a, start, states) : absorb_arrays(t, op, &in, start, states);
-    if (code == EXIT_DONE) code = source_check(a);
-    if (code == EXIT_DONE && b) code = source_check(b);
-    for (int i = 0; code != EXIT_DONE && i < task_columns(a); i++) {
-        bf_state_destroy(states[i]);
-        states[i] = NULL;
-    }
-    return code;
-}
-
-int task_reduce(task *t, bf_reduction op, source *a, source *b, int64_t start, bf_state **states) {
+int task_reduce(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states) {
     tell_input(t, a);
     if (b) tell_input(t, b);
     const double began = progress_clock();
-    progress_start(a->name, total_bytes(a, b));
-    const int code = absorb_sources(t, op, a, b, start, states);
+    progress_start(a->source.name, total_bytes(a, b));
+    const int code = absorb_rows(t, op, a, b, start, states);
     progress_stop();
     if (code == EXIT_DONE && t->options->stats) tell_speed(t, a, progress_clock() - began);
-    if (code == EXIT_DONE) note_device(t->context, a->name);
+    if (code == EXIT_DONE) note_device(t->context, a->source.name);
     return code;
 }
 

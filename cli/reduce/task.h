@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_REDUCE_TASK_H
 #define BITFOLD_CLI_REDUCE_TASK_H
 
-#include "input/source.h"
+#include "input/rows.h"
 #include "runtime/options.h"
 #include "runtime/outfile.h"
 #include "runtime/output.h"
@@ -20,13 +20,13 @@ typedef struct task {
  * written to is found before the work. */
 int task_open(task *t, const options *o, bool names);
 
-/* The number of states that a source gives: one for each column of text, otherwise 1. */
-int task_columns(const source *s);
+/* How the commands of values read their inputs. */
+rows_options task_rows(const task *t, bf_reduction op);
 
-/* Reduces a (for BF_DOT: with b, otherwise NULL), which are prepared, into new states, which begin
- * as NULL; the first element selected has the index `start`. The states are the caller's to
+/* Reduces the rows of a (for BF_DOT: with those of b, otherwise NULL) into new states, one for each
+ * column, which begin as NULL; the first row has the index `start`. The states are the caller's to
  * destroy, before the task closes. Says with -v and --stats how it went. */
-int task_reduce(task *t, bf_reduction op, source *a, source *b, int64_t start, bf_state **states);
+int task_reduce(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states);
 
 /* Writes the state's value, or its description. r names the files and tells the seconds; base is
  * taken off an index. */

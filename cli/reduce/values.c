@@ -4,7 +4,7 @@
 #include "reduce/task.h"
 #include "runtime/progress.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #define TAKES_VALUE                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_SAVE | TAKES_TOTAL |            \
@@ -60,69 +60,130 @@ static const usage *usage_of(bf_reduction op) {
     return &values[i].usage;
 }
 
-/* All files so far, as one. */
+/* All files so far, as one: a state for each column. */
 typedef struct running {
-    bf_state *state; /* NULL before the first file, or if nobody asks */
+    bf_state **states; /* NULL before the first file, or if nobody asks */
+    char **names;      /* of the first file's columns, or NULL: it has one */
+    int columns;
     const char *first_file;
     int64_t next; /* the index that the next file's elements start from */
     double seconds;
 } running;
 
-/* Adds one file's state, which it takes over. */
-static int add_to_total(running *total, bf_state *state, const char *file) {
-    if (!total->state) {
-        total->state = state;
-        total->first_file = file;
-        return EXIT_DONE;
-    }
+/* One file, reduced. */
+typedef struct reduced {
+    rows rows;
+    bf_state **states; /* of each column */
+    double seconds;
+} reduced;
+
+static void drop_states(bf_state **states, int n) {
+    for (int k = 0; states && k < n; k++) bf_state_destroy(states[k]);
+    free(states);
+}
+
+/* Adds one state to the total of its column. */
+static int add_column(const running *total, int k, const bf_state *state, const char *file) {
     bf_state_info a = {.size = sizeof a}, b = {.size = sizeof b};
-    bf_state_describe(total->state, &a);
+    bf_state_describe(total->states[k], &a);
     bf_state_describe(state, &b);
-    int code = EXIT_DONE;
     if (a.dtype != b.dtype) {
-        code = fail(EXIT_DATA, file, "no total of different dtypes: this is %s, %s is %s",
-                    bf_dtype_name(b.dtype), total->first_file, bf_dtype_name(a.dtype));
+        fail(EXIT_DATA, file, "no total of different dtypes: this is %s, %s is %s",
+             bf_dtype_name(b.dtype), total->first_file, bf_dtype_name(a.dtype));
         hint("--dtype f64 reads all text as f64");
+        return EXIT_DATA;
     }
-    const bf_status st = code == EXIT_DONE ? bf_state_merge(total->state, state) : BF_OK;
-    if (st != BF_OK) code = fail_status(st, NULL, file);
-    bf_state_destroy(state);
+    const bf_status st = bf_state_merge(total->states[k], state);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, NULL, file);
+}
+
+static int keep_names(running *total, const rows *r) {
+    if (r->columns == 1) return EXIT_DONE;
+    total->names = calloc((size_t)r->columns, sizeof *total->names);
+    for (int k = 0; total->names && k < r->columns; k++)
+        if (!(total->names[k] = rows_column_name(r, k)))
+            return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    return total->names ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+}
+
+/* Adds one file's states; the first file's become the total. */
+static int add_to_total(running *total, reduced *x) {
+    const rows *r = &x->rows;
+    const char *file = r->source.name;
+    if (!total->states) {
+        total->states = x->states;
+        total->columns = r->columns;
+        total->first_file = file;
+        x->states = NULL;
+        return keep_names(total, r);
+    }
+    if (r->columns != total->columns)
+        return fail(EXIT_DATA, file, "no total of different columns: this has %d, %s has %d",
+                    r->columns, total->first_file, total->columns);
+    int code = EXIT_DONE;
+    for (int k = 0; k < r->columns && code == EXIT_DONE; k++)
+        code = add_column(total, k, x->states[k], file);
     return code;
 }
 
-static int reduce_file(task *t, bf_reduction op, const char *name, running *total, bf_state **state,
-                       double *seconds) {
-    source s;
-    const double began = progress_clock();
-    input in = t->options->input;
-    in.rows = true;
-    int code = source_open(&s, name, &in);
-    if (code != EXIT_DONE) return code;
-    if (task_columns(&s) > 1)
-        code = fail(EXIT_USAGE, name, "one column at a time, not %d", task_columns(&s));
-    if (code == EXIT_DONE) code = source_prepare(&s, reduce_is_ordered(op));
-    if (code == EXIT_DONE) code = task_reduce(t, op, &s, NULL, total->next + s.first, state);
-    source_close(&s);
-    *seconds = progress_clock() - began;
-    total->seconds += *seconds;
+static int reduce_rows(task *t, bf_reduction op, running *total, reduced *x) {
+    rows *r = &x->rows;
+    if (t->options->save && r->columns > 1)
+        return fail(EXIT_USAGE, r->source.name, "--save takes one column, not %d", r->columns);
+    x->states = calloc((size_t)r->columns, sizeof *x->states);
+    if (!x->states) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    return task_reduce(t, op, r, NULL, total->next + r->source.first, x->states);
+}
+
+/* Writes the value of each column, whose names come first if there are several. */
+static int emit_columns(task *t, const reduced *x, int64_t base) {
+    const rows *r = &x->rows;
+    int code = EXIT_DONE;
+    for (int k = 0; k < r->columns && code == EXIT_DONE; k++) {
+        char *name = r->columns > 1 ? rows_column_name(r, k) : NULL;
+        if (r->columns > 1 && !name) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+        const result wanted = {.file = r->source.name, .column = name, .seconds = x->seconds};
+        code = task_emit(t, x->states[k], wanted, base);
+        free(name);
+    }
     return code;
+}
+
+static int emit_file(task *t, bf_reduction op, running *total, reduced *x, double began) {
+    bf_state_info info = {.size = sizeof info};
+    int code = reduce_rows(t, op, total, x);
+    x->seconds = progress_clock() - began;
+    total->seconds += x->seconds;
+    if (code != EXIT_DONE) return code;
+    code = emit_columns(t, x, total->next);
+    bf_state_describe(x->states[0], &info);
+    if (!t->options->total && !t->options->save) return code;
+    total->next = info.next;
+    const int added = add_to_total(total, x);
+    return code == EXIT_DONE ? added : code;
 }
 
 static int do_file(task *t, bf_reduction op, const char *name, running *total) {
-    bf_state *state = NULL;
-    result r = {.file = name};
-    int code = reduce_file(t, op, name, total, &state, &r.seconds);
+    reduced x = {.states = NULL};
+    const double began = progress_clock();
+    const rows_options how = task_rows(t, op);
+    int code = rows_open(&x.rows, name, &t->options->input, &how);
     if (code != EXIT_DONE) return code;
-    code = task_emit(t, state, r, total->next);
-    bf_state_info info = {.size = sizeof info};
-    bf_state_describe(state, &info);
-    if (!t->options->total && !t->options->save) {
-        bf_state_destroy(state);
-        return code;
+    code = emit_file(t, op, total, &x, began);
+    drop_states(x.states, x.rows.columns);
+    rows_close(&x.rows);
+    return code;
+}
+
+static int emit_total(task *t, const running *total) {
+    int code = EXIT_DONE;
+    for (int k = 0; k < total->columns && code == EXIT_DONE; k++) {
+        const result wanted = {.file = "total",
+                               .column = total->names ? total->names[k] : NULL,
+                               .seconds = total->seconds};
+        code = task_emit(t, total->states[k], wanted, 0);
     }
-    total->next = info.next;
-    const int added = add_to_total(total, state, name);
-    return code == EXIT_DONE ? added : code;
+    return code;
 }
 
 /* A file that fails does not keep the others from their values, but there is no total then. */
@@ -133,8 +194,13 @@ static int do_files(task *t, bf_reduction op, running *total) {
         const int code = do_file(t, op, o->files[i], total);
         if (first_failure == EXIT_DONE) first_failure = code;
     }
-    if (first_failure != EXIT_DONE || !o->total) return first_failure;
-    return task_emit(t, total->state, (result){.file = "total", .seconds = total->seconds}, 0);
+    return first_failure == EXIT_DONE && o->total ? emit_total(t, total) : first_failure;
+}
+
+static void drop_total(running *total) {
+    drop_states(total->states, total->columns);
+    for (int k = 0; total->names && k < total->columns; k++) free(total->names[k]);
+    free(total->names);
 }
 
 int cmd_value(int argc, char **argv) {
@@ -143,13 +209,13 @@ int cmd_value(int argc, char **argv) {
     int code;
     if (!options_parse(&o, argc, argv, usage_of(op), &code)) return code;
     task t;
-    running total = {.state = NULL};
+    running total = {.states = NULL};
     code = task_open(&t, &o, o.file_count > 1 || o.total);
     if (code == EXIT_DONE) {
         code = do_files(&t, op, &total);
-        code = task_close(&t, code, total.state);
+        code = task_close(&t, code, total.states ? total.states[0] : NULL);
     }
-    bf_state_destroy(total.state);
+    drop_total(&total);
     task_free(&t);
     return code;
 }

@@ -64,8 +64,10 @@ static const option_spec shared[] = {
      .at = AT(input.first), .most = ELEMENTS_MOST},
     {"count", 0, "N", "take exactly N elements", TAKES_INPUT | TAKES_ROWS, .read = read_number,
      .at = AT(input.count), .most = ELEMENTS_MOST},
-    {"column", 0, "COLUMN", "text: the column to read, by number from 1 or by name", TAKES_INPUT,
-     .read = read_columns, .at = AT(input.text.columns)},
+    {"column", 0, "COLUMN",
+     "text: the column to read, by number from 1 or by name; of values several, with commas "
+     "between",
+     TAKES_INPUT, .read = read_columns, .at = AT(input.text.columns)},
     {"delimiter", 0, "C",
      "text: what separates fields; ' ' is blanks and tabs (tab, ';' or ',', as in the first row)",
      TAKES_INPUT, .read = read_delimiter, .at = AT(input.text.delimiter)},

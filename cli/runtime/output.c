@@ -51,6 +51,10 @@ static void put_name(FILE *stream, const char *name) {
 static void put_line(const output *out, const result *r) {
     char text[BF_VALUE_TEXT];
     output_format(&r->value, out->hex, text);
+    if (r->column) {
+        put_name(out->stream, r->column);
+        putc('\t', out->stream);
+    }
     fputs(text, out->stream);
     if (out->names) {
         putc('\t', out->stream);
@@ -72,6 +76,10 @@ static void put_object(FILE *f, const result *r) {
     if (r->other) {
         fputs(",\"other\":", f);
         json_string(f, r->other);
+    }
+    if (r->column) {
+        fputs(",\"column\":", f);
+        json_string(f, r->column);
     }
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"value\":", bf_dtype_name(r->info.dtype),
             r->info.count);

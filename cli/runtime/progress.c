@@ -11,7 +11,6 @@
 #define FIRST_AFTER 1.0 /* seconds of work before the first line: short work needs none */
 #define EVERY_TTY 0.2   /* between updates in place */
 #define EVERY_LINE 1.0  /* between lines, where standard error is no terminal */
-#define EVERY_WATCH ((int64_t)20 * 1000 * 1000) /* nanoseconds between looks at the work */
 
 static struct {
     bool shown, tty;
@@ -115,18 +114,6 @@ void progress_tick(void) {
         put_progress(now, show.tty);
         show.due = now + (show.tty ? EVERY_TTY : EVERY_LINE);
     }
-}
-
-static int show_bytes(void *arg, int64_t bytes) {
-    (void)arg;
-    atomic_store(&done, bytes);
-    progress_tick();
-    return 0;
-}
-
-void progress_watch(bf_context *context) {
-    const bf_watch watch = BF_WATCH(.every_ns = EVERY_WATCH, .tick = show_bytes);
-    bf_context_watch(context, &watch);
 }
 
 void progress_stop(void) { progress_clear(); }

@@ -5,7 +5,7 @@
 #ifndef BITFOLD_CLI_RUNTIME_PROGRESS_H
 #define BITFOLD_CLI_RUNTIME_PROGRESS_H
 
-#include <bitfold.h>
+#include <stdint.h>
 #include <time.h>
 
 enum progress_mode { PROGRESS_AUTO, PROGRESS_ON, PROGRESS_OFF };
@@ -18,9 +18,6 @@ void progress_start(const char *name, int64_t total);
 void progress_add(int64_t bytes);
 void progress_tick(void); /* cheap: shows a line when one is due */
 void progress_stop(void);
-
-/* Has the calls on a context tell how far they are, from this call on. */
-void progress_watch(bf_context *context);
 
 /* Wipes a line that stands unfinished on the terminal, so that another can be written. */
 void progress_clear(void);

@@ -15,11 +15,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-spool_limit spool_limit_of(int64_t limit) {
+void spool_limit_set(spool_limit *limit, int64_t bytes) {
     hardware h;
-    if (limit > 0) return (spool_limit){limit};
-    hardware_find(&h);
-    return (spool_limit){(h.limit > 0 && h.limit < h.memory ? h.limit : h.memory) / 4};
+    if (bytes == 0) {
+        hardware_find(&h);
+        bytes = (h.limit > 0 && h.limit < h.memory ? h.limit : h.memory) / 4;
+    }
+    atomic_init(&limit->left, bytes);
 }
 
 void spool_open(spool *s, spool_limit *limit) { *s = (spool){.limit = limit, .fd = -1}; }
@@ -28,7 +30,7 @@ void spool_close(spool *s) {
     if (!s->limit) return;
     if (s->memory) munmap(s->memory, (size_t)s->room);
     if (s->fd >= 0) close(s->fd);
-    s->limit->left += s->room;
+    atomic_fetch_add(&s->limit->left, s->room);
     *s = (spool){.fd = -1};
 }
 
@@ -55,55 +57,58 @@ int spool_create_file(void) {
     return fd;
 }
 
-static int file_failed(void) {
-    fail(EXIT_IO, spool_directory(), "cannot write a temporary file: %s", strerror(errno));
-    hint("TMPDIR names a directory with more room; --bins N with --range needs no such file");
+int spool_failed(int error) {
+    fail(EXIT_IO, spool_directory(), "cannot write or read a temporary file: %s", strerror(error));
+    hint("TMPDIR names a directory with more room");
     return EXIT_IO;
 }
 
-static int write_file(const spool *s, const unsigned char *bytes, size_t size) {
+static bool write_file(const spool *s, const unsigned char *bytes, size_t size) {
     while (size > 0) {
         const ssize_t n = write(s->fd, bytes, size);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return file_failed();
+        if (n == 0) errno = ENOSPC;
+        if (n <= 0) return false;
         bytes += n;
         size -= (size_t)n;
     }
-    return EXIT_DONE;
+    return true;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* Address space costs nothing until it is written to. */
+/* Takes all memory that is left. Address space costs nothing until it is written to. */
 static void reserve_memory(spool *s) {
-    void *at = s->limit->left <= 0 ? MAP_FAILED
-                                   : mmap(NULL, (size_t)s->limit->left, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) return;
+    const int64_t room = atomic_exchange(&s->limit->left, 0);
+    void *at = room <= 0 ? MAP_FAILED
+                         : mmap(NULL, (size_t)room, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) {
+        atomic_fetch_add(&s->limit->left, room);
+        return;
+    }
     s->memory = at;
-    s->room = s->limit->left;
-    s->limit->left = 0;
+    s->room = room;
 }
 
-int spool_write(spool *s, const void *bytes, size_t size) {
+bool spool_write(spool *s, const void *bytes, size_t size) {
     if (s->size == 0) reserve_memory(s);
     if (s->fd < 0 && (int64_t)size <= s->room - s->held) {
         memcpy(s->memory + s->held, bytes, size);
         s->held += (int64_t)size;
     } else {
         if (s->fd < 0) s->fd = spool_create_file();
-        const int code = s->fd < 0 ? file_failed() : write_file(s, bytes, size);
-        if (code != EXIT_DONE) return code;
+        if (s->fd < 0 || !write_file(s, bytes, size)) return false;
     }
     s->size += (int64_t)size;
-    return EXIT_DONE;
+    return true;
 }
 
 void spool_end(spool *s) {
     const int64_t page = sysconf(_SC_PAGESIZE), kept = (s->held + page - 1) / page * page;
     if (!s->memory || kept == 0 || kept >= s->room) return;
     munmap(s->memory + kept, (size_t)(s->room - kept));
-    s->limit->left += s->room - kept;
+    atomic_fetch_add(&s->limit->left, s->room - kept);
     s->room = kept;
 }
 
@@ -115,7 +120,6 @@ const void *spool_read(const spool *s, int64_t at, void *buffer, size_t size) {
     const int64_t from = at + (int64_t)head - s->held;
     const int64_t got = bytes_pread(s->fd, out + head, size - head, from);
     if (got == (int64_t)(size - head)) return buffer;
-    fail(EXIT_IO, spool_directory(), "cannot read a temporary file: %s",
-         strerror(got < 0 ? errno : EIO));
+    if (got >= 0) errno = EIO;
     return NULL;
 }

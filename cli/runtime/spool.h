@@ -3,13 +3,14 @@
 #ifndef BITFOLD_CLI_RUNTIME_SPOOL_H
 #define BITFOLD_CLI_RUNTIME_SPOOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The memory that the spools of a command may still take together. */
 typedef struct spool_limit {
-    int64_t left;
+    atomic_int_fast64_t left;
 } spool_limit;
 
 typedef struct spool {
@@ -20,21 +21,24 @@ typedef struct spool {
     int64_t size;          /* in all */
 } spool;
 
-/* limit 0: a quarter of the memory of this machine or cgroup. */
-spool_limit spool_limit_of(int64_t limit);
+/* bytes 0: a quarter of the memory of this machine or cgroup. */
+void spool_limit_set(spool_limit *limit, int64_t bytes);
 
 void spool_open(spool *s, spool_limit *limit);
 void spool_close(spool *s);
 
-/* Appends. What is written at once stays together, and is best read the same way. Return exit
- * codes, having reported the failure. */
-int spool_write(spool *s, const void *bytes, size_t size);
+/* Appends. False, with errno set, if it failed. */
+bool spool_write(spool *s, const void *bytes, size_t size);
 
 /* After the last write: gives back the memory that was not needed. */
 void spool_end(spool *s);
 
-/* Bytes [at, at + size) as one piece: where they lie, or in buffer. NULL: it failed. */
+/* Bytes [at, at + size) as one piece: where they lie, or in buffer. NULL, with errno set, if it
+ * failed. */
 const void *spool_read(const spool *s, int64_t at, void *buffer, size_t size);
+
+/* Reports the errno of a failure of a spool. Returns an exit code. */
+int spool_failed(int error);
 
 /* Opens a temporary file without a name, in TMPDIR or /tmp. -1 with errno set if it fails. */
 int spool_create_file(void);

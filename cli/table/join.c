@@ -1,6 +1,6 @@
 /* join: the pairs of rows of two columns that have the same number. */
 #include "command.h"
-#include "input/column.h"
+#include "input/rows.h"
 #include "runtime/context.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
@@ -12,64 +12,76 @@
 
 static const usage join_usage = {
     "[OPTIONS] A B",
-    "The pairs of rows that have the same number, counted from 0: lines of A's row, tab, B's row,\n"
-    "in the order of A's, then of B's. -0 is the same as 0, and a NaN as any other.",
-    TAKES_INPUT | TAKES_RUNNING | TAKES_OUTPUT | TAKES_SEED, "bitfold join x.npy x.npy"};
-
-/* One side. */
-typedef struct side {
-    column column;
-    const void *rows;
-    void *own; /* what is to be freed of them */
-    int64_t n;
-} side;
+    "Finds the pairs of rows of A and B that have the same number. Each line is the row in A, a\n"
+    "tab and the row in B, both counted from 0, ordered by the row in A, then by that in B. -0\n"
+    "equals 0, and all NaNs are equal.",
+    TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SEED,
+    "bitfold join x.npy x.npy"};
 
 typedef struct join {
     const options *options;
     bf_context *context;
     output output;
-    side a, b;
+    spool_limit limit;
+    rows a, b;
+    bf_array rows_a, rows_b; /* all of them */
     bf_pairs *pairs;
 } join;
 
-/* If one text holds floats, the integers of the other are taken as floats too. */
-static int check_dtypes(join *j) {
-    source *a = &j->a.column.source, *b = &j->b.column.source;
-    if (a->layout.dtype != b->layout.dtype && !source_take_as(a, b->layout.dtype) &&
-        !source_take_as(b, a->layout.dtype))
-        return fail(EXIT_DATA, b->name, "no join of different dtypes: this is %s, %s is %s",
-                    bf_dtype_name(b->layout.dtype), a->name, bf_dtype_name(a->layout.dtype));
-    return EXIT_DONE;
-}
-
-/* Text is taken as another dtype before it is made ready to be read. */
-static int open_sides(join *j) {
+static int open_side(join *j, rows *r, const char *name) {
     const options *o = j->options;
-    int code = column_open(&j->a.column, o->files[0], &o->input);
-    if (code == EXIT_DONE) code = column_open(&j->b.column, o->files[1], &o->input);
-    if (code == EXIT_DONE) code = check_dtypes(j);
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .ordered = true,
+                              .unchanging = true,
+                              .keep = &j->limit};
+    const int code = rows_open_column(r, name, &o->input, &how);
+    if (code == EXIT_DONE && !rows_may_resettle(r)) rows_forget(r);
     return code;
 }
 
-static int read_side(side *s) {
-    s->column.dtype = s->column.source.layout.dtype;
-    progress_start(s->column.source.name, column_bytes(&s->column));
-    const int code = column_all(&s->column, &s->rows, &s->own, &s->n);
+static int load_side(rows *r, bf_array *all) {
+    progress_start(r->source.name, rows_bytes(r));
+    const int code = rows_load(r, all);
     progress_stop();
     return code;
 }
 
+/* Loads one text once more, as the dtype of the other. */
+static int load_as(rows *r, bf_dtype dtype, bf_array *all) {
+    rows_again(r);
+    rows_take_as(r, dtype);
+    return load_side(r, all);
+}
+
+/* If one text holds floats, the integers of the other are taken as floats too. */
+static int match_dtypes(join *j) {
+    const bf_dtype a = j->rows_a.dtype, b = j->rows_b.dtype;
+    if (a == b) return EXIT_DONE;
+    if (rows_can_be(&j->a, b)) return load_as(&j->a, b, &j->rows_a);
+    if (rows_can_be(&j->b, a)) return load_as(&j->b, a, &j->rows_b);
+    return fail(EXIT_DATA, j->b.source.name, "no join of different dtypes: this is %s, %s is %s",
+                bf_dtype_name(b), j->a.source.name, bf_dtype_name(a));
+}
+
+static int load_sides(join *j) {
+    const options *o = j->options;
+    int code = open_side(j, &j->a, o->files[0]);
+    if (code == EXIT_DONE) code = open_side(j, &j->b, o->files[1]);
+    if (code == EXIT_DONE) code = load_side(&j->a, &j->rows_a);
+    if (code == EXIT_DONE) code = load_side(&j->b, &j->rows_b);
+    return code == EXIT_DONE ? match_dtypes(j) : code;
+}
+
 static int join_sides(join *j) {
-    const bf_array a = bf_array_of(j->a.column.dtype, j->a.rows, j->a.n),
-                   b = bf_array_of(j->b.column.dtype, j->b.rows, j->b.n);
-    const bf_status st = bf_join(j->context, &a, &b, (uint64_t)j->options->seed, &j->pairs);
+    const bf_status st =
+        bf_join(j->context, &j->rows_a, &j->rows_b, (uint64_t)j->options->seed, &j->pairs);
     return st == BF_OK ? EXIT_DONE : fail_status(st, j->context, j->options->files[0]);
 }
 
-static void put_rows(FILE *f, const char *name, const int64_t *rows, int64_t n) {
+static void put_rows(FILE *f, const char *name, const int64_t *at, int64_t n) {
     fprintf(f, ",\"%s\":[", name);
-    for (int64_t i = 0; i < n && !ferror(f); i++)
-        fprintf(f, "%s%" PRId64, i > 0 ? "," : "", rows[i]);
+    for (int64_t i = 0; i < n && !ferror(f); i++) fprintf(f, "%s%" PRId64, i > 0 ? "," : "", at[i]);
     putc(']', f);
 }
 
@@ -80,7 +92,7 @@ static void put_pairs_object(const join *j, double seconds) {
     json_string(f, j->options->files[0]);
     fputs(",\"other\":", f);
     json_string(f, j->options->files[1]);
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(j->a.column.dtype), n);
+    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(j->rows_a.dtype), n);
     put_rows(f, "a", bf_pairs_a(j->pairs), n);
     put_rows(f, "b", bf_pairs_b(j->pairs), n);
     json_end(f, bf_context_device(j->context), seconds);
@@ -111,9 +123,7 @@ static int run_join(join *j) {
     int code = check_line(o);
     if (code == EXIT_DONE) code = context_open(&j->context, o);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
-    if (code == EXIT_DONE) code = open_sides(j);
-    if (code == EXIT_DONE) code = read_side(&j->a);
-    if (code == EXIT_DONE) code = read_side(&j->b);
+    if (code == EXIT_DONE) code = load_sides(j);
     if (code == EXIT_DONE) code = join_sides(j);
     if (code != EXIT_DONE) return code;
     note_device(j->context, o->files[0]);
@@ -125,13 +135,12 @@ int cmd_join(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &join_usage, &code)) return code;
-    join j = {.options = &o, .a.column.source.fd = -1, .b.column.source.fd = -1};
+    join j = {.options = &o, .a.source.fd = -1, .b.source.fd = -1};
+    spool_limit_set(&j.limit, o.memory);
     code = run_join(&j);
     if (code != EXIT_DONE) output_abandon(&j.output);
-    column_close(&j.a.column);
-    column_close(&j.b.column);
-    free(j.a.own);
-    free(j.b.own);
+    rows_close(&j.a);
+    rows_close(&j.b);
     bf_pairs_destroy(j.pairs);
     bf_context_destroy(j.context);
     return code;

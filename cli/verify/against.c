@@ -10,8 +10,7 @@
 
 /* A FILE and all of its elements. */
 typedef struct loaded {
-    source source;
-    void *buffer;
+    rows rows;
     bf_array elements;
 } loaded;
 
@@ -23,6 +22,7 @@ typedef struct check {
     bf_state_info info;     /* dtype: of the elements, or the keys */
     bool weights;           /* of the histogram: the last file has them */
     bf_groups_options kind; /* of the groups: each aggregate's values are in a file of their own */
+    spool_limit limit;
     loaded *files;
     int opened; /* number of open files */
     verdict *verdict;
@@ -39,28 +39,19 @@ static bf_dtype dtype_of(const check *c, int file) {
 
 static int load_one(check *c, const char *name) {
     loaded *f = &c->files[c->opened];
-    const void *data;
-    input in = c->options->input;
-    in.rows = true;
-    int code = source_open(&f->source, name, &in);
+    int code = verify_open(&f->rows, name, &c->options->input, &c->limit);
     if (code != EXIT_DONE) return code;
     const bf_dtype wanted = dtype_of(c, c->opened++);
-    text_input *t = f->source.text;
-    if (c->saved.histogram && t && t->layout.dtype == BF_NONE)
-        t->layout.dtype = BF_F64; /* as hist does */
-    code = source_load(&f->source);
+    if (c->saved.histogram) rows_demand(&f->rows, BF_F64); /* as hist does */
+    code = rows_load(&f->rows, &f->elements);
     if (code != EXIT_DONE) return code;
-    const bf_dtype dtype = f->source.layout.dtype;
-    if (wanted != BF_NONE && dtype != wanted)
-        return fail(EXIT_DATA, name, "this is %s, %s is a state of %s", bf_dtype_name(dtype),
-                    c->options->against, bf_dtype_name(wanted));
-    code = verify_load(&f->source, &f->buffer, &data);
-    if (code != EXIT_DONE) return code;
-    f->elements = bf_array_of(dtype, data, f->source.count);
-    const int64_t keys = c->files[0].source.count;
-    if (c->kind.count > 0 && f->source.count != keys)
-        return fail(EXIT_DATA, name, "it holds %lld values, and there are %lld keys",
-                    (long long)f->source.count, (long long)keys);
+    if (wanted != BF_NONE && f->elements.dtype != wanted)
+        return fail(EXIT_DATA, name, "this is %s, %s is a state of %s",
+                    bf_dtype_name(f->elements.dtype), c->options->against, bf_dtype_name(wanted));
+    const int64_t n = f->elements.shape[0], keys = c->files[0].elements.shape[0];
+    if (c->kind.count > 0 && n != keys)
+        return fail(EXIT_DATA, name, "it holds %lld values, and there are %lld keys", (long long)n,
+                    (long long)keys);
     return EXIT_DONE;
 }
 
@@ -76,10 +67,7 @@ static int load_all(check *c) {
 }
 
 static void drop_all(check *c) {
-    for (int i = 0; i < c->opened; i++) {
-        free(c->files[i].buffer);
-        source_close(&c->files[i].source);
-    }
+    for (int i = 0; i < c->opened; i++) rows_close(&c->files[i].rows);
     free(c->files);
 }
 
@@ -92,10 +80,10 @@ static bf_status absorb_files(bf_state *state, const check *c) {
     if (c->info.op == BF_DOT)
         return bf_state_absorb_pair(state, &c->files[0].elements, &c->files[1].elements);
     for (int i = 0; i < c->options->file_count && st == BF_OK; i++) {
-        next += c->files[i].source.first;
+        next += c->files[i].rows.source.first;
         if (reduce_is_ordered(c->info.op)) st = bf_state_seek(state, next);
         if (st == BF_OK) st = bf_state_absorb(state, &c->files[i].elements);
-        next += c->files[i].source.count;
+        next += c->files[i].elements.shape[0];
     }
     return st;
 }
@@ -234,7 +222,7 @@ static int do_rows(check *c) {
         code = do_row(c, &wanted, &w, i >= hosts);
     }
     for (int i = 0; i < c->opened && code == EXIT_DONE; i++)
-        code = source_check(&c->files[i].source);
+        code = source_check(&c->files[i].rows.source);
     return code;
 }
 
@@ -276,6 +264,7 @@ static void describe_saved(check *c) {
 
 int verify_against(const machine *m, const options *o, verdict *v) {
     check c = {.machine = m, .options = o, .verdict = v};
+    spool_limit_set(&c.limit, 0);
     int code = statefile_load(m->context[0][0], o->against, &c.saved);
     if (code != EXIT_DONE) return code;
     describe_saved(&c);

@@ -5,9 +5,9 @@
 
 enum { CUTS = 4 };
 
-static bf_array counts_array(uint16_t *counts, const bf_julia_params *p, int64_t rows,
+static bf_array counts_array(uint16_t *counts, const bf_julia_params *p, int64_t height,
                              int64_t columns) {
-    bf_array a = bf_array_of(BF_U16, counts, rows);
+    bf_array a = bf_array_of(BF_U16, counts, height);
     a.ndim = 2;
     a.shape[1] = columns;
     a.strides[0] = p->width;

@@ -227,32 +227,28 @@ static int do_generated(const machine *m, verdict *v) {
     return code == EXIT_DONE ? verify_groups(m, v) : code;
 }
 
-int verify_load(source *s, void **buffer, const void **data) {
-    if (s->count < 0)
-        return fail(EXIT_DATA, s->name, "verify needs a file, or a stream with --count");
-    int code = source_prepare(s, true);
-    if (code != EXIT_DONE) return code;
-    *buffer = malloc((size_t)s->count * source_element(s) + 1);
-    if (!*buffer) return fail_status(BF_E_MEMORY, NULL, s->name);
-    int64_t got;
-    *data = source_view(s, 0, s->count, *buffer, &got);
-    return got == s->count ? EXIT_DONE : source_failed(s, got, errno);
+int verify_open(rows *r, const char *name, const input *in, spool_limit *limit) {
+    const rows_options how = {.threads = 1, .settled = true, .ordered = true, .keep = limit};
+    const int code = rows_open_column(r, name, in, &how);
+    if (code != EXIT_DONE || r->source.text || r->source.count >= 0) return code;
+    rows_close(r);
+    return fail(EXIT_DATA, name, "verify needs a file, or a stream with --count");
 }
 
 static int do_file(const machine *m, const options *o, verdict *v) {
-    source s;
-    void *buffer = NULL;
-    const void *data = NULL;
-    int code = source_open(&s, o->files[0], &o->input);
+    rows r;
+    bf_array all;
+    spool_limit limit;
+    spool_limit_set(&limit, 0);
+    int code = verify_open(&r, o->files[0], &o->input, &limit);
     if (code != EXIT_DONE) return code;
-    code = verify_load(&s, &buffer, &data);
-    if (code == EXIT_DONE)
-        code = do_data(m, "file", s.layout.dtype, data, s.count, BF_NAN_PROPAGATE, v);
-    if (code == EXIT_DONE && data_is_float(s.layout.dtype))
-        code = do_data(m, "file, skip", s.layout.dtype, data, s.count, BF_NAN_SKIP, v);
-    if (code == EXIT_DONE) code = source_check(&s);
-    free(buffer);
-    source_close(&s);
+    code = rows_load(&r, &all);
+    const int64_t n = all.shape[0];
+    if (code == EXIT_DONE) code = do_data(m, "file", all.dtype, all.data, n, BF_NAN_PROPAGATE, v);
+    if (code == EXIT_DONE && data_is_float(all.dtype))
+        code = do_data(m, "file, skip", all.dtype, all.data, n, BF_NAN_SKIP, v);
+    if (code == EXIT_DONE) code = source_check(&r.source);
+    rows_close(&r);
     return code;
 }
 

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_VERIFY_VERIFY_H
 #define BITFOLD_CLI_VERIFY_VERIFY_H
 
-#include "input/source.h"
+#include "input/rows.h"
 #include "runtime/options.h"
 
 #include <bitfold.h>
@@ -62,9 +62,9 @@ outcome verify_saved_checksum(const void *bytes, size_t size);
 bool verify_same(const outcome *a, const outcome *b);
 void verify_text(const outcome *r, char text[BF_VALUE_TEXT]);
 
-/* Views all of the source; what must be copied goes to *buffer, for the caller to free. Returns an
- * exit code. */
-int verify_load(source *s, void **buffer, const void **data);
+/* Opens a file of one column, all of which can be loaded. Returns an exit code, having reported the
+ * failure. */
+int verify_open(rows *r, const char *name, const input *in, spool_limit *limit);
 
 /* Returns elements [first, last) of a. */
 bf_array verify_slice(const bf_array *a, int64_t first, int64_t last);

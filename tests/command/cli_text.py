@@ -221,7 +221,8 @@ class Rows(CommandTest):
         self.refused(3, "-:2: a quoted field", "sum", "--column", 2, stdin=b'1,2\n"3,4\n')
         self.refused(3, "-:2: a NUL byte", "sum", "--column", 1, stdin=b"1 2\n3 \0\n4\n")
         self.refused(3, "-:1: a NUL byte", "sum", stdin=bytes(1 << 20))
-        self.refused(2, "one column at a time", "sum", "--column", "1,2", stdin=b"1,2\n")
+        for command in ["hist", "count"]:
+            self.refused(2, "one column at a time", command, "--column", "1,2", stdin=b"1,2\n")
         for option in [["--column", "1"], ["--header"], ["--delimiter", ","], ["--dtype", "f32"]]:
             self.refused(2, "x.npy", "sum", *option, self.save("x.npy", np.ones(3)))
         for option in [["--delimiter", "ab"], ["--delimiter", "1"], ["--column", ""]]:

@@ -3,7 +3,7 @@
  *
  * The first byte chooses the options, the rest is the text. */
 #define _GNU_SOURCE /* memfd_create */
-#include "cli/input/text_input.h"
+#include "cli/text/input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,52 +54,69 @@ static void check_token(const char *text, size_t size) {
     check_double(narrow, strtof(copy, NULL));
 }
 
-/* All numbers of the first wanted column; NULL if the text is refused. */
-static double *read_all(text_input *t, int64_t from, int64_t to, int64_t room, int64_t *n,
-                        const char *text, int64_t size) {
-    text_reader r;
-    require(text_reader_open(&r, t, from, to));
-    r.rows.room = room < r.rows.room ? room : r.rows.room;
-    double *all = malloc((size_t)(size + 1) * sizeof *all);
-    text_status st;
-    *n = 0;
-    while ((st = text_reader_next(&r)) == TEXT_OK && r.rows.n > 0) {
-        require(*n + r.rows.n <= size);
-        const int last = text_candidates(&t->layout) - 1;
-        if (text_candidate(&t->layout, last) == BF_F64)
-            memcpy(all + *n, text_rows_numbers(&r.rows, &t->layout, 0, last),
-                   (size_t)r.rows.n * sizeof *all);
-        else
-            memset(all + *n, 0, (size_t)r.rows.n * sizeof *all);
-        *n += r.rows.n;
-    }
-    require(st == TEXT_OK || st == TEXT_REFUSED);
-    if (st == TEXT_REFUSED) check_refusal(&r.refusal, text, size);
-    text_reader_close(&r);
-    if (st == TEXT_OK) return all;
-    free(all);
-    return NULL;
+/* All rows of a text, read in parts of so many bytes. */
+typedef struct reading {
+    double *numbers; /* of the first wanted column */
+    int64_t n;
+    bool refused;
+} reading;
+
+static void append(reading *x, const text_input *t, const text_rows *rows, int64_t size) {
+    const int last = text_candidates(&t->layout) - 1;
+    require(x->n + rows->n <= size);
+    if (text_candidate(&t->layout, last) == BF_F64)
+        memcpy(x->numbers + x->n, text_rows_numbers(rows, &t->layout, 0, last),
+               (size_t)rows->n * sizeof *x->numbers);
+    else
+        memset(x->numbers + x->n, 0, (size_t)rows->n * sizeof *x->numbers);
+    x->n += rows->n;
 }
 
-/* In two parts the text gives the same rows, and skipping counts as many. */
-static void check_parts(text_input *t, const char *text, int64_t size) {
-    int64_t n, first, second, counted;
-    double *all = read_all(t, t->begin, size, 4096, &n, text, size);
-    const int64_t middle = t->begin + (size - t->begin) / 2;
-    double *a = read_all(t, t->begin, middle, 3, &first, text, size);
-    double *b = read_all(t, middle, size, 3, &second, text, size);
-    require((all != NULL) == (a != NULL && b != NULL));
-    if (all) {
-        require(first + second == n);
-        for (int64_t i = 0; i < n; i++) check_double(all[i], i < first ? a[i] : b[i - first]);
-        text_reader r;
-        require(text_reader_open(&r, t, t->begin, size));
-        require(text_reader_count(&r, &counted) == TEXT_OK && counted == n);
-        text_reader_close(&r);
+static reading read_all(text_input *t, int64_t step, text_selection *selection, const char *text,
+                        int64_t size) {
+    static unsigned char forms[1 << 17];
+    text_rows rows;
+    text_piece piece = {.buffer = NULL};
+    text_refusal refusal = {.line = 0};
+    reading x = {malloc((size_t)(size + 1) * sizeof *x.numbers), 0, false};
+    memset(forms, TEXT_INTEGERS | TEXT_FLOATS, sizeof forms);
+    require(x.numbers != NULL && text_rows_open(&rows, &t->layout, forms));
+    free(t->first.buffer); /* it is of another size */
+    t->first = (text_piece){.buffer = NULL};
+    t->piece = (size_t)step;
+    for (int64_t part = 0; part < text_parts(t) && !x.refused; part++) {
+        require(text_take_part(t, &piece, part) == TEXT_OK);
+        const text_status st = text_read_piece(t, &piece, selection, &rows, &refusal);
+        require(st == TEXT_OK || st == TEXT_REFUSED);
+        x.refused = st == TEXT_REFUSED;
+        if (x.refused)
+            check_refusal(&refusal, text, size);
+        else
+            append(&x, t, &rows, size);
     }
-    free(all);
-    free(a);
-    free(b);
+    free(piece.buffer);
+    text_rows_free(&rows);
+    return x;
+}
+
+/* However it is cut, the text has the same rows; those selected are some of them. */
+static void check_parts(text_input *t, const char *text, int64_t size) {
+    const int64_t steps[] = {size + 1, size / 2 + 1, 1};
+    const reading all = read_all(t, steps[0], NULL, text, size);
+    for (int i = 1; i < (size < 4096 ? 3 : 2); i++) {
+        const reading x = read_all(t, steps[i], NULL, text, size);
+        require(x.refused == all.refused && (x.n == all.n || x.refused));
+        for (int64_t k = 0; k < x.n && !x.refused; k++) check_double(x.numbers[k], all.numbers[k]);
+        free(x.numbers);
+    }
+    if (!all.refused && all.n > 0) {
+        text_selection some = {all.n / 2, 1};
+        const reading x = read_all(t, steps[1], &some, text, size);
+        require(!x.refused && x.n == 1 && some.skip == 0 && some.left == 0);
+        check_double(x.numbers[0], all.numbers[all.n / 2]);
+        free(x.numbers);
+    }
+    free(all.numbers);
 }
 
 static text_options options_of(uint8_t choice) {
@@ -123,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_token(text, size - 1);
     text_input input;
     text_refusal refusal = {.line = 0};
-    const text_status st = text_open_file(&input, &options, file, 0, length, &refusal);
+    const text_status st = text_open_file(&input, &options, file, 0, length, 4096, &refusal);
     require(st == TEXT_OK || st == TEXT_REFUSED);
     if (st == TEXT_OK)
         check_parts(&input, text, length);

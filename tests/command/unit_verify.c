@@ -66,10 +66,10 @@ static void a_difference_anywhere_is_a_failure(void **unused) {
 
 typedef int rows_fn(const machine *m, verdict *v);
 
-static void check_rows(rows_fn *rows, int least) {
+static void check_rows(rows_fn *verify, int least) {
     machine m = machine_of();
     verdict v = {.options = &quiet};
-    assert_int_equal(rows(&m, &v), 0);
+    assert_int_equal(verify(&m, &v), 0);
     assert_true(v.rows >= least);
     assert_int_equal(v.failures, 0);
     release(&m);

@@ -198,7 +198,9 @@ class Group(TablesTest):
         self.assertEqual(self.rows(*keys, "--sum", "other"), [["1", "300"]])
         self.refused(1, "cannot open", *keys, "--sum", "./none")
         self.refused(3, "no column is named 'none'", *keys, "--sum", "none")
-        self.refused(1, "the keys are no file of text", "group", "--sum", ":price", stdin=b"1\n")
+        self.refused(3, "no column is named 'price'", "group", "--sum", ":price", stdin=b"1\n")
+        self.refused(1, "the keys are no text", "group", "--sum", ":price",
+                     self.save("keys.npy", np.arange(3)))
 
 
 class Saved(TablesTest):

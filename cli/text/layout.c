@@ -1,6 +1,6 @@
-#include "input/text.h"
+#include "text/text.h"
 
-#include "input/text_field.h"
+#include "text/field.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,16 +113,25 @@ static int by_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The fields of the list, ascending, each once. */
-static bool find_columns(text_layout *l, const char *list, const first_row *row, text_error *e) {
-    l->fields = calloc(strlen(list) + 1, sizeof *l->fields);
-    if (!l->fields) return false;
-    int n = 0;
+static bool add_columns(text_layout *l, const char *list, const first_row *row, text_error *e) {
     while (*list) {
         const item x = take_item(&list);
-        l->fields[n] = x.field >= 0 ? x.field : find_name(row, x, e);
-        if (l->fields[n++] < 0) return false;
+        const int field = x.field >= 0 ? x.field : find_name(row, x, e);
+        if (field < 0) return false;
+        l->fields[l->columns++] = field;
     }
+    return true;
+}
+
+/* The fields of both lists, ascending, each once. */
+static bool find_columns(text_layout *l, const text_options *o, const first_row *row,
+                         text_error *e) {
+    const char *const columns = o->columns ? o->columns : "1", *const also = o->also ? o->also : "";
+    l->fields = calloc(strlen(columns) + strlen(also) + 2, sizeof *l->fields);
+    if (!l->fields || !add_columns(l, columns, row, e) || !add_columns(l, also, row, e))
+        return false;
+    const int n = l->columns;
+    l->columns = 0;
     qsort(l->fields, (size_t)n, sizeof *l->fields, by_place);
     for (int i = 0; i < n; i++)
         if (i == 0 || l->fields[i] != l->fields[i - 1]) l->fields[l->columns++] = l->fields[i];
@@ -155,8 +164,9 @@ static bool take_names(text_layout *l, const first_row *row) {
 static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
                         text_error *e) {
     const int all = o->table && row->n > 1 ? row->n : 1;
-    l->lone = !o->columns && all == 1;
-    if (o->columns ? !find_columns(l, o->columns, row, e) : !all_columns(l, all)) return false;
+    const bool listed = o->columns || o->also;
+    if (listed ? !find_columns(l, o, row, e) : !all_columns(l, all)) return false;
+    l->lone = !o->columns && l->columns == 1;
     return !header || take_names(l, row);
 }
 
@@ -179,13 +189,15 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
     first_row first;
     bool done = take_first_row(&first, row, end, layout->delimiter, error);
     const bool header = options->header || (options->table && first.names) ||
-                        (options->columns && has_names(options->columns));
+                        (options->columns && has_names(options->columns)) ||
+                        (options->also && has_names(options->also));
     if (done) done = find_layout(layout, options, &first, header, error);
-    if (done && header && layout->lone && first.n > 1) {
+    const bool lone = !options->columns && !options->table;
+    if (done && lone && first.n > 1 && (header || options->also)) {
         done = false;
         error->at = row;
-        snprintf(error->what, sizeof error->what,
-                 "%d fields in the header, and no --column says which", first.n);
+        snprintf(error->what, sizeof error->what, "%d fields in the %s, and no --column says which",
+                 first.n, header ? "header" : "first row");
         tell_names(&first, error);
     }
     if (done && header && row < end) *at = (const char *)memchr(row, '\n', (size_t)(end - row)) + 1;
@@ -198,4 +210,14 @@ void text_layout_free(text_layout *layout) {
     free(layout->names);
     free(layout->fields);
     *layout = (text_layout){.columns = 0};
+}
+
+int text_layout_column(const text_layout *layout, const char *name) {
+    const char *list = name;
+    const item x = take_item(&list);
+    for (int k = 0; k < layout->columns && *list == '\0'; k++) {
+        const bool named = x.field < 0 && layout->names && strcmp(layout->names[k], name) == 0;
+        if (named || layout->fields[k] == x.field) return k;
+    }
+    return -1;
 }

@@ -3,14 +3,14 @@
  * Pure functions over bytes. Wherever they are given a pointer into a text, TEXT_SLACK bytes behind
  * the end of the text may be read (but not what they hold be believed), and the text's last byte is
  * no part of a number: a newline, say. */
-#ifndef BITFOLD_CLI_INPUT_TEXT_NUMBER_H
-#define BITFOLD_CLI_INPUT_TEXT_NUMBER_H
+#ifndef BITFOLD_CLI_TEXT_NUMBER_H
+#define BITFOLD_CLI_TEXT_NUMBER_H
 
 #include <bitfold.h>
 
 #include <stdbool.h>
 
-enum { TEXT_SLACK = 8 };
+enum { TEXT_SLACK = 64 };
 
 /* [+-] digits * 10^exponent, as its token says it. */
 typedef struct text_number {
@@ -42,6 +42,6 @@ bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits);
  * gives the answer (Clinger, 1990). */
 static inline double text_double(const text_number *n);
 
-#include "input/text_scan.h"
+#include "text/scan.h"
 
 #endif

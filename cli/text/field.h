@@ -1,6 +1,6 @@
 /* Fields: how a row is taken apart. */
-#ifndef BITFOLD_CLI_INPUT_TEXT_FIELD_H
-#define BITFOLD_CLI_INPUT_TEXT_FIELD_H
+#ifndef BITFOLD_CLI_TEXT_FIELD_H
+#define BITFOLD_CLI_TEXT_FIELD_H
 
 #include <stdbool.h>
 #include <stddef.h>

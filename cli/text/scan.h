@@ -1,6 +1,6 @@
 /* The part of text_number.h that every token passes through, inlined into the loops. */
-#ifndef BITFOLD_CLI_INPUT_TEXT_SCAN_H
-#define BITFOLD_CLI_INPUT_TEXT_SCAN_H
+#ifndef BITFOLD_CLI_TEXT_SCAN_H
+#define BITFOLD_CLI_TEXT_SCAN_H
 
 #include <string.h>
 
@@ -38,6 +38,38 @@ static inline const char *text_digits(const char *p, uint64_t *value) {
         *value = *value * 100000000 + text_eight(digits);
         p += 8;
     }
+}
+
+/* A number of one to eight bytes: digits, and maybe a point. */
+typedef struct text_short {
+    uint64_t digits;
+    int decimals; /* digits behind the point */
+    bool point;
+} text_short;
+
+/* Reads the `length` bytes at p, 1 to 8. False if they are anything else. The digits are moved
+ * together over the point, so that one product finds their value. */
+static inline bool text_scan_short(const char *p, int length, text_short *n) {
+    const uint64_t points = 0x2e2e2e2e2e2e2e2eu, zeros = 0x3030303030303030u;
+    uint64_t bytes = text_eight_bytes(p) << (64 - 8 * length) | zeros >> 8 * (length - 1) >> 8;
+    const uint64_t other = bytes ^ points;
+    const uint64_t found = (other - 0x0101010101010101u) & ~other & 0x8080808080808080u;
+    n->point = found != 0;
+    n->decimals = 0;
+    if (n->point) { /* only the lowest bit of `found` counts: a second point is no digit */
+        const uint64_t below = ((found & -found) >> 7) - 1;
+        n->decimals = 7 - __builtin_ctzll(found) / 8;
+        bytes = (bytes & ~(below << 8 | 0xff)) | (bytes & below) << 8 | '0';
+    }
+    n->digits = text_eight(bytes ^ zeros);
+    return text_not_digits(bytes) == 0 && length > n->point;
+}
+
+/* Where the first byte c is among the eight at p, from 0 on; 8 if it is none of them. */
+static inline int text_find_near(const char *p, char c) {
+    const uint64_t other = text_eight_bytes(p) ^ 0x0101010101010101u * (unsigned char)c;
+    const uint64_t found = (other - 0x0101010101010101u) & ~other & 0x8080808080808080u;
+    return found ? __builtin_ctzll(found) / 8 : 8;
 }
 
 /* The exponent behind an 'e': up to 4 digits, with a sign or without. NULL if it is not that. */

@@ -1,4 +1,4 @@
-#include "input/text_number.h"
+#include "text/number.h"
 
 #include <fenv.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "input/text_field.h"
+#include "text/field.h"
 
 /* The end of the quoted text that begins at p; two quotes stand for one. NULL: not on this line. */
 static const char *closing_quote(const char *p) {

@@ -4,14 +4,16 @@
  * runs of blanks and tabs; a field may stand in double quotes. Text is untrusted input, and these
  * functions are pure, so that a fuzzer can drive them: a text is [at, end), ends with a newline
  * (unless it is empty), holds no NUL, and TEXT_SLACK bytes behind it may be read. */
-#ifndef BITFOLD_CLI_INPUT_TEXT_H
-#define BITFOLD_CLI_INPUT_TEXT_H
+#ifndef BITFOLD_CLI_TEXT_TEXT_H
+#define BITFOLD_CLI_TEXT_TEXT_H
 
-#include "input/text_number.h"
+#include "text/marks.h"
+#include "text/number.h"
 
 /* Options for reading text. */
 typedef struct text_options {
     const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
+    const char *also;    /* more of them, that a command wants beside these; NULL: none */
     char delimiter;      /* ' ' for blanks and tabs; '\0': tab, ';' or ',', whichever the first row
                             has (in this order), otherwise ' ' */
     bool header;         /* the first row holds names; as it does if a column has a name */
@@ -42,6 +44,9 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
                       const char *end, text_error *error);
 void text_layout_free(text_layout *layout);
 
+/* The wanted column that an item of the options means, a number or a name; -1: none. */
+int text_layout_column(const text_layout *layout, const char *item);
+
 /* Whether a field is no number at all, nor a number with a slip in it. */
 bool text_looks_like_name(const char *at, const char *end);
 
@@ -50,8 +55,12 @@ bool text_looks_like_name(const char *at, const char *end);
 enum { TEXT_CANDIDATES = 3 };
 int text_candidates(const text_layout *layout);
 bf_dtype text_candidate(const text_layout *layout, int i);
+unsigned text_candidate_form(const text_layout *layout, int i);
 
-/* The numbers of one column of some rows, as each candidate. */
+/* The forms that a column without a dtype is held in, as bits; a column with one has floats. */
+enum { TEXT_INTEGERS = 1, TEXT_FLOATS = 2 };
+
+/* The numbers of one column of some rows, in the forms wanted. */
 typedef struct text_column {
     void *integers; /* i64 and u64 have the same bits */
     void *floats;   /* f64, or the dtype asked for */
@@ -59,21 +68,28 @@ typedef struct text_column {
 } text_column;
 
 typedef struct text_rows {
+    const unsigned char *forms; /* of each column, the caller's */
     text_column *columns;
     int64_t n, room;
+    int64_t most;    /* rows to read now */
+    void *memory;    /* where the numbers are */
+    uint32_t *marks; /* places in a stretch of the text */
 } text_rows;
 
-/* Room for so many rows; at least one. False if there is no memory; free it in either case. */
-bool text_rows_alloc(text_rows *rows, const text_layout *layout, int64_t room);
-void text_rows_free(text_rows *rows, const text_layout *layout);
+/* Begins with room for no rows. False if there is no memory; free it in either case. */
+bool text_rows_open(text_rows *rows, const text_layout *layout, const unsigned char *forms);
+void text_rows_free(text_rows *rows);
 
-/* The rows' numbers of one column as candidate i, which must be in its `can`. */
+/* Makes room for so many rows; what was there is lost. False if there is no memory. */
+bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room);
+
+/* The numbers of one column as candidate i; NULL if they are not held in its form. */
 const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, int column, int i);
 
-/* Reads rows, as many as there are or there is room for. Returns the end of the last, or NULL if
- * one is refused. */
+/* Reads rows, as many as there are, at most `most` and what there is room for. Returns the end of
+ * the last, or NULL if one is refused. */
 const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
-                           const char *end, text_error *error);
+                           const char *end, int64_t most, text_error *error);
 
 /* Passes over `most` rows (-1: all) without a look at their fields; *n says how many there were. */
 const char *text_rows_skip(const text_layout *layout, const char *at, const char *end, int64_t most,

@@ -1,0 +1,104 @@
+#include "input/chunk.h"
+
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY_BYTES ((int64_t)1024 * 1024)
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void fetch_text(chunk *c, const chunk_plan *plan) {
+    text_input *t = plan->source->text;
+    c->status = text_take_next(t, &c->piece);
+    c->error = errno;
+    c->end = c->status != TEXT_OK || t->ended;
+}
+
+static void make_text(chunk *c, const chunk_plan *plan, int64_t number) {
+    const source *s = plan->source;
+    const bool file = !plan->stream;
+    c->n = c->bytes = 0;
+    if (file) c->status = text_take_part(s->text, &c->piece, number);
+    if (c->status == TEXT_OK) {
+        c->bytes = c->piece.end - c->piece.begin;
+        c->status = text_read_piece(s->text, &c->piece, plan->selection, &c->rows, &c->refusal);
+        c->n = c->rows.n;
+    }
+    if (file || c->status != TEXT_OK) c->error = errno;
+    c->failed = c->status != TEXT_OK;
+    const bool enough = plan->selection && plan->selection->left == 0;
+    c->end = c->failed || enough || (!file && c->end);
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static int64_t wanted_elements(const chunk_plan *plan, int64_t number) {
+    const int64_t left =
+        plan->source->count < 0 ? plan->elements : plan->source->count - number * plan->elements;
+    return left < plan->elements ? left : plan->elements;
+}
+
+static void view_elements(chunk *c, const chunk_plan *plan, int64_t number) {
+    source *s = plan->source;
+    const int64_t want = wanted_elements(plan, number);
+    const void *at = source_view(s, number * plan->elements, want, c->elements, &c->got);
+    c->error = errno;
+    c->n = c->got > 0 ? c->got : 0;
+    if (c->n > 0 && at != c->elements) memcpy(c->elements, at, (size_t)c->n * source_element(s));
+    c->bytes = c->n * (int64_t)source_element(s);
+    c->end = c->got < want;
+    c->failed = c->got < 0 || (c->end && s->count >= 0);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection) {
+    chunk_plan plan = {.source = s, .forms = forms, .selection = selection, .total = INT64_MAX};
+    plan.stream = s->text ? !s->text->file : s->stream;
+    if (s->text) {
+        if (!plan.stream) plan.total = text_parts(s->text);
+        return plan;
+    }
+    const int64_t n = plan.elements = ARRAY_BYTES / (int64_t)source_element(s);
+    if (s->count >= 0) plan.total = s->count / n + (s->count % n != 0);
+    return plan;
+}
+
+bool chunk_open(chunk *c, const chunk_plan *plan) {
+    const source *s = plan->source;
+    *c = (chunk){.n = 0};
+    if (s->text) return text_rows_open(&c->rows, &s->text->layout, plan->forms);
+    c->elements = malloc((size_t)ARRAY_BYTES);
+    return c->elements != NULL;
+}
+
+void chunk_close(chunk *c) {
+    text_rows_free(&c->rows);
+    free(c->piece.buffer);
+    free(c->elements);
+}
+
+void chunk_fetch(chunk *c, const chunk_plan *plan, int64_t number) {
+    if (plan->source->text)
+        fetch_text(c, plan);
+    else
+        view_elements(c, plan, number);
+}
+
+void chunk_make(chunk *c, const chunk_plan *plan, int64_t number) {
+    const source *s = plan->source;
+    if (s->text)
+        make_text(c, plan, number);
+    else if (!plan->stream)
+        view_elements(c, plan, number);
+}
+
+int chunk_check(const chunk *c, const source *s) {
+    if (!c->failed) return EXIT_DONE;
+    if (!s->text) return source_failed(s, c->got, c->error);
+    errno = c->error;
+    return source_text_failed(s, c->status, &c->refusal);
+}

@@ -1,0 +1,49 @@
+/* A chunk: some rows of an input, read and parsed by one thread. */
+#ifndef BITFOLD_CLI_INPUT_CHUNK_H
+#define BITFOLD_CLI_INPUT_CHUNK_H
+
+#include "input/source.h"
+
+typedef struct chunk {
+    int64_t n;     /* rows */
+    int64_t bytes; /* of the input */
+    bool end;      /* there are no chunks behind it */
+    bool failed;   /* it could not be made; errno was: */
+    int error;
+    /* Of text: */
+    text_piece piece;
+    text_rows rows;
+    text_status status;
+    text_refusal refusal;
+    /* Of an array: */
+    void *elements;
+    int64_t got; /* source_view's answer */
+} chunk;
+
+/* How the chunks of an input are made. */
+typedef struct chunk_plan {
+    source *source;
+    const unsigned char *forms; /* of each column of text */
+    text_selection *selection;  /* of text; NULL: all rows are wanted */
+    bool stream;
+    int64_t elements; /* of a chunk of an array */
+    int64_t total;    /* chunks; INT64_MAX of a stream */
+} chunk_plan;
+
+chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection);
+
+/* False if there is no memory; close it in either case. */
+bool chunk_open(chunk *c, const chunk_plan *plan);
+void chunk_close(chunk *c);
+
+/* Takes the next bytes of a stream; by one thread at a time, in the order of the chunks. */
+void chunk_fetch(chunk *c, const chunk_plan *plan, int64_t number);
+
+/* Makes the rows of a chunk; of a stream, from the bytes it has. Several threads may make chunks,
+ * but only one if there is a selection. */
+void chunk_make(chunk *c, const chunk_plan *plan, int64_t number);
+
+/* Reports why a chunk could not be made. Returns an exit code, EXIT_DONE if it could. */
+int chunk_check(const chunk *c, const source *s);
+
+#endif

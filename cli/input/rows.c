@@ -1,0 +1,344 @@
+#define _GNU_SOURCE /* strdup */
+#include "input/rows.h"
+
+#include "input/crew.h"
+#include "runtime/progress.h"
+#include "runtime/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a mapped array that are handed out at a time: work for all threads, after which the
+ * progress shows. */
+#define IN_PLACE_BYTES ((int64_t)1024 * 1024 * 1024)
+
+/* Rows that are looked at to guess the dtypes of columns. */
+enum { PROBED = 1000 };
+
+/* ---- dtypes ---------------------------------------------------------------------------------- */
+
+int rows_candidates(const rows *r) {
+    return r->source.text ? text_candidates(&r->source.text->layout) : 1;
+}
+
+bf_dtype rows_candidate(const rows *r, int i) {
+    const source *s = &r->source;
+    return s->text ? text_candidate(&s->text->layout, i) : s->layout.dtype;
+}
+
+bf_dtype rows_dtype(const rows *r, int column) {
+    return rows_candidate(r, __builtin_ctz(r->can[column]));
+}
+
+bool rows_may_resettle(const rows *r) {
+    bool may = false;
+    for (int k = 0; k < r->columns; k++) may = may || (r->can[k] & (r->can[k] - 1));
+    return may && r->options.settled;
+}
+
+void rows_demand(rows *r, bf_dtype dtype) {
+    text_input *t = r->source.text;
+    if (!t || t->layout.dtype != BF_NONE) return;
+    t->layout.dtype = dtype;
+    for (int k = 0; k < r->columns; k++) r->can[k] = 1;
+}
+
+/* -1: it is none of the candidates. */
+static int candidate_of(const rows *r, bf_dtype dtype) {
+    for (int i = 0; i < rows_candidates(r); i++)
+        if (rows_candidate(r, i) == dtype) return i;
+    return -1;
+}
+
+bool rows_can_be(const rows *r, bf_dtype dtype) {
+    const int i = candidate_of(r, dtype);
+    bool can = i >= 0;
+    for (int k = 0; can && k < r->columns; k++) can = r->can[k] & 1u << i;
+    return can;
+}
+
+void rows_take_as(rows *r, bf_dtype dtype) {
+    for (int k = 0; k < r->columns; k++) r->can[k] &= ~0u << candidate_of(r, dtype);
+}
+
+/* Sets the forms that chunks shall hold: all that a column can have, or that of its dtype. */
+static void set_forms(rows *r) {
+    const text_layout *l = &r->source.text->layout;
+    for (int k = 0; k < r->columns; k++) {
+        r->forms[k] = 0;
+        for (int i = 0; i < text_candidates(l); i++)
+            if (r->can[k] & 1u << i && (!r->options.settled || r->forms[k] == 0))
+                r->forms[k] |= (unsigned char)text_candidate_form(l, i);
+    }
+}
+
+/* Rules candidates out by the first rows, if these are wanted: then the chunks need not hold them.
+ * A row that is refused will be refused again. */
+static bool probe_rows(rows *r) {
+    const source *s = &r->source;
+    text_input *t = s->text;
+    text_rows some;
+    text_error error;
+    const int64_t most = s->count >= 0 && s->count < PROBED ? s->count : PROBED;
+    memset(r->forms, TEXT_INTEGERS | TEXT_FLOATS, (size_t)r->columns);
+    bool good = text_rows_open(&some, &t->layout, r->forms);
+    if (good && s->first == 0 && t->layout.dtype == BF_NONE && t->first.at < t->first.end) {
+        good = text_rows_reserve(&some, &t->layout, most);
+        if (good) text_rows_read(&some, &t->layout, t->first.at, t->first.end, most, &error);
+        for (int k = 0; good && k < r->columns; k++) r->can[k] &= some.columns[k].can;
+    }
+    text_rows_free(&some);
+    return good;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool allocate_columns(rows *r) {
+    const size_t n = (size_t)r->columns;
+    r->can = malloc(n * sizeof *r->can);
+    r->forms = malloc(n);
+    r->chunk = calloc(n, sizeof *r->chunk);
+    r->gathered = calloc(n, sizeof *r->gathered);
+    for (int k = 0; r->can && k < r->columns; k++) r->can[k] = (1u << rows_candidates(r)) - 1;
+    return r->can && r->forms && r->chunk && r->gathered;
+}
+
+static int open_columns(rows *r) {
+    const source *s = &r->source;
+    r->columns = s->text ? s->text->layout.columns : 1;
+    return allocate_columns(r) && (!s->text || probe_rows(r))
+               ? EXIT_DONE
+               : fail_status(BF_E_MEMORY, NULL, s->name);
+}
+
+int rows_prepare(rows *r) {
+    const int code = r->ready ? EXIT_DONE : source_prepare(&r->source, r->options.ordered);
+    r->ready = true;
+    return code;
+}
+
+int rows_open(rows *r, const char *name, const input *in, const rows_options *options) {
+    *r = (rows){.options = *options};
+    int code = source_open(&r->source, name, in, options->keep);
+    if (code != EXIT_DONE) return code;
+    code = open_columns(r);
+    if (code != EXIT_DONE) rows_close(r);
+    return code;
+}
+
+int rows_open_column(rows *r, const char *name, const input *in, const rows_options *options) {
+    const int code = rows_open(r, name, in, options);
+    if (code != EXIT_DONE || r->columns == 1) return code;
+    fail(EXIT_USAGE, name, "one column at a time, not %d", r->columns);
+    rows_close(r);
+    return EXIT_USAGE;
+}
+
+static void drop_gathered(rows *r) {
+    for (int k = 0; r->gathered && k < r->columns; k++) {
+        free(r->gathered[k]);
+        r->gathered[k] = NULL;
+    }
+    r->room = 0;
+}
+
+void rows_close(rows *r) {
+    crew_close(r->crew);
+    drop_gathered(r);
+    free(r->can);
+    free(r->forms);
+    free(r->chunk);
+    free(r->gathered);
+    source_close(&r->source);
+    *r = (rows){.source = {.name = r->source.name, .fd = -1}};
+}
+
+void rows_forget(rows *r) { tape_forget(&r->source.tape); }
+
+void rows_again(rows *r) {
+    const bool begun = r->crew != NULL;
+    crew_close(r->crew);
+    if (begun) source_rewind(&r->source);
+    drop_gathered(r);
+    r->crew = NULL;
+    r->current = NULL;
+    r->at = r->used = 0;
+}
+
+char *rows_column_name(const rows *r, int column) {
+    char number[32];
+    if (!r->source.text) return NULL;
+    const text_layout *l = &r->source.text->layout;
+    if (l->names && *l->names[column]) return strdup(l->names[column]);
+    snprintf(number, sizeof number, "%d", l->fields[column] + 1);
+    return strdup(number);
+}
+
+int64_t rows_bytes(const rows *r) {
+    const source *s = &r->source;
+    if (s->text) return s->stream ? -1 : s->size;
+    return s->count < 0 ? -1 : s->count * (int64_t)source_element(s);
+}
+
+int rows_threads(const rows *r) { return r->crew ? crew_threads(r->crew) : 1; }
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+bool rows_in_place(const rows *r) {
+    const source *s = &r->source;
+    return s->data && !s->reorder && !s->layout.swap && !r->options.unchanging;
+}
+
+/* The next elements of an array where it lies. */
+static int next_in_place(rows *r, int64_t most, rows_chunk *out) {
+    source *s = &r->source;
+    const int64_t element = (int64_t)source_element(s), left = s->count - r->at;
+    if (most == 0) most = IN_PLACE_BYTES / element;
+    out->n = left < most ? left : most;
+    if (out->n == 0) return source_check(s);
+    r->chunk[0] = (rows_column){.as = {source_view(s, r->at, out->n, NULL, &out->n)}, .can = 1};
+    r->at += out->n;
+    progress_add(out->n * element);
+    progress_tick();
+    return EXIT_DONE;
+}
+
+static int open_crew(rows *r) {
+    source *s = &r->source;
+    r->selection = (text_selection){s->first, s->count};
+    if (s->text) set_forms(r);
+    const bool all = s->first == 0 && s->count < 0;
+    const chunk_plan plan = chunk_plan_of(s, r->forms, s->text && !all ? &r->selection : NULL);
+    r->crew = crew_open(&plan, r->options.threads);
+    return r->crew ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
+}
+
+/* Rules out what the numbers of a chunk are not. */
+static int settle_columns(rows *r, const chunk *c) {
+    int code = EXIT_DONE;
+    for (int k = 0; k < r->columns && c->n > 0; k++) {
+        const unsigned before = r->can[k];
+        r->can[k] &= c->rows.columns[k].can;
+        if (r->options.settled && __builtin_ctz(before) != __builtin_ctz(r->can[k]))
+            code = ROWS_RESETTLED;
+    }
+    return code;
+}
+
+static int check_end(rows *r) {
+    const int code = source_check(&r->source);
+    return code == EXIT_DONE && r->source.text ? source_check_rows(&r->source, &r->selection, r->at)
+                                               : code;
+}
+
+/* Lets the crew hand over the next chunk that has rows, or none at the end. */
+static int take_chunk(rows *r) {
+    do {
+        r->current = crew_next(r->crew);
+        r->used = 0;
+        if (!r->current) return check_end(r);
+        const int code = chunk_check(r->current, &r->source);
+        if (code != EXIT_DONE) return code;
+        progress_add(r->current->bytes);
+        progress_tick();
+    } while (r->current->n == 0);
+    return r->source.text ? settle_columns(r, r->current) : EXIT_DONE;
+}
+
+/* The numbers of a column that the present chunk has left, as candidate i. */
+static const char *left_of(const rows *r, int k, int i) {
+    const chunk *c = r->current;
+    const text_input *t = r->source.text;
+    const char *numbers = t ? text_rows_numbers(&c->rows, &t->layout, k, i) : c->elements;
+    return numbers ? numbers + (size_t)r->used * bf_dtype_size(rows_candidate(r, i)) : NULL;
+}
+
+/* Hands out n rows of the present chunk. */
+static void hand_out(rows *r, int64_t n, rows_chunk *out) {
+    for (int k = 0; k < r->columns; k++) {
+        r->chunk[k].can = r->can[k];
+        for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = left_of(r, k, i);
+    }
+    r->used += n;
+    r->at += n;
+    out->n = n;
+}
+
+/* ---- several chunks -------------------------------------------------------------------------- */
+
+/* Makes room for n rows of every column; those gathered stay. */
+static bool reserve_gathered(rows *r, int64_t n) {
+    if (n <= r->room) return true;
+    const int64_t room = n > 2 * r->room ? n : 2 * r->room;
+    for (int k = 0; k < r->columns; k++) {
+        char *more = realloc(r->gathered[k], (size_t)room * bf_dtype_size(rows_dtype(r, k)));
+        if (!more) return false;
+        r->gathered[k] = more;
+    }
+    r->room = room;
+    return true;
+}
+
+/* Copies n rows of the present chunk behind those gathered. */
+static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
+    if (!reserve_gathered(r, gathered + n)) return false;
+    for (int k = 0; k < r->columns; k++) {
+        const int i = __builtin_ctz(r->can[k]);
+        const size_t bytes = bf_dtype_size(rows_candidate(r, i));
+        memcpy(r->gathered[k] + (size_t)gathered * bytes, left_of(r, k, i), (size_t)n * bytes);
+    }
+    r->used += n;
+    r->at += n;
+    return true;
+}
+
+static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
+    for (int k = 0; k < r->columns; k++) {
+        r->chunk[k] = (rows_column){.can = r->can[k]};
+        r->chunk[k].as[__builtin_ctz(r->can[k])] = r->gathered[k];
+    }
+    out->n = n;
+}
+
+/* The next `most` rows of a settled input, in one piece. */
+static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
+    int64_t n = 0;
+    int code = EXIT_DONE;
+    while (n < most && r->current) {
+        const int64_t left = r->current->n - r->used, some = left < most - n ? left : most - n;
+        if (!gather_rows(r, n, some)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+        n += some;
+        if (n < most) code = take_chunk(r);
+        if (code != EXIT_DONE) return code;
+    }
+    hand_out_gathered(r, n, out);
+    return EXIT_DONE;
+}
+
+int rows_next(rows *r, int64_t most, rows_chunk *out) {
+    *out = (rows_chunk){.columns = r->chunk};
+    int code = rows_prepare(r);
+    if (code == EXIT_DONE && rows_in_place(r)) return next_in_place(r, most, out);
+    if (code == EXIT_DONE && !r->crew) code = open_crew(r);
+    const bool first = code == EXIT_DONE && !r->current && r->at == 0;
+    if (code == EXIT_DONE && (first || (r->current && r->used == r->current->n)))
+        code = take_chunk(r);
+    if (code != EXIT_DONE || !r->current) return code;
+    const int64_t left = r->current->n - r->used;
+    if (most > left) return gather_chunk(r, most, out);
+    hand_out(r, most == 0 ? left : most, out);
+    return EXIT_DONE;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+int rows_load(rows *r, bf_array *all) {
+    rows_chunk whole;
+    int code;
+    while ((code = rows_next(r, INT64_MAX, &whole)) == ROWS_RESETTLED) rows_again(r);
+    const int i = __builtin_ctz(r->can[0]);
+    const void *numbers = whole.n > 0 ? whole.columns[0].as[i] : NULL;
+    *all = bf_array_of(rows_candidate(r, i), numbers, whole.n);
+    return code;
+}

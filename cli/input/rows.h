@@ -1,0 +1,103 @@
+/* Rows: the numbers of the wanted columns of one input, in chunks, in the order of the file. An
+ * array is one column.
+ *
+ * Threads read and parse the chunks to come while the caller uses one. An array in a file is not
+ * copied: its chunks lie where the file is mapped, unless they must not change or their bytes must
+ * be put in order. Functions that return an exit code have reported the failure. */
+#ifndef BITFOLD_CLI_INPUT_ROWS_H
+#define BITFOLD_CLI_INPUT_ROWS_H
+
+#include "input/source.h"
+
+typedef struct rows_options {
+    int threads;       /* that read and parse, the caller's among them */
+    bool settled;      /* each column has one dtype from the first chunk on */
+    bool ordered;      /* elements of arrays come in C order, not in the file's */
+    bool unchanging;   /* no other process can change a chunk */
+    spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
+} rows_options;
+
+/* The numbers of one column in a chunk. */
+typedef struct rows_column {
+    const void *as[TEXT_CANDIDATES]; /* as rows_candidate says; NULL: not held in that form */
+    unsigned can;                    /* bit i: all numbers so far are candidate i's */
+} rows_column;
+
+typedef struct rows_chunk {
+    int64_t n; /* 0: the end */
+    const rows_column *columns;
+} rows_chunk;
+
+typedef struct rows {
+    source source;
+    int columns;
+    rows_options options;
+    bool ready;               /* to be read */
+    unsigned *can;            /* of each column: candidates that all numbers so far are */
+    unsigned char *forms;     /* of each column of text: what the chunks hold */
+    rows_column *chunk;       /* of each column: what was handed out last */
+    int64_t at;               /* rows handed out */
+    struct crew *crew;        /* who makes chunks; NULL: nobody yet, or the array lies in place */
+    struct chunk *current;    /* NULL: none */
+    int64_t used;             /* rows of the current chunk that were handed out */
+    text_selection selection; /* of text: what is still to be passed over, and to be taken */
+    char **gathered;          /* of each column: room for rows of several chunks, */
+    int64_t room;             /* so many */
+} rows;
+
+/* rows_next: numbers have shown that a settled column has another dtype than it seemed to have.
+ * What was made of the rows so far does not count; rows_again begins anew. */
+enum { ROWS_RESETTLED = -1 };
+
+int rows_open(rows *r, const char *name, const input *in, const rows_options *options);
+
+/* The same for an input of one column. */
+int rows_open_column(rows *r, const char *name, const input *in, const rows_options *options);
+
+void rows_close(rows *r);
+
+/* The candidates that a column may have as its dtype; and its dtype, the most exact that is left.
+ */
+bf_dtype rows_candidate(const rows *r, int i);
+int rows_candidates(const rows *r);
+bf_dtype rows_dtype(const rows *r, int column);
+
+/* Before the first chunk: text that was asked for in no dtype is read as this one; a number that is
+ * none of it is refused. */
+void rows_demand(rows *r, bf_dtype dtype);
+
+/* Whether all numbers so far are of this dtype; and, before the first chunk, takes them as it. */
+bool rows_can_be(const rows *r, bf_dtype dtype);
+void rows_take_as(rows *r, bf_dtype dtype);
+
+/* Whether a settled column may still turn out to have another dtype. */
+bool rows_may_resettle(const rows *r);
+
+/* The next `most` rows, fewer only at the end; 0: as many as there are at hand. Valid until the
+ * next call. */
+int rows_next(rows *r, int64_t most, rows_chunk *chunk);
+
+/* Begins again at the first row. What is a stream must have been kept. */
+void rows_again(rows *r);
+
+/* A stream need not be kept any longer. */
+void rows_forget(rows *r);
+
+/* Makes ready to read; the first rows_next does it too. Until then options.ordered may be set. */
+int rows_prepare(rows *r);
+
+/* Once ready: whether chunks lie where the file is mapped: they may be as large as wanted. */
+bool rows_in_place(const rows *r);
+
+/* The name of a column of text, or its number; NULL of an array, or if there is no memory. The
+ * caller's to free. */
+char *rows_column_name(const rows *r, int column);
+
+/* The bytes of all rows, -1 if unknown; and the threads that read them. */
+int64_t rows_bytes(const rows *r);
+int rows_threads(const rows *r);
+
+/* All rows of a settled column at once, as rows_next gives them. */
+int rows_load(rows *r, bf_array *all);
+
+#endif

@@ -1,0 +1,54 @@
+#include "input/tape.h"
+
+#include "input/bytes.h"
+
+#include <errno.h>
+#include <string.h>
+
+void tape_open(tape *t, int fd, spool_limit *limit) {
+    *t = (tape){.fd = fd, .keeps = limit != NULL};
+    spool_open(&t->spool, limit);
+}
+
+void tape_close(tape *t) { spool_close(&t->spool); }
+
+/* Gives bytes that the spool holds. */
+static int64_t read_spool(tape *t, void *buffer, size_t size) {
+    const int64_t left = t->spool.size - t->at;
+    const size_t n = left < (int64_t)size ? (size_t)left : size;
+    const void *bytes = spool_read(&t->spool, t->at, buffer, n);
+    if (!bytes) {
+        t->spool_error = errno;
+        return -1;
+    }
+    if (bytes != buffer) memcpy(buffer, bytes, n);
+    return (int64_t)n;
+}
+
+/* Gives bytes of the stream itself. */
+static int64_t read_stream(tape *t, void *buffer, size_t size) {
+    const int64_t got = bytes_read(t->fd, buffer, size);
+    if (got < 0 || !t->keeps) return got;
+    if (!spool_write(&t->spool, buffer, (size_t)got)) {
+        t->spool_error = errno;
+        return -1;
+    }
+    if (got < (int64_t)size) spool_end(&t->spool);
+    return got;
+}
+
+int64_t tape_read(tape *t, void *buffer, size_t size) {
+    int64_t n = 0;
+    if (t->at < t->spool.size) n = read_spool(t, buffer, size);
+    if (n >= 0 && n < (int64_t)size) {
+        if (!t->keeps) spool_close(&t->spool);
+        const int64_t got = read_stream(t, (char *)buffer + n, size - (size_t)n);
+        n = got < 0 ? -1 : n + got;
+    }
+    if (n > 0) t->at += n;
+    return n;
+}
+
+void tape_rewind(tape *t, int64_t at) { t->at = at; }
+
+void tape_forget(tape *t) { t->keeps = false; }

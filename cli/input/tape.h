@@ -1,0 +1,30 @@
+/* A stream of bytes that can be read again: as it is read, a tape keeps what it will have to give
+ * once more, in a spool. */
+#ifndef BITFOLD_CLI_INPUT_TAPE_H
+#define BITFOLD_CLI_INPUT_TAPE_H
+
+#include "runtime/spool.h"
+
+typedef struct tape {
+    int fd;
+    bool keeps;      /* what is read from fd goes to the spool */
+    spool spool;     /* the first bytes of the stream */
+    int64_t at;      /* the next byte to give */
+    int spool_error; /* errno of the spool's failure; 0: none */
+} tape;
+
+/* limit: of the memory that the spool may take; NULL: the stream is read once. */
+void tape_open(tape *t, int fd, spool_limit *limit);
+void tape_close(tape *t);
+
+/* Reads until size bytes are there or the stream ends. Returns the bytes read, or -1 with errno
+ * set. */
+int64_t tape_read(tape *t, void *buffer, size_t size);
+
+/* Goes back to a byte; only of a tape that keeps. */
+void tape_rewind(tape *t, int64_t at);
+
+/* The stream need not be read again from its start: what has been given is forgotten. */
+void tape_forget(tape *t);
+
+#endif

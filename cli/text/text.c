@@ -1,0 +1,428 @@
+#define _GNU_SOURCE /* memrchr */
+#include "text/text.h"
+
+#include "text/field.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+enum { CAN_I64 = 1, CAN_U64 = 2, CAN_F64 = 4, CAN_ALL = 7 };
+
+int text_candidates(const text_layout *layout) {
+    return layout->dtype == BF_NONE ? TEXT_CANDIDATES : 1;
+}
+
+bf_dtype text_candidate(const text_layout *layout, int i) {
+    static const bf_dtype found[TEXT_CANDIDATES] = {BF_I64, BF_U64, BF_F64};
+    return layout->dtype == BF_NONE ? found[i] : layout->dtype;
+}
+
+unsigned text_candidate_form(const text_layout *layout, int i) {
+    return text_candidate(layout, i) == BF_F64 || layout->dtype != BF_NONE ? TEXT_FLOATS
+                                                                           : TEXT_INTEGERS;
+}
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+/* Text whose marks are found at a time: they stay in the second-level cache. */
+enum { STRETCH = 32 * 1024 };
+
+bool text_rows_open(text_rows *rows, const text_layout *layout, const unsigned char *forms) {
+    *rows = (text_rows){.forms = forms};
+    rows->columns = calloc((size_t)layout->columns, sizeof *rows->columns);
+    rows->marks = malloc(STRETCH * sizeof *rows->marks);
+    return rows->columns && rows->marks;
+}
+
+void text_rows_free(text_rows *rows) {
+    free(rows->columns);
+    free(rows->memory);
+    free(rows->marks);
+    *rows = (text_rows){.room = 0};
+}
+
+/* Bytes that a row of one column takes in each form. */
+static size_t floats_bytes(const text_layout *l) {
+    return l->dtype == BF_NONE ? sizeof(double) : bf_dtype_size(l->dtype);
+}
+
+static bool has_form(const text_rows *rows, const text_layout *l, int k, unsigned form) {
+    return l->dtype != BF_NONE ? form == TEXT_FLOATS : (rows->forms[k] & form) != 0;
+}
+
+bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room) {
+    const size_t floats = floats_bytes(layout);
+    size_t bytes = 0, n = ((size_t)room / 8 + 1) * 8; /* so that every array is aligned */
+    if (room <= rows->room) return true;
+    for (int k = 0; k < layout->columns; k++) {
+        if (has_form(rows, layout, k, TEXT_INTEGERS)) bytes += n * sizeof(int64_t);
+        if (has_form(rows, layout, k, TEXT_FLOATS)) bytes += n * floats;
+    }
+    free(rows->memory);
+    rows->memory = malloc(bytes);
+    rows->room = rows->memory ? (int64_t)n : 0;
+    char *at = rows->memory;
+    for (int k = 0; at && k < layout->columns; k++) {
+        text_column *c = &rows->columns[k];
+        c->integers = has_form(rows, layout, k, TEXT_INTEGERS) ? at : NULL;
+        if (c->integers) at += n * sizeof(int64_t);
+        c->floats = has_form(rows, layout, k, TEXT_FLOATS) ? at : NULL;
+        if (c->floats) at += n * floats;
+    }
+    return rows->memory != NULL;
+}
+
+const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, int column, int i) {
+    const text_column *c = &rows->columns[column];
+    return text_candidate_form(layout, i) == TEXT_FLOATS ? c->floats : c->integers;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* The text in an error: printable, and not all of it if it is long. */
+static void quote(char out[64], const char *at, const char *end) {
+    const size_t length = (size_t)(end - at), shown = length < 40 ? length : 40;
+    for (size_t i = 0; i < shown; i++)
+        out[i] = (unsigned char)at[i] < 0x20 || at[i] == 0x7f ? '?' : at[i];
+    snprintf(out + shown, 64 - shown, "%s", length > shown ? "..." : "");
+}
+
+static const char *refuse_number(const text_layout *l, int k, text_field f, text_error *e) {
+    char shown[64], which[80] = "";
+    quote(shown, f.at, f.end);
+    e->at = f.at;
+    if (l->columns > 1 && l->names)
+        snprintf(which, sizeof which, "column %d (%.40s): ", l->fields[k] + 1, l->names[k]);
+    else if (l->columns > 1)
+        snprintf(which, sizeof which, "column %d: ", l->fields[k] + 1);
+    text_number n;
+    if (f.broken)
+        snprintf(e->what, sizeof e->what, "%sa quoted field that does not end as it should", which);
+    else if (f.at == f.end)
+        snprintf(e->what, sizeof e->what, "%san empty field, not a number", which);
+    else if (l->dtype != BF_NONE && text_parse_token(f.at, (size_t)(f.end - f.at), &n))
+        snprintf(e->what, sizeof e->what, "%snot of dtype %s: '%s'", which, bf_dtype_name(l->dtype),
+                 shown);
+    else
+        snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
+    if (!l->names && !f.broken && text_looks_like_name(f.at, f.end))
+        snprintf(e->hint, sizeof e->hint, "--header, if the first line holds names");
+    return NULL;
+}
+
+/* The fields of a row where one was expected: their names, if that is what they are. */
+static const char *refuse_fields(const text_layout *l, const char *at, text_error *e) {
+    const int n = text_count_fields(at, l->delimiter);
+    char names[160] = "";
+    size_t used = 0;
+    for (const char *p = at; p && used < 100;) {
+        const text_field f = text_take_field(p, l->delimiter);
+        char shown[64];
+        quote(shown, f.at, f.end);
+        if (f.broken || !text_looks_like_name(f.at, f.end)) used = 200;
+        if (used < 100)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : ": ",
+                                     shown);
+        p = f.broken ? NULL : text_next_field(f.next, l->delimiter);
+    }
+    e->at = at;
+    snprintf(e->what, sizeof e->what, "%d fields in this row, and no --column says which", n);
+    snprintf(e->hint, sizeof e->hint, "--column takes a number, 1 to %d, or a name%s", n,
+             used < 200 ? names : " if the first line holds names");
+    return NULL;
+}
+
+static const char *refuse_missing(const text_layout *l, int k, const char *at, text_error *e) {
+    const int n = text_count_fields(text_skip_blanks(at, l->delimiter), l->delimiter);
+    e->at = at;
+    snprintf(e->what, sizeof e->what, "no column %d: this row has %d %s", l->fields[k] + 1, n,
+             n == 1 ? "field" : "fields");
+    return NULL;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static bool store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *n) {
+    const bool is_float = dtype >= BF_F16;
+    uint64_t bits = 0;
+    if (!is_float && !text_integer(n, dtype, &bits)) return false;
+    if (is_float) bits = text_round(n, dtype);
+    switch (bf_dtype_size(dtype)) {
+    case 1: ((uint8_t *)numbers)[i] = (uint8_t)bits; return true;
+    case 2: ((uint16_t *)numbers)[i] = (uint16_t)bits; return true;
+    case 4: ((uint32_t *)numbers)[i] = (uint32_t)bits; return true;
+    default: ((uint64_t *)numbers)[i] = bits; return true;
+    }
+}
+
+/* Keeps a number in the forms of its column. False if it is not of the dtype asked for. */
+static inline bool store_number(bf_dtype dtype, text_column *c, int64_t i, const text_number *n) {
+    if (dtype != BF_NONE && dtype != BF_F64) return store_as(dtype, c->floats, i, n);
+    if (c->floats) ((double *)c->floats)[i] = text_double(n);
+    if (!c->integers) return true;
+    const uint64_t most = (uint64_t)INT64_MAX + n->negative;
+    ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
+    if (!n->integer || n->digits > most || n->negative)
+        c->can &= !n->integer ? CAN_F64
+                              : CAN_F64 | (n->digits <= most ? CAN_I64 : 0) |
+                                    (n->negative && n->digits > 0 ? 0 : CAN_U64);
+    return true;
+}
+
+/* The same for a short number. */
+static inline bool store_short(bf_dtype dtype, text_column *c, int64_t i, const text_short *n,
+                               bool negative) {
+    static const double power[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+    if (dtype != BF_NONE && dtype != BF_F64) return false;
+    const double value = (double)n->digits / power[n->decimals];
+    if (c->floats) ((double *)c->floats)[i] = negative ? -value : value;
+    if (!c->integers) return true;
+    ((uint64_t *)c->integers)[i] = negative ? 0 - n->digits : n->digits;
+    if (n->point || negative)
+        c->can &= n->point ? CAN_F64 : CAN_F64 | CAN_I64 | (n->digits > 0 ? 0 : CAN_U64);
+    return true;
+}
+
+/* The field at p as column k of row i: the long way. Returns where it ends. */
+static const char *read_field(text_rows *rows, const text_layout *l, int k, const char *p,
+                              text_error *e) {
+    const text_field f = text_take_field(p, l->delimiter);
+    text_number n;
+    if (!f.broken && text_parse_token(f.at, (size_t)(f.end - f.at), &n) &&
+        store_number(l->dtype, &rows->columns[k], rows->n, &n))
+        return f.next;
+    return refuse_number(l, k, f, e);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const char *line_end(const char *p, const char *end) {
+    return (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
+}
+
+/* A row of one field, or a line of blanks: the long way. */
+static const char *read_lone_field(text_rows *rows, const text_layout *l, const char *at,
+                                   const char *end, text_error *e) {
+    const char *p = text_skip_blanks(at, l->delimiter);
+    if (*p == '\n') return p + 1;
+    const text_field f = text_take_field(p, l->delimiter);
+    if (!f.broken && text_next_field(f.next, l->delimiter)) return refuse_fields(l, p, e);
+    if (!read_field(rows, l, 0, p, e)) return NULL;
+    rows->n++;
+    return line_end(f.next, end);
+}
+
+/* Reads the number of `length` bytes at p as column k. False: it is none, or no short one. */
+static inline bool read_short(text_rows *rows, const text_layout *l, int k, const char *p,
+                              int64_t length) {
+    text_short n;
+    const bool negative = *p == '-';
+    length -= negative;
+    return length >= 1 && length <= 8 && text_scan_short(p + negative, (int)length, &n) &&
+           store_short(l->dtype, &rows->columns[k], rows->n, &n, negative);
+}
+
+static const char *read_lone(text_rows *rows, const text_layout *l, const char *at, const char *end,
+                             text_error *e) {
+    while (at && at < end && rows->n < rows->most) {
+        text_number n;
+        const int length = text_find_near(at, '\n');
+        if (length < 8 && read_short(rows, l, 0, at, length)) {
+            rows->n++;
+            at += length + 1;
+            continue;
+        }
+        const char *const p = text_scan(at, &n);
+        const bool ends = p && (*p == '\n' || (*p == '\r' && p[1] == '\n'));
+        if (ends && store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
+            rows->n++;
+            at = p + (*p == '\n' ? 1 : 2);
+        } else {
+            at = read_lone_field(rows, l, at, end, e);
+        }
+    }
+    return at;
+}
+
+/* A wanted field, at its first byte. Returns where it ends, or NULL. */
+static inline const char *read_wanted(text_rows *rows, const text_layout *l, int k, const char *p,
+                                      text_error *e) {
+    text_number n;
+    const char *q = text_scan(p, &n);
+    if (q && l->delimiter != ' ') q = text_skip_blanks(q, l->delimiter);
+    if (q && text_ends_field(q, l->delimiter) &&
+        store_number(l->dtype, &rows->columns[k], rows->n, &n))
+        return q;
+    return read_field(rows, l, k, p, e);
+}
+
+/* The end of the field at p, whatever is in it. */
+static inline const char *pass_field(const text_layout *l, int k, const char *p, text_error *e) {
+    if (*p == '"') {
+        const text_field f = text_take_field(p, l->delimiter);
+        return f.broken ? refuse_number(l, k, f, e) : f.next;
+    }
+    if (l->delimiter == ' ')
+        while (!text_is_blank(*p, ' ') && *p != '\n') p++;
+    else
+        while (*p != l->delimiter && *p != '\n') p++;
+    return p;
+}
+
+/* One row that begins at p, which is behind its blanks. */
+static const char *read_row(text_rows *rows, const text_layout *l, const char *at, const char *end,
+                            text_error *e) {
+    const char *p = at;
+    for (int field = 0, k = 0;; field++) {
+        const bool wanted = field == l->fields[k];
+        const char *q = wanted ? read_wanted(rows, l, k, p, e) : pass_field(l, k, p, e);
+        if (!q) return NULL;
+        k += wanted;
+        if (k == l->columns) return line_end(q, end);
+        p = text_next_field(q, l->delimiter);
+        if (!p) return refuse_missing(l, k, at, e);
+    }
+}
+
+/* Reads a row the long way, or passes over a line of blanks. */
+static const char *read_line(text_rows *rows, const text_layout *l, const char *at, const char *end,
+                             text_error *e) {
+    at = text_skip_blanks(at, l->delimiter);
+    if (*at == '\n') return at + 1;
+    at = read_row(rows, l, at, end, e);
+    rows->n += at != NULL;
+    return at;
+}
+
+/* Reads rows of which only the first field is wanted: the others need not be told apart. */
+static const char *read_first(text_rows *rows, const text_layout *l, const char *at,
+                              const char *end, text_error *e) {
+    while (at && at < end && rows->n < rows->most) {
+        text_number n;
+        const int length = text_find_near(at, l->delimiter);
+        if (length < 8 && read_short(rows, l, 0, at, length)) {
+            rows->n++;
+            at = line_end(at + length, end);
+            continue;
+        }
+        const char *const p = text_scan(at, &n);
+        const bool ends = p && (*p == l->delimiter || *p == '\n');
+        if (ends && store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
+            rows->n++;
+            at = line_end(p, end);
+        } else {
+            at = read_line(rows, l, at, end, e);
+        }
+    }
+    return at;
+}
+
+/* Rows of a stretch of the text whose marks are known. */
+typedef struct stretch {
+    const char *begin, *end; /* whole lines */
+    const uint32_t *next;    /* the first mark behind the rows read */
+    const uint32_t *last;    /* behind all marks */
+} stretch;
+
+/* Finds the marks of the next whole lines. False: the first line is too long for a stretch, or
+ * fields are parted by blanks, which have no marks. */
+static bool find_marks(const text_rows *rows, const text_layout *l, const char *at, const char *end,
+                       stretch *s) {
+    if (l->delimiter == ' ') return false;
+    if (end - at > STRETCH) {
+        end = memrchr(at, '\n', STRETCH);
+        if (!end++) return false;
+    }
+    const size_t n = text_marks_find(at, (uint32_t)(end - at), l->delimiter, rows->marks);
+    *s = (stretch){at, end, rows->marks, rows->marks + n};
+    return true;
+}
+
+/* The number between p and the mark at `end`, as column k. False: not the short way. */
+static inline bool read_between(text_rows *rows, const text_layout *l, int k, const char *p,
+                                const char *end) {
+    text_number n;
+    if (read_short(rows, l, k, p, end - p)) return true;
+    if (text_is_blank(*p, l->delimiter)) p = text_skip_blanks(p, l->delimiter);
+    const char *q = text_scan(p, &n);
+    if (!q) return false;
+    if (q != end) q = text_skip_blanks(q, l->delimiter);
+    return q == end && store_number(l->dtype, &rows->columns[k], rows->n, &n);
+}
+
+/* Reads a row that begins at p, by its marks. Returns its end; NULL: it must be read the long way,
+ * for it has a quote or something wrong. */
+static inline const char *read_marked_row(text_rows *rows, const text_layout *l, stretch *s,
+                                          const char *p) {
+    const uint32_t *mark = s->next;
+    const char *end = p;
+    for (int field = 0, k = 0; k < l->columns; field++, p = end + 1) {
+        end = s->begin + *mark++;
+        const bool wanted = field == l->fields[k];
+        if (*end == '"' || (*end == '\n' && !(wanted && k + 1 == l->columns))) return NULL;
+        if (!wanted) continue;
+        if (!read_between(rows, l, k, p, end)) return NULL;
+        k++;
+    }
+    while (*end != '\n') end = s->begin + *mark++;
+    s->next = mark;
+    return end + 1;
+}
+
+/* Reads rows up to the end of the stretch, or as many as there is room for. */
+static const char *read_stretch(text_rows *rows, const text_layout *l, stretch *s,
+                                const char *text_end, text_error *e) {
+    const char *at = s->begin;
+    while (at < s->end && rows->n < rows->most) {
+        if (text_is_blank(*at, l->delimiter)) at = text_skip_blanks(at, l->delimiter);
+        const char *next = *at == '\n' ? NULL : read_marked_row(rows, l, s, at);
+        if (next) {
+            rows->n++;
+        } else {
+            next = *at == '\n' ? at + 1 : read_row(rows, l, at, text_end, e);
+            if (!next) return NULL;
+            rows->n += *at != '\n';
+            while (s->next < s->last && s->begin + *s->next < next) s->next++;
+        }
+        at = next;
+    }
+    return at;
+}
+
+static const char *read_columns(text_rows *rows, const text_layout *l, const char *at,
+                                const char *end, text_error *e) {
+    stretch s;
+    if (l->fields[l->columns - 1] == 0) return read_first(rows, l, at, end, e);
+    while (at && at < end && rows->n < rows->most)
+        at = find_marks(rows, l, at, end, &s) ? read_stretch(rows, l, &s, end, e)
+                                              : read_line(rows, l, at, end, e);
+    return at;
+}
+
+const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
+                           const char *end, int64_t most, text_error *error) {
+    rows->n = 0;
+    rows->most = most < rows->room ? most : rows->room;
+    for (int k = 0; k < layout->columns; k++) {
+        const unsigned forms = layout->dtype == BF_NONE ? rows->forms[k] : 0;
+        rows->columns[k].can = layout->dtype != BF_NONE ? 1
+                               : forms == TEXT_FLOATS   ? CAN_F64
+                                                        : CAN_ALL;
+    }
+    error->hint[0] = '\0';
+    return layout->lone ? read_lone(rows, layout, at, end, error)
+                        : read_columns(rows, layout, at, end, error);
+}
+
+const char *text_rows_skip(const text_layout *layout, const char *at, const char *end, int64_t most,
+                           int64_t *n) {
+    int64_t rows = 0;
+    for (; at < end && rows != most; at = line_end(at, end))
+        rows += *text_skip_blanks(at, layout->delimiter) != '\n';
+    *n = rows;
+    return at;
+}
