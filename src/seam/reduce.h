@@ -12,10 +12,10 @@ typedef struct bf_job {
     bf_kind kind; /* of op */
     bf_dtype dtype;
     const void *a;
-    const void *b; /* BF_KIND_PRODUCTS: the other factor; else NULL */
+    const void *b; /* BF_KIND_DOT: the other factor; else NULL */
     int64_t count;
     int64_t index;   /* of a[0]; BF_KIND_EXTREME */
-    bool every_zero; /* BF_EXACT_NEG_ZERO is exact, for a state that lasts; else a backend may count
+    bool every_zero; /* BF_SUM_NEG_ZERO is exact, for a state that lasts; else a backend may count
                         fewer unless all finite terms are -0, for a result alone */
 } bf_job;
 

@@ -141,7 +141,7 @@ static void bands_carry_in_time(void **state) {
     (void)state;
     bf_band band = {.layout = bf_layout_sum(BF_F64)};
     assert_true(bf_band_widen(&band, 2, 5, 3));
-    int64_t limbs[BF_EXACT_WORDS_MAX], expected[BF_EXACT_WORDS_MAX] = {0};
+    int64_t limbs[BF_SUM_WORDS_MAX], expected[BF_SUM_WORDS_MAX] = {0};
     for (int round = 0; round < 9; round++) {
         assert_true(bf_band_prepare(&band, 2, BF_BAND_DEPOSITS_MAX));
         band.deposits += BF_BAND_DEPOSITS_MAX;
@@ -156,7 +156,7 @@ static void bands_carry_in_time(void **state) {
         assert_memory_equal(limbs, expected, (size_t)band.layout.limbs * sizeof *limbs);
         for (int k = 0; k < band.layout.limbs; k++) limbs[k] = -limbs[k];
         bf_limbs_carry(limbs, band.layout.limbs);
-        int64_t negative[BF_EXACT_WORDS_MAX];
+        int64_t negative[BF_SUM_WORDS_MAX];
         bf_band_limbs(&band, 1, negative);
         assert_memory_equal(limbs, negative, (size_t)band.layout.limbs * sizeof *limbs);
     }

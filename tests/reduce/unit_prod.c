@@ -208,14 +208,14 @@ static void parts_that_do_not_touch_are_refused(void **unused) {
 /* A GPU's one thread finds the root without a stack for the nodes. */
 static void both_ways_to_the_root_agree(void **unused) {
     (void)unused;
-    int64_t words[BF_TREE_WORDS_MAX];
+    int64_t words[BF_PRODUCT_TREE_WORDS_MAX];
     bf_node folds[BF_FOLDS];
     uint64_t seed = 9;
-    bf_tree_init(words);
+    bf_product_tree_init(words);
     for (int n = 1; n <= 7 * BF_LEAF + 5; n++) {
-        bf_tree_place(words, (next_random(&seed) >> 12) | (uint64_t)1023 << 52);
+        bf_product_tree_place(words, (next_random(&seed) >> 12) | (uint64_t)1023 << 52);
         if (n % 1361 != 0 && n % BF_LEAF > 1) continue;
-        bf_node a = bf_tree_root(words), b = bf_tree_root_from_start(words, folds);
+        bf_node a = bf_product_tree_root(words), b = bf_product_tree_root_from_start(words, folds);
         assert_true(a.hi == b.hi && a.lo == b.lo && a.exponent == b.exponent);
     }
 }

@@ -35,13 +35,13 @@ extern "C"
 /* A variance of two elements, a minimum, a bin and more, by the rules alone. */
 EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *words,
                                     uint64_t out[3]) {
-    bf_exact_shape shape = bf_exact_shape_of(BF_KIND_MOMENTS, dtype);
+    bf_sum_shape shape = bf_sum_shape_of(BF_KIND_MOMENTS, dtype);
     bf_work work;
     double edges[2], x = bf_bin_value(dtype, bits);
     bf_bins bins;
     bf_state_init(BF_KIND_MOMENTS, dtype, words);
-    bf_exact_take(dtype, &shape, words, bits);
-    bf_exact_take_pair(dtype, &shape, words, bits, bits);
+    bf_sum_take(dtype, &shape, words, bits);
+    bf_sum_take_pair(dtype, &shape, words, bits, bits);
     bf_state_merge_words(BF_KIND_MOMENTS, dtype, words, words);
     out[0] = bf_finish_variance(dtype, words, true, 1, false, bf_format_f64(), &work);
     out[1] = bf_finish_sum(dtype, words, true, false, bf_format_f32(), &work);
@@ -49,7 +49,7 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
     bf_reduce_options options = {sizeof options, BF_NAN_SKIP, BF_NONE, 0, BF_OVERFLOW_ERROR};
-    bf_group_exact group = {
+    bf_group_sums group = {
         {2}, words + shape.sum_at, words + shape.products_at, shape.sum, shape.products};
     out[0] ^= bf_group_bits(BF_STD, &group, &options, bf_format_f64(), &work);
     out[1] ^= bf_group_extreme(BF_MAX, dtype, 2, 1, 0, true);

@@ -135,21 +135,21 @@ typedef struct filled {
 
 static void take_all(filled *s, bf_dtype dtype, bf_kind k, const char *x, const char *y,
                      int64_t n) {
-    bf_exact_shape shape = bf_exact_shape_of(k, dtype);
+    bf_sum_shape shape = bf_sum_shape_of(k, dtype);
     size_t bytes = bf_dtype_size(dtype);
     bf_state_init(k, dtype, s->words);
     for (int64_t i = 0; i < n; i++) {
         size_t at = (size_t)i * bytes;
         uint64_t a = bf_load_bits(x + at, (int)bytes), b = bf_load_bits(y + at, (int)bytes);
-        if (k == BF_KIND_PRODUCTS)
-            bf_exact_take_pair(dtype, &shape, s->words, a, b);
+        if (k == BF_KIND_DOT)
+            bf_sum_take_pair(dtype, &shape, s->words, a, b);
         else if (k == BF_KIND_SQUARES)
-            bf_exact_take_pair(dtype, &shape, s->words, a, a);
+            bf_sum_take_pair(dtype, &shape, s->words, a, a);
         else
-            bf_exact_take(dtype, &shape, s->words, a);
+            bf_sum_take(dtype, &shape, s->words, a);
     }
-    bf_exact_carry(k, dtype, s->words);
-    assert_true(bf_exact_valid(k, dtype, s->words));
+    bf_sum_carry(k, dtype, s->words);
+    assert_true(bf_sum_valid(k, dtype, s->words));
     exact_init(&s->exact);
     exact_add(&s->exact, dtype, x, y, n);
 }
@@ -185,12 +185,12 @@ static bf_layout loosen(bf_layout layout, const int64_t *limbs, int64_t *band, u
 /* The same from the limbs in use alone. */
 static double finish_group(bf_dtype dtype, bf_reduction op, const int64_t *words, int ddof,
                            bf_dtype out, uint64_t *rng) {
-    bf_exact_shape shape = bf_exact_shape_of(bf_kind_of(op, dtype), dtype);
-    int64_t sum[BF_EXACT_WORDS_MAX], products[BF_EXACT_WORDS_MAX];
-    bf_group_exact g = {.sum = sum, .products = products};
+    bf_sum_shape shape = bf_sum_shape_of(bf_kind_of(op, dtype), dtype);
+    int64_t sum[BF_SUM_WORDS_MAX], products[BF_SUM_WORDS_MAX];
+    bf_group_sums g = {.sum = sum, .products = products};
     bf_reduce_options options = BF_REDUCE_OPTIONS(.ddof = ddof);
     bf_work work;
-    for (int i = 0; i < BF_EXACT_LIMBS; i++) g.counts[i] = words[i];
+    for (int i = 0; i < BF_SUM_LIMBS; i++) g.counts[i] = words[i];
     if (shape.sum.limbs > 0) g.sum_layout = loosen(shape.sum, words + shape.sum_at, sum, rng);
     if (shape.products.limbs > 0)
         g.products_layout = loosen(shape.products, words + shape.products_at, products, rng);
@@ -198,7 +198,7 @@ static double finish_group(bf_dtype dtype, bf_reduction op, const int64_t *words
     uint64_t integer[3], expected[3];
     if (!is_float(dtype) && (op == BF_SUM || op == BF_SUMSQ)) {
         bf_layout layout = op == BF_SUM ? shape.sum : shape.products;
-        bf_finish_integer(words + BF_EXACT_LIMBS, layout.limbs, expected);
+        bf_finish_integer(words + BF_SUM_LIMBS, layout.limbs, expected);
         bf_group_integer(op, &g, integer);
         assert_memory_equal(integer, expected, sizeof expected);
     }

@@ -7,8 +7,8 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
 
-static const bf_kind kinds[] = {BF_KIND_SUM,        BF_KIND_MOMENTS, BF_KIND_PRODUCTS,
-                                BF_KIND_EXTREME,    BF_KIND_FACTORS, BF_KIND_TREE,
+static const bf_kind kinds[] = {BF_KIND_SUM,        BF_KIND_MOMENTS, BF_KIND_DOT,
+                                BF_KIND_EXTREME,    BF_KIND_PRODUCT, BF_KIND_PRODUCT_TREE,
                                 BF_KIND_DESCRIPTION};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 static const bf_where places[] = {BF_WHERE_HOST, BF_WHERE_PINNED, BF_WHERE_MANAGED,
@@ -42,7 +42,7 @@ static void expect(const bf_machine *m, bf_where where, int64_t bytes, bool gpu)
     bf_operand x[4] = {operand(where, bytes), operand(where, bytes), operand(where, bytes),
                        operand(where, bytes)};
     for (int k = 0; k < KINDS; k++) assert_int_equal(choose_reduce(m, kinds[k], x, 1).gpu, gpu);
-    assert_int_equal(choose_reduce(m, BF_KIND_PRODUCTS, x, 2).gpu, gpu);
+    assert_int_equal(choose_reduce(m, BF_KIND_DOT, x, 2).gpu, gpu);
     for (int n = 1; n <= 2; n++) assert_int_equal(choose(m, BF_HISTOGRAM_SHARE, x, n).gpu, gpu);
     for (int op = 1; bf_map_arity((bf_map_op)op) > 0; op++)
         assert_int_equal(choose_map(m, (bf_map_op)op, x).gpu, gpu);
@@ -56,7 +56,7 @@ static void data_on_a_gpu_leave_no_choice(void **unused) {
         expect(&m, BF_WHERE_DEVICE, (int64_t)64 * GIB, true);
         for (int k = 0; k < 3; k++) { /* one operand there is enough */
             bf_operand x[] = {operand(places[k], GIB), operand(BF_WHERE_DEVICE, 8)};
-            bf_choice dot = choose_reduce(&m, BF_KIND_PRODUCTS, x, 2);
+            bf_choice dot = choose_reduce(&m, BF_KIND_DOT, x, 2);
             assert_true(dot.gpu && dot.forced);
             assert_true(choose_map(&m, BF_MAP_NEG, x).gpu);
         }
@@ -115,9 +115,9 @@ static void slow_work_on_much_data_moves(void **unused) {
     (void)unused;
     bf_machine slow = machine(1, false, true, false), fast = machine(16, true, true, false);
     bf_operand much = operand(BF_WHERE_HOST, (int64_t)16 * GIB);
-    assert_true(choose_reduce(&slow, BF_KIND_FACTORS, &much, 1).gpu);
-    assert_false(choose_reduce(&slow, BF_KIND_FACTORS, &much, 1).forced);
-    assert_false(choose_reduce(&fast, BF_KIND_FACTORS, &much, 1).gpu);
+    assert_true(choose_reduce(&slow, BF_KIND_PRODUCT, &much, 1).gpu);
+    assert_false(choose_reduce(&slow, BF_KIND_PRODUCT, &much, 1).forced);
+    assert_false(choose_reduce(&fast, BF_KIND_PRODUCT, &much, 1).gpu);
     much.where = BF_WHERE_PINNED;
     assert_true(choose_reduce(&slow, BF_KIND_SUM, &much, 1).gpu);
     assert_false(choose_reduce(&fast, BF_KIND_SUM, &much, 1).gpu);
@@ -148,7 +148,7 @@ static void every_choice_says_why(void **unused) {
         bf_machine m = machine(i & 1 ? 1 : 16, i & 2, i & 4, i & 4 && i & 8);
         for (int k = 0; k < 4; k++) {
             bf_operand x = operand(places[k], i & 16 ? (int64_t)64 * GIB : 8);
-            const char *why = choose_reduce(&m, BF_KIND_FACTORS, &x, 1).why;
+            const char *why = choose_reduce(&m, BF_KIND_PRODUCT, &x, 1).why;
             assert_true(strlen(why) > 10);
             assert_null(strchr(why, '\n'));
         }

@@ -10,7 +10,7 @@ bf_packed bf_packed_of(bf_aggregate a, int version) {
     c.version = version;
     c.words = bf_state_words(c.kind, a.dtype, NULL);
     if (c.kind == BF_KIND_EXTREME) return c;
-    bf_exact_shape s = bf_exact_shape_of(c.kind, a.dtype);
+    bf_sum_shape s = bf_sum_shape_of(c.kind, a.dtype);
     c.specials_most = SPECIALS_MOST;
     c.bands[0] = (bf_packed_band){s.sum_at, s.sum.limbs, s.sum.limbs, 0};
     c.bands[1] = (bf_packed_band){s.products_at, s.products.limbs, s.products.limbs, 0};
@@ -19,9 +19,7 @@ bf_packed bf_packed_of(bf_aggregate a, int version) {
 
 /* The specials are NaN, +inf, -inf and -0. special_word returns the word that counts number i;
  * special_default returns the count that is not saved if all groups have it. */
-static int special_word(int i) {
-    return i == SPECIALS_MOST - 1 ? BF_EXACT_NEG_ZERO : BF_EXACT_NAN + i;
-}
+static int special_word(int i) { return i == SPECIALS_MOST - 1 ? BF_SUM_NEG_ZERO : BF_SUM_NAN + i; }
 static int64_t special_default(const bf_packed *c, int i) {
     return c->version == 1 && i == SPECIALS_MOST - 1;
 }

@@ -30,8 +30,8 @@ static bf_retraction retract_words(retraction *r, int64_t i, int64_t j) {
     for (int k = 0; k < r->groups->count && result == BF_RETRACTED; k++) {
         bf_aggregate a = r->groups->aggregates[k];
         int64_t *into = r->into.words[k] + i * r->into.each[k];
-        result = bf_exact_retract(bf_kind_of(a.op, a.dtype), a.dtype, r->counted, into,
-                                  r->from.words[k] + j * r->from.each[k]);
+        result = bf_sum_retract(bf_kind_of(a.op, a.dtype), a.dtype, r->counted, into,
+                                r->from.words[k] + j * r->from.each[k]);
     }
     return result;
 }
@@ -45,9 +45,8 @@ static void move_group(retraction *r, int64_t first, int64_t i, int64_t to) {
         int64_t *words = r->into.words[k], each = r->into.each[k];
         memmove(words + to * each, words + i * each, (size_t)each * sizeof *words);
         bf_kind kind = bf_kind_of(r->groups->aggregates[k].op, r->groups->aggregates[k].dtype);
-        r->uncounted |= !r->counted &&
-                        bf_exact_counts_zeros(kind, r->groups->aggregates[k].dtype) &&
-                        bf_exact_flag(words + to * each) != 0;
+        r->uncounted |= !r->counted && bf_sum_counts_zeros(kind, r->groups->aggregates[k].dtype) &&
+                        bf_sum_flag(words + to * each) != 0;
     }
 }
 
@@ -87,7 +86,7 @@ static bf_status retract_pages(retraction *r) {
 static bf_status check_aggregates(const bf_groups *g) {
     for (int i = 0; i < g->count; i++) {
         bf_aggregate a = g->aggregates[i];
-        if (!bf_kind_is_exact(bf_kind_of(a.op, a.dtype)))
+        if (!bf_kind_is_sum(bf_kind_of(a.op, a.dtype)))
             return bf_fail(g->context, BF_E_ARGUMENT, "nothing can be taken out of groups with %s",
                            bf_reduction_name(a.op));
     }

@@ -63,9 +63,9 @@ static int64_t *make_batch(const bf_groups *g) {
 
 /* Replaces counts of -0 by flags if the version is 1. */
 static void put_flags(const bf_packed *packed, const word_batch *b) {
-    for (int64_t i = 0; i < b->n && bf_kind_is_exact(packed->kind); i++) {
+    for (int64_t i = 0; i < b->n && bf_kind_is_sum(packed->kind); i++) {
         int64_t *words = b->words + i * packed->words;
-        if (packed->version == 1) words[BF_EXACT_NEG_ZERO] = bf_exact_flag(words);
+        if (packed->version == 1) words[BF_SUM_NEG_ZERO] = bf_sum_flag(words);
     }
 }
 

@@ -27,7 +27,7 @@ static bf_status out_of_memory(bf_context *context, int64_t bins) {
 }
 
 static int sum_words(bf_dtype weights) {
-    return weights == BF_NONE ? 0 : bf_exact_shape_of(BF_KIND_SUM, weights).words;
+    return weights == BF_NONE ? 0 : bf_sum_shape_of(BF_KIND_SUM, weights).words;
 }
 
 /* Allocates zeroed counts and sums for the histogram's bins. */
@@ -289,8 +289,8 @@ static void add_counts(bf_histogram *into, const bf_histogram *from) {
     int64_t bins = into->bins.count, words = into->sum_words;
     for (int64_t i = 0; words > 0 && i < bins; i++)
         if (from->counts[i] > 0)
-            bf_exact_merge(BF_KIND_SUM, into->weights, into->sums + i * words,
-                           from->sums + i * words);
+            bf_sum_merge(BF_KIND_SUM, into->weights, into->sums + i * words,
+                         from->sums + i * words);
     for (int64_t i = 0; i < bins + BF_BIN_OTHERS; i++) into->counts[i] += from->counts[i];
 }
 

@@ -52,11 +52,11 @@ bf_status bf_histogram_weights(const bf_histogram *histogram, double *sums) {
 
 /* Returns the total of all bins: elements, or the sum of their weights. */
 static double total_of(const bf_histogram *h) {
-    int64_t words[BF_EXACT_WORDS_MAX] = {0}, count = 0;
+    int64_t words[BF_SUM_WORDS_MAX] = {0}, count = 0;
     for (int64_t i = 0; i < h->bins.count; i++) {
         count += h->counts[i];
         if (h->sum_words > 0)
-            bf_exact_merge(BF_KIND_SUM, h->weights, words, h->sums + i * h->sum_words);
+            bf_sum_merge(BF_KIND_SUM, h->weights, words, h->sums + i * h->sum_words);
     }
     return h->sum_words > 0 ? sum_of(h, words) : (double)count;
 }

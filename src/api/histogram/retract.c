@@ -14,9 +14,9 @@ static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from
     memcpy(left, into->sums, (size_t)(bins * words) * sizeof *left);
     *uncounted = false;
     for (int64_t i = 0; i < bins && r == BF_RETRACTED; i++) {
-        r = bf_exact_retract(BF_KIND_SUM, into->weights, counted, left + i * words,
-                             from->sums + i * words);
-        *uncounted |= !counted && bf_exact_flag(left + i * words) != 0;
+        r = bf_sum_retract(BF_KIND_SUM, into->weights, counted, left + i * words,
+                           from->sums + i * words);
+        *uncounted |= !counted && bf_sum_flag(left + i * words) != 0;
     }
     return bf_explain_retraction(into->context, r);
 }

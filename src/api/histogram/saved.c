@@ -41,9 +41,9 @@ static const uint8_t *get_words(const uint8_t *in, void *words, int64_t count) {
 
 /* Writes the flags of version 1 over the counts of -0 in `out`. */
 static void put_flags(uint8_t *out, const bf_histogram *h) {
-    out += 8 * BF_EXACT_NEG_ZERO;
+    out += 8 * BF_SUM_NEG_ZERO;
     for (int64_t i = 0; i < h->bins.count; i++, out += 8 * h->sum_words)
-        bf_saved_put(out, (uint64_t)bf_exact_flag(h->sums + i * h->sum_words), 8);
+        bf_saved_put(out, (uint64_t)bf_sum_flag(h->sums + i * h->sum_words), 8);
 }
 
 bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer) {
@@ -88,11 +88,11 @@ static bool sums_valid(bf_histogram *h, int version) {
     for (int64_t i = 0; h->sum_words > 0 && i < h->bins.count; i++) {
         int64_t *words = h->sums + i * h->sum_words;
         bool counted = true;
-        if (version == 1 && !bf_exact_read_flag(BF_KIND_SUM, h->weights, words, &counted))
+        if (version == 1 && !bf_sum_read_flag(BF_KIND_SUM, h->weights, words, &counted))
             return false;
         h->uncounted |= !counted;
-        if (words[BF_EXACT_COUNT] != h->counts[i]) return false;
-        if (!bf_exact_valid(BF_KIND_SUM, h->weights, words)) return false;
+        if (words[BF_SUM_COUNT] != h->counts[i]) return false;
+        if (!bf_sum_valid(BF_KIND_SUM, h->weights, words)) return false;
     }
     return true;
 }
@@ -122,7 +122,7 @@ static bf_status read_header(bf_context *context, const uint8_t *in, size_t size
     header->edges_dtype = (bf_dtype)edges_dtype;
     header->bins.count = (int64_t)bins;
     if (header->weights != BF_NONE)
-        header->sum_words = bf_exact_shape_of(BF_KIND_SUM, header->weights).words;
+        header->sum_words = bf_sum_shape_of(BF_KIND_SUM, header->weights).words;
     return bf_histogram_save_size(header) == size
                ? BF_OK
                : bf_saved_refuse(context, "not the size that its header says");

@@ -47,9 +47,9 @@ static bf_status describe_state(const bf_state *state, const bf_reduce_options *
     const int64_t *greatest = least + BF_EXTREME_WORDS;
     bf_reduce_options own = exact;
     own.out_dtype = BF_NONE; /* extremes keep their type */
-    int64_t sum[BF_EXACT_WORDS_MAX];
+    int64_t sum[BF_SUM_WORDS_MAX];
     memcpy(sum, state->words, (size_t)(least - state->words) * sizeof *sum);
-    if (all_neg_zero(state, least, greatest)) sum[BF_EXACT_NEG_ZERO] = bf_exact_finite(sum);
+    if (all_neg_zero(state, least, greatest)) sum[BF_SUM_NEG_ZERO] = bf_sum_finite(sum);
 
     bf_state_info info = {.size = sizeof info};
     bf_state_describe(state, &info);

@@ -11,8 +11,9 @@
 static const char *find_misfit(bf_reduction op, bf_dtype dtype, const int64_t *a,
                                const int64_t *b) {
     bf_kind kind = bf_kind_of(op, dtype);
-    if (kind == BF_KIND_TREE) {
-        bool adjacent = a[BF_TREE_END] == b[BF_TREE_BEGIN] || b[BF_TREE_END] == a[BF_TREE_BEGIN];
+    if (kind == BF_KIND_PRODUCT_TREE) {
+        bool adjacent = a[BF_PRODUCT_TREE_END] == b[BF_PRODUCT_TREE_BEGIN] ||
+                        b[BF_PRODUCT_TREE_END] == a[BF_PRODUCT_TREE_BEGIN];
         return adjacent ? NULL : "neither begins where the other ends";
     }
     int at = bf_extreme_at(kind, dtype);
@@ -23,11 +24,11 @@ static const char *find_misfit(bf_reduction op, bf_dtype dtype, const int64_t *a
 /* Puts a tree in front of `into`, by appending in the other order. Returns false if there is no
  * memory. */
 static bool prepend_tree(int64_t *into, const int64_t *from) {
-    int64_t *words = malloc(BF_TREE_WORDS_MAX * sizeof *words);
+    int64_t *words = malloc(BF_PRODUCT_TREE_WORDS_MAX * sizeof *words);
     if (words == NULL) return false;
-    memcpy(words, from, (size_t)bf_tree_words(from) * sizeof *words);
-    bf_tree_append(words, into);
-    memcpy(into, words, (size_t)bf_tree_words(words) * sizeof *words);
+    memcpy(words, from, (size_t)bf_product_tree_words(from) * sizeof *words);
+    bf_product_tree_append(words, into);
+    memcpy(into, words, (size_t)bf_product_tree_words(words) * sizeof *words);
     free(words);
     return true;
 }
@@ -41,7 +42,8 @@ const char *bf_merge_words(bf_reduction op, bf_dtype dtype, int64_t *into, const
     if (why) return why;
     if (from[0] > BF_COUNT_MAX - into[0]) return "more than 2^62 elements";
     bf_environment environment = bf_environment_enter(); /* trees multiply floats */
-    if (kind == BF_KIND_TREE && both && into[BF_TREE_END] != from[BF_TREE_BEGIN])
+    if (kind == BF_KIND_PRODUCT_TREE && both &&
+        into[BF_PRODUCT_TREE_END] != from[BF_PRODUCT_TREE_BEGIN])
         merged = prepend_tree(into, from);
     else
         bf_state_merge_words(kind, dtype, into, from);
@@ -94,7 +96,7 @@ static bf_status append_state(bf_state *into, const bf_state *from) {
     const int64_t *next = bf_state_next(into);
     bool alike = from != NULL && into->op == from->op && into->dtype == from->dtype;
     if (!alike || next == NULL || *next == 0 || from->words[0] == 0) return merge_state(into, from);
-    if (into->kind == BF_KIND_TREE)
+    if (into->kind == BF_KIND_PRODUCT_TREE)
         return bf_fail(into->context, BF_E_STATE,
                        "a product of floats depends on the index of each element");
     return merge_behind(into, from, *next);

@@ -12,8 +12,8 @@ int bf_reduce_share(bf_kind kind) {
     switch (kind) {
     case BF_KIND_MOMENTS:
     case BF_KIND_DESCRIPTION: return 40;
-    case BF_KIND_FACTORS: return 10;
-    case BF_KIND_TREE: return 50;
+    case BF_KIND_PRODUCT: return 10;
+    case BF_KIND_PRODUCT_TREE: return 50;
     default: return 100;
     }
 }

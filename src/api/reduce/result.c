@@ -44,9 +44,10 @@ bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const 
         return bf_fail(context, BF_E_ARGUMENT, "describe gives a bf_description");
     bf_work work;
     bf_environment environment = bf_environment_enter(); /* trees multiply floats */
-    bf_status status = kind == BF_KIND_TREE
-                           ? bf_result_tree(words, bf_tree_root(words), options, value)
-                           : bf_result_plain(op, dtype, words, options, value, &work);
+    bf_status status =
+        kind == BF_KIND_PRODUCT_TREE
+            ? bf_result_product_tree(words, bf_product_tree_root(words), options, value)
+            : bf_result_plain(op, dtype, words, options, value, &work);
     bf_environment_leave(environment);
     return status == BF_OK ? BF_OK : explain_failure(context, status, bf_result_nans(kind, words));
 }

@@ -18,12 +18,12 @@ bf_status bf_explain_retraction(bf_context *context, bf_retraction retraction) {
 static bf_status retract_state(bf_state *into, const bf_state *from) {
     bf_status status = bf_state_match(into, from);
     if (status != BF_OK) return status;
-    if (!bf_kind_is_exact(into->kind))
+    if (!bf_kind_is_sum(into->kind))
         return bf_fail(into->context, BF_E_ARGUMENT, "nothing can be taken out of a state of %s",
                        bf_reduction_name(into->op));
     bool counted = !into->uncounted && !from->uncounted;
-    bf_retraction r = bf_exact_retract(into->kind, into->dtype, counted, into->words, from->words);
-    if (r == BF_RETRACTED) into->uncounted = !counted && bf_exact_flag(into->words) != 0;
+    bf_retraction r = bf_sum_retract(into->kind, into->dtype, counted, into->words, from->words);
+    if (r == BF_RETRACTED) into->uncounted = !counted && bf_sum_flag(into->words) != 0;
     return bf_explain_retraction(into->context, r);
 }
 

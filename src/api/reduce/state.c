@@ -22,7 +22,7 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
     if (bf_dtype_bytes(dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
     bf_kind kind = bf_kind_of(op, dtype);
-    size_t words = kind == BF_KIND_TREE ? BF_STATE_WORDS_MAX : BF_STATE_WORDS_SMALL;
+    size_t words = kind == BF_KIND_PRODUCT_TREE ? BF_STATE_WORDS_MAX : BF_STATE_WORDS_SMALL;
     bf_state *made = malloc(sizeof *made + words * sizeof *made->words);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
     *made = (bf_state){.context = context, .op = op, .dtype = dtype, .kind = kind};
@@ -47,7 +47,7 @@ bf_status bf_state_clear(bf_state *state) {
 }
 
 int64_t *bf_state_next(bf_state *s) {
-    if (s->kind == BF_KIND_TREE) return &s->words[BF_TREE_END];
+    if (s->kind == BF_KIND_PRODUCT_TREE) return &s->words[BF_PRODUCT_TREE_END];
     if (!bf_is_indexed(s->op)) return NULL;
     return &s->words[bf_extreme_at(s->kind, s->dtype) + BF_EXTREME_END];
 }
@@ -154,12 +154,12 @@ bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_arra
 }
 
 static bf_status seek_state(bf_state *state, int64_t index) {
-    if (state->kind == BF_KIND_FACTORS) return BF_OK;
+    if (state->kind == BF_KIND_PRODUCT) return BF_OK;
     int64_t *next = bf_state_next(state);
     if (next == NULL)
         return bf_fail(state->context, BF_E_ARGUMENT, "%s has no indices",
                        bf_reduction_name(state->op));
-    bool empty = state->words[0] == 0, gap = state->kind == BF_KIND_TREE && index != *next;
+    bool empty = state->words[0] == 0, gap = state->kind == BF_KIND_PRODUCT_TREE && index != *next;
     if (index < *next || index > BF_COUNT_MAX || (gap && !empty))
         return bf_fail(state->context, BF_E_ARGUMENT, "index %lld is out of range",
                        (long long)index);
@@ -195,18 +195,18 @@ bf_status bf_state_describe(const bf_state *state, bf_state_info *info) {
     bf_state_info found = {.op = state->op, .dtype = state->dtype, .count = words[0], .inf = -1};
     found.next = found.count;
     switch (state->kind) {
-    case BF_KIND_FACTORS: break;
-    case BF_KIND_TREE:
-        found.nan = words[BF_TREE_NAN];
-        found.inf = words[BF_TREE_INF];
-        found.next = words[BF_TREE_END];
+    case BF_KIND_PRODUCT: break;
+    case BF_KIND_PRODUCT_TREE:
+        found.nan = words[BF_PRODUCT_TREE_NAN];
+        found.inf = words[BF_PRODUCT_TREE_INF];
+        found.next = words[BF_PRODUCT_TREE_END];
         break;
     case BF_KIND_EXTREME: found.nan = words[BF_EXTREME_NAN]; break;
     case BF_KIND_DESCRIPTION:
         extreme += bf_extreme_at(state->kind, state->dtype); /* fall through */
     default:
-        found.nan = words[BF_EXACT_NAN];
-        found.inf = words[BF_EXACT_POS_INF] + words[BF_EXACT_NEG_INF];
+        found.nan = words[BF_SUM_NAN];
+        found.inf = words[BF_SUM_POS_INF] + words[BF_SUM_NEG_INF];
         break;
     }
     if (bf_is_indexed(state->op)) found.next = extreme[BF_EXTREME_END];

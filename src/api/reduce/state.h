@@ -13,7 +13,7 @@ struct bf_state {
     bf_kind kind;    /* follows from op and dtype */
     bool lasting;    /* the state may be merged and saved, so every -0 is counted */
     bool uncounted;  /* a part came from version 1, which did not count -0: the count may be low */
-    int64_t words[]; /* BF_STATE_WORDS_MAX of BF_KIND_TREE, else BF_STATE_WORDS_SMALL */
+    int64_t words[]; /* BF_STATE_WORDS_MAX of BF_KIND_PRODUCT_TREE, else BF_STATE_WORDS_SMALL */
 };
 
 /* Do as the public calls, for callers that have entered the context (enter.h). A state that is made

@@ -14,13 +14,14 @@ enum {
 
 /* Returns the number of words: the most that a state can have, so that it is equal on all ranks. */
 static int64_t count_words(bf_kind kind, bf_dtype dtype) {
-    return kind == BF_KIND_TREE ? BF_TREE_WORDS_MAX : bf_state_words(kind, dtype, NULL);
+    return kind == BF_KIND_PRODUCT_TREE ? BF_PRODUCT_TREE_WORDS_MAX
+                                        : bf_state_words(kind, dtype, NULL);
 }
 
 bf_status bf_state_words_info(const bf_state *state, bf_words_info *info) {
     if (state == NULL || info == NULL) return BF_E_ARGUMENT;
-    bool adds = bf_kind_is_exact(state->kind);
-    bool appends = state->kind == BF_KIND_TREE || bf_is_indexed(state->op);
+    bool adds = bf_kind_is_sum(state->kind);
+    bool appends = state->kind == BF_KIND_PRODUCT_TREE || bf_is_indexed(state->op);
     bf_words_info found = {.count = count_words(state->kind, state->dtype)};
     found.rule = adds ? BF_WORDS_ADD : appends ? BF_WORDS_APPEND : BF_WORDS_MERGE;
     found.parts = adds ? PARTS_MOST : 1;
@@ -43,8 +44,8 @@ bf_status bf_state_get_words(const bf_state *state, int64_t *words) {
 /* Are these carried words those of a state? */
 static bool is_state(bf_reduction op, bf_dtype dtype, const int64_t *words) {
     bf_kind kind = bf_kind_of(op, dtype);
-    if (kind == BF_KIND_TREE) {
-        int64_t begin = words[BF_TREE_BEGIN], end = words[BF_TREE_END];
+    if (kind == BF_KIND_PRODUCT_TREE) {
+        int64_t begin = words[BF_PRODUCT_TREE_BEGIN], end = words[BF_PRODUCT_TREE_END];
         if (begin < 0 || begin > end || end > BF_COUNT_MAX) return false;
     }
     return bf_state_valid(op, dtype, words);
@@ -60,12 +61,12 @@ static bool is_sum(const int64_t *limbs, int count, int64_t parts) {
 
 /* Carries words that were added. Returns false if they are not the sum of states. */
 static bool carry_sum(bf_kind kind, bf_dtype dtype, int64_t *words, int64_t parts) {
-    if (!bf_kind_is_exact(kind)) return true;
-    bf_exact_shape s = bf_exact_shape_of(kind, dtype);
+    if (!bf_kind_is_sum(kind)) return true;
+    bf_sum_shape s = bf_sum_shape_of(kind, dtype);
     if (!is_sum(words + s.sum_at, s.sum.limbs, parts) ||
         !is_sum(words + s.products_at, s.products.limbs, parts))
         return false;
-    bf_exact_carry(kind, dtype, words);
+    bf_sum_carry(kind, dtype, words);
     return true;
 }
 
@@ -76,7 +77,7 @@ static bf_status write_words(bf_state *s, const int64_t *words, int64_t count, i
         return bf_fail(s->context, BF_E_ARGUMENT, "%lld words: a state of %s of %s has %lld",
                        (long long)count, bf_reduction_name(s->op), bf_dtype_name(s->dtype),
                        (long long)wanted);
-    if (parts < 1 || parts > (bf_kind_is_exact(s->kind) ? PARTS_MOST : 1))
+    if (parts < 1 || parts > (bf_kind_is_sum(s->kind) ? PARTS_MOST : 1))
         return bf_fail(s->context, BF_E_ARGUMENT, "words of %s are not the sum of %lld states",
                        bf_reduction_name(s->op), (long long)parts);
     int64_t *copy = malloc((size_t)count * sizeof *copy);

@@ -82,7 +82,7 @@ static ALWAYS_INLINE term term_of(bf_dtype dtype, int factors, uint64_t x) {
     bf_layout layout = factors == 1 ? bf_layout_sum(dtype) : bf_layout_products(dtype);
     bf_format f = bf_format_of(dtype);
     bf_finite d = is_float ? bf_decode(f, x) : bf_decode_integer(dtype, x);
-    int position = is_float ? bf_exact_position(f, layout, factors * d.position, factors) : 0;
+    int position = is_float ? bf_sum_position(f, layout, factors * d.position, factors) : 0;
     return (term){d.magnitude, position, d.negative};
 }
 
@@ -285,7 +285,7 @@ void bf_group_aggregate_words(const bf_group_aggregate *a, size_t i, int64_t cou
         extreme_words(a, i, count, nan, words);
         return;
     }
-    bf_exact_shape shape = bf_exact_shape_of(a->kind, a->dtype);
+    bf_sum_shape shape = bf_sum_shape_of(a->kind, a->dtype);
     bf_group_aggregate_counts(a, i, count, words);
     if (shape.sum.limbs > 0) bf_band_limbs(&a->sum, i, words + shape.sum_at);
     if (shape.products.limbs > 0) bf_band_limbs(&a->products, i, words + shape.products_at);

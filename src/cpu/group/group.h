@@ -214,19 +214,19 @@ void bf_group_aggregate_merge(bf_group_aggregate *into, size_t i, const bf_group
 /* Adds up the deposits, once all groups of `from` are merged. */
 void bf_group_aggregate_merged(bf_group_aggregate *into, const bf_group_aggregate *from);
 
-/* Sets the first BF_EXACT_LIMBS words of a state to the counts of group i, which has `count` rows.
+/* Sets the first BF_SUM_LIMBS words of a state to the counts of group i, which has `count` rows.
  */
 static inline void bf_group_aggregate_counts(const bf_group_aggregate *a, size_t i, int64_t count,
                                              int64_t *words) {
     static const int64_t none[BF_GROUP_SPECIALS];
     const int64_t *specials = a->specials != NULL ? a->specials + i * BF_GROUP_SPECIALS : none;
-    words[BF_EXACT_COUNT] = count;
-    words[BF_EXACT_NAN] = specials[BF_GROUP_NAN];
-    words[BF_EXACT_POS_INF] = specials[BF_GROUP_POS_INF];
-    words[BF_EXACT_NEG_INF] = specials[BF_GROUP_NEG_INF];
-    words[BF_EXACT_INVALID] = 0;
-    words[BF_EXACT_NEG_ZERO] =
-        bf_exact_counts_zeros(a->kind, a->dtype) ? specials[BF_GROUP_NEG_ZERO] : 0;
+    words[BF_SUM_COUNT] = count;
+    words[BF_SUM_NAN] = specials[BF_GROUP_NAN];
+    words[BF_SUM_POS_INF] = specials[BF_GROUP_POS_INF];
+    words[BF_SUM_NEG_INF] = specials[BF_GROUP_NEG_INF];
+    words[BF_SUM_INVALID] = 0;
+    words[BF_SUM_NEG_ZERO] =
+        bf_sum_counts_zeros(a->kind, a->dtype) ? specials[BF_GROUP_NEG_ZERO] : 0;
 }
 
 /* Sets the words of a state to those of the values of group i, which has `count` rows. */

@@ -39,10 +39,10 @@ static void specials_of(const bf_group_aggregate *a, const int64_t *words,
         specials[BF_GROUP_NAN] = words[BF_EXTREME_NAN];
         return;
     }
-    specials[BF_GROUP_NAN] = words[BF_EXACT_NAN];
-    specials[BF_GROUP_POS_INF] = words[BF_EXACT_POS_INF];
-    specials[BF_GROUP_NEG_INF] = words[BF_EXACT_NEG_INF];
-    specials[BF_GROUP_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
+    specials[BF_GROUP_NAN] = words[BF_SUM_NAN];
+    specials[BF_GROUP_POS_INF] = words[BF_SUM_POS_INF];
+    specials[BF_GROUP_NEG_INF] = words[BF_SUM_NEG_INF];
+    specials[BF_GROUP_NEG_ZERO] = words[BF_SUM_NEG_ZERO];
 }
 
 static bool insert_specials(bf_group_aggregate *a, size_t room, const word_rows *rows) {
@@ -63,7 +63,7 @@ static bool insert_aggregate(bf_group_aggregate *a, size_t room, const int64_t *
         for (size_t i = 0; i < n; i++) a->keys[i] = words[i * rows.each + BF_EXTREME_RANK];
         return insert_specials(a, room, &rows);
     }
-    bf_exact_shape shape = bf_exact_shape_of(a->kind, a->dtype);
+    bf_sum_shape shape = bf_sum_shape_of(a->kind, a->dtype);
     rows.each = (size_t)shape.words;
     if (shape.sum.limbs > 0 && !insert_band(&a->sum, room, &rows, shape.sum_at)) return false;
     if (shape.products.limbs > 0 && !insert_band(&a->products, room, &rows, shape.products_at))

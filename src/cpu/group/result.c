@@ -42,9 +42,9 @@ static bf_layout band_layout(const bf_band *band) {
     return bf_layout_make(band->limbs, band->layout.exponent + 32 * band->first);
 }
 
-static ALWAYS_INLINE bf_group_exact exact_of(const stretch *p, int64_t i) {
+static ALWAYS_INLINE bf_group_sums sums_of(const stretch *p, int64_t i) {
     const bf_band *sum = &p->states->sum, *products = &p->states->products;
-    bf_group_exact g = {.sum_layout = band_layout(sum), .products_layout = band_layout(products)};
+    bf_group_sums g = {.sum_layout = band_layout(sum), .products_layout = band_layout(products)};
     if (sum->limbs > 0) g.sum = sum->words + i * sum->limbs;
     if (products->limbs > 0) g.products = products->words + i * products->limbs;
     bf_group_aggregate_counts(p->states, (size_t)i, p->partition->counts[i], g.counts);
@@ -56,7 +56,7 @@ static ALWAYS_INLINE void finish_floats(result_job *job, const stretch *p, bf_re
     const int bytes = bf_dtype_bytes(to);
     bf_work work;
     for (int64_t i = p->first; i < p->end; i++) {
-        bf_group_exact g = exact_of(p, i);
+        bf_group_sums g = sums_of(p, i);
         uint64_t bits = bf_group_bits(op, &g, job->options, bf_format_of(to), &work);
         bf_store_bits(job->found + (p->begin + i) * bytes, bytes, bits);
     }
@@ -65,7 +65,7 @@ static ALWAYS_INLINE void finish_floats(result_job *job, const stretch *p, bf_re
 static void finish_integers(result_job *job, const stretch *p) {
     uint64_t integer[3];
     for (int64_t i = p->first; i < p->end; i++) {
-        bf_group_exact g = exact_of(p, i);
+        bf_group_sums g = sums_of(p, i);
         bf_group_integer(job->aggregate.op, &g, integer);
         memcpy(job->found + (p->begin + i) * job->bytes, integer, (size_t)job->bytes);
         if (job->found_fits != NULL)

@@ -13,7 +13,7 @@ enum {
 typedef struct weigh_job {
     const bf_context *context;
     const bf_bin_job *job;
-    bf_exact_shape shape;
+    bf_sum_shape shape;
     int64_t *counts, *sums; /* the job's */
     int64_t *own;           /* of each worker in turn; NULL: there is one, which uses the job's */
 } weigh_job;
@@ -39,7 +39,7 @@ static const char *weights_at(const weigher *w, int64_t i) {
 static int limb_of(bf_dtype dtype, bf_layout layout, uint64_t bits) {
     if (!bf_dtype_is_float(dtype)) return 0;
     bf_format f = bf_format_of(dtype);
-    return bf_exact_position(f, layout, bf_decode(f, bits).position, 1) / 32;
+    return bf_sum_position(f, layout, bf_decode(f, bits).position, 1) / 32;
 }
 
 /* bf_limbs_carry, where limbs were carried before an element was added to limb `at` and the next
@@ -57,14 +57,14 @@ static void carry_from(int64_t *limbs, int count, int at) {
 
 static void weigh_one_by_one(weigher *w, int64_t first, int64_t n) {
     const bf_dtype dtype = w->shared->job->weights_dtype;
-    const bf_exact_shape *shape = &w->shared->shape;
+    const bf_sum_shape *shape = &w->shared->shape;
     const int bytes = bf_dtype_bytes(dtype);
     for (int64_t i = 0; i < n; i++) {
         w->counts[w->bin[i]]++;
         if (w->bin[i] >= bins_of(w->shared)) continue;
         int64_t *words = w->sums + w->bin[i] * (int64_t)shape->words;
         uint64_t bits = bf_load_bits(weights_at(w, first + i), bytes);
-        bf_exact_take(dtype, shape, words, bits);
+        bf_sum_take(dtype, shape, words, bits);
         carry_from(words + shape->sum_at, shape->sum.limbs, limb_of(dtype, shape->sum, bits));
     }
 }
@@ -136,14 +136,14 @@ static void merge_weigher(const weigh_job *shared, const weigher *w) {
     for (int64_t b = 0; b < bins + BF_BIN_OTHERS; b++) shared->counts[b] += w->counts[b];
     for (int64_t b = 0; b < bins; b++)
         if (w->counts[b] > 0)
-            bf_exact_merge(BF_KIND_SUM, shared->job->weights_dtype, shared->sums + b * words,
-                           w->sums + b * words);
+            bf_sum_merge(BF_KIND_SUM, shared->job->weights_dtype, shared->sums + b * words,
+                         w->sums + b * words);
 }
 
 bf_status bf_weigh_bins(bf_context *context, int workers, const bf_bin_job *job, int64_t *counts,
                         int64_t *sums) {
     weigh_job shared = {.context = context, .job = job, .counts = counts, .sums = sums};
-    shared.shape = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype);
+    shared.shape = bf_sum_shape_of(BF_KIND_SUM, job->weights_dtype);
     int64_t words = own_words(&shared);
     if (workers * words > PRIVATE_WORDS) workers = 1;
     bool made = bf_rooms_open(context, workers, sizeof(weigher));

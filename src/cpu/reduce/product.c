@@ -6,5 +6,5 @@ void bf_product_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *wor
     int bytes = bf_dtype_bytes(job->dtype);
     const char *p = (const char *)job->a + (size_t)first * (size_t)bytes;
     for (int64_t i = 0; i < n; i++, p += bytes)
-        bf_factors_take(job->dtype, words, bf_load_bits(p, bytes));
+        bf_product_take(job->dtype, words, bf_load_bits(p, bytes));
 }

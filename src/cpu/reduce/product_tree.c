@@ -10,10 +10,10 @@ enum {
     BLOCK = 256  /* elements that are made doubles at a time */
 };
 
-/* The node of a piece, and its counts, as in words of BF_KIND_TREE. */
+/* The node of a piece, and its counts, as in words of BF_KIND_PRODUCT_TREE. */
 typedef struct piece {
     bf_node node;
-    int64_t counts[BF_TREE_NEGATIVE + 1];
+    int64_t counts[BF_PRODUCT_TREE_NEGATIVE + 1];
 } piece;
 
 typedef struct round_of_pieces {
@@ -58,7 +58,7 @@ static bf_node leaf_by_rules(const bf_isa *isa, const bf_job *job, int64_t first
     for (int i = 0; i < BF_LEAF; i += BLOCK) {
         to_doubles(isa, job, first + i, block, BLOCK);
         for (int k = 0; k < BLOCK; k++) {
-            bf_tree_count(counts, bits_of(block[k]));
+            bf_product_tree_count(counts, bits_of(block[k]));
             bf_node_take(&folds[k % BF_FOLDS], bits_of(block[k]));
         }
     }
@@ -82,8 +82,8 @@ static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *
         leaf = copy;
     }
     if (isa->reduce->product_leaf && isa->reduce->product_leaf(leaf, folds, &negative)) {
-        counts[BF_TREE_COUNT] += BF_LEAF;
-        counts[BF_TREE_NEGATIVE] ^= negative;
+        counts[BF_PRODUCT_TREE_COUNT] += BF_LEAF;
+        counts[BF_PRODUCT_TREE_NEGATIVE] ^= negative;
         return bf_node_of_folds(folds);
     }
     return leaf_by_rules(isa, job, i, counts);
@@ -111,16 +111,17 @@ static bf_status multiply_piece(void *arg, int worker, int64_t first, int64_t n)
 static void absorb_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end,
                             void *room, int64_t *words) {
     while (i < end) {
-        int64_t left = BF_LEAF - words[BF_TREE_END] % BF_LEAF, n = left < end - i ? left : end - i;
+        int64_t left = BF_LEAF - words[BF_PRODUCT_TREE_END] % BF_LEAF,
+                n = left < end - i ? left : end - i;
         double block[BLOCK];
         if (n == BF_LEAF) {
-            bf_tree_push(words, 0, leaf_node(isa, job, i, room, words));
+            bf_product_tree_push(words, 0, leaf_node(isa, job, i, room, words));
         } else {
             if (n > BLOCK) n = BLOCK;
             to_doubles(isa, job, i, block, (size_t)n);
             for (int64_t k = 0; k < n; k++) {
-                bf_tree_count(words, bits_of(block[k]));
-                bf_tree_place(words, bits_of(block[k]));
+                bf_product_tree_count(words, bits_of(block[k]));
+                bf_product_tree_place(words, bits_of(block[k]));
             }
         }
         i += n;
@@ -132,8 +133,8 @@ static bf_status absorb_round(bf_context *context, int workers, round_of_pieces 
                               int64_t *words) {
     bf_status status = bf_parallel(context, workers, n, 1, multiply_piece, round);
     for (int64_t k = 0; k < n && status == BF_OK; k++) {
-        bf_tree_merge_counts(words, round->pieces[k].counts);
-        bf_tree_push(words, PIECE_LEVEL, round->pieces[k].node);
+        bf_product_tree_merge_counts(words, round->pieces[k].counts);
+        bf_product_tree_push(words, PIECE_LEVEL, round->pieces[k].node);
     }
     return status;
 }
@@ -144,7 +145,7 @@ bf_status bf_product_tree_absorb(bf_context *context, int workers, const bf_job 
     piece pieces[ROUND];
     round_of_pieces round = {.context = context, .job = job, .pieces = pieces};
     bf_status status = BF_OK;
-    int64_t i = (PIECE - words[BF_TREE_END] % PIECE) % PIECE, n;
+    int64_t i = (PIECE - words[BF_PRODUCT_TREE_END] % PIECE) % PIECE, n;
     if (i > job->count) i = job->count;
     round.rooms = job->count >= BF_LEAF && needs_room(isa, job->dtype);
     if (round.rooms && !bf_rooms_open(context, workers, BF_LEAF * sizeof(double)))

@@ -41,7 +41,7 @@ static void absorb_elements(bf_reducer *reducer, const bf_job *job, int64_t firs
                             int64_t *words) {
     switch (job->kind) {
     case BF_KIND_EXTREME: bf_extreme_absorb(reducer, job, first, n, words); break;
-    case BF_KIND_FACTORS: bf_product_absorb(job, first, n, words); break;
+    case BF_KIND_PRODUCT: bf_product_absorb(job, first, n, words); break;
     case BF_KIND_DESCRIPTION: absorb_description(reducer, job, first, n, words); break;
     default: bf_sum_absorb(reducer, job, first, n, words); break;
     }
@@ -87,7 +87,7 @@ bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words) 
     bf_reducer reducer = {.isa = context->cpu->isa};
     bf_status status = BF_OK;
     bf_environment environment = bf_environment_enter();
-    if (job->kind == BF_KIND_TREE)
+    if (job->kind == BF_KIND_PRODUCT_TREE)
         status = bf_product_tree_absorb(context, workers, job, words);
     else if (workers > 1 || bytes > ALONE_BYTES)
         status = absorb_in_pieces(context, workers, job, words);

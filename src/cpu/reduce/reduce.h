@@ -68,13 +68,13 @@ void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_
 /* The same for BF_KIND_EXTREME. */
 void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                        int64_t *words);
-/* The same for products of integers (BF_KIND_FACTORS). */
+/* The same for products of integers (BF_KIND_PRODUCT). */
 void bf_product_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words);
 
 /* --- product_tree.c: products of floats, which are ordered --- */
 
-/* Absorbs the whole job into words of BF_KIND_TREE. Errors: BF_E_MEMORY, and then words are as they
- * were. */
+/* Absorbs the whole job into words of BF_KIND_PRODUCT_TREE. Errors: BF_E_MEMORY, and then words are
+ * as they were. */
 bf_status bf_product_tree_absorb(bf_context *context, int workers, const bf_job *job,
                                  int64_t *words);
 

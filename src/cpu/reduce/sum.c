@@ -44,8 +44,8 @@ static uint64_t load_element(const series *s, const char *p, size_t i) {
 }
 
 static int special_at(const series *s, bf_format f, size_t i) {
-    if (s->b) return bf_exact_special_pair(f, load_element(s, s->a, i), load_element(s, s->b, i));
-    return bf_exact_special(f, load_element(s, s->a, i));
+    if (s->b) return bf_sum_special_pair(f, load_element(s, s->a, i), load_element(s, s->b, i));
+    return bf_sum_special(f, load_element(s, s->a, i));
 }
 
 /* --- by the rules --- */
@@ -53,16 +53,16 @@ static int special_at(const series *s, bf_format f, size_t i) {
 static inline __attribute__((always_inline)) void add_term(const series *s, bf_format f, bool pair,
                                                            size_t i) {
     uint64_t a = load_element(s, s->a, i), b = pair ? load_element(s, s->b, i) : 0;
-    int special = pair ? bf_exact_special_pair(f, a, b) : bf_exact_special(f, a);
+    int special = pair ? bf_sum_special_pair(f, a, b) : bf_sum_special(f, a);
     if (special) {
         if (s->counters) s->counters[special]++;
         return;
     }
-    if (s->zeros) *s->zeros += pair ? bf_exact_neg_zero_pair(f, a, b) : bf_exact_neg_zero(f, a);
+    if (s->zeros) *s->zeros += pair ? bf_sum_neg_zero_pair(f, a, b) : bf_sum_neg_zero(f, a);
     if (pair)
-        bf_exact_add_float_product(f, s->layout, s->limbs, a, b);
+        bf_sum_add_float_product(f, s->layout, s->limbs, a, b);
     else
-        bf_exact_add_float(f, s->layout, s->limbs, a);
+        bf_sum_add_float(f, s->layout, s->limbs, a);
 }
 
 /* The cases apart, so that the rules compile to shifts by constants. */
@@ -241,9 +241,9 @@ static void add_floats(const series *s) {
 /* Up to BF_SPAN floats at a (and b) enter the words, by their kind. */
 static void absorb_floats(bf_reducer *reducer, const bf_job *job, bf_dtype dtype, const char *a,
                           const char *b, size_t n, int64_t *words) {
-    bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
+    bf_sum_shape shape = bf_sum_shape_of(job->kind, job->dtype);
     series s = {.reducer = reducer, .dtype = dtype, .a = a, .n = n, .counters = words};
-    if (bf_exact_counts_zeros(job->kind, job->dtype)) s.zeros = &words[BF_EXACT_NEG_ZERO];
+    if (bf_sum_counts_zeros(job->kind, job->dtype)) s.zeros = &words[BF_SUM_NEG_ZERO];
     s.every = job->every_zero;
     if (shape.sum.limbs > 0) {
         s.memory = &reducer->sum;
@@ -254,7 +254,7 @@ static void absorb_floats(bf_reducer *reducer, const bf_job *job, bf_dtype dtype
     }
     if (shape.products.limbs > 0) {
         s.memory = &reducer->products;
-        s.b = job->kind == BF_KIND_PRODUCTS ? b : a;
+        s.b = job->kind == BF_KIND_DOT ? b : a;
         s.layout = shape.products;
         s.limbs = words + shape.products_at;
         add_floats(&s);
@@ -288,23 +288,23 @@ static void add_split(int64_t *limbs, bf_split sum) {
 
 static void absorb_by_rules(const bf_job *job, const char *a, const char *b, size_t n,
                             int64_t *words) {
-    bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
+    bf_sum_shape shape = bf_sum_shape_of(job->kind, job->dtype);
     int bytes = bf_dtype_bytes(job->dtype);
-    int64_t count = words[BF_EXACT_COUNT]; /* counted by the caller */
+    int64_t count = words[BF_SUM_COUNT]; /* counted by the caller */
     for (size_t i = 0; i < n; i++) {
         uint64_t x = bf_load_bits(a + i * (size_t)bytes, bytes);
         uint64_t y = b ? bf_load_bits(b + i * (size_t)bytes, bytes) : x;
         if (shape.sum.limbs > 0)
-            bf_exact_take(job->dtype, &shape, words, x);
+            bf_sum_take(job->dtype, &shape, words, x);
         else
-            bf_exact_take_pair(job->dtype, &shape, words, x, y);
+            bf_sum_take_pair(job->dtype, &shape, words, x, y);
     }
-    words[BF_EXACT_COUNT] = count;
+    words[BF_SUM_COUNT] = count;
 }
 
 static void absorb_integers(bf_reducer *reducer, const bf_job *job, bf_dtype dtype, const char *a,
                             const char *b, size_t n, int64_t *words) {
-    bf_exact_shape shape = bf_exact_shape_of(job->kind, job->dtype);
+    bf_sum_shape shape = bf_sum_shape_of(job->kind, job->dtype);
     bf_integer_sum_loop sum = reducer->isa->reduce->integer_sum[dtype];
     bf_integer_dot_loop dot = reducer->isa->reduce->integer_dot[dtype];
     if ((shape.sum.limbs > 0 && !sum) || (shape.products.limbs > 0 && !dot)) {
@@ -352,10 +352,10 @@ void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_
     for (int spans = 1; left > 0; spans++) {
         size_t count = left < BF_SPAN ? left : BF_SPAN;
         absorb_span(reducer, job, a, b, count, words);
-        words[BF_EXACT_COUNT] += (int64_t)count;
+        words[BF_SUM_COUNT] += (int64_t)count;
         a += count * bytes;
         if (b) b += count * bytes;
         left -= count;
-        if (left == 0 || spans % CARRY_SPANS == 0) bf_exact_carry(job->kind, job->dtype, words);
+        if (left == 0 || spans % CARRY_SPANS == 0) bf_sum_carry(job->kind, job->dtype, words);
     }
 }

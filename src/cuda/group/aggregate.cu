@@ -20,12 +20,12 @@ __device__ __forceinline__ void absorb_value(const bf_cuda_aggregate_params &p, 
     }
     bf_finite d = is_float ? bf_decode(f, bits) : bf_decode_integer(p.dtype, bits);
     if (p.sum.limbs > 0) {
-        int at = is_float ? bf_exact_position(f, p.sum, d.position, 1) : 0;
+        int at = is_float ? bf_sum_position(f, p.sum, d.position, 1) : 0;
         bf_cuda_add_term(p.sums + number * p.sum_limbs, at - 32 * p.sum_first, d.magnitude,
                          d.negative);
     }
     if (p.products.limbs > 0) {
-        int at = is_float ? bf_exact_position(f, p.products, 2 * d.position, 2) : 0;
+        int at = is_float ? bf_sum_position(f, p.products, 2 * d.position, 2) : 0;
         int64_t *limbs = p.squares + number * p.products_limbs;
         at -= 32 * p.products_first;
         bf_cuda_add_term(limbs, at, d.magnitude * d.magnitude, false);
@@ -119,7 +119,7 @@ __device__ void write_extreme(int64_t count, int64_t nan, int64_t key, int64_t *
 __global__ void __launch_bounds__(THREADS)
     write_words(const __grid_constant__ bf_cuda_aggregate_params p, const unsigned *order,
                 const int64_t *counts, int64_t *words) {
-    bf_exact_shape shape = bf_exact_shape_of(p.kind, p.dtype);
+    bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
     int each = p.kind == BF_KIND_EXTREME ? (int)BF_EXTREME_WORDS : shape.words;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < p.n;
          i += (int64_t)gridDim.x * THREADS) {

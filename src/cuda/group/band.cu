@@ -128,7 +128,7 @@ static bf_status widen_band_for(bf_context *context, bf_cuda_band *band, bf_dtyp
     band->from = band->to = band->first;
     if (band->layout.limbs == 0 || end == 0) return BF_OK;
     if (bf_dtype_is_float(dtype))
-        offset = bf_exact_position(bf_format_of(dtype), band->layout, 0, factors);
+        offset = bf_sum_position(bf_format_of(dtype), band->layout, 0, factors);
     int last = (factors * end + offset - 1) / 32 + 2; /* the last is for carries */
     if (last > band->layout.limbs) last = band->layout.limbs;
     band->from = (factors * least + offset) / 32;

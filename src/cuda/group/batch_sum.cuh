@@ -84,7 +84,7 @@ template <bf_dtype D, int Factors> struct Terms {
             t.sign = 0;
         }
         bf_layout layout = Factors == 1 ? bf_layout_sum(D) : bf_layout_products(D);
-        int offset = is_float ? bf_exact_position(bf_format_of(D), layout, 0, Factors) : 0;
+        int offset = is_float ? bf_sum_position(bf_format_of(D), layout, 0, Factors) : 0;
         position = Factors * position + (unsigned)offset;
         t.limb = (int)(position >> 5);
 #pragma unroll
@@ -95,7 +95,7 @@ template <bf_dtype D, int Factors> struct Terms {
     /* Sets the range of positions whose terms begin in limb `low` or above and are finite. */
     static __device__ __forceinline__ void set_range(batch_view *v, int end) {
         bf_layout layout = Factors == 1 ? bf_layout_sum(D) : bf_layout_products(D);
-        int offset = is_float ? bf_exact_position(bf_format_of(D), layout, 0, Factors) : 0;
+        int offset = is_float ? bf_sum_position(bf_format_of(D), layout, 0, Factors) : 0;
         int least = (32 * v->low - offset + Factors - 1) / Factors;
         least = 32 * v->low <= offset ? 0 : min(least, end);
         v->least = (unsigned)least;
@@ -143,7 +143,7 @@ template <bf_dtype D, int Factors> struct Terms {
         bf_format f = bf_format_of(D);
         int all = is_float ? (1 << f.exponent) - 2 : 1, top = band->to - 1;
         if (!is_float || top + 1 == band->layout.limbs) return all;
-        int offset = bf_exact_position(f, band->layout, 0, Factors);
+        int offset = bf_sum_position(f, band->layout, 0, Factors);
         int room = 32 * top - offset - Factors * (f.fraction + 1),
             end = room < 0 ? 0 : room / Factors + 1;
         return end < all ? end : all;

@@ -192,17 +192,17 @@ void specials_of(bf_kind kind, const int64_t *words, int64_t *specials) {
         specials[BF_CUDA_SPECIAL_NAN] = words[BF_EXTREME_NAN];
         return;
     }
-    specials[BF_CUDA_SPECIAL_NAN] = words[BF_EXACT_NAN];
-    specials[BF_CUDA_SPECIAL_POS_INF] = words[BF_EXACT_POS_INF];
-    specials[BF_CUDA_SPECIAL_NEG_INF] = words[BF_EXACT_NEG_INF];
-    specials[BF_CUDA_SPECIAL_NEG_ZERO] = words[BF_EXACT_NEG_ZERO];
+    specials[BF_CUDA_SPECIAL_NAN] = words[BF_SUM_NAN];
+    specials[BF_CUDA_SPECIAL_POS_INF] = words[BF_SUM_POS_INF];
+    specials[BF_CUDA_SPECIAL_NEG_INF] = words[BF_SUM_NEG_INF];
+    specials[BF_CUDA_SPECIAL_NEG_ZERO] = words[BF_SUM_NEG_ZERO];
 }
 
 /* Inserts an aggregate of all groups. scratch: BF_CUDA_SPECIALS for each group. */
 bf_status insert_aggregate(bf_context *context, bf_cuda_aggregate *c, const word_rows &rows,
                            int64_t room, int64_t *scratch) {
     bool any = false;
-    bf_exact_shape shape = bf_exact_shape_of(c->kind, c->dtype);
+    bf_sum_shape shape = bf_sum_shape_of(c->kind, c->dtype);
     memset(scratch, 0, (size_t)rows.n * BF_CUDA_SPECIALS * sizeof *scratch);
     for (int64_t i = 0; i < rows.n; i++)
         specials_of(c->kind, rows.words + i * rows.each, scratch + i * BF_CUDA_SPECIALS);

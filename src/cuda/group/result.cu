@@ -24,9 +24,9 @@ struct result_params {
 
 /* --- one group --- */
 
-__device__ __forceinline__ bf_group_exact exact_of(const result_params &p, int64_t number) {
+__device__ __forceinline__ bf_group_sums sums_of(const result_params &p, int64_t number) {
     const bf_cuda_aggregate_params &c = p.aggregate;
-    bf_group_exact g;
+    bf_group_sums g;
     bf_cuda_group_counts(c, number, p.counts[number], g.counts);
     g.sum = c.sums + number * c.sum_limbs;
     g.products = c.squares + number * c.products_limbs;
@@ -55,8 +55,8 @@ __device__ __forceinline__ void store_bits(const result_params &p, int64_t i, ui
 template <bf_reduction Op> struct floats {
     static __device__ __forceinline__ void finish(const result_params &p, int64_t i, int64_t number,
                                                   bf_work *work) {
-        bf_group_exact g = exact_of(p, number);
-        if (p.options.nan == BF_NAN_ERROR && g.counts[BF_EXACT_NAN] > 0) note_failure(p, i);
+        bf_group_sums g = sums_of(p, number);
+        if (p.options.nan == BF_NAN_ERROR && g.counts[BF_SUM_NAN] > 0) note_failure(p, i);
         store_bits(p, i, bf_group_bits(Op, &g, &p.options, bf_format_of(p.to), work));
     }
 };
@@ -65,7 +65,7 @@ struct integers {
     static __device__ __forceinline__ void finish(const result_params &p, int64_t i, int64_t number,
                                                   bf_work *) {
         uint64_t integer[3];
-        bf_group_exact g = exact_of(p, number);
+        bf_group_sums g = sums_of(p, number);
         bf_group_integer(p.op, &g, integer);
         bool fits = bf_integer_fits(p.to, integer);
         uint64_t *to = (uint64_t *)(p.values + i * p.bytes);

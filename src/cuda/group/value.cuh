@@ -20,20 +20,20 @@ struct bf_cuda_aggregate_params {
 
 bf_cuda_aggregate_params bf_cuda_aggregate_params_of(const bf_cuda_aggregate *aggregate, int64_t n);
 
-/* Sets the first BF_EXACT_LIMBS words of a state to the counts of a group with `count` rows. */
+/* Sets the first BF_SUM_LIMBS words of a state to the counts of a group with `count` rows. */
 static __device__ __forceinline__ void bf_cuda_group_counts(const bf_cuda_aggregate_params &p,
                                                             int64_t number, int64_t count,
                                                             int64_t *words) {
     int64_t specials[BF_CUDA_SPECIALS];
     for (int k = 0; k < BF_CUDA_SPECIALS; k++)
         specials[k] = p.specials != nullptr ? p.specials[number * BF_CUDA_SPECIALS + k] : 0;
-    words[BF_EXACT_COUNT] = count;
-    words[BF_EXACT_NAN] = specials[BF_CUDA_SPECIAL_NAN];
-    words[BF_EXACT_POS_INF] = specials[BF_CUDA_SPECIAL_POS_INF];
-    words[BF_EXACT_NEG_INF] = specials[BF_CUDA_SPECIAL_NEG_INF];
-    words[BF_EXACT_INVALID] = 0;
-    words[BF_EXACT_NEG_ZERO] =
-        bf_exact_counts_zeros(p.kind, p.dtype) ? specials[BF_CUDA_SPECIAL_NEG_ZERO] : 0;
+    words[BF_SUM_COUNT] = count;
+    words[BF_SUM_NAN] = specials[BF_CUDA_SPECIAL_NAN];
+    words[BF_SUM_POS_INF] = specials[BF_CUDA_SPECIAL_POS_INF];
+    words[BF_SUM_NEG_INF] = specials[BF_CUDA_SPECIAL_NEG_INF];
+    words[BF_SUM_INVALID] = 0;
+    words[BF_SUM_NEG_ZERO] =
+        bf_sum_counts_zeros(p.kind, p.dtype) ? specials[BF_CUDA_SPECIAL_NEG_ZERO] : 0;
 }
 
 /* Returns the bits of a value, which is aligned. */

@@ -20,7 +20,7 @@ static int64_t most_at_once(const bf_context *context) {
 
 /* Allocates the words of all bins on the device, all zero. */
 static cudaError_t alloc_words(const bf_bin_job *job, void **words, size_t *bytes) {
-    bf_exact_shape shape = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype);
+    bf_sum_shape shape = bf_sum_shape_of(BF_KIND_SUM, job->weights_dtype);
     *bytes = (size_t)job->bins->count * (size_t)shape.words * sizeof(int64_t);
     return bf_cuda_alloc_cleared(words, *bytes);
 }
@@ -28,14 +28,14 @@ static cudaError_t alloc_words(const bf_bin_job *job, void **words, size_t *byte
 /* Copies the words to the host, completes them with counts of elements, and adds them to sums. */
 static bf_status add_words(bf_context *context, const bf_bin_job *job, const int64_t *words,
                            size_t bytes, const int64_t *found, int64_t *sums) {
-    int n = bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype).words;
+    int n = bf_sum_shape_of(BF_KIND_SUM, job->weights_dtype).words;
     int64_t *copied = (int64_t *)malloc(bytes);
     if (copied == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
     bf_status status = bf_cuda_copy(context, copied, words, bytes);
     if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "weights");
     for (int64_t i = 0; i < job->bins->count && status == BF_OK; i++) {
-        copied[i * n + BF_EXACT_COUNT] = found[i];
-        bf_exact_merge(BF_KIND_SUM, job->weights_dtype, sums + i * n, copied + i * n);
+        copied[i * n + BF_SUM_COUNT] = found[i];
+        bf_sum_merge(BF_KIND_SUM, job->weights_dtype, sums + i * n, copied + i * n);
     }
     free(copied);
     return status;

@@ -11,7 +11,7 @@ enum { THREADS = 256, BLOCKS_EACH = 8 };
 struct weight_params {
     bf_bin_job job;
     bf_bins bins; /* with edges on the device */
-    bf_exact_shape shape;
+    bf_sum_shape shape;
     int64_t *words;
 };
 
@@ -29,19 +29,19 @@ __device__ __forceinline__ void add_word(int64_t *word, int64_t x) {
     if (x != 0) atomicAdd((unsigned long long *)word, (unsigned long long)x);
 }
 
-/* Adds a weight as bf_exact_take does, but does not count it. */
+/* Adds a weight as bf_sum_take does, but does not count it. */
 __device__ void deposit_weight(const weight_params &p, int64_t *words, uint64_t bits) {
     bf_dtype dtype = p.job.weights_dtype;
     bool is_float = bf_dtype_is_float(dtype);
     bf_format f = bf_format_of(dtype);
-    int special = is_float ? bf_exact_special(f, bits) : 0;
-    if (is_float && bf_exact_neg_zero(f, bits)) special = BF_EXACT_NEG_ZERO;
+    int special = is_float ? bf_sum_special(f, bits) : 0;
+    if (is_float && bf_sum_neg_zero(f, bits)) special = BF_SUM_NEG_ZERO;
     if (special) {
         add_word(words + special, 1);
         return;
     }
     bf_finite d = is_float ? bf_decode(f, bits) : bf_decode_integer(dtype, bits);
-    int position = is_float ? bf_exact_position(f, p.shape.sum, d.position, 1) : 0;
+    int position = is_float ? bf_sum_position(f, p.shape.sum, d.position, 1) : 0;
     int64_t part[3] = {0, 0, 0};
     bf_limbs_add(part, position % 32, d.magnitude, d.negative);
     for (int i = 0; i < 3; i++) add_word(words + p.shape.sum_at + position / 32 + i, part[i]);
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS) absorb_weights(const weight_params p)
 }
 
 __global__ void __launch_bounds__(THREADS)
-    carry_sums(int64_t *words, int64_t bins, bf_exact_shape shape) {
+    carry_sums(int64_t *words, int64_t bins, bf_sum_shape shape) {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i < bins) bf_limbs_carry(words + i * shape.words + shape.sum_at, shape.sum.limbs);
 }
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(THREADS)
 
 cudaError_t bf_cuda_absorb_weights(const bf_cuda *cuda, const bf_bin_job *job, const double *edges,
                                    int64_t *words) {
-    weight_params p = {*job, *job->bins, bf_exact_shape_of(BF_KIND_SUM, job->weights_dtype), words};
+    weight_params p = {*job, *job->bins, bf_sum_shape_of(BF_KIND_SUM, job->weights_dtype), words};
     p.bins.edges = edges;
     int64_t blocks = (job->count + THREADS - 1) / THREADS,
             most = cuda->multiprocessors * BLOCKS_EACH;

@@ -22,7 +22,7 @@ static __device__ bf_reduce_options bf_cuda_options(const bf_cuda_request &r) {
 /* Shared memory, since a stack would be one for every thread of the GPU. */
 struct bf_cuda_desk {
     bf_work work;
-    int64_t words[BF_EXACT_WORDS_MAX + 4]; /* of a state; a carry of nothing may touch the last */
+    int64_t words[BF_SUM_WORDS_MAX + 4]; /* of a state; a carry of nothing may touch the last */
 };
 
 /* The result of words of an exact kind, which the compiler knows: code for all of them in every
@@ -68,10 +68,10 @@ static __host__ __device__ inline void bf_cuda_count_if_all(bf_kind kind, bf_dty
                                                             const bf_cuda_series &s,
                                                             const bf_cuda_pair *pairs,
                                                             unsigned flags, int64_t *words) {
-    if (!bf_exact_counts_zeros(kind, dtype)) return;
-    bool zero = words[BF_EXACT_NEG_ZERO] == 0 && (flags & BF_CUDA_POSITIVE) == 0;
+    if (!bf_sum_counts_zeros(kind, dtype)) return;
+    bool zero = words[BF_SUM_NEG_ZERO] == 0 && (flags & BF_CUDA_POSITIVE) == 0;
     for (int i = 0; i < s.count(); i++) zero = zero && pairs[i].lo == 0 && pairs[i].hi == 0;
-    words[BF_EXACT_NEG_ZERO] = zero ? bf_exact_finite(words) : 0;
+    words[BF_SUM_NEG_ZERO] = zero ? bf_sum_finite(words) : 0;
 }
 
 /* Adds `count` elements with these sums to words, which have taken the rest of them. -0 are counted
@@ -80,12 +80,12 @@ static __host__ __device__ inline void bf_cuda_add_to_words(bf_kind kind, bf_dty
                                                             const bf_cuda_series &s,
                                                             const bf_cuda_pair *pairs,
                                                             int64_t count, int64_t *words) {
-    bf_exact_shape shape = bf_exact_shape_of(kind, dtype);
-    words[BF_EXACT_COUNT] += count;
+    bf_sum_shape shape = bf_sum_shape_of(kind, dtype);
+    words[BF_SUM_COUNT] += count;
     bf_cuda_add_sums(s, 0, s.sums, pairs, shape.sum.exponent, words + shape.sum_at);
     bf_cuda_add_sums(s, s.sums, s.count(), pairs, shape.products.exponent,
                      words + shape.products_at);
-    bf_exact_carry(kind, dtype, words);
+    bf_sum_carry(kind, dtype, words);
 }
 
 /* --- results of sums alone, in registers --- */
@@ -228,7 +228,7 @@ static __device__ void bf_cuda_finish_one(const bf_cuda_params &p, const bf_cuda
         l = bf_leading_divide(l, (uint64_t)p.count);
     if (Kind == BF_KIND_SQUARES && r.op == BF_NORM && l.bits != 0) l = bf_leading_root(l);
     bool minus_zero =
-        l.bits == 0 && bf_exact_counts_zeros(Kind, D) && (flags & BF_CUDA_POSITIVE) == 0;
+        l.bits == 0 && bf_sum_counts_zeros(Kind, D) && (flags & BF_CUDA_POSITIVE) == 0;
     uint64_t bits = l.bits != 0  ? bf_leading_round(f, negative, l)
                     : minus_zero ? bf_format_sign(f)
                                  : 0;
@@ -323,7 +323,7 @@ template <bf_kind Kind>
 static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cuda_series &s,
                                             const bf_cuda_pair *pairs, unsigned flags,
                                             bf_cuda_desk *d) {
-    const int words = bf_exact_shape_of(Kind, p.request.dtype).words;
+    const int words = bf_sum_shape_of(Kind, p.request.dtype).words;
     for (int i = (int)threadIdx.x; i < words; i += (int)blockDim.x) {
         bool some = (flags & BF_CUDA_BY_RULES) != 0;
         d->words[i] = some ? *(volatile int64_t *)&p.scratch->words[i] : 0;
@@ -339,7 +339,7 @@ static __device__ void bf_cuda_finish_state(const bf_cuda_params &p, const bf_cu
 /* Moves the grid's words to the letter, where they stay until the host has read them. */
 static __device__ void bf_cuda_send_words(const bf_cuda_params &p) {
     BF_ROLLED
-    for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x) {
+    for (int i = (int)threadIdx.x; i < BF_SUM_WORDS_MAX; i += (int)blockDim.x) {
         *(volatile int64_t *)&p.letter->plain[i] = *(volatile int64_t *)&p.scratch->words[i];
         p.scratch->words[i] = 0;
     }
@@ -351,9 +351,9 @@ static __device__ void bf_cuda_send_words(const bf_cuda_params &p) {
  * words. */
 enum { BF_CUDA_LETTER_HEAD = 4 };
 
-static __device__ void bf_cuda_send_exact(const bf_cuda_params &p, const bf_cuda_series &s,
-                                          const bf_cuda_pair *pairs, int64_t zeros, unsigned flags,
-                                          const int64_t *side, int n_side) {
+static __device__ void bf_cuda_send_sum(const bf_cuda_params &p, const bf_cuda_series &s,
+                                        const bf_cuda_pair *pairs, int64_t zeros, unsigned flags,
+                                        const int64_t *side, int n_side) {
     __shared__ int64_t words[BF_CUDA_LETTER_WORDS];
     if (flags & BF_CUDA_BY_RULES) bf_cuda_send_words(p);
     if (threadIdx.x >= BF_CUDA_WARP) return;
@@ -384,7 +384,7 @@ static __device__ void bf_cuda_finish(const bf_cuda_params &p, const bf_cuda_ser
     bool by_words = (flags & BF_CUDA_BY_RULES) != 0;
     if (by_words) __threadfence();
     if (Sends || Kind == BF_KIND_DESCRIPTION || p.value == nullptr) {
-        bf_cuda_send_exact(p, s, pairs, zeros, flags, side, Side::words);
+        bf_cuda_send_sum(p, s, pairs, zeros, flags, side, Side::words);
         return;
     }
     if (!by_words && Kind == BF_KIND_MOMENTS)
@@ -410,11 +410,11 @@ static void bf_cuda_receive(const bf_job *job, const int64_t *chunks, const int6
     int exact = job->kind == BF_KIND_DESCRIPTION ? bf_extreme_at(job->kind, job->dtype) : 0;
     if (s.count() > 0) {
         bf_kind kind = exact > 0 ? BF_KIND_MOMENTS : job->kind;
-        bf_exact_shape shape = bf_exact_shape_of(kind, job->dtype);
+        bf_sum_shape shape = bf_sum_shape_of(kind, job->dtype);
         for (int i = 0; i < shape.words; i++) words[i] = flags & BF_CUDA_BY_RULES ? plain[i] : 0;
         bf_cuda_add_to_words(kind, job->dtype, s, pairs, job->count, words);
         if (job->every_zero)
-            words[BF_EXACT_NEG_ZERO] += chunks[3];
+            words[BF_SUM_NEG_ZERO] += chunks[3];
         else
             bf_cuda_count_if_all(kind, job->dtype, s, pairs, flags, words);
     }

@@ -103,7 +103,7 @@ template <class E, class Fold> struct bf_cuda_fold_loop {
     static __device__ void finish(const bf_cuda_params &p, Block *block) {
         const bf_cuda_series none = {};
         if (p.value == nullptr)
-            bf_cuda_send_exact(p, none, block->sums.total, 0, 0, block->side.total.at, Side::words);
+            bf_cuda_send_sum(p, none, block->sums.total, 0, 0, block->side.total.at, Side::words);
         else if (threadIdx.x == 0)
             finish_value(p, block->side.total.at);
     }

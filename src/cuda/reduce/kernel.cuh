@@ -30,7 +30,7 @@ enum {
 enum bf_cuda_zeros {
     BF_CUDA_ZEROS_NONE, /* not at all: squares, moments */
     BF_CUDA_ZEROS_ALL,  /* for a result: finds out whether all are -0. In scratch->words,
-                           BF_EXACT_NEG_ZERO is not 0 if a term is not -0 */
+                           BF_SUM_NEG_ZERO is not 0 if a term is not -0 */
     BF_CUDA_ZEROS_EVERY /* for a state that lasts: counts them */
 };
 

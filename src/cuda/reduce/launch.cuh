@@ -65,6 +65,6 @@ const bf_cuda_reduction *bf_cuda_sum_f32(bf_kind kind, bool every_zero);
 const bf_cuda_reduction *bf_cuda_sum_f64(bf_kind kind, bool every_zero);
 const bf_cuda_reduction *bf_cuda_sum_integer(bf_kind kind, bf_dtype dtype);
 const bf_cuda_reduction *bf_cuda_reduction_extreme(bf_reduction op, bf_dtype dtype);
-const bf_cuda_reduction *bf_cuda_reduction_factors(bf_dtype dtype);
+const bf_cuda_reduction *bf_cuda_reduction_product(bf_dtype dtype);
 
 #endif

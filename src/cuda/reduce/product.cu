@@ -8,10 +8,10 @@ template <bf_dtype D, class E> static const bf_cuda_reduction *bf_cuda_product_o
     if constexpr (bf_cuda_element::is_float(D))
         return nullptr;
     else
-        return bf_cuda_reduction_of<bf_cuda_fold_loop<E, bf_cuda_factors<D>>>();
+        return bf_cuda_reduction_of<bf_cuda_fold_loop<E, bf_cuda_product<D>>>();
 }
 
-const bf_cuda_reduction *bf_cuda_reduction_factors(bf_dtype dtype) {
+const bf_cuda_reduction *bf_cuda_reduction_product(bf_dtype dtype) {
     switch (dtype) {
 #define BF_X(id, number, name, bytes, type)                                                        \
     case BF_##id: return bf_cuda_product_of<BF_##id, type>();

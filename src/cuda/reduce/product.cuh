@@ -7,28 +7,28 @@
 #include "rules/reduce/product.h"
 
 /* The types that hold exact products: Word of elements in 4 bytes, Half of those in 8. */
-template <bool Signed> struct bf_cuda_products {
+template <bool Signed> struct bf_cuda_product_words {
     typedef uint32_t Word;
     typedef uint64_t Half;
 };
-template <> struct bf_cuda_products<true> {
+template <> struct bf_cuda_product_words<true> {
     typedef int32_t Word;
     typedef int64_t Half;
 };
 
 /* The words of a part are those of rules/reduce/product.h, without the count. */
-template <bf_dtype D> struct bf_cuda_factors {
+template <bf_dtype D> struct bf_cuda_product {
     static constexpr bf_dtype dtype = D;
-    static constexpr bf_kind kind = BF_KIND_FACTORS;
+    static constexpr bf_kind kind = BF_KIND_PRODUCT;
     static constexpr bf_reduction op = BF_PROD;
-    static constexpr int words = BF_FACTORS_WORDS;
+    static constexpr int words = BF_PRODUCT_WORDS;
     static constexpr bool is_signed = D >= BF_I8 && D <= BF_I64;
-    typedef typename bf_cuda_products<is_signed>::Word Word;
-    typedef typename bf_cuda_products<is_signed>::Half Half;
+    typedef typename bf_cuda_product_words<is_signed>::Word Word;
+    typedef typename bf_cuda_product_words<is_signed>::Half Half;
 
-    int64_t w[BF_FACTORS_WORDS];
+    int64_t w[BF_PRODUCT_WORDS];
 
-    __device__ __forceinline__ void start() { bf_factors_init(w); }
+    __device__ __forceinline__ void start() { bf_product_init(w); }
 
     /* Absorbs N elements of 16 bytes. */
     template <class E, int N>
@@ -58,14 +58,14 @@ template <bf_dtype D> struct bf_cuda_factors {
     }
 
     static __host__ __device__ void merge(int64_t *into, const int64_t *from) {
-        bf_factors_merge(into, from);
+        bf_product_merge(into, from);
     }
 
     /* Sets the words of the state of `count` elements from their part. */
     static __host__ __device__ void state(const int64_t *part, int64_t count, int64_t,
                                           int64_t *state_words) {
         for (int i = 0; i < words; i++) state_words[i] = part[i];
-        state_words[BF_FACTORS_COUNT] = count;
+        state_words[BF_PRODUCT_COUNT] = count;
     }
 
   private:
@@ -92,13 +92,13 @@ template <bf_dtype D> struct bf_cuda_factors {
 
     /* Absorbs the product a * b of elements other than 0. zero: there was a 0. */
     __device__ __forceinline__ void absorb_product(uint64_t a, uint64_t b, bool zero) {
-        if (zero) w[BF_FACTORS_ZERO] = 1;
-        if (is_signed) w[BF_FACTORS_NEGATIVE] ^= (int64_t)((a ^ b) >> 63);
-        w[BF_FACTORS_WRAPPED] = (int64_t)((uint64_t)w[BF_FACTORS_WRAPPED] * (a * b));
-        if (w[BF_FACTORS_LARGE]) return;
+        if (zero) w[BF_PRODUCT_ZERO] = 1;
+        if (is_signed) w[BF_PRODUCT_NEGATIVE] ^= (int64_t)((a ^ b) >> 63);
+        w[BF_PRODUCT_WRAPPED] = (int64_t)((uint64_t)w[BF_PRODUCT_WRAPPED] * (a * b));
+        if (w[BF_PRODUCT_LARGE]) return;
         a = magnitude(a);
         b = magnitude(b);
-        if ((a | b) != 1) bf_factors_multiply(w, (bf_u128)a * b, false);
+        if ((a | b) != 1) bf_product_multiply(w, (bf_u128)a * b, false);
     }
 };
 

@@ -19,16 +19,16 @@ enum {
     JOIN_THREADS = 512
 };
 
-struct bf_cuda_tree {
-    bf_node nodes[2][ROUND];               /* [0]: of pieces that are whole; [1]: joined */
-    bf_node edges[2][PIECE_LEAVES];        /* leaves of the first piece and of the last */
-    bf_node folds[BF_FOLDS];               /* of the last leaf, if it is not whole */
-    uint64_t counts[BF_TREE_NEGATIVE + 1]; /* as in the words; zero between rounds */
-    int64_t words[BF_TREE_HEAD_AT];
+struct bf_cuda_product_tree {
+    bf_node nodes[2][ROUND];                       /* [0]: of pieces that are whole; [1]: joined */
+    bf_node edges[2][PIECE_LEAVES];                /* leaves of the first piece and of the last */
+    bf_node folds[BF_FOLDS];                       /* of the last leaf, if it is not whole */
+    uint64_t counts[BF_PRODUCT_TREE_NEGATIVE + 1]; /* as in the words; zero between rounds */
+    int64_t words[BF_PRODUCT_TREE_HEAD_AT];
 };
 
 /* Elements [first, end), from `a` on; first is a multiple of BF_LEAF. */
-struct bf_cuda_tree_round {
+struct bf_cuda_product_tree_round {
     const void *a;
     int64_t first, end;
 
@@ -41,20 +41,20 @@ struct bf_cuda_tree_round {
 
 /* --- a fold: one thread --- */
 
-struct bf_cuda_tree_fold {
+struct bf_cuda_product_tree_fold {
     bf_node node;
-    int64_t counts[BF_TREE_NEGATIVE + 1]; /* by the rules */
+    int64_t counts[BF_PRODUCT_TREE_NEGATIVE + 1]; /* by the rules */
     unsigned signs; /* of normal numbers: the top bit is that of their product */
 
     __device__ __forceinline__ void start() {
         node = bf_node_one();
         signs = 0;
 #pragma unroll
-        for (int i = 0; i <= BF_TREE_NEGATIVE; i++) counts[i] = 0;
+        for (int i = 0; i <= BF_PRODUCT_TREE_NEGATIVE; i++) counts[i] = 0;
     }
 
     __device__ __forceinline__ void absorb(uint64_t bits) {
-        bf_tree_count(counts, bits);
+        bf_product_tree_count(counts, bits);
         bf_node_take(&node, bits);
     }
 
@@ -103,7 +103,7 @@ bf_cuda_double_bits(typename bf_cuda_float<D>::Element x) {
 /* Absorbs this fold's elements of a whole leaf, of which the first is at `at`. */
 template <bf_dtype D>
 static __device__ __forceinline__ void
-bf_cuda_absorb_leaf(bf_cuda_tree_fold *fold, const typename bf_cuda_float<D>::Element *at) {
+bf_cuda_absorb_leaf(bf_cuda_product_tree_fold *fold, const typename bf_cuda_float<D>::Element *at) {
     typename bf_cuda_float<D>::Element next[AHEAD];
     uint64_t bits[AHEAD];
 #pragma unroll
@@ -122,7 +122,7 @@ bf_cuda_absorb_leaf(bf_cuda_tree_fold *fold, const typename bf_cuda_float<D>::El
 
 /* Absorbs this fold's elements of the first n of a leaf. */
 template <bf_dtype D>
-static __device__ void bf_cuda_absorb_rest(bf_cuda_tree_fold *fold,
+static __device__ void bf_cuda_absorb_rest(bf_cuda_product_tree_fold *fold,
                                            const typename bf_cuda_float<D>::Element *leaf, int n) {
 #pragma unroll 1
     for (int i = (int)threadIdx.x % BF_FOLDS; i < n; i += BF_FOLDS)
@@ -142,14 +142,15 @@ static __device__ __forceinline__ bf_node bf_cuda_join_lanes(bf_node x, int d) {
 }
 
 /* Adds the counts of the warp. */
-static __device__ void bf_cuda_add_counts(bf_cuda_tree *tree, const bf_cuda_tree_fold &fold) {
+static __device__ void bf_cuda_add_counts(bf_cuda_product_tree *tree,
+                                          const bf_cuda_product_tree_fold &fold) {
     bool first = threadIdx.x % BF_CUDA_WARP == 0, odd = (fold.signs >> 31) != 0;
-    if (fold.counts[BF_TREE_NEGATIVE]) odd = !odd;
+    if (fold.counts[BF_PRODUCT_TREE_NEGATIVE]) odd = !odd;
     unsigned odds = __ballot_sync(0xffffffffu, odd);
     if (first && __popc(odds) % 2)
-        atomicXor((unsigned long long *)&tree->counts[BF_TREE_NEGATIVE], 1ull);
+        atomicXor((unsigned long long *)&tree->counts[BF_PRODUCT_TREE_NEGATIVE], 1ull);
 #pragma unroll
-    for (int i = BF_TREE_NAN; i <= BF_TREE_ZERO; i++) {
+    for (int i = BF_PRODUCT_TREE_NAN; i <= BF_PRODUCT_TREE_ZERO; i++) {
         int n = (int)fold.counts[i];
         if (!__any_sync(0xffffffffu, n > 0)) continue;
         for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2) n += __shfl_xor_sync(0xffffffffu, n, d);
@@ -171,14 +172,14 @@ static __device__ void bf_cuda_join_piece(bf_node leaf, bf_node *to) {
 
 template <bf_dtype D>
 __global__ void __launch_bounds__(PIECE_THREADS, 8)
-    bf_cuda_tree_pieces(const bf_cuda_tree_round r, bf_cuda_tree *tree) {
+    bf_cuda_product_tree_pieces(const bf_cuda_product_tree_round r, bf_cuda_product_tree *tree) {
     int64_t piece = r.first_piece() + blockIdx.x;
     int leaf = (int)threadIdx.x / BF_FOLDS;
     int64_t start = piece * PIECE + (int64_t)leaf * BF_LEAF, left = r.end - start;
     const typename bf_cuda_float<D>::Element *at =
         (const typename bf_cuda_float<D>::Element *)r.a + (start - r.first);
     bool inside = start >= r.first && left > 0, complete = inside && left >= BF_LEAF;
-    bf_cuda_tree_fold fold;
+    bf_cuda_product_tree_fold fold;
     fold.start();
     if (complete)
         bf_cuda_absorb_leaf<D>(&fold, at + threadIdx.x % BF_FOLDS);

@@ -21,7 +21,7 @@ static const bf_cuda_part_kind chain_part = {.bytes = sizeof(bf_cuda_chain)};
 
 static const bf_cuda_reduction *find_reduction(const bf_job *job) {
     if (job->kind == BF_KIND_EXTREME) return bf_cuda_reduction_extreme(job->op, job->dtype);
-    if (job->kind == BF_KIND_FACTORS) return bf_cuda_reduction_factors(job->dtype);
+    if (job->kind == BF_KIND_PRODUCT) return bf_cuda_reduction_product(job->dtype);
     switch (job->dtype) {
     case BF_F16: return bf_cuda_sum_f16(job->kind, job->every_zero);
     case BF_BF16: return bf_cuda_sum_bf16(job->kind, job->every_zero);
@@ -114,7 +114,7 @@ static bool receive_letter(const bf_cuda *cuda, int64_t *chunks, cudaError_t *er
 
 /* --- one launch --- */
 
-/* Any kind but BF_KIND_TREE. */
+/* Any kind but BF_KIND_PRODUCT_TREE. */
 static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *words) {
     bf_cuda *cuda = context->cuda;
     bf_cuda_params p;
@@ -134,20 +134,21 @@ static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *w
     return BF_OK;
 }
 
-static bf_cuda_tree *tree_of(bf_context *context) {
+static bf_cuda_product_tree *tree_of(bf_context *context) {
     bf_cuda_workspace *w = bf_cuda_workspace_of(context);
     if (w == NULL) return NULL;
-    return (bf_cuda_tree *)bf_cuda_workspace_part(context, w, &tree_part, bf_cuda_tree_bytes);
+    return (bf_cuda_product_tree *)bf_cuda_workspace_part(context, w, &tree_part,
+                                                          bf_cuda_product_tree_bytes);
 }
 
 static bf_status absorb_tree(bf_context *context, const bf_job *job, int64_t *words) {
-    bf_cuda_tree *tree = tree_of(context);
-    return tree != NULL ? bf_cuda_tree_reduce(context, job, tree, words) : BF_E_MEMORY;
+    bf_cuda_product_tree *tree = tree_of(context);
+    return tree != NULL ? bf_cuda_product_tree_reduce(context, job, tree, words) : BF_E_MEMORY;
 }
 
 /* What is in place enters words. */
 static bf_status absorb_at_once(bf_context *context, const bf_job *job, int64_t *words) {
-    if (job->kind == BF_KIND_TREE) return absorb_tree(context, job, words);
+    if (job->kind == BF_KIND_PRODUCT_TREE) return absorb_tree(context, job, words);
     return absorb_plain(context, job, words);
 }
 
@@ -214,9 +215,10 @@ static bf_status enqueue_empty(bf_context *context, const bf_job *job,
     bf_work work;
     bf_value value = bf_value_from_bits(BF_U64, 0);
     bf_state_init(job->kind, job->dtype, words);
-    bf_status status = job->kind == BF_KIND_TREE
-                           ? bf_result_tree(words, bf_tree_root(words), options, &value)
-                           : bf_result_plain(job->op, job->dtype, words, options, &value, &work);
+    bf_status status =
+        job->kind == BF_KIND_PRODUCT_TREE
+            ? bf_result_product_tree(words, bf_product_tree_root(words), options, &value)
+            : bf_result_plain(job->op, job->dtype, words, options, &value, &work);
     free(words);
     if (status != BF_OK) value.dtype = BF_NONE;
     store_value<<<1, 1, 0, context->cuda->stream>>>(to, value);
@@ -227,10 +229,10 @@ static bf_status enqueue_empty(bf_context *context, const bf_job *job,
 static bf_status enqueue(bf_context *context, const bf_job *job, const bf_reduce_options *options,
                          bf_value *value) {
     if (job->count == 0) return enqueue_empty(context, job, options, value);
-    if (job->kind == BF_KIND_TREE) {
-        bf_cuda_tree *tree = tree_of(context);
+    if (job->kind == BF_KIND_PRODUCT_TREE) {
+        bf_cuda_product_tree *tree = tree_of(context);
         if (tree == NULL) return BF_E_MEMORY;
-        return bf_cuda_tree_reduce_async(context, job, tree, options, value);
+        return bf_cuda_product_tree_reduce_async(context, job, tree, options, value);
     }
     bf_cuda_params p;
     bf_cuda_chain *chain;

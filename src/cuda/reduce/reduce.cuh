@@ -23,13 +23,13 @@ struct bf_cuda_scratch {
     unsigned ticket;
     unsigned unused[31];
     /* Words of a sum, to which blocks add terms that fit no window. */
-    int64_t words[BF_EXACT_WORDS_MAX];
+    int64_t words[BF_SUM_WORDS_MAX];
     bf_cuda_packet slots[BF_CUDA_PACKETS][BF_CUDA_BLOCKS];
 };
 
 static_assert((int)BF_CUDA_LETTER_WORDS >= 2 * (int)BF_CUDA_PACKETS + 1,
               "a letter has room for all packets");
-static_assert((int)BF_CUDA_LETTER_PLAIN >= (int)BF_EXACT_WORDS_MAX,
+static_assert((int)BF_CUDA_LETTER_PLAIN >= (int)BF_SUM_WORDS_MAX,
               "a letter has room for all words");
 
 /* The result that is wanted: see rules/reduce/result.h. */

@@ -20,9 +20,9 @@ template <bf_dtype D> static const bf_cuda_reduction *bf_cuda_sum(bf_kind kind, 
     case BF_KIND_SUM:
         return every_zero ? bf_cuda_sum_of_kind<D, BF_KIND_SUM, BF_CUDA_ZEROS_EVERY>()
                           : bf_cuda_sum_of_kind<D, BF_KIND_SUM, BF_CUDA_ZEROS_ALL>();
-    case BF_KIND_PRODUCTS:
-        return every_zero ? bf_cuda_sum_of_kind<D, BF_KIND_PRODUCTS, BF_CUDA_ZEROS_EVERY>()
-                          : bf_cuda_sum_of_kind<D, BF_KIND_PRODUCTS, BF_CUDA_ZEROS_ALL>();
+    case BF_KIND_DOT:
+        return every_zero ? bf_cuda_sum_of_kind<D, BF_KIND_DOT, BF_CUDA_ZEROS_EVERY>()
+                          : bf_cuda_sum_of_kind<D, BF_KIND_DOT, BF_CUDA_ZEROS_ALL>();
     case BF_KIND_SQUARES: return bf_cuda_sum_of_kind<D, BF_KIND_SQUARES, BF_CUDA_ZEROS_NONE>();
     case BF_KIND_MOMENTS: return bf_cuda_sum_of_kind<D, BF_KIND_MOMENTS, BF_CUDA_ZEROS_NONE>();
     case BF_KIND_DESCRIPTION:

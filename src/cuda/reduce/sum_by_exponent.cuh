@@ -12,17 +12,17 @@ enum { BF_CUDA_TABLE_BYTES = 160 * 1024 };
 /* What its warps share. */
 struct bf_cuda_exponents {
     int locks[BF_CUDA_WARPS]; /* of the tables: 0 new, 1 taken, 2 cleared */
-    int64_t words[BF_EXACT_WORDS_MAX];
+    int64_t words[BF_SUM_WORDS_MAX];
 
     /* By all threads. */
     __device__ void clear() {
-        for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x) words[i] = 0;
+        for (int i = (int)threadIdx.x; i < BF_SUM_WORDS_MAX; i += (int)blockDim.x) words[i] = 0;
         if (threadIdx.x < BF_CUDA_WARPS) locks[threadIdx.x] = 0;
     }
     /* The words enter the grid's. */
     __device__ void add_to(bf_cuda_scratch *scratch) const {
         bf_cuda_wait_for_end();
-        for (int i = (int)threadIdx.x; i < BF_EXACT_WORDS_MAX; i += (int)blockDim.x)
+        for (int i = (int)threadIdx.x; i < BF_SUM_WORDS_MAX; i += (int)blockDim.x)
             bf_cuda_limb_add(&scratch->words[i], words[i]);
         __threadfence();
         __syncthreads();
@@ -33,8 +33,8 @@ struct bf_cuda_exponents {
 template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros> struct bf_cuda_by_exponent {
     using Dtype = bf_cuda_float<D>;
     using E = typename Dtype::Element;
-    static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
-    static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
+    static constexpr bool pair = Kind == BF_KIND_DOT;
+    static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_DOT;
     static constexpr bool has_product = Kind != BF_KIND_SUM;
 
     /* The position of the last bit of the largest element in the limbs, of the largest product. */
@@ -90,7 +90,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros> struct bf_cuda_by_expon
 
     static __device__ void count(bf_cuda_exponents *own, uint64_t x, uint64_t y) {
         const bf_format f = bf_format_of(D);
-        int special = has_sum ? bf_exact_special(f, x) : bf_exact_special_pair(f, x, y);
+        int special = has_sum ? bf_sum_special(f, x) : bf_sum_special_pair(f, x, y);
         atomicAdd((unsigned long long *)&own->words[special], 1ull);
     }
 
@@ -105,13 +105,13 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros> struct bf_cuda_by_expon
         for (int k = 0; k < n; k++) {
             uint64_t x = bits(a[k]), y = bits(b[k]);
             if (Zeros != BF_CUDA_ZEROS_NONE)
-                zeros += has_sum ? bf_exact_neg_zero(f, x) : bf_exact_neg_zero_pair(f, x, y);
+                zeros += has_sum ? bf_sum_neg_zero(f, x) : bf_sum_neg_zero_pair(f, x, y);
             u[k] = bf_decode(f, x);
             v[k] = pair ? bf_decode(f, y) : u[k];
         }
-        if (Zeros == BF_CUDA_ZEROS_ALL && zeros < n) own->words[BF_EXACT_NEG_ZERO] = 1;
+        if (Zeros == BF_CUDA_ZEROS_ALL && zeros < n) own->words[BF_SUM_NEG_ZERO] = 1;
         if (Zeros == BF_CUDA_ZEROS_EVERY && zeros > 0)
-            atomicAdd((unsigned long long *)&own->words[BF_EXACT_NEG_ZERO], zeros);
+            atomicAdd((unsigned long long *)&own->words[BF_SUM_NEG_ZERO], zeros);
         if (has_sum) add_sums<n>(table, f, u);
         if (has_product) add_products<n>(table + sum_bins() * BF_CUDA_WARP, f, u, v);
     }
@@ -123,7 +123,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros> struct bf_cuda_by_expon
 #pragma unroll
         for (int k = 0; k < n; k++)
             placed[k] = bf_cuda_bins_place(u[k].magnitude,
-                                           bf_exact_position(f, bf_layout_sum(D), u[k].position, 1),
+                                           bf_sum_position(f, bf_layout_sum(D), u[k].position, 1),
                                            u[k].negative);
 #pragma unroll
         for (int k = 0; k < n; k++) bf_cuda_bins_add(table, placed[k]);
@@ -135,7 +135,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros> struct bf_cuda_by_expon
 #pragma unroll
         for (int k = 0; k < n; k++) {
             int position =
-                bf_exact_position(f, bf_layout_products(D), u[k].position + v[k].position, 2);
+                bf_sum_position(f, bf_layout_products(D), u[k].position + v[k].position, 2);
             bool negative = u[k].negative != v[k].negative;
             uint64_t low = u[k].magnitude * v[k].magnitude;
             bf_cuda_bins_add(table, bf_cuda_bins_place(low, position, negative));
@@ -164,7 +164,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros> struct bf_cuda_by_expon
     /* Adds a table to the words and gives it back. */
     static __device__ void fold_table(bf_cuda_exponents *own, int64_t *table, int which) {
         bf_kind kind = Kind == BF_KIND_DESCRIPTION ? BF_KIND_MOMENTS : Kind;
-        bf_exact_shape s = bf_exact_shape_of(kind, D);
+        bf_sum_shape s = bf_sum_shape_of(kind, D);
         if (has_sum) bf_cuda_bins_fold(table, sum_bins(), own->words + s.sum_at);
         if (has_product)
             bf_cuda_bins_fold(table + sum_bins() * BF_CUDA_WARP, product_bins(),

@@ -28,7 +28,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
     using Side = SideFold;
     using Levels = bf_cuda_levels<D, Kind>;
     using ByExponent = bf_cuda_by_exponent<D, Kind, Zeros>;
-    static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
+    static constexpr bool pair = Kind == BF_KIND_DOT;
     static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
     static constexpr bool counts_zeros = Zeros == BF_CUDA_ZEROS_EVERY;
     /* Those of the levels, and behind them the number of -0. */

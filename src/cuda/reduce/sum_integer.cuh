@@ -103,8 +103,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
     using E = bf_cuda_element::stored_of<D>;
     using Parts = bf_cuda_integer<E, std::is_signed<E>::value, (int)sizeof(E)>;
     using Side = SideFold;
-    static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
-    static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
+    static constexpr bool pair = Kind == BF_KIND_DOT;
+    static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_DOT;
     static constexpr bool has_product = Kind != BF_KIND_SUM;
     static constexpr int of_sum = has_sum ? Parts::sums : 0;
     static constexpr int of_product = has_product ? Parts::products : 0;

@@ -9,9 +9,9 @@
  * levels are hot, and what they leave goes deeper. Elsewhere memory is, and a branch costs more
  * than levels do. All of f16 fits so few levels that none are below. */
 template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
-    static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_PRODUCTS;
+    static constexpr bool has_sum = Kind != BF_KIND_SQUARES && Kind != BF_KIND_DOT;
     static constexpr bool has_product = Kind != BF_KIND_SUM;
-    static constexpr bool is_deep = has_product && Kind != BF_KIND_PRODUCTS && D != BF_F16;
+    static constexpr bool is_deep = has_product && Kind != BF_KIND_DOT && D != BF_F16;
     static constexpr int fewer = D == BF_F16 || D == BF_BF16;
 
     static __host__ __device__ constexpr int sum_hot(int v) {
@@ -28,7 +28,7 @@ template <bf_dtype D, bf_kind Kind> struct bf_cuda_levels {
     }
     static __host__ __device__ constexpr int product(int v) {
         return !has_product ? 0
-               : v == 2     ? (Kind == BF_KIND_PRODUCTS ? 6
+               : v == 2     ? (Kind == BF_KIND_DOT      ? 6
                                : D == BF_F32 && has_sum ? 4
                                                         : 5)
                             : 3 + v - fewer + (D == BF_F64 && is_deep);
@@ -42,7 +42,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros, int Variant> struct bf_
     using Dtype = bf_cuda_float<D>;
     using E = typename Dtype::Element;
     using Levels = bf_cuda_levels<D, Kind>;
-    static constexpr bool pair = Kind == BF_KIND_PRODUCTS;
+    static constexpr bool pair = Kind == BF_KIND_DOT;
     static constexpr int KA = Levels::sum(Variant), KB = Levels::product(Variant);
     static constexpr int N = 16 / (int)sizeof(E), most = N < 4 ? N : 4;
     /* Terms between two looks at what the hot levels left: as many as registers allow. */

@@ -6,11 +6,11 @@
 #include "rules/reduce/result.h"
 
 /* An exact aggregate of a group. */
-typedef struct bf_group_exact {
-    int64_t counts[BF_EXACT_LIMBS];        /* as in the words of a state */
+typedef struct bf_group_sums {
+    int64_t counts[BF_SUM_LIMBS];          /* as in the words of a state */
     const int64_t *sum, *products;         /* limbs, which need not be carried: */
     bf_layout sum_layout, products_layout; /* those in use, and the weight of the first */
-} bf_group_exact;
+} bf_group_sums;
 
 /* The dtype of the results of an aggregate: BF_I192 of integer sums, which always fit it. */
 BF_RULE bf_dtype bf_group_result_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
@@ -20,7 +20,7 @@ BF_RULE bf_dtype bf_group_result_dtype(bf_reduction op, bf_dtype dtype, bf_dtype
 }
 
 /* Limbs / divisor, or the square root of limbs that are not negative, rounded once. */
-BF_RULE_INLINE uint64_t bf_group_round(const bf_group_exact *g, const int64_t *limbs,
+BF_RULE_INLINE uint64_t bf_group_round(const bf_group_sums *g, const int64_t *limbs,
                                        bf_layout layout, uint64_t divisor, bool root, bf_format f) {
     bool negative;
     bf_leading x = bf_leading_from_band(limbs, layout.limbs, layout.exponent, &negative);
@@ -31,7 +31,7 @@ BF_RULE_INLINE uint64_t bf_group_round(const bf_group_exact *g, const int64_t *l
 
 /* The variance or, of BF_STD, its square root: NaN unless more than ddof values are finite, and all
  * are. */
-BF_RULE uint64_t bf_group_variance(bf_reduction op, const bf_group_exact *g, int ddof, bool special,
+BF_RULE uint64_t bf_group_variance(bf_reduction op, const bf_group_sums *g, int ddof, bool special,
                                    bf_format f, bf_work *work) {
     int64_t n = bf_finish_count(g->counts);
     bf_layout sum = g->sum_layout, products = g->products_layout;
@@ -43,7 +43,7 @@ BF_RULE uint64_t bf_group_variance(bf_reduction op, const bf_group_exact *g, int
 }
 
 /* The bits of a result that is rounded. work is for BF_VAR and BF_STD. */
-BF_RULE_INLINE uint64_t bf_group_bits(bf_reduction op, const bf_group_exact *g,
+BF_RULE_INLINE uint64_t bf_group_bits(bf_reduction op, const bf_group_sums *g,
                                       const bf_reduce_options *options, bf_format f,
                                       bf_work *work) {
     uint64_t bits = 0;
@@ -67,7 +67,7 @@ BF_RULE uint64_t bf_group_extreme(bf_reduction op, bf_dtype dtype, int64_t count
 }
 
 /* The sum or, of BF_SUMSQ, the sum of squares of integers, as 192 bits of two's complement. */
-BF_RULE void bf_group_integer(bf_reduction op, const bf_group_exact *g, uint64_t out[3]) {
+BF_RULE void bf_group_integer(bf_reduction op, const bf_group_sums *g, uint64_t out[3]) {
     const int64_t *limbs = op == BF_SUM ? g->sum : g->products;
     bf_layout layout = op == BF_SUM ? g->sum_layout : g->products_layout;
     int64_t carry = 0;

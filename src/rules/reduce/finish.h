@@ -14,8 +14,8 @@ typedef struct bf_work {
  * nan_is_absent: NaNs are skipped. */
 BF_RULE bool bf_finish_special(const int64_t *words, bool nan_is_absent, bf_format f,
                                uint64_t *bits) {
-    bool pos = words[BF_EXACT_POS_INF] > 0, neg = words[BF_EXACT_NEG_INF] > 0;
-    bool nan = (words[BF_EXACT_NAN] > 0 && !nan_is_absent) || words[BF_EXACT_INVALID] > 0;
+    bool pos = words[BF_SUM_POS_INF] > 0, neg = words[BF_SUM_NEG_INF] > 0;
+    bool nan = (words[BF_SUM_NAN] > 0 && !nan_is_absent) || words[BF_SUM_INVALID] > 0;
     if (!nan && !pos && !neg) return false;
     if (nan || (pos && neg))
         *bits = bf_format_nan(f);
@@ -26,12 +26,12 @@ BF_RULE bool bf_finish_special(const int64_t *words, bool nan_is_absent, bf_form
 
 /* Terms that count: all but the NaNs. */
 BF_RULE int64_t bf_finish_count(const int64_t *words) {
-    return words[BF_EXACT_COUNT] - words[BF_EXACT_NAN];
+    return words[BF_SUM_COUNT] - words[BF_SUM_NAN];
 }
 
 /* An exact zero is +0, but -0 where there was nothing but -0. */
 BF_RULE bool bf_finish_zero_is_negative(const int64_t *words) {
-    return bf_finish_count(words) > 0 && words[BF_EXACT_NEG_ZERO] == bf_finish_count(words);
+    return bf_finish_count(words) > 0 && words[BF_SUM_NEG_ZERO] == bf_finish_count(words);
 }
 
 /* limbs / divisor, rounded once. */
@@ -51,7 +51,7 @@ BF_RULE uint64_t bf_finish_sum(bf_dtype dtype, const int64_t *words, bool mean, 
     int64_t n = bf_finish_count(words);
     if (bf_finish_special(words, skip, f, &bits)) return bits;
     if (mean && n == 0) return bf_format_nan(f);
-    return bf_finish_quotient(words, words + BF_EXACT_LIMBS, bf_layout_sum(dtype),
+    return bf_finish_quotient(words, words + BF_SUM_LIMBS, bf_layout_sum(dtype),
                               mean ? (uint64_t)n : 1, f, work);
 }
 
@@ -69,8 +69,8 @@ BF_RULE uint64_t bf_finish_products(bf_dtype dtype, const int64_t *words, bool r
     uint64_t bits;
     bf_layout layout = bf_layout_products(dtype);
     if (bf_finish_special(words, skip, f, &bits)) return bits;
-    if (!root) return bf_finish_quotient(words, words + BF_EXACT_LIMBS, layout, 1, f, work);
-    return bf_finish_root(words + BF_EXACT_LIMBS, layout, f, work);
+    if (!root) return bf_finish_quotient(words, words + BF_SUM_LIMBS, layout, 1, f, work);
+    return bf_finish_root(words + BF_SUM_LIMBS, layout, f, work);
 }
 
 /* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root, of n > ddof finite
@@ -97,7 +97,7 @@ BF_RULE uint64_t bf_finish_moments(int64_t n, int ddof, const int64_t *sum_limbs
 /* The same from the words of a state: NaN if n <= ddof or if there is an infinity. */
 BF_RULE uint64_t bf_finish_variance(bf_dtype dtype, const int64_t *words, bool root, int ddof,
                                     bool skip, bf_format f, bf_work *work) {
-    bf_exact_shape s = bf_exact_shape_of(BF_KIND_MOMENTS, dtype);
+    bf_sum_shape s = bf_sum_shape_of(BF_KIND_MOMENTS, dtype);
     uint64_t bits;
     int64_t n = bf_finish_count(words);
     if (bf_finish_special(words, skip, f, &bits) || n <= ddof) return bf_format_nan(f);

@@ -21,7 +21,7 @@
 enum {
     BF_LEAF = 4096,
     BF_FOLDS = 16,
-    BF_TREE_LEVELS = 50 /* of 2^62 elements in leaves */
+    BF_PRODUCT_TREE_LEVELS = 50 /* of 2^62 elements in leaves */
 };
 
 /* (hi + lo) * 2^exponent; hi in [1, 2) of a node, and up to 2^256 of a fold. */
@@ -36,18 +36,19 @@ enum { BF_NODE_WORDS = 3 };
  * `head`, as they are; those after the last stand in the folds; whole leaves are nodes: the fewest
  * whose leaves start at a multiple of their number, in order, each with its level before it. */
 enum {
-    BF_TREE_COUNT,
-    BF_TREE_NAN,
-    BF_TREE_INF,
-    BF_TREE_ZERO,
-    BF_TREE_NEGATIVE, /* 1 if an odd number of the elements (not NaN) is negative */
-    BF_TREE_BEGIN,
-    BF_TREE_END,
-    BF_TREE_NODES, /* how many nodes there are */
-    BF_TREE_FOLDS_AT,
-    BF_TREE_NODES_AT = BF_TREE_FOLDS_AT + BF_FOLDS * BF_NODE_WORDS,
-    BF_TREE_HEAD_AT = BF_TREE_NODES_AT + (2 * BF_TREE_LEVELS + 2) * (BF_NODE_WORDS + 1),
-    BF_TREE_WORDS_MAX = BF_TREE_HEAD_AT + BF_LEAF - 1
+    BF_PRODUCT_TREE_COUNT,
+    BF_PRODUCT_TREE_NAN,
+    BF_PRODUCT_TREE_INF,
+    BF_PRODUCT_TREE_ZERO,
+    BF_PRODUCT_TREE_NEGATIVE, /* 1 if an odd number of the elements (not NaN) is negative */
+    BF_PRODUCT_TREE_BEGIN,
+    BF_PRODUCT_TREE_END,
+    BF_PRODUCT_TREE_NODES, /* how many nodes there are */
+    BF_PRODUCT_TREE_FOLDS_AT,
+    BF_PRODUCT_TREE_NODES_AT = BF_PRODUCT_TREE_FOLDS_AT + BF_FOLDS * BF_NODE_WORDS,
+    BF_PRODUCT_TREE_HEAD_AT =
+        BF_PRODUCT_TREE_NODES_AT + (2 * BF_PRODUCT_TREE_LEVELS + 2) * (BF_NODE_WORDS + 1),
+    BF_PRODUCT_TREE_WORDS_MAX = BF_PRODUCT_TREE_HEAD_AT + BF_LEAF - 1
 };
 
 /* --- nodes --- */
@@ -131,7 +132,7 @@ BF_RULE uint64_t bf_node_round(bf_format f, bool negative, bf_node x) {
 
 /* --- words --- */
 
-BF_RULE bf_node bf_tree_load(const int64_t *at) {
+BF_RULE bf_node bf_product_tree_load(const int64_t *at) {
     bf_node x;
     memcpy(&x.hi, at, sizeof x.hi);
     memcpy(&x.lo, at + 1, sizeof x.lo);
@@ -139,70 +140,70 @@ BF_RULE bf_node bf_tree_load(const int64_t *at) {
     return x;
 }
 
-BF_RULE void bf_tree_store(int64_t *at, bf_node x) {
+BF_RULE void bf_product_tree_store(int64_t *at, bf_node x) {
     memcpy(at, &x.hi, sizeof x.hi);
     memcpy(at + 1, &x.lo, sizeof x.lo);
     at[2] = x.exponent;
 }
 
-BF_RULE void bf_tree_clear_folds(int64_t *words) {
+BF_RULE void bf_product_tree_clear_folds(int64_t *words) {
     for (int i = 0; i < BF_FOLDS; i++)
-        bf_tree_store(words + BF_TREE_FOLDS_AT + i * BF_NODE_WORDS, bf_node_one());
+        bf_product_tree_store(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS, bf_node_one());
 }
 
-BF_RULE void bf_tree_init(int64_t *words) {
-    for (int i = 0; i < BF_TREE_HEAD_AT; i++) words[i] = 0;
-    bf_tree_clear_folds(words);
+BF_RULE void bf_product_tree_init(int64_t *words) {
+    for (int i = 0; i < BF_PRODUCT_TREE_HEAD_AT; i++) words[i] = 0;
+    bf_product_tree_clear_folds(words);
 }
 
 /* Where the first whole leaf starts. */
-BF_RULE int64_t bf_tree_first_leaf(const int64_t *words) {
-    return (words[BF_TREE_BEGIN] + BF_LEAF - 1) / BF_LEAF * BF_LEAF;
+BF_RULE int64_t bf_product_tree_first_leaf(const int64_t *words) {
+    return (words[BF_PRODUCT_TREE_BEGIN] + BF_LEAF - 1) / BF_LEAF * BF_LEAF;
 }
 
-BF_RULE int bf_tree_head_count(const int64_t *words) {
-    int64_t first = bf_tree_first_leaf(words), end = words[BF_TREE_END];
-    return (int)((end < first ? end : first) - words[BF_TREE_BEGIN]);
+BF_RULE int bf_product_tree_head_count(const int64_t *words) {
+    int64_t first = bf_product_tree_first_leaf(words), end = words[BF_PRODUCT_TREE_END];
+    return (int)((end < first ? end : first) - words[BF_PRODUCT_TREE_BEGIN]);
 }
 
-BF_RULE int bf_tree_words(const int64_t *words) {
-    return BF_TREE_HEAD_AT + bf_tree_head_count(words);
+BF_RULE int bf_product_tree_words(const int64_t *words) {
+    return BF_PRODUCT_TREE_HEAD_AT + bf_product_tree_head_count(words);
 }
 
 /* The level of node i, and behind it the node. */
-BF_RULE int64_t *bf_tree_node(int64_t *words, int64_t i) {
-    return words + BF_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
+BF_RULE int64_t *bf_product_tree_node(int64_t *words, int64_t i) {
+    return words + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
 }
 
 /* Puts a node of 2^level leaves behind the last, which ends where it starts, and joins what now is
  * complete. */
-BF_RULE void bf_tree_push(int64_t *words, int64_t level, bf_node x) {
-    words[BF_TREE_END] += (int64_t)BF_LEAF << level;
-    int64_t leaves = words[BF_TREE_END] / BF_LEAF;
-    for (; words[BF_TREE_NODES] > 0 && (leaves >> level & 1) == 0; level++) {
-        int64_t *last = bf_tree_node(words, words[BF_TREE_NODES] - 1);
+BF_RULE void bf_product_tree_push(int64_t *words, int64_t level, bf_node x) {
+    words[BF_PRODUCT_TREE_END] += (int64_t)BF_LEAF << level;
+    int64_t leaves = words[BF_PRODUCT_TREE_END] / BF_LEAF;
+    for (; words[BF_PRODUCT_TREE_NODES] > 0 && (leaves >> level & 1) == 0; level++) {
+        int64_t *last = bf_product_tree_node(words, words[BF_PRODUCT_TREE_NODES] - 1);
         if (last[0] != level) break;
-        x = bf_node_join(bf_tree_load(last + 1), x);
-        words[BF_TREE_NODES]--;
+        x = bf_node_join(bf_product_tree_load(last + 1), x);
+        words[BF_PRODUCT_TREE_NODES]--;
         for (int i = 0; i <= BF_NODE_WORDS; i++) last[i] = 0;
     }
-    int64_t *at = bf_tree_node(words, words[BF_TREE_NODES]++);
+    int64_t *at = bf_product_tree_node(words, words[BF_PRODUCT_TREE_NODES]++);
     at[0] = level;
-    bf_tree_store(at + 1, x);
+    bf_product_tree_store(at + 1, x);
 }
 
 /* What an element (as the bits of the double that it equals) counts as. */
-BF_RULE void bf_tree_count(int64_t *words, uint64_t bits) {
+BF_RULE void bf_product_tree_count(int64_t *words, uint64_t bits) {
     bf_format f = bf_format_f64();
     uint64_t magnitude = bits & ~bf_format_sign(f);
-    words[BF_TREE_COUNT]++;
+    words[BF_PRODUCT_TREE_COUNT]++;
     if (bf_is_nan(f, bits)) {
-        words[BF_TREE_NAN]++;
+        words[BF_PRODUCT_TREE_NAN]++;
         return;
     }
-    words[BF_TREE_NEGATIVE] ^= (int64_t)(bits >> 63);
-    words[BF_TREE_INF] += magnitude == bf_format_inf(f);
-    words[BF_TREE_ZERO] += magnitude == 0;
+    words[BF_PRODUCT_TREE_NEGATIVE] ^= (int64_t)(bits >> 63);
+    words[BF_PRODUCT_TREE_INF] += magnitude == bf_format_inf(f);
+    words[BF_PRODUCT_TREE_ZERO] += magnitude == 0;
 }
 
 /* The fold takes an element. */
@@ -220,50 +221,50 @@ BF_RULE void bf_node_take(bf_node *fold, uint64_t bits) {
 }
 
 /* The next element takes its place; it has been counted. */
-BF_RULE void bf_tree_place(int64_t *words, uint64_t bits) {
-    int64_t at = words[BF_TREE_END];
-    if (at < bf_tree_first_leaf(words)) {
-        words[BF_TREE_HEAD_AT + at - words[BF_TREE_BEGIN]] = (int64_t)bits;
-        words[BF_TREE_END]++;
+BF_RULE void bf_product_tree_place(int64_t *words, uint64_t bits) {
+    int64_t at = words[BF_PRODUCT_TREE_END];
+    if (at < bf_product_tree_first_leaf(words)) {
+        words[BF_PRODUCT_TREE_HEAD_AT + at - words[BF_PRODUCT_TREE_BEGIN]] = (int64_t)bits;
+        words[BF_PRODUCT_TREE_END]++;
         return;
     }
-    int64_t *fold_at = words + BF_TREE_FOLDS_AT + at % BF_FOLDS * BF_NODE_WORDS;
-    bf_node fold = bf_tree_load(fold_at);
+    int64_t *fold_at = words + BF_PRODUCT_TREE_FOLDS_AT + at % BF_FOLDS * BF_NODE_WORDS;
+    bf_node fold = bf_product_tree_load(fold_at);
     bf_node_take(&fold, bits);
-    bf_tree_store(fold_at, fold);
-    words[BF_TREE_END]++;
-    if (words[BF_TREE_END] % BF_LEAF != 0) return;
+    bf_product_tree_store(fold_at, fold);
+    words[BF_PRODUCT_TREE_END]++;
+    if (words[BF_PRODUCT_TREE_END] % BF_LEAF != 0) return;
     bf_node folds[BF_FOLDS];
     for (int i = 0; i < BF_FOLDS; i++)
-        folds[i] = bf_tree_load(words + BF_TREE_FOLDS_AT + i * BF_NODE_WORDS);
-    bf_tree_clear_folds(words);
-    words[BF_TREE_END] -= BF_LEAF; /* which the push adds again */
-    bf_tree_push(words, 0, bf_node_of_folds(folds));
+        folds[i] = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
+    bf_product_tree_clear_folds(words);
+    words[BF_PRODUCT_TREE_END] -= BF_LEAF; /* which the push adds again */
+    bf_product_tree_push(words, 0, bf_node_of_folds(folds));
 }
 
 /* Adds what `from` has counted: how many of what, not where. */
-BF_RULE void bf_tree_merge_counts(int64_t *into, const int64_t *from) {
-    for (int i = BF_TREE_COUNT; i <= BF_TREE_ZERO; i++) into[i] += from[i];
-    into[BF_TREE_NEGATIVE] ^= from[BF_TREE_NEGATIVE];
+BF_RULE void bf_product_tree_merge_counts(int64_t *into, const int64_t *from) {
+    for (int i = BF_PRODUCT_TREE_COUNT; i <= BF_PRODUCT_TREE_ZERO; i++) into[i] += from[i];
+    into[BF_PRODUCT_TREE_NEGATIVE] ^= from[BF_PRODUCT_TREE_NEGATIVE];
 }
 
 /* into += from, which starts where into ends (anywhere, if one of them is empty). */
-BF_RULE void bf_tree_append(int64_t *into, const int64_t *from) {
-    if (from[BF_TREE_COUNT] == 0) return;
-    if (into[BF_TREE_COUNT] == 0) {
-        for (int i = 0; i < bf_tree_words(from); i++) into[i] = from[i];
+BF_RULE void bf_product_tree_append(int64_t *into, const int64_t *from) {
+    if (from[BF_PRODUCT_TREE_COUNT] == 0) return;
+    if (into[BF_PRODUCT_TREE_COUNT] == 0) {
+        for (int i = 0; i < bf_product_tree_words(from); i++) into[i] = from[i];
         return;
     }
-    bf_tree_merge_counts(into, from);
-    for (int i = 0; i < bf_tree_head_count(from); i++)
-        bf_tree_place(into, (uint64_t)from[BF_TREE_HEAD_AT + i]);
-    if (from[BF_TREE_END] < bf_tree_first_leaf(from)) return;
-    for (int64_t i = 0; i < from[BF_TREE_NODES]; i++) {
-        const int64_t *node = from + BF_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
-        bf_tree_push(into, node[0], bf_tree_load(node + 1));
+    bf_product_tree_merge_counts(into, from);
+    for (int i = 0; i < bf_product_tree_head_count(from); i++)
+        bf_product_tree_place(into, (uint64_t)from[BF_PRODUCT_TREE_HEAD_AT + i]);
+    if (from[BF_PRODUCT_TREE_END] < bf_product_tree_first_leaf(from)) return;
+    for (int64_t i = 0; i < from[BF_PRODUCT_TREE_NODES]; i++) {
+        const int64_t *node = from + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
+        bf_product_tree_push(into, node[0], bf_product_tree_load(node + 1));
     }
-    for (int i = BF_TREE_FOLDS_AT; i < BF_TREE_NODES_AT; i++) into[i] = from[i];
-    into[BF_TREE_END] = from[BF_TREE_END];
+    for (int i = BF_PRODUCT_TREE_FOLDS_AT; i < BF_PRODUCT_TREE_NODES_AT; i++) into[i] = from[i];
+    into[BF_PRODUCT_TREE_END] = from[BF_PRODUCT_TREE_END];
 }
 
 /* --- the result --- */
@@ -275,35 +276,35 @@ typedef struct bf_placed {
 } bf_placed;
 
 /* The folds of a leaf that is not whole: the elements [from, to) of it are in bits[]. */
-BF_RULE bf_node bf_tree_head_node(const int64_t *words) {
+BF_RULE bf_node bf_product_tree_head_node(const int64_t *words) {
     bf_node folds[BF_FOLDS];
     for (int i = 0; i < BF_FOLDS; i++) folds[i] = bf_node_one();
-    for (int i = 0; i < bf_tree_head_count(words); i++)
-        bf_node_take(&folds[(words[BF_TREE_BEGIN] + i) % BF_FOLDS],
-                     (uint64_t)words[BF_TREE_HEAD_AT + i]);
+    for (int i = 0; i < bf_product_tree_head_count(words); i++)
+        bf_node_take(&folds[(words[BF_PRODUCT_TREE_BEGIN] + i) % BF_FOLDS],
+                     (uint64_t)words[BF_PRODUCT_TREE_HEAD_AT + i]);
     return bf_node_of_folds(folds);
 }
 
 /* All nodes that the words hold, in order; returns how many. */
-BF_RULE int bf_tree_list(const int64_t *words, bf_placed *list) {
+BF_RULE int bf_product_tree_list(const int64_t *words, bf_placed *list) {
     int n = 0;
-    int64_t leaf = bf_tree_first_leaf(words) / BF_LEAF;
-    if (bf_tree_head_count(words) > 0) {
+    int64_t leaf = bf_product_tree_first_leaf(words) / BF_LEAF;
+    if (bf_product_tree_head_count(words) > 0) {
         list[n].level = 0;
         list[n].index = leaf - 1;
-        list[n++].node = bf_tree_head_node(words);
+        list[n++].node = bf_product_tree_head_node(words);
     }
-    for (int64_t i = 0; i < words[BF_TREE_NODES]; i++) {
-        const int64_t *at = words + BF_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
+    for (int64_t i = 0; i < words[BF_PRODUCT_TREE_NODES]; i++) {
+        const int64_t *at = words + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
         list[n].level = at[0];
         list[n].index = leaf >> at[0];
-        list[n++].node = bf_tree_load(at + 1);
+        list[n++].node = bf_product_tree_load(at + 1);
         leaf += (int64_t)1 << at[0];
     }
-    if (words[BF_TREE_END] > leaf * BF_LEAF) {
+    if (words[BF_PRODUCT_TREE_END] > leaf * BF_LEAF) {
         bf_node folds[BF_FOLDS];
         for (int i = 0; i < BF_FOLDS; i++)
-            folds[i] = bf_tree_load(words + BF_TREE_FOLDS_AT + i * BF_NODE_WORDS);
+            folds[i] = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
         list[n].level = 0;
         list[n].index = leaf;
         list[n++].node = bf_node_of_folds(folds);
@@ -312,9 +313,9 @@ BF_RULE int bf_tree_list(const int64_t *words, bf_placed *list) {
 }
 
 /* The root: level by level, siblings join, and a node without one rises alone. */
-BF_RULE bf_node bf_tree_root(const int64_t *words) {
-    bf_placed list[2 * BF_TREE_LEVELS + 4];
-    int n = bf_tree_list(words, list);
+BF_RULE bf_node bf_product_tree_root(const int64_t *words) {
+    bf_placed list[2 * BF_PRODUCT_TREE_LEVELS + 4];
+    int n = bf_product_tree_list(words, list);
     for (int64_t level = 0; n > 1; level++) {
         int kept = 0;
         for (int i = 0; i < n; i++) {
@@ -335,31 +336,32 @@ BF_RULE bf_node bf_tree_root(const int64_t *words) {
 
 /* The same of words that begin at 0, without a stack for the nodes: there none lacks a sibling on
  * its left, so that they join from the last one on. There is an element; folds are room. */
-BF_RULE bf_node bf_tree_root_from_start(const int64_t *words, bf_node *folds) {
-    int64_t i = words[BF_TREE_NODES];
-    const int64_t *node = words + BF_TREE_NODES_AT + i * (BF_NODE_WORDS + 1) + 1;
+BF_RULE bf_node bf_product_tree_root_from_start(const int64_t *words, bf_node *folds) {
+    int64_t i = words[BF_PRODUCT_TREE_NODES];
+    const int64_t *node = words + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1) + 1;
     bf_node x;
-    if (words[BF_TREE_END] % BF_LEAF > 0) {
+    if (words[BF_PRODUCT_TREE_END] % BF_LEAF > 0) {
         for (int k = 0; k < BF_FOLDS; k++)
-            folds[k] = bf_tree_load(words + BF_TREE_FOLDS_AT + k * BF_NODE_WORDS);
+            folds[k] = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + k * BF_NODE_WORDS);
         x = bf_node_of_folds(folds);
     } else {
         node -= BF_NODE_WORDS + 1;
         i--;
-        x = bf_tree_load(node);
+        x = bf_product_tree_load(node);
     }
     for (; i > 0; i--) {
         node -= BF_NODE_WORDS + 1;
-        x = bf_node_join(bf_tree_load(node), x);
+        x = bf_node_join(bf_product_tree_load(node), x);
     }
     return x;
 }
 
 /* The product, from the root. */
-BF_RULE uint64_t bf_tree_finish(const int64_t *words, bool skip, bf_format f, bf_node root) {
-    uint64_t sign = words[BF_TREE_NEGATIVE] ? bf_format_sign(f) : 0;
-    bool zero = words[BF_TREE_ZERO] > 0, inf = words[BF_TREE_INF] > 0;
-    if ((words[BF_TREE_NAN] > 0 && !skip) || (zero && inf)) return bf_format_nan(f);
+BF_RULE uint64_t bf_product_tree_finish(const int64_t *words, bool skip, bf_format f,
+                                        bf_node root) {
+    uint64_t sign = words[BF_PRODUCT_TREE_NEGATIVE] ? bf_format_sign(f) : 0;
+    bool zero = words[BF_PRODUCT_TREE_ZERO] > 0, inf = words[BF_PRODUCT_TREE_INF] > 0;
+    if ((words[BF_PRODUCT_TREE_NAN] > 0 && !skip) || (zero && inf)) return bf_format_nan(f);
     if (inf) return sign | bf_format_inf(f);
     if (zero) return sign;
     int64_t most = 1 << 20; /* far beyond any format, and within an int */
@@ -379,36 +381,40 @@ BF_RULE bool bf_node_valid(bf_node x, double most, int64_t elements) {
 }
 
 /* Do the nodes cover the whole leaves, in the one way there is? */
-BF_RULE bool bf_tree_nodes_valid(const int64_t *words) {
-    int64_t leaf = bf_tree_first_leaf(words) / BF_LEAF, end = words[BF_TREE_END] / BF_LEAF, i = 0;
+BF_RULE bool bf_product_tree_nodes_valid(const int64_t *words) {
+    int64_t leaf = bf_product_tree_first_leaf(words) / BF_LEAF,
+            end = words[BF_PRODUCT_TREE_END] / BF_LEAF, i = 0;
     for (; leaf < end; i++) {
-        const int64_t *at = words + BF_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
+        const int64_t *at = words + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
         int64_t level = 0;
         while ((leaf >> level & 1) == 0 && leaf + ((int64_t)2 << level) <= end) level++;
-        if (i >= words[BF_TREE_NODES] || at[0] != level) return false;
-        if (!bf_node_valid(bf_tree_load(at + 1), 2, (int64_t)BF_LEAF << level)) return false;
+        if (i >= words[BF_PRODUCT_TREE_NODES] || at[0] != level) return false;
+        if (!bf_node_valid(bf_product_tree_load(at + 1), 2, (int64_t)BF_LEAF << level))
+            return false;
         leaf += (int64_t)1 << level;
     }
-    for (int64_t k = BF_TREE_NODES_AT + i * (BF_NODE_WORDS + 1); k < BF_TREE_HEAD_AT; k++)
+    for (int64_t k = BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
+         k < BF_PRODUCT_TREE_HEAD_AT; k++)
         if (words[k] != 0) return false;
-    return i == words[BF_TREE_NODES];
+    return i == words[BF_PRODUCT_TREE_NODES];
 }
 
-BF_RULE bool bf_tree_valid(const int64_t *words) {
-    int64_t begin = words[BF_TREE_BEGIN], end = words[BF_TREE_END], rest = words[BF_TREE_COUNT];
+BF_RULE bool bf_product_tree_valid(const int64_t *words) {
+    int64_t begin = words[BF_PRODUCT_TREE_BEGIN], end = words[BF_PRODUCT_TREE_END],
+            rest = words[BF_PRODUCT_TREE_COUNT];
     if (begin < 0 || end < begin || end > BF_COUNT_MAX || end - begin != rest) return false;
-    for (int i = BF_TREE_NAN; i <= BF_TREE_ZERO; i++) {
+    for (int i = BF_PRODUCT_TREE_NAN; i <= BF_PRODUCT_TREE_ZERO; i++) {
         if (words[i] < 0 || words[i] > rest) return false;
         rest -= words[i];
     }
-    if (words[BF_TREE_NEGATIVE] != 0 && words[BF_TREE_NEGATIVE] != 1) return false;
+    if (words[BF_PRODUCT_TREE_NEGATIVE] != 0 && words[BF_PRODUCT_TREE_NEGATIVE] != 1) return false;
     for (int i = 0; i < BF_FOLDS; i++) {
-        bf_node fold = bf_tree_load(words + BF_TREE_FOLDS_AT + i * BF_NODE_WORDS);
-        bool used = end > bf_tree_first_leaf(words) && end % BF_LEAF > i;
+        bf_node fold = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
+        bool used = end > bf_product_tree_first_leaf(words) && end % BF_LEAF > i;
         if (!bf_node_valid(fold, used ? 0x1p257 : 2, used ? BF_LEAF : 0)) return false;
         if (!used && (fold.hi != 1 || fold.lo != 0)) return false;
     }
-    return bf_tree_nodes_valid(words);
+    return bf_product_tree_nodes_valid(words);
 }
 
 #endif

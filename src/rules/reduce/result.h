@@ -64,14 +64,13 @@ BF_RULE bool bf_result_is_integer(bf_reduction op, bf_dtype dtype, bf_dtype out_
     return sum && !bf_dtype_is_float(dtype) && out_dtype == BF_NONE;
 }
 
-BF_RULE bf_value bf_result_exact(bf_kind kind, bf_reduction op, bf_dtype dtype,
-                                 const int64_t *words, const bf_reduce_options *options,
-                                 bf_work *work) {
+BF_RULE bf_value bf_result_sum(bf_kind kind, bf_reduction op, bf_dtype dtype, const int64_t *words,
+                               const bf_reduce_options *options, bf_work *work) {
     if (bf_result_is_integer(op, dtype, options->out_dtype)) {
         bf_value v = bf_value_from_bits(BF_U64, 0);
         bf_layout layout = op == BF_SUM ? bf_layout_sum(dtype) : bf_layout_products(dtype);
         v.dtype = BF_I192;
-        bf_finish_integer(words + BF_EXACT_LIMBS, layout.limbs, v.as.i192);
+        bf_finish_integer(words + BF_SUM_LIMBS, layout.limbs, v.as.i192);
         return v;
     }
     bf_dtype out = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
@@ -88,15 +87,15 @@ BF_RULE uint64_t bf_result_round(const uint64_t integer[3], bf_format f, bf_work
     return bf_leading_round(f, negative, bf_wide_leading(&work->x));
 }
 
-BF_RULE bf_status bf_result_factors(bf_dtype dtype, const int64_t *words,
+BF_RULE bf_status bf_result_product(bf_dtype dtype, const int64_t *words,
                                     const bf_reduce_options *options, bf_value *value,
                                     bf_work *work) {
     bf_value v = bf_value_from_bits(BF_U64, 0);
     v.dtype = BF_I192;
     if (options->overflow == BF_OVERFLOW_WRAP) {
         v.dtype = bf_dtype_is_signed(dtype) ? BF_I64 : BF_U64;
-        v.as.u64 = bf_factors_wrapped(words);
-    } else if (!bf_factors_finish(dtype, words, v.as.i192)) {
+        v.as.u64 = bf_product_wrapped(words);
+    } else if (!bf_product_finish(dtype, words, v.as.i192)) {
         return BF_E_OVERFLOW;
     } else if (options->out_dtype != BF_NONE) {
         bf_format f = bf_format_of(options->out_dtype);
@@ -110,9 +109,9 @@ BF_RULE bf_status bf_result_factors(bf_dtype dtype, const int64_t *words,
 BF_RULE int64_t bf_result_nans(bf_kind kind, const int64_t *words) {
     switch (kind) {
     case BF_KIND_EXTREME: return words[BF_EXTREME_NAN];
-    case BF_KIND_FACTORS: return 0;
-    case BF_KIND_TREE: return words[BF_TREE_NAN];
-    default: return words[BF_EXACT_NAN];
+    case BF_KIND_PRODUCT: return 0;
+    case BF_KIND_PRODUCT_TREE: return words[BF_PRODUCT_TREE_NAN];
+    default: return words[BF_SUM_NAN];
     }
 }
 
@@ -124,8 +123,8 @@ BF_RULE bf_status bf_result_of_kind(bf_kind kind, bf_reduction op, bf_dtype dtyp
     if (options->nan == BF_NAN_ERROR && bf_result_nans(kind, words) > 0) return BF_E_NAN;
     if (kind == BF_KIND_EXTREME)
         return bf_result_extreme(op, dtype, words, options->nan != BF_NAN_SKIP, value);
-    if (kind == BF_KIND_FACTORS) return bf_result_factors(dtype, words, options, value, work);
-    *value = bf_result_exact(kind, op, dtype, words, options, work);
+    if (kind == BF_KIND_PRODUCT) return bf_result_product(dtype, words, options, value, work);
+    *value = bf_result_sum(kind, op, dtype, words, options, work);
     return BF_OK;
 }
 
@@ -136,12 +135,12 @@ BF_RULE bf_status bf_result_plain(bf_reduction op, bf_dtype dtype, const int64_t
 }
 
 /* bf_result_plain of floats' prod, from the root of the tree. */
-BF_RULE bf_status bf_result_tree(const int64_t *words, bf_node root,
-                                 const bf_reduce_options *options, bf_value *value) {
+BF_RULE bf_status bf_result_product_tree(const int64_t *words, bf_node root,
+                                         const bf_reduce_options *options, bf_value *value) {
     bf_dtype out = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
-    if (options->nan == BF_NAN_ERROR && words[BF_TREE_NAN] > 0) return BF_E_NAN;
+    if (options->nan == BF_NAN_ERROR && words[BF_PRODUCT_TREE_NAN] > 0) return BF_E_NAN;
     bool skip = options->nan == BF_NAN_SKIP;
-    *value = bf_value_from_bits(out, bf_tree_finish(words, skip, bf_format_of(out), root));
+    *value = bf_value_from_bits(out, bf_product_tree_finish(words, skip, bf_format_of(out), root));
     return BF_OK;
 }
 

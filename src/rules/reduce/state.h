@@ -9,34 +9,36 @@
 #include "rules/reduce/sum.h"
 
 enum {
-    BF_DESCRIPTION_WORDS_MAX = BF_EXACT_WORDS_MAX + 2 * BF_EXTREME_WORDS,
-    BF_STATE_WORDS_SMALL = BF_DESCRIPTION_WORDS_MAX, /* of every kind but BF_KIND_TREE */
-    BF_STATE_WORDS_MAX = BF_TREE_WORDS_MAX
+    BF_DESCRIPTION_WORDS_MAX = BF_SUM_WORDS_MAX + 2 * BF_EXTREME_WORDS,
+    BF_STATE_WORDS_SMALL = BF_DESCRIPTION_WORDS_MAX, /* of every kind but BF_KIND_PRODUCT_TREE */
+    BF_STATE_WORDS_MAX = BF_PRODUCT_TREE_WORDS_MAX
 };
 
 /* A description is the words of the moments, of the minimum (as of argmin), of the maximum. Where
  * the words of an extreme are in a state that keeps indices. */
 BF_RULE int bf_extreme_at(bf_kind kind, bf_dtype dtype) {
-    return kind == BF_KIND_DESCRIPTION ? bf_exact_shape_of(BF_KIND_MOMENTS, dtype).words : 0;
+    return kind == BF_KIND_DESCRIPTION ? bf_sum_shape_of(BF_KIND_MOMENTS, dtype).words : 0;
 }
 
-/* The number of words of a state: words are needed, and looked at, for BF_KIND_TREE alone. */
+/* The number of words of a state: words are needed, and looked at, for BF_KIND_PRODUCT_TREE alone.
+ */
 BF_RULE int bf_state_words(bf_kind kind, bf_dtype dtype, const int64_t *words) {
     switch (kind) {
     case BF_KIND_EXTREME: return BF_EXTREME_WORDS;
     case BF_KIND_DESCRIPTION: return bf_extreme_at(kind, dtype) + 2 * BF_EXTREME_WORDS;
-    case BF_KIND_FACTORS: return BF_FACTORS_WORDS;
-    case BF_KIND_TREE: return bf_tree_words(words);
-    default: return bf_exact_shape_of(kind, dtype).words;
+    case BF_KIND_PRODUCT: return BF_PRODUCT_WORDS;
+    case BF_KIND_PRODUCT_TREE: return bf_product_tree_words(words);
+    default: return bf_sum_shape_of(kind, dtype).words;
     }
 }
 
 /* Can these be the words of a state, by their number? Looks at no more of them than there are. */
 BF_RULE bool bf_state_sized(bf_kind kind, bf_dtype dtype, const int64_t *words, int count) {
-    if (kind != BF_KIND_TREE) return count == bf_state_words(kind, dtype, words);
-    if (count < BF_TREE_HEAD_AT) return false;
-    int64_t begin = words[BF_TREE_BEGIN], end = words[BF_TREE_END];
-    return begin >= 0 && begin <= end && end <= BF_COUNT_MAX && count == bf_tree_words(words);
+    if (kind != BF_KIND_PRODUCT_TREE) return count == bf_state_words(kind, dtype, words);
+    if (count < BF_PRODUCT_TREE_HEAD_AT) return false;
+    int64_t begin = words[BF_PRODUCT_TREE_BEGIN], end = words[BF_PRODUCT_TREE_END];
+    return begin >= 0 && begin <= end && end <= BF_COUNT_MAX &&
+           count == bf_product_tree_words(words);
 }
 
 /* The empty state, whose next element has index 0. */
@@ -44,37 +46,37 @@ BF_RULE void bf_state_init(bf_kind kind, bf_dtype dtype, int64_t *words) {
     int exact = kind == BF_KIND_DESCRIPTION ? bf_extreme_at(kind, dtype) : 0;
     switch (kind) {
     case BF_KIND_EXTREME: bf_extreme_init(words); return;
-    case BF_KIND_FACTORS: bf_factors_init(words); return;
-    case BF_KIND_TREE: bf_tree_init(words); return;
+    case BF_KIND_PRODUCT: bf_product_init(words); return;
+    case BF_KIND_PRODUCT_TREE: bf_product_tree_init(words); return;
     case BF_KIND_DESCRIPTION:
         bf_extreme_init(words + exact);
         bf_extreme_init(words + exact + BF_EXTREME_WORDS);
         break;
-    default: exact = bf_exact_shape_of(kind, dtype).words; break;
+    default: exact = bf_sum_shape_of(kind, dtype).words; break;
     }
     for (int i = 0; i < exact; i++) words[i] = 0;
 }
 
-/* Both are carried; so is the result. Of BF_KIND_TREE, from starts where into ends. */
+/* Both are carried; so is the result. Of BF_KIND_PRODUCT_TREE, from starts where into ends. */
 BF_RULE void bf_state_merge_plain(bf_kind kind, bf_dtype dtype, int64_t *into,
                                   const int64_t *from) {
     int at = bf_extreme_at(kind, dtype);
     switch (kind) {
     case BF_KIND_EXTREME: bf_extreme_merge(into, from); break;
-    case BF_KIND_FACTORS: bf_factors_merge(into, from); break;
+    case BF_KIND_PRODUCT: bf_product_merge(into, from); break;
     case BF_KIND_DESCRIPTION:
-        bf_exact_merge(BF_KIND_MOMENTS, dtype, into, from);
+        bf_sum_merge(BF_KIND_MOMENTS, dtype, into, from);
         bf_extreme_merge(into + at, from + at);
         bf_extreme_merge(into + at + BF_EXTREME_WORDS, from + at + BF_EXTREME_WORDS);
         break;
-    default: bf_exact_merge(kind, dtype, into, from); break;
+    default: bf_sum_merge(kind, dtype, into, from); break;
     }
 }
 
 BF_RULE void bf_state_merge_words(bf_kind kind, bf_dtype dtype, int64_t *into,
                                   const int64_t *from) {
-    if (kind == BF_KIND_TREE)
-        bf_tree_append(into, from);
+    if (kind == BF_KIND_PRODUCT_TREE)
+        bf_product_tree_append(into, from);
     else
         bf_state_merge_plain(kind, dtype, into, from);
 }
@@ -86,9 +88,9 @@ BF_RULE bool bf_description_valid(bf_dtype dtype, const int64_t *words) {
                                  BF_EXTREME_BEGIN, BF_EXTREME_END};
     for (int i = 0; i < 5; i++)
         if (least[shared[i]] != greatest[shared[i]]) return false;
-    return least[BF_EXTREME_COUNT] == words[BF_EXACT_COUNT] &&
-           least[BF_EXTREME_NAN] == words[BF_EXACT_NAN] &&
-           bf_exact_valid(BF_KIND_MOMENTS, dtype, words) &&
+    return least[BF_EXTREME_COUNT] == words[BF_SUM_COUNT] &&
+           least[BF_EXTREME_NAN] == words[BF_SUM_NAN] &&
+           bf_sum_valid(BF_KIND_MOMENTS, dtype, words) &&
            bf_extreme_valid(BF_ARGMIN, dtype, least) &&
            bf_extreme_valid(BF_ARGMAX, dtype, greatest);
 }
@@ -98,7 +100,7 @@ BF_RULE bool bf_description_valid(bf_dtype dtype, const int64_t *words) {
 BF_RULE bool bf_state_read_flag(bf_kind kind, bf_dtype dtype, int64_t *words, bool *counted) {
     *counted = true;
     if (kind == BF_KIND_DESCRIPTION) kind = BF_KIND_MOMENTS;
-    return !bf_kind_is_exact(kind) || bf_exact_read_flag(kind, dtype, words, counted);
+    return !bf_kind_is_sum(kind) || bf_sum_read_flag(kind, dtype, words, counted);
 }
 
 /* The checks of words that come from outside: every word is one that a state can hold. */
@@ -108,9 +110,9 @@ BF_RULE bool bf_state_valid(bf_reduction op, bf_dtype dtype, const int64_t *word
     switch (kind) {
     case BF_KIND_EXTREME: return bf_extreme_valid(op, dtype, words);
     case BF_KIND_DESCRIPTION: return bf_description_valid(dtype, words);
-    case BF_KIND_FACTORS: return bf_factors_valid(dtype, words);
-    case BF_KIND_TREE: return bf_tree_valid(words);
-    default: return bf_exact_valid(kind, dtype, words);
+    case BF_KIND_PRODUCT: return bf_product_valid(dtype, words);
+    case BF_KIND_PRODUCT_TREE: return bf_product_tree_valid(words);
+    default: return bf_sum_valid(kind, dtype, words);
     }
 }
 

@@ -9,16 +9,16 @@
 /* Words of the four exact kinds. Each is a sum over the terms: states merge by adding words, and
  * are taken out again by subtracting them. A carry then gives limbs their one form. */
 enum {
-    BF_EXACT_COUNT,   /* elements, or pairs */
-    BF_EXACT_NAN,     /* those that are NaN, or pairs with a NaN: they count nowhere below */
-    BF_EXACT_POS_INF, /* x (of KIND_SQUARES x^2, of KIND_PRODUCTS a*b) that are +inf */
-    BF_EXACT_NEG_INF,
-    BF_EXACT_INVALID,  /* infinity times zero */
-    BF_EXACT_NEG_ZERO, /* x or a*b that are -0; always 0 where bf_exact_counts_zeros says no */
-    BF_EXACT_LIMBS     /* then the limbs of the sum, then those of the squares */
+    BF_SUM_COUNT,   /* elements, or pairs */
+    BF_SUM_NAN,     /* those that are NaN, or pairs with a NaN: they count nowhere below */
+    BF_SUM_POS_INF, /* x (of KIND_SQUARES x^2, of KIND_DOT a*b) that are +inf */
+    BF_SUM_NEG_INF,
+    BF_SUM_INVALID,  /* infinity times zero */
+    BF_SUM_NEG_ZERO, /* x or a*b that are -0; always 0 where bf_sum_counts_zeros says no */
+    BF_SUM_LIMBS     /* then the limbs of the sum, then those of the squares */
 };
 
-enum { BF_EXACT_WORDS_MAX = BF_EXACT_LIMBS + 68 + 134 };
+enum { BF_SUM_WORDS_MAX = BF_SUM_LIMBS + 68 + 134 };
 
 /* Limbs of a sum (or of a sum of products): how many, and the weight of the first one's last bit,
  * 2^exponent. Room for 2^62 terms of the largest size. */
@@ -47,18 +47,18 @@ BF_RULE bf_layout bf_layout_products(bf_dtype dtype) {
 
 /* Where the limbs of x (sum) and of x^2 or a*b (products) start, and how many; 0 where the kind
  * keeps none. */
-typedef struct bf_exact_shape {
+typedef struct bf_sum_shape {
     bf_layout sum, products;
     int sum_at, products_at, words;
-} bf_exact_shape;
+} bf_sum_shape;
 
-BF_RULE bf_exact_shape bf_exact_shape_of(bf_kind kind, bf_dtype dtype) {
-    bf_exact_shape s;
+BF_RULE bf_sum_shape bf_sum_shape_of(bf_kind kind, bf_dtype dtype) {
+    bf_sum_shape s;
     s.sum = bf_layout_sum(dtype);
     s.products = bf_layout_products(dtype);
-    if (kind == BF_KIND_SQUARES || kind == BF_KIND_PRODUCTS) s.sum.limbs = 0;
+    if (kind == BF_KIND_SQUARES || kind == BF_KIND_DOT) s.sum.limbs = 0;
     if (kind == BF_KIND_SUM) s.products.limbs = 0;
-    s.sum_at = BF_EXACT_LIMBS;
+    s.sum_at = BF_SUM_LIMBS;
     s.products_at = s.sum_at + s.sum.limbs;
     s.words = s.products_at + s.products.limbs;
     return s;
@@ -66,50 +66,50 @@ BF_RULE bf_exact_shape bf_exact_shape_of(bf_kind kind, bf_dtype dtype) {
 
 /* A sum or a dot product of floats that are all -0 is -0. Squares and variances never are, and the
  * sum of a description is known to be by its extremes. */
-BF_RULE bool bf_exact_counts_zeros(bf_kind kind, bf_dtype dtype) {
-    return bf_dtype_is_float(dtype) && (kind == BF_KIND_SUM || kind == BF_KIND_PRODUCTS);
+BF_RULE bool bf_sum_counts_zeros(bf_kind kind, bf_dtype dtype) {
+    return bf_dtype_is_float(dtype) && (kind == BF_KIND_SUM || kind == BF_KIND_DOT);
 }
 
 /* Brings exact words to their one form. */
-BF_RULE void bf_exact_carry(bf_kind kind, bf_dtype dtype, int64_t *words) {
-    bf_exact_shape s = bf_exact_shape_of(kind, dtype);
+BF_RULE void bf_sum_carry(bf_kind kind, bf_dtype dtype, int64_t *words) {
+    bf_sum_shape s = bf_sum_shape_of(kind, dtype);
     if (s.sum.limbs > 0) bf_limbs_carry(words + s.sum_at, s.sum.limbs);
     if (s.products.limbs > 0) bf_limbs_carry(words + s.products_at, s.products.limbs);
 }
 
 /* into and from are carried; so is the result. */
-BF_RULE void bf_exact_merge(bf_kind kind, bf_dtype dtype, int64_t *into, const int64_t *from) {
-    int count = bf_exact_shape_of(kind, dtype).words;
+BF_RULE void bf_sum_merge(bf_kind kind, bf_dtype dtype, int64_t *into, const int64_t *from) {
+    int count = bf_sum_shape_of(kind, dtype).words;
     for (int i = 0; i < count; i++) into[i] += from[i];
-    bf_exact_carry(kind, dtype, into);
+    bf_sum_carry(kind, dtype, into);
 }
 
 /* Terms that are in the limbs, or are -0. */
-BF_RULE int64_t bf_exact_finite(const int64_t *words) {
-    return words[BF_EXACT_COUNT] - words[BF_EXACT_NAN] - words[BF_EXACT_POS_INF] -
-           words[BF_EXACT_NEG_INF] - words[BF_EXACT_INVALID];
+BF_RULE int64_t bf_sum_finite(const int64_t *words) {
+    return words[BF_SUM_COUNT] - words[BF_SUM_NAN] - words[BF_SUM_POS_INF] - words[BF_SUM_NEG_INF] -
+           words[BF_SUM_INVALID];
 }
 
 /* --- one element, one pair --- */
 
 /* The classes of a term that is not finite; the counter that it adds to, or 0 for a finite one. */
-BF_RULE int bf_exact_special(bf_format f, uint64_t x) {
-    if (bf_is_nan(f, x)) return BF_EXACT_NAN;
-    if (bf_is_inf(f, x)) return x & bf_format_sign(f) ? BF_EXACT_NEG_INF : BF_EXACT_POS_INF;
+BF_RULE int bf_sum_special(bf_format f, uint64_t x) {
+    if (bf_is_nan(f, x)) return BF_SUM_NAN;
+    if (bf_is_inf(f, x)) return x & bf_format_sign(f) ? BF_SUM_NEG_INF : BF_SUM_POS_INF;
     return 0;
 }
 
-BF_RULE int bf_exact_special_pair(bf_format f, uint64_t a, uint64_t b) {
+BF_RULE int bf_sum_special_pair(bf_format f, uint64_t a, uint64_t b) {
     uint64_t magnitude = ~bf_format_sign(f);
-    if (bf_is_nan(f, a) || bf_is_nan(f, b)) return BF_EXACT_NAN;
+    if (bf_is_nan(f, a) || bf_is_nan(f, b)) return BF_SUM_NAN;
     if (!bf_is_inf(f, a) && !bf_is_inf(f, b)) return 0;
-    if ((a & magnitude) == 0 || (b & magnitude) == 0) return BF_EXACT_INVALID;
-    return (a ^ b) & bf_format_sign(f) ? BF_EXACT_NEG_INF : BF_EXACT_POS_INF;
+    if ((a & magnitude) == 0 || (b & magnitude) == 0) return BF_SUM_INVALID;
+    return (a ^ b) & bf_format_sign(f) ? BF_SUM_NEG_INF : BF_SUM_POS_INF;
 }
 
 /* Is an element, or the product of two finite elements, -0? */
-BF_RULE bool bf_exact_neg_zero(bf_format f, uint64_t x) { return x == bf_format_sign(f); }
-BF_RULE bool bf_exact_neg_zero_pair(bf_format f, uint64_t a, uint64_t b) {
+BF_RULE bool bf_sum_neg_zero(bf_format f, uint64_t x) { return x == bf_format_sign(f); }
+BF_RULE bool bf_sum_neg_zero_pair(bf_format f, uint64_t a, uint64_t b) {
     uint64_t magnitude = ~bf_format_sign(f);
     bool zero = (a & magnitude) == 0 || (b & magnitude) == 0;
     return zero && ((a ^ b) & bf_format_sign(f)) != 0;
@@ -117,21 +117,21 @@ BF_RULE bool bf_exact_neg_zero_pair(bf_format f, uint64_t a, uint64_t b) {
 
 /* The position in the limbs of the last bit of an element whose own is at `position`: f16 and bf16
  * stand in f32's limbs. */
-BF_RULE int bf_exact_position(bf_format f, bf_layout layout, int position, int factors) {
+BF_RULE int bf_sum_position(bf_format f, bf_layout layout, int position, int factors) {
     return position + factors * bf_format_least(f) - layout.exponent;
 }
 
 /* limbs += x, finite */
-BF_RULE void bf_exact_add_float(bf_format f, bf_layout layout, int64_t *limbs, uint64_t x) {
+BF_RULE void bf_sum_add_float(bf_format f, bf_layout layout, int64_t *limbs, uint64_t x) {
     bf_finite d = bf_decode(f, x);
-    bf_limbs_add(limbs, bf_exact_position(f, layout, d.position, 1), d.magnitude, d.negative);
+    bf_limbs_add(limbs, bf_sum_position(f, layout, d.position, 1), d.magnitude, d.negative);
 }
 
 /* limbs += a * b, both finite */
-BF_RULE void bf_exact_add_float_product(bf_format f, bf_layout layout, int64_t *limbs, uint64_t a,
-                                        uint64_t b) {
+BF_RULE void bf_sum_add_float_product(bf_format f, bf_layout layout, int64_t *limbs, uint64_t a,
+                                      uint64_t b) {
     bf_finite x = bf_decode(f, a), y = bf_decode(f, b);
-    int position = bf_exact_position(f, layout, x.position + y.position, 2);
+    int position = bf_sum_position(f, layout, x.position + y.position, 2);
     bf_limbs_add_product(limbs, position, x.magnitude, y.magnitude, x.negative != y.negative);
 }
 
@@ -148,20 +148,20 @@ BF_RULE bf_finite bf_decode_integer(bf_dtype dtype, uint64_t x) {
     return d;
 }
 
-/* One pair enters a state of KIND_SQUARES (a = b) or KIND_PRODUCTS. */
-BF_RULE void bf_exact_take_pair(bf_dtype dtype, const bf_exact_shape *s, int64_t *words, uint64_t a,
-                                uint64_t b) {
+/* One pair enters a state of KIND_SQUARES (a = b) or KIND_DOT. */
+BF_RULE void bf_sum_take_pair(bf_dtype dtype, const bf_sum_shape *s, int64_t *words, uint64_t a,
+                              uint64_t b) {
     int64_t *limbs = words + s->products_at;
-    words[BF_EXACT_COUNT]++;
+    words[BF_SUM_COUNT]++;
     if (bf_dtype_is_float(dtype)) {
         bf_format f = bf_format_of(dtype);
-        int special = bf_exact_special_pair(f, a, b);
+        int special = bf_sum_special_pair(f, a, b);
         if (special) {
             words[special]++;
             return;
         }
-        words[BF_EXACT_NEG_ZERO] += bf_exact_neg_zero_pair(f, a, b);
-        bf_exact_add_float_product(f, s->products, limbs, a, b);
+        words[BF_SUM_NEG_ZERO] += bf_sum_neg_zero_pair(f, a, b);
+        bf_sum_add_float_product(f, s->products, limbs, a, b);
     } else {
         bf_finite x = bf_decode_integer(dtype, a), y = bf_decode_integer(dtype, b);
         bf_limbs_add_product(limbs, 0, x.magnitude, y.magnitude, x.negative != y.negative);
@@ -169,20 +169,20 @@ BF_RULE void bf_exact_take_pair(bf_dtype dtype, const bf_exact_shape *s, int64_t
 }
 
 /* One element enters a state of KIND_SUM or KIND_MOMENTS. */
-BF_RULE void bf_exact_take(bf_dtype dtype, const bf_exact_shape *s, int64_t *words, uint64_t x) {
-    words[BF_EXACT_COUNT]++;
+BF_RULE void bf_sum_take(bf_dtype dtype, const bf_sum_shape *s, int64_t *words, uint64_t x) {
+    words[BF_SUM_COUNT]++;
     if (bf_dtype_is_float(dtype)) {
         bf_format f = bf_format_of(dtype);
-        int special = bf_exact_special(f, x);
+        int special = bf_sum_special(f, x);
         if (special) {
             words[special]++;
             return;
         }
-        bf_exact_add_float(f, s->sum, words + s->sum_at, x);
+        bf_sum_add_float(f, s->sum, words + s->sum_at, x);
         if (s->products.limbs > 0)
-            bf_exact_add_float_product(f, s->products, words + s->products_at, x, x);
+            bf_sum_add_float_product(f, s->products, words + s->products_at, x, x);
         else
-            words[BF_EXACT_NEG_ZERO] += bf_exact_neg_zero(f, x);
+            words[BF_SUM_NEG_ZERO] += bf_sum_neg_zero(f, x);
     } else {
         bf_finite d = bf_decode_integer(dtype, x);
         bf_limbs_add(words + s->sum_at, 0, d.magnitude, d.negative);
@@ -217,7 +217,7 @@ BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int6
 /* Are these limbs as carried, and can so many terms sum to them? */
 BF_RULE bool bf_layout_valid(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
                              const int64_t *limbs) {
-    int64_t bound[BF_EXACT_WORDS_MAX], above[BF_EXACT_WORDS_MAX], below[BF_EXACT_WORDS_MAX];
+    int64_t bound[BF_SUM_WORDS_MAX], above[BF_SUM_WORDS_MAX], below[BF_SUM_WORDS_MAX];
     if (layout.limbs == 0) return true;
     if (!bf_limbs_valid(limbs, layout.limbs)) return false;
     bf_layout_bound(dtype, layout, factors, terms, bound);
@@ -232,27 +232,27 @@ BF_RULE bool bf_layout_valid(bf_dtype dtype, bf_layout layout, int factors, int6
 
 /* The checks of words that come from outside: every word is one that a state can hold. They are
  * closed under merging: limbs that pass never outgrow their layout. */
-BF_RULE bool bf_exact_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
-    bf_exact_shape s = bf_exact_shape_of(kind, dtype);
-    int64_t rest = words[BF_EXACT_COUNT], zeros = words[BF_EXACT_NEG_ZERO];
-    for (int i = BF_EXACT_NAN; i <= BF_EXACT_INVALID; i++) {
+BF_RULE bool bf_sum_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
+    bf_sum_shape s = bf_sum_shape_of(kind, dtype);
+    int64_t rest = words[BF_SUM_COUNT], zeros = words[BF_SUM_NEG_ZERO];
+    for (int i = BF_SUM_NAN; i <= BF_SUM_INVALID; i++) {
         if (words[i] < 0 || words[i] > rest) return false;
         rest -= words[i];
     }
     bool is_float = bf_dtype_is_float(dtype);
     bool squares = kind == BF_KIND_SQUARES || kind == BF_KIND_MOMENTS;
-    if (!is_float && rest != words[BF_EXACT_COUNT]) return false;
-    if (zeros < 0 || zeros > (bf_exact_counts_zeros(kind, dtype) ? rest : 0)) return false;
-    if (kind != BF_KIND_PRODUCTS && words[BF_EXACT_INVALID] > 0) return false;
-    if (kind == BF_KIND_SQUARES && words[BF_EXACT_NEG_INF] > 0) return false;
+    if (!is_float && rest != words[BF_SUM_COUNT]) return false;
+    if (zeros < 0 || zeros > (bf_sum_counts_zeros(kind, dtype) ? rest : 0)) return false;
+    if (kind != BF_KIND_DOT && words[BF_SUM_INVALID] > 0) return false;
+    if (kind == BF_KIND_SQUARES && words[BF_SUM_NEG_INF] > 0) return false;
     if (squares && words[s.words - 1] < 0) return false;
     return bf_layout_valid(dtype, s.sum, 1, rest - zeros, words + s.sum_at) &&
            bf_layout_valid(dtype, s.products, 2, rest - zeros, words + s.products_at);
 }
 
-BF_RULE bool bf_exact_is_zero(bf_kind kind, bf_dtype dtype, const int64_t *words) {
-    int count = bf_exact_shape_of(kind, dtype).words;
-    for (int i = BF_EXACT_LIMBS; i < count; i++)
+BF_RULE bool bf_sum_is_zero(bf_kind kind, bf_dtype dtype, const int64_t *words) {
+    int count = bf_sum_shape_of(kind, dtype).words;
+    for (int i = BF_SUM_LIMBS; i < count; i++)
         if (words[i] != 0) return false;
     return true;
 }
@@ -260,24 +260,24 @@ BF_RULE bool bf_exact_is_zero(bf_kind kind, bf_dtype dtype, const int64_t *words
 /* --- version 1 of the saved forms, in which a flag stood for the count of -0 --- */
 
 /* 1: a finite term is other than -0. */
-BF_RULE int64_t bf_exact_flag(const int64_t *words) {
-    return words[BF_EXACT_NEG_ZERO] < bf_exact_finite(words);
+BF_RULE int64_t bf_sum_flag(const int64_t *words) {
+    return words[BF_SUM_NEG_ZERO] < bf_sum_finite(words);
 }
 
 /* Checks words that hold the flag, and puts the count there: 0 if it is not known, for then not all
  * terms are -0. False: no state has these words. */
-BF_RULE bool bf_exact_read_flag(bf_kind kind, bf_dtype dtype, int64_t *words, bool *counted) {
-    bool counts = bf_exact_counts_zeros(kind, dtype);
-    int64_t flag = words[BF_EXACT_NEG_ZERO];
-    words[BF_EXACT_NEG_ZERO] = 0;
-    if (words[BF_EXACT_COUNT] < 0 || !bf_exact_valid(kind, dtype, words)) return false;
-    int64_t finite = bf_exact_finite(words);
+BF_RULE bool bf_sum_read_flag(bf_kind kind, bf_dtype dtype, int64_t *words, bool *counted) {
+    bool counts = bf_sum_counts_zeros(kind, dtype);
+    int64_t flag = words[BF_SUM_NEG_ZERO];
+    words[BF_SUM_NEG_ZERO] = 0;
+    if (words[BF_SUM_COUNT] < 0 || !bf_sum_valid(kind, dtype, words)) return false;
+    int64_t finite = bf_sum_finite(words);
     if (flag < 0 || flag > (finite > 0)) return false;
     *counted = flag == 0 || !counts;
     if (flag == 1 || finite == 0) return true;
     if (!bf_dtype_is_float(dtype) || kind == BF_KIND_SQUARES) return false;
-    if (counts) words[BF_EXACT_NEG_ZERO] = finite;
-    return bf_exact_is_zero(kind, dtype, words);
+    if (counts) words[BF_SUM_NEG_ZERO] = finite;
+    return bf_sum_is_zero(kind, dtype, words);
 }
 
 #endif
