@@ -25,7 +25,8 @@ static bool read_aggregate(const option_spec *spec, const char *text, void *to) 
         fail(EXIT_USAGE, NULL, "more than %d aggregates", OPTIONS_AGGREGATES);
         return false;
     }
-    o->aggregates[o->aggregate_count++] = (struct wanted_aggregate){spec->value, text};
+    o->aggregates[o->aggregate_count++] =
+        (struct wanted_aggregate){(bf_reduction)spec->value, text};
     return true;
 }
 
