@@ -1,6 +1,7 @@
 #include "group/output.h"
 
 #include "command.h"
+#include "group/lines.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
@@ -58,12 +59,6 @@ static bf_value count_at(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};
 }
 
-static void put_value(const output *out, const bf_value *value) {
-    char text[BF_VALUE_TEXT];
-    output_format(value, out->hex, text);
-    fputs(text, out->stream);
-}
-
 /* {"schema":1, ... "keys":[...] of the first n groups in this order (NULL: by key). */
 static void put_head(FILE *f, const list *l, const group_subject *s, const int64_t *order,
                      int64_t n) {
@@ -98,12 +93,31 @@ static int64_t *order_of(const list *l, bool by_key) {
     return order;
 }
 
-static void put_count_lines(const output *out, const list *l, const int64_t *order, int64_t n) {
-    for (int64_t i = 0; i < n && !ferror(out->stream); i++) {
-        const bf_value key = key_at(l, order[i]);
-        put_value(out, &key);
-        fprintf(out->stream, "\t%" PRId64 "\n", l->counts[order[i]]);
-    }
+/* Writes a value and `end` behind it to a line; returns where the line goes on. */
+static char *put_field(char *line, bool hex, const bf_value *value, char end) {
+    output_format(value, hex, line);
+    line += strlen(line);
+    *line = end;
+    return line + 1;
+}
+
+typedef struct count_lines {
+    const list *list;
+    const int64_t *order;
+    bool hex;
+} count_lines;
+
+static char *make_count_line(const void *arg, int64_t i, char *line) {
+    const count_lines *x = arg;
+    const bf_value key = key_at(x->list, x->order[i]), count = count_at(x->list, x->order[i]);
+    return put_field(put_field(line, x->hex, &key, '\t'), false, &count, '\n');
+}
+
+static int put_count_lines(const output *out, const list *l, const int64_t *order, int64_t n,
+                           int threads) {
+    const count_lines x = {l, order, out->hex};
+    const lines wanted = {make_count_line, &x, 2 * (BF_VALUE_TEXT + 1)};
+    return lines_put(out->stream, &wanted, n, threads);
 }
 
 static void put_count_object(FILE *f, const list *l, const group_subject *s, const int64_t *order,
@@ -126,7 +140,7 @@ int group_put_counts(const output *out, const options *o, group_subject *subject
     if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
         put_count_object(out->stream, &l, subject, order, n);
     else if (code == EXIT_DONE)
-        put_count_lines(out, &l, order, n);
+        code = put_count_lines(out, &l, order, n, o->threads);
     free(order);
     free_list(&l);
     return code;
@@ -147,6 +161,7 @@ typedef struct table {
     const group_column *columns;
     int n;
     results *results; /* of each column */
+    bool hex;
 } table;
 
 /* Takes an aggregate as an array. It stays without one if that cannot hold every value. */
@@ -198,29 +213,21 @@ static bf_value value_at(const table *t, int column, int64_t i) {
     return r->values ? r->values[i] : count_at(&t->list, i);
 }
 
-/* Writes a value and `end` behind it to a line; returns where the line goes on. */
-static char *put_field(char *line, const output *out, const bf_value *value, char end) {
-    output_format(value, out->hex, line);
-    line += strlen(line);
-    *line = end;
-    return line + 1;
+static char *make_line(const void *arg, int64_t i, char *line) {
+    const table *t = arg;
+    const bf_value key = key_at(&t->list, i);
+    line = put_field(line, t->hex, &key, t->n > 0 ? '\t' : '\n');
+    for (int c = 0; c < t->n; c++) {
+        const bf_value value = value_at(t, c, i);
+        line = put_field(line, t->hex, &value, c + 1 < t->n ? '\t' : '\n');
+    }
+    return line;
 }
 
 /* Writes a line for each group. */
-static int put_lines(const output *out, const table *t) {
-    char *line = malloc((size_t)(t->n + 1) * (BF_VALUE_TEXT + 1));
-    if (!line) return fail_status(BF_E_MEMORY, NULL, NULL);
-    for (int64_t i = 0; i < t->list.size && !ferror(out->stream); i++) {
-        const bf_value key = key_at(&t->list, i);
-        char *at = put_field(line, out, &key, t->n > 0 ? '\t' : '\n');
-        for (int c = 0; c < t->n; c++) {
-            const bf_value value = value_at(t, c, i);
-            at = put_field(at, out, &value, c + 1 < t->n ? '\t' : '\n');
-        }
-        fwrite(line, 1, (size_t)(at - line), out->stream);
-    }
-    free(line);
-    return EXIT_DONE;
+static int put_lines(const output *out, const table *t, int threads) {
+    const lines wanted = {make_line, t, (size_t)(t->n + 1) * (BF_VALUE_TEXT + 1)};
+    return lines_put(out->stream, &wanted, t->list.size, threads);
 }
 
 static void put_column(FILE *f, const table *t, int column) {
@@ -248,7 +255,7 @@ static void put_object(FILE *f, const table *t, const group_subject *s) {
 
 int group_put_columns(const output *out, const options *o, group_subject *subject,
                       const group_column *columns, int n) {
-    table t = {.columns = columns, .n = n};
+    table t = {.columns = columns, .n = n, .hex = out->hex};
     int code = make_list(&t.list, subject);
     t.results = calloc((size_t)n + 1, sizeof *t.results);
     if (code == EXIT_DONE) code = take_columns(&t, subject, o);
@@ -256,7 +263,7 @@ int group_put_columns(const output *out, const options *o, group_subject *subjec
     if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
         put_object(out->stream, &t, subject);
     else if (code == EXIT_DONE)
-        code = put_lines(out, &t);
+        code = put_lines(out, &t, o->threads);
     for (int c = 0; c < n && t.results; c++) {
         free(t.results[c].array);
         free(t.results[c].values);

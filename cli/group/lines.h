@@ -1,0 +1,20 @@
+/* Many lines of text, which threads make and one writes, in their order. */
+#ifndef BITFOLD_CLI_GROUP_LINES_H
+#define BITFOLD_CLI_GROUP_LINES_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* How line i is made: `make` writes it to `line`, which has room for `most` bytes, and returns its
+ * end. Several threads call it at once. */
+typedef struct lines {
+    char *(*make)(const void *arg, int64_t i, char *line);
+    const void *arg;
+    size_t most;
+} lines;
+
+/* Makes lines [0, n) on so many threads and writes them. Returns an exit code, having reported the
+ * failure; that of a write shows when the stream is flushed. */
+int lines_put(FILE *stream, const lines *l, int64_t n, int threads);
+
+#endif
