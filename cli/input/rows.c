@@ -80,10 +80,12 @@ static bool probe_rows(rows *r) {
     text_input *t = s->text;
     text_rows some;
     text_error error;
-    const int64_t most = s->count >= 0 && s->count < PROBED ? s->count : PROBED;
+    int64_t most = text_count_lines(t->first.at, t->first.end);
+    if (most > PROBED) most = PROBED;
+    if (s->count >= 0 && s->count < most) most = s->count;
     memset(r->forms, TEXT_INTEGERS | TEXT_FLOATS, (size_t)r->columns);
     bool good = text_rows_open(&some, &t->layout, r->forms);
-    if (good && s->first == 0 && t->layout.dtype == BF_NONE && t->first.at < t->first.end) {
+    if (good && s->first == 0 && t->layout.dtype == BF_NONE && most > 0) {
         good = text_rows_reserve(&some, &t->layout, most);
         if (good) text_rows_read(&some, &t->layout, t->first.at, t->first.end, most, &error);
         for (int k = 0; good && k < r->columns; k++) r->can[k] &= some.columns[k].can;
