@@ -372,9 +372,12 @@ BF_RULE uint64_t bf_product_tree_finish(const int64_t *words, bool skip, bf_form
 
 /* --- words from outside --- */
 
+/* Is x the product of so many elements, or may be? hi holds it to half an ulp, and mantissas are at
+ * least 1, so both together are, but for what was rounded off. */
 BF_RULE bool bf_node_valid(bf_node x, double most, int64_t elements) {
-    double small = most * 0x1p-52;
-    if (!(x.hi >= 1 && x.hi < most && x.lo > -small && x.lo < small)) return false;
+    double small = x.hi * 0x1p-52;
+    if (!(x.hi >= 1 && x.hi < most && x.lo >= -small && x.lo <= small)) return false;
+    if (x.lo < 1 - x.hi - 0x1p-60) return false;
     int64_t limit = (int64_t)1 << 61;
     if (x.exponent > limit + 1 || x.exponent < -limit) return false;
     return x.exponent / 2100 <= elements && x.exponent / 2100 >= -elements;
@@ -399,6 +402,23 @@ BF_RULE bool bf_product_tree_nodes_valid(const int64_t *words) {
     return i == words[BF_PRODUCT_TREE_NODES];
 }
 
+/* The folds of the last leaf, which is not whole: a fold of n elements is less than 2^n, and each
+ * element keeps it so. */
+BF_RULE bool bf_product_tree_folds_valid(const int64_t *words) {
+    int64_t end = words[BF_PRODUCT_TREE_END];
+    int64_t last = end > bf_product_tree_first_leaf(words) ? end % BF_LEAF : 0;
+    for (int i = 0; i < BF_FOLDS; i++) {
+        bf_node fold = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
+        int64_t elements = (last + BF_FOLDS - 1 - i) / BF_FOLDS;
+        uint64_t bits = (uint64_t)(1023 + elements + 1) << 52;
+        double most;
+        memcpy(&most, &bits, sizeof most);
+        if (!bf_node_valid(fold, most, elements)) return false;
+        if (elements == 0 && (fold.hi != 1 || fold.lo != 0)) return false;
+    }
+    return true;
+}
+
 BF_RULE bool bf_product_tree_valid(const int64_t *words) {
     int64_t begin = words[BF_PRODUCT_TREE_BEGIN], end = words[BF_PRODUCT_TREE_END],
             rest = words[BF_PRODUCT_TREE_COUNT];
@@ -408,13 +428,7 @@ BF_RULE bool bf_product_tree_valid(const int64_t *words) {
         rest -= words[i];
     }
     if (words[BF_PRODUCT_TREE_NEGATIVE] != 0 && words[BF_PRODUCT_TREE_NEGATIVE] != 1) return false;
-    for (int i = 0; i < BF_FOLDS; i++) {
-        bf_node fold = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
-        bool used = end > bf_product_tree_first_leaf(words) && end % BF_LEAF > i;
-        if (!bf_node_valid(fold, used ? 0x1p257 : 2, used ? BF_LEAF : 0)) return false;
-        if (!used && (fold.hi != 1 || fold.lo != 0)) return false;
-    }
-    return bf_product_tree_nodes_valid(words);
+    return bf_product_tree_folds_valid(words) && bf_product_tree_nodes_valid(words);
 }
 
 #endif
