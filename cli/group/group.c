@@ -84,10 +84,10 @@ static int find_column(const group *g, const char *name, bool *found) {
 
 /* V: standard input, a path with a slash, a column behind a colon; or a name of either. */
 static int is_values_file(const group *g, const char *name, bool *file) {
+    const bool path = strcmp(name, "-") == 0 || strchr(name, '/');
     bool both = false;
-    *file = strcmp(name, "-") == 0 || strchr(name, '/') || (*name != ':' && is_file(name));
-    if (!*file || strcmp(name, "-") == 0 || strchr(name, '/')) return EXIT_DONE;
-    const int code = find_column(g, name, &both);
+    *file = path || (*name != ':' && is_file(name));
+    const int code = *file && !path ? find_column(g, name, &both) : EXIT_DONE;
     if (code != EXIT_DONE || !both) return code;
     fail(EXIT_USAGE, name, "it is both a file and a column of %s", g->options->files[0]);
     hint("'./%s' means the file, ':%s' the column", name, name);

@@ -22,6 +22,7 @@ typedef struct text_piece {
 typedef struct text_input {
     text_layout layout;
     int64_t begin; /* where in the text its rows begin, behind the header */
+    size_t piece;  /* bytes of a piece, but for longer lines */
     /* Of a file, in bytes: */
     int fd;
     bool file;
@@ -29,8 +30,7 @@ typedef struct text_input {
     int64_t size;
     /* Of a stream: */
     tape *tape;
-    size_t piece; /* bytes of a piece, but for longer lines */
-    char *rest;   /* bytes that were read and not yet given out: less than a line */
+    char *rest; /* bytes that were read and not yet given out: less than a line */
     size_t rest_size;
     int64_t offset, lines; /* given out so far */
     int64_t header_lines;  /* before its rows */

@@ -5,6 +5,7 @@
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
 
+#include "api/group/group.h"
 #include "cpu/group/group.h"
 
 /* Under a sanitizer, groups that fit one partition. */
@@ -179,7 +180,7 @@ static void a_failure_leaves_groups_as_they_were(void **state) {
     bf_groups_destroy(want);
 }
 
-/* The test above would pass if nothing were shared. */
+/* The tests above would pass if nothing were shared. */
 static void sums_and_means_do_share(void **state) {
     (void)state;
     bf_cpu_groups g = {.asked = KINDS};
@@ -189,6 +190,13 @@ static void sums_and_means_do_share(void **state) {
     memcpy(g.wanted, kinds, sizeof kinds);
     bf_group_shares_of(&g, same, of);
     assert_memory_equal(of, want, sizeof want);
+    bf_groups *groups = new_groups(0);
+    const bf_cpu_groups *inside = groups->inside;
+    assert_int_equal(absorb(groups, 0, 0, 1000, false), BF_OK);
+    assert_int_equal(inside->count, 4);
+    assert_int_equal(absorb(groups, 1, 0, 1000, false), BF_OK);
+    assert_int_equal(inside->count, KINDS);
+    bf_groups_destroy(groups);
 }
 
 int main(void) {
