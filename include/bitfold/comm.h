@@ -1,0 +1,110 @@
+/* Ranks: processes or threads that each hold a part of the data and want one answer.
+ *
+ * A communicator (bf_comm) lets ranks merge states, histograms and groups, and add arrays exactly.
+ * The results have the bits of one rank that holds all data, whatever the number of ranks, their
+ * order and how the data are split. bitfold/mpi.h makes communicators of an MPI_Comm. A carrier, a
+ * table of a few functions, makes them of anything else that moves bytes.
+ *
+ * Calls that take a communicator are collective: every rank calls the same functions in the same
+ * order, with arguments that agree (reductions, dtypes, shapes). They fail on all ranks or on none:
+ * a rank whose arguments are wrong or whose memory is short takes part and tells the others. Where
+ * ranks disagree, or the carrier fails, all get BF_E_COMM. */
+#ifndef BITFOLD_COMM_H
+#define BITFOLD_COMM_H
+
+#include "group.h"
+#include "histogram.h"
+#include "state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bf_comm bf_comm;
+
+/* A carrier moves bytes of host memory between ranks. Every rank calls the same function in the
+ * same order; a function returns when the memory of this rank may be used again. It returns 0, or
+ * any other number if it failed. */
+typedef struct bf_carrier {
+    size_t size; /* sizeof(bf_carrier): see bitfold.h */
+    int rank;    /* of the caller, from 0 */
+    int ranks;   /* in all, at least 1 */
+    void *arg;
+    /* Sends to every rank, itself among them, the next to_bytes[rank] bytes of `to`, and receives
+     * from_bytes[rank] bytes from each into `from`, in the order of the ranks. */
+    int (*exchange)(void *arg, const void *to, const int64_t to_bytes[], void *from,
+                    const int64_t from_bytes[]);
+    /* May be NULL: then exchange does its work. Replaces words by their sums over all ranks,
+     * modulo 2^64. */
+    int (*add)(void *arg, int64_t *words, int64_t count);
+    /* May be NULL. Receives `bytes` bytes from every rank into all, in the order of the ranks. */
+    int (*gather)(void *arg, const void *mine, void *all, int64_t bytes);
+} bf_carrier;
+
+/* BF_CARRIER(.rank = rank, .ranks = ranks, .exchange = exchange) (C only). */
+#define BF_CARRIER(...) ((bf_carrier){.size = sizeof(bf_carrier), __VA_ARGS__})
+
+/* Makes a communicator of a carrier, which is copied; NULL: of one rank. Its calls use the context,
+ * which must outlive it and belongs to one thread at a time together with it. Ranks may use
+ * different devices. Errors: BF_E_ARGUMENT, BF_E_MEMORY, BF_E_COMM. */
+BF_API bf_status bf_comm_create(bf_context *context, const bf_carrier *carrier, bf_comm **comm);
+
+/* Makes the communicators of n contexts of this process, one for each: rank i uses contexts[i].
+ * They need no carrier. Each belongs to one thread at a time; a call that waits for other ranks
+ * needs a thread for each rank, but one thread may enqueue the _async calls of all ranks in turn.
+ * Errors: BF_E_ARGUMENT, BF_E_MEMORY, BF_E_DEVICE. */
+BF_API bf_status bf_comm_create_local(bf_context *const contexts[], int n, bf_comm *comms[]);
+BF_API void bf_comm_destroy(bf_comm *comm);
+
+/* Return the caller's rank, and the number of ranks. */
+BF_API int bf_comm_rank(const bf_comm *comm);
+BF_API int bf_comm_ranks(const bf_comm *comm);
+
+/* Merges the states of all ranks: state i of every rank becomes the merge of the states i of all,
+ * in the order of the ranks where order matters. Ordered states hold neighbouring ranges of indices
+ * (bf_state_seek). The n states, which may belong to any contexts, travel in one message. On
+ * failure they are as they were. Errors: BF_E_ARGUMENT, BF_E_STATE, BF_E_OVERFLOW, BF_E_MEMORY,
+ * BF_E_COMM. */
+BF_API bf_status bf_comm_merge_states(bf_comm *comm, bf_state *const states[], int n);
+
+/* The same for a histogram: every rank gets the counts and weights of all. */
+BF_API bf_status bf_comm_merge_histogram(bf_comm *comm, bf_histogram *histogram);
+
+/* Shares the groups of all ranks out by the hash of their keys: each group ends on one rank, which
+ * holds all of its rows. A rank keeps about 1 / ranks of the groups. */
+BF_API bf_status bf_comm_exchange_groups(bf_comm *comm, bf_groups *groups);
+
+/* ---- sums of arrays ---------------------------------------------------------------------------
+ *
+ * Each element of the result is the exact sum of that element over all ranks, rounded once to the
+ * dtype. dtypes: all but bool. An integer that does not fit its dtype is BF_E_OVERFLOW, on all
+ * ranks. NaN, infinities and zeros are as in bf_reduce.
+ *
+ * `in` has the shape of the whole array, or one more dimension in front: k terms of this rank
+ * (k > 0 may differ between ranks), all of which are added. Arrays are contiguous, in memory of any
+ * kind that the context reaches. in may be out. Errors of all: BF_E_ARGUMENT, BF_E_DTYPE,
+ * BF_E_SHAPE, BF_E_OVERFLOW, BF_E_MEMORY, BF_E_DEVICE, BF_E_COMM; then out is undefined. */
+
+/* Every rank gets the sums: out has the shape of the whole array. */
+BF_API bf_status bf_comm_allreduce(bf_comm *comm, const bf_array *in, const bf_array *out);
+
+/* Rank r gets the r-th of `ranks` equal parts of the sums, in C order. Errors also: BF_E_SHAPE (the
+ * elements cannot be shared out equally). */
+BF_API bf_status bf_comm_reduce_scatter(bf_comm *comm, const bf_array *in, const bf_array *out);
+
+/* Rank `root` gets the sums; out is NULL on other ranks. */
+BF_API bf_status bf_comm_reduce(bf_comm *comm, const bf_array *in, const bf_array *out, int root);
+
+/* The same, enqueued on the context's stream; all ranks are on GPUs. They can be captured in a
+ * graph if all ranks reach each other's memory. bf_context_synchronize reports BF_E_OVERFLOW and
+ * BF_E_COMM (a rank did not take part in time). */
+BF_API bf_status bf_comm_allreduce_async(bf_comm *comm, const bf_array *in, const bf_array *out);
+BF_API bf_status bf_comm_reduce_scatter_async(bf_comm *comm, const bf_array *in,
+                                              const bf_array *out);
+BF_API bf_status bf_comm_reduce_async(bf_comm *comm, const bf_array *in, const bf_array *out,
+                                      int root);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
