@@ -40,13 +40,13 @@ static inline void end_watch(const witness *w) {
 }
 
 /* Return the number of threads to try after `threads` (0: the first), and the tick to cancel at
- * after k: the first, the second, one between, the last of all. 0: none is left. ThreadSanitizer,
- * which makes all slow and sees threads alone, gets one of each. */
+ * after k: the first, the second, one between, the last of all. 0: none is left. The sanitizers
+ * make all slow: they get one number of threads, and ThreadSanitizer, which sees threads alone, one
+ * tick.
+ */
 static inline int next_threads(int threads) {
-#ifdef THREAD_SANITIZER
+#if defined(THREAD_SANITIZER) || defined(ADDRESS_SANITIZER)
     return threads == 0 ? 5 : 0;
-#elif defined(ADDRESS_SANITIZER)
-    return threads == 0 ? 1 : threads == 1 ? 5 : 0;
 #else
     return threads == 0 ? 1 : threads == 1 ? 2 : threads == 2 ? 5 : 0;
 #endif
