@@ -12,6 +12,9 @@ rows_options group_rows(const options *o, spool_limit *keep);
  * a cache (0: what is at hand); of many, enough to be sorted by group first. */
 int64_t group_batch(const bf_groups *groups, int inputs);
 
+/* The dtype of the keys. */
+bf_dtype group_key(const bf_groups *groups);
+
 /* A settled column of a chunk. */
 bf_array group_array(const rows *r, const rows_chunk *chunk, int column);
 

@@ -28,6 +28,14 @@ typedef struct rows_chunk {
     const rows_column *columns;
 } rows_chunk;
 
+/* A place in an input, between two rows. */
+typedef struct rows_place {
+    int64_t at; /* rows before it, from the first that is wanted on */
+    /* Of text that is a file: */
+    int64_t part, used;       /* the part that it is in, and rows of that before it */
+    text_selection selection; /* what was left of the selection before that part */
+} rows_place;
+
 typedef struct rows {
     source source;
     int columns;
@@ -36,7 +44,11 @@ typedef struct rows {
     unsigned *can;            /* of each column: candidates that all numbers so far are */
     unsigned char *forms;     /* of each column of text: what the chunks hold */
     rows_column *chunk;       /* of each column: what was handed out last */
-    int64_t at;               /* rows handed out */
+    rows_place origin;        /* where the wanted rows begin */
+    int64_t end;              /* of text that is a file: its parts before this one are wanted */
+    rows_place start;         /* where reading began: at the origin or further on */
+    int64_t at;               /* rows handed out, and those before the start */
+    int64_t taken;            /* chunks */
     struct crew *crew;        /* who makes chunks; NULL: nobody yet, or the array lies in place */
     struct chunk *current;    /* NULL: none */
     int64_t used;             /* rows of the current chunk that were handed out */
@@ -82,6 +94,11 @@ void rows_again(rows *r);
 
 /* A stream need not be kept any longer. */
 void rows_forget(rows *r);
+
+/* Where the next row is. Of an input that is a file, reading may start there, if it has not begun;
+ * can: of each column, the candidates left. False: there is no such place in it. */
+rows_place rows_tell(const rows *r);
+bool rows_seek(rows *r, const rows_place *place, const unsigned *can);
 
 /* Makes ready to read; the first rows_next does it too. Until then options.ordered may be set. */
 int rows_prepare(rows *r);

@@ -145,6 +145,7 @@ static int select_elements(source *s, const input *in) {
     if (holds < 0) return EXIT_DONE;
     if (in->first > holds || in->count > holds - in->first) return refuse_selection(s, holds, in);
     if (in->count < 0) s->count = holds - in->first;
+    s->part = s->count != holds;
     return EXIT_DONE;
 }
 
@@ -282,16 +283,15 @@ static int load_stream(source *s) {
     return EXIT_DONE;
 }
 
-/* Reads over the elements before the selection. */
-static int skip_first(source *s) {
+int source_skip(source *s, int64_t n) {
     static unsigned char scrap[1 << 16];
     const int64_t element = (int64_t)source_element(s), step = (int64_t)sizeof scrap / element;
-    for (int64_t left = s->first; left > 0;) {
-        const int64_t n = left < step ? left : step;
-        const int64_t got = tape_read(&s->tape, scrap, (size_t)(n * element));
+    for (int64_t left = n; left > 0;) {
+        const int64_t some = left < step ? left : step;
+        const int64_t got = tape_read(&s->tape, scrap, (size_t)(some * element));
         if (got < 0) return source_failed(s, got, errno);
         left -= got / element;
-        if (got < n * element)
+        if (got < some * element)
             return fail(EXIT_DATA, s->name,
                         "--offset is past the end: it holds %" PRId64 " elements, not %" PRId64,
                         s->first - left, s->first);
@@ -300,15 +300,14 @@ static int skip_first(source *s) {
 }
 
 static int prepare_stream(source *s) {
-    const int code = s->reorder ? load_stream(s) : skip_first(s);
+    const int code = s->reorder ? load_stream(s) : source_skip(s, s->first);
     s->tape_start = s->tape.at;
     return code;
 }
 
 int source_prepare(source *s, bool ordered) {
     if (s->text) return EXIT_DONE;
-    const bool part = s->count != s->layout.count;
-    s->reorder = s->layout.fortran && (ordered || part);
+    s->reorder = s->layout.fortran && (ordered || s->part);
     const int code = s->stream ? EXIT_DONE : map_file(s);
     return code == EXIT_DONE && s->stream ? prepare_stream(s) : code;
 }

@@ -37,6 +37,7 @@ typedef struct source {
     int64_t size;      /* of the data of a file, in bytes */
     int64_t first;     /* the selected elements: [first, first + count) */
     int64_t count;     /* -1: until the stream ends */
+    bool part;         /* of an array: the options select not all of it */
     /* Set by source_prepare: */
     bool reorder;              /* C order must be made from Fortran order */
     const unsigned char *data; /* element 0, in memory; NULL of a stream, or of text */
@@ -51,6 +52,9 @@ int source_open(source *s, const char *name, const input *in, spool_limit *keep)
 
 /* Makes ready to read. ordered: elements are wanted in C order, not in the file's. */
 int source_prepare(source *s, bool ordered);
+
+/* Passes over elements of a stream that is ready. */
+int source_skip(source *s, int64_t n);
 
 void source_close(source *s);
 

@@ -95,6 +95,15 @@ bool read_size(const option_spec *spec, const char *text, void *to) {
     return fit || operand_bad(spec->name, text, "a size (such as 500MiB or 4GiB)");
 }
 
+bool read_seconds(const option_spec *spec, const char *text, void *to) {
+    char *end;
+    const double seconds = strtod(text, &end);
+    const bool digits = *text == '.' || isdigit((unsigned char)*text);
+    *(double *)to = seconds;
+    return (digits && *end == '\0' && seconds > 0 && seconds <= 1e9) ||
+           operand_bad(spec->name, text, "a number of seconds (such as 0.5 or 60)");
+}
+
 bool read_threads(const option_spec *spec, const char *text, void *to) {
     int64_t n;
     option_spec range = *spec;
