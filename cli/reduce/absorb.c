@@ -8,8 +8,8 @@
 /* The library gives a thread at least so many bytes. */
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
-/* Rows that are taken in step of two inputs: of mapped arrays, work for all threads. */
-enum { PAIR_ROWS = 1 << 17, PAIR_ROWS_IN_PLACE = 1 << 27 };
+/* Rows that are taken in step of two inputs, if one of them is copied. */
+enum { PAIR_ROWS = 1 << 17 };
 
 /* ---- one input ------------------------------------------------------------------------------- */
 
@@ -100,7 +100,8 @@ static int refuse_lengths(const rows *a, const rows *b, bool fewer) {
 /* Text and pipes show their dtype and their length as they are read: ROWS_RESETTLED says that the
  * dtype of one became another. */
 static int absorb_pairs(task *t, rows *a, rows *b, bf_state *state) {
-    const int64_t most = rows_in_place(a) && rows_in_place(b) ? PAIR_ROWS_IN_PLACE : PAIR_ROWS;
+    const int64_t of_both[] = {rows_in_step(a, PAIR_ROWS), rows_in_step(b, PAIR_ROWS)};
+    const int64_t most = of_both[0] < of_both[1] ? of_both[0] : of_both[1];
     const int i = __builtin_ctz(a->can[0]), k = __builtin_ctz(b->can[0]);
     rows_chunk of_a = {.n = 1}, of_b;
     int code = EXIT_DONE;

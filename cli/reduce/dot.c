@@ -80,8 +80,12 @@ typedef struct pair {
 
 static int reduce_rows(task *t, pair *p, bf_state **state) {
     const options *o = t->options;
-    const rows_options how = {.threads = o->threads, .settled = true, .keep = &p->limit};
-    spool_limit_set(&p->limit, o->memory);
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .keep = &p->limit,
+                              .memory = o->memory.input / 2,
+                              .slab = options_slab(o)};
+    spool_limit_set(&p->limit, o->memory.pipes);
     int code = rows_open_column(&p->a, o->files[0], &o->input, &how);
     if (code != EXIT_DONE) return code;
     code = rows_open_column(&p->b, o->files[1], &o->input, &how);
