@@ -114,8 +114,8 @@ static int count_file(count *c, rows *r) {
 static int count_rows_of(count *c, const char *name) {
     rows r;
     spool_limit limit;
-    spool_limit_set(&limit, c->options->memory);
-    const rows_options how = group_rows(c->options, &limit);
+    spool_limit_set(&limit, c->options->memory.pipes);
+    const rows_options how = group_rows(c->options, 1, &limit);
     rows *const inputs[] = {&r};
     int code = ranks_agree(rows_open_column(&r, name, &c->options->input, &how));
     if (code == EXIT_DONE && !rows_may_resettle(&r)) rows_forget(&r);

@@ -132,7 +132,7 @@ static int open_keys(group *g) {
     const options *o = g->options;
     input in = o->input;
     in.text.also = g->columns;
-    const rows_options how = group_rows(o, &g->limit);
+    const rows_options how = group_rows(o, 1 + g->count_values, &g->limit);
     const int code = g->columns ? rows_open(&g->inputs[0], o->files[0], &in, &how)
                                 : rows_open_column(&g->inputs[0], o->files[0], &in, &how);
     g->count_inputs = 1;
@@ -141,7 +141,7 @@ static int open_keys(group *g) {
 
 /* Opens values in a file of their own, or finds them among the columns of KEYS. */
 static int open_values(group *g, values *v) {
-    const rows_options how = group_rows(g->options, &g->limit);
+    const rows_options how = group_rows(g->options, 1 + g->count_values, &g->limit);
     const text_input *t = g->inputs[0].source.text;
     v->rows = &g->inputs[v->file ? g->count_inputs : 0];
     if (v->file)
@@ -364,7 +364,7 @@ int cmd_group(int argc, char **argv) {
     if (!g) return fail(EXIT_IO, NULL, "no memory for the columns");
     g->options = &o;
     for (int i = 0; i <= VALUES_MOST; i++) g->inputs[i].source.fd = -1;
-    spool_limit_set(&g->limit, o.memory);
+    spool_limit_set(&g->limit, o.memory.pipes);
     code = run_group(g);
     if (code != EXIT_DONE) {
         outfile_abandon(&g->save);

@@ -2,9 +2,13 @@
 
 enum { FEW_GROUPS = 1 << 15, BATCH = 1 << 17, BATCH_OF_MANY = 1 << 22 };
 
-rows_options group_rows(const options *o, spool_limit *keep) {
-    return (rows_options){
-        .threads = o->threads, .settled = true, .ordered = true, .unchanging = true, .keep = keep};
+rows_options group_rows(const options *o, int inputs, spool_limit *keep) {
+    return (rows_options){.threads = o->threads,
+                          .settled = true,
+                          .ordered = true,
+                          .unchanging = true,
+                          .keep = keep,
+                          .memory = o->memory.input / inputs};
 }
 
 int64_t group_batch(const bf_groups *groups, int inputs) {

@@ -26,6 +26,9 @@ static const usage hist_usage = {
 
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 
+/* Elements that are taken at once if their weights are copied. */
+enum { FEW = 1 << 17 };
+
 typedef struct hist {
     const options *options;
     enum hist_form form;
@@ -74,7 +77,8 @@ static int open_rows(hist *h, rows *r, const char *name, bool again) {
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
                               .ordered = h->options->weights != NULL,
-                              .keep = again ? &h->limit : NULL};
+                              .keep = again ? &h->limit : NULL,
+                              .memory = h->options->memory.input / 2};
     const int code = rows_open_column(r, name, &h->options->input, &how);
     if (code == EXIT_DONE) rows_demand(r, BF_F64);
     return code;
@@ -103,13 +107,21 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     return code == EXIT_DONE ? share_rows(inputs, 1, NULL) : code;
 }
 
-/* The next elements, as many as are at hand, but no more than a block: copies of it may be made. */
+/* The elements to take at once, of which copies may be made; 0: as many as are at hand. */
+static int64_t block_of(const hist *h, const rows *r) {
+    const int64_t block = BLOCK_BYTES / (int64_t)bf_dtype_size(rows_dtype(r, 0));
+    int64_t n = rows_in_step(r, 0);
+    if (n > block) n = block;
+    if (!h->options->weights) return n;
+    const int64_t weights = rows_in_step(&h->weights, FEW);
+    return weights < n ? weights : n;
+}
+
 static int next_elements(hist *h, rows *r, const void **elements, int64_t *n) {
     rows_chunk chunk;
     int code = rows_prepare(r);
-    const int64_t block = BLOCK_BYTES / (int64_t)bf_dtype_size(rows_dtype(r, 0));
-    if (code == EXIT_DONE)
-        code = rows_next(r, work_most(&h->work, r, rows_in_place(r) ? block : 0), &chunk);
+    if (code == EXIT_DONE && h->options->weights) code = rows_prepare(&h->weights);
+    if (code == EXIT_DONE) code = rows_next(r, block_of(h, r), &chunk);
     *n = code == EXIT_DONE ? chunk.n : 0;
     *elements = *n > 0 ? chunk.columns[0].as[0] : NULL;
     return code;
@@ -286,7 +298,7 @@ static int open_hist(hist *h) {
     code = hist_bins_read(&h->bins, h->context, o);
     if (code == EXIT_DONE) code = output_open(&h->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&h->save, o->save);
-    spool_limit_set(&h->limit, o->memory);
+    spool_limit_set(&h->limit, o->memory.pipes);
     return code;
 }
 

@@ -50,6 +50,7 @@ static void view_elements(chunk *c, const chunk_plan *plan, int64_t number) {
     c->error = errno;
     c->n = c->got > 0 ? c->got : 0;
     if (c->n > 0 && at != c->elements) memcpy(c->elements, at, (size_t)c->n * source_element(s));
+    source_drop(s, number * plan->elements, c->got);
     c->bytes = c->n * (int64_t)source_element(s);
     c->end = c->got < want;
     c->failed = c->got < 0 || (c->end && s->count >= 0);

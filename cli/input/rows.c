@@ -10,8 +10,9 @@
 #include <string.h>
 
 /* Bytes of a mapped array that are handed out at a time: work for all threads, after which the
- * progress shows. */
-#define IN_PLACE_BYTES ((int64_t)1024 * 1024 * 1024)
+ * progress shows. Threads that stay so near to each other read a file fastest, for the system
+ * recognizes one sequence. */
+#define SLAB_BYTES ((int64_t)256 * 1024 * 1024)
 
 /* Rows that are looked at to guess the dtypes of columns. */
 enum { PROBED = 1000 };
@@ -127,6 +128,7 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
     *r = (rows){.options = *options};
     int code = source_open(&r->source, name, in, options->keep);
     if (code != EXIT_DONE) return code;
+    r->source.memory = options->memory;
     code = open_columns(r);
     if (code != EXIT_DONE) rows_close(r);
     return code;
@@ -230,12 +232,21 @@ bool rows_in_place(const rows *r) {
     return s->data && !s->reorder && !s->layout.swap && !r->options.unchanging;
 }
 
+static int64_t slab_rows(const rows *r) {
+    int64_t bytes = r->options.slab > 0 ? r->options.slab : SLAB_BYTES;
+    if (r->options.memory > 0 && r->options.memory < bytes) bytes = r->options.memory;
+    return bytes / (int64_t)source_element(&r->source);
+}
+
+int64_t rows_in_step(const rows *r, int64_t few) { return rows_in_place(r) ? slab_rows(r) : few; }
+
 /* The next elements of an array where it lies. */
 static int next_in_place(rows *r, int64_t most, rows_chunk *out) {
     source *s = &r->source;
     const int64_t element = (int64_t)source_element(s), left = s->count - r->at;
-    if (most == 0) most = IN_PLACE_BYTES / element;
-    out->n = left < most ? left : most;
+    source_drop(s, r->at - r->used, r->used);
+    if (most == 0) most = slab_rows(r);
+    out->n = r->used = left < most ? left : most;
     if (out->n == 0) return source_check(s);
     r->chunk[0] = (rows_column){.as = {source_view(s, r->at, out->n, NULL, &out->n)}, .can = 1};
     r->at += out->n;

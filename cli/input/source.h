@@ -31,6 +31,7 @@ typedef struct source {
     text_input *text;  /* text: no dtype, and count -1 unless --count was given */
     bool stream;       /* read in order: a pipe, a terminal, a device */
     spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
+    int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     tape tape;         /* of a stream */
     npy_header layout; /* of raw data: one dimension */
     int64_t start;     /* where in the file element 0 stands */
@@ -66,6 +67,10 @@ void source_rewind(source *s);
  * and *got says how many there were: fewer than n if it ended, -1 with errno set if it failed.
  * Several threads may view one source that is not a stream. */
 const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64_t *got);
+
+/* If memory is limited, takes elements [index, index + n) of a mapped file, which have been used,
+ * out of the resident set. */
+void source_drop(const source *s, int64_t index, int64_t n);
 
 /* Reports that source_view got so many (and errno, if -1) where more was promised. */
 int source_failed(const source *s, int64_t got, int error);

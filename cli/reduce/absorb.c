@@ -9,8 +9,8 @@
 /* The library gives a thread at least so many bytes. */
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
-/* Rows that are taken in step of two inputs: of mapped arrays, work for all threads. */
-enum { PAIR_ROWS = 1 << 17, PAIR_ROWS_IN_PLACE = 1 << 27 };
+/* Rows that are taken in step of two inputs, if one of them is copied. */
+enum { PAIR_ROWS = 1 << 17 };
 
 /* ---- one input ------------------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ static int absorb_chunks(const absorbing *x) {
     rows_chunk chunk = {.n = 1};
     int code = EXIT_DONE;
     while (code == EXIT_DONE && chunk.n > 0) {
-        code = rows_next(x->rows, work_most(&x->task->work, x->rows, 0), &chunk);
+        code = rows_next(x->rows, 0, &chunk);
         bf_status st = BF_OK;
         for (int k = 0; code == EXIT_DONE && chunk.n > 0 && k < x->rows->columns && st == BF_OK;
              k++)
@@ -139,11 +139,11 @@ static int match_dtypes(rows *a, rows *b) {
 /* Text and pipes show their dtype and their length as they are read: ROWS_RESETTLED says that the
  * dtype of one became another. */
 static int absorb_pairs(task *t, rows *a, rows *b, bf_state *state) {
-    int64_t most = rows_in_place(a) && rows_in_place(b) ? PAIR_ROWS_IN_PLACE : PAIR_ROWS;
+    const int64_t of_both[] = {rows_in_step(a, PAIR_ROWS), rows_in_step(b, PAIR_ROWS)};
+    const int64_t most = of_both[0] < of_both[1] ? of_both[0] : of_both[1];
     const int i = __builtin_ctz(a->can[0]), k = __builtin_ctz(b->can[0]);
     rows_chunk of_a = {.n = 1}, of_b;
     int code = EXIT_DONE;
-    most = work_most(&t->work, a, most);
     while (code == EXIT_DONE && of_a.n > 0) {
         code = rows_next(a, most, &of_a);
         if (code == EXIT_DONE) code = rows_next(b, most, &of_b);

@@ -20,7 +20,7 @@ static const usage describe_usage = {
     "names is its header. --save saves the state of one column for merge. '-' or no FILE is\n"
     "standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT,
+        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT,
     "bitfold describe x.npy"};
 
 /* ---- output ---------------------------------------------------------------------------------- */

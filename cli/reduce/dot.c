@@ -52,8 +52,12 @@ typedef struct pair {
 
 static int open_pair(const task *t, pair *p) {
     const options *o = t->options;
-    const rows_options how = {.threads = o->threads, .settled = true, .keep = &p->limit};
-    spool_limit_set(&p->limit, o->memory);
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .keep = &p->limit,
+                              .memory = o->memory.input / 2,
+                              .slab = options_slab(o)};
+    spool_limit_set(&p->limit, o->memory.pipes);
     p->a.source.fd = p->b.source.fd = -1;
     const int code = rows_open_column(&p->a, o->files[0], &o->input, &how);
     return code == EXIT_DONE ? rows_open_column(&p->b, o->files[1], &o->input, &how) : code;

@@ -25,7 +25,11 @@ int task_open(task *t, const options *o, bool names) {
 }
 
 rows_options task_rows(const task *t, bf_reduction op) {
-    return (rows_options){.threads = t->options->threads, .ordered = reduce_is_ordered(op)};
+    const options *o = t->options;
+    return (rows_options){.threads = o->threads,
+                          .ordered = reduce_is_ordered(op),
+                          .memory = o->memory.input,
+                          .slab = options_slab(o)};
 }
 
 static void tell_input(const task *t, const rows *r) {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #define TAKES_VALUE                                                                                \
-    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_SAVE | TAKES_WORK |             \
-     TAKES_TOTAL | TAKES_OUTPUT)
+    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |           \
+     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define FILES "\nOne value for each FILE; '-' or no FILE is standard input."

@@ -107,9 +107,9 @@ static const option_spec shared[] = {
      TAKES_RUNNING, .read = read_threads, .at = AT(threads), .incidental = true},
     {"isa", 0, "auto|generic|avx2|avx512|neon", "the CPU's instruction set (auto: the fastest)",
      TAKES_RUNNING, .read = read_text, .at = AT(isa), .incidental = true},
-    {"memory", 0, "SIZE",
-     "keep this much of a pipe in memory, as in 4GiB, the rest in a file (a quarter of all memory)",
-     TAKES_MEMORY, .read = read_size, .at = AT(memory), .incidental = true},
+    {"memory", 0, "SIZE/PERCENT%",
+     "take no more memory than this, as in 4G or 20%, pages of mapped files included (no limit)",
+     TAKES_MEMORY, .read = read_memory, .at = AT(memory.limit), .incidental = true},
     {"sum", 0, "V", "the exact sum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_SUM, .repeats = true},
     {"mean", 0, "V", "the mean of each key's values", TAKES_GROUPS, .read = read_aggregate,
@@ -365,6 +365,11 @@ bool options_gpu(const char *name) {
     return bf_device_parse(name, &device) == BF_OK && device >= 0;
 }
 
+int64_t options_slab(const options *o) {
+    if (o->checkpoint) return (int64_t)16 * 1024 * 1024; /* one may be saved after each */
+    return options_gpu(o->device) ? (int64_t)1024 * 1024 * 1024 : 0;
+}
+
 static int unknown_device(const char *name) {
     fail(EXIT_USAGE, NULL, "unknown device: %s", name);
     hint("--device is auto, cpu, cuda, cuda:N (cuda:0 is the first GPU) or cuda:all");
@@ -413,6 +418,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (o->checkpoint_interval == 0) o->checkpoint_interval = 5;
+    if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
     progress_setup(o->quiet ? PROGRESS_OFF : o->progress);
     return *code == EXIT_DONE;
 }

@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_RUNTIME_OPTIONS_H
 
 #include "input/source.h"
+#include "runtime/memory.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 
@@ -56,7 +57,7 @@ typedef struct options {
     const char *save, *output, *against, *checkpoint;   /* NULL: not given */
     const char *bins, *range, *edges, *weights, *title; /* NULL: not given */
     const char *size, *c, *iterations, *escape, *center, *scale, *palette, *frames, *c_path;
-    int64_t memory;             /* bytes; 0: not given */
+    memory_plan memory;
     double checkpoint_interval; /* seconds */
     bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
     enum layout layout;
@@ -139,6 +140,9 @@ const given_option *options_given(int *n);
 
 /* Is this operand of --device a GPU: "cuda" or "cuda:N"? */
 bool options_gpu(const char *device);
+
+/* Bytes of an array in a file that are best taken at once; 0: the usual. On a GPU, more. */
+int64_t options_slab(const options *o);
 
 /* Reads the command line. False: stop at once and return *code (help was shown, or an error). */
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code);

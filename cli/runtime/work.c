@@ -13,9 +13,6 @@
 /* A checkpoint takes at most 1 part in so many of the time. */
 enum { COST = 100 };
 
-/* Bytes of a mapped array that are absorbed between two ticks. */
-#define TICK_BYTES ((int64_t)16 * 1024 * 1024)
-
 /* ---- what a checkpoint is bound to ----------------------------------------------------------- */
 
 /* A line for a file; false if it cannot be gone on with. */
@@ -305,11 +302,6 @@ int work_hold(work *w, const work_thing things[], int n) {
 }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
-
-int64_t work_most(const work *w, const rows *r, int64_t most) {
-    const int64_t few = TICK_BYTES / (int64_t)bf_dtype_size(rows_dtype(r, 0));
-    return w->path && rows_in_place(r) && (most == 0 || most > few) ? few : most;
-}
 
 /* Returns 0 or an errno. */
 static int save_work(const work *w) {

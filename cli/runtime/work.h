@@ -58,10 +58,6 @@ int work_begin(work *w, rows *const inputs[], int n);
 /* The things that the walk makes, and where they are until it ends. */
 int work_hold(work *w, const work_thing things[], int n);
 
-/* The rows that are to be asked of an input at a time, so that ticks are not far apart; `most` as
- * for rows_next. */
-int64_t work_most(const work *w, const rows *r, int64_t most);
-
 /* All rows that were taken are absorbed: saves a checkpoint if one is due. */
 void work_tick(work *w);
 
