@@ -3,11 +3,13 @@
 #include "input/guess.h"
 #include "runtime/clash.h"
 #include "runtime/operand.h"
+#include "runtime/ranks.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ELEMENTS_MOST ((int64_t)1 << 62)
@@ -399,6 +401,44 @@ bool options_parse(options *o, int argc, char **argv, const usage *u, int *code)
     return options_parse_own(o, NULL, argc, argv, u, code);
 }
 
+/* The share of this rank in the cores and GPUs of its machine. */
+static void find_share(options *o) {
+    static char device[32];
+    int sharing, before;
+    const int gpus = bf_device_count();
+    ranks_neighbours(&sharing, &before);
+    if (o->threads == 0) o->threads = (bf_usable_threads() + sharing - 1) / sharing;
+    if (strcmp(o->device, "cuda") != 0 || gpus == 0) return;
+    snprintf(device, sizeof device, "cuda:%d", before % gpus);
+    o->device = device;
+}
+
+/* Files that every rank can read a part of; standard input and pipes only one can. */
+static bool are_files(const options *o) {
+    struct stat st;
+    bool all = !o->weights;
+    for (int i = 0; i < o->file_count && all; i++)
+        all = strcmp(o->files[i], "-") != 0 &&
+              (stat(o->files[i], &st) != 0 || (S_ISREG(st.st_mode) && st.st_size > 0));
+    for (int i = 0; i < o->aggregate_count && all; i++) {
+        const char *name = o->aggregates[i].values;
+        all = !name || (strcmp(name, "-") != 0 &&
+                        (stat(name, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size > 0)));
+    }
+    return all;
+}
+
+/* What ranks do differently from one that is alone. False: this one has nothing to do. */
+static bool join_ranks(options *o) {
+    if (!ranks_first_says(are_files(o)) && !ranks_alone()) return false;
+    if (ranks_count() > 1) find_share(o);
+    if (ranks_rank() == 0) return true;
+    o->output = o->save = NULL;
+    o->progress = PROGRESS_OFF;
+    report_style(o->color, true, false);
+    return true;
+}
+
 bool options_parse_own(options *o, const own_options *own, int argc, char **argv, const usage *u,
                        int *code) {
     *o = (options){.input.count = -1,
@@ -416,9 +456,12 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = clash_check(o, u);
     if (*code == EXIT_DONE) *code = check_device(o->device);
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
+    *code = ranks_agree(*code);
+    if (*code == EXIT_DONE && !join_ranks(o)) return false;
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (o->checkpoint_interval == 0) o->checkpoint_interval = 5;
     if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
+    *code = ranks_agree(*code);
     progress_setup(o->quiet ? PROGRESS_OFF : o->progress);
     return *code == EXIT_DONE;
 }
