@@ -197,9 +197,9 @@ int work_begin(work *w, rows *const inputs[], int n) {
     w->restored = false;
     if (w->walks_left == 0) return EXIT_DONE;
     w->walks_left--;
+    const bool failed = checkpoint_number(&w->reader, 0, 1) == 0;
+    if (failed && !w->reader.bad) return EXIT_DONE; /* it is read anew */
     w->restored = true;
-    const bool whole = checkpoint_number(&w->reader, 0, 1) == 0;
-    if (whole && !w->reader.bad) return EXIT_DONE; /* it had failed: it is read anew */
     checkpoint_number(&w->reader, n, n);
     for (int i = 0; i < n && !w->reader.bad; i++)
         if (!take_place(&w->reader, inputs[i])) return damaged(w);
