@@ -22,6 +22,9 @@ struct bf_groups {
 /* bf_groups_create, for callers that have entered the context (enter.h). */
 bf_status bf_groups_make(bf_context *context, const bf_groups_options *options, bf_groups **groups);
 
+/* bf_groups_split, the same. */
+bf_status bf_groups_split_into(bf_groups *groups, int parts, bf_groups *into[]);
+
 /* Places a call where the groups are. Errors: as bf_place. */
 bf_status bf_groups_place(const bf_groups *groups);
 
