@@ -89,7 +89,7 @@ static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     return status;
 }
 
-static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
+bf_status bf_groups_merge_from(bf_groups *into, const bf_groups *from) {
     bf_status status = bf_groups_match(into, from);
     if (status != BF_OK) return status;
     if (from->rows > BF_COUNT_MAX - into->rows)
@@ -108,5 +108,5 @@ static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
 bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
     if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
         return BF_E_ARGUMENT;
-    return bf_leave_both(into->context, from->context, merge_groups(into, from));
+    return bf_leave_both(into->context, from->context, bf_groups_merge_from(into, from));
 }

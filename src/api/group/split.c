@@ -77,8 +77,7 @@ static bf_status split_page(bf_split *s, int64_t first, int64_t n) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Makes empty groups of this kind on this device. Returns NULL on failure, with *status. */
-static bf_groups *make_part(const bf_groups *g, bf_status *status) {
+bf_groups *bf_groups_make_alike(const bf_groups *g, bf_status *status) {
     bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
     bf_groups *made = malloc(sizeof *made);
     if (made == NULL) {
@@ -119,7 +118,7 @@ bf_status bf_groups_split_into(bf_groups *groups, int parts, bf_groups *into[]) 
     s->page.groups = s->part.groups = groups;
     bf_status status = bf_groups_place(groups);
     for (; made < parts && status == BF_OK; made += status == BF_OK)
-        into[made] = make_part(groups, &status);
+        into[made] = bf_groups_make_alike(groups, &status);
     if (status == BF_OK) status = split_pages(s);
     for (int p = 0; p < made && status != BF_OK; p++) bf_groups_destroy(into[p]);
     for (int p = 0; p < parts && status != BF_OK; p++) into[p] = NULL;
