@@ -7,10 +7,18 @@
 
 struct saved_showing; /* runtime/statefile.h */
 
+/* Which of several ranks run a command: the first alone, all, or none: it is refused. */
+enum command_ranks { BY_FIRST, BY_ALL, BY_NONE };
+
 typedef struct command {
     const char *name, *family, *summary;
     int (*run)(int argc, char **argv);
+    enum command_ranks ranks;
 } command;
+
+/* Runs the command that argv[1] names. Returns the exit code of the process, which is the same on
+ * all ranks. */
+int run_bitfold(int argc, char **argv);
 
 int cmd_value(int argc, char **argv); /* sum prod mean var std norm sumsq min max argmin argmax */
 int cmd_describe(int argc, char **argv); /* the main values of each file or column */

@@ -2,7 +2,7 @@
 # links libbitfold statically: it starts in a millisecond and can be copied as one file.
 
 file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/*/*.c ladder/*.c ladder/cpu/*.c)
-list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c)
+list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c ${PROJECT_SOURCE_DIR}/cli/mpi/main.c)
 add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
@@ -48,3 +48,23 @@ bitfold_warnings(bitfold_command)
 if(bitfold_cuda)
     bitfold_link_as_c(bitfold_command)
 endif()
+
+# The command over the ranks of MPI, once for each implementation there is: bitfold-mpi.openmpi and
+# bitfold-mpi.mpich.
+foreach(implementation openmpi mpich)
+    set(module_openmpi ompi-c)
+    set(module_mpich mpich)
+    if(PKG_CONFIG_FOUND AND NOT CMAKE_CROSSCOMPILING)
+        pkg_check_modules(MPI_${implementation} QUIET IMPORTED_TARGET ${module_${implementation}})
+    endif()
+    if(MPI_${implementation}_FOUND)
+        add_executable(bitfold_mpi_${implementation} cli/mpi/main.c)
+        set_target_properties(bitfold_mpi_${implementation} PROPERTIES
+            OUTPUT_NAME bitfold-mpi.${implementation} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+        target_include_directories(bitfold_mpi_${implementation} SYSTEM PRIVATE
+            ${MPI_${implementation}_INCLUDE_DIRS})
+        target_link_libraries(bitfold_mpi_${implementation} PRIVATE bitfold_cli
+            PkgConfig::MPI_${implementation})
+        bitfold_warnings(bitfold_mpi_${implementation})
+    endif()
+endforeach()

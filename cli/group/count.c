@@ -2,9 +2,12 @@
 #include "command.h"
 #include "group/output.h"
 #include "group/rows.h"
+#include "input/share.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
 #include "runtime/statefile.h"
+#include "runtime/work.h"
 
 #include <inttypes.h>
 
@@ -15,7 +18,7 @@ static const usage count_usage = {
     "ones, the least. -0 counts as 0, and all NaNs count as one number, the greatest. '-' or no\n"
     "FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SEED |
-        TAKES_TOP | TAKES_SAVE,
+        TAKES_TOP | TAKES_SAVE | TAKES_WORK,
     "bitfold count -n 10 x.npy"};
 
 typedef struct count {
@@ -23,6 +26,7 @@ typedef struct count {
     bf_context *context;
     output output;
     outfile save;
+    work work;
     bf_dtype dtype;
     bf_groups *groups;
     int64_t bytes;
@@ -40,17 +44,24 @@ static int check_dtype(count *c, const rows *r) {
 
 /* Counts the rows of one file, in new groups. ROWS_RESETTLED: their dtype is another. */
 static int count_rows(count *c, rows *r, bf_groups **groups) {
+    rows *const inputs[] = {r};
+    const work_thing things[] = {{.groups = &c->groups}, {.groups = groups}};
+    int code = work_begin(&c->work, inputs, 1);
+    if (code != EXIT_DONE) return code;
     const bf_dtype dtype = rows_dtype(r, 0);
     const bf_groups_options wanted =
         BF_GROUPS_OPTIONS(.key = dtype, .seed = (uint64_t)c->options->seed);
     bf_status st = bf_groups_create(c->context, &wanted, groups);
+    if (st == BF_OK) code = work_hold(&c->work, things, 2);
+    if (code != EXIT_DONE) return code;
     rows_chunk chunk = {.n = 1};
     while (st == BF_OK && chunk.n > 0) {
-        const int code = rows_next(r, group_batch(*groups, 1), &chunk);
+        code = rows_next(r, group_batch(*groups, 1), &chunk);
         if (code != EXIT_DONE) return code;
         if (chunk.n == 0) break;
         const bf_array keys = group_array(r, &chunk, 0);
         st = bf_groups_absorb(*groups, &keys, NULL);
+        if (st == BF_OK) work_tick(&c->work);
     }
     return st == BF_OK ? EXIT_DONE : fail_status(st, c->context, r->source.name);
 }
@@ -65,31 +76,51 @@ static int add_groups(count *c, bf_groups **groups, const char *name) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, c->context, name);
 }
 
-static int count_file(count *c, rows *r) {
-    bf_groups *groups = NULL;
+/* Counts anew until the dtype is right. */
+static int make_groups(count *c, rows *r, bf_groups **groups) {
     int code;
-    progress_start(r->source.name, rows_bytes(r));
-    while ((code = count_rows(c, r, &groups)) == ROWS_RESETTLED) {
-        bf_groups_destroy(groups);
-        groups = NULL;
+    while ((code = count_rows(c, r, groups)) == ROWS_RESETTLED) {
+        bf_groups_destroy(*groups);
+        *groups = NULL;
         rows_again(r);
     }
+    return code;
+}
+
+/* Another rank's rows may show that it is not. */
+static int count_shared(count *c, rows *r, bf_groups **groups) {
+    int code = work_end(&c->work, make_groups(c, r, groups), false);
+    while (code == ROWS_RESETTLED) {
+        const bool same = group_key(*groups) == rows_dtype(r, 0);
+        if (!same) rows_again(r);
+        if (!same) bf_groups_destroy(*groups);
+        if (!same) *groups = NULL;
+        code = work_end(&c->work, same ? EXIT_DONE : make_groups(c, r, groups), false);
+    }
+    return code;
+}
+
+static int count_file(count *c, rows *r) {
+    bf_groups *groups = NULL;
+    progress_start(r->source.name, rows_bytes(r));
+    int code = count_shared(c, r, &groups);
     progress_stop();
     if (code == EXIT_DONE) code = check_dtype(c, r);
     if (code == EXIT_DONE) code = add_groups(c, &groups, r->source.name);
     bf_groups_destroy(groups);
-    return code;
+    return ranks_agree(code);
 }
 
 static int count_rows_of(count *c, const char *name) {
     rows r;
     spool_limit limit;
-    spool_limit_set(&limit, c->options->memory);
-    const rows_options how = group_rows(c->options, &limit);
-    int code = rows_open_column(&r, name, &c->options->input, &how);
-    if (code != EXIT_DONE) return code;
-    if (!rows_may_resettle(&r)) rows_forget(&r);
-    code = count_file(c, &r);
+    spool_limit_set(&limit, c->options->memory.pipes);
+    const rows_options how = group_rows(c->options, 1, &limit);
+    rows *const inputs[] = {&r};
+    int code = ranks_agree(rows_open_column(&r, name, &c->options->input, &how));
+    if (code == EXIT_DONE && !rows_may_resettle(&r)) rows_forget(&r);
+    if (code == EXIT_DONE) code = share_rows(inputs, 1, NULL);
+    if (code == EXIT_DONE) code = count_file(c, &r);
     rows_close(&r);
     return code;
 }
@@ -114,8 +145,11 @@ static int run_count(count *c) {
     int code = context_open(&c->context, o);
     if (code == EXIT_DONE) code = output_open(&c->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&c->save, o->save);
+    code = ranks_agree(code);
+    if (code == EXIT_DONE) code = work_open(&c->work, o, c->context);
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++)
         code = count_rows_of(c, o->files[i]);
+    if (code == EXIT_DONE) code = ranks_merge_groups(c->context, &c->groups, file);
     if (code == EXIT_DONE) note_device(c->context, file);
     if (code == EXIT_DONE) code = put_counts(c, file, began);
     return code == EXIT_DONE ? output_close(&c->output) : code;
@@ -131,6 +165,7 @@ int cmd_count(int argc, char **argv) {
         outfile_abandon(&c.save);
         output_abandon(&c.output);
     }
+    work_close(&c.work, code);
     bf_groups_destroy(c.groups);
     bf_context_destroy(c.context);
     return code;

@@ -2,9 +2,12 @@
 #include "command.h"
 #include "group/output.h"
 #include "group/rows.h"
+#include "input/share.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
 #include "runtime/statefile.h"
+#include "runtime/work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,7 @@ static const usage group_usage = {
     "and a column have the same name, './price' means the file and ':price' the column. Sums\n"
     "are exact in any order of rows. '-' or no KEYS is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY |
-        TAKES_OUTPUT | TAKES_SEED | TAKES_GROUPS | TAKES_SAVE,
+        TAKES_OUTPUT | TAKES_SEED | TAKES_GROUPS | TAKES_SAVE | TAKES_WORK,
     "bitfold group x.npy --sum x.npy --count"};
 
 enum { VALUES_MOST = OPTIONS_AGGREGATES };
@@ -36,6 +39,7 @@ typedef struct group {
     bf_context *context;
     output output;
     outfile save;
+    work work;
     spool_limit limit;
     rows inputs[VALUES_MOST + 1]; /* KEYS, and files of values; read in step */
     rows_chunk chunks[VALUES_MOST + 1];
@@ -128,7 +132,7 @@ static int open_keys(group *g) {
     const options *o = g->options;
     input in = o->input;
     in.text.also = g->columns;
-    const rows_options how = group_rows(o, &g->limit);
+    const rows_options how = group_rows(o, 1 + g->count_values, &g->limit);
     const int code = g->columns ? rows_open(&g->inputs[0], o->files[0], &in, &how)
                                 : rows_open_column(&g->inputs[0], o->files[0], &in, &how);
     g->count_inputs = 1;
@@ -137,7 +141,7 @@ static int open_keys(group *g) {
 
 /* Opens values in a file of their own, or finds them among the columns of KEYS. */
 static int open_values(group *g, values *v) {
-    const rows_options how = group_rows(g->options, &g->limit);
+    const rows_options how = group_rows(g->options, 1 + g->count_values, &g->limit);
     const text_input *t = g->inputs[0].source.text;
     v->rows = &g->inputs[v->file ? g->count_inputs : 0];
     if (v->file)
@@ -207,6 +211,23 @@ static bf_status absorb_rows(const group *g) {
     return bf_groups_absorb(g->groups, &keys, of_aggregates);
 }
 
+static void list_inputs(group *g, rows *inputs[VALUES_MOST + 1]) {
+    for (int i = 0; i < g->count_inputs; i++) inputs[i] = &g->inputs[i];
+}
+
+/* Whether the columns have the dtypes that the groups were made for. */
+static bool has_dtypes(const group *g) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_groups_describe(g->groups, &kind);
+    bool same = kind.key == rows_dtype(&g->inputs[0], key_column(g));
+    for (int i = 0; i < g->options->aggregate_count && same; i++) {
+        if (g->of[i] < 0) continue;
+        const values *v = &g->values[g->of[i]];
+        same = kind.aggregates[g->result[i]].dtype == rows_dtype(v->rows, v->column);
+    }
+    return same;
+}
+
 static bf_status create_groups(group *g) {
     const options *o = g->options;
     bf_aggregate aggregates[VALUES_MOST];
@@ -224,11 +245,18 @@ static bf_status create_groups(group *g) {
 
 /* ROWS_RESETTLED: a column turned out to have another dtype. */
 static int absorb_all(group *g) {
+    const work_thing thing = {.groups = &g->groups};
+    rows *inputs[VALUES_MOST + 1];
+    list_inputs(g, inputs);
+    int code = work_begin(&g->work, inputs, g->count_inputs);
+    if (code != EXIT_DONE) return code;
     bf_status st = create_groups(g);
+    if (st == BF_OK) code = work_hold(&g->work, &thing, 1);
     while (st == BF_OK) {
-        const int code = take_rows(g);
+        if (code == EXIT_DONE) code = take_rows(g);
         if (code != EXIT_DONE || g->chunks[0].n == 0) return code;
         st = absorb_rows(g);
+        if (st == BF_OK) work_tick(&g->work);
     }
     return fail_status(st, g->context, g->options->files[0]);
 }
@@ -240,20 +268,33 @@ static void forget_streams(group *g) {
     for (int i = 0; i < g->count_inputs && !may; i++) rows_forget(&g->inputs[i]);
 }
 
+/* Begins anew with all inputs. */
+static void begin_again(group *g) {
+    bf_groups_destroy(g->groups);
+    g->groups = NULL;
+    for (int i = 0; i < g->count_inputs; i++) rows_again(&g->inputs[i]);
+    forget_streams(g);
+}
+
+static int absorb_settled(group *g) {
+    int code;
+    while ((code = absorb_all(g)) == ROWS_RESETTLED) begin_again(g);
+    return code;
+}
+
 static int make_groups(group *g) {
     int64_t bytes = 0;
-    int code;
     for (int i = 0; i < g->count_inputs; i++) {
         const int64_t more = rows_bytes(&g->inputs[i]);
         bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
     }
     progress_start(g->options->files[0], bytes);
     forget_streams(g);
-    while ((code = absorb_all(g)) == ROWS_RESETTLED) {
-        bf_groups_destroy(g->groups);
-        g->groups = NULL;
-        for (int i = 0; i < g->count_inputs; i++) rows_again(&g->inputs[i]);
-        forget_streams(g);
+    int code = work_end(&g->work, absorb_settled(g), false);
+    while (code == ROWS_RESETTLED) { /* another rank's rows have shown it */
+        const bool same = has_dtypes(g);
+        if (!same) begin_again(g);
+        code = work_end(&g->work, same ? EXIT_DONE : absorb_settled(g), false);
     }
     progress_stop();
     return code;
@@ -291,6 +332,12 @@ static int put_groups(group *g, double began) {
                                         : code;
 }
 
+static int share_inputs(group *g) {
+    rows *inputs[VALUES_MOST + 1];
+    list_inputs(g, inputs);
+    return share_rows(inputs, g->count_inputs, NULL);
+}
+
 static int run_group(group *g) {
     const options *o = g->options;
     const double began = progress_clock();
@@ -299,7 +346,11 @@ static int run_group(group *g) {
     if (code == EXIT_DONE) code = output_open(&g->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&g->save, o->save);
     if (code == EXIT_DONE) code = open_inputs(g);
+    code = ranks_agree(code);
+    if (code == EXIT_DONE) code = work_open(&g->work, o, g->context);
+    if (code == EXIT_DONE) code = share_inputs(g);
     if (code == EXIT_DONE) code = make_groups(g);
+    if (code == EXIT_DONE) code = ranks_merge_groups(g->context, &g->groups, o->files[0]);
     if (code == EXIT_DONE) note_device(g->context, o->files[0]);
     if (code == EXIT_DONE) code = put_groups(g, began);
     return code == EXIT_DONE ? output_close(&g->output) : code;
@@ -313,12 +364,13 @@ int cmd_group(int argc, char **argv) {
     if (!g) return fail(EXIT_IO, NULL, "no memory for the columns");
     g->options = &o;
     for (int i = 0; i <= VALUES_MOST; i++) g->inputs[i].source.fd = -1;
-    spool_limit_set(&g->limit, o.memory);
+    spool_limit_set(&g->limit, o.memory.pipes);
     code = run_group(g);
     if (code != EXIT_DONE) {
         outfile_abandon(&g->save);
         output_abandon(&g->output);
     }
+    work_close(&g->work, code);
     for (int i = 0; i < g->count_inputs; i++) rows_close(&g->inputs[i]);
     free(g->columns);
     bf_groups_destroy(g->groups);

@@ -131,16 +131,16 @@ static const bf_reduce_options skip_nan = {.size = sizeof skip_nan, .nan = BF_NA
 
 bf_status extremes_open(extremes *x, bf_context *context, bf_dtype dtype) {
     *x = (extremes){.dtype = dtype};
-    bf_state **const states[] = {&x->least, &x->most, &x->block_least, &x->block_most};
+    bf_state **const states[] = {&x->least, &x->most, &x->block_least, &x->block_most, &x->all};
     bf_status st = BF_OK;
-    for (int i = 0; i < 4 && st == BF_OK; i++)
+    for (int i = 0; i < 5 && st == BF_OK; i++)
         st = bf_state_create(context, i % 2 == 0 ? BF_MIN : BF_MAX, dtype, states[i]);
     return st;
 }
 
 void extremes_close(extremes *x) {
-    bf_state *const states[] = {x->least, x->most, x->block_least, x->block_most};
-    for (int i = 0; i < 4; i++) bf_state_destroy(states[i]);
+    bf_state *const states[] = {x->least, x->most, x->block_least, x->block_most, x->all};
+    for (int i = 0; i < 5; i++) bf_state_destroy(states[i]);
     free(x->finite);
     free(x->zeros);
     *x = (extremes){.room = 0};
@@ -179,17 +179,14 @@ static bf_status drop_infinities(extremes *x, bf_context *context, bf_array *ele
 
 bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements, int64_t n) {
     bf_array block = bf_array_of(x->dtype, elements, n);
-    bf_state_info before = {.size = sizeof before}, after = {.size = sizeof after};
     bf_status st = absorb_into(x->block_least, &block);
     if (st == BF_OK) st = absorb_into(x->block_most, &block);
+    if (st == BF_OK) st = bf_state_merge(x->all, x->block_least);
     if (st != BF_OK) return st;
     if (is_infinite(x->block_least) || is_infinite(x->block_most)) {
-        bf_state_describe(x->block_least, &before);
         st = drop_infinities(x, context, &block);
         if (st == BF_OK) st = absorb_into(x->block_least, &block);
         if (st == BF_OK) st = absorb_into(x->block_most, &block);
-        bf_state_describe(x->block_least, &after);
-        x->infinite += after.nan - before.nan;
     }
     if (st == BF_OK) st = bf_state_merge(x->least, x->block_least);
     return st == BF_OK ? bf_state_merge(x->most, x->block_most) : st;
@@ -199,8 +196,8 @@ bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements
 
 static int64_t numbers_of(const extremes *x) {
     bf_state_info info = {.size = sizeof info};
-    bf_state_describe(x->least, &info);
-    return info.count - info.nan + x->infinite;
+    bf_state_describe(x->all, &info);
+    return info.count - info.nan;
 }
 
 /* The least and the greatest element, in their own dtype; 0 or 2 of them. */

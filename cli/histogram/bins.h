@@ -16,14 +16,13 @@ void hist_bins_free(hist_bins *b);
 /* Whether the data must be looked at before they can be counted. */
 bool hist_bins_need_data(const hist_bins *b);
 
-/* The least and greatest finite element of one dtype, and the count of all that are not NaN. */
+/* The least and greatest finite element of one dtype, and all elements counted. */
 typedef struct extremes {
     bf_dtype dtype;
-    bf_state *least, *most;             /* of all */
+    bf_state *least, *most, *all;       /* of all blocks; `all` with infinities */
     bf_state *block_least, *block_most; /* of the last block */
     void *finite, *zeros;               /* room for a block without infinities */
     int64_t room;                       /* elements */
-    int64_t infinite;                   /* counted as NaNs by the states */
 } extremes;
 
 bf_status extremes_open(extremes *x, bf_context *context, bf_dtype dtype);

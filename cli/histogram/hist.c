@@ -2,9 +2,11 @@
 #include "command.h"
 #include "histogram/bins.h"
 #include "histogram/output.h"
-#include "input/rows.h"
+#include "input/share.h"
 #include "runtime/context.h"
+#include "runtime/ranks.h"
 #include "runtime/statefile.h"
+#include "runtime/work.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,10 +21,13 @@ static const usage hist_usage = {
     "States that --save wrote can be merged if --range and --bins, or --edges, were the same.\n"
     "'-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_BINS | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY |
-        TAKES_SAVE | TAKES_OUTPUT,
+        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT,
     "bitfold hist --bins 4 x.npy"};
 
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
+
+/* Elements that are taken at once if their weights are copied. */
+enum { FEW = 1 << 17 };
 
 typedef struct hist {
     const options *options;
@@ -30,6 +35,7 @@ typedef struct hist {
     bf_context *context;
     output output;
     outfile save;
+    work work;
     hist_bins bins;
     spool_limit limit;
     rows *inputs; /* of each file; open after the first walk if it is a stream */
@@ -71,7 +77,8 @@ static int open_rows(hist *h, rows *r, const char *name, bool again) {
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
                               .ordered = h->options->weights != NULL,
-                              .keep = again ? &h->limit : NULL};
+                              .keep = again ? &h->limit : NULL,
+                              .memory = h->options->memory.input / 2};
     const int code = rows_open_column(r, name, &h->options->input, &how);
     if (code == EXIT_DONE) rows_demand(r, BF_F64);
     return code;
@@ -93,12 +100,28 @@ static int open_file(hist *h, rows *r, const char *name, bool again) {
     return code;
 }
 
-/* The next elements, as many as are at hand, but no more than a block: copies of it may be made. */
-static int next_elements(rows *r, const void **elements, int64_t *n) {
+/* The same, of which this rank has its part. */
+static int open_share(hist *h, rows *r, const char *name, bool again) {
+    rows *const inputs[] = {r};
+    const int code = ranks_agree(open_file(h, r, name, again));
+    return code == EXIT_DONE ? share_rows(inputs, 1, NULL) : code;
+}
+
+/* The elements to take at once, of which copies may be made; 0: as many as are at hand. */
+static int64_t block_of(const hist *h, const rows *r) {
+    const int64_t block = BLOCK_BYTES / (int64_t)bf_dtype_size(rows_dtype(r, 0));
+    int64_t n = rows_in_step(r, 0);
+    if (n > block) n = block;
+    if (!h->options->weights) return n;
+    const int64_t weights = rows_in_step(&h->weights, FEW);
+    return weights < n ? weights : n;
+}
+
+static int next_elements(hist *h, rows *r, const void **elements, int64_t *n) {
     rows_chunk chunk;
     int code = rows_prepare(r);
-    const int64_t block = BLOCK_BYTES / (int64_t)bf_dtype_size(rows_dtype(r, 0));
-    if (code == EXIT_DONE) code = rows_next(r, rows_in_place(r) ? block : 0, &chunk);
+    if (code == EXIT_DONE && h->options->weights) code = rows_prepare(&h->weights);
+    if (code == EXIT_DONE) code = rows_next(r, block_of(h, r), &chunk);
     *n = code == EXIT_DONE ? chunk.n : 0;
     *elements = *n > 0 ? chunk.columns[0].as[0] : NULL;
     return code;
@@ -109,12 +132,18 @@ static int next_elements(rows *r, const void **elements, int64_t *n) {
 static int absorb_extremes(hist *h, extremes *x, rows *r) {
     const void *elements;
     int64_t n = 1;
-    int code = EXIT_DONE;
+    rows *const inputs[] = {r};
+    const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
+    int code = work_begin(&h->work, inputs, 1);
+    if (code == EXIT_DONE && !x->least && extremes_open(x, h->context, h->dtype) != BF_OK)
+        code = fail_status(BF_E_MEMORY, NULL, r->source.name);
+    if (code == EXIT_DONE) code = work_hold(&h->work, things, 3);
     while (code == EXIT_DONE && n > 0) {
-        code = next_elements(r, &elements, &n);
+        code = next_elements(h, r, &elements, &n);
         if (code != EXIT_DONE || n == 0) break;
         const bf_status st = extremes_absorb(x, h->context, elements, n);
         if (st != BF_OK) code = fail_status(st, h->context, r->source.name);
+        if (code == EXIT_DONE) work_tick(&h->work);
     }
     return code;
 }
@@ -125,10 +154,9 @@ static int find_extremes(hist *h, extremes *x) {
     int code = EXIT_DONE;
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) {
         rows *r = &h->inputs[i];
-        code = open_file(h, r, o->files[i], true);
+        code = open_share(h, r, o->files[i], true);
         if (code != EXIT_DONE) break;
-        const bf_status st = i == 0 ? extremes_open(x, h->context, h->dtype) : BF_OK;
-        code = st == BF_OK ? absorb_extremes(h, x, r) : fail_status(st, h->context, o->files[i]);
+        code = work_end(&h->work, absorb_extremes(h, x, r), true);
         progress_stop();
         if (code == EXIT_DONE && r->source.stream)
             rows_again(r);
@@ -145,13 +173,16 @@ static bf_dtype weights_dtype(const hist *h) {
 static int make_bins(hist *h) {
     extremes x = {.room = 0};
     int code = find_extremes(h, &x);
+    bf_state *states[] = {x.least, x.most, x.all};
+    if (code == EXIT_DONE) code = ranks_merge_states(h->context, states, 3, h->options->files[0]);
+    x.least = states[0], x.most = states[1], x.all = states[2];
     if (code == EXIT_DONE) {
         const bf_status st =
             hist_bins_make(&h->bins, h->context, &x, h->dtype, weights_dtype(h), &h->histogram);
         if (st != BF_OK) code = fail_bins(h, st, h->options->files[0]);
     }
     extremes_close(&x);
-    return code;
+    return ranks_agree(code);
 }
 
 /* ---- the second: counting -------------------------------------------------------------------- */
@@ -181,19 +212,31 @@ static int count_elements(hist *h, const rows *r, const void *elements, int64_t 
     return st == BF_OK ? EXIT_DONE : fail_status(st, h->context, r->source.name);
 }
 
+/* Bins that need no look at the data are made when the dtype of the first file is known. */
+static int make_empty(hist *h, const char *name) {
+    if (h->histogram) return EXIT_DONE;
+    const bf_status st =
+        hist_bins_make(&h->bins, h->context, NULL, h->dtype, weights_dtype(h), &h->histogram);
+    return st == BF_OK ? EXIT_DONE : fail_bins(h, st, name);
+}
+
 static int count_rows(hist *h, rows *r) {
     const void *elements;
     int64_t n = 1;
-    int code = EXIT_DONE;
+    rows *const inputs[] = {r, &h->weights};
+    const work_thing thing = {.histogram = &h->histogram};
+    int code = work_begin(&h->work, inputs, h->options->weights ? 2 : 1);
+    if (code == EXIT_DONE) code = make_empty(h, r->source.name);
+    if (code == EXIT_DONE) code = work_hold(&h->work, &thing, 1);
     while (code == EXIT_DONE && n > 0) {
-        code = next_elements(r, &elements, &n);
+        code = next_elements(h, r, &elements, &n);
         if (code == EXIT_DONE && n > 0) code = count_elements(h, r, elements, n);
         h->bytes += n * (int64_t)bf_dtype_size(h->dtype);
+        if (code == EXIT_DONE && n > 0) work_tick(&h->work);
     }
     return code;
 }
 
-/* Bins that need no look at the data are made when the dtype of the first file is known. */
 static int count_file(hist *h, int i) {
     const char *name = h->options->files[i];
     rows *r = &h->inputs[i];
@@ -201,14 +244,9 @@ static int count_file(hist *h, int i) {
     if (r->columns > 0)
         progress_start(name, rows_bytes(r));
     else
-        code = open_file(h, r, name, false);
+        code = open_share(h, r, name, false);
     if (code != EXIT_DONE) return code;
-    if (!h->histogram) {
-        const bf_status st =
-            hist_bins_make(&h->bins, h->context, NULL, h->dtype, weights_dtype(h), &h->histogram);
-        if (st != BF_OK) code = fail_bins(h, st, name);
-    }
-    if (code == EXIT_DONE) code = count_rows(h, r);
+    code = work_end(&h->work, count_rows(h, r), false);
     progress_stop();
     rows_close(r);
     return code;
@@ -224,10 +262,11 @@ static int check_weights(hist *h) {
 static int count_files(hist *h) {
     const options *o = h->options;
     int code = EXIT_DONE;
-    if (o->weights) code = open_rows(h, &h->weights, o->weights, false);
+    if (o->weights) code = ranks_agree(open_rows(h, &h->weights, o->weights, false));
     if (code == EXIT_DONE && hist_bins_need_data(&h->bins)) code = make_bins(h);
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = count_file(h, i);
-    return code == EXIT_DONE && o->weights ? check_weights(h) : code;
+    if (code == EXIT_DONE && o->weights) code = ranks_agree(check_weights(h));
+    return code == EXIT_DONE ? ranks_merge_histogram(h->context, &h->histogram, o->files[0]) : code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -252,15 +291,14 @@ static int open_hist(hist *h) {
     const options *o = h->options;
     int code = check_line(o);
     if (code == EXIT_DONE) code = hist_form_of(o, &h->form);
-    if (code != EXIT_DONE) return code;
-    code = context_open(&h->context, o);
+    if (code == EXIT_DONE) code = context_open(&h->context, o);
     if (code != EXIT_DONE) return code;
     h->inputs = calloc((size_t)o->file_count, sizeof *h->inputs);
     if (!h->inputs) return fail_status(BF_E_MEMORY, NULL, NULL);
     code = hist_bins_read(&h->bins, h->context, o);
     if (code == EXIT_DONE) code = output_open(&h->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&h->save, o->save);
-    spool_limit_set(&h->limit, o->memory);
+    spool_limit_set(&h->limit, o->memory.pipes);
     return code;
 }
 
@@ -268,9 +306,10 @@ static int run_hist(hist *h) {
     const options *o = h->options;
     const double began = progress_clock();
     hist_subject subject = {.file = o->file_count == 1 ? o->files[0] : "total"};
-    int code = open_hist(h);
+    int code = ranks_agree(open_hist(h));
+    if (code == EXIT_DONE) code = work_open(&h->work, o, h->context);
     if (code == EXIT_DONE) code = count_files(h);
-    if (code == EXIT_DONE) code = check_strict(h, subject.file);
+    if (code == EXIT_DONE) code = ranks_agree(check_strict(h, subject.file));
     if (code != EXIT_DONE) return code;
     subject.column = h->column;
     subject.seconds = progress_clock() - began;
@@ -298,12 +337,16 @@ int cmd_hist(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &hist_usage, &code)) return code;
-    hist h = {.options = &o};
-    code = run_hist(&h);
+    hist *h = calloc(1, sizeof *h); /* too large for a small stack */
+    if (!h) return fail_status(BF_E_MEMORY, NULL, NULL);
+    h->options = &o;
+    code = run_hist(h);
     if (code != EXIT_DONE) {
-        outfile_abandon(&h.save);
-        output_abandon(&h.output);
+        outfile_abandon(&h->save);
+        output_abandon(&h->output);
     }
-    close_hist(&h);
+    work_close(&h->work, code);
+    close_hist(h);
+    free(h);
     return code;
 }

@@ -31,6 +31,19 @@ int64_t bytes_pread(int fd, void *buffer, size_t size, int64_t offset) {
     return (int64_t)have;
 }
 
+bool bytes_write(int fd, const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size > 0) {
+        const ssize_t n = write(fd, at, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = ENOSPC;
+        if (n <= 0) return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
 static void swap16(uint16_t *x, size_t n) {
     for (size_t i = 0; i < n; i++) x[i] = __builtin_bswap16(x[i]);
 }

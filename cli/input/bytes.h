@@ -2,12 +2,16 @@
 #ifndef BITFOLD_CLI_INPUT_BYTES_H
 #define BITFOLD_CLI_INPUT_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Read until size bytes are there or the data end. The bytes read, or -1 with errno set. */
 int64_t bytes_read(int fd, void *buffer, size_t size);
 int64_t bytes_pread(int fd, void *buffer, size_t size, int64_t offset);
+
+/* Writes all of them. False with errno set if that failed. */
+bool bytes_write(int fd, const void *bytes, size_t size);
 
 /* Reverses the bytes of each of n elements of 1, 2, 4 or 8 bytes. */
 void bytes_swap(void *buffer, size_t n, size_t element);

@@ -21,7 +21,8 @@ static void make_text(chunk *c, const chunk_plan *plan, int64_t number) {
     const source *s = plan->source;
     const bool file = !plan->stream;
     c->n = c->bytes = 0;
-    if (file) c->status = text_take_part(s->text, &c->piece, number);
+    if (plan->selection) c->before = *plan->selection;
+    if (file) c->status = text_take_part(s->text, &c->piece, plan->first + number);
     if (c->status == TEXT_OK) {
         c->bytes = c->piece.end - c->piece.begin;
         c->status = text_read_piece(s->text, &c->piece, plan->selection, &c->rows, &c->refusal);
@@ -36,18 +37,20 @@ static void make_text(chunk *c, const chunk_plan *plan, int64_t number) {
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 static int64_t wanted_elements(const chunk_plan *plan, int64_t number) {
-    const int64_t left =
-        plan->source->count < 0 ? plan->elements : plan->source->count - number * plan->elements;
+    const int64_t before = plan->first + number * plan->elements;
+    const int64_t left = plan->source->count < 0 ? plan->elements : plan->source->count - before;
     return left < plan->elements ? left : plan->elements;
 }
 
 static void view_elements(chunk *c, const chunk_plan *plan, int64_t number) {
     source *s = plan->source;
     const int64_t want = wanted_elements(plan, number);
-    const void *at = source_view(s, number * plan->elements, want, c->elements, &c->got);
+    const int64_t index = plan->first + number * plan->elements;
+    const void *at = source_view(s, index, want, c->elements, &c->got);
     c->error = errno;
     c->n = c->got > 0 ? c->got : 0;
     if (c->n > 0 && at != c->elements) memcpy(c->elements, at, (size_t)c->n * source_element(s));
+    source_drop(s, number * plan->elements, c->got);
     c->bytes = c->n * (int64_t)source_element(s);
     c->end = c->got < want;
     c->failed = c->got < 0 || (c->end && s->count >= 0);
@@ -55,15 +58,17 @@ static void view_elements(chunk *c, const chunk_plan *plan, int64_t number) {
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection) {
-    chunk_plan plan = {.source = s, .forms = forms, .selection = selection, .total = INT64_MAX};
+chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection,
+                         int64_t first, int64_t end) {
+    chunk_plan plan = {
+        .source = s, .forms = forms, .selection = selection, .first = first, .total = INT64_MAX};
     plan.stream = s->text ? !s->text->file : s->stream;
     if (s->text) {
-        if (!plan.stream) plan.total = text_parts(s->text);
+        if (!plan.stream) plan.total = end - first;
         return plan;
     }
     const int64_t n = plan.elements = ARRAY_BYTES / (int64_t)source_element(s);
-    if (s->count >= 0) plan.total = s->count / n + (s->count % n != 0);
+    if (s->count >= 0) plan.total = (s->count - first) / n + ((s->count - first) % n != 0);
     return plan;
 }
 

@@ -15,6 +15,7 @@ typedef struct chunk {
     text_rows rows;
     text_status status;
     text_refusal refusal;
+    text_selection before; /* what was selected before its rows were read */
     /* Of an array: */
     void *elements;
     int64_t got; /* source_view's answer */
@@ -26,11 +27,14 @@ typedef struct chunk_plan {
     const unsigned char *forms; /* of each column of text */
     text_selection *selection;  /* of text; NULL: all rows are wanted */
     bool stream;
+    int64_t first;    /* the first part of a text, or element of an array, that is wanted */
     int64_t elements; /* of a chunk of an array */
     int64_t total;    /* chunks; INT64_MAX of a stream */
 } chunk_plan;
 
-chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection);
+/* Of a text that is a file, the parts in [first, end); of others, all from `first` on. */
+chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection,
+                         int64_t first, int64_t end);
 
 /* False if there is no memory; close it in either case. */
 bool chunk_open(chunk *c, const chunk_plan *plan);

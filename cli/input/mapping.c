@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* syscall, madvise */
 #include "input/mapping.h"
 
 #include <errno.h>
@@ -86,6 +86,12 @@ void mapping_close(mapping *m) {
     atomic_store(&guarded[m->slot].end, 0);
     munmap(m->base, m->size);
     m->size = 0;
+}
+
+void mapping_drop(const mapping *m, int64_t begin, int64_t end) {
+    if (m->size == 0 || begin >= end) return;
+    const uintptr_t from = ((uintptr_t)m->data + (uintptr_t)begin) & ~(page - 1);
+    madvise((void *)from, (uintptr_t)m->data + (uintptr_t)end - from, MADV_DONTNEED);
 }
 
 bool mapping_lost(const mapping *m) { return m->size > 0 && atomic_load(&guarded[m->slot].lost); }

@@ -21,6 +21,10 @@ typedef struct mapping {
 bool mapping_open(mapping *m, int fd, int64_t offset, size_t size);
 void mapping_close(mapping *m);
 
+/* Takes the pages of bytes [begin, end) of the data out of the resident set of this process. They
+ * come back when they are read; the system's cache of the file keeps them. */
+void mapping_drop(const mapping *m, int64_t begin, int64_t end);
+
 /* Whether pages were lost since mapping_open. */
 bool mapping_lost(const mapping *m);
 

@@ -10,8 +10,9 @@
 #include <string.h>
 
 /* Bytes of a mapped array that are handed out at a time: work for all threads, after which the
- * progress shows. */
-#define IN_PLACE_BYTES ((int64_t)1024 * 1024 * 1024)
+ * progress shows. Threads that stay so near to each other read a file fastest, for the system
+ * recognizes one sequence. */
+#define SLAB_BYTES ((int64_t)256 * 1024 * 1024)
 
 /* Rows that are looked at to guess the dtypes of columns. */
 enum { PROBED = 1000 };
@@ -109,6 +110,9 @@ static bool allocate_columns(rows *r) {
 static int open_columns(rows *r) {
     const source *s = &r->source;
     r->columns = s->text ? s->text->layout.columns : 1;
+    r->origin.selection = (text_selection){s->first, s->count};
+    r->end = s->text && s->text->file ? text_parts(s->text) : 0;
+    r->start = r->origin;
     return allocate_columns(r) && (!s->text || probe_rows(r))
                ? EXIT_DONE
                : fail_status(BF_E_MEMORY, NULL, s->name);
@@ -124,6 +128,7 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
     *r = (rows){.options = *options};
     int code = source_open(&r->source, name, in, options->keep);
     if (code != EXIT_DONE) return code;
+    r->source.memory = options->memory;
     code = open_columns(r);
     if (code != EXIT_DONE) rows_close(r);
     return code;
@@ -156,6 +161,11 @@ void rows_close(rows *r) {
     *r = (rows){.source = {.name = r->source.name, .fd = -1}};
 }
 
+/* Whether only some rows of text are wanted. */
+static bool is_selected(const rows *r) {
+    return r->origin.selection.skip > 0 || r->origin.selection.left >= 0;
+}
+
 void rows_forget(rows *r) { tape_forget(&r->source.tape); }
 
 void rows_again(rows *r) {
@@ -165,7 +175,37 @@ void rows_again(rows *r) {
     drop_gathered(r);
     r->crew = NULL;
     r->current = NULL;
-    r->at = r->used = 0;
+    r->start = r->origin;
+    r->at = r->used = r->taken = 0;
+}
+
+rows_place rows_tell(const rows *r) {
+    if (!r->source.text || !r->crew)
+        return (rows_place){r->at, r->start.part, r->start.used, r->start.selection};
+    const bool within = r->current && r->used < r->current->n;
+    return (rows_place){.at = r->at,
+                        .part = r->start.part + r->taken - within,
+                        .used = within ? r->used : 0,
+                        .selection = within && is_selected(r) ? r->current->before : r->selection};
+}
+
+static bool has_place(const rows *r, const rows_place *p) {
+    const source *s = &r->source;
+    const text_selection *x = &p->selection, *all = &r->origin.selection;
+    if (!s->text) return p->at >= 0 && p->at <= s->count;
+    return s->text->file && p->at >= 0 && p->used >= 0 && p->part >= r->origin.part &&
+           p->part <= r->end && x->skip >= 0 && x->skip <= all->skip &&
+           (all->left < 0 ? x->left == -1 : x->left >= 0 && x->left <= all->left);
+}
+
+bool rows_seek(rows *r, const rows_place *place, const unsigned *can) {
+    bool good = !r->crew && r->at == 0 && has_place(r, place);
+    for (int k = 0; good && k < r->columns; k++) good = can[k] && !(can[k] & ~r->can[k]);
+    if (!good) return false;
+    for (int k = 0; k < r->columns; k++) r->can[k] = can[k];
+    r->start = *place;
+    r->at = place->at;
+    return true;
 }
 
 char *rows_column_name(const rows *r, int column) {
@@ -192,12 +232,21 @@ bool rows_in_place(const rows *r) {
     return s->data && !s->reorder && !s->layout.swap && !r->options.unchanging;
 }
 
+static int64_t slab_rows(const rows *r) {
+    int64_t bytes = r->options.slab > 0 ? r->options.slab : SLAB_BYTES;
+    if (r->options.memory > 0 && r->options.memory < bytes) bytes = r->options.memory;
+    return bytes / (int64_t)source_element(&r->source);
+}
+
+int64_t rows_in_step(const rows *r, int64_t few) { return rows_in_place(r) ? slab_rows(r) : few; }
+
 /* The next elements of an array where it lies. */
 static int next_in_place(rows *r, int64_t most, rows_chunk *out) {
     source *s = &r->source;
     const int64_t element = (int64_t)source_element(s), left = s->count - r->at;
-    if (most == 0) most = IN_PLACE_BYTES / element;
-    out->n = left < most ? left : most;
+    source_drop(s, r->at - r->used, r->used);
+    if (most == 0) most = slab_rows(r);
+    out->n = r->used = left < most ? left : most;
     if (out->n == 0) return source_check(s);
     r->chunk[0] = (rows_column){.as = {source_view(s, r->at, out->n, NULL, &out->n)}, .can = 1};
     r->at += out->n;
@@ -208,10 +257,16 @@ static int next_in_place(rows *r, int64_t most, rows_chunk *out) {
 
 static int open_crew(rows *r) {
     source *s = &r->source;
-    r->selection = (text_selection){s->first, s->count};
+    const bool file = !s->text || s->text->file;
+    r->selection = r->start.selection;
     if (s->text) set_forms(r);
-    const bool all = s->first == 0 && s->count < 0;
-    const chunk_plan plan = chunk_plan_of(s, r->forms, s->text && !all ? &r->selection : NULL);
+    if (!s->text && s->stream && r->start.at > 0) { /* a file that cannot be mapped */
+        const int code = source_skip(s, r->start.at);
+        if (code != EXIT_DONE) return code;
+    }
+    const int64_t first = !file ? 0 : s->text ? r->start.part : r->start.at;
+    const chunk_plan plan =
+        chunk_plan_of(s, r->forms, s->text && is_selected(r) ? &r->selection : NULL, first, r->end);
     r->crew = crew_open(&plan, r->options.threads);
     return r->crew ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
 }
@@ -238,13 +293,15 @@ static int check_end(rows *r) {
 static int take_chunk(rows *r) {
     do {
         r->current = crew_next(r->crew);
-        r->used = 0;
         if (!r->current) return check_end(r);
         const int code = chunk_check(r->current, &r->source);
         if (code != EXIT_DONE) return code;
+        r->used = r->taken++ == 0 ? r->start.used : 0;
+        if (r->used > r->current->n)
+            return fail(EXIT_DATA, r->source.name, "it is not the text that it was");
         progress_add(r->current->bytes);
         progress_tick();
-    } while (r->current->n == 0);
+    } while (r->current->n == r->used);
     return r->source.text ? settle_columns(r, r->current) : EXIT_DONE;
 }
 
@@ -323,7 +380,7 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
     int code = rows_prepare(r);
     if (code == EXIT_DONE && rows_in_place(r)) return next_in_place(r, most, out);
     if (code == EXIT_DONE && !r->crew) code = open_crew(r);
-    const bool first = code == EXIT_DONE && !r->current && r->at == 0;
+    const bool first = code == EXIT_DONE && !r->current && r->taken == 0;
     if (code == EXIT_DONE && (first || (r->current && r->used == r->current->n)))
         code = take_chunk(r);
     if (code != EXIT_DONE || !r->current) return code;

@@ -15,6 +15,8 @@ typedef struct rows_options {
     bool ordered;      /* elements of arrays come in C order, not in the file's */
     bool unchanging;   /* no other process can change a chunk */
     spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
+    int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
+    int64_t slab;      /* bytes of an array that are handed out at a time; 0: the usual */
 } rows_options;
 
 /* The numbers of one column in a chunk. */
@@ -28,18 +30,30 @@ typedef struct rows_chunk {
     const rows_column *columns;
 } rows_chunk;
 
+/* A place in an input, between two rows. */
+typedef struct rows_place {
+    int64_t at; /* rows before it, from the first that is wanted on */
+    /* Of text that is a file: */
+    int64_t part, used;       /* the part that it is in, and rows of that before it */
+    text_selection selection; /* what was left of the selection before that part */
+} rows_place;
+
 typedef struct rows {
     source source;
     int columns;
     rows_options options;
-    bool ready;               /* to be read */
-    unsigned *can;            /* of each column: candidates that all numbers so far are */
-    unsigned char *forms;     /* of each column of text: what the chunks hold */
-    rows_column *chunk;       /* of each column: what was handed out last */
-    int64_t at;               /* rows handed out */
-    struct crew *crew;        /* who makes chunks; NULL: nobody yet, or the array lies in place */
-    struct chunk *current;    /* NULL: none */
-    int64_t used;             /* rows of the current chunk that were handed out */
+    bool ready;            /* to be read */
+    unsigned *can;         /* of each column: candidates that all numbers so far are */
+    unsigned char *forms;  /* of each column of text: what the chunks hold */
+    rows_column *chunk;    /* of each column: what was handed out last */
+    rows_place origin;     /* where the wanted rows begin */
+    int64_t end;           /* of text that is a file: its parts before this one are wanted */
+    rows_place start;      /* where reading began: at the origin or further on */
+    int64_t at;            /* rows handed out, and those before the start */
+    int64_t taken;         /* chunks */
+    struct crew *crew;     /* who makes chunks; NULL: nobody yet, or the array lies in place */
+    struct chunk *current; /* NULL: none */
+    int64_t used;          /* rows of the current chunk, or in place, that were handed out last */
     text_selection selection; /* of text: what is still to be passed over, and to be taken */
     char **gathered;          /* of each column: room for rows of several chunks, */
     int64_t room;             /* so many */
@@ -74,7 +88,7 @@ void rows_take_as(rows *r, bf_dtype dtype);
 bool rows_may_resettle(const rows *r);
 
 /* The next `most` rows, fewer only at the end; 0: as many as there are at hand. Valid until the
- * next call. */
+ * next call, which may drop them from memory. */
 int rows_next(rows *r, int64_t most, rows_chunk *chunk);
 
 /* Begins again at the first row. What is a stream must have been kept. */
@@ -83,11 +97,20 @@ void rows_again(rows *r);
 /* A stream need not be kept any longer. */
 void rows_forget(rows *r);
 
+/* Where the next row is. Of an input that is a file, reading may start there, if it has not begun;
+ * can: of each column, the candidates left. False: there is no such place in it. */
+rows_place rows_tell(const rows *r);
+bool rows_seek(rows *r, const rows_place *place, const unsigned *can);
+
 /* Makes ready to read; the first rows_next does it too. Until then options.ordered may be set. */
 int rows_prepare(rows *r);
 
-/* Once ready: whether chunks lie where the file is mapped: they may be as large as wanted. */
+/* Once ready: whether chunks lie where the file is mapped. */
 bool rows_in_place(const rows *r);
+
+/* The rows that are best taken at once of inputs that are read in step: of arrays in place, as many
+ * as rows_next gives; otherwise `few`, for they are copied. */
+int64_t rows_in_step(const rows *r, int64_t few);
 
 /* The name of a column of text, or its number; NULL of an array, or if there is no memory. The
  * caller's to free. */

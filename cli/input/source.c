@@ -2,6 +2,7 @@
 #include "input/source.h"
 
 #include "input/bytes.h"
+#include "runtime/memory.h"
 #include "runtime/report.h"
 
 #include <errno.h>
@@ -145,6 +146,7 @@ static int select_elements(source *s, const input *in) {
     if (holds < 0) return EXIT_DONE;
     if (in->first > holds || in->count > holds - in->first) return refuse_selection(s, holds, in);
     if (in->count < 0) s->count = holds - in->first;
+    s->part = s->count != holds;
     return EXIT_DONE;
 }
 
@@ -267,8 +269,33 @@ void source_close(source *s) {
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
+/* Copies a stream to a temporary file, up to the end of the array, and maps that. */
+static int map_stream(source *s) {
+    static unsigned char some[1 << 16];
+    const int fd = spool_create_file();
+    int64_t got = 1, at = 0;
+    for (; fd >= 0 && at < s->size && got > 0; at += got > 0 ? got : 0) {
+        const int64_t left = s->size - at,
+                      n = left < (int64_t)sizeof some ? left : (int64_t)sizeof some;
+        got = tape_read(&s->tape, some, (size_t)n);
+        if (got > 0 && !bytes_write(fd, some, (size_t)got)) got = -2;
+    }
+    int code = EXIT_DONE;
+    if (fd < 0 || got == -2)
+        code = spool_failed(errno);
+    else if (at < s->size)
+        code = source_failed(s, got < 0 ? got : at, errno);
+    else if (!mapping_open(&s->map, fd, 0, (size_t)s->size))
+        code = fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
+    if (fd >= 0) close(fd);
+    s->stream = false;
+    s->data = s->map.data;
+    return code;
+}
+
 /* Takes a stream into memory, up to the end of the array. */
 static int load_stream(source *s) {
+    if (s->memory > 0 && s->size > s->memory) return map_stream(s);
     s->whole = malloc((size_t)s->size);
     if (!s->whole) {
         fail(EXIT_IO, s->name, "out of memory: %zu bytes", (size_t)s->size);
@@ -282,16 +309,15 @@ static int load_stream(source *s) {
     return EXIT_DONE;
 }
 
-/* Reads over the elements before the selection. */
-static int skip_first(source *s) {
+int source_skip(source *s, int64_t n) {
     static unsigned char scrap[1 << 16];
     const int64_t element = (int64_t)source_element(s), step = (int64_t)sizeof scrap / element;
-    for (int64_t left = s->first; left > 0;) {
-        const int64_t n = left < step ? left : step;
-        const int64_t got = tape_read(&s->tape, scrap, (size_t)(n * element));
+    for (int64_t left = n; left > 0;) {
+        const int64_t some = left < step ? left : step;
+        const int64_t got = tape_read(&s->tape, scrap, (size_t)(some * element));
         if (got < 0) return source_failed(s, got, errno);
         left -= got / element;
-        if (got < n * element)
+        if (got < some * element)
             return fail(EXIT_DATA, s->name,
                         "--offset is past the end: it holds %" PRId64 " elements, not %" PRId64,
                         s->first - left, s->first);
@@ -300,15 +326,14 @@ static int skip_first(source *s) {
 }
 
 static int prepare_stream(source *s) {
-    const int code = s->reorder ? load_stream(s) : skip_first(s);
+    const int code = s->reorder ? load_stream(s) : source_skip(s, s->first);
     s->tape_start = s->tape.at;
     return code;
 }
 
 int source_prepare(source *s, bool ordered) {
     if (s->text) return EXIT_DONE;
-    const bool part = s->count != s->layout.count;
-    s->reorder = s->layout.fortran && (ordered || part);
+    s->reorder = s->layout.fortran && (ordered || s->part);
     const int code = s->stream ? EXIT_DONE : map_file(s);
     return code == EXIT_DONE && s->stream ? prepare_stream(s) : code;
 }
@@ -321,7 +346,7 @@ void source_rewind(source *s) {
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Copies n elements of a Fortran-order array that follow each other in C order. */
-static void gather_elements(const source *s, int64_t first, int64_t n, unsigned char *out) {
+static void gather_some(const source *s, int64_t first, int64_t n, unsigned char *out) {
     const npy_header *h = &s->layout;
     const size_t element = source_element(s);
     const int last = h->ndim - 1;
@@ -341,6 +366,19 @@ static void gather_elements(const source *s, int64_t first, int64_t n, unsigned 
             index[d] = 0;
             index[d - 1]++;
         }
+    }
+}
+
+/* Elements that may each bring a stretch of pages of their own into the resident set. */
+enum { GATHERED = 128 };
+
+/* The same. Takes the file's pages out of the resident set when there are too many. */
+static void gather_elements(const source *s, int64_t first, int64_t n, unsigned char *out) {
+    const int64_t step = s->memory > 0 ? GATHERED : n;
+    for (int64_t at = 0; at < n; at += step) {
+        const int64_t some = n - at < step ? n - at : step;
+        gather_some(s, first + at, some, out + (size_t)at * source_element(s));
+        if (s->memory > 0 && memory_of_files() > s->memory) mapping_drop(&s->map, 0, s->size);
     }
 }
 
@@ -368,6 +406,11 @@ const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64
         return s->data + (size_t)(s->first + index) * element;
     if (s->layout.swap && *got > 0) bytes_swap(buffer, (size_t)*got, element);
     return buffer;
+}
+
+void source_drop(const source *s, int64_t index, int64_t n) {
+    const int64_t element = (int64_t)source_element(s), first = (s->first + index) * element;
+    if (s->memory > 0 && !s->reorder) mapping_drop(&s->map, first, first + n * element);
 }
 
 int source_failed(const source *s, int64_t got, int error) {

@@ -31,12 +31,14 @@ typedef struct source {
     text_input *text;  /* text: no dtype, and count -1 unless --count was given */
     bool stream;       /* read in order: a pipe, a terminal, a device */
     spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
+    int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     tape tape;         /* of a stream */
     npy_header layout; /* of raw data: one dimension */
     int64_t start;     /* where in the file element 0 stands */
     int64_t size;      /* of the data of a file, in bytes */
     int64_t first;     /* the selected elements: [first, first + count) */
     int64_t count;     /* -1: until the stream ends */
+    bool part;         /* of an array: the options select not all of it */
     /* Set by source_prepare: */
     bool reorder;              /* C order must be made from Fortran order */
     const unsigned char *data; /* element 0, in memory; NULL of a stream, or of text */
@@ -52,6 +54,9 @@ int source_open(source *s, const char *name, const input *in, spool_limit *keep)
 /* Makes ready to read. ordered: elements are wanted in C order, not in the file's. */
 int source_prepare(source *s, bool ordered);
 
+/* Passes over elements of a stream that is ready. */
+int source_skip(source *s, int64_t n);
+
 void source_close(source *s);
 
 /* Goes back to the start of a stream that was kept, or does nothing. */
@@ -62,6 +67,10 @@ void source_rewind(source *s);
  * and *got says how many there were: fewer than n if it ended, -1 with errno set if it failed.
  * Several threads may view one source that is not a stream. */
 const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64_t *got);
+
+/* If memory is limited, takes elements [index, index + n) of a mapped file, which have been used,
+ * out of the resident set. */
+void source_drop(const source *s, int64_t index, int64_t n);
 
 /* Reports that source_view got so many (and errno, if -1) where more was promised. */
 int source_failed(const source *s, int64_t got, int error);

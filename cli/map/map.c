@@ -24,7 +24,7 @@ static const usage map_usage = {
     "  neg abs sqrt              of A\n"
     "  eq ne lt le gt ge         bools\n"
     "  cast                      A as the dtype that --to names",
-    TAKES_INPUT | TAKES_RUNNING | TAKES_OVERFLOW | TAKES_MAP,
+    TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OVERFLOW | TAKES_MAP,
     "bitfold map mul x.npy 2 -o - | bitfold max"};
 
 typedef struct task {
@@ -32,6 +32,7 @@ typedef struct task {
     bf_map_op op;
     int arity;
     map_operand operands[MAP_OPERANDS];
+    spool_limit limit;
     npy_header shape; /* of the result */
     bool whole;       /* every file is taken whole, so that shapes count */
     bf_context *context;
@@ -254,9 +255,14 @@ static int check_ends(task *t) {
 static int open_map(task *t) {
     const options *o = t->options;
     int code = EXIT_DONE;
+    spool_limit_set(&t->limit, o->memory.pipes);
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .keep = &t->limit,
+                              .memory = o->memory.input / t->arity};
     t->block = options_gpu(o->device) ? GPU_BLOCK : BLOCK;
     for (int i = 0; code == EXIT_DONE && i < t->arity; i++)
-        code = map_operand_open(&t->operands[i], o->files[1 + i], &o->input, o->threads);
+        code = map_operand_open(&t->operands[i], o->files[1 + i], &o->input, &how);
     if (code == EXIT_DONE) code = resolve_shape(t);
     if (code == EXIT_DONE) code = resolve_dtype(t);
     if (code == EXIT_DONE) code = prepare_operands(t);

@@ -48,10 +48,8 @@ static int load_text(map_operand *x) {
     return code;
 }
 
-static int open_file(map_operand *x, const input *in, int threads) {
-    spool_limit_set(&x->limit, 0);
-    const rows_options how = {.threads = threads, .settled = true, .keep = &x->limit};
-    int code = rows_open_column(&x->rows, x->text, in, &how);
+static int open_file(map_operand *x, const input *in, const rows_options *how) {
+    int code = rows_open_column(&x->rows, x->text, in, how);
     if (code != EXIT_DONE) return code;
     const source *s = &x->rows.source;
     x->shape = s->layout;
@@ -60,13 +58,13 @@ static int open_file(map_operand *x, const input *in, int threads) {
     return s->text ? load_text(x) : EXIT_DONE;
 }
 
-int map_operand_open(map_operand *x, const char *text, const input *in, int threads) {
+int map_operand_open(map_operand *x, const char *text, const input *in, const rows_options *how) {
     *x = (map_operand){.text = text, .rows.source.fd = -1};
     x->is_number = is_digits(text) || take_float(x);
     x->is_single = x->is_number;
     x->array.data = &x->bits;
     if (is_digits(text)) return take_integer(x);
-    return x->is_number ? EXIT_DONE : open_file(x, in, threads);
+    return x->is_number ? EXIT_DONE : open_file(x, in, how);
 }
 
 void map_operand_close(map_operand *x) {

@@ -16,12 +16,11 @@ typedef struct map_operand {
     int64_t count;    /* elements selected; -1: not known */
     bf_array loaded;  /* of text: the elements to come */
     bf_array array;   /* the elements of the present block */
-    spool_limit limit;
 } map_operand;
 
-/* Opens a file, or takes a number. Returns an exit code, having reported the failure; so do the
- * others. */
-int map_operand_open(map_operand *x, const char *text, const input *in, int threads);
+/* Opens a file, read in this way, or takes a number. Returns an exit code, having reported the
+ * failure; so do the others. */
+int map_operand_open(map_operand *x, const char *text, const input *in, const rows_options *how);
 void map_operand_close(map_operand *x);
 
 bf_dtype map_operand_dtype(const map_operand *x);

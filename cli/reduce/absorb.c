@@ -1,6 +1,7 @@
 #include "reduce/absorb.h"
 
 #include "reduce/reduce.h"
+#include "runtime/ranks.h"
 #include "runtime/report.h"
 
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 /* The library gives a thread at least so many bytes. */
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
-/* Rows that are taken in step of two inputs: of mapped arrays, work for all threads. */
-enum { PAIR_ROWS = 1 << 17, PAIR_ROWS_IN_PLACE = 1 << 27 };
+/* Rows that are taken in step of two inputs, if one of them is copied. */
+enum { PAIR_ROWS = 1 << 17 };
 
 /* ---- one input ------------------------------------------------------------------------------- */
 
@@ -61,6 +62,7 @@ static int absorb_chunks(const absorbing *x) {
              k++)
             st = absorb_column(x, &chunk, k);
         if (st != BF_OK) code = absorb_failed(x, st);
+        if (code == EXIT_DONE && chunk.n > 0) work_tick(&x->task->work);
     }
     return code;
 }
@@ -75,16 +77,33 @@ static void choose_states(const absorbing *x, bf_state **states) {
     }
 }
 
+/* Walks over the rows, or over those that an earlier run has left. */
+static int walk_rows(absorbing *x, bf_reduction op, int64_t start, work_thing *things) {
+    work *w = &x->task->work;
+    rows *const inputs[] = {x->rows};
+    const char *name = x->rows->source.name;
+    const int n = x->rows->columns * x->candidates;
+    int code = work_begin(w, inputs, 1);
+    if (code != EXIT_DONE) return code;
+    const bf_status st = things ? open_states(x, op, start) : BF_E_MEMORY;
+    if (st != BF_OK) return fail_status(st, x->task->context, name);
+    for (int k = 0; k < n; k++) things[k] = (work_thing){.state = &x->states[k]};
+    code = work_hold(w, things, n);
+    return code == EXIT_DONE ? absorb_chunks(x) : code;
+}
+
 static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state **states) {
     absorbing x = {.task = t, .rows = r, .candidates = rows_candidates(r)};
     const int n = r->columns * x.candidates;
+    work_thing *things = calloc((size_t)n, sizeof *things);
     x.states = calloc((size_t)n, sizeof(bf_state *));
-    const bf_status st = open_states(&x, op, start);
-    const int code = st == BF_OK ? absorb_chunks(&x) : fail_status(st, t->context, r->source.name);
+    const int code = work_end(&t->work, walk_rows(&x, op, start, things), true);
+    free(things);
     if (code == EXIT_DONE) choose_states(&x, states);
     for (int k = 0; x.states && k < n; k++) bf_state_destroy(x.states[k]);
     free(x.states);
-    return code;
+    return code == EXIT_DONE ? ranks_merge_states(t->context, states, r->columns, r->source.name)
+                             : code;
 }
 
 /* ---- two inputs ------------------------------------------------------------------------------ */
@@ -97,10 +116,31 @@ static int refuse_lengths(const rows *a, const rows *b, bool fewer) {
                 bf_status_string(BF_E_SHAPE), fewer ? "fewer" : "more", a->source.name);
 }
 
+/* Text has the dtype of an array beside it; two texts, the most exact that is both's. */
+static int match_dtypes(rows *a, rows *b) {
+    const source *sa = &a->source, *sb = &b->source;
+    if (!sa->text) rows_demand(b, rows_dtype(a, 0));
+    if (!sb->text) rows_demand(a, rows_dtype(b, 0));
+    for (int i = 0; i < rows_candidates(a) && rows_dtype(a, 0) != rows_dtype(b, 0); i++) {
+        const bf_dtype dtype = rows_candidate(a, i);
+        if (!rows_can_be(a, dtype) || !rows_can_be(b, dtype)) continue;
+        rows_take_as(a, dtype);
+        rows_take_as(b, dtype);
+    }
+    if (!rows_may_resettle(a) && !rows_may_resettle(b)) {
+        rows_forget(a);
+        rows_forget(b);
+    }
+    if (rows_dtype(a, 0) == rows_dtype(b, 0)) return EXIT_DONE;
+    return fail(EXIT_DATA, sb->name, "dtypes do not match: this is %s, %s is %s",
+                bf_dtype_name(rows_dtype(b, 0)), sa->name, bf_dtype_name(rows_dtype(a, 0)));
+}
+
 /* Text and pipes show their dtype and their length as they are read: ROWS_RESETTLED says that the
  * dtype of one became another. */
 static int absorb_pairs(task *t, rows *a, rows *b, bf_state *state) {
-    const int64_t most = rows_in_place(a) && rows_in_place(b) ? PAIR_ROWS_IN_PLACE : PAIR_ROWS;
+    const int64_t of_both[] = {rows_in_step(a, PAIR_ROWS), rows_in_step(b, PAIR_ROWS)};
+    const int64_t most = of_both[0] < of_both[1] ? of_both[0] : of_both[1];
     const int i = __builtin_ctz(a->can[0]), k = __builtin_ctz(b->can[0]);
     rows_chunk of_a = {.n = 1}, of_b;
     int code = EXIT_DONE;
@@ -114,14 +154,50 @@ static int absorb_pairs(task *t, rows *a, rows *b, bf_state *state) {
                        y = bf_array_of(rows_dtype(b, 0), of_b.columns[0].as[k], of_b.n);
         const bf_status st = bf_state_absorb_pair(state, &x, &y);
         if (st != BF_OK) code = fail_status(st, t->context, a->source.name);
+        if (code == EXIT_DONE) work_tick(&t->work);
     }
     return code;
 }
 
-static int absorb_two(task *t, bf_reduction op, rows *a, rows *b, bf_state **state) {
+static int walk_pairs(task *t, bf_reduction op, rows *a, rows *b, bf_state **state) {
+    rows *const inputs[] = {a, b};
+    const work_thing thing = {.state = state};
+    int code = work_begin(&t->work, inputs, 2);
+    if (code != EXIT_DONE) return code;
+    bf_state_destroy(*state);
+    *state = NULL;
     const bf_status st = bf_state_create(t->context, op, rows_dtype(a, 0), state);
-    return st == BF_OK ? absorb_pairs(t, a, b, *state)
-                       : fail_status(st, t->context, a->source.name);
+    if (st != BF_OK) return fail_status(st, t->context, a->source.name);
+    code = work_hold(&t->work, &thing, 1);
+    return code == EXIT_DONE ? absorb_pairs(t, a, b, *state) : code;
+}
+
+/* Reads both; anew if a text turns out to have another dtype than it seemed to have. */
+static int make_pairs(task *t, bf_reduction op, rows *a, rows *b, bf_state **state) {
+    int code = match_dtypes(a, b);
+    while (code == EXIT_DONE && (code = walk_pairs(t, op, a, b, state)) == ROWS_RESETTLED) {
+        rows_again(a);
+        rows_again(b);
+        code = match_dtypes(a, b);
+    }
+    return code;
+}
+
+/* Another rank's rows may show the dtype, too. */
+static int absorb_two(task *t, bf_reduction op, rows *a, rows *b, bf_state **state) {
+    int code = work_end(&t->work, make_pairs(t, op, a, b, state), false);
+    while (code == ROWS_RESETTLED) {
+        bf_state_info info = {.size = sizeof info};
+        bf_state_describe(*state, &info);
+        code = match_dtypes(a, b);
+        if (code == EXIT_DONE && info.dtype != rows_dtype(a, 0)) {
+            rows_again(a);
+            rows_again(b);
+            code = make_pairs(t, op, a, b, state);
+        }
+        code = work_end(&t->work, code, false);
+    }
+    return code == EXIT_DONE ? ranks_merge_states(t->context, state, 1, a->source.name) : code;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

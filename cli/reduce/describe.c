@@ -2,9 +2,11 @@
 #include "reduce/describe.h"
 
 #include "command.h"
+#include "input/share.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@ static const usage describe_usage = {
     "names is its header. --save saves the state of one column for merge. '-' or no FILE is\n"
     "standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_SAVE | TAKES_OUTPUT,
+        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT,
     "bitfold describe x.npy"};
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -157,14 +159,19 @@ static int check_save(const task *t, const rows *r, const list *x) {
 }
 
 static int describe_columns(task *t, rows *r, list *x, double began) {
+    rows *const inputs[] = {r};
+    int64_t first;
     const int columns = r->columns, before = x->n;
     const char *file = r->source.name;
     described *all = realloc(x->all, (size_t)(x->n + columns) * sizeof *all);
     if (all) x->all = all;
     bf_state **states = calloc((size_t)columns, sizeof *states);
     int code = all && states ? check_save(t, r, x) : fail_status(BF_E_MEMORY, NULL, file);
-    if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, r, NULL, r->source.first, states);
+    code = ranks_agree(code);
+    if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
+    if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, r, NULL, first, states);
     for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, r, k, states[k]);
+    code = ranks_agree(code);
     for (int k = before; k < x->n; k++) x->all[k].seconds = progress_clock() - began;
     if (code == EXIT_DONE && t->options->save) {
         x->saved = states[0];
@@ -181,9 +188,8 @@ static int describe_file(task *t, const char *name, list *x) {
     const rows_options how = task_rows(t, BF_DESCRIBE);
     input in = t->options->input;
     in.text.table = true;
-    int code = rows_open(&r, name, &in, &how);
-    if (code != EXIT_DONE) return code;
-    code = describe_columns(t, &r, x, began);
+    int code = ranks_agree(rows_open(&r, name, &in, &how));
+    if (code == EXIT_DONE) code = describe_columns(t, &r, x, began);
     rows_close(&r);
     return code;
 }
@@ -197,7 +203,8 @@ static int describe_files(task *t, list *x) {
         if (first_failure == EXIT_DONE) first_failure = code;
     }
     const char *device = bf_context_device(t->context);
-    const int put = x->n > 0 ? describe_put(&t->output, x->all, x->n, device) : EXIT_DONE;
+    const int put =
+        ranks_agree(x->n > 0 ? describe_put(&t->output, x->all, x->n, device) : EXIT_DONE);
     return first_failure == EXIT_DONE ? put : first_failure;
 }
 

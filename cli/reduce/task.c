@@ -5,6 +5,7 @@
 #include "reduce/reduce.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
 #include "runtime/statefile.h"
 
 #include <inttypes.h>
@@ -18,11 +19,17 @@ int task_open(task *t, const options *o, bool names) {
     int code = context_open(&t->context, o);
     if (code == EXIT_DONE) code = output_open(&t->output, o, names);
     if (code == EXIT_DONE && o->save) code = outfile_open(&t->save, o->save);
+    code = ranks_agree(code);
+    if (code == EXIT_DONE) code = work_open(&t->work, o, t->context);
     return code == EXIT_DONE ? code : task_close(t, code, NULL);
 }
 
 rows_options task_rows(const task *t, bf_reduction op) {
-    return (rows_options){.threads = t->options->threads, .ordered = reduce_is_ordered(op)};
+    const options *o = t->options;
+    return (rows_options){.threads = o->threads,
+                          .ordered = reduce_is_ordered(op),
+                          .memory = o->memory.input,
+                          .slab = options_slab(o)};
 }
 
 static void tell_input(const task *t, const rows *r) {
@@ -93,6 +100,7 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
 int task_close(task *t, int code, const bf_state *state) {
     if (code == EXIT_DONE && t->options->save && state) code = statefile_save(&t->save, state);
     if (code == EXIT_DONE) code = output_close(&t->output);
+    work_close(&t->work, code);
     if (code != EXIT_DONE) {
         outfile_abandon(&t->save);
         output_abandon(&t->output);

@@ -6,12 +6,14 @@
 #include "runtime/options.h"
 #include "runtime/outfile.h"
 #include "runtime/output.h"
+#include "runtime/work.h"
 
 typedef struct task {
     const options *options;
     bf_context *context;
     output output;
     outfile save;
+    work work;
     int64_t bytes; /* read by the last task_reduce, and the threads that it used */
     int threads;
 } task;

@@ -1,14 +1,16 @@
 /* sum prod mean var std sumsq norm min max argmin argmax: one value a file. */
 #include "command.h"
+#include "input/share.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
 
 #include <stdlib.h>
 
 #define TAKES_VALUE                                                                                \
-    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_SAVE | TAKES_TOTAL |            \
-     TAKES_OUTPUT)
+    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |           \
+     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define FILES "\nOne value for each FILE; '-' or no FILE is standard input."
@@ -126,13 +128,23 @@ static int add_to_total(running *total, reduced *x) {
     return code;
 }
 
-static int reduce_rows(task *t, bf_reduction op, running *total, reduced *x) {
+static int make_states(const task *t, reduced *x) {
     rows *r = &x->rows;
     if (t->options->save && r->columns > 1)
         return fail(EXIT_USAGE, r->source.name, "--save takes one column, not %d", r->columns);
     x->states = calloc((size_t)r->columns, sizeof *x->states);
     if (!x->states) return fail_status(BF_E_MEMORY, NULL, r->source.name);
-    return task_reduce(t, op, r, NULL, total->next + r->source.first, x->states);
+    return EXIT_DONE;
+}
+
+/* Reads this rank's rows, and merges what all ranks made of theirs. */
+static int reduce_rows(task *t, bf_reduction op, running *total, reduced *x) {
+    rows *const inputs[] = {&x->rows};
+    int64_t first;
+    int code = ranks_agree(make_states(t, x));
+    if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
+    return code == EXIT_DONE ? task_reduce(t, op, &x->rows, NULL, total->next + first, x->states)
+                             : code;
 }
 
 /* Writes the value of each column, whose names come first if there are several. */
@@ -155,11 +167,11 @@ static int emit_file(task *t, bf_reduction op, running *total, reduced *x, doubl
     x->seconds = progress_clock() - began;
     total->seconds += x->seconds;
     if (code != EXIT_DONE) return code;
-    code = emit_columns(t, x, total->next);
+    code = ranks_agree(emit_columns(t, x, total->next));
     bf_state_describe(x->states[0], &info);
     if (!t->options->total && !t->options->save) return code;
     total->next = info.next;
-    const int added = add_to_total(total, x);
+    const int added = ranks_agree(add_to_total(total, x));
     return code == EXIT_DONE ? added : code;
 }
 
@@ -167,9 +179,8 @@ static int do_file(task *t, bf_reduction op, const char *name, running *total) {
     reduced x = {.states = NULL};
     const double began = progress_clock();
     const rows_options how = task_rows(t, op);
-    int code = rows_open(&x.rows, name, &t->options->input, &how);
-    if (code != EXIT_DONE) return code;
-    code = emit_file(t, op, total, &x, began);
+    int code = ranks_agree(rows_open(&x.rows, name, &t->options->input, &how));
+    if (code == EXIT_DONE) code = emit_file(t, op, total, &x, began);
     drop_states(x.states, x.rows.columns);
     rows_close(&x.rows);
     return code;
@@ -190,11 +201,12 @@ static int emit_total(task *t, const running *total) {
 static int do_files(task *t, bf_reduction op, running *total) {
     const options *o = t->options;
     int first_failure = EXIT_DONE;
-    for (int i = 0; i < o->file_count && !ferror(t->output.stream); i++) {
+    for (int i = 0; i < o->file_count && !ranks_any(ferror(t->output.stream)); i++) {
         const int code = do_file(t, op, o->files[i], total);
         if (first_failure == EXIT_DONE) first_failure = code;
     }
-    return first_failure == EXIT_DONE && o->total ? emit_total(t, total) : first_failure;
+    return first_failure == EXIT_DONE && o->total ? ranks_agree(emit_total(t, total))
+                                                  : first_failure;
 }
 
 static void drop_total(running *total) {

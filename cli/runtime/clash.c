@@ -88,7 +88,7 @@ static int check_inputs(const target *targets, int n, const options *o, const us
 }
 
 int clash_check(const options *o, const usage *u) {
-    target targets[2];
+    target targets[3];
     int n = 0;
     const bool standard = !o->output || (u->takes & TAKES_MAP && strcmp(o->output, "-") == 0);
     if (standard)
@@ -96,8 +96,13 @@ int clash_check(const options *o, const usage *u) {
     else
         targets[n++] = (target){"-o", o->output, place_of_output(o->output)};
     if (o->save) targets[n++] = (target){"--save", o->save, place_of_output(o->save)};
-    if (n > 1 && is_same_place(&targets[0].place, &targets[1].place))
-        return fail(EXIT_USAGE, o->save, "--save and %s are the same file", targets[0].option);
+    if (o->checkpoint)
+        targets[n++] = (target){"--checkpoint", o->checkpoint, place_of_output(o->checkpoint)};
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (is_same_place(&targets[k].place, &targets[i].place))
+                return fail(EXIT_USAGE, targets[i].name, "%s and %s are the same file",
+                            targets[i].option, targets[k].option);
     return u->takes & (TAKES_INPUT | TAKES_SAVE | TAKES_AGAINST) ? check_inputs(targets, n, o, u)
                                                                  : EXIT_DONE;
 }

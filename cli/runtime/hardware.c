@@ -196,6 +196,12 @@ static void find_memory(hardware *h) {
                  chosen + 1);
 }
 
+int64_t hardware_memory(void) {
+    hardware h = {.memory = 0};
+    find_memory(&h);
+    return h.limit > 0 && h.limit < h.memory ? h.limit : h.memory;
+}
+
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static int count_nvidia_devices(void) {

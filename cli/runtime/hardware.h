@@ -32,6 +32,9 @@ typedef struct hardware {
     bool nvidia_library;       /* libcuda can be loaded */
 } hardware;
 
+/* The memory of this machine, or of the cgroup if that has less. */
+int64_t hardware_memory(void);
+
 /* Fills in *h; members that the kernel does not report stay 0 or "". */
 void hardware_find(hardware *h);
 

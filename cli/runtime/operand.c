@@ -1,5 +1,7 @@
 #include "runtime/operand.h"
 
+#include "runtime/hardware.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -84,15 +86,27 @@ bool read_delimiter(const option_spec *spec, const char *text, void *to) {
     return fit || operand_bad(spec->name, text, "one character that is no part of a number");
 }
 
-bool read_size(const option_spec *spec, const char *text, void *to) {
-    static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
+/* A percentage is one of hardware_memory(). */
+bool read_memory(const option_spec *spec, const char *text, void *to) {
+    static const char units[] = "KMGT";
     const size_t digits = strspn(text, "0123456789");
-    int unit = 4;
-    while (unit >= 0 && strcmp(text + digits, units[unit]) != 0) unit--;
-    const int64_t n = unit >= 0 && digits > 0 ? strtoll(text, NULL, 10) : 0;
-    const bool fit = n > 0 && n <= (int64_t)1 << 50 >> 10 * unit;
-    *(int64_t *)to = fit ? n << 10 * unit : 0;
-    return fit || operand_bad(spec->name, text, "a size (such as 500MiB or 4GiB)");
+    const char *unit = text + digits, *at = *unit ? strchr(units, *unit) : NULL;
+    const int64_t n = digits > 0 && digits < 16 ? strtoll(text, NULL, 10) : 0;
+    const int shift = at ? 10 * (int)(at - units + 1) : 0;
+    const bool percent = strcmp(unit, "%") == 0;
+    bool fit = *unit == '\0' || percent || (at && (!unit[1] || strcmp(unit + 1, "iB") == 0));
+    fit = fit && n > 0 && n <= (percent ? 100 : (int64_t)1 << 50 >> shift);
+    if (fit) *(int64_t *)to = percent ? hardware_memory() / 100 * n : n << shift;
+    return fit || operand_bad(spec->name, text, "a size or a percentage (such as 500M, 4G or 20%)");
+}
+
+bool read_seconds(const option_spec *spec, const char *text, void *to) {
+    char *end;
+    const double seconds = strtod(text, &end);
+    const bool digits = *text == '.' || isdigit((unsigned char)*text);
+    *(double *)to = seconds;
+    return (digits && *end == '\0' && seconds > 0 && seconds <= 1e9) ||
+           operand_bad(spec->name, text, "a number of seconds (such as 0.5 or 60)");
 }
 
 bool read_threads(const option_spec *spec, const char *text, void *to) {

@@ -17,7 +17,8 @@ option_reader read_number;       /* int64_t: from the option's least to its most
 option_reader read_dtype;        /* bf_dtype */
 option_reader read_columns;      /* const char *: not empty */
 option_reader read_delimiter;    /* char: one character; a tab also as \t */
-option_reader read_size;         /* int64_t: bytes, maybe with KiB, MiB, GiB or TiB behind */
+option_reader read_seconds;      /* double: more than 0 */
+option_reader read_memory;       /* int64_t: bytes, with K, KiB, ... T, TiB behind, or a percent */
 option_reader read_threads;      /* int: 1 to 1024 */
 
 #endif

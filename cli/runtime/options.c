@@ -3,11 +3,13 @@
 #include "input/guess.h"
 #include "runtime/clash.h"
 #include "runtime/operand.h"
+#include "runtime/ranks.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ELEMENTS_MOST ((int64_t)1 << 62)
@@ -96,20 +98,20 @@ static const option_spec shared[] = {
     {"strict", 0, NULL, "refuse NaNs and elements below or above the bins", TAKES_BINS,
      .read = read_flag, .at = AT(strict)},
     {"density", 0, NULL, "histograms: scale to an integral of 1", TAKES_PLOT, .read = read_flag,
-     .at = AT(density)},
-    {"log", 0, NULL, "plots: use a logarithmic scale", TAKES_PLOT, .read = read_flag,
-     .at = AT(log)},
+     .at = AT(density), .incidental = true},
+    {"log", 0, NULL, "plots: use a logarithmic scale", TAKES_PLOT, .read = read_flag, .at = AT(log),
+     .incidental = true},
     {"title", 0, "TEXT", "plots: the title (the file's name)", TAKES_PLOT, .read = read_text,
-     .at = AT(title)},
+     .at = AT(title), .incidental = true},
     {"device", 0, "auto|cpu|cuda|cuda:N|cuda:all", "where to compute (auto: where the data are)",
-     TAKES_RUNNING | TAKES_DEVICE, .read = read_text, .at = AT(device)},
+     TAKES_RUNNING | TAKES_DEVICE, .read = read_text, .at = AT(device), .incidental = true},
     {"threads", 'j', "N", "the number of CPU threads (as many as this process may use)",
-     TAKES_RUNNING, .read = read_threads, .at = AT(threads)},
+     TAKES_RUNNING, .read = read_threads, .at = AT(threads), .incidental = true},
     {"isa", 0, "auto|generic|avx2|avx512|neon", "the CPU's instruction set (auto: the fastest)",
-     TAKES_RUNNING, .read = read_text, .at = AT(isa)},
-    {"memory", 0, "SIZE",
-     "keep this much of a pipe in memory, as in 4GiB, the rest in a file (a quarter of all memory)",
-     TAKES_MEMORY, .read = read_size, .at = AT(memory)},
+     TAKES_RUNNING, .read = read_text, .at = AT(isa), .incidental = true},
+    {"memory", 0, "SIZE/PERCENT%",
+     "take no more memory than this, as in 4G or 20%, pages of mapped files included (no limit)",
+     TAKES_MEMORY, .read = read_memory, .at = AT(memory.limit), .incidental = true},
     {"sum", 0, "V", "the exact sum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_SUM, .repeats = true},
     {"mean", 0, "V", "the mean of each key's values", TAKES_GROUPS, .read = read_aggregate,
@@ -121,13 +123,17 @@ static const option_spec shared[] = {
     {"count", 0, NULL, "the number of each key's rows", TAKES_GROUPS, .read = read_aggregate,
      .repeats = true},
     {"sort", 0, sorts, "show the most frequent first, or the least key first (count)", TAKES_TOP,
-     .read = read_choice, .at = AT(by_key)},
+     .read = read_choice, .at = AT(by_key), .incidental = true},
     {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP, .read = read_number, .at = AT(top),
-     .least = 1, .most = ELEMENTS_MOST},
+     .least = 1, .most = ELEMENTS_MOST, .incidental = true},
     {"seed", 0, "N", "the seed of the hash; no result depends on it", TAKES_SEED,
      .read = read_number, .at = AT(seed), .most = INT64_MAX},
     {"save", 0, "FILE", "save the state for 'bitfold merge'", TAKES_SAVE, .read = read_text,
      .at = AT(save)},
+    {"checkpoint", 0, "FILE", "save the work in FILE, and go on from there if it is interrupted",
+     TAKES_WORK, .read = read_text, .at = AT(checkpoint), .incidental = true},
+    {"checkpoint-interval", 0, "SECONDS", "save it so often, as in 0.5 (5)", TAKES_WORK,
+     .read = read_seconds, .at = AT(checkpoint_interval), .incidental = true},
     {"minus", 0, "FILE", "take this saved state out again; repeatable", TAKES_MINUS,
      .read = read_minus, .repeats = true},
     {"against", 0, "FILE", "compare with this saved state of the same data", TAKES_AGAINST,
@@ -135,13 +141,13 @@ static const option_spec shared[] = {
     {"total", 0, NULL, "also show the value of all files together", TAKES_TOTAL, .read = read_flag,
      .at = AT(total)},
     {"output", 'o', "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES,
-     .read = read_text, .at = AT(output)},
+     .read = read_text, .at = AT(output), .incidental = true},
     {"json", 0, NULL, "show JSON, one object on each line", TAKES_OUTPUT | TAKES_JSON,
-     .read = read_layout, .at = AT(layout), .value = LAYOUT_JSON},
+     .read = read_layout, .at = AT(layout), .value = LAYOUT_JSON, .incidental = true},
     {"tsv", 0, NULL, "show value, tab and file, even for one file; hist: show the table",
-     TAKES_OUTPUT, .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV},
+     TAKES_OUTPUT, .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV, .incidental = true},
     {"hex", 0, NULL, "show floats in hexadecimal, as %a prints them; integers stay decimal",
-     TAKES_OUTPUT, .read = read_flag, .at = AT(hex)},
+     TAKES_OUTPUT, .read = read_flag, .at = AT(hex), .incidental = true},
     {"size", 0, "WxH", "the width and height of the picture in pixels (1000x1000)", TAKES_JULIA,
      .read = read_text, .at = AT(size)},
     {"c", 'c', "RE,IM", "the point c of the Julia set (-0.8,0.156)", TAKES_JULIA, .read = read_text,
@@ -164,17 +170,18 @@ static const option_spec shared[] = {
      .read = read_text, .at = AT(c_path)},
     {"view", 0, NULL, "show the picture in a window, where you can move and zoom", TAKES_FRAMES,
      .read = read_flag, .at = AT(view)},
-    {"quiet", 'q', NULL, "show only errors", 0, .read = read_flag, .at = AT(quiet)},
+    {"quiet", 'q', NULL, "show only errors", 0, .read = read_flag, .at = AT(quiet),
+     .incidental = true},
     {"verbose", 'v', NULL, "show the choices made, such as the device", 0, .read = read_flag,
-     .at = AT(verbose)},
+     .at = AT(verbose), .incidental = true},
     {"stats", 0, NULL, "show how much was read, and how fast", TAKES_RUNNING, .read = read_flag,
-     .at = AT(stats)},
+     .at = AT(stats), .incidental = true},
     {"progress", 0, NULL, "show progress, even if not on a terminal", 0, .read = read_setting,
-     .at = AT(progress), .value = PROGRESS_ON},
+     .at = AT(progress), .value = PROGRESS_ON, .incidental = true},
     {"no-progress", 0, NULL, "show no progress", 0, .read = read_setting, .at = AT(progress),
-     .value = PROGRESS_OFF},
+     .value = PROGRESS_OFF, .incidental = true},
     {"color", 0, colors, "colour messages (auto: on a terminal, unless NO_COLOR is set)", 0,
-     .read = read_choice, .at = AT(color)},
+     .read = read_choice, .at = AT(color), .incidental = true},
     {"help", 'h', NULL, "show this help", 0, .read = read_flag, .at = AT(help)},
 };
 enum { SHARED = sizeof shared / sizeof *shared };
@@ -281,12 +288,30 @@ static bool read_option(options *o, const own_options *own, const option_spec *s
     return spec->read(spec, optarg, into + spec->at);
 }
 
+/* The options given; far more than there are to give. */
+enum { GIVEN_MOST = 1024 };
+static given_option all_given[GIVEN_MOST];
+static int given_count;
+
+const given_option *options_given(int *n) {
+    *n = given_count;
+    return all_given;
+}
+
+static bool note_option(const option_spec *spec) {
+    if (given_count == GIVEN_MOST) fail(EXIT_USAGE, NULL, "more than %d options", GIVEN_MOST);
+    if (given_count == GIVEN_MOST) return false;
+    all_given[given_count++] = (given_option){spec, optarg};
+    return true;
+}
+
 static int read_options(options *o, const own_options *own, int argc, char **argv, const usage *u) {
     struct option longs[OPTIONS_MOST + 1];
     char letters[2 * OPTIONS_MOST + 2];
     const char *given[OPTIONS_MOST] = {NULL};
     const candidates c = candidates_of(u, own);
     describe_options(&c, longs, letters);
+    given_count = 0;
     opterr = 0;
     optind = 0; /* from the start: completion asks one command after another */
     int id;
@@ -297,6 +322,7 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
             return option_error(argv[0], "this command has no option", c.specs[i]);
         if (!c.specs[i]->repeats && options_again(&given[i], c.specs[i], optarg)) return EXIT_USAGE;
         if (!read_option(o, own, c.specs[i])) return EXIT_USAGE;
+        if (!note_option(c.specs[i])) return EXIT_USAGE;
     }
     return EXIT_DONE;
 }
@@ -313,6 +339,8 @@ static int check_options(const options *o) {
         hint("a .npy file holds its own dtype");
         return EXIT_USAGE;
     }
+    if (o->checkpoint_interval > 0 && !o->checkpoint)
+        return fail(EXIT_USAGE, NULL, "--checkpoint-interval needs --checkpoint");
     const text_options *t = &o->input.text;
     if ((o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW) &&
         (t->columns || t->delimiter || t->header))
@@ -337,6 +365,11 @@ static int check_isa(const char *name) {
 bool options_gpu(const char *name) {
     int device;
     return bf_device_parse(name, &device) == BF_OK && device >= 0;
+}
+
+int64_t options_slab(const options *o) {
+    if (o->checkpoint) return (int64_t)16 * 1024 * 1024; /* one may be saved after each */
+    return options_gpu(o->device) ? (int64_t)1024 * 1024 * 1024 : 0;
 }
 
 static int unknown_device(const char *name) {
@@ -368,6 +401,44 @@ bool options_parse(options *o, int argc, char **argv, const usage *u, int *code)
     return options_parse_own(o, NULL, argc, argv, u, code);
 }
 
+/* The share of this rank in the cores and GPUs of its machine. */
+static void find_share(options *o) {
+    static char device[32];
+    int sharing, before;
+    const int gpus = bf_device_count();
+    ranks_neighbours(&sharing, &before);
+    if (o->threads == 0) o->threads = (bf_usable_threads() + sharing - 1) / sharing;
+    if (strcmp(o->device, "cuda") != 0 || gpus == 0) return;
+    snprintf(device, sizeof device, "cuda:%d", before % gpus);
+    o->device = device;
+}
+
+/* Files that every rank can read a part of; standard input and pipes only one can. */
+static bool are_files(const options *o) {
+    struct stat st;
+    bool all = !o->weights;
+    for (int i = 0; i < o->file_count && all; i++)
+        all = strcmp(o->files[i], "-") != 0 &&
+              (stat(o->files[i], &st) != 0 || (S_ISREG(st.st_mode) && st.st_size > 0));
+    for (int i = 0; i < o->aggregate_count && all; i++) {
+        const char *name = o->aggregates[i].values;
+        all = !name || (strcmp(name, "-") != 0 &&
+                        (stat(name, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size > 0)));
+    }
+    return all;
+}
+
+/* What ranks do differently from one that is alone. False: this one has nothing to do. */
+static bool join_ranks(options *o) {
+    if (!ranks_first_says(are_files(o)) && !ranks_alone()) return false;
+    if (ranks_count() > 1) find_share(o);
+    if (ranks_rank() == 0) return true;
+    o->output = o->save = NULL;
+    o->progress = PROGRESS_OFF;
+    report_style(o->color, true, false);
+    return true;
+}
+
 bool options_parse_own(options *o, const own_options *own, int argc, char **argv, const usage *u,
                        int *code) {
     *o = (options){.input.count = -1,
@@ -385,7 +456,12 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = clash_check(o, u);
     if (*code == EXIT_DONE) *code = check_device(o->device);
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
+    *code = ranks_agree(*code);
+    if (*code == EXIT_DONE && !join_ranks(o)) return false;
     if (o->threads == 0) o->threads = bf_usable_threads();
+    if (o->checkpoint_interval == 0) o->checkpoint_interval = 5;
+    if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
+    *code = ranks_agree(*code);
     progress_setup(o->quiet ? PROGRESS_OFF : o->progress);
     return *code == EXIT_DONE;
 }

@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_RUNTIME_OPTIONS_H
 
 #include "input/source.h"
+#include "runtime/memory.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 
@@ -20,6 +21,7 @@ enum option_group {
     TAKES_OUTPUT = 128,       /* -o --json --tsv --hex */
     TAKES_JSON = 256,         /* --json alone */
     TAKES_STDIN = 512,        /* no FILE is standard input */
+    TAKES_WORK = 1 << 14,     /* --checkpoint --checkpoint-interval */
     TAKES_MINUS = 1 << 15,    /* --minus */
     TAKES_AGAINST = 1 << 16,  /* --against */
     TAKES_OVERFLOW = 1 << 17, /* --overflow */
@@ -52,10 +54,11 @@ typedef struct options {
     bf_dtype to; /* BF_NONE: not given */
     const char *device, *isa;
     int threads;
-    const char *save, *output, *against;                /* NULL: not given */
+    const char *save, *output, *against, *checkpoint;   /* NULL: not given */
     const char *bins, *range, *edges, *weights, *title; /* NULL: not given */
     const char *size, *c, *iterations, *escape, *center, *scale, *palette, *frames, *c_path;
-    int64_t memory; /* bytes; 0: not given */
+    memory_plan memory;
+    double checkpoint_interval; /* seconds */
     bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
     enum layout layout;
     enum progress_mode progress;
@@ -88,6 +91,7 @@ struct option_spec {
     int value;           /* what it sets it to, where there is no operand */
     int64_t least, most; /* of a number */
     bool repeats;        /* given twice, it counts twice */
+    bool incidental;     /* says how to run or what to show: a checkpoint does not depend on it */
 };
 
 /* A command, as --help tells it. */
@@ -125,8 +129,20 @@ bool options_again(const char **given, const option_spec *spec, const char *oper
 void options_guess(const char *option, const option_spec *const list[], int n,
                    const char *otherwise);
 
+/* An option as it was given. */
+typedef struct given_option {
+    const option_spec *spec;
+    const char *operand; /* NULL: none */
+} given_option;
+
+/* Returns the options of the command line, in its order, and how many there are. */
+const given_option *options_given(int *n);
+
 /* Is this operand of --device a GPU: "cuda" or "cuda:N"? */
 bool options_gpu(const char *device);
+
+/* Bytes of an array in a file that are best taken at once; 0: the usual. On a GPU, more. */
+int64_t options_slab(const options *o);
 
 /* Reads the command line. False: stop at once and return *code (help was shown, or an error). */
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code);

@@ -52,6 +52,15 @@ static void set_pending(const char *from, const char *to) {
     }
 }
 
+void outfile_guard(const char *path) {
+    sigset_t ending;
+    find_ending(&ending);
+    catch_signals(&ending);
+    set_pending(NULL, path);
+}
+
+void outfile_unguard(const char *path) { set_pending(path, NULL); }
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static int cannot_write(const outfile *f, int error) {

@@ -23,6 +23,10 @@ int outfile_open(outfile *f, const char *name);
 /* Completes the file and gives it its name. */
 int outfile_commit(outfile *f);
 
+/* While a path is guarded, a signal that ends the command removes its file. */
+void outfile_guard(const char *path);
+void outfile_unguard(const char *path);
+
 /* Drops the file, if it is open. */
 void outfile_abandon(outfile *f);
 

@@ -17,6 +17,34 @@ static struct {
     bool quiet, verbose;
 } style = {"", COLOR_AUTO, false, false};
 
+/* Errors and hints that are kept back. */
+static struct {
+    bool holds;
+    char *text;
+    size_t size;
+} held;
+
+void report_hold(bool hold) { held.holds = hold; }
+
+void report_release(bool show) {
+    if (show && held.size > 0) progress_clear();
+    if (show && held.size > 0) fwrite(held.text, 1, held.size, stderr);
+    held.size = 0;
+}
+
+/* Writes a line to standard error, or to what is kept back. */
+static void put_text(const char *text, size_t size, bool hold) {
+    char *more = hold ? realloc(held.text, held.size + size) : NULL;
+    if (!more) {
+        progress_clear();
+        fwrite(text, 1, size, stderr);
+        return;
+    }
+    memcpy(more + held.size, text, size);
+    held.text = more;
+    held.size += size;
+}
+
 void report_command(const char *name) { style.command = name; }
 
 void report_style(enum color_mode color, int quiet, int verbose) {
@@ -35,8 +63,9 @@ int color_wanted(int fd) {
 
 /* One line in one write, so that lines of several processes do not mix; a control character (in a
  * file's name, say) becomes '?', so that one message stays one harmless line. */
-static void put_line(const char *prefix, const char *file, const char *format, va_list args) {
-    char line[MAX_LINE + 1];
+static void put_line(const char *prefix, const char *file, const char *format, va_list args,
+                     bool hold) {
+    char line[MAX_LINE + 1], bold[MAX_LINE + 16];
     size_t used =
         (size_t)snprintf(line, MAX_LINE, "%s%s%s", prefix, file ? file : "", file ? ": " : "");
     if (used < MAX_LINE - 1) vsnprintf(line + used, MAX_LINE - used, format, args);
@@ -44,25 +73,23 @@ static void put_line(const char *prefix, const char *file, const char *format, v
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) line[i] = '?';
     line[length] = '\n';
-    progress_clear();
-    if (color_wanted(STDERR_FILENO)) {
-        fprintf(stderr, "\033[1m%.*s\033[0m", (int)strlen(prefix), line);
-        fwrite(line + strlen(prefix), 1, length + 1 - strlen(prefix), stderr);
-    } else {
-        fwrite(line, 1, length + 1, stderr);
-    }
+    const int n = color_wanted(STDERR_FILENO)
+                      ? snprintf(bold, sizeof bold, "\033[1m%.*s\033[0m%.*s", (int)strlen(prefix),
+                                 line, (int)(length + 1 - strlen(prefix)), line + strlen(prefix))
+                      : 0;
+    put_text(n > 0 ? bold : line, n > 0 ? (size_t)n : length + 1, hold);
 }
 
-static void put_command_line(const char *file, const char *format, va_list args) {
+static void put_command_line(const char *file, const char *format, va_list args, bool hold) {
     char prefix[64];
     snprintf(prefix, sizeof prefix, "bitfold%s%s: ", *style.command ? " " : "", style.command);
-    put_line(prefix, file, format, args);
+    put_line(prefix, file, format, args, hold);
 }
 
 int fail(int code, const char *file, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    put_command_line(file, format, args);
+    put_command_line(file, format, args, held.holds);
     va_end(args);
     return code;
 }
@@ -71,7 +98,7 @@ void inform(const char *file, const char *format, ...) {
     if (style.quiet) return;
     va_list args;
     va_start(args, format);
-    put_command_line(file, format, args);
+    put_command_line(file, format, args, false);
     va_end(args);
 }
 
@@ -79,14 +106,14 @@ void note(const char *file, const char *format, ...) {
     if (!style.verbose) return;
     va_list args;
     va_start(args, format);
-    put_command_line(file, format, args);
+    put_command_line(file, format, args, false);
     va_end(args);
 }
 
 void hint(const char *format, ...) {
     va_list args;
     va_start(args, format);
-    put_line("hint: ", NULL, format, args);
+    put_line("hint: ", NULL, format, args, held.holds);
     va_end(args);
 }
 

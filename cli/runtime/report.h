@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_RUNTIME_REPORT_H
 
 #include <bitfold.h>
+#include <stdbool.h>
 
 /* Exit codes of the process. A function that returns one has already reported the failure. */
 enum {
@@ -34,6 +35,10 @@ int fail_device(const char *device);
 
 /* "hint: ..."; at most one, after fail(). */
 void hint(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* From now on, keeps errors and hints back; report_release shows them, or drops them. */
+void report_hold(bool hold);
+void report_release(bool show);
 
 /* A line like an error's, shown unless -q was given; note() only with -v. */
 void inform(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);

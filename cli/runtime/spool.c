@@ -16,12 +16,7 @@
 #include <unistd.h>
 
 void spool_limit_set(spool_limit *limit, int64_t bytes) {
-    hardware h;
-    if (bytes == 0) {
-        hardware_find(&h);
-        bytes = (h.limit > 0 && h.limit < h.memory ? h.limit : h.memory) / 4;
-    }
-    atomic_init(&limit->left, bytes);
+    atomic_init(&limit->left, bytes > 0 ? bytes : hardware_memory() / 4);
 }
 
 void spool_open(spool *s, spool_limit *limit) { *s = (spool){.limit = limit, .fd = -1}; }
@@ -63,18 +58,6 @@ int spool_failed(int error) {
     return EXIT_IO;
 }
 
-static bool write_file(const spool *s, const unsigned char *bytes, size_t size) {
-    while (size > 0) {
-        const ssize_t n = write(s->fd, bytes, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = ENOSPC;
-        if (n <= 0) return false;
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 /* ---- both ------------------------------------------------------------------------------------ */
 
 /* Takes all memory that is left. Address space costs nothing until it is written to. */
@@ -98,7 +81,7 @@ bool spool_write(spool *s, const void *bytes, size_t size) {
         s->held += (int64_t)size;
     } else {
         if (s->fd < 0) s->fd = spool_create_file();
-        if (s->fd < 0 || !write_file(s, bytes, size)) return false;
+        if (s->fd < 0 || !bytes_write(s->fd, bytes, size)) return false;
     }
     s->size += (int64_t)size;
     return true;

@@ -136,7 +136,7 @@ int cmd_join(int argc, char **argv) {
     int code;
     if (!options_parse(&o, argc, argv, &join_usage, &code)) return code;
     join j = {.options = &o, .a.source.fd = -1, .b.source.fd = -1};
-    spool_limit_set(&j.limit, o.memory);
+    spool_limit_set(&j.limit, o.memory.pipes);
     code = run_join(&j);
     if (code != EXIT_DONE) output_abandon(&j.output);
     rows_close(&j.a);

@@ -18,6 +18,7 @@
 #include "rules/reduce/state.h"
 #include "rules/reduce/sum.h"
 #include "rules/reduce/sum_window.h"
+#include "rules/reduce/terms.h"
 #include "rules/table/entry.h"
 
 #ifdef __CUDACC__
@@ -80,6 +81,12 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     out[1] += (uint64_t)bf_escape_point_f64(&view, other) + bf_julia_is_tame(&view);
     out[2] += (uint64_t)(bf_mirror_row(&mirror, 1) + bf_mirrored_row(&mirror, 1));
     out[0] += bf_palette_color(BF_PALETTE_FIRE, (int)(bits & 7), 9);
+    double s = x, e = 0, g = 0;
+    const void *in[] = {&bits};
+    const bf_terms terms = {dtype, 1, in, 0};
+    valid = valid && bf_terms_add(&s, &e, x) && bf_terms_add_f64(&s, &e, &g, x);
+    out[0] += bf_terms_sum(&terms, &valid);
+    out[1] += bf_narrow_odd(bf_terms_odd(s, e)) < bf_terms_f64(s, e, g);
     return bf_order_rank(dtype, bits) + bf_window_start(bf_window_bottom(0, 1)) +
            bf_window_span(2) + valid + bf_order_valid(dtype, (int64_t)bits);
 }

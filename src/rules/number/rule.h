@@ -1,7 +1,7 @@
 /* The common subset of C and C++ in which all rules are written, for gcc, clang and nvcc, on the
  * host and on the device. Rules compute with integers only, so that no rounding mode, FTZ or
- * contraction can change them. The exceptions are rules/reduce/product_tree.h, the guesses and
- * edges of rules/histogram, and rules/julia/escape.h. */
+ * contraction can change them. The exceptions are rules/reduce/product_tree.h, the chains of
+ * rules/reduce/terms.h, the guesses and edges of rules/histogram, and rules/julia/escape.h. */
 #ifndef BF_RULES_NUMBER_RULE_H
 #define BF_RULES_NUMBER_RULE_H
 

@@ -1,0 +1,147 @@
+/* The list of commands. Picks the one that argv[1] names. */
+#include "command.h"
+#include "help/completion.h"
+#include "input/guess.h"
+#include "runtime/options.h"
+#include "runtime/output.h"
+#include "runtime/ranks.h"
+
+#include <string.h>
+
+static int cmd_help(int argc, char **argv);
+static int cmd_completion(int argc, char **argv);
+
+static const command commands[] = {
+    {"sum", "values", "the exact sum", cmd_value, BY_ALL},
+    {"prod", "values", "the product", cmd_value, BY_ALL},
+    {"mean", "values", "the arithmetic mean", cmd_value, BY_ALL},
+    {"var", "values", "the variance", cmd_value, BY_ALL},
+    {"std", "values", "the standard deviation", cmd_value, BY_ALL},
+    {"sumsq", "values", "the sum of squares", cmd_value, BY_ALL},
+    {"norm", "values", "the 2-norm", cmd_value, BY_ALL},
+    {"dot", "values", "the dot product of two files", cmd_dot, BY_ALL},
+    {"min", "values", "the minimum", cmd_value, BY_ALL},
+    {"max", "values", "the maximum", cmd_value, BY_ALL},
+    {"argmin", "values", "the first index of the minimum", cmd_value, BY_ALL},
+    {"argmax", "values", "the first index of the maximum", cmd_value, BY_ALL},
+    {"describe", "values", "counts, extremes, sum, mean and deviation in one pass", cmd_describe,
+     BY_ALL},
+    {"map", "arrays", "element-wise operations", cmd_map, BY_NONE},
+    {"hist", "tables", "the number of elements in each bin, as a plot or a table", cmd_hist,
+     BY_ALL},
+    {"count", "tables", "the different numbers, and how often each occurs", cmd_count, BY_ALL},
+    {"group", "tables", "sums, means, extremes and counts for each key", cmd_group, BY_ALL},
+    {"join", "tables", "the pairs of rows of two files that have the same number", cmd_join,
+     BY_FIRST},
+    {"merge", "parts", "combine saved states, or take one out of others", cmd_merge, BY_FIRST},
+    {"julia", "pictures", "Julia sets and the Mandelbrot set", cmd_julia, BY_NONE},
+    {"devices", "machine", "the processor, memory and GPUs of this machine", cmd_devices, BY_FIRST},
+    {"verify", "machine", "check that every way to compute gives the same bits", cmd_verify,
+     BY_NONE},
+    {"bench", "machine", "measure the speed of this machine", cmd_bench, BY_NONE},
+    {"ladder", "machine", "measure teaching kernels, step by step, beside bitfold's own",
+     cmd_ladder, BY_NONE},
+    {"help", "help", "this list, or the help of a command", cmd_help, BY_FIRST},
+    {"completion", "help", "a script that completes commands in bash, zsh or fish", cmd_completion,
+     BY_FIRST},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const command *find_command(const char *name) {
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+static void show_commands(FILE *f) {
+    fputs("bitfold: exact, reproducible reductions over large arrays\n\n"
+          "bitfold COMMAND [OPTIONS] [FILE...]\n",
+          f);
+    const char *family = "";
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(family, commands[i].family) != 0) fprintf(f, "\n%s\n", commands[i].family);
+        family = commands[i].family;
+        fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    }
+    fputs("\n'bitfold help COMMAND' shows a command's options, 'bitfold --version' the version.\n"
+          "Exit codes: 0 done, 1 could not read or write, 2 bad usage, 3 data refused,\n"
+          "4 device not usable, 5 a check failed.\n",
+          f);
+}
+
+static int unknown_command(const char *name) {
+    report_command("");
+    fail(EXIT_USAGE, NULL, "unknown command: %s", name);
+    guess g = guess_begin(name);
+    for (int i = 0; i < COMMANDS; i++) guess_consider(&g, commands[i].name);
+    guess_hint(&g, "bitfold ", "'bitfold help' lists the commands");
+    return EXIT_USAGE;
+}
+
+/* Over ranks, some commands are run by all of them, most by the first alone. */
+static int run_command(const command *c, int argc, char **argv) {
+    report_command(c->name);
+    if (c->ranks == BY_NONE && ranks_count() > 1) {
+        fail(EXIT_USAGE, NULL, "this command does not run over ranks");
+        hint("run 'bitfold %s'", c->name);
+        return EXIT_USAGE;
+    }
+    if (c->ranks == BY_FIRST && !ranks_alone()) return EXIT_DONE;
+    return c->run(argc, argv);
+}
+
+static const usage help_usage = {
+    "[COMMAND]", "Lists the commands, or describes one and its options.", 0, "bitfold help sum"};
+
+static int cmd_help(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        options o;
+        int code;
+        options_parse(&o, argc, argv, &help_usage, &code);
+        return code;
+    }
+    const command *c = argc > 1 ? find_command(argv[1]) : NULL;
+    if (argc > 1 && argv[1][0] != '-' && !c) return unknown_command(argv[1]);
+    if (c) {
+        static char option[] = "--help";
+        char *arguments[] = {argv[1], option, NULL};
+        return run_command(c, 2, arguments);
+    }
+    show_commands(stdout);
+    return EXIT_DONE;
+}
+
+static const usage completion_usage = {
+    "bash|zsh|fish",
+    "Prints a script that completes bitfold's commands, options and files in that shell. For one\n"
+    "session, run 'source <(bitfold completion bash)'. For all sessions, save the script in the\n"
+    "folder where the shell looks for completions.",
+    0, "bitfold completion bash >bitfold.bash"};
+
+static int cmd_completion(int argc, char **argv) {
+    options o;
+    int code;
+    if (!options_parse(&o, argc, argv, &completion_usage, &code)) return code;
+    if (o.file_count != 1) return fail(EXIT_USAGE, NULL, "one shell is needed: bash, zsh or fish");
+    return completion_write(o.files[0], commands, COMMANDS);
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2 && !ranks_alone()) return EXIT_DONE;
+    if (argc < 2) {
+        show_commands(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return cmd_help(1, argv);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("bitfold %s\n", bf_version());
+        return EXIT_DONE;
+    }
+    const command *c = find_command(argv[1]);
+    return c ? run_command(c, argc - 1, argv + 1) : unknown_command(argv[1]);
+}
+
+int run_bitfold(int argc, char **argv) {
+    const int code = dispatch(argc, argv);
+    return ranks_end(code == EXIT_DONE ? output_flush(stdout, "standard output") : code);
+}

@@ -1,0 +1,166 @@
+#include "runtime/checkpoint.h"
+
+#include "input/bytes.h"
+#include "runtime/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { VERSION = 1, MAGIC = 8, CHECKSUM_AT = 16, HEADER = 32 };
+static const char magic[MAGIC + 1] = "bfcheck\n";
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+void *checkpoint_extend(checkpoint_writer *w, size_t more) {
+    if (!w->failed && more > w->room - w->size) {
+        const size_t room = w->size + more > 2 * w->room ? w->size + more : 2 * w->room;
+        unsigned char *bytes = realloc(w->bytes, room);
+        w->failed = bytes == NULL;
+        if (bytes) w->bytes = bytes;
+        if (bytes) w->room = room;
+    }
+    if (w->failed) return NULL;
+    w->size += more;
+    return w->bytes + w->size - more;
+}
+
+static void store_number(unsigned char *at, uint64_t number) {
+    for (int i = 0; i < 8; i++) at[i] = (unsigned char)(number >> 8 * i);
+}
+
+static uint64_t load_number(const unsigned char *at) {
+    uint64_t number = 0;
+    for (int i = 0; i < 8; i++) number |= (uint64_t)at[i] << 8 * i;
+    return number;
+}
+
+void checkpoint_put_number(checkpoint_writer *w, int64_t number) {
+    unsigned char *at = checkpoint_extend(w, 8);
+    if (at) store_number(at, (uint64_t)number);
+}
+
+void *checkpoint_put_room(checkpoint_writer *w, size_t size) {
+    checkpoint_put_number(w, (int64_t)size);
+    return checkpoint_extend(w, size);
+}
+
+void checkpoint_put_bytes(checkpoint_writer *w, const void *bytes, size_t size) {
+    void *at = checkpoint_put_room(w, size);
+    if (at && size > 0) memcpy(at, bytes, size);
+}
+
+/* The sum of all words, and a rotating sum of these sums, so that the order of the words counts. It
+ * finds accidents; what is loaded is checked for itself. */
+static uint64_t checksum(const unsigned char *bytes, size_t size) {
+    uint64_t a = 1, b = 0;
+    for (size_t i = 0; i < size; i += 8) {
+        unsigned char last[8] = {0};
+        const size_t n = size - i < 8 ? size - i : 8;
+        memcpy(last, bytes + i, n);
+        a += load_number(last);
+        b = (b << 1 | b >> 63) + a;
+    }
+    return a ^ (b << 32 | b >> 32);
+}
+
+void checkpoint_begin(checkpoint_writer *w) {
+    unsigned char *at = checkpoint_extend(w, HEADER);
+    if (!at) return;
+    memcpy(at, magic, MAGIC);
+    store_number(at + MAGIC, VERSION);
+}
+
+void checkpoint_end(checkpoint_writer *w) {
+    if (w->failed) return;
+    store_number(w->bytes + CHECKSUM_AT, checksum(w->bytes + HEADER, w->size - HEADER));
+    store_number(w->bytes + CHECKSUM_AT + 8, w->size - HEADER);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+bool checkpoint_open(checkpoint_reader *r, const void *bytes, size_t size) {
+    const unsigned char *at = bytes;
+    *r = (checkpoint_reader){.bad = true};
+    if (size < HEADER || memcmp(at, magic, MAGIC) != 0) return false;
+    if (load_number(at + MAGIC) != VERSION || load_number(at + CHECKSUM_AT + 8) != size - HEADER)
+        return false;
+    if (load_number(at + CHECKSUM_AT) != checksum(at + HEADER, size - HEADER)) return false;
+    *r = (checkpoint_reader){at + HEADER, at + size, false};
+    return true;
+}
+
+int64_t checkpoint_number(checkpoint_reader *r, int64_t least, int64_t most) {
+    r->bad = r->bad || r->end - r->at < 8;
+    if (r->bad) return 0;
+    const int64_t number = (int64_t)load_number(r->at);
+    r->at += 8;
+    r->bad = number < least || number > most;
+    return r->bad ? 0 : number;
+}
+
+const void *checkpoint_bytes(checkpoint_reader *r, size_t *size) {
+    const int64_t length = checkpoint_number(r, 0, INT64_MAX);
+    r->bad = r->bad || length > r->end - r->at;
+    *size = r->bad ? 0 : (size_t)length;
+    if (r->bad) return NULL;
+    r->at += length;
+    return r->at - length;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The file that is renamed when it is complete. */
+static bool name_beside(const char *path, char beside[PATH_MAX]) {
+    return snprintf(beside, PATH_MAX, "%s.new", path) < PATH_MAX;
+}
+
+static int write_all(int fd, const unsigned char *bytes, size_t size) {
+    while (size > 0) {
+        const ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return n < 0 ? errno : ENOSPC;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return fsync(fd) == 0 ? 0 : errno;
+}
+
+int checkpoint_write(const char *path, const checkpoint_writer *w) {
+    static char beside[PATH_MAX]; /* which a signal's handler may read */
+    if (w->failed) return ENOMEM;
+    if (!name_beside(path, beside)) return ENAMETOOLONG;
+    outfile_guard(beside);
+    const int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int error = fd < 0 ? errno : write_all(fd, w->bytes, w->size);
+    if (fd >= 0 && close(fd) != 0 && error == 0) error = errno;
+    if (error == 0 && rename(beside, path) != 0) error = errno;
+    if (error != 0 && fd >= 0) unlink(beside);
+    outfile_unguard(beside);
+    return error;
+}
+
+int checkpoint_read(const char *path, unsigned char **bytes, size_t *size) {
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *bytes = NULL;
+    if (fd < 0) return errno;
+    int error = fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+    if (error == 0 && !(*bytes = malloc((size_t)st.st_size + 1))) error = ENOMEM;
+    const int64_t got = error == 0 ? bytes_read(fd, *bytes, (size_t)st.st_size) : 0;
+    if (got < 0) error = errno;
+    *size = got > 0 ? (size_t)got : 0;
+    close(fd);
+    return error;
+}
+
+void checkpoint_remove(const char *path) {
+    char beside[PATH_MAX];
+    unlink(path);
+    if (name_beside(path, beside)) unlink(beside);
+}

@@ -1,0 +1,22 @@
+/* How --memory is shared out: it limits what the process has resident, pages of mapped files
+ * included. */
+#ifndef BITFOLD_CLI_RUNTIME_MEMORY_H
+#define BITFOLD_CLI_RUNTIME_MEMORY_H
+
+#include <stdint.h>
+
+typedef struct memory_plan {
+    int64_t limit;   /* bytes of the whole process; 0: none was given, and what follows is 0 */
+    int64_t input;   /* of the files that are read, all together */
+    int64_t pipes;   /* of pipes that are kept; the rest goes to a file */
+    int64_t library; /* of objects, their work and results */
+} memory_plan;
+
+/* Shares plan->limit out for a command of so many threads. Returns an exit code, having reported
+ * that the limit is too small. */
+int memory_plan_make(memory_plan *plan, int threads);
+
+/* The bytes of mapped files that are resident now. */
+int64_t memory_of_files(void);
+
+#endif

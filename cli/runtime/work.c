@@ -1,0 +1,368 @@
+#define _GNU_SOURCE /* asprintf */
+#include "runtime/work.h"
+
+#include "runtime/outfile.h"
+#include "runtime/ranks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A checkpoint takes at most 1 part in so many of the time. */
+enum { COST = 100 };
+
+/* ---- what a checkpoint is bound to ----------------------------------------------------------- */
+
+/* A line for a file; false if it cannot be gone on with. */
+static bool put_file(FILE *f, const char *name) {
+    struct stat st;
+    const bool there = strcmp(name, "-") != 0 && stat(name, &st) == 0;
+    if (strcmp(name, "-") == 0 || (there && !S_ISREG(st.st_mode))) return false;
+    if (there)
+        fprintf(f, "file %s: %" PRId64 " bytes, changed at %" PRId64 ".%09ld\n", name,
+                (int64_t)st.st_size, (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    else
+        fprintf(f, "file %s: none\n", name);
+    return true;
+}
+
+static int put_files(FILE *f, const options *o) {
+    const char *refused = NULL;
+    for (int i = 0; i < o->file_count && !refused; i++)
+        if (!put_file(f, o->files[i])) refused = o->files[i];
+    for (int i = 0; i < o->aggregate_count && !refused; i++)
+        if (o->aggregates[i].values && !put_file(f, o->aggregates[i].values))
+            refused = o->aggregates[i].values;
+    if (o->weights && !refused && !put_file(f, o->weights)) refused = o->weights;
+    if (o->edges && !refused && !put_file(f, o->edges)) refused = o->edges;
+    if (!refused) return EXIT_DONE;
+    fail(EXIT_USAGE, refused, "--checkpoint needs files: this is none, and cannot be read again");
+    return EXIT_USAGE;
+}
+
+/* A line for each fact that decides what the work makes. */
+static int identify(work *w, const options *o) {
+    size_t size;
+    FILE *f = open_memstream(&w->identity, &size);
+    if (!f) return fail_status(BF_E_MEMORY, NULL, NULL);
+    fprintf(f, "version %s\ncommand %s\nranks %d of %d\n", bf_version(), report_command_name(),
+            ranks_rank(), ranks_count());
+    int n;
+    const given_option *given = options_given(&n);
+    for (const given_option *g = given; g < given + n; g++) {
+        if (g->spec->incidental) continue;
+        fprintf(f, "option --%s%s%s\n", g->spec->name, g->operand ? " " : "",
+                g->operand ? g->operand : "");
+    }
+    const int code = put_files(f, o);
+    return fclose(f) == 0 ? code : fail_status(BF_E_MEMORY, NULL, NULL);
+}
+
+/* The first line in which two identities differ. */
+static void find_difference(const char **a, const char **b) {
+    for (;;) {
+        const size_t n = strcspn(*a, "\n"), m = strcspn(*b, "\n");
+        if (n == 0 || n != m || memcmp(*a, *b, n) != 0) return;
+        *a += n + 1;
+        *b += m + 1;
+    }
+}
+
+static int refuse_identity(const work *w, const char *found) {
+    const char *here = w->identity;
+    find_difference(&here, &found);
+    const int n = (int)strcspn(here, "\n"), m = (int)strcspn(found, "\n");
+    fail(EXIT_DATA, w->name, "the checkpoint is of other work: it has '%.*s', this is '%.*s'",
+         m > 0 ? m : 7, m > 0 ? found : "nothing", n > 0 ? n : 7, n > 0 ? here : "nothing");
+    hint("run the command as it was, or remove the checkpoint to begin anew");
+    return EXIT_DATA;
+}
+
+static int damaged(const work *w) {
+    fail(EXIT_DATA, w->name, "the checkpoint is damaged");
+    hint("remove it to begin anew");
+    return EXIT_DATA;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int find_path(work *w, const options *o) {
+    char path[PATH_MAX];
+    const int n = ranks_count() > 1 ? asprintf(&w->name, "%s.%d-of-%d", o->checkpoint, ranks_rank(),
+                                               ranks_count())
+                                    : asprintf(&w->name, "%s", o->checkpoint);
+    if (n < 0) w->name = NULL;
+    if (n < 0) return fail_status(BF_E_MEMORY, NULL, o->checkpoint);
+    if (!outfile_follow(w->name, path))
+        return fail(EXIT_IO, w->name, "cannot write: %s", strerror(errno));
+    w->path = strdup(path);
+    return w->path ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, w->name);
+}
+
+/* A place that cannot be written to is found before the work. */
+static int try_writing(const work *w) {
+    char *trial;
+    const checkpoint_writer nothing = {.size = 0};
+    if (asprintf(&trial, "%s.new", w->path) < 0) return fail_status(BF_E_MEMORY, NULL, w->name);
+    const int error = checkpoint_write(trial, &nothing);
+    if (error == 0) checkpoint_remove(trial);
+    free(trial);
+    return error == 0 ? EXIT_DONE : fail(EXIT_IO, w->name, "cannot write: %s", strerror(error));
+}
+
+static int load_checkpoint(work *w) {
+    size_t size, length;
+    const int error = checkpoint_read(w->path, &w->loaded, &size);
+    if (error == ENOENT) return try_writing(w);
+    if (error != 0) return fail(EXIT_IO, w->name, "cannot read: %s", strerror(error));
+    if (!checkpoint_open(&w->reader, w->loaded, size)) return damaged(w);
+    const char *found = checkpoint_bytes(&w->reader, &length);
+    if (!found || length == 0 || found[length - 1] != '\0') return damaged(w);
+    if (strcmp(found, w->identity) != 0) return refuse_identity(w, found);
+    w->walks_left = checkpoint_number(&w->reader, 0, INT64_MAX);
+    return w->reader.bad ? damaged(w) : EXIT_DONE;
+}
+
+int work_open(work *w, const options *o, bf_context *context) {
+    *w = (work){.context = context, .interval = o->checkpoint_interval};
+    w->due = progress_clock() + w->interval;
+    int code = EXIT_DONE;
+    if (o->checkpoint) {
+        code = find_path(w, o);
+        if (code == EXIT_DONE) code = identify(w, o);
+        if (code == EXIT_DONE) code = load_checkpoint(w);
+    }
+    return ranks_agree(code);
+}
+
+void work_close(work *w, int code) {
+    if (w->path && code == EXIT_DONE) checkpoint_remove(w->path);
+    free(w->path);
+    free(w->name);
+    free(w->identity);
+    free(w->loaded);
+    free(w->ended.bytes);
+    free(w->inputs);
+    free(w->things);
+    *w = (work){.context = NULL};
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static void put_place(checkpoint_writer *to, const rows *r) {
+    const rows_place p = rows_tell(r);
+    const int64_t numbers[] = {p.at, p.part, p.used, p.selection.skip, p.selection.left};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        checkpoint_put_number(to, numbers[i]);
+    checkpoint_put_number(to, r->columns);
+    for (int k = 0; k < r->columns; k++) checkpoint_put_number(to, r->can[k]);
+}
+
+/* Moves an input to its place. False: it cannot be there. */
+static bool take_place(checkpoint_reader *from, rows *r) {
+    rows_place p = {.at = checkpoint_number(from, 0, INT64_MAX)};
+    p.part = checkpoint_number(from, 0, INT64_MAX);
+    p.used = checkpoint_number(from, 0, INT64_MAX);
+    p.selection.skip = checkpoint_number(from, 0, INT64_MAX);
+    p.selection.left = checkpoint_number(from, -1, INT64_MAX);
+    checkpoint_number(from, r->columns, r->columns);
+    unsigned *can = from->bad ? NULL : calloc((size_t)r->columns, sizeof *can);
+    for (int k = 0; can && k < r->columns; k++) can[k] = (unsigned)checkpoint_number(from, 1, 255);
+    const bool good = can && !from->bad && rows_seek(r, &p, can);
+    free(can);
+    return good;
+}
+
+/* Tells where the work goes on: in the last walk of the checkpoint. */
+static void tell_place(const work *w) {
+    const rows *r = w->inputs[0];
+    const source *s = &r->source;
+    if (s->text)
+        inform(s->name, "goes on behind row %" PRId64 ", as %s says", r->at, w->name);
+    else
+        inform(s->name, "goes on behind element %" PRId64 " of %" PRId64 ", as %s says", r->at,
+               s->count, w->name);
+}
+
+int work_begin(work *w, rows *const inputs[], int n) {
+    rows **copy = realloc(w->inputs, (size_t)n * sizeof *copy);
+    if (!copy) return fail_status(BF_E_MEMORY, NULL, NULL);
+    memcpy(copy, inputs, (size_t)n * sizeof *copy);
+    w->walking = true;
+    w->thing_count = 0;
+    w->input_count = n;
+    w->inputs = copy;
+    w->restored = false;
+    if (w->walks_left == 0) return EXIT_DONE;
+    w->walks_left--;
+    const bool failed = checkpoint_number(&w->reader, 0, 1) == 0;
+    if (failed && !w->reader.bad) return EXIT_DONE; /* it is read anew */
+    w->restored = true;
+    checkpoint_number(&w->reader, n, n);
+    for (int i = 0; i < n && !w->reader.bad; i++)
+        if (!take_place(&w->reader, inputs[i])) return damaged(w);
+    if (w->reader.bad) return damaged(w);
+    if (w->walks_left == 0) tell_place(w);
+    return EXIT_DONE;
+}
+
+/* ---- things ---------------------------------------------------------------------------------- */
+
+static bf_status save_thing(checkpoint_writer *to, const work_thing *t) {
+    bf_status st = BF_OK;
+    size_t size = 0;
+    if (t->state && *t->state) size = bf_state_save_size(*t->state);
+    if (t->histogram && *t->histogram) size = bf_histogram_save_size(*t->histogram);
+    if (t->groups && *t->groups) st = bf_groups_save_size(*t->groups, &size);
+    void *room = st == BF_OK ? checkpoint_put_room(to, size) : NULL;
+    if (!room) return st == BF_OK ? BF_E_MEMORY : st;
+    if (t->state && *t->state) st = bf_state_save(*t->state, room);
+    if (t->histogram && *t->histogram) st = bf_histogram_save(*t->histogram, room);
+    return t->groups && *t->groups ? bf_groups_save(*t->groups, room) : st;
+}
+
+/* Writes the record of the walk: where it is, and its things. */
+static bf_status put_walk(const work *w, checkpoint_writer *to, int things) {
+    bf_status st = BF_OK;
+    checkpoint_put_number(to, 1);
+    checkpoint_put_number(to, w->input_count);
+    for (int i = 0; i < w->input_count; i++) put_place(to, w->inputs[i]);
+    checkpoint_put_number(to, things);
+    for (int i = 0; i < things && st == BF_OK; i++) st = save_thing(to, &w->things[i]);
+    return st == BF_OK && to->failed ? BF_E_MEMORY : st;
+}
+
+static bool is_same_state(const bf_state *a, const bf_state *b) {
+    bf_state_info x = {.size = sizeof x}, y = {.size = sizeof y};
+    bf_state_describe(a, &x);
+    bf_state_describe(b, &y);
+    return x.op == y.op && x.dtype == y.dtype;
+}
+
+static bool is_same_histogram(const bf_histogram *a, const bf_histogram *b) {
+    bf_histogram_info x = {.size = sizeof x}, y = {.size = sizeof y};
+    bf_histogram_describe(a, &x);
+    bf_histogram_describe(b, &y);
+    return x.dtype == y.dtype && x.weights == y.weights && x.bins == y.bins;
+}
+
+static bool is_same_groups(const bf_groups *a, const bf_groups *b) {
+    bf_groups_options x = {.size = sizeof x}, y = {.size = sizeof y};
+    bf_groups_describe(a, &x);
+    bf_groups_describe(b, &y);
+    bool same = x.key == y.key && x.count == y.count;
+    for (int i = 0; same && i < x.count; i++)
+        same = x.aggregates[i].op == y.aggregates[i].op &&
+               x.aggregates[i].dtype == y.aggregates[i].dtype;
+    return same;
+}
+
+/* Puts a thing that was saved in the place of a new one of the same kind, if there is one. */
+static bool load_thing(const work *w, const work_thing *t, const void *bytes, size_t size) {
+    bf_state *state = NULL;
+    bf_histogram *histogram = NULL;
+    bf_groups *groups = NULL;
+    bool good = false;
+    if (t->state && bf_state_load(w->context, bytes, size, &state) == BF_OK) {
+        good = !*t->state || is_same_state(*t->state, state);
+        bf_state_destroy(*t->state);
+        *t->state = state;
+    }
+    if (t->histogram && bf_histogram_load(w->context, bytes, size, &histogram) == BF_OK) {
+        good = !*t->histogram || is_same_histogram(*t->histogram, histogram);
+        bf_histogram_destroy(*t->histogram);
+        *t->histogram = histogram;
+    }
+    if (t->groups && bf_groups_load(w->context, bytes, size, &groups) == BF_OK) {
+        good = !*t->groups || is_same_groups(*t->groups, groups);
+        bf_groups_destroy(*t->groups);
+        *t->groups = groups;
+    }
+    return good;
+}
+
+int work_hold(work *w, const work_thing things[], int n) {
+    work_thing *copy = realloc(w->things, (size_t)n * sizeof *copy);
+    if (!copy) return fail_status(BF_E_MEMORY, NULL, NULL);
+    memcpy(copy, things, (size_t)n * sizeof *copy);
+    w->things = copy;
+    w->thing_count = n;
+    if (!w->restored) return EXIT_DONE;
+    w->restored = false;
+    const int64_t saved = checkpoint_number(&w->reader, 0, n);
+    bool good = saved == 0 || saved == n;
+    for (int64_t i = 0; i < saved && good; i++) {
+        size_t size;
+        const void *bytes = checkpoint_bytes(&w->reader, &size);
+        good = !w->reader.bad && (size == 0 || load_thing(w, &things[i], bytes, size));
+    }
+    return good && !w->reader.bad ? EXIT_DONE : damaged(w);
+}
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
+/* Returns 0 or an errno. */
+static int save_work(const work *w) {
+    checkpoint_writer to = {.size = 0};
+    checkpoint_begin(&to);
+    checkpoint_put_bytes(&to, w->identity, strlen(w->identity) + 1);
+    checkpoint_put_number(&to, w->walks_ended + 1);
+    void *ended = NULL;
+    if (w->ended.size > 0) ended = checkpoint_extend(&to, w->ended.size);
+    if (ended) memcpy(ended, w->ended.bytes, w->ended.size);
+    const bf_status st = put_walk(w, &to, w->thing_count);
+    checkpoint_end(&to);
+    const int error = st != BF_OK ? ENOMEM : checkpoint_write(w->path, &to);
+    free(to.bytes);
+    return error;
+}
+
+/* A checkpoint that cannot be written is no reason to lose the work: the one before stays. */
+void work_tick(work *w) {
+    const double began = w->path ? progress_clock() : 0;
+    if (!w->path || began < w->due) return;
+    const int error = save_work(w);
+    if (error != 0 && !w->warned)
+        inform(w->name, "the checkpoint cannot be saved: %s; the work goes on", strerror(error));
+    w->warned = error != 0;
+    const double now = progress_clock(), rest = COST * (now - began);
+    w->due = now + (rest > w->interval ? rest : w->interval);
+}
+
+/* ---- ending ---------------------------------------------------------------------------------- */
+
+static int note_walk(work *w, int code, bool keep) {
+    if (!w->path) return code;
+    w->walks_ended++;
+    if (code != EXIT_DONE) checkpoint_put_number(&w->ended, 0);
+    const bf_status st =
+        code == EXIT_DONE ? put_walk(w, &w->ended, keep ? w->thing_count : 0) : BF_OK;
+    return st == BF_OK ? code : fail_status(st, w->context, w->name);
+}
+
+/* Rules out what the columns cannot be on all ranks. Returns whether this gives a settled column of
+ * this rank another dtype. */
+static bool settle_input(rows *r) {
+    bool changed = false;
+    unsigned *can = malloc((size_t)r->columns * sizeof *can);
+    for (int k = 0; can && k < r->columns; k++) can[k] = r->can[k];
+    ranks_and(r->can, r->columns);
+    for (int k = 0; k < r->columns && r->options.settled; k++)
+        changed = changed || !can || __builtin_ctz(can[k]) != __builtin_ctz(r->can[k]);
+    free(can);
+    return changed;
+}
+
+int work_end(work *w, int code, bool keep) {
+    bool changed = false;
+    code = ranks_agree(code);
+    for (int i = 0; i < w->input_count && code == EXIT_DONE; i++)
+        changed = settle_input(w->inputs[i]) || changed;
+    if (code == EXIT_DONE && ranks_any(changed)) return ROWS_RESETTLED;
+    if (w->walking) code = note_walk(w, code, keep);
+    w->walking = false;
+    w->input_count = 0;
+    return w->path ? ranks_agree(code) : code;
+}

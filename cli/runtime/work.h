@@ -1,0 +1,74 @@
+/* The work of a command that reduces: walks over the rows of its inputs, by which it makes things:
+ * states, histograms and groups.
+ *
+ *     work_open
+ *     for each walk:  work_begin    the inputs are open
+ *                     work_hold     the things are made, empty
+ *                     rows_next, absorb, work_tick; rows_next, absorb, work_tick; ...
+ *                     work_end
+ *     work_close
+ *
+ * With --checkpoint, work_tick now and then saves the things and where the walk is. The same
+ * command takes the same walks again; then work_begin and work_hold put inputs and things to where
+ * they were: of a walk that was finished, to its end. So only the rest is read. Over ranks, a
+ * checkpoint holds what this rank made of its own rows; merging is done anew.
+ *
+ * Functions that return an exit code have reported the failure. */
+#ifndef BITFOLD_CLI_RUNTIME_WORK_H
+#define BITFOLD_CLI_RUNTIME_WORK_H
+
+#include "input/rows.h"
+#include "runtime/checkpoint.h"
+#include "runtime/options.h"
+
+/* Something that absorbs rows: where its pointer is, of one of three kinds. It may be NULL. */
+typedef struct work_thing {
+    bf_state **state;
+    bf_histogram **histogram;
+    bf_groups **groups;
+} work_thing;
+
+typedef struct work {
+    bf_context *context;
+    char *path, *name;        /* of the checkpoint: as a file, as it is shown; NULL: none */
+    double interval;          /* seconds */
+    double due;               /* when to save next */
+    bool warned;              /* that it cannot be saved */
+    char *identity;           /* what the checkpoint is bound to */
+    unsigned char *loaded;    /* the checkpoint that was found; */
+    checkpoint_reader reader; /* the walks of it that are still to come, */
+    int64_t walks_left;       /* so many */
+    checkpoint_writer ended;  /* the walks so far, */
+    int64_t walks_ended;      /* so many */
+    /* The present walk: */
+    bool walking, restored;
+    rows **inputs;
+    int input_count;
+    work_thing *things;
+    int thing_count;
+} work;
+
+/* Finds the checkpoint of a command line, if it asks for one and there is one: EXIT_DATA if it is
+ * of other work or damaged. The context makes the things. Close it in either case. */
+int work_open(work *w, const options *o, bf_context *context);
+
+/* Begins a walk over inputs that are read in step. It may begin again (after ROWS_RESETTLED). */
+int work_begin(work *w, rows *const inputs[], int n);
+
+/* The things that the walk makes, and where they are until it ends. */
+int work_hold(work *w, const work_thing things[], int n);
+
+/* All rows that were taken are absorbed: saves a checkpoint if one is due. */
+void work_tick(work *w);
+
+/* Ends the walk, with the exit code that all ranks agree on. The inputs' columns can then be what
+ * they can be on all ranks; if that gives a settled column another dtype on any rank,
+ * ROWS_RESETTLED: the walk goes on, and a rank with such a column begins it again. keep: the things
+ * go into later checkpoints as they are now; otherwise the next walk holds them too, or nobody
+ * needs them. */
+int work_end(work *w, int code, bool keep);
+
+/* Ends the work; if `code` is EXIT_DONE there is nothing left to go on with. */
+void work_close(work *w, int code);
+
+#endif

@@ -1,0 +1,204 @@
+/* Sums of few terms against MPFR: the definition by integers, and the chains in doubles, which must
+ * say so where they are not exact. */
+#include "tests/support/oracle.h"
+
+#include "rules/number/float.h"
+#include "rules/reduce/terms.h"
+
+#include <float.h>
+
+enum { TERMS_MOST = 40 };
+
+static const bf_dtype floats[] = {BF_F16, BF_BF16, BF_F32, BF_F64};
+
+/* x rounded to a multiple of the last bit that dtype has there; infinite if that is too large. */
+static double rounded_sum(bf_dtype dtype, const mpfr_t x) {
+    mpfr_t y;
+    int bias = (1 << (exponent_bits(dtype) - 1)) - 1;
+    if (mpfr_zero_p(x)) return 0;
+    long last = (long)mpfr_get_exp(x) - 1 - fraction_bits(dtype);
+    if (last < 1 - bias - fraction_bits(dtype)) last = 1 - bias - fraction_bits(dtype);
+    mpfr_init2(y, EXACT_BITS);
+    mpfr_mul_2si(y, x, -last, MPFR_RNDN);
+    mpfr_rint(y, y, MPFR_RNDN);
+    mpfr_mul_2si(y, y, last, MPFR_RNDN);
+    bool over = !mpfr_zero_p(y) && mpfr_get_exp(y) > bias + 1;
+    double result = over ? mpfr_sgn(x) * (double)INFINITY : mpfr_get_d(y, MPFR_RNDN);
+    mpfr_clear(y);
+    return result;
+}
+
+/* The bits of a sum of terms that may be anything. */
+static uint64_t expected_bits(bf_dtype dtype, const uint64_t *term, int n) {
+    mpfr_t sum, x;
+    double special = 0, value;
+    bool negative_zeros = true;
+    uint64_t sign = sign_bit(dtype), infinity = infinity_bits(dtype);
+    mpfr_inits2(EXACT_BITS, sum, x, (mpfr_ptr)NULL);
+    mpfr_set_zero(sum, 1);
+    for (int t = 0; t < n; t++) {
+        double d = wide_float(dtype, term[t]);
+        negative_zeros = negative_zeros && term[t] == sign;
+        if (!isfinite(d)) {
+            special += d;
+            continue;
+        }
+        mpfr_set_d(x, d, MPFR_RNDN);
+        mpfr_add(sum, sum, x, MPFR_RNDN);
+    }
+    value = special != 0 ? special : rounded_sum(dtype, sum);
+    mpfr_clears(sum, x, (mpfr_ptr)NULL);
+    if (isnan(value)) return infinity | 1ull << (fraction_bits(dtype) - 1);
+    uint64_t bits = value < 0 || negative_zeros ? sign : 0;
+    if (isinf(value)) return bits | infinity;
+    if (value == 0) return bits;
+    int exponent;
+    int bias = (1 << (exponent_bits(dtype) - 1)) - 1, p = fraction_bits(dtype);
+    (void)frexp(value, &exponent);
+    int field = exponent - 1 + bias > 0 ? exponent - 1 + bias : 0;
+    uint64_t whole = (uint64_t)ldexp(fabs(value), p - ((field > 0 ? field : 1) - bias));
+    return bits | ((uint64_t)field << p) | (whole & ((1ull << p) - 1));
+}
+
+/* Sums in doubles; false where they do not prove the sum. */
+static bool sum_in_doubles(bf_dtype dtype, const uint64_t *term, int n, uint64_t *bits) {
+    double s = wide_float(dtype, term[0]), e = 0, g = 0, d;
+    bool exact = true, wide = dtype == BF_F64;
+    for (int t = 1; t < n; t++) {
+        double x = wide_float(dtype, term[t]);
+        exact &= wide ? bf_terms_add_f64(&s, &e, &g, x) : bf_terms_add(&s, &e, x);
+    }
+    d = wide ? bf_terms_f64(s, e, g) : bf_terms_odd(s, e);
+    if (wide ? !exact || !isfinite(d) : !exact && isfinite(s)) return false;
+    memcpy(bits, &d, 8);
+    float narrow = bf_narrow_odd(d), once = (float)d;
+    uint32_t narrow_bits, once_bits;
+    memcpy(&narrow_bits, &narrow, 4);
+    memcpy(&once_bits, &once, 4);
+    bf_format f = bf_format_of(dtype);
+    if (dtype == BF_F32) *bits = once_bits;
+    if (dtype == BF_F16 || dtype == BF_BF16)
+        *bits = bf_float_convert(bf_format_f32(), f, narrow_bits);
+    if (isnan(d)) *bits = bf_format_nan(f);
+    return true;
+}
+
+/* Checks one sum. Returns whether it was proven in doubles. */
+static bool check_terms(bf_dtype dtype, const uint64_t *term, int n) {
+    const void *in[TERMS_MOST];
+    uint64_t bits, expected = expected_bits(dtype, term, n);
+    bool misfit = false;
+    for (int t = 0; t < n; t++) in[t] = &term[t];
+    const bf_terms terms = {dtype, n, in, 0};
+    assert_int_equal(bf_terms_sum(&terms, &misfit), expected);
+    assert_false(misfit);
+    if (!sum_in_doubles(dtype, term, n, &bits)) return false;
+    assert_int_equal(bits, expected);
+    return true;
+}
+
+/* A float near `other`, or a part of its last bit, for ties and cancellation. */
+static uint64_t hard_float(bf_dtype dtype, uint64_t other, uint64_t *rng) {
+    int p = fraction_bits(dtype), r = (int)(next_random(rng) % 12);
+    uint64_t sign = sign_bit(dtype), field = (other & ~sign) >> p;
+    uint64_t random_sign = next_random(rng) & sign;
+    switch (r) {
+    case 0: return other ^ sign;
+    case 1: return (other ^ sign) + (next_random(rng) & 1);
+    case 2: return random_sign;
+    case 3:
+    case 4: /* half of the last bit, or a quarter of it */
+        return field > (uint64_t)p + 3 ? ((field - (uint64_t)(p + r - 2)) << p) | random_sign
+                                       : random_sign;
+    case 5: return random_sign | 1;                          /* the least of all */
+    case 6: return random_sign | (infinity_bits(dtype) - 1); /* the greatest */
+    case 7: return random_float(dtype, KIND_SUBNORMAL, rng) | random_sign;
+    case 8: return random_float(dtype, KIND_FULL, rng) | random_sign;
+    case 9: return random_sign | (field > 0 ? field << p : 1);
+    default: return random_float(dtype, KIND_NARROW, rng) | random_sign;
+    }
+}
+
+static void sums_are_rounded_once(void **unused) {
+    (void)unused;
+    uint64_t rng = 7, term[TERMS_MOST];
+    int64_t proven[4] = {0}, tried = 40000;
+    for (int64_t i = 0; i < 4 * tried; i++) {
+        bf_dtype dtype = floats[i % 4];
+        int n = 1 + (int)(next_random(&rng) % (i % 100 ? 8 : TERMS_MOST));
+        bool wild = next_random(&rng) % 2;
+        for (int t = 0; t < n; t++)
+            term[t] = t > 0 && wild ? hard_float(dtype, term[next_random(&rng) % (uint64_t)t], &rng)
+                                    : random_element(dtype, KIND_NARROW, 0, 0, &rng);
+        if (next_random(&rng) % 50 == 0) term[0] = infinity_bits(dtype) | (rng & 1);
+        proven[i % 4] += check_terms(dtype, term, n);
+    }
+    for (int i = 0; i < 4; i++) assert_true(proven[i] > tried / 2 && proven[i] <= tried);
+    assert_true(proven[3] < tried); /* so the other way was tried, too */
+}
+
+static void every_exponent_adds(void **unused) {
+    (void)unused;
+    uint64_t rng = 3, term[8];
+    for (int i = 0; i < 40000; i++) {
+        bf_dtype dtype = floats[i % 4];
+        for (int t = 0; t < 8; t++) term[t] = random_element(dtype, KIND_FULL, 0, 0, &rng);
+        (void)check_terms(dtype, term, 1 + i % 8);
+    }
+}
+
+/* Sums that lie between two f64, or pass the greatest one on their way. */
+static void known_sums(void **unused) {
+    (void)unused;
+    const double cases[][4] = {
+        {1, 0x1p-53, 0x1p-106, 0},
+        {1, 0x1p-53, -0x1p-106, 0},
+        {1, 0x1p-53, 0x1p-1074, 0},
+        {1 + 0x1p-52, 0x1p-53, -0x1p-1074, 0},
+        {DBL_MAX, DBL_MAX, -DBL_MAX, 0},
+        {DBL_MAX, DBL_MAX, -DBL_MAX, -DBL_MAX},
+        {DBL_MAX, 0x1p970, -0x1p-1074, 0},
+        {DBL_MAX, 0x1p969, 0x1p969, -0x1p-1074},
+        {-0.0, -0.0, -0.0, -0.0},
+        {-0.0, 0.0, -0.0, -0.0},
+        {1, -1, -0.0, -0.0},
+        {1, 0x1p-600, -1, 0x1p-1074},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int n = 1; n <= 4; n++) {
+            uint64_t term[4];
+            memcpy(term, cases[i], sizeof term);
+            (void)check_terms(BF_F64, term, n);
+        }
+}
+
+static void integers_that_do_not_fit_are_told(void **unused) {
+    (void)unused;
+    for (int d = 0; d < DTYPE_COUNT; d++) {
+        bf_dtype dtype = all_dtypes[d];
+        if (is_float(dtype) || dtype == BF_BOOL) continue;
+        uint64_t sign = sign_bit(dtype), mask = sign | (sign - 1);
+        uint64_t most = is_signed(dtype) ? sign - 1 : mask, one = 1, least = ~most & mask;
+        const void *in[] = {&most, &one, &least};
+        bool misfit = false;
+        const bf_terms alone = {dtype, 1, in, 0}, pair = {dtype, 2, in, 0}, all = {dtype, 3, in, 0};
+        assert_int_equal(bf_terms_sum(&alone, &misfit), most);
+        assert_false(misfit);
+        if (is_signed(dtype)) {
+            assert_int_equal(bf_terms_sum(&all, &misfit), 0);
+            assert_false(misfit);
+        }
+        (void)bf_terms_sum(&pair, &misfit);
+        assert_true(misfit);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_rounded_once),
+        cmocka_unit_test(every_exponent_adds),
+        cmocka_unit_test(known_sums),
+        cmocka_unit_test(integers_that_do_not_fit_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
