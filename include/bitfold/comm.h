@@ -39,14 +39,25 @@ typedef struct bf_carrier {
     int (*add)(void *arg, int64_t *words, int64_t count);
     /* May be NULL. Receives `bytes` bytes from every rank into all, in the order of the ranks. */
     int (*gather)(void *arg, const void *mine, void *all, int64_t bytes);
+    /* May be NULL. Replaces a message by those of all ranks, merged by bf_comm_merge_message in the
+     * order of the ranks. bytes is the same on all ranks. */
+    int (*merge)(void *arg, int64_t *message, int64_t bytes);
+    /* May be NULL. bf_comm_destroy calls it in the end. */
+    void (*destroy)(void *arg);
 } bf_carrier;
+
+/* Merges two messages of `merge`. It needs no communicator: it is the operation for MPI_Op_create,
+ * which does not commute. */
+BF_API void bf_comm_merge_message(int64_t *into, const int64_t *from);
 
 /* BF_CARRIER(.rank = rank, .ranks = ranks, .exchange = exchange) (C only). */
 #define BF_CARRIER(...) ((bf_carrier){.size = sizeof(bf_carrier), __VA_ARGS__})
 
-/* Makes a communicator of a carrier, which is copied; NULL: of one rank. Its calls use the context,
- * which must outlive it and belongs to one thread at a time together with it. Ranks may use
- * different devices. Errors: BF_E_ARGUMENT, BF_E_MEMORY, BF_E_COMM. */
+/* Makes a communicator of a carrier, which is copied; NULL: of one rank. All ranks call this. The
+ * calls of the communicator use the context, which must outlive it and belongs to one thread at a
+ * time together with it. Ranks may use different devices. Errors: BF_E_ARGUMENT, BF_E_MEMORY (on
+ * this rank alone: the carrier cannot be used), BF_E_DEVICE, BF_E_COMM; then `destroy` is not
+ * called. */
 BF_API bf_status bf_comm_create(bf_context *context, const bf_carrier *carrier, bf_comm **comm);
 
 /* Makes the communicators of n contexts of this process, one for each: rank i uses contexts[i].

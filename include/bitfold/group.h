@@ -74,6 +74,14 @@ BF_API bf_status bf_groups_merge(bf_groups *into, const bf_groups *from);
  * bf_state_retract), BF_E_DEVICE, BF_E_MEMORY. On failure both are unchanged. */
 BF_API bf_status bf_groups_retract(bf_groups *into, const bf_groups *from);
 
+/* Shares the groups out by their keys: makes `parts` groups, 1 to BF_PARTS_MAX, in the same context
+ * and on the same device. The part of a key depends on the key and `parts` alone: not on the seed,
+ * the device or the process. Each part gets about 1 / parts of many keys. `groups` stay as they
+ * are. On failure no part is made. Takes O(n log n). Errors: BF_E_ARGUMENT, BF_E_DEVICE,
+ * BF_E_MEMORY. */
+#define BF_PARTS_MAX 65536
+BF_API bf_status bf_groups_split(bf_groups *groups, int parts, bf_groups *into[]);
+
 /* Return the number of groups, and of rows in all of them. */
 BF_API int64_t bf_groups_size(const bf_groups *groups);
 BF_API int64_t bf_groups_rows(const bf_groups *groups);

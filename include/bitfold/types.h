@@ -38,7 +38,8 @@ extern "C" {
     X(E_MEMORY, 7, "out of memory")                                                                \
     X(E_STATE, 8, "saved state is damaged or does not match")                                      \
     X(E_DEVICE, 9, "this machine lacks the device or instruction set asked for")                   \
-    X(E_CANCELLED, 10, "cancelled by the caller")
+    X(E_CANCELLED, 10, "cancelled by the caller")                                                  \
+    X(E_COMM, 11, "the ranks could not work together")
 
 typedef enum bf_status {
 #define BF_X(id, number, message) BF_##id = number,

@@ -8,10 +8,11 @@
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-static bool make_pages(bf_group_pages *p) {
-    const bf_groups *g = p->groups;
-    p->keys = malloc((size_t)p->n * (size_t)bf_key_bytes(g->key) + 1);
-    p->counts = malloc((size_t)p->n * sizeof *p->counts + 1);
+bf_status bf_group_pages_make(const bf_groups *g, int64_t n, bf_context *context,
+                              bf_group_pages *p) {
+    *p = (bf_group_pages){.groups = g, .n = n};
+    p->keys = malloc((size_t)n * (size_t)bf_key_bytes(g->key) + 1);
+    p->counts = malloc((size_t)n * sizeof *p->counts + 1);
     bool made = p->keys != NULL && p->counts != NULL;
     for (int i = 0; i < g->count && made; i++) {
         bf_aggregate a = g->aggregates[i];
@@ -19,13 +20,12 @@ static bool make_pages(bf_group_pages *p) {
         p->words[i] = malloc(BF_GROUP_PAGE * (size_t)p->each[i] * sizeof(int64_t));
         made = p->words[i] != NULL;
     }
-    return made;
+    return made ? BF_OK : bf_fail(context, BF_E_MEMORY, "no memory for groups");
 }
 
 bf_status bf_group_pages_open(const bf_groups *groups, bf_context *context, bf_group_pages *pages) {
-    *pages = (bf_group_pages){.groups = groups, .n = bf_groups_size(groups)};
-    if (!make_pages(pages)) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
-    if (pages->n == 0) return BF_OK;
+    bf_status status = bf_group_pages_make(groups, bf_groups_size(groups), context, pages);
+    if (status != BF_OK || pages->n == 0) return status;
     return groups->by->list(groups->context, groups->inside, pages->keys, pages->counts);
 }
 
@@ -89,7 +89,7 @@ static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     return status;
 }
 
-static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
+bf_status bf_groups_merge_from(bf_groups *into, const bf_groups *from) {
     bf_status status = bf_groups_match(into, from);
     if (status != BF_OK) return status;
     if (from->rows > BF_COUNT_MAX - into->rows)
@@ -108,5 +108,5 @@ static bf_status merge_groups(bf_groups *into, const bf_groups *from) {
 bf_status bf_groups_merge(bf_groups *into, const bf_groups *from) {
     if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
         return BF_E_ARGUMENT;
-    return bf_leave_both(into->context, from->context, merge_groups(into, from));
+    return bf_leave_both(into->context, from->context, bf_groups_merge_from(into, from));
 }

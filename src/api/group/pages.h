@@ -15,6 +15,11 @@ typedef struct bf_group_pages {
     int each[BF_AGGREGATES_MAX];       /* words of a group */
 } bf_group_pages;
 
+/* Allocates memory for the keys and counts of n groups, and for the words of a page. The caller
+ * closes pages, also after a failure. Errors: BF_E_MEMORY, in `context`. */
+bf_status bf_group_pages_make(const bf_groups *groups, int64_t n, bf_context *context,
+                              bf_group_pages *pages);
+
 /* Lists keys and counts, and allocates memory for the words of a page. The caller closes pages,
  * also after a failure. Errors: BF_E_MEMORY, BF_E_DEVICE, in `context`. */
 bf_status bf_group_pages_open(const bf_groups *groups, bf_context *context, bf_group_pages *pages);

@@ -111,7 +111,7 @@ static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words,
     return status;
 }
 
-static bf_status find_size(bf_groups *groups, size_t *size) {
+bf_status bf_groups_find_size(bf_groups *groups, size_t *size) {
     bf_packed columns[BF_AGGREGATES_MAX];
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
     int64_t *words = make_batch(groups);
@@ -122,7 +122,7 @@ static bf_status find_size(bf_groups *groups, size_t *size) {
 
 bf_status bf_groups_save_size(bf_groups *groups, size_t *size) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, find_size(groups, size));
+    return bf_leave(groups->context, bf_groups_find_size(groups, size));
 }
 
 static void put_column(const bf_packed *c, uint8_t *out) {
@@ -156,7 +156,7 @@ static bf_status put_contents(bf_groups *g, bf_packed columns[], int64_t *words,
     return status;
 }
 
-static bf_status save_groups(bf_groups *groups, void *buffer) {
+bf_status bf_groups_save_to(bf_groups *groups, void *buffer) {
     bf_packed columns[BF_AGGREGATES_MAX];
     size_t size;
     if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
@@ -174,7 +174,7 @@ static bf_status save_groups(bf_groups *groups, void *buffer) {
 
 bf_status bf_groups_save(bf_groups *groups, void *buffer) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, save_groups(groups, buffer));
+    return bf_leave(groups->context, bf_groups_save_to(groups, buffer));
 }
 
 /* ---- loading ----------------------------------------------------------------------------------
@@ -365,8 +365,8 @@ static bf_status load_saved(bf_context *context, saved *s, bf_groups **groups) {
     return insert_all(*groups, s);
 }
 
-static bf_status load_groups(bf_context *context, const void *buffer, size_t size,
-                             bf_groups **groups) {
+bf_status bf_groups_load_from(bf_context *context, const void *buffer, size_t size,
+                              bf_groups **groups) {
     bf_groups *made = NULL;
     if (buffer == NULL || groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic, VERSION);
@@ -387,5 +387,5 @@ static bf_status load_groups(bf_context *context, const void *buffer, size_t siz
 
 bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size, bf_groups **groups) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, load_groups(context, buffer, size, groups));
+    return bf_leave(context, bf_groups_load_from(context, buffer, size, groups));
 }

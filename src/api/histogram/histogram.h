@@ -45,6 +45,14 @@ void bf_histogram_close_apart(bf_histogram *histogram, bf_histogram *apart, bf_s
 /* Do both have the same dtypes and bins? Errors: BF_E_ARGUMENT (from is NULL), BF_E_STATE. */
 bf_status bf_histogram_match(const bf_histogram *into, const bf_histogram *from);
 
+/* The histogram as int64 words that add, and a number that tells its dtypes and bins. The other
+ * sets it to the sum of the words of `parts` histograms that have the same bins. Errors:
+ * BF_E_OVERFLOW. */
+int64_t bf_histogram_word_count(const bf_histogram *histogram);
+uint64_t bf_histogram_key(const bf_histogram *histogram);
+void bf_histogram_get_words(const bf_histogram *histogram, int64_t *words);
+bf_status bf_histogram_set_words(bf_histogram *histogram, int64_t *words);
+
 /* ---- range.c ----------------------------------------------------------------------- */
 
 /* The least and the greatest finite element, as doubles, and the number of elements but NaNs. */

@@ -36,6 +36,12 @@ bf_status bf_state_match(const bf_state *into, const bf_state *from);
 const char *bf_merge_words(bf_reduction op, bf_dtype dtype, int64_t *into, const int64_t *from,
                            bf_status *status);
 
+/* Carries words that are the sum of those of `parts` states, or are those of one. Returns false if
+ * no state has these words. */
+bool bf_words_settle(bf_reduction op, bf_dtype dtype, int64_t *words, int64_t parts);
+/* Makes the state what settled words of its op and dtype say. */
+void bf_words_put(bf_state *state, const int64_t *words);
+
 /* For calls that may fail when some elements are absorbed. bf_state_keep copies the words;
  * bf_state_settle puts them back unless the status is BF_OK, and frees them (NULL: no copy).
  * Errors: BF_E_MEMORY. */

@@ -70,6 +70,15 @@ static bool carry_sum(bf_kind kind, bf_dtype dtype, int64_t *words, int64_t part
     return true;
 }
 
+bool bf_words_settle(bf_reduction op, bf_dtype dtype, int64_t *words, int64_t parts) {
+    return carry_sum(bf_kind_of(op, dtype), dtype, words, parts) && is_state(op, dtype, words);
+}
+
+void bf_words_put(bf_state *state, const int64_t *words) {
+    size_t count = (size_t)bf_state_words(state->kind, state->dtype, words);
+    memcpy(state->words, words, count * sizeof *words);
+}
+
 static bf_status write_words(bf_state *s, const int64_t *words, int64_t count, int64_t parts) {
     int64_t wanted = count_words(s->kind, s->dtype);
     if (words == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no words");
@@ -83,9 +92,9 @@ static bf_status write_words(bf_state *s, const int64_t *words, int64_t count, i
     int64_t *copy = malloc((size_t)count * sizeof *copy);
     if (copy == NULL) return bf_fail(s->context, BF_E_MEMORY, "no memory for words");
     memcpy(copy, words, (size_t)count * sizeof *copy);
-    bool sound = carry_sum(s->kind, s->dtype, copy, parts) && is_state(s->op, s->dtype, copy);
+    bool sound = bf_words_settle(s->op, s->dtype, copy, parts);
     if (sound) {
-        memcpy(s->words, copy, (size_t)bf_state_words(s->kind, s->dtype, copy) * sizeof *copy);
+        bf_words_put(s, copy);
         s->uncounted = false;
     }
     free(copy);

@@ -1,0 +1,23 @@
+/* Communicators over MPI: libbitfold-mpi, for Open MPI (libbitfold-mpi-openmpi) or MPICH
+ * (libbitfold-mpi-mpich). Link the one that the program's MPI is. */
+#ifndef BITFOLD_MPI_H
+#define BITFOLD_MPI_H
+
+#include "comm.h"
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Makes a communicator of the ranks of an MPI communicator, which is duplicated: its messages do
+ * not meet others. All of its ranks call this. The communicator must be destroyed before
+ * MPI_Finalize, by all ranks. MPI's errors become BF_E_COMM. Errors: BF_E_ARGUMENT (also: MPI is
+ * not initialized, or finalized; `mpi` is MPI_COMM_NULL), BF_E_MEMORY, BF_E_COMM. */
+BF_API bf_status bf_comm_create_mpi(bf_context *context, MPI_Comm mpi, bf_comm **comm);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
