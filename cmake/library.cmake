@@ -61,6 +61,7 @@ if(bitfold_cuda)
     target_sources(bitfold_objects PRIVATE ${kernels})
     bitfold_instances(reduce/sum f16 bf16 f32 f64)
     bitfold_instances(table/word 4 8 16)
+    bitfold_instances(comm/peers_sum f16 bf16 f32 f64)
     bitfold_cuda_options(bitfold_objects)
     target_link_libraries(bitfold PRIVATE CUDA::cudart_static)
     target_link_libraries(bitfold_static PUBLIC $<BUILD_INTERFACE:CUDA::cudart_static>

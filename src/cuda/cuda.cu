@@ -1,4 +1,5 @@
 /* The CUDA backend's table, and its functions for contexts and streams. */
+#include "cuda/comm/link.cuh"
 #include "cuda/group/group.cuh"
 #include "cuda/histogram/histogram.cuh"
 #include "cuda/julia/julia.cuh"
@@ -42,7 +43,8 @@ static bf_status wait_for_order(bf_context *context) {
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "synchronize");
     context->cuda->order->busy = false;
     bf_cuda_workspaces_sweep(context->cuda);
-    return bf_cuda_map_failure(context);
+    bf_status status = bf_cuda_map_failure(context);
+    return status == BF_OK ? bf_cuda_link_failure(context) : status;
 }
 
 static bf_status synchronize_stream(bf_context *context) {
@@ -137,4 +139,5 @@ extern "C" const bf_backend bf_backend_cuda = {
     .table = &bf_cuda_table_backend,
     .group = &bf_cuda_group_backend,
     .julia = &bf_cuda_julia_backend,
+    .comm = &bf_cuda_comm_backend,
 };

@@ -22,9 +22,10 @@ struct bf_cuda {
     struct bf_cuda_mailbox *mailbox;              /* of mailbox.cu */
     const void **kernels;                         /* of launch.cu */
     struct bf_cuda_ring *ring;                    /* of pipeline.cu; NULL until needed */
-    void *scratch;      /* of memory.cu: bf_cuda_copy_scratch; NULL until needed */
-    cudaMemPool_t pool; /* of memory.cu; NULL until one needs memory */
-    int holders;        /* objects that hold the pool */
+    void *scratch;         /* of memory.cu: bf_cuda_copy_scratch; NULL until needed */
+    cudaMemPool_t pool;    /* of memory.cu; NULL until one needs memory */
+    int holders;           /* objects that hold the pool */
+    struct bf_link *links; /* of comm.cu: to other ranks */
 };
 
 /* Sets the message of a CUDA error and clears the error. Returns BF_E_MEMORY or BF_E_DEVICE. */

@@ -1,0 +1,223 @@
+/* Adds vectors of several terms, element by element: exactly, rounded once.
+ *
+ * Most sums are proven exact in registers. The others are computed again by integers, from memory
+ * (rules/reduce/terms.h). */
+#ifndef BF_CUDA_COMM_ADD_CUH
+#define BF_CUDA_COMM_ADD_CUH
+
+#include "cuda/runtime/element.cuh"
+#include "cuda/runtime/float.cuh"
+#include "rules/reduce/terms.h"
+
+namespace bf_cuda_add {
+
+using namespace bf_cuda_element;
+
+/* --- vectors of arrays that may be misaligned --- */
+
+template <class W> static __device__ void copy_words(void *to, const void *from, int bytes) {
+    BF_ROLLED
+    for (int i = 0; i < bytes / (int)sizeof(W); i++) ((W *)to)[i] = ((const W *)from)[i];
+}
+
+/* Copies bytes in the largest words that are aligned on both sides, and make them up. */
+static __device__ void copy_bytes(void *to, const void *from, int bytes) {
+    unsigned all = (unsigned)((uintptr_t)to | (uintptr_t)from | (unsigned)bytes);
+    if (all % 8 == 0)
+        copy_words<uint64_t>(to, from, bytes);
+    else if (all % 4 == 0)
+        copy_words<uint32_t>(to, from, bytes);
+    else if (all % 2 == 0)
+        copy_words<uint16_t>(to, from, bytes);
+    else
+        copy_words<uint8_t>(to, from, bytes);
+}
+
+template <class E> static __device__ __forceinline__ bool is_whole(const E *p, int64_t left) {
+    return left >= 16 / (int)sizeof(E) && (uintptr_t)p % 16 == 0;
+}
+
+/* Vectors of which not all exists, or that are not aligned. */
+static __device__ __noinline__ uint4 load_odd(const void *p, int bytes) {
+    uint4 v = {0, 0, 0, 0};
+    copy_bytes(&v, p, bytes);
+    return v;
+}
+static __device__ __noinline__ void store_odd(void *p, int bytes, uint4 v) {
+    copy_bytes(p, &v, bytes);
+}
+
+template <class E> static __device__ __forceinline__ int bytes_of(int64_t left) {
+    constexpr int N = 16 / (int)sizeof(E);
+    return left < 0 ? 0 : left < N ? (int)left * (int)sizeof(E) : 16;
+}
+
+/* Returns the vector at p, of whose elements `left` exist; 0 stands for others. */
+template <class E> static __device__ __forceinline__ uint4 load_part(const E *p, int64_t left) {
+    if (is_whole(p, left)) return __ldcg((const uint4 *)p);
+    return load_odd(p, bytes_of<E>(left));
+}
+
+template <class E> static __device__ __forceinline__ void store_part(E *p, int64_t left, uint4 v) {
+    if (is_whole(p, left))
+        *(uint4 *)p = v;
+    else
+        store_odd(p, bytes_of<E>(left), v);
+}
+
+/* --- the sum of one element --- */
+
+/* f16, bf16 and f32. */
+template <bf_dtype D> struct sum {
+    using E = typename bf_cuda_float<D>::Element;
+    double s, e;
+    bool exact;
+    __device__ __forceinline__ void begin(E x) {
+        s = bf_cuda_float<D>::value(x);
+        e = 0;
+        exact = true;
+    }
+    __device__ __forceinline__ void add(E x) {
+        exact &= bf_terms_add(&s, &e, bf_cuda_float<D>::value(x));
+    }
+    /* Returns the sum rounded. False: it is not proven. */
+    __device__ __forceinline__ bool finish(E *out) const {
+        double d = bf_terms_odd(s, e);
+        if constexpr (D == BF_F32)
+            *out = canonical((float)d);
+        else
+            *out = D == BF_F16 ? narrow_f16(bf_narrow_odd(d)) : narrow_bf16(bf_narrow_odd(d));
+        return exact | !(s - s == 0);
+    }
+};
+
+template <> struct sum<BF_F64> {
+    double s, e, g;
+    bool exact;
+    __device__ __forceinline__ void begin(double x) {
+        s = x;
+        e = g = 0;
+        exact = true;
+    }
+    __device__ __forceinline__ void add(double x) { exact &= bf_terms_add_f64(&s, &e, &g, x); }
+    __device__ __forceinline__ bool finish(double *out) const {
+        *out = bf_terms_f64(s, e, g);
+        return exact & (*out - *out == 0);
+    }
+};
+
+/* An accumulator for as many terms as ranks can have. */
+template <int bytes> struct wide;
+template <> struct wide<1> { typedef int32_t type; };
+template <> struct wide<2> { typedef int32_t type; };
+template <> struct wide<4> { typedef int64_t type; };
+template <> struct wide<8> { typedef bf_i128 type; };
+
+template <class E> struct integer_sum {
+    typename wide<sizeof(E)>::type s;
+    __device__ __forceinline__ void begin(E x) { s = x; }
+    __device__ __forceinline__ void add(E x) { s += x; }
+    /* False: it does not fit. */
+    __device__ __forceinline__ bool finish(E *out) const {
+        *out = (E)s;
+        return *out == s;
+    }
+};
+template <> struct sum<BF_I8> : integer_sum<int8_t> {};
+template <> struct sum<BF_I16> : integer_sum<int16_t> {};
+template <> struct sum<BF_I32> : integer_sum<int32_t> {};
+template <> struct sum<BF_I64> : integer_sum<int64_t> {};
+template <> struct sum<BF_U8> : integer_sum<uint8_t> {};
+template <> struct sum<BF_U16> : integer_sum<uint16_t> {};
+template <> struct sum<BF_U32> : integer_sum<uint32_t> {};
+template <> struct sum<BF_U64> : integer_sum<uint64_t> {};
+
+/* --- vectors --- */
+
+/* Returns v with those elements computed by integers whose bits are set in `which`. They are the
+ * elements from number `first` on of n arrays. */
+template <bf_dtype D>
+static __device__ __noinline__ uint4 add_by_integers(uint4 v, unsigned which, const void *const *in,
+                                                     int n, int64_t first) {
+    using E = stored_of<D>;
+    E e[16 / sizeof(E)];
+    memcpy(e, &v, sizeof e);
+    BF_ROLLED
+    for (; which != 0; which &= which - 1) {
+        int k = __ffs((int)which) - 1;
+        bool misfit = false;
+        bf_terms terms = {D, n, in, first + k};
+        uint64_t bits = bf_terms_sum(&terms, &misfit);
+        memcpy(&e[k], &bits, sizeof(E));
+    }
+    memcpy(&v, e, sizeof v);
+    return v;
+}
+
+/* The vectors that a thread adds at a time: at, at + stride, and so on. whole: arrays are aligned,
+ * and end with a vector. */
+template <bf_dtype D, bool whole> struct batch {
+    using E = stored_of<D>;
+    static constexpr int N = 16 / (int)sizeof(E);
+    static constexpr int vectors = whole && N < 8 ? 4 / N : 1;
+    uint4 out[vectors];
+    unsigned failed[vectors]; /* by element: the sum is not proven, or does not fit */
+
+    /* Adds arrays in[0 .. n), of `count` elements. */
+    __device__ __forceinline__ void add(const void *const *in, int n, int64_t count, int at,
+                                        int stride) {
+        sum<D> sums[vectors][N];
+        uint4 v[vectors], next[vectors];
+        load(v, in[0], count, at, stride);
+        if (n > 1) load(next, in[1], count, at, stride);
+        take<true>(sums, v);
+        BF_ROLLED
+        for (int t = 1; t < n; t++) {
+#pragma unroll
+            for (int u = 0; u < vectors; u++) v[u] = next[u];
+            if (t + 1 < n) load(next, in[t + 1], count, at, stride);
+            take<false>(sums, v);
+        }
+#pragma unroll
+        for (int u = 0; u < vectors; u++)
+            finish(sums[u], count - (int64_t)(at + u * stride) * N, &out[u], &failed[u]);
+    }
+
+  private:
+    __device__ __forceinline__ void load(uint4 *v, const void *in, int64_t count, int at,
+                                         int stride) const {
+#pragma unroll
+        for (int u = 0; u < vectors; u++) {
+            int64_t first = (int64_t)(at + u * stride) * N;
+            const E *p = (const E *)in + first;
+            if (!whole)
+                v[u] = load_part(p, count - first);
+            else
+                v[u] = first < count ? __ldcg((const uint4 *)p) : uint4{0, 0, 0, 0};
+        }
+    }
+    template <bool first>
+    __device__ __forceinline__ void take(sum<D> (*sums)[N], const uint4 *v) const {
+        E e[vectors][N];
+        memcpy(e, v, sizeof e);
+#pragma unroll
+        for (int i = 0; i < vectors * N; i++) {
+            if (first)
+                sums[i / N][i % N].begin(e[i / N][i % N]);
+            else
+                sums[i / N][i % N].add(e[i / N][i % N]);
+        }
+    }
+    static __device__ __forceinline__ void finish(const sum<D> *sums, int64_t left, uint4 *v,
+                                                  unsigned *which) {
+        E e[N];
+        *which = 0;
+#pragma unroll
+        for (int k = 0; k < N; k++) *which |= (unsigned)(!sums[k].finish(&e[k]) & (k < left)) << k;
+        memcpy(v, e, sizeof e);
+    }
+};
+
+} // namespace bf_cuda_add
+
+#endif
