@@ -23,8 +23,7 @@
 #include "api/runtime/enter.h"
 
 #include "rules/key/rank.h"
-
-#include <stdlib.h>
+#include "seam/host.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are saved as they are");
 
@@ -56,7 +55,7 @@ static int64_t *make_batch(const bf_groups *g) {
         size_t all = n < BATCH_BYTES / group ? n * group : BATCH_BYTES;
         if (all > bytes) bytes = all;
     }
-    int64_t *words = malloc(bytes + 1);
+    int64_t *words = bf_alloc(bytes + 1);
     if (words == NULL) bf_fail(g->context, BF_E_MEMORY, "no memory to save");
     return words;
 }
@@ -116,7 +115,7 @@ static bf_status find_size(bf_groups *groups, size_t *size) {
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
     int64_t *words = make_batch(groups);
     bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, size);
-    free(words);
+    bf_free(words);
     return status;
 }
 
@@ -168,7 +167,7 @@ static bf_status save_groups(bf_groups *groups, void *buffer) {
         put_header(groups, columns, buffer);
         bf_saved_end(buffer, size);
     }
-    free(words);
+    bf_free(words);
     return status;
 }
 
@@ -285,14 +284,14 @@ static bool get_words(saved *s, int which, size_t first, size_t n) {
 
 static bf_status insert_batch(bf_groups *g, saved *s, size_t first, size_t n) {
     const int64_t *words[BF_AGGREGATES_MAX];
-    int64_t *counts = malloc(n * sizeof *counts);
+    int64_t *counts = bf_alloc(n * sizeof *counts);
     if (counts == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory to load");
     memcpy(counts, s->rows + 8 * first, 8 * n);
     for (int i = 0; i < s->count; i++) words[i] = s->words[i];
     bf_status status =
         g->by->insert(g->context, g->inside, s->keys + first * (size_t)bf_key_bytes(s->key), counts,
                       words, (int64_t)n);
-    free(counts);
+    bf_free(counts);
     return status;
 }
 
@@ -306,7 +305,7 @@ static size_t batch_of(const saved *s) {
 
 static bf_status make_words(bf_groups *g, saved *s, size_t batch) {
     for (int i = 0; i < s->count; i++) {
-        s->words[i] = malloc(batch * (size_t)s->columns[i].words * sizeof(int64_t));
+        s->words[i] = bf_alloc(batch * (size_t)s->columns[i].words * sizeof(int64_t));
         if (s->words[i] == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory to load");
     }
     return BF_OK;
@@ -371,13 +370,13 @@ static bf_status load_groups(bf_context *context, const void *buffer, size_t siz
     if (buffer == NULL || groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic, VERSION);
     if (status != BF_OK) return status;
-    saved *s = calloc(1, sizeof *s);
+    saved *s = bf_calloc(1, sizeof *s);
     if (s == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to load");
     s->bytes = buffer;
     s->size = size;
     status = load_saved(context, s, &made);
-    for (int i = 0; i < BF_AGGREGATES_MAX; i++) free(s->words[i]);
-    free(s);
+    for (int i = 0; i < BF_AGGREGATES_MAX; i++) bf_free(s->words[i]);
+    bf_free(s);
     if (status == BF_OK)
         *groups = made;
     else
