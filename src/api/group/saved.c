@@ -38,7 +38,20 @@ static const char magic[8] = {'b', 'f', 'g', 'r', 'o', 'u', 'p', '\n'};
 /* ---- saving -----------------------------------------------------------------------------------
  */
 
-/* The words of groups [at, at + n) of one aggregate. */
+/* Groups [first, first + n), by key, that are saved together, with their keys and counts (NULL:
+ * they are all, and are listed where they are saved). */
+typedef struct selection {
+    bf_groups *groups;
+    int64_t first, n;
+    const char *keys;
+    const int64_t *counts;
+} selection;
+
+static selection select_all(bf_groups *g) {
+    return (selection){.groups = g, .n = bf_groups_size(g)};
+}
+
+/* The words of groups [at, at + n) of a selection, of one aggregate. */
 typedef struct word_batch {
     int64_t at, n;
     int64_t *words;
@@ -48,8 +61,9 @@ static int version_of(const bf_groups *g) { return g->uncounted ? 1 : VERSION; }
 
 /* Allocates memory for the words of a batch of any aggregate. Returns NULL on failure, with a
  * message. */
-static int64_t *make_batch(const bf_groups *g) {
-    size_t bytes = 0, n = (size_t)bf_groups_size(g);
+static int64_t *make_batch(const selection *x) {
+    const bf_groups *g = x->groups;
+    size_t bytes = 0, n = (size_t)x->n;
     for (int i = 0; i < g->count; i++) {
         size_t group = 8 * (size_t)bf_packed_of(g->aggregates[i], VERSION).words;
         size_t all = n < BATCH_BYTES / group ? n * group : BATCH_BYTES;
@@ -70,17 +84,18 @@ static void put_flags(const bf_packed *packed, const word_batch *b) {
 
 /* Calls take(packed, n, b, column) with batches of all n groups of an aggregate. */
 static bf_status
-each_batch(bf_groups *g, int which, bf_packed *packed, int64_t *words, uint8_t *column,
+each_batch(const selection *x, int which, bf_packed *packed, int64_t *words, uint8_t *column,
            void (*take)(bf_packed *packed, size_t n, const word_batch *b, uint8_t *column)) {
-    int64_t n = bf_groups_size(g), most = BATCH_BYTES / (8 * packed->words);
+    bf_groups *g = x->groups;
+    int64_t most = BATCH_BYTES / (8 * packed->words);
     bf_status status = BF_OK;
     word_batch b = {0, 0, words};
-    for (; b.at < n && status == BF_OK; b.at += b.n) {
-        b.n = most < n - b.at ? most : n - b.at;
-        status = g->by->words(g->context, g->inside, which, b.at, b.n, words);
+    for (; b.at < x->n && status == BF_OK; b.at += b.n) {
+        b.n = most < x->n - b.at ? most : x->n - b.at;
+        status = g->by->words(g->context, g->inside, which, x->first + b.at, b.n, words);
         if (status != BF_OK) break;
         put_flags(packed, &b);
-        take(packed, (size_t)n, &b, column);
+        take(packed, (size_t)x->n, &b, column);
     }
     return status;
 }
@@ -96,12 +111,14 @@ static void put_batch(bf_packed *packed, size_t n, const word_batch *b, uint8_t 
 }
 
 /* Finds the layout of all columns, and sets *size to the bytes of the saved form. */
-static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words, size_t *size) {
-    size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_key_bytes(g->key) + 8;
+static bf_status plan_columns(const selection *x, bf_packed columns[], int64_t *words,
+                              size_t *size) {
+    const bf_groups *g = x->groups;
+    size_t n = (size_t)x->n, each = (size_t)bf_key_bytes(g->key) + 8;
     bf_status status = BF_OK;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
         columns[i] = bf_packed_of(g->aggregates[i], version_of(g));
-        status = each_batch(g, i, &columns[i], words, NULL, cover_batch);
+        status = each_batch(x, i, &columns[i], words, NULL, cover_batch);
         bf_packed_settle(&columns[i]);
         each += bf_packed_bytes(&columns[i]);
     }
@@ -112,9 +129,10 @@ static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words,
 
 static bf_status find_size(bf_groups *groups, size_t *size) {
     bf_packed columns[BF_AGGREGATES_MAX];
+    const selection x = select_all(groups);
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
-    int64_t *words = make_batch(groups);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, size);
+    int64_t *words = make_batch(&x);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(&x, columns, words, size);
     bf_free(words);
     return status;
 }
@@ -132,41 +150,60 @@ static void put_column(const bf_packed *c, uint8_t *out) {
     for (int i = 0; i < 8; i++) bf_saved_put(out + 2 * i, fields[i], 2);
 }
 
-static void put_header(const bf_groups *g, const bf_packed columns[], uint8_t *out) {
+static void put_header(const selection *x, const bf_packed columns[], uint8_t *out) {
+    const bf_groups *g = x->groups;
     bf_saved_begin(out, magic, version_of(g));
     bf_saved_put(out + 12, (uint64_t)g->key, 2);
     bf_saved_put(out + 14, (uint64_t)g->count, 2);
     bf_saved_put(out + 16, g->seed, 8);
-    bf_saved_put(out + 24, (uint64_t)bf_groups_size(g), 8);
+    bf_saved_put(out + 24, (uint64_t)x->n, 8);
     out += HEADER_BYTES;
     for (int i = 0; i < g->count; i++, out += AGGREGATE_BYTES) put_column(&columns[i], out);
 }
 
-static bf_status put_contents(bf_groups *g, bf_packed columns[], int64_t *words, uint8_t *out) {
-    size_t n = (size_t)bf_groups_size(g);
+/* Writes keys and counts. */
+static bf_status put_list(const selection *x, uint8_t *keys, uint8_t *counts) {
+    const bf_groups *g = x->groups;
+    if (x->keys == NULL) return g->by->list(g->context, g->inside, keys, counts);
+    memcpy(keys, x->keys, (size_t)(counts - keys));
+    memcpy(counts, x->counts, 8 * (size_t)x->n);
+    return BF_OK;
+}
+
+static bf_status put_contents(const selection *x, bf_packed columns[], int64_t *words,
+                              uint8_t *out) {
+    const bf_groups *g = x->groups;
+    size_t n = (size_t)x->n;
     if (n == 0) return BF_OK;
     uint8_t *counts = out + n * (size_t)bf_key_bytes(g->key);
-    bf_status status = g->by->list(g->context, g->inside, out, counts);
+    bf_status status = put_list(x, out, counts);
     out = counts + 8 * n;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
-        status = each_batch(g, i, &columns[i], words, out, put_batch);
+        status = each_batch(x, i, &columns[i], words, out, put_batch);
         out += n * bf_packed_bytes(&columns[i]);
     }
     return status;
 }
 
+/* Writes the saved form of so many bytes, whose layout is known. */
+static bf_status put_saved(const selection *x, bf_packed columns[], int64_t *words, uint8_t *out,
+                           size_t size) {
+    uint8_t *contents = out + HEADER_BYTES + x->groups->count * AGGREGATE_BYTES;
+    bf_status status = put_contents(x, columns, words, contents);
+    if (status != BF_OK) return status;
+    put_header(x, columns, out);
+    bf_saved_end(out, size);
+    return BF_OK;
+}
+
 static bf_status save_groups(bf_groups *groups, void *buffer) {
     bf_packed columns[BF_AGGREGATES_MAX];
+    const selection x = select_all(groups);
     size_t size;
     if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
-    int64_t *words = make_batch(groups);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, &size);
-    uint8_t *contents = (uint8_t *)buffer + HEADER_BYTES + groups->count * AGGREGATE_BYTES;
-    if (status == BF_OK) status = put_contents(groups, columns, words, contents);
-    if (status == BF_OK) {
-        put_header(groups, columns, buffer);
-        bf_saved_end(buffer, size);
-    }
+    int64_t *words = make_batch(&x);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(&x, columns, words, &size);
+    if (status == BF_OK) status = put_saved(&x, columns, words, buffer, size);
     bf_free(words);
     return status;
 }
@@ -174,6 +211,58 @@ static bf_status save_groups(bf_groups *groups, void *buffer) {
 bf_status bf_groups_save(bf_groups *groups, void *buffer) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
     return bf_leave(groups->context, save_groups(groups, buffer));
+}
+
+/* ---- saving in pieces ------------------------------------------------------------------------ */
+
+typedef int piece_writer(void *arg, const void *bytes, size_t size, const void *key);
+
+static bf_status write_piece(const selection *x, int64_t *words, piece_writer *write, void *arg) {
+    bf_packed columns[BF_AGGREGATES_MAX];
+    bf_context *context = x->groups->context;
+    size_t size;
+    bf_status status = plan_columns(x, columns, words, &size);
+    if (status != BF_OK) return status;
+    uint8_t *bytes = bf_alloc(size);
+    if (bytes == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to save");
+    status = put_saved(x, columns, words, bytes, size);
+    if (status == BF_OK && write(arg, bytes, size, x->keys) != 0)
+        status = bf_fail(context, BF_E_CANCELLED, "a piece could not be written");
+    bf_free(bytes);
+    return status;
+}
+
+static bf_status save_pieces(bf_groups *g, int64_t first, int64_t piece, piece_writer *write,
+                             void *arg) {
+    int64_t n = bf_groups_size(g), bytes = bf_key_bytes(g->key);
+    if (first < 0 || first > n || piece < 1 || write == NULL)
+        return bf_fail(g->context, BF_E_ARGUMENT, "pieces of %lld from %lld on, of %lld groups",
+                       (long long)piece, (long long)first, (long long)n);
+    if (first == n) return BF_OK;
+    selection x = {.groups = g, .n = n < piece ? n : piece};
+    char *keys = bf_alloc((size_t)(n * bytes));
+    int64_t *counts = bf_alloc((size_t)n * sizeof *counts), *words = make_batch(&x);
+    bf_status status = keys && counts && words
+                           ? g->by->list(g->context, g->inside, keys, counts)
+                           : bf_fail(g->context, BF_E_MEMORY, "no memory to save");
+    for (x.first = first; x.first < n && status == BF_OK; x.first += x.n) {
+        if (x.n > n - x.first) x.n = n - x.first;
+        x.keys = keys + x.first * bytes;
+        x.counts = counts + x.first;
+        status = write_piece(&x, words, write, arg);
+    }
+    bf_free(keys);
+    bf_free(counts);
+    bf_free(words);
+    return status;
+}
+
+bf_status bf_groups_save_pieces(bf_groups *groups, int64_t first, int64_t piece,
+                                int (*write)(void *arg, const void *bytes, size_t size,
+                                             const void *key),
+                                void *arg) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, save_pieces(groups, first, piece, write, arg));
 }
 
 /* ---- loading ----------------------------------------------------------------------------------
