@@ -5,6 +5,7 @@
 #include "tests/support/oracle.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 enum { RANKS_MOST = 8 };
 
