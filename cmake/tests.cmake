@@ -69,6 +69,14 @@ foreach(file ${tests})
         bitfold_skip(${test} "needs a CUDA compiler and cmocka")
     endif()
 endforeach()
+foreach(name link processes) # they use the seam
+    if(TARGET gpu_${name})
+        target_include_directories(gpu_${name} PRIVATE src)
+        set_target_properties(gpu_${name} PROPERTIES LINK_LIBRARIES "")
+        target_link_libraries(gpu_${name} PRIVATE bitfold_static ${CMOCKA} m)
+        bitfold_link_as_c(gpu_${name})
+    endif()
+endforeach()
 
 # Every operation on every ISA and thread count, and every ISA on data that are hard; cross-compiled,
 # under the emulator.

@@ -1,0 +1,195 @@
+/* Times sums over the GPUs of this machine, exact and by NCCL, side by side: one line of JSON each.
+ *
+ *     allreduce [GPUS [DTYPE...]]
+ *
+ * Every GPU has a thread, which enqueues calls on its stream one after another. A time is that of
+ * one call of a batch on the slowest GPU, by events; the median of several batches. NCCL is loaded
+ * from libnccl.so.2; without it bitfold runs alone. */
+#include <bitfold.h>
+#include <bitfold/comm.h>
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <nccl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RANKS = 16, MOST_BATCHES = 15 };
+
+typedef struct rank {
+    int number, ranks;
+    bf_context *context;
+    bf_comm *comm;
+    ncclComm_t nccl;
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+    void *in, *out;
+    pthread_t thread;
+    float us[MOST_BATCHES];
+} rank;
+
+static rank ranks[MOST_RANKS];
+static pthread_barrier_t together;
+static const size_t most = (size_t)1 << 30;
+
+static void check(int failed, const char *what) {
+    if (!failed) return;
+    fprintf(stderr, "allreduce: %s failed\n", what);
+    exit(1);
+}
+
+/* ---- NCCL ------------------------------------------------------------------------------------ */
+
+static ncclResult_t (*nccl_init)(ncclComm_t *, int, const int *);
+static ncclResult_t (*nccl_allreduce)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t,
+                                      ncclComm_t, cudaStream_t);
+
+static int load_nccl(int n) {
+    ncclComm_t comms[MOST_RANKS];
+    void *library = dlopen("libnccl.so.2", RTLD_NOW);
+    if (library == NULL) return 0;
+    *(void **)&nccl_init = dlsym(library, "ncclCommInitAll");
+    *(void **)&nccl_allreduce = dlsym(library, "ncclAllReduce");
+    if (!nccl_init || !nccl_allreduce || nccl_init(comms, n, NULL) != ncclSuccess) return 0;
+    for (int r = 0; r < n; r++) ranks[r].nccl = comms[r];
+    return 1;
+}
+
+static ncclDataType_t nccl_type(bf_dtype dtype) {
+    switch (dtype) {
+    case BF_F64: return ncclFloat64;
+    case BF_F16: return ncclFloat16;
+    case BF_BF16: return ncclBfloat16;
+    case BF_I32: return ncclInt32;
+    default: return ncclFloat32;
+    }
+}
+
+/* ---- a thread -------------------------------------------------------------------------------- */
+
+typedef struct measure {
+    bf_dtype dtype;
+    size_t bytes;
+    int calls, batches;
+    int by_nccl;
+} measure;
+
+static measure current; /* calls 0: the end */
+
+static void call_once(rank *r, const measure *m) {
+    int64_t n = (int64_t)(m->bytes / bf_dtype_size(m->dtype));
+    if (m->by_nccl) {
+        check(nccl_allreduce(r->in, r->out, (size_t)n, nccl_type(m->dtype), ncclSum, r->nccl,
+                             r->stream) != ncclSuccess,
+              "ncclAllReduce");
+        return;
+    }
+    bf_array in = bf_array_of(m->dtype, r->in, n), out = bf_array_of(m->dtype, r->out, n);
+    check(bf_comm_allreduce_async(r->comm, &in, &out), bf_context_message(r->context));
+}
+
+static void *run_rank(void *arg) {
+    rank *r = arg;
+    cudaSetDevice(r->number);
+    for (;;) {
+        pthread_barrier_wait(&together);
+        measure m = current;
+        if (m.calls == 0) return NULL;
+        for (int b = -1; b < m.batches; b++) { /* the first does not count */
+            check(cudaStreamSynchronize(r->stream), "the stream");
+            pthread_barrier_wait(&together);
+            call_once(r, &m);
+            check(cudaEventRecord(r->begin, r->stream), "an event");
+            for (int i = 0; i < m.calls; i++) call_once(r, &m);
+            check(cudaEventRecord(r->end, r->stream), "an event");
+            check(cudaStreamSynchronize(r->stream), "the stream");
+            float ms = 0;
+            cudaEventElapsedTime(&ms, r->begin, r->end);
+            if (b >= 0) r->us[b] = ms * 1000 / (float)m.calls;
+        }
+        check(bf_context_synchronize(r->context), "the context");
+        pthread_barrier_wait(&together);
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int compare_floats(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_time(int n, const char *by) {
+    float us[MOST_BATCHES];
+    for (int b = 0; b < current.batches; b++) {
+        us[b] = 0;
+        for (int r = 0; r < n; r++)
+            if (ranks[r].us[b] > us[b]) us[b] = ranks[r].us[b];
+    }
+    qsort(us, (size_t)current.batches, sizeof *us, compare_floats);
+    printf("{\"what\": \"allreduce\", \"by\": \"%s\", \"gpus\": %d, \"dtype\": \"%s\", \"bytes\": "
+           "%zu, "
+           "\"us\": %.2f, \"least\": %.2f}\n",
+           by, n, bf_dtype_name(current.dtype), current.bytes, us[current.batches / 2], us[0]);
+    fflush(stdout);
+}
+
+static void time_size(int n, bf_dtype dtype, size_t bytes, int has_nccl) {
+    for (int by_nccl = 0; by_nccl <= has_nccl; by_nccl++) {
+        int calls = bytes <= (1 << 20) ? 50 : bytes <= (1 << 26) ? 10 : 3;
+        current = (measure){dtype, bytes, calls, bytes <= (1 << 26) ? 11 : 5, by_nccl};
+        pthread_barrier_wait(&together);
+        for (int b = -1; b < current.batches; b++) pthread_barrier_wait(&together);
+        pthread_barrier_wait(&together);
+        print_time(n, by_nccl ? "NCCL" : "bitfold");
+    }
+}
+
+static void open_ranks(int n) {
+    bf_context *contexts[MOST_RANKS];
+    bf_comm *comms[MOST_RANKS];
+    for (int r = 0; r < n; r++) {
+        char name[BF_DEVICE_TEXT];
+        rank *k = &ranks[r];
+        k->number = r;
+        k->ranks = n;
+        cudaSetDevice(r);
+        check(cudaStreamCreateWithFlags(&k->stream, cudaStreamNonBlocking), "a stream");
+        cudaEventCreate(&k->begin);
+        cudaEventCreate(&k->end);
+        check(cudaMalloc(&k->in, most) || cudaMalloc(&k->out, most), "memory");
+        check(cudaMemset(k->in, 0x3d, most), "memory"); /* finite in all dtypes */
+        bf_device_format(r, name);
+        check(bf_context_create(&BF_OPTIONS(.device = name, .stream = k->stream), &k->context),
+              "a context");
+        contexts[r] = k->context;
+    }
+    check(bf_comm_create_local(contexts, n, comms), "bf_comm_create_local");
+    for (int r = 0; r < n; r++) ranks[r].comm = comms[r];
+}
+
+int main(int argc, char **argv) {
+    static const size_t sizes[] = {8, 1 << 20, 1 << 24, 1 << 26, 1 << 28, 1 << 30};
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_BF16};
+    int n = argc > 1 ? atoi(argv[1]) : bf_device_count();
+    check(n < 1 || n > MOST_RANKS || n > bf_device_count(), "the number of GPUs");
+    open_ranks(n);
+    int has_nccl = load_nccl(n);
+    pthread_barrier_init(&together, NULL, (unsigned)n + 1);
+    for (int r = 0; r < n; r++) pthread_create(&ranks[r].thread, NULL, run_rank, &ranks[r]);
+    for (int d = 0; d < (argc > 2 ? argc - 2 : 3); d++) {
+        bf_dtype dtype = argc > 2 ? bf_dtype_from_name(argv[d + 2]) : dtypes[d];
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            time_size(n, dtype, sizes[s], has_nccl);
+    }
+    current.calls = 0;
+    pthread_barrier_wait(&together);
+    for (int r = 0; r < n; r++) pthread_join(ranks[r].thread, NULL);
+    for (int r = 0; r < n; r++) {
+        bf_comm_destroy(ranks[r].comm);
+        bf_context_destroy(ranks[r].context);
+    }
+    return 0;
+}

@@ -1,0 +1,370 @@
+/* Sums over ranks on GPUs that reach each other's memory, against exact sums, through the seam.
+ * Ranks share GPUs where there are fewer of them. */
+#include "seam/backend.h"
+#include "seam/comm.h"
+#include "tests/comm/exact.h"
+#include "tests/support/run.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { RANKS = 8, ROOM = 40 << 20 };
+
+static const bf_comm_backend *by;
+static bf_context *contexts[RANKS];
+static bf_link *links[RANKS];
+static char *on_device[RANKS], *on_host[RANKS], *expected; /* ROOM bytes each */
+static int gpus;
+
+static void get_device(int rank, char name[BF_DEVICE_TEXT]) { bf_device_format(rank % gpus, name); }
+
+static int set_up(void **unused) {
+    (void)unused;
+    by = bf_backend_gpu()->comm;
+    gpus = bf_device_count();
+    expected = malloc(ROOM);
+    for (int r = 0; r < RANKS; r++) {
+        char name[BF_DEVICE_TEXT];
+        void *memory;
+        get_device(r, name);
+        on_host[r] = malloc(ROOM);
+        if (bf_context_create(&BF_OPTIONS(.device = name), &contexts[r])) return -1;
+        if (bf_memory_allocate(contexts[r], ROOM, &memory)) return -1;
+        on_device[r] = memory;
+    }
+    return 0;
+}
+
+static int tear_down(void **unused) {
+    (void)unused;
+    for (int r = 0; r < RANKS; r++) {
+        bf_memory_free(contexts[r], on_device[r]);
+        bf_context_destroy(contexts[r]);
+        free(on_host[r]);
+    }
+    free(expected);
+    return 0;
+}
+
+static void open_links(int ranks, double limit) {
+    char why[BF_MESSAGE_TEXT];
+    bf_link_options options = {.limit = limit, .shared = true};
+    assert_int_equal(by->link_local(contexts, ranks, &options, links, why), BF_OK);
+    if (links[0] == NULL) fail_msg("no links: %s", why);
+}
+
+static void close_links(int ranks) {
+    for (int r = 0; r < ranks; r++) by->unlink(links[r]);
+}
+
+/* ---- one case -------------------------------------------------------------------------------- */
+
+typedef struct one {
+    bf_sums_to to;
+    int root, ranks, terms, offset; /* terms of rank 0; rank r has r % 2 more. Bytes into memory */
+    bf_dtype dtype;
+    int64_t n;
+    data_kind kind;
+    bool in_place;
+} one;
+
+static int terms_of(const one *c, int rank) { return c->terms + (c->terms > 1 ? rank % 2 : 0); }
+static size_t in_bytes(const one *c, int rank) {
+    return (size_t)terms_of(c, rank) * (size_t)c->n * bf_dtype_size(c->dtype);
+}
+static size_t out_at(const one *c, int rank) {
+    size_t bytes = in_bytes(c, rank) / 64 * 64 + 64;
+    return c->in_place ? (size_t)c->offset : bytes + (size_t)c->offset;
+}
+
+/* Fills all terms; returns whether a sum does not fit. */
+static bool prepare(const one *c, uint64_t seed) {
+    size_t bytes = bf_dtype_size(c->dtype);
+    bool misfit = false;
+    const void *at[RANKS * 130];
+    for (int r = 0; r < c->ranks; r++) {
+        fill(c->dtype, on_host[r] + c->offset, terms_of(c, r) * c->n, c->kind, seed + (uint64_t)r);
+        if (r > 0 && c->kind == KIND_CANCEL) /* half of the sums cancel over ranks */
+            for (int64_t i = 0; i < c->n; i += 2)
+                store_bits(on_host[r] + c->offset + (size_t)i * bytes, bytes,
+                           load_bits(on_host[r - 1] + c->offset + (size_t)i * bytes, bytes) ^
+                               (is_float(c->dtype) ? sign_bit(c->dtype) : 0));
+        assert_cuda(cudaMemcpy(on_device[r] + c->offset, on_host[r] + c->offset, in_bytes(c, r),
+                               cudaMemcpyDefault));
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        int n = 0;
+        for (int r = 0; r < c->ranks; r++)
+            for (int t = 0; t < terms_of(c, r); t++)
+                at[n++] = on_host[r] + c->offset + (size_t)(t * c->n + i) * bytes;
+        store_bits(expected + (size_t)i * bytes, bytes, exact_sum(c->dtype, at, n, &misfit));
+    }
+    return misfit;
+}
+
+static bf_sums job_of(const one *c, int rank) {
+    return (bf_sums){.to = c->to,
+                     .root = c->root,
+                     .dtype = c->dtype,
+                     .n = c->n,
+                     .in = on_device[rank] + c->offset,
+                     .terms = terms_of(c, rank),
+                     .out = on_device[rank] + out_at(c, rank)};
+}
+
+static void enqueue(const one *c) {
+    for (int r = 0; r < c->ranks; r++) {
+        bf_sums job = job_of(c, r);
+        assert_int_equal(by->sum(links[r], &job, false), BF_OK);
+    }
+}
+
+static void compare(const one *c) {
+    size_t bytes = bf_dtype_size(c->dtype);
+    for (int r = 0; r < c->ranks; r++) {
+        if (c->to == BF_SUMS_TO_ROOT && r != c->root) continue;
+        int64_t n = c->to == BF_SUMS_TO_OWNERS ? c->n / c->ranks : c->n;
+        const char *right = expected + (c->to == BF_SUMS_TO_OWNERS ? (size_t)(r * n) * bytes : 0);
+        assert_cuda(cudaMemcpy(on_host[r], on_device[r] + out_at(c, r), (size_t)n * bytes,
+                               cudaMemcpyDefault));
+        if (memcmp(on_host[r], right, (size_t)n * bytes) == 0) continue;
+        int64_t i = 0;
+        while (!memcmp(on_host[r] + (size_t)i * bytes, right + (size_t)i * bytes, bytes)) i++;
+        fail_msg("to %d, rank %d of %d, %d terms, %s, n %lld, kind %d, offset %d%s: element %lld "
+                 "is %llx, not %llx",
+                 c->to, r, c->ranks, c->terms, bf_dtype_name(c->dtype), (long long)c->n, c->kind,
+                 c->offset, c->in_place ? ", in place" : "", (long long)i,
+                 (unsigned long long)load_bits(on_host[r] + (size_t)i * bytes, bytes),
+                 (unsigned long long)load_bits(right + (size_t)i * bytes, bytes));
+    }
+}
+
+static void check(const one *c, uint64_t seed) {
+    bool misfit = prepare(c, seed);
+    for (int again = 0; again < (c->in_place ? 1 : 2); again++) {
+        enqueue(c);
+        for (int r = 0; r < c->ranks; r++)
+            assert_int_equal(bf_context_synchronize(contexts[r]), misfit ? BF_E_OVERFLOW : BF_OK);
+    }
+    if (!misfit) compare(c);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static const int rank_counts[] = {1, 2, 3, 4, 8};
+
+static void sums_of_every_dtype_are_exact(void **unused) {
+    (void)unused;
+    for (int k = 0; k < 5; k++) {
+        one c = {.ranks = rank_counts[k], .terms = 1, .n = 20011};
+        open_links(c.ranks, 20);
+        for (int d = 0; d < DTYPE_COUNT; d++) {
+            c.dtype = all_dtypes[d];
+            if (c.dtype == BF_BOOL) continue;
+            for (c.kind = 0; c.kind < KIND_COUNT; c.kind++) check(&c, 100u * (unsigned)d);
+        }
+        close_links(c.ranks);
+    }
+}
+
+static void sizes_and_alignments(void **unused) {
+    (void)unused;
+    static const int64_t sizes[] = {1, 2, 3, 7, 31, 257, 4099, 30011, 1 << 17};
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_BF16, BF_I8, BF_U64};
+    static const int offsets[] = {0, 16, 8, 4, 3};
+    for (int k = 1; k < 5; k++) {
+        one c = {.ranks = rank_counts[k], .terms = 1, .kind = KIND_NARROW};
+        open_links(c.ranks, 20);
+        for (int i = 0; i < 9; i++)
+            for (int d = 0; d < 5; d++)
+                for (int o = 0; o < 5; o++) {
+                    c.n = sizes[i];
+                    c.dtype = dtypes[d];
+                    c.offset = offsets[o];
+                    c.in_place = (i + d + o) % 2;
+                    c.kind = c.dtype == BF_I8 ? KIND_EXTREME : KIND_NARROW;
+                    check(&c, (uint64_t)i);
+                }
+        close_links(c.ranks);
+    }
+}
+
+static void many_terms(void **unused) {
+    (void)unused;
+    static const int terms[] = {2, 3, 8, 33, 127};
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_BF16, BF_I32};
+    for (int k = 0; k < 5; k++) {
+        one c = {.ranks = rank_counts[k]};
+        open_links(c.ranks, 20);
+        for (int t = 0; t < 5; t++)
+            for (int d = 0; d < 4; d++)
+                for (int kind = 0; kind < 2; kind++)
+                    for (int size = 0; size < 2; size++) {
+                        c.terms = terms[t];
+                        c.dtype = dtypes[d];
+                        c.kind = kind ? KIND_FULL : KIND_NARROW;
+                        c.n = !size ? 501 : c.terms < 8 ? 30001 : 1001;
+                        c.in_place = size;
+                        if (c.dtype == BF_I32) c.kind = KIND_NARROW;
+                        check(&c, (uint64_t)t);
+                    }
+        close_links(c.ranks);
+    }
+}
+
+static void parts_and_roots(void **unused) {
+    (void)unused;
+    static const int64_t sizes[] = {1, 5, 1000, 9999, 30000};
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_I16};
+    for (int k = 1; k < 5; k++) {
+        one c = {.ranks = rank_counts[k]};
+        open_links(c.ranks, 20);
+        for (int i = 0; i < 5; i++)
+            for (int d = 0; d < 4; d++)
+                for (int terms = 1; terms < 4; terms += 2)
+                    for (int to = BF_SUMS_TO_OWNERS; to <= BF_SUMS_TO_ROOT; to++) {
+                        c.to = (bf_sums_to)to;
+                        c.dtype = dtypes[d];
+                        c.terms = terms;
+                        c.root = (i + d) % c.ranks;
+                        c.n = to == BF_SUMS_TO_OWNERS ? sizes[i] * c.ranks : sizes[i] * 3;
+                        c.kind = is_float(c.dtype) ? KIND_FULL : KIND_NARROW;
+                        c.in_place = (i + d + terms / 2) % 2;
+                        c.offset = i == 2 ? 8 : 0;
+                        check(&c, (uint64_t)i);
+                    }
+        close_links(c.ranks);
+    }
+}
+
+/* Calls of different sizes and kinds, with nothing between them that waits. */
+static void calls_follow_each_other(void **unused) {
+    (void)unused;
+    for (int k = 1; k < 5; k++) {
+        one c = {.ranks = rank_counts[k], .terms = 1, .n = 1 << 17, .kind = KIND_NARROW};
+        one small = {.ranks = c.ranks, .terms = 2, .n = 77, .dtype = BF_F64, .offset = 30 << 20};
+        open_links(c.ranks, 20);
+        c.dtype = BF_F32;
+        prepare(&small, 3);
+        prepare(&c, 4);
+        for (int i = 0; i < 100; i++) {
+            one other = i % 3 ? small : c;
+            other.to = i % 5 == 0 ? BF_SUMS_TO_ROOT : BF_SUMS_TO_ALL;
+            other.root = i % c.ranks;
+            enqueue(&other);
+        }
+        for (int r = 0; r < c.ranks; r++)
+            assert_int_equal(bf_context_synchronize(contexts[r]), BF_OK);
+        compare(&c);
+        close_links(c.ranks);
+    }
+}
+
+static void graphs_run_again(void **unused) {
+    (void)unused;
+    cudaStream_t streams[2];
+    cudaGraphExec_t graphs[2];
+    one c = {.ranks = 2, .terms = 1, .n = 100003, .dtype = BF_F32, .kind = KIND_FULL};
+    open_links(c.ranks, 20);
+    prepare(&c, 5);
+    for (int r = 0; r < 2; r++) {
+        cudaGraph_t graph;
+        bf_sums job = job_of(&c, r);
+        assert_cuda(cudaSetDevice(r % gpus));
+        assert_cuda(cudaStreamCreateWithFlags(&streams[r], cudaStreamNonBlocking));
+        assert_int_equal(bf_context_set_stream(contexts[r], streams[r]), BF_OK);
+        assert_cuda(cudaStreamBeginCapture(streams[r], cudaStreamCaptureModeThreadLocal));
+        assert_int_equal(by->sum(links[r], &job, false), BF_OK);
+        assert_int_equal(by->sum(links[r], &job, true), BF_E_ARGUMENT);
+        assert_cuda(cudaStreamEndCapture(streams[r], &graph));
+        assert_cuda(cudaGraphInstantiate(&graphs[r], graph, 0));
+        assert_cuda(cudaGraphDestroy(graph));
+    }
+    for (int i = 0; i < 5; i++) {
+        prepare(&c, 6 + (uint64_t)i);
+        for (int r = 0; r < 2; r++) {
+            assert_cuda(cudaSetDevice(r % gpus));
+            assert_cuda(cudaGraphLaunch(graphs[r], streams[r]));
+        }
+        if (i == 2) enqueue(&c);
+        for (int r = 0; r < 2; r++) assert_cuda(cudaStreamSynchronize(streams[r]));
+        compare(&c);
+    }
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(bf_context_set_stream(contexts[r], NULL), BF_OK);
+        assert_cuda(cudaGraphExecDestroy(graphs[r]));
+        assert_cuda(cudaStreamDestroy(streams[r]));
+    }
+    assert_cuda(cudaSetDevice(0));
+    close_links(c.ranks);
+}
+
+static void a_rank_that_does_not_come(void **unused) {
+    (void)unused;
+    one c = {.ranks = 3, .terms = 1, .n = 1000, .dtype = BF_F32};
+    open_links(c.ranks, 0.1);
+    prepare(&c, 1);
+    for (int r = 0; r < 2; r++) {
+        bf_sums job = job_of(&c, r);
+        assert_int_equal(by->sum(links[r], &job, false), BF_OK);
+    }
+    for (int r = 0; r < 2; r++) assert_int_equal(bf_context_synchronize(contexts[r]), BF_E_COMM);
+    for (int r = 0; r < 3; r++) {
+        bf_sums job = job_of(&c, r);
+        assert_int_equal(by->sum(links[r], &job, true), BF_E_COMM);
+    }
+    close_links(c.ranks);
+}
+
+static void ranks_that_disagree(void **unused) {
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        one c = {.ranks = 3, .terms = 1, .n = 100000, .dtype = BF_F32};
+        open_links(c.ranks, 20);
+        prepare(&c, 1);
+        for (int r = 0; r < 3; r++) {
+            bf_sums job = job_of(&c, r);
+            if (r == 1 && k == 0) job.n = 7;
+            if (r == 1 && k == 1) job.dtype = BF_I32;
+            if (r == 1 && k == 2) job.to = BF_SUMS_TO_ROOT;
+            assert_int_equal(by->sum(links[r], &job, false), BF_OK);
+        }
+        for (int r = 0; r < 3; r++)
+            assert_int_equal(bf_context_synchronize(contexts[r]), BF_E_COMM);
+        close_links(c.ranks);
+    }
+}
+
+static void what_cannot_be_linked(void **unused) {
+    (void)unused;
+    char why[BF_MESSAGE_TEXT];
+    bf_context *same[] = {contexts[0], contexts[0]};
+    bf_link_options options = {.limit = 0};
+    assert_int_equal(by->link_local(same, 2, &options, links, why), BF_OK);
+    assert_null(links[0]);
+    assert_string_equal(why, "two ranks share a GPU");
+    open_links(1, 0);
+    bf_sums job = {.dtype = BF_F32, .n = 4, .in = on_host[0], .terms = 1, .out = on_device[0]};
+    assert_false(by->can_sum(links[0], &job));
+    assert_int_equal(by->sum(links[0], &job, true), BF_E_ARGUMENT);
+    job.in = on_device[0];
+    job.terms = 1000;
+    assert_int_equal(by->sum(links[0], &job, true), BF_E_ARGUMENT);
+    close_links(1);
+}
+
+int main(void) {
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* ranks that share a GPU run at once */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_linked), cmocka_unit_test(sums_of_every_dtype_are_exact),
+        cmocka_unit_test(sizes_and_alignments),  cmocka_unit_test(many_terms),
+        cmocka_unit_test(parts_and_roots),       cmocka_unit_test(calls_follow_each_other),
+        cmocka_unit_test(graphs_run_again),      cmocka_unit_test(a_rank_that_does_not_come),
+        cmocka_unit_test(ranks_that_disagree),
+    };
+    return RUN_ON_GPU(tests);
+}
