@@ -22,6 +22,10 @@ struct bf_groups {
 /* bf_groups_create, for callers that have entered the context (enter.h). */
 bf_status bf_groups_make(bf_context *context, const bf_groups_options *options, bf_groups **groups);
 
+/* Brings the groups together: whoever looks at them does so first. Errors: BF_E_MEMORY,
+ * BF_E_DEVICE, BF_E_CANCELLED. */
+bf_status bf_groups_settle(const bf_groups *groups);
+
 /* Places a call where the groups are. Errors: as bf_place. */
 bf_status bf_groups_place(const bf_groups *groups);
 

@@ -23,7 +23,10 @@ static bool make_pages(bf_group_pages *p) {
 }
 
 bf_status bf_group_pages_open(const bf_groups *groups, bf_context *context, bf_group_pages *pages) {
-    *pages = (bf_group_pages){.groups = groups, .n = bf_groups_size(groups)};
+    *pages = (bf_group_pages){.groups = groups};
+    bf_status status = bf_groups_settle(groups);
+    if (status != BF_OK) return status;
+    pages->n = bf_groups_size(groups);
     if (!make_pages(pages)) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     if (pages->n == 0) return BF_OK;
     return groups->by->list(groups->context, groups->inside, pages->keys, pages->counts);
@@ -80,7 +83,7 @@ static bf_status copy_groups(const bf_groups *into, const bf_groups *from, void 
 static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     bf_group_kind kind = {into->key, into->count, into->aggregates, into->seed};
     void *copy = NULL;
-    if (bf_groups_size(from) == 0) return BF_OK;
+    if (from->rows == 0) return BF_OK;
     bf_status status = into->by->create(into->context, &kind, &copy);
     if (status != BF_OK) return status;
     status = copy_groups(into, from, copy);

@@ -114,8 +114,10 @@ static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words,
 static bf_status find_size(bf_groups *groups, size_t *size) {
     bf_packed columns[BF_AGGREGATES_MAX];
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
+    bf_status status = bf_groups_settle(groups);
+    if (status != BF_OK) return status;
     int64_t *words = make_batch(groups);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, size);
+    status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, size);
     free(words);
     return status;
 }
@@ -160,8 +162,10 @@ static bf_status save_groups(bf_groups *groups, void *buffer) {
     bf_packed columns[BF_AGGREGATES_MAX];
     size_t size;
     if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
+    bf_status status = bf_groups_settle(groups);
+    if (status != BF_OK) return status;
     int64_t *words = make_batch(groups);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, &size);
+    status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, &size);
     uint8_t *contents = (uint8_t *)buffer + HEADER_BYTES + groups->count * AGGREGATE_BYTES;
     if (status == BF_OK) status = put_contents(groups, columns, words, contents);
     if (status == BF_OK) {
