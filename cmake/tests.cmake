@@ -38,6 +38,19 @@ foreach(name view view_window)
     endif()
 endforeach()
 
+# A driver that says whose memory is whose.
+if(TARGET unit_gpus)
+    add_library(fake_driver SHARED tests/support/fake_driver.c)
+    set_target_properties(fake_driver PROPERTIES
+        OUTPUT_NAME cuda SOVERSION 1 C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake_driver)
+    target_link_libraries(fake_driver PRIVATE Threads::Threads)
+    bitfold_warnings(fake_driver)
+    target_compile_definitions(unit_gpus PRIVATE FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
+    target_link_libraries(unit_gpus PRIVATE ${CMAKE_DL_LIBS})
+    add_dependencies(unit_gpus fake_driver)
+endif()
+
 # More elements than 31 bits count; scripts/test-long runs these.
 file(GLOB files CONFIGURE_DEPENDS tests/*/huge_*.c)
 foreach(file ${files})

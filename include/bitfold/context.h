@@ -16,10 +16,10 @@ typedef struct bf_context bf_context;
 
 typedef struct bf_options {
     size_t size;        /* sizeof(bf_options), so that the struct can grow (bitfold.h) */
-    const char *device; /* "auto" (or NULL), "cpu", "cuda" or "cuda:N" (bf_device_parse) */
+    const char *device; /* "auto" (or NULL), "cpu", "cuda", "cuda:N" or "cuda:all", see below */
     const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
-    void *stream;       /* as bf_context_set_stream() takes it; also for "auto", not for "cpu" */
+    void *stream;       /* as bf_context_set_stream() takes it; for one GPU or "auto" */
     int64_t memory;     /* bytes of host memory that the context's objects and calls may have; 0: no
                            limit. Beyond it, calls fail with BF_E_MEMORY. Small, fixed parts (the
                            context, scratch memory of threads) and the caller's are not counted */
@@ -27,6 +27,13 @@ typedef struct bf_options {
 
 /* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default (C only). */
 #define BF_OPTIONS(...) ((bf_options){.size = sizeof(bf_options), __VA_ARGS__})
+
+/* "cuda:all" is all GPUs of the machine as one device; if there is one, it is that one. A call runs
+ * on the GPU whose memory its data are in. Large data in memory of the host (pageable, pinned or
+ * managed) are split, and all GPUs work at the same time; so do those of calls that take shards
+ * (state.h). Tables and joins are on the first GPU; groups come together there when they are looked
+ * at. _async calls are enqueued on the GPU of their data. Those of different GPUs are not ordered,
+ * unless one touches memory that is not its own GPU's alone. */
 
 /* Creates a context. options may be NULL: all defaults. "auto" chooses the device of each call, by
  * where the data are and what moving them would cost. Starts no thread. With "auto" no GPU is
@@ -50,7 +57,8 @@ BF_API void bf_context_destroy(bf_context *context);
 BF_API const char *bf_context_message(const bf_context *context);
 
 /* Return the device that the last call ran on, or the next one of a small host array would ("cpu",
- * "cuda:0"), and the reason in one line ("" if the device was asked for by name). */
+ * "cuda:0"; "cuda:all" where several GPUs worked), and the reason in one line ("" if the device was
+ * asked for by name). */
 BF_API const char *bf_context_device(const bf_context *context);
 BF_API const char *bf_context_reason(const bf_context *context);
 
@@ -78,7 +86,7 @@ BF_API int bf_context_threads(const bf_context *context);
  * one in use is destroyed. Destroying the context, its tables and its groups touches no stream but
  * its own.
  *
- * Errors: BF_E_DEVICE (no GPU in use, or CUDA refuses the stream). */
+ * Errors: BF_E_DEVICE (no GPU in use, or several, or CUDA refuses the stream). */
 BF_API bf_status bf_context_set_stream(bf_context *context, void *stream);
 
 /* Waits for all that the context has enqueued; on the CPU returns at once. Reports the errors that

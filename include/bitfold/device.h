@@ -11,7 +11,7 @@ extern "C" {
 
 /* A device is a number: one of these, or 0, 1, ... for that GPU. */
 enum {
-    BF_DEVICE_ALL = -3,  /* all GPUs: no context can have them yet */
+    BF_DEVICE_ALL = -3,  /* all GPUs (context.h); a single one is itself */
     BF_DEVICE_AUTO = -2, /* chosen call by call (context.h) */
     BF_DEVICE_CPU = -1
 };

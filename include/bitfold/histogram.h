@@ -68,6 +68,11 @@ BF_API bf_status bf_histogram_clear(bf_histogram *histogram);
 BF_API bf_status bf_histogram_absorb(bf_histogram *histogram, const bf_array *array,
                                      const bf_array *weights);
 
+/* Counts n arrays, the shards of one, as bf_state_absorb_shards (state.h) takes them. weights: as
+ * many arrays, or NULL. On failure the histogram is as it was. Errors: as bf_histogram_absorb. */
+BF_API bf_status bf_histogram_absorb_shards(bf_histogram *histogram, const bf_array arrays[],
+                                            const bf_array weights[], int n);
+
 /* Adds what `from` holds to `into`; `from` may belong to another context, as in bf_state_merge.
  * Both have the same dtype, edges and dtype of weights, else BF_E_STATE. BF_E_OVERFLOW past 2^62
  * elements. */

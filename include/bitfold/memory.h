@@ -8,8 +8,9 @@
 extern "C" {
 #endif
 
-/* Allocates memory: a GPU's if the context is for a GPU, otherwise the host's. It is aligned to 256
- * bytes and not cleared; 0 bytes gives a valid pointer too. Errors: BF_E_ARGUMENT, BF_E_MEMORY. */
+/* Allocates memory: a GPU's if the context is for a GPU (the first one's, if it is for all),
+ * otherwise the host's. It is aligned to 256 bytes and not cleared; 0 bytes gives a valid pointer
+ * too. Errors: BF_E_ARGUMENT, BF_E_MEMORY. */
 BF_API bf_status bf_memory_allocate(bf_context *context, size_t bytes, void **memory);
 
 /* Frees memory that bf_memory_allocate returned for a context of the same device. Ignores NULL. */

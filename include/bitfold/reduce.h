@@ -49,6 +49,11 @@ typedef struct bf_reduce_options {
 BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                            const bf_reduce_options *options, bf_value *value);
 
+/* The same for n > 0 arrays of one dtype, which are taken as one array: bf_state_absorb_shards
+ * (state.h) says how. In a context of all GPUs they work at the same time. */
+BF_API bf_status bf_reduce_shards(bf_context *context, bf_reduction op, const bf_array shards[],
+                                  int n, const bf_reduce_options *options, bf_value *value);
+
 /* Enqueues the reduction on the context's stream (context.h). value is memory that the GPU can
  * write (device, pinned or managed), aligned to 8 bytes. On the CPU the value is there when the
  * call returns. array is contiguous memory that the GPU can read, else BF_E_ARGUMENT. If bf_reduce

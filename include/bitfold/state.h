@@ -41,6 +41,16 @@ BF_API bf_status bf_state_clear(bf_state *state);
 BF_API bf_status bf_state_absorb(bf_state *state, const bf_array *chunk);
 BF_API bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_array *b);
 
+/* Takes in n arrays, the shards of one, in turn: the first element of a shard follows the last of
+ * the shard before, also in its index. A shard may be in the memory of any GPU or of the host. In a
+ * context of all GPUs ("cuda:all"), each GPU works on the shards in its memory, all at the same
+ * time, and shards of host memory are split among them. On failure the state is as it was. Errors:
+ * as bf_state_absorb. */
+BF_API bf_status bf_state_absorb_shards(bf_state *state, const bf_array shards[], int n);
+/* The same for BF_DOT: a[i] and b[i] have one shape, and are best in the same memory. */
+BF_API bf_status bf_state_absorb_pair_shards(bf_state *state, const bf_array a[],
+                                             const bf_array b[], int n);
+
 /* Sets the index of the next element that an ordered state absorbs: up to 2^62, and not below what
  * it is now; of prod, only while the state is empty (prod of integers, which has no order, takes
  * any index). Errors: BF_E_ARGUMENT (also for the other reductions, which have no indices). */

@@ -1,5 +1,6 @@
-/* A thread that works while the caller goes on, made by the CPU's runtime: readers of feeds. It
- * belongs to one thread at a time, and blocks signals as the pool's threads do. */
+/* A thread that works while the caller goes on, made by the CPU's runtime: readers of feeds, and
+ * the threads that drive several GPUs. It belongs to one thread at a time, and blocks signals as
+ * the pool's threads do. */
 #ifndef BF_SEAM_ASIDE_H
 #define BF_SEAM_ASIDE_H
 
@@ -8,8 +9,9 @@
 
 typedef struct bf_aside bf_aside;
 
-/* NULL: no memory. */
-bf_aside *bf_aside_open(void);
+/* awake_ns: the nanoseconds that both threads keep asking for the other before they sleep. Waking a
+ * thread takes some tens of microseconds, which short work does not bear. NULL: no memory. */
+bf_aside *bf_aside_open(int64_t awake_ns);
 
 /* Waits for the work, and ends the thread. NULL is ignored. */
 void bf_aside_close(bf_aside *aside);

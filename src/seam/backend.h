@@ -46,6 +46,8 @@ extern const bf_backend bf_backend_cpu;
 #ifdef BITFOLD_CUDA
 extern const bf_backend bf_backend_cuda;
 #endif
+/* Several GPUs, each of which bf_backend_gpu() works on. */
+extern const bf_backend bf_backend_gpus;
 
 struct bf_context {
     const bf_backend *fixed;       /* the device that was asked for by name; NULL: call by call */
@@ -53,9 +55,10 @@ struct bf_context {
     const char *reason;            /* for that choice; "" if it is fixed */
     struct bf_cpu *cpu;            /* always open, for it walks the host's memory */
     struct bf_cuda *cuda;          /* NULL: not open */
+    struct bf_gpus *gpus;          /* NULL: not open */
     void *stream;                  /* for the GPU when it opens; NULL: its own */
-    int gpu;                       /* the number of the GPU that is open, */
-    char gpu_name[BF_DEVICE_TEXT]; /* and its name */
+    int gpu;                       /* the number of the GPU that is open, or BF_DEVICE_ALL, */
+    char gpu_name[BF_DEVICE_TEXT]; /* and its name; of several, that of those last used */
     bool gpu_failed;               /* opening one failed: it is not tried again */
     bool in_use;                   /* a call is using the context (api/runtime/enter.h) */
     bf_watched watched;
@@ -70,8 +73,11 @@ static inline bool bf_is_watched(const bf_context *context) {
 /* Returns the backend of GPUs; NULL: this build has none. */
 const bf_backend *bf_backend_gpu(void);
 
-/* Opens GPU number `device` for the context, if it has none open. Errors: BF_E_DEVICE, BF_E_MEMORY,
- * with a message. */
+/* Returns the backend of the GPU, or the GPUs, that the context has open; NULL: it has none. */
+const bf_backend *bf_backend_open(const bf_context *context);
+
+/* Opens GPU number `device` for the context, or BF_DEVICE_ALL, if it has none open. With one GPU in
+ * the machine, all are that one. Errors: BF_E_DEVICE, BF_E_MEMORY, with a message. */
 bf_status bf_backend_open_gpu(bf_context *context, int device);
 
 /* Sets the context's message and returns status, for `return bf_fail(...)`. */

@@ -19,6 +19,9 @@ typedef struct bf_group_backend {
     bf_status (*create)(bf_context *context, const bf_group_kind *kind, void **groups);
     void (*destroy)(bf_context *context, void *groups);
     void (*clear)(bf_context *context, void *groups);
+    /* Brings groups that are in several places together, without which size is undefined. NULL:
+     * they are in one place. */
+    bf_status (*settle)(bf_context *context, void *groups);
     int64_t (*size)(const void *groups);
     /* Absorbs n > 0 rows: keys, and the values of each aggregate. */
     bf_status (*absorb)(bf_context *context, void *groups, const void *keys,

@@ -20,6 +20,10 @@ typedef struct bf_histogram_backend {
      * their weights to sums: for each bin the words of a BF_KIND_SUM state (NULL: no weights).
      * Errors: BF_E_MEMORY, BF_E_DEVICE. */
     bf_status (*count)(bf_context *context, const bf_bin_job *job, int64_t *counts, int64_t *sums);
+    /* Counts n > 0 jobs with the same bins and dtypes, at the same time. NULL: they are counted in
+     * turn. */
+    bf_status (*count_shards)(bf_context *context, const bf_bin_job jobs[], int n, int64_t *counts,
+                              int64_t *sums);
     /* Enqueues the count, without weights, and sets counts, which lie in memory that the device can
      * write. The bins must stay until the work is done. NULL: there is no queue. */
     bf_status (*enqueue)(bf_context *context, const bf_bin_job *job, int64_t *counts);

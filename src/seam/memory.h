@@ -21,9 +21,9 @@ typedef struct bf_memory_backend {
                         void *to);
     bf_status (*scatter)(bf_context *context, const bf_strided *to, int64_t first, int64_t count,
                          const void *from);
-    /* Returns the context's scratch of scratch_bytes, for copies. NULL: no memory, with a message.
-     */
-    void *(*scratch)(bf_context *context);
+    /* Returns the context's scratch of scratch_bytes, for copies: on the device of this memory, if
+     * there are several. NULL: no memory, with a message. */
+    void *(*scratch)(bf_context *context, const void *near);
     size_t scratch_bytes;
     /* Allocates bytes > 0. NULL: no memory, with a message. */
     void *(*allocate)(bf_context *context, size_t bytes);

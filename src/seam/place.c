@@ -97,7 +97,7 @@ static int look_at_memory(const bf_demand *demand, bf_operand *operands) {
 
 /* Does this machine seem to have a GPU? Does not open the driver. */
 static bool gpu_is_likely(const bf_context *context) {
-    if (context->cuda != NULL) return true;
+    if (bf_backend_open(context) != NULL) return true;
     if (bf_backend_gpu() == NULL || context->gpu_failed) return false;
     return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
@@ -158,8 +158,9 @@ bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
     int device = -1;
     bool on_gpu = bf_where_is(to, &device) == BF_WHERE_DEVICE ||
                   bf_where_is(from, &device) == BF_WHERE_DEVICE;
-    *by = context->cuda != NULL ? bf_backend_gpu() : &bf_backend_cpu;
-    if (!on_gpu || context->cuda != NULL) return BF_OK;
+    const bf_backend *open = bf_backend_open(context);
+    *by = open != NULL ? open : &bf_backend_cpu;
+    if (!on_gpu || open != NULL) return BF_OK;
     const bf_memory memory[] = {{to, 1}, {from, 1}};
     if (context->fixed != NULL) return check_reach(context, memory, 2);
     *by = bf_backend_gpu();

@@ -23,6 +23,9 @@ typedef struct bf_reduce_backend {
     /* Absorbs the job's elements into words (rules/reduce/state.h). Errors: BF_E_MEMORY,
      * BF_E_DEVICE. */
     bf_status (*absorb)(bf_context *context, const bf_job *job, int64_t *words);
+    /* Absorbs n > 0 jobs of one op and dtype, each at the index where the one before ends, at the
+     * same time. NULL: they are absorbed in turn. */
+    bf_status (*absorb_shards)(bf_context *context, const bf_job jobs[], int n, int64_t *words);
     /* Enqueues the whole reduction: *value, in memory that the device can write, becomes the result
      * by the rules and the options (all checked; job->count may be 0 here). NULL: there is no
      * queue. */

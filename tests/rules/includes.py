@@ -9,14 +9,17 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 # Each floor with the floors below it.
 BELOW = {"src/rules": [], "src/seam": ["src/rules"], "src/api": ["src/seam", "src/rules"],
-         "src/cpu": ["src/seam", "src/rules"], "src/cuda": ["src/seam", "src/rules"], "cli": []}
+         "src/cpu": ["src/seam", "src/rules"], "src/cuda": ["src/seam", "src/rules"],
+         "src/gpus": ["src/seam", "src/rules"], "cli": []}
 # The folders that all primitives of a floor share; one may include another of the same or a lower
 # rank. Any other folder of a floor belongs to one primitive.
 SHARED = {"src/rules": {"number": 0, "key": 1}, "src/seam": {}, "src/api": {"runtime": 0},
           "src/cpu": {"runtime": 0}, "src/cuda": {"runtime": 0},
+          "src/gpus": {"runtime": 0},
           "cli": {"runtime": 0, "memory": 0, "input": 0, "text": 0, "plot": 1}}
 # Files that know every primitive of their floor.
-TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu", "cli/main.c")
+TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu",
+          "src/gpus/gpus.c", "cli/main.c")
 # Weights, groups and axes hold reductions: every primitive may use these headers.
 REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
           "src/cpu/reduce/reduce.h", "src/cuda/reduce/reduce.cuh", "cli/reduce/reduce.h")
@@ -56,7 +59,7 @@ def text(root, path):
 
 def primitives(root):
     """The words that name a primitive: the folders of src's floors that nobody shares."""
-    folders = {name for floor in ["src/rules", "src/api", "src/cpu", "src/cuda"]
+    folders = {name for floor in ["src/rules", "src/api", "src/cpu", "src/cuda", "src/gpus"]
                for name in os.listdir(os.path.join(root, floor))
                if os.path.isdir(os.path.join(root, floor, name))}
     return folders - {"isa", "runtime", "number", "key"}
@@ -174,6 +177,9 @@ RIGHT = {
     "src/cpu/isa/avx2.c": '#include "cpu/table/table.h"\n#include "cpu/group/group.h"\n',
     "src/cuda/runtime/context.cuh": "#include <cuda_runtime.h>\n",
     "src/cuda/table/table.cuh": '#include "cuda/runtime/context.cuh"\n',
+    "src/gpus/gpus.c": '#include "gpus/table/table.h"\n#include "gpus/runtime/context.h"\n',
+    "src/gpus/runtime/context.h": '#include "seam/backend.h"\n',
+    "src/gpus/table/table.h": '#include "gpus/runtime/context.h"\n#include "seam/table.h"\n',
     "include/bitfold.h": '#include "bitfold/table.h"\n',
     "include/bitfold/types.h": "", "include/bitfold/table.h": '#include "types.h"\n',
     "cli/command.h": "#include <bitfold.h>\n",
@@ -199,6 +205,9 @@ WRONG = {
                               '"cpu/table/../table/table.h"', "TABLE_LOOPS"],
     "src/cpu/group/group.h": ['"cpu/group/../group/band.h"', '"cpu/isa/avx2.c"'],
     "src/cuda/table/table.cuh": ['"cpu/table/table.h"', "<cub/cub.cuh>"],
+    "src/gpus/runtime/context.h": ['"gpus/table/table.h"', '"cuda/runtime/context.cuh"',
+                                   '"cpu/runtime/context.h"', "<cuda_runtime.h>", "<pthread.h>"],
+    "src/gpus/table/table.h": ['"cuda/table/table.cuh"', '"seam/reduce.c"'],
     "include/bitfold/table.h": ['"../../src/seam/table.h"'],
     "cli/table/join.c": ['"group/output.h"', '"seam/table.h"', '"src/seam/table.h"',
                          '"ladder/ladder.h"'],

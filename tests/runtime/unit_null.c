@@ -84,6 +84,13 @@ static void reductions(void **unused) {
     REFUSED(bf_reduce_async(NULL, BF_SUM, &w->f64, NULL, &v));
     REFUSED(bf_reduce_async(c, BF_SUM, NULL, NULL, &v));
     REFUSED(bf_reduce_async(c, BF_SUM, &w->f64, NULL, NULL));
+    REFUSED(bf_reduce_shards(NULL, BF_SUM, &w->f64, 1, NULL, &v));
+    REFUSED(bf_reduce_shards(c, BF_SUM, NULL, 1, NULL, &v));
+    REFUSED(bf_reduce_shards(c, BF_SUM, &w->f64, 1, NULL, NULL));
+    REFUSED(bf_dot_shards(NULL, &w->f64, &w->f64, 1, NULL, &v));
+    REFUSED(bf_dot_shards(c, NULL, &w->f64, 1, NULL, &v));
+    REFUSED(bf_dot_shards(c, &w->f64, NULL, 1, NULL, &v));
+    REFUSED(bf_dot_shards(c, &w->f64, &w->f64, 1, NULL, NULL));
     REFUSED(bf_dot(NULL, &w->f64, &w->f64, NULL, &v));
     REFUSED(bf_dot(c, NULL, &w->f64, NULL, &v));
     REFUSED(bf_dot(c, &w->f64, NULL, NULL, &v));
@@ -152,6 +159,11 @@ static void states(void **unused) {
     REFUSED(bf_state_clear(NULL));
     REFUSED(bf_state_absorb(NULL, &w->f64));
     REFUSED(bf_state_absorb(w->state, NULL));
+    REFUSED(bf_state_absorb_shards(NULL, &w->f64, 1));
+    REFUSED(bf_state_absorb_shards(w->state, NULL, 1));
+    REFUSED(bf_state_absorb_pair_shards(NULL, &w->f64, &w->f64, 1));
+    REFUSED(bf_state_absorb_pair_shards(w->pairs, NULL, &w->f64, 1));
+    REFUSED(bf_state_absorb_pair_shards(w->pairs, &w->f64, NULL, 1));
     REFUSED(bf_state_absorb_pair(NULL, &w->f64, &w->f64));
     REFUSED(bf_state_absorb_pair(w->pairs, NULL, &w->f64));
     REFUSED(bf_state_absorb_pair(w->pairs, &w->f64, NULL));
@@ -231,6 +243,9 @@ static void histograms(void **unused) {
     REFUSED(bf_histogram_create(c, BF_F64, &world_bins, NULL));
     bf_histogram_destroy(NULL);
     REFUSED(bf_histogram_clear(NULL));
+    REFUSED(bf_histogram_absorb_shards(NULL, &w->f64, &w->f64, 1));
+    REFUSED(bf_histogram_absorb_shards(w->histogram, NULL, &w->f64, 1));
+    REFUSED(bf_histogram_absorb_shards(w->histogram, &w->f64, NULL, 1));
     REFUSED(bf_histogram_absorb(NULL, &w->f64, &w->f64));
     REFUSED(bf_histogram_absorb_feed(NULL, &w->feed_of_two));
     REFUSED(bf_histogram_absorb_feed(w->histogram, NULL));

@@ -65,7 +65,9 @@ CALL(bf_context_synchronize, w->context)
 CALL(bf_context_watch, w->context, NULL)
 CALL(bf_reduce, w->context, BF_SUM, &w->f64, NULL, w->values)
 CALL(bf_reduce_async, w->context, BF_SUM, &w->f64, NULL, w->values)
+CALL(bf_reduce_shards, w->context, BF_SUM, &w->f64, 1, NULL, w->values)
 CALL(bf_dot, w->context, &w->f64, &w->f64, NULL, w->values)
+CALL(bf_dot_shards, w->context, &w->f64, &w->f64, 1, NULL, w->values)
 CALL(bf_dot_async, w->context, &w->f64, &w->f64, NULL, w->values)
 CALL_MAKING(bf_state_create, bf_state, bf_state_destroy, w->context, BF_SUM, BF_F64)
 CALL(bf_state_clear, w->state)
@@ -75,6 +77,8 @@ CALL(bf_state_seek, w->ordered, (int64_t)1 << 40)
 CALL(bf_state_merge, w->state, w->other_state)
 CALL(bf_state_append, w->state, w->other_state)
 CALL(bf_state_retract, w->state, w->other_state)
+CALL(bf_state_absorb_shards, w->state, &w->f64, 1)
+CALL(bf_state_absorb_pair_shards, w->pairs, &w->f64, &w->f64, 1)
 CALL(bf_state_absorb_feed, w->state, &w->feed)
 CALL(bf_histogram_absorb_feed, w->histogram, &w->feed_of_two)
 CALL(bf_state_result, w->state, NULL, w->values)
@@ -83,6 +87,7 @@ CALL_MAKING(bf_histogram_of, bf_histogram, bf_histogram_destroy, w->context, &w-
 CALL_MAKING(bf_histogram_create, bf_histogram, bf_histogram_destroy, w->context, BF_F64,
             &world_bins)
 CALL(bf_histogram_clear, w->histogram)
+CALL(bf_histogram_absorb_shards, w->histogram, &w->f64, &w->f64, 1)
 CALL(bf_histogram_absorb, w->histogram, &w->f64, &w->f64)
 CALL(bf_histogram_merge, w->histogram, w->other_histogram)
 CALL(bf_histogram_retract, w->histogram, w->other_histogram)
@@ -289,12 +294,16 @@ static const context_call context_calls[] = {
     ENTRY(bf_memory_copy),
     ENTRY(bf_reduce),
     ENTRY(bf_reduce_async),
+    ENTRY(bf_reduce_shards),
     ENTRY(bf_dot),
+    ENTRY(bf_dot_shards),
     ENTRY(bf_dot_async),
     ENTRY(bf_describe),
     ENTRY(bf_state_create),
     ENTRY(bf_state_absorb),
     ENTRY(bf_state_absorb_pair),
+    ENTRY(bf_state_absorb_shards),
+    ENTRY(bf_state_absorb_pair_shards),
     ENTRY(bf_state_seek),
     ENTRY(bf_state_merge),
     ENTRY(bf_state_append),
@@ -307,6 +316,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_histogram_of),
     ENTRY(bf_histogram_create),
     ENTRY(bf_histogram_absorb),
+    ENTRY(bf_histogram_absorb_shards),
     ENTRY(bf_histogram_absorb_feed),
     ENTRY(bf_histogram_merge),
     ENTRY(bf_histogram_retract),

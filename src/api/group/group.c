@@ -69,7 +69,7 @@ static bf_status make_inside(bf_groups *g, const bf_backend *on) {
  */
 static bf_status place_call(const bf_groups *g, const bf_memory *rows, int n) {
     const bf_demand demand = {.follows = true,
-                              .home = n == 0 || bf_groups_size(g) > 0 ? g->on : NULL,
+                              .home = n == 0 || g->rows > 0 ? g->on : NULL,
                               .on_host = "the groups are in host memory",
                               .on_gpu = "the groups are in a GPU's memory",
                               .n = n,
@@ -131,8 +131,13 @@ bf_status bf_groups_clear(bf_groups *groups) {
     return bf_leave(groups->context, BF_OK);
 }
 
+bf_status bf_groups_settle(const bf_groups *g) {
+    return g->by->settle == NULL ? BF_OK : g->by->settle(g->context, g->inside);
+}
+
 int64_t bf_groups_size(const bf_groups *groups) {
-    return groups == NULL ? 0 : groups->by->size(groups->inside);
+    if (groups == NULL) return 0;
+    return bf_groups_settle(groups) == BF_OK ? groups->by->size(groups->inside) : -1;
 }
 
 int64_t bf_groups_rows(const bf_groups *groups) { return groups == NULL ? 0 : groups->rows; }

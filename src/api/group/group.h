@@ -34,6 +34,10 @@ bf_status bf_groups_load_from(bf_context *context, const void *buffer, size_t si
  * says why. */
 bf_groups *bf_groups_make_alike(const bf_groups *groups, bf_status *status);
 
+/* Brings the groups together: whoever looks at them does so first. Errors: BF_E_MEMORY,
+ * BF_E_DEVICE, BF_E_CANCELLED. */
+bf_status bf_groups_settle(const bf_groups *groups);
+
 /* Places a call where the groups are. Errors: as bf_place. */
 bf_status bf_groups_place(const bf_groups *groups);
 

@@ -24,7 +24,9 @@ bf_status bf_group_pages_make(const bf_groups *g, int64_t n, bf_context *context
 }
 
 bf_status bf_group_pages_open(const bf_groups *groups, bf_context *context, bf_group_pages *pages) {
-    bf_status status = bf_group_pages_make(groups, bf_groups_size(groups), context, pages);
+    bf_status status = bf_groups_settle(groups);
+    if (status != BF_OK) return status;
+    status = bf_group_pages_make(groups, bf_groups_size(groups), context, pages);
     if (status != BF_OK || pages->n == 0) return status;
     return groups->by->list(groups->context, groups->inside, pages->keys, pages->counts);
 }
@@ -80,7 +82,7 @@ static bf_status copy_groups(const bf_groups *into, const bf_groups *from, void 
 static bf_status merge_from_afar(bf_groups *into, const bf_groups *from) {
     bf_group_kind kind = {into->key, into->count, into->aggregates, into->seed};
     void *copy = NULL;
-    if (bf_groups_size(from) == 0) return BF_OK;
+    if (from->rows == 0) return BF_OK;
     bf_status status = into->by->create(into->context, &kind, &copy);
     if (status != BF_OK) return status;
     status = copy_groups(into, from, copy);

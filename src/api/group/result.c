@@ -33,8 +33,9 @@ static bf_status list_flat(bf_groups *g, const bf_flat *keys, const bf_flat *cou
 }
 
 static bf_status list_groups(bf_groups *g, const bf_array *keys, const bf_array *counts) {
-    bf_flat flat_keys, flat_counts = {0};
-    bf_status status = bf_flat_take(g->context, g->on, g->key, keys, &flat_keys);
+    bf_flat flat_keys = {0}, flat_counts = {0};
+    bf_status status = bf_groups_settle(g);
+    if (status == BF_OK) status = bf_flat_take(g->context, g->on, g->key, keys, &flat_keys);
     if (status == BF_OK) status = bf_flat_take(g->context, g->on, BF_I64, counts, &flat_counts);
     if (status == BF_OK) status = list_flat(g, &flat_keys, &flat_counts);
     bf_flat_release(&flat_keys);
@@ -104,12 +105,13 @@ static bf_status aggregate_flat(bf_groups *g, int which, const bf_reduce_options
 static bf_status aggregate_groups(bf_groups *g, int which, const bf_reduce_options *given,
                                   const bf_array *values, const bf_array *fits) {
     bf_reduce_options options;
-    bf_flat flat_values, flat_fits = {0};
+    bf_flat flat_values = {0}, flat_fits = {0};
     bf_status status = read_request(g, which, given, &options);
     if (status != BF_OK) return status;
     if (values == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no place for the values");
     bf_dtype dtype = element_dtype(g->aggregates[which], &options);
-    status = bf_flat_take(g->context, g->on, dtype, values, &flat_values);
+    status = bf_groups_settle(g);
+    if (status == BF_OK) status = bf_flat_take(g->context, g->on, dtype, values, &flat_values);
     if (status == BF_OK) status = bf_flat_take(g->context, g->on, BF_BOOL, fits, &flat_fits);
     if (status == BF_OK) status = aggregate_flat(g, which, &options, &flat_values, &flat_fits);
     bf_flat_release(&flat_values);
@@ -153,6 +155,7 @@ static bf_status finish_values(bf_groups *g, int which, const bf_reduce_options 
                                bf_value *values) {
     bf_reduce_options options;
     bf_status status = read_request(g, which, given, &options);
+    if (status == BF_OK) status = bf_groups_settle(g);
     if (status != BF_OK || bf_groups_size(g) == 0) return status;
     if (values == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no place for the values");
     status = bf_groups_place(g);

@@ -129,10 +129,12 @@ static bf_status plan_columns(const selection *x, bf_packed columns[], int64_t *
 
 bf_status bf_groups_find_size(bf_groups *groups, size_t *size) {
     bf_packed columns[BF_AGGREGATES_MAX];
-    const selection x = select_all(groups);
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
+    bf_status status = bf_groups_settle(groups);
+    if (status != BF_OK) return status;
+    const selection x = select_all(groups);
     int64_t *words = make_batch(&x);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(&x, columns, words, size);
+    status = words == NULL ? BF_E_MEMORY : plan_columns(&x, columns, words, size);
     bf_free(words);
     return status;
 }
@@ -198,11 +200,13 @@ static bf_status put_saved(const selection *x, bf_packed columns[], int64_t *wor
 
 bf_status bf_groups_save_to(bf_groups *groups, void *buffer) {
     bf_packed columns[BF_AGGREGATES_MAX];
-    const selection x = select_all(groups);
     size_t size;
     if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
+    bf_status status = bf_groups_settle(groups);
+    if (status != BF_OK) return status;
+    const selection x = select_all(groups);
     int64_t *words = make_batch(&x);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(&x, columns, words, &size);
+    status = words == NULL ? BF_E_MEMORY : plan_columns(&x, columns, words, &size);
     if (status == BF_OK) status = put_saved(&x, columns, words, buffer, size);
     bf_free(words);
     return status;

@@ -225,8 +225,8 @@ bf_status bf_histogram_of(bf_context *context, const bf_array *array, const bf_a
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static bf_status check_arrays(const bf_histogram *h, const bf_array *array, const bf_array *weights,
-                              int64_t *count) {
+bf_status bf_histogram_check(const bf_histogram *h, const bf_array *array, const bf_array *weights,
+                             int64_t *count) {
     bf_status status = bf_check_array(h->context, h->dtype, array, count);
     if (status != BF_OK) return status;
     if ((weights != NULL) != (h->weights != BF_NONE))
@@ -311,7 +311,7 @@ void bf_histogram_close_apart(bf_histogram *h, bf_histogram *apart, bf_status st
 bf_status bf_histogram_count(bf_histogram *h, const bf_array *array, const bf_array *weights) {
     const bf_array *const arrays[2] = {array, weights};
     int64_t count = 0;
-    bf_status status = check_arrays(h, array, weights, &count);
+    bf_status status = bf_histogram_check(h, array, weights, &count);
     return status == BF_OK ? count_pieces(h, arrays, count) : status;
 }
 
@@ -326,7 +326,7 @@ bf_status bf_histogram_absorb_arrays(bf_histogram *h, const bf_array *array,
     const bf_array *const arrays[2] = {array, weights};
     int64_t count = 0;
     bf_histogram apart;
-    bf_status status = check_arrays(h, array, weights, &count);
+    bf_status status = bf_histogram_check(h, array, weights, &count);
     if (status != BF_OK) return status;
     if (count == 0 || !has_pieces(h, array, weights)) return count_pieces(h, arrays, count);
     status = bf_histogram_open_apart(h, &apart);

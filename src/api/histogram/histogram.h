@@ -28,6 +28,11 @@ void bf_histogram_set_bins(bf_histogram *histogram);
 /* The share (seam/place.h) of counting, with and without weights. */
 enum { BF_HISTOGRAM_SHARE = 10 };
 
+/* Checks that the arrays are as the histogram's (weights may be NULL), and sets *count to the
+ * number of elements. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
+bf_status bf_histogram_check(const bf_histogram *histogram, const bf_array *array,
+                             const bf_array *weights, int64_t *count);
+
 /* As bf_histogram_absorb, for callers that have entered the context (enter.h). */
 bf_status bf_histogram_absorb_arrays(bf_histogram *histogram, const bf_array *array,
                                      const bf_array *weights);

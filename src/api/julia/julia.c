@@ -150,7 +150,7 @@ static int64_t bytes_of(const bf_rectangle *at) {
 static bf_status copy_part(bf_context *context, bf_julia_job part, const bf_strided *to,
                            int64_t first) {
     const bf_memory_backend *memory = context->used->memory;
-    part.counts = memory->scratch(context);
+    part.counts = memory->scratch(context, to->data);
     if (part.counts == NULL) return BF_E_MEMORY;
     part.stride = part.at.columns;
     bf_status status = context->used->julia->count(context, &part);

@@ -106,7 +106,7 @@ static bool prepare_copies(bf_context *context, const bf_map_arrays *x, int k, c
     memcpy(c->strided.shape, x->shape, sizeof x->shape);
     memcpy(c->strided.strides, x->strides[k], sizeof x->strides[k]);
     const bf_memory_backend *memory = context->used->memory;
-    char *scratch = memory->scratch(context);
+    char *scratch = memory->scratch(context, x->data[0]);
     if (scratch != NULL) c->piece = scratch + (size_t)k * (memory->scratch_bytes / BF_MAP_OPERANDS);
     return scratch != NULL;
 }

@@ -133,7 +133,7 @@ static bool prepare_copies(bf_context *context, const walk *w, const bf_array *a
     memcpy(c->from.shape, w->shape, sizeof w->shape);
     memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
     const bf_memory_backend *memory = context->used->memory;
-    char *scratch = memory->scratch(context);
+    char *scratch = memory->scratch(context, array->data);
     if (scratch != NULL) c->to = scratch + (size_t)a * (memory->scratch_bytes / 2);
     return scratch != NULL;
 }

@@ -14,22 +14,22 @@ static bf_status read_device(bf_context *context, const char *name, int *device)
     bf_status status = bf_device_parse(name, device);
     if (status == BF_E_ARGUMENT)
         return bf_fail(context, status,
-                       "no device has the name '%.32s': it is auto, cpu, cuda or cuda:N (cuda:0 is "
-                       "the first GPU)",
+                       "no device has the name '%.32s': it is auto, cpu, cuda, cuda:N (cuda:0 is "
+                       "the first GPU) or cuda:all",
                        name);
-    if (status != BF_OK) return bf_fail(context, status, "there is no GPU %.32s", name);
-    if (*device != BF_DEVICE_ALL) return BF_OK;
-    return bf_fail(context, BF_E_DEVICE, "a context has one GPU, not all: cuda or cuda:N");
+    return status == BF_OK ? BF_OK : bf_fail(context, status, "there is no GPU %.32s", name);
 }
 
 /* Opens a device that is asked for by name. BF_DEVICE_AUTO is decided call by call. */
 static bf_status fix_device(bf_context *context, int device) {
     if (device == BF_DEVICE_AUTO) return BF_OK;
     context->reason = "";
-    context->fixed = device == BF_DEVICE_CPU ? &bf_backend_cpu : bf_backend_gpu();
-    if (device != BF_DEVICE_CPU) return bf_backend_open_gpu(context, device);
-    if (context->stream == NULL) return BF_OK;
-    return bf_fail(context, BF_E_ARGUMENT, "a stream belongs to a GPU, not to device 'cpu'");
+    if (device < 0 && context->stream != NULL)
+        return bf_fail(context, BF_E_ARGUMENT, "a stream belongs to one GPU, not to device '%s'",
+                       device == BF_DEVICE_CPU ? "cpu" : "cuda:all");
+    bf_status status = device == BF_DEVICE_CPU ? BF_OK : bf_backend_open_gpu(context, device);
+    context->fixed = device == BF_DEVICE_CPU ? &bf_backend_cpu : bf_backend_open(context);
+    return status;
 }
 
 static bf_status read_options(bf_context *context, const bf_options *given, bf_options *options) {
@@ -82,7 +82,8 @@ void bf_context_create_message(const bf_options *options, char text[BF_MESSAGE_T
 
 void bf_context_destroy(bf_context *context) {
     if (context == NULL) return;
-    if (context->cuda != NULL) bf_backend_gpu()->close(context);
+    const bf_backend *gpu = bf_backend_open(context);
+    if (gpu != NULL) gpu->close(context);
     bf_backend_cpu.close(context);
     free(context);
 }
@@ -109,9 +110,10 @@ int bf_context_threads(const bf_context *context) {
 }
 
 static bf_status change_stream(bf_context *context, void *stream) {
-    if (context->cuda == NULL)
+    const bf_backend *gpu = bf_backend_open(context);
+    if (gpu == NULL)
         return bf_fail(context, BF_E_DEVICE, "a stream belongs to a GPU, and none is in use");
-    return bf_backend_gpu()->set_stream(context, stream);
+    return gpu->set_stream(context, stream);
 }
 
 bf_status bf_context_set_stream(bf_context *context, void *stream) {
@@ -120,7 +122,8 @@ bf_status bf_context_set_stream(bf_context *context, void *stream) {
 }
 
 static bf_status synchronize_context(bf_context *context) {
-    return context->cuda == NULL ? BF_OK : bf_backend_gpu()->synchronize(context);
+    const bf_backend *gpu = bf_backend_open(context);
+    return gpu == NULL ? BF_OK : gpu->synchronize(context);
 }
 
 bf_status bf_context_synchronize(bf_context *context) {

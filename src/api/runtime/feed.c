@@ -88,7 +88,7 @@ static bool open_reader(reader *r, const bf_feed *feed, int64_t bytes) {
             if (r->buffers[i].data[k] == NULL) return false;
         }
     }
-    if (!feed->concurrent) r->aside = bf_aside_open();
+    if (!feed->concurrent) r->aside = bf_aside_open(0);
     return feed->concurrent || r->aside != NULL;
 }
 

@@ -55,7 +55,7 @@ static bf_status fetch_keys(bf_context *context, bf_dtype dtype, bf_flat *flat) 
     if (size == 0 || bf_where_is(flat->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
     void *keys = bf_backend_cpu.memory->allocate(context, size);
     if (keys == NULL) return BF_E_MEMORY;
-    bf_status status = bf_backend_gpu()->memory->copy(context, keys, flat->data, size);
+    bf_status status = bf_backend_open(context)->memory->copy(context, keys, flat->data, size);
     if (status == BF_OK)
         replace_elements(flat, keys);
     else

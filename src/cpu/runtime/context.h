@@ -61,7 +61,7 @@ static inline void *bf_room(const bf_context *context, int worker) {
     return context->cpu->rooms + (size_t)worker * context->cpu->room_bytes;
 }
 
-void *bf_cpu_scratch(bf_context *context);
+void *bf_cpu_scratch(bf_context *context, const void *near);
 void *bf_cpu_allocate(bf_context *context, size_t bytes);
 void bf_cpu_release(bf_context *context, void *memory);
 bf_status bf_cpu_copy(bf_context *context, void *to, const void *from, size_t bytes);

@@ -117,7 +117,8 @@ bool bf_rooms_open(bf_context *context, int workers, size_t bytes) {
 
 /* ---- the backend's functions ----------------------------------------------------------------- */
 
-void *bf_cpu_scratch(bf_context *context) {
+void *bf_cpu_scratch(bf_context *context, const void *near) {
+    (void)near;
     bf_cpu *cpu = context->cpu;
     if (cpu->scratch == NULL) cpu->scratch = malloc(BF_CPU_SCRATCH);
     if (cpu->scratch == NULL) bf_fail(context, BF_E_MEMORY, "no scratch memory");

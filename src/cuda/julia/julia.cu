@@ -335,7 +335,7 @@ static bf_status run_piece(bf_context *context, const bf_julia_job *piece, void 
 /* Makes a picture that kernels cannot write in place: in pieces as large as the scratch. The halves
  * of a piece that mirror each other cost no more than one. */
 static bf_status run_pieces(bf_context *context, const bf_julia_job *job) {
-    void *scratch = bf_cuda_copy_scratch(context);
+    void *scratch = bf_cuda_copy_scratch(context, NULL);
     const bf_rectangle &all = job->at;
     const int64_t room = BF_CUDA_COPY_SCRATCH / sizeof *job->counts;
     const int64_t columns = all.columns < room ? all.columns : room, rows = room / columns;

@@ -95,7 +95,8 @@ void bf_cuda_memory_close(bf_cuda *cuda) {
 
 /* --- the public calls --- */
 
-void *bf_cuda_copy_scratch(bf_context *context) {
+void *bf_cuda_copy_scratch(bf_context *context, const void *near) {
+    (void)near;
     void **scratch = &context->cuda->scratch;
     if (*scratch != NULL) return *scratch;
     int previous = bf_cuda_use_device(context->cuda);

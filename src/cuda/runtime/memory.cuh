@@ -39,7 +39,7 @@ void bf_cuda_buffer_free(bf_context *context, bf_cuda_buffer *buffer);
 enum { BF_CUDA_COPY_SCRATCH = 1 << 26 };
 /* Returns so many bytes, kept for later calls, for copies of strided memory. NULL: no memory, with
  * a message. Not in a capture. */
-void *bf_cuda_copy_scratch(bf_context *context);
+void *bf_cuda_copy_scratch(bf_context *context, const void *near);
 
 /* Enqueues a copy of elements [first, first + count) of `from`, in C order, to contiguous memory.
  */

@@ -1,0 +1,37 @@
+/* The table of the backend of several GPUs. */
+#include "gpus/group/group.h"
+#include "gpus/histogram/histogram.h"
+#include "gpus/julia/julia.h"
+#include "gpus/map/map.h"
+#include "gpus/reduce/reduce.h"
+#include "gpus/runtime/context.h"
+#include "gpus/runtime/memory.h"
+#include "gpus/table/table.h"
+
+/* Opens all GPUs; there are several. */
+static bf_status open_gpus(bf_context *context, int device, const bf_options *options) {
+    (void)device, (void)options;
+    return bf_gpus_open(context, bf_backend_gpu(), bf_device_count());
+}
+
+static bf_status refuse_stream(bf_context *context, void *stream) {
+    if (stream == NULL) return BF_OK;
+    return bf_fail(context, BF_E_DEVICE,
+                   "a stream belongs to one GPU, and this context has %d: use cuda:N",
+                   context->gpus->count);
+}
+
+const bf_backend bf_backend_gpus = {
+    .name = "cuda:all",
+    .open = open_gpus,
+    .close = bf_gpus_close,
+    .set_stream = refuse_stream,
+    .synchronize = bf_gpus_synchronize,
+    .memory = &bf_gpus_memory_backend,
+    .reduce = &bf_gpus_reduce_backend,
+    .map = &bf_gpus_map_backend,
+    .histogram = &bf_gpus_histogram_backend,
+    .table = &bf_gpus_table_backend,
+    .group = &bf_gpus_group_backend,
+    .julia = &bf_gpus_julia_backend,
+};
