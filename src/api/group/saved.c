@@ -238,6 +238,8 @@ static bf_status write_piece(const selection *x, int64_t *words, piece_writer *w
 
 static bf_status save_pieces(bf_groups *g, int64_t first, int64_t piece, piece_writer *write,
                              void *arg) {
+    bf_status status = bf_groups_settle(g);
+    if (status != BF_OK) return status;
     int64_t n = bf_groups_size(g), bytes = bf_key_bytes(g->key);
     if (first < 0 || first > n || piece < 1 || write == NULL)
         return bf_fail(g->context, BF_E_ARGUMENT, "pieces of %lld from %lld on, of %lld groups",
@@ -246,9 +248,8 @@ static bf_status save_pieces(bf_groups *g, int64_t first, int64_t piece, piece_w
     selection x = {.groups = g, .n = n < piece ? n : piece};
     char *keys = bf_alloc((size_t)(n * bytes));
     int64_t *counts = bf_alloc((size_t)n * sizeof *counts), *words = make_batch(&x);
-    bf_status status = keys && counts && words
-                           ? g->by->list(g->context, g->inside, keys, counts)
-                           : bf_fail(g->context, BF_E_MEMORY, "no memory to save");
+    status = keys && counts && words ? g->by->list(g->context, g->inside, keys, counts)
+                                     : bf_fail(g->context, BF_E_MEMORY, "no memory to save");
     for (x.first = first; x.first < n && status == BF_OK; x.first += x.n) {
         if (x.n > n - x.first) x.n = n - x.first;
         x.keys = keys + x.first * bytes;
