@@ -100,7 +100,7 @@ endforeach()
 
 # What the GPU's pipeline enqueues, on a fake runtime, and what the host's threads copy.
 if(CMAKE_CXX_COMPILER AND CMOCKA)
-    set(pipeline_files seam/environment.c seam/watch.c)
+    set(pipeline_files seam/budget.c seam/environment.c seam/watch.c)
     foreach(name copy lead parallel pool strided thread)
         list(APPEND pipeline_files cpu/runtime/${name}.c)
     endforeach()

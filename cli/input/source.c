@@ -2,7 +2,7 @@
 #include "input/source.h"
 
 #include "input/bytes.h"
-#include "runtime/memory.h"
+#include "memory/plan.h"
 #include "runtime/report.h"
 
 #include <errno.h>

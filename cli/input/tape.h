@@ -3,7 +3,7 @@
 #ifndef BITFOLD_CLI_INPUT_TAPE_H
 #define BITFOLD_CLI_INPUT_TAPE_H
 
-#include "runtime/spool.h"
+#include "memory/spool.h"
 
 typedef struct tape {
     int fd;

@@ -1,8 +1,8 @@
 #include "map/output.h"
 
 #include "input/bytes.h"
+#include "memory/spool.h"
 #include "runtime/report.h"
-#include "runtime/spool.h"
 #include "runtime/stream.h"
 
 #include <errno.h>

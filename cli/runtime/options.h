@@ -3,7 +3,7 @@
 #define BITFOLD_CLI_RUNTIME_OPTIONS_H
 
 #include "input/source.h"
-#include "runtime/memory.h"
+#include "memory/plan.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 

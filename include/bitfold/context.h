@@ -20,6 +20,9 @@ typedef struct bf_options {
     const char *isa;    /* "auto" (or NULL), or a name that bf_isa_name() gives */
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
     void *stream;       /* as bf_context_set_stream() takes it; also for "auto", not for "cpu" */
+    int64_t memory;     /* bytes of host memory that the context's objects and calls may have; 0: no
+                           limit. Beyond it, calls fail with BF_E_MEMORY. Small, fixed parts (the
+                           context, scratch memory of threads) and the caller's are not counted */
 } bf_options;
 
 /* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default (C only). */

@@ -31,7 +31,8 @@ static bf_status open_cpu(bf_context *context, int device, const bf_options *opt
     bf_cpu *cpu = malloc(sizeof *cpu);
     if (cpu == NULL) return BF_E_MEMORY;
     *cpu = (bf_cpu){.isa = isa};
-    cpu->pool = bf_pool_create(options->threads > 0 ? options->threads : bf_usable_threads());
+    cpu->pool = bf_pool_create(options->threads > 0 ? options->threads : bf_usable_threads(),
+                               context->budget.limit > 0 ? &context->budget : NULL);
     if (cpu->pool == NULL) {
         free(cpu);
         return BF_E_MEMORY;

@@ -12,6 +12,7 @@
 #ifndef BF_SEAM_BACKEND_H
 #define BF_SEAM_BACKEND_H
 
+#include "seam/budget.h"
 #include "seam/watch.h"
 #include <bitfold/context.h>
 #include <bitfold/device.h>
@@ -58,6 +59,7 @@ struct bf_context {
     bool gpu_failed;               /* opening one failed: it is not tried again */
     bool in_use;                   /* a call is using the context (api/runtime/enter.h) */
     bf_watched watched;
+    bf_budget budget;
     char message[BF_MESSAGE_TEXT];
 };
 

@@ -41,9 +41,14 @@ bf_status bf_parallel(bf_context *context, int workers, int64_t n, int64_t piece
 bf_status bf_parallel_watched(bf_context *context, int workers, int64_t n, int64_t piece,
                               int64_t bytes, bf_host_work *work, void *arg);
 
-/* Returns memory of zeros, in large pages where it is large; NULL: there is none. free() frees it.
- */
+/* Memory that the budget of the present call counts (seam/budget.h), as malloc, calloc and realloc
+ * give it; bf_zeros in large pages where it is large. NULL: there is none, or the budget has not so
+ * much. bf_free frees all of them, from any thread. */
+void *bf_alloc(size_t bytes);
+void *bf_calloc(size_t n, size_t bytes);
 void *bf_zeros(size_t bytes);
+void *bf_resize(void *memory, size_t bytes);
+void bf_free(void *memory);
 
 /* Writes zeros to fresh memory, so that the system gives its pages now. Touch what is read before
  * it is written: a first read and a first write cost a fault each, and the second one stops all

@@ -160,7 +160,7 @@ static void bands_carry_in_time(void **state) {
         bf_band_limbs(&band, 1, negative);
         assert_memory_equal(limbs, negative, (size_t)band.layout.limbs * sizeof *limbs);
     }
-    free(band.words);
+    bf_free(band.words);
 }
 
 /* Every rank is a key's, in the order of the keys. */

@@ -277,7 +277,7 @@ static void large_memory_is_zeros_before_and_after_a_touch(void **unused) {
         bf_touch(memory, sizes[s]);
         for (size_t i = 0; i < sizes[s]; i++)
             if (memory[i] != 0) fail_msg("byte %zu of %zu is not 0", i, sizes[s]);
-        free(memory);
+        bf_free(memory);
     }
 }
 

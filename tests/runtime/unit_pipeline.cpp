@@ -467,8 +467,8 @@ static void a_cancelled_call_leaves_nothing_under_way(void **) {
 }
 
 static int open_gpu(void **) {
-    one = bf_pool_create(1);
-    four = bf_pool_create(4);
+    one = bf_pool_create(1, nullptr);
+    four = bf_pool_create(4, nullptr);
     cpu.pool = four;
     context.cpu = &cpu;
     context.cuda = &cuda;

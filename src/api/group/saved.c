@@ -23,8 +23,7 @@
 #include "api/runtime/enter.h"
 
 #include "rules/key/rank.h"
-
-#include <stdlib.h>
+#include "seam/host.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are saved as they are");
 
@@ -39,7 +38,20 @@ static const char magic[8] = {'b', 'f', 'g', 'r', 'o', 'u', 'p', '\n'};
 /* ---- saving -----------------------------------------------------------------------------------
  */
 
-/* The words of groups [at, at + n) of one aggregate. */
+/* Groups [first, first + n), by key, that are saved together, with their keys and counts (NULL:
+ * they are all, and are listed where they are saved). */
+typedef struct selection {
+    bf_groups *groups;
+    int64_t first, n;
+    const char *keys;
+    const int64_t *counts;
+} selection;
+
+static selection select_all(bf_groups *g) {
+    return (selection){.groups = g, .n = bf_groups_size(g)};
+}
+
+/* The words of groups [at, at + n) of a selection, of one aggregate. */
 typedef struct word_batch {
     int64_t at, n;
     int64_t *words;
@@ -49,14 +61,15 @@ static int version_of(const bf_groups *g) { return g->uncounted ? 1 : VERSION; }
 
 /* Allocates memory for the words of a batch of any aggregate. Returns NULL on failure, with a
  * message. */
-static int64_t *make_batch(const bf_groups *g) {
-    size_t bytes = 0, n = (size_t)bf_groups_size(g);
+static int64_t *make_batch(const selection *x) {
+    const bf_groups *g = x->groups;
+    size_t bytes = 0, n = (size_t)x->n;
     for (int i = 0; i < g->count; i++) {
         size_t group = 8 * (size_t)bf_packed_of(g->aggregates[i], VERSION).words;
         size_t all = n < BATCH_BYTES / group ? n * group : BATCH_BYTES;
         if (all > bytes) bytes = all;
     }
-    int64_t *words = malloc(bytes + 1);
+    int64_t *words = bf_alloc(bytes + 1);
     if (words == NULL) bf_fail(g->context, BF_E_MEMORY, "no memory to save");
     return words;
 }
@@ -71,17 +84,18 @@ static void put_flags(const bf_packed *packed, const word_batch *b) {
 
 /* Calls take(packed, n, b, column) with batches of all n groups of an aggregate. */
 static bf_status
-each_batch(bf_groups *g, int which, bf_packed *packed, int64_t *words, uint8_t *column,
+each_batch(const selection *x, int which, bf_packed *packed, int64_t *words, uint8_t *column,
            void (*take)(bf_packed *packed, size_t n, const word_batch *b, uint8_t *column)) {
-    int64_t n = bf_groups_size(g), most = BATCH_BYTES / (8 * packed->words);
+    bf_groups *g = x->groups;
+    int64_t most = BATCH_BYTES / (8 * packed->words);
     bf_status status = BF_OK;
     word_batch b = {0, 0, words};
-    for (; b.at < n && status == BF_OK; b.at += b.n) {
-        b.n = most < n - b.at ? most : n - b.at;
-        status = g->by->words(g->context, g->inside, which, b.at, b.n, words);
+    for (; b.at < x->n && status == BF_OK; b.at += b.n) {
+        b.n = most < x->n - b.at ? most : x->n - b.at;
+        status = g->by->words(g->context, g->inside, which, x->first + b.at, b.n, words);
         if (status != BF_OK) break;
         put_flags(packed, &b);
-        take(packed, (size_t)n, &b, column);
+        take(packed, (size_t)x->n, &b, column);
     }
     return status;
 }
@@ -97,12 +111,14 @@ static void put_batch(bf_packed *packed, size_t n, const word_batch *b, uint8_t 
 }
 
 /* Finds the layout of all columns, and sets *size to the bytes of the saved form. */
-static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words, size_t *size) {
-    size_t n = (size_t)bf_groups_size(g), each = (size_t)bf_key_bytes(g->key) + 8;
+static bf_status plan_columns(const selection *x, bf_packed columns[], int64_t *words,
+                              size_t *size) {
+    const bf_groups *g = x->groups;
+    size_t n = (size_t)x->n, each = (size_t)bf_key_bytes(g->key) + 8;
     bf_status status = BF_OK;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
         columns[i] = bf_packed_of(g->aggregates[i], version_of(g));
-        status = each_batch(g, i, &columns[i], words, NULL, cover_batch);
+        status = each_batch(x, i, &columns[i], words, NULL, cover_batch);
         bf_packed_settle(&columns[i]);
         each += bf_packed_bytes(&columns[i]);
     }
@@ -113,10 +129,11 @@ static bf_status plan_columns(bf_groups *g, bf_packed columns[], int64_t *words,
 
 bf_status bf_groups_find_size(bf_groups *groups, size_t *size) {
     bf_packed columns[BF_AGGREGATES_MAX];
+    const selection x = select_all(groups);
     if (size == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no place for the size");
-    int64_t *words = make_batch(groups);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, size);
-    free(words);
+    int64_t *words = make_batch(&x);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(&x, columns, words, size);
+    bf_free(words);
     return status;
 }
 
@@ -133,48 +150,119 @@ static void put_column(const bf_packed *c, uint8_t *out) {
     for (int i = 0; i < 8; i++) bf_saved_put(out + 2 * i, fields[i], 2);
 }
 
-static void put_header(const bf_groups *g, const bf_packed columns[], uint8_t *out) {
+static void put_header(const selection *x, const bf_packed columns[], uint8_t *out) {
+    const bf_groups *g = x->groups;
     bf_saved_begin(out, magic, version_of(g));
     bf_saved_put(out + 12, (uint64_t)g->key, 2);
     bf_saved_put(out + 14, (uint64_t)g->count, 2);
     bf_saved_put(out + 16, g->seed, 8);
-    bf_saved_put(out + 24, (uint64_t)bf_groups_size(g), 8);
+    bf_saved_put(out + 24, (uint64_t)x->n, 8);
     out += HEADER_BYTES;
     for (int i = 0; i < g->count; i++, out += AGGREGATE_BYTES) put_column(&columns[i], out);
 }
 
-static bf_status put_contents(bf_groups *g, bf_packed columns[], int64_t *words, uint8_t *out) {
-    size_t n = (size_t)bf_groups_size(g);
+/* Writes keys and counts. */
+static bf_status put_list(const selection *x, uint8_t *keys, uint8_t *counts) {
+    const bf_groups *g = x->groups;
+    if (x->keys == NULL) return g->by->list(g->context, g->inside, keys, counts);
+    memcpy(keys, x->keys, (size_t)(counts - keys));
+    memcpy(counts, x->counts, 8 * (size_t)x->n);
+    return BF_OK;
+}
+
+static bf_status put_contents(const selection *x, bf_packed columns[], int64_t *words,
+                              uint8_t *out) {
+    const bf_groups *g = x->groups;
+    size_t n = (size_t)x->n;
     if (n == 0) return BF_OK;
     uint8_t *counts = out + n * (size_t)bf_key_bytes(g->key);
-    bf_status status = g->by->list(g->context, g->inside, out, counts);
+    bf_status status = put_list(x, out, counts);
     out = counts + 8 * n;
     for (int i = 0; i < g->count && status == BF_OK; i++) {
-        status = each_batch(g, i, &columns[i], words, out, put_batch);
+        status = each_batch(x, i, &columns[i], words, out, put_batch);
         out += n * bf_packed_bytes(&columns[i]);
     }
     return status;
 }
 
+/* Writes the saved form of so many bytes, whose layout is known. */
+static bf_status put_saved(const selection *x, bf_packed columns[], int64_t *words, uint8_t *out,
+                           size_t size) {
+    uint8_t *contents = out + HEADER_BYTES + x->groups->count * AGGREGATE_BYTES;
+    bf_status status = put_contents(x, columns, words, contents);
+    if (status != BF_OK) return status;
+    put_header(x, columns, out);
+    bf_saved_end(out, size);
+    return BF_OK;
+}
+
 bf_status bf_groups_save_to(bf_groups *groups, void *buffer) {
     bf_packed columns[BF_AGGREGATES_MAX];
+    const selection x = select_all(groups);
     size_t size;
     if (buffer == NULL) return bf_fail(groups->context, BF_E_ARGUMENT, "no buffer");
-    int64_t *words = make_batch(groups);
-    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(groups, columns, words, &size);
-    uint8_t *contents = (uint8_t *)buffer + HEADER_BYTES + groups->count * AGGREGATE_BYTES;
-    if (status == BF_OK) status = put_contents(groups, columns, words, contents);
-    if (status == BF_OK) {
-        put_header(groups, columns, buffer);
-        bf_saved_end(buffer, size);
-    }
-    free(words);
+    int64_t *words = make_batch(&x);
+    bf_status status = words == NULL ? BF_E_MEMORY : plan_columns(&x, columns, words, &size);
+    if (status == BF_OK) status = put_saved(&x, columns, words, buffer, size);
+    bf_free(words);
     return status;
 }
 
 bf_status bf_groups_save(bf_groups *groups, void *buffer) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
     return bf_leave(groups->context, bf_groups_save_to(groups, buffer));
+}
+
+/* ---- saving in pieces ------------------------------------------------------------------------ */
+
+typedef int piece_writer(void *arg, const void *bytes, size_t size, const void *key);
+
+static bf_status write_piece(const selection *x, int64_t *words, piece_writer *write, void *arg) {
+    bf_packed columns[BF_AGGREGATES_MAX];
+    bf_context *context = x->groups->context;
+    size_t size;
+    bf_status status = plan_columns(x, columns, words, &size);
+    if (status != BF_OK) return status;
+    uint8_t *bytes = bf_alloc(size);
+    if (bytes == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to save");
+    status = put_saved(x, columns, words, bytes, size);
+    if (status == BF_OK && write(arg, bytes, size, x->keys) != 0)
+        status = bf_fail(context, BF_E_CANCELLED, "a piece could not be written");
+    bf_free(bytes);
+    return status;
+}
+
+static bf_status save_pieces(bf_groups *g, int64_t first, int64_t piece, piece_writer *write,
+                             void *arg) {
+    int64_t n = bf_groups_size(g), bytes = bf_key_bytes(g->key);
+    if (first < 0 || first > n || piece < 1 || write == NULL)
+        return bf_fail(g->context, BF_E_ARGUMENT, "pieces of %lld from %lld on, of %lld groups",
+                       (long long)piece, (long long)first, (long long)n);
+    if (first == n) return BF_OK;
+    selection x = {.groups = g, .n = n < piece ? n : piece};
+    char *keys = bf_alloc((size_t)(n * bytes));
+    int64_t *counts = bf_alloc((size_t)n * sizeof *counts), *words = make_batch(&x);
+    bf_status status = keys && counts && words
+                           ? g->by->list(g->context, g->inside, keys, counts)
+                           : bf_fail(g->context, BF_E_MEMORY, "no memory to save");
+    for (x.first = first; x.first < n && status == BF_OK; x.first += x.n) {
+        if (x.n > n - x.first) x.n = n - x.first;
+        x.keys = keys + x.first * bytes;
+        x.counts = counts + x.first;
+        status = write_piece(&x, words, write, arg);
+    }
+    bf_free(keys);
+    bf_free(counts);
+    bf_free(words);
+    return status;
+}
+
+bf_status bf_groups_save_pieces(bf_groups *groups, int64_t first, int64_t piece,
+                                int (*write)(void *arg, const void *bytes, size_t size,
+                                             const void *key),
+                                void *arg) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, save_pieces(groups, first, piece, write, arg));
 }
 
 /* ---- loading ----------------------------------------------------------------------------------
@@ -285,14 +373,14 @@ static bool get_words(saved *s, int which, size_t first, size_t n) {
 
 static bf_status insert_batch(bf_groups *g, saved *s, size_t first, size_t n) {
     const int64_t *words[BF_AGGREGATES_MAX];
-    int64_t *counts = malloc(n * sizeof *counts);
+    int64_t *counts = bf_alloc(n * sizeof *counts);
     if (counts == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory to load");
     memcpy(counts, s->rows + 8 * first, 8 * n);
     for (int i = 0; i < s->count; i++) words[i] = s->words[i];
     bf_status status =
         g->by->insert(g->context, g->inside, s->keys + first * (size_t)bf_key_bytes(s->key), counts,
                       words, (int64_t)n);
-    free(counts);
+    bf_free(counts);
     return status;
 }
 
@@ -306,7 +394,7 @@ static size_t batch_of(const saved *s) {
 
 static bf_status make_words(bf_groups *g, saved *s, size_t batch) {
     for (int i = 0; i < s->count; i++) {
-        s->words[i] = malloc(batch * (size_t)s->columns[i].words * sizeof(int64_t));
+        s->words[i] = bf_alloc(batch * (size_t)s->columns[i].words * sizeof(int64_t));
         if (s->words[i] == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory to load");
     }
     return BF_OK;
@@ -371,13 +459,13 @@ bf_status bf_groups_load_from(bf_context *context, const void *buffer, size_t si
     if (buffer == NULL || groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
     bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic, VERSION);
     if (status != BF_OK) return status;
-    saved *s = calloc(1, sizeof *s);
+    saved *s = bf_calloc(1, sizeof *s);
     if (s == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to load");
     s->bytes = buffer;
     s->size = size;
     status = load_saved(context, s, &made);
-    for (int i = 0; i < BF_AGGREGATES_MAX; i++) free(s->words[i]);
-    free(s);
+    for (int i = 0; i < BF_AGGREGATES_MAX; i++) bf_free(s->words[i]);
+    bf_free(s);
     if (status == BF_OK)
         *groups = made;
     else

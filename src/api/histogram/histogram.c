@@ -7,10 +7,10 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "seam/environment.h"
+#include "seam/host.h"
 #include "seam/place.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -33,17 +33,17 @@ static int sum_words(bf_dtype weights) {
 /* Allocates zeroed counts and sums for the histogram's bins. */
 static bf_status allocate_counts(const bf_histogram *h, int64_t **counts, int64_t **sums) {
     int64_t n = h->bins.count;
-    *counts = calloc((size_t)n + BF_BIN_OTHERS, sizeof **counts);
-    *sums = h->sum_words > 0 ? calloc((size_t)n * (size_t)h->sum_words, sizeof **sums) : NULL;
+    *counts = bf_calloc((size_t)n + BF_BIN_OTHERS, sizeof **counts);
+    *sums = h->sum_words > 0 ? bf_calloc((size_t)n * (size_t)h->sum_words, sizeof **sums) : NULL;
     if (*counts != NULL && (*sums != NULL || h->sum_words == 0)) return BF_OK;
-    free(*counts);
+    bf_free(*counts);
     return out_of_memory(h->context, n);
 }
 
 bf_status bf_histogram_allocate(bf_context *context, bf_dtype dtype, bf_dtype weights, int64_t bins,
                                 bf_histogram **histogram) {
     if (is_too_much(bins, sum_words(weights))) return out_of_memory(context, bins);
-    bf_histogram *h = calloc(1, sizeof *h);
+    bf_histogram *h = bf_calloc(1, sizeof *h);
     if (h == NULL) return out_of_memory(context, bins);
     h->context = context;
     h->dtype = dtype;
@@ -51,10 +51,10 @@ bf_status bf_histogram_allocate(bf_context *context, bf_dtype dtype, bf_dtype we
     h->edges_dtype = BF_F64;
     h->sum_words = sum_words(weights);
     h->bins.count = bins;
-    h->edges = malloc(((size_t)bins + 1) * sizeof *h->edges);
+    h->edges = bf_alloc(((size_t)bins + 1) * sizeof *h->edges);
     if (h->edges == NULL || allocate_counts(h, &h->counts, &h->sums) != BF_OK) {
-        free(h->edges);
-        free(h);
+        bf_free(h->edges);
+        bf_free(h);
         return out_of_memory(context, bins);
     }
     *histogram = h;
@@ -69,10 +69,10 @@ void bf_histogram_set_bins(bf_histogram *histogram) {
 
 void bf_histogram_destroy(bf_histogram *histogram) {
     if (histogram == NULL) return;
-    free(histogram->edges);
-    free(histogram->counts);
-    free(histogram->sums);
-    free(histogram);
+    bf_free(histogram->edges);
+    bf_free(histogram->counts);
+    bf_free(histogram->sums);
+    bf_free(histogram);
 }
 
 bf_status bf_histogram_clear(bf_histogram *histogram) {
@@ -304,8 +304,8 @@ void bf_histogram_close_apart(bf_histogram *h, bf_histogram *apart, bf_status st
         add_counts(h, apart);
         h->total = apart->total;
     }
-    free(apart->counts);
-    free(apart->sums);
+    bf_free(apart->counts);
+    bf_free(apart->sums);
 }
 
 bf_status bf_histogram_count(bf_histogram *h, const bf_array *array, const bf_array *weights) {
@@ -369,11 +369,11 @@ static bf_status enqueue_counts(const bf_histogram *h, const bf_array *array, in
     bf_bin_job job = {.bins = &h->bins, .dtype = h->dtype, .data = array->data, .count = count};
     const bf_backend *used = h->context->used;
     if (used->histogram->enqueue != NULL) return used->histogram->enqueue(h->context, &job, counts);
-    int64_t *now = calloc(1, counts_bytes);
+    int64_t *now = bf_calloc(1, counts_bytes);
     if (now == NULL) return out_of_memory(h->context, h->bins.count);
     status = count > 0 ? used->histogram->count(h->context, &job, now, NULL) : BF_OK;
     if (status == BF_OK) memcpy(counts, now, counts_bytes);
-    free(now);
+    bf_free(now);
     return status;
 }
 

@@ -2,8 +2,7 @@
 #include "api/histogram/histogram.h"
 #include "api/reduce/reduce.h"
 #include "api/runtime/enter.h"
-
-#include <stdlib.h>
+#include "seam/host.h"
 
 /* Sets `left` to the sums of `into` without those of `from`. */
 static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from, int64_t *left,
@@ -34,7 +33,7 @@ static bf_status retract_histogram(bf_histogram *into, const bf_histogram *from)
     if (!holds_counts(into, from)) return bf_explain_retraction(into->context, BF_RETRACT_TOO_MUCH);
     if (into->sum_words > 0) {
         size_t bytes = (size_t)(into->bins.count * into->sum_words) * sizeof *into->sums;
-        int64_t *left = malloc(bytes);
+        int64_t *left = bf_alloc(bytes);
         bool uncounted;
         if (left == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory for sums");
         status = retract_sums(into, from, left, &uncounted);
@@ -42,7 +41,7 @@ static bf_status retract_histogram(bf_histogram *into, const bf_histogram *from)
             memcpy(into->sums, left, bytes);
             into->uncounted = uncounted;
         }
-        free(left);
+        bf_free(left);
         if (status != BF_OK) return status;
     }
     into->total -= from->total;

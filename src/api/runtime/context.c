@@ -36,6 +36,9 @@ static bf_status read_options(bf_context *context, const bf_options *given, bf_o
     if (given != NULL && !BF_READ(options, given, threads))
         return bf_fail(context, BF_E_ARGUMENT,
                        "bf_options: size is not set, or from a newer version");
+    if (options->memory < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "a limit of %lld bytes of memory",
+                       (long long)options->memory);
     if (options->threads >= 0 && options->threads <= THREADS_MAX) return BF_OK;
     return bf_fail(context, BF_E_ARGUMENT, "%d threads: 1 to %d are possible, or 0 for all",
                    options->threads, THREADS_MAX);
@@ -48,6 +51,7 @@ static bf_status open_context(bf_context *context, const bf_options *given) {
     context->reason = "host memory: no call was large enough to gain from a GPU";
     bf_status status = read_options(context, given, &options);
     context->stream = options.stream;
+    context->budget.limit = options.memory;
     if (status == BF_OK) status = bf_backend_cpu.open(context, BF_DEVICE_CPU, &options);
     if (status == BF_OK) status = read_device(context, options.device, &device);
     if (status == BF_OK) status = fix_device(context, device);
@@ -122,6 +126,16 @@ static bf_status synchronize_context(bf_context *context) {
 bf_status bf_context_synchronize(bf_context *context) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, synchronize_context(context));
+}
+
+bf_status bf_leave_budget(bf_context *context, bf_status status) {
+    const bf_budget *b = &context->budget;
+    const long long wanted = __atomic_load_n(&b->wanted, __ATOMIC_RELAXED);
+    bf_budget_leave(&context->budget);
+    if (status != BF_E_MEMORY || wanted == 0) return status;
+    return bf_fail(context, status, "%lld bytes wanted, %lld of the limit of %lld are in use",
+                   wanted, (long long)__atomic_load_n(&b->used, __ATOMIC_RELAXED),
+                   (long long)b->limit);
 }
 
 bf_status bf_fail(bf_context *context, bf_status status, const char *format, ...) {

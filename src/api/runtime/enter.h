@@ -13,25 +13,34 @@
 
 /* Returns false if there is no context, or another call is using it. */
 static inline bool bf_enter(bf_context *context) {
-    return context != NULL && !__atomic_exchange_n(&context->in_use, true, __ATOMIC_ACQUIRE);
+    if (context == NULL || __atomic_exchange_n(&context->in_use, true, __ATOMIC_ACQUIRE))
+        return false;
+    if (context->budget.limit > 0) bf_budget_enter(&context->budget);
+    return true;
 }
 
+/* Ends a call that has a budget; tells what was refused, if it failed for that. */
+bf_status bf_leave_budget(bf_context *context, bf_status status);
+
 static inline bf_status bf_leave(bf_context *context, bf_status status) {
+    if (context->budget.limit > 0) status = bf_leave_budget(context, status);
     __atomic_store_n(&context->in_use, false, __ATOMIC_RELEASE);
     return status;
 }
 
-/* Enter and leave the contexts of two objects. Both may have the same context. */
+/* Enter and leave the contexts of two objects. Both may have the same context. Memory is taken from
+ * the budget of a, which is entered last. */
 static inline bool bf_enter_both(bf_context *a, bf_context *b) {
-    if (!bf_enter(a)) return false;
-    if (a == b || bf_enter(b)) return true;
-    bf_leave(a, BF_OK);
+    if (a != b && !bf_enter(b)) return false;
+    if (bf_enter(a)) return true;
+    if (a != b) bf_leave(b, BF_OK);
     return false;
 }
 
 static inline bf_status bf_leave_both(bf_context *a, bf_context *b, bf_status status) {
+    status = bf_leave(a, status);
     if (a != b) bf_leave(b, BF_OK);
-    return bf_leave(a, status);
+    return status;
 }
 
 #endif

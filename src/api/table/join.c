@@ -5,10 +5,9 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
 #include "rules/table/entry.h"
+#include "seam/host.h"
 #include "seam/memory.h"
 #include "seam/table.h"
-
-#include <stdlib.h>
 
 struct bf_pairs {
     int64_t size;
@@ -68,13 +67,13 @@ static bf_status fetch_keys(bf_context *context, bf_dtype dtype, bf_flat *flat) 
  */
 
 static bf_pairs *make_pairs(int64_t size) {
-    bf_pairs *p = malloc(sizeof *p);
+    bf_pairs *p = bf_alloc(sizeof *p);
     size_t bytes, n = size > 0 ? (size_t)size : 1;
     if (p == NULL) return NULL;
     bool fits = !__builtin_mul_overflow(n, 2 * sizeof *p->a, &bytes) && bytes < SIZE_MAX / 4;
-    int64_t *rows = fits ? malloc(bytes) : NULL;
+    int64_t *rows = fits ? bf_alloc(bytes) : NULL;
     if (rows == NULL) {
-        free(p);
+        bf_free(p);
         return NULL;
     }
     *p = (bf_pairs){size, rows, rows + n};
@@ -92,12 +91,12 @@ typedef struct join {
 } join;
 
 static bf_status insert_rows(join *j) {
-    int64_t n = j->b.count, *rows = malloc((size_t)n * sizeof *rows);
+    int64_t n = j->b.count, *rows = bf_alloc((size_t)n * sizeof *rows);
     if (rows == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for rows");
     for (int64_t i = 0; i < n; i++) rows[i] = i;
     bf_status status = bf_watch_begin(j->context, bf_bytes_of(n, j->key_bytes));
     if (status == BF_OK) status = j->by->insert(j->context, j->table, j->b.data, rows, n);
-    free(rows);
+    bf_free(rows);
     return bf_watch_end(j->context, status);
 }
 
@@ -108,7 +107,7 @@ static void repeat_rows(const int64_t *counts, int64_t n, int64_t *out) {
 }
 
 static bf_status look_up_rows(join *j, bf_pairs **pairs) {
-    int64_t total = 0, n = j->a.count, *counts = malloc((size_t)n * sizeof *counts);
+    int64_t total = 0, n = j->a.count, *counts = bf_alloc((size_t)n * sizeof *counts);
     if (counts == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for counts");
     int64_t bytes = bf_bytes_of(n, j->key_bytes);
     bf_status status = bf_watch_begin(j->context, bytes / 2);
@@ -123,7 +122,7 @@ static bf_status look_up_rows(join *j, bf_pairs **pairs) {
         if (status == BF_OK) status = j->by->find_all(j->context, j->table, j->a.data, n, made->b);
         bf_watch_end(j->context, status);
     }
-    free(counts);
+    bf_free(counts);
     if (status == BF_OK)
         *pairs = made;
     else
@@ -193,8 +192,8 @@ bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uin
 
 void bf_pairs_destroy(bf_pairs *pairs) {
     if (pairs == NULL) return;
-    free(pairs->a);
-    free(pairs);
+    bf_free(pairs->a);
+    bf_free(pairs);
 }
 
 int64_t bf_pairs_size(const bf_pairs *pairs) { return pairs == NULL ? 0 : pairs->size; }

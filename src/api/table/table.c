@@ -6,8 +6,7 @@
 #include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
 #include "rules/table/entry.h"
-
-#include <stdlib.h>
+#include "seam/host.h"
 
 /* ---- policies -------------------------------------------------------------------------------- */
 
@@ -106,11 +105,11 @@ bf_status bf_table_make(bf_context *context, const bf_table_options *given, bf_t
                   .reserved = options.reserve};
     bf_status status = check_kind(context, &t.kind);
     if (status != BF_OK) return status;
-    bf_table *made = malloc(sizeof *made);
+    bf_table *made = bf_alloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
     status = make_inside(&t, bf_place_home(context));
     if (status != BF_OK) {
-        free(made);
+        bf_free(made);
         return status;
     }
     *made = t;
@@ -126,7 +125,7 @@ bf_status bf_table_create(bf_context *context, const bf_table_options *options, 
 void bf_table_destroy(bf_table *table) {
     if (table == NULL) return;
     table->by->destroy(table->context, table->inside);
-    free(table);
+    bf_free(table);
 }
 
 bf_status bf_table_clear(bf_table *table) {
@@ -263,12 +262,12 @@ static bf_status count_keys(call *c) {
     bf_table *t = c->table;
     int64_t n = c->keys.count, total, *to = (int64_t *)(void *)c->other.data;
     bool direct = t->on != &bf_backend_cpu || (uintptr_t)to % _Alignof(int64_t) == 0;
-    if (!direct) to = malloc((size_t)n * sizeof *to);
+    if (!direct) to = bf_alloc((size_t)n * sizeof *to);
     if (to == NULL) return bf_fail(t->context, BF_E_MEMORY, "no memory for counts");
     bf_status status = count_elements(c, bytes_of(t, n, false), to, &total);
     if (direct) return status;
     if (status == BF_OK) memcpy(c->other.data, to, (size_t)n * sizeof *to);
-    free(to);
+    bf_free(to);
     return status;
 }
 

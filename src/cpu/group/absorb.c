@@ -6,7 +6,6 @@
 #include "cpu/runtime/estimate.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 
 enum {
     PIECE = 1 << 14, /* rows that a worker takes at a time */
@@ -199,7 +198,7 @@ static bool allocate_sorting(sorting *s, int64_t n) {
     s->partitions = bf_zeros(count);
     s->ranks = bf_zeros(ranks);
     s->sorted_ranks = bf_zeros(ranks);
-    s->at = calloc((size_t)s->pieces, sizeof *s->at);
+    s->at = bf_calloc((size_t)s->pieces, sizeof *s->at);
     bool made = s->partitions && s->ranks && s->sorted_ranks && s->at;
     for (int c = 0; c < g->count && made; c++) {
         s->values[c] = bf_zeros(count * (size_t)value_bytes(g, c));
@@ -209,11 +208,11 @@ static bool allocate_sorting(sorting *s, int64_t n) {
 }
 
 static void release_sorting(sorting *s) {
-    free(s->partitions);
-    free(s->ranks);
-    free(s->sorted_ranks);
-    free(s->at);
-    for (int c = 0; c < s->rows->groups->count; c++) free(s->values[c]);
+    bf_free(s->partitions);
+    bf_free(s->ranks);
+    bf_free(s->sorted_ranks);
+    bf_free(s->at);
+    for (int c = 0; c < s->rows->groups->count; c++) bf_free(s->values[c]);
 }
 
 /* Sorts and absorbs a block of rows. */
@@ -287,12 +286,12 @@ bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, 
     int workers = bf_workers(context, n, BF_ROWS_LEAST);
     rows r = {.groups = groups, .keys = keys, .n = n};
     for (int c = 0; c < groups->count; c++) r.values[c] = values[c];
-    bf_group_set *sets = calloc((size_t)workers, sizeof *sets);
+    bf_group_set *sets = bf_calloc((size_t)workers, sizeof *sets);
     *set = (bf_group_set){0};
     bf_status status =
         sets != NULL ? absorb_rows(context, &r, workers, many, sets, set) : BF_E_MEMORY;
     for (int i = 0; i < workers && sets != NULL; i++) bf_group_set_destroy(groups, &sets[i]);
-    free(sets);
+    bf_free(sets);
     if (status != BF_OK) bf_group_set_destroy(groups, set);
     return status;
 }

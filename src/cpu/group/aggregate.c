@@ -2,8 +2,6 @@
  * src/rules say, or is counted among the group's specials. */
 #include "cpu/group/group.h"
 
-#include <stdlib.h>
-
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Limbs that a term touches, from that of its position on (rules/number/limbs.h). */
@@ -17,16 +15,16 @@ void bf_group_aggregate_init(bf_group_aggregate *a, bf_aggregate kind) {
 }
 
 void bf_group_aggregate_destroy(bf_group_aggregate *a) {
-    free(a->sum.words);
-    free(a->products.words);
-    free(a->keys);
-    free(a->specials);
+    bf_free(a->sum.words);
+    bf_free(a->products.words);
+    bf_free(a->keys);
+    bf_free(a->specials);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static bool grow_keys(bf_group_aggregate *a, size_t before, size_t room) {
-    int64_t *keys = realloc(a->keys, room * sizeof *keys);
+    int64_t *keys = bf_resize(a->keys, room * sizeof *keys);
     if (keys == NULL) return false;
     for (size_t i = before; i < room; i++) keys[i] = INT64_MAX;
     a->keys = keys;
@@ -34,7 +32,7 @@ static bool grow_keys(bf_group_aggregate *a, size_t before, size_t room) {
 }
 
 static bool grow_specials(bf_group_aggregate *a, size_t before, size_t room) {
-    int64_t *specials = realloc(a->specials, room * BF_GROUP_SPECIALS * sizeof *specials);
+    int64_t *specials = bf_resize(a->specials, room * BF_GROUP_SPECIALS * sizeof *specials);
     if (specials == NULL) return false;
     memset(specials + before * BF_GROUP_SPECIALS, 0,
            (room - before) * BF_GROUP_SPECIALS * sizeof *specials);

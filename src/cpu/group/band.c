@@ -2,8 +2,6 @@
  */
 #include "cpu/group/group.h"
 
-#include <stdlib.h>
-
 /* Sets the bytes of `groups` groups of `limbs` limbs. false: too many. */
 static bool words_bytes(size_t groups, int limbs, size_t *bytes) {
     return !__builtin_mul_overflow(groups, (size_t)limbs * sizeof(int64_t), bytes) &&
@@ -14,7 +12,7 @@ bool bf_band_grow(bf_band *band, size_t before, size_t room) {
     size_t old = 0, bytes = 0;
     if (band->limbs == 0) return true;
     if (!words_bytes(room, band->limbs, &bytes)) return false;
-    int64_t *words = realloc(band->words, bytes);
+    int64_t *words = bf_resize(band->words, bytes);
     if (words == NULL) return false;
     words_bytes(before, band->limbs, &old);
     memset((char *)words + old, 0, bytes - old);
@@ -37,7 +35,7 @@ bool bf_band_widen(bf_band *band, size_t room, int first, int limbs) {
     for (size_t i = 0; i < room && band->limbs > 0; i++)
         memcpy(words + i * (size_t)limbs + (band->first - first),
                band->words + i * (size_t)band->limbs, (size_t)band->limbs * sizeof *words);
-    free(band->words);
+    bf_free(band->words);
     band->words = words;
     band->first = first;
     band->limbs = limbs;

@@ -3,8 +3,6 @@
 
 #include "cpu/runtime/sort.h"
 
-#include <stdlib.h>
-
 enum {
     MANY = 1 << 16,        /* rows that are sorted at once, if there are many groups already */
     PIECE = 1 << 10,       /* groups of which a worker lists or gives the words at a time */
@@ -17,7 +15,7 @@ static bf_status no_memory(bf_context *context) {
 }
 
 static bf_status create_groups(bf_context *context, const bf_group_kind *kind, void **groups) {
-    bf_cpu_groups *g = calloc(1, sizeof *g);
+    bf_cpu_groups *g = bf_calloc(1, sizeof *g);
     if (g == NULL) return no_memory(context);
     g->key = kind->key;
     g->rank_bytes = bf_rank_bytes(kind->key);
@@ -27,7 +25,7 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
     g->seed = bf_hash_seed_of(kind->seed);
     g->loops = context->cpu->isa->group_loops(g->rank_bytes);
     if (!bf_group_set_create(g, 0, &g->set)) {
-        free(g);
+        bf_free(g);
         return no_memory(context);
     }
     *groups = g;
@@ -35,8 +33,8 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
 }
 
 static void forget_order(bf_cpu_groups *g) {
-    free(g->order);
-    free(g->ranks);
+    bf_free(g->order);
+    bf_free(g->ranks);
     g->order = NULL;
     g->ranks = NULL;
 }
@@ -46,7 +44,7 @@ static void destroy_groups(bf_context *context, void *groups) {
     (void)context;
     forget_order(g);
     bf_group_set_destroy(g, &g->set);
-    free(g);
+    bf_free(g);
 }
 
 static int64_t groups_size(const void *groups) {
@@ -170,8 +168,8 @@ bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
     if (status == BF_OK)
         status = bf_sort_ranks(context, g->rank_bytes, sizeof *order, n, ranks, (char *)order);
     if (status != BF_OK) {
-        free(ranks);
-        free(order);
+        bf_free(ranks);
+        bf_free(order);
         return status;
     }
     g->ranks = ranks;

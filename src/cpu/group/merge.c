@@ -2,8 +2,6 @@
  * then. */
 #include "cpu/group/group.h"
 
-#include <stdlib.h>
-
 enum { BATCH = BF_GROUP_BATCH / 2 }; /* ranks on the stack */
 
 typedef struct merge_job {
@@ -104,9 +102,9 @@ static bf_status merge_partitions(void *arg, int worker, int64_t first, int64_t 
 /* Sorts the numbers of from's only partition by into's partitions. */
 static bool route_numbers(merge_job *job) {
     const bf_group_partition *from = job->from->partitions;
-    uint8_t *partitions = malloc(from->size);
+    uint8_t *partitions = bf_alloc(from->size);
     size_t at[BF_PARTITIONS];
-    job->numbers = malloc(from->size * sizeof *job->numbers);
+    job->numbers = bf_alloc(from->size * sizeof *job->numbers);
     bool made = partitions != NULL && job->numbers != NULL;
     if (made) {
         job->groups->loops->partitions(job->groups->seed, from->ranks, from->size, partitions);
@@ -115,7 +113,7 @@ static bool route_numbers(merge_job *job) {
         memcpy(at, job->begin, sizeof at);
         for (uint32_t i = 0; i < from->size; i++) job->numbers[at[partitions[i]]++] = i;
     }
-    free(partitions);
+    bf_free(partitions);
     return made;
 }
 
@@ -124,7 +122,7 @@ static bf_status merge_sets(bf_context *context, const bf_cpu_groups *groups, bf
                             const bf_group_set *from, const int map[]) {
     int64_t partitions = (int64_t)1 << into->bits;
     bf_status status = BF_E_MEMORY;
-    merge_job *job = calloc(1, sizeof *job);
+    merge_job *job = bf_calloc(1, sizeof *job);
     if (job == NULL) return status;
     job->groups = groups;
     job->into = into;
@@ -134,8 +132,8 @@ static bf_status merge_sets(bf_context *context, const bf_cpu_groups *groups, bf
     if (into->bits == from->bits || route_numbers(job))
         status = bf_parallel_watched(context, workers, partitions, 1, 0, prepare_partitions, job);
     if (status == BF_OK) (void)bf_parallel(context, workers, partitions, 1, merge_partitions, job);
-    free(job->numbers);
-    free(job);
+    bf_free(job->numbers);
+    bf_free(job);
     return status;
 }
 

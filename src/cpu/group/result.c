@@ -5,8 +5,6 @@
 
 #include "rules/group/result.h"
 
-#include <stdlib.h>
-
 enum {
     PIECE = 1 << 12, /* groups that a worker takes at a time */
     WORTH = 1 << 11, /* groups that are worth a worker */
@@ -210,6 +208,6 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
     if (status == BF_OK && !prepare_job(&job))
         status = bf_fail(context, BF_E_MEMORY, "no memory for results");
     if (status == BF_OK) status = make_results(context, &job);
-    free(job.found);
+    bf_free(job.found);
     return status;
 }

@@ -1,7 +1,6 @@
 /* Partitions and sets of them: their memory, and absorbing rows. */
 #include "cpu/group/group.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -12,11 +11,12 @@ enum {
 
 bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *set) {
     size_t count = (size_t)1 << bits;
-    bf_group_partition *partitions = calloc(count, sizeof *partitions);
-    bf_group_aggregate *aggregates = calloc(count * (size_t)groups->count + 1, sizeof *aggregates);
+    bf_group_partition *partitions = bf_calloc(count, sizeof *partitions);
+    bf_group_aggregate *aggregates =
+        bf_calloc(count * (size_t)groups->count + 1, sizeof *aggregates);
     if (partitions == NULL || aggregates == NULL) {
-        free(partitions);
-        free(aggregates);
+        bf_free(partitions);
+        bf_free(aggregates);
         return false;
     }
     for (size_t s = 0; s < count; s++) {
@@ -33,8 +33,8 @@ bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *se
 void bf_group_set_destroy(const bf_cpu_groups *groups, bf_group_set *set) {
     if (set->partitions == NULL) return;
     bf_group_set_empty(groups, set);
-    free(set->partitions[0].aggregates);
-    free(set->partitions);
+    bf_free(set->partitions[0].aggregates);
+    bf_free(set->partitions);
     set->partitions = NULL;
 }
 
@@ -54,9 +54,9 @@ int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_PARTITIONS
 void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
     for (size_t s = 0; s < (size_t)1 << set->bits; s++) {
         bf_group_partition *partition = &set->partitions[s];
-        free(partition->memory);
-        if (!partition->lent) free(partition->ranks);
-        if (!partition->lent) free(partition->counts);
+        bf_free(partition->memory);
+        if (!partition->lent) bf_free(partition->ranks);
+        if (!partition->lent) bf_free(partition->counts);
         for (int c = 0; c < groups->count; c++) {
             bf_group_aggregate_destroy(&partition->aggregates[c]);
             bf_group_aggregate_init(&partition->aggregates[c], groups->aggregates[c]);
@@ -64,7 +64,7 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
         *partition = (bf_group_partition){
             .seed = groups->seed, .prefix = set->bits, .aggregates = partition->aggregates};
     }
-    free(set->memory);
+    bf_free(set->memory);
     set->memory = NULL;
 }
 
@@ -80,11 +80,11 @@ static uint64_t room_of(const bf_cpu_groups *groups, int shift) {
 /* Replaces lent arrays by the partition's own. */
 static bool own_arrays(const bf_cpu_groups *groups, bf_group_partition *s) {
     size_t bytes = (size_t)groups->rank_bytes;
-    void *ranks = malloc(s->room * bytes);
-    int64_t *counts = malloc(s->room * sizeof *counts);
+    void *ranks = bf_alloc(s->room * bytes);
+    int64_t *counts = bf_alloc(s->room * sizeof *counts);
     if (ranks == NULL || counts == NULL) {
-        free(ranks);
-        free(counts);
+        bf_free(ranks);
+        bf_free(counts);
         return false;
     }
     s->ranks = memcpy(ranks, s->ranks, s->size * bytes);
@@ -95,10 +95,10 @@ static bool own_arrays(const bf_cpu_groups *groups, bf_group_partition *s) {
 
 static bool grow_arrays(const bf_cpu_groups *groups, bf_group_partition *s, size_t room) {
     if (s->lent && !own_arrays(groups, s)) return false;
-    void *ranks = realloc(s->ranks, room * (size_t)groups->rank_bytes);
+    void *ranks = bf_resize(s->ranks, room * (size_t)groups->rank_bytes);
     if (ranks == NULL) return false;
     s->ranks = ranks;
-    int64_t *counts = realloc(s->counts, room * sizeof *counts);
+    int64_t *counts = bf_resize(s->counts, room * sizeof *counts);
     if (counts == NULL) return false;
     memset(counts + s->room, 0, (room - s->room) * sizeof *counts);
     s->counts = counts;
@@ -114,7 +114,7 @@ static bool replace_buckets(const bf_cpu_groups *groups, bf_group_partition *s, 
     char *memory = bf_zeros(bytes);
     if (memory == NULL) return false;
     bf_touch(memory, bytes);
-    free(s->memory);
+    bf_free(s->memory);
     s->memory = memory;
     s->buckets = memory + (LINE - (uintptr_t)memory % LINE);
     s->shift = shift;

@@ -1,5 +1,5 @@
-/* Shared accumulators: a sum and a mean of one dtype hold the same words, as long as they absorb the
- * same values. */
+/* Shared accumulators: a sum and a mean of one dtype hold the same words, as long as they absorb
+ * the same values. */
 #include "cpu/group/group.h"
 
 #include <string.h>

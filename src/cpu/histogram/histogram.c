@@ -2,8 +2,6 @@
  * added up at the end. */
 #include "cpu/histogram/histogram.h"
 
-#include <stdlib.h>
-
 enum {
     PIECE = 1 << 17,        /* elements that a worker takes at a time */
     THREAD_BYTES = 1 << 20, /* that are worth a thread */
@@ -177,7 +175,7 @@ static bool make_totals(bf_context *context, count_job *c) {
         c->values = c->method == COUNT_WORDS ? BF_WORD_VALUES : BF_BYTE_VALUES;
     if (c->method != COUNT_BINS && !bf_rooms_open(context, c->workers, sizeof(count_room)))
         return false;
-    c->totals = calloc((size_t)(c->workers * c->values), sizeof *c->totals);
+    c->totals = bf_calloc((size_t)(c->workers * c->values), sizeof *c->totals);
     return c->totals != NULL;
 }
 
@@ -188,7 +186,7 @@ static bf_status count_elements(bf_context *context, int workers, const bf_bin_j
     if (!make_totals(context, &c))
         return bf_fail(context, BF_E_MEMORY, "no memory for a histogram's tables");
     bf_status status = count_all(context, &c);
-    free(c.totals);
+    bf_free(c.totals);
     return status;
 }
 

@@ -3,8 +3,6 @@
 #include "cpu/histogram/histogram.h"
 #include "cpu/reduce/reduce.h"
 
-#include <stdlib.h>
-
 enum {
     SORTED_MOST = 8192,     /* bins; with more, a span has too few weights for each */
     PRIVATE_WORDS = 1 << 23 /* of sums that all workers together may have of their own */
@@ -148,7 +146,7 @@ bf_status bf_weigh_bins(bf_context *context, int workers, const bf_bin_job *job,
     if (workers * words > PRIVATE_WORDS) workers = 1;
     bool made = bf_rooms_open(context, workers, sizeof(weigher));
     if (made && workers > 1) {
-        shared.own = calloc((size_t)(workers * words), sizeof *shared.own);
+        shared.own = bf_calloc((size_t)(workers * words), sizeof *shared.own);
         made = shared.own != NULL;
     }
     if (!made) return bf_fail(context, BF_E_MEMORY, "no memory for sums of weights");
@@ -157,6 +155,6 @@ bf_status bf_weigh_bins(bf_context *context, int workers, const bf_bin_job *job,
         const weigher *w = bf_room(context, i);
         if (w->shared != NULL) merge_weigher(&shared, w);
     }
-    free(shared.own);
+    bf_free(shared.own);
     return status;
 }

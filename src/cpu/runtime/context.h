@@ -21,8 +21,9 @@ const bf_isa *bf_cpu_isa_find(const char *name);
 
 typedef struct bf_pool bf_pool;
 
-/* A pool of so many threads, the caller's among them. It starts none yet. NULL: no memory. */
-bf_pool *bf_pool_create(int threads);
+/* A pool of so many threads, the caller's among them, that work for a budget (NULL: none). It
+ * starts none yet. NULL: no memory. */
+bf_pool *bf_pool_create(int threads, bf_budget *budget);
 void bf_pool_destroy(bf_pool *pool);
 int bf_pool_threads(const bf_pool *pool);
 

@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 struct bf_pool {
-    int threads; /* wanted, the caller's among them */
-    int started; /* workers running */
-    pid_t owner; /* the process that they run in */
+    int threads;       /* wanted, the caller's among them */
+    int started;       /* workers running */
+    bf_budget *budget; /* NULL: none */
+    pid_t owner;       /* the process that they run in */
     pthread_t *workers;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -23,7 +24,7 @@ struct bf_pool {
     bool quit;
 };
 
-bf_pool *bf_pool_create(int threads) {
+bf_pool *bf_pool_create(int threads, bf_budget *budget) {
     bf_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL) return NULL;
     pool->workers = calloc((size_t)threads, sizeof *pool->workers);
@@ -32,6 +33,7 @@ bf_pool *bf_pool_create(int threads) {
         return NULL;
     }
     pool->threads = threads;
+    pool->budget = budget;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -43,6 +45,7 @@ int bf_pool_threads(const bf_pool *pool) { return pool->threads; }
 static void *worker_main(void *arg) {
     bf_pool *pool = arg;
     (void)bf_environment_enter(); /* for as long as the thread lives */
+    bf_budget_work_for(pool->budget);
     pthread_mutex_lock(&pool->lock);
     while (!pool->quit) {
         if (pool->waiting == 0) {

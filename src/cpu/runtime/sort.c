@@ -3,8 +3,6 @@
 
 #include "rules/key/rank.h"
 
-#include <stdlib.h>
-
 enum {
     PIECE = 1 << 16,      /* keys that a worker takes at a time */
     KEYS_LEAST = 1 << 15, /* that are worth a thread */
@@ -106,25 +104,25 @@ static void place_digits(bf_sorting *s) {
 
 void bf_sorting_destroy(bf_sorting *s) {
     if (s == NULL) return;
-    free(s->bits);
-    free(s->counts);
-    free(s->at);
-    free(s->to_keys);
-    free(s);
+    bf_free(s->bits);
+    bf_free(s->counts);
+    bf_free(s->at);
+    bf_free(s->to_keys);
+    bf_free(s);
 }
 
 static bool allocate_sorting(bf_sorting *s) {
     size_t digits = (size_t)s->pieces * DIGITS;
-    s->bits = calloc((size_t)s->pieces, sizeof *s->bits);
-    s->counts = calloc(digits, sizeof *s->counts);
-    s->at = calloc(digits, sizeof *s->at);
+    s->bits = bf_calloc((size_t)s->pieces, sizeof *s->bits);
+    s->counts = bf_calloc(digits, sizeof *s->counts);
+    s->at = bf_calloc(digits, sizeof *s->at);
     s->to_keys = bf_zeros((size_t)(s->n * (s->key_bytes + s->value_bytes)));
     if (s->to_keys != NULL && s->value_bytes > 0) s->to_values = s->to_keys + s->n * s->key_bytes;
     return s->bits != NULL && s->counts != NULL && s->at != NULL && s->to_keys != NULL;
 }
 
 bf_sorting *bf_sorting_create(bf_context *context, bf_dtype key, int value_bytes, int64_t n) {
-    bf_sorting *s = calloc(1, sizeof *s);
+    bf_sorting *s = bf_calloc(1, sizeof *s);
     if (s != NULL) {
         s->key = key;
         s->key_bytes = bf_key_bytes(key);

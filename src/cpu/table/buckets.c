@@ -1,8 +1,6 @@
 /* The buckets of a table: their memory, and moving to more of them or to another seed. */
 #include "cpu/table/table.h"
 
-#include <stdlib.h>
-
 enum {
     LINE = 128,      /* buckets are aligned to this */
     LEAST_SHIFT = 2, /* of the smallest table: 4 buckets */
@@ -37,9 +35,9 @@ bf_status bf_buckets_create(bf_context *context, const bf_table_loops *loops, ui
     bool fits = !__builtin_mul_overflow(s.count, (uint64_t)loops->bucket_bytes, &bytes) &&
                 bytes < SIZE_MAX / 4;
     if (fits) s.memory = bf_zeros(bytes + LINE);
-    if (s.memory != NULL) s.regions = calloc(bf_buckets_regions(&s), sizeof *s.regions);
+    if (s.memory != NULL) s.regions = bf_calloc(bf_buckets_regions(&s), sizeof *s.regions);
     if (s.regions == NULL) {
-        free(s.memory);
+        bf_free(s.memory);
         return bf_fail(context, BF_E_MEMORY, "no memory for a table of %llu buckets",
                        (unsigned long long)s.count);
     }
@@ -58,8 +56,8 @@ bf_status bf_buckets_copy(bf_context *context, const bf_table_loops *loops, cons
 }
 
 void bf_buckets_destroy(bf_buckets *buckets) {
-    free(buckets->memory);
-    free(buckets->regions);
+    bf_free(buckets->memory);
+    bf_free(buckets->regions);
 }
 
 void bf_table_see_fullest(bf_cpu_table *table) {

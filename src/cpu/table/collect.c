@@ -1,8 +1,6 @@
 /* All entries of a table, copied out region by region. */
 #include "cpu/table/table.h"
 
-#include <stdlib.h>
-
 typedef struct collect_job {
     const bf_cpu_table *table;
     char *keys, *values;
@@ -26,7 +24,7 @@ bf_status bf_table_collect(bf_context *context, const bf_cpu_table *table, char 
                            char *values) {
     bf_status status = BF_OK;
     int64_t at = 0, regions = (int64_t)bf_buckets_regions(&table->buckets);
-    int64_t *begin = malloc((size_t)regions * sizeof *begin);
+    int64_t *begin = bf_alloc((size_t)regions * sizeof *begin);
     collect_job job = {.table = table, .keys = keys, .values = values, .begin = begin};
     for (int64_t r = 0; r < regions; r++) {
         if (begin != NULL)
@@ -38,7 +36,7 @@ bf_status bf_table_collect(bf_context *context, const bf_cpu_table *table, char 
     if (begin != NULL)
         status = bf_parallel_watched(context, bf_workers(context, at, BF_ENTRIES_LEAST), regions, 1,
                                      0, collect_regions, &job);
-    free(begin);
+    bf_free(begin);
     if (!table->has_aside) return status;
     memcpy(keys + at * table->key_bytes, table->pattern, (size_t)table->key_bytes);
     if (values != NULL)

@@ -1,8 +1,6 @@
 /* Finding and counting keys: workers take pieces of the queries. */
 #include "cpu/table/table.h"
 
-#include <stdlib.h>
-
 enum { PIECE = 1 << 14, BLOCK = 256 };
 
 static bf_entries queries_of(const bf_cpu_table *t, const void *keys) {
@@ -197,13 +195,13 @@ bf_status bf_cpu_table_find_all(bf_context *context, void *table, const void *ke
                     .bytes = bf_key_bytes(t->kind.value)};
     if (bf_workers(context, n, BF_ENTRIES_LEAST) == 1)
         return share_queries(context, &job, query_bytes(&job), copy_next_piece);
-    job.begin = malloc((size_t)pieces_of(&job) * sizeof *job.begin);
+    job.begin = bf_alloc((size_t)pieces_of(&job) * sizeof *job.begin);
     if (job.begin == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to find values");
     bf_status status = share_queries(context, &job, query_bytes(&job) / 4, measure_piece);
     if (status == BF_OK) {
         place_pieces(&job);
         status = share_queries(context, &job, query_bytes(&job), copy_piece);
     }
-    free(job.begin);
+    bf_free(job.begin);
     return status;
 }

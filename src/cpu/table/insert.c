@@ -6,8 +6,6 @@
 
 #include "cpu/runtime/estimate.h"
 
-#include <stdlib.h>
-
 enum { PIECE = 1 << 18 }; /* entries between two questions to the watch */
 
 /* Inserts entries that all have room. */
@@ -153,7 +151,7 @@ static bf_status insert_table(bf_context *context, bf_cpu_table *t, bf_cpu_table
     bf_entries entries = {
         .keys = memory, .key_step = key, .values = memory + keys * key, .value_step = value};
     if (status == BF_OK) status = insert_different(context, t, &entries, (int64_t)keys);
-    free(memory);
+    bf_free(memory);
     return status;
 }
 

@@ -1,19 +1,17 @@
 /* The values of a multimap: nodes, linked in a ring for each key. */
 #include "cpu/table/table.h"
 
-#include <stdlib.h>
-
 enum { DEAD_MANY = 1 << 10 }; /* dead nodes that are worth gathering the others for */
 
 static void free_nodes(const bf_multimap *m) {
-    free(m->next);
-    free(m->values);
+    bf_free(m->next);
+    bf_free(m->values);
 }
 
 void bf_multimap_destroy(bf_multimap *m) {
     if (m == NULL) return;
     free_nodes(m);
-    free(m);
+    bf_free(m);
 }
 
 static bool allocate_nodes(bf_multimap *m, int64_t room, int bytes) {
@@ -65,16 +63,16 @@ static bf_status gather_nodes(bf_context *context, bf_cpu_table *t) {
     size_t keys = (size_t)t->keys, key_bytes = (size_t)t->key_bytes;
     int64_t living = m->count - m->dead;
     int bytes = bf_key_bytes(t->kind.value);
-    char *memory = malloc(keys * (key_bytes + sizeof(bf_run)) + 1);
+    char *memory = bf_alloc(keys * (key_bytes + sizeof(bf_run)) + 1);
     if (memory == NULL || !allocate_nodes(&made, living + 1, bytes)) {
-        free(memory);
+        bf_free(memory);
         return BF_OK;
     }
     char *runs = memory + keys * key_bytes;
     bf_status status = bf_table_collect(context, t, memory, runs);
     if (status != BF_OK) {
         free_nodes(&made);
-        free(memory);
+        bf_free(memory);
         return status;
     }
     for (size_t i = 0; i < keys; i++) {
@@ -88,7 +86,7 @@ static bf_status gather_nodes(bf_context *context, bf_cpu_table *t) {
     t->kind.duplicates = BF_DUPLICATES_LAST; /* these replace those that are there */
     t->loops->insert(t, &entries, 0, (int64_t)keys);
     t->kind.duplicates = BF_DUPLICATES_KEEP;
-    free(memory);
+    bf_free(memory);
     free_nodes(m);
     *m = made;
     return BF_OK;

@@ -5,8 +5,6 @@
  */
 #include "cpu/table/table.h"
 
-#include <stdlib.h>
-
 enum {
     PARTITION_BYTES = 1 << 19, /* of buckets: a core's cache holds them beside the entries */
     PARTITIONS_MOST = 512,     /* each has a line in the nearest cache while entries are sorted */
@@ -70,7 +68,7 @@ static bf_status count_piece(void *arg, int worker, int64_t i, int64_t n) {
 static bf_status count_groups(bf_context *context, count_job *job, int shift, int64_t bytes) {
     job->shift = shift;
     job->groups = (int64_t)((job->table->buckets.count - 1) >> shift) + 1;
-    job->counts = calloc((size_t)(job->groups * job->pieces.count), sizeof *job->counts);
+    job->counts = bf_calloc((size_t)(job->groups * job->pieces.count), sizeof *job->counts);
     if (job->counts == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
     return bf_parallel_watched(context, workers_of(context, &job->pieces), job->pieces.count, 1,
                                bytes, count_piece, job);
@@ -89,7 +87,7 @@ bf_status bf_table_has_room(bf_context *context, const bf_cpu_table *table,
         if (table->buckets.regions[r].used + more > table->buckets.limit) *room = false;
         *count += more;
     }
-    free(job.counts);
+    bf_free(job.counts);
     return status;
 }
 
@@ -141,10 +139,10 @@ static int64_t work_bytes(const partitions *p) {
 }
 
 static bool allocate_partitions(partitions *p) {
-    p->at = calloc((size_t)(p->count * p->pieces.count), sizeof *p->at);
-    p->begin = calloc((size_t)p->count, sizeof *p->begin);
-    p->end = calloc((size_t)p->count, sizeof *p->end);
-    p->done = calloc((size_t)p->count, sizeof *p->done);
+    p->at = bf_calloc((size_t)(p->count * p->pieces.count), sizeof *p->at);
+    p->begin = bf_calloc((size_t)p->count, sizeof *p->begin);
+    p->end = bf_calloc((size_t)p->count, sizeof *p->end);
+    p->done = bf_calloc((size_t)p->count, sizeof *p->done);
     if (p->in_place)
         p->memory = p->table->buckets.first;
     else
@@ -155,11 +153,11 @@ static bool allocate_partitions(partitions *p) {
 }
 
 static void free_partitions(partitions *p) {
-    free(p->at);
-    free(p->begin);
-    free(p->end);
-    free(p->done);
-    if (!p->in_place) free(p->memory);
+    bf_free(p->at);
+    bf_free(p->begin);
+    bf_free(p->end);
+    bf_free(p->done);
+    if (!p->in_place) bf_free(p->memory);
 }
 
 /* Returns where a partition's buckets begin, in bytes. */
@@ -202,7 +200,7 @@ static bf_status sort_into_partitions(bf_context *context, partitions *p, bool *
     if (*room)
         status = bf_parallel_watched(context, workers_of(context, &p->pieces), p->pieces.count, 1,
                                      bytes / 4, scatter_piece, p);
-    free(job.counts);
+    bf_free(job.counts);
     return status;
 }
 
@@ -301,7 +299,7 @@ static bf_status build_table(bf_context *context, const partitions *p, bool *bui
     if (b.buffers == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
     bf_status status =
         bf_parallel_watched(context, workers, p->count, 1, work_bytes(p) / 2, build_partition, &b);
-    free(b.buffers);
+    bf_free(b.buffers);
     *built = status == BF_OK;
     return status == BF_E_MEMORY ? BF_OK : status;
 }

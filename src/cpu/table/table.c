@@ -3,10 +3,8 @@
 
 #include "cpu/runtime/sort.h"
 
-#include <stdlib.h>
-
 static bf_status create_table(bf_context *context, const bf_table_kind *kind, void **table) {
-    bf_cpu_table *t = calloc(1, sizeof *t);
+    bf_cpu_table *t = bf_calloc(1, sizeof *t);
     if (t == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a table");
     bool keeps = kind->duplicates == BF_DUPLICATES_KEEP;
     bf_hash_seed seed = bf_hash_seed_of(kind->seed);
@@ -18,12 +16,12 @@ static bf_status create_table(bf_context *context, const bf_table_kind *kind, vo
     t->pattern[1] = bf_hash_mix(seed.second);
     bf_status status = bf_buckets_create(context, t->loops, 1, seed, &t->buckets);
     if (status == BF_OK && keeps) {
-        t->multimap = calloc(1, sizeof *t->multimap);
+        t->multimap = bf_calloc(1, sizeof *t->multimap);
         if (t->multimap == NULL) status = bf_fail(context, BF_E_MEMORY, "no memory for a table");
     }
     if (status != BF_OK) {
         bf_buckets_destroy(&t->buckets);
-        free(t);
+        bf_free(t);
         return status;
     }
     *table = t;
@@ -35,7 +33,7 @@ static void destroy_table(bf_context *context, void *table) {
     (void)context;
     bf_buckets_destroy(&t->buckets);
     bf_multimap_destroy(t->multimap);
-    free(t);
+    bf_free(t);
 }
 
 static void clear_table(bf_context *context, void *table) {
@@ -125,12 +123,12 @@ static void unroll_runs(const bf_cpu_table *t, const char *keys, const bf_run *r
 
 static bf_status list_runs(bf_context *context, const bf_cpu_table *t, char *keys, char *values) {
     size_t n = (size_t)t->keys;
-    bf_run *runs = malloc(n * (sizeof *runs + (size_t)t->key_bytes));
+    bf_run *runs = bf_alloc(n * (sizeof *runs + (size_t)t->key_bytes));
     if (runs == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     char *each = (char *)(runs + n);
     bf_status status = collect_sorted(context, t, each, (char *)runs);
     if (status == BF_OK) unroll_runs(t, each, runs, keys, values);
-    free(runs);
+    bf_free(runs);
     return status;
 }
 

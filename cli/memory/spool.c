@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* O_TMPFILE */
-#include "runtime/spool.h"
+#include "memory/spool.h"
 
 #include "input/bytes.h"
 #include "runtime/hardware.h"

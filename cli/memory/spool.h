@@ -1,7 +1,7 @@
 /* Bytes that are written once and then read as often as wanted: in memory up to a limit, and beyond
  * it in a temporary file that has no name, so that nothing is left behind whatever happens. */
-#ifndef BITFOLD_CLI_RUNTIME_SPOOL_H
-#define BITFOLD_CLI_RUNTIME_SPOOL_H
+#ifndef BITFOLD_CLI_MEMORY_SPOOL_H
+#define BITFOLD_CLI_MEMORY_SPOOL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "runtime/memory.h"
+#include "memory/plan.h"
 
 #include "runtime/report.h"
 

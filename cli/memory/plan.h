@@ -1,7 +1,7 @@
 /* How --memory is shared out: it limits what the process has resident, pages of mapped files
  * included. */
-#ifndef BITFOLD_CLI_RUNTIME_MEMORY_H
-#define BITFOLD_CLI_RUNTIME_MEMORY_H
+#ifndef BITFOLD_CLI_MEMORY_PLAN_H
+#define BITFOLD_CLI_MEMORY_PLAN_H
 
 #include <stdint.h>
 
