@@ -49,22 +49,20 @@ if(bitfold_cuda)
     bitfold_link_as_c(bitfold_command)
 endif()
 
-# The command over the ranks of MPI, once for each implementation there is: bitfold-mpi.openmpi and
-# bitfold-mpi.mpich.
-foreach(implementation openmpi mpich)
-    set(module_openmpi ompi-c)
-    set(module_mpich mpich)
-    if(PKG_CONFIG_FOUND AND NOT CMAKE_CROSSCOMPILING)
-        pkg_check_modules(MPI_${implementation} QUIET IMPORTED_TARGET ${module_${implementation}})
-    endif()
-    if(MPI_${implementation}_FOUND)
-        add_executable(bitfold_mpi_${implementation} cli/mpi/main.c)
-        set_target_properties(bitfold_mpi_${implementation} PROPERTIES
-            OUTPUT_NAME bitfold-mpi.${implementation} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-        target_include_directories(bitfold_mpi_${implementation} SYSTEM PRIVATE
-            ${MPI_${implementation}_INCLUDE_DIRS})
-        target_link_libraries(bitfold_mpi_${implementation} PRIVATE bitfold_cli
-            PkgConfig::MPI_${implementation})
-        bitfold_warnings(bitfold_mpi_${implementation})
+# The command over the ranks of MPI: bitfold-mpi.openmpi, bitfold-mpi.mpich; bitfold-mpi is the
+# first of them.
+foreach(mpi ${bitfold_mpis})
+    add_executable(bitfold_command_${mpi} cli/mpi/main.c)
+    set_target_properties(bitfold_command_${mpi} PROPERTIES
+        OUTPUT_NAME bitfold-mpi.${mpi} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    target_link_libraries(bitfold_command_${mpi} PRIVATE bitfold_cli bitfold_mpi_${mpi}_static
+                          mpi_${mpi})
+    bitfold_warnings(bitfold_command_${mpi})
+    if(bitfold_cuda)
+        bitfold_link_as_c(bitfold_command_${mpi})
     endif()
 endforeach()
+if(bitfold_mpis)
+    list(GET bitfold_mpis 0 mpi)
+    file(CREATE_LINK bitfold-mpi.${mpi} ${PROJECT_BINARY_DIR}/bitfold-mpi SYMBOLIC)
+endif()

@@ -149,7 +149,7 @@ static int run_count(count *c) {
     if (code == EXIT_DONE) code = work_open(&c->work, o, c->context);
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++)
         code = count_rows_of(c, o->files[i]);
-    if (code == EXIT_DONE) code = ranks_merge_groups(c->context, &c->groups, file);
+    if (code == EXIT_DONE) code = ranks_merge_groups(c->context, c->groups, file);
     if (code == EXIT_DONE) note_device(c->context, file);
     if (code == EXIT_DONE) code = put_counts(c, file, began);
     return code == EXIT_DONE ? output_close(&c->output) : code;

@@ -350,7 +350,7 @@ static int run_group(group *g) {
     if (code == EXIT_DONE) code = work_open(&g->work, o, g->context);
     if (code == EXIT_DONE) code = share_inputs(g);
     if (code == EXIT_DONE) code = make_groups(g);
-    if (code == EXIT_DONE) code = ranks_merge_groups(g->context, &g->groups, o->files[0]);
+    if (code == EXIT_DONE) code = ranks_merge_groups(g->context, g->groups, o->files[0]);
     if (code == EXIT_DONE) note_device(g->context, o->files[0]);
     if (code == EXIT_DONE) code = put_groups(g, began);
     return code == EXIT_DONE ? output_close(&g->output) : code;

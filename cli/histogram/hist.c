@@ -173,9 +173,8 @@ static bf_dtype weights_dtype(const hist *h) {
 static int make_bins(hist *h) {
     extremes x = {.room = 0};
     int code = find_extremes(h, &x);
-    bf_state *states[] = {x.least, x.most, x.all};
+    bf_state *const states[] = {x.least, x.most, x.all};
     if (code == EXIT_DONE) code = ranks_merge_states(h->context, states, 3, h->options->files[0]);
-    x.least = states[0], x.most = states[1], x.all = states[2];
     if (code == EXIT_DONE) {
         const bf_status st =
             hist_bins_make(&h->bins, h->context, &x, h->dtype, weights_dtype(h), &h->histogram);
@@ -266,7 +265,7 @@ static int count_files(hist *h) {
     if (code == EXIT_DONE && hist_bins_need_data(&h->bins)) code = make_bins(h);
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = count_file(h, i);
     if (code == EXIT_DONE && o->weights) code = ranks_agree(check_weights(h));
-    return code == EXIT_DONE ? ranks_merge_histogram(h->context, &h->histogram, o->files[0]) : code;
+    return code == EXIT_DONE ? ranks_merge_histogram(h->context, h->histogram, o->files[0]) : code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

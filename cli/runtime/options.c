@@ -433,7 +433,8 @@ static bool join_ranks(options *o) {
     if (!ranks_first_says(are_files(o)) && !ranks_alone()) return false;
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;
-    o->output = o->save = NULL;
+    if (o->output) o->output = "/dev/null";
+    if (o->save) o->save = "/dev/null";
     o->progress = PROGRESS_OFF;
     report_style(o->color, true, false);
     return true;

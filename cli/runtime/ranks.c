@@ -13,6 +13,7 @@ static bool together, separated; /* several ranks; rank 0 works alone */
 
 void ranks_set(const bf_carrier *c) {
     carrier = *c;
+    carrier.destroy = NULL;
     together = c->ranks > 1;
     report_hold(together);
 }
@@ -119,6 +120,14 @@ void ranks_and(unsigned *words, int n) {
     for (size_t i = 0; i < ranks; i++)
         for (int k = 0; k < n; k++) words[k] &= all[i * (size_t)n + (size_t)k];
     free(all);
+}
+
+int ranks_open(bf_context *context, bf_comm **comm, const char *file) {
+    *comm = NULL;
+    const bf_status st = bf_comm_create(context, &carrier, comm);
+    const int code = ranks_agree(st == BF_OK ? EXIT_DONE : fail_status(st, context, file));
+    if (code != EXIT_DONE) bf_comm_destroy(*comm);
+    return code;
 }
 
 /* ---- machines -------------------------------------------------------------------------------- */

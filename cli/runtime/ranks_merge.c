@@ -1,83 +1,95 @@
-/* What ranks hold becomes one: they send each other saved states. */
+/* What ranks hold becomes one. */
 #include "runtime/ranks.h"
 #include "runtime/report.h"
-#include "runtime/statefile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Replaces what a rank holds by the merge of all parts, which lie one behind another. */
-static bf_status merge_parts(bf_context *context, statefile *mine, const unsigned char *at,
-                             const int64_t sizes[]) {
-    statefile all, part;
-    bf_status st = statefile_of(context, at, (size_t)sizes[0], &all);
-    for (int i = 1; i < ranks_count() && st == BF_OK; i++) {
-        at += sizes[i - 1];
-        st = statefile_of(context, at, (size_t)sizes[i], &part);
-        if (st == BF_OK) st = statefile_merge(&all, &part);
-        statefile_free(&part);
+/* A call of a communicator fails on all ranks or on none. */
+static int end_merge(bf_context *context, bf_comm *comm, bf_status st, const char *file) {
+    const int code = st == BF_OK ? EXIT_DONE : fail_status(st, context, file);
+    bf_comm_destroy(comm);
+    return ranks_agree(code);
+}
+
+int ranks_merge_states(bf_context *context, bf_state *const states[], int n, const char *file) {
+    bf_comm *comm;
+    if (ranks_count() == 1) return EXIT_DONE;
+    const int code = ranks_open(context, &comm, file);
+    if (code != EXIT_DONE) return code;
+    return end_merge(context, comm, bf_comm_merge_states(comm, states, n), file);
+}
+
+int ranks_merge_histogram(bf_context *context, bf_histogram *histogram, const char *file) {
+    bf_comm *comm;
+    if (ranks_count() == 1) return EXIT_DONE;
+    const int code = ranks_open(context, &comm, file);
+    if (code != EXIT_DONE) return code;
+    return end_merge(context, comm, bf_comm_merge_histogram(comm, histogram), file);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* The saved groups of this rank; and on rank 0 those of all, one behind another. */
+typedef struct parcels {
+    unsigned char *mine, *all;
+    int64_t size, *sizes;
+} parcels;
+
+static bf_status save_groups(bf_groups *groups, parcels *p) {
+    size_t size = 0;
+    bf_status st = bf_groups_save_size(groups, &size);
+    p->mine = st == BF_OK ? malloc(size) : NULL;
+    if (st == BF_OK && !p->mine) st = BF_E_MEMORY;
+    p->size = (int64_t)size;
+    return st == BF_OK ? bf_groups_save(groups, p->mine) : st;
+}
+
+static void send_groups(parcels *p) {
+    const int n = ranks_count();
+    int64_t *to = ranks_allocate((size_t)n * sizeof *to), total = 0;
+    p->sizes = ranks_allocate((size_t)n * sizeof *p->sizes);
+    ranks_gather(&p->size, p->sizes, sizeof p->size);
+    for (int i = 0; i < n; i++) total += ranks_rank() == 0 ? p->sizes[i] : (p->sizes[i] = 0);
+    p->all = ranks_allocate((size_t)total);
+    to[0] = p->size;
+    ranks_exchange(p->mine, to, p->all, p->sizes);
+    free(to);
+}
+
+static bf_status merge_parcels(bf_context *context, bf_groups *groups, const parcels *p) {
+    const unsigned char *at = p->all + p->sizes[0];
+    bf_status st = BF_OK;
+    for (int i = 1; i < ranks_count() && st == BF_OK; at += p->sizes[i++]) {
+        bf_groups *more = NULL;
+        st = bf_groups_load(context, at, (size_t)p->sizes[i], &more);
+        if (st == BF_OK) st = bf_groups_merge(groups, more);
+        bf_groups_destroy(more);
     }
-    if (st == BF_OK) {
-        const statefile before = *mine;
-        *mine = all;
-        all = before;
-    }
-    statefile_free(&all);
     return st;
 }
 
-/* Sends the parts to every rank, or to the first alone. */
-static int merge_saved(bf_context *context, statefile *mine, bool to_all, const char *file) {
-    const int n = ranks_count();
-    unsigned char *bytes = NULL;
-    size_t size = 0;
-    bf_status st = statefile_bytes(mine, &bytes, &size);
+static int gather_groups(bf_context *context, bf_groups *groups, const char *file) {
+    parcels p = {.size = 0};
+    bf_status st = save_groups(groups, &p);
     int code = ranks_agree(st == BF_OK ? EXIT_DONE : fail_status(st, context, file));
     if (code == EXIT_DONE) {
-        int64_t *to_sizes = ranks_allocate((size_t)n * sizeof *to_sizes), total = 0;
-        int64_t *sizes = ranks_allocate((size_t)n * sizeof *sizes);
-        const bool receives = to_all || ranks_rank() == 0;
-        const int64_t one = (int64_t)size;
-        ranks_gather(&one, sizes, sizeof one);
-        for (int i = 0; i < n; i++) total += receives ? sizes[i] : (sizes[i] = 0);
-        unsigned char *to = ranks_allocate(to_all ? (size_t)n * size : size);
-        unsigned char *all = ranks_allocate((size_t)total);
-        for (int i = 0; i < n; i++) to_sizes[i] = to_all || i == 0 ? one : 0;
-        for (int i = 0; i < (to_all ? n : 1); i++) memcpy(to + (size_t)i * size, bytes, size);
-        ranks_exchange(to, to_sizes, all, sizes);
-        if (receives) st = merge_parts(context, mine, all, sizes);
-        free(to);
-        free(all);
-        free(to_sizes);
-        free(sizes);
+        send_groups(&p);
+        st = ranks_rank() == 0 ? merge_parcels(context, groups, &p) : bf_groups_clear(groups);
         code = ranks_agree(st == BF_OK ? EXIT_DONE : fail_status(st, context, file));
     }
-    free(bytes);
+    free(p.mine);
+    free(p.all);
+    free(p.sizes);
     return code;
 }
 
-int ranks_merge_states(bf_context *context, bf_state **states, int n, const char *file) {
-    int code = EXIT_DONE;
-    for (int i = 0; i < n && code == EXIT_DONE && ranks_count() > 1; i++) {
-        statefile mine = {.state = states[i]};
-        code = merge_saved(context, &mine, true, file);
-        states[i] = mine.state;
-    }
-    return code;
-}
-
-int ranks_merge_histogram(bf_context *context, bf_histogram **histogram, const char *file) {
+/* Each group first goes to one rank, so that rank 0 receives each key once. */
+int ranks_merge_groups(bf_context *context, bf_groups *groups, const char *file) {
+    bf_comm *comm;
     if (ranks_count() == 1) return EXIT_DONE;
-    statefile mine = {.histogram = *histogram};
-    const int code = merge_saved(context, &mine, true, file);
-    *histogram = mine.histogram;
-    return code;
-}
-
-int ranks_merge_groups(bf_context *context, bf_groups **groups, const char *file) {
-    if (ranks_count() == 1) return EXIT_DONE;
-    statefile mine = {.groups = *groups};
-    const int code = merge_saved(context, &mine, false, file);
-    *groups = mine.groups;
-    return code;
+    int code = ranks_open(context, &comm, file);
+    if (code != EXIT_DONE) return code;
+    code = end_merge(context, comm, bf_comm_exchange_groups(comm, groups), file);
+    return code == EXIT_DONE ? gather_groups(context, groups, file) : code;
 }

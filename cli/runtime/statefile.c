@@ -117,26 +117,6 @@ static bf_status copy_contents(const statefile *from, contents *x) {
     return bf_state_save(from->state, x->bytes);
 }
 
-bf_status statefile_bytes(const statefile *from, unsigned char **bytes, size_t *size) {
-    contents x = {.size = 0};
-    const bf_status st = copy_contents(from, &x);
-    *bytes = x.bytes;
-    *size = x.size;
-    return st;
-}
-
-bf_status statefile_of(bf_context *context, const void *bytes, size_t size, statefile *loaded) {
-    const contents x = {(unsigned char *)(uintptr_t)bytes, size};
-    *loaded = (statefile){.state = NULL};
-    return load_saved(context, &x, loaded);
-}
-
-bf_status statefile_merge(const statefile *into, const statefile *from) {
-    if (into->groups) return bf_groups_merge(into->groups, from->groups);
-    if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
-    return bf_state_merge(into->state, from->state);
-}
-
 bf_status statefile_empty(bf_context *context, const statefile *from, statefile *empty) {
     contents x = {.size = 0};
     *empty = (statefile){.state = NULL};

@@ -33,13 +33,6 @@ int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *conte
 int statefile_load(bf_context *context, const char *name, statefile *loaded);
 void statefile_free(statefile *loaded);
 
-/* The saved form of a state: the bytes are the caller's to free. And the state of such a form. */
-bf_status statefile_bytes(const statefile *from, unsigned char **bytes, size_t *size);
-bf_status statefile_of(bf_context *context, const void *bytes, size_t size, statefile *loaded);
-
-/* Merges two of the same kind. */
-bf_status statefile_merge(const statefile *into, const statefile *from);
-
 /* Makes an empty state of the same kind in this context, which is saved in the same version. */
 bf_status statefile_empty(bf_context *context, const statefile *from, statefile *empty);
 

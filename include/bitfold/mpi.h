@@ -17,6 +17,11 @@ extern "C" {
  * not initialized, or finalized; `mpi` is MPI_COMM_NULL), BF_E_MEMORY, BF_E_COMM. */
 BF_API bf_status bf_comm_create_mpi(bf_context *context, MPI_Comm mpi, bf_comm **comm);
 
+/* Makes the carrier alone: for bf_comm_create, or for bytes of the caller's own. carrier->destroy
+ * frees it, which bf_comm_destroy calls; a copy without it can serve several communicators in turn.
+ * Errors: as above. */
+BF_API bf_status bf_carrier_create_mpi(MPI_Comm mpi, bf_carrier *carrier);
+
 #ifdef __cplusplus
 }
 #endif

@@ -158,22 +158,30 @@ static bf_status connect_ranks(mpi_ranks *m, MPI_Comm mpi) {
     return MPI_Op_create(merge_messages, 0, &m->merge) == MPI_SUCCESS ? BF_OK : BF_E_COMM;
 }
 
-bf_status bf_comm_create_mpi(bf_context *context, MPI_Comm mpi, bf_comm **comm) {
+bf_status bf_carrier_create_mpi(MPI_Comm mpi, bf_carrier *carrier) {
     int initialized = 0, finalized = 0;
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
     if (!initialized || finalized || mpi == MPI_COMM_NULL) return BF_E_ARGUMENT;
     mpi_ranks *m = make_ranks(mpi);
-    bool given = context != NULL && comm != NULL;
-    bf_status status = agree(mpi, !given ? BF_E_ARGUMENT : m == NULL ? BF_E_MEMORY : BF_OK);
+    bf_status status = agree(mpi, !carrier ? BF_E_ARGUMENT : m == NULL ? BF_E_MEMORY : BF_OK);
     if (status == BF_OK) status = connect_ranks(m, mpi);
-    if (status == BF_OK) {
-        const bf_carrier carrier =
-            BF_CARRIER(.rank = m->rank, .ranks = m->ranks, .arg = m, .exchange = exchange_bytes,
-                       .add = add_words, .gather = gather_bytes, .merge = merge_message,
-                       .destroy = free_ranks);
-        status = bf_comm_create(context, &carrier, comm);
-    }
-    if (status != BF_OK && m != NULL) free_ranks(m);
+    if (status == BF_OK)
+        *carrier = BF_CARRIER(.rank = m->rank, .ranks = m->ranks, .arg = m,
+                              .exchange = exchange_bytes, .add = add_words, .gather = gather_bytes,
+                              .merge = merge_message, .destroy = free_ranks);
+    else if (m != NULL)
+        free_ranks(m);
+    return status;
+}
+
+bf_status bf_comm_create_mpi(bf_context *context, MPI_Comm mpi, bf_comm **comm) {
+    bf_carrier carrier = {.size = 0};
+    bool given = context != NULL && comm != NULL;
+    bf_status status = bf_carrier_create_mpi(mpi, &carrier);
+    if (status != BF_OK) return status;
+    status = agree(mpi, given ? BF_OK : BF_E_ARGUMENT);
+    if (status == BF_OK) status = bf_comm_create(context, &carrier, comm);
+    if (status != BF_OK) free_ranks(carrier.arg);
     return status;
 }

@@ -1,0 +1,242 @@
+"""The command over ranks: the bytes of one process, whatever the number of ranks, under Open MPI and
+under MPICH; failures are told once, with one exit code; nothing hangs.
+
+BITFOLD_CASES above 1 tries every command on 1 to 8 ranks; otherwise each on a few."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import numpy as np
+
+from command import BITFOLD, CommandTest, run
+
+ALL = int(os.environ.get("BITFOLD_CASES", "1")) > 1
+FOLDER = os.path.dirname(os.path.abspath(BITFOLD))
+STARTERS = {"openmpi": ["--oversubscribe", "-q"], "mpich": []}
+FOUND = [mpi for mpi in STARTERS if shutil.which("mpirun." + mpi) and
+         os.path.exists(os.path.join(FOLDER, "bitfold-mpi." + mpi))]
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "ASAN_OPTIONS": "detect_leaks=0"}  # MPI's own
+
+COMMANDS = [
+    "sum x.npy", "sum --hex tiny.npy", "prod x.npy", "argmin x.npy", "argmax --total x.npy y.npy",
+    "mean --total x.npy y.npy x.npy", "std --offset 777 --count 50001 x.npy", "describe x.npy",
+    "min empty.npy", "sum empty.npy", "sumsq swapped.npy", "argmax fortran.npy",
+    "argmax --offset 5 fortran.npy", "var k.npy", "norm --format raw --dtype f32 raw",
+    "describe --column value,late,key t.csv", "sum --column value,key --total t.csv t.csv",
+    "prod --column value t.csv", "argmin --column value --offset 100 --count 9000 t.csv",
+    "sum --column late t.csv", "sum --offset 17 --count 3 lines", "sum --offset 999999999 lines",
+    "sum --count 999999999 lines", "max one", "dot x.npy y.npy", "dot --offset 3 x.npy y.npy",
+    "dot lines lines", "dot late lines", "dot x.npy short.npy", "dot short.npy x.npy",
+    "dot k.npy fewer", "dot fewer k.npy", "hist --tsv x.npy", "hist --tsv x.npy y.npy odd.npy",
+    "hist --bins 5 --range -2:2 --tsv x.npy", "hist --tsv --column value t.csv", "hist --tsv odd.npy",
+    "hist --weights y.npy --tsv x.npy", "count k.npy", "count k.npy k.npy", "count -n 5 late",
+    "count --sort key --column key t.csv", "count lines late", "count empty.npy",
+    "group k.npy --sum x.npy --count --max k.npy", "group k.npy --sum short.npy",
+    "group k.npy --mean fewer", "group k.npy --mean lines --min x.npy", "group lines --sum lines",
+    "group --column key --mean value --sum late --count t.csv", "group late --sum k.npy --count",
+    "group --column key --offset 11 --count 20000 --sum value t.csv", "join small.npy small.npy",
+    "sum missing.npy", "sum --column nothing t.csv", "sum bad", "sum x.npy bad y.npy", "sum --nan no x",
+    "sum --overflow wrap x.npy", "prod --overflow wrap k.npy", "prod k.npy", "mean --nan error odd.npy",
+    "group bad --count", "count bad", "hist --tsv bad", "dot bad bad", "sum --format npy lines",
+    "hist --strict --bins 3 --range 0:1 x.npy", "count x.npy k.npy", "sum --total x.npy k.npy",
+    "help sum", "--version", "merge saved saved", "map neg x.npy -o out.npy", "julia -o out.png", "nothing"]
+
+
+def write_inputs(folder):
+    r = np.random.default_rng(5)
+
+    def save(name, array):
+        np.save(os.path.join(folder, name + ".npy"), array)
+
+    def write(name, text):
+        with open(os.path.join(folder, name), "w") as f:
+            f.write(text)
+
+    n = 100_001
+    x = r.normal(size=n)
+    save("x", x)
+    save("y", r.normal(size=n) * 10.0 ** r.integers(-200, 200, n))
+    save("k", r.integers(0, 700, n).astype("i8") * 3)
+    save("short", x[:-5])
+    save("tiny", np.array([1e300, -0.0, 5e-324]))
+    save("empty", np.zeros(0, "f4"))
+    save("swapped", r.integers(0, 99, n).astype(">i4"))
+    save("fortran", np.asfortranarray(r.normal(size=(173, 211))))
+    odd = x.copy()
+    odd[[5, 7000, 99_000]] = [np.inf, np.nan, -np.inf]
+    save("odd", odd)
+    save("small", r.integers(0, 20, 60))
+    x[:5000].astype("f4").tofile(os.path.join(folder, "raw"))
+    keys, values = r.integers(0, 50, n), r.normal(size=n)
+    lines = ["%d" % k for k in keys]
+    lines[::1000] = [""] * len(lines[::1000])  # a blank line is no row
+    while sum(map(bool, lines)) < n:
+        lines.append("4")
+    write("lines", "\n".join(lines))  # and the last one has no newline
+    write("late", "".join("%d\n" % k for k in keys[:-1]) + "0.5\n")
+    write("fewer", "".join("%d\n" % k for k in keys[:-9]))
+    write("one", "7\n")
+    write("bad", "".join("%d\n" % k for k in keys[:80_000]) + "oops\n" + "1\n" * 20_000)
+    write("t.csv", "\n\nkey,note,value,late\n" + "".join(
+        '%d,"a, ""b""",%r,%s\n' % (keys[i], values[i], i if i != n // 2 else "0.25")
+        for i in range(n)))
+
+
+@unittest.skipUnless(FOUND, "needs bitfold-mpi and mpirun.openmpi or mpirun.mpich")
+class RanksTest(CommandTest):
+    def start(self, mpi, ranks, *arguments, **more):
+        command = ["mpirun." + mpi, *STARTERS[mpi], "-n", str(ranks),
+                   os.path.join(FOLDER, "bitfold-mpi." + mpi), *map(str, arguments)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir,
+                                env=ENVIRONMENT, start_new_session=True,
+                                **{"stdin": subprocess.DEVNULL, **more})
+
+    def end(self, child, data=None):
+        try:
+            out, error = child.communicate(data, timeout=100)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            for process in self.processes():
+                os.kill(process, signal.SIGKILL)
+            child.communicate()
+            raise
+        return child.returncode, out, error.decode()
+
+    def processes(self):
+        """The ranks of a job: they work in its directory, of which no other test knows."""
+        found = []
+        for pid in filter(str.isdecimal, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/comm" % pid) as f:
+                    rank = f.read().startswith("bitfold-mpi")
+                if rank and os.readlink("/proc/%s/cwd" % pid) == os.path.realpath(self.dir):
+                    found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def ranks(self, mpi, ranks, *arguments, **more):
+        return self.end(self.start(mpi, ranks, *arguments, **more))
+
+    def check(self, mpi, ranks, *arguments):
+        """The exit code, the bytes and the message are those of the command alone."""
+        alone = run(*arguments, cwd=self.dir)
+        code, out, error = self.ranks(mpi, ranks, *arguments)
+        name = (mpi, ranks, arguments, error)
+        self.assertEqual(code, alone.returncode, name)
+        self.assertEqual(out, alone.stdout, name)
+        said = [line for line in error.splitlines() if line.startswith(("bitfold", "hint"))]
+        self.assertEqual(said, alone.stderr.decode().splitlines(), name)
+
+
+class Commands(RanksTest):
+    def test_every_command_gives_the_bytes_of_one_process(self):
+        write_inputs(self.dir)
+        run("sum", "--save", "saved", "x.npy", cwd=self.dir)
+        r = random.Random(1)
+        for i, command in enumerate(COMMANDS):
+            if command.split()[0] in ["map", "julia"]:
+                continue
+            for mpi in FOUND if ALL else [FOUND[i % len(FOUND)]]:
+                for ranks in range(1, 9) if ALL else [r.choice([2, 3, 5])]:
+                    self.check(mpi, ranks, *command.split())
+
+    def test_more_ranks_than_rows(self):
+        write_inputs(self.dir)
+        for mpi in FOUND:
+            for command in ["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",
+                            "describe tiny.npy", "group one --sum one"]:
+                self.check(mpi, 8, *command.split())
+
+    def test_commands_without_ranks_are_refused(self):
+        for mpi in FOUND:
+            code, out, error = self.ranks(mpi, 2, "map", "neg", "x", "-o", "out.npy")
+            self.assertEqual((code, out), (2, b""))
+            self.assertEqual(error.count("bitfold map: this command does not run over ranks\n"
+                                         "hint: run 'bitfold map'\n"), 1, error)
+            self.assertEqual(self.ranks(mpi, 1, "map", "abs", "-o", "out.npy",
+                                        self.save("x.npy", np.ones(3)))[0], 0)
+
+    def test_one_rank_reads_standard_input(self):
+        for mpi in FOUND:
+            child = self.start(mpi, 3, "sum", stdin=subprocess.PIPE)
+            self.assertEqual(self.end(child, b"1\n2\n3.5\n")[:2], (0, b"6.5\n"))
+
+    def test_files_are_written_once(self):
+        write_inputs(self.dir)
+        for mpi in FOUND:
+            arguments = ["mean", "x.npy", "--save", "s", "-o", "o", "--json"]
+            self.assertEqual(self.ranks(mpi, 3, *arguments)[:2], (0, b""))
+            with open(self.path("s"), "rb") as f:
+                saved = f.read()
+            run("mean", "x.npy", "--save", "t", cwd=self.dir)
+            with open(self.path("t"), "rb") as f:
+                self.assertEqual(f.read(), saved)
+            with open(self.path("o"), "rb") as f:
+                self.assertEqual(f.read().count(b"\n"), 1)
+
+
+class Failures(RanksTest):
+    def test_a_rank_that_is_killed_ends_the_job(self):
+        x = self.save("x.npy", np.zeros(40_000_000, "f4"))
+        for mpi in FOUND:
+            child = self.start(mpi, 3, "sum", "--isa", "generic", *[x] * 400)
+            victim = self.wait_for_rank(child)
+            time.sleep(0.3)
+            os.kill(victim, signal.SIGKILL)
+            code, out, error = self.end(child)
+            self.assertNotEqual(code, 0, error)
+            self.wait_until_gone(child)
+
+    def wait_for_rank(self, child):
+        """The process of some rank of a job."""
+        for _ in range(2000):
+            time.sleep(0.005)
+            for process in self.processes():
+                return process
+        raise AssertionError("no rank was started")
+
+    def wait_until_gone(self, child):
+        for _ in range(2000):
+            if not self.processes():
+                return
+            time.sleep(0.005)
+        raise AssertionError("ranks are left")
+
+    def test_checkpoints_of_ranks(self):
+        x = self.save("x.npy", np.arange(5_000_000.0))
+        y = self.save("y.npy", np.arange(4_500_000.0))
+        commands = [["sum", x, y], ["prod", "--total", x, y], ["hist", "--tsv", x, y],
+                    ["count", "--count", "300000", y, x]]
+        for i, mpi in enumerate(FOUND):
+            for command in commands if ALL else commands[i::2]:
+                want = run(*command).stdout
+                arguments = [*command, "--checkpoint", "work", "--isa", "generic", "-j", 1,
+                             "--checkpoint-interval", "0.0001"]
+                child = self.start(mpi, 2, *arguments)
+                while child.poll() is None and len(self.files()) < 2:
+                    time.sleep(0.001)
+                time.sleep(0.02)
+                for process in self.processes():
+                    os.kill(process, signal.SIGKILL)
+                self.end(child)
+                self.wait_until_gone(child)
+                left = self.files()
+                code, out, error = self.ranks(mpi, 2, *arguments)
+                self.assertEqual((code, out), (0, want), (command, error))
+                if "work.0-of-2" in left:
+                    self.assertIn("goes on behind", error)
+                self.assertEqual(self.files(), [])
+
+    def files(self):
+        return [name for name in os.listdir(self.dir) if name.startswith("work.") and
+                not name.endswith(".new")]
+
+
+if __name__ == "__main__":
+    unittest.main()
