@@ -68,7 +68,8 @@ def isas():
 class Context:
     """The device and the threads of calls. No option changes a result.
 
-    device: "auto" (chosen for each call by where the data are), "cpu", "cuda" or "cuda:N".
+    device: "auto" (chosen for each call by where the data are), "cpu", "cuda", "cuda:N" or
+    "cuda:all": all GPUs of the machine as one device, among which large host arrays are split.
     isa: "auto" or one of isas().
     threads: 0 means all that this process may use.
     stream: the CUDA stream for calls on a GPU, as a number (torch.cuda.Stream.cuda_stream,
