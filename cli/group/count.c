@@ -56,7 +56,7 @@ static int count_rows(count *c, rows *r, bf_groups **groups) {
     if (code != EXIT_DONE) return code;
     rows_chunk chunk = {.n = 1};
     while (st == BF_OK && chunk.n > 0) {
-        code = rows_next(r, group_batch(*groups, 1), &chunk);
+        code = rows_next(r, group_batch(c->options, *groups, 1), &chunk);
         if (code != EXIT_DONE) return code;
         if (chunk.n == 0) break;
         const bf_array keys = group_array(r, &chunk, 0);

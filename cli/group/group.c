@@ -188,7 +188,7 @@ static int refuse_lengths(const group *g, int i, bool fewer) {
 
 /* Takes the next rows of every input. */
 static int take_rows(group *g) {
-    const int64_t most = group_batch(g->groups, g->count_inputs);
+    const int64_t most = group_batch(g->options, g->groups, g->count_inputs);
     int code = EXIT_DONE;
     for (int i = 0; i < g->count_inputs && code == EXIT_DONE; i++) {
         code = rows_next(&g->inputs[i], most, &g->chunks[i]);

@@ -11,8 +11,8 @@ rows_options group_rows(const options *o, int inputs, spool_limit *keep) {
                           .memory = o->memory.input / inputs};
 }
 
-int64_t group_batch(const bf_groups *groups, int inputs) {
-    if (bf_groups_size(groups) >= FEW_GROUPS) return BATCH_OF_MANY;
+int64_t group_batch(const options *o, const bf_groups *groups, int inputs) {
+    if (options_gpu(o->device) || bf_groups_size(groups) >= FEW_GROUPS) return BATCH_OF_MANY;
     return inputs > 1 ? BATCH : 0;
 }
 

@@ -364,7 +364,7 @@ static int check_isa(const char *name) {
 
 bool options_gpu(const char *name) {
     int device;
-    return bf_device_parse(name, &device) == BF_OK && device >= 0;
+    return bf_device_parse(name, &device) == BF_OK && (device >= 0 || device == BF_DEVICE_ALL);
 }
 
 int64_t options_slab(const options *o) {
@@ -382,7 +382,8 @@ static int check_device(const char *name) {
     int device;
     if (bf_device_parse(name, &device) != BF_OK) return unknown_device(name);
     if (device == BF_DEVICE_AUTO || device == BF_DEVICE_CPU) return EXIT_DONE;
-    return device >= 0 && device < bf_device_count() ? EXIT_DONE : fail_device(name);
+    const int least = device == BF_DEVICE_ALL ? 0 : device; /* a GPU that there must be */
+    return least < bf_device_count() ? EXIT_DONE : fail_device(name);
 }
 
 static int take_files(options *o, int argc, char **argv, const usage *u) {

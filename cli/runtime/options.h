@@ -138,7 +138,7 @@ typedef struct given_option {
 /* Returns the options of the command line, in its order, and how many there are. */
 const given_option *options_given(int *n);
 
-/* Is this operand of --device a GPU: "cuda" or "cuda:N"? */
+/* Is this operand of --device a GPU, or all of them: "cuda", "cuda:N" or "cuda:all"? */
 bool options_gpu(const char *device);
 
 /* Bytes of an array in a file that are best taken at once; 0: the usual. On a GPU, more. */

@@ -132,19 +132,16 @@ int fail_status(bf_status status, const bf_context *context, const char *file) {
     return fail(status_code(status), file, "%s: %s", bf_status_string(status), detail);
 }
 
-static const char *device_reason(const char *name) {
+static const char *device_reason(void) {
     static char text[80];
-    int device;
     const char *reason = bf_device_reason();
     if (*reason) return reason;
-    if (bf_device_parse(name, &device) == BF_OK && device == BF_DEVICE_ALL)
-        return "one GPU is used at a time";
     snprintf(text, sizeof text, "this machine has %d, numbered from 0", bf_device_count());
     return text;
 }
 
 int fail_device(const char *device) {
-    fail(EXIT_DEVICE, NULL, "cannot use --device %s: %s", device, device_reason(device));
+    fail(EXIT_DEVICE, NULL, "cannot use --device %s: %s", device, device_reason());
     hint("--device cpu gives the same bits");
     return EXIT_DEVICE;
 }

@@ -69,7 +69,8 @@ def isas():
 class Context:
     """The device and the threads of calls. No option changes a result.
 
-    device: "auto" (chosen for each call by where the data are), "cpu", "cuda" or "cuda:N".
+    device: "auto" (chosen for each call by where the data are), "cpu", "cuda", "cuda:N" or
+    "cuda:all": all GPUs of the machine as one device, among which large host arrays are split.
     isa: "auto" or one of isas().
     threads: 0 means all that this process may use.
     stream: the CUDA stream for calls on a GPU, as a number (torch.cuda.Stream.cuda_stream,
@@ -324,12 +325,29 @@ class State:
     def absorb(self, x, y=None, *, dtype=None):
         """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
         Returns the state."""
-        if dtype is None and self.info().dtype == "bf16":
-            dtype = "bf16"
-        views = [View(each, dtype) for each in (x, y) if each is not None]
+        views = [self._view(each, dtype) for each in (x, y) if each is not None]
         function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
         self._context._call(function, self._handle, *(byref(view.array) for view in views))
         return self
+
+    def absorb_shards(self, x, y=None, *, dtype=None):
+        """Absorbs a list of arrays in turn, the shards of one; for "dot", two lists. A shard may be in
+        the memory of any GPU: with the device "cuda:all" all GPUs work on theirs at the same time.
+        Returns the state."""
+        given = [x] if y is None else [x, y]
+        views = [[self._view(each, dtype) for each in shards] for shards in given]
+        n = len(views[0])
+        if len(views[-1]) != n:
+            raise ShapeError(f"{n} shards, but {len(views[-1])} of the other array")
+        arrays = [(_library.Array * n)(*(view.array for view in row)) for row in views]
+        function = lib.bf_state_absorb_shards if y is None else lib.bf_state_absorb_pair_shards
+        self._context._call(function, self._handle, *arrays, n)
+        return self
+
+    def _view(self, x, dtype):
+        if dtype is None and self.info().dtype == "bf16":
+            dtype = "bf16"
+        return View(x, dtype)
 
     def merge(self, other):
         """Merges another state of the same kind, which is unchanged. Returns the state."""

@@ -211,6 +211,8 @@ _SIGNATURES = {
     "bf_state_clear": (c_int, c_void_p),
     "bf_state_absorb": (c_int, c_void_p, POINTER(Array)),
     "bf_state_absorb_pair": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
+    "bf_state_absorb_shards": (c_int, c_void_p, POINTER(Array), c_int),
+    "bf_state_absorb_pair_shards": (c_int, c_void_p, POINTER(Array), POINTER(Array), c_int),
     "bf_state_seek": (c_int, c_void_p, c_int64),
     "bf_state_merge": (c_int, c_void_p, c_void_p),
     "bf_state_retract": (c_int, c_void_p, c_void_p),

@@ -52,6 +52,25 @@ class Devices(CommandTest):
         self.refused(2, "no operand", "devices", "cpu")
 
 
+class AllGpus(CommandTest):
+    def setUp(self):
+        super().setUp()
+        if not json.loads(self.result("devices", "--json"))["gpus"]:
+            self.skipTest("no GPU")
+
+    def test_they_print_what_the_cpu_prints(self):
+        rng = np.random.default_rng(5)
+        x = self.save("x.npy", rng.normal(size=(3 << 20) + 7).astype("f4"))
+        k = self.save("k.npy", rng.integers(0, 50000, (3 << 20) + 7))
+        few = self.save("few.npy", np.arange(1000))
+        commands = [[op, x] for op in ("sum", "prod", "argmax", "describe")]
+        commands += [["dot", x, x], ["hist", "--bins", "9", "--range", "-9:9", x],
+                     ["count", "-n", "9", k], ["group", k, "--sum", x], ["join", k, few]]
+        for command in commands:
+            cpu = self.result(*command, "--device", "cpu")
+            self.assertEqual(self.result(*command, "--device", "cuda:all"), cpu, command)
+
+
 class Against(CommandTest):
     def setUp(self):
         super().setUp()

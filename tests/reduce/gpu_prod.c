@@ -134,6 +134,7 @@ static void states_are_the_same_bytes(void **unused) {
             for (int i = 0; i < 8; i++) {
                 int64_t n = 30 * chunks[c] < MOST ? 30 * chunks[c] : MOST;
                 fill_near_one(all_dtypes[d], on_host, n, 3000, next_random(&seed));
+                if (i % 2) sprinkle(all_dtypes[d], on_host, n, 300, next_random(&seed));
                 both b = both_of(all_dtypes[d], n, 0);
                 check_states(BF_PROD, &b, begins[i], chunks[c], next_random(&seed));
             }

@@ -41,6 +41,21 @@ class States(unittest.TestCase):
         with self.assertRaises(TypeError):
             both -= 1
 
+    def test_shards_are_one_array(self):
+        x, y = array("d", range(10)), array("d", [0.1] * 10)
+        cut = lambda a: [a[:3], a[3:3], a[3:]]
+        for op in ("sum", "prod", "argmax", "describe"):
+            whole = bitfold.State(op, "f64").absorb(x)
+            shards = bitfold.State(op, "f64")
+            self.assertIs(shards.absorb_shards(cut(x)), shards)
+            self.assertEqual(shards.save(), whole.save())
+        dot = bitfold.State("dot", "f64").absorb_shards(cut(x), cut(y))
+        self.assertEqual(dot.save(), bitfold.State("dot", "f64").absorb(x, y).save())
+        with self.assertRaises(bitfold.ShapeError):
+            dot.absorb_shards([x], [])
+        with self.assertRaises(bitfold.DtypeError):
+            dot.absorb_shards([array("f", [1])], [array("f", [1])])
+
     def test_words_of_parts_add(self):
         parts = [array("d", [1e300, -0.0]), array("d", [-1e300, 5e-324]), array("d", [math.inf])]
         whole = bitfold.State("sum", "f64")

@@ -220,6 +220,47 @@ static void both_ways_to_the_root_agree(void **unused) {
     }
 }
 
+typedef struct nans {
+    bf_dtype dtype;
+    char bytes[8192]; /* of the first context */
+    size_t size;      /* 0: none was asked yet */
+} nans;
+
+/* Elements that wait for a whole leaf: NaNs of different signs and payloads. */
+static void check_saved_nans(bf_context *c, void *data) {
+    enum { N = 6 };
+    nans *p = data;
+    char x[N * 8], found[sizeof p->bytes];
+    size_t bytes = bf_dtype_size(p->dtype);
+    uint64_t inf = infinity_bits(p->dtype), quiet = inf | inf >> 1, sign = sign_bit(p->dtype);
+    const uint64_t all[N] = {inf | 1, quiet, quiet | 2, sign | inf | 3, sign | quiet, inf};
+    for (int same = 0; same < 2; same++) {
+        bf_state *state;
+        for (size_t i = 0; i < N; i++)
+            store_bits(x + i * bytes, bytes, same && i < N - 1 ? quiet : all[i]);
+        bf_array a = bf_array_of(p->dtype, x, N);
+        assert_int_equal(bf_state_create(c, BF_PROD, p->dtype, &state), BF_OK);
+        assert_int_equal(bf_state_seek(state, 7), BF_OK);
+        assert_int_equal(bf_state_absorb(state, &a), BF_OK);
+        size_t size = bf_state_save_size(state);
+        assert_true(size <= sizeof found);
+        bf_state_save(state, found);
+        if (p->size == 0) memcpy(p->bytes, found, p->size = size);
+        assert_int_equal(size, p->size);
+        assert_memory_equal(found, p->bytes, size);
+        bf_state_destroy(state);
+    }
+}
+
+/* Instruction sets and GPUs convert the payload of a NaN differently. */
+static void nans_are_saved_alike(void **unused) {
+    (void)unused;
+    for (int d = 0; d < DTYPE_COUNT; d++) {
+        nans p = {.dtype = all_dtypes[d]};
+        if (is_float(p.dtype)) on_every_context(check_saved_nans, &p);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ways_to_the_root_agree),
@@ -227,6 +268,7 @@ int main(void) {
         cmocka_unit_test(prod_over_several_threads_is_the_same),
         cmocka_unit_test(prod_neither_overflows_nor_underflows_on_the_way),
         cmocka_unit_test(specials_are_as_ieee_has_them),
+        cmocka_unit_test(nans_are_saved_alike),
         cmocka_unit_test(prod_of_integers_is_exact_or_an_overflow),
         cmocka_unit_test(prod_of_integers_wraps_if_asked_and_zero_wins),
         cmocka_unit_test(parts_that_do_not_touch_are_refused),

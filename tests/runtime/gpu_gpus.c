@@ -102,6 +102,7 @@ static void groups_are_those_of_the_cpu(void **unused) {
     check_groups(SPLIT / 14, 100);
     check_groups(SPLIT / 14, 100000);
     check_groups(SPLIT / 14, (uint64_t)-1);
+    check_parts(SPLIT / 14);
 }
 
 static void the_rest_is_that_of_the_cpu(void **unused) {

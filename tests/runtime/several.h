@@ -281,6 +281,33 @@ static inline void check_groups(int64_t n, uint64_t keys) {
     free(m);
 }
 
+/* Groups whose rows have not come together yet are shared out by their keys. */
+static inline void check_parts(int64_t n) {
+    enum { PARTS = 3 };
+    bf_context *contexts[2] = {alone, several};
+    bf_groups *parts[2][PARTS];
+    int64_t *k = malloc((size_t)n * sizeof *k);
+    char *v = make_data(BF_F32, n, 3), *m = make_data(BF_I16, n, 4);
+    for (int64_t i = 0; i < n; i++) k[i] = i * i % 1009;
+    bf_array key = bf_array_of(BF_I64, k, n), value = bf_array_of(BF_F32, v, n),
+             most = bf_array_of(BF_I16, m, n);
+    const bf_array *values[] = {&value, &most};
+    for (int c = 0; c < 2; c++) {
+        bf_groups *groups = make_groups(contexts[c]);
+        for (int i = 0; i < 2; i++) assert_done(bf_groups_absorb(groups, &key, values));
+        assert_done(bf_groups_split(groups, PARTS, parts[c]));
+        bf_groups_destroy(groups);
+    }
+    for (int i = 0; i < PARTS; i++) {
+        assert_same_groups(parts[1][i], parts[0][i]);
+        bf_groups_destroy(parts[0][i]);
+        bf_groups_destroy(parts[1][i]);
+    }
+    free(k);
+    free(v);
+    free(m);
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static inline void check_picture(int64_t width, int64_t height) {

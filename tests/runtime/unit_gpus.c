@@ -133,6 +133,7 @@ static void groups_are_those_of_one_device(void **unused) {
             check_groups(sizes[s], 5000);
         }
         check_groups(60001, 40000);
+        check_parts(60001);
         bf_context_destroy(several);
     }
 }

@@ -33,8 +33,9 @@ typedef struct bf_node {
 enum { BF_NODE_WORDS = 3 };
 
 /* Words. The elements stand at indices [begin, end). Those before the first whole leaf wait in
- * `head`, as they are; those after the last stand in the folds; whole leaves are nodes: the fewest
- * whose leaves start at a multiple of their number, in order, each with its level before it. */
+ * `head`, as they are, but for NaNs, which are all alike; those after the last stand in the folds;
+ * whole leaves are nodes: the fewest whose leaves start at a multiple of their number, in order,
+ * each with its level before it. */
 enum {
     BF_PRODUCT_TREE_COUNT,
     BF_PRODUCT_TREE_NAN,
@@ -224,6 +225,7 @@ BF_RULE void bf_node_take(bf_node *fold, uint64_t bits) {
 BF_RULE void bf_product_tree_place(int64_t *words, uint64_t bits) {
     int64_t at = words[BF_PRODUCT_TREE_END];
     if (at < bf_product_tree_first_leaf(words)) {
+        if (bf_is_nan(bf_format_f64(), bits)) bits = bf_format_nan(bf_format_f64());
         words[BF_PRODUCT_TREE_HEAD_AT + at - words[BF_PRODUCT_TREE_BEGIN]] = (int64_t)bits;
         words[BF_PRODUCT_TREE_END]++;
         return;
