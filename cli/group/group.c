@@ -2,12 +2,12 @@
 #include "command.h"
 #include "group/output.h"
 #include "group/rows.h"
-#include "input/share.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "runtime/ranks.h"
 #include "runtime/statefile.h"
-#include "runtime/work.h"
+#include "work/ranks.h"
+#include "work/share.h"
+#include "work/work.h"
 
 #include <stdlib.h>
 #include <string.h>

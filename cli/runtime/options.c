@@ -3,7 +3,7 @@
 #include "input/guess.h"
 #include "runtime/clash.h"
 #include "runtime/operand.h"
-#include "runtime/ranks.h"
+#include "work/ranks.h"
 
 #include <getopt.h>
 #include <stdio.h>
