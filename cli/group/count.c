@@ -25,6 +25,7 @@ typedef struct count {
     outfile save;
     bf_dtype dtype;
     bf_groups *groups;
+    spill spill;
     int64_t bytes;
 } count;
 
@@ -43,21 +44,24 @@ static int count_rows(count *c, rows *r, bf_groups **groups) {
     const bf_dtype dtype = rows_dtype(r, 0);
     const bf_groups_options wanted =
         BF_GROUPS_OPTIONS(.key = dtype, .seed = (uint64_t)c->options->seed);
-    bf_status st = bf_groups_create(c->context, &wanted, groups);
+    const bf_status st = bf_groups_create(c->context, &wanted, groups);
     rows_chunk chunk = {.n = 1};
-    while (st == BF_OK && chunk.n > 0) {
-        const int code = rows_next(r, group_batch(*groups, 1), &chunk);
-        if (code != EXIT_DONE) return code;
-        if (chunk.n == 0) break;
+    int code = st == BF_OK ? EXIT_DONE : fail_status(st, c->context, r->source.name);
+    while (code == EXIT_DONE && chunk.n > 0) {
+        code = rows_next(r, spill_batch(&c->spill, *groups, 1), &chunk);
+        if (code != EXIT_DONE || chunk.n == 0) break;
         const bf_array keys = group_array(r, &chunk, 0);
-        st = bf_groups_absorb(*groups, &keys, NULL);
+        code = spill_absorb(&c->spill, *groups, &keys, NULL, r->source.name);
+        c->bytes += chunk.n * (int64_t)bf_dtype_size(dtype);
     }
-    return st == BF_OK ? EXIT_DONE : fail_status(st, c->context, r->source.name);
+    return code;
 }
 
+/* Adds the groups of a file, which are too many to be in memory beside the others if some were
+ * spilled. */
 static int add_groups(count *c, bf_groups **groups, const char *name) {
+    if (c->groups && spill_limited(&c->spill)) return spill_groups(&c->spill, *groups, name);
     const bf_status st = c->groups ? bf_groups_merge(c->groups, *groups) : BF_OK;
-    c->bytes += bf_groups_rows(*groups) * (int64_t)bf_dtype_size(c->dtype);
     if (!c->groups) {
         c->groups = *groups;
         *groups = NULL;
@@ -67,11 +71,18 @@ static int add_groups(count *c, bf_groups **groups, const char *name) {
 
 static int count_file(count *c, rows *r) {
     bf_groups *groups = NULL;
-    int code;
+    const int64_t bytes = c->bytes;
+    const int runs = c->spill.n;
+    int code = c->groups && spill_limited(&c->spill)
+                   ? spill_groups(&c->spill, c->groups, r->source.name)
+                   : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
     progress_start(r->source.name, rows_bytes(r));
     while ((code = count_rows(c, r, &groups)) == ROWS_RESETTLED) {
         bf_groups_destroy(groups);
         groups = NULL;
+        c->bytes = bytes;
+        spill_forget(&c->spill, runs);
         rows_again(r);
     }
     progress_stop();
@@ -99,7 +110,8 @@ static int count_rows_of(count *c, const char *name) {
 static int put_counts(count *c, const char *file, double began) {
     const options *o = c->options;
     group_subject subject = {c->context, c->groups, file, began, 0};
-    int code = group_put_counts(&c->output, o, &subject);
+    int code = spill_used(&c->spill) ? group_put_spilled_counts(&c->output, o, &subject, &c->spill)
+                                     : group_put_counts(&c->output, o, &subject);
     if (code == EXIT_DONE && o->stats)
         inform(file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", c->bytes, subject.seconds,
                subject.seconds > 0 ? 1e-9 * (double)c->bytes / subject.seconds : 0);
@@ -112,6 +124,7 @@ static int run_count(count *c) {
     const double began = progress_clock();
     const char *file = o->file_count == 1 ? o->files[0] : "total";
     int code = context_open(&c->context, o);
+    if (code == EXIT_DONE) code = spill_open(&c->spill, o, c->context, 0);
     if (code == EXIT_DONE) code = output_open(&c->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&c->save, o->save);
     for (int i = 0; code == EXIT_DONE && i < o->file_count; i++)
@@ -132,6 +145,7 @@ int cmd_count(int argc, char **argv) {
         output_abandon(&c.output);
     }
     bf_groups_destroy(c.groups);
+    spill_close(&c.spill);
     bf_context_destroy(c.context);
     return code;
 }

@@ -1,6 +1,7 @@
 #include "runtime/options.h"
 
 #include "input/guess.h"
+#include "memory/temporary.h"
 #include "runtime/clash.h"
 #include "runtime/operand.h"
 
@@ -110,6 +111,9 @@ static const option_spec shared[] = {
     {"memory", 0, "SIZE/PERCENT%",
      "take no more memory than this, as in 4G or 20%, pages of mapped files included (no limit)",
      TAKES_MEMORY, .read = read_memory, .at = AT(memory.limit)},
+    {"spill", 0, "DIR",
+     "put what memory cannot hold in a file in DIR (beside -o FILE, or in TMPDIR or /var/tmp)",
+     TAKES_MEMORY, .read = read_text, .at = AT(spill)},
     {"sum", 0, "V", "the exact sum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_SUM, .repeats = true},
     {"mean", 0, "V", "the mean of each key's values", TAKES_GROUPS, .read = read_aggregate,
@@ -391,6 +395,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
+    temporary_place(o->spill, o->output);
     progress_setup(o->quiet ? PROGRESS_OFF : o->progress);
     return *code == EXIT_DONE;
 }
