@@ -2,15 +2,12 @@
 
 #include "command.h"
 #include "group/lines.h"
-#include "input/bytes.h"
+#include "memory/kept.h"
 #include "memory/runs.h"
-#include "memory/temporary.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
-#include "runtime/stream.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,12 +300,6 @@ int group_put_columns(const output *out, const options *o, group_subject *subjec
 
 /* ---- groups that were spilled ---------------------------------------------------------------- */
 
-/* Text in a temporary file. */
-typedef struct part {
-    FILE *stream; /* NULL: not open */
-    int fd;
-} part;
-
 /* What comes by key, part by part: lines, or (JSON) the keys and each column; in temporary files
  * until all is known to succeed. */
 typedef struct parts {
@@ -316,48 +307,34 @@ typedef struct parts {
     group_subject *subject;
     const group_column *columns;
     int n;
-    part lines, keys, values[BF_AGGREGATES_MAX + 1];
+    kept lines, keys, values[BF_AGGREGATES_MAX + 1];
     bf_dtype key;
     int64_t rows, groups;
 } parts;
 
-static int open_part(part *x) {
-    x->fd = temporary_open();
-    x->stream = x->fd < 0 ? NULL : stream_open(x->fd);
-    return x->stream ? EXIT_DONE : temporary_failed(errno);
-}
-
-static void close_part(part *x) {
-    if (x->stream) fclose(x->stream);
-}
-
 static int open_parts(parts *p) {
-    if (p->options->layout != LAYOUT_JSON) return open_part(&p->lines);
-    int code = open_part(&p->keys);
-    for (int c = 0; c < p->n && code == EXIT_DONE; c++) code = open_part(&p->values[c]);
+    if (p->options->layout != LAYOUT_JSON) return kept_open(&p->lines);
+    int code = kept_open(&p->keys);
+    for (int c = 0; c < p->n && code == EXIT_DONE; c++) code = kept_open(&p->values[c]);
     return code;
 }
 
 static void close_parts(parts *p) {
-    close_part(&p->lines);
-    close_part(&p->keys);
-    for (int c = 0; c < p->n; c++) close_part(&p->values[c]);
-}
-
-static int check_part(const part *x) {
-    return ferror(x->stream) ? temporary_failed(stream_error()) : EXIT_DONE;
+    kept_close(&p->lines);
+    kept_close(&p->keys);
+    for (int c = 0; c < p->n; c++) kept_close(&p->values[c]);
 }
 
 static int put_part(parts *p, const table *t, int64_t n) {
     if (p->lines.stream) {
         const int code = put_lines(p->lines.stream, t, n, p->options->threads);
-        return code == EXIT_DONE ? check_part(&p->lines) : code;
+        return code == EXIT_DONE ? kept_check(&p->lines) : code;
     }
     put_keys(p->keys.stream, &t->list, NULL, n, p->groups);
-    int code = check_part(&p->keys);
+    int code = kept_check(&p->keys);
     for (int c = 0; c < p->n && code == EXIT_DONE; c++) {
         put_values(p->values[c].stream, t, c, n, p->groups);
-        code = check_part(&p->values[c]);
+        code = kept_check(&p->values[c]);
     }
     return code;
 }
@@ -376,27 +353,14 @@ static int take_part(void *arg, bf_groups *groups, int64_t n) {
     return code;
 }
 
-/* Copies a part to the output. */
-static int copy_part(FILE *to, const part *x) {
-    char some[1 << 14];
-    const int error = stream_flush(x->stream);
-    if (error != 0) return temporary_failed(error);
-    for (int64_t at = 0, n = 1; n > 0 && !ferror(to); at += n) {
-        n = bytes_pread(x->fd, some, sizeof some, at);
-        if (n < 0) return temporary_failed(errno);
-        fwrite(some, 1, (size_t)n, to);
-    }
-    return EXIT_DONE;
-}
-
 static int copy_parts(FILE *f, const parts *p) {
-    if (p->lines.stream) return copy_part(f, &p->lines);
+    if (p->lines.stream) return kept_copy(f, &p->lines);
     put_head(f, p->key, p->subject, p->rows, p->groups);
-    int code = copy_part(f, &p->keys);
+    int code = kept_copy(f, &p->keys);
     fputs("],\"columns\":[", f);
     for (int c = 0; c < p->n && code == EXIT_DONE; c++) {
         put_title(f, &p->columns[c], c);
-        code = copy_part(f, &p->values[c]);
+        code = kept_copy(f, &p->values[c]);
         fputs("]}", f);
     }
     putc(']', f);
@@ -476,16 +440,16 @@ static void list_records(const counts *x, const run_record *records, int64_t n, 
 
 /* Shows what is listed, behind `before` others: lines, or keys to f and counts to `behind`. */
 static int put_listed(const counts *x, const output *out, const list *l, const int64_t *order,
-                      int64_t before, const part *behind) {
+                      int64_t before, const kept *behind) {
     if (!behind) return put_count_lines(out, l, order, l->size, x->options->threads);
     put_keys(out->stream, l, NULL, l->size, before);
     for (int64_t i = 0; i < l->size; i++)
         fprintf(behind->stream, "%s%" PRId64, before + i > 0 ? "," : "", l->counts[i]);
-    return check_part(behind);
+    return kept_check(behind);
 }
 
 static int put_records(counts *x, const output *out, list *l, int64_t *order, run_record *records,
-                       const part *behind) {
+                       const kept *behind) {
     const int64_t all = x->options->top > 0 ? x->options->top : INT64_MAX;
     int code = runs_merge(&x->runs);
     for (int64_t i = 0; i < SOME; i++) order[i] = i;
@@ -499,7 +463,7 @@ static int put_records(counts *x, const output *out, list *l, int64_t *order, ru
     return code;
 }
 
-static int put_merged(counts *x, const output *out, const part *behind) {
+static int put_merged(counts *x, const output *out, const kept *behind) {
     list l = {.key = x->key};
     l.keys = malloc(SOME * bf_dtype_size(x->key));
     l.counts = malloc(SOME * sizeof *l.counts);
@@ -516,14 +480,14 @@ static int put_merged(counts *x, const output *out, const part *behind) {
 
 static int put_merged_object(counts *x, const output *out) {
     FILE *f = out->stream;
-    part behind;
-    int code = open_part(&behind);
+    kept behind;
+    int code = kept_open(&behind);
     if (code != EXIT_DONE) return code;
     put_head(f, x->key, x->subject, x->rows, x->groups);
     code = put_merged(x, out, &behind);
     fputs("],\"counts\":[", f);
-    if (code == EXIT_DONE) code = copy_part(f, &behind);
-    close_part(&behind);
+    if (code == EXIT_DONE) code = kept_copy(f, &behind);
+    kept_close(&behind);
     putc(']', f);
     json_end(f, bf_context_device(x->subject->context), x->subject->seconds);
     return code;
