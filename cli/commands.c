@@ -4,7 +4,7 @@
 #include "input/guess.h"
 #include "runtime/options.h"
 #include "runtime/output.h"
-#include "runtime/ranks.h"
+#include "work/ranks.h"
 
 #include <string.h>
 

@@ -50,6 +50,13 @@ if(TARGET bitfold_view)
     install(FILES docs/man/bitfold-view.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT view)
 endif()
 
+# The command over ranks, each in a package of its own with the MPI that it needs.
+foreach(mpi ${bitfold_mpis})
+    install(TARGETS bitfold_command_${mpi} COMPONENT mpi_${mpi})
+    install(FILES docs/man/bitfold-mpi.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+            RENAME bitfold-mpi.${mpi}.1 COMPONENT mpi_${mpi})
+endforeach()
+
 # The command itself writes its completions; cross-compiled, the emulator runs it.
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     foreach(shell bash zsh fish)

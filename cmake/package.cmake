@@ -41,7 +41,7 @@ foreach(mpi ${bitfold_mpis})
     string(TOUPPER ${mpi} MPI)
     set(CPACK_DEBIAN_MPI_${MPI}_PACKAGE_NAME bitfold-mpi-${mpi})
     set(CPACK_DEBIAN_MPI_${MPI}_DESCRIPTION "bitfold over the ranks of ${mpi}:
-A library of communicators for programs that are compiled with ${mpi}.")
+The command bitfold-mpi, and a library of communicators for programs of ${mpi}.")
     set(CPACK_DEBIAN_MPI_${MPI}_PACKAGE_DEPENDS "bitfold (= ${PROJECT_VERSION})")
 endforeach()
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}) # libbitfold itself

@@ -2,12 +2,12 @@
 #include "command.h"
 #include "group/output.h"
 #include "group/rows.h"
-#include "input/share.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "runtime/ranks.h"
 #include "runtime/statefile.h"
-#include "runtime/work.h"
+#include "work/ranks.h"
+#include "work/share.h"
+#include "work/work.h"
 
 #include <inttypes.h>
 
@@ -29,6 +29,7 @@ typedef struct count {
     work work;
     bf_dtype dtype;
     bf_groups *groups;
+    spill spill;
     int64_t bytes;
 } count;
 
@@ -51,24 +52,26 @@ static int count_rows(count *c, rows *r, bf_groups **groups) {
     const bf_dtype dtype = rows_dtype(r, 0);
     const bf_groups_options wanted =
         BF_GROUPS_OPTIONS(.key = dtype, .seed = (uint64_t)c->options->seed);
-    bf_status st = bf_groups_create(c->context, &wanted, groups);
-    if (st == BF_OK) code = work_hold(&c->work, things, 2);
-    if (code != EXIT_DONE) return code;
+    const bf_status st = bf_groups_create(c->context, &wanted, groups);
     rows_chunk chunk = {.n = 1};
-    while (st == BF_OK && chunk.n > 0) {
-        code = rows_next(r, group_batch(c->options, *groups, 1), &chunk);
-        if (code != EXIT_DONE) return code;
-        if (chunk.n == 0) break;
+    code =
+        st == BF_OK ? work_hold(&c->work, things, 2) : fail_status(st, c->context, r->source.name);
+    while (code == EXIT_DONE && chunk.n > 0) {
+        code = rows_next(r, spill_batch(&c->spill, *groups, 1), &chunk);
+        if (code != EXIT_DONE || chunk.n == 0) break;
         const bf_array keys = group_array(r, &chunk, 0);
-        st = bf_groups_absorb(*groups, &keys, NULL);
-        if (st == BF_OK) work_tick(&c->work);
+        code = spill_absorb(&c->spill, *groups, &keys, NULL, r->source.name);
+        c->bytes += chunk.n * (int64_t)bf_dtype_size(dtype);
+        if (code == EXIT_DONE && !spill_used(&c->spill)) work_tick(&c->work);
     }
-    return st == BF_OK ? EXIT_DONE : fail_status(st, c->context, r->source.name);
+    return code;
 }
 
+/* Adds the groups of a file, which are too many to be in memory beside the others if some were
+ * spilled. */
 static int add_groups(count *c, bf_groups **groups, const char *name) {
+    if (c->groups && spill_limited(&c->spill)) return spill_groups(&c->spill, *groups, name);
     const bf_status st = c->groups ? bf_groups_merge(c->groups, *groups) : BF_OK;
-    c->bytes += bf_groups_rows(*groups) * (int64_t)bf_dtype_size(c->dtype);
     if (!c->groups) {
         c->groups = *groups;
         *groups = NULL;
@@ -78,10 +81,14 @@ static int add_groups(count *c, bf_groups **groups, const char *name) {
 
 /* Counts anew until the dtype is right. */
 static int make_groups(count *c, rows *r, bf_groups **groups) {
+    const int64_t bytes = c->bytes;
+    const int runs = c->spill.n;
     int code;
     while ((code = count_rows(c, r, groups)) == ROWS_RESETTLED) {
         bf_groups_destroy(*groups);
         *groups = NULL;
+        c->bytes = bytes;
+        spill_forget(&c->spill, runs);
         rows_again(r);
     }
     return code;
@@ -102,8 +109,12 @@ static int count_shared(count *c, rows *r, bf_groups **groups) {
 
 static int count_file(count *c, rows *r) {
     bf_groups *groups = NULL;
+    int code = c->groups && spill_limited(&c->spill)
+                   ? spill_groups(&c->spill, c->groups, r->source.name)
+                   : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
     progress_start(r->source.name, rows_bytes(r));
-    int code = count_shared(c, r, &groups);
+    code = count_shared(c, r, &groups);
     progress_stop();
     if (code == EXIT_DONE) code = check_dtype(c, r);
     if (code == EXIT_DONE) code = add_groups(c, &groups, r->source.name);
@@ -130,7 +141,8 @@ static int count_rows_of(count *c, const char *name) {
 static int put_counts(count *c, const char *file, double began) {
     const options *o = c->options;
     group_subject subject = {c->context, c->groups, file, began, 0};
-    int code = group_put_counts(&c->output, o, &subject);
+    int code = spill_used(&c->spill) ? group_put_spilled_counts(&c->output, o, &subject, &c->spill)
+                                     : group_put_counts(&c->output, o, &subject);
     if (code == EXIT_DONE && o->stats)
         inform(file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", c->bytes, subject.seconds,
                subject.seconds > 0 ? 1e-9 * (double)c->bytes / subject.seconds : 0);
@@ -143,6 +155,7 @@ static int run_count(count *c) {
     const double began = progress_clock();
     const char *file = o->file_count == 1 ? o->files[0] : "total";
     int code = context_open(&c->context, o);
+    if (code == EXIT_DONE) code = spill_open(&c->spill, o, c->context, 0);
     if (code == EXIT_DONE) code = output_open(&c->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&c->save, o->save);
     code = ranks_agree(code);
@@ -167,6 +180,7 @@ int cmd_count(int argc, char **argv) {
     }
     work_close(&c.work, code);
     bf_groups_destroy(c.groups);
+    spill_close(&c.spill);
     bf_context_destroy(c.context);
     return code;
 }

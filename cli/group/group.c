@@ -2,12 +2,12 @@
 #include "command.h"
 #include "group/output.h"
 #include "group/rows.h"
-#include "input/share.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "runtime/ranks.h"
 #include "runtime/statefile.h"
-#include "runtime/work.h"
+#include "work/ranks.h"
+#include "work/share.h"
+#include "work/work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +51,7 @@ typedef struct group {
     int result[VALUES_MOST]; /* and its number among the library's aggregates */
     int count;               /* of the library's */
     bf_groups *groups;
+    spill spill;
 } group;
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -188,7 +189,7 @@ static int refuse_lengths(const group *g, int i, bool fewer) {
 
 /* Takes the next rows of every input. */
 static int take_rows(group *g) {
-    const int64_t most = group_batch(g->options, g->groups, g->count_inputs);
+    const int64_t most = spill_batch(&g->spill, g->groups, g->count_inputs);
     int code = EXIT_DONE;
     for (int i = 0; i < g->count_inputs && code == EXIT_DONE; i++) {
         code = rows_next(&g->inputs[i], most, &g->chunks[i]);
@@ -198,7 +199,7 @@ static int take_rows(group *g) {
     return code;
 }
 
-static bf_status absorb_rows(const group *g) {
+static int absorb_rows(group *g) {
     bf_array arrays[VALUES_MOST];
     const bf_array *of_aggregates[VALUES_MOST];
     const bf_array keys = group_array(&g->inputs[0], &g->chunks[0], key_column(g));
@@ -208,7 +209,7 @@ static bf_status absorb_rows(const group *g) {
     }
     for (int i = 0; i < g->options->aggregate_count; i++)
         if (g->of[i] >= 0) of_aggregates[g->result[i]] = &arrays[g->of[i]];
-    return bf_groups_absorb(g->groups, &keys, of_aggregates);
+    return spill_absorb(&g->spill, g->groups, &keys, of_aggregates, g->options->files[0]);
 }
 
 static void list_inputs(group *g, rows *inputs[VALUES_MOST + 1]) {
@@ -250,15 +251,16 @@ static int absorb_all(group *g) {
     list_inputs(g, inputs);
     int code = work_begin(&g->work, inputs, g->count_inputs);
     if (code != EXIT_DONE) return code;
-    bf_status st = create_groups(g);
-    if (st == BF_OK) code = work_hold(&g->work, &thing, 1);
-    while (st == BF_OK) {
-        if (code == EXIT_DONE) code = take_rows(g);
-        if (code != EXIT_DONE || g->chunks[0].n == 0) return code;
-        st = absorb_rows(g);
-        if (st == BF_OK) work_tick(&g->work);
+    const bf_status st = create_groups(g);
+    code = st == BF_OK ? work_hold(&g->work, &thing, 1)
+                       : fail_status(st, g->context, g->options->files[0]);
+    while (code == EXIT_DONE) {
+        code = take_rows(g);
+        if (code != EXIT_DONE || g->chunks[0].n == 0) break;
+        code = absorb_rows(g);
+        if (code == EXIT_DONE && !spill_used(&g->spill)) work_tick(&g->work);
     }
-    return fail_status(st, g->context, g->options->files[0]);
+    return code;
 }
 
 /* Streams are kept only while a dtype may change, with which all begins anew. */
@@ -272,6 +274,7 @@ static void forget_streams(group *g) {
 static void begin_again(group *g) {
     bf_groups_destroy(g->groups);
     g->groups = NULL;
+    spill_forget(&g->spill, 0);
     for (int i = 0; i < g->count_inputs; i++) rows_again(&g->inputs[i]);
     forget_streams(g);
 }
@@ -327,7 +330,10 @@ static int put_groups(group *g, double began) {
         columns[i] = (group_column){counts ? "count" : bf_reduction_name(w->op), of,
                                     counts ? -1 : g->result[i]};
     }
-    const int code = group_put_columns(&g->output, o, &subject, columns, o->aggregate_count);
+    const int n = o->aggregate_count;
+    const int code = spill_used(&g->spill)
+                         ? group_put_spilled_columns(&g->output, o, &subject, &g->spill, columns, n)
+                         : group_put_columns(&g->output, o, &subject, columns, n);
     return code == EXIT_DONE && o->save ? statefile_save_groups(&g->save, g->groups, g->context)
                                         : code;
 }
@@ -343,6 +349,7 @@ static int run_group(group *g) {
     const double began = progress_clock();
     int code = check_line(o);
     if (code == EXIT_DONE) code = context_open(&g->context, o);
+    if (code == EXIT_DONE) code = spill_open(&g->spill, o, g->context, o->aggregate_count);
     if (code == EXIT_DONE) code = output_open(&g->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&g->save, o->save);
     if (code == EXIT_DONE) code = open_inputs(g);
@@ -374,6 +381,7 @@ int cmd_group(int argc, char **argv) {
     for (int i = 0; i < g->count_inputs; i++) rows_close(&g->inputs[i]);
     free(g->columns);
     bf_groups_destroy(g->groups);
+    spill_close(&g->spill);
     bf_context_destroy(g->context);
     free(g);
     return code;

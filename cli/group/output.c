@@ -2,6 +2,8 @@
 
 #include "command.h"
 #include "group/lines.h"
+#include "memory/kept.h"
+#include "memory/runs.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
@@ -59,19 +61,21 @@ static bf_value count_at(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};
 }
 
-/* {"schema":1, ... "keys":[...] of the first n groups in this order (NULL: by key). */
-static void put_head(FILE *f, const list *l, const group_subject *s, const int64_t *order,
-                     int64_t n) {
+/* {"schema":1, ... "keys":[ of so many rows and groups. */
+static void put_head(FILE *f, bf_dtype key, const group_subject *s, int64_t rows, int64_t groups) {
     fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
     json_string(f, s->file);
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"groups\":%" PRId64 ",\"keys\":[",
-            bf_dtype_name(l->key), bf_groups_rows(s->groups), l->size);
+            bf_dtype_name(key), rows, groups);
+}
+
+/* The first n keys in this order (NULL: by key), behind so many others. */
+static void put_keys(FILE *f, const list *l, const int64_t *order, int64_t n, int64_t before) {
     for (int64_t i = 0; i < n && !ferror(f); i++) {
         const bf_value key = key_at(l, order ? order[i] : i);
-        if (i > 0) putc(',', f);
+        if (before + i > 0) putc(',', f);
         json_value(f, &key);
     }
-    putc(']', f);
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -122,8 +126,9 @@ static int put_count_lines(const output *out, const list *l, const int64_t *orde
 
 static void put_count_object(FILE *f, const list *l, const group_subject *s, const int64_t *order,
                              int64_t n) {
-    put_head(f, l, s, order, n);
-    fputs(",\"counts\":[", f);
+    put_head(f, l->key, s, bf_groups_rows(s->groups), l->size);
+    put_keys(f, l, order, n, 0);
+    fputs("],\"counts\":[", f);
     for (int64_t i = 0; i < n && !ferror(f); i++)
         fprintf(f, "%s%" PRId64, i > 0 ? "," : "", l->counts[order[i]]);
     putc(']', f);
@@ -224,52 +229,279 @@ static char *make_line(const void *arg, int64_t i, char *line) {
     return line;
 }
 
-/* Writes a line for each group. */
-static int put_lines(const output *out, const table *t, int threads) {
+/* Writes a line for each of the first n groups. */
+static int put_lines(FILE *f, const table *t, int64_t n, int threads) {
     const lines wanted = {make_line, t, (size_t)(t->n + 1) * (BF_VALUE_TEXT + 1)};
-    return lines_put(out->stream, &wanted, t->list.size, threads);
+    return lines_put(f, &wanted, n, threads);
 }
 
-static void put_column(FILE *f, const table *t, int column) {
-    fprintf(f, "%s{\"op\":\"%s\",\"of\":", column > 0 ? "," : "", t->columns[column].op);
-    if (t->columns[column].of)
-        json_string(f, t->columns[column].of);
+/* The values of a column in the first n lines, behind so many others. */
+static void put_values(FILE *f, const table *t, int column, int64_t n, int64_t before) {
+    for (int64_t i = 0; i < n && !ferror(f); i++) {
+        const bf_value value = value_at(t, column, i);
+        if (before + i > 0) putc(',', f);
+        json_value(f, &value);
+    }
+}
+
+/* What stands before the values of column number i. */
+static void put_title(FILE *f, const group_column *column, int i) {
+    fprintf(f, "%s{\"op\":\"%s\",\"of\":", i > 0 ? "," : "", column->op);
+    if (column->of)
+        json_string(f, column->of);
     else
         fputs("null", f);
     fputs(",\"values\":[", f);
-    for (int64_t i = 0; i < t->list.size && !ferror(f); i++) {
-        const bf_value value = value_at(t, column, i);
-        if (i > 0) putc(',', f);
-        json_value(f, &value);
-    }
-    fputs("]}", f);
 }
 
 static void put_object(FILE *f, const table *t, const group_subject *s) {
-    put_head(f, &t->list, s, NULL, t->list.size);
-    fputs(",\"columns\":[", f);
-    for (int c = 0; c < t->n; c++) put_column(f, t, c);
+    put_head(f, t->list.key, s, bf_groups_rows(s->groups), t->list.size);
+    put_keys(f, &t->list, NULL, t->list.size, 0);
+    fputs("],\"columns\":[", f);
+    for (int c = 0; c < t->n; c++) {
+        put_title(f, &t->columns[c], c);
+        put_values(f, t, c, t->list.size, 0);
+        fputs("]}", f);
+    }
     putc(']', f);
     json_end(f, bf_context_device(s->context), s->seconds);
 }
 
+/* Lists the groups and their results. The table is freed by free_table, also after a failure. */
+static int make_table(table *t, const group_subject *s, const options *o,
+                      const group_column *columns, int n) {
+    *t = (table){.columns = columns, .n = n, .hex = o->hex};
+    const int code = make_list(&t->list, s);
+    t->results = calloc((size_t)n + 1, sizeof *t->results);
+    return code == EXIT_DONE ? take_columns(t, s, o) : code;
+}
+
+static void free_table(table *t) {
+    for (int c = 0; c < t->n && t->results; c++) {
+        free(t->results[c].array);
+        free(t->results[c].values);
+    }
+    free(t->results);
+    free_list(&t->list);
+}
+
 int group_put_columns(const output *out, const options *o, group_subject *subject,
                       const group_column *columns, int n) {
-    table t = {.columns = columns, .n = n, .hex = out->hex};
-    int code = make_list(&t.list, subject);
-    t.results = calloc((size_t)n + 1, sizeof *t.results);
-    if (code == EXIT_DONE) code = take_columns(&t, subject, o);
+    table t;
+    int code = make_table(&t, subject, o, columns, n);
     subject->seconds = progress_clock() - subject->began;
     if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
         put_object(out->stream, &t, subject);
     else if (code == EXIT_DONE)
-        code = put_lines(out, &t, o->threads);
-    for (int c = 0; c < n && t.results; c++) {
-        free(t.results[c].array);
-        free(t.results[c].values);
+        code = put_lines(out->stream, &t, t.list.size, o->threads);
+    free_table(&t);
+    return code;
+}
+
+/* ---- groups that were spilled ---------------------------------------------------------------- */
+
+/* What comes by key, part by part: lines, or (JSON) the keys and each column; in temporary files
+ * until all is known to succeed. */
+typedef struct parts {
+    const options *options;
+    group_subject *subject;
+    const group_column *columns;
+    int n;
+    kept lines, keys, values[BF_AGGREGATES_MAX + 1];
+    bf_dtype key;
+    int64_t rows, groups;
+} parts;
+
+static int open_parts(parts *p) {
+    if (p->options->layout != LAYOUT_JSON) return kept_open(&p->lines);
+    int code = kept_open(&p->keys);
+    for (int c = 0; c < p->n && code == EXIT_DONE; c++) code = kept_open(&p->values[c]);
+    return code;
+}
+
+static void close_parts(parts *p) {
+    kept_close(&p->lines);
+    kept_close(&p->keys);
+    for (int c = 0; c < p->n; c++) kept_close(&p->values[c]);
+}
+
+static int put_part(parts *p, const table *t, int64_t n) {
+    if (p->lines.stream) {
+        const int code = put_lines(p->lines.stream, t, n, p->options->threads);
+        return code == EXIT_DONE ? kept_check(&p->lines) : code;
     }
-    free(t.results);
-    free_list(&t.list);
+    put_keys(p->keys.stream, &t->list, NULL, n, p->groups);
+    int code = kept_check(&p->keys);
+    for (int c = 0; c < p->n && code == EXIT_DONE; c++) {
+        put_values(p->values[c].stream, t, c, n, p->groups);
+        code = kept_check(&p->values[c]);
+    }
+    return code;
+}
+
+static int take_part(void *arg, bf_groups *groups, int64_t n) {
+    parts *p = arg;
+    table t;
+    group_subject subject = *p->subject;
+    subject.groups = groups;
+    int code = make_table(&t, &subject, p->options, p->columns, p->n);
+    if (code == EXIT_DONE) code = put_part(p, &t, n);
+    for (int64_t i = 0; i < n && code == EXIT_DONE; i++) p->rows += t.list.counts[i];
+    p->key = t.list.key;
+    p->groups += n;
+    free_table(&t);
+    return code;
+}
+
+static int copy_parts(FILE *f, const parts *p) {
+    if (p->lines.stream) return kept_copy(f, &p->lines);
+    put_head(f, p->key, p->subject, p->rows, p->groups);
+    int code = kept_copy(f, &p->keys);
+    fputs("],\"columns\":[", f);
+    for (int c = 0; c < p->n && code == EXIT_DONE; c++) {
+        put_title(f, &p->columns[c], c);
+        code = kept_copy(f, &p->values[c]);
+        fputs("]}", f);
+    }
+    putc(']', f);
+    json_end(f, bf_context_device(p->subject->context), p->subject->seconds);
+    return code;
+}
+
+int group_put_spilled_columns(const output *out, const options *o, group_subject *subject, spill *s,
+                              const group_column *columns, int n) {
+    parts p = {.options = o, .subject = subject, .columns = columns, .n = n};
+    int code = open_parts(&p);
+    if (code == EXIT_DONE) code = spill_merge(s, subject->groups, take_part, &p, subject->file);
+    subject->seconds = progress_clock() - subject->began;
+    if (code == EXIT_DONE) code = copy_parts(out->stream, &p);
+    close_parts(&p);
+    return code;
+}
+
+/* ---- counts that were spilled ---------------------------------------------------------------- */
+
+/* Records are (complement of the count, rank of the key), or by key (rank, count). */
+typedef struct counts {
+    const options *options;
+    group_subject *subject;
+    runs runs;
+    bf_dtype key;
+    int64_t rows, groups;
+} counts;
+
+enum { SOME = 1 << 15 /* records that are shown at a time */ };
+
+static run_record record_of(const list *l, int64_t i, bool by_key) {
+    const uint64_t rank = spill_rank(l->key, l->keys + (size_t)i * bf_dtype_size(l->key));
+    return by_key ? (run_record){rank, (uint64_t)l->counts[i]}
+                  : (run_record){~(uint64_t)l->counts[i], rank};
+}
+
+/* The first n groups become a run; of many, those that may be shown. */
+static int add_counts(counts *x, const list *l, int64_t n) {
+    const int64_t top = x->options->top;
+    run_record *records = malloc(2 * (size_t)n * sizeof *records);
+    if (!records) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    for (int64_t i = 0; i < n; i++) {
+        records[i] = record_of(l, i, x->options->by_key);
+        x->rows += l->counts[i];
+    }
+    if (!x->options->by_key) runs_sort(records, n, records + n);
+    const int code = runs_add(&x->runs, records, top > 0 && top < n ? top : n);
+    free(records);
+    return code;
+}
+
+static int take_counts(void *arg, bf_groups *groups, int64_t n) {
+    counts *x = arg;
+    list l;
+    group_subject subject = *x->subject;
+    subject.groups = groups;
+    int code = make_list(&l, &subject);
+    if (code == EXIT_DONE) code = add_counts(x, &l, n);
+    x->key = l.key;
+    x->groups += n;
+    free_list(&l);
+    return code;
+}
+
+/* Records as a list: the keys and counts of n groups. */
+static void list_records(const counts *x, const run_record *records, int64_t n, list *l) {
+    const size_t bytes = bf_dtype_size(x->key);
+    for (int64_t i = 0; i < n; i++) {
+        const bool by_key = x->options->by_key;
+        const uint64_t rank = by_key ? records[i].first : records[i].second;
+        spill_key(x->key, rank, l->keys + (size_t)i * bytes);
+        l->counts[i] = (int64_t)(by_key ? records[i].second : ~records[i].first);
+    }
+    l->size = n;
+}
+
+/* Shows what is listed, behind `before` others: lines, or keys to f and counts to `behind`. */
+static int put_listed(const counts *x, const output *out, const list *l, const int64_t *order,
+                      int64_t before, const kept *behind) {
+    if (!behind) return put_count_lines(out, l, order, l->size, x->options->threads);
+    put_keys(out->stream, l, NULL, l->size, before);
+    for (int64_t i = 0; i < l->size; i++)
+        fprintf(behind->stream, "%s%" PRId64, before + i > 0 ? "," : "", l->counts[i]);
+    return kept_check(behind);
+}
+
+static int put_records(counts *x, const output *out, list *l, int64_t *order, run_record *records,
+                       const kept *behind) {
+    const int64_t all = x->options->top > 0 ? x->options->top : INT64_MAX;
+    int code = runs_merge(&x->runs);
+    for (int64_t i = 0; i < SOME; i++) order[i] = i;
+    for (int64_t done = 0, n = 1; code == EXIT_DONE && n > 0; done += n) {
+        const int64_t most = all - done < SOME ? all - done : SOME;
+        code = runs_next(&x->runs, records, most, &n);
+        if (code != EXIT_DONE || n == 0) break;
+        list_records(x, records, n, l);
+        code = put_listed(x, out, l, order, done, behind);
+    }
+    return code;
+}
+
+static int put_merged(counts *x, const output *out, const kept *behind) {
+    list l = {.key = x->key};
+    l.keys = malloc(SOME * bf_dtype_size(x->key));
+    l.counts = malloc(SOME * sizeof *l.counts);
+    int64_t *order = malloc(SOME * sizeof *order);
+    run_record *records = malloc(SOME * sizeof *records);
+    const int code = l.keys && l.counts && order && records
+                         ? put_records(x, out, &l, order, records, behind)
+                         : fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    free(records);
+    free(order);
+    free_list(&l);
+    return code;
+}
+
+static int put_merged_object(counts *x, const output *out) {
+    FILE *f = out->stream;
+    kept behind;
+    int code = kept_open(&behind);
+    if (code != EXIT_DONE) return code;
+    put_head(f, x->key, x->subject, x->rows, x->groups);
+    code = put_merged(x, out, &behind);
+    fputs("],\"counts\":[", f);
+    if (code == EXIT_DONE) code = kept_copy(f, &behind);
+    kept_close(&behind);
+    putc(']', f);
+    json_end(f, bf_context_device(x->subject->context), x->subject->seconds);
+    return code;
+}
+
+int group_put_spilled_counts(const output *out, const options *o, group_subject *subject,
+                             spill *s) {
+    counts x = {.options = o, .subject = subject};
+    runs_open(&x.runs, o->memory.results / 2);
+    int code = spill_merge(s, subject->groups, take_counts, &x, subject->file);
+    subject->seconds = progress_clock() - subject->began;
+    if (code == EXIT_DONE)
+        code = o->layout == LAYOUT_JSON ? put_merged_object(&x, out) : put_merged(&x, out, NULL);
+    runs_close(&x.runs);
     return code;
 }
 

@@ -2,6 +2,7 @@
 #ifndef BITFOLD_CLI_GROUP_OUTPUT_H
 #define BITFOLD_CLI_GROUP_OUTPUT_H
 
+#include "group/spill.h"
 #include "runtime/output.h"
 
 /* Groups to show, and when the work on them began. */
@@ -24,5 +25,10 @@ typedef struct group_column {
 int group_put_counts(const output *out, const options *o, group_subject *subject);
 int group_put_columns(const output *out, const options *o, group_subject *subject,
                       const group_column *columns, int n);
+
+/* The same for groups of which some were spilled; they are empty afterwards. */
+int group_put_spilled_counts(const output *out, const options *o, group_subject *subject, spill *s);
+int group_put_spilled_columns(const output *out, const options *o, group_subject *subject, spill *s,
+                              const group_column *columns, int n);
 
 #endif

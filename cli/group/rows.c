@@ -1,7 +1,5 @@
 #include "group/rows.h"
 
-enum { FEW_GROUPS = 1 << 15, BATCH = 1 << 17, BATCH_OF_MANY = 1 << 22 };
-
 rows_options group_rows(const options *o, int inputs, spool_limit *keep) {
     return (rows_options){.threads = o->threads,
                           .settled = true,
@@ -9,11 +7,6 @@ rows_options group_rows(const options *o, int inputs, spool_limit *keep) {
                           .unchanging = true,
                           .keep = keep,
                           .memory = o->memory.input / inputs};
-}
-
-int64_t group_batch(const options *o, const bf_groups *groups, int inputs) {
-    if (options_gpu(o->device) || bf_groups_size(groups) >= FEW_GROUPS) return BATCH_OF_MANY;
-    return inputs > 1 ? BATCH : 0;
 }
 
 bf_dtype group_key(const bf_groups *groups) {

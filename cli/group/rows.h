@@ -8,11 +8,6 @@
 /* inputs: read in step. keep: memory for pipes of text, whose dtype shows only at their end. */
 rows_options group_rows(const options *o, int inputs, spool_limit *keep);
 
-/* The rows that are best absorbed at once, of so many inputs in step: of few groups, what stays in
- * a cache (0: what is at hand); of many, enough to be sorted by group first, or for GPUs, which are
- * not asked how many there are: that brings the groups of several together. */
-int64_t group_batch(const options *o, const bf_groups *groups, int inputs);
-
 /* The dtype of the keys. */
 bf_dtype group_key(const bf_groups *groups);
 

@@ -2,11 +2,11 @@
 #include "command.h"
 #include "histogram/bins.h"
 #include "histogram/output.h"
-#include "input/share.h"
 #include "runtime/context.h"
-#include "runtime/ranks.h"
 #include "runtime/statefile.h"
-#include "runtime/work.h"
+#include "work/ranks.h"
+#include "work/share.h"
+#include "work/work.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "input/bytes.h"
 #include "memory/plan.h"
+#include "memory/temporary.h"
 #include "runtime/report.h"
 
 #include <errno.h>
@@ -175,7 +176,7 @@ static int became_shorter(const source *s) {
 
 int source_text_failed(const source *s, text_status st, const text_refusal *refusal) {
     const int error = errno;
-    if (s->tape.spool_error) return spool_failed(s->tape.spool_error);
+    if (s->tape.spool_error) return temporary_failed(s->tape.spool_error);
     if (st == TEXT_SHORTER) return became_shorter(s);
     const int code = source_check(s);
     if (code != EXIT_DONE) return code;
@@ -272,17 +273,17 @@ void source_close(source *s) {
 /* Copies a stream to a temporary file, up to the end of the array, and maps that. */
 static int map_stream(source *s) {
     static unsigned char some[1 << 16];
-    const int fd = spool_create_file();
+    const int fd = temporary_open();
     int64_t got = 1, at = 0;
     for (; fd >= 0 && at < s->size && got > 0; at += got > 0 ? got : 0) {
         const int64_t left = s->size - at,
                       n = left < (int64_t)sizeof some ? left : (int64_t)sizeof some;
         got = tape_read(&s->tape, some, (size_t)n);
-        if (got > 0 && !bytes_write(fd, some, (size_t)got)) got = -2;
+        if (got > 0 && !temporary_write(fd, some, (size_t)got)) got = -2;
     }
     int code = EXIT_DONE;
     if (fd < 0 || got == -2)
-        code = spool_failed(errno);
+        code = temporary_failed(errno);
     else if (at < s->size)
         code = source_failed(s, got < 0 ? got : at, errno);
     else if (!mapping_open(&s->map, fd, 0, (size_t)s->size))
@@ -414,7 +415,7 @@ void source_drop(const source *s, int64_t index, int64_t n) {
 }
 
 int source_failed(const source *s, int64_t got, int error) {
-    if (s->tape.spool_error) return spool_failed(s->tape.spool_error);
+    if (s->tape.spool_error) return temporary_failed(s->tape.spool_error);
     if (got < 0 && error == ENODATA)
         return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
                     bf_dtype_name(s->layout.dtype));

@@ -1,7 +1,7 @@
 #include "map/output.h"
 
 #include "input/bytes.h"
-#include "memory/spool.h"
+#include "memory/temporary.h"
 #include "runtime/report.h"
 #include "runtime/stream.h"
 
@@ -41,7 +41,7 @@ int map_output_open(map_output *out, const char *name, const npy_header *header)
     if (!out->counted &&
         (out->standard || !*out->file.beside)) { /* no way back to the header: by way of a file */
         out->final = out->stream;
-        out->temporary = spool_create_file();
+        out->temporary = temporary_open();
         out->stream = out->temporary < 0 ? NULL : stream_open(out->temporary);
         if (!out->stream) return cannot_write(out, errno);
     }

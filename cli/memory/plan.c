@@ -48,8 +48,9 @@ int memory_plan_make(memory_plan *plan, int threads) {
     }
     mallopt(M_MMAP_THRESHOLD, RETURNED);
     const int64_t shared = plan->limit - fixed;
-    plan->input = shared / 4;
+    plan->input = shared / 8;
     plan->pipes = shared / 8;
-    plan->library = shared - plan->input - plan->pipes;
+    plan->results = shared / 4;
+    plan->library = shared - plan->input - plan->pipes - plan->results;
     return EXIT_DONE;
 }

@@ -9,7 +9,8 @@ typedef struct memory_plan {
     int64_t limit;   /* bytes of the whole process; 0: none was given, and what follows is 0 */
     int64_t input;   /* of the files that are read, all together */
     int64_t pipes;   /* of pipes that are kept; the rest goes to a file */
-    int64_t library; /* of objects, their work and results */
+    int64_t library; /* of the library's objects and calls */
+    int64_t results; /* of what is to be shown */
 } memory_plan;
 
 /* Shares plan->limit out for a command of so many threads. Returns an exit code, having reported

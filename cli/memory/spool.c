@@ -1,16 +1,11 @@
-#define _GNU_SOURCE /* O_TMPFILE */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "memory/spool.h"
 
 #include "input/bytes.h"
+#include "memory/temporary.h"
 #include "runtime/hardware.h"
-#include "runtime/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,36 +24,8 @@ void spool_close(spool *s) {
     *s = (spool){.fd = -1};
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
-
-static const char *spool_directory(void) {
-    const char *name = getenv("TMPDIR");
-    return name && *name ? name : "/tmp";
-}
-
-/* Where files cannot be made without a name, this one has it for a moment in which no signal comes.
+/* ---- bytes ------------------------------------------------------------------------------------
  */
-int spool_create_file(void) {
-    char path[PATH_MAX];
-    sigset_t all, before;
-    int fd = open(spool_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0) return fd;
-    snprintf(path, sizeof path, "%s/bitfold.XXXXXX", spool_directory());
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &before);
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0) unlink(path);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return fd;
-}
-
-int spool_failed(int error) {
-    fail(EXIT_IO, spool_directory(), "cannot write or read a temporary file: %s", strerror(error));
-    hint("TMPDIR names a directory with more room");
-    return EXIT_IO;
-}
-
-/* ---- both ------------------------------------------------------------------------------------ */
 
 /* Takes all memory that is left. Address space costs nothing until it is written to. */
 static void reserve_memory(spool *s) {
@@ -80,8 +47,8 @@ bool spool_write(spool *s, const void *bytes, size_t size) {
         memcpy(s->memory + s->held, bytes, size);
         s->held += (int64_t)size;
     } else {
-        if (s->fd < 0) s->fd = spool_create_file();
-        if (s->fd < 0 || !bytes_write(s->fd, bytes, size)) return false;
+        if (s->fd < 0) s->fd = temporary_open();
+        if (s->fd < 0 || !temporary_write(s->fd, bytes, size)) return false;
     }
     s->size += (int64_t)size;
     return true;

@@ -37,10 +37,4 @@ void spool_end(spool *s);
  * failed. */
 const void *spool_read(const spool *s, int64_t at, void *buffer, size_t size);
 
-/* Reports the errno of a failure of a spool. Returns an exit code. */
-int spool_failed(int error);
-
-/* Opens a temporary file without a name, in TMPDIR or /tmp. -1 with errno set if it fails. */
-int spool_create_file(void);
-
 #endif

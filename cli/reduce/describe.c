@@ -2,11 +2,11 @@
 #include "reduce/describe.h"
 
 #include "command.h"
-#include "input/share.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
-#include "runtime/ranks.h"
+#include "work/ranks.h"
+#include "work/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

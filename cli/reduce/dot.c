@@ -1,9 +1,9 @@
 /* dot: two files, one value. */
 #include "command.h"
-#include "input/share.h"
 #include "reduce/task.h"
 #include "runtime/progress.h"
-#include "runtime/ranks.h"
+#include "work/ranks.h"
+#include "work/share.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "reduce/reduce.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "runtime/ranks.h"
 #include "runtime/statefile.h"
+#include "work/ranks.h"
 
 #include <inttypes.h>
 

@@ -6,7 +6,7 @@
 #include "runtime/options.h"
 #include "runtime/outfile.h"
 #include "runtime/output.h"
-#include "runtime/work.h"
+#include "work/work.h"
 
 typedef struct task {
     const options *options;

@@ -1,10 +1,10 @@
 /* sum prod mean var std sumsq norm min max argmin argmax: one value a file. */
 #include "command.h"
-#include "input/share.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "runtime/progress.h"
-#include "runtime/ranks.h"
+#include "work/ranks.h"
+#include "work/share.h"
 
 #include <stdlib.h>
 

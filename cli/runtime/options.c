@@ -1,9 +1,10 @@
 #include "runtime/options.h"
 
 #include "input/guess.h"
+#include "memory/temporary.h"
 #include "runtime/clash.h"
 #include "runtime/operand.h"
-#include "runtime/ranks.h"
+#include "work/ranks.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -112,6 +113,9 @@ static const option_spec shared[] = {
     {"memory", 0, "SIZE/PERCENT%",
      "take no more memory than this, as in 4G or 20%, pages of mapped files included (no limit)",
      TAKES_MEMORY, .read = read_memory, .at = AT(memory.limit), .incidental = true},
+    {"spill", 0, "DIR",
+     "put what memory cannot hold in a file in DIR (beside -o FILE, or in TMPDIR or /var/tmp)",
+     TAKES_MEMORY, .read = read_text, .at = AT(spill), .incidental = true},
     {"sum", 0, "V", "the exact sum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_SUM, .repeats = true},
     {"mean", 0, "V", "the mean of each key's values", TAKES_GROUPS, .read = read_aggregate,
@@ -430,8 +434,9 @@ static bool are_files(const options *o) {
 }
 
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
-static bool join_ranks(options *o) {
-    if (!ranks_first_says(are_files(o)) && !ranks_alone()) return false;
+static bool join_ranks(options *o, const usage *u) {
+    const bool spills = o->memory.limit != 0 && u->takes & TAKES_SEED; /* where no other rank is */
+    if (!ranks_first_says(are_files(o) && !spills) && !ranks_alone()) return false;
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;
     if (o->output) o->output = "/dev/null";
@@ -459,10 +464,11 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = check_device(o->device);
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     *code = ranks_agree(*code);
-    if (*code == EXIT_DONE && !join_ranks(o)) return false;
+    if (*code == EXIT_DONE && !join_ranks(o, u)) return false;
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (o->checkpoint_interval == 0) o->checkpoint_interval = 5;
     if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
+    temporary_place(o->spill, o->output);
     *code = ranks_agree(*code);
     progress_setup(o->quiet ? PROGRESS_OFF : o->progress);
     return *code == EXIT_DONE;

@@ -29,7 +29,7 @@ enum option_group {
     TAKES_DEVICE = 1 << 19,   /* --device alone */
     TAKES_BINS = 1 << 20,     /* --bins --range --edges --weights --strict */
     TAKES_PLOT = 1 << 21,     /* --density --log --title */
-    TAKES_MEMORY = 1 << 22,   /* --memory */
+    TAKES_MEMORY = 1 << 22,   /* --memory --spill */
     TAKES_JULIA = 1 << 23,    /* what a picture is */
     TAKES_SEED = 1 << 24,     /* --seed */
     TAKES_TOP = 1 << 25,      /* --sort -n */
@@ -59,6 +59,7 @@ typedef struct options {
     const char *size, *c, *iterations, *escape, *center, *scale, *palette, *frames, *c_path;
     memory_plan memory;
     double checkpoint_interval; /* seconds */
+    const char *spill;          /* a directory; NULL: not given */
     bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
     enum layout layout;
     enum progress_mode progress;

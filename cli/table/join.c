@@ -1,10 +1,12 @@
 /* join: the pairs of rows of two columns that have the same number. */
 #include "command.h"
 #include "input/rows.h"
+#include "memory/kept.h"
 #include "runtime/context.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
+#include "table/piles.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +28,9 @@ typedef struct join {
     rows a, b;
     bf_array rows_a, rows_b; /* all of them */
     bf_pairs *pairs;
+    bool limited; /* --memory: piles and runs take the place of arrays and pairs */
+    piles piles_a, piles_b;
+    runs runs;
 } join;
 
 static int open_side(join *j, rows *r, const char *name) {
@@ -34,32 +39,40 @@ static int open_side(join *j, rows *r, const char *name) {
                               .settled = true,
                               .ordered = true,
                               .unchanging = true,
-                              .keep = &j->limit};
+                              .keep = &j->limit,
+                              .memory = o->memory.input / 2};
     const int code = rows_open_column(r, name, &o->input, &how);
     if (code == EXIT_DONE && !rows_may_resettle(r)) rows_forget(r);
     return code;
 }
 
-static int load_side(rows *r, bf_array *all) {
+/* Loads all rows; if memory is limited, on piles: then `all` tells their dtype alone. */
+static int load_side(join *j, rows *r, bf_array *all) {
+    piles *p = r == &j->a ? &j->piles_a : &j->piles_b;
+    int code;
     progress_start(r->source.name, rows_bytes(r));
-    const int code = rows_load(r, all);
+    if (j->limited)
+        while ((code = piles_load(p, r)) == ROWS_RESETTLED) rows_again(r);
+    else
+        code = rows_load(r, all);
     progress_stop();
+    all->dtype = rows_dtype(r, 0);
     return code;
 }
 
 /* Loads one text once more, as the dtype of the other. */
-static int load_as(rows *r, bf_dtype dtype, bf_array *all) {
+static int load_as(join *j, rows *r, bf_dtype dtype, bf_array *all) {
     rows_again(r);
     rows_take_as(r, dtype);
-    return load_side(r, all);
+    return load_side(j, r, all);
 }
 
 /* If one text holds floats, the integers of the other are taken as floats too. */
 static int match_dtypes(join *j) {
     const bf_dtype a = j->rows_a.dtype, b = j->rows_b.dtype;
     if (a == b) return EXIT_DONE;
-    if (rows_can_be(&j->a, b)) return load_as(&j->a, b, &j->rows_a);
-    if (rows_can_be(&j->b, a)) return load_as(&j->b, a, &j->rows_b);
+    if (rows_can_be(&j->a, b)) return load_as(j, &j->a, b, &j->rows_a);
+    if (rows_can_be(&j->b, a)) return load_as(j, &j->b, a, &j->rows_b);
     return fail(EXIT_DATA, j->b.source.name, "no join of different dtypes: this is %s, %s is %s",
                 bf_dtype_name(b), j->a.source.name, bf_dtype_name(a));
 }
@@ -68,12 +81,13 @@ static int load_sides(join *j) {
     const options *o = j->options;
     int code = open_side(j, &j->a, o->files[0]);
     if (code == EXIT_DONE) code = open_side(j, &j->b, o->files[1]);
-    if (code == EXIT_DONE) code = load_side(&j->a, &j->rows_a);
-    if (code == EXIT_DONE) code = load_side(&j->b, &j->rows_b);
+    if (code == EXIT_DONE) code = load_side(j, &j->a, &j->rows_a);
+    if (code == EXIT_DONE) code = load_side(j, &j->b, &j->rows_b);
     return code == EXIT_DONE ? match_dtypes(j) : code;
 }
 
 static int join_sides(join *j) {
+    if (j->limited) return piles_join(&j->piles_a, &j->piles_b, j->context, j->options, &j->runs);
     const bf_status st =
         bf_join(j->context, &j->rows_a, &j->rows_b, (uint64_t)j->options->seed, &j->pairs);
     return st == BF_OK ? EXIT_DONE : fail_status(st, j->context, j->options->files[0]);
@@ -85,14 +99,19 @@ static void put_rows(FILE *f, const char *name, const int64_t *at, int64_t n) {
     putc(']', f);
 }
 
-static void put_pairs_object(const join *j, double seconds) {
+static void put_head(const join *j, int64_t n) {
     FILE *f = j->output.stream;
-    const int64_t n = bf_pairs_size(j->pairs);
     fprintf(f, "{\"schema\":1,\"command\":\"join\",\"file\":");
     json_string(f, j->options->files[0]);
     fputs(",\"other\":", f);
     json_string(f, j->options->files[1]);
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(j->rows_a.dtype), n);
+}
+
+static void put_pairs_object(const join *j, double seconds) {
+    FILE *f = j->output.stream;
+    const int64_t n = bf_pairs_size(j->pairs);
+    put_head(j, n);
     put_rows(f, "a", bf_pairs_a(j->pairs), n);
     put_rows(f, "b", bf_pairs_b(j->pairs), n);
     json_end(f, bf_context_device(j->context), seconds);
@@ -107,6 +126,47 @@ static void put_pairs(const join *j, double seconds) {
     }
     for (int64_t i = 0; i < bf_pairs_size(j->pairs) && !ferror(f); i++)
         fprintf(f, "%" PRId64 "\t%" PRId64 "\n", a[i], b[i]);
+}
+
+/* ---- pairs of runs --------------------------------------------------------------------------- */
+
+enum { SOME = 1 << 9 /* pairs that are shown at a time */ };
+
+/* Shows the merged runs: lines, or the rows of a, and those of b in `behind`. */
+static int put_merged(join *j, const kept *behind) {
+    run_record some[SOME];
+    FILE *f = j->output.stream;
+    int code = runs_merge(&j->runs);
+    for (int64_t done = 0, n = 1; code == EXIT_DONE && n > 0 && !ferror(f); done += n) {
+        code = runs_next(&j->runs, some, SOME, &n);
+        for (int64_t i = 0; i < n && code == EXIT_DONE; i++) {
+            const char *comma = done + i > 0 ? "," : "";
+            if (!behind) fprintf(f, "%" PRIu64 "\t%" PRIu64 "\n", some[i].first, some[i].second);
+            if (behind) fprintf(f, "%s%" PRIu64, comma, some[i].first);
+            if (behind) fprintf(behind->stream, "%s%" PRIu64, comma, some[i].second);
+        }
+    }
+    return code == EXIT_DONE && behind ? kept_check(behind) : code;
+}
+
+static int put_merged_object(join *j, double seconds) {
+    FILE *f = j->output.stream;
+    kept behind;
+    int code = kept_open(&behind);
+    if (code != EXIT_DONE) return code;
+    put_head(j, j->runs.count);
+    fputs(",\"a\":[", f);
+    code = put_merged(j, &behind);
+    fputs("],\"b\":[", f);
+    if (code == EXIT_DONE) code = kept_copy(f, &behind);
+    putc(']', f);
+    json_end(f, bf_context_device(j->context), seconds);
+    kept_close(&behind);
+    return code;
+}
+
+static int put_runs(join *j, double seconds) {
+    return j->options->layout == LAYOUT_JSON ? put_merged_object(j, seconds) : put_merged(j, NULL);
 }
 
 static int check_line(const options *o) {
@@ -127,21 +187,33 @@ static int run_join(join *j) {
     if (code == EXIT_DONE) code = join_sides(j);
     if (code != EXIT_DONE) return code;
     note_device(j->context, o->files[0]);
-    put_pairs(j, progress_clock() - began);
-    return output_close(&j->output);
+    if (j->limited) code = put_runs(j, progress_clock() - began);
+    if (!j->limited) put_pairs(j, progress_clock() - began);
+    return code == EXIT_DONE ? output_close(&j->output) : code;
 }
 
 int cmd_join(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &join_usage, &code)) return code;
-    join j = {.options = &o, .a.source.fd = -1, .b.source.fd = -1};
-    spool_limit_set(&j.limit, o.memory.pipes);
-    code = run_join(&j);
-    if (code != EXIT_DONE) output_abandon(&j.output);
-    rows_close(&j.a);
-    rows_close(&j.b);
-    bf_pairs_destroy(j.pairs);
-    bf_context_destroy(j.context);
+    join *j = calloc(1, sizeof *j); /* too large for a small stack */
+    if (!j) return fail_status(BF_E_MEMORY, NULL, NULL);
+    j->options = &o;
+    j->a.source.fd = j->b.source.fd = -1;
+    spool_limit_set(&j->limit, o.memory.pipes);
+    j->limited = o.memory.limit > 0;
+    piles_open(&j->piles_a, &o);
+    piles_open(&j->piles_b, &o);
+    runs_open(&j->runs, o.memory.results / 2);
+    code = run_join(j);
+    if (code != EXIT_DONE) output_abandon(&j->output);
+    rows_close(&j->a);
+    rows_close(&j->b);
+    bf_pairs_destroy(j->pairs);
+    piles_close(&j->piles_a);
+    piles_close(&j->piles_b);
+    runs_close(&j->runs);
+    bf_context_destroy(j->context);
+    free(j);
     return code;
 }

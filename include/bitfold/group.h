@@ -130,15 +130,14 @@ BF_API bf_status bf_groups_save(bf_groups *groups, void *buffer);
 BF_API bf_status bf_groups_load(bf_context *context, const void *buffer, size_t size,
                                 bf_groups **groups);
 
-/* Saves the groups from number `first` on, in the order of their keys, in pieces of at most so many
- * groups: calls write(arg, bytes, size, key) for each, where key is the piece's least key. A piece
- * is the saved form of its groups alone. write returns 0, or any other number to stop
+/* Saves `count` groups from number `first` on, in the order of their keys, in pieces of at most so
+ * many groups: calls write(arg, bytes, size, key) for each, where key is the piece's least key. A
+ * piece is the saved form of its groups alone. write returns 0, or any other number to stop
  * (BF_E_CANCELLED); it calls nothing on this context. Needs memory for keys, counts and one piece.
  * Errors also: BF_E_ARGUMENT, BF_E_MEMORY. */
-BF_API bf_status bf_groups_save_pieces(bf_groups *groups, int64_t first, int64_t piece,
-                                       int (*write)(void *arg, const void *bytes, size_t size,
-                                                    const void *key),
-                                       void *arg);
+BF_API bf_status bf_groups_save_pieces(
+    bf_groups *groups, int64_t first, int64_t count, int64_t piece,
+    int (*write)(void *arg, const void *bytes, size_t size, const void *key), void *arg);
 
 /* ---- joins ------------------------------------------------------------------------------------
  */

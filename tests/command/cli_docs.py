@@ -11,7 +11,7 @@ from command import BITFOLD, CommandTest, run
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PAGES = [os.path.join(ROOT, "docs/man", name)
-         for name in ["bitfold.1", "libbitfold.3", "bitfold-view.1"]]
+         for name in ["bitfold.1", "libbitfold.3", "bitfold-view.1", "bitfold-mpi.1"]]
 
 
 def page(number):

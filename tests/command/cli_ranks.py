@@ -92,9 +92,9 @@ class RanksTest(CommandTest):
     def start(self, mpi, ranks, *arguments, **more):
         command = ["mpirun." + mpi, *STARTERS[mpi], "-n", str(ranks),
                    os.path.join(FOLDER, "bitfold-mpi." + mpi), *map(str, arguments)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir,
-                                env=ENVIRONMENT, start_new_session=True,
-                                **{"stdin": subprocess.DEVNULL, **more})
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **more}
+        return subprocess.Popen(command, stderr=subprocess.PIPE, cwd=self.dir, env=ENVIRONMENT,
+                                start_new_session=True, **streams)
 
     def end(self, child, data=None):
         try:
@@ -218,7 +218,7 @@ class Failures(RanksTest):
                 want = run(*command).stdout
                 arguments = [*command, "--checkpoint", "work", "--isa", "generic", "-j", 1,
                              "--checkpoint-interval", "0.0001"]
-                child = self.start(mpi, 2, *arguments)
+                child = self.start(mpi, 2, *arguments, stdout=subprocess.DEVNULL)
                 while child.poll() is None and len(self.files()) < 2:
                     time.sleep(0.001)
                 time.sleep(0.02)

@@ -183,22 +183,22 @@ class Inputs(HistTest):
         os.mkdir(spool)
         with open(name, "rb") as f:
             data = f.read()
-        for memory in ["1GiB", "64KiB", "5MiB", "1"]:
+        for memory in ["1GiB", "34M", "64MiB", "100%"]:
             for input, rows in [(data, want), (text, part)]:
-                found = self.rows("--bins", 20, "--memory", memory, stdin=input,
+                found = self.rows("--bins", 20, "-j2", "--memory", memory, stdin=input,
                                   env={"TMPDIR": spool})
                 self.assertEqual(found, rows, memory)
         self.assertEqual(os.listdir(spool), [])
-        self.refused(1, "temporary file", "hist", "--memory", "64KiB", stdin=data,
+        self.refused(1, "temporary file", "hist", "-j2", "--memory", "34M", stdin=data,
                      env={"TMPDIR": self.path("nowhere")})
-        found = self.rows("--bins", 20, "--range", "-1e9:1e9", "--memory", "64KiB", stdin=data,
+        found = self.rows("--bins", 20, "--range", "-1e9:1e9", "-j2", "--memory", "34M", stdin=data,
                           env={"TMPDIR": self.path("nowhere")})
         self.assertEqual(sum(row[2] for row in found), x.size) # no spool is needed
 
     def test_what_is_interrupted_leaves_nothing(self):
         spool = self.path("spool")
         os.mkdir(spool)
-        child = subprocess.Popen([BITFOLD, "hist", "--memory", "64KiB", "-o", self.path("x.tsv"),
+        child = subprocess.Popen([BITFOLD, "hist", "-j2", "--memory", "34M", "-o", self.path("x.tsv"),
                                   "--save", self.path("x.bfs")], stdin=subprocess.PIPE,
                                  env={**os.environ, "TMPDIR": spool})
         header = np.lib.format.header_data_from_array_1_0(np.zeros(1))

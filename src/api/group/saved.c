@@ -236,22 +236,17 @@ static bf_status write_piece(const selection *x, int64_t *words, piece_writer *w
     return status;
 }
 
-static bf_status save_pieces(bf_groups *g, int64_t first, int64_t piece, piece_writer *write,
-                             void *arg) {
-    bf_status status = bf_groups_settle(g);
-    if (status != BF_OK) return status;
+static bf_status save_pieces(bf_groups *g, int64_t first, int64_t end, int64_t piece,
+                             piece_writer *write, void *arg) {
     int64_t n = bf_groups_size(g), bytes = bf_key_bytes(g->key);
-    if (first < 0 || first > n || piece < 1 || write == NULL)
-        return bf_fail(g->context, BF_E_ARGUMENT, "pieces of %lld from %lld on, of %lld groups",
-                       (long long)piece, (long long)first, (long long)n);
-    if (first == n) return BF_OK;
-    selection x = {.groups = g, .n = n < piece ? n : piece};
+    selection x = {.groups = g, .first = first, .n = end - first < piece ? end - first : piece};
     char *keys = bf_alloc((size_t)(n * bytes));
     int64_t *counts = bf_alloc((size_t)n * sizeof *counts), *words = make_batch(&x);
-    status = keys && counts && words ? g->by->list(g->context, g->inside, keys, counts)
-                                     : bf_fail(g->context, BF_E_MEMORY, "no memory to save");
-    for (x.first = first; x.first < n && status == BF_OK; x.first += x.n) {
-        if (x.n > n - x.first) x.n = n - x.first;
+    bf_status status = keys && counts && words
+                           ? g->by->list(g->context, g->inside, keys, counts)
+                           : bf_fail(g->context, BF_E_MEMORY, "no memory to save");
+    for (; x.first < end && status == BF_OK; x.first += x.n) {
+        if (x.n > end - x.first) x.n = end - x.first;
         x.keys = keys + x.first * bytes;
         x.counts = counts + x.first;
         status = write_piece(&x, words, write, arg);
@@ -262,12 +257,23 @@ static bf_status save_pieces(bf_groups *g, int64_t first, int64_t piece, piece_w
     return status;
 }
 
-bf_status bf_groups_save_pieces(bf_groups *groups, int64_t first, int64_t piece,
+static bf_status check_pieces(bf_groups *g, int64_t first, int64_t count, int64_t piece,
+                              piece_writer *write, void *arg) {
+    bf_status status = bf_groups_settle(g);
+    if (status != BF_OK) return status;
+    int64_t n = bf_groups_size(g);
+    if (first < 0 || count < 0 || first > n || count > n - first || piece < 1 || write == NULL)
+        return bf_fail(g->context, BF_E_ARGUMENT, "%lld groups from %lld on, of %lld, %lld a piece",
+                       (long long)count, (long long)first, (long long)n, (long long)piece);
+    return count == 0 ? BF_OK : save_pieces(g, first, first + count, piece, write, arg);
+}
+
+bf_status bf_groups_save_pieces(bf_groups *groups, int64_t first, int64_t count, int64_t piece,
                                 int (*write)(void *arg, const void *bytes, size_t size,
                                              const void *key),
                                 void *arg) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, save_pieces(groups, first, piece, write, arg));
+    return bf_leave(groups->context, check_pieces(groups, first, count, piece, write, arg));
 }
 
 /* ---- loading ----------------------------------------------------------------------------------

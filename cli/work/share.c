@@ -1,7 +1,7 @@
-#include "input/share.h"
+#include "work/share.h"
 
-#include "runtime/ranks.h"
 #include "runtime/report.h"
+#include "work/ranks.h"
 
 #include <stdlib.h>
 

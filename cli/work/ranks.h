@@ -3,8 +3,8 @@
  * Every rank calls the same functions here in the same order. Each goes its own way only between
  * two of them; what fails there is kept back until ranks_agree. A command that runs without ranks
  * is rank 0 of 1, and these functions do nothing. */
-#ifndef BITFOLD_CLI_RUNTIME_RANKS_H
-#define BITFOLD_CLI_RUNTIME_RANKS_H
+#ifndef BITFOLD_CLI_WORK_RANKS_H
+#define BITFOLD_CLI_WORK_RANKS_H
 
 #include <bitfold.h>
 #include <bitfold/comm.h>

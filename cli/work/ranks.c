@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* cpu_set_t */
-#include "runtime/ranks.h"
+#include "work/ranks.h"
 
 #include "runtime/report.h"
 

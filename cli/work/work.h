@@ -14,12 +14,12 @@
  * checkpoint holds what this rank made of its own rows; merging is done anew.
  *
  * Functions that return an exit code have reported the failure. */
-#ifndef BITFOLD_CLI_RUNTIME_WORK_H
-#define BITFOLD_CLI_RUNTIME_WORK_H
+#ifndef BITFOLD_CLI_WORK_WORK_H
+#define BITFOLD_CLI_WORK_WORK_H
 
 #include "input/rows.h"
-#include "runtime/checkpoint.h"
 #include "runtime/options.h"
+#include "work/checkpoint.h"
 
 /* Something that absorbs rows: where its pointer is, of one of three kinds. It may be NULL. */
 typedef struct work_thing {
@@ -32,7 +32,8 @@ typedef struct work {
     bf_context *context;
     char *path, *name;        /* of the checkpoint: as a file, as it is shown; NULL: none */
     double interval;          /* seconds */
-    double due;               /* when to save next */
+    double began, due;        /* when the work did; when to save next */
+    bool saved;               /* once, so that the cost is known */
     bool warned;              /* that it cannot be saved */
     char *identity;           /* what the checkpoint is bound to */
     unsigned char *loaded;    /* the checkpoint that was found; */

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE /* asprintf */
-#include "runtime/work.h"
+#include "work/work.h"
 
 #include "runtime/outfile.h"
-#include "runtime/ranks.h"
+#include "work/ranks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +12,9 @@
 
 /* A checkpoint takes at most 1 part in so many of the time. */
 enum { COST = 100 };
+
+/* Bytes that a saved group takes, and that a second saves; so they are guessed before the first. */
+enum { GROUP_BYTES = 32, SAVED_BYTES = 1 << 28 };
 
 /* ---- what a checkpoint is bound to ----------------------------------------------------------- */
 
@@ -127,7 +130,8 @@ static int load_checkpoint(work *w) {
 
 int work_open(work *w, const options *o, bf_context *context) {
     *w = (work){.context = context, .interval = o->checkpoint_interval};
-    w->due = progress_clock() + w->interval;
+    w->began = progress_clock();
+    w->due = w->began + w->interval;
     int code = EXIT_DONE;
     if (o->checkpoint) {
         code = find_path(w, o);
@@ -303,6 +307,17 @@ int work_hold(work *w, const work_thing things[], int n) {
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
+/* The seconds that the first checkpoint may take, by the bytes of the things. */
+static double expected_cost(const work *w) {
+    double bytes = 0;
+    for (int i = 0; i < w->thing_count; i++) {
+        const work_thing *t = &w->things[i];
+        if (t->histogram && *t->histogram) bytes += (double)bf_histogram_save_size(*t->histogram);
+        if (t->groups && *t->groups) bytes += GROUP_BYTES * (double)bf_groups_size(*t->groups);
+    }
+    return bytes / SAVED_BYTES;
+}
+
 /* Returns 0 or an errno. */
 static int save_work(const work *w) {
     checkpoint_writer to = {.size = 0};
@@ -323,10 +338,16 @@ static int save_work(const work *w) {
 void work_tick(work *w) {
     const double began = w->path ? progress_clock() : 0;
     if (!w->path || began < w->due) return;
+    const double soonest = w->began + COST * expected_cost(w);
+    if (!w->saved && began < soonest) {
+        w->due = soonest;
+        return;
+    }
     const int error = save_work(w);
     if (error != 0 && !w->warned)
         inform(w->name, "the checkpoint cannot be saved: %s; the work goes on", strerror(error));
     w->warned = error != 0;
+    w->saved = true;
     const double now = progress_clock(), rest = COST * (now - began);
     w->due = now + (rest > w->interval ? rest : w->interval);
 }

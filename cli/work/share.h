@@ -3,8 +3,8 @@
  * An array is cut by elements. A text is cut by its parts: a rank reads the lines that begin in
  * its own. Where the number of a row counts, all ranks first count the rows of their parts, which
  * takes far less time than to read them. */
-#ifndef BITFOLD_CLI_INPUT_SHARE_H
-#define BITFOLD_CLI_INPUT_SHARE_H
+#ifndef BITFOLD_CLI_WORK_SHARE_H
+#define BITFOLD_CLI_WORK_SHARE_H
 
 #include "input/rows.h"
 

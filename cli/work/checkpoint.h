@@ -1,12 +1,12 @@
 /* The file of a checkpoint: what work it belongs to, and a list of numbers and byte strings, which
- * runtime/work.c writes and reads in one order.
+ * work/work.c writes and reads in one order.
  *
  *     magic, 8 bytes   version   checksum   size of the rest   the rest
  *
  * Every number is an int64, little-endian; a string is its length and its bytes. A file is
  * untrusted: a reader stays inside it, and notes that it read what is not there. */
-#ifndef BITFOLD_CLI_RUNTIME_CHECKPOINT_H
-#define BITFOLD_CLI_RUNTIME_CHECKPOINT_H
+#ifndef BITFOLD_CLI_WORK_CHECKPOINT_H
+#define BITFOLD_CLI_WORK_CHECKPOINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

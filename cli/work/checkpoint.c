@@ -1,4 +1,4 @@
-#include "runtime/checkpoint.h"
+#include "work/checkpoint.h"
 
 #include "input/bytes.h"
 #include "runtime/outfile.h"

@@ -1,0 +1,138 @@
+#include "memory/runs.h"
+
+#include "input/bytes.h"
+#include "memory/temporary.h"
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RECORD = sizeof(run_record), LEAST = 256 /* records of a buffer */ };
+
+void runs_open(runs *r, int64_t memory) { *r = (runs){.fd = -1, .memory = memory}; }
+
+static void end_merge(runs *r) {
+    free(r->heap);
+    free(r->buffers);
+    r->heap = NULL;
+    r->buffers = NULL;
+}
+
+void runs_close(runs *r) {
+    end_merge(r);
+    free(r->all);
+    if (r->fd >= 0) close(r->fd);
+    *r = (runs){.fd = -1};
+}
+
+static bool make_room(runs *r) {
+    if (r->n < r->room) return true;
+    const int room = r->room > 0 ? 2 * r->room : 16;
+    run *more = realloc(r->all, (size_t)room * sizeof *more);
+    if (!more) return false;
+    r->all = more;
+    r->room = room;
+    return true;
+}
+
+int runs_add(runs *r, const run_record *records, int64_t n) {
+    if (n == 0) return EXIT_DONE;
+    if (!make_room(r)) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (r->fd < 0) r->fd = temporary_open();
+    if (r->fd < 0 || !temporary_write(r->fd, records, (size_t)n * RECORD))
+        return temporary_failed(errno);
+    r->all[r->n++] = (run){.begin = r->count, .end = r->count + n};
+    r->count += n;
+    return EXIT_DONE;
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static bool is_less(const runs *r, int a, int b) {
+    const run_record *x = r->all[a].at, *y = r->all[b].at;
+    return x->first != y->first ? x->first < y->first : x->second < y->second;
+}
+
+/* Reads on. The run is empty afterwards if it has no more records. */
+static int fill_buffer(const runs *r, run *x) {
+    const int64_t left = x->end - x->next, n = left < r->each ? left : r->each;
+    const size_t bytes = (size_t)n * RECORD;
+    errno = EIO;
+    if (n > 0 && bytes_pread(r->fd, x->buffer, bytes, x->next * RECORD) != (int64_t)bytes)
+        return temporary_failed(errno);
+    x->next += n;
+    x->at = x->buffer;
+    x->last = x->buffer + n;
+    return EXIT_DONE;
+}
+
+/* Puts the run at place i of the heap in order with those below it. */
+static void sift_down(runs *r, int i) {
+    const int moved = r->heap[i];
+    for (int child; (child = 2 * i + 1) < r->live; i = child) {
+        if (child + 1 < r->live && is_less(r, r->heap[child + 1], r->heap[child])) child++;
+        if (!is_less(r, r->heap[child], moved)) break;
+        r->heap[i] = r->heap[child];
+    }
+    r->heap[i] = moved;
+}
+
+int runs_merge(runs *r) {
+    const int n = r->n > 0 ? r->n : 1;
+    end_merge(r);
+    r->each = r->memory / RECORD / n;
+    if (r->each < LEAST) r->each = LEAST;
+    r->heap = malloc((size_t)n * sizeof *r->heap);
+    r->buffers = malloc((size_t)n * (size_t)r->each * RECORD);
+    if (!r->heap || !r->buffers) return fail_status(BF_E_MEMORY, NULL, NULL);
+    r->live = r->n;
+    for (int i = 0; i < r->n; i++) {
+        run *x = &r->all[i];
+        x->next = x->begin;
+        x->buffer = r->buffers + i * r->each;
+        r->heap[i] = i;
+        const int code = fill_buffer(r, x);
+        if (code != EXIT_DONE) return code;
+    }
+    for (int i = r->live / 2 - 1; i >= 0; i--) sift_down(r, i);
+    return EXIT_DONE;
+}
+
+int runs_next(runs *r, run_record *out, int64_t most, int64_t *n) {
+    for (*n = 0; *n < most && r->live > 0; ++*n) {
+        run *x = &r->all[r->heap[0]];
+        out[*n] = *x->at++;
+        if (x->at == x->last) {
+            const int code = fill_buffer(r, x);
+            if (code != EXIT_DONE) return code;
+            if (x->at == x->last) r->heap[0] = r->heap[--r->live];
+        }
+        if (r->live > 0) sift_down(r, 0);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+
+/* Sorts by one byte of `first`, stably. False: all have the same, and stay where they are. */
+static bool sort_byte(const run_record *from, int64_t n, int shift, run_record *to) {
+    int64_t at[257] = {0};
+    for (int64_t i = 0; i < n; i++) at[(from[i].first >> shift & 255) + 1]++;
+    if (at[(from[0].first >> shift & 255) + 1] == n) return false;
+    for (int b = 0; b < 256; b++) at[b + 1] += at[b];
+    for (int64_t i = 0; i < n; i++) to[at[from[i].first >> shift & 255]++] = from[i];
+    return true;
+}
+
+void runs_sort(run_record *records, int64_t n, run_record *scratch) {
+    run_record *from = records, *to = scratch;
+    for (int shift = 0; shift < 64 && n > 0; shift += 8) {
+        if (!sort_byte(from, n, shift, to)) continue;
+        run_record *const other = from;
+        from = to;
+        to = other;
+    }
+    if (from != records) memcpy(records, from, (size_t)n * sizeof *records);
+}

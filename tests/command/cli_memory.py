@@ -1,0 +1,207 @@
+"""--memory and --spill: the same bits within a limit, of inputs several times as large."""
+import json
+import os
+import resource
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+from command import BITFOLD, CommandTest, run
+
+MIB = 1 << 20
+LIMIT = 40 # MiB, of two threads
+LIMITED = ["-j2", "--memory", "%dM" % LIMIT]
+
+# Runs a command and writes its peak of resident memory, in KiB, to a file: VmHWM begins anew with a
+# program, while the peak that wait4 tells may be this interpreter's.
+PEAK = """
+import os, resource, sys
+child = os.fork()
+if child == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+status = os.wait4(child, 0)
+open(sys.argv[1], "w").write(str(status[2].ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status[1]))
+"""
+
+# A sanitizer's own memory is not counted.
+SANITIZED = "asan" in BITFOLD or "tsan" in BITFOLD or "ubsan" in BITFOLD
+
+
+class MemoryTest(CommandTest):
+    def limited(self, *arguments, stdin=None, limit=LIMIT):
+        """What a command writes to standard output, having kept to the limit."""
+        peak = self.path("peak")
+        command = [BITFOLD, *map(str, arguments), "-j2", "--memory", "%dM" % limit]
+        done = subprocess.run([sys.executable, "-S", "-c", PEAK, peak, *command], input=stdin,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)
+        with open(peak) as f:
+            if not SANITIZED:
+                self.assertLess(int(f.read()), limit * 1024, arguments)
+        return done.stdout.decode().rstrip("\n")
+
+    def same(self, *arguments, **more):
+        """With a limit and without one, from a file; returns that output."""
+        want = self.result(*arguments)
+        self.assertEqual(self.limited(*arguments, **more), want, arguments)
+        return want
+
+
+class Arrays(MemoryTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.x = np.random.default_rng(1).normal(size=12 * MIB) # 96 MiB
+
+    def test_values_of_files_and_pipes(self):
+        name = self.save("x.npy", self.x)
+        for op in ["sum", "mean", "var", "argmax", "prod", "describe"]:
+            want = self.same(op, name)
+        with open(name, "rb") as f:
+            self.assertEqual(self.limited("describe", stdin=f.read()), want)
+        self.same("dot", name, name)
+        self.same("sum", "--offset", 12345, "--count", 10 * MIB, name)
+
+    def test_the_order_of_fortran(self):
+        """Elements that follow each other lie far apart, so every page is read many times."""
+        name = self.save("x.npy", np.asfortranarray(self.x[:8 * MIB].reshape(1024, 8192)))
+        want = self.same("argmin", name)
+        with open(name, "rb") as f:
+            self.assertEqual(self.limited("argmin", stdin=f.read()), want)
+
+    def test_histograms(self):
+        name = self.save("x.npy", self.x)
+        want = self.same("hist", "--bins", 30, name)
+        with open(name, "rb") as f:
+            self.assertEqual(self.limited("hist", "--bins", 30, stdin=f.read()), want)
+        weights = self.save("w.npy", self.x[:8 * MIB])
+        self.same("hist", "--bins", 9, "--weights", weights,
+                  self.save("b.npy", (self.x[:8 * MIB] * 20).astype("i1")))
+
+    def test_maps(self):
+        name, out = self.save("x.npy", self.x[:6 * MIB]), self.path("out.npy")
+        self.limited("map", "add", name, name, "-o", out)
+        self.assertEqual(self.result("sum", out), repr(2 * float(self.result("sum", name))))
+
+    def test_text(self):
+        text = b"".join(b"%d,%d\n" % (i, i % 7) for i in range(2_500_000)) # 24 MiB
+        name = self.write("x.csv", text)
+        want = self.same("sum", "--column", "1,2", name)
+        self.assertEqual(self.limited("sum", "--column", "1,2", stdin=text).splitlines()[0][-20:],
+                         want.splitlines()[0][-20:])
+
+
+class Tables(MemoryTest):
+    N = 900_000
+
+    @classmethod
+    def setUpClass(cls):
+        r = np.random.default_rng(2)
+        cls.keys = r.integers(-(1 << 40), 1 << 40, cls.N)
+        cls.keys[::3] = cls.keys[0] # a key that all parts hold
+        cls.values = r.normal(size=cls.N) * 2.0 ** r.integers(-30, 30, cls.N)
+
+    def test_counts(self):
+        name = self.save("x.npy", self.keys)
+        floats = self.save("f.npy", np.where(self.keys % 5 == 0, -0.0, self.keys / 8))
+        small = self.save("s.npy", self.keys.astype("u2"))
+        want = self.same("count", name)
+        self.assertEqual(len(want.splitlines()), len(set(self.keys.tolist())))
+        self.same("count", "--sort", "key", floats)
+        self.same("count", "-n", 7, floats)
+        self.same("count", small)
+        self.same("count", name, self.save("y.npy", self.keys[::-1] + 1))
+        self.same("count", "-n", 3, "--hex", floats, name.replace("x.npy", "f.npy"))
+
+    def test_counts_of_pipes_of_text(self):
+        text = b"".join(b"%d\n" % x for x in self.keys[:700_000]) + b"0.5\n"
+        want = self.same("count", self.write("x.txt", text)) # the last line makes all floats
+        self.assertEqual(self.limited("count", stdin=text), want)
+
+    def objects(self, *arguments):
+        found = [json.loads(x) for x in (self.result(*arguments), self.limited(*arguments))]
+        for each in found:
+            each.pop("seconds")
+        self.assertEqual(found[0], found[1], arguments)
+        return found[0]
+
+    def test_groups(self):
+        keys, values = self.save("k.npy", self.keys), self.save("v.npy", self.values)
+        group = ["group", keys, "--sum", values, "--count", "--max", values]
+        self.same(*group)
+        found = self.objects(*group, "--json")
+        self.assertEqual(found["n"], self.N)
+        self.objects("count", "--json", keys)
+        self.objects("count", "--json", "-n", 9, "--sort", "key", keys)
+        self.same("group", keys, "--sum", keys) # sums beyond 64 bits, in some parts only
+
+    def test_joins(self):
+        r = np.random.default_rng(3)
+        a, b = r.integers(0, 200_000, 600_000) / 4, r.integers(0, 200_000, 400_000) / 4
+        a[7], b[9], b[11] = np.nan, np.nan, -0.0
+        names = self.save("a.npy", a), self.save("b.npy", b)
+        self.same("join", *names)
+        self.objects("join", "--json", *names)
+        text = [self.write("a.txt", b"".join(b"%d\n" % x for x in range(0, 300_000, 3))),
+                self.write("b.txt", b"".join(b"%d\n" % x for x in range(200_000)) + b"0.5\n")]
+        self.same("join", *text)
+        many = self.save("m.npy", np.zeros(1200)), self.save("n.npy", np.zeros(1100))
+        self.same("join", *many) # one key, and more pairs than memory holds
+
+    def test_what_is_left(self):
+        """Nothing, and no result: of a directory that is not there, a full disk, an interrupt."""
+        spill, out = self.path("spill"), self.path("out")
+        os.mkdir(spill)
+        name = self.save("k.npy", np.arange(self.N) * 12345)
+        for command in (["count", name], ["group", name, "--count"], ["join", name, name]):
+            self.refused(1, "cannot write or read a temporary file: No such file", *command,
+                         *LIMITED, "--spill", self.path("nowhere"))
+            full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2 * MIB, 2 * MIB))
+            error = self.refused(1, "cannot write a temporary file: File too large", *command,
+                                 *LIMITED, "--spill", spill, preexec_fn=full)
+            self.assertIn("MiB written", error)
+            self.assertIn("hint: --spill DIR", error)
+            done = run(*command, *LIMITED, "--spill", spill, "-o", out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(os.listdir(spill), [])
+            os.remove(out)
+        self.refused(1, "--save needs all groups at once", "count", *LIMITED, "--save",
+                     self.path("s.bfs"), name)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["k.npy", "spill"])
+
+    def test_where_files_are(self):
+        """Beside the output, in TMPDIR or in /var/tmp: seen by a directory that is not there."""
+        name = self.save("k.npy", self.keys)
+        self.refused(1, self.path("nowhere"), "count", *LIMITED, name,
+                     env={"TMPDIR": self.path("nowhere")})
+        out = self.path("out")
+        done = run("count", *LIMITED, name, "-o", out, env={"TMPDIR": self.path("nowhere")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK):
+            self.result("count", *LIMITED, name, env={"TMPDIR": "/dev/shm"})
+
+
+class Limits(MemoryTest):
+    def test_operands(self):
+        for operand in ["0", "5x", "-1", "1KB", "101%", "0%", "", "G", "1.5G"]:
+            self.refused(2, "bad operand of --memory", "sum", "--memory=" + operand, stdin=b"1")
+        for operand in ["1G", "1GiB", "1048576K", "50%", "1073741824"]:
+            self.assertEqual(self.result("sum", "-j1", "--memory", operand, stdin=b"1"), "1")
+
+    def test_too_small(self):
+        for threads in [1, 2, 3]:
+            error = self.refused(2, "--memory is too small", "sum", "-j", threads, "--memory", "1M",
+                                 stdin=b"1")
+            least = int(error.split(" MiB")[0].split()[-1])
+            self.assertEqual(self.result("sum", "-j", threads, "--memory", "%dM" % (least + 1),
+                                         stdin=b"1"), "1")
+
+    def test_what_cannot_be_done_says_so(self):
+        values = self.save("x.npy", np.arange(4 * MIB))
+        self.refused(1, "out of memory", "hist", "--bins", 10 ** 8, *LIMITED, values)
+
+
+if __name__ == "__main__":
+    unittest.main()
