@@ -217,6 +217,7 @@ static void a_carrier_may_fail_at_any_call(void **unused) {
 static void memory_may_run_out_on_any_rank(void **unused) {
     (void)unused;
 #ifdef SANITIZED
+    (void)live, (void)failures;
     leave_out("a sanitizer has its own malloc");
 #else
     problem *p = make_problem(BF_F64, KIND_NARROW);
