@@ -47,6 +47,7 @@ static inline void spoil(bf_dtype dtype, char *data, int64_t n, uint64_t seed) {
 
 static inline char *make_data(bf_dtype dtype, int64_t n, uint64_t seed) {
     char *data = malloc((size_t)n * bf_dtype_size(dtype) + 1);
+    if (dtype == BF_NONE) return data;
     fill(dtype, data, n, (data_kind)(seed % KIND_COUNT), seed);
     if (seed % 3 == 0) spoil(dtype, data, n, seed);
     return data;

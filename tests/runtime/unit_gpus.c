@@ -52,7 +52,7 @@ static void open_several(int n) {
 /* ---- results --------------------------------------------------------------------------------- */
 
 static const int64_t sizes[] = {0, 1, 2, 4095, 4097, 20011};
-enum { SIZES = sizeof sizes / sizeof *sizes, OPS = 13 };
+enum { SIZES = sizeof sizes / sizeof *sizes, OPS = 13, MOST_GPUS = CASE_STEP > 1 ? 2 : 4 };
 
 static void reductions_are_those_of_one_device(void **unused) {
     (void)unused;
@@ -69,7 +69,7 @@ static void reductions_are_those_of_one_device(void **unused) {
 
 static void shards_are_one_array(void **unused) {
     (void)unused;
-    for (int n = 1; n <= 4; n++) {
+    for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         for (int op = 1; op <= OPS; op++)
             for (int d = 0; d < DTYPE_COUNT; d++)
@@ -101,7 +101,7 @@ static void shards_work_without_gpus(void **unused) {
 static void histograms_are_those_of_one_device(void **unused) {
     (void)unused;
     static const bf_dtype weights[] = {BF_NONE, BF_F32, BF_I16, BF_F64};
-    for (int n = 1; n <= 4; n++) {
+    for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         for (int d = 0; d < DTYPE_COUNT; d++)
             for (int w = 0; w < 4; w++)
@@ -114,7 +114,7 @@ static void histograms_are_those_of_one_device(void **unused) {
 
 static void maps_are_those_of_one_device(void **unused) {
     (void)unused;
-    for (int n = 1; n <= 4; n++) {
+    for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         for (int op = BF_MAP_ADD; op <= BF_MAP_SQRT; op++)
             for (int d = 1; d < DTYPE_COUNT; d++)
@@ -126,7 +126,7 @@ static void maps_are_those_of_one_device(void **unused) {
 
 static void groups_are_those_of_one_device(void **unused) {
     (void)unused;
-    for (int n = 1; n <= 4; n++) {
+    for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         for (int s = 1; s < SIZES; s++) {
             check_groups(sizes[s], 3);
@@ -140,7 +140,7 @@ static void groups_are_those_of_one_device(void **unused) {
 
 static void the_rest_is_that_of_one_device(void **unused) {
     (void)unused;
-    for (int n = 1; n <= 4; n++) {
+    for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         check_picture(101, 67);
         check_picture(3, 2);
