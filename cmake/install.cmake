@@ -28,6 +28,22 @@ install(FILES docs/man/bitfold.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/man/libbitfold.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# libbitfold-mpi for each MPI that was found, in components of their own. A program names the MPI
+# that it is compiled with: find_package(bitfold COMPONENTS mpi_openmpi), pkg-config
+# bitfold-mpi-openmpi.
+foreach(mpi ${bitfold_mpis})
+    install(TARGETS bitfold_mpi_${mpi} bitfold_mpi_${mpi}_static EXPORT bitfold_mpi_${mpi}
+            COMPONENT mpi_${mpi})
+    install(EXPORT bitfold_mpi_${mpi} NAMESPACE bitfold:: DESTINATION ${package}
+            FILE bitfold-mpi-${mpi}-targets.cmake COMPONENT mpi_${mpi})
+    list(JOIN bitfold_mpi_libraries_${mpi} " " mpi_libraries)
+    list(TRANSFORM bitfold_mpi_includes_${mpi} PREPEND -I OUTPUT_VARIABLE mpi_includes)
+    list(JOIN mpi_includes " " mpi_includes)
+    configure_file(cmake/bitfold-mpi.pc.in bitfold-mpi-${mpi}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/bitfold-mpi-${mpi}.pc
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT mpi_${mpi})
+endforeach()
+
 # A component of its own: a package that needs SDL2, beside one that needs libc only.
 if(TARGET bitfold_view)
     install(TARGETS bitfold_view COMPONENT view)

@@ -41,7 +41,10 @@ endfunction()
 
 function(bitfold_mpi_library target type library)
     add_library(${target} ${type} src/mpi/mpi.c)
-    target_link_libraries(${target} PUBLIC ${library} PRIVATE $<BUILD_INTERFACE:mpi_${mpi}>)
+    target_link_libraries(${target} PUBLIC ${library} "$<INSTALL_INTERFACE:${bitfold_mpi_libraries_${mpi}}>"
+                          PRIVATE $<BUILD_INTERFACE:mpi_${mpi}>)
+    target_include_directories(${target} SYSTEM INTERFACE
+                               "$<INSTALL_INTERFACE:${bitfold_mpi_includes_${mpi}}>")
     bitfold_warnings(${target})
     # MPICH declares that MPI_Waitall writes statuses; MPI_STATUSES_IGNORE is no array of any.
     target_compile_options(${target} PRIVATE -Wno-stringop-overflow)

@@ -37,4 +37,12 @@ set(CPACK_DEBIAN_VIEW_PACKAGE_NAME bitfold-view)
 set(CPACK_DEBIAN_VIEW_DESCRIPTION "The window of 'bitfold julia --view':
 Julia sets and the Mandelbrot set, to zoom and to move in.")
 set(CPACK_DEBIAN_VIEW_PACKAGE_GENERATE_SHLIBS OFF)
+foreach(mpi ${bitfold_mpis})
+    string(TOUPPER ${mpi} MPI)
+    set(CPACK_DEBIAN_MPI_${MPI}_PACKAGE_NAME bitfold-mpi-${mpi})
+    set(CPACK_DEBIAN_MPI_${MPI}_DESCRIPTION "bitfold over the ranks of ${mpi}:
+A library of communicators for programs that are compiled with ${mpi}.")
+    set(CPACK_DEBIAN_MPI_${MPI}_PACKAGE_DEPENDS "bitfold (= ${PROJECT_VERSION})")
+endforeach()
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}) # libbitfold itself
 include(CPack)

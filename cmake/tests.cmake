@@ -181,3 +181,30 @@ endforeach()
 
 # The include lines of the tree.
 bitfold_python_test(rules.includes ${PROJECT_SOURCE_DIR}/tests/rules/includes.py)
+
+# Ranks under each MPI.
+foreach(mpi openmpi mpich)
+    if(mpi IN_LIST bitfold_mpis AND CMOCKA AND MPFR AND GMP)
+        add_executable(mpi_comm_${mpi} tests/comm/mpi_comm.c)
+        target_include_directories(mpi_comm_${mpi} PRIVATE ${PROJECT_SOURCE_DIR})
+        target_link_libraries(mpi_comm_${mpi} PRIVATE bitfold_mpi_${mpi}_static mpi_${mpi}
+                              Threads::Threads ${CMOCKA} ${MPFR} ${GMP} m)
+        bitfold_warnings(mpi_comm_${mpi})
+    endif()
+    foreach(ranks 1 2 3 5 8)
+        set(name mpi.comm.${mpi}.${ranks})
+        if(CMAKE_C_FLAGS MATCHES "-fsanitize")
+            bitfold_skip(${name} "MPI itself is not sanitized")
+        elseif(TARGET mpi_comm_${mpi} AND MPIEXEC_${mpi})
+            set(oversubscribe)
+            if(mpi STREQUAL openmpi)
+                set(oversubscribe --oversubscribe)
+            endif()
+            bitfold_test(${name} ${MPIEXEC_${mpi}} ${oversubscribe} -n ${ranks} $<TARGET_FILE:mpi_comm_${mpi}>)
+            set_tests_properties(${name} PROPERTIES RUN_SERIAL ON ENVIRONMENT
+                "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1")
+        else()
+            bitfold_skip(${name} "needs ${mpi}, cmocka, MPFR and GMP")
+        endif()
+    endforeach()
+endforeach()

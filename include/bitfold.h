@@ -26,6 +26,7 @@
 #define BITFOLD_H
 
 #include "bitfold/array.h"
+#include "bitfold/comm.h"
 #include "bitfold/context.h"
 #include "bitfold/describe.h"
 #include "bitfold/device.h"

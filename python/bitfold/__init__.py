@@ -35,13 +35,14 @@ from ctypes import c_int64
 
 from . import _library
 from ._arrays import NAMES, View, dtype_name, new_array, to_python
+from ._comm import Comm
 from ._group import Groups, join, unique
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._table import Table
 from ._library import (
-    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, DeviceError, DtypeError, EmptyError, Error, NanError,
+    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, NanError,
     OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_int, c_void_p, check, lib, whole,
 )  # fmt: skip
 
@@ -49,8 +50,8 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "map", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
-    "Table", "Groups", "unique", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
-    "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError",
+    "Comm", "Table", "Groups", "unique", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError",
 ]  # fmt: skip
 
 

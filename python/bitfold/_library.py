@@ -95,6 +95,12 @@ class CancelledError(Error):
     status = 10
 
 
+class CommError(Error, RuntimeError):
+    """The ranks could not work together: their calls do not agree, or the carrier failed."""
+
+    status = 11
+
+
 ERRORS = {error.status: error for error in Error.__subclasses__()}
 
 

@@ -1,6 +1,7 @@
 /* The CPU backend's table: opening and closing. */
 #include "cpu/runtime/context.h"
 
+#include "cpu/comm/comm.h"
 #include "cpu/group/group.h"
 #include "cpu/histogram/histogram.h"
 #include "cpu/julia/julia.h"
@@ -62,6 +63,7 @@ static const bf_reduce_backend reduce_backend = {.absorb = bf_cpu_reduce};
 static const bf_map_backend map_backend = {.run = bf_cpu_map};
 static const bf_histogram_backend histogram_backend = {.count = bf_cpu_histogram};
 static const bf_julia_backend julia_backend = {.count = bf_cpu_julia};
+static const bf_comm_backend comm_backend = {.add = bf_cpu_comm_add};
 
 const bf_backend bf_backend_cpu = {
     .name = "cpu",
@@ -74,4 +76,5 @@ const bf_backend bf_backend_cpu = {
     .table = &bf_cpu_tables,
     .group = &bf_cpu_groups_backend,
     .julia = &julia_backend,
+    .comm = &comm_backend,
 };

@@ -55,9 +55,14 @@ class Installed(CommandTest):
             if not shutil.which(tool):
                 self.skipTest("needs " + tool)
 
-    def flags(self, *options):
-        return call("pkg-config", *options, "--cflags", "--libs", "bitfold",
+    def flags(self, *options, package="bitfold"):
+        return call("pkg-config", *options, "--cflags", "--libs", package,
                     env=self.environment).split()
+
+    def mpis(self):
+        """The MPIs that this build has libraries for."""
+        return re.findall(r"libbitfold-mpi-(\w+)\.so$",
+                          "\n".join(sorted(os.listdir(self.library_dir))), re.M)
 
     def build(self, compiler, source, *flags):
         out = self.path(os.path.basename(source) + ".out")
@@ -109,11 +114,61 @@ class Headers(Installed):
         for compiler in compilers:
             standards = STANDARDS[compiler]
             name = "each.cpp" if "++" in compiler else "each.c"
-            for header in headers: # each alone, and twice
+            for header in set(headers) - {"bitfold/mpi.h"}: # each alone, and twice
                 self.write(name, ("#include <%s>\n" % header * 2).encode() + b"int main(void);\n")
                 for standard in standards:
                     call(compiler, "-std=" + standard, *WARNINGS, "-fsyntax-only",
                          "-I" + self.prefix + "/include", self.path(name))
+
+
+MPI_PROGRAM = b"""#include <bitfold.h>
+#include <bitfold/mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    bf_context *context = NULL;
+    bf_comm *comm = NULL;
+    double x = 1;
+    bf_array a = bf_array_of(BF_F64, &x, 1);
+    MPI_Init(&argc, &argv);
+    bf_status st = bf_context_create(NULL, &context);
+    if (st == BF_OK) st = bf_comm_create_mpi(context, MPI_COMM_WORLD, &comm);
+    if (st == BF_OK) st = bf_comm_allreduce(comm, &a, &a);
+    if (bf_comm_rank(comm) == 0) printf("%d %g\\n", (int)st, x);
+    bf_comm_destroy(comm);
+    bf_context_destroy(context);
+    return MPI_Finalize();
+}
+"""
+CMAKE_MPI = b"""cmake_minimum_required(VERSION 3.25)
+project(ranks C)
+find_package(bitfold REQUIRED COMPONENTS mpi_%s)
+add_executable(ranks ranks.c)
+target_link_libraries(ranks PRIVATE bitfold::bitfold_mpi_%s)
+"""
+
+
+class Ranks(Installed):
+    def start(self, name, program):
+        starter = shutil.which("mpirun." + name) or shutil.which("mpirun")
+        return call(starter, *(["--oversubscribe"] if name == "openmpi" else []), "-n", "2", program,
+                    env={**self.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+
+    def test_programs_over_mpi(self):
+        self.need("pkg-config", "cc")
+        if not self.mpis():
+            self.skipTest("needs an MPI")
+        self.write("ranks.c", MPI_PROGRAM)
+        for name in self.mpis():
+            flags = self.flags(package="bitfold-mpi-" + name)
+            program = self.path("ranks." + name)
+            call("cc", "-std=c17", "-Wall", "-Werror", self.path("ranks.c"), "-o", program, *flags)
+            self.assertEqual(self.start(name, program), "0 2\n")
+            self.write("CMakeLists.txt", CMAKE_MPI % (name.encode(), name.encode()))
+            build = self.path("build-" + name)
+            call("cmake", "-S", self.dir, "-B", build, "-DCMAKE_PREFIX_PATH=" + self.prefix)
+            call("cmake", "--build", build)
+            self.assertEqual(self.start(name, build + "/ranks"), "0 2\n")
 
 
 class Programs(Installed):
@@ -220,6 +275,16 @@ class Packages(Installed):
         files = re.findall(r"\./\S*[^/\s]$", call("dpkg-deb", "-c", package), re.M)
         self.assertEqual([n for n in files if "/doc/" not in n],
                          ["./usr/bin/bitfold-view", "./usr/share/man/man1/bitfold-view.1"])
+
+    def test_each_mpi_is_a_package_of_its_own(self):
+        self.need("dpkg-deb")
+        for name in self.mpis():
+            self.pack("DEB")
+            package, = glob.glob(self.path("bitfold-mpi-%s_*.deb" % name))
+            about = call("dpkg-deb", "-f", package)
+            self.assertRegex(about, r"(?m)^Depends:.*\bbitfold \(= ")
+            self.assertIn("libbitfold-mpi-%s.so" % name, call("dpkg-deb", "-c", package))
+            self.assertNotIn("libbitfold.so", call("dpkg-deb", "-c", package))
 
     def test_tarball(self):
         self.need("tar")

@@ -291,6 +291,9 @@ static void groups(void **unused) {
     REFUSED(bf_groups_merge(w->groups, NULL));
     REFUSED(bf_groups_retract(NULL, w->groups));
     REFUSED(bf_groups_retract(w->groups, NULL));
+    REFUSED(bf_groups_split(NULL, 1, &made));
+    REFUSED(bf_groups_split(w->groups, 1, NULL));
+    REFUSED(bf_groups_split(w->groups, 0, &made));
     assert_int_equal(bf_groups_size(NULL), 0);
     assert_int_equal(bf_groups_rows(NULL), 0);
     REFUSED(bf_groups_list(NULL, NULL, NULL));
@@ -318,6 +321,51 @@ static void groups(void **unused) {
     assert_null(bf_pairs_a(NULL));
     assert_null(bf_pairs_b(NULL));
     assert_true(made == NULL && pairs == NULL);
+}
+
+static void communicators(void **unused) {
+    (void)unused;
+    bf_comm *made = NULL;
+    bf_context *none = NULL, *twice[] = {c, c};
+    const bf_carrier lost = BF_CARRIER(.rank = 2, .ranks = 2), bare = BF_CARRIER(.ranks = 2);
+    const bf_carrier unsized = {.ranks = 1};
+    REFUSED(bf_comm_create(NULL, NULL, &made));
+    REFUSED(bf_comm_create(c, NULL, NULL));
+    REFUSED(bf_comm_create(c, &lost, &made));
+    REFUSED(bf_comm_create(c, &bare, &made));
+    REFUSED(bf_comm_create(c, &unsized, &made));
+    REFUSED(bf_comm_create_local(NULL, 1, &made));
+    REFUSED(bf_comm_create_local(&none, 1, &made));
+    REFUSED(bf_comm_create_local(&c, 0, &made));
+    REFUSED(bf_comm_create_local(&c, 1, NULL));
+    REFUSED(bf_comm_create_local(twice, 2, &made));
+    assert_null(made);
+    bf_comm_destroy(NULL);
+    assert_int_equal(bf_comm_rank(NULL), 0);
+    assert_int_equal(bf_comm_ranks(NULL), 1);
+    bf_comm_merge_message(NULL, NULL);
+    REFUSED(bf_comm_merge_states(NULL, &w->state, 1));
+    REFUSED(bf_comm_merge_states(w->comm, NULL, 1));
+    REFUSED(bf_comm_merge_states(w->comm, &w->state, -1));
+    REFUSED(bf_comm_merge_histogram(NULL, w->histogram));
+    REFUSED(bf_comm_merge_histogram(w->comm, NULL));
+    REFUSED(bf_comm_exchange_groups(NULL, w->groups));
+    REFUSED(bf_comm_exchange_groups(w->comm, NULL));
+    REFUSED(bf_comm_allreduce(NULL, &w->f64, &w->out_f64));
+    REFUSED(bf_comm_allreduce(w->comm, NULL, &w->out_f64));
+    REFUSED(bf_comm_allreduce(w->comm, &w->f64, NULL));
+    REFUSED(bf_comm_reduce_scatter(NULL, &w->f64, &w->out_f64));
+    REFUSED(bf_comm_reduce_scatter(w->comm, NULL, &w->out_f64));
+    REFUSED(bf_comm_reduce_scatter(w->comm, &w->f64, NULL));
+    REFUSED(bf_comm_reduce(NULL, &w->f64, &w->out_f64, 0));
+    REFUSED(bf_comm_reduce(w->comm, NULL, &w->out_f64, 0));
+    REFUSED(bf_comm_reduce(w->comm, &w->f64, NULL, 0));
+    REFUSED(bf_comm_allreduce_async(NULL, &w->f64, &w->out_f64));
+    REFUSED(bf_comm_allreduce_async(w->comm, NULL, &w->out_f64));
+    REFUSED(bf_comm_reduce_scatter_async(NULL, &w->f64, &w->out_f64));
+    REFUSED(bf_comm_reduce_scatter_async(w->comm, NULL, &w->out_f64));
+    REFUSED(bf_comm_reduce_async(NULL, &w->f64, &w->out_f64, 0));
+    REFUSED(bf_comm_reduce_async(w->comm, NULL, &w->out_f64, 0));
 }
 
 static void tables(void **unused) {
@@ -369,10 +417,12 @@ static void tables(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),      cmocka_unit_test(contexts),     cmocka_unit_test(values),
-        cmocka_unit_test(reductions), cmocka_unit_test(simple_calls), cmocka_unit_test(states),
-        cmocka_unit_test(maps),       cmocka_unit_test(pictures),     cmocka_unit_test(histograms),
-        cmocka_unit_test(groups),     cmocka_unit_test(tables),
+        cmocka_unit_test(names),        cmocka_unit_test(contexts),
+        cmocka_unit_test(values),       cmocka_unit_test(reductions),
+        cmocka_unit_test(simple_calls), cmocka_unit_test(states),
+        cmocka_unit_test(maps),         cmocka_unit_test(pictures),
+        cmocka_unit_test(histograms),   cmocka_unit_test(groups),
+        cmocka_unit_test(tables),       cmocka_unit_test(communicators),
     };
     return cmocka_run_group_tests(tests, make, destroy_world);
 }

@@ -17,6 +17,7 @@ typedef struct world {
     bf_histogram *histogram, *other_histogram;
     bf_groups *groups, *other_groups;
     bf_table *table, *multimap;
+    bf_comm *comm; /* of one rank */
     bf_array f64, f32, i64, u16, bools, out_f64, out_i64, out_bool, picture;
     double doubles[WORLD_N], out_doubles[WORLD_N];
     float floats[WORLD_N];
@@ -112,6 +113,14 @@ CALL(bf_table_insert_one, w->table, w->integers, w->doubles)
 CALL(bf_table_find_one, w->table, w->integers, w->out_doubles, NULL)
 CALL(bf_table_erase_one, w->table, w->integers, NULL)
 CALL_MAKING(bf_table_load, bf_table, bf_table_destroy, w->context, world_quarter(w, 3), w->saved[3])
+CALL_MAKING(bf_comm_create, bf_comm, bf_comm_destroy, w->context, NULL)
+CALL_MAKING(bf_comm_create_local, bf_comm, bf_comm_destroy, &w->context, 1)
+CALL(bf_comm_merge_states, w->comm, &w->state, 1)
+CALL(bf_comm_merge_histogram, w->comm, w->histogram)
+CALL(bf_comm_exchange_groups, w->comm, w->groups)
+CALL(bf_comm_allreduce, w->comm, &w->f64, &w->out_f64)
+CALL(bf_comm_reduce_scatter, w->comm, &w->f64, &w->out_f64)
+CALL(bf_comm_reduce, w->comm, &w->f64, &w->out_f64, 0)
 CALL(bf_map, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_map_async, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_memory_copy, w->context, w->out_doubles, w->doubles, sizeof w->doubles)
@@ -127,6 +136,29 @@ static bf_status call_bf_state_set_words(world *w) {
 static bf_status call_bf_context_set_stream(world *w) {
     bf_status status = bf_context_set_stream(w->context, NULL);
     return status == BF_E_DEVICE ? BF_OK : status; /* there is no GPU */
+}
+
+static bf_status without_gpu(bf_status status) { return status == BF_E_DEVICE ? BF_OK : status; }
+
+static bf_status call_bf_comm_allreduce_async(world *w) {
+    return without_gpu(bf_comm_allreduce_async(w->comm, &w->f64, &w->out_f64));
+}
+
+static bf_status call_bf_comm_reduce_scatter_async(world *w) {
+    return without_gpu(bf_comm_reduce_scatter_async(w->comm, &w->f64, &w->out_f64));
+}
+
+static bf_status call_bf_comm_reduce_async(world *w) {
+    return without_gpu(bf_comm_reduce_async(w->comm, &w->f64, &w->out_f64, 0));
+}
+
+static bf_status call_bf_groups_split(world *w) {
+    bf_groups *parts[2] = {NULL, NULL};
+    bf_status status = bf_groups_split(w->groups, 2, parts);
+    bool kept = status == BF_OK || (parts[0] == NULL && parts[1] == NULL);
+    bf_groups_destroy(parts[0]);
+    bf_groups_destroy(parts[1]);
+    return kept ? status : (bf_status)99;
 }
 
 static bf_status call_bf_table_save(world *w) {
@@ -287,6 +319,18 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_absorb),
     ENTRY(bf_groups_merge),
     ENTRY(bf_groups_retract),
+    ENTRY(bf_groups_split),
+    ENTRY(bf_comm_create),
+    ENTRY(bf_comm_create_local),
+    ENTRY(bf_comm_merge_states),
+    ENTRY(bf_comm_merge_histogram),
+    ENTRY(bf_comm_exchange_groups),
+    ENTRY(bf_comm_allreduce),
+    ENTRY(bf_comm_reduce_scatter),
+    ENTRY(bf_comm_reduce),
+    ENTRY(bf_comm_allreduce_async),
+    ENTRY(bf_comm_reduce_scatter_async),
+    ENTRY(bf_comm_reduce_async),
     ENTRY(bf_groups_list),
     ENTRY(bf_groups_result),
     ENTRY(bf_groups_aggregate),
@@ -346,6 +390,7 @@ static inline bf_status make_objects(world *w) {
     if (status == BF_OK) status = bf_table_create(w->context, &world_table, &w->table);
     if (status == BF_OK) status = bf_table_create(w->context, &world_multimap, &w->multimap);
     if (status == BF_OK) status = bf_table_insert(w->multimap, &one_key, &one_value);
+    if (status == BF_OK) status = bf_comm_create(w->context, NULL, &w->comm);
     return status;
 }
 
@@ -415,6 +460,7 @@ static inline void world_destroy(world *w) {
     bf_groups_destroy(w->other_groups);
     bf_table_destroy(w->table);
     bf_table_destroy(w->multimap);
+    bf_comm_destroy(w->comm);
     bf_context_destroy(w->context);
     free(w);
 }

@@ -1,5 +1,6 @@
 /* Communicators: make them, and free them. */
 #include "api/comm/comm.h"
+#include "api/comm/sums.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 
@@ -59,7 +60,10 @@ static bf_comm *make_comm(bf_context *context, const bf_carrier *carrier) {
     comm->carrier = *carrier;
     comm->carrier.destroy = NULL; /* until the communicator owns the carrier */
     memcpy(comm->why, "a rank has no GPU", sizeof "a rank has no GPU");
-    if (bf_comm_make_scratch(comm)) return comm;
+    size_t block = (size_t)bf_sum_block(carrier->ranks);
+    comm->blocks = calloc((size_t)carrier->ranks + 1, block);
+    if (comm->blocks != NULL && bf_comm_make_scratch(comm)) return comm;
+    free(comm->blocks);
     free(comm);
     return NULL;
 }
@@ -69,6 +73,7 @@ static void free_comm(bf_comm *comm) {
     if (comm->meeting != NULL) bf_meeting_leave(comm->meeting);
     if (comm->carrier.destroy != NULL) comm->carrier.destroy(comm->carrier.arg);
     free(comm->scratch);
+    free(comm->blocks);
     free(comm);
 }
 

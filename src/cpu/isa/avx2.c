@@ -113,6 +113,8 @@ INLINE __m256d pack_f64(unsigned bits, __m256d v) {
 
 #include "cpu/histogram/loops.h"
 
+#include "cpu/comm/loops.h"
+
 static const bf_julia_loops julia_loops = {julia_f32, julia_f64};
 
 static bool available(void) {
@@ -129,6 +131,7 @@ const bf_isa bf_isa_avx2 = {
     .map = &map_loops,
     .histogram = &histogram_loops,
     .julia = &julia_loops,
+    .comm = &comm_loops,
     .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,

@@ -80,6 +80,8 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 
 #include "cpu/histogram/loops.h"
 
+#include "cpu/comm/loops.h"
+
 #define NAME f32
 #define T float
 #define ID uint32_t
@@ -133,6 +135,7 @@ const bf_isa bf_isa_avx512 = {
     .map = &map_loops,
     .histogram = &histogram_loops,
     .julia = &julia_loops,
+    .comm = &comm_loops,
     .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,

@@ -116,6 +116,8 @@ INLINE float64x2_t pack_f64(unsigned bits, float64x2_t v) {
 
 #include "cpu/histogram/loops.h"
 
+#include "cpu/comm/loops.h"
+
 static const bf_julia_loops julia_loops = {julia_f32, julia_f64};
 
 static bool available(void) { return true; }
@@ -129,6 +131,7 @@ const bf_isa bf_isa_neon = {
     .map = &map_loops,
     .histogram = &histogram_loops,
     .julia = &julia_loops,
+    .comm = &comm_loops,
     .sort_loops = bf_sort_loops_generic,
     .table_loops = bf_table_loops_generic,
     .group_loops = bf_group_loops_generic,

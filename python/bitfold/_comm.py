@@ -1,0 +1,245 @@
+"""Communicators (bf_comm): ranks merge states, histograms and groups, and add arrays exactly."""
+
+import ctypes
+from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_void_p
+
+from ._arrays import View, new_array
+from ._library import Array, ArgumentError, check, lib, sized, whole
+
+_EXCHANGE = CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int64), c_void_p, POINTER(c_int64))
+_ADD = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64)
+_GATHER = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_int64)
+
+
+class _Carrier(ctypes.Structure):
+    """bf_carrier"""
+
+    _fields_ = [
+        ("size", c_size_t), ("rank", c_int), ("ranks", c_int), ("arg", c_void_p),
+        ("exchange", _EXCHANGE), ("add", _ADD), ("gather", _GATHER), ("merge", c_void_p),
+        ("destroy", c_void_p),
+    ]  # fmt: skip
+
+
+_ARRAYS = POINTER(Array), POINTER(Array)
+_SIGNATURES = {
+    "create": (c_int, c_void_p, POINTER(_Carrier), POINTER(c_void_p)),
+    "create_local": (c_int, POINTER(c_void_p), c_int, POINTER(c_void_p)),
+    "destroy": (None, c_void_p),
+    "merge_states": (c_int, c_void_p, POINTER(c_void_p), c_int),
+    "merge_histogram": (c_int, c_void_p, c_void_p),
+    "exchange_groups": (c_int, c_void_p, c_void_p),
+    "allreduce": (c_int, c_void_p, *_ARRAYS),
+    "reduce_scatter": (c_int, c_void_p, *_ARRAYS),
+    "reduce": (c_int, c_void_p, *_ARRAYS, c_int),
+}  # fmt: skip
+for _name, (_result, *_arguments) in _SIGNATURES.items():
+    _function = getattr(lib, "bf_comm_" + _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+
+def _memory(pointer, size):
+    """Returns bytes of the library's memory as a memoryview, which is valid during the call."""
+    held = (ctypes.c_char * size).from_address(pointer) if size else bytearray()
+    return memoryview(held).cast("B")
+
+
+class Comm:
+    """Ranks: processes or threads that each hold a part of the data. Every rank makes the same calls,
+    in the same order. They fail on all ranks or on none.
+
+    exchange(to, sizes, into, into_sizes) sends the next sizes[r] bytes of `to` to each rank r, and
+    receives into_sizes[r] bytes from each into `into`, in the order of the ranks. `to` and `into` are
+    memoryviews of bytes, the sizes lists of ints. gather(mine, all), which may be None, receives
+    `mine` of every rank in `all`. add(words), which may be None, replaces a memoryview of i64 by the
+    sums over all ranks.
+
+    Comm() is one rank alone. of_mpi4py() and of_torch() make one of their communicators, local() those
+    of threads.
+    """
+
+    def __init__(self, exchange=None, rank=0, ranks=1, *, gather=None, add=None, context=None):
+        carrier = sized(_Carrier)
+        carrier.rank, carrier.ranks = whole(rank, c_int), whole(ranks, c_int)
+        self._start(context)
+        self._carry(carrier, exchange, gather, add)
+        self.rank, self.ranks = carrier.rank, carrier.ranks
+        self._context._call(
+            lib.bf_comm_create, self._context._handle, byref(carrier), byref(self._handle)
+        )
+
+    def _start(self, context):
+        from . import _default_context
+
+        self._context = context or _default_context()
+        self._handle = c_void_p()
+
+    def _carry(self, carrier, exchange, gather, add):
+        """Makes functions of the library's of Python's. An exception fails the call, which raises it."""
+        context = self._context
+
+        def guarded(function, *arguments):
+            try:
+                function(*arguments)
+                return 0
+            except BaseException as error:
+                context._raised = error
+                return 1
+
+        def exchange_bytes(_, to, to_sizes, into, into_sizes):
+            sizes = to_sizes[: carrier.ranks], into_sizes[: carrier.ranks]
+            return guarded(
+                exchange, _memory(to, sum(sizes[0])), sizes[0], _memory(into, sum(sizes[1])), sizes[1]
+            )
+
+        def gather_bytes(_, mine, everything, size):
+            return guarded(gather, _memory(mine, size), _memory(everything, size * carrier.ranks))
+
+        def add_words(_, words, count):
+            return guarded(add, _memory(words, 8 * count).cast("q"))
+
+        if exchange is not None:
+            carrier.exchange = _EXCHANGE(exchange_bytes)
+        if gather is not None:
+            carrier.gather = _GATHER(gather_bytes)
+        if add is not None:
+            carrier.add = _ADD(add_words)
+        self._carrier = carrier  # keeps the functions alive
+
+    @classmethod
+    def local(cls, contexts):
+        """Returns a communicator for each of these contexts: threads of this process use one each."""
+        contexts = list(contexts)
+        handles = (c_void_p * len(contexts))(*(context._handle.value for context in contexts))
+        made = (c_void_p * len(contexts))()
+        check(lib.bf_comm_create_local(handles, len(contexts), made))
+        comms = []
+        for rank, context in enumerate(contexts):
+            comm = cls.__new__(cls)
+            comm._start(context)
+            comm._handle = c_void_p(made[rank])
+            comm.rank, comm.ranks = rank, len(contexts)
+            comms.append(comm)
+        return comms
+
+    @classmethod
+    def of_mpi4py(cls, mpi, context=None):
+        """Returns the communicator of the ranks of an mpi4py communicator."""
+
+        def exchange(to, sizes, into, into_sizes):
+            mpi.Alltoallv([to, sizes, _begins(sizes), "B"], [into, into_sizes, _begins(into_sizes), "B"])
+
+        def add(words):
+            total = memoryview(bytearray(words.nbytes)).cast("q")
+            mpi.Allreduce([words, "q"], [total, "q"])
+            words[:] = total
+
+        return cls(
+            exchange, mpi.Get_rank(), mpi.Get_size(), add=add, context=context,
+            gather=lambda mine, everything: mpi.Allgather([mine, "B"], [everything, "B"]),
+        )  # fmt: skip
+
+    @classmethod
+    def of_torch(cls, group=None, context=None):
+        """Returns the communicator of a process group of torch.distributed (None: the default one),
+        which must take tensors in host memory: gloo does. The arrays may be on GPUs."""
+        import torch
+        import torch.distributed as dist
+
+        def tensor(memory, dtype=torch.uint8):
+            return torch.frombuffer(memory, dtype=dtype) if len(memory) else torch.empty(0, dtype=dtype)
+
+        def exchange(to, sizes, into, into_sizes):
+            dist.all_to_all_single(tensor(into), tensor(to), into_sizes, sizes, group=group)
+
+        def gather(mine, everything):
+            parts = list(tensor(everything).chunk(dist.get_world_size(group)))
+            dist.all_gather(parts, tensor(mine), group=group)
+
+        return cls(
+            exchange, dist.get_rank(group), dist.get_world_size(group), gather=gather, context=context,
+            add=lambda words: dist.all_reduce(tensor(words, torch.int64), group=group),
+        )  # fmt: skip
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            lib.bf_comm_destroy(self._handle)
+
+    def __repr__(self):
+        return f"Comm(rank={self.rank}, ranks={self.ranks})"
+
+    def merge(self, *objects):
+        """Merges states and histograms: each becomes that of the data of all ranks. States travel in
+        one message. Ordered states (argmin, describe, ...) have neighbouring indices: seek()."""
+        from . import Histogram, State
+
+        states = [x for x in objects if isinstance(x, State)]
+        histograms = [x for x in objects if isinstance(x, Histogram)]
+        if len(states) + len(histograms) < len(objects):
+            raise ArgumentError("states and histograms can be merged; groups are exchanged")
+        if states or not objects:
+            handles = (c_void_p * len(states))(*(state._handle.value for state in states))
+            self._context._call(lib.bf_comm_merge_states, self._handle, handles, len(states))
+        for histogram in histograms:
+            self._context._call_with(
+                histogram._context, lib.bf_comm_merge_histogram, self._handle, histogram._handle
+            )
+
+    def exchange(self, groups):
+        """Shares the groups of all ranks out by the hash of their keys: each key ends on one rank, with
+        all of its rows. Returns the groups."""
+        self._context._call_with(
+            groups._context, lib.bf_comm_exchange_groups, self._handle, groups._handle
+        )
+        return groups
+
+    def allreduce(self, x, out=None, *, terms=False, dtype=None):
+        """Returns the sum of an array over all ranks, element by element: exact, and rounded once.
+
+        terms: x is several arrays, one after another along its first dimension, all of which are
+        added. out: the array to write, which may be x itself; None: a new one.
+        """
+        view, into, out = self._arrays(x, out, terms, dtype)
+        self._context._call(
+            lib.bf_comm_allreduce, self._handle, byref(view.array), byref(into.array)
+        )
+        return out
+
+    def reduce(self, x, out=None, root=0, *, terms=False, dtype=None):
+        """Does the same for rank `root` alone; returns None on the others."""
+        if self.rank != root:
+            self._context._call(
+                lib.bf_comm_reduce, self._handle, byref(View(x, dtype).array), None, whole(root, c_int)
+            )
+            return None
+        view, into, out = self._arrays(x, out, terms, dtype)
+        self._context._call(
+            lib.bf_comm_reduce, self._handle, byref(view.array), byref(into.array), whole(root, c_int)
+        )
+        return out
+
+    def reduce_scatter(self, x, out, *, dtype=None):
+        """Writes rank r's part of the sums, the r-th of equal parts, to out. Returns it."""
+        view, into, out = self._arrays(x, out, False, dtype)
+        self._context._call(
+            lib.bf_comm_reduce_scatter, self._handle, byref(view.array), byref(into.array)
+        )
+        return out
+
+    def _arrays(self, x, out, terms, dtype):
+        """Returns the views of both arrays, and the second, which is new if out is None."""
+        view = View(x, dtype)
+        if out is None:
+            out = new_array(view.dtype, view.array.shape[int(terms) : view.array.ndim])
+        into = View(out, view.dtype if dtype or view.dtype == "bf16" else None)
+        if into.readonly:
+            raise ArgumentError("out is read-only")
+        return view, into, out
+
+
+def _begins(sizes):
+    begins, at = [], 0
+    for size in sizes:
+        begins.append(at)
+        at += size
+    return begins

@@ -1,0 +1,53 @@
+/* Merging the states, histograms and groups of ranks gives what one rank finds in all data. */
+#include "tests/comm/merges.h"
+
+static void states_merge_to_the_state_of_all(void **unused) {
+    (void)unused;
+    for (int n = 1; n <= RANKS_MOST; n++)
+        for (int d = 0; d < DTYPE_COUNT; d++) {
+            problem *p = make_problem(all_dtypes[d], n % 2 ? KIND_FULL : KIND_CANCEL);
+            if (!is_float(p->dtype)) memset(p->data, 1, sizeof p->data); /* so that prod fits */
+            on_ranks(n, merge_all_ops, p);
+            free(p);
+        }
+}
+
+static void what_one_rank_refuses_all_refuse(void **unused) {
+    (void)unused;
+    problem *p = make_problem(BF_F64, KIND_NARROW);
+    on_ranks(3, refuse_states, p);
+    free(p);
+}
+
+/* ---- histograms ------------------------------------------------------------------------------ */
+
+static void histograms_merge_to_that_of_all(void **unused) {
+    (void)unused;
+    for (int n = 1; n <= RANKS_MOST; n += 2) {
+        problem *p = make_problem(n % 4 == 1 ? BF_F64 : BF_I8, KIND_NARROW);
+        on_ranks(n, merge_counts, p);
+        free(p);
+    }
+    on_ranks(3, refuse_bins, NULL);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static void groups_end_on_one_rank_each(void **unused) {
+    (void)unused;
+    for (int n = 1; n <= RANKS_MOST; n++) {
+        problem *p = make_problem(n % 2 ? BF_F64 : BF_I16, KIND_NARROW);
+        on_ranks(n, share_groups, p);
+        free(p);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_merge_to_the_state_of_all),
+        cmocka_unit_test(what_one_rank_refuses_all_refuse),
+        cmocka_unit_test(histograms_merge_to_that_of_all),
+        cmocka_unit_test(groups_end_on_one_rank_each),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
