@@ -19,10 +19,9 @@
 #include "cuda/comm/link.cuh"
 
 enum {
-    BF_PEERS_CHANNELS = 256, /* at most */
+    BF_PEERS_CHANNELS = 512, /* at most */
     BF_PEERS_THREADS = 256,
-    BF_PEERS_DEPTH = 4,
-    BF_PEERS_STEP = 1 << 15 /* bytes that a step of a channel sends to all ranks together */
+    BF_PEERS_SMALL_ROWS = 2 /* vectors of a thread */
 };
 
 enum bf_peers_role { BF_PEERS_SENDER, BF_PEERS_ADDER, BF_PEERS_TAKER, BF_PEERS_ROLES };
@@ -48,7 +47,12 @@ struct bf_peers_channel {
     bf_peers_progress progress[BF_PEERS_ROLES];
 };
 
-/* The beginning of a rank's scratch; then come the slots for terms, and those for sums. */
+/* Of a small sum. */
+struct bf_peers_packet {
+    uint64_t data, letter;
+};
+
+/* The beginning of a rank's scratch; then come packets, the slots for terms, and those for sums. */
 struct bf_peers_head {
     uint32_t broken; /* a bf_cuda_link_fault */
     alignas(128) bf_peers_channel channels[BF_PEERS_CHANNELS];
@@ -58,9 +62,17 @@ struct bf_peers_head {
 struct bf_peers_params {
     bf_peers_head *memory[BF_LINK_RANKS]; /* each rank's scratch */
     int rank, ranks;
-    int channels;   /* for which there are slots */
+    int used;       /* channels of this call */
+    int channels;   /* for which there are slots, */
+    int depth;      /* and so many of each: a power of 2 */
     int slot_bytes; /* a multiple of 16 */
-    uint64_t limit; /* ns to wait for a flag */
+    int64_t slots_at;
+    int small_channels; /* for which there are packets, */
+    int small_vectors;  /* and of so many vectors each */
+    int pieces;         /* tiles of a channel, if they are neither too small nor too large */
+    bool is_small;      /* by packets */
+    bool split;         /* each role has a block of its own; else a block has all roles */
+    uint64_t limit;     /* ns to wait for a flag */
     bf_cuda_link_report *report;
     uint32_t *overflow; /* of the report */
     bf_sums job;
