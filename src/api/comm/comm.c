@@ -74,6 +74,7 @@ static void free_comm(bf_comm *comm) {
     if (comm->carrier.destroy != NULL) comm->carrier.destroy(comm->carrier.arg);
     free(comm->scratch);
     free(comm->blocks);
+    free(comm->buffers);
     free(comm);
 }
 

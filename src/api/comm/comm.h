@@ -12,8 +12,10 @@
 struct bf_comm {
     bf_context *context;
     bf_carrier carrier;
-    bool failed;               /* the carrier has: nothing is sent any more */
-    char *blocks;              /* of the notices before a sum (sums.h): of all ranks, and its own */
+    bool failed;   /* the carrier has: nothing is sent any more */
+    char *blocks;  /* of the notices before a sum (sums.h): of all ranks, and its own */
+    char *buffers; /* of the last large sum; NULL: none yet */
+    size_t buffer_bytes;
     char *scratch;             /* for what the carrier does not do by itself */
     bf_meeting *meeting;       /* of bf_comm_create_local, else NULL */
     const bf_comm_backend *by; /* of the link */

@@ -9,7 +9,10 @@
 
 #include <stdlib.h>
 
-enum { SCRATCH = 1 << 24 /* bytes of a buffer */ };
+enum {
+    SCRATCH = 1 << 22, /* bytes of a buffer: it stays in the caches */
+    ALIGN = 64
+};
 
 typedef struct exchanging {
     bf_comm *comm;
@@ -135,43 +138,59 @@ static bool is_on_gpu(const void *p) {
     return p != NULL && bf_where_is(p, NULL) == BF_WHERE_DEVICE;
 }
 
-/* Chooses the pieces, which are the same on all ranks, and makes the buffers. */
-static bf_status open_exchange(exchanging *x) {
-    int64_t most = x->ranks;
+/* Chooses the pieces, which are the same on all ranks. */
+static void plan_pieces(exchanging *x) {
+    int64_t most = x->ranks, share = walked(x);
     for (int r = 0; r < x->ranks; r++) {
         int64_t terms = bf_sum_terms_of(x->comm, x->sums, r);
         x->total += terms;
         if (terms * x->ranks > most) most = terms * x->ranks;
     }
     if (x->total > most) most = x->total;
+    if (!is_scattered(x)) share = (share + x->ranks - 1) / x->ranks;
     x->shard = SCRATCH / (most * x->bytes);
-    int64_t share = (walked(x) + x->ranks - 1) / x->ranks;
     if (x->shard < 1) x->shard = 1;
-    if (!is_scattered(x) && x->shard > share) x->shard = share;
-    if (is_scattered(x) && x->shard > walked(x)) x->shard = walked(x);
-    size_t bytes = (size_t)(x->shard * x->bytes);
-    bool packs = x->sums->terms > 1 || is_scattered(x) || x->in_on_gpu;
-    if (packs) x->to = malloc((size_t)(x->sums->terms * x->ranks) * bytes);
-    x->from = malloc((size_t)x->total * bytes);
-    x->added = calloc(1, bytes);
-    x->all = malloc((size_t)x->ranks * bytes);
-    x->terms = malloc((size_t)x->total * sizeof *x->terms);
-    x->to_bytes = malloc(2 * (size_t)x->ranks * sizeof *x->to_bytes);
-    x->from_bytes = x->to_bytes + x->ranks;
-    bool made = (x->to != NULL || !packs) && x->from && x->added && x->all && x->terms;
-    if (!made || x->to_bytes == NULL)
-        return bf_fail(x->comm->context, BF_E_MEMORY, "no memory to add arrays");
-    if (x->total <= INT32_MAX) return BF_OK;
-    return bf_fail(x->comm->context, BF_E_ARGUMENT, "more than 2^31 - 1 terms");
+    if (x->shard > share) x->shard = share;
 }
 
-static void close_exchange(exchanging *x) {
-    free(x->to);
-    free(x->from);
-    free(x->added);
-    free(x->all);
-    free(x->terms);
-    free(x->to_bytes);
+/* Returns the next `bytes` bytes of the buffers, which begin at *at. Without buffers it counts. */
+static void *take_bytes(const bf_comm *comm, size_t *at, int64_t bytes) {
+    char *taken = comm->buffers != NULL ? comm->buffers + *at : NULL;
+    *at += ((size_t)bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return taken;
+}
+
+/* Sets the buffers, and returns the bytes of all. */
+static size_t place_buffers(exchanging *x) {
+    size_t at = 0;
+    int64_t shard = x->shard * x->bytes;
+    bool packs = x->sums->terms > 1 || is_scattered(x) || x->in_on_gpu;
+    x->terms = take_bytes(x->comm, &at, x->total * (int64_t)sizeof *x->terms);
+    x->to_bytes = take_bytes(x->comm, &at, x->ranks * (int64_t)sizeof *x->to_bytes);
+    x->from_bytes = take_bytes(x->comm, &at, x->ranks * (int64_t)sizeof *x->to_bytes);
+    x->from = take_bytes(x->comm, &at, x->total * shard);
+    x->added = take_bytes(x->comm, &at, shard);
+    x->all = take_bytes(x->comm, &at, x->ranks * shard);
+    x->to = packs ? take_bytes(x->comm, &at, x->sums->terms * x->ranks * shard) : NULL;
+    return at;
+}
+
+/* The buffers stay for the next sum, because fresh memory costs more than adding. */
+static bf_status open_exchange(exchanging *x) {
+    bf_comm *comm = x->comm;
+    plan_pieces(x);
+    if (x->total > INT32_MAX)
+        return bf_fail(comm->context, BF_E_ARGUMENT, "more than 2^31 - 1 terms");
+    size_t bytes = place_buffers(x);
+    if (bytes > comm->buffer_bytes) {
+        free(comm->buffers);
+        comm->buffers = calloc(1, bytes);
+        comm->buffer_bytes = comm->buffers != NULL ? bytes : 0;
+    }
+    if (comm->buffers == NULL)
+        return bf_fail(comm->context, BF_E_MEMORY, "no memory to add arrays");
+    place_buffers(x);
+    return BF_OK;
 }
 
 /* A rank that fails on the way goes on, and tells the others in the end. */
@@ -192,7 +211,5 @@ bf_status bf_sum_by_exchange(bf_comm *comm, const bf_sums *sums) {
     x.in_on_gpu = is_on_gpu(sums->in);
     x.out_on_gpu = is_on_gpu(sums->out);
     bf_status status = bf_comm_agree(comm, open_exchange(&x), BF_COMM_AGREE);
-    if (status == BF_OK) status = exchange_pieces(&x);
-    close_exchange(&x);
-    return status;
+    return status == BF_OK ? exchange_pieces(&x) : status;
 }

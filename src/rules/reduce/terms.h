@@ -58,13 +58,24 @@ BF_RULE_INLINE bool bf_terms_add_f64(double *s, double *e, double *g, double x) 
     return bf_add_exactly(g, r);
 }
 
+/* c ? a : b, without a branch: so that compilers make vectors of it. */
+BF_RULE_INLINE double bf_choose_double(bool c, double a, double b) {
+    int64_t x, y, mask = -(int64_t)c;
+    memcpy(&x, &a, 8);
+    memcpy(&y, &b, 8);
+    x = (x & mask) | (y & ~mask);
+    memcpy(&a, &x, 8);
+    return a;
+}
+
 /* h + l rounded to odd, for the h and l of a two-sum: where l is not 0, the neighbour of the sum
  * whose last bit is 1. Rounding that to a format of at most 51 bits rounds h + l. */
 BF_RULE_INLINE double bf_round_odd(double h, double l) {
-    int64_t bits;
+    int64_t bits, low;
     memcpy(&bits, &h, 8);
-    int64_t step = (h > 0) == (l > 0) ? 1 : -1;
-    bits += (l != 0) & ((bits & 1) == 0) ? step : 0;
+    memcpy(&low, &l, 8);
+    int64_t step = (bits ^ low) >> 63 | 1, even = (bits & 1) - 1; /* even: all ones if it is */
+    bits += step & even & -(int64_t)(l != 0);
     memcpy(&h, &bits, 8);
     return h;
 }
@@ -73,17 +84,16 @@ BF_RULE_INLINE double bf_round_odd(double h, double l) {
 BF_RULE_INLINE double bf_terms_odd(double s, double e) {
     double l, h = bf_two_sum(s, e, &l);
     bool alone = (e == 0) | !(s - s == 0);
-    return bf_round_odd(alone ? s : h, alone ? 0 : l);
+    return bf_round_odd(bf_choose_double(alone, s, h), bf_choose_double(alone, 0, l));
 }
 
 /* s + e + g rounded to nearest. */
 BF_RULE_INLINE double bf_terms_f64(double s, double e, double g) {
     double h, l;
-    bool alone = (e == 0) & (g == 0);
-    e = bf_two_sum(e, g, &g);
-    h = bf_two_sum(s, e, &e);
+    double rest = bf_two_sum(e, g, &g); /* 0 only if e and g are 0 or cancel; then g is 0 */
+    h = bf_two_sum(s, rest, &e);
     e = bf_two_sum(e, g, &l);
-    return alone ? s : h + bf_round_odd(e, l);
+    return bf_choose_double(rest == 0, s, h + bf_round_odd(e, l));
 }
 
 /* d rounded to an f32 to odd, on the way to f16 or bf16. d is 0 or no less than the least f32. */
