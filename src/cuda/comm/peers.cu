@@ -5,18 +5,23 @@
 #include "cuda/runtime/workspace.cuh"
 #include "rules/number/dtype.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+/* What was fastest from 1 to 2 MiB on (bench/peers/allreduce), and for fewer bytes. */
+enum {
+    SLOTS_BYTES = 1 << 17, /* of a channel's step, for all other ranks together */
+    SMALL_BYTES = 1 << 20  /* of an array that goes by packets, times other ranks */
+};
+
 struct bf_cuda_peers {
     bf_peers_head *memory[BF_LINK_RANKS];
     bool mapped[BF_LINK_RANKS]; /* memory of another process */
-    int channels, depth, slot_bytes, pieces;
+    int channels, slot_bytes;
     int small_channels, small_vectors;
     int64_t small_bytes; /* of an array, at most */
-    bool split, alone;   /* alone: the GPU has no other rank */
+    bool alone;          /* the GPU has no other rank */
 };
 
 /* What ranks tell each other to make links. */
@@ -39,26 +44,17 @@ static int64_t slots_at(const bf_link *link) {
 
 static size_t scratch_bytes(const bf_link *link) {
     const bf_cuda_peers *peers = link->peers;
-    int64_t slots = (int64_t)2 * (link->ranks - 1) * peers->channels * peers->depth;
+    int64_t slots = (int64_t)2 * (link->ranks - 1) * peers->channels * BF_PEERS_DEPTH;
     return (size_t)(slots_at(link) + slots * peers->slot_bytes);
 }
 
-/* VARIANTS: to be removed */
-static int variant(const char *name, int otherwise) {
-    const char *text = getenv(name);
-    return text != NULL ? atoi(text) : otherwise;
-}
-
+/* Shares memory out: what a rank keeps for the others is the same for any number of them. */
 static void set_sizes(bf_link *link) {
     bf_cuda_peers *peers = link->peers;
     int others = link->ranks > 1 ? link->ranks - 1 : 1;
-    peers->split = variant("BF_SPLIT", 1) != 0;
-    peers->depth = variant("BF_DEPTH", 4);
-    peers->slot_bytes = variant("BF_SLOT", 1 << 15) / others / 128 * 128;
-    if (peers->slot_bytes < 2048) peers->slot_bytes = 2048;
-    peers->pieces = variant("BF_PIECES", 8);
+    peers->slot_bytes = SLOTS_BYTES / others / 128 * 128;
     peers->small_vectors = BF_PEERS_SMALL_ROWS * BF_PEERS_THREADS;
-    int64_t bytes = variant("BF_SMALL", 1 << 20) / others, rows = BF_PEERS_THREADS * 16;
+    int64_t bytes = SMALL_BYTES / others, rows = BF_PEERS_THREADS * 16;
     peers->small_channels = (int)((bytes + rows - 1) / rows);
     if (peers->small_channels > peers->channels) peers->small_channels = peers->channels;
     peers->small_bytes = BF_PEERS_SMALL_ROWS * rows * peers->small_channels;
@@ -161,12 +157,10 @@ static bf_status enqueue_kernel(bf_link *link, const bf_sums *job, bool waits) {
     p.rank = link->rank;
     p.ranks = link->ranks;
     p.channels = peers->channels;
-    p.depth = peers->depth;
     p.slot_bytes = peers->slot_bytes;
     p.slots_at = slots_at(link);
     p.small_channels = peers->small_channels;
     p.small_vectors = peers->small_vectors;
-    p.pieces = peers->pieces;
     p.limit = (uint64_t)(link->limit * 1e9);
     p.report = link->report;
     p.overflow = &link->report->overflow[waits];
@@ -174,12 +168,11 @@ static bf_status enqueue_kernel(bf_link *link, const bf_sums *job, bool waits) {
     p.tag = tag_of(job);
     int64_t bytes = job->n * bf_dtype_bytes(job->dtype), row = 16 * BF_PEERS_THREADS;
     p.is_small = bytes <= peers->small_bytes;
-    p.split = peers->split && !p.is_small;
     if (p.is_small && job->to == BF_SUMS_TO_OWNERS) bytes /= link->ranks;
     int64_t most = p.is_small ? peers->small_channels : peers->channels;
     p.used = (int)(bytes / row < most ? (bytes + row - 1) / row : most);
     if (p.used < 1) p.used = 1;
-    bf_cuda_shape shape = {p.used * (p.split ? BF_PEERS_ROLES : 1), BF_PEERS_THREADS, 0,
+    bf_cuda_shape shape = {p.used * (p.is_small ? 1 : BF_PEERS_ROLES), BF_PEERS_THREADS, 0,
                            peers->alone, false};
     cudaError_t error = bf_cuda_launch(link->context->cuda, kernel_of(job->dtype), shape, p);
     return bf_cuda_check(link->context, error, "adding over ranks");
@@ -196,12 +189,6 @@ static const bf_cuda_link_way over_peers = {
 static bool begin_peers(bf_link *link) {
     link->peers = (bf_cuda_peers *)calloc(1, sizeof *link->peers);
     return link->peers != NULL;
-}
-
-/* Channels of a rank: as many as a GPU has multiprocessors, shared by `ranks` ranks. */
-static int channels_of(const bf_link *link, int ranks) {
-    int channels = variant("BF_PER_SM", 1) * link->context->cuda->multiprocessors / ranks;
-    return channels < 1 ? 1 : channels > BF_PEERS_CHANNELS ? BF_PEERS_CHANNELS : channels;
 }
 
 static void read_boot(char boot[40]) {
@@ -255,7 +242,7 @@ static void fill_card(const bf_link *link, rank_card *card) {
     cudaDeviceProp properties;
     memset(card, 0, sizeof *card);
     read_boot(card->host);
-    card->channels = channels_of(link, 1);
+    card->channels = link->context->cuda->multiprocessors; /* each holds a block of every role */
     if (cudaGetDeviceProperties(&properties, link->context->cuda->device) == cudaSuccess) {
         card->gpu = properties.uuid;
         card->ready = 1;

@@ -34,15 +34,15 @@ struct channel {
     bf_peers_progress before; /* this call */
 
     __device__ explicit channel(const bf_peers_params &params)
-        : p(params), number((int)(p.split ? blockIdx.x / BF_PEERS_ROLES : blockIdx.x)),
-          role((int)(p.split ? blockIdx.x % BF_PEERS_ROLES : 0)) {
+        : p(params), number((int)(p.is_small ? blockIdx.x : blockIdx.x / BF_PEERS_ROLES)),
+          role((int)(p.is_small ? 0 : blockIdx.x % BF_PEERS_ROLES)) {
         before = of(p.rank).progress[role];
     }
     __device__ __forceinline__ bf_peers_channel &of(int rank) const {
         return p.memory[rank]->channels[number];
     }
     __device__ __forceinline__ bool has(bf_peers_role which) const {
-        return !p.split || role == which;
+        return p.is_small || role == which;
     }
     __device__ __forceinline__ bool leads() const { return (int)threadIdx.x < p.ranks; }
 
@@ -77,7 +77,7 @@ struct channel {
     }
     /* Waits until the slots of a step are free. */
     __device__ __forceinline__ bool wait_for_slots(int flag, uint64_t step) const {
-        return step <= (uint64_t)p.depth || wait(flag, step - (uint64_t)p.depth);
+        return step <= BF_PEERS_DEPTH || wait(flag, step - BF_PEERS_DEPTH);
     }
 
     /* Ends the work of all ranks. */
@@ -104,7 +104,7 @@ struct channel {
     /* Slot of a step in the memory of `at`, for what another rank writes there. */
     __device__ __forceinline__ char *slot(int at, int from, bool result, uint64_t step) const {
         int64_t i = (result ? p.ranks - 1 : 0) + from - (from > at);
-        i = (i * p.channels + number) * p.depth + (int64_t)(step & (uint64_t)(p.depth - 1));
+        i = (i * p.channels + number) * BF_PEERS_DEPTH + (int64_t)(step % BF_PEERS_DEPTH);
         return (char *)p.memory[at] + p.slots_at + i * p.slot_bytes;
     }
     /* Packets of a vector in the memory of `at`, for what another rank writes there in this call.

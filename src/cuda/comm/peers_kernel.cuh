@@ -45,7 +45,7 @@ template <bf_dtype D> struct call_plan {
                : shares                    ? (mine + LINE - 1) / LINE * LINE * N
                                            : job.n;
         int64_t rows = (part + N - 1) / N, each = round_up((rows + channels() - 1) / channels());
-        int64_t tile = round_up((each + p.pieces - 1) / p.pieces);
+        int64_t tile = round_up((each + BF_PEERS_PIECES - 1) / BF_PEERS_PIECES);
         int64_t most = p.slot_bytes / 16 / most_terms;
         if (tile < LEAST_VECTORS) tile = each < LEAST_VECTORS ? each : LEAST_VECTORS;
         vectors = (int)(tile < most ? tile : most);
@@ -331,11 +331,12 @@ static __device__ bool take_step(const channel &c, const call_plan<D> &plan, int
 
 /* --- the kernel --- */
 
-/* Does all steps of this block. One that has every role sends ahead of what it adds. */
+/* Does all steps of this block. One that has every role sends ahead of what it adds: a small call
+ * whose ranks have several terms. */
 template <bf_dtype D>
 static __device__ bool do_steps(const channel &c, const call_plan<D> &plan, shared_memory *shared,
                                 bool *misfit) {
-    const int lag = c.p.split ? 0 : 1;
+    const int lag = c.p.is_small ? 1 : 0;
     BF_ROLLED
     for (int i = 0; i < plan.steps + 2 * lag; i++) {
         int add = i - lag, take = i - 2 * lag;
