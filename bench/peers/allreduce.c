@@ -2,9 +2,10 @@
  *
  *     allreduce [GPUS [DTYPE...]]
  *
- * Every GPU has a thread, which enqueues calls on its stream one after another. A time is that of
- * one call of a batch on the slowest GPU, by events; the median of several batches. NCCL is loaded
- * from libnccl.so.2; without it bitfold runs alone. */
+ * Every GPU has a thread, which enqueues calls on its stream one after another. "us" is the time of
+ * one call of a batch on the slowest GPU, by events; the median of several batches. "alone" is that
+ * of a call whose end the thread waits for, by the clock. NCCL is loaded from libnccl.so.2; without
+ * it, or if BITFOLD_ALONE is set, bitfold runs alone. */
 #include <bitfold.h>
 #include <bitfold/comm.h>
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST_RANKS = 16, MOST_BATCHES = 15 };
 
@@ -27,7 +29,7 @@ typedef struct rank {
     cudaEvent_t begin, end;
     void *in, *out;
     pthread_t thread;
-    float us[MOST_BATCHES];
+    float us[MOST_BATCHES], alone[MOST_BATCHES];
 } rank;
 
 static rank ranks[MOST_RANKS];
@@ -48,7 +50,7 @@ static ncclResult_t (*nccl_allreduce)(const void *, void *, size_t, ncclDataType
 
 static int load_nccl(int n) {
     ncclComm_t comms[MOST_RANKS];
-    void *library = dlopen("libnccl.so.2", RTLD_NOW);
+    void *library = getenv("BITFOLD_ALONE") ? NULL : dlopen("libnccl.so.2", RTLD_NOW);
     if (library == NULL) return 0;
     *(void **)&nccl_init = dlsym(library, "ncclCommInitAll");
     *(void **)&nccl_allreduce = dlsym(library, "ncclAllReduce");
@@ -90,6 +92,33 @@ static void call_once(rank *r, const measure *m) {
     check(bf_comm_allreduce_async(r->comm, &in, &out), bf_context_message(r->context));
 }
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* Returns the microseconds of a call by events. */
+static float time_stream(rank *r, const measure *m) {
+    float ms = 0;
+    call_once(r, m);
+    check(cudaEventRecord(r->begin, r->stream), "an event");
+    for (int i = 0; i < m->calls; i++) call_once(r, m);
+    check(cudaEventRecord(r->end, r->stream), "an event");
+    check(cudaStreamSynchronize(r->stream), "the stream");
+    cudaEventElapsedTime(&ms, r->begin, r->end);
+    return ms * 1000 / (float)m->calls;
+}
+
+static float time_alone(rank *r, const measure *m) {
+    double begun = now();
+    for (int i = 0; i < m->calls; i++) {
+        call_once(r, m);
+        check(cudaStreamSynchronize(r->stream), "the stream");
+    }
+    return (float)(now() - begun) / (float)m->calls;
+}
+
 static void *run_rank(void *arg) {
     rank *r = arg;
     cudaSetDevice(r->number);
@@ -100,14 +129,10 @@ static void *run_rank(void *arg) {
         for (int b = -1; b < m.batches; b++) { /* the first does not count */
             check(cudaStreamSynchronize(r->stream), "the stream");
             pthread_barrier_wait(&together);
-            call_once(r, &m);
-            check(cudaEventRecord(r->begin, r->stream), "an event");
-            for (int i = 0; i < m.calls; i++) call_once(r, &m);
-            check(cudaEventRecord(r->end, r->stream), "an event");
-            check(cudaStreamSynchronize(r->stream), "the stream");
-            float ms = 0;
-            cudaEventElapsedTime(&ms, r->begin, r->end);
-            if (b >= 0) r->us[b] = ms * 1000 / (float)m.calls;
+            float us = time_stream(r, &m), alone = time_alone(r, &m);
+            if (b < 0) continue;
+            r->us[b] = us;
+            r->alone[b] = alone;
         }
         check(bf_context_synchronize(r->context), "the context");
         pthread_barrier_wait(&together);
@@ -121,18 +146,26 @@ static int compare_floats(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void print_time(int n, const char *by) {
+/* The median over batches of the slowest GPU. */
+static float find_median(int n, const float *(*times)(const rank *)) {
     float us[MOST_BATCHES];
     for (int b = 0; b < current.batches; b++) {
         us[b] = 0;
         for (int r = 0; r < n; r++)
-            if (ranks[r].us[b] > us[b]) us[b] = ranks[r].us[b];
+            if (times(&ranks[r])[b] > us[b]) us[b] = times(&ranks[r])[b];
     }
     qsort(us, (size_t)current.batches, sizeof *us, compare_floats);
+    return us[current.batches / 2];
+}
+
+static const float *in_stream(const rank *r) { return r->us; }
+static const float *when_alone(const rank *r) { return r->alone; }
+
+static void print_time(int n, const char *by) {
     printf("{\"what\": \"allreduce\", \"by\": \"%s\", \"gpus\": %d, \"dtype\": \"%s\", \"bytes\": "
-           "%zu, "
-           "\"us\": %.2f, \"least\": %.2f}\n",
-           by, n, bf_dtype_name(current.dtype), current.bytes, us[current.batches / 2], us[0]);
+           "%zu, \"us\": %.2f, \"alone\": %.2f}\n",
+           by, n, bf_dtype_name(current.dtype), current.bytes, find_median(n, in_stream),
+           find_median(n, when_alone));
     fflush(stdout);
 }
 
@@ -171,7 +204,8 @@ static void open_ranks(int n) {
 }
 
 int main(int argc, char **argv) {
-    static const size_t sizes[] = {8, 1 << 20, 1 << 24, 1 << 26, 1 << 28, 1 << 30};
+    static const size_t sizes[] = {8,       1 << 16, 1 << 18, 1 << 19, 1 << 20, 1 << 21,
+                                   1 << 22, 1 << 24, 1 << 26, 1 << 28, 1 << 30};
     static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_BF16};
     int n = argc > 1 ? atoi(argv[1]) : bf_device_count();
     check(n < 1 || n > MOST_RANKS || n > bf_device_count(), "the number of GPUs");

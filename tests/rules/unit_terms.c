@@ -88,6 +88,55 @@ static void sums_are_rounded_once(void **unused) {
     assert_true(proven[3] < tried); /* so the other way was tried, too */
 }
 
+/* Checks one addition in doubles, and of f16 and bf16 in f32, rounded to the dtype. */
+static void check_pair(bf_dtype dtype, uint64_t a, uint64_t b) {
+    const void *in[] = {&a, &b};
+    const bf_terms terms = {dtype, 2, in, 0};
+    bf_format f = bf_format_of(dtype);
+    bool misfit = false;
+    uint64_t expected = bf_terms_sum(&terms, &misfit), bits;
+    double x = wide_float(dtype, a), y = wide_float(dtype, b), d = x + y;
+    float s = (float)x + (float)y;
+    uint32_t narrow;
+    memcpy(&bits, &d, 8);
+    memcpy(&narrow, &s, 4);
+    assert_int_equal(isnan(d) ? bf_format_nan(f) : bf_float_convert(bf_format_of(BF_F64), f, bits),
+                     expected);
+    if (dtype == BF_F64) return;
+    assert_int_equal(isnan(s) ? bf_format_nan(f) : bf_float_convert(bf_format_f32(), f, narrow),
+                     expected);
+}
+
+static void two_terms_are_one_addition(void **unused) {
+    (void)unused;
+    uint64_t rng = 5, special[256];
+    for (int d = 0; d < 4; d++) {
+        bf_dtype dtype = floats[d];
+        uint64_t infinity = infinity_bits(dtype), sign = sign_bit(dtype);
+        uint64_t normal = 1ull << fraction_bits(dtype), one = infinity / 2 / normal * normal;
+        int n = 0;
+        for (int k = 0; k < 16; k++) { /* on either side of each border, and ties */
+            special[n++] = (uint64_t)k;
+            special[n++] = normal + (uint64_t)k - 8;
+            special[n++] = one + (uint64_t)k - 8;
+            special[n++] = infinity + (uint64_t)k - 12;
+            special[n++] = one - normal * (uint64_t)(fraction_bits(dtype) / 2 + k % 4) + (k & 1);
+            special[n++] = infinity - normal * (uint64_t)(fraction_bits(dtype) + k % 4) + (k & 1);
+        }
+        for (int i = 0; i < n; i++) {
+            for (int k = 0; k < n; k++) {
+                check_pair(dtype, special[i], special[k]);
+                check_pair(dtype, special[i], special[k] ^ sign);
+                check_pair(dtype, special[i] ^ sign, special[k] ^ sign);
+            }
+        }
+        for (int i = 0; i < 300000; i++) {
+            uint64_t a = random_float(dtype, i % 2 ? KIND_FULL : KIND_NARROW, &rng);
+            check_pair(dtype, a, hard_float(dtype, a, &rng));
+        }
+    }
+}
+
 static void every_exponent_adds(void **unused) {
     (void)unused;
     uint64_t rng = 3, term[8];
@@ -147,6 +196,7 @@ static void integers_that_do_not_fit_are_told(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_rounded_once),
+        cmocka_unit_test(two_terms_are_one_addition),
         cmocka_unit_test(every_exponent_adds),
         cmocka_unit_test(known_sums),
         cmocka_unit_test(integers_that_do_not_fit_are_told),

@@ -61,7 +61,16 @@ static void write_floats(const adding *a, bf_comm_block *b, bool lost, int64_t f
     memcpy(out_at(a, first), sums, (size_t)(n * a->bytes));
 }
 
-static bool add_floats(const adding *a, int64_t first, int n) {
+static void add_float_pairs(const adding *a, int64_t first, int n) {
+    bf_comm_block b;
+    double x[BF_COMM_BLOCK];
+    (void)bf_cast_block(a->isa, a->job->dtype, BF_F64, term_at(a, 0, first), b.s, n);
+    (void)bf_cast_block(a->isa, a->job->dtype, BF_F64, term_at(a, 1, first), x, n);
+    a->isa->comm->add_pair(&b, x, n);
+    write_floats(a, &b, false, first, n);
+}
+
+static void add_floats(const adding *a, int64_t first, int n) {
     bf_comm_block b;
     double x[BF_COMM_BLOCK];
     const bf_comm_loops *loops = a->isa->comm;
@@ -76,7 +85,6 @@ static bool add_floats(const adding *a, int64_t first, int n) {
     }
     bool lost = (dtype == BF_F64 ? loops->finish_f64 : loops->finish)(&b, n);
     write_floats(a, &b, lost, first, n);
-    return false;
 }
 
 /* Integers of at most 32 bits: 2^31 of them fit an i64. */
@@ -108,8 +116,10 @@ static bool add_long_integers(const adding *a, int64_t first, int n) {
 
 static bool add_block(const adding *a, int64_t first, int n) {
     if (a->isa->comm == NULL) return add_by_rules(a, first, n);
-    if (bf_dtype_is_float(a->job->dtype)) return add_floats(a, first, n);
-    return a->bytes == 8 ? add_long_integers(a, first, n) : add_integers(a, first, n);
+    if (!bf_dtype_is_float(a->job->dtype))
+        return a->bytes == 8 ? add_long_integers(a, first, n) : add_integers(a, first, n);
+    (a->job->terms == 2 ? add_float_pairs : add_floats)(a, first, n);
+    return false;
 }
 
 static bf_status add_piece(void *arg, int worker, int64_t first, int64_t n) {

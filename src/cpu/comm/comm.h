@@ -14,10 +14,12 @@ typedef struct bf_comm_block {
     int64_t lost[BF_COMM_BLOCK];
 } bf_comm_block;
 
-/* Loops over the first n sums. NULL: the rules are applied element by element instead. add: adds x.
- * finish: s becomes what is to be rounded to the dtype, and lost not 0 where that is not valid; it
- * returns whether that is so anywhere. */
+/* Loops over the first n sums. NULL: the rules are applied element by element instead. add_pair:
+ * adds x to s where there are two terms; s is to be rounded, and there is no more to do. add: adds
+ * x. finish: s becomes what is to be rounded to the dtype, and lost not 0 where that is not valid;
+ * it returns whether that is so anywhere. */
 typedef struct bf_comm_loops {
+    void (*add_pair)(bf_comm_block *b, const double *x, int n);
     void (*add)(bf_comm_block *b, const double *x, int n);
     bool (*finish)(bf_comm_block *b, int n);
     void (*add_f64)(bf_comm_block *b, const double *x, int n);

@@ -4,6 +4,16 @@
 #include "cpu/runtime/vector.h"
 #include "rules/reduce/terms.h"
 
+#include <math.h>
+
+static void comm_add_pair(bf_comm_block *b, const double *x, int n) {
+    INDEPENDENT
+    for (int i = 0; i < n; i++) {
+        double s = b->s[i] + x[i];
+        b->s[i] = s == s ? s : (double)NAN;
+    }
+}
+
 static void comm_add(bf_comm_block *b, const double *x, int n) {
     INDEPENDENT
     for (int i = 0; i < n; i++) b->lost[i] |= !bf_terms_add(&b->s[i], &b->e[i], x[i]);
@@ -38,4 +48,5 @@ static bool comm_finish_f64(bf_comm_block *b, int n) {
     return any != 0;
 }
 
-static const bf_comm_loops comm_loops = {comm_add, comm_finish, comm_add_f64, comm_finish_f64};
+static const bf_comm_loops comm_loops = {comm_add_pair, comm_add, comm_finish, comm_add_f64,
+                                         comm_finish_f64};

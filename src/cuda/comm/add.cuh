@@ -134,6 +134,57 @@ template <> struct sum<BF_U64> : integer_sum<uint64_t> {};
 
 /* --- vectors --- */
 
+/* Returns the sums of two vectors. *misfit: an integer does not fit. */
+template <bf_dtype D>
+static __device__ __forceinline__ uint4 add_pair(uint4 a, uint4 b, bool *misfit) {
+    using E = stored_of<D>;
+    constexpr int N = 16 / (int)sizeof(E);
+    E x[N], y[N];
+    memcpy(x, &a, 16);
+    memcpy(y, &b, 16);
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        if constexpr (is_integer(D)) {
+            sum<D> s;
+            s.begin(x[k]);
+            s.add(y[k]);
+            *misfit |= !s.finish(&x[k]);
+        } else {
+            x[k] = element<D>::encode(element<D>::decode(x[k]) + element<D>::decode(y[k]));
+        }
+    }
+    memcpy(&a, x, 16);
+    return a;
+}
+
+/* The sums of a vector's elements, term by term. */
+template <bf_dtype D> struct chain {
+    using E = stored_of<D>;
+    static constexpr int N = 16 / (int)sizeof(E);
+    sum<D> sums[N];
+    __device__ __forceinline__ void begin(uint4 v) {
+        E e[N];
+        memcpy(e, &v, sizeof e);
+#pragma unroll
+        for (int k = 0; k < N; k++) sums[k].begin(e[k]);
+    }
+    __device__ __forceinline__ void add(uint4 v) {
+        E e[N];
+        memcpy(e, &v, sizeof e);
+#pragma unroll
+        for (int k = 0; k < N; k++) sums[k].add(e[k]);
+    }
+    /* Sets *which to the bits of those of the first `left` elements whose sum is not proven, or
+     * does not fit. */
+    __device__ __forceinline__ void finish(int64_t left, uint4 *v, unsigned *which) const {
+        E e[N];
+        *which = 0;
+#pragma unroll
+        for (int k = 0; k < N; k++) *which |= (unsigned)(!sums[k].finish(&e[k]) & (k < left)) << k;
+        memcpy(v, e, sizeof e);
+    }
+};
+
 /* Returns v with those elements computed by integers whose bits are set in `which`. They are the
  * elements from number `first` on of n arrays. */
 template <bf_dtype D>
@@ -166,21 +217,23 @@ template <bf_dtype D, bool whole> struct batch {
     /* Adds arrays in[0 .. n), of `count` elements. */
     __device__ __forceinline__ void add(const void *const *in, int n, int64_t count, int at,
                                         int stride) {
-        sum<D> sums[vectors][N];
+        chain<D> chains[vectors];
         uint4 v[vectors], next[vectors];
         load(v, in[0], count, at, stride);
         if (n > 1) load(next, in[1], count, at, stride);
-        take<true>(sums, v);
+#pragma unroll
+        for (int u = 0; u < vectors; u++) chains[u].begin(v[u]);
         BF_ROLLED
         for (int t = 1; t < n; t++) {
 #pragma unroll
             for (int u = 0; u < vectors; u++) v[u] = next[u];
             if (t + 1 < n) load(next, in[t + 1], count, at, stride);
-            take<false>(sums, v);
+#pragma unroll
+            for (int u = 0; u < vectors; u++) chains[u].add(v[u]);
         }
 #pragma unroll
         for (int u = 0; u < vectors; u++)
-            finish(sums[u], count - (int64_t)(at + u * stride) * N, &out[u], &failed[u]);
+            chains[u].finish(count - (int64_t)(at + u * stride) * N, &out[u], &failed[u]);
     }
 
   private:
@@ -195,26 +248,6 @@ template <bf_dtype D, bool whole> struct batch {
             else
                 v[u] = first < count ? __ldcg((const uint4 *)p) : uint4{0, 0, 0, 0};
         }
-    }
-    template <bool first>
-    __device__ __forceinline__ void take(sum<D> (*sums)[N], const uint4 *v) const {
-        E e[vectors][N];
-        memcpy(e, v, sizeof e);
-#pragma unroll
-        for (int i = 0; i < vectors * N; i++) {
-            if (first)
-                sums[i / N][i % N].begin(e[i / N][i % N]);
-            else
-                sums[i / N][i % N].add(e[i / N][i % N]);
-        }
-    }
-    static __device__ __forceinline__ void finish(const sum<D> *sums, int64_t left, uint4 *v,
-                                                  unsigned *which) {
-        E e[N];
-        *which = 0;
-#pragma unroll
-        for (int k = 0; k < N; k++) *which |= (unsigned)(!sums[k].finish(&e[k]) & (k < left)) << k;
-        memcpy(v, e, sizeof e);
     }
 };
 

@@ -5,15 +5,23 @@
 #include "cuda/runtime/workspace.cuh"
 #include "rules/number/dtype.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+/* What was fastest from 1 to 2 MiB on (bench/peers/allreduce), and for fewer bytes. */
+enum {
+    SLOTS_BYTES = 1 << 17, /* of a channel's step, for all other ranks together */
+    SMALL_BYTES = 1 << 20  /* of an array that goes by packets, times other ranks */
+};
 
 struct bf_cuda_peers {
     bf_peers_head *memory[BF_LINK_RANKS];
     bool mapped[BF_LINK_RANKS]; /* memory of another process */
     int channels, slot_bytes;
+    int small_channels, small_vectors;
+    int64_t small_bytes; /* of an array, at most */
+    bool alone;          /* the GPU has no other rank */
 };
 
 /* What ranks tell each other to make links. */
@@ -27,17 +35,30 @@ struct rank_card {
 
 /* --- scratch --- */
 
-static size_t scratch_bytes(const bf_link *link) {
+static int64_t slots_at(const bf_link *link) {
     const bf_cuda_peers *peers = link->peers;
-    size_t slots = (size_t)2 * (size_t)link->ranks * (size_t)peers->channels * BF_PEERS_DEPTH;
-    return sizeof(bf_peers_head) + slots * (size_t)peers->slot_bytes;
+    int64_t vectors = (int64_t)peers->small_channels * peers->small_vectors;
+    return (int64_t)sizeof(bf_peers_head) +
+           2 * (link->ranks - 1) * vectors * 2 * (int64_t)sizeof(bf_peers_packet);
 }
 
-/* The slots of a step hold BF_PEERS_STEP bytes of all ranks together, roughly. */
-static int slot_bytes_of(int ranks) {
-    int parts = 2;
-    while (parts < ranks) parts *= 2;
-    return BF_PEERS_STEP / parts;
+static size_t scratch_bytes(const bf_link *link) {
+    const bf_cuda_peers *peers = link->peers;
+    int64_t slots = (int64_t)2 * (link->ranks - 1) * peers->channels * BF_PEERS_DEPTH;
+    return (size_t)(slots_at(link) + slots * peers->slot_bytes);
+}
+
+/* Shares memory out: what a rank keeps for the others is the same for any number of them. */
+static void set_sizes(bf_link *link) {
+    bf_cuda_peers *peers = link->peers;
+    int others = link->ranks > 1 ? link->ranks - 1 : 1;
+    peers->slot_bytes = SLOTS_BYTES / others / 128 * 128;
+    peers->small_vectors = BF_PEERS_SMALL_ROWS * BF_PEERS_THREADS;
+    int64_t bytes = SMALL_BYTES / others, rows = BF_PEERS_THREADS * 16;
+    peers->small_channels = (int)((bytes + rows - 1) / rows);
+    if (peers->small_channels > peers->channels) peers->small_channels = peers->channels;
+    peers->small_bytes = BF_PEERS_SMALL_ROWS * rows * peers->small_channels;
+    if (peers->small_bytes > bytes) peers->small_bytes = bytes;
 }
 
 static const bf_dtype dtypes[] = {BF_I8,  BF_I16, BF_I32, BF_I64,  BF_U8,  BF_U16,
@@ -66,7 +87,7 @@ static cudaError_t load_kernels(void) {
 static cudaError_t make_scratch(bf_link *link, int channels) {
     bf_cuda_peers *peers = link->peers;
     peers->channels = channels;
-    peers->slot_bytes = slot_bytes_of(link->ranks);
+    set_sizes(link);
     cudaError_t error = load_kernels();
     if (error == cudaSuccess)
         error = bf_cuda_alloc_cleared((void **)&peers->memory[link->rank], scratch_bytes(link));
@@ -81,8 +102,10 @@ static bool is_settled(const bf_link *link, const bf_peers_head *head) {
     for (int c = 0; c < link->peers->channels; c++) {
         const bf_peers_channel *channel = &head->channels[c];
         const bf_peers_progress *own = &channel->progress[BF_PEERS_SENDER];
+        int letter = BF_PEERS_LETTER + (int)((own->calls + 1) % 2); /* of the last call */
         for (int r = 0; r < link->ranks; r++)
-            if (channel->flags[BF_PEERS_ADDED][r] < own->steps ||
+            if (channel->flags[letter][r] >> 24 < own->calls ||
+                channel->flags[BF_PEERS_ADDED][r] < own->steps ||
                 channel->flags[BF_PEERS_RESULTS_TAKEN][r] < own->result_steps)
                 return false;
     }
@@ -135,15 +158,22 @@ static bf_status enqueue_kernel(bf_link *link, const bf_sums *job, bool waits) {
     p.ranks = link->ranks;
     p.channels = peers->channels;
     p.slot_bytes = peers->slot_bytes;
+    p.slots_at = slots_at(link);
+    p.small_channels = peers->small_channels;
+    p.small_vectors = peers->small_vectors;
     p.limit = (uint64_t)(link->limit * 1e9);
     p.report = link->report;
     p.overflow = &link->report->overflow[waits];
     p.job = *job;
     p.tag = tag_of(job);
-    int64_t bytes = job->n * bf_dtype_bytes(job->dtype);
-    int64_t channels = (bytes + 16 * BF_PEERS_THREADS - 1) / (16 * BF_PEERS_THREADS);
-    if (channels > peers->channels) channels = peers->channels;
-    bf_cuda_shape shape = {channels * BF_PEERS_ROLES, BF_PEERS_THREADS, 0, false, false};
+    int64_t bytes = job->n * bf_dtype_bytes(job->dtype), row = 16 * BF_PEERS_THREADS;
+    p.is_small = bytes <= peers->small_bytes;
+    if (p.is_small && job->to == BF_SUMS_TO_OWNERS) bytes /= link->ranks;
+    int64_t most = p.is_small ? peers->small_channels : peers->channels;
+    p.used = (int)(bytes / row < most ? (bytes + row - 1) / row : most);
+    if (p.used < 1) p.used = 1;
+    bf_cuda_shape shape = {p.used * (p.is_small ? 1 : BF_PEERS_ROLES), BF_PEERS_THREADS, 0,
+                           peers->alone, false};
     cudaError_t error = bf_cuda_launch(link->context->cuda, kernel_of(job->dtype), shape, p);
     return bf_cuda_check(link->context, error, "adding over ranks");
 }
@@ -161,12 +191,6 @@ static bool begin_peers(bf_link *link) {
     return link->peers != NULL;
 }
 
-/* Channels of a rank: as many as a GPU has multiprocessors, shared by `ranks` ranks. */
-static int channels_of(const bf_link *link, int ranks) {
-    int channels = link->context->cuda->multiprocessors / ranks;
-    return channels < 1 ? 1 : channels > BF_PEERS_CHANNELS ? BF_PEERS_CHANNELS : channels;
-}
-
 static void read_boot(char boot[40]) {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
     memset(boot, 0, 40);
@@ -179,16 +203,21 @@ static bool have_same_gpu(const rank_card *a, const rank_card *b) {
     return memcmp(a->host, b->host, sizeof a->host) == 0 && memcmp(&a->gpu, &b->gpu, 16) == 0;
 }
 
+static bool share_gpus(const rank_card *cards, int ranks) {
+    for (int r = 0; r < ranks; r++)
+        for (int k = 0; k < r; k++)
+            if (have_same_gpu(&cards[r], &cards[k])) return true;
+    return false;
+}
+
 /* Returns why GPUs of these ranks cannot be peers; NULL: perhaps they can. */
 static const char *refuse_ranks(const rank_card *cards, int ranks, bool shared) {
     for (int r = 0; r < ranks; r++) {
         if (cards[r].host[0] == '\0') return "a rank's host is not known";
         if (memcmp(cards[r].host, cards[0].host, sizeof cards[r].host) != 0)
             return "the ranks are on several hosts";
-        for (int k = 0; k < r && !shared; k++)
-            if (have_same_gpu(&cards[r], &cards[k])) return "two ranks share a GPU";
     }
-    return NULL;
+    return share_gpus(cards, ranks) && !shared ? "two ranks share a GPU" : NULL;
 }
 
 /* The fewest channels that a rank has, and ranks that share its GPU leave it. */
@@ -213,7 +242,7 @@ static void fill_card(const bf_link *link, rank_card *card) {
     cudaDeviceProp properties;
     memset(card, 0, sizeof *card);
     read_boot(card->host);
-    card->channels = channels_of(link, 1);
+    card->channels = link->context->cuda->multiprocessors; /* each holds a block of every role */
     if (cudaGetDeviceProperties(&properties, link->context->cuda->device) == cudaSuccess) {
         card->gpu = properties.uuid;
         card->ready = 1;
@@ -241,6 +270,7 @@ static void say_why(char *why, const char *what, cudaError_t error) {
 /* Makes scratch and maps that of the others: two gathers, whatever fails here. */
 static bf_status connect_ranks(bf_link *link, const bf_carrier *carrier, rank_card *mine,
                                rank_card *cards, char *why) {
+    link->peers->alone = !share_gpus(cards, link->ranks);
     cudaError_t error = make_scratch(link, agree_channels(cards, link->ranks));
     if (error == cudaSuccess)
         error = cudaIpcGetMemHandle(&mine->handle, link->peers->memory[link->rank]);
@@ -326,6 +356,7 @@ void bf_cuda_peers_open_local(bf_link *const links[], int n, const bf_link_optio
             continue;
         }
         for (int k = 0; k < n; k++) links[r]->peers->memory[k] = links[k]->peers->memory[k];
+        links[r]->peers->alone = !share_gpus(cards, n);
         links[r]->way = &over_peers;
     }
 }

@@ -15,7 +15,10 @@
  *     f64               d = bf_terms_f64(s, e, g)
  *                       valid if exact, and d is finite
  *
- * Where it is not valid, bf_terms_sum decides. The doubles are rounded to nearest and have
+ * Two terms need no chain: a + b in doubles, rounded to the dtype, is their sum, always. f16 and
+ * bf16 may be added in f32 as well.
+ *
+ * Where a chain is not valid, bf_terms_sum decides. The doubles are rounded to nearest and have
  * subnormals: on a CPU callers enter the environment (seam/environment.h). A NaN is made the
  * canonical one by the caller. docs/numerics.md has the proofs. */
 #ifndef BF_RULES_REDUCE_TERMS_H
