@@ -2,6 +2,7 @@
 under MPICH; failures are told once, with one exit code; nothing hangs.
 
 BITFOLD_CASES above 1 tries every command on 1 to 8 ranks; otherwise each on a few."""
+import json
 import os
 import random
 import shutil
@@ -161,6 +162,12 @@ class Commands(RanksTest):
                                          "hint: run 'bitfold map'\n"), 1, error)
             self.assertEqual(self.ranks(mpi, 1, "map", "abs", "-o", "out.npy",
                                         self.save("x.npy", np.ones(3)))[0], 0)
+
+    def test_devices_says_which_mpis_there_are(self):
+        mpis = json.loads(run("devices", "--json").stdout)["mpis"]
+        self.assertEqual(set(FOUND) - set(mpis), set())
+        for mpi in FOUND:
+            self.assertIn(b"bitfold-mpi." + mpi.encode(), run("devices").stdout)
 
     def test_one_rank_reads_standard_input(self):
         for mpi in FOUND:
