@@ -32,7 +32,7 @@ static const command commands[] = {
     {"count", "tables", "the different numbers, and how often each occurs", cmd_count, BY_ALL},
     {"group", "tables", "sums, means, extremes and counts for each key", cmd_group, BY_ALL},
     {"join", "tables", "the pairs of rows of two files that have the same number", cmd_join,
-     BY_FIRST},
+     BY_ALL},
     {"merge", "parts", "combine saved states, or take one out of others", cmd_merge, BY_FIRST},
     {"julia", "pictures", "Julia sets and the Mandelbrot set", cmd_julia, BY_NONE},
     {"devices", "machine", "the processor, memory and GPUs of this machine", cmd_devices, BY_FIRST},

@@ -49,6 +49,9 @@ if(bitfold_cuda)
     bitfold_link_as_c(bitfold_command)
 endif()
 
+list(JOIN bitfold_mpis " " mpis)
+target_compile_definitions(bitfold_cli PRIVATE "BITFOLD_MPIS=\"${mpis} \"")
+
 # The command over the ranks of MPI: bitfold-mpi.openmpi, bitfold-mpi.mpich; bitfold-mpi is the
 # first of them.
 foreach(mpi ${bitfold_mpis})

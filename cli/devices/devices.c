@@ -126,6 +126,21 @@ static void show_memory(const hardware *h) {
            *h->huge_pages ? h->huge_pages : "unknown");
 }
 
+/* ---- MPI ------------------------------------------------------------------------------------- */
+
+#ifndef BITFOLD_MPIS
+#define BITFOLD_MPIS ""
+#endif
+
+/* Whether this build has bitfold-mpi for an MPI: names have a space behind each. */
+static bool has_mpi(const char *name) { return strstr(BITFOLD_MPIS, name) != NULL; }
+
+static void show_mpis(void) {
+    printf("mpi       openmpi  %s\n          mpich    %s\n",
+           has_mpi("openmpi ") ? "bitfold-mpi.openmpi" : "not in this build: no mpicc.openmpi",
+           has_mpi("mpich ") ? "bitfold-mpi.mpich" : "not in this build: no mpicc.mpich");
+}
+
 static void show_devices(const hardware *h) {
     printf("cpu       %s\n", h->model);
     show_threads(h);
@@ -137,6 +152,7 @@ static void show_devices(const hardware *h) {
     else
         printf("gpu       none: %s\n          %s\n          what would help: %s\n",
                bf_device_reason(), gpu_reason(h), gpu_help(h));
+    show_mpis();
 }
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
@@ -173,6 +189,9 @@ static void show_json(const hardware *h, double began) {
     const bool gpu = bf_device_count() > 0;
     printf(",\"gpus\":");
     devices_show_gpus_json();
+    printf(",\"mpis\":[%s%s%s]", has_mpi("openmpi ") ? "\"openmpi\"" : "",
+           has_mpi("openmpi ") && has_mpi("mpich ") ? "," : "",
+           has_mpi("mpich ") ? "\"mpich\"" : "");
     printf(",\"gpu_build\":");
     json_string(stdout, bf_device_reason());
     printf(",\"gpu_why_not\":\"%s\",\"gpu_help\":\"%s\",\"nvidia_devices\":%d,"

@@ -435,7 +435,8 @@ static bool are_files(const options *o) {
 
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
 static bool join_ranks(options *o, const usage *u) {
-    const bool spills = o->memory.limit != 0 && u->takes & TAKES_SEED; /* where no other rank is */
+    /* Groups that are spilled are where no other rank is. */
+    const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_GROUPS);
     if (!ranks_first_says(are_files(o) && !spills) && !ranks_alone()) return false;
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;

@@ -1,16 +1,18 @@
 /* join: the pairs of rows of two columns that have the same number. */
 #include "command.h"
-#include "input/rows.h"
 #include "memory/kept.h"
 #include "runtime/context.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "table/piles.h"
+#include "work/ranks.h"
+#include "work/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const usage join_usage = {
     "[OPTIONS] A B",
@@ -60,11 +62,24 @@ static int load_side(join *j, rows *r, bf_array *all) {
     return code;
 }
 
+/* Loads this rank's rows; anew if those of another show that their dtype is another. */
+static int load_settled(join *j, rows *r, bf_array *all) {
+    int code = ranks_agree(load_side(j, r, all));
+    while (code == EXIT_DONE) {
+        ranks_and(r->can, r->columns);
+        const bool changed = all->dtype != rows_dtype(r, 0);
+        if (!ranks_any(changed)) return EXIT_DONE;
+        if (changed) rows_again(r);
+        code = ranks_agree(changed ? load_side(j, r, all) : EXIT_DONE);
+    }
+    return code;
+}
+
 /* Loads one text once more, as the dtype of the other. */
 static int load_as(join *j, rows *r, bf_dtype dtype, bf_array *all) {
     rows_again(r);
     rows_take_as(r, dtype);
-    return load_side(j, r, all);
+    return load_settled(j, r, all);
 }
 
 /* If one text holds floats, the integers of the other are taken as floats too. */
@@ -77,16 +92,87 @@ static int match_dtypes(join *j) {
                 bf_dtype_name(b), j->a.source.name, bf_dtype_name(a));
 }
 
+/* Rows are numbered from the first that is selected. */
+static int share_side(rows *r, piles *p) {
+    rows *const inputs[] = {r};
+    const int64_t selected = r->source.first;
+    const int code = share_rows(inputs, 1, &p->first);
+    p->first -= selected;
+    return code;
+}
+
 static int load_sides(join *j) {
     const options *o = j->options;
     int code = open_side(j, &j->a, o->files[0]);
     if (code == EXIT_DONE) code = open_side(j, &j->b, o->files[1]);
-    if (code == EXIT_DONE) code = load_side(j, &j->a, &j->rows_a);
-    if (code == EXIT_DONE) code = load_side(j, &j->b, &j->rows_b);
-    return code == EXIT_DONE ? match_dtypes(j) : code;
+    code = ranks_agree(code);
+    if (code == EXIT_DONE) code = share_side(&j->a, &j->piles_a);
+    if (code == EXIT_DONE) code = share_side(&j->b, &j->piles_b);
+    if (code == EXIT_DONE) code = load_settled(j, &j->a, &j->rows_a);
+    if (code == EXIT_DONE) code = load_settled(j, &j->b, &j->rows_b);
+    return code == EXIT_DONE ? ranks_agree(match_dtypes(j)) : code;
 }
 
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+enum { SENT = 1 << 18 /* pairs that a rank sends at a time */ };
+
+/* Sends the next pairs of all ranks to rank 0, which adds a run of each. Returns whether there were
+ * any. */
+static bool send_pairs(join *j, runs *all, run_record *some, int *code) {
+    const int ranks = ranks_count();
+    int64_t n = 0, total = 0;
+    int64_t *to = ranks_allocate(2 * (size_t)ranks * sizeof *to), *from = to + ranks;
+    if (*code == EXIT_DONE) *code = runs_next(&j->runs, some, SENT, &n);
+    to[0] = *code == EXIT_DONE ? n * (int64_t)sizeof *some : 0;
+    ranks_gather(&to[0], from, sizeof *from);
+    for (int i = 0; i < ranks; i++) total += from[i];
+    for (int i = 0; i < ranks && ranks_rank() > 0; i++) from[i] = 0;
+    char *received = ranks_allocate(ranks_rank() == 0 ? (size_t)total : 0), *at = received;
+    ranks_exchange(some, to, received, from);
+    for (int i = 0; i < ranks; at += from[i++])
+        if (from[i] > 0 && *code == EXIT_DONE)
+            *code = runs_add(all, (const run_record *)at, from[i] / (int64_t)sizeof *some);
+    free(received);
+    free(to);
+    return total > 0;
+}
+
+/* Brings the pairs of all ranks to rank 0. */
+static int gather_pairs(join *j) {
+    runs all;
+    run_record *some = ranks_allocate(SENT * sizeof *some);
+    int code = runs_merge(&j->runs);
+    runs_open(&all, j->options->memory.results / 2);
+    while (send_pairs(j, &all, some, &code)) continue;
+    free(some);
+    runs_close(&j->runs);
+    j->runs = all;
+    return ranks_agree(code);
+}
+
+/* Over ranks, rows meet where their keys do; --memory's piles do that. */
+static int join_ranks(join *j) {
+    int code = piles_exchange(&j->piles_a);
+    if (code == EXIT_DONE) code = piles_exchange(&j->piles_b);
+    if (code != EXIT_DONE) return code;
+    code = ranks_agree(piles_join(&j->piles_a, &j->piles_b, j->context, j->options, &j->runs));
+    return code == EXIT_DONE ? gather_pairs(j) : code;
+}
+
+/* Ranks share the memory of a machine, if --memory does not say how. */
+static int limit_ranks(options *o) {
+    int sharing, before;
+    if (ranks_count() == 1 || o->memory.limit > 0) return EXIT_DONE;
+    ranks_neighbours(&sharing, &before);
+    o->memory.limit = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4 / sharing;
+    return ranks_agree(memory_plan_make(&o->memory, o->threads));
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
 static int join_sides(join *j) {
+    if (ranks_count() > 1) return join_ranks(j);
     if (j->limited) return piles_join(&j->piles_a, &j->piles_b, j->context, j->options, &j->runs);
     const bf_status st =
         bf_join(j->context, &j->rows_a, &j->rows_b, (uint64_t)j->options->seed, &j->pairs);
@@ -183,6 +269,7 @@ static int run_join(join *j) {
     int code = check_line(o);
     if (code == EXIT_DONE) code = context_open(&j->context, o);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
+    code = ranks_agree(code);
     if (code == EXIT_DONE) code = load_sides(j);
     if (code == EXIT_DONE) code = join_sides(j);
     if (code != EXIT_DONE) return code;
@@ -196,6 +283,8 @@ int cmd_join(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &join_usage, &code)) return code;
+    code = limit_ranks(&o);
+    if (code != EXIT_DONE) return code;
     join *j = calloc(1, sizeof *j); /* too large for a small stack */
     if (!j) return fail_status(BF_E_MEMORY, NULL, NULL);
     j->options = &o;

@@ -3,6 +3,7 @@
 #include "input/bytes.h"
 #include "memory/temporary.h"
 #include "runtime/progress.h"
+#include "work/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,12 +84,59 @@ int piles_load(piles *p, rows *r) {
     rows_chunk chunk = {.n = 1};
     int code = EXIT_DONE;
     piles_close(p);
-    for (int64_t at = 0; code == EXIT_DONE && chunk.n > 0; at += chunk.n) {
+    for (int64_t at = p->first; code == EXIT_DONE && chunk.n > 0; at += chunk.n) {
         code = rows_next(r, 0, &chunk);
         if (code != EXIT_DONE || chunk.n == 0) break;
         const void *keys = chunk.columns[0].as[__builtin_ctz(chunk.columns[0].can)];
         code = add_rows(p, rows_dtype(r, 0), keys, chunk.n, at);
     }
+    return code;
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+/* Takes all records of a pile, which is then empty; NULL: failed, which has been reported. */
+static run_record *take_pile(pile *x, int64_t *n) {
+    const int64_t filed = x->n - x->held, bytes = filed * RECORD;
+    run_record *all = malloc((size_t)x->n * RECORD + 1);
+    *n = x->n;
+    errno = EIO;
+    if (!all) {
+        fail_status(BF_E_MEMORY, NULL, NULL);
+    } else if (filed > 0 && bytes_pread(x->fd, all, (size_t)bytes, 0) != bytes) {
+        temporary_failed(errno);
+        free(all);
+        all = NULL;
+    }
+    if (all && x->held > 0) memcpy(all + filed, x->buffer, (size_t)x->held * RECORD);
+    empty_pile(x);
+    return all;
+}
+
+/* Sends a pile to its owner, which receives those of all ranks, in the order of the rows. */
+static int send_pile(pile *x, int owner) {
+    const int ranks = ranks_count();
+    int64_t n = 0, total = 0;
+    int64_t *to = ranks_allocate(2 * (size_t)ranks * sizeof *to), *from = to + ranks;
+    run_record *mine = take_pile(x, &n);
+    const int code = ranks_agree(mine ? EXIT_DONE : EXIT_IO);
+    if (code == EXIT_DONE) {
+        to[owner] = n * RECORD;
+        ranks_gather(&to[owner], from, sizeof *from);
+        for (int i = 0; i < ranks; i++) total += ranks_rank() == owner ? from[i] : (from[i] = 0);
+        x->buffer = ranks_allocate((size_t)total);
+        x->n = x->held = total / RECORD;
+        ranks_exchange(mine, to, x->buffer, from);
+    }
+    free(mine);
+    free(to);
+    return code;
+}
+
+int piles_exchange(piles *p) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < PILES && code == EXIT_DONE; i++)
+        code = send_pile(&p->all[i], i % ranks_count());
     return code;
 }
 

@@ -19,7 +19,8 @@ typedef struct pile {
 
 typedef struct piles {
     pile all[PILES];
-    int64_t room; /* records of a buffer */
+    int64_t room;  /* records of a buffer */
+    int64_t first; /* the number of the first row */
 } piles;
 
 void piles_open(piles *p, const options *o);
@@ -28,6 +29,10 @@ void piles_close(piles *p);
 /* Puts all rows of a settled column on piles, which are emptied first. ROWS_RESETTLED: their dtype
  * is another. */
 int piles_load(piles *p, rows *r);
+
+/* Over ranks: brings the rows of each pile together on one rank. Every rank calls it; returns an
+ * exit code that all agree on. */
+int piles_exchange(piles *p);
 
 /* Joins two sides. Their pairs become runs of (row of a, row of b). */
 int piles_join(piles *a, piles *b, bf_context *context, const options *o, runs *pairs);

@@ -11,6 +11,7 @@ typedef struct bf_budget {
     int64_t limit;  /* bytes; 0: none */
     int64_t used;   /* atomic */
     int64_t wanted; /* atomic: bytes that were refused last; 0: none since the call began */
+    int64_t held;   /* atomic: bytes in use then */
     struct bf_budget *outer;
 } bf_budget;
 

@@ -2,6 +2,7 @@
 under MPICH; failures are told once, with one exit code; nothing hangs.
 
 BITFOLD_CASES above 1 tries every command on 1 to 8 ranks; otherwise each on a few."""
+import json
 import os
 import random
 import shutil
@@ -39,7 +40,10 @@ COMMANDS = [
     "group k.npy --sum x.npy --count --max k.npy", "group k.npy --sum short.npy",
     "group k.npy --mean fewer", "group k.npy --mean lines --min x.npy", "group lines --sum lines",
     "group --column key --mean value --sum late --count t.csv", "group late --sum k.npy --count",
-    "group --column key --offset 11 --count 20000 --sum value t.csv", "join small.npy small.npy",
+    "group --column key --offset 11 --count 20000 --sum value t.csv", "join small.npy small.npy", "join small.npy k.npy", "join --offset 3 --count 2000 k.npy lines",
+    "join --count 900 late k.npy", "join lines late --count 700", "join x.npy k.npy", "join bad one",
+    "join fortran.npy x.npy", "join tiny.npy tiny.npy", "join empty.npy empty.npy",
+    "join --memory 64M small.npy k.npy",
     "sum missing.npy", "sum --column nothing t.csv", "sum bad", "sum x.npy bad y.npy", "sum --nan no x",
     "sum --overflow wrap x.npy", "prod --overflow wrap k.npy", "prod k.npy", "mean --nan error odd.npy",
     "group bad --count", "count bad", "hist --tsv bad", "dot bad bad", "sum --format npy lines",
@@ -161,6 +165,12 @@ class Commands(RanksTest):
                                          "hint: run 'bitfold map'\n"), 1, error)
             self.assertEqual(self.ranks(mpi, 1, "map", "abs", "-o", "out.npy",
                                         self.save("x.npy", np.ones(3)))[0], 0)
+
+    def test_devices_says_which_mpis_there_are(self):
+        mpis = json.loads(run("devices", "--json").stdout)["mpis"]
+        self.assertEqual(set(FOUND) - set(mpis), set())
+        for mpi in FOUND:
+            self.assertIn(b"bitfold-mpi." + mpi.encode(), run("devices").stdout)
 
     def test_one_rank_reads_standard_input(self):
         for mpi in FOUND:

@@ -324,6 +324,8 @@ static void groups(void **unused) {
     REFUSED(bf_groups_save_size(w->groups, NULL));
     REFUSED(bf_groups_save(NULL, w->buffer));
     REFUSED(bf_groups_save(w->groups, NULL));
+    REFUSED(bf_groups_save_pieces(NULL, 0, 0, 1, world_write, NULL));
+    REFUSED(bf_groups_save_pieces(w->groups, 0, 0, 1, NULL, NULL));
     REFUSED(bf_groups_load(NULL, w->buffer, 100, &made));
     REFUSED(bf_groups_load(c, NULL, 0, &made));
     REFUSED(bf_groups_load(c, w->buffer, 100, NULL));

@@ -61,6 +61,10 @@ static const bf_array *const *world_inputs(world *w) {
     return inputs;
 }
 
+static inline int world_write(void *arg, const void *bytes, size_t size, const void *key) {
+    return arg != NULL || bytes == NULL || size == 0 || key == NULL;
+}
+
 CALL(bf_context_synchronize, w->context)
 CALL(bf_context_watch, w->context, NULL)
 CALL(bf_reduce, w->context, BF_SUM, &w->f64, NULL, w->values)
@@ -103,6 +107,7 @@ CALL(bf_groups_retract, w->groups, w->other_groups)
 CALL(bf_groups_result, w->groups, 0, NULL, w->values)
 CALL(bf_groups_save_size, w->groups, &w->saved[2])
 CALL(bf_groups_save, w->groups, world_quarter(w, 2))
+CALL(bf_groups_save_pieces, w->groups, 0, 1, 1, world_write, NULL)
 CALL_MAKING(bf_groups_load, bf_groups, bf_groups_destroy, w->context, world_quarter(w, 2),
             w->saved[2])
 CALL_MAKING(bf_join, bf_pairs, bf_pairs_destroy, w->context, &w->i64, &w->i64, 0)
@@ -346,6 +351,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_aggregate),
     ENTRY(bf_groups_save_size),
     ENTRY(bf_groups_save),
+    ENTRY(bf_groups_save_pieces),
     ENTRY(bf_groups_load),
     ENTRY(bf_join),
     ENTRY(bf_table_create),
