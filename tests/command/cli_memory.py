@@ -8,10 +8,10 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, CommandTest, run
+from command import BITFOLD, CommandTest, least_memory, run
 
 MIB = 1 << 20
-LIMIT = 40 # MiB, of two threads
+LIMIT = least_memory() + 6 # MiB, of two threads
 LIMITED = ["-j2", "--memory", "%dM" % LIMIT]
 
 # Runs a command and writes its peak of resident memory, in KiB, to a file: VmHWM begins anew with a
