@@ -31,6 +31,13 @@ static const bf_cuda_reduction *find_reduction(const bf_job *job) {
     }
 }
 
+static bool is_best_in_place(const bf_context *context, const bf_job *job) {
+    int align = bf_dtype_bytes(job->dtype);
+    int64_t bytes = job->count * align;
+    return bf_cuda_best_in_place(context, job->a, align, bytes) &&
+           (job->b == NULL || bf_cuda_best_in_place(context, job->b, align, bytes));
+}
+
 static bool is_in_place(const bf_context *context, const bf_job *job) {
     int align = bf_dtype_bytes(job->dtype);
     return bf_cuda_in_place(context, job->a, align) &&
@@ -182,7 +189,7 @@ static bf_status absorb_pieces(bf_context *context, const bf_job *job, int64_t *
 
 /* On failure words are as they were: they are a copy until all is done. */
 static bf_status absorb(bf_context *context, const bf_job *job, int64_t *words) {
-    if (is_in_place(context, job) && job->count <= most_at_once(job->dtype))
+    if (is_best_in_place(context, job) && job->count <= most_at_once(job->dtype))
         return absorb_at_once(context, job, words);
     int64_t *copy = (int64_t *)malloc(BF_STATE_WORDS_MAX * sizeof *copy);
     if (copy == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");

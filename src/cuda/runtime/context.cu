@@ -74,3 +74,9 @@ bool bf_cuda_in_place(const bf_context *context, const void *p, int align) {
     bool elsewhere = where == BF_WHERE_DEVICE && device != context->cuda->device;
     return (uintptr_t)p % (unsigned)align == 0 && where != BF_WHERE_HOST && !elsewhere;
 }
+
+bool bf_cuda_best_in_place(const bf_context *context, const void *p, int align, int64_t bytes) {
+    const int64_t much = (int64_t)64 << 20;
+    if (!bf_cuda_in_place(context, p, align)) return false;
+    return bytes < much || bf_where_is(p, NULL) != BF_WHERE_PINNED;
+}

@@ -41,6 +41,10 @@ bf_status bf_cuda_wait(bf_context *context, cudaError_t error, const char *what)
  * (pipeline.cuh). */
 bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
 
+/* The same for `bytes` that are read once, but false if copying them is faster: the driver copies
+ * much pinned memory at a higher rate than kernels read it. */
+bool bf_cuda_best_in_place(const bf_context *context, const void *p, int align, int64_t bytes);
+
 /* Begins a call that may enqueue work on the stream in use: makes the context's device the thread's
  * current one, and lets the stream wait for earlier calls, unless it is being captured. Returns the
  * device to restore, or -1 if it was current. */

@@ -159,16 +159,18 @@ static char *start_of(const bf_cuda_operand *o) {
     return is_read(o) ? (char *)(uintptr_t)o->in : (char *)o->out;
 }
 
-static route route_of(const bf_context *context, const bf_cuda_operand *o) {
+static route route_of(const bf_context *context, const bf_cuda_operand *o, int64_t count) {
+    int64_t read = is_read(o) ? count * o->bytes : 0;
     if (o->strided != NULL) return BY_HOST;
-    if (o->device == NULL && bf_cuda_in_place(context, start_of(o), o->align)) return IN_PLACE;
+    if (o->device == NULL && bf_cuda_best_in_place(context, start_of(o), o->align, read))
+        return IN_PLACE;
     return bf_where_is(start_of(o), NULL) == BF_WHERE_HOST ? BY_HOST : BY_GPU;
 }
 
 static void find_routes(run *r) {
     for (int i = 0; i < r->operand_count; i++) {
         const bf_cuda_operand *o = &r->operands[i];
-        r->routes[i] = route_of(r->context, o);
+        r->routes[i] = route_of(r->context, o, r->count);
         if (r->routes[i] == IN_PLACE) continue;
         r->bytes += o->bytes;
         if (r->routes[i] == BY_HOST) r->by_host += o->bytes;
