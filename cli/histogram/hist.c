@@ -311,12 +311,15 @@ int cmd_hist(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &hist_usage, &code)) return code;
-    hist h = {.options = &o};
-    code = run_hist(&h);
+    hist *h = calloc(1, sizeof *h); /* too large for a small stack */
+    if (!h) return fail_status(BF_E_MEMORY, NULL, NULL);
+    h->options = &o;
+    code = run_hist(h);
     if (code != EXIT_DONE) {
-        outfile_abandon(&h.save);
-        output_abandon(&h.output);
+        outfile_abandon(&h->save);
+        output_abandon(&h->output);
     }
-    close_hist(&h);
+    close_hist(h);
+    free(h);
     return code;
 }

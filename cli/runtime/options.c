@@ -395,6 +395,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
+    o->input.text.longest = memory_plan_line(&o->memory, o->threads);
     temporary_place(o->spill, o->output);
     progress_setup(o->quiet ? PROGRESS_OFF : o->progress);
     return *code == EXIT_DONE;
