@@ -7,7 +7,7 @@ add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
 bitfold_warnings(bitfold_cli)
-bitfold_frames(bitfold_cli 20480) # and 128 KiB for the command
+bitfold_frames(bitfold_cli 24576) # and 128 KiB for the command
 
 # Figures are drawn by cairo, whose headers are enough here: it is loaded when one is drawn.
 find_package(PkgConfig QUIET)
