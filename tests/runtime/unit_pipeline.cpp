@@ -30,6 +30,10 @@ static bool is_on_gpu(const void *p) {
 bool bf_cuda_in_place(const bf_context *, const void *p, int align) {
     return is_on_gpu(p) && (uintptr_t)p % (unsigned)align == 0;
 }
+
+bool bf_cuda_best_in_place(const bf_context *context, const void *p, int align, int64_t) {
+    return bf_cuda_in_place(context, p, align);
+}
 bf_where bf_where_is(const void *p, int *) {
     return is_on_gpu(p) ? BF_WHERE_DEVICE : BF_WHERE_HOST;
 }
