@@ -33,9 +33,10 @@ bf_carrier bf_meeting_carrier(bf_meeting *meeting, int rank);
 typedef struct bf_link bf_link;
 
 typedef struct bf_link_options {
-    double limit; /* seconds that a GPU waits for other ranks; 0: 600 */
-    bool
-        shared; /* ranks may share a GPU. All of their kernels must fit on it together: for tests */
+    double limit;        /* seconds that a GPU waits for other ranks; 0: 600 */
+    int64_t small_bytes; /* most of an array that goes in one exchange; 0: what is fast */
+    bool by_nccl;        /* even if the GPUs reach each other's memory: for tests */
+    bool shared;         /* ranks may share a GPU, on which all of their kernels fit: for tests */
 } bf_link_options;
 
 /* Who gets the sums. */
