@@ -64,6 +64,9 @@ typedef struct bf_comm_backend {
      * Errors: BF_E_OVERFLOW, BF_E_MEMORY, BF_E_DEVICE. */
     bf_status (*add)(bf_context *context, const bf_comm_job *job);
 
+    /* As bf_comm_nccl_version; NULL: 0. */
+    int (*nccl_version)(void);
+
     /* The rest is NULL where there is no queue. The contexts have this backend open. */
 
     /* Makes the link of this rank. The carrier has gather; all ranks call this at the same time and

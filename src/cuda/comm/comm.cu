@@ -1,5 +1,6 @@
 /* Communicators on GPUs: the backend's functions. */
 #include "cuda/comm/link.cuh"
+#include "cuda/comm/nccl.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,7 @@ static bf_status sum_ranks(bf_link *link, const bf_sums *job, bool waits) {
 }
 
 extern const bf_comm_backend bf_cuda_comm_backend = {
+    .nccl_version = bf_nccl_version,
     .link = open_link,
     .link_local = open_local_links,
     .unlink = close_link,

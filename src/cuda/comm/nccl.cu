@@ -21,7 +21,7 @@ enum {
 };
 
 struct bf_cuda_nccl {
-    const bf_nccl_library *library;
+    bf_nccl_library library;
     bf_nccl_comm *comm;
     cudaStream_t adding;
     cudaEvent_t exchanged[2], added[2];
@@ -107,13 +107,12 @@ static bf_nccl_result exchange_shards(const nccl_call *c, int64_t piece) {
         int from = (c->link->rank + c->link->ranks - k) % c->link->ranks;
         shard_range theirs = shard_of(c, piece, to);
         if (theirs.count > 0)
-            result =
-                nccl->library->send(term_at(c, theirs.first), (size_t)(theirs.count * c->bytes),
-                                    BF_NCCL_BYTES, to, nccl->comm, c->stream);
+            result = nccl->library.send(term_at(c, theirs.first), (size_t)(theirs.count * c->bytes),
+                                        BF_NCCL_BYTES, to, nccl->comm, c->stream);
         if (own.count > 0 && result == BF_NCCL_SUCCESS)
             result =
-                nccl->library->receive(buffer_of(c, piece, from), (size_t)(own.count * c->bytes),
-                                       BF_NCCL_BYTES, from, nccl->comm, c->stream);
+                nccl->library.receive(buffer_of(c, piece, from), (size_t)(own.count * c->bytes),
+                                      BF_NCCL_BYTES, from, nccl->comm, c->stream);
     }
     return result;
 }
@@ -128,19 +127,19 @@ static bf_nccl_result gather_sums(const nccl_call *c, int64_t piece) {
         int from = (c->link->rank + c->link->ranks - k) % c->link->ranks;
         shard_range theirs = shard_of(c, piece, from);
         if (own.count > 0 && gets(c, to))
-            result = nccl->library->send(sums_at(c, piece), (size_t)(own.count * c->bytes),
-                                         BF_NCCL_BYTES, to, nccl->comm, c->stream);
+            result = nccl->library.send(sums_at(c, piece), (size_t)(own.count * c->bytes),
+                                        BF_NCCL_BYTES, to, nccl->comm, c->stream);
         if (theirs.count > 0 && gets(c, c->link->rank) && result == BF_NCCL_SUCCESS)
-            result = nccl->library->receive((char *)c->job.out + theirs.first * c->bytes,
-                                            (size_t)(theirs.count * c->bytes), BF_NCCL_BYTES, from,
-                                            nccl->comm, c->stream);
+            result = nccl->library.receive((char *)c->job.out + theirs.first * c->bytes,
+                                           (size_t)(theirs.count * c->bytes), BF_NCCL_BYTES, from,
+                                           nccl->comm, c->stream);
     }
     return result;
 }
 
 /* The messages of step i, at once. */
 static bf_nccl_result send_step(const nccl_call *c, int64_t i) {
-    const bf_nccl_library *library = c->link->nccl->library;
+    const bf_nccl_library *library = &c->link->nccl->library;
     bf_nccl_result result = library->begin(), ended;
     if (result != BF_NCCL_SUCCESS) return result;
     if (i < c->pieces) result = exchange_shards(c, i);
@@ -174,8 +173,8 @@ static __global__ void report_misfit(const uint32_t *misfit, volatile uint32_t *
 
 static bf_nccl_result tell_misfit(const nccl_call *c, bool waits, cudaError_t *error) {
     const bf_cuda_nccl *nccl = c->link->nccl;
-    bf_nccl_result result = nccl->library->allreduce(nccl->misfit, nccl->misfit, 1, BF_NCCL_UINT32,
-                                                     BF_NCCL_MAX, nccl->comm, c->stream);
+    bf_nccl_result result = nccl->library.allreduce(nccl->misfit, nccl->misfit, 1, BF_NCCL_UINT32,
+                                                    BF_NCCL_MAX, nccl->comm, c->stream);
     if (result != BF_NCCL_SUCCESS) return result;
     report_misfit<<<1, 1, 0, c->stream>>>(nccl->misfit, &c->link->report->overflow[waits]);
     *error = cudaGetLastError();
@@ -205,7 +204,7 @@ static bf_nccl_result enqueue_steps(const nccl_call *c, bool waits, cudaError_t 
 static bf_status fail_link(bf_link *link, bf_cuda_link_fault fault, const char *why) {
     bf_cuda_nccl *nccl = link->nccl;
     link->fault = fault;
-    if (nccl->comm != NULL) nccl->library->abort(nccl->comm);
+    if (nccl->comm != NULL) nccl->library.abort(nccl->comm);
     nccl->comm = NULL;
     return bf_fail(link->context, BF_E_COMM, "NCCL: %s", why);
 }
@@ -223,9 +222,9 @@ static bf_status wait_for_ranks(bf_link *link, cudaStream_t stream) {
     cudaError_t error;
     while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady) {
         bf_nccl_result failure = BF_NCCL_SUCCESS;
-        nccl->library->failure(nccl->comm, &failure);
+        nccl->library.failure(nccl->comm, &failure);
         if (failure != BF_NCCL_SUCCESS && failure != BF_NCCL_IN_PROGRESS)
-            return fail_link(link, BF_LINK_FAILED, nccl->library->describe(failure));
+            return fail_link(link, BF_LINK_FAILED, nccl->library.describe(failure));
         if (seconds_now() - begun > link->limit)
             return fail_link(link, BF_LINK_LATE, "a rank did not take part in time");
         sched_yield();
@@ -238,7 +237,7 @@ static bf_status enqueue_messages(bf_link *link, const bf_sums *job, bool waits)
     cudaError_t error;
     bf_nccl_result result = enqueue_steps(&call, waits, &error);
     if (result != BF_NCCL_SUCCESS)
-        return fail_link(link, BF_LINK_FAILED, link->nccl->library->describe(result));
+        return fail_link(link, BF_LINK_FAILED, link->nccl->library.describe(result));
     if (error != cudaSuccess) { /* other ranks wait for messages that do not come */
         fail_link(link, BF_LINK_FAILED, "");
         return bf_cuda_fail(link->context, error, "adding over ranks");
@@ -253,7 +252,7 @@ static void close_nccl(bf_link *link) {
     if (nccl == NULL) return;
     if (nccl->comm != NULL) {
         cudaDeviceSynchronize();
-        nccl->library->destroy(nccl->comm);
+        nccl->library.destroy(nccl->comm);
     }
     for (int i = 0; i < 2; i++) {
         if (nccl->exchanged[i] != NULL) cudaEventDestroy(nccl->exchanged[i]);
@@ -280,8 +279,7 @@ static const char *begin_nccl(bf_link *link) {
     cudaError_t error = cudaSuccess;
     link->nccl = nccl;
     if (nccl == NULL) return "no memory for a link";
-    nccl->library = bf_nccl_load();
-    if (nccl->library == NULL) return "there is no libnccl.so.2";
+    if (!bf_nccl_load(&nccl->library)) return "there is no libnccl.so.2";
     nccl->shard = BUFFERS / link->ranks / 128 * 128;
     for (int i = 0; i < 2 && error == cudaSuccess; i++) {
         error = cudaEventCreateWithFlags(&nccl->exchanged[i], cudaEventDisableTiming);
@@ -305,7 +303,7 @@ static void add_reason(char *why, const char *reason) {
 /* Exchanges a byte with every rank, and adds a number: connections are made at the first use, which
  * waits for the other ranks. */
 static bf_nccl_result greet_ranks(bf_link *const links[], int n) {
-    const bf_nccl_library *library = links[0]->nccl->library;
+    const bf_nccl_library *library = &links[0]->nccl->library;
     bf_nccl_result result = library->begin(), ended;
     for (int i = 0; i < n && result == BF_NCCL_SUCCESS; i++) {
         const bf_cuda_nccl *nccl = links[i]->nccl;
@@ -329,8 +327,8 @@ static bf_nccl_result greet_ranks(bf_link *const links[], int n) {
 }
 
 /* Returns why a call has failed; NULL: it has not. */
-static const char *refusal_of(bf_nccl_result result) {
-    return result == BF_NCCL_SUCCESS ? NULL : bf_nccl_load()->describe(result);
+static const char *refusal_of(const bf_link *link, bf_nccl_result result) {
+    return result == BF_NCCL_SUCCESS ? NULL : link->nccl->library.describe(result);
 }
 
 /* Sends this rank's card and gets all. Returns whether all are ready. */
@@ -348,16 +346,16 @@ bf_status bf_cuda_nccl_open(bf_link *link, const bf_carrier *carrier, char *why)
     nccl_card mine = {}, cards[BF_LINK_RANKS] = {};
     const char *refused = link->report != NULL ? begin_nccl(link) : "no memory for a link";
     if (refused == NULL && link->rank == 0)
-        refused = refusal_of(link->nccl->library->make_id(&mine.id));
+        refused = refusal_of(link, link->nccl->library.make_id(&mine.id));
     bool ready = gather_cards(link, carrier, refused, &mine, cards, &status);
     if (ready) {
         bf_cuda_nccl *nccl = link->nccl;
         refused =
-            refusal_of(nccl->library->join(&nccl->comm, link->ranks, cards[0].id, link->rank));
+            refusal_of(link, nccl->library.join(&nccl->comm, link->ranks, cards[0].id, link->rank));
         ready = gather_cards(link, carrier, refused, &mine, cards, &status);
     }
     if (ready) {
-        refused = refusal_of(greet_ranks(&link, 1));
+        refused = refusal_of(link, greet_ranks(&link, 1));
         ready = gather_cards(link, carrier, refused, &mine, cards, &status);
     }
     if (ready) {
@@ -371,7 +369,7 @@ bf_status bf_cuda_nccl_open(bf_link *link, const bf_carrier *carrier, char *why)
 
 /* Joins the links of one process. */
 static bf_nccl_result join_links(bf_link *const links[], int n) {
-    const bf_nccl_library *library = bf_nccl_load();
+    const bf_nccl_library *library = &links[0]->nccl->library;
     bf_nccl_id id;
     bf_nccl_result result = library->make_id(&id), ended;
     if (result == BF_NCCL_SUCCESS) result = library->begin();
@@ -393,7 +391,7 @@ void bf_cuda_nccl_open_local(bf_link *const links[], int n, char *why) {
         refused = begin_nccl(links[r]);
         bf_cuda_leave(previous);
     }
-    if (refused == NULL) refused = refusal_of(join_links(links, n));
+    if (refused == NULL) refused = refusal_of(links[0], join_links(links, n));
     for (int r = 0; r < n && refused == NULL; r++) links[r]->way = &over_nccl;
     if (refused == NULL) {
         *why = '\0';

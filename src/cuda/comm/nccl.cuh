@@ -33,7 +33,10 @@ struct bf_nccl_library {
                                 bf_nccl_comm *comm, cudaStream_t stream);
 };
 
-/* Returns NULL where there is no such library. */
-const bf_nccl_library *bf_nccl_load(void);
+/* Returns false where there is no such library. It stays loaded. */
+bool bf_nccl_load(bf_nccl_library *library);
+
+/* Returns NCCL's version, as in bf_comm_nccl_version. */
+int bf_nccl_version(void);
 
 #endif

@@ -2,39 +2,36 @@
 #include "cuda/comm/nccl.cuh"
 
 #include <dlfcn.h>
-#include <pthread.h>
 
-static bf_nccl_library library;
-static bool loaded;
-
-static void load_library(void) {
+bool bf_nccl_load(bf_nccl_library *library) {
     const struct {
         const char *name;
         void *function; /* of the library: a pointer to a function */
-    } all[] = {{"ncclGetVersion", &library.version},
-               {"ncclGetUniqueId", &library.make_id},
-               {"ncclCommInitRank", &library.join},
-               {"ncclCommAbort", &library.abort},
-               {"ncclCommDestroy", &library.destroy},
-               {"ncclCommGetAsyncError", &library.failure},
-               {"ncclGetErrorString", &library.describe},
-               {"ncclGroupStart", &library.begin},
-               {"ncclGroupEnd", &library.end},
-               {"ncclSend", &library.send},
-               {"ncclRecv", &library.receive},
-               {"ncclAllReduce", &library.allreduce}};
+    } all[] = {{"ncclGetVersion", &library->version},
+               {"ncclGetUniqueId", &library->make_id},
+               {"ncclCommInitRank", &library->join},
+               {"ncclCommAbort", &library->abort},
+               {"ncclCommDestroy", &library->destroy},
+               {"ncclCommGetAsyncError", &library->failure},
+               {"ncclGetErrorString", &library->describe},
+               {"ncclGroupStart", &library->begin},
+               {"ncclGroupEnd", &library->end},
+               {"ncclSend", &library->send},
+               {"ncclRecv", &library->receive},
+               {"ncclAllReduce", &library->allreduce}};
     void *handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) return;
+    if (handle == NULL) return false;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         void *function = dlsym(handle, all[i].name);
-        if (function == NULL) return;
+        if (function == NULL) return false;
         memcpy(all[i].function, &function, sizeof function);
     }
-    loaded = true;
+    return true;
 }
 
-const bf_nccl_library *bf_nccl_load(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_library);
-    return loaded ? &library : NULL;
+int bf_nccl_version(void) {
+    bf_nccl_library library;
+    int version = 0;
+    if (!bf_nccl_load(&library) || library.version(&version) != BF_NCCL_SUCCESS) return 0;
+    return version;
 }
