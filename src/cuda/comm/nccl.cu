@@ -24,7 +24,7 @@ struct bf_cuda_nccl {
     bf_nccl_library library;
     bf_nccl_comm *comm;
     cudaStream_t adding;
-    cudaEvent_t exchanged[2], added[2];
+    cudaEvent_t exchanged[2], added[2], done; /* done: the last call */
     char *buffers;    /* of two pieces: `ranks` shards each, of which a rank's own is for sums */
     int64_t shard;    /* bytes, at most */
     uint32_t *misfit; /* in the GPU's memory */
@@ -215,12 +215,12 @@ static double seconds_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Waits for the stream, for no longer than the limit and only while NCCL works. */
-static bf_status wait_for_ranks(bf_link *link, cudaStream_t stream) {
+/* Waits for the last call, for no longer than the limit and only while NCCL works. */
+static bf_status wait_for_ranks(bf_link *link) {
     const bf_cuda_nccl *nccl = link->nccl;
     const double begun = seconds_now();
     cudaError_t error;
-    while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady) {
+    while ((error = cudaEventQuery(nccl->done)) == cudaErrorNotReady) {
         bf_nccl_result failure = BF_NCCL_SUCCESS;
         nccl->library.failure(nccl->comm, &failure);
         if (failure != BF_NCCL_SUCCESS && failure != BF_NCCL_IN_PROGRESS)
@@ -238,11 +238,12 @@ static bf_status enqueue_messages(bf_link *link, const bf_sums *job, bool waits)
     bf_nccl_result result = enqueue_steps(&call, waits, &error);
     if (result != BF_NCCL_SUCCESS)
         return fail_link(link, BF_LINK_FAILED, link->nccl->library.describe(result));
+    if (error == cudaSuccess) error = cudaEventRecord(link->nccl->done, call.stream);
     if (error != cudaSuccess) { /* other ranks wait for messages that do not come */
         fail_link(link, BF_LINK_FAILED, "");
         return bf_cuda_fail(link->context, error, "adding over ranks");
     }
-    return waits ? wait_for_ranks(link, call.stream) : BF_OK;
+    return waits ? wait_for_ranks(link) : BF_OK;
 }
 
 /* --- opening and closing --- */
@@ -250,10 +251,10 @@ static bf_status enqueue_messages(bf_link *link, const bf_sums *job, bool waits)
 static void close_nccl(bf_link *link) {
     bf_cuda_nccl *nccl = link->nccl;
     if (nccl == NULL) return;
-    if (nccl->comm != NULL) {
-        cudaDeviceSynchronize();
-        nccl->library.destroy(nccl->comm);
-    }
+    link->limit = 1;
+    if (nccl->comm != NULL) wait_for_ranks(link);
+    if (nccl->comm != NULL) nccl->library.destroy(nccl->comm);
+    if (nccl->done != NULL) cudaEventDestroy(nccl->done);
     for (int i = 0; i < 2; i++) {
         if (nccl->exchanged[i] != NULL) cudaEventDestroy(nccl->exchanged[i]);
         if (nccl->added[i] != NULL) cudaEventDestroy(nccl->added[i]);
@@ -276,11 +277,11 @@ static const bf_cuda_link_way over_nccl = {
 /* Makes what a rank needs for itself. Returns why it cannot; NULL: it can. */
 static const char *begin_nccl(bf_link *link) {
     bf_cuda_nccl *nccl = (bf_cuda_nccl *)calloc(1, sizeof *nccl);
-    cudaError_t error = cudaSuccess;
     link->nccl = nccl;
     if (nccl == NULL) return "no memory for a link";
     if (!bf_nccl_load(&nccl->library)) return "there is no libnccl.so.2";
     nccl->shard = BUFFERS / link->ranks / 128 * 128;
+    cudaError_t error = cudaEventCreateWithFlags(&nccl->done, cudaEventDisableTiming);
     for (int i = 0; i < 2 && error == cudaSuccess; i++) {
         error = cudaEventCreateWithFlags(&nccl->exchanged[i], cudaEventDisableTiming);
         if (error == cudaSuccess)
