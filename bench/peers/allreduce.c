@@ -1,4 +1,5 @@
-/* Times sums over the GPUs of this machine, exact and by NCCL, side by side: one line of JSON each.
+/* Times sums over the GPUs of this machine, side by side: exact ones over the memory of peers and
+ * over NCCL, and NCCL's own. One line of JSON each.
  *
  *     allreduce [GPUS [DTYPE...]]
  *
@@ -6,8 +7,10 @@
  * one call of a batch on the slowest GPU, by events; the median of several batches. "alone" is that
  * of a call whose end the thread waits for, by the clock. NCCL is loaded from libnccl.so.2; without
  * it, or if BITFOLD_ALONE is set, bitfold runs alone. */
+#include "seam/backend.h"
+#include "seam/comm.h"
+
 #include <bitfold.h>
-#include <bitfold/comm.h>
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -23,7 +26,7 @@ enum { MOST_RANKS = 16, MOST_BATCHES = 15 };
 typedef struct rank {
     int number, ranks;
     bf_context *context;
-    bf_comm *comm;
+    bf_link *links[2]; /* over peers, and over NCCL */
     ncclComm_t nccl;
     cudaStream_t stream;
     cudaEvent_t begin, end;
@@ -48,15 +51,14 @@ static ncclResult_t (*nccl_init)(ncclComm_t *, int, const int *);
 static ncclResult_t (*nccl_allreduce)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t,
                                       ncclComm_t, cudaStream_t);
 
-static int load_nccl(int n) {
+static void load_nccl(int n) {
     ncclComm_t comms[MOST_RANKS];
     void *library = getenv("BITFOLD_ALONE") ? NULL : dlopen("libnccl.so.2", RTLD_NOW);
-    if (library == NULL) return 0;
+    if (library == NULL) return;
     *(void **)&nccl_init = dlsym(library, "ncclCommInitAll");
     *(void **)&nccl_allreduce = dlsym(library, "ncclAllReduce");
-    if (!nccl_init || !nccl_allreduce || nccl_init(comms, n, NULL) != ncclSuccess) return 0;
+    if (!nccl_init || !nccl_allreduce || nccl_init(comms, n, NULL) != ncclSuccess) return;
     for (int r = 0; r < n; r++) ranks[r].nccl = comms[r];
-    return 1;
 }
 
 static ncclDataType_t nccl_type(bf_dtype dtype) {
@@ -71,25 +73,29 @@ static ncclDataType_t nccl_type(bf_dtype dtype) {
 
 /* ---- a thread -------------------------------------------------------------------------------- */
 
+typedef enum way { OVER_PEERS, OVER_NCCL, BY_NCCL, WAYS } way;
+static const char *const way_names[] = {"bitfold", "bitfold over NCCL", "NCCL"};
+
 typedef struct measure {
     bf_dtype dtype;
     size_t bytes;
     int calls, batches;
-    int by_nccl;
+    way by;
 } measure;
 
 static measure current; /* calls 0: the end */
 
 static void call_once(rank *r, const measure *m) {
     int64_t n = (int64_t)(m->bytes / bf_dtype_size(m->dtype));
-    if (m->by_nccl) {
+    if (m->by == BY_NCCL) {
         check(nccl_allreduce(r->in, r->out, (size_t)n, nccl_type(m->dtype), ncclSum, r->nccl,
                              r->stream) != ncclSuccess,
               "ncclAllReduce");
         return;
     }
-    bf_array in = bf_array_of(m->dtype, r->in, n), out = bf_array_of(m->dtype, r->out, n);
-    check(bf_comm_allreduce_async(r->comm, &in, &out), bf_context_message(r->context));
+    bf_sums job = {.dtype = m->dtype, .n = n, .in = r->in, .terms = 1, .out = r->out};
+    check(bf_backend_gpu()->comm->sum(r->links[m->by], &job, false),
+          bf_context_message(r->context));
 }
 
 static double now(void) {
@@ -161,28 +167,41 @@ static float find_median(int n, const float *(*times)(const rank *)) {
 static const float *in_stream(const rank *r) { return r->us; }
 static const float *when_alone(const rank *r) { return r->alone; }
 
-static void print_time(int n, const char *by) {
+static void print_time(int n) {
     printf("{\"what\": \"allreduce\", \"by\": \"%s\", \"gpus\": %d, \"dtype\": \"%s\", \"bytes\": "
            "%zu, \"us\": %.2f, \"alone\": %.2f}\n",
-           by, n, bf_dtype_name(current.dtype), current.bytes, find_median(n, in_stream),
-           find_median(n, when_alone));
+           way_names[current.by], n, bf_dtype_name(current.dtype), current.bytes,
+           find_median(n, in_stream), find_median(n, when_alone));
     fflush(stdout);
 }
 
-static void time_size(int n, bf_dtype dtype, size_t bytes, int has_nccl) {
-    for (int by_nccl = 0; by_nccl <= has_nccl; by_nccl++) {
+static int has_way(way by) {
+    return by == BY_NCCL ? ranks[0].nccl != NULL : ranks[0].links[by] != NULL;
+}
+
+static void time_size(int n, bf_dtype dtype, size_t bytes) {
+    for (way by = 0; by < WAYS; by++) {
+        if (!has_way(by)) continue;
         int calls = bytes <= (1 << 20) ? 50 : bytes <= (1 << 26) ? 10 : 3;
-        current = (measure){dtype, bytes, calls, bytes <= (1 << 26) ? 11 : 5, by_nccl};
+        current = (measure){dtype, bytes, calls, bytes <= (1 << 26) ? 11 : 5, by};
         pthread_barrier_wait(&together);
         for (int b = -1; b < current.batches; b++) pthread_barrier_wait(&together);
         pthread_barrier_wait(&together);
-        print_time(n, by_nccl ? "NCCL" : "bitfold");
+        print_time(n);
     }
+}
+
+static void open_links(bf_context *const contexts[], int n, way by) {
+    bf_link *links[MOST_RANKS];
+    char why[BF_MESSAGE_TEXT];
+    bf_link_options options = {.by_nccl = by == OVER_NCCL};
+    check(bf_backend_gpu()->comm->link_local(contexts, n, &options, links, why), why);
+    if (links[0] == NULL) fprintf(stderr, "allreduce: %s: %s\n", way_names[by], why);
+    for (int r = 0; r < n; r++) ranks[r].links[by] = links[r];
 }
 
 static void open_ranks(int n) {
     bf_context *contexts[MOST_RANKS];
-    bf_comm *comms[MOST_RANKS];
     for (int r = 0; r < n; r++) {
         char name[BF_DEVICE_TEXT];
         rank *k = &ranks[r];
@@ -199,8 +218,8 @@ static void open_ranks(int n) {
               "a context");
         contexts[r] = k->context;
     }
-    check(bf_comm_create_local(contexts, n, comms), "bf_comm_create_local");
-    for (int r = 0; r < n; r++) ranks[r].comm = comms[r];
+    open_links(contexts, n, OVER_PEERS);
+    if (!getenv("BITFOLD_ALONE")) open_links(contexts, n, OVER_NCCL);
 }
 
 int main(int argc, char **argv) {
@@ -210,19 +229,19 @@ int main(int argc, char **argv) {
     int n = argc > 1 ? atoi(argv[1]) : bf_device_count();
     check(n < 1 || n > MOST_RANKS || n > bf_device_count(), "the number of GPUs");
     open_ranks(n);
-    int has_nccl = load_nccl(n);
+    load_nccl(n);
     pthread_barrier_init(&together, NULL, (unsigned)n + 1);
     for (int r = 0; r < n; r++) pthread_create(&ranks[r].thread, NULL, run_rank, &ranks[r]);
     for (int d = 0; d < (argc > 2 ? argc - 2 : 3); d++) {
         bf_dtype dtype = argc > 2 ? bf_dtype_from_name(argv[d + 2]) : dtypes[d];
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            time_size(n, dtype, sizes[s], has_nccl);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) time_size(n, dtype, sizes[s]);
     }
     current.calls = 0;
     pthread_barrier_wait(&together);
     for (int r = 0; r < n; r++) pthread_join(ranks[r].thread, NULL);
     for (int r = 0; r < n; r++) {
-        bf_comm_destroy(ranks[r].comm);
+        for (way by = 0; by < BY_NCCL; by++)
+            if (ranks[r].links[by] != NULL) bf_backend_gpu()->comm->unlink(ranks[r].links[by]);
         bf_context_destroy(ranks[r].context);
     }
     return 0;

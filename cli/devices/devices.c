@@ -6,6 +6,7 @@
 #include "runtime/options.h"
 #include "runtime/progress.h"
 
+#include <bitfold/comm.h>
 #include <string.h>
 
 static const usage devices_usage = {
@@ -195,9 +196,9 @@ static void show_json(const hardware *h, double began) {
     printf(",\"gpu_build\":");
     json_string(stdout, bf_device_reason());
     printf(",\"gpu_why_not\":\"%s\",\"gpu_help\":\"%s\",\"nvidia_devices\":%d,"
-           "\"driver_version\":%d,\"runtime_version\":%d,\"seconds\":%.6f}\n",
+           "\"driver_version\":%d,\"runtime_version\":%d,\"nccl_version\":%d,\"seconds\":%.6f}\n",
            gpu ? "" : gpu_reason(h), gpu ? "" : gpu_help(h), h->nvidia_devices, bf_driver_version(),
-           bf_runtime_version(), progress_clock() - began);
+           bf_runtime_version(), gpu ? bf_comm_nccl_version() : 0, progress_clock() - began);
 }
 
 int cmd_devices(int argc, char **argv) {

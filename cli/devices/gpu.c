@@ -3,6 +3,7 @@
 #include "runtime/json.h"
 
 #include <bitfold.h>
+#include <bitfold/comm.h>
 #include <stdio.h>
 
 void devices_put_size(double bytes) {
@@ -79,9 +80,14 @@ static void show_one(int device, int count) {
 void devices_show_gpus(void) {
     const int count = bf_device_count();
     const int driver = bf_driver_version(), runtime = bf_runtime_version();
+    const int nccl = bf_comm_nccl_version();
     for (int i = 0; i < count; i++) show_one(i, count);
     printf("cuda      %d.%d of the driver, %d.%d of this build\n", driver / 1000,
            driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (nccl > 0)
+        printf("nccl      %d.%d.%d\n", nccl / 10000, nccl % 10000 / 100, nccl % 100);
+    else
+        printf("nccl      none: libnccl.so.2 is not found\n");
 }
 
 /* ---- as JSON --------------------------------------------------------------------------------- */

@@ -67,6 +67,10 @@ BF_API bf_status bf_comm_create(bf_context *context, const bf_carrier *carrier, 
 BF_API bf_status bf_comm_create_local(bf_context *const contexts[], int n, bf_comm *comms[]);
 BF_API void bf_comm_destroy(bf_comm *comm);
 
+/* Returns the version of NCCL, 10000 * major + 100 * minor + patch, or 0 if libnccl.so.2 is not
+ * found, or this build has no CUDA. GPUs that do not reach each other's memory add by it. */
+BF_API int bf_comm_nccl_version(void);
+
 /* Return the caller's rank, and the number of ranks. */
 BF_API int bf_comm_rank(const bf_comm *comm);
 BF_API int bf_comm_ranks(const bf_comm *comm);
@@ -109,10 +113,10 @@ BF_API bf_status bf_comm_reduce_scatter(bf_comm *comm, const bf_array *in, const
 BF_API bf_status bf_comm_reduce(bf_comm *comm, const bf_array *in, const bf_array *out, int root);
 
 /* The same, enqueued on the context's stream; all ranks are on GPUs that reach each other, directly
- * or by NCCL (BF_E_DEVICE otherwise). Ranks do not compare their arguments, and those that are not
- * the root of bf_comm_reduce_async give one term. They can be captured in a
- * graph if all ranks reach each other's memory. bf_context_synchronize reports BF_E_OVERFLOW and
- * BF_E_COMM (a rank did not take part in time). */
+ * or by NCCL (BF_E_DEVICE otherwise). Ranks that are not the root of bf_comm_reduce_async give one
+ * term; over NCCL, all do. Where GPUs reach each other's memory, the calls can be captured in a
+ * graph, and bf_context_synchronize reports BF_E_COMM (a rank did not take part in time, or ranks
+ * disagree); NCCL notices neither, and waits. It reports BF_E_OVERFLOW, too. */
 BF_API bf_status bf_comm_allreduce_async(bf_comm *comm, const bf_array *in, const bf_array *out);
 BF_API bf_status bf_comm_reduce_scatter_async(bf_comm *comm, const bf_array *in,
                                               const bf_array *out);

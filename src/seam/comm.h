@@ -33,9 +33,10 @@ bf_carrier bf_meeting_carrier(bf_meeting *meeting, int rank);
 typedef struct bf_link bf_link;
 
 typedef struct bf_link_options {
-    double limit; /* seconds that a GPU waits for other ranks; 0: 600 */
-    bool
-        shared; /* ranks may share a GPU. All of their kernels must fit on it together: for tests */
+    double limit;        /* seconds that a GPU waits for other ranks; 0: 600 */
+    int64_t small_bytes; /* most of an array that goes in one exchange; 0: what is fast */
+    bool by_nccl;        /* even if the GPUs reach each other's memory: for tests */
+    bool shared;         /* ranks may share a GPU, on which all of their kernels fit: for tests */
 } bf_link_options;
 
 /* Who gets the sums. */
@@ -62,6 +63,9 @@ typedef struct bf_comm_backend {
     /* Adds the terms, in memory that the backend reaches: each sum is exact and rounded once.
      * Errors: BF_E_OVERFLOW, BF_E_MEMORY, BF_E_DEVICE. */
     bf_status (*add)(bf_context *context, const bf_comm_job *job);
+
+    /* As bf_comm_nccl_version; NULL: 0. */
+    int (*nccl_version)(void);
 
     /* The rest is NULL where there is no queue. The contexts have this backend open. */
 

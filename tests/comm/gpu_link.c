@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RANKS = 8, ROOM = 40 << 20 };
+/* Arrays of up to SMALL bytes go in packets, others in steps. */
+enum { RANKS = 8, ROOM = 40 << 20, SMALL = 1 << 13 };
 
 static const bf_comm_backend *by;
 static bf_context *contexts[RANKS];
@@ -50,11 +51,14 @@ static int tear_down(void **unused) {
     return 0;
 }
 
-static void open_links(int ranks, double limit) {
+static void open_links_of(int ranks, bf_link_options options) {
     char why[BF_MESSAGE_TEXT];
-    bf_link_options options = {.limit = limit, .shared = true};
     assert_int_equal(by->link_local(contexts, ranks, &options, links, why), BF_OK);
     if (links[0] == NULL) fail_msg("no links: %s", why);
+}
+
+static void open_links(int ranks, double limit) {
+    open_links_of(ranks, (bf_link_options){.limit = limit, .small_bytes = SMALL, .shared = true});
 }
 
 static void close_links(int ranks) {
@@ -160,10 +164,11 @@ static const int rank_counts[] = {1, 2, 3, 4, 8};
 static void sums_of_every_dtype_are_exact(void **unused) {
     (void)unused;
     for (int k = 0; k < 5; k++) {
-        one c = {.ranks = rank_counts[k], .terms = 1, .n = 20011};
+        one c = {.ranks = rank_counts[k], .terms = 1};
         open_links(c.ranks, 20);
-        for (int d = 0; d < DTYPE_COUNT; d++) {
-            c.dtype = all_dtypes[d];
+        for (int d = 0; d < 2 * DTYPE_COUNT; d++) {
+            c.dtype = all_dtypes[d / 2];
+            c.n = d % 2 ? 1003 : 20011;
             if (c.dtype == BF_BOOL) continue;
             for (c.kind = 0; c.kind < KIND_COUNT; c.kind++) check(&c, 100u * (unsigned)d);
         }
@@ -173,13 +178,14 @@ static void sums_of_every_dtype_are_exact(void **unused) {
 
 static void sizes_and_alignments(void **unused) {
     (void)unused;
-    static const int64_t sizes[] = {1, 2, 3, 7, 31, 257, 4099, 30011, 1 << 17};
+    static const int64_t sizes[] = {1,    2,    3,    7,    31,   257,  1023, 1024,  1025,   2047,
+                                    2048, 2049, 4095, 4096, 4097, 8191, 8193, 30011, 1 << 17};
     static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_BF16, BF_I8, BF_U64};
     static const int offsets[] = {0, 16, 8, 4, 3};
     for (int k = 1; k < 5; k++) {
         one c = {.ranks = rank_counts[k], .terms = 1, .kind = KIND_NARROW};
         open_links(c.ranks, 20);
-        for (int i = 0; i < 9; i++)
+        for (int i = 0; i < 19; i++)
             for (int d = 0; d < 5; d++)
                 for (int o = 0; o < 5; o++) {
                     c.n = sizes[i];
@@ -189,6 +195,26 @@ static void sizes_and_alignments(void **unused) {
                     c.kind = c.dtype == BF_I8 ? KIND_EXTREME : KIND_NARROW;
                     check(&c, (uint64_t)i);
                 }
+        close_links(c.ranks);
+    }
+}
+
+/* Where a thread has two vectors, and beyond. */
+static void arrays_at_the_limit(void **unused) {
+    (void)unused;
+    for (int k = 1; k < 5; k++) {
+        one c = {.ranks = rank_counts[k], .terms = 1, .kind = KIND_FULL};
+        int64_t limit = (1 << 20) / (c.ranks - 1);
+        open_links_of(c.ranks, (bf_link_options){.limit = 20, .shared = true});
+        for (int i = 0; i < 4; i++) {
+            c.dtype = i == 1 ? BF_F64 : i == 2 ? BF_BF16 : i == 3 ? BF_U16 : BF_F32;
+            c.to = i == 1 ? BF_SUMS_TO_ROOT : i == 2 ? BF_SUMS_TO_OWNERS : BF_SUMS_TO_ALL;
+            c.n = limit / (int64_t)bf_dtype_size(c.dtype) / c.ranks * c.ranks;
+            c.kind = i == 3 ? KIND_NARROW : KIND_FULL;
+            check(&c, (uint64_t)i);
+            c.n += c.ranks;
+            check(&c, (uint64_t)i);
+        }
         close_links(c.ranks);
     }
 }
@@ -207,7 +233,7 @@ static void many_terms(void **unused) {
                         c.terms = terms[t];
                         c.dtype = dtypes[d];
                         c.kind = kind ? KIND_FULL : KIND_NARROW;
-                        c.n = !size ? 501 : c.terms < 8 ? 30001 : 1001;
+                        c.n = !size ? 501 : c.terms < 8 ? 30001 : 5001;
                         c.in_place = size;
                         if (c.dtype == BF_I32) c.kind = KIND_NARROW;
                         check(&c, (uint64_t)t);
@@ -232,7 +258,7 @@ static void parts_and_roots(void **unused) {
                         c.terms = terms;
                         c.root = (i + d) % c.ranks;
                         c.n = to == BF_SUMS_TO_OWNERS ? sizes[i] * c.ranks : sizes[i] * 3;
-                        c.kind = is_float(c.dtype) ? KIND_FULL : KIND_NARROW;
+                        c.kind = is_float(c.dtype) ? KIND_FULL : i % 2 ? KIND_EXTREME : KIND_NARROW;
                         c.in_place = (i + d + terms / 2) % 2;
                         c.offset = i == 2 ? 8 : 0;
                         check(&c, (uint64_t)i);
@@ -247,12 +273,14 @@ static void calls_follow_each_other(void **unused) {
     for (int k = 1; k < 5; k++) {
         one c = {.ranks = rank_counts[k], .terms = 1, .n = 1 << 17, .kind = KIND_NARROW};
         one small = {.ranks = c.ranks, .terms = 2, .n = 77, .dtype = BF_F64, .offset = 30 << 20};
+        one packets = {.ranks = c.ranks, .terms = 1, .n = 900, .dtype = BF_F64, .offset = 32 << 20};
         open_links(c.ranks, 20);
         c.dtype = BF_F32;
         prepare(&small, 3);
+        prepare(&packets, 3);
         prepare(&c, 4);
         for (int i = 0; i < 100; i++) {
-            one other = i % 3 ? small : c;
+            one other = i % 7 > 3 ? packets : i % 3 ? small : c;
             other.to = i % 5 == 0 ? BF_SUMS_TO_ROOT : BF_SUMS_TO_ALL;
             other.root = i % c.ranks;
             enqueue(&other);
@@ -264,11 +292,10 @@ static void calls_follow_each_other(void **unused) {
     }
 }
 
-static void graphs_run_again(void **unused) {
-    (void)unused;
+static void run_graphs(int64_t n) {
     cudaStream_t streams[2];
     cudaGraphExec_t graphs[2];
-    one c = {.ranks = 2, .terms = 1, .n = 100003, .dtype = BF_F32, .kind = KIND_FULL};
+    one c = {.ranks = 2, .terms = 1, .n = n, .dtype = BF_F32, .kind = KIND_FULL};
     open_links(c.ranks, 20);
     prepare(&c, 5);
     for (int r = 0; r < 2; r++) {
@@ -303,9 +330,14 @@ static void graphs_run_again(void **unused) {
     close_links(c.ranks);
 }
 
-static void a_rank_that_does_not_come(void **unused) {
+static void graphs_run_again(void **unused) {
     (void)unused;
-    one c = {.ranks = 3, .terms = 1, .n = 1000, .dtype = BF_F32};
+    run_graphs(1003);
+    run_graphs(100003);
+}
+
+static void miss_rank(int64_t n) {
+    one c = {.ranks = 3, .terms = 1, .n = n, .dtype = BF_F32};
     open_links(c.ranks, 0.1);
     prepare(&c, 1);
     for (int r = 0; r < 2; r++) {
@@ -320,10 +352,17 @@ static void a_rank_that_does_not_come(void **unused) {
     close_links(c.ranks);
 }
 
+static void a_rank_that_does_not_come(void **unused) {
+    (void)unused;
+    miss_rank(1000);
+    miss_rank(100000);
+}
+
 static void ranks_that_disagree(void **unused) {
     (void)unused;
-    for (int k = 0; k < 3; k++) {
-        one c = {.ranks = 3, .terms = 1, .n = 100000, .dtype = BF_F32};
+    for (int i = 0; i < 6; i++) {
+        int k = i / 2;
+        one c = {.ranks = 3, .terms = 1, .n = i % 2 ? 1000 : 100000, .dtype = BF_F32};
         open_links(c.ranks, 20);
         prepare(&c, 1);
         for (int r = 0; r < 3; r++) {
@@ -337,6 +376,59 @@ static void ranks_that_disagree(void **unused) {
             assert_int_equal(bf_context_synchronize(contexts[r]), BF_E_COMM);
         close_links(c.ranks);
     }
+}
+
+/* ---- over NCCL ------------------------------------------------------------------------------- */
+
+/* Returns false where there is no NCCL, or no GPU for each rank. */
+static bool open_nccl(int ranks, double limit) {
+    char why[BF_MESSAGE_TEXT];
+    bf_link_options options = {.limit = limit, .by_nccl = true};
+    if (gpus < ranks) return false;
+    assert_int_equal(by->link_local(contexts, ranks, &options, links, why), BF_OK);
+    if (links[0] == NULL) print_message("no links: %s\n", why);
+    return links[0] != NULL;
+}
+
+static void sums_over_nccl(void **unused) {
+    (void)unused;
+    static const int64_t sizes[] = {1, 1001, 40007, 600001};
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_BF16, BF_I32, BF_U8};
+    for (int ranks = 2; ranks <= RANKS; ranks++) {
+        one c = {.ranks = ranks, .terms = 1};
+        if (!open_nccl(ranks, 20)) {
+            if (ranks == 2) skip();
+            return;
+        }
+        assert_false(by->is_capturable(links[0]));
+        for (int i = 0; i < 4; i++)
+            for (int d = 0; d < 5; d++)
+                for (int to = BF_SUMS_TO_ALL; to <= BF_SUMS_TO_ROOT; to++) {
+                    c.to = (bf_sums_to)to;
+                    c.dtype = dtypes[d];
+                    c.root = (i + d) % ranks;
+                    c.n = to == BF_SUMS_TO_OWNERS ? (sizes[i] / ranks + 1) * ranks : sizes[i];
+                    c.kind = is_float(c.dtype) ? KIND_FULL : d == 4 ? KIND_EXTREME : KIND_NARROW;
+                    c.in_place = (i + d + to) % 2;
+                    c.offset = i == 1 ? 8 : 0;
+                    check(&c, (uint64_t)i);
+                }
+        bf_sums job = job_of(&c, 0);
+        job.terms = 2;
+        assert_false(by->can_sum(links[0], &job));
+        close_links(ranks);
+    }
+}
+
+static void a_rank_that_does_not_come_over_nccl(void **unused) {
+    (void)unused;
+    one c = {.ranks = 2, .terms = 1, .n = 1000, .dtype = BF_F32};
+    if (!open_nccl(2, 0.2)) skip();
+    prepare(&c, 1);
+    bf_sums job = job_of(&c, 0);
+    assert_int_equal(by->sum(links[0], &job, true), BF_E_COMM);
+    assert_int_equal(by->sum(links[0], &job, false), BF_E_COMM);
+    close_links(2);
 }
 
 static void what_cannot_be_linked(void **unused) {
@@ -360,11 +452,18 @@ static void what_cannot_be_linked(void **unused) {
 int main(void) {
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* ranks that share a GPU run at once */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_linked), cmocka_unit_test(sums_of_every_dtype_are_exact),
-        cmocka_unit_test(sizes_and_alignments),  cmocka_unit_test(many_terms),
-        cmocka_unit_test(parts_and_roots),       cmocka_unit_test(calls_follow_each_other),
-        cmocka_unit_test(graphs_run_again),      cmocka_unit_test(a_rank_that_does_not_come),
+        cmocka_unit_test(what_cannot_be_linked),
+        cmocka_unit_test(sums_of_every_dtype_are_exact),
+        cmocka_unit_test(sizes_and_alignments),
+        cmocka_unit_test(arrays_at_the_limit),
+        cmocka_unit_test(many_terms),
+        cmocka_unit_test(parts_and_roots),
+        cmocka_unit_test(calls_follow_each_other),
+        cmocka_unit_test(graphs_run_again),
+        cmocka_unit_test(a_rank_that_does_not_come),
         cmocka_unit_test(ranks_that_disagree),
+        cmocka_unit_test(sums_over_nccl),
+        cmocka_unit_test(a_rank_that_does_not_come_over_nccl),
     };
     return RUN_ON_GPU(tests);
 }

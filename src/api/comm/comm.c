@@ -108,6 +108,12 @@ void bf_comm_destroy(bf_comm *comm) {
 int bf_comm_rank(const bf_comm *comm) { return comm == NULL ? 0 : comm->carrier.rank; }
 int bf_comm_ranks(const bf_comm *comm) { return comm == NULL ? 1 : comm->carrier.ranks; }
 
+int bf_comm_nccl_version(void) {
+    const bf_backend *gpu = bf_backend_gpu();
+    const bf_comm_backend *by = gpu != NULL ? gpu->comm : NULL;
+    return by != NULL && by->nccl_version != NULL ? by->nccl_version() : 0;
+}
+
 /* ---- the ranks of one process ---------------------------------------------------------------- */
 
 static bool are_contexts(bf_context *const contexts[], int n) {

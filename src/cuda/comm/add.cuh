@@ -251,6 +251,61 @@ template <bf_dtype D, bool whole> struct batch {
     }
 };
 
+/* A thread's vectors: first, first + stride, and so on. */
+struct share {
+    int first, stride;
+};
+
+/* Adds two arrays: this thread's share of their vectors before number `used`, which are whole and
+ * aligned. Returns whether an integer does not fit. */
+template <bf_dtype D, class Sums>
+static __device__ __forceinline__ bool add_pairs(const Sums &sums, const void *const *in,
+                                                 share mine, int used) {
+    constexpr int AT_ONCE = 4; /* vectors in flight */
+    const uint4 *x = (const uint4 *)in[0], *y = (const uint4 *)in[1];
+    bool misfit = false;
+    BF_ROLLED
+    for (int at = mine.first; at < used; at += AT_ONCE * mine.stride) {
+        uint4 a[AT_ONCE], b[AT_ONCE];
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++) {
+            if (at + u * mine.stride >= used) continue;
+            a[u] = __ldcg(x + at + u * mine.stride);
+            b[u] = __ldcg(y + at + u * mine.stride);
+        }
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++)
+            if (at + u * mine.stride < used)
+                sums.template store<true>(at + u * mine.stride, add_pair<D>(a[u], b[u], &misfit));
+    }
+    return misfit;
+}
+
+/* Adds arrays in[0 .. terms), as above. Sums says how many elements there are, and takes vectors.
+ * Not inline, so that it has registers of its own. */
+template <bf_dtype D, bool whole, class Sums>
+static __device__ __noinline__ bool add_vectors(const Sums sums, const void *const *in, int terms,
+                                                share mine, int used) {
+    using batch = bf_cuda_add::batch<D, whole>;
+    bool misfit = false;
+    BF_ROLLED
+    for (int at = mine.first; at < used; at += batch::vectors * mine.stride) {
+        batch b;
+        b.add(in, terms, whole ? (int64_t)used * batch::N : sums.count, at, mine.stride);
+#pragma unroll
+        for (int u = 0; u < batch::vectors; u++) {
+            int vector = at + u * mine.stride;
+            if (is_integer(D))
+                misfit |= b.failed[u] != 0;
+            else if (b.failed[u] != 0)
+                b.out[u] = add_by_integers<D>(b.out[u], b.failed[u], in, terms,
+                                              (int64_t)vector * batch::N);
+            if (vector < used) sums.template store<whole>(vector, b.out[u]);
+        }
+    }
+    return misfit;
+}
+
 } // namespace bf_cuda_add
 
 #endif

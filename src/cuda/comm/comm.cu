@@ -1,5 +1,6 @@
 /* Communicators on GPUs: the backend's functions. */
 #include "cuda/comm/link.cuh"
+#include "cuda/comm/nccl.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@ enum { LIMIT = 600 /* seconds */ };
 static bf_status describe_fault(bf_context *context, bf_cuda_link_fault fault) {
     return bf_fail(context, BF_E_COMM, "%s",
                    fault == BF_LINK_LATE ? "a rank did not take part in time"
-                                         : "ranks disagree on the call, the dtype or the shape");
+                   : fault == BF_LINK_DIFFERENT
+                       ? "ranks disagree on the call, the dtype or the shape"
+                       : "an earlier sum over NCCL has failed");
 }
 
 /* Reports what kernels wrote. */
@@ -81,6 +84,16 @@ static void close_link(bf_link *link) {
     bf_cuda_leave(previous);
 }
 
+/* Over the memory of peers where that can be, else over NCCL. */
+static bf_status open_way(bf_link *link, const bf_carrier *carrier, const bf_link_options *options,
+                          char *why) {
+    bf_status status = BF_OK;
+    *why = '\0';
+    if (!options->by_nccl) status = bf_cuda_peers_open(link, carrier, options, why);
+    if (status != BF_OK || link->way != NULL || link->ranks == 1 || link->shares_gpu) return status;
+    return bf_cuda_nccl_open(link, carrier, why);
+}
+
 static bf_status open_link(bf_context *context, const bf_carrier *carrier,
                            const bf_link_options *options, bf_link **made, char *why) {
     *made = NULL;
@@ -94,7 +107,7 @@ static bf_status open_link(bf_context *context, const bf_carrier *carrier,
     none.context = context;
     none.rank = carrier->rank;
     none.ranks = carrier->ranks;
-    bf_status status = bf_cuda_peers_open(link != NULL ? link : &none, carrier, options, why);
+    bf_status status = open_way(link != NULL ? link : &none, carrier, options, why);
     if (status == BF_OK && link != NULL && link->way != NULL)
         *made = link;
     else
@@ -118,7 +131,9 @@ static bf_status open_local_links(bf_context *const contexts[], int n,
         if (links[r] == NULL) status = BF_E_MEMORY;
         bf_cuda_leave(previous);
     }
-    if (status == BF_OK) bf_cuda_peers_open_local(links, n, options, why);
+    if (status == BF_OK && !options->by_nccl) bf_cuda_peers_open_local(links, n, options, why);
+    if (status == BF_OK && n > 1 && !links[0]->shares_gpu && (options->by_nccl || *why != '\0'))
+        bf_cuda_nccl_open_local(links, n, why);
     for (int r = 0; r < n && (status != BF_OK || *why != '\0'); r++) {
         close_link(links[r]);
         links[r] = NULL;
@@ -132,15 +147,15 @@ static bool is_capturable(const bf_link *link) { return link->way->capturable; }
 
 static bool can_sum(const bf_link *link, const bf_sums *job) {
     bool writes = job->to != BF_SUMS_TO_ROOT || job->root == link->rank;
-    return job->terms <= BF_LINK_TERMS && bf_cuda_in_place(link->context, job->in, 1) &&
+    return job->terms <= link->way->terms && bf_cuda_in_place(link->context, job->in, 1) &&
            (!writes || bf_cuda_in_place(link->context, job->out, 1));
 }
 
 static bf_status enqueue_sum(bf_link *link, const bf_sums *job, bool waits) {
     bf_context *context = link->context;
     if (link->fault != BF_LINK_WHOLE) return describe_fault(context, link->fault);
-    if (job->terms > BF_LINK_TERMS)
-        return bf_fail(context, BF_E_ARGUMENT, "more than %d terms of a rank", BF_LINK_TERMS);
+    if (job->terms > link->way->terms)
+        return bf_fail(context, BF_E_ARGUMENT, "more than %d terms of a rank", link->way->terms);
     if (!can_sum(link, job))
         return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
     if (context->cuda->capture != 0 && !link->way->capturable)
@@ -159,6 +174,7 @@ static bf_status sum_ranks(bf_link *link, const bf_sums *job, bool waits) {
 }
 
 extern const bf_comm_backend bf_cuda_comm_backend = {
+    .nccl_version = bf_nccl_version,
     .link = open_link,
     .link_local = open_local_links,
     .unlink = close_link,

@@ -15,10 +15,11 @@ struct bf_cuda_link_report {
     uint32_t broken;      /* a bf_cuda_link_fault */
 };
 
-enum bf_cuda_link_fault { BF_LINK_WHOLE, BF_LINK_LATE, BF_LINK_DIFFERENT };
+enum bf_cuda_link_fault { BF_LINK_WHOLE, BF_LINK_LATE, BF_LINK_DIFFERENT, BF_LINK_FAILED };
 
 typedef struct bf_cuda_link_way {
     bool capturable;
+    int terms; /* of a rank, at most */
     bf_status (*enqueue)(bf_link *link, const bf_sums *job, bool waits);
     void (*close)(bf_link *link);
 } bf_cuda_link_way;
@@ -27,7 +28,8 @@ struct bf_link {
     bf_context *context;
     const bf_cuda_link_way *way;
     int rank, ranks;
-    double limit; /* seconds */
+    bool shares_gpu; /* two ranks share one: then kernels must not wait early, and NCCL refuses */
+    double limit;    /* seconds */
     bf_cuda_link_report *report;
     bf_cuda_link_fault fault; /* the host knows of it: no more jobs */
     struct bf_cuda_peers *peers;
@@ -41,9 +43,10 @@ bf_status bf_cuda_peers_open(bf_link *link, const bf_carrier *carrier,
                              const bf_link_options *options, char *why);
 bf_status bf_cuda_nccl_open(bf_link *link, const bf_carrier *carrier, char *why);
 
-/* The same over peers, for all links of one process. */
+/* The same for all links of one process. */
 void bf_cuda_peers_open_local(bf_link *const links[], int n, const bf_link_options *options,
                               char *why);
+void bf_cuda_nccl_open_local(bf_link *const links[], int n, char *why);
 
 /* Gathers `bytes` bytes of every rank. Errors: BF_E_COMM. */
 bf_status bf_cuda_link_gather(const bf_link *link, const bf_carrier *carrier, const void *mine,

@@ -21,7 +21,6 @@ struct bf_cuda_peers {
     int channels, slot_bytes;
     int small_channels, small_vectors;
     int64_t small_bytes; /* of an array, at most */
-    bool alone;          /* the GPU has no other rank */
 };
 
 /* What ranks tell each other to make links. */
@@ -49,7 +48,7 @@ static size_t scratch_bytes(const bf_link *link) {
 }
 
 /* Shares memory out: what a rank keeps for the others is the same for any number of them. */
-static void set_sizes(bf_link *link) {
+static void set_sizes(bf_link *link, int64_t small_bytes) {
     bf_cuda_peers *peers = link->peers;
     int others = link->ranks > 1 ? link->ranks - 1 : 1;
     peers->slot_bytes = SLOTS_BYTES / others / 128 * 128;
@@ -59,6 +58,7 @@ static void set_sizes(bf_link *link) {
     if (peers->small_channels > peers->channels) peers->small_channels = peers->channels;
     peers->small_bytes = BF_PEERS_SMALL_ROWS * rows * peers->small_channels;
     if (peers->small_bytes > bytes) peers->small_bytes = bytes;
+    if (small_bytes > 0 && peers->small_bytes > small_bytes) peers->small_bytes = small_bytes;
 }
 
 static const bf_dtype dtypes[] = {BF_I8,  BF_I16, BF_I32, BF_I64,  BF_U8,  BF_U16,
@@ -84,10 +84,10 @@ static cudaError_t load_kernels(void) {
 }
 
 /* Makes this rank's scratch, for so many channels. */
-static cudaError_t make_scratch(bf_link *link, int channels) {
+static cudaError_t make_scratch(bf_link *link, const bf_link_options *options, int channels) {
     bf_cuda_peers *peers = link->peers;
     peers->channels = channels;
-    set_sizes(link);
+    set_sizes(link, options->small_bytes);
     cudaError_t error = load_kernels();
     if (error == cudaSuccess)
         error = bf_cuda_alloc_cleared((void **)&peers->memory[link->rank], scratch_bytes(link));
@@ -173,13 +173,14 @@ static bf_status enqueue_kernel(bf_link *link, const bf_sums *job, bool waits) {
     p.used = (int)(bytes / row < most ? (bytes + row - 1) / row : most);
     if (p.used < 1) p.used = 1;
     bf_cuda_shape shape = {p.used * (p.is_small ? 1 : BF_PEERS_ROLES), BF_PEERS_THREADS, 0,
-                           peers->alone, false};
+                           !link->shares_gpu, false};
     cudaError_t error = bf_cuda_launch(link->context->cuda, kernel_of(job->dtype), shape, p);
     return bf_cuda_check(link->context, error, "adding over ranks");
 }
 
 static const bf_cuda_link_way over_peers = {
     .capturable = true,
+    .terms = BF_LINK_TERMS,
     .enqueue = enqueue_kernel,
     .close = close_peers,
 };
@@ -268,10 +269,10 @@ static void say_why(char *why, const char *what, cudaError_t error) {
 }
 
 /* Makes scratch and maps that of the others: two gathers, whatever fails here. */
-static bf_status connect_ranks(bf_link *link, const bf_carrier *carrier, rank_card *mine,
-                               rank_card *cards, char *why) {
-    link->peers->alone = !share_gpus(cards, link->ranks);
-    cudaError_t error = make_scratch(link, agree_channels(cards, link->ranks));
+static bf_status connect_ranks(bf_link *link, const bf_carrier *carrier,
+                               const bf_link_options *options, rank_card *mine, rank_card *cards,
+                               char *why) {
+    cudaError_t error = make_scratch(link, options, agree_channels(cards, link->ranks));
     if (error == cudaSuccess)
         error = cudaIpcGetMemHandle(&mine->handle, link->peers->memory[link->rank]);
     mine->ready = error == cudaSuccess;
@@ -300,12 +301,13 @@ bf_status bf_cuda_peers_open(bf_link *link, const bf_carrier *carrier,
     *why = '\0';
     bf_status status = bf_cuda_link_gather(link, carrier, &mine, cards, sizeof mine);
     if (status != BF_OK) return status;
+    link->shares_gpu = share_gpus(cards, link->ranks);
     const char *refused = refuse_ranks(cards, link->ranks, options->shared);
     if (!are_ready(cards, link->ranks)) refused = "a rank's GPU cannot be used";
     if (refused != NULL)
         snprintf(why, BF_MESSAGE_TEXT, "%s", refused);
     else
-        status = connect_ranks(link, carrier, &mine, cards, why);
+        status = connect_ranks(link, carrier, options, &mine, cards, why);
     if (link->way == NULL) close_peers(link);
     return status;
 }
@@ -324,13 +326,14 @@ static cudaError_t reach_device(int device, int other) {
     return cudaSuccess;
 }
 
-static cudaError_t open_local(bf_link *const links[], int n, int rank, int channels) {
+static cudaError_t open_local(bf_link *const links[], int n, int rank,
+                              const bf_link_options *options, int channels) {
     bf_link *link = links[rank];
     int previous = bf_cuda_use_device(link->context->cuda);
     cudaError_t error = begin_peers(link) ? cudaSuccess : cudaErrorMemoryAllocation;
     for (int r = 0; r < n && error == cudaSuccess; r++)
         error = reach_device(link->context->cuda->device, links[r]->context->cuda->device);
-    if (error == cudaSuccess) error = make_scratch(link, channels);
+    if (error == cudaSuccess) error = make_scratch(link, options, channels);
     bf_cuda_leave(previous);
     return error;
 }
@@ -340,12 +343,13 @@ void bf_cuda_peers_open_local(bf_link *const links[], int n, const bf_link_optio
     rank_card cards[BF_LINK_RANKS] = {};
     cudaError_t error = cudaSuccess;
     for (int r = 0; r < n; r++) fill_card(links[r], &cards[r]);
+    for (int r = 0; r < n; r++) links[r]->shares_gpu = share_gpus(cards, n);
     const char *refused = refuse_ranks(cards, n, options->shared);
     *why = '\0';
     if (refused != NULL) snprintf(why, BF_MESSAGE_TEXT, "%s", refused);
     int channels = agree_channels(cards, n);
     for (int r = 0; r < n && *why == '\0'; r++) {
-        error = open_local(links, n, r, channels);
+        error = open_local(links, n, r, options, channels);
         if (error != cudaSuccess) say_why(why, "GPUs that reach each other", error);
     }
     for (int r = 0; r < n; r++) {
@@ -356,7 +360,6 @@ void bf_cuda_peers_open_local(bf_link *const links[], int n, const bf_link_optio
             continue;
         }
         for (int k = 0; k < n; k++) links[r]->peers->memory[k] = links[k]->peers->memory[k];
-        links[r]->peers->alone = !share_gpus(cards, n);
         links[r]->way = &over_peers;
     }
 }

@@ -212,55 +212,6 @@ template <bf_dtype D> struct tile_sums {
     }
 };
 
-/* Adds two terms from vector 0 to `used`: they are whole and aligned. */
-template <bf_dtype D>
-static __device__ __forceinline__ void add_pairs(const tile_sums<D> &sums, const uint4 *x,
-                                                 const uint4 *y, int used, bool *misfit) {
-    const int stride = (int)blockDim.x;
-    BF_ROLLED
-    for (int at = (int)threadIdx.x; at < used; at += AT_ONCE * stride) {
-        uint4 a[AT_ONCE], b[AT_ONCE];
-#pragma unroll
-        for (int u = 0; u < AT_ONCE; u++) {
-            if (at + u * stride >= used) continue;
-            a[u] = __ldcg(x + at + u * stride);
-            b[u] = __ldcg(y + at + u * stride);
-        }
-#pragma unroll
-        for (int u = 0; u < AT_ONCE; u++)
-            if (at + u * stride < used)
-                sums.template store<true>(at + u * stride,
-                                          bf_cuda_add::add_pair<D>(a[u], b[u], misfit));
-    }
-}
-
-/* Adds the terms of a tile, from vector `first` to `used`. Returns whether an integer does not fit.
- * Not inline, so that it has registers of its own. */
-template <bf_dtype D, bool whole>
-static __device__ __noinline__ bool add_vectors(const tile_sums<D> sums, int terms, int first,
-                                                int used) {
-    using batch = bf_cuda_add::batch<D, whole>;
-    const void *const *in = sums.shared->in;
-    const int stride = (int)blockDim.x;
-    bool misfit = false;
-    BF_ROLLED
-    for (int at = first + (int)threadIdx.x; at < used; at += batch::vectors * stride) {
-        batch b;
-        b.add(in, terms, whole ? (int64_t)used * batch::N : sums.count, at, stride);
-#pragma unroll
-        for (int u = 0; u < batch::vectors; u++) {
-            int vector = at + u * stride;
-            if (bf_cuda_element::is_integer(D))
-                misfit |= b.failed[u] != 0;
-            else if (b.failed[u] != 0)
-                b.out[u] = bf_cuda_add::add_by_integers<D>(b.out[u], b.failed[u], in, terms,
-                                                           (int64_t)vector * batch::N);
-            if (vector < used) sums.template store<whole>(vector, b.out[u]);
-        }
-    }
-    return misfit;
-}
-
 template <bf_dtype D>
 static __device__ bool add_step(const channel &c, const call_plan<D> &plan, int i,
                                 shared_memory *shared, bool *misfit) {
@@ -274,12 +225,14 @@ static __device__ bool add_step(const channel &c, const call_plan<D> &plan, int 
     tile_sums<D> sums(c, plan, tile, shared);
     int used = tile.count <= 0 ? 0 : (int)((tile.count + N - 1) / N);
     int full = used > 0 && is_aligned<D>(c.p.job, tile, sums.out) ? (int)(tile.count / N) : 0;
+    bf_cuda_add::share share = {(int)threadIdx.x, (int)blockDim.x};
     if (terms == 2)
-        add_pairs<D>(sums, (const uint4 *)shared->in[0], (const uint4 *)shared->in[1], full,
-                     misfit);
+        *misfit |= bf_cuda_add::add_pairs<D>(sums, shared->in, share, full);
     else if (full > 0)
-        *misfit |= add_vectors<D, true>(sums, terms, 0, full);
-    if (full < used) *misfit |= add_vectors<D, false>(sums, terms, full, used);
+        *misfit |= bf_cuda_add::add_vectors<D, true>(sums, shared->in, terms, share, full);
+    share.first += full;
+    if (full < used)
+        *misfit |= bf_cuda_add::add_vectors<D, false>(sums, shared->in, terms, share, used);
     c.publish();
     c.post(BF_PEERS_ADDED, step);
     if (plan.shares) c.post(BF_PEERS_RESULTS_SENT, result_step);
