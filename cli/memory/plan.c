@@ -11,7 +11,7 @@
 
 /* What a thread needs: the text and numbers of a chunk, scratch memory, its stack; what two chunks
  * that wait to be used need, and code that is read later; and the least to be shared out. */
-enum { THREAD_MIB = 4, WAITING_MIB = 8, CODE_MIB = 2, LEAST_MIB = 12 };
+enum { THREAD_MIB = 4, WAITING = 2, CODE_MIB = 2, LEAST_MIB = 12 };
 
 /* Freed blocks of this size go back to the system at once. */
 enum { RETURNED = 256 * 1024 };
@@ -38,7 +38,7 @@ int memory_plan_make(memory_plan *plan, int threads) {
     if (plan->limit == 0) return EXIT_DONE;
     int64_t now, files;
     find_resident(&now, &files);
-    const int64_t fixed = now + (CODE_MIB + THREAD_MIB * threads + WAITING_MIB) * MIB;
+    const int64_t fixed = now + (CODE_MIB + THREAD_MIB * (threads + WAITING)) * MIB;
     const int64_t least = (fixed / MIB + 1 + LEAST_MIB) * MIB;
     if (plan->limit < least) {
         fail(EXIT_USAGE, NULL, "--memory is too small: %d thread%s %lld MiB", threads,
@@ -53,4 +53,9 @@ int memory_plan_make(memory_plan *plan, int threads) {
     plan->results = shared / 4;
     plan->library = shared - plan->input - plan->pipes - plan->results;
     return EXIT_DONE;
+}
+
+/* Buffers grow twofold. */
+size_t memory_plan_line(const memory_plan *plan, int threads) {
+    return (size_t)(plan->input / (2 * (threads + WAITING)));
 }

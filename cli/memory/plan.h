@@ -3,6 +3,7 @@
 #ifndef BITFOLD_CLI_MEMORY_PLAN_H
 #define BITFOLD_CLI_MEMORY_PLAN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct memory_plan {
@@ -16,6 +17,9 @@ typedef struct memory_plan {
 /* Shares plan->limit out for a command of so many threads. Returns an exit code, having reported
  * that the limit is too small. */
 int memory_plan_make(memory_plan *plan, int threads);
+
+/* The longest line of text that the readers of so many threads have room for; 0: no limit. */
+size_t memory_plan_line(const memory_plan *plan, int threads);
 
 /* The bytes of mapped files that are resident now. */
 int64_t memory_of_files(void);

@@ -14,7 +14,8 @@ enum { AHEAD = 4 * 1024, SEARCH = 16 * 1024 };
 /* A line that is longer is no line. */
 #define LONGEST ((size_t)256 * 1024 * 1024)
 
-static const char too_long[] = "a line of more than 256 MiB", nul_byte[] = "a NUL byte";
+static const char too_long[] = "a line of more than 256 MiB", nul_byte[] = "a NUL byte",
+                  too_large[] = "a line longer than --memory allows";
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
@@ -43,6 +44,14 @@ static void piece_set(text_piece *p, size_t begin, size_t end, const char *fault
     p->fault = fault;
     p->offset = offset;
     p->lines = -1;
+}
+
+static size_t longest_of(const text_options *options) {
+    return options->longest > 0 && options->longest < LONGEST ? options->longest : LONGEST;
+}
+
+static const char *long_fault(const text_input *t) {
+    return t->longest < LONGEST ? too_large : too_long;
 }
 
 static size_t twice(size_t n) { return n < LONGEST / 2 ? 2 * n : n + LONGEST; }
@@ -76,7 +85,7 @@ static text_status find_end(const text_input *t, text_piece *p, window *w, size_
     for (size_t searched = at;;) {
         const char *newline = memchr(p->buffer + searched, '\n', w->have - searched);
         *end = newline ? (size_t)(newline + 1 - p->buffer) : w->have;
-        if (newline || w->have == w->left || w->have - at > LONGEST ||
+        if (newline || w->have == w->left || w->have - at > t->longest ||
             memchr(p->buffer + searched, '\0', w->have - searched))
             return TEXT_OK;
         searched = w->have;
@@ -107,8 +116,9 @@ static text_status take_lines(const text_input *t, text_piece *p, int64_t from, 
     if (st != TEXT_OK || begin == own) return st;
     const char *last = memrchr(p->buffer + begin, '\n', own - 1 - begin); /* before the last line */
     const size_t line = last ? (size_t)(last + 1 - p->buffer) : begin;
-    const bool is_long = end - line > LONGEST;
-    piece_set(p, begin, is_long ? line : end, is_long ? too_long : NULL, w.from + (int64_t)begin);
+    const bool is_long = end - line > t->longest;
+    piece_set(p, begin, is_long ? line : end, is_long ? long_fault(t) : NULL,
+              w.from + (int64_t)begin);
     return TEXT_OK;
 }
 
@@ -147,7 +157,7 @@ static text_status fill_piece(text_input *t, text_piece *p, size_t *n, size_t *w
         t->ended = have < want;
         *n = have;
         *whole = t->ended ? have : last ? (size_t)(last + 1 - p->buffer) : 0;
-        if (*whole > 0 || t->ended || have > LONGEST || memchr(p->buffer, '\0', have))
+        if (*whole > 0 || t->ended || have > t->longest || memchr(p->buffer, '\0', have))
             return TEXT_OK;
     }
 }
@@ -162,15 +172,15 @@ static text_status keep_rest(text_input *t, const char *bytes, size_t n) {
 }
 
 /* Is there not one whole line in more bytes than a line may have? */
-static bool is_too_long(const char *bytes, size_t n) {
-    return n > LONGEST && !memchr(bytes, '\n', n);
+static bool is_too_long(const text_input *t, const char *bytes, size_t n) {
+    return n > t->longest && !memchr(bytes, '\n', n);
 }
 
 /* After a failure nobody gets more. */
 static text_status take_from_stream(text_input *t, text_piece *p) {
     size_t n = 0, whole = 0;
     text_status st = t->ended ? TEXT_OK : fill_piece(t, p, &n, &whole);
-    const char *fault = st == TEXT_OK && is_too_long(p->buffer, n) ? too_long : NULL;
+    const char *fault = st == TEXT_OK && is_too_long(t, p->buffer, n) ? long_fault(t) : NULL;
     if (fault)
         whole = n = 0;
     else if (whole == 0)
@@ -229,8 +239,10 @@ static void place_refusal(const text_input *t, const text_piece *p, text_refusal
 static text_status refuse_fault(const text_input *t, const text_piece *p, text_refusal *refusal) {
     text_error *e = &refusal->error;
     *e = (text_error){.at = p->end};
-    snprintf(e->what, sizeof e->what, "%s: this is not text", p->fault);
-    snprintf(e->hint, sizeof e->hint, "numbers without a header need --format raw --dtype T");
+    const bool is_text = p->fault == too_large;
+    snprintf(e->what, sizeof e->what, "%s%s", p->fault, is_text ? "" : ": this is not text");
+    if (!is_text)
+        snprintf(e->hint, sizeof e->hint, "numbers without a header need --format raw --dtype T");
     place_refusal(t, p, refusal);
     return TEXT_REFUSED;
 }
@@ -253,6 +265,7 @@ static text_status find_layout(text_input *t, const text_options *options, text_
 text_status text_open_file(text_input *t, const text_options *options, int fd, int64_t origin,
                            int64_t size, size_t piece, text_refusal *refusal) {
     *t = (text_input){.fd = fd, .file = true, .origin = origin, .size = size, .piece = piece};
+    t->longest = longest_of(options);
     text_status st = take_lines(t, &t->first, 0, (int64_t)piece);
     if (st == TEXT_OK) st = find_layout(t, options, refusal);
     if (t->begin > size) t->begin = size; /* a header that no newline ends */
@@ -263,6 +276,7 @@ text_status text_open_stream(text_input *t, const text_options *options, tape *f
                              const char *prefix, size_t length, size_t piece,
                              text_refusal *refusal) {
     *t = (text_input){.fd = -1, .tape = from, .piece = piece};
+    t->longest = longest_of(options);
     text_status st = keep_rest(t, prefix, length);
     if (st == TEXT_OK) st = take_from_stream(t, &t->first);
     return st == TEXT_OK ? find_layout(t, options, refusal) : st;

@@ -34,6 +34,7 @@ typedef struct text_input {
     size_t rest_size;
     int64_t offset, lines; /* given out so far */
     int64_t header_lines;  /* before its rows */
+    size_t longest;        /* bytes of a line */
     bool ended;
     text_piece first; /* the piece with the first row, until it is taken */
 } text_input;

@@ -19,6 +19,7 @@ typedef struct text_options {
     bool header;         /* the first row holds names; as it does if a column has a name */
     bool table;     /* columns not given: all; header not given: if all in it look like names */
     bf_dtype dtype; /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
+    size_t longest; /* bytes of a line that memory allows; 0: no limit but that of all lines */
 } text_options;
 
 /* How to read the rows of one text. */

@@ -18,12 +18,12 @@ void bf_budget_leave(bf_budget *budget) { current = budget->outer; }
 
 bool bf_budget_take(bf_budget *budget, int64_t bytes) {
     if (budget == NULL || bytes == 0) return true;
-    if (bytes < 0 || __atomic_add_fetch(&budget->used, bytes, __ATOMIC_RELAXED) > budget->limit) {
-        if (bytes > 0) bf_budget_give(budget, bytes);
-        __atomic_store_n(&budget->wanted, bytes, __ATOMIC_RELAXED);
-        return false;
-    }
-    return true;
+    int64_t used = __atomic_add_fetch(&budget->used, bytes, __ATOMIC_RELAXED);
+    if (used <= budget->limit) return true;
+    bf_budget_give(budget, bytes);
+    __atomic_store_n(&budget->held, used - bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&budget->wanted, bytes, __ATOMIC_RELAXED);
+    return false;
 }
 
 void bf_budget_give(bf_budget *budget, int64_t bytes) {

@@ -8,10 +8,10 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, CommandTest, run
+from command import BITFOLD, CommandTest, least_memory, run
 
 MIB = 1 << 20
-LIMIT = 40 # MiB, of two threads
+LIMIT = least_memory() + 6 # MiB, of two threads
 LIMITED = ["-j2", "--memory", "%dM" % LIMIT]
 
 # Runs a command and writes its peak of resident memory, in KiB, to a file: VmHWM begins anew with a
@@ -197,6 +197,15 @@ class Limits(MemoryTest):
             least = int(error.split(" MiB")[0].split()[-1])
             self.assertEqual(self.result("sum", "-j", threads, "--memory", "%dM" % (least + 1),
                                          stdin=b"1"), "1")
+
+    def test_long_lines(self):
+        text = b"1\n" + b" " * (10 * MIB) + b"2\n3\n"
+        name = self.write("x", text)
+        self.assertEqual(self.result("sum", name), "6")
+        for stdin in [None, text]:
+            self.refused(3, ":2: a line longer than --memory allows", "sum", *LIMITED,
+                         *([] if stdin else [name]), stdin=stdin or b"")
+        self.assertEqual(self.result("sum", "-j2", "--memory", "1G", name), "6")
 
     def test_what_cannot_be_done_says_so(self):
         values = self.save("x.npy", np.arange(4 * MIB))

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, CommandTest, run
+from command import BITFOLD, CommandTest, run, least_memory
 
 THREADS = [1, 2, 8]
 
@@ -146,18 +146,19 @@ class LateDtypes(RowsTest):
                     self.assertEqual(float(lines[key].split("\t")[0]), want)
 
     def test_of_a_pipe_beyond_memory(self):
+        least = "%dM" % least_memory()
         data = self.data("7", 1) * 16 + self.data("0.25", 1)
         want = self.result("group", "--column", 1, self.write("x", data), "--sum", ":2")
-        for memory in ["34M", "64MiB", "1G"]:
+        for memory in [least, "64MiB", "1G"]:
             self.assertEqual(self.result("group", "-j2", "--column", 1, "--memory", memory,
                                          "--sum", ":2", stdin=data), want)
         numbers = b"".join(b"%d\n" % (i % 9) for i in range(30 * self.N)) + b"0.5\n"
         want = self.result("count", self.write("y", numbers))
-        self.assertEqual(self.result("count", "-j2", "--memory", "34M", stdin=numbers), want)
+        self.assertEqual(self.result("count", "-j2", "--memory", least, stdin=numbers), want)
         self.assertIn("0.5\t1", want)
         env = {"TMPDIR": self.path("nowhere")}
         self.refused(1, "nowhere: cannot write or read a temporary file: No such file", "count",
-                     "-j2", "--memory", "34M", stdin=numbers, env=env)
+                     "-j2", "--memory", least, stdin=numbers, env=env)
 
     def test_with_a_pipe_of_values(self):
         """The keys begin anew, so the values, which are on a pipe, must too."""

@@ -11,7 +11,7 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, DTYPES, RAW_NAMES, CommandTest, run
+from command import BITFOLD, CommandTest, DTYPES, RAW_NAMES, least_memory, run
 
 SUNSPOTS = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "data", "sunspots")
 UTF8 = {"LC_ALL": "C.UTF-8", "TERM": "xterm", "NO_COLOR": "1"}
@@ -179,26 +179,26 @@ class Inputs(HistTest):
         x = np.random.default_rng(6).normal(size=1_500_000)
         name, text = self.save("x.npy", x), "\n".join(map(repr, x[:100_000].tolist())).encode()
         want, part = self.rows("--bins", 20, name), self.rows("--bins", 20, "--count", 100_000, name)
-        spool = self.path("spool")
+        spool, least = self.path("spool"), "%dM" % least_memory()
         os.mkdir(spool)
         with open(name, "rb") as f:
             data = f.read()
-        for memory in ["1GiB", "34M", "64MiB", "100%"]:
+        for memory in ["1GiB", least, "64MiB", "100%"]:
             for input, rows in [(data, want), (text, part)]:
                 found = self.rows("--bins", 20, "-j2", "--memory", memory, stdin=input,
                                   env={"TMPDIR": spool})
                 self.assertEqual(found, rows, memory)
         self.assertEqual(os.listdir(spool), [])
-        self.refused(1, "temporary file", "hist", "-j2", "--memory", "34M", stdin=data,
+        self.refused(1, "temporary file", "hist", "-j2", "--memory", least, stdin=data,
                      env={"TMPDIR": self.path("nowhere")})
-        found = self.rows("--bins", 20, "--range", "-1e9:1e9", "-j2", "--memory", "34M", stdin=data,
+        found = self.rows("--bins", 20, "--range", "-1e9:1e9", "-j2", "--memory", least, stdin=data,
                           env={"TMPDIR": self.path("nowhere")})
         self.assertEqual(sum(row[2] for row in found), x.size) # no spool is needed
 
     def test_what_is_interrupted_leaves_nothing(self):
-        spool = self.path("spool")
+        spool, least = self.path("spool"), "%dM" % least_memory()
         os.mkdir(spool)
-        child = subprocess.Popen([BITFOLD, "hist", "-j2", "--memory", "34M", "-o", self.path("x.tsv"),
+        child = subprocess.Popen([BITFOLD, "hist", "-j2", "--memory", least, "-o", self.path("x.tsv"),
                                   "--save", self.path("x.bfs")], stdin=subprocess.PIPE,
                                  env={**os.environ, "TMPDIR": spool})
         header = np.lib.format.header_data_from_array_1_0(np.zeros(1))

@@ -98,7 +98,7 @@ static void groups_keep_to_it(void **unused) {
     (void)unused;
     int failures = 0, successes = 0;
     for (int threads = 1; threads <= 3; threads += 2)
-        for (int64_t limit = 1 << 16; limit <= 1 << 27; limit *= 2) {
+        for (int64_t limit = 1 << 16; limit <= 1 << 28; limit *= 4) {
             bf_context *context = limited(limit, threads), *free_one = limited(0, threads);
             bf_groups *g, *want;
             for (int again = 0; again < 2; again++) { /* all comes back */

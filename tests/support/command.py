@@ -29,6 +29,12 @@ def run(*arguments, stdin=b"", env=None, **more):
                           env=environment, timeout=60, **more)
 
 
+def least_memory():
+    """The least limit of --memory for two threads, in MiB; a sanitizer takes some of it."""
+    error = run("sum", "-j2", "--memory", "1M", stdin=b"1").stderr.decode()
+    return int(error.split(" MiB")[0].split()[-1]) + 1
+
+
 def header(descr, shape, order="False", version=1):
     """A .npy header with any text in it, fit or unfit."""
     text = ("{'descr': %s, 'fortran_order': %s, 'shape': %s, }" % (descr, order, shape)).encode()

@@ -134,7 +134,7 @@ bf_status bf_leave_budget(bf_context *context, bf_status status) {
     bf_budget_leave(&context->budget);
     if (status != BF_E_MEMORY || wanted == 0) return status;
     return bf_fail(context, status, "%lld bytes wanted, %lld of the limit of %lld are in use",
-                   wanted, (long long)__atomic_load_n(&b->used, __ATOMIC_RELAXED),
+                   wanted, (long long)__atomic_load_n(&b->held, __ATOMIC_RELAXED),
                    (long long)b->limit);
 }
 

@@ -40,7 +40,7 @@ static void *begin_memory(void *block, size_t before, size_t bytes) {
 
 /* Takes bytes from the budget of the present call. */
 static bool take_bytes(size_t bytes) {
-    return bytes <= INT64_MAX - 2 * BEFORE && bf_budget_take(bf_budget_current(), (int64_t)bytes);
+    return bytes <= INT64_MAX / 4 && bf_budget_take(bf_budget_current(), (int64_t)bytes);
 }
 
 void *bf_alloc(size_t bytes) {
@@ -68,7 +68,7 @@ void *bf_resize(void *memory, size_t bytes) {
     if (memory == NULL) return bf_alloc(bytes);
     header *h = header_of(memory);
     int64_t more = (int64_t)bytes - (int64_t)h->bytes;
-    if (bytes > INT64_MAX - 2 * BEFORE) return NULL;
+    if (bytes > INT64_MAX / 4) return NULL;
     if (more > 0 && !bf_budget_take(h->budget, more)) return NULL;
     char *block = realloc(h->block, bytes + BEFORE);
     if (block == NULL) {
