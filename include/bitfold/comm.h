@@ -81,8 +81,10 @@ BF_API bf_status bf_comm_merge_states(bf_comm *comm, bf_state *const states[], i
 /* The same for a histogram: every rank gets the counts and weights of all. */
 BF_API bf_status bf_comm_merge_histogram(bf_comm *comm, bf_histogram *histogram);
 
-/* Shares the groups of all ranks out by the hash of their keys: each group ends on one rank, which
- * holds all of its rows. A rank keeps about 1 / ranks of the groups. */
+/* Shares the groups of all ranks out by the hash of their keys: each key ends on one rank, as the
+ * group of all of its rows. A rank gets about 1 / ranks of the keys: part number `rank` of
+ * bf_groups_split. On failure the groups are as they were. Errors of both: BF_E_ARGUMENT,
+ * BF_E_OVERFLOW, BF_E_DEVICE, BF_E_MEMORY, BF_E_COMM. */
 BF_API bf_status bf_comm_exchange_groups(bf_comm *comm, bf_groups *groups);
 
 /* ---- sums of arrays ---------------------------------------------------------------------------
@@ -103,10 +105,12 @@ BF_API bf_status bf_comm_allreduce(bf_comm *comm, const bf_array *in, const bf_a
  * elements cannot be shared out equally). */
 BF_API bf_status bf_comm_reduce_scatter(bf_comm *comm, const bf_array *in, const bf_array *out);
 
-/* Rank `root` gets the sums; out is NULL on other ranks. */
+/* Rank `root` gets the sums. On other ranks out is not looked at. */
 BF_API bf_status bf_comm_reduce(bf_comm *comm, const bf_array *in, const bf_array *out, int root);
 
-/* The same, enqueued on the context's stream; all ranks are on GPUs. They can be captured in a
+/* The same, enqueued on the context's stream; all ranks are on GPUs that reach each other, directly
+ * or by NCCL (BF_E_DEVICE otherwise). Ranks do not compare their arguments, and those that are not
+ * the root of bf_comm_reduce_async give one term. They can be captured in a
  * graph if all ranks reach each other's memory. bf_context_synchronize reports BF_E_OVERFLOW and
  * BF_E_COMM (a rank did not take part in time). */
 BF_API bf_status bf_comm_allreduce_async(bf_comm *comm, const bf_array *in, const bf_array *out);

@@ -82,6 +82,31 @@ static void measure(mpi_world *w) {
     free(p);
 }
 
+/* Prints the milliseconds of adding f32 arrays, exactly and by MPI_SUM. */
+static void measure_sums(mpi_world *w) {
+    for (int64_t n = 1 << 10; n <= 1 << 24; n <<= 7) {
+        float *in = malloc((size_t)n * 4), *out = malloc((size_t)n * 4);
+        bf_array from = bf_array_of(BF_F32, in, n), to = bf_array_of(BF_F32, out, n);
+        double least[2] = {1e9, 1e9};
+        for (int64_t i = 0; i < n; i++) in[i] = (float)ldexp((double)(i % 1009), (int)(i % 20));
+        for (int i = 0; i < 10; i++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            double at = seconds();
+            if (i % 2 == 0)
+                MPI_Allreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            else
+                w->right = bf_comm_allreduce(w->comm, &from, &to) == BF_OK && w->right;
+            at = seconds() - at;
+            if (at < least[i % 2]) least[i % 2] = at;
+        }
+        if (bf_comm_rank(w->comm) == 0)
+            printf("%lld KiB of f32: MPI_SUM %.3f ms, exact %.3f ms\n", (long long)n / 256,
+                   least[0] * 1e3, least[1] * 1e3);
+        free(in);
+        free(out);
+    }
+}
+
 int main(int argc, char **argv) {
     mpi_world w = {NULL, NULL, true};
     const bf_options options = BF_OPTIONS(.device = "cpu", .threads = 1);
@@ -93,6 +118,7 @@ int main(int argc, char **argv) {
     if (bf_comm_create_mpi(w.context, MPI_COMM_WORLD, &w.comm) != BF_OK) return 1;
     if (argc > 1 && strcmp(argv[1], "time") == 0) {
         measure(&w);
+        measure_sums(&w);
     } else {
         merge_everything(&w);
         add_everything(&w);

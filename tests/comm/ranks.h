@@ -49,7 +49,7 @@ static inline void each_rank(rank_thread *r, int n) {
 /* Runs work on n ranks at once. */
 static inline void on_ranks(int n, rank_work *work, void *arg) {
     rank_thread r[RANKS_MOST];
-    bf_context *contexts[RANKS_MOST];
+    bf_context *contexts[RANKS_MOST] = {NULL};
     bf_comm *comms[RANKS_MOST];
     const bf_options options = BF_OPTIONS(.device = "cpu", .threads = 1 + n % 2);
     for (int i = 0; i < n; i++) assert_int_equal(bf_context_create(&options, &contexts[i]), BF_OK);

@@ -217,6 +217,7 @@ static void a_carrier_may_fail_at_any_call(void **unused) {
 static void memory_may_run_out_on_any_rank(void **unused) {
     (void)unused;
 #ifdef SANITIZED
+    (void)live, (void)failures;
     leave_out("a sanitizer has its own malloc");
 #else
     problem *p = make_problem(BF_F64, KIND_NARROW);
@@ -234,11 +235,43 @@ static void memory_may_run_out_on_any_rank(void **unused) {
 #endif
 }
 
+/* Waits for a rank that never comes. */
+static bool wait_alone(bf_comm *comm, bf_context *context, void *arg) {
+    (void)arg;
+    double x = 1;
+    bf_array a = bf_array_of(BF_F64, &x, 1);
+    CHECK(bf_comm_allreduce(comm, &a, &a) == BF_E_COMM);
+    CHECK(strstr(bf_context_message(context), "carrier failed") != NULL);
+    CHECK(bf_comm_allreduce(comm, &a, &a) == BF_E_COMM);
+    return true;
+}
+
+static void a_thread_that_leaves_is_not_waited_for(void **unused) {
+    (void)unused;
+    for (int first = 0; first < 2; first++) { /* before or after the other one waits */
+        bf_context *contexts[2];
+        bf_comm *comms[2];
+        pthread_t thread;
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cpu"), &contexts[i]), BF_OK);
+        assert_int_equal(bf_comm_create_local(contexts, 2, comms), BF_OK);
+        rank_thread r = {comms[0], contexts[0], wait_alone, NULL, false};
+        if (first == 0) bf_comm_destroy(comms[1]);
+        assert_int_equal(pthread_create(&thread, NULL, run_rank, &r), 0);
+        if (first == 1) bf_comm_destroy(comms[1]);
+        pthread_join(thread, NULL);
+        assert_true(r.right);
+        bf_comm_destroy(comms[0]);
+        for (int i = 0; i < 2; i++) bf_context_destroy(contexts[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchange_is_enough),
         cmocka_unit_test(a_carrier_may_fail_at_any_call),
         cmocka_unit_test(memory_may_run_out_on_any_rank),
+        cmocka_unit_test(a_thread_that_leaves_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
  * find out. */
 #include "api/comm/comm.h"
 
+#include "rules/number/rule.h"
+
 /* Words of the message, which are added. Ranks whose keys are equal have equal parts of it: then,
  * and only then, ranks * (sum of squares) is (sum) squared. Parts are so small that the sums fit:
  * 2^22 ranks. */
@@ -26,9 +28,8 @@ static void put_key(int64_t *message, uint64_t key) {
 static bool keys_are_equal(const int64_t *message, int ranks) {
     bool equal = true;
     for (int i = 0; i < PARTS; i++) {
-        __extension__ typedef __int128 wide;
-        wide sum = message[KEYS + i];
-        equal = equal && sum * sum == (wide)ranks * message[SQUARES + i];
+        bf_i128 sum = message[KEYS + i];
+        equal = equal && sum * sum == (bf_i128)ranks * message[SQUARES + i];
     }
     return equal;
 }

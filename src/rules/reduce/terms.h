@@ -103,7 +103,8 @@ BF_RULE_INLINE float bf_narrow_odd(double d) {
     int32_t bits;
     memcpy(&bits, &h, 4);
     int32_t step = (h > 0) == (rest > 0) ? 1 : -1;
-    bits += (rest != 0) & (h - h == 0) & ((bits & 1) == 0) ? step : 0;
+    bool moves = (rest != 0) & (h - h == 0) & ((bits & 1) == 0);
+    bits += moves ? step : 0;
     memcpy(&h, &bits, 4);
     return h;
 }
