@@ -220,14 +220,16 @@ int cmd_value(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, usage_of(op), &code)) return code;
-    task t;
+    task *t = calloc(1, sizeof *t); /* too large for a small stack */
+    if (!t) return fail_status(BF_E_MEMORY, NULL, NULL);
     running total = {.states = NULL};
-    code = task_open(&t, &o, o.file_count > 1 || o.total);
+    code = task_open(t, &o, o.file_count > 1 || o.total);
     if (code == EXIT_DONE) {
-        code = do_files(&t, op, &total);
-        code = task_close(&t, code, total.states ? total.states[0] : NULL);
+        code = do_files(t, op, &total);
+        code = task_close(t, code, total.states ? total.states[0] : NULL);
     }
     drop_total(&total);
-    task_free(&t);
+    task_free(t);
+    free(t);
     return code;
 }

@@ -95,49 +95,44 @@ int piles_load(piles *p, rows *r) {
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* Takes all records of a pile, which is then empty; NULL: failed, which has been reported. */
-static run_record *take_pile(pile *x, int64_t *n) {
+/* Takes all records of a pile, which is then empty; zeros if they cannot be read, which is
+ * reported.
+ */
+static run_record *take_pile(pile *x, int *code) {
     const int64_t filed = x->n - x->held, bytes = filed * RECORD;
-    run_record *all = malloc((size_t)x->n * RECORD + 1);
-    *n = x->n;
+    run_record *all = ranks_allocate((size_t)x->n * RECORD);
     errno = EIO;
-    if (!all) {
-        fail_status(BF_E_MEMORY, NULL, NULL);
-    } else if (filed > 0 && bytes_pread(x->fd, all, (size_t)bytes, 0) != bytes) {
-        temporary_failed(errno);
-        free(all);
-        all = NULL;
-    }
-    if (all && x->held > 0) memcpy(all + filed, x->buffer, (size_t)x->held * RECORD);
+    if (filed > 0 && bytes_pread(x->fd, all, (size_t)bytes, 0) != bytes)
+        *code = temporary_failed(errno);
+    if (x->held > 0) memcpy(all + filed, x->buffer, (size_t)x->held * RECORD);
     empty_pile(x);
     return all;
 }
 
-/* Sends a pile to its owner, which receives those of all ranks, in the order of the rows. */
-static int send_pile(pile *x, int owner) {
-    const int ranks = ranks_count();
-    int64_t n = 0, total = 0;
-    int64_t *to = ranks_allocate(2 * (size_t)ranks * sizeof *to), *from = to + ranks;
-    run_record *mine = take_pile(x, &n);
-    const int code = ranks_agree(mine ? EXIT_DONE : EXIT_IO);
-    if (code == EXIT_DONE) {
-        to[owner] = n * RECORD;
-        ranks_gather(&to[owner], from, sizeof *from);
-        for (int i = 0; i < ranks; i++) total += ranks_rank() == owner ? from[i] : (from[i] = 0);
-        x->buffer = ranks_allocate((size_t)total);
-        x->n = x->held = total / RECORD;
-        ranks_exchange(mine, to, x->buffer, from);
-    }
+/* Sends a pile to its owner, which receives those of all ranks, in the order of the rows. counts:
+ * of each rank, the records of each pile. */
+static void send_pile(pile *x, int i, const int64_t (*counts)[PILES], int *code) {
+    const int ranks = ranks_count(), owner = i % ranks;
+    int64_t *to = ranks_allocate(2 * (size_t)ranks * sizeof *to), *from = to + ranks, total = 0;
+    to[owner] = x->n * RECORD;
+    for (int k = 0; k < ranks && ranks_rank() == owner; k++)
+        total += from[k] = counts[k][i] * RECORD;
+    run_record *mine = take_pile(x, code);
+    x->buffer = ranks_allocate((size_t)total);
+    x->n = x->held = total / RECORD;
+    ranks_exchange(mine, to, x->buffer, from);
     free(mine);
     free(to);
-    return code;
 }
 
 int piles_exchange(piles *p) {
+    int64_t mine[PILES], (*counts)[PILES] = ranks_allocate((size_t)ranks_count() * sizeof mine);
     int code = EXIT_DONE;
-    for (int i = 0; i < PILES && code == EXIT_DONE; i++)
-        code = send_pile(&p->all[i], i % ranks_count());
-    return code;
+    for (int i = 0; i < PILES; i++) mine[i] = p->all[i].n;
+    ranks_gather(mine, counts, sizeof mine);
+    for (int i = 0; i < PILES; i++) send_pile(&p->all[i], i, counts, &code);
+    free(counts);
+    return ranks_agree(code);
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */

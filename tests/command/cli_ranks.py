@@ -1,7 +1,7 @@
 """The command over ranks: the bytes of one process, whatever the number of ranks, under Open MPI and
 under MPICH; failures are told once, with one exit code; nothing hangs.
 
-BITFOLD_CASES above 1 tries every command on 1 to 8 ranks; otherwise each on a few."""
+BITFOLD_CASES above 1 tries every command on 1 to 8 ranks; otherwise a third of them on a few."""
 import json
 import os
 import random
@@ -143,9 +143,8 @@ class Commands(RanksTest):
         write_inputs(self.dir)
         run("sum", "--save", "saved", "x.npy", cwd=self.dir)
         r = random.Random(1)
-        for i, command in enumerate(COMMANDS):
-            if command.split()[0] in ["map", "julia"]:
-                continue
+        commands = [c for c in COMMANDS if c.split()[0] not in ["map", "julia"]]
+        for i, command in enumerate(commands if ALL else commands[::3]):
             for mpi in FOUND if ALL else [FOUND[i % len(FOUND)]]:
                 for ranks in range(1, 9) if ALL else [r.choice([2, 3, 5])]:
                     self.check(mpi, ranks, *command.split())
