@@ -1,0 +1,71 @@
+"""20 GiB within --memory 512M, and a disk that is full in the midst of a spill, at any point."""
+import os
+import random
+import resource
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+from command import BITFOLD, CommandTest, run
+from cli_memory import PEAK
+
+MIB = 1 << 20
+N = 20 * (1 << 30) // 4
+RUNS = int(os.environ.get("BITFOLD_CASES", "160")) // 8
+FAR = {7: 5, N // 2: -3, N - 1: 4} # of an array of zeros
+
+
+class Huge(CommandTest):
+    def within(self, *arguments):
+        """The output of a command that keeps to 512 MiB."""
+        peak = self.path("peak")
+        done = subprocess.run([sys.executable, "-S", "-c", PEAK, peak, BITFOLD,
+                               *map(str, arguments), "--memory", "512M"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=1800)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)
+        with open(peak) as f:
+            self.assertLess(int(f.read()), 512 * 1024, arguments)
+        return done.stdout.decode()
+
+    def test_a_file_of_20_gib(self):
+        name = self.path("x.npy")
+        with open(name, "wb") as f: # sparse
+            np.lib.format.write_array_header_1_0(
+                f, {"descr": "<i4", "fortran_order": False, "shape": (N,)})
+            start = f.tell()
+            for at, value in FAR.items():
+                f.seek(start + 4 * at)
+                f.write(np.int32(value).tobytes())
+        self.assertEqual(self.within("sum", name), "6\n")
+        self.assertEqual(self.within("count", name), "0\t%d\n-3\t1\n4\t1\n5\t1\n" % (N - 3))
+        self.assertEqual(self.within("hist", "--edges", "-4,0,1,6", name),
+                         "-4\t0\t1\n0\t1\t%d\n1\t6\t2\n" % (N - 3))
+        self.assertEqual(self.within("argmin", name), "%d\n" % (N // 2))
+
+    def test_a_disk_that_is_full_at_any_point(self):
+        spill = self.path("spill")
+        os.mkdir(spill)
+        name = self.save("x.npy", np.random.default_rng(1).integers(0, 1 << 40, 3_000_000))
+        limited = ["-j2", "--memory", "48M", "--spill", spill]
+        commands = [["count", name], ["group", name, "--sum", name], ["join", name, name],
+                    ["group", name, "--count", "--json"]]
+        r, full = random.Random(2), 0
+        for i in range(RUNS):
+            command = commands[i % len(commands)]
+            most = r.randrange(1, 120 * MIB)
+            done = run(*command, *limited, "-o", self.path("out"),
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+            self.assertIn(done.returncode, (0, 1), (command, most, done.stderr))
+            self.assertLessEqual(done.stderr.count(b"\n"), 2)
+            self.assertEqual(os.listdir(spill), [])
+            self.assertEqual(os.path.exists(self.path("out")), done.returncode == 0)
+            full += done.returncode
+            if done.returncode == 0:
+                os.remove(self.path("out"))
+        self.assertGreater(full, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
