@@ -324,6 +324,9 @@ static bf_nccl_result greet_ranks(bf_link *const links[], int n) {
             library->allreduce(links[i]->nccl->misfit, links[i]->nccl->misfit, 1, BF_NCCL_UINT32,
                                BF_NCCL_MAX, links[i]->nccl->comm, links[i]->nccl->adding);
     ended = library->end();
+    for (int i = 0; i < n; i++)
+        if (cudaStreamSynchronize(links[i]->nccl->adding) != cudaSuccess)
+            ended = BF_NCCL_CUDA_FAILED;
     return result == BF_NCCL_SUCCESS ? ended : result;
 }
 

@@ -7,7 +7,7 @@
 
 /* NCCL's results and types, as its ABI has them. */
 typedef int bf_nccl_result;
-enum { BF_NCCL_SUCCESS = 0, BF_NCCL_IN_PROGRESS = 7 };
+enum { BF_NCCL_SUCCESS = 0, BF_NCCL_CUDA_FAILED = 1, BF_NCCL_IN_PROGRESS = 7 };
 enum { BF_NCCL_BYTES = 0, BF_NCCL_UINT32 = 3 };
 enum { BF_NCCL_MAX = 2 };
 typedef struct bf_nccl_id {
