@@ -28,7 +28,7 @@ MICRO_BATCHES = 4  # of a step, on all ranks together
 
 
 class ExactGradients:
-    """A hook that averages the gradients of a step's micro-batches over all ranks."""
+    """The state of a hook that averages the gradients of a step's micro-batches over all ranks."""
 
     def __init__(self, comm, micro_batches):
         self.comm = comm
@@ -36,8 +36,8 @@ class ExactGradients:
         self.terms = {}  # parameter: its gradients so far in this step
         self.last = False  # this is the rank's last micro-batch of the step
 
-    def __call__(self, state, bucket):
-        """Keeps the gradients of a bucket; in the last micro-batch, gives the average of all."""
+    def average(self, bucket):
+        """The hook: keeps the gradients of a bucket; in the last micro-batch, gives the average of all."""
         gradients = bucket.buffer()
         for parameter, gradient in zip(bucket.parameters(), bucket.gradients()):
             self.terms.setdefault(parameter, []).append(gradient.detach().clone().flatten())
@@ -89,7 +89,7 @@ def main():
     comm = bitfold.Comm.of_torch(group, context=context)
     hook = ExactGradients(comm, MICRO_BATCHES)
     wrapped = DistributedDataParallel(model, device_ids=[number] if options.cuda else None)
-    wrapped.register_comm_hook(None, hook)
+    wrapped.register_comm_hook(hook, ExactGradients.average)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 
     data = torch.Generator().manual_seed(1)  # the same batches on all ranks
