@@ -6,7 +6,7 @@
  * Every GPU has a thread, which enqueues calls on its stream one after another. "us" is the time of
  * one call of a batch on the slowest GPU, by events; the median of several batches. "alone" is that
  * of a call whose end the thread waits for, by the clock. NCCL is loaded from libnccl.so.2; without
- * it, or if BITFOLD_ALONE is set, bitfold runs alone. */
+ * it, or if BITFOLD_ALONE is set, bitfold runs alone; if BITFOLD_NCCL_ONLY is, over NCCL only. */
 #include "seam/backend.h"
 #include "seam/comm.h"
 
@@ -218,7 +218,7 @@ static void open_ranks(int n) {
               "a context");
         contexts[r] = k->context;
     }
-    open_links(contexts, n, OVER_PEERS);
+    if (!getenv("BITFOLD_NCCL_ONLY")) open_links(contexts, n, OVER_PEERS);
     if (!getenv("BITFOLD_ALONE")) open_links(contexts, n, OVER_NCCL);
 }
 

@@ -1,55 +1,8 @@
-/* Sums over ranks on GPUs that reach each other's memory, against exact sums, through the seam.
- * Ranks share GPUs where there are fewer of them. */
-#include "seam/backend.h"
-#include "seam/comm.h"
-#include "tests/comm/exact.h"
-#include "tests/support/run.h"
-
-#include <cuda_runtime_api.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+/* Sums over ranks on GPUs that reach each other's memory, against exact sums. */
+#include "tests/comm/links.h"
 
 /* Arrays of up to SMALL bytes go in packets, others in steps. */
-enum { RANKS = 8, ROOM = 40 << 20, SMALL = 1 << 13 };
-
-static const bf_comm_backend *by;
-static bf_context *contexts[RANKS];
-static bf_link *links[RANKS];
-static char *on_device[RANKS], *on_host[RANKS], *expected; /* ROOM bytes each */
-static int gpus;
-
-static void get_device(int rank, char name[BF_DEVICE_TEXT]) { bf_device_format(rank % gpus, name); }
-
-static int set_up(void **unused) {
-    (void)unused;
-    by = bf_backend_gpu()->comm;
-    gpus = bf_device_count();
-    expected = malloc(ROOM);
-    for (int r = 0; r < RANKS; r++) {
-        char name[BF_DEVICE_TEXT];
-        void *memory;
-        get_device(r, name);
-        on_host[r] = malloc(ROOM);
-        if (bf_context_create(&BF_OPTIONS(.device = name), &contexts[r])) return -1;
-        if (bf_memory_allocate(contexts[r], ROOM, &memory)) return -1;
-        on_device[r] = memory;
-    }
-    return 0;
-}
-
-static int tear_down(void **unused) {
-    (void)unused;
-    for (int r = 0; r < RANKS; r++) {
-        bf_memory_free(contexts[r], on_device[r]);
-        bf_context_destroy(contexts[r]);
-        free(on_host[r]);
-    }
-    free(expected);
-    return 0;
-}
+enum { SMALL = 1 << 13 };
 
 static void open_links_of(int ranks, bf_link_options options) {
     char why[BF_MESSAGE_TEXT];
@@ -60,104 +13,6 @@ static void open_links_of(int ranks, bf_link_options options) {
 static void open_links(int ranks, double limit) {
     open_links_of(ranks, (bf_link_options){.limit = limit, .small_bytes = SMALL, .shared = true});
 }
-
-static void close_links(int ranks) {
-    for (int r = 0; r < ranks; r++) by->unlink(links[r]);
-}
-
-/* ---- one case -------------------------------------------------------------------------------- */
-
-typedef struct one {
-    bf_sums_to to;
-    int root, ranks, terms, offset; /* terms of rank 0; rank r has r % 2 more. Bytes into memory */
-    bf_dtype dtype;
-    int64_t n;
-    data_kind kind;
-    bool in_place;
-} one;
-
-static int terms_of(const one *c, int rank) { return c->terms + (c->terms > 1 ? rank % 2 : 0); }
-static size_t in_bytes(const one *c, int rank) {
-    return (size_t)terms_of(c, rank) * (size_t)c->n * bf_dtype_size(c->dtype);
-}
-static size_t out_at(const one *c, int rank) {
-    size_t bytes = in_bytes(c, rank) / 64 * 64 + 64;
-    return c->in_place ? (size_t)c->offset : bytes + (size_t)c->offset;
-}
-
-/* Fills all terms; returns whether a sum does not fit. */
-static bool prepare(const one *c, uint64_t seed) {
-    size_t bytes = bf_dtype_size(c->dtype);
-    bool misfit = false;
-    const void *at[RANKS * 130];
-    for (int r = 0; r < c->ranks; r++) {
-        fill(c->dtype, on_host[r] + c->offset, terms_of(c, r) * c->n, c->kind, seed + (uint64_t)r);
-        if (r > 0 && c->kind == KIND_CANCEL) /* half of the sums cancel over ranks */
-            for (int64_t i = 0; i < c->n; i += 2)
-                store_bits(on_host[r] + c->offset + (size_t)i * bytes, bytes,
-                           load_bits(on_host[r - 1] + c->offset + (size_t)i * bytes, bytes) ^
-                               (is_float(c->dtype) ? sign_bit(c->dtype) : 0));
-        assert_cuda(cudaMemcpy(on_device[r] + c->offset, on_host[r] + c->offset, in_bytes(c, r),
-                               cudaMemcpyDefault));
-    }
-    for (int64_t i = 0; i < c->n; i++) {
-        int n = 0;
-        for (int r = 0; r < c->ranks; r++)
-            for (int t = 0; t < terms_of(c, r); t++)
-                at[n++] = on_host[r] + c->offset + (size_t)(t * c->n + i) * bytes;
-        store_bits(expected + (size_t)i * bytes, bytes, exact_sum(c->dtype, at, n, &misfit));
-    }
-    return misfit;
-}
-
-static bf_sums job_of(const one *c, int rank) {
-    return (bf_sums){.to = c->to,
-                     .root = c->root,
-                     .dtype = c->dtype,
-                     .n = c->n,
-                     .in = on_device[rank] + c->offset,
-                     .terms = terms_of(c, rank),
-                     .out = on_device[rank] + out_at(c, rank)};
-}
-
-static void enqueue(const one *c) {
-    for (int r = 0; r < c->ranks; r++) {
-        bf_sums job = job_of(c, r);
-        assert_int_equal(by->sum(links[r], &job, false), BF_OK);
-    }
-}
-
-static void compare(const one *c) {
-    size_t bytes = bf_dtype_size(c->dtype);
-    for (int r = 0; r < c->ranks; r++) {
-        if (c->to == BF_SUMS_TO_ROOT && r != c->root) continue;
-        int64_t n = c->to == BF_SUMS_TO_OWNERS ? c->n / c->ranks : c->n;
-        const char *right = expected + (c->to == BF_SUMS_TO_OWNERS ? (size_t)(r * n) * bytes : 0);
-        assert_cuda(cudaMemcpy(on_host[r], on_device[r] + out_at(c, r), (size_t)n * bytes,
-                               cudaMemcpyDefault));
-        if (memcmp(on_host[r], right, (size_t)n * bytes) == 0) continue;
-        int64_t i = 0;
-        while (!memcmp(on_host[r] + (size_t)i * bytes, right + (size_t)i * bytes, bytes)) i++;
-        fail_msg("to %d, rank %d of %d, %d terms, %s, n %lld, kind %d, offset %d%s: element %lld "
-                 "is %llx, not %llx",
-                 c->to, r, c->ranks, c->terms, bf_dtype_name(c->dtype), (long long)c->n, c->kind,
-                 c->offset, c->in_place ? ", in place" : "", (long long)i,
-                 (unsigned long long)load_bits(on_host[r] + (size_t)i * bytes, bytes),
-                 (unsigned long long)load_bits(right + (size_t)i * bytes, bytes));
-    }
-}
-
-static void check(const one *c, uint64_t seed) {
-    bool misfit = prepare(c, seed);
-    for (int again = 0; again < (c->in_place ? 1 : 2); again++) {
-        enqueue(c);
-        for (int r = 0; r < c->ranks; r++)
-            assert_int_equal(bf_context_synchronize(contexts[r]), misfit ? BF_E_OVERFLOW : BF_OK);
-    }
-    if (!misfit) compare(c);
-}
-
-/* ---- tests ----------------------------------------------------------------------------------- */
 
 static const int rank_counts[] = {1, 2, 3, 4, 8};
 
@@ -378,59 +233,6 @@ static void ranks_that_disagree(void **unused) {
     }
 }
 
-/* ---- over NCCL ------------------------------------------------------------------------------- */
-
-/* Returns false where there is no NCCL, or no GPU for each rank. */
-static bool open_nccl(int ranks, double limit) {
-    char why[BF_MESSAGE_TEXT];
-    bf_link_options options = {.limit = limit, .by_nccl = true};
-    if (gpus < ranks) return false;
-    assert_int_equal(by->link_local(contexts, ranks, &options, links, why), BF_OK);
-    if (links[0] == NULL) print_message("no links: %s\n", why);
-    return links[0] != NULL;
-}
-
-static void sums_over_nccl(void **unused) {
-    (void)unused;
-    static const int64_t sizes[] = {1, 1001, 40007, 600001};
-    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_BF16, BF_I32, BF_U8};
-    for (int ranks = 2; ranks <= RANKS; ranks++) {
-        one c = {.ranks = ranks, .terms = 1};
-        if (!open_nccl(ranks, 20)) {
-            if (ranks == 2) skip();
-            return;
-        }
-        assert_false(by->is_capturable(links[0]));
-        for (int i = 0; i < 4; i++)
-            for (int d = 0; d < 5; d++)
-                for (int to = BF_SUMS_TO_ALL; to <= BF_SUMS_TO_ROOT; to++) {
-                    c.to = (bf_sums_to)to;
-                    c.dtype = dtypes[d];
-                    c.root = (i + d) % ranks;
-                    c.n = to == BF_SUMS_TO_OWNERS ? (sizes[i] / ranks + 1) * ranks : sizes[i];
-                    c.kind = is_float(c.dtype) ? KIND_FULL : d == 4 ? KIND_EXTREME : KIND_NARROW;
-                    c.in_place = (i + d + to) % 2;
-                    c.offset = i == 1 ? 8 : 0;
-                    check(&c, (uint64_t)i);
-                }
-        bf_sums job = job_of(&c, 0);
-        job.terms = 2;
-        assert_false(by->can_sum(links[0], &job));
-        close_links(ranks);
-    }
-}
-
-static void a_rank_that_does_not_come_over_nccl(void **unused) {
-    (void)unused;
-    one c = {.ranks = 2, .terms = 1, .n = 1000, .dtype = BF_F32};
-    if (!open_nccl(2, 0.2)) skip();
-    prepare(&c, 1);
-    bf_sums job = job_of(&c, 0);
-    assert_int_equal(by->sum(links[0], &job, true), BF_E_COMM);
-    assert_int_equal(by->sum(links[0], &job, false), BF_E_COMM);
-    close_links(2);
-}
-
 static void what_cannot_be_linked(void **unused) {
     (void)unused;
     char why[BF_MESSAGE_TEXT];
@@ -462,8 +264,6 @@ int main(void) {
         cmocka_unit_test(graphs_run_again),
         cmocka_unit_test(a_rank_that_does_not_come),
         cmocka_unit_test(ranks_that_disagree),
-        cmocka_unit_test(sums_over_nccl),
-        cmocka_unit_test(a_rank_that_does_not_come_over_nccl),
     };
     return RUN_ON_GPU(tests);
 }

@@ -171,6 +171,14 @@ static __global__ void report_misfit(const uint32_t *misfit, volatile uint32_t *
     if (*misfit != 0) *overflow = 1;
 }
 
+/* Loads all kernels: loading one may wait for the GPU, on which NCCL may wait for another rank that
+ * this thread has yet to enqueue. */
+static cudaError_t load_kernels(void) {
+    cudaFuncAttributes unused;
+    cudaError_t error = cudaFuncGetAttributes(&unused, (const void *)report_misfit);
+    return error == cudaSuccess ? bf_cuda_load_terms() : error;
+}
+
 static bf_nccl_result tell_misfit(const nccl_call *c, bool waits, cudaError_t *error) {
     const bf_cuda_nccl *nccl = c->link->nccl;
     bf_nccl_result result = nccl->library.allreduce(nccl->misfit, nccl->misfit, 1, BF_NCCL_UINT32,
@@ -281,7 +289,8 @@ static const char *begin_nccl(bf_link *link) {
     if (nccl == NULL) return "no memory for a link";
     if (!bf_nccl_load(&nccl->library)) return "there is no libnccl.so.2";
     nccl->shard = BUFFERS / link->ranks / 128 * 128;
-    cudaError_t error = cudaEventCreateWithFlags(&nccl->done, cudaEventDisableTiming);
+    cudaError_t error = load_kernels();
+    if (error == cudaSuccess) error = cudaEventCreateWithFlags(&nccl->done, cudaEventDisableTiming);
     for (int i = 0; i < 2 && error == cudaSuccess; i++) {
         error = cudaEventCreateWithFlags(&nccl->exchanged[i], cudaEventDisableTiming);
         if (error == cudaSuccess)

@@ -65,6 +65,14 @@ bool are_aligned(const bf_cuda_terms *terms) {
 
 } // namespace
 
+cudaError_t bf_cuda_load_terms(void) {
+    cudaError_t error = cudaSuccess;
+    cudaFuncAttributes unused;
+    for (int dtype = BF_I8; dtype <= BF_F64 && error == cudaSuccess; dtype++)
+        error = cudaFuncGetAttributes(&unused, (const void *)kernel_of((bf_dtype)dtype));
+    return error;
+}
+
 cudaError_t bf_cuda_add_terms(const bf_cuda *cuda, cudaStream_t stream,
                               const bf_cuda_terms *terms) {
     int64_t bytes = terms->count * bf_dtype_bytes(terms->dtype);

@@ -13,6 +13,9 @@ struct bf_cuda_terms {
     uint32_t *misfit; /* becomes 1 if an integer does not fit */
 };
 
+/* Loads the kernels, on this GPU: loading one later may wait for the GPU. */
+cudaError_t bf_cuda_load_terms(void);
+
 /* Enqueues the sums, each rounded once. */
 cudaError_t bf_cuda_add_terms(const bf_cuda *cuda, cudaStream_t stream, const bf_cuda_terms *terms);
 
