@@ -15,9 +15,9 @@
 #include <time.h>
 
 enum {
-    PIECES = 4, /* of an array that is neither small nor large */
+    PIECES = 2, /* of an array that is neither small nor large */
     LEAST_SHARD = 1 << 18,
-    BUFFERS = 1 << 25 /* bytes of the shards of a piece, at most */
+    BUFFERS = 1 << 27 /* bytes of the shards of a piece, at most */
 };
 
 struct bf_cuda_nccl {
