@@ -34,6 +34,14 @@ int64_t memory_of_files(void) {
     return files;
 }
 
+int memory_plan_threads(const memory_plan *plan, int most) {
+    if (plan->limit == 0) return most;
+    int64_t now, files;
+    find_resident(&now, &files);
+    const int64_t room = ((plan->limit / 2 - now) / MIB - CODE_MIB) / THREAD_MIB - WAITING;
+    return room >= most ? most : room > 1 ? (int)room : 1;
+}
+
 int memory_plan_make(memory_plan *plan, int threads) {
     if (plan->limit == 0) return EXIT_DONE;
     int64_t now, files;

@@ -14,6 +14,9 @@ typedef struct memory_plan {
     int64_t results; /* of what is to be shown */
 } memory_plan;
 
+/* Returns how many threads, from 1 to `most`, leave half of the limit for other things. */
+int memory_plan_threads(const memory_plan *plan, int most);
+
 /* Shares plan->limit out for a command of so many threads. Returns an exit code, having reported
  * that the limit is too small. */
 int memory_plan_make(memory_plan *plan, int threads);

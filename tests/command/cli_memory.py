@@ -197,6 +197,7 @@ class Limits(MemoryTest):
             least = int(error.split(" MiB")[0].split()[-1])
             self.assertEqual(self.result("sum", "-j", threads, "--memory", "%dM" % (least + 1),
                                          stdin=b"1"), "1")
+            self.assertEqual(self.result("sum", "--memory", "%dM" % (least + 1), stdin=b"1"), "1")
 
     def test_long_lines(self):
         text = b"1\n" + b" " * (10 * MIB) + b"2\n3\n"
