@@ -170,8 +170,8 @@ static int emit_file(task *t, bf_reduction op, running *total, reduced *x, doubl
     code = ranks_agree(emit_columns(t, x, total->next));
     bf_state_describe(x->states[0], &info);
     if (!t->options->total && !t->options->save) return code;
-    total->next = info.next;
     const int added = ranks_agree(add_to_total(total, x));
+    if (added == EXIT_DONE) total->next = info.next;
     return code == EXIT_DONE ? added : code;
 }
 

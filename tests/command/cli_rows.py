@@ -85,6 +85,13 @@ class Columns(RowsTest):
         self.assertNotIn(b"total", done.stdout)
         self.refused(3, "no column is named 'b'", "sum", "--column", "a,b", y)
 
+    def test_a_file_of_another_dtype_ends_the_total_alone(self):
+        floats, whole = self.write("f", b"1.5\n"), self.write("w", b"1\n2\n")
+        done = run("prod", "--total", floats, whole, floats)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stderr.count(b"bitfold prod:"), 1, done.stderr)
+        self.assertIn(b"w: no total of different dtypes", done.stderr)
+
 
 class Group(RowsTest):
     def test_columns_of_one_file_are_those_of_files_of_their_own(self):
