@@ -41,7 +41,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
 }
 
 static void install_handler(void) {
-    page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (page == 0) page = (uintptr_t)sysconf(_SC_PAGESIZE); /* other threads may read it already */
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO}, old;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, &old);
