@@ -47,7 +47,8 @@ function(bitfold_mpi_library target type library)
                                "$<INSTALL_INTERFACE:${bitfold_mpi_includes_${mpi}}>")
     bitfold_warnings(${target})
     # MPICH declares that MPI_Waitall writes statuses; MPI_STATUSES_IGNORE is no array of any.
-    target_compile_options(${target} PRIVATE -Wno-stringop-overflow)
+    target_compile_options(${target} PRIVATE
+                           $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME bitfold-mpi-${mpi}
                           VERSION ${PROJECT_VERSION} SOVERSION 0)
     add_library(bitfold::${target} ALIAS ${target})
