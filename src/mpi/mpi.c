@@ -147,7 +147,7 @@ static mpi_ranks *make_ranks(MPI_Comm mpi) {
 
 /* Returns the worst status of all ranks. */
 static bf_status agree(MPI_Comm mpi, bf_status mine) {
-    int worst = mine;
+    int worst = (int)mine;
     int failed = MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, mpi);
     return failed == MPI_SUCCESS ? (bf_status)worst : BF_E_COMM;
 }
