@@ -26,6 +26,7 @@
 #define BITFOLD_H
 
 #include "bitfold/array.h"
+#include "bitfold/axis.h"
 #include "bitfold/comm.h"
 #include "bitfold/context.h"
 #include "bitfold/describe.h"

@@ -35,6 +35,8 @@ typedef struct bf_reduce_options {
                            exact value; not for min, max, argmin and argmax */
     int ddof;           /* var and std: divide by n - ddof; 0 (default) or 1 */
     bf_overflow_policy overflow; /* prod of integers: error (default), or wrap modulo 2^64 */
+    const bf_value *empty; /* of many at once (axis.h): the min, max, argmin or argmax of nothing,
+                              of the results' dtype; NULL: BF_E_EMPTY */
 } bf_reduce_options;
 
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP) (C only). */
