@@ -14,6 +14,7 @@
 #include "rules/number/limbs.h"
 #include "rules/number/rule.h"
 #include "rules/number/wide.h"
+#include "rules/reduce/element.h"
 #include "rules/reduce/finish.h"
 #include "rules/reduce/state.h"
 #include "rules/reduce/sum.h"
@@ -49,13 +50,15 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     out[2] = bf_finish_products(dtype, words, true, false, bf_format_f64(), &work);
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
-    bf_reduce_options options = {sizeof options, BF_NAN_SKIP, BF_NONE, 0, BF_OVERFLOW_ERROR};
+    bf_reduce_options options = {sizeof options, BF_NAN_SKIP, BF_NONE, 0, BF_OVERFLOW_ERROR, NULL};
     bf_group_sums group = {
         {2}, words + shape.sum_at, words + shape.products_at, shape.sum, shape.products};
     out[0] ^= bf_group_bits(BF_STD, &group, &options, bf_format_f64(), &work);
     out[1] ^= bf_group_extreme(BF_MAX, dtype, 2, 1, 0, true);
     bf_group_integer(BF_SUM, &group, out);
     valid = valid && bf_integer_fits(BF_I64, out);
+    valid = valid && bf_element_of_words(BF_KIND_MOMENTS, BF_VAR, dtype, words, &options, BF_F64,
+                                         out, &valid, &work) == BF_OK;
     out[0] ^= bf_map_element(BF_MAP_FMA, dtype, bits, bits, bits, true, &valid);
     out[1] ^= bf_cast(dtype, BF_F16, bits, false, &valid);
     out[2] ^= (uint64_t)bf_map_promote_weak(bf_map_promote(dtype, BF_I16), BF_F64);
