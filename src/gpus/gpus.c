@@ -1,4 +1,5 @@
 /* The table of the backend of several GPUs. */
+#include "gpus/axis/axis.h"
 #include "gpus/group/group.h"
 #include "gpus/histogram/histogram.h"
 #include "gpus/julia/julia.h"
@@ -33,5 +34,6 @@ const bf_backend bf_backend_gpus = {
     .histogram = &bf_gpus_histogram_backend,
     .table = &bf_gpus_table_backend,
     .group = &bf_gpus_group_backend,
+    .axis = &bf_gpus_axis_backend,
     .julia = &bf_gpus_julia_backend,
 };

@@ -46,8 +46,9 @@ typedef struct bf_rows {
 } bf_rows;
 
 /* Where results go, and how. values: elements of `to`, contiguous, in any memory that the backend
- * reaches, of any alignment. After a failure they hold anything: the caller gives a copy where that
- * matters. */
+ * reaches, of any alignment. Places are checked and memory is allocated before any is written.
+ * After another failure they hold anything: the caller gives a copy where that matters.
+ * rules/reduce/element.h has the elements. */
 typedef struct bf_results {
     const bf_reduce_options *options; /* checked; options->empty has dtype `to`, or is NULL */
     bf_dtype to;

@@ -14,6 +14,7 @@
 #include "rules/number/rule.h"
 #include "rules/number/wide.h"
 #include "rules/reduce/band.h"
+#include "rules/reduce/element.h"
 #include "rules/reduce/finish.h"
 #include "rules/reduce/state.h"
 #include "rules/reduce/sum.h"
@@ -58,6 +59,8 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     group.words = true;
     out[2] ^= bf_band_bits(BF_MEAN, &group, &options, bf_format_f64(), &work);
     valid = valid && bf_integer_fits(BF_I64, out);
+    valid = valid && bf_element_of_words(BF_KIND_MOMENTS, BF_VAR, dtype, words, &options, BF_F64,
+                                         out, &valid, &work) == BF_OK;
     out[0] ^= bf_map_element(BF_MAP_FMA, dtype, bits, bits, bits, true, &valid);
     out[1] ^= bf_cast(dtype, BF_F16, bits, false, &valid);
     out[2] ^= (uint64_t)bf_map_promote_weak(bf_map_promote(dtype, BF_I16), BF_F64);

@@ -104,6 +104,59 @@ static void reductions(void **unused) {
     REFUSED(bf_describe(c, &w->f64, NULL, NULL));
 }
 
+static void many_results(void **unused) {
+    (void)unused;
+    const bf_array *x = &w->f64, *i = &w->out_i64, *y = &w->out_f64;
+    int axis = 0;
+    int64_t wrong, runs;
+    memset(w->out_integers, 0, sizeof w->out_integers);
+    assert_int_equal(bf_reduce_dtype(BF_SUM, BF_F64, NULL), BF_F64);
+    REFUSED(bf_reduce_axes(NULL, BF_SUM, x, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_axes(c, BF_SUM, NULL, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_axes(c, BF_SUM, x, NULL, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_axes(c, BF_SUM, x, &axis, 1, NULL, NULL, NULL));
+    REFUSED(bf_dot_axes(NULL, x, x, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_dot_axes(c, NULL, x, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_dot_axes(c, x, NULL, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_dot_axes(c, x, x, NULL, 1, NULL, y, NULL));
+    REFUSED(bf_dot_axes(c, x, x, &axis, 1, NULL, NULL, NULL));
+    REFUSED(bf_reduce_segments(NULL, BF_SUM, x, i, NULL, y, NULL));
+    REFUSED(bf_reduce_segments(c, BF_SUM, NULL, i, NULL, y, NULL));
+    REFUSED(bf_reduce_segments(c, BF_SUM, x, NULL, NULL, y, NULL));
+    REFUSED(bf_reduce_segments(c, BF_SUM, x, i, NULL, NULL, NULL));
+    REFUSED(bf_dot_segments(NULL, x, x, i, NULL, y, NULL));
+    REFUSED(bf_dot_segments(c, NULL, x, i, NULL, y, NULL));
+    REFUSED(bf_dot_segments(c, x, NULL, i, NULL, y, NULL));
+    REFUSED(bf_dot_segments(c, x, x, NULL, NULL, y, NULL));
+    REFUSED(bf_dot_segments(c, x, x, i, NULL, NULL, NULL));
+    REFUSED(bf_reduce_index(NULL, BF_SUM, x, i, NULL, y, NULL));
+    REFUSED(bf_reduce_index(c, BF_SUM, NULL, i, NULL, y, NULL));
+    REFUSED(bf_reduce_index(c, BF_SUM, x, NULL, NULL, y, NULL));
+    REFUSED(bf_reduce_index(c, BF_SUM, x, i, NULL, NULL, NULL));
+    REFUSED(bf_dot_index(NULL, x, x, i, NULL, y, NULL));
+    REFUSED(bf_dot_index(c, NULL, x, i, NULL, y, NULL));
+    REFUSED(bf_dot_index(c, x, NULL, i, NULL, y, NULL));
+    REFUSED(bf_dot_index(c, x, x, NULL, NULL, y, NULL));
+    REFUSED(bf_dot_index(c, x, x, i, NULL, NULL, NULL));
+    REFUSED(bf_reduce_runs(NULL, BF_SUM, i, x, NULL, &w->i64, y, NULL, &runs));
+    REFUSED(bf_reduce_runs(c, BF_SUM, NULL, x, NULL, &w->i64, y, NULL, &runs));
+    REFUSED(bf_reduce_runs(c, BF_SUM, i, NULL, NULL, &w->i64, y, NULL, &runs));
+    REFUSED(bf_reduce_runs(c, BF_SUM, i, x, NULL, &w->i64, y, NULL, NULL));
+    REFUSED(bf_reduce_axes_async(NULL, BF_SUM, x, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_axes_async(c, BF_SUM, NULL, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_axes_async(c, BF_SUM, x, NULL, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_axes_async(c, BF_SUM, x, &axis, 1, NULL, NULL, NULL));
+    REFUSED(bf_reduce_segments_async(NULL, BF_SUM, x, i, NULL, y, NULL, &wrong));
+    REFUSED(bf_reduce_segments_async(c, BF_SUM, NULL, i, NULL, y, NULL, &wrong));
+    REFUSED(bf_reduce_segments_async(c, BF_SUM, x, NULL, NULL, y, NULL, &wrong));
+    REFUSED(bf_reduce_segments_async(c, BF_SUM, x, i, NULL, NULL, NULL, &wrong));
+    REFUSED(bf_reduce_index_async(NULL, BF_SUM, x, i, NULL, y, NULL, &wrong));
+    REFUSED(bf_reduce_index_async(c, BF_SUM, NULL, i, NULL, y, NULL, &wrong));
+    REFUSED(bf_reduce_index_async(c, BF_SUM, x, NULL, NULL, y, NULL, &wrong));
+    REFUSED(bf_reduce_index_async(c, BF_SUM, x, i, NULL, NULL, NULL, &wrong));
+    REFUSED(bf_reduce_index_async(c, BF_SUM, x, i, NULL, y, NULL, NULL));
+}
+
 /* Nothing where the context, an input or the output is; no input is fine where there are none. */
 #define SIMPLE(name, ...)                                                                          \
     do {                                                                                           \
@@ -440,6 +493,7 @@ int main(void) {
         cmocka_unit_test(maps),         cmocka_unit_test(pictures),
         cmocka_unit_test(histograms),   cmocka_unit_test(groups),
         cmocka_unit_test(tables),       cmocka_unit_test(communicators),
+        cmocka_unit_test(many_results),
     };
     return cmocka_run_group_tests(tests, make, destroy_world);
 }

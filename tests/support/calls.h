@@ -21,7 +21,7 @@ typedef struct world {
     bf_array f64, f32, i64, u16, bools, out_f64, out_i64, out_bool, picture;
     double doubles[WORLD_N], out_doubles[WORLD_N];
     float floats[WORLD_N];
-    int64_t integers[WORLD_N], out_integers[WORLD_N];
+    int64_t integers[WORLD_N], out_integers[WORLD_N], places[2];
     uint16_t halves[WORLD_N], pixels[WORLD_SIDE * WORLD_SIDE];
     uint8_t truths[WORLD_N], out_truths[WORLD_N];
     bf_value values[WORLD_N];
@@ -194,6 +194,40 @@ static bf_status call_bf_state_description(world *w) {
     return bf_state_description(w->description, NULL, &d);
 }
 
+/* The calls of axis.h, of which w->f64 makes one result. */
+typedef struct world_results {
+    bf_array value, values, places;
+    int axis;
+    int64_t runs;
+} world_results;
+
+static world_results world_result(world *w) {
+    world_results r = {.axis = 0, .places = bf_array_of(BF_I64, w->places, 2)};
+    r.value = (bf_array){w->out_doubles, BF_F64, 0, {0}, {0}};
+    r.values = bf_array_of(BF_F64, w->out_doubles, 1);
+    w->places[0] = 0;
+    w->places[1] = WORLD_N;
+    memset(w->out_integers, 0, sizeof w->out_integers); /* an index of zeros */
+    return r;
+}
+
+#define CALL_AXIS(name, ...)                                                                       \
+    static bf_status call_##name(world *w) {                                                       \
+        world_results r = world_result(w);                                                         \
+        return name(w->context, __VA_ARGS__);                                                      \
+    }
+CALL_AXIS(bf_reduce_axes, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
+CALL_AXIS(bf_dot_axes, &w->f64, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
+CALL_AXIS(bf_reduce_segments, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL)
+CALL_AXIS(bf_dot_segments, &w->f64, &w->f64, &r.places, NULL, &r.values, NULL)
+CALL_AXIS(bf_reduce_index, BF_SUM, &w->f64, &w->out_i64, NULL, &r.values, NULL)
+CALL_AXIS(bf_dot_index, &w->f64, &w->f64, &w->out_i64, NULL, &r.values, NULL)
+CALL_AXIS(bf_reduce_runs, BF_SUM, &w->out_i64, &w->f64, NULL, &r.places, &r.values, NULL, &r.runs)
+CALL_AXIS(bf_reduce_axes_async, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
+CALL_AXIS(bf_reduce_segments_async, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL, &r.runs)
+CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->out_i64, NULL, &r.values, NULL, &r.runs)
+#undef CALL_AXIS
+
 static bf_status call_bf_histogram_async(world *w) {
     static const bf_histogram_options bins =
         BF_HISTOGRAM_OPTIONS(.bins = WORLD_BINS, .range = 1, .lo = 0, .hi = 1);
@@ -303,6 +337,16 @@ static const context_call context_calls[] = {
     ENTRY(bf_dot),
     ENTRY(bf_dot_shards),
     ENTRY(bf_dot_async),
+    ENTRY(bf_reduce_axes),
+    ENTRY(bf_dot_axes),
+    ENTRY(bf_reduce_segments),
+    ENTRY(bf_dot_segments),
+    ENTRY(bf_reduce_index),
+    ENTRY(bf_dot_index),
+    ENTRY(bf_reduce_runs),
+    ENTRY(bf_reduce_axes_async),
+    ENTRY(bf_reduce_segments_async),
+    ENTRY(bf_reduce_index_async),
     ENTRY(bf_describe),
     ENTRY(bf_state_create),
     ENTRY(bf_state_absorb),
