@@ -88,6 +88,16 @@ bool bf_accumulators_grow(bf_accumulators *a, size_t room) {
     return true;
 }
 
+void bf_accumulators_reset(bf_accumulators *a) {
+    for (int c = 0; c < a->count; c++) {
+        bf_free(a->columns[c].specials);
+        a->columns[c].specials = NULL;
+    }
+    if (a->room > 0) memset(a->records, 0, a->room * a->stride * sizeof *a->records);
+    init_keys(a, 0, a->room);
+    a->deposits = 0;
+}
+
 /* ---- numbers of several words ---------------------------------------------------------------- */
 
 /* Adds a number of n words to another of `words`, from its limb `limb` on. */
@@ -182,15 +192,19 @@ static bool widen_band(bf_accumulators *a, bf_band *band, int begin, int end, in
     return replace_band(a, band, begin / BITS_OF_LIMB, words, end - begin);
 }
 
-/* Makes room for more deposits in every band that is in use. */
-static bool hold_deposits(bf_accumulators *a, int64_t more) {
-    const int64_t all = a->deposits + more;
+/* Makes every band that is in use hold so many deposits. */
+static bool widen_bands(bf_accumulators *a, int64_t deposits) {
     for (int c = 0; c < 2 * a->count; c++) {
         bf_band *band = c % 2 ? &a->columns[c / 2].products : &a->columns[c / 2].sum;
         const int from = BITS_OF_LIMB * band->first;
-        if (band->words > 0 && !widen_band(a, band, from, from + band->top, all)) return false;
+        if (band->words > 0 && !widen_band(a, band, from, from + band->top, deposits)) return false;
     }
-    a->deposits = all;
+    return true;
+}
+
+static bool hold_deposits(bf_accumulators *a, int64_t more) {
+    if (!widen_bands(a, a->deposits + more)) return false;
+    a->deposits += more;
     return true;
 }
 
@@ -254,6 +268,31 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
             if (!make_room(a, c, part, b, i)) return false;
     }
     return true;
+}
+
+/* Does a column count this value apart? */
+static bool is_special(const bf_column *c, uint64_t x) {
+    const bf_format f = bf_format_of(c->dtype);
+    const bool sums = (c->parts & (BF_PART_SUM | BF_PART_PRODUCTS)) != 0;
+    if (!bf_dtype_is_float(c->dtype)) return false;
+    return bf_is_nan(f, x) || (sums && (x == bf_format_sign(f) || bf_is_inf(f, x)));
+}
+
+bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n) {
+    bf_column *c = &a->columns[column];
+    const bf_rows_batch b = {NULL, values, n};
+    const int bytes = bf_dtype_bytes(c->dtype);
+    const unsigned sums[2] = {BF_PART_SUM, BF_PART_PRODUCTS};
+    bool special = false;
+    int begin, end;
+    for (int64_t i = 0; i < n && !special; i++)
+        special = is_special(c, bf_load_bits(values + i * bytes, bytes));
+    if (special && !bf_column_hold_specials(c, a->room)) return false;
+    for (int k = 0; k < 2; k++)
+        if ((c->parts & sums[k]) && measure(c, k + 1, &b, 0, &begin, &end) &&
+            !widen_band(a, k == 0 ? &c->sum : &c->products, begin, end, a->deposits + n))
+            return false;
+    return widen_bands(a, a->deposits + n);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */

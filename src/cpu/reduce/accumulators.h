@@ -100,6 +100,8 @@ extern const bf_accumulate_loops bf_accumulate_loops_generic, bf_accumulate_loop
 void bf_accumulators_init(bf_accumulators *a, bf_column *columns, int count);
 /* Frees what the slots have: they are as made. */
 void bf_accumulators_clear(bf_accumulators *a);
+/* Makes all slots empty. */
+void bf_accumulators_reset(bf_accumulators *a);
 
 /* Makes room for `room` slots. */
 bool bf_accumulators_grow(bf_accumulators *a, size_t room);
@@ -110,6 +112,9 @@ bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
 /* Absorbs the values of a column in a batch that is open. */
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                             const bf_rows_batch *batch);
+
+/* Makes all memory that n values of a column need. */
+bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n);
 
 /* Prepares a merge: makes all memory that it needs. Column map[c] of `from` goes to column c (NULL:
  * c), and has all its parts. Afterwards slots are merged one by one. */
