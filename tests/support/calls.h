@@ -16,6 +16,7 @@ typedef struct world {
     bf_state *state, *other_state, *pairs, *description, *ordered;
     bf_histogram *histogram, *other_histogram;
     bf_groups *groups, *other_groups;
+    bf_states *states, *other_states; /* one */
     bf_table *table, *multimap;
     bf_comm *comm; /* of one rank */
     bf_array f64, f32, i64, u16, bools, out_f64, out_i64, out_bool, picture;
@@ -28,6 +29,8 @@ typedef struct world {
     bf_feed feed, feed_of_two; /* of doubles: read to the end; beside the same in memory */
     char buffer[1 << 23];
     size_t saved[4]; /* sizes of what lies in the quarters of the buffer */
+    char saved_states[1 << 12];
+    size_t saved_states_size;
 } world;
 
 static const bf_aggregate world_aggregate = {BF_SUM, BF_F64};
@@ -228,6 +231,26 @@ CALL_AXIS(bf_reduce_segments_async, BF_SUM, &w->f64, &r.places, NULL, &r.values,
 CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->out_i64, NULL, &r.values, NULL, &r.runs)
 #undef CALL_AXIS
 
+#define CALL_STATES(name, ...)                                                                     \
+    static bf_status call_##name(world *w) {                                                       \
+        world_results r = world_result(w);                                                         \
+        (void)r;                                                                                   \
+        return name(w->states, __VA_ARGS__);                                                       \
+    }
+CALL_MAKING(bf_states_create, bf_states, bf_states_destroy, w->context, BF_SUM, BF_F64, 1)
+CALL(bf_states_clear, w->states)
+CALL_STATES(bf_states_absorb_axes, &w->f64, &r.axis, 1)
+CALL_STATES(bf_states_absorb_segments, &w->f64, &r.places)
+CALL_STATES(bf_states_absorb_index, &w->f64, &w->out_i64)
+CALL(bf_states_merge, w->states, w->other_states)
+CALL_STATES(bf_states_result, NULL, &r.values, NULL)
+CALL_STATES(bf_states_counts, &(bf_array){w->out_integers, BF_I64, 1, {1}, {1}})
+CALL(bf_states_save_size, w->states, &w->saved_states_size)
+CALL(bf_states_save, w->states, w->saved_states)
+CALL_MAKING(bf_states_load, bf_states, bf_states_destroy, w->context, w->saved_states,
+            w->saved_states_size)
+#undef CALL_STATES
+
 static bf_status call_bf_histogram_async(world *w) {
     static const bf_histogram_options bins =
         BF_HISTOGRAM_OPTIONS(.bins = WORLD_BINS, .range = 1, .lo = 0, .hi = 1);
@@ -347,6 +370,17 @@ static const context_call context_calls[] = {
     ENTRY(bf_reduce_axes_async),
     ENTRY(bf_reduce_segments_async),
     ENTRY(bf_reduce_index_async),
+    ENTRY(bf_states_create),
+    ENTRY(bf_states_clear),
+    ENTRY(bf_states_absorb_axes),
+    ENTRY(bf_states_absorb_segments),
+    ENTRY(bf_states_absorb_index),
+    ENTRY(bf_states_merge),
+    ENTRY(bf_states_result),
+    ENTRY(bf_states_counts),
+    ENTRY(bf_states_save_size),
+    ENTRY(bf_states_save),
+    ENTRY(bf_states_load),
     ENTRY(bf_describe),
     ENTRY(bf_state_create),
     ENTRY(bf_state_absorb),
@@ -447,6 +481,8 @@ static inline bf_status make_objects(world *w) {
         status = bf_histogram_create(w->context, BF_F64, &world_bins, &w->other_histogram);
     if (status == BF_OK) status = bf_groups_create(w->context, &world_groups, &w->groups);
     if (status == BF_OK) status = bf_groups_create(w->context, &world_groups, &w->other_groups);
+    if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->states);
+    if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->other_states);
     if (status == BF_OK) status = bf_table_create(w->context, &world_table, &w->table);
     if (status == BF_OK) status = bf_table_create(w->context, &world_multimap, &w->multimap);
     if (status == BF_OK) status = bf_table_insert(w->multimap, &one_key, &one_value);
@@ -463,6 +499,8 @@ static inline bf_status save_objects(world *w) {
     if (status == BF_OK) status = bf_histogram_save(w->histogram, world_quarter(w, 1));
     if (status == BF_OK) status = bf_groups_save_size(w->groups, &w->saved[2]);
     if (status == BF_OK) status = bf_groups_save(w->groups, world_quarter(w, 2));
+    if (status == BF_OK) status = bf_states_save_size(w->states, &w->saved_states_size);
+    if (status == BF_OK) status = bf_states_save(w->states, w->saved_states);
     return status == BF_OK ? bf_table_save(w->table, world_quarter(w, 3)) : status;
 }
 
@@ -516,6 +554,8 @@ static inline void world_destroy(world *w) {
     bf_state_destroy(w->ordered);
     bf_histogram_destroy(w->histogram);
     bf_histogram_destroy(w->other_histogram);
+    bf_states_destroy(w->states);
+    bf_states_destroy(w->other_states);
     bf_groups_destroy(w->groups);
     bf_groups_destroy(w->other_groups);
     bf_table_destroy(w->table);
