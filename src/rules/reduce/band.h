@@ -5,12 +5,28 @@
 
 #include "rules/reduce/result.h"
 
-/* One exact sum, or two. */
+/* One exact sum, or two: limbs, which need not be carried, or words of 64 bits of a number in two's
+ * complement. */
 typedef struct bf_band_sums {
-    int64_t counts[BF_SUM_LIMBS];          /* as in the words of a state */
-    const int64_t *sum, *products;         /* limbs, which need not be carried: */
+    int64_t counts[BF_SUM_LIMBS]; /* as in the words of a state */
+    const int64_t *sum, *products;
     bf_layout sum_layout, products_layout; /* those in use, and the weight of the first */
+    bool words;
 } bf_band_sums;
+
+BF_RULE_INLINE bf_leading bf_band_leading(const bf_band_sums *g, const int64_t *limbs,
+                                          bf_layout layout, bool *negative) {
+    return g->words ? bf_leading_from_words(limbs, layout.limbs, layout.exponent, negative)
+                    : bf_leading_from_band(limbs, layout.limbs, layout.exponent, negative);
+}
+
+BF_RULE_INLINE void bf_band_wide(const bf_band_sums *g, const int64_t *limbs, bf_layout layout,
+                                 bf_wide *x) {
+    if (g->words)
+        bf_wide_from_words(x, limbs, layout.limbs, layout.exponent);
+    else
+        bf_wide_from_band(x, limbs, layout.limbs, layout.exponent);
+}
 
 /* The dtype of the results of an aggregate: BF_I192 of integer sums, which always fit it. */
 BF_RULE bf_dtype bf_result_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
@@ -23,7 +39,7 @@ BF_RULE bf_dtype bf_result_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_d
 BF_RULE_INLINE uint64_t bf_band_round(const bf_band_sums *g, const int64_t *limbs, bf_layout layout,
                                       uint64_t divisor, bool root, bf_format f) {
     bool negative;
-    bf_leading x = bf_leading_from_band(limbs, layout.limbs, layout.exponent, &negative);
+    bf_leading x = bf_band_leading(g, limbs, layout, &negative);
     if (x.bits == 0) return bf_finish_zero_is_negative(g->counts) ? bf_format_sign(f) : 0;
     if (divisor != 1) x = bf_leading_divide(x, divisor);
     return bf_leading_round(f, negative, root ? bf_leading_root(x) : x);
@@ -34,11 +50,10 @@ BF_RULE_INLINE uint64_t bf_band_round(const bf_band_sums *g, const int64_t *limb
 BF_RULE uint64_t bf_band_variance(bf_reduction op, const bf_band_sums *g, int ddof, bool special,
                                   bf_format f, bf_work *work) {
     int64_t n = bf_finish_count(g->counts);
-    bf_layout sum = g->sum_layout, products = g->products_layout;
     if (special || n <= ddof) return bf_format_nan(f);
-    bf_wide_from_band(&work->sum, g->sum, sum.limbs, sum.exponent);
+    bf_band_wide(g, g->sum, g->sum_layout, &work->sum);
     bf_wide_square(&work->square, &work->sum);
-    bf_wide_from_band(&work->x, g->products, products.limbs, products.exponent);
+    bf_band_wide(g, g->products, g->products_layout, &work->x);
     return bf_finish_spread(n, ddof, op == BF_STD, f, work);
 }
 
@@ -65,19 +80,23 @@ BF_RULE uint64_t bf_extreme_bits(bf_reduction op, bf_dtype dtype, int64_t count,
     return bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key);
 }
 
+/* Limb k of a band: 0 below it, and its sign above. */
+BF_RULE int64_t bf_band_limb(const int64_t *limbs, int count, bool words, int k) {
+    if (k < 0 || count == 0) return 0;
+    if (!words) return k < count ? limbs[k] : 0;
+    if (k >= 2 * count) return limbs[count - 1] < 0 ? 0xffffffff : 0;
+    return (uint32_t)((uint64_t)limbs[k / 2] >> 32 * (k % 2));
+}
+
 /* The sum or, of BF_SUMSQ, the sum of squares of integers, as 192 bits of two's complement. */
 BF_RULE void bf_band_integer(bf_reduction op, const bf_band_sums *g, uint64_t out[3]) {
     const int64_t *limbs = op == BF_SUM ? g->sum : g->products;
     bf_layout layout = op == BF_SUM ? g->sum_layout : g->products_layout;
     int64_t carry = 0;
-    for (int i = 0; i < 3; i++) {
-        out[i] = 0;
-        for (int half = 0; half < 2; half++) {
-            int k = 2 * i + half - layout.exponent / 32;
-            if (k >= 0 && k < layout.limbs) carry += limbs[k];
-            out[i] |= (uint64_t)(uint32_t)carry << 32 * half;
-            carry >>= 32;
-        }
+    for (int i = 0; i < 6; i++) {
+        carry += bf_band_limb(limbs, layout.limbs, g->words, i - layout.exponent / 32);
+        out[i / 2] = (i % 2 ? out[i / 2] : 0) | (uint64_t)(uint32_t)carry << 32 * (i % 2);
+        carry >>= 32;
     }
 }
 
