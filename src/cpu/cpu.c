@@ -1,6 +1,7 @@
 /* The CPU backend's table: opening and closing. */
 #include "cpu/runtime/context.h"
 
+#include "cpu/axis/axis.h"
 #include "cpu/comm/comm.h"
 #include "cpu/group/group.h"
 #include "cpu/histogram/histogram.h"
@@ -76,6 +77,7 @@ const bf_backend bf_backend_cpu = {
     .histogram = &histogram_backend,
     .table = &bf_cpu_tables,
     .group = &bf_cpu_groups_backend,
+    .axis = &bf_cpu_axis_backend,
     .julia = &julia_backend,
     .comm = &comm_backend,
 };

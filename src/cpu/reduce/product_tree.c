@@ -107,9 +107,8 @@ static bf_status multiply_piece(void *arg, int worker, int64_t first, int64_t n)
     return BF_OK;
 }
 
-/* Absorbs elements [i, end) in order, on this thread. */
-static void absorb_in_order(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end,
-                            void *room, int64_t *words) {
+void bf_product_tree_take(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end, void *room,
+                          int64_t *words) {
     while (i < end) {
         int64_t left = BF_LEAF - words[BF_PRODUCT_TREE_END] % BF_LEAF,
                 n = left < end - i ? left : end - i;
@@ -151,12 +150,12 @@ bf_status bf_product_tree_absorb(bf_context *context, int workers, const bf_job 
     if (round.rooms && !bf_rooms_open(context, workers, BF_LEAF * sizeof(double)))
         return BF_E_MEMORY;
     void *room = round.rooms ? bf_room(context, 0) : NULL;
-    absorb_in_order(isa, job, 0, i, room, words);
+    bf_product_tree_take(isa, job, 0, i, room, words);
     for (; job->count - i >= PIECE && status == BF_OK; i += n * PIECE) {
         n = (job->count - i) / PIECE < ROUND ? (job->count - i) / PIECE : ROUND;
         round.first = i;
         status = absorb_round(context, workers, &round, n, words);
     }
-    if (status == BF_OK) absorb_in_order(isa, job, i, job->count, room, words);
+    if (status == BF_OK) bf_product_tree_take(isa, job, i, job->count, room, words);
     return status;
 }

@@ -78,6 +78,10 @@ void bf_product_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *wor
 bf_status bf_product_tree_absorb(bf_context *context, int workers, const bf_job *job,
                                  int64_t *words);
 
+/* Absorbs elements [first, end) of the job, in order, on this thread. room: for BF_LEAF doubles. */
+void bf_product_tree_take(const bf_isa *isa, const bf_job *job, int64_t first, int64_t end,
+                          void *room, int64_t *words);
+
 /* --- reduce.c: the backend's function --- */
 
 bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words);

@@ -1,0 +1,78 @@
+/* Calls for many results at once: what the calls along axes, by segments and by index share. */
+#ifndef BF_API_AXIS_AXIS_H
+#define BF_API_AXIS_AXIS_H
+
+#include "api/runtime/flat.h"
+#include "seam/axis.h"
+
+/* ---- arrays.c: what the caller's arrays say -------------------------------------------------- */
+
+/* Checks that a and, unless it is NULL, b are well formed, of one dtype and shape, and repeat no
+ * more elements than BF_REPEATS_MAX. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
+bf_status bf_axis_check_arrays(bf_context *context, const bf_array *a, const bf_array *b);
+
+/* Sets reduced[d] for the dimensions that axes name. Errors: BF_E_ARGUMENT. */
+bf_status bf_axis_read_axes(bf_context *context, const bf_array *array, const int axes[], int n,
+                            bool reduced[BF_MAX_DIMS]);
+
+/* Sets rows to those of a checked array that go to `slots` slots by offsets or by index; places is
+ * the array of these. rows->places is not set. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
+bf_status bf_axis_read_rows(bf_context *context, const bf_array *array, const bf_array *places,
+                            bf_rows_by by, int64_t slots, bf_rows *rows);
+
+/* Sets fibres to those of a and b (NULL: none) along the reduced dimensions, and operands->a and b
+ * to the first elements. any_order: no result depends on the order of elements. There are
+ * elements. */
+void bf_axis_find_fibres(const bf_array *a, const bf_array *b, const bool reduced[BF_MAX_DIMS],
+                         bool any_order, bf_fibres *fibres, bf_operands *operands);
+
+/* ---- call.c: a call, step by step ------------------------------------------------------------ */
+
+/* An output: the caller's array, or a contiguous copy that is written instead. */
+typedef struct bf_axis_output {
+    const bf_array *array; /* NULL: none */
+    int64_t count;
+    void *data;
+    void *copy;
+} bf_axis_output;
+
+enum { BF_AXIS_INPUTS = 3 }; /* a, b, and offsets, index or keys */
+
+typedef struct bf_axis_call {
+    bf_context *context;
+    const bf_array *inputs[BF_AXIS_INPUTS]; /* NULL: none */
+    bf_operands operands;
+    bf_reduce_options options;
+    bf_value empty; /* what options.empty points to */
+    bf_axis_output values, fits;
+    bf_results results;
+} bf_axis_call;
+
+/* Checks op, the arrays a and b (NULL but for BF_DOT) and the options. */
+bf_status bf_axis_open(bf_axis_call *call, bf_context *context, bf_reduction op, const bf_array *a,
+                       const bf_array *b, const bf_reduce_options *options);
+/* The same for a call on a stream. */
+bf_status bf_axis_open_queued(bf_axis_call *call, bf_context *context, bf_reduction op,
+                              const bf_array *a, const bf_reduce_options *options);
+/* Checks one output: its dtype, and that its elements share no memory with each other or an input.
+ */
+bf_status bf_axis_check_output(const bf_axis_call *call, const bf_array *array, bf_dtype dtype,
+                               const char *name);
+/* Checks and sets the outputs, whose shape the caller has checked. */
+bf_status bf_axis_set_outputs(bf_axis_call *call, const bf_array *values, const bf_array *fits);
+bool bf_axis_has_shape(const bf_array *array, int ndim, const int64_t shape[]);
+/* May two arrays (NULL: none) share memory? They lie between their first and last bytes. */
+bool bf_axis_overlap(const bf_array *a, const bf_array *b);
+/* Chooses the backend by all arrays of the call. more: another output, or NULL. */
+bf_status bf_axis_place(bf_axis_call *call, const bf_array *more);
+/* Gives the backend its outputs. longest: the most elements that a result takes; some_empty: some
+ * result may take none. */
+bf_status bf_axis_prepare(bf_axis_call *call, int64_t longest, bool some_empty);
+/* Reduces rows, whose places the backend reads, into prepared outputs. */
+bf_status bf_axis_reduce_rows(bf_axis_call *call, const bf_rows *rows);
+/* Writes an output that is a copy to its array. */
+bf_status bf_axis_return(bf_context *context, const bf_axis_output *output);
+/* Ends a prepared call: on success writes its outputs. Returns the status. */
+bf_status bf_axis_finish(bf_axis_call *call, bf_status status);
+
+#endif

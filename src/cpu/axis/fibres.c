@@ -1,0 +1,128 @@
+/* Reductions along axes: fibres as lines. Where the elements of a fibre lie further apart than
+ * fibres do, neighbouring fibres are taken together. */
+#include "cpu/axis/axis.h"
+
+enum {
+    BYTES_LEAST = 1 << 20, /* that are worth a thread */
+    PIECE_BYTES = 1 << 18, /* that a worker takes at a time */
+    TOGETHER_BYTES = 128   /* of fibres that are taken together: two cache lines */
+};
+
+/* How fibres are taken: groups of neighbours along one kept dimension, the lane. */
+typedef struct division {
+    bf_axis_job job;
+    const bf_fibres *fibres;
+    int lane;       /* -1: fibres are taken one by one */
+    int64_t extent; /* of the lane; 1 without one */
+    int64_t groups; /* of the lane */
+    int64_t step;   /* between the results of neighbours */
+    int64_t count;  /* groups in all */
+    int together;   /* fibres of a group, at most */
+    bf_lines lines; /* without data */
+} division;
+
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+/* The kept dimension of the least stride, if that is less than the distance of a fibre's elements;
+ * or -1. */
+static int find_lane(const bf_fibres *x) {
+    int lane = -1;
+    if (x->reduced == 0) return -1;
+    int64_t least = magnitude(x->reduced_strides[0][x->reduced - 1]);
+    for (int d = 0; d < x->kept; d++) {
+        if (magnitude(x->kept_strides[0][d]) >= least) continue;
+        least = magnitude(x->kept_strides[0][d]);
+        lane = d;
+    }
+    return lane;
+}
+
+static void divide_fibres(division *x, const bf_fibres *fibres, int bytes) {
+    x->fibres = fibres;
+    x->lane = find_lane(fibres);
+    x->extent = x->step = 1;
+    x->together = 1;
+    bf_lines *lines = &x->lines;
+    *lines = (bf_lines){.length = fibres->length, .ndim = fibres->reduced};
+    memcpy(lines->shape, fibres->reduced_shape, sizeof lines->shape);
+    memcpy(lines->strides, fibres->reduced_strides, sizeof lines->strides);
+    if (lines->ndim == 0) lines->shape[lines->ndim++] = 1;
+    if (x->lane >= 0) {
+        x->extent = fibres->kept_shape[x->lane];
+        for (int d = x->lane + 1; d < fibres->kept; d++) x->step *= fibres->kept_shape[d];
+        x->together =
+            TOGETHER_BYTES / bytes < BF_LINES_MOST ? TOGETHER_BYTES / bytes : BF_LINES_MOST;
+        for (int k = 0; k < 2; k++) lines->line_stride[k] = fibres->kept_strides[k][x->lane];
+    }
+    x->groups = (x->extent - 1) / x->together + 1;
+    x->count = fibres->count / x->extent * x->groups;
+}
+
+/* Sets lines to those of a group; returns the number of their first result. */
+static int64_t lines_of(const division *x, int64_t group, bf_lines *lines) {
+    const bf_fibres *f = x->fibres;
+    const bf_operands *o = x->job.operands;
+    int64_t first = group % x->groups * x->together, left = x->extent - first;
+    int64_t at[2] = {0, 0}, number = 0, step = 1, rest = group / x->groups;
+    for (int d = f->kept - 1; d >= 0; d--) {
+        int64_t i = d == x->lane ? first : rest % f->kept_shape[d];
+        if (d != x->lane) rest /= f->kept_shape[d];
+        for (int k = 0; k < 2; k++) at[k] += i * f->kept_strides[k][d];
+        number += i * step;
+        step *= f->kept_shape[d];
+    }
+    *lines = x->lines;
+    lines->lines = left < x->together ? (int)left : x->together;
+    int64_t bytes = bf_dtype_bytes(o->dtype);
+    lines->data[0] = (const char *)o->a + at[0] * bytes;
+    if (o->b != NULL) lines->data[1] = (const char *)o->b + at[1] * bytes;
+    return number;
+}
+
+static bf_status take_groups(void *arg, int worker, int64_t first, int64_t n) {
+    division *x = arg;
+    bf_taker *t = bf_taker_of(&x->job, worker);
+    for (int64_t group = first; group < first + n; group++) {
+        bf_lines lines;
+        int64_t number = lines_of(x, group, &lines);
+        bf_taker_begin(&x->job, t, lines.lines);
+        bf_taker_take(&x->job, t, &lines, 0, lines.length);
+        for (int l = 0; l < lines.lines; l++)
+            bf_axis_write(&x->job, bf_taker_words(&x->job, t, l), number + l * x->step);
+    }
+    return BF_OK;
+}
+
+static bf_status take_long_groups(division *x, int workers) {
+    bf_status status = BF_OK;
+    for (int64_t group = 0; group < x->count && status == BF_OK; group++) {
+        bf_lines lines;
+        int64_t number = lines_of(x, group, &lines);
+        status = bf_reduce_long(&x->job, workers, &lines, number, x->step);
+    }
+    return status;
+}
+
+static bf_status take_fibres(division *x, int workers, int64_t bytes) {
+    bf_lines lines;
+    lines_of(x, 0, &lines);
+    if (workers > 1 && x->count < 2 * workers && bf_lines_are_long(&x->job, &lines))
+        return take_long_groups(x, workers);
+    int64_t group_bytes = bytes / x->count, piece = 1;
+    if (group_bytes < PIECE_BYTES) piece = PIECE_BYTES / (group_bytes + 1);
+    return bf_parallel_watched(x->job.context, workers, x->count, piece, bytes, take_groups, x);
+}
+
+bf_status bf_cpu_reduce_fibres(bf_context *context, const bf_operands *operands,
+                               const bf_fibres *fibres, const bf_results *results) {
+    division x;
+    int64_t bytes = fibres->count * fibres->length * bf_dtype_bytes(operands->dtype);
+    int workers = bf_workers(context, bytes, BYTES_LEAST);
+    bf_status status = bf_axis_job_open(&x.job, workers, context, operands, results);
+    if (status != BF_OK) return status;
+    divide_fibres(&x, fibres, bf_dtype_bytes(operands->dtype));
+    bf_environment environment = bf_environment_enter();
+    status = take_fibres(&x, workers, bytes);
+    bf_environment_leave(environment);
+    return bf_axis_job_close(&x.job, status);
+}

@@ -1,0 +1,46 @@
+/* Checks offsets and indices, before anything is written. */
+#include "cpu/axis/places.h"
+
+enum {
+    PLACES_LEAST = 1 << 17, /* that are worth a thread */
+    PIECE = 1 << 16         /* that a worker takes at a time */
+};
+
+typedef struct check {
+    const bf_rows *rows;
+    _Atomic int64_t wrong; /* the first that is; INT64_MAX: none */
+} check;
+
+static bool is_wrong(const bf_rows *rows, int64_t i) {
+    int64_t place = bf_place_at(rows, i);
+    if (rows->by == BF_ROWS_BY_INDEX) return place < 0 || place >= rows->slots;
+    return place < 0 || place > rows->count || (i > 0 && place < bf_place_at(rows, i - 1));
+}
+
+static void note_wrong(check *c, int64_t i) {
+    int64_t seen = c->wrong;
+    while (i < seen)
+        if (atomic_compare_exchange_weak(&c->wrong, &seen, i)) return;
+}
+
+static bf_status check_piece(void *arg, int worker, int64_t first, int64_t n) {
+    check *c = arg;
+    (void)worker;
+    int64_t i = first;
+    while (i < first + n && !is_wrong(c->rows, i)) i++;
+    if (i < first + n) note_wrong(c, i);
+    return BF_OK;
+}
+
+bf_status bf_check_places(bf_context *context, const bf_rows *rows, const bf_results *results,
+                          bool *skip) {
+    check c = {rows, INT64_MAX};
+    int64_t n = rows->by == BF_ROWS_BY_INDEX ? rows->count : rows->slots + 1;
+    int workers = bf_workers(context, n, PLACES_LEAST);
+    bf_status status = bf_parallel(context, workers, n, PIECE, check_piece, &c);
+    *skip = c.wrong != INT64_MAX;
+    if (status != BF_OK) return status;
+    if (results->queued) *results->wrong = *skip ? c.wrong : -1;
+    if (!*skip || results->queued) return BF_OK;
+    return bf_axis_wrong_place(context, rows, c.wrong, bf_place_at(rows, c.wrong));
+}

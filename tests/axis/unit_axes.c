@@ -1,0 +1,187 @@
+/* bf_reduce_axes and bf_dot_axes: every fibre has the result of its elements alone, whatever the
+ * shape, the strides, the instruction set and the number of threads. */
+#include "tests/axis/many.h"
+
+#ifdef THREAD_SANITIZER
+enum { CASES = 100 };
+#else
+enum { CASES = 700 };
+#endif
+
+typedef struct problem {
+    bf_array a, b;
+    char *a_block, *b_block;
+    bf_reduction op;
+    int axes[BF_MAX_DIMS], n;
+    bool reduced[BF_MAX_DIMS];
+    bf_value empty;
+    bf_reduce_options options;
+    bool has_fits;
+    outputs out;
+} problem;
+
+/* Finds the answers one by one, in C order of the kept dimensions. */
+static void find_answers(problem *p, bf_context *context) {
+    bool kept[BF_MAX_DIMS], any = true;
+    int64_t at[BF_MAX_DIMS] = {0};
+    int64_t length = 1;
+    for (int d = 0; d < p->a.ndim; d++) {
+        kept[d] = !p->reduced[d];
+        if (p->reduced[d]) length *= p->a.shape[d];
+    }
+    elements e = make_elements(p->a.dtype, length, p->op == BF_DOT);
+    for (int64_t f = 0; f < p->out.count; f++) {
+        int64_t in[BF_MAX_DIMS];
+        memcpy(in, at, sizeof in);
+        e.n = 0;
+        for (int64_t i = 0; i < length; i++) {
+            add_element(&e, element_of(&p->a, in), element_of(&p->b, in), i);
+            any = next_index(&p->a, p->reduced, in);
+        }
+        p->out.answers[f] = find_answer(context, &e, p->op, p->out.values.dtype, &p->options);
+        any = next_index(&p->a, kept, at);
+    }
+    (void)any;
+    free_elements(&e);
+}
+
+static int64_t any_extent(uint64_t *seed, int64_t most) {
+    switch (pick(seed, 8)) {
+    case 0: return 1;
+    case 1: return pick(seed, 4) == 0 ? 0 : 2;
+    default: return 1 + pick(seed, most);
+    }
+}
+
+static void make_problem(problem *p, bf_context *context, uint64_t seed) {
+    int64_t shape[BF_MAX_DIMS], without[BF_MAX_DIMS], total = 1;
+    int ndim = (int)pick(&seed, 6), kept = 0;
+    bool keepdims = pick(&seed, 2);
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = any_extent(&seed, ndim < 3 ? 90 : 9);
+        total *= shape[d];
+    }
+    if (ndim > 0 && total > 0 && pick(&seed, 4) == 0) shape[pick(&seed, ndim)] *= 20;
+    bf_dtype dtype = all_dtypes[pick(&seed, DTYPE_COUNT)];
+    p->op = any_op(&seed);
+    p->a = any_array(dtype, ndim, shape, true, &seed, &p->a_block);
+    p->b = any_array(dtype, ndim, shape, true, &seed, &p->b_block);
+    fill_array(&p->a, &seed);
+    fill_array(&p->b, &seed);
+    p->n = 0;
+    for (int d = 0; d < ndim; d++) {
+        p->reduced[d] = pick(&seed, 2);
+        if (p->reduced[d]) p->axes[p->n++] = pick(&seed, 2) ? d : d - ndim;
+        if (!p->reduced[d] || keepdims) without[kept++] = p->reduced[d] ? 1 : shape[d];
+    }
+    p->empty = (bf_value){.dtype = bf_reduce_dtype(p->op, dtype, NULL), .as.u64 = 3};
+    p->options = any_options(p->op, dtype, &p->empty, &seed);
+    p->has_fits = pick(&seed, 2);
+    p->out = make_outputs(bf_reduce_dtype(p->op, dtype, &p->options), kept, without, &seed);
+    find_answers(p, context);
+    p->out.status = expected_status(&p->out, p->has_fits, p->options.overflow == BF_OVERFLOW_WRAP);
+}
+
+static void free_problem(problem *p) {
+    free(p->a_block);
+    free(p->b_block);
+    free_outputs(&p->out);
+}
+
+static bf_status call_axes(bf_context *context, const problem *p) {
+    const bf_array *fits = p->has_fits ? &p->out.fits : NULL;
+    if (p->op == BF_DOT)
+        return bf_dot_axes(context, &p->a, &p->b, p->axes, p->n, &p->options, &p->out.values, fits);
+    return bf_reduce_axes(context, p->op, &p->a, p->axes, p->n, &p->options, &p->out.values, fits);
+}
+
+static void check_problem(bf_context *context, void *data) {
+    const problem *p = data;
+    soil_outputs(&p->out);
+    assert_int_equal(call_axes(context, p), p->out.status);
+    check_outputs(&p->out, p->out.status, p->has_fits);
+}
+
+static void every_fibre_has_its_own_result(void **unused) {
+    (void)unused;
+    bf_context *context = make_context(NULL, 1);
+    for (uint64_t i = 0; i < CASES; i++) {
+        problem p;
+        make_problem(&p, context, i);
+        on_every_context(check_problem, &p);
+        free_problem(&p);
+    }
+    bf_context_destroy(context);
+}
+
+/* ---- large arrays: several threads, over fibres and within them ------------------------------ */
+
+typedef struct large_problem {
+    bf_array a;
+    bf_array rows; /* of results, expected */
+    int axis;
+    bf_reduction op;
+} large_problem;
+
+static void check_large(bf_context *context, void *data) {
+    const large_problem *p = data;
+    const int64_t n = bf_array_count(&p->rows);
+    size_t bytes = bf_dtype_size(p->rows.dtype);
+    char *found = malloc((size_t)n * bytes);
+    bf_array values = bf_array_of(p->rows.dtype, found, n);
+    assert_int_equal(bf_reduce_axes(context, p->op, &p->a, &p->axis, 1, NULL, &values, NULL),
+                     BF_OK);
+    assert_memory_equal(found, p->rows.data, (size_t)n * bytes);
+    free(found);
+}
+
+static void check_shape(bf_dtype dtype, data_kind kind, bf_reduction op, int64_t rows,
+                        int64_t columns, int axis) {
+    large_problem p = {.op = op, .axis = axis};
+    int64_t n = axis == 0 ? columns : rows, length = axis == 0 ? rows : columns;
+    size_t bytes = bf_dtype_size(dtype);
+    char *data = malloc((size_t)(rows * columns) * bytes);
+    bf_dtype to = bf_reduce_dtype(op, dtype, NULL);
+    char *results = malloc((size_t)n * bf_dtype_size(to));
+    fill(dtype, data, rows * columns, kind, (uint64_t)(rows * 31 + columns));
+    p.a = (bf_array){data, dtype, 2, {rows, columns}, {columns, 1}};
+    p.rows = bf_array_of(to, results, n);
+    elements e = make_elements(dtype, length, false);
+    for (int64_t f = 0; f < n; f++) {
+        e.n = 0;
+        for (int64_t i = 0; i < length; i++) {
+            int64_t at[2] = {axis == 0 ? i : f, axis == 0 ? f : i};
+            add_element(&e, element_of(&p.a, at), NULL, i);
+        }
+        bf_context *none = NULL;
+        answer x = find_answer(none, &e, op, to, &BF_REDUCE_OPTIONS(.ddof = 0));
+        store_bits(results + (size_t)f * bf_dtype_size(to), bf_dtype_size(to), x.bits);
+    }
+    free_elements(&e);
+    on_every_context(check_large, &p);
+    free(data);
+    free(results);
+}
+
+static void long_fibres_are_shared_out(void **unused) {
+    (void)unused;
+    static const int64_t shapes[][2] = {
+        {1200001, 1}, {300001, 4}, {3, 400001}, {33, 40001}, {1031, 1033}};
+    for (int s = 0; s < 5; s++) {
+        for (int axis = 0; axis < 2; axis++) {
+            check_shape(BF_F32, KIND_FULL, BF_SUM, shapes[s][0], shapes[s][1], axis);
+            check_shape(BF_F32, KIND_NARROW, BF_VAR, shapes[s][0], shapes[s][1], axis);
+            check_shape(BF_I16, KIND_FULL, BF_ARGMAX, shapes[s][0], shapes[s][1], axis);
+        }
+    }
+    check_shape(BF_F64, KIND_CANCEL, BF_MEAN, 262145, 4, 0);
+    check_shape(BF_F64, KIND_NARROW, BF_MIN, 2, 600000, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_fibre_has_its_own_result),
+        cmocka_unit_test(long_fibres_are_shared_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
