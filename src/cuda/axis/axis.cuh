@@ -28,7 +28,7 @@ bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operan
                                   const bf_rows *rows, const bf_results *results);
 
 enum {
-    BF_CUDA_AXIS_THREADS = 512, /* most of a block that reduces columns or pieces */
+    BF_CUDA_AXIS_THREADS = 256, /* most of a block that reduces columns or pieces */
     BF_CUDA_AXIS_PIECE = 1 << 17 /* most elements of a result that one block adds: their sums in a
                                     window's level fit an int64 */
 };
@@ -92,6 +92,8 @@ struct bf_cuda_axis_params {
     int pieces;     /* how many of them a result has, */
     int64_t line_pieces; /* and a line */
     bool by_line;   /* no piece has parts of two lines (of the last reduced dimension) */
+    int planes;       /* 1: element j of a piece's lines is j * steps[operand] behind the first; */
+    int64_t steps[2]; /* else its index in the reduced dimensions has to be computed */
     bool listed;    /* units are on the list, and not all tiles and pieces */
 
     /* scratch */

@@ -109,38 +109,51 @@ static __device__ __forceinline__ void bf_cuda_axis_merge_lanes(int64_t *room, i
     __syncthreads();
 }
 
+/* As A::finish(), which kernels that have many elements a result need not have in their loops. */
+template <class A>
+static __device__ __noinline__ void bf_cuda_axis_finish(const bf_cuda_axis_params &p, int64_t r,
+                                                        int64_t count,
+                                                        const int64_t (&whole)[A::total]) {
+    A::finish(p, r, count, whole);
+}
+
 template <class A> struct bf_cuda_axis_block {
     using Value = typename A::Value;
     static constexpr int U = BF_CUDA_AXIS_UNROLLED;
     static constexpr int room = A::words * BF_CUDA_AXIS_THREADS; /* int64 of shared memory */
+
+    /* Takes n elements from number j on, `lanes` apart, as far as there are so many: `at` says where
+     * they are in each operand. */
+    template <int n, class At>
+    static __device__ __forceinline__ void take_some(const bf_cuda_axis_params &p, A &sum,
+                                                     int64_t j, int64_t to, int lanes,
+                                                     int64_t index, At at) {
+        Value x[n], y[n];
+        const int64_t left = n == 1 ? 1 : (to - j + lanes - 1) / lanes;
+        const int some = left < n ? (int)left : n;
+        A::Class::load(p, p.a, [&](int k) { return at(0, j + (int64_t)k * lanes); }, some, x);
+        if (A::pair)
+            A::Class::load(p, p.b, [&](int k) { return at(1, j + (int64_t)k * lanes); }, some, y);
+        sum.take(x, y, index + j, lanes, some);
+    }
 
     /* Takes elements from + lane, from + lane + lanes, ... below `to`, of lines that start at a, b.
      * Indices begin with `index`. */
     static __device__ __forceinline__ void take(const bf_cuda_axis_params &p, A &sum, int64_t a,
                                                 int64_t b, int64_t from, int64_t to, int lane,
                                                 int lanes, int64_t index) {
-        const int last = p.at.reduced > 0 ? p.at.reduced - 1 : 0;
-        const bool plain = p.at.offsets != nullptr || p.by_line || p.at.reduced <= 1;
-        const int64_t step_a = p.at.offsets != nullptr ? p.at.width : p.at.reduced_strides[0][last];
-        const int64_t step_b = p.at.offsets != nullptr ? p.at.width : p.at.reduced_strides[1][last];
-        for (int64_t j = from + lane; j < to; j += (int64_t)U * lanes) {
-            Value x[U], y[U];
-            const int64_t left = (to - j + lanes - 1) / lanes;
-            const int some = left < U ? (int)left : U;
-            auto number = [&](int k) { return j + (k < some ? (int64_t)k * lanes : 0); };
-            if (plain) {
-                A::Class::load(p, p.a, [&](int k) { return a + number(k) * step_a; }, x);
-                if (A::pair)
-                    A::Class::load(p, p.b, [&](int k) { return b + number(k) * step_b; }, y);
-            } else {
-                A::Class::load(
-                    p, p.a, [&](int k) { return a + bf_cuda_axis_element(p.at, 0, number(k)); }, x);
-                if (A::pair)
-                    A::Class::load(
-                        p, p.b, [&](int k) { return b + bf_cuda_axis_element(p.at, 1, number(k)); },
-                        y);
-            }
-            sum.take(x, y, index + j, lanes, some);
+        const int64_t step = (int64_t)U * lanes;
+        int64_t j = from + lane;
+        if (p.planes == 1) {
+            for (; j < to; j += step)
+                take_some<U>(p, sum, j, to, lanes, index, [&](int i, int64_t number) {
+                    return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
+                });
+        } else {
+            for (; j < to; j += lanes)
+                take_some<1>(p, sum, j, to, lanes, index, [&](int i, int64_t number) {
+                    return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
+                });
         }
     }
 
@@ -240,7 +253,7 @@ template <class A> struct bf_cuda_axis_block {
             if (!is_last(p, w)) return;
             collect(p, w, shared, column, lane, whole);
         }
-        if (active && lane == 0 && !giant) A::finish(p, r, length, whole);
+        if (active && lane == 0 && !giant) bf_cuda_axis_finish<A>(p, r, length, whole);
     }
 };
 
@@ -249,6 +262,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
     bf_cuda_axis_blocks(const __grid_constant__ bf_cuda_axis_params p) {
     __shared__ int64_t shared[bf_cuda_axis_block<A>::room];
     bf_cuda_wait_for_previous();
+    if (bf_cuda_axis_is_wrong(p)) return;
     const int64_t units =
         p.listed ? (int64_t)p.board->units * p.parts : p.tiles * (int64_t)p.pieces;
     A sum(p);

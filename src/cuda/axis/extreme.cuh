@@ -11,7 +11,7 @@ template <class C> struct bf_cuda_axis_extreme {
     using Class = C;
     using Value = typename C::Value;
     static constexpr bool pair = false;
-    static constexpr int words = 4, total = 4, blocks = 2;
+    static constexpr int words = 4, total = 4, blocks = 3;
     enum { KEY, AT, NANS, NAN_AT };
     static constexpr Value none = C::is_wide ? (Value)INT64_MAX : (Value)INT32_MAX;
 

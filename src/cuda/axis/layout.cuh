@@ -18,7 +18,7 @@ static __device__ __forceinline__ int64_t bf_cuda_axis_divide(int64_t x, int64_t
 }
 
 /* The offset of index `number` in these dimensions. */
-static __device__ __forceinline__ int64_t bf_cuda_axis_offset(int dims, const int64_t *shape,
+static __device__ __noinline__ int64_t bf_cuda_axis_offset(int dims, const int64_t *shape,
                                                               const int64_t *strides,
                                                               int64_t number) {
     int64_t at = 0;
@@ -31,14 +31,13 @@ static __device__ __forceinline__ int64_t bf_cuda_axis_offset(int dims, const in
     return dims > 0 ? at + number * strides[0] : 0;
 }
 
-/* Offset s; one that is wrong becomes one that is safe. */
-static __device__ __forceinline__ int64_t bf_cuda_axis_raw(const bf_cuda_axis_layout &at,
+static __device__ __forceinline__ int64_t bf_cuda_axis_offset_at(const bf_cuda_axis_layout &at,
                                                            int64_t s) {
     return at.wide ? ((const int64_t *)at.offsets)[s] : ((const int32_t *)at.offsets)[s];
 }
-static __device__ __forceinline__ int64_t bf_cuda_axis_clamp(const bf_cuda_axis_layout &at,
-                                                             int64_t x) {
-    return x < 0 ? 0 : x > at.rows ? at.rows : x;
+/* Whether an offset is wrong: then kernels do nothing. */
+static __device__ __forceinline__ bool bf_cuda_axis_is_wrong(const bf_cuda_axis_params &p) {
+    return p.at.offsets != nullptr && p.board->wrong != ~0ull;
 }
 
 /* A result's elements: element j is number a + j * step of the array, if `plain`. */
@@ -48,11 +47,10 @@ struct bf_cuda_axis_line {
 
 static __device__ __forceinline__ bf_cuda_axis_line bf_cuda_axis_segment(
     const bf_cuda_axis_layout &at, int64_t slot, int64_t column) {
-    int64_t first = bf_cuda_axis_clamp(at, bf_cuda_axis_raw(at, slot));
-    int64_t end = bf_cuda_axis_clamp(at, bf_cuda_axis_raw(at, slot + 1));
+    int64_t first = bf_cuda_axis_offset_at(at, slot);
     bf_cuda_axis_line line;
     line.a = line.b = first * at.width + column;
-    line.length = end > first ? end - first : 0;
+    line.length = bf_cuda_axis_offset_at(at, slot + 1) - first;
     return line;
 }
 

@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int i = 0; i < CHECKED; i++, s += THREADS) {
         if (s >= n) break;
-        const int64_t x = bf_cuda_axis_raw(p.at, s);
-        const int64_t before = s > 0 ? bf_cuda_axis_raw(p.at, s - 1) : 0;
+        const int64_t x = bf_cuda_axis_offset_at(p.at, s);
+        const int64_t before = s > 0 ? bf_cuda_axis_offset_at(p.at, s - 1) : 0;
         const bool good = x >= 0 && x <= p.at.rows && x >= before;
         if (!good && (unsigned long long)s < wrong) wrong = (unsigned long long)s;
     }

@@ -14,11 +14,13 @@ struct bf_cuda_axis_any_word {
     static constexpr bool is_wide = true;
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from,
-                                                At at, Value (&x)[n]) {
+                                                At at, int some, Value (&x)[n]) {
         const int bytes = bf_dtype_bytes(p.dtype);
 #pragma unroll
         for (int k = 0; k < n; k++)
-            x[k] = (Value)bf_load_bits((const char *)from + at(k) * bytes, bytes);
+            x[k] = k < some
+                       ? (Value)bf_load_bits((const char *)from + at(k) * bytes, bytes)
+                       : 0;
     }
 };
 
@@ -26,7 +28,7 @@ struct bf_cuda_axis_product {
     using Class = bf_cuda_axis_any_word;
     using Value = long long;
     static constexpr bool pair = false;
-    static constexpr int words = BF_PRODUCT_WORDS, total = words, blocks = 1;
+    static constexpr int words = BF_PRODUCT_WORDS, total = words, blocks = 2;
 
     int64_t state[words];
     bf_dtype dtype;

@@ -11,6 +11,8 @@ enum {
     WARP_ROWS = 4096,    /* and warps */
     TURNS = 4,           /* pieces of each block that there is room for */
     LEAST_PIECE = 16384, /* elements of a tile's piece */
+    LEAST_LINE = 512,    /* and of lines that have pieces of their own, */
+    MOST_LINES = 4096,   /* if they are not too many */
     LISTED_PIECE = 32768,
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
@@ -106,9 +108,10 @@ static bool has_columns(const bf_cuda_axis_layout *at) {
 /* Divides results into pieces, so that all multiprocessors have some. */
 static void set_pieces(const bf_cuda *cuda, bf_cuda_axis_params *p) {
     const int last = p->at.reduced - 1;
-    p->by_line = p->at.reduced > 1 && p->at.reduced_shape[last] >= 512;
+    const int64_t extent = p->at.reduced_shape[last];
+    p->by_line = p->at.reduced > 1 && extent >= LEAST_LINE && p->at.length / extent <= MOST_LINES;
     const int64_t length = p->by_line ? p->at.reduced_shape[last] : p->at.length;
-    const int64_t lines = p->at.length / length, blocks = 2 * (int64_t)cuda->multiprocessors;
+    const int64_t lines = p->at.length / length, blocks = 3 * (int64_t)cuda->multiprocessors;
     const int64_t wanted = ratio(blocks * TURNS, p->tiles * lines);
     const int64_t enough = ratio(length * p->columns, LEAST_PIECE);
     int64_t pieces = most(1, least(wanted, enough));
@@ -222,6 +225,15 @@ static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p
     return bf_cuda_fetch_words(context, error, &p->board->wrong, 1, wrong, "checking offsets");
 }
 
+/* How a thread finds its next element. */
+static void set_steps(bf_cuda_axis_params *p) {
+    const bf_cuda_axis_layout *at = &p->at;
+    const bool rows = at->offsets != NULL;
+    p->planes = rows || p->by_line || at->reduced == 1 ? 1 : at->reduced;
+    for (int i = 0; i < 2; i++)
+        p->steps[i] = rows ? at->width : at->reduced_strides[i][at->reduced - 1];
+}
+
 bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int64_t *wrong) {
     const bf_cuda *cuda = context->cuda;
     const bool tree = p->kind == BF_KIND_PRODUCT_TREE, rows = p->at.offsets != NULL;
@@ -232,6 +244,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     p->columns = p->lanes = p->pieces = 1;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
     if (!tree) kernel = rows ? schedule_rows(&k, p) : schedule_fibres(cuda, &k, p);
+    set_steps(p);
     bf_status status = take_scratch(context, p, k.total);
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;

@@ -6,7 +6,8 @@
  *   words          int64 of a part: what a thread has of a piece. merge(into, from) commutes
  *   total          int64 of a whole: widen() makes it of a part, and merge_total() adds wholes
  *   open()         opens the windows; reset() makes it empty
- *   take<n>()      takes n values at indices j, j + step, ...; of those only the first `some`
+ *   take<n>()      takes n values at indices j, j + step, ...; of those only the first `some`, and
+ *                  the others are 0
  *   close()        writes the part
  *   finish()       the result of a whole */
 #ifndef BF_CUDA_AXIS_SUM_CUH
@@ -120,7 +121,7 @@ struct bf_cuda_axis_float
     using Sums = bf_cuda_axis_sums<K>;
     /* Elements of a thread between folds. */
     static constexpr int most = is_double && KB > 0 ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
-    static constexpr int blocks = K > 3 ? 1 : 2;
+    static constexpr int blocks = K > 3 ? 2 : 3;
 
     Terms terms;
     int64_t sums[K];
@@ -167,14 +168,16 @@ struct bf_cuda_axis_float
     template <int n>
     __device__ __forceinline__ void take(Value (&x)[n], Value (&y)[n], int64_t, int64_t, int some) {
         bool finite = true;
+        if (some < n) {
 #pragma unroll
-        for (int k = 0; k < n; k++) {
-            if (k >= some) {
-                x[k] = (Value)-0.0;
-                y[k] = 0;
+            for (int k = 0; k < n; k++) {
+                x[k] = k < some ? x[k] : (Value)-0.0;
+                y[k] = k < some ? y[k] : 0;
             }
-            finite = finite && is_finite(x[k]) && (!pair || is_finite(y[k]));
         }
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            finite = finite && is_finite(x[k]) && (!pair || is_finite(y[k]));
         if (!finite) {
 #pragma unroll
             for (int k = 0; k < n; k++) count(x[k], y[k]);
@@ -265,7 +268,7 @@ struct bf_cuda_axis_integer
     static constexpr bool pair = Kind == BF_KIND_DOT;
     static constexpr int KA = pair ? 0 : C::is_wide ? 2 : 1;
     static constexpr int KB = Kind == BF_KIND_SUM ? 0 : C::is_wide ? 4 : 2;
-    static constexpr int K = KA + KB, blocks = 2;
+    static constexpr int K = KA + KB, blocks = 3;
     using Sums = bf_cuda_axis_sums<K>;
 
     int64_t sums[K];
@@ -311,7 +314,7 @@ struct bf_cuda_axis_integer
     __device__ __forceinline__ void take(Value (&x)[n], Value (&y)[n], int64_t, int64_t, int some) {
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            int64_t u = k < some ? x[k] : 0, v = pair && k < some ? y[k] : u;
+            int64_t u = x[k], v = pair ? y[k] : u; /* 0 from `some` on */
             if (C::is_wide)
                 take_wide(u, v);
             else

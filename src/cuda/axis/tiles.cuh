@@ -21,7 +21,7 @@ template <class A> struct bf_cuda_axis_tile {
     /* Offsets of a call by length, too. */
     static __device__ __forceinline__ int64_t offset(const bf_cuda_axis_params &p, int64_t s) {
         if (p.at.offsets == nullptr) return s * p.at.length;
-        return bf_cuda_axis_clamp(p.at, bf_cuda_axis_raw(p.at, s));
+        return bf_cuda_axis_offset_at(p.at, s);
     }
     /* The first segment from which on offsets and numbers of segments add to `key`: so that blocks
      * have about as many segments and elements together. All lanes of a warp. */
@@ -46,11 +46,11 @@ template <class A> struct bf_cuda_axis_tile {
                                                 const void *from, int64_t first, int n) {
         for (int i = (int)threadIdx.x; i < n; i += U * T) {
             Value x[U];
-            A::Class::load(p, from, [&](int k) { return first + (i + k * T < n ? i + k * T : i); },
-                           x);
+            const int left = (n - i + T - 1) / T, some = left < U ? left : U;
+            A::Class::load(p, from, [&](int k) { return first + i + k * T; }, some, x);
 #pragma unroll
             for (int k = 0; k < U; k++)
-                if (i + k * T < n) tile[bf_cuda_axis_place(i + k * T)] = x[k];
+                if (k < some) tile[bf_cuda_axis_place(i + k * T)] = x[k];
         }
     }
 
@@ -64,9 +64,9 @@ template <class A> struct bf_cuda_axis_tile {
             const int left = (end - j + lanes - 1) / lanes, some = left < n ? left : n;
 #pragma unroll
             for (int k = 0; k < n; k++) {
-                const int at = bf_cuda_axis_place(j + (k < some ? k * lanes : 0));
-                x[k] = tile[at];
-                if (A::pair) y[k] = tile[stride + at];
+                const int at = bf_cuda_axis_place(j + k * lanes);
+                x[k] = k < some ? tile[at] : 0;
+                if (A::pair) y[k] = k < some ? tile[stride + at] : 0;
             }
             sum.take(x, y, j - begin, lanes, some);
         }
@@ -74,7 +74,7 @@ template <class A> struct bf_cuda_axis_tile {
 };
 
 template <class A>
-__global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, 2 * A::blocks)
+__global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
     bf_cuda_axis_tiles(const __grid_constant__ bf_cuda_axis_params p) {
     using Tile = bf_cuda_axis_tile<A>;
     extern __shared__ int64_t bf_cuda_axis_memory[];
@@ -84,6 +84,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, 2 * A::blocks)
     __shared__ int queue[Tile::T], queued;
     const int t = (int)threadIdx.x, lane = t % BF_CUDA_WARP;
     bf_cuda_wait_for_previous();
+    if (bf_cuda_axis_is_wrong(p)) return;
     const int64_t key = Tile::offset(p, p.at.results) + p.at.results;
     if (t < 2 * BF_CUDA_WARP) {
         const int64_t block = blockIdx.x + t / BF_CUDA_WARP;
@@ -107,9 +108,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, 2 * A::blocks)
         __syncthreads();
         const int64_t base = offsets[0];
         const bool in = s < end;
-        int64_t begin = in ? offsets[t] - base : 0, stop = in ? offsets[t + 1] - base : 0;
-        if (begin < 0) begin = 0; /* of wrong offsets */
-        if (stop < begin) stop = begin;
+        const int64_t begin = in ? offsets[t] - base : 0, stop = in ? offsets[t + 1] - base : 0;
         const bool fits = in && stop <= Tile::capacity;
         const int n = __syncthreads_count(fits);
         if (n == 0) { /* the first is too long */
@@ -118,16 +117,13 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, 2 * A::blocks)
             __syncthreads();
             continue;
         }
-        /* Wrong offsets may make others than the first n fit. */
-        const bool mine = t < n && fits;
-        const int64_t last = offsets[n] - base;
-        const int size = (int)(last < 0 ? 0 : last > Tile::capacity ? Tile::capacity : last);
+        const int size = (int)(offsets[n] - base);
         Tile::fill(p, tile, p.a, base, size);
         if (A::pair) Tile::fill(p, tile + Tile::stride, p.b, base, size);
         const bool is_short = stop - begin <= BF_CUDA_AXIS_SHORT;
-        if (mine && !is_short) queue[atomicAdd(&queued, 1)] = t;
+        if (fits && !is_short) queue[atomicAdd(&queued, 1)] = t;
         __syncthreads();
-        if (mine && is_short) {
+        if (fits && is_short) {
             int64_t part[A::words], whole[A::total];
             sum.reset();
             Tile::take(p, sum, tile, (int)begin, (int)stop, 0, 1);
@@ -139,8 +135,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, 2 * A::blocks)
         for (int i = t / BF_CUDA_WARP; i < queued; i += Tile::T / BF_CUDA_WARP) {
             const int from = queue[i];
             int64_t part[A::words], whole[A::total];
-            const int64_t x = offsets[from] > base ? offsets[from] - base : 0;
-            const int64_t y = offsets[from + 1] - base;
+            const int64_t x = offsets[from] - base, y = offsets[from + 1] - base;
             sum.reset();
             Tile::take(p, sum, tile, (int)x, (int)y, lane, BF_CUDA_WARP);
             sum.close(part);

@@ -75,6 +75,7 @@ __device__ bf_node compute_root(const bf_cuda_axis_params &p, const bf_cuda_axis
 __global__ void __launch_bounds__(THREADS)
     compute_trees(const __grid_constant__ bf_cuda_axis_params p) {
     bf_cuda_wait_for_previous();
+    if (bf_cuda_axis_is_wrong(p)) return;
     const int64_t warps = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
     int64_t r = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / BF_CUDA_WARP;
     for (; r < p.at.results; r += warps) {

@@ -7,7 +7,22 @@
 
 #include "rules/number/dtype.h"
 
-/* A class of values loads n elements at once: elements at(0) ... at(n - 1) of an array. */
+/* A class of values loads n elements at once: elements at(0) ... at(n - 1) of an array, or only the
+ * first `some` of them. */
+template <class E, int n, class At, class Make>
+static __device__ __forceinline__ void bf_cuda_axis_load(const void *from, At at, int some,
+                                                         Make make) {
+    if (some >= n) {
+        E e[n];
+#pragma unroll
+        for (int k = 0; k < n; k++) e[k] = __ldcs((const E *)from + at(k));
+#pragma unroll
+        for (int k = 0; k < n; k++) make(k, e[k]);
+    } else {
+#pragma unroll
+        for (int k = 0; k < n; k++) make(k, k < some ? __ldcs((const E *)from + at(k)) : (E)0);
+    }
+}
 
 /* f16, bf16 and f32 as f32. */
 struct bf_cuda_axis_small_float {
@@ -15,21 +30,17 @@ struct bf_cuda_axis_small_float {
     static constexpr bf_dtype dtype = BF_F32;
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from,
-                                                At at, Value (&x)[n]) {
-        if (p.dtype == BF_F32) {
-#pragma unroll
-            for (int k = 0; k < n; k++) x[k] = __ldcs((const float *)from + at(k));
-        } else if (p.dtype == BF_F16) {
-#pragma unroll
-            for (int k = 0; k < n; k++)
-                x[k] = __half2float(
-                    __ushort_as_half(__ldcs((const unsigned short *)from + at(k))));
-        } else {
-#pragma unroll
-            for (int k = 0; k < n; k++)
-                x[k] = __uint_as_float((unsigned)__ldcs((const unsigned short *)from + at(k))
-                                       << 16);
-        }
+                                                At at, int some, Value (&x)[n]) {
+        if (p.dtype == BF_F32)
+            bf_cuda_axis_load<float, n>(from, at, some, [&](int k, float e) { x[k] = e; });
+        else if (p.dtype == BF_F16)
+            bf_cuda_axis_load<unsigned short, n>(from, at, some, [&](int k, unsigned short e) {
+                x[k] = __half2float(__ushort_as_half(e));
+            });
+        else
+            bf_cuda_axis_load<unsigned short, n>(from, at, some, [&](int k, unsigned short e) {
+                x[k] = __uint_as_float((unsigned)e << 16);
+            });
     }
 };
 
@@ -38,9 +49,8 @@ struct bf_cuda_axis_double {
     static constexpr bf_dtype dtype = BF_F64;
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &, const void *from,
-                                                At at, Value (&x)[n]) {
-#pragma unroll
-        for (int k = 0; k < n; k++) x[k] = __ldcs((const double *)from + at(k));
+                                                At at, int some, Value (&x)[n]) {
+        bf_cuda_axis_load<double, n>(from, at, some, [&](int k, double e) { x[k] = e; });
     }
 };
 
@@ -50,26 +60,26 @@ struct bf_cuda_axis_small_word {
     static constexpr bool is_wide = false;
 
     template <class E, int n, class At>
-    static __device__ __forceinline__ void load_as(const void *from, At at, Value (&x)[n]) {
-#pragma unroll
-        for (int k = 0; k < n; k++) x[k] = (Value)__ldcs((const E *)from + at(k));
+    static __device__ __forceinline__ void load_as(const void *from, At at, int some,
+                                                   Value (&x)[n]) {
+        bf_cuda_axis_load<E, n>(from, at, some, [&](int k, E e) { x[k] = (Value)e; });
     }
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from,
-                                                At at, Value (&x)[n]) {
+                                                At at, int some, Value (&x)[n]) {
         switch (p.dtype) {
         case BF_BOOL:
-            load_as<unsigned char>(from, at, x);
+            load_as<unsigned char>(from, at, some, x);
 #pragma unroll
             for (int k = 0; k < n; k++) x[k] = x[k] != 0;
             break;
-        case BF_U8: load_as<unsigned char>(from, at, x); break;
-        case BF_I8: load_as<signed char>(from, at, x); break;
-        case BF_U16: load_as<unsigned short>(from, at, x); break;
+        case BF_U8: load_as<unsigned char>(from, at, some, x); break;
+        case BF_I8: load_as<signed char>(from, at, some, x); break;
+        case BF_U16: load_as<unsigned short>(from, at, some, x); break;
         case BF_I16:
         case BF_F16:
-        case BF_BF16: load_as<short>(from, at, x); break;
-        default: load_as<int>(from, at, x);
+        case BF_BF16: load_as<short>(from, at, some, x); break;
+        default: load_as<int>(from, at, some, x);
         }
     }
 };
@@ -79,9 +89,8 @@ struct bf_cuda_axis_wide_word {
     static constexpr bool is_wide = true;
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &, const void *from,
-                                                At at, Value (&x)[n]) {
-#pragma unroll
-        for (int k = 0; k < n; k++) x[k] = __ldcs((const long long *)from + at(k));
+                                                At at, int some, Value (&x)[n]) {
+        bf_cuda_axis_load<long long, n>(from, at, some, [&](int k, long long e) { x[k] = e; });
     }
 };
 

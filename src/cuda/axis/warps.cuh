@@ -18,9 +18,10 @@ static __device__ __forceinline__ void bf_cuda_axis_merge_warp(int64_t (&part)[A
 }
 
 template <class A>
-__global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, 2 * A::blocks)
+__global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, A::blocks)
     bf_cuda_axis_warps(const __grid_constant__ bf_cuda_axis_params p) {
     bf_cuda_wait_for_previous();
+    if (bf_cuda_axis_is_wrong(p)) return;
     const int lane = (int)threadIdx.x % BF_CUDA_WARP;
     const int64_t warps = (int64_t)gridDim.x * (BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP);
     const int64_t warp = ((int64_t)blockIdx.x * BF_CUDA_AXIS_WARP_THREADS + threadIdx.x) / 32;
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, 2 * A::blocks)
         if (!mine || giant) continue;
         int64_t whole[A::total];
         A::widen(kept, whole);
-        A::finish(p, r, line.length, whole);
+        bf_cuda_axis_finish<A>(p, r, line.length, whole);
     }
 }
 
