@@ -3,4 +3,5 @@
 
 extern const bf_axis_backend bf_cuda_axis_backend = {
     .reduce_rows = bf_cuda_reduce_index,
+    .find_runs = bf_cuda_find_runs,
 };

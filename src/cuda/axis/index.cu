@@ -44,26 +44,18 @@ void free_call(index_call *c) {
 
 /* --- before --- */
 
-/* Sets *at to n elements of so many bytes where kernels reach them: a copy, if need be. */
-bf_status reach(index_call *c, const void *from, int64_t n, int bytes, void **copy,
-                const void **at) {
-    *at = from;
-    if (from == NULL || n == 0 || bf_cuda_in_place(c->context, from, bytes)) return BF_OK;
-    size_t all = (size_t)n * (size_t)bytes;
-    if (alloc(c, copy, all) == NULL) return BF_E_MEMORY;
-    *at = *copy;
-    if (bf_where_is(from, NULL) == BF_WHERE_HOST) return bf_cuda_copy(c->context, *copy, from, all);
-    return check(c, cudaMemcpyAsync(*copy, from, all, cudaMemcpyDefault, c->context->cuda->stream));
-}
-
 bf_status reach_inputs(index_call *c) {
     int64_t n = c->rows.count * c->rows.width;
     int bytes = bf_dtype_bytes(c->operands->dtype);
-    bf_status status = reach(c, c->operands->a, n, bytes, &c->copies[0], &c->params.a);
-    if (status == BF_OK) status = reach(c, c->operands->b, n, bytes, &c->copies[1], &c->params.b);
+    bf_status status =
+        bf_cuda_axis_reach(c->context, c->operands->a, n, bytes, &c->copies[0], &c->params.a);
     if (status == BF_OK)
-        status = reach(c, c->rows.places, c->rows.count, bf_dtype_bytes(c->rows.places_dtype),
-                       &c->copies[2], &c->rows.places);
+        status =
+            bf_cuda_axis_reach(c->context, c->operands->b, n, bytes, &c->copies[1], &c->params.b);
+    if (status == BF_OK)
+        status = bf_cuda_axis_reach(c->context, c->rows.places, c->rows.count,
+                                    bf_dtype_bytes(c->rows.places_dtype), &c->copies[2],
+                                    &c->rows.places);
     return status;
 }
 
@@ -210,6 +202,20 @@ bf_status run_call(index_call *c) {
 }
 
 } // namespace
+
+bf_status bf_cuda_axis_reach(bf_context *context, const void *from, int64_t n, int bytes,
+                             void **copy, const void **at) {
+    *at = from;
+    if (from == NULL || n == 0 || bf_cuda_in_place(context, from, bytes)) return BF_OK;
+    size_t all = (size_t)n * (size_t)bytes;
+    *copy = bf_cuda_alloc(context, all);
+    if (*copy == NULL) return BF_E_MEMORY;
+    *at = *copy;
+    if (bf_where_is(from, NULL) == BF_WHERE_HOST) return bf_cuda_copy(context, *copy, from, all);
+    return bf_cuda_check(
+        context, cudaMemcpyAsync(*copy, from, all, cudaMemcpyDefault, context->cuda->stream),
+        "copying rows");
+}
 
 bf_status bf_cuda_reduce_index(bf_context *context, const bf_operands *operands,
                                const bf_rows *rows, const bf_results *results) {

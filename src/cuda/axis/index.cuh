@@ -88,6 +88,11 @@ struct bf_cuda_index_params {
     int phase;             /* of argmin and argmax: 1 finds the indices of the giants' extremes */
 };
 
+/* Sets *at to n elements of so many bytes where kernels reach them: `from`, or *copy, which is the
+ * caller's to free. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_cuda_axis_reach(bf_context *context, const void *from, int64_t n, int bytes,
+                             void **copy, const void **at);
+
 /* --- index_order.cu --- */
 
 /* Scratch of an order. */
