@@ -1,7 +1,7 @@
 /* For the tests of many results at once: what each of them is, from the elements that it takes, by
  * MPFR and plain comparisons; arrays of any strides; random problems. */
-#ifndef BF_TESTS_AXIS_MANY_H
-#define BF_TESTS_AXIS_MANY_H
+#ifndef BITFOLD_TESTS_AXIS_MANY_H
+#define BITFOLD_TESTS_AXIS_MANY_H
 
 #include "tests/support/oracle.h"
 

@@ -3,7 +3,7 @@
  * that is cancelled writes nothing. */
 #include "cpu/group/group.h"
 
-#include "rules/group/result.h"
+#include "rules/reduce/band.h"
 
 enum {
     PIECE = 1 << 12, /* groups that a worker takes at a time */
@@ -40,9 +40,9 @@ static bf_layout band_layout(const bf_band *band) {
     return bf_layout_make(band->limbs, band->layout.exponent + 32 * band->first);
 }
 
-static ALWAYS_INLINE bf_group_sums sums_of(const stretch *p, int64_t i) {
+static ALWAYS_INLINE bf_band_sums sums_of(const stretch *p, int64_t i) {
     const bf_band *sum = &p->states->sum, *products = &p->states->products;
-    bf_group_sums g = {.sum_layout = band_layout(sum), .products_layout = band_layout(products)};
+    bf_band_sums g = {.sum_layout = band_layout(sum), .products_layout = band_layout(products)};
     if (sum->limbs > 0) g.sum = sum->words + i * sum->limbs;
     if (products->limbs > 0) g.products = products->words + i * products->limbs;
     bf_group_aggregate_counts(p->states, (size_t)i, p->partition->counts[i], g.counts);
@@ -54,8 +54,8 @@ static ALWAYS_INLINE void finish_floats(result_job *job, const stretch *p, bf_re
     const int bytes = bf_dtype_bytes(to);
     bf_work work;
     for (int64_t i = p->first; i < p->end; i++) {
-        bf_group_sums g = sums_of(p, i);
-        uint64_t bits = bf_group_bits(op, &g, job->options, bf_format_of(to), &work);
+        bf_band_sums g = sums_of(p, i);
+        uint64_t bits = bf_band_bits(op, &g, job->options, bf_format_of(to), &work);
         bf_store_bits(job->found + (p->begin + i) * bytes, bytes, bits);
     }
 }
@@ -63,8 +63,8 @@ static ALWAYS_INLINE void finish_floats(result_job *job, const stretch *p, bf_re
 static void finish_integers(result_job *job, const stretch *p) {
     uint64_t integer[3];
     for (int64_t i = p->first; i < p->end; i++) {
-        bf_group_sums g = sums_of(p, i);
-        bf_group_integer(job->aggregate.op, &g, integer);
+        bf_band_sums g = sums_of(p, i);
+        bf_band_integer(job->aggregate.op, &g, integer);
         memcpy(job->found + (p->begin + i) * job->bytes, integer, (size_t)job->bytes);
         if (job->found_fits != NULL)
             job->found_fits[p->begin + i] = bf_integer_fits(job->to, integer);
@@ -78,8 +78,8 @@ static int64_t nans_of(const bf_group_aggregate *c, int64_t i) {
 static void finish_extremes(result_job *job, const stretch *p) {
     const bool skip = job->options->nan == BF_NAN_SKIP;
     for (int64_t i = p->first; i < p->end; i++) {
-        uint64_t bits = bf_group_extreme(job->aggregate.op, job->to, p->partition->counts[i],
-                                         nans_of(p->states, i), p->states->keys[i], skip);
+        uint64_t bits = bf_extreme_bits(job->aggregate.op, job->to, p->partition->counts[i],
+                                        nans_of(p->states, i), p->states->keys[i], skip);
         bf_store_bits(job->found + (p->begin + i) * job->bytes, job->bytes, bits);
     }
 }
@@ -199,7 +199,7 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
                       .which = g->of[which],
                       .aggregate = a,
                       .options = options,
-                      .result = bf_group_result_dtype(a.op, a.dtype, options->out_dtype),
+                      .result = bf_result_dtype(a.op, a.dtype, options->out_dtype),
                       .to = to,
                       .bytes = to == BF_I192 ? 24 : bf_dtype_bytes(to),
                       .values = values,

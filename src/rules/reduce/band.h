@@ -1,27 +1,27 @@
-/* The results of groups: the bits that rules/reduce/result.h would make of a state's words, from
- * the limbs that the groups have in use alone. */
-#ifndef BF_RULES_GROUP_RESULT_H
-#define BF_RULES_GROUP_RESULT_H
+/* The results of many sums that share a band of limbs: the bits that rules/reduce/result.h would
+ * make of a state's words, from the limbs in use alone. */
+#ifndef BF_RULES_REDUCE_BAND_H
+#define BF_RULES_REDUCE_BAND_H
 
 #include "rules/reduce/result.h"
 
-/* An exact aggregate of a group. */
-typedef struct bf_group_sums {
+/* One exact sum, or two. */
+typedef struct bf_band_sums {
     int64_t counts[BF_SUM_LIMBS];          /* as in the words of a state */
     const int64_t *sum, *products;         /* limbs, which need not be carried: */
     bf_layout sum_layout, products_layout; /* those in use, and the weight of the first */
-} bf_group_sums;
+} bf_band_sums;
 
 /* The dtype of the results of an aggregate: BF_I192 of integer sums, which always fit it. */
-BF_RULE bf_dtype bf_group_result_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
+BF_RULE bf_dtype bf_result_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
     if (op == BF_MIN || op == BF_MAX) return dtype;
     if (bf_result_is_integer(op, dtype, out_dtype)) return BF_I192;
     return out_dtype == BF_F32 ? BF_F32 : BF_F64;
 }
 
 /* Limbs / divisor, or the square root of limbs that are not negative, rounded once. */
-BF_RULE_INLINE uint64_t bf_group_round(const bf_group_sums *g, const int64_t *limbs,
-                                       bf_layout layout, uint64_t divisor, bool root, bf_format f) {
+BF_RULE_INLINE uint64_t bf_band_round(const bf_band_sums *g, const int64_t *limbs, bf_layout layout,
+                                      uint64_t divisor, bool root, bf_format f) {
     bool negative;
     bf_leading x = bf_leading_from_band(limbs, layout.limbs, layout.exponent, &negative);
     if (x.bits == 0) return bf_finish_zero_is_negative(g->counts) ? bf_format_sign(f) : 0;
@@ -31,8 +31,8 @@ BF_RULE_INLINE uint64_t bf_group_round(const bf_group_sums *g, const int64_t *li
 
 /* The variance or, of BF_STD, its square root: NaN unless more than ddof values are finite, and all
  * are. */
-BF_RULE uint64_t bf_group_variance(bf_reduction op, const bf_group_sums *g, int ddof, bool special,
-                                   bf_format f, bf_work *work) {
+BF_RULE uint64_t bf_band_variance(bf_reduction op, const bf_band_sums *g, int ddof, bool special,
+                                  bf_format f, bf_work *work) {
     int64_t n = bf_finish_count(g->counts);
     bf_layout sum = g->sum_layout, products = g->products_layout;
     if (special || n <= ddof) return bf_format_nan(f);
@@ -43,31 +43,30 @@ BF_RULE uint64_t bf_group_variance(bf_reduction op, const bf_group_sums *g, int 
 }
 
 /* The bits of a result that is rounded. work is for BF_VAR and BF_STD. */
-BF_RULE_INLINE uint64_t bf_group_bits(bf_reduction op, const bf_group_sums *g,
-                                      const bf_reduce_options *options, bf_format f,
-                                      bf_work *work) {
+BF_RULE_INLINE uint64_t bf_band_bits(bf_reduction op, const bf_band_sums *g,
+                                     const bf_reduce_options *options, bf_format f, bf_work *work) {
     uint64_t bits = 0;
     int64_t n = bf_finish_count(g->counts);
     bool special = bf_finish_special(g->counts, options->nan == BF_NAN_SKIP, f, &bits);
     bool mean = op == BF_MEAN, sum = op == BF_SUM || mean;
     if (op == BF_VAR || op == BF_STD)
-        return bf_group_variance(op, g, options->ddof, special, f, work);
+        return bf_band_variance(op, g, options->ddof, special, f, work);
     if (special) return bits;
     if (mean && n == 0) return bf_format_nan(f);
-    return bf_group_round(g, sum ? g->sum : g->products, sum ? g->sum_layout : g->products_layout,
-                          mean ? (uint64_t)n : 1, op == BF_NORM, f);
+    return bf_band_round(g, sum ? g->sum : g->products, sum ? g->sum_layout : g->products_layout,
+                         mean ? (uint64_t)n : 1, op == BF_NORM, f);
 }
 
 /* The bits of a minimum or maximum: NaN too where all values are NaN and skipped. key is the least
  * order key of the others (of BF_MAX: complemented). */
-BF_RULE uint64_t bf_group_extreme(bf_reduction op, bf_dtype dtype, int64_t count, int64_t nan,
-                                  int64_t key, bool skip) {
+BF_RULE uint64_t bf_extreme_bits(bf_reduction op, bf_dtype dtype, int64_t count, int64_t nan,
+                                 int64_t key, bool skip) {
     if (nan == count || (nan > 0 && !skip)) return bf_format_nan(bf_format_of(dtype));
     return bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key);
 }
 
 /* The sum or, of BF_SUMSQ, the sum of squares of integers, as 192 bits of two's complement. */
-BF_RULE void bf_group_integer(bf_reduction op, const bf_group_sums *g, uint64_t out[3]) {
+BF_RULE void bf_band_integer(bf_reduction op, const bf_band_sums *g, uint64_t out[3]) {
     const int64_t *limbs = op == BF_SUM ? g->sum : g->products;
     bf_layout layout = op == BF_SUM ? g->sum_layout : g->products_layout;
     int64_t carry = 0;
