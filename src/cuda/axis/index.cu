@@ -21,25 +21,17 @@ struct index_call {
     const bf_results *results;
     bf_cuda_index_params params;
     bf_cuda_index_sorted sorted;
-    void *copies[3], *board, *marks, *pool, *words;
+    void *copies[3], *board;
 };
 
 bf_status check(const index_call *c, cudaError_t error) {
     return bf_cuda_check(c->context, error, "reducing by index on a GPU");
 }
 
-void *alloc(const index_call *c, void **memory, size_t bytes) {
-    *memory = bf_cuda_alloc(c->context, bytes);
-    return *memory;
-}
-
 void free_call(index_call *c) {
     bf_cuda_index_sorted_free(c->context, &c->sorted);
     for (void *copy : c->copies) bf_cuda_free(c->context, copy);
     bf_cuda_free(c->context, c->board);
-    bf_cuda_free(c->context, c->marks);
-    bf_cuda_free(c->context, c->pool);
-    bf_cuda_free(c->context, c->words);
 }
 
 /* --- before --- */
@@ -80,70 +72,32 @@ void set_params(index_call *c) {
                                           : bf_sum_shape_of(p->kind, p->dtype).words;
 }
 
-bf_status make_board(index_call *c) {
-    cudaStream_t stream = c->context->cuda->stream;
-    bf_cuda_index_board *board;
-    if (alloc(c, &c->board, sizeof *board) == NULL) return BF_E_MEMORY;
-    c->params.board = board = (bf_cuda_index_board *)c->board;
-    cudaError_t error = cudaMemsetAsync(board, 0, sizeof *board, stream);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(board, 0xff, offsetof(bf_cuda_index_board, giants), stream);
-    return check(c, error);
-}
-
 /* --- kernels --- */
 
-bf_status alloc_scratch(index_call *c, bool proves) {
-    bf_cuda_index_params *p = &c->params;
-    const bf_cuda *cuda = c->context->cuda;
-    int64_t n = c->rows.count, giants = bf_cuda_index_giants(n);
-    size_t bits = (size_t)(c->rows.slots + bf_cuda_index_pieces(n)) * (size_t)p->lanes;
+bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_sorted *s,
+                   bool proves) {
+    int64_t n = p->order.n, giants = p->states.counts == NULL ? bf_cuda_index_giants(n) : 0;
+    size_t bits = (size_t)(p->order.slots + bf_cuda_index_pieces(n)) * (size_t)p->lanes;
     size_t marks = proves ? (bits + 31) / 32 * 4 : 0;
     size_t pool = (size_t)(giants * p->width) * (size_t)p->words * sizeof(int64_t);
-    size_t words = p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(cuda, p->words) : 0;
-    if (alloc(c, &c->pool, pool) == NULL || alloc(c, &c->words, words) == NULL ||
-        alloc(c, &c->marks, marks) == NULL)
-        return BF_E_MEMORY;
-    p->pool = (int64_t *)c->pool;
-    p->thread_words = (int64_t *)c->words;
-    p->marks = proves ? (unsigned *)c->marks : NULL;
-    return proves ? check(c, cudaMemsetAsync(c->marks, 0, marks, cuda->stream)) : BF_OK;
+    size_t words =
+        p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, p->words) : 0;
+    p->pool = (int64_t *)(s->pool = bf_cuda_alloc(context, pool));
+    p->thread_words = (int64_t *)(s->words = bf_cuda_alloc(context, words));
+    s->marks = bf_cuda_alloc(context, marks);
+    p->marks = proves ? (unsigned *)s->marks : NULL;
+    if (s->pool == NULL || s->words == NULL || s->marks == NULL) return false;
+    return cudaMemsetAsync(s->marks, 0, marks, context->cuda->stream) == cudaSuccess;
 }
 
 /* The first kernel: threads that use no words may be many. */
-cudaError_t launch_first(const index_call *c, bf_cuda_index_kernel kernel) {
-    const bf_cuda *cuda = c->context->cuda;
-    const bf_cuda_index_params &p = c->params;
+cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
+                         bf_cuda_index_kernel kernel) {
     int64_t tasks = (p.order.slots + bf_cuda_index_pieces(p.order.n)) * p.lanes;
     int64_t blocks = (tasks + THREADS - 1) / THREADS, most = bf_cuda_index_word_blocks(cuda);
     if (bf_cuda_index_is_direct(p)) most = (int64_t)cuda->multiprocessors * 32;
     kernel<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, cuda->stream>>>(p);
     return cudaGetLastError();
-}
-
-/* Reduces rows that have been sorted. */
-bf_status reduce_sorted(index_call *c) {
-    int columns = 1;
-    bf_cuda_index_params *p = &c->params;
-    const bf_cuda *cuda = c->context->cuda;
-    bool has_giants = bf_cuda_index_giants(c->rows.count) > 0;
-    bool sums = p->kind != BF_KIND_EXTREME;
-    bf_cuda_index_kernel first = bf_dtype_is_float(p->dtype) && sums
-                                     ? bf_cuda_index_floats(*p, &columns)
-                                     : bf_cuda_index_others(*p, &columns);
-    p->lanes = p->width / columns;
-    bf_status status = alloc_scratch(c, first != NULL);
-    if (status != BF_OK) return status;
-    cudaError_t error = cudaSuccess;
-    if (has_giants) error = bf_cuda_index_clear_giants(cuda, *p);
-    if (error == cudaSuccess && first != NULL) error = launch_first(c, first);
-    if (error == cudaSuccess && sums) error = bf_cuda_index_reduce_marked(cuda, *p);
-    if (error == cudaSuccess && has_giants && bf_is_indexed(p->op)) {
-        p->phase = 1;
-        error = launch_first(c, first);
-    }
-    if (error == cudaSuccess && has_giants) error = bf_cuda_index_finish_giants(cuda, *p);
-    return check(c, error);
 }
 
 /* --- after --- */
@@ -184,7 +138,7 @@ bf_status tell_wrong(const index_call *c) {
 bf_status sort_and_reduce(index_call *c) {
     bf_status status =
         bf_cuda_index_sort(c->context, &c->rows, c->params.board, &c->sorted, &c->params.order);
-    return status == BF_OK ? reduce_sorted(c) : status;
+    return status == BF_OK ? bf_cuda_index_enqueue(c->context, &c->params, &c->sorted) : status;
 }
 
 bf_status run_call(index_call *c) {
@@ -192,8 +146,9 @@ bf_status run_call(index_call *c) {
         return bf_fail(c->context, BF_E_MEMORY, "more than 2^32 rows by index on a GPU");
     bf_status status = reach_inputs(c);
     set_params(c);
-    if (status == BF_OK) status = make_board(c);
     if (status != BF_OK) return status;
+    c->board = c->params.board = bf_cuda_index_board_make(c->context);
+    if (c->board == NULL) return BF_E_MEMORY;
     status = bf_cuda_index_scatters(c->operands, &c->rows)
                  ? bf_cuda_index_scatter(c->context, &c->params, &c->rows)
                  : sort_and_reduce(c);
@@ -202,6 +157,42 @@ bf_status run_call(index_call *c) {
 }
 
 } // namespace
+
+bf_cuda_index_board *bf_cuda_index_board_make(bf_context *context) {
+    cudaStream_t stream = context->cuda->stream;
+    bf_cuda_index_board *board = (bf_cuda_index_board *)bf_cuda_alloc(context, sizeof *board);
+    if (board == NULL) return NULL;
+    cudaError_t error = cudaMemsetAsync(board, 0, sizeof *board, stream);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(board, 0xff, offsetof(bf_cuda_index_board, giants), stream);
+    if (error == cudaSuccess) return board;
+    bf_cuda_fail(context, error, "reducing by index on a GPU");
+    bf_cuda_free(context, board);
+    return NULL;
+}
+
+bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
+                                bf_cuda_index_sorted *sorted) {
+    int columns = 1;
+    const bf_cuda *cuda = context->cuda;
+    bool adds = p->states.counts != NULL, sums = p->kind != BF_KIND_EXTREME;
+    bool giants = bf_cuda_index_giants(p->order.n) > 0 && !adds;
+    bf_cuda_index_kernel first = bf_dtype_is_float(p->dtype) && sums
+                                     ? bf_cuda_index_floats(*p, &columns)
+                                     : bf_cuda_index_others(*p, &columns);
+    p->lanes = p->width / columns;
+    if (!alloc_scratch(context, p, sorted, first != NULL)) return BF_E_MEMORY;
+    cudaError_t error = cudaSuccess;
+    if (giants) error = bf_cuda_index_clear_giants(cuda, *p);
+    if (error == cudaSuccess && first != NULL) error = launch_first(cuda, *p, first);
+    if (error == cudaSuccess && sums) error = bf_cuda_index_reduce_marked(cuda, *p);
+    if (error == cudaSuccess && giants && bf_is_indexed(p->op)) {
+        p->phase = 1;
+        error = launch_first(cuda, *p, first);
+    }
+    if (error == cudaSuccess && giants) error = bf_cuda_index_finish_giants(cuda, *p);
+    return bf_cuda_check(context, error, "reducing rows on a GPU");
+}
 
 bf_status bf_cuda_axis_reach(bf_context *context, const void *from, int64_t n, int bytes,
                              void **copy, const void **at) {

@@ -11,6 +11,7 @@
 #ifndef BF_CUDA_AXIS_INDEX_CUH
 #define BF_CUDA_AXIS_INDEX_CUH
 
+#include "cuda/reduce/aggregate_value.cuh"
 #include "cuda/runtime/entry.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/memory.cuh"
@@ -55,9 +56,17 @@ struct bf_cuda_index_board {
 struct bf_cuda_index_order {
     int64_t slots;
     uint32_t n;
-    const bf_cuda_entry<uint32_t> *rows; /* slot and row number, by slot; stable */
+    const bf_cuda_entry<uint32_t> *rows; /* slot and row number, by slot, stable; NULL: the rows
+                                            are in order */
     const uint32_t *offsets;             /* slots + 1 */
     const bf_cuda_index_giant *giants;
+};
+
+/* States that take the sums of slots, instead of results; counts NULL: none do. */
+struct bf_cuda_index_states {
+    bf_cuda_aggregate_params aggregate;
+    int64_t *counts; /* of the first slot's first column, and so on */
+    int64_t first;   /* its number */
 };
 
 struct bf_cuda_index_params {
@@ -79,6 +88,8 @@ struct bf_cuda_index_params {
     void *values;
     uint8_t *fits;
 
+    bf_cuda_index_states states;
+
     /* scratch */
     int64_t lanes;         /* threads of a slot in the first kernel */
     unsigned *marks;       /* bits of slots * lanes, then of pieces * lanes; NULL: all are */
@@ -95,15 +106,19 @@ bf_status bf_cuda_axis_reach(bf_context *context, const void *from, int64_t n, i
 
 /* --- index_order.cu --- */
 
-/* Scratch of an order. */
+/* Scratch of an order, and of kernels. */
 struct bf_cuda_index_sorted {
-    void *entries[2], *offsets, *giants;
+    void *entries[2], *offsets, *giants, *marks, *pool, *words;
 };
 
 /* Enqueues the sorting of an index. board->wrong becomes the first wrong place. The memory is the
  * caller's to free by the other function, also on failure. Errors: BF_E_MEMORY, BF_E_DEVICE. */
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
                              bf_cuda_index_sorted *sorted, bf_cuda_index_order *order);
+/* The same for rows by length or by offsets: board->wrong becomes the first wrong offset. */
+bf_status bf_cuda_index_segment(bf_context *context, const bf_rows *rows,
+                                bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                                bf_cuda_index_order *order);
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted);
 
 /* Returns the most giants, and the most pieces of giants, among n rows. */
@@ -129,6 +144,12 @@ size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, int words);
 cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
 cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index_params &p);
 cudaError_t bf_cuda_index_finish_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
+
+/* index.cu: makes a board, which is the caller's to free. NULL: no memory. */
+bf_cuda_index_board *bf_cuda_index_board_make(bf_context *context);
+/* Enqueues the reduction of rows that are in order; scratch is allocated to `sorted`. */
+bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
+                                bf_cuda_index_sorted *sorted);
 
 /* index_scatter.cu: values of one float a row. Returns whether it takes these. */
 bool bf_cuda_index_scatters(const bf_operands *operands, const bf_rows *rows);
@@ -229,6 +250,12 @@ struct bf_cuda_index_task {
     uint32_t begin, end;
     bool piece;
 };
+
+/* Returns the number of the row that is at place i of the order. */
+static __device__ __forceinline__ uint32_t bf_cuda_index_row(const bf_cuda_index_order &order,
+                                                             uint32_t i) {
+    return order.rows != nullptr ? order.rows[i].value : i;
+}
 
 /* Finds task number i: slots, then pieces. False: it is a giant, or there are no more pieces. */
 static __device__ __forceinline__ bool bf_cuda_index_find(const bf_cuda_index_order &order,

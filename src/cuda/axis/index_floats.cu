@@ -20,6 +20,11 @@ __device__ __forceinline__ void deposit(bf_layout layout, double x, const Add &a
         if (part[k] != 0) add(position / 32 + k, part[k]);
 }
 
+/* States count each of these: they are left to words. */
+__device__ __forceinline__ bool is_negative_zero(double x) {
+    return __double_as_longlong(x) == INT64_MIN;
+}
+
 /* The doubles of a sum, and of a sum of squares: as many as are needed. */
 template <bf_dtype D, bool has_sum, bool has_squares> struct parts {
     static constexpr int sums = !has_sum ? 0 : D == BF_F64 ? 3 : 1, squares = has_squares ? 2 : 0;
@@ -31,7 +36,7 @@ template <bf_dtype D, bool has_sum, bool has_squares> struct parts {
                                            const Add &add) const {
         bf_sum_shape shape = bf_sum_shape_of(p.kind, D);
         add(BF_SUM_COUNT, rows);
-        bool minus = sums > 0 && __double_as_longlong(sum[0]) == INT64_MIN;
+        bool minus = sums > 0 && is_negative_zero(sum[0]);
         if (minus && !has_squares) add(BF_SUM_NEG_ZERO, rows);
 #pragma unroll
         for (int k = 0; k < sums; k++)
@@ -48,8 +53,8 @@ template <bf_dtype D, bool has_sum, bool has_squares> struct parts {
         bf_cuda_index_finish(p, r, words, work);
     }
     __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
-                                        int64_t *pool) const {
-        add_to(p, rows, [&](int i, int64_t x) { bf_cuda_index_add_word(pool + i, x); });
+                                        const bf_cuda_index_target &to) const {
+        add_to(p, rows, [&](int i, int64_t x) { to.add(i, x); });
     }
 };
 
@@ -72,8 +77,10 @@ template <bf_dtype D, int Columns> struct small_sum {
         sum = -0.0;
         exact = true;
     }
-    __device__ __forceinline__ void take(const bf_cuda_index_params &, E e, bool has, uint32_t) {
-        exact &= bf_add_exactly(&sum, has ? bf_cuda_float<D>::value(e) : -0.0);
+    __device__ __forceinline__ void take(const bf_cuda_index_params &p, E e, bool has, uint32_t) {
+        double x = has ? bf_cuda_float<D>::value(e) : -0.0;
+        exact &= bf_add_exactly(&sum, x);
+        if (has && p.states.counts != nullptr) exact &= !is_negative_zero(x);
     }
     __device__ __forceinline__ bool proven() const { return exact; }
     /* sum / rows is rounded to a double to nearest, or for f32 to odd, and then once more. */
@@ -91,10 +98,10 @@ template <bf_dtype D, int Columns> struct small_sum {
         write_double(p, r, x);
     }
     __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
-                                        int64_t *pool) const {
+                                        const bf_cuda_index_target &to) const {
         parts<D, true, false> x;
         x.sum[0] = sum;
-        x.add(p, rows, pool);
+        x.add(p, rows, to);
     }
 };
 
@@ -113,8 +120,9 @@ template <int Columns> struct double_sum {
         e = g = 0;
         exact = true;
     }
-    __device__ __forceinline__ void take(const bf_cuda_index_params &, E x, bool has, uint32_t) {
+    __device__ __forceinline__ void take(const bf_cuda_index_params &p, E x, bool has, uint32_t) {
         exact &= bf_terms_add_f64(&s, &e, &g, has ? x : -0.0);
+        if (has && p.states.counts != nullptr) exact &= !is_negative_zero(x);
     }
     __device__ __forceinline__ bool proven() const {
         double d = bf_terms_f64(s, e, g);
@@ -135,8 +143,8 @@ template <int Columns> struct double_sum {
             as_parts().finish(p, r, rows, words, work);
     }
     __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
-                                        int64_t *pool) const {
-        as_parts().add(p, rows, pool);
+                                        const bf_cuda_index_target &to) const {
+        as_parts().add(p, rows, to);
     }
 };
 
@@ -171,8 +179,8 @@ template <bf_dtype D, bool has_sum> struct small_squares {
         as_parts().finish(p, r, rows, words, work);
     }
     __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
-                                        int64_t *pool) const {
-        as_parts().add(p, rows, pool);
+                                        const bf_cuda_index_target &to) const {
+        as_parts().add(p, rows, to);
     }
 };
 
@@ -216,7 +224,7 @@ bf_cuda_index_kernel bf_cuda_index_floats(const bf_cuda_index_params &p, int *co
 }
 
 bool bf_cuda_index_is_direct(const bf_cuda_index_params &p) {
-    if (p.kind == BF_KIND_EXTREME) return true;
+    if (p.kind == BF_KIND_EXTREME || p.states.counts != NULL) return true;
     if (!bf_dtype_is_float(p.dtype)) return p.kind == BF_KIND_SUM && !bf_dtype_is_float(p.to);
     return p.kind == BF_KIND_SUM && (p.dtype != BF_F64 || double_sum<1>::direct(p));
 }

@@ -56,6 +56,28 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Offsets of segments of one length. */
+__global__ void __launch_bounds__(THREADS)
+    make_offsets(int64_t length, uint32_t n, int64_t slots, uint32_t *offsets) {
+    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= slots;
+         s += (int64_t)gridDim.x * THREADS)
+        offsets[s] = s > n / length ? n : (uint32_t)(s * length);
+}
+
+/* A wrong offset becomes 0, so that its segments have no rows. */
+__global__ void __launch_bounds__(THREADS)
+    check_offsets(const void *places, bf_dtype dtype, uint32_t n, int64_t slots, uint32_t *offsets,
+                  unsigned long long *wrong) {
+    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= slots;
+         s += (int64_t)gridDim.x * THREADS) {
+        int64_t at = (int64_t)bf_cuda_index_at(places, dtype, s);
+        int64_t before = s > 0 ? (int64_t)bf_cuda_index_at(places, dtype, s - 1) : 0;
+        bool right = at >= before && at >= 0 && at <= n;
+        if (!right) atomicMin(wrong, (unsigned long long)s);
+        offsets[s] = right ? (uint32_t)at : 0;
+    }
+}
+
 int64_t blocks_for(const bf_context *context, int64_t n) {
     int64_t blocks = (n + THREADS - 1) / THREADS;
     int64_t most = (int64_t)context->cuda->multiprocessors * 16;
@@ -68,6 +90,24 @@ int slot_bytes(int64_t slots) {
     return bytes;
 }
 
+bool alloc_offsets(bf_context *context, const bf_rows *rows, bf_cuda_index_sorted *sorted) {
+    size_t giants = (size_t)bf_cuda_index_giants(rows->count) * sizeof(bf_cuda_index_giant);
+    sorted->offsets = bf_cuda_alloc(context, ((size_t)rows->slots + 1) * sizeof(uint32_t));
+    sorted->giants = sorted->offsets != NULL ? bf_cuda_alloc(context, giants) : NULL;
+    return sorted->giants != NULL;
+}
+
+bf_status list_giants(bf_context *context, bf_cuda_index_board *board,
+                      const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
+    bf_cuda_index_giant *list = (bf_cuda_index_giant *)sorted->giants;
+    order->offsets = (const uint32_t *)sorted->offsets;
+    order->giants = list;
+    if (bf_cuda_index_giants(order->n) > 0)
+        find_giants<<<(unsigned)blocks_for(context, order->slots), THREADS, 0,
+                      context->cuda->stream>>>(order->offsets, order->slots, &board->giants, list);
+    return bf_cuda_check(context, cudaGetLastError(), "ordering rows");
+}
+
 } // namespace
 
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
@@ -75,13 +115,12 @@ bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_i
     typedef bf_cuda_entry<uint32_t> entry;
     const bf_cuda *cuda = context->cuda;
     const uint32_t n = (uint32_t)rows->count;
-    size_t giants = (size_t)bf_cuda_index_giants(n) * sizeof(bf_cuda_index_giant);
     *sorted = {};
-    bool ok = (sorted->entries[0] = bf_cuda_alloc(context, n * sizeof(entry))) != NULL &&
-              (sorted->entries[1] = bf_cuda_alloc(context, n * sizeof(entry))) != NULL &&
-              (sorted->offsets = bf_cuda_alloc(context, ((size_t)rows->slots + 1) * 4)) != NULL &&
-              (sorted->giants = bf_cuda_alloc(context, giants)) != NULL;
-    if (!ok) return BF_E_MEMORY;
+    sorted->entries[0] = bf_cuda_alloc(context, n * sizeof(entry));
+    sorted->entries[1] = bf_cuda_alloc(context, n * sizeof(entry));
+    if (sorted->entries[0] == NULL || sorted->entries[1] == NULL ||
+        !alloc_offsets(context, rows, sorted))
+        return BF_E_MEMORY;
     void *by_slot = sorted->entries[0];
     bf_status status = BF_OK;
     if (n > 0)
@@ -91,21 +130,33 @@ bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_i
         status = bf_cuda_sort(context, 4, sorted->entries[0], sorted->entries[1], n,
                               slot_bytes(rows->slots), &by_slot);
     if (status != BF_OK) return status;
-    uint32_t *offsets = (uint32_t *)sorted->offsets;
-    bf_cuda_index_giant *list = (bf_cuda_index_giant *)sorted->giants;
     unsigned blocks = (unsigned)blocks_for(context, rows->slots + 1);
     find_offsets<<<blocks, THREADS, 0, cuda->stream>>>((const entry *)by_slot, n, rows->slots,
-                                                       offsets);
-    if (giants > 0)
-        find_giants<<<blocks, THREADS, 0, cuda->stream>>>(offsets, rows->slots, &board->giants,
-                                                          list);
-    *order = {rows->slots, n, (const entry *)by_slot, offsets, list};
-    return bf_cuda_check(context, cudaGetLastError(), "sorting an index");
+                                                       (uint32_t *)sorted->offsets);
+    *order = {rows->slots, n, (const entry *)by_slot, NULL, NULL};
+    return list_giants(context, board, sorted, order);
+}
+
+bf_status bf_cuda_index_segment(bf_context *context, const bf_rows *rows,
+                                bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                                bf_cuda_index_order *order) {
+    *sorted = {};
+    const uint32_t n = (uint32_t)rows->count;
+    if (!alloc_offsets(context, rows, sorted)) return BF_E_MEMORY;
+    uint32_t *offsets = (uint32_t *)sorted->offsets;
+    unsigned blocks = (unsigned)blocks_for(context, rows->slots + 1);
+    if (rows->by == BF_ROWS_BY_LENGTH)
+        make_offsets<<<blocks, THREADS, 0, context->cuda->stream>>>(rows->length, n, rows->slots,
+                                                                    offsets);
+    else
+        check_offsets<<<blocks, THREADS, 0, context->cuda->stream>>>(
+            rows->places, rows->places_dtype, n, rows->slots, offsets, &board->wrong);
+    *order = {rows->slots, n, NULL, NULL, NULL};
+    return list_giants(context, board, sorted, order);
 }
 
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted) {
-    bf_cuda_free(context, sorted->entries[0]);
-    bf_cuda_free(context, sorted->entries[1]);
-    bf_cuda_free(context, sorted->offsets);
-    bf_cuda_free(context, sorted->giants);
+    void *memory[] = {sorted->entries[0], sorted->entries[1], sorted->offsets, sorted->giants,
+                      sorted->marks,      sorted->pool,       sorted->words};
+    for (void *m : memory) bf_cuda_free(context, m);
 }

@@ -44,8 +44,8 @@ template <class T> struct integer_sum {
         bf_cuda_index_finish(p, r, words, work);
     }
     __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
-                                        int64_t *pool) const {
-        add_to(p, rows, [&](int i, int64_t x) { bf_cuda_index_add_word(pool + i, x); });
+                                        const bf_cuda_index_target &to) const {
+        add_to(p, rows, [&](int i, int64_t x) { to.add(i, x); });
     }
 };
 
@@ -83,9 +83,21 @@ template <class T> struct extreme {
         bf_cuda_index_extreme x = {rank, row, nans, nan_row};
         bf_cuda_index_finish_extreme(p, r, rows, x);
     }
+    __device__ __forceinline__ void add_to_state(const bf_cuda_index_states &to, uint32_t rows,
+                                                 int64_t number) const {
+        const bf_cuda_aggregate_params &a = to.aggregate;
+        bf_cuda_add_word(to.counts + number, rows);
+        if (rows > nans) atomicMin((long long *)a.keys + number, (long long)rank);
+        if (nans > 0)
+            bf_cuda_add_word(a.specials + number * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN, nans);
+    }
     __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
-                                        int64_t *pool) const {
-        bf_cuda_index_extreme *to = (bf_cuda_index_extreme *)pool;
+                                        const bf_cuda_index_target &target) const {
+        if (p.states.counts != nullptr) {
+            add_to_state(p.states, rows, target.number);
+            return;
+        }
+        bf_cuda_index_extreme *to = (bf_cuda_index_extreme *)(p.pool + target.number * p.words);
         if (p.phase == 0) {
             if (rows > nans) atomicMin((long long *)&to->rank, (long long)rank);
             if (nans > 0) atomicAdd((unsigned long long *)&to->nans, (unsigned long long)nans);

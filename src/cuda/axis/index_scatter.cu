@@ -180,7 +180,7 @@ __device__ __noinline__ void carry_on(unsigned at, unsigned step, int limbs, uns
 /* NaN, an infinity or -0. */
 __device__ __noinline__ void count_special(int64_t *words, uint32_t bits) {
     int special = bf_sum_special(bf_format_f32(), bits);
-    bf_cuda_index_add_word(words + (special != 0 ? special : (int)BF_SUM_NEG_ZERO), 1);
+    bf_cuda_add_word(words + (special != 0 ? special : (int)BF_SUM_NEG_ZERO), 1);
 }
 
 __device__ __forceinline__ void add_float(const sums_view &v, int64_t *words, unsigned slot,
@@ -271,8 +271,8 @@ __global__ void __launch_bounds__(1024, 1)
                 sum += (int64_t)shared[k * stride + s * copies + turn] -
                        (k < LIMBS ? (int64_t)MIDDLE : 0);
             }
-            bf_cuda_index_add_word(
-                words + (int64_t)s * W + (k < LIMBS ? BF_SUM_LIMBS + k : BF_SUM_COUNT), sum);
+            bf_cuda_add_word(words + (int64_t)s * W + (k < LIMBS ? BF_SUM_LIMBS + k : BF_SUM_COUNT),
+                             sum);
         }
     }
 }

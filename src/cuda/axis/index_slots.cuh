@@ -8,7 +8,7 @@
  *   take(p, e, has, row)   takes an element of a row; !has: there is none
  *   proven()       what it has is exact
  *   finish(p, r, rows, words, work)   writes the result
- *   add(p, rows, pool)     adds it to the words of a giant */
+ *   add(p, rows, to)       adds it to the words of a giant, or to a state */
 #ifndef BF_CUDA_AXIS_INDEX_SLOTS_CUH
 #define BF_CUDA_AXIS_INDEX_SLOTS_CUH
 
@@ -27,6 +27,44 @@ static __device__ __forceinline__ int64_t *bf_cuda_index_thread_words(const bf_c
     return words;
 }
 
+/* Where a result is added up: the words of a giant, or a state. */
+struct bf_cuda_index_target {
+    const bf_cuda_index_params &p;
+    int64_t number;
+
+    __device__ __forceinline__ bf_cuda_index_target(const bf_cuda_index_params &params,
+                                                    const bf_cuda_index_task &t, int64_t column)
+        : p(params) {
+        bool states = p.states.counts != nullptr;
+        int64_t slot = states && t.piece ? p.order.giants[t.slot].slot : t.slot;
+        number = slot * p.width + column + (states ? p.states.first : 0);
+    }
+    /* Adds x to word i of the words of a state (rules/reduce/state.h), for sums. */
+    __device__ __forceinline__ void add(int i, int64_t x) const {
+        const bf_cuda_aggregate_params &a = p.states.aggregate;
+        if (p.states.counts == nullptr)
+            bf_cuda_add_word(p.pool + number * p.words + i, x);
+        else if (i == BF_SUM_COUNT)
+            bf_cuda_add_word(p.states.counts + number, x);
+        else if (i < BF_SUM_LIMBS)
+            add_special(i, x);
+        else if (i < BF_SUM_LIMBS + a.sum.limbs)
+            bf_cuda_add_word(a.sums + number * a.sum_limbs + (i - BF_SUM_LIMBS - a.sum_first), x);
+        else
+            bf_cuda_add_word(a.squares + number * a.products_limbs +
+                                 (i - BF_SUM_LIMBS - a.sum.limbs - a.products_first),
+                             x);
+    }
+    __device__ __forceinline__ void add_special(int i, int64_t x) const {
+        int special = i == BF_SUM_NAN       ? BF_CUDA_SPECIAL_NAN
+                      : i == BF_SUM_POS_INF ? BF_CUDA_SPECIAL_POS_INF
+                      : i == BF_SUM_NEG_INF ? BF_CUDA_SPECIAL_NEG_INF
+                                            : BF_CUDA_SPECIAL_NEG_ZERO;
+        if (x != 0)
+            bf_cuda_add_word(p.states.aggregate.specials + number * BF_CUDA_SPECIALS + special, x);
+    }
+};
+
 /* Takes rows [begin, end) of the order. Row numbers are loaded ahead of rows. */
 template <class A>
 static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_params &p,
@@ -35,10 +73,10 @@ static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_pa
     enum { AHEAD = 8, HALF = AHEAD / 2 };
     typedef bf_cuda_index_elements<typename A::E, A::V> elements;
     const typename A::E *from = (const typename A::E *)p.a + column;
-    const bf_cuda_entry<uint32_t> *rows = p.order.rows;
     uint32_t next[AHEAD];
 #pragma unroll
-    for (int k = 0; k < AHEAD; k++) next[k] = t.begin + k < t.end ? rows[t.begin + k].value : 0;
+    for (int k = 0; k < AHEAD; k++)
+        next[k] = t.begin + k < t.end ? bf_cuda_index_row(p.order, t.begin + k) : 0;
     for (uint32_t i = t.begin; i < t.end; i += AHEAD) {
         elements x[AHEAD];
         uint32_t row[AHEAD];
@@ -50,7 +88,7 @@ static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_pa
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            if (i + AHEAD + k < t.end) next[k] = rows[i + AHEAD + k].value;
+            if (i + AHEAD + k < t.end) next[k] = bf_cuda_index_row(p.order, i + AHEAD + k);
 #pragma unroll
         for (int half = 0; half < AHEAD; half += HALF) {
             if (i + half >= t.end) break;
@@ -86,23 +124,19 @@ static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
             p.board->marked = 1;
             continue;
         }
-        const int64_t r = t.slot * p.width + column;
         const uint32_t rows = t.end - t.begin;
+        const bool adds = t.piece || p.states.counts != nullptr;
         bf_work *work = nullptr;
         int64_t *words = nullptr;
-        if (!t.piece && !A::direct(p)) words = bf_cuda_index_thread_words(p, &work);
+        if (!adds && !A::direct(p)) words = bf_cuda_index_thread_words(p, &work);
 #pragma unroll
         for (int v = 0; v < A::V; v++) {
-            if (t.piece)
-                sum[v].add(p, rows, p.pool + (r + v) * p.words);
-            else
-                sum[v].finish(p, r + v, rows, words, work);
+            if (!adds)
+                sum[v].finish(p, t.slot * p.width + column + v, rows, words, work);
+            else if (rows > 0)
+                sum[v].add(p, rows, bf_cuda_index_target(p, t, column + v));
         }
     }
-}
-
-static __device__ __forceinline__ void bf_cuda_index_add_word(int64_t *word, int64_t x) {
-    if (x != 0) atomicAdd((unsigned long long *)word, (unsigned long long)x);
 }
 
 #endif

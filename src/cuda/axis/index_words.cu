@@ -21,7 +21,7 @@ __device__ void take_rows(const bf_cuda_index_params &p, const bf_cuda_index_tas
     const bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
     for (int k = 0; k < p.words; k++) words[k] = 0;
     for (uint32_t i = t.begin; i < t.end; i++) {
-        int64_t at = p.order.rows[i].value * p.width + column;
+        int64_t at = bf_cuda_index_row(p.order, i) * p.width + column;
         uint64_t x = load(p, p.a, at);
         if (shape.sum.limbs > 0)
             bf_sum_take(p.dtype, &shape, words, x);
@@ -46,12 +46,13 @@ __global__ void __launch_bounds__(THREADS)
         bf_work *work;
         int64_t *words = bf_cuda_index_thread_words(p, &work);
         take_rows(p, t, column, words);
-        const int64_t r = t.slot * p.width + column;
-        if (!t.piece)
-            bf_cuda_index_finish(p, r, words, work);
-        else
-            for (int k = 0; k < p.words; k++)
-                bf_cuda_index_add_word(p.pool + r * p.words + k, words[k]);
+        if (!t.piece && p.states.counts == nullptr) {
+            bf_cuda_index_finish(p, t.slot * p.width + column, words, work);
+            continue;
+        }
+        bf_cuda_index_target to(p, t, column);
+        for (int k = 0; k < p.words; k++)
+            if (words[k] != 0) to.add(k, words[k]);
     }
 }
 
