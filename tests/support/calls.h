@@ -19,10 +19,10 @@ typedef struct world {
     bf_states *states, *other_states; /* one */
     bf_table *table, *multimap;
     bf_comm *comm; /* of one rank */
-    bf_array f64, f32, i64, u16, bools, out_f64, out_i64, out_bool, picture;
+    bf_array f64, f32, i64, u16, bools, zeros, out_f64, out_i64, out_bool, picture;
     double doubles[WORLD_N], out_doubles[WORLD_N];
     float floats[WORLD_N];
-    int64_t integers[WORLD_N], out_integers[WORLD_N], places[2];
+    int64_t integers[WORLD_N], out_integers[WORLD_N], nothing[WORLD_N], places[2];
     uint16_t halves[WORLD_N], pixels[WORLD_SIDE * WORLD_SIDE];
     uint8_t truths[WORLD_N], out_truths[WORLD_N];
     bf_value values[WORLD_N];
@@ -208,9 +208,6 @@ static world_results world_result(world *w) {
     world_results r = {.axis = 0, .places = bf_array_of(BF_I64, w->places, 2)};
     r.value = (bf_array){w->out_doubles, BF_F64, 0, {0}, {0}};
     r.values = bf_array_of(BF_F64, w->out_doubles, 1);
-    w->places[0] = 0;
-    w->places[1] = WORLD_N;
-    memset(w->out_integers, 0, sizeof w->out_integers); /* an index of zeros */
     return r;
 }
 
@@ -223,12 +220,12 @@ CALL_AXIS(bf_reduce_axes, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_dot_axes, &w->f64, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_reduce_segments, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL)
 CALL_AXIS(bf_dot_segments, &w->f64, &w->f64, &r.places, NULL, &r.values, NULL)
-CALL_AXIS(bf_reduce_index, BF_SUM, &w->f64, &w->out_i64, NULL, &r.values, NULL)
-CALL_AXIS(bf_dot_index, &w->f64, &w->f64, &w->out_i64, NULL, &r.values, NULL)
-CALL_AXIS(bf_reduce_runs, BF_SUM, &w->out_i64, &w->f64, NULL, &r.places, &r.values, NULL, &r.runs)
+CALL_AXIS(bf_reduce_index, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NULL)
+CALL_AXIS(bf_dot_index, &w->f64, &w->f64, &w->zeros, NULL, &r.values, NULL)
+CALL_AXIS(bf_reduce_runs, BF_SUM, &w->zeros, &w->f64, NULL, &r.places, &r.values, NULL, &r.runs)
 CALL_AXIS(bf_reduce_axes_async, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_reduce_segments_async, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL, &r.runs)
-CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->out_i64, NULL, &r.values, NULL, &r.runs)
+CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NULL, &r.runs)
 #undef CALL_AXIS
 
 #define CALL_STATES(name, ...)                                                                     \
@@ -241,7 +238,7 @@ CALL_MAKING(bf_states_create, bf_states, bf_states_destroy, w->context, BF_SUM, 
 CALL(bf_states_clear, w->states)
 CALL_STATES(bf_states_absorb_axes, &w->f64, &r.axis, 1)
 CALL_STATES(bf_states_absorb_segments, &w->f64, &r.places)
-CALL_STATES(bf_states_absorb_index, &w->f64, &w->out_i64)
+CALL_STATES(bf_states_absorb_index, &w->f64, &w->zeros)
 CALL(bf_states_merge, w->states, w->other_states)
 CALL_STATES(bf_states_result, NULL, &r.values, NULL)
 CALL_STATES(bf_states_counts, &(bf_array){w->out_integers, BF_I64, 1, {1}, {1}})
@@ -528,6 +525,8 @@ static inline world *world_make(const char *isa, int threads) {
     w->f64 = bf_array_of(BF_F64, w->doubles, WORLD_N);
     w->f32 = bf_array_of(BF_F32, w->floats, WORLD_N);
     w->i64 = bf_array_of(BF_I64, w->integers, WORLD_N);
+    w->zeros = bf_array_of(BF_I64, w->nothing, WORLD_N);
+    w->places[1] = WORLD_N;
     w->u16 = bf_array_of(BF_U16, w->halves, WORLD_N);
     w->bools = bf_array_of(BF_BOOL, w->truths, WORLD_N);
     w->feed = BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = -1, .read = world_read, .arg = w);
