@@ -9,7 +9,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-enum { FETCH_BYTES = 1 << 15 };
+enum { FETCH_BYTES = 1 << 19 };
 
 static void count_rows(const bf_accumulators *a, const uint32_t *slots, int64_t n) {
     int64_t *records = a->records;
@@ -51,6 +51,32 @@ static ALWAYS_INLINE bool count_special(const bf_column *c, size_t slot, int spe
     if (c->specials == NULL) return false;
     c->specials[slot * BF_SPECIALS + (size_t)special]++;
     return true;
+}
+
+/* ---- extremes -------------------------------------------------------------------------------- */
+
+static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_column *c,
+                                          bf_dtype dtype, bool greatest, unsigned counts,
+                                          const bf_rows_batch *b, int64_t i) {
+    const int bytes = bf_dtype_bytes(dtype);
+    const bf_format f = bf_format_of(dtype);
+    const int at = greatest ? c->greatest_at : c->least_at;
+    const size_t stride = a->stride;
+    int64_t *records = a->records;
+    for (; i < b->n; i++) {
+        const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
+        if (bf_dtype_is_float(dtype) && __builtin_expect(bf_is_nan(f, x), 0)) {
+            const int special = counts & BF_COUNT_SPECIALS ? BF_SPECIAL_NAN : -1;
+            if (!count_special(c, b->slots[i], special)) return i;
+            if (counts & BF_COUNT_ROWS) records[b->slots[i] * stride]++;
+            continue;
+        }
+        int64_t key = bf_order_rank(dtype, x) ^ (greatest ? -1 : 0);
+        int64_t *record = &records[b->slots[i] * stride];
+        if (counts & BF_COUNT_ROWS) record[0]++;
+        record[at] = key < record[at] ? key : record[at];
+    }
+    return i;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -150,6 +176,7 @@ enum { STAGE = 128, STAGED_WORDS = 4 };
 
 typedef struct stage {
     uint64_t words[STAGED_WORDS][STAGE]; /* of the terms, in two's complement */
+    int64_t keys[STAGE];                 /* of the values, for extremes */
 } stage;
 
 static ALWAYS_INLINE uint64_t mask_of(bool x) { return 0 - (uint64_t)x; }
@@ -190,11 +217,25 @@ static ALWAYS_INLINE bool make_terms(const place *p, bf_dtype dtype, int words, 
     return bad == 0;
 }
 
-static ALWAYS_INLINE void add_staged(const place *p, int words, const uint32_t *slots, int64_t n,
-                                     const stage *s) {
-    int64_t *sums = p->sums;
+/* Adds the terms to the sums of so many words, and compares the keys. Not inlined: every dtype has
+ * such terms. */
+#define ADD_STAGED(words)                                                                          \
+    static __attribute__((noinline)) void add_staged_##words(                                      \
+        const place *p, const bf_column *c, const uint32_t *slots, int64_t n, const stage *s) {    \
+        add_staged(p, c, words, slots, n, s);                                                      \
+    }
+
+static ALWAYS_INLINE void take_least(int64_t *least, int64_t key) {
+    *least = key < *least ? key : *least;
+}
+
+static ALWAYS_INLINE void add_staged(const place *p, const bf_column *c, int words,
+                                     const uint32_t *slots, int64_t n, const stage *s) {
+    int64_t *const sums = p->sums;
     const size_t stride = p->stride;
-    const int rows = p->rows;
+    const int rows = p->rows, at = c->sum.at;
+    const int least = c->parts & BF_PART_LEAST ? c->least_at - at : 0;
+    const int greatest = c->parts & BF_PART_GREATEST ? c->greatest_at - at : 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t *sum = sums + slots[i] * stride;
         uint64_t carry = 0;
@@ -204,22 +245,59 @@ static ALWAYS_INLINE void add_staged(const place *p, int words, const uint32_t *
             sum[k] = (int64_t)z;
             carry = (y < x) | (z < y);
         }
+        if (least != 0) take_least(&sum[least], s->keys[i]);
+        if (greatest != 0) take_least(&sum[greatest], ~s->keys[i]);
     }
 }
 
-static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_column *c, bf_dtype dtype,
-                                        int words, unsigned counts, const bf_rows_batch *b,
-                                        int64_t i) {
+ADD_STAGED(1)
+ADD_STAGED(2)
+ADD_STAGED(3)
+ADD_STAGED(4)
+
+static ALWAYS_INLINE void add_by_words(const place *p, const bf_column *c, int words,
+                                       const uint32_t *slots, int64_t n, const stage *s) {
+    switch (words) {
+    case 1: add_staged_1(p, c, slots, n, s); break;
+    case 2: add_staged_2(p, c, slots, n, s); break;
+    case 3: add_staged_3(p, c, slots, n, s); break;
+    default: add_staged_4(p, c, slots, n, s); break;
+    }
+}
+
+static ALWAYS_INLINE void make_keys(bf_dtype dtype, const char *values, int64_t n, stage *s) {
     const int bytes = bf_dtype_bytes(dtype);
+    for (int64_t i = 0; i < n; i++)
+        s->keys[i] = bf_order_rank(dtype, bf_load_bits(values + i * bytes, bytes));
+}
+
+/* Adds values [i, end) to the sums one by one, and compares them. Returns where it stopped. */
+static ALWAYS_INLINE int64_t take_terms(const place *p, const bf_accumulators *a,
+                                        const bf_column *c, bf_dtype dtype, unsigned counts,
+                                        const bf_rows_batch *b, int64_t i, int64_t end) {
+    const int64_t stop = add_terms(p, c, dtype, 1, counts, b, i, end);
+    const bf_rows_batch done = {b->slots, b->values, stop};
+    if (c->parts & BF_PART_LEAST) compare_keys(a, c, dtype, false, 0, &done, i);
+    if (c->parts & BF_PART_GREATEST) compare_keys(a, c, dtype, true, 0, &done, i);
+    return stop;
+}
+
+static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_accumulators *a,
+                                        const bf_column *c, bf_dtype dtype, int words,
+                                        unsigned counts, const bf_rows_batch *b, int64_t i) {
+    const int bytes = bf_dtype_bytes(dtype);
+    const bool extremes = c->parts > (BF_PART_SUM | BF_PART_PRODUCTS);
     stage s;
     if (!bf_dtype_is_float(dtype) && p->end == 0) return i;
     while (i < b->n) {
         const int64_t n = b->n - i < STAGE ? b->n - i : STAGE;
-        if (make_terms(p, dtype, words, b->values + i * bytes, n, &s)) {
-            add_staged(p, words, b->slots + i, n, &s);
+        const char *values = b->values + i * bytes;
+        if (make_terms(p, dtype, words, values, n, &s)) {
+            if (extremes) make_keys(dtype, values, n, &s);
+            add_by_words(p, c, words, b->slots + i, n, &s);
             i += n;
         } else {
-            const int64_t stop = add_terms(p, c, dtype, 1, counts, b, i, i + n);
+            const int64_t stop = take_terms(p, a, c, dtype, counts, b, i, i + n);
             if (stop < i + n) return stop;
             i = stop;
         }
@@ -227,15 +305,16 @@ static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_column *c, bf_d
     return i;
 }
 
+/* Adds the values to sums, and compares them if the column has extremes too. */
 static ALWAYS_INLINE int64_t add_sums(const bf_accumulators *a, const bf_column *c, bf_dtype dtype,
                                       unsigned counts, const bf_rows_batch *b, int64_t i) {
     const place p = place_of(a, c, 1, counts);
     switch (p.words) {
-    case 1: return add_stages(&p, c, dtype, 1, counts, b, i);
-    case 2: return add_stages(&p, c, dtype, 2, counts, b, i);
-    case 3: return add_stages(&p, c, dtype, 3, counts, b, i);
-    case 4: return add_stages(&p, c, dtype, 4, counts, b, i);
-    default: return add_terms(&p, c, dtype, 1, counts, b, i, b->n);
+    case 1: return add_stages(&p, a, c, dtype, 1, counts, b, i);
+    case 2: return add_stages(&p, a, c, dtype, 2, counts, b, i);
+    case 3: return add_stages(&p, a, c, dtype, 3, counts, b, i);
+    case 4: return add_stages(&p, a, c, dtype, 4, counts, b, i);
+    default: return take_terms(&p, a, c, dtype, counts, b, i, b->n);
     }
 }
 
@@ -244,32 +323,6 @@ static ALWAYS_INLINE int64_t add_squares(const bf_accumulators *a, const bf_colu
                                          int64_t i) {
     const place p = place_of(a, c, 2, counts);
     return add_terms(&p, c, dtype, 2, counts, b, i, b->n);
-}
-
-/* ---- extremes -------------------------------------------------------------------------------- */
-
-static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_column *c,
-                                          bf_dtype dtype, bool greatest, unsigned counts,
-                                          const bf_rows_batch *b, int64_t i) {
-    const int bytes = bf_dtype_bytes(dtype);
-    const bf_format f = bf_format_of(dtype);
-    const int at = greatest ? c->greatest_at : c->least_at;
-    const size_t stride = a->stride;
-    int64_t *records = a->records;
-    for (; i < b->n; i++) {
-        const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
-        if (bf_dtype_is_float(dtype) && __builtin_expect(bf_is_nan(f, x), 0)) {
-            const int special = counts & BF_COUNT_SPECIALS ? BF_SPECIAL_NAN : -1;
-            if (!count_special(c, b->slots[i], special)) return i;
-            if (counts & BF_COUNT_ROWS) records[b->slots[i] * stride]++;
-            continue;
-        }
-        int64_t key = bf_order_rank(dtype, x) ^ (greatest ? -1 : 0);
-        int64_t *record = &records[b->slots[i] * stride];
-        if (counts & BF_COUNT_ROWS) record[0]++;
-        record[at] = key < record[at] ? key : record[at];
-    }
-    return i;
 }
 
 /* ---- by dtype -------------------------------------------------------------------------------- */

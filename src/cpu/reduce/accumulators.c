@@ -265,6 +265,7 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
     if (column == 0) counts |= BF_COUNT_ROWS;
     for (unsigned part = 1; part <= BF_PART_GREATEST; part *= 2) {
         if (!(c->parts & part)) continue;
+        if (part >= BF_PART_LEAST && (c->parts & BF_PART_SUM)) break; /* went with the sum */
         int64_t i = 0;
         while ((i = loops->absorb(a, c, part, counts, b, i)) < b->n)
             if (!make_room(a, c, part, b, i)) return false;

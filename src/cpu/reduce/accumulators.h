@@ -90,7 +90,7 @@ typedef struct bf_accumulate_loops {
     void (*count)(const bf_accumulators *a, const uint32_t *slots, int64_t n);
     /* Absorbs values from i on into one part of a column. Returns the index of the first that does
      * not fit the band, or is special where there is no memory for specials; else n. counts: what
-     * it counts as well. */
+     * it counts as well. With the sum go the extremes of a column. */
     int64_t (*absorb)(const bf_accumulators *a, const bf_column *column, unsigned part,
                       unsigned counts, const bf_rows_batch *batch, int64_t i);
 } bf_accumulate_loops;
