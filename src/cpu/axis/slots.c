@@ -9,6 +9,7 @@ enum {
     ELEMENTS_LEAST = 1 << 16, /* that are worth a thread */
     SLOTS_LEAST = 1 << 14,    /* that are worth a thread when they merge */
     SLOTS_PIECE = 1 << 12,
+    BATCH = 128,   /* elements whose slots are listed at a time */
     RUN_LEAST = 64 /* elements of a slot in a row that are reduced as an array */
 };
 
@@ -40,6 +41,7 @@ static int64_t find_segment(const bf_rows *rows, int64_t row) {
 /* Where a walk over rows is. */
 typedef struct cursor {
     const bf_rows *rows;
+    const bf_accumulate_loops *loops;
     int64_t row, column; /* of the next element */
     int64_t slot;        /* of the row */
 } cursor;
@@ -55,8 +57,8 @@ static void find_slot(cursor *c) {
     }
 }
 
-static cursor begin_walk(const bf_rows *rows, int64_t element) {
-    cursor c = {rows, element / rows->width, element % rows->width, 0};
+static cursor begin_walk(const bf_rows *rows, const bf_accumulate_loops *loops, int64_t element) {
+    cursor c = {rows, loops, element / rows->width, element % rows->width, 0};
     if (rows->by == BF_ROWS_BY_OFFSETS) c.slot = find_segment(rows, c.row);
     find_slot(&c);
     return c;
@@ -71,42 +73,16 @@ static int64_t run_length(const cursor *c) {
     return 1;
 }
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-/* Sets slots to an index, counted from `first`. false: it has a place that is no slot. */
-static ALWAYS_INLINE bool copy_index(const char *places, bf_dtype dtype, uint64_t most, int64_t n,
-                                     uint32_t first, uint32_t *slots) {
-    const int bytes = bf_dtype_bytes(dtype);
-    uint64_t wrong = 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t place = bf_load_bits(places + i * bytes, bytes);
-        if (dtype == BF_I32) place = (uint64_t)(int64_t)(int32_t)place;
-        wrong |= place >= most;
-        slots[i] = first + (uint32_t)place;
-    }
-    return wrong == 0;
-}
-
-static bool copy_places(const bf_rows *rows, int64_t row, int64_t n, uint32_t first,
-                        uint32_t *slots) {
-    const bf_dtype dtype = rows->places_dtype;
-    const char *places = (const char *)rows->places + row * bf_dtype_bytes(dtype);
-    const uint64_t most = (uint64_t)rows->slots;
-    for (int64_t i = 0; i < n * bf_dtype_bytes(dtype); i += BF_CPU_LINE) /* of the next rows */
-        __builtin_prefetch(places + n * bf_dtype_bytes(dtype) + i);
-    switch (dtype) {
-    case BF_I32: return copy_index(places, BF_I32, most, n, first, slots);
-    case BF_U32: return copy_index(places, BF_U32, most, n, first, slots);
-    default: return copy_index(places, BF_I64, most, n, first, slots);
-    }
-}
-
 /* Sets the slots of the next n elements, counted from `first`. false: the index is wrong. */
 static bool walk_elements(cursor *c, int64_t n, uint32_t first, uint32_t *slots) {
     const bf_rows *rows = c->rows;
     if (rows->by == BF_ROWS_BY_INDEX && rows->width == 1) { /* each row on its own */
+        const int64_t bytes = bf_dtype_bytes(rows->places_dtype);
+        const char *places = (const char *)rows->places + c->row * bytes;
+        for (int64_t i = 0; i < n * bytes; i += BF_CPU_LINE) /* of the next rows */
+            __builtin_prefetch(places + 4 * n * bytes + i);
         c->row += n;
-        return copy_places(rows, c->row - n, n, first, slots);
+        return c->loops->list(places, rows->places_dtype, (uint64_t)rows->slots, n, first, slots);
     }
     for (int64_t i = 0; i < n;) {
         const int64_t some = least(rows->width - c->column, n - i);
@@ -169,9 +145,9 @@ static bool absorb_batch(absorber *x, const bf_rows_batch *b) {
 
 /* Absorbs elements [first, end). Errors: BF_E_MEMORY, BF_E_ARGUMENT (the index is wrong). */
 static bf_status absorb_elements(absorber *x, int64_t first, int64_t end) {
-    uint32_t slots[BF_ACCUMULATE_BATCH];
+    uint32_t slots[BATCH];
     const int bytes = bf_dtype_bytes(x->job->dtype);
-    cursor c = begin_walk(x->job->rows, first);
+    cursor c = begin_walk(x->job->rows, x->isa->accumulate, first);
     for (int64_t at = first, n; at < end; at += n) {
         n = least(run_length(&c), end - at);
         if (x->runs && n >= RUN_LEAST) {
@@ -179,9 +155,10 @@ static bf_status absorb_elements(absorber *x, int64_t first, int64_t end) {
             skip_elements(&c, n);
             continue;
         }
-        n = least(BF_ACCUMULATE_BATCH, end - at);
+        n = least(BATCH, end - at);
         const bf_rows_batch batch = {slots, x->job->values + at * bytes, n};
-        for (int64_t i = 0; i < n * bytes; i += BF_CPU_LINE) __builtin_prefetch(batch.values + i);
+        for (int64_t i = 0; i < n * bytes; i += BF_CPU_LINE)
+            __builtin_prefetch(batch.values + 4 * n * bytes + i);
         if (!walk_elements(&c, n, x->first, slots)) return BF_E_ARGUMENT;
         if (!absorb_batch(x, &batch)) return BF_E_MEMORY;
     }

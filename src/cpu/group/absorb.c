@@ -9,7 +9,8 @@
 
 enum {
     PIECE = 1 << 14, /* rows that a worker takes at a time */
-    BLOCK = 1 << 22  /* rows that are sorted at a time */
+    BLOCK = 1 << 22, /* rows that are sorted at a time */
+    FEW_BATCH = 256  /* rows that are numbered at a time, while memory is fetched for the next */
 };
 
 /* The rows of a call. */
@@ -57,8 +58,8 @@ static void fetch_rows(const rows *r, int64_t at, int64_t n) {
 static bool absorb_few(const rows *r, bf_group_partition *partition, int64_t first, int64_t n) {
     const bf_cpu_groups *g = r->groups;
     const char *values[BF_AGGREGATES_MAX];
-    _Alignas(16) char ranks[BF_GROUP_BATCH * 8]; /* on the stack: half a batch of pairs */
-    const int64_t batch = least(BF_GROUP_BATCH, (int64_t)sizeof ranks / g->rank_bytes);
+    _Alignas(16) char ranks[FEW_BATCH * 16];
+    const int64_t batch = FEW_BATCH;
     for (int64_t at = first; at < first + n; at += batch) {
         int64_t some = least(first + n - at, batch);
         fetch_rows(r, at, some);

@@ -29,6 +29,29 @@ static void fetch_records(const bf_accumulators *a, const uint32_t *slots, int64
     }
 }
 
+/* Compiled with each dtype as a constant. */
+static ALWAYS_INLINE bool list_as(const char *places, bf_dtype dtype, uint64_t most, int64_t n,
+                                  uint32_t first, uint32_t *restrict slots) {
+    const int bytes = bf_dtype_bytes(dtype);
+    uint64_t wrong = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t place = bf_load_bits(places + i * bytes, bytes);
+        if (dtype == BF_I32) place = (uint64_t)(int64_t)(int32_t)place;
+        wrong |= place >= most ? 1 : 0;
+        slots[i] = first + (uint32_t)place;
+    }
+    return wrong == 0;
+}
+
+static bool list_slots(const char *places, bf_dtype dtype, uint64_t most, int64_t n, uint32_t first,
+                       uint32_t *slots) {
+    switch (dtype) {
+    case BF_I32: return list_as(places, BF_I32, most, n, first, slots);
+    case BF_U32: return list_as(places, BF_U32, most, n, first, slots);
+    default: return list_as(places, BF_I64, most, n, first, slots);
+    }
+}
+
 /* ---- specials -------------------------------------------------------------------------------- */
 
 /* Returns whether x is zero, infinite or NaN: it adds nothing to sums. */
@@ -351,4 +374,4 @@ static int64_t absorb_part(const bf_accumulators *a, const bf_column *c, unsigne
 }
 
 const bf_accumulate_loops LOOPS = {
-    .fetch = fetch_records, .count = count_rows, .absorb = absorb_part};
+    .list = list_slots, .fetch = fetch_records, .count = count_rows, .absorb = absorb_part};

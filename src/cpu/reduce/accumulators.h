@@ -84,6 +84,9 @@ typedef struct bf_rows_batch {
 enum { BF_COUNT_ROWS = 1, BF_COUNT_SPECIALS = 2 };
 
 typedef struct bf_accumulate_loops {
+    /* Sets slots to an index of n places, counted from `first`. false: one is not below `most`. */
+    bool (*list)(const char *places, bf_dtype dtype, uint64_t most, int64_t n, uint32_t first,
+                 uint32_t *slots);
     /* Fetches the records of slots, where that helps. */
     void (*fetch)(const bf_accumulators *a, const uint32_t *slots, int64_t n);
     /* Counts rows. */
