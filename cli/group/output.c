@@ -3,6 +3,7 @@
 #include "command.h"
 #include "group/lines.h"
 #include "memory/kept.h"
+#include "memory/key.h"
 #include "memory/runs.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
@@ -393,7 +394,8 @@ typedef struct counts {
 enum { SOME = 1 << 15 /* records that are shown at a time */ };
 
 static run_record record_of(const list *l, int64_t i, bool by_key) {
-    const uint64_t rank = spill_rank(l->key, l->keys + (size_t)i * bf_dtype_size(l->key));
+    uint64_t rank;
+    key_ranks(l->key, l->keys + (size_t)i * bf_dtype_size(l->key), 1, &rank);
     return by_key ? (run_record){rank, (uint64_t)l->counts[i]}
                   : (run_record){~(uint64_t)l->counts[i], rank};
 }
@@ -432,7 +434,7 @@ static void list_records(const counts *x, const run_record *records, int64_t n, 
     for (int64_t i = 0; i < n; i++) {
         const bool by_key = x->options->by_key;
         const uint64_t rank = by_key ? records[i].first : records[i].second;
-        spill_key(x->key, rank, l->keys + (size_t)i * bytes);
+        key_of_rank(x->key, rank, l->keys + (size_t)i * bytes);
         l->counts[i] = (int64_t)(by_key ? records[i].second : ~records[i].first);
     }
     l->size = n;
