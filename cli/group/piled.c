@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-enum { RANKED = 1 << 10 /* rows whose piles are found at a time */ };
+/* Rows whose piles are found at a time, and rows of a sample. */
+enum { RANKED = 1 << 10, SAMPLED = 1 << 11 };
 
 /* The column of the values of aggregate number a: a new one, unless another has the same. */
 static int find_column(const piled *p, const bf_array *const values[], int a) {
@@ -98,4 +99,31 @@ int piled_read(piled *p, int i, int64_t first, int64_t n, bf_array *keys, bf_arr
         values[a] = &arrays[a];
     }
     return code;
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Bounds are different keys, so that one of many rows takes no more than a pile. */
+int piled_bounds(const piled *p, int i, int64_t first, uint64_t bounds[], int *n) {
+    uint64_t sample[SAMPLED], key = 0;
+    void *const columns[PILES_COLUMNS] = {&key};
+    const int64_t left = p->piles.all[i].rows - first, m = left < SAMPLED ? left : SAMPLED;
+    int code = EXIT_DONE;
+    int64_t found = 0;
+    for (int64_t k = 0; k < m && code == EXIT_DONE; k++) {
+        code = piles_read(&p->piles, i, first + left * k / m, 1, columns);
+        key_ranks(p->dtypes[0], &key, 1, &sample[k]);
+    }
+    if (code != EXIT_DONE) return code;
+    qsort(sample, (size_t)m, sizeof *sample, compare);
+    for (int64_t k = 0; k < m; k++)
+        if (k == 0 || sample[k] != sample[found - 1]) sample[found++] = sample[k];
+    if (*n > found) *n = (int)found;
+    for (int k = 0; k < *n; k++) bounds[k] = sample[k * found / *n];
+    return EXIT_DONE;
 }

@@ -33,4 +33,8 @@ int piled_add(piled *p, const bf_array *keys, const bf_array *const values[]);
 int piled_read(piled *p, int i, int64_t first, int64_t n, bf_array *keys, bf_array arrays[],
                const bf_array *values[]);
 
+/* Finds bounds for the rows of pile i from `first` on, by a sample of them: at most *n, which
+ * becomes their number. */
+int piled_bounds(const piled *p, int i, int64_t first, uint64_t bounds[], int *n);
+
 #endif

@@ -157,23 +157,33 @@ static int write_run(spill *s, bf_groups *groups, int64_t first, const char *fil
 
 /* ---- rows on piles --------------------------------------------------------------------------- */
 
-/* Makes piles for the rows to come, between the pieces of the last run. */
+/* Finds the bounds of up to *n piles for the rows to come: if these are known, by them; otherwise
+ * between the pieces of the last run. */
+static int find_bounds(const spill *s, uint64_t bounds[], int *n) {
+    const struct spill_source *from = &s->source;
+    const spill_run *last = &s->runs[s->n - 1];
+    if (from->rows) return piled_bounds(from->rows, from->pile, from->first, bounds, n);
+    if (*n > last->n) *n = (int)last->n;
+    for (int i = 0; i < *n; i++) bounds[i] = last->pieces[i * last->n / *n].rank;
+    return EXIT_DONE;
+}
+
+/* Makes piles for the rows to come. */
 static int begin_piles(spill *s, const bf_array *keys, const bf_array *const values[],
                        int aggregates) {
     uint64_t bounds[PILES_MOST];
-    const int64_t memory = s->options->memory.results / 8;
-    int64_t n = memory / BLOCK_LEAST;
-    n = n < PILES_LEAST ? PILES_LEAST : n > PILES_MOST ? PILES_MOST : n;
-    if (!add_run(s)) return fail_status(BF_E_MEMORY, NULL, NULL);
-    const spill_run *pieces = &s->runs[s->n - 2];
-    spill_run *r = &s->runs[s->n - 1];
-    if (n > pieces->n) n = pieces->n;
-    r->rows = malloc(sizeof *r->rows);
+    const int64_t memory = s->options->memory.results / 8, most = memory / BLOCK_LEAST;
+    int n = most < PILES_LEAST ? PILES_LEAST : most > PILES_MOST ? PILES_MOST : (int)most;
+    const int code = find_bounds(s, bounds, &n);
+    if (code != EXIT_DONE) return code;
+    bounds[0] = s->source.rows ? s->source.rows->bounds[s->source.pile] : 0;
+    spill_run *r = add_run(s);
+    if (!r) return fail_status(BF_E_MEMORY, NULL, NULL);
     r->pieces = calloc((size_t)n, sizeof *r->pieces);
+    r->rows = calloc(1, sizeof *r->rows);
     if (!r->rows || !r->pieces) return fail_status(BF_E_MEMORY, NULL, NULL);
-    for (int64_t i = 0; i < n; i++)
-        r->pieces[i].rank = bounds[i] = i == 0 ? s->least : pieces->pieces[i * pieces->n / n].rank;
-    piled_open(r->rows, keys, values, aggregates, bounds, (int)n, memory);
+    piled_open(r->rows, keys, values, aggregates, bounds, n, memory);
+    for (int i = 0; i < n; i++) r->pieces[i].rank = bounds[i];
     r->n = r->room = n;
     s->piling = s->n - 1;
     return EXIT_DONE;
@@ -312,13 +322,14 @@ static int merge_pile(spill *s, spill_run *r, bf_groups *groups, spill_take *tak
     const int at = (int)(r - s->runs), i = (int)r->next; /* runs may move */
     piled *p = r->rows;
     const int64_t n = p->piles.all[i].rows, most = limit_batch(s, BATCH_OF_MANY, p->piles.columns);
-    s->least = r->pieces[i].rank;
     int code =
         n > 0 && bf_groups_size(groups) > 0 ? take_groups(s, groups, take, arg, file) : EXIT_DONE;
     for (int64_t first = 0; first < n && code == EXIT_DONE; first += most) {
+        s->source = (struct spill_source){p, i, first};
         code = piled_read(p, i, first, n - first < most ? n - first : most, &keys, arrays, values);
         if (code == EXIT_DONE) code = spill_absorb(s, groups, &keys, values, file);
     }
+    s->source.rows = NULL;
     piles_empty(&p->piles, i);
     r = &s->runs[at];
     if (++r->next == r->n) free_rows(r);

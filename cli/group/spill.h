@@ -30,9 +30,13 @@ typedef struct spill {
     int fd;        /* -1: nothing was written yet */
     spill_run *runs;
     int n, room, error;
-    int piling;     /* the run whose piles take rows; -1: none */
-    int64_t piled;  /* so many rows more, before groups take some again */
-    uint64_t least; /* no row to come has a key of a lower rank */
+    int piling;    /* the run whose piles take rows; -1: none */
+    int64_t piled; /* so many rows more, before groups take some again */
+    struct spill_source {
+        struct piled *rows; /* NULL: rows come from inputs */
+        int pile;           /* rows come from this one, */
+        int64_t first;      /* from this one on */
+    } source;
 } spill;
 
 /* Prepares to spill groups, of so many aggregates, which are shown in so many columns, if there is

@@ -20,15 +20,24 @@ static uint64_t infinity_of(bf_dtype key) {
 }
 
 static void load_bits(bf_dtype key, const void *keys, int64_t n, uint64_t bits[]) {
+    const char *from = keys;
     switch (bf_dtype_size(key)) {
     case 1:
-        for (int64_t i = 0; i < n; i++) bits[i] = ((const uint8_t *)keys)[i];
+        for (int64_t i = 0; i < n; i++) bits[i] = (uint8_t)from[i];
         break;
     case 2:
-        for (int64_t i = 0; i < n; i++) bits[i] = ((const uint16_t *)keys)[i];
+        for (int64_t i = 0; i < n; i++) {
+            uint16_t x;
+            memcpy(&x, from + 2 * i, sizeof x);
+            bits[i] = x;
+        }
         break;
     case 4:
-        for (int64_t i = 0; i < n; i++) bits[i] = ((const uint32_t *)keys)[i];
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t x;
+            memcpy(&x, from + 4 * i, sizeof x);
+            bits[i] = x;
+        }
         break;
     default: memcpy(bits, keys, (size_t)n * sizeof *bits);
     }

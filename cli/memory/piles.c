@@ -31,7 +31,7 @@ void piles_close(piles *p) {
 
 static int row_bytes(const piles *p) { return p->before[p->columns]; }
 
-static unsigned char *buffer_of(const piles *p, int i) {
+static char *buffer_of(const piles *p, int i) {
     return p->buffers + (int64_t)i * p->block * row_bytes(p);
 }
 
@@ -64,19 +64,19 @@ static int write_block(piles *p, int i) {
 }
 
 /* Copies the elements that `order` numbers. */
-static void gather(void *to, const void *from, const uint16_t *order, int64_t n, int bytes) {
+static void gather(char *to, const char *from, const uint16_t *order, int64_t n, int bytes) {
     switch (bytes) {
     case 1:
-        for (int64_t k = 0; k < n; k++) ((uint8_t *)to)[k] = ((const uint8_t *)from)[order[k]];
+        for (int64_t k = 0; k < n; k++) to[k] = from[order[k]];
         break;
     case 2:
-        for (int64_t k = 0; k < n; k++) ((uint16_t *)to)[k] = ((const uint16_t *)from)[order[k]];
+        for (int64_t k = 0; k < n; k++) memcpy(to + 2 * k, from + 2 * order[k], 2);
         break;
     case 4:
-        for (int64_t k = 0; k < n; k++) ((uint32_t *)to)[k] = ((const uint32_t *)from)[order[k]];
+        for (int64_t k = 0; k < n; k++) memcpy(to + 4 * k, from + 4 * order[k], 4);
         break;
     default:
-        for (int64_t k = 0; k < n; k++) ((uint64_t *)to)[k] = ((const uint64_t *)from)[order[k]];
+        for (int64_t k = 0; k < n; k++) memcpy(to + 8 * k, from + 8 * order[k], 8);
     }
 }
 
@@ -90,7 +90,7 @@ static int add_to_pile(piles *p, int i, const void *const columns[], int64_t at,
         const int64_t room = p->block - x->held, k = n < room ? n : room;
         for (int c = 0; c < p->columns; c++) {
             const int bytes = p->before[c + 1] - p->before[c];
-            unsigned char *to = buffer_of(p, i) + p->block * p->before[c] + x->held * bytes;
+            char *to = buffer_of(p, i) + p->block * p->before[c] + x->held * bytes;
             gather(to, (const char *)columns[c] + at * bytes, order, k, bytes);
         }
         x->held += k;
@@ -126,7 +126,7 @@ int piles_add(piles *p, const uint8_t which[], const void *const columns[], int6
 /* Closes the gaps between the columns of a block that is not full. */
 static void pack_block(const piles *p, int i) {
     const int64_t held = p->all[i].held;
-    unsigned char *block = buffer_of(p, i);
+    char *block = buffer_of(p, i);
     for (int c = 1; c < p->columns; c++)
         memmove(block + held * p->before[c], block + p->block * p->before[c],
                 (size_t)(held * (p->before[c + 1] - p->before[c])));
@@ -151,7 +151,7 @@ static bool read_column(const piles *p, const pile *x, int64_t b, int c, int64_t
                         void *to) {
     const int64_t bytes = p->before[c + 1] - p->before[c], left = x->rows - b * p->block;
     if (b == x->n) { /* it is in the buffer */
-        const unsigned char *block = buffer_of(p, (int)(x - p->all));
+        const char *block = buffer_of(p, (int)(x - p->all));
         memcpy(to, block + p->block * p->before[c] + first * bytes, (size_t)(n * bytes));
         return true;
     }
@@ -167,6 +167,7 @@ int piles_read(const piles *p, int i, int64_t first, int64_t n, void *const colu
         const int64_t b = (first + done) / p->block, at = (first + done) % p->block;
         k = n - done < p->block - at ? n - done : p->block - at;
         for (int c = 0; c < p->columns; c++) {
+            if (!columns[c]) continue;
             char *to = (char *)columns[c] + done * (p->before[c + 1] - p->before[c]);
             if (!read_column(p, x, b, c, at, k, to)) return temporary_failed(errno);
         }

@@ -20,7 +20,7 @@ typedef struct piles {
     int count, columns;
     int before[PILES_COLUMNS + 1]; /* bytes of a row before each column; at last, of all */
     int64_t block;                 /* rows of a block */
-    unsigned char *buffers;        /* a block of each pile; NULL: none was needed yet, or no more */
+    char *buffers;                 /* a block of each pile; NULL: none was needed yet, or no more */
     int fd;                        /* -1: all rows are in the buffers */
     int64_t end;                   /* of the file */
     pile all[PILES_MOST];
@@ -37,7 +37,7 @@ int piles_add(piles *p, const uint8_t which[], const void *const columns[], int6
 /* Ends adding: gives the memory of the buffers back. */
 int piles_end(piles *p);
 
-/* Reads rows [first, first + n) of a pile. */
+/* Reads rows [first, first + n) of a pile; not the columns that are NULL. */
 int piles_read(const piles *p, int i, int64_t first, int64_t n, void *const columns[]);
 
 /* Removes the rows of a pile, and gives their room on the disk back. */
