@@ -137,10 +137,39 @@ class Tables(MemoryTest):
         self.objects("count", "--json", "-n", 9, "--sort", "key", keys)
         self.same("group", keys, "--sum", keys) # sums beyond 64 bits, in some parts only
 
+    def test_rows_on_piles(self):
+        """What memory cannot hold goes on piles by key: all rows on the last one, again and again;
+        none of a new key from some row on; columns of every width; keys that need care."""
+        r = np.random.default_rng(4)
+        n = 200_000
+        names = [self.save("v%d.npy" % i, r.integers(0, 2, n).astype(dtype))
+                 for i, dtype in enumerate(["?", "i2", "f4", "u8"])]
+        columns = ["--max", names[0], "--sum", names[1], "--mean", names[1], "--sum", names[2],
+                   "--min", names[3], "--count"]
+        floats = r.normal(size=n).astype("f4")
+        floats[::5], floats[1::7] = np.nan, -0.0
+        floats.view("u4")[::10] |= 0x80000001 # NaNs of other bits
+        few = np.where(np.arange(n) < n // 3, np.arange(n) * 977, 977 * (np.arange(n) % 5))
+        for keys in [np.arange(n) * 977, -np.arange(n), floats, floats.astype("f8"), few.astype("u4"),
+                     floats.astype("f2"), r.permutation(n).astype("i4"), r.integers(0, n // 4, n)]:
+            name = self.save("k.npy", keys)
+            want = self.same("group", name, *columns)
+            with open(name, "rb") as f:
+                self.assertEqual(self.limited("group", "-", *columns, stdin=f.read()), want)
+        for keys in [few, r.integers(0, n, n)]: # of so many columns, few groups fill memory
+            self.same("group", self.save("k.npy", keys), *4 * columns)
+
+    def test_rows_of_text_on_piles(self):
+        """The last row makes all keys floats, so what is on piles by then does not count."""
+        text = b"k,v\n" + b"".join(b"%d,%d\n" % (k, k % 9) for k in self.keys[:400_000]) + b"0.5,2\n"
+        group = ["group", "--column", "k", "--sum", "v", "--max", "v"]
+        want = self.same(*group, self.write("x.csv", text))
+        self.assertEqual(self.limited(*group, "-", stdin=text), want)
+
     def test_joins(self):
         r = np.random.default_rng(3)
         a, b = r.integers(0, 200_000, 600_000) / 4, r.integers(0, 200_000, 400_000) / 4
-        a[7], b[9], b[11] = np.nan, np.nan, -0.0
+        a[7], a[8], b[9], b[11] = np.nan, -np.nan, np.nan, -0.0
         names = self.save("a.npy", a), self.save("b.npy", b)
         self.same("join", *names)
         self.objects("join", "--json", *names)
