@@ -8,7 +8,7 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, CommandTest, least_memory, run
+from command import BITFOLD, SANITIZED, CommandTest, least_memory, run
 
 MIB = 1 << 20
 LIMIT = least_memory() + 6 # MiB, of two threads
@@ -27,7 +27,6 @@ sys.exit(os.waitstatus_to_exitcode(status[1]))
 """
 
 # A sanitizer's own memory is not counted; it makes all slow, so inputs are a quarter as large.
-SANITIZED = "asan" in BITFOLD or "tsan" in BITFOLD or "ubsan" in BITFOLD
 SHARE = 4 if SANITIZED else 1
 
 
