@@ -3,8 +3,6 @@
 #include "cpu/axis/columns.h"
 
 #include "cpu/axis/window.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 enum {
     BATCH_ROWS = 1 << 13,     /* of a batch at most: a total gains less than 2^62 in it */
@@ -185,17 +183,15 @@ static bool extend_totals(task *t) {
     if (window.bottom != sum->window.bottom) window = sum->window;
     if (!have_room(t, sum->window.levels)) return false;
     copy_totals(t, 0, sum->window.levels, t->saved[t->which], t->totals[t->which]);
-    for (bool first = true;; first = false) {
+    for (int tries = 0;; tries++) {
         deepen_totals(t, &window);
-        bool ok_ = add_batch(t, &window);
-        if (getenv("DBG")) fprintf(stderr, "rows %lld cols %lld bottom %d levels %d %s\n", (long long)t->x->rows, (long long)t->x->columns, window.bottom, window.levels, ok_ ? "ok" : "no");
-        if (ok_) {
-            bf_window_settle(memory, &window, first);
+        if (add_batch(t, &window)) {
+            bf_window_settle(memory, &window, tries == 0);
             return true;
         }
         restore_totals(t);
         window.levels++;
-        if (!is_window(t, &window) || (first && has_special(t))) return false;
+        if (!is_window(t, &window) || (tries == 1 && has_special(t))) return false;
     }
 }
 

@@ -1,11 +1,11 @@
 /* Reductions along axes: fibres as lines. Where the elements of a fibre lie further apart than
  * fibres do, neighbouring fibres are taken together. */
 #include "cpu/axis/columns.h"
+#include "cpu/axis/stretches.h"
 #include "cpu/axis/window.h"
 
 enum {
-    COLUMNS_UNIT = 64,
-    COLUMNS_LEAST = 256,
+    ROW_BYTES = 4096,      /* of a row of columns that are taken at once */
     BYTES_LEAST = 1 << 20, /* that are worth a thread */
     PIECE_BYTES = 1 << 18, /* that a worker takes at a time */
     TOGETHER_BYTES = 128   /* of fibres that are taken together: two cache lines */
@@ -22,6 +22,7 @@ typedef struct division {
     int64_t count;  /* groups in all */
     int together;   /* fibres of a group, at most */
     bool columns;   /* which loops take at once */
+    bool stretches; /* fibres are short and contiguous: loops take many at once */
     bf_lines lines; /* without data */
 } division;
 
@@ -51,12 +52,19 @@ static bool are_columns(const division *x) {
     return bf_axis_sums_of(x->job.context->cpu->isa, o, sums);
 }
 
-/* Fibres of a group: enough groups for all workers, but as many columns as go together. */
-static int columns_of_group(const division *x, int workers) {
-    int64_t most = workers > 1 ? x->fibres->count / (4 * workers) / COLUMNS_UNIT * COLUMNS_UNIT
-                               : BF_COLUMNS_MOST;
-    if (most < COLUMNS_LEAST) most = COLUMNS_LEAST;
-    return most < BF_COLUMNS_MOST ? (int)most : BF_COLUMNS_MOST;
+/* Can the loops take many fibres as stretches? */
+static bool are_stretches(const division *x) {
+    const bf_fibres *f = x->fibres;
+    if (x->lane >= 0 || f->reduced > 1 || f->length > BF_STRETCH_MOST) return false;
+    if (f->reduced == 1 && f->reduced_strides[0][0] != 1) return false;
+    if (f->reduced == 1 && x->job.operands->b != NULL && f->reduced_strides[1][0] != 1)
+        return false;
+    return bf_can_take_stretches(&x->job);
+}
+
+/* Columns of a group: a pass reads some KiB, so that what it prefetches stays in the cache. */
+static int columns_of_group(const division *x) {
+    return ROW_BYTES / bf_dtype_bytes(x->job.operands->dtype);
 }
 
 static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
@@ -77,12 +85,13 @@ static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
             TOGETHER_BYTES / bytes < BF_LINES_MOST ? TOGETHER_BYTES / bytes : BF_LINES_MOST;
         for (int k = 0; k < 2; k++) lines->line_stride[k] = fibres->kept_strides[k][x->lane];
     }
-    int columns = columns_of_group(x, workers);
+    int columns = columns_of_group(x);
     x->columns = are_columns(x) && (workers == 1 || fibres->count / columns >= 2 * workers);
     if (x->columns) {
         x->together = columns;
         x->job.more = bf_columns_room(&x->job);
     }
+    x->stretches = are_stretches(x);
     x->groups = (x->extent - 1) / x->together + 1;
     x->count = fibres->count / x->extent * x->groups;
 }
@@ -129,6 +138,26 @@ static bf_status take_columns(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
+/* Takes fibres [first, first + n) as stretches. */
+static bf_status take_stretches(void *arg, int worker, int64_t first, int64_t n) {
+    division *x = arg;
+    bf_taker *t = bf_taker_of(&x->job, worker);
+    bf_stretches some;
+    for (int64_t fibre = first; fibre < first + n; fibre += some.n) {
+        int64_t left = first + n - fibre;
+        some.n = left < BF_STRETCHES ? (int)left : BF_STRETCHES;
+        for (int i = 0; i < some.n; i++) {
+            bf_lines lines;
+            lines_of(x, fibre + i, &lines);
+            some.a[i] = lines.data[0];
+            some.b[i] = x->job.operands->b != NULL ? lines.data[1] : lines.data[0];
+            some.length[i] = lines.length;
+        }
+        bf_reduce_stretches(&x->job, t, &some, fibre);
+    }
+    return BF_OK;
+}
+
 static bf_status take_groups(void *arg, int worker, int64_t first, int64_t n) {
     division *x = arg;
     bf_taker *t = bf_taker_of(&x->job, worker);
@@ -161,7 +190,10 @@ static bf_status take_fibres(division *x, int workers, int64_t bytes) {
     int64_t group_bytes = bytes / x->count, piece = 1;
     if (group_bytes < PIECE_BYTES) piece = PIECE_BYTES / (group_bytes + 1);
     return bf_parallel_watched(x->job.context, workers, x->count, piece, bytes,
-                               x->columns ? take_columns : take_groups, x);
+                               x->columns     ? take_columns
+                               : x->stretches ? take_stretches
+                                              : take_groups,
+                               x);
 }
 
 bf_status bf_cpu_reduce_fibres(bf_context *context, const bf_operands *operands,
