@@ -9,6 +9,7 @@ enum {
     BATCH_ELEMENTS = 1 << 19, /* of a batch: all fit the window, or it is done again */
     NARROW = 64,     /* columns that are no longer divided to find those that fit no window */
     NARROW_ROW = 64, /* rows of fewer columns, which follow each other, are taken as longer ones */
+    CACHED_BYTES = 1 << 19,
     GUESS_TERMS = 1 << 13, /* a wider window costs more than a batch that is done again at times */
     SAMPLE_ROWS = 16,
     SAMPLE_COLUMNS = 16
@@ -319,8 +320,10 @@ static void begin_words(const task *t, const bf_columns *x) {
         bf_state_init(o->kind, o->dtype, t->words + c * t->job->words);
 }
 
-static int64_t batch_rows(const bf_columns *x) {
-    int64_t rows = BATCH_ELEMENTS / x->columns;
+/* Rows of a batch. One that is summed twice stays in the cache. */
+static int64_t batch_rows(const task *t, const bf_columns *x) {
+    bool twice = t->sums[BF_AXIS_ELEMENTS].needed && t->sums[BF_AXIS_PRODUCTS].needed;
+    int64_t rows = (twice ? CACHED_BYTES / element_bytes(t) : BATCH_ELEMENTS) / x->columns;
     return rows < BATCH_ROWS ? rows : BATCH_ROWS;
 }
 
@@ -330,7 +333,7 @@ static void reduce_columns(task *t, const bf_columns *x, int64_t number, int64_t
     int64_t from = 0, pending = 0, n;
     bool words = false;
     for (int64_t row = 0; row < x->rows; row += n) {
-        n = x->rows - row < batch_rows(x) ? x->rows - row : batch_rows(x);
+        n = x->rows - row < batch_rows(t, x) ? x->rows - row : batch_rows(t, x);
         bf_columns batch = cut_rows(x, row, n), before = cut_rows(x, from, pending);
         if (sum_batch(t, &batch, pending > 0)) {
             pending += n;

@@ -138,21 +138,31 @@ static bf_status take_columns(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* Takes fibres [first, first + n) as stretches. */
+/* Sets `some` to fibres from number `fibre` on, at most n: the rest of a row of them. */
+static void find_stretches(const division *x, int64_t fibre, int64_t n, bf_stretches *some) {
+    const bf_fibres *f = x->fibres;
+    const int64_t bytes = bf_dtype_bytes(x->job.operands->dtype), last = f->kept - 1;
+    int64_t left = last < 0 ? 1 : f->kept_shape[last] - fibre % f->kept_shape[last];
+    if (left > n) left = n;
+    int64_t a_step = last < 0 ? 0 : f->kept_strides[0][last] * bytes;
+    int64_t b_step = last < 0 ? 0 : f->kept_strides[1][last] * bytes;
+    bf_lines lines;
+    lines_of(x, fibre, &lines);
+    bool pairs = x->job.operands->b != NULL;
+    some->n = left < BF_STRETCHES ? (int)left : BF_STRETCHES;
+    for (int i = 0; i < some->n; i++) {
+        some->a[i] = lines.data[0] + i * a_step;
+        some->b[i] = pairs ? lines.data[1] + i * b_step : some->a[i];
+        some->length[i] = f->length;
+    }
+}
+
 static bf_status take_stretches(void *arg, int worker, int64_t first, int64_t n) {
     division *x = arg;
     bf_taker *t = bf_taker_of(&x->job, worker);
     bf_stretches some;
     for (int64_t fibre = first; fibre < first + n; fibre += some.n) {
-        int64_t left = first + n - fibre;
-        some.n = left < BF_STRETCHES ? (int)left : BF_STRETCHES;
-        for (int i = 0; i < some.n; i++) {
-            bf_lines lines;
-            lines_of(x, fibre + i, &lines);
-            some.a[i] = lines.data[0];
-            some.b[i] = x->job.operands->b != NULL ? lines.data[1] : lines.data[0];
-            some.length[i] = lines.length;
-        }
+        find_stretches(x, fibre, first + n - fibre, &some);
         bf_reduce_stretches(&x->job, t, &some, fibre);
     }
     return BF_OK;

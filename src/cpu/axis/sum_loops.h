@@ -90,7 +90,9 @@ INLINE void sum_strip(certificate *c, input in, int levels, int width, const bf_
     }
     UNROLL
     for (int k = 0; k < width; k++) {
-        vu64 gained[BF_LEVELS_MAX] = {0};
+        vu64 gained[BF_LEVELS_MAX];
+        UNROLL
+        for (int l = 0; l < levels; l++) gained[l] = (vu64){0};
         fold_column(c, column[k], levels, bottom, gained);
         UNROLL
         for (int l = 0; l < levels; l++) {
@@ -198,13 +200,20 @@ INLINE bool sum_fibres(input in, int levels, const bf_stretches *x, int bottom,
     certificate c;
     certificate_begin(&c);
     for (int i = 0; i < x->n; i += LANES) {
-        vu64 gained[LANES][BF_LEVELS_MAX] = {{{0}}}, of_level[LANES];
-        for (int k = 0; k < LANES && i + k < x->n; k++)
-            sum_fibre(&c, in, levels, x->a[i + k], x->b[i + k], (size_t)x->length[i + k], bottom,
-                      gained[k]);
+        vu64 gained[BF_LEVELS_MAX][LANES];
+        for (int k = 0; k < LANES; k++) {
+            vu64 of_fibre[BF_LEVELS_MAX];
+            UNROLL
+            for (int l = 0; l < levels; l++) of_fibre[l] = (vu64){0};
+            if (i + k < x->n)
+                sum_fibre(&c, in, levels, x->a[i + k], x->b[i + k], (size_t)x->length[i + k],
+                          bottom, of_fibre);
+            UNROLL
+            for (int l = 0; l < levels; l++) gained[l][k] = of_fibre[l];
+        }
+        UNROLL
         for (int l = 0; l < levels; l++) {
-            for (int k = 0; k < LANES; k++) of_level[k] = gained[k][l];
-            vu64 sums = sum_lanes(of_level);
+            vu64 sums = sum_lanes(gained[l]);
             memcpy(&totals[l][i], &sums, sizeof sums);
         }
     }
