@@ -5,7 +5,7 @@
 #ifdef THREAD_SANITIZER
 enum { CASES = 100 };
 #else
-enum { CASES = 700 };
+enum { CASES = 400 };
 #endif
 
 typedef struct problem {

@@ -274,7 +274,7 @@ static void write_totals(const task *t, const bf_columns *x, int64_t number, int
         bool zero;
         uint64_t bits = bf_line_bits(t->job, &totals, &zero);
         if (zero && is_negative_zero(t, x, c)) bits = sign;
-        bf_line_write(t->job, bits, number + c * step);
+        bf_axis_write_bits(t->job, bits, true, number + c * step);
     }
 }
 

@@ -1,6 +1,7 @@
 /* Reductions along axes: fibres as lines. Where the elements of a fibre lie further apart than
  * fibres do, neighbouring fibres are taken together. */
 #include "cpu/axis/columns.h"
+#include "cpu/axis/integers.h"
 #include "cpu/axis/stretches.h"
 #include "cpu/axis/window.h"
 
@@ -49,6 +50,7 @@ static bool are_columns(const division *x) {
     bf_axis_sum sums[BF_AXIS_SUMS];
     if (x->lane < 0 || f->reduced != 1 || f->kept_strides[0][x->lane] != 1) return false;
     if (o->b != NULL && f->kept_strides[1][x->lane] != 1) return false;
+    if (bf_can_take_integers(&x->job)) return f->length < INT32_MAX;
     return bf_axis_sums_of(x->job.context->cpu->isa, o, sums);
 }
 
@@ -64,7 +66,8 @@ static bool are_stretches(const division *x) {
 
 /* Columns of a group: a pass reads some KiB, so that what it prefetches stays in the cache. */
 static int columns_of_group(const division *x) {
-    return ROW_BYTES / bf_dtype_bytes(x->job.operands->dtype);
+    int columns = ROW_BYTES / bf_dtype_bytes(x->job.operands->dtype);
+    return columns < BF_COLUMNS_MOST ? columns : BF_COLUMNS_MOST;
 }
 
 static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
@@ -133,7 +136,10 @@ static bf_status take_columns(void *arg, int worker, int64_t first, int64_t n) {
             columns.b = columns.a;
             columns.b_step = columns.a_step;
         }
-        bf_reduce_columns(&x->job, t, &columns, number, x->step);
+        if (bf_can_take_integers(&x->job))
+            bf_reduce_integers(&x->job, t, &columns, number, x->step);
+        else
+            bf_reduce_columns(&x->job, t, &columns, number, x->step);
     }
     return BF_OK;
 }

@@ -112,7 +112,7 @@ static void write_stretch(const task *t, const bf_stretches *x, int i, int64_t n
     }
     uint64_t bits = bf_line_bits(t->job, &totals, &zero);
     if (zero && is_negative_zero(t, x, i)) bits = bf_format_sign(bf_format_of(t->job->results->to));
-    bf_line_write(t->job, bits, number);
+    bf_axis_write_bits(t->job, bits, true, number);
 }
 
 /* Writes sums or means of stretches of one length, if none takes care. */

@@ -270,9 +270,3 @@ static bool round_totals(const int64_t *totals, int64_t n, double scale, double 
     }
     return careful == 0;
 }
-
-static const bf_axis_loops axis_loops = {
-    .columns = {columns_f64, columns_f32, columns_f64_pairs, columns_f32_pairs},
-    .fibres = {fibres_f64, fibres_f32, fibres_f64_pairs, fibres_f32_pairs},
-    .round = round_totals,
-};

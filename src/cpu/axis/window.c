@@ -101,10 +101,3 @@ void bf_line_add(const bf_axis_job *job, const bf_line_totals *t, bool every_neg
         add_totals(&t->of[BF_AXIS_PRODUCTS], shape.products, words + shape.products_at);
     bf_sum_carry(o->kind, o->dtype, words);
 }
-
-void bf_line_write(const bf_axis_job *job, uint64_t bits, int64_t number) {
-    const bf_results *r = job->results;
-    int bytes = bf_dtype_bytes(r->to);
-    bf_store_bits((char *)r->values + number * bytes, bytes, bits);
-    if (r->fits != NULL) r->fits[number] = 1;
-}

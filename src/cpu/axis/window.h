@@ -37,7 +37,5 @@ uint64_t bf_line_bits(const bf_axis_job *job, const bf_line_totals *totals, bool
 /* Adds totals to the words of a state; every_negative: all terms are -0. */
 void bf_line_add(const bf_axis_job *job, const bf_line_totals *totals, bool every_negative,
                  int64_t *words);
-/* Writes bits as result `number`. */
-void bf_line_write(const bf_axis_job *job, uint64_t bits, int64_t number);
 
 #endif
