@@ -33,7 +33,7 @@ typedef struct bf_group_backend {
     bf_status (*list)(bf_context *context, void *groups, void *keys, void *counts);
     /* Writes the results of an aggregate for all groups, by key. There is at least one group, and
      * the options have been checked. values: elements of `to`, in any memory that the backend
-     * reaches, of any alignment. `to` is the dtype of rules/group/result.h, or BF_I64 or BF_U64 for
+     * reaches, of any alignment. `to` is the dtype of rules/reduce/band.h, or BF_I64 or BF_U64 for
      * its BF_I192 (of three words). fits (may be NULL): whether each integer fits `to`; its low 64
      * bits are written anyway. On failure nothing is written. Errors also: BF_E_NAN, BF_E_OVERFLOW
      * (an integer does not fit, fits is NULL, and options->overflow is an error). */

@@ -1,6 +1,5 @@
 /* Every header of src/rules, and a function that uses each, so that inline functions are really
  * compiled. Included by one source file for each language: rules_compile.c, .cpp and .cu. */
-#include "rules/group/result.h"
 #include "rules/histogram/bin.h"
 #include "rules/histogram/edges.h"
 #include "rules/julia/mirror.h"
@@ -14,6 +13,7 @@
 #include "rules/number/limbs.h"
 #include "rules/number/rule.h"
 #include "rules/number/wide.h"
+#include "rules/reduce/band.h"
 #include "rules/reduce/element.h"
 #include "rules/reduce/finish.h"
 #include "rules/reduce/state.h"
@@ -51,11 +51,13 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
     bf_reduce_options options = {sizeof options, BF_NAN_SKIP, BF_NONE, 0, BF_OVERFLOW_ERROR, NULL};
-    bf_group_sums group = {
-        {2}, words + shape.sum_at, words + shape.products_at, shape.sum, shape.products};
-    out[0] ^= bf_group_bits(BF_STD, &group, &options, bf_format_f64(), &work);
-    out[1] ^= bf_group_extreme(BF_MAX, dtype, 2, 1, 0, true);
-    bf_group_integer(BF_SUM, &group, out);
+    bf_band_sums group = {{2},       words + shape.sum_at, words + shape.products_at,
+                          shape.sum, shape.products,       false};
+    out[0] ^= bf_band_bits(BF_STD, &group, &options, bf_format_f64(), &work);
+    out[1] ^= bf_extreme_bits(BF_MAX, dtype, 2, 1, 0, true);
+    bf_band_integer(BF_SUM, &group, out);
+    group.words = true;
+    out[2] ^= bf_band_bits(BF_MEAN, &group, &options, bf_format_f64(), &work);
     valid = valid && bf_integer_fits(BF_I64, out);
     valid = valid && bf_element_of_words(BF_KIND_MOMENTS, BF_VAR, dtype, words, &options, BF_F64,
                                          out, &valid, &work) == BF_OK;

@@ -1,7 +1,7 @@
 /* The rules of src/rules, each against MPFR: decoding and encoding, limbs, wide integers, order. */
 #include "tests/support/oracle.h"
 
-#include "rules/group/result.h"
+#include "rules/reduce/band.h"
 #include "rules/reduce/finish.h"
 #include "rules/reduce/sum.h"
 #include "rules/reduce/sum_window.h"
@@ -187,19 +187,19 @@ static double finish_group(bf_dtype dtype, bf_reduction op, const int64_t *words
                            bf_dtype out, uint64_t *rng) {
     bf_sum_shape shape = bf_sum_shape_of(bf_kind_of(op, dtype), dtype);
     int64_t sum[BF_SUM_WORDS_MAX], products[BF_SUM_WORDS_MAX];
-    bf_group_sums g = {.sum = sum, .products = products};
+    bf_band_sums g = {.sum = sum, .products = products};
     bf_reduce_options options = BF_REDUCE_OPTIONS(.ddof = ddof);
     bf_work work;
     for (int i = 0; i < BF_SUM_LIMBS; i++) g.counts[i] = words[i];
     if (shape.sum.limbs > 0) g.sum_layout = loosen(shape.sum, words + shape.sum_at, sum, rng);
     if (shape.products.limbs > 0)
         g.products_layout = loosen(shape.products, words + shape.products_at, products, rng);
-    uint64_t bits = bf_group_bits(op, &g, &options, bf_format_of(out), &work);
+    uint64_t bits = bf_band_bits(op, &g, &options, bf_format_of(out), &work);
     uint64_t integer[3], expected[3];
     if (!is_float(dtype) && (op == BF_SUM || op == BF_SUMSQ)) {
         bf_layout layout = op == BF_SUM ? shape.sum : shape.products;
         bf_finish_integer(words + BF_SUM_LIMBS, layout.limbs, expected);
-        bf_group_integer(op, &g, integer);
+        bf_band_integer(op, &g, integer);
         assert_memory_equal(integer, expected, sizeof expected);
     }
     return wide_float(out, bits);

@@ -5,8 +5,8 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
-#include "rules/group/result.h"
 #include "rules/key/rank.h"
+#include "rules/reduce/band.h"
 
 /* ---- keys and counts --------------------------------------------------------------------------
  */
@@ -61,7 +61,7 @@ static bf_status read_request(const bf_groups *g, int which, const bf_reduce_opt
 
 /* Returns the dtype of an aggregate's results as bf_values. */
 static bf_dtype value_dtype(bf_aggregate a, const bf_reduce_options *options) {
-    return bf_group_result_dtype(a.op, a.dtype, options->out_dtype);
+    return bf_result_dtype(a.op, a.dtype, options->out_dtype);
 }
 
 /* Returns the same for an array, which has no integers of 192 bits. */

@@ -145,10 +145,28 @@ bf_status bf_cpu_reduce_fibres(bf_context *context, const bf_operands *operands,
                                const bf_fibres *fibres, const bf_results *results);
 bf_status bf_cpu_reduce_segments(bf_context *context, const bf_operands *operands,
                                  const bf_rows *rows, const bf_results *results);
-/* Rows by index of any op, by sorting them. */
+/* Rows by index: by accumulators, or of any op by sorting them. */
+bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *operands, const bf_rows *rows,
+                              const bf_results *results);
 bf_status bf_cpu_reduce_sorted(bf_context *context, const bf_operands *operands,
                                const bf_rows *rows, const bf_results *results);
 bf_status bf_cpu_find_runs(bf_context *context, bf_dtype key, const void *keys, int64_t n,
                            int64_t *first, int64_t room, int64_t *runs);
+
+/* ---- states.c -------------------------------------------------------------------------------- */
+
+bf_status bf_cpu_states_create(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count,
+                               void **states);
+void bf_cpu_states_destroy(bf_context *context, void *states);
+void bf_cpu_states_clear(bf_context *context, void *states);
+bf_status bf_cpu_states_absorb(bf_context *context, void *states, int64_t first, const void *values,
+                               const bf_rows *rows);
+bf_status bf_cpu_states_merge(bf_context *context, void *into, const void *from);
+bf_status bf_cpu_states_result(bf_context *context, void *states, const bf_results *results);
+bf_status bf_cpu_states_counts(bf_context *context, void *states, void *counts);
+bf_status bf_cpu_states_words(bf_context *context, void *states, int64_t first, int64_t n,
+                              int64_t *words);
+bf_status bf_cpu_states_add_words(bf_context *context, void *states, int64_t first, int64_t n,
+                                  const int64_t *words);
 
 #endif

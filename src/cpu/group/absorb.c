@@ -21,7 +21,7 @@ typedef struct rows {
 } rows;
 
 static int value_bytes(const bf_cpu_groups *g, int which) {
-    return bf_dtype_bytes(g->aggregates[which].dtype);
+    return bf_dtype_bytes(g->dtypes[which]);
 }
 
 static int key_bytes(const bf_cpu_groups *g) { return bf_key_bytes(g->key); }

@@ -24,6 +24,7 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
     bf_group_share_none(g);
     g->seed = bf_hash_seed_of(kind->seed);
     g->loops = context->cpu->isa->group_loops(g->rank_bytes);
+    g->accumulate = context->cpu->isa->accumulate;
     if (!bf_group_set_create(g, 0, &g->set)) {
         bf_free(g);
         return no_memory(context);
@@ -184,7 +185,7 @@ typedef struct list_job {
 
 static const int64_t *count_at(const bf_cpu_groups *g, int64_t i) {
     int64_t at = g->order[i];
-    return &g->set.partitions[at >> 32].counts[(uint32_t)at];
+    return bf_record(&g->set.partitions[at >> 32].accumulators, (uint32_t)at);
 }
 
 static bf_status list_piece(void *arg, int worker, int64_t first, int64_t n) {
@@ -216,7 +217,8 @@ static bf_status list_groups(bf_context *context, void *groups, void *keys, void
 typedef struct words_job {
     const bf_cpu_groups *groups;
     int64_t first;
-    int which, each;
+    int column, each;
+    bf_reduction op;
     int64_t *words;
 } words_job;
 
@@ -226,8 +228,8 @@ static bf_status read_piece(void *arg, int worker, int64_t first, int64_t n) {
     for (int64_t i = first; i < first + n; i++) {
         int64_t at = job->groups->order[job->first + i];
         const bf_group_partition *s = &job->groups->set.partitions[at >> 32];
-        bf_group_aggregate_words(&s->aggregates[job->which], (uint32_t)at, s->counts[(uint32_t)at],
-                                 job->words + i * job->each);
+        bf_accumulators_words(&s->accumulators, job->column, job->op, (uint32_t)at,
+                              job->words + i * job->each);
     }
     return BF_OK;
 }
@@ -237,7 +239,7 @@ static bf_status read_words(bf_context *context, void *groups, int which, int64_
     bf_cpu_groups *g = groups;
     bf_aggregate a = g->wanted[which];
     int each = bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL);
-    words_job job = {g, first, g->of[which], each, words};
+    words_job job = {g, first, g->of[which], each, a.op, words};
     bf_status status = bf_cpu_groups_sort(context, g);
     if (status != BF_OK) return status;
     return bf_parallel_watched(context, bf_workers(context, n, WORDS_LEAST), n, PIECE, 0,

@@ -1,7 +1,7 @@
 /* Groups in host memory.
  *
  * A partition numbers its keys 0, 1, 2, ... as it meets them, by a hash table of (rank, number).
- * For each number it has the count of rows, and in arrays the aggregates. A set of groups is one
+ * Each number is a slot of its accumulators (cpu/reduce/accumulators.h). A set of groups is one
  * partition as long as that fits the cache, and then 2^BF_PARTITION_BITS of them, by the first bits
  * of the keys' hashes. Rows are absorbed into new sets, which are then merged into the groups; a
  * failure leaves these as they were. Where a function says "BF_E_MEMORY", the caller sets the
@@ -9,6 +9,7 @@
 #ifndef BF_CPU_GROUP_GROUP_H
 #define BF_CPU_GROUP_GROUP_H
 
+#include "cpu/reduce/reduce.h"
 #include "cpu/runtime/context.h"
 #include "rules/key/hash.h"
 #include "rules/key/rank.h"
@@ -16,36 +17,13 @@
 #include "seam/group.h"
 
 enum {
-    BF_GROUP_BATCH = 1024,   /* rows that are numbered at a time */
-    BF_ROWS_LEAST = 1 << 15, /* rows or groups that are worth a thread */
-    BF_PARTITION_BITS = 8,   /* of a hash, which choose the partition */
+    BF_GROUP_BATCH = BF_ACCUMULATE_BATCH, /* rows that are numbered at a time */
+    BF_ROWS_LEAST = 1 << 15,              /* rows or groups that are worth a thread */
+    BF_PARTITION_BITS = 8,                /* of a hash, which choose the partition */
     BF_PARTITIONS = 1 << BF_PARTITION_BITS,
-    BF_PARTITION_FAR = 50,         /* buckets: random keys are never so far from home */
-    BF_PARTITION_CROWD = 1 << 18,  /* groups that are too many for one partition */
-    BF_BAND_DEPOSITS_MAX = 1 << 30 /* between carries (rules/number/limbs.h) */
+    BF_PARTITION_FAR = 50,       /* buckets: random keys are never so far from home */
+    BF_PARTITION_CROWD = 1 << 18 /* groups that are too many for one partition */
 };
-
-/* Limbs [first, first + limbs) of each group's exact sum, one group after another: as many as the
- * terms of all have needed. The limbs outside are 0; the last takes the carries. */
-typedef struct bf_band {
-    bf_layout layout; /* of the whole sum */
-    int first, limbs;
-    int64_t deposits; /* additions to any one limb since the last carry */
-    int64_t *words;
-} bf_band;
-
-/* The values of a group that are counted apart; integers have none. */
-enum { BF_GROUP_NAN, BF_GROUP_POS_INF, BF_GROUP_NEG_INF, BF_GROUP_NEG_ZERO, BF_GROUP_SPECIALS };
-
-/* One aggregate of all groups of a partition. */
-typedef struct bf_group_aggregate {
-    bf_kind kind;
-    bf_dtype dtype;
-    bf_band sum, products; /* one, both or none, by the kind */
-    bool greatest;         /* BF_KIND_EXTREME: keys are complemented */
-    int64_t *keys;         /* BF_KIND_EXTREME: the least */
-    int64_t *specials;     /* BF_GROUP_SPECIALS of each group; NULL: none yet */
-} bf_group_aggregate;
 
 typedef struct bf_group_partition {
     void *buckets;
@@ -58,9 +36,8 @@ typedef struct bf_group_partition {
     bool clustered;     /* a key was put far from home */
     bf_hash_seed seed;
     void *ranks; /* by number */
-    int64_t *counts;
-    bool lent; /* ranks and counts lie in the set's memory */
-    bf_group_aggregate *aggregates;
+    bool lent;   /* ranks lie in the set's memory */
+    bf_accumulators accumulators;
     char apart[BF_CPU_APART];
 } bf_group_partition;
 
@@ -77,11 +54,13 @@ typedef struct bf_cpu_groups {
     int rank_bytes;
     int asked; /* the caller's aggregates, */
     bf_aggregate wanted[BF_AGGREGATES_MAX];
-    int of[BF_AGGREGATES_MAX]; /* and which of those held is each one's (share.c) */
+    int of[BF_AGGREGATES_MAX]; /* and which column is each one's (share.c) */
     int count;
-    bf_aggregate aggregates[BF_AGGREGATES_MAX]; /* held in every partition */
+    bf_dtype dtypes[BF_AGGREGATES_MAX]; /* of the columns, which every partition has; */
+    unsigned parts[BF_AGGREGATES_MAX];  /* and what they keep */
     bf_hash_seed seed;
     const bf_group_loops *loops;
+    const bf_accumulate_loops *accumulate;
     bf_group_set set;
     int64_t *order; /* by key, where each group is: partition << 32 | number; NULL: not made yet */
     char *ranks;    /* in that order */
@@ -126,7 +105,7 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set);
 /* Makes room for so many groups in all. false: no memory; the partition is as it was. */
 bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *partition, int64_t size);
 
-/* Absorbs n rows: their ranks, and the values of each aggregate. false: no memory. */
+/* Absorbs n rows: their ranks, and the values of each column. false: no memory. */
 bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *partition,
                          const void *ranks, const char *const values[], int64_t n);
 
@@ -137,19 +116,19 @@ void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *partitio
 /* --- share.c --- */
 
 /* Sets of[i] for every aggregate that the caller asked for, by the addresses of their values: those
- * of one kind and dtype that have the same values get the same number. */
+ * of one dtype that have the same values get the same column. */
 void bf_group_shares_of(const bf_cpu_groups *groups, const void *const values[], int of[]);
-/* Gives every aggregate its own accumulator; the groups have no set yet. */
+/* Gives every aggregate a column of its own; the groups have no set yet. */
 void bf_group_share_none(bf_cpu_groups *groups);
-/* Makes sure that aggregates share an accumulator only if they do by `of`. Empty groups share as
+/* Makes sure that aggregates share a column only if they do by `of`. Empty groups share as
  * `of` says. On failure the groups are as they were. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
 bf_status bf_group_share(bf_context *context, bf_cpu_groups *groups, const int of[]);
-/* Sets map[c] to the accumulator of groups that share by `of` which goes to accumulator c. */
+/* Sets map[c] to the column of groups that share by `of` which goes to column c. */
 void bf_group_shares_map(const bf_cpu_groups *into, const int of[], int map[]);
 
 /* --- merge.c --- */
 
-/* Merges the groups of `from` into `into`: aggregate map[c] into aggregate c (NULL: c). On failure
+/* Merges the groups of `from` into `into`: column map[c] into column c (NULL: c). On failure
  * `into` has the groups that it had, maybe in more partitions. Errors: BF_E_MEMORY,
  * BF_E_CANCELLED. */
 bf_status bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, bf_group_set *into,
@@ -187,60 +166,5 @@ bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, 
  */
 bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_t *counts,
                      const int64_t *const words[], int64_t n, bf_group_set *set);
-
-/* --- aggregate.c --- */
-
-void bf_group_aggregate_init(bf_group_aggregate *a, bf_aggregate kind);
-void bf_group_aggregate_destroy(bf_group_aggregate *a);
-
-/* Makes room for `room` groups, where there was room for `before`. false: no memory. */
-bool bf_group_aggregate_grow(bf_group_aggregate *a, size_t before, size_t room);
-
-/* Absorbs values [0, n), n <= BF_GROUP_BATCH, into the groups of these numbers. room: of the
- * partition. false: no memory. */
-bool bf_group_aggregate_absorb(bf_group_aggregate *a, size_t room, const uint32_t *numbers,
-                               const char *values, int64_t n);
-
-/* Makes memory for specials, if there is none yet. false: no memory. */
-bool bf_group_aggregate_hold_specials(bf_group_aggregate *a, size_t room);
-
-/* Prepares a merge: widens the bands of `into` to hold those of `from`. false: no memory. */
-bool bf_group_aggregate_widen(bf_group_aggregate *into, size_t room,
-                              const bf_group_aggregate *from);
-
-/* Merges group f of `from` into group i of `into`, which has been widened. */
-void bf_group_aggregate_merge(bf_group_aggregate *into, size_t i, const bf_group_aggregate *from,
-                              size_t f);
-/* Adds up the deposits, once all groups of `from` are merged. */
-void bf_group_aggregate_merged(bf_group_aggregate *into, const bf_group_aggregate *from);
-
-/* Sets the first BF_SUM_LIMBS words of a state to the counts of group i, which has `count` rows.
- */
-static inline void bf_group_aggregate_counts(const bf_group_aggregate *a, size_t i, int64_t count,
-                                             int64_t *words) {
-    static const int64_t none[BF_GROUP_SPECIALS];
-    const int64_t *specials = a->specials != NULL ? a->specials + i * BF_GROUP_SPECIALS : none;
-    words[BF_SUM_COUNT] = count;
-    words[BF_SUM_NAN] = specials[BF_GROUP_NAN];
-    words[BF_SUM_POS_INF] = specials[BF_GROUP_POS_INF];
-    words[BF_SUM_NEG_INF] = specials[BF_GROUP_NEG_INF];
-    words[BF_SUM_INVALID] = 0;
-    words[BF_SUM_NEG_ZERO] =
-        bf_sum_counts_zeros(a->kind, a->dtype) ? specials[BF_GROUP_NEG_ZERO] : 0;
-}
-
-/* Sets the words of a state to those of the values of group i, which has `count` rows. */
-void bf_group_aggregate_words(const bf_group_aggregate *a, size_t i, int64_t count, int64_t *words);
-
-/* --- band.c --- */
-
-/* Makes room for `room` groups, where there was room for `before`. false: no memory. */
-bool bf_band_grow(bf_band *band, size_t before, size_t room);
-/* Widens a band to hold limbs [first, first + limbs) too. false: no memory. */
-bool bf_band_widen(bf_band *band, size_t room, int first, int limbs);
-/* Carries, if so many more deposits might overflow a limb. false: no memory. */
-bool bf_band_prepare(bf_band *band, size_t room, int64_t deposits);
-/* Sets all limbs of the layout to the sum of group i, carried. */
-void bf_band_limbs(const bf_band *band, size_t i, int64_t *limbs);
 
 #endif

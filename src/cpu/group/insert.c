@@ -1,77 +1,8 @@
 /* A set made of groups that are given as the words of states: the inverse of
- * bf_group_aggregate_words. */
+ * bf_accumulators_words. */
 #include "cpu/group/group.h"
 
 enum { BATCH = BF_GROUP_BATCH / 2 }; /* ranks on the stack */
-
-/* ---- aggregates ------------------------------------------------------------------------------ */
-
-typedef struct word_rows {
-    const int64_t *words;
-    size_t n, each; /* groups; words of each */
-} word_rows;
-
-/* Copies the groups' limbs, which begin at word `at`, into a band that has none. */
-static bool insert_band(bf_band *band, size_t room, const word_rows *rows, int at) {
-    int first = band->layout.limbs, end = 0, begins, ends;
-    for (size_t i = 0; i < rows->n; i++) {
-        bf_limbs_span(rows->words + i * rows->each + at, band->layout.limbs, &begins, &ends);
-        if (ends > begins && begins < first) first = begins;
-        if (ends > end) end = ends;
-    }
-    if (end == 0) return true;
-    if (!bf_band_widen(band, room, first, end - first)) return false;
-    for (size_t i = 0; i < rows->n; i++) {
-        int64_t *to = band->words + i * (size_t)band->limbs;
-        const int64_t *from = rows->words + i * rows->each + at + first;
-        memcpy(to, from, (size_t)band->limbs * sizeof *to);
-        to[band->limbs - 1] = (int32_t)to[band->limbs - 1];
-    }
-    band->deposits = 1;
-    return true;
-}
-
-/* Sets the specials of a group. */
-static void specials_of(const bf_group_aggregate *a, const int64_t *words,
-                        int64_t specials[BF_GROUP_SPECIALS]) {
-    memset(specials, 0, BF_GROUP_SPECIALS * sizeof *specials);
-    if (a->kind == BF_KIND_EXTREME) {
-        specials[BF_GROUP_NAN] = words[BF_EXTREME_NAN];
-        return;
-    }
-    specials[BF_GROUP_NAN] = words[BF_SUM_NAN];
-    specials[BF_GROUP_POS_INF] = words[BF_SUM_POS_INF];
-    specials[BF_GROUP_NEG_INF] = words[BF_SUM_NEG_INF];
-    specials[BF_GROUP_NEG_ZERO] = words[BF_SUM_NEG_ZERO];
-}
-
-static bool insert_specials(bf_group_aggregate *a, size_t room, const word_rows *rows) {
-    static const int64_t none[BF_GROUP_SPECIALS];
-    int64_t specials[BF_GROUP_SPECIALS];
-    for (size_t i = 0; i < rows->n; i++) {
-        specials_of(a, rows->words + i * rows->each, specials);
-        if (memcmp(specials, none, sizeof none) == 0) continue;
-        if (!bf_group_aggregate_hold_specials(a, room)) return false;
-        memcpy(a->specials + i * BF_GROUP_SPECIALS, specials, sizeof specials);
-    }
-    return true;
-}
-
-static bool insert_aggregate(bf_group_aggregate *a, size_t room, const int64_t *words, size_t n) {
-    word_rows rows = {words, n, BF_EXTREME_WORDS};
-    if (a->kind == BF_KIND_EXTREME) {
-        for (size_t i = 0; i < n; i++) a->keys[i] = words[i * rows.each + BF_EXTREME_RANK];
-        return insert_specials(a, room, &rows);
-    }
-    bf_sum_shape shape = bf_sum_shape_of(a->kind, a->dtype);
-    rows.each = (size_t)shape.words;
-    if (shape.sum.limbs > 0 && !insert_band(&a->sum, room, &rows, shape.sum_at)) return false;
-    if (shape.products.limbs > 0 && !insert_band(&a->products, room, &rows, shape.products_at))
-        return false;
-    return insert_specials(a, room, &rows);
-}
-
-/* ---- all ------------------------------------------------------------------------------------- */
 
 static void insert_keys(const bf_cpu_groups *g, bf_group_partition *s, const char *keys,
                         int64_t n) {
@@ -84,6 +15,15 @@ static void insert_keys(const bf_cpu_groups *g, bf_group_partition *s, const cha
     }
 }
 
+static bool insert_words(bf_accumulators *a, int column, bf_aggregate of, const int64_t *words,
+                         size_t n) {
+    const bf_kind kind = bf_kind_of(of.op, of.dtype);
+    const size_t each = (size_t)bf_state_words(kind, of.dtype, NULL);
+    if (!bf_accumulators_prepare_words(a, column, kind, words, n)) return false;
+    for (size_t i = 0; i < n; i++) bf_accumulators_add_words(a, column, of.op, i, words + i * each);
+    return true;
+}
+
 bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_t *counts,
                      const int64_t *const words[], int64_t n, bf_group_set *set) {
     if (!bf_group_set_create(groups, 0, set)) return false;
@@ -91,11 +31,12 @@ bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_
     bool made = bf_partition_reserve(groups, s, n);
     if (made) {
         insert_keys(groups, s, keys, n);
-        memcpy(s->counts, counts, (size_t)n * sizeof *counts);
+        for (int64_t i = 0; i < n; i++) bf_record(&s->accumulators, (size_t)i)[0] = counts[i];
         bf_partition_heal(groups, s);
     }
-    for (int c = 0; c < groups->count && made; c++)
-        made = insert_aggregate(&s->aggregates[c], s->room, words[c], (size_t)n);
+    for (int i = 0; i < groups->asked && made; i++)
+        made =
+            insert_words(&s->accumulators, groups->of[i], groups->wanted[i], words[i], (size_t)n);
     if (!made) bf_group_set_destroy(groups, set);
     return made;
 }

@@ -8,7 +8,7 @@ typedef struct merge_job {
     const bf_cpu_groups *groups;
     bf_group_set *into;
     const bf_group_set *from;
-    const int *map;    /* the aggregate of `from` that goes to each; NULL: the same */
+    const int *map;    /* the column of `from` that goes to each; NULL: the same */
     uint32_t *numbers; /* from's only partition, sorted by into's partitions; NULL: as they are */
     size_t begin[BF_PARTITIONS + 1]; /* of each partition's, among those numbers */
 } merge_job;
@@ -27,10 +27,6 @@ static arrivals arrivals_of(const merge_job *job, int64_t partition) {
     size_t first = job->begin[partition];
     return (arrivals){job->from->partitions, job->numbers + first,
                       job->begin[partition + 1] - first};
-}
-
-static const bf_group_aggregate *aggregate_of(const merge_job *job, const arrivals *a, int c) {
-    return &a->from->aggregates[job->map != NULL ? job->map[c] : c];
 }
 
 static size_t number_of(const arrivals *a, size_t k) {
@@ -57,10 +53,8 @@ static bool prepare_partition(const merge_job *job, int64_t partition) {
         int64_t n = gather_ranks(job, &a, k, ranks);
         size += job->groups->loops->missing(into, ranks, n);
     }
-    bool made = bf_partition_reserve(job->groups, into, size);
-    for (int c = 0; c < job->groups->count && made; c++)
-        made = bf_group_aggregate_widen(&into->aggregates[c], into->room, aggregate_of(job, &a, c));
-    return made;
+    return bf_partition_reserve(job->groups, into, size) &&
+           bf_accumulators_prepare(&into->accumulators, &a.from->accumulators, job->map);
 }
 
 static bf_status prepare_partitions(void *arg, int worker, int64_t first, int64_t n) {
@@ -75,20 +69,14 @@ static void merge_partition(const merge_job *job, int64_t partition) {
     uint32_t numbers[BATCH];
     arrivals a = arrivals_of(job, partition);
     bf_group_partition *into = &job->into->partitions[partition];
-    int count = job->groups->count;
     if (a.count == 0) return;
     for (size_t k = 0; k < a.count; k += BATCH) {
         int64_t n = gather_ranks(job, &a, k, ranks);
         job->groups->loops->number(into, ranks, n, numbers);
         for (int64_t i = 0; i < n; i++)
-            into->counts[numbers[i]] += a.from->counts[number_of(&a, k + (size_t)i)];
-        for (int c = 0; c < count; c++)
-            for (int64_t i = 0; i < n; i++)
-                bf_group_aggregate_merge(&into->aggregates[c], numbers[i], aggregate_of(job, &a, c),
-                                         number_of(&a, k + (size_t)i));
+            bf_accumulators_merge(&into->accumulators, numbers[i], &a.from->accumulators,
+                                  number_of(&a, k + (size_t)i), job->map);
     }
-    for (int c = 0; c < count; c++)
-        bf_group_aggregate_merged(&into->aggregates[c], aggregate_of(job, &a, c));
     bf_partition_heal(job->groups, into);
 }
 

@@ -3,8 +3,6 @@
  * that is cancelled writes nothing. */
 #include "cpu/group/group.h"
 
-#include "rules/group/result.h"
-
 enum {
     PIECE = 1 << 12, /* groups that a worker takes at a time */
     WORTH = 1 << 11, /* groups that are worth a worker */
@@ -13,7 +11,7 @@ enum {
 
 typedef struct result_job {
     const bf_cpu_groups *groups;
-    int which; /* of the aggregates held */
+    int column;
     bf_aggregate aggregate;
     const bf_reduce_options *options;
     bf_dtype result, to;                 /* by the rules; of the elements */
@@ -27,80 +25,20 @@ typedef struct result_job {
 
 /* ---- partition after partition --------------------------------------------------------------- */
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-/* Groups [first, end) of a partition, whose first is number `begin` of all. */
-typedef struct stretch {
-    const bf_group_partition *partition;
-    const bf_group_aggregate *states;
-    int64_t begin, first, end;
-} stretch;
-
-static bf_layout band_layout(const bf_band *band) {
-    return bf_layout_make(band->limbs, band->layout.exponent + 32 * band->first);
-}
-
-static ALWAYS_INLINE bf_group_sums sums_of(const stretch *p, int64_t i) {
-    const bf_band *sum = &p->states->sum, *products = &p->states->products;
-    bf_group_sums g = {.sum_layout = band_layout(sum), .products_layout = band_layout(products)};
-    if (sum->limbs > 0) g.sum = sum->words + i * sum->limbs;
-    if (products->limbs > 0) g.products = products->words + i * products->limbs;
-    bf_group_aggregate_counts(p->states, (size_t)i, p->partition->counts[i], g.counts);
-    return g;
-}
-
-static ALWAYS_INLINE void finish_floats(result_job *job, const stretch *p, bf_reduction op,
-                                        bf_dtype to) {
-    const int bytes = bf_dtype_bytes(to);
-    bf_work work;
-    for (int64_t i = p->first; i < p->end; i++) {
-        bf_group_sums g = sums_of(p, i);
-        uint64_t bits = bf_group_bits(op, &g, job->options, bf_format_of(to), &work);
-        bf_store_bits(job->found + (p->begin + i) * bytes, bytes, bits);
-    }
-}
-
-static void finish_integers(result_job *job, const stretch *p) {
-    uint64_t integer[3];
-    for (int64_t i = p->first; i < p->end; i++) {
-        bf_group_sums g = sums_of(p, i);
-        bf_group_integer(job->aggregate.op, &g, integer);
-        memcpy(job->found + (p->begin + i) * job->bytes, integer, (size_t)job->bytes);
-        if (job->found_fits != NULL)
-            job->found_fits[p->begin + i] = bf_integer_fits(job->to, integer);
-    }
-}
-
-static int64_t nans_of(const bf_group_aggregate *c, int64_t i) {
-    return c->specials == NULL ? 0 : c->specials[i * BF_GROUP_SPECIALS + BF_GROUP_NAN];
-}
-
-static void finish_extremes(result_job *job, const stretch *p) {
-    const bool skip = job->options->nan == BF_NAN_SKIP;
-    for (int64_t i = p->first; i < p->end; i++) {
-        uint64_t bits = bf_group_extreme(job->aggregate.op, job->to, p->partition->counts[i],
-                                         nans_of(p->states, i), p->states->keys[i], skip);
-        bf_store_bits(job->found + (p->begin + i) * job->bytes, job->bytes, bits);
-    }
-}
-
-static bool any_nan(const stretch *p) {
-    for (int64_t i = p->first; i < p->end && p->states->specials != NULL; i++)
-        if (nans_of(p->states, i) > 0) return true;
-    return false;
-}
-
-static bf_status finish_part(result_job *job, const stretch *p) {
-    if (job->options->nan == BF_NAN_ERROR && any_nan(p)) return BF_E_NAN;
-    if (p->states->kind == BF_KIND_EXTREME)
-        finish_extremes(job, p);
-    else if (job->result == BF_I192)
-        finish_integers(job, p);
-    else if (job->aggregate.op == BF_SUM && job->to == BF_F64) /* by constants: the usual ones */
-        finish_floats(job, p, BF_SUM, BF_F64);
-    else
-        finish_floats(job, p, job->aggregate.op, job->to);
-    return BF_OK;
+/* Finishes groups [first, end) of a partition, whose first is number `begin` of all. */
+static bf_status finish_part(result_job *job, const bf_group_partition *partition, int64_t begin,
+                             int64_t first, int64_t end) {
+    const int64_t at = begin + first;
+    const bf_slot_results results = {.from = &partition->accumulators,
+                                     .column = job->column,
+                                     .op = job->aggregate.op,
+                                     .options = job->options,
+                                     .result = job->result,
+                                     .to = job->to,
+                                     .values = job->found + at * job->bytes,
+                                     .fits = job->found_fits == NULL ? NULL : job->found_fits + at};
+    return bf_accumulators_finish(&results, (size_t)first, (size_t)(end - first)) ? BF_OK
+                                                                                  : BF_E_NAN;
 }
 
 static bf_status finish_piece(void *arg, int worker, int64_t first, int64_t n) {
@@ -112,9 +50,7 @@ static bf_status finish_piece(void *arg, int worker, int64_t first, int64_t n) {
     for (int64_t end = first + n; first < end && status == BF_OK; s++) {
         const bf_group_partition *partition = &job->groups->set.partitions[s];
         int64_t begin = job->begin[s], stop = job->begin[s + 1] < end ? job->begin[s + 1] : end;
-        stretch part = {partition, &partition->aggregates[job->which], begin, first - begin,
-                        stop - begin};
-        status = finish_part(job, &part);
+        status = finish_part(job, partition, begin, first - begin, stop - begin);
         first = stop;
     }
     return status;
@@ -128,10 +64,10 @@ static int64_t number_of(const result_job *job, int64_t i) {
     return job->begin[at >> 32] + (uint32_t)at;
 }
 
-static inline __attribute__((always_inline)) void order_elements(const result_job *job,
-                                                                 const char *found, char *to,
-                                                                 size_t bytes, int64_t first,
-                                                                 int64_t n) {
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static ALWAYS_INLINE void order_elements(const result_job *job, const char *found, char *to,
+                                         size_t bytes, int64_t first, int64_t n) {
     for (int64_t i = first; i < first + n; i++) {
         if (i + AHEAD < first + n)
             __builtin_prefetch(found + (size_t)number_of(job, i + AHEAD) * bytes);
@@ -196,10 +132,10 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
     bf_cpu_groups *g = groups;
     bf_aggregate a = g->wanted[which];
     result_job job = {.groups = g,
-                      .which = g->of[which],
+                      .column = g->of[which],
                       .aggregate = a,
                       .options = options,
-                      .result = bf_group_result_dtype(a.op, a.dtype, options->out_dtype),
+                      .result = bf_result_dtype(a.op, a.dtype, options->out_dtype),
                       .to = to,
                       .bytes = to == BF_I192 ? 24 : bf_dtype_bytes(to),
                       .values = values,

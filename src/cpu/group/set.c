@@ -12,19 +12,19 @@ enum {
 bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *set) {
     size_t count = (size_t)1 << bits;
     bf_group_partition *partitions = bf_calloc(count, sizeof *partitions);
-    bf_group_aggregate *aggregates =
-        bf_calloc(count * (size_t)groups->count + 1, sizeof *aggregates);
-    if (partitions == NULL || aggregates == NULL) {
+    bf_column *columns = bf_calloc(count * (size_t)groups->count + 1, sizeof *columns);
+    if (partitions == NULL || columns == NULL) {
         bf_free(partitions);
-        bf_free(aggregates);
+        bf_free(columns);
         return false;
     }
     for (size_t s = 0; s < count; s++) {
         partitions[s].seed = groups->seed;
         partitions[s].prefix = bits;
-        partitions[s].aggregates = aggregates + s * (size_t)groups->count;
+        bf_column *own = columns + s * (size_t)groups->count;
         for (int c = 0; c < groups->count; c++)
-            bf_group_aggregate_init(&partitions[s].aggregates[c], groups->aggregates[c]);
+            own[c] = (bf_column){.dtype = groups->dtypes[c], .parts = groups->parts[c]};
+        bf_accumulators_init(&partitions[s].accumulators, own, groups->count);
     }
     *set = (bf_group_set){.bits = bits, .partitions = partitions};
     return true;
@@ -33,7 +33,7 @@ bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *se
 void bf_group_set_destroy(const bf_cpu_groups *groups, bf_group_set *set) {
     if (set->partitions == NULL) return;
     bf_group_set_empty(groups, set);
-    bf_free(set->partitions[0].aggregates);
+    bf_free(set->partitions[0].accumulators.columns);
     bf_free(set->partitions);
     set->partitions = NULL;
 }
@@ -56,13 +56,9 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
         bf_group_partition *partition = &set->partitions[s];
         bf_free(partition->memory);
         if (!partition->lent) bf_free(partition->ranks);
-        if (!partition->lent) bf_free(partition->counts);
-        for (int c = 0; c < groups->count; c++) {
-            bf_group_aggregate_destroy(&partition->aggregates[c]);
-            bf_group_aggregate_init(&partition->aggregates[c], groups->aggregates[c]);
-        }
+        bf_accumulators_clear(&partition->accumulators);
         *partition = (bf_group_partition){
-            .seed = groups->seed, .prefix = set->bits, .aggregates = partition->aggregates};
+            .seed = groups->seed, .prefix = set->bits, .accumulators = partition->accumulators};
     }
     bf_free(set->memory);
     set->memory = NULL;
@@ -77,34 +73,22 @@ static uint64_t room_of(const bf_cpu_groups *groups, int shift) {
     return buckets_of(shift) * (uint64_t)groups->loops->slots / 2;
 }
 
-/* Replaces lent arrays by the partition's own. */
-static bool own_arrays(const bf_cpu_groups *groups, bf_group_partition *s) {
+/* Replaces lent ranks by the partition's own. */
+static bool own_ranks(const bf_cpu_groups *groups, bf_group_partition *s) {
     size_t bytes = (size_t)groups->rank_bytes;
     void *ranks = bf_alloc(s->room * bytes);
-    int64_t *counts = bf_alloc(s->room * sizeof *counts);
-    if (ranks == NULL || counts == NULL) {
-        bf_free(ranks);
-        bf_free(counts);
-        return false;
-    }
+    if (ranks == NULL) return false;
     s->ranks = memcpy(ranks, s->ranks, s->size * bytes);
-    s->counts = memcpy(counts, s->counts, s->room * sizeof *counts);
     s->lent = false;
     return true;
 }
 
 static bool grow_arrays(const bf_cpu_groups *groups, bf_group_partition *s, size_t room) {
-    if (s->lent && !own_arrays(groups, s)) return false;
+    if (s->lent && !own_ranks(groups, s)) return false;
     void *ranks = bf_resize(s->ranks, room * (size_t)groups->rank_bytes);
     if (ranks == NULL) return false;
     s->ranks = ranks;
-    int64_t *counts = bf_resize(s->counts, room * sizeof *counts);
-    if (counts == NULL) return false;
-    memset(counts + s->room, 0, (room - s->room) * sizeof *counts);
-    s->counts = counts;
-    for (int c = 0; c < groups->count; c++)
-        if (!bf_group_aggregate_grow(&s->aggregates[c], s->room, room)) return false;
-    return true;
+    return bf_accumulators_grow(&s->accumulators, room);
 }
 
 /* Moves to other buckets: so many, by this seed. */
@@ -141,7 +125,6 @@ static void lend_memory(const bf_cpu_groups *groups, bf_group_partition *s, int 
     size_t room = room_of(groups, shift);
     s->buckets = cut_memory(at, buckets_of(shift) * groups->loops->bucket_bytes);
     s->ranks = cut_memory(at, room * (size_t)groups->rank_bytes);
-    s->counts = (int64_t *)cut_memory(at, room * sizeof *s->counts);
     s->lent = true;
     s->shift = shift;
     s->room = (uint32_t)room;
@@ -152,8 +135,8 @@ bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_
     int shift = shift_for(groups, LEAST_SHIFT, size);
     size_t room = room_of(groups, shift);
     if (size == 0 || room < (uint64_t)size) return true;
-    size_t each = buckets_of(shift) * groups->loops->bucket_bytes + 3 * LINE +
-                  room * ((size_t)groups->rank_bytes + sizeof(int64_t));
+    size_t each = buckets_of(shift) * groups->loops->bucket_bytes + 2 * LINE +
+                  room * (size_t)groups->rank_bytes;
     set->memory = bf_zeros(partitions * each + LINE);
     if (set->memory == NULL) return false;
     char *at = (char *)set->memory + (LINE - (uintptr_t)set->memory % LINE);
@@ -164,9 +147,7 @@ bool bf_group_set_reserve(const bf_cpu_groups *groups, bf_group_set *set, int64_
 bool bf_partition_open(const bf_cpu_groups *groups, bf_group_partition *s) {
     if (!s->lent || s->size > 0) return true;
     bf_touch(s->buckets, buckets_of(s->shift) * groups->loops->bucket_bytes);
-    for (int c = 0; c < groups->count; c++)
-        if (!bf_group_aggregate_grow(&s->aggregates[c], 0, s->room)) return false;
-    return true;
+    return bf_accumulators_grow(&s->accumulators, s->room);
 }
 
 bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *s, int64_t size) {
@@ -196,22 +177,22 @@ static bool number_batch(const bf_cpu_groups *groups, bf_group_partition *s, con
         if (!bf_partition_reserve(groups, s, (int64_t)s->size + 1)) return false;
     }
     bf_partition_heal(groups, s);
-    for (int64_t i = 0; i < n; i++) s->counts[numbers[i]]++;
     return true;
 }
 
 bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *s, const void *ranks,
                          const char *const values[], int64_t n) {
     uint32_t numbers[BF_GROUP_BATCH];
+    bf_accumulators *a = &s->accumulators;
     for (int64_t at = 0; at < n; at += BF_GROUP_BATCH) {
         int64_t some = n - at < BF_GROUP_BATCH ? n - at : BF_GROUP_BATCH;
         if (!number_batch(groups, s, (const char *)ranks + at * groups->rank_bytes, some, numbers))
             return false;
+        if (!bf_accumulators_open(a, groups->accumulate, numbers, some)) return false;
         for (int c = 0; c < groups->count; c++) {
-            int64_t first = at * bf_dtype_bytes(groups->aggregates[c].dtype);
-            if (!bf_group_aggregate_absorb(&s->aggregates[c], s->room, numbers, values[c] + first,
-                                           some))
-                return false;
+            const bf_rows_batch b = {numbers, values[c] + at * bf_dtype_bytes(groups->dtypes[c]),
+                                     some};
+            if (!bf_accumulators_absorb(a, groups->accumulate, c, &b)) return false;
         }
     }
     return true;

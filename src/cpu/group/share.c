@@ -1,29 +1,25 @@
-/* Shared accumulators: a sum and a mean of one dtype hold the same words, as long as they absorb
- * the same values. */
+/* Shared columns: aggregates of one dtype are parts of one column, as long as they absorb the same
+ * values. */
 #include "cpu/group/group.h"
 
 #include <string.h>
-
-static bool same_words(bf_aggregate a, bf_aggregate b) {
-    bf_kind kind = bf_kind_of(a.op, a.dtype);
-    if (a.dtype != b.dtype || kind != bf_kind_of(b.op, b.dtype)) return false;
-    return a.op == b.op || kind != BF_KIND_EXTREME;
-}
 
 void bf_group_shares_of(const bf_cpu_groups *g, const void *const values[], int of[]) {
     int count = 0;
     for (int i = 0; i < g->asked; i++) {
         int k = 0;
-        while (k < i && !(values[k] == values[i] && same_words(g->wanted[k], g->wanted[i]))) k++;
+        while (k < i && !(values[k] == values[i] && g->wanted[k].dtype == g->wanted[i].dtype)) k++;
         of[i] = k < i ? of[k] : count++;
     }
 }
 
 static void set_shares(bf_cpu_groups *g, const int of[]) {
     g->count = 0;
+    memset(g->parts, 0, sizeof g->parts);
     for (int i = 0; i < g->asked; i++) {
         g->of[i] = of[i];
-        g->aggregates[of[i]] = g->wanted[i];
+        g->dtypes[of[i]] = g->wanted[i].dtype;
+        g->parts[of[i]] |= bf_part_of(g->wanted[i].op);
         if (of[i] >= g->count) g->count = of[i] + 1;
     }
 }
@@ -34,7 +30,7 @@ void bf_group_share_none(bf_cpu_groups *g) {
     set_shares(g, of);
 }
 
-/* Whether aggregates that share an accumulator now shall share one by `of` too. */
+/* Whether aggregates that share a column now shall share one by `of` too. */
 static bool may_stay(const bf_cpu_groups *g, const int of[]) {
     for (int i = 0; i < g->asked; i++)
         for (int k = 0; k < i; k++)

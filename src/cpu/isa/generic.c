@@ -24,4 +24,5 @@ const bf_isa bf_isa_generic = {
     .sort_loops = bf_sort_loops_generic,
     .table_loops = bf_table_loops_generic,
     .group_loops = bf_group_loops_generic,
+    .accumulate = &bf_accumulate_loops_generic,
 };

@@ -3,6 +3,7 @@
 #ifndef BF_CPU_REDUCE_REDUCE_H
 #define BF_CPU_REDUCE_REDUCE_H
 
+#include "cpu/reduce/accumulators.h"
 #include "cpu/runtime/context.h"
 #include "seam/reduce.h"
 

@@ -13,6 +13,7 @@
 
 enum { BF_DTYPES = 16 }; /* tables are indexed by bf_dtype */
 
+struct bf_accumulate_loops;
 struct bf_axis_loops;
 struct bf_cast_loops;
 struct bf_comm_loops;
@@ -52,6 +53,7 @@ typedef struct bf_isa {
     bf_sort_loops_of sort_loops;
     bf_table_loops_of table_loops;
     bf_group_loops_of group_loops;
+    const struct bf_accumulate_loops *accumulate;
 } bf_isa;
 
 extern const bf_isa bf_isa_generic;

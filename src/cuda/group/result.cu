@@ -1,8 +1,9 @@
 /* The results of an aggregate of all groups on a GPU. A thread finishes one group at a time. */
-#include "cuda/group/value.cuh"
+#include "cuda/group/group.cuh"
+#include "cuda/reduce/aggregate_value.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
-#include "rules/group/result.h"
+#include "rules/reduce/band.h"
 
 namespace {
 
@@ -24,9 +25,9 @@ struct result_params {
 
 /* --- one group --- */
 
-__device__ __forceinline__ bf_group_sums sums_of(const result_params &p, int64_t number) {
+__device__ __forceinline__ bf_band_sums sums_of(const result_params &p, int64_t number) {
     const bf_cuda_aggregate_params &c = p.aggregate;
-    bf_group_sums g;
+    bf_band_sums g;
     bf_cuda_group_counts(c, number, p.counts[number], g.counts);
     g.sum = c.sums + number * c.sum_limbs;
     g.products = c.squares + number * c.products_limbs;
@@ -55,9 +56,9 @@ __device__ __forceinline__ void store_bits(const result_params &p, int64_t i, ui
 template <bf_reduction Op> struct floats {
     static __device__ __forceinline__ void finish(const result_params &p, int64_t i, int64_t number,
                                                   bf_work *work) {
-        bf_group_sums g = sums_of(p, number);
+        bf_band_sums g = sums_of(p, number);
         if (p.options.nan == BF_NAN_ERROR && g.counts[BF_SUM_NAN] > 0) note_failure(p, i);
-        store_bits(p, i, bf_group_bits(Op, &g, &p.options, bf_format_of(p.to), work));
+        store_bits(p, i, bf_band_bits(Op, &g, &p.options, bf_format_of(p.to), work));
     }
 };
 
@@ -65,8 +66,8 @@ struct integers {
     static __device__ __forceinline__ void finish(const result_params &p, int64_t i, int64_t number,
                                                   bf_work *) {
         uint64_t integer[3];
-        bf_group_sums g = sums_of(p, number);
-        bf_group_integer(p.op, &g, integer);
+        bf_band_sums g = sums_of(p, number);
+        bf_band_integer(p.op, &g, integer);
         bool fits = bf_integer_fits(p.to, integer);
         uint64_t *to = (uint64_t *)(p.values + i * p.bytes);
         to[0] = integer[0];
@@ -86,8 +87,8 @@ struct extremes {
             c.specials != nullptr ? c.specials[number * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN] : 0;
         if (p.options.nan == BF_NAN_ERROR && nan > 0) note_failure(p, i);
         store_bits(p, i,
-                   bf_group_extreme(p.op, p.to, p.counts[number], nan, c.keys[number],
-                                    p.options.nan == BF_NAN_SKIP));
+                   bf_extreme_bits(p.op, p.to, p.counts[number], nan, c.keys[number],
+                                   p.options.nan == BF_NAN_SKIP));
     }
 };
 
@@ -173,7 +174,7 @@ bf_status aggregate_groups(bf_context *context, bf_cuda_groups *g, int which,
                            uint8_t *fits) {
     bf_aggregate a = g->aggregates[which];
     bool wraps = options->overflow == BF_OVERFLOW_WRAP;
-    bf_dtype result = bf_group_result_dtype(a.op, a.dtype, options->out_dtype);
+    bf_dtype result = bf_result_dtype(a.op, a.dtype, options->out_dtype);
     bf_status status = bf_cuda_groups_sort(context, g);
     if (status != BF_OK) return status;
     result_params p = {};

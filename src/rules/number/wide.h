@@ -108,6 +108,22 @@ BF_RULE bool bf_wide_from_band(bf_wide *x, const int64_t *limbs, int count, int 
     return negative;
 }
 
+/* The same of a number in two's complement, of `count` words. */
+BF_RULE bool bf_wide_from_words(bf_wide *x, const int64_t *words, int count, int exponent) {
+    bool negative = count > 0 && words[count - 1] < 0;
+    uint64_t flip = negative ? ~(uint64_t)0 : 0, one = negative ? 1 : 0;
+    x->length = 2 * count;
+    x->exponent = exponent;
+    for (int i = 0; i < count; i++) {
+        uint64_t word = ((uint64_t)words[i] ^ flip) + one;
+        one = one != 0 && word == 0;
+        x->digit[2 * i] = (uint32_t)word;
+        x->digit[2 * i + 1] = (uint32_t)(word >> 32);
+    }
+    bf_wide_trim(x);
+    return negative;
+}
+
 /* x *= n */
 BF_RULE void bf_wide_multiply(bf_wide *x, uint64_t n) {
     bf_u128 carry = 0;
@@ -208,6 +224,33 @@ BF_RULE bf_leading bf_leading_from_band(const int64_t *limbs, int count, int exp
     r.bits = ((bf_u128)high << 64 | low) << shift | rest >> 1 >> (63 - shift);
     r.exponent = exponent + 64 * (kept - 2) - shift;
     r.sticky = below != 0 || rest << shift != 0;
+    return r;
+}
+
+/* The same of a number in two's complement, of `count` words. */
+BF_RULE bf_leading bf_leading_from_words(const int64_t *words, int count, int exponent,
+                                         bool *negative) {
+    bf_leading r;
+    uint64_t high = 0, low = 0, rest = 0, flip, last;
+    int lowest = 0, top;
+    *negative = count > 0 && words[count - 1] < 0;
+    while (lowest < count && words[lowest] == 0) lowest++;
+    r.bits = 0;
+    r.exponent = exponent;
+    r.sticky = false;
+    if (lowest == count) return r;
+    /* The magnitude of a negative number: below its lowest word that is not 0, the same; that word
+     * negated; above, complements. */
+    flip = *negative ? ~(uint64_t)0 : 0;
+    last = ((uint64_t)words[lowest] ^ flip) - flip;
+    for (top = count - 1; top > lowest && (uint64_t)words[top] == flip; top--) continue;
+    high = top == lowest ? last : (uint64_t)words[top] ^ flip;
+    if (top > lowest) low = top - 1 == lowest ? last : (uint64_t)words[top - 1] ^ flip;
+    if (top > lowest + 1) rest = top - 2 == lowest ? last : (uint64_t)words[top - 2] ^ flip;
+    int shift = 64 - bf_bit_length(high);
+    r.bits = ((bf_u128)high << 64 | low) << shift | rest >> 1 >> (63 - shift);
+    r.exponent = exponent + 64 * (top - 1) - shift;
+    r.sticky = rest << shift != 0 || top > lowest + 2;
     return r;
 }
 

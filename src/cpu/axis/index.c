@@ -1,0 +1,35 @@
+/* Reductions by index: rows are absorbed into accumulators of all slots, or sorted. */
+#include "cpu/axis/places.h"
+#include "cpu/axis/slots.h"
+
+enum {
+    SLOTS_MORE = 4,      /* slots for each element that accumulators are worth, */
+    SLOTS_FEW = 1 << 16, /* and that they always are */
+};
+
+/* Do accumulators of all slots serve this op, and are they worth their memory? */
+static bool suits_slots(const bf_operands *o, const bf_rows *rows) {
+    int64_t slots;
+    const bool plain = o->kind == BF_KIND_EXTREME
+                           ? !bf_is_indexed(o->op)
+                           : bf_kind_is_sum(o->kind) && o->kind != BF_KIND_DOT;
+    if (!plain || __builtin_mul_overflow(rows->slots, rows->width, &slots)) return false;
+    return slots <= BF_SLOTS_MAX &&
+           slots / SLOTS_MORE <= rows->count * rows->width + SLOTS_FEW / SLOTS_MORE;
+}
+
+bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *o, const bf_rows *rows,
+                              const bf_results *results) {
+    bool skip;
+    bf_column column;
+    bf_accumulators slots;
+    const bf_slots_job job = {o->op, o->dtype, o->a, rows};
+    if (!suits_slots(o, rows)) return bf_cpu_reduce_sorted(context, o, rows, results);
+    bf_status status = bf_check_places(context, rows, results, &skip);
+    if (status != BF_OK || skip) return status;
+    status = bf_slots_make(context, &job, &column, &slots);
+    if (status != BF_OK) return status;
+    status = bf_slots_finish(context, &slots, o->op, results);
+    bf_accumulators_clear(&slots);
+    return status;
+}

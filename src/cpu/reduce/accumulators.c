@@ -1,0 +1,454 @@
+/* Accumulators: their memory, which follows the bits that terms need; merging; words of states. */
+#include "cpu/reduce/accumulators.h"
+
+#include "seam/host.h"
+
+enum {
+    HEADROOM = 32, /* a band has this many bits for deposits when it is placed */
+    BITS_OF_WORD = 64,
+    BITS_OF_LIMB = 32
+};
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* Gives each part of the columns its place in a record. Returns the words of a record. */
+static size_t lay_out(bf_column *columns, int count) {
+    int at = 1;
+    for (int c = 0; c < count; c++) {
+        bf_column *column = &columns[c];
+        column->sum.at = at;
+        at += column->sum.words;
+        column->products.at = at;
+        at += column->products.words;
+        column->least_at = at;
+        at += (column->parts & BF_PART_LEAST) != 0;
+        column->greatest_at = at;
+        at += (column->parts & BF_PART_GREATEST) != 0;
+    }
+    return (size_t)at;
+}
+
+void bf_accumulators_init(bf_accumulators *a, bf_column *columns, int count) {
+    for (int c = 0; c < count; c++) {
+        columns[c].sum = (bf_band){.layout = bf_layout_sum(columns[c].dtype)};
+        columns[c].products = (bf_band){.layout = bf_layout_products(columns[c].dtype)};
+        columns[c].specials = NULL;
+    }
+    *a = (bf_accumulators){.count = count, .columns = columns, .stride = lay_out(columns, count)};
+}
+
+void bf_accumulators_clear(bf_accumulators *a) {
+    for (int c = 0; c < a->count; c++) bf_free(a->columns[c].specials);
+    bf_free(a->records);
+    bf_accumulators_init(a, a->columns, a->count);
+}
+
+/* Sets *bytes to those of so many records. false: too many. */
+static bool records_bytes(size_t room, size_t stride, size_t *bytes) {
+    return !__builtin_mul_overflow(room, stride * sizeof(int64_t), bytes) && *bytes < SIZE_MAX / 4;
+}
+
+/* Sets the keys of records that are 0. */
+static void init_keys(bf_accumulators *a, size_t first, size_t end) {
+    for (int c = 0; c < a->count; c++) {
+        const bf_column *column = &a->columns[c];
+        for (size_t i = first; i < end && (column->parts & BF_PART_LEAST); i++)
+            bf_record(a, i)[column->least_at] = INT64_MAX;
+        for (size_t i = first; i < end && (column->parts & BF_PART_GREATEST); i++)
+            bf_record(a, i)[column->greatest_at] = INT64_MAX;
+    }
+}
+
+static bool grow_specials(bf_column *c, size_t before, size_t room) {
+    const size_t each = BF_SPECIALS * sizeof *c->specials;
+    int64_t *specials = bf_resize(c->specials, room * each);
+    if (specials == NULL) return false;
+    memset(specials + before * BF_SPECIALS, 0, (room - before) * each);
+    c->specials = specials;
+    return true;
+}
+
+bool bf_column_hold_specials(bf_column *column, size_t room) {
+    return column->specials != NULL || grow_specials(column, 0, room);
+}
+
+bool bf_accumulators_grow(bf_accumulators *a, size_t room) {
+    size_t bytes, before = a->room;
+    if (!records_bytes(room, a->stride, &bytes)) return false;
+    for (int c = 0; c < a->count; c++)
+        if (a->columns[c].specials != NULL && !grow_specials(&a->columns[c], before, room))
+            return false;
+    int64_t *records = before == 0 ? bf_zeros(bytes) : bf_resize(a->records, bytes);
+    if (records == NULL) return false;
+    if (before == 0) bf_touch(records, bytes);
+    a->records = records;
+    if (before > 0) memset(bf_record(a, before), 0, (room - before) * a->stride * sizeof *records);
+    a->room = room;
+    init_keys(a, before, room);
+    return true;
+}
+
+void bf_accumulators_reset(bf_accumulators *a) {
+    for (int c = 0; c < a->count; c++) {
+        bf_free(a->columns[c].specials);
+        a->columns[c].specials = NULL;
+    }
+    if (a->room > 0) memset(a->records, 0, a->room * a->stride * sizeof *a->records);
+    init_keys(a, 0, a->room);
+    a->deposits = 0;
+}
+
+/* ---- numbers of several words ---------------------------------------------------------------- */
+
+/* Adds a number of n words to another of `words`, from its limb `limb` on. */
+static void add_number(int64_t *to, int words, int limb, const int64_t *from, int n) {
+    bf_u128 carry = 0;
+    uint64_t below = 0;
+    const uint64_t above = from[n - 1] < 0 ? ~(uint64_t)0 : 0;
+    for (int k = limb / 2, i = 0; k < words; k++, i++) {
+        uint64_t word = i < n ? (uint64_t)from[i] : above, x = word;
+        if (limb % 2) x = word << BITS_OF_LIMB | below >> BITS_OF_LIMB;
+        below = word;
+        carry += (bf_u128)(uint64_t)to[k] + x;
+        to[k] = (int64_t)(uint64_t)carry;
+        carry >>= BITS_OF_WORD;
+    }
+}
+
+/* ---- bands ----------------------------------------------------------------------------------- */
+
+/* Copies the parts of a record in one layout to another, which is empty. */
+static void move_record(const bf_accumulators *from, const int64_t *old, const bf_accumulators *to,
+                        int64_t *new) {
+    new[0] = old[0];
+    for (int c = 0; c < from->count; c++) {
+        const bf_column *x = &from->columns[c], *y = &to->columns[c];
+        if (x->sum.words > 0)
+            add_number(new + y->sum.at, y->sum.words, x->sum.first - y->sum.first, old + x->sum.at,
+                       x->sum.words);
+        if (x->products.words > 0)
+            add_number(new + y->products.at, y->products.words,
+                       x->products.first - y->products.first, old + x->products.at,
+                       x->products.words);
+        if (x->parts & BF_PART_LEAST) new[y->least_at] = old[x->least_at];
+        if (x->parts & BF_PART_GREATEST) new[y->greatest_at] = old[x->greatest_at];
+    }
+}
+
+/* Lays the records out anew, once a band of the columns has changed. before: what they were. */
+static bool move_records(bf_accumulators *a, const bf_accumulators *before) {
+    size_t bytes;
+    a->stride = lay_out(a->columns, a->count);
+    if (a->room == 0) return true;
+    a->records = records_bytes(a->room, a->stride, &bytes) ? bf_zeros(bytes) : NULL;
+    if (a->records == NULL) return false;
+    bf_touch(a->records, bytes);
+    for (size_t i = 0; i < a->room; i++)
+        move_record(before, bf_record(before, i), a, bf_record(a, i));
+    bf_free(before->records);
+    return true;
+}
+
+/* Replaces a band of the accumulators by another, which holds it. */
+static bool replace_band(bf_accumulators *a, bf_band *band, int first, int words, int top) {
+    const size_t bytes = (size_t)a->count * sizeof *a->columns;
+    bf_accumulators before = *a;
+    before.columns = bf_alloc(bytes);
+    if (before.columns == NULL) return false;
+    memcpy(before.columns, a->columns, bytes);
+    band->first = first;
+    band->words = words;
+    band->top = top;
+    const bool made = move_records(a, &before);
+    if (!made) {
+        memcpy(a->columns, before.columns, bytes);
+        a->stride = before.stride;
+        a->records = before.records;
+    }
+    bf_free(before.columns);
+    return made;
+}
+
+static int most(int a, int b) { return a > b ? a : b; }
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Makes a band hold `deposits` numbers of bits [begin, end) of the layout. What is to spare goes
+ * below: the more values, the closer to zero the least of them. */
+static bool widen_band(bf_accumulators *a, bf_band *band, int begin, int end, int64_t deposits) {
+    const int bits = bf_bit_length((uint64_t)deposits), from = BITS_OF_LIMB * band->first;
+    if (band->words > 0) {
+        end = most(end, from + band->top);
+        if (begin >= from && end - from + bits < BITS_OF_WORD * band->words) {
+            band->top = end - from;
+            return true;
+        }
+        begin = least(begin, from);
+    }
+    begin = begin / BITS_OF_LIMB * BITS_OF_LIMB;
+    const int need = end - begin + most(bits, HEADROOM) + 1;
+    const int words = (need + BITS_OF_WORD - 1) / BITS_OF_WORD;
+    const int spare = (BITS_OF_WORD * words - need) / BITS_OF_LIMB * BITS_OF_LIMB;
+    begin = most(0, begin - spare);
+    return replace_band(a, band, begin / BITS_OF_LIMB, words, end - begin);
+}
+
+/* Makes every band that is in use hold so many deposits. */
+static bool widen_bands(bf_accumulators *a, int64_t deposits) {
+    for (int c = 0; c < 2 * a->count; c++) {
+        bf_band *band = c % 2 ? &a->columns[c / 2].products : &a->columns[c / 2].sum;
+        const int from = BITS_OF_LIMB * band->first;
+        if (band->words > 0 && !widen_band(a, band, from, from + band->top, deposits)) return false;
+    }
+    return true;
+}
+
+static bool hold_deposits(bf_accumulators *a, int64_t more) {
+    if (!widen_bands(a, a->deposits + more)) return false;
+    a->deposits += more;
+    return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
+                          const uint32_t *slots, int64_t n) {
+    if (!hold_deposits(a, n)) return false;
+    loops->count(a, slots, n);
+    return true;
+}
+
+static bool adds_nothing(bf_dtype dtype, uint64_t x) {
+    const bf_format f = bf_format_of(dtype);
+    const uint64_t magnitude = x & ~bf_format_sign(f);
+    return bf_dtype_is_float(dtype) && (magnitude == 0 || magnitude >= bf_format_inf(f));
+}
+
+/* The bits that the terms of values [i, n) take; false: they take none, for the caller has changed
+ * them meanwhile. */
+static bool measure(const bf_column *c, int factors, const bf_rows_batch *b, int64_t i, int *begin,
+                    int *end) {
+    const int bytes = bf_dtype_bytes(c->dtype);
+    const bool is_float = bf_dtype_is_float(c->dtype);
+    const bf_format f = bf_format_of(c->dtype);
+    const int bits = factors * (is_float ? f.fraction + 1 : 8 * bytes);
+    const bf_layout layout = factors == 1 ? c->sum.layout : c->products.layout;
+    *begin = INT32_MAX;
+    *end = 0;
+    for (; i < b->n; i++) {
+        const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
+        if (adds_nothing(c->dtype, x)) continue;
+        int at = 0;
+        if (is_float) at = bf_sum_position(f, layout, factors * bf_decode(f, x).position, factors);
+        *begin = least(*begin, at);
+        *end = most(*end, at + bits);
+    }
+    return *begin < *end;
+}
+
+/* Makes the memory that value i needs, at which a loop has stopped. */
+static bool make_room(bf_accumulators *a, bf_column *c, unsigned part, const bf_rows_batch *b,
+                      int64_t i) {
+    const int bytes = bf_dtype_bytes(c->dtype), factors = part == BF_PART_SUM ? 1 : 2;
+    int begin, end;
+    if (part == BF_PART_LEAST || part == BF_PART_GREATEST ||
+        adds_nothing(c->dtype, bf_load_bits(b->values + i * bytes, bytes)))
+        return bf_column_hold_specials(c, a->room);
+    if (!measure(c, factors, b, i, &begin, &end)) return true;
+    return widen_band(a, factors == 1 ? &c->sum : &c->products, begin, end, a->deposits);
+}
+
+bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
+                            const bf_rows_batch *b) {
+    bf_column *c = &a->columns[column];
+    const unsigned counting = c->parts & (0 - c->parts); /* one part counts specials */
+    for (unsigned part = 1; part <= BF_PART_GREATEST; part *= 2) {
+        if (!(c->parts & part)) continue;
+        int64_t i = 0;
+        while ((i = loops->absorb(a, c, part, part == counting, b, i)) < b->n)
+            if (!make_room(a, c, part, b, i)) return false;
+    }
+    return true;
+}
+
+/* Does a column count this value apart? */
+static bool is_special(const bf_column *c, uint64_t x) {
+    const bf_format f = bf_format_of(c->dtype);
+    const bool sums = (c->parts & (BF_PART_SUM | BF_PART_PRODUCTS)) != 0;
+    if (!bf_dtype_is_float(c->dtype)) return false;
+    return bf_is_nan(f, x) || (sums && (x == bf_format_sign(f) || bf_is_inf(f, x)));
+}
+
+bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n) {
+    bf_column *c = &a->columns[column];
+    const bf_rows_batch b = {NULL, values, n};
+    const int bytes = bf_dtype_bytes(c->dtype);
+    const unsigned sums[2] = {BF_PART_SUM, BF_PART_PRODUCTS};
+    bool special = false;
+    int begin, end;
+    for (int64_t i = 0; i < n && !special; i++)
+        special = is_special(c, bf_load_bits(values + i * bytes, bytes));
+    if (special && !bf_column_hold_specials(c, a->room)) return false;
+    for (int k = 0; k < 2; k++)
+        if ((c->parts & sums[k]) && measure(c, k + 1, &b, 0, &begin, &end) &&
+            !widen_band(a, k == 0 ? &c->sum : &c->products, begin, end, a->deposits + n))
+            return false;
+    return widen_bands(a, a->deposits + n);
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static const bf_column *column_of(const bf_accumulators *from, const int map[], int c) {
+    return &from->columns[map != NULL ? map[c] : c];
+}
+
+static bool widen_for_band(bf_accumulators *into, bf_band *band, const bf_band *from) {
+    const int begin = BITS_OF_LIMB * from->first;
+    return from->words == 0 || widen_band(into, band, begin, begin + from->top, into->deposits);
+}
+
+bool bf_accumulators_prepare(bf_accumulators *into, const bf_accumulators *from, const int map[]) {
+    if (!hold_deposits(into, from->deposits)) return false;
+    for (int c = 0; c < into->count; c++) {
+        bf_column *to = &into->columns[c];
+        const bf_column *x = column_of(from, map, c);
+        if (x->specials != NULL && !bf_column_hold_specials(to, into->room)) return false;
+        if ((to->parts & BF_PART_SUM) && !widen_for_band(into, &to->sum, &x->sum)) return false;
+        if ((to->parts & BF_PART_PRODUCTS) && !widen_for_band(into, &to->products, &x->products))
+            return false;
+    }
+    return true;
+}
+
+static void add_band(const bf_band *to, int64_t *record, const bf_band *from,
+                     const int64_t *other) {
+    if (from->words > 0)
+        add_number(record + to->at, to->words, from->first - to->first, other + from->at,
+                   from->words);
+}
+
+static void take_least(int64_t *key, int64_t other) {
+    if (other < *key) *key = other;
+}
+
+void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accumulators *from,
+                           size_t f, const int map[]) {
+    int64_t *record = bf_record(into, i);
+    const int64_t *other = bf_record(from, f);
+    record[0] += other[0];
+    for (int c = 0; c < into->count; c++) {
+        const bf_column *to = &into->columns[c], *x = column_of(from, map, c);
+        if (to->parts & BF_PART_SUM) add_band(&to->sum, record, &x->sum, other);
+        if (to->parts & BF_PART_PRODUCTS) add_band(&to->products, record, &x->products, other);
+        if (to->parts & BF_PART_LEAST) take_least(&record[to->least_at], other[x->least_at]);
+        if (to->parts & BF_PART_GREATEST)
+            take_least(&record[to->greatest_at], other[x->greatest_at]);
+        for (size_t k = 0; k < BF_SPECIALS && x->specials != NULL; k++)
+            to->specials[i * BF_SPECIALS + k] += x->specials[f * BF_SPECIALS + k];
+    }
+}
+
+/* ---- words of states ------------------------------------------------------------------------- */
+
+/* Sets specials to those that words of a state count. */
+static void specials_of(bf_kind kind, const int64_t *words, int64_t specials[BF_SPECIALS]) {
+    const bool sum = kind != BF_KIND_EXTREME;
+    specials[BF_SPECIAL_NAN] = sum ? words[BF_SUM_NAN] : words[BF_EXTREME_NAN];
+    specials[BF_SPECIAL_POS_INF] = sum ? words[BF_SUM_POS_INF] : 0;
+    specials[BF_SPECIAL_NEG_INF] = sum ? words[BF_SUM_NEG_INF] : 0;
+    specials[BF_SPECIAL_NEG_ZERO] = sum ? words[BF_SUM_NEG_ZERO] : 0;
+}
+
+/* Widens a band for the limbs of n states, which stand at `limbs` in each. */
+static bool widen_for_limbs(bf_accumulators *a, bf_band *band, const int64_t *limbs, size_t n,
+                            size_t each) {
+    int first = band->layout.limbs, end = 0, begins, ends;
+    for (size_t i = 0; i < n; i++) {
+        bf_limbs_span(limbs + i * each, band->layout.limbs, &begins, &ends);
+        if (ends > begins) first = least(first, begins);
+        end = most(end, ends);
+    }
+    return end == 0 || widen_band(a, band, BITS_OF_LIMB * first, BITS_OF_LIMB * end, a->deposits);
+}
+
+bool bf_accumulators_prepare_words(bf_accumulators *a, int column, bf_kind kind,
+                                   const int64_t *words, size_t n) {
+    static const int64_t none[BF_SPECIALS];
+    bf_column *c = &a->columns[column];
+    const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
+    const size_t each = kind == BF_KIND_EXTREME ? BF_EXTREME_WORDS : (size_t)s.words;
+    bool special = false;
+    for (size_t i = 0; i < n && !special; i++) {
+        int64_t specials[BF_SPECIALS];
+        specials_of(kind, words + i * each, specials);
+        special = memcmp(specials, none, sizeof none) != 0;
+    }
+    if (special && !bf_column_hold_specials(c, a->room)) return false;
+    if (!hold_deposits(a, 1)) return false;
+    if (kind == BF_KIND_EXTREME) return true;
+    return (s.sum.limbs == 0 || widen_for_limbs(a, &c->sum, words + s.sum_at, n, each)) &&
+           (s.products.limbs == 0 ||
+            widen_for_limbs(a, &c->products, words + s.products_at, n, each));
+}
+
+/* Adds carried limbs to a band that holds them. */
+static void add_limbs(const bf_band *band, int64_t *record, const int64_t *limbs) {
+    int64_t words[BF_SUM_WORDS_MAX / 2];
+    if (band->words == 0) return;
+    for (int k = 0; k < band->words; k++) {
+        uint64_t word = 0;
+        for (int half = 1; half >= 0; half--) {
+            const int i = band->first + 2 * k + half, last = band->layout.limbs - 1;
+            const uint32_t limb = i <= last ? (uint32_t)limbs[i] : (uint32_t)(limbs[last] >> 31);
+            word = word << BITS_OF_LIMB | limb;
+        }
+        words[k] = (int64_t)word;
+    }
+    add_number(record + band->at, band->words, 0, words, band->words);
+}
+
+void bf_accumulators_add_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
+                               const int64_t *words) {
+    const bf_column *c = &a->columns[column];
+    const bf_kind kind = bf_kind_of(op, c->dtype);
+    const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
+    int64_t *record = bf_record(a, slot), specials[BF_SPECIALS];
+    specials_of(kind, words, specials);
+    for (size_t k = 0; k < BF_SPECIALS && c->specials != NULL; k++)
+        c->specials[slot * BF_SPECIALS + k] += specials[k];
+    if (kind == BF_KIND_EXTREME) {
+        take_least(&record[bf_is_greatest(op) ? c->greatest_at : c->least_at],
+                   words[BF_EXTREME_RANK]);
+        return;
+    }
+    if (s.sum.limbs > 0) add_limbs(&c->sum, record, words + s.sum_at);
+    if (s.products.limbs > 0) add_limbs(&c->products, record, words + s.products_at);
+}
+
+/* Sets all limbs of the layout to a slot's sum, carried. */
+static void read_limbs(const bf_band *band, const int64_t *record, int64_t *limbs) {
+    const int last = band->layout.limbs - 1;
+    for (int i = 0; i <= last; i++)
+        limbs[i] = bf_band_limb(record + band->at, band->words, true, i - band->first);
+    limbs[last] = (int32_t)limbs[last];
+}
+
+void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
+                           int64_t *words) {
+    const bf_column *c = &a->columns[column];
+    const bf_kind kind = bf_kind_of(op, c->dtype);
+    const int64_t *record = bf_record(a, slot);
+    if (kind == BF_KIND_EXTREME) {
+        const int64_t nan =
+            c->specials != NULL ? c->specials[slot * BF_SPECIALS + BF_SPECIAL_NAN] : 0;
+        bf_extreme_init(words);
+        if (nan > 0) bf_extreme_take_nan(words, nan, 0);
+        if (record[0] > nan)
+            bf_extreme_take(words, record[bf_is_greatest(op) ? c->greatest_at : c->least_at], 0);
+        words[BF_EXTREME_COUNT] = record[0];
+        return;
+    }
+    const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
+    bf_column_counts(c, slot, kind, record[0], words);
+    if (s.sum.limbs > 0) read_limbs(&c->sum, record, words + s.sum_at);
+    if (s.products.limbs > 0) read_limbs(&c->products, record, words + s.products_at);
+}

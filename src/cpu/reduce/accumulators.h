@@ -1,0 +1,172 @@
+/* Accumulators: the exact states of many slots at once, for groups, indices and many states.
+ *
+ * A slot has a record of 64-bit words: how many rows it has, and what the columns keep. A column is
+ * an array of values that is absorbed; it keeps any of a sum, a sum of squares, the least and the
+ * greatest value. So the sum, the mean, the variance and the maximum of one array are one column,
+ * and a row touches one or two lines of memory.
+ *
+ * A sum is a number in two's complement, of as many words as the terms of all slots have needed (a
+ * band): usually two. NaNs, infinities and -0 are counted apart, in memory that exists only where
+ * there are some. Where a function says "false", there was no memory; the accumulators have the
+ * values that they had. */
+#ifndef BF_CPU_REDUCE_ACCUMULATORS_H
+#define BF_CPU_REDUCE_ACCUMULATORS_H
+
+#include "cpu/runtime/context.h"
+#include "rules/reduce/band.h"
+#include "rules/reduce/state.h"
+
+enum { BF_ACCUMULATE_BATCH = 1024 }; /* rows that are absorbed at a time */
+
+/* The words of each slot's sum: from bit 32 * first of the layout on. The sum of its `deposits`
+ * numbers below 2^top (from that bit on) always fits. */
+typedef struct bf_band {
+    bf_layout layout; /* of the whole sum */
+    int first, words; /* words 0: no term so far */
+    int top;
+    int at; /* in a record */
+} bf_band;
+
+/* What a column keeps. */
+enum {
+    BF_PART_SUM = 1,
+    BF_PART_PRODUCTS = 2,
+    BF_PART_LEAST = 4,   /* as order keys: rules/key/order.h */
+    BF_PART_GREATEST = 8 /* complemented */
+};
+
+/* The values that are counted apart; integers have none. */
+enum { BF_SPECIAL_NAN, BF_SPECIAL_POS_INF, BF_SPECIAL_NEG_INF, BF_SPECIAL_NEG_ZERO, BF_SPECIALS };
+
+typedef struct bf_column {
+    bf_dtype dtype;
+    unsigned parts;
+    bf_band sum, products;
+    int least_at, greatest_at; /* in a record */
+    int64_t *specials;         /* BF_SPECIALS of each slot; NULL: none yet */
+} bf_column;
+
+typedef struct bf_accumulators {
+    int count; /* of columns */
+    bf_column *columns;
+    size_t room;      /* slots */
+    size_t stride;    /* words of a record, the first of which counts rows */
+    int64_t deposits; /* numbers that have been added to any one sum, at most */
+    int64_t *records;
+} bf_accumulators;
+
+/* The part that an aggregate needs. */
+static inline unsigned bf_part_of(bf_reduction op) {
+    switch (op) {
+    case BF_SUM:
+    case BF_MEAN: return BF_PART_SUM;
+    case BF_SUMSQ:
+    case BF_NORM: return BF_PART_PRODUCTS;
+    case BF_VAR:
+    case BF_STD: return BF_PART_SUM | BF_PART_PRODUCTS;
+    default: return bf_is_greatest(op) ? BF_PART_GREATEST : BF_PART_LEAST;
+    }
+}
+
+static inline int64_t *bf_record(const bf_accumulators *a, size_t slot) {
+    return a->records + slot * a->stride;
+}
+
+/* --- the loops of an instruction set --- */
+
+/* Rows of a batch: their slots, and the values of a column. */
+typedef struct bf_rows_batch {
+    const uint32_t *slots;
+    const char *values;
+    int64_t n;
+} bf_rows_batch;
+
+typedef struct bf_accumulate_loops {
+    /* Counts rows. */
+    void (*count)(const bf_accumulators *a, const uint32_t *slots, int64_t n);
+    /* Absorbs values from i on into one part of a column. Returns the index of the first that does
+     * not fit the band, or is special where there is no memory for specials; else n. counts:
+     * specials are counted too. */
+    int64_t (*absorb)(const bf_accumulators *a, const bf_column *column, unsigned part, bool counts,
+                      const bf_rows_batch *batch, int64_t i);
+} bf_accumulate_loops;
+
+extern const bf_accumulate_loops bf_accumulate_loops_generic, bf_accumulate_loops_avx2;
+
+/* --- accumulators.c --- */
+
+/* Makes accumulators of no slots; the dtypes and parts of the columns, which the caller keeps, are
+ * set. */
+void bf_accumulators_init(bf_accumulators *a, bf_column *columns, int count);
+/* Frees what the slots have: they are as made. */
+void bf_accumulators_clear(bf_accumulators *a);
+/* Makes all slots empty. */
+void bf_accumulators_reset(bf_accumulators *a);
+
+/* Makes room for `room` slots. */
+bool bf_accumulators_grow(bf_accumulators *a, size_t room);
+
+/* Opens a batch of n <= BF_ACCUMULATE_BATCH rows, and counts them. */
+bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
+                          const uint32_t *slots, int64_t n);
+/* Absorbs the values of a column in a batch that is open. */
+bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
+                            const bf_rows_batch *batch);
+
+/* Makes all memory that n values of a column need. */
+bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n);
+
+/* Prepares a merge: makes all memory that it needs. Column map[c] of `from` goes to column c (NULL:
+ * c), and has all its parts. Afterwards slots are merged one by one. */
+bool bf_accumulators_prepare(bf_accumulators *into, const bf_accumulators *from, const int map[]);
+void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accumulators *from,
+                           size_t f, const int map[]);
+
+/* Prepares to add the words of n states of an aggregate to a column, and adds those of one. Of
+ * several columns, counts are added by the caller. */
+bool bf_accumulators_prepare_words(bf_accumulators *a, int column, bf_kind kind,
+                                   const int64_t *words, size_t n);
+void bf_accumulators_add_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
+                               const int64_t *words);
+
+/* Sets the words of a state of an aggregate to those of a slot. */
+void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
+                           int64_t *words);
+
+/* Makes memory for the specials of a column, if there is none yet. */
+bool bf_column_hold_specials(bf_column *column, size_t room);
+
+/* Sets the first BF_SUM_LIMBS words of a state of this kind to the counts of a slot with so many
+ * rows. */
+static inline void bf_column_counts(const bf_column *c, size_t slot, bf_kind kind, int64_t rows,
+                                    int64_t *words) {
+    static const int64_t none[BF_SPECIALS];
+    const int64_t *specials = c->specials != NULL ? c->specials + slot * BF_SPECIALS : none;
+    const bool squares = kind == BF_KIND_SQUARES; /* of which no infinity is negative */
+    const int64_t negative = specials[BF_SPECIAL_NEG_INF];
+    words[BF_SUM_COUNT] = rows;
+    words[BF_SUM_NAN] = specials[BF_SPECIAL_NAN];
+    words[BF_SUM_POS_INF] = specials[BF_SPECIAL_POS_INF] + (squares ? negative : 0);
+    words[BF_SUM_NEG_INF] = squares ? 0 : negative;
+    words[BF_SUM_INVALID] = 0;
+    words[BF_SUM_NEG_ZERO] =
+        bf_sum_counts_zeros(kind, c->dtype) ? specials[BF_SPECIAL_NEG_ZERO] : 0;
+}
+
+/* --- results.c --- */
+
+/* Slots [first, first + n) of a column, and where their results go. */
+typedef struct bf_slot_results {
+    const bf_accumulators *from;
+    int column;
+    bf_reduction op;
+    const bf_reduce_options *options;
+    bf_dtype result, to; /* by the rules (bf_result_dtype); of the elements */
+    char *values;        /* of slot `first`, of any alignment */
+    uint8_t *fits;       /* NULL: not asked for */
+} bf_slot_results;
+
+/* Writes the results of n slots. Returns whether BF_NAN_ERROR refuses none of them. */
+bool bf_accumulators_finish(const bf_slot_results *results, size_t first, size_t n);
+
+#endif

@@ -1,0 +1,84 @@
+/* The results of slots, finished straight from their words. */
+#include "cpu/reduce/accumulators.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static bf_layout band_layout(const bf_band *band) {
+    return bf_layout_make(band->words, band->layout.exponent + 32 * band->first);
+}
+
+static ALWAYS_INLINE bf_band_sums sums_of(const bf_accumulators *a, const bf_column *c,
+                                          bf_kind kind, size_t slot) {
+    const int64_t *record = bf_record(a, slot);
+    bf_band_sums g = {.sum = record + c->sum.at,
+                      .products = record + c->products.at,
+                      .sum_layout = band_layout(&c->sum),
+                      .products_layout = band_layout(&c->products),
+                      .words = true};
+    bf_column_counts(c, slot, kind, record[0], g.counts);
+    return g;
+}
+
+static ALWAYS_INLINE void finish_floats(const bf_slot_results *r, bf_reduction op, bf_dtype to,
+                                        size_t first, size_t n) {
+    const bf_column *c = &r->from->columns[r->column];
+    const bf_kind kind = bf_kind_of(op, c->dtype);
+    const int bytes = bf_dtype_bytes(to);
+    bf_work work;
+    for (size_t i = 0; i < n; i++) {
+        const bf_band_sums g = sums_of(r->from, c, kind, first + i);
+        const uint64_t bits = bf_band_bits(op, &g, r->options, bf_format_of(to), &work);
+        bf_store_bits(r->values + i * (size_t)bytes, bytes, bits);
+    }
+}
+
+static void finish_integers(const bf_slot_results *r, size_t first, size_t n) {
+    const bf_column *c = &r->from->columns[r->column];
+    const size_t bytes = r->to == BF_I192 ? 24 : (size_t)bf_dtype_bytes(r->to);
+    uint64_t integer[3];
+    for (size_t i = 0; i < n; i++) {
+        const bf_band_sums g = sums_of(r->from, c, bf_kind_of(r->op, c->dtype), first + i);
+        bf_band_integer(r->op, &g, integer);
+        memcpy(r->values + i * bytes, integer, bytes);
+        if (r->fits != NULL) r->fits[i] = bf_integer_fits(r->to, integer);
+    }
+}
+
+static int64_t nans_of(const bf_column *c, size_t slot) {
+    return c->specials == NULL ? 0 : c->specials[slot * BF_SPECIALS + BF_SPECIAL_NAN];
+}
+
+static void finish_extremes(const bf_slot_results *r, size_t first, size_t n) {
+    const bf_column *c = &r->from->columns[r->column];
+    const bool skip = r->options->nan == BF_NAN_SKIP;
+    const int at = bf_is_greatest(r->op) ? c->greatest_at : c->least_at;
+    const int bytes = bf_dtype_bytes(r->to);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t *record = bf_record(r->from, first + i);
+        const uint64_t bits =
+            bf_extreme_bits(r->op, r->to, record[0], nans_of(c, first + i), record[at], skip);
+        bf_store_bits(r->values + i * (size_t)bytes, bytes, bits);
+    }
+}
+
+static bool any_nan(const bf_column *c, size_t first, size_t n) {
+    for (size_t i = first; i < first + n && c->specials != NULL; i++)
+        if (nans_of(c, i) > 0) return true;
+    return false;
+}
+
+bool bf_accumulators_finish(const bf_slot_results *r, size_t first, size_t n) {
+    const bf_column *c = &r->from->columns[r->column];
+    if (r->options->nan == BF_NAN_ERROR && any_nan(c, first, n)) return false;
+    if (bf_kind_of(r->op, c->dtype) == BF_KIND_EXTREME)
+        finish_extremes(r, first, n);
+    else if (r->result == BF_I192)
+        finish_integers(r, first, n);
+    else if (r->op == BF_SUM && r->to == BF_F64) /* by constants: the usual ones */
+        finish_floats(r, BF_SUM, BF_F64, first, n);
+    else if (r->op == BF_MEAN && r->to == BF_F64)
+        finish_floats(r, BF_MEAN, BF_F64, first, n);
+    else
+        finish_floats(r, r->op, r->to, first, n);
+    return true;
+}

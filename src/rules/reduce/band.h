@@ -1,0 +1,109 @@
+/* The results of many sums that share a band of limbs: the bits that rules/reduce/result.h would
+ * make of a state's words, from the limbs in use alone. */
+#ifndef BF_RULES_REDUCE_BAND_H
+#define BF_RULES_REDUCE_BAND_H
+
+#include "rules/reduce/result.h"
+
+/* One exact sum, or two: limbs, which need not be carried, or words of 64 bits of a number in two's
+ * complement. */
+typedef struct bf_band_sums {
+    int64_t counts[BF_SUM_LIMBS]; /* as in the words of a state */
+    const int64_t *sum, *products;
+    bf_layout sum_layout, products_layout; /* those in use, and the weight of the first */
+    bool words;
+} bf_band_sums;
+
+BF_RULE_INLINE bf_leading bf_band_leading(const bf_band_sums *g, const int64_t *limbs,
+                                          bf_layout layout, bool *negative) {
+    return g->words ? bf_leading_from_words(limbs, layout.limbs, layout.exponent, negative)
+                    : bf_leading_from_band(limbs, layout.limbs, layout.exponent, negative);
+}
+
+BF_RULE_INLINE void bf_band_wide(const bf_band_sums *g, const int64_t *limbs, bf_layout layout,
+                                 bf_wide *x) {
+    if (g->words)
+        bf_wide_from_words(x, limbs, layout.limbs, layout.exponent);
+    else
+        bf_wide_from_band(x, limbs, layout.limbs, layout.exponent);
+}
+
+/* The dtype of the results of an aggregate: BF_I192 of integer sums, which always fit it. */
+BF_RULE bf_dtype bf_result_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
+    if (op == BF_MIN || op == BF_MAX) return dtype;
+    if (bf_result_is_integer(op, dtype, out_dtype)) return BF_I192;
+    return out_dtype == BF_F32 ? BF_F32 : BF_F64;
+}
+
+/* Limbs / divisor, or the square root of limbs that are not negative, rounded once. */
+BF_RULE_INLINE uint64_t bf_band_round(const bf_band_sums *g, const int64_t *limbs, bf_layout layout,
+                                      uint64_t divisor, bool root, bf_format f) {
+    bool negative;
+    bf_leading x = bf_band_leading(g, limbs, layout, &negative);
+    if (x.bits == 0) return bf_finish_zero_is_negative(g->counts) ? bf_format_sign(f) : 0;
+    if (divisor != 1) x = bf_leading_divide(x, divisor);
+    return bf_leading_round(f, negative, root ? bf_leading_root(x) : x);
+}
+
+/* The variance or, of BF_STD, its square root: NaN unless more than ddof values are finite, and all
+ * are. */
+BF_RULE uint64_t bf_band_variance(bf_reduction op, const bf_band_sums *g, int ddof, bool special,
+                                  bf_format f, bf_work *work) {
+    int64_t n = bf_finish_count(g->counts);
+    if (special || n <= ddof) return bf_format_nan(f);
+    bf_band_wide(g, g->sum, g->sum_layout, &work->sum);
+    bf_wide_square(&work->square, &work->sum);
+    bf_band_wide(g, g->products, g->products_layout, &work->x);
+    return bf_finish_spread(n, ddof, op == BF_STD, f, work);
+}
+
+/* The bits of a result that is rounded. work is for BF_VAR and BF_STD. */
+BF_RULE_INLINE uint64_t bf_band_bits(bf_reduction op, const bf_band_sums *g,
+                                     const bf_reduce_options *options, bf_format f, bf_work *work) {
+    uint64_t bits = 0;
+    int64_t n = bf_finish_count(g->counts);
+    bool special = bf_finish_special(g->counts, options->nan == BF_NAN_SKIP, f, &bits);
+    bool mean = op == BF_MEAN, sum = op == BF_SUM || mean;
+    if (op == BF_VAR || op == BF_STD)
+        return bf_band_variance(op, g, options->ddof, special, f, work);
+    if (special) return bits;
+    if (mean && n == 0) return bf_format_nan(f);
+    return bf_band_round(g, sum ? g->sum : g->products, sum ? g->sum_layout : g->products_layout,
+                         mean ? (uint64_t)n : 1, op == BF_NORM, f);
+}
+
+/* The bits of a minimum or maximum: NaN too where all values are NaN and skipped. key is the least
+ * order key of the others (of BF_MAX: complemented). */
+BF_RULE uint64_t bf_extreme_bits(bf_reduction op, bf_dtype dtype, int64_t count, int64_t nan,
+                                 int64_t key, bool skip) {
+    if (nan == count || (nan > 0 && !skip)) return bf_format_nan(bf_format_of(dtype));
+    return bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key);
+}
+
+/* Limb k of a band: 0 below it, and its sign above. */
+BF_RULE int64_t bf_band_limb(const int64_t *limbs, int count, bool words, int k) {
+    if (k < 0 || count == 0) return 0;
+    if (!words) return k < count ? limbs[k] : 0;
+    if (k >= 2 * count) return limbs[count - 1] < 0 ? 0xffffffff : 0;
+    return (uint32_t)((uint64_t)limbs[k / 2] >> 32 * (k % 2));
+}
+
+/* The sum or, of BF_SUMSQ, the sum of squares of integers, as 192 bits of two's complement. */
+BF_RULE void bf_band_integer(bf_reduction op, const bf_band_sums *g, uint64_t out[3]) {
+    const int64_t *limbs = op == BF_SUM ? g->sum : g->products;
+    bf_layout layout = op == BF_SUM ? g->sum_layout : g->products_layout;
+    int64_t carry = 0;
+    for (int i = 0; i < 6; i++) {
+        carry += bf_band_limb(limbs, layout.limbs, g->words, i - layout.exponent / 32);
+        out[i / 2] = (i % 2 ? out[i / 2] : 0) | (uint64_t)(uint32_t)carry << 32 * (i % 2);
+        carry >>= 32;
+    }
+}
+
+/* Does a 192-bit integer fit BF_I64 or BF_U64? BF_I192 it always does. */
+BF_RULE bool bf_integer_fits(bf_dtype dtype, const uint64_t integer[3]) {
+    uint64_t above = dtype == BF_I64 ? (uint64_t)((int64_t)integer[0] >> 63) : 0;
+    return dtype == BF_I192 || (integer[1] == above && integer[2] == above);
+}
+
+#endif
