@@ -41,21 +41,7 @@ static void free_list(list *l) {
     free(l->counts);
 }
 
-/* An element of an array as a value: integers are widened. */
-static bf_value element_at(bf_dtype dtype, const char *array, int64_t i) {
-    const size_t bytes = bf_dtype_size(dtype);
-    bf_value v = {.dtype = dtype};
-    memcpy(&v.as, array + (size_t)i * bytes, bytes);
-    switch (dtype) {
-    case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
-    case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
-    case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;
-    default: break;
-    }
-    return v;
-}
-
-static bf_value key_at(const list *l, int64_t i) { return element_at(l->key, l->keys, i); }
+static bf_value key_at(const list *l, int64_t i) { return output_element(l->key, l->keys, i); }
 
 static bf_value count_at(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};
@@ -214,7 +200,7 @@ static int take_columns(table *t, const group_subject *s, const options *o) {
 
 static bf_value value_at(const table *t, int column, int64_t i) {
     const results *r = &t->results[column];
-    if (r->array) return element_at(r->dtype, r->array, i);
+    if (r->array) return output_element(r->dtype, r->array, i);
     return r->values ? r->values[i] : count_at(&t->list, i);
 }
 

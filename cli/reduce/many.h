@@ -1,0 +1,13 @@
+/* Reductions of many at once: along axes, by segments, by index. */
+#ifndef BITFOLD_CLI_REDUCE_MANY_H
+#define BITFOLD_CLI_REDUCE_MANY_H
+
+#include "runtime/options.h"
+
+/* Whether the options ask for them. */
+bool many_asked(const options *o);
+
+/* Runs a command of values whose options do. Returns an exit code. */
+int many_run(const options *o, bf_reduction op);
+
+#endif
