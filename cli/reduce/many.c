@@ -1,10 +1,12 @@
 /* sum, dot, describe and the other commands of values with --axis, --offsets or --index. */
 #include "reduce/many.h"
 
+#include "memory/temporary.h"
 #include "reduce/many_work.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,6 @@ bool many_asked(const options *o) {
 /* An option that single values have. */
 static const char *find_single(const options *o) {
     return o->total              ? "--total"
-           : o->save             ? "--save"
            : o->checkpoint       ? "--checkpoint"
            : o->input.first > 0  ? "--offset"
            : o->input.count >= 0 ? "--count"
@@ -60,6 +61,12 @@ static int check_options(const options *o, bf_reduction op) {
                     o->axes.n > 0 ? "--axis"
                     : o->offsets  ? "--offsets"
                                   : "--index");
+    if (o->save && !many_has_states(op))
+        return fail(EXIT_USAGE, NULL,
+                    "--save of many values is for sum, mean, var, std, sumsq, "
+                    "norm, min and max");
+    if (o->save && o->file_count > 1)
+        return fail(EXIT_USAGE, NULL, "--save of many values takes one FILE");
     if (count_standard(o) > 1) return fail(EXIT_USAGE, NULL, "standard input cannot be two files");
     return check_output(o, op);
 }
@@ -67,7 +74,7 @@ static int check_options(const options *o, bf_reduction op) {
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static int open_inputs(many *x, char *const names[]) {
-    const options *o = x->task.options;
+    const options *o = x->task->options;
     input in = o->input;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
@@ -98,8 +105,8 @@ static int put_results(many *x, char *const names[], double began) {
     r->other = x->inputs > 1 ? names[1] : NULL;
     r->n = indices * m->unit;
     if (m->shape[0] < 0) r->ndim = places_shape(x->by, m, indices, r->shape);
-    note_device(x->task.context, names[0]);
-    return ranks_rank() == 0 ? results_put(r, &x->task.output, bf_context_device(x->task.context))
+    note_device(x->task->context, names[0]);
+    return ranks_rank() == 0 ? results_put(r, &x->task->output, bf_context_device(x->task->context))
                              : EXIT_DONE;
 }
 
@@ -112,7 +119,7 @@ static int reduce_files(many *x, char *const names[]) {
     code = ranks_agree(code);
     if (code != EXIT_DONE || !takes_part(x)) return code;
     x->results.ndim = places_shape(&x->places, m, m->shape[0], x->results.shape);
-    for (int i = 0; i < x->inputs; i++) task_tell_input(&x->task, &x->input[i].rows);
+    for (int i = 0; i < x->inputs; i++) task_tell_input(x->task, &x->input[i].rows);
     progress_start(names[0], rows_bytes(&m->rows));
     code = many_work(x);
     progress_stop();
@@ -123,10 +130,10 @@ static int reduce_files(many *x, char *const names[]) {
 
 /* A file that fails does not keep the others from their values. */
 static int run_files(many *x) {
-    const options *o = x->task.options;
+    const options *o = x->task->options;
     int first_failure = EXIT_DONE;
     for (int i = 0; i < o->file_count && !x->away; i += x->inputs) {
-        if (ranks_any(ferror(x->task.output.stream))) break;
+        if (ranks_any(ferror(x->task->output.stream))) break;
         const int code = reduce_files(x, o->files + i);
         if (first_failure == EXIT_DONE) first_failure = code;
         for (int k = 0; k < x->inputs; k++) matrix_close(&x->input[k]);
@@ -136,21 +143,78 @@ static int run_files(many *x) {
     return first_failure;
 }
 
+static int run_task(many *x, task *t, const options *o) {
+    int code = task_open(t, o, o->file_count > x->inputs);
+    x->task = t;
+    if (code == EXIT_DONE) {
+        code = ranks_agree(places_open(&x->places, o, t->context));
+        code = task_close(t, code == EXIT_DONE ? run_files(x) : code, NULL);
+        places_close(&x->places);
+    }
+    task_free(t);
+    return code;
+}
+
 int many_run(const options *o, bf_reduction op) {
     int code = check_options(o, op);
     if (code != EXIT_DONE) return code;
     many *x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
-    x->op = op;
-    x->rules = o->rules;
-    x->inputs = op == BF_DOT ? 2 : 1;
-    code = task_open(&x->task, o, o->file_count > x->inputs);
-    if (code == EXIT_DONE) {
-        code = ranks_agree(places_open(&x->places, o, x->task.context));
-        code = task_close(&x->task, code == EXIT_DONE ? run_files(x) : code, NULL);
-        places_close(&x->places);
-    }
-    task_free(&x->task);
+    task *t = calloc(1, sizeof *t);
+    if (x) *x = (many){.op = op, .rules = o->rules, .inputs = op == BF_DOT ? 2 : 1};
+    code = x && t ? run_task(x, t, o) : fail_status(BF_E_MEMORY, NULL, NULL);
+    free(t);
+    free(x);
+    return code;
+}
+
+/* ---- merge ----------------------------------------------------------------------------------- */
+
+/* The elements that all states have absorbed; memory has room for a number for each. */
+static int64_t count_elements(bf_states *states, int64_t n, int64_t *memory) {
+    const bf_array counts = bf_array_of(BF_I64, memory, n);
+    int64_t sum = 0;
+    const bf_status st = bf_states_counts(states, &counts);
+    for (int64_t i = 0; i < n && st == BF_OK; i++) sum += memory[i];
+    return sum;
+}
+
+static int take_values(many *x, bf_states *states, const bf_states_info *info, void *memory) {
+    results *r = &x->results;
+    const bf_array values = bf_array_of(r->column[0].dtype, memory, info->count);
+    const bf_status st = memory ? bf_states_result(states, &x->rules, &values, NULL) : BF_E_MEMORY;
+    if (st != BF_OK) return many_call_failed(x, st);
+    if (!results_add(r, 0, memory, info->count)) return temporary_failed(errno);
+    return results_put(r, &x->task->output, bf_context_device(x->task->context));
+}
+
+static int show_states(many *x, bf_states *states, double began) {
+    bf_states_info info = {.size = sizeof info};
+    results *r = &x->results;
+    bf_states_describe(states, &info);
+    x->rules = many_rules(x->task->options, info.op);
+    const bf_dtype dtype = bf_reduce_dtype(info.op, info.dtype, &x->rules);
+    int code = many_read_empty(x, dtype);
+    if (code != EXIT_DONE) return code;
+    results_open(r, &dtype, 1, 0);
+    r->dtype = info.dtype;
+    r->ndim = 1;
+    r->shape[0] = r->count = info.count;
+    r->seconds = progress_clock() - began;
+    int64_t *memory = malloc((size_t)info.count * sizeof *memory + 1);
+    if (memory) r->n = count_elements(states, info.count, memory);
+    code = take_values(x, states, &info, memory);
+    free(memory);
+    results_close(r);
+    return code;
+}
+
+int many_show(task *t, bf_states *states, const char *file, double began) {
+    many *x = calloc(1, sizeof *x); /* too large for a small stack */
+    if (!x) return fail_status(BF_E_MEMORY, NULL, file);
+    x->task = t;
+    x->by = &x->places;
+    x->results.file = x->input[0].rows.source.name = file;
+    const int code = show_states(x, states, began);
     free(x);
     return code;
 }

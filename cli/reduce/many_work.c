@@ -2,6 +2,7 @@
 
 #include "memory/temporary.h"
 #include "runtime/progress.h"
+#include "runtime/statefile.h"
 #include "text/number.h"
 #include "work/ranks.h"
 
@@ -20,14 +21,27 @@ enum { EMPTY_TEXT = 400 };
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+bool many_has_states(bf_reduction op) {
+    switch (op) {
+    case BF_SUM:
+    case BF_MEAN:
+    case BF_VAR:
+    case BF_STD:
+    case BF_SUMSQ:
+    case BF_NORM:
+    case BF_MIN:
+    case BF_MAX: return true;
+    default: return false;
+    }
+}
+
 bool many_has_empty(bf_reduction op) {
     return op == BF_MIN || op == BF_MAX || op == BF_ARGMIN || op == BF_ARGMAX;
 }
 
-/* --empty, of the results' dtype. */
-static int read_empty(many *x, bf_dtype dtype) {
+int many_read_empty(many *x, bf_dtype dtype) {
     char text[EMPTY_TEXT + TEXT_SLACK] = "";
-    const char *given = x->task.options->empty;
+    const char *given = x->task->options->empty;
     const size_t n = given ? strlen(given) : 0;
     text_number number;
     uint64_t bits = 0;
@@ -50,38 +64,36 @@ static int read_empty(many *x, bf_dtype dtype) {
 static const bf_reduction described[] = {BF_MIN, BF_ARGMIN, BF_MAX, BF_ARGMAX,
                                          BF_SUM, BF_MEAN,   BF_STD};
 
-/* The rules for one of them: what is picked out is not rounded. */
-static bf_reduce_options rules_of(const options *o, bf_reduction op) {
+bf_reduce_options many_rules(const options *o, bf_reduction op) {
     bf_reduce_options rules = o->rules;
     if (many_has_empty(op)) rules.out_dtype = BF_NONE;
     return rules;
 }
 
 static int open_results(many *x) {
-    const options *o = x->task.options;
+    const options *o = x->task->options;
     const bool all = x->op == BF_DESCRIBE;
     results *r = &x->results;
     bf_dtype dtypes[RESULTS_COLUMNS] = {BF_I64, BF_I64, BF_I64};
     r->dtype = matrix_dtype(&x->input[0]);
     if (!all) dtypes[0] = bf_reduce_dtype(x->op, r->dtype, &o->rules);
     for (int k = RESULTS_MIN; k < RESULTS_COLUMNS; k++) {
-        const bf_reduce_options rules = rules_of(o, described[k - RESULTS_MIN]);
+        const bf_reduce_options rules = many_rules(o, described[k - RESULTS_MIN]);
         dtypes[k] = bf_reduce_dtype(described[k - RESULTS_MIN], r->dtype, &rules);
     }
     results_close(r);
     results_open(r, dtypes, all ? RESULTS_COLUMNS : 1, o->memory.results);
     r->skip = o->rules.nan == BF_NAN_SKIP;
-    return read_empty(x, dtypes[0]);
+    return many_read_empty(x, dtypes[0]);
 }
 
-/* How a call that failed ends: data that changed meanwhile may be refused for that. */
-static int call_failed(many *x, bf_status st) {
+int many_call_failed(many *x, bf_status st) {
     const char *name = x->input[0].rows.source.name;
     for (int i = 0; i < x->inputs; i++) {
         const int code = matrix_check(&x->input[i]);
         if (code != EXIT_DONE) return code;
     }
-    const char *message = bf_context_message(x->task.context);
+    const char *message = bf_context_message(x->task->context);
     switch (st) {
     case BF_E_ARGUMENT: /* an offset or an index is wrong */
         return fail(EXIT_DATA, x->by->kind == BY_AXES ? name : x->by->rows.source.name, "%s",
@@ -94,7 +106,7 @@ static int call_failed(many *x, bf_status st) {
         fail(EXIT_DATA, name, "%s", message);
         hint("--empty VALUE stands for what there is not");
         return EXIT_DATA;
-    default: return fail_status(st, x->task.context, name);
+    default: return fail_status(st, x->task->context, name);
     }
 }
 
@@ -119,7 +131,7 @@ static int64_t count_of(const bf_array *values) {
 /* Gives values memory for elements of any dtype. */
 static int make_room(const many *x, bf_array *values) {
     const char *name = x->input[0].rows.source.name;
-    const int64_t most = x->task.options->memory.results, count = count_of(values);
+    const int64_t most = x->task->options->memory.results, count = count_of(values);
     if (most > 0 && count > most / 8) {
         fail(EXIT_USAGE, name, "--memory is too small: there are %" PRId64 " results at a time",
              count);
@@ -148,8 +160,8 @@ static bf_status add_counts(many *x, bf_map_op op, const bf_array *a, const bf_a
     const int64_t n = count_of(counts);
     int64_t *total = counts->data, *some = malloc((size_t)n * sizeof *some + 1);
     more.data = some;
-    bf_status st = some ? bf_map(x->task.context, op, inputs, 2, &how, flags) : BF_E_MEMORY;
-    if (st == BF_OK) st = places_reduce(x->by, x->task.context, BF_SUM, flags, NULL, NULL, &more);
+    bf_status st = some ? bf_map(x->task->context, op, inputs, 2, &how, flags) : BF_E_MEMORY;
+    if (st == BF_OK) st = places_reduce(x->by, x->task->context, BF_SUM, flags, NULL, NULL, &more);
     for (int64_t i = 0; i < n && st == BF_OK; i++) total[i] += some[i];
     free(some);
     return st;
@@ -181,9 +193,9 @@ static bf_status describe_column(many *x, int column, const bf_array *a, const b
     if (column < RESULTS_MIN) return count_kind(x, column, a, values);
     const bf_reduction op = described[column - RESULTS_MIN];
     const bf_value nothing = {.dtype = values->dtype};
-    bf_reduce_options rules = rules_of(x->task.options, op);
+    bf_reduce_options rules = many_rules(x->task->options, op);
     rules.empty = many_has_empty(op) ? &nothing : NULL;
-    return places_reduce(x->by, x->task.context, op, a, NULL, &rules, values);
+    return places_reduce(x->by, x->task->context, op, a, NULL, &rules, values);
 }
 
 /* ---- ways to work ---------------------------------------------------------------------------- */
@@ -195,9 +207,9 @@ static int reduce_slab(many *x, const bf_array *a, const bf_array *b) {
     for (int k = 0; k < x->results.columns && code == EXIT_DONE; k++) {
         values.dtype = x->results.column[k].dtype;
         const bf_status st = x->op == BF_DESCRIBE ? describe_column(x, k, a, &values)
-                                                  : places_reduce(x->by, x->task.context, x->op, a,
+                                                  : places_reduce(x->by, x->task->context, x->op, a,
                                                                   b, &x->rules, &values);
-        code = st == BF_OK ? keep_values(x, k, &values) : call_failed(x, st);
+        code = st == BF_OK ? keep_values(x, k, &values) : many_call_failed(x, st);
     }
     if (code == EXIT_DONE) x->results.count += count_of(&values);
     free(values.data);
@@ -205,7 +217,7 @@ static int reduce_slab(many *x, const bf_array *a, const bf_array *b) {
 }
 
 static int reduce_whole(many *x) {
-    const int64_t memory = x->task.options->memory.input / x->inputs;
+    const int64_t memory = x->task->options->memory.input / x->inputs;
     bf_array of[2];
     int code = EXIT_DONE;
     for (int i = 0; i < x->inputs && code == EXIT_DONE; i++)
@@ -218,7 +230,7 @@ static int reduce_whole(many *x) {
 /* The indices of the first axis in a slab; of text, those at hand. */
 static int slab_indices(const many *x, int64_t *n) {
     const matrix *m = &x->input[0];
-    const options *o = x->task.options;
+    const options *o = x->task->options;
     const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
     int64_t bytes = matrix_in_place(m) ? SLAB_IN_PLACE : SLAB_COPIED;
     if (o->memory.limit > 0 && o->memory.input < bytes) bytes = o->memory.input;
@@ -252,7 +264,7 @@ static int absorb_slabs(many *x, bf_states *states) {
         if (code == EXIT_DONE && !places_reach(x->by, m->at)) code = places_check(x->by, m->at);
         if (code != EXIT_DONE || slab.shape[0] == 0) break;
         const bf_status st = places_absorb(x->by, states, &slab, m->at - slab.shape[0]);
-        if (st != BF_OK) code = call_failed(x, st);
+        if (st != BF_OK) code = many_call_failed(x, st);
     }
     if (code == EXIT_DONE && m->shape[0] < 0) code = places_check(x->by, m->at);
     return code;
@@ -260,10 +272,10 @@ static int absorb_slabs(many *x, bf_states *states) {
 
 /* Rank 0 merges the states of all ranks, as their bytes. */
 static bf_status merge_saved(many *x, bf_states *states, const char *saved, size_t size) {
-    bf_states *other;
-    bf_status st = bf_states_load(x->task.context, saved, size, &other);
+    bf_states *other = NULL;
+    bf_status st = bf_states_load(x->task->context, saved, size, &other);
     if (st == BF_OK) st = bf_states_merge(states, other);
-    if (st == BF_OK) bf_states_destroy(other);
+    bf_states_destroy(other);
     return st;
 }
 
@@ -274,7 +286,7 @@ static int merge_ranks(many *x, bf_states *states) {
     bf_status st = bf_states_save_size(states, &size);
     char *mine = ranks_allocate(size);
     if (st == BF_OK) st = bf_states_save(states, mine);
-    int code = ranks_agree(st == BF_OK ? EXIT_DONE : call_failed(x, st));
+    int code = ranks_agree(st == BF_OK ? EXIT_DONE : many_call_failed(x, st));
     char *all = code == EXIT_DONE ? ranks_collect(mine, (int64_t)size, sizes) : NULL;
     const char *at = all ? all + sizes[0] : NULL;
     for (int i = 1; i < ranks_count() && all && st == BF_OK; at += sizes[i++])
@@ -282,55 +294,62 @@ static int merge_ranks(many *x, bf_states *states) {
     free(all);
     free(mine);
     free(sizes);
-    if (code == EXIT_DONE) code = ranks_agree(st == BF_OK ? EXIT_DONE : call_failed(x, st));
+    if (code == EXIT_DONE) code = ranks_agree(st == BF_OK ? EXIT_DONE : many_call_failed(x, st));
     return code;
 }
 
-static int take_states(many *x, bf_states *states) {
-    bf_array values = shape_values(x, 0);
+/* Takes the values of states, of n indices of the first axis if each has its own, and saves the
+ * states if they shall be. */
+static int take_states(many *x, bf_states *states, int64_t n) {
+    bf_array values = shape_values(x, n);
     int code = make_room(x, &values);
     if (code != EXIT_DONE) return code;
     values.dtype = x->results.column[0].dtype;
     const bf_status st = bf_states_result(states, &x->rules, &values, NULL);
-    code = st == BF_OK ? keep_values(x, 0, &values) : call_failed(x, st);
+    code = st == BF_OK ? keep_values(x, 0, &values) : many_call_failed(x, st);
     x->results.count = count_of(&values);
     free(values.data);
+    if (code == EXIT_DONE && x->task->options->save)
+        code = statefile_save_states(&x->task->save, states, x->task->context);
     return code;
 }
 
+static bf_status create_states(const many *x, int64_t n, bf_states **states) {
+    const bf_array values = shape_values(x, n);
+    return bf_states_create(x->task->context, x->op, x->results.dtype, count_of(&values), states);
+}
+
 static int reduce_states(many *x) {
-    const bf_array values = shape_values(x, 0);
     bf_states *states = NULL;
-    const bf_status st =
-        bf_states_create(x->task.context, x->op, x->results.dtype, count_of(&values), &states);
-    int code = st == BF_OK ? absorb_slabs(x, states) : call_failed(x, st);
+    const bf_status st = create_states(x, 0, &states);
+    int code = st == BF_OK ? absorb_slabs(x, states) : many_call_failed(x, st);
     if (code != ROWS_RESETTLED) code = ranks_agree(code);
     if (code == EXIT_DONE) code = merge_ranks(x, states);
-    if (code == EXIT_DONE && ranks_rank() == 0) code = take_states(x, states);
+    if (code == EXIT_DONE && ranks_rank() == 0) code = take_states(x, states, 0);
     bf_states_destroy(states);
     return code;
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static bool has_states(bf_reduction op) {
-    switch (op) {
-    case BF_SUM:
-    case BF_MEAN:
-    case BF_VAR:
-    case BF_STD:
-    case BF_SUMSQ:
-    case BF_NORM:
-    case BF_MIN:
-    case BF_MAX: return true;
-    default: return false;
-    }
+/* The same where each index of the first axis has states of its own. */
+static int save_whole(many *x) {
+    bf_array whole;
+    bf_states *states = NULL;
+    int code = matrix_all(&x->input[0], x->task->options->memory.input, &whole);
+    if (code != EXIT_DONE) return code;
+    bf_status st = create_states(x, whole.shape[0], &states);
+    if (st == BF_OK) st = places_absorb(x->by, states, &whole, 0);
+    code = st == BF_OK ? take_states(x, states, whole.shape[0]) : many_call_failed(x, st);
+    bf_states_destroy(states);
+    return code == EXIT_DONE ? matrix_check(&x->input[0]) : code;
 }
+
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Whether slabs can be reduced one after another: each has results of its own, or states add them
  * up. */
 bool many_has_slabs(const many *x) {
-    return x->inputs == 1 && (places_keep_first(x->by) || has_states(x->op));
+    const bool apart = places_keep_first(x->by);
+    return x->inputs == 1 && (apart ? !x->task->options->save : many_has_states(x->op));
 }
 
 /* Slabs with results of their own cost nothing, but states do: an array in place is rather reduced
@@ -339,16 +358,16 @@ static bool is_whole(const many *x) {
     const matrix *m = &x->input[0];
     const bool simple = places_keep_first(x->by) && !m->rows.source.layout.fortran;
     if (!many_has_slabs(x)) return true;
-    return matrix_in_place(m) && x->task.options->memory.limit == 0 && !simple &&
-           ranks_count() == 1;
+    return matrix_in_place(m) && !x->task->options->save && x->task->options->memory.limit == 0 &&
+           !simple && ranks_count() == 1;
 }
 
 /* Few long fibres are taken in parts if one is too large for memory, or there are more ranks. */
 static bool wants_parts(const many *x) {
     const matrix *m = &x->input[0];
     const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
-    const int64_t limit = x->task.options->memory.input;
-    return has_states(x->op) && places_are_runs(x->by, m) &&
+    const int64_t limit = x->task->options->memory.input;
+    return many_has_states(x->op) && places_are_runs(x->by, m) &&
            ((limit > 0 && row > limit) || (ranks_count() > 1 && m->shape[0] < ranks_count()));
 }
 
@@ -358,8 +377,9 @@ static int flatten(many *x) {
 }
 
 static int reduce_once(many *x) {
+    if (x->task->options->save && places_keep_first(x->by)) return save_whole(x);
     if (is_whole(x)) return reduce_whole(x);
-    int code = wants_parts(x) ? flatten(x) : EXIT_DONE;
+    int code = ranks_agree(wants_parts(x) ? flatten(x) : EXIT_DONE);
     if (code != EXIT_DONE) return code;
     matrix_share(&x->input[0]);
     if (!places_keep_first(x->by)) return reduce_states(x);

@@ -8,7 +8,7 @@
 #include "reduce/task.h"
 
 typedef struct many {
-    task task;
+    task *task;
     bf_reduction op;
     places places, flat;
     places *by;      /* one of them */
@@ -21,8 +21,20 @@ typedef struct many {
     results results;
 } many;
 
-/* Whether op has no value of no elements, but that of --empty. */
+/* Whether there are states of op; and whether it has no value of no elements, but that of --empty.
+ */
+bool many_has_states(bf_reduction op);
 bool many_has_empty(bf_reduction op);
+
+/* The rules for op: what is picked out is not rounded. */
+bf_reduce_options many_rules(const options *o, bf_reduction op);
+
+/* Takes --empty, if it is given, into the rules of results of this dtype. Returns an exit code. */
+int many_read_empty(many *x, bf_dtype dtype);
+
+/* How a call that failed ends: data that changed meanwhile may be refused for that. Returns an exit
+ * code. */
+int many_call_failed(many *x, bf_status st);
 
 /* Whether the inputs, which are open and fit the places, can be taken by slabs. */
 bool many_has_slabs(const many *x);

@@ -11,7 +11,7 @@
 
 #define TAKES_VALUE                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |           \
-     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_MANY)
+     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_MANY | TAKES_EMPTY)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define FILES "\nOne value for each FILE; '-' or no FILE is standard input."

@@ -96,7 +96,7 @@ static const option_spec shared[] = {
     {"slots", 0, "M", "the number of slots of --index", TAKES_MANY, .read = read_number,
      .at = AT(slots), .most = BF_SLOTS_MAX},
     {"empty", 0, "VALUE", "the min, max, argmin or argmax of an empty segment, slot or fibre",
-     TAKES_MANY, .read = read_text, .at = AT(empty)},
+     TAKES_EMPTY, .read = read_text, .at = AT(empty)},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
     {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,

@@ -36,7 +36,8 @@ enum option_group {
     TAKES_ROWS = 1 << 27,     /* --count N: with TAKES_INPUT, unless TAKES_GROUPS */
     TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --count */
     TAKES_FRAMES = 1 << 28,   /* -o --frames --c-path --view */
-    TAKES_MANY = 1 << 29      /* --axis --offsets --index --slots --empty */
+    TAKES_MANY = 1 << 29,     /* --axis --offsets --index --slots */
+    TAKES_EMPTY = 1 << 30     /* --empty */
 };
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };

@@ -306,6 +306,66 @@ class Memory(AxisTest):
                      stdin=b"1,2\n")
 
 
+class States(AxisTest):
+    """Parts that are saved and merged give what one pass gives."""
+
+    def save_part(self, name, op, *how):
+        return self.lines(op, *how, "--save", self.path(name))
+
+    def test_parts_add_up(self):
+        x = samples("f4", (500, 3), 4)
+        parts = [self.save("p%d.npy" % i, part) for i, part in enumerate(np.split(x, [100, 350]))]
+        index = np.random.default_rng(1).integers(0, 5, 500)
+        places = [self.save("i%d.npy" % i, part) for i, part in enumerate(np.split(index, [100, 350]))]
+        whole, all_places = self.save("x.npy", x), self.save("i.npy", index)
+        saved = [self.path("s%d" % i) for i in range(3)]
+        for op in ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"]:
+            for how in ["--axis", "--index"]:
+                for part, place, state in zip(parts, places, saved):
+                    more = ["--axis", 0] if how == "--axis" else ["--index", place, "--slots", 5]
+                    want = self.lines(op, *more, part)
+                    self.assertEqual(self.lines(op, *more, part, "--save", state), want)
+                more = ["--axis", 0] if how == "--axis" else ["--index", all_places, "--slots", 5]
+                want = self.lines(op, *more, whole)
+                self.assertEqual(self.lines("merge", *saved), want)
+                self.lines("merge", *saved[::-1], "--save", self.path("all"))
+                self.lines(op, *more, whole, "--save", self.path("one"))
+                with open(self.path("all"), "rb") as f, open(self.path("one"), "rb") as g:
+                    self.assertEqual(f.read(), g.read())
+        self.result("merge", self.path("all"), "-o", self.path("o.npy"))
+        self.assertEqual(np.load(self.path("o.npy")).shape, (15,))
+        found = json.loads(self.result("merge", "--json", *saved))
+        self.assertEqual((found["n"], found["shape"], len(found["values"])), (1500, [15], 15))
+
+    def test_each_index_of_the_first_axis_has_its_own(self):
+        x, text = self.save("x.npy", samples("i4", (7, 9), 5)), self.write("t", b"1,2\n3,4.5\n")
+        for name, op in [(x, "sum"), (text, "max")]:
+            want = self.lines(op, "--axis", 1, name)
+            self.assertEqual(self.lines(op, "--axis", 1, "--save", self.path("s"), name), want)
+            self.assertEqual(self.lines("merge", self.path("s")), want)
+
+    def test_what_does_not_match_is_refused(self):
+        x = self.save("x.npy", np.ones((2, 3)))
+        a, b, c, one = (self.path(name) for name in ["a", "b", "c", "one"])
+        self.lines("sum", "--axis", 0, "--save", a, x)
+        self.lines("sum", "--axis", 1, "--save", b, x)
+        self.lines("sum", "--save", one, x)
+        self.refused(3, "states do not match: this is of 2 sum f64, ", "merge", a, b)
+        self.refused(3, "states do not match: this is of a value, ", "merge", a, one)
+        self.refused(3, "it cannot be taken out", "merge", a, "--minus", a)
+        self.refused(3, "it is of many values", "verify", "--against", a, x)
+        self.refused(2, "--save of many values takes one FILE", "sum", "--axis", 0, "--save", c, x, x)
+        with open(a, "rb") as f:
+            data = f.read()
+        for bad in [data[:-1], data[:40], data[:60] + b"x" + data[61:]]:
+            self.refused(3, "damaged", "merge", self.write("bad", bad))
+        self.lines("min", "--index", self.save("i.npy", np.array([0, 2])), "--slots", 3, "--empty", 5,
+                   "--save", c, x)
+        self.refused(3, "no value", "merge", c)
+        self.assertEqual(self.lines("merge", "--empty", 7, c), ["1"] * 3 + ["7"] * 3 + ["1"] * 3)
+        self.refused(2, "--empty belongs to many values", "merge", "--empty", 7, one)
+
+
 class Refused(AxisTest):
     """A clear error, and nothing written."""
 
@@ -363,7 +423,7 @@ class Refused(AxisTest):
                 ("'x' is no f64", "min", "--empty", "x", *axis),
                 ("is given twice", "sum", *axis, "--axis", 1),
                 ("--total does not go", "sum", "--total", *axis),
-                ("--save does not go", "sum", "--save", self.path("s"), *axis),
+                ("--save of many values is for", "argmin", "--save", self.path("s"), *axis),
                 ("--checkpoint does not go", "sum", "--checkpoint", self.path("c"), *axis),
                 ("--offset does not go", "sum", "--offset", 1, *axis),
                 ("--count does not go", "sum", "--count", 1, *axis),
