@@ -1,4 +1,5 @@
 /* The CUDA backend's table, and its functions for contexts and streams. */
+#include "cuda/axis/axis.cuh"
 #include "cuda/comm/link.cuh"
 #include "cuda/group/group.cuh"
 #include "cuda/histogram/histogram.cuh"
@@ -138,6 +139,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .histogram = &bf_cuda_histogram_backend,
     .table = &bf_cuda_table_backend,
     .group = &bf_cuda_group_backend,
+    .axis = &bf_cuda_axis_backend,
     .julia = &bf_cuda_julia_backend,
     .comm = &bf_cuda_comm_backend,
 };

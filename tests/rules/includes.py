@@ -22,7 +22,8 @@ TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.c
           "src/gpus/gpus.c", "cli/commands.c")
 # Weights, groups and axes hold reductions: every primitive may use these headers.
 REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
-          "src/cpu/reduce/reduce.h", "src/cuda/reduce/reduce.cuh", "cli/reduce/reduce.h")
+          "src/cpu/reduce/reduce.h", "src/cuda/reduce/reduce.cuh",
+          "src/cuda/reduce/sum_", "src/cuda/reduce/aggregate", "cli/reduce/reduce.h")
 # Communicators merge objects of other primitives: src/api/comm may see their insides.
 MERGED = ("src/api/reduce/state.h", "src/api/histogram/histogram.h", "src/api/group/group.h")
 # Folders beside the floors, with what they may include besides public headers.

@@ -7,6 +7,46 @@
 
 #include <stdatomic.h>
 
+/* ---- the loops of an instruction set --------------------------------------------------------- */
+
+/* A matrix whose columns are reduced. The elements of a row are contiguous. */
+typedef struct bf_columns {
+    const char *a, *b;      /* b: the other factors; of squares a; of sums anything */
+    int64_t a_step, b_step; /* bytes from a row to the next */
+    int64_t rows, columns;
+} bf_columns;
+
+/* Some contiguous stretches of elements, each of which is reduced. */
+enum { BF_STRETCHES = 64 };
+typedef struct bf_stretches {
+    int n;
+    const char *a[BF_STRETCHES], *b[BF_STRETCHES];
+    int64_t length[BF_STRETCHES];
+} bf_stretches;
+
+/* Add the exact sums of columns, or of stretches, to totals, or set them: in a window of `levels`
+ * levels whose top is at `bottom` (rules/reduce/sum_window.h), at level l in units of its u. False:
+ * the data did not fit the window, or hold a NaN or infinity; totals mean nothing. */
+typedef bool (*bf_columns_loop)(const bf_columns *x, int bottom, int levels, int64_t *totals,
+                                size_t pitch /* between levels */);
+typedef bool (*bf_stretches_loop)(const bf_stretches *x, int bottom, int levels,
+                                  int64_t totals[][BF_STRETCHES]);
+
+typedef enum bf_sum_input {
+    BF_SUM_F64,
+    BF_SUM_F32,
+    BF_SUM_F64_PAIRS,
+    BF_SUM_F32_PAIRS
+} bf_sum_input;
+
+typedef struct bf_axis_loops {
+    bf_columns_loop columns[4]; /* by bf_sum_input */
+    bf_stretches_loop fibres[4];
+    /* Sets to[i] to totals[i] / divisor * scale, rounded once, for a power of two `scale`. False:
+     * some total needs more care, and to[] means nothing. */
+    bool (*round)(const int64_t *totals, int64_t n, double scale, double divisor, double *to);
+} bf_axis_loops;
+
 /* ---- lines.c: how one thread takes lines ----------------------------------------------------- */
 
 enum {
@@ -35,6 +75,7 @@ typedef struct bf_axis_job {
     const bf_operands *operands;
     const bf_results *results;
     int words;               /* of a line */
+    size_t more;             /* bytes of room that a fast path needs */
     _Atomic int64_t refused; /* the first result that is refused, 16 times its number plus the
                                 status; INT64_MAX: none */
 } bf_axis_job;
@@ -48,11 +89,14 @@ typedef struct bf_taker {
     char *tile[2];             /* room for copies */
     double *leaf;              /* for products of floats */
     int64_t *words;            /* of each line */
+    void *more;                /* room of job->more bytes */
 } bf_taker;
 
-/* Sets up a job; opens rooms for workers. Errors: BF_E_MEMORY. */
-bf_status bf_axis_job_open(bf_axis_job *job, int workers, bf_context *context,
-                           const bf_operands *operands, const bf_results *results);
+/* Sets up a job. */
+void bf_axis_job_open(bf_axis_job *job, bf_context *context, const bf_operands *operands,
+                      const bf_results *results);
+/* Opens rooms for its workers. Errors: BF_E_MEMORY. */
+bf_status bf_axis_rooms_open(const bf_axis_job *job, int workers);
 /* The room of a worker. */
 bf_taker *bf_taker_of(const bf_axis_job *job, int worker);
 /* Has the taker begin lines; they have taken nothing. */

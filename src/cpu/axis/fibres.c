@@ -1,8 +1,11 @@
 /* Reductions along axes: fibres as lines. Where the elements of a fibre lie further apart than
  * fibres do, neighbouring fibres are taken together. */
-#include "cpu/axis/axis.h"
+#include "cpu/axis/columns.h"
+#include "cpu/axis/window.h"
 
 enum {
+    COLUMNS_UNIT = 64,
+    COLUMNS_LEAST = 256,
     BYTES_LEAST = 1 << 20, /* that are worth a thread */
     PIECE_BYTES = 1 << 18, /* that a worker takes at a time */
     TOGETHER_BYTES = 128   /* of fibres that are taken together: two cache lines */
@@ -18,6 +21,7 @@ typedef struct division {
     int64_t step;   /* between the results of neighbours */
     int64_t count;  /* groups in all */
     int together;   /* fibres of a group, at most */
+    bool columns;   /* which loops take at once */
     bf_lines lines; /* without data */
 } division;
 
@@ -37,7 +41,26 @@ static int find_lane(const bf_fibres *x) {
     return lane;
 }
 
-static void divide_fibres(division *x, const bf_fibres *fibres, int bytes) {
+/* Can the loops take neighbouring fibres as columns? */
+static bool are_columns(const division *x) {
+    const bf_fibres *f = x->fibres;
+    const bf_operands *o = x->job.operands;
+    bf_axis_sum sums[BF_AXIS_SUMS];
+    if (x->lane < 0 || f->reduced != 1 || f->kept_strides[0][x->lane] != 1) return false;
+    if (o->b != NULL && f->kept_strides[1][x->lane] != 1) return false;
+    return bf_axis_sums_of(x->job.context->cpu->isa, o, sums);
+}
+
+/* Fibres of a group: enough groups for all workers, but as many columns as go together. */
+static int columns_of_group(const division *x, int workers) {
+    int64_t most = workers > 1 ? x->fibres->count / (4 * workers) / COLUMNS_UNIT * COLUMNS_UNIT
+                               : BF_COLUMNS_MOST;
+    if (most < COLUMNS_LEAST) most = COLUMNS_LEAST;
+    return most < BF_COLUMNS_MOST ? (int)most : BF_COLUMNS_MOST;
+}
+
+static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
+    const int bytes = bf_dtype_bytes(x->job.operands->dtype);
     x->fibres = fibres;
     x->lane = find_lane(fibres);
     x->extent = x->step = 1;
@@ -53,6 +76,12 @@ static void divide_fibres(division *x, const bf_fibres *fibres, int bytes) {
         x->together =
             TOGETHER_BYTES / bytes < BF_LINES_MOST ? TOGETHER_BYTES / bytes : BF_LINES_MOST;
         for (int k = 0; k < 2; k++) lines->line_stride[k] = fibres->kept_strides[k][x->lane];
+    }
+    int columns = columns_of_group(x, workers);
+    x->columns = are_columns(x) && (workers == 1 || fibres->count / columns >= 2 * workers);
+    if (x->columns) {
+        x->together = columns;
+        x->job.more = bf_columns_room(&x->job);
     }
     x->groups = (x->extent - 1) / x->together + 1;
     x->count = fibres->count / x->extent * x->groups;
@@ -77,6 +106,27 @@ static int64_t lines_of(const division *x, int64_t group, bf_lines *lines) {
     lines->data[0] = (const char *)o->a + at[0] * bytes;
     if (o->b != NULL) lines->data[1] = (const char *)o->b + at[1] * bytes;
     return number;
+}
+
+/* Takes groups of columns. */
+static bf_status take_columns(void *arg, int worker, int64_t first, int64_t n) {
+    division *x = arg;
+    const int64_t bytes = bf_dtype_bytes(x->job.operands->dtype);
+    bf_taker *t = bf_taker_of(&x->job, worker);
+    for (int64_t group = first; group < first + n; group++) {
+        bf_lines lines;
+        int64_t number = lines_of(x, group, &lines);
+        bf_columns columns = {.a = lines.data[0], .b = lines.data[1], .rows = lines.length};
+        columns.columns = lines.lines;
+        columns.a_step = lines.strides[0][0] * bytes;
+        columns.b_step = lines.strides[1][0] * bytes;
+        if (columns.b == NULL) {
+            columns.b = columns.a;
+            columns.b_step = columns.a_step;
+        }
+        bf_reduce_columns(&x->job, t, &columns, number, x->step);
+    }
+    return BF_OK;
 }
 
 static bf_status take_groups(void *arg, int worker, int64_t first, int64_t n) {
@@ -106,11 +156,12 @@ static bf_status take_long_groups(division *x, int workers) {
 static bf_status take_fibres(division *x, int workers, int64_t bytes) {
     bf_lines lines;
     lines_of(x, 0, &lines);
-    if (workers > 1 && x->count < 2 * workers && bf_lines_are_long(&x->job, &lines))
+    if (!x->columns && workers > 1 && x->count < 2 * workers && bf_lines_are_long(&x->job, &lines))
         return take_long_groups(x, workers);
     int64_t group_bytes = bytes / x->count, piece = 1;
     if (group_bytes < PIECE_BYTES) piece = PIECE_BYTES / (group_bytes + 1);
-    return bf_parallel_watched(x->job.context, workers, x->count, piece, bytes, take_groups, x);
+    return bf_parallel_watched(x->job.context, workers, x->count, piece, bytes,
+                               x->columns ? take_columns : take_groups, x);
 }
 
 bf_status bf_cpu_reduce_fibres(bf_context *context, const bf_operands *operands,
@@ -118,9 +169,10 @@ bf_status bf_cpu_reduce_fibres(bf_context *context, const bf_operands *operands,
     division x;
     int64_t bytes = fibres->count * fibres->length * bf_dtype_bytes(operands->dtype);
     int workers = bf_workers(context, bytes, BYTES_LEAST);
-    bf_status status = bf_axis_job_open(&x.job, workers, context, operands, results);
+    bf_axis_job_open(&x.job, context, operands, results);
+    divide_fibres(&x, fibres, workers);
+    bf_status status = bf_axis_rooms_open(&x.job, workers);
     if (status != BF_OK) return status;
-    divide_fibres(&x, fibres, bf_dtype_bytes(operands->dtype));
     bf_environment environment = bf_environment_enter();
     status = take_fibres(&x, workers, bytes);
     bf_environment_leave(environment);

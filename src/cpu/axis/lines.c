@@ -18,14 +18,17 @@ static int words_of(const bf_operands *o) {
     return bf_state_words(o->kind, o->dtype, NULL);
 }
 
-bf_status bf_axis_job_open(bf_axis_job *job, int workers, bf_context *context,
-                           const bf_operands *operands, const bf_results *results) {
+void bf_axis_job_open(bf_axis_job *job, bf_context *context, const bf_operands *operands,
+                      const bf_results *results) {
     *job = (bf_axis_job){.context = context, .operands = operands, .results = results};
     job->words = words_of(operands);
     job->refused = INT64_MAX;
-    size_t bytes = sizeof(bf_taker) + 2 * tile_bytes() + BF_LEAF * sizeof(double);
+}
+
+bf_status bf_axis_rooms_open(const bf_axis_job *job, int workers) {
+    size_t bytes = sizeof(bf_taker) + 2 * tile_bytes() + BF_LEAF * sizeof(double) + job->more;
     bytes += BF_LINES_MOST * (size_t)job->words * sizeof(int64_t);
-    return bf_rooms_open(context, workers, bytes) ? BF_OK : BF_E_MEMORY;
+    return bf_rooms_open(job->context, workers, bytes) ? BF_OK : BF_E_MEMORY;
 }
 
 bf_taker *bf_taker_of(const bf_axis_job *job, int worker) {
@@ -36,6 +39,7 @@ bf_taker *bf_taker_of(const bf_axis_job *job, int worker) {
     t->leaf = (double *)(t->words + BF_LINES_MOST * job->words);
     t->tile[0] = (char *)(t->leaf + BF_LEAF);
     t->tile[1] = t->tile[0] + tile_bytes();
+    t->more = t->tile[1] + tile_bytes();
     return t;
 }
 

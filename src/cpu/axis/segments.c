@@ -120,7 +120,8 @@ static bf_status reduce_segments(bf_context *context, const bf_operands *operand
     if (status != BF_OK || skip) return status;
     int64_t bytes = rows->count * rows->width * bf_dtype_bytes(operands->dtype);
     x.workers = bf_workers(context, bytes + rows->slots * SEGMENT_BYTES, BYTES_LEAST);
-    status = bf_axis_job_open(&x.job, x.workers, context, operands, results);
+    bf_axis_job_open(&x.job, context, operands, results);
+    status = bf_axis_rooms_open(&x.job, x.workers);
     if (status == BF_OK) status = take_segments(&x);
     return bf_axis_job_close(&x.job, status);
 }

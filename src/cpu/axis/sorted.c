@@ -108,7 +108,8 @@ static bf_status reduce_rows(division *x, bf_context *context, const bf_operands
                              const bf_results *results) {
     int64_t n = x->rows->count, work = n + x->rows->slots * SLOT_ROWS;
     int workers = bf_workers(context, work, ROWS_LEAST);
-    bf_status status = bf_axis_job_open(&x->job, workers, context, operands, results);
+    bf_axis_job_open(&x->job, context, operands, results);
+    bf_status status = bf_axis_rooms_open(&x->job, workers);
     if (status != BF_OK) return status;
     x->slots = bf_alloc((size_t)(n + 1) * sizeof *x->slots);
     x->order = bf_alloc((size_t)(n + 1) * sizeof *x->order);

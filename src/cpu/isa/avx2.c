@@ -30,6 +30,9 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 #define COLUMNS(levels) ((levels) <= 3 ? 2 : 1)
 #include "cpu/reduce/sum_loops.h"
 
+#define LANES_4
+#include "cpu/axis/sum_loops.h"
+
 #include "cpu/reduce/product_loops.h"
 
 typedef __m256i nan_lanes;
@@ -132,6 +135,7 @@ const bf_isa bf_isa_avx2 = {
     .histogram = &histogram_loops,
     .julia = &julia_loops,
     .comm = &comm_loops,
+    .axis = &axis_loops,
     .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,

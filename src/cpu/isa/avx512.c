@@ -36,6 +36,17 @@ INLINE vi64 least_halves(vi64 a, vi64 b) { return (vi64)_mm512_min_epi32((__m512
 #define CERTIFICATE_FLAGS
 #include "cpu/reduce/sum_loops.h"
 
+#define LANES_8
+#define LOAD_PARTS
+INLINE __mmask8 first_lanes(size_t n) { return (__mmask8)((1u << n) - 1); }
+INLINE vf64 load_part_f64(const char *p, size_t n) {
+    return _mm512_maskz_loadu_pd(first_lanes(n), p);
+}
+INLINE vf64 load_part_f32(const char *p, size_t n) {
+    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(n), p));
+}
+#include "cpu/axis/sum_loops.h"
+
 #include "cpu/reduce/product_loops.h"
 
 typedef __mmask16 nan_lanes;
@@ -136,6 +147,7 @@ const bf_isa bf_isa_avx512 = {
     .histogram = &histogram_loops,
     .julia = &julia_loops,
     .comm = &comm_loops,
+    .axis = &axis_loops,
     .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,

@@ -31,6 +31,8 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
 #define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
 #include "cpu/reduce/sum_loops.h"
 
+#include "cpu/axis/sum_loops.h"
+
 #include "cpu/reduce/product_loops.h"
 
 typedef uint64x2_t nan_lanes;
@@ -132,6 +134,7 @@ const bf_isa bf_isa_neon = {
     .histogram = &histogram_loops,
     .julia = &julia_loops,
     .comm = &comm_loops,
+    .axis = &axis_loops,
     .sort_loops = bf_sort_loops_generic,
     .table_loops = bf_table_loops_generic,
     .group_loops = bf_group_loops_generic,

@@ -56,6 +56,16 @@ typedef struct bf_window_memory {
     int credit;         /* falls with each misfit, rises with each fit */
 } bf_window_memory;
 
+/* For loops of other primitives, over BF_F32 or BF_F64; b: the other factors, NULL for a sum. Sets
+ * *window by the first `sample` terms of n; false: they hold a NaN or infinity, or fit no window.
+ */
+bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample, size_t n,
+                     bf_window_memory *window);
+/* Gives a window that did not fit a level more; false: there is no wider one. */
+bool bf_window_widen(bf_dtype dtype, bool pairs, bf_window_memory *window);
+/* Notes the window that fitted. first: it is the one that was remembered. */
+void bf_window_settle(bf_window_memory *memory, const bf_window_memory *found, bool first);
+
 typedef struct bf_reducer {
     const bf_isa *isa;
     bf_window_memory sum, products;

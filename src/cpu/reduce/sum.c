@@ -200,14 +200,12 @@ static void add_misfit(const series *s, bf_format f) {
         *memory = window;
 }
 
-/* The first window, from the first few terms. Among n times as many the least is n times as small,
- * as a rule, and so is its last bit; of squares, its square. */
-static void guess_window(const series *s, bf_format f, bf_window_memory *window) {
-    size_t sample = s->n / SAMPLE_SHARE;
-    if (sample < SAMPLE_LEAST) sample = s->n < SAMPLE_LEAST ? s->n : SAMPLE_LEAST;
-    if (sample > SAMPLE_MOST) sample = SAMPLE_MOST;
+/* The first window, from the first `sample` terms of n. Among n times as many the least is n times
+ * as small, as a rule, and so is its last bit; of squares, its square. */
+static void guess_by_sample(const series *s, bf_format f, size_t sample, size_t n,
+                            bf_window_memory *window) {
     extent e = measure_terms(s, f, sample);
-    int below = bf_bit_length(s->n / sample) * (s->a == s->b ? 2 : 1);
+    int below = bf_bit_length(n / sample) * (s->a == s->b ? 2 : 1);
     bool fits = !e.special && choose_window(e, s->layout, window);
     if (!fits) window->levels = 0;
     e.at.least -= below;
@@ -215,6 +213,38 @@ static void guess_window(const series *s, bf_format f, bf_window_memory *window)
     bf_window_memory wider;
     if (fits && choose_window(e, s->layout, &wider)) *window = wider;
 }
+
+static void guess_window(const series *s, bf_format f, bf_window_memory *window) {
+    size_t sample = s->n / SAMPLE_SHARE;
+    if (sample < SAMPLE_LEAST) sample = s->n < SAMPLE_LEAST ? s->n : SAMPLE_LEAST;
+    if (sample > SAMPLE_MOST) sample = SAMPLE_MOST;
+    guess_by_sample(s, f, sample, s->n, window);
+}
+
+/* ---- windows for other loops ----------------------------------------------------------------- */
+
+static bf_layout layout_of(bf_dtype dtype, bool pairs) {
+    return pairs ? bf_layout_products(dtype) : bf_layout_sum(dtype);
+}
+
+bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample, size_t n,
+                     bf_window_memory *window) {
+    const series s = {.dtype = dtype, .a = a, .b = b, .layout = layout_of(dtype, b != NULL)};
+    guess_by_sample(&s, bf_format_of(dtype), sample, n, window);
+    return window->levels > 0;
+}
+
+bool bf_window_widen(bf_dtype dtype, bool pairs, bf_window_memory *window) {
+    return widen_window(layout_of(dtype, pairs), window);
+}
+
+void bf_window_settle(bf_window_memory *memory, const bf_window_memory *found, bool first) {
+    if (!first) memory->credit -= MISFIT_COST;
+    if (first && memory->credit < CREDIT_MAX) memory->credit++;
+    if (memory->levels == 0 || memory->credit < 0) *memory = *found;
+}
+
+/* ---- all paths ------------------------------------------------------------------------------- */
 
 static void add_series(const series *s, bf_format f) {
     bf_window_memory *memory = s->memory;

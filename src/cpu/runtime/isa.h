@@ -14,6 +14,7 @@
 enum { BF_DTYPES = 16 }; /* tables are indexed by bf_dtype */
 
 struct bf_accumulate_loops;
+struct bf_axis_loops;
 struct bf_cast_loops;
 struct bf_comm_loops;
 struct bf_group_loops;
@@ -48,6 +49,7 @@ typedef struct bf_isa {
     const struct bf_histogram_loops *histogram;
     const struct bf_julia_loops *julia;
     const struct bf_comm_loops *comm; /* NULL: the rules alone */
+    const struct bf_axis_loops *axis; /* NULL: the rules alone */
     bf_sort_loops_of sort_loops;
     bf_table_loops_of table_loops;
     bf_group_loops_of group_loops;

@@ -155,7 +155,7 @@ bf_status prepare_aggregates(bf_context *context, bf_cuda_groups *g, const void 
     bf_cuda_group_set *set = &g->fresh;
     bf_status status = BF_OK;
     for (int c = 0; c < g->count && status == BF_OK; c++)
-        status = bf_cuda_aggregate_guess(context, g, &set->aggregates[c], values[c], n, set->size,
+        status = bf_cuda_aggregate_guess(context, &set->aggregates[c], values[c], n, set->size,
                                          set->room);
     return status;
 }

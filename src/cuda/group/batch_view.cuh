@@ -3,7 +3,7 @@
 #define BF_CUDA_GROUP_BATCH_VIEW_CUH
 
 #include "cuda/group/batch.cuh"
-#include "cuda/group/value.cuh"
+#include "cuda/reduce/aggregate_value.cuh"
 
 namespace {
 

@@ -79,7 +79,7 @@ static bf_status absorb_by_index(bf_context *context, bf_cuda_groups *g, const v
     bf_status status = bf_cuda_set_claim(context, g, set, ranks, n, numbers, &fresh);
     if (status == BF_OK) status = bf_cuda_set_reserve(context, g, set, set->size + fresh);
     for (int c = 0; c < g->count && status == BF_OK; c++)
-        status = bf_cuda_aggregate_prepare(context, g, &set->aggregates[c], values[c], n, set->size,
+        status = bf_cuda_aggregate_prepare(context, &set->aggregates[c], values[c], n, set->size,
                                            set->room);
     if (status == BF_OK)
         status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh, NULL);

@@ -7,6 +7,7 @@
 #ifndef BF_CUDA_GROUP_GROUP_CUH
 #define BF_CUDA_GROUP_GROUP_CUH
 
+#include "cuda/reduce/aggregate.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
@@ -21,38 +22,8 @@ extern "C" {
 
 enum {
     BF_CUDA_GROUP_THREADS = 256,
-    BF_CUDA_GROUPS_MOST = 1 << 30,   /* numbers have 31 bits */
-    BF_CUDA_BAND_DEPOSITS = 1 << 30, /* additions to a limb between carries (limbs.h) */
-    BF_CUDA_PIECE_ROWS = 1 << 28     /* most rows that are absorbed at a time */
-};
-
-/* The values of a group that are counted apart; integers have none. */
-enum {
-    BF_CUDA_SPECIAL_NAN,
-    BF_CUDA_SPECIAL_POS_INF,
-    BF_CUDA_SPECIAL_NEG_INF,
-    BF_CUDA_SPECIAL_NEG_ZERO,
-    BF_CUDA_SPECIALS
-};
-
-/* Limbs [first, first + limbs) of each group's exact sum, one group after another. The limb above
- * the highest that a term reaches is always one of them; it takes the carries of 2^62 terms. */
-struct bf_cuda_band {
-    bf_layout layout;
-    int first, limbs;
-    int from, to;     /* limbs [from, to) are all that the values prepared last need */
-    int64_t deposits; /* additions to any one limb since the last carry */
-    bf_cuda_buffer words;
-};
-
-struct bf_cuda_aggregate {
-    bf_kind kind;
-    bf_dtype dtype;
-    bool greatest;              /* BF_KIND_EXTREME: keys are complemented */
-    bf_cuda_band sum, products; /* one, both or none, by the kind */
-    bf_cuda_buffer keys;        /* BF_KIND_EXTREME: the least, int64_t */
-    bf_cuda_buffer specials;    /* int64_t[BF_CUDA_SPECIALS] of each group, once has_specials */
-    bool has_specials;
+    BF_CUDA_GROUPS_MOST = 1 << 30, /* numbers have 31 bits */
+    BF_CUDA_PIECE_ROWS = 1 << 28   /* most rows that are absorbed at a time */
 };
 
 struct bf_cuda_group_set {
@@ -108,8 +79,7 @@ bf_status bf_cuda_group_fetch_notes(bf_context *context, bf_cuda_groups *groups)
 
 /* Returns the blocks for n elements at so many a block, at most 16 a multiprocessor. */
 static inline unsigned bf_cuda_group_blocks(const bf_context *context, int64_t n, int64_t each) {
-    int64_t blocks = (n + each - 1) / each, most = (int64_t)context->cuda->multiprocessors * 16;
-    return (unsigned)(blocks < most ? blocks > 0 ? blocks : 1 : most);
+    return bf_cuda_aggregate_blocks(context, n, each);
 }
 
 /* --- set.cu: sets and their index --- */
@@ -156,59 +126,6 @@ cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *grou
 /* Adds 1 to counts[number] for each of n numbers. */
 cudaError_t bf_cuda_group_count(bf_context *context, const unsigned *numbers, int64_t n,
                                 int64_t *counts);
-
-/* --- aggregate.cu --- */
-
-void bf_cuda_aggregate_init(bf_cuda_aggregate *aggregate, bf_aggregate kind);
-void bf_cuda_aggregate_destroy(bf_context *context, bf_cuda_aggregate *aggregate);
-void bf_cuda_aggregate_empty(bf_cuda_aggregate *aggregate);
-
-/* Makes room for `room` groups, of which there are `size`. */
-bf_status bf_cuda_aggregate_reserve(bf_context *context, bf_cuda_aggregate *aggregate, int64_t size,
-                                    int64_t room);
-/* Makes the aggregates of groups [size, size + fresh) empty. */
-cudaError_t bf_cuda_aggregate_extend(bf_context *context, bf_cuda_aggregate *aggregate,
-                                     int64_t size, int64_t fresh);
-/* Widens a band to hold limbs [first, end) too. */
-bf_status bf_cuda_band_widen(bf_context *context, bf_cuda_band *band, int64_t size, int64_t room,
-                             int first, int end);
-/* Makes memory for specials, if there is none yet. */
-bf_status bf_cuda_aggregate_hold_specials(bf_context *context, bf_cuda_aggregate *aggregate,
-                                          int64_t size, int64_t room);
-
-/* Counts so many additions to any one limb, and carries first if they might overflow. */
-cudaError_t bf_cuda_aggregate_deposit(bf_context *context, bf_cuda_aggregate *aggregate,
-                                      int64_t size, int64_t deposits);
-/* Absorbs values into the groups of these numbers, of `size` groups. They have been prepared for.
- */
-cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *aggregate,
-                                     const void *values, const unsigned *numbers, int64_t n,
-                                     int64_t size);
-
-/* Widens `into` for a merge of `from`; merges group i of `from` into group numbers[i], all
- * different, of `size` groups. */
-bf_status bf_cuda_aggregate_widen(bf_context *context, bf_cuda_aggregate *into,
-                                  const bf_cuda_aggregate *from, int64_t size, int64_t room);
-cudaError_t bf_cuda_aggregate_merge(bf_context *context, bf_cuda_aggregate *into,
-                                    const bf_cuda_aggregate *from, const unsigned *numbers,
-                                    int64_t n, int64_t size);
-
-/* Writes the words (rules/reduce/state.h) of groups order[0, n). */
-cudaError_t bf_cuda_aggregate_words(bf_context *context, const bf_cuda_aggregate *aggregate,
-                                    const unsigned *order, const int64_t *counts, int64_t n,
-                                    int64_t *words);
-
-/* --- band.cu --- */
-
-/* Finds the limbs, and whether there are specials, that n values need, and makes room for them in
- * the aggregate's `room` groups. */
-bf_status bf_cuda_aggregate_prepare(bf_context *context, bf_cuda_groups *groups,
-                                    bf_cuda_aggregate *aggregate, const void *values, int64_t n,
-                                    int64_t size, int64_t room);
-/* Prepares by a sample of the values, if there are many. Some values may then need more. */
-bf_status bf_cuda_aggregate_guess(bf_context *context, bf_cuda_groups *groups,
-                                  bf_cuda_aggregate *aggregate, const void *values, int64_t n,
-                                  int64_t size, int64_t room);
 
 /* --- list.cu --- */
 

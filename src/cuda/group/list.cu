@@ -6,8 +6,6 @@
 #include "cuda/runtime/sort.cuh"
 #include "rules/reduce/state.h"
 
-#include <stdlib.h>
-
 namespace {
 
 enum { THREADS = BF_CUDA_GROUP_THREADS };
@@ -144,87 +142,9 @@ bf_status copy_words(bf_context *context, bf_cuda_groups *g, int which, int64_t 
 
 /* --- from words --- */
 
-/* The words of groups, on the host. */
-struct word_rows {
-    const int64_t *words;
-    int64_t n;
-    int each;
-};
-
-/* Inserts the groups' limbs from word `at` on. The limb above the last that is not a sign extension
- * takes the carries of later merges. */
-bf_status insert_band(bf_context *context, bf_cuda_band *band, const word_rows &rows, int64_t room,
-                      int at) {
-    int count = band->layout.limbs, first = count, end = 0;
-    if (count == 0) return BF_OK;
-    for (int64_t i = 0; i < rows.n; i++) {
-        const int64_t *limbs = rows.words + i * rows.each + at;
-        int begins = 0, ends = count;
-        int64_t above = limbs[count - 1] < 0 ? 0xffffffff : 0;
-        if ((int32_t)above == limbs[count - 1])
-            for (ends = count - 1; ends > 0 && limbs[ends - 1] == above;) ends--;
-        while (begins < count && limbs[begins] == 0) begins++;
-        if (begins < first) first = begins;
-        if (begins < count && ends + 1 > end) end = ends + 1;
-    }
-    if (end == 0) return BF_OK;
-    if (end > count) end = count;
-    if (end <= first) end = first + 1;
-    bf_status status = bf_cuda_band_widen(context, band, 0, room, first, end);
-    if (status != BF_OK) return status;
-    int64_t *band_words = (int64_t *)malloc((size_t)rows.n * (size_t)band->limbs * 8);
-    if (band_words == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
-    for (int64_t i = 0; i < rows.n; i++) {
-        int64_t *to = band_words + i * band->limbs;
-        memcpy(to, rows.words + i * rows.each + at + band->first, (size_t)band->limbs * 8);
-        to[band->limbs - 1] = (int32_t)to[band->limbs - 1];
-    }
-    band->deposits = 1;
-    status = copy_and_wait(context, band->words.memory, band_words,
-                           (size_t)rows.n * (size_t)band->limbs * 8);
-    free(band_words);
-    return status;
-}
-
-/* Sets the specials of a group from its words. */
-void specials_of(bf_kind kind, const int64_t *words, int64_t *specials) {
-    if (kind == BF_KIND_EXTREME) {
-        specials[BF_CUDA_SPECIAL_NAN] = words[BF_EXTREME_NAN];
-        return;
-    }
-    specials[BF_CUDA_SPECIAL_NAN] = words[BF_SUM_NAN];
-    specials[BF_CUDA_SPECIAL_POS_INF] = words[BF_SUM_POS_INF];
-    specials[BF_CUDA_SPECIAL_NEG_INF] = words[BF_SUM_NEG_INF];
-    specials[BF_CUDA_SPECIAL_NEG_ZERO] = words[BF_SUM_NEG_ZERO];
-}
-
-/* Inserts an aggregate of all groups. scratch: BF_CUDA_SPECIALS for each group. */
-bf_status insert_aggregate(bf_context *context, bf_cuda_aggregate *c, const word_rows &rows,
-                           int64_t room, int64_t *scratch) {
-    bool any = false;
-    bf_sum_shape shape = bf_sum_shape_of(c->kind, c->dtype);
-    memset(scratch, 0, (size_t)rows.n * BF_CUDA_SPECIALS * sizeof *scratch);
-    for (int64_t i = 0; i < rows.n; i++)
-        specials_of(c->kind, rows.words + i * rows.each, scratch + i * BF_CUDA_SPECIALS);
-    for (int64_t i = 0; i < rows.n * BF_CUDA_SPECIALS; i++) any = any || scratch[i] != 0;
-    bf_status status = any ? bf_cuda_aggregate_hold_specials(context, c, 0, room) : BF_OK;
-    if (status == BF_OK && any)
-        status = copy_and_wait(context, c->specials.memory, scratch,
-                               (size_t)rows.n * BF_CUDA_SPECIALS * sizeof *scratch);
-    if (status != BF_OK) return status;
-    if (c->kind == BF_KIND_EXTREME) {
-        for (int64_t i = 0; i < rows.n; i++)
-            scratch[i] = rows.words[i * rows.each + BF_EXTREME_RANK];
-        return copy_and_wait(context, c->keys.memory, scratch, (size_t)rows.n * sizeof *scratch);
-    }
-    status = insert_band(context, &c->sum, rows, room, shape.sum_at);
-    return status == BF_OK ? insert_band(context, &c->products, rows, room, shape.products_at)
-                           : status;
-}
-
 /* Inserts the groups into g->fresh, which is empty. */
 bf_status make_set(bf_context *context, bf_cuda_groups *g, const void *keys, const int64_t *counts,
-                   const int64_t *const words[], int64_t n, int64_t *scratch) {
+                   const int64_t *const words[], int64_t n) {
     bf_cuda_group_set *set = &g->fresh;
     size_t bytes = (size_t)n * (size_t)bf_key_bytes(g->key);
     bf_status status = bf_cuda_set_reserve(context, g, set, n);
@@ -235,10 +155,8 @@ bf_status make_set(bf_context *context, bf_cuda_groups *g, const void *keys, con
     if (ranks == NULL) return status != BF_OK ? status : BF_E_MEMORY;
     status = copy_and_wait(context, set->ranks.memory, ranks, (size_t)n * (size_t)g->rank_bytes);
     if (status == BF_OK) status = copy_and_wait(context, set->counts.memory, counts, (size_t)n * 8);
-    for (int c = 0; c < g->count && status == BF_OK; c++) {
-        word_rows rows = {words[c], n, words_of(g->aggregates[c])};
-        status = insert_aggregate(context, &set->aggregates[c], rows, set->room, scratch);
-    }
+    for (int c = 0; c < g->count && status == BF_OK; c++)
+        status = bf_cuda_aggregate_insert(context, &set->aggregates[c], words[c], n, set->room);
     if (status == BF_OK) set->size = n;
     return status;
 }
@@ -263,11 +181,9 @@ bf_status bf_cuda_groups_words(bf_context *context, void *groups, int which, int
 bf_status bf_cuda_groups_insert(bf_context *context, void *groups, const void *keys,
                                 const int64_t *counts, const int64_t *const words[], int64_t n) {
     bf_cuda_groups *g = (bf_cuda_groups *)groups;
-    int64_t *scratch = (int64_t *)malloc((size_t)n * BF_CUDA_SPECIALS * sizeof *scratch);
-    if (scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     int previous = bf_cuda_enter(context);
     bf_cuda_set_empty(g, &g->fresh);
-    bf_status status = make_set(context, g, keys, counts, words, n, scratch);
+    bf_status status = make_set(context, g, keys, counts, words, n);
     if (status == BF_OK) {
         g->ordered = false;
         status = bf_cuda_set_merge(context, g, &g->set, &g->fresh);
@@ -276,6 +192,5 @@ bf_status bf_cuda_groups_insert(bf_context *context, void *groups, const void *k
         status = bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream));
     bf_cuda_set_empty(g, &g->fresh);
     bf_cuda_leave(previous);
-    free(scratch);
     return status;
 }

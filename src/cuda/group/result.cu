@@ -1,5 +1,6 @@
 /* The results of an aggregate of all groups on a GPU. A thread finishes one group at a time. */
-#include "cuda/group/value.cuh"
+#include "cuda/group/group.cuh"
+#include "cuda/reduce/aggregate_value.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
 #include "rules/reduce/band.h"

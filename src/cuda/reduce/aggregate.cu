@@ -1,12 +1,12 @@
 /* Aggregates of groups on a GPU. Values are absorbed by the numbers of their groups, as in
  * src/cpu/group/aggregate.c, by atomic additions of integers, which commute. */
-#include "cuda/group/value.cuh"
+#include "cuda/reduce/aggregate_value.cuh"
 
 #include "rules/reduce/state.h"
 
 namespace {
 
-enum { THREADS = BF_CUDA_GROUP_THREADS };
+enum { THREADS = BF_CUDA_AGGREGATE_THREADS };
 
 /* --- values --- */
 
@@ -140,6 +140,10 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+bf_status check_aggregate(bf_context *context, cudaError_t error) {
+    return bf_cuda_check(context, error, "values on a GPU");
+}
+
 } // namespace
 
 bf_cuda_aggregate_params bf_cuda_aggregate_params_of(const bf_cuda_aggregate *a, int64_t n) {
@@ -224,7 +228,7 @@ cudaError_t bf_cuda_aggregate_extend(bf_context *context, bf_cuda_aggregate *a, 
                                      int64_t fresh) {
     cudaStream_t stream = context->cuda->stream;
     if (a->kind == BF_KIND_EXTREME)
-        fill_words<<<bf_cuda_group_blocks(context, fresh, THREADS), THREADS, 0, stream>>>(
+        fill_words<<<bf_cuda_aggregate_blocks(context, fresh, THREADS), THREADS, 0, stream>>>(
             (int64_t *)a->keys.memory + size, INT64_MAX, fresh);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess && a->has_specials)
@@ -243,7 +247,7 @@ bf_status bf_cuda_aggregate_hold_specials(bf_context *context, bf_cuda_aggregate
     if (status != BF_OK) return status;
     cudaError_t error = clear_words(context, &a->specials, 0, size, BF_CUDA_SPECIALS);
     a->has_specials = error == cudaSuccess;
-    return bf_cuda_group_check(context, error);
+    return check_aggregate(context, error);
 }
 
 bf_status bf_cuda_band_widen(bf_context *context, bf_cuda_band *band, int64_t size, int64_t room,
@@ -259,7 +263,7 @@ bf_status bf_cuda_band_widen(bf_context *context, bf_cuda_band *band, int64_t si
     if (size == 0) band->words = wider;
     if (status != BF_OK) return status;
     if (size > 0) {
-        move_limbs<<<bf_cuda_group_blocks(context, size * limbs, THREADS), THREADS, 0,
+        move_limbs<<<bf_cuda_aggregate_blocks(context, size * limbs, THREADS), THREADS, 0,
                      context->cuda->stream>>>((const int64_t *)band->words.memory, band->limbs,
                                               (int64_t *)wider.memory, limbs, band->first - first,
                                               size);
@@ -268,7 +272,7 @@ bf_status bf_cuda_band_widen(bf_context *context, bf_cuda_band *band, int64_t si
     }
     band->first = first;
     band->limbs = limbs;
-    return bf_cuda_group_check(context, cudaGetLastError());
+    return check_aggregate(context, cudaGetLastError());
 }
 
 /* Carries if so many more deposits might overflow a limb. */
@@ -276,7 +280,7 @@ static cudaError_t make_headroom(bf_context *context, bf_cuda_band *band, int64_
                                  int64_t deposits) {
     if (band->limbs == 0 || band->deposits + deposits <= BF_CUDA_BAND_DEPOSITS) return cudaSuccess;
     if (size > 0)
-        carry_limbs<<<bf_cuda_group_blocks(context, size, THREADS), THREADS, 0,
+        carry_limbs<<<bf_cuda_aggregate_blocks(context, size, THREADS), THREADS, 0,
                       context->cuda->stream>>>((int64_t *)band->words.memory, band->limbs, size);
     band->deposits = 1;
     return cudaGetLastError();
@@ -301,8 +305,8 @@ cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *a, 
     bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
     p.values = (const char *)values;
     p.numbers = numbers;
-    absorb_values<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
-        p);
+    absorb_values<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0,
+                    context->cuda->stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -328,7 +332,7 @@ static cudaError_t merge_band(bf_context *context, bf_cuda_band *into, const bf_
     if (from->limbs == 0) return cudaSuccess;
     cudaError_t error = make_headroom(context, into, size, from->deposits);
     if (error != cudaSuccess) return error;
-    merge_words<<<bf_cuda_group_blocks(context, n * from->limbs, THREADS), THREADS, 0,
+    merge_words<<<bf_cuda_aggregate_blocks(context, n * from->limbs, THREADS), THREADS, 0,
                   context->cuda->stream>>>(
         (int64_t *)into->words.memory, into->limbs, from->first - into->first,
         (const int64_t *)from->words.memory, from->limbs, numbers, n);
@@ -341,10 +345,10 @@ cudaError_t bf_cuda_aggregate_merge(bf_context *context, bf_cuda_aggregate *into
                                     int64_t n, int64_t size) {
     cudaStream_t stream = context->cuda->stream;
     if (into->kind == BF_KIND_EXTREME)
-        merge_keys<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, stream>>>(
+        merge_keys<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0, stream>>>(
             (int64_t *)into->keys.memory, (const int64_t *)from->keys.memory, numbers, n);
     if (from->has_specials)
-        merge_words<<<bf_cuda_group_blocks(context, n * BF_CUDA_SPECIALS, THREADS), THREADS, 0,
+        merge_words<<<bf_cuda_aggregate_blocks(context, n * BF_CUDA_SPECIALS, THREADS), THREADS, 0,
                       stream>>>((int64_t *)into->specials.memory, BF_CUDA_SPECIALS, 0,
                                 (const int64_t *)from->specials.memory, BF_CUDA_SPECIALS, numbers,
                                 n);
@@ -358,7 +362,7 @@ cudaError_t bf_cuda_aggregate_words(bf_context *context, const bf_cuda_aggregate
                                     const unsigned *order, const int64_t *counts, int64_t n,
                                     int64_t *words) {
     bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
-    write_words<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
-        p, order, counts, words);
+    write_words<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0,
+                  context->cuda->stream>>>(p, order, counts, words);
     return cudaGetLastError();
 }

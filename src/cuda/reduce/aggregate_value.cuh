@@ -1,8 +1,8 @@
 /* The memory of an aggregate, and additions to it, for all kernels of aggregates. */
-#ifndef BF_CUDA_GROUP_VALUE_CUH
-#define BF_CUDA_GROUP_VALUE_CUH
+#ifndef BF_CUDA_REDUCE_AGGREGATE_VALUE_CUH
+#define BF_CUDA_REDUCE_AGGREGATE_VALUE_CUH
 
-#include "cuda/group/group.cuh"
+#include "cuda/reduce/aggregate.cuh"
 
 /* The memory of an aggregate, and values for it. */
 struct bf_cuda_aggregate_params {

@@ -1,11 +1,11 @@
 /* Preparation of an aggregate for values: limbs for their exponents, and memory for specials. A
  * pass over the values finds these, or a sample of them gives a guess. */
-#include "cuda/group/value.cuh"
+#include "cuda/reduce/aggregate_value.cuh"
 
 namespace {
 
 enum {
-    THREADS = BF_CUDA_GROUP_THREADS,
+    THREADS = BF_CUDA_AGGREGATE_THREADS,
     WARP = 32,
     MOST = 1 << 12,         /* above all positions of elements */
     SAMPLE = 1 << 17,       /* values */
@@ -119,6 +119,10 @@ __global__ void __launch_bounds__(THREADS)
     merge_range(s, most, found);
 }
 
+bf_status check_aggregate(bf_context *context, cudaError_t error) {
+    return bf_cuda_check(context, error, "values on a GPU");
+}
+
 } // namespace
 
 /* Widens a band for magnitudes at positions [least, end). factors: 1, or 2 for squares. */
@@ -138,7 +142,7 @@ static bf_status widen_band_for(bf_context *context, bf_cuda_band *band, bf_dtyp
 
 static void launch_find_range(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
                               int most, unsigned long long *found) {
-    unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
+    unsigned blocks = bf_cuda_aggregate_blocks(context, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     if (dtype == BF_F32)
         find_float_range<<<blocks, THREADS, 0, stream>>>((const uint32_t *)values, n, most, found);
@@ -150,12 +154,13 @@ static void launch_find_range(bf_context *context, bf_dtype dtype, const void *v
 }
 
 /* Widens the aggregate for the range in the notes, extended by so many bits below and above. */
-static bf_status widen_aggregate(bf_context *context, bf_cuda_groups *g, bf_cuda_aggregate *c,
-                                 int below, int above, int64_t size, int64_t room) {
-    bf_status status = bf_cuda_group_fetch_notes(context, g);
+static bf_status widen_aggregate(bf_context *context, bf_cuda_aggregate *c, int below, int above,
+                                 int64_t size, int64_t room) {
+    uint64_t noted[BF_CUDA_NOTES];
+    bf_status status = bf_cuda_fetch_notes(context, cudaSuccess, noted, "values on a GPU");
     if (status != BF_OK) return status;
-    int least = max(MOST - (int)g->noted[0] - below, 0);
-    int end = (int)g->noted[1], specials = (int)g->noted[2];
+    int least = max(MOST - (int)noted[0] - below, 0);
+    int end = (int)noted[1], specials = (int)noted[2];
     if (end > 0) end += above;
     if (c->kind == BF_KIND_EXTREME) specials &= HAS_NAN;
     if (specials != 0) status = bf_cuda_aggregate_hold_specials(context, c, size, room);
@@ -166,28 +171,28 @@ static bf_status widen_aggregate(bf_context *context, bf_cuda_groups *g, bf_cuda
     return status;
 }
 
-bf_status bf_cuda_aggregate_prepare(bf_context *context, bf_cuda_groups *g, bf_cuda_aggregate *c,
-                                    const void *values, int64_t n, int64_t size, int64_t room) {
+bf_status bf_cuda_aggregate_prepare(bf_context *context, bf_cuda_aggregate *c, const void *values,
+                                    int64_t n, int64_t size, int64_t room) {
     cudaError_t error = bf_cuda_clear_notes(context);
     if (error == cudaSuccess)
         launch_find_range(context, c->dtype, values, n, MOST, bf_cuda_notes(context));
     if (error == cudaSuccess) error = cudaGetLastError();
-    bf_status status = bf_cuda_group_check(context, error);
-    return status == BF_OK ? widen_aggregate(context, g, c, 0, 0, size, room) : status;
+    bf_status status = check_aggregate(context, error);
+    return status == BF_OK ? widen_aggregate(context, c, 0, 0, size, room) : status;
 }
 
 /* The least of many values is smaller than the least of a sample, by about log2 of their ratio in
  * bits; by ten bits more once in a thousand times. */
-bf_status bf_cuda_aggregate_guess(bf_context *context, bf_cuda_groups *g, bf_cuda_aggregate *c,
-                                  const void *values, int64_t n, int64_t size, int64_t room) {
+bf_status bf_cuda_aggregate_guess(bf_context *context, bf_cuda_aggregate *c, const void *values,
+                                  int64_t n, int64_t size, int64_t room) {
     enum { ABOVE = 4, BELOW = 10 };
     if (n < SAMPLED_LEAST || !bf_dtype_is_float(c->dtype) || c->kind == BF_KIND_EXTREME)
-        return bf_cuda_aggregate_prepare(context, g, c, values, n, size, room);
+        return bf_cuda_aggregate_prepare(context, c, values, n, size, room);
     cudaError_t error = bf_cuda_clear_notes(context);
-    if (error != cudaSuccess) return bf_cuda_group_check(context, error);
+    if (error != cudaSuccess) return check_aggregate(context, error);
     sample_range<<<SAMPLE / THREADS, THREADS, 0, context->cuda->stream>>>(
         c->dtype, bf_dtype_bytes(c->dtype), (const char *)values, n, MOST, bf_cuda_notes(context));
-    bf_status status = bf_cuda_group_check(context, cudaGetLastError());
+    bf_status status = check_aggregate(context, cudaGetLastError());
     int below = BELOW + bf_bit_length((uint64_t)n / SAMPLE);
-    return status == BF_OK ? widen_aggregate(context, g, c, below, ABOVE, size, room) : status;
+    return status == BF_OK ? widen_aggregate(context, c, below, ABOVE, size, room) : status;
 }

@@ -1,0 +1,159 @@
+/* Reductions of many at once on a GPU: what its files share.
+ *
+ * A call enqueues a few kernels. The first one samples the array, so that all threads of the call
+ * add in the same windows (cuda/reduce/sum_terms.cuh): their sums are integers of the same weights,
+ * which merge in any order, and most results are rounded from these in registers. A result of which
+ * some element does not fit the window is marked, and the last kernel computes it again by
+ * exponent (by_exponent.cu). Which way a result went does not show in it.
+ *
+ * Who reduces what:
+ *   tiles.cuh    short rows that lie one behind another: through shared memory, a thread a row
+ *   warps.cuh    longer rows: a warp a row
+ *   blocks.cuh   everything else: a thread for each column, or many; a block for a piece of a row.
+ *                The last block of those that share a result merges what they have. */
+#ifndef BF_CUDA_AXIS_AXIS_CUH
+#define BF_CUDA_AXIS_AXIS_CUH
+
+#include "cuda/runtime/context.cuh"
+
+extern "C" {
+#include "seam/axis.h"
+}
+
+extern const bf_axis_backend bf_cuda_axis_backend;
+
+bf_status bf_cuda_reduce_fibres(bf_context *context, const bf_operands *operands,
+                                const bf_fibres *fibres, const bf_results *results);
+bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operands,
+                                  const bf_rows *rows, const bf_results *results);
+
+enum {
+    BF_CUDA_AXIS_THREADS = 256, /* most of a block that reduces columns or pieces */
+    BF_CUDA_AXIS_PIECE = 1 << 17 /* most elements of a result that one block adds: their sums in a
+                                    window's level fit an int64 */
+};
+
+/* Where the elements of results are. Result r of rows is column r % width of slot r / width. */
+struct bf_cuda_axis_layout {
+    int64_t results;
+    int64_t length;      /* of each; -1: by offsets */
+    int kept, reduced;   /* dimensions, as of bf_fibres */
+    int64_t kept_shape[BF_MAX_DIMS], reduced_shape[BF_MAX_DIMS];
+    int64_t kept_strides[2][BF_MAX_DIMS], reduced_strides[2][BF_MAX_DIMS];
+    const void *offsets; /* NULL: fibres */
+    bool wide;           /* offsets are i64 */
+    int64_t rows, width;
+};
+
+/* What blocks tell each other and the host; the first kernel of a call sets it. */
+struct bf_cuda_axis_board {
+    unsigned long long failure; /* 4 * (number of the first result that fails) + why; ~0: none */
+    unsigned long long wrong;   /* the first wrong offset; ~0: none */
+    unsigned long long units, giants, failed; /* see below; results marked */
+    int sum_bottom, product_bottom;           /* the windows */
+};
+enum { BF_CUDA_AXIS_NAN, BF_CUDA_AXIS_EMPTY, BF_CUDA_AXIS_OVERFLOW };
+
+/* A piece of a segment that is too long for one warp. */
+struct bf_cuda_axis_unit {
+    int64_t slot;
+    int64_t first, end; /* its elements */
+    int giant, piece, pieces;
+};
+
+struct bf_cuda_axis_params {
+    const void *a, *b;
+    bf_reduction op;
+    bf_kind kind;
+    bf_dtype dtype;
+    bf_cuda_axis_layout at;
+
+    /* results */
+    bf_dtype to;
+    int bytes; /* of an element */
+    bool aligned;
+    bf_nan_policy nan;
+    int ddof;
+    bool wraps, has_empty;
+    bf_overflow_policy overflow;
+    bf_dtype out_dtype;
+    uint64_t empty;
+    void *values;
+    uint8_t *fits;
+
+    /* schedule */
+    int64_t giant;  /* longer segments are left to blocks */
+    int chunk;      /* results of a warp */
+    int columns;    /* results of a block, */
+    int lanes;      /* threads for each, */
+    int64_t tiles;  /* and how many such tiles there are; */
+    int64_t inner, parts; /* columns that lie next to each other, and tiles of these */
+    int64_t piece;  /* elements of a result, or of a line of it, that a block takes at a time; */
+    int pieces;     /* how many of them a result has, */
+    int64_t line_pieces; /* and a line */
+    bool by_line;   /* no piece has parts of two lines (of the last reduced dimension) */
+    int planes;       /* 1: element j of a piece's lines is j * steps[operand] behind the first; */
+    int64_t steps[2]; /* else its index in the reduced dimensions has to be computed */
+    bool listed;    /* units are on the list, and not all tiles and pieces */
+
+    /* scratch */
+    bf_cuda_axis_board *board;
+    unsigned *marks;            /* a bit for each result that has to be computed again */
+    unsigned *tickets;          /* of tiles, or of giants */
+    int64_t *slots;             /* what blocks have of pieces */
+    bf_cuda_axis_unit *units;
+    int64_t *words;             /* of by_exponent.cu: of results that several warps compute, */
+    int64_t word_slots;         /* and of how many there are; */
+    int64_t word_piece;         /* elements that a warp takes of one */
+};
+
+/* The kernels for an operation on a dtype. */
+struct bf_cuda_axis_kernels {
+    const void *tiles, *warps, *blocks;
+    int total;         /* words of a slot */
+    int tile_capacity; /* elements of a tile, */
+    int tile_bytes;    /* and its shared memory */
+};
+
+enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };
+
+bf_cuda_axis_kernels bf_cuda_axis_small_floats(bf_kind kind); /* f16, bf16, f32 */
+bf_cuda_axis_kernels bf_cuda_axis_doubles(bf_kind kind);
+bf_cuda_axis_kernels bf_cuda_axis_integers(bf_kind kind, bool wide);
+bf_cuda_axis_kernels bf_cuda_axis_extremes(bool wide);
+bf_cuda_axis_kernels bf_cuda_axis_products(void);
+
+/* Enqueues the kernels of a call whose params but for scratch and schedule are set. If `wrong` is
+ * not NULL it waits for the check of offsets before any other kernel, and sets *wrong to the first
+ * that is wrong, or to -1; if there is one it returns BF_OK, but enqueues no more. */
+bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int64_t *wrong);
+
+/* --- calls (call.cu) --- */
+
+/* A call, and the memory that it frees at its end. */
+struct bf_cuda_axis_call {
+    bf_context *context;
+    const bf_operands *operands;
+    const bf_results *results;
+    bf_cuda_axis_params params;
+    void *copies[5];
+};
+
+/* Sets what params hold but for where elements are. Results go to device memory, if need be. */
+bf_status bf_cuda_axis_begin(bf_cuda_axis_call *call, bf_context *context,
+                             const bf_operands *operands, const bf_results *results, int64_t count);
+/* Sets *at to n elements of so many bytes where kernels reach them: to copy number i, if need be. */
+bf_status bf_cuda_axis_reach(bf_cuda_axis_call *call, int i, const void *from, int64_t n, int bytes,
+                             const void **at);
+/* Waits, and returns the failure of the first result that fails: result 0 of the kernels is number
+ * `first` of the call. */
+bf_status bf_cuda_axis_wait(bf_cuda_axis_call *call, int64_t first);
+/* Brings results to where they belong, if status is BF_OK, and frees. Returns the status. */
+bf_status bf_cuda_axis_end(bf_cuda_axis_call *call, bf_status status, int64_t count);
+/* The first kernel, and the last: of exact sums that have been marked. */
+cudaError_t bf_cuda_axis_launch_plan(const bf_cuda *cuda, const bf_cuda_axis_params &p);
+cudaError_t bf_cuda_axis_launch_check(const bf_cuda *cuda, const bf_cuda_axis_params &p);
+cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_params &p);
+cudaError_t bf_cuda_axis_launch_trees(const bf_cuda *cuda, const bf_cuda_axis_params &p);
+
+#endif

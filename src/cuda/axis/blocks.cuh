@@ -1,0 +1,274 @@
+/* Columns, and pieces of long rows: a block reduces `columns` results, with `lanes` threads for
+ * each. What it has of a piece it leaves in slots; the last of the blocks that share a tile merges
+ * them. A result's lines are those of its last reduced dimension. */
+#ifndef BF_CUDA_AXIS_BLOCKS_CUH
+#define BF_CUDA_AXIS_BLOCKS_CUH
+
+#include "cuda/axis/layout.cuh"
+
+enum { BF_CUDA_AXIS_UNROLLED = 8 /* elements that a thread loads at once */ };
+
+/* What a block does at a time. */
+struct bf_cuda_axis_work {
+    int64_t first;    /* result, */
+    int columns;      /* and how many of them */
+    int64_t line;     /* the lines of their elements: this one, */
+    int64_t from, to; /* and these elements of it; of segments without a list: all */
+    int64_t ticket;
+    int piece, pieces;
+    int64_t slot, step; /* that of piece 0, and the distance to the next */
+};
+
+static __device__ __forceinline__ bf_cuda_axis_work bf_cuda_axis_listed(
+    const bf_cuda_axis_params &p, int64_t u) {
+    int64_t part, i = bf_cuda_axis_divide(u, p.parts, &part);
+    const bf_cuda_axis_unit unit = p.units[i];
+    bf_cuda_axis_work w;
+    int64_t left = p.inner - part * p.columns;
+    w.first = unit.slot * p.inner + part * p.columns;
+    w.columns = (int)(left < p.columns ? left : p.columns);
+    w.line = 0;
+    w.from = unit.first;
+    w.to = unit.end;
+    w.ticket = unit.giant * p.parts + part;
+    w.piece = unit.piece;
+    w.pieces = unit.pieces;
+    w.slot = (i - unit.piece) * p.parts + part;
+    w.step = p.parts;
+    return w;
+}
+
+/* Elements of a line: those of the last reduced dimension, if there are pieces of one line each. */
+static __device__ __forceinline__ int64_t bf_cuda_axis_line_length(const bf_cuda_axis_params &p) {
+    return p.by_line ? p.at.reduced_shape[p.at.reduced - 1] : p.at.length;
+}
+
+static __device__ __forceinline__ bf_cuda_axis_work bf_cuda_axis_work_of(
+    const bf_cuda_axis_params &p, int64_t u) {
+    if (p.listed) return bf_cuda_axis_listed(p, u);
+    bf_cuda_axis_work w;
+    int64_t tile, piece, part, rest;
+    if (p.columns > 1)
+        piece = bf_cuda_axis_divide(u, p.tiles, &tile);
+    else
+        tile = bf_cuda_axis_divide(u, p.pieces, &piece);
+    int64_t outer = bf_cuda_axis_divide(tile, p.parts, &part);
+    int64_t left = p.inner - part * p.columns;
+    w.first = outer * p.inner + part * p.columns;
+    w.columns = (int)(left < p.columns ? left : p.columns);
+    const int64_t length = bf_cuda_axis_line_length(p);
+    w.line = bf_cuda_axis_divide(piece, p.line_pieces, &rest);
+    w.from = rest * p.piece;
+    w.to = length - w.from < p.piece ? length : w.from + p.piece;
+    w.ticket = tile;
+    w.piece = (int)piece;
+    w.pieces = p.pieces;
+    w.slot = tile * p.pieces;
+    w.step = 1;
+    return w;
+}
+
+/* Puts a segment that is too long for a thread or a warp on the list. */
+static __device__ void bf_cuda_axis_push(const bf_cuda_axis_params &p, int64_t slot,
+                                         int64_t length) {
+    const int pieces = (int)((length + p.piece - 1) / p.piece);
+    const int giant = (int)atomicAdd(&p.board->giants, 1ull);
+    const int64_t at = (int64_t)atomicAdd(&p.board->units, (unsigned long long)pieces);
+    for (int i = 0; i < pieces; i++) {
+        const int64_t first = i * p.piece, left = length - first;
+        p.units[at + i] = {slot, first, first + (left < p.piece ? left : p.piece), giant, i, pieces};
+    }
+}
+
+/* Merges what the `lanes` threads of each column have, to the first of them. */
+template <class A, int n, class Merge>
+static __device__ __forceinline__ void bf_cuda_axis_merge_lanes(int64_t *room, int columns,
+                                                                int lanes, int column, int lane,
+                                                                int64_t (&mine)[n], Merge merge) {
+    if (lanes == 1) return;
+    const int at = lane * columns + column, all = lanes * columns;
+    __syncthreads();
+    if (lane < lanes) {
+#pragma unroll
+        for (int i = 0; i < n; i++) room[i * all + at] = mine[i];
+    }
+    BF_ROLLED
+    for (int left = lanes; left > 1;) {
+        const int half = (left + 1) / 2;
+        __syncthreads();
+        if (lane < left - half) {
+            int64_t other[n];
+#pragma unroll
+            for (int i = 0; i < n; i++) other[i] = room[i * all + at + half * columns];
+            merge(mine, other);
+#pragma unroll
+            for (int i = 0; i < n; i++) room[i * all + at] = mine[i];
+        }
+        left = half;
+    }
+    __syncthreads();
+}
+
+/* As A::finish(), which kernels that have many elements a result need not have in their loops. */
+template <class A>
+static __device__ __noinline__ void bf_cuda_axis_finish(const bf_cuda_axis_params &p, int64_t r,
+                                                        int64_t count,
+                                                        const int64_t (&whole)[A::total]) {
+    A::finish(p, r, count, whole);
+}
+
+template <class A> struct bf_cuda_axis_block {
+    using Value = typename A::Value;
+    static constexpr int U = BF_CUDA_AXIS_UNROLLED;
+    static constexpr int room = A::words * BF_CUDA_AXIS_THREADS; /* int64 of shared memory */
+
+    /* Takes n elements from number j on, `lanes` apart, as far as there are so many: `at` says where
+     * they are in each operand. */
+    template <int n, class At>
+    static __device__ __forceinline__ void take_some(const bf_cuda_axis_params &p, A &sum,
+                                                     int64_t j, int64_t to, int lanes,
+                                                     int64_t index, At at) {
+        Value x[n], y[n];
+        const int64_t left = n == 1 ? 1 : (to - j + lanes - 1) / lanes;
+        const int some = left < n ? (int)left : n;
+        A::Class::load(p, p.a, [&](int k) { return at(0, j + (int64_t)k * lanes); }, some, x);
+        if (A::pair)
+            A::Class::load(p, p.b, [&](int k) { return at(1, j + (int64_t)k * lanes); }, some, y);
+        sum.take(x, y, index + j, lanes, some);
+    }
+
+    /* Takes elements from + lane, from + lane + lanes, ... below `to`, of lines that start at a, b.
+     * Indices begin with `index`. */
+    static __device__ __forceinline__ void take(const bf_cuda_axis_params &p, A &sum, int64_t a,
+                                                int64_t b, int64_t from, int64_t to, int lane,
+                                                int lanes, int64_t index) {
+        const int64_t step = (int64_t)U * lanes;
+        int64_t j = from + lane;
+        if (p.planes == 1) {
+            for (; j < to; j += step)
+                take_some<U>(p, sum, j, to, lanes, index, [&](int i, int64_t number) {
+                    return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
+                });
+        } else {
+            for (; j < to; j += lanes)
+                take_some<1>(p, sum, j, to, lanes, index, [&](int i, int64_t number) {
+                    return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
+                });
+        }
+    }
+
+    static __device__ __forceinline__ void store_slot(const bf_cuda_axis_params &p, int64_t slot,
+                                                      int column, const int64_t (&whole)[A::total]) {
+        int64_t *to = p.slots + slot * A::total * p.columns + column;
+#pragma unroll
+        for (int i = 0; i < A::total; i++) to[(int64_t)i * p.columns] = whole[i];
+    }
+
+    /* By the last block of a tile: what all have. */
+    static __device__ __forceinline__ void collect(const bf_cuda_axis_params &p,
+                                                   const bf_cuda_axis_work &w, int64_t *shared,
+                                                   int column, int lane,
+                                                   int64_t (&whole)[A::total]) {
+        int lanes = room / (A::total * p.columns);
+        if (lanes > p.lanes) lanes = p.lanes;
+        if (lanes < 1) lanes = 1;
+        if (lanes > w.pieces) lanes = w.pieces;
+        bool some = false;
+        if (lane < lanes && column < w.columns) {
+            BF_ROLLED
+            for (int q = lane; q < w.pieces; q += lanes) {
+                int64_t other[A::total];
+                const int64_t *from =
+                    p.slots + (w.slot + q * w.step) * A::total * p.columns + column;
+#pragma unroll
+                for (int i = 0; i < A::total; i++) other[i] = __ldcg(from + (int64_t)i * p.columns);
+                if (some) {
+                    A::merge_total(whole, other);
+                } else {
+#pragma unroll
+                    for (int i = 0; i < A::total; i++) whole[i] = other[i];
+                }
+                some = true;
+            }
+        }
+        bf_cuda_axis_merge_lanes<A, A::total>(
+            shared, p.columns, lanes, column, lane, whole,
+            [](int64_t (&x)[A::total], const int64_t (&y)[A::total]) { A::merge_total(x, y); });
+    }
+
+    /* Whether this block is the last one of its tile; true for all if it is the only one. */
+    static __device__ __forceinline__ bool is_last(const bf_cuda_axis_params &p,
+                                                   const bf_cuda_axis_work &w) {
+        __shared__ bool last;
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            last = atomicAdd(&p.tickets[w.ticket], 1u) == (unsigned)w.pieces - 1;
+            if (last) p.tickets[w.ticket] = 0;
+        }
+        __syncthreads();
+        const bool is = last;
+        if (is) __threadfence();
+        return is;
+    }
+
+    static __device__ __forceinline__ void run(const bf_cuda_axis_params &p,
+                                               const bf_cuda_axis_work &w, A &sum, int64_t *shared) {
+        const int column = (int)threadIdx.x % p.columns, lane = (int)threadIdx.x / p.columns;
+        const bool active = column < w.columns && lane < p.lanes;
+        const int64_t r = w.first + column;
+        const bool whole_segments = p.at.offsets != nullptr && !p.listed;
+        int64_t part[A::words], whole[A::total], length = p.at.length;
+        bool giant = false;
+        sum.reset();
+        if (active) {
+            bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
+            int64_t from = w.from, to = w.to, index = 0;
+            length = line.length;
+            if (whole_segments) {
+                from = 0;
+                to = line.length;
+                giant = line.length > p.giant;
+                if (giant && r % p.at.width == 0)
+                    bf_cuda_axis_push(p, r / p.at.width, line.length);
+                if (giant) to = 0;
+            }
+            if (p.by_line) {
+                const int lines = p.at.reduced - 1;
+                line.a += bf_cuda_axis_offset(lines, p.at.reduced_shape, p.at.reduced_strides[0],
+                                              w.line);
+                line.b += bf_cuda_axis_offset(lines, p.at.reduced_shape, p.at.reduced_strides[1],
+                                              w.line);
+                index = w.line * bf_cuda_axis_line_length(p);
+            }
+            take(p, sum, line.a, line.b, from, to, lane, p.lanes, index);
+        }
+        sum.close(part);
+        bf_cuda_axis_merge_lanes<A, A::words>(
+            shared, p.columns, p.lanes, column, lane, part,
+            [](int64_t (&x)[A::words], const int64_t (&y)[A::words]) { A::merge(x, y); });
+        A::widen(part, whole);
+        if (w.pieces > 1) {
+            if (active && lane == 0) store_slot(p, w.slot + w.piece * w.step, column, whole);
+            if (!is_last(p, w)) return;
+            collect(p, w, shared, column, lane, whole);
+        }
+        if (active && lane == 0 && !giant) bf_cuda_axis_finish<A>(p, r, length, whole);
+    }
+};
+
+template <class A>
+__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
+    bf_cuda_axis_blocks(const __grid_constant__ bf_cuda_axis_params p) {
+    __shared__ int64_t shared[bf_cuda_axis_block<A>::room];
+    bf_cuda_wait_for_previous();
+    if (bf_cuda_axis_is_wrong(p)) return;
+    const int64_t units =
+        p.listed ? (int64_t)p.board->units * p.parts : p.tiles * (int64_t)p.pieces;
+    A sum(p);
+    sum.open(p.board);
+    for (int64_t u = blockIdx.x; u < units; u += gridDim.x)
+        bf_cuda_axis_block<A>::run(p, bf_cuda_axis_work_of(p, u), sum, shared);
+}
+
+#endif

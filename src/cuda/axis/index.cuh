@@ -1,0 +1,286 @@
+/* Reductions of rows by index on a GPU.
+ *
+ * Rows are sorted by slot, as pairs of slot and row number (index_order.cu). Then a thread reduces
+ * some columns of a slot (index_slots.cuh): it gathers the rows of the slot and adds them up in
+ * doubles, and proves each addition exact. A result that is not proven is marked, and another
+ * kernel computes it again in the words of a state (index_words.cu). A slot with many rows, a
+ * giant, is cut into pieces, whose sums are added to words that the blocks share.
+ *
+ * Values of one float a row go a shorter way (index_scatter.cu): they are sorted only as far as
+ * blocks can add them to the slots' words in shared memory. */
+#ifndef BF_CUDA_AXIS_INDEX_CUH
+#define BF_CUDA_AXIS_INDEX_CUH
+
+#include "cuda/reduce/aggregate_value.cuh"
+#include "cuda/runtime/entry.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/memory.cuh"
+
+#include "rules/reduce/element.h"
+
+extern "C" {
+#include "seam/axis.h"
+}
+
+extern const bf_axis_backend bf_cuda_axis_backend;
+
+bf_status bf_cuda_reduce_index(bf_context *context, const bf_operands *operands,
+                               const bf_rows *rows, const bf_results *results);
+bf_status bf_cuda_find_runs(bf_context *context, bf_dtype key, const void *keys, int64_t n,
+                            int64_t *first, int64_t room, int64_t *runs);
+
+enum {
+    BF_CUDA_INDEX_THREADS = 256,
+    BF_CUDA_INDEX_GIANT = 512, /* most rows of a slot that is no giant */
+    BF_CUDA_INDEX_PIECE = 256  /* rows of a piece of a giant */
+};
+
+/* Why a result fails. */
+enum { BF_CUDA_INDEX_NAN, BF_CUDA_INDEX_EMPTY, BF_CUDA_INDEX_OVERFLOW };
+
+/* A slot with many rows. Its pieces are numbered from `piece` on. */
+struct bf_cuda_index_giant {
+    uint32_t slot, piece;
+};
+
+/* Counters of a call, on the device. */
+struct bf_cuda_index_board {
+    unsigned long long wrong;   /* the first wrong index; ~0: none */
+    unsigned long long failure; /* 4 * (number of the first result that fails) + why; ~0: none */
+    unsigned long long giants;  /* upper half: giants, lower: their pieces */
+    unsigned marked;            /* some results or pieces are */
+    unsigned ticket;
+};
+
+/* Rows in the order of their slots, for kernels. */
+struct bf_cuda_index_order {
+    int64_t slots;
+    uint32_t n;
+    const bf_cuda_entry<uint32_t> *rows; /* slot and row number, by slot, stable; NULL: the rows
+                                            are in order */
+    const uint32_t *offsets;             /* slots + 1 */
+    const bf_cuda_index_giant *giants;
+};
+
+/* States that take the sums of slots, instead of results; counts NULL: none do. */
+struct bf_cuda_index_states {
+    bf_cuda_aggregate_params aggregate;
+    int64_t *counts; /* of the first slot's first column, and so on */
+    int64_t first;   /* its number */
+};
+
+struct bf_cuda_index_params {
+    const void *a, *b;
+    bf_reduction op;
+    bf_kind kind;
+    bf_dtype dtype;
+    int bytes; /* of an element */
+    int64_t width;
+    bf_cuda_index_order order;
+    bf_cuda_index_board *board;
+
+    /* results */
+    bf_reduce_options options;
+    bf_dtype to;
+    int to_bytes;
+    bool aligned, has_empty;
+    uint64_t empty;
+    void *values;
+    uint8_t *fits;
+
+    bf_cuda_index_states states;
+
+    /* scratch */
+    int64_t lanes;         /* threads of a slot in the first kernel */
+    unsigned *marks;       /* bits of slots * lanes, then of pieces * lanes; NULL: all are */
+    int words;             /* of a state */
+    int64_t *pool;         /* words of giants * width */
+    int64_t *thread_words; /* words and work of each thread, for results that are computed again */
+    int phase;             /* of argmin and argmax: 1 finds the indices of the giants' extremes */
+};
+
+/* Sets *at to n elements of so many bytes where kernels reach them: `from`, or *copy, which is the
+ * caller's to free. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_cuda_axis_reach(bf_context *context, const void *from, int64_t n, int bytes,
+                             void **copy, const void **at);
+
+/* --- index_order.cu --- */
+
+/* Scratch of an order, and of kernels. */
+struct bf_cuda_index_sorted {
+    void *entries[2], *offsets, *giants, *marks, *pool, *words;
+};
+
+/* Enqueues the sorting of an index. board->wrong becomes the first wrong place. The memory is the
+ * caller's to free by the other function, also on failure. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
+                             bf_cuda_index_sorted *sorted, bf_cuda_index_order *order);
+/* The same for rows by length or by offsets: board->wrong becomes the first wrong offset. */
+bf_status bf_cuda_index_segment(bf_context *context, const bf_rows *rows,
+                                bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                                bf_cuda_index_order *order);
+void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted);
+
+/* Returns the most giants, and the most pieces of giants, among n rows. */
+static inline int64_t bf_cuda_index_giants(int64_t n) { return n / (BF_CUDA_INDEX_GIANT + 1); }
+static inline int64_t bf_cuda_index_pieces(int64_t n) {
+    return n / BF_CUDA_INDEX_PIECE + bf_cuda_index_giants(n);
+}
+
+/* --- kernels --- */
+
+/* Return the kernel that proves results in doubles, or that of integers and extremes; *columns: of
+ * a thread. NULL: there is none for these operands. */
+typedef void (*bf_cuda_index_kernel)(const bf_cuda_index_params);
+bf_cuda_index_kernel bf_cuda_index_floats(const bf_cuda_index_params &p, int *columns);
+bf_cuda_index_kernel bf_cuda_index_others(const bf_cuda_index_params &p, int *columns);
+/* Do its results need no thread_words? */
+bool bf_cuda_index_is_direct(const bf_cuda_index_params &p);
+
+/* index_words.cu: the blocks that have thread_words, and the bytes of these. */
+int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda);
+size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, int words);
+/* Enqueue the kernels of giants, and of what is marked. */
+cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
+cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index_params &p);
+cudaError_t bf_cuda_index_finish_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
+
+/* index.cu: makes a board, which is the caller's to free. NULL: no memory. */
+bf_cuda_index_board *bf_cuda_index_board_make(bf_context *context);
+/* Enqueues the reduction of rows that are in order; scratch is allocated to `sorted`. */
+bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
+                                bf_cuda_index_sorted *sorted);
+
+/* index_scatter.cu: values of one float a row. Returns whether it takes these. */
+bool bf_cuda_index_scatters(const bf_operands *operands, const bf_rows *rows);
+bf_status bf_cuda_index_scatter(bf_context *context, bf_cuda_index_params *p, const bf_rows *rows);
+
+/* --- loading an index --- */
+
+/* Returns the slot of row i. A wrong one is at least 2^31. */
+static __device__ __forceinline__ uint64_t bf_cuda_index_at(const void *index, bf_dtype dtype,
+                                                            int64_t i) {
+    switch (dtype) {
+    case BF_I32: return (uint64_t)(int64_t)((const int32_t *)index)[i];
+    case BF_U32: return ((const uint32_t *)index)[i];
+    default: return ((const uint64_t *)index)[i];
+    }
+}
+
+/* --- storing results --- */
+
+static __device__ __forceinline__ void bf_cuda_index_store(const bf_cuda_index_params &p, int64_t r,
+                                                           uint64_t bits) {
+    char *to = (char *)p.values + r * p.to_bytes;
+    if (!p.aligned) {
+        for (int i = 0; i < p.to_bytes; i++) to[i] = (char)(bits >> 8 * i);
+        return;
+    }
+    switch (p.to_bytes) {
+    case 1: *(uint8_t *)to = (uint8_t)bits; break;
+    case 2: *(uint16_t *)to = (uint16_t)bits; break;
+    case 4: *(uint32_t *)to = (uint32_t)bits; break;
+    default: *(uint64_t *)to = bits;
+    }
+}
+
+static __device__ __forceinline__ void bf_cuda_index_fail(const bf_cuda_index_params &p, int64_t r,
+                                                          int why) {
+    atomicMin(&p.board->failure, 4 * (unsigned long long)r + (unsigned)why);
+}
+
+static __device__ __forceinline__ void bf_cuda_index_write(const bf_cuda_index_params &p, int64_t r,
+                                                           uint64_t bits, bool fits) {
+    bf_cuda_index_store(p, r, bits);
+    if (p.fits != nullptr)
+        p.fits[r] = fits;
+    else if (!fits && p.options.overflow != BF_OVERFLOW_WRAP)
+        bf_cuda_index_fail(p, r, BF_CUDA_INDEX_OVERFLOW);
+}
+
+/* There is no value. */
+static __device__ __forceinline__ void bf_cuda_index_write_empty(const bf_cuda_index_params &p,
+                                                                 int64_t r) {
+    bf_cuda_index_write(p, r, p.empty, true);
+    if (!p.has_empty) bf_cuda_index_fail(p, r, BF_CUDA_INDEX_EMPTY);
+}
+
+/* Writes the result of a state's words, which it carries. */
+static __device__ __noinline__ void bf_cuda_index_finish(const bf_cuda_index_params &p, int64_t r,
+                                                         int64_t *words, bf_work *work) {
+    uint64_t bits;
+    bool fits;
+    bf_sum_carry(p.kind, p.dtype, words);
+    bf_status status =
+        bf_element_of_words(p.kind, p.op, p.dtype, words, &p.options, p.to, &bits, &fits, work);
+    if (status == BF_OK)
+        bf_cuda_index_write(p, r, bits, fits);
+    else
+        bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
+}
+
+/* An extreme of a slot: the words of a giant. Rows are meaningless where there is none. */
+struct bf_cuda_index_extreme {
+    int64_t rank, row, nans, nan_row;
+};
+
+static __device__ __forceinline__ void
+bf_cuda_index_finish_extreme(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
+                             const bf_cuda_index_extreme &x) {
+    bool nan = x.nans > 0 && p.options.nan != BF_NAN_SKIP, indexed = bf_is_indexed(p.op);
+    if (x.nans > 0 && p.options.nan == BF_NAN_ERROR) bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
+    if (nan)
+        bf_cuda_index_write(
+            p, r, indexed ? (uint64_t)x.nan_row : bf_format_nan(bf_format_of(p.dtype)), true);
+    else if (x.nans == rows)
+        bf_cuda_index_write_empty(p, r);
+    else
+        bf_cuda_index_write(p, r,
+                            indexed
+                                ? (uint64_t)x.row
+                                : bf_order_bits(p.dtype, bf_is_greatest(p.op) ? ~x.rank : x.rank),
+                            true);
+}
+
+/* --- rows --- */
+
+/* The rows of a slot, or of a piece of a giant. */
+struct bf_cuda_index_task {
+    int64_t slot; /* of a giant: its number in the list */
+    uint32_t begin, end;
+    bool piece;
+};
+
+/* Returns the number of the row that is at place i of the order. */
+static __device__ __forceinline__ uint32_t bf_cuda_index_row(const bf_cuda_index_order &order,
+                                                             uint32_t i) {
+    return order.rows != nullptr ? order.rows[i].value : i;
+}
+
+/* Finds task number i: slots, then pieces. False: it is a giant, or there are no more pieces. */
+static __device__ __forceinline__ bool bf_cuda_index_find(const bf_cuda_index_order &order,
+                                                          uint64_t giants, int64_t i,
+                                                          bf_cuda_index_task *task) {
+    if (i < order.slots) {
+        *task = {i, order.offsets[i], order.offsets[i + 1], false};
+        return task->end - task->begin <= BF_CUDA_INDEX_GIANT;
+    }
+    uint32_t piece = (uint32_t)(i - order.slots), count = (uint32_t)(giants >> 32);
+    if (i - order.slots >= (uint32_t)giants) return false;
+    uint32_t low = 0, high = count; /* the last giant whose pieces begin at or before this one */
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (order.giants[middle].piece <= piece)
+            low = middle;
+        else
+            high = middle;
+    }
+    bf_cuda_index_giant g = order.giants[low];
+    uint32_t end = order.offsets[g.slot + 1];
+    uint32_t begin = order.offsets[g.slot] + (piece - g.piece) * BF_CUDA_INDEX_PIECE;
+    uint32_t left = end - begin;
+    *task = {low, begin, begin + (left < BF_CUDA_INDEX_PIECE ? left : BF_CUDA_INDEX_PIECE), true};
+    return true;
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* The kernel that reduces slots and pieces of giants: a thread takes some columns.
+ *
+ * template <class A>: an accumulator of a column has
+ *   E              the type of elements in memory
+ *   V              columns of a thread
+ *   direct(p)      finish() needs no words
+ *   open()         makes it empty
+ *   take(p, e, has, row)   takes an element of a row; !has: there is none
+ *   proven()       what it has is exact
+ *   finish(p, r, rows, words, work)   writes the result
+ *   add(p, rows, to)       adds it to the words of a giant, or to a state */
+#ifndef BF_CUDA_AXIS_INDEX_SLOTS_CUH
+#define BF_CUDA_AXIS_INDEX_SLOTS_CUH
+
+#include "cuda/axis/index.cuh"
+
+/* Elements of neighbouring columns, loaded at once. */
+template <class E, int V> struct alignas(V * sizeof(E)) bf_cuda_index_elements { E e[V]; };
+
+/* A thread's words, for results that are not direct, and room for their arithmetic. */
+static __device__ __forceinline__ int64_t *bf_cuda_index_thread_words(const bf_cuda_index_params &p,
+                                                                      bf_work **work) {
+    size_t each = (size_t)p.words + (sizeof(bf_work) + 7) / 8;
+    size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t *words = p.thread_words + thread * each;
+    *work = (bf_work *)(words + p.words);
+    return words;
+}
+
+/* Where a result is added up: the words of a giant, or a state. */
+struct bf_cuda_index_target {
+    const bf_cuda_index_params &p;
+    int64_t number;
+
+    __device__ __forceinline__ bf_cuda_index_target(const bf_cuda_index_params &params,
+                                                    const bf_cuda_index_task &t, int64_t column)
+        : p(params) {
+        bool states = p.states.counts != nullptr;
+        int64_t slot = states && t.piece ? p.order.giants[t.slot].slot : t.slot;
+        number = slot * p.width + column + (states ? p.states.first : 0);
+    }
+    /* Adds x to word i of the words of a state (rules/reduce/state.h), for sums. */
+    __device__ __forceinline__ void add(int i, int64_t x) const {
+        const bf_cuda_aggregate_params &a = p.states.aggregate;
+        if (p.states.counts == nullptr)
+            bf_cuda_add_word(p.pool + number * p.words + i, x);
+        else if (i == BF_SUM_COUNT)
+            bf_cuda_add_word(p.states.counts + number, x);
+        else if (i < BF_SUM_LIMBS)
+            add_special(i, x);
+        else if (i < BF_SUM_LIMBS + a.sum.limbs)
+            bf_cuda_add_word(a.sums + number * a.sum_limbs + (i - BF_SUM_LIMBS - a.sum_first), x);
+        else
+            bf_cuda_add_word(a.squares + number * a.products_limbs +
+                                 (i - BF_SUM_LIMBS - a.sum.limbs - a.products_first),
+                             x);
+    }
+    __device__ __forceinline__ void add_special(int i, int64_t x) const {
+        int special = i == BF_SUM_NAN       ? BF_CUDA_SPECIAL_NAN
+                      : i == BF_SUM_POS_INF ? BF_CUDA_SPECIAL_POS_INF
+                      : i == BF_SUM_NEG_INF ? BF_CUDA_SPECIAL_NEG_INF
+                                            : BF_CUDA_SPECIAL_NEG_ZERO;
+        if (x != 0)
+            bf_cuda_add_word(p.states.aggregate.specials + number * BF_CUDA_SPECIALS + special, x);
+    }
+};
+
+/* Takes rows [begin, end) of the order. Row numbers are loaded ahead of rows. */
+template <class A>
+static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_params &p,
+                                                          const bf_cuda_index_task &t,
+                                                          int64_t column, A (&sum)[A::V]) {
+    enum { AHEAD = 8, HALF = AHEAD / 2 };
+    typedef bf_cuda_index_elements<typename A::E, A::V> elements;
+    const typename A::E *from = (const typename A::E *)p.a + column;
+    uint32_t next[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+        next[k] = t.begin + k < t.end ? bf_cuda_index_row(p.order, t.begin + k) : 0;
+    for (uint32_t i = t.begin; i < t.end; i += AHEAD) {
+        elements x[AHEAD];
+        uint32_t row[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            row[k] = next[k];
+            x[k] = elements{};
+            if (i + k < t.end) x[k] = *(const elements *)(from + row[k] * p.width);
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (i + AHEAD + k < t.end) next[k] = bf_cuda_index_row(p.order, i + AHEAD + k);
+#pragma unroll
+        for (int half = 0; half < AHEAD; half += HALF) {
+            if (i + half >= t.end) break;
+#pragma unroll
+            for (int k = half; k < half + HALF; k++)
+#pragma unroll
+                for (int v = 0; v < A::V; v++) sum[v].take(p, x[k].e[v], i + k < t.end, row[k]);
+        }
+    }
+}
+
+template <class A>
+static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
+    bf_cuda_index_reduce(const __grid_constant__ bf_cuda_index_params p) {
+    const uint64_t giants = p.board->giants;
+    const int64_t step = (int64_t)gridDim.x * BF_CUDA_INDEX_THREADS;
+    const int64_t end = (p.order.slots + (uint32_t)giants) * p.lanes;
+    int64_t i = blockIdx.x * (int64_t)BF_CUDA_INDEX_THREADS + threadIdx.x;
+    if (p.phase > 0) i += p.order.slots * p.lanes;
+    for (; i < end; i += step) {
+        bf_cuda_index_task t;
+        const int64_t column = i % p.lanes * A::V;
+        if (!bf_cuda_index_find(p.order, giants, i / p.lanes, &t)) continue;
+        A sum[A::V];
+        bool proven = true;
+#pragma unroll
+        for (int v = 0; v < A::V; v++) sum[v].open();
+        bf_cuda_index_take<A>(p, t, column, sum);
+#pragma unroll
+        for (int v = 0; v < A::V; v++) proven = proven && sum[v].proven();
+        if (!proven) {
+            atomicOr(&p.marks[i / 32], 1u << (i % 32));
+            p.board->marked = 1;
+            continue;
+        }
+        const uint32_t rows = t.end - t.begin;
+        const bool adds = t.piece || p.states.counts != nullptr;
+        bf_work *work = nullptr;
+        int64_t *words = nullptr;
+        if (!adds && !A::direct(p)) words = bf_cuda_index_thread_words(p, &work);
+#pragma unroll
+        for (int v = 0; v < A::V; v++) {
+            if (!adds)
+                sum[v].finish(p, t.slot * p.width + column + v, rows, words, work);
+            else if (rows > 0)
+                sum[v].add(p, rows, bf_cuda_index_target(p, t, column + v));
+        }
+    }
+}
+
+#endif

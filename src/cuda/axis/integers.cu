@@ -1,0 +1,17 @@
+/* Exact sums of integers and bools. */
+#include "cuda/axis/sum.cuh"
+#include "cuda/axis/tiles.cuh"
+
+template <class Class> static bf_cuda_axis_kernels kernels_of(bf_kind kind) {
+    switch (kind) {
+    case BF_KIND_SUM: return bf_cuda_axis_kernels_of<bf_cuda_axis_integer<Class, BF_KIND_SUM>>();
+    case BF_KIND_MOMENTS:
+        return bf_cuda_axis_kernels_of<bf_cuda_axis_integer<Class, BF_KIND_MOMENTS>>();
+    default: return bf_cuda_axis_kernels_of<bf_cuda_axis_integer<Class, BF_KIND_DOT>>();
+    }
+}
+
+bf_cuda_axis_kernels bf_cuda_axis_integers(bf_kind kind, bool wide) {
+    return wide ? kernels_of<bf_cuda_axis_wide_word>(kind)
+                : kernels_of<bf_cuda_axis_small_word>(kind);
+}

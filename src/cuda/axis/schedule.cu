@@ -1,0 +1,254 @@
+/* Which kernels a call enqueues, and their scratch memory. */
+#include "cuda/axis/axis.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/mailbox.cuh"
+#include "cuda/runtime/workspace.cuh"
+
+#include "rules/reduce/sum.h"
+
+enum {
+    SHORT_ROWS = 64,     /* elements of rows that threads reduce */
+    WARP_ROWS = 4096,    /* and warps */
+    TURNS = 4,           /* pieces of each block that there is room for */
+    LEAST_PIECE = 16384, /* elements of a tile's piece */
+    LEAST_LINE = 512,    /* and of lines that have pieces of their own, */
+    MOST_LINES = 4096,   /* if they are not too many */
+    LISTED_PIECE = 32768,
+    WORD_PIECE = 1 << 16,
+    WORD_SLOTS = 1 << 14,
+    COLUMN_GIANT = 1024 /* rows that a thread takes */
+};
+
+static const bf_cuda_part_kind board_part = {}, marks_part = {}, tickets_part = {},
+                               slots_part = {}, units_part = {}, words_part = {};
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t ratio(int64_t a, int64_t b) { return (a + b - 1) / b; } /* rounded up */
+static int64_t size_of(int64_t x) { return x < 0 ? -x : x; }
+
+static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
+    const bool wide = bf_dtype_bytes(p->dtype) == 8;
+    if (p->kind == BF_KIND_EXTREME) return bf_cuda_axis_extremes(wide);
+    if (p->kind == BF_KIND_PRODUCT) return bf_cuda_axis_products();
+    if (!bf_dtype_is_float(p->dtype)) return bf_cuda_axis_integers(p->kind, wide);
+    return wide ? bf_cuda_axis_doubles(p->kind) : bf_cuda_axis_small_floats(p->kind);
+}
+
+/* Whether some results may be left to by_exponent.cu. */
+static bool may_mark(const bf_cuda_axis_params *p) {
+    return bf_kind_is_sum(p->kind) && (bf_dtype_is_float(p->dtype) || p->kind == BF_KIND_MOMENTS);
+}
+
+/* --- scratch --- */
+
+typedef struct scratch {
+    bf_context *context;
+    bf_cuda_workspace *workspace;
+    bf_status status;
+} scratch;
+
+/* A part of n elements; of none: NULL. */
+static void *take(scratch *s, const bf_cuda_part_kind *kind, int64_t n, size_t bytes) {
+    if (n == 0 || s->status != BF_OK) return NULL;
+    void *memory = bf_cuda_workspace_part(s->context, s->workspace, kind, (size_t)n * bytes);
+    if (memory == NULL) s->status = BF_E_MEMORY;
+    return memory;
+}
+
+static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int total) {
+    scratch s = {context, bf_cuda_workspace_of(context), BF_OK};
+    if (s.workspace == NULL) return BF_E_MEMORY;
+    const bool marks = may_mark(p), rows = p->at.offsets != NULL;
+    int64_t giants = 0, units = p->pieces > 1 ? p->tiles * p->pieces : 0;
+    if (rows) {
+        giants = p->at.rows / p->giant + 1;
+        units = giants + p->at.rows / p->piece + 1;
+    }
+    const int64_t parts = rows ? p->parts : 1, word_slots = rows ? giants * p->at.width
+                                              : p->at.length > p->word_piece ? p->at.results
+                                                                             : 0;
+    p->word_slots = marks ? least(word_slots, WORD_SLOTS) : 0;
+    p->board = (bf_cuda_axis_board *)take(&s, &board_part, 1, sizeof *p->board);
+    p->marks = (unsigned *)take(&s, &marks_part, marks ? p->at.results / 32 + 1 : 0, 4);
+    p->tickets = (unsigned *)take(&s, &tickets_part, rows ? giants * parts
+                                                    : units > 0 ? p->tiles
+                                                                : 0, 4);
+    p->slots = (int64_t *)take(&s, &slots_part, units * parts * total * p->columns, 8);
+    p->units = (bf_cuda_axis_unit *)take(&s, &units_part, rows ? units : 0, sizeof *p->units);
+    p->words = (int64_t *)take(&s, &words_part, p->word_slots * (BF_SUM_WORDS_MAX + 1), 8);
+    return s.status;
+}
+
+/* --- fibres --- */
+
+/* Do fibres lie one behind another, like rows of one array? */
+static bool is_packed(const bf_cuda_axis_layout *at, int operand) {
+    return at->reduced == 1 && at->reduced_strides[operand][0] == 1 && at->kept <= 1 &&
+           (at->kept == 0 || at->kept_strides[operand][0] == at->length);
+}
+
+/* The shape of blocks for tiles of columns that lie next to each other, `inner` of them. */
+static void set_columns(bf_cuda_axis_params *p, int64_t inner, int64_t length) {
+    const int64_t threads = BF_CUDA_AXIS_THREADS;
+    p->inner = inner;
+    p->parts = ratio(inner, threads);
+    p->columns = (int)least(inner, ratio(ratio(inner, p->parts), 32) * 32);
+    p->lanes = (int)most(1, least(threads / p->columns, ratio(length, 8)));
+    p->tiles = p->at.results / inner * p->parts;
+}
+
+/* Whether a thread's next element is farther away than its neighbour's. */
+static bool has_columns(const bf_cuda_axis_layout *at) {
+    if (at->kept == 0 || at->length == 1) return at->kept > 0;
+    return size_of(at->kept_strides[0][at->kept - 1]) <
+           size_of(at->reduced_strides[0][at->reduced - 1]);
+}
+
+/* Divides results into pieces, so that all multiprocessors have some. */
+static void set_pieces(const bf_cuda *cuda, bf_cuda_axis_params *p) {
+    const int last = p->at.reduced - 1;
+    const int64_t extent = p->at.reduced_shape[last];
+    p->by_line = p->at.reduced > 1 && extent >= LEAST_LINE && p->at.length / extent <= MOST_LINES;
+    const int64_t length = p->by_line ? p->at.reduced_shape[last] : p->at.length;
+    const int64_t lines = p->at.length / length, blocks = 3 * (int64_t)cuda->multiprocessors;
+    const int64_t wanted = ratio(blocks * TURNS, p->tiles * lines);
+    const int64_t enough = ratio(length * p->columns, LEAST_PIECE);
+    int64_t pieces = most(1, least(wanted, enough));
+    pieces = most(pieces, ratio(length, BF_CUDA_AXIS_PIECE));
+    p->piece = ratio(length, pieces);
+    p->line_pieces = ratio(length, p->piece);
+    p->pieces = (int)(lines * p->line_pieces);
+}
+
+static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
+                                   bf_cuda_axis_params *p) {
+    const bf_cuda_axis_layout *at = &p->at;
+    const bool packed = is_packed(at, 0) && (p->b == NULL || is_packed(at, 1));
+    const bool columns = has_columns(at);
+    if (packed && at->length <= SHORT_ROWS && at->results > 1) return k->tiles;
+    if (!columns && at->reduced == 1 && at->length > SHORT_ROWS && at->length <= WARP_ROWS &&
+        at->results >= 1024)
+        return k->warps;
+    if (columns && at->length > SHORT_ROWS)
+        set_columns(p, at->kept_shape[at->kept - 1], at->length);
+    else if (at->length <= SHORT_ROWS)
+        set_columns(p, at->results, at->length);
+    else {
+        p->inner = 1;
+        p->parts = 1;
+        p->tiles = at->results;
+        p->lanes = (int)least(BF_CUDA_AXIS_THREADS, ratio(ratio(at->length, 8), 32) * 32);
+    }
+    set_pieces(cuda, p);
+    return k->blocks;
+}
+
+/* --- segments --- */
+
+static const void *schedule_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
+    const bf_cuda_axis_layout *at = &p->at;
+    const int64_t slots = at->results / at->width, mean = at->rows / slots;
+    p->piece = LISTED_PIECE;
+    p->pieces = 1;
+    if (at->width > 1) {
+        p->giant = most(COLUMN_GIANT, at->rows / WORD_SLOTS);
+        return k->blocks;
+    }
+    p->giant = mean <= SHORT_ROWS ? k->tile_capacity : most(WARP_ROWS, at->rows / WORD_SLOTS);
+    return mean <= SHORT_ROWS ? k->tiles : k->warps;
+}
+
+/* --- launches --- */
+
+static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
+                          bf_cuda_axis_params *p) {
+    bf_cuda_shape shape = {1, BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
+    int resident = 1;
+    if (kernel == k->tiles) {
+        shape.threads = BF_CUDA_AXIS_TILE_THREADS;
+        shape.shared = (size_t)k->tile_bytes;
+        shape.spares_cache = true;
+    } else if (kernel == k->blocks) {
+        shape.threads = (int)ratio((int64_t)p->columns * p->lanes, 32) * 32;
+    }
+    cudaError_t error = bf_cuda_occupancy(cuda, kernel, shape, &resident);
+    if (error != cudaSuccess) return error;
+    const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
+    int64_t useful = blocks;
+    if (kernel == k->blocks && !p->listed) useful = p->tiles * p->pieces;
+    if (kernel == k->warps) {
+        const int64_t warps = blocks * (BF_CUDA_AXIS_WARP_THREADS / 32);
+        p->chunk = 32;
+        while (p->chunk > 1 && p->at.results < 2 * warps * p->chunk) p->chunk /= 2;
+        useful = ratio(ratio(p->at.results, p->chunk), BF_CUDA_AXIS_WARP_THREADS / 32);
+    }
+    if (kernel == k->tiles) useful = ratio(p->at.results, 32);
+    shape.blocks = least(blocks, useful);
+    void *arguments[] = {p};
+    return bf_cuda_launch(cuda, kernel, shape, arguments);
+}
+
+/* Tiles of the results themselves, for segments of several columns; then those of segments that are
+ * too long. */
+static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
+                               const void *kernel, const bf_cuda_axis_params *p) {
+    bf_cuda_axis_params rows = *p;
+    if (kernel == k->blocks) {
+        set_columns(&rows, rows.at.results, 1);
+        rows.line_pieces = 1;
+    }
+    cudaError_t error = launch(cuda, k, kernel, &rows);
+    if (error != cudaSuccess || p->at.rows <= p->giant) return error;
+    rows = *p;
+    rows.listed = true;
+    return launch(cuda, k, k->blocks, &rows);
+}
+
+static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
+                              const void *kernel, bf_cuda_axis_params *p) {
+    const bool rows = p->at.offsets != NULL;
+    cudaError_t error =
+        rows ? launch_rows(cuda, k, kernel, p) : launch(cuda, k, kernel, p);
+    if (error == cudaSuccess && may_mark(p)) error = bf_cuda_axis_launch_words(cuda, *p);
+    return error;
+}
+
+/* The plan, and the check of offsets. */
+static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p, int64_t *wrong) {
+    const bool rows = p->at.offsets != NULL;
+    cudaError_t error = bf_cuda_axis_launch_plan(context->cuda, *p);
+    if (error == cudaSuccess && rows) error = bf_cuda_axis_launch_check(context->cuda, *p);
+    if (wrong == NULL) return bf_cuda_check(context, error, "launching reductions");
+    *wrong = -1;
+    if (!rows) return bf_cuda_check(context, error, "launching reductions");
+    return bf_cuda_fetch_words(context, error, &p->board->wrong, 1, wrong, "checking offsets");
+}
+
+/* How a thread finds its next element. */
+static void set_steps(bf_cuda_axis_params *p) {
+    const bf_cuda_axis_layout *at = &p->at;
+    const bool rows = at->offsets != NULL;
+    p->planes = rows || p->by_line || at->reduced == 1 ? 1 : at->reduced;
+    for (int i = 0; i < 2; i++)
+        p->steps[i] = rows ? at->width : at->reduced_strides[i][at->reduced - 1];
+}
+
+bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int64_t *wrong) {
+    const bf_cuda *cuda = context->cuda;
+    const bool tree = p->kind == BF_KIND_PRODUCT_TREE, rows = p->at.offsets != NULL;
+    const bf_cuda_axis_kernels k = tree ? bf_cuda_axis_kernels() : find_kernels(p);
+    const void *kernel = NULL;
+    p->word_piece = most(WORD_PIECE, p->at.results * (rows ? 0 : p->at.length) / 4096);
+    p->giant = p->piece = INT64_MAX;
+    p->columns = p->lanes = p->pieces = 1;
+    if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
+    if (!tree) kernel = rows ? schedule_rows(&k, p) : schedule_fibres(cuda, &k, p);
+    set_steps(p);
+    bf_status status = take_scratch(context, p, k.total);
+    if (status == BF_OK) status = enqueue_first(context, p, wrong);
+    if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
+    cudaError_t error =
+        tree ? bf_cuda_axis_launch_trees(cuda, *p) : launch_all(cuda, &k, kernel, p);
+    return bf_cuda_check(context, error, "launching reductions");
+}

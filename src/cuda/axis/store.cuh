@@ -1,0 +1,51 @@
+/* How a thread writes a result, or notes that there is none. */
+#ifndef BF_CUDA_AXIS_STORE_CUH
+#define BF_CUDA_AXIS_STORE_CUH
+
+#include "cuda/axis/axis.cuh"
+
+static __device__ __forceinline__ void bf_cuda_axis_store(const bf_cuda_axis_params &p, int64_t r,
+                                                          uint64_t bits) {
+    char *to = (char *)p.values + r * p.bytes;
+    if (!p.aligned) {
+        for (int i = 0; i < p.bytes; i++) to[i] = (char)(bits >> 8 * i);
+    } else if (p.bytes == 8) {
+        *(uint64_t *)to = bits;
+    } else if (p.bytes == 4) {
+        *(uint32_t *)to = (uint32_t)bits;
+    } else if (p.bytes == 2) {
+        *(uint16_t *)to = (uint16_t)bits;
+    } else {
+        *(uint8_t *)to = (uint8_t)bits;
+    }
+}
+
+static __device__ __forceinline__ void bf_cuda_axis_fail(const bf_cuda_axis_params &p, int64_t r,
+                                                         int why) {
+    atomicMin(&p.board->failure, 4 * (unsigned long long)r + (unsigned)why);
+}
+
+/* A result with its element of fits. */
+static __device__ __forceinline__ void bf_cuda_axis_store_fit(const bf_cuda_axis_params &p,
+                                                              int64_t r, uint64_t bits, bool fits) {
+    bf_cuda_axis_store(p, r, bits);
+    if (p.fits != nullptr)
+        p.fits[r] = fits;
+    else if (!fits && !p.wraps)
+        bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_OVERFLOW);
+}
+
+/* There is no value. */
+static __device__ __forceinline__ void bf_cuda_axis_store_empty(const bf_cuda_axis_params &p,
+                                                                int64_t r) {
+    bf_cuda_axis_store_fit(p, r, p.empty, true);
+    if (!p.has_empty) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_EMPTY);
+}
+
+/* Leaves a result to by_exponent.cu. */
+static __device__ __forceinline__ void bf_cuda_axis_mark(const bf_cuda_axis_params &p, int64_t r) {
+    atomicOr(&p.marks[r / 32], 1u << (r % 32));
+    p.board->failed = 1;
+}
+
+#endif

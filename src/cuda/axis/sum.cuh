@@ -1,0 +1,353 @@
+/* Exact sums as accumulators of a thread.
+ *
+ * template <class A>: an accumulator has
+ *   Class, Value   how elements are loaded (value.cuh)
+ *   pair           it takes elements of two arrays
+ *   words          int64 of a part: what a thread has of a piece. merge(into, from) commutes
+ *   total          int64 of a whole: widen() makes it of a part, and merge_total() adds wholes
+ *   open()         opens the windows; reset() makes it empty
+ *   take<n>()      takes n values at indices j, j + step, ...; of those only the first `some`, and
+ *                  the others are 0
+ *   close()        writes the part
+ *   finish()       the result of a whole */
+#ifndef BF_CUDA_AXIS_SUM_CUH
+#define BF_CUDA_AXIS_SUM_CUH
+
+#include "cuda/axis/store.cuh"
+#include "cuda/axis/value.cuh"
+#include "cuda/reduce/sum_result.cuh"
+#include "cuda/reduce/sum_terms.cuh"
+
+#include "rules/reduce/result.h"
+
+/* Flags of a sum, beside BF_CUDA_POSITIVE. */
+enum {
+    BF_CUDA_AXIS_POS_INF = 2,
+    BF_CUDA_AXIS_NEG_INF = 4,
+    BF_CUDA_AXIS_INVALID = 8,
+    BF_CUDA_AXIS_MISFIT = 16
+};
+
+/* What all sums have: `Sums` int64 sums, and a word of flags (upper half) and NaNs. In a total each
+ * sum is a pair. */
+template <int Sums> struct bf_cuda_axis_sums {
+    static constexpr int words = Sums + 1, total = 2 * Sums + 2;
+
+    static __device__ __forceinline__ void merge(int64_t (&into)[words],
+                                                 const int64_t (&from)[words]) {
+#pragma unroll
+        for (int i = 0; i < Sums; i++) into[i] += from[i];
+        uint64_t x = (uint64_t)into[Sums], y = (uint64_t)from[Sums];
+        unsigned nans = (unsigned)x + (unsigned)y;
+        into[Sums] = (int64_t)((x | y) >> 32 << 32 | nans);
+    }
+    static __device__ __forceinline__ void widen(const int64_t (&part)[words],
+                                                 int64_t (&whole)[total]) {
+#pragma unroll
+        for (int i = 0; i < Sums; i++) {
+            whole[2 * i] = (int64_t)((uint64_t)part[i] & 0xffffffffu);
+            whole[2 * i + 1] = part[i] >> 32;
+        }
+        whole[2 * Sums] = (int64_t)((uint64_t)part[Sums] & 0xffffffffu);
+        whole[2 * Sums + 1] = (int64_t)((uint64_t)part[Sums] >> 32);
+    }
+    static __device__ __forceinline__ void merge_total(int64_t (&into)[total],
+                                                       const int64_t (&from)[total]) {
+#pragma unroll
+        for (int i = 0; i < total - 1; i++) into[i] += from[i];
+        into[total - 1] |= from[total - 1];
+    }
+    static __device__ __forceinline__ void pairs_of(const int64_t (&whole)[total],
+                                                    bf_cuda_pair (&pairs)[Sums]) {
+#pragma unroll
+        for (int i = 0; i < Sums; i++) pairs[i] = {whole[2 * i], whole[2 * i + 1]};
+    }
+};
+
+/* --- results --- */
+
+/* The dtype of a result that is rounded. */
+static __device__ __forceinline__ bf_format bf_cuda_axis_format(const bf_cuda_axis_params &p) {
+    return bf_format_of(p.to);
+}
+
+/* A variance or its root. False: it needs more than registers. */
+template <int Sums>
+static __device__ __noinline__ bool bf_cuda_axis_finish_moments(const bf_cuda_axis_params &p,
+                                                                int64_t r, int64_t count,
+                                                                const bf_cuda_series &s,
+                                                                const bf_cuda_pair (&pairs)[Sums]) {
+    uint64_t bits;
+    bool root = p.op == BF_STD;
+    if (!bf_cuda_quick_moments(count, p.ddof, root, s, pairs, bf_cuda_axis_format(p), &bits))
+        return false;
+    bf_cuda_axis_store(p, r, bits);
+    return true;
+}
+
+/* A sum, mean, norm or dot product that is rounded: of count elements that are finite. */
+template <int W, int Sums>
+static __device__ __forceinline__ void bf_cuda_axis_finish_one(const bf_cuda_axis_params &p,
+                                                               int64_t r, int64_t count,
+                                                               const bf_cuda_series &s,
+                                                               const bf_cuda_pair (&pairs)[Sums],
+                                                               bool minus) {
+    bf_format f = bf_cuda_axis_format(p);
+    bool negative;
+    bf_leading l = bf_cuda_leading<W>(s, pairs, &negative);
+    uint64_t bits = minus && count > 0 ? bf_format_sign(f) : 0;
+    if (l.bits != 0) {
+        if (p.op == BF_MEAN) l = bf_leading_divide(l, (uint64_t)count);
+        if (p.op == BF_NORM) l = bf_leading_root(l);
+        bits = bf_leading_round(f, negative, l);
+    }
+    bf_cuda_axis_store(p, r, bits);
+}
+
+/* --- floats --- */
+
+template <class C, bf_kind Kind>
+struct bf_cuda_axis_float
+    : bf_cuda_axis_sums<bf_cuda_levels<C::dtype, Kind>::sum(C::dtype == BF_F64) +
+                        bf_cuda_levels<C::dtype, Kind>::product(C::dtype == BF_F64)> {
+    using Class = C;
+    using Value = typename C::Value;
+    static constexpr bool pair = Kind == BF_KIND_DOT;
+    static constexpr bf_cuda_zeros zeros =
+        Kind == BF_KIND_SUM || pair ? BF_CUDA_ZEROS_ALL : BF_CUDA_ZEROS_NONE;
+    static constexpr bool is_double = C::dtype == BF_F64;
+    using Terms = bf_cuda_terms<C::dtype, Kind, zeros, is_double>;
+    static constexpr int KA = Terms::KA, KB = Terms::KB, K = KA + KB;
+    using Sums = bf_cuda_axis_sums<K>;
+    /* Elements of a thread between folds. */
+    static constexpr int most = is_double && KB > 0 ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
+    static constexpr int blocks = K > 3 ? 2 : 3;
+
+    Terms terms;
+    int64_t sums[K];
+    unsigned flags, nans;
+    int taken;
+
+    __device__ __forceinline__ explicit bf_cuda_axis_float(const bf_cuda_axis_params &) {}
+
+    __device__ __forceinline__ void open(const bf_cuda_axis_board *board) {
+        terms.open(board->sum_bottom, board->product_bottom);
+#pragma unroll
+        for (int i = 0; i < K; i++) sums[i] = 0;
+        flags = nans = 0;
+        taken = 0;
+    }
+    /* The sums become empty; the window stays. */
+    __device__ __forceinline__ void reset() {
+#pragma unroll
+        for (int i = 0; i < K; i++) sums[i] = 0;
+        flags = nans = 0;
+    }
+
+    static __device__ __forceinline__ bool is_finite(Value x) {
+        if (is_double) return (bf_cuda_high((double)x) & 0x7fffffffu) < 0x7ff00000u;
+        return fabsf((float)x) <= 3.402823466e38f;
+    }
+    static __device__ __forceinline__ bool is_nan(Value x) { return x != x; }
+
+    /* Counts a term that is not finite, and makes it one that changes no sum: -0. */
+    __device__ __forceinline__ void count(Value &x, Value &y) {
+        if (is_finite(x) && (!pair || is_finite(y))) return;
+        bool minus = x < 0;
+        if (is_nan(x) || (pair && is_nan(y)))
+            nans++;
+        else if (pair && (x == 0 || y == 0))
+            flags |= BF_CUDA_AXIS_INVALID;
+        else if (pair ? minus != (y < 0) : minus && Kind != BF_KIND_SQUARES)
+            flags |= BF_CUDA_AXIS_NEG_INF;
+        else
+            flags |= BF_CUDA_AXIS_POS_INF;
+        x = (Value)-0.0;
+        y = 0;
+    }
+    template <int n>
+    __device__ __forceinline__ void take(Value (&x)[n], Value (&y)[n], int64_t, int64_t, int some) {
+        bool finite = true;
+        if (some < n) {
+#pragma unroll
+            for (int k = 0; k < n; k++) {
+                x[k] = k < some ? x[k] : (Value)-0.0;
+                y[k] = k < some ? y[k] : 0;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            finite = finite && is_finite(x[k]) && (!pair || is_finite(y[k]));
+        if (!finite) {
+#pragma unroll
+            for (int k = 0; k < n; k++) count(x[k], y[k]);
+        }
+        constexpr int few = Terms::Levels::is_deep ? (Terms::few < n ? Terms::few : n) : n;
+#pragma unroll
+        for (int k = 0; k < n; k += few) terms.template take<few>(x + k, pair ? y + k : x + k);
+        taken += n;
+        if (taken > most - n) fold();
+    }
+    __device__ __forceinline__ int64_t content(double level, unsigned start) const {
+        return __double_as_longlong(level) - (int64_t)((uint64_t)start << 32);
+    }
+    __device__ __forceinline__ void fold() {
+        if (KA > 0) {
+#pragma unroll
+            for (int l = 0; l < KA; l++)
+                sums[l] += content(terms.sum.level[l], terms.sum.start_of(l));
+            terms.sum.reset();
+        }
+        if (KB > 0) {
+#pragma unroll
+            for (int l = 0; l < KB; l++)
+                sums[KA + l] += content(terms.product.level[l], terms.product.start_of(l));
+            terms.product.reset();
+        }
+        if (terms.misfit.any()) flags |= BF_CUDA_AXIS_MISFIT;
+        terms.misfit = {false, 0};
+        if (zeros == BF_CUDA_ZEROS_ALL && terms.minus >> 31 == 0) flags |= BF_CUDA_POSITIVE;
+        terms.minus = ~0u;
+        taken = 0;
+    }
+    __device__ __forceinline__ void close(int64_t (&part)[Sums::words]) {
+        fold();
+#pragma unroll
+        for (int i = 0; i < K; i++) part[i] = sums[i];
+        part[K] = (int64_t)((uint64_t)flags << 32 | nans);
+    }
+
+    static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r,
+                                                  int64_t count,
+                                                  const int64_t (&whole)[Sums::total]) {
+        const bf_format f = bf_cuda_axis_format(p);
+        const unsigned flags = (unsigned)whole[2 * K + 1];
+        const int64_t nans = whole[2 * K];
+        if (flags & BF_CUDA_AXIS_MISFIT) {
+            bf_cuda_axis_mark(p, r);
+            return;
+        }
+        if (p.fits != nullptr) p.fits[r] = 1;
+        if (nans > 0 && p.nan == BF_NAN_ERROR) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
+        const bool is_nan = (nans > 0 && p.nan != BF_NAN_SKIP) || (flags & BF_CUDA_AXIS_INVALID);
+        const bool pos = (flags & BF_CUDA_AXIS_POS_INF) != 0;
+        const bool neg = (flags & BF_CUDA_AXIS_NEG_INF) != 0;
+        count -= nans;
+        if (is_nan || (pos && neg) || (p.op == BF_MEAN && count == 0) ||
+            (Kind == BF_KIND_MOMENTS && (pos || neg || count <= p.ddof))) {
+            bf_cuda_axis_store(p, r, bf_format_nan(f));
+            return;
+        }
+        if (pos || neg) {
+            bf_cuda_axis_store(p, r, bf_format_inf(f) | (neg ? bf_format_sign(f) : 0));
+            return;
+        }
+        bf_cuda_pair pairs[K];
+        Sums::pairs_of(whole, pairs);
+        const bf_cuda_series s = {KA, KB, p.board->sum_bottom, p.board->product_bottom,
+                                  BF_WINDOW_BITS + 1};
+        if (Kind == BF_KIND_MOMENTS) {
+            if (!bf_cuda_axis_finish_moments<K>(p, r, count, s, pairs)) bf_cuda_axis_mark(p, r);
+        } else {
+            bf_cuda_axis_finish_one<(K > 3 ? 6 : 3)>(p, r, count, s, pairs,
+                                                     zeros == BF_CUDA_ZEROS_ALL &&
+                                                         (flags & BF_CUDA_POSITIVE) == 0);
+        }
+    }
+};
+
+/* --- integers, as sums of 32-bit parts --- */
+
+/* Kind: BF_KIND_SUM, BF_KIND_MOMENTS, or BF_KIND_DOT, of squares too. */
+template <class C, bf_kind Kind>
+struct bf_cuda_axis_integer
+    : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0 : C::is_wide ? 2 : 1) +
+                        (Kind == BF_KIND_SUM ? 0 : C::is_wide ? 4 : 2)> {
+    using Class = C;
+    using Value = typename C::Value;
+    static constexpr bool pair = Kind == BF_KIND_DOT;
+    static constexpr int KA = pair ? 0 : C::is_wide ? 2 : 1;
+    static constexpr int KB = Kind == BF_KIND_SUM ? 0 : C::is_wide ? 4 : 2;
+    static constexpr int K = KA + KB, blocks = 3;
+    using Sums = bf_cuda_axis_sums<K>;
+
+    int64_t sums[K];
+    bool is_signed;
+
+    __device__ __forceinline__ explicit bf_cuda_axis_integer(const bf_cuda_axis_params &p)
+        : is_signed(bf_dtype_is_signed(p.dtype)) {}
+    __device__ __forceinline__ void open(const bf_cuda_axis_board *) { reset(); }
+    __device__ __forceinline__ void reset() {
+#pragma unroll
+        for (int i = 0; i < K; i++) sums[i] = 0;
+    }
+    __device__ __forceinline__ int64_t upper(int64_t x) const {
+        return is_signed ? x >> 32 : (int64_t)((uint64_t)x >> 32);
+    }
+    __device__ __forceinline__ void take_small(int64_t x, int64_t y) {
+        if (!is_signed) {
+            x = (int64_t)(uint32_t)x;
+            y = (int64_t)(uint32_t)y;
+        }
+        if (KA > 0) sums[0] += x;
+        if (KB == 0) return;
+        int64_t product = x * y;
+        sums[KA] += (int64_t)((uint64_t)product & 0xffffffffu);
+        sums[KA + KB - 1] += upper(product);
+    }
+    __device__ __forceinline__ void take_wide(int64_t x, int64_t y) {
+        if (KA > 0) {
+            sums[0] += (int64_t)((uint64_t)x & 0xffffffffu);
+            sums[C::is_wide] += upper(x);
+        }
+        if (KB == 0) return;
+        uint64_t low = (uint64_t)x * (uint64_t)y;
+        uint64_t high = is_signed ? (uint64_t)__mul64hi(x, y)
+                                  : __umul64hi((uint64_t)x, (uint64_t)y);
+        constexpr int at = KB > 2 ? KA : 0, step = KB > 2;
+        sums[at] += (int64_t)(low & 0xffffffffu);
+        sums[at + step] += (int64_t)(low >> 32);
+        sums[at + 2 * step] += (int64_t)(high & 0xffffffffu);
+        sums[at + 3 * step] += upper((int64_t)high);
+    }
+    template <int n>
+    __device__ __forceinline__ void take(Value (&x)[n], Value (&y)[n], int64_t, int64_t, int some) {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            int64_t u = x[k], v = pair ? y[k] : u; /* 0 from `some` on */
+            if (C::is_wide)
+                take_wide(u, v);
+            else
+                take_small(u, v);
+        }
+    }
+    __device__ __forceinline__ void close(int64_t (&part)[Sums::words]) {
+#pragma unroll
+        for (int i = 0; i < K; i++) part[i] = sums[i];
+        part[K] = 0;
+    }
+
+    static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r,
+                                                  int64_t count,
+                                                  const int64_t (&whole)[Sums::total]) {
+        bf_cuda_pair pairs[K];
+        Sums::pairs_of(whole, pairs);
+        const bf_cuda_series s = {KA, KB, 0, 0, -32};
+        if (!bf_dtype_is_float(p.to)) {
+            bf_cuda_long<3> x = bf_cuda_total<3>(s, pairs);
+            uint64_t above = p.to == BF_I64 ? (uint64_t)((int64_t)x.w[0] >> 63) : 0;
+            bf_cuda_axis_store_fit(p, r, x.w[0], x.w[1] == above && x.w[2] == above);
+            return;
+        }
+        if (p.fits != nullptr) p.fits[r] = 1;
+        if ((p.op == BF_MEAN && count == 0) || (Kind == BF_KIND_MOMENTS && count <= p.ddof)) {
+            bf_cuda_axis_store(p, r, bf_format_nan(bf_cuda_axis_format(p)));
+        } else if (Kind == BF_KIND_MOMENTS) {
+            if (!bf_cuda_axis_finish_moments<K>(p, r, count, s, pairs)) bf_cuda_axis_mark(p, r);
+        } else {
+            bf_cuda_axis_finish_one<(K > 3 ? 6 : 3)>(p, r, count, s, pairs, false);
+        }
+    }
+};
+
+#endif

@@ -1,0 +1,157 @@
+/* Short rows that lie one behind another: a block copies as many as fit into its shared memory, and
+ * a thread reduces each. Longer ones among them are reduced by warps, or left to blocks.cuh. */
+#ifndef BF_CUDA_AXIS_TILES_CUH
+#define BF_CUDA_AXIS_TILES_CUH
+
+#include "cuda/axis/warps.cuh"
+
+enum { BF_CUDA_AXIS_SHORT = 96 /* elements that a thread takes at most */ };
+
+/* Where element i lies: a word in 32 is left out, so that rows of 2^k elements begin in different
+ * banks. */
+static __host__ __device__ __forceinline__ int bf_cuda_axis_place(int i) { return i + i / 32; }
+
+template <class A> struct bf_cuda_axis_tile {
+    using Value = typename A::Value;
+    static constexpr int T = BF_CUDA_AXIS_TILE_THREADS, U = BF_CUDA_AXIS_UNROLLED;
+    static constexpr int capacity = 32768 / (int)sizeof(Value) / (A::pair ? 2 : 1);
+    static constexpr int stride = capacity + capacity / 32;
+    static constexpr int bytes = stride * (int)sizeof(Value) * (A::pair ? 2 : 1);
+
+    /* Offsets of a call by length, too. */
+    static __device__ __forceinline__ int64_t offset(const bf_cuda_axis_params &p, int64_t s) {
+        if (p.at.offsets == nullptr) return s * p.at.length;
+        return bf_cuda_axis_offset_at(p.at, s);
+    }
+    /* The first segment from which on offsets and numbers of segments add to `key`: so that blocks
+     * have about as many segments and elements together. All lanes of a warp. */
+    static __device__ int64_t find(const bf_cuda_axis_params &p, int64_t key) {
+        int64_t low = 0, high = p.at.results;
+        const int lane = (int)threadIdx.x % BF_CUDA_WARP;
+        while (low < high) {
+            const int64_t step = (high - low + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
+            const int64_t s = low + lane * step;
+            const bool below = s < high && offset(p, s) + s < key;
+            const unsigned votes = __ballot_sync(0xffffffffu, below);
+            const int n = __popc(votes);
+            if (n == 0) return low;
+            const int64_t next = low + (n - 1) * step + 1, end = low + n * step;
+            low = next;
+            high = end < high ? end : high;
+        }
+        return low;
+    }
+
+    static __device__ __forceinline__ void fill(const bf_cuda_axis_params &p, Value *tile,
+                                                const void *from, int64_t first, int n) {
+        for (int i = (int)threadIdx.x; i < n; i += U * T) {
+            Value x[U];
+            const int left = (n - i + T - 1) / T, some = left < U ? left : U;
+            A::Class::load(p, from, [&](int k) { return first + i + k * T; }, some, x);
+#pragma unroll
+            for (int k = 0; k < U; k++)
+                if (k < some) tile[bf_cuda_axis_place(i + k * T)] = x[k];
+        }
+    }
+
+    /* Takes elements begin + lane, begin + lane + lanes, ... of the tile, below `end`. */
+    static __device__ __forceinline__ void take(const bf_cuda_axis_params &, A &sum,
+                                                const Value *tile, int begin, int end, int lane,
+                                                int lanes) {
+        constexpr int n = 4;
+        for (int j = begin + lane; j < end; j += n * lanes) {
+            Value x[n], y[n];
+            const int left = (end - j + lanes - 1) / lanes, some = left < n ? left : n;
+#pragma unroll
+            for (int k = 0; k < n; k++) {
+                const int at = bf_cuda_axis_place(j + k * lanes);
+                x[k] = k < some ? tile[at] : 0;
+                if (A::pair) y[k] = k < some ? tile[stride + at] : 0;
+            }
+            sum.take(x, y, j - begin, lanes, some);
+        }
+    }
+};
+
+template <class A>
+__global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
+    bf_cuda_axis_tiles(const __grid_constant__ bf_cuda_axis_params p) {
+    using Tile = bf_cuda_axis_tile<A>;
+    extern __shared__ int64_t bf_cuda_axis_memory[];
+    typename A::Value *tile = (typename A::Value *)bf_cuda_axis_memory;
+    __shared__ int64_t bounds[2];
+    __shared__ int64_t offsets[Tile::T + 1];
+    __shared__ int queue[Tile::T], queued;
+    const int t = (int)threadIdx.x, lane = t % BF_CUDA_WARP;
+    bf_cuda_wait_for_previous();
+    if (bf_cuda_axis_is_wrong(p)) return;
+    const int64_t key = Tile::offset(p, p.at.results) + p.at.results;
+    if (t < 2 * BF_CUDA_WARP) {
+        const int64_t block = blockIdx.x + t / BF_CUDA_WARP;
+        const int64_t share = (key + gridDim.x - 1) / gridDim.x;
+        const int64_t s = block == 0           ? 0
+                          : block == gridDim.x ? p.at.results
+                                               : Tile::find(p, block * share);
+        if (lane == 0) bounds[t / BF_CUDA_WARP] = s;
+    }
+    __syncthreads();
+    int64_t first = bounds[0];
+    const int64_t end = bounds[1];
+    A sum(p);
+    sum.open(p.board);
+    while (first < end) {
+        const int64_t s = first + t;
+        if (s <= p.at.results) offsets[t] = Tile::offset(p, s);
+        if (t == 0) queued = 0;
+        if (t == 0 && first + Tile::T <= p.at.results)
+            offsets[Tile::T] = Tile::offset(p, first + Tile::T);
+        __syncthreads();
+        const int64_t base = offsets[0];
+        const bool in = s < end;
+        const int64_t begin = in ? offsets[t] - base : 0, stop = in ? offsets[t + 1] - base : 0;
+        const bool fits = in && stop <= Tile::capacity;
+        const int n = __syncthreads_count(fits);
+        if (n == 0) { /* the first is too long */
+            if (t == 0) bf_cuda_axis_push(p, first, stop - begin);
+            first++;
+            __syncthreads();
+            continue;
+        }
+        const int size = (int)(offsets[n] - base);
+        Tile::fill(p, tile, p.a, base, size);
+        if (A::pair) Tile::fill(p, tile + Tile::stride, p.b, base, size);
+        const bool is_short = stop - begin <= BF_CUDA_AXIS_SHORT;
+        if (fits && !is_short) queue[atomicAdd(&queued, 1)] = t;
+        __syncthreads();
+        if (fits && is_short) {
+            int64_t part[A::words], whole[A::total];
+            sum.reset();
+            Tile::take(p, sum, tile, (int)begin, (int)stop, 0, 1);
+            sum.close(part);
+            A::widen(part, whole);
+            A::finish(p, s, stop - begin, whole);
+        }
+        __syncwarp();
+        for (int i = t / BF_CUDA_WARP; i < queued; i += Tile::T / BF_CUDA_WARP) {
+            const int from = queue[i];
+            int64_t part[A::words], whole[A::total];
+            const int64_t x = offsets[from] - base, y = offsets[from + 1] - base;
+            sum.reset();
+            Tile::take(p, sum, tile, (int)x, (int)y, lane, BF_CUDA_WARP);
+            sum.close(part);
+            bf_cuda_axis_merge_warp<A>(part);
+            A::widen(part, whole);
+            if (lane == 0) A::finish(p, first + from, y - x, whole);
+        }
+        __syncthreads();
+        first += n;
+    }
+}
+
+template <class A> static bf_cuda_axis_kernels bf_cuda_axis_kernels_of() {
+    using Tile = bf_cuda_axis_tile<A>;
+    return {(const void *)bf_cuda_axis_tiles<A>, (const void *)bf_cuda_axis_warps<A>,
+            (const void *)bf_cuda_axis_blocks<A>, A::total, Tile::capacity, Tile::bytes};
+}
+
+#endif

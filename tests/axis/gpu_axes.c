@@ -1,0 +1,182 @@
+/* Reductions along axes on a GPU: every result has the bits that the CPU's rules give, whatever the
+ * shape, the strides, the dtype and the data. */
+#include "tests/axis/gpu_many.h"
+
+/* The array's layout on the host; on the GPU it is the same. */
+typedef struct problem {
+    many m;
+    bf_array a, b;
+    int axes[BF_MAX_DIMS], n;
+} problem;
+
+/* Lays `shape` out in some order of its dimensions, with gaps, backwards, or repeating memory.
+ * Returns the elements that it spans; *first is where the first one is. */
+static int64_t lay_out(bf_array *a, uint64_t *seed, bool plain, int64_t *first) {
+    int order[BF_MAX_DIMS];
+    int64_t span = 1;
+    *first = 0;
+    for (int d = 0; d < a->ndim; d++) order[d] = a->ndim - 1 - d;
+    if (!plain)
+        for (int d = a->ndim - 1; d > 0; d--) {
+            int other = (int)pick(seed, d + 1), x = order[d];
+            order[d] = order[other];
+            order[other] = x;
+        }
+    for (int i = 0; i < a->ndim; i++) {
+        const int d = order[i];
+        const int64_t gap = plain || pick(seed, 4) ? 1 : 2;
+        a->strides[d] = span * gap;
+        if (!plain && pick(seed, 8) == 0)
+            a->strides[d] = 0;
+        else if (a->shape[d] > 0)
+            span += (a->shape[d] - 1) * a->strides[d];
+        if (!plain && pick(seed, 6) == 0) {
+            *first += (a->shape[d] - 1) * a->strides[d];
+            a->strides[d] = -a->strides[d];
+        }
+        if (gap > 1) span++;
+    }
+    return span;
+}
+
+/* Shapes for each of the ways that the GPU goes. */
+static void pick_shape(problem *p, uint64_t *seed, int family) {
+    bf_array *a = &p->a;
+    const int64_t most = is_small() ? 20000 : 400000;
+    p->n = 1;
+    a->ndim = 2;
+    switch (family) {
+    case 0: /* a few dimensions */
+        a->ndim = (int)pick(seed, 6);
+        for (int d = 0; d < a->ndim; d++) a->shape[d] = pick(seed, 16) ? 1 + pick(seed, 7) : 0;
+        p->n = 0;
+        for (int d = 0; d < a->ndim; d++)
+            if (pick(seed, 2)) p->axes[p->n++] = pick(seed, 2) ? d : d - a->ndim;
+        break;
+    case 1: /* short rows */
+        a->shape[1] = 1 + pick(seed, 100);
+        a->shape[0] = 1 + pick(seed, most / a->shape[1]);
+        p->axes[0] = 1;
+        break;
+    case 2: /* rows for warps, if there are enough */
+        a->shape[1] = 65 + pick(seed, 700);
+        a->shape[0] = 1 + pick(seed, most / a->shape[1]);
+        if (!is_small() && pick(seed, 2)) a->shape[0] += 1024;
+        p->axes[0] = 1;
+        break;
+    case 3: /* long rows */
+        a->shape[1] = 4000 + pick(seed, most);
+        a->shape[0] = 1 + pick(seed, 3);
+        p->axes[0] = 1;
+        break;
+    case 4: /* columns: few, and many */
+    case 5:
+        a->shape[1] = 1 + pick(seed, family == 4 ? 40 : 3000);
+        a->shape[0] = 1 + pick(seed, most / a->shape[1]);
+        p->axes[0] = 0;
+        break;
+    default: /* lines in the middle, or around it */
+        a->ndim = 3;
+        a->shape[2] = 1 + pick(seed, pick(seed, 2) ? 40 : 1500);
+        a->shape[1] = 1 + pick(seed, 60);
+        a->shape[0] = 1 + pick(seed, most / (a->shape[1] * a->shape[2]) + 1);
+        p->axes[0] = (int)pick(seed, 2);
+        if (pick(seed, 2)) {
+            p->axes[0] = 0;
+            p->axes[p->n++] = 2;
+        }
+    }
+}
+
+static void shape_results(problem *p) {
+    bool reduced[BF_MAX_DIMS] = {false};
+    for (int i = 0; i < p->n; i++)
+        reduced[p->axes[i] < 0 ? p->axes[i] + p->a.ndim : p->axes[i]] = true;
+    bf_array *v = &p->m.values;
+    *v = (bf_array){.dtype = p->m.empty.dtype};
+    p->m.count = 1;
+    for (int d = 0; d < p->a.ndim; d++)
+        if (!reduced[d]) {
+            v->shape[v->ndim++] = p->a.shape[d];
+            p->m.count *= p->a.shape[d];
+        }
+    int64_t stride = 1;
+    for (int d = v->ndim - 1; d >= 0; d--) {
+        v->strides[d] = stride;
+        stride *= v->shape[d];
+    }
+    p->m.fits = *v;
+    p->m.fits.dtype = BF_BOOL;
+}
+
+static bf_status reduce(const problem *p, bf_context *context, const bf_array *a, const bf_array *b,
+                        bool queued) {
+    const many *m = &p->m;
+    const bf_array *fits = m->has_fits ? &m->fits : NULL;
+    if (m->op == BF_DOT)
+        return bf_dot_axes(context, a, b, p->axes, p->n, &m->options, &m->values, fits);
+    return queued ? bf_reduce_axes_async(context, m->op, a, p->axes, p->n, &m->options, &m->values,
+                                         fits)
+                  : bf_reduce_axes(context, m->op, a, p->axes, p->n, &m->options, &m->values, fits);
+}
+
+static void check_problem(problem *p, uint64_t *seed, int64_t first_a, int64_t first_b) {
+    many *m = &p->m;
+    const int offset = pick(seed, 4) ? 0 : 3;
+    const size_t bytes = bf_dtype_size(p->a.dtype),
+                 all = (size_t)m->count * (bf_dtype_size(m->values.dtype) + 1);
+    const bool host = !m->queued && pick(seed, 6) == 0;
+    place_results(m, expected_memory, offset);
+    m->expected = m->values.data;
+    p->a.data = on_host + (size_t)first_a * bytes;
+    p->b.data = on_host + SECOND + (size_t)first_b * bytes;
+    bf_status expected = reduce(p, cpu, &p->a, &p->b, m->queued);
+    bf_array a = p->a, b = p->b;
+    if (!host) {
+        a.data = on_device + (size_t)first_a * bytes;
+        b.data = on_device + SECOND + (size_t)first_b * bytes;
+        assert_int_equal(bf_memory_copy(gpu, results_on_device, expected_memory, 64), BF_OK);
+    }
+    place_results(m, host ? found_memory : results_on_device, offset);
+    bf_status found = reduce(p, gpu, &a, &b, m->queued);
+    if (found == BF_OK) assert_int_equal(bf_context_synchronize(gpu), BF_OK);
+    if (!host && all > 0)
+        assert_int_equal(bf_memory_copy(gpu, found_memory + 64 + offset, m->values.data, all),
+                         BF_OK);
+    m->found = found_memory + 64 + offset;
+    compare(m, m->queued ? "queued" : host ? "host" : "device", found, expected);
+}
+
+static void check_case(uint64_t seed, int family) {
+    problem p = {0};
+    const uint64_t name = seed;
+    int64_t first_a, first_b, span;
+    p.a.dtype = p.m.dtype = all_dtypes[pick(&seed, DTYPE_COUNT)];
+    p.m.op = all_ops[pick(&seed, OPS)];
+    pick_shape(&p, &seed, family);
+    p.b = p.a;
+    const bool plain = pick(&seed, 2);
+    span = lay_out(&p.a, &seed, plain, &first_a);
+    int64_t other = lay_out(&p.b, &seed, plain, &first_b);
+    fill_factors(p.a.dtype, span > other ? span : other, next_random(&seed));
+    pick_options(&p.m, &seed);
+    shape_results(&p);
+    snprintf(p.m.what, sizeof p.m.what, "%s of %s, family %d, seed %llu, %d dims %lld %lld %lld",
+             bf_reduction_name(p.m.op), bf_dtype_name(p.a.dtype), family, (unsigned long long)name,
+             p.a.ndim, (long long)p.a.shape[0], (long long)p.a.shape[1], (long long)p.a.shape[2]);
+    check_problem(&p, &seed, first_a, first_b);
+}
+
+static void test_random_cases(void **unused) {
+    (void)unused;
+    const char *some = getenv("BITFOLD_GPU_CASES");
+    const int cases = some != NULL ? atoi(some) : is_small() ? 60 : 300;
+    for (int family = 0; family < 7; family++)
+        for (int i = 0; i < (family == 0 ? 4 * cases : cases); i++)
+            check_case((uint64_t)family * 1000003 + (uint64_t)i, family);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_cases)};
+    return RUN_ON_GPU_WITH(tests, set_up_results, tear_down_results);
+}

@@ -1,0 +1,189 @@
+/* Reductions of segments on a GPU: every result has the bits that the CPU's rules give, whatever the
+ * lengths, the width, the dtype and the data; and wrong offsets are refused. */
+#include "tests/axis/gpu_many.h"
+
+typedef struct problem {
+    many m;
+    bf_array a, b, offsets;
+    int64_t slots, rows, width;
+} problem;
+
+static char *offsets_on_host, *offsets_on_device;
+static int64_t *wrong_on_device;
+
+/* Lengths of about `mean`: all the same, any, or few long and many short ones. */
+static int64_t pick_length(uint64_t *seed, int shape, int64_t mean) {
+    switch (shape) {
+    case 0: return mean;
+    case 1: return pick(seed, 2 * mean + 1);
+    case 2: return pick(seed, 3) ? 0 : pick(seed, 6 * mean + 1);
+    default: return pick(seed, 200) ? pick(seed, mean + 1) : mean * (1 + pick(seed, 150));
+    }
+}
+
+static void store_offset(const problem *p, int64_t s, int64_t x) {
+    const size_t bytes = bf_dtype_size(p->offsets.dtype);
+    store_bits(offsets_on_host + (size_t)s * bytes, bytes, (uint64_t)x);
+}
+
+static void fill_offsets(problem *p, uint64_t *seed, int64_t most) {
+    static const int64_t means[] = {1, 3, 8, 20, 64, 100, 500, 3000, 20000};
+    const int64_t mean = means[pick(seed, 9)];
+    const int shape = (int)pick(seed, 4);
+    int64_t at = pick(seed, 3) ? 0 : pick(seed, 30);
+    p->slots = 1 + pick(seed, most / mean + 2);
+    p->width = pick(seed, 3) ? 1 : 1 + pick(seed, pick(seed, 2) ? 10 : 700);
+    most /= p->width;
+    p->offsets = bf_array_of(pick(seed, 2) ? BF_I32 : BF_I64, offsets_on_host, p->slots + 1);
+    if (p->slots * p->width > OUT / 16) p->slots = OUT / 16 / p->width;
+    p->offsets.shape[0] = p->slots + 1;
+    for (int64_t s = 0; s <= p->slots; s++) {
+        store_offset(p, s, at);
+        if (s == p->slots) break;
+        const int64_t length = pick_length(seed, shape, mean);
+        if (at + length <= most) at += length;
+    }
+    p->rows = at + (pick(seed, 3) ? 0 : pick(seed, 30));
+    const size_t bytes = (size_t)(p->slots + 1) * bf_dtype_size(p->offsets.dtype);
+    assert_int_equal(bf_memory_copy(gpu, offsets_on_device, offsets_on_host, bytes), BF_OK);
+}
+
+static bf_status reduce(const problem *p, bf_context *context, const bf_array *a, const bf_array *b,
+                        const bf_array *offsets, bool queued, int64_t *wrong) {
+    const many *m = &p->m;
+    const bf_array *fits = m->has_fits ? &m->fits : NULL;
+    if (m->op == BF_DOT)
+        return bf_dot_segments(context, a, b, offsets, &m->options, &m->values, fits);
+    return queued ? bf_reduce_segments_async(context, m->op, a, offsets, &m->options, &m->values,
+                                             fits, wrong)
+                  : bf_reduce_segments(context, m->op, a, offsets, &m->options, &m->values, fits);
+}
+
+static bf_array rows_of(const problem *p, bf_dtype dtype, char *data, int64_t rows) {
+    bf_array a = bf_array_of(dtype, data, rows);
+    if (p->width == 1) return a;
+    a.ndim = 2;
+    a.shape[1] = p->width;
+    a.strides[0] = p->width;
+    a.strides[1] = 1;
+    return a;
+}
+
+static void check_problem(problem *p, uint64_t *seed) {
+    many *m = &p->m;
+    const int offset = pick(seed, 4) ? 0 : 3;
+    const size_t all = (size_t)m->count * (bf_dtype_size(m->values.dtype) + 1);
+    const bool host = !m->queued && pick(seed, 6) == 0;
+    int64_t wrong = 7;
+    bf_array a = rows_of(p, m->dtype, on_host, p->rows);
+    bf_array b = rows_of(p, m->dtype, on_host + SECOND, p->rows), offsets = p->offsets;
+    place_results(m, expected_memory, offset);
+    m->expected = m->values.data;
+    bf_status expected = reduce(p, cpu, &a, &b, &offsets, m->queued, &wrong);
+    if (m->queued) assert_int_equal(wrong, -1);
+    if (!host) {
+        a.data = on_device;
+        b.data = on_device + SECOND;
+        offsets.data = offsets_on_device;
+    }
+    place_results(m, host ? found_memory : results_on_device, offset);
+    bf_status found = reduce(p, gpu, &a, &b, &offsets, m->queued, wrong_on_device);
+    if (found == BF_OK) assert_int_equal(bf_context_synchronize(gpu), BF_OK);
+    if (!host)
+        assert_int_equal(bf_memory_copy(gpu, found_memory + 64 + offset, m->values.data, all),
+                         BF_OK);
+    m->found = found_memory + 64 + offset;
+    compare(m, m->queued ? "queued" : host ? "host" : "device", found, expected);
+    if (!m->queued || found != BF_OK) return;
+    assert_int_equal(bf_memory_copy(gpu, &wrong, wrong_on_device, 8), BF_OK);
+    assert_int_equal(wrong, -1);
+}
+
+static void make_problem(problem *p, uint64_t *seed) {
+    p->m.dtype = all_dtypes[pick(seed, DTYPE_COUNT)];
+    p->m.op = all_ops[pick(seed, OPS)];
+    fill_offsets(p, seed, is_small() ? 20000 : 400000);
+    fill_factors(p->m.dtype, p->rows * p->width, next_random(seed));
+    pick_options(&p->m, seed);
+    p->m.count = p->slots * p->width;
+    p->m.values = rows_of(p, p->m.empty.dtype, NULL, p->slots);
+    p->m.fits = rows_of(p, BF_BOOL, NULL, p->slots);
+}
+
+static void check_case(uint64_t seed) {
+    problem p = {0};
+    const uint64_t name = seed;
+    make_problem(&p, &seed);
+    snprintf(p.m.what, sizeof p.m.what, "%s of %s, seed %llu: %lld rows of %lld, %lld segments",
+             bf_reduction_name(p.m.op), bf_dtype_name(p.m.dtype), (unsigned long long)name,
+             (long long)p.rows, (long long)p.width, (long long)p.slots);
+    check_problem(&p, &seed);
+}
+
+static void test_random_cases(void **unused) {
+    (void)unused;
+    const char *some = getenv("BITFOLD_GPU_CASES");
+    const int cases = some != NULL ? atoi(some) : is_small() ? 60 : 300;
+    for (int i = 0; i < 4 * cases; i++) check_case((uint64_t)i);
+}
+
+/* The first wrong offset is named, and nothing is written; a queued call only says where it is. */
+static void test_wrong_offsets(void **unused) {
+    (void)unused;
+    for (uint64_t i = 0; i < 40; i++) {
+        uint64_t seed = 77 + i;
+        problem p = {0};
+        int64_t wrong = 7;
+        make_problem(&p, &seed);
+        if (p.m.op == BF_DOT) p.m.op = BF_SUM;
+        const int64_t at = pick(&seed, p.slots + 1);
+        const size_t bytes = bf_dtype_size(p.offsets.dtype);
+        store_offset(&p, at, pick(&seed, 2) ? -1 : p.rows + 1);
+        assert_int_equal(bf_memory_copy(gpu, offsets_on_device, offsets_on_host,
+                                        (size_t)(p.slots + 1) * bytes),
+                         BF_OK);
+        bf_array a = rows_of(&p, p.m.dtype, on_device, p.rows), offsets = p.offsets;
+        offsets.data = offsets_on_device;
+        place_results(&p.m, results_on_device, 0);
+        char message[400];
+        p.m.has_fits = false;
+        if (p.m.queued) {
+            assert_int_equal(reduce(&p, gpu, &a, &a, &offsets, true, wrong_on_device), BF_OK);
+            assert_int_equal(bf_context_synchronize(gpu), BF_OK);
+            assert_int_equal(bf_memory_copy(gpu, &wrong, wrong_on_device, 8), BF_OK);
+            assert_int_equal(wrong, at);
+            continue;
+        }
+        assert_int_equal(reduce(&p, gpu, &a, &a, &offsets, false, NULL), BF_E_ARGUMENT);
+        snprintf(message, sizeof message, "%s", bf_context_message(gpu));
+        a.data = on_host;
+        offsets.data = offsets_on_host;
+        place_results(&p.m, expected_memory, 0);
+        assert_int_equal(reduce(&p, cpu, &a, &a, &offsets, false, NULL), BF_E_ARGUMENT);
+        assert_string_equal(message, bf_context_message(cpu));
+    }
+}
+
+static int set_up_offsets(void **state) {
+    void *offsets, *wrong;
+    if (set_up_results(state) || bf_memory_allocate(gpu, OUT, &offsets) ||
+        bf_memory_allocate(gpu, 8, &wrong))
+        return -1;
+    offsets_on_device = offsets;
+    wrong_on_device = wrong;
+    offsets_on_host = malloc(OUT);
+    return offsets_on_host ? 0 : -1;
+}
+
+static int tear_down_offsets(void **state) {
+    bf_memory_free(gpu, offsets_on_device);
+    bf_memory_free(gpu, wrong_on_device);
+    free(offsets_on_host);
+    return tear_down_results(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_cases),
+                                       cmocka_unit_test(test_wrong_offsets)};
+    return RUN_ON_GPU_WITH(tests, set_up_offsets, tear_down_offsets);
+}
