@@ -113,12 +113,19 @@ class RanksTest(CommandTest):
         try:
             out, error = child.communicate(data, timeout=100)
         except subprocess.TimeoutExpired:
+            self.show_stacks()
             os.killpg(child.pid, signal.SIGKILL)
             for process in self.processes():
                 os.kill(process, signal.SIGKILL)
             child.communicate()
             raise
         return child.returncode, out, error.decode()
+
+    def show_stacks(self):
+        """Where the ranks of a job stand that has not ended."""
+        for process in self.processes() if shutil.which("gdb") else []:
+            subprocess.run(["gdb", "-p", str(process), "-batch", "-ex", "thread apply all bt"],
+                           stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def processes(self):
         """The ranks of a job: they work in its directory, of which no other test knows."""
