@@ -1,7 +1,9 @@
 #define _GNU_SOURCE /* fallocate */
 #include "group/spill.h"
 
+#include "group/piled.h"
 #include "input/bytes.h"
+#include "memory/key.h"
 #include "memory/temporary.h"
 #include "runtime/progress.h"
 
@@ -17,6 +19,13 @@ enum { RUNS = 128, PIECES = 2 * RUNS };
 
 /* Rows that are absorbed at once, at least and at most. */
 enum { FEW_GROUPS = 1 << 15, BATCH_LEAST = 1 << 14, BATCH = 1 << 17, BATCH_OF_MANY = 1 << 22 };
+
+/* Rows go on piles when groups have at most so many rows as they fill memory; and so many times the
+ * rows that filled it, before groups take rows again: there may be few keys from now on. */
+enum { ROWS_OF_A_GROUP = 8, PILED = 64 };
+
+/* The least number of piles, and bytes of a block of each: fewer piles for less memory. */
+enum { PILES_LEAST = 8, BLOCK_LEAST = 1 << 14 };
 
 /* Bytes for each group and column: what is listed and ordered, as text or values, while it is shown
  * or written; and for each row: what absorbing needs, with new groups for all. */
@@ -37,15 +46,28 @@ static void release_memory(spill *s) {
 }
 
 int spill_open(spill *s, const options *o, bf_context *context, int columns) {
-    *s = (spill){.options = o, .context = context, .fd = -1};
+    *s = (spill){.options = o, .context = context, .fd = -1, .piling = -1};
     if (o->memory.limit == 0) return EXIT_DONE;
     s->most = o->memory.results / (SHOWN * (columns + 1));
     const bf_status st = reserve_memory(s);
     return st == BF_OK ? EXIT_DONE : fail_status(st, context, NULL);
 }
 
+static void free_rows(spill_run *r) {
+    if (r->rows) piled_close(r->rows);
+    free(r->rows);
+    r->rows = NULL;
+}
+
 void spill_forget(spill *s, int n) {
-    while (s->n > n) free(s->runs[--s->n].pieces);
+    if (s->piling >= n) {
+        s->piling = -1;
+        s->piled = 0;
+    }
+    while (s->n > n) {
+        free_rows(&s->runs[--s->n]);
+        free(s->runs[s->n].pieces);
+    }
 }
 
 void spill_close(spill *s) {
@@ -61,34 +83,17 @@ bool spill_limited(const spill *s) { return s->most > 0; }
 
 bool spill_used(const spill *s) { return s->n > 0; }
 
-int64_t spill_batch(const spill *s, const bf_groups *groups, int inputs) {
-    const bool many = options_gpu(s->options->device) || bf_groups_size(groups) >= FEW_GROUPS;
-    int64_t n = many ? BATCH_OF_MANY : inputs > 1 ? BATCH : 0;
+/* n rows (0: no matter how many), but at most those that there is memory for. */
+static int64_t limit_batch(const spill *s, int64_t n, int inputs) {
     const int64_t most = s->options->memory.library / (ABSORBED * (inputs + 1));
     if (s->most == 0) return n;
     if (n == 0 || n > most) n = most;
     return n > BATCH_LEAST ? n : BATCH_LEAST;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
-
-static bool is_unsigned(bf_dtype key) { return key == BF_BOOL || (key >= BF_U8 && key <= BF_U64); }
-
-static uint64_t sign_of(bf_dtype key) { return (uint64_t)1 << (8 * bf_dtype_size(key) - 1); }
-
-/* The one NaN is positive, and so beyond infinity. */
-uint64_t spill_rank(bf_dtype key, const void *at) {
-    const uint64_t sign = sign_of(key);
-    uint64_t x = 0;
-    memcpy(&x, at, bf_dtype_size(key));
-    if (is_unsigned(key)) return x;
-    return key >= BF_F16 && x & sign ? ~x & (sign | (sign - 1)) : x ^ sign;
-}
-
-void spill_key(bf_dtype key, uint64_t rank, void *at) {
-    const uint64_t sign = sign_of(key);
-    uint64_t x = is_unsigned(key) ? rank : key >= BF_F16 && !(rank & sign) ? ~rank : rank ^ sign;
-    memcpy(at, &x, bf_dtype_size(key));
+int64_t spill_batch(const spill *s, const bf_groups *groups, int inputs) {
+    const bool many = options_gpu(s->options->device) || bf_groups_size(groups) >= FEW_GROUPS;
+    return limit_batch(s, many ? BATCH_OF_MANY : inputs > 1 ? BATCH : 0, inputs);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -116,9 +121,11 @@ static int write_piece(void *arg, const void *bytes, size_t size, const void *ke
         r->pieces = more;
         r->room = room;
     }
+    uint64_t rank;
+    key_ranks(s->key, key, 1, &rank);
     const int64_t at = lseek(s->fd, 0, SEEK_END);
     if (!temporary_write(s->fd, bytes, size)) return s->error = errno;
-    r->pieces[r->n++] = (spill_piece){at, size, spill_rank(s->key, key)};
+    r->pieces[r->n++] = (spill_piece){at, size, rank};
     return 0;
 }
 
@@ -148,32 +155,97 @@ static int write_run(spill *s, bf_groups *groups, int64_t first, const char *fil
     return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, file);
 }
 
-int spill_groups(spill *s, bf_groups *groups, const char *file) {
-    return bf_groups_size(groups) > 0 ? write_run(s, groups, 0, file) : EXIT_DONE;
+/* ---- rows on piles --------------------------------------------------------------------------- */
+
+/* Finds the bounds of up to *n piles for the rows to come: if these are known, by them; otherwise
+ * between the pieces of the last run. */
+static int find_bounds(const spill *s, uint64_t bounds[], int *n) {
+    const struct spill_source *from = &s->source;
+    const spill_run *last = &s->runs[s->n - 1];
+    if (from->rows) return piled_bounds(from->rows, from->pile, from->first, bounds, n);
+    if (*n > last->n) *n = (int)last->n;
+    for (int i = 0; i < *n; i++) bounds[i] = last->pieces[i * last->n / *n].rank;
+    return EXIT_DONE;
+}
+
+/* Makes piles for the rows to come. */
+static int begin_piles(spill *s, const bf_array *keys, const bf_array *const values[],
+                       int aggregates) {
+    uint64_t bounds[PILES_MOST];
+    const int64_t memory = s->options->memory.results / 8, most = memory / BLOCK_LEAST;
+    int n = most < PILES_LEAST ? PILES_LEAST : most > PILES_MOST ? PILES_MOST : (int)most;
+    const int code = find_bounds(s, bounds, &n);
+    if (code != EXIT_DONE) return code;
+    bounds[0] = s->source.rows ? s->source.rows->bounds[s->source.pile] : 0;
+    spill_run *r = add_run(s);
+    if (!r) return fail_status(BF_E_MEMORY, NULL, NULL);
+    r->pieces = calloc((size_t)n, sizeof *r->pieces);
+    r->rows = calloc(1, sizeof *r->rows);
+    if (!r->rows || !r->pieces) return fail_status(BF_E_MEMORY, NULL, NULL);
+    piled_open(r->rows, keys, values, aggregates, bounds, n, memory);
+    for (int i = 0; i < n; i++) r->pieces[i].rank = bounds[i];
+    r->n = r->room = n;
+    s->piling = s->n - 1;
+    return EXIT_DONE;
+}
+
+static int end_piles(spill *s) {
+    const int at = s->piling;
+    s->piling = -1;
+    s->piled = 0;
+    return at < 0 ? EXIT_DONE : piles_end(&s->runs[at].rows->piles);
+}
+
+/* Writes groups that fill memory. If most of their rows brought new keys, rows like these go on
+ * piles for a while. */
+static int write_full(spill *s, bf_groups *groups, const bf_array *keys,
+                      const bf_array *const values[], const char *file) {
+    bf_groups_options kind = {.size = sizeof kind};
+    const int64_t n = bf_groups_size(groups), rows = bf_groups_rows(groups);
+    const int code = write_run(s, groups, 0, file);
+    if (code != EXIT_DONE || rows > ROWS_OF_A_GROUP * n) return code;
+    s->piled = PILED * rows;
+    bf_groups_describe(groups, &kind);
+    return s->piling < 0 ? begin_piles(s, keys, values, kind.count) : EXIT_DONE;
 }
 
 int spill_absorb(spill *s, bf_groups *groups, const bf_array *keys, const bf_array *const values[],
                  const char *file) {
-    bf_status st = bf_groups_absorb(groups, keys, values);
+    if (s->piled > 0) {
+        s->piled -= keys->shape[0];
+        return piled_add(s->runs[s->piling].rows, keys, values);
+    }
+    const bf_status st = bf_groups_absorb(groups, keys, values);
     if (st == BF_E_MEMORY && s->most > 0 && bf_groups_size(groups) > 0) {
-        const int code = spill_groups(s, groups, file);
-        if (code != EXIT_DONE) return code;
-        st = bf_groups_absorb(groups, keys, values);
+        const int code = write_full(s, groups, keys, values, file);
+        return code == EXIT_DONE ? spill_absorb(s, groups, keys, values, file) : code;
     }
     if (st != BF_OK) return fail_status(st, s->context, file);
-    return s->most > 0 && bf_groups_size(groups) > s->most ? spill_groups(s, groups, file)
-                                                           : EXIT_DONE;
+    return s->most > 0 && bf_groups_size(groups) > s->most
+               ? write_full(s, groups, keys, values, file)
+               : EXIT_DONE;
+}
+
+int spill_groups(spill *s, bf_groups *groups, const char *file) {
+    const int code = end_piles(s);
+    return code == EXIT_DONE && bf_groups_size(groups) > 0 ? write_run(s, groups, 0, file) : code;
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* The run whose next piece has the least key; NULL: none has any. */
+/* Whether the next piece of a run comes before that of another: the one with the least key, and a
+ * pile before groups from the same key on, for it is better absorbed into groups of its own. */
+static bool comes_before(const spill_run *a, const spill_run *b) {
+    const uint64_t x = a->pieces[a->next].rank, y = b->pieces[b->next].rank;
+    return x != y ? x < y : a->rows && !b->rows;
+}
+
+/* The run whose next piece comes first; NULL: none has any. */
 static spill_run *least_run(const spill *s) {
     spill_run *least = NULL;
     for (int i = 0; i < s->n; i++) {
         spill_run *r = &s->runs[i];
-        if (r->next < r->n && (!least || r->pieces[r->next].rank < least->pieces[least->next].rank))
-            least = r;
+        if (r->next < r->n && (!least || comes_before(r, least))) least = r;
     }
     return least;
 }
@@ -215,8 +287,10 @@ static int count_complete(const spill *s, bf_groups *groups, int64_t *n, const c
     const bf_status st = bf_groups_list(groups, &list, NULL);
     int64_t low = 0, high = all;
     while (st == BF_OK && low < high) {
+        uint64_t rank;
         const int64_t middle = low + (high - low) / 2;
-        if (spill_rank(s->key, keys + (size_t)middle * bytes) < next->pieces[next->next].rank)
+        key_ranks(s->key, keys + (size_t)middle * bytes, 1, &rank);
+        if (rank < next->pieces[next->next].rank)
             low = middle + 1;
         else
             high = middle;
@@ -239,9 +313,33 @@ static int take_groups(spill *s, bf_groups *groups, spill_take *take, void *arg,
     return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, file);
 }
 
-/* Merges the next piece of a run. If there is no memory for it, takes what is complete first. */
-static int merge_piece(spill *s, spill_run *r, bf_groups *groups, spill_take *take, void *arg,
-                       const char *file) {
+/* Absorbs the rows of the next pile of a run, behind what is complete. Those that memory cannot
+ * hold go on piles again, between bounds that are closer. */
+static int merge_pile(spill *s, spill_run *r, bf_groups *groups, spill_take *take, void *arg,
+                      const char *file) {
+    bf_array keys, arrays[BF_AGGREGATES_MAX];
+    const bf_array *values[BF_AGGREGATES_MAX];
+    const int at = (int)(r - s->runs), i = (int)r->next; /* runs may move */
+    piled *p = r->rows;
+    const int64_t n = p->piles.all[i].rows, most = limit_batch(s, BATCH_OF_MANY, p->piles.columns);
+    int code =
+        n > 0 && bf_groups_size(groups) > 0 ? take_groups(s, groups, take, arg, file) : EXIT_DONE;
+    for (int64_t first = 0; first < n && code == EXIT_DONE; first += most) {
+        s->source = (struct spill_source){p, i, first};
+        code = piled_read(p, i, first, n - first < most ? n - first : most, &keys, arrays, values);
+        if (code == EXIT_DONE) code = spill_absorb(s, groups, &keys, values, file);
+    }
+    s->source.rows = NULL;
+    piles_empty(&p->piles, i);
+    r = &s->runs[at];
+    if (++r->next == r->n) free_rows(r);
+    return code == EXIT_DONE ? end_piles(s) : code;
+}
+
+/* Merges the next groups of a run. If there is no memory for them, takes what is complete first,
+ * and writes what is not as smaller pieces. */
+static int merge_groups(spill *s, spill_run *r, bf_groups *groups, spill_take *take, void *arg,
+                        const char *file) {
     int code = EXIT_DONE;
     const spill_piece p = r->pieces[r->next];
     const int at = (int)(r - s->runs); /* runs may move */
@@ -250,6 +348,7 @@ static int merge_piece(spill *s, spill_run *r, bf_groups *groups, spill_take *ta
     bf_status st = merge_saved(s, groups, bytes, p.size);
     if (st == BF_E_MEMORY && bf_groups_size(groups) > 0) {
         code = take_groups(s, groups, take, arg, file);
+        if (code == EXIT_DONE) code = spill_groups(s, groups, file);
         if (code == EXIT_DONE) st = merge_saved(s, groups, bytes, p.size);
     }
     free(bytes);
@@ -260,7 +359,7 @@ static int merge_piece(spill *s, spill_run *r, bf_groups *groups, spill_take *ta
 static int merge_runs(spill *s, bf_groups *groups, spill_take *take, void *arg, const char *file) {
     int code = EXIT_DONE;
     for (spill_run *r; code == EXIT_DONE && (r = least_run(s));) {
-        code = merge_piece(s, r, groups, take, arg, file);
+        code = (r->rows ? merge_pile : merge_groups)(s, r, groups, take, arg, file);
         if (code == EXIT_DONE && bf_groups_size(groups) >= s->most)
             code = take_groups(s, groups, take, arg, file);
         progress_tick();

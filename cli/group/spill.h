@@ -1,11 +1,14 @@
 /* Groups that memory cannot hold. They are written to a temporary file as runs: pieces of saved
- * groups, in the order of their keys. Runs are merged piece by piece, so that few groups are in
+ * groups, in the order of their keys. If most rows bring new keys, these rows are cheaper to write
+ * than groups: they are put on piles (group/piled.h), each with the keys between two of a run's
+ * pieces; such piles are a run too. Runs are merged piece by piece, so that few groups are in
  * memory at a time. Functions that return an exit code have reported the failure. */
 #ifndef BITFOLD_CLI_GROUP_SPILL_H
 #define BITFOLD_CLI_GROUP_SPILL_H
 
 #include "runtime/options.h"
 
+/* Saved groups; of a run of rows, a pile. */
 typedef struct spill_piece {
     int64_t at; /* in the file */
     size_t size;
@@ -15,6 +18,7 @@ typedef struct spill_piece {
 typedef struct spill_run {
     spill_piece *pieces;
     int64_t n, room, next; /* next: the first that was not merged yet */
+    struct piled *rows;    /* NULL: the pieces are saved groups */
 } spill_run;
 
 typedef struct spill {
@@ -26,6 +30,13 @@ typedef struct spill {
     int fd;        /* -1: nothing was written yet */
     spill_run *runs;
     int n, room, error;
+    int piling;    /* the run whose piles take rows; -1: none */
+    int64_t piled; /* so many rows more, before groups take some again */
+    struct spill_source {
+        struct piled *rows; /* NULL: rows come from inputs */
+        int pile;           /* rows come from this one, */
+        int64_t first;      /* from this one on */
+    } source;
 } spill;
 
 /* Prepares to spill groups, of so many aggregates, which are shown in so many columns, if there is
@@ -44,11 +55,12 @@ bool spill_used(const spill *s);
  * not asked how many there are (that brings the groups of several together), as for many. */
 int64_t spill_batch(const spill *s, const bf_groups *groups, int inputs);
 
-/* Absorbs rows. Writes the groups as a run, and removes them, if there is no memory for more. */
+/* Absorbs rows. Writes the groups as a run, and removes them, if there is no memory for more; or
+ * puts the rows on piles. */
 int spill_absorb(spill *s, bf_groups *groups, const bf_array *keys, const bf_array *const values[],
                  const char *file);
 
-/* Writes the groups as a run, and removes them. */
+/* Writes the groups as a run, and removes them; ends the piles. */
 int spill_groups(spill *s, bf_groups *groups, const char *file);
 
 /* The runs of a file that must be read again are forgotten: those behind the first n. */
@@ -60,11 +72,5 @@ typedef int spill_take(void *arg, bf_groups *groups, int64_t n);
 
 /* Merges the runs and the groups, which are empty afterwards, and lets take have all of them. */
 int spill_merge(spill *s, bf_groups *groups, spill_take *take, void *arg, const char *file);
-
-/* The rank of the key at `at`; and the key of a rank, written there. Ranks are in the order of
- * keys.
- */
-uint64_t spill_rank(bf_dtype key, const void *at);
-void spill_key(bf_dtype key, uint64_t rank, void *at);
 
 #endif

@@ -5,7 +5,7 @@
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
-#include "table/piles.h"
+#include "table/sides.h"
 #include "work/ranks.h"
 #include "work/share.h"
 
@@ -31,7 +31,7 @@ typedef struct join {
     bf_array rows_a, rows_b; /* all of them */
     bf_pairs *pairs;
     bool limited; /* --memory: piles and runs take the place of arrays and pairs */
-    piles piles_a, piles_b;
+    side side_a, side_b;
     runs runs;
 } join;
 
@@ -50,11 +50,11 @@ static int open_side(join *j, rows *r, const char *name) {
 
 /* Loads all rows; if memory is limited, on piles: then `all` tells their dtype alone. */
 static int load_side(join *j, rows *r, bf_array *all) {
-    piles *p = r == &j->a ? &j->piles_a : &j->piles_b;
+    side *s = r == &j->a ? &j->side_a : &j->side_b;
     int code;
     progress_start(r->source.name, rows_bytes(r));
     if (j->limited)
-        while ((code = piles_load(p, r)) == ROWS_RESETTLED) rows_again(r);
+        while ((code = side_load(s, r)) == ROWS_RESETTLED) rows_again(r);
     else
         code = rows_load(r, all);
     progress_stop();
@@ -93,11 +93,11 @@ static int match_dtypes(join *j) {
 }
 
 /* Rows are numbered from the first that is selected. */
-static int share_side(rows *r, piles *p) {
+static int share_side(rows *r, side *s) {
     rows *const inputs[] = {r};
     const int64_t selected = r->source.first;
-    const int code = share_rows(inputs, 1, &p->first);
-    p->first -= selected;
+    const int code = share_rows(inputs, 1, &s->first);
+    s->first -= selected;
     return code;
 }
 
@@ -106,8 +106,8 @@ static int load_sides(join *j) {
     int code = open_side(j, &j->a, o->files[0]);
     if (code == EXIT_DONE) code = open_side(j, &j->b, o->files[1]);
     code = ranks_agree(code);
-    if (code == EXIT_DONE) code = share_side(&j->a, &j->piles_a);
-    if (code == EXIT_DONE) code = share_side(&j->b, &j->piles_b);
+    if (code == EXIT_DONE) code = share_side(&j->a, &j->side_a);
+    if (code == EXIT_DONE) code = share_side(&j->b, &j->side_b);
     if (code == EXIT_DONE) code = load_settled(j, &j->a, &j->rows_a);
     if (code == EXIT_DONE) code = load_settled(j, &j->b, &j->rows_b);
     return code == EXIT_DONE ? ranks_agree(match_dtypes(j)) : code;
@@ -153,10 +153,10 @@ static int gather_pairs(join *j) {
 
 /* Over ranks, rows meet where their keys do; --memory's piles do that. */
 static int join_ranks(join *j) {
-    int code = piles_exchange(&j->piles_a);
-    if (code == EXIT_DONE) code = piles_exchange(&j->piles_b);
+    int code = side_exchange(&j->side_a);
+    if (code == EXIT_DONE) code = side_exchange(&j->side_b);
     if (code != EXIT_DONE) return code;
-    code = ranks_agree(piles_join(&j->piles_a, &j->piles_b, j->context, j->options, &j->runs));
+    code = ranks_agree(sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->runs));
     return code == EXIT_DONE ? gather_pairs(j) : code;
 }
 
@@ -173,7 +173,7 @@ static int limit_ranks(options *o) {
 
 static int join_sides(join *j) {
     if (ranks_count() > 1) return join_ranks(j);
-    if (j->limited) return piles_join(&j->piles_a, &j->piles_b, j->context, j->options, &j->runs);
+    if (j->limited) return sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->runs);
     const bf_status st =
         bf_join(j->context, &j->rows_a, &j->rows_b, (uint64_t)j->options->seed, &j->pairs);
     return st == BF_OK ? EXIT_DONE : fail_status(st, j->context, j->options->files[0]);
@@ -291,16 +291,16 @@ int cmd_join(int argc, char **argv) {
     j->a.source.fd = j->b.source.fd = -1;
     spool_limit_set(&j->limit, o.memory.pipes);
     j->limited = o.memory.limit > 0;
-    piles_open(&j->piles_a, &o);
-    piles_open(&j->piles_b, &o);
+    side_open(&j->side_a, &o);
+    side_open(&j->side_b, &o);
     runs_open(&j->runs, o.memory.results / 2);
     code = run_join(j);
     if (code != EXIT_DONE) output_abandon(&j->output);
     rows_close(&j->a);
     rows_close(&j->b);
     bf_pairs_destroy(j->pairs);
-    piles_close(&j->piles_a);
-    piles_close(&j->piles_b);
+    side_close(&j->side_a);
+    side_close(&j->side_b);
     runs_close(&j->runs);
     bf_context_destroy(j->context);
     free(j);

@@ -362,6 +362,9 @@ static void wrong_bytes_are_refused(void **state) {
     for (size_t less = 0; less < size; less += less < 64 ? 1 : 97)
         assert_int_equal(bf_states_load(contexts[0], bytes, less, &loaded), BF_E_STATE);
     assert_int_equal(bf_states_load(contexts[0], bytes, size, &loaded), BF_OK);
+    bf_states_info info = {.size = sizeof info};
+    assert_int_equal(bf_states_describe(loaded, &info), BF_OK);
+    assert_true(info.op == BF_VAR && info.dtype == BF_F64 && info.count == MANY);
     free(bytes);
     bf_states_destroy(s);
     bf_states_destroy(loaded);

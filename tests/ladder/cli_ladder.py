@@ -4,10 +4,11 @@ import json
 import re
 import unittest
 
-from command import CommandTest, run
+from command import SANITIZED, CommandTest, run
 
 LADDERS = ["reduce", "add", "dot", "constant", "atomics", "histogram", "julia", "table"]
 CPU = ["--quick", "--device", "cpu"]
+FEWER = {"table": ["--size", "64Ki"]} if SANITIZED else {}
 
 
 @functools.lru_cache
@@ -31,7 +32,7 @@ class Ladder(CommandTest):
 
     def test_every_rung_passes_its_check(self):
         for ladder in LADDERS:
-            rows = self.rows(ladder, "--json", *CPU)
+            rows = self.rows(ladder, "--json", *FEWER.get(ladder, []), *CPU)
             self.assertGreater(len(rows), 2)
             for row in rows:
                 self.assertEqual((row["schema"], row["command"], row["ladder"], row["device"]),
@@ -57,7 +58,7 @@ class Ladder(CommandTest):
             self.assertEqual(first["times"], 1)
 
     def test_tables_are_built_and_searched(self):
-        rows = self.rows("table", "--json", *CPU)
+        rows = self.rows("table", "--json", *FEWER.get("table", []), *CPU)
         self.assertEqual({r["work"] for r in rows}, {"build", "find"})
         probes = {r["rung"]: r["probes"] for r in rows if "probes" in r}
         n = rows[0]["n"]
@@ -71,7 +72,7 @@ class Ladder(CommandTest):
                      "--size=3Gi", *CPU)
 
     def test_sizes_around_a_step(self):
-        for n in [1, 2, 15, 16, 17, 63, 64, 65, 129, 4097]:
+        for n in [1, 17, 4097] if SANITIZED else [1, 2, 15, 16, 17, 63, 64, 65, 129, 4097]:
             for ladder in LADDERS:
                 rows = self.rows(ladder, "--json", "--size", n, *CPU)
                 self.assertEqual({r["check"] for r in rows}, {"ok"}, (ladder, n))

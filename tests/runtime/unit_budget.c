@@ -6,7 +6,7 @@
 
 #define OK(call) assert_int_equal(call, BF_OK)
 
-enum { N = 200000, ROOM = 1 << 25 };
+enum { N = 200000 / DATA_SHARE, ROOM = 1 << 25 };
 
 static int64_t keys[N], rows[N];
 static double values[N];

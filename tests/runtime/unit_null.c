@@ -115,6 +115,9 @@ static void many_states(void **unused) {
     bf_states_destroy(NULL);
     REFUSED(bf_states_clear(NULL));
     assert_int_equal(bf_states_count(NULL), 0);
+    bf_states_info info = {.size = sizeof info};
+    REFUSED(bf_states_describe(NULL, &info));
+    REFUSED(bf_states_describe(w->states, NULL));
     REFUSED(bf_states_absorb_axes(NULL, x, &axis, 1));
     REFUSED(bf_states_absorb_axes(w->states, NULL, &axis, 1));
     REFUSED(bf_states_absorb_axes(w->states, x, NULL, 1));

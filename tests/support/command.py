@@ -1,6 +1,7 @@
 """What the tests of the command share: running it, making inputs, and an exact oracle."""
 import decimal
 import os
+import signal
 import struct
 import subprocess
 import tempfile
@@ -12,9 +13,15 @@ from fractions import Fraction
 import numpy as np
 
 BITFOLD = os.environ.get("BITFOLD", "bitfold")
+SANITIZED = any(name in BITFOLD for name in ["asan", "tsan", "ubsan"])  # all is slow then
 OPERATIONS = ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "argmin", "argmax"]
 DTYPES = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 RAW_NAMES = dict(zip(DTYPES, "bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64".split()))
+
+# What a shell runs in the background ignores interrupts, and so would the commands.
+for interrupt in [signal.SIGINT, signal.SIGQUIT]:
+    if signal.getsignal(interrupt) == signal.SIG_IGN:
+        signal.signal(interrupt, signal.SIG_DFL)
 
 
 def run(*arguments, stdin=b"", env=None, **more):

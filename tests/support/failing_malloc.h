@@ -13,10 +13,6 @@
 
 #include "tests/support/sanitizer.h"
 
-#if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER)
-#define SANITIZED 1
-#endif
-
 static atomic_long until_failure = -1; /* allocations that still succeed; negative: all */
 static atomic_long failures, live;     /* how many failed; how many are not freed */
 

@@ -1,5 +1,5 @@
 /* For the tests in C: the sanitizer that a program is built for, as THREAD_SANITIZER or
- * ADDRESS_SANITIZER. */
+ * ADDRESS_SANITIZER, and SANITIZED with each. */
 #ifndef BITFOLD_TESTS_SUPPORT_SANITIZER_H
 #define BITFOLD_TESTS_SUPPORT_SANITIZER_H
 
@@ -13,6 +13,17 @@
 #elif __has_feature(address_sanitizer)
 #define ADDRESS_SANITIZER 1
 #endif
+#endif
+
+#if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER)
+#define SANITIZED 1
+#endif
+
+/* Both make all slow: what is slow takes a fourth of its data then, or one case of each kind. */
+#ifdef SANITIZED
+enum { DATA_SHARE = 4 };
+#else
+enum { DATA_SHARE = 1 };
 #endif
 
 /* Of enumerated cases ThreadSanitizer takes every fifth: it looks at threads, not at values, and is

@@ -230,7 +230,7 @@ static void erasures(void **unused) {
 
 static void looking_up(void **unused) {
     (void)unused;
-    for (int i = 0; i < 2; i++) {
+    for (int i = CASE_STEP > 1; i < 2; i++) { /* ThreadSanitizer sees the longer lists alone */
         const scenario s = {
             i ? BF_DUPLICATES_KEEP : BF_DUPLICATES_LAST, 0, ROWS, 0, 1000, ROWS - 1000};
         cancel_call(&s, find, 3);

@@ -4,6 +4,7 @@
 #include "api/axis/axis.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/sized.h"
 #include "seam/host.h"
 
 #include <stdlib.h>
@@ -94,6 +95,13 @@ bf_status bf_states_clear(bf_states *states) {
 }
 
 int64_t bf_states_count(const bf_states *states) { return states == NULL ? 0 : states->count; }
+
+bf_status bf_states_describe(const bf_states *states, bf_states_info *info) {
+    if (states == NULL || info == NULL) return BF_E_ARGUMENT;
+    const bf_states_info found = {
+        .size = sizeof found, .op = states->op, .dtype = states->dtype, .count = states->count};
+    return BF_WRITE(info, &found, count) ? BF_OK : BF_E_ARGUMENT;
+}
 
 /* ---- absorbing ------------------------------------------------------------------------------- */
 

@@ -1,0 +1,258 @@
+/* Columns of aggregates, by key. */
+#include "command.h"
+#include "group/lines.h"
+#include "group/list.h"
+#include "memory/kept.h"
+#include "runtime/json.h"
+#include "runtime/output.h"
+#include "runtime/progress.h"
+#include "runtime/statefile.h"
+
+#include <stdlib.h>
+
+/* The values of a column: an array, or, where they may need more than 64 bits or be none at all,
+ * values one by one. Neither: the groups' counts. */
+typedef struct results {
+    bf_dtype dtype;
+    char *array;
+    bf_value *values;
+} results;
+
+typedef struct table {
+    list list;
+    const group_column *columns;
+    int n;
+    results *results; /* of each column */
+    bool hex;
+} table;
+
+/* Takes an aggregate as an array. It stays without one if that cannot hold every value. */
+static bf_status take_array(const group_subject *s, const bf_reduce_options *rules, int which,
+                            results *r) {
+    const size_t n = (size_t)bf_groups_size(s->groups);
+    r->dtype = bf_groups_aggregate_dtype(s->groups, which, rules);
+    r->array = malloc(n * bf_dtype_size(r->dtype) + 1);
+    if (!r->array) return BF_E_MEMORY;
+    const bf_array all = bf_array_of(r->dtype, r->array, (int64_t)n);
+    const bf_status st = bf_groups_aggregate(s->groups, which, rules, &all, NULL);
+    if (st != BF_E_OVERFLOW) return st;
+    free(r->array);
+    r->array = NULL;
+    return BF_OK;
+}
+
+static bf_status take_values(const group_subject *s, const bf_reduce_options *rules, int which,
+                             results *r) {
+    r->values = malloc(((size_t)bf_groups_size(s->groups) + 1) * sizeof *r->values);
+    return r->values ? bf_groups_result(s->groups, which, rules, r->values) : BF_E_MEMORY;
+}
+
+/* One value for each group. The extreme of NaNs that are all skipped is no element. */
+static int take_results(const group_subject *s, const options *o, int which, results *r) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_reduce_options rules = o->rules;
+    bf_groups_describe(s->groups, &kind);
+    const bf_reduction op = kind.aggregates[which].op;
+    const bool extreme = op == BF_MIN || op == BF_MAX;
+    if (extreme) rules.out_dtype = BF_NONE;
+    bf_status st = BF_OK;
+    if (!extreme || rules.nan != BF_NAN_SKIP) st = take_array(s, &rules, which, r);
+    if (st == BF_OK && !r->array) st = take_values(s, &rules, which, r);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, s->file);
+}
+
+static int take_columns(table *t, const group_subject *s, const options *o) {
+    int code = t->results ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->file);
+    for (int i = 0; i < t->n && code == EXIT_DONE; i++)
+        if (t->columns[i].which >= 0)
+            code = take_results(s, o, t->columns[i].which, &t->results[i]);
+    return code;
+}
+
+static bf_value value_at(const table *t, int column, int64_t i) {
+    const results *r = &t->results[column];
+    if (r->array) return output_element(r->dtype, r->array, i);
+    return r->values ? r->values[i] : list_count(&t->list, i);
+}
+
+static char *make_line(const void *arg, int64_t i, char *line) {
+    const table *t = arg;
+    const bf_value key = list_key(&t->list, i);
+    line = list_put_field(line, t->hex, &key, t->n > 0 ? '\t' : '\n');
+    for (int c = 0; c < t->n; c++) {
+        const bf_value value = value_at(t, c, i);
+        line = list_put_field(line, t->hex, &value, c + 1 < t->n ? '\t' : '\n');
+    }
+    return line;
+}
+
+/* Writes a line for each of the first n groups. */
+static int put_lines(FILE *f, const table *t, int64_t n, int threads) {
+    const lines wanted = {make_line, t, (size_t)(t->n + 1) * (BF_VALUE_TEXT + 1)};
+    return lines_put(f, &wanted, n, threads);
+}
+
+/* The values of a column in the first n lines, behind so many others. */
+static void put_values(FILE *f, const table *t, int column, int64_t n, int64_t before) {
+    for (int64_t i = 0; i < n && !ferror(f); i++) {
+        const bf_value value = value_at(t, column, i);
+        if (before + i > 0) putc(',', f);
+        json_value(f, &value);
+    }
+}
+
+/* What stands before the values of column number i. */
+static void put_title(FILE *f, const group_column *column, int i) {
+    fprintf(f, "%s{\"op\":\"%s\",\"of\":", i > 0 ? "," : "", column->op);
+    if (column->of)
+        json_string(f, column->of);
+    else
+        fputs("null", f);
+    fputs(",\"values\":[", f);
+}
+
+static void put_object(FILE *f, const table *t, const group_subject *s) {
+    list_put_head(f, t->list.key, s, bf_groups_rows(s->groups), t->list.size);
+    list_put_keys(f, &t->list, NULL, t->list.size, 0);
+    fputs("],\"columns\":[", f);
+    for (int c = 0; c < t->n; c++) {
+        put_title(f, &t->columns[c], c);
+        put_values(f, t, c, t->list.size, 0);
+        fputs("]}", f);
+    }
+    putc(']', f);
+    json_end(f, bf_context_device(s->context), s->seconds);
+}
+
+/* Lists the groups and their results. The table is freed by free_table, also after a failure. */
+static int make_table(table *t, const group_subject *s, const options *o,
+                      const group_column *columns, int n) {
+    *t = (table){.columns = columns, .n = n, .hex = o->hex};
+    const int code = list_make(&t->list, s);
+    t->results = calloc((size_t)n + 1, sizeof *t->results);
+    return code == EXIT_DONE ? take_columns(t, s, o) : code;
+}
+
+static void free_table(table *t) {
+    for (int c = 0; c < t->n && t->results; c++) {
+        free(t->results[c].array);
+        free(t->results[c].values);
+    }
+    free(t->results);
+    list_free(&t->list);
+}
+
+int group_put_columns(const output *out, const options *o, group_subject *subject,
+                      const group_column *columns, int n) {
+    table t;
+    int code = make_table(&t, subject, o, columns, n);
+    subject->seconds = progress_clock() - subject->began;
+    if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
+        put_object(out->stream, &t, subject);
+    else if (code == EXIT_DONE)
+        code = put_lines(out->stream, &t, t.list.size, o->threads);
+    free_table(&t);
+    return code;
+}
+
+/* ---- groups that were spilled ---------------------------------------------------------------- */
+
+/* What comes by key, part by part: lines, or (JSON) the keys and each column; in temporary files
+ * until all is known to succeed. */
+typedef struct parts {
+    const options *options;
+    group_subject *subject;
+    const group_column *columns;
+    int n;
+    kept lines, keys, values[BF_AGGREGATES_MAX + 1];
+    bf_dtype key;
+    int64_t rows, groups;
+} parts;
+
+static int open_parts(parts *p) {
+    if (p->options->layout != LAYOUT_JSON) return kept_open(&p->lines);
+    int code = kept_open(&p->keys);
+    for (int c = 0; c < p->n && code == EXIT_DONE; c++) code = kept_open(&p->values[c]);
+    return code;
+}
+
+static void close_parts(parts *p) {
+    kept_close(&p->lines);
+    kept_close(&p->keys);
+    for (int c = 0; c < p->n; c++) kept_close(&p->values[c]);
+}
+
+static int put_part(parts *p, const table *t, int64_t n) {
+    if (p->lines.stream) {
+        const int code = put_lines(p->lines.stream, t, n, p->options->threads);
+        return code == EXIT_DONE ? kept_check(&p->lines) : code;
+    }
+    list_put_keys(p->keys.stream, &t->list, NULL, n, p->groups);
+    int code = kept_check(&p->keys);
+    for (int c = 0; c < p->n && code == EXIT_DONE; c++) {
+        put_values(p->values[c].stream, t, c, n, p->groups);
+        code = kept_check(&p->values[c]);
+    }
+    return code;
+}
+
+static int take_part(void *arg, bf_groups *groups, int64_t n) {
+    parts *p = arg;
+    table t;
+    group_subject subject = *p->subject;
+    subject.groups = groups;
+    int code = make_table(&t, &subject, p->options, p->columns, p->n);
+    if (code == EXIT_DONE) code = put_part(p, &t, n);
+    for (int64_t i = 0; i < n && code == EXIT_DONE; i++) p->rows += t.list.counts[i];
+    p->key = t.list.key;
+    p->groups += n;
+    free_table(&t);
+    return code;
+}
+
+static int copy_parts(FILE *f, const parts *p) {
+    if (p->lines.stream) return kept_copy(f, &p->lines);
+    list_put_head(f, p->key, p->subject, p->rows, p->groups);
+    int code = kept_copy(f, &p->keys);
+    fputs("],\"columns\":[", f);
+    for (int c = 0; c < p->n && code == EXIT_DONE; c++) {
+        put_title(f, &p->columns[c], c);
+        code = kept_copy(f, &p->values[c]);
+        fputs("]}", f);
+    }
+    putc(']', f);
+    json_end(f, bf_context_device(p->subject->context), p->subject->seconds);
+    return code;
+}
+
+int group_put_spilled_columns(const output *out, const options *o, group_subject *subject, spill *s,
+                              const group_column *columns, int n) {
+    parts p = {.options = o, .subject = subject, .columns = columns, .n = n};
+    int code = open_parts(&p);
+    if (code == EXIT_DONE) code = spill_merge(s, subject->groups, take_part, &p, subject->file);
+    subject->seconds = progress_clock() - subject->began;
+    if (code == EXIT_DONE) code = copy_parts(out->stream, &p);
+    close_parts(&p);
+    return code;
+}
+
+/* ---- saved groups ---------------------------------------------------------------------------- */
+
+/* Shows their aggregates, whose names are not saved, and the number of rows. */
+static int put_saved_columns(const saved_showing *x, group_subject *subject) {
+    bf_groups_options kind = {.size = sizeof kind};
+    group_column columns[BF_AGGREGATES_MAX + 1];
+    bf_groups_describe(subject->groups, &kind);
+    for (int i = 0; i < kind.count; i++)
+        columns[i] = (group_column){bf_reduction_name(kind.aggregates[i].op), NULL, i};
+    columns[kind.count] = (group_column){"count", NULL, -1};
+    return group_put_columns(x->out, x->options, subject, columns, kind.count + 1);
+}
+
+int group_show_saved(const saved_showing *x) {
+    const options *o = x->options;
+    bf_groups_options kind = {.size = sizeof kind};
+    group_subject subject = {x->context, x->saved->groups, x->file, x->began, 0};
+    bf_groups_describe(subject.groups, &kind);
+    return kind.count > 0 ? put_saved_columns(x, &subject) : group_put_counts(x->out, o, &subject);
+}

@@ -1,0 +1,201 @@
+/* The counts of keys, by frequency or by key. */
+#include "group/lines.h"
+#include "group/list.h"
+#include "memory/kept.h"
+#include "memory/key.h"
+#include "memory/runs.h"
+#include "runtime/json.h"
+#include "runtime/progress.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const int64_t *sort_counts;
+
+/* Counts descending, then keys. */
+static int compare(const void *a, const void *b) {
+    const int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
+    if (sort_counts[i] != sort_counts[k]) return sort_counts[i] > sort_counts[k] ? -1 : 1;
+    return i < k ? -1 : 1;
+}
+
+static int64_t *order_of(const list *l, bool by_key) {
+    int64_t *order = malloc(((size_t)l->size + 1) * sizeof *order);
+    for (int64_t i = 0; order && i < l->size; i++) order[i] = i;
+    sort_counts = l->counts;
+    if (order && !by_key) qsort(order, (size_t)l->size, sizeof *order, compare);
+    return order;
+}
+
+typedef struct count_lines {
+    const list *list;
+    const int64_t *order;
+    bool hex;
+} count_lines;
+
+static char *make_count_line(const void *arg, int64_t i, char *line) {
+    const count_lines *x = arg;
+    const bf_value key = list_key(x->list, x->order[i]), count = list_count(x->list, x->order[i]);
+    return list_put_field(list_put_field(line, x->hex, &key, '\t'), false, &count, '\n');
+}
+
+static int put_count_lines(const output *out, const list *l, const int64_t *order, int64_t n,
+                           int threads) {
+    const count_lines x = {l, order, out->hex};
+    const lines wanted = {make_count_line, &x, 2 * (BF_VALUE_TEXT + 1)};
+    return lines_put(out->stream, &wanted, n, threads);
+}
+
+static void put_count_object(FILE *f, const list *l, const group_subject *s, const int64_t *order,
+                             int64_t n) {
+    list_put_head(f, l->key, s, bf_groups_rows(s->groups), l->size);
+    list_put_keys(f, l, order, n, 0);
+    fputs("],\"counts\":[", f);
+    for (int64_t i = 0; i < n && !ferror(f); i++)
+        fprintf(f, "%s%" PRId64, i > 0 ? "," : "", l->counts[order[i]]);
+    putc(']', f);
+    json_end(f, bf_context_device(s->context), s->seconds);
+}
+
+int group_put_counts(const output *out, const options *o, group_subject *subject) {
+    list l;
+    int code = list_make(&l, subject);
+    int64_t *order = code == EXIT_DONE ? order_of(&l, o->by_key) : NULL;
+    if (code == EXIT_DONE && !order) code = fail_status(BF_E_MEMORY, NULL, subject->file);
+    const int64_t n = o->top > 0 && o->top < l.size ? o->top : l.size;
+    subject->seconds = progress_clock() - subject->began;
+    if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
+        put_count_object(out->stream, &l, subject, order, n);
+    else if (code == EXIT_DONE)
+        code = put_count_lines(out, &l, order, n, o->threads);
+    free(order);
+    list_free(&l);
+    return code;
+}
+
+/* ---- counts that were spilled ---------------------------------------------------------------- */
+
+/* Records are (complement of the count, rank of the key), or by key (rank, count). */
+typedef struct counts {
+    const options *options;
+    group_subject *subject;
+    runs runs;
+    bf_dtype key;
+    int64_t rows, groups;
+} counts;
+
+enum { SOME = 1 << 15 /* records that are shown at a time */ };
+
+static run_record record_of(const list *l, int64_t i, bool by_key) {
+    uint64_t rank;
+    key_ranks(l->key, l->keys + (size_t)i * bf_dtype_size(l->key), 1, &rank);
+    return by_key ? (run_record){rank, (uint64_t)l->counts[i]}
+                  : (run_record){~(uint64_t)l->counts[i], rank};
+}
+
+/* The first n groups become a run; of many, those that may be shown. */
+static int add_counts(counts *x, const list *l, int64_t n) {
+    const int64_t top = x->options->top;
+    run_record *records = malloc(2 * (size_t)n * sizeof *records);
+    if (!records) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    for (int64_t i = 0; i < n; i++) {
+        records[i] = record_of(l, i, x->options->by_key);
+        x->rows += l->counts[i];
+    }
+    if (!x->options->by_key) runs_sort(records, n, records + n);
+    const int code = runs_add(&x->runs, records, top > 0 && top < n ? top : n);
+    free(records);
+    return code;
+}
+
+static int take_counts(void *arg, bf_groups *groups, int64_t n) {
+    counts *x = arg;
+    list l;
+    group_subject subject = *x->subject;
+    subject.groups = groups;
+    int code = list_make(&l, &subject);
+    if (code == EXIT_DONE) code = add_counts(x, &l, n);
+    x->key = l.key;
+    x->groups += n;
+    list_free(&l);
+    return code;
+}
+
+/* Records as a list: the keys and counts of n groups. */
+static void list_records(const counts *x, const run_record *records, int64_t n, list *l) {
+    const size_t bytes = bf_dtype_size(x->key);
+    for (int64_t i = 0; i < n; i++) {
+        const bool by_key = x->options->by_key;
+        const uint64_t rank = by_key ? records[i].first : records[i].second;
+        key_of_rank(x->key, rank, l->keys + (size_t)i * bytes);
+        l->counts[i] = (int64_t)(by_key ? records[i].second : ~records[i].first);
+    }
+    l->size = n;
+}
+
+/* Shows what is listed, behind `before` others: lines, or keys to f and counts to `behind`. */
+static int put_listed(const counts *x, const output *out, const list *l, const int64_t *order,
+                      int64_t before, const kept *behind) {
+    if (!behind) return put_count_lines(out, l, order, l->size, x->options->threads);
+    list_put_keys(out->stream, l, NULL, l->size, before);
+    for (int64_t i = 0; i < l->size; i++)
+        fprintf(behind->stream, "%s%" PRId64, before + i > 0 ? "," : "", l->counts[i]);
+    return kept_check(behind);
+}
+
+static int put_records(counts *x, const output *out, list *l, int64_t *order, run_record *records,
+                       const kept *behind) {
+    const int64_t all = x->options->top > 0 ? x->options->top : INT64_MAX;
+    int code = runs_merge(&x->runs);
+    for (int64_t i = 0; i < SOME; i++) order[i] = i;
+    for (int64_t done = 0, n = 1; code == EXIT_DONE && n > 0; done += n) {
+        const int64_t most = all - done < SOME ? all - done : SOME;
+        code = runs_next(&x->runs, records, most, &n);
+        if (code != EXIT_DONE || n == 0) break;
+        list_records(x, records, n, l);
+        code = put_listed(x, out, l, order, done, behind);
+    }
+    return code;
+}
+
+static int put_merged(counts *x, const output *out, const kept *behind) {
+    list l = {.key = x->key};
+    l.keys = malloc(SOME * bf_dtype_size(x->key));
+    l.counts = malloc(SOME * sizeof *l.counts);
+    int64_t *order = malloc(SOME * sizeof *order);
+    run_record *records = malloc(SOME * sizeof *records);
+    const int code = l.keys && l.counts && order && records
+                         ? put_records(x, out, &l, order, records, behind)
+                         : fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    free(records);
+    free(order);
+    list_free(&l);
+    return code;
+}
+
+static int put_merged_object(counts *x, const output *out) {
+    FILE *f = out->stream;
+    kept behind;
+    int code = kept_open(&behind);
+    if (code != EXIT_DONE) return code;
+    list_put_head(f, x->key, x->subject, x->rows, x->groups);
+    code = put_merged(x, out, &behind);
+    fputs("],\"counts\":[", f);
+    if (code == EXIT_DONE) code = kept_copy(f, &behind);
+    kept_close(&behind);
+    putc(']', f);
+    json_end(f, bf_context_device(x->subject->context), x->subject->seconds);
+    return code;
+}
+
+int group_put_spilled_counts(const output *out, const options *o, group_subject *subject,
+                             spill *s) {
+    counts x = {.options = o, .subject = subject};
+    runs_open(&x.runs, o->memory.results / 2);
+    int code = spill_merge(s, subject->groups, take_counts, &x, subject->file);
+    subject->seconds = progress_clock() - subject->began;
+    if (code == EXIT_DONE)
+        code = o->layout == LAYOUT_JSON ? put_merged_object(&x, out) : put_merged(&x, out, NULL);
+    runs_close(&x.runs);
+    return code;
+}

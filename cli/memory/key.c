@@ -1,0 +1,68 @@
+#include "memory/key.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_float(bf_dtype key) { return key >= BF_F16; }
+
+static bool is_unsigned(bf_dtype key) { return key == BF_BOOL || (key >= BF_U8 && key <= BF_U64); }
+
+static uint64_t sign_of(bf_dtype key) { return (uint64_t)1 << (8 * bf_dtype_size(key) - 1); }
+
+/* Of bits without a sign, beyond which all are NaN. */
+static uint64_t infinity_of(bf_dtype key) {
+    switch (key) {
+    case BF_F16: return 0x7c00;
+    case BF_BF16: return 0x7f80;
+    case BF_F32: return 0x7f800000;
+    default: return 0x7ff0000000000000;
+    }
+}
+
+static void load_bits(bf_dtype key, const void *keys, int64_t n, uint64_t bits[]) {
+    const char *from = keys;
+    switch (bf_dtype_size(key)) {
+    case 1:
+        for (int64_t i = 0; i < n; i++) bits[i] = (uint8_t)from[i];
+        break;
+    case 2:
+        for (int64_t i = 0; i < n; i++) {
+            uint16_t x;
+            memcpy(&x, from + 2 * i, sizeof x);
+            bits[i] = x;
+        }
+        break;
+    case 4:
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t x;
+            memcpy(&x, from + 4 * i, sizeof x);
+            bits[i] = x;
+        }
+        break;
+    default: memcpy(bits, keys, (size_t)n * sizeof *bits);
+    }
+}
+
+/* Of floats the bits of a positive one have the right order, and those of a negative one the
+ * opposite. */
+void key_ranks(bf_dtype key, const void *keys, int64_t n, uint64_t ranks[]) {
+    load_bits(key, keys, n, ranks);
+    const uint64_t sign = sign_of(key), most = sign - 1, infinity = infinity_of(key);
+    const uint64_t nan = infinity | (infinity & -infinity) >> 1; /* the default one */
+    if (key == BF_BOOL) {
+        for (int64_t i = 0; i < n; i++) ranks[i] = ranks[i] != 0;
+    } else if (is_float(key)) {
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t x = ranks[i], size = x & most;
+            ranks[i] = size > infinity ? nan | sign : x > sign ? most & ~x : size | sign;
+        }
+    } else if (!is_unsigned(key)) {
+        for (int64_t i = 0; i < n; i++) ranks[i] ^= sign;
+    }
+}
+
+void key_of_rank(bf_dtype key, uint64_t rank, void *at) {
+    const uint64_t sign = sign_of(key);
+    uint64_t x = is_unsigned(key) ? rank : is_float(key) && !(rank & sign) ? ~rank : rank ^ sign;
+    memcpy(at, &x, bf_dtype_size(key));
+}

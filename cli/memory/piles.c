@@ -1,0 +1,187 @@
+#define _GNU_SOURCE /* fallocate */
+#include "memory/piles.h"
+
+#include "input/bytes.h"
+#include "memory/temporary.h"
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Rows that are sorted by pile at a time; and the least rows of a block. */
+enum { SORTED = 1 << 13, BLOCK_LEAST = 64 };
+
+void piles_open(piles *p, int count, int columns, const int bytes[], int64_t memory) {
+    *p = (piles){.count = count, .columns = columns, .fd = -1};
+    for (int c = 0; c < columns; c++) p->before[c + 1] = p->before[c] + bytes[c];
+    p->block = memory / count / p->before[columns];
+    if (p->block < BLOCK_LEAST) p->block = BLOCK_LEAST;
+}
+
+void piles_close(piles *p) {
+    for (int i = 0; i < p->count; i++) free(p->all[i].blocks);
+    free(p->buffers);
+    if (p->count > 0 && p->fd >= 0) close(p->fd);
+    *p = (piles){.fd = -1};
+}
+
+static int row_bytes(const piles *p) { return p->before[p->columns]; }
+
+static char *buffer_of(const piles *p, int i) {
+    return p->buffers + (int64_t)i * p->block * row_bytes(p);
+}
+
+/* ---- adding ---------------------------------------------------------------------------------- */
+
+static int note_block(piles *p, pile *x) {
+    if (x->n == x->room) {
+        const int64_t room = x->room > 0 ? 2 * x->room : 4;
+        int64_t *more = realloc(x->blocks, (size_t)room * sizeof *more);
+        if (!more) return fail_status(BF_E_MEMORY, NULL, NULL);
+        x->blocks = more;
+        x->room = room;
+    }
+    x->blocks[x->n++] = p->end;
+    return EXIT_DONE;
+}
+
+/* Writes the rows that a buffer holds, as a block. */
+static int write_block(piles *p, int i) {
+    pile *x = &p->all[i];
+    const int64_t bytes = x->held * row_bytes(p);
+    const int code = note_block(p, x);
+    if (code != EXIT_DONE) return code;
+    if (p->fd < 0) p->fd = temporary_open();
+    if (p->fd < 0 || !temporary_write(p->fd, buffer_of(p, i), (size_t)bytes))
+        return temporary_failed(errno);
+    p->end += bytes;
+    x->held = 0;
+    return EXIT_DONE;
+}
+
+/* Copies the elements that `order` numbers. */
+static void gather(char *to, const char *from, const uint16_t *order, int64_t n, int bytes) {
+    switch (bytes) {
+    case 1:
+        for (int64_t k = 0; k < n; k++) to[k] = from[order[k]];
+        break;
+    case 2:
+        for (int64_t k = 0; k < n; k++) memcpy(to + 2 * k, from + 2 * order[k], 2);
+        break;
+    case 4:
+        for (int64_t k = 0; k < n; k++) memcpy(to + 4 * k, from + 4 * order[k], 4);
+        break;
+    default:
+        for (int64_t k = 0; k < n; k++) memcpy(to + 8 * k, from + 8 * order[k], 8);
+    }
+}
+
+/* Puts the rows that `order` numbers from `at` on, on one pile. */
+static int add_to_pile(piles *p, int i, const void *const columns[], int64_t at,
+                       const uint16_t *order, int64_t n) {
+    pile *x = &p->all[i];
+    int code = EXIT_DONE;
+    x->rows += n;
+    while (n > 0 && code == EXIT_DONE) {
+        const int64_t room = p->block - x->held, k = n < room ? n : room;
+        for (int c = 0; c < p->columns; c++) {
+            const int bytes = p->before[c + 1] - p->before[c];
+            char *to = buffer_of(p, i) + p->block * p->before[c] + x->held * bytes;
+            gather(to, (const char *)columns[c] + at * bytes, order, k, bytes);
+        }
+        x->held += k;
+        order += k;
+        n -= k;
+        if (x->held == p->block) code = write_block(p, i);
+    }
+    return code;
+}
+
+/* Puts up to SORTED rows on piles, those of one pile after the other. */
+static int add_some(piles *p, const uint8_t which[], const void *const columns[], int64_t at,
+                    int64_t n) {
+    uint16_t order[SORTED];
+    int begin[PILES_MOST + 2] = {0}, code = EXIT_DONE; /* of pile i, at i + 1 while they are put */
+    for (int64_t k = 0; k < n; k++) begin[which[at + k] + 2]++;
+    for (int i = 0; i < p->count; i++) begin[i + 2] += begin[i + 1];
+    for (int64_t k = 0; k < n; k++) order[begin[which[at + k] + 1]++] = (uint16_t)k;
+    for (int i = 0; i < p->count && code == EXIT_DONE; i++)
+        code = add_to_pile(p, i, columns, at, order + begin[i], begin[i + 1] - begin[i]);
+    return code;
+}
+
+int piles_add(piles *p, const uint8_t which[], const void *const columns[], int64_t n) {
+    int code = EXIT_DONE;
+    if (!p->buffers) p->buffers = malloc((size_t)(p->count * p->block * row_bytes(p)));
+    if (!p->buffers) return fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int64_t at = 0; at < n && code == EXIT_DONE; at += SORTED)
+        code = add_some(p, which, columns, at, n - at < SORTED ? n - at : SORTED);
+    return code;
+}
+
+/* Closes the gaps between the columns of a block that is not full. */
+static void pack_block(const piles *p, int i) {
+    const int64_t held = p->all[i].held;
+    char *block = buffer_of(p, i);
+    for (int c = 1; c < p->columns; c++)
+        memmove(block + held * p->before[c], block + p->block * p->before[c],
+                (size_t)(held * (p->before[c + 1] - p->before[c])));
+}
+
+int piles_end(piles *p) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < p->count && code == EXIT_DONE; i++) {
+        if (p->all[i].held == 0) continue;
+        pack_block(p, i);
+        code = write_block(p, i);
+    }
+    free(p->buffers);
+    p->buffers = NULL;
+    return code;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Rows [first, first + n) of block b of a pile: of column c, to `to`. */
+static bool read_column(const piles *p, const pile *x, int64_t b, int c, int64_t first, int64_t n,
+                        void *to) {
+    const int64_t bytes = p->before[c + 1] - p->before[c], left = x->rows - b * p->block;
+    if (b == x->n) { /* it is in the buffer */
+        const char *block = buffer_of(p, (int)(x - p->all));
+        memcpy(to, block + p->block * p->before[c] + first * bytes, (size_t)(n * bytes));
+        return true;
+    }
+    const int64_t rows = left < p->block ? left : p->block;
+    const int64_t at = x->blocks[b] + rows * p->before[c] + first * bytes;
+    errno = EIO;
+    return bytes_pread(p->fd, to, (size_t)(n * bytes), at) == n * bytes;
+}
+
+int piles_read(const piles *p, int i, int64_t first, int64_t n, void *const columns[]) {
+    const pile *x = &p->all[i];
+    for (int64_t done = 0, k; done < n; done += k) {
+        const int64_t b = (first + done) / p->block, at = (first + done) % p->block;
+        k = n - done < p->block - at ? n - done : p->block - at;
+        for (int c = 0; c < p->columns; c++) {
+            if (!columns[c]) continue;
+            char *to = (char *)columns[c] + done * (p->before[c + 1] - p->before[c]);
+            if (!read_column(p, x, b, c, at, k, to)) return temporary_failed(errno);
+        }
+    }
+    return EXIT_DONE;
+}
+
+void piles_empty(piles *p, int i) {
+    pile *x = &p->all[i];
+    for (int64_t b = 0; b < x->n; b++) {
+        const int64_t left = x->rows - b * p->block, rows = left < p->block ? left : p->block;
+        (void)fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, x->blocks[b],
+                        rows * row_bytes(p));
+    }
+    free(x->blocks);
+    *x = (pile){.rows = 0};
+}

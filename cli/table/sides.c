@@ -1,0 +1,210 @@
+#include "table/sides.h"
+
+#include "memory/key.h"
+#include "runtime/progress.h"
+#include "work/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PILES = 64, COLUMNS = 2, LOADED = 1 << 10, BLOCK_LEAST = 1024 };
+
+/* Bytes that the join of a row takes of the library's memory, and of that of results. */
+enum { JOINED = 256, HELD = 128 };
+
+static void begin_piles(side *s) {
+    const int bytes[COLUMNS] = {8, 8};
+    piles_open(&s->piles, PILES, COLUMNS, bytes, s->memory);
+}
+
+void side_open(side *s, const options *o) {
+    *s = (side){.memory = o->memory.results / 8};
+    begin_piles(s);
+}
+
+void side_close(side *s) { piles_close(&s->piles); }
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static uint8_t pile_of(uint64_t rank) {
+    rank ^= rank >> 32;
+    rank *= 0x9e3779b97f4a7c15;
+    return (uint8_t)((rank ^ rank >> 29) * 0xbf58476d1ce4e5b9 >> 58);
+}
+
+/* Adds up to LOADED rows. */
+static int add_some(side *s, bf_dtype dtype, const void *keys, int64_t n, int64_t first) {
+    uint64_t ranks[LOADED], numbers[LOADED];
+    uint8_t which[LOADED];
+    const void *const columns[COLUMNS] = {ranks, numbers};
+    key_ranks(dtype, keys, n, ranks);
+    for (int64_t i = 0; i < n; i++) {
+        numbers[i] = (uint64_t)(first + i);
+        which[i] = pile_of(ranks[i]);
+    }
+    return piles_add(&s->piles, which, columns, n);
+}
+
+static int add_rows(side *s, bf_dtype dtype, const char *keys, int64_t n, int64_t first) {
+    const int64_t bytes = (int64_t)bf_dtype_size(dtype);
+    int code = EXIT_DONE;
+    for (int64_t at = 0; at < n && code == EXIT_DONE; at += LOADED) {
+        const int64_t some = n - at < LOADED ? n - at : LOADED;
+        code = add_some(s, dtype, keys + at * bytes, some, first + at);
+    }
+    return code;
+}
+
+int side_load(side *s, rows *r) {
+    rows_chunk chunk = {.n = 1};
+    int code = EXIT_DONE;
+    piles_close(&s->piles);
+    begin_piles(s);
+    for (int64_t at = s->first; code == EXIT_DONE && chunk.n > 0; at += chunk.n) {
+        code = rows_next(r, 0, &chunk);
+        if (code != EXIT_DONE || chunk.n == 0) break;
+        const void *keys = chunk.columns[0].as[__builtin_ctz(chunk.columns[0].can)];
+        code = add_rows(s, rows_dtype(r, 0), keys, chunk.n, at);
+    }
+    return code;
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+/* Sends a pile to its owner, which receives those of all ranks, in the order of the rows. counts:
+ * of each rank, the rows of each pile. */
+static void send_pile(side *s, int i, const int64_t (*counts)[PILES], int *code) {
+    const int ranks = ranks_count(), owner = i % ranks;
+    const int64_t n = s->piles.all[i].rows;
+    int64_t *to = ranks_allocate(2 * (size_t)ranks * sizeof *to), *from = to + ranks, total = 0;
+    to[owner] = n * 8;
+    for (int k = 0; k < ranks && ranks_rank() == owner; k++) {
+        from[k] = counts[k][i] * 8;
+        total += counts[k][i];
+    }
+    uint64_t *mine = ranks_allocate(COLUMNS * 8 * (size_t)n);
+    uint64_t *all = ranks_allocate(COLUMNS * 8 * (size_t)total);
+    uint8_t *which = ranks_allocate((size_t)total);
+    void *const sent[COLUMNS] = {mine, mine + n};
+    const void *const received[COLUMNS] = {all, all + total};
+    const int read = piles_read(&s->piles, i, 0, n, sent);
+    if (*code == EXIT_DONE) *code = read;
+    piles_empty(&s->piles, i);
+    for (int c = 0; c < COLUMNS; c++) ranks_exchange(mine + c * n, to, all + c * total, from);
+    memset(which, i, (size_t)total);
+    if (*code == EXIT_DONE) *code = piles_add(&s->piles, which, received, total);
+    free(which);
+    free(all);
+    free(mine);
+    free(to);
+}
+
+int side_exchange(side *s) {
+    int64_t mine[PILES], (*counts)[PILES] = ranks_allocate((size_t)ranks_count() * sizeof mine);
+    int code = EXIT_DONE;
+    for (int i = 0; i < PILES; i++) mine[i] = s->piles.all[i].rows;
+    ranks_gather(mine, counts, sizeof mine);
+    for (int i = 0; i < PILES; i++) send_pile(s, i, counts, &code);
+    free(counts);
+    return ranks_agree(code);
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+/* Rows [first, first + n) of a pile: their keys, and their numbers. */
+typedef struct block {
+    uint64_t *keys, *rows;
+    int64_t n;
+} block;
+
+static bool make_block(block *b, int64_t room) {
+    *b = (block){.keys = malloc((size_t)room * 8), .rows = malloc((size_t)room * 8)};
+    return b->keys && b->rows;
+}
+
+static void free_block(block *b) {
+    free(b->keys);
+    free(b->rows);
+}
+
+static int read_block(const side *s, int i, int64_t first, int64_t n, block *b) {
+    void *const columns[COLUMNS] = {b->keys, b->rows};
+    b->n = n;
+    return piles_read(&s->piles, i, first, n, columns);
+}
+
+typedef struct joining {
+    bf_context *context;
+    const options *options;
+    runs *pairs;
+    block a, b;
+    run_record *records; /* room for so many pairs at a time */
+    int64_t room;
+} joining;
+
+static int add_pairs(joining *j, const bf_pairs *found, const uint64_t *rows_a) {
+    const int64_t *a = bf_pairs_a(found), *b = bf_pairs_b(found), n = bf_pairs_size(found);
+    int code = EXIT_DONE;
+    for (int64_t at = 0; at < n && code == EXIT_DONE; at += j->room) {
+        const int64_t k = n - at < j->room ? n - at : j->room;
+        for (int64_t i = 0; i < k; i++)
+            j->records[i] = (run_record){rows_a[a[at + i]], j->b.rows[b[at + i]]};
+        code = runs_add(j->pairs, j->records, k);
+    }
+    return code;
+}
+
+/* Joins n rows of the block of a with the block of b; in halves if their pairs are too many. */
+static int join_rows(joining *j, int64_t first, int64_t n) {
+    const char *file = j->options->files[0];
+    const bf_array a = bf_array_of(BF_U64, j->a.keys + first, n),
+                   b = bf_array_of(BF_U64, j->b.keys, j->b.n);
+    bf_pairs *found = NULL;
+    const bf_status st = bf_join(j->context, &a, &b, (uint64_t)j->options->seed, &found);
+    if (st == BF_E_MEMORY && n > 1) {
+        const int code = join_rows(j, first, n / 2);
+        return code == EXIT_DONE ? join_rows(j, first + n / 2, n - n / 2) : code;
+    }
+    if (st != BF_OK) return fail_status(st, j->context, file);
+    const int code = add_pairs(j, found, j->a.rows + first);
+    bf_pairs_destroy(found);
+    return code;
+}
+
+/* Joins the piles of number i, block by block. */
+static int join_piles(joining *j, const side *a, const side *b, int i, int64_t room) {
+    int code = EXIT_DONE;
+    const int64_t n = a->piles.all[i].rows, m = b->piles.all[i].rows;
+    for (int64_t k = 0; k < m && n > 0 && code == EXIT_DONE; k += room) {
+        code = read_block(b, i, k, m - k < room ? m - k : room, &j->b);
+        for (int64_t l = 0; l < n && code == EXIT_DONE; l += room) {
+            code = read_block(a, i, l, n - l < room ? n - l : room, &j->a);
+            if (code == EXIT_DONE) code = join_rows(j, 0, j->a.n);
+            progress_tick();
+        }
+    }
+    return code;
+}
+
+static int64_t block_of(const options *o) {
+    const int64_t of_library = o->memory.library / JOINED, of_results = o->memory.results / HELD;
+    const int64_t n = of_library < of_results ? of_library : of_results;
+    return n > BLOCK_LEAST ? n : BLOCK_LEAST;
+}
+
+int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pairs) {
+    const int64_t room = block_of(o);
+    joining j = {.context = context, .options = o, .pairs = pairs, .room = room};
+    j.records = malloc((size_t)room * sizeof *j.records);
+    const bool made = make_block(&j.a, room) && make_block(&j.b, room) && j.records;
+    int code = made ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, o->files[0]);
+    for (int i = 0; i < PILES && code == EXIT_DONE; i++) {
+        code = join_piles(&j, a, b, i, room);
+        piles_empty(&a->piles, i);
+        piles_empty(&b->piles, i);
+    }
+    free_block(&j.a);
+    free_block(&j.b);
+    free(j.records);
+    return code;
+}

@@ -1,0 +1,32 @@
+/* A join of more rows than memory holds. The rows of both sides are put on piles by a hash of their
+ * keys. Rows with one key are on piles of one number, which are joined by themselves. Functions
+ * that return an exit code have reported the failure. */
+#ifndef BITFOLD_CLI_TABLE_SIDES_H
+#define BITFOLD_CLI_TABLE_SIDES_H
+
+#include "input/rows.h"
+#include "memory/piles.h"
+#include "memory/runs.h"
+#include "runtime/options.h"
+
+typedef struct side {
+    piles piles;    /* the rank of a key, and the row */
+    int64_t first;  /* the number of the first row */
+    int64_t memory; /* bytes of the piles' buffers */
+} side;
+
+void side_open(side *s, const options *o);
+void side_close(side *s);
+
+/* Puts all rows of a settled column on piles, which are emptied first. ROWS_RESETTLED: their dtype
+ * is another. */
+int side_load(side *s, rows *r);
+
+/* Over ranks: brings the rows of each pile together on one rank. Every rank calls it; returns an
+ * exit code that all agree on. */
+int side_exchange(side *s);
+
+/* Joins two sides. Their pairs become runs of (row of a, row of b). */
+int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pairs);
+
+#endif
