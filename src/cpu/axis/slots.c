@@ -176,11 +176,18 @@ typedef struct make_job {
     size_t room;
 } make_job;
 
+static bool open_slots(const make_job *m, bf_accumulators *a) {
+    const bf_slots_job *job = m->job;
+    const int64_t n = end_row(job->rows) * job->rows->width - m->begin;
+    const char *values = job->values + m->begin * bf_dtype_bytes(job->dtype);
+    return bf_accumulators_expect(a, 0, values, n) && bf_accumulators_grow(a, m->room);
+}
+
 static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     make_job *m = arg;
     bf_accumulators *a = &m->accumulators[worker];
     absorber x = {m->job, m->isa, a, 0, true, {.isa = m->isa}};
-    if (a->room == 0 && !bf_accumulators_grow(a, m->room)) return BF_E_MEMORY;
+    if (a->room == 0 && !open_slots(m, a)) return BF_E_MEMORY;
     return absorb_elements(&x, m->begin + first, m->begin + first + n);
 }
 

@@ -181,6 +181,8 @@ static bool absorb_partition(const sorting *s, int64_t partition) {
     int64_t first = s->begin[partition], n = s->begin[partition + 1] - first;
     for (int c = 0; c < g->count; c++) values[c] = s->values[c] + first * value_bytes(g, c);
     bf_group_partition *to = &s->set->partitions[partition];
+    for (int c = 0; c < g->count && to->accumulators.room == 0; c++)
+        if (!bf_accumulators_expect(&to->accumulators, c, values[c], n)) return false;
     return bf_partition_open(g, to) &&
            bf_partition_absorb(g, to, s->sorted_ranks + first * g->rank_bytes, values, n);
 }

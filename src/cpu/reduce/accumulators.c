@@ -4,6 +4,7 @@
 #include "seam/host.h"
 
 enum {
+    SAMPLE = 512,  /* values that are looked at before there are slots */
     HEADROOM = 30, /* a band has this many bits for deposits when it is placed */
     BITS_OF_WORD = 64,
     BITS_OF_LIMB = 32
@@ -297,6 +298,24 @@ bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, i
             !widen_band(a, k == 0 ? &c->sum : &c->products, begin, end, a->deposits + n))
             return false;
     return widen_bands(a, a->deposits + n);
+}
+
+bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, int64_t n) {
+    char sample[SAMPLE * 8];
+    const bf_column *c = &a->columns[column];
+    const size_t bytes = (size_t)bf_dtype_bytes(c->dtype);
+    const int64_t step = n / SAMPLE + 1;
+    bf_rows_batch b = {NULL, sample, 0};
+    int begin, end;
+    for (int64_t i = 0; i < n; i += step, b.n++)
+        memcpy(sample + (size_t)b.n * bytes, values + (size_t)i * bytes, bytes);
+    for (int factors = 1; factors <= 2; factors++) {
+        const unsigned part = factors == 1 ? BF_PART_SUM : BF_PART_PRODUCTS;
+        bf_band *band = factors == 1 ? &a->columns[column].sum : &a->columns[column].products;
+        if (!(c->parts & part) || !measure(c, factors, &b, 0, &begin, &end)) continue;
+        if (!widen_band(a, band, begin, end, a->deposits)) return false;
+    }
+    return true;
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */

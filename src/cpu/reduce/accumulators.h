@@ -121,6 +121,9 @@ bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                             const bf_rows_batch *batch);
 
+/* Chooses the bands of a column by a sample of n values that will come. Best before there are
+ * slots, for bands that change later move all records. */
+bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, int64_t n);
 /* Makes all memory that n values of a column need. */
 bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n);
 
