@@ -81,7 +81,7 @@ INLINE void sum_strip(certificate *c, input in, int levels, int width, const bf_
     for (int k = 0; k < width; k++) start_column(column[k], levels, bottom);
     for (int64_t r = 0; r < rows; r++) {
         prefetch_next(a, x->a_step, (size_t)width * step);
-        if (input_is_pair(in)) prefetch_next(b, x->b_step, (size_t)width * step);
+        if (input_is_pair(in) && b != a) prefetch_next(b, x->b_step, (size_t)width * step);
         UNROLL
         for (int k = 0; k < width; k++)
             take(c, in, false, column[k], levels, a + (size_t)k * step, b + (size_t)k * step);
