@@ -4,6 +4,7 @@
 #include "group/list.h"
 #include "memory/kept.h"
 #include "runtime/json.h"
+#include "runtime/output.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
 
@@ -70,7 +71,7 @@ static int take_columns(table *t, const group_subject *s, const options *o) {
 
 static bf_value value_at(const table *t, int column, int64_t i) {
     const results *r = &t->results[column];
-    if (r->array) return list_element(r->dtype, r->array, i);
+    if (r->array) return output_element(r->dtype, r->array, i);
     return r->values ? r->values[i] : list_count(&t->list, i);
 }
 

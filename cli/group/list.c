@@ -1,6 +1,7 @@
 #include "group/list.h"
 
 #include "runtime/json.h"
+#include "runtime/output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,20 +26,7 @@ void list_free(list *l) {
     free(l->counts);
 }
 
-bf_value list_element(bf_dtype dtype, const char *array, int64_t i) {
-    const size_t bytes = bf_dtype_size(dtype);
-    bf_value v = {.dtype = dtype};
-    memcpy(&v.as, array + (size_t)i * bytes, bytes);
-    switch (dtype) {
-    case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
-    case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
-    case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;
-    default: break;
-    }
-    return v;
-}
-
-bf_value list_key(const list *l, int64_t i) { return list_element(l->key, l->keys, i); }
+bf_value list_key(const list *l, int64_t i) { return output_element(l->key, l->keys, i); }
 
 bf_value list_count(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};

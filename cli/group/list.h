@@ -16,9 +16,6 @@ typedef struct list {
 int list_make(list *l, const group_subject *s);
 void list_free(list *l);
 
-/* An element of an array as a value: integers are widened. */
-bf_value list_element(bf_dtype dtype, const char *array, int64_t i);
-
 /* The key of group i, and the number of its rows. */
 bf_value list_key(const list *l, int64_t i);
 bf_value list_count(const list *l, int64_t i);

@@ -2,6 +2,7 @@
 #include "reduce/describe.h"
 
 #include "command.h"
+#include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
@@ -20,7 +21,7 @@ static const usage describe_usage = {
     "names is its header. --save saves the state of one column for merge. '-' or no FILE is\n"
     "standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT,
+        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_MANY,
     "bitfold describe x.npy"};
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -212,6 +213,7 @@ int cmd_describe(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
+    if (many_asked(&o)) return many_run(&o, BF_DESCRIBE);
     task t;
     list x = {.n = 0};
     code = task_open(&t, &o, false);

@@ -1,5 +1,6 @@
 /* dot: two files, one value. */
 #include "command.h"
+#include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
@@ -14,7 +15,7 @@ static const usage dot_usage = {
     "rounded once. One of them may be '-', standard input. Text is read in the dtype of the\n"
     "other file.",
     TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |
-        TAKES_WORK | TAKES_OUTPUT,
+        TAKES_WORK | TAKES_OUTPUT | TAKES_MANY,
     "bitfold dot x.npy y.npy"};
 
 /* The length of a text or a stream shows at its end. */
@@ -94,6 +95,7 @@ int cmd_dot(int argc, char **argv) {
     if (!options_parse(&o, argc, argv, &dot_usage, &code)) return code;
     code = check_files(&o);
     if (code != EXIT_DONE) return code;
+    if (many_asked(&o)) return many_run(&o, BF_DOT);
     task t;
     bf_state *state = NULL;
     const double began = progress_clock();

@@ -1,5 +1,6 @@
 /* merge: saved states become one, and others are taken out of it. */
 #include "command.h"
+#include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "runtime/progress.h"
@@ -12,7 +13,8 @@ static const usage merge_usage = {
     "[OPTIONS] STATE...",
     "Combines states that --save wrote, in any order, and shows the value of all their data,\n"
     "with the bits of one pass over them. Histograms are shown as by hist, counts as by count,\n"
-    "and groups as by group: key, aggregates, number of rows. --save saves the combined state.\n"
+    "and groups as by group: key, aggregates, number of rows; many values of --axis, --offsets\n"
+    "or --index one a line. --save saves the combined state.\n"
     "--minus takes out a state that is part of the others, exactly: the result is that of the\n"
     "remaining data. Sums, means, variances, norms, dot products, histograms, counts and groups\n"
     "of these can be taken out; minima, maxima and products cannot.\n"
@@ -21,7 +23,7 @@ static const usage merge_usage = {
     "the STATEs: an index counts from the start of the first, and a message names the STATE\n"
     "that holds it. For prod of floats only parts can be merged.",
     TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_TOP | TAKES_SAVE |
-        TAKES_OUTPUT | TAKES_DEVICE | TAKES_MINUS,
+        TAKES_OUTPUT | TAKES_DEVICE | TAKES_MINUS | TAKES_EMPTY,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold sum --save y.bfs y.npy\n"
     "bitfold merge --save xy.bfs x.bfs y.bfs\n"
@@ -30,7 +32,8 @@ static const usage merge_usage = {
 typedef struct part {
     const char *file;
     statefile saved;
-    bf_state_info info; /* of a state */
+    bf_state_info info;  /* of a state */
+    bf_states_info many; /* of many states */
 } part;
 
 /* By the index that each part ends at: ordered states merge in this order, others in any. */
@@ -40,13 +43,25 @@ static int by_place(const void *a, const void *b) {
 }
 
 static const char *kind_of(const part *p) {
-    return p->saved.histogram ? "a histogram" : p->saved.groups ? "groups" : "a value";
+    return p->saved.histogram ? "a histogram"
+           : p->saved.groups  ? "groups"
+           : p->saved.states  ? "many values"
+                              : "a value";
+}
+
+static int check_many(const part *first, const part *p) {
+    const bf_states_info *a = &first->many, *b = &p->many;
+    if (a->op == b->op && a->dtype == b->dtype && a->count == b->count) return EXIT_DONE;
+    return fail(EXIT_DATA, p->file, "states do not match: this is of %lld %s %s, %s of %lld %s %s",
+                (long long)b->count, bf_reduction_name(b->op), bf_dtype_name(b->dtype), first->file,
+                (long long)a->count, bf_reduction_name(a->op), bf_dtype_name(a->dtype));
 }
 
 static int check_part(const part *first, const part *p) {
     if (strcmp(kind_of(first), kind_of(p)) != 0)
         return fail(EXIT_DATA, p->file, "states do not match: this is of %s, %s of %s", kind_of(p),
                     first->file, kind_of(first));
+    if (p->saved.states) return check_many(first, p);
     if (!p->saved.state || (p->info.op == first->info.op && p->info.dtype == first->info.dtype))
         return EXIT_DONE;
     return fail(EXIT_DATA, p->file, "states do not match: this is of %s %s, %s of %s %s",
@@ -66,6 +81,9 @@ static void tell_part(const part *p) {
     bf_histogram_info info = {.size = sizeof info};
     if (p->saved.groups) {
         tell_groups(p);
+    } else if (p->saved.states) {
+        note(p->file, "%lld states of %s %s", (long long)p->many.count,
+             bf_reduction_name(p->many.op), bf_dtype_name(p->many.dtype));
     } else if (p->saved.histogram) {
         bf_histogram_describe(p->saved.histogram, &info);
         note(p->file, "a histogram of %s: %lld elements in %lld bins", bf_dtype_name(info.dtype),
@@ -87,7 +105,9 @@ static int load_parts(task *t, part *parts) {
         int code = statefile_load(t->context, p->file, &p->saved);
         if (code != EXIT_DONE) return code;
         p->info.size = sizeof p->info;
+        p->many.size = sizeof p->many;
         if (p->saved.state) bf_state_describe(p->saved.state, &p->info);
+        if (p->saved.states) bf_states_describe(p->saved.states, &p->many);
         tell_part(p);
         code = check_part(&parts[0], p);
         if (code != EXIT_DONE) return code;
@@ -110,6 +130,7 @@ static bool are_wholes(const part *parts, int n) {
 /* They are of one kind. */
 static bf_status merge_part(const statefile *into, const statefile *from, bool wholes) {
     if (into->groups) return bf_groups_merge(into->groups, from->groups);
+    if (into->states) return bf_states_merge(into->states, from->states);
     if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
     return (wholes ? bf_state_append : bf_state_merge)(into->state, from->state);
 }
@@ -163,6 +184,8 @@ static int refuse_minus(const task *t, bf_status st, const part *p) {
 
 /* Takes n parts out of the merged one. */
 static int retract_parts(task *t, const part *merged, const part *parts, int n) {
+    if (n > 0 && merged->saved.states)
+        return fail(EXIT_DATA, parts->file, "it cannot be taken out: it is of many values");
     for (int i = 0; i < n; i++) {
         const bf_status st = retract_part(&merged->saved, &parts[i].saved);
         if (st != BF_OK) return refuse_minus(t, st, &parts[i]);
@@ -211,12 +234,14 @@ static int check_options(const options *o, const statefile *saved) {
         return fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
     if ((o->density || o->log || o->title) && !saved->histogram)
         return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
+    if (o->empty && !saved->states) return fail(EXIT_USAGE, NULL, "--empty belongs to many values");
     return EXIT_DONE;
 }
 
 /* The state of a value is saved by task_close. */
 static int save_others(task *t, const statefile *saved) {
     if (!t->options->save || saved->state) return EXIT_DONE;
+    if (saved->states) return statefile_save_states(&t->save, saved->states, t->context);
     return saved->histogram ? statefile_save_histogram(&t->save, saved->histogram)
                             : statefile_save_groups(&t->save, saved->groups, t->context);
 }
@@ -228,6 +253,7 @@ static int emit_merged(task *t, const statefile *saved, const char *file, double
     if (code != EXIT_DONE) return code;
     code = saved->histogram ? hist_show_saved(&x)
            : saved->groups  ? group_show_saved(&x)
+           : saved->states  ? many_show(t, saved->states, file, began)
                             : task_emit(t, saved->state, r, 0);
     return code == EXIT_DONE ? save_others(t, saved) : code;
 }

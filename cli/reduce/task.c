@@ -32,7 +32,7 @@ rows_options task_rows(const task *t, bf_reduction op) {
                           .slab = options_slab(o)};
 }
 
-static void tell_input(const task *t, const rows *r) {
+void task_tell_input(const task *t, const rows *r) {
     const source *s = &r->source;
     note(s->name, "%s, %s%s, %s; instruction set %s, up to %d threads",
          s->text ? "numbers" : bf_dtype_name(s->layout.dtype),
@@ -47,7 +47,8 @@ static void tell_input(const task *t, const rows *r) {
          bf_context_isa(t->context), options_gpu(t->options->device) ? 1 : t->options->threads);
 }
 
-static void tell_speed(const task *t, const rows *r, double seconds) {
+void task_tell_speed(const task *t, const rows *r, double seconds) {
+    if (!t->options->stats) return;
     const bool gpu = options_gpu(t->options->device);
     inform(r->source.name, "%" PRId64 " bytes in %.6f s: %.2f GB/s, %d %s, %s", t->bytes, seconds,
            seconds > 0 ? 1e-9 * (double)t->bytes / seconds : 0, t->threads,
@@ -64,13 +65,13 @@ static int64_t total_bytes(const rows *a, const rows *b) {
 }
 
 int task_reduce(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states) {
-    tell_input(t, a);
-    if (b) tell_input(t, b);
+    task_tell_input(t, a);
+    if (b) task_tell_input(t, b);
     const double began = progress_clock();
     progress_start(a->source.name, total_bytes(a, b));
     const int code = absorb_rows(t, op, a, b, start, states);
     progress_stop();
-    if (code == EXIT_DONE && t->options->stats) tell_speed(t, a, progress_clock() - began);
+    if (code == EXIT_DONE) task_tell_speed(t, a, progress_clock() - began);
     if (code == EXIT_DONE) note_device(t->context, a->source.name);
     return code;
 }

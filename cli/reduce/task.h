@@ -30,6 +30,10 @@ rows_options task_rows(const task *t, bf_reduction op);
  * destroy, before the task closes. Says with -v and --stats how it went. */
 int task_reduce(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states);
 
+/* Notes what an input is; says with --stats how fast it was read, as bytes and threads tell. */
+void task_tell_input(const task *t, const rows *r);
+void task_tell_speed(const task *t, const rows *r, double seconds);
+
 /* Writes the state's value, or its description. r names the files and tells the seconds; base is
  * taken off an index. */
 int task_emit(task *t, const bf_state *state, result r, int64_t base);

@@ -82,6 +82,8 @@ static int check_inputs(const target *targets, int n, const options *o, const us
         code = check_input(targets, n, u, o->aggregates[i].values);
     for (int i = 0; code == EXIT_DONE && i < o->minus_count; i++)
         code = check_input(targets, n, u, o->minus[i]);
+    if (code == EXIT_DONE) code = check_input(targets, n, u, o->offsets);
+    if (code == EXIT_DONE) code = check_input(targets, n, u, o->index);
     if (code == EXIT_DONE) code = check_input(targets, n, u, o->weights);
     if (code == EXIT_DONE) code = check_input(targets, n, u, o->edges);
     return code == EXIT_DONE ? check_input(targets, n, u, o->against) : code;

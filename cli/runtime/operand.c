@@ -73,9 +73,49 @@ bool read_dtype(const option_spec *spec, const char *text, void *to) {
     return *dtype != BF_NONE || operand_bad(spec->name, text, "a dtype (such as f32 or i64)");
 }
 
+/* The list lives until the next command line is read. */
 bool read_columns(const option_spec *spec, const char *text, void *to) {
-    *(const char **)to = text;
-    return *text != '\0' || operand_bad(spec->name, text, "a number or a name");
+    static char *joined;
+    const char **list = to;
+    if (*text == '\0') return operand_bad(spec->name, text, "a number or a name");
+    if (!*list) {
+        *list = text;
+        return true;
+    }
+    const size_t size = strlen(*list) + strlen(text) + 2;
+    char *longer = malloc(size);
+    if (!longer) return fail_status(BF_E_MEMORY, NULL, NULL) == EXIT_DONE;
+    snprintf(longer, size, "%s,%s", *list, text);
+    free(joined);
+    *list = joined = longer;
+    return true;
+}
+
+static bool has_axis(const struct wanted_axes *axes, long axis) {
+    for (int i = 0; i < axes->n; i++)
+        if (axes->at[i] == axis) return true;
+    return false;
+}
+
+bool read_axes(const option_spec *spec, const char *text, void *to) {
+    struct wanted_axes *axes = to;
+    const char *at = text;
+    for (bool more = true; more;) {
+        char *end;
+        const bool digit = isdigit((unsigned char)at[*at == '-']);
+        const long axis = digit ? strtol(at, &end, 10) : BF_MAX_DIMS;
+        const bool fits = axis >= -BF_MAX_DIMS && axis < BF_MAX_DIMS && axes->n < BF_MAX_DIMS;
+        if (!fits || (*end != ',' && *end != '\0'))
+            return operand_bad(spec->name, text, "axes, such as 0 or 0,-1");
+        if (has_axis(axes, axis)) {
+            fail(EXIT_USAGE, NULL, "axis %ld is given twice", axis);
+            return false;
+        }
+        axes->at[axes->n++] = (int)axis;
+        more = *end == ',';
+        at = end + 1;
+    }
+    return true;
 }
 
 bool read_delimiter(const option_spec *spec, const char *text, void *to) {

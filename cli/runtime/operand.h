@@ -15,7 +15,8 @@ option_reader read_choice;       /* int or enum: the place in the list "a|b|c" o
 option_reader read_dtype_choice; /* bf_dtype: one of that list */
 option_reader read_number;       /* int64_t: from the option's least to its most */
 option_reader read_dtype;        /* bf_dtype */
-option_reader read_columns;      /* const char *: not empty */
+option_reader read_columns;      /* const char *: a list; given again, a longer one */
+option_reader read_axes;         /* struct wanted_axes: different whole numbers */
 option_reader read_delimiter;    /* char: one character; a tab also as \t */
 option_reader read_seconds;      /* double: more than 0 */
 option_reader read_memory;       /* int64_t: bytes, with K, KiB, ... T, TiB behind, or a percent */

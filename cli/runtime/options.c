@@ -71,7 +71,7 @@ static const option_spec shared[] = {
     {"column", 0, "COLUMN",
      "text: the column to read, by number from 1 or by name; of values several, with commas "
      "between",
-     TAKES_INPUT, .read = read_columns, .at = AT(input.text.columns)},
+     TAKES_INPUT, .read = read_columns, .at = AT(input.text.columns), .repeats = true},
     {"delimiter", 0, "C",
      "text: what separates fields; ' ' is blanks and tabs (tab, ';' or ',', as in the first row)",
      TAKES_INPUT, .read = read_delimiter, .at = AT(input.text.delimiter)},
@@ -85,6 +85,18 @@ static const option_spec shared[] = {
      "integers that do not fit: refuse, take modulo 2^bits, or (map) take the nearest (error)",
      TAKES_OVERFLOW, .read = read_choice, .at = AT(rules.overflow)},
     {"to", 0, "T", "the dtype to cast to", TAKES_MAP, .read = read_dtype, .at = AT(to)},
+    {"axis", 0, "N[,N]",
+     "reduce along these axes alone, from 0 or, from the end, -1: a value for each fibre",
+     TAKES_MANY, .read = read_axes, .at = AT(axes)},
+    {"offsets", 0, "FILE",
+     "segments: their m + 1 offsets along the first axis: a value for each segment", TAKES_MANY,
+     .read = read_text, .at = AT(offsets)},
+    {"index", 0, "FILE", "the slot of each index of the first axis: a value for each slot",
+     TAKES_MANY, .read = read_text, .at = AT(index)},
+    {"slots", 0, "M", "the number of slots of --index", TAKES_MANY, .read = read_number,
+     .at = AT(slots), .most = BF_SLOTS_MAX},
+    {"empty", 0, "VALUE", "the min, max, argmin or argmax of an empty segment, slot or fibre",
+     TAKES_EMPTY, .read = read_text, .at = AT(empty)},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
     {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,
@@ -418,19 +430,19 @@ static void find_share(options *o) {
     o->device = device;
 }
 
+/* name NULL: none is asked for. */
+static bool is_file(const char *name) {
+    struct stat st;
+    return !name || (strcmp(name, "-") != 0 &&
+                     (stat(name, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size > 0)));
+}
+
 /* Files that every rank can read a part of; standard input and pipes only one can. */
 static bool are_files(const options *o) {
-    struct stat st;
     bool all = !o->weights;
-    for (int i = 0; i < o->file_count && all; i++)
-        all = strcmp(o->files[i], "-") != 0 &&
-              (stat(o->files[i], &st) != 0 || (S_ISREG(st.st_mode) && st.st_size > 0));
-    for (int i = 0; i < o->aggregate_count && all; i++) {
-        const char *name = o->aggregates[i].values;
-        all = !name || (strcmp(name, "-") != 0 &&
-                        (stat(name, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size > 0)));
-    }
-    return all;
+    for (int i = 0; i < o->file_count && all; i++) all = is_file(o->files[i]);
+    for (int i = 0; i < o->aggregate_count && all; i++) all = is_file(o->aggregates[i].values);
+    return all && is_file(o->offsets) && is_file(o->index);
 }
 
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
@@ -450,6 +462,7 @@ static bool join_ranks(options *o, const usage *u) {
 bool options_parse_own(options *o, const own_options *own, int argc, char **argv, const usage *u,
                        int *code) {
     *o = (options){.input.count = -1,
+                   .slots = -1,
                    .rules.size = sizeof(bf_reduce_options),
                    .device = "auto",
                    .isa = "auto"};

@@ -35,7 +35,9 @@ enum option_group {
     TAKES_TOP = 1 << 25,      /* --sort -n */
     TAKES_ROWS = 1 << 27,     /* --count N: with TAKES_INPUT, unless TAKES_GROUPS */
     TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --count */
-    TAKES_FRAMES = 1 << 28    /* -o --frames --c-path --view */
+    TAKES_FRAMES = 1 << 28,   /* -o --frames --c-path --view */
+    TAKES_MANY = 1 << 29,     /* --axis --offsets --index --slots */
+    TAKES_EMPTY = 1 << 30     /* --empty */
 };
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
@@ -46,6 +48,11 @@ enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 struct wanted_aggregate {
     bf_reduction op;
     const char *values; /* whose; NULL: the number of rows */
+};
+
+/* The axes that are reduced, as they were given; n 0: none were. */
+struct wanted_axes {
+    int n, at[BF_MAX_DIMS];
 };
 
 typedef struct options {
@@ -70,6 +77,9 @@ typedef struct options {
     int aggregate_count;
     const char *minus[OPTIONS_MINUS]; /* states to take out */
     int minus_count;
+    struct wanted_axes axes;
+    const char *offsets, *index, *empty; /* NULL: not given */
+    int64_t slots;                       /* -1: not given */
     char **files;
     int file_count;
 } options;

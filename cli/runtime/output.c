@@ -18,6 +18,19 @@ void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]) {
         bf_value_format(value, text);
 }
 
+bf_value output_element(bf_dtype dtype, const void *array, int64_t i) {
+    const size_t bytes = bf_dtype_size(dtype);
+    bf_value v = {.dtype = dtype};
+    memcpy(&v.as, (const char *)array + (size_t)i * bytes, bytes);
+    switch (dtype) { /* integers are widened */
+    case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
+    case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
+    case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;
+    default: break;
+    }
+    return v;
+}
+
 static const char *output_name(const output *out) {
     return out->to_file ? out->file.name : "standard output";
 }

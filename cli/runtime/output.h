@@ -32,6 +32,9 @@ int output_result(output *out, const result *r);
  * decimal digit. */
 void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]);
 
+/* Element i of an array in memory, as a value. */
+bf_value output_element(bf_dtype dtype, const void *array, int64_t i);
+
 /* Completes the output; output_abandon drops its file instead. */
 int output_close(output *out);
 void output_abandon(output *out);

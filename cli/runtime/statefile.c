@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Far more than any state takes; histograms and groups may take any number of bytes. */
+/* Far more than one state takes; what is many may take any number of bytes. */
 enum { MAX_STATE = 1 << 16 };
 
 static int write_saved(outfile *f, void *bytes, size_t size) {
@@ -46,6 +46,17 @@ int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *conte
     return fail_status(st, context, f->name);
 }
 
+int statefile_save_states(outfile *f, bf_states *states, const bf_context *context) {
+    size_t size;
+    bf_status st = bf_states_save_size(states, &size);
+    void *bytes = st == BF_OK ? malloc(size) : NULL;
+    if (st == BF_OK && !bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
+    if (st == BF_OK) st = bf_states_save(states, bytes);
+    if (st == BF_OK) return write_saved(f, bytes, size);
+    free(bytes);
+    return fail_status(st, context, f->name);
+}
+
 /* ---- loading --------------------------------------------------------------------------------- */
 
 typedef struct contents {
@@ -58,6 +69,8 @@ static bool begins_with(const contents *x, const char magic[8]) {
 }
 static bool is_histogram(const contents *x) { return begins_with(x, "bfhisto\n"); }
 static bool is_groups(const contents *x) { return begins_with(x, "bfgroup\n"); }
+static bool is_states(const contents *x) { return begins_with(x, "bfmany\n"); }
+static bool is_large(const contents *x) { return is_histogram(x) || is_groups(x) || is_states(x); }
 
 /* Reads on until there is nothing more, or there are `most` bytes. */
 static bool read_up_to(int fd, contents *x, size_t most) {
@@ -74,7 +87,7 @@ static int read_contents(const char *name, contents *x) {
     const int fd = standard_input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail(EXIT_IO, name, "cannot open: %s", strerror(errno));
     bool good = read_up_to(fd, x, MAX_STATE);
-    for (size_t room = MAX_STATE; good && (is_histogram(x) || is_groups(x)) && x->size == room;) {
+    for (size_t room = MAX_STATE; good && is_large(x) && x->size == room;) {
         room *= 2;
         good = read_up_to(fd, x, room);
     }
@@ -86,6 +99,7 @@ static int read_contents(const char *name, contents *x) {
 static bf_status load_saved(bf_context *context, const contents *x, statefile *loaded) {
     if (is_histogram(x)) return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
     if (is_groups(x)) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
+    if (is_states(x)) return bf_states_load(context, x->bytes, x->size, &loaded->states);
     return bf_state_load(context, x->bytes, x->size, &loaded->state);
 }
 
@@ -101,7 +115,7 @@ int statefile_load(bf_context *context, const char *name, statefile *loaded) {
     return code;
 }
 
-/* The saved form of a state, in memory. */
+/* The saved form of a state, histogram or groups, in memory. */
 static bf_status copy_contents(const statefile *from, contents *x) {
     bf_status st = BF_OK;
     if (from->groups)
@@ -132,4 +146,5 @@ void statefile_free(statefile *loaded) {
     bf_state_destroy(loaded->state);
     bf_histogram_destroy(loaded->histogram);
     bf_groups_destroy(loaded->groups);
+    bf_states_destroy(loaded->states);
 }

@@ -267,8 +267,10 @@ int verify_against(const machine *m, const options *o, verdict *v) {
     spool_limit_set(&c.limit, 0);
     int code = statefile_load(m->context[0][0], o->against, &c.saved);
     if (code != EXIT_DONE) return code;
-    describe_saved(&c);
-    code = check_files(&c);
+    if (c.saved.states)
+        code = fail(EXIT_DATA, o->against, "it is of many values: --against takes a single one");
+    if (code == EXIT_DONE) describe_saved(&c);
+    if (code == EXIT_DONE) code = check_files(&c);
     if (code == EXIT_DONE) code = load_all(&c);
     if (code == EXIT_DONE) code = do_rows(&c);
     drop_all(&c);

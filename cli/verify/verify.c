@@ -192,8 +192,9 @@ static int do_data(const machine *m, const char *name, bf_dtype dtype, const voi
         const int code = verify_row(m, &s, v);
         if (code != EXIT_DONE) return code;
     }
-    if (nan != BF_NAN_PROPAGATE) return EXIT_DONE;
-    const int code = verify_histograms(m, name, &all, v);
+    int code = verify_axes(m, name, &all, nan, v);
+    if (code != EXIT_DONE || nan != BF_NAN_PROPAGATE) return code;
+    code = verify_histograms(m, name, &all, v);
     return code == EXIT_DONE ? verify_maps(m, name, &all, v) : code;
 }
 

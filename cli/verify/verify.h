@@ -88,6 +88,11 @@ int verify_histograms(const machine *m, const char *name, const bf_array *all, v
 outcome verify_histogram_result(const bf_histogram *h);
 bf_status verify_histogram_like(bf_context *context, const bf_histogram *from, bf_histogram **to);
 
+/* axis.c: rows for reductions of many at once, of the elements as a matrix. Returns an exit code.
+ */
+int verify_axes(const machine *m, const char *name, const bf_array *all, bf_nan_policy nan,
+                verdict *v);
+
 /* julia.c, table.c, group.c: rows for pictures, for tables, and for groups and
  * joins, of data of their own. Return exit codes. */
 int verify_pictures(const machine *m, verdict *v);

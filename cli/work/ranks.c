@@ -67,6 +67,23 @@ void ranks_gather(const void *mine, void *all, int64_t bytes) {
     free(to);
 }
 
+char *ranks_collect(const void *mine, int64_t bytes, int64_t sizes[]) {
+    const size_t n = (size_t)ranks_count();
+    const bool receives = ranks_rank() == 0;
+    int64_t all = 0, *to = ranks_allocate(n * sizeof *to), *none = ranks_allocate(n * sizeof *none);
+    ranks_gather(&bytes, sizes, sizeof bytes);
+    for (size_t i = 0; i < n; i++) all += sizes[i];
+    char *from = receives ? ranks_allocate((size_t)all) : NULL;
+    to[0] = bytes;
+    if (together)
+        ranks_exchange(mine, to, from, receives ? sizes : none);
+    else
+        memcpy(from, mine, (size_t)bytes);
+    free(none);
+    free(to);
+    return from;
+}
+
 void ranks_share_words(int64_t *words, int64_t first, int64_t end) {
     const size_t n = (size_t)ranks_count(), mine = (size_t)(end - first) * sizeof *words;
     if (!together) return;

@@ -33,6 +33,10 @@ void ranks_gather(const void *mine, void *all, int64_t bytes);
 void ranks_exchange(const void *to, const int64_t to_bytes[], void *from,
                     const int64_t from_bytes[]);
 
+/* Returns, on rank 0, the bytes of all ranks in their order, to be freed, and how many each sent;
+ * on others NULL. */
+char *ranks_collect(const void *mine, int64_t bytes, int64_t sizes[]);
+
 /* Returns zeros of so many bytes, to be freed; a rank that has no memory for them ends the job. */
 void *ranks_allocate(size_t bytes);
 

@@ -174,3 +174,9 @@ int share_rows(rows *const inputs[], int n, int64_t *first) {
     free(found);
     return code;
 }
+
+void share_pieces(rows *r, int64_t n, int64_t piece, int64_t *first, int64_t *end) {
+    *first = cut(n, 0);
+    *end = cut(n, 1);
+    if (ranks_count() > 1) take_elements(r, *first * piece, *end * piece);
+}

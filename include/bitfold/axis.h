@@ -136,6 +136,16 @@ BF_API void bf_states_destroy(bf_states *states);
 BF_API bf_status bf_states_clear(bf_states *states);
 BF_API int64_t bf_states_count(const bf_states *states);
 
+/* What the states are of, such as those that were loaded. */
+typedef struct bf_states_info {
+    size_t size; /* sizeof(bf_states_info): set before the call, see bitfold.h */
+    bf_reduction op;
+    bf_dtype dtype;
+    int64_t count;
+} bf_states_info;
+
+BF_API bf_status bf_states_describe(const bf_states *states, bf_states_info *info);
+
 /* Absorb a chunk: fibre f into state f; the rows of segment s, or with index s, into states s *
  * width ... s * width + width - 1, where width is the number of elements of a row. The number of
  * states must be that of fibres, or a multiple of width. On failure the states are as they were.

@@ -11,6 +11,8 @@ float or a bool. It depends only on the values, not on threads, instruction set,
 
     >>> bitfold.sum(cupy.array([1e20, 1, -1e20]))  # on the GPU, where its memory is
     1.0
+    >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
+    array([2., 2., 2.])
     >>> bitfold.Context(device="cpu")  # uses only the CPU; "cuda:1" uses only that GPU
     Context(device='cpu', isa='avx512', threads=16)
 
@@ -27,6 +29,16 @@ Every function has these keyword arguments:
                any dtype for contiguous bytes; no element is converted
     context    the Context that runs the call; by default each thread has one, which uses all CPUs
                that it may use, and a GPU for arrays in its memory
+
+sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
+offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
+each of the other operations has its segment_ and index_ function. These return arrays in the kind of
+memory that x is in: of NumPy (or a memoryview if it is not installed), CuPy or PyTorch. An integer
+that does not fit int64 or uint64 raises RangeError. They have these keyword arguments besides:
+
+    overflow   "wrap": integers that do not fit are taken modulo 2^64
+    fits       True: as "wrap", and a second array, of bools, says which results fit
+    empty      the min, max, argmin or argmax of no elements, which otherwise raises EmptyError
 """
 
 import threading
@@ -34,6 +46,8 @@ from collections import namedtuple
 from ctypes import c_int64
 
 from . import _library
+from ._axis import *
+from ._axis import __all__ as _of_axis, reduce_axes
 from ._arrays import NAMES, View, dtype_name, new_array, to_python
 from ._comm import Comm
 from ._group import Groups, join, unique
@@ -50,7 +64,7 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "map", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
-    "Comm", "Table", "Groups", "unique", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    *_of_axis, "Comm", "Table", "Groups", "unique", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError",
 ]  # fmt: skip
 
@@ -193,7 +207,10 @@ def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error"):
     return byref(options)
 
 
-def _reduce(op, x, *, dtype=None, context=None, **options):
+def _reduce(op, x, axis, keepdims, *, dtype=None, context=None, **options):
+    if axis is not None or keepdims:
+        options.update(dtype=dtype, context=context)
+        return reduce_axes(op, [x], axis, keepdims, **options)
     context = context or _default_context()
     view = View(x, dtype)
     value = _library.Value()
@@ -204,60 +221,60 @@ def _reduce(op, x, *, dtype=None, context=None, **options):
     return to_python(value)
 
 
-def sum(x, **options):
+def sum(x, axis=None, keepdims=False, **options):
     """Returns the exact sum: for integers an int of any size, for floats rounded once. Empty: 0."""
-    return _reduce("sum", x, **options)
+    return _reduce("sum", x, axis, keepdims, **options)
 
 
-def prod(x, **options):
+def prod(x, axis=None, keepdims=False, **options):
     """Returns the product: for integers an exact int; for floats along a fixed tree, with an error
     below 1 ulp. Empty: 1."""
-    return _reduce("prod", x, **options)
+    return _reduce("prod", x, axis, keepdims, **options)
 
 
-def mean(x, **options):
+def mean(x, axis=None, keepdims=False, **options):
     """Returns the exact mean, rounded once. Empty: nan."""
-    return _reduce("mean", x, **options)
+    return _reduce("mean", x, axis, keepdims, **options)
 
 
-def var(x, **options):
+def var(x, axis=None, keepdims=False, **options):
     """Returns the exact variance, rounded once; never negative. No more than ddof elements: nan."""
-    return _reduce("var", x, **options)
+    return _reduce("var", x, axis, keepdims, **options)
 
 
-def std(x, **options):
+def std(x, axis=None, keepdims=False, **options):
     """Returns the square root of the exact variance, rounded once."""
-    return _reduce("std", x, **options)
+    return _reduce("std", x, axis, keepdims, **options)
 
 
-def norm(x, **options):
+def norm(x, axis=None, keepdims=False, **options):
     """Returns the square root of the exact sum of squares, rounded once. Empty: 0."""
-    return _reduce("norm", x, **options)
+    return _reduce("norm", x, axis, keepdims, **options)
 
 
-def sumsq(x, **options):
+def sumsq(x, axis=None, keepdims=False, **options):
     """Returns the exact sum of squares: for integers an int, for floats rounded once. Empty: 0."""
-    return _reduce("sumsq", x, **options)
+    return _reduce("sumsq", x, axis, keepdims, **options)
 
 
-def min(x, **options):
+def min(x, axis=None, keepdims=False, **options):
     """Returns the least element; -0 is less than 0. Empty: EmptyError."""
-    return _reduce("min", x, **options)
+    return _reduce("min", x, axis, keepdims, **options)
 
 
-def max(x, **options):
+def max(x, axis=None, keepdims=False, **options):
     """Returns the greatest element; -0 is less than 0. Empty: EmptyError."""
-    return _reduce("max", x, **options)
+    return _reduce("max", x, axis, keepdims, **options)
 
 
-def argmin(x, **options):
+def argmin(x, axis=None, keepdims=False, **options):
     """Returns the index, in C order, of the first minimum, or of the first NaN. Empty: EmptyError."""
-    return _reduce("argmin", x, **options)
+    return _reduce("argmin", x, axis, keepdims, **options)
 
 
-def argmax(x, **options):
+def argmax(x, axis=None, keepdims=False, **options):
     """Returns the index, in C order, of the first maximum, or of the first NaN. Empty: EmptyError."""
-    return _reduce("argmax", x, **options)
+    return _reduce("argmax", x, axis, keepdims, **options)
 
 
 Description = namedtuple("Description", "n nan inf min argmin max argmax sum mean std")
@@ -286,15 +303,21 @@ def describe(x, *, dtype=None, context=None, **options):
     return _description(description)
 
 
-def dot(a, b, *, nan="propagate", out_dtype=None, dtype=None, context=None):
+def dot(
+    a, b, axis=None, keepdims=False, *, nan="propagate", out_dtype=None, dtype=None, context=None,
+    **options,
+):  # fmt: skip
     """Returns the exact sum of the exact products of two arrays of one dtype and shape, rounded
     once."""
+    if axis is not None or keepdims:
+        options.update(nan=nan, out_dtype=out_dtype, dtype=dtype, context=context)
+        return reduce_axes("dot", [a, b], axis, keepdims, **options)
     context = context or _default_context()
     views = View(a, dtype), View(b, dtype)
     value = _library.Value()
     context._call(
         lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
-        _options(nan, out_dtype), byref(value),
+        _options(nan, out_dtype, **options), byref(value),
     )  # fmt: skip
     return to_python(value)
 

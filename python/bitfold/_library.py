@@ -154,7 +154,7 @@ class ReduceOptions(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int),
-        ("overflow", c_int),
+        ("overflow", c_int), ("empty", POINTER(Value)),
     ]  # fmt: skip
 
 

@@ -66,7 +66,9 @@ class Usage(CommandTest):
     def test_no_option_loses_its_first_operand(self):
         name = self.write("x.csv", b"a,b\n1,2\n")
         for command, option, first, second in [
-                ("sum", "--column", "a", "b"), ("count", "--column", "1", "2"),
+                ("sum", "--axis", "0", "1"), ("sum", "--offsets", name, "y"),
+                ("sum", "--index", name, "y"), ("sum", "--slots", "1", "2"),
+                ("min", "--empty", "1", "2"),
                 ("sum", "--threads", "1", "2"), ("sum", "--format", "text", "auto"),
                 ("sum", "--dtype", "f64", "i64"), ("sum", "--offset", "0", "1"),
                 ("sum", "--count", "0", "1"), ("sum", "--delimiter", ",", ";"),

@@ -49,6 +49,11 @@ COMMANDS = [
     "sum missing.npy", "sum --column nothing t.csv", "sum bad", "sum x.npy bad y.npy", "sum --nan no x",
     "sum --overflow wrap x.npy", "prod --overflow wrap k.npy", "prod k.npy", "mean --nan error odd.npy",
     "group bad --count", "count bad", "hist --tsv bad", "dot bad bad", "sum --format npy lines",
+    "sum --axis 0 fortran.npy", "argmin --axis 1 fortran.npy", "argmax --axis 0 fortran.npy",
+    "mean --axis 0 x.npy", "var --index k.npy --slots 2100 x.npy", "max --axis 0 --column value,key t.csv",
+    "sum --offsets cuts.npy x.npy", "dot --axis 1 fortran.npy fortran.npy", "std --axis 0,1 fortran.npy",
+    "sum --index k.npy --slots 7 x.npy", "sum --axis 2 x.npy", "describe --axis 1 fortran.npy", "norm --axis 0 tiny.npy",
+    "sum --axis 1 long.npy", "max --axis 1 fortran.npy long.npy",
     "hist --strict --bins 3 --range 0:1 x.npy", "count x.npy k.npy", "sum --total x.npy k.npy",
     "help sum", "--version", "merge saved saved", "map neg x.npy -o out.npy", "julia -o out.png", "nothing"]
 
@@ -69,6 +74,7 @@ def write_inputs(folder):
     save("y", r.normal(size=n) * 10.0 ** r.integers(-200, 200, n))
     save("k", r.integers(0, 700, n).astype("i8") * 3)
     save("short", x[:-5])
+    save("cuts", np.array([3, 3, 40_000, 100_000]))
     save("tiny", np.array([1e300, -0.0, 5e-324]))
     save("empty", np.zeros(0, "f4"))
     save("swapped", r.integers(0, 99, n).astype(">i4"))
@@ -76,6 +82,7 @@ def write_inputs(folder):
     odd = x.copy()
     odd[[5, 7000, 99_000]] = [np.inf, np.nan, -np.inf]
     save("odd", odd)
+    save("long", x[:99_999].reshape(3, 33_333))
     save("small", r.integers(0, 20, 60))
     x[:5000].astype("f4").tofile(os.path.join(folder, "raw"))
     keys, values = r.integers(0, 50, n), r.normal(size=n)

@@ -186,6 +186,7 @@ static bf_status write_histogram_info(void *info) {
     return bf_histogram_describe(w->histogram, info);
 }
 static bf_status write_kind(void *kind) { return bf_groups_describe(w->groups, kind); }
+static bf_status write_states_info(void *info) { return bf_states_describe(w->states, info); }
 static bf_status write_params(void *params) { return bf_julia_params_fill(params); }
 static bf_status write_description(void *d) { return bf_describe(w->context, &w->f64, NULL, d); }
 static bf_status write_state_description(void *d) {
@@ -228,6 +229,7 @@ static void every_struct_that_is_written_may_be_of_another_size(void **unused) {
     CHECK_WRITTEN(bf_state_info, next, write_state_info);
     CHECK_WRITTEN(bf_words_info, parts, write_words_info);
     CHECK_WRITTEN(bf_histogram_info, nan, write_histogram_info);
+    CHECK_WRITTEN(bf_states_info, count, write_states_info);
     CHECK_WRITTEN(bf_groups_options, seed, write_kind);
     CHECK_WRITTEN(bf_julia_params, escape, write_params);
     CHECK_WRITTEN(bf_description, std, write_description);

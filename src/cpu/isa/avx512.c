@@ -151,5 +151,5 @@ const bf_isa bf_isa_avx512 = {
     .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,
-    .accumulate = &bf_accumulate_loops_avx2,
+    .accumulate = &bf_accumulate_loops_avx512,
 };

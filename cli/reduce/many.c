@@ -1,0 +1,220 @@
+/* sum, dot, describe and the other commands of values with --axis, --offsets or --index. */
+#include "reduce/many.h"
+
+#include "memory/temporary.h"
+#include "reduce/many_work.h"
+#include "runtime/progress.h"
+#include "work/ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+bool many_asked(const options *o) {
+    return o->axes.n > 0 || o->offsets || o->index || o->slots >= 0 || o->empty;
+}
+
+/* An option that single values have. */
+static const char *find_single(const options *o) {
+    return o->total              ? "--total"
+           : o->checkpoint       ? "--checkpoint"
+           : o->input.first > 0  ? "--offset"
+           : o->input.count >= 0 ? "--count"
+                                 : NULL;
+}
+
+static int count_standard(const options *o) {
+    int n =
+        (o->offsets && strcmp(o->offsets, "-") == 0) || (o->index && strcmp(o->index, "-") == 0);
+    for (int i = 0; i < o->file_count; i++) n += strcmp(o->files[i], "-") == 0;
+    return n;
+}
+
+static bool is_array(const char *name) {
+    const size_t n = name ? strlen(name) : 0;
+    return n >= 4 && strcmp(name + n - 4, ".npy") == 0;
+}
+
+static int check_output(const options *o, bf_reduction op) {
+    if (!is_array(o->output)) return EXIT_DONE;
+    if (op == BF_DESCRIBE) return fail(EXIT_USAGE, o->output, "a description is no array");
+    if (o->file_count > (op == BF_DOT ? 2 : 1))
+        return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
+    return EXIT_DONE;
+}
+
+static int check_options(const options *o, bf_reduction op) {
+    const char *single = find_single(o);
+    if ((o->index != NULL) != (o->slots >= 0))
+        return fail(EXIT_USAGE, NULL, "%s",
+                    o->index ? "--index needs --slots" : "--slots needs --index");
+    if ((o->axes.n > 0) + (o->offsets != NULL) + (o->index != NULL) > 1)
+        return fail(EXIT_USAGE, NULL, "--axis, --offsets and --index exclude each other");
+    if (o->axes.n == 0 && !o->offsets && !o->index)
+        return fail(EXIT_USAGE, NULL, "--empty needs --axis, --offsets or --index");
+    if (o->empty && !many_has_empty(op))
+        return fail(EXIT_USAGE, NULL, "--empty is for min, max, argmin and argmax");
+    if (single)
+        return fail(EXIT_USAGE, NULL, "%s does not go with %s", single,
+                    o->axes.n > 0 ? "--axis"
+                    : o->offsets  ? "--offsets"
+                                  : "--index");
+    if (o->save && !many_has_states(op))
+        return fail(EXIT_USAGE, NULL,
+                    "--save of many values is for sum, mean, var, std, sumsq, "
+                    "norm, min and max");
+    if (o->save && o->file_count > 1)
+        return fail(EXIT_USAGE, NULL, "--save of many values takes one FILE");
+    if (count_standard(o) > 1) return fail(EXIT_USAGE, NULL, "standard input cannot be two files");
+    return check_output(o, op);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int open_inputs(many *x, char *const names[]) {
+    const options *o = x->task->options;
+    input in = o->input;
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .keep = &x->limit,
+                              .memory = o->memory.input / x->inputs,
+                              .slab = options_slab(o)};
+    in.text.table = true;
+    spool_limit_set(&x->limit, o->memory.pipes / 2);
+    int code = EXIT_DONE;
+    for (int i = 0; i < x->inputs && code == EXIT_DONE; i++)
+        code = matrix_open(&x->input[i], names[i], &in, &how);
+    return code;
+}
+
+/* Whether this rank has a part in the work; text, and what has no slabs, is done by rank 0 alone.
+ */
+static bool takes_part(many *x) {
+    x->away = (!many_has_slabs(x) || x->input[0].rows.source.text) && !ranks_alone();
+    return !x->away;
+}
+
+static int put_results(many *x, char *const names[], double began) {
+    const matrix *m = &x->input[0];
+    const int64_t indices = m->shape[0] < 0 ? m->at : m->shape[0];
+    results *r = &x->results;
+    r->seconds = progress_clock() - began;
+    r->file = names[0];
+    r->other = x->inputs > 1 ? names[1] : NULL;
+    r->n = indices * m->unit;
+    if (m->shape[0] < 0) r->ndim = places_shape(x->by, m, indices, r->shape);
+    note_device(x->task->context, names[0]);
+    return ranks_rank() == 0 ? results_put(r, &x->task->output, bf_context_device(x->task->context))
+                             : EXIT_DONE;
+}
+
+static int reduce_files(many *x, char *const names[]) {
+    const matrix *m = &x->input[0];
+    const double began = progress_clock();
+    x->by = &x->places;
+    int code = open_inputs(x, names);
+    if (code == EXIT_DONE) code = places_fit(&x->places, m);
+    code = ranks_agree(code);
+    if (code != EXIT_DONE || !takes_part(x)) return code;
+    x->results.ndim = places_shape(&x->places, m, m->shape[0], x->results.shape);
+    for (int i = 0; i < x->inputs; i++) task_tell_input(x->task, &x->input[i].rows);
+    progress_start(names[0], rows_bytes(&m->rows));
+    code = many_work(x);
+    progress_stop();
+    if (code == EXIT_DONE && places_keep_first(x->by)) code = results_collect(&x->results);
+    if (code == EXIT_DONE) code = put_results(x, names, began);
+    return ranks_agree(code);
+}
+
+/* A file that fails does not keep the others from their values. */
+static int run_files(many *x) {
+    const options *o = x->task->options;
+    int first_failure = EXIT_DONE;
+    for (int i = 0; i < o->file_count && !x->away; i += x->inputs) {
+        if (ranks_any(ferror(x->task->output.stream))) break;
+        const int code = reduce_files(x, o->files + i);
+        if (first_failure == EXIT_DONE) first_failure = code;
+        for (int k = 0; k < x->inputs; k++) matrix_close(&x->input[k]);
+        if (x->by == &x->flat) places_close(&x->flat);
+        results_close(&x->results);
+    }
+    return first_failure;
+}
+
+static int run_task(many *x, task *t, const options *o) {
+    int code = task_open(t, o, o->file_count > x->inputs);
+    x->task = t;
+    if (code == EXIT_DONE) {
+        code = ranks_agree(places_open(&x->places, o, t->context));
+        code = task_close(t, code == EXIT_DONE ? run_files(x) : code, NULL);
+        places_close(&x->places);
+    }
+    task_free(t);
+    return code;
+}
+
+int many_run(const options *o, bf_reduction op) {
+    int code = check_options(o, op);
+    if (code != EXIT_DONE) return code;
+    many *x = calloc(1, sizeof *x); /* too large for a small stack */
+    task *t = calloc(1, sizeof *t);
+    if (x) *x = (many){.op = op, .rules = o->rules, .inputs = op == BF_DOT ? 2 : 1};
+    code = x && t ? run_task(x, t, o) : fail_status(BF_E_MEMORY, NULL, NULL);
+    free(t);
+    free(x);
+    return code;
+}
+
+/* ---- merge ----------------------------------------------------------------------------------- */
+
+/* The elements that all states have absorbed; memory has room for a number for each. */
+static int64_t count_elements(bf_states *states, int64_t n, int64_t *memory) {
+    const bf_array counts = bf_array_of(BF_I64, memory, n);
+    int64_t sum = 0;
+    const bf_status st = bf_states_counts(states, &counts);
+    for (int64_t i = 0; i < n && st == BF_OK; i++) sum += memory[i];
+    return sum;
+}
+
+static int take_values(many *x, bf_states *states, const bf_states_info *info, void *memory) {
+    results *r = &x->results;
+    const bf_array values = bf_array_of(r->column[0].dtype, memory, info->count);
+    const bf_status st = memory ? bf_states_result(states, &x->rules, &values, NULL) : BF_E_MEMORY;
+    if (st != BF_OK) return many_call_failed(x, st);
+    if (!results_add(r, 0, memory, info->count)) return temporary_failed(errno);
+    return results_put(r, &x->task->output, bf_context_device(x->task->context));
+}
+
+static int show_states(many *x, bf_states *states, double began) {
+    bf_states_info info = {.size = sizeof info};
+    results *r = &x->results;
+    bf_states_describe(states, &info);
+    x->rules = many_rules(x->task->options, info.op);
+    const bf_dtype dtype = bf_reduce_dtype(info.op, info.dtype, &x->rules);
+    int code = many_read_empty(x, dtype);
+    if (code != EXIT_DONE) return code;
+    results_open(r, &dtype, 1, 0);
+    r->dtype = info.dtype;
+    r->ndim = 1;
+    r->shape[0] = r->count = info.count;
+    r->seconds = progress_clock() - began;
+    int64_t *memory = malloc((size_t)info.count * sizeof *memory + 1);
+    if (memory) r->n = count_elements(states, info.count, memory);
+    code = take_values(x, states, &info, memory);
+    free(memory);
+    results_close(r);
+    return code;
+}
+
+int many_show(task *t, bf_states *states, const char *file, double began) {
+    many *x = calloc(1, sizeof *x); /* too large for a small stack */
+    if (!x) return fail_status(BF_E_MEMORY, NULL, file);
+    x->task = t;
+    x->by = &x->places;
+    x->results.file = x->input[0].rows.source.name = file;
+    const int code = show_states(x, states, began);
+    free(x);
+    return code;
+}

@@ -1,0 +1,403 @@
+#include "reduce/many_work.h"
+
+#include "memory/temporary.h"
+#include "runtime/progress.h"
+#include "runtime/statefile.h"
+#include "text/number.h"
+#include "work/ranks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a slab: where files are mapped, work for all threads; otherwise what is copied. */
+#define SLAB_IN_PLACE ((int64_t)256 * 1024 * 1024)
+#define SLAB_COPIED ((int64_t)16 * 1024 * 1024)
+
+/* The longest --empty. */
+enum { EMPTY_TEXT = 400 };
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+bool many_has_states(bf_reduction op) {
+    switch (op) {
+    case BF_SUM:
+    case BF_MEAN:
+    case BF_VAR:
+    case BF_STD:
+    case BF_SUMSQ:
+    case BF_NORM:
+    case BF_MIN:
+    case BF_MAX: return true;
+    default: return false;
+    }
+}
+
+bool many_has_empty(bf_reduction op) {
+    return op == BF_MIN || op == BF_MAX || op == BF_ARGMIN || op == BF_ARGMAX;
+}
+
+int many_read_empty(many *x, bf_dtype dtype) {
+    char text[EMPTY_TEXT + TEXT_SLACK] = "";
+    const char *given = x->task->options->empty;
+    const size_t n = given ? strlen(given) : 0;
+    text_number number;
+    uint64_t bits = 0;
+    x->rules.empty = NULL;
+    if (!given) return EXIT_DONE;
+    if (n < EMPTY_TEXT) memcpy(text, given, n);
+    bool good = n < EMPTY_TEXT && text_parse_token(text, n, &number);
+    if (good && dtype >= BF_F16) bits = text_round(&number, dtype);
+    if (good && dtype < BF_F16) good = text_integer(&number, dtype, &bits);
+    if (!good)
+        return fail(EXIT_USAGE, NULL, "bad operand of --empty: '%s' is no %s", given,
+                    bf_dtype_name(dtype));
+    x->empty.dtype = dtype;
+    memcpy(&x->empty.as, &bits, sizeof bits);
+    x->rules.empty = &x->empty;
+    return EXIT_DONE;
+}
+
+/* The reductions in the columns of describe, from the minimum on. */
+static const bf_reduction described[] = {BF_MIN, BF_ARGMIN, BF_MAX, BF_ARGMAX,
+                                         BF_SUM, BF_MEAN,   BF_STD};
+
+bf_reduce_options many_rules(const options *o, bf_reduction op) {
+    bf_reduce_options rules = o->rules;
+    if (many_has_empty(op)) rules.out_dtype = BF_NONE;
+    return rules;
+}
+
+static int open_results(many *x) {
+    const options *o = x->task->options;
+    const bool all = x->op == BF_DESCRIBE;
+    results *r = &x->results;
+    bf_dtype dtypes[RESULTS_COLUMNS] = {BF_I64, BF_I64, BF_I64};
+    r->dtype = matrix_dtype(&x->input[0]);
+    if (!all) dtypes[0] = bf_reduce_dtype(x->op, r->dtype, &o->rules);
+    for (int k = RESULTS_MIN; k < RESULTS_COLUMNS; k++) {
+        const bf_reduce_options rules = many_rules(o, described[k - RESULTS_MIN]);
+        dtypes[k] = bf_reduce_dtype(described[k - RESULTS_MIN], r->dtype, &rules);
+    }
+    results_close(r);
+    results_open(r, dtypes, all ? RESULTS_COLUMNS : 1, o->memory.results);
+    r->skip = o->rules.nan == BF_NAN_SKIP;
+    return many_read_empty(x, dtypes[0]);
+}
+
+int many_call_failed(many *x, bf_status st) {
+    const char *name = x->input[0].rows.source.name;
+    for (int i = 0; i < x->inputs; i++) {
+        const int code = matrix_check(&x->input[i]);
+        if (code != EXIT_DONE) return code;
+    }
+    const char *message = bf_context_message(x->task->context);
+    switch (st) {
+    case BF_E_ARGUMENT: /* an offset or an index is wrong */
+        return fail(EXIT_DATA, x->by->kind == BY_AXES ? name : x->by->rows.source.name, "%s",
+                    message);
+    case BF_E_OVERFLOW:
+        fail(EXIT_DATA, name, "%s", message);
+        hint("--out-dtype f64 rounds what 64 bits do not hold");
+        return EXIT_DATA;
+    case BF_E_EMPTY:
+        fail(EXIT_DATA, name, "%s", message);
+        hint("--empty VALUE stands for what there is not");
+        return EXIT_DATA;
+    default: return fail_status(st, x->task->context, name);
+    }
+}
+
+/* The array of the results of n indices of the first axis, without memory and dtype. */
+static bf_array shape_values(const many *x, int64_t n) {
+    bf_array values = {.data = NULL};
+    int64_t step = 1;
+    values.ndim = places_shape(x->by, &x->input[0], n, values.shape);
+    for (int d = values.ndim - 1; d >= 0; d--) {
+        values.strides[d] = step;
+        step *= values.shape[d];
+    }
+    return values;
+}
+
+static int64_t count_of(const bf_array *values) {
+    int64_t count = 1;
+    for (int d = 0; d < values->ndim; d++) count *= values->shape[d];
+    return count;
+}
+
+/* Gives values memory for elements of any dtype. */
+static int make_room(const many *x, bf_array *values) {
+    const char *name = x->input[0].rows.source.name;
+    const int64_t most = x->task->options->memory.results, count = count_of(values);
+    if (most > 0 && count > most / 8) {
+        fail(EXIT_USAGE, name, "--memory is too small: there are %" PRId64 " results at a time",
+             count);
+        hint("results take at most a fourth of --memory");
+        return EXIT_USAGE;
+    }
+    values->data = malloc((size_t)count * 8 + 1);
+    return values->data ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, name);
+}
+
+static int keep_values(many *x, int column, const bf_array *values) {
+    return results_add(&x->results, column, values->data, count_of(values))
+               ? EXIT_DONE
+               : temporary_failed(errno);
+}
+
+/* ---- describe -------------------------------------------------------------------------------- */
+
+/* Adds how many elements of each fibre compare so with an array or, as a plain number, with a
+ * float. */
+static bf_status add_counts(many *x, bf_map_op op, const bf_array *a, const bf_array *with,
+                            const bf_array *flags, const bf_array *counts) {
+    const bf_array *const inputs[] = {a, with};
+    const bf_map_options how = BF_MAP_OPTIONS(.weak = with == a ? 0 : 2);
+    bf_array more = *counts;
+    const int64_t n = count_of(counts);
+    int64_t *total = counts->data, *some = malloc((size_t)n * sizeof *some + 1);
+    more.data = some;
+    bf_status st = some ? bf_map(x->task->context, op, inputs, 2, &how, flags) : BF_E_MEMORY;
+    if (st == BF_OK) st = places_reduce(x->by, x->task->context, BF_SUM, flags, NULL, NULL, &more);
+    for (int64_t i = 0; i < n && st == BF_OK; i++) total[i] += some[i];
+    free(some);
+    return st;
+}
+
+/* The number of elements, of NaNs or of infinities. */
+static bf_status count_kind(many *x, int column, const bf_array *a, const bf_array *counts) {
+    const double infinities[] = {-INFINITY, INFINITY};
+    const bf_array less = {.data = (void *)(uintptr_t)&infinities[0], .dtype = BF_F64},
+                   more = {.data = (void *)(uintptr_t)&infinities[1], .dtype = BF_F64};
+    bf_array flags = *a;
+    flags.dtype = BF_BOOL;
+    flags.data = malloc((size_t)bf_array_count(a) + 1);
+    if (!flags.data) return BF_E_MEMORY;
+    memset(counts->data, 0, (size_t)count_of(counts) * sizeof(int64_t));
+    bf_status st = BF_OK;
+    const bool may = a->dtype >= BF_F16; /* be infinite */
+    if (column == RESULTS_N) st = add_counts(x, BF_MAP_EQ, a, a, &flags, counts);
+    if (column < RESULTS_INF && st == BF_OK) st = add_counts(x, BF_MAP_NE, a, a, &flags, counts);
+    if (column == RESULTS_INF && may) st = add_counts(x, BF_MAP_LE, a, &less, &flags, counts);
+    if (column == RESULTS_INF && may && st == BF_OK)
+        st = add_counts(x, BF_MAP_GE, a, &more, &flags, counts);
+    free(flags.data);
+    return st;
+}
+
+/* What does not exist, of no elements, is written as 0 here, and shown as "-". */
+static bf_status describe_column(many *x, int column, const bf_array *a, const bf_array *values) {
+    if (column < RESULTS_MIN) return count_kind(x, column, a, values);
+    const bf_reduction op = described[column - RESULTS_MIN];
+    const bf_value nothing = {.dtype = values->dtype};
+    bf_reduce_options rules = many_rules(x->task->options, op);
+    rules.empty = many_has_empty(op) ? &nothing : NULL;
+    return places_reduce(x->by, x->task->context, op, a, NULL, &rules, values);
+}
+
+/* ---- ways to work ---------------------------------------------------------------------------- */
+
+/* Reduces an array, or a slab whose results are its own. */
+static int reduce_slab(many *x, const bf_array *a, const bf_array *b) {
+    bf_array values = shape_values(x, a->shape[0]);
+    int code = make_room(x, &values);
+    for (int k = 0; k < x->results.columns && code == EXIT_DONE; k++) {
+        values.dtype = x->results.column[k].dtype;
+        const bf_status st = x->op == BF_DESCRIBE ? describe_column(x, k, a, &values)
+                                                  : places_reduce(x->by, x->task->context, x->op, a,
+                                                                  b, &x->rules, &values);
+        code = st == BF_OK ? keep_values(x, k, &values) : many_call_failed(x, st);
+    }
+    if (code == EXIT_DONE) x->results.count += count_of(&values);
+    free(values.data);
+    return code;
+}
+
+static int reduce_whole(many *x) {
+    const int64_t memory = x->task->options->memory.input / x->inputs;
+    bf_array of[2];
+    int code = EXIT_DONE;
+    for (int i = 0; i < x->inputs && code == EXIT_DONE; i++)
+        code = matrix_all(&x->input[i], memory, &of[i]);
+    if (code == EXIT_DONE) code = reduce_slab(x, &of[0], x->inputs > 1 ? &of[1] : NULL);
+    for (int i = 0; i < x->inputs && code == EXIT_DONE; i++) code = matrix_check(&x->input[i]);
+    return code;
+}
+
+/* The indices of the first axis in a slab; of text, those at hand. */
+static int slab_indices(const many *x, int64_t *n) {
+    const matrix *m = &x->input[0];
+    const options *o = x->task->options;
+    const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
+    int64_t bytes = matrix_in_place(m) ? SLAB_IN_PLACE : SLAB_COPIED;
+    if (o->memory.limit > 0 && o->memory.input < bytes) bytes = o->memory.input;
+    *n = m->rows.source.text || row == 0 ? 0 : row > bytes ? 1 : bytes / row;
+    if (o->memory.limit == 0 || row <= bytes) return EXIT_DONE;
+    fail(EXIT_USAGE, m->rows.source.name,
+         "--memory is too small: an index of the first axis selects %" PRId64 " bytes", row);
+    hint("an array takes at most an eighth of --memory");
+    return EXIT_USAGE;
+}
+
+static int reduce_slabs(many *x) {
+    bf_array slab = {.shape = {1}};
+    int64_t n;
+    int code = slab_indices(x, &n);
+    while (code == EXIT_DONE && slab.shape[0] > 0) {
+        code = matrix_next(&x->input[0], n, &slab);
+        if (code == EXIT_DONE && slab.shape[0] > 0) code = reduce_slab(x, &slab, NULL);
+    }
+    return code;
+}
+
+static int absorb_slabs(many *x, bf_states *states) {
+    bf_array slab = {.shape = {1}};
+    matrix *m = &x->input[0];
+    int64_t n;
+    int code = slab_indices(x, &n);
+    if (code == EXIT_DONE) code = places_check(x->by, m->shape[0]);
+    while (code == EXIT_DONE && slab.shape[0] > 0) {
+        code = matrix_next(m, n, &slab);
+        if (code == EXIT_DONE && !places_reach(x->by, m->at)) code = places_check(x->by, m->at);
+        if (code != EXIT_DONE || slab.shape[0] == 0) break;
+        const bf_status st = places_absorb(x->by, states, &slab, m->at - slab.shape[0]);
+        if (st != BF_OK) code = many_call_failed(x, st);
+    }
+    if (code == EXIT_DONE && m->shape[0] < 0) code = places_check(x->by, m->at);
+    return code;
+}
+
+/* Rank 0 merges the states of all ranks, as their bytes. */
+static bf_status merge_saved(many *x, bf_states *states, const char *saved, size_t size) {
+    bf_states *other = NULL;
+    bf_status st = bf_states_load(x->task->context, saved, size, &other);
+    if (st == BF_OK) st = bf_states_merge(states, other);
+    bf_states_destroy(other);
+    return st;
+}
+
+static int merge_ranks(many *x, bf_states *states) {
+    if (ranks_count() == 1) return EXIT_DONE;
+    int64_t *sizes = ranks_allocate((size_t)ranks_count() * sizeof *sizes);
+    size_t size = 0;
+    bf_status st = bf_states_save_size(states, &size);
+    char *mine = ranks_allocate(size);
+    if (st == BF_OK) st = bf_states_save(states, mine);
+    int code = ranks_agree(st == BF_OK ? EXIT_DONE : many_call_failed(x, st));
+    char *all = code == EXIT_DONE ? ranks_collect(mine, (int64_t)size, sizes) : NULL;
+    const char *at = all ? all + sizes[0] : NULL;
+    for (int i = 1; i < ranks_count() && all && st == BF_OK; at += sizes[i++])
+        st = merge_saved(x, states, at, (size_t)sizes[i]);
+    free(all);
+    free(mine);
+    free(sizes);
+    if (code == EXIT_DONE) code = ranks_agree(st == BF_OK ? EXIT_DONE : many_call_failed(x, st));
+    return code;
+}
+
+/* Takes the values of states, of n indices of the first axis if each has its own, and saves the
+ * states if they shall be. */
+static int take_states(many *x, bf_states *states, int64_t n) {
+    bf_array values = shape_values(x, n);
+    int code = make_room(x, &values);
+    if (code != EXIT_DONE) return code;
+    values.dtype = x->results.column[0].dtype;
+    const bf_status st = bf_states_result(states, &x->rules, &values, NULL);
+    code = st == BF_OK ? keep_values(x, 0, &values) : many_call_failed(x, st);
+    x->results.count = count_of(&values);
+    free(values.data);
+    if (code == EXIT_DONE && x->task->options->save)
+        code = statefile_save_states(&x->task->save, states, x->task->context);
+    return code;
+}
+
+static bf_status create_states(const many *x, int64_t n, bf_states **states) {
+    const bf_array values = shape_values(x, n);
+    return bf_states_create(x->task->context, x->op, x->results.dtype, count_of(&values), states);
+}
+
+static int reduce_states(many *x) {
+    bf_states *states = NULL;
+    const bf_status st = create_states(x, 0, &states);
+    int code = st == BF_OK ? absorb_slabs(x, states) : many_call_failed(x, st);
+    if (code != ROWS_RESETTLED) code = ranks_agree(code);
+    if (code == EXIT_DONE) code = merge_ranks(x, states);
+    if (code == EXIT_DONE && ranks_rank() == 0) code = take_states(x, states, 0);
+    bf_states_destroy(states);
+    return code;
+}
+
+/* The same where each index of the first axis has states of its own. */
+static int save_whole(many *x) {
+    bf_array whole;
+    bf_states *states = NULL;
+    int code = matrix_all(&x->input[0], x->task->options->memory.input, &whole);
+    if (code != EXIT_DONE) return code;
+    bf_status st = create_states(x, whole.shape[0], &states);
+    if (st == BF_OK) st = places_absorb(x->by, states, &whole, 0);
+    code = st == BF_OK ? take_states(x, states, whole.shape[0]) : many_call_failed(x, st);
+    bf_states_destroy(states);
+    return code == EXIT_DONE ? matrix_check(&x->input[0]) : code;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Whether slabs can be reduced one after another: each has results of its own, or states add them
+ * up. */
+bool many_has_slabs(const many *x) {
+    const bool apart = places_keep_first(x->by);
+    return x->inputs == 1 && (apart ? !x->task->options->save : many_has_states(x->op));
+}
+
+/* Slabs with results of their own cost nothing, but states do: an array in place is rather reduced
+ * at once, if memory is not limited. */
+static bool is_whole(const many *x) {
+    const matrix *m = &x->input[0];
+    const bool simple = places_keep_first(x->by) && !m->rows.source.layout.fortran;
+    if (!many_has_slabs(x)) return true;
+    return matrix_in_place(m) && !x->task->options->save && x->task->options->memory.limit == 0 &&
+           !simple && ranks_count() == 1;
+}
+
+/* Few long fibres are taken in parts if one is too large for memory, or there are more ranks. */
+static bool wants_parts(const many *x) {
+    const matrix *m = &x->input[0];
+    const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
+    const int64_t limit = x->task->options->memory.input;
+    return many_has_states(x->op) && places_are_runs(x->by, m) &&
+           ((limit > 0 && row > limit) || (ranks_count() > 1 && m->shape[0] < ranks_count()));
+}
+
+static int flatten(many *x) {
+    x->by = &x->flat;
+    return places_flatten(&x->flat, &x->input[0], &x->places);
+}
+
+static int reduce_once(many *x) {
+    if (x->task->options->save && places_keep_first(x->by)) return save_whole(x);
+    if (is_whole(x)) return reduce_whole(x);
+    int code = ranks_agree(wants_parts(x) ? flatten(x) : EXIT_DONE);
+    if (code != EXIT_DONE) return code;
+    matrix_share(&x->input[0]);
+    if (!places_keep_first(x->by)) return reduce_states(x);
+    code = reduce_slabs(x);
+    return code == ROWS_RESETTLED ? code : ranks_agree(code);
+}
+
+/* Reduces anew as long as a number of a text shows that the dtype is another one. */
+int many_work(many *x) {
+    matrix *const of[] = {&x->input[0], &x->input[1]};
+    int code = EXIT_DONE;
+    for (bool more = true; code == EXIT_DONE && more;) {
+        code = matrix_settle(of, x->inputs);
+        if (code == EXIT_DONE) code = open_results(x);
+        if (code == EXIT_DONE) code = reduce_once(x);
+        more = code == ROWS_RESETTLED;
+        for (int i = 0; i < x->inputs && more; i++) matrix_again(of[i]);
+        if (more) code = EXIT_DONE;
+    }
+    return code;
+}

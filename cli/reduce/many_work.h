@@ -1,0 +1,45 @@
+/* The work of many.h: how the values of a file, or of a pair of files, are made. */
+#ifndef BITFOLD_CLI_REDUCE_MANY_WORK_H
+#define BITFOLD_CLI_REDUCE_MANY_WORK_H
+
+#include "reduce/matrix.h"
+#include "reduce/places.h"
+#include "reduce/results.h"
+#include "reduce/task.h"
+
+typedef struct many {
+    task *task;
+    bf_reduction op;
+    places places, flat;
+    places *by;      /* one of them */
+    matrix input[2]; /* of dot both, else one */
+    int inputs;
+    bool away;         /* rank 0 does the rest alone, and this is another one */
+    spool_limit limit; /* of inputs that may be read again */
+    bf_reduce_options rules;
+    bf_value empty;
+    results results;
+} many;
+
+/* Whether there are states of op; and whether it has no value of no elements, but that of --empty.
+ */
+bool many_has_states(bf_reduction op);
+bool many_has_empty(bf_reduction op);
+
+/* The rules for op: what is picked out is not rounded. */
+bf_reduce_options many_rules(const options *o, bf_reduction op);
+
+/* Takes --empty, if it is given, into the rules of results of this dtype. Returns an exit code. */
+int many_read_empty(many *x, bf_dtype dtype);
+
+/* How a call that failed ends: data that changed meanwhile may be refused for that. Returns an exit
+ * code. */
+int many_call_failed(many *x, bf_status st);
+
+/* Whether the inputs, which are open and fit the places, can be taken by slabs. */
+bool many_has_slabs(const many *x);
+
+/* Makes the results. Returns an exit code that all ranks agree on. */
+int many_work(many *x);
+
+#endif

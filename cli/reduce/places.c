@@ -1,0 +1,223 @@
+#include "reduce/places.h"
+
+#include "runtime/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- offsets and indices --------------------------------------------------------------------- */
+
+static bool is_taken(const places *p, bf_dtype dtype) {
+    const bool is_signed = dtype == BF_I32 || dtype == BF_I64;
+    return is_signed || (p->kind == BY_INDEX && (dtype == BF_U32 || dtype == BF_U64));
+}
+
+/* Makes i64 of other integers. */
+static int widen(places *p, bf_context *context) {
+    const char *name = p->rows.source.name;
+    const int64_t n = p->elements.shape[0];
+    p->widened = malloc((size_t)n * 8 + 1);
+    if (!p->widened) return fail_status(BF_E_MEMORY, NULL, name);
+    const bf_array wide = bf_array_of(BF_I64, p->widened, n), *const from = &p->elements;
+    const bf_status st = bf_map(context, BF_MAP_CAST, &from, 1, NULL, &wide);
+    p->elements = wide;
+    return st == BF_OK ? EXIT_DONE : fail_status(st, context, name);
+}
+
+static int take_elements(places *p, bf_context *context) {
+    const source *s = &p->rows.source;
+    if (s->layout.ndim != 1)
+        return fail(EXIT_DATA, s->name, "it needs one dimension, and has %d", s->layout.ndim);
+    const int code = rows_load(&p->rows, &p->elements);
+    const bf_dtype dtype = p->elements.dtype;
+    if (code != EXIT_DONE || is_taken(p, dtype)) return code;
+    if (dtype == BF_BOOL || dtype >= BF_F16)
+        return fail(EXIT_DATA, s->name, "it needs integers, and has %s", bf_dtype_name(dtype));
+    return widen(p, context);
+}
+
+static int load_elements(places *p, const options *o, bf_context *context, const char *name) {
+    const input in = {.count = -1, .text.longest = o->input.text.longest};
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .unchanging = true,
+                              .keep = &p->limit,
+                              .memory = o->memory.input / 2};
+    spool_limit_set(&p->limit, o->memory.pipes / 2);
+    const int code = rows_open_column(&p->rows, name, &in, &how);
+    return code == EXIT_DONE ? take_elements(p, context) : code;
+}
+
+int places_open(places *p, const options *o, bf_context *context) {
+    *p = (places){.wanted = &o->axes, .rows.source.fd = -1};
+    if (o->axes.n > 0) return EXIT_DONE;
+    p->kind = o->offsets ? BY_SEGMENTS : BY_INDEX;
+    const int code = load_elements(p, o, context, o->offsets ? o->offsets : o->index);
+    if (code != EXIT_DONE) return code;
+    p->slots = o->offsets ? p->elements.shape[0] - 1 : o->slots;
+    return p->slots >= 0 ? EXIT_DONE
+                         : fail(EXIT_DATA, o->offsets, "no offsets: of m segments there are m + 1");
+}
+
+void places_close(places *p) {
+    rows_close(&p->rows);
+    free(p->widened);
+    free(p->clipped);
+    p->widened = p->clipped = NULL;
+}
+
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+static int refuse_axis(const matrix *m, int axis) {
+    const source *s = &m->rows.source;
+    fail(EXIT_USAGE, s->name, "there is no axis %d: it has %d dimension%s", axis, m->ndim,
+         m->ndim == 1 ? "" : "s");
+    if (s->text) hint("axis 0 goes along the rows of a text, and axis 1 along its columns");
+    return EXIT_USAGE;
+}
+
+int places_fit(places *p, const matrix *m) {
+    p->reduced = 0;
+    p->axis_count = p->wanted->n;
+    for (int i = 0; i < p->wanted->n; i++) {
+        const int given = p->wanted->at[i], axis = given < 0 ? given + m->ndim : given;
+        if (axis < 0 || axis >= m->ndim) return refuse_axis(m, given);
+        if (p->reduced & 1u << axis)
+            return fail(EXIT_USAGE, m->rows.source.name, "axis %d is given twice: it is also %d",
+                        axis, axis - m->ndim);
+        p->reduced |= 1u << axis;
+        p->axes[i] = axis;
+    }
+    return EXIT_DONE;
+}
+
+bool places_keep_first(const places *p) { return p->kind == BY_AXES && !(p->reduced & 1); }
+
+int places_shape(const places *p, const matrix *m, int64_t n, int64_t shape[BF_MAX_DIMS]) {
+    int ndim = 0;
+    for (int d = 0; d < m->ndim; d++) {
+        const int64_t all = d > 0 ? m->shape[d] : p->kind == BY_AXES ? n : p->slots;
+        if (!(p->reduced & 1u << d)) shape[ndim++] = all;
+    }
+    return ndim;
+}
+
+/* The kept axes of runs come first. */
+bool places_are_runs(const places *p, const matrix *m) {
+    const unsigned kept = ~p->reduced & ((1u << m->ndim) - 1);
+    return p->kind == BY_AXES && m->shape[0] >= 0 && kept && !(kept & (kept + 1));
+}
+
+int places_flatten(places *flat, matrix *m, const places *p) {
+    int64_t shape[BF_MAX_DIMS], count = 1, length = 1;
+    const int ndim = places_shape(p, m, m->shape[0], shape);
+    for (int d = 0; d < ndim; d++) count *= shape[d];
+    for (int d = ndim; d < m->ndim; d++) length *= m->shape[d];
+    int64_t *offsets = malloc(((size_t)count + 1) * sizeof *offsets);
+    *flat = (places){.kind = BY_SEGMENTS, .slots = count, .widened = offsets};
+    flat->rows.source = (source){.name = m->rows.source.name, .fd = -1};
+    if (!offsets) return fail_status(BF_E_MEMORY, NULL, m->rows.source.name);
+    for (int64_t i = 0; i <= count; i++) offsets[i] = i * length;
+    flat->elements = bf_array_of(BF_I64, offsets, count + 1);
+    m->shape[0] = m->end = m->shape[0] * m->unit;
+    m->ndim = 1;
+    m->unit = 1;
+    return EXIT_DONE;
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+bf_status places_reduce(const places *p, bf_context *context, bf_reduction op, const bf_array *a,
+                        const bf_array *b, const bf_reduce_options *rules, const bf_array *values) {
+    const bf_array *x = &p->elements;
+    switch (p->kind) {
+    case BY_AXES:
+        return b ? bf_dot_axes(context, a, b, p->axes, p->axis_count, rules, values, NULL)
+                 : bf_reduce_axes(context, op, a, p->axes, p->axis_count, rules, values, NULL);
+    case BY_SEGMENTS:
+        return b ? bf_dot_segments(context, a, b, x, rules, values, NULL)
+                 : bf_reduce_segments(context, op, a, x, rules, values, NULL);
+    default:
+        return b ? bf_dot_index(context, a, b, x, rules, values, NULL)
+                 : bf_reduce_index(context, op, a, x, rules, values, NULL);
+    }
+}
+
+/* ---- slabs ----------------------------------------------------------------------------------- */
+
+/* Offset or index i; one beyond 63 bits is negative. */
+static int64_t place_at(const places *p, int64_t i) {
+    const void *at = p->elements.data;
+    switch (p->elements.dtype) {
+    case BF_I32: return ((const int32_t *)at)[i];
+    case BF_U32: return ((const uint32_t *)at)[i];
+    default: return ((const int64_t *)at)[i];
+    }
+}
+
+static int check_offsets(places *p, int64_t n) {
+    const char *name = p->rows.source.name;
+    const int64_t most = n < 0 ? INT64_MAX : n;
+    int64_t before = 0;
+    for (int64_t i = 0; i <= p->slots; i++) {
+        const int64_t offset = place_at(p, i);
+        if (offset < before || offset > most)
+            return fail(EXIT_DATA, name,
+                        "offset %" PRId64 " is %" PRId64
+                        ": it decreases, or is outside 0 to %" PRId64,
+                        i, offset, most);
+        before = offset;
+    }
+    if (!p->clipped) p->clipped = malloc((size_t)(p->slots + 1) * sizeof *p->clipped);
+    return p->clipped ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, name);
+}
+
+static int check_index(const places *p, int64_t n) {
+    const char *name = p->rows.source.name;
+    const int64_t count = p->elements.shape[0];
+    if (n >= 0 && n != count)
+        return fail(EXIT_DATA, name, "%s: there are %" PRId64 " indices, not %" PRId64,
+                    bf_status_string(BF_E_SHAPE), count, n);
+    if (p->slots == 0 && count > 0) return fail(EXIT_DATA, name, "there are indices, but no slots");
+    for (int64_t i = 0; i < count; i++)
+        if (place_at(p, i) < 0 || place_at(p, i) >= p->slots)
+            return fail(EXIT_DATA, name, "index %" PRId64 " is %" PRId64 ", outside 0 to %" PRId64,
+                        i, place_at(p, i), p->slots - 1);
+    return EXIT_DONE;
+}
+
+int places_check(places *p, int64_t n) {
+    return p->kind == BY_AXES       ? EXIT_DONE
+           : p->kind == BY_SEGMENTS ? check_offsets(p, n)
+                                    : check_index(p, n);
+}
+
+bool places_reach(const places *p, int64_t n) {
+    return p->kind != BY_INDEX || n <= p->elements.shape[0];
+}
+
+/* The offsets that segments have in the slab; of those outside they are equal. */
+static bf_array clip_offsets(const places *p, int64_t first, int64_t n) {
+    for (int64_t i = 0; i <= p->slots; i++) {
+        const int64_t at = place_at(p, i) - first;
+        p->clipped[i] = at < 0 ? 0 : at > n ? n : at;
+    }
+    return bf_array_of(BF_I64, p->clipped, p->slots + 1);
+}
+
+static bf_array part_of_index(const places *p, int64_t first, int64_t n) {
+    const char *at = p->elements.data;
+    return bf_array_of(p->elements.dtype, at + (size_t)first * bf_dtype_size(p->elements.dtype), n);
+}
+
+bf_status places_absorb(const places *p, bf_states *states, const bf_array *slab, int64_t first) {
+    const int64_t n = slab->shape[0];
+    if (p->kind == BY_AXES) return bf_states_absorb_axes(states, slab, p->axes, p->axis_count);
+    if (p->kind == BY_SEGMENTS) {
+        const bf_array offsets = clip_offsets(p, first, n);
+        return bf_states_absorb_segments(states, slab, &offsets);
+    }
+    const bf_array index = part_of_index(p, first, n);
+    return bf_states_absorb_index(states, slab, &index);
+}

@@ -1,0 +1,260 @@
+#include "reduce/results.h"
+
+#include "input/npy_write.h"
+#include "memory/temporary.h"
+#include "runtime/json.h"
+#include "work/ranks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Results that are read back at a time. */
+enum { BLOCK = 512 };
+
+static const char *const names[RESULTS_COLUMNS] = {"n",   "nan",    "inf", "min",  "argmin",
+                                                   "max", "argmax", "sum", "mean", "std"};
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+void results_open(results *r, const bf_dtype dtypes[], int columns, int64_t memory) {
+    r->columns = columns;
+    r->n = r->count = 0;
+    for (int k = 0; k < columns; k++) {
+        r->column[k].dtype = dtypes[k];
+        spool_limit_set(&r->column[k].limit, memory / columns);
+        spool_open(&r->column[k].values, &r->column[k].limit);
+    }
+}
+
+void results_close(results *r) {
+    for (int k = 0; k < r->columns; k++) spool_close(&r->column[k].values);
+    r->columns = 0;
+}
+
+bool results_add(results *r, int column, const void *values, int64_t n) {
+    results_column *c = &r->column[column];
+    return n == 0 || spool_write(&c->values, values, (size_t)n * bf_dtype_size(c->dtype));
+}
+
+/* The bytes of a column, to be freed. */
+static char *copy_column(const results *r, int k) {
+    const int64_t size = r->column[k].values.size;
+    char *bytes = ranks_allocate((size_t)size);
+    const void *at = size > 0 ? spool_read(&r->column[k].values, 0, bytes, (size_t)size) : bytes;
+    if (at && at != bytes) memcpy(bytes, at, (size_t)size);
+    if (at) return bytes;
+    free(bytes);
+    return NULL;
+}
+
+static int collect_column(results *r, int k) {
+    int64_t *sizes = ranks_allocate((size_t)ranks_count() * sizeof *sizes);
+    char *mine = copy_column(r, k);
+    int code = ranks_agree(mine ? EXIT_DONE : temporary_failed(errno));
+    char *all = code == EXIT_DONE ? ranks_collect(mine, r->column[k].values.size, sizes) : NULL;
+    const int64_t bytes = (int64_t)bf_dtype_size(r->column[k].dtype);
+    int64_t others = 0;
+    for (int i = 1; i < ranks_count(); i++) others += sizes[i];
+    if (all && !results_add(r, k, all + sizes[0], others / bytes)) code = temporary_failed(errno);
+    if (k == 0) r->count += others / bytes;
+    free(all);
+    free(mine);
+    free(sizes);
+    return ranks_agree(code);
+}
+
+int results_collect(results *r) {
+    int code = EXIT_DONE;
+    for (int k = 0; k < r->columns && code == EXIT_DONE && ranks_count() > 1; k++)
+        code = collect_column(r, k);
+    return code;
+}
+
+/* A block of each column. */
+typedef struct block {
+    int64_t n;
+    const void *of[RESULTS_COLUMNS];
+    uint64_t room[RESULTS_COLUMNS][BLOCK];
+} block;
+
+/* False with errno set if it cannot be read back. */
+static bool read_block(const results *r, int64_t first, block *b) {
+    b->n = r->count - first < BLOCK ? r->count - first : BLOCK;
+    bool good = true;
+    for (int k = 0; k < r->columns && good; k++) {
+        const results_column *c = &r->column[k];
+        const size_t bytes = bf_dtype_size(c->dtype);
+        b->of[k] = spool_read(&c->values, first * (int64_t)bytes, b->room[k], (size_t)b->n * bytes);
+        good = b->of[k] != NULL;
+    }
+    return good;
+}
+
+/* Writes the results of a block, which begin at `first`; of one column, where that is given. */
+typedef void put_block(const results *r, const output *out, int64_t first, const block *b,
+                       int column);
+
+static int put_blocks(const results *r, const output *out, put_block *put, int column) {
+    static block b; /* too large for a small stack */
+    for (int64_t at = 0; at < r->count && !ferror(out->stream); at += b.n) {
+        if (!read_block(r, at, &b)) return temporary_failed(errno);
+        put(r, out, at, &b, column);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* A name in a line of text: a control character would break the line. */
+static void put_name(FILE *f, const char *name) {
+    for (const char *c = name; *c; c++) putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, f);
+}
+
+static void put_lines(const results *r, const output *out, int64_t first, const block *b,
+                      int column) {
+    char text[BF_VALUE_TEXT];
+    (void)first;
+    for (int64_t i = 0; i < b->n; i++) {
+        const bf_value v = output_element(r->column[column].dtype, b->of[column], i);
+        output_format(&v, out->hex, text);
+        fputs(text, out->stream);
+        if (out->names) {
+            putc('\t', out->stream);
+            put_name(out->stream, r->file);
+        }
+        if (out->names && r->other) {
+            putc('\t', out->stream);
+            put_name(out->stream, r->other);
+        }
+        putc('\n', out->stream);
+    }
+}
+
+/* ---- describe -------------------------------------------------------------------------------- */
+
+/* The indices of result i, with commas between; "-" if there is but one result. */
+static void put_place(const results *r, FILE *f, int64_t i) {
+    int64_t step = r->count;
+    for (int d = 0; d < r->ndim; d++) {
+        step /= r->shape[d];
+        fprintf(f, "%s%" PRId64, d > 0 ? "," : "", i / step % r->shape[d]);
+    }
+}
+
+/* dtype BF_NONE: there is none, of no elements. */
+static bf_value described(const results *r, const block *b, int64_t i, int k) {
+    const bf_value n = output_element(BF_I64, b->of[RESULTS_N], i),
+                   nan = output_element(BF_I64, b->of[RESULTS_NAN], i);
+    const bool nothing = n.as.i64 - (r->skip ? nan.as.i64 : 0) == 0;
+    if (nothing && k >= RESULTS_MIN && k < RESULTS_MIN + 4) return (bf_value){.dtype = BF_NONE};
+    return output_element(r->column[k].dtype, b->of[k], i);
+}
+
+static void put_descriptions(const results *r, const output *out, int64_t first, const block *b,
+                             int column) {
+    char text[BF_VALUE_TEXT];
+    (void)column;
+    for (int64_t i = 0; i < b->n; i++) {
+        if (out->layout == LAYOUT_TSV) put_name(out->stream, r->file);
+        if (out->layout == LAYOUT_TSV) putc('\t', out->stream);
+        if (r->ndim == 0) putc('-', out->stream);
+        put_place(r, out->stream, first + i);
+        for (int k = 0; k < r->columns; k++) {
+            const bf_value v = described(r, b, i, k);
+            if (v.dtype != BF_NONE) output_format(&v, out->hex, text);
+            fprintf(out->stream, "\t%s", v.dtype == BF_NONE ? "-" : text);
+        }
+        putc('\n', out->stream);
+    }
+}
+
+static int put_table(const results *r, const output *out) {
+    fputs(out->layout == LAYOUT_TSV ? "file\tindex" : "index", out->stream);
+    for (int k = 0; k < r->columns; k++) fprintf(out->stream, "\t%s", names[k]);
+    putc('\n', out->stream);
+    return put_blocks(r, out, put_descriptions, 0);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* {"schema":1, ... of the array of results. */
+static void put_head(const results *r, FILE *f) {
+    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
+    json_string(f, r->file);
+    if (r->other) {
+        fputs(",\"other\":", f);
+        json_string(f, r->other);
+    }
+    fprintf(f, ",\"dtype\":\"%s\"", bf_dtype_name(r->dtype));
+    if (r->columns == 1) fprintf(f, ",\"n\":%" PRId64, r->n);
+    fputs(",\"shape\":[", f);
+    for (int d = 0; d < r->ndim; d++) fprintf(f, "%s%" PRId64, d > 0 ? "," : "", r->shape[d]);
+    putc(']', f);
+}
+
+static void put_numbers(const results *r, const output *out, int64_t first, const block *b, int k) {
+    FILE *f = out->stream;
+    for (int64_t i = 0; i < b->n; i++) {
+        const bf_value v = r->columns > 1 ? described(r, b, i, k)
+                                          : output_element(r->column[k].dtype, b->of[k], i);
+        if (first + i > 0) putc(',', f);
+        if (v.dtype == BF_NONE)
+            fputs("null", f);
+        else
+            json_value(f, &v);
+    }
+}
+
+/* One object: describe's values are arrays by their names. */
+static int put_json(const results *r, const output *out, const char *device) {
+    int code = EXIT_DONE;
+    put_head(r, out->stream);
+    for (int k = 0; k < r->columns && code == EXIT_DONE; k++) {
+        fprintf(out->stream, ",\"%s\":[", r->columns > 1 ? names[k] : "values");
+        code = put_blocks(r, out, put_numbers, k);
+        putc(']', out->stream);
+    }
+    json_end(out->stream, device, r->seconds);
+    return code;
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+bool results_are_array(const output *out) {
+    const size_t n = out->to_file ? strlen(out->file.name) : 0;
+    return n >= 4 && strcmp(out->file.name + n - 4, ".npy") == 0;
+}
+
+static void put_elements(const results *r, const output *out, int64_t first, const block *b,
+                         int column) {
+    (void)first;
+    fwrite(b->of[column], bf_dtype_size(r->column[column].dtype), (size_t)b->n, out->stream);
+}
+
+/* With --json, the object that tells of it goes to standard output. */
+static int put_array(const results *r, const output *out, const char *device) {
+    char header[NPY_WRITE_MAX];
+    npy_header h = {.dtype = r->column[0].dtype, .ndim = r->ndim};
+    memcpy(h.shape, r->shape, sizeof r->shape);
+    fwrite(header, 1, npy_write_header(&h, header), out->stream);
+    const int code = put_blocks(r, out, put_elements, 0);
+    if (code != EXIT_DONE || out->layout != LAYOUT_JSON) return code;
+    put_head(r, stdout);
+    json_end(stdout, device, r->seconds);
+    return output_flush(stdout, "standard output");
+}
+
+int results_put(const results *r, output *out, const char *device) {
+    int code;
+    if (results_are_array(out))
+        code = put_array(r, out, device);
+    else if (out->layout == LAYOUT_JSON)
+        code = put_json(r, out, device);
+    else
+        code = r->columns > 1 ? put_table(r, out) : put_blocks(r, out, put_lines, 0);
+    const int flushed =
+        output_flush(out->stream, out->to_file ? out->file.name : "standard output");
+    return code == EXIT_DONE ? flushed : code;
+}

@@ -1,0 +1,50 @@
+/* Results of many at once: kept until all are there, so that nothing is shown of work that fails,
+ * then written as lines, as a .npy file or as JSON. */
+#ifndef BITFOLD_CLI_REDUCE_RESULTS_H
+#define BITFOLD_CLI_REDUCE_RESULTS_H
+
+#include "memory/spool.h"
+#include "runtime/output.h"
+
+/* One result of each fibre, segment or slot, in C order. */
+typedef struct results_column {
+    bf_dtype dtype;
+    spool_limit limit;
+    spool values;
+} results_column;
+
+/* The columns of describe, of which the first three are counts. */
+enum { RESULTS_N, RESULTS_NAN, RESULTS_INF, RESULTS_MIN, RESULTS_COLUMNS = 10 };
+
+typedef struct results {
+    const char *file, *other; /* of the data; other may be NULL */
+    bf_dtype dtype;
+    int64_t n; /* elements that were read */
+    int ndim;  /* of the array of results */
+    int64_t shape[BF_MAX_DIMS];
+    int64_t count; /* its elements */
+    bool skip;     /* of describe: NaNs do not count */
+    int columns;   /* 1, or those of describe */
+    results_column column[RESULTS_COLUMNS];
+    double seconds;
+} results;
+
+/* Begins with columns of these dtypes, for which there are so many bytes of memory (0: no limit);
+ * what is beyond goes to temporary files. */
+void results_open(results *r, const bf_dtype dtypes[], int columns, int64_t memory);
+void results_close(results *r);
+
+/* Appends n results of a column. False: it failed, and errno says why. */
+bool results_add(results *r, int column, const void *values, int64_t n);
+
+/* Rank 0 takes the results of the other ranks, in their order. Returns an exit code of this rank
+ * alone. */
+int results_collect(results *r);
+
+/* Whether the output is an array: -o has the ending .npy. */
+bool results_are_array(const output *out);
+
+/* Writes all. Returns an exit code, having reported the failure. */
+int results_put(const results *r, output *out, const char *device);
+
+#endif

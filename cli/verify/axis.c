@@ -1,0 +1,179 @@
+/* verify: reductions of many at once, compared by a checksum of the results of all reductions. */
+#include "verify/data.h"
+#include "verify/verify.h"
+
+/* A matrix of at most so many rows and columns. */
+enum { ROWS = 67, COLUMNS = 65, PARTS = 3, SLOTS = 29 };
+
+static const bf_reduction reductions[] = {BF_SUM,  BF_MEAN, BF_VAR, BF_STD,    BF_SUMSQ,
+                                          BF_NORM, BF_MIN,  BF_MAX, BF_ARGMIN, BF_PROD};
+enum { REDUCTIONS = sizeof reductions / sizeof *reductions };
+
+/* What is taken together; a row's name. */
+typedef enum kind { AXIS_0, AXIS_1, SEGMENTS, INDEX, KINDS } kind;
+static const char *const kind_names[KINDS] = {"axis 0", "axis 1", "segments", "index"};
+
+/* One reduction of a subject, whose a is a matrix, row by row, and whose b are the places. */
+typedef struct work {
+    kind kind;
+    bf_reduction op;
+    bf_nan_policy nan;
+    bf_array matrix, places, values, fits;
+} work;
+
+/* Offsets, with empty segments among them; or slots that are taken often, rarely and never. */
+static void fill_places(kind k, int64_t height, int64_t *places) {
+    for (int64_t i = 0; i <= SLOTS; i++) places[i] = height * (i / 3 * 3) / SLOTS;
+    for (int64_t i = 0; i < height && k == INDEX; i++) places[i] = i * i % 7 * (i % 5);
+}
+
+static bf_array matrix_of(const bf_array *a, int64_t columns) {
+    const int64_t height = a->shape[0] / columns;
+    return (bf_array){a->data, a->dtype, 2, {height, columns}, {columns, 1}};
+}
+
+/* ---- in one pass ----------------------------------------------------------------------------- */
+
+static bf_reduce_options rules_of(const work *w, bf_value *empty) {
+    const bool needs = w->op == BF_MIN || w->op == BF_MAX || w->op == BF_ARGMIN;
+    *empty = (bf_value){.dtype = w->values.dtype};
+    return BF_REDUCE_OPTIONS(.nan = w->nan, .empty = needs ? empty : NULL);
+}
+
+static bf_status reduce_whole(bf_context *context, const work *w) {
+    bf_value empty;
+    const bf_reduce_options rules = rules_of(w, &empty);
+    const int axis = w->kind == AXIS_1;
+    switch (w->kind) {
+    case SEGMENTS:
+        return bf_reduce_segments(context, w->op, &w->matrix, &w->places, &rules, &w->values,
+                                  &w->fits);
+    case INDEX:
+        return bf_reduce_index(context, w->op, &w->matrix, &w->places, &rules, &w->values,
+                               &w->fits);
+    default:
+        return bf_reduce_axes(context, w->op, &w->matrix, &axis, 1, &rules, &w->values, &w->fits);
+    }
+}
+
+/* ---- in parts -------------------------------------------------------------------------------- */
+
+static bool has_states(const work *w) {
+    return w->kind != AXIS_1 && w->op != BF_ARGMIN && w->op != BF_PROD;
+}
+
+static bf_array rows_of(const bf_array *a, int64_t first, int64_t end) {
+    bf_array part = *a;
+    part.data = (char *)a->data + (size_t)(first * a->strides[0]) * data_size(a->dtype);
+    part.shape[0] = end - first;
+    return part;
+}
+
+static bf_status absorb_part(bf_states *states, const work *w, int64_t first, int64_t end) {
+    const bf_array part = rows_of(&w->matrix, first, end);
+    const int64_t *all = w->places.data;
+    int64_t clipped[SLOTS + 1];
+    const int axis = 0;
+    if (w->kind == AXIS_0) return bf_states_absorb_axes(states, &part, &axis, 1);
+    bf_array places = rows_of(&w->places, first, end);
+    if (w->kind == INDEX) return bf_states_absorb_index(states, &part, &places);
+    for (int i = 0; i <= SLOTS; i++)
+        clipped[i] = (all[i] < first ? first : all[i] > end ? end : all[i]) - first;
+    places = bf_array_of(BF_I64, clipped, SLOTS + 1);
+    return bf_states_absorb_segments(states, &part, &places);
+}
+
+/* Absorbs three parts. Merges the third into the second, then the second into the first. */
+static bf_status merge_parts(bf_context *context, const work *w) {
+    const int64_t n = w->matrix.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
+    bf_states *parts[PARTS] = {NULL, NULL, NULL};
+    bf_value empty;
+    const bf_reduce_options rules = rules_of(w, &empty);
+    bf_status st = BF_OK;
+    for (int i = 0; i < PARTS && st == BF_OK; i++) {
+        const int64_t count = bf_array_count(&w->values);
+        st = bf_states_create(context, w->op, w->matrix.dtype, count, &parts[i]);
+        if (st == BF_OK) st = absorb_part(parts[i], w, cuts[i], cuts[i + 1]);
+    }
+    if (st == BF_OK) st = bf_states_merge(parts[1], parts[2]);
+    if (st == BF_OK) st = bf_states_merge(parts[0], parts[1]);
+    if (st == BF_OK) st = bf_states_result(parts[0], &rules, &w->values, &w->fits);
+    for (int i = 0; i < PARTS; i++) bf_states_destroy(parts[i]);
+    return st;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Adds the results of one reduction to a checksum. */
+static bf_status tell_reduction(bf_context *context, const subject *s, const bf_array *a,
+                                const bf_array *places, bf_reduction op, bool parts,
+                                uint64_t *sum) {
+    static uint64_t values[ROWS * COLUMNS];
+    static unsigned char fits[ROWS * COLUMNS];
+    const kind k = *(const kind *)s->about;
+    const int64_t columns = s->a.shape[0] < COLUMNS ? s->a.shape[0] : COLUMNS,
+                  height = s->a.shape[0] / columns;
+    const bf_dtype to = bf_reduce_dtype(op, s->a.dtype, NULL);
+    work w = {k, op, s->nan, matrix_of(a, columns), *places, {0}, {0}};
+    w.values = bf_array_of(to, values, k == AXIS_1 ? height : columns);
+    if (k == SEGMENTS || k == INDEX)
+        w.values = (bf_array){values, to, 2, {SLOTS, columns}, {columns, 1}};
+    w.fits = w.values;
+    w.fits.data = fits;
+    w.fits.dtype = BF_BOOL;
+    const bf_status st =
+        parts && has_states(&w) ? merge_parts(context, &w) : reduce_whole(context, &w);
+    const size_t n = (size_t)bf_array_count(&w.values);
+    *sum = verify_checksum(*sum, values, n * data_size(to));
+    *sum = verify_checksum(*sum, fits, n);
+    return st;
+}
+
+static outcome tell_all(bf_context *context, const subject *s, const bf_array *a,
+                        const bf_array *places, bool parts) {
+    outcome r = {.value.dtype = BF_U64};
+    for (int i = 0; i < REDUCTIONS && r.status == BF_OK; i++)
+        r.status = tell_reduction(context, s, a, places, reductions[i], parts, &r.value.as.u64);
+    return r;
+}
+
+/* Reduces arrays in the memory of the device, to the host's. */
+static outcome in_one_pass(bf_context *context, const subject *s) {
+    bf_array a = s->a, places = s->b;
+    outcome r = {.status = verify_move(context, &s->a, &a)};
+    if (r.status == BF_OK) r.status = verify_move(context, &s->b, &places);
+    if (r.status == BF_OK) r = tell_all(context, s, &a, &places, false);
+    verify_unmove(context, &s->a, &a);
+    verify_unmove(context, &s->b, &places);
+    return r;
+}
+
+/* In parts from the host's memory; at once what has no states. */
+static outcome in_parts(bf_context *context, const subject *s) {
+    return tell_all(context, s, &s->a, &s->b, true);
+}
+
+int verify_axes(const machine *m, const char *name, const bf_array *all, bf_nan_policy nan,
+                verdict *v) {
+    int64_t places[ROWS + SLOTS + 1];
+    const int64_t n = all->shape[0] < ROWS * COLUMNS ? all->shape[0] : ROWS * COLUMNS,
+                  columns = n < COLUMNS ? n : COLUMNS;
+    if (n == 0) return EXIT_DONE;
+    for (kind k = AXIS_0; k < KINDS; k++) {
+        const int64_t height = n / columns;
+        const bf_array a = verify_slice(all, 0, height * columns),
+                       b = bf_array_of(BF_I64, places, k == INDEX ? height : SLOTS + 1);
+        const subject s = {.op = kind_names[k],
+                           .data = name,
+                           .a = a,
+                           .b = b,
+                           .nan = nan,
+                           .about = &k,
+                           .whole = in_one_pass,
+                           .parts = in_parts};
+        fill_places(k, height, places);
+        const int code = verify_row(m, &s, v);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}

@@ -1,0 +1,410 @@
+"""Reductions of many at once (axis.h): along axes, by segments, by index, by runs of equal keys."""
+
+import ctypes
+import struct
+import weakref
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
+
+from ._arrays import NAMES, View, dtype_name, new_array
+from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, Value, lib, sized, whole
+from ._table import _default_context, _Elements
+
+_NAMES = "sum prod mean var std norm sumsq min max argmin argmax dot".split()
+__all__ = [
+    *(f"segment_{op}" for op in _NAMES), "index_add", *(f"index_{op}" for op in _NAMES[1:]),
+    "reduce_runs", "States",
+]  # fmt: skip
+
+SLOTS_MAX = 1 << 31
+
+
+class _StatesInfo(ctypes.Structure):
+    """bf_states_info"""
+
+    _fields_ = [("size", c_size_t), ("op", c_int), ("dtype", c_int), ("count", c_int64)]
+
+
+_ARRAY, _OPTIONS = POINTER(Array), POINTER(ReduceOptions)
+_SIGNATURES = {
+    "bf_reduce_dtype": (c_int, c_int, c_int, _OPTIONS),
+    "bf_reduce_axes": (
+        c_int, c_void_p, c_int, _ARRAY, POINTER(c_int), c_int, _OPTIONS, _ARRAY, _ARRAY,
+    ),
+    "bf_dot_axes": (
+        c_int, c_void_p, _ARRAY, _ARRAY, POINTER(c_int), c_int, _OPTIONS, _ARRAY, _ARRAY,
+    ),
+    "bf_reduce_segments": (c_int, c_void_p, c_int, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_dot_segments": (c_int, c_void_p, _ARRAY, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_reduce_index": (c_int, c_void_p, c_int, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_dot_index": (c_int, c_void_p, _ARRAY, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_reduce_runs": (
+        c_int, c_void_p, c_int, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY, _ARRAY, POINTER(c_int64),
+    ),
+    "bf_states_create": (c_int, c_void_p, c_int, c_int, c_int64, POINTER(c_void_p)),
+    "bf_states_destroy": (None, c_void_p),
+    "bf_states_clear": (c_int, c_void_p),
+    "bf_states_count": (c_int64, c_void_p),
+    "bf_states_describe": (c_int, c_void_p, POINTER(_StatesInfo)),
+    "bf_states_absorb_axes": (c_int, c_void_p, _ARRAY, POINTER(c_int), c_int),
+    "bf_states_absorb_segments": (c_int, c_void_p, _ARRAY, _ARRAY),
+    "bf_states_absorb_index": (c_int, c_void_p, _ARRAY, _ARRAY),
+    "bf_states_merge": (c_int, c_void_p, c_void_p),
+    "bf_states_result": (c_int, c_void_p, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_states_counts": (c_int, c_void_p, _ARRAY),
+    "bf_states_save_size": (c_int, c_void_p, POINTER(c_size_t)),
+    "bf_states_save": (c_int, c_void_p, c_char_p),
+    "bf_states_load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
+}  # fmt: skip
+for _name, (_result, *_arguments) in _SIGNATURES.items():
+    getattr(lib, _name).restype = _result
+    getattr(lib, _name).argtypes = _arguments
+
+
+# ---- memory for results ---------------------------------------------------------------------------
+
+
+def _new_torch(x, name, shape):
+    import torch
+
+    held = {"bf16": "int16", "f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
+    long_name = held.get(name) or name.replace("i", "int").replace("u", "uint")
+    return torch.empty(shape, dtype=getattr(torch, long_name), device=x.device)
+
+
+def _new_cupy(x, name, shape):
+    import cupy
+
+    with x.device:
+        return cupy.empty(shape, new_array(name, [0]).dtype)
+
+
+def _new_like(x, name, shape):
+    """Makes an array of dtype `name` where x has its memory: of CuPy, of PyTorch, or of the host."""
+    library = type(x).__module__.split(".")[0]
+    if hasattr(x, "__cuda_array_interface__") and library in ("torch", "cupy"):
+        return (_new_torch if library == "torch" else _new_cupy)(x, name, shape)
+    return new_array(name, shape)
+
+
+class _Target:
+    """A new array for results, and its memory as a bf_array."""
+
+    def __init__(self, x, name, shape):
+        self.made = _new_like(x, name, shape)
+        self._view = View(self.made, "bf16" if name == "bf16" else None)
+        array = self.array = Array(self._view.array.data, DTYPES[name], len(shape))
+        step = 1
+        for d in reversed(range(len(shape))):
+            array.shape[d], array.strides[d] = shape[d], step
+            step *= shape[d]
+
+    def result(self):
+        """The array; of no dimensions, as NumPy has it, a scalar."""
+        is_scalar = type(self.made).__module__ == "numpy" and self.made.ndim == 0
+        return self.made[()] if is_scalar else self.made
+
+
+def _value(number, name):
+    """Returns a number as a bf_value of dtype `name`."""
+    value = Value(DTYPES[name])
+    if name == "f64":
+        value.as_.f64 = number
+    elif name == "f32":
+        value.as_.f32 = number
+    elif name == "f16":
+        (value.as_.bits,) = struct.unpack("H", struct.pack("e", number))
+    elif name == "bf16":
+        (bits,) = struct.unpack("I", struct.pack("f", number))
+        is_nan = number != number
+        value.as_.bits = 0x7FC0 if is_nan else (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    elif name in ("u64", "u32", "u16", "u8"):
+        value.as_.u64 = whole(number, ctypes.c_uint64)
+    else:
+        value.as_.i64 = whole(number)
+    return value
+
+
+def _rules(op, name, empty, options):
+    """Returns options of the library, and the dtype of their results."""
+    from . import _number, _options
+
+    rules = _options(**options)._obj
+    number = lib.bf_reduce_dtype(_number(OPS, "operation", op), DTYPES[name], byref(rules))
+    if not number:
+        raise ArgumentError(f"there are no arrays of {op} of {name} with {options}")
+    if empty is not None:
+        rules.empty = ctypes.pointer(_value(empty, NAMES[number]))
+    return rules, NAMES[number]
+
+
+def _run(call, op, arrays, shape, *, dtype=None, context=None, fits=False, empty=None, **options):
+    """Calls the library for results of this shape (a function of the shape of the arrays)."""
+    context = context or _default_context()
+    views = [View(x, dtype) for x in arrays]
+    rules, name = _rules(op, views[0].dtype, empty, options)
+    first = views[0].array
+    extents = shape(list(first.shape[: first.ndim]))
+    target = _Target(arrays[0], name, extents)
+    beside = _Target(arrays[0], "bool", extents) if fits else None
+    call(
+        context, [byref(view.array) for view in views], byref(rules), byref(target.array),
+        byref(beside.array) if fits else None,
+    )  # fmt: skip
+    return (target.result(), beside.result()) if fits else target.result()
+
+
+# ---- axes -----------------------------------------------------------------------------------------
+
+
+def _axes(axis, ndim):
+    """Returns the axes as they are given, without None, and as numbers from 0 where there are such."""
+    given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    given = [whole(each, c_int) for each in given]
+    return given, {each + ndim if each < 0 else each for each in given}
+
+
+def reduce_axes(op, arrays, axis, keepdims, **options):
+    ndim = View(arrays[0], options.get("dtype")).array.ndim
+    given, reduced = _axes(axis, ndim)
+    numbers = (c_int * len(given))(*given)
+
+    def shape(extents):
+        if keepdims:
+            return [1 if d in reduced else extent for d, extent in enumerate(extents)]
+        return [extent for d, extent in enumerate(extents) if d not in reduced]
+
+    def call(context, views, rules, values, fits):
+        more = numbers, len(given), rules, values, fits
+        if op == "dot":
+            context._call(lib.bf_dot_axes, context._handle, *views, *more)
+        else:
+            context._call(lib.bf_reduce_axes, context._handle, OPS[op], *views, *more)
+
+    return _run(call, op, arrays, shape, **options)
+
+
+# ---- segments and slots ---------------------------------------------------------------------------
+
+
+def _by(kind, op, arrays, places, count, options):
+    """Reduces by "segments" or "index"."""
+    places = View(places)
+    if places.array.ndim != 1:
+        raise ShapeError(f"{kind} of {places.array.ndim} dimensions, not one")
+    first = places.array.shape[0] - 1 if count is None else whole(count)
+    if first < 0:
+        raise ShapeError("no offsets" if count is None else f"{count} slots")
+    if first > SLOTS_MAX:
+        raise ArgumentError(f"{first} slots: there may be {SLOTS_MAX}")
+
+    def call(context, views, rules, values, fits):
+        more = byref(places.array), rules, values, fits
+        if op == "dot":
+            function = getattr(lib, f"bf_dot_{kind}")
+            context._call(function, context._handle, *views, *more)
+        else:
+            function = getattr(lib, f"bf_reduce_{kind}")
+            context._call(function, context._handle, OPS[op], *views, *more)
+
+    return _run(call, op, arrays, lambda extents: [first, *extents[1:]], **options)
+
+
+_OF = {
+    "sum": "The exact sum", "prod": "The product", "mean": "The exact mean",
+    "var": "The exact variance", "std": "The standard deviation", "norm": "The 2-norm",
+    "sumsq": "The exact sum of squares", "min": "The minimum", "max": "The maximum",
+    "argmin": "The position of the first minimum", "argmax": "The position of the first maximum",
+}  # fmt: skip
+
+
+def _segment(op):
+    def function(x, offsets, **options):
+        return _by("segments", op, [x], offsets, None, options)
+
+    where = " within the segment" if op.startswith("arg") else ""
+    function.__doc__ = f"""{_OF[op]}{where} of each segment: x[offsets[s]:offsets[s + 1]].
+
+    x: its rows along the first axis are reduced, each further index in a column of its own. offsets:
+    m + 1 of int32 or int64, not decreasing. Returns an array of shape (m, *x.shape[1:])."""
+    function.__name__ = function.__qualname__ = f"segment_{op}"
+    return function
+
+
+def _index(op):
+    def function(m, index, values, **options):
+        return _by("index", op, [values], index, m, options)
+
+    name = "index_add" if op == "sum" else f"index_{op}"
+    where = " among all rows" if op.startswith("arg") else ""
+    function.__doc__ = f"""{_OF[op]}{where} of the rows of each of m slots: values[i] goes to slot index[i].
+
+    index: a whole number from 0 to m - 1 for each index of the first axis of values, in any order; one
+    outside raises ArgumentError. Returns an array of shape (m, *values.shape[1:])."""
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+segment_sum, segment_prod, segment_mean = _segment("sum"), _segment("prod"), _segment("mean")
+segment_var, segment_std, segment_norm = _segment("var"), _segment("std"), _segment("norm")
+segment_sumsq, segment_min, segment_max = _segment("sumsq"), _segment("min"), _segment("max")
+segment_argmin, segment_argmax = _segment("argmin"), _segment("argmax")
+index_add, index_prod, index_mean = _index("sum"), _index("prod"), _index("mean")
+index_var, index_std, index_norm = _index("var"), _index("std"), _index("norm")
+index_sumsq, index_min, index_max = _index("sumsq"), _index("min"), _index("max")
+index_argmin, index_argmax = _index("argmin"), _index("argmax")
+
+
+def segment_dot(a, b, offsets, **options):
+    """The dot product of each segment of a and b, which have one shape and dtype."""
+    return _by("segments", "dot", [a, b], offsets, None, options)
+
+
+def index_dot(m, index, a, b, **options):
+    """The dot product of the rows of a and b of each of m slots."""
+    return _by("index", "dot", [a, b], index, m, options)
+
+
+# ---- runs -----------------------------------------------------------------------------------------
+
+
+def reduce_runs(
+    op, keys, x, *, pairs=False, dtype=None, context=None, fits=False, empty=None, **options
+):
+    """Reduces each run of equal neighbouring keys. Returns two arrays: the row where each run begins,
+    so that keys[first] are their keys, and the results. keys: one for each index of the first axis of
+    x; pairs=True: two words of uint64 for each."""
+    context = context or _default_context()
+    view, keys_view = View(x, dtype), _Elements(keys, "pair") if pairs else View(keys)
+    rules, name = _rules(op, view.dtype, empty, options)
+    rows, further = keys_view.array.shape[0], list(view.array.shape[1 : view.array.ndim])
+    first, values = _Target(keys, "i64", [rows]), _Target(x, name, [rows, *further])
+    beside = _Target(x, "bool", [rows, *further]) if fits else None
+    runs = c_int64()
+    context._call(
+        lib.bf_reduce_runs, context._handle, OPS[op], byref(keys_view.array), byref(view.array),
+        byref(rules), byref(first.array), byref(values.array),
+        byref(beside.array) if fits else None, byref(runs),
+    )  # fmt: skip
+    made = (first, values, beside) if fits else (first, values)
+    return tuple(each.made[: runs.value] for each in made)
+
+
+# ---- states ---------------------------------------------------------------------------------------
+
+
+def _destroy(handle, context):
+    """Destroys states. Its argument keeps their context alive until then."""
+    lib.bf_states_destroy(handle)
+
+
+class States:
+    """`count` reductions in progress, of one operation and dtype: what State is for one. They absorb
+    chunks, merge with others, and give the bits of one call over all the data.
+
+    op: sum mean var std sumsq norm min or max.
+
+    >>> s = bitfold.States("sum", "f32", 1000)
+    >>> s.absorb_index(day_1, index_1).absorb_index(day_2, index_2).result()
+    array([...])
+    """
+
+    def __init__(self, op, dtype, count, context=None):
+        from . import _number
+
+        self._open(context)
+        self.op, self.dtype = op, dtype_name(dtype)
+        self._context._call(
+            lib.bf_states_create, self._context._handle, _number(OPS, "operation", op),
+            DTYPES[self.dtype], whole(count), byref(self._handle),
+        )  # fmt: skip
+
+    def _open(self, context):
+        self._context = context or _default_context()
+        self._handle = c_void_p()
+        weakref.finalize(self, _destroy, self._handle, self._context)
+
+    def __len__(self):
+        return lib.bf_states_count(self._handle)
+
+    def _call(self, function, *arguments):
+        self._context._call(function, self._handle, *arguments)
+        return self
+
+    def _view(self, x, dtype):
+        return View(x, "bf16" if dtype is None and self.dtype == "bf16" else dtype)
+
+    def absorb(self, x, axis=None, *, dtype=None):
+        """Absorbs an array along these axes (None: all): fibre f into state f. Returns the states."""
+        view = self._view(x, dtype)
+        given, _ = _axes(axis, view.array.ndim)
+        numbers = (c_int * len(given))(*given)
+        return self._call(lib.bf_states_absorb_axes, byref(view.array), numbers, len(given))
+
+    def absorb_segments(self, x, offsets, *, dtype=None):
+        """Absorbs the rows of each segment: of segment s, whose rows have `width` elements, into the
+        states s * width to (s + 1) * width - 1. Returns the states."""
+        view, places = self._view(x, dtype), View(offsets)
+        return self._call(lib.bf_states_absorb_segments, byref(view.array), byref(places.array))
+
+    def absorb_index(self, x, index, *, dtype=None):
+        """Absorbs row i of x into slot index[i]: the states index[i] * width and on. Returns the
+        states."""
+        view, places = self._view(x, dtype), View(index)
+        return self._call(lib.bf_states_absorb_index, byref(view.array), byref(places.array))
+
+    def merge(self, other):
+        """Merges other states of the same kind, each into that of its number. Returns the states."""
+        self._context._call_with(
+            other._context, lib.bf_states_merge, self._handle, other._handle
+        )
+        return self
+
+    def __iadd__(self, other):
+        """states += other: merge."""
+        return self.merge(other) if isinstance(other, States) else NotImplemented
+
+    def clear(self):
+        return self._call(lib.bf_states_clear)
+
+    def result(self, shape=None, *, like=None, fits=False, empty=None, **options):
+        """Returns the values so far, in any shape that has as many elements (None: one dimension). like:
+        an array of CuPy or PyTorch in whose kind of memory they shall be. Options are those of
+        bitfold.sum. The states can absorb more."""
+        rules, name = _rules(self.op, self.dtype, empty, options)
+        shape = [len(self)] if shape is None else [whole(extent) for extent in shape]
+        values = _Target(like, name, shape)
+        beside = _Target(like, "bool", shape) if fits else None
+        self._call(
+            lib.bf_states_result, byref(rules), byref(values.array),
+            byref(beside.array) if fits else None,
+        )  # fmt: skip
+        return (values.result(), beside.result()) if fits else values.result()
+
+    def counts(self):
+        """Returns how many elements each state has absorbed."""
+        counts = _Target(None, "i64", [len(self)])
+        self._call(lib.bf_states_counts, byref(counts.array))
+        return counts.made
+
+    def save(self):
+        """Returns the states as bytes: portable, with a version and a checksum. Equal states give
+        equal bytes."""
+        size = c_size_t()
+        self._call(lib.bf_states_save_size, byref(size))
+        data = ctypes.create_string_buffer(size.value)
+        self._call(lib.bf_states_save, data)
+        return data.raw
+
+    @classmethod
+    def load(cls, data, context=None):
+        """Returns the states that save() wrote. Other bytes raise StateError."""
+        states, data = cls.__new__(cls), bytes(data)
+        states._open(context)
+        states._context._call(
+            lib.bf_states_load, states._context._handle, data, len(data), byref(states._handle)
+        )
+        info = sized(_StatesInfo)
+        states._call(lib.bf_states_describe, byref(info))
+        states.op = next(name for name, number in OPS.items() if number == info.op)
+        states.dtype = NAMES[info.dtype]
+        return states
