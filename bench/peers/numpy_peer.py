@@ -17,6 +17,16 @@ def histogram(x):
 
 
 WORKS["histogram"] = histogram
+def axis(data):
+    """The call that DATA names, as cli/bench/axis.c."""
+    op, way, length = data.split("-")
+    length, fn = int(length), getattr(np, op)
+    if way == "segments":
+        return lambda x: np.add.reduceat(x, np.arange(0, len(x), length))
+    return lambda x: fn(x.reshape(-1, length), axis=int(way[4:]))
+
+
+WORKS["axis"] = None
 WORKS["group"] = lambda keys: np.unique(keys, return_counts=True)
 VECTORS = {"dot": 2, "add": 3}
 
@@ -80,6 +90,9 @@ def main():
         work, dtype, data, count, threads, passes = line.split()
         count = int(count)
         elements = VECTORS.get(work, 1) * count
+        fn = WORKS.get(work)
+        if work == "axis":
+            fn, data = axis(data), "uniform" if dtype == "i32" else "normal"
         if (work not in WORKS or (dtype[0] == "i" and data != "uniform")
                 or (work == "group") != (dtype == "u32")):
             print("numpy -", flush=True)
@@ -89,7 +102,7 @@ def main():
             wanted, x = (dtype, data, elements), fill(dtype, data, elements)
         arrays = [x[i:i + count] for i in range(0, elements, count)]
         set_threads(int(threads))
-        print("numpy", f"{seconds_a_pass(WORKS[work], arrays, int(passes)):.9g}", flush=True)
+        print("numpy", f"{seconds_a_pass(fn, arrays, int(passes)):.9g}", flush=True)
 
 
 if __name__ == "__main__":

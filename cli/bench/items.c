@@ -1,4 +1,5 @@
-/* Work that bench counts in items: pictures by the pixel, tables by the key, groups by the row. */
+/* Work that bench counts in items: pictures by the pixel, tables by the key, groups by the row,
+ * many results at once by the element. */
 #include "bench/bench.h"
 
 #include "bench/data.h"
@@ -7,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-static const bench_items *const all[] = {&bench_julia, &bench_table, &bench_group};
+static const bench_items *const all[] = {&bench_julia, &bench_table, &bench_group, &bench_axis};
 enum { WORKS = sizeof all / sizeof *all };
 
 bool bench_items_know(const char *work) {

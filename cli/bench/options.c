@@ -86,12 +86,12 @@ static bool parse_threads(bench_options *o, const char *text) {
 
 static const usage bench_usage = {
     "[OPTIONS] [WORK...]",
-    "Measures every operation, or the WORKs named (sum, dot, min, ..., julia, table, group),\n"
-    "beside plain loops that add in any order, a mere read of the memory, and peers. Pictures,\n"
-    "tables and groups are measured in pixels, keys and rows, beside peers alone. On a GPU the\n"
-    "data are in its memory and calls are enqueued on a stream; peers do the same. --compare\n"
-    "also shows the change since an earlier run, as the change of the ratio to the memory's\n"
-    "speed, which is steadier than GB/s.",
+    "Measures every operation, or the WORKs named (sum, dot, min, ..., julia, table, group,\n"
+    "axis), beside plain loops that add in any order, a mere read of the memory, and peers.\n"
+    "Pictures, tables, groups and axes are measured in pixels, keys, rows and elements, beside\n"
+    "peers alone. On a GPU the data are in its memory and calls are enqueued on a stream; peers\n"
+    "do the same. --compare also shows the change since an earlier run, as the change of the\n"
+    "ratio to the memory's speed, which is steadier than GB/s.",
     0,
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
     "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};

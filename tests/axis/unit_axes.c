@@ -5,7 +5,7 @@
 #ifdef THREAD_SANITIZER
 enum { CASES = 100 };
 #else
-enum { CASES = 400 };
+enum { CASES = 250 };
 #endif
 
 typedef struct problem {
@@ -165,14 +165,11 @@ static void check_shape(bf_dtype dtype, data_kind kind, bf_reduction op, int64_t
 
 static void long_fibres_are_shared_out(void **unused) {
     (void)unused;
-    static const int64_t shapes[][2] = {{1200001, 1}, {300001, 4}, {3, 400001}, {1031, 1033}};
-    for (int s = 0; s < 4; s++) {
-        for (int axis = 0; axis < 2; axis++) {
-            check_shape(BF_F32, KIND_FULL, BF_SUM, shapes[s][0], shapes[s][1], axis);
-            check_shape(BF_F32, KIND_NARROW, BF_VAR, shapes[s][0], shapes[s][1], axis);
-            check_shape(BF_I16, KIND_FULL, BF_ARGMAX, shapes[s][0], shapes[s][1], axis);
-        }
-    }
+    check_shape(BF_F32, KIND_FULL, BF_SUM, 1200001, 1, 0);
+    check_shape(BF_F32, KIND_NARROW, BF_VAR, 300001, 4, 0);
+    check_shape(BF_I16, KIND_FULL, BF_ARGMAX, 3, 800001, 1);
+    check_shape(BF_I16, KIND_FULL, BF_ARGMAX, 1031, 1033, 0);
+    check_shape(BF_F32, KIND_FULL, BF_MEAN, 1031, 1033, 1);
     check_shape(BF_F64, KIND_CANCEL, BF_MEAN, 262145, 4, 0);
     check_shape(BF_F64, KIND_NARROW, BF_MIN, 2, 600000, 1);
 }
@@ -232,9 +229,9 @@ static void check_hard_lines(bf_dtype dtype, bf_reduction op, int64_t length, in
 
 static void lines_that_fit_no_window_are_exact_too(void **unused) {
     (void)unused;
-    static const int64_t lengths[] = {2, 7, 64, 201, 3001};
+    static const int64_t lengths[] = {2, 64, 1501};
     static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_NORM};
-    for (int n = 0; n < 5; n++) {
+    for (int n = 0; n < 3; n++) {
         for (int op = 0; op < 4; op++) {
             for (int axis = 0; axis < 2; axis++) {
                 check_hard_lines(BF_F32, ops[op], lengths[n], axis);
@@ -243,7 +240,6 @@ static void lines_that_fit_no_window_are_exact_too(void **unused) {
         }
     }
     check_hard_lines(BF_F32, BF_SUM, 9001, 0); /* several batches of rows */
-    check_hard_lines(BF_F64, BF_STD, 9001, 0);
 }
 
 int main(void) {

@@ -5,11 +5,10 @@
 #include "cpu/axis/window.h"
 
 enum {
-    BATCH_ROWS = 1 << 13,     /* of a batch at most: a total gains less than 2^62 in it */
-    BATCH_ELEMENTS = 1 << 19, /* of a batch: all fit the window, or it is done again */
-    NARROW = 64,     /* columns that are no longer divided to find those that fit no window */
+    BATCH_ROWS = 1 << 13,  /* of a batch at most: a total gains less than 2^62 in it */
+    BATCH_BYTES = 1 << 19, /* one that is summed twice stays in the cache */
+    NARROW = 64,           /* columns that are no longer divided to find those that fit no window */
     NARROW_ROW = 64, /* rows of fewer columns, which follow each other, are taken as longer ones */
-    CACHED_BYTES = 1 << 19,
     GUESS_TERMS = 1 << 13, /* a wider window costs more than a batch that is done again at times */
     SAMPLE_ROWS = 16,
     SAMPLE_COLUMNS = 16
@@ -86,7 +85,7 @@ static bool guess_window(void *arg, bf_window_memory *window) {
     }
     if (!bf_window_guess(t->job->operands->dtype, a, factors, n, GUESS_TERMS, window)) return false;
     bf_window_memory lower = *window;
-    lower.bottom -= BF_PASS_BITS;
+    lower.bottom -= BF_PASS_BITS + 1; /* a bit of what it has to spare at its top */
     if (is_window(t, &lower)) *window = lower;
     return true;
 }
@@ -320,10 +319,8 @@ static void begin_words(const task *t, const bf_columns *x) {
         bf_state_init(o->kind, o->dtype, t->words + c * t->job->words);
 }
 
-/* Rows of a batch. One that is summed twice stays in the cache. */
 static int64_t batch_rows(const task *t, const bf_columns *x) {
-    bool twice = t->sums[BF_AXIS_ELEMENTS].needed && t->sums[BF_AXIS_PRODUCTS].needed;
-    int64_t rows = (twice ? CACHED_BYTES / element_bytes(t) : BATCH_ELEMENTS) / x->columns;
+    int64_t rows = BATCH_BYTES / (x->columns * element_bytes(t));
     return rows < BATCH_ROWS ? rows : BATCH_ROWS;
 }
 

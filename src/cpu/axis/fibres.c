@@ -6,7 +6,9 @@
 #include "cpu/axis/window.h"
 
 enum {
-    ROW_BYTES = 4096,      /* of a row of columns that are taken at once */
+    ROW_BYTES = 4096, /* of a row of columns that are taken at once */
+    COLUMNS_LEAST = 64,
+    LINES_COST = 5,        /* how many times as long as columns lines take */
     BYTES_LEAST = 1 << 20, /* that are worth a thread */
     PIECE_BYTES = 1 << 18, /* that a worker takes at a time */
     TOGETHER_BYTES = 128   /* of fibres that are taken together: two cache lines */
@@ -70,10 +72,23 @@ static int columns_of_group(const division *x) {
     return columns < BF_COLUMNS_MOST ? columns : BF_COLUMNS_MOST;
 }
 
+/* Takes fibres as columns, unless lines that are shared out by pieces would be faster. */
+static void divide_columns(division *x, int workers) {
+    int columns = columns_of_group(x);
+    int64_t others = x->fibres->count / x->extent, share = (x->extent - 1) / workers + 1;
+    if (share < COLUMNS_LEAST) share = COLUMNS_LEAST;
+    if (others < workers && share < columns) columns = (int)share;
+    x->columns = LINES_COST * others * ((x->extent - 1) / columns + 1) >= workers;
+    if (!x->columns) return;
+    x->together = columns;
+    x->job.more = bf_columns_room(&x->job);
+}
+
 static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
     const int bytes = bf_dtype_bytes(x->job.operands->dtype);
     x->fibres = fibres;
     x->lane = find_lane(fibres);
+    x->columns = false;
     x->extent = x->step = 1;
     x->together = 1;
     bf_lines *lines = &x->lines;
@@ -88,12 +103,7 @@ static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
             TOGETHER_BYTES / bytes < BF_LINES_MOST ? TOGETHER_BYTES / bytes : BF_LINES_MOST;
         for (int k = 0; k < 2; k++) lines->line_stride[k] = fibres->kept_strides[k][x->lane];
     }
-    int columns = columns_of_group(x);
-    x->columns = are_columns(x) && (workers == 1 || fibres->count / columns >= 2 * workers);
-    if (x->columns) {
-        x->together = columns;
-        x->job.more = bf_columns_room(&x->job);
-    }
+    if (are_columns(x)) divide_columns(x, workers);
     x->stretches = are_stretches(x);
     x->groups = (x->extent - 1) / x->together + 1;
     x->count = fibres->count / x->extent * x->groups;

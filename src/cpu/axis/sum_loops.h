@@ -81,7 +81,7 @@ INLINE void sum_strip(certificate *c, input in, int levels, int width, const bf_
     for (int k = 0; k < width; k++) start_column(column[k], levels, bottom);
     for (int64_t r = 0; r < rows; r++) {
         prefetch_next(a, x->a_step, (size_t)width * step);
-        if (input_is_pair(in)) prefetch_next(b, x->b_step, (size_t)width * step);
+        if (input_is_pair(in) && b != a) prefetch_next(b, x->b_step, (size_t)width * step);
         UNROLL
         for (int k = 0; k < width; k++)
             take(c, in, false, column[k], levels, a + (size_t)k * step, b + (size_t)k * step);
@@ -116,7 +116,10 @@ INLINE void sum_rest(certificate *c, input in, int levels, const bf_columns *x, 
         take_part(c, in, column, levels, a, b, n);
     fold_column(c, column, levels, bottom, gained);
     for (int l = 0; l < levels; l++)
-        for (size_t i = 0; i < n; i++) totals[(size_t)l * pitch + i] += (int64_t)gained[l][i];
+        for (size_t i = 0; i < n; i++) {
+            int64_t *at = &totals[(size_t)l * pitch + i];
+            *at = (int64_t)((uint64_t)*at + gained[l][i]); /* may mean nothing, and wrap */
+        }
 }
 
 INLINE bool sum_columns(input in, int levels, const bf_columns *x, int bottom, int64_t *totals,
