@@ -109,7 +109,10 @@ INLINE void sum_rest(certificate *c, input in, int levels, const bf_columns *x, 
         take_part(c, in, column, levels, a, b, n);
     fold_column(c, column, levels, bottom, gained);
     for (int l = 0; l < levels; l++)
-        for (size_t i = 0; i < n; i++) totals[(size_t)l * pitch + i] += (int64_t)gained[l][i];
+        for (size_t i = 0; i < n; i++) {
+            int64_t *at = &totals[(size_t)l * pitch + i];
+            *at = (int64_t)((uint64_t)*at + gained[l][i]); /* wraps where no certificate holds */
+        }
 }
 
 INLINE bool sum_columns(input in, int levels, const bf_columns *x, int bottom, int64_t *totals,
