@@ -5,7 +5,7 @@
 #ifdef THREAD_SANITIZER
 enum { CASES = 100 };
 #else
-enum { CASES = 700 };
+enum { CASES = 400 };
 #endif
 
 typedef struct problem {
@@ -165,9 +165,8 @@ static void check_shape(bf_dtype dtype, data_kind kind, bf_reduction op, int64_t
 
 static void long_fibres_are_shared_out(void **unused) {
     (void)unused;
-    static const int64_t shapes[][2] = {
-        {1200001, 1}, {300001, 4}, {3, 400001}, {33, 40001}, {1031, 1033}};
-    for (int s = 0; s < 5; s++) {
+    static const int64_t shapes[][2] = {{1200001, 1}, {300001, 4}, {3, 400001}, {1031, 1033}};
+    for (int s = 0; s < 4; s++) {
         for (int axis = 0; axis < 2; axis++) {
             check_shape(BF_F32, KIND_FULL, BF_SUM, shapes[s][0], shapes[s][1], axis);
             check_shape(BF_F32, KIND_NARROW, BF_VAR, shapes[s][0], shapes[s][1], axis);
@@ -178,10 +177,80 @@ static void long_fibres_are_shared_out(void **unused) {
     check_shape(BF_F64, KIND_NARROW, BF_MIN, 2, 600000, 1);
 }
 
+/* ---- columns and rows that fit no window ----------------------------------------------------- */
+
+enum { HARD_LINES = 150 };
+
+/* Line number l, element i: lines of one kind each, among others that are easy. */
+static double hard_element(int64_t l, int64_t i, int64_t length, uint64_t *seed) {
+    double x = (double)(int64_t)next_random(seed) * 0x1p-63;
+    float narrow = (float)x;
+    switch (l % 15) {
+    case 0: return i == length / 2 ? (double)NAN : (double)narrow;
+    case 1: return i == length - 1 ? (double)INFINITY : (double)narrow;
+    case 2: return i % 100 == 7 ? -(double)INFINITY : i % 100 == 8 ? (double)INFINITY : 0;
+    case 3: return -0.0;
+    case 4: return i == length - 1 ? 0.0 : -0.0;
+    case 5: return i % 2 ? -1.5 : 1.5;
+    case 6: return (double)(float)ldexp((double)narrow, (int)(i % 200) - 100);
+    case 7: return (double)(float)ldexp((double)narrow, i < length / 2 ? 0 : 90);
+    case 8: return (double)(float)ldexp((double)narrow, i < length - 3 ? 0 : -110);
+    case 9: return 0x1.fffffep127;
+    default: return (double)narrow;
+    }
+}
+
+/* axis 0: lines are columns. */
+static void check_hard_lines(bf_dtype dtype, bf_reduction op, int64_t length, int axis) {
+    large_problem p = {.op = op, .axis = axis};
+    const int64_t step = axis == 0 ? HARD_LINES : 1, line = axis == 0 ? 1 : length;
+    size_t bytes = bf_dtype_size(dtype);
+    char *data = malloc((size_t)(length * HARD_LINES) * bytes);
+    double results[HARD_LINES];
+    uint64_t seed = (uint64_t)length;
+    elements e = make_elements(dtype, length, false);
+    for (int64_t l = 0; l < HARD_LINES; l++) {
+        e.n = 0;
+        for (int64_t i = 0; i < length; i++) {
+            uint64_t bits = float_bits(dtype, hard_element(l, i, length, &seed));
+            char *at = data + (size_t)(l * line + i * step) * bytes;
+            store_bits(at, bytes, bits);
+            add_element(&e, at, NULL, i);
+        }
+        answer x = find_answer(NULL, &e, op, BF_F64, &BF_REDUCE_OPTIONS(.ddof = 0));
+        memcpy(&results[l], &x.bits, sizeof x.bits);
+    }
+    free_elements(&e);
+    if (axis == 0)
+        p.a = (bf_array){data, dtype, 2, {length, HARD_LINES}, {HARD_LINES, 1}};
+    else
+        p.a = (bf_array){data, dtype, 2, {HARD_LINES, length}, {length, 1}};
+    p.rows = bf_array_of(BF_F64, results, HARD_LINES);
+    on_every_context(check_large, &p);
+    free(data);
+}
+
+static void lines_that_fit_no_window_are_exact_too(void **unused) {
+    (void)unused;
+    static const int64_t lengths[] = {2, 7, 64, 201, 3001};
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_NORM};
+    for (int n = 0; n < 5; n++) {
+        for (int op = 0; op < 4; op++) {
+            for (int axis = 0; axis < 2; axis++) {
+                check_hard_lines(BF_F32, ops[op], lengths[n], axis);
+                check_hard_lines(BF_F64, ops[op], lengths[n], axis);
+            }
+        }
+    }
+    check_hard_lines(BF_F32, BF_SUM, 9001, 0); /* several batches of rows */
+    check_hard_lines(BF_F64, BF_STD, 9001, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fibre_has_its_own_result),
         cmocka_unit_test(long_fibres_are_shared_out),
+        cmocka_unit_test(lines_that_fit_no_window_are_exact_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,11 @@
 
 /* ---- the loops of an instruction set --------------------------------------------------------- */
 
+/* A pass of the loops over columns adds up so many rows before totals gain their sums. So few may
+ * be 2^BF_PASS_BITS times as large as a window's levels hold otherwise, and a total gains at most
+ * 2^51 in a pass. */
+enum { BF_PASS_ROWS = 8, BF_PASS_BITS = 3 };
+
 /* A matrix whose columns are reduced. The elements of a row are contiguous. */
 typedef struct bf_columns {
     const char *a, *b;      /* b: the other factors; of squares a; of sums anything */
@@ -39,7 +44,16 @@ typedef enum bf_sum_input {
     BF_SUM_F32_PAIRS
 } bf_sum_input;
 
+/* Add the sums of columns of integers of fewer than 2^31 rows to low; of 64 bits those of their
+ * halves, low + high * 2^32. */
+typedef void (*bf_column_sums_loop)(const bf_columns *x, int64_t *low, int64_t *high);
+/* Sets the least and the greatest element of each column, of the dtype; of floats, their ranks
+ * (rules/key/order.h), as integers of that width: beyond those of the infinities for a NaN. */
+typedef void (*bf_column_extremes_loop)(const bf_columns *x, void *least, void *greatest);
+
 typedef struct bf_axis_loops {
+    bf_column_sums_loop sums[BF_DTYPES];
+    bf_column_extremes_loop extremes[BF_DTYPES];
     bf_columns_loop columns[4]; /* by bf_sum_input */
     bf_stretches_loop fibres[4];
     /* Sets to[i] to totals[i] / divisor * scale, rounded once, for a power of two `scale`. False:
@@ -109,6 +123,8 @@ void bf_taker_take(const bf_axis_job *job, bf_taker *taker, const bf_lines *line
 int64_t *bf_taker_words(const bf_axis_job *job, bf_taker *taker, int line);
 /* Writes the result of words, carried, and notes one that is refused. */
 void bf_axis_write(bf_axis_job *job, const int64_t *words, int64_t number);
+/* Writes bits, of dtype results->to, as a result; fits: of an integer, whether it does. */
+void bf_axis_write_bits(bf_axis_job *job, uint64_t bits, bool fits, int64_t number);
 /* Returns the status of a job whose loops ended with one: the first refusal, with a message. */
 bf_status bf_axis_job_close(bf_axis_job *job, bf_status status);
 

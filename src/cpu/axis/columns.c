@@ -5,15 +5,18 @@
 #include "cpu/axis/window.h"
 
 enum {
-    BATCH_ROWS = 1 << 15, /* whose totals surely fit an int64: a pass of 16 rows gains 2^51 */
-    NARROW = 64,          /* columns that are no longer divided to find those that fit no window */
+    BATCH_ROWS = 1 << 13,     /* of a batch at most: a total gains less than 2^62 in it */
+    BATCH_ELEMENTS = 1 << 19, /* of a batch: all fit the window, or it is done again */
+    NARROW = 64,     /* columns that are no longer divided to find those that fit no window */
     NARROW_ROW = 64, /* rows of fewer columns, which follow each other, are taken as longer ones */
+    CACHED_BYTES = 1 << 19,
+    GUESS_TERMS = 1 << 13, /* a wider window costs more than a batch that is done again at times */
     SAMPLE_ROWS = 16,
     SAMPLE_COLUMNS = 16
 };
 
 size_t bf_columns_room(const bf_axis_job *job) {
-    size_t totals = BF_LEVELS_MAX * (BF_AXIS_SUMS * BF_COLUMNS_MOST + 8 * NARROW_ROW);
+    size_t totals = BF_LEVELS_MAX * (2 * BF_AXIS_SUMS * BF_COLUMNS_MOST + 8 * NARROW_ROW);
     return (totals + (size_t)BF_COLUMNS_MOST * (size_t)job->words) * sizeof(int64_t);
 }
 
@@ -23,6 +26,7 @@ typedef struct task {
     bf_taker *taker;
     bf_axis_sum sums[BF_AXIS_SUMS];
     int64_t *totals[BF_AXIS_SUMS]; /* [level][column] */
+    int64_t *saved[BF_AXIS_SUMS];  /* before the last batch */
     int64_t *longer;               /* totals of longer rows */
     int64_t *words;                /* of each column */
     int which;                     /* sum that is taken now, */
@@ -60,6 +64,14 @@ static size_t copy_sample(const task *t, const char *from, int64_t step, char *t
     return (size_t)(wide * high);
 }
 
+/* Are the levels of a window doubles, and within the limbs? */
+static bool is_window(const task *t, const bf_window_memory *window) {
+    bf_dtype dtype = t->job->operands->dtype;
+    bf_layout layout = t->sums[t->which].pairs ? bf_layout_products(dtype) : bf_layout_sum(dtype);
+    int last = bf_window_bottom(window->bottom, window->levels - 1);
+    return window->levels <= BF_LEVELS_MAX && last >= BF_WINDOW_LEAST && last >= layout.exponent;
+}
+
 static bool guess_window(void *arg, bf_window_memory *window) {
     const task *t = arg;
     double a[SAMPLE_ROWS * SAMPLE_COLUMNS], b[SAMPLE_ROWS * SAMPLE_COLUMNS];
@@ -72,8 +84,11 @@ static bool guess_window(void *arg, bf_window_memory *window) {
             factors = b;
         }
     }
-    return bf_window_guess(t->job->operands->dtype, a, factors, n,
-                           (size_t)(t->x->rows * t->x->columns), window);
+    if (!bf_window_guess(t->job->operands->dtype, a, factors, n, GUESS_TERMS, window)) return false;
+    bf_window_memory lower = *window;
+    lower.bottom -= BF_PASS_BITS;
+    if (is_window(t, &lower)) *window = lower;
+    return true;
 }
 
 /* Adds the sums of columns that follow each other row by row, and are fewer than a vector or so, as
@@ -94,29 +109,119 @@ static bool add_long_rows(const task *t, bf_columns_loop loop, const bf_window_m
     return loop(&rest, window->bottom, window->levels, totals, BF_COLUMNS_MOST);
 }
 
-static bool attempt_window(void *arg, const bf_window_memory *window) {
-    const task *t = arg;
+static bool add_batch(const task *t, const bf_window_memory *window) {
     const bf_columns *x = t->x;
     bf_columns_loop loop = t->taker->reducer.isa->axis->columns[t->sums[t->which].input];
     int64_t *totals = t->totals[t->which], row = x->columns * element_bytes(t);
-    for (int l = 0; l < window->levels; l++)
-        memset(totals + l * BF_COLUMNS_MOST, 0, (size_t)x->columns * sizeof *totals);
     bool follow = x->a_step == row && (!t->sums[t->which].pairs || x->b_step == row);
     if (follow && x->columns < NARROW_ROW && x->rows > 8 * NARROW_ROW)
         return add_long_rows(t, loop, window, totals);
     return loop(x, window->bottom, window->levels, totals, BF_COLUMNS_MOST);
 }
 
-/* Sets the totals of at most BF_COLUMNS_MOST columns and BATCH_ROWS rows; false: no window holds
- * them. */
-static bool sum_batch(task *t, const bf_columns *x) {
+/* Copies the totals of some levels, or sets them to 0. */
+static void copy_totals(const task *t, int first, int levels, int64_t *to, const int64_t *from) {
+    for (int l = first; l < levels; l++) {
+        size_t at = (size_t)l * BF_COLUMNS_MOST, bytes = (size_t)t->x->columns * sizeof *to;
+        if (from != NULL)
+            memcpy(to + at, from + at, bytes);
+        else
+            memset(to + at, 0, bytes);
+    }
+}
+
+/* May the totals gain what a batch adds? */
+static bool have_room(const task *t, int levels) {
+    const int64_t *totals = t->totals[t->which];
+    uint64_t large = 0;
+    for (int l = 0; l < levels; l++)
+        for (int64_t c = 0; c < t->x->columns; c++) {
+            int64_t total = totals[l * BF_COLUMNS_MOST + c];
+            large |= (uint64_t)(total ^ total >> 63);
+        }
+    return large >> 61 == 0;
+}
+
+static bool row_has_special(const char *row, int64_t n, bool wide) {
+    uint64_t found = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits = bf_load_bits(row + i * (wide ? 8 : 4), wide ? 8 : 4);
+        uint64_t inf = wide ? (uint64_t)0x7ff << 52 : (uint64_t)0xff << 23;
+        found |= (bits & inf) == inf;
+    }
+    return found != 0;
+}
+
+/* Is a NaN or an infinity among the elements? Then no window holds them. */
+static bool has_special(const task *t) {
+    const bf_columns *x = t->x;
+    bool wide = t->job->operands->dtype == BF_F64, pairs = t->sums[t->which].pairs;
+    for (int64_t r = 0; r < x->rows; r++) {
+        if (row_has_special(x->a + r * x->a_step, x->columns, wide)) return true;
+        if (pairs && row_has_special(x->b + r * x->b_step, x->columns, wide)) return true;
+    }
+    return false;
+}
+
+/* Gives totals, and those that are saved, as many levels as the window. */
+static void deepen_totals(task *t, const bf_window_memory *window) {
+    bf_axis_sum *sum = &t->sums[t->which];
+    if (sum->window.levels >= window->levels) return;
+    copy_totals(t, sum->window.levels, window->levels, t->totals[t->which], NULL);
+    copy_totals(t, sum->window.levels, window->levels, t->saved[t->which], NULL);
+    sum->window.levels = window->levels;
+}
+
+static void restore_totals(task *t) {
+    copy_totals(t, 0, t->sums[t->which].window.levels, t->totals[t->which], t->saved[t->which]);
+}
+
+/* Adds a batch to totals that are there: in their window, or one with more levels below. On failure
+ * they are as they were. */
+static bool extend_totals(task *t) {
+    bf_axis_sum *sum = &t->sums[t->which];
+    bf_window_memory *memory = bf_axis_memory(t->taker, t->which), window = *memory;
+    if (window.bottom != sum->window.bottom) window = sum->window;
+    if (!have_room(t, sum->window.levels)) return false;
+    copy_totals(t, 0, sum->window.levels, t->saved[t->which], t->totals[t->which]);
+    for (int tries = 0;; tries++) {
+        deepen_totals(t, &window);
+        if (add_batch(t, &window)) {
+            bf_window_settle(memory, &window, tries == 0);
+            return true;
+        }
+        restore_totals(t);
+        window.levels++;
+        if (!is_window(t, &window) || (tries == 1 && has_special(t))) return false;
+    }
+}
+
+/* Sets totals to the sums of a batch, in the window that is remembered or one by a sample. */
+static bool begin_totals(task *t) {
+    bf_axis_sum *sum = &t->sums[t->which];
+    bf_window_memory *memory = bf_axis_memory(t->taker, t->which);
+    bool known = memory->levels > 0;
+    for (int tries = known ? 2 : 1; tries > 0; tries--) {
+        bf_window_memory window = *memory;
+        if (tries == 1 && !guess_window(t, &window)) break;
+        sum->window = window;
+        copy_totals(t, 0, window.levels, t->totals[t->which], NULL);
+        if (tries == 1) *memory = window;
+        if (extend_totals(t)) return true;
+    }
+    return false;
+}
+
+/* Adds a batch to the totals, or begins them with it. False: no window holds it; totals that were
+ * pending are as they were. */
+static bool sum_batch(task *t, const bf_columns *x, bool pending) {
     t->x = x;
     for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
-        bf_axis_sum *sum = &t->sums[t->which];
-        if (!sum->needed) continue;
-        if (!bf_axis_sum_up(t->taker, t->which, sum, t->job->operands->dtype, guess_window,
-                            attempt_window, t))
-            return false;
+        if (!t->sums[t->which].needed) continue;
+        if (pending ? extend_totals(t) : begin_totals(t)) continue;
+        while (pending && --t->which >= 0)
+            if (t->sums[t->which].needed) restore_totals(t);
+        return false;
     }
     return true;
 }
@@ -169,7 +274,7 @@ static void write_totals(const task *t, const bf_columns *x, int64_t number, int
         bool zero;
         uint64_t bits = bf_line_bits(t->job, &totals, &zero);
         if (zero && is_negative_zero(t, x, c)) bits = sign;
-        bf_line_write(t->job, bits, number + c * step);
+        bf_axis_write_bits(t->job, bits, true, number + c * step);
     }
 }
 
@@ -196,7 +301,7 @@ static void take_lines(const task *t, const bf_columns *x, int64_t first) {
 
 /* Adds a batch to the words from column `first` on. */
 static void take_batch(task *t, const bf_columns *x, int64_t first) {
-    if (sum_batch(t, x)) {
+    if (sum_batch(t, x, false)) {
         add_to_words(t, x, first);
     } else if (x->columns <= NARROW) {
         take_lines(t, x, first);
@@ -209,37 +314,60 @@ static void take_batch(task *t, const bf_columns *x, int64_t first) {
     }
 }
 
-static void reduce_by_words(task *t, const bf_columns *x, int64_t number, int64_t step) {
+static void begin_words(const task *t, const bf_columns *x) {
     const bf_operands *o = t->job->operands;
     for (int64_t c = 0; c < x->columns; c++)
         bf_state_init(o->kind, o->dtype, t->words + c * t->job->words);
-    for (int64_t row = 0; row < x->rows; row += BATCH_ROWS) {
-        int64_t left = x->rows - row;
-        bf_columns batch = cut_rows(x, row, left < BATCH_ROWS ? left : BATCH_ROWS);
-        take_batch(t, &batch, 0);
-    }
-    for (int64_t c = 0; c < x->columns; c++)
-        bf_axis_write(t->job, t->words + c * t->job->words, number + c * step);
 }
 
+/* Rows of a batch. One that is summed twice stays in the cache. */
+static int64_t batch_rows(const task *t, const bf_columns *x) {
+    bool twice = t->sums[BF_AXIS_ELEMENTS].needed && t->sums[BF_AXIS_PRODUCTS].needed;
+    int64_t rows = (twice ? CACHED_BYTES / element_bytes(t) : BATCH_ELEMENTS) / x->columns;
+    return rows < BATCH_ROWS ? rows : BATCH_ROWS;
+}
+
+/* Takes the rows in batches: into totals as long as these can be kept, else into words. Rows
+ * [from, from + pending) are in the totals, those before in the words. */
 static void reduce_columns(task *t, const bf_columns *x, int64_t number, int64_t step) {
-    if (x->rows <= BATCH_ROWS && sum_batch(t, x)) {
-        bf_line_totals totals = totals_of(t, x, 0);
-        if (bf_line_is_simple(t->job, &totals)) {
-            write_totals(t, x, number, step);
-            return;
+    int64_t from = 0, pending = 0, n;
+    bool words = false;
+    for (int64_t row = 0; row < x->rows; row += n) {
+        n = x->rows - row < batch_rows(t, x) ? x->rows - row : batch_rows(t, x);
+        bf_columns batch = cut_rows(x, row, n), before = cut_rows(x, from, pending);
+        if (sum_batch(t, &batch, pending > 0)) {
+            pending += n;
+            continue;
         }
+        if (!words) begin_words(t, x);
+        words = true;
+        if (pending > 0) add_to_words(t, &before, 0);
+        take_batch(t, &batch, 0);
+        from = row + n;
+        pending = 0;
     }
-    reduce_by_words(t, x, number, step);
+    bf_columns rest = cut_rows(x, from, pending);
+    bf_line_totals totals = totals_of(t, x, 0);
+    if (!words && bf_line_is_simple(t->job, &totals)) {
+        write_totals(t, x, number, step);
+        return;
+    }
+    if (!words) begin_words(t, x);
+    if (pending > 0) add_to_words(t, &rest, 0);
+    for (int64_t c = 0; c < x->columns; c++)
+        bf_axis_write(t->job, t->words + c * t->job->words, number + c * step);
 }
 
 void bf_reduce_columns(bf_axis_job *job, bf_taker *taker, const bf_columns *x, int64_t number,
                        int64_t step) {
     task t = {.job = job, .taker = taker};
     bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
-    t.totals[0] = taker->more;
-    t.totals[1] = t.totals[0] + BF_LEVELS_MAX * BF_COLUMNS_MOST;
-    t.longer = t.totals[1] + BF_LEVELS_MAX * BF_COLUMNS_MOST;
+    int64_t *room = taker->more;
+    for (int s = 0; s < BF_AXIS_SUMS; s++, room += 2 * BF_LEVELS_MAX * BF_COLUMNS_MOST) {
+        t.totals[s] = room;
+        t.saved[s] = room + BF_LEVELS_MAX * BF_COLUMNS_MOST;
+    }
+    t.longer = room;
     t.words = t.longer + BF_LEVELS_MAX * 8 * NARROW_ROW;
     reduce_columns(&t, x, number, step);
 }

@@ -1,11 +1,12 @@
 /* Reductions along axes: fibres as lines. Where the elements of a fibre lie further apart than
  * fibres do, neighbouring fibres are taken together. */
 #include "cpu/axis/columns.h"
+#include "cpu/axis/integers.h"
+#include "cpu/axis/stretches.h"
 #include "cpu/axis/window.h"
 
 enum {
-    COLUMNS_UNIT = 64,
-    COLUMNS_LEAST = 256,
+    ROW_BYTES = 4096,      /* of a row of columns that are taken at once */
     BYTES_LEAST = 1 << 20, /* that are worth a thread */
     PIECE_BYTES = 1 << 18, /* that a worker takes at a time */
     TOGETHER_BYTES = 128   /* of fibres that are taken together: two cache lines */
@@ -22,6 +23,7 @@ typedef struct division {
     int64_t count;  /* groups in all */
     int together;   /* fibres of a group, at most */
     bool columns;   /* which loops take at once */
+    bool stretches; /* fibres are short and contiguous: loops take many at once */
     bf_lines lines; /* without data */
 } division;
 
@@ -48,15 +50,24 @@ static bool are_columns(const division *x) {
     bf_axis_sum sums[BF_AXIS_SUMS];
     if (x->lane < 0 || f->reduced != 1 || f->kept_strides[0][x->lane] != 1) return false;
     if (o->b != NULL && f->kept_strides[1][x->lane] != 1) return false;
+    if (bf_can_take_integers(&x->job)) return f->length < INT32_MAX;
     return bf_axis_sums_of(x->job.context->cpu->isa, o, sums);
 }
 
-/* Fibres of a group: enough groups for all workers, but as many columns as go together. */
-static int columns_of_group(const division *x, int workers) {
-    int64_t most = workers > 1 ? x->fibres->count / (4 * workers) / COLUMNS_UNIT * COLUMNS_UNIT
-                               : BF_COLUMNS_MOST;
-    if (most < COLUMNS_LEAST) most = COLUMNS_LEAST;
-    return most < BF_COLUMNS_MOST ? (int)most : BF_COLUMNS_MOST;
+/* Can the loops take many fibres as stretches? */
+static bool are_stretches(const division *x) {
+    const bf_fibres *f = x->fibres;
+    if (x->lane >= 0 || f->reduced > 1 || f->length > BF_STRETCH_MOST) return false;
+    if (f->reduced == 1 && f->reduced_strides[0][0] != 1) return false;
+    if (f->reduced == 1 && x->job.operands->b != NULL && f->reduced_strides[1][0] != 1)
+        return false;
+    return bf_can_take_stretches(&x->job);
+}
+
+/* Columns of a group: a pass reads some KiB, so that what it prefetches stays in the cache. */
+static int columns_of_group(const division *x) {
+    int columns = ROW_BYTES / bf_dtype_bytes(x->job.operands->dtype);
+    return columns < BF_COLUMNS_MOST ? columns : BF_COLUMNS_MOST;
 }
 
 static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
@@ -77,12 +88,13 @@ static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
             TOGETHER_BYTES / bytes < BF_LINES_MOST ? TOGETHER_BYTES / bytes : BF_LINES_MOST;
         for (int k = 0; k < 2; k++) lines->line_stride[k] = fibres->kept_strides[k][x->lane];
     }
-    int columns = columns_of_group(x, workers);
+    int columns = columns_of_group(x);
     x->columns = are_columns(x) && (workers == 1 || fibres->count / columns >= 2 * workers);
     if (x->columns) {
         x->together = columns;
         x->job.more = bf_columns_room(&x->job);
     }
+    x->stretches = are_stretches(x);
     x->groups = (x->extent - 1) / x->together + 1;
     x->count = fibres->count / x->extent * x->groups;
 }
@@ -124,7 +136,40 @@ static bf_status take_columns(void *arg, int worker, int64_t first, int64_t n) {
             columns.b = columns.a;
             columns.b_step = columns.a_step;
         }
-        bf_reduce_columns(&x->job, t, &columns, number, x->step);
+        if (bf_can_take_integers(&x->job))
+            bf_reduce_integers(&x->job, t, &columns, number, x->step);
+        else
+            bf_reduce_columns(&x->job, t, &columns, number, x->step);
+    }
+    return BF_OK;
+}
+
+/* Sets `some` to fibres from number `fibre` on, at most n: the rest of a row of them. */
+static void find_stretches(const division *x, int64_t fibre, int64_t n, bf_stretches *some) {
+    const bf_fibres *f = x->fibres;
+    const int64_t bytes = bf_dtype_bytes(x->job.operands->dtype), last = f->kept - 1;
+    int64_t left = last < 0 ? 1 : f->kept_shape[last] - fibre % f->kept_shape[last];
+    if (left > n) left = n;
+    int64_t a_step = last < 0 ? 0 : f->kept_strides[0][last] * bytes;
+    int64_t b_step = last < 0 ? 0 : f->kept_strides[1][last] * bytes;
+    bf_lines lines;
+    lines_of(x, fibre, &lines);
+    bool pairs = x->job.operands->b != NULL;
+    some->n = left < BF_STRETCHES ? (int)left : BF_STRETCHES;
+    for (int i = 0; i < some->n; i++) {
+        some->a[i] = lines.data[0] + i * a_step;
+        some->b[i] = pairs ? lines.data[1] + i * b_step : some->a[i];
+        some->length[i] = f->length;
+    }
+}
+
+static bf_status take_stretches(void *arg, int worker, int64_t first, int64_t n) {
+    division *x = arg;
+    bf_taker *t = bf_taker_of(&x->job, worker);
+    bf_stretches some;
+    for (int64_t fibre = first; fibre < first + n; fibre += some.n) {
+        find_stretches(x, fibre, first + n - fibre, &some);
+        bf_reduce_stretches(&x->job, t, &some, fibre);
     }
     return BF_OK;
 }
@@ -161,7 +206,10 @@ static bf_status take_fibres(division *x, int workers, int64_t bytes) {
     int64_t group_bytes = bytes / x->count, piece = 1;
     if (group_bytes < PIECE_BYTES) piece = PIECE_BYTES / (group_bytes + 1);
     return bf_parallel_watched(x->job.context, workers, x->count, piece, bytes,
-                               x->columns ? take_columns : take_groups, x);
+                               x->columns     ? take_columns
+                               : x->stretches ? take_stretches
+                                              : take_groups,
+                               x);
 }
 
 bf_status bf_cpu_reduce_fibres(bf_context *context, const bf_operands *operands,

@@ -25,10 +25,10 @@ bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *o, const b
     bf_accumulators slots;
     const bf_slots_job job = {o->op, o->dtype, o->a, rows};
     if (!suits_slots(o, rows)) return bf_cpu_reduce_sorted(context, o, rows, results);
-    bf_status status = bf_check_places(context, rows, results, &skip);
-    if (status != BF_OK || skip) return status;
-    status = bf_slots_make(context, &job, &column, &slots);
+    bf_status status = bf_slots_make(context, &job, &column, &slots);
+    if (status == BF_E_ARGUMENT) return bf_check_places(context, rows, results, &skip);
     if (status != BF_OK) return status;
+    if (results->queued) *results->wrong = -1;
     status = bf_slots_finish(context, &slots, o->op, results);
     bf_accumulators_clear(&slots);
     return status;

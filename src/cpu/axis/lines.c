@@ -194,24 +194,31 @@ static void refuse_result(bf_axis_job *job, int64_t number, bf_status status) {
         if (atomic_compare_exchange_weak(&job->refused, &seen, mine)) return;
 }
 
-void bf_axis_write(bf_axis_job *job, const int64_t *words, int64_t number) {
+void bf_axis_write_bits(bf_axis_job *job, uint64_t bits, bool fits, int64_t number) {
     const bf_results *r = job->results;
     int bytes = bf_dtype_bytes(r->to);
-    uint64_t bits = 0;
-    bool fits;
-    bf_status status = finish_words(job, words, &bits, &fits);
-    if (status == BF_E_EMPTY && r->options->empty != NULL) {
-        memcpy(&bits, &r->options->empty->as, (size_t)bytes);
-        status = BF_OK;
-    }
     bool may_wrap = r->fits != NULL || r->queued || r->options->overflow == BF_OVERFLOW_WRAP;
-    if (status == BF_OK && !fits && !may_wrap) status = BF_E_OVERFLOW;
-    if (status != BF_OK) {
-        refuse_result(job, number, status);
+    if (!fits && !may_wrap) {
+        refuse_result(job, number, BF_E_OVERFLOW);
         return;
     }
     bf_store_bits((char *)r->values + number * bytes, bytes, bits);
     if (r->fits != NULL) r->fits[number] = fits;
+}
+
+void bf_axis_write(bf_axis_job *job, const int64_t *words, int64_t number) {
+    const bf_results *r = job->results;
+    uint64_t bits = 0;
+    bool fits;
+    bf_status status = finish_words(job, words, &bits, &fits);
+    if (status == BF_E_EMPTY && r->options->empty != NULL) {
+        memcpy(&bits, &r->options->empty->as, (size_t)bf_dtype_bytes(r->to));
+        status = BF_OK;
+    }
+    if (status == BF_OK)
+        bf_axis_write_bits(job, bits, fits, number);
+    else
+        refuse_result(job, number, status);
 }
 
 bf_status bf_axis_job_close(bf_axis_job *job, bf_status status) {

@@ -1,6 +1,7 @@
 /* Reductions by offsets: each column of a segment is a line. Work is cut by rows and segments
  * alike, so that neither long nor many empty segments hold up a worker; giants are shared out. */
 #include "cpu/axis/places.h"
+#include "cpu/axis/stretches.h"
 
 enum {
     BYTES_LEAST = 1 << 20, /* that are worth a thread */
@@ -14,6 +15,7 @@ typedef struct division {
     int workers;
     int64_t total;       /* units of work: bytes, and SEGMENT_BYTES for each segment */
     _Atomic bool giants; /* there is a segment that is shared out */
+    bool stretches;      /* loops take short segments, many at once */
 } division;
 
 static int64_t row_bytes(const division *x) {
@@ -75,15 +77,34 @@ static void take_segment(division *x, bf_taker *t, int64_t s, int64_t begin, int
     }
 }
 
+/* Takes segments [s, last) as long as they are short, some at once. Returns the next one. */
+static int64_t take_stretches(division *x, bf_taker *t, int64_t s, int64_t last) {
+    const bf_operands *o = x->job.operands;
+    const int64_t bytes = bf_dtype_bytes(o->dtype);
+    bf_stretches some;
+    some.n = 0;
+    int64_t begin = bf_place_at(x->rows, s);
+    for (; some.n < BF_STRETCHES && s + some.n < last; some.n++) {
+        int64_t end = bf_place_at(x->rows, s + some.n + 1);
+        if (end - begin > BF_STRETCH_MOST) break;
+        some.a[some.n] = (const char *)o->a + begin * bytes;
+        some.b[some.n] = (const char *)(o->b != NULL ? o->b : o->a) + begin * bytes;
+        some.length[some.n] = end - begin;
+        begin = end;
+    }
+    if (some.n > 0) bf_reduce_stretches(&x->job, t, &some, s);
+    return s + some.n;
+}
+
 static bf_status take_piece(void *arg, int worker, int64_t first, int64_t n) {
     division *x = arg;
     bf_taker *t = bf_taker_of(&x->job, worker);
     int64_t s = find_segment(x, first), last = find_segment(x, first + n);
-    int64_t begin = bf_place_at(x->rows, s);
-    for (; s < last; s++) {
-        int64_t end = bf_place_at(x->rows, s + 1);
-        take_segment(x, t, s, begin, end);
-        begin = end;
+    while (s < last) {
+        if (x->stretches) s = take_stretches(x, t, s, last);
+        if (s == last) break;
+        take_segment(x, t, s, bf_place_at(x->rows, s), bf_place_at(x->rows, s + 1));
+        s++;
     }
     return BF_OK;
 }
@@ -107,6 +128,7 @@ static bf_status take_giants(division *x) {
 static bf_status take_segments(division *x) {
     bf_context *context = x->job.context;
     x->total = work_before(x, x->rows->slots);
+    x->stretches = x->rows->width == 1 && bf_can_take_stretches(&x->job);
     bf_status status =
         bf_parallel_watched(context, x->workers, x->total, PIECE_BYTES, x->total, take_piece, x);
     return status == BF_OK && x->giants ? take_giants(x) : status;

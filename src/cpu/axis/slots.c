@@ -73,27 +73,44 @@ static int64_t run_length(const cursor *c) {
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static ALWAYS_INLINE void copy_index(const char *places, int bytes, int64_t n, uint32_t first,
-                                     uint32_t *slots) {
-    for (int64_t i = 0; i < n; i++)
-        slots[i] = first + (uint32_t)bf_load_bits(places + i * bytes, bytes);
+/* Sets slots to an index, counted from `first`. false: it has a place that is no slot. */
+static ALWAYS_INLINE bool copy_index(const char *places, bf_dtype dtype, uint64_t most, int64_t n,
+                                     uint32_t first, uint32_t *slots) {
+    const int bytes = bf_dtype_bytes(dtype);
+    uint64_t wrong = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t place = bf_load_bits(places + i * bytes, bytes);
+        if (dtype == BF_I32) place = (uint64_t)(int64_t)(int32_t)place;
+        wrong |= place >= most;
+        slots[i] = first + (uint32_t)place;
+    }
+    return wrong == 0;
 }
 
-/* Sets the slots of the next n elements, counted from `first`. */
-static void walk_elements(cursor *c, int64_t n, uint32_t first, uint32_t *slots) {
+static bool copy_places(const bf_rows *rows, int64_t row, int64_t n, uint32_t first,
+                        uint32_t *slots) {
+    const bf_dtype dtype = rows->places_dtype;
+    const char *places = (const char *)rows->places + row * bf_dtype_bytes(dtype);
+    const uint64_t most = (uint64_t)rows->slots;
+    for (int64_t i = 0; i < n * bf_dtype_bytes(dtype); i += BF_CPU_LINE) /* of the next rows */
+        __builtin_prefetch(places + n * bf_dtype_bytes(dtype) + i);
+    switch (dtype) {
+    case BF_I32: return copy_index(places, BF_I32, most, n, first, slots);
+    case BF_U32: return copy_index(places, BF_U32, most, n, first, slots);
+    default: return copy_index(places, BF_I64, most, n, first, slots);
+    }
+}
+
+/* Sets the slots of the next n elements, counted from `first`. false: the index is wrong. */
+static bool walk_elements(cursor *c, int64_t n, uint32_t first, uint32_t *slots) {
     const bf_rows *rows = c->rows;
-    const int bytes = bf_dtype_bytes(rows->places_dtype);
     if (rows->by == BF_ROWS_BY_INDEX && rows->width == 1) { /* each row on its own */
-        const char *places = (const char *)rows->places + c->row * bytes;
-        if (bytes == 4)
-            copy_index(places, 4, n, first, slots);
-        else
-            copy_index(places, 8, n, first, slots);
         c->row += n;
-        return;
+        return copy_places(rows, c->row - n, n, first, slots);
     }
     for (int64_t i = 0; i < n;) {
         const int64_t some = least(rows->width - c->column, n - i);
+        if (c->slot < 0 || c->slot >= rows->slots) return false;
         const uint32_t at = first + (uint32_t)(c->slot * rows->width + c->column);
         for (int64_t k = 0; k < some; k++) slots[i + k] = at + (uint32_t)k;
         i += some;
@@ -103,6 +120,7 @@ static void walk_elements(cursor *c, int64_t n, uint32_t first, uint32_t *slots)
         c->row++;
         find_slot(c);
     }
+    return true;
 }
 
 static void skip_elements(cursor *c, int64_t n) {
@@ -149,24 +167,25 @@ static bool absorb_batch(absorber *x, const bf_rows_batch *b) {
            bf_accumulators_absorb(x->into, x->isa->accumulate, 0, b);
 }
 
-/* Absorbs elements [first, end). */
-static bool absorb_elements(absorber *x, int64_t first, int64_t end) {
+/* Absorbs elements [first, end). Errors: BF_E_MEMORY, BF_E_ARGUMENT (the index is wrong). */
+static bf_status absorb_elements(absorber *x, int64_t first, int64_t end) {
     uint32_t slots[BF_ACCUMULATE_BATCH];
     const int bytes = bf_dtype_bytes(x->job->dtype);
     cursor c = begin_walk(x->job->rows, first);
     for (int64_t at = first, n; at < end; at += n) {
         n = least(run_length(&c), end - at);
         if (x->runs && n >= RUN_LEAST) {
-            if (!absorb_run(x, at, n, x->first + (size_t)c.slot)) return false;
+            if (!absorb_run(x, at, n, x->first + (size_t)c.slot)) return BF_E_MEMORY;
             skip_elements(&c, n);
             continue;
         }
         n = least(BF_ACCUMULATE_BATCH, end - at);
-        walk_elements(&c, n, x->first, slots);
         const bf_rows_batch batch = {slots, x->job->values + at * bytes, n};
-        if (!absorb_batch(x, &batch)) return false;
+        for (int64_t i = 0; i < n * bytes; i += BF_CPU_LINE) __builtin_prefetch(batch.values + i);
+        if (!walk_elements(&c, n, x->first, slots)) return BF_E_ARGUMENT;
+        if (!absorb_batch(x, &batch)) return BF_E_MEMORY;
     }
-    return true;
+    return BF_OK;
 }
 
 /* ---- many workers ---------------------------------------------------------------------------- */
@@ -185,7 +204,7 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     bf_accumulators *a = &m->accumulators[worker];
     absorber x = {m->job, m->isa, a, 0, true, {.isa = m->isa}};
     if (a->room == 0 && !bf_accumulators_grow(a, m->room)) return BF_E_MEMORY;
-    return absorb_elements(&x, m->begin + first, m->begin + first + n) ? BF_OK : BF_E_MEMORY;
+    return absorb_elements(&x, m->begin + first, m->begin + first + n);
 }
 
 /* Absorbs all elements into the accumulators of the workers, and merges these into the first. */
@@ -238,7 +257,7 @@ bf_status bf_slots_absorb(bf_context *context, const bf_slots_job *job, size_t f
     const char *values = job->values + begin * bf_dtype_bytes(job->dtype);
     absorber x = {job, context->cpu->isa, into, (uint32_t)first, false, {.isa = NULL}};
     if (!bf_accumulators_ready(into, 0, values, end - begin)) return BF_E_MEMORY;
-    return absorb_elements(&x, begin, end) ? BF_OK : BF_E_MEMORY;
+    return absorb_elements(&x, begin, end);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ static inline bf_column bf_slots_column(bf_reduction op, bf_dtype dtype) {
     return (bf_column){.dtype = dtype, .parts = bf_part_of(op)};
 }
 
-/* Elements of checked rows, of one op and dtype. */
+/* Elements of rows, of one op and dtype. Offsets have been checked. */
 typedef struct bf_slots_job {
     bf_reduction op;
     bf_dtype dtype;
@@ -19,12 +19,12 @@ typedef struct bf_slots_job {
 
 /* Makes accumulators of rows->slots * rows->width slots, of the caller's column, which have
  * absorbed all rows. Errors, after which there are none: BF_E_MEMORY, with a message;
- * BF_E_CANCELLED. */
+ * BF_E_ARGUMENT, without one: the index is wrong somewhere; BF_E_CANCELLED. */
 bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column *column,
                         bf_accumulators *made);
 
-/* Absorbs rows into slots from `first` on, one thread after the other. Errors: BF_E_MEMORY, without
- * a message; nothing has changed. */
+/* Absorbs rows, whose index has been checked, into slots from `first` on, one thread after the
+ * other. Errors: BF_E_MEMORY, without a message; nothing has changed. */
 bf_status bf_slots_absorb(bf_context *context, const bf_slots_job *job, size_t first,
                           bf_accumulators *into);
 

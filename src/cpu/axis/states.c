@@ -79,26 +79,37 @@ static bf_status absorb_apart(bf_context *context, states *s, int64_t first,
     return status == BF_E_MEMORY ? no_memory(context) : status;
 }
 
-static bf_status absorb_checked(bf_context *context, states *s, int64_t first,
-                                const bf_slots_job *job) {
-    const bf_rows *rows = job->rows;
-    const bool many = rows->slots / WORTH > rows->count;
-    if (!many) return absorb_apart(context, s, first, job);
+static bf_status absorb_directly(bf_context *context, states *s, int64_t first,
+                                 const bf_slots_job *job) {
     bf_status status = bf_slots_absorb(context, job, (size_t)first, &s->accumulators);
     return status == BF_E_MEMORY ? no_memory(context) : status;
+}
+
+static bf_status check_places(bf_context *context, const bf_rows *rows) {
+    bool skip;
+    const bf_results none = {.queued = false};
+    if (rows->by == BF_ROWS_BY_LENGTH) return BF_OK;
+    return bf_check_places(context, rows, &none, &skip);
+}
+
+static bf_status absorb_job(bf_context *context, states *s, int64_t first,
+                            const bf_slots_job *job) {
+    const bf_rows *rows = job->rows;
+    const bool apart = rows->slots / WORTH <= rows->count;
+    bf_status status = BF_OK;
+    if (!apart || rows->by == BF_ROWS_BY_OFFSETS) status = check_places(context, rows);
+    if (status != BF_OK) return status;
+    if (!apart) return absorb_directly(context, s, first, job);
+    status = absorb_apart(context, s, first, job);
+    return status == BF_E_ARGUMENT ? check_places(context, rows) : status;
 }
 
 bf_status bf_cpu_states_absorb(bf_context *context, void *of, int64_t first, const void *values,
                                const bf_rows *rows) {
     states *s = of;
-    bool skip = false;
-    const bf_results none = {.queued = false};
     const bf_slots_job job = {s->op, s->column.dtype, values, rows};
-    bf_status status = BF_OK;
-    if (rows->by != BF_ROWS_BY_LENGTH) status = bf_check_places(context, rows, &none, &skip);
-    if (status != BF_OK || skip) return status;
     bf_environment environment = bf_environment_enter();
-    status = absorb_checked(context, s, first, &job);
+    bf_status status = absorb_job(context, s, first, &job);
     bf_environment_leave(environment);
     return status;
 }

@@ -64,9 +64,12 @@ INLINE bool sums_hold(certificate *c, int bottom) {
 
 /* ---- columns of a matrix --------------------------------------------------------------------- */
 
-/* Rows that a pass takes: each is a stream of its own, so not too many; and totals are added to
- * once in so many. */
-enum { PASS_ROWS = 16 };
+/* Prefetches the row that the next pass takes in place of this one. */
+INLINE void prefetch_next(const char *row, int64_t step, size_t bytes) {
+    UNROLL
+    for (size_t at = 0; at < bytes; at += LINE_BYTES)
+        __builtin_prefetch(row + BF_PASS_ROWS * step + at);
+}
 
 /* Adds `rows` rows of `width` vectors of columns to the totals. */
 INLINE void sum_strip(certificate *c, input in, int levels, int width, const bf_columns *x,
@@ -77,6 +80,8 @@ INLINE void sum_strip(certificate *c, input in, int levels, int width, const bf_
     UNROLL
     for (int k = 0; k < width; k++) start_column(column[k], levels, bottom);
     for (int64_t r = 0; r < rows; r++) {
+        prefetch_next(a, x->a_step, (size_t)width * step);
+        if (input_is_pair(in)) prefetch_next(b, x->b_step, (size_t)width * step);
         UNROLL
         for (int k = 0; k < width; k++)
             take(c, in, false, column[k], levels, a + (size_t)k * step, b + (size_t)k * step);
@@ -85,7 +90,9 @@ INLINE void sum_strip(certificate *c, input in, int levels, int width, const bf_
     }
     UNROLL
     for (int k = 0; k < width; k++) {
-        vu64 gained[BF_LEVELS_MAX] = {0};
+        vu64 gained[BF_LEVELS_MAX];
+        UNROLL
+        for (int l = 0; l < levels; l++) gained[l] = (vu64){0};
         fold_column(c, column[k], levels, bottom, gained);
         UNROLL
         for (int l = 0; l < levels; l++) {
@@ -121,8 +128,8 @@ INLINE bool sum_columns(input in, int levels, const bf_columns *x, int bottom, i
     const size_t bytes = input_bytes(in), columns = (size_t)x->columns;
     certificate c;
     certificate_begin(&c);
-    for (int64_t row = 0; row < x->rows; row += PASS_ROWS) {
-        int64_t rows = x->rows - row < PASS_ROWS ? x->rows - row : PASS_ROWS;
+    for (int64_t row = 0; row < x->rows; row += BF_PASS_ROWS) {
+        int64_t rows = x->rows - row < BF_PASS_ROWS ? x->rows - row : BF_PASS_ROWS;
         const char *a = x->a + row * x->a_step, *b = x->b + row * x->b_step;
         size_t at = 0;
         for (; at + (size_t)width * LANES <= columns; at += (size_t)width * LANES)
@@ -135,7 +142,7 @@ INLINE bool sum_columns(input in, int levels, const bf_columns *x, int bottom, i
             sum_rest(&c, in, levels, x, a + at * bytes, b + at * bytes, rows, bottom, totals + at,
                      pitch, columns - at);
     }
-    return sums_hold(&c, bottom);
+    return sums_hold(&c, bottom + BF_PASS_BITS);
 }
 
 /* ---- short fibres, each contiguous ----------------------------------------------------------- */
@@ -196,13 +203,20 @@ INLINE bool sum_fibres(input in, int levels, const bf_stretches *x, int bottom,
     certificate c;
     certificate_begin(&c);
     for (int i = 0; i < x->n; i += LANES) {
-        vu64 gained[LANES][BF_LEVELS_MAX] = {{{0}}}, of_level[LANES];
-        for (int k = 0; k < LANES && i + k < x->n; k++)
-            sum_fibre(&c, in, levels, x->a[i + k], x->b[i + k], (size_t)x->length[i + k], bottom,
-                      gained[k]);
+        vu64 gained[BF_LEVELS_MAX][LANES];
+        for (int k = 0; k < LANES; k++) {
+            vu64 of_fibre[BF_LEVELS_MAX];
+            UNROLL
+            for (int l = 0; l < levels; l++) of_fibre[l] = (vu64){0};
+            if (i + k < x->n)
+                sum_fibre(&c, in, levels, x->a[i + k], x->b[i + k], (size_t)x->length[i + k],
+                          bottom, of_fibre);
+            UNROLL
+            for (int l = 0; l < levels; l++) gained[l][k] = of_fibre[l];
+        }
+        UNROLL
         for (int l = 0; l < levels; l++) {
-            for (int k = 0; k < LANES; k++) of_level[k] = gained[k][l];
-            vu64 sums = sum_lanes(of_level);
+            vu64 sums = sum_lanes(gained[l]);
             memcpy(&totals[l][i], &sums, sizeof sums);
         }
     }
@@ -259,9 +273,3 @@ static bool round_totals(const int64_t *totals, int64_t n, double scale, double 
     }
     return careful == 0;
 }
-
-static const bf_axis_loops axis_loops = {
-    .columns = {columns_f64, columns_f32, columns_f64_pairs, columns_f32_pairs},
-    .fibres = {fibres_f64, fibres_f32, fibres_f64_pairs, fibres_f32_pairs},
-    .round = round_totals,
-};

@@ -25,27 +25,6 @@ bf_window_memory *bf_axis_memory(bf_taker *taker, int sum) {
     return sum == BF_AXIS_ELEMENTS ? &taker->reducer.sum : &taker->reducer.products;
 }
 
-bool bf_axis_sum_up(bf_taker *taker, int which, bf_axis_sum *sum, bf_dtype dtype,
-                    bf_axis_guess *guess, bf_axis_attempt *attempt, void *arg) {
-    bf_window_memory *memory = bf_axis_memory(taker, which), window = *memory;
-    bool known = memory->levels > 0;
-    if (!known && !guess(arg, &window)) return false;
-    if (known && attempt(arg, &window)) {
-        sum->window = window;
-        bf_window_settle(memory, &window, true);
-        return true;
-    }
-    /* A window from these data, before wider ones: the remembered one may lie elsewhere. */
-    if (known && !guess(arg, &window)) return false;
-    do {
-        if (!attempt(arg, &window)) continue;
-        sum->window = window;
-        bf_window_settle(memory, &window, false);
-        return true;
-    } while (bf_window_widen(dtype, sum->pairs, &window));
-    return false;
-}
-
 /* ---- results --------------------------------------------------------------------------------- */
 
 bool bf_line_is_simple(const bf_axis_job *job, const bf_line_totals *t) {
@@ -121,11 +100,4 @@ void bf_line_add(const bf_axis_job *job, const bf_line_totals *t, bool every_neg
     if (shape.products.limbs > 0)
         add_totals(&t->of[BF_AXIS_PRODUCTS], shape.products, words + shape.products_at);
     bf_sum_carry(o->kind, o->dtype, words);
-}
-
-void bf_line_write(const bf_axis_job *job, uint64_t bits, int64_t number) {
-    const bf_results *r = job->results;
-    int bytes = bf_dtype_bytes(r->to);
-    bf_store_bits((char *)r->values + number * bytes, bytes, bits);
-    if (r->fits != NULL) r->fits[number] = 1;
 }

@@ -11,7 +11,7 @@ typedef struct bf_axis_sum {
     bool needed;
     bool pairs;
     bf_sum_input input;
-    bf_window_memory window; /* of the totals */
+    bf_window_memory window; /* of the totals; levels 0: there are none */
 } bf_axis_sum;
 
 enum { BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS, BF_AXIS_SUMS };
@@ -22,13 +22,6 @@ bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
 
 /* What the taker remembers for a sum. */
 bf_window_memory *bf_axis_memory(bf_taker *taker, int sum);
-
-/* Has attempt(arg, window) sum in one window after another until one holds the data, from the one
- * that is remembered on; sample(arg, s) says how to guess the first. False: none does. */
-typedef bool bf_axis_attempt(void *arg, const bf_window_memory *window);
-typedef bool bf_axis_guess(void *arg, bf_window_memory *window);
-bool bf_axis_sum_up(bf_taker *taker, int which, bf_axis_sum *sum, bf_dtype dtype,
-                    bf_axis_guess *guess, bf_axis_attempt *attempt, void *arg);
 
 /* Totals of n finite terms, n > 0. */
 typedef struct bf_line_totals {
@@ -44,7 +37,5 @@ uint64_t bf_line_bits(const bf_axis_job *job, const bf_line_totals *totals, bool
 /* Adds totals to the words of a state; every_negative: all terms are -0. */
 void bf_line_add(const bf_axis_job *job, const bf_line_totals *totals, bool every_negative,
                  int64_t *words);
-/* Writes bits as result `number`. */
-void bf_line_write(const bf_axis_job *job, uint64_t bits, int64_t number);
 
 #endif

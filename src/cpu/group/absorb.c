@@ -43,6 +43,17 @@ typedef struct few_job {
     atomic_bool failed;   /* there was no memory */
 } few_job;
 
+/* Fetches the values of n rows, and the keys of the n after them. */
+static void fetch_rows(const rows *r, int64_t at, int64_t n) {
+    const bf_cpu_groups *g = r->groups;
+    const int64_t keys = key_bytes(g);
+    for (int64_t i = 0; i < n * keys; i += BF_CPU_LINE)
+        __builtin_prefetch(r->keys + (at + n) * keys + i);
+    for (int c = 0; c < g->count; c++)
+        for (int64_t i = 0; i < n * value_bytes(g, c); i += BF_CPU_LINE)
+            __builtin_prefetch(r->values[c] + at * value_bytes(g, c) + i);
+}
+
 static bool absorb_few(const rows *r, bf_group_partition *partition, int64_t first, int64_t n) {
     const bf_cpu_groups *g = r->groups;
     const char *values[BF_AGGREGATES_MAX];
@@ -50,6 +61,7 @@ static bool absorb_few(const rows *r, bf_group_partition *partition, int64_t fir
     const int64_t batch = least(BF_GROUP_BATCH, (int64_t)sizeof ranks / g->rank_bytes);
     for (int64_t at = first; at < first + n; at += batch) {
         int64_t some = least(first + n - at, batch);
+        fetch_rows(r, at, some);
         g->loops->rank(g->key, r->keys + at * key_bytes(g), some, ranks);
         for (int c = 0; c < g->count; c++) values[c] = r->values[c] + at * value_bytes(g, c);
         if (!bf_partition_absorb(g, partition, ranks, values, some)) return false;

@@ -31,7 +31,7 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 #include "cpu/reduce/sum_loops.h"
 
 #define LANES_4
-#include "cpu/axis/sum_loops.h"
+#include "cpu/axis/loops.h"
 
 #include "cpu/reduce/product_loops.h"
 

@@ -45,7 +45,7 @@ INLINE vf64 load_part_f64(const char *p, size_t n) {
 INLINE vf64 load_part_f32(const char *p, size_t n) {
     return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(n), p));
 }
-#include "cpu/axis/sum_loops.h"
+#include "cpu/axis/loops.h"
 
 #include "cpu/reduce/product_loops.h"
 
@@ -151,5 +151,5 @@ const bf_isa bf_isa_avx512 = {
     .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,
-    .accumulate = &bf_accumulate_loops_avx2,
+    .accumulate = &bf_accumulate_loops_avx512,
 };

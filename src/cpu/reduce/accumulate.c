@@ -9,15 +9,23 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-enum { AHEAD = 24, ANY_WORDS = 5 };
+enum { FETCH_BYTES = 1 << 19 };
 
 static void count_rows(const bf_accumulators *a, const uint32_t *slots, int64_t n) {
     int64_t *records = a->records;
     const size_t stride = a->stride;
+    for (int64_t i = 0; i < n; i++) records[slots[i] * stride]++;
+}
+
+/* Fetches the records of slots that are about to be written, if the nearest cache cannot hold them
+ * all. */
+static void fetch_records(const bf_accumulators *a, const uint32_t *slots, int64_t n) {
+    const size_t bytes = a->stride * sizeof *a->records;
+    const char *records = (const char *)a->records;
+    if (a->room * bytes <= FETCH_BYTES) return;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t ahead = i + AHEAD < n ? i + AHEAD : i;
-        __builtin_prefetch(&records[slots[ahead] * stride], 1);
-        records[slots[i] * stride]++;
+        __builtin_prefetch(records + slots[i] * bytes, 1);
+        __builtin_prefetch(records + slots[i] * bytes + bytes - 1, 1);
     }
 }
 
@@ -45,148 +53,294 @@ static ALWAYS_INLINE bool count_special(const bf_column *c, size_t slot, int spe
     return true;
 }
 
-/* ---- sums ------------------------------------------------------------------------------------ */
-
-/* A number in two's complement: low words, from bit 64 * skip of a sum on, and what is above. */
-typedef struct term {
-    unsigned skip;
-    uint64_t low[3], above;
-} term;
-
-static ALWAYS_INLINE uint64_t term_word(const term *t, unsigned k) {
-    if (k < t->skip) return 0;
-    return k == t->skip       ? t->low[0]
-           : k == t->skip + 1 ? t->low[1]
-           : k == t->skip + 2 ? t->low[2]
-                              : t->above;
-}
-
-/* Adds a term to a sum of so many words. */
-static ALWAYS_INLINE void add_term(int64_t *sum, int words, const term *t) {
-    if (words == 1) {
-        sum[0] += (int64_t)t->low[0];
-    } else if (words == 2) {
-        bf_u128 x;
-        memcpy(&x, sum, sizeof x);
-        x += (bf_u128)(t->skip ? t->low[0] : t->low[1]) << 64 | (t->skip ? 0 : t->low[0]);
-        memcpy(sum, &x, sizeof x);
-    } else {
-        unsigned k = words < ANY_WORDS ? 0 : t->skip;
-        for (bf_u128 carry = 0; k < (unsigned)words; k++) {
-            carry += (bf_u128)(uint64_t)sum[k] + term_word(t, k);
-            sum[k] = (int64_t)(uint64_t)carry;
-            carry >>= 64;
-        }
-    }
-}
-
-/* m (what is above repeats the bits of `above`) at this bit of a sum. */
-static ALWAYS_INLINE term make_term(uint64_t m, uint64_t above, unsigned position) {
-    const unsigned shift = position % 64;
-    term t = {position / 64, {m << shift, m >> 1 >> (63 - shift), above}, above};
-    t.low[1] |= above << shift;
-    return t;
-}
-
-static ALWAYS_INLINE term make_square(uint64_t m, unsigned position) {
-    const unsigned shift = position % 64;
-    const bf_u128 x = (bf_u128)m * m;
-    const uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
-    return (term){
-        position / 64,
-        {low << shift, high << shift | low >> 1 >> (63 - shift), high >> 1 >> (63 - shift)},
-        0};
-}
-
-/* Bits of a term. */
-static ALWAYS_INLINE int term_bits(bf_dtype dtype, int factors) {
-    const int bits =
-        bf_dtype_is_float(dtype) ? bf_format_of(dtype).fraction + 1 : 8 * bf_dtype_bytes(dtype);
-    return factors * bits;
-}
-
-/* factors 1: adds x; 2: x^2. words: of the band, or ANY_WORDS. */
-static ALWAYS_INLINE int64_t add_terms(const bf_accumulators *a, const bf_column *c, bf_dtype dtype,
-                                       int factors, int words, bool counts, const bf_rows_batch *b,
-                                       int64_t i) {
-    const bool is_float = bf_dtype_is_float(dtype);
-    const bf_band *band = factors == 1 ? &c->sum : &c->products;
-    const int bytes = bf_dtype_bytes(dtype), many = words < ANY_WORDS ? words : band->words;
-    const bf_format f = bf_format_of(dtype);
-    const int first = 32 * band->first - bf_sum_position(f, band->layout, 0, factors);
-    const int fits = band->top - term_bits(dtype, factors) + 1;
-    const unsigned end = band->words > 0 && fits > 0 ? (unsigned)fits : 0;
-    int64_t *sums = a->records + band->at;
-    const size_t stride = a->stride;
-    if (!is_float && end == 0) return i;
-    for (; i < b->n; i++) {
-        const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
-        unsigned position = 0;
-        if (is_float && __builtin_expect(is_apart(f, x), 0)) {
-            if (counts && !count_special(c, b->slots[i], special_of(f, x))) return i;
-            continue;
-        }
-        const bf_finite d = is_float ? bf_decode(f, x) : bf_decode_integer(dtype, x);
-        if (is_float) position = (unsigned)(factors * d.position - first);
-        if (is_float && position >= end) return i;
-        const uint64_t sign = d.negative ? ~(uint64_t)0 : 0;
-        const term t = factors == 1 ? make_term((d.magnitude ^ sign) - sign, sign, position)
-                                    : make_square(d.magnitude, position);
-        add_term(sums + b->slots[i] * stride, many, &t);
-    }
-    return i;
-}
-
-static ALWAYS_INLINE int64_t add_by_words(const bf_accumulators *a, const bf_column *c,
-                                          bf_dtype dtype, int factors, bool counts,
-                                          const bf_rows_batch *b, int64_t i) {
-    switch (factors == 1 ? c->sum.words : c->products.words) {
-    case 1: return add_terms(a, c, dtype, factors, 1, counts, b, i);
-    case 2: return add_terms(a, c, dtype, factors, 2, counts, b, i);
-    case 3: return add_terms(a, c, dtype, factors, 3, counts, b, i);
-    case 4: return add_terms(a, c, dtype, factors, 4, counts, b, i);
-    default: return add_terms(a, c, dtype, factors, ANY_WORDS, counts, b, i);
-    }
-}
-
 /* ---- extremes -------------------------------------------------------------------------------- */
 
 static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_column *c,
-                                          bf_dtype dtype, bool greatest, bool counts,
+                                          bf_dtype dtype, bool greatest, unsigned counts,
                                           const bf_rows_batch *b, int64_t i) {
     const int bytes = bf_dtype_bytes(dtype);
     const bf_format f = bf_format_of(dtype);
-    int64_t *keys = a->records + (greatest ? c->greatest_at : c->least_at);
+    const int at = greatest ? c->greatest_at : c->least_at;
     const size_t stride = a->stride;
+    int64_t *records = a->records;
     for (; i < b->n; i++) {
         const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
         if (bf_dtype_is_float(dtype) && __builtin_expect(bf_is_nan(f, x), 0)) {
-            if (counts && !count_special(c, b->slots[i], BF_SPECIAL_NAN)) return i;
+            const int special = counts & BF_COUNT_SPECIALS ? BF_SPECIAL_NAN : -1;
+            if (!count_special(c, b->slots[i], special)) return i;
+            if (counts & BF_COUNT_ROWS) records[b->slots[i] * stride]++;
             continue;
         }
         int64_t key = bf_order_rank(dtype, x) ^ (greatest ? -1 : 0);
-        int64_t *least = &keys[b->slots[i] * stride];
-        *least = key < *least ? key : *least;
+        int64_t *record = &records[b->slots[i] * stride];
+        if (counts & BF_COUNT_ROWS) record[0]++;
+        record[at] = key < record[at] ? key : record[at];
     }
     return i;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* Rows of a band: which values fit it, and where it is. */
+typedef struct place {
+    int64_t *sums;  /* of slot 0 */
+    size_t stride;  /* words from slot to slot */
+    int words;      /* of a sum */
+    int rows;       /* the count of rows, from a sum on; 0: it is not counted here */
+    uint64_t first; /* position of an element whose last bit is the band's first, */
+    uint64_t end;   /* and above that: the first position that does not fit */
+} place;
+
+/* Bits of a term: of x, or of x^2. */
+static ALWAYS_INLINE int term_bits(bf_dtype dtype, int factors) {
+    const bool is_float = bf_dtype_is_float(dtype);
+    return factors * (is_float ? bf_format_of(dtype).fraction + 1 : 8 * bf_dtype_bytes(dtype));
+}
+
+static ALWAYS_INLINE place place_of(const bf_accumulators *a, const bf_column *c, int factors,
+                                    unsigned counts) {
+    const bf_band *band = factors == 1 ? &c->sum : &c->products;
+    const bf_format f = bf_format_of(c->dtype);
+    const int fits = band->top - term_bits(c->dtype, factors) + 1;
+    place p = {a->records + band->at, a->stride, band->words, 0, 0, 0};
+    if (counts & BF_COUNT_ROWS) p.rows = -band->at;
+    if (bf_dtype_is_float(c->dtype))
+        p.first = (uint64_t)(32 * band->first - bf_sum_position(f, band->layout, 0, factors));
+    if (band->words > 0 && fits > 0) p.end = (uint64_t)fits;
+    return p;
+}
+
+/* Adds a number in two's complement to a sum of so many words, from word `skip` on: three low
+ * words, and what is above. */
+static ALWAYS_INLINE void add_number(int64_t *sum, int words, unsigned skip, const uint64_t low[3],
+                                     uint64_t above) {
+    bf_u128 carry = 0;
+    for (unsigned k = skip; k < (unsigned)words; k++) {
+        carry += (bf_u128)(uint64_t)sum[k] + (k - skip < 3 ? low[k - skip] : above);
+        sum[k] = (int64_t)(uint64_t)carry;
+        carry >>= 64;
+    }
+}
+
+/* m * 2^position for a number of one word, whose sign is `above`. */
+static ALWAYS_INLINE void add_shifted(const place *p, size_t slot, uint64_t m, uint64_t above,
+                                      uint64_t position) {
+    const unsigned shift = position % 64;
+    const uint64_t low[3] = {m << shift, m >> 1 >> (63 - shift) | above << shift, above};
+    add_number(p->sums + slot * p->stride, p->words, (unsigned)(position / 64), low, above);
+}
+
+static ALWAYS_INLINE void add_square(const place *p, size_t slot, uint64_t m, uint64_t position) {
+    const unsigned shift = position % 64;
+    const bf_u128 x = (bf_u128)m * m;
+    const uint64_t x0 = (uint64_t)x, x1 = (uint64_t)(x >> 64);
+    const uint64_t low[3] = {x0 << shift, x1 << shift | x0 >> 1 >> (63 - shift),
+                             x1 >> 1 >> (63 - shift)};
+    add_number(p->sums + slot * p->stride, p->words, (unsigned)(position / 64), low, 0);
+}
+
+/* Adds values [i, end) one by one: x, or (factors 2) x^2. */
+static ALWAYS_INLINE int64_t add_terms(const place *p, const bf_column *c, bf_dtype dtype,
+                                       int factors, unsigned counts, const bf_rows_batch *b,
+                                       int64_t i, int64_t end) {
+    const bool is_float = bf_dtype_is_float(dtype);
+    const int bytes = bf_dtype_bytes(dtype);
+    const bf_format f = bf_format_of(dtype);
+    if (!is_float && p->end == 0) return i;
+    for (; i < end; i++) {
+        const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
+        uint64_t position = 0;
+        int64_t *rows = p->sums + b->slots[i] * p->stride + p->rows;
+        if (is_float && is_apart(f, x)) {
+            const int special = counts & BF_COUNT_SPECIALS ? special_of(f, x) : -1;
+            if (!count_special(c, b->slots[i], special)) return i;
+            *rows += counts & BF_COUNT_ROWS ? 1 : 0;
+            continue;
+        }
+        const bf_finite d = is_float ? bf_decode(f, x) : bf_decode_integer(dtype, x);
+        if (is_float) position = (uint64_t)(factors * d.position) - p->first;
+        if (is_float && position >= p->end) return i;
+        *rows += counts & BF_COUNT_ROWS ? 1 : 0;
+        const uint64_t sign = d.negative ? ~(uint64_t)0 : 0;
+        if (factors == 1)
+            add_shifted(p, b->slots[i], (d.magnitude ^ sign) - sign, sign, position);
+        else
+            add_square(p, b->slots[i], d.magnitude, position);
+    }
+    return i;
+}
+
+/* ---- sums of few words: vectors of terms are made, and then added ---------------------------- */
+
+enum { STAGE = 128, STAGED_WORDS = 4 };
+
+typedef struct stage {
+    uint64_t words[STAGED_WORDS][STAGE]; /* of the terms, in two's complement */
+    int64_t keys[STAGE];                 /* of the values, for extremes */
+} stage;
+
+static ALWAYS_INLINE uint64_t mask_of(bool x) { return 0 - (uint64_t)x; }
+
+/* Sets the words of n terms. Returns whether all of them fit, and none is special. */
+static ALWAYS_INLINE bool make_terms(const place *p, bf_dtype dtype, int words, const char *values,
+                                     int64_t n, stage *s) {
+    const bool is_float = bf_dtype_is_float(dtype);
+    const int bytes = bf_dtype_bytes(dtype);
+    const bf_format f = bf_format_of(dtype);
+    const uint64_t sign_bit = bf_format_sign(f), inf = bf_format_inf(f);
+    const uint64_t hidden = (uint64_t)1 << f.fraction;
+    const uint64_t first = p->first, end = p->end;
+    uint64_t bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t x = bf_load_bits(values + i * bytes, bytes);
+        if (!is_float) {
+            const bf_finite d = bf_decode_integer(dtype, x);
+            const uint64_t sign = mask_of(d.negative);
+            s->words[0][i] = (d.magnitude ^ sign) - sign;
+            for (int k = 1; k < words; k++) s->words[k][i] = sign;
+            continue;
+        }
+        const uint64_t size = x & (sign_bit - 1), field = size >> f.fraction;
+        const uint64_t normal = field != 0, sign = mask_of(x != size);
+        const uint64_t magnitude = (size & (hidden - 1)) | (hidden & mask_of(normal));
+        const uint64_t at = field - normal - first, shift = at & 63, word = at >> 6;
+        bad |= mask_of(size >= inf) | mask_of(x == sign_bit) |
+               (mask_of(at >= end) & mask_of(size != 0));
+        const uint64_t low = ((magnitude ^ sign) - sign) << shift;
+        const uint64_t high = ((magnitude + sign) >> 1 >> (63 - shift)) ^ sign; /* arithmetic */
+        for (int k = 0; k < words; k++) {
+            const uint64_t kth = (uint64_t)k;
+            s->words[k][i] = (low & mask_of(word == kth)) | (high & mask_of(word + 1 == kth)) |
+                             (sign & mask_of(word + 1 < kth));
+        }
+    }
+    return bad == 0;
+}
+
+/* Adds the terms to the sums of so many words, and compares the keys. Not inlined: every dtype has
+ * such terms. */
+#define ADD_STAGED(words)                                                                          \
+    static __attribute__((noinline)) void add_staged_##words(                                      \
+        const place *p, const bf_column *c, const uint32_t *slots, int64_t n, const stage *s) {    \
+        add_staged(p, c, words, slots, n, s);                                                      \
+    }
+
+static ALWAYS_INLINE void take_least(int64_t *least, int64_t key) {
+    *least = key < *least ? key : *least;
+}
+
+static ALWAYS_INLINE void add_staged(const place *p, const bf_column *c, int words,
+                                     const uint32_t *slots, int64_t n, const stage *s) {
+    int64_t *const sums = p->sums;
+    const size_t stride = p->stride;
+    const int rows = p->rows, at = c->sum.at;
+    const int least = c->parts & BF_PART_LEAST ? c->least_at - at : 0;
+    const int greatest = c->parts & BF_PART_GREATEST ? c->greatest_at - at : 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t *sum = sums + slots[i] * stride;
+        uint64_t carry = 0;
+        if (rows != 0) sum[rows]++;
+        for (int k = 0; k < words; k++) {
+            const uint64_t x = (uint64_t)sum[k], y = x + s->words[k][i], z = y + carry;
+            sum[k] = (int64_t)z;
+            carry = (y < x) | (z < y);
+        }
+        if (least != 0) take_least(&sum[least], s->keys[i]);
+        if (greatest != 0) take_least(&sum[greatest], ~s->keys[i]);
+    }
+}
+
+ADD_STAGED(1)
+ADD_STAGED(2)
+ADD_STAGED(3)
+ADD_STAGED(4)
+
+static ALWAYS_INLINE void add_by_words(const place *p, const bf_column *c, int words,
+                                       const uint32_t *slots, int64_t n, const stage *s) {
+    switch (words) {
+    case 1: add_staged_1(p, c, slots, n, s); break;
+    case 2: add_staged_2(p, c, slots, n, s); break;
+    case 3: add_staged_3(p, c, slots, n, s); break;
+    default: add_staged_4(p, c, slots, n, s); break;
+    }
+}
+
+static ALWAYS_INLINE void make_keys(bf_dtype dtype, const char *values, int64_t n, stage *s) {
+    const int bytes = bf_dtype_bytes(dtype);
+    for (int64_t i = 0; i < n; i++)
+        s->keys[i] = bf_order_rank(dtype, bf_load_bits(values + i * bytes, bytes));
+}
+
+/* Adds values [i, end) to the sums one by one, and compares them. Returns where it stopped. */
+static ALWAYS_INLINE int64_t take_terms(const place *p, const bf_accumulators *a,
+                                        const bf_column *c, bf_dtype dtype, unsigned counts,
+                                        const bf_rows_batch *b, int64_t i, int64_t end) {
+    const int64_t stop = add_terms(p, c, dtype, 1, counts, b, i, end);
+    const bf_rows_batch done = {b->slots, b->values, stop};
+    if (c->parts & BF_PART_LEAST) compare_keys(a, c, dtype, false, 0, &done, i);
+    if (c->parts & BF_PART_GREATEST) compare_keys(a, c, dtype, true, 0, &done, i);
+    return stop;
+}
+
+static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_accumulators *a,
+                                        const bf_column *c, bf_dtype dtype, int words,
+                                        unsigned counts, const bf_rows_batch *b, int64_t i) {
+    const int bytes = bf_dtype_bytes(dtype);
+    const bool extremes = c->parts > (BF_PART_SUM | BF_PART_PRODUCTS);
+    stage s;
+    if (!bf_dtype_is_float(dtype) && p->end == 0) return i;
+    while (i < b->n) {
+        const int64_t n = b->n - i < STAGE ? b->n - i : STAGE;
+        const char *values = b->values + i * bytes;
+        if (make_terms(p, dtype, words, values, n, &s)) {
+            if (extremes) make_keys(dtype, values, n, &s);
+            add_by_words(p, c, words, b->slots + i, n, &s);
+            i += n;
+        } else {
+            const int64_t stop = take_terms(p, a, c, dtype, counts, b, i, i + n);
+            if (stop < i + n) return stop;
+            i = stop;
+        }
+    }
+    return i;
+}
+
+/* Adds the values to sums, and compares them if the column has extremes too. */
+static ALWAYS_INLINE int64_t add_sums(const bf_accumulators *a, const bf_column *c, bf_dtype dtype,
+                                      unsigned counts, const bf_rows_batch *b, int64_t i) {
+    const place p = place_of(a, c, 1, counts);
+    switch (p.words) {
+    case 1: return add_stages(&p, a, c, dtype, 1, counts, b, i);
+    case 2: return add_stages(&p, a, c, dtype, 2, counts, b, i);
+    case 3: return add_stages(&p, a, c, dtype, 3, counts, b, i);
+    case 4: return add_stages(&p, a, c, dtype, 4, counts, b, i);
+    default: return take_terms(&p, a, c, dtype, counts, b, i, b->n);
+    }
+}
+
+static ALWAYS_INLINE int64_t add_squares(const bf_accumulators *a, const bf_column *c,
+                                         bf_dtype dtype, unsigned counts, const bf_rows_batch *b,
+                                         int64_t i) {
+    const place p = place_of(a, c, 2, counts);
+    return add_terms(&p, c, dtype, 2, counts, b, i, b->n);
 }
 
 /* ---- by dtype -------------------------------------------------------------------------------- */
 
 /* Compiled with every dtype as a constant. */
 static ALWAYS_INLINE int64_t absorb_as(const bf_accumulators *a, const bf_column *c, bf_dtype dtype,
-                                       unsigned part, bool counts, const bf_rows_batch *b,
+                                       unsigned part, unsigned counts, const bf_rows_batch *b,
                                        int64_t i) {
     switch (part) {
-    case BF_PART_SUM: return add_by_words(a, c, dtype, 1, counts, b, i);
-    case BF_PART_PRODUCTS: return add_by_words(a, c, dtype, 2, counts, b, i);
+    case BF_PART_SUM: return add_sums(a, c, dtype, counts, b, i);
+    case BF_PART_PRODUCTS: return add_squares(a, c, dtype, counts, b, i);
     case BF_PART_LEAST: return compare_keys(a, c, dtype, false, counts, b, i);
     default: return compare_keys(a, c, dtype, true, counts, b, i);
     }
 }
 
-static int64_t absorb_part(const bf_accumulators *a, const bf_column *c, unsigned part, bool counts,
-                           const bf_rows_batch *b, int64_t i) {
+static int64_t absorb_part(const bf_accumulators *a, const bf_column *c, unsigned part,
+                           unsigned counts, const bf_rows_batch *b, int64_t i) {
     switch (c->dtype) {
 #define BF_X(id, number, name, bytes, type)                                                        \
     case BF_##id: return absorb_as(a, c, BF_##id, part, counts, b, i);
@@ -196,4 +350,5 @@ static int64_t absorb_part(const bf_accumulators *a, const bf_column *c, unsigne
     }
 }
 
-const bf_accumulate_loops LOOPS = {.count = count_rows, .absorb = absorb_part};
+const bf_accumulate_loops LOOPS = {
+    .fetch = fetch_records, .count = count_rows, .absorb = absorb_part};

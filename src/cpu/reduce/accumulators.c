@@ -4,7 +4,7 @@
 #include "seam/host.h"
 
 enum {
-    HEADROOM = 32, /* a band has this many bits for deposits when it is placed */
+    HEADROOM = 30, /* a band has this many bits for deposits when it is placed */
     BITS_OF_WORD = 64,
     BITS_OF_LIMB = 32
 };
@@ -213,7 +213,8 @@ static bool hold_deposits(bf_accumulators *a, int64_t more) {
 bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
                           const uint32_t *slots, int64_t n) {
     if (!hold_deposits(a, n)) return false;
-    loops->count(a, slots, n);
+    loops->fetch(a, slots, n);
+    if (a->count == 0) loops->count(a, slots, n);
     return true;
 }
 
@@ -260,12 +261,15 @@ static bool make_room(bf_accumulators *a, bf_column *c, unsigned part, const bf_
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                             const bf_rows_batch *b) {
     bf_column *c = &a->columns[column];
-    const unsigned counting = c->parts & (0 - c->parts); /* one part counts specials */
+    unsigned counts = BF_COUNT_SPECIALS; /* by the first part alone */
+    if (column == 0) counts |= BF_COUNT_ROWS;
     for (unsigned part = 1; part <= BF_PART_GREATEST; part *= 2) {
         if (!(c->parts & part)) continue;
+        if (part >= BF_PART_LEAST && (c->parts & BF_PART_SUM)) break; /* went with the sum */
         int64_t i = 0;
-        while ((i = loops->absorb(a, c, part, part == counting, b, i)) < b->n)
+        while ((i = loops->absorb(a, c, part, counts, b, i)) < b->n)
             if (!make_room(a, c, part, b, i)) return false;
+        counts = 0;
     }
     return true;
 }

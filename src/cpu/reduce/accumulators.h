@@ -81,17 +81,22 @@ typedef struct bf_rows_batch {
     int64_t n;
 } bf_rows_batch;
 
+enum { BF_COUNT_ROWS = 1, BF_COUNT_SPECIALS = 2 };
+
 typedef struct bf_accumulate_loops {
+    /* Fetches the records of slots, where that helps. */
+    void (*fetch)(const bf_accumulators *a, const uint32_t *slots, int64_t n);
     /* Counts rows. */
     void (*count)(const bf_accumulators *a, const uint32_t *slots, int64_t n);
     /* Absorbs values from i on into one part of a column. Returns the index of the first that does
-     * not fit the band, or is special where there is no memory for specials; else n. counts:
-     * specials are counted too. */
-    int64_t (*absorb)(const bf_accumulators *a, const bf_column *column, unsigned part, bool counts,
-                      const bf_rows_batch *batch, int64_t i);
+     * not fit the band, or is special where there is no memory for specials; else n. counts: what
+     * it counts as well. With the sum go the extremes of a column. */
+    int64_t (*absorb)(const bf_accumulators *a, const bf_column *column, unsigned part,
+                      unsigned counts, const bf_rows_batch *batch, int64_t i);
 } bf_accumulate_loops;
 
-extern const bf_accumulate_loops bf_accumulate_loops_generic, bf_accumulate_loops_avx2;
+extern const bf_accumulate_loops bf_accumulate_loops_generic, bf_accumulate_loops_avx2,
+    bf_accumulate_loops_avx512;
 
 /* --- accumulators.c --- */
 
@@ -106,10 +111,10 @@ void bf_accumulators_reset(bf_accumulators *a);
 /* Makes room for `room` slots. */
 bool bf_accumulators_grow(bf_accumulators *a, size_t room);
 
-/* Opens a batch of n <= BF_ACCUMULATE_BATCH rows, and counts them. */
+/* Opens a batch of n <= BF_ACCUMULATE_BATCH rows. */
 bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
                           const uint32_t *slots, int64_t n);
-/* Absorbs the values of a column in a batch that is open. */
+/* Absorbs the values of a column in a batch that is open; the first column counts its rows. */
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                             const bf_rows_batch *batch);
 

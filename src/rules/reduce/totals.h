@@ -153,10 +153,29 @@ BF_RULE bool bf_totals_can_spread(const bf_totals *sum, const bf_totals *squares
     return 2 * sum_bits < 64 * BF_TOTALS_WORDS && square_bits < 64 * BF_TOTALS_WORDS;
 }
 
-/* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root, of ddof < n < 2^31
- * terms. */
-BF_RULE uint64_t bf_totals_spread(const bf_totals *sum, const bf_totals *squares, int64_t n,
-                                  int ddof, bool root, bf_format f) {
+/* n * sum x^2 - (sum x)^2 in 128 bits; false: it may not fit. */
+BF_RULE bool bf_totals_small_spread(const bf_totals *sum, const bf_totals *squares, int64_t n,
+                                    bf_leading *spread) {
+    bool negative;
+    if (sum->levels > 1 || squares->levels > 2) return false;
+    int64_t total = sum->at[0];
+    uint64_t size = total < 0 ? 0 - (uint64_t)total : (uint64_t)total;
+    bf_i128 square = (bf_i128)squares->at[0];
+    if (squares->levels == 2)
+        square = square * ((bf_i128)1 << (BF_WINDOW_BITS + 1)) + squares->at[squares->pitch];
+    int apart = 2 * bf_totals_exponent(sum) - bf_totals_exponent(squares);
+    int up = apart > 0 ? apart : 0, down = apart < 0 ? -apart : 0;
+    if (2 * bf_bit_length(size) + up > 126) return false;
+    if (bf_bit_length128((bf_u128)square) + bf_bit_length((uint64_t)n) + down > 126) return false;
+    bf_i128 rest = ((square * n) << down) - ((bf_i128)((bf_u128)size * size) << up);
+    *spread = bf_leading_of_i128(
+        rest, apart > 0 ? bf_totals_exponent(squares) : 2 * bf_totals_exponent(sum), &negative);
+    return true;
+}
+
+/* The same, of any totals that bf_totals_can_spread. */
+BF_RULE bf_leading bf_totals_large_spread(const bf_totals *sum, const bf_totals *squares,
+                                          int64_t n) {
     bf_magnitude s, square, x;
     bf_magnitude_of_totals(&s, sum);
     bf_magnitude_square(&square, &s);
@@ -172,7 +191,15 @@ BF_RULE uint64_t bf_totals_spread(const bf_totals *sum, const bf_totals *squares
         x.word[i] = a - b - (borrow ? 1 : 0);
         borrow = a < b || (borrow && a == b);
     }
-    bf_leading q = bf_leading_of_magnitude(&x);
+    return bf_leading_of_magnitude(&x);
+}
+
+/* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root, of ddof < n < 2^31
+ * terms. */
+BF_RULE uint64_t bf_totals_spread(const bf_totals *sum, const bf_totals *squares, int64_t n,
+                                  int ddof, bool root, bf_format f) {
+    bf_leading q;
+    if (!bf_totals_small_spread(sum, squares, n, &q)) q = bf_totals_large_spread(sum, squares, n);
     if (q.bits == 0) return 0;
     q = bf_leading_divide(q, (uint64_t)n * (uint64_t)(n - ddof));
     return bf_leading_round(f, false, root ? bf_leading_root(q) : q);

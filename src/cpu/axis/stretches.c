@@ -1,0 +1,166 @@
+/* Sums of short contiguous stretches: of fibres along the last axis, and of segments. Some of them
+ * are summed in one window; if that does not hold them, each is tried alone, and then as a line. */
+#include "cpu/axis/stretches.h"
+
+#include "cpu/axis/window.h"
+
+enum { SAMPLE = 256 /* elements that the first window is chosen by */ };
+
+typedef struct task {
+    bf_axis_job *job;
+    bf_taker *taker;
+    bf_axis_sum sums[BF_AXIS_SUMS];
+    int64_t totals[BF_AXIS_SUMS][BF_LEVELS_MAX][BF_STRETCHES];
+} task;
+
+bool bf_can_take_stretches(const bf_axis_job *job) {
+    bf_axis_sum sums[BF_AXIS_SUMS];
+    return bf_axis_sums_of(job->context->cpu->isa, job->operands, sums);
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static size_t copy_sample(const task *t, const char *const from[], const bf_stretches *x,
+                          char *to) {
+    const int64_t bytes = bf_dtype_bytes(t->job->operands->dtype);
+    int64_t copied = 0;
+    for (int i = 0; i < x->n && copied < SAMPLE; i++) {
+        int64_t n = x->length[i] < SAMPLE - copied ? x->length[i] : SAMPLE - copied;
+        memcpy(to + copied * bytes, from[i], (size_t)(n * bytes));
+        copied += n;
+    }
+    return (size_t)copied;
+}
+
+static bool guess_window(const task *t, int which, const bf_stretches *x,
+                         bf_window_memory *window) {
+    double a[SAMPLE], b[SAMPLE];
+    const void *factors = NULL;
+    size_t n = copy_sample(t, x->a, x, (char *)a);
+    if (n == 0) return false;
+    if (t->sums[which].pairs) {
+        factors = a;
+        if (x->b[0] != x->a[0]) {
+            copy_sample(t, x->b, x, (char *)b);
+            factors = b;
+        }
+    }
+    return bf_window_guess(t->job->operands->dtype, a, factors, n, 16 * n, window);
+}
+
+/* Tries the remembered window, then one by a sample and wider ones. */
+static bool sum_stretches(task *t, int which, const bf_stretches *x) {
+    bf_axis_sum *sum = &t->sums[which];
+    bf_window_memory *memory = bf_axis_memory(t->taker, which), window = *memory;
+    bf_stretches_loop loop = t->taker->reducer.isa->axis->fibres[sum->input];
+    bool first = memory->levels > 0;
+    if (first && loop(x, window.bottom, window.levels, t->totals[which])) {
+        sum->window = window;
+        bf_window_settle(memory, &window, true);
+        return true;
+    }
+    if (!guess_window(t, which, x, &window)) return false;
+    do {
+        if (!loop(x, window.bottom, window.levels, t->totals[which])) continue;
+        sum->window = window;
+        bf_window_settle(memory, &window, false);
+        return true;
+    } while (bf_window_widen(t->job->operands->dtype, sum->pairs, &window));
+    return false;
+}
+
+static bool sum_all(task *t, const bf_stretches *x) {
+    for (int which = 0; which < BF_AXIS_SUMS; which++)
+        if (t->sums[which].needed && !sum_stretches(t, which, x)) return false;
+    return true;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Is every term of stretch i -0? */
+static bool is_negative_zero(const task *t, const bf_stretches *x, int i) {
+    bf_format f = bf_format_of(t->job->operands->dtype);
+    const int bytes = bf_dtype_bytes(t->job->operands->dtype);
+    bool dot = t->job->operands->kind == BF_KIND_DOT;
+    for (int64_t e = 0; e < x->length[i]; e++) {
+        uint64_t a = bf_load_bits(x->a[i] + e * bytes, bytes);
+        uint64_t b = dot ? bf_load_bits(x->b[i] + e * bytes, bytes) : 0;
+        if (!(dot ? bf_sum_neg_zero_pair(f, a, b) : bf_sum_neg_zero(f, a))) return false;
+    }
+    return true;
+}
+
+/* Takes stretch i as a line. */
+static void take_line(const task *t, const bf_stretches *x, int i, int64_t number) {
+    bf_lines line = {.data = {x->a[i], x->b[i]}, .lines = 1, .length = x->length[i], .ndim = 1};
+    line.shape[0] = x->length[i];
+    line.strides[0][0] = line.strides[1][0] = 1;
+    bf_taker_begin(t->job, t->taker, 1);
+    if (x->length[i] > 0) bf_taker_take(t->job, t->taker, &line, 0, x->length[i]);
+    bf_axis_write(t->job, bf_taker_words(t->job, t->taker, 0), number);
+}
+
+static void write_stretch(const task *t, const bf_stretches *x, int i, int64_t number) {
+    bf_line_totals totals = {.n = x->length[i]};
+    bool zero;
+    for (int s = 0; s < BF_AXIS_SUMS; s++)
+        totals.of[s] = (bf_totals){&t->totals[s][0][i], BF_STRETCHES, t->sums[s].window.levels,
+                                   t->sums[s].window.bottom};
+    if (!bf_line_is_simple(t->job, &totals)) {
+        take_line(t, x, i, number);
+        return;
+    }
+    uint64_t bits = bf_line_bits(t->job, &totals, &zero);
+    if (zero && is_negative_zero(t, x, i)) bits = bf_format_sign(bf_format_of(t->job->results->to));
+    bf_axis_write_bits(t->job, bits, true, number);
+}
+
+/* Writes sums or means of stretches of one length, if none takes care. */
+static bool write_quickly(const task *t, const bf_stretches *x, int64_t number) {
+    const bf_axis_sum *sum = &t->sums[BF_AXIS_ELEMENTS];
+    const bf_results *r = t->job->results;
+    bool mean = t->job->operands->op == BF_MEAN;
+    double results[BF_STRETCHES], scale;
+    if (t->job->operands->kind != BF_KIND_SUM || r->to != BF_F64) return false;
+    if (sum->window.levels != 1 || sum->window.bottom < -900 || sum->window.bottom > 900)
+        return false;
+    for (int i = 1; mean && i < x->n; i++)
+        if (x->length[i] != x->length[0]) return false;
+    uint64_t bits = (uint64_t)(sum->window.bottom + 1023) << 52;
+    memcpy(&scale, &bits, sizeof scale);
+    if (!t->taker->reducer.isa->axis->round(t->totals[BF_AXIS_ELEMENTS][0], x->n, scale,
+                                            mean ? (double)x->length[0] : 1, results))
+        return false;
+    memcpy((char *)r->values + (size_t)number * sizeof *results, results,
+           (size_t)x->n * sizeof *results);
+    if (r->fits != NULL) memset(r->fits + number, 1, (size_t)x->n);
+    return true;
+}
+
+static bf_stretches one_stretch(const bf_stretches *x, int i) {
+    bf_stretches one;
+    one.n = 1;
+    one.a[0] = x->a[i];
+    one.b[0] = x->b[i];
+    one.length[0] = x->length[i];
+    return one;
+}
+
+void bf_reduce_stretches(bf_axis_job *job, bf_taker *taker, const bf_stretches *x, int64_t number) {
+    task t;
+    t.job = job;
+    t.taker = taker;
+    bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
+    if (sum_all(&t, x)) {
+        if (write_quickly(&t, x, number)) return;
+        for (int i = 0; i < x->n; i++) write_stretch(&t, x, i, number + i);
+        return;
+    }
+    for (int i = 0; i < x->n; i++) {
+        bf_stretches one = one_stretch(x, i);
+        if (x->n > 1 && sum_all(&t, &one))
+            write_stretch(&t, &one, 0, number + i);
+        else
+            take_line(&t, x, i, number + i);
+    }
+}
