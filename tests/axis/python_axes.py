@@ -1,7 +1,7 @@
 """Reductions of many at once: each result equals, to the bit, what Python's fractions say of its
 elements alone, on every instruction set, on 1 to 8 threads and on a GPU, in one call and from chunks.
 
-BITFOLD_CASES: how many random cases (default 300; 10000 for a release).
+BITFOLD_CASES: how many random cases (default 150; 10000 for a release).
 BITFOLD_SEED: the first one's seed.
 A failure prints the seed that alone repeats it.
 """
@@ -22,7 +22,7 @@ import devices
 import generate
 from oracle import DTYPES, FLOATS, INTS, Case, as_f64, same
 
-CASES = int(os.environ.get("BITFOLD_CASES", "300"))
+CASES = int(os.environ.get("BITFOLD_CASES", "150"))
 SEED = int(os.environ.get("BITFOLD_SEED", "0"))
 THREADS = (1, 2, 3, 8)
 OF_STATES = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max")

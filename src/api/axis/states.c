@@ -181,6 +181,14 @@ static bf_status absorb_axes(bf_states *s, const bf_array *array, const int axes
     return absorb_rows(s, &view, NULL, &rows);
 }
 
+/* Rows without elements have no states, and so any number of slots. */
+static int64_t count_slots(const bf_states *s, const bf_array *places, bf_rows_by by,
+                           int64_t width) {
+    if (width > 0) return s->count / width;
+    const bool any = by == BF_ROWS_BY_OFFSETS && places != NULL && places->ndim == 1;
+    return any && places->shape[0] > 0 ? places->shape[0] - 1 : 0;
+}
+
 static bf_status absorb_placed(bf_states *s, const bf_array *array, const bf_array *places,
                                bf_rows_by by) {
     bf_context *context = s->context;
@@ -193,8 +201,8 @@ static bf_status absorb_placed(bf_states *s, const bf_array *array, const bf_arr
     if (width == 0 ? s->count != 0 : s->count % width != 0)
         return bf_fail(context, BF_E_SHAPE, "%lld states are no multiple of the %lld in a row",
                        (long long)s->count, (long long)width);
-    status =
-        bf_axis_read_rows(context, array, places, by, width == 0 ? 0 : s->count / width, &rows);
+    const int64_t slots = count_slots(s, places, by, width);
+    status = bf_axis_read_rows(context, array, places, by, slots, &rows);
     if (status != BF_OK || width == 0) return status;
     if (by == BF_ROWS_BY_INDEX && s->count == 0 && rows.count > 0)
         return bf_fail(context, BF_E_ARGUMENT, "there are indices, but no states");

@@ -118,7 +118,7 @@ INLINE void sum_rest(certificate *c, input in, int levels, const bf_columns *x, 
     for (int l = 0; l < levels; l++)
         for (size_t i = 0; i < n; i++) {
             int64_t *at = &totals[(size_t)l * pitch + i];
-            *at = (int64_t)((uint64_t)*at + gained[l][i]); /* may mean nothing, and wrap */
+            *at = (int64_t)((uint64_t)*at + gained[l][i]); /* wraps where no certificate holds */
         }
 }
 
