@@ -104,6 +104,41 @@ static void reductions(void **unused) {
     REFUSED(bf_describe(c, &w->f64, NULL, NULL));
 }
 
+static void many_states(void **unused) {
+    (void)unused;
+    const bf_array *x = &w->f64, *i = &w->out_i64;
+    bf_states *s = NULL;
+    size_t size;
+    int axis = 0;
+    REFUSED(bf_states_create(NULL, BF_SUM, BF_F64, 1, &s));
+    REFUSED(bf_states_create(c, BF_SUM, BF_F64, 1, NULL));
+    bf_states_destroy(NULL);
+    REFUSED(bf_states_clear(NULL));
+    assert_int_equal(bf_states_count(NULL), 0);
+    REFUSED(bf_states_absorb_axes(NULL, x, &axis, 1));
+    REFUSED(bf_states_absorb_axes(w->states, NULL, &axis, 1));
+    REFUSED(bf_states_absorb_axes(w->states, x, NULL, 1));
+    REFUSED(bf_states_absorb_segments(NULL, x, i));
+    REFUSED(bf_states_absorb_segments(w->states, NULL, i));
+    REFUSED(bf_states_absorb_segments(w->states, x, NULL));
+    REFUSED(bf_states_absorb_index(NULL, x, i));
+    REFUSED(bf_states_absorb_index(w->states, NULL, i));
+    REFUSED(bf_states_absorb_index(w->states, x, NULL));
+    REFUSED(bf_states_merge(NULL, w->states));
+    REFUSED(bf_states_merge(w->states, NULL));
+    REFUSED(bf_states_result(NULL, NULL, x, NULL));
+    REFUSED(bf_states_result(w->states, NULL, NULL, NULL));
+    REFUSED(bf_states_counts(NULL, i));
+    REFUSED(bf_states_counts(w->states, NULL));
+    REFUSED(bf_states_save_size(NULL, &size));
+    REFUSED(bf_states_save_size(w->states, NULL));
+    REFUSED(bf_states_save(NULL, w->buffer));
+    REFUSED(bf_states_save(w->states, NULL));
+    REFUSED(bf_states_load(NULL, w->saved_states, w->saved_states_size, &s));
+    REFUSED(bf_states_load(c, NULL, w->saved_states_size, &s));
+    REFUSED(bf_states_load(c, w->saved_states, w->saved_states_size, NULL));
+}
+
 static void many_results(void **unused) {
     (void)unused;
     const bf_array *x = &w->f64, *i = &w->out_i64, *y = &w->out_f64;
@@ -493,7 +528,7 @@ int main(void) {
         cmocka_unit_test(maps),         cmocka_unit_test(pictures),
         cmocka_unit_test(histograms),   cmocka_unit_test(groups),
         cmocka_unit_test(tables),       cmocka_unit_test(communicators),
-        cmocka_unit_test(many_results),
+        cmocka_unit_test(many_results), cmocka_unit_test(many_states),
     };
     return cmocka_run_group_tests(tests, make, destroy_world);
 }

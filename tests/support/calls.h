@@ -16,18 +16,21 @@ typedef struct world {
     bf_state *state, *other_state, *pairs, *description, *ordered;
     bf_histogram *histogram, *other_histogram;
     bf_groups *groups, *other_groups;
+    bf_states *states, *other_states; /* one */
     bf_table *table, *multimap;
     bf_comm *comm; /* of one rank */
-    bf_array f64, f32, i64, u16, bools, out_f64, out_i64, out_bool, picture;
+    bf_array f64, f32, i64, u16, bools, zeros, out_f64, out_i64, out_bool, picture;
     double doubles[WORLD_N], out_doubles[WORLD_N];
     float floats[WORLD_N];
-    int64_t integers[WORLD_N], out_integers[WORLD_N], places[2];
+    int64_t integers[WORLD_N], out_integers[WORLD_N], nothing[WORLD_N], places[2];
     uint16_t halves[WORLD_N], pixels[WORLD_SIDE * WORLD_SIDE];
     uint8_t truths[WORLD_N], out_truths[WORLD_N];
     bf_value values[WORLD_N];
     bf_feed feed, feed_of_two; /* of doubles: read to the end; beside the same in memory */
     char buffer[1 << 23];
     size_t saved[4]; /* sizes of what lies in the quarters of the buffer */
+    char saved_states[1 << 12];
+    size_t saved_states_size;
 } world;
 
 static const bf_aggregate world_aggregate = {BF_SUM, BF_F64};
@@ -205,9 +208,6 @@ static world_results world_result(world *w) {
     world_results r = {.axis = 0, .places = bf_array_of(BF_I64, w->places, 2)};
     r.value = (bf_array){w->out_doubles, BF_F64, 0, {0}, {0}};
     r.values = bf_array_of(BF_F64, w->out_doubles, 1);
-    w->places[0] = 0;
-    w->places[1] = WORLD_N;
-    memset(w->out_integers, 0, sizeof w->out_integers); /* an index of zeros */
     return r;
 }
 
@@ -220,13 +220,33 @@ CALL_AXIS(bf_reduce_axes, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_dot_axes, &w->f64, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_reduce_segments, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL)
 CALL_AXIS(bf_dot_segments, &w->f64, &w->f64, &r.places, NULL, &r.values, NULL)
-CALL_AXIS(bf_reduce_index, BF_SUM, &w->f64, &w->out_i64, NULL, &r.values, NULL)
-CALL_AXIS(bf_dot_index, &w->f64, &w->f64, &w->out_i64, NULL, &r.values, NULL)
-CALL_AXIS(bf_reduce_runs, BF_SUM, &w->out_i64, &w->f64, NULL, &r.places, &r.values, NULL, &r.runs)
+CALL_AXIS(bf_reduce_index, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NULL)
+CALL_AXIS(bf_dot_index, &w->f64, &w->f64, &w->zeros, NULL, &r.values, NULL)
+CALL_AXIS(bf_reduce_runs, BF_SUM, &w->zeros, &w->f64, NULL, &r.places, &r.values, NULL, &r.runs)
 CALL_AXIS(bf_reduce_axes_async, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_reduce_segments_async, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL, &r.runs)
-CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->out_i64, NULL, &r.values, NULL, &r.runs)
+CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NULL, &r.runs)
 #undef CALL_AXIS
+
+#define CALL_STATES(name, ...)                                                                     \
+    static bf_status call_##name(world *w) {                                                       \
+        world_results r = world_result(w);                                                         \
+        (void)r;                                                                                   \
+        return name(w->states, __VA_ARGS__);                                                       \
+    }
+CALL_MAKING(bf_states_create, bf_states, bf_states_destroy, w->context, BF_SUM, BF_F64, 1)
+CALL(bf_states_clear, w->states)
+CALL_STATES(bf_states_absorb_axes, &w->f64, &r.axis, 1)
+CALL_STATES(bf_states_absorb_segments, &w->f64, &r.places)
+CALL_STATES(bf_states_absorb_index, &w->f64, &w->zeros)
+CALL(bf_states_merge, w->states, w->other_states)
+CALL_STATES(bf_states_result, NULL, &r.values, NULL)
+CALL_STATES(bf_states_counts, &(bf_array){w->out_integers, BF_I64, 1, {1}, {1}})
+CALL(bf_states_save_size, w->states, &w->saved_states_size)
+CALL(bf_states_save, w->states, w->saved_states)
+CALL_MAKING(bf_states_load, bf_states, bf_states_destroy, w->context, w->saved_states,
+            w->saved_states_size)
+#undef CALL_STATES
 
 static bf_status call_bf_histogram_async(world *w) {
     static const bf_histogram_options bins =
@@ -347,6 +367,17 @@ static const context_call context_calls[] = {
     ENTRY(bf_reduce_axes_async),
     ENTRY(bf_reduce_segments_async),
     ENTRY(bf_reduce_index_async),
+    ENTRY(bf_states_create),
+    ENTRY(bf_states_clear),
+    ENTRY(bf_states_absorb_axes),
+    ENTRY(bf_states_absorb_segments),
+    ENTRY(bf_states_absorb_index),
+    ENTRY(bf_states_merge),
+    ENTRY(bf_states_result),
+    ENTRY(bf_states_counts),
+    ENTRY(bf_states_save_size),
+    ENTRY(bf_states_save),
+    ENTRY(bf_states_load),
     ENTRY(bf_describe),
     ENTRY(bf_state_create),
     ENTRY(bf_state_absorb),
@@ -447,6 +478,8 @@ static inline bf_status make_objects(world *w) {
         status = bf_histogram_create(w->context, BF_F64, &world_bins, &w->other_histogram);
     if (status == BF_OK) status = bf_groups_create(w->context, &world_groups, &w->groups);
     if (status == BF_OK) status = bf_groups_create(w->context, &world_groups, &w->other_groups);
+    if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->states);
+    if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->other_states);
     if (status == BF_OK) status = bf_table_create(w->context, &world_table, &w->table);
     if (status == BF_OK) status = bf_table_create(w->context, &world_multimap, &w->multimap);
     if (status == BF_OK) status = bf_table_insert(w->multimap, &one_key, &one_value);
@@ -463,6 +496,8 @@ static inline bf_status save_objects(world *w) {
     if (status == BF_OK) status = bf_histogram_save(w->histogram, world_quarter(w, 1));
     if (status == BF_OK) status = bf_groups_save_size(w->groups, &w->saved[2]);
     if (status == BF_OK) status = bf_groups_save(w->groups, world_quarter(w, 2));
+    if (status == BF_OK) status = bf_states_save_size(w->states, &w->saved_states_size);
+    if (status == BF_OK) status = bf_states_save(w->states, w->saved_states);
     return status == BF_OK ? bf_table_save(w->table, world_quarter(w, 3)) : status;
 }
 
@@ -490,6 +525,8 @@ static inline world *world_make(const char *isa, int threads) {
     w->f64 = bf_array_of(BF_F64, w->doubles, WORLD_N);
     w->f32 = bf_array_of(BF_F32, w->floats, WORLD_N);
     w->i64 = bf_array_of(BF_I64, w->integers, WORLD_N);
+    w->zeros = bf_array_of(BF_I64, w->nothing, WORLD_N);
+    w->places[1] = WORLD_N;
     w->u16 = bf_array_of(BF_U16, w->halves, WORLD_N);
     w->bools = bf_array_of(BF_BOOL, w->truths, WORLD_N);
     w->feed = BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = -1, .read = world_read, .arg = w);
@@ -516,6 +553,8 @@ static inline void world_destroy(world *w) {
     bf_state_destroy(w->ordered);
     bf_histogram_destroy(w->histogram);
     bf_histogram_destroy(w->other_histogram);
+    bf_states_destroy(w->states);
+    bf_states_destroy(w->other_states);
     bf_groups_destroy(w->groups);
     bf_groups_destroy(w->other_groups);
     bf_table_destroy(w->table);

@@ -51,7 +51,10 @@ typedef struct bf_axis_call {
 /* Checks op, the arrays a and b (NULL but for BF_DOT) and the options. */
 bf_status bf_axis_open(bf_axis_call *call, bf_context *context, bf_reduction op, const bf_array *a,
                        const bf_array *b, const bf_reduce_options *options);
-/* The same for a call on a stream. */
+/* Reads the options of a call whose context is set. */
+bf_status bf_axis_read_options(bf_axis_call *call, bf_reduction op, bf_dtype dtype,
+                               const bf_reduce_options *options);
+/* bf_axis_open for a call on a stream. */
 bf_status bf_axis_open_queued(bf_axis_call *call, bf_context *context, bf_reduction op,
                               const bf_array *a, const bf_reduce_options *options);
 /* Checks one output: its dtype, and that its elements share no memory with each other or an input.

@@ -40,19 +40,23 @@ static bf_status read_empty(bf_axis_call *call) {
     return BF_OK;
 }
 
+bf_status bf_axis_read_options(bf_axis_call *call, bf_reduction op, bf_dtype dtype,
+                               const bf_reduce_options *options) {
+    bf_status status = bf_read_reduce_options(call->context, op, options, &call->options);
+    if (status != BF_OK) return status;
+    call->operands = (bf_operands){.op = op, .kind = bf_kind_of(op, dtype), .dtype = dtype};
+    call->results.options = &call->options;
+    call->results.to = bf_element_dtype(op, dtype, call->options.out_dtype);
+    return read_empty(call);
+}
+
 bf_status bf_axis_open(bf_axis_call *call, bf_context *context, bf_reduction op, const bf_array *a,
                        const bf_array *b, const bf_reduce_options *options) {
     *call = (bf_axis_call){.context = context, .inputs = {a, b}};
     if (a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
     bf_status status = check_op(context, op, b);
-    if (status == BF_OK) status = bf_read_reduce_options(context, op, options, &call->options);
     if (status == BF_OK) status = bf_axis_check_arrays(context, a, b);
-    if (status != BF_OK) return status;
-    call->operands = (bf_operands){.op = op, .dtype = a->dtype};
-    call->operands.kind = bf_kind_of(op, a->dtype);
-    call->results.options = &call->options;
-    call->results.to = bf_element_dtype(op, a->dtype, call->options.out_dtype);
-    return read_empty(call);
+    return status == BF_OK ? bf_axis_read_options(call, op, a->dtype, options) : status;
 }
 
 bf_status bf_axis_open_queued(bf_axis_call *call, bf_context *context, bf_reduction op,

@@ -2,24 +2,18 @@
  *
  *   0  "bfgroup" and a newline     16  seed (u64)
  *   8  version (u32), 1 or 2       24  groups (u64)
- *  12  dtype of the keys (u16)     32  aggregates, of 16 bytes each (below)
+ *  12  dtype of the keys (u16)     32  aggregates, of 16 bytes each
  *  14  number of aggregates (u16)      the keys; their rows (i64 each); columns
  *                                      CRC-64/XZ of all before (u64)
  *
- * An aggregate has eight fields (u16 each): op, dtype, first limb and number of limbs of its sums,
- * the same two of its sums of squares, number of specials, 0.
- *
- * Its column has the counts of specials of each group (i64 each: NaN, +inf, -inf, -0; for minimum
- * and maximum only NaN), then the limbs of each group's sum (u32 each), then those of its sum of
- * squares; for a minimum or maximum, the rank of each (i64) in place of the limbs. Limbs and
- * specials that are 0 for all groups are left out (packed.h).
+ * api/reduce/packed.h has the aggregates' layouts and the columns.
  *
  * Version 1 has a flag in place of the count of -0 (rules/reduce/sum.h), which is 1 for most
  * groups. Groups that merged a part of version 1, whose -0 were not counted, are saved in
  * version 1. */
 #include "api/runtime/saved.h"
 #include "api/group/group.h"
-#include "api/group/packed.h"
+#include "api/reduce/reduce.h"
 #include "api/runtime/enter.h"
 
 #include "rules/key/rank.h"
@@ -29,7 +23,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are saved as the
 
 enum {
     HEADER_BYTES = 32,
-    AGGREGATE_BYTES = 16,
+    AGGREGATE_BYTES = BF_PACKED_HEADER_BYTES,
     VERSION = 2,
     BATCH_BYTES = 1 << 22 /* of the words that are in memory at a time */
 };
@@ -144,14 +138,6 @@ bf_status bf_groups_save_size(bf_groups *groups, size_t *size) {
     return bf_leave(groups->context, bf_groups_find_size(groups, size));
 }
 
-static void put_column(const bf_packed *c, uint8_t *out) {
-    uint64_t fields[] = {(uint64_t)c->aggregate.op,   (uint64_t)c->aggregate.dtype,
-                         (uint64_t)c->bands[0].first, (uint64_t)bf_packed_limbs(&c->bands[0]),
-                         (uint64_t)c->bands[1].first, (uint64_t)bf_packed_limbs(&c->bands[1]),
-                         (uint64_t)c->specials,       0};
-    for (int i = 0; i < 8; i++) bf_saved_put(out + 2 * i, fields[i], 2);
-}
-
 static void put_header(const selection *x, const bf_packed columns[], uint8_t *out) {
     const bf_groups *g = x->groups;
     bf_saved_begin(out, magic, version_of(g));
@@ -160,7 +146,8 @@ static void put_header(const selection *x, const bf_packed columns[], uint8_t *o
     bf_saved_put(out + 16, g->seed, 8);
     bf_saved_put(out + 24, (uint64_t)x->n, 8);
     out += HEADER_BYTES;
-    for (int i = 0; i < g->count; i++, out += AGGREGATE_BYTES) put_column(&columns[i], out);
+    for (int i = 0; i < g->count; i++, out += AGGREGATE_BYTES)
+        bf_packed_put_header(&columns[i], out);
 }
 
 /* Writes keys and counts. */
@@ -291,18 +278,11 @@ typedef struct saved {
     int64_t *words[BF_AGGREGATES_MAX];                  /* of a batch */
 } saved;
 
-static bool get_span(bf_packed_band *b, const uint8_t *in) {
-    b->first = (int)bf_saved_get(in, 2);
-    b->end = b->first + (int)bf_saved_get(in + 2, 2);
-    return b->end <= b->limbs;
-}
-
 /* Reads op and dtype of the aggregates, which bf_groups_make checks. */
 static void read_aggregates(const saved *s, bf_aggregate aggregates[]) {
     for (int i = 0; i < s->count; i++) {
         const uint8_t *in = s->bytes + HEADER_BYTES + i * AGGREGATE_BYTES;
-        aggregates[i] =
-            (bf_aggregate){(bf_reduction)bf_saved_get(in, 2), (bf_dtype)bf_saved_get(in + 2, 2)};
+        aggregates[i] = bf_packed_aggregate(in);
     }
 }
 
@@ -312,10 +292,7 @@ static bool read_columns(saved *s, const bf_aggregate aggregates[]) {
         const uint8_t *in = s->bytes + HEADER_BYTES + i * AGGREGATE_BYTES;
         bf_packed *c = &s->columns[i];
         s->seen[i] = *c = bf_packed_of(aggregates[i], bf_saved_version(s->bytes));
-        c->specials = (int)bf_saved_get(in + 12, 2);
-        if (c->specials != 0 && c->specials != c->specials_most) return false;
-        if (!get_span(&c->bands[0], in + 4) || !get_span(&c->bands[1], in + 8)) return false;
-        if (bf_saved_get(in + 14, 2) != 0) return false;
+        if (!bf_packed_get_header(c, in)) return false;
     }
     return true;
 }
@@ -415,13 +392,8 @@ static bf_status make_words(bf_groups *g, saved *s, size_t batch) {
  * equal saved forms. */
 static bool is_least(saved *s) {
     for (int i = 0; i < s->count; i++) {
-        const bf_packed *c = &s->columns[i];
         bf_packed_settle(&s->seen[i]);
-        if (c->specials != s->seen[i].specials) return false;
-        for (int b = 0; b < 2; b++)
-            if (c->bands[b].first != s->seen[i].bands[b].first ||
-                c->bands[b].end != s->seen[i].bands[b].end)
-                return false;
+        if (!bf_packed_same(&s->columns[i], &s->seen[i])) return false;
     }
     return true;
 }

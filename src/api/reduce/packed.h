@@ -1,11 +1,17 @@
-/* A column of saved groups holds the words of an aggregate for each group. Limbs that are 0 (or the
- * sign) and specials that are 0 for all groups are left out. saved.c has the layout. */
-#ifndef BF_API_GROUP_PACKED_H
-#define BF_API_GROUP_PACKED_H
+/* A column of saved groups, or of many saved states, holds the words of an aggregate for each.
+ * Limbs that are 0 (or the sign) and specials that are 0 for all are left out.
+ *
+ * The layout of a column has eight fields (u16 each): op, dtype, first limb and number of limbs of
+ * its sums, the same two of its sums of squares, number of specials, 0.
+ *
+ * The column has the counts of specials of each group (i64 each: NaN, +inf, -inf, -0; for minimum
+ * and maximum only NaN), then the limbs of each group's sum (u32 each), then those of its sum of
+ * squares; for a minimum or maximum, the rank of each (i64) in place of the limbs. */
+#ifndef BF_API_REDUCE_PACKED_H
+#define BF_API_REDUCE_PACKED_H
 
 #include "rules/reduce/state.h"
-#include "seam/backend.h"
-#include "seam/group.h"
+#include <bitfold/group.h>
 
 /* Of the limbs of a sum, which begin at word `at`, [first, end) are saved. */
 typedef struct bf_packed_band {
@@ -31,6 +37,14 @@ static inline int bf_packed_limbs(const bf_packed_band *b) {
 
 /* Returns the layout of a column of no groups. */
 bf_packed bf_packed_of(bf_aggregate aggregate, int version);
+
+/* Write the layout, and read it. Returns false if it is impossible. */
+enum { BF_PACKED_HEADER_BYTES = 16 };
+void bf_packed_put_header(const bf_packed *packed, uint8_t *out);
+bf_aggregate bf_packed_aggregate(const uint8_t *in);
+bool bf_packed_get_header(bf_packed *packed, const uint8_t *in);
+/* Do two layouts save the same limbs and specials? */
+bool bf_packed_same(const bf_packed *a, const bf_packed *b);
 
 /* Returns the bytes of a group in a column. */
 size_t bf_packed_bytes(const bf_packed *packed);

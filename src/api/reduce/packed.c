@@ -1,5 +1,5 @@
-/* Columns of saved groups: writes words as bytes, and reads them. */
-#include "api/group/packed.h"
+/* Columns of saved groups and states: writes words as bytes, and reads them. */
+#include "api/reduce/packed.h"
 
 #include "api/runtime/saved.h"
 
@@ -15,6 +15,38 @@ bf_packed bf_packed_of(bf_aggregate a, int version) {
     c.bands[0] = (bf_packed_band){s.sum_at, s.sum.limbs, s.sum.limbs, 0};
     c.bands[1] = (bf_packed_band){s.products_at, s.products.limbs, s.products.limbs, 0};
     return c;
+}
+
+void bf_packed_put_header(const bf_packed *c, uint8_t *out) {
+    uint64_t fields[] = {(uint64_t)c->aggregate.op,   (uint64_t)c->aggregate.dtype,
+                         (uint64_t)c->bands[0].first, (uint64_t)bf_packed_limbs(&c->bands[0]),
+                         (uint64_t)c->bands[1].first, (uint64_t)bf_packed_limbs(&c->bands[1]),
+                         (uint64_t)c->specials,       0};
+    for (int i = 0; i < 8; i++) bf_saved_put(out + 2 * i, fields[i], 2);
+}
+
+bf_aggregate bf_packed_aggregate(const uint8_t *in) {
+    return (bf_aggregate){(bf_reduction)bf_saved_get(in, 2), (bf_dtype)bf_saved_get(in + 2, 2)};
+}
+
+static bool get_span(bf_packed_band *b, const uint8_t *in) {
+    b->first = (int)bf_saved_get(in, 2);
+    b->end = b->first + (int)bf_saved_get(in + 2, 2);
+    return b->end <= b->limbs;
+}
+
+bool bf_packed_get_header(bf_packed *c, const uint8_t *in) {
+    c->specials = (int)bf_saved_get(in + 12, 2);
+    if (c->specials != 0 && c->specials != c->specials_most) return false;
+    if (!get_span(&c->bands[0], in + 4) || !get_span(&c->bands[1], in + 8)) return false;
+    return bf_saved_get(in + 14, 2) == 0;
+}
+
+bool bf_packed_same(const bf_packed *a, const bf_packed *b) {
+    for (int i = 0; i < 2; i++)
+        if (a->bands[i].first != b->bands[i].first || a->bands[i].end != b->bands[i].end)
+            return false;
+    return a->specials == b->specials;
 }
 
 /* The specials are NaN, +inf, -inf and -0. special_word returns the word that counts number i;

@@ -1,0 +1,324 @@
+/* Many states: check arguments, and call the backend. */
+#include "api/axis/states.h"
+
+#include "api/axis/axis.h"
+#include "api/runtime/array.h"
+#include "api/runtime/enter.h"
+#include "seam/host.h"
+
+#include <stdlib.h>
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+bool bf_states_have(bf_reduction op) {
+    bf_kind kind = bf_kind_of(op, BF_F64);
+    if (kind == BF_KIND_EXTREME) return op == BF_MIN || op == BF_MAX;
+    return bf_kind_is_sum(kind) && kind != BF_KIND_DOT;
+}
+
+static bf_status check_kind(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count) {
+    if (!bf_states_have(op))
+        return bf_fail(context, BF_E_ARGUMENT, "there are no states of %s", bf_reduction_name(op));
+    if (bf_dtype_bytes(dtype) == 0)
+        return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
+    if (count < 0 || count > BF_SLOTS_MAX)
+        return bf_fail(context, BF_E_ARGUMENT, "%lld states: 0 to 2^31", (long long)count);
+    return BF_OK;
+}
+
+/* Replaces the inside by an empty one of another backend. On failure it stays. */
+static bf_status make_inside(bf_states *s, const bf_backend *on) {
+    void *inside = NULL;
+    bf_status status = on->axis->create(s->context, s->op, s->dtype, s->count, &inside);
+    if (status != BF_OK) return status;
+    if (s->inside != NULL) s->on->axis->destroy(s->context, s->inside);
+    s->on = on;
+    s->inside = inside;
+    return BF_OK;
+}
+
+/* Places a call on states with n more arrays. Empty states follow them. */
+static bf_status place_call(const bf_states *s, const bf_memory *arrays, int n) {
+    const bf_demand demand = {.follows = true,
+                              .home = n == 0 || s->elements > 0 ? s->on : NULL,
+                              .on_host = "the states are in host memory",
+                              .on_gpu = "the states are in a GPU's memory",
+                              .n = n,
+                              .memory = arrays};
+    return bf_place(s->context, &demand);
+}
+
+bf_status bf_states_place(const bf_states *s) { return place_call(s, NULL, 0); }
+
+/* Places a chunk; empty states move to its device. */
+static bf_status place_chunk(bf_states *s, const bf_array *array, const bf_array *places) {
+    const bf_memory memory[2] = {bf_flat_memory(array), bf_flat_memory(places)};
+    bf_status status = place_call(s, memory, 2);
+    return status == BF_OK && s->context->used != s->on ? make_inside(s, s->context->used) : status;
+}
+
+bf_status bf_states_make(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count,
+                         bf_states **states) {
+    if (states == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the states");
+    bf_status status = check_kind(context, op, dtype, count);
+    if (status != BF_OK) return status;
+    bf_states *made = malloc(sizeof *made);
+    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for states");
+    *made = (bf_states){.context = context, .op = op, .dtype = dtype, .count = count};
+    status = make_inside(made, bf_place_home(context));
+    if (status == BF_OK) status = bf_states_place(made);
+    if (status == BF_OK)
+        *states = made;
+    else
+        bf_states_destroy(made);
+    return status;
+}
+
+bf_status bf_states_create(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count,
+                           bf_states **states) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, bf_states_make(context, op, dtype, count, states));
+}
+
+void bf_states_destroy(bf_states *states) {
+    if (states == NULL) return;
+    if (states->inside != NULL) states->on->axis->destroy(states->context, states->inside);
+    free(states);
+}
+
+bf_status bf_states_clear(bf_states *states) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    states->on->axis->clear(states->context, states->inside);
+    states->elements = 0;
+    return bf_leave(states->context, BF_OK);
+}
+
+int64_t bf_states_count(const bf_states *states) { return states == NULL ? 0 : states->count; }
+
+/* ---- absorbing ------------------------------------------------------------------------------- */
+
+/* Checks a chunk's array, and that its elements are not too many. */
+static bf_status check_chunk(const bf_states *s, const bf_array *array) {
+    bf_context *context = s->context;
+    if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
+    if (array->dtype != s->dtype)
+        return bf_fail(context, BF_E_DTYPE, "the states are of %s, the array is %s",
+                       bf_dtype_name(s->dtype), bf_dtype_name(array->dtype));
+    bf_status status = bf_axis_check_arrays(context, array, NULL);
+    if (status == BF_OK && bf_array_count(array) > BF_COUNT_MAX - s->elements)
+        status = bf_fail(context, BF_E_OVERFLOW, "more than 2^62 elements");
+    return status;
+}
+
+/* Absorbs rows of flat elements by flat places. */
+static bf_status absorb_flat(bf_states *s, const bf_flat *values, const bf_rows *rows) {
+    const int64_t bytes = bf_bytes_of(values->count, bf_dtype_bytes(s->dtype));
+    bf_status status = bf_watch_begin(s->context, bytes);
+    if (status == BF_OK) status = s->on->axis->absorb(s->context, s->inside, 0, values->data, rows);
+    if (status == BF_OK) s->elements += values->count;
+    return bf_watch_end(s->context, status);
+}
+
+/* Absorbs the rows of a checked array; places: NULL, or those of the rows. */
+static bf_status absorb_rows(bf_states *s, const bf_array *array, const bf_array *places,
+                             bf_rows *rows) {
+    bf_flat values, at = {.copy = NULL};
+    bf_status status = place_chunk(s, array, places);
+    if (status != BF_OK) return status;
+    status = bf_flat_take(s->context, s->on, s->dtype, array, &values);
+    if (status == BF_OK && places != NULL)
+        status = bf_flat_take(s->context, s->on, rows->places_dtype, places, &at);
+    rows->places = at.data;
+    if (status == BF_OK) status = absorb_flat(s, &values, rows);
+    bf_flat_release(&values);
+    bf_flat_release(&at);
+    return status;
+}
+
+/* The same array with its reduced axes together: after the kept ones before the last of them. Its
+ * rows then are these reduced axes' indices, and fibres are numbered in C order. */
+static bf_array gather_axes(const bf_array *array, const bool reduced[BF_MAX_DIMS], bf_rows *rows) {
+    bf_array view = *array;
+    int last = -1, n = 0;
+    *rows = (bf_rows){.by = BF_ROWS_BY_LENGTH, .slots = 1, .width = 1, .length = 1};
+    for (int d = 0; d < array->ndim; d++)
+        if (reduced[d]) last = d;
+    for (int turn = 0; turn < 3; turn++) {
+        int64_t *extent = turn == 0 ? &rows->slots : turn == 1 ? &rows->length : &rows->width;
+        for (int d = 0; d < array->ndim; d++) {
+            if (turn != (reduced[d] ? 1 : d < last ? 0 : 2)) continue;
+            view.shape[n] = array->shape[d];
+            view.strides[n++] = array->strides[d];
+            *extent *= array->shape[d];
+        }
+    }
+    rows->count = rows->slots * rows->length;
+    return view;
+}
+
+static bf_status absorb_axes(bf_states *s, const bf_array *array, const int axes[], int n) {
+    bool reduced[BF_MAX_DIMS];
+    int64_t fibres = 1;
+    bf_rows rows;
+    bf_status status = check_chunk(s, array);
+    if (status == BF_OK) status = bf_axis_read_axes(s->context, array, axes, n, reduced);
+    if (status != BF_OK) return status;
+    for (int d = 0; d < array->ndim; d++)
+        if (!reduced[d] && __builtin_mul_overflow(fibres, array->shape[d], &fibres)) fibres = -1;
+    if (fibres != s->count)
+        return bf_fail(s->context, BF_E_SHAPE, "there are %lld fibres, and %lld states",
+                       (long long)fibres, (long long)s->count);
+    if (bf_array_count(array) == 0) return BF_OK;
+    const bf_array view = gather_axes(array, reduced, &rows);
+    return absorb_rows(s, &view, NULL, &rows);
+}
+
+static bf_status absorb_placed(bf_states *s, const bf_array *array, const bf_array *places,
+                               bf_rows_by by) {
+    bf_context *context = s->context;
+    bf_rows rows;
+    int64_t width = 1;
+    bf_status status = check_chunk(s, array);
+    if (status != BF_OK) return status;
+    for (int d = 1; d < array->ndim; d++)
+        if (__builtin_mul_overflow(width, array->shape[d], &width)) width = 0;
+    if (width == 0 ? s->count != 0 : s->count % width != 0)
+        return bf_fail(context, BF_E_SHAPE, "%lld states are no multiple of the %lld in a row",
+                       (long long)s->count, (long long)width);
+    status =
+        bf_axis_read_rows(context, array, places, by, width == 0 ? 0 : s->count / width, &rows);
+    if (status != BF_OK || width == 0) return status;
+    if (by == BF_ROWS_BY_INDEX && s->count == 0 && rows.count > 0)
+        return bf_fail(context, BF_E_ARGUMENT, "there are indices, but no states");
+    return s->count > 0 ? absorb_rows(s, array, places, &rows) : BF_OK;
+}
+
+bf_status bf_states_absorb_axes(bf_states *states, const bf_array *array, const int axes[], int n) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, absorb_axes(states, array, axes, n));
+}
+
+bf_status bf_states_absorb_segments(bf_states *states, const bf_array *array,
+                                    const bf_array *offsets) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, absorb_placed(states, array, offsets, BF_ROWS_BY_OFFSETS));
+}
+
+bf_status bf_states_absorb_index(bf_states *states, const bf_array *array, const bf_array *index) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, absorb_placed(states, array, index, BF_ROWS_BY_INDEX));
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+enum { BATCH_BYTES = 1 << 20 /* of the words that are in memory at a time */ };
+
+int64_t bf_states_batch(const bf_states *s) {
+    const int64_t each = 8 * bf_state_words(bf_kind_of(s->op, s->dtype), s->dtype, NULL);
+    const int64_t most = BATCH_BYTES / each;
+    return most < s->count ? most : s->count;
+}
+
+/* Are both in one device's memory? */
+static bool share_memory(const bf_states *a, const bf_states *b) {
+    return a->on == b->on && (a->on == &bf_backend_cpu || a->context->gpu == b->context->gpu);
+}
+
+/* Adds the words of `from` to an empty inside on the device of `into`. */
+static bf_status copy_states(const bf_states *into, const bf_states *from, void *inside) {
+    const int64_t batch = bf_states_batch(from);
+    const int each = bf_state_words(bf_kind_of(from->op, from->dtype), from->dtype, NULL);
+    int64_t *words = bf_alloc((size_t)(batch * each) * sizeof *words);
+    bf_status status = BF_OK;
+    if (words == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
+    for (int64_t at = 0; at < from->count && status == BF_OK; at += batch) {
+        const int64_t n = from->count - at < batch ? from->count - at : batch;
+        status = from->on->axis->words(from->context, from->inside, at, n, words);
+        if (status == BF_OK)
+            status = into->on->axis->add_words(into->context, inside, at, n, words);
+    }
+    bf_free(words);
+    return status;
+}
+
+/* Copies the states to the device of `into`, then merges the copy. */
+static bf_status merge_from_afar(bf_states *into, const bf_states *from) {
+    const bf_axis_backend *by = into->on->axis;
+    void *copy = NULL;
+    bf_status status = by->create(into->context, into->op, into->dtype, into->count, &copy);
+    if (status != BF_OK) return status;
+    status = copy_states(into, from, copy);
+    if (status == BF_OK) status = by->merge(into->context, into->inside, copy);
+    by->destroy(into->context, copy);
+    return status;
+}
+
+bf_status bf_states_merge_from(bf_states *into, const bf_states *from) {
+    bf_context *context = into->context;
+    if (into->op != from->op || into->dtype != from->dtype || into->count != from->count)
+        return bf_fail(context, BF_E_STATE, "states of another op, dtype or number");
+    if (from->elements > BF_COUNT_MAX - into->elements)
+        return bf_fail(context, BF_E_OVERFLOW, "more than 2^62 elements");
+    if (from->elements == 0 || into->count == 0) return BF_OK;
+    bf_status status = bf_states_place(into);
+    if (status == BF_OK)
+        status = share_memory(into, from)
+                     ? into->on->axis->merge(context, into->inside, from->inside)
+                     : merge_from_afar(into, from);
+    if (status == BF_OK) into->elements += from->elements;
+    return status;
+}
+
+bf_status bf_states_merge(bf_states *into, const bf_states *from) {
+    if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
+        return BF_E_ARGUMENT;
+    return bf_leave_both(into->context, from->context, bf_states_merge_from(into, from));
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Checks an array for one element of each state, and sets the call's output. */
+static bf_status set_output(const bf_states *s, bf_axis_call *call, const bf_array *values,
+                            const bf_array *fits) {
+    if (values == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no place for the values");
+    bf_status status = bf_axis_set_outputs(call, values, fits);
+    if (status == BF_OK && call->values.count != s->count)
+        status = bf_fail(s->context, BF_E_SHAPE, "the array has %lld elements, for %lld states",
+                         (long long)call->values.count, (long long)s->count);
+    if (status == BF_OK) status = bf_states_place(s);
+    return status == BF_OK ? bf_axis_prepare(call, s->elements, true) : status;
+}
+
+static bf_status write_results(bf_states *s, const bf_reduce_options *options,
+                               const bf_array *values, const bf_array *fits) {
+    bf_axis_call call = {.context = s->context};
+    bf_status status = bf_axis_read_options(&call, s->op, s->dtype, options);
+    if (status != BF_OK) return status;
+    status = set_output(s, &call, values, fits);
+    if (status == BF_OK && s->count > 0) {
+        status = bf_watch_begin(s->context, 0);
+        if (status == BF_OK) status = s->on->axis->result(s->context, s->inside, &call.results);
+        status = bf_watch_end(s->context, status);
+    }
+    return bf_axis_finish(&call, status);
+}
+
+static bf_status write_counts(bf_states *s, const bf_array *counts) {
+    bf_axis_call call = {.context = s->context, .operands = {.op = BF_SUM, .dtype = BF_I64}};
+    call.results.to = BF_I64;
+    bf_status status = set_output(s, &call, counts, NULL);
+    if (status == BF_OK && s->count > 0)
+        status = s->on->axis->counts(s->context, s->inside, call.results.values);
+    return bf_axis_finish(&call, status);
+}
+
+bf_status bf_states_result(bf_states *states, const bf_reduce_options *options,
+                           const bf_array *values, const bf_array *fits) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, write_results(states, options, values, fits));
+}
+
+bf_status bf_states_counts(bf_states *states, const bf_array *counts) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, write_counts(states, counts));
+}

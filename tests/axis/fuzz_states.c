@@ -1,0 +1,74 @@
+/* Many saved states are untrusted input: whatever the bytes, bf_states_load refuses them or gives
+ * states that work, and that save to the same bytes. */
+#include "tests/support/saved.h"
+
+static uint8_t *save(bf_states *s, size_t *size) {
+    require(bf_states_save_size(s, size) == BF_OK);
+    uint8_t *saved = malloc(*size);
+    require(saved != NULL && bf_states_save(s, saved) == BF_OK);
+    return saved;
+}
+
+/* All results can be had. op and dtype are those that the header says. */
+static void take_results(bf_states *s, const uint8_t *data) {
+    const int64_t n = bf_states_count(s);
+    const bf_reduction op = (bf_reduction)data[24];
+    const bf_dtype dtype = (bf_dtype)data[26];
+    const bf_value empty = {.dtype = dtype};
+    bf_reduce_options o = BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP, .overflow = BF_OVERFLOW_WRAP);
+    int64_t *values = calloc((size_t)n + 1, sizeof *values);
+    require(values != NULL);
+    if (op == BF_MIN || op == BF_MAX) o.empty = &empty;
+    bf_array to = bf_array_of(bf_reduce_dtype(op, dtype, &o), values, n);
+    bf_array counts = bf_array_of(BF_I64, values, n);
+    require(bf_states_result(s, &o, &to, NULL) == BF_OK);
+    require(bf_states_counts(s, &counts) == BF_OK);
+    for (int64_t i = 0; i < n; i++) require(values[i] >= 0);
+    free(values);
+}
+
+/* An element of any bits for the first state, and for all. */
+static void absorb(bf_states *s, const uint8_t *data) {
+    static uint64_t elements[1 << 14];
+    const int64_t n = bf_states_count(s);
+    int64_t none = 0;
+    const bf_dtype dtype = (bf_dtype)data[26];
+    memcpy(elements, data + 16, 16);
+    bf_array one = bf_array_of(dtype, elements, 1), index = bf_array_of(BF_I64, &none, 1);
+    bf_array all = {elements, dtype, 2, {n, 1}, {1, 1}};
+    const int axis = 1;
+    bf_status status = n > 0 ? bf_states_absorb_index(s, &one, &index) : BF_OK;
+    require(status == BF_OK || status == BF_E_OVERFLOW);
+    status = n < 1 << 14 ? bf_states_absorb_axes(s, &all, &axis, 1) : BF_OK;
+    require(status == BF_OK || status == BF_E_OVERFLOW);
+}
+
+static void use(bf_context *context, bf_states *s, const uint8_t *data, size_t size) {
+    bf_states *back = NULL;
+    size_t saved_size;
+    uint8_t *saved = save(s, &saved_size);
+    require(saved_size == size && memcmp(saved, data, size) == 0);
+    free(saved);
+    take_results(s, data);
+    absorb(s, data);
+    bf_status status = bf_states_merge(s, s);
+    require(status == BF_OK || status == BF_E_OVERFLOW);
+    take_results(s, data);
+    saved = save(s, &saved_size);
+    require(bf_states_load(context, saved, saved_size, &back) == BF_OK);
+    free(saved);
+    bf_states_destroy(back);
+}
+
+static void try_to_load(bf_context *context, const uint8_t *data, size_t size) {
+    bf_states *s = NULL;
+    bf_status status = bf_states_load(context, data, size, &s);
+    require(status == BF_OK || status == BF_E_STATE);
+    require((status == BF_OK) == (s != NULL));
+    if (s != NULL) use(context, s, data, size);
+    bf_states_destroy(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return fuzz_saved(try_to_load, data, size);
+}
