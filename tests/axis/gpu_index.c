@@ -168,7 +168,6 @@ enum { OPS = sizeof ops / sizeof *ops };
 static void check_all_ops(const problem *p) {
     fill_rows(p);
     for (int i = 0; i < OPS; i++) {
-        if (ops[i] == BF_PROD) continue;
         bf_nan_policy nan = (bf_nan_policy)((p->seed + (uint64_t)i) % 3);
         bool sized = (p->seed >> 4) % 3 == 0 && (is_float(p->dtype) || ops[i] != BF_PROD);
         bool extreme =

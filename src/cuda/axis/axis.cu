@@ -12,4 +12,13 @@ extern const bf_axis_backend bf_cuda_axis_backend = {
     .reduce_fibres = bf_cuda_reduce_fibres,
     .reduce_rows = reduce_rows,
     .find_runs = bf_cuda_find_runs,
+    .create = bf_cuda_states_create,
+    .destroy = bf_cuda_states_destroy,
+    .clear = bf_cuda_states_clear,
+    .absorb = bf_cuda_states_absorb,
+    .merge = bf_cuda_states_merge,
+    .result = bf_cuda_states_result,
+    .counts = bf_cuda_states_counts,
+    .words = bf_cuda_states_words,
+    .add_words = bf_cuda_states_add_words,
 };

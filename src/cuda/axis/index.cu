@@ -11,7 +11,7 @@ extern "C" {
 
 namespace {
 
-enum { THREADS = BF_CUDA_INDEX_THREADS };
+enum { THREADS = BF_CUDA_INDEX_THREADS, ROWS_MOST = 1u << 31 };
 
 /* A call and its memory. */
 struct index_call {
@@ -21,7 +21,7 @@ struct index_call {
     const bf_results *results;
     bf_cuda_index_params params;
     bf_cuda_index_sorted sorted;
-    void *copies[3], *board;
+    void *copies[3], *board, *gathered;
 };
 
 bf_status check(const index_call *c, cudaError_t error) {
@@ -32,6 +32,7 @@ void free_call(index_call *c) {
     bf_cuda_index_sorted_free(c->context, &c->sorted);
     for (void *copy : c->copies) bf_cuda_free(c->context, copy);
     bf_cuda_free(c->context, c->board);
+    bf_cuda_free(c->context, c->gathered);
 }
 
 /* --- before --- */
@@ -49,27 +50,6 @@ bf_status reach_inputs(index_call *c) {
                                     bf_dtype_bytes(c->rows.places_dtype), &c->copies[2],
                                     &c->rows.places);
     return status;
-}
-
-void set_params(index_call *c) {
-    const bf_results *results = c->results;
-    bf_cuda_index_params *p = &c->params;
-    p->op = c->operands->op;
-    p->kind = c->operands->kind;
-    p->dtype = c->operands->dtype;
-    p->bytes = bf_dtype_bytes(p->dtype);
-    p->width = c->rows.width;
-    p->options = *results->options;
-    if (results->queued) p->options.overflow = BF_OVERFLOW_WRAP;
-    p->to = results->to;
-    p->to_bytes = bf_dtype_bytes(p->to);
-    p->aligned = (uintptr_t)results->values % (unsigned)p->to_bytes == 0;
-    p->values = results->values;
-    p->fits = results->fits;
-    p->has_empty = results->options->empty != NULL;
-    if (p->has_empty) memcpy(&p->empty, &results->options->empty->as, (size_t)p->to_bytes);
-    p->words = p->kind == BF_KIND_EXTREME ? (int)(sizeof(bf_cuda_index_extreme) / sizeof(int64_t))
-                                          : bf_sum_shape_of(p->kind, p->dtype).words;
 }
 
 /* --- kernels --- */
@@ -102,37 +82,24 @@ cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
 
 /* --- after --- */
 
-bf_status refuse(const index_call *c, unsigned long long failure) {
-    static const bf_status why[] = {BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW};
-    return bf_axis_refuse(c->context, why[failure % 4], c->operands->op, c->results->to,
-                          (int64_t)(failure / 4));
-}
-
-bf_status refuse_place(index_call *c, int64_t at) {
+bf_status refuse_place(bf_context *context, const bf_rows *rows, int64_t at) {
     int64_t value = 0;
-    int bytes = bf_dtype_bytes(c->rows.places_dtype);
+    int bytes = bf_dtype_bytes(rows->places_dtype);
     bf_status status =
-        bf_cuda_copy(c->context, &value, (const char *)c->rows.places + at * bytes, (size_t)bytes);
-    if (status == BF_OK) status = bf_cuda_wait(c->context, cudaSuccess, "an index");
+        bf_cuda_copy(context, &value, (const char *)rows->places + at * bytes, (size_t)bytes);
+    if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "an index");
     if (status != BF_OK) return status;
-    if (c->rows.places_dtype == BF_I32) value = (int32_t)value;
-    return bf_axis_wrong_place(c->context, &c->rows, at, value);
-}
-
-/* Waits, and returns what the data come to. */
-bf_status settle(index_call *c) {
-    int64_t words[2];
-    bf_status status = bf_cuda_fetch_words(c->context, cudaSuccess, c->board, 2, words,
-                                           "reducing by index on a GPU");
-    if (status == BF_OK) status = bf_cuda_wait(c->context, cudaSuccess, "reducing by index");
-    if (status != BF_OK) return status;
-    if (words[0] != -1) return refuse_place(c, words[0]);
-    return words[1] == -1 ? BF_OK : refuse(c, (unsigned long long)words[1]);
+    if (rows->places_dtype == BF_I32) value = (int32_t)value;
+    return bf_axis_wrong_place(context, rows, at, value);
 }
 
 bf_status tell_wrong(const index_call *c) {
     return check(c, cudaMemcpyAsync(c->results->wrong, &c->params.board->wrong, sizeof(int64_t),
                                     cudaMemcpyDefault, c->context->cuda->stream));
+}
+
+bf_status settle(const index_call *c) {
+    return bf_cuda_index_settle(c->context, &c->params, &c->rows, c->results);
 }
 
 bf_status sort_and_reduce(index_call *c) {
@@ -141,14 +108,40 @@ bf_status sort_and_reduce(index_call *c) {
     return status == BF_OK ? bf_cuda_index_enqueue(c->context, &c->params, &c->sorted) : status;
 }
 
+/* Products are made of rows that have been gathered: of floats by their places in the slot. */
+bf_status multiply(index_call *c) {
+    bf_context *context = c->context;
+    bf_cuda_index_params *p = &c->params;
+    const size_t bytes = (size_t)(c->rows.count * c->rows.width * p->bytes);
+    bf_status status = bf_cuda_index_sort(context, &c->rows, p->board, &c->sorted, &p->order);
+    if (status == BF_OK && !c->results->queued) status = settle(c);
+    if (status != BF_OK) return status;
+    if ((c->gathered = bf_cuda_alloc(context, bytes)) == NULL) return BF_E_MEMORY;
+    status = check(c, bf_cuda_index_gather(context->cuda, *p, c->gathered));
+    bf_operands operands = *c->operands;
+    bf_rows rows = c->rows;
+    operands.a = c->gathered;
+    rows.by = BF_ROWS_BY_OFFSETS;
+    rows.places = p->order.offsets;
+    rows.places_dtype = BF_I32;
+    return status == BF_OK ? bf_cuda_reduce_segments(context, &operands, &rows, c->results)
+                           : status;
+}
+
+bool is_product(bf_kind kind) { return kind == BF_KIND_PRODUCT || kind == BF_KIND_PRODUCT_TREE; }
+
 bf_status run_call(index_call *c) {
-    if (c->rows.count > UINT32_MAX - BF_CUDA_INDEX_GIANT)
-        return bf_fail(c->context, BF_E_MEMORY, "more than 2^32 rows by index on a GPU");
     bf_status status = reach_inputs(c);
-    set_params(c);
+    bf_cuda_index_set_operands(&c->params, c->operands->op, c->operands->dtype);
+    bf_cuda_index_set_results(&c->params, c->results);
+    c->params.width = c->rows.width;
     if (status != BF_OK) return status;
     c->board = c->params.board = bf_cuda_index_board_make(c->context);
     if (c->board == NULL) return BF_E_MEMORY;
+    if (is_product(c->operands->kind)) {
+        status = multiply(c);
+        return status == BF_OK && c->results->queued ? tell_wrong(c) : status;
+    }
     status = bf_cuda_index_scatters(c->operands, &c->rows)
                  ? bf_cuda_index_scatter(c->context, &c->params, &c->rows)
                  : sort_and_reduce(c);
@@ -156,7 +149,62 @@ bf_status run_call(index_call *c) {
     return c->results->queued ? tell_wrong(c) : settle(c);
 }
 
+/* More rows than their numbers have bits for: states take them in chunks. */
+bf_status run_in_chunks(index_call *c) {
+    const bf_operands *o = c->operands;
+    bool states = o->kind == BF_KIND_EXTREME ? !bf_is_indexed(o->op)
+                                             : bf_kind_is_sum(o->kind) && o->kind != BF_KIND_DOT;
+    if (!states || c->results->queued)
+        return bf_fail(c->context, BF_E_MEMORY, "%lld rows: at most 2^31 for this on a GPU",
+                       (long long)c->rows.count);
+    void *made = NULL;
+    bf_status status =
+        bf_cuda_states_create(c->context, o->op, o->dtype, c->rows.slots * c->rows.width, &made);
+    if (status != BF_OK) return status;
+    status = bf_cuda_states_absorb(c->context, made, 0, o->a, &c->rows);
+    if (status == BF_OK) status = bf_cuda_states_result(c->context, made, c->results);
+    bf_cuda_states_destroy(c->context, made);
+    return status;
+}
+
 } // namespace
+
+void bf_cuda_index_set_operands(bf_cuda_index_params *p, bf_reduction op, bf_dtype dtype) {
+    p->op = op;
+    p->kind = bf_kind_of(op, dtype);
+    p->dtype = dtype;
+    p->bytes = bf_dtype_bytes(dtype);
+    if (p->kind == BF_KIND_EXTREME)
+        p->words = (int)(sizeof(bf_cuda_index_extreme) / sizeof(int64_t));
+    else if (bf_kind_is_sum(p->kind))
+        p->words = bf_sum_shape_of(p->kind, dtype).words;
+}
+
+void bf_cuda_index_set_results(bf_cuda_index_params *p, const bf_results *results) {
+    p->options = *results->options;
+    if (results->queued) p->options.overflow = BF_OVERFLOW_WRAP;
+    p->to = results->to;
+    p->to_bytes = bf_dtype_bytes(p->to);
+    p->aligned = (uintptr_t)results->values % (unsigned)p->to_bytes == 0;
+    p->values = results->values;
+    p->fits = results->fits;
+    p->has_empty = results->options->empty != NULL;
+    if (p->has_empty) memcpy(&p->empty, &results->options->empty->as, (size_t)p->to_bytes);
+}
+
+bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *p,
+                               const bf_rows *rows, const bf_results *results) {
+    static const bf_status why[] = {BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW};
+    int64_t words[2];
+    bf_status status =
+        bf_cuda_fetch_words(context, cudaSuccess, p->board, 2, words, "reducing by index on a GPU");
+    if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "reducing by index");
+    if (status != BF_OK) return status;
+    if (rows != NULL && words[0] != -1) return refuse_place(context, rows, words[0]);
+    if (results == NULL || words[1] == -1) return BF_OK;
+    uint64_t failure = (uint64_t)words[1];
+    return bf_axis_refuse(context, why[failure % 4], p->op, results->to, (int64_t)(failure / 4));
+}
 
 bf_cuda_index_board *bf_cuda_index_board_make(bf_context *context) {
     cudaStream_t stream = context->cuda->stream;
@@ -218,7 +266,7 @@ bf_status bf_cuda_reduce_index(bf_context *context, const bf_operands *operands,
     int previous = bf_cuda_enter(context);
     cudaStreamCaptureMode mode = bf_cuda_relax();
     bf_status status = results->queued ? BF_OK : bf_cuda_refuse_captured(context);
-    if (status == BF_OK) status = run_call(&c);
+    if (status == BF_OK) status = rows->count > ROWS_MOST ? run_in_chunks(&c) : run_call(&c);
     free_call(&c);
     bf_cuda_restore(mode);
     bf_cuda_leave(previous);

@@ -26,8 +26,26 @@ extern const bf_axis_backend bf_cuda_axis_backend;
 
 bf_status bf_cuda_reduce_index(bf_context *context, const bf_operands *operands,
                                const bf_rows *rows, const bf_results *results);
+bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operands,
+                                  const bf_rows *rows, const bf_results *results);
 bf_status bf_cuda_find_runs(bf_context *context, bf_dtype key, const void *keys, int64_t n,
                             int64_t *first, int64_t room, int64_t *runs);
+
+/* --- states.cu: many states --- */
+
+bf_status bf_cuda_states_create(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count,
+                                void **states);
+void bf_cuda_states_destroy(bf_context *context, void *states);
+void bf_cuda_states_clear(bf_context *context, void *states);
+bf_status bf_cuda_states_absorb(bf_context *context, void *states, int64_t first,
+                                const void *values, const bf_rows *rows);
+bf_status bf_cuda_states_merge(bf_context *context, void *into, const void *from);
+bf_status bf_cuda_states_result(bf_context *context, void *states, const bf_results *results);
+bf_status bf_cuda_states_counts(bf_context *context, void *states, void *counts);
+bf_status bf_cuda_states_words(bf_context *context, void *states, int64_t first, int64_t n,
+                               int64_t *words);
+bf_status bf_cuda_states_add_words(bf_context *context, void *states, int64_t first, int64_t n,
+                                   const int64_t *words);
 
 enum {
     BF_CUDA_INDEX_THREADS = 256,
@@ -115,10 +133,12 @@ struct bf_cuda_index_sorted {
  * caller's to free by the other function, also on failure. Errors: BF_E_MEMORY, BF_E_DEVICE. */
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
                              bf_cuda_index_sorted *sorted, bf_cuda_index_order *order);
-/* The same for rows by length or by offsets: board->wrong becomes the first wrong offset. */
-bf_status bf_cuda_index_segment(bf_context *context, const bf_rows *rows,
-                                bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
-                                bf_cuda_index_order *order);
+/* The same for rows [begin, begin + n), by length or by offsets that are right. */
+bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
+                            bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                            bf_cuda_index_order *order);
+/* Enqueues a check of all places: board->wrong becomes the first that is wrong. */
+bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board);
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted);
 
 /* Returns the most giants, and the most pieces of giants, among n rows. */
@@ -140,6 +160,8 @@ bool bf_cuda_index_is_direct(const bf_cuda_index_params &p);
 /* index_words.cu: the blocks that have thread_words, and the bytes of these. */
 int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda);
 size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, int words);
+/* Enqueues a copy of all rows in their order. */
+cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p, void *to);
 /* Enqueue the kernels of giants, and of what is marked. */
 cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
 cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index_params &p);
@@ -147,7 +169,15 @@ cudaError_t bf_cuda_index_finish_giants(const bf_cuda *cuda, const bf_cuda_index
 
 /* index.cu: makes a board, which is the caller's to free. NULL: no memory. */
 bf_cuda_index_board *bf_cuda_index_board_make(bf_context *context);
-/* Enqueues the reduction of rows that are in order; scratch is allocated to `sorted`. */
+/* Sets what p says of the operands, or of the results. */
+void bf_cuda_index_set_operands(bf_cuda_index_params *p, bf_reduction op, bf_dtype dtype);
+void bf_cuda_index_set_results(bf_cuda_index_params *p, const bf_results *results);
+/* Waits, and returns what the board says; rows NULL: there are no places, results NULL: there are
+ * no results. */
+bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *p,
+                               const bf_rows *rows, const bf_results *results);
+/* Enqueues the reduction of rows that are in order; scratch is allocated to `sorted`. It fails for
+ * memory before it enqueues anything. */
 bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
                                 bf_cuda_index_sorted *sorted);
 
@@ -225,7 +255,7 @@ struct bf_cuda_index_extreme {
 };
 
 static __device__ __forceinline__ void
-bf_cuda_index_finish_extreme(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
+bf_cuda_index_finish_extreme(const bf_cuda_index_params &p, int64_t r, int64_t rows,
                              const bf_cuda_index_extreme &x) {
     bool nan = x.nans > 0 && p.options.nan != BF_NAN_SKIP, indexed = bf_is_indexed(p.op);
     if (x.nans > 0 && p.options.nan == BF_NAN_ERROR) bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);

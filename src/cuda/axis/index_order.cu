@@ -56,25 +56,35 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Offsets of segments of one length. */
-__global__ void __launch_bounds__(THREADS)
-    make_offsets(int64_t length, uint32_t n, int64_t slots, uint32_t *offsets) {
-    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= slots;
-         s += (int64_t)gridDim.x * THREADS)
-        offsets[s] = s > n / length ? n : (uint32_t)(s * length);
+/* Offset s of rows by length or by offsets. */
+__device__ __forceinline__ int64_t offset_of(const bf_rows &rows, int64_t s) {
+    if (rows.by == BF_ROWS_BY_OFFSETS)
+        return (int64_t)bf_cuda_index_at(rows.places, rows.places_dtype, s);
+    return s > rows.count / rows.length ? rows.count : s * rows.length;
 }
 
-/* A wrong offset becomes 0, so that its segments have no rows. */
+/* The offsets of rows [begin, begin + n), from the first of these. */
 __global__ void __launch_bounds__(THREADS)
-    check_offsets(const void *places, bf_dtype dtype, uint32_t n, int64_t slots, uint32_t *offsets,
-                  unsigned long long *wrong) {
-    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= slots;
+    cut_offsets(const bf_rows rows, int64_t begin, uint32_t n, uint32_t *offsets) {
+    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= rows.slots;
          s += (int64_t)gridDim.x * THREADS) {
-        int64_t at = (int64_t)bf_cuda_index_at(places, dtype, s);
-        int64_t before = s > 0 ? (int64_t)bf_cuda_index_at(places, dtype, s - 1) : 0;
-        bool right = at >= before && at >= 0 && at <= n;
-        if (!right) atomicMin(wrong, (unsigned long long)s);
-        offsets[s] = right ? (uint32_t)at : 0;
+        int64_t at = offset_of(rows, s) - begin;
+        offsets[s] = at < 0 ? 0 : at > n ? n : (uint32_t)at;
+    }
+}
+
+/* Finds the first wrong offset, or the first wrong index. */
+__global__ void __launch_bounds__(THREADS)
+    check_places(const bf_rows rows, int64_t places, unsigned long long *wrong) {
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < places;
+         i += (int64_t)gridDim.x * THREADS) {
+        uint64_t at = bf_cuda_index_at(rows.places, rows.places_dtype, i);
+        bool right = at < (uint64_t)rows.slots;
+        if (rows.by == BF_ROWS_BY_OFFSETS) {
+            int64_t before = i > 0 ? offset_of(rows, i - 1) : 0;
+            right = (int64_t)at >= before && at <= (uint64_t)rows.count;
+        }
+        if (!right) atomicMin(wrong, (unsigned long long)i);
     }
 }
 
@@ -90,9 +100,9 @@ int slot_bytes(int64_t slots) {
     return bytes;
 }
 
-bool alloc_offsets(bf_context *context, const bf_rows *rows, bf_cuda_index_sorted *sorted) {
-    size_t giants = (size_t)bf_cuda_index_giants(rows->count) * sizeof(bf_cuda_index_giant);
-    sorted->offsets = bf_cuda_alloc(context, ((size_t)rows->slots + 1) * sizeof(uint32_t));
+bool alloc_offsets(bf_context *context, int64_t slots, uint32_t n, bf_cuda_index_sorted *sorted) {
+    size_t giants = (size_t)bf_cuda_index_giants(n) * sizeof(bf_cuda_index_giant);
+    sorted->offsets = bf_cuda_alloc(context, ((size_t)slots + 1) * sizeof(uint32_t));
     sorted->giants = sorted->offsets != NULL ? bf_cuda_alloc(context, giants) : NULL;
     return sorted->giants != NULL;
 }
@@ -119,7 +129,7 @@ bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_i
     sorted->entries[0] = bf_cuda_alloc(context, n * sizeof(entry));
     sorted->entries[1] = bf_cuda_alloc(context, n * sizeof(entry));
     if (sorted->entries[0] == NULL || sorted->entries[1] == NULL ||
-        !alloc_offsets(context, rows, sorted))
+        !alloc_offsets(context, rows->slots, n, sorted))
         return BF_E_MEMORY;
     void *by_slot = sorted->entries[0];
     bf_status status = BF_OK;
@@ -137,22 +147,24 @@ bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_i
     return list_giants(context, board, sorted, order);
 }
 
-bf_status bf_cuda_index_segment(bf_context *context, const bf_rows *rows,
-                                bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
-                                bf_cuda_index_order *order) {
+bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
+                            bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                            bf_cuda_index_order *order) {
     *sorted = {};
-    const uint32_t n = (uint32_t)rows->count;
-    if (!alloc_offsets(context, rows, sorted)) return BF_E_MEMORY;
-    uint32_t *offsets = (uint32_t *)sorted->offsets;
-    unsigned blocks = (unsigned)blocks_for(context, rows->slots + 1);
-    if (rows->by == BF_ROWS_BY_LENGTH)
-        make_offsets<<<blocks, THREADS, 0, context->cuda->stream>>>(rows->length, n, rows->slots,
-                                                                    offsets);
-    else
-        check_offsets<<<blocks, THREADS, 0, context->cuda->stream>>>(
-            rows->places, rows->places_dtype, n, rows->slots, offsets, &board->wrong);
+    if (!alloc_offsets(context, rows->slots, n, sorted)) return BF_E_MEMORY;
+    cut_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
+                  context->cuda->stream>>>(*rows, begin, n, (uint32_t *)sorted->offsets);
     *order = {rows->slots, n, NULL, NULL, NULL};
     return list_giants(context, board, sorted, order);
+}
+
+bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows,
+                              bf_cuda_index_board *board) {
+    int64_t places = rows->by == BF_ROWS_BY_INDEX ? rows->count : rows->slots + 1;
+    if (rows->by == BF_ROWS_BY_LENGTH) return BF_OK;
+    check_places<<<(unsigned)blocks_for(context, places), THREADS, 0, context->cuda->stream>>>(
+        *rows, places, &board->wrong);
+    return bf_cuda_check(context, cudaGetLastError(), "checking places");
 }
 
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted) {

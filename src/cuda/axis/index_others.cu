@@ -26,11 +26,14 @@ template <class T> struct integer_sum {
     template <class Add>
     __device__ __forceinline__ void add_to(const bf_cuda_index_params &p, uint32_t rows,
                                            const Add &add) const {
-        enum { LIMBS = 4 };
+        enum { LIMBS = 3 }; /* of 2^32 elements of 64 bits */
+        const bool negative = sum < 0;
+        const bf_i128 magnitude = negative ? -sum : sum;
         add(BF_SUM_COUNT, rows);
-        for (int k = 0; k < LIMBS - 1; k++)
-            add(BF_SUM_LIMBS + k, (int64_t)(uint32_t)(sum >> 32 * k));
-        add(BF_SUM_LIMBS + LIMBS - 1, (int64_t)(sum >> 96));
+        for (int k = 0; k < LIMBS; k++) {
+            int64_t limb = (int64_t)(uint32_t)(magnitude >> 32 * k);
+            if (limb != 0) add(BF_SUM_LIMBS + k, negative ? -limb : limb);
+        }
     }
     __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
                                            int64_t *words, bf_work *work) const {

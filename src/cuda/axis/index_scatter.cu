@@ -2,9 +2,10 @@
  *
  * 1. A block sorts a tile of rows in shared memory by the high bits of their slots, the digit, and
  *    writes the tile whole, with the first row of each digit.
- * 2. A small kernel cuts the rows of each digit into items of about the same size.
- * 3. A block takes an item: it reads the digit's rows from tile after tile, adds them to limbs of
- *    its slots in shared memory, and these to the slots' words. So a hot slot is only an item more.
+ * 2. Small kernels cut the rows of each digit into items of about the same size.
+ * 3. A block takes an item, and each of its warps as many of the rows: it reads them from tile
+ * after tile, adds them to limbs of their slots in shared memory, and these to the slots' words. So
+ * a hot slot is only some items more.
  * 4. A thread rounds a slot's words.
  *
  * Limbs in shared memory have 32 bits and cover all of f32. Each starts in the middle of its range,
@@ -18,12 +19,13 @@
 namespace {
 
 enum {
-    TILE_THREADS = 512,
-    TILE_ITEMS = 16,
+    TILE_THREADS = 1024,
+    TILE_ITEMS = 8,
     TILE = TILE_THREADS * TILE_ITEMS,
-    COUNTERS = 1024, /* of a tile: copies of those of each digit */
+    COUNTERS = TILE_THREADS, /* of a tile: copies of those of each digit */
     DIGITS_MOST = 256,
     SLOTS_BITS_MOST = 12, /* of a digit */
+    SLOT_BITS = 20,       /* of all */
     LIMBS = 10,           /* 277 bits of f32, and a limb for carries */
     ITEM_LEAST = 1 << 15  /* rows that are worth a block */
 };
@@ -34,6 +36,7 @@ struct tiles {
     uint32_t *values; /* f32 as bits, tile by tile, by digit */
     uint16_t *slots;  /* within the digit */
     uint16_t *starts; /* [digit][tile], and one more digit */
+    uint32_t *before; /* [digit][tile]: rows of the digit in earlier tiles */
     uint32_t *totals; /* rows of each digit */
     struct item *items;
     unsigned *item_count;
@@ -42,9 +45,9 @@ struct tiles {
     uint32_t most;        /* rows of an item, about */
 };
 
-/* Rows of a digit in some tiles. */
+/* Rows of a digit, by their numbers within it. */
 struct item {
-    uint32_t digit, first, end;
+    uint32_t digit, begin, end;
 };
 
 /* --- tiles --- */
@@ -62,23 +65,26 @@ struct tile_memory {
     uint32_t counters[COUNTERS + 1];
 };
 
+/* Each copy of a digit's counter takes few of a tile's rows, so that a row's number within the copy
+ * fits above its slot. */
+static_assert(TILE / (COUNTERS / DIGITS_MOST) < 1 << (32 - SLOT_BITS), "rank");
+static_assert((int64_t)DIGITS_MOST << SLOTS_BITS_MOST <= 1 << SLOT_BITS, "slots");
+
 template <bf_dtype D>
 __global__ void __launch_bounds__(TILE_THREADS, 2)
     sort_tile(const void *values, const void *index, bf_dtype index_dtype, int64_t slots,
               const tiles t, unsigned long long *wrong) {
     extern __shared__ __align__(16) char memory[];
     tile_memory &m = *(tile_memory *)memory;
+    const unsigned slot_mask = (1u << SLOT_BITS) - 1;
     const uint32_t first = blockIdx.x * TILE;
     const uint32_t left = t.rows - first, rows = left < TILE ? left : TILE;
-    const int copies = COUNTERS / t.digits;
-    uint32_t slot[TILE_ITEMS], value[TILE_ITEMS], rank[TILE_ITEMS];
-#pragma unroll
-    for (int k = 0; k < COUNTERS / TILE_THREADS; k++)
-        m.counters[k * TILE_THREADS + threadIdx.x] = 0;
+    const unsigned copies = COUNTERS / (unsigned)t.digits;
+    uint32_t slot[TILE_ITEMS], value[TILE_ITEMS]; /* of a slot the rank too */
+    m.counters[threadIdx.x] = 0;
 #pragma unroll
     for (int k = 0; k < TILE_ITEMS; k++) {
         uint32_t i = k * TILE_THREADS + threadIdx.x;
-        slot[k] = ~0u;
         if (i >= rows) continue;
         uint64_t s = bf_cuda_index_at(index, index_dtype, (int64_t)first + i);
         value[k] = load_float<D>(values, (int64_t)first + i);
@@ -89,38 +95,30 @@ __global__ void __launch_bounds__(TILE_THREADS, 2)
         slot[k] = (uint32_t)s;
     }
     __syncthreads();
+    const unsigned copy = threadIdx.x & (copies - 1);
 #pragma unroll
     for (int k = 0; k < TILE_ITEMS; k++) {
-        if (slot[k] == ~0u) continue;
-        uint32_t at = (slot[k] >> t.bits) * copies + threadIdx.x % copies;
-        rank[k] = atomicAdd(&m.counters[at], 1);
+        if (k * TILE_THREADS + threadIdx.x >= rows) continue;
+        slot[k] |= atomicAdd(&m.counters[(slot[k] >> t.bits) * copies + copy], 1) << SLOT_BITS;
     }
     __syncthreads();
-    uint32_t mine[COUNTERS / TILE_THREADS], sum = 0, all;
-    uint32_t *own = m.counters + threadIdx.x * (COUNTERS / TILE_THREADS);
-#pragma unroll
-    for (int k = 0; k < COUNTERS / TILE_THREADS; k++) sum += mine[k] = own[k];
-    uint32_t before = bf_cuda_partition::sum_before<TILE_THREADS / 32>(sum, &all);
-#pragma unroll
-    for (int k = 0; k < COUNTERS / TILE_THREADS; k++) {
-        own[k] = before;
-        before += mine[k];
-    }
+    uint32_t all, mine = m.counters[threadIdx.x];
+    m.counters[threadIdx.x] = bf_cuda_partition::sum_before<TILE_THREADS / 32>(mine, &all);
     if (threadIdx.x == 0) m.counters[COUNTERS] = rows;
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < TILE_ITEMS; k++) {
-        if (slot[k] == ~0u) continue;
-        uint32_t at = (slot[k] >> t.bits) * copies + threadIdx.x % copies;
-        uint32_t to = m.counters[at] + rank[k];
+        if (k * TILE_THREADS + threadIdx.x >= rows) continue;
+        uint32_t s = slot[k] & slot_mask;
+        uint32_t to = m.counters[(s >> t.bits) * copies + copy] + (slot[k] >> SLOT_BITS);
         m.values[to] = value[k];
-        m.slots[to] = (uint16_t)(slot[k] & ((1u << t.bits) - 1));
+        m.slots[to] = (uint16_t)(s & ((1u << t.bits) - 1));
     }
     for (int d = threadIdx.x; d <= t.digits; d += TILE_THREADS)
         t.starts[(size_t)d * t.count + blockIdx.x] =
             (uint16_t)m.counters[d < t.digits ? d * copies : COUNTERS];
     __syncthreads();
-#pragma unroll 4
+#pragma unroll
     for (uint32_t i = threadIdx.x; i < TILE / 4; i += TILE_THREADS) {
         uint4 v = ((const uint4 *)m.values)[i];
         ushort4 s = ((const ushort4 *)m.slots)[i];
@@ -131,29 +129,40 @@ __global__ void __launch_bounds__(TILE_THREADS, 2)
 
 /* --- items --- */
 
-__global__ void __launch_bounds__(256) count_digits(const tiles t) {
-    __shared__ uint32_t total;
-    if (threadIdx.x == 0) total = 0;
-    __syncthreads();
+/* A block for each digit. */
+__global__ void __launch_bounds__(1024) count_digits(const tiles t) {
     const uint16_t *starts = t.starts + (size_t)blockIdx.x * t.count, *ends = starts + t.count;
-    uint32_t sum = 0;
-    for (uint32_t i = threadIdx.x; i < t.count; i += 256) sum += (uint32_t)ends[i] - starts[i];
-    sum = __reduce_add_sync(~0u, sum);
-    if (threadIdx.x % 32 == 0) atomicAdd(&total, sum);
-    __syncthreads();
-    if (threadIdx.x == 0) t.totals[blockIdx.x] = total;
+    uint32_t *before = t.before + (size_t)blockIdx.x * t.count;
+    uint32_t sum = 0, all;
+    for (uint32_t base = 0; base < t.count; base += 1024) {
+        uint32_t i = base + threadIdx.x;
+        uint32_t rows = i < t.count ? (uint32_t)ends[i] - starts[i] : 0;
+        uint32_t at = sum + bf_cuda_partition::sum_before<32>(rows, &all);
+        if (i < t.count) before[i] = at;
+        sum += all;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) t.totals[blockIdx.x] = sum;
 }
 
-/* One block, a thread for each digit. */
-__global__ void __launch_bounds__(DIGITS_MOST) make_items(const tiles t) {
-    uint32_t digit = threadIdx.x, all, rows = (int)digit < t.digits ? t.totals[digit] : 0;
-    uint32_t pieces = rows / t.most + (rows % t.most != 0);
-    if (pieces > t.count) pieces = t.count;
-    uint32_t at = bf_cuda_partition::sum_before<DIGITS_MOST / 32>(pieces, &all);
-    for (uint32_t k = 0; k < pieces; k++)
-        t.items[at + k] = {digit, (uint32_t)((uint64_t)t.count * k / pieces),
-                           (uint32_t)((uint64_t)t.count * (k + 1) / pieces)};
-    if (digit == 0) *t.item_count = all;
+/* One block. */
+__global__ void __launch_bounds__(1024) make_items(const tiles t) {
+    __shared__ uint32_t firsts[DIGITS_MOST];
+    const uint32_t digits = (uint32_t)t.digits;
+    uint32_t all, rows = threadIdx.x < digits ? t.totals[threadIdx.x] : 0;
+    uint32_t at = bf_cuda_partition::sum_before<32>(rows / t.most + (rows % t.most != 0), &all);
+    if (threadIdx.x < digits) firsts[threadIdx.x] = at;
+    if (threadIdx.x == 0) *t.item_count = all;
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < all; i += 1024) {
+        uint32_t low = 0, high = digits; /* the last digit that begins at or before this item */
+        while (high - low > 1) {
+            uint32_t middle = (low + high) / 2;
+            (firsts[middle] <= i ? low : high) = middle;
+        }
+        uint64_t n = t.totals[low], k = i - firsts[low], pieces = n / t.most + (n % t.most != 0);
+        t.items[i] = {low, (uint32_t)(n * k / pieces), (uint32_t)(n * (k + 1) / pieces)};
+    }
 }
 
 /* --- sums --- */
@@ -161,7 +170,6 @@ __global__ void __launch_bounds__(DIGITS_MOST) make_items(const tiles t) {
 /* The limbs and counts of a block: word (limb * slots + slot) * copies + copy; counts are behind
  * the limbs. */
 struct sums_view {
-    unsigned *words;
     unsigned at, step; /* shared address of this lane's copy of limb 0 of slot 0; bytes of a limb */
     unsigned slot_step;
 };
@@ -183,15 +191,25 @@ __device__ __noinline__ void count_special(int64_t *words, uint32_t bits) {
     bf_cuda_add_word(words + (special != 0 ? special : (int)BF_SUM_NEG_ZERO), 1);
 }
 
+/* Counts a row: for sums 1 stands for any number. Special rows are counted apart. */
+template <bool counts> __device__ __forceinline__ void count_row(unsigned at) {
+    if (counts)
+        asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(at) : "memory");
+    else
+        asm volatile("st.shared.u32 [%0], 1;" ::"r"(at) : "memory");
+}
+
+template <bool counts>
 __device__ __forceinline__ void add_float(const sums_view &v, int64_t *words, unsigned slot,
                                           uint32_t bits) {
     const bf_layout layout = bf_layout_sum(BF_F32);
     unsigned field = bits >> 23 & 255, normal = min(field, 1u), sign = (unsigned)((int)bits >> 31);
     unsigned magnitude = (bits & 0x7fffffu) | normal << 23, position = field - normal;
     unsigned to = v.at + slot * v.slot_step;
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(to + LIMBS * v.step) : "memory");
-    if (magnitude == 0 || field == 255) {
-        if (bits != 0) count_special(words + slot * (BF_SUM_LIMBS + layout.limbs), bits);
+    const bool special = field == 255 || bits == MIDDLE;
+    if (!special) count_row<counts>(to + LIMBS * v.step);
+    if (magnitude == 0 || special) {
+        if (special) count_special(words + slot * (BF_SUM_LIMBS + layout.limbs), bits);
         return;
     }
     unsigned limb = position >> 5;
@@ -203,7 +221,9 @@ __device__ __forceinline__ void add_float(const sums_view &v, int64_t *words, un
     if ((before ^ sign) > ~high) carry_on(to + 2 * v.step, v.step, (int)(LIMBS - 2 - limb), sign);
 }
 
-/* Adds the rows of 32 tiles of a warp, four runs at a time. */
+/* Adds rows of 32 tiles: each lane has the first of a tile, and their number. Four runs are read at
+ * a time. */
+template <bool counts>
 __device__ __forceinline__ void add_runs(const tiles &t, const sums_view &v, int64_t *words,
                                          uint32_t tile, uint32_t start, uint32_t length) {
     enum { RUNS = 4, AHEAD = 2 };
@@ -231,11 +251,48 @@ __device__ __forceinline__ void add_runs(const tiles &t, const sums_view &v, int
             for (int r = 0; r < RUNS; r++)
 #pragma unroll
                 for (int j = 0; j < AHEAD; j++)
-                    if (i + 32 * j < rows[r]) add_float(v, words, slot[r][j], value[r][j]);
+                    if (i + 32 * j < rows[r]) add_float<counts>(v, words, slot[r][j], value[r][j]);
         }
     }
 }
 
+/* Returns the last tile with `before` at most row. A warp compares 32 tiles at a time. */
+__device__ __forceinline__ uint32_t find_tile(const uint32_t *before, uint32_t count,
+                                              uint32_t row) {
+    uint32_t low = 0, high = count;
+    while (high - low > 1) {
+        uint32_t step = (high - low + 31) / 32, at = low + threadIdx.x % 32 * step;
+        bool most = at < high && before[at] <= row;
+        low += (__popc(__ballot_sync(~0u, most)) - 1) * step;
+        high = min(high, low + step);
+    }
+    return low;
+}
+
+/* Adds rows [begin, end) of a digit. */
+template <bool counts>
+__device__ __forceinline__ void add_rows(const tiles &t, const sums_view &v, int64_t *words,
+                                         uint32_t digit, uint32_t begin, uint32_t end) {
+    const uint16_t *starts = t.starts + (size_t)digit * t.count, *ends = starts + t.count;
+    const uint32_t *before = t.before + (size_t)digit * t.count;
+    uint32_t tile = find_tile(before, t.count, begin);
+    for (bool on = true; on && tile < t.count; tile += 32) {
+        uint32_t mine = tile + threadIdx.x % 32, start = 0, length = 0, first = end;
+        if (mine < t.count) {
+            first = before[mine];
+            start = starts[mine];
+            length = ends[mine] - start;
+            uint32_t skipped = begin > first ? min(begin - first, length) : 0;
+            uint32_t last = min(length, end > first ? end - first : 0);
+            start += skipped;
+            length = last > skipped ? last - skipped : 0;
+        }
+        on = !__any_sync(~0u, first >= end);
+        add_runs<counts>(t, v, words, tile, start, length);
+    }
+}
+
+template <bool counts>
 __global__ void __launch_bounds__(1024, 1)
     add_items(const tiles t, int64_t slots, int copies, int64_t *all_words) {
     extern __shared__ __align__(16) unsigned shared[];
@@ -249,19 +306,13 @@ __global__ void __launch_bounds__(1024, 1)
         shared[i] = i < stride * LIMBS ? MIDDLE : 0;
     __syncthreads();
     sums_view v;
-    v.words = shared;
     v.at = (unsigned)__cvta_generic_to_shared(shared) + 4 * (threadIdx.x & (copies - 1));
     v.step = 4 * stride;
     v.slot_step = 4 * copies;
-    const uint16_t *starts = t.starts + (size_t)x.digit * t.count, *ends = starts + t.count;
-    for (uint32_t tile = x.first + threadIdx.x / 32 * 32; tile < x.end; tile += blockDim.x) {
-        uint32_t mine = tile + threadIdx.x % 32, start = 0, length = 0;
-        if (mine < x.end) {
-            start = starts[mine];
-            length = ends[mine] - start;
-        }
-        add_runs(t, v, words, tile, start, length);
-    }
+    const uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32, rows = x.end - x.begin;
+    const uint32_t begin = x.begin + (uint32_t)((uint64_t)rows * warp / warps);
+    const uint32_t end = x.begin + (uint32_t)((uint64_t)rows * (warp + 1) / warps);
+    if (begin < end) add_rows<counts>(t, v, words, x.digit, begin, end);
     __syncthreads();
     for (unsigned s = threadIdx.x; s < width && base + s < slots; s += blockDim.x) {
         for (int k = 0; k < (int)words_each; k++) {
@@ -284,14 +335,14 @@ __device__ __forceinline__ uint64_t round_words(const bf_cuda_index_params &p,
     const bf_layout layout = bf_layout_sum(BF_F32);
     const bf_format f = bf_format_of(p.to);
     const bool mean = p.op == BF_MEAN;
-    int64_t n = bf_finish_count(words);
+    int64_t n = words[BF_SUM_COUNT] + words[BF_SUM_NEG_ZERO];
     uint64_t bits;
     bool negative;
     if (bf_finish_special(words, p.options.nan == BF_NAN_SKIP, f, &bits)) return bits;
     if (mean && n == 0) return bf_format_nan(f);
     bf_leading x =
         bf_leading_from_band(words + BF_SUM_LIMBS, layout.limbs, layout.exponent, &negative);
-    if (x.bits == 0) return bf_finish_zero_is_negative(words) ? bf_format_sign(f) : 0;
+    if (x.bits == 0) return n > 0 && words[BF_SUM_NEG_ZERO] == n ? bf_format_sign(f) : 0;
     return bf_leading_round(f, negative, mean ? bf_leading_divide(x, (uint64_t)n) : x);
 }
 
@@ -314,15 +365,17 @@ size_t align_up(size_t bytes) { return (bytes + 255) & ~(size_t)255; }
 size_t divide(tiles *t, char *memory) {
     size_t rows = (size_t)t->count * TILE, at = 0;
     size_t items = DIGITS_MOST + t->rows / t->most + 1;
-    void **arrays[] = {(void **)&t->values, (void **)&t->slots, (void **)&t->starts,
-                       (void **)&t->totals, (void **)&t->items, (void **)&t->item_count};
+    void **arrays[] = {(void **)&t->values,    (void **)&t->slots,  (void **)&t->starts,
+                       (void **)&t->before,    (void **)&t->totals, (void **)&t->items,
+                       (void **)&t->item_count};
     size_t bytes[] = {rows * 4,
                       rows * 2,
                       ((size_t)t->digits + 1) * t->count * 2,
+                      (size_t)t->digits * t->count * 4,
                       DIGITS_MOST * 4,
                       items * sizeof(item),
                       4};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         *arrays[i] = memory + at;
         at += align_up(bytes[i]);
     }
@@ -366,9 +419,10 @@ cudaError_t launch_items(const bf_cuda *cuda, const bf_cuda_index_params &p, con
                            .shared = copies * each,
                            .overlaps = false,
                            .spares_cache = true};
-    count_digits<<<(unsigned)t.digits, 256, 0, cuda->stream>>>(t);
-    make_items<<<1, DIGITS_MOST, 0, cuda->stream>>>(t);
-    return bf_cuda_launch(cuda, add_items, shape, t, rows->slots, copies, p.pool);
+    count_digits<<<(unsigned)t.digits, 1024, 0, cuda->stream>>>(t);
+    make_items<<<1, 1024, 0, cuda->stream>>>(t);
+    return bf_cuda_launch(cuda, p.op == BF_MEAN ? add_items<true> : add_items<false>, shape, t,
+                          rows->slots, copies, p.pool);
 }
 
 } // namespace

@@ -51,8 +51,27 @@ __global__ void __launch_bounds__(THREADS)
             continue;
         }
         bf_cuda_index_target to(p, t, column);
+        if (p.states.counts == nullptr) bf_sum_carry(p.kind, p.dtype, words);
         for (int k = 0; k < p.words; k++)
             if (words[k] != 0) to.add(k, words[k]);
+    }
+}
+
+/* --- products --- */
+
+__global__ void __launch_bounds__(THREADS)
+    gather_rows(const __grid_constant__ bf_cuda_index_params p, char *to) {
+    const int64_t end = p.order.n * p.width;
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
+         i += (int64_t)gridDim.x * THREADS) {
+        int64_t row = bf_cuda_index_row(p.order, (uint32_t)(i / p.width));
+        uint64_t x = load(p, p.a, row * p.width + i % p.width);
+        switch (p.bytes) {
+        case 1: ((uint8_t *)to)[i] = (uint8_t)x; break;
+        case 2: ((uint16_t *)to)[i] = (uint16_t)x; break;
+        case 4: ((uint32_t *)to)[i] = (uint32_t)x; break;
+        default: ((uint64_t *)to)[i] = x;
+        }
     }
 }
 
@@ -95,6 +114,11 @@ int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda) {
 size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, int words) {
     size_t each = (size_t)words + (sizeof(bf_work) + 7) / 8;
     return (size_t)bf_cuda_index_word_blocks(cuda) * THREADS * each * sizeof(int64_t);
+}
+
+cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p, void *to) {
+    gather_rows<<<(unsigned)cuda->multiprocessors * 8, THREADS, 0, cuda->stream>>>(p, (char *)to);
+    return cudaGetLastError();
 }
 
 cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p) {

@@ -134,7 +134,7 @@ bf_status copy_words(bf_context *context, bf_cuda_groups *g, int which, int64_t 
     int64_t *out = (int64_t *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, bytes);
     if (out == NULL) return BF_E_MEMORY;
     cudaError_t error = bf_cuda_aggregate_words(context, &g->set.aggregates[which],
-                                                (const unsigned *)g->order.memory + first,
+                                                (const unsigned *)g->order.memory + first, 0,
                                                 (const int64_t *)g->set.counts.memory, n, out);
     status = bf_cuda_group_check(context, error);
     return status == BF_OK ? copy_and_wait(context, words, out, bytes) : status;

@@ -283,7 +283,7 @@ static bf_status add_groups(bf_context *context, const bf_cuda_groups *g, bf_cud
     cudaError_t error = cudaGetLastError();
     for (int c = 0; c < g->count && error == cudaSuccess; c++)
         error = bf_cuda_aggregate_merge(context, &into->aggregates[c], &from->aggregates[c],
-                                        numbers, from->size, into->size);
+                                        numbers, 0, from->size, into->size);
     return bf_cuda_group_check(context, error);
 }
 

@@ -73,19 +73,28 @@ __global__ void __launch_bounds__(THREADS) carry_limbs(int64_t *words, int limbs
         bf_limbs_carry(words + i * limbs, limbs);
 }
 
+/* Groups by their numbers, or one after another. */
+struct group_list {
+    const unsigned *numbers;
+    int64_t first;
+    __device__ __forceinline__ int64_t operator[](int64_t i) const {
+        return numbers != nullptr ? numbers[i] : first + i;
+    }
+};
+
 __global__ void __launch_bounds__(THREADS)
-    merge_words(int64_t *into, int wide, int at, const int64_t *from, int each,
-                const unsigned *numbers, int64_t n) {
+    merge_words(int64_t *into, int wide, int at, const int64_t *from, int each, group_list groups,
+                int64_t n) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n * each;
          i += (int64_t)gridDim.x * THREADS)
-        into[(int64_t)numbers[i / each] * wide + at + i % each] += from[i];
+        into[groups[i / each] * wide + at + i % each] += from[i];
 }
 
 __global__ void __launch_bounds__(THREADS)
-    merge_keys(int64_t *into, const int64_t *from, const unsigned *numbers, int64_t n) {
+    merge_keys(int64_t *into, const int64_t *from, group_list groups, int64_t n) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
-        if (from[i] < into[numbers[i]]) into[numbers[i]] = from[i];
+        if (from[i] < into[groups[i]]) into[groups[i]] = from[i];
 }
 
 __global__ void __launch_bounds__(THREADS) fill_words(int64_t *words, int64_t value, int64_t n) {
@@ -117,13 +126,13 @@ __device__ void write_extreme(int64_t count, int64_t nan, int64_t key, int64_t *
 
 /* Writes words as bf_group_aggregate_words of src/cpu/group/aggregate.c does. */
 __global__ void __launch_bounds__(THREADS)
-    write_words(const __grid_constant__ bf_cuda_aggregate_params p, const unsigned *order,
+    write_words(const __grid_constant__ bf_cuda_aggregate_params p, group_list groups,
                 const int64_t *counts, int64_t *words) {
     bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
     int each = p.kind == BF_KIND_EXTREME ? (int)BF_EXTREME_WORDS : shape.words;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < p.n;
          i += (int64_t)gridDim.x * THREADS) {
-        int64_t number = order[i], *to = words + i * each;
+        int64_t number = groups[i], *to = words + i * each;
         if (p.kind == BF_KIND_EXTREME) {
             const int64_t *specials = p.specials + number * BF_CUDA_SPECIALS;
             write_extreme(counts[number], p.specials != nullptr ? specials[BF_CUDA_SPECIAL_NAN] : 0,
@@ -328,41 +337,42 @@ bf_status bf_cuda_aggregate_widen(bf_context *context, bf_cuda_aggregate *into,
 }
 
 static cudaError_t merge_band(bf_context *context, bf_cuda_band *into, const bf_cuda_band *from,
-                              const unsigned *numbers, int64_t n, int64_t size) {
+                              group_list groups, int64_t n, int64_t size) {
     if (from->limbs == 0) return cudaSuccess;
     cudaError_t error = make_headroom(context, into, size, from->deposits);
     if (error != cudaSuccess) return error;
     merge_words<<<bf_cuda_aggregate_blocks(context, n * from->limbs, THREADS), THREADS, 0,
                   context->cuda->stream>>>(
         (int64_t *)into->words.memory, into->limbs, from->first - into->first,
-        (const int64_t *)from->words.memory, from->limbs, numbers, n);
+        (const int64_t *)from->words.memory, from->limbs, groups, n);
     into->deposits += from->deposits;
     return cudaGetLastError();
 }
 
 cudaError_t bf_cuda_aggregate_merge(bf_context *context, bf_cuda_aggregate *into,
                                     const bf_cuda_aggregate *from, const unsigned *numbers,
-                                    int64_t n, int64_t size) {
+                                    int64_t first, int64_t n, int64_t size) {
+    const group_list groups = {numbers, first};
     cudaStream_t stream = context->cuda->stream;
     if (into->kind == BF_KIND_EXTREME)
         merge_keys<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0, stream>>>(
-            (int64_t *)into->keys.memory, (const int64_t *)from->keys.memory, numbers, n);
+            (int64_t *)into->keys.memory, (const int64_t *)from->keys.memory, groups, n);
     if (from->has_specials)
         merge_words<<<bf_cuda_aggregate_blocks(context, n * BF_CUDA_SPECIALS, THREADS), THREADS, 0,
                       stream>>>((int64_t *)into->specials.memory, BF_CUDA_SPECIALS, 0,
-                                (const int64_t *)from->specials.memory, BF_CUDA_SPECIALS, numbers,
+                                (const int64_t *)from->specials.memory, BF_CUDA_SPECIALS, groups,
                                 n);
-    cudaError_t error = merge_band(context, &into->sum, &from->sum, numbers, n, size);
+    cudaError_t error = merge_band(context, &into->sum, &from->sum, groups, n, size);
     if (error == cudaSuccess)
-        error = merge_band(context, &into->products, &from->products, numbers, n, size);
+        error = merge_band(context, &into->products, &from->products, groups, n, size);
     return error;
 }
 
 cudaError_t bf_cuda_aggregate_words(bf_context *context, const bf_cuda_aggregate *a,
-                                    const unsigned *order, const int64_t *counts, int64_t n,
-                                    int64_t *words) {
+                                    const unsigned *order, int64_t first, const int64_t *counts,
+                                    int64_t n, int64_t *words) {
     bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
     write_words<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0,
-                  context->cuda->stream>>>(p, order, counts, words);
+                  context->cuda->stream>>>(p, group_list{order, first}, counts, words);
     return cudaGetLastError();
 }

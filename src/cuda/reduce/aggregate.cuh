@@ -83,17 +83,18 @@ cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *agg
                                      int64_t size);
 
 /* Widens `into` for a merge of `from`; merges group i of `from` into group numbers[i], all
- * different, of `size` groups. */
+ * different, of `size` groups. numbers NULL: into group first + i. */
 bf_status bf_cuda_aggregate_widen(bf_context *context, bf_cuda_aggregate *into,
                                   const bf_cuda_aggregate *from, int64_t size, int64_t room);
 cudaError_t bf_cuda_aggregate_merge(bf_context *context, bf_cuda_aggregate *into,
                                     const bf_cuda_aggregate *from, const unsigned *numbers,
-                                    int64_t n, int64_t size);
+                                    int64_t first, int64_t n, int64_t size);
 
-/* Writes the words (rules/reduce/state.h) of groups order[0, n). */
+/* Writes the words (rules/reduce/state.h) of groups order[0, n). order NULL: of groups first to
+ * first + n - 1. */
 cudaError_t bf_cuda_aggregate_words(bf_context *context, const bf_cuda_aggregate *aggregate,
-                                    const unsigned *order, const int64_t *counts, int64_t n,
-                                    int64_t *words);
+                                    const unsigned *order, int64_t first, const int64_t *counts,
+                                    int64_t n, int64_t *words);
 
 /* --- aggregate_band.cu --- */
 
