@@ -66,6 +66,7 @@ struct bf_cuda_axis_params {
     bf_reduction op;
     bf_kind kind;
     bf_dtype dtype;
+    int element; /* its bytes */
     bf_cuda_axis_layout at;
 
     /* results */
@@ -83,7 +84,7 @@ struct bf_cuda_axis_params {
 
     /* schedule */
     int64_t giant;  /* longer segments are left to blocks */
-    int chunk;      /* results of a warp */
+    int chunk;      /* results of a warp that the same lanes reduce */
     int columns;    /* results of a block, */
     int lanes;      /* threads for each, */
     int64_t tiles;  /* and how many such tiles there are; */
@@ -94,6 +95,9 @@ struct bf_cuda_axis_params {
     bool by_line;   /* no piece has parts of two lines (of the last reduced dimension) */
     int planes;       /* 1: element j of a piece's lines is j * steps[operand] behind the first; */
     int64_t steps[2]; /* else its index in the reduced dimensions has to be computed */
+    bool along;     /* neighbours of a line lie next to each other */
+    int folded;     /* rows of columns that are reduced as one, of so many more columns */
+    int room;       /* int64 of shared memory, for columns */
     bool listed;    /* units are on the list, and not all tiles and pieces */
 
     /* scratch */
@@ -109,7 +113,10 @@ struct bf_cuda_axis_params {
 
 /* The kernels for an operation on a dtype. */
 struct bf_cuda_axis_kernels {
-    const void *tiles, *warps, *blocks;
+    const void *tiles, *warps, *columns, *blocks;
+    int width;         /* columns of a thread */
+    int vector;        /* elements of a vector */
+    int words;         /* of a part */
     int total;         /* words of a slot */
     int tile_capacity; /* elements of a tile, */
     int tile_bytes;    /* and its shared memory */

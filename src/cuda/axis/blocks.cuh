@@ -4,7 +4,7 @@
 #ifndef BF_CUDA_AXIS_BLOCKS_CUH
 #define BF_CUDA_AXIS_BLOCKS_CUH
 
-#include "cuda/axis/layout.cuh"
+#include "cuda/axis/stream.cuh"
 
 enum { BF_CUDA_AXIS_UNROLLED = 8 /* elements that a thread loads at once */ };
 
@@ -41,6 +41,15 @@ static __device__ __forceinline__ bf_cuda_axis_work bf_cuda_axis_listed(
 /* Elements of a line: those of the last reduced dimension, if there are pieces of one line each. */
 static __device__ __forceinline__ int64_t bf_cuda_axis_line_length(const bf_cuda_axis_params &p) {
     return p.by_line ? p.at.reduced_shape[p.at.reduced - 1] : p.at.length;
+}
+
+/* From the first line of a result to this one. */
+static __device__ __forceinline__ void bf_cuda_axis_go_to_line(const bf_cuda_axis_params &p,
+                                                               int64_t number,
+                                                               bf_cuda_axis_line *line) {
+    const bf_cuda_axis_layout &at = p.at;
+    line->a += bf_cuda_axis_offset(at.reduced - 1, at.reduced_shape, at.reduced_strides[0], number);
+    line->b += bf_cuda_axis_offset(at.reduced - 1, at.reduced_shape, at.reduced_strides[1], number);
 }
 
 static __device__ __forceinline__ bf_cuda_axis_work bf_cuda_axis_work_of(
@@ -109,6 +118,19 @@ static __device__ __forceinline__ void bf_cuda_axis_merge_lanes(int64_t *room, i
     __syncthreads();
 }
 
+/* Merges the parts of neighbouring lanes of a warp; all have the whole of it. */
+template <class A>
+static __device__ __forceinline__ void bf_cuda_axis_merge_warp(int64_t (&part)[A::words],
+                                                               int lanes) {
+    BF_ROLLED
+    for (int d = lanes / 2; d > 0; d /= 2) {
+        int64_t other[A::words];
+#pragma unroll
+        for (int i = 0; i < A::words; i++) other[i] = __shfl_xor_sync(0xffffffffu, part[i], d);
+        A::merge(part, other);
+    }
+}
+
 /* As A::finish(), which kernels that have many elements a result need not have in their loops. */
 template <class A>
 static __device__ __noinline__ void bf_cuda_axis_finish(const bf_cuda_axis_params &p, int64_t r,
@@ -117,45 +139,48 @@ static __device__ __noinline__ void bf_cuda_axis_finish(const bf_cuda_axis_param
     A::finish(p, r, count, whole);
 }
 
+/* Takes n elements from number j on, `lanes` apart, as far as there are so many: `at` says where
+ * they are in each operand. */
+template <class A, int n, class At>
+static __device__ __forceinline__ void bf_cuda_axis_take_some(const bf_cuda_axis_params &p, A &sum,
+                                                              int64_t j, int64_t to, int lanes,
+                                                              int64_t index, At at) {
+    typename A::Value x[n], y[n];
+    const int64_t left = n == 1 ? 1 : (to - j + lanes - 1) / lanes;
+    const int some = left < n ? (int)left : n;
+    A::Class::load(p, p.a, [&](int k) { return at(0, j + (int64_t)k * lanes); }, some, x);
+    if (A::pair)
+        A::Class::load(p, p.b, [&](int k) { return at(1, j + (int64_t)k * lanes); }, some, y);
+    sum.take(x, y, index + j, lanes, some);
+    sum.keep(n);
+}
+
+/* Takes elements from + lane, from + lane + lanes, ... below `to`, of lines that start at a, b.
+ * Indices begin with `index`. */
+template <class A>
+static __device__ __forceinline__ void bf_cuda_axis_take(const bf_cuda_axis_params &p, A (&sum)[1],
+                                                         int64_t a, int64_t b, int64_t from,
+                                                         int64_t to, int lane, int lanes,
+                                                         int64_t index) {
+    constexpr int U = BF_CUDA_AXIS_UNROLLED;
+    if (p.along) {
+        bf_cuda_axis_take_line<A>(p, sum, a, b, from, to, lane, lanes, index);
+    } else if (p.planes == 1) {
+        for (int64_t j = from + lane; j < to; j += (int64_t)U * lanes)
+            bf_cuda_axis_take_some<A, U>(p, sum[0], j, to, lanes, index, [&](int i, int64_t number) {
+                return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
+            });
+    } else {
+        for (int64_t j = from + lane; j < to; j += lanes)
+            bf_cuda_axis_take_some<A, 1>(p, sum[0], j, to, lanes, index, [&](int i, int64_t number) {
+                return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
+            });
+    }
+}
+
 template <class A> struct bf_cuda_axis_block {
     using Value = typename A::Value;
-    static constexpr int U = BF_CUDA_AXIS_UNROLLED;
     static constexpr int room = A::words * BF_CUDA_AXIS_THREADS; /* int64 of shared memory */
-
-    /* Takes n elements from number j on, `lanes` apart, as far as there are so many: `at` says where
-     * they are in each operand. */
-    template <int n, class At>
-    static __device__ __forceinline__ void take_some(const bf_cuda_axis_params &p, A &sum,
-                                                     int64_t j, int64_t to, int lanes,
-                                                     int64_t index, At at) {
-        Value x[n], y[n];
-        const int64_t left = n == 1 ? 1 : (to - j + lanes - 1) / lanes;
-        const int some = left < n ? (int)left : n;
-        A::Class::load(p, p.a, [&](int k) { return at(0, j + (int64_t)k * lanes); }, some, x);
-        if (A::pair)
-            A::Class::load(p, p.b, [&](int k) { return at(1, j + (int64_t)k * lanes); }, some, y);
-        sum.take(x, y, index + j, lanes, some);
-    }
-
-    /* Takes elements from + lane, from + lane + lanes, ... below `to`, of lines that start at a, b.
-     * Indices begin with `index`. */
-    static __device__ __forceinline__ void take(const bf_cuda_axis_params &p, A &sum, int64_t a,
-                                                int64_t b, int64_t from, int64_t to, int lane,
-                                                int lanes, int64_t index) {
-        const int64_t step = (int64_t)U * lanes;
-        int64_t j = from + lane;
-        if (p.planes == 1) {
-            for (; j < to; j += step)
-                take_some<U>(p, sum, j, to, lanes, index, [&](int i, int64_t number) {
-                    return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
-                });
-        } else {
-            for (; j < to; j += lanes)
-                take_some<1>(p, sum, j, to, lanes, index, [&](int i, int64_t number) {
-                    return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
-                });
-        }
-    }
 
     static __device__ __forceinline__ void store_slot(const bf_cuda_axis_params &p, int64_t slot,
                                                       int column, const int64_t (&whole)[A::total]) {
@@ -213,14 +238,15 @@ template <class A> struct bf_cuda_axis_block {
     }
 
     static __device__ __forceinline__ void run(const bf_cuda_axis_params &p,
-                                               const bf_cuda_axis_work &w, A &sum, int64_t *shared) {
+                                               const bf_cuda_axis_work &w, A (&sum)[1],
+                                               int64_t *shared) {
         const int column = (int)threadIdx.x % p.columns, lane = (int)threadIdx.x / p.columns;
         const bool active = column < w.columns && lane < p.lanes;
         const int64_t r = w.first + column;
         const bool whole_segments = p.at.offsets != nullptr && !p.listed;
         int64_t part[A::words], whole[A::total], length = p.at.length;
         bool giant = false;
-        sum.reset();
+        sum[0].reset();
         if (active) {
             bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
             int64_t from = w.from, to = w.to, index = 0;
@@ -234,18 +260,20 @@ template <class A> struct bf_cuda_axis_block {
                 if (giant) to = 0;
             }
             if (p.by_line) {
-                const int lines = p.at.reduced - 1;
-                line.a += bf_cuda_axis_offset(lines, p.at.reduced_shape, p.at.reduced_strides[0],
-                                              w.line);
-                line.b += bf_cuda_axis_offset(lines, p.at.reduced_shape, p.at.reduced_strides[1],
-                                              w.line);
+                bf_cuda_axis_go_to_line(p, w.line, &line);
                 index = w.line * bf_cuda_axis_line_length(p);
             }
-            take(p, sum, line.a, line.b, from, to, lane, p.lanes, index);
+            bf_cuda_axis_take<A>(p, sum, line.a, line.b, from, to, lane, p.lanes, index);
         }
-        sum.close(part);
+        sum[0].close(part);
+        int lanes = p.lanes, mine = lane;
+        if (p.columns == 1 && lanes > 1) {
+            bf_cuda_axis_merge_warp<A>(part, BF_CUDA_WARP);
+            lanes = (lanes + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
+            mine = lane % BF_CUDA_WARP == 0 ? lane / BF_CUDA_WARP : lanes;
+        }
         bf_cuda_axis_merge_lanes<A, A::words>(
-            shared, p.columns, p.lanes, column, lane, part,
+            shared, p.columns, lanes, column, mine, part,
             [](int64_t (&x)[A::words], const int64_t (&y)[A::words]) { A::merge(x, y); });
         A::widen(part, whole);
         if (w.pieces > 1) {
@@ -265,8 +293,8 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
     if (bf_cuda_axis_is_wrong(p)) return;
     const int64_t units =
         p.listed ? (int64_t)p.board->units * p.parts : p.tiles * (int64_t)p.pieces;
-    A sum(p);
-    sum.open(p.board);
+    A sum[1];
+    sum[0].open(p);
     for (int64_t u = blockIdx.x; u < units; u += gridDim.x)
         bf_cuda_axis_block<A>::run(p, bf_cuda_axis_work_of(p, u), sum, shared);
 }

@@ -64,6 +64,7 @@ bf_status bf_cuda_axis_begin(bf_cuda_axis_call *call, bf_context *context,
     p->op = operands->op;
     p->kind = operands->kind;
     p->dtype = operands->dtype;
+    p->element = bf_dtype_bytes(p->dtype);
     p->to = results->to;
     p->bytes = bf_dtype_bytes(p->to);
     p->nan = options->nan;

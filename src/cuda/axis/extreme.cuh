@@ -12,6 +12,7 @@ template <class C> struct bf_cuda_axis_extreme {
     using Value = typename C::Value;
     static constexpr bool pair = false;
     static constexpr int words = 4, total = 4, blocks = 3;
+    static constexpr int columns = 2;
     enum { KEY, AT, NANS, NAN_AT };
     static constexpr Value none = C::is_wide ? (Value)INT64_MAX : (Value)INT32_MAX;
 
@@ -20,6 +21,7 @@ template <class C> struct bf_cuda_axis_extreme {
     struct Order {
         Value change, flip, inf;
         bool is_float, greatest;
+        Order() = default;
         __device__ __forceinline__ explicit Order(const bf_cuda_axis_params &p) {
             const int bits = 8 * bf_dtype_bytes(p.dtype);
             const Value sign = (Value)((uint64_t)1 << (C::is_wide ? 63 : 31));
@@ -48,9 +50,10 @@ template <class C> struct bf_cuda_axis_extreme {
     int64_t at, nans, nan_at;
     Order order;
 
-    __device__ __forceinline__ explicit bf_cuda_axis_extreme(const bf_cuda_axis_params &p)
-        : order(p) {}
-    __device__ __forceinline__ void open(const bf_cuda_axis_board *) { reset(); }
+    __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
+        order = Order(p);
+        reset();
+    }
     __device__ __forceinline__ void reset() {
         best = none;
         at = nan_at = INT64_MAX;
@@ -66,13 +69,23 @@ template <class C> struct bf_cuda_axis_extreme {
             const int64_t index = j + k * step;
             if (there && is_nan) {
                 nans++;
-                if (nan_at == INT64_MAX) nan_at = index;
+                if (index < nan_at) nan_at = index;
             } else if (there && (key < best || (key == best && index < at))) {
                 best = key;
                 at = index;
             }
         }
     }
+    template <int n>
+    static __device__ __forceinline__ void take_all(bf_cuda_axis_extreme (&all)[n], Value (&x)[n], Value (&y)[n],
+                                                    int64_t j) {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            Value u[1] = {x[k]}, v[1] = {y[k]};
+            all[k].take(u, v, j, 0, 1);
+        }
+    }
+    __device__ __forceinline__ void keep(int) {}
     __device__ __forceinline__ void close(int64_t (&part)[words]) const {
         part[KEY] = best;
         part[AT] = at;

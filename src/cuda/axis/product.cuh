@@ -12,6 +12,22 @@
 struct bf_cuda_axis_any_word {
     typedef long long Value;
     static constexpr bool is_wide = true;
+    static constexpr int N = 1;
+    template <int n>
+    static __device__ __forceinline__ uint4 fetch(const bf_cuda_axis_params &p, const char *at) {
+        const uint64_t x = bf_load_bits(at, p.element);
+        return {(unsigned)x, (unsigned)(x >> 32), 0, 0};
+    }
+    template <int n>
+    static __device__ __forceinline__ uint4 gather(const bf_cuda_axis_params &p, const char *at,
+                                                   int) {
+        return fetch<n>(p, at);
+    }
+    template <int n>
+    static __device__ __forceinline__ void unpack(const bf_cuda_axis_params &, uint4 v,
+                                                  Value (&x)[n]) {
+        x[0] = (Value)bf_cuda_axis_part<8>(v, 0);
+    }
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from,
                                                 At at, int some, Value (&x)[n]) {
@@ -29,13 +45,15 @@ struct bf_cuda_axis_product {
     using Value = long long;
     static constexpr bool pair = false;
     static constexpr int words = BF_PRODUCT_WORDS, total = words, blocks = 2;
+    static constexpr int columns = 1;
 
     int64_t state[words];
     bf_dtype dtype;
 
-    __device__ __forceinline__ explicit bf_cuda_axis_product(const bf_cuda_axis_params &p)
-        : dtype(p.dtype) {}
-    __device__ __forceinline__ void open(const bf_cuda_axis_board *) { reset(); }
+    __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
+        dtype = p.dtype;
+        reset();
+    }
     __device__ __forceinline__ void reset() { bf_product_init(state); }
     template <int n>
     __device__ __forceinline__ void take(Value (&x)[n], Value (&)[n], int64_t, int64_t, int some) {
@@ -43,6 +61,16 @@ struct bf_cuda_axis_product {
         for (int k = 0; k < n; k++)
             if (k < some) bf_product_take(dtype, state, (uint64_t)x[k]);
     }
+    template <int n>
+    static __device__ __forceinline__ void take_all(bf_cuda_axis_product (&all)[n], Value (&x)[n], Value (&y)[n],
+                                                    int64_t j) {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            Value u[1] = {x[k]}, v[1] = {y[k]};
+            all[k].take(u, v, j, 0, 1);
+        }
+    }
+    __device__ __forceinline__ void keep(int) {}
     __device__ __forceinline__ void close(int64_t (&part)[words]) const {
 #pragma unroll
         for (int i = 0; i < words; i++) part[i] = state[i];

@@ -98,6 +98,41 @@ static void set_columns(bf_cuda_axis_params *p, int64_t inner, int64_t length) {
     p->tiles = p->at.results / inner * p->parts;
 }
 
+/* The shape of blocks that reduce `width` columns a thread: a thread's next element is a line of
+ * the array away, its vector of neighbours next to another thread's. */
+static void set_wide_columns(bf_cuda_axis_params *p, int width, int words) {
+    const bf_cuda_axis_layout *at = &p->at;
+    const int64_t inner = at->kept_shape[at->kept - 1], threads = BF_CUDA_AXIS_THREADS;
+    const bool indexed = p->op == BF_ARGMIN || p->op == BF_ARGMAX;
+    bool gapless = at->kept == 1 && at->reduced == 1 && !indexed;
+    for (int i = 0; i <= (p->b != NULL); i++)
+        gapless = gapless && at->reduced_strides[i][0] == inner;
+    int64_t whole = width; /* rows in which a whole number of vectors lies */
+    while (whole > 1 && inner * (whole / 2) % width == 0) whole /= 2;
+    if (!gapless || inner * whole > width * threads) whole = 1;
+    p->folded = (int)whole;
+    if (gapless && inner * whole < 32 * width) p->folded *= (int)(32 * width / (inner * whole));
+    const int64_t lanes = most(1, least(8, at->length / p->folded / 32));
+    const int64_t most_columns = p->folded > 1 ? inner : width * threads / lanes;
+    p->inner = inner;
+    p->parts = ratio(inner, most_columns);
+    p->columns = (int)least(inner, ratio(ratio(inner, p->parts), 32 * width) * 32 * width);
+    p->lanes = (int)(threads / ratio((int64_t)p->columns * p->folded, width));
+    p->lanes = (int)most(1, least(p->lanes, at->length / p->folded / 8));
+    p->tiles = at->results / inner * p->parts;
+    p->room = p->columns * p->folded * p->lanes * words;
+}
+
+/* Can a thread reduce neighbouring columns? */
+static bool has_wide_columns(const bf_cuda_axis_params *p) {
+    const bf_cuda_axis_layout *at = &p->at;
+    if (at->kept == 0) return false;
+    for (int i = 0; i <= (p->b != NULL); i++)
+        if (at->kept_strides[i][at->kept - 1] != 1) return false;
+    const int64_t inner = at->kept_shape[at->kept - 1];
+    return (at->reduced == 1 || p->by_line) && (inner >= 128 || inner * at->length >= 4096);
+}
+
 /* Whether a thread's next element is farther away than its neighbour's. */
 static bool has_columns(const bf_cuda_axis_layout *at) {
     if (at->kept == 0 || at->length == 1) return at->kept > 0;
@@ -105,18 +140,21 @@ static bool has_columns(const bf_cuda_axis_layout *at) {
            size_of(at->reduced_strides[0][at->reduced - 1]);
 }
 
+static bool is_by_line(const bf_cuda_axis_layout *at) {
+    const int64_t extent = at->reduced_shape[at->reduced - 1];
+    return at->reduced > 1 && extent >= LEAST_LINE && at->length / extent <= MOST_LINES;
+}
+
 /* Divides results into pieces, so that all multiprocessors have some. */
 static void set_pieces(const bf_cuda *cuda, bf_cuda_axis_params *p) {
     const int last = p->at.reduced - 1;
-    const int64_t extent = p->at.reduced_shape[last];
-    p->by_line = p->at.reduced > 1 && extent >= LEAST_LINE && p->at.length / extent <= MOST_LINES;
     const int64_t length = p->by_line ? p->at.reduced_shape[last] : p->at.length;
     const int64_t lines = p->at.length / length, blocks = 3 * (int64_t)cuda->multiprocessors;
     const int64_t wanted = ratio(blocks * TURNS, p->tiles * lines);
     const int64_t enough = ratio(length * p->columns, LEAST_PIECE);
     int64_t pieces = most(1, least(wanted, enough));
     pieces = most(pieces, ratio(length, BF_CUDA_AXIS_PIECE));
-    p->piece = ratio(length, pieces);
+    p->piece = ratio(ratio(length, pieces), p->folded) * p->folded;
     p->line_pieces = ratio(length, p->piece);
     p->pieces = (int)(lines * p->line_pieces);
 }
@@ -126,10 +164,21 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
     const bf_cuda_axis_layout *at = &p->at;
     const bool packed = is_packed(at, 0) && (p->b == NULL || is_packed(at, 1));
     const bool columns = has_columns(at);
-    if (packed && at->length <= SHORT_ROWS && at->results > 1) return k->tiles;
-    if (!columns && at->reduced == 1 && at->length > SHORT_ROWS && at->length <= WARP_ROWS &&
-        at->results >= 1024)
+    p->by_line = is_by_line(at);
+    if (packed && at->results > 1 && at->length <= SHORT_ROWS &&
+        (at->length < 4 * k->vector || at->length % k->vector != 0))
+        return k->tiles;
+    if (!columns && at->reduced == 1 && at->length >= 4 * k->vector && at->length <= WARP_ROWS &&
+        at->results >= 1024) {
+        p->by_line = false;
         return k->warps;
+    }
+    if (columns && has_wide_columns(p)) {
+        set_wide_columns(p, k->width, k->words);
+        set_pieces(cuda, p);
+        if (p->pieces == 1 && p->lanes * p->folded == 1) p->room = 0;
+        return k->columns;
+    }
     if (columns && at->length > SHORT_ROWS)
         set_columns(p, at->kept_shape[at->kept - 1], at->length);
     else if (at->length <= SHORT_ROWS)
@@ -161,6 +210,13 @@ static const void *schedule_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_par
 
 /* --- launches --- */
 
+/* Lanes of a warp that share a row: each has a few vectors of it. */
+static int lanes_of_row(int64_t length, int vector) {
+    int lanes = 1;
+    while (lanes < 32 && length >= 8 * vector * lanes) lanes *= 2;
+    return lanes;
+}
+
 static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
                           bf_cuda_axis_params *p) {
     bf_cuda_shape shape = {1, BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
@@ -171,17 +227,24 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
         shape.spares_cache = true;
     } else if (kernel == k->blocks) {
         shape.threads = (int)ratio((int64_t)p->columns * p->lanes, 32) * 32;
+    } else if (kernel == k->columns) {
+        const int64_t threads = ratio((int64_t)p->columns * p->folded, k->width) * p->lanes;
+        shape.threads = (int)ratio(threads, 32) * 32;
+        shape.shared = (size_t)p->room * sizeof(int64_t);
     }
     cudaError_t error = bf_cuda_occupancy(cuda, kernel, shape, &resident);
     if (error != cudaSuccess) return error;
     const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
     int64_t useful = blocks;
-    if (kernel == k->blocks && !p->listed) useful = p->tiles * p->pieces;
+    if ((kernel == k->blocks || kernel == k->columns) && !p->listed) useful = p->tiles * p->pieces;
     if (kernel == k->warps) {
         const int64_t warps = blocks * (BF_CUDA_AXIS_WARP_THREADS / 32);
-        p->chunk = 32;
-        while (p->chunk > 1 && p->at.results < 2 * warps * p->chunk) p->chunk /= 2;
-        useful = ratio(ratio(p->at.results, p->chunk), BF_CUDA_AXIS_WARP_THREADS / 32);
+        p->lanes = lanes_of_row(p->at.length >= 0 ? p->at.length : p->at.rows / p->at.results,
+                                k->vector);
+        p->chunk = p->lanes;
+        const int groups = 32 / p->lanes;
+        while (p->chunk > 1 && p->at.results < 2 * warps * p->chunk * groups) p->chunk /= 2;
+        useful = ratio(ratio(p->at.results, p->chunk * groups), BF_CUDA_AXIS_WARP_THREADS / 32);
     }
     if (kernel == k->tiles) useful = ratio(p->at.results, 32);
     shape.blocks = least(blocks, useful);
@@ -232,6 +295,7 @@ static void set_steps(bf_cuda_axis_params *p) {
     p->planes = rows || p->by_line || at->reduced == 1 ? 1 : at->reduced;
     for (int i = 0; i < 2; i++)
         p->steps[i] = rows ? at->width : at->reduced_strides[i][at->reduced - 1];
+    p->along = p->planes == 1 && p->steps[0] == 1 && (p->b == NULL || p->steps[1] == 1);
 }
 
 bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int64_t *wrong) {
@@ -241,7 +305,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     const void *kernel = NULL;
     p->word_piece = most(WORD_PIECE, p->at.results * (rows ? 0 : p->at.length) / 4096);
     p->giant = p->piece = INT64_MAX;
-    p->columns = p->lanes = p->pieces = 1;
+    p->columns = p->lanes = p->pieces = p->folded = 1;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
     if (!tree) kernel = rows ? schedule_rows(&k, p) : schedule_fibres(cuda, &k, p);
     set_steps(p);

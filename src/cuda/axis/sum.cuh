@@ -5,20 +5,25 @@
  *   pair           it takes elements of two arrays
  *   words          int64 of a part: what a thread has of a piece. merge(into, from) commutes
  *   total          int64 of a whole: widen() makes it of a part, and merge_total() adds wholes
- *   open()         opens the windows; reset() makes it empty
+ *   open()         opens the windows, and reset() makes it empty
+ *   columns        neighbouring results of a thread, at most
  *   take<n>()      takes n values at indices j, j + step, ...; of those only the first `some`, and
  *                  the others are 0
+ *   take_all()     takes a value each in several accumulators
+ *   keep(n)        is called after at most BF_CUDA_AXIS_KEPT values, of which there were n
  *   close()        writes the part
  *   finish()       the result of a whole */
 #ifndef BF_CUDA_AXIS_SUM_CUH
 #define BF_CUDA_AXIS_SUM_CUH
 
-#include "cuda/axis/store.cuh"
+#include "cuda/axis/quick.cuh"
 #include "cuda/axis/value.cuh"
 #include "cuda/reduce/sum_result.cuh"
 #include "cuda/reduce/sum_terms.cuh"
 
 #include "rules/reduce/result.h"
+
+enum { BF_CUDA_AXIS_KEPT = 16 };
 
 /* Flags of a sum, beside BF_CUDA_POSITIVE. */
 enum {
@@ -121,17 +126,16 @@ struct bf_cuda_axis_float
     using Sums = bf_cuda_axis_sums<K>;
     /* Elements of a thread between folds. */
     static constexpr int most = is_double && KB > 0 ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
-    static constexpr int blocks = K > 3 ? 2 : 3;
+    static constexpr int blocks = 2;
+    static constexpr int columns = K > 4 ? 1 : is_double || K > 2 ? 2 : 4;
 
     Terms terms;
     int64_t sums[K];
     unsigned flags, nans;
     int taken;
 
-    __device__ __forceinline__ explicit bf_cuda_axis_float(const bf_cuda_axis_params &) {}
-
-    __device__ __forceinline__ void open(const bf_cuda_axis_board *board) {
-        terms.open(board->sum_bottom, board->product_bottom);
+    __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
+        terms.open(p.board->sum_bottom, p.board->product_bottom);
 #pragma unroll
         for (int i = 0; i < K; i++) sums[i] = 0;
         flags = nans = 0;
@@ -166,8 +170,15 @@ struct bf_cuda_axis_float
         y = 0;
     }
     template <int n>
-    __device__ __forceinline__ void take(Value (&x)[n], Value (&y)[n], int64_t, int64_t, int some) {
+    static __device__ __forceinline__ bool are_finite(const Value (&x)[n], const Value (&y)[n]) {
         bool finite = true;
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            finite = finite && is_finite(x[k]) && (!pair || is_finite(y[k]));
+        return finite;
+    }
+    template <int n>
+    __device__ __forceinline__ void take(Value (&x)[n], Value (&y)[n], int64_t, int64_t, int some) {
         if (some < n) {
 #pragma unroll
             for (int k = 0; k < n; k++) {
@@ -175,18 +186,28 @@ struct bf_cuda_axis_float
                 y[k] = k < some ? y[k] : 0;
             }
         }
-#pragma unroll
-        for (int k = 0; k < n; k++)
-            finite = finite && is_finite(x[k]) && (!pair || is_finite(y[k]));
-        if (!finite) {
+        if (!are_finite(x, y)) {
 #pragma unroll
             for (int k = 0; k < n; k++) count(x[k], y[k]);
         }
         constexpr int few = Terms::Levels::is_deep ? (Terms::few < n ? Terms::few : n) : n;
 #pragma unroll
         for (int k = 0; k < n; k += few) terms.template take<few>(x + k, pair ? y + k : x + k);
+    }
+    template <int n>
+    static __device__ __forceinline__ void take_all(bf_cuda_axis_float (&sums)[n], Value (&x)[n],
+                                                    Value (&y)[n], int64_t) {
+        if (!are_finite(x, y)) {
+#pragma unroll
+            for (int k = 0; k < n; k++) sums[k].count(x[k], y[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            sums[k].terms.template take<1>(&x[k], pair ? &y[k] : &x[k]);
+    }
+    __device__ __forceinline__ void keep(int n) {
         taken += n;
-        if (taken > most - n) fold();
+        if (taken > most - BF_CUDA_AXIS_KEPT) fold();
     }
     __device__ __forceinline__ int64_t content(double level, unsigned start) const {
         return __double_as_longlong(level) - (int64_t)((uint64_t)start << 32);
@@ -242,6 +263,54 @@ struct bf_cuda_axis_float
             bf_cuda_axis_store(p, r, bf_format_inf(f) | (neg ? bf_format_sign(f) : 0));
             return;
         }
+        const bool minus = zeros == BF_CUDA_ZEROS_ALL && (flags & BF_CUDA_POSITIVE) == 0;
+        if (!finish_quickly(p, r, count, whole, minus)) finish_slowly(p, r, count, whole, minus);
+    }
+    /* In doubles, which can tell nearly always. */
+    static __device__ __forceinline__ bool finish_quickly(const bf_cuda_axis_params &p, int64_t r,
+                                                          int64_t count,
+                                                          const int64_t (&whole)[Sums::total],
+                                                          bool minus) {
+        int64_t content[K];
+        bool small = true;
+#pragma unroll
+        for (int i = 0; i < K; i++) {
+            small = small && (uint64_t)(whole[2 * i + 1] + (1 << 20)) >> 21 == 0;
+            content[i] = (int64_t)((uint64_t)whole[2 * i + 1] << 32) + whole[2 * i];
+        }
+        bf_cuda_axis_exactly sum = {0, 0}, products = {0, 0};
+        double lost = 0, more = 0;
+        uint64_t bits = 0;
+        bool good = small;
+        if (KA > 0) good = small && bf_cuda_axis_levels<bf_cuda_some(KA)>(p.board->sum_bottom, content, &sum, &lost);
+        if (KB > 0)
+            good = bf_cuda_axis_levels<bf_cuda_some(KB)>(p.board->product_bottom, content + KA,
+                                                         &products, &more) &&
+                   good;
+        if (!good || lost != 0) return false;
+        if (Kind == BF_KIND_MOMENTS) {
+            if (more > products.high * 0x1p-100) return false;
+            if (!bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, sum, products, count, p.ddof,
+                                             &bits))
+                return false;
+        } else {
+            const bf_cuda_axis_exactly x = KA > 0 ? sum : products;
+            if (more != 0 || p.op == BF_NORM) return false;
+            if (x.high == 0 && x.low == 0)
+                bits = minus && count > 0 ? bf_format_sign(bf_cuda_axis_format(p)) : 0;
+            else if (p.op == BF_MEAN)
+                good = bf_cuda_axis_quick_mean(p.to, x, count, &bits);
+            else
+                bits = bf_cuda_axis_round(p.to, x.high, x.low, &good);
+            if (!good) return false;
+        }
+        bf_cuda_axis_store(p, r, bits);
+        return true;
+    }
+    static __device__ __noinline__ void finish_slowly(const bf_cuda_axis_params &p, int64_t r,
+                                                      int64_t count,
+                                                      const int64_t (&whole)[Sums::total],
+                                                      bool minus) {
         bf_cuda_pair pairs[K];
         Sums::pairs_of(whole, pairs);
         const bf_cuda_series s = {KA, KB, p.board->sum_bottom, p.board->product_bottom,
@@ -249,9 +318,7 @@ struct bf_cuda_axis_float
         if (Kind == BF_KIND_MOMENTS) {
             if (!bf_cuda_axis_finish_moments<K>(p, r, count, s, pairs)) bf_cuda_axis_mark(p, r);
         } else {
-            bf_cuda_axis_finish_one<(K > 3 ? 6 : 3)>(p, r, count, s, pairs,
-                                                     zeros == BF_CUDA_ZEROS_ALL &&
-                                                         (flags & BF_CUDA_POSITIVE) == 0);
+            bf_cuda_axis_finish_one<(K > 3 ? 6 : 3)>(p, r, count, s, pairs, minus);
         }
     }
 };
@@ -269,14 +336,16 @@ struct bf_cuda_axis_integer
     static constexpr int KA = pair ? 0 : C::is_wide ? 2 : 1;
     static constexpr int KB = Kind == BF_KIND_SUM ? 0 : C::is_wide ? 4 : 2;
     static constexpr int K = KA + KB, blocks = 3;
+    static constexpr int columns = K > 2 ? 1 : C::is_wide || K > 1 ? 2 : 4;
     using Sums = bf_cuda_axis_sums<K>;
 
     int64_t sums[K];
     bool is_signed;
 
-    __device__ __forceinline__ explicit bf_cuda_axis_integer(const bf_cuda_axis_params &p)
-        : is_signed(bf_dtype_is_signed(p.dtype)) {}
-    __device__ __forceinline__ void open(const bf_cuda_axis_board *) { reset(); }
+    __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
+        is_signed = bf_dtype_is_signed(p.dtype);
+        reset();
+    }
     __device__ __forceinline__ void reset() {
 #pragma unroll
         for (int i = 0; i < K; i++) sums[i] = 0;
@@ -321,6 +390,16 @@ struct bf_cuda_axis_integer
                 take_small(u, v);
         }
     }
+    template <int n>
+    static __device__ __forceinline__ void take_all(bf_cuda_axis_integer (&sums)[n], Value (&x)[n],
+                                                    Value (&y)[n], int64_t) {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            Value u[1] = {x[k]}, v[1] = {y[k]};
+            sums[k].take(u, v, 0, 0, 1);
+        }
+    }
+    __device__ __forceinline__ void keep(int) {}
     __device__ __forceinline__ void close(int64_t (&part)[Sums::words]) {
 #pragma unroll
         for (int i = 0; i < K; i++) part[i] = sums[i];

@@ -3,6 +3,7 @@
 #ifndef BF_CUDA_AXIS_TILES_CUH
 #define BF_CUDA_AXIS_TILES_CUH
 
+#include "cuda/axis/columns.cuh"
 #include "cuda/axis/warps.cuh"
 
 enum { BF_CUDA_AXIS_SHORT = 96 /* elements that a thread takes at most */ };
@@ -69,6 +70,7 @@ template <class A> struct bf_cuda_axis_tile {
                 if (A::pair) y[k] = k < some ? tile[stride + at] : 0;
             }
             sum.take(x, y, j - begin, lanes, some);
+            sum.keep(n);
         }
     }
 };
@@ -97,8 +99,8 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
     __syncthreads();
     int64_t first = bounds[0];
     const int64_t end = bounds[1];
-    A sum(p);
-    sum.open(p.board);
+    A sum;
+    sum.open(p);
     while (first < end) {
         const int64_t s = first + t;
         if (s <= p.at.results) offsets[t] = Tile::offset(p, s);
@@ -139,7 +141,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
             sum.reset();
             Tile::take(p, sum, tile, (int)x, (int)y, lane, BF_CUDA_WARP);
             sum.close(part);
-            bf_cuda_axis_merge_warp<A>(part);
+            bf_cuda_axis_merge_warp<A>(part, BF_CUDA_WARP);
             A::widen(part, whole);
             if (lane == 0) A::finish(p, first + from, y - x, whole);
         }
@@ -151,7 +153,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
 template <class A> static bf_cuda_axis_kernels bf_cuda_axis_kernels_of() {
     using Tile = bf_cuda_axis_tile<A>;
     return {(const void *)bf_cuda_axis_tiles<A>, (const void *)bf_cuda_axis_warps<A>,
-            (const void *)bf_cuda_axis_blocks<A>, A::total, Tile::capacity, Tile::bytes};
+            (const void *)bf_cuda_axis_columns<A>, (const void *)bf_cuda_axis_blocks<A>, A::columns, A::Class::N, A::words, A::total, Tile::capacity, Tile::bytes};
 }
 
 #endif

@@ -1,0 +1,131 @@
+/* Results from the levels of a window, in a few doubles. Each function returns whether it could
+ * tell: what it cannot, sum_result.cuh computes in integers. */
+#ifndef BF_CUDA_AXIS_QUICK_CUH
+#define BF_CUDA_AXIS_QUICK_CUH
+
+#include "cuda/axis/store.cuh"
+#include "cuda/reduce/sum_terms.cuh"
+
+extern "C" {
+#include "rules/reduce/terms.h"
+}
+
+/* high + low, where |low| is at most half of high's last bit, or so. */
+struct bf_cuda_axis_exactly {
+    double high, low;
+};
+
+/* The content of a level as the double that it equals, if it has not outgrown its binade. */
+static __device__ __forceinline__ bool bf_cuda_axis_level(int bottom, int level, int64_t content,
+                                                          double *value) {
+    const int64_t start = bf_window_start(bf_window_bottom(bottom, level));
+    const double origin = __longlong_as_double(start);
+    *value = __longlong_as_double(start + content) - origin;
+    return (uint64_t)(content + ((int64_t)1 << 51)) >> 52 == 0;
+}
+
+/* Three doubles, each less than the one before but where that is small, as two: the second one
+ * rounded to odd, so that their sum rounds as the exact one. */
+static __device__ __forceinline__ bf_cuda_axis_exactly bf_cuda_axis_add_3(double a, double b,
+                                                                          double c) {
+    double e, l, rest = bf_two_sum(b, c, &c);
+    double h = bf_two_sum(a, rest, &e);
+    e = bf_two_sum(e, c, &l);
+    return {h, bf_round_odd(e, l)};
+}
+
+/* The sum of K levels; what it lacks is *lost at most. */
+template <int K>
+static __device__ __forceinline__ bool bf_cuda_axis_levels(int bottom, const int64_t *content,
+                                                           bf_cuda_axis_exactly *sum,
+                                                           double *lost) {
+    double d[K > 3 ? K : 3] = {}, rest;
+    bool good = true;
+#pragma unroll
+    for (int l = 0; l < K; l++) good = bf_cuda_axis_level(bottom, l, content[l], &d[l]) && good;
+    *lost = 0;
+#pragma unroll
+    for (int l = K - 1; l > 2; l--) {
+        d[l - 1] = bf_two_sum(d[l - 1], d[l], &rest);
+        *lost += fabs(rest);
+    }
+    if (K == 1)
+        *sum = {d[0], 0};
+    else if (K == 2)
+        sum->high = bf_two_sum(d[0], d[1], &sum->low);
+    else
+        *sum = bf_cuda_axis_add_3(d[0], d[1], d[2]);
+    return good;
+}
+
+/* high + low rounded to a dtype. */
+static __device__ __forceinline__ uint64_t bf_cuda_axis_round(bf_dtype to, double high, double low,
+                                                              bool *good) {
+    double rest, sum = bf_two_sum(high, low, &rest);
+    *good = *good && fabs(sum) <= 1.7976931348623157e308;
+    if (to == BF_F64) return (uint64_t)__double_as_longlong(sum);
+    sum = bf_round_odd(sum, rest);
+    if (to == BF_F32) return __float_as_uint((float)sum);
+    const float narrow = bf_narrow_odd(sum);
+    *good = *good && (narrow == 0 || fabsf(narrow) >= 1.1754943508222875e-38f);
+    if (to == BF_F16) return __half_as_ushort(__float2half_rn(narrow));
+    const unsigned bits = __float_as_uint(narrow);
+    *good = *good && fabsf(narrow) <= 3.3895313892515355e38f;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+/* high + low, which lacks less than `error`. */
+static __device__ __forceinline__ bool bf_cuda_axis_round_near(bf_dtype to, double high, double low,
+                                                               double error, uint64_t *bits) {
+    bool good = fabs(high) > 1e-250 && fabs(high) < 1e250;
+    *bits = bf_cuda_axis_round(to, high, low + error, &good);
+    return bf_cuda_axis_round(to, high, low - error, &good) == *bits && good;
+}
+
+/* (high + low) / n, for n below 2^53. What the quotient lacks is at most 2^-101 of it. */
+static __device__ __forceinline__ bf_cuda_axis_exactly
+bf_cuda_axis_divide_exactly(bf_cuda_axis_exactly x, double n) {
+    const double q = x.high / n, rest = fma(-q, n, x.high);
+    return {q, (rest + x.low) / n};
+}
+
+static __device__ __forceinline__ bool bf_cuda_axis_quick_mean(bf_dtype to, bf_cuda_axis_exactly x,
+                                                               int64_t n, uint64_t *bits) {
+    const bf_cuda_axis_exactly q = bf_cuda_axis_divide_exactly(x, (double)n);
+    bool good = fabs(x.high) > 1e-250 && fabs(x.high) < 1e250 &&
+                (x.low == 0 || fabs(x.low) > 1e-280);
+    if ((n & (n - 1)) == 0) {
+        *bits = bf_cuda_axis_round(to, q.high, q.low, &good);
+        return good;
+    }
+    return good && bf_cuda_axis_round_near(to, q.high, q.low, fabs(q.high) * 0x1p-98, bits);
+}
+
+/* (n * squares - sum^2) / (n * (n - ddof)), or its root, where n^2 is below 2^53. All that is
+ * rounded is less than 2^-99 of n * squares. */
+static __device__ __forceinline__ bool bf_cuda_axis_quick_variance(bf_dtype to, bool root,
+                                                                   bf_cuda_axis_exactly sum,
+                                                                   bf_cuda_axis_exactly squares,
+                                                                   int64_t count, int ddof,
+                                                                   uint64_t *bits) {
+    const double n = (double)count, by = n * (double)(count - ddof);
+    const double p = n * squares.high, p_low = fma(n, squares.high, -p) + n * squares.low;
+    const double q = sum.high * sum.high;
+    const double q_low = fma(sum.high, sum.high, -q) + 2 * sum.high * sum.low;
+    double rest, d = bf_two_sum(p, -q, &rest);
+    bf_cuda_axis_exactly v = bf_cuda_axis_divide_exactly({d, rest + (p_low - q_low)}, by);
+    double error = p / by * 0x1p-97;
+    *bits = 0;
+    if (squares.high == 0) return true;
+    if (!(count < 1 << 26 && p > 1e-200 && p < 1e200 && d > p * 0x1p-40)) return false;
+    v.high = bf_two_sum(v.high, v.low, &v.low);
+    if (root) {
+        const double r = sqrt(v.high);
+        v.low = (fma(-r, r, v.high) + v.low) / (2 * r);
+        v.high = r;
+        error = error / r + r * 0x1p-96;
+    }
+    return bf_cuda_axis_round_near(to, v.high, v.low, error, bits);
+}
+
+#endif
