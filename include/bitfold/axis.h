@@ -102,12 +102,12 @@ BF_API bf_status bf_reduce_runs(bf_context *context, bf_reduction op, const bf_a
  */
 
 /* Enqueue the same on the context's stream (context.h); they can be captured in a graph. All arrays
- * are in memory that the GPU reaches, and values and fits are contiguous, else BF_E_ARGUMENT. Where
- * the others fail for the data, these go on: options->nan may not be BF_NAN_ERROR; without fits an
- * integer is written modulo 2^64; options->empty defaults to NaN, or of integers 0. Of segments
- * and indices, *wrong (memory that the GPU can write, aligned to 8 bytes) becomes the place of the
- * first offset or index that is wrong, or -1; if there is one, no result is defined. On the CPU
- * all is done when the call returns. */
+ * are in memory that the GPU reaches; values and fits are contiguous, and so are arrays of rows and
+ * their places, else BF_E_ARGUMENT. Where the others fail for the data, these go on: options->nan
+ * may not be BF_NAN_ERROR; without fits an integer is written modulo 2^64; options->empty defaults
+ * to NaN, or of integers 0. Of segments and indices, *wrong (memory that the GPU can write, aligned
+ * to 8 bytes) becomes the place of the first offset or index that is wrong, or -1; if there is one,
+ * no result is defined. On the CPU all is done when the call returns. */
 BF_API bf_status bf_reduce_axes_async(bf_context *context, bf_reduction op, const bf_array *array,
                                       const int axes[], int n, const bf_reduce_options *options,
                                       const bf_array *values, const bf_array *fits);

@@ -74,7 +74,7 @@ _Static_assert((int)BF_LINE_WORDS >= (int)BF_STATE_WORDS_SMALL, "every kind has 
  * in the only one. */
 typedef struct bf_lines {
     const char *data[2]; /* of the first element, in a and b */
-    int lines;           /* at most BF_LINES_MOST */
+    int lines;           /* at most BF_LINES_MOST, for a taker */
     int64_t length;      /* elements of each */
     int64_t line_stride[2];
     int ndim; /* at least 1 */
