@@ -61,7 +61,7 @@ endfunction()
 
 # The CUDA runtime is linked statically: the library loads where there is no driver.
 if(bitfold_cuda)
-    file(GLOB kernels CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*/*.cu)
+    file(GLOB kernels CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*/*.cu src/cuda/*/*/*.cu)
     target_sources(bitfold_objects PRIVATE ${kernels})
     bitfold_instances(reduce/sum f16 bf16 f32 f64)
     bitfold_instances(table/word 4 8 16)

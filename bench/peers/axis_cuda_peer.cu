@@ -34,7 +34,8 @@ __device__ uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-// Normal numbers; or (kind 1) any bits of finite floats; or (2) normal numbers times 2^-20 ... 2^20.
+// Normal numbers; or (kind 1) any bits of finite floats; or (2) normal numbers times 2^-20 ...
+// 2^20.
 template <typename T> __global__ void fill(T *to, int64_t n, int kind) {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * blockDim.x) {
@@ -100,23 +101,26 @@ double flat_time(bf_reduction op, bf_dtype dtype, int64_t n) {
 }
 
 void time_axes() {
-    const int64_t shapes[][2] = {{1 << 14, 1 << 14}, {1 << 24, 16}, {16, 1 << 24},
-                                 {1 << 20, 256},     {256, 1 << 20}, {1 << 27, 2}, {4, 1 << 26},
-                                 {1 << 26, 4},       {1000, 268435}, {268435, 1000}, {2, 1 << 27}};
+    const int64_t shapes[][2] = {{1 << 14, 1 << 14}, {1 << 24, 16},  {16, 1 << 24}, {1 << 20, 256},
+                                 {256, 1 << 20},     {1 << 27, 2},   {4, 1 << 26},  {1 << 26, 4},
+                                 {1000, 268435},     {268435, 1000}, {2, 1 << 27}};
     const bf_dtype dtypes[] = {BF_F32, BF_F64};
     std::printf("sum and var of 2^28 f32, 2^27 f64: us, and TB/s read and written\n");
     for (bf_dtype dtype : dtypes) {
-        const int64_t bytes = (int64_t)bf_dtype_size(dtype), n = dtype == BF_F32 ? ELEMENTS : ELEMENTS / 2;
+        const int64_t bytes = (int64_t)bf_dtype_size(dtype),
+                      n = dtype == BF_F32 ? ELEMENTS : ELEMENTS / 2;
         if (dtype == BF_F32)
             fill<<<2000, 256, 0, stream>>>((float *)input, n, 0);
         else
             fill<<<2000, 256, 0, stream>>>((double *)input, n, 0);
         const double flat = flat_time(BF_SUM, dtype, n), flat_var = flat_time(BF_VAR, dtype, n);
         std::printf("%s flat sum %7.1f %5.2f  var %7.1f %5.2f\n", bf_dtype_name(dtype), flat,
-                    (double)(n * bytes) / flat / 1e6, flat_var, (double)(n * bytes) / flat_var / 1e6);
+                    (double)(n * bytes) / flat / 1e6, flat_var,
+                    (double)(n * bytes) / flat_var / 1e6);
         for (auto &s : shapes)
             for (int axis = 0; axis < 2; axis++) {
-                const int64_t rows = s[0], columns = dtype == BF_F32 ? s[1] : std::max<int64_t>(s[1] / 2, 1);
+                const int64_t rows = s[0],
+                              columns = dtype == BF_F32 ? s[1] : std::max<int64_t>(s[1] / 2, 1);
                 const double moved = (double)((rows * columns + (axis ? rows : columns)) * bytes);
                 const double sum = axis_time(BF_SUM, dtype, rows, columns, axis);
                 const double var = axis_time(BF_VAR, dtype, rows, columns, axis);
@@ -199,7 +203,8 @@ void time_segments() {
         for (int shape = 0; shape < 4; shape++) {
             const int64_t m = make_offsets(mean, shape);
             const bool slow = mean < 1024 || shape > 1; // CUB's, by far
-            const double us = segment_time(BF_SUM, m), cub = slow ? 0 : cub_time(m), var = segment_time(BF_VAR, m);
+            const double us = segment_time(BF_SUM, m), cub = slow ? 0 : cub_time(m),
+                         var = segment_time(BF_VAR, m);
             std::printf("%8lld %-9s %8.1f %5.2f  %8.1f %6.2f  %5.2f\n", (long long)mean,
                         names[shape], us, ELEMENTS * 4.0 / us / 1e6, cub, cub / us,
                         ELEMENTS * 4.0 / var / 1e6);

@@ -55,7 +55,7 @@ typedef struct bf_results {
     void *values;
     uint8_t *fits;  /* NULL: an integer that does not fit `to` is BF_E_OVERFLOW, unless it wraps */
     bool queued;    /* as the _async calls say: nothing waits, and no data are refused */
-    int64_t *wrong; /* queued: the first wrong offset or index, or -1 */
+    int64_t *wrong; /* queued: becomes the first wrong offset or index, or -1; NULL: nobody asks */
 } bf_results;
 
 /* Errors of all: BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; of those with rows also BF_E_ARGUMENT

@@ -9,8 +9,8 @@
 
 enum { OPS = 12, OUT = 1 << 23 /* bytes of results */ };
 
-static const bf_reduction all_ops[OPS] = {BF_SUM,  BF_MEAN, BF_VAR, BF_STD,    BF_SUMSQ,  BF_NORM,
-                                          BF_MIN,  BF_MAX,  BF_PROD, BF_ARGMIN, BF_ARGMAX, BF_DOT};
+static const bf_reduction all_ops[OPS] = {BF_SUM, BF_MEAN, BF_VAR,  BF_STD,    BF_SUMSQ,  BF_NORM,
+                                          BF_MIN, BF_MAX,  BF_PROD, BF_ARGMIN, BF_ARGMAX, BF_DOT};
 
 static inline int64_t pick(uint64_t *seed, int64_t n) {
     return (int64_t)(next_random(seed) % (uint64_t)n);
@@ -32,7 +32,7 @@ typedef struct many {
 } many;
 
 static inline data_kind any_kind(uint64_t *seed) {
-    static const data_kind often[] = {KIND_NARROW, KIND_NARROW, KIND_NARROW, KIND_FULL,
+    static const data_kind often[] = {KIND_NARROW, KIND_NARROW, KIND_NARROW,    KIND_FULL,
                                       KIND_CANCEL, KIND_HUGE,   KIND_SUBNORMAL, KIND_EXTREME};
     return often[pick(seed, 8)];
 }
@@ -49,8 +49,7 @@ static inline void fill_factors(bf_dtype dtype, int64_t n, uint64_t seed) {
             for (int64_t k = 0; k < n; k++)
                 store_bits(at + (size_t)k * bf_dtype_size(dtype), bf_dtype_size(dtype),
                            sign_bit(dtype));
-        if (n > 0)
-            assert_int_equal(bf_memory_copy(gpu, on_device + i * SECOND, at, bytes), BF_OK);
+        if (n > 0) assert_int_equal(bf_memory_copy(gpu, on_device + i * SECOND, at, bytes), BF_OK);
     }
 }
 

@@ -1,5 +1,5 @@
-/* Reductions of segments on a GPU: every result has the bits that the CPU's rules give, whatever the
- * lengths, the width, the dtype and the data; and wrong offsets are refused. */
+/* Reductions of segments on a GPU: every result has the bits that the CPU's rules give, whatever
+ * the lengths, the width, the dtype and the data; and wrong offsets are refused. */
 #include "tests/axis/gpu_many.h"
 
 typedef struct problem {
@@ -139,9 +139,9 @@ static void test_wrong_offsets(void **unused) {
         const int64_t at = pick(&seed, p.slots + 1);
         const size_t bytes = bf_dtype_size(p.offsets.dtype);
         store_offset(&p, at, pick(&seed, 2) ? -1 : p.rows + 1);
-        assert_int_equal(bf_memory_copy(gpu, offsets_on_device, offsets_on_host,
-                                        (size_t)(p.slots + 1) * bytes),
-                         BF_OK);
+        assert_int_equal(
+            bf_memory_copy(gpu, offsets_on_device, offsets_on_host, (size_t)(p.slots + 1) * bytes),
+            BF_OK);
         bf_array a = rows_of(&p, p.m.dtype, on_device, p.rows), offsets = p.offsets;
         offsets.data = offsets_on_device;
         place_results(&p.m, results_on_device, 0);

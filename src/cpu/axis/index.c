@@ -28,7 +28,7 @@ bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *o, const b
     bf_status status = bf_slots_make(context, &job, &column, &slots);
     if (status == BF_E_ARGUMENT) return bf_check_places(context, rows, results, &skip);
     if (status != BF_OK) return status;
-    if (results->queued) *results->wrong = -1;
+    if (results->wrong != NULL) *results->wrong = -1;
     status = bf_slots_finish(context, &slots, o->op, results);
     bf_accumulators_clear(&slots);
     return status;

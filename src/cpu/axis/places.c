@@ -40,7 +40,7 @@ bf_status bf_check_places(bf_context *context, const bf_rows *rows, const bf_res
     bf_status status = bf_parallel(context, workers, n, PIECE, check_piece, &c);
     *skip = c.wrong != INT64_MAX;
     if (status != BF_OK) return status;
-    if (results->queued) *results->wrong = *skip ? c.wrong : -1;
+    if (results->wrong != NULL) *results->wrong = *skip ? c.wrong : -1;
     if (!*skip || results->queued) return BF_OK;
     return bf_axis_wrong_place(context, rows, c.wrong, bf_place_at(rows, c.wrong));
 }

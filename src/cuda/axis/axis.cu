@@ -1,6 +1,6 @@
 /* Reductions of many at once: the backend's table. */
 #include "cuda/axis/axis.cuh"
-#include "cuda/axis/index.cuh"
+#include "cuda/axis/index/index.cuh"
 
 static bf_status reduce_rows(bf_context *context, const bf_operands *operands, const bf_rows *rows,
                              const bf_results *results) {

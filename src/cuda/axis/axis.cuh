@@ -28,7 +28,7 @@ bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operan
                                   const bf_rows *rows, const bf_results *results);
 
 enum {
-    BF_CUDA_AXIS_THREADS = 256, /* most of a block that reduces columns or pieces */
+    BF_CUDA_AXIS_THREADS = 256,  /* most of a block that reduces columns or pieces */
     BF_CUDA_AXIS_PIECE = 1 << 17 /* most elements of a result that one block adds: their sums in a
                                     window's level fit an int64 */
 };
@@ -36,8 +36,8 @@ enum {
 /* Where the elements of results are. Result r of rows is column r % width of slot r / width. */
 struct bf_cuda_axis_layout {
     int64_t results;
-    int64_t length;      /* of each; -1: by offsets */
-    int kept, reduced;   /* dimensions, as of bf_fibres */
+    int64_t length;    /* of each; -1: by offsets */
+    int kept, reduced; /* dimensions, as of bf_fibres */
     int64_t kept_shape[BF_MAX_DIMS], reduced_shape[BF_MAX_DIMS];
     int64_t kept_strides[2][BF_MAX_DIMS], reduced_strides[2][BF_MAX_DIMS];
     const void *offsets; /* NULL: fibres */
@@ -83,32 +83,32 @@ struct bf_cuda_axis_params {
     uint8_t *fits;
 
     /* schedule */
-    int64_t giant;  /* longer segments are left to blocks */
-    int chunk;      /* results of a warp that the same lanes reduce */
-    int columns;    /* results of a block, */
-    int lanes;      /* threads for each, */
-    int64_t tiles;  /* and how many such tiles there are; */
+    int64_t giant;        /* longer segments are left to blocks */
+    int chunk;            /* results of a warp that the same lanes reduce */
+    int columns;          /* results of a block, */
+    int lanes;            /* threads for each, */
+    int64_t tiles;        /* and how many such tiles there are; */
     int64_t inner, parts; /* columns that lie next to each other, and tiles of these */
-    int64_t piece;  /* elements of a result, or of a line of it, that a block takes at a time; */
-    int pieces;     /* how many of them a result has, */
+    int64_t piece; /* elements of a result, or of a line of it, that a block takes at a time; */
+    int pieces;    /* how many of them a result has, */
     int64_t line_pieces; /* and a line */
-    bool by_line;   /* no piece has parts of two lines (of the last reduced dimension) */
+    bool by_line;        /* no piece has parts of two lines (of the last reduced dimension) */
     int planes;       /* 1: element j of a piece's lines is j * steps[operand] behind the first; */
     int64_t steps[2]; /* else its index in the reduced dimensions has to be computed */
-    bool along;     /* neighbours of a line lie next to each other */
-    int folded;     /* rows of columns that are reduced as one, of so many more columns */
-    int room;       /* int64 of shared memory, for columns */
-    bool listed;    /* units are on the list, and not all tiles and pieces */
+    bool along;       /* neighbours of a line lie next to each other */
+    int folded;       /* rows of columns that are reduced as one, of so many more columns */
+    int room;         /* int64 of shared memory, for columns */
+    bool listed;      /* units are on the list, and not all tiles and pieces */
 
     /* scratch */
     bf_cuda_axis_board *board;
-    unsigned *marks;            /* a bit for each result that has to be computed again */
-    unsigned *tickets;          /* of tiles, or of giants */
-    int64_t *slots;             /* what blocks have of pieces */
+    unsigned *marks;   /* a bit for each result that has to be computed again */
+    unsigned *tickets; /* of tiles, or of giants */
+    int64_t *slots;    /* what blocks have of pieces */
     bf_cuda_axis_unit *units;
-    int64_t *words;             /* of by_exponent.cu: of results that several warps compute, */
-    int64_t word_slots;         /* and of how many there are; */
-    int64_t word_piece;         /* elements that a warp takes of one */
+    int64_t *words;     /* of by_exponent.cu: of results that several warps compute, */
+    int64_t word_slots; /* and of how many there are; */
+    int64_t word_piece; /* elements that a warp takes of one */
 };
 
 /* The kernels for an operation on a dtype. */
@@ -149,7 +149,8 @@ struct bf_cuda_axis_call {
 /* Sets what params hold but for where elements are. Results go to device memory, if need be. */
 bf_status bf_cuda_axis_begin(bf_cuda_axis_call *call, bf_context *context,
                              const bf_operands *operands, const bf_results *results, int64_t count);
-/* Sets *at to n elements of so many bytes where kernels reach them: to copy number i, if need be. */
+/* Sets *at to n elements of so many bytes where kernels reach them: to copy number i, if need be.
+ */
 bf_status bf_cuda_axis_reach(bf_cuda_axis_call *call, int i, const void *from, int64_t n, int bytes,
                              const void **at);
 /* Waits, and returns the failure of the first result that fails: result 0 of the kernels is number

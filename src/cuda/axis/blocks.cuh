@@ -19,8 +19,8 @@ struct bf_cuda_axis_work {
     int64_t slot, step; /* that of piece 0, and the distance to the next */
 };
 
-static __device__ __forceinline__ bf_cuda_axis_work bf_cuda_axis_listed(
-    const bf_cuda_axis_params &p, int64_t u) {
+static __device__ __forceinline__ bf_cuda_axis_work
+bf_cuda_axis_listed(const bf_cuda_axis_params &p, int64_t u) {
     int64_t part, i = bf_cuda_axis_divide(u, p.parts, &part);
     const bf_cuda_axis_unit unit = p.units[i];
     bf_cuda_axis_work w;
@@ -44,16 +44,15 @@ static __device__ __forceinline__ int64_t bf_cuda_axis_line_length(const bf_cuda
 }
 
 /* From the first line of a result to this one. */
-static __device__ __forceinline__ void bf_cuda_axis_go_to_line(const bf_cuda_axis_params &p,
-                                                               int64_t number,
-                                                               bf_cuda_axis_line *line) {
+static __device__ __forceinline__ void
+bf_cuda_axis_go_to_line(const bf_cuda_axis_params &p, int64_t number, bf_cuda_axis_line *line) {
     const bf_cuda_axis_layout &at = p.at;
     line->a += bf_cuda_axis_offset(at.reduced - 1, at.reduced_shape, at.reduced_strides[0], number);
     line->b += bf_cuda_axis_offset(at.reduced - 1, at.reduced_shape, at.reduced_strides[1], number);
 }
 
-static __device__ __forceinline__ bf_cuda_axis_work bf_cuda_axis_work_of(
-    const bf_cuda_axis_params &p, int64_t u) {
+static __device__ __forceinline__ bf_cuda_axis_work
+bf_cuda_axis_work_of(const bf_cuda_axis_params &p, int64_t u) {
     if (p.listed) return bf_cuda_axis_listed(p, u);
     bf_cuda_axis_work w;
     int64_t tile, piece, part, rest;
@@ -85,7 +84,8 @@ static __device__ void bf_cuda_axis_push(const bf_cuda_axis_params &p, int64_t s
     const int64_t at = (int64_t)atomicAdd(&p.board->units, (unsigned long long)pieces);
     for (int i = 0; i < pieces; i++) {
         const int64_t first = i * p.piece, left = length - first;
-        p.units[at + i] = {slot, first, first + (left < p.piece ? left : p.piece), giant, i, pieces};
+        p.units[at + i] = {slot,  first, first + (left < p.piece ? left : p.piece),
+                           giant, i,     pieces};
     }
 }
 
@@ -148,9 +148,11 @@ static __device__ __forceinline__ void bf_cuda_axis_take_some(const bf_cuda_axis
     typename A::Value x[n], y[n];
     const int64_t left = n == 1 ? 1 : (to - j + lanes - 1) / lanes;
     const int some = left < n ? (int)left : n;
-    A::Class::load(p, p.a, [&](int k) { return at(0, j + (int64_t)k * lanes); }, some, x);
+    A::Class::load(
+        p, p.a, [&](int k) { return at(0, j + (int64_t)k * lanes); }, some, x);
     if (A::pair)
-        A::Class::load(p, p.b, [&](int k) { return at(1, j + (int64_t)k * lanes); }, some, y);
+        A::Class::load(
+            p, p.b, [&](int k) { return at(1, j + (int64_t)k * lanes); }, some, y);
     sum.take(x, y, index + j, lanes, some);
     sum.keep(n);
 }
@@ -158,23 +160,24 @@ static __device__ __forceinline__ void bf_cuda_axis_take_some(const bf_cuda_axis
 /* Takes elements from + lane, from + lane + lanes, ... below `to`, of lines that start at a, b.
  * Indices begin with `index`. */
 template <class A>
-static __device__ __forceinline__ void bf_cuda_axis_take(const bf_cuda_axis_params &p, A (&sum)[1],
-                                                         int64_t a, int64_t b, int64_t from,
-                                                         int64_t to, int lane, int lanes,
-                                                         int64_t index) {
+static __device__ __forceinline__ void
+bf_cuda_axis_take(const bf_cuda_axis_params &p, A (&sum)[1], int64_t a, int64_t b, int64_t from,
+                  int64_t to, int lane, int lanes, int64_t index) {
     constexpr int U = BF_CUDA_AXIS_UNROLLED;
     if (p.along) {
         bf_cuda_axis_take_line<A>(p, sum, a, b, from, to, lane, lanes, index);
     } else if (p.planes == 1) {
         for (int64_t j = from + lane; j < to; j += (int64_t)U * lanes)
-            bf_cuda_axis_take_some<A, U>(p, sum[0], j, to, lanes, index, [&](int i, int64_t number) {
-                return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
-            });
+            bf_cuda_axis_take_some<A, U>(
+                p, sum[0], j, to, lanes, index, [&](int i, int64_t number) {
+                    return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
+                });
     } else {
         for (int64_t j = from + lane; j < to; j += lanes)
-            bf_cuda_axis_take_some<A, 1>(p, sum[0], j, to, lanes, index, [&](int i, int64_t number) {
-                return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
-            });
+            bf_cuda_axis_take_some<A, 1>(
+                p, sum[0], j, to, lanes, index, [&](int i, int64_t number) {
+                    return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
+                });
     }
 }
 
@@ -183,7 +186,8 @@ template <class A> struct bf_cuda_axis_block {
     static constexpr int room = A::words * BF_CUDA_AXIS_THREADS; /* int64 of shared memory */
 
     static __device__ __forceinline__ void store_slot(const bf_cuda_axis_params &p, int64_t slot,
-                                                      int column, const int64_t (&whole)[A::total]) {
+                                                      int column,
+                                                      const int64_t (&whole)[A::total]) {
         int64_t *to = p.slots + slot * A::total * p.columns + column;
 #pragma unroll
         for (int i = 0; i < A::total; i++) to[(int64_t)i * p.columns] = whole[i];
@@ -218,7 +222,7 @@ template <class A> struct bf_cuda_axis_block {
         }
         bf_cuda_axis_merge_lanes<A, A::total>(
             shared, p.columns, lanes, column, lane, whole,
-            [](int64_t (&x)[A::total], const int64_t (&y)[A::total]) { A::merge_total(x, y); });
+            [](int64_t(&x)[A::total], const int64_t(&y)[A::total]) { A::merge_total(x, y); });
     }
 
     /* Whether this block is the last one of its tile; true for all if it is the only one. */
@@ -237,9 +241,8 @@ template <class A> struct bf_cuda_axis_block {
         return is;
     }
 
-    static __device__ __forceinline__ void run(const bf_cuda_axis_params &p,
-                                               const bf_cuda_axis_work &w, A (&sum)[1],
-                                               int64_t *shared) {
+    static __device__ __forceinline__ void
+    run(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, A (&sum)[1], int64_t *shared) {
         const int column = (int)threadIdx.x % p.columns, lane = (int)threadIdx.x / p.columns;
         const bool active = column < w.columns && lane < p.lanes;
         const int64_t r = w.first + column;
@@ -255,8 +258,7 @@ template <class A> struct bf_cuda_axis_block {
                 from = 0;
                 to = line.length;
                 giant = line.length > p.giant;
-                if (giant && r % p.at.width == 0)
-                    bf_cuda_axis_push(p, r / p.at.width, line.length);
+                if (giant && r % p.at.width == 0) bf_cuda_axis_push(p, r / p.at.width, line.length);
                 if (giant) to = 0;
             }
             if (p.by_line) {
@@ -274,7 +276,7 @@ template <class A> struct bf_cuda_axis_block {
         }
         bf_cuda_axis_merge_lanes<A, A::words>(
             shared, p.columns, lanes, column, mine, part,
-            [](int64_t (&x)[A::words], const int64_t (&y)[A::words]) { A::merge(x, y); });
+            [](int64_t(&x)[A::words], const int64_t(&y)[A::words]) { A::merge(x, y); });
         A::widen(part, whole);
         if (w.pieces > 1) {
             if (active && lane == 0) store_slot(p, w.slot + w.piece * w.step, column, whole);

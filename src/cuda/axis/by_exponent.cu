@@ -1,5 +1,6 @@
 /* Exact sums by exponent (cuda/reduce/sum_bins.cuh), for the few results of which some element does
- * not fit the windows. A warp computes one, or several warps a long one, in the words of a state. */
+ * not fit the windows. A warp computes one, or several warps a long one, in the words of a state.
+ */
 #include "cuda/axis/layout.cuh"
 #include "cuda/axis/store.cuh"
 #include "cuda/reduce/sum_bins.cuh"
@@ -43,8 +44,7 @@ struct terms {
         return bf_dtype_is_float(p.dtype) ? bf_sum_position(f, layout, at, factors) : 0;
     }
     __device__ void add(int64_t *table, uint64_t magnitude, int at, bool negative) const {
-        if (magnitude != 0)
-            bf_cuda_bins_add(table, bf_cuda_bins_place(magnitude, at, negative));
+        if (magnitude != 0) bf_cuda_bins_add(table, bf_cuda_bins_place(magnitude, at, negative));
     }
     __device__ void take(uint64_t x, uint64_t y) const {
         const bool pair = p.kind == BF_KIND_SQUARES || p.kind == BF_KIND_DOT;
@@ -58,8 +58,7 @@ struct terms {
             if (zero && bf_sum_counts_zeros(p.kind, p.dtype)) count_word(d, BF_SUM_NEG_ZERO);
         }
         const bf_finite u = decode(x), v = decode(y);
-        if (sum_bins > 0)
-            add(sums, u.magnitude, position(shape.sum, u.position, 1), u.negative);
+        if (sum_bins > 0) add(sums, u.magnitude, position(shape.sum, u.position, 1), u.negative);
         if (product_bins == 0) return;
         const int at = position(shape.products, u.position + v.position, 2);
         const bool negative = u.negative != v.negative;
@@ -75,8 +74,7 @@ struct terms {
         const int lane = (int)threadIdx.x;
         for (int64_t j = from + lane; j < to; j += BF_CUDA_WARP) {
             const uint64_t x = load(p.a, line.a + bf_cuda_axis_element(p.at, 0, j));
-            take(x, p.b == nullptr ? x
-                                   : load(p.b, line.b + bf_cuda_axis_element(p.at, 1, j)));
+            take(x, p.b == nullptr ? x : load(p.b, line.b + bf_cuda_axis_element(p.at, 1, j)));
         }
         if (lane == 0) d->words[BF_SUM_COUNT] += to - from;
         bf_cuda_bins_fold(sums, sum_bins, d->words + shape.sum_at);
@@ -84,8 +82,7 @@ struct terms {
     }
     __device__ void clear() const {
         __syncwarp();
-        for (int i = (int)threadIdx.x; i < BF_SUM_WORDS_MAX + 4; i += BF_CUDA_WARP)
-            d->words[i] = 0;
+        for (int i = (int)threadIdx.x; i < BF_SUM_WORDS_MAX + 4; i += BF_CUDA_WARP) d->words[i] = 0;
         __syncwarp();
     }
     /* From the words to the result. */
@@ -101,8 +98,8 @@ struct terms {
         uint64_t bits = 0;
         bool fits = true;
         bf_sum_carry(p.kind, p.dtype, d->words);
-        const bf_status status = bf_element_of_words(p.kind, p.op, p.dtype, d->words, &o, p.to,
-                                                     &bits, &fits, &d->work);
+        const bf_status status =
+            bf_element_of_words(p.kind, p.op, p.dtype, d->words, &o, p.to, &bits, &fits, &d->work);
         if (status != BF_OK) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
         bf_cuda_axis_store_fit(p, r, bits, fits);
         atomicAnd(&p.marks[r / 32], ~(1u << (r % 32)));

@@ -30,9 +30,10 @@ template <class A> struct bf_cuda_axis_columns_of {
         const int64_t step_a = p.steps[0] * p.folded, step_b = p.steps[1] * p.folded;
         const int64_t a = line.a + w.from * p.steps[0] + column + lane * step_a;
         const int64_t b = line.b + w.from * p.steps[1] + column + lane * step_b;
-        bf_cuda_axis_stream<A, W, W> s = {
-            p, line_of(p, p.a, a, step_a * p.lanes, some),
-            A::pair ? line_of(p, p.b, b, step_b * p.lanes, some) : bf_cuda_axis_vector_line(), some};
+        bf_cuda_axis_stream<A, W, W> s = {p, line_of(p, p.a, a, step_a * p.lanes, some),
+                                          A::pair ? line_of(p, p.b, b, step_b * p.lanes, some)
+                                                  : bf_cuda_axis_vector_line(),
+                                          some};
         const int64_t first = w.line * bf_cuda_axis_line_length(p) + w.from + lane;
         if (lane < rows) s.take(sums, (int)((rows - lane + p.lanes - 1) / p.lanes), first, p.lanes);
         const int64_t rest = (w.to - w.from - rows * p.folded) * p.inner - column;
@@ -44,7 +45,8 @@ template <class A> struct bf_cuda_axis_columns_of {
             if (k >= rest || k >= some) continue;
             typename A::Value u[1], v[1];
             C::template unpack<1>(p, C::template gather<1>(p, x + k * p.element, 1), u);
-            if (A::pair) C::template unpack<1>(p, C::template gather<1>(p, y + k * p.element, 1), v);
+            if (A::pair)
+                C::template unpack<1>(p, C::template gather<1>(p, y + k * p.element, 1), v);
             sums[k].take(u, v, first, 1, 1);
         }
     }
@@ -92,9 +94,8 @@ template <class A> struct bf_cuda_axis_columns_of {
         }
     }
     /* By the last block of a tile. */
-    static __device__ __forceinline__ void collect_all(const bf_cuda_axis_params &p,
-                                                       const bf_cuda_axis_work &w,
-                                                       int64_t *shared) {
+    static __device__ __forceinline__ void
+    collect_all(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, int64_t *shared) {
         int lanes = (int)blockDim.x / p.columns, most = p.room / (A::total * p.columns);
         lanes = min(min(lanes, most), w.pieces);
         lanes = max(lanes, 1);
@@ -117,7 +118,8 @@ template <class A> struct bf_cuda_axis_columns_of {
             for (int lane = 0; lane < lanes; lane++) {
                 int64_t other[A::total];
 #pragma unroll
-                for (int i = 0; i < A::total; i++) other[i] = shared[i * all + lane * p.columns + c];
+                for (int i = 0; i < A::total; i++)
+                    other[i] = shared[i * all + lane * p.columns + c];
                 if (lane > 0) {
                     A::merge_total(whole, other);
                 } else {
@@ -129,9 +131,8 @@ template <class A> struct bf_cuda_axis_columns_of {
         }
         __syncthreads();
     }
-    static __device__ __forceinline__ void run(const bf_cuda_axis_params &p,
-                                               const bf_cuda_axis_work &w, A (&sums)[W],
-                                               int64_t *shared) {
+    static __device__ __forceinline__ void
+    run(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, A (&sums)[W], int64_t *shared) {
         const int columns = p.columns * p.folded, threads = (columns + W - 1) / W;
         const int valid = p.folded > 1 ? columns : w.columns; /* as one folded row has them */
         const int thread = (int)threadIdx.x % threads, lane = (int)threadIdx.x / threads;

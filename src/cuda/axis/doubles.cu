@@ -2,8 +2,7 @@
 #include "cuda/axis/sum.cuh"
 #include "cuda/axis/tiles.cuh"
 
-template <bf_kind Kind>
-using sum_of = bf_cuda_axis_float<bf_cuda_axis_double, Kind>;
+template <bf_kind Kind> using sum_of = bf_cuda_axis_float<bf_cuda_axis_double, Kind>;
 
 bf_cuda_axis_kernels bf_cuda_axis_doubles(bf_kind kind) {
     switch (kind) {

@@ -77,8 +77,8 @@ template <class C> struct bf_cuda_axis_extreme {
         }
     }
     template <int n>
-    static __device__ __forceinline__ void take_all(bf_cuda_axis_extreme (&all)[n], Value (&x)[n], Value (&y)[n],
-                                                    int64_t j) {
+    static __device__ __forceinline__ void take_all(bf_cuda_axis_extreme (&all)[n], Value (&x)[n],
+                                                    Value (&y)[n], int64_t j) {
 #pragma unroll
         for (int k = 0; k < n; k++) {
             Value u[1] = {x[k]}, v[1] = {y[k]};
@@ -94,8 +94,7 @@ template <class C> struct bf_cuda_axis_extreme {
     }
     static __device__ __forceinline__ void merge(int64_t (&into)[words],
                                                  const int64_t (&from)[words]) {
-        const bool less =
-            from[KEY] < into[KEY] || (from[KEY] == into[KEY] && from[AT] < into[AT]);
+        const bool less = from[KEY] < into[KEY] || (from[KEY] == into[KEY] && from[AT] < into[AT]);
         into[KEY] = less ? from[KEY] : into[KEY];
         into[AT] = less ? from[AT] : into[AT];
         into[NANS] += from[NANS];

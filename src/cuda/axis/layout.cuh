@@ -6,8 +6,7 @@
 #include "cuda/runtime/grid.cuh"
 
 /* x / y and *rest; 32 bits divide much faster than 64. */
-static __device__ __forceinline__ int64_t bf_cuda_axis_divide(int64_t x, int64_t y,
-                                                              int64_t *rest) {
+static __device__ __forceinline__ int64_t bf_cuda_axis_divide(int64_t x, int64_t y, int64_t *rest) {
     int64_t quotient;
     if (((uint64_t)x | (uint64_t)y) >> 32 == 0)
         quotient = (int64_t)((uint32_t)x / (uint32_t)y);
@@ -19,8 +18,7 @@ static __device__ __forceinline__ int64_t bf_cuda_axis_divide(int64_t x, int64_t
 
 /* The offset of index `number` in these dimensions. */
 static __device__ __noinline__ int64_t bf_cuda_axis_offset(int dims, const int64_t *shape,
-                                                              const int64_t *strides,
-                                                              int64_t number) {
+                                                           const int64_t *strides, int64_t number) {
     int64_t at = 0;
     BF_ROLLED
     for (int d = dims - 1; d > 0; d--) {
@@ -32,7 +30,7 @@ static __device__ __noinline__ int64_t bf_cuda_axis_offset(int dims, const int64
 }
 
 static __device__ __forceinline__ int64_t bf_cuda_axis_offset_at(const bf_cuda_axis_layout &at,
-                                                           int64_t s) {
+                                                                 int64_t s) {
     return at.wide ? ((const int64_t *)at.offsets)[s] : ((const int32_t *)at.offsets)[s];
 }
 /* Whether an offset is wrong: then kernels do nothing. */
@@ -45,8 +43,8 @@ struct bf_cuda_axis_line {
     int64_t a, b, length;
 };
 
-static __device__ __forceinline__ bf_cuda_axis_line bf_cuda_axis_segment(
-    const bf_cuda_axis_layout &at, int64_t slot, int64_t column) {
+static __device__ __forceinline__ bf_cuda_axis_line
+bf_cuda_axis_segment(const bf_cuda_axis_layout &at, int64_t slot, int64_t column) {
     int64_t first = bf_cuda_axis_offset_at(at, slot);
     bf_cuda_axis_line line;
     line.a = line.b = first * at.width + column;
@@ -54,8 +52,8 @@ static __device__ __forceinline__ bf_cuda_axis_line bf_cuda_axis_segment(
     return line;
 }
 
-static __device__ __forceinline__ bf_cuda_axis_line bf_cuda_axis_line_of(
-    const bf_cuda_axis_layout &at, int64_t r) {
+static __device__ __forceinline__ bf_cuda_axis_line
+bf_cuda_axis_line_of(const bf_cuda_axis_layout &at, int64_t r) {
     bf_cuda_axis_line line;
     if (at.offsets != nullptr) {
         int64_t column = 0;

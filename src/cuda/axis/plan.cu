@@ -1,4 +1,5 @@
-/* The first kernels of a call: the windows that all its threads add in, and the check of offsets. */
+/* The first kernels of a call: the windows that all its threads add in, and the check of offsets.
+ */
 #include "cuda/axis/axis.cuh"
 #include "cuda/axis/layout.cuh"
 #include "cuda/reduce/sum_terms.cuh"
@@ -14,8 +15,8 @@ __device__ int place_window(bf_extent e, int below, int least, bf_cuda_depth d, 
     if (e.top < e.least) e.top = e.least = layout.exponent > 0 ? layout.exponent : 0;
     e.least = max(e.least - BF_CUDA_SPARE, least);
     const int last = max(e.least - below, least);
-    const int spare = max(0, min(bf_window_span(d.hot) - (e.top - e.least),
-                                 bf_window_span(d.all) - (e.top - last)));
+    const int spare = max(
+        0, min(bf_window_span(d.hot) - (e.top - e.least), bf_window_span(d.all) - (e.top - last)));
     return bf_window_clamp(e.top - BF_WINDOW_BITS + spare / 3, d.all, layout);
 }
 
@@ -77,8 +78,7 @@ __device__ void sample(const bf_cuda_axis_params &p, bf_extent *x, bf_extent *y,
         u[i] = value_at(p.dtype, p.a, line.a + (rows ? 0 : bf_cuda_axis_element(p.at, 0, j)));
         v[i] = p.b == nullptr
                    ? u[i]
-                   : value_at(p.dtype, p.b,
-                              line.b + (rows ? 0 : bf_cuda_axis_element(p.at, 1, j)));
+                   : value_at(p.dtype, p.b, line.b + (rows ? 0 : bf_cuda_axis_element(p.at, 1, j)));
     }
 #pragma unroll 4
     for (int i = 0; i < SAMPLES; i++) {

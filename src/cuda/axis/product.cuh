@@ -34,9 +34,7 @@ struct bf_cuda_axis_any_word {
         const int bytes = bf_dtype_bytes(p.dtype);
 #pragma unroll
         for (int k = 0; k < n; k++)
-            x[k] = k < some
-                       ? (Value)bf_load_bits((const char *)from + at(k) * bytes, bytes)
-                       : 0;
+            x[k] = k < some ? (Value)bf_load_bits((const char *)from + at(k) * bytes, bytes) : 0;
     }
 };
 
@@ -62,8 +60,8 @@ struct bf_cuda_axis_product {
             if (k < some) bf_product_take(dtype, state, (uint64_t)x[k]);
     }
     template <int n>
-    static __device__ __forceinline__ void take_all(bf_cuda_axis_product (&all)[n], Value (&x)[n], Value (&y)[n],
-                                                    int64_t j) {
+    static __device__ __forceinline__ void take_all(bf_cuda_axis_product (&all)[n], Value (&x)[n],
+                                                    Value (&y)[n], int64_t j) {
 #pragma unroll
         for (int k = 0; k < n; k++) {
             Value u[1] = {x[k]}, v[1] = {y[k]};

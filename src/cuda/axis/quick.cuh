@@ -36,9 +36,8 @@ static __device__ __forceinline__ bf_cuda_axis_exactly bf_cuda_axis_add_3(double
 
 /* The sum of K levels; what it lacks is *lost at most. */
 template <int K>
-static __device__ __forceinline__ bool bf_cuda_axis_levels(int bottom, const int64_t *content,
-                                                           bf_cuda_axis_exactly *sum,
-                                                           double *lost) {
+static __device__ __forceinline__ bool
+bf_cuda_axis_levels(int bottom, const int64_t *content, bf_cuda_axis_exactly *sum, double *lost) {
     double d[K > 3 ? K : 3] = {}, rest;
     bool good = true;
 #pragma unroll
@@ -92,8 +91,8 @@ bf_cuda_axis_divide_exactly(bf_cuda_axis_exactly x, double n) {
 static __device__ __forceinline__ bool bf_cuda_axis_quick_mean(bf_dtype to, bf_cuda_axis_exactly x,
                                                                int64_t n, uint64_t *bits) {
     const bf_cuda_axis_exactly q = bf_cuda_axis_divide_exactly(x, (double)n);
-    bool good = fabs(x.high) > 1e-250 && fabs(x.high) < 1e250 &&
-                (x.low == 0 || fabs(x.low) > 1e-280);
+    bool good =
+        fabs(x.high) > 1e-250 && fabs(x.high) < 1e250 && (x.low == 0 || fabs(x.low) > 1e-280);
     if ((n & (n - 1)) == 0) {
         *bits = bf_cuda_axis_round(to, q.high, q.low, &good);
         return good;
@@ -103,11 +102,9 @@ static __device__ __forceinline__ bool bf_cuda_axis_quick_mean(bf_dtype to, bf_c
 
 /* (n * squares - sum^2) / (n * (n - ddof)), or its root, where n^2 is below 2^53. All that is
  * rounded is less than 2^-99 of n * squares. */
-static __device__ __forceinline__ bool bf_cuda_axis_quick_variance(bf_dtype to, bool root,
-                                                                   bf_cuda_axis_exactly sum,
-                                                                   bf_cuda_axis_exactly squares,
-                                                                   int64_t count, int ddof,
-                                                                   uint64_t *bits) {
+static __device__ __forceinline__ bool
+bf_cuda_axis_quick_variance(bf_dtype to, bool root, bf_cuda_axis_exactly sum,
+                            bf_cuda_axis_exactly squares, int64_t count, int ddof, uint64_t *bits) {
     const double n = (double)count, by = n * (double)(count - ddof);
     const double p = n * squares.high, p_low = fma(n, squares.high, -p) + n * squares.low;
     const double q = sum.high * sum.high;

@@ -1,6 +1,6 @@
 /* Runs of equal neighbouring keys: blocks count those that begin in their tiles, and then list
  * them. */
-#include "cuda/axis/index.cuh"
+#include "cuda/axis/index/index.cuh"
 #include "cuda/runtime/partition_tile.cuh"
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/prefix.cuh"

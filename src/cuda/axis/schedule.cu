@@ -19,8 +19,8 @@ enum {
     COLUMN_GIANT = 1024 /* rows that a thread takes */
 };
 
-static const bf_cuda_part_kind board_part = {}, marks_part = {}, tickets_part = {},
-                               slots_part = {}, units_part = {}, words_part = {};
+static const bf_cuda_part_kind board_part = {}, marks_part = {}, tickets_part = {}, slots_part = {},
+                               units_part = {}, words_part = {};
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -66,14 +66,17 @@ static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int t
         units = giants + p->at.rows / p->piece + 1;
     }
     const int64_t parts = rows ? p->parts : 1, word_slots = rows ? giants * p->at.width
-                                              : p->at.length > p->word_piece ? p->at.results
-                                                                             : 0;
+                                                            : p->at.length > p->word_piece
+                                                                ? p->at.results
+                                                                : 0;
     p->word_slots = marks ? least(word_slots, WORD_SLOTS) : 0;
     p->board = (bf_cuda_axis_board *)take(&s, &board_part, 1, sizeof *p->board);
     p->marks = (unsigned *)take(&s, &marks_part, marks ? p->at.results / 32 + 1 : 0, 4);
-    p->tickets = (unsigned *)take(&s, &tickets_part, rows ? giants * parts
-                                                    : units > 0 ? p->tiles
-                                                                : 0, 4);
+    p->tickets = (unsigned *)take(&s, &tickets_part,
+                                  rows        ? giants * parts
+                                  : units > 0 ? p->tiles
+                                              : 0,
+                                  4);
     p->slots = (int64_t *)take(&s, &slots_part, units * parts * total * p->columns, 8);
     p->units = (bf_cuda_axis_unit *)take(&s, &units_part, rows ? units : 0, sizeof *p->units);
     p->words = (int64_t *)take(&s, &words_part, p->word_slots * (BF_SUM_WORDS_MAX + 1), 8);
@@ -239,8 +242,8 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
     if ((kernel == k->blocks || kernel == k->columns) && !p->listed) useful = p->tiles * p->pieces;
     if (kernel == k->warps) {
         const int64_t warps = blocks * (BF_CUDA_AXIS_WARP_THREADS / 32);
-        p->lanes = lanes_of_row(p->at.length >= 0 ? p->at.length : p->at.rows / p->at.results,
-                                k->vector);
+        p->lanes =
+            lanes_of_row(p->at.length >= 0 ? p->at.length : p->at.rows / p->at.results, k->vector);
         p->chunk = p->lanes;
         const int groups = 32 / p->lanes;
         while (p->chunk > 1 && p->at.results < 2 * warps * p->chunk * groups) p->chunk /= 2;
@@ -271,8 +274,7 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
 static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
                               const void *kernel, bf_cuda_axis_params *p) {
     const bool rows = p->at.offsets != NULL;
-    cudaError_t error =
-        rows ? launch_rows(cuda, k, kernel, p) : launch(cuda, k, kernel, p);
+    cudaError_t error = rows ? launch_rows(cuda, k, kernel, p) : launch(cuda, k, kernel, p);
     if (error == cudaSuccess && may_mark(p)) error = bf_cuda_axis_launch_words(cuda, *p);
     return error;
 }

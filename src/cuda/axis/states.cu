@@ -1,7 +1,7 @@
 /* Many states on a GPU: the accumulators of groups, by number. Rows are brought into the order of
  * their states, and added as in reductions by index (index.cuh). Every call waits, so that contexts
  * of one GPU can merge each other's states. */
-#include "cuda/axis/index_slots.cuh"
+#include "cuda/axis/index/slots.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
 #include "rules/reduce/state.h"

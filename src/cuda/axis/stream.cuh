@@ -1,4 +1,5 @@
-/* How a thread reads many elements: in vectors, some of which are under way while it adds others. */
+/* How a thread reads many elements: in vectors, some of which are under way while it adds others.
+ */
 #ifndef BF_CUDA_AXIS_STREAM_CUH
 #define BF_CUDA_AXIS_STREAM_CUH
 
@@ -70,10 +71,9 @@ static __device__ __forceinline__ bool bf_cuda_axis_is_aligned(const bf_cuda_axi
 /* Takes elements [from, to) of a line, of which neighbours lie next to each other, by `lanes`
  * threads. Indices begin with `index`. */
 template <class A>
-static __device__ __forceinline__ void bf_cuda_axis_take_line(const bf_cuda_axis_params &p,
-                                                              A (&sum)[1], int64_t a, int64_t b,
-                                                              int64_t from, int64_t to, int lane,
-                                                              int lanes, int64_t index) {
+static __device__ __forceinline__ void
+bf_cuda_axis_take_line(const bf_cuda_axis_params &p, A (&sum)[1], int64_t a, int64_t b,
+                       int64_t from, int64_t to, int lane, int lanes, int64_t index) {
     using C = typename A::Class;
     using Value = typename A::Value;
     constexpr int N = C::N;

@@ -78,10 +78,9 @@ static __device__ __forceinline__ bf_format bf_cuda_axis_format(const bf_cuda_ax
 
 /* A variance or its root. False: it needs more than registers. */
 template <int Sums>
-static __device__ __noinline__ bool bf_cuda_axis_finish_moments(const bf_cuda_axis_params &p,
-                                                                int64_t r, int64_t count,
-                                                                const bf_cuda_series &s,
-                                                                const bf_cuda_pair (&pairs)[Sums]) {
+static __device__ __noinline__ bool
+bf_cuda_axis_finish_moments(const bf_cuda_axis_params &p, int64_t r, int64_t count,
+                            const bf_cuda_series &s, const bf_cuda_pair (&pairs)[Sums]) {
     uint64_t bits;
     bool root = p.op == BF_STD;
     if (!bf_cuda_quick_moments(count, p.ddof, root, s, pairs, bf_cuda_axis_format(p), &bits))
@@ -92,11 +91,9 @@ static __device__ __noinline__ bool bf_cuda_axis_finish_moments(const bf_cuda_ax
 
 /* A sum, mean, norm or dot product that is rounded: of count elements that are finite. */
 template <int W, int Sums>
-static __device__ __forceinline__ void bf_cuda_axis_finish_one(const bf_cuda_axis_params &p,
-                                                               int64_t r, int64_t count,
-                                                               const bf_cuda_series &s,
-                                                               const bf_cuda_pair (&pairs)[Sums],
-                                                               bool minus) {
+static __device__ __forceinline__ void
+bf_cuda_axis_finish_one(const bf_cuda_axis_params &p, int64_t r, int64_t count,
+                        const bf_cuda_series &s, const bf_cuda_pair (&pairs)[Sums], bool minus) {
     bf_format f = bf_cuda_axis_format(p);
     bool negative;
     bf_leading l = bf_cuda_leading<W>(s, pairs, &negative);
@@ -202,8 +199,7 @@ struct bf_cuda_axis_float
             for (int k = 0; k < n; k++) sums[k].count(x[k], y[k]);
         }
 #pragma unroll
-        for (int k = 0; k < n; k++)
-            sums[k].terms.template take<1>(&x[k], pair ? &y[k] : &x[k]);
+        for (int k = 0; k < n; k++) sums[k].terms.template take<1>(&x[k], pair ? &y[k] : &x[k]);
     }
     __device__ __forceinline__ void keep(int n) {
         taken += n;
@@ -282,7 +278,9 @@ struct bf_cuda_axis_float
         double lost = 0, more = 0;
         uint64_t bits = 0;
         bool good = small;
-        if (KA > 0) good = small && bf_cuda_axis_levels<bf_cuda_some(KA)>(p.board->sum_bottom, content, &sum, &lost);
+        if (KA > 0)
+            good = small &&
+                   bf_cuda_axis_levels<bf_cuda_some(KA)>(p.board->sum_bottom, content, &sum, &lost);
         if (KB > 0)
             good = bf_cuda_axis_levels<bf_cuda_some(KB)>(p.board->product_bottom, content + KA,
                                                          &products, &more) &&
@@ -327,9 +325,12 @@ struct bf_cuda_axis_float
 
 /* Kind: BF_KIND_SUM, BF_KIND_MOMENTS, or BF_KIND_DOT, of squares too. */
 template <class C, bf_kind Kind>
-struct bf_cuda_axis_integer
-    : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0 : C::is_wide ? 2 : 1) +
-                        (Kind == BF_KIND_SUM ? 0 : C::is_wide ? 4 : 2)> {
+struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
+                                                 : C::is_wide        ? 2
+                                                                     : 1) +
+                                                (Kind == BF_KIND_SUM ? 0
+                                                 : C::is_wide        ? 4
+                                                                     : 2)> {
     using Class = C;
     using Value = typename C::Value;
     static constexpr bool pair = Kind == BF_KIND_DOT;
@@ -371,8 +372,8 @@ struct bf_cuda_axis_integer
         }
         if (KB == 0) return;
         uint64_t low = (uint64_t)x * (uint64_t)y;
-        uint64_t high = is_signed ? (uint64_t)__mul64hi(x, y)
-                                  : __umul64hi((uint64_t)x, (uint64_t)y);
+        uint64_t high =
+            is_signed ? (uint64_t)__mul64hi(x, y) : __umul64hi((uint64_t)x, (uint64_t)y);
         constexpr int at = KB > 2 ? KA : 0, step = KB > 2;
         sums[at] += (int64_t)(low & 0xffffffffu);
         sums[at + step] += (int64_t)(low >> 32);

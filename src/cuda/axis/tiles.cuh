@@ -48,7 +48,8 @@ template <class A> struct bf_cuda_axis_tile {
         for (int i = (int)threadIdx.x; i < n; i += U * T) {
             Value x[U];
             const int left = (n - i + T - 1) / T, some = left < U ? left : U;
-            A::Class::load(p, from, [&](int k) { return first + i + k * T; }, some, x);
+            A::Class::load(
+                p, from, [&](int k) { return first + i + k * T; }, some, x);
 #pragma unroll
             for (int k = 0; k < U; k++)
                 if (k < some) tile[bf_cuda_axis_place(i + k * T)] = x[k];
@@ -152,8 +153,16 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
 
 template <class A> static bf_cuda_axis_kernels bf_cuda_axis_kernels_of() {
     using Tile = bf_cuda_axis_tile<A>;
-    return {(const void *)bf_cuda_axis_tiles<A>, (const void *)bf_cuda_axis_warps<A>,
-            (const void *)bf_cuda_axis_columns<A>, (const void *)bf_cuda_axis_blocks<A>, A::columns, A::Class::N, A::words, A::total, Tile::capacity, Tile::bytes};
+    return {(const void *)bf_cuda_axis_tiles<A>,
+            (const void *)bf_cuda_axis_warps<A>,
+            (const void *)bf_cuda_axis_columns<A>,
+            (const void *)bf_cuda_axis_blocks<A>,
+            A::columns,
+            A::Class::N,
+            A::words,
+            A::total,
+            Tile::capacity,
+            Tile::bytes};
 }
 
 #endif

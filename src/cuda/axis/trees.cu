@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(THREADS)
         if (threadIdx.x % BF_CUDA_WARP != 0) continue;
         if (counts[BF_PRODUCT_TREE_NAN] > 0 && p.nan == BF_NAN_ERROR)
             bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
-        const uint64_t bits = bf_product_tree_finish(counts, p.nan == BF_NAN_SKIP,
-                                                     bf_format_of(p.to), root);
+        const uint64_t bits =
+            bf_product_tree_finish(counts, p.nan == BF_NAN_SKIP, bf_format_of(p.to), root);
         bf_cuda_axis_store_fit(p, r, bits, true);
     }
 }

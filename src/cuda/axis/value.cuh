@@ -174,8 +174,7 @@ struct bf_cuda_axis_small_word : bf_cuda_axis_vectors<4, 4, 2, 1> {
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from,
                                                 At at, int some, Value (&x)[n]) {
         switch (p.dtype) {
-        case BF_BOOL:
-            load_as<unsigned char>(from, at, some, x);
+        case BF_BOOL: load_as<unsigned char>(from, at, some, x);
 #pragma unroll
             for (int k = 0; k < n; k++) x[k] = x[k] != 0;
             break;

@@ -255,8 +255,8 @@ bf_status bf_cuda_batch_values(bf_context *context, bf_cuda_groups *g,
     bf_status status = bf_cuda_group_check(context, error);
     if (status == BF_OK) status = bf_cuda_group_fetch_notes(context, g);
     if (status != BF_OK || g->noted[NOTE_OUTSIDE] == 0) return status;
-    status = bf_cuda_aggregate_prepare(context, c, unpartitioned, plan->n, g->fresh.size,
-                                       g->fresh.room);
+    status =
+        bf_cuda_aggregate_prepare(context, c, unpartitioned, plan->n, g->fresh.size, g->fresh.room);
     if (status != BF_OK) return status;
     pass.again = true;
     return bf_cuda_group_check(context, absorb_sums(context, g, plan, c, values, &pass));

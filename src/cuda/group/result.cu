@@ -34,6 +34,7 @@ __device__ __forceinline__ bf_band_sums sums_of(const result_params &p, int64_t 
     g.sum_layout = bf_layout_make(c.sum_limbs, c.sum.exponent + 32 * c.sum_first);
     g.products_layout =
         bf_layout_make(c.products_limbs, c.products.exponent + 32 * c.products_first);
+    g.words = false;
     return g;
 }
 

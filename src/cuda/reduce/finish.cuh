@@ -129,7 +129,8 @@ static __device__ __noinline__ bool bf_cuda_finish_moments(const bf_cuda_params 
     bf_dtype out = bf_cuda_out_dtype(p.request);
     uint64_t bits;
     if (!bf_cuda_quick_moments(p.count, p.request.ddof, p.request.op == BF_STD, s, pairs,
-                               bf_format_of(out), &bits)) return false;
+                               bf_format_of(out), &bits))
+        return false;
     *p.value = bf_value_from_bits(out, bits);
     return true;
 }

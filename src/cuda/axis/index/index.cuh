@@ -1,15 +1,15 @@
 /* Reductions of rows by index on a GPU.
  *
- * Rows are sorted by slot, as pairs of slot and row number (index_order.cu). Then a thread reduces
- * some columns of a slot (index_slots.cuh): it gathers the rows of the slot and adds them up in
+ * Rows are sorted by slot, as pairs of slot and row number (order.cu). Then a thread reduces
+ * some columns of a slot (slots.cuh): it gathers the rows of the slot and adds them up in
  * doubles, and proves each addition exact. A result that is not proven is marked, and another
- * kernel computes it again in the words of a state (index_words.cu). A slot with many rows, a
+ * kernel computes it again in the words of a state (words.cu). A slot with many rows, a
  * giant, is cut into pieces, whose sums are added to words that the blocks share.
  *
- * Values of one float a row go a shorter way (index_scatter.cu): they are sorted only as far as
+ * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as
  * blocks can add them to the slots' words in shared memory. */
-#ifndef BF_CUDA_AXIS_INDEX_CUH
-#define BF_CUDA_AXIS_INDEX_CUH
+#ifndef BF_CUDA_AXIS_INDEX_INDEX_CUH
+#define BF_CUDA_AXIS_INDEX_INDEX_CUH
 
 #include "cuda/reduce/aggregate_value.cuh"
 #include "cuda/runtime/entry.cuh"
@@ -122,7 +122,7 @@ struct bf_cuda_index_params {
 bf_status bf_cuda_axis_reach(bf_context *context, const void *from, int64_t n, int bytes,
                              void **copy, const void **at);
 
-/* --- index_order.cu --- */
+/* --- order.cu --- */
 
 /* Scratch of an order, and of kernels. */
 struct bf_cuda_index_sorted {
@@ -157,7 +157,7 @@ bf_cuda_index_kernel bf_cuda_index_others(const bf_cuda_index_params &p, int *co
 /* Do its results need no thread_words? */
 bool bf_cuda_index_is_direct(const bf_cuda_index_params &p);
 
-/* index_words.cu: the blocks that have thread_words, and the bytes of these. */
+/* words.cu: the blocks that have thread_words, and the bytes of these. */
 int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda);
 size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, int words);
 /* Enqueues a copy of all rows in their order. */
@@ -181,7 +181,7 @@ bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *
 bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
                                 bf_cuda_index_sorted *sorted);
 
-/* index_scatter.cu: values of one float a row. Returns whether it takes these. */
+/* scatter.cu: values of one float a row. Returns whether it takes these. */
 bool bf_cuda_index_scatters(const bf_operands *operands, const bf_rows *rows);
 bf_status bf_cuda_index_scatter(bf_context *context, bf_cuda_index_params *p, const bf_rows *rows);
 

@@ -11,7 +11,7 @@
  * Limbs in shared memory have 32 bits and cover all of f32. Each starts in the middle of its range,
  * so that few additions wrap around; those that do carry to the next limb. There are copies of all,
  * each for some lanes, as many as there is room for. */
-#include "cuda/axis/index_slots.cuh"
+#include "cuda/axis/index/slots.cuh"
 #include "cuda/runtime/partition_tile.cuh"
 
 #include <cuda_fp16.h>

@@ -1,5 +1,5 @@
 /* The order of rows by their slots. */
-#include "cuda/axis/index.cuh"
+#include "cuda/axis/index/index.cuh"
 #include "cuda/runtime/sort.cuh"
 
 namespace {

@@ -1,5 +1,5 @@
 /* Sums of floats by slot, in doubles that are proven exact (rules/reduce/terms.h). */
-#include "cuda/axis/index_slots.cuh"
+#include "cuda/axis/index/slots.cuh"
 #include "cuda/runtime/float.cuh"
 
 #include "rules/reduce/terms.h"

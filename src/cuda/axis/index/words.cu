@@ -1,6 +1,6 @@
 /* Results in the words of a state: of slots and pieces that are marked, or of all; and of giants.
  */
-#include "cuda/axis/index_slots.cuh"
+#include "cuda/axis/index/slots.cuh"
 
 namespace {
 

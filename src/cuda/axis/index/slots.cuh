@@ -12,7 +12,7 @@
 #ifndef BF_CUDA_AXIS_INDEX_SLOTS_CUH
 #define BF_CUDA_AXIS_INDEX_SLOTS_CUH
 
-#include "cuda/axis/index.cuh"
+#include "cuda/axis/index/index.cuh"
 
 /* Elements of neighbouring columns, loaded at once. */
 template <class E, int V> struct alignas(V * sizeof(E)) bf_cuda_index_elements { E e[V]; };

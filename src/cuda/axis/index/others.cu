@@ -1,5 +1,5 @@
 /* Sums of integers, and extremes, by slot. */
-#include "cuda/axis/index_slots.cuh"
+#include "cuda/axis/index/slots.cuh"
 
 namespace {
 
