@@ -212,7 +212,7 @@ static bool may_fail(const bf_axis_call *call, int64_t longest, bool some_empty)
 /* Has the backend write to the array, if it can, else to a copy. */
 static bf_status prepare_output(bf_context *context, bf_axis_output *o, bool apart) {
     const bf_backend *on = context->used;
-    if (o->array == NULL) return BF_OK;
+    if (o->array == NULL || o->count == 0) return BF_OK;
     o->data = o->array->data;
     bool reached = on == &bf_backend_cpu || bf_where_is(o->data, NULL) != BF_WHERE_HOST;
     if (!apart && reached && bf_array_is_contiguous(o->array)) return BF_OK;
