@@ -375,5 +375,5 @@ int main(void) {
         cmocka_unit_test(runs_are_where_the_cpu_finds_them),
         cmocka_unit_test(a_graph_reduces_again),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return RUN_ON_GPU(tests);
 }

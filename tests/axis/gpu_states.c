@@ -268,5 +268,5 @@ int main(void) {
         cmocka_unit_test(a_wrong_place_changes_nothing),
         cmocka_unit_test(states_save_to_the_bytes_of_the_cpu),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return RUN_ON_GPU(tests);
 }
