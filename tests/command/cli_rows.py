@@ -156,7 +156,7 @@ class LateDtypes(RowsTest):
         least = "%dM" % least_memory()
         data = self.data("7", 1) * 16 + self.data("0.25", 1)
         want = self.result("group", "--column", 1, self.write("x", data), "--sum", ":2")
-        for memory in [least, "64MiB", "1G"]:
+        for memory in [least, "96MiB", "1G"]:
             self.assertEqual(self.result("group", "-j2", "--column", 1, "--memory", memory,
                                          "--sum", ":2", stdin=data), want)
         numbers = b"".join(b"%d\n" % (i % 9) for i in range(30 * self.N)) + b"0.5\n"

@@ -183,7 +183,7 @@ class Inputs(HistTest):
         os.mkdir(spool)
         with open(name, "rb") as f:
             data = f.read()
-        for memory in ["1GiB", least, "64MiB", "100%"]:
+        for memory in ["1GiB", least, "96MiB", "100%"]:
             for input, rows in [(data, want), (text, part)]:
                 found = self.rows("--bins", 20, "-j2", "--memory", memory, stdin=input,
                                   env={"TMPDIR": spool})

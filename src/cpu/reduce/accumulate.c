@@ -162,6 +162,11 @@ static ALWAYS_INLINE void add_square(const place *p, size_t slot, uint64_t m, ui
     add_number(p->sums + slot * p->stride, p->words, (unsigned)(position / 64), low, 0);
 }
 
+static ALWAYS_INLINE void count_row(const place *p, size_t slot) {
+    int64_t *sum = p->sums + slot * p->stride;
+    sum[p->rows]++;
+}
+
 /* Adds values [i, end) one by one: x, or (factors 2) x^2. */
 static ALWAYS_INLINE int64_t add_terms(const place *p, const bf_column *c, bf_dtype dtype,
                                        int factors, unsigned counts, const bf_rows_batch *b,
@@ -173,17 +178,16 @@ static ALWAYS_INLINE int64_t add_terms(const place *p, const bf_column *c, bf_dt
     for (; i < end; i++) {
         const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
         uint64_t position = 0;
-        int64_t *rows = p->sums + b->slots[i] * p->stride + p->rows;
         if (is_float && is_apart(f, x)) {
             const int special = counts & BF_COUNT_SPECIALS ? special_of(f, x) : -1;
             if (!count_special(c, b->slots[i], special)) return i;
-            *rows += counts & BF_COUNT_ROWS ? 1 : 0;
+            if (counts & BF_COUNT_ROWS) count_row(p, b->slots[i]);
             continue;
         }
         const bf_finite d = is_float ? bf_decode(f, x) : bf_decode_integer(dtype, x);
         if (is_float) position = (uint64_t)(factors * d.position) - p->first;
         if (is_float && position >= p->end) return i;
-        *rows += counts & BF_COUNT_ROWS ? 1 : 0;
+        if (counts & BF_COUNT_ROWS) count_row(p, b->slots[i]);
         const uint64_t sign = d.negative ? ~(uint64_t)0 : 0;
         if (factors == 1)
             add_shifted(p, b->slots[i], (d.magnitude ^ sign) - sign, sign, position);
