@@ -115,11 +115,13 @@ INLINE void sum_rest(certificate *c, input in, int levels, const bf_columns *x, 
     for (int64_t r = 0; r < rows; r++, a += x->a_step, b += x->b_step)
         take_part(c, in, column, levels, a, b, n);
     fold_column(c, column, levels, bottom, gained);
-    for (int l = 0; l < levels; l++)
-        for (size_t i = 0; i < n; i++) {
-            int64_t *at = &totals[(size_t)l * pitch + i];
-            *at = (int64_t)((uint64_t)*at + gained[l][i]); /* wraps where no certificate holds */
-        }
+    for (int l = 0; l < levels; l++) {
+        uint64_t lanes[LANES];
+        int64_t *total = totals + (size_t)l * pitch;
+        memcpy(lanes, &gained[l], sizeof lanes);
+        for (size_t i = 0; i < n; i++) /* wraps where no certificate holds */
+            total[i] = (int64_t)((uint64_t)total[i] + lanes[i]);
+    }
 }
 
 INLINE bool sum_columns(input in, int levels, const bf_columns *x, int bottom, int64_t *totals,
