@@ -57,11 +57,6 @@ static void put_value(const output *out, const described *x, int i) {
     fprintf(out->stream, "\t%s", text);
 }
 
-/* A name in a line of text: a control character would break the line. */
-static void put_name(FILE *f, const char *name) {
-    for (const char *c = name; *c; c++) putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, f);
-}
-
 /* A line for each value; lines that tell the files and columns apart come first. */
 static void put_lines(const output *out, const described *all, int n) {
     bool files = false, columns = false;
@@ -74,7 +69,7 @@ static void put_lines(const output *out, const described *all, int n) {
         for (int k = 0; k < n; k++) {
             putc('\t', out->stream);
             const char *column = all[k].column ? all[k].column : "";
-            put_name(out->stream, line == 0 ? all[k].file : column);
+            output_put_name(out->stream, line == 0 ? all[k].file : column);
         }
         putc('\n', out->stream);
     }
@@ -90,9 +85,9 @@ static void put_table(const output *out, const described *all, int n) {
     for (int i = 0; i < VALUES; i++) fprintf(out->stream, "\t%s", names[i]);
     putc('\n', out->stream);
     for (int k = 0; k < n; k++) {
-        put_name(out->stream, all[k].file);
+        output_put_name(out->stream, all[k].file);
         putc('\t', out->stream);
-        if (all[k].column) put_name(out->stream, all[k].column);
+        if (all[k].column) output_put_name(out->stream, all[k].column);
         for (int i = 0; i < VALUES; i++) put_value(out, &all[k], i);
         putc('\n', out->stream);
     }

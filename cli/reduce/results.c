@@ -107,11 +107,6 @@ static int put_blocks(const results *r, const output *out, put_block *put, int c
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* A name in a line of text: a control character would break the line. */
-static void put_name(FILE *f, const char *name) {
-    for (const char *c = name; *c; c++) putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, f);
-}
-
 static void put_lines(const results *r, const output *out, int64_t first, const block *b,
                       int column) {
     char text[BF_VALUE_TEXT];
@@ -120,15 +115,7 @@ static void put_lines(const results *r, const output *out, int64_t first, const 
         const bf_value v = output_element(r->column[column].dtype, b->of[column], i);
         output_format(&v, out->hex, text);
         fputs(text, out->stream);
-        if (out->names) {
-            putc('\t', out->stream);
-            put_name(out->stream, r->file);
-        }
-        if (out->names && r->other) {
-            putc('\t', out->stream);
-            put_name(out->stream, r->other);
-        }
-        putc('\n', out->stream);
+        output_end_line(out, r->file, r->other);
     }
 }
 
@@ -157,7 +144,7 @@ static void put_descriptions(const results *r, const output *out, int64_t first,
     char text[BF_VALUE_TEXT];
     (void)column;
     for (int64_t i = 0; i < b->n; i++) {
-        if (out->layout == LAYOUT_TSV) put_name(out->stream, r->file);
+        if (out->layout == LAYOUT_TSV) output_put_name(out->stream, r->file);
         if (out->layout == LAYOUT_TSV) putc('\t', out->stream);
         if (r->ndim == 0) putc('-', out->stream);
         put_place(r, out->stream, first + i);

@@ -55,29 +55,29 @@ void output_abandon(output *out) {
     if (out->to_file) outfile_abandon(&out->file);
 }
 
-/* A name in a line of text: a control character would break the line. */
-static void put_name(FILE *stream, const char *name) {
+void output_put_name(FILE *stream, const char *name) {
     for (const char *c = name; *c; c++)
         putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, stream);
+}
+
+void output_end_line(const output *out, const char *file, const char *other) {
+    const char *names[] = {file, other};
+    for (int i = 0; i < 2 && out->names && names[i] != NULL; i++) {
+        putc('\t', out->stream);
+        output_put_name(out->stream, names[i]);
+    }
+    putc('\n', out->stream);
 }
 
 static void put_line(const output *out, const result *r) {
     char text[BF_VALUE_TEXT];
     output_format(&r->value, out->hex, text);
     if (r->column) {
-        put_name(out->stream, r->column);
+        output_put_name(out->stream, r->column);
         putc('\t', out->stream);
     }
     fputs(text, out->stream);
-    if (out->names) {
-        putc('\t', out->stream);
-        put_name(out->stream, r->file);
-    }
-    if (out->names && r->other) {
-        putc('\t', out->stream);
-        put_name(out->stream, r->other);
-    }
-    putc('\n', out->stream);
+    output_end_line(out, r->file, r->other);
 }
 
 static void put_object(FILE *f, const result *r) {

@@ -32,6 +32,12 @@ int output_result(output *out, const result *r);
  * decimal digit. */
 void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]);
 
+/* Writes a name in a line of text: '?' for control characters, which would break the line. */
+void output_put_name(FILE *stream, const char *name);
+/* Ends the line of a value: with the names of its files, if the output has names. other: NULL, or
+ * the second file. */
+void output_end_line(const output *out, const char *file, const char *other);
+
 /* Element i of an array in memory, as a value. */
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i);
 
