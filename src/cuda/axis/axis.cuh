@@ -124,8 +124,10 @@ struct bf_cuda_axis_kernels {
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };
 
-bf_cuda_axis_kernels bf_cuda_axis_small_floats(bf_kind kind); /* f16, bf16, f32 */
-bf_cuda_axis_kernels bf_cuda_axis_doubles(bf_kind kind);
+bf_cuda_axis_kernels bf_cuda_axis_f16(bf_kind kind);
+bf_cuda_axis_kernels bf_cuda_axis_bf16(bf_kind kind);
+bf_cuda_axis_kernels bf_cuda_axis_f32(bf_kind kind);
+bf_cuda_axis_kernels bf_cuda_axis_f64(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_integers(bf_kind kind, bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_extremes(bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_products(void);

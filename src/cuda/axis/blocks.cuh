@@ -145,14 +145,21 @@ template <class A, int n, class At>
 static __device__ __forceinline__ void bf_cuda_axis_take_some(const bf_cuda_axis_params &p, A &sum,
                                                               int64_t j, int64_t to, int lanes,
                                                               int64_t index, At at) {
+    using C = typename A::Class;
+    typename C::Raw r[n], t[A::pair ? n : 1];
     typename A::Value x[n], y[n];
     const int64_t left = n == 1 ? 1 : (to - j + lanes - 1) / lanes;
     const int some = left < n ? (int)left : n;
-    A::Class::load(
-        p, p.a, [&](int k) { return at(0, j + (int64_t)k * lanes); }, some, x);
-    if (A::pair)
-        A::Class::load(
-            p, p.b, [&](int k) { return at(1, j + (int64_t)k * lanes); }, some, y);
+    C::load(
+        p, p.a, [&](int k) { return at(0, j + (int64_t)k * lanes); }, some, r);
+    if constexpr (A::pair)
+        C::load(
+            p, p.b, [&](int k) { return at(1, j + (int64_t)k * lanes); }, some, t);
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+        x[k] = C::value(p, r[k]);
+        if (A::pair) y[k] = C::value(p, t[A::pair ? k : 0]);
+    }
     sum.take(x, y, index + j, lanes, some);
     sum.keep(n);
 }
@@ -161,21 +168,24 @@ static __device__ __forceinline__ void bf_cuda_axis_take_some(const bf_cuda_axis
  * Indices begin with `index`. */
 template <class A>
 static __device__ __forceinline__ void
-bf_cuda_axis_take(const bf_cuda_axis_params &p, A (&sum)[1], int64_t a, int64_t b, int64_t from,
+bf_cuda_axis_take(const bf_cuda_axis_params &p, A &sum, int64_t a, int64_t b, int64_t from,
                   int64_t to, int lane, int lanes, int64_t index) {
+    using C = typename A::Class;
     constexpr int U = BF_CUDA_AXIS_UNROLLED;
-    if (p.along) {
-        bf_cuda_axis_take_line<A>(p, sum, a, b, from, to, lane, lanes, index);
+    const bool together = !A::pair || bf_cuda_axis_head<C>(p, p.a, a + from) ==
+                                          bf_cuda_axis_head<C>(p, p.b, b + from);
+    if (p.along && together) {
+        bf_cuda_axis_take_line(p, sum, a, b, from, to, lane, lanes, index);
     } else if (p.planes == 1) {
         for (int64_t j = from + lane; j < to; j += (int64_t)U * lanes)
             bf_cuda_axis_take_some<A, U>(
-                p, sum[0], j, to, lanes, index, [&](int i, int64_t number) {
+                p, sum, j, to, lanes, index, [&](int i, int64_t number) {
                     return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
                 });
     } else {
         for (int64_t j = from + lane; j < to; j += lanes)
             bf_cuda_axis_take_some<A, 1>(
-                p, sum[0], j, to, lanes, index, [&](int i, int64_t number) {
+                p, sum, j, to, lanes, index, [&](int i, int64_t number) {
                     return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
                 });
     }
@@ -242,14 +252,14 @@ template <class A> struct bf_cuda_axis_block {
     }
 
     static __device__ __forceinline__ void
-    run(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, A (&sum)[1], int64_t *shared) {
+    run(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, A &sum, int64_t *shared) {
         const int column = (int)threadIdx.x % p.columns, lane = (int)threadIdx.x / p.columns;
         const bool active = column < w.columns && lane < p.lanes;
         const int64_t r = w.first + column;
         const bool whole_segments = p.at.offsets != nullptr && !p.listed;
         int64_t part[A::words], whole[A::total], length = p.at.length;
         bool giant = false;
-        sum[0].reset();
+        sum.reset();
         if (active) {
             bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
             int64_t from = w.from, to = w.to, index = 0;
@@ -267,7 +277,7 @@ template <class A> struct bf_cuda_axis_block {
             }
             bf_cuda_axis_take<A>(p, sum, line.a, line.b, from, to, lane, p.lanes, index);
         }
-        sum[0].close(part);
+        sum.close(part);
         int lanes = p.lanes, mine = lane;
         if (p.columns == 1 && lanes > 1) {
             bf_cuda_axis_merge_warp<A>(part, BF_CUDA_WARP);
@@ -295,8 +305,8 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
     if (bf_cuda_axis_is_wrong(p)) return;
     const int64_t units =
         p.listed ? (int64_t)p.board->units * p.parts : p.tiles * (int64_t)p.pieces;
-    A sum[1];
-    sum[0].open(p);
+    A sum;
+    sum.open(p);
     for (int64_t u = blockIdx.x; u < units; u += gridDim.x)
         bf_cuda_axis_block<A>::run(p, bf_cuda_axis_work_of(p, u), sum, shared);
 }

@@ -1,5 +1,5 @@
 /* Columns that lie next to each other: a block reduces `columns` results, a thread `width` columns
- * at a time, with `lanes` threads for each. Columns that are few, of an array without gaps, are
+ * at a time, of which neighbours are other threads', with `lanes` threads for each. Columns that are few, of an array without gaps, are
  * reduced as if `folded` of its rows were one. */
 #ifndef BF_CUDA_AXIS_COLUMNS_CUH
 #define BF_CUDA_AXIS_COLUMNS_CUH
@@ -8,46 +8,44 @@
 
 template <class A> struct bf_cuda_axis_columns_of {
     static constexpr int W = A::columns;
-    using C = typename A::Class;
+    using Stream = bf_cuda_axis_column_stream<A, W>;
 
-    static __device__ __forceinline__ bf_cuda_axis_vector_line line_of(const bf_cuda_axis_params &p,
-                                                                       const void *from,
-                                                                       int64_t first, int64_t step,
-                                                                       int some) {
-        const char *at = (const char *)from + first * p.element;
-        const int64_t bytes = step * p.element;
-        const bool whole = some == W && bf_cuda_axis_is_aligned<C, W>(p, at) &&
-                           bf_cuda_axis_is_aligned<C, W>(p, (const char *)bytes);
-        return {at, bytes, whole};
-    }
-    /* Takes this thread's elements of a piece: of `some` columns from number `column` on. */
+    /* Takes this thread's elements of a piece: of columns `thread`, and on, `threads` apart, of the
+     * first `valid`; of rows `lane`, and on, `lanes` apart. */
     static __device__ __forceinline__ void take(const bf_cuda_axis_params &p,
                                                 const bf_cuda_axis_work &w, A (&sums)[W],
-                                                int column, int lane, int some) {
+                                                int thread, int threads, int valid, int lane) {
         bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
         if (p.by_line) bf_cuda_axis_go_to_line(p, w.line, &line);
         const int64_t rows = (w.to - w.from) / p.folded; /* the last ones may be fewer */
         const int64_t step_a = p.steps[0] * p.folded, step_b = p.steps[1] * p.folded;
-        const int64_t a = line.a + w.from * p.steps[0] + column + lane * step_a;
-        const int64_t b = line.b + w.from * p.steps[1] + column + lane * step_b;
-        bf_cuda_axis_stream<A, W, W> s = {p, line_of(p, p.a, a, step_a * p.lanes, some),
-                                          A::pair ? line_of(p, p.b, b, step_b * p.lanes, some)
-                                                  : bf_cuda_axis_vector_line(),
-                                          some};
+        const int64_t a = line.a + w.from * p.steps[0] + thread;
+        const int64_t b = line.b + w.from * p.steps[1] + thread;
         const int64_t first = w.line * bf_cuda_axis_line_length(p) + w.from + lane;
-        if (lane < rows) s.take(sums, (int)((rows - lane + p.lanes - 1) / p.lanes), first, p.lanes);
-        const int64_t rest = (w.to - w.from - rows * p.folded) * p.inner - column;
-        if (lane != 0 || rest <= 0) return;
-        const char *x = (const char *)p.a + (a + rows * step_a) * p.element;
-        const char *y = A::pair ? (const char *)p.b + (b + rows * step_b) * p.element : x;
+        if (lane < rows) {
+            Stream s = {p,
+                        a + lane * step_a,
+                        b + lane * step_b,
+                        step_a * p.lanes,
+                        step_b * p.lanes,
+                        first,
+                        p.lanes,
+                        {},
+                        {},
+                        {}};
+#pragma unroll
+            for (int k = 0; k < W; k++)
+                s.offsets[k] = thread + k * threads < valid ? k * threads : 0;
+            s.take(sums, (int)((rows - lane + p.lanes - 1) / p.lanes));
+        }
+        const int64_t rest = (w.to - w.from - rows * p.folded) * p.inner;
+        if (lane != 0) return;
 #pragma unroll
         for (int k = 0; k < W; k++) {
-            if (k >= rest || k >= some) continue;
-            typename A::Value u[1], v[1];
-            C::template unpack<1>(p, C::template gather<1>(p, x + k * p.element, 1), u);
-            if (A::pair)
-                C::template unpack<1>(p, C::template gather<1>(p, y + k * p.element, 1), v);
-            sums[k].take(u, v, first, 1, 1);
+            const int column = k * threads;
+            if (thread + column >= rest) continue;
+            bf_cuda_axis_take_one(p, sums[k], a + rows * step_a + column,
+                                  b + rows * step_b + column, first);
         }
     }
     /* Merges what shared memory has of each column, which is of so many lanes. */
@@ -136,21 +134,21 @@ template <class A> struct bf_cuda_axis_columns_of {
         const int columns = p.columns * p.folded, threads = (columns + W - 1) / W;
         const int valid = p.folded > 1 ? columns : w.columns; /* as one folded row has them */
         const int thread = (int)threadIdx.x % threads, lane = (int)threadIdx.x / threads;
-        const int column = thread * W, some = valid - column < W ? valid - column : W;
-        const bool active = some > 0 && lane < p.lanes;
         const int lanes = p.lanes * p.folded;
         int64_t part[A::words], whole[A::total];
 #pragma unroll
         for (int k = 0; k < W; k++) sums[k].reset();
-        if (active) take(p, w, sums, column, lane, some);
+        if (thread < valid && lane < p.lanes) take(p, w, sums, thread, threads, valid, lane);
         if (lanes == 1 && w.pieces == 1) {
             int64_t parts[W][A::words];
 #pragma unroll
             for (int k = 0; k < W; k++) sums[k].close(parts[k]);
             BF_ROLLED
             for (int k = 0; k < W; k++) {
+                const int column = thread + k * threads;
                 A::widen(parts[0], whole);
-                if (active && k < some) A::finish(p, w.first + column + k, p.at.length, whole);
+                if (lane == 0 && column < valid)
+                    A::finish(p, w.first + column, p.at.length, whole);
 #pragma unroll
                 for (int i = 1; i < W; i++) {
 #pragma unroll
@@ -163,11 +161,11 @@ template <class A> struct bf_cuda_axis_columns_of {
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < W; k++) {
+            const int column = thread + k * threads;
             sums[k].close(part);
-            if (lane >= p.lanes || column + k >= columns) continue;
+            if (lane >= p.lanes || column >= columns) continue;
 #pragma unroll
-            for (int i = 0; i < A::words; i++)
-                shared[i * all + lane * columns + column + k] = part[i];
+            for (int i = 0; i < A::words; i++) shared[i * all + lane * columns + column] = part[i];
         }
         merge(shared, p.columns, lanes);
         for (int c = (int)threadIdx.x; c < w.columns; c += (int)blockDim.x) {

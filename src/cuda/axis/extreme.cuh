@@ -4,10 +4,11 @@
 #ifndef BF_CUDA_AXIS_EXTREME_CUH
 #define BF_CUDA_AXIS_EXTREME_CUH
 
-#include "cuda/axis/store.cuh"
+#include "cuda/axis/taking.cuh"
 #include "cuda/axis/value.cuh"
 
-template <class C> struct bf_cuda_axis_extreme {
+template <class C>
+struct bf_cuda_axis_extreme : bf_cuda_axis_takes_all<bf_cuda_axis_extreme<C>> {
     using Class = C;
     using Value = typename C::Value;
     static constexpr bool pair = false;
@@ -76,16 +77,6 @@ template <class C> struct bf_cuda_axis_extreme {
             }
         }
     }
-    template <int n>
-    static __device__ __forceinline__ void take_all(bf_cuda_axis_extreme (&all)[n], Value (&x)[n],
-                                                    Value (&y)[n], int64_t j) {
-#pragma unroll
-        for (int k = 0; k < n; k++) {
-            Value u[1] = {x[k]}, v[1] = {y[k]};
-            all[k].take(u, v, j, 0, 1);
-        }
-    }
-    __device__ __forceinline__ void keep(int) {}
     __device__ __forceinline__ void close(int64_t (&part)[words]) const {
         part[KEY] = best;
         part[AT] = at;

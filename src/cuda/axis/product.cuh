@@ -2,7 +2,7 @@
 #ifndef BF_CUDA_AXIS_PRODUCT_CUH
 #define BF_CUDA_AXIS_PRODUCT_CUH
 
-#include "cuda/axis/store.cuh"
+#include "cuda/axis/taking.cuh"
 #include "cuda/axis/value.cuh"
 #include "cuda/reduce/sum_result.cuh"
 
@@ -10,35 +10,31 @@
 
 /* Integers of any size as 64 bits. */
 struct bf_cuda_axis_any_word {
+    typedef long long Raw;
     typedef long long Value;
     static constexpr bool is_wide = true;
     static constexpr int N = 1;
-    template <int n>
+
+    static __device__ __forceinline__ Value value(const bf_cuda_axis_params &, Raw x) { return x; }
     static __device__ __forceinline__ uint4 fetch(const bf_cuda_axis_params &p, const char *at) {
         const uint64_t x = bf_load_bits(at, p.element);
         return {(unsigned)x, (unsigned)(x >> 32), 0, 0};
     }
-    template <int n>
-    static __device__ __forceinline__ uint4 gather(const bf_cuda_axis_params &p, const char *at,
-                                                   int) {
-        return fetch<n>(p, at);
-    }
-    template <int n>
     static __device__ __forceinline__ void unpack(const bf_cuda_axis_params &, uint4 v,
-                                                  Value (&x)[n]) {
+                                                  Value (&x)[N]) {
         x[0] = (Value)bf_cuda_axis_part<8>(v, 0);
     }
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from,
-                                                At at, int some, Value (&x)[n]) {
+                                                At at, int some, Raw (&x)[n]) {
         const int bytes = bf_dtype_bytes(p.dtype);
 #pragma unroll
         for (int k = 0; k < n; k++)
-            x[k] = k < some ? (Value)bf_load_bits((const char *)from + at(k) * bytes, bytes) : 0;
+            x[k] = k < some ? (Raw)bf_load_bits((const char *)from + at(k) * bytes, bytes) : 0;
     }
 };
 
-struct bf_cuda_axis_product {
+struct bf_cuda_axis_product : bf_cuda_axis_takes_all<bf_cuda_axis_product> {
     using Class = bf_cuda_axis_any_word;
     using Value = long long;
     static constexpr bool pair = false;
@@ -59,16 +55,6 @@ struct bf_cuda_axis_product {
         for (int k = 0; k < n; k++)
             if (k < some) bf_product_take(dtype, state, (uint64_t)x[k]);
     }
-    template <int n>
-    static __device__ __forceinline__ void take_all(bf_cuda_axis_product (&all)[n], Value (&x)[n],
-                                                    Value (&y)[n], int64_t j) {
-#pragma unroll
-        for (int k = 0; k < n; k++) {
-            Value u[1] = {x[k]}, v[1] = {y[k]};
-            all[k].take(u, v, j, 0, 1);
-        }
-    }
-    __device__ __forceinline__ void keep(int) {}
     __device__ __forceinline__ void close(int64_t (&part)[words]) const {
 #pragma unroll
         for (int i = 0; i < words; i++) part[i] = state[i];

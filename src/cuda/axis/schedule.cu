@@ -32,7 +32,12 @@ static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
     if (p->kind == BF_KIND_EXTREME) return bf_cuda_axis_extremes(wide);
     if (p->kind == BF_KIND_PRODUCT) return bf_cuda_axis_products();
     if (!bf_dtype_is_float(p->dtype)) return bf_cuda_axis_integers(p->kind, wide);
-    return wide ? bf_cuda_axis_doubles(p->kind) : bf_cuda_axis_small_floats(p->kind);
+    switch (p->dtype) {
+    case BF_F16: return bf_cuda_axis_f16(p->kind);
+    case BF_BF16: return bf_cuda_axis_bf16(p->kind);
+    case BF_F32: return bf_cuda_axis_f32(p->kind);
+    default: return bf_cuda_axis_f64(p->kind);
+    }
 }
 
 /* Whether some results may be left to by_exponent.cu. */

@@ -1,107 +1,234 @@
-/* How a thread reads many elements: in vectors, some of which are under way while it adds others.
- */
+/* How a thread reads many elements: some are under way while it adds others. */
 #ifndef BF_CUDA_AXIS_STREAM_CUH
 #define BF_CUDA_AXIS_STREAM_CUH
 
 #include "cuda/axis/layout.cuh"
 
-/* A thread's vectors of one operand: the first one, and the bytes from one to the next. */
-struct bf_cuda_axis_vector_line {
-    const char *at;
-    int64_t step;
-    bool whole; /* the vectors are aligned, and all of their elements are there */
-};
-
-/* Vectors of n elements: all for one accumulator, or one for each of W = n. */
-template <class A, int W, int n> struct bf_cuda_axis_stream {
+/* Vectors of a line, `step` bytes apart, in strips of a few. A group of strips that does not fit
+ * the accumulator is taken again, one vector after another. */
+template <class A> struct bf_cuda_axis_stream {
     using C = typename A::Class;
     using Value = typename A::Value;
-    static constexpr int U = 64 / (n * (int)sizeof(Value)) / (A::pair ? 2 : 1);
+    static constexpr int N = C::N, U = A::pair ? 2 : 4, group = A::most / (U * N);
 
     const bf_cuda_axis_params &p;
-    bf_cuda_axis_vector_line a, b;
-    int some; /* elements of a vector that is not whole */
+    const char *a, *b;
+    int64_t step, index; /* of elements: those of the next vector, and from one to the next */
+    int apart;
+    uint4 x[U], y[A::pair ? U : 1];
 
-    __device__ __forceinline__ uint4 load(const bf_cuda_axis_vector_line &line, int k) const {
-        const char *at = line.at + k * line.step;
-        if (line.whole) return C::template fetch<n>(p, at);
-        return C::template gather<n>(p, at, some);
+    /* Loads vector `at`, as the k-th of a strip. */
+    __device__ __forceinline__ void load(int k, int at) {
+        x[k] = C::fetch(p, a + at * step);
+        if (A::pair) y[k] = C::fetch(p, b + at * step);
     }
-    /* Takes `count` vectors; the first element has this index, and vectors are `step` apart. */
-    __device__ __forceinline__ void take(A (&sums)[W], int count, int64_t index, int step) {
-        uint4 x[U], y[A::pair ? U : 1];
+    __device__ __forceinline__ void go_on(int64_t vectors) {
+        a += vectors * step;
+        if (A::pair) b += vectors * step;
+        index += vectors * apart;
+    }
+    __device__ __forceinline__ void take_one(A &sum) {
+        Value u[N], v[N];
+        C::unpack(p, C::fetch(p, a), u);
+        if (A::pair) C::unpack(p, C::fetch(p, b), v);
+        sum.take(u, v, index, 1, N);
+        go_on(1);
+    }
+    __device__ __forceinline__ void try_strip(A &sum, bool more) {
 #pragma unroll
         for (int k = 0; k < U; k++) {
-            if (k >= count) continue;
-            x[k] = load(a, k);
-            if (A::pair) y[k] = load(b, k);
+            Value u[N], v[N];
+            C::unpack(p, x[k], u);
+            if (A::pair) C::unpack(p, y[k], v);
+            if (more) load(k, U + k);
+            sum.try_values(u, v, index + k * apart);
         }
-#pragma unroll 1
-        for (int i = 0; i < count; i += U) {
+        go_on(U);
+    }
+    /* The vectors of the last group, once more. */
+    static __device__ __forceinline__ void take_again(bf_cuda_axis_stream s, A &sum, int strips) {
+        sum.drop();
+        s.go_on(-(int64_t)strips * U);
+        BF_ROLLED
+        for (int i = 0; i < strips * U; i++) s.take_one(sum);
+    }
+    __device__ __forceinline__ void take(A &sum, int count) {
+        int strips = count / U;
+        if (strips > 0) {
 #pragma unroll
-            for (int k = 0; k < U; k++) {
-                if (i + k >= count) break;
-                Value u[n], v[n];
-                C::template unpack<n>(p, x[k], u);
-                if (A::pair) C::template unpack<n>(p, y[k], v);
-                if (i + k + U < count) {
-                    x[k] = load(a, k + U);
-                    if (A::pair) y[k] = load(b, k + U);
-                }
-                if constexpr (W > 1)
-                    A::take_all(sums, u, v, index + (int64_t)(i + k) * step);
-                else
-                    sums[0].take(u, v, index + (int64_t)(i + k) * step, 1, n);
-            }
-            a.at += U * a.step;
-            if (A::pair) b.at += U * b.step;
-#pragma unroll
-            for (int w = 0; w < W; w++) sums[w].keep(U * (W > 1 ? 1 : n));
+            for (int k = 0; k < U; k++) load(k, k);
         }
+        BF_ROLLED
+        while (strips > 0) {
+            const int n = strips < group ? strips : group;
+            BF_ROLLED
+            for (int i = 0; i < n; i++) try_strip(sum, --strips > 0);
+            if (!sum.fits()) take_again(*this, sum, n);
+            sum.fold();
+        }
+        BF_ROLLED
+        for (int i = 0; i < count % U; i++) take_one(sum);
+        sum.fold();
     }
 };
 
-/* Is a vector of n elements at this address aligned? */
-template <class C, int n>
+/* The same for W columns each, at fixed distances from the first; rows are `step` elements apart. */
+template <class A, int W> struct bf_cuda_axis_column_stream {
+    using C = typename A::Class;
+    using Raw = typename C::Raw;
+    using Value = typename A::Value;
+    static constexpr int U = (sizeof(Raw) > 4 ? 8 : 16) / W / (A::pair ? 2 : 1);
+    static constexpr int group = A::most / U;
+
+    const bf_cuda_axis_params &p;
+    int64_t a, b, step_a, step_b, index; /* of elements: those of the next row */
+    int apart;
+    int offsets[W]; /* of columns */
+    Raw x[U][W], y[A::pair ? U : 1][W];
+
+    __device__ __forceinline__ void load(int row, Raw (&u)[W], Raw (&v)[W]) {
+        const int64_t at = a + row * step_a;
+        C::load(
+            p, p.a, [&](int k) { return at + offsets[k]; }, W, u);
+        if (!A::pair) return;
+        const int64_t from = b + row * step_b;
+        C::load(
+            p, p.b, [&](int k) { return from + offsets[k]; }, W, v);
+    }
+    __device__ __forceinline__ void go_on(int64_t rows) {
+        a += rows * step_a;
+        if (A::pair) b += rows * step_b;
+        index += rows * apart;
+    }
+    __device__ __forceinline__ void values_of(const Raw (&from)[W], Value (&to)[W]) {
+#pragma unroll
+        for (int w = 0; w < W; w++) to[w] = C::value(p, from[w]);
+    }
+    __device__ __forceinline__ void take_one(A (&sums)[W]) {
+        Raw r[W], t[W];
+        Value u[W], v[W];
+        load(0, r, t);
+        values_of(r, u);
+        if (A::pair) values_of(t, v);
+#pragma unroll
+        for (int w = 0; w < W; w++) {
+            Value i[1] = {u[w]}, j[1] = {A::pair ? v[w] : u[w]};
+            sums[w].take(i, j, index, 0, 1);
+        }
+        go_on(1);
+    }
+    __device__ __forceinline__ void try_strip(A (&sums)[W], bool more) {
+#pragma unroll
+        for (int k = 0; k < U; k++) {
+            Value u[W], v[W];
+            values_of(x[k], u);
+            if (A::pair) values_of(y[k], v);
+            if (more) load(U + k, x[k], y[A::pair ? k : 0]);
+            A::try_columns(sums, u, v, index + k * apart);
+        }
+        go_on(U);
+    }
+    static __device__ __forceinline__ void take_again(bf_cuda_axis_column_stream s, A (&sums)[W],
+                                                      int strips) {
+#pragma unroll
+        for (int w = 0; w < W; w++) sums[w].drop();
+        s.go_on(-(int64_t)strips * U);
+        BF_ROLLED
+        for (int i = 0; i < strips * U; i++) s.take_one(sums);
+    }
+    __device__ __forceinline__ void fold(A (&sums)[W]) {
+#pragma unroll
+        for (int w = 0; w < W; w++) sums[w].fold();
+    }
+    __device__ __forceinline__ void take(A (&sums)[W], int count) {
+        int strips = count / U;
+        if (strips > 0) {
+#pragma unroll
+            for (int k = 0; k < U; k++) load(k, x[k], y[A::pair ? k : 0]);
+        }
+        BF_ROLLED
+        while (strips > 0) {
+            const int n = strips < group ? strips : group;
+            BF_ROLLED
+            for (int i = 0; i < n; i++) try_strip(sums, --strips > 0);
+            bool fits = true;
+#pragma unroll
+            for (int w = 0; w < W; w++) fits = sums[w].fits() && fits;
+            if (!fits) take_again(*this, sums, n);
+            fold(sums);
+        }
+        BF_ROLLED
+        for (int i = 0; i < count % U; i++) take_one(sums);
+        fold(sums);
+    }
+};
+
+/* Is a vector at this address aligned? */
+template <class C>
 static __device__ __forceinline__ bool bf_cuda_axis_is_aligned(const bf_cuda_axis_params &p,
                                                                const char *at) {
-    return ((uintptr_t)at & (unsigned)(n * p.element - 1)) == 0;
+    return ((uintptr_t)at & (unsigned)(C::N * p.element - 1)) == 0;
+}
+
+/* Takes one element of each operand. */
+template <class A>
+static __device__ __forceinline__ void bf_cuda_axis_take_one(const bf_cuda_axis_params &p, A &sum,
+                                                             int64_t a, int64_t b, int64_t index) {
+    using C = typename A::Class;
+    typename C::Raw r[1];
+    typename A::Value u[1], v[1];
+    C::load(
+        p, p.a, [&](int) { return a; }, 1, r);
+    u[0] = v[0] = C::value(p, r[0]);
+    if (A::pair) {
+        C::load(
+            p, p.b, [&](int) { return b; }, 1, r);
+        v[0] = C::value(p, r[0]);
+    }
+    sum.take(u, v, index, 1, 1);
+}
+
+/* Elements before the first vector of a line that begins at this element. */
+template <class C>
+static __device__ __forceinline__ int bf_cuda_axis_head(const bf_cuda_axis_params &p,
+                                                        const void *from, int64_t at) {
+    const uintptr_t address = (uintptr_t)from + (uintptr_t)(at * p.element);
+    const unsigned bytes = (0 - (unsigned)address) & (unsigned)(C::N * p.element - 1);
+    return C::N == 1 ? 0 : (int)bytes >> (__ffs(p.element) - 1);
 }
 
 /* Takes elements [from, to) of a line, of which neighbours lie next to each other, by `lanes`
- * threads. Indices begin with `index`. */
+ * threads; those of two operands begin a vector at the same element. Indices begin with `index`. */
 template <class A>
 static __device__ __forceinline__ void
-bf_cuda_axis_take_line(const bf_cuda_axis_params &p, A (&sum)[1], int64_t a, int64_t b,
-                       int64_t from, int64_t to, int lane, int lanes, int64_t index) {
+bf_cuda_axis_take_line(const bf_cuda_axis_params &p, A &sum, int64_t a, int64_t b, int64_t from,
+                       int64_t to, int lane, int lanes, int64_t index) {
     using C = typename A::Class;
-    using Value = typename A::Value;
     constexpr int N = C::N;
-    const char *x = (const char *)p.a + (a + from) * p.element;
-    const char *y = A::pair ? (const char *)p.b + (b + from) * p.element : x;
     const int length = (int)(to - from);
-    int head = (int)((0 - (uintptr_t)x) & (unsigned)(N * p.element - 1)) >> (__ffs(p.element) - 1);
-    if (N == 1) head = 0;
+    int head = bf_cuda_axis_head<C>(p, p.a, a + from);
     if (head > length) head = length;
     const int vectors = (length - head) / N, ends = length - vectors * N;
-    for (int i = lane; i < ends; i += lanes) {
-        const int64_t j = i < head ? i : i + vectors * N;
-        Value u[1], v[1];
-        C::template unpack<1>(p, C::template gather<1>(p, x + j * p.element, 1), u);
-        if (A::pair) C::template unpack<1>(p, C::template gather<1>(p, y + j * p.element, 1), v);
-        sum[0].take(u, v, index + from + j, 1, 1);
+    if (lane < ends) {
+        BF_ROLLED
+        for (int i = lane; i < ends; i += lanes) {
+            const int64_t j = from + (i < head ? i : i + vectors * N);
+            bf_cuda_axis_take_one(p, sum, a + j, b + j, index + j);
+        }
+        sum.keep(2 * N);
     }
-    sum[0].keep(2 * N);
     if (lane >= vectors) return;
-    const int64_t step = (int64_t)lanes * N * p.element;
-    const int64_t first = head + (int64_t)lane * N;
-    const char *to_y = y + first * p.element;
-    bf_cuda_axis_stream<A, 1, N> s = {
-        p,
-        {x + first * p.element, step, true},
-        {to_y, step, !A::pair || bf_cuda_axis_is_aligned<C, N>(p, to_y)},
-        N};
-    s.take(sum, (vectors - lane + lanes - 1) / lanes, index + from + first, lanes * N);
+    sum.fold();
+    const int64_t first = from + head + (int64_t)lane * N;
+    bf_cuda_axis_stream<A> s = {p,
+                                (const char *)p.a + (a + first) * p.element,
+                                (const char *)p.b + (b + first) * p.element,
+                                (int64_t)lanes * N * p.element,
+                                index + first,
+                                lanes * N,
+                                {},
+                                {}};
+    s.take(sum, (vectors - lane + lanes - 1) / lanes);
 }
 
 #endif

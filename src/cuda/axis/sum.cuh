@@ -6,17 +6,22 @@
  *   words          int64 of a part: what a thread has of a piece. merge(into, from) commutes
  *   total          int64 of a whole: widen() makes it of a part, and merge_total() adds wholes
  *   open()         opens the windows, and reset() makes it empty
- *   columns        neighbouring results of a thread, at most
+ *   columns        results of a thread, at most
  *   take<n>()      takes n values at indices j, j + step, ...; of those only the first `some`, and
  *                  the others are 0
- *   take_all()     takes a value each in several accumulators
- *   keep(n)        is called after at most BF_CUDA_AXIS_KEPT values, of which there were n
+ *   keep(n)        is called after at most BF_CUDA_AXIS_KEPT such values, of which there were n
+ *   try_values()   takes values at indices j, j + 1, ..., as long as all are finite and fit;
+ *   try_columns()  the same for a value each in several accumulators
+ *   fits()         whether they did, since the last fold(): at most `most` of them
+ *   drop()         forgets them
+ *   fold()         keeps them
  *   close()        writes the part
  *   finish()       the result of a whole */
 #ifndef BF_CUDA_AXIS_SUM_CUH
 #define BF_CUDA_AXIS_SUM_CUH
 
 #include "cuda/axis/quick.cuh"
+#include "cuda/axis/taking.cuh"
 #include "cuda/axis/value.cuh"
 #include "cuda/reduce/sum_result.cuh"
 #include "cuda/reduce/sum_terms.cuh"
@@ -117,14 +122,14 @@ struct bf_cuda_axis_float
     static constexpr bool pair = Kind == BF_KIND_DOT;
     static constexpr bf_cuda_zeros zeros =
         Kind == BF_KIND_SUM || pair ? BF_CUDA_ZEROS_ALL : BF_CUDA_ZEROS_NONE;
-    static constexpr bool is_double = C::dtype == BF_F64;
+    static constexpr bool is_double = C::is_double;
     using Terms = bf_cuda_terms<C::dtype, Kind, zeros, is_double>;
     static constexpr int KA = Terms::KA, KB = Terms::KB, K = KA + KB;
     using Sums = bf_cuda_axis_sums<K>;
     /* Elements of a thread between folds. */
     static constexpr int most = is_double && KB > 0 ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
     static constexpr int blocks = 2;
-    static constexpr int columns = K > 4 ? 1 : is_double || K > 2 ? 2 : 4;
+    static constexpr int columns = is_double ? (K > 4 ? 1 : 2) : K > 2 ? 2 : 4;
 
     Terms terms;
     int64_t sums[K];
@@ -187,19 +192,37 @@ struct bf_cuda_axis_float
 #pragma unroll
             for (int k = 0; k < n; k++) count(x[k], y[k]);
         }
-        constexpr int few = Terms::Levels::is_deep ? (Terms::few < n ? Terms::few : n) : n;
+        try_values(x, y, 0);
+    }
+    template <int n>
+    __device__ __forceinline__ void try_values(Value (&x)[n], Value (&y)[n], int64_t) {
+        constexpr int few = Terms::few < n ? Terms::few : n;
 #pragma unroll
         for (int k = 0; k < n; k += few) terms.template take<few>(x + k, pair ? y + k : x + k);
     }
     template <int n>
-    static __device__ __forceinline__ void take_all(bf_cuda_axis_float (&sums)[n], Value (&x)[n],
-                                                    Value (&y)[n], int64_t) {
-        if (!are_finite(x, y)) {
+    static __device__ __forceinline__ void try_columns(bf_cuda_axis_float (&sums)[n],
+                                                       Value (&x)[n], Value (&y)[n], int64_t) {
+        typename Terms::Left left[n];
+        unsigned rest = 0;
 #pragma unroll
-            for (int k = 0; k < n; k++) sums[k].count(x[k], y[k]);
+        for (int k = 0; k < n; k++) {
+            sums[k].terms.rest = 0;
+            sums[k].terms.take((double)x[k], (double)(pair ? y[k] : x[k]), left[k]);
+            rest |= sums[k].terms.rest;
         }
+        if (rest == 0) return;
 #pragma unroll
-        for (int k = 0; k < n; k++) sums[k].terms.template take<1>(&x[k], pair ? &y[k] : &x[k]);
+        for (int k = 0; k < n; k++)
+            sums[k].terms.take_left((double)x[k], (double)(pair ? y[k] : x[k]), left[k]);
+    }
+    __device__ __forceinline__ bool fits() const { return !terms.misfit.any(); }
+    __device__ __forceinline__ void drop() {
+        if (KA > 0) terms.sum.reset();
+        if (KB > 0) terms.product.reset();
+        terms.misfit = {false, 0};
+        terms.minus = ~0u;
+        taken = 0;
     }
     __device__ __forceinline__ void keep(int n) {
         taken += n;
@@ -213,19 +236,15 @@ struct bf_cuda_axis_float
 #pragma unroll
             for (int l = 0; l < KA; l++)
                 sums[l] += content(terms.sum.level[l], terms.sum.start_of(l));
-            terms.sum.reset();
         }
         if (KB > 0) {
 #pragma unroll
             for (int l = 0; l < KB; l++)
                 sums[KA + l] += content(terms.product.level[l], terms.product.start_of(l));
-            terms.product.reset();
         }
-        if (terms.misfit.any()) flags |= BF_CUDA_AXIS_MISFIT;
-        terms.misfit = {false, 0};
+        if (!fits()) flags |= BF_CUDA_AXIS_MISFIT;
         if (zeros == BF_CUDA_ZEROS_ALL && terms.minus >> 31 == 0) flags |= BF_CUDA_POSITIVE;
-        terms.minus = ~0u;
-        taken = 0;
+        drop();
     }
     __device__ __forceinline__ void close(int64_t (&part)[Sums::words]) {
         fold();
@@ -325,12 +344,13 @@ struct bf_cuda_axis_float
 
 /* Kind: BF_KIND_SUM, BF_KIND_MOMENTS, or BF_KIND_DOT, of squares too. */
 template <class C, bf_kind Kind>
-struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
-                                                 : C::is_wide        ? 2
-                                                                     : 1) +
-                                                (Kind == BF_KIND_SUM ? 0
-                                                 : C::is_wide        ? 4
-                                                                     : 2)> {
+struct bf_cuda_axis_integer
+    : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
+                         : C::is_wide        ? 2
+                                             : 1) + (Kind == BF_KIND_SUM ? 0
+                                                     : C::is_wide        ? 4
+                                                                         : 2)>,
+      bf_cuda_axis_takes_all<bf_cuda_axis_integer<C, Kind>> {
     using Class = C;
     using Value = typename C::Value;
     static constexpr bool pair = Kind == BF_KIND_DOT;
@@ -391,16 +411,6 @@ struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
                 take_small(u, v);
         }
     }
-    template <int n>
-    static __device__ __forceinline__ void take_all(bf_cuda_axis_integer (&sums)[n], Value (&x)[n],
-                                                    Value (&y)[n], int64_t) {
-#pragma unroll
-        for (int k = 0; k < n; k++) {
-            Value u[1] = {x[k]}, v[1] = {y[k]};
-            sums[k].take(u, v, 0, 0, 1);
-        }
-    }
-    __device__ __forceinline__ void keep(int) {}
     __device__ __forceinline__ void close(int64_t (&part)[Sums::words]) {
 #pragma unroll
         for (int i = 0; i < K; i++) part[i] = sums[i];

@@ -45,14 +45,15 @@ template <class A> struct bf_cuda_axis_tile {
 
     static __device__ __forceinline__ void fill(const bf_cuda_axis_params &p, Value *tile,
                                                 const void *from, int64_t first, int n) {
+        using C = typename A::Class;
         for (int i = (int)threadIdx.x; i < n; i += U * T) {
-            Value x[U];
+            typename C::Raw x[U];
             const int left = (n - i + T - 1) / T, some = left < U ? left : U;
-            A::Class::load(
+            C::load(
                 p, from, [&](int k) { return first + i + k * T; }, some, x);
 #pragma unroll
             for (int k = 0; k < U; k++)
-                if (k < some) tile[bf_cuda_axis_place(i + k * T)] = x[k];
+                if (k < some) tile[bf_cuda_axis_place(i + k * T)] = C::value(p, x[k]);
         }
     }
 

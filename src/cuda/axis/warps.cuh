@@ -15,8 +15,8 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, A::blocks)
     const int64_t warps = (int64_t)gridDim.x * (BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP);
     const int64_t warp = ((int64_t)blockIdx.x * BF_CUDA_AXIS_WARP_THREADS + threadIdx.x) / 32;
     const int64_t all = (int64_t)p.chunk * (BF_CUDA_WARP / p.lanes); /* rows of a warp */
-    A sum[1];
-    sum[0].open(p);
+    A sum;
+    sum.open(p);
     for (int64_t c = warp; c * all < p.at.results; c += warps) {
         const int64_t r = c * all + leader / p.lanes * p.chunk + lane;
         const bool mine = lane < p.chunk && r < p.at.results;
@@ -31,9 +31,9 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, A::blocks)
             const int64_t b = A::pair ? __shfl_sync(0xffffffffu, line.b, leader + i) : a;
             int64_t part[A::words], length = __shfl_sync(0xffffffffu, line.length, leader + i);
             if (length > p.giant) length = 0;
-            sum[0].reset();
+            sum.reset();
             bf_cuda_axis_take<A>(p, sum, a, b, 0, length, lane, p.lanes, 0);
-            sum[0].close(part);
+            sum.close(part);
             bf_cuda_axis_merge_warp<A>(part, p.lanes);
             if (lane == i) {
 #pragma unroll
