@@ -7,6 +7,7 @@
  * exponent (by_exponent.cu). Which way a result went does not show in it.
  *
  * Who reduces what:
+ *   direct.cuh   results of few elements, which need no window
  *   tiles.cuh    short rows that lie one behind another: through shared memory, a thread a row
  *   warps.cuh    longer rows: a warp a row
  *   blocks.cuh   everything else: a thread for each column, or many; a block for a piece of a row.
@@ -79,6 +80,7 @@ struct bf_cuda_axis_params {
     bf_overflow_policy overflow;
     bf_dtype out_dtype;
     uint64_t empty;
+    bool direct; /* there are results that direct.cuh can tell */
     void *values;
     uint8_t *fits;
 

@@ -6,6 +6,8 @@
 
 #include "cuda/axis/blocks.cuh"
 
+enum { BF_CUDA_AXIS_DIRECT_COLUMN = 64 };
+
 template <class A> struct bf_cuda_axis_columns_of {
     static constexpr int W = A::columns;
     using Stream = bf_cuda_axis_column_stream<A, W>;
@@ -47,6 +49,44 @@ template <class A> struct bf_cuda_axis_columns_of {
             bf_cuda_axis_take_one(p, sums[k], a + rows * step_a + column,
                                   b + rows * step_b + column, first);
         }
+    }
+    /* Returns whether this thread has written its results, of one row of each column. */
+    static __device__ __forceinline__ bool finish_directly(const bf_cuda_axis_params &p,
+                                                           const bf_cuda_axis_work &w, int thread,
+                                                           int threads) {
+        constexpr int U = 16 / W;
+        typename A::Direct direct[W];
+        const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
+        int64_t row = line.a + thread;
+#pragma unroll
+        for (int k = 0; k < W; k++) direct[k].reset();
+        BF_ROLLED
+        for (int64_t i = 0; i < w.to; i += U) {
+            typename A::Class::Raw x[U][W];
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                if (i + u >= w.to) continue;
+                const int64_t at = row + u * p.steps[0];
+                A::Class::load(
+                    p, p.a,
+                    [&](int k) { return at + (thread + k * threads < w.columns ? k * threads : 0); },
+                    W, x[u]);
+            }
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                if (i + u >= w.to) break;
+#pragma unroll
+                for (int k = 0; k < W; k++) direct[k].take(A::Class::value(p, x[u][k]));
+            }
+            row += U * p.steps[0];
+        }
+        bool good = true;
+#pragma unroll
+        for (int k = 0; k < W; k++) {
+            const int column = thread + k * threads;
+            if (column < w.columns) good = direct[k].finish(p, w.first + column, w.to) && good;
+        }
+        return good;
     }
     /* Merges what shared memory has of each column, which is of so many lanes. */
     static __device__ __forceinline__ void merge(int64_t *room, int columns, int lanes) {
@@ -136,6 +176,11 @@ template <class A> struct bf_cuda_axis_columns_of {
         const int thread = (int)threadIdx.x % threads, lane = (int)threadIdx.x / threads;
         const int lanes = p.lanes * p.folded;
         int64_t part[A::words], whole[A::total];
+        if constexpr (A::Direct::some) {
+            if (p.direct && lanes == 1 && w.pieces == 1 && w.to <= BF_CUDA_AXIS_DIRECT_COLUMN) {
+                if (thread >= valid || lane > 0 || finish_directly(p, w, thread, threads)) return;
+            }
+        }
 #pragma unroll
         for (int k = 0; k < W; k++) sums[k].reset();
         if (thread < valid && lane < p.lanes) take(p, w, sums, thread, threads, valid, lane);

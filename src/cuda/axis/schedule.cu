@@ -311,6 +311,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     const bf_cuda_axis_kernels k = tree ? bf_cuda_axis_kernels() : find_kernels(p);
     const void *kernel = NULL;
     p->word_piece = most(WORD_PIECE, p->at.results * (rows ? 0 : p->at.length) / 4096);
+    p->direct = bf_dtype_is_float(p->dtype) && p->op != BF_NORM;
     p->giant = p->piece = INT64_MAX;
     p->columns = p->lanes = p->pieces = p->folded = 1;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);

@@ -231,4 +231,36 @@ bf_cuda_axis_take_line(const bf_cuda_axis_params &p, A &sum, int64_t a, int64_t 
     s.take(sum, (vectors - lane + lanes - 1) / lanes);
 }
 
+/* The same for what tells results directly (direct.cuh), of one operand. */
+template <class A>
+static __device__ __forceinline__ void
+bf_cuda_axis_take_directly(const bf_cuda_axis_params &p, typename A::Direct &direct, int64_t a,
+                           int64_t length, int lane, int lanes) {
+    using C = typename A::Class;
+    constexpr int N = C::N, U = 4;
+    int head = bf_cuda_axis_head<C>(p, p.a, a);
+    if (head > length) head = (int)length;
+    const int vectors = ((int)length - head) / N, ends = (int)length - vectors * N;
+    const typename C::Raw *elements = (const typename C::Raw *)p.a + a;
+    BF_ROLLED
+    for (int i = lane; i < ends; i += lanes)
+        direct.take(C::value(p, __ldcs(elements + (i < head ? i : i + vectors * N))));
+    const char *at = (const char *)(elements + head);
+    BF_ROLLED
+    for (int v = lane; v < vectors; v += U * lanes) {
+        uint4 x[U];
+#pragma unroll
+        for (int k = 0; k < U; k++)
+            if (v + k * lanes < vectors) x[k] = C::fetch(p, at + 16 * (v + k * lanes));
+#pragma unroll
+        for (int k = 0; k < U; k++) {
+            if (v + k * lanes >= vectors) break;
+            typename A::Value u[N];
+            C::unpack(p, x[k], u);
+#pragma unroll
+            for (int n = 0; n < N; n++) direct.take(u[n]);
+        }
+    }
+}
+
 #endif

@@ -16,12 +16,12 @@
  *   drop()         forgets them
  *   fold()         keeps them
  *   close()        writes the part
- *   finish()       the result of a whole */
+ *   finish()       the result of a whole
+ *   Direct         what may tell a result of few elements (direct.cuh) */
 #ifndef BF_CUDA_AXIS_SUM_CUH
 #define BF_CUDA_AXIS_SUM_CUH
 
-#include "cuda/axis/quick.cuh"
-#include "cuda/axis/taking.cuh"
+#include "cuda/axis/direct.cuh"
 #include "cuda/axis/value.cuh"
 #include "cuda/reduce/sum_result.cuh"
 #include "cuda/reduce/sum_terms.cuh"
@@ -126,6 +126,7 @@ struct bf_cuda_axis_float
     using Terms = bf_cuda_terms<C::dtype, Kind, zeros, is_double>;
     static constexpr int KA = Terms::KA, KB = Terms::KB, K = KA + KB;
     using Sums = bf_cuda_axis_sums<K>;
+    using Direct = typename bf_cuda_axis_direct_of<is_double, Kind>::Type;
     /* Elements of a thread between folds. */
     static constexpr int most = is_double && KB > 0 ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
     static constexpr int blocks = 2;

@@ -5,7 +5,12 @@
 
 #include "cuda/axis/store.cuh"
 
+struct bf_cuda_axis_no_direct {
+    static constexpr bool some = false;
+};
+
 template <class A> struct bf_cuda_axis_takes_all {
+    using Direct = bf_cuda_axis_no_direct; /* direct.cuh */
     static constexpr int most = 1 << 30;
 
     template <class Value, int n>

@@ -6,7 +6,10 @@
 #include "cuda/axis/columns.cuh"
 #include "cuda/axis/warps.cuh"
 
-enum { BF_CUDA_AXIS_SHORT = 96 /* elements that a thread takes at most */ };
+enum {
+    BF_CUDA_AXIS_SHORT = 96,    /* elements that a thread takes at most */
+    BF_CUDA_AXIS_TILE_ROWS = 8, /* rows of a thread, at most */
+};
 
 /* Where element i lies: a word in 32 is left out, so that rows of 2^k elements begin in different
  * banks. */
@@ -57,6 +60,19 @@ template <class A> struct bf_cuda_axis_tile {
         }
     }
 
+    /* Returns whether the result of elements [begin, end) is written. */
+    static __device__ __forceinline__ bool finish_directly(const bf_cuda_axis_params &p, int64_t r,
+                                                           const Value *tile, int begin, int end) {
+        if constexpr (A::Direct::some) {
+            if (!p.direct) return false;
+            typename A::Direct direct;
+            direct.reset();
+#pragma unroll 4
+            for (int i = begin; i < end; i++) direct.take(tile[bf_cuda_axis_place(i)]);
+            return direct.finish(p, r, end - begin);
+        }
+        return false;
+    }
     /* Takes elements begin + lane, begin + lane + lanes, ... of the tile, below `end`. */
     static __device__ __forceinline__ void take(const bf_cuda_axis_params &, A &sum,
                                                 const Value *tile, int begin, int end, int lane,
@@ -81,11 +97,13 @@ template <class A>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
     bf_cuda_axis_tiles(const __grid_constant__ bf_cuda_axis_params p) {
     using Tile = bf_cuda_axis_tile<A>;
+    constexpr int T = Tile::T, R = T * BF_CUDA_AXIS_TILE_ROWS;
+    constexpr int longest = Tile::capacity / BF_CUDA_AXIS_SHORT + 1; /* rows that are not short */
     extern __shared__ int64_t bf_cuda_axis_memory[];
     typename A::Value *tile = (typename A::Value *)bf_cuda_axis_memory;
     __shared__ int64_t bounds[2];
-    __shared__ int64_t offsets[Tile::T + 1];
-    __shared__ int queue[Tile::T], queued;
+    __shared__ int ends[R]; /* of rows, from the first element of the tile */
+    __shared__ int queue[longest], queued, rows;
     const int t = (int)threadIdx.x, lane = t % BF_CUDA_WARP;
     bf_cuda_wait_for_previous();
     if (bf_cuda_axis_is_wrong(p)) return;
@@ -101,53 +119,60 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
     __syncthreads();
     int64_t first = bounds[0];
     const int64_t end = bounds[1];
+    int64_t base = Tile::offset(p, first);
     A sum;
     sum.open(p);
     while (first < end) {
-        const int64_t s = first + t;
-        if (s <= p.at.results) offsets[t] = Tile::offset(p, s);
-        if (t == 0) queued = 0;
-        if (t == 0 && first + Tile::T <= p.at.results)
-            offsets[Tile::T] = Tile::offset(p, first + Tile::T);
+        const int some = end - first < R ? (int)(end - first) : R;
+        for (int i = t; i < some; i += T) {
+            const int64_t n = Tile::offset(p, first + i + 1) - base;
+            ends[i] = n <= Tile::capacity ? (int)n : INT_MAX;
+        }
+        if (t == 0) queued = rows = 0;
         __syncthreads();
-        const int64_t base = offsets[0];
-        const bool in = s < end;
-        const int64_t begin = in ? offsets[t] - base : 0, stop = in ? offsets[t + 1] - base : 0;
-        const bool fits = in && stop <= Tile::capacity;
-        const int n = __syncthreads_count(fits);
+        for (int i = t; i < some; i += T)
+            if (ends[i] < INT_MAX && (i + 1 == some || ends[i + 1] == INT_MAX)) rows = i + 1;
+        __syncthreads();
+        const int n = rows;
         if (n == 0) { /* the first is too long */
-            if (t == 0) bf_cuda_axis_push(p, first, stop - begin);
+            const int64_t next = Tile::offset(p, first + 1);
+            if (t == 0) bf_cuda_axis_push(p, first, next - base);
+            base = next;
             first++;
             __syncthreads();
             continue;
         }
-        const int size = (int)(offsets[n] - base);
+        const int size = ends[n - 1];
         Tile::fill(p, tile, p.a, base, size);
         if (A::pair) Tile::fill(p, tile + Tile::stride, p.b, base, size);
-        const bool is_short = stop - begin <= BF_CUDA_AXIS_SHORT;
-        if (fits && !is_short) queue[atomicAdd(&queued, 1)] = t;
         __syncthreads();
-        if (fits && is_short) {
+        for (int i = t; i < n; i += T) {
+            const int begin = i > 0 ? ends[i - 1] : 0, stop = ends[i];
+            if (stop - begin > BF_CUDA_AXIS_SHORT) {
+                queue[atomicAdd(&queued, 1)] = i;
+                continue;
+            }
+            if (Tile::finish_directly(p, first + i, tile, begin, stop)) continue;
             int64_t part[A::words], whole[A::total];
             sum.reset();
-            Tile::take(p, sum, tile, (int)begin, (int)stop, 0, 1);
+            Tile::take(p, sum, tile, begin, stop, 0, 1);
             sum.close(part);
             A::widen(part, whole);
-            A::finish(p, s, stop - begin, whole);
+            A::finish(p, first + i, stop - begin, whole);
         }
-        __syncwarp();
-        for (int i = t / BF_CUDA_WARP; i < queued; i += Tile::T / BF_CUDA_WARP) {
-            const int from = queue[i];
+        __syncthreads();
+        for (int i = t / BF_CUDA_WARP; i < queued; i += T / BF_CUDA_WARP) {
+            const int row = queue[i], begin = row > 0 ? ends[row - 1] : 0, stop = ends[row];
             int64_t part[A::words], whole[A::total];
-            const int64_t x = offsets[from] - base, y = offsets[from + 1] - base;
             sum.reset();
-            Tile::take(p, sum, tile, (int)x, (int)y, lane, BF_CUDA_WARP);
+            Tile::take(p, sum, tile, begin, stop, lane, BF_CUDA_WARP);
             sum.close(part);
             bf_cuda_axis_merge_warp<A>(part, BF_CUDA_WARP);
             A::widen(part, whole);
-            if (lane == 0) A::finish(p, first + from, y - x, whole);
+            if (lane == 0) A::finish(p, first + row, stop - begin, whole);
         }
         __syncthreads();
+        base += size;
         first += n;
     }
 }
