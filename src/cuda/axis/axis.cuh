@@ -51,6 +51,7 @@ struct bf_cuda_axis_board {
     unsigned long long failure; /* 4 * (number of the first result that fails) + why; ~0: none */
     unsigned long long wrong;   /* the first wrong offset; ~0: none */
     unsigned long long units, giants, failed; /* see below; results marked */
+    unsigned long long again;                 /* tiles, or chunks, on the list of these */
     int sum_bottom, product_bottom;           /* the windows */
 };
 enum { BF_CUDA_AXIS_NAN, BF_CUDA_AXIS_EMPTY, BF_CUDA_AXIS_OVERFLOW };
@@ -80,7 +81,6 @@ struct bf_cuda_axis_params {
     bf_overflow_policy overflow;
     bf_dtype out_dtype;
     uint64_t empty;
-    bool direct; /* there are results that direct.cuh can tell */
     void *values;
     uint8_t *fits;
 
@@ -101,6 +101,8 @@ struct bf_cuda_axis_params {
     int folded;       /* rows of columns that are reduced as one, of so many more columns */
     int room;         /* int64 of shared memory, for columns */
     bool listed;      /* units are on the list, and not all tiles and pieces */
+    bool direct;      /* the first kernel tells results directly, and a second one the others: */
+    bool again;       /* this is that one */
 
     /* scratch */
     bf_cuda_axis_board *board;
@@ -108,6 +110,7 @@ struct bf_cuda_axis_params {
     unsigned *tickets; /* of tiles, or of giants */
     int64_t *slots;    /* what blocks have of pieces */
     bf_cuda_axis_unit *units;
+    int64_t *again_list; /* tiles of columns, or chunks of rows, of which results are missing */
     int64_t *words;     /* of by_exponent.cu: of results that several warps compute, */
     int64_t word_slots; /* and of how many there are; */
     int64_t word_piece; /* elements that a warp takes of one */
@@ -116,6 +119,7 @@ struct bf_cuda_axis_params {
 /* The kernels for an operation on a dtype. */
 struct bf_cuda_axis_kernels {
     const void *tiles, *warps, *columns, *blocks;
+    const void *direct_warps, *direct_columns; /* NULL: there is none */
     int width;         /* columns of a thread */
     int vector;        /* elements of a vector */
     int words;         /* of a part */

@@ -5,8 +5,7 @@
 #define BF_CUDA_AXIS_COLUMNS_CUH
 
 #include "cuda/axis/blocks.cuh"
-
-enum { BF_CUDA_AXIS_DIRECT_COLUMN = 64 };
+#include "cuda/axis/warps.cuh"
 
 template <class A> struct bf_cuda_axis_columns_of {
     static constexpr int W = A::columns;
@@ -49,44 +48,6 @@ template <class A> struct bf_cuda_axis_columns_of {
             bf_cuda_axis_take_one(p, sums[k], a + rows * step_a + column,
                                   b + rows * step_b + column, first);
         }
-    }
-    /* Returns whether this thread has written its results, of one row of each column. */
-    static __device__ __forceinline__ bool finish_directly(const bf_cuda_axis_params &p,
-                                                           const bf_cuda_axis_work &w, int thread,
-                                                           int threads) {
-        constexpr int U = 16 / W;
-        typename A::Direct direct[W];
-        const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
-        int64_t row = line.a + thread;
-#pragma unroll
-        for (int k = 0; k < W; k++) direct[k].reset();
-        BF_ROLLED
-        for (int64_t i = 0; i < w.to; i += U) {
-            typename A::Class::Raw x[U][W];
-#pragma unroll
-            for (int u = 0; u < U; u++) {
-                if (i + u >= w.to) continue;
-                const int64_t at = row + u * p.steps[0];
-                A::Class::load(
-                    p, p.a,
-                    [&](int k) { return at + (thread + k * threads < w.columns ? k * threads : 0); },
-                    W, x[u]);
-            }
-#pragma unroll
-            for (int u = 0; u < U; u++) {
-                if (i + u >= w.to) break;
-#pragma unroll
-                for (int k = 0; k < W; k++) direct[k].take(A::Class::value(p, x[u][k]));
-            }
-            row += U * p.steps[0];
-        }
-        bool good = true;
-#pragma unroll
-        for (int k = 0; k < W; k++) {
-            const int column = thread + k * threads;
-            if (column < w.columns) good = direct[k].finish(p, w.first + column, w.to) && good;
-        }
-        return good;
     }
     /* Merges what shared memory has of each column, which is of so many lanes. */
     static __device__ __forceinline__ void merge(int64_t *room, int columns, int lanes) {
@@ -176,11 +137,6 @@ template <class A> struct bf_cuda_axis_columns_of {
         const int thread = (int)threadIdx.x % threads, lane = (int)threadIdx.x / threads;
         const int lanes = p.lanes * p.folded;
         int64_t part[A::words], whole[A::total];
-        if constexpr (A::Direct::some) {
-            if (p.direct && lanes == 1 && w.pieces == 1 && w.to <= BF_CUDA_AXIS_DIRECT_COLUMN) {
-                if (thread >= valid || lane > 0 || finish_directly(p, w, thread, threads)) return;
-            }
-        }
 #pragma unroll
         for (int k = 0; k < W; k++) sums[k].reset();
         if (thread < valid && lane < p.lanes) take(p, w, sums, thread, threads, valid, lane);
@@ -228,17 +184,74 @@ template <class A> struct bf_cuda_axis_columns_of {
 };
 
 template <class A>
-__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, 2)
+__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
     bf_cuda_axis_columns(const __grid_constant__ bf_cuda_axis_params p) {
     using Columns = bf_cuda_axis_columns_of<A>;
     extern __shared__ int64_t bf_cuda_axis_memory[];
     bf_cuda_wait_for_previous();
-    const int64_t units = p.tiles * (int64_t)p.pieces;
+    const int64_t units = p.again ? (int64_t)p.board->again : p.tiles * (int64_t)p.pieces;
     A sums[Columns::W];
 #pragma unroll
     for (int k = 0; k < Columns::W; k++) sums[k].open(p);
-    for (int64_t u = blockIdx.x; u < units; u += gridDim.x)
+    for (int64_t i = blockIdx.x; i < units; i += gridDim.x) {
+        const int64_t u = p.again ? p.again_list[i] : i;
         Columns::run(p, bf_cuda_axis_work_of(p, u), sums, bf_cuda_axis_memory);
+    }
+}
+
+/* --- columns of few elements --- */
+
+/* Takes all elements of W columns, which this thread finishes: `threads` apart, of `columns`. */
+template <class A, int W>
+static __device__ __forceinline__ bool
+bf_cuda_axis_finish_columns(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, int threads) {
+    using C = typename A::Class;
+    constexpr int U = (sizeof(typename C::Raw) > 4 ? 8 : 16) / W;
+    const int thread = (int)threadIdx.x, rows = (int)w.to;
+    typename A::Direct direct[W];
+    int64_t row = bf_cuda_axis_line_of(p.at, w.first).a + thread;
+#pragma unroll
+    for (int k = 0; k < W; k++) direct[k].reset();
+    BF_ROLLED
+    for (int i = 0; i < rows; i += U, row += U * p.steps[0]) {
+        typename C::Raw x[U][W];
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            if (i + u >= rows) continue;
+            const int64_t at = row + u * p.steps[0];
+            C::load(
+                p, p.a,
+                [&](int k) { return at + (thread + k * threads < w.columns ? k * threads : 0); }, W,
+                x[u]);
+        }
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            if (i + u >= rows) break;
+#pragma unroll
+            for (int k = 0; k < W; k++) direct[k].take(C::value(p, x[u][k]));
+        }
+    }
+    bool good = true;
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+        const int column = thread + k * threads;
+        if (column < w.columns) good = direct[k].finish(p, w.first + column, rows) && good;
+    }
+    return good;
+}
+
+template <class A>
+__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
+    bf_cuda_axis_direct_columns(const __grid_constant__ bf_cuda_axis_params p) {
+    constexpr int W = A::columns;
+    bf_cuda_wait_for_previous();
+    const int threads = (p.columns + W - 1) / W;
+    for (int64_t u = blockIdx.x; u < p.tiles; u += gridDim.x) {
+        const bf_cuda_axis_work w = bf_cuda_axis_work_of(p, u);
+        const bool mine = (int)threadIdx.x < threads && (int)threadIdx.x < w.columns;
+        const bool good = !mine || bf_cuda_axis_finish_columns<A, W>(p, w, threads);
+        if (__syncthreads_or(!good) && threadIdx.x == 0) bf_cuda_axis_leave(p, u);
+    }
 }
 
 #endif

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(BF_CUDA_WARP)
     bf_cuda_wait_for_previous();
     if (threadIdx.x == 0) {
         p.board->failure = p.board->wrong = ~0ull;
-        p.board->units = p.board->giants = p.board->failed = 0;
+        p.board->units = p.board->giants = p.board->failed = p.board->again = 0;
         p.board->sum_bottom = p.board->product_bottom = 0;
     }
     if (!bf_kind_is_sum(p.kind) || !bf_dtype_is_float(p.dtype)) return;

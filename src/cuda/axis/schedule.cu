@@ -8,7 +8,8 @@
 
 enum {
     SHORT_ROWS = 64,     /* elements of rows that threads reduce */
-    WARP_ROWS = 4096,    /* and warps */
+    WARP_ROWS = 4096,    /* and warps, */
+    MANY_ROWS = 1 << 16, /* or of many rows */
     TURNS = 4,           /* pieces of each block that there is room for */
     LEAST_PIECE = 16384, /* elements of a tile's piece */
     LEAST_LINE = 512,    /* and of lines that have pieces of their own, */
@@ -16,11 +17,14 @@ enum {
     LISTED_PIECE = 32768,
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
-    COLUMN_GIANT = 1024 /* rows that a thread takes */
+    COLUMN_GIANT = 1024,  /* rows that a thread takes */
+    DIRECT_ROWS = 512,    /* elements of a row that is told directly, */
+    DIRECT_COLUMNS = 64   /* or of a column */
 };
 
 static const bf_cuda_part_kind board_part = {}, marks_part = {}, tickets_part = {}, slots_part = {},
-                               units_part = {}, words_part = {};
+                               units_part = {}, words_part = {},
+                               again_part = {};
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -84,6 +88,8 @@ static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int t
                                   4);
     p->slots = (int64_t *)take(&s, &slots_part, units * parts * total * p->columns, 8);
     p->units = (bf_cuda_axis_unit *)take(&s, &units_part, rows ? units : 0, sizeof *p->units);
+    p->again_list =
+        (int64_t *)take(&s, &again_part, p->direct ? p->tiles : 0, sizeof *p->again_list);
     p->words = (int64_t *)take(&s, &words_part, p->word_slots * (BF_SUM_WORDS_MAX + 1), 8);
     return s.status;
 }
@@ -167,6 +173,25 @@ static void set_pieces(const bf_cuda *cuda, bf_cuda_axis_params *p) {
     p->pieces = (int)(lines * p->line_pieces);
 }
 
+/* Lanes of a warp that share a row: each has a few vectors of it; and how many rows they take, of
+ * which each lane then finishes one. */
+static void set_warps(const bf_cuda *cuda, bf_cuda_axis_params *p, int64_t length, int vector) {
+    const int64_t warps = (int64_t)cuda->multiprocessors * 2 * BF_CUDA_AXIS_WARP_THREADS / 32;
+    p->lanes = 1;
+    while (p->lanes < 32 && length >= 8 * vector * p->lanes) p->lanes *= 2;
+    p->chunk = p->lanes;
+    const int groups = 32 / p->lanes;
+    while (p->chunk > 1 && p->at.results < 2 * warps * p->chunk * groups) p->chunk /= 2;
+    p->tiles = ratio(p->at.results, (int64_t)p->chunk * groups);
+}
+
+/* Whether warps reduce rows of this length, which lie next to each other. */
+static bool has_warp_rows(const bf_cuda *cuda, const bf_cuda_axis_layout *at, int vector) {
+    const int64_t warps = (int64_t)cuda->multiprocessors * BF_CUDA_AXIS_WARP_THREADS / 32;
+    const int64_t longest = at->results >= 4 * warps ? MANY_ROWS : WARP_ROWS;
+    return at->length >= 4 * vector && at->length <= longest && at->results >= 1024;
+}
+
 static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
                                    bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
@@ -176,15 +201,19 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
     if (packed && at->results > 1 && at->length <= SHORT_ROWS &&
         (at->length < 4 * k->vector || at->length % k->vector != 0))
         return k->tiles;
-    if (!columns && at->reduced == 1 && at->length >= 4 * k->vector && at->length <= WARP_ROWS &&
-        at->results >= 1024) {
+    if (!columns && at->reduced == 1 && has_warp_rows(cuda, at, k->vector)) {
         p->by_line = false;
+        set_warps(cuda, p, at->length, k->vector);
+        p->direct = k->direct_warps != NULL && at->length <= DIRECT_ROWS;
         return k->warps;
     }
     if (columns && has_wide_columns(p)) {
         set_wide_columns(p, k->width, k->words);
         set_pieces(cuda, p);
-        if (p->pieces == 1 && p->lanes * p->folded == 1) p->room = 0;
+        if (p->pieces == 1 && p->lanes * p->folded == 1) {
+            p->room = 0;
+            p->direct = k->direct_columns != NULL && at->length <= DIRECT_COLUMNS;
+        }
         return k->columns;
     }
     if (columns && at->length > SHORT_ROWS)
@@ -203,7 +232,8 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
 
 /* --- segments --- */
 
-static const void *schedule_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
+static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
+                                 bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
     const int64_t slots = at->results / at->width, mean = at->rows / slots;
     p->piece = LISTED_PIECE;
@@ -212,22 +242,23 @@ static const void *schedule_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_par
         p->giant = most(COLUMN_GIANT, at->rows / WORD_SLOTS);
         return k->blocks;
     }
-    p->giant = mean <= SHORT_ROWS ? k->tile_capacity : most(WARP_ROWS, at->rows / WORD_SLOTS);
-    return mean <= SHORT_ROWS ? k->tiles : k->warps;
+    if (mean < 8 * k->vector) {
+        p->giant = k->tile_capacity;
+        return k->tiles;
+    }
+    p->giant = most(WARP_ROWS, at->rows / WORD_SLOTS);
+    set_warps(cuda, p, mean, k->vector);
+    p->direct = k->direct_warps != NULL && mean <= DIRECT_ROWS / 2;
+    return k->warps;
 }
 
 /* --- launches --- */
 
-/* Lanes of a warp that share a row: each has a few vectors of it. */
-static int lanes_of_row(int64_t length, int vector) {
-    int lanes = 1;
-    while (lanes < 32 && length >= 8 * vector * lanes) lanes *= 2;
-    return lanes;
-}
-
 static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
                           bf_cuda_axis_params *p) {
     bf_cuda_shape shape = {1, BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
+    const bool is_warps = kernel == k->warps || kernel == k->direct_warps;
+    const bool is_columns = kernel == k->columns || kernel == k->direct_columns;
     int resident = 1;
     if (kernel == k->tiles) {
         shape.threads = BF_CUDA_AXIS_TILE_THREADS;
@@ -235,7 +266,7 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
         shape.spares_cache = true;
     } else if (kernel == k->blocks) {
         shape.threads = (int)ratio((int64_t)p->columns * p->lanes, 32) * 32;
-    } else if (kernel == k->columns) {
+    } else if (is_columns) {
         const int64_t threads = ratio((int64_t)p->columns * p->folded, k->width) * p->lanes;
         shape.threads = (int)ratio(threads, 32) * 32;
         shape.shared = (size_t)p->room * sizeof(int64_t);
@@ -244,20 +275,25 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
     if (error != cudaSuccess) return error;
     const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
     int64_t useful = blocks;
-    if ((kernel == k->blocks || kernel == k->columns) && !p->listed) useful = p->tiles * p->pieces;
-    if (kernel == k->warps) {
-        const int64_t warps = blocks * (BF_CUDA_AXIS_WARP_THREADS / 32);
-        p->lanes =
-            lanes_of_row(p->at.length >= 0 ? p->at.length : p->at.rows / p->at.results, k->vector);
-        p->chunk = p->lanes;
-        const int groups = 32 / p->lanes;
-        while (p->chunk > 1 && p->at.results < 2 * warps * p->chunk * groups) p->chunk /= 2;
-        useful = ratio(ratio(p->at.results, p->chunk * groups), BF_CUDA_AXIS_WARP_THREADS / 32);
-    }
+    if ((kernel == k->blocks || is_columns) && !p->listed) useful = p->tiles * p->pieces;
+    if (is_warps) useful = ratio(p->tiles, BF_CUDA_AXIS_WARP_THREADS / 32);
     if (kernel == k->tiles) useful = ratio(p->at.results, 32);
     shape.blocks = least(blocks, useful);
     void *arguments[] = {p};
     return bf_cuda_launch(cuda, kernel, shape, arguments);
+}
+
+/* A kernel, or two: one tells results directly, the other those that it could not tell. */
+static cudaError_t launch_main(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
+                               const void *kernel, const bf_cuda_axis_params *p) {
+    bf_cuda_axis_params q = *p;
+    if (p->direct) {
+        cudaError_t error =
+            launch(cuda, k, kernel == k->warps ? k->direct_warps : k->direct_columns, &q);
+        if (error != cudaSuccess) return error;
+        q.again = true;
+    }
+    return launch(cuda, k, kernel, &q);
 }
 
 /* Tiles of the results themselves, for segments of several columns; then those of segments that are
@@ -269,7 +305,7 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
         set_columns(&rows, rows.at.results, 1);
         rows.line_pieces = 1;
     }
-    cudaError_t error = launch(cuda, k, kernel, &rows);
+    cudaError_t error = launch_main(cuda, k, kernel, &rows);
     if (error != cudaSuccess || p->at.rows <= p->giant) return error;
     rows = *p;
     rows.listed = true;
@@ -279,7 +315,7 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
 static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
                               const void *kernel, bf_cuda_axis_params *p) {
     const bool rows = p->at.offsets != NULL;
-    cudaError_t error = rows ? launch_rows(cuda, k, kernel, p) : launch(cuda, k, kernel, p);
+    cudaError_t error = rows ? launch_rows(cuda, k, kernel, p) : launch_main(cuda, k, kernel, p);
     if (error == cudaSuccess && may_mark(p)) error = bf_cuda_axis_launch_words(cuda, *p);
     return error;
 }
@@ -311,12 +347,13 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     const bf_cuda_axis_kernels k = tree ? bf_cuda_axis_kernels() : find_kernels(p);
     const void *kernel = NULL;
     p->word_piece = most(WORD_PIECE, p->at.results * (rows ? 0 : p->at.length) / 4096);
-    p->direct = bf_dtype_is_float(p->dtype) && p->op != BF_NORM;
     p->giant = p->piece = INT64_MAX;
     p->columns = p->lanes = p->pieces = p->folded = 1;
+    p->direct = p->again = false;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
-    if (!tree) kernel = rows ? schedule_rows(&k, p) : schedule_fibres(cuda, &k, p);
+    if (!tree) kernel = rows ? schedule_rows(cuda, &k, p) : schedule_fibres(cuda, &k, p);
     set_steps(p);
+    p->direct = p->direct && p->op != BF_NORM && p->along == (kernel == k.warps);
     bf_status status = take_scratch(context, p, k.total);
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;

@@ -48,4 +48,9 @@ static __device__ __forceinline__ void bf_cuda_axis_mark(const bf_cuda_axis_para
     p.board->failed = 1;
 }
 
+/* Leaves a tile or a chunk to the second kernel. */
+static __device__ __forceinline__ void bf_cuda_axis_leave(const bf_cuda_axis_params &p, int64_t i) {
+    p.again_list[atomicAdd(&p.board->again, 1ull)] = i;
+}
+
 #endif

@@ -129,8 +129,8 @@ struct bf_cuda_axis_float
     using Direct = typename bf_cuda_axis_direct_of<is_double, Kind>::Type;
     /* Elements of a thread between folds. */
     static constexpr int most = is_double && KB > 0 ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
-    static constexpr int blocks = 2;
-    static constexpr int columns = is_double ? (K > 4 ? 1 : 2) : K > 2 ? 2 : 4;
+    static constexpr int blocks = K > 3 ? 2 : 3;
+    static constexpr int columns = is_double && K > 4 ? 1 : 2;
 
     Terms terms;
     int64_t sums[K];

@@ -4,7 +4,6 @@
 #define BF_CUDA_AXIS_TILES_CUH
 
 #include "cuda/axis/columns.cuh"
-#include "cuda/axis/warps.cuh"
 
 enum {
     BF_CUDA_AXIS_SHORT = 96,    /* elements that a thread takes at most */
@@ -64,7 +63,7 @@ template <class A> struct bf_cuda_axis_tile {
     static __device__ __forceinline__ bool finish_directly(const bf_cuda_axis_params &p, int64_t r,
                                                            const Value *tile, int begin, int end) {
         if constexpr (A::Direct::some) {
-            if (!p.direct) return false;
+            if (p.op == BF_NORM) return false;
             typename A::Direct direct;
             direct.reset();
 #pragma unroll 4
@@ -94,7 +93,7 @@ template <class A> struct bf_cuda_axis_tile {
 };
 
 template <class A>
-__global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
+__global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, 3)
     bf_cuda_axis_tiles(const __grid_constant__ bf_cuda_axis_params p) {
     using Tile = bf_cuda_axis_tile<A>;
     constexpr int T = Tile::T, R = T * BF_CUDA_AXIS_TILE_ROWS;
@@ -179,10 +178,17 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, A::blocks + 1)
 
 template <class A> static bf_cuda_axis_kernels bf_cuda_axis_kernels_of() {
     using Tile = bf_cuda_axis_tile<A>;
+    const void *direct_warps = nullptr, *direct_columns = nullptr;
+    if constexpr (A::Direct::some) {
+        direct_warps = (const void *)bf_cuda_axis_direct_warps<A>;
+        direct_columns = (const void *)bf_cuda_axis_direct_columns<A>;
+    }
     return {(const void *)bf_cuda_axis_tiles<A>,
             (const void *)bf_cuda_axis_warps<A>,
             (const void *)bf_cuda_axis_columns<A>,
             (const void *)bf_cuda_axis_blocks<A>,
+            direct_warps,
+            direct_columns,
             A::columns,
             A::Class::N,
             A::words,

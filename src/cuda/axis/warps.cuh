@@ -5,27 +5,50 @@
 
 #include "cuda/axis/blocks.cuh"
 
-enum { BF_CUDA_AXIS_DIRECT_ROW = 1024 /* elements of a row; of more, few results are exact */ };
+enum {
+    BF_CUDA_AXIS_DIRECT_ROW = 1024, /* elements of a row; of more, few results are exact */
+    BF_CUDA_AXIS_DIRECT_BLOCKS = 4  /* of a multiprocessor */
+};
 
-/* The rows of a warp that its lanes reduce together, `lanes` of them each: lane i of these finishes
- * the i-th of `chunk` rows. */
-template <class A> struct bf_cuda_axis_warp_rows {
+/* A chunk of rows, which a warp reduces: `lanes` lanes together one after another of `chunk` rows,
+ * of which lane i finishes the i-th. */
+template <class A> struct bf_cuda_axis_chunk {
     const bf_cuda_axis_params &p;
-    bf_cuda_axis_line mine; /* this lane's; of no length if it is left out */
-    int lane, leader;
+    int lane, leader;       /* of those that reduce rows together */
+    int64_t result;         /* this lane's */
+    bool is_mine;           /* there is one */
+    bf_cuda_axis_line line; /* its elements */
 
+    static __device__ __forceinline__ int64_t rows(const bf_cuda_axis_params &p) {
+        return (int64_t)p.chunk * (BF_CUDA_WARP / p.lanes);
+    }
+    __device__ __forceinline__ bf_cuda_axis_chunk(const bf_cuda_axis_params &params, int64_t number)
+        : p(params) {
+        const int thread = (int)threadIdx.x % BF_CUDA_WARP;
+        lane = thread % p.lanes;
+        leader = thread - lane;
+        result = number * rows(p) + leader / p.lanes * p.chunk + lane;
+        is_mine = lane < p.chunk && result < p.at.results;
+        line = {0, 0, 0};
+        if (is_mine) line = bf_cuda_axis_line_of(p.at, result);
+        if (line.length <= p.giant) return;
+        if (!p.again) bf_cuda_axis_push(p, result, line.length);
+        line.length = 0;
+        is_mine = false;
+    }
     /* Calls body(i, a, b, length) for every row. */
     template <class Body> __device__ __forceinline__ void for_each(Body body) const {
         BF_ROLLED
         for (int i = 0; i < p.chunk; i++) {
-            const int64_t a = __shfl_sync(0xffffffffu, mine.a, leader + i);
-            const int64_t b = A::pair ? __shfl_sync(0xffffffffu, mine.b, leader + i) : a;
-            body(i, a, b, __shfl_sync(0xffffffffu, mine.length, leader + i));
+            const int64_t a = __shfl_sync(0xffffffffu, line.a, leader + i);
+            const int64_t b = A::pair ? __shfl_sync(0xffffffffu, line.b, leader + i) : a;
+            body(i, a, b, __shfl_sync(0xffffffffu, line.length, leader + i));
         }
     }
-    /* Returns whether result r, which is this lane's, is written. All lanes of a warp. */
-    __device__ __forceinline__ bool finish_directly(int64_t r, bool is_mine) const {
+    /* Returns whether all results are written. */
+    __device__ __forceinline__ bool finish_directly() const {
         using Direct = typename A::Direct;
+        if (!__all_sync(0xffffffffu, line.length <= BF_CUDA_AXIS_DIRECT_ROW)) return false;
         Direct direct, kept;
         kept.reset();
         for_each([&](int i, int64_t a, int64_t, int64_t length) {
@@ -35,9 +58,9 @@ template <class A> struct bf_cuda_axis_warp_rows {
             for (int d = p.lanes / 2; d > 0; d /= 2) direct.merge(d);
             if (lane == i) kept = direct;
         });
-        return is_mine && kept.finish(p, r, mine.length);
+        return __all_sync(0xffffffffu, !is_mine || kept.finish(p, result, line.length));
     }
-    __device__ __forceinline__ void finish(A &sum, int64_t r, bool is_mine) const {
+    __device__ __forceinline__ void finish(A &sum) const {
         int64_t kept[A::words] = {}, whole[A::total];
         for_each([&](int i, int64_t a, int64_t b, int64_t length) {
             int64_t part[A::words];
@@ -51,43 +74,42 @@ template <class A> struct bf_cuda_axis_warp_rows {
         });
         if (!is_mine) return;
         A::widen(kept, whole);
-        A::finish(p, r, mine.length, whole);
+        A::finish(p, result, line.length, whole);
     }
 };
+
+/* This warp, among all of the grid. */
+static __device__ __forceinline__ int64_t bf_cuda_axis_warp() {
+    return ((int64_t)blockIdx.x * BF_CUDA_AXIS_WARP_THREADS + threadIdx.x) / BF_CUDA_WARP;
+}
+static __device__ __forceinline__ int64_t bf_cuda_axis_warps_of_grid() {
+    return (int64_t)gridDim.x * (BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP);
+}
 
 template <class A>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, A::blocks)
     bf_cuda_axis_warps(const __grid_constant__ bf_cuda_axis_params p) {
+    using Chunk = bf_cuda_axis_chunk<A>;
     bf_cuda_wait_for_previous();
     if (bf_cuda_axis_is_wrong(p)) return;
-    const int thread = (int)threadIdx.x % BF_CUDA_WARP;
-    const int lane = thread % p.lanes, leader = thread - lane;
-    const int64_t warps = (int64_t)gridDim.x * (BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP);
-    const int64_t warp = ((int64_t)blockIdx.x * BF_CUDA_AXIS_WARP_THREADS + threadIdx.x) / 32;
-    const int64_t all = (int64_t)p.chunk * (BF_CUDA_WARP / p.lanes); /* rows of a warp */
+    const int64_t rows = Chunk::rows(p), all = (p.at.results + rows - 1) / rows;
+    const int64_t chunks = p.again ? (int64_t)p.board->again : all;
     A sum;
     sum.open(p);
-    for (int64_t c = warp; c * all < p.at.results; c += warps) {
-        const int64_t r = c * all + leader / p.lanes * p.chunk + lane;
-        bool is_mine = lane < p.chunk && r < p.at.results;
-        bf_cuda_axis_line line = {0, 0, 0};
-        if (is_mine) line = bf_cuda_axis_line_of(p.at, r);
-        if (line.length > p.giant) {
-            bf_cuda_axis_push(p, r, line.length);
-            line.length = 0;
-            is_mine = false;
-        }
-        const bf_cuda_axis_warp_rows<A> rows = {p, line, lane, leader};
-        if constexpr (A::Direct::some) {
-            const bool is_short = line.length <= BF_CUDA_AXIS_DIRECT_ROW;
-            if (p.direct && p.along && __all_sync(0xffffffffu, is_short)) {
-                const bool is_written = rows.finish_directly(r, is_mine);
-                is_mine = is_mine && !is_written;
-                if (!__any_sync(0xffffffffu, is_mine)) continue;
-            }
-        }
-        rows.finish(sum, r, is_mine);
-    }
+    for (int64_t i = bf_cuda_axis_warp(); i < chunks; i += bf_cuda_axis_warps_of_grid())
+        Chunk(p, p.again ? p.again_list[i] : i).finish(sum);
+}
+
+template <class A>
+__global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
+    bf_cuda_axis_direct_warps(const __grid_constant__ bf_cuda_axis_params p) {
+    using Chunk = bf_cuda_axis_chunk<A>;
+    bf_cuda_wait_for_previous();
+    if (bf_cuda_axis_is_wrong(p)) return;
+    const int64_t rows = Chunk::rows(p), chunks = (p.at.results + rows - 1) / rows;
+    for (int64_t i = bf_cuda_axis_warp(); i < chunks; i += bf_cuda_axis_warps_of_grid())
+        if (!Chunk(p, i).finish_directly() && threadIdx.x % BF_CUDA_WARP == 0)
+            bf_cuda_axis_leave(p, i);
 }
 
 #endif
