@@ -99,6 +99,7 @@ struct bf_cuda_axis_params {
     int64_t steps[2]; /* else its index in the reduced dimensions has to be computed */
     bool along;       /* neighbours of a line lie next to each other */
     int folded;       /* rows of columns that are reduced as one, of so many more columns */
+    int64_t distance; /* of elements, between neighbouring columns */
     int room;         /* int64 of shared memory, for columns */
     bool listed;      /* units are on the list, and not all tiles and pieces */
     bool direct;      /* the first kernel tells results directly, and a second one the others: */
@@ -111,21 +112,21 @@ struct bf_cuda_axis_params {
     int64_t *slots;    /* what blocks have of pieces */
     bf_cuda_axis_unit *units;
     int64_t *again_list; /* tiles of columns, or chunks of rows, of which results are missing */
-    int64_t *words;     /* of by_exponent.cu: of results that several warps compute, */
-    int64_t word_slots; /* and of how many there are; */
-    int64_t word_piece; /* elements that a warp takes of one */
+    int64_t *words;      /* of by_exponent.cu: of results that several warps compute, */
+    int64_t word_slots;  /* and of how many there are; */
+    int64_t word_piece;  /* elements that a warp takes of one */
 };
 
 /* The kernels for an operation on a dtype. */
 struct bf_cuda_axis_kernels {
     const void *tiles, *warps, *columns, *blocks;
     const void *direct_warps, *direct_columns; /* NULL: there is none */
-    int width;         /* columns of a thread */
-    int vector;        /* elements of a vector */
-    int words;         /* of a part */
-    int total;         /* words of a slot */
-    int tile_capacity; /* elements of a tile, */
-    int tile_bytes;    /* and its shared memory */
+    int width;                                 /* columns of a thread */
+    int vector;                                /* elements of a vector */
+    int words;                                 /* of a part */
+    int total;                                 /* words of a slot */
+    int tile_capacity;                         /* elements of a tile, */
+    int tile_bytes;                            /* and its shared memory */
 };
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };

@@ -178,16 +178,14 @@ bf_cuda_axis_take(const bf_cuda_axis_params &p, A &sum, int64_t a, int64_t b, in
         bf_cuda_axis_take_line(p, sum, a, b, from, to, lane, lanes, index);
     } else if (p.planes == 1) {
         for (int64_t j = from + lane; j < to; j += (int64_t)U * lanes)
-            bf_cuda_axis_take_some<A, U>(
-                p, sum, j, to, lanes, index, [&](int i, int64_t number) {
-                    return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
-                });
+            bf_cuda_axis_take_some<A, U>(p, sum, j, to, lanes, index, [&](int i, int64_t number) {
+                return i == 0 ? a + number * p.steps[0] : b + number * p.steps[1];
+            });
     } else {
         for (int64_t j = from + lane; j < to; j += lanes)
-            bf_cuda_axis_take_some<A, 1>(
-                p, sum, j, to, lanes, index, [&](int i, int64_t number) {
-                    return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
-                });
+            bf_cuda_axis_take_some<A, 1>(p, sum, j, to, lanes, index, [&](int i, int64_t number) {
+                return (i == 0 ? a : b) + bf_cuda_axis_element(p.at, i, number);
+            });
     }
 }
 

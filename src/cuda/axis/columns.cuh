@@ -1,6 +1,6 @@
 /* Columns that lie next to each other: a block reduces `columns` results, a thread `width` columns
- * at a time, of which neighbours are other threads', with `lanes` threads for each. Columns that are few, of an array without gaps, are
- * reduced as if `folded` of its rows were one. */
+ * at a time, of which neighbours are other threads', with `lanes` threads for each. Columns that
+ * are few, of an array without gaps, are reduced as if `folded` of its rows were one. */
 #ifndef BF_CUDA_AXIS_COLUMNS_CUH
 #define BF_CUDA_AXIS_COLUMNS_CUH
 
@@ -9,44 +9,59 @@
 
 template <class A> struct bf_cuda_axis_columns_of {
     static constexpr int W = A::columns;
-    using Stream = bf_cuda_axis_column_stream<A, W>;
+    using C = typename A::Class;
+    using Columns = bf_cuda_axis_columns_at<C, W>;
 
-    /* Takes this thread's elements of a piece: of columns `thread`, and on, `threads` apart, of the
-     * first `valid`; of rows `lane`, and on, `lanes` apart. */
-    static __device__ __forceinline__ void take(const bf_cuda_axis_params &p,
-                                                const bf_cuda_axis_work &w, A (&sums)[W],
-                                                int thread, int threads, int valid, int lane) {
-        bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
-        if (p.by_line) bf_cuda_axis_go_to_line(p, w.line, &line);
+    /* The columns of a thread, of the first `valid` of a tile; a column that is not there is 0. */
+    static __device__ __forceinline__ Columns place(const bf_cuda_axis_params &p, int thread,
+                                                    int threads, int valid, bool vector) {
+        Columns at;
+        at.distance = p.distance;
+#pragma unroll
+        for (int k = 0; k < W; k++) {
+            const int column = vector ? thread * W + k : thread + k * threads;
+            at.column[k] = column < valid ? column : 0;
+        }
+        return at;
+    }
+    /* Do vectors hold the columns of threads? */
+    static __device__ __forceinline__ bool has_vectors(const bf_cuda_axis_params &p,
+                                                       const void *from, int64_t first,
+                                                       int64_t step, int valid) {
+        constexpr int bytes = (int)sizeof(typename C::Raw);
+        if (p.distance != 1 || p.element != bytes || valid % W != 0 || W * bytes > 16) return false;
+        const uintptr_t at = (uintptr_t)from + (uintptr_t)(first * bytes);
+        return ((at | (uintptr_t)(step * bytes)) & (unsigned)(W * bytes - 1)) == 0;
+    }
+    /* Takes this thread's elements of a piece: of rows `lane`, and on, `lanes` apart. */
+    template <bool vector>
+    static __device__ __forceinline__ void
+    take(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, A (&sums)[W],
+         const Columns &columns, int64_t a, int64_t b, int lane) {
         const int64_t rows = (w.to - w.from) / p.folded; /* the last ones may be fewer */
         const int64_t step_a = p.steps[0] * p.folded, step_b = p.steps[1] * p.folded;
-        const int64_t a = line.a + w.from * p.steps[0] + thread;
-        const int64_t b = line.b + w.from * p.steps[1] + thread;
         const int64_t first = w.line * bf_cuda_axis_line_length(p) + w.from + lane;
         if (lane < rows) {
-            Stream s = {p,
-                        a + lane * step_a,
-                        b + lane * step_b,
-                        step_a * p.lanes,
-                        step_b * p.lanes,
-                        first,
-                        p.lanes,
-                        {},
-                        {},
-                        {}};
-#pragma unroll
-            for (int k = 0; k < W; k++)
-                s.offsets[k] = thread + k * threads < valid ? k * threads : 0;
+            bf_cuda_axis_column_stream<A, W, vector> s = {p,
+                                                          columns,
+                                                          a + lane * step_a,
+                                                          b + lane * step_b,
+                                                          step_a * p.lanes,
+                                                          step_b * p.lanes,
+                                                          first,
+                                                          p.lanes,
+                                                          {},
+                                                          {}};
             s.take(sums, (int)((rows - lane + p.lanes - 1) / p.lanes));
         }
         const int64_t rest = (w.to - w.from - rows * p.folded) * p.inner;
-        if (lane != 0) return;
+        if (lane != 0 || rest == 0) return;
 #pragma unroll
         for (int k = 0; k < W; k++) {
-            const int column = k * threads;
-            if (thread + column >= rest) continue;
-            bf_cuda_axis_take_one(p, sums[k], a + rows * step_a + column,
-                                  b + rows * step_b + column, first);
+            const int column = columns.column[k];
+            if (column < rest && (k == 0 || column > 0))
+                bf_cuda_axis_take_one(p, sums[k], a + rows * step_a + column,
+                                      b + rows * step_b + column, first);
         }
     }
     /* Merges what shared memory has of each column, which is of so many lanes. */
@@ -137,19 +152,26 @@ template <class A> struct bf_cuda_axis_columns_of {
         const int thread = (int)threadIdx.x % threads, lane = (int)threadIdx.x / threads;
         const int lanes = p.lanes * p.folded;
         int64_t part[A::words], whole[A::total];
+        bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
+        if (p.by_line) bf_cuda_axis_go_to_line(p, w.line, &line);
+        const int64_t a = line.a + w.from * p.steps[0], b = line.b + w.from * p.steps[1];
+        const bool vector = has_vectors(p, p.a, a, p.steps[0] * p.folded, valid) &&
+                            (!A::pair || has_vectors(p, p.b, b, p.steps[1] * p.folded, valid));
+        const Columns at = place(p, thread, threads, valid, vector);
+        const bool active = (vector ? thread * W : thread) < valid && lane < p.lanes;
 #pragma unroll
         for (int k = 0; k < W; k++) sums[k].reset();
-        if (thread < valid && lane < p.lanes) take(p, w, sums, thread, threads, valid, lane);
+        if (active && vector) take<true>(p, w, sums, at, a, b, lane);
+        if (active && !vector) take<false>(p, w, sums, at, a, b, lane);
         if (lanes == 1 && w.pieces == 1) {
             int64_t parts[W][A::words];
 #pragma unroll
             for (int k = 0; k < W; k++) sums[k].close(parts[k]);
             BF_ROLLED
             for (int k = 0; k < W; k++) {
-                const int column = thread + k * threads;
+                const int column = vector ? thread * W + k : thread + k * threads;
                 A::widen(parts[0], whole);
-                if (lane == 0 && column < valid)
-                    A::finish(p, w.first + column, p.at.length, whole);
+                if (lane == 0 && column < valid) A::finish(p, w.first + column, p.at.length, whole);
 #pragma unroll
                 for (int i = 1; i < W; i++) {
 #pragma unroll
@@ -162,7 +184,7 @@ template <class A> struct bf_cuda_axis_columns_of {
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < W; k++) {
-            const int column = thread + k * threads;
+            const int column = vector ? thread * W + k : thread + k * threads;
             sums[k].close(part);
             if (lane >= p.lanes || column >= columns) continue;
 #pragma unroll
@@ -184,7 +206,7 @@ template <class A> struct bf_cuda_axis_columns_of {
 };
 
 template <class A>
-__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
+__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, 2)
     bf_cuda_axis_columns(const __grid_constant__ bf_cuda_axis_params p) {
     using Columns = bf_cuda_axis_columns_of<A>;
     extern __shared__ int64_t bf_cuda_axis_memory[];
@@ -201,29 +223,23 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
 
 /* --- columns of few elements --- */
 
-/* Takes all elements of W columns, which this thread finishes: `threads` apart, of `columns`. */
-template <class A, int W>
+/* Finishes W columns, of a thread each. Returns whether all results are written. */
+template <class A, int W, bool vector>
 static __device__ __forceinline__ bool
-bf_cuda_axis_finish_columns(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, int threads) {
+bf_cuda_axis_finish_columns(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, int64_t row,
+                            const bf_cuda_axis_columns_at<typename A::Class, W> &columns) {
     using C = typename A::Class;
     constexpr int U = (sizeof(typename C::Raw) > 4 ? 8 : 16) / W;
-    const int thread = (int)threadIdx.x, rows = (int)w.to;
+    const int rows = (int)w.to;
     typename A::Direct direct[W];
-    int64_t row = bf_cuda_axis_line_of(p.at, w.first).a + thread;
 #pragma unroll
     for (int k = 0; k < W; k++) direct[k].reset();
     BF_ROLLED
     for (int i = 0; i < rows; i += U, row += U * p.steps[0]) {
         typename C::Raw x[U][W];
 #pragma unroll
-        for (int u = 0; u < U; u++) {
-            if (i + u >= rows) continue;
-            const int64_t at = row + u * p.steps[0];
-            C::load(
-                p, p.a,
-                [&](int k) { return at + (thread + k * threads < w.columns ? k * threads : 0); }, W,
-                x[u]);
-        }
+        for (int u = 0; u < U; u++)
+            if (i + u < rows) columns.template load<vector>(p, p.a, row + u * p.steps[0], x[u]);
 #pragma unroll
         for (int u = 0; u < U; u++) {
             if (i + u >= rows) break;
@@ -233,23 +249,27 @@ bf_cuda_axis_finish_columns(const bf_cuda_axis_params &p, const bf_cuda_axis_wor
     }
     bool good = true;
 #pragma unroll
-    for (int k = 0; k < W; k++) {
-        const int column = thread + k * threads;
-        if (column < w.columns) good = direct[k].finish(p, w.first + column, rows) && good;
-    }
+    for (int k = 0; k < W; k++) /* a column that is not there is the first once more */
+        good = direct[k].finish(p, w.first + columns.column[k], rows) && good;
     return good;
 }
 
 template <class A>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
     bf_cuda_axis_direct_columns(const __grid_constant__ bf_cuda_axis_params p) {
-    constexpr int W = A::columns;
+    using Columns = bf_cuda_axis_columns_of<A>;
+    constexpr int W = Columns::W;
     bf_cuda_wait_for_previous();
-    const int threads = (p.columns + W - 1) / W;
+    const int threads = (p.columns + W - 1) / W, thread = (int)threadIdx.x;
     for (int64_t u = blockIdx.x; u < p.tiles; u += gridDim.x) {
         const bf_cuda_axis_work w = bf_cuda_axis_work_of(p, u);
-        const bool mine = (int)threadIdx.x < threads && (int)threadIdx.x < w.columns;
-        const bool good = !mine || bf_cuda_axis_finish_columns<A, W>(p, w, threads);
+        const int64_t a = bf_cuda_axis_line_of(p.at, w.first).a;
+        const bool vector = Columns::has_vectors(p, p.a, a, p.steps[0], w.columns);
+        const auto at = Columns::place(p, thread, threads, w.columns, vector);
+        bool good = true;
+        if ((vector ? thread * W : thread) < w.columns && thread < threads)
+            good = vector ? bf_cuda_axis_finish_columns<A, W, true>(p, w, a, at)
+                          : bf_cuda_axis_finish_columns<A, W, false>(p, w, a, at);
         if (__syncthreads_or(!good) && threadIdx.x == 0) bf_cuda_axis_leave(p, u);
     }
 }

@@ -2,10 +2,10 @@
  * element, and few for a result. What they cannot tell, the accumulator of sum.cuh computes from
  * the same elements.
  *
- * f32, f16, bf16   An element is a multiple of the last bit of the least one's binade. If the sum of
- *                  all, in these units, is less than 2^53, then no addition of doubles rounds. Of
- *                  squares, which a chain of two-sums adds, all errors together do not round then.
- * f64              A chain of two-sums (rules/reduce/terms.h). Sums and means alone. */
+ * f32, f16, bf16   An element is a multiple of the last bit of the least one's binade. If the sum
+ * of all, in these units, is less than 2^53, then no addition of doubles rounds. Of squares, which
+ * a chain of two-sums adds, all errors together do not round then. f64              A chain of
+ * two-sums (rules/reduce/terms.h). Sums and means alone. */
 #ifndef BF_CUDA_AXIS_DIRECT_CUH
 #define BF_CUDA_AXIS_DIRECT_CUH
 
@@ -86,8 +86,8 @@ template <bf_kind Kind> struct bf_cuda_axis_direct_float {
         const bf_cuda_axis_exactly x = bf_cuda_axis_pair_of(square, error);
         if (Kind == BF_KIND_SQUARES) return bf_cuda_axis_direct_sum(p, r, n, x);
         uint64_t bits;
-        if (n <= p.ddof || !bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, {sum, 0}, x, n,
-                                                        p.ddof, &bits))
+        if (n <= p.ddof ||
+            !bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, {sum, 0}, x, n, p.ddof, &bits))
             return false;
         bf_cuda_axis_store(p, r, bits);
         return true;
@@ -103,7 +103,9 @@ struct bf_cuda_axis_direct_double {
         sum = error = -0.0;
         exact = true;
     }
-    __device__ __forceinline__ void take(double x) { exact = bf_terms_add(&sum, &error, x) && exact; }
+    __device__ __forceinline__ void take(double x) {
+        exact = bf_terms_add(&sum, &error, x) && exact;
+    }
     __device__ __forceinline__ void merge(int distance) {
         const unsigned all = 0xffffffffu;
         const double s = __shfl_xor_sync(all, sum, distance);

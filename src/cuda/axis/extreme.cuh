@@ -7,8 +7,7 @@
 #include "cuda/axis/taking.cuh"
 #include "cuda/axis/value.cuh"
 
-template <class C>
-struct bf_cuda_axis_extreme : bf_cuda_axis_takes_all<bf_cuda_axis_extreme<C>> {
+template <class C> struct bf_cuda_axis_extreme : bf_cuda_axis_takes_all<bf_cuda_axis_extreme<C>> {
     using Class = C;
     using Value = typename C::Value;
     static constexpr bool pair = false;

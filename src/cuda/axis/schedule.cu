@@ -10,21 +10,20 @@ enum {
     SHORT_ROWS = 64,     /* elements of rows that threads reduce */
     WARP_ROWS = 4096,    /* and warps, */
     MANY_ROWS = 1 << 16, /* or of many rows */
-    TURNS = 4,           /* pieces of each block that there is room for */
     LEAST_PIECE = 16384, /* elements of a tile's piece */
     LEAST_LINE = 512,    /* and of lines that have pieces of their own, */
     MOST_LINES = 4096,   /* if they are not too many */
     LISTED_PIECE = 32768,
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
-    COLUMN_GIANT = 1024,  /* rows that a thread takes */
-    DIRECT_ROWS = 512,    /* elements of a row that is told directly, */
-    DIRECT_COLUMNS = 64   /* or of a column */
+    COLUMN_GIANT = 1024, /* rows that a thread takes */
+    DIRECT_ROWS = 512,   /* elements of a row that is told directly, */
+    DIRECT_COLUMNS = 64, /* or of a column; */
+    SCATTERED = 15       /* of short rows that threads read where they lie */
 };
 
 static const bf_cuda_part_kind board_part = {}, marks_part = {}, tickets_part = {}, slots_part = {},
-                               units_part = {}, words_part = {},
-                               again_part = {};
+                               units_part = {}, words_part = {}, again_part = {};
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -159,12 +158,50 @@ static bool is_by_line(const bf_cuda_axis_layout *at) {
     return at->reduced > 1 && extent >= LEAST_LINE && at->length / extent <= MOST_LINES;
 }
 
+/* A kernel's blocks. */
+static bf_cuda_shape shape_of(const bf_cuda_axis_kernels *k, const void *kernel,
+                              const bf_cuda_axis_params *p) {
+    bf_cuda_shape shape = {1, BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
+    int64_t threads = BF_CUDA_AXIS_WARP_THREADS;
+    if (kernel == k->tiles) {
+        threads = BF_CUDA_AXIS_TILE_THREADS;
+        shape.shared = (size_t)k->tile_bytes;
+        shape.spares_cache = true;
+    } else if (kernel == k->blocks) {
+        threads = (int64_t)p->columns * p->lanes;
+    } else if (kernel == k->columns || kernel == k->direct_columns) {
+        threads = ratio((int64_t)p->columns * p->folded, k->width) * p->lanes;
+        shape.shared = (size_t)p->room * sizeof(int64_t);
+    }
+    shape.threads = (int)ratio(threads, 32) * 32;
+    return shape;
+}
+
+/* Into how many parts tasks are divided so that blocks, which take one part after another, end at
+ * about the same time: at least `least` parts. */
+static int64_t even_parts(int64_t tasks, int64_t blocks, int64_t least) {
+    int64_t best = least, most_busy = 0;
+    for (int64_t parts = least; parts < least + 8; parts++) {
+        const int64_t units = tasks * parts;
+        const int64_t busy = 100 * units / (ratio(units, blocks) * blocks);
+        if (busy > most_busy + 3) {
+            best = parts;
+            most_busy = busy;
+        }
+    }
+    return best;
+}
+
 /* Divides results into pieces, so that all multiprocessors have some. */
-static void set_pieces(const bf_cuda *cuda, bf_cuda_axis_params *p) {
+static void set_pieces(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
+                       bf_cuda_axis_params *p) {
+    int resident = 1; /* if it fails, the launch does too */
+    (void)bf_cuda_occupancy(cuda, kernel, shape_of(k, kernel, p), &resident);
     const int last = p->at.reduced - 1;
     const int64_t length = p->by_line ? p->at.reduced_shape[last] : p->at.length;
-    const int64_t lines = p->at.length / length, blocks = 3 * (int64_t)cuda->multiprocessors;
-    const int64_t wanted = ratio(blocks * TURNS, p->tiles * lines);
+    const int64_t lines = p->at.length / length, tasks = p->tiles * lines;
+    const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
+    const int64_t wanted = even_parts(tasks, blocks, most(1, blocks / tasks));
     const int64_t enough = ratio(length * p->columns, LEAST_PIECE);
     int64_t pieces = most(1, least(wanted, enough));
     pieces = most(pieces, ratio(length, BF_CUDA_AXIS_PIECE));
@@ -189,7 +226,18 @@ static void set_warps(const bf_cuda *cuda, bf_cuda_axis_params *p, int64_t lengt
 static bool has_warp_rows(const bf_cuda *cuda, const bf_cuda_axis_layout *at, int vector) {
     const int64_t warps = (int64_t)cuda->multiprocessors * BF_CUDA_AXIS_WARP_THREADS / 32;
     const int64_t longest = at->results >= 4 * warps ? MANY_ROWS : WARP_ROWS;
-    return at->length >= 4 * vector && at->length <= longest && at->results >= 1024;
+    return at->length >= 2 * vector && at->length <= longest && at->results >= 1024;
+}
+
+/* Rows of very few elements are told as columns are: each thread reads its own where they lie. */
+static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
+    p->room = 0;
+    p->distance = p->piece = p->at.length;
+    p->line_pieces = 1;
+    p->inner = p->at.results;
+    p->columns = (int)least(p->inner, (int64_t)k->width * BF_CUDA_AXIS_THREADS);
+    p->parts = p->tiles = ratio(p->inner, p->columns);
+    p->direct = true;
 }
 
 static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
@@ -199,8 +247,12 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
     const bool columns = has_columns(at);
     p->by_line = is_by_line(at);
     if (packed && at->results > 1 && at->length <= SHORT_ROWS &&
-        (at->length < 4 * k->vector || at->length % k->vector != 0))
-        return k->tiles;
+        (at->length < 2 * k->vector || at->length % k->vector != 0)) {
+        if (k->direct_columns == NULL || at->length > SCATTERED || p->op == BF_NORM)
+            return k->tiles;
+        set_scattered(k, p);
+        return k->columns;
+    }
     if (!columns && at->reduced == 1 && has_warp_rows(cuda, at, k->vector)) {
         p->by_line = false;
         set_warps(cuda, p, at->length, k->vector);
@@ -209,7 +261,7 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
     }
     if (columns && has_wide_columns(p)) {
         set_wide_columns(p, k->width, k->words);
-        set_pieces(cuda, p);
+        set_pieces(cuda, k, k->columns, p);
         if (p->pieces == 1 && p->lanes * p->folded == 1) {
             p->room = 0;
             p->direct = k->direct_columns != NULL && at->length <= DIRECT_COLUMNS;
@@ -226,7 +278,7 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
         p->tiles = at->results;
         p->lanes = (int)least(BF_CUDA_AXIS_THREADS, ratio(ratio(at->length, 8), 32) * 32);
     }
-    set_pieces(cuda, p);
+    set_pieces(cuda, k, k->blocks, p);
     return k->blocks;
 }
 
@@ -242,11 +294,11 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         p->giant = most(COLUMN_GIANT, at->rows / WORD_SLOTS);
         return k->blocks;
     }
-    if (mean < 8 * k->vector) {
+    if (mean < 4 * k->vector) {
         p->giant = k->tile_capacity;
         return k->tiles;
     }
-    p->giant = most(WARP_ROWS, at->rows / WORD_SLOTS);
+    p->giant = WARP_ROWS;
     set_warps(cuda, p, mean, k->vector);
     p->direct = k->direct_warps != NULL && mean <= DIRECT_ROWS / 2;
     return k->warps;
@@ -256,26 +308,16 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
 
 static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
                           bf_cuda_axis_params *p) {
-    bf_cuda_shape shape = {1, BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
+    bf_cuda_shape shape = shape_of(k, kernel, p);
     const bool is_warps = kernel == k->warps || kernel == k->direct_warps;
-    const bool is_columns = kernel == k->columns || kernel == k->direct_columns;
+    const bool is_tiled =
+        kernel == k->blocks || kernel == k->columns || kernel == k->direct_columns;
     int resident = 1;
-    if (kernel == k->tiles) {
-        shape.threads = BF_CUDA_AXIS_TILE_THREADS;
-        shape.shared = (size_t)k->tile_bytes;
-        shape.spares_cache = true;
-    } else if (kernel == k->blocks) {
-        shape.threads = (int)ratio((int64_t)p->columns * p->lanes, 32) * 32;
-    } else if (is_columns) {
-        const int64_t threads = ratio((int64_t)p->columns * p->folded, k->width) * p->lanes;
-        shape.threads = (int)ratio(threads, 32) * 32;
-        shape.shared = (size_t)p->room * sizeof(int64_t);
-    }
     cudaError_t error = bf_cuda_occupancy(cuda, kernel, shape, &resident);
     if (error != cudaSuccess) return error;
     const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
     int64_t useful = blocks;
-    if ((kernel == k->blocks || is_columns) && !p->listed) useful = p->tiles * p->pieces;
+    if (is_tiled && !p->listed) useful = p->tiles * p->pieces;
     if (is_warps) useful = ratio(p->tiles, BF_CUDA_AXIS_WARP_THREADS / 32);
     if (kernel == k->tiles) useful = ratio(p->at.results, 32);
     shape.blocks = least(blocks, useful);
@@ -349,11 +391,12 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     p->word_piece = most(WORD_PIECE, p->at.results * (rows ? 0 : p->at.length) / 4096);
     p->giant = p->piece = INT64_MAX;
     p->columns = p->lanes = p->pieces = p->folded = 1;
+    p->distance = 1;
     p->direct = p->again = false;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
     if (!tree) kernel = rows ? schedule_rows(cuda, &k, p) : schedule_fibres(cuda, &k, p);
     set_steps(p);
-    p->direct = p->direct && p->op != BF_NORM && p->along == (kernel == k.warps);
+    p->direct = p->direct && p->op != BF_NORM && (kernel == k.columns || p->along);
     bf_status status = take_scratch(context, p, k.total);
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;

@@ -72,8 +72,28 @@ template <class A> struct bf_cuda_axis_stream {
     }
 };
 
-/* The same for W columns each, at fixed distances from the first; rows are `step` elements apart. */
-template <class A, int W> struct bf_cuda_axis_column_stream {
+/* The W columns of a thread: neighbours, which a vector holds, or some way apart. */
+template <class C, int W> struct bf_cuda_axis_columns_at {
+    using Raw = typename C::Raw;
+    int column[W];    /* within the tile */
+    int64_t distance; /* of elements, between neighbouring columns */
+
+    template <bool vector>
+    __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from, int64_t at,
+                                         Raw (&x)[W]) const {
+        if constexpr (vector && sizeof(Raw) * W <= 16) {
+            const uint4 v = bf_cuda_axis_bytes<(int)sizeof(Raw) * W>(
+                (const char *)from + (at + column[0] * distance) * (int)sizeof(Raw));
+            memcpy(x, &v, sizeof x);
+        } else {
+            C::load(
+                p, from, [&](int k) { return at + column[k] * distance; }, W, x);
+        }
+    }
+};
+
+/* The same for W columns each; rows are `step` elements apart. */
+template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
     using C = typename A::Class;
     using Raw = typename C::Raw;
     using Value = typename A::Value;
@@ -81,19 +101,14 @@ template <class A, int W> struct bf_cuda_axis_column_stream {
     static constexpr int group = A::most / U;
 
     const bf_cuda_axis_params &p;
+    const bf_cuda_axis_columns_at<C, W> &columns;
     int64_t a, b, step_a, step_b, index; /* of elements: those of the next row */
     int apart;
-    int offsets[W]; /* of columns */
     Raw x[U][W], y[A::pair ? U : 1][W];
 
     __device__ __forceinline__ void load(int row, Raw (&u)[W], Raw (&v)[W]) {
-        const int64_t at = a + row * step_a;
-        C::load(
-            p, p.a, [&](int k) { return at + offsets[k]; }, W, u);
-        if (!A::pair) return;
-        const int64_t from = b + row * step_b;
-        C::load(
-            p, p.b, [&](int k) { return from + offsets[k]; }, W, v);
+        columns.template load<vector>(p, p.a, a + row * step_a, u);
+        if (A::pair) columns.template load<vector>(p, p.b, b + row * step_b, v);
     }
     __device__ __forceinline__ void go_on(int64_t rows) {
         a += rows * step_a;

@@ -130,7 +130,7 @@ struct bf_cuda_axis_float
     /* Elements of a thread between folds. */
     static constexpr int most = is_double && KB > 0 ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
     static constexpr int blocks = K > 3 ? 2 : 3;
-    static constexpr int columns = is_double && K > 4 ? 1 : 2;
+    static constexpr int columns = is_double ? (K > 4 ? 1 : 2) : K > 2 ? 2 : 4;
 
     Terms terms;
     int64_t sums[K];
@@ -202,8 +202,8 @@ struct bf_cuda_axis_float
         for (int k = 0; k < n; k += few) terms.template take<few>(x + k, pair ? y + k : x + k);
     }
     template <int n>
-    static __device__ __forceinline__ void try_columns(bf_cuda_axis_float (&sums)[n],
-                                                       Value (&x)[n], Value (&y)[n], int64_t) {
+    static __device__ __forceinline__ void try_columns(bf_cuda_axis_float (&sums)[n], Value (&x)[n],
+                                                       Value (&y)[n], int64_t) {
         typename Terms::Left left[n];
         unsigned rest = 0;
 #pragma unroll
@@ -345,13 +345,13 @@ struct bf_cuda_axis_float
 
 /* Kind: BF_KIND_SUM, BF_KIND_MOMENTS, or BF_KIND_DOT, of squares too. */
 template <class C, bf_kind Kind>
-struct bf_cuda_axis_integer
-    : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
-                         : C::is_wide        ? 2
-                                             : 1) + (Kind == BF_KIND_SUM ? 0
-                                                     : C::is_wide        ? 4
-                                                                         : 2)>,
-      bf_cuda_axis_takes_all<bf_cuda_axis_integer<C, Kind>> {
+struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
+                                                 : C::is_wide        ? 2
+                                                                     : 1) +
+                                                (Kind == BF_KIND_SUM ? 0
+                                                 : C::is_wide        ? 4
+                                                                     : 2)>,
+                              bf_cuda_axis_takes_all<bf_cuda_axis_integer<C, Kind>> {
     using Class = C;
     using Value = typename C::Value;
     static constexpr bool pair = Kind == BF_KIND_DOT;

@@ -123,8 +123,7 @@ struct bf_cuda_axis_small_word {
     }
 
     template <class E, int n, class At>
-    static __device__ __forceinline__ void load_as(const void *from, At at, int some,
-                                                   Raw (&x)[n]) {
+    static __device__ __forceinline__ void load_as(const void *from, At at, int some, Raw (&x)[n]) {
         bf_cuda_axis_load<E, n>(from, at, some, [&](int k, E e) { x[k] = (Raw)e; });
     }
     template <int n, class At>

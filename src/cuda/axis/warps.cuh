@@ -6,7 +6,7 @@
 #include "cuda/axis/blocks.cuh"
 
 enum {
-    BF_CUDA_AXIS_DIRECT_ROW = 1024, /* elements of a row; of more, few results are exact */
+    BF_CUDA_AXIS_DIRECT_ROW = 4096, /* elements of a row; of more, few results are exact */
     BF_CUDA_AXIS_DIRECT_BLOCKS = 4  /* of a multiprocessor */
 };
 
