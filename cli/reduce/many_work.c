@@ -270,34 +270,6 @@ static int absorb_slabs(many *x, bf_states *states) {
     return code;
 }
 
-/* Rank 0 merges the states of all ranks, as their bytes. */
-static bf_status merge_saved(many *x, bf_states *states, const char *saved, size_t size) {
-    bf_states *other = NULL;
-    bf_status st = bf_states_load(x->task->context, saved, size, &other);
-    if (st == BF_OK) st = bf_states_merge(states, other);
-    bf_states_destroy(other);
-    return st;
-}
-
-static int merge_ranks(many *x, bf_states *states) {
-    if (ranks_count() == 1) return EXIT_DONE;
-    int64_t *sizes = ranks_allocate((size_t)ranks_count() * sizeof *sizes);
-    size_t size = 0;
-    bf_status st = bf_states_save_size(states, &size);
-    char *mine = ranks_allocate(size);
-    if (st == BF_OK) st = bf_states_save(states, mine);
-    int code = ranks_agree(st == BF_OK ? EXIT_DONE : many_call_failed(x, st));
-    char *all = code == EXIT_DONE ? ranks_collect(mine, (int64_t)size, sizes) : NULL;
-    const char *at = all ? all + sizes[0] : NULL;
-    for (int i = 1; i < ranks_count() && all && st == BF_OK; at += sizes[i++])
-        st = merge_saved(x, states, at, (size_t)sizes[i]);
-    free(all);
-    free(mine);
-    free(sizes);
-    if (code == EXIT_DONE) code = ranks_agree(st == BF_OK ? EXIT_DONE : many_call_failed(x, st));
-    return code;
-}
-
 /* Takes the values of states, of n indices of the first axis if each has its own, and saves the
  * states if they shall be. */
 static int take_states(many *x, bf_states *states, int64_t n) {
@@ -324,7 +296,8 @@ static int reduce_states(many *x) {
     const bf_status st = create_states(x, 0, &states);
     int code = st == BF_OK ? absorb_slabs(x, states) : many_call_failed(x, st);
     if (code != ROWS_RESETTLED) code = ranks_agree(code);
-    if (code == EXIT_DONE) code = merge_ranks(x, states);
+    if (code == EXIT_DONE)
+        code = ranks_merge_many(x->task->context, states, x->input[0].rows.source.name);
     if (code == EXIT_DONE && ranks_rank() == 0) code = take_states(x, states, 0);
     bf_states_destroy(states);
     return code;

@@ -20,14 +20,14 @@ enum {
 };
 static const char magic[8] = {'b', 'f', 'm', 'a', 'n', 'y', '\n', 0};
 
-/* A batch of words. */
+/* A batch of words: those of states [at, at + n) of `all`. */
 typedef struct batch {
-    int64_t at, n, most;
+    int64_t at, n, most, all;
     int64_t *words;
 } batch;
 
-static bf_status make_batch(const bf_states *s, const bf_packed *packed, batch *b) {
-    *b = (batch){.most = bf_states_batch(s)};
+static bf_status make_batch(const bf_states *s, const bf_packed *packed, int64_t all, batch *b) {
+    *b = (batch){.most = bf_states_batch(s), .all = all};
     b->words = bf_alloc((size_t)(b->most * packed->words) * sizeof *b->words + 1);
     return b->words != NULL ? BF_OK : bf_fail(s->context, BF_E_MEMORY, "no memory for words");
 }
@@ -36,38 +36,37 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* Calls take(packed, states, b, out) with batches of the words of all states. */
-static bf_status each_batch(bf_states *s, bf_packed *packed, uint8_t *out,
-                            void (*take)(bf_packed *packed, const bf_states *s, const batch *b,
-                                         uint8_t *out)) {
+/* Calls take(packed, b, out) with batches of the words of n states. */
+static bf_status each_batch(bf_states *s, int64_t first, int64_t n, bf_packed *packed, uint8_t *out,
+                            void (*take)(bf_packed *packed, const batch *b, uint8_t *out)) {
     batch b;
-    bf_status status = make_batch(s, packed, &b);
-    for (; b.at < s->count && status == BF_OK; b.at += b.n) {
-        b.n = least(b.most, s->count - b.at);
-        status = s->on->axis->words(s->context, s->inside, b.at, b.n, b.words);
-        if (status == BF_OK) take(packed, s, &b, out);
+    bf_status status = make_batch(s, packed, n, &b);
+    for (; b.at < n && status == BF_OK; b.at += b.n) {
+        b.n = least(b.most, n - b.at);
+        status = s->on->axis->words(s->context, s->inside, first + b.at, b.n, b.words);
+        if (status == BF_OK) take(packed, &b, out);
     }
     bf_free(b.words);
     return status;
 }
 
-static void cover_batch(bf_packed *packed, const bf_states *s, const batch *b, uint8_t *out) {
-    (void)s, (void)out;
+static void cover_batch(bf_packed *packed, const batch *b, uint8_t *out) {
+    (void)out;
     for (int64_t i = 0; i < b->n; i++) bf_packed_cover(packed, b->words + i * packed->words);
 }
 
-static void put_batch(bf_packed *packed, const bf_states *s, const batch *b, uint8_t *out) {
-    uint8_t *column = out + 8 * s->count;
+static void put_batch(bf_packed *packed, const batch *b, uint8_t *out) {
+    uint8_t *column = out + 8 * b->all;
     for (int64_t i = 0; i < b->n; i++) {
         const int64_t *words = b->words + i * packed->words;
         bf_saved_put(out + 8 * (b->at + i), (uint64_t)words[0], 8);
-        bf_packed_put(packed, (size_t)s->count, (size_t)(b->at + i), words, column);
+        bf_packed_put(packed, (size_t)b->all, (size_t)(b->at + i), words, column);
     }
 }
 
-static bf_status plan_column(bf_states *s, bf_packed *packed) {
+static bf_status plan_column(bf_states *s, int64_t first, int64_t n, bf_packed *packed) {
     *packed = bf_packed_of((bf_aggregate){s->op, s->dtype}, COLUMN_VERSION);
-    bf_status status = each_batch(s, packed, NULL, cover_batch);
+    bf_status status = each_batch(s, first, n, packed, NULL, cover_batch);
     bf_packed_settle(packed);
     return status;
 }
@@ -76,37 +75,45 @@ static size_t saved_bytes(const bf_packed *packed, int64_t count) {
     return COUNTS_AT + (size_t)count * (8 + bf_packed_bytes(packed)) + BF_SAVED_CRC_BYTES;
 }
 
-bf_status bf_states_find_size(bf_states *s, size_t *size) {
+bf_status bf_states_find_size(bf_states *s, int64_t first, int64_t n, size_t *size) {
     bf_packed packed;
-    if (size == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no place for the size");
-    bf_status status = plan_column(s, &packed);
-    if (status == BF_OK) *size = saved_bytes(&packed, s->count);
+    bf_status status = plan_column(s, first, n, &packed);
+    if (status == BF_OK) *size = saved_bytes(&packed, n);
     return status;
 }
 
-bf_status bf_states_save_to(bf_states *s, void *buffer) {
+bf_status bf_states_save_to(bf_states *s, int64_t first, int64_t n, void *buffer) {
     bf_packed packed;
     uint8_t *out = buffer;
-    if (buffer == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = plan_column(s, &packed);
-    if (status == BF_OK) status = each_batch(s, &packed, out + COUNTS_AT, put_batch);
+    bf_status status = plan_column(s, first, n, &packed);
+    if (status == BF_OK) status = each_batch(s, first, n, &packed, out + COUNTS_AT, put_batch);
     if (status != BF_OK) return status;
     bf_saved_begin(out, magic, VERSION);
     bf_saved_put(out + 12, 0, 4);
-    bf_saved_put(out + 16, (uint64_t)s->count, 8);
+    bf_saved_put(out + 16, (uint64_t)n, 8);
     bf_packed_put_header(&packed, out + HEADER_BYTES);
-    bf_saved_end(out, saved_bytes(&packed, s->count));
+    bf_saved_end(out, saved_bytes(&packed, n));
     return BF_OK;
+}
+
+static bf_status find_size(bf_states *s, size_t *size) {
+    if (size == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no place for the size");
+    return bf_states_find_size(s, 0, s->count, size);
+}
+
+static bf_status save_states(bf_states *s, void *buffer) {
+    if (buffer == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no buffer");
+    return bf_states_save_to(s, 0, s->count, buffer);
 }
 
 bf_status bf_states_save_size(bf_states *states, size_t *size) {
     if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
-    return bf_leave(states->context, bf_states_find_size(states, size));
+    return bf_leave(states->context, find_size(states, size));
 }
 
 bf_status bf_states_save(bf_states *states, void *buffer) {
     if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
-    return bf_leave(states->context, bf_states_save_to(states, buffer));
+    return bf_leave(states->context, save_states(states, buffer));
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -122,8 +129,7 @@ static bool get_batch(bf_states *s, const bf_packed *packed, bf_packed *seen, co
         int64_t *words = b->words + i * packed->words;
         const int64_t count = (int64_t)bf_saved_get(in + 8 * (b->at + i), 8);
         if (count < 0 || count > BF_COUNT_MAX - s->elements) return false;
-        bf_packed_get(packed, (size_t)s->count, (size_t)(b->at + i), count, in + 8 * s->count,
-                      words);
+        bf_packed_get(packed, (size_t)b->all, (size_t)(b->at + i), count, in + 8 * b->all, words);
         bf_packed_cover(seen, words);
         if (!bf_state_valid(s->op, s->dtype, words)) return false;
         s->elements += count;
@@ -134,9 +140,9 @@ static bool get_batch(bf_states *s, const bf_packed *packed, bf_packed *seen, co
 static bf_status load_words(bf_states *s, const bf_packed *packed, const uint8_t *in) {
     bf_packed seen = bf_packed_of(packed->aggregate, COLUMN_VERSION);
     batch b;
-    bf_status status = make_batch(s, packed, &b);
-    for (; b.at < s->count && status == BF_OK; b.at += b.n) {
-        b.n = least(b.most, s->count - b.at);
+    bf_status status = make_batch(s, packed, s->count, &b);
+    for (; b.at < b.all && status == BF_OK; b.at += b.n) {
+        b.n = least(b.most, b.all - b.at);
         if (get_batch(s, packed, &seen, in, &b))
             status = s->on->axis->add_words(s->context, s->inside, b.at, b.n, b.words);
         else

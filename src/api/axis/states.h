@@ -18,10 +18,16 @@ struct bf_states {
 bf_status bf_states_make(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count,
                          bf_states **states);
 bf_status bf_states_merge_from(bf_states *into, const bf_states *from);
-bf_status bf_states_find_size(bf_states *states, size_t *size);
-bf_status bf_states_save_to(bf_states *states, void *buffer);
 bf_status bf_states_load_from(bf_context *context, const void *buffer, size_t size,
                               bf_states **states);
+
+/* The saved form of states [first, first + n) alone. */
+bf_status bf_states_find_size(bf_states *states, int64_t first, int64_t n, size_t *size);
+bf_status bf_states_save_to(bf_states *states, int64_t first, int64_t n, void *buffer);
+
+/* Adds the words of `from` to the states from number `first` on of an inside like that of `into`.
+ */
+bf_status bf_states_add(const bf_states *into, void *inside, int64_t first, const bf_states *from);
 
 /* Are there states of this op? */
 bool bf_states_have(bf_reduction op);
