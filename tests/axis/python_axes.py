@@ -38,7 +38,8 @@ def shape_of(rng):
     most = LONG if rng.random() < 0.03 else MOST
     shape = []
     for _ in range(ndim):
-        fits = [e for e in EXTENTS if e * math.prod(shape) <= most and (e or rng.random() < 0.1)]
+        whole = math.prod(e or 1 for e in shape)  # of no elements there can be as many results
+        fits = [e for e in EXTENTS if e * whole <= most and (e or rng.random() < 0.1)]
         shape.append(int(rng.choice(fits)))
     if rng.random() < 0.2 and math.prod(shape):
         shape[rng.integers(ndim)] *= max(1, most // math.prod(shape))
