@@ -150,6 +150,16 @@ static int keep_values(many *x, int column, const bf_array *values) {
 
 /* ---- describe -------------------------------------------------------------------------------- */
 
+/* Counts all elements of each fibre. */
+static bf_status count_all(const many *x, const bf_array *a, const bf_array *counts) {
+    static const uint8_t one = 1;
+    bf_array ones = *a;
+    ones.data = (void *)(uintptr_t)&one;
+    ones.dtype = BF_BOOL;
+    memset(ones.strides, 0, sizeof ones.strides);
+    return places_reduce(x->by, x->task->context, BF_SUM, &ones, NULL, NULL, counts);
+}
+
 /* Adds how many elements of each fibre compare so with an array or, as a plain number, with a
  * float. */
 static bf_status add_counts(many *x, bf_map_op op, const bf_array *a, const bf_array *with,
@@ -167,30 +177,32 @@ static bf_status add_counts(many *x, bf_map_op op, const bf_array *a, const bf_a
     return st;
 }
 
-/* The number of elements, of NaNs or of infinities. */
-static bf_status count_kind(many *x, int column, const bf_array *a, const bf_array *counts) {
+/* The number of NaNs or of infinities. */
+static bf_status count_special(many *x, int column, const bf_array *a, const bf_array *counts) {
     const double infinities[] = {-INFINITY, INFINITY};
     const bf_array less = {.data = (void *)(uintptr_t)&infinities[0], .dtype = BF_F64},
                    more = {.data = (void *)(uintptr_t)&infinities[1], .dtype = BF_F64};
+    memset(counts->data, 0, (size_t)count_of(counts) * sizeof(int64_t));
+    if (a->dtype < BF_F16) return BF_OK;
     bf_array flags = *a;
     flags.dtype = BF_BOOL;
     flags.data = malloc((size_t)bf_array_count(a) + 1);
     if (!flags.data) return BF_E_MEMORY;
-    memset(counts->data, 0, (size_t)count_of(counts) * sizeof(int64_t));
-    bf_status st = BF_OK;
-    const bool may = a->dtype >= BF_F16; /* be infinite */
-    if (column == RESULTS_N) st = add_counts(x, BF_MAP_EQ, a, a, &flags, counts);
-    if (column < RESULTS_INF && st == BF_OK) st = add_counts(x, BF_MAP_NE, a, a, &flags, counts);
-    if (column == RESULTS_INF && may) st = add_counts(x, BF_MAP_LE, a, &less, &flags, counts);
-    if (column == RESULTS_INF && may && st == BF_OK)
-        st = add_counts(x, BF_MAP_GE, a, &more, &flags, counts);
+    bf_status st;
+    if (column == RESULTS_NAN) {
+        st = add_counts(x, BF_MAP_NE, a, a, &flags, counts);
+    } else {
+        st = add_counts(x, BF_MAP_LE, a, &less, &flags, counts);
+        if (st == BF_OK) st = add_counts(x, BF_MAP_GE, a, &more, &flags, counts);
+    }
     free(flags.data);
     return st;
 }
 
 /* What does not exist, of no elements, is written as 0 here, and shown as "-". */
 static bf_status describe_column(many *x, int column, const bf_array *a, const bf_array *values) {
-    if (column < RESULTS_MIN) return count_kind(x, column, a, values);
+    if (column == RESULTS_N) return count_all(x, a, values);
+    if (column < RESULTS_MIN) return count_special(x, column, a, values);
     const bf_reduction op = described[column - RESULTS_MIN];
     const bf_value nothing = {.dtype = values->dtype};
     bf_reduce_options rules = many_rules(x->task->options, op);
