@@ -425,11 +425,13 @@ class Refused(AxisTest):
                 ("is given twice", "sum", *axis, "--axis", 1),
                 ("--total does not go", "sum", "--total", *axis),
                 ("--save of many values is for", "argmin", "--save", self.path("s"), *axis),
-                ("--checkpoint does not go", "sum", "--checkpoint", self.path("c"), *axis),
+                ("--checkpoint of many values is for sum", "prod", "--checkpoint", self.path("c"), *axis),
                 ("--offset does not go", "sum", "--offset", 1, *axis),
                 ("--count does not go", "sum", "--count", 1, *axis),
                 ("a description is no array", "describe", *axis)]:
             self.nothing(2, message, *arguments, self.x)
+        self.nothing(2, "--checkpoint needs axis 0", "sum", "--axis", 1, "--checkpoint", self.path("c"),
+                     self.save("3.npy", np.zeros((2, 3, 4))))
         self.nothing(2, "one array holds", "sum", *axis, self.x, self.x)
         self.nothing(2, "two files", "sum", "--index", "-", "--slots", 3, "-", stdin=b"1\n")
         self.refused(2, "no option: --axis", "hist", *axis, self.x)
