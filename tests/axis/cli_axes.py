@@ -271,12 +271,12 @@ class Describe(AxisTest):
 
 class Memory(AxisTest):
     def test_a_limit_changes_no_bit(self):
-        x = samples("f8", (400_000, 8), 3)
+        x = samples("f8", (100_000, 32), 3)
         name, least = self.save("x.npy", x), "%dM" % least_memory()
         with open(name, "rb") as f:
             data = f.read()
-        index = self.save("i.npy", np.random.default_rng(1).integers(0, 9, 400_000))
-        offsets = self.save("o.npy", np.array([5, 100_000, 399_999]))
+        index = self.save("i.npy", np.random.default_rng(1).integers(0, 9, 100_000))
+        offsets = self.save("o.npy", np.array([5, 25_000, 99_999]))
         for how in [["--axis", 0], ["--axis", 1], ["--axis", "0,1"], ["--index", index, "--slots", 9],
                     ["--offsets", offsets]]:
             for op in ["sum", "max"]:
