@@ -240,7 +240,8 @@ static bool share_memory(const bf_states *a, const bf_states *b) {
     return a->on == b->on && (a->on == &bf_backend_cpu || a->context->gpu == b->context->gpu);
 }
 
-bf_status bf_states_add(const bf_states *into, void *inside, int64_t first, const bf_states *from) {
+/* Adds the words of `from` to an empty inside on the device of `into`. */
+static bf_status copy_states(const bf_states *into, const bf_states *from, void *inside) {
     const int64_t batch = bf_states_batch(from);
     const int each = bf_state_words(bf_kind_of(from->op, from->dtype), from->dtype, NULL);
     int64_t *words = bf_alloc((size_t)(batch * each) * sizeof *words);
@@ -250,7 +251,7 @@ bf_status bf_states_add(const bf_states *into, void *inside, int64_t first, cons
         const int64_t n = from->count - at < batch ? from->count - at : batch;
         status = from->on->axis->words(from->context, from->inside, at, n, words);
         if (status == BF_OK)
-            status = into->on->axis->add_words(into->context, inside, first + at, n, words);
+            status = into->on->axis->add_words(into->context, inside, at, n, words);
     }
     bf_free(words);
     return status;
@@ -262,7 +263,7 @@ static bf_status merge_from_afar(bf_states *into, const bf_states *from) {
     void *copy = NULL;
     bf_status status = by->create(into->context, into->op, into->dtype, into->count, &copy);
     if (status != BF_OK) return status;
-    status = bf_states_add(into, copy, 0, from);
+    status = copy_states(into, from, copy);
     if (status == BF_OK) status = by->merge(into->context, into->inside, copy);
     by->destroy(into->context, copy);
     return status;
