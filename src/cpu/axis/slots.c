@@ -64,6 +64,14 @@ static cursor begin_walk(const bf_rows *rows, const bf_accumulate_loops *loops, 
     return c;
 }
 
+/* The places of the next elements, if these are rows by index. */
+static bf_stream places_from(const cursor *c) {
+    const bf_rows *rows = c->rows;
+    const int bytes = bf_dtype_bytes(rows->places_dtype);
+    if (rows->by != BF_ROWS_BY_INDEX || rows->width > 1) return bf_stream_none();
+    return (bf_stream){(const char *)rows->places + c->row * bytes, bytes};
+}
+
 /* Elements from the next one on, in one column, that go to its slot. */
 static int64_t run_length(const cursor *c) {
     const bf_rows *rows = c->rows;
@@ -79,8 +87,6 @@ static bool walk_elements(cursor *c, int64_t n, uint32_t first, uint32_t *slots)
     if (rows->by == BF_ROWS_BY_INDEX && rows->width == 1) { /* each row on its own */
         const int64_t bytes = bf_dtype_bytes(rows->places_dtype);
         const char *places = (const char *)rows->places + c->row * bytes;
-        for (int64_t i = 0; i < n * bytes; i += BF_CPU_LINE) /* of the next rows */
-            __builtin_prefetch(places + 4 * n * bytes + i);
         c->row += n;
         return c->loops->list(places, rows->places_dtype, (uint64_t)rows->slots, n, first, slots);
     }
@@ -156,9 +162,7 @@ static bf_status absorb_elements(absorber *x, int64_t first, int64_t end) {
             continue;
         }
         n = least(BATCH, end - at);
-        const bf_rows_batch batch = {slots, x->job->values + at * bytes, n};
-        for (int64_t i = 0; i < n * bytes; i += BF_CPU_LINE)
-            __builtin_prefetch(batch.values + 4 * n * bytes + i);
+        const bf_rows_batch batch = {slots, x->job->values + at * bytes, n, places_from(&c)};
         if (!walk_elements(&c, n, x->first, slots)) return BF_E_ARGUMENT;
         if (!absorb_batch(x, &batch)) return BF_E_MEMORY;
     }

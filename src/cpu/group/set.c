@@ -169,10 +169,10 @@ void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *s) {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool number_batch(const bf_cpu_groups *groups, bf_group_partition *s, const char *ranks,
-                         int64_t n, uint32_t *numbers) {
+                         bf_stream keys, int64_t n, uint32_t *numbers) {
     for (int64_t done = 0;;) {
-        done +=
-            groups->loops->number(s, ranks + done * groups->rank_bytes, n - done, numbers + done);
+        done += groups->loops->number(s, ranks + done * groups->rank_bytes, n - done,
+                                      bf_stream_from(keys, done), numbers + done);
         if (done == n) break;
         if (!bf_partition_reserve(groups, s, (int64_t)s->size + 1)) return false;
     }
@@ -181,17 +181,19 @@ static bool number_batch(const bf_cpu_groups *groups, bf_group_partition *s, con
 }
 
 bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *s, const void *ranks,
-                         const char *const values[], int64_t n) {
+                         bf_stream keys, const char *const values[], int64_t n) {
     uint32_t numbers[BF_GROUP_BATCH];
     bf_accumulators *a = &s->accumulators;
     for (int64_t at = 0; at < n; at += BF_GROUP_BATCH) {
         int64_t some = n - at < BF_GROUP_BATCH ? n - at : BF_GROUP_BATCH;
-        if (!number_batch(groups, s, (const char *)ranks + at * groups->rank_bytes, some, numbers))
+        if (!number_batch(groups, s, (const char *)ranks + at * groups->rank_bytes,
+                          bf_stream_from(keys, at), some, numbers))
             return false;
         if (!bf_accumulators_open(a, groups->accumulate, numbers, some)) return false;
         for (int c = 0; c < groups->count; c++) {
-            const bf_rows_batch b = {numbers, values[c] + at * bf_dtype_bytes(groups->dtypes[c]),
-                                     some};
+            const bf_rows_batch b = {.slots = numbers,
+                                     .values = values[c] + at * bf_dtype_bytes(groups->dtypes[c]),
+                                     .n = some};
             if (!bf_accumulators_absorb(a, groups->accumulate, c, &b)) return false;
         }
     }

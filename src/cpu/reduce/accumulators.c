@@ -285,7 +285,7 @@ static bool is_special(const bf_column *c, uint64_t x) {
 
 bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n) {
     bf_column *c = &a->columns[column];
-    const bf_rows_batch b = {NULL, values, n};
+    const bf_rows_batch b = {.values = values, .n = n};
     const int bytes = bf_dtype_bytes(c->dtype);
     const unsigned sums[2] = {BF_PART_SUM, BF_PART_PRODUCTS};
     bool special = false;
@@ -305,7 +305,7 @@ bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, 
     const bf_column *c = &a->columns[column];
     const size_t bytes = (size_t)bf_dtype_bytes(c->dtype);
     const int64_t step = n / SAMPLE + 1;
-    bf_rows_batch b = {NULL, sample, 0};
+    bf_rows_batch b = {.values = sample};
     int begin, end;
     for (int64_t i = 0; i < n; i += step, b.n++)
         memcpy(sample + (size_t)b.n * bytes, values + (size_t)i * bytes, bytes);

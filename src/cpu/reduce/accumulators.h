@@ -13,6 +13,7 @@
 #define BF_CPU_REDUCE_ACCUMULATORS_H
 
 #include "cpu/runtime/context.h"
+#include "cpu/runtime/stream.h"
 #include "rules/reduce/band.h"
 #include "rules/reduce/state.h"
 
@@ -79,6 +80,7 @@ typedef struct bf_rows_batch {
     const uint32_t *slots;
     const char *values;
     int64_t n;
+    bf_stream other; /* of these rows, to be fetched as the values are; or none */
 } bf_rows_batch;
 
 enum { BF_COUNT_ROWS = 1, BF_COUNT_SPECIALS = 2 };
