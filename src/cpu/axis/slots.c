@@ -210,8 +210,10 @@ static bf_status absorb_all(bf_context *context, make_job *m, int workers) {
     return status;
 }
 
-bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column *column,
-                        bf_accumulators *made) {
+/* As bf_slots_make, with no message. uncounted: without the counts of rows, which fails, like a
+ * lack of memory, if there are specials. */
+static bf_status make_slots(bf_context *context, const bf_slots_job *job, bool uncounted,
+                            bf_column *column, bf_accumulators *made) {
     const bf_rows *rows = job->rows;
     const int64_t slots = rows->slots * rows->width, n = rows->count * rows->width;
     const int workers = bf_workers(context, n, slots > ELEMENTS_LEAST ? slots : ELEMENTS_LEAST);
@@ -223,6 +225,7 @@ bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column 
     for (int w = 0; w < workers && status == BF_OK; w++) {
         m.columns[w] = bf_slots_column(job->op, job->dtype);
         bf_accumulators_init(&m.accumulators[w], &m.columns[w], 1);
+        if (uncounted) bf_accumulators_uncount(&m.accumulators[w]);
     }
     if (status == BF_OK) {
         status = absorb_all(context, &m, workers);
@@ -234,6 +237,17 @@ bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column 
     }
     bf_free(m.columns);
     bf_free(m.accumulators);
+    return status;
+}
+
+bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column *column,
+                        bf_accumulators *made) {
+    const bf_column kept = bf_slots_column(job->op, job->dtype);
+    const int64_t n = job->rows->count * job->rows->width;
+    bf_status status = BF_E_MEMORY;
+    if (job->uncounted && !bf_column_expects_specials(&kept, job->values, n))
+        status = make_slots(context, job, true, column, made);
+    if (status == BF_E_MEMORY) status = make_slots(context, job, false, column, made);
     return status == BF_E_MEMORY ? bf_fail(context, status, "no memory for slots") : status;
 }
 

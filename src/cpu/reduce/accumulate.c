@@ -23,10 +23,9 @@ static void fetch_records(const bf_accumulators *a, const uint32_t *slots, int64
     const size_t bytes = a->stride * sizeof *a->records;
     const char *records = (const char *)a->records;
     if (a->room * bytes <= FETCH_BYTES) return;
-    for (int64_t i = 0; i < n; i++) {
-        __builtin_prefetch(records + slots[i] * bytes, 1);
-        __builtin_prefetch(records + slots[i] * bytes + bytes - 1, 1);
-    }
+    for (int64_t i = 0; i < n; i++) __builtin_prefetch(records + slots[i] * bytes, 1);
+    if (BF_CPU_LINE % bytes == 0) return;
+    for (int64_t i = 0; i < n; i++) __builtin_prefetch(records + slots[i] * bytes + bytes - 1, 1);
 }
 
 /* Compiled with each dtype as a constant. */
@@ -109,7 +108,8 @@ typedef struct place {
     int64_t *sums;  /* of slot 0 */
     size_t stride;  /* words from slot to slot */
     int words;      /* of a sum */
-    int rows;       /* the count of rows, from a sum on; 0: it is not counted here */
+    bool counted;   /* rows are counted here, */
+    int rows;       /* so many words from a sum on */
     uint64_t first; /* position of an element whose last bit is the band's first, */
     uint64_t end;   /* and above that: the first position that does not fit */
 } place;
@@ -125,8 +125,9 @@ static ALWAYS_INLINE place place_of(const bf_accumulators *a, const bf_column *c
     const bf_band *band = factors == 1 ? &c->sum : &c->products;
     const bf_format f = bf_format_of(c->dtype);
     const int fits = band->top - term_bits(c->dtype, factors) + 1;
-    place p = {a->records + band->at, a->stride, band->words, 0, 0, 0};
-    if (counts & BF_COUNT_ROWS) p.rows = -band->at;
+    place p = {.sums = a->records + band->at, .stride = a->stride, .words = band->words};
+    p.counted = (counts & BF_COUNT_ROWS) != 0;
+    p.rows = -band->at;
     if (bf_dtype_is_float(c->dtype))
         p.first = (uint64_t)(32 * band->first - bf_sum_position(f, band->layout, 0, factors));
     if (band->words > 0 && fits > 0) p.end = (uint64_t)fits;
@@ -298,7 +299,7 @@ static ALWAYS_INLINE void add_rows(const place *p, const bf_column *c, int words
 
 static ALWAYS_INLINE void add_staged(const place *p, const bf_column *c, int words,
                                      const bf_rows_batch *b, const stage *s) {
-    const bool counted = p->rows != 0, extremes = c->parts >= BF_PART_LEAST;
+    const bool counted = p->counted, extremes = c->parts >= BF_PART_LEAST;
     if (extremes)
         add_rows(p, c, words, counted, true, b, s);
     else if (counted)
@@ -348,10 +349,8 @@ static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_accumulators *a
     if (!bf_dtype_is_float(dtype) && p->end == 0) return i;
     while (i < b->n) {
         const int64_t n = b->n - i < STAGE ? b->n - i : STAGE;
-        const bf_rows_batch some = {b->slots + i,
-                                    b->values + i * bytes,
-                                    n,
-                                    {b->other.at + i * b->other.bytes, b->other.bytes}};
+        const bf_rows_batch some = {b->slots + i, b->values + i * bytes, n,
+                                    bf_stream_from(b->other, i)};
         if (make_terms(p, dtype, words, some.values, n, &s)) {
             if (extremes) make_keys(dtype, some.values, n, &s);
             add_by_words(p, c, words, &some, &s);

@@ -18,13 +18,14 @@ typedef struct bf_stream {
 static inline bf_stream bf_stream_none(void) { return (bf_stream){NULL, 0}; }
 
 static inline bf_stream bf_stream_from(bf_stream s, int64_t row) {
-    return (bf_stream){s.at + row * s.bytes, s.bytes};
+    if (s.bytes > 0) s.at += row * s.bytes;
+    return s;
 }
 
 /* Fetches what BF_STREAM_ROWS rows from `row` on need, ahead. */
 static inline void bf_stream_fetch(bf_stream s, int64_t row) {
-    const char *at = s.at + row * s.bytes + BF_STREAM_AHEAD;
     if (s.bytes == 0) return;
+    const char *at = s.at + row * s.bytes + BF_STREAM_AHEAD;
     __builtin_prefetch(at);
     if (s.bytes * BF_STREAM_ROWS > BF_CPU_LINE) __builtin_prefetch(at + BF_CPU_LINE);
 }
