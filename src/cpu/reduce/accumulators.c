@@ -88,6 +88,7 @@ bool bf_column_hold_specials(bf_column *column, size_t room) {
 
 bool bf_accumulators_grow(bf_accumulators *a, size_t room) {
     const bf_accumulators before = *a;
+    if (room <= a->room) return true;
     for (int c = 0; c < a->count; c++)
         if (a->columns[c].specials != NULL && !grow_specials(&a->columns[c], before.room, room))
             return false;

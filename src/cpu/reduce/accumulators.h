@@ -123,7 +123,7 @@ void bf_accumulators_clear(bf_accumulators *a);
 /* Makes all slots empty. */
 void bf_accumulators_reset(bf_accumulators *a);
 
-/* Makes room for `room` slots. */
+/* Makes room for `room` slots, if there is less. */
 bool bf_accumulators_grow(bf_accumulators *a, size_t room);
 
 /* Opens a batch of n <= BF_ACCUMULATE_BATCH rows. */
