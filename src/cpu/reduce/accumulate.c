@@ -9,7 +9,11 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-enum { FETCH_BYTES = 1 << 22 };
+enum {
+    FETCH_WARM = 1 << 22, /* bytes of records beyond which each is fetched, */
+    FETCH_COLD = 1 << 19, /* and as long as they had fewer than */
+    WARM_DEPOSITS = 4     /* rows for each slot */
+};
 
 static void count_rows(const bf_accumulators *a, const uint32_t *slots, int64_t n) {
     int64_t *records = a->records;
@@ -17,12 +21,13 @@ static void count_rows(const bf_accumulators *a, const uint32_t *slots, int64_t 
     for (int64_t i = 0; i < n; i++) records[slots[i] * stride]++;
 }
 
-/* Fetches the records of slots that are about to be written, if the nearest cache cannot hold them
+/* Fetches the records of slots that are about to be written, if the nearest caches do not hold them
  * all. */
 static void fetch_records(const bf_accumulators *a, const uint32_t *slots, int64_t n) {
     const size_t bytes = a->stride * sizeof *a->records;
     const char *records = (const char *)a->records;
-    if (a->room * bytes <= FETCH_BYTES) return;
+    const bool warm = (size_t)a->deposits > WARM_DEPOSITS * a->room;
+    if (a->room * bytes <= (warm ? FETCH_WARM : FETCH_COLD)) return;
     for (int64_t i = 0; i < n; i++) __builtin_prefetch(records + slots[i] * bytes, 1);
     if (BF_CPU_LINE % bytes == 0) return;
     for (int64_t i = 0; i < n; i++) __builtin_prefetch(records + slots[i] * bytes + bytes - 1, 1);
