@@ -184,6 +184,21 @@ static void slots_keep_the_words_of_the_rules(void **state) {
     }
 }
 
+/* As after room for more was made in part, for want of memory. */
+static void less_room_changes_nothing(void **state) {
+    (void)state;
+    enum { ROOM = 1000 };
+    bf_column column = {.dtype = BF_I64, .parts = BF_PART_GREATEST};
+    bf_accumulators a;
+    bf_accumulators_init(&a, &column, 1);
+    assert_true(bf_accumulators_grow(&a, ROOM));
+    bf_record(&a, ROOM - 1)[0] = 7;
+    assert_true(bf_accumulators_grow(&a, ROOM / 2));
+    assert_int_equal(a.room, ROOM);
+    assert_int_equal(bf_record(&a, ROOM - 1)[0], 7);
+    bf_accumulators_clear(&a);
+}
+
 /* Deposits of the largest terms until 2^62 of them, which the sums must hold. */
 static void bands_hold_all_deposits(void **state) {
     (void)state;
@@ -260,6 +275,7 @@ static void a_failure_changes_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_keep_the_words_of_the_rules),
+        cmocka_unit_test(less_room_changes_nothing),
         cmocka_unit_test(bands_hold_all_deposits),
         cmocka_unit_test(a_failure_changes_nothing),
     };
