@@ -19,7 +19,6 @@ bool many_asked(const options *o) {
 /* An option that single values have. */
 static const char *find_single(const options *o) {
     return o->total              ? "--total"
-           : o->checkpoint       ? "--checkpoint"
            : o->input.first > 0  ? "--offset"
            : o->input.count >= 0 ? "--count"
                                  : NULL;
@@ -61,10 +60,10 @@ static int check_options(const options *o, bf_reduction op) {
                     o->axes.n > 0 ? "--axis"
                     : o->offsets  ? "--offsets"
                                   : "--index");
-    if (o->save && !many_has_states(op))
+    if ((o->save || o->checkpoint) && !many_has_states(op))
         return fail(EXIT_USAGE, NULL,
-                    "--save of many values is for sum, mean, var, std, sumsq, "
-                    "norm, min and max");
+                    "%s of many values is for sum, mean, var, std, sumsq, norm, min and max",
+                    o->save ? "--save" : "--checkpoint");
     if (o->save && o->file_count > 1)
         return fail(EXIT_USAGE, NULL, "--save of many values takes one FILE");
     if (count_standard(o) > 1) return fail(EXIT_USAGE, NULL, "standard input cannot be two files");

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a slab: where files are mapped, work for all threads; otherwise what is copied. */
+/* Bytes of a slab: where files are mapped, work for all threads; otherwise what is copied, or what
+ * is done between two checkpoints. */
 #define SLAB_IN_PLACE ((int64_t)256 * 1024 * 1024)
 #define SLAB_COPIED ((int64_t)16 * 1024 * 1024)
 
@@ -150,6 +151,16 @@ static int keep_values(many *x, int column, const bf_array *values) {
 
 /* ---- describe -------------------------------------------------------------------------------- */
 
+/* Counts all elements of each fibre. */
+static bf_status count_all(const many *x, const bf_array *a, const bf_array *counts) {
+    static const uint8_t one = 1;
+    bf_array ones = *a;
+    ones.data = (void *)(uintptr_t)&one;
+    ones.dtype = BF_BOOL;
+    memset(ones.strides, 0, sizeof ones.strides);
+    return places_reduce(x->by, x->task->context, BF_SUM, &ones, NULL, NULL, counts);
+}
+
 /* Adds how many elements of each fibre compare so with an array or, as a plain number, with a
  * float. */
 static bf_status add_counts(many *x, bf_map_op op, const bf_array *a, const bf_array *with,
@@ -167,30 +178,32 @@ static bf_status add_counts(many *x, bf_map_op op, const bf_array *a, const bf_a
     return st;
 }
 
-/* The number of elements, of NaNs or of infinities. */
-static bf_status count_kind(many *x, int column, const bf_array *a, const bf_array *counts) {
+/* The number of NaNs or of infinities. */
+static bf_status count_special(many *x, int column, const bf_array *a, const bf_array *counts) {
     const double infinities[] = {-INFINITY, INFINITY};
     const bf_array less = {.data = (void *)(uintptr_t)&infinities[0], .dtype = BF_F64},
                    more = {.data = (void *)(uintptr_t)&infinities[1], .dtype = BF_F64};
+    memset(counts->data, 0, (size_t)count_of(counts) * sizeof(int64_t));
+    if (a->dtype < BF_F16) return BF_OK;
     bf_array flags = *a;
     flags.dtype = BF_BOOL;
     flags.data = malloc((size_t)bf_array_count(a) + 1);
     if (!flags.data) return BF_E_MEMORY;
-    memset(counts->data, 0, (size_t)count_of(counts) * sizeof(int64_t));
-    bf_status st = BF_OK;
-    const bool may = a->dtype >= BF_F16; /* be infinite */
-    if (column == RESULTS_N) st = add_counts(x, BF_MAP_EQ, a, a, &flags, counts);
-    if (column < RESULTS_INF && st == BF_OK) st = add_counts(x, BF_MAP_NE, a, a, &flags, counts);
-    if (column == RESULTS_INF && may) st = add_counts(x, BF_MAP_LE, a, &less, &flags, counts);
-    if (column == RESULTS_INF && may && st == BF_OK)
-        st = add_counts(x, BF_MAP_GE, a, &more, &flags, counts);
+    bf_status st;
+    if (column == RESULTS_NAN) {
+        st = add_counts(x, BF_MAP_NE, a, a, &flags, counts);
+    } else {
+        st = add_counts(x, BF_MAP_LE, a, &less, &flags, counts);
+        if (st == BF_OK) st = add_counts(x, BF_MAP_GE, a, &more, &flags, counts);
+    }
     free(flags.data);
     return st;
 }
 
 /* What does not exist, of no elements, is written as 0 here, and shown as "-". */
 static bf_status describe_column(many *x, int column, const bf_array *a, const bf_array *values) {
-    if (column < RESULTS_MIN) return count_kind(x, column, a, values);
+    if (column == RESULTS_N) return count_all(x, a, values);
+    if (column < RESULTS_MIN) return count_special(x, column, a, values);
     const bf_reduction op = described[column - RESULTS_MIN];
     const bf_value nothing = {.dtype = values->dtype};
     bf_reduce_options rules = many_rules(x->task->options, op);
@@ -232,7 +245,7 @@ static int slab_indices(const many *x, int64_t *n) {
     const matrix *m = &x->input[0];
     const options *o = x->task->options;
     const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
-    int64_t bytes = matrix_in_place(m) ? SLAB_IN_PLACE : SLAB_COPIED;
+    int64_t bytes = matrix_in_place(m) && !o->checkpoint ? SLAB_IN_PLACE : SLAB_COPIED;
     if (o->memory.limit > 0 && o->memory.input < bytes) bytes = o->memory.input;
     *n = m->rows.source.text || row == 0 ? 0 : row > bytes ? 1 : bytes / row;
     if (o->memory.limit == 0 || row <= bytes) return EXIT_DONE;
@@ -264,37 +277,12 @@ static int absorb_slabs(many *x, bf_states *states) {
         if (code == EXIT_DONE && !places_reach(x->by, m->at)) code = places_check(x->by, m->at);
         if (code != EXIT_DONE || slab.shape[0] == 0) break;
         const bf_status st = places_absorb(x->by, states, &slab, m->at - slab.shape[0]);
-        if (st != BF_OK) code = many_call_failed(x, st);
+        if (st == BF_OK)
+            work_tick(&x->task->work);
+        else
+            code = many_call_failed(x, st);
     }
     if (code == EXIT_DONE && m->shape[0] < 0) code = places_check(x->by, m->at);
-    return code;
-}
-
-/* Rank 0 merges the states of all ranks, as their bytes. */
-static bf_status merge_saved(many *x, bf_states *states, const char *saved, size_t size) {
-    bf_states *other = NULL;
-    bf_status st = bf_states_load(x->task->context, saved, size, &other);
-    if (st == BF_OK) st = bf_states_merge(states, other);
-    bf_states_destroy(other);
-    return st;
-}
-
-static int merge_ranks(many *x, bf_states *states) {
-    if (ranks_count() == 1) return EXIT_DONE;
-    int64_t *sizes = ranks_allocate((size_t)ranks_count() * sizeof *sizes);
-    size_t size = 0;
-    bf_status st = bf_states_save_size(states, &size);
-    char *mine = ranks_allocate(size);
-    if (st == BF_OK) st = bf_states_save(states, mine);
-    int code = ranks_agree(st == BF_OK ? EXIT_DONE : many_call_failed(x, st));
-    char *all = code == EXIT_DONE ? ranks_collect(mine, (int64_t)size, sizes) : NULL;
-    const char *at = all ? all + sizes[0] : NULL;
-    for (int i = 1; i < ranks_count() && all && st == BF_OK; at += sizes[i++])
-        st = merge_saved(x, states, at, (size_t)sizes[i]);
-    free(all);
-    free(mine);
-    free(sizes);
-    if (code == EXIT_DONE) code = ranks_agree(st == BF_OK ? EXIT_DONE : many_call_failed(x, st));
     return code;
 }
 
@@ -319,12 +307,34 @@ static bf_status create_states(const many *x, int64_t n, bf_states **states) {
     return bf_states_create(x->task->context, x->op, x->results.dtype, count_of(&values), states);
 }
 
+/* A checkpoint knows more of what the numbers of a text are than its first lines do. */
+static int settle_again(many *x) {
+    matrix *const of[] = {&x->input[0]};
+    const int code = matrix_settle(of, 1);
+    return code == EXIT_DONE ? open_results(x) : code;
+}
+
+/* Makes the states, or takes those of a checkpoint, and absorbs what they lack. */
+static int walk_slabs(many *x, bf_states **states) {
+    matrix *m = &x->input[0];
+    rows *const inputs[] = {&m->rows};
+    const work_thing thing = {.many = states};
+    int code = work_begin(&x->task->work, inputs, 1);
+    matrix_follow(m);
+    if (code == EXIT_DONE && matrix_dtype(m) != x->results.dtype) code = settle_again(x);
+    if (code != EXIT_DONE) return code;
+    const bf_status st = create_states(x, 0, states);
+    if (st != BF_OK) return many_call_failed(x, st);
+    code = work_hold(&x->task->work, &thing, 1);
+    return code == EXIT_DONE ? absorb_slabs(x, *states) : code;
+}
+
 static int reduce_states(many *x) {
     bf_states *states = NULL;
-    const bf_status st = create_states(x, 0, &states);
-    int code = st == BF_OK ? absorb_slabs(x, states) : many_call_failed(x, st);
-    if (code != ROWS_RESETTLED) code = ranks_agree(code);
-    if (code == EXIT_DONE) code = merge_ranks(x, states);
+    int code = walk_slabs(x, &states);
+    if (code != ROWS_RESETTLED) code = work_end(&x->task->work, code, true);
+    if (code == EXIT_DONE)
+        code = ranks_merge_many(x->task->context, states, x->input[0].rows.source.name);
     if (code == EXIT_DONE && ranks_rank() == 0) code = take_states(x, states, 0);
     bf_states_destroy(states);
     return code;
@@ -359,16 +369,18 @@ static bool is_whole(const many *x) {
     const bool simple = places_keep_first(x->by) && !m->rows.source.layout.fortran;
     if (!many_has_slabs(x)) return true;
     return matrix_in_place(m) && !x->task->options->save && x->task->options->memory.limit == 0 &&
-           !simple && ranks_count() == 1;
+           !x->task->options->checkpoint && !simple && ranks_count() == 1;
 }
 
-/* Few long fibres are taken in parts if one is too large for memory, or there are more ranks. */
+/* Few long fibres are taken in parts if one is too large for memory, or there are more ranks; and
+ * those whose states a checkpoint saves. */
 static bool wants_parts(const many *x) {
     const matrix *m = &x->input[0];
     const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
     const int64_t limit = x->task->options->memory.input;
     return many_has_states(x->op) && places_are_runs(x->by, m) &&
-           ((limit > 0 && row > limit) || (ranks_count() > 1 && m->shape[0] < ranks_count()));
+           (x->task->options->checkpoint || (limit > 0 && row > limit) ||
+            (ranks_count() > 1 && m->shape[0] < ranks_count()));
 }
 
 static int flatten(many *x) {
@@ -377,10 +389,14 @@ static int flatten(many *x) {
 }
 
 static int reduce_once(many *x) {
-    if (x->task->options->save && places_keep_first(x->by)) return save_whole(x);
-    if (is_whole(x)) return reduce_whole(x);
+    const options *o = x->task->options;
     int code = ranks_agree(wants_parts(x) ? flatten(x) : EXIT_DONE);
     if (code != EXIT_DONE) return code;
+    if (o->checkpoint && places_keep_first(x->by))
+        return fail(EXIT_USAGE, x->input[0].rows.source.name,
+                    "--checkpoint needs axis 0, or an array in C order and its last axes");
+    if (o->save && places_keep_first(x->by)) return save_whole(x);
+    if (is_whole(x)) return reduce_whole(x);
     matrix_share(&x->input[0]);
     if (!places_keep_first(x->by)) return reduce_states(x);
     code = reduce_slabs(x);

@@ -46,6 +46,11 @@ void matrix_share(matrix *m) {
     m->at = m->first;
 }
 
+void matrix_follow(matrix *m) {
+    const int64_t row = m->rows.source.text || m->unit == 0 ? 1 : m->unit;
+    m->at = m->first + m->rows.at / row;
+}
+
 bool matrix_in_place(const matrix *m) {
     const source *s = &m->rows.source;
     return !s->text && s->file && !s->layout.swap;

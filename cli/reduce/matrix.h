@@ -39,6 +39,9 @@ int matrix_all(matrix *m, int64_t limit, bf_array *whole);
 /* Leaves this rank's indices of an array, which are then read in C order. */
 void matrix_share(matrix *m);
 
+/* Goes on where the rows are, which an earlier run may have left behind. */
+void matrix_follow(matrix *m);
+
 /* Whether it stayed whole while it was read. */
 int matrix_check(matrix *m);
 

@@ -28,11 +28,19 @@ int ranks_merge_histogram(bf_context *context, bf_histogram *histogram, const ch
     return end_merge(context, comm, bf_comm_merge_histogram(comm, histogram), file);
 }
 
+int ranks_merge_many(bf_context *context, bf_states *states, const char *file) {
+    bf_comm *comm;
+    if (ranks_count() == 1) return EXIT_DONE;
+    const int code = ranks_open(context, &comm, file);
+    if (code != EXIT_DONE) return code;
+    return end_merge(context, comm, bf_comm_merge_many(comm, states), file);
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* The saved groups of this rank; and on rank 0 those of all, one behind another. */
 typedef struct parcels {
-    unsigned char *mine, *all;
+    char *mine, *all;
     int64_t size, *sizes;
 } parcels;
 
@@ -45,20 +53,8 @@ static bf_status save_groups(bf_groups *groups, parcels *p) {
     return st == BF_OK ? bf_groups_save(groups, p->mine) : st;
 }
 
-static void send_groups(parcels *p) {
-    const int n = ranks_count();
-    int64_t *to = ranks_allocate((size_t)n * sizeof *to), total = 0;
-    p->sizes = ranks_allocate((size_t)n * sizeof *p->sizes);
-    ranks_gather(&p->size, p->sizes, sizeof p->size);
-    for (int i = 0; i < n; i++) total += ranks_rank() == 0 ? p->sizes[i] : (p->sizes[i] = 0);
-    p->all = ranks_allocate((size_t)total);
-    to[0] = p->size;
-    ranks_exchange(p->mine, to, p->all, p->sizes);
-    free(to);
-}
-
 static bf_status merge_parcels(bf_context *context, bf_groups *groups, const parcels *p) {
-    const unsigned char *at = p->all + p->sizes[0];
+    const char *at = p->all + p->sizes[0];
     bf_status st = BF_OK;
     for (int i = 1; i < ranks_count() && st == BF_OK; at += p->sizes[i++]) {
         bf_groups *more = NULL;
@@ -74,7 +70,8 @@ static int gather_groups(bf_context *context, bf_groups *groups, const char *fil
     bf_status st = save_groups(groups, &p);
     int code = ranks_agree(st == BF_OK ? EXIT_DONE : fail_status(st, context, file));
     if (code == EXIT_DONE) {
-        send_groups(&p);
+        p.sizes = ranks_allocate((size_t)ranks_count() * sizeof *p.sizes);
+        p.all = ranks_collect(p.mine, p.size, p.sizes);
         st = ranks_rank() == 0 ? merge_parcels(context, groups, &p) : bf_groups_clear(groups);
         code = ranks_agree(st == BF_OK ? EXIT_DONE : fail_status(st, context, file));
     }

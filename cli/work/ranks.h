@@ -62,6 +62,7 @@ int ranks_open(bf_context *context, bf_comm **comm, const char *file);
  * become empty. Return an exit code that all agree on. */
 int ranks_merge_states(bf_context *context, bf_state *const states[], int n, const char *file);
 int ranks_merge_histogram(bf_context *context, bf_histogram *histogram, const char *file);
+int ranks_merge_many(bf_context *context, bf_states *states, const char *file);
 int ranks_merge_groups(bf_context *context, bf_groups *groups, const char *file);
 
 #endif

@@ -13,7 +13,8 @@
 /* A checkpoint takes at most 1 part in so many of the time. */
 enum { COST = 100 };
 
-/* Bytes that a saved group takes, and that a second saves; so they are guessed before the first. */
+/* Bytes that a saved group takes, or one of many states, and that a second saves; so they are
+ * guessed before the first. */
 enum { GROUP_BYTES = 32, SAVED_BYTES = 1 << 28 };
 
 /* ---- what a checkpoint is bound to ----------------------------------------------------------- */
@@ -40,6 +41,8 @@ static int put_files(FILE *f, const options *o) {
             refused = o->aggregates[i].values;
     if (o->weights && !refused && !put_file(f, o->weights)) refused = o->weights;
     if (o->edges && !refused && !put_file(f, o->edges)) refused = o->edges;
+    if (o->offsets && !refused && !put_file(f, o->offsets)) refused = o->offsets;
+    if (o->index && !refused && !put_file(f, o->index)) refused = o->index;
     if (!refused) return EXIT_DONE;
     fail(EXIT_USAGE, refused, "--checkpoint needs files: this is none, and cannot be read again");
     return EXIT_USAGE;
@@ -218,11 +221,13 @@ static bf_status save_thing(checkpoint_writer *to, const work_thing *t) {
     bf_status st = BF_OK;
     size_t size = 0;
     if (t->state && *t->state) size = bf_state_save_size(*t->state);
+    if (t->many && *t->many) st = bf_states_save_size(*t->many, &size);
     if (t->histogram && *t->histogram) size = bf_histogram_save_size(*t->histogram);
     if (t->groups && *t->groups) st = bf_groups_save_size(*t->groups, &size);
     void *room = st == BF_OK ? checkpoint_put_room(to, size) : NULL;
     if (!room) return st == BF_OK ? BF_E_MEMORY : st;
     if (t->state && *t->state) st = bf_state_save(*t->state, room);
+    if (t->many && *t->many) st = bf_states_save(*t->many, room);
     if (t->histogram && *t->histogram) st = bf_histogram_save(*t->histogram, room);
     return t->groups && *t->groups ? bf_groups_save(*t->groups, room) : st;
 }
@@ -243,6 +248,13 @@ static bool is_same_state(const bf_state *a, const bf_state *b) {
     bf_state_describe(a, &x);
     bf_state_describe(b, &y);
     return x.op == y.op && x.dtype == y.dtype;
+}
+
+static bool is_same_many(const bf_states *a, const bf_states *b) {
+    bf_states_info x = {.size = sizeof x}, y = {.size = sizeof y};
+    bf_states_describe(a, &x);
+    bf_states_describe(b, &y);
+    return x.op == y.op && x.dtype == y.dtype && x.count == y.count;
 }
 
 static bool is_same_histogram(const bf_histogram *a, const bf_histogram *b) {
@@ -266,6 +278,7 @@ static bool is_same_groups(const bf_groups *a, const bf_groups *b) {
 /* Puts a thing that was saved in the place of a new one of the same kind, if there is one. */
 static bool load_thing(const work *w, const work_thing *t, const void *bytes, size_t size) {
     bf_state *state = NULL;
+    bf_states *many = NULL;
     bf_histogram *histogram = NULL;
     bf_groups *groups = NULL;
     bool good = false;
@@ -273,6 +286,11 @@ static bool load_thing(const work *w, const work_thing *t, const void *bytes, si
         good = !*t->state || is_same_state(*t->state, state);
         bf_state_destroy(*t->state);
         *t->state = state;
+    }
+    if (t->many && bf_states_load(w->context, bytes, size, &many) == BF_OK) {
+        good = !*t->many || is_same_many(*t->many, many);
+        bf_states_destroy(*t->many);
+        *t->many = many;
     }
     if (t->histogram && bf_histogram_load(w->context, bytes, size, &histogram) == BF_OK) {
         good = !*t->histogram || is_same_histogram(*t->histogram, histogram);
@@ -314,6 +332,7 @@ static double expected_cost(const work *w) {
         const work_thing *t = &w->things[i];
         if (t->histogram && *t->histogram) bytes += (double)bf_histogram_save_size(*t->histogram);
         if (t->groups && *t->groups) bytes += GROUP_BYTES * (double)bf_groups_size(*t->groups);
+        if (t->many) bytes += GROUP_BYTES * (double)bf_states_count(*t->many);
     }
     return bytes / SAVED_BYTES;
 }

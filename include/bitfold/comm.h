@@ -12,6 +12,7 @@
 #ifndef BITFOLD_COMM_H
 #define BITFOLD_COMM_H
 
+#include "axis.h"
 #include "group.h"
 #include "histogram.h"
 #include "state.h"
@@ -84,6 +85,12 @@ BF_API bf_status bf_comm_merge_states(bf_comm *comm, bf_state *const states[], i
 
 /* The same for a histogram: every rank gets the counts and weights of all. */
 BF_API bf_status bf_comm_merge_histogram(bf_comm *comm, bf_histogram *histogram);
+
+/* The same for many states, of one op, dtype and count: every rank gets all of them. Each rank
+ * merges a share of them, and so sends and receives about twice the bytes of their saved form,
+ * however many ranks there are. On failure the states are as they were. Errors: BF_E_ARGUMENT,
+ * BF_E_OVERFLOW (more than 2^62 elements), BF_E_DEVICE, BF_E_MEMORY, BF_E_COMM. */
+BF_API bf_status bf_comm_merge_many(bf_comm *comm, bf_states *states);
 
 /* Shares the groups of all ranks out by the hash of their keys: each key ends on one rank, as the
  * group of all of its rows. A rank gets about 1 / ranks of the keys: part number `rank` of

@@ -28,6 +28,7 @@ _SIGNATURES = {
     "destroy": (None, c_void_p),
     "merge_states": (c_int, c_void_p, POINTER(c_void_p), c_int),
     "merge_histogram": (c_int, c_void_p, c_void_p),
+    "merge_many": (c_int, c_void_p, c_void_p),
     "exchange_groups": (c_int, c_void_p, c_void_p),
     "allreduce": (c_int, c_void_p, *_ARRAYS),
     "reduce_scatter": (c_int, c_void_p, *_ARRAYS),
@@ -169,21 +170,21 @@ class Comm:
         return f"Comm(rank={self.rank}, ranks={self.ranks})"
 
     def merge(self, *objects):
-        """Merges states and histograms: each becomes that of the data of all ranks. States travel in
-        one message. Ordered states (argmin, describe, ...) have neighbouring indices: seek()."""
-        from . import Histogram, State
+        """Merges states, many States and histograms: each becomes that of the data of all ranks. States
+        travel in one message. Ordered states (argmin, describe, ...) have neighbouring indices:
+        seek()."""
+        from . import Histogram, State, States
 
+        merges = {Histogram: lib.bf_comm_merge_histogram, States: lib.bf_comm_merge_many}
         states = [x for x in objects if isinstance(x, State)]
-        histograms = [x for x in objects if isinstance(x, Histogram)]
-        if len(states) + len(histograms) < len(objects):
+        others = [x for x in objects if isinstance(x, tuple(merges))]
+        if len(states) + len(others) < len(objects):
             raise ArgumentError("states and histograms can be merged; groups are exchanged")
         if states or not objects:
             handles = (c_void_p * len(states))(*(state._handle.value for state in states))
             self._context._call(lib.bf_comm_merge_states, self._handle, handles, len(states))
-        for histogram in histograms:
-            self._context._call_with(
-                histogram._context, lib.bf_comm_merge_histogram, self._handle, histogram._handle
-            )
+        for x in others:
+            self._context._call_with(x._context, merges[type(x)], self._handle, x._handle)
 
     def exchange(self, groups):
         """Shares the groups of all ranks out by the hash of their keys: each key ends on one rank, with

@@ -6,9 +6,10 @@ import unittest
 
 import numpy as np
 
-from command import DTYPES, OPERATIONS, CommandTest, exact, header, least_memory, run
+from command import DTYPES, OPERATIONS, SANITIZED, CommandTest, exact, header, least_memory, run
 
 FLOATS = ["mean", "var", "std", "norm"]
+SOME = slice(None, None, 4 if SANITIZED else 1)  # a process takes long to start then
 
 
 def value(text, op, dtype):
@@ -70,17 +71,18 @@ class Axes(AxisTest):
             for k, op in enumerate(OPERATIONS):
                 axes = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)][(i + k) % 7]
                 text = ",".join(str(d - 3 * (k % 2)) for d in axes)
-                for name in names:
+                for name in [names[(i + k) % 3]] if SANITIZED else names:
                     found = self.lines(op, "--axis", text, name)
                     self.check(op, dtype, fibres(x, list(axes)), found)
-                with open(names[k % 3], "rb") as f:
-                    self.assertEqual(self.lines(op, "--axis", text, stdin=f.read()), found)
+                if (i + k) % 4 == 0 or not SANITIZED:
+                    with open(names[k % 3], "rb") as f:
+                        self.assertEqual(self.lines(op, "--axis", text, stdin=f.read()), found)
 
     def test_a_fibre_has_the_bits_that_its_file_has_alone(self):
         x = samples("f8", (6, 7), 3)
         x[2, 3], x[4, 1], x[5] = np.nan, np.inf, -0.0
         name = self.save("x.npy", x)
-        for op in OPERATIONS + ["prod"]:
+        for op in (OPERATIONS + ["prod"])[SOME]:
             rows = [self.result(op, "--hex", self.save("r.npy", row)) for row in x]
             columns = [self.result(op, "--hex", self.save("r.npy", row)) for row in x.T.copy()]
             self.assertEqual(self.lines(op, "--hex", "--axis", 1, name), rows)
@@ -119,7 +121,7 @@ class Arrays(AxisTest):
         for i, dtype in enumerate(DTYPES):
             x = samples(dtype, (4, 3, 2), i)
             name, kind = self.save("x.npy", x), np.dtype(dtype)
-            for op in OPERATIONS:
+            for op in (OPERATIONS[i % 4:] if SANITIZED else OPERATIONS)[SOME]:
                 self.assertEqual(self.result(op, "--axis", 1, "-o", out, name), "")
                 found, lines = np.load(out), self.lines(op, "--axis", 1, name)
                 self.assertEqual([value(t, op, dtype) for t in lines], found.ravel().tolist())
@@ -269,12 +271,12 @@ class Describe(AxisTest):
 
 class Memory(AxisTest):
     def test_a_limit_changes_no_bit(self):
-        x = samples("f8", (400_000, 8), 3)
+        x = samples("f8", (100_000, 32), 3)
         name, least = self.save("x.npy", x), "%dM" % least_memory()
         with open(name, "rb") as f:
             data = f.read()
-        index = self.save("i.npy", np.random.default_rng(1).integers(0, 9, 400_000))
-        offsets = self.save("o.npy", np.array([5, 100_000, 399_999]))
+        index = self.save("i.npy", np.random.default_rng(1).integers(0, 9, 100_000))
+        offsets = self.save("o.npy", np.array([5, 25_000, 99_999]))
         for how in [["--axis", 0], ["--axis", 1], ["--axis", "0,1"], ["--index", index, "--slots", 9],
                     ["--offsets", offsets]]:
             for op in ["sum", "max"]:
@@ -320,7 +322,7 @@ class States(AxisTest):
         places = [self.save("i%d.npy" % i, part) for i, part in enumerate(np.split(index, [100, 350]))]
         whole, all_places = self.save("x.npy", x), self.save("i.npy", index)
         saved = [self.path("s%d" % i) for i in range(3)]
-        for op in ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"]:
+        for op in ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"][SOME]:
             for how in ["--axis", "--index"]:
                 for part, place, state in zip(parts, places, saved):
                     more = ["--axis", 0] if how == "--axis" else ["--index", place, "--slots", 5]
@@ -425,11 +427,13 @@ class Refused(AxisTest):
                 ("is given twice", "sum", *axis, "--axis", 1),
                 ("--total does not go", "sum", "--total", *axis),
                 ("--save of many values is for", "argmin", "--save", self.path("s"), *axis),
-                ("--checkpoint does not go", "sum", "--checkpoint", self.path("c"), *axis),
+                ("--checkpoint of many values is for sum", "prod", "--checkpoint", self.path("c"), *axis),
                 ("--offset does not go", "sum", "--offset", 1, *axis),
                 ("--count does not go", "sum", "--count", 1, *axis),
                 ("a description is no array", "describe", *axis)]:
             self.nothing(2, message, *arguments, self.x)
+        self.nothing(2, "--checkpoint needs axis 0", "sum", "--axis", 1, "--checkpoint", self.path("c"),
+                     self.save("3.npy", np.zeros((2, 3, 4))))
         self.nothing(2, "one array holds", "sum", *axis, self.x, self.x)
         self.nothing(2, "two files", "sum", "--index", "-", "--slots", 3, "-", stdin=b"1\n")
         self.refused(2, "no option: --axis", "hist", *axis, self.x)

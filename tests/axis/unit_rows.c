@@ -235,10 +235,65 @@ static void giants_and_hot_slots_are_shared_out(void **unused) {
     free(p.expected);
 }
 
+/* ---- values that are counted apart, where no sample finds them --------------------------------
+ */
+
+enum { LATE_ROWS = 100003, LATE_SLOTS = 11 };
+
+typedef struct late_problem {
+    bf_array a, index;
+    double expected[LATE_SLOTS];
+} late_problem;
+
+static void check_late(bf_context *context, void *data) {
+    const late_problem *p = data;
+    double found[LATE_SLOTS];
+    bf_array values = bf_array_of(BF_F64, found, LATE_SLOTS);
+    assert_int_equal(bf_reduce_index(context, BF_SUM, &p->a, &p->index, NULL, &values, NULL),
+                     BF_OK);
+    assert_memory_equal(found, p->expected, sizeof found);
+}
+
+/* All rows go to the last slot, but for a few between those that are looked at. */
+static void late_specials_are_counted(void **unused) {
+    (void)unused;
+    static const struct {
+        int slot;
+        double x;
+    } late[] = {{0, -0.0}, {0, -0.0},     {1, -0.0}, {1, 0.0}, {2, -0.0}, {2, 1},
+                {2, -1},   {3, INFINITY}, {3, 5},    {4, NAN}, {5, -1},   {5, 1}};
+    const int last = LATE_SLOTS - 1, count = sizeof late / sizeof *late;
+    double *x = malloc(LATE_ROWS * sizeof *x);
+    int64_t *index = malloc(LATE_ROWS * sizeof *index);
+    for (int specials = 0; specials <= 1; specials++) {
+        late_problem p = {.expected = {0}};
+        for (int64_t i = 0; i < LATE_ROWS; i++) {
+            x[i] = 1;
+            index[i] = last;
+        }
+        for (int k = 0; k < count && specials; k++) {
+            x[LATE_ROWS - 90 + 7 * k] = late[k].x;
+            index[LATE_ROWS - 90 + 7 * k] = late[k].slot;
+        }
+        p.expected[last] = LATE_ROWS - (specials ? count : 0);
+        if (specials) {
+            p.expected[0] = -0.0;
+            p.expected[3] = INFINITY;
+            p.expected[4] = NAN;
+        }
+        p.a = bf_array_of(BF_F64, x, LATE_ROWS);
+        p.index = bf_array_of(BF_I64, index, LATE_ROWS);
+        on_every_context(check_late, &p);
+    }
+    free(x);
+    free(index);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_slot_has_its_own_result),
         cmocka_unit_test(giants_and_hot_slots_are_shared_out),
+        cmocka_unit_test(late_specials_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

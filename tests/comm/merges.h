@@ -114,6 +114,91 @@ static inline bool refuse_states(bf_comm *comm, bf_context *context, void *arg) 
     return true;
 }
 
+/* ---- many states ----------------------------------------------------------------------------- */
+
+/* Many states over elements [first, end): element i goes to state i % count. */
+static inline bf_states *many_of(bf_context *context, const problem *p, bf_reduction op,
+                                 int64_t count, int64_t first, int64_t end) {
+    bf_states *s = NULL;
+    int32_t slots[N];
+    const bf_array part = part_of(p, first, end), index = bf_array_of(BF_I32, slots, end - first);
+    for (int64_t i = first; i < end; i++) slots[i - first] = (int32_t)(i % (count + !count));
+    if (bf_states_create(context, op, p->dtype, count, &s) != BF_OK) return NULL;
+    if (count == 0 || bf_states_absorb_index(s, &part, &index) == BF_OK) return s;
+    bf_states_destroy(s);
+    return NULL;
+}
+
+static inline bool are_equal_many(bf_states *a, bf_states *b) {
+    size_t sizes[2];
+    if (bf_states_save_size(a, &sizes[0]) != BF_OK || bf_states_save_size(b, &sizes[1]) != BF_OK)
+        return false;
+    char *x = malloc(sizes[0]), *y = malloc(sizes[1]);
+    const bool equal = sizes[0] == sizes[1] && x && y && bf_states_save(a, x) == BF_OK &&
+                       bf_states_save(b, y) == BF_OK && memcmp(x, y, sizes[0]) == 0;
+    free(x), free(y);
+    return equal;
+}
+
+static inline bool merge_many_states(bf_comm *comm, bf_context *context, void *arg) {
+    static const bf_reduction some[] = {BF_SUM, BF_STD, BF_MAX};
+    static const int64_t counts[] = {0, 1, 3, 700};
+    const problem *p = arg;
+    const int rank = bf_comm_rank(comm), ranks = bf_comm_ranks(comm);
+    const int64_t first = part_begin(N, rank, ranks), end = part_begin(N, rank + 1, ranks);
+    for (int i = 0; i < 3 * 4; i++) {
+        bf_states *s = many_of(context, p, some[i % 3], counts[i / 3], first, end);
+        bf_states *whole = many_of(context, p, some[i % 3], counts[i / 3], 0, N);
+        CHECK(s != NULL && whole != NULL);
+        CHECK(bf_comm_merge_many(comm, s) == BF_OK);
+        CHECK(are_equal_many(s, whole));
+        CHECK(bf_states_merge(s, whole) == BF_OK); /* they go on */
+        bf_states_destroy(s);
+        bf_states_destroy(whole);
+    }
+    return true;
+}
+
+/* Doubles states until each holds 2^60 elements. */
+static inline bool double_states(bf_context *context, bf_states *s, int64_t elements) {
+    bf_status status = BF_OK;
+    for (; elements < (int64_t)1 << 60 && status == BF_OK; elements *= 2) {
+        bf_states *same = NULL;
+        char bytes[1 << 10];
+        size_t size = 0;
+        status = bf_states_save_size(s, &size);
+        if (status == BF_OK && size > sizeof bytes) return false;
+        if (status == BF_OK) status = bf_states_save(s, bytes);
+        if (status == BF_OK) status = bf_states_load(context, bytes, size, &same);
+        if (status == BF_OK) status = bf_states_merge(s, same);
+        bf_states_destroy(same);
+    }
+    return status == BF_OK;
+}
+
+/* All ranks get one status, and no state changes. */
+static inline bool refuse_many(bf_comm *comm, bf_context *context, void *arg) {
+    const problem *p = arg;
+    const int rank = bf_comm_rank(comm);
+    bf_states *s = many_of(context, p, BF_SUM, 3, 0, 12),
+              *was = many_of(context, p, BF_SUM, 3, 0, 12);
+    bf_states *mean = many_of(context, p, BF_MEAN, 3, 0, 12);
+    bf_states *four = many_of(context, p, BF_SUM, 4, 0, 12);
+    CHECK(s && was && mean && four);
+    CHECK(bf_comm_merge_many(comm, rank == 1 ? NULL : s) == BF_E_ARGUMENT);
+    CHECK(strstr(bf_context_message(context), rank == 1 ? "no states" : "1 of 3 ranks") != NULL);
+    CHECK(bf_comm_merge_many(comm, rank == 1 ? mean : s) == BF_E_COMM);
+    CHECK(bf_comm_merge_many(comm, rank == 1 ? four : s) == BF_E_COMM);
+    CHECK(are_equal_many(s, was));
+    CHECK(double_states(context, s, 4) && double_states(context, was, 4));
+    CHECK(bf_comm_merge_many(comm, s) == BF_E_OVERFLOW); /* 9 * 2^60 elements */
+    CHECK(are_equal_many(s, was));
+    bf_states_destroy(s), bf_states_destroy(was), bf_states_destroy(mean), bf_states_destroy(four);
+    return true;
+}
+
+/* ---- histograms and groups ------------------------------------------------------------------- */
+
 static inline bool merge_counts(bf_comm *comm, bf_context *context, void *arg) {
     const problem *p = arg;
     int rank = bf_comm_rank(comm), count = bf_comm_ranks(comm);

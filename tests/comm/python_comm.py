@@ -95,6 +95,18 @@ class Comms(unittest.TestCase):
             self.assertEqual(states, [math.fsum(x), x.min(), x.argmax()])
             self.assertEqual(counts, list(np.histogram(x, 9, (-5, 5))[0]))
 
+    def test_many_states_merge(self):
+        x = np.random.default_rng(4).normal(size=(90, 7)) * 2.0 ** np.arange(90)[:, None]
+
+        def work(comm):
+            part = np.array_split(x, comm.ranks)[comm.rank]
+            states = bitfold.States("sum", "f64", 7, comm._context).absorb(part, 0)
+            comm.merge(states)
+            return states.result().tolist(), states.counts().tolist()
+
+        for found in self.each(work, 4):
+            self.assertEqual(found, ([math.fsum(column) for column in x.T], [90] * 7))
+
     def test_groups_are_exchanged(self):
         keys = np.random.default_rng(2).integers(0, 50, 700)
 

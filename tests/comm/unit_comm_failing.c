@@ -131,6 +131,7 @@ static void exchange_is_enough(void **unused) {
         for (int n = 2; n <= 5; n += 3) {
             run_crowd(n, functions, -1, merge_all_ops, p);
             run_crowd(n, functions, -1, merge_counts, p);
+            run_crowd(n, functions, -1, merge_many_states, p);
             run_crowd(n, functions, -1, share_groups, p);
             run_crowd(n, functions, -1, add_arrays, &s);
         }
@@ -146,7 +147,7 @@ typedef struct outcome {
     const problem *p;
     pthread_barrier_t barrier;
     long until; /* allocations that succeed; -1: all */
-    bf_status status[RANKS_MOST][5];
+    bf_status status[RANKS_MOST][6];
 } outcome;
 
 /* One call of each kind. */
@@ -163,9 +164,10 @@ static bool try_calls(bf_comm *comm, bf_context *context, void *arg) {
         BF_GROUPS_OPTIONS(.key = BF_I32, .count = 2, .aggregates = aggregates);
     bf_state *states[] = {state_of(context, o->p, BF_VAR, 0, 9),
                           state_of(context, o->p, BF_MIN, 0, 9)};
+    bf_states *many = many_of(context, o->p, BF_SUM, 5, 0, 9);
     bf_histogram *h = NULL;
     bf_groups *g = NULL;
-    CHECK(data && states[0] && states[1] && bf_groups_create(context, &kind, &g) == BF_OK);
+    CHECK(data && states[0] && states[1] && many && bf_groups_create(context, &kind, &g) == BF_OK);
     CHECK(bf_histogram_create(context, BF_F64, &bins, &h) == BF_OK && absorb_rows(g, o->p, 0, 99));
     pthread_barrier_wait(&o->barrier);
     if (rank == 0) atomic_store(&until_failure, o->until);
@@ -175,11 +177,13 @@ static bool try_calls(bf_comm *comm, bf_context *context, void *arg) {
     o->status[rank][2] = bf_comm_allreduce(comm, &a, &a);
     o->status[rank][3] = bf_comm_exchange_groups(comm, g);
     o->status[rank][4] = bf_comm_allreduce(comm, &few, &few);
+    o->status[rank][5] = bf_comm_merge_many(comm, many);
     pthread_barrier_wait(&o->barrier);
     if (rank == 0) atomic_store(&until_failure, -1);
     pthread_barrier_wait(&o->barrier);
     bf_histogram_destroy(h);
     bf_groups_destroy(g);
+    bf_states_destroy(many);
     bf_state_destroy(states[0]);
     bf_state_destroy(states[1]);
     free(data);
@@ -189,7 +193,7 @@ static bool try_calls(bf_comm *comm, bf_context *context, void *arg) {
 /* Do all ranks have the statuses of rank 0, and is each BF_OK or `failure`? Sets *failed. */
 static void check_outcome(const outcome *o, int ranks, bf_status failure, bool *failed) {
     *failed = false;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         for (int r = 0; r < ranks; r++) {
             assert_int_equal(o->status[r][i], o->status[0][i]);
             if (o->status[r][i] != BF_OK) assert_int_equal(o->status[r][i], failure);

@@ -19,6 +19,16 @@ static void what_one_rank_refuses_all_refuse(void **unused) {
     free(p);
 }
 
+static void many_states_merge_to_those_of_all(void **unused) {
+    (void)unused;
+    for (int d = 0; d < DTYPE_COUNT; d++) {
+        problem *p = make_problem(all_dtypes[d], d % 2 ? KIND_FULL : KIND_CANCEL);
+        on_ranks(1 + d % RANKS_MOST, merge_many_states, p);
+        on_ranks(3, refuse_many, p);
+        free(p);
+    }
+}
+
 /* ---- histograms ------------------------------------------------------------------------------ */
 
 static void histograms_merge_to_that_of_all(void **unused) {
@@ -46,6 +56,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_merge_to_the_state_of_all),
         cmocka_unit_test(what_one_rank_refuses_all_refuse),
+        cmocka_unit_test(many_states_merge_to_those_of_all),
         cmocka_unit_test(histograms_merge_to_that_of_all),
         cmocka_unit_test(groups_end_on_one_rank_each),
     };

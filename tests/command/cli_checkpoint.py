@@ -11,9 +11,9 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, CommandTest, run
+from command import BITFOLD, SANITIZED, CommandTest, run
 
-KILLS = int(os.environ.get("BITFOLD_KILLS", "18"))
+KILLS = int(os.environ.get("BITFOLD_KILLS", "8" if SANITIZED else "22"))
 SOON = ["--checkpoint-interval", "0.0001"]
 SLOW = ["-j", 1, "--isa", "generic"]
 
@@ -23,7 +23,10 @@ COMMANDS = ["sum x.npy", "prod x.npy", "describe x.npy y.npy", "argmax --total y
             "count -n 9 k.npy k.npy", "group k.npy --sum x.npy --count --max k.npy",
             "group --column key --mean value --sum late t.csv", "sum --column value,late t.csv t.csv",
             "prod --offset 7 --count 60000 --column value t.csv", "describe t.csv f.npy",
-            "argmin f.npy", "count late.txt", "var --total --nan skip big.npy x.npy"]
+            "argmin f.npy", "count late.txt", "var --total --nan skip big.npy x.npy",
+            "mean --index k.npy --slots 3000 x.npy", "sumsq --axis 1 m.npy",
+            "sum --axis 0 --column value,late t.csv",
+            "max --offsets o.npy --empty 7 x.npy big.npy"][::3 if SANITIZED else 1]
 
 
 def write_inputs(folder):
@@ -38,6 +41,8 @@ def write_inputs(folder):
     save("k.npy", r.integers(0, 3000, n).astype("i4"))
     save("f.npy", np.asfortranarray(r.normal(size=(1500, 1300)).astype("f4")))
     save("big.npy", r.normal(size=n // 2).astype(">f8"))
+    save("m.npy", r.normal(size=(40, 130_000)))
+    save("o.npy", np.sort(r.integers(0, n // 2, 3000)))
     m = 120_000
     values, keys = r.normal(size=m), r.integers(0, 50, m)
     with open(os.path.join(folder, "t.csv"), "w") as f:
@@ -134,6 +139,13 @@ class Refusals(CheckpointTest):
         self.check("this is 'file", "sum", x, x)
         os.utime(x, ns=(1, 1))
         self.check("changed at 0.000000001", "sum", x)
+
+    def test_another_index_is_refused(self):
+        x, i = self.save("x.npy", np.zeros(9_000_000)), self.save("i.npy", np.zeros(9_000_000, "u4"))
+        many = ["sum", "--index", i, "--slots", 3, x]
+        self.assertTrue(self.interrupt(*many))
+        os.utime(i, ns=(1, 1))
+        self.check("changed at 0.000000001", *many)
 
     def test_options_that_decide_nothing_may_differ(self):
         x = self.interrupted()

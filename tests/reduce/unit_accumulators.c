@@ -135,7 +135,7 @@ static void check(const bf_accumulate_loops *loops, bf_dtype dtype, data_kind k,
     make(&a[1], columns[1], dtype, true);
     for (int round = 0; round < BATCHES; round++) {
         const int64_t n = (int64_t)(next_random(&rng) % 70);
-        const bf_rows_batch b = {slots, values, n};
+        const bf_rows_batch b = {.slots = slots, .values = values, .n = n};
         random_batch(dtype, round == 0 ? KIND_NARROW : k, &rng, values, slots, n);
         if (seed % 2 && n > 0) memset(values, 0, 8); /* the first value takes no bits */
         expect_batch(&e, dtype, &b);
@@ -184,12 +184,27 @@ static void slots_keep_the_words_of_the_rules(void **state) {
     }
 }
 
+/* As after room for more was made in part, for want of memory. */
+static void less_room_changes_nothing(void **state) {
+    (void)state;
+    enum { ROOM = 1000 };
+    bf_column column = {.dtype = BF_I64, .parts = BF_PART_GREATEST};
+    bf_accumulators a;
+    bf_accumulators_init(&a, &column, 1);
+    assert_true(bf_accumulators_grow(&a, ROOM));
+    bf_record(&a, ROOM - 1)[0] = 7;
+    assert_true(bf_accumulators_grow(&a, ROOM / 2));
+    assert_int_equal(a.room, ROOM);
+    assert_int_equal(bf_record(&a, ROOM - 1)[0], 7);
+    bf_accumulators_clear(&a);
+}
+
 /* Deposits of the largest terms until 2^62 of them, which the sums must hold. */
 static void bands_hold_all_deposits(void **state) {
     (void)state;
     const double most = 0x1.fffffffffffffp100;
     const uint32_t slot = 0;
-    const bf_rows_batch b = {&slot, (const char *)&most, 1};
+    const bf_rows_batch b = {.slots = &slot, .values = (const char *)&most, .n = 1};
     bf_column column = {.dtype = BF_F64, .parts = BF_PART_SUM};
     bf_accumulators a;
     int64_t words[BF_SUM_WORDS_MAX], sum[BF_SUM_WORDS_MAX] = {0};
@@ -230,7 +245,8 @@ static void a_failure_changes_nothing(void **state) {
     static const double near[2] = {1, 3}, far[3] = {0x1p900, 0x1p-900, INFINITY};
     static const uint32_t slots[3] = {0, 1, 2};
     bf_column column = {.dtype = BF_F64, .parts = BF_PART_SUM | BF_PART_PRODUCTS | BF_PART_LEAST};
-    const bf_rows_batch b = {slots, (const char *)near, 2}, more = {slots, (const char *)far, 3};
+    const bf_rows_batch b = {.slots = slots, .values = (const char *)near, .n = 2};
+    const bf_rows_batch more = {.slots = slots, .values = (const char *)far, .n = 3};
     int64_t before[BF_SUM_WORDS_MAX], after[BF_SUM_WORDS_MAX];
     bf_accumulators a;
     bf_accumulators_init(&a, &column, 1);
@@ -259,6 +275,7 @@ static void a_failure_changes_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_keep_the_words_of_the_rules),
+        cmocka_unit_test(less_room_changes_nothing),
         cmocka_unit_test(bands_hold_all_deposits),
         cmocka_unit_test(a_failure_changes_nothing),
     };

@@ -25,7 +25,8 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
           "src/cpu/reduce/reduce.h", "src/cuda/reduce/reduce.cuh",
           "src/cuda/reduce/sum_", "src/cuda/reduce/aggregate", "cli/reduce/reduce.h")
 # Communicators merge objects of other primitives: src/api/comm may see their insides.
-MERGED = ("src/api/reduce/state.h", "src/api/histogram/histogram.h", "src/api/group/group.h")
+MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
+          "src/api/group/group.h")
 # Folders beside the floors, with what they may include besides public headers.
 CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": (),
            "view": ("view/", "cli/julia/", "cli/runtime/")}

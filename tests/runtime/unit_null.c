@@ -457,6 +457,8 @@ static void communicators(void **unused) {
     REFUSED(bf_comm_merge_states(w->comm, &w->state, -1));
     REFUSED(bf_comm_merge_histogram(NULL, w->histogram));
     REFUSED(bf_comm_merge_histogram(w->comm, NULL));
+    REFUSED(bf_comm_merge_many(NULL, w->states));
+    REFUSED(bf_comm_merge_many(w->comm, NULL));
     REFUSED(bf_comm_exchange_groups(NULL, w->groups));
     REFUSED(bf_comm_exchange_groups(w->comm, NULL));
     REFUSED(bf_comm_allreduce(NULL, &w->f64, &w->out_f64));

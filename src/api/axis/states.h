@@ -18,10 +18,15 @@ struct bf_states {
 bf_status bf_states_make(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count,
                          bf_states **states);
 bf_status bf_states_merge_from(bf_states *into, const bf_states *from);
-bf_status bf_states_find_size(bf_states *states, size_t *size);
-bf_status bf_states_save_to(bf_states *states, void *buffer);
 bf_status bf_states_load_from(bf_context *context, const void *buffer, size_t size,
                               bf_states **states);
+
+/* Appends the saved form of states [first, first + n) alone to *size bytes of malloc's. */
+bf_status bf_states_append(bf_states *states, int64_t first, int64_t n, char **bytes, size_t *size);
+
+/* Merges saved states of this op and dtype into those from number `first` on. Errors: as
+ * bf_states_load, and BF_E_OVERFLOW; some may be merged then. */
+bf_status bf_states_merge_saved(bf_states *states, int64_t first, const void *buffer, size_t size);
 
 /* Are there states of this op? */
 bool bf_states_have(bf_reduction op);

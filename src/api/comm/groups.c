@@ -1,32 +1,19 @@
 /* Sharing groups out: each rank splits its groups into a part for each rank and sends them saved;
  * then it merges the parts that it gets. */
-#include "api/comm/comm.h"
+#include "api/comm/parcels.h"
 
 #include "api/group/group.h"
 #include "api/runtime/enter.h"
 
 #include <stdlib.h>
 
-/* Saved parts, one after another. */
-typedef struct parcel {
-    char *bytes;
-    int64_t *sizes; /* of each rank's */
-} parcel;
-
 typedef struct sharing {
     bf_comm *comm;
     bf_context *context; /* of the groups */
     bf_groups *groups, *made;
     bf_groups **parts;
-    parcel to, from;
-    int64_t *size_bytes; /* of the size of each part */
+    bf_parcels parcels; /* saved parts */
 } sharing;
-
-static int64_t total_of(const parcel *p, int ranks) {
-    int64_t total = 0;
-    for (int r = 0; r < ranks; r++) total += p->sizes[r];
-    return total;
-}
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
@@ -35,7 +22,7 @@ static bf_status measure_parts(sharing *s, int ranks) {
     for (int r = 0; r < ranks && status == BF_OK; r++) {
         size_t size = 0;
         status = bf_groups_find_size(s->parts[r], &size);
-        s->to.sizes[r] = (int64_t)size;
+        s->parcels.to_bytes[r] = (int64_t)size;
     }
     return status;
 }
@@ -44,11 +31,11 @@ static bf_status measure_parts(sharing *s, int ranks) {
 static bf_status save_parts(sharing *s, int ranks) {
     bf_status status = measure_parts(s, ranks);
     if (status != BF_OK) return status;
-    char *at = s->to.bytes = malloc((size_t)total_of(&s->to, ranks));
+    char *at = s->parcels.to = malloc(bf_parcels_total(s->comm, s->parcels.to_bytes));
     if (at == NULL) return bf_fail(s->context, BF_E_MEMORY, "no memory to send groups");
     for (int r = 0; r < ranks && status == BF_OK; r++) {
         status = bf_groups_save_to(s->parts[r], at);
-        at += s->to.sizes[r];
+        at += s->parcels.to_bytes[r];
         bf_groups_destroy(s->parts[r]);
         s->parts[r] = NULL;
     }
@@ -62,13 +49,9 @@ static bf_status pack_groups(sharing *s) {
         return bf_fail(s->context, BF_E_ARGUMENT, "groups are shared by at most %d ranks",
                        BF_PARTS_MAX);
     s->parts = calloc((size_t)ranks, sizeof(bf_groups *));
-    s->to.sizes = calloc(3 * (size_t)ranks, sizeof(int64_t));
-    if (s->parts == NULL || s->to.sizes == NULL)
-        return bf_fail(s->context, BF_E_MEMORY, "no memory to share groups");
-    s->from.sizes = s->to.sizes + ranks;
-    s->size_bytes = s->from.sizes + ranks;
-    for (int r = 0; r < ranks; r++) s->size_bytes[r] = sizeof(int64_t);
-    bf_status status = bf_groups_split_into(s->groups, ranks, s->parts);
+    if (s->parts == NULL) return bf_fail(s->context, BF_E_MEMORY, "no memory to share groups");
+    bf_status status = bf_parcels_open(s->comm, &s->parcels);
+    if (status == BF_OK) status = bf_groups_split_into(s->groups, ranks, s->parts);
     return status == BF_OK ? save_parts(s, ranks) : status;
 }
 
@@ -93,27 +76,16 @@ static bf_status merge_part(sharing *s, const char *bytes, int64_t size) {
 
 static bf_status unpack_groups(sharing *s) {
     bf_status status;
-    const char *at = s->from.bytes;
+    const char *at = s->parcels.from;
     s->made = bf_groups_make_alike(s->groups, &status);
     for (int r = 0; r < s->comm->carrier.ranks && status == BF_OK; r++) {
-        status = merge_part(s, at, s->from.sizes[r]);
-        at += s->from.sizes[r];
+        status = merge_part(s, at, s->parcels.from_bytes[r]);
+        at += s->parcels.from_bytes[r];
     }
     return status;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
-
-/* Tells each rank the size of its part, and makes room for the parts that come. */
-static bf_status exchange_sizes(sharing *s) {
-    int ranks = s->comm->carrier.ranks;
-    bf_status status =
-        bf_comm_exchange(s->comm, s->to.sizes, s->size_bytes, s->from.sizes, s->size_bytes);
-    if (status != BF_OK) return status;
-    s->from.bytes = malloc((size_t)total_of(&s->from, ranks));
-    if (s->from.bytes == NULL) status = bf_fail(s->context, BF_E_MEMORY, "no memory for groups");
-    return bf_comm_agree(s->comm, status, BF_COMM_AGREE);
-}
 
 static void swap_groups(bf_groups *a, bf_groups *b) {
     bf_groups kept = *a;
@@ -124,14 +96,8 @@ static void swap_groups(bf_groups *a, bf_groups *b) {
 static bf_status share_groups(sharing *s) {
     bf_status status = pack_groups(s);
     status = bf_comm_agree(s->comm, status, status == BF_OK ? key_of(s->groups) : 0);
-    if (status == BF_OK) status = exchange_sizes(s);
-    if (status == BF_OK)
-        status = bf_comm_exchange(s->comm, s->to.bytes, s->to.sizes, s->from.bytes, s->from.sizes);
-    if (status == BF_OK) {
-        free(s->to.bytes);
-        s->to.bytes = NULL;
-        status = bf_comm_agree(s->comm, unpack_groups(s), BF_COMM_AGREE);
-    }
+    if (status == BF_OK) status = bf_parcels_send(s->comm, &s->parcels);
+    if (status == BF_OK) status = bf_comm_agree(s->comm, unpack_groups(s), BF_COMM_AGREE);
     if (status == BF_OK) swap_groups(s->groups, s->made);
     return status;
 }
@@ -141,10 +107,8 @@ static bf_status exchange_groups(bf_comm *comm, bf_groups *groups) {
     bf_status status = share_groups(&s);
     for (int r = 0; r < comm->carrier.ranks && s.parts != NULL; r++) bf_groups_destroy(s.parts[r]);
     bf_groups_destroy(s.made);
+    bf_parcels_close(&s.parcels);
     free(s.parts);
-    free(s.to.bytes);
-    free(s.to.sizes);
-    free(s.from.bytes);
     return status;
 }
 

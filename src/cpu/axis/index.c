@@ -23,7 +23,8 @@ bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *o, const b
     bool skip;
     bf_column column;
     bf_accumulators slots;
-    const bf_slots_job job = {o->op, o->dtype, o->a, rows};
+    const bool uncounted = o->op == BF_SUM || o->op == BF_SUMSQ || o->op == BF_NORM;
+    const bf_slots_job job = {o->op, o->dtype, o->a, rows, uncounted};
     if (!suits_slots(o, rows)) return bf_cpu_reduce_sorted(context, o, rows, results);
     bf_status status = bf_slots_make(context, &job, &column, &slots);
     if (status == BF_E_ARGUMENT) return bf_check_places(context, rows, results, &skip);

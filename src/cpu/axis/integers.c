@@ -22,7 +22,7 @@ static void write_sum(bf_axis_job *job, bf_i128 sum, int64_t n, int64_t number) 
     bool mean = job->operands->op == BF_MEAN, negative;
     uint64_t exact[3] = {(uint64_t)sum, (uint64_t)(sum >> 64), sum < 0 ? ~(uint64_t)0 : 0};
     if (!bf_dtype_is_float(to)) {
-        bf_axis_write_bits(job, exact[0], bf_element_fits(to, exact), number);
+        bf_axis_write_bits(job, exact[0], bf_integer_fits(to, exact), number);
         return;
     }
     bf_leading x = bf_leading_of_i128(sum, 0, &negative);

@@ -64,6 +64,14 @@ static cursor begin_walk(const bf_rows *rows, const bf_accumulate_loops *loops, 
     return c;
 }
 
+/* The places of the next elements, if these are rows by index. */
+static bf_stream places_from(const cursor *c) {
+    const bf_rows *rows = c->rows;
+    const int bytes = bf_dtype_bytes(rows->places_dtype);
+    if (rows->by != BF_ROWS_BY_INDEX || rows->width > 1) return bf_stream_none();
+    return (bf_stream){(const char *)rows->places + c->row * bytes, bytes};
+}
+
 /* Elements from the next one on, in one column, that go to its slot. */
 static int64_t run_length(const cursor *c) {
     const bf_rows *rows = c->rows;
@@ -79,8 +87,6 @@ static bool walk_elements(cursor *c, int64_t n, uint32_t first, uint32_t *slots)
     if (rows->by == BF_ROWS_BY_INDEX && rows->width == 1) { /* each row on its own */
         const int64_t bytes = bf_dtype_bytes(rows->places_dtype);
         const char *places = (const char *)rows->places + c->row * bytes;
-        for (int64_t i = 0; i < n * bytes; i += BF_CPU_LINE) /* of the next rows */
-            __builtin_prefetch(places + 4 * n * bytes + i);
         c->row += n;
         return c->loops->list(places, rows->places_dtype, (uint64_t)rows->slots, n, first, slots);
     }
@@ -156,9 +162,7 @@ static bf_status absorb_elements(absorber *x, int64_t first, int64_t end) {
             continue;
         }
         n = least(BATCH, end - at);
-        const bf_rows_batch batch = {slots, x->job->values + at * bytes, n};
-        for (int64_t i = 0; i < n * bytes; i += BF_CPU_LINE)
-            __builtin_prefetch(batch.values + 4 * n * bytes + i);
+        const bf_rows_batch batch = {slots, x->job->values + at * bytes, n, places_from(&c)};
         if (!walk_elements(&c, n, x->first, slots)) return BF_E_ARGUMENT;
         if (!absorb_batch(x, &batch)) return BF_E_MEMORY;
     }
@@ -206,8 +210,10 @@ static bf_status absorb_all(bf_context *context, make_job *m, int workers) {
     return status;
 }
 
-bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column *column,
-                        bf_accumulators *made) {
+/* As bf_slots_make, with no message. uncounted: without the counts of rows, which fails, like a
+ * lack of memory, if there are specials. */
+static bf_status make_slots(bf_context *context, const bf_slots_job *job, bool uncounted,
+                            bf_column *column, bf_accumulators *made) {
     const bf_rows *rows = job->rows;
     const int64_t slots = rows->slots * rows->width, n = rows->count * rows->width;
     const int workers = bf_workers(context, n, slots > ELEMENTS_LEAST ? slots : ELEMENTS_LEAST);
@@ -219,6 +225,7 @@ bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column 
     for (int w = 0; w < workers && status == BF_OK; w++) {
         m.columns[w] = bf_slots_column(job->op, job->dtype);
         bf_accumulators_init(&m.accumulators[w], &m.columns[w], 1);
+        if (uncounted) bf_accumulators_uncount(&m.accumulators[w]);
     }
     if (status == BF_OK) {
         status = absorb_all(context, &m, workers);
@@ -230,6 +237,17 @@ bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column 
     }
     bf_free(m.columns);
     bf_free(m.accumulators);
+    return status;
+}
+
+bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column *column,
+                        bf_accumulators *made) {
+    const bf_column kept = bf_slots_column(job->op, job->dtype);
+    const int64_t n = job->rows->count * job->rows->width;
+    bf_status status = BF_E_MEMORY;
+    if (job->uncounted && !bf_column_expects_specials(&kept, job->values, n))
+        status = make_slots(context, job, true, column, made);
+    if (status == BF_E_MEMORY) status = make_slots(context, job, false, column, made);
     return status == BF_E_MEMORY ? bf_fail(context, status, "no memory for slots") : status;
 }
 

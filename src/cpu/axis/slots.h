@@ -15,6 +15,7 @@ typedef struct bf_slots_job {
     bf_dtype dtype;
     const char *values;
     const bf_rows *rows;
+    bool uncounted; /* the accumulators need not count rows */
 } bf_slots_job;
 
 /* Makes accumulators of rows->slots * rows->width slots, of the caller's column, which have

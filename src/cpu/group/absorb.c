@@ -10,7 +10,7 @@
 enum {
     PIECE = 1 << 14, /* rows that a worker takes at a time */
     BLOCK = 1 << 22, /* rows that are sorted at a time */
-    FEW_BATCH = 256  /* rows that are numbered at a time, while memory is fetched for the next */
+    FEW_BATCH = 512  /* rows that are numbered at a time, while memory is fetched for the next */
 };
 
 /* The rows of a call. */
@@ -44,17 +44,6 @@ typedef struct few_job {
     atomic_bool failed;   /* there was no memory */
 } few_job;
 
-/* Fetches the values of n rows, and the keys of the n after them. */
-static void fetch_rows(const rows *r, int64_t at, int64_t n) {
-    const bf_cpu_groups *g = r->groups;
-    const int64_t keys = key_bytes(g);
-    for (int64_t i = 0; i < n * keys; i += BF_CPU_LINE)
-        __builtin_prefetch(r->keys + (at + n) * keys + i);
-    for (int c = 0; c < g->count; c++)
-        for (int64_t i = 0; i < n * value_bytes(g, c); i += BF_CPU_LINE)
-            __builtin_prefetch(r->values[c] + at * value_bytes(g, c) + i);
-}
-
 static bool absorb_few(const rows *r, bf_group_partition *partition, int64_t first, int64_t n) {
     const bf_cpu_groups *g = r->groups;
     const char *values[BF_AGGREGATES_MAX];
@@ -62,10 +51,10 @@ static bool absorb_few(const rows *r, bf_group_partition *partition, int64_t fir
     const int64_t batch = FEW_BATCH;
     for (int64_t at = first; at < first + n; at += batch) {
         int64_t some = least(first + n - at, batch);
-        fetch_rows(r, at, some);
-        g->loops->rank(g->key, r->keys + at * key_bytes(g), some, ranks);
+        const bf_stream keys = {r->keys + at * key_bytes(g), key_bytes(g)};
+        g->loops->rank(g->key, keys.at, some, ranks);
         for (int c = 0; c < g->count; c++) values[c] = r->values[c] + at * value_bytes(g, c);
-        if (!bf_partition_absorb(g, partition, ranks, values, some)) return false;
+        if (!bf_partition_absorb(g, partition, ranks, keys, values, some)) return false;
     }
     return true;
 }
@@ -184,7 +173,8 @@ static bool absorb_partition(const sorting *s, int64_t partition) {
     for (int c = 0; c < g->count && to->accumulators.room == 0; c++)
         if (!bf_accumulators_expect(&to->accumulators, c, values[c], n)) return false;
     return bf_partition_open(g, to) &&
-           bf_partition_absorb(g, to, s->sorted_ranks + first * g->rank_bytes, values, n);
+           bf_partition_absorb(g, to, s->sorted_ranks + first * g->rank_bytes, bf_stream_none(),
+                               values, n);
 }
 
 static bf_status absorb_partitions(void *arg, int worker, int64_t first, int64_t n) {

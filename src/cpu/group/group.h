@@ -77,8 +77,8 @@ struct bf_group_loops {
     /* Sets the partitions of ranks [0, n): the first BF_PARTITION_BITS of their hashes. */
     void (*partitions)(bf_hash_seed seed, const void *ranks, int64_t n, uint8_t *partitions);
     /* Sets the numbers of ranks [0, n), n <= BF_GROUP_BATCH, and gives new ones a number while
-     * there is room. Returns how many were numbered. */
-    int64_t (*number)(bf_group_partition *partition, const void *ranks, int64_t n,
+     * there is room. Returns how many were numbered. Fetches `keys` on the way. */
+    int64_t (*number)(bf_group_partition *partition, const void *ranks, int64_t n, bf_stream keys,
                       uint32_t *numbers);
     /* Returns how many of these ranks, which are all different, the partition lacks. */
     int64_t (*missing)(const bf_group_partition *partition, const void *ranks, int64_t n);
@@ -105,9 +105,10 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set);
 /* Makes room for so many groups in all. false: no memory; the partition is as it was. */
 bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *partition, int64_t size);
 
-/* Absorbs n rows: their ranks, and the values of each column. false: no memory. */
+/* Absorbs n rows: their ranks, and the values of each column. keys: what the ranks are made of, or
+ * none. false: no memory. */
 bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *partition,
-                         const void *ranks, const char *const values[], int64_t n);
+                         const void *ranks, bf_stream keys, const char *const values[], int64_t n);
 
 /* Moves to another seed if keys are clustered and there is memory: they may have been chosen
  * against this seed. */

@@ -11,7 +11,8 @@ static void insert_keys(const bf_cpu_groups *g, bf_group_partition *s, const cha
     for (int64_t at = 0; at < n; at += BATCH) {
         int64_t some = n - at < BATCH ? n - at : BATCH;
         g->loops->rank(g->key, keys + at * bf_key_bytes(g->key), some, ranks);
-        g->loops->number(s, ranks, some, numbers); /* at, at + 1, ...: they are new */
+        g->loops->number(s, ranks, some, bf_stream_none(),
+                         numbers); /* at, at + 1, ...: they are new */
     }
 }
 

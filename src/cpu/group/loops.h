@@ -105,21 +105,25 @@ static bool LOOP(add)(bf_group_partition *s, LOOP(spot) spot, RANK rank, uint64_
     return true;
 }
 
-static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n,
+static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n, bf_stream keys,
                             uint32_t *numbers) {
     uint64_t homes[BF_GROUP_BATCH + AHEAD];
     if (s->room == 0) return 0;
     LOOP(homes)(s, ranks, n, homes);
-    for (int64_t i = 0; i < n; i++) {
-        LOOP(fetch)(s, homes[i + AHEAD]);
-        RANK rank = LOOP(rank_at)(ranks, i);
-        LOOP(spot) spot = LOOP(probe)(s, rank, homes[i]);
-        uint32_t number = spot.bucket->numbers[spot.slot];
-        if (__builtin_expect(number == 0, 0)) {
-            if (!LOOP(add)(s, spot, rank, homes[i])) return i;
-            number = s->size;
+    for (int64_t i = 0; i < n;) {
+        const int64_t end = n - i < BF_STREAM_ROWS ? n : i + BF_STREAM_ROWS;
+        bf_stream_fetch(keys, i);
+        for (; i < end; i++) {
+            LOOP(fetch)(s, homes[i + AHEAD]);
+            RANK rank = LOOP(rank_at)(ranks, i);
+            LOOP(spot) spot = LOOP(probe)(s, rank, homes[i]);
+            uint32_t number = spot.bucket->numbers[spot.slot];
+            if (__builtin_expect(number == 0, 0)) {
+                if (!LOOP(add)(s, spot, rank, homes[i])) return i;
+                number = s->size;
+            }
+            numbers[i] = number - 1;
         }
-        numbers[i] = number - 1;
     }
     return n;
 }

@@ -72,7 +72,8 @@ static void merge_partition(const merge_job *job, int64_t partition) {
     if (a.count == 0) return;
     for (size_t k = 0; k < a.count; k += BATCH) {
         int64_t n = gather_ranks(job, &a, k, ranks);
-        job->groups->loops->number(into, ranks, n, numbers);
+        job->groups->loops->number(into, ranks, n, bf_stream_none(), numbers);
+        job->groups->accumulate->fetch(&into->accumulators, numbers, n);
         for (int64_t i = 0; i < n; i++)
             bf_accumulators_merge(&into->accumulators, numbers[i], &a.from->accumulators,
                                   number_of(&a, k + (size_t)i), job->map);

@@ -6,7 +6,8 @@
 enum {
     LEAST_SHIFT = 61,     /* 8 buckets */
     MOST_SHIFT = 64 - 30, /* 2^30: numbers have 32 bits */
-    LINE = 128            /* buckets are aligned to this */
+    LINE = 128,           /* buckets are aligned to this */
+    MET_LEAST = 16        /* rows that have met their group, from which the number is estimated */
 };
 
 bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *set) {
@@ -168,30 +169,48 @@ void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *s) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* About how many groups there will be, judged by how many of the rows so far have met one that was
+ * there: of r rows of random keys about r^2 / 2 groups. 0: too few or too many to tell. */
+static int64_t expected_groups(const bf_group_partition *s, int64_t rows) {
+    const int64_t met = rows - (int64_t)s->size;
+    if (met < MET_LEAST || rows > BF_PARTITION_CROWD) return 0;
+    const int64_t groups = rows * rows / (2 * met);
+    return groups < BF_PARTITION_CROWD ? groups + groups / 8 : 0;
+}
+
+/* Makes room for more groups, after so many rows. */
+static bool make_room(const bf_cpu_groups *groups, bf_group_partition *s, int64_t rows) {
+    const int64_t expected = expected_groups(s, rows);
+    return (expected > s->size && bf_partition_reserve(groups, s, expected)) ||
+           bf_partition_reserve(groups, s, (int64_t)s->size + 1);
+}
+
 static bool number_batch(const bf_cpu_groups *groups, bf_group_partition *s, const char *ranks,
-                         int64_t n, uint32_t *numbers) {
+                         bf_stream keys, int64_t n, uint32_t *numbers) {
     for (int64_t done = 0;;) {
-        done +=
-            groups->loops->number(s, ranks + done * groups->rank_bytes, n - done, numbers + done);
+        done += groups->loops->number(s, ranks + done * groups->rank_bytes, n - done,
+                                      bf_stream_from(keys, done), numbers + done);
         if (done == n) break;
-        if (!bf_partition_reserve(groups, s, (int64_t)s->size + 1)) return false;
+        if (!make_room(groups, s, s->accumulators.deposits + done)) return false;
     }
     bf_partition_heal(groups, s);
     return true;
 }
 
 bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *s, const void *ranks,
-                         const char *const values[], int64_t n) {
+                         bf_stream keys, const char *const values[], int64_t n) {
     uint32_t numbers[BF_GROUP_BATCH];
     bf_accumulators *a = &s->accumulators;
     for (int64_t at = 0; at < n; at += BF_GROUP_BATCH) {
         int64_t some = n - at < BF_GROUP_BATCH ? n - at : BF_GROUP_BATCH;
-        if (!number_batch(groups, s, (const char *)ranks + at * groups->rank_bytes, some, numbers))
+        if (!number_batch(groups, s, (const char *)ranks + at * groups->rank_bytes,
+                          bf_stream_from(keys, at), some, numbers))
             return false;
         if (!bf_accumulators_open(a, groups->accumulate, numbers, some)) return false;
         for (int c = 0; c < groups->count; c++) {
-            const bf_rows_batch b = {numbers, values[c] + at * bf_dtype_bytes(groups->dtypes[c]),
-                                     some};
+            const bf_rows_batch b = {.slots = numbers,
+                                     .values = values[c] + at * bf_dtype_bytes(groups->dtypes[c]),
+                                     .n = some};
             if (!bf_accumulators_absorb(a, groups->accumulate, c, &b)) return false;
         }
     }

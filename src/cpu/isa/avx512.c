@@ -150,6 +150,6 @@ const bf_isa bf_isa_avx512 = {
     .axis = &axis_loops,
     .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
-    .group_loops = bf_group_loops_avx2,
+    .group_loops = bf_group_loops_avx512,
     .accumulate = &bf_accumulate_loops_avx512,
 };

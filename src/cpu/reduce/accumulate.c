@@ -9,7 +9,11 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-enum { FETCH_BYTES = 1 << 19 };
+enum {
+    FETCH_WARM = 1 << 22, /* bytes of records beyond which each is fetched, */
+    FETCH_COLD = 1 << 19, /* and as long as they had fewer than */
+    WARM_DEPOSITS = 4     /* rows for each slot */
+};
 
 static void count_rows(const bf_accumulators *a, const uint32_t *slots, int64_t n) {
     int64_t *records = a->records;
@@ -17,16 +21,16 @@ static void count_rows(const bf_accumulators *a, const uint32_t *slots, int64_t 
     for (int64_t i = 0; i < n; i++) records[slots[i] * stride]++;
 }
 
-/* Fetches the records of slots that are about to be written, if the nearest cache cannot hold them
+/* Fetches the records of slots that are about to be written, if the nearest caches do not hold them
  * all. */
 static void fetch_records(const bf_accumulators *a, const uint32_t *slots, int64_t n) {
     const size_t bytes = a->stride * sizeof *a->records;
     const char *records = (const char *)a->records;
-    if (a->room * bytes <= FETCH_BYTES) return;
-    for (int64_t i = 0; i < n; i++) {
-        __builtin_prefetch(records + slots[i] * bytes, 1);
-        __builtin_prefetch(records + slots[i] * bytes + bytes - 1, 1);
-    }
+    const bool warm = (size_t)a->deposits > WARM_DEPOSITS * a->room;
+    if (a->room * bytes <= (warm ? FETCH_WARM : FETCH_COLD)) return;
+    for (int64_t i = 0; i < n; i++) __builtin_prefetch(records + slots[i] * bytes, 1);
+    if (BF_CPU_LINE % bytes == 0) return;
+    for (int64_t i = 0; i < n; i++) __builtin_prefetch(records + slots[i] * bytes + bytes - 1, 1);
 }
 
 /* Compiled with each dtype as a constant. */
@@ -109,7 +113,8 @@ typedef struct place {
     int64_t *sums;  /* of slot 0 */
     size_t stride;  /* words from slot to slot */
     int words;      /* of a sum */
-    int rows;       /* the count of rows, from a sum on; 0: it is not counted here */
+    bool counted;   /* rows are counted here, */
+    int rows;       /* so many words from a sum on */
     uint64_t first; /* position of an element whose last bit is the band's first, */
     uint64_t end;   /* and above that: the first position that does not fit */
 } place;
@@ -125,8 +130,9 @@ static ALWAYS_INLINE place place_of(const bf_accumulators *a, const bf_column *c
     const bf_band *band = factors == 1 ? &c->sum : &c->products;
     const bf_format f = bf_format_of(c->dtype);
     const int fits = band->top - term_bits(c->dtype, factors) + 1;
-    place p = {a->records + band->at, a->stride, band->words, 0, 0, 0};
-    if (counts & BF_COUNT_ROWS) p.rows = -band->at;
+    place p = {.sums = a->records + band->at, .stride = a->stride, .words = band->words};
+    p.counted = (counts & BF_COUNT_ROWS) != 0;
+    p.rows = -band->at;
     if (bf_dtype_is_float(c->dtype))
         p.first = (uint64_t)(32 * band->first - bf_sum_position(f, band->layout, 0, factors));
     if (band->words > 0 && fits > 0) p.end = (uint64_t)fits;
@@ -248,33 +254,63 @@ static ALWAYS_INLINE bool make_terms(const place *p, bf_dtype dtype, int words, 
  * such terms. */
 #define ADD_STAGED(words)                                                                          \
     static __attribute__((noinline)) void add_staged_##words(                                      \
-        const place *p, const bf_column *c, const uint32_t *slots, int64_t n, const stage *s) {    \
-        add_staged(p, c, words, slots, n, s);                                                      \
+        const place *p, const bf_column *c, const bf_rows_batch *b, const stage *s) {              \
+        add_staged(p, c, words, b, s);                                                             \
     }
 
 static ALWAYS_INLINE void take_least(int64_t *least, int64_t key) {
     *least = key < *least ? key : *least;
 }
 
-static ALWAYS_INLINE void add_staged(const place *p, const bf_column *c, int words,
-                                     const uint32_t *slots, int64_t n, const stage *s) {
+/* Adds term i of a stage, two words at a time: compilers make one addition with carry of them. */
+static ALWAYS_INLINE void add_term(int64_t *sum, int words, const stage *s, int64_t i) {
+    bf_u128 carry = 0, pair;
+    int k = 0;
+    for (; k + 2 <= words; k += 2) {
+        const bf_u128 x = (bf_u128)s->words[k + 1][i] << 64 | s->words[k][i];
+        memcpy(&pair, sum + k, sizeof pair);
+        pair += x;
+        const bool over = pair < x;
+        pair += carry;
+        memcpy(sum + k, &pair, sizeof pair);
+        carry = over || pair < carry;
+    }
+    if (k < words) sum[k] = (int64_t)((uint64_t)sum[k] + s->words[k][i] + (uint64_t)carry);
+}
+
+static ALWAYS_INLINE void add_rows(const place *p, const bf_column *c, int words, bool counted,
+                                   bool extremes, const bf_rows_batch *b, const stage *s) {
     int64_t *const sums = p->sums;
+    const uint32_t *const slots = b->slots;
     const size_t stride = p->stride;
+    const int64_t n = b->n;
+    const bf_stream values = {b->values, bf_dtype_bytes(c->dtype)}, other = b->other;
     const int rows = p->rows, at = c->sum.at;
     const int least = c->parts & BF_PART_LEAST ? c->least_at - at : 0;
     const int greatest = c->parts & BF_PART_GREATEST ? c->greatest_at - at : 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t *sum = sums + slots[i] * stride;
-        uint64_t carry = 0;
-        if (rows != 0) sum[rows]++;
-        for (int k = 0; k < words; k++) {
-            const uint64_t x = (uint64_t)sum[k], y = x + s->words[k][i], z = y + carry;
-            sum[k] = (int64_t)z;
-            carry = (y < x) | (z < y);
+    for (int64_t first = 0, i = 0; first < n; first += BF_STREAM_ROWS) {
+        const int64_t end = n - first < BF_STREAM_ROWS ? n : first + BF_STREAM_ROWS;
+        bf_stream_fetch(values, first);
+        bf_stream_fetch(other, first);
+        for (; i < end; i++) {
+            int64_t *sum = sums + slots[i] * stride;
+            if (counted) sum[rows]++;
+            add_term(sum, words, s, i);
+            if (extremes && least != 0) take_least(&sum[least], s->keys[i]);
+            if (extremes && greatest != 0) take_least(&sum[greatest], ~s->keys[i]);
         }
-        if (least != 0) take_least(&sum[least], s->keys[i]);
-        if (greatest != 0) take_least(&sum[greatest], ~s->keys[i]);
     }
+}
+
+static ALWAYS_INLINE void add_staged(const place *p, const bf_column *c, int words,
+                                     const bf_rows_batch *b, const stage *s) {
+    const bool counted = p->counted, extremes = c->parts >= BF_PART_LEAST;
+    if (extremes)
+        add_rows(p, c, words, counted, true, b, s);
+    else if (counted)
+        add_rows(p, c, words, true, false, b, s);
+    else
+        add_rows(p, c, words, false, false, b, s);
 }
 
 ADD_STAGED(1)
@@ -283,12 +319,12 @@ ADD_STAGED(3)
 ADD_STAGED(4)
 
 static ALWAYS_INLINE void add_by_words(const place *p, const bf_column *c, int words,
-                                       const uint32_t *slots, int64_t n, const stage *s) {
+                                       const bf_rows_batch *b, const stage *s) {
     switch (words) {
-    case 1: add_staged_1(p, c, slots, n, s); break;
-    case 2: add_staged_2(p, c, slots, n, s); break;
-    case 3: add_staged_3(p, c, slots, n, s); break;
-    default: add_staged_4(p, c, slots, n, s); break;
+    case 1: add_staged_1(p, c, b, s); break;
+    case 2: add_staged_2(p, c, b, s); break;
+    case 3: add_staged_3(p, c, b, s); break;
+    default: add_staged_4(p, c, b, s); break;
     }
 }
 
@@ -303,7 +339,7 @@ static ALWAYS_INLINE int64_t take_terms(const place *p, const bf_accumulators *a
                                         const bf_column *c, bf_dtype dtype, unsigned counts,
                                         const bf_rows_batch *b, int64_t i, int64_t end) {
     const int64_t stop = add_terms(p, c, dtype, 1, counts, b, i, end);
-    const bf_rows_batch done = {b->slots, b->values, stop};
+    const bf_rows_batch done = {b->slots, b->values, stop, b->other};
     if (c->parts & BF_PART_LEAST) compare_keys(a, c, dtype, false, 0, &done, i);
     if (c->parts & BF_PART_GREATEST) compare_keys(a, c, dtype, true, 0, &done, i);
     return stop;
@@ -318,10 +354,11 @@ static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_accumulators *a
     if (!bf_dtype_is_float(dtype) && p->end == 0) return i;
     while (i < b->n) {
         const int64_t n = b->n - i < STAGE ? b->n - i : STAGE;
-        const char *values = b->values + i * bytes;
-        if (make_terms(p, dtype, words, values, n, &s)) {
-            if (extremes) make_keys(dtype, values, n, &s);
-            add_by_words(p, c, words, b->slots + i, n, &s);
+        const bf_rows_batch some = {b->slots + i, b->values + i * bytes, n,
+                                    bf_stream_from(b->other, i)};
+        if (make_terms(p, dtype, words, some.values, n, &s)) {
+            if (extremes) make_keys(dtype, some.values, n, &s);
+            add_by_words(p, c, words, &some, &s);
             i += n;
         } else {
             const int64_t stop = take_terms(p, a, c, dtype, counts, b, i, i + n);

@@ -13,10 +13,10 @@ enum {
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* Gives each part of the columns its place in a record. Returns the words of a record. */
-static size_t lay_out(bf_column *columns, int count) {
-    int at = 1;
-    for (int c = 0; c < count; c++) {
-        bf_column *column = &columns[c];
+static size_t lay_out(bf_accumulators *a) {
+    int at = a->uncounted ? 0 : 1;
+    for (int c = 0; c < a->count; c++) {
+        bf_column *column = &a->columns[c];
         column->sum.at = at;
         at += column->sum.words;
         column->products.at = at;
@@ -35,18 +35,31 @@ void bf_accumulators_init(bf_accumulators *a, bf_column *columns, int count) {
         columns[c].products = (bf_band){.layout = bf_layout_products(columns[c].dtype)};
         columns[c].specials = NULL;
     }
-    *a = (bf_accumulators){.count = count, .columns = columns, .stride = lay_out(columns, count)};
+    *a = (bf_accumulators){.count = count, .columns = columns};
+    a->stride = lay_out(a);
+}
+
+void bf_accumulators_uncount(bf_accumulators *a) {
+    a->uncounted = true;
+    a->stride = lay_out(a);
 }
 
 void bf_accumulators_clear(bf_accumulators *a) {
     for (int c = 0; c < a->count; c++) bf_free(a->columns[c].specials);
-    bf_free(a->records);
+    bf_free(a->memory);
     bf_accumulators_init(a, a->columns, a->count);
 }
 
-/* Sets *bytes to those of so many records. false: too many. */
-static bool records_bytes(size_t room, size_t stride, size_t *bytes) {
-    return !__builtin_mul_overflow(room, stride * sizeof(int64_t), bytes) && *bytes < SIZE_MAX / 4;
+/* Makes so many records, all 0. The accumulators do not free those that they had. */
+static bool make_records(bf_accumulators *a, size_t room) {
+    size_t bytes;
+    if (__builtin_mul_overflow(room, a->stride * sizeof *a->records, &bytes)) return false;
+    char *memory = bytes < SIZE_MAX / 4 ? bf_zeros(bytes + BF_CPU_LINE) : NULL;
+    if (memory == NULL) return false;
+    bf_touch(memory, bytes + BF_CPU_LINE);
+    a->memory = memory;
+    a->records = (void *)(memory + (BF_CPU_LINE - (uintptr_t)memory % BF_CPU_LINE));
+    return true;
 }
 
 /* Sets the keys of records that are 0. */
@@ -74,18 +87,17 @@ bool bf_column_hold_specials(bf_column *column, size_t room) {
 }
 
 bool bf_accumulators_grow(bf_accumulators *a, size_t room) {
-    size_t bytes, before = a->room;
-    if (!records_bytes(room, a->stride, &bytes)) return false;
+    const bf_accumulators before = *a;
+    if (room <= a->room) return true;
     for (int c = 0; c < a->count; c++)
-        if (a->columns[c].specials != NULL && !grow_specials(&a->columns[c], before, room))
+        if (a->columns[c].specials != NULL && !grow_specials(&a->columns[c], before.room, room))
             return false;
-    int64_t *records = before == 0 ? bf_zeros(bytes) : bf_resize(a->records, bytes);
-    if (records == NULL) return false;
-    if (before == 0) bf_touch(records, bytes);
-    a->records = records;
-    if (before > 0) memset(bf_record(a, before), 0, (room - before) * a->stride * sizeof *records);
+    if (!make_records(a, room)) return false;
+    if (before.room > 0)
+        memcpy(a->records, before.records, before.room * a->stride * sizeof *a->records);
+    bf_free(before.memory);
     a->room = room;
-    init_keys(a, before, room);
+    init_keys(a, before.room, room);
     return true;
 }
 
@@ -121,7 +133,7 @@ static void add_number(int64_t *to, int words, int limb, const int64_t *from, in
 /* Copies the parts of a record in one layout to another, which is empty. */
 static void move_record(const bf_accumulators *from, const int64_t *old, const bf_accumulators *to,
                         int64_t *new) {
-    new[0] = old[0];
+    if (!from->uncounted) new[0] = old[0];
     for (int c = 0; c < from->count; c++) {
         const bf_column *x = &from->columns[c], *y = &to->columns[c];
         if (x->sum.words > 0)
@@ -138,15 +150,12 @@ static void move_record(const bf_accumulators *from, const int64_t *old, const b
 
 /* Lays the records out anew, once a band of the columns has changed. before: what they were. */
 static bool move_records(bf_accumulators *a, const bf_accumulators *before) {
-    size_t bytes;
-    a->stride = lay_out(a->columns, a->count);
+    a->stride = lay_out(a);
     if (a->room == 0) return true;
-    a->records = records_bytes(a->room, a->stride, &bytes) ? bf_zeros(bytes) : NULL;
-    if (a->records == NULL) return false;
-    bf_touch(a->records, bytes);
+    if (!make_records(a, a->room)) return false;
     for (size_t i = 0; i < a->room; i++)
         move_record(before, bf_record(before, i), a, bf_record(a, i));
-    bf_free(before->records);
+    bf_free(before->memory);
     return true;
 }
 
@@ -164,7 +173,6 @@ static bool replace_band(bf_accumulators *a, bf_band *band, int first, int words
     if (!made) {
         memcpy(a->columns, before.columns, bytes);
         a->stride = before.stride;
-        a->records = before.records;
     }
     bf_free(before.columns);
     return made;
@@ -254,7 +262,7 @@ static bool make_room(bf_accumulators *a, bf_column *c, unsigned part, const bf_
     int begin, end;
     if (part == BF_PART_LEAST || part == BF_PART_GREATEST ||
         adds_nothing(c->dtype, bf_load_bits(b->values + i * bytes, bytes)))
-        return bf_column_hold_specials(c, a->room);
+        return !a->uncounted && bf_column_hold_specials(c, a->room);
     if (!measure(c, factors, b, i, &begin, &end)) return true;
     return widen_band(a, factors == 1 ? &c->sum : &c->products, begin, end, a->deposits);
 }
@@ -263,7 +271,7 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
                             const bf_rows_batch *b) {
     bf_column *c = &a->columns[column];
     unsigned counts = BF_COUNT_SPECIALS; /* by the first part alone */
-    if (column == 0) counts |= BF_COUNT_ROWS;
+    if (column == 0 && !a->uncounted) counts |= BF_COUNT_ROWS;
     for (unsigned part = 1; part <= BF_PART_GREATEST; part *= 2) {
         if (!(c->parts & part)) continue;
         if (part >= BF_PART_LEAST && (c->parts & BF_PART_SUM)) break; /* went with the sum */
@@ -283,9 +291,16 @@ static bool is_special(const bf_column *c, uint64_t x) {
     return bf_is_nan(f, x) || (sums && (x == bf_format_sign(f) || bf_is_inf(f, x)));
 }
 
+bool bf_column_expects_specials(const bf_column *c, const char *values, int64_t n) {
+    const int bytes = bf_dtype_bytes(c->dtype);
+    for (int64_t i = 0; i < n; i += n / SAMPLE + 1)
+        if (is_special(c, bf_load_bits(values + i * bytes, bytes))) return true;
+    return false;
+}
+
 bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n) {
     bf_column *c = &a->columns[column];
-    const bf_rows_batch b = {NULL, values, n};
+    const bf_rows_batch b = {.values = values, .n = n};
     const int bytes = bf_dtype_bytes(c->dtype);
     const unsigned sums[2] = {BF_PART_SUM, BF_PART_PRODUCTS};
     bool special = false;
@@ -305,7 +320,7 @@ bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, 
     const bf_column *c = &a->columns[column];
     const size_t bytes = (size_t)bf_dtype_bytes(c->dtype);
     const int64_t step = n / SAMPLE + 1;
-    bf_rows_batch b = {NULL, sample, 0};
+    bf_rows_batch b = {.values = sample};
     int begin, end;
     for (int64_t i = 0; i < n; i += step, b.n++)
         memcpy(sample + (size_t)b.n * bytes, values + (size_t)i * bytes, bytes);
@@ -357,7 +372,7 @@ void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accum
                            size_t f, const int map[]) {
     int64_t *record = bf_record(into, i);
     const int64_t *other = bf_record(from, f);
-    record[0] += other[0];
+    if (!into->uncounted) record[0] += other[0];
     for (int c = 0; c < into->count; c++) {
         const bf_column *to = &into->columns[c], *x = column_of(from, map, c);
         if (to->parts & BF_PART_SUM) add_band(&to->sum, record, &x->sum, other);

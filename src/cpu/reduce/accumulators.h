@@ -13,6 +13,7 @@
 #define BF_CPU_REDUCE_ACCUMULATORS_H
 
 #include "cpu/runtime/context.h"
+#include "cpu/runtime/stream.h"
 #include "rules/reduce/band.h"
 #include "rules/reduce/state.h"
 
@@ -50,9 +51,11 @@ typedef struct bf_accumulators {
     int count; /* of columns */
     bf_column *columns;
     size_t room;      /* slots */
-    size_t stride;    /* words of a record, the first of which counts rows */
+    size_t stride;    /* words of a record, the first of which counts rows, */
+    bool uncounted;   /* unless they are not counted: then there are no specials either */
     int64_t deposits; /* numbers that have been added to any one sum, at most */
-    int64_t *records;
+    int64_t *records; /* from a line of memory on: those of 2^k words lie in one */
+    void *memory;     /* in which they are */
 } bf_accumulators;
 
 /* The part that an aggregate needs. */
@@ -72,6 +75,11 @@ static inline int64_t *bf_record(const bf_accumulators *a, size_t slot) {
     return a->records + slot * a->stride;
 }
 
+/* The rows of a slot; 1 if they are not counted. */
+static inline int64_t bf_rows_of(const bf_accumulators *a, size_t slot) {
+    return a->uncounted ? 1 : *bf_record(a, slot);
+}
+
 /* --- the loops of an instruction set --- */
 
 /* Rows of a batch: their slots, and the values of a column. */
@@ -79,6 +87,7 @@ typedef struct bf_rows_batch {
     const uint32_t *slots;
     const char *values;
     int64_t n;
+    bf_stream other; /* of these rows, to be fetched as the values are; or none */
 } bf_rows_batch;
 
 enum { BF_COUNT_ROWS = 1, BF_COUNT_SPECIALS = 2 };
@@ -106,12 +115,15 @@ extern const bf_accumulate_loops bf_accumulate_loops_generic, bf_accumulate_loop
 /* Makes accumulators of no slots; the dtypes and parts of the columns, which the caller keeps, are
  * set. */
 void bf_accumulators_init(bf_accumulators *a, bf_column *columns, int count);
+/* Has accumulators of no slots leave out the counts of rows: for sums, sums of squares and norms.
+ * They cannot absorb specials: "false". */
+void bf_accumulators_uncount(bf_accumulators *a);
 /* Frees what the slots have: they are as made. */
 void bf_accumulators_clear(bf_accumulators *a);
 /* Makes all slots empty. */
 void bf_accumulators_reset(bf_accumulators *a);
 
-/* Makes room for `room` slots. */
+/* Makes room for `room` slots, if there is less. */
 bool bf_accumulators_grow(bf_accumulators *a, size_t room);
 
 /* Opens a batch of n <= BF_ACCUMULATE_BATCH rows. */
@@ -124,6 +136,8 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
 /* Chooses the bands of a column by a sample of n values that will come. Best before there are
  * slots, for bands that change later move all records. */
 bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, int64_t n);
+/* Are there values in a sample of n that the column counts apart? */
+bool bf_column_expects_specials(const bf_column *column, const char *values, int64_t n);
 /* Makes all memory that n values of a column need. */
 bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n);
 

@@ -15,7 +15,7 @@ static ALWAYS_INLINE bf_band_sums sums_of(const bf_accumulators *a, const bf_col
                       .sum_layout = band_layout(&c->sum),
                       .products_layout = band_layout(&c->products),
                       .words = true};
-    bf_column_counts(c, slot, kind, record[0], g.counts);
+    bf_column_counts(c, slot, kind, bf_rows_of(a, slot), g.counts);
     return g;
 }
 

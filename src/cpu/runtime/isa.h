@@ -38,6 +38,7 @@ const struct bf_table_loops *bf_table_loops_generic(int key_bytes, int value_byt
 const struct bf_table_loops *bf_table_loops_avx2(int key_bytes, int value_bytes);
 const struct bf_group_loops *bf_group_loops_generic(int rank_bytes);
 const struct bf_group_loops *bf_group_loops_avx2(int rank_bytes);
+const struct bf_group_loops *bf_group_loops_avx512(int rank_bytes);
 
 typedef struct bf_isa {
     const char *name;

@@ -5,7 +5,30 @@
 
 #include "rules/number/rule.h"
 
-#if defined(__AVX2__)
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+#include <immintrin.h>
+
+static inline uint32_t bf_match_4(const char *bucket, uint32_t key, int places) {
+    __m256i wanted = _mm256_set1_epi32((int)key);
+    uint32_t found = 0;
+    for (int i = 0; i < places; i += 8) {
+        __m256i keys = _mm256_load_si256((const __m256i *)(const void *)(bucket + 4 * i));
+        found |= (uint32_t)_mm256_cmpeq_epi32_mask(keys, wanted) << i;
+    }
+    return found & ((1u << places) - 1);
+}
+
+static inline uint32_t bf_match_8(const char *bucket, uint64_t key, int places) {
+    __m512i wanted = _mm512_set1_epi64((long long)key);
+    uint32_t found = 0;
+    for (int i = 0; i < places; i += 8) {
+        __m512i keys = _mm512_load_si512(bucket + 8 * i);
+        found |= (uint32_t)_mm512_cmpeq_epi64_mask(keys, wanted) << i;
+    }
+    return found & ((1u << places) - 1);
+}
+
+#elif defined(__AVX2__)
 #include <immintrin.h>
 
 static inline uint32_t bf_match_4(const char *bucket, uint32_t key, int places) {

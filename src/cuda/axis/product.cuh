@@ -79,7 +79,7 @@ struct bf_cuda_axis_product : bf_cuda_axis_takes_all<bf_cuda_axis_product> {
         bf_cuda_long<3> x;
         const bf_dtype integer = bf_element_integer(p.dtype);
         const bool exact = bf_product_finish(p.dtype, whole, x.w);
-        const bool narrow = exact && bf_element_fits(integer, x.w);
+        const bool narrow = exact && bf_integer_fits(integer, x.w);
         const bool rounds = bf_dtype_is_float(p.to) && p.overflow != BF_OVERFLOW_WRAP;
         const bool fits = rounds ? exact : narrow;
         if (!fits) {

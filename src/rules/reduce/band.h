@@ -100,10 +100,4 @@ BF_RULE void bf_band_integer(bf_reduction op, const bf_band_sums *g, uint64_t ou
     }
 }
 
-/* Does a 192-bit integer fit BF_I64 or BF_U64? BF_I192 it always does. */
-BF_RULE bool bf_integer_fits(bf_dtype dtype, const uint64_t integer[3]) {
-    uint64_t above = dtype == BF_I64 ? (uint64_t)((int64_t)integer[0] >> 63) : 0;
-    return dtype == BF_I192 || (integer[1] == above && integer[2] == above);
-}
-
 #endif

@@ -19,12 +19,6 @@ BF_RULE bf_dtype bf_element_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_
     return out_dtype == BF_F32 ? BF_F32 : BF_F64;
 }
 
-/* Does a 192-bit integer fit BF_I64, or BF_U64? */
-BF_RULE bool bf_element_fits(bf_dtype to, const uint64_t integer[3]) {
-    uint64_t above = to == BF_I64 ? (uint64_t)((int64_t)integer[0] >> 63) : 0;
-    return integer[1] == above && integer[2] == above;
-}
-
 /* A product of integers. One that does not fit is what it is modulo 2^64; of that its float. */
 BF_RULE uint64_t bf_element_of_product(bf_dtype dtype, const int64_t *words,
                                        const bf_reduce_options *options, bf_dtype to, bool *fits,
@@ -32,7 +26,7 @@ BF_RULE uint64_t bf_element_of_product(bf_dtype dtype, const int64_t *words,
     uint64_t x[3];
     bf_dtype integer = bf_element_integer(dtype);
     bool whole = bf_product_finish(dtype, words, x);
-    bool narrow = whole && bf_element_fits(integer, x);
+    bool narrow = whole && bf_integer_fits(integer, x);
     bool rounds = bf_dtype_is_float(to) && options->overflow != BF_OVERFLOW_WRAP;
     *fits = rounds ? whole : narrow;
     if (!*fits) {
@@ -57,7 +51,7 @@ BF_RULE bf_status bf_element_of_words(bf_kind kind, bf_reduction op, bf_dtype dt
     }
     bf_status status = bf_result_of_kind(kind, op, dtype, words, options, &v, work);
     if (status != BF_OK) return status;
-    if (v.dtype == BF_I192) *fits = bf_element_fits(to, v.as.i192);
+    if (v.dtype == BF_I192) *fits = bf_integer_fits(to, v.as.i192);
     *bits = 0;
     memcpy(bits, &v.as, (size_t)bf_dtype_bytes(to)); /* low bytes come first */
     return BF_OK;

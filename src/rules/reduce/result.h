@@ -25,6 +25,12 @@ BF_RULE bf_value bf_value_from_bits(bf_dtype dtype, uint64_t bits) {
     return v;
 }
 
+/* Does a 192-bit integer fit BF_I64 or BF_U64? BF_I192 it always does. */
+BF_RULE bool bf_integer_fits(bf_dtype dtype, const uint64_t integer[3]) {
+    uint64_t above = dtype == BF_I64 ? (uint64_t)((int64_t)integer[0] >> 63) : 0;
+    return dtype == BF_I192 || (integer[1] == above && integer[2] == above);
+}
+
 BF_RULE bf_status bf_result_index(const int64_t *words, bool nan_counts, bf_value *value) {
     bool nan = nan_counts && words[BF_EXTREME_NAN] > 0;
     int64_t index = words[nan ? BF_EXTREME_NAN_INDEX : BF_EXTREME_INDEX];
