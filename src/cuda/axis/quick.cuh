@@ -100,6 +100,14 @@ static __device__ __forceinline__ bool bf_cuda_axis_quick_mean(bf_dtype to, bf_c
     return good && bf_cuda_axis_round_near(to, q.high, q.low, fabs(q.high) * 0x1p-98, bits);
 }
 
+/* The root of high + low. */
+static __device__ __forceinline__ bool
+bf_cuda_axis_quick_root(bf_dtype to, bf_cuda_axis_exactly x, uint64_t *bits) {
+    if (!(x.high > 1e-200 && x.high < 1e200)) return false;
+    const double r = sqrt(x.high), low = (fma(-r, r, x.high) + x.low) / (2 * r);
+    return bf_cuda_axis_round_near(to, r, low, r * 0x1p-96, bits);
+}
+
 /* (n * squares - sum^2) / (n * (n - ddof)), or its root, where n^2 is below 2^53. All that is
  * rounded is less than 2^-99 of n * squares. */
 static __device__ __forceinline__ bool

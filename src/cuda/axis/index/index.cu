@@ -61,7 +61,7 @@ bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_s
     size_t marks = proves ? (bits + 31) / 32 * 4 : 0;
     size_t pool = (size_t)(giants * p->width) * (size_t)p->words * sizeof(int64_t);
     size_t words =
-        p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, p->words) : 0;
+        p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, *p) : 0;
     p->pool = (int64_t *)(s->pool = bf_cuda_alloc(context, pool));
     p->thread_words = (int64_t *)(s->words = bf_cuda_alloc(context, words));
     s->marks = bf_cuda_alloc(context, marks);
@@ -70,12 +70,10 @@ bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_s
     return cudaMemsetAsync(s->marks, 0, marks, context->cuda->stream) == cudaSuccess;
 }
 
-/* The first kernel: threads that use no words may be many. */
 cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
                          bf_cuda_index_kernel kernel) {
     int64_t tasks = (p.order.slots + bf_cuda_index_pieces(p.order.n)) * p.lanes;
-    int64_t blocks = (tasks + THREADS - 1) / THREADS, most = bf_cuda_index_word_blocks(cuda);
-    if (bf_cuda_index_is_direct(p)) most = (int64_t)cuda->multiprocessors * 32;
+    int64_t blocks = (tasks + THREADS - 1) / THREADS, most = (int64_t)cuda->multiprocessors * 32;
     kernel<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, cuda->stream>>>(p);
     return cudaGetLastError();
 }
@@ -143,7 +141,7 @@ bf_status run_call(index_call *c) {
         status = multiply(c);
         return status == BF_OK && c->results->queued ? tell_wrong(c) : status;
     }
-    status = bf_cuda_index_scatters(c->operands, &c->rows)
+    status = bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows)
                  ? bf_cuda_index_scatter(c->context, &c->params, &c->rows)
                  : sort_and_reduce(c);
     if (status != BF_OK) return status;

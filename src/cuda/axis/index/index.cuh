@@ -154,12 +154,10 @@ static inline int64_t bf_cuda_index_pieces(int64_t n) {
 typedef void (*bf_cuda_index_kernel)(const bf_cuda_index_params);
 bf_cuda_index_kernel bf_cuda_index_floats(const bf_cuda_index_params &p, int *columns);
 bf_cuda_index_kernel bf_cuda_index_others(const bf_cuda_index_params &p, int *columns);
-/* Do its results need no thread_words? */
-bool bf_cuda_index_is_direct(const bf_cuda_index_params &p);
 
-/* words.cu: the blocks that have thread_words, and the bytes of these. */
-int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda);
-size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, int words);
+/* words.cu: the blocks of kernels for its results, and the bytes of their thread_words. */
+int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda, const bf_cuda_index_params &p);
+size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, const bf_cuda_index_params &p);
 /* Enqueues a copy of all rows in their order. */
 cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p, void *to);
 /* Enqueue the kernels of giants, and of what is marked. */
@@ -181,8 +179,8 @@ bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *
 bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
                                 bf_cuda_index_sorted *sorted);
 
-/* scatter.cu: values of one float a row. Returns whether it takes these. */
-bool bf_cuda_index_scatters(const bf_operands *operands, const bf_rows *rows);
+/* scatter.cu: sums of one float a row. Returns whether it takes these. */
+bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, const bf_rows *rows);
 bf_status bf_cuda_index_scatter(bf_context *context, bf_cuda_index_params *p, const bf_rows *rows);
 
 /* --- loading an index --- */
@@ -233,20 +231,6 @@ static __device__ __forceinline__ void bf_cuda_index_write_empty(const bf_cuda_i
                                                                  int64_t r) {
     bf_cuda_index_write(p, r, p.empty, true);
     if (!p.has_empty) bf_cuda_index_fail(p, r, BF_CUDA_INDEX_EMPTY);
-}
-
-/* Writes the result of a state's words, which it carries. */
-static __device__ __noinline__ void bf_cuda_index_finish(const bf_cuda_index_params &p, int64_t r,
-                                                         int64_t *words, bf_work *work) {
-    uint64_t bits;
-    bool fits;
-    bf_sum_carry(p.kind, p.dtype, words);
-    bf_status status =
-        bf_element_of_words(p.kind, p.op, p.dtype, words, &p.options, p.to, &bits, &fits, work);
-    if (status == BF_OK)
-        bf_cuda_index_write(p, r, bits, fits);
-    else
-        bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
 }
 
 /* An extreme of a slot: the words of a giant. Rows are meaningless where there is none. */

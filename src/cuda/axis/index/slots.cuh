@@ -3,29 +3,18 @@
  * template <class A>: an accumulator of a column has
  *   E              the type of elements in memory
  *   V              columns of a thread
- *   direct(p)      finish() needs no words
  *   open()         makes it empty
  *   take(p, e, has, row)   takes an element of a row; !has: there is none
  *   proven()       what it has is exact
- *   finish(p, r, rows, words, work)   writes the result
+ *   finish(p, r, rows)     writes the result; false: it takes more than doubles
  *   add(p, rows, to)       adds it to the words of a giant, or to a state */
 #ifndef BF_CUDA_AXIS_INDEX_SLOTS_CUH
 #define BF_CUDA_AXIS_INDEX_SLOTS_CUH
 
-#include "cuda/axis/index/index.cuh"
+#include "cuda/axis/index/results.cuh"
 
 /* Elements of neighbouring columns, loaded at once. */
 template <class E, int V> struct alignas(V * sizeof(E)) bf_cuda_index_elements { E e[V]; };
-
-/* A thread's words, for results that are not direct, and room for their arithmetic. */
-static __device__ __forceinline__ int64_t *bf_cuda_index_thread_words(const bf_cuda_index_params &p,
-                                                                      bf_work **work) {
-    size_t each = (size_t)p.words + (sizeof(bf_work) + 7) / 8;
-    size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    int64_t *words = p.thread_words + thread * each;
-    *work = (bf_work *)(words + p.words);
-    return words;
-}
 
 /* Where a result is added up: the words of a giant, or a state. */
 struct bf_cuda_index_target {
@@ -100,6 +89,13 @@ static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_pa
     }
 }
 
+/* Leaves the results of a thread to words.cu. */
+static __device__ __forceinline__ void bf_cuda_index_mark(const bf_cuda_index_params &p,
+                                                          int64_t i) {
+    atomicOr(&p.marks[i / 32], 1u << (i % 32));
+    p.board->marked = 1;
+}
+
 template <class A>
 static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     bf_cuda_index_reduce(const __grid_constant__ bf_cuda_index_params p) {
@@ -120,22 +116,19 @@ static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
 #pragma unroll
         for (int v = 0; v < A::V; v++) proven = proven && sum[v].proven();
         if (!proven) {
-            atomicOr(&p.marks[i / 32], 1u << (i % 32));
-            p.board->marked = 1;
+            bf_cuda_index_mark(p, i);
             continue;
         }
         const uint32_t rows = t.end - t.begin;
         const bool adds = t.piece || p.states.counts != nullptr;
-        bf_work *work = nullptr;
-        int64_t *words = nullptr;
-        if (!adds && !A::direct(p)) words = bf_cuda_index_thread_words(p, &work);
 #pragma unroll
         for (int v = 0; v < A::V; v++) {
             if (!adds)
-                sum[v].finish(p, t.slot * p.width + column + v, rows, words, work);
+                proven = sum[v].finish(p, t.slot * p.width + column + v, rows) && proven;
             else if (rows > 0)
                 sum[v].add(p, rows, bf_cuda_index_target(p, t, column + v));
         }
+        if (!proven) bf_cuda_index_mark(p, i);
     }
 }
 
