@@ -103,7 +103,7 @@ bf_status settle(const index_call *c) {
 
 bf_status sort_and_reduce(index_call *c) {
     bf_status status =
-        bf_cuda_index_sort(c->context, &c->rows, c->params.board, &c->sorted, &c->params.order);
+        bf_cuda_index_sort(c->context, &c->rows, false, c->params.board, &c->sorted, &c->params.order);
     return status == BF_OK ? bf_cuda_index_enqueue(c->context, &c->params, &c->sorted) : status;
 }
 
@@ -112,7 +112,7 @@ bf_status multiply(index_call *c) {
     bf_context *context = c->context;
     bf_cuda_index_params *p = &c->params;
     const size_t bytes = (size_t)(c->rows.count * c->rows.width * p->bytes);
-    bf_status status = bf_cuda_index_sort(context, &c->rows, p->board, &c->sorted, &p->order);
+    bf_status status = bf_cuda_index_sort(context, &c->rows, true, p->board, &c->sorted, &p->order);
     if (status == BF_OK && !c->results->queued) status = settle(c);
     if (status != BF_OK) return status;
     if ((c->gathered = bf_cuda_alloc(context, bytes)) == NULL) return BF_E_MEMORY;

@@ -1,6 +1,6 @@
 /* Reductions of rows by index on a GPU.
  *
- * Rows are sorted by slot, as pairs of slot and row number (order.cu). Then a thread reduces
+ * The numbers of rows are sorted by slot (order.cu). Then a thread reduces
  * some columns of a slot (slots.cuh): it gathers the rows of the slot and adds them up in
  * doubles, and proves each addition exact. A result that is not proven is marked, and another
  * kernel computes it again in the words of a state (words.cu). A slot with many rows, a
@@ -74,9 +74,10 @@ struct bf_cuda_index_board {
 struct bf_cuda_index_order {
     int64_t slots;
     uint32_t n;
-    const bf_cuda_entry<uint32_t> *rows; /* slot and row number, by slot, stable; NULL: the rows
-                                            are in order */
-    const uint32_t *offsets;             /* slots + 1 */
+    const uint32_t *rows; /* numbers of rows, by slot, each `pitch` words behind the one before; NULL:
+                             the rows are in order */
+    uint32_t pitch;
+    const uint32_t *offsets; /* slots + 1 */
     const bf_cuda_index_giant *giants;
 };
 
@@ -129,10 +130,12 @@ struct bf_cuda_index_sorted {
     void *entries[2], *offsets, *giants, *marks, *pool, *words;
 };
 
-/* Enqueues the sorting of an index. board->wrong becomes the first wrong place. The memory is the
+/* Enqueues the sorting of an index; stable: rows of a slot remain in order. board->wrong becomes
+ * the first wrong place. The memory is the
  * caller's to free by the other function, also on failure. Errors: BF_E_MEMORY, BF_E_DEVICE. */
-bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
-                             bf_cuda_index_sorted *sorted, bf_cuda_index_order *order);
+bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
+                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                             bf_cuda_index_order *order);
 /* The same for rows [begin, begin + n), by length or by offsets that are right. */
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
@@ -268,7 +271,7 @@ struct bf_cuda_index_task {
 /* Returns the number of the row that is at place i of the order. */
 static __device__ __forceinline__ uint32_t bf_cuda_index_row(const bf_cuda_index_order &order,
                                                              uint32_t i) {
-    return order.rows != nullptr ? order.rows[i].value : i;
+    return order.rows != nullptr ? order.rows[i * order.pitch] : i;
 }
 
 /* Finds task number i: slots, then pieces. False: it is a giant, or there are no more pieces. */

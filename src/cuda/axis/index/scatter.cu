@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(1024, 1)
     sums.at = (unsigned)__cvta_generic_to_shared(shared) + 4 * (threadIdx.x & (copies - 1));
     sums.step = 4 * stride;
     sums.slot_step = 4 * copies;
-    bf_cuda_tiles::visit_rows<typename value_of<Sums>::type>(t, x, sums);
+    bf_cuda_tiles::visit_rows<typename value_of<Sums>::type, true>(t, x, sums);
     __syncthreads();
     /* Squares alone follow the counters; sums have one limb less than in a state. */
     const int gap = Sums::sums > 0 && Sums::squares > 0;

@@ -214,8 +214,8 @@ static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_ro
 /* --- the rows of an item --- */
 
 /* Visits rows of 32 tiles: each lane has the first of a tile, and their number. Four runs are read
- * at a time. */
-template <class V, class Visit>
+ * at a time; without their values, if !loads. */
+template <class V, bool loads, class Visit>
 __device__ __forceinline__ void visit_runs(const tiles &t, uint32_t tile, uint32_t start,
                                            uint32_t length, const Visit &visit) {
     enum { RUNS = 4, AHEAD = 2 };
@@ -237,7 +237,7 @@ __device__ __forceinline__ void visit_runs(const tiles &t, uint32_t tile, uint32
 #pragma unroll
                 for (int j = 0; j < AHEAD; j++) {
                     if (i + 32 * j >= rows[r]) continue;
-                    value[r][j] = __ldcs((const V *)t.values + at[r] + i + 32 * j);
+                    value[r][j] = loads ? __ldcs((const V *)t.values + at[r] + i + 32 * j) : 0;
                     slot[r][j] = __ldcs(t.slots + at[r] + i + 32 * j);
                 }
 #pragma unroll
@@ -263,7 +263,7 @@ static __device__ __forceinline__ uint32_t find_tile(const uint32_t *before, uin
 }
 
 /* Calls visit(slot within the digit, value) for this warp's share of an item's rows. */
-template <class V, class Visit>
+template <class V, bool loads, class Visit>
 __device__ __forceinline__ void visit_rows(const tiles &t, const item &x, const Visit &visit) {
     const uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32, all = x.end - x.begin;
     const uint32_t begin = x.begin + (uint32_t)((uint64_t)all * warp / warps);
@@ -284,7 +284,7 @@ __device__ __forceinline__ void visit_rows(const tiles &t, const item &x, const 
             length = last > skipped ? last - skipped : 0;
         }
         on = !__any_sync(~0u, first >= end);
-        visit_runs<V>(t, tile, start, length, visit);
+        visit_runs<V, loads>(t, tile, start, length, visit);
     }
 }
 
