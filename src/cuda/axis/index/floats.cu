@@ -22,8 +22,7 @@ __device__ __noinline__ void deposit(const bf_cuda_index_target &to, bf_layout l
 
 /* Add doubles to the sum, or to the squares, of a state. */
 template <int n>
-__device__ __forceinline__ void deposit_sum(const bf_cuda_index_target &to,
-                                            const double (&x)[n]) {
+__device__ __forceinline__ void deposit_sum(const bf_cuda_index_target &to, const double (&x)[n]) {
     const bf_sum_shape shape = bf_sum_shape_of(to.p.kind, to.p.dtype);
 #pragma unroll
     for (int k = 0; k < n; k++) deposit(to, shape.sum, shape.sum_at, x[k]);
@@ -66,8 +65,8 @@ __device__ __forceinline__ bool write_squares(const bf_cuda_index_params &p, int
     if (p.kind == BF_KIND_MOMENTS && rows <= (int64_t)p.options.ddof)
         bits = bf_format_nan(bf_format_of(p.to));
     else if (p.kind == BF_KIND_MOMENTS)
-        good = bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, sum, squares, rows,
-                                           p.options.ddof, &bits);
+        good = bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, sum, squares, rows, p.options.ddof,
+                                           &bits);
     else if (squares.high != 0 && p.op == BF_NORM)
         good = bf_cuda_axis_quick_root(p.to, squares, &bits);
     else if (squares.high != 0)

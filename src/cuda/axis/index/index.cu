@@ -60,8 +60,7 @@ bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_s
     size_t bits = (size_t)(p->order.slots + bf_cuda_index_pieces(n)) * (size_t)p->lanes;
     size_t marks = proves ? (bits + 31) / 32 * 4 : 0;
     size_t pool = (size_t)(giants * p->width) * (size_t)p->words * sizeof(int64_t);
-    size_t words =
-        p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, *p) : 0;
+    size_t words = p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, *p) : 0;
     p->pool = (int64_t *)(s->pool = bf_cuda_alloc(context, pool));
     p->thread_words = (int64_t *)(s->words = bf_cuda_alloc(context, words));
     s->marks = bf_cuda_alloc(context, marks);
@@ -102,8 +101,8 @@ bf_status settle(const index_call *c) {
 }
 
 bf_status sort_and_reduce(index_call *c) {
-    bf_status status =
-        bf_cuda_index_sort(c->context, &c->rows, false, c->params.board, &c->sorted, &c->params.order);
+    bf_status status = bf_cuda_index_sort(c->context, &c->rows, false, c->params.board, &c->sorted,
+                                          &c->params.order);
     return status == BF_OK ? bf_cuda_index_enqueue(c->context, &c->params, &c->sorted) : status;
 }
 

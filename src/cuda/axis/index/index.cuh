@@ -49,8 +49,8 @@ bf_status bf_cuda_states_add_words(bf_context *context, void *states, int64_t fi
 
 enum {
     BF_CUDA_INDEX_THREADS = 256,
-    BF_CUDA_INDEX_GIANT = 512, /* most rows of a slot that is no giant */
-    BF_CUDA_INDEX_PIECE = 256  /* rows of a piece of a giant */
+    BF_CUDA_INDEX_GIANT = 1024, /* most rows of a slot that is no giant */
+    BF_CUDA_INDEX_PIECE = 512   /* rows of a piece of a giant */
 };
 
 /* Why a result fails. */
@@ -74,8 +74,8 @@ struct bf_cuda_index_board {
 struct bf_cuda_index_order {
     int64_t slots;
     uint32_t n;
-    const uint32_t *rows; /* numbers of rows, by slot, each `pitch` words behind the one before; NULL:
-                             the rows are in order */
+    const uint32_t *rows; /* numbers of rows, by slot, each `pitch` words behind the one before;
+                             NULL: the rows are in order */
     uint32_t pitch;
     const uint32_t *offsets; /* slots + 1 */
     const bf_cuda_index_giant *giants;

@@ -1,5 +1,6 @@
 /* Exact sums as 32-bit limbs in shared memory, which take every exponent. Each limb starts in the
- * middle of its range, so that few additions wrap around; those that do carry to the next limb. */
+ * middle of its range, so that few additions wrap around; those that do carry to the next limb.
+ * Other accesses to that memory are barriers away. */
 #ifndef BF_CUDA_AXIS_INDEX_LIMBS_CUH
 #define BF_CUDA_AXIS_INDEX_LIMBS_CUH
 
@@ -20,16 +21,16 @@ static __host__ __device__ constexpr int bf_cuda_limbs_of(int layout) {
 
 static __device__ __forceinline__ unsigned bf_cuda_shared_add(unsigned at, unsigned x) {
     unsigned before;
-    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(at), "r"(x) : "memory");
+    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(at), "r"(x));
     return before;
 }
 static __device__ __forceinline__ unsigned bf_cuda_shared_load(unsigned at) {
     unsigned x;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at));
     return x;
 }
 static __device__ __forceinline__ void bf_cuda_shared_store(unsigned at, unsigned x) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(x) : "memory");
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(x));
 }
 
 static __device__ __noinline__ void bf_cuda_limbs_carry(unsigned at, unsigned step, unsigned sign) {
@@ -39,16 +40,14 @@ static __device__ __noinline__ void bf_cuda_limbs_carry(unsigned at, unsigned st
 /* Adds a number of n limbs, or subtracts it (sign ~0), from limb number `limb` on. */
 template <int n>
 static __device__ __forceinline__ void bf_cuda_limbs_add(const bf_cuda_limbs &to, unsigned limb,
-                                                         const unsigned (&part)[n],
-                                                         unsigned sign) {
+                                                         const unsigned (&part)[n], unsigned sign) {
     unsigned at = to.at + limb * to.step;
     bool carry = false;
 #pragma unroll
     for (int k = 0; k < n; k++) {
         const unsigned x = part[k] + carry;
         carry = x < part[k];
-        if (k < 2 || x != 0)
-            carry |= (bf_cuda_shared_add(at, (x ^ sign) - sign) ^ sign) > ~x;
+        if (k < 2 || x != 0) carry |= (bf_cuda_shared_add(at, (x ^ sign) - sign) ^ sign) > ~x;
         at += to.step;
     }
     if (carry) bf_cuda_limbs_carry(at, to.step, sign);
@@ -65,9 +64,8 @@ static __device__ __forceinline__ void bf_cuda_limbs_add_wide(const bf_cuda_limb
 }
 
 /* Returns the leading bits of a number of so many limbs, which it makes those of its magnitude. */
-static __device__ __noinline__ bf_leading bf_cuda_limbs_leading(const bf_cuda_limbs &from,
-                                                                int limbs, int exponent,
-                                                                bool *negative) {
+static __device__ __noinline__ bf_leading bf_cuda_limbs_leading(bf_cuda_limbs from, int limbs,
+                                                                int exponent, bool *negative) {
     int64_t carry = 0;
     unsigned at = from.at;
     for (int i = 0; i < limbs; i++, at += from.step) {

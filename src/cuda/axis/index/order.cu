@@ -1,9 +1,9 @@
 /* The order of rows by their slots.
  *
  * Where rows of a slot may come in any order, row numbers are sorted into tiles, and taken by items
- * (tiles.cuh). The rows of each slot are counted, item by item; what other items have counted before
- * is where an item's rows of a slot begin. Then a block sorts an item in shared memory, and copies
- * each slot's rows to their place. Else pairs of slot and row number are sorted. */
+ * (tiles.cuh). The rows of each slot are counted, item by item; what other items have counted
+ * before is where an item's rows of a slot begin. Then a block sorts an item in shared memory, and
+ * copies each slot's rows to their place. Else pairs of slot and row number are sorted. */
 #include "cuda/axis/index/tiles.cuh"
 #include "cuda/runtime/sort.cuh"
 
@@ -95,8 +95,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
         const uint32_t s = base + threadIdx.x;
         const size_t at = ((size_t)blockIdx.x << t.bits) + s;
         const uint32_t own = s < width ? counts.own[at] : 0;
-        const uint32_t before =
-            sum + bf_cuda_partition::sum_before<ITEM_THREADS / 32>(own, &all);
+        const uint32_t before = sum + bf_cuda_partition::sum_before<ITEM_THREADS / 32>(own, &all);
         if (s < width) next[s] = before;
         if (own > 0) move[s] = offsets[(x.digit << t.bits) + s] + counts.before[at] - before;
         sum += all;
@@ -310,10 +309,11 @@ bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stab
                              bf_cuda_index_order *order) {
     *sorted = {};
     *order = {rows->slots, (uint32_t)rows->count, NULL, 1, NULL, NULL};
-    stable = stable || rows->count == 0 || rows->slots > (int64_t)1 << bf_cuda_tiles::SLOT_BITS;
+    const bool tiled =
+        rows->count > 0 && rows->slots > 0 && rows->slots <= (int64_t)1 << bf_cuda_tiles::SLOT_BITS;
     if (!alloc_offsets(context, rows->slots, order->n, sorted)) return BF_E_MEMORY;
-    return stable ? sort_stably(context, rows, board, sorted, order)
-                  : sort_anyhow(context, rows, board, sorted, order);
+    return tiled && !stable ? sort_anyhow(context, rows, board, sorted, order)
+                            : sort_stably(context, rows, board, sorted, order);
 }
 
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,

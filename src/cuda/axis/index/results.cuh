@@ -12,15 +12,16 @@ static __device__ __forceinline__ bool bf_cuda_index_doubles(bf_leading x,
     *d = {0, 0};
     if (x.bits == 0) return true;
     if (low < -1000 || high > 900) return false;
-    d->high = (double)(uint64_t)(x.bits >> 75) *
-              __longlong_as_double((long long)(high + 1023) << 52);
+    d->high =
+        (double)(uint64_t)(x.bits >> 75) * __longlong_as_double((long long)(high + 1023) << 52);
     d->low = (double)((uint64_t)(x.bits >> 22) & (((uint64_t)1 << 53) - 1)) *
              __longlong_as_double((long long)(low + 1023) << 52);
     return true;
 }
 
 /* The result of sums, whose counters have the order of a state's words. limbs(products, &negative)
- * returns the leading bits of a sum. False: it takes more than registers. */
+ * returns the leading bits of a sum. False: it takes more than registers; then each sum that there
+ * is has been asked for. */
 template <class Limbs>
 static __device__ __forceinline__ bool bf_cuda_index_round(const bf_cuda_index_params &p,
                                                            const int64_t *counts,
@@ -36,10 +37,10 @@ static __device__ __forceinline__ bool bf_cuda_index_round(const bf_cuda_index_p
     bf_leading x = limbs(products, &negative);
     if (moments) {
         bf_cuda_axis_exactly squares, sum;
-        const bool good = bf_cuda_index_doubles(x, &squares) &&
-                          bf_cuda_index_doubles(limbs(false, &negative), &sum);
-        return good && bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, sum, squares, n,
-                                                   p.options.ddof, bits);
+        const bf_leading y = limbs(false, &negative);
+        return bf_cuda_index_doubles(x, &squares) && bf_cuda_index_doubles(y, &sum) &&
+               bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, sum, squares, n, p.options.ddof,
+                                           bits);
     }
     *bits = bf_finish_zero_is_negative(counts) ? bf_format_sign(f) : 0;
     if (x.bits == 0) return true;

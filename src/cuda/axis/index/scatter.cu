@@ -128,8 +128,8 @@ __global__ void __launch_bounds__(1024, 1)
                 sum += (int64_t)shared[k * stride + s * copies + turn] -
                        (k < Sums::limbs ? (int64_t)BF_CUDA_LIMB_MIDDLE : 0);
             }
-            const int to = k == Sums::limbs ? BF_SUM_COUNT
-                                            : BF_SUM_LIMBS + k + (k >= Sums::sums ? gap : 0);
+            const int to =
+                k == Sums::limbs ? BF_SUM_COUNT : BF_SUM_LIMBS + k + (k >= Sums::sums ? gap : 0);
             bf_cuda_add_word(sums.all + (int64_t)s * each + to, sum);
         }
     }
@@ -215,14 +215,14 @@ cudaError_t launch_finish(const bf_cuda *cuda, const bf_cuda_index_params &p, in
 
 } // namespace
 
-bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands,
-                            const bf_rows *rows) {
+bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, const bf_rows *rows) {
     const bf_kind kind = operands->kind;
     const bool squares = kind == BF_KIND_MOMENTS || kind == BF_KIND_SQUARES;
     if (!bf_dtype_is_float(operands->dtype) || (kind != BF_KIND_SUM && !squares)) return false;
     if (squares && operands->dtype == BF_F64) return false;
     const int64_t words = bf_sum_shape_of(kind, operands->dtype).words;
-    if (rows->width != 1 || rows->count == 0 || rows->slots * words > 64 * rows->count)
+    if (rows->width != 1 || rows->count == 0 || rows->slots == 0 ||
+        rows->slots * words > 64 * rows->count)
         return false;
     const int bits = plan_tiles(rows).bits;
     return bits <= bf_cuda_tiles::BITS_MOST &&

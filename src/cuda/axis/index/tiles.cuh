@@ -20,7 +20,8 @@ enum {
     COUNTERS = THREADS, /* of a tile: copies of those of each digit */
     DIGITS_MOST = 256,
     BITS_MOST = 12, /* of a slot within its digit */
-    SLOT_BITS = 20  /* of all */
+    SLOT_BITS = 20, /* of all */
+    RUNS = 4        /* tiles whose rows a warp reads at a time */
 };
 
 /* Rows of a digit, by their numbers within it. */
@@ -61,8 +62,8 @@ static inline size_t items_of(const tiles &t) { return DIGITS_MOST + t.rows / t.
  * need. */
 static inline size_t divide(tiles *t, int value_bytes, char *memory) {
     size_t rows = (size_t)t->count * ROWS, at = 0;
-    void **arrays[] = {&t->values,          (void **)&t->slots,  (void **)&t->starts,
-                       (void **)&t->before, (void **)&t->totals, (void **)&t->firsts,
+    void **arrays[] = {&t->values,          (void **)&t->slots,     (void **)&t->starts,
+                       (void **)&t->before, (void **)&t->totals,    (void **)&t->firsts,
                        (void **)&t->items,  (void **)&t->item_count};
     size_t bytes[] = {rows * (size_t)value_bytes,
                       rows * 2,
@@ -94,7 +95,7 @@ static_assert((int64_t)DIGITS_MOST << BITS_MOST <= 1 << SLOT_BITS, "slots");
 
 /* Source: load(i) is the value of row i, of type Source::Value. */
 template <class Source>
-__global__ void __launch_bounds__(THREADS, sizeof(typename Source::Value) > 4 ? 1 : 2)
+__global__ void __launch_bounds__(THREADS, 2)
     sort_tile(const Source source, const void *index, bf_dtype index_dtype, int64_t slots,
               const tiles t, unsigned long long *wrong) {
     typedef typename Source::Value V;
@@ -106,13 +107,15 @@ __global__ void __launch_bounds__(THREADS, sizeof(typename Source::Value) > 4 ? 
     const unsigned copies = COUNTERS / (unsigned)t.digits;
     uint32_t slot[PER_THREAD]; /* the rank too */
     V value[PER_THREAD];
+    constexpr bool late =
+        sizeof(V) > 4; /* registers are few: they are loaded when they are placed */
     m.counters[threadIdx.x] = 0;
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
         uint32_t i = k * THREADS + threadIdx.x;
         if (i >= rows) continue;
         uint64_t s = bf_cuda_index_at(index, index_dtype, (int64_t)first + i);
-        value[k] = source.load(first + i);
+        if (!late) value[k] = source.load(first + i);
         if (s >= (uint64_t)slots) {
             atomicMin(wrong, (unsigned long long)first + i);
             s = 0;
@@ -136,7 +139,7 @@ __global__ void __launch_bounds__(THREADS, sizeof(typename Source::Value) > 4 ? 
         if (k * THREADS + threadIdx.x >= rows) continue;
         uint32_t s = slot[k] & slot_mask;
         uint32_t to = m.counters[(s >> t.bits) * copies + copy] + (slot[k] >> SLOT_BITS);
-        m.values[to] = value[k];
+        m.values[to] = late ? source.load(first + k * THREADS + threadIdx.x) : value[k];
         m.slots[to] = (uint16_t)(s & ((1u << t.bits) - 1));
     }
     for (int d = threadIdx.x; d <= t.digits; d += THREADS)
@@ -213,12 +216,12 @@ static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_ro
 
 /* --- the rows of an item --- */
 
-/* Visits rows of 32 tiles: each lane has the first of a tile, and their number. Four runs are read
- * at a time; without their values, if !loads. */
+/* Visits rows of 32 tiles: each lane has the place of the first of a tile, and their number. Four
+ * runs are read at a time; without their values, if !loads. */
 template <class V, bool loads, class Visit>
-__device__ __forceinline__ void visit_runs(const tiles &t, uint32_t tile, uint32_t start,
-                                           uint32_t length, const Visit &visit) {
-    enum { RUNS = 4, AHEAD = 2 };
+__device__ __forceinline__ void visit_runs(const tiles &t, uint32_t first, uint32_t length,
+                                           const Visit &visit) {
+    enum { AHEAD = 2 };
     const uint32_t lane = threadIdx.x % 32;
     for (int k = 0; k < 32; k += RUNS) {
         uint32_t at[RUNS], rows[RUNS];
@@ -227,7 +230,7 @@ __device__ __forceinline__ void visit_runs(const tiles &t, uint32_t tile, uint32
         uint32_t longest = 0;
 #pragma unroll
         for (int r = 0; r < RUNS; r++) {
-            at[r] = (tile + k + r) * ROWS + __shfl_sync(~0u, start, k + r);
+            at[r] = __shfl_sync(~0u, first, k + r);
             rows[r] = __shfl_sync(~0u, length, k + r);
             longest = max(longest, rows[r]);
         }
@@ -262,29 +265,37 @@ static __device__ __forceinline__ uint32_t find_tile(const uint32_t *before, uin
     return low;
 }
 
-/* Calls visit(slot within the digit, value) for this warp's share of an item's rows. */
+/* Calls visit(slot within the digit, value) for this warp's share of an item's rows. Where these
+ * are in many tiles, the warps take turns, so that rows are visited about in order; else each has
+ * as many rows. */
 template <class V, bool loads, class Visit>
 __device__ __forceinline__ void visit_rows(const tiles &t, const item &x, const Visit &visit) {
     const uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32, all = x.end - x.begin;
-    const uint32_t begin = x.begin + (uint32_t)((uint64_t)all * warp / warps);
-    const uint32_t end = x.begin + (uint32_t)((uint64_t)all * (warp + 1) / warps);
+    const uint32_t lane = threadIdx.x % 32;
     const uint16_t *starts = t.starts + (size_t)x.digit * t.count, *ends = starts + t.count;
     const uint32_t *before = t.before + (size_t)x.digit * t.count;
+    const bool in_turn =
+        all / warps < ROWS / 8 && t.count >= RUNS * warps &&
+        before[min(find_tile(before, t.count, x.begin) + RUNS * warps, t.count - 1)] <= x.end;
+    const uint32_t turns = in_turn ? warps : 1, turn = in_turn ? warp : 0;
+    const uint32_t begin = in_turn ? x.begin : x.begin + (uint32_t)((uint64_t)all * warp / warps);
+    const uint32_t end = in_turn ? x.end : x.begin + (uint32_t)((uint64_t)all * (warp + 1) / warps);
     if (begin >= end) return;
     uint32_t tile = find_tile(before, t.count, begin);
-    for (bool on = true; on && tile < t.count; tile += 32) {
-        uint32_t mine = tile + threadIdx.x % 32, start = 0, length = 0, first = end;
-        if (mine < t.count) {
-            first = before[mine];
-            start = starts[mine];
-            length = ends[mine] - start;
+    tile += (lane / RUNS * turns + turn) * RUNS + lane % RUNS; /* this lane's first */
+    for (bool on = true; on; tile += 32 * turns) {
+        uint32_t start = 0, length = 0, first = end;
+        if (tile < t.count) {
+            first = before[tile];
+            start = starts[tile];
+            length = ends[tile] - start;
             uint32_t skipped = begin > first ? min(begin - first, length) : 0;
             uint32_t last = min(length, end > first ? end - first : 0);
             start += skipped;
             length = last > skipped ? last - skipped : 0;
         }
         on = !__any_sync(~0u, first >= end);
-        visit_runs<V, loads>(t, tile, start, length, visit);
+        visit_runs<V, loads>(t, tile * ROWS + start, length, visit);
     }
 }
 

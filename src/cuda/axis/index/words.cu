@@ -74,8 +74,8 @@ template <class Element, bf_dtype D> struct limb_sums {
             bf_cuda_limbs_add_wide(sum, bf_sum_position(f, shape.sum, a.position, 1), a.magnitude,
                                    a.negative);
         if (p.kind != BF_KIND_SUM)
-            add_product(bf_sum_position(f, shape.products, a.position + b.position, 2),
-                        a.magnitude, b.magnitude, a.negative != b.negative);
+            add_product(bf_sum_position(f, shape.products, a.position + b.position, 2), a.magnitude,
+                        b.magnitude, a.negative != b.negative);
     }
     __device__ __forceinline__ void take_integer(const bf_cuda_index_params &p, uint64_t x,
                                                  uint64_t y) {
@@ -88,8 +88,7 @@ template <class Element, bf_dtype D> struct limb_sums {
                                          uint32_t row) {
         if (!has) return;
         const uint64_t x = e;
-        const uint64_t y =
-            p.kind == BF_KIND_DOT ? ((const E *)p.b)[row * p.width + column] : x;
+        const uint64_t y = p.kind == BF_KIND_DOT ? ((const E *)p.b)[row * p.width + column] : x;
         if (bf_dtype_is_float(dtype(p)))
             take_float(p, x, y);
         else
@@ -132,9 +131,8 @@ template <class Element, bf_dtype D> struct limb_sums {
         bf_work *work;
         int64_t *words = bf_cuda_index_thread_words(p, &work);
         for (int k = 0; k < p.words; k++) words[k] = k < BF_SUM_LIMBS ? counts[k] : 0;
-        each_limb([&](int k, unsigned limb, bool of_products) {
-            words[k] = value(limb, of_products);
-        });
+        each_limb(
+            [&](int k, unsigned limb, bool of_products) { words[k] = value(limb, of_products); });
         bf_cuda_index_finish(p, r, words, work);
     }
     /* Calls visit(word, limb, of products). */
@@ -156,6 +154,18 @@ template <class Element, bf_dtype D> struct limb_sums {
 };
 
 template <class A>
+__device__ __forceinline__ void reduce_task(const bf_cuda_index_params &p,
+                                            const bf_cuda_index_task &t, int64_t column) {
+    A sums[1];
+    sums[0].open(p, column);
+    bf_cuda_index_take<A>(p, t, column, sums);
+    if (t.piece || p.states.counts != nullptr)
+        sums[0].add(t.end - t.begin, bf_cuda_index_target(p, t, column));
+    else
+        sums[0].finish(p, t.slot * p.width + column, t.end - t.begin);
+}
+
+template <class A>
 __global__ void __launch_bounds__(THREADS)
     reduce_marked(const __grid_constant__ bf_cuda_index_params p) {
     if (p.marks != nullptr && p.board->marked == 0) return;
@@ -165,17 +175,11 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
         bf_cuda_index_task t;
-        const int64_t number = i / p.width, column = i % p.width;
-        const int64_t mark = number * p.lanes + column / columns;
-        if (p.marks != nullptr && (p.marks[mark / 32] >> (mark % 32) & 1) == 0) continue;
-        if (!bf_cuda_index_find(p.order, giants, number, &t)) continue;
-        A sums[1];
-        sums[0].open(p, column);
-        bf_cuda_index_take<A>(p, t, column, sums);
-        if (t.piece || p.states.counts != nullptr)
-            sums[0].add(t.end - t.begin, bf_cuda_index_target(p, t, column));
-        else
-            sums[0].finish(p, t.slot * p.width + column, t.end - t.begin);
+        int64_t column, rest;
+        const int64_t number = bf_cuda_index_divide(i, p.width, &column);
+        const int64_t mark = number * p.lanes + bf_cuda_index_divide(column, columns, &rest);
+        const bool marked = p.marks == nullptr || (p.marks[mark / 32] >> (mark % 32) & 1) != 0;
+        if (marked && bf_cuda_index_find(p.order, giants, number, &t)) reduce_task<A>(p, t, column);
     }
 }
 
