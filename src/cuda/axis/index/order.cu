@@ -269,8 +269,7 @@ cudaError_t launch_order(const bf_cuda *cuda, const bf_rows *rows, const tiles &
     uint32_t *offsets = (uint32_t *)sorted->offsets;
     cudaError_t error =
         cudaMemsetAsync(counts.all, 0, (size_t)rows->slots * sizeof(uint32_t), cuda->stream);
-    if (error == cudaSuccess)
-        error = bf_cuda_tiles::launch(cuda, row_numbers{}, rows, t, &board->wrong);
+    if (error == cudaSuccess) error = bf_cuda_tiles::launch(cuda, row_numbers{}, rows, t, board);
     if (error != cudaSuccess) return error;
     bf_cuda_shape shape = {.blocks = items,
                            .threads = ITEM_THREADS,

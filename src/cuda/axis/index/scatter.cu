@@ -167,12 +167,11 @@ tiles plan_tiles(const bf_rows *rows) {
 
 cudaError_t launch_tiles(const bf_cuda *cuda, const bf_cuda_index_params &p, const bf_rows *rows,
                          const tiles &t) {
-    unsigned long long *wrong = &p.board->wrong;
     switch (p.dtype) {
-    case BF_F16: return bf_cuda_tiles::launch(cuda, floats<BF_F16>{p.a}, rows, t, wrong);
-    case BF_BF16: return bf_cuda_tiles::launch(cuda, floats<BF_BF16>{p.a}, rows, t, wrong);
-    case BF_F32: return bf_cuda_tiles::launch(cuda, floats<BF_F32>{p.a}, rows, t, wrong);
-    default: return bf_cuda_tiles::launch(cuda, floats<BF_F64>{p.a}, rows, t, wrong);
+    case BF_F16: return bf_cuda_tiles::launch(cuda, floats<BF_F16>{p.a}, rows, t, p.board);
+    case BF_BF16: return bf_cuda_tiles::launch(cuda, floats<BF_BF16>{p.a}, rows, t, p.board);
+    case BF_F32: return bf_cuda_tiles::launch(cuda, floats<BF_F32>{p.a}, rows, t, p.board);
+    default: return bf_cuda_tiles::launch(cuda, floats<BF_F64>{p.a}, rows, t, p.board);
     }
 }
 
