@@ -103,6 +103,7 @@ template <class Sums>
 __global__ void __launch_bounds__(1024, 1)
     add_items(const tiles t, int64_t slots, int copies, int64_t *all_words, int each) {
     extern __shared__ __align__(16) unsigned shared[];
+    bf_cuda_wait_for_previous();
     if (blockIdx.x >= *t.item_count) return;
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
     const unsigned width = 1u << t.bits, stride = width * copies;
@@ -185,7 +186,7 @@ cudaError_t launch_sums(const bf_cuda *cuda, const bf_cuda_index_params &p, cons
     bf_cuda_shape shape = {.blocks = (int64_t)bf_cuda_tiles::items_of(t),
                            .threads = each <= half ? 512 : 1024,
                            .shared = copies * each,
-                           .overlaps = false,
+                           .overlaps = true,
                            .spares_cache = true};
     return bf_cuda_launch(cuda, add_items<Sums>, shape, t, rows->slots, copies, p.pool, p.words);
 }

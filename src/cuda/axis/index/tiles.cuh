@@ -185,6 +185,7 @@ static __device__ __forceinline__ void make_items(const tiles &t) {
 /* A block for each digit; the last one to end makes the items. */
 static __global__ void __launch_bounds__(1024) count_digits(const tiles t, unsigned *ticket) {
     __shared__ bool is_last;
+    bf_cuda_wait_for_previous();
     const uint16_t *starts = t.starts + (size_t)blockIdx.x * t.count, *ends = starts + t.count;
     uint32_t *before = t.before + (size_t)blockIdx.x * t.count;
     uint32_t sum = 0, all;
@@ -219,8 +220,8 @@ static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_ro
     cudaError_t error = bf_cuda_launch(cuda, sort_tile<Source>, shape, source, rows->places,
                                        rows->places_dtype, rows->slots, t, &board->wrong);
     if (error != cudaSuccess) return error;
-    count_digits<<<(unsigned)t.digits, 1024, 0, cuda->stream>>>(t, &board->ticket);
-    return cudaGetLastError();
+    bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
+    return bf_cuda_launch(cuda, count_digits, digits, t, &board->ticket);
 }
 
 /* --- the rows of an item --- */
