@@ -1,13 +1,13 @@
 /* Reductions of rows by index on a GPU.
  *
- * The numbers of rows are sorted by slot (order.cu). Then a thread reduces
- * some columns of a slot (slots.cuh): it gathers the rows of the slot and adds them up in
- * doubles, and proves each addition exact. A result that is not proven is marked, and another
- * kernel computes it again in the words of a state (words.cu). A slot with many rows, a
- * giant, is cut into pieces, whose sums are added to words that the blocks share.
+ * The numbers of rows are sorted by slot (order.cu). Then a thread reduces some columns of a slot
+ * (slots.cuh): it gathers the rows of the slot, adds them up in doubles, and proves each addition
+ * exact. A result that is not proven is marked, and another kernel computes it again in limbs
+ * (words.cu). A slot with many rows, a giant, is cut into pieces, whose sums are added to words that
+ * the blocks share.
  *
- * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as
- * blocks can add them to the slots' words in shared memory. */
+ * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as blocks can
+ * add them to the slots' limbs in shared memory. */
 #ifndef BF_CUDA_AXIS_INDEX_INDEX_CUH
 #define BF_CUDA_AXIS_INDEX_INDEX_CUH
 
