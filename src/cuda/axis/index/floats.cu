@@ -221,7 +221,8 @@ bf_cuda_index_kernel small_kernel(const bf_cuda_index_params &p, int *columns) {
     if (p.kind == BF_KIND_MOMENTS) return squares_kernel<D, true>(p, columns);
     if (!loads(p, 4)) return bf_cuda_index_reduce<small_sum<D, 1>>;
     *columns = 4;
-    return bf_cuda_index_reduce<small_sum<D, 4>>;
+    return p.width < 16 ? bf_cuda_index_reduce<small_sum<D, 4>, 8>
+                        : bf_cuda_index_reduce<small_sum<D, 4>>;
 }
 
 bf_cuda_index_kernel double_kernel(const bf_cuda_index_params &p, int *columns) {

@@ -3,11 +3,11 @@
  * The numbers of rows are sorted by slot (order.cu). Then a thread reduces some columns of a slot
  * (slots.cuh): it gathers the rows of the slot, adds them up in doubles, and proves each addition
  * exact. A result that is not proven is marked, and another kernel computes it again in limbs
- * (words.cu). A slot with many rows, a giant, is cut into pieces, whose sums are added to words that
- * the blocks share.
+ * (words.cu). A slot with many rows, a giant, is cut into pieces, whose sums are added to words
+ * that the blocks share.
  *
- * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as blocks can
- * add them to the slots' limbs in shared memory. */
+ * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as blocks
+ * can add them to the slots' limbs in shared memory. */
 #ifndef BF_CUDA_AXIS_INDEX_INDEX_CUH
 #define BF_CUDA_AXIS_INDEX_INDEX_CUH
 
@@ -49,8 +49,8 @@ bf_status bf_cuda_states_add_words(bf_context *context, void *states, int64_t fi
 
 enum {
     BF_CUDA_INDEX_THREADS = 256,
-    BF_CUDA_INDEX_GIANT = 1024, /* most rows of a slot that is no giant */
-    BF_CUDA_INDEX_PIECE = 512   /* rows of a piece of a giant */
+    BF_CUDA_INDEX_GIANT = 512, /* most rows of a slot that is no giant */
+    BF_CUDA_INDEX_PIECE = 256  /* rows of a piece of a giant */
 };
 
 /* Why a result fails. */

@@ -54,12 +54,11 @@ struct bf_cuda_index_target {
     }
 };
 
-/* Takes rows [begin, end) of the order. Row numbers are loaded ahead of rows. */
-template <class A>
+/* Takes rows [begin, end) of the order, so many at a time. Row numbers are loaded ahead of rows. */
+template <class A, int AHEAD = 4>
 static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_params &p,
                                                           const bf_cuda_index_task &t,
                                                           int64_t column, A (&sum)[A::V]) {
-    enum { AHEAD = 4 };
     typedef bf_cuda_index_elements<typename A::E, A::V> elements;
     const typename A::E *from = (const typename A::E *)p.a + column;
     uint32_t next[AHEAD];
@@ -100,8 +99,9 @@ static __device__ __forceinline__ void bf_cuda_index_mark(const bf_cuda_index_pa
     p.board->marked = 1;
 }
 
-template <class A>
-static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS, 4)
+/* Short rows are taken by few threads, each of which has more of them under way. */
+template <class A, int AHEAD = 4>
+static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS, AHEAD > 4 ? 3 : 4)
     bf_cuda_index_reduce(const __grid_constant__ bf_cuda_index_params p) {
     bf_cuda_wait_for_previous();
     const uint64_t giants = p.board->giants;
@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS, 4)
         bool proven = true;
 #pragma unroll
         for (int v = 0; v < A::V; v++) sum[v].open();
-        bf_cuda_index_take<A>(p, t, column, sum);
+        bf_cuda_index_take<A, AHEAD>(p, t, column, sum);
 #pragma unroll
         for (int v = 0; v < A::V; v++) proven = proven && sum[v].proven();
         if (!proven) {

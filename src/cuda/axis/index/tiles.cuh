@@ -20,8 +20,7 @@ enum {
     COUNTERS = THREADS, /* of a tile: copies of those of each digit */
     DIGITS_MOST = 256,
     BITS_MOST = 12, /* of a slot within its digit */
-    SLOT_BITS = 20, /* of all */
-    RUNS = 4        /* tiles whose rows a warp reads at a time */
+    SLOT_BITS = 20  /* of all */
 };
 
 /* Rows of a digit, by their numbers within it. */
@@ -231,7 +230,7 @@ static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_ro
 template <class V, bool loads, class Visit>
 __device__ __forceinline__ void visit_runs(const tiles &t, uint32_t first, uint32_t length,
                                            const Visit &visit) {
-    enum { AHEAD = 2 };
+    enum { RUNS = 4, AHEAD = 2 };
     const uint32_t lane = threadIdx.x % 32;
     for (int k = 0; k < 32; k += RUNS) {
         uint32_t at[RUNS], rows[RUNS];
@@ -275,25 +274,17 @@ static __device__ __forceinline__ uint32_t find_tile(const uint32_t *before, uin
     return low;
 }
 
-/* Calls visit(slot within the digit, value) for this warp's share of an item's rows. Where these
- * are in many tiles, the warps take turns, so that rows are visited about in order; else each has
- * as many rows. */
+/* Calls visit(slot within the digit, value) for this warp's share of an item's rows. */
 template <class V, bool loads, class Visit>
 __device__ __forceinline__ void visit_rows(const tiles &t, const item &x, const Visit &visit) {
     const uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32, all = x.end - x.begin;
-    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t begin = x.begin + (uint32_t)((uint64_t)all * warp / warps);
+    const uint32_t end = x.begin + (uint32_t)((uint64_t)all * (warp + 1) / warps);
     const uint16_t *starts = t.starts + (size_t)x.digit * t.count, *ends = starts + t.count;
     const uint32_t *before = t.before + (size_t)x.digit * t.count;
-    const bool in_turn =
-        all / warps < ROWS / 8 && t.count >= RUNS * warps &&
-        before[min(find_tile(before, t.count, x.begin) + RUNS * warps, t.count - 1)] <= x.end;
-    const uint32_t turns = in_turn ? warps : 1, turn = in_turn ? warp : 0;
-    const uint32_t begin = in_turn ? x.begin : x.begin + (uint32_t)((uint64_t)all * warp / warps);
-    const uint32_t end = in_turn ? x.end : x.begin + (uint32_t)((uint64_t)all * (warp + 1) / warps);
     if (begin >= end) return;
-    uint32_t tile = find_tile(before, t.count, begin);
-    tile += (lane / RUNS * turns + turn) * RUNS + lane % RUNS; /* this lane's first */
-    for (bool on = true; on; tile += 32 * turns) {
+    uint32_t tile = find_tile(before, t.count, begin) + threadIdx.x % 32;
+    for (bool on = true; on; tile += 32) {
         uint32_t start = 0, length = 0, first = end;
         if (tile < t.count) {
             first = before[tile];
