@@ -73,8 +73,9 @@ cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
                          bf_cuda_index_kernel kernel) {
     int64_t tasks = (p.order.slots + bf_cuda_index_pieces(p.order.n)) * p.lanes;
     int64_t blocks = (tasks + THREADS - 1) / THREADS, most = (int64_t)cuda->multiprocessors * 32;
-    kernel<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, cuda->stream>>>(p);
-    return cudaGetLastError();
+    bf_cuda_shape shape = {
+        .blocks = blocks < most ? blocks : most, .threads = THREADS, .overlaps = true};
+    return bf_cuda_launch(cuda, kernel, shape, p);
 }
 
 /* --- after --- */

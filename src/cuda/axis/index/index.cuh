@@ -67,7 +67,7 @@ struct bf_cuda_index_board {
     unsigned long long failure; /* 4 * (number of the first result that fails) + why; ~0: none */
     unsigned long long giants;  /* upper half: giants, lower: their pieces */
     unsigned marked;            /* some results or pieces are */
-    unsigned ticket;
+    unsigned ticket;            /* blocks that have counted their digit */
 };
 
 /* Rows in the order of their slots, for kernels. */

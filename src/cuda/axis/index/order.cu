@@ -42,6 +42,7 @@ struct slot_counts {
 __global__ void __launch_bounds__(ITEM_THREADS)
     count_slots(const tiles t, const slot_counts counts) {
     extern __shared__ __align__(16) uint32_t found[];
+    bf_cuda_wait_for_previous();
     if (blockIdx.x >= *t.item_count) return;
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
     const uint32_t width = 1u << t.bits;
@@ -62,6 +63,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
 __global__ void __launch_bounds__(1024)
     sum_counts(const tiles t, const slot_counts counts, int64_t slots, uint32_t *offsets,
                unsigned long long *giants, bf_cuda_index_giant *list) {
+    bf_cuda_wait_for_previous();
     uint32_t sum = t.firsts[blockIdx.x], all;
     for (uint32_t base = 0; base < 1u << t.bits; base += 1024) {
         const uint32_t within = base + threadIdx.x;
@@ -86,6 +88,7 @@ struct item_memory {
 __global__ void __launch_bounds__(ITEM_THREADS)
     place_rows(const tiles t, const slot_counts counts, const uint32_t *offsets, uint32_t *rows) {
     extern __shared__ __align__(16) char shared[];
+    bf_cuda_wait_for_previous();
     if (blockIdx.x >= *t.item_count) return;
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
     const uint32_t width = 1u << t.bits;
@@ -269,18 +272,19 @@ cudaError_t launch_order(const bf_cuda *cuda, const bf_rows *rows, const tiles &
     uint32_t *offsets = (uint32_t *)sorted->offsets;
     cudaError_t error =
         cudaMemsetAsync(counts.all, 0, (size_t)rows->slots * sizeof(uint32_t), cuda->stream);
-    if (error == cudaSuccess)
-        error = bf_cuda_tiles::launch(cuda, row_numbers{}, rows, t, &board->wrong);
+    if (error == cudaSuccess) error = bf_cuda_tiles::launch(cuda, row_numbers{}, rows, t, board);
     if (error != cudaSuccess) return error;
     bf_cuda_shape shape = {.blocks = items,
                            .threads = ITEM_THREADS,
                            .shared = width,
-                           .overlaps = false,
+                           .overlaps = true,
                            .spares_cache = true};
     error = bf_cuda_launch(cuda, count_slots, shape, t, counts);
     if (error != cudaSuccess) return error;
-    sum_counts<<<(unsigned)t.digits, 1024, 0, cuda->stream>>>(
-        t, counts, rows->slots, offsets, &board->giants, (bf_cuda_index_giant *)sorted->giants);
+    bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
+    error = bf_cuda_launch(cuda, sum_counts, digits, t, counts, rows->slots, offsets,
+                           &board->giants, (bf_cuda_index_giant *)sorted->giants);
+    if (error != cudaSuccess) return error;
     shape.shared = sizeof(item_memory) + 2 * width;
     return bf_cuda_launch(cuda, place_rows, shape, t, counts, (const uint32_t *)offsets,
                           (uint32_t *)sorted->entries[1]);

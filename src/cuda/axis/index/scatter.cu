@@ -103,6 +103,7 @@ template <class Sums>
 __global__ void __launch_bounds__(1024, 1)
     add_items(const tiles t, int64_t slots, int copies, int64_t *all_words, int each) {
     extern __shared__ __align__(16) unsigned shared[];
+    bf_cuda_wait_for_previous();
     if (blockIdx.x >= *t.item_count) return;
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
     const unsigned width = 1u << t.bits, stride = width * copies;
@@ -167,12 +168,11 @@ tiles plan_tiles(const bf_rows *rows) {
 
 cudaError_t launch_tiles(const bf_cuda *cuda, const bf_cuda_index_params &p, const bf_rows *rows,
                          const tiles &t) {
-    unsigned long long *wrong = &p.board->wrong;
     switch (p.dtype) {
-    case BF_F16: return bf_cuda_tiles::launch(cuda, floats<BF_F16>{p.a}, rows, t, wrong);
-    case BF_BF16: return bf_cuda_tiles::launch(cuda, floats<BF_BF16>{p.a}, rows, t, wrong);
-    case BF_F32: return bf_cuda_tiles::launch(cuda, floats<BF_F32>{p.a}, rows, t, wrong);
-    default: return bf_cuda_tiles::launch(cuda, floats<BF_F64>{p.a}, rows, t, wrong);
+    case BF_F16: return bf_cuda_tiles::launch(cuda, floats<BF_F16>{p.a}, rows, t, p.board);
+    case BF_BF16: return bf_cuda_tiles::launch(cuda, floats<BF_BF16>{p.a}, rows, t, p.board);
+    case BF_F32: return bf_cuda_tiles::launch(cuda, floats<BF_F32>{p.a}, rows, t, p.board);
+    default: return bf_cuda_tiles::launch(cuda, floats<BF_F64>{p.a}, rows, t, p.board);
     }
 }
 
@@ -186,7 +186,7 @@ cudaError_t launch_sums(const bf_cuda *cuda, const bf_cuda_index_params &p, cons
     bf_cuda_shape shape = {.blocks = (int64_t)bf_cuda_tiles::items_of(t),
                            .threads = each <= half ? 512 : 1024,
                            .shared = copies * each,
-                           .overlaps = false,
+                           .overlaps = true,
                            .spares_cache = true};
     return bf_cuda_launch(cuda, add_items<Sums>, shape, t, rows->slots, copies, p.pool, p.words);
 }

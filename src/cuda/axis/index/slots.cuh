@@ -103,6 +103,7 @@ static __device__ __forceinline__ void bf_cuda_index_mark(const bf_cuda_index_pa
 template <class A, int AHEAD = 4>
 static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS, AHEAD > 4 ? 3 : 4)
     bf_cuda_index_reduce(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
     const uint64_t giants = p.board->giants;
     const int64_t step = (int64_t)gridDim.x * BF_CUDA_INDEX_THREADS;
     const int64_t end = (p.order.slots + (uint32_t)giants) * p.lanes;

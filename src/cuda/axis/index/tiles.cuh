@@ -157,27 +157,11 @@ __global__ void __launch_bounds__(THREADS, 2)
 
 /* --- items --- */
 
-/* A block for each digit. */
-static __global__ void __launch_bounds__(1024) count_digits(const tiles t) {
-    const uint16_t *starts = t.starts + (size_t)blockIdx.x * t.count, *ends = starts + t.count;
-    uint32_t *before = t.before + (size_t)blockIdx.x * t.count;
-    uint32_t sum = 0, all;
-    for (uint32_t base = 0; base < t.count; base += 1024) {
-        uint32_t i = base + threadIdx.x;
-        uint32_t rows = i < t.count ? (uint32_t)ends[i] - starts[i] : 0;
-        uint32_t at = sum + bf_cuda_partition::sum_before<32>(rows, &all);
-        if (i < t.count) before[i] = at;
-        sum += all;
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) t.totals[blockIdx.x] = sum;
-}
-
-/* One block. */
-static __global__ void __launch_bounds__(1024) make_items(const tiles t) {
+/* Makes the items of all digits. A block calls it. */
+static __device__ __forceinline__ void make_items(const tiles &t) {
     __shared__ uint32_t firsts[DIGITS_MOST];
     const uint32_t digits = (uint32_t)t.digits;
-    uint32_t all, rows = threadIdx.x < digits ? t.totals[threadIdx.x] : 0;
+    uint32_t all, rows = threadIdx.x < digits ? __ldcg(t.totals + threadIdx.x) : 0;
     uint32_t before = bf_cuda_partition::sum_before<32>(rows, &all);
     if (threadIdx.x < digits) t.firsts[threadIdx.x] = before;
     __syncthreads();
@@ -191,26 +175,52 @@ static __global__ void __launch_bounds__(1024) make_items(const tiles t) {
             uint32_t middle = (low + high) / 2;
             (firsts[middle] <= i ? low : high) = middle;
         }
-        uint64_t n = t.totals[low], k = i - firsts[low], pieces = n / t.most + (n % t.most != 0);
+        uint64_t n = __ldcg(t.totals + low), k = i - firsts[low];
+        uint64_t pieces = n / t.most + (n % t.most != 0);
         t.items[i] = {low, (uint32_t)(n * k / pieces), (uint32_t)(n * (k + 1) / pieces)};
     }
 }
 
-/* Enqueues both kernels, and the tiles before. */
+/* A block for each digit; the last one to end makes the items. */
+static __global__ void __launch_bounds__(1024) count_digits(const tiles t, unsigned *ticket) {
+    __shared__ bool is_last;
+    bf_cuda_wait_for_previous();
+    const uint16_t *starts = t.starts + (size_t)blockIdx.x * t.count, *ends = starts + t.count;
+    uint32_t *before = t.before + (size_t)blockIdx.x * t.count;
+    uint32_t sum = 0, all;
+    for (uint32_t base = 0; base < t.count; base += 1024) {
+        uint32_t i = base + threadIdx.x;
+        uint32_t rows = i < t.count ? (uint32_t)ends[i] - starts[i] : 0;
+        uint32_t at = sum + bf_cuda_partition::sum_before<32>(rows, &all);
+        if (i < t.count) before[i] = at;
+        sum += all;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        t.totals[blockIdx.x] = sum;
+        __threadfence();
+        is_last = atomicAdd(ticket, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    make_items(t);
+}
+
+/* Enqueues the making of tiles and items. */
 template <class Source>
 static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
-                          const tiles &t, unsigned long long *wrong) {
+                          const tiles &t, bf_cuda_index_board *board) {
     bf_cuda_shape shape = {.blocks = t.count,
                            .threads = THREADS,
                            .shared = sizeof(tile_memory<typename Source::Value>),
                            .overlaps = false,
                            .spares_cache = true};
     cudaError_t error = bf_cuda_launch(cuda, sort_tile<Source>, shape, source, rows->places,
-                                       rows->places_dtype, rows->slots, t, wrong);
+                                       rows->places_dtype, rows->slots, t, &board->wrong);
     if (error != cudaSuccess) return error;
-    count_digits<<<(unsigned)t.digits, 1024, 0, cuda->stream>>>(t);
-    make_items<<<1, 1024, 0, cuda->stream>>>(t);
-    return cudaGetLastError();
+    bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
+    return bf_cuda_launch(cuda, count_digits, digits, t, &board->ticket);
 }
 
 /* --- the rows of an item --- */

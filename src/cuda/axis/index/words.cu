@@ -168,6 +168,7 @@ __device__ __forceinline__ void reduce_task(const bf_cuda_index_params &p,
 template <class A>
 __global__ void __launch_bounds__(THREADS)
     reduce_marked(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
     if (p.marks != nullptr && p.board->marked == 0) return;
     const uint64_t giants = p.board->giants;
     const int64_t end = (p.order.slots + (uint32_t)giants) * p.width;
@@ -218,6 +219,7 @@ __global__ void __launch_bounds__(THREADS)
 
 __global__ void __launch_bounds__(THREADS)
     clear_giants(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
     const int64_t end = (int64_t)(p.board->giants >> 32) * p.width * p.words;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
@@ -228,6 +230,7 @@ __global__ void __launch_bounds__(THREADS)
 
 __global__ void __launch_bounds__(THREADS)
     finish_giants(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
     const int64_t end = (int64_t)(p.board->giants >> 32) * p.width;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
@@ -242,6 +245,13 @@ __global__ void __launch_bounds__(THREADS)
         (void)bf_cuda_index_thread_words(p, &work);
         bf_cuda_index_finish(p, r, words, work);
     }
+}
+
+cudaError_t launch_giants(const bf_cuda *cuda, bf_cuda_index_kernel kernel,
+                          const bf_cuda_index_params &p) {
+    bf_cuda_shape shape = {
+        .blocks = bf_cuda_index_word_blocks(cuda, p), .threads = THREADS, .overlaps = true};
+    return bf_cuda_launch(cuda, kernel, shape, p);
 }
 
 } // namespace
@@ -267,8 +277,7 @@ cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params
 }
 
 cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p) {
-    clear_giants<<<(unsigned)bf_cuda_index_word_blocks(cuda, p), THREADS, 0, cuda->stream>>>(p);
-    return cudaGetLastError();
+    return launch_giants(cuda, clear_giants, p);
 }
 
 cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index_params &p) {
@@ -277,12 +286,10 @@ cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index
     bf_cuda_shape launch = {.blocks = bf_cuda_index_word_blocks(cuda, p),
                             .threads = THREADS,
                             .shared = (size_t)limbs * THREADS * sizeof(unsigned),
-                            .overlaps = false,
-                            .spares_cache = false};
+                            .overlaps = true};
     return bf_cuda_launch(cuda, marked_kernel(p), launch, p);
 }
 
 cudaError_t bf_cuda_index_finish_giants(const bf_cuda *cuda, const bf_cuda_index_params &p) {
-    finish_giants<<<(unsigned)bf_cuda_index_word_blocks(cuda, p), THREADS, 0, cuda->stream>>>(p);
-    return cudaGetLastError();
+    return launch_giants(cuda, finish_giants, p);
 }
