@@ -88,16 +88,30 @@ bf_cuda_axis_divide_exactly(bf_cuda_axis_exactly x, double n) {
     return {q, (rest + x.low) / n};
 }
 
+/* A quotient that two doubles hold is rounded as it is: such are often in the middle of two
+ * results.
+ */
 static __device__ __forceinline__ bool bf_cuda_axis_quick_mean(bf_dtype to, bf_cuda_axis_exactly x,
                                                                int64_t n, uint64_t *bits) {
-    const bf_cuda_axis_exactly q = bf_cuda_axis_divide_exactly(x, (double)n);
+    const double by = (double)n, q = x.high / by;
+    double lost, rest = bf_two_sum(fma(-q, by, x.high), x.low, &lost);
+    const double low = rest / by;
     bool good =
         fabs(x.high) > 1e-250 && fabs(x.high) < 1e250 && (x.low == 0 || fabs(x.low) > 1e-280);
-    if ((n & (n - 1)) == 0) {
-        *bits = bf_cuda_axis_round(to, q.high, q.low, &good);
+    if ((lost == 0 && fma(-low, by, rest) == 0 && (low == 0 || fabs(low) > 1e-250)) ||
+        (n & (n - 1)) == 0) {
+        *bits = bf_cuda_axis_round(to, q, low, &good);
         return good;
     }
-    return good && bf_cuda_axis_round_near(to, q.high, q.low, fabs(q.high) * 0x1p-98, bits);
+    return good && bf_cuda_axis_round_near(to, q, low, fabs(q) * 0x1p-98, bits);
+}
+
+/* The root of high + low. */
+static __device__ __forceinline__ bool bf_cuda_axis_quick_root(bf_dtype to, bf_cuda_axis_exactly x,
+                                                               uint64_t *bits) {
+    if (!(x.high > 1e-200 && x.high < 1e200)) return false;
+    const double r = sqrt(x.high), low = (fma(-r, r, x.high) + x.low) / (2 * r);
+    return bf_cuda_axis_round_near(to, r, low, r * 0x1p-96, bits);
 }
 
 /* (n * squares - sum^2) / (n * (n - ddof)), or its root, where n^2 is below 2^53. All that is

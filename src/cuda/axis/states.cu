@@ -106,7 +106,7 @@ bf_status order_chunk(bf_context *context, const chunk *c, bf_cuda_index_params 
     bf_rows rows = c->rows;
     rows.places = (const char *)rows.places + c->begin * bf_dtype_bytes(rows.places_dtype);
     rows.count = c->n;
-    return bf_cuda_index_sort(context, &rows, p->board, sorted, &p->order);
+    return bf_cuda_index_sort(context, &rows, false, p->board, sorted, &p->order);
 }
 
 /* Absorbs a chunk. A failure for memory comes before anything is added. */
@@ -229,7 +229,7 @@ bf_status finish_all(bf_context *context, const states *s, bf_cuda_index_params 
         const int64_t n = s->count - at < batch ? s->count - at : batch;
         error = write_words(context, s, at, n, words);
         if (error != cudaSuccess) break;
-        finish_states<<<(unsigned)bf_cuda_index_word_blocks(context->cuda), THREADS, 0,
+        finish_states<<<(unsigned)bf_cuda_index_word_blocks(context->cuda, *p), THREADS, 0,
                         context->cuda->stream>>>(*p, words, at, n);
         error = cudaGetLastError();
     }
@@ -242,7 +242,7 @@ bf_status write_results(bf_context *context, const states *s, const bf_results *
     bf_cuda_index_set_results(&p, results);
     p.board = bf_cuda_index_board_make(context);
     void *words = bf_cuda_alloc(context, words_bytes(s, batch_of(s, s->count)));
-    void *work = bf_cuda_alloc(context, bf_cuda_index_words_bytes(context->cuda, p.words));
+    void *work = bf_cuda_alloc(context, bf_cuda_index_words_bytes(context->cuda, p));
     p.thread_words = (int64_t *)work;
     bf_status status = p.board != NULL && words != NULL && work != NULL ? BF_OK : BF_E_MEMORY;
     if (status == BF_OK) status = finish_all(context, s, &p, (int64_t *)words);

@@ -6,9 +6,9 @@
 
 namespace {
 
-/* Adds a double to the limbs of a layout, of whose last bit it is a multiple. */
-template <class Add>
-__device__ __forceinline__ void deposit(bf_layout layout, double x, const Add &add) {
+/* Adds a double to limbs of a state, of whose last bit it is a multiple. */
+__device__ __noinline__ void deposit(const bf_cuda_index_target &to, bf_layout layout, int first,
+                                     double x) {
     bf_finite d = bf_decode(bf_format_f64(), (uint64_t)__double_as_longlong(x));
     if (d.magnitude == 0) return;
     int zeros = __ffsll((long long)d.magnitude) - 1;
@@ -17,7 +17,22 @@ __device__ __forceinline__ void deposit(bf_layout layout, double x, const Add &a
     bf_limbs_add(part, position % 32, d.magnitude >> zeros, d.negative);
 #pragma unroll
     for (int k = 0; k < 3; k++)
-        if (part[k] != 0) add(position / 32 + k, part[k]);
+        if (part[k] != 0) to.add(first + position / 32 + k, part[k]);
+}
+
+/* Add doubles to the sum, or to the squares, of a state. */
+template <int n>
+__device__ __forceinline__ void deposit_sum(const bf_cuda_index_target &to, const double (&x)[n]) {
+    const bf_sum_shape shape = bf_sum_shape_of(to.p.kind, to.p.dtype);
+#pragma unroll
+    for (int k = 0; k < n; k++) deposit(to, shape.sum, shape.sum_at, x[k]);
+}
+template <int n>
+__device__ __forceinline__ void deposit_squares(const bf_cuda_index_target &to,
+                                                const double (&x)[n]) {
+    const bf_sum_shape shape = bf_sum_shape_of(to.p.kind, to.p.dtype);
+#pragma unroll
+    for (int k = 0; k < n; k++) deposit(to, shape.products, shape.products_at, x[k]);
 }
 
 /* States count each of these: they are left to words. */
@@ -25,44 +40,39 @@ __device__ __forceinline__ bool is_negative_zero(double x) {
     return __double_as_longlong(x) == INT64_MIN;
 }
 
-/* The doubles of a sum, and of a sum of squares: as many as are needed. */
-template <bf_dtype D, bool has_sum, bool has_squares> struct parts {
-    static constexpr int sums = !has_sum ? 0 : D == BF_F64 ? 3 : 1, squares = has_squares ? 2 : 0;
-    double sum[sums + 1], square[squares + 1];
+/* Writes the sum or the mean of so many terms; minus: all are -0. */
+__device__ __forceinline__ bool write_sum(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
+                                          bf_cuda_axis_exactly x, bool minus) {
+    const bf_format f = bf_format_of(p.to);
+    uint64_t bits = minus && rows > 0 ? bf_format_sign(f) : 0;
+    bool good = true;
+    if (rows == 0 && p.op == BF_MEAN)
+        bits = bf_format_nan(f);
+    else if (x.high != 0 && p.op == BF_MEAN)
+        good = bf_cuda_axis_quick_mean(p.to, x, rows, &bits);
+    else if (x.high != 0)
+        bits = bf_cuda_axis_round(p.to, x.high, x.low, &good);
+    if (good) bf_cuda_index_write(p, r, bits, true);
+    return good;
+}
 
-    /* Adds them to the words of a state, for so many finite rows. */
-    template <class Add>
-    __device__ __forceinline__ void add_to(const bf_cuda_index_params &p, uint32_t rows,
-                                           const Add &add) const {
-        bf_sum_shape shape = bf_sum_shape_of(p.kind, D);
-        add(BF_SUM_COUNT, rows);
-        bool minus = sums > 0 && is_negative_zero(sum[0]);
-        if (minus && !has_squares) add(BF_SUM_NEG_ZERO, rows);
-#pragma unroll
-        for (int k = 0; k < sums; k++)
-            deposit(shape.sum, sum[k], [&](int i, int64_t x) { add(shape.sum_at + i, x); });
-#pragma unroll
-        for (int k = 0; k < squares; k++)
-            deposit(shape.products, square[k],
-                    [&](int i, int64_t x) { add(shape.products_at + i, x); });
-    }
-    __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
-                                           int64_t *words, bf_work *work) const {
-        for (int i = 0; i < p.words; i++) words[i] = 0;
-        add_to(p, rows, [&](int i, int64_t x) { words[i] += x; });
-        bf_cuda_index_finish(p, r, words, work);
-    }
-    __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
-                                        const bf_cuda_index_target &to) const {
-        add_to(p, rows, [&](int i, int64_t x) { to.add(i, x); });
-    }
-};
-
-__device__ __forceinline__ void write_double(const bf_cuda_index_params &p, int64_t r, double x) {
-    if (p.to == BF_F64)
-        bf_cuda_index_write(p, r, (uint64_t)__double_as_longlong(x), true);
-    else
-        bf_cuda_index_write(p, r, __float_as_uint((float)x), true);
+/* Writes a sum of squares, its root, a variance or its root. */
+__device__ __forceinline__ bool write_squares(const bf_cuda_index_params &p, int64_t r,
+                                              uint32_t rows, bf_cuda_axis_exactly sum,
+                                              bf_cuda_axis_exactly squares) {
+    uint64_t bits = 0;
+    bool good = true;
+    if (p.kind == BF_KIND_MOMENTS && rows <= (int64_t)p.options.ddof)
+        bits = bf_format_nan(bf_format_of(p.to));
+    else if (p.kind == BF_KIND_MOMENTS)
+        good = bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, sum, squares, rows, p.options.ddof,
+                                           &bits);
+    else if (squares.high != 0 && p.op == BF_NORM)
+        good = bf_cuda_axis_quick_root(p.to, squares, &bits);
+    else if (squares.high != 0)
+        bits = bf_cuda_axis_round(p.to, squares.high, squares.low, &good);
+    if (good) bf_cuda_index_write(p, r, bits, true);
+    return good;
 }
 
 /* The sum of f16, bf16 or f32: one double, or the result is left to words. */
@@ -72,7 +82,6 @@ template <bf_dtype D, int Columns> struct small_sum {
     double sum;
     bool exact;
 
-    static __host__ __device__ bool direct(const bf_cuda_index_params &) { return true; }
     __device__ __forceinline__ void open() {
         sum = -0.0;
         exact = true;
@@ -83,25 +92,15 @@ template <bf_dtype D, int Columns> struct small_sum {
         if (has && p.states.counts != nullptr) exact &= !is_negative_zero(x);
     }
     __device__ __forceinline__ bool proven() const { return exact; }
-    /* sum / rows is rounded to a double to nearest, or for f32 to odd, and then once more. */
-    __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
-                                           int64_t *, bf_work *) const {
-        double x = rows > 0 ? sum : 0.0;
-        if (p.op == BF_MEAN) {
-            if (rows == 0) {
-                bf_cuda_index_write(p, r, bf_format_nan(bf_format_of(p.to)), true);
-                return;
-            }
-            double q = x / rows;
-            x = p.to == BF_F64 ? q : bf_round_odd(q, __fma_rn(-q, rows, x));
-        }
-        write_double(p, r, x);
+    __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
+                                           uint32_t rows) const {
+        return write_sum(p, r, rows, {sum, 0}, is_negative_zero(sum));
     }
-    __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
+    __device__ __forceinline__ void add(const bf_cuda_index_params &, uint32_t rows,
                                         const bf_cuda_index_target &to) const {
-        parts<D, true, false> x;
-        x.sum[0] = sum;
-        x.add(p, rows, to);
+        to.add(BF_SUM_COUNT, rows);
+        if (is_negative_zero(sum)) to.add(BF_SUM_NEG_ZERO, rows);
+        deposit_sum(to, {sum});
     }
 };
 
@@ -112,9 +111,6 @@ template <int Columns> struct double_sum {
     double s, e, g;
     bool exact;
 
-    static __host__ __device__ bool direct(const bf_cuda_index_params &p) {
-        return p.op == BF_SUM && p.to == BF_F64;
-    }
     __device__ __forceinline__ void open() {
         s = -0.0;
         e = g = 0;
@@ -124,38 +120,26 @@ template <int Columns> struct double_sum {
         exact &= bf_terms_add_f64(&s, &e, &g, has ? x : -0.0);
         if (has && p.states.counts != nullptr) exact &= !is_negative_zero(x);
     }
-    __device__ __forceinline__ bool proven() const {
-        double d = bf_terms_f64(s, e, g);
-        return exact && d - d == 0;
+    __device__ __forceinline__ bool proven() const { return exact; }
+    __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
+                                           uint32_t rows) const {
+        return write_sum(p, r, rows, bf_cuda_axis_add_3(s, e, g), is_negative_zero(s));
     }
-    __device__ __forceinline__ parts<BF_F64, true, false> as_parts() const {
-        parts<BF_F64, true, false> x;
-        x.sum[0] = s;
-        x.sum[1] = e;
-        x.sum[2] = g;
-        return x;
-    }
-    __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
-                                           int64_t *words, bf_work *work) const {
-        if (direct(p))
-            write_double(p, r, rows > 0 ? bf_terms_f64(s, e, g) : 0.0);
-        else
-            as_parts().finish(p, r, rows, words, work);
-    }
-    __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
+    __device__ __forceinline__ void add(const bf_cuda_index_params &, uint32_t rows,
                                         const bf_cuda_index_target &to) const {
-        as_parts().add(p, rows, to);
+        to.add(BF_SUM_COUNT, rows);
+        if (is_negative_zero(s)) to.add(BF_SUM_NEG_ZERO, rows);
+        deposit_sum(to, {s, e, g});
     }
 };
 
 /* The squares of small floats, which are exact doubles, in two doubles; and their sum in one. */
-template <bf_dtype D, bool has_sum> struct small_squares {
+template <bf_dtype D, bool has_sum, int Columns> struct small_squares {
     using E = typename bf_cuda_float<D>::Element;
-    static constexpr int V = 1;
+    static constexpr int V = Columns;
     double sum, s, e;
     bool exact;
 
-    static __host__ __device__ bool direct(const bf_cuda_index_params &) { return false; }
     __device__ __forceinline__ void open() {
         sum = s = e = 0;
         exact = true;
@@ -167,20 +151,52 @@ template <bf_dtype D, bool has_sum> struct small_squares {
         if (has_sum) exact &= bf_add_exactly(&sum, x);
     }
     __device__ __forceinline__ bool proven() const { return exact; }
-    __device__ __forceinline__ parts<D, has_sum, true> as_parts() const {
-        parts<D, has_sum, true> x;
-        if (has_sum) x.sum[0] = sum;
-        x.square[0] = s;
-        x.square[1] = e;
-        return x;
+    __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
+                                           uint32_t rows) const {
+        bf_cuda_axis_exactly squares;
+        squares.high = bf_two_sum(s, e, &squares.low);
+        return write_squares(p, r, rows, {sum, 0}, squares);
     }
-    __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
-                                           int64_t *words, bf_work *work) const {
-        as_parts().finish(p, r, rows, words, work);
-    }
-    __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
+    __device__ __forceinline__ void add(const bf_cuda_index_params &, uint32_t rows,
                                         const bf_cuda_index_target &to) const {
-        as_parts().add(p, rows, to);
+        to.add(BF_SUM_COUNT, rows);
+        if (has_sum) deposit_sum(to, {sum});
+        deposit_squares(to, {s, e});
+    }
+};
+
+/* The squares of doubles, each the sum of two, in three doubles; and their sum in three. */
+template <bool has_sum> struct double_squares {
+    using E = double;
+    static constexpr int V = 1;
+    double sum[3], square[3];
+    bool exact;
+
+    __device__ __forceinline__ void open() {
+        sum[0] = sum[1] = sum[2] = square[0] = square[1] = square[2] = 0;
+        exact = true;
+    }
+    __device__ __forceinline__ void take(const bf_cuda_index_params &, E element, bool has,
+                                         uint32_t) {
+        const double x = has ? element : 0.0, h = x * x, l = fma(x, x, -h);
+        exact &= x == 0 || h > 0x1p-900; /* its last bit is one of a double */
+        exact &= bf_terms_add_f64(&square[0], &square[1], &square[2], h);
+        double rest, low = bf_two_sum(square[1], l, &rest);
+        square[1] = low;
+        exact &= bf_add_exactly(&square[2], rest);
+        if (has_sum) exact &= bf_terms_add_f64(&sum[0], &sum[1], &sum[2], x);
+    }
+    __device__ __forceinline__ bool proven() const { return exact; }
+    __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
+                                           uint32_t rows) const {
+        return write_squares(p, r, rows, bf_cuda_axis_add_3(sum[0], sum[1], sum[2]),
+                             bf_cuda_axis_add_3(square[0], square[1], square[2]));
+    }
+    __device__ __forceinline__ void add(const bf_cuda_index_params &, uint32_t rows,
+                                        const bf_cuda_index_target &to) const {
+        to.add(BF_SUM_COUNT, rows);
+        if (has_sum) deposit_sum(to, sum);
+        deposit_squares(to, square);
     }
 };
 
@@ -191,19 +207,28 @@ bool loads(const bf_cuda_index_params &p, int columns) {
     return p.width % columns == 0 && (uintptr_t)p.a % (unsigned)(columns * p.bytes) == 0;
 }
 
+template <bf_dtype D, bool has_sum>
+bf_cuda_index_kernel squares_kernel(const bf_cuda_index_params &p, int *columns) {
+    if (!loads(p, 2)) return bf_cuda_index_reduce<small_squares<D, has_sum, 1>>;
+    *columns = 2;
+    return bf_cuda_index_reduce<small_squares<D, has_sum, 2>>;
+}
+
 template <bf_dtype D>
 bf_cuda_index_kernel small_kernel(const bf_cuda_index_params &p, int *columns) {
     *columns = 1;
-    if (p.kind == BF_KIND_SQUARES) return bf_cuda_index_reduce<small_squares<D, false>>;
-    if (p.kind == BF_KIND_MOMENTS) return bf_cuda_index_reduce<small_squares<D, true>>;
+    if (p.kind == BF_KIND_SQUARES) return squares_kernel<D, false>(p, columns);
+    if (p.kind == BF_KIND_MOMENTS) return squares_kernel<D, true>(p, columns);
     if (!loads(p, 4)) return bf_cuda_index_reduce<small_sum<D, 1>>;
     *columns = 4;
-    return bf_cuda_index_reduce<small_sum<D, 4>>;
+    return p.width < 16 ? bf_cuda_index_reduce<small_sum<D, 4>, 8>
+                        : bf_cuda_index_reduce<small_sum<D, 4>>;
 }
 
 bf_cuda_index_kernel double_kernel(const bf_cuda_index_params &p, int *columns) {
     *columns = 1;
-    if (p.kind != BF_KIND_SUM) return NULL;
+    if (p.kind == BF_KIND_SQUARES) return bf_cuda_index_reduce<double_squares<false>>;
+    if (p.kind == BF_KIND_MOMENTS) return bf_cuda_index_reduce<double_squares<true>>;
     if (!loads(p, 2)) return bf_cuda_index_reduce<double_sum<1>>;
     *columns = 2;
     return bf_cuda_index_reduce<double_sum<2>>;
@@ -221,10 +246,4 @@ bf_cuda_index_kernel bf_cuda_index_floats(const bf_cuda_index_params &p, int *co
     case BF_F64: return double_kernel(p, columns);
     default: return NULL;
     }
-}
-
-bool bf_cuda_index_is_direct(const bf_cuda_index_params &p) {
-    if (p.kind == BF_KIND_EXTREME || p.states.counts != NULL) return true;
-    if (!bf_dtype_is_float(p.dtype)) return p.kind == BF_KIND_SUM && !bf_dtype_is_float(p.to);
-    return p.kind == BF_KIND_SUM && (p.dtype != BF_F64 || double_sum<1>::direct(p));
 }

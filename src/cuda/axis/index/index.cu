@@ -60,8 +60,7 @@ bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_s
     size_t bits = (size_t)(p->order.slots + bf_cuda_index_pieces(n)) * (size_t)p->lanes;
     size_t marks = proves ? (bits + 31) / 32 * 4 : 0;
     size_t pool = (size_t)(giants * p->width) * (size_t)p->words * sizeof(int64_t);
-    size_t words =
-        p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, p->words) : 0;
+    size_t words = p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, *p) : 0;
     p->pool = (int64_t *)(s->pool = bf_cuda_alloc(context, pool));
     p->thread_words = (int64_t *)(s->words = bf_cuda_alloc(context, words));
     s->marks = bf_cuda_alloc(context, marks);
@@ -70,14 +69,13 @@ bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_s
     return cudaMemsetAsync(s->marks, 0, marks, context->cuda->stream) == cudaSuccess;
 }
 
-/* The first kernel: threads that use no words may be many. */
 cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
                          bf_cuda_index_kernel kernel) {
     int64_t tasks = (p.order.slots + bf_cuda_index_pieces(p.order.n)) * p.lanes;
-    int64_t blocks = (tasks + THREADS - 1) / THREADS, most = bf_cuda_index_word_blocks(cuda);
-    if (bf_cuda_index_is_direct(p)) most = (int64_t)cuda->multiprocessors * 32;
-    kernel<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, cuda->stream>>>(p);
-    return cudaGetLastError();
+    int64_t blocks = (tasks + THREADS - 1) / THREADS, most = (int64_t)cuda->multiprocessors * 32;
+    bf_cuda_shape shape = {
+        .blocks = blocks < most ? blocks : most, .threads = THREADS, .overlaps = true};
+    return bf_cuda_launch(cuda, kernel, shape, p);
 }
 
 /* --- after --- */
@@ -104,8 +102,8 @@ bf_status settle(const index_call *c) {
 }
 
 bf_status sort_and_reduce(index_call *c) {
-    bf_status status =
-        bf_cuda_index_sort(c->context, &c->rows, c->params.board, &c->sorted, &c->params.order);
+    bf_status status = bf_cuda_index_sort(c->context, &c->rows, false, c->params.board, &c->sorted,
+                                          &c->params.order);
     return status == BF_OK ? bf_cuda_index_enqueue(c->context, &c->params, &c->sorted) : status;
 }
 
@@ -114,7 +112,7 @@ bf_status multiply(index_call *c) {
     bf_context *context = c->context;
     bf_cuda_index_params *p = &c->params;
     const size_t bytes = (size_t)(c->rows.count * c->rows.width * p->bytes);
-    bf_status status = bf_cuda_index_sort(context, &c->rows, p->board, &c->sorted, &p->order);
+    bf_status status = bf_cuda_index_sort(context, &c->rows, true, p->board, &c->sorted, &p->order);
     if (status == BF_OK && !c->results->queued) status = settle(c);
     if (status != BF_OK) return status;
     if ((c->gathered = bf_cuda_alloc(context, bytes)) == NULL) return BF_E_MEMORY;
@@ -143,7 +141,7 @@ bf_status run_call(index_call *c) {
         status = multiply(c);
         return status == BF_OK && c->results->queued ? tell_wrong(c) : status;
     }
-    status = bf_cuda_index_scatters(c->operands, &c->rows)
+    status = bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows)
                  ? bf_cuda_index_scatter(c->context, &c->params, &c->rows)
                  : sort_and_reduce(c);
     if (status != BF_OK) return status;

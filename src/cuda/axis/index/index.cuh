@@ -1,13 +1,13 @@
 /* Reductions of rows by index on a GPU.
  *
- * Rows are sorted by slot, as pairs of slot and row number (order.cu). Then a thread reduces
- * some columns of a slot (slots.cuh): it gathers the rows of the slot and adds them up in
- * doubles, and proves each addition exact. A result that is not proven is marked, and another
- * kernel computes it again in the words of a state (words.cu). A slot with many rows, a
- * giant, is cut into pieces, whose sums are added to words that the blocks share.
+ * The numbers of rows are sorted by slot (order.cu). Then a thread reduces some columns of a slot
+ * (slots.cuh): it gathers the rows of the slot, adds them up in doubles, and proves each addition
+ * exact. A result that is not proven is marked, and another kernel computes it again in limbs
+ * (words.cu). A slot with many rows, a giant, is cut into pieces, whose sums are added to words
+ * that the blocks share.
  *
- * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as
- * blocks can add them to the slots' words in shared memory. */
+ * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as blocks
+ * can add them to the slots' limbs in shared memory. */
 #ifndef BF_CUDA_AXIS_INDEX_INDEX_CUH
 #define BF_CUDA_AXIS_INDEX_INDEX_CUH
 
@@ -67,16 +67,17 @@ struct bf_cuda_index_board {
     unsigned long long failure; /* 4 * (number of the first result that fails) + why; ~0: none */
     unsigned long long giants;  /* upper half: giants, lower: their pieces */
     unsigned marked;            /* some results or pieces are */
-    unsigned ticket;
+    unsigned ticket;            /* blocks that have counted their digit */
 };
 
 /* Rows in the order of their slots, for kernels. */
 struct bf_cuda_index_order {
     int64_t slots;
     uint32_t n;
-    const bf_cuda_entry<uint32_t> *rows; /* slot and row number, by slot, stable; NULL: the rows
-                                            are in order */
-    const uint32_t *offsets;             /* slots + 1 */
+    const uint32_t *rows; /* numbers of rows, by slot, each `pitch` words behind the one before;
+                             NULL: the rows are in order */
+    uint32_t pitch;
+    const uint32_t *offsets; /* slots + 1 */
     const bf_cuda_index_giant *giants;
 };
 
@@ -129,10 +130,12 @@ struct bf_cuda_index_sorted {
     void *entries[2], *offsets, *giants, *marks, *pool, *words;
 };
 
-/* Enqueues the sorting of an index. board->wrong becomes the first wrong place. The memory is the
+/* Enqueues the sorting of an index; stable: rows of a slot remain in order. board->wrong becomes
+ * the first wrong place. The memory is the
  * caller's to free by the other function, also on failure. Errors: BF_E_MEMORY, BF_E_DEVICE. */
-bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
-                             bf_cuda_index_sorted *sorted, bf_cuda_index_order *order);
+bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
+                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                             bf_cuda_index_order *order);
 /* The same for rows [begin, begin + n), by length or by offsets that are right. */
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
@@ -154,12 +157,10 @@ static inline int64_t bf_cuda_index_pieces(int64_t n) {
 typedef void (*bf_cuda_index_kernel)(const bf_cuda_index_params);
 bf_cuda_index_kernel bf_cuda_index_floats(const bf_cuda_index_params &p, int *columns);
 bf_cuda_index_kernel bf_cuda_index_others(const bf_cuda_index_params &p, int *columns);
-/* Do its results need no thread_words? */
-bool bf_cuda_index_is_direct(const bf_cuda_index_params &p);
 
-/* words.cu: the blocks that have thread_words, and the bytes of these. */
-int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda);
-size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, int words);
+/* words.cu: the blocks of kernels for its results, and the bytes of their thread_words. */
+int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda, const bf_cuda_index_params &p);
+size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, const bf_cuda_index_params &p);
 /* Enqueues a copy of all rows in their order. */
 cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p, void *to);
 /* Enqueue the kernels of giants, and of what is marked. */
@@ -181,8 +182,8 @@ bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *
 bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
                                 bf_cuda_index_sorted *sorted);
 
-/* scatter.cu: values of one float a row. Returns whether it takes these. */
-bool bf_cuda_index_scatters(const bf_operands *operands, const bf_rows *rows);
+/* scatter.cu: sums of one float a row. Returns whether it takes these. */
+bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, const bf_rows *rows);
 bf_status bf_cuda_index_scatter(bf_context *context, bf_cuda_index_params *p, const bf_rows *rows);
 
 /* --- loading an index --- */
@@ -235,20 +236,6 @@ static __device__ __forceinline__ void bf_cuda_index_write_empty(const bf_cuda_i
     if (!p.has_empty) bf_cuda_index_fail(p, r, BF_CUDA_INDEX_EMPTY);
 }
 
-/* Writes the result of a state's words, which it carries. */
-static __device__ __noinline__ void bf_cuda_index_finish(const bf_cuda_index_params &p, int64_t r,
-                                                         int64_t *words, bf_work *work) {
-    uint64_t bits;
-    bool fits;
-    bf_sum_carry(p.kind, p.dtype, words);
-    bf_status status =
-        bf_element_of_words(p.kind, p.op, p.dtype, words, &p.options, p.to, &bits, &fits, work);
-    if (status == BF_OK)
-        bf_cuda_index_write(p, r, bits, fits);
-    else
-        bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
-}
-
 /* An extreme of a slot: the words of a giant. Rows are meaningless where there is none. */
 struct bf_cuda_index_extreme {
     int64_t rank, row, nans, nan_row;
@@ -284,7 +271,7 @@ struct bf_cuda_index_task {
 /* Returns the number of the row that is at place i of the order. */
 static __device__ __forceinline__ uint32_t bf_cuda_index_row(const bf_cuda_index_order &order,
                                                              uint32_t i) {
-    return order.rows != nullptr ? order.rows[i].value : i;
+    return order.rows != nullptr ? order.rows[i * order.pitch] : i;
 }
 
 /* Finds task number i: slots, then pieces. False: it is a giant, or there are no more pieces. */

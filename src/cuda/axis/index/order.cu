@@ -1,10 +1,120 @@
-/* The order of rows by their slots. */
-#include "cuda/axis/index/index.cuh"
+/* The order of rows by their slots.
+ *
+ * Where rows of a slot may come in any order, row numbers are sorted into tiles, and taken by items
+ * (tiles.cuh). The rows of each slot are counted, item by item; what other items have counted
+ * before is where an item's rows of a slot begin. Then a block sorts an item in shared memory, and
+ * copies each slot's rows to their place. Else pairs of slot and row number are sorted. */
+#include "cuda/axis/index/tiles.cuh"
 #include "cuda/runtime/sort.cuh"
 
 namespace {
 
-enum { THREADS = BF_CUDA_INDEX_THREADS };
+using bf_cuda_tiles::tiles;
+
+enum {
+    THREADS = BF_CUDA_INDEX_THREADS,
+    ITEM_THREADS = 512,
+    ITEM = 8192, /* most rows of an item */
+    ITEM_BITS = 8
+};
+
+__device__ __forceinline__ void add_giant(unsigned long long *giants, bf_cuda_index_giant *list,
+                                          uint32_t slot, uint32_t rows) {
+    const uint32_t pieces = (rows - 1) / BF_CUDA_INDEX_PIECE + 1;
+    const unsigned long long before = atomicAdd(giants, 1ull << 32 | pieces);
+    list[before >> 32] = {slot, (uint32_t)before};
+}
+
+/* --- in any order --- */
+
+struct row_numbers {
+    using Value = uint32_t;
+    __device__ __forceinline__ uint32_t load(uint32_t i) const { return i; }
+};
+
+/* What is known of slots. Those of an item are [item << bits, (item + 1) << bits). */
+struct slot_counts {
+    uint32_t *all;    /* rows of each slot */
+    uint32_t *before; /* of each item: rows of the slot in other items that come first */
+    uint32_t *own;    /* of each item: its rows of the slot */
+};
+
+__global__ void __launch_bounds__(ITEM_THREADS)
+    count_slots(const tiles t, const slot_counts counts) {
+    extern __shared__ __align__(16) uint32_t found[];
+    bf_cuda_wait_for_previous();
+    if (blockIdx.x >= *t.item_count) return;
+    const bf_cuda_tiles::item x = t.items[blockIdx.x];
+    const uint32_t width = 1u << t.bits;
+    for (uint32_t s = threadIdx.x; s < width; s += ITEM_THREADS) found[s] = 0;
+    __syncthreads();
+    bf_cuda_tiles::visit_rows<uint32_t, false>(
+        t, x, [&](uint32_t slot, uint32_t) { atomicAdd(&found[slot], 1); });
+    __syncthreads();
+    for (uint32_t s = threadIdx.x; s < width; s += ITEM_THREADS) {
+        const size_t at = ((size_t)blockIdx.x << t.bits) + s;
+        counts.own[at] = found[s];
+        if (found[s] > 0)
+            counts.before[at] = atomicAdd(&counts.all[(x.digit << t.bits) + s], found[s]);
+    }
+}
+
+/* Finds offsets, and giants: a block for each digit. */
+__global__ void __launch_bounds__(1024)
+    sum_counts(const tiles t, const slot_counts counts, int64_t slots, uint32_t *offsets,
+               unsigned long long *giants, bf_cuda_index_giant *list) {
+    bf_cuda_wait_for_previous();
+    uint32_t sum = t.firsts[blockIdx.x], all;
+    for (uint32_t base = 0; base < 1u << t.bits; base += 1024) {
+        const uint32_t within = base + threadIdx.x;
+        const int64_t s = ((int64_t)blockIdx.x << t.bits) + within;
+        const bool is_slot = within < 1u << t.bits && s < slots;
+        const uint32_t rows = is_slot ? counts.all[s] : 0;
+        const uint32_t before = sum + bf_cuda_partition::sum_before<32>(rows, &all);
+        if (is_slot) offsets[s] = before;
+        if (is_slot && s == slots - 1) offsets[slots] = before + rows;
+        if (rows > BF_CUDA_INDEX_GIANT) add_giant(giants, list, (uint32_t)s, rows);
+        sum += all;
+        __syncthreads();
+    }
+}
+
+struct item_memory {
+    uint32_t rows[ITEM];
+    uint16_t slots[ITEM];
+};
+
+/* Copies the rows of an item to their places. */
+__global__ void __launch_bounds__(ITEM_THREADS)
+    place_rows(const tiles t, const slot_counts counts, const uint32_t *offsets, uint32_t *rows) {
+    extern __shared__ __align__(16) char shared[];
+    bf_cuda_wait_for_previous();
+    if (blockIdx.x >= *t.item_count) return;
+    const bf_cuda_tiles::item x = t.items[blockIdx.x];
+    const uint32_t width = 1u << t.bits;
+    item_memory &m = *(item_memory *)shared;
+    uint32_t *next = (uint32_t *)(shared + sizeof m), *move = next + width, sum = 0, all;
+    for (uint32_t base = 0; base < width; base += ITEM_THREADS) {
+        const uint32_t s = base + threadIdx.x;
+        const size_t at = ((size_t)blockIdx.x << t.bits) + s;
+        const uint32_t own = s < width ? counts.own[at] : 0;
+        const uint32_t before = sum + bf_cuda_partition::sum_before<ITEM_THREADS / 32>(own, &all);
+        if (s < width) next[s] = before;
+        if (own > 0) move[s] = offsets[(x.digit << t.bits) + s] + counts.before[at] - before;
+        sum += all;
+        __syncthreads();
+    }
+    bf_cuda_tiles::visit_rows<uint32_t, true>(t, x, [&](uint32_t slot, uint32_t row) {
+        const uint32_t to = atomicAdd(&next[slot], 1);
+        m.rows[to] = row;
+        m.slots[to] = (uint16_t)slot;
+    });
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < x.end - x.begin; i += ITEM_THREADS)
+        rows[i + move[m.slots[i]]] = m.rows[i];
+}
+
+/* --- stably --- */
 
 /* Makes entries of slots and row numbers. A row with a wrong index goes to slot 0. */
 __global__ void __launch_bounds__(THREADS)
@@ -49,10 +159,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s < slots;
          s += (int64_t)gridDim.x * THREADS) {
         uint32_t rows = offsets[s + 1] - offsets[s];
-        if (rows <= BF_CUDA_INDEX_GIANT) continue;
-        uint32_t pieces = (rows - 1) / BF_CUDA_INDEX_PIECE + 1;
-        unsigned long long before = atomicAdd(giants, 1ull << 32 | pieces);
-        list[before >> 32] = {(uint32_t)s, (uint32_t)before};
+        if (rows > BF_CUDA_INDEX_GIANT) add_giant(giants, list, (uint32_t)s, rows);
     }
 }
 
@@ -107,30 +214,29 @@ bool alloc_offsets(bf_context *context, int64_t slots, uint32_t n, bf_cuda_index
     return sorted->giants != NULL;
 }
 
+void set_offsets(const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
+    order->offsets = (const uint32_t *)sorted->offsets;
+    order->giants = (const bf_cuda_index_giant *)sorted->giants;
+}
+
 bf_status list_giants(bf_context *context, bf_cuda_index_board *board,
                       const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
-    bf_cuda_index_giant *list = (bf_cuda_index_giant *)sorted->giants;
-    order->offsets = (const uint32_t *)sorted->offsets;
-    order->giants = list;
+    set_offsets(sorted, order);
     if (bf_cuda_index_giants(order->n) > 0)
         find_giants<<<(unsigned)blocks_for(context, order->slots), THREADS, 0,
-                      context->cuda->stream>>>(order->offsets, order->slots, &board->giants, list);
+                      context->cuda->stream>>>(order->offsets, order->slots, &board->giants,
+                                               (bf_cuda_index_giant *)sorted->giants);
     return bf_cuda_check(context, cudaGetLastError(), "ordering rows");
 }
 
-} // namespace
-
-bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
-                             bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
+bf_status sort_stably(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
+                      bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
     typedef bf_cuda_entry<uint32_t> entry;
     const bf_cuda *cuda = context->cuda;
     const uint32_t n = (uint32_t)rows->count;
-    *sorted = {};
     sorted->entries[0] = bf_cuda_alloc(context, n * sizeof(entry));
     sorted->entries[1] = bf_cuda_alloc(context, n * sizeof(entry));
-    if (sorted->entries[0] == NULL || sorted->entries[1] == NULL ||
-        !alloc_offsets(context, rows->slots, n, sorted))
-        return BF_E_MEMORY;
+    if (sorted->entries[0] == NULL || sorted->entries[1] == NULL) return BF_E_MEMORY;
     void *by_slot = sorted->entries[0];
     bf_status status = BF_OK;
     if (n > 0)
@@ -143,8 +249,75 @@ bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bf_cuda_i
     unsigned blocks = (unsigned)blocks_for(context, rows->slots + 1);
     find_offsets<<<blocks, THREADS, 0, cuda->stream>>>((const entry *)by_slot, n, rows->slots,
                                                        (uint32_t *)sorted->offsets);
-    *order = {rows->slots, n, (const entry *)by_slot, NULL, NULL};
+    order->rows = &((const entry *)by_slot)->value;
+    order->pitch = sizeof(entry) / sizeof(uint32_t);
     return list_giants(context, board, sorted, order);
+}
+
+/* Divides memory among tiles and the counts of slots; returns the bytes that they need. */
+size_t divide(tiles *t, slot_counts *counts, int64_t slots, char *memory) {
+    const size_t tile_bytes = bf_cuda_tiles::divide(t, sizeof(uint32_t), memory);
+    const size_t of_items = bf_cuda_tiles::items_of(*t) << t->bits;
+    counts->all = (uint32_t *)(memory + tile_bytes);
+    counts->before = counts->all + slots;
+    counts->own = counts->before + of_items;
+    return tile_bytes + ((size_t)slots + 2 * of_items) * sizeof(uint32_t);
+}
+
+cudaError_t launch_order(const bf_cuda *cuda, const bf_rows *rows, const tiles &t,
+                         const slot_counts &counts, bf_cuda_index_board *board,
+                         bf_cuda_index_sorted *sorted) {
+    const size_t width = (size_t)4 << t.bits;
+    const int64_t items = (int64_t)bf_cuda_tiles::items_of(t);
+    uint32_t *offsets = (uint32_t *)sorted->offsets;
+    cudaError_t error =
+        cudaMemsetAsync(counts.all, 0, (size_t)rows->slots * sizeof(uint32_t), cuda->stream);
+    if (error == cudaSuccess) error = bf_cuda_tiles::launch(cuda, row_numbers{}, rows, t, board);
+    if (error != cudaSuccess) return error;
+    bf_cuda_shape shape = {.blocks = items,
+                           .threads = ITEM_THREADS,
+                           .shared = width,
+                           .overlaps = true,
+                           .spares_cache = true};
+    error = bf_cuda_launch(cuda, count_slots, shape, t, counts);
+    if (error != cudaSuccess) return error;
+    bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
+    error = bf_cuda_launch(cuda, sum_counts, digits, t, counts, rows->slots, offsets,
+                           &board->giants, (bf_cuda_index_giant *)sorted->giants);
+    if (error != cudaSuccess) return error;
+    shape.shared = sizeof(item_memory) + 2 * width;
+    return bf_cuda_launch(cuda, place_rows, shape, t, counts, (const uint32_t *)offsets,
+                          (uint32_t *)sorted->entries[1]);
+}
+
+bf_status sort_anyhow(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
+                      bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
+    slot_counts counts;
+    tiles t = bf_cuda_tiles::plan(rows->count, rows->slots, ITEM_BITS);
+    t.most = ITEM;
+    sorted->entries[0] = bf_cuda_alloc(context, divide(&t, &counts, rows->slots, NULL));
+    sorted->entries[1] = bf_cuda_alloc(context, (size_t)rows->count * sizeof(uint32_t));
+    if (sorted->entries[0] == NULL || sorted->entries[1] == NULL) return BF_E_MEMORY;
+    divide(&t, &counts, rows->slots, (char *)sorted->entries[0]);
+    order->rows = (const uint32_t *)sorted->entries[1];
+    order->pitch = 1;
+    set_offsets(sorted, order);
+    return bf_cuda_check(context, launch_order(context->cuda, rows, t, counts, board, sorted),
+                         "ordering rows");
+}
+
+} // namespace
+
+bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
+                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                             bf_cuda_index_order *order) {
+    *sorted = {};
+    *order = {rows->slots, (uint32_t)rows->count, NULL, 1, NULL, NULL};
+    const bool tiled =
+        rows->count > 0 && rows->slots > 0 && rows->slots <= (int64_t)1 << bf_cuda_tiles::SLOT_BITS;
+    if (!alloc_offsets(context, rows->slots, order->n, sorted)) return BF_E_MEMORY;
+    return tiled && !stable ? sort_anyhow(context, rows, board, sorted, order)
+                            : sort_stably(context, rows, board, sorted, order);
 }
 
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
@@ -154,7 +327,7 @@ bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t be
     if (!alloc_offsets(context, rows->slots, n, sorted)) return BF_E_MEMORY;
     cut_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
                   context->cuda->stream>>>(*rows, begin, n, (uint32_t *)sorted->offsets);
-    *order = {rows->slots, n, NULL, NULL, NULL};
+    *order = {rows->slots, n, NULL, 1, NULL, NULL};
     return list_giants(context, board, sorted, order);
 }
 

@@ -1,6 +1,8 @@
 /* Sums of integers, and extremes, by slot. */
 #include "cuda/axis/index/slots.cuh"
 
+#include "rules/reduce/totals.h"
+
 namespace {
 
 /* The bits of an element, sign-extended; of a bool 0 or 1. */
@@ -14,9 +16,6 @@ template <class T> struct integer_sum {
     static constexpr int V = 1;
     bf_i128 sum;
 
-    static __host__ __device__ bool direct(const bf_cuda_index_params &p) {
-        return !bf_dtype_is_float(p.to);
-    }
     __device__ __forceinline__ void open() { sum = 0; }
     __device__ __forceinline__ void take(const bf_cuda_index_params &p, E e, bool has, uint32_t) {
         uint64_t x = has ? bits_of(p, e) : 0;
@@ -35,16 +34,24 @@ template <class T> struct integer_sum {
             if (limb != 0) add(BF_SUM_LIMBS + k, negative ? -limb : limb);
         }
     }
-    __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
-                                           int64_t *words, bf_work *work) const {
-        if (direct(p)) {
-            bool fits = p.to == BF_I64 ? (bf_i128)(int64_t)sum == sum : sum >> 64 == 0;
-            bf_cuda_index_write(p, r, (uint64_t)sum, fits);
-            return;
+    __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
+                                           uint32_t rows) const {
+        if (bf_dtype_is_float(p.to)) {
+            bf_cuda_index_write(p, r, rounded(p, rows), true);
+            return true;
         }
-        for (int i = 0; i < p.words; i++) words[i] = 0;
-        add_to(p, rows, [&](int i, int64_t x) { words[i] += x; });
-        bf_cuda_index_finish(p, r, words, work);
+        bool fits = p.to == BF_I64 ? (bf_i128)(int64_t)sum == sum : sum >> 64 == 0;
+        bf_cuda_index_write(p, r, (uint64_t)sum, fits);
+        return true;
+    }
+    __device__ __forceinline__ uint64_t rounded(const bf_cuda_index_params &p,
+                                                uint32_t rows) const {
+        const bf_format f = bf_format_of(p.to);
+        bool negative;
+        bf_leading x = bf_leading_of_i128(sum, 0, &negative);
+        if (rows == 0 && p.op == BF_MEAN) return bf_format_nan(f);
+        if (x.bits == 0) return 0;
+        return bf_leading_round(f, negative, p.op == BF_MEAN ? bf_leading_divide(x, rows) : x);
     }
     __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
                                         const bf_cuda_index_target &to) const {
@@ -59,32 +66,32 @@ template <class T> struct extreme {
     int64_t rank;
     uint32_t row, nans, nan_row;
 
-    static __host__ __device__ bool direct(const bf_cuda_index_params &) { return true; }
     __device__ __forceinline__ void open() {
         rank = INT64_MAX;
         row = nan_row = ~0u;
         nans = 0;
     }
-    /* Rows come in ascending order. */
     __device__ __forceinline__ void take(const bf_cuda_index_params &p, E e, bool has,
                                          uint32_t at) {
         if (!has) return;
         uint64_t bits = (uint64_t)e & (~(uint64_t)0 >> (64 - 8 * sizeof(E)));
         if (bf_dtype_is_float(p.dtype) && bf_is_nan(bf_format_of(p.dtype), bits)) {
-            if (nans++ == 0) nan_row = at;
+            nans++;
+            nan_row = min(nan_row, at);
             return;
         }
         int64_t x = bf_order_rank(p.dtype, bits) ^ (bf_is_greatest(p.op) ? -1 : 0);
-        if (x < rank || row == ~0u) {
+        if (x < rank || (x == rank && at < row)) {
             rank = x;
             row = at;
         }
     }
     __device__ __forceinline__ bool proven() const { return true; }
-    __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r, uint32_t rows,
-                                           int64_t *, bf_work *) const {
+    __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
+                                           uint32_t rows) const {
         bf_cuda_index_extreme x = {rank, row, nans, nan_row};
         bf_cuda_index_finish_extreme(p, r, rows, x);
+        return true;
     }
     __device__ __forceinline__ void add_to_state(const bf_cuda_index_states &to, uint32_t rows,
                                                  int64_t number) const {

@@ -3,29 +3,18 @@
  * template <class A>: an accumulator of a column has
  *   E              the type of elements in memory
  *   V              columns of a thread
- *   direct(p)      finish() needs no words
  *   open()         makes it empty
  *   take(p, e, has, row)   takes an element of a row; !has: there is none
  *   proven()       what it has is exact
- *   finish(p, r, rows, words, work)   writes the result
+ *   finish(p, r, rows)     writes the result; false: it takes more than doubles
  *   add(p, rows, to)       adds it to the words of a giant, or to a state */
 #ifndef BF_CUDA_AXIS_INDEX_SLOTS_CUH
 #define BF_CUDA_AXIS_INDEX_SLOTS_CUH
 
-#include "cuda/axis/index/index.cuh"
+#include "cuda/axis/index/results.cuh"
 
 /* Elements of neighbouring columns, loaded at once. */
 template <class E, int V> struct alignas(V * sizeof(E)) bf_cuda_index_elements { E e[V]; };
-
-/* A thread's words, for results that are not direct, and room for their arithmetic. */
-static __device__ __forceinline__ int64_t *bf_cuda_index_thread_words(const bf_cuda_index_params &p,
-                                                                      bf_work **work) {
-    size_t each = (size_t)p.words + (sizeof(bf_work) + 7) / 8;
-    size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    int64_t *words = p.thread_words + thread * each;
-    *work = (bf_work *)(words + p.words);
-    return words;
-}
 
 /* Where a result is added up: the words of a giant, or a state. */
 struct bf_cuda_index_target {
@@ -65,12 +54,11 @@ struct bf_cuda_index_target {
     }
 };
 
-/* Takes rows [begin, end) of the order. Row numbers are loaded ahead of rows. */
-template <class A>
+/* Takes rows [begin, end) of the order, so many at a time. Row numbers are loaded ahead of rows. */
+template <class A, int AHEAD = 4>
 static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_params &p,
                                                           const bf_cuda_index_task &t,
                                                           int64_t column, A (&sum)[A::V]) {
-    enum { AHEAD = 8, HALF = AHEAD / 2 };
     typedef bf_cuda_index_elements<typename A::E, A::V> elements;
     const typename A::E *from = (const typename A::E *)p.a + column;
     uint32_t next[AHEAD];
@@ -90,19 +78,32 @@ static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_pa
         for (int k = 0; k < AHEAD; k++)
             if (i + AHEAD + k < t.end) next[k] = bf_cuda_index_row(p.order, i + AHEAD + k);
 #pragma unroll
-        for (int half = 0; half < AHEAD; half += HALF) {
-            if (i + half >= t.end) break;
+        for (int k = 0; k < AHEAD; k++)
 #pragma unroll
-            for (int k = half; k < half + HALF; k++)
-#pragma unroll
-                for (int v = 0; v < A::V; v++) sum[v].take(p, x[k].e[v], i + k < t.end, row[k]);
-        }
+            for (int v = 0; v < A::V; v++) sum[v].take(p, x[k].e[v], i + k < t.end, row[k]);
     }
 }
 
-template <class A>
-static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
+/* Returns i / by, in 32 bits if it can: that is much faster. */
+static __device__ __forceinline__ int64_t bf_cuda_index_divide(int64_t i, int64_t by,
+                                                               int64_t *rest) {
+    int64_t quotient = (i | by) >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)by) : i / by;
+    *rest = i - quotient * by;
+    return quotient;
+}
+
+/* Leaves the results of a thread to words.cu. */
+static __device__ __forceinline__ void bf_cuda_index_mark(const bf_cuda_index_params &p,
+                                                          int64_t i) {
+    atomicOr(&p.marks[i / 32], 1u << (i % 32));
+    p.board->marked = 1;
+}
+
+/* Short rows are taken by few threads, each of which has more of them under way. */
+template <class A, int AHEAD = 4>
+static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS, AHEAD > 4 ? 3 : 4)
     bf_cuda_index_reduce(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
     const uint64_t giants = p.board->giants;
     const int64_t step = (int64_t)gridDim.x * BF_CUDA_INDEX_THREADS;
     const int64_t end = (p.order.slots + (uint32_t)giants) * p.lanes;
@@ -110,32 +111,31 @@ static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     if (p.phase > 0) i += p.order.slots * p.lanes;
     for (; i < end; i += step) {
         bf_cuda_index_task t;
-        const int64_t column = i % p.lanes * A::V;
-        if (!bf_cuda_index_find(p.order, giants, i / p.lanes, &t)) continue;
+        int64_t column;
+        const int64_t number = bf_cuda_index_divide(i, p.lanes, &column);
+        column *= A::V;
+        if (!bf_cuda_index_find(p.order, giants, number, &t)) continue;
         A sum[A::V];
         bool proven = true;
 #pragma unroll
         for (int v = 0; v < A::V; v++) sum[v].open();
-        bf_cuda_index_take<A>(p, t, column, sum);
+        bf_cuda_index_take<A, AHEAD>(p, t, column, sum);
 #pragma unroll
         for (int v = 0; v < A::V; v++) proven = proven && sum[v].proven();
         if (!proven) {
-            atomicOr(&p.marks[i / 32], 1u << (i % 32));
-            p.board->marked = 1;
+            bf_cuda_index_mark(p, i);
             continue;
         }
         const uint32_t rows = t.end - t.begin;
         const bool adds = t.piece || p.states.counts != nullptr;
-        bf_work *work = nullptr;
-        int64_t *words = nullptr;
-        if (!adds && !A::direct(p)) words = bf_cuda_index_thread_words(p, &work);
 #pragma unroll
         for (int v = 0; v < A::V; v++) {
             if (!adds)
-                sum[v].finish(p, t.slot * p.width + column + v, rows, words, work);
+                proven = sum[v].finish(p, t.slot * p.width + column + v, rows) && proven;
             else if (rows > 0)
                 sum[v].add(p, rows, bf_cuda_index_target(p, t, column + v));
         }
+        if (!proven) bf_cuda_index_mark(p, i);
     }
 }
 

@@ -1,10 +1,11 @@
-/* Results in the words of a state: of slots and pieces that are marked, or of all; and of giants.
- */
+/* Results in limbs, which take every exponent: of slots and pieces that are marked, or of all; and
+ * of giants. */
+#include "cuda/axis/index/limbs.cuh"
 #include "cuda/axis/index/slots.cuh"
 
 namespace {
 
-enum { THREADS = BF_CUDA_INDEX_THREADS, BLOCKS = 2 /* a multiprocessor */ };
+enum { THREADS = BF_CUDA_INDEX_THREADS };
 
 __device__ __forceinline__ uint64_t load(const bf_cuda_index_params &p, const void *from,
                                          int64_t i) {
@@ -16,22 +17,158 @@ __device__ __forceinline__ uint64_t load(const bf_cuda_index_params &p, const vo
     }
 }
 
-__device__ void take_rows(const bf_cuda_index_params &p, const bf_cuda_index_task &t,
-                          int64_t column, int64_t *words) {
-    const bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
-    for (int k = 0; k < p.words; k++) words[k] = 0;
-    for (uint32_t i = t.begin; i < t.end; i++) {
-        int64_t at = bf_cuda_index_row(p.order, i) * p.width + column;
-        uint64_t x = load(p, p.a, at);
-        if (shape.sum.limbs > 0)
-            bf_sum_take(p.dtype, &shape, words, x);
-        else
-            bf_sum_take_pair(p.dtype, &shape, words, x, p.b != nullptr ? load(p, p.b, at) : x);
+/* --- sums in limbs --- */
+
+/* Sums of elements, which are unsigned integers of their size, or of their products. D: BF_NONE, or
+ * their dtype. */
+template <class Element, bf_dtype D> struct limb_sums {
+    using E = Element;
+    static constexpr int V = 1;
+    bf_cuda_limbs sum, products;
+    bf_sum_shape shape;
+    int64_t column;
+    unsigned nans, pos_infs, neg_infs, invalid, neg_zeros;
+
+    static __device__ __forceinline__ bf_dtype dtype(const bf_cuda_index_params &p) {
+        return D == BF_NONE ? p.dtype : D;
     }
+    __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
+        extern __shared__ unsigned shared[];
+        shape = bf_sum_shape_of(p.kind, dtype(p));
+        column = of_column;
+        sum = {(unsigned)__cvta_generic_to_shared(shared + threadIdx.x), 4 * THREADS};
+        products = {sum.at + (unsigned)bf_cuda_limbs_of(shape.sum.limbs) * sum.step, sum.step};
+        for (int i = 0; i < limbs(); i++)
+            bf_cuda_shared_store(sum.at + (unsigned)i * sum.step, BF_CUDA_LIMB_MIDDLE);
+        nans = pos_infs = neg_infs = invalid = neg_zeros = 0;
+    }
+    __device__ __forceinline__ int limbs() const {
+        return bf_cuda_limbs_of(shape.sum.limbs) + bf_cuda_limbs_of(shape.products.limbs);
+    }
+    __device__ __forceinline__ void count(int special) {
+        nans += special == BF_SUM_NAN;
+        pos_infs += special == BF_SUM_POS_INF;
+        neg_infs += special == BF_SUM_NEG_INF;
+        invalid += special == BF_SUM_INVALID;
+    }
+    __device__ __forceinline__ void add_product(int position, uint64_t a, uint64_t b,
+                                                bool negative) {
+        const bf_u128 x = (bf_u128)a * b;
+        if (x != 0) bf_cuda_limbs_add_wide(products, position, (uint64_t)x, negative);
+        if (x >> 64 != 0)
+            bf_cuda_limbs_add_wide(products, position + 64, (uint64_t)(x >> 64), negative);
+    }
+    __device__ __forceinline__ void take_float(const bf_cuda_index_params &p, uint64_t x,
+                                               uint64_t y) {
+        const bf_format f = bf_format_of(dtype(p));
+        const bool pair = shape.sum.limbs == 0;
+        const int special = pair ? bf_sum_special_pair(f, x, y) : bf_sum_special(f, x);
+        if (special != 0) {
+            count(special);
+            return;
+        }
+        const bf_finite a = bf_decode(f, x), b = bf_decode(f, y);
+        if (p.kind == BF_KIND_SUM) neg_zeros += bf_sum_neg_zero(f, x);
+        if (pair) neg_zeros += bf_sum_neg_zero_pair(f, x, y);
+        if (!pair && a.magnitude != 0)
+            bf_cuda_limbs_add_wide(sum, bf_sum_position(f, shape.sum, a.position, 1), a.magnitude,
+                                   a.negative);
+        if (p.kind != BF_KIND_SUM)
+            add_product(bf_sum_position(f, shape.products, a.position + b.position, 2), a.magnitude,
+                        b.magnitude, a.negative != b.negative);
+    }
+    __device__ __forceinline__ void take_integer(const bf_cuda_index_params &p, uint64_t x,
+                                                 uint64_t y) {
+        const bf_finite a = bf_decode_integer(p.dtype, x), b = bf_decode_integer(p.dtype, y);
+        if (shape.sum.limbs > 0) bf_cuda_limbs_add_wide(sum, 0, a.magnitude, a.negative);
+        if (p.kind != BF_KIND_SUM)
+            add_product(0, a.magnitude, b.magnitude, a.negative != b.negative);
+    }
+    __device__ __forceinline__ void take(const bf_cuda_index_params &p, E e, bool has,
+                                         uint32_t row) {
+        if (!has) return;
+        const uint64_t x = e;
+        const uint64_t y = p.kind == BF_KIND_DOT ? ((const E *)p.b)[row * p.width + column] : x;
+        if (bf_dtype_is_float(dtype(p)))
+            take_float(p, x, y);
+        else
+            take_integer(p, x, y);
+    }
+    __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r,
+                                           uint32_t rows) {
+        const int64_t counts[BF_SUM_LIMBS] = {rows, nans, pos_infs, neg_infs, invalid, neg_zeros};
+        bool negative[2] = {false, false};
+        uint64_t bits;
+        if (!bf_dtype_is_float(p.to)) {
+            finish_words(p, r, counts, [](unsigned limb, bool) { return middle(limb); });
+            return;
+        }
+        if (p.options.nan == BF_NAN_ERROR && nans > 0) {
+            bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
+            return;
+        }
+        const auto leading = [&](bool of_products, bool *is_negative) {
+            const bf_layout layout = of_products ? shape.products : shape.sum;
+            const bf_leading x =
+                bf_cuda_limbs_leading(of_products ? products : sum, bf_cuda_limbs_of(layout.limbs),
+                                      layout.exponent, is_negative);
+            negative[of_products] = *is_negative;
+            return x;
+        };
+        if (bf_cuda_index_round(p, counts, leading, &bits))
+            bf_cuda_index_write(p, r, bits, true);
+        else
+            finish_words(p, r, counts, [&](unsigned limb, bool of_products) {
+                return negative[of_products] ? -(int64_t)limb : (int64_t)limb;
+            });
+    }
+    static __device__ __forceinline__ int64_t middle(unsigned limb) {
+        return (int64_t)limb - BF_CUDA_LIMB_MIDDLE;
+    }
+    template <class Value>
+    __device__ __forceinline__ void finish_words(const bf_cuda_index_params &p, int64_t r,
+                                                 const int64_t *counts, const Value &value) {
+        bf_work *work;
+        int64_t *words = bf_cuda_index_thread_words(p, &work);
+        for (int k = 0; k < p.words; k++) words[k] = k < BF_SUM_LIMBS ? counts[k] : 0;
+        each_limb(
+            [&](int k, unsigned limb, bool of_products) { words[k] = value(limb, of_products); });
+        bf_cuda_index_finish(p, r, words, work);
+    }
+    /* Calls visit(word, limb, of products). */
+    template <class Visit> __device__ __forceinline__ void each_limb(const Visit &visit) const {
+        const int sums = bf_cuda_limbs_of(shape.sum.limbs);
+        for (int i = 0; i < limbs(); i++)
+            visit(i < sums ? shape.sum_at + i : shape.products_at + i - sums,
+                  bf_cuda_shared_load(sum.at + (unsigned)i * sum.step), i >= sums);
+    }
+    __device__ __forceinline__ void add(uint32_t rows, const bf_cuda_index_target &to) const {
+        const int64_t counts[BF_SUM_LIMBS] = {rows, nans, pos_infs, neg_infs, invalid, neg_zeros};
+#pragma unroll
+        for (int k = 0; k < BF_SUM_LIMBS; k++)
+            if (counts[k] != 0) to.add(k, counts[k]);
+        each_limb([&](int k, unsigned limb, bool) {
+            if (limb != BF_CUDA_LIMB_MIDDLE) to.add(k, middle(limb));
+        });
+    }
+};
+
+template <class A>
+__device__ __forceinline__ void reduce_task(const bf_cuda_index_params &p,
+                                            const bf_cuda_index_task &t, int64_t column) {
+    A sums[1];
+    sums[0].open(p, column);
+    bf_cuda_index_take<A>(p, t, column, sums);
+    if (t.piece || p.states.counts != nullptr)
+        sums[0].add(t.end - t.begin, bf_cuda_index_target(p, t, column));
+    else
+        sums[0].finish(p, t.slot * p.width + column, t.end - t.begin);
 }
 
+template <class A>
 __global__ void __launch_bounds__(THREADS)
     reduce_marked(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
     if (p.marks != nullptr && p.board->marked == 0) return;
     const uint64_t giants = p.board->giants;
     const int64_t end = (p.order.slots + (uint32_t)giants) * p.width;
@@ -39,21 +176,24 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
         bf_cuda_index_task t;
-        int64_t number = i / p.width, column = i % p.width;
-        int64_t mark = number * p.lanes + column / columns;
-        if (p.marks != nullptr && (p.marks[mark / 32] >> (mark % 32) & 1) == 0) continue;
-        if (!bf_cuda_index_find(p.order, giants, number, &t)) continue;
-        bf_work *work;
-        int64_t *words = bf_cuda_index_thread_words(p, &work);
-        take_rows(p, t, column, words);
-        if (!t.piece && p.states.counts == nullptr) {
-            bf_cuda_index_finish(p, t.slot * p.width + column, words, work);
-            continue;
-        }
-        bf_cuda_index_target to(p, t, column);
-        if (p.states.counts == nullptr) bf_sum_carry(p.kind, p.dtype, words);
-        for (int k = 0; k < p.words; k++)
-            if (words[k] != 0) to.add(k, words[k]);
+        int64_t column, rest;
+        const int64_t number = bf_cuda_index_divide(i, p.width, &column);
+        const int64_t mark = number * p.lanes + bf_cuda_index_divide(column, columns, &rest);
+        const bool marked = p.marks == nullptr || (p.marks[mark / 32] >> (mark % 32) & 1) != 0;
+        if (marked && bf_cuda_index_find(p.order, giants, number, &t)) reduce_task<A>(p, t, column);
+    }
+}
+
+bf_cuda_index_kernel marked_kernel(const bf_cuda_index_params &p) {
+    switch (p.bytes) {
+    case 1: return reduce_marked<limb_sums<uint8_t, BF_NONE>>;
+    case 2: return reduce_marked<limb_sums<uint16_t, BF_NONE>>;
+    case 4:
+        return p.dtype == BF_F32 ? reduce_marked<limb_sums<uint32_t, BF_F32>>
+                                 : reduce_marked<limb_sums<uint32_t, BF_NONE>>;
+    default:
+        return p.dtype == BF_F64 ? reduce_marked<limb_sums<uint64_t, BF_F64>>
+                                 : reduce_marked<limb_sums<uint64_t, BF_NONE>>;
     }
 }
 
@@ -79,6 +219,7 @@ __global__ void __launch_bounds__(THREADS)
 
 __global__ void __launch_bounds__(THREADS)
     clear_giants(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
     const int64_t end = (int64_t)(p.board->giants >> 32) * p.width * p.words;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
@@ -89,6 +230,7 @@ __global__ void __launch_bounds__(THREADS)
 
 __global__ void __launch_bounds__(THREADS)
     finish_giants(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
     const int64_t end = (int64_t)(p.board->giants >> 32) * p.width;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
@@ -105,15 +247,28 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-} // namespace
-
-int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda) {
-    return (int64_t)BLOCKS * cuda->multiprocessors;
+cudaError_t launch_giants(const bf_cuda *cuda, bf_cuda_index_kernel kernel,
+                          const bf_cuda_index_params &p) {
+    bf_cuda_shape shape = {
+        .blocks = bf_cuda_index_word_blocks(cuda, p), .threads = THREADS, .overlaps = true};
+    return bf_cuda_launch(cuda, kernel, shape, p);
 }
 
-size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, int words) {
-    size_t each = (size_t)words + (sizeof(bf_work) + 7) / 8;
-    return (size_t)bf_cuda_index_word_blocks(cuda) * THREADS * each * sizeof(int64_t);
+} // namespace
+
+/* Most results take registers alone, and many blocks. */
+bool bf_cuda_index_takes_words(const bf_cuda_index_params &p) {
+    return p.states.counts == NULL && (p.kind == BF_KIND_MOMENTS || !bf_dtype_is_float(p.to));
+}
+
+int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda, const bf_cuda_index_params &p) {
+    return (int64_t)(bf_cuda_index_takes_words(p) ? 2 : 8) * cuda->multiprocessors;
+}
+
+size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, const bf_cuda_index_params &p) {
+    size_t each = (size_t)p.words + (sizeof(bf_work) + 7) / 8;
+    if (!bf_cuda_index_takes_words(p)) return 0;
+    return (size_t)bf_cuda_index_word_blocks(cuda, p) * THREADS * each * sizeof(int64_t);
 }
 
 cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p, void *to) {
@@ -122,16 +277,19 @@ cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params
 }
 
 cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p) {
-    clear_giants<<<(unsigned)bf_cuda_index_word_blocks(cuda), THREADS, 0, cuda->stream>>>(p);
-    return cudaGetLastError();
+    return launch_giants(cuda, clear_giants, p);
 }
 
 cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index_params &p) {
-    reduce_marked<<<(unsigned)bf_cuda_index_word_blocks(cuda), THREADS, 0, cuda->stream>>>(p);
-    return cudaGetLastError();
+    const bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
+    const int limbs = bf_cuda_limbs_of(shape.sum.limbs) + bf_cuda_limbs_of(shape.products.limbs);
+    bf_cuda_shape launch = {.blocks = bf_cuda_index_word_blocks(cuda, p),
+                            .threads = THREADS,
+                            .shared = (size_t)limbs * THREADS * sizeof(unsigned),
+                            .overlaps = true};
+    return bf_cuda_launch(cuda, marked_kernel(p), launch, p);
 }
 
 cudaError_t bf_cuda_index_finish_giants(const bf_cuda *cuda, const bf_cuda_index_params &p) {
-    finish_giants<<<(unsigned)bf_cuda_index_word_blocks(cuda), THREADS, 0, cuda->stream>>>(p);
-    return cudaGetLastError();
+    return launch_giants(cuda, finish_giants, p);
 }

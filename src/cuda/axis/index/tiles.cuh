@@ -1,0 +1,305 @@
+/* Rows in tiles, and within each by digits: the high bits of their slots.
+ *
+ * 1. A block sorts a tile of rows in shared memory by digit, and writes the tile whole, with the
+ *    first row of each digit.
+ * 2. Small kernels cut the rows of each digit into items of about the same size.
+ * 3. A block takes an item, and each of its warps as many of the rows: it reads them from tile
+ *    after tile. So a hot slot is only some items more. */
+#ifndef BF_CUDA_AXIS_INDEX_TILES_CUH
+#define BF_CUDA_AXIS_INDEX_TILES_CUH
+
+#include "cuda/axis/index/index.cuh"
+#include "cuda/runtime/partition_tile.cuh"
+
+namespace bf_cuda_tiles {
+
+enum {
+    THREADS = 1024, /* of a block that sorts a tile */
+    PER_THREAD = 8,
+    ROWS = THREADS * PER_THREAD,
+    COUNTERS = THREADS, /* of a tile: copies of those of each digit */
+    DIGITS_MOST = 256,
+    BITS_MOST = 12, /* of a slot within its digit */
+    SLOT_BITS = 20  /* of all */
+};
+
+/* Rows of a digit, by their numbers within it. */
+struct item {
+    uint32_t digit, begin, end;
+};
+
+struct tiles {
+    void *values;     /* tile by tile, by digit */
+    uint16_t *slots;  /* within the digit */
+    uint16_t *starts; /* [digit][tile], and one more digit */
+    uint32_t *before; /* [digit][tile]: rows of the digit in earlier tiles */
+    uint32_t *totals; /* rows of each digit */
+    uint32_t *firsts; /* rows of all digits before */
+    item *items;
+    unsigned *item_count;
+    uint32_t count, rows; /* tiles; rows of all */
+    int digits, bits;     /* bits: of a slot within its digit */
+    uint32_t most;        /* rows of an item, about */
+};
+
+/* Sets what the numbers of rows and slots determine: digits of at least `bits` bits of a slot. */
+static inline tiles plan(int64_t rows, int64_t slots, int bits) {
+    tiles t = {};
+    t.rows = (uint32_t)rows;
+    t.count = (t.rows + ROWS - 1) / ROWS;
+    while (t.bits < bits && slots > (int64_t)1 << t.bits) t.bits++;
+    while ((slots - 1) >> t.bits >= DIGITS_MOST) t.bits++;
+    t.digits = 1; /* a power of two: counters have as many copies for each */
+    while ((int64_t)t.digits << t.bits < slots) t.digits *= 2;
+    return t;
+}
+
+/* Returns how many items there are at most. */
+static inline size_t items_of(const tiles &t) { return DIGITS_MOST + t.rows / t.most + 1; }
+
+/* Divides memory among the arrays of tiles, of values of so many bytes; returns the bytes that they
+ * need. */
+static inline size_t divide(tiles *t, int value_bytes, char *memory) {
+    size_t rows = (size_t)t->count * ROWS, at = 0;
+    void **arrays[] = {&t->values,          (void **)&t->slots,     (void **)&t->starts,
+                       (void **)&t->before, (void **)&t->totals,    (void **)&t->firsts,
+                       (void **)&t->items,  (void **)&t->item_count};
+    size_t bytes[] = {rows * (size_t)value_bytes,
+                      rows * 2,
+                      ((size_t)t->digits + 1) * t->count * 2,
+                      (size_t)t->digits * t->count * 4,
+                      DIGITS_MOST * 4,
+                      DIGITS_MOST * 4,
+                      items_of(*t) * sizeof(item),
+                      4};
+    for (int i = 0; i < 8; i++) {
+        *arrays[i] = memory + at;
+        at += (bytes[i] + 255) & ~(size_t)255;
+    }
+    return at;
+}
+
+/* --- tiles --- */
+
+template <class V> struct tile_memory {
+    V values[ROWS];
+    uint16_t slots[ROWS];
+    uint32_t counters[COUNTERS + 1];
+};
+
+/* Each copy of a digit's counter takes few of a tile's rows, so that a row's number within the copy
+ * fits above its slot. */
+static_assert(ROWS / (COUNTERS / DIGITS_MOST) < 1 << (32 - SLOT_BITS), "rank");
+static_assert((int64_t)DIGITS_MOST << BITS_MOST <= 1 << SLOT_BITS, "slots");
+
+/* Source: load(i) is the value of row i, of type Source::Value. */
+template <class Source>
+__global__ void __launch_bounds__(THREADS, 2)
+    sort_tile(const Source source, const void *index, bf_dtype index_dtype, int64_t slots,
+              const tiles t, unsigned long long *wrong) {
+    typedef typename Source::Value V;
+    extern __shared__ __align__(16) char memory[];
+    tile_memory<V> &m = *(tile_memory<V> *)memory;
+    const unsigned slot_mask = (1u << SLOT_BITS) - 1;
+    const uint32_t first = blockIdx.x * ROWS;
+    const uint32_t left = t.rows - first, rows = left < ROWS ? left : ROWS;
+    const unsigned copies = COUNTERS / (unsigned)t.digits;
+    uint32_t slot[PER_THREAD]; /* the rank too */
+    V value[PER_THREAD];
+    constexpr bool late =
+        sizeof(V) > 4; /* registers are few: they are loaded when they are placed */
+    m.counters[threadIdx.x] = 0;
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        uint32_t i = k * THREADS + threadIdx.x;
+        if (i >= rows) continue;
+        uint64_t s = bf_cuda_index_at(index, index_dtype, (int64_t)first + i);
+        if (!late) value[k] = source.load(first + i);
+        if (s >= (uint64_t)slots) {
+            atomicMin(wrong, (unsigned long long)first + i);
+            s = 0;
+        }
+        slot[k] = (uint32_t)s;
+    }
+    __syncthreads();
+    const unsigned copy = threadIdx.x & (copies - 1);
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        if (k * THREADS + threadIdx.x >= rows) continue;
+        slot[k] |= atomicAdd(&m.counters[(slot[k] >> t.bits) * copies + copy], 1) << SLOT_BITS;
+    }
+    __syncthreads();
+    uint32_t all, mine = m.counters[threadIdx.x];
+    m.counters[threadIdx.x] = bf_cuda_partition::sum_before<THREADS / 32>(mine, &all);
+    if (threadIdx.x == 0) m.counters[COUNTERS] = rows;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        if (k * THREADS + threadIdx.x >= rows) continue;
+        uint32_t s = slot[k] & slot_mask;
+        uint32_t to = m.counters[(s >> t.bits) * copies + copy] + (slot[k] >> SLOT_BITS);
+        m.values[to] = late ? source.load(first + k * THREADS + threadIdx.x) : value[k];
+        m.slots[to] = (uint16_t)(s & ((1u << t.bits) - 1));
+    }
+    for (int d = threadIdx.x; d <= t.digits; d += THREADS)
+        t.starts[(size_t)d * t.count + blockIdx.x] =
+            (uint16_t)m.counters[d < t.digits ? d * copies : COUNTERS];
+    __syncthreads();
+    V *values = (V *)t.values + first; /* there is room for whole tiles */
+    constexpr int EACH = 16 / sizeof(V);
+#pragma unroll
+    for (uint32_t i = threadIdx.x; i < ROWS / EACH; i += THREADS)
+        ((uint4 *)values)[i] = ((const uint4 *)m.values)[i];
+#pragma unroll
+    for (uint32_t i = threadIdx.x; i < ROWS / 8; i += THREADS)
+        ((uint4 *)(t.slots + first))[i] = ((const uint4 *)m.slots)[i];
+}
+
+/* --- items --- */
+
+/* Makes the items of all digits. A block calls it. */
+static __device__ __forceinline__ void make_items(const tiles &t) {
+    __shared__ uint32_t firsts[DIGITS_MOST];
+    const uint32_t digits = (uint32_t)t.digits;
+    uint32_t all, rows = threadIdx.x < digits ? __ldcg(t.totals + threadIdx.x) : 0;
+    uint32_t before = bf_cuda_partition::sum_before<32>(rows, &all);
+    if (threadIdx.x < digits) t.firsts[threadIdx.x] = before;
+    __syncthreads();
+    uint32_t at = bf_cuda_partition::sum_before<32>(rows / t.most + (rows % t.most != 0), &all);
+    if (threadIdx.x < digits) firsts[threadIdx.x] = at;
+    if (threadIdx.x == 0) *t.item_count = all;
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < all; i += 1024) {
+        uint32_t low = 0, high = digits; /* the last digit that begins at or before this item */
+        while (high - low > 1) {
+            uint32_t middle = (low + high) / 2;
+            (firsts[middle] <= i ? low : high) = middle;
+        }
+        uint64_t n = __ldcg(t.totals + low), k = i - firsts[low];
+        uint64_t pieces = n / t.most + (n % t.most != 0);
+        t.items[i] = {low, (uint32_t)(n * k / pieces), (uint32_t)(n * (k + 1) / pieces)};
+    }
+}
+
+/* A block for each digit; the last one to end makes the items. */
+static __global__ void __launch_bounds__(1024) count_digits(const tiles t, unsigned *ticket) {
+    __shared__ bool is_last;
+    bf_cuda_wait_for_previous();
+    const uint16_t *starts = t.starts + (size_t)blockIdx.x * t.count, *ends = starts + t.count;
+    uint32_t *before = t.before + (size_t)blockIdx.x * t.count;
+    uint32_t sum = 0, all;
+    for (uint32_t base = 0; base < t.count; base += 1024) {
+        uint32_t i = base + threadIdx.x;
+        uint32_t rows = i < t.count ? (uint32_t)ends[i] - starts[i] : 0;
+        uint32_t at = sum + bf_cuda_partition::sum_before<32>(rows, &all);
+        if (i < t.count) before[i] = at;
+        sum += all;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        t.totals[blockIdx.x] = sum;
+        __threadfence();
+        is_last = atomicAdd(ticket, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    make_items(t);
+}
+
+/* Enqueues the making of tiles and items. */
+template <class Source>
+static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
+                          const tiles &t, bf_cuda_index_board *board) {
+    bf_cuda_shape shape = {.blocks = t.count,
+                           .threads = THREADS,
+                           .shared = sizeof(tile_memory<typename Source::Value>),
+                           .overlaps = false,
+                           .spares_cache = true};
+    cudaError_t error = bf_cuda_launch(cuda, sort_tile<Source>, shape, source, rows->places,
+                                       rows->places_dtype, rows->slots, t, &board->wrong);
+    if (error != cudaSuccess) return error;
+    bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
+    return bf_cuda_launch(cuda, count_digits, digits, t, &board->ticket);
+}
+
+/* --- the rows of an item --- */
+
+/* Visits rows of 32 tiles: each lane has the place of the first of a tile, and their number. Four
+ * runs are read at a time; without their values, if !loads. */
+template <class V, bool loads, class Visit>
+__device__ __forceinline__ void visit_runs(const tiles &t, uint32_t first, uint32_t length,
+                                           const Visit &visit) {
+    enum { RUNS = 4, AHEAD = 2 };
+    const uint32_t lane = threadIdx.x % 32;
+    for (int k = 0; k < 32; k += RUNS) {
+        uint32_t at[RUNS], rows[RUNS];
+        V value[RUNS][AHEAD];
+        uint16_t slot[RUNS][AHEAD];
+        uint32_t longest = 0;
+#pragma unroll
+        for (int r = 0; r < RUNS; r++) {
+            at[r] = __shfl_sync(~0u, first, k + r);
+            rows[r] = __shfl_sync(~0u, length, k + r);
+            longest = max(longest, rows[r]);
+        }
+        for (uint32_t i = lane; i < longest; i += 32 * AHEAD) {
+#pragma unroll
+            for (int r = 0; r < RUNS; r++)
+#pragma unroll
+                for (int j = 0; j < AHEAD; j++) {
+                    if (i + 32 * j >= rows[r]) continue;
+                    value[r][j] = loads ? __ldcs((const V *)t.values + at[r] + i + 32 * j) : 0;
+                    slot[r][j] = __ldcs(t.slots + at[r] + i + 32 * j);
+                }
+#pragma unroll
+            for (int r = 0; r < RUNS; r++)
+#pragma unroll
+                for (int j = 0; j < AHEAD; j++)
+                    if (i + 32 * j < rows[r]) visit(slot[r][j], value[r][j]);
+        }
+    }
+}
+
+/* Returns the last tile with `before` at most row. A warp compares 32 tiles at a time. */
+static __device__ __forceinline__ uint32_t find_tile(const uint32_t *before, uint32_t count,
+                                                     uint32_t row) {
+    uint32_t low = 0, high = count;
+    while (high - low > 1) {
+        uint32_t step = (high - low + 31) / 32, at = low + threadIdx.x % 32 * step;
+        bool most = at < high && before[at] <= row;
+        low += (__popc(__ballot_sync(~0u, most)) - 1) * step;
+        high = min(high, low + step);
+    }
+    return low;
+}
+
+/* Calls visit(slot within the digit, value) for this warp's share of an item's rows. */
+template <class V, bool loads, class Visit>
+__device__ __forceinline__ void visit_rows(const tiles &t, const item &x, const Visit &visit) {
+    const uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32, all = x.end - x.begin;
+    const uint32_t begin = x.begin + (uint32_t)((uint64_t)all * warp / warps);
+    const uint32_t end = x.begin + (uint32_t)((uint64_t)all * (warp + 1) / warps);
+    const uint16_t *starts = t.starts + (size_t)x.digit * t.count, *ends = starts + t.count;
+    const uint32_t *before = t.before + (size_t)x.digit * t.count;
+    if (begin >= end) return;
+    uint32_t tile = find_tile(before, t.count, begin) + threadIdx.x % 32;
+    for (bool on = true; on; tile += 32) {
+        uint32_t start = 0, length = 0, first = end;
+        if (tile < t.count) {
+            first = before[tile];
+            start = starts[tile];
+            length = ends[tile] - start;
+            uint32_t skipped = begin > first ? min(begin - first, length) : 0;
+            uint32_t last = min(length, end > first ? end - first : 0);
+            start += skipped;
+            length = last > skipped ? last - skipped : 0;
+        }
+        on = !__any_sync(~0u, first >= end);
+        visit_runs<V, loads>(t, tile * ROWS + start, length, visit);
+    }
+}
+
+} // namespace bf_cuda_tiles
+
+#endif
