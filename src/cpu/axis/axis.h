@@ -12,7 +12,7 @@
 /* A pass of the loops over columns adds up so many rows before totals gain their sums. So few may
  * be 2^BF_PASS_BITS times as large as a window's levels hold otherwise, and a total gains at most
  * 2^51 in a pass. */
-enum { BF_PASS_ROWS = 8, BF_PASS_BITS = 3 };
+enum { BF_PASS_ROWS = 4, BF_PASS_BITS = 3 };
 
 /* A matrix whose columns are reduced. The elements of a row are contiguous. */
 typedef struct bf_columns {

@@ -7,6 +7,8 @@
 #include "cpu/axis/axis.h"
 #include "cpu/runtime/vector.h"
 
+enum { STRIP = 4 /* vectors of columns that are added together, at most */ };
+
 #ifndef LOAD_PARTS
 INLINE vf64 load_part_f64(const char *p, size_t n) {
     vf64 x = {0};
@@ -126,7 +128,7 @@ INLINE void sum_rest(certificate *c, input in, int levels, const bf_columns *x, 
 
 INLINE bool sum_columns(input in, int levels, const bf_columns *x, int bottom, int64_t *totals,
                         size_t pitch) {
-    const int width = COLUMNS(levels);
+    const int width = COLUMNS(levels) < STRIP ? COLUMNS(levels) : STRIP;
     const size_t bytes = input_bytes(in), columns = (size_t)x->columns;
     certificate c;
     certificate_begin(&c);
