@@ -3,6 +3,7 @@
 #define BF_CPU_AXIS_AXIS_H
 
 #include "cpu/reduce/reduce.h"
+#include "rules/reduce/sum_window.h"
 #include "seam/axis.h"
 
 #include <stdatomic.h>
@@ -29,20 +30,24 @@ typedef struct bf_stretches {
     int64_t length[BF_STRETCHES];
 } bf_stretches;
 
-/* Add the exact sums of columns, or of stretches, to totals, or set them: in a window of `levels`
- * levels whose top is at `bottom` (rules/reduce/sum_window.h), at level l in units of its u. False:
- * the data did not fit the window, or hold a NaN or infinity; totals mean nothing. */
-typedef bool (*bf_columns_loop)(const bf_columns *x, int bottom, int levels, int64_t *totals,
-                                size_t pitch /* between levels */);
-typedef bool (*bf_stretches_loop)(const bf_stretches *x, int bottom, int levels,
-                                  int64_t totals[][BF_STRETCHES]);
+/* Add the exact sums of columns, or of stretches, to totals, or set them: in a window whose top is
+ * at its bottom (rules/reduce/sum_window.h), at level l in units of its u. False: the data did not
+ * fit the window, or hold a NaN or infinity; totals mean nothing. Moments have two windows and
+ * totals: of the elements and of their squares. */
+typedef bool (*bf_columns_loop)(const bf_columns *x, const bf_window_memory *windows,
+                                int64_t *const totals[], size_t pitch /* between levels */);
+typedef bool (*bf_stretches_loop)(const bf_stretches *x, const bf_window_memory *windows,
+                                  int64_t totals[][BF_LEVELS_MAX][BF_STRETCHES]);
 
 typedef enum bf_sum_input {
     BF_SUM_F64,
     BF_SUM_F32,
     BF_SUM_F64_PAIRS,
-    BF_SUM_F32_PAIRS
+    BF_SUM_F32_PAIRS,
+    BF_SUM_F32_MOMENTS, /* in windows of so many levels at most: */
+    BF_SUM_INPUTS
 } bf_sum_input;
+enum { BF_MOMENTS_LEVELS = 2, BF_MOMENTS_SQUARES = 3 };
 
 /* Add the sums of columns of integers of fewer than 2^31 rows to low; of 64 bits those of their
  * halves, low + high * 2^32. */
@@ -54,8 +59,8 @@ typedef void (*bf_column_extremes_loop)(const bf_columns *x, void *least, void *
 typedef struct bf_axis_loops {
     bf_column_sums_loop sums[BF_DTYPES];
     bf_column_extremes_loop extremes[BF_DTYPES];
-    bf_columns_loop columns[4]; /* by bf_sum_input */
-    bf_stretches_loop fibres[4];
+    bf_columns_loop columns[BF_SUM_INPUTS];
+    bf_stretches_loop fibres[BF_SUM_INPUTS];
     /* Sets to[i] to totals[i] / divisor * scale, rounded once, for a power of two `scale`. False:
      * some total needs more care, and to[] means nothing. */
     bool (*round)(const int64_t *totals, int64_t n, double scale, double divisor, double *to);

@@ -15,7 +15,7 @@ enum {
 };
 
 size_t bf_columns_room(const bf_axis_job *job) {
-    size_t totals = BF_LEVELS_MAX * (2 * BF_AXIS_SUMS * BF_COLUMNS_MOST + 8 * NARROW_ROW);
+    size_t totals = BF_AXIS_SUMS * BF_LEVELS_MAX * (2 * BF_COLUMNS_MOST + 8 * NARROW_ROW);
     return (totals + (size_t)BF_COLUMNS_MOST * (size_t)job->words) * sizeof(int64_t);
 }
 
@@ -23,10 +23,11 @@ size_t bf_columns_room(const bf_axis_job *job) {
 typedef struct task {
     bf_axis_job *job;
     bf_taker *taker;
+    const bf_columns_loop *loops;
     bf_axis_sum sums[BF_AXIS_SUMS];
     int64_t *totals[BF_AXIS_SUMS]; /* [level][column] */
     int64_t *saved[BF_AXIS_SUMS];  /* before the last batch */
-    int64_t *longer;               /* totals of longer rows */
+    int64_t *longer[BF_AXIS_SUMS]; /* totals of longer rows */
     int64_t *words;                /* of each column */
     int which;                     /* sum that is taken now, */
     const bf_columns *x;           /* of these columns */
@@ -90,32 +91,38 @@ static bool guess_window(void *arg, bf_window_memory *window) {
     return true;
 }
 
+/* Sums that a loop adds up at once, `count` of them from number `first` on. */
+typedef struct addition {
+    bf_columns_loop loop;
+    int first, count;
+    bf_window_memory windows[BF_AXIS_SUMS];
+} addition;
+
 /* Adds the sums of columns that follow each other row by row, and are fewer than a vector or so, as
  * those of rows `factor` times as long. */
-static bool add_long_rows(const task *t, bf_columns_loop loop, const bf_window_memory *window,
-                          int64_t *totals) {
+static bool add_long_rows(const task *t, const addition *add) {
     const bf_columns *x = t->x;
     int64_t factor = NARROW_ROW / x->columns * 8, columns = factor * x->columns;
-    int64_t *sums = t->longer;
     bf_columns longer = {x->a,   x->b, x->a_step * factor, x->b_step * factor, x->rows / factor,
                          columns};
     bf_columns rest = cut_rows(x, longer.rows * factor, x->rows % factor);
-    memset(sums, 0, (size_t)(window->levels * columns) * sizeof *sums);
-    if (!loop(&longer, window->bottom, window->levels, sums, (size_t)columns)) return false;
-    for (int l = 0; l < window->levels; l++)
-        for (int64_t i = 0; i < columns; i++)
-            totals[l * BF_COLUMNS_MOST + i % x->columns] += sums[l * columns + i];
-    return loop(&rest, window->bottom, window->levels, totals, BF_COLUMNS_MOST);
+    for (int s = 0; s < add->count; s++)
+        memset(t->longer[s], 0, (size_t)(add->windows[s].levels * columns) * sizeof **t->longer);
+    if (!add->loop(&longer, add->windows, t->longer, (size_t)columns)) return false;
+    for (int s = 0; s < add->count; s++)
+        for (int l = 0; l < add->windows[s].levels; l++)
+            for (int64_t i = 0; i < columns; i++)
+                t->totals[add->first + s][l * BF_COLUMNS_MOST + i % x->columns] +=
+                    t->longer[s][l * columns + i];
+    return add->loop(&rest, add->windows, t->totals + add->first, BF_COLUMNS_MOST);
 }
 
-static bool add_batch(const task *t, const bf_window_memory *window) {
+static bool add_batch(const task *t, const addition *add) {
     const bf_columns *x = t->x;
-    bf_columns_loop loop = t->taker->reducer.isa->axis->columns[t->sums[t->which].input];
-    int64_t *totals = t->totals[t->which], row = x->columns * element_bytes(t);
-    bool follow = x->a_step == row && (!t->sums[t->which].pairs || x->b_step == row);
-    if (follow && x->columns < NARROW_ROW && x->rows > 8 * NARROW_ROW)
-        return add_long_rows(t, loop, window, totals);
-    return loop(x, window->bottom, window->levels, totals, BF_COLUMNS_MOST);
+    int64_t row = x->columns * element_bytes(t);
+    bool follow = x->a_step == row && x->b_step == row;
+    if (follow && x->columns < NARROW_ROW && x->rows > 8 * NARROW_ROW) return add_long_rows(t, add);
+    return add->loop(x, add->windows, t->totals + add->first, BF_COLUMNS_MOST);
 }
 
 /* Copies the totals of some levels, or sets them to 0. */
@@ -175,23 +182,35 @@ static void restore_totals(task *t) {
     copy_totals(t, 0, t->sums[t->which].window.levels, t->totals[t->which], t->saved[t->which]);
 }
 
+/* The window for a batch: the remembered one, unless that of the totals is another. */
+static bf_window_memory next_window(const task *t) {
+    const bf_axis_sum *sum = &t->sums[t->which];
+    const bf_window_memory *memory = bf_axis_memory(t->taker, t->which);
+    return memory->bottom == sum->window.bottom ? *memory : sum->window;
+}
+
+static void save_totals(const task *t) {
+    copy_totals(t, 0, t->sums[t->which].window.levels, t->saved[t->which], t->totals[t->which]);
+}
+
 /* Adds a batch to totals that are there: in their window, or one with more levels below. On failure
  * they are as they were. */
 static bool extend_totals(task *t) {
-    bf_axis_sum *sum = &t->sums[t->which];
-    bf_window_memory *memory = bf_axis_memory(t->taker, t->which), window = *memory;
-    if (window.bottom != sum->window.bottom) window = sum->window;
+    const bf_axis_sum *sum = &t->sums[t->which];
+    addition add = {.loop = t->loops[sum->input], .first = t->which, .count = 1};
+    bf_window_memory *window = add.windows;
+    *window = next_window(t);
     if (!have_room(t, sum->window.levels)) return false;
-    copy_totals(t, 0, sum->window.levels, t->saved[t->which], t->totals[t->which]);
+    save_totals(t);
     for (int tries = 0;; tries++) {
-        deepen_totals(t, &window);
-        if (add_batch(t, &window)) {
-            bf_window_settle(memory, &window, tries == 0);
+        deepen_totals(t, window);
+        if (add_batch(t, &add)) {
+            bf_window_settle(bf_axis_memory(t->taker, t->which), window, tries == 0);
             return true;
         }
         restore_totals(t);
-        window.levels++;
-        if (!is_window(t, &window) || (tries == 1 && has_special(t))) return false;
+        window->levels++;
+        if (!is_window(t, window) || (tries == 1 && has_special(t))) return false;
     }
 }
 
@@ -211,10 +230,38 @@ static bool begin_totals(task *t) {
     return false;
 }
 
+/* Adds a batch to both totals in one pass, in the windows that are remembered. On failure, totals
+ * that were pending are as they were. */
+static bool sum_moments(task *t, bool pending) {
+    addition add = {.loop = t->loops[BF_SUM_F32_MOMENTS], .count = BF_AXIS_SUMS};
+    for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
+        bf_axis_sum *sum = &t->sums[t->which];
+        if (!pending) {
+            sum->window = *bf_axis_memory(t->taker, t->which);
+            copy_totals(t, 0, sum->window.levels, t->totals[t->which], NULL);
+        }
+        add.windows[t->which] = next_window(t);
+        if (!have_room(t, sum->window.levels)) return false;
+        save_totals(t);
+        deepen_totals(t, &add.windows[t->which]);
+    }
+    if (!bf_axis_can_join(add.windows)) return false;
+    bool fits = add_batch(t, &add);
+    for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
+        bf_window_memory *memory = bf_axis_memory(t->taker, t->which);
+        if (fits)
+            bf_window_settle(memory, &add.windows[t->which], true);
+        else
+            restore_totals(t);
+    }
+    return fits;
+}
+
 /* Adds a batch to the totals, or begins them with it. False: no window holds it; totals that were
  * pending are as they were. */
 static bool sum_batch(task *t, const bf_columns *x, bool pending) {
     t->x = x;
+    if (bf_axis_are_moments(t->sums) && sum_moments(t, pending)) return true;
     for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
         if (!t->sums[t->which].needed) continue;
         if (pending ? extend_totals(t) : begin_totals(t)) continue;
@@ -357,14 +404,14 @@ static void reduce_columns(task *t, const bf_columns *x, int64_t number, int64_t
 
 void bf_reduce_columns(bf_axis_job *job, bf_taker *taker, const bf_columns *x, int64_t number,
                        int64_t step) {
-    task t = {.job = job, .taker = taker};
+    task t = {.job = job, .taker = taker, .loops = taker->reducer.isa->axis->columns};
     bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
-    int64_t *room = taker->more;
-    for (int s = 0; s < BF_AXIS_SUMS; s++, room += 2 * BF_LEVELS_MAX * BF_COLUMNS_MOST) {
-        t.totals[s] = room;
-        t.saved[s] = room + BF_LEVELS_MAX * BF_COLUMNS_MOST;
+    t.words = taker->more;
+    for (int s = 0; s < BF_AXIS_SUMS; s++) {
+        t.totals[s] = t.words;
+        t.saved[s] = t.totals[s] + BF_LEVELS_MAX * BF_COLUMNS_MOST;
+        t.longer[s] = t.saved[s] + BF_LEVELS_MAX * BF_COLUMNS_MOST;
+        t.words = t.longer[s] + BF_LEVELS_MAX * 8 * NARROW_ROW;
     }
-    t.longer = room;
-    t.words = t.longer + BF_LEVELS_MAX * 8 * NARROW_ROW;
     reduce_columns(&t, x, number, step);
 }

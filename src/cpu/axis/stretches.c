@@ -54,14 +54,14 @@ static bool sum_stretches(task *t, int which, const bf_stretches *x) {
     bf_window_memory *memory = bf_axis_memory(t->taker, which), window = *memory;
     bf_stretches_loop loop = t->taker->reducer.isa->axis->fibres[sum->input];
     bool first = memory->levels > 0;
-    if (first && loop(x, window.bottom, window.levels, t->totals[which])) {
+    if (first && loop(x, &window, &t->totals[which])) {
         sum->window = window;
         bf_window_settle(memory, &window, true);
         return true;
     }
     if (!guess_window(t, which, x, &window)) return false;
     do {
-        if (!loop(x, window.bottom, window.levels, t->totals[which])) continue;
+        if (!loop(x, &window, &t->totals[which])) continue;
         sum->window = window;
         bf_window_settle(memory, &window, false);
         return true;
@@ -69,7 +69,23 @@ static bool sum_stretches(task *t, int which, const bf_stretches *x) {
     return false;
 }
 
+/* Takes elements and squares in one pass, in the windows that are remembered. */
+static bool sum_moments(task *t, const bf_stretches *x) {
+    bf_window_memory windows[BF_AXIS_SUMS];
+    for (int which = 0; which < BF_AXIS_SUMS; which++)
+        windows[which] = *bf_axis_memory(t->taker, which);
+    if (!bf_axis_are_moments(t->sums) || !bf_axis_can_join(windows)) return false;
+    if (!t->taker->reducer.isa->axis->fibres[BF_SUM_F32_MOMENTS](x, windows, t->totals))
+        return false;
+    for (int which = 0; which < BF_AXIS_SUMS; which++) {
+        t->sums[which].window = windows[which];
+        bf_window_settle(bf_axis_memory(t->taker, which), &windows[which], true);
+    }
+    return true;
+}
+
 static bool sum_all(task *t, const bf_stretches *x) {
+    if (sum_moments(t, x)) return true;
     for (int which = 0; which < BF_AXIS_SUMS; which++)
         if (t->sums[which].needed && !sum_stretches(t, which, x)) return false;
     return true;

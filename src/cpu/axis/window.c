@@ -21,6 +21,17 @@ bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
     return true;
 }
 
+bool bf_axis_are_moments(const bf_axis_sum sums[BF_AXIS_SUMS]) {
+    return sums[BF_AXIS_ELEMENTS].needed && sums[BF_AXIS_PRODUCTS].needed &&
+           sums[BF_AXIS_ELEMENTS].input == BF_SUM_F32;
+}
+
+bool bf_axis_can_join(const bf_window_memory windows[BF_AXIS_SUMS]) {
+    int levels = windows[BF_AXIS_ELEMENTS].levels, squares = windows[BF_AXIS_PRODUCTS].levels;
+    return levels > 0 && levels <= BF_MOMENTS_LEVELS && squares > 0 &&
+           squares <= BF_MOMENTS_SQUARES;
+}
+
 bf_window_memory *bf_axis_memory(bf_taker *taker, int sum) {
     return sum == BF_AXIS_ELEMENTS ? &taker->reducer.sum : &taker->reducer.products;
 }

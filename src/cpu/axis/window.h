@@ -20,6 +20,11 @@ enum { BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS, BF_AXIS_SUMS };
 bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
                      bf_axis_sum sums[BF_AXIS_SUMS]);
 
+/* Are the sums those of floats and of their squares, which BF_SUM_F32_MOMENTS adds in one pass? */
+bool bf_axis_are_moments(const bf_axis_sum sums[BF_AXIS_SUMS]);
+/* Does it in these windows? levels 0: the window is not known yet. */
+bool bf_axis_can_join(const bf_window_memory windows[BF_AXIS_SUMS]);
+
 /* What the taker remembers for a sum. */
 bf_window_memory *bf_axis_memory(bf_taker *taker, int sum);
 
