@@ -3,7 +3,7 @@
 #define BF_CPU_AXIS_AXIS_H
 
 #include "cpu/reduce/reduce.h"
-#include "rules/reduce/sum_window.h"
+#include "rules/reduce/totals.h"
 #include "seam/axis.h"
 
 #include <stdatomic.h>
@@ -56,14 +56,21 @@ typedef void (*bf_column_sums_loop)(const bf_columns *x, int64_t *low, int64_t *
  * (rules/key/order.h), as integers of that width: beyond those of the infinities for a NaN. */
 typedef void (*bf_column_extremes_loop)(const bf_columns *x, void *least, void *greatest);
 
+enum { BF_ROUND_EXPONENT = 400 };
+
 typedef struct bf_axis_loops {
     bf_column_sums_loop sums[BF_DTYPES];
     bf_column_extremes_loop extremes[BF_DTYPES];
     bf_columns_loop columns[BF_SUM_INPUTS];
     bf_stretches_loop fibres[BF_SUM_INPUTS];
-    /* Sets to[i] to totals[i] / divisor * scale, rounded once, for a power of two `scale`. False:
-     * some total needs more care, and to[] means nothing. */
-    bool (*round)(const int64_t *totals, int64_t n, double scale, double divisor, double *to);
+    /* Sets to[i] to the total of line i / divisors[i] (NULL: 1, and no root), or to its root,
+     * rounded once; to a NaN where that takes more care, as of 0. Totals are those of the first
+     * line, of one level or two, within 2^+-BF_ROUND_EXPONENT; others follow. Arrays are filled up
+     * to whole vectors. */
+    void (*round)(const bf_totals *totals, const double *divisors, int n, bool root, double *to);
+    /* The same of variances of lengths[i] terms. */
+    void (*spread)(const bf_totals *sum, const bf_totals *squares, const double *lengths, int ddof,
+                   int n, bool root, double *to);
 } bf_axis_loops;
 
 /* ---- lines.c: how one thread takes lines ----------------------------------------------------- */

@@ -274,12 +274,9 @@ static bool sum_batch(task *t, const bf_columns *x, bool pending) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static bf_line_totals totals_of(const task *t, const bf_columns *x, int64_t column) {
-    bf_line_totals totals = {.n = x->rows};
-    for (int s = 0; s < BF_AXIS_SUMS; s++)
-        totals.of[s] = (bf_totals){t->totals[s] + column, BF_COLUMNS_MOST, t->sums[s].window.levels,
-                                   t->sums[s].window.bottom};
-    return totals;
+/* The totals of columns; *x lives as long. */
+static bf_many_totals totals_of(const task *t, const bf_columns *x) {
+    return (bf_many_totals){t->sums, {t->totals[0], t->totals[1]}, BF_COLUMNS_MOST, &x->rows, 0};
 }
 
 /* Is every term of a column -0? */
@@ -306,21 +303,34 @@ static void add_to_words(const task *t, const bf_columns *x, int64_t first) {
     const bf_operands *o = t->job->operands;
     bool counts = bf_sum_counts_zeros(o->kind, o->dtype);
     int sum = o->kind == BF_KIND_DOT ? BF_AXIS_PRODUCTS : BF_AXIS_ELEMENTS;
+    bf_many_totals all = totals_of(t, x);
     for (int64_t c = 0; c < x->columns; c++) {
-        bf_line_totals totals = totals_of(t, x, c);
+        bf_line_totals totals = bf_totals_of_line(&all, c);
         bool negative = counts && is_zero(&totals.of[sum]) && is_negative_zero(t, x, c);
         bf_line_add(t->job, &totals, negative, t->words + (first + c) * t->job->words);
     }
 }
 
+static void write_column(const task *t, const bf_columns *x, const bf_line_totals *totals,
+                         int64_t column, int64_t number) {
+    bool zero;
+    uint64_t bits = bf_line_bits(t->job, totals, &zero);
+    if (zero && is_negative_zero(t, x, column))
+        bits = bf_format_sign(bf_format_of(t->job->results->to));
+    bf_axis_write_bits(t->job, bits, true, number);
+}
+
 static void write_totals(const task *t, const bf_columns *x, int64_t number, int64_t step) {
-    uint64_t sign = bf_format_sign(bf_format_of(t->job->results->to));
-    for (int64_t c = 0; c < x->columns; c++) {
-        bf_line_totals totals = totals_of(t, x, c);
-        bool zero;
-        uint64_t bits = bf_line_bits(t->job, &totals, &zero);
-        if (zero && is_negative_zero(t, x, c)) bits = sign;
-        bf_axis_write_bits(t->job, bits, true, number + c * step);
+    const bf_axis_loops *loops = t->taker->reducer.isa->axis;
+    bf_many_totals all = totals_of(t, x);
+    for (int64_t c = 0; c < x->columns; c += BF_STRETCHES) {
+        int n = x->columns - c < BF_STRETCHES ? (int)(x->columns - c) : BF_STRETCHES;
+        uint64_t left = bf_write_lines(t->job, loops, &all, c, n, number + c * step, step);
+        for (; left != 0; left &= left - 1) {
+            int64_t column = c + __builtin_ctzll(left);
+            bf_line_totals totals = bf_totals_of_line(&all, column);
+            write_column(t, x, &totals, column, number + column * step);
+        }
     }
 }
 
@@ -391,7 +401,8 @@ static void reduce_columns(task *t, const bf_columns *x, int64_t number, int64_t
         pending = 0;
     }
     bf_columns rest = cut_rows(x, from, pending);
-    bf_line_totals totals = totals_of(t, x, 0);
+    bf_many_totals all = totals_of(t, x);
+    bf_line_totals totals = bf_totals_of_line(&all, 0);
     if (!words && bf_line_is_simple(t->job, &totals)) {
         write_totals(t, x, number, step);
         return;

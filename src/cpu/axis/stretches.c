@@ -116,12 +116,10 @@ static void take_line(const task *t, const bf_stretches *x, int i, int64_t numbe
     bf_axis_write(t->job, bf_taker_words(t->job, t->taker, 0), number);
 }
 
-static void write_stretch(const task *t, const bf_stretches *x, int i, int64_t number) {
-    bf_line_totals totals = {.n = x->length[i]};
+static void write_stretch(const task *t, const bf_stretches *x, const bf_many_totals *all, int i,
+                          int64_t number) {
+    bf_line_totals totals = bf_totals_of_line(all, i);
     bool zero;
-    for (int s = 0; s < BF_AXIS_SUMS; s++)
-        totals.of[s] = (bf_totals){&t->totals[s][0][i], BF_STRETCHES, t->sums[s].window.levels,
-                                   t->sums[s].window.bottom};
     if (!bf_line_is_simple(t->job, &totals)) {
         take_line(t, x, i, number);
         return;
@@ -131,26 +129,14 @@ static void write_stretch(const task *t, const bf_stretches *x, int i, int64_t n
     bf_axis_write_bits(t->job, bits, true, number);
 }
 
-/* Writes sums or means of stretches of one length, if none takes care. */
-static bool write_quickly(const task *t, const bf_stretches *x, int64_t number) {
-    const bf_axis_sum *sum = &t->sums[BF_AXIS_ELEMENTS];
-    const bf_results *r = t->job->results;
-    bool mean = t->job->operands->op == BF_MEAN;
-    double results[BF_STRETCHES], scale;
-    if (t->job->operands->kind != BF_KIND_SUM || r->to != BF_F64) return false;
-    if (sum->window.levels != 1 || sum->window.bottom < -900 || sum->window.bottom > 900)
-        return false;
-    for (int i = 1; mean && i < x->n; i++)
-        if (x->length[i] != x->length[0]) return false;
-    uint64_t bits = (uint64_t)(sum->window.bottom + 1023) << 52;
-    memcpy(&scale, &bits, sizeof scale);
-    if (!t->taker->reducer.isa->axis->round(t->totals[BF_AXIS_ELEMENTS][0], x->n, scale,
-                                            mean ? (double)x->length[0] : 1, results))
-        return false;
-    memcpy((char *)r->values + (size_t)number * sizeof *results, results,
-           (size_t)x->n * sizeof *results);
-    if (r->fits != NULL) memset(r->fits + number, 1, (size_t)x->n);
-    return true;
+static void write_stretches(const task *t, const bf_stretches *x, int64_t number) {
+    const bf_axis_loops *loops = t->taker->reducer.isa->axis;
+    bf_many_totals all = {t->sums, {t->totals[0][0], t->totals[1][0]}, BF_STRETCHES, x->length, 1};
+    uint64_t left = bf_write_lines(t->job, loops, &all, 0, x->n, number, 1);
+    for (; left != 0; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        write_stretch(t, x, &all, i, number + i);
+    }
 }
 
 static bf_stretches one_stretch(const bf_stretches *x, int i) {
@@ -168,14 +154,13 @@ void bf_reduce_stretches(bf_axis_job *job, bf_taker *taker, const bf_stretches *
     t.taker = taker;
     bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
     if (sum_all(&t, x)) {
-        if (write_quickly(&t, x, number)) return;
-        for (int i = 0; i < x->n; i++) write_stretch(&t, x, i, number + i);
+        write_stretches(&t, x, number);
         return;
     }
     for (int i = 0; i < x->n; i++) {
         bf_stretches one = one_stretch(x, i);
         if (x->n > 1 && sum_all(&t, &one))
-            write_stretch(&t, &one, 0, number + i);
+            write_stretches(&t, &one, number + i);
         else
             take_line(&t, x, i, number + i);
     }

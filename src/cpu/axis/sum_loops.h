@@ -1,11 +1,12 @@
 /* Exact sums of many lines in a window, for vectors of doubles: included once by each instruction
  * set, after cpu/reduce/sum_loops.h, whose parameters and deposits it uses.
  *
- * The file that includes it may define LOAD_PARTS: load_part_f64(p, n) and load_part_f32(p, n), the
- * first n < LANES elements at p and zeros. A zero that is added changes nothing but the sign of a
- * sum of nothing but -0, which callers see to. */
+ * The file that includes it defines sqrt_f64(x), and may define LOAD_PARTS: load_part_f64(p, n) and
+ * load_part_f32(p, n), the first n < LANES elements at p and zeros. A zero that is added changes
+ * nothing but the sign of a sum of nothing but -0, which callers see to. */
 #include "cpu/axis/axis.h"
 #include "cpu/runtime/vector.h"
+#include "rules/reduce/totals.h"
 
 enum { STRIP = 4 /* vectors of columns that are added together, at most */ };
 
@@ -350,24 +351,92 @@ AXIS_LOOPS(f32_moments, IN_F32, BY_MOMENTS)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Rounds n totals times scale, a power of two, divided by `divisor`. False, with nothing said, if
- * one is 0, or needs more care because it is inexact as a double. */
-static bool round_totals(const int64_t *totals, int64_t n, double scale, double divisor,
+INLINE vf64 magnitude_of(vf64 x) { return (vf64)((vi64)x & INT64_MAX); }
+
+/* a + b, and in *rest what it lacks (Knuth). */
+INLINE vf64 add_exactly(vf64 a, vf64 b, vf64 *rest) {
+    vf64 sum = a + b, added = sum - a;
+    *rest = (a - (sum - added)) + (b - added);
+    return sum;
+}
+
+/* (high + low) / d, or its square root, rounded once; a NaN where that takes more care. high + low
+ * may be wrong by `error`; two doubles add less than 2^-101. If both ends of that round alike, so
+ * does the result (Ziv). */
+INLINE vf64 divide_pair(vf64 high, vf64 low, vf64 error, vf64 d, bool root) {
+    vf64 x = high / d, rest = (low - mul_sub(x, d, high)) / d, margin = error / d;
+    if (root) {
+        vf64 s = sqrt_f64(x);
+        rest = (rest - mul_sub(s, s, x)) / (s + s);
+        margin /= s + s;
+        x = s;
+    }
+    vf64 y = x + rest;
+    margin += magnitude_of(y) * 0x1p-100;
+    vi64 sure = (x + (rest + margin) == y) & (x + (rest - margin) == y);
+    return (vf64)((vi64)y | ~sure);
+}
+
+/* A vector of totals from line i on, as two doubles that hold them to 2^-104. *wrong: lanes where
+ * totals are not doubles. Once there is a rest, what is below is too small to cancel the sum. */
+INLINE vf64 load_totals(const bf_totals *totals, int i, vf64 *low, vi64 *wrong) {
+    const int64_t most = (int64_t)1 << 53;
+    const double unit = (double)((int64_t)1 << (BF_WINDOW_BITS + 1));
+    vi64 x;
+    vf64 rest;
+    memcpy(&x, totals->at + i, sizeof x);
+    vf64 sum = add_exactly(__builtin_convertvector(x >> 32, vf64) * 0x1p32,
+                           __builtin_convertvector(x & UINT32_MAX, vf64), low);
+    for (int l = 1; l < totals->levels; l++) {
+        memcpy(&x, totals->at + l * totals->pitch + i, sizeof x);
+        *wrong |= (x > most) | (x < -most);
+        sum = add_exactly(sum * unit, __builtin_convertvector(x, vf64), &rest);
+        *low = *low * unit + rest;
+    }
+    return add_exactly(sum, *low, low);
+}
+
+INLINE double power_of_two(int exponent) {
+    int64_t bits = (int64_t)(exponent + 1023) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void round_totals(const bf_totals *totals, const double *divisors, int n, bool root,
                          double *to) {
-    int64_t careful = 0;
-    if (divisor == 1) {
-        VECTORIZED
-        for (int64_t i = 0; i < n; i++) {
-            careful |= totals[i] == 0;
-            to[i] = (double)totals[i] * scale;
+    const double unit = power_of_two(bf_totals_exponent(totals));
+    for (int i = 0; i < n; i += LANES) {
+        vi64 wrong = {0};
+        vf64 low, y = load_totals(totals, i, &low, &wrong) * unit;
+        wrong |= y == 0;
+        if (divisors != NULL) {
+            vf64 d = load_f64((const char *)(divisors + i));
+            y = divide_pair(y, low * unit, (vf64){0}, d, root);
         }
-        return careful == 0;
+        y = (vf64)((vi64)y | wrong);
+        memcpy(to + i, &y, sizeof y);
     }
-    VECTORIZED
-    for (int64_t i = 0; i < n; i++) {
-        int64_t size = totals[i] < 0 ? -totals[i] : totals[i];
-        careful |= (totals[i] == 0) | (size > (int64_t)1 << 53);
-        to[i] = (double)totals[i] / divisor * scale;
+}
+
+/* (n * sum x^2 - (sum x)^2) / (n * (n - ddof)): products of the upper doubles are exact, and the
+ * others are wrong by less than 2^-100 of n * sum x^2. */
+static void round_spreads(const bf_totals *sum, const bf_totals *squares, const double *lengths,
+                          int ddof, int n, bool root, double *to) {
+    const double unit = power_of_two(bf_totals_exponent(sum));
+    const double square_unit = power_of_two(bf_totals_exponent(squares));
+    for (int i = 0; i < n; i += LANES) {
+        vi64 wrong = {0};
+        vf64 terms = load_f64((const char *)(lengths + i)), s_low, q_low, rest, low;
+        vf64 s = load_totals(sum, i, &s_low, &wrong) * unit;
+        vf64 q = load_totals(squares, i, &q_low, &wrong) * square_unit;
+        vf64 a = terms * q, b = s * s, high = add_exactly(a, -b, &rest);
+        rest += mul_sub(terms, q, a) - mul_sub(s, s, b);
+        rest += terms * (q_low * square_unit) - 2 * s * (s_low * unit);
+        high = add_exactly(high, rest, &low);
+        wrong |= (terms > 0x1p26) | (terms <= (double)ddof) | (high == 0);
+        vf64 y = divide_pair(high, low, a * 0x1p-100, terms * (terms - (double)ddof), root);
+        y = (vf64)((vi64)y | wrong);
+        memcpy(to + i, &y, sizeof y);
     }
-    return careful == 0;
 }

@@ -34,6 +34,23 @@ typedef struct bf_line_totals {
     int64_t n;
 } bf_line_totals;
 
+/* The totals of many lines: those of line i at totals[s][i], `pitch` apart between levels, of
+ * length[i * step] terms. */
+typedef struct bf_many_totals {
+    const bf_axis_sum *sums;
+    const int64_t *totals[BF_AXIS_SUMS];
+    int64_t pitch;
+    const int64_t *length;
+    int64_t step; /* 1, or 0: of one length */
+} bf_many_totals;
+
+bf_line_totals bf_totals_of_line(const bf_many_totals *x, int64_t line);
+/* Writes the results of n <= BF_STRETCHES lines from line `first` on, to number, number + step,
+ * ..., if these are doubles whose rounding is beyond doubt. Returns a bit for each line that is
+ * left. */
+uint64_t bf_write_lines(const bf_axis_job *job, const bf_axis_loops *loops, const bf_many_totals *x,
+                        int64_t first, int n, int64_t number, int64_t step);
+
 /* Returns whether bf_line_bits knows the result of such totals. */
 bool bf_line_is_simple(const bf_axis_job *job, const bf_line_totals *totals);
 /* The bits of the result of an element of dtype results->to. *zero: a sum of zero, whose sign

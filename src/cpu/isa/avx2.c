@@ -31,6 +31,7 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 #include "cpu/reduce/sum_loops.h"
 
 #define LANES_4
+INLINE vf64 sqrt_f64(vf64 x) { return _mm256_sqrt_pd(x); }
 #include "cpu/axis/loops.h"
 
 #include "cpu/reduce/product_loops.h"

@@ -45,6 +45,7 @@ INLINE vf64 load_part_f64(const char *p, size_t n) {
 INLINE vf64 load_part_f32(const char *p, size_t n) {
     return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(n), p));
 }
+INLINE vf64 sqrt_f64(vf64 x) { return _mm512_sqrt_pd(x); }
 #include "cpu/axis/loops.h"
 
 #include "cpu/reduce/product_loops.h"

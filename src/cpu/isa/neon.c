@@ -31,6 +31,7 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
 #define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
 #include "cpu/reduce/sum_loops.h"
 
+INLINE vf64 sqrt_f64(vf64 x) { return vsqrtq_f64(x); }
 #include "cpu/axis/loops.h"
 
 #include "cpu/reduce/product_loops.h"
