@@ -8,7 +8,10 @@
 #include "cpu/runtime/vector.h"
 #include "rules/reduce/totals.h"
 
-enum { STRIP = 4 /* vectors of columns that are added together, at most */ };
+enum {
+    STRIP = 4, /* vectors of columns that are added together, at most */
+    SHORT = 16 /* stretches of so many elements are taken across */
+};
 
 #ifndef LOAD_PARTS
 INLINE vf64 load_part_f64(const char *p, size_t n) {
@@ -64,16 +67,12 @@ INLINE void take_vector(certificates *c, wanted w, column *to, const char *a, co
         take(&c->sum, w.in, false, to->sum, w.levels, a, b);
 }
 
-/* The first n < LANES elements, or products, at a and b enter a column. */
-INLINE void take_part(certificates *c, wanted w, column *to, const char *a, const char *b,
-                      size_t n) {
-    bool wide = w.in == IN_F64 || w.in == IN_F64_PAIR;
-    vf64 x = wide ? load_part_f64(a, n) : load_part_f32(a, n), y;
+/* A vector of elements, or of factors x and y of products, enters a column. */
+INLINE void take_terms(certificates *c, wanted w, column *to, vf64 x, vf64 y) {
     if (w.squares > 0) {
         take_moments(c, w, to, x);
         return;
     }
-    if (input_is_pair(w.in)) y = wide ? load_part_f64(b, n) : load_part_f32(b, n);
     if (w.in == IN_F64_PAIR) {
         vf64 product = mul_quiet(x, y);
         check_factors(&c->sum, x, y);
@@ -85,6 +84,16 @@ INLINE void take_part(certificates *c, wanted w, column *to, const char *a, cons
     if (w.in == IN_F32_PAIR) x = x * y;
     check_term(&c->sum, x);
     deposit(&c->sum, to->sum, 0, w.levels, x);
+}
+
+INLINE bool is_wide(wanted w) { return w.in == IN_F64 || w.in == IN_F64_PAIR; }
+
+/* The first n < LANES elements, or products, at a and b enter a column. */
+INLINE void take_part(certificates *c, wanted w, column *to, const char *a, const char *b,
+                      size_t n) {
+    vf64 x = is_wide(w) ? load_part_f64(a, n) : load_part_f32(a, n), y = x;
+    if (input_is_pair(w.in)) y = is_wide(w) ? load_part_f64(b, n) : load_part_f32(b, n);
+    take_terms(c, w, to, x, y);
 }
 
 INLINE void start_column(column *x, wanted w) {
@@ -277,13 +286,51 @@ INLINE vu64 sum_lanes(const vu64 *x) {
 #endif
 }
 
-/* Sets the totals of LANES stretches to the sums of the lanes that each has gained. */
-INLINE void set_totals(vu64 gained[][LANES], int levels, int64_t totals[][BF_STRETCHES], int at) {
+/* Element i of each of LANES stretches. */
+INLINE vf64 gather(wanted w, const char *const stretches[], size_t i) {
+    vf64 x;
     UNROLL
-    for (int l = 0; l < levels; l++) {
-        vu64 sums = sum_lanes(gained[l]);
-        memcpy(&totals[l][at], &sums, sizeof sums);
+    for (int k = 0; k < LANES; k++)
+        x[k] = is_wide(w) ? ((const f64_element *)stretches[k])[i]
+                          : (double)((const f32_element *)stretches[k])[i];
+    return x;
+}
+
+/* Are LANES stretches short, and of one length? */
+INLINE bool are_even(const int64_t *lengths) {
+    bool even = lengths[0] <= SHORT;
+    for (int k = 1; k < LANES; k++) even &= lengths[k] == lengths[0];
+    return even;
+}
+
+/* Sets totals to the sums of LANES stretches of one length, each in a lane. */
+INLINE void sum_even(certificates *c, wanted w, const bf_stretches *x, int at, gain *gained) {
+    column lanes;
+    start_column(&lanes, w);
+    for (size_t i = 0; i < (size_t)x->length[at]; i++) {
+        vf64 a = gather(w, x->a + at, i);
+        take_terms(c, w, &lanes, a, input_is_pair(w.in) ? gather(w, x->b + at, i) : a);
     }
+    clear_gain(gained, w);
+    fold_column(c, &lanes, w, gained);
+}
+
+/* The same of any stretches: of each in turn, whose lanes are then added. */
+INLINE void sum_each(certificates *c, wanted w, const bf_stretches *x, int at, gain *gained) {
+    vu64 sums[BF_LEVELS_MAX][LANES], squares[BF_LEVELS_MAX][LANES];
+    for (int k = 0; k < LANES; k++) {
+        clear_gain(gained, w);
+        if (at + k < x->n)
+            sum_fibre(c, w, x->a[at + k], x->b[at + k], (size_t)x->length[at + k], gained);
+        UNROLL
+        for (int l = 0; l < w.levels; l++) sums[l][k] = gained->sum[l];
+        UNROLL
+        for (int l = 0; l < w.squares; l++) squares[l][k] = gained->square[l];
+    }
+    UNROLL
+    for (int l = 0; l < w.levels; l++) gained->sum[l] = sum_lanes(sums[l]);
+    UNROLL
+    for (int l = 0; l < w.squares; l++) gained->square[l] = sum_lanes(squares[l]);
 }
 
 INLINE bool sum_fibres(wanted w, const bf_stretches *x,
@@ -291,19 +338,17 @@ INLINE bool sum_fibres(wanted w, const bf_stretches *x,
     certificates c;
     certificates_begin(&c, w);
     for (int i = 0; i < x->n; i += LANES) {
-        vu64 sums[BF_LEVELS_MAX][LANES], squares[BF_LEVELS_MAX][LANES];
-        for (int k = 0; k < LANES; k++) {
-            gain gained;
-            clear_gain(&gained, w);
-            if (i + k < x->n)
-                sum_fibre(&c, w, x->a[i + k], x->b[i + k], (size_t)x->length[i + k], &gained);
-            UNROLL
-            for (int l = 0; l < w.levels; l++) sums[l][k] = gained.sum[l];
-            UNROLL
-            for (int l = 0; l < w.squares; l++) squares[l][k] = gained.square[l];
-        }
-        set_totals(sums, w.levels, totals[0], i);
-        if (w.squares > 0) set_totals(squares, w.squares, totals[1], i);
+        gain gained;
+        if (i + LANES <= x->n && are_even(x->length + i))
+            sum_even(&c, w, x, i, &gained);
+        else
+            sum_each(&c, w, x, i, &gained);
+        UNROLL
+        for (int l = 0; l < w.levels; l++)
+            memcpy(&totals[0][l][i], &gained.sum[l], sizeof gained.sum[l]);
+        UNROLL
+        for (int l = 0; l < w.squares; l++)
+            memcpy(&totals[1][l][i], &gained.square[l], sizeof gained.square[l]);
     }
     return sums_hold(&c, w, 0);
 }
@@ -360,26 +405,40 @@ INLINE vf64 add_exactly(vf64 a, vf64 b, vf64 *rest) {
     return sum;
 }
 
+/* Sets bits of *lost in lanes where x is not 0. */
+INLINE void note_lost(vi64 *lost, vf64 x) { *lost |= (vi64)magnitude_of(x); }
+
+INLINE vf64 add_noting(vf64 a, vf64 b, vi64 *lost) {
+    vf64 rest, sum = add_exactly(a, b, &rest);
+    note_lost(lost, rest);
+    return sum;
+}
+
 /* (high + low) / d, or its square root, rounded once; a NaN where that takes more care. high + low
- * may be wrong by `error`; two doubles add less than 2^-101. If both ends of that round alike, so
- * does the result (Ziv). */
+ * may be wrong by `error`, and two doubles add less than 2^-101, unless they are exact. If both
+ * ends of that round alike, so does the result (Ziv). */
 INLINE vf64 divide_pair(vf64 high, vf64 low, vf64 error, vf64 d, bool root) {
-    vf64 x = high / d, rest = (low - mul_sub(x, d, high)) / d, margin = error / d;
+    vi64 lost = (vi64)error;
+    vf64 x = high / d, left = add_noting(low, -mul_sub(x, d, high), &lost), rest = left / d;
+    vf64 margin = error / d;
+    note_lost(&lost, mul_sub(rest, d, left));
     if (root) {
         vf64 s = sqrt_f64(x);
         rest = (rest - mul_sub(s, s, x)) / (s + s);
         margin /= s + s;
         x = s;
+        lost = (vi64){0} - 1;
     }
     vf64 y = x + rest;
-    margin += magnitude_of(y) * 0x1p-100;
+    margin += (vf64)((vi64)(magnitude_of(y) * 0x1p-100) & (lost != 0));
     vi64 sure = (x + (rest + margin) == y) & (x + (rest - margin) == y);
     return (vf64)((vi64)y | ~sure);
 }
 
-/* A vector of totals from line i on, as two doubles that hold them to 2^-104. *wrong: lanes where
- * totals are not doubles. Once there is a rest, what is below is too small to cancel the sum. */
-INLINE vf64 load_totals(const bf_totals *totals, int i, vf64 *low, vi64 *wrong) {
+/* A vector of totals from line i on, as two doubles that hold them to 2^-104, or exactly: else it
+ * is noted in *lost. *wrong: lanes where totals are not doubles. Once there is a rest, what is
+ * below is too small to cancel the sum. */
+INLINE vf64 load_totals(const bf_totals *totals, int i, vf64 *low, vi64 *lost, vi64 *wrong) {
     const int64_t most = (int64_t)1 << 53;
     const double unit = (double)((int64_t)1 << (BF_WINDOW_BITS + 1));
     vi64 x;
@@ -391,7 +450,7 @@ INLINE vf64 load_totals(const bf_totals *totals, int i, vf64 *low, vi64 *wrong) 
         memcpy(&x, totals->at + l * totals->pitch + i, sizeof x);
         *wrong |= (x > most) | (x < -most);
         sum = add_exactly(sum * unit, __builtin_convertvector(x, vf64), &rest);
-        *low = *low * unit + rest;
+        *low = add_noting(*low * unit, rest, lost);
     }
     return add_exactly(sum, *low, low);
 }
@@ -407,12 +466,14 @@ static void round_totals(const bf_totals *totals, const double *divisors, int n,
                          double *to) {
     const double unit = power_of_two(bf_totals_exponent(totals));
     for (int i = 0; i < n; i += LANES) {
-        vi64 wrong = {0};
-        vf64 low, y = load_totals(totals, i, &low, &wrong) * unit;
+        vi64 lost = {0}, wrong = {0};
+        vf64 low, y = load_totals(totals, i, &low, &lost, &wrong) * unit;
         wrong |= y == 0;
         if (divisors != NULL) {
-            vf64 d = load_f64((const char *)(divisors + i));
-            y = divide_pair(y, low * unit, (vf64){0}, d, root);
+            vf64 error = (vf64)((vi64)(magnitude_of(y) * 0x1p-100) & (lost != 0));
+            y = divide_pair(y, low * unit, error, load_f64((const char *)(divisors + i)), root);
+        } else {
+            wrong |= lost != 0;
         }
         y = (vf64)((vi64)y | wrong);
         memcpy(to + i, &y, sizeof y);
@@ -426,16 +487,23 @@ static void round_spreads(const bf_totals *sum, const bf_totals *squares, const 
     const double unit = power_of_two(bf_totals_exponent(sum));
     const double square_unit = power_of_two(bf_totals_exponent(squares));
     for (int i = 0; i < n; i += LANES) {
-        vi64 wrong = {0};
+        vi64 wrong = {0}, lost = {0};
         vf64 terms = load_f64((const char *)(lengths + i)), s_low, q_low, rest, low;
-        vf64 s = load_totals(sum, i, &s_low, &wrong) * unit;
-        vf64 q = load_totals(squares, i, &q_low, &wrong) * square_unit;
-        vf64 a = terms * q, b = s * s, high = add_exactly(a, -b, &rest);
-        rest += mul_sub(terms, q, a) - mul_sub(s, s, b);
-        rest += terms * (q_low * square_unit) - 2 * s * (s_low * unit);
+        vf64 s = load_totals(sum, i, &s_low, &lost, &wrong) * unit;
+        vf64 q = load_totals(squares, i, &q_low, &lost, &wrong) * square_unit;
+        vf64 a = terms * q, b = s * s, a_low, high = add_exactly(a, -b, &rest);
+        q_low *= square_unit;
+        s_low *= 2 * unit;
+        a_low = terms * q_low;
+        note_lost(&lost, mul_sub(terms, q_low, a_low));
+        note_lost(&lost, s_low);
+        rest = add_noting(rest, mul_sub(terms, q, a), &lost);
+        rest = add_noting(rest, -mul_sub(s, s, b), &lost);
+        rest = add_noting(rest, a_low, &lost) - s * s_low;
         high = add_exactly(high, rest, &low);
         wrong |= (terms > 0x1p26) | (terms <= (double)ddof) | (high == 0);
-        vf64 y = divide_pair(high, low, a * 0x1p-100, terms * (terms - (double)ddof), root);
+        vf64 error = (vf64)((vi64)(a * 0x1p-100) & (lost != 0));
+        vf64 y = divide_pair(high, low, error, terms * (terms - (double)ddof), root);
         y = (vf64)((vi64)y | wrong);
         memcpy(to + i, &y, sizeof y);
     }
