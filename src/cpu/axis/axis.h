@@ -20,6 +20,7 @@ typedef struct bf_columns {
     const char *a, *b;      /* b: the other factors; of squares a; of sums anything */
     int64_t a_step, b_step; /* bytes from a row to the next */
     int64_t rows, columns;
+    const char *next; /* what is read after the last row of a: prefetched */
 } bf_columns;
 
 /* Some contiguous stretches of elements, each of which is reduced. */

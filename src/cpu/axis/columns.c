@@ -48,6 +48,7 @@ static bf_columns cut_rows(const bf_columns *x, int64_t first, int64_t n) {
     cut.a += first * x->a_step;
     if (x->b != NULL) cut.b += first * x->b_step;
     cut.rows = n;
+    if (first + n < x->rows) cut.next = x->a + (first + n) * x->a_step;
     return cut;
 }
 
@@ -103,8 +104,8 @@ typedef struct addition {
 static bool add_long_rows(const task *t, const addition *add) {
     const bf_columns *x = t->x;
     int64_t factor = NARROW_ROW / x->columns * 8, columns = factor * x->columns;
-    bf_columns longer = {x->a,   x->b, x->a_step * factor, x->b_step * factor, x->rows / factor,
-                         columns};
+    bf_columns longer = {x->a,    x->b,   x->a_step * factor, x->b_step * factor, x->rows / factor,
+                         columns, x->next};
     bf_columns rest = cut_rows(x, longer.rows * factor, x->rows % factor);
     for (int s = 0; s < add->count; s++)
         memset(t->longer[s], 0, (size_t)(add->windows[s].levels * columns) * sizeof **t->longer);

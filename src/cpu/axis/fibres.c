@@ -142,6 +142,7 @@ static bf_status take_columns(void *arg, int worker, int64_t first, int64_t n) {
         columns.columns = lines.lines;
         columns.a_step = lines.strides[0][0] * bytes;
         columns.b_step = lines.strides[1][0] * bytes;
+        columns.next = columns.a + columns.columns * bytes;
         if (columns.b == NULL) {
             columns.b = columns.a;
             columns.b_step = columns.a_step;

@@ -142,11 +142,9 @@ INLINE bool sums_hold(certificates *c, wanted w, int more) {
 
 /* ---- columns of a matrix --------------------------------------------------------------------- */
 
-/* Prefetches the row that the next pass takes in place of this one. */
-INLINE void prefetch_next(const char *row, int64_t step, size_t bytes) {
+INLINE void prefetch(const char *from, size_t bytes) {
     UNROLL
-    for (size_t at = 0; at < bytes; at += LINE_BYTES)
-        __builtin_prefetch(row + BF_PASS_ROWS * step + at);
+    for (size_t at = 0; at < bytes; at += LINE_BYTES) __builtin_prefetch(from + at);
 }
 
 /* Adds a vector's gains to the totals at each level. */
@@ -176,13 +174,15 @@ INLINE void add_first_gains(const vu64 *gained, int levels, int64_t *totals, siz
 INLINE void sum_strip(certificates *c, wanted w, int width, const bf_columns *x, int64_t rows,
                       size_t at, int64_t *const totals[], size_t pitch) {
     const size_t step = LANES * input_bytes(w.in);
+    const int64_t ahead = x->next - x->a; /* to what the next pass takes in place of a row */
     const char *a = x->a + at * input_bytes(w.in), *b = x->b + at * input_bytes(w.in);
     column columns[STRIP];
     UNROLL
     for (int k = 0; k < width; k++) start_column(&columns[k], w);
     for (int64_t r = 0; r < rows; r++) {
-        prefetch_next(a, x->a_step, (size_t)width * step);
-        if (input_is_pair(w.in) && b != a) prefetch_next(b, x->b_step, (size_t)width * step);
+        prefetch(a + ahead, (size_t)width * step);
+        if (input_is_pair(w.in) && b != a)
+            prefetch(b + BF_PASS_ROWS * x->b_step, (size_t)width * step);
         UNROLL
         for (int k = 0; k < width; k++)
             take_vector(c, w, &columns[k], a + (size_t)k * step, b + (size_t)k * step);
@@ -224,6 +224,7 @@ INLINE bool sum_columns(wanted w, const bf_columns *x, int64_t *const totals[], 
         bf_columns pass = *x;
         pass.a += row * x->a_step;
         pass.b += row * x->b_step;
+        if (row + rows < x->rows) pass.next = pass.a + BF_PASS_ROWS * x->a_step;
         size_t at = 0;
         for (; at + (size_t)width * LANES <= columns; at += (size_t)width * LANES)
             sum_strip(&c, w, width, &pass, rows, at, totals, pitch);
