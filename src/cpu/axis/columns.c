@@ -16,7 +16,8 @@ enum {
 
 size_t bf_columns_room(const bf_axis_job *job) {
     size_t totals = BF_AXIS_SUMS * BF_LEVELS_MAX * (2 * BF_COLUMNS_MOST + 8 * NARROW_ROW);
-    return (totals + (size_t)BF_COLUMNS_MOST * (size_t)job->words) * sizeof(int64_t);
+    size_t wide = bf_axis_widens(job) ? 2 * (size_t)BATCH_BYTES : 0;
+    return (totals + (size_t)BF_COLUMNS_MOST * (size_t)job->words) * sizeof(int64_t) + wide;
 }
 
 /* A worker and the columns that it takes. */
@@ -29,11 +30,15 @@ typedef struct task {
     int64_t *saved[BF_AXIS_SUMS];  /* before the last batch */
     int64_t *longer[BF_AXIS_SUMS]; /* totals of longer rows */
     int64_t *words;                /* of each column */
+    float *wide[2];                /* a batch of 16-bit floats, and their factors, as f32 */
     int which;                     /* sum that is taken now, */
-    const bf_columns *x;           /* of these columns */
+    const bf_columns *x;           /* of these columns, as the loops take them */
 } task;
 
 static int64_t element_bytes(const task *t) { return bf_dtype_bytes(t->job->operands->dtype); }
+
+/* Of an element of t->x. */
+static int64_t taken_bytes(const task *t) { return bf_dtype_bytes(bf_axis_dtype(t->job)); }
 
 static bf_columns cut_columns(const task *t, const bf_columns *x, int64_t first, int64_t n) {
     bf_columns cut = *x;
@@ -55,7 +60,7 @@ static bf_columns cut_rows(const bf_columns *x, int64_t first, int64_t n) {
 /* ---- windows --------------------------------------------------------------------------------- */
 
 static size_t copy_sample(const task *t, const char *from, int64_t step, char *to) {
-    int64_t bytes = element_bytes(t), columns = t->x->columns, rows = t->x->rows;
+    int64_t bytes = taken_bytes(t), columns = t->x->columns, rows = t->x->rows;
     int64_t wide = columns < SAMPLE_COLUMNS ? columns : SAMPLE_COLUMNS;
     int64_t high = rows < SAMPLE_ROWS ? rows : SAMPLE_ROWS;
     for (int64_t r = 0; r < high; r++)
@@ -120,7 +125,7 @@ static bool add_long_rows(const task *t, const addition *add) {
 
 static bool add_batch(const task *t, const addition *add) {
     const bf_columns *x = t->x;
-    int64_t row = x->columns * element_bytes(t);
+    int64_t row = x->columns * taken_bytes(t);
     bool follow = x->a_step == row && x->b_step == row;
     if (follow && x->columns < NARROW_ROW && x->rows > 8 * NARROW_ROW) return add_long_rows(t, add);
     return add->loop(x, add->windows, t->totals + add->first, BF_COLUMNS_MOST);
@@ -258,10 +263,32 @@ static bool sum_moments(task *t, bool pending) {
     return fits;
 }
 
+static const char *widen_rows(const task *t, const bf_columns *x, const char *rows, int64_t step,
+                              float *to) {
+    const bf_isa *isa = t->taker->reducer.isa;
+    int64_t columns = x->columns, row = columns * element_bytes(t);
+    int64_t together = step == row ? x->rows : 1; /* that follow each other */
+    for (int64_t r = 0; r < x->rows; r += together)
+        bf_widen_halves(isa, t->job->operands->dtype, rows + r * step, to + r * columns,
+                        (size_t)(together * columns));
+    return (const char *)to;
+}
+
+/* A batch as the loops take it. */
+static bf_columns widen_columns(const task *t, const bf_columns *x) {
+    bf_columns wide = *x;
+    if (!bf_axis_widens(t->job)) return wide;
+    wide.a = wide.b = wide.next = widen_rows(t, x, x->a, x->a_step, t->wide[0]);
+    if (x->b != x->a) wide.b = widen_rows(t, x, x->b, x->b_step, t->wide[1]);
+    wide.a_step = wide.b_step = x->columns * taken_bytes(t);
+    return wide;
+}
+
 /* Adds a batch to the totals, or begins them with it. False: no window holds it; totals that were
  * pending are as they were. */
 static bool sum_batch(task *t, const bf_columns *x, bool pending) {
-    t->x = x;
+    const bf_columns wide = widen_columns(t, x);
+    t->x = &wide;
     if (bf_axis_are_moments(t->sums) && sum_moments(t, pending)) return true;
     for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
         if (!t->sums[t->which].needed) continue;
@@ -378,7 +405,7 @@ static void begin_words(const task *t, const bf_columns *x) {
 }
 
 static int64_t batch_rows(const task *t, const bf_columns *x) {
-    int64_t rows = BATCH_BYTES / (x->columns * element_bytes(t));
+    int64_t rows = BATCH_BYTES / (x->columns * taken_bytes(t));
     return rows < BATCH_ROWS ? rows : BATCH_ROWS;
 }
 
@@ -425,5 +452,7 @@ void bf_reduce_columns(bf_axis_job *job, bf_taker *taker, const bf_columns *x, i
         t.longer[s] = t.saved[s] + BF_LEVELS_MAX * BF_COLUMNS_MOST;
         t.words = t.longer[s] + BF_LEVELS_MAX * 8 * NARROW_ROW;
     }
+    t.wide[0] = (float *)(t.words + (size_t)BF_COLUMNS_MOST * (size_t)job->words);
+    t.wide[1] = t.wide[0] + BATCH_BYTES / sizeof(float);
     reduce_columns(&t, x, number, step);
 }

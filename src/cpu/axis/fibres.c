@@ -105,6 +105,7 @@ static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
     }
     if (are_columns(x)) divide_columns(x, workers);
     x->stretches = are_stretches(x);
+    if (x->stretches) x->job.more = bf_stretches_room(&x->job);
     x->groups = (x->extent - 1) / x->together + 1;
     x->count = fibres->count / x->extent * x->groups;
 }

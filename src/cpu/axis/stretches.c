@@ -4,7 +4,11 @@
 
 #include "cpu/axis/window.h"
 
-enum { SAMPLE = 256 /* elements that the first window is chosen by */ };
+enum {
+    SAMPLE = 256,       /* elements that the first window is chosen by */
+    WIDE_MOST = 1 << 15 /* 16-bit floats that are widened at once */
+};
+_Static_assert((int)WIDE_MOST >= (int)BF_STRETCH_MOST, "a stretch has room");
 
 typedef struct task {
     bf_axis_job *job;
@@ -18,11 +22,15 @@ bool bf_can_take_stretches(const bf_axis_job *job) {
     return bf_axis_sums_of(job->context->cpu->isa, job->operands, sums);
 }
 
+size_t bf_stretches_room(const bf_axis_job *job) {
+    return bf_axis_widens(job) ? 2 * WIDE_MOST * sizeof(float) : 0;
+}
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 static size_t copy_sample(const task *t, const char *const from[], const bf_stretches *x,
                           char *to) {
-    const int64_t bytes = bf_dtype_bytes(t->job->operands->dtype);
+    const int64_t bytes = bf_dtype_bytes(bf_axis_dtype(t->job));
     int64_t copied = 0;
     for (int i = 0; i < x->n && copied < SAMPLE; i++) {
         int64_t n = x->length[i] < SAMPLE - copied ? x->length[i] : SAMPLE - copied;
@@ -148,20 +156,64 @@ static bf_stretches one_stretch(const bf_stretches *x, int i) {
     return one;
 }
 
+/* Reduces stretches; wide: as the loops take them. */
+static void reduce_stretches(task *t, const bf_stretches *x, const bf_stretches *wide,
+                             int64_t number) {
+    if (sum_all(t, wide)) {
+        write_stretches(t, x, number);
+        return;
+    }
+    for (int i = 0; i < x->n; i++) {
+        bf_stretches one = one_stretch(wide, i);
+        bool sums = x->n > 1 && sum_all(t, &one);
+        one = one_stretch(x, i);
+        if (sums)
+            write_stretches(t, &one, number + i);
+        else
+            take_line(t, x, i, number + i);
+    }
+}
+
+/* ---- 16-bit floats --------------------------------------------------------------------------- */
+
+static const char *widen(const task *t, const char *from, int64_t n, float *to) {
+    bf_widen_halves(t->taker->reducer.isa, t->job->operands->dtype, from, to, (size_t)n);
+    return (const char *)to;
+}
+
+/* Sets *some to stretches from number `first` on, as many as there is room for, and *wide to the
+ * f32 that they equal. */
+static void widen_stretches(const task *t, const bf_stretches *x, int first, bf_stretches *some,
+                            bf_stretches *wide) {
+    float *a = t->taker->more, *b = a + WIDE_MOST;
+    int64_t at = 0;
+    int n = 0;
+    for (int i = first; i < x->n && at + x->length[i] <= WIDE_MOST; at += x->length[i++], n++) {
+        some->a[n] = x->a[i];
+        some->b[n] = x->b[i];
+        some->length[n] = wide->length[n] = x->length[i];
+        wide->a[n] = wide->b[n] = widen(t, x->a[i], x->length[i], a + at);
+        if (x->b[i] != x->a[i]) wide->b[n] = widen(t, x->b[i], x->length[i], b + at);
+    }
+    some->n = wide->n = n;
+}
+
+static __attribute__((noinline)) void reduce_halves(task *t, const bf_stretches *x,
+                                                    int64_t number) {
+    bf_stretches some, wide;
+    for (int i = 0; i < x->n; i += some.n) {
+        widen_stretches(t, x, i, &some, &wide);
+        reduce_stretches(t, &some, &wide, number + i);
+    }
+}
+
 void bf_reduce_stretches(bf_axis_job *job, bf_taker *taker, const bf_stretches *x, int64_t number) {
     task t;
     t.job = job;
     t.taker = taker;
     bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
-    if (sum_all(&t, x)) {
-        write_stretches(&t, x, number);
-        return;
-    }
-    for (int i = 0; i < x->n; i++) {
-        bf_stretches one = one_stretch(x, i);
-        if (x->n > 1 && sum_all(&t, &one))
-            write_stretches(&t, &one, number + i);
-        else
-            take_line(&t, x, i, number + i);
-    }
+    if (bf_axis_widens(job))
+        reduce_halves(&t, x, number);
+    else
+        reduce_stretches(&t, x, x, number);
 }

@@ -16,6 +16,14 @@ typedef struct bf_axis_sum {
 
 enum { BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS, BF_AXIS_SUMS };
 
+/* The dtype that the loops take elements as: 16-bit floats as f32. */
+static inline bf_dtype bf_axis_dtype(const bf_axis_job *job) {
+    return job->operands->dtype == BF_F64 ? BF_F64 : BF_F32;
+}
+static inline bool bf_axis_widens(const bf_axis_job *job) {
+    return job->operands->dtype == BF_F16 || job->operands->dtype == BF_BF16;
+}
+
 /* Sets sums to what op needs; false: there are no loops for it, or its dtype. */
 bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
                      bf_axis_sum sums[BF_AXIS_SUMS]);
