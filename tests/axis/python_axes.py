@@ -15,13 +15,14 @@ import sys
 import types
 import unittest
 import unittest.mock
+from fractions import Fraction
 
 import numpy as np
 
 import bitfold
 import devices
 import generate
-from oracle import DTYPES, FLOATS, INTS, Case, as_f64, same
+from oracle import DTYPES, FLOATS, INTS, Case, as_f64, root_to, same
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300"))
 SEED = int(os.environ.get("BITFOLD_SEED", "0"))
@@ -369,6 +370,35 @@ class Numpy(unittest.TestCase):
         want = np.zeros((9, 3), int)
         np.add.at(want, index, x)
         self.assertTrue(np.array_equal(bitfold.index_add(9, index, x), want))
+
+
+class Many(unittest.TestCase):
+    """Results that are rounded together: values whose sums do not end within a double."""
+
+    OPS = ("sum", "mean", "var", "std", "sumsq", "norm")
+
+    def check(self, x, context):
+        for axis, fibres in ((0, x.T.tolist()), (1, x.tolist())):
+            found = {op: getattr(bitfold, op)(x, axis=axis, context=context) for op in self.OPS}
+            for i, fibre in enumerate(fibres):
+                terms = [Fraction(value) for value in fibre]
+                total, squares = sum(terms), sum(value * value for value in terms)
+                mean = total / len(terms)
+                spread = squares / len(terms) - mean * mean
+                want = {op: float(q) for op, q in (("sum", total), ("mean", mean), ("var", spread), ("sumsq", squares))}
+                want["std"], want["norm"] = root_to(spread), root_to(squares)
+                for op in self.OPS:
+                    self.assertEqual(found[op][i].hex(), want[op].hex(), (context, x.dtype, x.shape, axis, op, i))
+
+    def test_many_results_are_rounded_once(self):
+        rng = np.random.default_rng(4)
+        for name in bitfold.isas():
+            context = bitfold.Context(device="cpu", isa=name, threads=1)
+            for shape in ((67, 4), (67, 7), (67, 16), (5, 100)):
+                for dtype in ("f2", "f4", "f8"):
+                    x = rng.standard_normal(shape)
+                    self.check(x.astype(dtype), context)
+                    self.check((x + 1000).astype(dtype), context)
 
 
 class _OfLibrary:

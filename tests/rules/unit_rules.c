@@ -282,6 +282,28 @@ static void keys_of_nan_are_not_valid(void **unused) {
     assert_false(bf_order_valid(BF_BOOL, 2));
 }
 
+static void check_root(bf_u128 x) {
+    bf_u128 root = bf_root128(x);
+    assert_true(root * root <= x);
+    assert_true(x - root * root <= 2 * root);
+}
+
+static void roots_are_whole_parts(void **unused) {
+    (void)unused;
+    const bf_u128 least = (bf_u128)1 << 126, most = ~(bf_u128)0;
+    uint64_t bits = 1;
+    for (unsigned i = 0; i < 20000; i++) {
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        bf_u128 root = bits | (uint64_t)1 << 63, square = root * root;
+        check_root(square);
+        check_root(square - 1);
+        check_root(square + root);
+        check_root(square + (square < most - 2 * root ? 2 * root : 0));
+        check_root(least + i);
+        check_root(most - i);
+    }
+}
+
 static void window_levels_meet(void **unused) {
     (void)unused;
     for (int bottom = BF_WINDOW_LEAST; bottom <= BF_WINDOW_TOP; bottom++)
@@ -303,6 +325,7 @@ int main(void) {
         cmocka_unit_test(order_keys_order_as_values_do),
         cmocka_unit_test(keys_of_nan_are_not_valid),
         cmocka_unit_test(window_levels_meet),
+        cmocka_unit_test(roots_are_whole_parts),
     };
     return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
 }

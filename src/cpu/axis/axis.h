@@ -3,6 +3,7 @@
 #define BF_CPU_AXIS_AXIS_H
 
 #include "cpu/reduce/reduce.h"
+#include "rules/reduce/totals.h"
 #include "seam/axis.h"
 
 #include <stdatomic.h>
@@ -12,13 +13,14 @@
 /* A pass of the loops over columns adds up so many rows before totals gain their sums. So few may
  * be 2^BF_PASS_BITS times as large as a window's levels hold otherwise, and a total gains at most
  * 2^51 in a pass. */
-enum { BF_PASS_ROWS = 8, BF_PASS_BITS = 3 };
+enum { BF_PASS_ROWS = 4, BF_PASS_BITS = 3 };
 
 /* A matrix whose columns are reduced. The elements of a row are contiguous. */
 typedef struct bf_columns {
     const char *a, *b;      /* b: the other factors; of squares a; of sums anything */
     int64_t a_step, b_step; /* bytes from a row to the next */
     int64_t rows, columns;
+    const char *next; /* what is read after the last row of a: prefetched */
 } bf_columns;
 
 /* Some contiguous stretches of elements, each of which is reduced. */
@@ -29,20 +31,24 @@ typedef struct bf_stretches {
     int64_t length[BF_STRETCHES];
 } bf_stretches;
 
-/* Add the exact sums of columns, or of stretches, to totals, or set them: in a window of `levels`
- * levels whose top is at `bottom` (rules/reduce/sum_window.h), at level l in units of its u. False:
- * the data did not fit the window, or hold a NaN or infinity; totals mean nothing. */
-typedef bool (*bf_columns_loop)(const bf_columns *x, int bottom, int levels, int64_t *totals,
-                                size_t pitch /* between levels */);
-typedef bool (*bf_stretches_loop)(const bf_stretches *x, int bottom, int levels,
-                                  int64_t totals[][BF_STRETCHES]);
+/* Add the exact sums of columns, or of stretches, to totals, or set them: in a window whose top is
+ * at its bottom (rules/reduce/sum_window.h), at level l in units of its u. False: the data did not
+ * fit the window, or hold a NaN or infinity; totals mean nothing. Moments have two windows and
+ * totals: of the elements and of their squares. */
+typedef bool (*bf_columns_loop)(const bf_columns *x, const bf_window_memory *windows,
+                                int64_t *const totals[], size_t pitch /* between levels */);
+typedef bool (*bf_stretches_loop)(const bf_stretches *x, const bf_window_memory *windows,
+                                  int64_t totals[][BF_LEVELS_MAX][BF_STRETCHES]);
 
 typedef enum bf_sum_input {
     BF_SUM_F64,
     BF_SUM_F32,
     BF_SUM_F64_PAIRS,
-    BF_SUM_F32_PAIRS
+    BF_SUM_F32_PAIRS,
+    BF_SUM_F32_MOMENTS, /* in windows of so many levels at most: */
+    BF_SUM_INPUTS
 } bf_sum_input;
+enum { BF_MOMENTS_LEVELS = 2, BF_MOMENTS_SQUARES = 3 };
 
 /* Add the sums of columns of integers of fewer than 2^31 rows to low; of 64 bits those of their
  * halves, low + high * 2^32. */
@@ -51,14 +57,21 @@ typedef void (*bf_column_sums_loop)(const bf_columns *x, int64_t *low, int64_t *
  * (rules/key/order.h), as integers of that width: beyond those of the infinities for a NaN. */
 typedef void (*bf_column_extremes_loop)(const bf_columns *x, void *least, void *greatest);
 
+enum { BF_ROUND_EXPONENT = 400 };
+
 typedef struct bf_axis_loops {
     bf_column_sums_loop sums[BF_DTYPES];
     bf_column_extremes_loop extremes[BF_DTYPES];
-    bf_columns_loop columns[4]; /* by bf_sum_input */
-    bf_stretches_loop fibres[4];
-    /* Sets to[i] to totals[i] / divisor * scale, rounded once, for a power of two `scale`. False:
-     * some total needs more care, and to[] means nothing. */
-    bool (*round)(const int64_t *totals, int64_t n, double scale, double divisor, double *to);
+    bf_columns_loop columns[BF_SUM_INPUTS];
+    bf_stretches_loop fibres[BF_SUM_INPUTS];
+    /* Sets to[i] to the total of line i / divisors[i] (NULL: 1, and no root), or to its root,
+     * rounded once; to a NaN where that takes more care, as of 0. Totals are those of the first
+     * line, of one level or two, within 2^+-BF_ROUND_EXPONENT; others follow. Arrays are filled up
+     * to whole vectors. */
+    void (*round)(const bf_totals *totals, const double *divisors, int n, bool root, double *to);
+    /* The same of variances of lengths[i] terms. */
+    void (*spread)(const bf_totals *sum, const bf_totals *squares, const double *lengths, int ddof,
+                   int n, bool root, double *to);
 } bf_axis_loops;
 
 /* ---- lines.c: how one thread takes lines ----------------------------------------------------- */

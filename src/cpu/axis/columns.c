@@ -15,24 +15,30 @@ enum {
 };
 
 size_t bf_columns_room(const bf_axis_job *job) {
-    size_t totals = BF_LEVELS_MAX * (2 * BF_AXIS_SUMS * BF_COLUMNS_MOST + 8 * NARROW_ROW);
-    return (totals + (size_t)BF_COLUMNS_MOST * (size_t)job->words) * sizeof(int64_t);
+    size_t totals = BF_AXIS_SUMS * BF_LEVELS_MAX * (2 * BF_COLUMNS_MOST + 8 * NARROW_ROW);
+    size_t wide = bf_axis_widens(job) ? 2 * (size_t)BATCH_BYTES : 0;
+    return (totals + (size_t)BF_COLUMNS_MOST * (size_t)job->words) * sizeof(int64_t) + wide;
 }
 
 /* A worker and the columns that it takes. */
 typedef struct task {
     bf_axis_job *job;
     bf_taker *taker;
+    const bf_columns_loop *loops;
     bf_axis_sum sums[BF_AXIS_SUMS];
     int64_t *totals[BF_AXIS_SUMS]; /* [level][column] */
     int64_t *saved[BF_AXIS_SUMS];  /* before the last batch */
-    int64_t *longer;               /* totals of longer rows */
+    int64_t *longer[BF_AXIS_SUMS]; /* totals of longer rows */
     int64_t *words;                /* of each column */
+    float *wide[2];                /* a batch of 16-bit floats, and their factors, as f32 */
     int which;                     /* sum that is taken now, */
-    const bf_columns *x;           /* of these columns */
+    const bf_columns *x;           /* of these columns, as the loops take them */
 } task;
 
 static int64_t element_bytes(const task *t) { return bf_dtype_bytes(t->job->operands->dtype); }
+
+/* Of an element of t->x. */
+static int64_t taken_bytes(const task *t) { return bf_dtype_bytes(bf_axis_dtype(t->job)); }
 
 static bf_columns cut_columns(const task *t, const bf_columns *x, int64_t first, int64_t n) {
     bf_columns cut = *x;
@@ -47,13 +53,14 @@ static bf_columns cut_rows(const bf_columns *x, int64_t first, int64_t n) {
     cut.a += first * x->a_step;
     if (x->b != NULL) cut.b += first * x->b_step;
     cut.rows = n;
+    if (first + n < x->rows) cut.next = x->a + (first + n) * x->a_step;
     return cut;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
 static size_t copy_sample(const task *t, const char *from, int64_t step, char *to) {
-    int64_t bytes = element_bytes(t), columns = t->x->columns, rows = t->x->rows;
+    int64_t bytes = taken_bytes(t), columns = t->x->columns, rows = t->x->rows;
     int64_t wide = columns < SAMPLE_COLUMNS ? columns : SAMPLE_COLUMNS;
     int64_t high = rows < SAMPLE_ROWS ? rows : SAMPLE_ROWS;
     for (int64_t r = 0; r < high; r++)
@@ -90,32 +97,38 @@ static bool guess_window(void *arg, bf_window_memory *window) {
     return true;
 }
 
+/* Sums that a loop adds up at once, `count` of them from number `first` on. */
+typedef struct addition {
+    bf_columns_loop loop;
+    int first, count;
+    bf_window_memory windows[BF_AXIS_SUMS];
+} addition;
+
 /* Adds the sums of columns that follow each other row by row, and are fewer than a vector or so, as
  * those of rows `factor` times as long. */
-static bool add_long_rows(const task *t, bf_columns_loop loop, const bf_window_memory *window,
-                          int64_t *totals) {
+static bool add_long_rows(const task *t, const addition *add) {
     const bf_columns *x = t->x;
     int64_t factor = NARROW_ROW / x->columns * 8, columns = factor * x->columns;
-    int64_t *sums = t->longer;
-    bf_columns longer = {x->a,   x->b, x->a_step * factor, x->b_step * factor, x->rows / factor,
-                         columns};
+    bf_columns longer = {x->a,    x->b,   x->a_step * factor, x->b_step * factor, x->rows / factor,
+                         columns, x->next};
     bf_columns rest = cut_rows(x, longer.rows * factor, x->rows % factor);
-    memset(sums, 0, (size_t)(window->levels * columns) * sizeof *sums);
-    if (!loop(&longer, window->bottom, window->levels, sums, (size_t)columns)) return false;
-    for (int l = 0; l < window->levels; l++)
-        for (int64_t i = 0; i < columns; i++)
-            totals[l * BF_COLUMNS_MOST + i % x->columns] += sums[l * columns + i];
-    return loop(&rest, window->bottom, window->levels, totals, BF_COLUMNS_MOST);
+    for (int s = 0; s < add->count; s++)
+        memset(t->longer[s], 0, (size_t)(add->windows[s].levels * columns) * sizeof **t->longer);
+    if (!add->loop(&longer, add->windows, t->longer, (size_t)columns)) return false;
+    for (int s = 0; s < add->count; s++)
+        for (int l = 0; l < add->windows[s].levels; l++)
+            for (int64_t i = 0; i < columns; i++)
+                t->totals[add->first + s][l * BF_COLUMNS_MOST + i % x->columns] +=
+                    t->longer[s][l * columns + i];
+    return add->loop(&rest, add->windows, t->totals + add->first, BF_COLUMNS_MOST);
 }
 
-static bool add_batch(const task *t, const bf_window_memory *window) {
+static bool add_batch(const task *t, const addition *add) {
     const bf_columns *x = t->x;
-    bf_columns_loop loop = t->taker->reducer.isa->axis->columns[t->sums[t->which].input];
-    int64_t *totals = t->totals[t->which], row = x->columns * element_bytes(t);
-    bool follow = x->a_step == row && (!t->sums[t->which].pairs || x->b_step == row);
-    if (follow && x->columns < NARROW_ROW && x->rows > 8 * NARROW_ROW)
-        return add_long_rows(t, loop, window, totals);
-    return loop(x, window->bottom, window->levels, totals, BF_COLUMNS_MOST);
+    int64_t row = x->columns * taken_bytes(t);
+    bool follow = x->a_step == row && x->b_step == row;
+    if (follow && x->columns < NARROW_ROW && x->rows > 8 * NARROW_ROW) return add_long_rows(t, add);
+    return add->loop(x, add->windows, t->totals + add->first, BF_COLUMNS_MOST);
 }
 
 /* Copies the totals of some levels, or sets them to 0. */
@@ -175,23 +188,35 @@ static void restore_totals(task *t) {
     copy_totals(t, 0, t->sums[t->which].window.levels, t->totals[t->which], t->saved[t->which]);
 }
 
+/* The window for a batch: the remembered one, unless that of the totals is another. */
+static bf_window_memory next_window(const task *t) {
+    const bf_axis_sum *sum = &t->sums[t->which];
+    const bf_window_memory *memory = bf_axis_memory(t->taker, t->which);
+    return memory->bottom == sum->window.bottom ? *memory : sum->window;
+}
+
+static void save_totals(const task *t) {
+    copy_totals(t, 0, t->sums[t->which].window.levels, t->saved[t->which], t->totals[t->which]);
+}
+
 /* Adds a batch to totals that are there: in their window, or one with more levels below. On failure
  * they are as they were. */
 static bool extend_totals(task *t) {
-    bf_axis_sum *sum = &t->sums[t->which];
-    bf_window_memory *memory = bf_axis_memory(t->taker, t->which), window = *memory;
-    if (window.bottom != sum->window.bottom) window = sum->window;
+    const bf_axis_sum *sum = &t->sums[t->which];
+    addition add = {.loop = t->loops[sum->input], .first = t->which, .count = 1};
+    bf_window_memory *window = add.windows;
+    *window = next_window(t);
     if (!have_room(t, sum->window.levels)) return false;
-    copy_totals(t, 0, sum->window.levels, t->saved[t->which], t->totals[t->which]);
+    save_totals(t);
     for (int tries = 0;; tries++) {
-        deepen_totals(t, &window);
-        if (add_batch(t, &window)) {
-            bf_window_settle(memory, &window, tries == 0);
+        deepen_totals(t, window);
+        if (add_batch(t, &add)) {
+            bf_window_settle(bf_axis_memory(t->taker, t->which), window, tries == 0);
             return true;
         }
         restore_totals(t);
-        window.levels++;
-        if (!is_window(t, &window) || (tries == 1 && has_special(t))) return false;
+        window->levels++;
+        if (!is_window(t, window) || (tries == 1 && has_special(t))) return false;
     }
 }
 
@@ -211,10 +236,60 @@ static bool begin_totals(task *t) {
     return false;
 }
 
+/* Adds a batch to both totals in one pass, in the windows that are remembered. On failure, totals
+ * that were pending are as they were. */
+static bool sum_moments(task *t, bool pending) {
+    addition add = {.loop = t->loops[BF_SUM_F32_MOMENTS], .count = BF_AXIS_SUMS};
+    for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
+        bf_axis_sum *sum = &t->sums[t->which];
+        if (!pending) {
+            sum->window = *bf_axis_memory(t->taker, t->which);
+            copy_totals(t, 0, sum->window.levels, t->totals[t->which], NULL);
+        }
+        add.windows[t->which] = next_window(t);
+        if (!have_room(t, sum->window.levels)) return false;
+        save_totals(t);
+        deepen_totals(t, &add.windows[t->which]);
+    }
+    if (!bf_axis_can_join(add.windows)) return false;
+    bool fits = add_batch(t, &add);
+    for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
+        bf_window_memory *memory = bf_axis_memory(t->taker, t->which);
+        if (fits)
+            bf_window_settle(memory, &add.windows[t->which], true);
+        else
+            restore_totals(t);
+    }
+    return fits;
+}
+
+static const char *widen_rows(const task *t, const bf_columns *x, const char *rows, int64_t step,
+                              float *to) {
+    const bf_isa *isa = t->taker->reducer.isa;
+    int64_t columns = x->columns, row = columns * element_bytes(t);
+    int64_t together = step == row ? x->rows : 1; /* that follow each other */
+    for (int64_t r = 0; r < x->rows; r += together)
+        bf_widen_halves(isa, t->job->operands->dtype, rows + r * step, to + r * columns,
+                        (size_t)(together * columns));
+    return (const char *)to;
+}
+
+/* A batch as the loops take it. */
+static bf_columns widen_columns(const task *t, const bf_columns *x) {
+    bf_columns wide = *x;
+    if (!bf_axis_widens(t->job)) return wide;
+    wide.a = wide.b = wide.next = widen_rows(t, x, x->a, x->a_step, t->wide[0]);
+    if (x->b != x->a) wide.b = widen_rows(t, x, x->b, x->b_step, t->wide[1]);
+    wide.a_step = wide.b_step = x->columns * taken_bytes(t);
+    return wide;
+}
+
 /* Adds a batch to the totals, or begins them with it. False: no window holds it; totals that were
  * pending are as they were. */
 static bool sum_batch(task *t, const bf_columns *x, bool pending) {
-    t->x = x;
+    const bf_columns wide = widen_columns(t, x);
+    t->x = &wide;
+    if (bf_axis_are_moments(t->sums) && sum_moments(t, pending)) return true;
     for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
         if (!t->sums[t->which].needed) continue;
         if (pending ? extend_totals(t) : begin_totals(t)) continue;
@@ -227,12 +302,9 @@ static bool sum_batch(task *t, const bf_columns *x, bool pending) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static bf_line_totals totals_of(const task *t, const bf_columns *x, int64_t column) {
-    bf_line_totals totals = {.n = x->rows};
-    for (int s = 0; s < BF_AXIS_SUMS; s++)
-        totals.of[s] = (bf_totals){t->totals[s] + column, BF_COLUMNS_MOST, t->sums[s].window.levels,
-                                   t->sums[s].window.bottom};
-    return totals;
+/* The totals of columns; *x lives as long. */
+static bf_many_totals totals_of(const task *t, const bf_columns *x) {
+    return (bf_many_totals){t->sums, {t->totals[0], t->totals[1]}, BF_COLUMNS_MOST, &x->rows, 0};
 }
 
 /* Is every term of a column -0? */
@@ -259,21 +331,34 @@ static void add_to_words(const task *t, const bf_columns *x, int64_t first) {
     const bf_operands *o = t->job->operands;
     bool counts = bf_sum_counts_zeros(o->kind, o->dtype);
     int sum = o->kind == BF_KIND_DOT ? BF_AXIS_PRODUCTS : BF_AXIS_ELEMENTS;
+    bf_many_totals all = totals_of(t, x);
     for (int64_t c = 0; c < x->columns; c++) {
-        bf_line_totals totals = totals_of(t, x, c);
+        bf_line_totals totals = bf_totals_of_line(&all, c);
         bool negative = counts && is_zero(&totals.of[sum]) && is_negative_zero(t, x, c);
         bf_line_add(t->job, &totals, negative, t->words + (first + c) * t->job->words);
     }
 }
 
+static void write_column(const task *t, const bf_columns *x, const bf_line_totals *totals,
+                         int64_t column, int64_t number) {
+    bool zero;
+    uint64_t bits = bf_line_bits(t->job, totals, &zero);
+    if (zero && is_negative_zero(t, x, column))
+        bits = bf_format_sign(bf_format_of(t->job->results->to));
+    bf_axis_write_bits(t->job, bits, true, number);
+}
+
 static void write_totals(const task *t, const bf_columns *x, int64_t number, int64_t step) {
-    uint64_t sign = bf_format_sign(bf_format_of(t->job->results->to));
-    for (int64_t c = 0; c < x->columns; c++) {
-        bf_line_totals totals = totals_of(t, x, c);
-        bool zero;
-        uint64_t bits = bf_line_bits(t->job, &totals, &zero);
-        if (zero && is_negative_zero(t, x, c)) bits = sign;
-        bf_axis_write_bits(t->job, bits, true, number + c * step);
+    const bf_axis_loops *loops = t->taker->reducer.isa->axis;
+    bf_many_totals all = totals_of(t, x);
+    for (int64_t c = 0; c < x->columns; c += BF_STRETCHES) {
+        int n = x->columns - c < BF_STRETCHES ? (int)(x->columns - c) : BF_STRETCHES;
+        uint64_t left = bf_write_lines(t->job, loops, &all, c, n, number + c * step, step);
+        for (; left != 0; left &= left - 1) {
+            int64_t column = c + __builtin_ctzll(left);
+            bf_line_totals totals = bf_totals_of_line(&all, column);
+            write_column(t, x, &totals, column, number + column * step);
+        }
     }
 }
 
@@ -320,7 +405,7 @@ static void begin_words(const task *t, const bf_columns *x) {
 }
 
 static int64_t batch_rows(const task *t, const bf_columns *x) {
-    int64_t rows = BATCH_BYTES / (x->columns * element_bytes(t));
+    int64_t rows = BATCH_BYTES / (x->columns * taken_bytes(t));
     return rows < BATCH_ROWS ? rows : BATCH_ROWS;
 }
 
@@ -344,7 +429,8 @@ static void reduce_columns(task *t, const bf_columns *x, int64_t number, int64_t
         pending = 0;
     }
     bf_columns rest = cut_rows(x, from, pending);
-    bf_line_totals totals = totals_of(t, x, 0);
+    bf_many_totals all = totals_of(t, x);
+    bf_line_totals totals = bf_totals_of_line(&all, 0);
     if (!words && bf_line_is_simple(t->job, &totals)) {
         write_totals(t, x, number, step);
         return;
@@ -357,14 +443,16 @@ static void reduce_columns(task *t, const bf_columns *x, int64_t number, int64_t
 
 void bf_reduce_columns(bf_axis_job *job, bf_taker *taker, const bf_columns *x, int64_t number,
                        int64_t step) {
-    task t = {.job = job, .taker = taker};
+    task t = {.job = job, .taker = taker, .loops = taker->reducer.isa->axis->columns};
     bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
-    int64_t *room = taker->more;
-    for (int s = 0; s < BF_AXIS_SUMS; s++, room += 2 * BF_LEVELS_MAX * BF_COLUMNS_MOST) {
-        t.totals[s] = room;
-        t.saved[s] = room + BF_LEVELS_MAX * BF_COLUMNS_MOST;
+    t.words = taker->more;
+    for (int s = 0; s < BF_AXIS_SUMS; s++) {
+        t.totals[s] = t.words;
+        t.saved[s] = t.totals[s] + BF_LEVELS_MAX * BF_COLUMNS_MOST;
+        t.longer[s] = t.saved[s] + BF_LEVELS_MAX * BF_COLUMNS_MOST;
+        t.words = t.longer[s] + BF_LEVELS_MAX * 8 * NARROW_ROW;
     }
-    t.longer = room;
-    t.words = t.longer + BF_LEVELS_MAX * 8 * NARROW_ROW;
+    t.wide[0] = (float *)(t.words + (size_t)BF_COLUMNS_MOST * (size_t)job->words);
+    t.wide[1] = t.wide[0] + BATCH_BYTES / sizeof(float);
     reduce_columns(&t, x, number, step);
 }

@@ -105,6 +105,7 @@ static void divide_fibres(division *x, const bf_fibres *fibres, int workers) {
     }
     if (are_columns(x)) divide_columns(x, workers);
     x->stretches = are_stretches(x);
+    if (x->stretches) x->job.more = bf_stretches_room(&x->job);
     x->groups = (x->extent - 1) / x->together + 1;
     x->count = fibres->count / x->extent * x->groups;
 }
@@ -142,6 +143,7 @@ static bf_status take_columns(void *arg, int worker, int64_t first, int64_t n) {
         columns.columns = lines.lines;
         columns.a_step = lines.strides[0][0] * bytes;
         columns.b_step = lines.strides[1][0] * bytes;
+        columns.next = columns.a + columns.columns * bytes;
         if (columns.b == NULL) {
             columns.b = columns.a;
             columns.b_step = columns.a_step;

@@ -128,7 +128,6 @@ static bf_status take_giants(division *x) {
 static bf_status take_segments(division *x) {
     bf_context *context = x->job.context;
     x->total = work_before(x, x->rows->slots);
-    x->stretches = x->rows->width == 1 && bf_can_take_stretches(&x->job);
     bf_status status =
         bf_parallel_watched(context, x->workers, x->total, PIECE_BYTES, x->total, take_piece, x);
     return status == BF_OK && x->giants ? take_giants(x) : status;
@@ -143,6 +142,8 @@ static bf_status reduce_segments(bf_context *context, const bf_operands *operand
     int64_t bytes = rows->count * rows->width * bf_dtype_bytes(operands->dtype);
     x.workers = bf_workers(context, bytes + rows->slots * SEGMENT_BYTES, BYTES_LEAST);
     bf_axis_job_open(&x.job, context, operands, results);
+    x.stretches = rows->width == 1 && bf_can_take_stretches(&x.job);
+    if (x.stretches) x.job.more = bf_stretches_room(&x.job);
     status = bf_axis_rooms_open(&x.job, x.workers);
     if (status == BF_OK) status = take_segments(&x);
     return bf_axis_job_close(&x.job, status);

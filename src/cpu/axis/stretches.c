@@ -4,7 +4,11 @@
 
 #include "cpu/axis/window.h"
 
-enum { SAMPLE = 256 /* elements that the first window is chosen by */ };
+enum {
+    SAMPLE = 256,       /* elements that the first window is chosen by */
+    WIDE_MOST = 1 << 15 /* 16-bit floats that are widened at once */
+};
+_Static_assert((int)WIDE_MOST >= (int)BF_STRETCH_MOST, "a stretch has room");
 
 typedef struct task {
     bf_axis_job *job;
@@ -18,11 +22,15 @@ bool bf_can_take_stretches(const bf_axis_job *job) {
     return bf_axis_sums_of(job->context->cpu->isa, job->operands, sums);
 }
 
+size_t bf_stretches_room(const bf_axis_job *job) {
+    return bf_axis_widens(job) ? 2 * WIDE_MOST * sizeof(float) : 0;
+}
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 static size_t copy_sample(const task *t, const char *const from[], const bf_stretches *x,
                           char *to) {
-    const int64_t bytes = bf_dtype_bytes(t->job->operands->dtype);
+    const int64_t bytes = bf_dtype_bytes(bf_axis_dtype(t->job));
     int64_t copied = 0;
     for (int i = 0; i < x->n && copied < SAMPLE; i++) {
         int64_t n = x->length[i] < SAMPLE - copied ? x->length[i] : SAMPLE - copied;
@@ -54,14 +62,14 @@ static bool sum_stretches(task *t, int which, const bf_stretches *x) {
     bf_window_memory *memory = bf_axis_memory(t->taker, which), window = *memory;
     bf_stretches_loop loop = t->taker->reducer.isa->axis->fibres[sum->input];
     bool first = memory->levels > 0;
-    if (first && loop(x, window.bottom, window.levels, t->totals[which])) {
+    if (first && loop(x, &window, &t->totals[which])) {
         sum->window = window;
         bf_window_settle(memory, &window, true);
         return true;
     }
     if (!guess_window(t, which, x, &window)) return false;
     do {
-        if (!loop(x, window.bottom, window.levels, t->totals[which])) continue;
+        if (!loop(x, &window, &t->totals[which])) continue;
         sum->window = window;
         bf_window_settle(memory, &window, false);
         return true;
@@ -69,7 +77,23 @@ static bool sum_stretches(task *t, int which, const bf_stretches *x) {
     return false;
 }
 
+/* Takes elements and squares in one pass, in the windows that are remembered. */
+static bool sum_moments(task *t, const bf_stretches *x) {
+    bf_window_memory windows[BF_AXIS_SUMS];
+    for (int which = 0; which < BF_AXIS_SUMS; which++)
+        windows[which] = *bf_axis_memory(t->taker, which);
+    if (!bf_axis_are_moments(t->sums) || !bf_axis_can_join(windows)) return false;
+    if (!t->taker->reducer.isa->axis->fibres[BF_SUM_F32_MOMENTS](x, windows, t->totals))
+        return false;
+    for (int which = 0; which < BF_AXIS_SUMS; which++) {
+        t->sums[which].window = windows[which];
+        bf_window_settle(bf_axis_memory(t->taker, which), &windows[which], true);
+    }
+    return true;
+}
+
 static bool sum_all(task *t, const bf_stretches *x) {
+    if (sum_moments(t, x)) return true;
     for (int which = 0; which < BF_AXIS_SUMS; which++)
         if (t->sums[which].needed && !sum_stretches(t, which, x)) return false;
     return true;
@@ -100,12 +124,10 @@ static void take_line(const task *t, const bf_stretches *x, int i, int64_t numbe
     bf_axis_write(t->job, bf_taker_words(t->job, t->taker, 0), number);
 }
 
-static void write_stretch(const task *t, const bf_stretches *x, int i, int64_t number) {
-    bf_line_totals totals = {.n = x->length[i]};
+static void write_stretch(const task *t, const bf_stretches *x, const bf_many_totals *all, int i,
+                          int64_t number) {
+    bf_line_totals totals = bf_totals_of_line(all, i);
     bool zero;
-    for (int s = 0; s < BF_AXIS_SUMS; s++)
-        totals.of[s] = (bf_totals){&t->totals[s][0][i], BF_STRETCHES, t->sums[s].window.levels,
-                                   t->sums[s].window.bottom};
     if (!bf_line_is_simple(t->job, &totals)) {
         take_line(t, x, i, number);
         return;
@@ -115,26 +137,14 @@ static void write_stretch(const task *t, const bf_stretches *x, int i, int64_t n
     bf_axis_write_bits(t->job, bits, true, number);
 }
 
-/* Writes sums or means of stretches of one length, if none takes care. */
-static bool write_quickly(const task *t, const bf_stretches *x, int64_t number) {
-    const bf_axis_sum *sum = &t->sums[BF_AXIS_ELEMENTS];
-    const bf_results *r = t->job->results;
-    bool mean = t->job->operands->op == BF_MEAN;
-    double results[BF_STRETCHES], scale;
-    if (t->job->operands->kind != BF_KIND_SUM || r->to != BF_F64) return false;
-    if (sum->window.levels != 1 || sum->window.bottom < -900 || sum->window.bottom > 900)
-        return false;
-    for (int i = 1; mean && i < x->n; i++)
-        if (x->length[i] != x->length[0]) return false;
-    uint64_t bits = (uint64_t)(sum->window.bottom + 1023) << 52;
-    memcpy(&scale, &bits, sizeof scale);
-    if (!t->taker->reducer.isa->axis->round(t->totals[BF_AXIS_ELEMENTS][0], x->n, scale,
-                                            mean ? (double)x->length[0] : 1, results))
-        return false;
-    memcpy((char *)r->values + (size_t)number * sizeof *results, results,
-           (size_t)x->n * sizeof *results);
-    if (r->fits != NULL) memset(r->fits + number, 1, (size_t)x->n);
-    return true;
+static void write_stretches(const task *t, const bf_stretches *x, int64_t number) {
+    const bf_axis_loops *loops = t->taker->reducer.isa->axis;
+    bf_many_totals all = {t->sums, {t->totals[0][0], t->totals[1][0]}, BF_STRETCHES, x->length, 1};
+    uint64_t left = bf_write_lines(t->job, loops, &all, 0, x->n, number, 1);
+    for (; left != 0; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        write_stretch(t, x, &all, i, number + i);
+    }
 }
 
 static bf_stretches one_stretch(const bf_stretches *x, int i) {
@@ -146,21 +156,64 @@ static bf_stretches one_stretch(const bf_stretches *x, int i) {
     return one;
 }
 
+/* Reduces stretches; wide: as the loops take them. */
+static void reduce_stretches(task *t, const bf_stretches *x, const bf_stretches *wide,
+                             int64_t number) {
+    if (sum_all(t, wide)) {
+        write_stretches(t, x, number);
+        return;
+    }
+    for (int i = 0; i < x->n; i++) {
+        bf_stretches one = one_stretch(wide, i);
+        bool sums = x->n > 1 && sum_all(t, &one);
+        one = one_stretch(x, i);
+        if (sums)
+            write_stretches(t, &one, number + i);
+        else
+            take_line(t, x, i, number + i);
+    }
+}
+
+/* ---- 16-bit floats --------------------------------------------------------------------------- */
+
+static const char *widen(const task *t, const char *from, int64_t n, float *to) {
+    bf_widen_halves(t->taker->reducer.isa, t->job->operands->dtype, from, to, (size_t)n);
+    return (const char *)to;
+}
+
+/* Sets *some to stretches from number `first` on, as many as there is room for, and *wide to the
+ * f32 that they equal. */
+static void widen_stretches(const task *t, const bf_stretches *x, int first, bf_stretches *some,
+                            bf_stretches *wide) {
+    float *a = t->taker->more, *b = a + WIDE_MOST;
+    int64_t at = 0;
+    int n = 0;
+    for (int i = first; i < x->n && at + x->length[i] <= WIDE_MOST; at += x->length[i++], n++) {
+        some->a[n] = x->a[i];
+        some->b[n] = x->b[i];
+        some->length[n] = wide->length[n] = x->length[i];
+        wide->a[n] = wide->b[n] = widen(t, x->a[i], x->length[i], a + at);
+        if (x->b[i] != x->a[i]) wide->b[n] = widen(t, x->b[i], x->length[i], b + at);
+    }
+    some->n = wide->n = n;
+}
+
+static __attribute__((noinline)) void reduce_halves(task *t, const bf_stretches *x,
+                                                    int64_t number) {
+    bf_stretches some, wide;
+    for (int i = 0; i < x->n; i += some.n) {
+        widen_stretches(t, x, i, &some, &wide);
+        reduce_stretches(t, &some, &wide, number + i);
+    }
+}
+
 void bf_reduce_stretches(bf_axis_job *job, bf_taker *taker, const bf_stretches *x, int64_t number) {
     task t;
     t.job = job;
     t.taker = taker;
     bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
-    if (sum_all(&t, x)) {
-        if (write_quickly(&t, x, number)) return;
-        for (int i = 0; i < x->n; i++) write_stretch(&t, x, i, number + i);
-        return;
-    }
-    for (int i = 0; i < x->n; i++) {
-        bf_stretches one = one_stretch(x, i);
-        if (x->n > 1 && sum_all(&t, &one))
-            write_stretch(&t, &one, 0, number + i);
-        else
-            take_line(&t, x, i, number + i);
-    }
+    if (bf_axis_widens(job))
+        reduce_halves(&t, x, number);
+    else
+        reduce_stretches(&t, x, x, number);
 }

@@ -1,11 +1,17 @@
 /* Exact sums of many lines in a window, for vectors of doubles: included once by each instruction
  * set, after cpu/reduce/sum_loops.h, whose parameters and deposits it uses.
  *
- * The file that includes it may define LOAD_PARTS: load_part_f64(p, n) and load_part_f32(p, n), the
- * first n < LANES elements at p and zeros. A zero that is added changes nothing but the sign of a
- * sum of nothing but -0, which callers see to. */
+ * The file that includes it defines sqrt_f64(x), and may define LOAD_PARTS: load_part_f64(p, n) and
+ * load_part_f32(p, n), the first n < LANES elements at p and zeros. A zero that is added changes
+ * nothing but the sign of a sum of nothing but -0, which callers see to. */
 #include "cpu/axis/axis.h"
 #include "cpu/runtime/vector.h"
+#include "rules/reduce/totals.h"
+
+enum {
+    STRIP = 4, /* vectors of columns that are added together, at most */
+    SHORT = 16 /* stretches of so many elements are taken across */
+};
 
 #ifndef LOAD_PARTS
 INLINE vf64 load_part_f64(const char *p, size_t n) {
@@ -20,41 +26,107 @@ INLINE vf64 load_part_f32(const char *p, size_t n) {
 }
 #endif
 
-/* The first n < LANES elements, or products, at a and b enter a column. */
-INLINE void take_part(certificate *c, input in, vf64 *column, int levels, const char *a,
-                      const char *b, size_t n) {
-    bool wide = in == IN_F64 || in == IN_F64_PAIR;
-    vf64 x = wide ? load_part_f64(a, n) : load_part_f32(a, n), y;
-    if (input_is_pair(in)) y = wide ? load_part_f64(b, n) : load_part_f32(b, n);
-    if (in == IN_F64_PAIR) {
-        vf64 product = mul_quiet(x, y);
-        check_factors(c, x, y);
-        check_term(c, product);
-        deposit(c, column, 0, levels, product);
-        deposit(c, column, levels > 1, levels, mul_sub(x, y, product));
-        return;
-    }
-    if (in == IN_F32_PAIR) x = x * y;
-    check_term(c, x);
-    deposit(c, column, 0, levels, x);
+/* What a loop adds up: one sum, or of f32 also the squares, of `squares` levels. Constants but for
+ * the bottoms, so that a loop is compiled for each. */
+typedef struct wanted {
+    input in;
+    int levels, squares; /* squares 0: not them */
+    int bottom, squares_bottom;
+} wanted;
+
+typedef struct column {
+    vf64 sum[BF_LEVELS_MAX], square[BF_LEVELS_MAX];
+} column;
+
+typedef struct gain {
+    vu64 sum[BF_LEVELS_MAX], square[BF_LEVELS_MAX];
+} gain;
+
+typedef struct certificates {
+    certificate sum, square;
+} certificates;
+
+INLINE void certificates_begin(certificates *c, wanted w) {
+    certificate_begin(&c->sum);
+    if (w.squares > 0) certificate_begin(&c->square);
 }
 
-/* Adds to gained[] what a column has gained since its start, and notes lanes that strayed. */
-INLINE void fold_column(certificate *c, const vf64 *column, int levels, int bottom, vu64 *gained) {
+/* A vector of floats enters a column, and their squares, of 48 bits, do. */
+INLINE void take_moments(certificates *c, wanted w, column *to, vf64 x) {
+    check_term(&c->sum, x);
+    deposit(&c->sum, to->sum, 0, w.levels, x);
+    x = x * x;
+    check_term(&c->square, x);
+    deposit(&c->square, to->square, 0, w.squares, x);
+}
+
+INLINE void take_vector(certificates *c, wanted w, column *to, const char *a, const char *b) {
+    if (w.squares > 0)
+        take_moments(c, w, to, load_f32(a));
+    else
+        take(&c->sum, w.in, false, to->sum, w.levels, a, b);
+}
+
+/* A vector of elements, or of factors x and y of products, enters a column. */
+INLINE void take_terms(certificates *c, wanted w, column *to, vf64 x, vf64 y) {
+    if (w.squares > 0) {
+        take_moments(c, w, to, x);
+        return;
+    }
+    if (w.in == IN_F64_PAIR) {
+        vf64 product = mul_quiet(x, y);
+        check_factors(&c->sum, x, y);
+        check_term(&c->sum, product);
+        deposit(&c->sum, to->sum, 0, w.levels, product);
+        deposit(&c->sum, to->sum, w.levels > 1, w.levels, mul_sub(x, y, product));
+        return;
+    }
+    if (w.in == IN_F32_PAIR) x = x * y;
+    check_term(&c->sum, x);
+    deposit(&c->sum, to->sum, 0, w.levels, x);
+}
+
+INLINE bool is_wide(wanted w) { return w.in == IN_F64 || w.in == IN_F64_PAIR; }
+
+/* The first n < LANES elements, or products, at a and b enter a column. */
+INLINE void take_part(certificates *c, wanted w, column *to, const char *a, const char *b,
+                      size_t n) {
+    vf64 x = is_wide(w) ? load_part_f64(a, n) : load_part_f32(a, n), y = x;
+    if (input_is_pair(w.in)) y = is_wide(w) ? load_part_f64(b, n) : load_part_f32(b, n);
+    take_terms(c, w, to, x, y);
+}
+
+INLINE void start_column(column *x, wanted w) {
+    UNROLL
+    for (int l = 0; l < w.levels; l++) x->sum[l] = window_start(w.bottom, l);
+    UNROLL
+    for (int l = 0; l < w.squares; l++) x->square[l] = window_start(w.squares_bottom, l);
+}
+
+/* Adds to gained[] what the sums of a column have gained since their start, and notes lanes that
+ * strayed. */
+INLINE void fold_sums(certificate *c, const vf64 *sums, int levels, int bottom, vu64 *gained) {
     UNROLL
     for (int l = 0; l < levels; l++) {
-        vi64 start = (vi64)window_start(bottom, l), sum = (vi64)column[l];
+        vi64 start = (vi64)window_start(bottom, l), sum = (vi64)sums[l];
         gained[l] += (vu64)sum - (vu64)start;
         c->strayed |= sum ^ start;
     }
 }
 
-INLINE void start_column(vf64 *column, int levels, int bottom) {
-    UNROLL
-    for (int l = 0; l < levels; l++) column[l] = window_start(bottom, l);
+INLINE void fold_column(certificates *c, const column *x, wanted w, gain *gained) {
+    fold_sums(&c->sum, x->sum, w.levels, w.bottom, gained->sum);
+    fold_sums(&c->square, x->square, w.squares, w.squares_bottom, gained->square);
 }
 
-INLINE bool sums_hold(certificate *c, int bottom) {
+INLINE void clear_gain(gain *gained, wanted w) {
+    UNROLL
+    for (int l = 0; l < w.levels; l++) gained->sum[l] = (vu64){0};
+    UNROLL
+    for (int l = 0; l < w.squares; l++) gained->square[l] = (vu64){0};
+}
+
+INLINE bool sum_holds(certificate *c, int bottom) {
     c->strayed = (vi64)pinned((vu64)c->strayed);
     bool holds = certificate_holds(c, bottom);
     int64_t strayed = 0;
@@ -62,59 +134,33 @@ INLINE bool sums_hold(certificate *c, int bottom) {
     return holds && (uint64_t)strayed >> 52 == 0;
 }
 
+/* Did all fit windows that are `more` bits wider at their top? */
+INLINE bool sums_hold(certificates *c, wanted w, int more) {
+    bool holds = sum_holds(&c->sum, w.bottom + more);
+    return w.squares == 0 ? holds : holds & sum_holds(&c->square, w.squares_bottom + more);
+}
+
 /* ---- columns of a matrix --------------------------------------------------------------------- */
 
-/* Prefetches the row that the next pass takes in place of this one. */
-INLINE void prefetch_next(const char *row, int64_t step, size_t bytes) {
+INLINE void prefetch(const char *from, size_t bytes) {
     UNROLL
-    for (size_t at = 0; at < bytes; at += LINE_BYTES)
-        __builtin_prefetch(row + BF_PASS_ROWS * step + at);
+    for (size_t at = 0; at < bytes; at += LINE_BYTES) __builtin_prefetch(from + at);
 }
 
-/* Adds `rows` rows of `width` vectors of columns to the totals. */
-INLINE void sum_strip(certificate *c, input in, int levels, int width, const bf_columns *x,
-                      const char *a, const char *b, int64_t rows, int bottom, int64_t *totals,
-                      size_t pitch) {
-    const size_t step = LANES * input_bytes(in);
-    vf64 column[COLUMNS_MAX][BF_LEVELS_MAX];
+/* Adds a vector's gains to the totals at each level. */
+INLINE void add_gains(const vu64 *gained, int levels, int64_t *totals, size_t pitch) {
     UNROLL
-    for (int k = 0; k < width; k++) start_column(column[k], levels, bottom);
-    for (int64_t r = 0; r < rows; r++) {
-        prefetch_next(a, x->a_step, (size_t)width * step);
-        if (input_is_pair(in) && b != a) prefetch_next(b, x->b_step, (size_t)width * step);
-        UNROLL
-        for (int k = 0; k < width; k++)
-            take(c, in, false, column[k], levels, a + (size_t)k * step, b + (size_t)k * step);
-        a += x->a_step;
-        b += x->b_step;
-    }
-    UNROLL
-    for (int k = 0; k < width; k++) {
-        vu64 gained[BF_LEVELS_MAX];
-        UNROLL
-        for (int l = 0; l < levels; l++) gained[l] = (vu64){0};
-        fold_column(c, column[k], levels, bottom, gained);
-        UNROLL
-        for (int l = 0; l < levels; l++) {
-            vu64 total;
-            int64_t *at = totals + (size_t)l * pitch + (size_t)k * LANES;
-            memcpy(&total, at, sizeof total);
-            total += gained[l];
-            memcpy(at, &total, sizeof total);
-        }
+    for (int l = 0; l < levels; l++) {
+        vu64 total;
+        memcpy(&total, totals + (size_t)l * pitch, sizeof total);
+        total += gained[l];
+        memcpy(totals + (size_t)l * pitch, &total, sizeof total);
     }
 }
 
-/* The same for the last columns, fewer than LANES. */
-INLINE void sum_rest(certificate *c, input in, int levels, const bf_columns *x, const char *a,
-                     const char *b, int64_t rows, int bottom, int64_t *totals, size_t pitch,
-                     size_t n) {
-    vf64 column[BF_LEVELS_MAX];
-    vu64 gained[BF_LEVELS_MAX] = {0};
-    start_column(column, levels, bottom);
-    for (int64_t r = 0; r < rows; r++, a += x->a_step, b += x->b_step)
-        take_part(c, in, column, levels, a, b, n);
-    fold_column(c, column, levels, bottom, gained);
+/* The same of its first n lanes. */
+INLINE void add_first_gains(const vu64 *gained, int levels, int64_t *totals, size_t pitch,
+                            size_t n) {
     for (int l = 0; l < levels; l++) {
         uint64_t lanes[LANES];
         int64_t *total = totals + (size_t)l * pitch;
@@ -124,56 +170,97 @@ INLINE void sum_rest(certificate *c, input in, int levels, const bf_columns *x, 
     }
 }
 
-INLINE bool sum_columns(input in, int levels, const bf_columns *x, int bottom, int64_t *totals,
-                        size_t pitch) {
-    const int width = COLUMNS(levels);
-    const size_t bytes = input_bytes(in), columns = (size_t)x->columns;
-    certificate c;
-    certificate_begin(&c);
+/* Adds `rows` rows of `width` vectors of columns, from column `at` on, to the totals. */
+INLINE void sum_strip(certificates *c, wanted w, int width, const bf_columns *x, int64_t rows,
+                      size_t at, int64_t *const totals[], size_t pitch) {
+    const size_t step = LANES * input_bytes(w.in);
+    const int64_t ahead = x->next - x->a; /* to what the next pass takes in place of a row */
+    const char *a = x->a + at * input_bytes(w.in), *b = x->b + at * input_bytes(w.in);
+    column columns[STRIP];
+    UNROLL
+    for (int k = 0; k < width; k++) start_column(&columns[k], w);
+    for (int64_t r = 0; r < rows; r++) {
+        prefetch(a + ahead, (size_t)width * step);
+        if (input_is_pair(w.in) && b != a)
+            prefetch(b + BF_PASS_ROWS * x->b_step, (size_t)width * step);
+        UNROLL
+        for (int k = 0; k < width; k++)
+            take_vector(c, w, &columns[k], a + (size_t)k * step, b + (size_t)k * step);
+        a += x->a_step;
+        b += x->b_step;
+    }
+    UNROLL
+    for (int k = 0; k < width; k++, at += LANES) {
+        gain gained;
+        clear_gain(&gained, w);
+        fold_column(c, &columns[k], w, &gained);
+        add_gains(gained.sum, w.levels, totals[0] + at, pitch);
+        if (w.squares > 0) add_gains(gained.square, w.squares, totals[1] + at, pitch);
+    }
+}
+
+/* The same for the last columns, n < LANES of them. */
+INLINE void sum_rest(certificates *c, wanted w, const bf_columns *x, int64_t rows, size_t at,
+                     int64_t *const totals[], size_t pitch, size_t n) {
+    const char *a = x->a + at * input_bytes(w.in), *b = x->b + at * input_bytes(w.in);
+    column last;
+    gain gained;
+    clear_gain(&gained, w);
+    start_column(&last, w);
+    for (int64_t r = 0; r < rows; r++, a += x->a_step, b += x->b_step)
+        take_part(c, w, &last, a, b, n);
+    fold_column(c, &last, w, &gained);
+    add_first_gains(gained.sum, w.levels, totals[0] + at, pitch, n);
+    if (w.squares > 0) add_first_gains(gained.square, w.squares, totals[1] + at, pitch, n);
+}
+
+INLINE bool sum_columns(wanted w, const bf_columns *x, int64_t *const totals[], size_t pitch) {
+    const int most = COLUMNS(w.levels + w.squares), width = most < STRIP ? most : STRIP;
+    const size_t columns = (size_t)x->columns;
+    certificates c;
+    certificates_begin(&c, w);
     for (int64_t row = 0; row < x->rows; row += BF_PASS_ROWS) {
         int64_t rows = x->rows - row < BF_PASS_ROWS ? x->rows - row : BF_PASS_ROWS;
-        const char *a = x->a + row * x->a_step, *b = x->b + row * x->b_step;
+        bf_columns pass = *x;
+        pass.a += row * x->a_step;
+        pass.b += row * x->b_step;
+        if (row + rows < x->rows) pass.next = pass.a + BF_PASS_ROWS * x->a_step;
         size_t at = 0;
         for (; at + (size_t)width * LANES <= columns; at += (size_t)width * LANES)
-            sum_strip(&c, in, levels, width, x, a + at * bytes, b + at * bytes, rows, bottom,
-                      totals + at, pitch);
+            sum_strip(&c, w, width, &pass, rows, at, totals, pitch);
         for (; at + LANES <= columns; at += LANES)
-            sum_strip(&c, in, levels, 1, x, a + at * bytes, b + at * bytes, rows, bottom,
-                      totals + at, pitch);
-        if (at < columns)
-            sum_rest(&c, in, levels, x, a + at * bytes, b + at * bytes, rows, bottom, totals + at,
-                     pitch, columns - at);
+            sum_strip(&c, w, 1, &pass, rows, at, totals, pitch);
+        if (at < columns) sum_rest(&c, w, &pass, rows, at, totals, pitch, columns - at);
     }
-    return sums_hold(&c, bottom + BF_PASS_BITS);
+    return sums_hold(&c, w, BF_PASS_BITS);
 }
 
 /* ---- short fibres, each contiguous ----------------------------------------------------------- */
 
-/* Adds a fibre to gained[], by several columns as long as they are filled. */
-INLINE void sum_fibre(certificate *c, input in, int levels, const char *a, const char *b, size_t n,
-                      int bottom, vu64 *gained) {
-    const int width = COLUMNS(levels);
-    const size_t step = LANES * input_bytes(in), row = (size_t)width * LANES;
-    vf64 column[COLUMNS_MAX][BF_LEVELS_MAX];
+/* Adds a fibre to *gained, by several columns as long as they are filled. */
+INLINE void sum_fibre(certificates *c, wanted w, const char *a, const char *b, size_t n,
+                      gain *gained) {
+    const int width = COLUMNS(w.levels + w.squares);
+    const size_t step = LANES * input_bytes(w.in), row = (size_t)width * LANES;
+    column columns[COLUMNS_MAX];
     while (n >= row) {
         size_t rows = n / row < BF_WINDOW_ROWS ? n / row : BF_WINDOW_ROWS;
         UNROLL
-        for (int k = 0; k < width; k++) start_column(column[k], levels, bottom);
+        for (int k = 0; k < width; k++) start_column(&columns[k], w);
         for (size_t r = 0; r < rows; r++) {
             prefetch_row(a, (size_t)width * step);
             UNROLL
             for (int k = 0; k < width; k++, a += step, b += step)
-                take(c, in, false, column[k], levels, a, b);
+                take_vector(c, w, &columns[k], a, b);
         }
         UNROLL
-        for (int k = 0; k < width; k++) fold_column(c, column[k], levels, bottom, gained);
+        for (int k = 0; k < width; k++) fold_column(c, &columns[k], w, gained);
         n -= rows * row;
     }
-    start_column(column[0], levels, bottom);
-    for (; n >= LANES; n -= LANES, a += step, b += step)
-        take(c, in, false, column[0], levels, a, b);
-    if (n > 0) take_part(c, in, column[0], levels, a, b, n);
-    fold_column(c, column[0], levels, bottom, gained);
+    start_column(&columns[0], w);
+    for (; n >= LANES; n -= LANES, a += step, b += step) take_vector(c, w, &columns[0], a, b);
+    if (n > 0) take_part(c, w, &columns[0], a, b, n);
+    fold_column(c, &columns[0], w, gained);
 }
 
 /* The sums of the lanes of LANES vectors, as one. */
@@ -200,78 +287,225 @@ INLINE vu64 sum_lanes(const vu64 *x) {
 #endif
 }
 
-INLINE bool sum_fibres(input in, int levels, const bf_stretches *x, int bottom,
-                       int64_t totals[][BF_STRETCHES]) {
-    certificate c;
-    certificate_begin(&c);
-    for (int i = 0; i < x->n; i += LANES) {
-        vu64 gained[BF_LEVELS_MAX][LANES];
-        for (int k = 0; k < LANES; k++) {
-            vu64 of_fibre[BF_LEVELS_MAX];
-            UNROLL
-            for (int l = 0; l < levels; l++) of_fibre[l] = (vu64){0};
-            if (i + k < x->n)
-                sum_fibre(&c, in, levels, x->a[i + k], x->b[i + k], (size_t)x->length[i + k],
-                          bottom, of_fibre);
-            UNROLL
-            for (int l = 0; l < levels; l++) gained[l][k] = of_fibre[l];
-        }
-        UNROLL
-        for (int l = 0; l < levels; l++) {
-            vu64 sums = sum_lanes(gained[l]);
-            memcpy(&totals[l][i], &sums, sizeof sums);
-        }
+/* Element i of each of LANES stretches. */
+INLINE vf64 gather(wanted w, const char *const stretches[], size_t i) {
+    vf64 x;
+    UNROLL
+    for (int k = 0; k < LANES; k++)
+        x[k] = is_wide(w) ? ((const f64_element *)stretches[k])[i]
+                          : (double)((const f32_element *)stretches[k])[i];
+    return x;
+}
+
+/* Are LANES stretches short, and of one length? */
+INLINE bool are_even(const int64_t *lengths) {
+    bool even = lengths[0] <= SHORT;
+    for (int k = 1; k < LANES; k++) even &= lengths[k] == lengths[0];
+    return even;
+}
+
+/* Sets totals to the sums of LANES stretches of one length, each in a lane. */
+INLINE void sum_even(certificates *c, wanted w, const bf_stretches *x, int at, gain *gained) {
+    column lanes;
+    start_column(&lanes, w);
+    for (size_t i = 0; i < (size_t)x->length[at]; i++) {
+        vf64 a = gather(w, x->a + at, i);
+        take_terms(c, w, &lanes, a, input_is_pair(w.in) ? gather(w, x->b + at, i) : a);
     }
-    return sums_hold(&c, bottom);
+    clear_gain(gained, w);
+    fold_column(c, &lanes, w, gained);
+}
+
+/* The same of any stretches: of each in turn, whose lanes are then added. */
+INLINE void sum_each(certificates *c, wanted w, const bf_stretches *x, int at, gain *gained) {
+    vu64 sums[BF_LEVELS_MAX][LANES], squares[BF_LEVELS_MAX][LANES];
+    for (int k = 0; k < LANES; k++) {
+        clear_gain(gained, w);
+        if (at + k < x->n)
+            sum_fibre(c, w, x->a[at + k], x->b[at + k], (size_t)x->length[at + k], gained);
+        UNROLL
+        for (int l = 0; l < w.levels; l++) sums[l][k] = gained->sum[l];
+        UNROLL
+        for (int l = 0; l < w.squares; l++) squares[l][k] = gained->square[l];
+    }
+    UNROLL
+    for (int l = 0; l < w.levels; l++) gained->sum[l] = sum_lanes(sums[l]);
+    UNROLL
+    for (int l = 0; l < w.squares; l++) gained->square[l] = sum_lanes(squares[l]);
+}
+
+INLINE bool sum_fibres(wanted w, const bf_stretches *x,
+                       int64_t totals[][BF_LEVELS_MAX][BF_STRETCHES]) {
+    certificates c;
+    certificates_begin(&c, w);
+    for (int i = 0; i < x->n; i += LANES) {
+        gain gained;
+        if (i + LANES <= x->n && are_even(x->length + i))
+            sum_even(&c, w, x, i, &gained);
+        else
+            sum_each(&c, w, x, i, &gained);
+        UNROLL
+        for (int l = 0; l < w.levels; l++)
+            memcpy(&totals[0][l][i], &gained.sum[l], sizeof gained.sum[l]);
+        UNROLL
+        for (int l = 0; l < w.squares; l++)
+            memcpy(&totals[1][l][i], &gained.square[l], sizeof gained.square[l]);
+    }
+    return sums_hold(&c, w, 0);
 }
 
 /* ---- by the number of levels ----------------------------------------------------------------- */
 
+#define WANTED(in, levels, squares)                                                                \
+    (wanted) { in, levels, squares, windows[0].bottom, squares > 0 ? windows[1].bottom : 0 }
 #define BY_LEVELS(call, in, ...)                                                                   \
-    switch (levels) {                                                                              \
-    case 1: return call(in, 1, __VA_ARGS__);                                                       \
-    case 2: return call(in, 2, __VA_ARGS__);                                                       \
-    case 3: return call(in, 3, __VA_ARGS__);                                                       \
-    case 4: return call(in, 4, __VA_ARGS__);                                                       \
-    case 5: return call(in, 5, __VA_ARGS__);                                                       \
-    default: return call(in, 6, __VA_ARGS__);                                                      \
+    switch (windows[0].levels) {                                                                   \
+    case 1: return call(WANTED(in, 1, 0), __VA_ARGS__);                                            \
+    case 2: return call(WANTED(in, 2, 0), __VA_ARGS__);                                            \
+    case 3: return call(WANTED(in, 3, 0), __VA_ARGS__);                                            \
+    case 4: return call(WANTED(in, 4, 0), __VA_ARGS__);                                            \
+    case 5: return call(WANTED(in, 5, 0), __VA_ARGS__);                                            \
+    default: return call(WANTED(in, 6, 0), __VA_ARGS__);                                           \
     }
-#define AXIS_LOOPS(name, in)                                                                       \
-    static bool columns_##name(const bf_columns *x, int bottom, int levels, int64_t *totals,       \
-                               size_t pitch) {                                                     \
-        BY_LEVELS(sum_columns, in, x, bottom, totals, pitch)                                       \
+#define BY_MOMENTS(call, in, ...)                                                                  \
+    switch (windows[0].levels * 4 + windows[1].levels) {                                           \
+    case 4 + 1: return call(WANTED(in, 1, 1), __VA_ARGS__);                                        \
+    case 4 + 2: return call(WANTED(in, 1, 2), __VA_ARGS__);                                        \
+    case 4 + 3: return call(WANTED(in, 1, 3), __VA_ARGS__);                                        \
+    case 8 + 1: return call(WANTED(in, 2, 1), __VA_ARGS__);                                        \
+    case 8 + 2: return call(WANTED(in, 2, 2), __VA_ARGS__);                                        \
+    default: return call(WANTED(in, 2, 3), __VA_ARGS__);                                           \
+    }
+#define AXIS_LOOPS(name, in, BY)                                                                   \
+    static bool columns_##name(const bf_columns *x, const bf_window_memory *windows,               \
+                               int64_t *const totals[], size_t pitch) {                            \
+        BY(sum_columns, in, x, totals, pitch)                                                      \
     }                                                                                              \
-    static bool fibres_##name(const bf_stretches *x, int bottom, int levels,                       \
-                              int64_t totals[][BF_STRETCHES]) {                                    \
-        BY_LEVELS(sum_fibres, in, x, bottom, totals)                                               \
+    static bool fibres_##name(const bf_stretches *x, const bf_window_memory *windows,              \
+                              int64_t totals[][BF_LEVELS_MAX][BF_STRETCHES]) {                     \
+        BY(sum_fibres, in, x, totals)                                                              \
     }
-AXIS_LOOPS(f64, IN_F64)
-AXIS_LOOPS(f32, IN_F32)
-AXIS_LOOPS(f64_pairs, IN_F64_PAIR)
-AXIS_LOOPS(f32_pairs, IN_F32_PAIR)
+AXIS_LOOPS(f64, IN_F64, BY_LEVELS)
+AXIS_LOOPS(f32, IN_F32, BY_LEVELS)
+AXIS_LOOPS(f64_pairs, IN_F64_PAIR, BY_LEVELS)
+AXIS_LOOPS(f32_pairs, IN_F32_PAIR, BY_LEVELS)
+AXIS_LOOPS(f32_moments, IN_F32, BY_MOMENTS)
 #undef AXIS_LOOPS
+#undef BY_MOMENTS
 #undef BY_LEVELS
+#undef WANTED
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Rounds n totals times scale, a power of two, divided by `divisor`. False, with nothing said, if
- * one is 0, or needs more care because it is inexact as a double. */
-static bool round_totals(const int64_t *totals, int64_t n, double scale, double divisor,
+INLINE vf64 magnitude_of(vf64 x) { return (vf64)((vi64)x & INT64_MAX); }
+
+/* a + b, and in *rest what it lacks (Knuth). */
+INLINE vf64 add_exactly(vf64 a, vf64 b, vf64 *rest) {
+    vf64 sum = a + b, added = sum - a;
+    *rest = (a - (sum - added)) + (b - added);
+    return sum;
+}
+
+/* Sets bits of *lost in lanes where x is not 0. */
+INLINE void note_lost(vi64 *lost, vf64 x) { *lost |= (vi64)magnitude_of(x); }
+
+INLINE vf64 add_noting(vf64 a, vf64 b, vi64 *lost) {
+    vf64 rest, sum = add_exactly(a, b, &rest);
+    note_lost(lost, rest);
+    return sum;
+}
+
+/* (high + low) / d, or its square root, rounded once; a NaN where that takes more care. high + low
+ * may be wrong by `error`, and two doubles add less than 2^-101, unless they are exact. If both
+ * ends of that round alike, so does the result (Ziv). */
+INLINE vf64 divide_pair(vf64 high, vf64 low, vf64 error, vf64 d, bool root) {
+    vi64 lost = (vi64)error;
+    vf64 x = high / d, left = add_noting(low, -mul_sub(x, d, high), &lost), rest = left / d;
+    vf64 margin = error / d;
+    note_lost(&lost, mul_sub(rest, d, left));
+    if (root) {
+        vf64 s = sqrt_f64(x);
+        rest = (rest - mul_sub(s, s, x)) / (s + s);
+        margin /= s + s;
+        x = s;
+        lost = (vi64){0} - 1;
+    }
+    vf64 y = x + rest;
+    margin += (vf64)((vi64)(magnitude_of(y) * 0x1p-100) & (lost != 0));
+    vi64 sure = (x + (rest + margin) == y) & (x + (rest - margin) == y);
+    return (vf64)((vi64)y | ~sure);
+}
+
+/* A vector of totals from line i on, as two doubles that hold them to 2^-104, or exactly: else it
+ * is noted in *lost. *wrong: lanes where totals are not doubles. Once there is a rest, what is
+ * below is too small to cancel the sum. */
+INLINE vf64 load_totals(const bf_totals *totals, int i, vf64 *low, vi64 *lost, vi64 *wrong) {
+    const int64_t most = (int64_t)1 << 53;
+    const double unit = (double)((int64_t)1 << (BF_WINDOW_BITS + 1));
+    vi64 x;
+    vf64 rest;
+    memcpy(&x, totals->at + i, sizeof x);
+    vf64 sum = add_exactly(__builtin_convertvector(x >> 32, vf64) * 0x1p32,
+                           __builtin_convertvector(x & UINT32_MAX, vf64), low);
+    for (int l = 1; l < totals->levels; l++) {
+        memcpy(&x, totals->at + l * totals->pitch + i, sizeof x);
+        *wrong |= (x > most) | (x < -most);
+        sum = add_exactly(sum * unit, __builtin_convertvector(x, vf64), &rest);
+        *low = add_noting(*low * unit, rest, lost);
+    }
+    return add_exactly(sum, *low, low);
+}
+
+INLINE double power_of_two(int exponent) {
+    int64_t bits = (int64_t)(exponent + 1023) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void round_totals(const bf_totals *totals, const double *divisors, int n, bool root,
                          double *to) {
-    int64_t careful = 0;
-    if (divisor == 1) {
-        VECTORIZED
-        for (int64_t i = 0; i < n; i++) {
-            careful |= totals[i] == 0;
-            to[i] = (double)totals[i] * scale;
+    const double unit = power_of_two(bf_totals_exponent(totals));
+    for (int i = 0; i < n; i += LANES) {
+        vi64 lost = {0}, wrong = {0};
+        vf64 low, y = load_totals(totals, i, &low, &lost, &wrong) * unit;
+        wrong |= y == 0;
+        if (divisors != NULL) {
+            vf64 error = (vf64)((vi64)(magnitude_of(y) * 0x1p-100) & (lost != 0));
+            y = divide_pair(y, low * unit, error, load_f64((const char *)(divisors + i)), root);
+        } else {
+            wrong |= lost != 0;
         }
-        return careful == 0;
+        y = (vf64)((vi64)y | wrong);
+        memcpy(to + i, &y, sizeof y);
     }
-    VECTORIZED
-    for (int64_t i = 0; i < n; i++) {
-        int64_t size = totals[i] < 0 ? -totals[i] : totals[i];
-        careful |= (totals[i] == 0) | (size > (int64_t)1 << 53);
-        to[i] = (double)totals[i] / divisor * scale;
+}
+
+/* (n * sum x^2 - (sum x)^2) / (n * (n - ddof)): products of the upper doubles are exact, and the
+ * others are wrong by less than 2^-100 of n * sum x^2. */
+static void round_spreads(const bf_totals *sum, const bf_totals *squares, const double *lengths,
+                          int ddof, int n, bool root, double *to) {
+    const double unit = power_of_two(bf_totals_exponent(sum));
+    const double square_unit = power_of_two(bf_totals_exponent(squares));
+    for (int i = 0; i < n; i += LANES) {
+        vi64 wrong = {0}, lost = {0};
+        vf64 terms = load_f64((const char *)(lengths + i)), s_low, q_low, rest, low;
+        vf64 s = load_totals(sum, i, &s_low, &lost, &wrong) * unit;
+        vf64 q = load_totals(squares, i, &q_low, &lost, &wrong) * square_unit;
+        vf64 a = terms * q, b = s * s, a_low, high = add_exactly(a, -b, &rest);
+        q_low *= square_unit;
+        s_low *= 2 * unit;
+        a_low = terms * q_low;
+        note_lost(&lost, mul_sub(terms, q_low, a_low));
+        note_lost(&lost, s_low);
+        rest = add_noting(rest, mul_sub(terms, q, a), &lost);
+        rest = add_noting(rest, -mul_sub(s, s, b), &lost);
+        rest = add_noting(rest, a_low, &lost) - s * s_low;
+        high = add_exactly(high, rest, &low);
+        wrong |= (terms > 0x1p26) | (terms <= (double)ddof) | (high == 0);
+        vf64 error = (vf64)((vi64)(a * 0x1p-100) & (lost != 0));
+        vf64 y = divide_pair(high, low, error, terms * (terms - (double)ddof), root);
+        y = (vf64)((vi64)y | wrong);
+        memcpy(to + i, &y, sizeof y);
     }
-    return careful == 0;
 }

@@ -5,7 +5,7 @@
 static void need_sum(bf_axis_sum *sum, bf_dtype dtype, bool pairs) {
     sum->needed = true;
     sum->pairs = pairs;
-    sum->input = (bf_sum_input)((dtype == BF_F32) + 2 * pairs);
+    sum->input = (bf_sum_input)((dtype != BF_F64) + 2 * pairs);
 }
 
 bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
@@ -13,12 +13,22 @@ bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
     bf_dtype dtype = operands->dtype;
     bf_kind kind = operands->kind;
     memset(sums, 0, BF_AXIS_SUMS * sizeof *sums);
-    if (isa->axis == NULL || !bf_kind_is_sum(kind)) return false;
-    if (dtype != BF_F32 && dtype != BF_F64) return false;
+    if (isa->axis == NULL || !bf_kind_is_sum(kind) || !bf_dtype_is_float(dtype)) return false;
     if (kind == BF_KIND_SUM || kind == BF_KIND_MOMENTS)
         need_sum(&sums[BF_AXIS_ELEMENTS], dtype, false);
     if (kind != BF_KIND_SUM) need_sum(&sums[BF_AXIS_PRODUCTS], dtype, true);
     return true;
+}
+
+bool bf_axis_are_moments(const bf_axis_sum sums[BF_AXIS_SUMS]) {
+    return sums[BF_AXIS_ELEMENTS].needed && sums[BF_AXIS_PRODUCTS].needed &&
+           sums[BF_AXIS_ELEMENTS].input == BF_SUM_F32;
+}
+
+bool bf_axis_can_join(const bf_window_memory windows[BF_AXIS_SUMS]) {
+    int levels = windows[BF_AXIS_ELEMENTS].levels, squares = windows[BF_AXIS_PRODUCTS].levels;
+    return levels > 0 && levels <= BF_MOMENTS_LEVELS && squares > 0 &&
+           squares <= BF_MOMENTS_SQUARES;
 }
 
 bf_window_memory *bf_axis_memory(bf_taker *taker, int sum) {
@@ -33,46 +43,64 @@ bool bf_line_is_simple(const bf_axis_job *job, const bf_line_totals *t) {
     return bf_totals_can_spread(&t->of[BF_AXIS_ELEMENTS], &t->of[BF_AXIS_PRODUCTS]);
 }
 
-/* 2^exponent, of a normal double. */
-static double power_of_two(int exponent) {
-    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+bf_line_totals bf_totals_of_line(const bf_many_totals *x, int64_t line) {
+    bf_line_totals of_line = {.n = x->length[line * x->step]};
+    for (int s = 0; s < BF_AXIS_SUMS; s++)
+        of_line.of[s] = (bf_totals){x->totals[s] + line, x->pitch, x->sums[s].window.levels,
+                                    x->sums[s].window.bottom};
+    return of_line;
 }
 
-/* A sum, or a mean, as a double: one rounding, for the rest is exact. False: it takes more care. */
-static bool round_quickly(const bf_totals *t, int64_t n, bool mean, double *result) {
-    const int64_t exact = (int64_t)1 << 53;
-    int64_t high = t->at[0], low = t->levels == 2 ? t->at[t->pitch] : 0;
-    int exponent = bf_totals_exponent(t);
-    if (t->levels > 2 || exponent < -900 || exponent > 900) return false;
-    bool fits = high >= -exact && high <= exact;
-    if (t->levels == 2) {
-        if (mean || !fits || low < -exact || low > exact) return false;
-        *result = ((double)high * (double)((int64_t)1 << (BF_WINDOW_BITS + 1)) + (double)low) *
-                  power_of_two(exponent);
-    } else {
-        if (mean && !fits) return false;
-        *result = (mean ? (double)high / (double)n : (double)high) * power_of_two(exponent);
-    }
-    return *result != 0;
+/* Do the loops round such totals? */
+static bool can_round(const bf_totals *t) {
+    return bf_totals_exponent(t) >= -BF_ROUND_EXPONENT && t->bottom <= BF_ROUND_EXPONENT;
+}
+
+/* Sets to[i] to the result of line first + i; to a NaN where that takes more care. False: it does
+ * of all. */
+static bool round_lines(const bf_axis_job *job, const bf_axis_loops *loops, const bf_many_totals *x,
+                        int64_t first, int n, double *to) {
+    const bf_operands *o = job->operands;
+    bf_line_totals t = bf_totals_of_line(x, first);
+    const bf_totals *elements = &t.of[BF_AXIS_ELEMENTS], *products = &t.of[BF_AXIS_PRODUCTS];
+    const bf_totals *sum = o->kind == BF_KIND_SUM ? elements : products;
+    bool moments = o->kind == BF_KIND_MOMENTS, root = o->op == BF_STD || o->op == BF_NORM;
+    bool lengths = moments || o->op == BF_MEAN;
+    double divisors[BF_STRETCHES];
+    if (!can_round(sum) || (moments && !can_round(elements))) return false;
+    for (int i = 0; (lengths || root) && i < BF_STRETCHES; i++)
+        divisors[i] = lengths && i < n ? (double)x->length[(first + i) * x->step] : 1;
+    if (moments)
+        loops->spread(elements, products, divisors, job->results->options->ddof, n, root, to);
+    else
+        loops->round(sum, lengths || root ? divisors : NULL, n, root, to);
+    return true;
+}
+
+uint64_t bf_write_lines(const bf_axis_job *job, const bf_axis_loops *loops, const bf_many_totals *x,
+                        int64_t first, int n, int64_t number, int64_t step) {
+    const bf_results *r = job->results;
+    double to[BF_STRETCHES], *values = r->values;
+    uint64_t left = 0;
+    if (r->to != BF_F64 || !round_lines(job, loops, x, first, n, to))
+        return ~(uint64_t)0 >> (BF_STRETCHES - n);
+    for (int i = 0; i < n; i++) left |= (uint64_t)(to[i] != to[i]) << i;
+    if (step == 1)
+        memcpy(values + number, to, (size_t)n * sizeof *to);
+    else
+        for (int i = 0; i < n; i++) values[number + i * step] = to[i];
+    for (int i = 0; r->fits != NULL && i < n; i++) r->fits[number + i * step] = true;
+    return left;
 }
 
 uint64_t bf_line_bits(const bf_axis_job *job, const bf_line_totals *t, bool *zero) {
     const bf_operands *o = job->operands;
     const bf_totals *elements = &t->of[BF_AXIS_ELEMENTS], *products = &t->of[BF_AXIS_PRODUCTS];
     bf_format f = bf_format_of(job->results->to);
-    double quick;
     uint64_t bits;
     *zero = false;
     switch (o->kind) {
     case BF_KIND_SUM:
-        if (job->results->to == BF_F64 && t->n < (int64_t)1 << 53 &&
-            round_quickly(elements, t->n, o->op == BF_MEAN, &quick)) {
-            memcpy(&bits, &quick, sizeof bits);
-            return bits;
-        }
         return bf_totals_round(elements, o->op == BF_MEAN ? (uint64_t)t->n : 1, false, f, zero);
     case BF_KIND_MOMENTS:
         return bf_totals_spread(elements, products, t->n, job->results->options->ddof,

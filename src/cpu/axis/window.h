@@ -16,9 +16,22 @@ typedef struct bf_axis_sum {
 
 enum { BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS, BF_AXIS_SUMS };
 
+/* The dtype that the loops take elements as: 16-bit floats as f32. */
+static inline bf_dtype bf_axis_dtype(const bf_axis_job *job) {
+    return job->operands->dtype == BF_F64 ? BF_F64 : BF_F32;
+}
+static inline bool bf_axis_widens(const bf_axis_job *job) {
+    return job->operands->dtype == BF_F16 || job->operands->dtype == BF_BF16;
+}
+
 /* Sets sums to what op needs; false: there are no loops for it, or its dtype. */
 bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
                      bf_axis_sum sums[BF_AXIS_SUMS]);
+
+/* Are the sums those of floats and of their squares, which BF_SUM_F32_MOMENTS adds in one pass? */
+bool bf_axis_are_moments(const bf_axis_sum sums[BF_AXIS_SUMS]);
+/* Does it in these windows? levels 0: the window is not known yet. */
+bool bf_axis_can_join(const bf_window_memory windows[BF_AXIS_SUMS]);
 
 /* What the taker remembers for a sum. */
 bf_window_memory *bf_axis_memory(bf_taker *taker, int sum);
@@ -28,6 +41,23 @@ typedef struct bf_line_totals {
     bf_totals of[BF_AXIS_SUMS];
     int64_t n;
 } bf_line_totals;
+
+/* The totals of many lines: those of line i at totals[s][i], `pitch` apart between levels, of
+ * length[i * step] terms. */
+typedef struct bf_many_totals {
+    const bf_axis_sum *sums;
+    const int64_t *totals[BF_AXIS_SUMS];
+    int64_t pitch;
+    const int64_t *length;
+    int64_t step; /* 1, or 0: of one length */
+} bf_many_totals;
+
+bf_line_totals bf_totals_of_line(const bf_many_totals *x, int64_t line);
+/* Writes the results of n <= BF_STRETCHES lines from line `first` on, to number, number + step,
+ * ..., if these are doubles whose rounding is beyond doubt. Returns a bit for each line that is
+ * left. */
+uint64_t bf_write_lines(const bf_axis_job *job, const bf_axis_loops *loops, const bf_many_totals *x,
+                        int64_t first, int n, int64_t number, int64_t step);
 
 /* Returns whether bf_line_bits knows the result of such totals. */
 bool bf_line_is_simple(const bf_axis_job *job, const bf_line_totals *totals);

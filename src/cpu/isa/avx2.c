@@ -31,6 +31,7 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 #include "cpu/reduce/sum_loops.h"
 
 #define LANES_4
+INLINE vf64 sqrt_f64(vf64 x) { return _mm256_sqrt_pd(x); }
 #include "cpu/axis/loops.h"
 
 #include "cpu/reduce/product_loops.h"
@@ -58,11 +59,11 @@ INLINE bool any_nan(nan_lanes lanes) { return !_mm256_testz_si256(lanes, lanes);
 
 #include "cpu/reduce/loops.h"
 
-static void widen_f16(const uint16_t *from, float *to, size_t n) {
+static void widen_f16(const char *from, float *to, size_t n) {
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + i))));
-    for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + 2 * i))));
+    for (; i < n; i++) to[i] = _cvtsh_ss(((const u16_element *)from)[i]);
 }
 
 #include "cpu/runtime/cast_loops.h"

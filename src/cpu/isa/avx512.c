@@ -45,6 +45,7 @@ INLINE vf64 load_part_f64(const char *p, size_t n) {
 INLINE vf64 load_part_f32(const char *p, size_t n) {
     return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(n), p));
 }
+INLINE vf64 sqrt_f64(vf64 x) { return _mm512_sqrt_pd(x); }
 #include "cpu/axis/loops.h"
 
 #include "cpu/reduce/product_loops.h"
@@ -72,11 +73,11 @@ INLINE bool any_nan(nan_lanes lanes) { return lanes != 0; }
 
 #include "cpu/reduce/loops.h"
 
-static void widen_f16(const uint16_t *from, float *to, size_t n) {
+static void widen_f16(const char *from, float *to, size_t n) {
     size_t i = 0;
     for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from + i))));
-    for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
+        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from + 2 * i))));
+    for (; i < n; i++) to[i] = _cvtsh_ss(((const u16_element *)from)[i]);
 }
 
 #include "cpu/runtime/cast_loops.h"

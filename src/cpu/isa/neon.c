@@ -31,6 +31,7 @@ INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
 #define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
 #include "cpu/reduce/sum_loops.h"
 
+INLINE vf64 sqrt_f64(vf64 x) { return vsqrtq_f64(x); }
 #include "cpu/axis/loops.h"
 
 #include "cpu/reduce/product_loops.h"
@@ -58,13 +59,16 @@ INLINE bool any_nan(nan_lanes lanes) { return (lanes[0] | lanes[1]) != 0; }
 
 #include "cpu/reduce/loops.h"
 
-static void widen_f16(const uint16_t *from, float *to, size_t n) {
+static void widen_f16(const char *from, float *to, size_t n) {
     size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        vst1q_f32(to + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from + i))));
+    for (; i + 4 <= n; i += 4) {
+        uint16x4_t x;
+        memcpy(&x, from + 2 * i, sizeof x);
+        vst1q_f32(to + i, vcvt_f32_f16(vreinterpret_f16_u16(x)));
+    }
     for (; i < n; i++) {
         __fp16 x;
-        memcpy(&x, from + i, sizeof x);
+        memcpy(&x, from + 2 * i, sizeof x);
         to[i] = (float)x;
     }
 }

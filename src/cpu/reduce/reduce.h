@@ -56,8 +56,8 @@ typedef struct bf_window_memory {
     int credit;         /* falls with each misfit, rises with each fit */
 } bf_window_memory;
 
-/* For loops of other primitives, over BF_F32 or BF_F64; b: the other factors, NULL for a sum. Sets
- * *window by the first `sample` terms of n; false: they hold a NaN or infinity, or fit no window.
+/* For loops of other primitives, over floats, those of 16 bits as the f32 that they equal; b: the
+ * other factors, NULL for a sum. Sets *window by the first `sample` terms of n; false: they hold a NaN or infinity, or fit no window.
  */
 bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample, size_t n,
                      bf_window_memory *window);

@@ -229,8 +229,9 @@ static bf_layout layout_of(bf_dtype dtype, bool pairs) {
 
 bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample, size_t n,
                      bf_window_memory *window) {
-    const series s = {.dtype = dtype, .a = a, .b = b, .layout = layout_of(dtype, b != NULL)};
-    guess_by_sample(&s, bf_format_of(dtype), sample, n, window);
+    bf_dtype held = dtype == BF_F64 ? BF_F64 : BF_F32;
+    const series s = {.dtype = held, .a = a, .b = b, .layout = layout_of(dtype, b != NULL)};
+    guess_by_sample(&s, bf_format_of(held), sample, n, window);
     return window->levels > 0;
 }
 

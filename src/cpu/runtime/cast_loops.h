@@ -103,13 +103,8 @@ static bool cast_from_f32_bf16(const void *from, void *to, size_t n) {
     return false;
 }
 
-/* widen_f16 takes what is not a whole vector element by element, which must be aligned. */
 static bool cast_to_f32_f16(const void *from, void *to, size_t n) {
-    uint16_t rest[16];
-    size_t whole = n - n % 16;
-    widen_f16(from, to, whole);
-    memcpy(rest, (const char *)from + 2 * whole, 2 * (n - whole));
-    widen_f16(rest, (float *)to + whole, n - whole);
+    widen_f16(from, to, n);
     return false;
 }
 

@@ -42,8 +42,8 @@ const struct bf_group_loops *bf_group_loops_avx512(int rank_bytes);
 
 typedef struct bf_isa {
     const char *name;
-    bool (*available)(void); /* can this machine run it? */
-    void (*widen_f16)(const uint16_t *from, float *to, size_t n);
+    bool (*available)(void);                                  /* can this machine run it? */
+    void (*widen_f16)(const char *from, float *to, size_t n); /* from: of any alignment */
     const struct bf_cast_loops *cast;
     const struct bf_reduce_loops *reduce;
     const struct bf_map_loops *map;

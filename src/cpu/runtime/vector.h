@@ -35,7 +35,7 @@ typedef float f32_element UNALIGNED;
 typedef double f64_element UNALIGNED;
 
 enum {
-    PREFETCH_BYTES = 4096, /* how far ahead: hides memory's latency at its bandwidth */
+    PREFETCH_BYTES = 8192, /* how far ahead: hides memory's latency at its bandwidth */
     LINE_BYTES = 64        /* of a cache line */
 };
 

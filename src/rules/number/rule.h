@@ -1,7 +1,8 @@
 /* The common subset of C and C++ in which all rules are written, for gcc, clang and nvcc, on the
  * host and on the device. Rules compute with integers only, so that no rounding mode, FTZ or
  * contraction can change them. The exceptions are rules/reduce/product_tree.h, the chains of
- * rules/reduce/terms.h, the guesses and edges of rules/histogram, and rules/julia/escape.h. */
+ * rules/reduce/terms.h, the guesses and edges of rules/histogram, the guess of a root in
+ * rules/number/wide.h, and rules/julia/escape.h. */
 #ifndef BF_RULES_NUMBER_RULE_H
 #define BF_RULES_NUMBER_RULE_H
 
@@ -23,6 +24,12 @@
 #define BF_ROLLED _Pragma("unroll 1")
 #else
 #define BF_ROLLED
+#endif
+
+#ifdef __CUDA_ARCH__
+#define BF_SQRT(x) sqrt(x)
+#else
+#define BF_SQRT(x) __builtin_sqrt(x)
 #endif
 
 __extension__ typedef unsigned __int128 bf_u128;

@@ -294,6 +294,19 @@ BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
     return r;
 }
 
+/* floor(sqrt(x)), for x of at least 2^126. A double guesses it to 2^-52, Newton's step to a unit or
+ * two, and the remainder, exact, says how many. */
+BF_RULE uint64_t bf_root128(bf_u128 x) {
+    double guess = BF_SQRT((double)(uint64_t)(x >> 64)) * 0x1p32;
+    uint64_t root = guess < 0x1p64 ? (uint64_t)guess : ~(uint64_t)0;
+    int64_t rest = (int64_t)((bf_i128)(x - (bf_u128)root * root) >> 20);
+    int64_t step = (int64_t)((double)rest * 0x1p19 / guess);
+    root += (uint64_t)(step > 0 ? step - 1 : step);
+    while ((bf_u128)root * root > x) root--;
+    while (x - (bf_u128)root * root > 2 * (bf_u128)root) root++;
+    return root;
+}
+
 /* The square root: 64 bits, in the upper half of `bits`. */
 BF_RULE bf_leading bf_leading_root(bf_leading x) {
     bf_leading r;
@@ -302,12 +315,7 @@ BF_RULE bf_leading bf_leading_root(bf_leading x) {
         x.bits >>= 1;
         x.exponent++;
     }
-    uint64_t root = 0;
-    BF_ROLLED
-    for (int b = 63; b >= 0; b--) {
-        uint64_t trial = root | (uint64_t)1 << b;
-        if ((bf_u128)trial * trial <= x.bits) root = trial;
-    }
+    uint64_t root = bf_root128(x.bits);
     r.bits = (bf_u128)root << 64;
     r.exponent = x.exponent / 2 - 64;
     r.sticky = x.sticky || (bf_u128)root * root != x.bits;

@@ -61,6 +61,7 @@ BF_RULE void bf_magnitude_negate(uint64_t *word) {
 
 BF_RULE void bf_magnitude_of_totals(bf_magnitude *x, const bf_totals *t) {
     for (int i = 0; i < BF_TOTALS_WORDS; i++) x->word[i] = 0;
+    x->exponent = t->bottom;
     for (int l = 0; l < t->levels; l++) {
         int64_t total = t->at[l * t->pitch];
         bf_u128 sum = 0;
@@ -71,7 +72,6 @@ BF_RULE void bf_magnitude_of_totals(bf_magnitude *x, const bf_totals *t) {
             sum >>= 64;
         }
     }
-    x->exponent = bf_totals_exponent(t);
     x->negative = (int64_t)x->word[BF_TOTALS_WORDS - 1] < 0;
     if (x->negative) bf_magnitude_negate(x->word);
 }
