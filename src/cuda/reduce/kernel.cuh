@@ -54,14 +54,15 @@ template <int Sums> struct bf_cuda_sums {
     bf_cuda_pair total[bf_cuda_some(Sums)];
 };
 
-/* Adds up what the block's warps have left of `sums` sums: a warp takes one. */
-template <int Sums> static __device__ void bf_cuda_sum_rows(bf_cuda_sums<Sums> *s, int sums) {
+/* Adds up what `rows` warps have left of `sums` sums: a warp takes one. */
+template <int Sums>
+static __device__ void bf_cuda_sum_rows(bf_cuda_sums<Sums> *s, int sums, int rows, bool to_total) {
     int warps = (int)blockDim.x / BF_CUDA_WARP, lane = (int)threadIdx.x % BF_CUDA_WARP;
     const bf_cuda_pair zero = {0, 0};
     BF_ROLLED
     for (int i = (int)threadIdx.x / BF_CUDA_WARP; i < sums; i += warps) {
-        bf_cuda_pair sum = bf_cuda_warp_sum_pair(lane < warps ? s->warps[lane][i] : zero);
-        if (lane == 0) s->total[i] = sum;
+        bf_cuda_pair sum = bf_cuda_warp_sum_pair(lane < rows ? s->warps[lane][i] : zero);
+        if (lane == 0) s->total[i] = to_total ? bf_cuda_pair_add(s->total[i], sum) : sum;
     }
 }
 
@@ -76,43 +77,54 @@ static __device__ void bf_cuda_warp_sums(bf_cuda_sums<Sums> *s, const int64_t *v
     }
 }
 
-/* Returns a lane's share of what all other blocks have of a sum, and their flags. It asks for some
- * packets at a time, which come together. */
-static __device__ __forceinline__ bf_cuda_pair bf_cuda_collect_sum(bf_cuda_packet *slots,
-                                                                   unsigned *flags) {
-    const int some = 9, end = (int)gridDim.x - 1;
-    bf_cuda_pair sum = {0, 0}, x;
-    BF_ROLLED
-    for (int first = (int)threadIdx.x % BF_CUDA_WARP; first < end; first += some * BF_CUDA_WARP) {
-        bf_cuda_packet packets[some];
+/* Waits until the first `count` of some packets from `first` on are in slot t: they come together.
+ */
+template <int some>
+static __device__ __forceinline__ void bf_cuda_await(const bf_cuda_scratch *scratch, int first,
+                                                     int count, int t,
+                                                     bf_cuda_packet (&packets)[some]) {
+    bool there;
+    do {
+        there = true;
 #pragma unroll
-        for (int k = 0; k < some; k++)
-            if (first + k * BF_CUDA_WARP < end)
-                packets[k] = bf_cuda_load_packet(&slots[first + k * BF_CUDA_WARP]);
+        for (int i = 0; i < some; i++)
+            if (i < count) packets[i] = bf_cuda_load_packet(&scratch->slots[first + i][t]);
 #pragma unroll
-        for (int k = 0; k < some; k++) {
-            if (first + k * BF_CUDA_WARP >= end) break;
-            unsigned f;
-            bf_cuda_collect(&slots[first + k * BF_CUDA_WARP], packets[k], &x.lo, &x.hi, &f);
-            sum = bf_cuda_pair_add(sum, x);
-            *flags |= f;
-        }
-    }
-    return sum;
+        for (int i = 0; i < some; i++) there = there && (i >= count || (packets[i].y & 1) != 0);
+    } while (!there);
 }
 
-/* Adds the sums of all other blocks: a warp takes one. */
+/* Adds the sums of all other blocks: a thread those of one after another. */
 template <int Sums>
 static __device__ void bf_cuda_collect_sums(bf_cuda_scratch *scratch, bf_cuda_sums<Sums> *s,
                                             int sums, unsigned *flags) {
-    int warps = (int)blockDim.x / BF_CUDA_WARP;
+    const int some = Sums < 4 ? bf_cuda_some(Sums) : 4;
+    int warp = (int)threadIdx.x / BF_CUDA_WARP, end = (int)gridDim.x - 1;
     unsigned all = 0;
-    BF_ROLLED
-    for (int i = (int)threadIdx.x / BF_CUDA_WARP; i < sums; i += warps) {
-        bf_cuda_pair sum = bf_cuda_warp_sum_pair(bf_cuda_collect_sum(scratch->slots[i], &all));
-        if (threadIdx.x % BF_CUDA_WARP == 0) s->total[i] = bf_cuda_pair_add(s->total[i], sum);
+    for (int first = 0; first < sums; first += some) {
+        bf_cuda_pair sum[some] = {}, x;
+        for (int t = (int)threadIdx.x; t < end; t += (int)blockDim.x) {
+            bf_cuda_packet packets[some];
+            bf_cuda_await<some>(scratch, first, sums - first, t, packets);
+#pragma unroll
+            for (int i = 0; i < some; i++) {
+                if (first + i >= sums) break;
+                unsigned f;
+                bf_cuda_collect(&scratch->slots[first + i][(unsigned)t], packets[i], &x.lo, &x.hi,
+                                &f);
+                sum[i] = bf_cuda_pair_add(sum[i], x);
+                all |= f;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < some; i++) {
+            x = bf_cuda_warp_sum_pair(sum[i]);
+            if (threadIdx.x % BF_CUDA_WARP == 0 && first + i < sums) s->warps[warp][first + i] = x;
+        }
     }
     if (all) atomicOr(flags, all);
+    __syncthreads();
+    bf_cuda_sum_rows(s, sums, (int)blockDim.x / BF_CUDA_WARP, true);
 }
 
 /* --- words that merge in another way: of the block, of the grid --- */
@@ -206,7 +218,8 @@ static __device__ void bf_cuda_reduce_block(bf_cuda_block<Loop> *b, const int64_
     if (!bf_cuda_extras<Loop>::leaves_warp_sums) bf_cuda_warp_sums<Loop::sums>(&b->sums, values);
     __syncthreads();
     if (threadIdx.x == 0) b->flags |= flags;
-    if (Loop::sums > 0) bf_cuda_sum_rows(&b->sums, b->sums_in_use);
+    if (Loop::sums > 0)
+        bf_cuda_sum_rows(&b->sums, b->sums_in_use, (int)blockDim.x / BF_CUDA_WARP, false);
     if (Loop::Side::words > 0) {
         bf_cuda_words<typename Loop::Side> w;
         side.part(w.at);
