@@ -93,7 +93,8 @@ template <class E, class Fold> struct bf_cuda_fold_loop {
     static int tables(int) { return 0; }
     static int shared_bytes(int, int) { return 0; }
 
-    static __device__ unsigned run(const bf_cuda_params &p, Block *, int64_t *, Side &side) {
+    static __device__ unsigned run(const bf_cuda_params &p, Block *, bf_cuda_no_look, int64_t *,
+                                   Side &side) {
         side.start();
         bf_cuda_sweep<E, tile>::run(p, side);
         __syncthreads();

@@ -194,10 +194,17 @@ template <class Loop> struct bf_cuda_block {
     int sums_in_use;
 };
 
+/* What a block reads before all else, for run(): nothing. Where it lies is found out before
+ * elements may be read. */
+struct bf_cuda_no_look {
+    __device__ void place(const bf_cuda_params &) {}
+    __device__ void read(const bf_cuda_params &) {}
+};
+
 /* What a Loop does beside. */
 template <class Loop> struct bf_cuda_extras {
     static constexpr bool leaves_warp_sums = false; /* run() leaves sums in block->sums.warps */
-    static __device__ void prefetch(const bf_cuda_params &) {}
+    using Look = bf_cuda_no_look;
 };
 
 template <class Loop>
@@ -264,9 +271,12 @@ template <class Loop>
 __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
     bf_cuda_reduce_kernel(const __grid_constant__ bf_cuda_params p) {
     __shared__ bf_cuda_block<Loop> block;
-    bf_cuda_extras<Loop>::prefetch(p);
+    typename bf_cuda_extras<Loop>::Look look;
+    look.place(p);
     bf_cuda_prefetch_tile(p, Loop::tile);
     unsigned ticket = 0; /* is on its way while elements are taken */
+    if (!p.early) bf_cuda_wait_for_end();
+    look.read(p);
     if (!p.early) ticket = bf_cuda_draw_ticket(p.scratch);
     bf_cuda_let_next_begin();
     if (threadIdx.x == 0) {
@@ -275,7 +285,7 @@ __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
     }
     int64_t values[bf_cuda_some(Loop::sums)];
     typename Loop::Side side;
-    const unsigned flags = Loop::run(p, &block, values, side);
+    const unsigned flags = Loop::run(p, &block, look, values, side);
     if (p.early) ticket = bf_cuda_draw_ticket(p.scratch);
     if (threadIdx.x == blockDim.x - 1) block.ticket = ticket;
     bf_cuda_reduce_block<Loop>(&block, values, side, flags);

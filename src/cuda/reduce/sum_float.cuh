@@ -83,17 +83,25 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
         return share * (k / 16) + (int64_t)__umul64hi(anywhere, (uint64_t)(share - 15)) + k % 16;
     }
 
-    /* Those of a lane of the first warp. */
+    /* Those of a lane of the first warp. All wait for the window: nothing else comes before. */
     struct Samples {
         static constexpr int all = BF_CUDA_SAMPLES * BF_CUDA_WARP;
+        int64_t at[BF_CUDA_SAMPLES];
         E a[BF_CUDA_SAMPLES], b[pair ? BF_CUDA_SAMPLES : 1];
 
-        __device__ __forceinline__ void load(const Array &s) {
+        __device__ __forceinline__ void place(const bf_cuda_params &p) {
+            prefetch_samples(p);
+            if (threadIdx.x >= BF_CUDA_WARP) return;
+#pragma unroll
+            for (int i = 0; i < BF_CUDA_SAMPLES; i++)
+                at[i] = sample(p.count, all, i * BF_CUDA_WARP + (int)threadIdx.x);
+        }
+        __device__ __forceinline__ void read(const bf_cuda_params &p) {
+            if (threadIdx.x >= BF_CUDA_WARP) return;
 #pragma unroll
             for (int i = 0; i < BF_CUDA_SAMPLES; i++) {
-                int64_t at = sample(s.count, all, i * BF_CUDA_WARP + (int)threadIdx.x);
-                a[i] = s.a[at];
-                if (pair) b[i] = s.b[at];
+                a[i] = ((const E *)p.a)[at[i]];
+                if (pair) b[i] = ((const E *)p.b)[at[i]];
             }
         }
         __device__ __forceinline__ void measure(bf_extent *x, bf_extent *y) const {
@@ -287,11 +295,10 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
         return 0;
     }
 
-    static __device__ unsigned run(const bf_cuda_params &p, Block *block, int64_t *, Side &side) {
+    static __device__ unsigned run(const bf_cuda_params &p, Block *block, const Samples &samples,
+                                   int64_t *, Side &side) {
         Array s(p);
         Strip t;
-        Samples samples; /* first: what all wait for must not wait for the strips */
-        if (threadIdx.x < BF_CUDA_WARP) samples.load(s);
         if (warp() < s.strips) t.load(s, warp());
         clear(block);
         if (threadIdx.x < BF_CUDA_WARP) choose(samples, s.count, block);
@@ -328,9 +335,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
 template <bf_dtype D, bf_kind Kind, class Side, bf_cuda_zeros Zeros>
 struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side, Zeros>> {
     static constexpr bool leaves_warp_sums = true;
-    static __device__ void prefetch(const bf_cuda_params &p) {
-        bf_cuda_float_loop<D, Kind, Side, Zeros>::prefetch_samples(p);
-    }
+    using Look = typename bf_cuda_float_loop<D, Kind, Side, Zeros>::Samples;
 };
 
 #endif

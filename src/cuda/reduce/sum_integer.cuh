@@ -164,7 +164,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold> struct bf_cuda_integer_loop 
         }
     }
 
-    static __device__ unsigned run(const bf_cuda_params &p, Block *, int64_t *values, Side &side) {
+    static __device__ unsigned run(const bf_cuda_params &p, Block *, bf_cuda_no_look,
+                                   int64_t *values, Side &side) {
         Taker taker = {values, side};
         side.start();
 #pragma unroll

@@ -5,9 +5,13 @@
 
 #include "cuda/runtime/grid.cuh"
 
-/* Loads a vector that is read once: the first that the cache may drop. */
+/* Loads a vector that is read once, past the multiprocessor's own cache. */
 static __device__ __forceinline__ uint4 bf_cuda_stream(const void *at) {
-    return __ldcs((const uint4 *)at);
+    uint4 v;
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(at));
+    return v;
 }
 
 /* A strip: the tile of a warp. Each lane has `size` vectors of it, and the corresponding ones of a
