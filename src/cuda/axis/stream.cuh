@@ -252,14 +252,23 @@ static __device__ __forceinline__ void
 bf_cuda_axis_take_directly(const bf_cuda_axis_params &p, typename A::Direct &direct, int64_t a,
                            int64_t length, int lane, int lanes) {
     using C = typename A::Class;
-    constexpr int N = C::N, U = 4;
+    constexpr int N = C::N, U = 4, E = 6; /* vectors, and single elements, on their way */
     int head = bf_cuda_axis_head<C>(p, p.a, a);
     if (head > length) head = (int)length;
     const int vectors = ((int)length - head) / N, ends = (int)length - vectors * N;
     const typename C::Raw *elements = (const typename C::Raw *)p.a + a;
     BF_ROLLED
-    for (int i = lane; i < ends; i += lanes)
-        direct.take(C::value(p, __ldcs(elements + (i < head ? i : i + vectors * N))));
+    for (int i = lane; i < ends; i += E * lanes) {
+        typename C::Raw x[E];
+#pragma unroll
+        for (int k = 0; k < E; k++) {
+            const int j = i + k * lanes;
+            if (j < ends) x[k] = __ldcs(elements + (j < head ? j : j + vectors * N));
+        }
+#pragma unroll
+        for (int k = 0; k < E; k++)
+            if (i + k * lanes < ends) direct.take(C::value(p, x[k]));
+    }
     const char *at = (const char *)(elements + head);
     BF_ROLLED
     for (int v = lane; v < vectors; v += U * lanes) {
