@@ -1,6 +1,7 @@
 /* Columns that lie next to each other: a block reduces `columns` results, a thread `width` columns
- * at a time, of which neighbours are other threads', with `lanes` threads for each. Columns that
- * are few, of an array without gaps, are reduced as if `folded` of its rows were one. */
+ * at a time, with `lanes` threads for each: neighbours, if they are aligned vectors, else some way
+ * apart, so that threads read neighbours. Columns that are few, of an array without gaps, are
+ * reduced as if `folded` of its rows were one. */
 #ifndef BF_CUDA_AXIS_COLUMNS_CUH
 #define BF_CUDA_AXIS_COLUMNS_CUH
 

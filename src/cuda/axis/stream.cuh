@@ -12,9 +12,10 @@ template <class A> struct bf_cuda_axis_stream {
     static constexpr int N = C::N, U = A::pair ? 2 : 4, group = A::most / (U * N);
 
     const bf_cuda_axis_params &p;
-    const char *a, *b;
-    int64_t step, index; /* of elements: those of the next vector, and from one to the next */
-    int apart;
+    const char *a, *b; /* the next vector of each operand, */
+    int64_t step;      /* and bytes to the one behind it; */
+    int64_t index;     /* the index of its first element, */
+    int apart;         /* and what that is less than the next one's */
     uint4 x[U], y[A::pair ? U : 1];
 
     /* Loads vector `at`, as the k-th of a strip. */
@@ -102,8 +103,10 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
 
     const bf_cuda_axis_params &p;
     const bf_cuda_axis_columns_at<C, W> &columns;
-    int64_t a, b, step_a, step_b, index; /* of elements: those of the next row */
-    int apart;
+    int64_t a, b;           /* where the next row begins in each operand, */
+    int64_t step_a, step_b; /* and how many elements behind it the next one; */
+    int64_t index;          /* the index of its elements, */
+    int apart;              /* and what that is less than the next one's */
     Raw x[U][W], y[A::pair ? U : 1][W];
 
     __device__ __forceinline__ void load(int row, Raw (&u)[W], Raw (&v)[W]) {
