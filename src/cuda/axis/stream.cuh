@@ -255,7 +255,7 @@ static __device__ __forceinline__ void
 bf_cuda_axis_take_directly(const bf_cuda_axis_params &p, typename A::Direct &direct, int64_t a,
                            int64_t length, int lane, int lanes) {
     using C = typename A::Class;
-    constexpr int N = C::N, U = 4, E = 6; /* vectors, and single elements, on their way */
+    constexpr int N = C::N, U = 4, E = N > 1 ? N / 2 : 1; /* vectors, and elements, at a time */
     int head = bf_cuda_axis_head<C>(p, p.a, a);
     if (head > length) head = (int)length;
     const int vectors = ((int)length - head) / N, ends = (int)length - vectors * N;
