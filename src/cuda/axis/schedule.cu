@@ -351,6 +351,8 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     if (error != cudaSuccess || p->at.rows <= p->giant) return error;
     rows = *p;
     rows.listed = true;
+    set_columns(&rows, rows.at.width,
+                BF_CUDA_AXIS_PIECE); /* whole blocks, whoever did the others */
     return launch(cuda, k, k->blocks, &rows);
 }
 
