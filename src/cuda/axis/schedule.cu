@@ -351,8 +351,7 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     if (error != cudaSuccess || p->at.rows <= p->giant) return error;
     rows = *p;
     rows.listed = true;
-    set_columns(&rows, rows.at.width,
-                BF_CUDA_AXIS_PIECE); /* whole blocks, whoever did the others */
+    if (rows.at.width == 1) rows.lanes = 32; /* a warp takes a piece */
     return launch(cuda, k, k->blocks, &rows);
 }
 
