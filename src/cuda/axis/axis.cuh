@@ -9,7 +9,7 @@
  * Who reduces what:
  *   direct.cuh   results of few elements, which need no window
  *   tiles.cuh    short rows that lie one behind another: through shared memory, a thread a row
- *   warps.cuh    longer rows: a warp a row
+ *   warps.cuh    longer rows: some lanes of a warp a row
  *   blocks.cuh   everything else: a thread for each column, or many; a block for a piece of a row.
  *                The last block of those that share a result merges what they have. */
 #ifndef BF_CUDA_AXIS_AXIS_CUH

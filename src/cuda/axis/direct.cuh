@@ -2,10 +2,11 @@
  * element, and few for a result. What they cannot tell, the accumulator of sum.cuh computes from
  * the same elements.
  *
- * f32, f16, bf16   An element is a multiple of the last bit of the least one's binade. If the sum
- * of all, in these units, is less than 2^53, then no addition of doubles rounds. Of squares, which
- * a chain of two-sums adds, all errors together do not round then. f64              A chain of
- * two-sums (rules/reduce/terms.h). Sums and means alone. */
+ * Elements of f32, f16 and bf16 are multiples of the last bit of the least one's binade. If the
+ * sum of all magnitudes, in these units, is at most 2^53, then no addition of doubles rounds.
+ * Squares are added by a chain of two-sums, whose errors then add up without rounding.
+ *
+ * Elements of f64 are added by a chain of two-sums (rules/reduce/terms.h): sums and means alone. */
 #ifndef BF_CUDA_AXIS_DIRECT_CUH
 #define BF_CUDA_AXIS_DIRECT_CUH
 

@@ -222,7 +222,7 @@ static void set_warps(const bf_cuda *cuda, bf_cuda_axis_params *p, int64_t lengt
     p->tiles = ratio(p->at.results, (int64_t)p->chunk * groups);
 }
 
-/* Whether warps reduce rows of this length, which lie next to each other. */
+/* Do warps reduce rows of this length? */
 static bool has_warp_rows(const bf_cuda *cuda, const bf_cuda_axis_layout *at, int vector) {
     const int64_t warps = (int64_t)cuda->multiprocessors * BF_CUDA_AXIS_WARP_THREADS / 32;
     const int64_t longest = at->results >= 4 * warps ? MANY_ROWS : WARP_ROWS;

@@ -12,10 +12,10 @@ template <class A> struct bf_cuda_axis_stream {
     static constexpr int N = C::N, U = A::pair ? 2 : 4, group = A::most / (U * N);
 
     const bf_cuda_axis_params &p;
-    const char *a, *b; /* the next vector of each operand, */
-    int64_t step;      /* and bytes to the one behind it; */
-    int64_t index;     /* the index of its first element, */
-    int apart;         /* and what that is less than the next one's */
+    const char *a, *b; /* the next vector of each operand */
+    int64_t step;      /* bytes from one vector to the next */
+    int64_t index;     /* of the next vector's first element */
+    int apart;         /* indices from one vector to the next */
     uint4 x[U], y[A::pair ? U : 1];
 
     /* Loads vector `at`, as the k-th of a strip. */
@@ -103,10 +103,10 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
 
     const bf_cuda_axis_params &p;
     const bf_cuda_axis_columns_at<C, W> &columns;
-    int64_t a, b;           /* where the next row begins in each operand, */
-    int64_t step_a, step_b; /* and how many elements behind it the next one; */
-    int64_t index;          /* the index of its elements, */
-    int apart;              /* and what that is less than the next one's */
+    int64_t a, b;           /* the next row: its first element in each operand */
+    int64_t step_a, step_b; /* elements from one row to the next */
+    int64_t index;          /* of the next row */
+    int apart;              /* indices from one row to the next */
     Raw x[U][W], y[A::pair ? U : 1][W];
 
     __device__ __forceinline__ void load(int row, Raw (&u)[W], Raw (&v)[W]) {

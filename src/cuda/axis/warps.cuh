@@ -5,10 +5,7 @@
 
 #include "cuda/axis/blocks.cuh"
 
-enum {
-    BF_CUDA_AXIS_DIRECT_ROW = 4096, /* elements of a row; of more, few results are exact */
-    BF_CUDA_AXIS_DIRECT_BLOCKS = 4  /* of a multiprocessor */
-};
+enum { BF_CUDA_AXIS_DIRECT_BLOCKS = 4 /* of a multiprocessor */ };
 
 /* A chunk of rows, which a warp reduces: `lanes` lanes together one after another of `chunk` rows,
  * of which lane i finishes the i-th. */
@@ -48,7 +45,6 @@ template <class A> struct bf_cuda_axis_chunk {
     /* Returns whether all results are written. */
     __device__ __forceinline__ bool finish_directly() const {
         using Direct = typename A::Direct;
-        if (!__all_sync(0xffffffffu, line.length <= BF_CUDA_AXIS_DIRECT_ROW)) return false;
         Direct direct, kept;
         kept.reset();
         for_each([&](int i, int64_t a, int64_t, int64_t length) {
