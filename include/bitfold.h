@@ -38,6 +38,7 @@
 #include "bitfold/julia.h"
 #include "bitfold/map.h"
 #include "bitfold/memory.h"
+#include "bitfold/order.h"
 #include "bitfold/reduce.h"
 #include "bitfold/state.h"
 #include "bitfold/table.h"

@@ -7,6 +7,7 @@
 #include "cpu/histogram/histogram.h"
 #include "cpu/julia/julia.h"
 #include "cpu/map/map.h"
+#include "cpu/order/order.h"
 #include "cpu/reduce/reduce.h"
 #include "cpu/table/table.h"
 
@@ -78,6 +79,7 @@ const bf_backend bf_backend_cpu = {
     .table = &bf_cpu_tables,
     .group = &bf_cpu_groups_backend,
     .axis = &bf_cpu_axis_backend,
+    .order = &bf_cpu_order_backend,
     .julia = &julia_backend,
     .comm = &comm_backend,
 };

@@ -39,6 +39,7 @@ typedef struct bf_backend {
     const struct bf_table_backend *table;
     const struct bf_group_backend *group;
     const struct bf_axis_backend *axis;
+    const struct bf_order_backend *order;
     const struct bf_julia_backend *julia;
     const struct bf_comm_backend *comm; /* NULL: the host adds */
 } bf_backend;

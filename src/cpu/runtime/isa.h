@@ -21,7 +21,9 @@ struct bf_group_loops;
 struct bf_histogram_loops;
 struct bf_julia_loops;
 struct bf_map_loops;
+struct bf_order_loops;
 struct bf_reduce_loops;
+struct bf_select_loops;
 struct bf_sort_loops;
 struct bf_table_loops;
 
@@ -51,6 +53,8 @@ typedef struct bf_isa {
     const struct bf_julia_loops *julia;
     const struct bf_comm_loops *comm; /* NULL: the rules alone */
     const struct bf_axis_loops *axis; /* NULL: the rules alone */
+    const struct bf_order_loops *order;   /* sorting; NULL: the rules alone */
+    const struct bf_select_loops *select; /* NULL: the rules alone */
     bf_sort_loops_of sort_loops;
     bf_table_loops_of table_loops;
     bf_group_loops_of group_loops;

@@ -29,6 +29,34 @@ BF_RULE uint64_t bf_order_bits(bf_dtype dtype, int64_t rank) {
     return (uint64_t)rank & (~(uint64_t)0 >> (64 - bits));
 }
 
+/* The order of sorting is that of all values: NaNs, whatever their bits, are equal, and equal
+ * values stay in the order of their positions. Descending is the reverse, so NaNs are first, unless
+ * they are left for last. */
+typedef enum bf_order { BF_ASCENDING, BF_DESCENDING, BF_DESCENDING_NAN_LAST } bf_order;
+
+/* Returns the place of an element in that order: an unsigned number of the dtype's width. */
+BF_RULE uint64_t bf_order_place(bf_dtype dtype, bf_order order, uint64_t element) {
+    const int bits = 8 * bf_dtype_bytes(dtype);
+    const uint64_t last = ~(uint64_t)0 >> (64 - bits);
+    bool is_float = bf_dtype_is_float(dtype);
+    if (is_float && bf_is_nan(bf_format_of(dtype), element))
+        return order == BF_DESCENDING ? 0 : last;
+    uint64_t place = (uint64_t)bf_order_rank(dtype, element);
+    if (is_float || bf_dtype_is_signed(dtype) || dtype == BF_U64)
+        place ^= (uint64_t)1 << (bits - 1);
+    return (order == BF_ASCENDING ? place : ~place) & last;
+}
+
+/* Returns the element at a place that no NaN has. */
+BF_RULE uint64_t bf_order_element(bf_dtype dtype, bf_order order, uint64_t place) {
+    const int bits = 8 * bf_dtype_bytes(dtype);
+    if (order != BF_ASCENDING) place = ~place;
+    bool is_float = bf_dtype_is_float(dtype);
+    if (is_float || bf_dtype_is_signed(dtype) || dtype == BF_U64)
+        place ^= (uint64_t)1 << (bits - 1);
+    return bf_order_bits(dtype, bf_sign_extend(place, bits));
+}
+
 /* Returns whether an element of dtype can have this rank. */
 BF_RULE bool bf_order_valid(bf_dtype dtype, int64_t rank) {
     uint64_t bits = bf_order_bits(dtype, rank);

@@ -1,0 +1,166 @@
+/* Order: sorting, and what depends on the order of values.
+ *
+ * Values are ordered from -inf to inf, -0 before +0, false before true; NaNs, whatever their bits,
+ * are equal and last. Equal values are in the order of their positions (stable). Descending is the
+ * reverse, NaNs first, but equal values stay in the order of their positions. A pair (BF_PAIR) is
+ * ordered by its first word, then by its second. Results depend on the values and their positions
+ * alone: never on threads, chunks or the device.
+ *
+ * Arrays have any strides, in host memory or in that of the GPU that works. No output may lie in
+ * the memory of an input, unless the call says so: BF_E_ARGUMENT. On failure nothing is written.
+ * Errors of all: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED.
+ */
+#ifndef BITFOLD_ORDER_H
+#define BITFOLD_ORDER_H
+
+#include "array.h"
+#include "context.h"
+#include "value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a quantile is found between two neighbours: NumPy's methods (Hyndman and Fan 1996), by their
+ * names there. */
+typedef enum bf_quantile_method {
+    BF_QUANTILE_LINEAR = 0,
+    BF_QUANTILE_LOWER = 1,
+    BF_QUANTILE_HIGHER = 2,
+    BF_QUANTILE_MIDPOINT = 3,
+    BF_QUANTILE_NEAREST = 4,
+    BF_QUANTILE_INVERTED_CDF = 5,
+    BF_QUANTILE_AVERAGED_INVERTED_CDF = 6,
+    BF_QUANTILE_CLOSEST_OBSERVATION = 7,
+    BF_QUANTILE_INTERPOLATED_INVERTED_CDF = 8,
+    BF_QUANTILE_HAZEN = 9,
+    BF_QUANTILE_WEIBULL = 10,
+    BF_QUANTILE_MEDIAN_UNBIASED = 11,
+    BF_QUANTILE_NORMAL_UNBIASED = 12
+} bf_quantile_method;
+
+/* The name of a method, such as "linear"; "?" if there is none. The other sets *method, and returns
+ * 0 if none has that name. */
+BF_API const char *bf_quantile_method_name(bf_quantile_method method);
+BF_API int bf_quantile_method_find(const char *name, bf_quantile_method *method);
+
+typedef struct bf_order_options {
+    size_t size;       /* sizeof(bf_order_options): see bitfold.h */
+    int descending;    /* not 0: the reverse of sorting; of bf_top: the greatest */
+    bf_nan_policy nan; /* BF_NAN_SKIP: NaNs are last, also in descending order, and quantiles
+                          are those of the others; BF_NAN_ERROR: BF_E_NAN if there is one */
+    bf_quantile_method method; /* of quantiles */
+    const bf_value *empty; /* the quantile of nothing, of the results' dtype; NULL: BF_E_EMPTY */
+} bf_order_options;
+
+/* BF_ORDER_OPTIONS(.descending = true) (C only). Options may be NULL in every call. */
+#define BF_ORDER_OPTIONS(...) ((bf_order_options){.size = sizeof(bf_order_options), __VA_ARGS__})
+
+/* ---- sorting ---------------------------------------------------------------------------------
+ */
+
+/* Sorts each line of array along axis (negative ones count from the end). values: of the array's
+ * shape and dtype, and it may be the array itself; NULL: none are wanted. index: BF_I64 of that
+ * shape, the position in its line that each value came from; NULL: none. A bool becomes 0 or 1, and
+ * other values keep their bits. O(n log n). */
+BF_API bf_status bf_sort(bf_context *context, const bf_array *array, int axis,
+                         const bf_order_options *options, const bf_array *values,
+                         const bf_array *index);
+/* Sorts the elements [offsets[s], offsets[s + 1]) of a one-dimensional array for each segment s:
+ * offsets as in axis.h. Elements of no segment are copied, with their positions in the array as
+ * index. */
+BF_API bf_status bf_sort_segments(bf_context *context, const bf_array *array,
+                                  const bf_array *offsets, const bf_order_options *options,
+                                  const bf_array *values, const bf_array *index);
+/* Sorts rows by their keys, in place: keys has one dimension, and each of `columns` payloads (any
+ * dtype, or BF_PAIR) one element a row. At most 64 payloads. */
+BF_API bf_status bf_sort_rows(bf_context *context, const bf_array *keys, const bf_array payloads[],
+                              int columns, const bf_order_options *options);
+
+/* The first k of each line along axis, in order: values (the array's dtype) and index (BF_I64; the
+ * position in the line) have its shape with extent k along axis; either may be NULL. k is 0 to the
+ * extent there. O(n). */
+BF_API bf_status bf_top(bf_context *context, const bf_array *array, int axis, int64_t k,
+                        const bf_order_options *options, const bf_array *values,
+                        const bf_array *index);
+
+/* ---- order statistics ------------------------------------------------------------------------
+ */
+
+/* The dtype of quantiles: of the methods lower, higher, nearest, inverted_cdf and
+ * closest_observation the array's, of all others BF_F64. Of a median: of floats the array's, of
+ * integers and bools BF_F64. */
+BF_API bf_dtype bf_quantile_dtype(bf_dtype dtype, bf_quantile_method method);
+BF_API bf_dtype bf_median_dtype(bf_dtype dtype);
+
+/* The quantiles percents[0..m) (0 to 100) of each fibre along axes[0..n) (axis.h): values has the
+ * shape (m, the array's extents without these axes, or with 1 in place of each). Errors: BF_E_NAN,
+ * BF_E_EMPTY (a fibre of no elements, or of NaNs that are all skipped). docs/numerics.md has the
+ * arithmetic. O(n). */
+BF_API bf_status bf_quantile_axes(bf_context *context, const bf_array *array, const int axes[],
+                                  int n, const double percents[], int m,
+                                  const bf_order_options *options, const bf_array *values);
+/* The same for segments of a one-dimensional array; values has the shape (m, segments). */
+BF_API bf_status bf_quantile_segments(bf_context *context, const bf_array *array,
+                                      const bf_array *offsets, const double percents[], int m,
+                                      const bf_order_options *options, const bf_array *values);
+/* The same for slots: element i of a one-dimensional array goes to slot index[i]; values has the
+ * shape (m, slots). */
+BF_API bf_status bf_quantile_index(bf_context *context, const bf_array *array,
+                                   const bf_array *index, const double percents[], int m,
+                                   const bf_order_options *options, const bf_array *values);
+
+/* The median: the exact mean of the two in the middle, rounded once (of an odd number, the one).
+ * values has the shape of the kept axes, or of segments, or of slots. */
+BF_API bf_status bf_median_axes(bf_context *context, const bf_array *array, const int axes[], int n,
+                                const bf_order_options *options, const bf_array *values);
+BF_API bf_status bf_median_segments(bf_context *context, const bf_array *array,
+                                    const bf_array *offsets, const bf_order_options *options,
+                                    const bf_array *values);
+BF_API bf_status bf_median_index(bf_context *context, const bf_array *array, const bf_array *index,
+                                 const bf_order_options *options, const bf_array *values);
+
+/* The elements at positions[0..m) of the order of each fibre, from 0: what a sort has there. values
+ * has the array's dtype, and the shape that quantiles have. Errors: BF_E_ARGUMENT, of a position
+ * outside the fibres. */
+BF_API bf_status bf_nth_axes(bf_context *context, const bf_array *array, const int axes[], int n,
+                             const int64_t positions[], int m, const bf_order_options *options,
+                             const bf_array *values);
+
+/* ---- places in an order ----------------------------------------------------------------------
+ */
+
+/* For each of wanted, the place (BF_I64, of the shape of wanted) where it would go into sorted, of
+ * one dimension and the same dtype: before its equals, or (right not 0) after them.
+ * options->descending says how sorted is ordered; if it is not, the places are any. O(log n) each.
+ */
+BF_API bf_status bf_searchsorted(bf_context *context, const bf_array *sorted,
+                                 const bf_array *wanted, int right, const bf_order_options *options,
+                                 const bf_array *places);
+
+/* Sets *sorted to 1 if a one-dimensional array is in order, else to 0. It reads as far as it must.
+ */
+BF_API bf_status bf_is_sorted(bf_context *context, const bf_array *array,
+                              const bf_order_options *options, int *sorted);
+
+/* ---- different values ------------------------------------------------------------------------
+ */
+
+/* The different values of an array, ascending, and how often each occurs. -0 and +0 are one value,
+ * +0, and all NaNs are one (as keys of groups are: group.h). *n becomes their number. values (the
+ * array's dtype) and counts (BF_I64) have one dimension and room for n, or more, which is left
+ * alone; either may be NULL. Errors: BF_E_SHAPE if there is too little room; *n is set even then.
+ */
+BF_API bf_status bf_unique(bf_context *context, const bf_array *array,
+                           const bf_order_options *options, const bf_array *values,
+                           const bf_array *counts, int64_t *n);
+
+/* The value that occurs most often, of several the first in order, and how often (NULL: not asked).
+ * Errors: BF_E_EMPTY. */
+BF_API bf_status bf_mode(bf_context *context, const bf_array *array,
+                         const bf_order_options *options, bf_value *value, int64_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
