@@ -27,5 +27,5 @@ void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, ch
 bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
                              char *to, char *scratch) {
     if (s->bytes < 4) return bf_order_count_long(context, s, from, n, to);
-    return bf_order_divide(context, s, from, n, to, scratch);
+    return bf_order_divide(context, s, n * s->bytes, from, n, to, scratch);
 }

@@ -105,10 +105,10 @@ bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char
 
 /* --- divide.c: many words or elements, by all threads of a context --- */
 
-/* Sorts n elements of 4 or 8 bytes to `to`, maybe `from`, with as much scratch memory. Errors:
- * BF_E_MEMORY, and nothing is written; BF_E_CANCELLED. */
-bf_status bf_order_divide(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                          char *to, char *scratch);
+/* Sorts n elements of 4 or 8 bytes to `to`, maybe `from`, with as much scratch memory. Tells the
+ * watch `bytes`. Errors: BF_E_MEMORY, and nothing is written; BF_E_CANCELLED. */
+bf_status bf_order_divide(bf_context *context, const bf_sorter *s, int64_t bytes, const char *from,
+                          int64_t n, char *to, char *scratch);
 
 /* --- count.c: elements of one or two bytes, by counting --- */
 
@@ -130,9 +130,10 @@ bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const cha
 /* --- take.c --- */
 
 void bf_order_take(int bytes, const char *from, const char *index, int64_t n, char *to);
-/* By all threads; through scratch memory of n elements, if not NULL: then `to` may be `from`. */
+/* By all threads, which tell the watch `told` bytes; through scratch memory of n elements, if not
+ * NULL: then `to` may be `from`. */
 bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, const char *index,
-                             int64_t n, char *to, char *scratch);
+                             int64_t n, char *to, char *scratch, int64_t told);
 
 /* --- the backend's functions --- */
 
