@@ -147,16 +147,17 @@ BF_API bf_status bf_is_sorted(bf_context *context, const bf_array *array,
  */
 
 /* The different values of an array, ascending, and how often each occurs. -0 and +0 are one value,
- * +0, and all NaNs are one (as keys of groups are: group.h). *n becomes their number. values (the
- * array's dtype) and counts (BF_I64) have one dimension and room for n, or more, which is left
- * alone; either may be NULL. Errors: BF_E_SHAPE if there is too little room; *n is set even then.
+ * +0, and all NaNs are one, the last (as keys of groups are: group.h), which BF_NAN_SKIP leaves
+ * out. *n becomes their number. values (the array's dtype) and counts (BF_I64) have one dimension
+ * and room for n, or more, which is left alone; either may be NULL. Errors: BF_E_SHAPE if there is
+ * too little room; *n is set even then.
  */
 BF_API bf_status bf_unique(bf_context *context, const bf_array *array,
                            const bf_order_options *options, const bf_array *values,
                            const bf_array *counts, int64_t *n);
 
-/* The value that occurs most often, of several the first in order, and how often (NULL: not asked).
- * Errors: BF_E_EMPTY. */
+/* The value that occurs most often, of several the first in order, and how often (NULL: not asked):
+ * of the values that bf_unique gives. Errors: BF_E_EMPTY. */
 BF_API bf_status bf_mode(bf_context *context, const bf_array *array,
                          const bf_order_options *options, bf_value *value, int64_t *count);
 
