@@ -16,24 +16,6 @@ typedef struct selecting {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-bf_dtype bf_quantile_dtype(bf_dtype dtype, bf_quantile_method method) {
-    if (bf_dtype_bytes(dtype) == 0 || strcmp(bf_quantile_method_name(method), "?") == 0)
-        return BF_NONE;
-    switch (method) {
-    case BF_QUANTILE_LOWER:
-    case BF_QUANTILE_HIGHER:
-    case BF_QUANTILE_NEAREST:
-    case BF_QUANTILE_INVERTED_CDF:
-    case BF_QUANTILE_CLOSEST_OBSERVATION: return dtype;
-    default: return BF_F64;
-    }
-}
-
-bf_dtype bf_median_dtype(bf_dtype dtype) {
-    if (bf_dtype_bytes(dtype) == 0) return BF_NONE;
-    return bf_dtype_is_float(dtype) ? dtype : BF_F64;
-}
-
 static bf_status check_percents(bf_context *context, const double percents[], int m) {
     if (m < 0 || (m > 0 && percents == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "%d percents", m);
