@@ -67,8 +67,8 @@ BF_API bf_status bf_sort(bf_context *context, const bf_array *array, int axis,
                          const bf_order_options *options, const bf_array *values,
                          const bf_array *index);
 /* Sorts the elements [offsets[s], offsets[s + 1]) of a one-dimensional array for each segment s:
- * offsets as in axis.h. Elements of no segment are copied, with their positions in the array as
- * index. */
+ * offsets as in axis.h. Elements of no segment stay where they are, and their index counts from the
+ * first of them. */
 BF_API bf_status bf_sort_segments(bf_context *context, const bf_array *array,
                                   const bf_array *offsets, const bf_order_options *options,
                                   const bf_array *values, const bf_array *index);
@@ -93,21 +93,21 @@ BF_API bf_status bf_top(bf_context *context, const bf_array *array, int axis, in
 BF_API bf_dtype bf_quantile_dtype(bf_dtype dtype, bf_quantile_method method);
 BF_API bf_dtype bf_median_dtype(bf_dtype dtype);
 
-/* The quantiles percents[0..m) (0 to 100) of each fibre along axes[0..n) (axis.h): values has the
+/* The quantiles q[0..m) (0 to 1) of each fibre along axes[0..n) (axis.h): values has the
  * shape (m, the array's extents without these axes, or with 1 in place of each). Errors: BF_E_NAN,
  * BF_E_EMPTY (a fibre of no elements, or of NaNs that are all skipped). docs/numerics.md has the
  * arithmetic. O(n). */
 BF_API bf_status bf_quantile_axes(bf_context *context, const bf_array *array, const int axes[],
-                                  int n, const double percents[], int m,
-                                  const bf_order_options *options, const bf_array *values);
+                                  int n, const double q[], int m, const bf_order_options *options,
+                                  const bf_array *values);
 /* The same for segments of a one-dimensional array; values has the shape (m, segments). */
 BF_API bf_status bf_quantile_segments(bf_context *context, const bf_array *array,
-                                      const bf_array *offsets, const double percents[], int m,
+                                      const bf_array *offsets, const double q[], int m,
                                       const bf_order_options *options, const bf_array *values);
 /* The same for slots: element i of a one-dimensional array goes to slot index[i]; values has the
  * shape (m, slots). */
 BF_API bf_status bf_quantile_index(bf_context *context, const bf_array *array,
-                                   const bf_array *index, const double percents[], int m,
+                                   const bf_array *index, const double q[], int m,
                                    const bf_order_options *options, const bf_array *values);
 
 /* The median: the exact mean of the two in the middle, rounded once (of an odd number, the one).

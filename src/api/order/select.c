@@ -16,24 +16,22 @@ typedef struct selecting {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-static bf_status check_percents(bf_context *context, const double percents[], int m) {
-    if (m < 0 || (m > 0 && percents == NULL))
-        return bf_fail(context, BF_E_ARGUMENT, "%d percents", m);
+static bf_status check_quantiles(bf_context *context, const double q[], int m) {
+    if (m < 0 || (m > 0 && q == NULL)) return bf_fail(context, BF_E_ARGUMENT, "%d quantiles", m);
     for (int i = 0; i < m; i++)
-        if (!(percents[i] >= 0 && percents[i] <= 100))
-            return bf_fail(context, BF_E_ARGUMENT, "percent %d is %g, outside 0 to 100", i,
-                           percents[i]);
+        if (!(q[i] >= 0 && q[i] <= 1))
+            return bf_fail(context, BF_E_ARGUMENT, "quantile %d is %g, outside 0 to 1", i, q[i]);
     return BF_OK;
 }
 
-/* Opens a call for a selection, whose count and percents or positions are set. */
+/* Opens a call for a selection, whose count and quantiles or positions are set. */
 static bf_status open_selection(selecting *s, bf_context *context, const bf_array *array,
                                 const bf_order_options *options) {
     bf_selection *x = &s->selection;
     bf_status status = bf_order_open(&s->call, context, array, NULL, options);
     if (status == BF_OK) status = bf_order_check_pairs(context, array);
     if (status == BF_OK && x->statistic == BF_STATISTIC_QUANTILE)
-        status = check_percents(context, x->percents, x->count);
+        status = check_quantiles(context, x->q, x->count);
     if (status == BF_OK && (x->count < 0 || (x->statistic == BF_STATISTIC_NTH && x->count > 0 &&
                                              x->positions == NULL)))
         status = bf_fail(context, BF_E_ARGUMENT, "%d positions", x->count);
@@ -355,33 +353,33 @@ static bf_status select_of_index(bf_context *context, const bf_selection *select
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
-static bf_selection quantiles_of(const double percents[], int m) {
-    return (bf_selection){.statistic = BF_STATISTIC_QUANTILE, .count = m, .percents = percents};
+static bf_selection quantiles_of(const double q[], int m) {
+    return (bf_selection){.statistic = BF_STATISTIC_QUANTILE, .count = m, .q = q};
 }
 
 static const bf_selection median = {.statistic = BF_STATISTIC_MEDIAN, .count = 1};
 
 bf_status bf_quantile_axes(bf_context *context, const bf_array *array, const int axes[], int n,
-                           const double percents[], int m, const bf_order_options *options,
+                           const double q[], int m, const bf_order_options *options,
                            const bf_array *values) {
-    const bf_selection selection = quantiles_of(percents, m);
+    const bf_selection selection = quantiles_of(q, m);
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, select_of_axes(context, &selection, array, axes, n, options, values));
 }
 
 bf_status bf_quantile_segments(bf_context *context, const bf_array *array, const bf_array *offsets,
-                               const double percents[], int m, const bf_order_options *options,
+                               const double q[], int m, const bf_order_options *options,
                                const bf_array *values) {
-    const bf_selection selection = quantiles_of(percents, m);
+    const bf_selection selection = quantiles_of(q, m);
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context,
                     select_of_segments(context, &selection, array, offsets, options, values));
 }
 
 bf_status bf_quantile_index(bf_context *context, const bf_array *array, const bf_array *index,
-                            const double percents[], int m, const bf_order_options *options,
+                            const double q[], int m, const bf_order_options *options,
                             const bf_array *values) {
-    const bf_selection selection = quantiles_of(percents, m);
+    const bf_selection selection = quantiles_of(q, m);
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, select_of_index(context, &selection, array, index, options, values));
 }

@@ -44,37 +44,79 @@ static bf_status check_outputs(sorting *s, int ndim, const int64_t shape[]) {
     return status;
 }
 
-/* Sets s->input to contiguous lines, and the outputs to what is written. Positions outside all
- * segments are left alone, so outputs with gaps are read first. */
+/* Whether the lines are sorted in a copy of the input, which is then written back. */
+static bool sorts_copy(const sorting *s) { return s->in_place && s->input.copy != NULL; }
+
+/* Sets s->input to contiguous lines, and the outputs to what is written. */
 static bf_status take_arrays(sorting *s, const bf_array *input, const bf_array *values,
-                             const bf_array *index, bool gaps) {
+                             const bf_array *index) {
     bf_context *context = s->call.context;
     const bf_backend *on = context->used;
     bf_status status = bf_flat_take(context, on, input->dtype, input, &s->input);
     bool apart = bf_is_watched(context); /* a call that is cancelled writes nothing */
-    if (status == BF_OK && values != NULL && !(s->in_place && s->input.copy != NULL)) {
-        if (gaps && !s->in_place) {
-            status = bf_flat_take(context, on, values->dtype, values, &s->sorted);
-        } else {
-            status = bf_flat_prepare(context, on, values, apart, &s->sorted);
-        }
+    if (status == BF_OK && !sorts_copy(s))
+        status = bf_flat_prepare(context, on, values, apart, &s->sorted);
+    if (status == BF_OK) status = bf_flat_prepare(context, on, index, apart, &s->positions);
+    return status;
+}
+
+/* ---- elements of no segment: they stay, and their positions count from the first of them ------
+ */
+
+static bf_status number_elements(sorting *s, int64_t first, int64_t n) {
+    enum { BATCH = 1024 };
+    int64_t numbers[BATCH];
+    bf_status status = BF_OK;
+    for (int64_t at = 0; at < n && status == BF_OK; at += BATCH) {
+        int64_t count = n - at < BATCH ? n - at : BATCH;
+        for (int64_t i = 0; i < count; i++) numbers[i] = at + i;
+        char *to = s->positions.data + (first + at) * (int64_t)sizeof *numbers;
+        status = s->call.context->used->memory->copy(s->call.context, to, numbers,
+                                                     (size_t)count * sizeof *numbers);
     }
-    if (status != BF_OK || index == NULL) return status;
-    return gaps ? bf_flat_take(context, on, BF_I64, index, &s->positions)
-                : bf_flat_prepare(context, on, index, apart, &s->positions);
+    return status;
+}
+
+static bf_status fill_gap(sorting *s, int64_t first, int64_t end) {
+    bf_context *context = s->call.context;
+    int64_t bytes = bf_key_bytes(s->lines.dtype), from = first * bytes;
+    bf_status status = BF_OK;
+    if (first == end) return BF_OK;
+    if (s->sorted.data != NULL && s->sorted.data != s->input.data)
+        status = context->used->memory->copy(context, s->sorted.data + from, s->input.data + from,
+                                             (size_t)((end - first) * bytes));
+    if (status == BF_OK && s->positions.data != NULL)
+        status = number_elements(s, first, end - first);
+    return status;
+}
+
+static bf_status fill_gaps(sorting *s) {
+    const int64_t *offsets = s->lines.offsets;
+    if (offsets == NULL) return BF_OK;
+    bf_status status = fill_gap(s, 0, offsets[0]);
+    return status == BF_OK ? fill_gap(s, offsets[s->lines.count], s->input.count) : status;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Sorts the lines, or takes the first of each. There may be no elements in any segment. */
+static bf_status sort_lines(sorting *s) {
+    bf_context *context = s->call.context;
+    const bf_order_backend *order = context->used->order;
+    char *sorted = sorts_copy(s) ? s->input.data : s->sorted.data;
+    s->lines.values = s->input.data;
+    if (s->lines.count == 0 || s->lines.length == 0) return BF_OK;
+    return s->k < 0 ? order->sort(context, &s->lines, sorted, s->positions.data)
+                    : order->top(context, &s->lines, s->k, sorted, s->positions.data);
 }
 
 static bf_status run_backend(sorting *s) {
     bf_context *context = s->call.context;
-    const bf_order_backend *order = context->used->order;
     int64_t bytes = bf_bytes_of(s->input.count, bf_key_bytes(s->lines.dtype));
     bf_status status = bf_order_refuse_nan(&s->call, s->lines.dtype, s->input.data, s->input.count);
+    if (status == BF_OK) status = fill_gaps(s);
     if (status == BF_OK) status = bf_watch_begin(context, bytes);
-    if (status != BF_OK) return status;
-    char *sorted = s->in_place && s->input.copy != NULL ? s->input.data : s->sorted.data;
-    status = s->k < 0 ? order->sort(context, &s->lines, sorted, s->positions.data)
-                      : order->top(context, &s->lines, s->k, sorted, s->positions.data);
-    return bf_watch_end(context, status);
+    return status == BF_OK ? bf_watch_end(context, sort_lines(s)) : status;
 }
 
 /* Sorts the lines of views of the arrays, whose last dimension lies along a line. */
@@ -83,12 +125,9 @@ static bf_status sort_views(sorting *s, const bf_array *input, const bf_array *v
     bf_context *context = s->call.context;
     bf_status status = bf_order_choose(&s->call, s->k < 0 ? BF_ORDER_SORTS : BF_ORDER_SELECTS);
     if (status != BF_OK) return status;
-    status = take_arrays(s, input, values, index, s->lines.offsets != NULL);
-    s->lines.values = s->input.data;
+    status = take_arrays(s, input, values, index);
     if (status == BF_OK) status = run_backend(s);
-    if (status == BF_OK)
-        status =
-            bf_flat_return(context, s->in_place && s->input.copy != NULL ? &s->input : &s->sorted);
+    if (status == BF_OK) status = bf_flat_return(context, sorts_copy(s) ? &s->input : &s->sorted);
     if (status == BF_OK) status = bf_flat_return(context, &s->positions);
     bf_flat_release(&s->input);
     bf_flat_release(&s->sorted);
@@ -163,7 +202,7 @@ static bf_status sort_offsets(sorting *s, const bf_array *offsets) {
     if (status == BF_OK)
         status =
             bf_order_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
-    if (status == BF_OK && longest > 0) {
+    if (status == BF_OK && array->shape[0] > 0) {
         s->lines = (bf_order_lines){.dtype = array->dtype,
                                     .count = segments,
                                     .length = longest,
