@@ -21,6 +21,7 @@ const bf_isa bf_isa_generic = {
     .map = &map_loops,
     .histogram = &histogram_loops,
     .julia = &julia_loops,
+    .order = &bf_order_loops_generic,
     .sort_loops = bf_sort_loops_generic,
     .table_loops = bf_table_loops_generic,
     .group_loops = bf_group_loops_generic,
