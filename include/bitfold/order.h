@@ -39,10 +39,10 @@ typedef enum bf_quantile_method {
     BF_QUANTILE_NORMAL_UNBIASED = 12
 } bf_quantile_method;
 
-/* The name of a method, such as "linear"; "?" if there is none. The other sets *method, and returns
- * 0 if none has that name. */
+/* The name of a method, such as "linear"; "?" if there is none. The other returns the method of a
+ * name, or -1. */
 BF_API const char *bf_quantile_method_name(bf_quantile_method method);
-BF_API int bf_quantile_method_find(const char *name, bf_quantile_method *method);
+BF_API int bf_quantile_method_from_name(const char *name);
 
 typedef struct bf_order_options {
     size_t size;       /* sizeof(bf_order_options): see bitfold.h */
