@@ -56,6 +56,11 @@ typedef struct bf_order_element_loops {
     /* Writes for each of m wanted elements (i64) how many of n sorted ones are before it. */
     void (*search)(const bf_order_code *code, const char *sorted, int64_t n, const char *wanted,
                    int64_t m, bool right, char *places);
+    /* Sorts lines of n elements, at most `few`, to `to`, maybe `from`. Returns how many lines are
+     * before the first one with a NaN, which it leaves alone. NULL: there is no such loop. */
+    int64_t (*lines)(const bf_order_code *code, const char *from, int64_t n, int64_t count,
+                     char *to);
+    int64_t few;
 } bf_order_element_loops;
 
 /* The loops over words of a width: instances of word_loops.h. */
@@ -98,6 +103,9 @@ bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order
 
 /* Bytes of scratch memory for a line of n elements. */
 size_t bf_order_line_bytes(const bf_sorter *s, int64_t n);
+/* Sorts `count` lines of n elements, one after the other, to `to`, maybe `from`. */
+void bf_order_short_lines(const bf_sorter *s, const char *from, int64_t n, int64_t count, char *to,
+                          char *scratch);
 /* Sorts up to BF_ORDER_LONG elements (of 4 bytes or more: any number) to `to`, maybe `from`. */
 void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, char *scratch);
 bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char *from, int64_t n,

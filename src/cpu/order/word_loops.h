@@ -84,6 +84,7 @@ static void LOOP(sort_radix)(W *words, W *scratch, int64_t n, bool to_scratch) {
     (scratch + begin[d], words + begin[d], begin[d + 1] - begin[d], !to_scratch);
 }
 
+#ifndef QUICK
 static void LOOP(sort)(char *words, char *scratch, int64_t n, bool to_scratch) {
     LOOP(sort_radix)((W *)(void *)words, (W *)(void *)scratch, n, to_scratch);
 }
@@ -133,6 +134,7 @@ static void LOOP(divide)(const bf_order_code *c, const char *from, int64_t n,
         for (int64_t i = 0; i < m; i++) to[at[part[i]]++] = places[i];
     }
 }
+#endif
 
 static int64_t LOOP(different)(const char *words, int64_t n, const char *before, int64_t first,
                                int64_t room, char *to, char *begins) {
