@@ -67,7 +67,7 @@ static void choose_splits(division *d) {
         memcpy(word_at(d, d->sample, i), element_at(d, i * step + off), (size_t)bytes);
     }
     n = d->s->element->split(&d->code, d->sample, n, d->sample, scratch);
-    d->s->word->sort(d->sample, scratch, n, false);
+    d->s->word->sort(&bf_order_no_code, d->sample, scratch, n, false);
     for (int p = 1; p < d->parts; p++) {
         d->splits[p - 1] = 0;
         if (n > 0)
@@ -146,13 +146,11 @@ static bool is_large(const division *d, int p) {
 
 static void sort_part(const division *d, int p) {
     int64_t first = row_of(d, 0)[p], n = part_length(d, p);
-    const bf_order_code *code = &d->s->code;
     char *home = word_at(d, d->home, first), *other = word_at(d, d->other, first);
     if (home == other) /* the elements have been moved: their memory is free */
-        d->s->word->sort(other, (char *)(uintptr_t)element_at(d, first), n, false);
+        d->s->word->sort(&d->s->code, other, (char *)(uintptr_t)element_at(d, first), n, false);
     else
-        d->s->word->sort(other, home, n, true);
-    if (code->negative != 0 || code->other != 0) d->s->element->join(code, home, n, home);
+        d->s->word->sort(&d->s->code, other, home, n, true);
 }
 
 static bf_status sort_parts(void *arg, int worker, int64_t first, int64_t n) {
@@ -178,7 +176,7 @@ static bf_status divide_part(bf_context *context, const division *d, int p) {
     char *free = d->home == d->other ? (char *)(uintptr_t)d->from : d->home;
     division part = {
         .s = d->s,
-        .code = {.nan = ~(uint64_t)0, .most = ~(uint64_t)0},
+        .code = bf_order_no_code,
         .from = word_at(d, d->other, first),
         .other = word_at(d, free, first),
         .home = word_at(d, d->home, first),

@@ -291,110 +291,121 @@ INLINE vec LOOP(decode)(const LOOP(coding) * c, vec x) {
     return c->other ^ x ^ (LOOP(signs)(x ^ c->negative) & c->both);
 }
 
-/* Sorts n words (c NULL) or elements, that fill more than half of r vectors. false: there is a NaN,
- * and nothing is written. */
-INLINE bool LOOP(sort_r)(const LOOP(coding) * c, const W *from, int64_t n, W *to, int r) {
-    const vec last = c == NULL ? LOOP(all)((W) ~(W)0) : c->last;
+/* Sorts n words, or with `in` elements, that fill more than half of r vectors, to elements. false:
+ * there is a NaN, and nothing is written. */
+INLINE bool LOOP(sort_r)(const LOOP(coding) * in, const LOOP(coding) * out, const W *from,
+                         int64_t n, W *to, int r) {
+    const vec last = in == NULL ? LOOP(all)((W) ~(W)0) : in->last;
     vec v[16];
-    unsigned nans = 0;
-    UNROLLED for (int i = 0; i < r; i++) {
+    MASK nans = 0;
+    UNROLLED
+    for (int i = 0; i < r; i++) {
         const W *at = from + i * LANES;
         MASK lanes = LOOP(first)(i < r / 2 ? LANES : n - i * LANES);
         v[i] = i < r / 2 ? LOOP(load)(at) : LOOP(load_some)(last, lanes, at);
-        if (c == NULL) continue;
-        nans |= (unsigned)(LOOP(above)(LOOP(twice)(v[i]), c->nan) & lanes);
-        v[i] = LOOP(encode)(c, v[i]);
+        if (in == NULL) continue;
+        nans |= LOOP(above)(LOOP(twice)(v[i]), in->nan) & lanes;
+        v[i] = LOOP(encode)(in, v[i]);
     }
     if (nans != 0) return false;
     LOOP(sort_all)(v, r);
-    UNROLLED for (int i = 0; i < r; i++) {
-        W *at = to + i * LANES;
-        vec x = c == NULL ? v[i] : LOOP(decode)(c, v[i]);
+    UNROLLED
+    for (int i = 0; i < r; i++) {
+        vec x = LOOP(decode)(out, v[i]);
         if (i < r / 2)
-            LOOP(store)(at, x);
+            LOOP(store)(to + i * LANES, x);
         else
-            LOOP(store_some)(at, LOOP(first)(n - i * LANES), x);
+            LOOP(store_some)(to + i * LANES, LOOP(first)(n - i * LANES), x);
     }
     return true;
 }
 
-/* Sorts up to 16 vectors of words. */
-static NOINLINE void LOOP(sort_1)(const W *from, int64_t n, W *to) {
-    (void)LOOP(sort_r)(NULL, from, n, to, 1);
+/* Sorts up to 16 vectors of words to elements. */
+static NOINLINE void LOOP(sort_1)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
+    (void)LOOP(sort_r)(NULL, c, from, n, to, 1);
 }
-static NOINLINE void LOOP(sort_2)(const W *from, int64_t n, W *to) {
-    (void)LOOP(sort_r)(NULL, from, n, to, 2);
+static NOINLINE void LOOP(sort_2)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
+    (void)LOOP(sort_r)(NULL, c, from, n, to, 2);
 }
-static NOINLINE void LOOP(sort_up_to_4)(const W *from, int64_t n, W *to) {
-    (void)LOOP(sort_r)(NULL, from, n, to, 4);
+static NOINLINE void LOOP(sort_4)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
+    (void)LOOP(sort_r)(NULL, c, from, n, to, 4);
 }
-static NOINLINE void LOOP(sort_up_to_8)(const W *from, int64_t n, W *to) {
-    (void)LOOP(sort_r)(NULL, from, n, to, 8);
+static NOINLINE void LOOP(sort_8)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
+    (void)LOOP(sort_r)(NULL, c, from, n, to, 8);
 }
-static NOINLINE void LOOP(sort_up_to_16)(const W *from, int64_t n, W *to) {
-    (void)LOOP(sort_r)(NULL, from, n, to, 16);
+static NOINLINE void LOOP(sort_half)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
+    (void)LOOP(sort_r)(NULL, c, from, n, to, 16);
 }
 
-static void LOOP(sort)(const W *from, int64_t n, W *to) {
+static void LOOP(sort)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
     if (n <= LANES)
-        LOOP(sort_1)(from, n, to);
+        LOOP(sort_1)(c, from, n, to);
     else if (n <= 2 * LANES)
-        LOOP(sort_2)(from, n, to);
+        LOOP(sort_2)(c, from, n, to);
     else if (n <= 4 * LANES)
-        LOOP(sort_up_to_4)(from, n, to);
+        LOOP(sort_4)(c, from, n, to);
     else if (n <= 8 * LANES)
-        LOOP(sort_up_to_8)(from, n, to);
+        LOOP(sort_8)(c, from, n, to);
     else
-        LOOP(sort_up_to_16)(from, n, to);
+        LOOP(sort_half)(c, from, n, to);
 }
 
 /* ---- up to 32 vectors ------------------------------------------------------------------------ */
 
-/* Merges sorted runs of words: of 16 vectors, and of the rest, up to r vectors. */
-INLINE void LOOP(merge_r)(const W *from, int64_t n, W *to, int r) {
+/* Merges sorted runs of words, of 16 vectors and of up to r, to elements. */
+INLINE void LOOP(merge_r)(const LOOP(coding) * c, const W *from, int64_t n, W *to, int r) {
     const vec last = LOOP(all)((W) ~(W)0);
     vec v[16], w[16];
-    UNROLLED for (int i = 0; i < 16; i++) v[i] = LOOP(load)(from + i * LANES);
-    UNROLLED for (int i = 0; i < r; i++) {
+    UNROLLED
+    for (int i = 0; i < 16; i++) v[i] = LOOP(load)(from + i * LANES);
+    UNROLLED
+    for (int i = 0; i < r; i++) {
         int64_t at = (16 + i) * LANES;
         vec x = LOOP(reverse)(LOOP(load_some)(last, LOOP(first)(n - at), from + at));
         w[i] = LOOP(max)(x, v[15 - i]);
         v[15 - i] = LOOP(min)(x, v[15 - i]);
     }
     LOOP(clean_all)(v, 16);
-    UNROLLED for (int i = 0; i < 16; i++) LOOP(store)(to + i * LANES, v[i]);
+    UNROLLED
+    for (int i = 0; i < 16; i++) LOOP(store)(to + i * LANES, LOOP(decode)(c, v[i]));
     LOOP(clean_all)(w, r);
-    UNROLLED for (int i = 0; i < r; i++) {
+    UNROLLED
+    for (int i = 0; i < r; i++) {
         int64_t at = (16 + i) * LANES;
-        LOOP(store_some)(to + at, LOOP(first)(n - at), w[i]);
+        LOOP(store_some)(to + at, LOOP(first)(n - at), LOOP(decode)(c, w[i]));
     }
 }
 
-static NOINLINE void LOOP(merge_4)(const W *from, int64_t n, W *to) {
-    LOOP(merge_r)(from, n, to, 4);
+static NOINLINE void LOOP(merge_4)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
+    LOOP(merge_r)(c, from, n, to, 4);
 }
-static NOINLINE void LOOP(merge_8)(const W *from, int64_t n, W *to) {
-    LOOP(merge_r)(from, n, to, 8);
+static NOINLINE void LOOP(merge_8)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
+    LOOP(merge_r)(c, from, n, to, 8);
 }
-static NOINLINE void LOOP(merge_16)(const W *from, int64_t n, W *to) {
-    LOOP(merge_r)(from, n, to, 16);
+static NOINLINE void LOOP(merge_16)(const LOOP(coding) * c, const W *from, int64_t n, W *to) {
+    LOOP(merge_r)(c, from, n, to, 16);
 }
 
-/* Sorts up to 32 vectors of words, maybe in place. */
-static void LOOP(sort_many)(W *words, int64_t n, W *to) {
+/* What the words of a sort are: `words` leaves them as they are. */
+typedef struct LOOP(codings) {
+    LOOP(coding) words, elements;
+} LOOP(codings);
+
+/* Sorts up to 32 vectors of words to elements, maybe in place. */
+static void LOOP(sort_many)(const LOOP(codings) * c, W *words, int64_t n, W *to) {
     const int64_t half = 16 * LANES;
     if (n <= half) {
-        LOOP(sort)(words, n, to);
+        LOOP(sort)(&c->elements, words, n, to);
         return;
     }
-    LOOP(sort_up_to_16)(words, half, words);
-    LOOP(sort)(words + half, n - half, words + half);
+    LOOP(sort_half)(&c->words, words, half, words);
+    LOOP(sort)(&c->words, words + half, n - half, words + half);
     if (n - half <= 4 * LANES)
-        LOOP(merge_4)(words, n, to);
+        LOOP(merge_4)(&c->elements, words, n, to);
     else if (n - half <= 8 * LANES)
-        LOOP(merge_8)(words, n, to);
+        LOOP(merge_8)(&c->elements, words, n, to);
     else
-        LOOP(merge_16)(words, n, to);
+        LOOP(merge_16)(&c->elements, words, n, to);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -402,7 +413,7 @@ static void LOOP(sort_many)(W *words, int64_t n, W *to) {
 INLINE int64_t LOOP(lines_r)(const LOOP(coding) * c, const W *from, int64_t n, int64_t count, W *to,
                              int r) {
     for (int64_t i = 0; i < count; i++)
-        if (!LOOP(sort_r)(c, from + i * n, n, to + i * n, r)) return i;
+        if (!LOOP(sort_r)(c, c, from + i * n, n, to + i * n, r)) return i;
     return count;
 }
 

@@ -23,8 +23,8 @@ void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, ch
         if (!narrow) words = memmove(first, words, (size_t)(live * s->bytes));
         memcpy(s->nan_first ? to : to + live * s->bytes, rest, (size_t)(nans * s->bytes));
     }
-    s->word->sort(words, rest, live, false);
-    s->element->join(&s->code, words, live, first);
+    s->word->sort(narrow ? &bf_order_no_code : &s->code, words, rest, live, false);
+    if (narrow) s->element->join(&s->code, words, live, first);
 }
 
 void bf_order_short_lines(const bf_sorter *s, const char *from, int64_t n, int64_t count, char *to,

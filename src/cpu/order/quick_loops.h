@@ -136,7 +136,8 @@ static NOINLINE W LOOP(choose_pivot)(const W *words, int64_t n, bool *equal) {
     int m = n < 4096 ? LANES : n < 65536 ? 4 * LANES : 8 * LANES, middle = m / 2;
     int64_t step = n / m;
     for (int i = 0; i < m; i++) sample[i] = words[i * step + step / 2];
-    VECTOR(sort)(sample, m, sample);
+    const VECTOR(coding) c = VECTOR(coding_of)(&bf_order_no_code);
+    VECTOR(sort)(&c, sample, m, sample);
     while (middle < m - 1 && sample[middle] == sample[0]) middle++;
     *equal = sample[0] == sample[m - 1];
     return sample[middle];
@@ -163,50 +164,72 @@ static bool LOOP(find_pivot)(const W *words, int64_t n, int depth, W *pivot, boo
     return true;
 }
 
-/* Sorts words that fit a cache. The lower ones of a part are sorted by a call, the others in the
- * loop. Where most equal the pivot, these are parted from those above, and are done. */
-static void LOOP(sort_cached)(W *words, W *scratch, int64_t n, bool to_scratch, int depth) {
+/* Turns sorted words into elements. */
+static void LOOP(finish)(const VECTOR(codings) * c, const W *words, int64_t n, W *to) {
+    for (int64_t at = 0; at < n; at += LANES) {
+        MASK lanes = VECTOR(first)(n - at);
+        vec x = VECTOR(load_some)(c->elements.last, lanes, words + at);
+        VECTOR(store_some)(to + at, lanes, VECTOR(decode)(&c->elements, x));
+    }
+}
+
+/* Sorts words that fit a cache to elements. The lower ones of a part are sorted by a call, the
+ * others in the loop. Where most equal the pivot, these are parted from those above, and done. */
+static void LOOP(sort_cached)(const VECTOR(codings) * c, W *words, W *scratch, int64_t n,
+                              bool to_scratch, int depth) {
     while (n > LOOP(LEAF)) {
         W pivot, *to = to_scratch ? scratch : words, *other = to_scratch ? words : scratch;
         bool equal;
         if (!LOOP(find_pivot)(words, n, --depth, &pivot, &equal)) {
-            if (to_scratch) memcpy(scratch, words, (size_t)n * sizeof *words);
+            LOOP(finish)(c, words, n, to);
             return;
         }
         int64_t done = LOOP(partition)(words, n, pivot, to, other);
-        LOOP(sort_cached)(to, other + (n - done), done, false, depth);
-        if (equal && pivot != (W) ~(W)0)
-            done += LOOP(partition)(other, n - done, pivot + 1, to + done, other);
+        LOOP(sort_cached)(c, to, other + (n - done), done, false, depth);
+        if (equal && pivot != (W) ~(W)0) {
+            int64_t equals = LOOP(partition)(other, n - done, pivot + 1, to + done, other);
+            LOOP(finish)(c, to + done, equals, to + done);
+            done += equals;
+        }
         words = other;
         scratch = to + done;
         n -= done;
         to_scratch = true;
     }
-    if (n > 0) VECTOR(sort_many)(words, n, to_scratch ? scratch : words);
+    if (n > 0) VECTOR(sort_many)(c, words, n, to_scratch ? scratch : words);
 }
 
-/* Sorts any number of words in place, with scratch memory of LOOP(CACHED). */
-static void LOOP(sort_in_place)(W *words, W *scratch, int64_t n, int depth) {
+/* Sorts any number of words in place, with scratch memory for LOOP(CACHED). */
+static void LOOP(sort_in_place)(const VECTOR(codings) * c, W *words, W *scratch, int64_t n,
+                                int depth) {
     while (n > LOOP(CACHED)) {
         W pivot;
         bool equal;
-        if (!LOOP(find_pivot)(words, n, --depth, &pivot, &equal)) return;
+        if (!LOOP(find_pivot)(words, n, --depth, &pivot, &equal)) {
+            LOOP(finish)(c, words, n, words);
+            return;
+        }
         int64_t done = LOOP(partition_in_place)(words, n, pivot);
-        LOOP(sort_in_place)(words, scratch, done, depth);
-        if (equal && pivot != (W) ~(W)0 && n - done > LOOP(CACHED))
-            done += LOOP(partition_in_place)(words + done, n - done, pivot + 1);
+        LOOP(sort_in_place)(c, words, scratch, done, depth);
+        if (equal && pivot != (W) ~(W)0 && n - done > LOOP(CACHED)) {
+            int64_t equals = LOOP(partition_in_place)(words + done, n - done, pivot + 1);
+            LOOP(finish)(c, words + done, equals, words + done);
+            done += equals;
+        }
         words += done;
         n -= done;
     }
-    LOOP(sort_cached)(words, scratch, n, false, depth);
+    LOOP(sort_cached)(c, words, scratch, n, false, depth);
 }
 
-static void LOOP(sort)(char *words, char *scratch, int64_t n, bool to_scratch) {
+static void LOOP(sort)(const bf_order_code *code, char *words, char *scratch, int64_t n,
+                       bool to_scratch) {
+    const VECTOR(codings) c = {VECTOR(coding_of)(&bf_order_no_code), VECTOR(coding_of)(code)};
     int depth = 2 * (64 - __builtin_clzll((uint64_t)n | 1));
     if (to_scratch)
-        LOOP(sort_cached)((W *)(void *)words, (W *)(void *)scratch, n, true, depth);
+        LOOP(sort_cached)(&c, (W *)(void *)words, (W *)(void *)scratch, n, true, depth);
     else
-        LOOP(sort_in_place)((W *)(void *)words, (W *)(void *)scratch, n, depth);
+        LOOP(sort_in_place)(&c, (W *)(void *)words, (W *)(void *)scratch, n, depth);
 }
 
 /* ---- division -------------------------------------------------------------------------------- */

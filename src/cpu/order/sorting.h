@@ -16,6 +16,9 @@ typedef struct bf_order_code {
     uint64_t most; /* of dtypes of one byte, the greatest element: of bools 1 */
 } bf_order_code;
 
+/* The code of words that are the places themselves. */
+static const bf_order_code bf_order_no_code = {0, 0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0};
+
 bf_order_code bf_order_code_of(bf_dtype dtype, bf_order order);
 /* The code that leaves elements as they are. */
 bf_order_code bf_order_raw_code(bf_order_code code);
@@ -67,9 +70,9 @@ typedef struct bf_order_element_loops {
 
 /* The loops over words of a width: instances of word_loops.h. */
 typedef struct bf_order_word_loops {
-    /* Sorts n words: to scratch memory of as many words, or, with scratch memory of at most
-     * `scratch_most` words, in place. */
-    void (*sort)(char *words, char *scratch, int64_t n, bool to_scratch);
+    /* Sorts n words, and turns them into elements: to scratch memory of as many words, or, with
+     * scratch memory of at most `scratch_most` words, in place. */
+    void (*sort)(const bf_order_code *code, char *words, char *scratch, int64_t n, bool to_scratch);
     int64_t scratch_most;
     /* Adds to counts[p] how many (of at most BF_ORDER_PIECE) of n elements have their places in
      * part p of `parts` parts: from splits[p - 1] to below splits[p]. Returns whether there is no

@@ -85,8 +85,11 @@ static void LOOP(sort_radix)(W *words, W *scratch, int64_t n, bool to_scratch) {
     (scratch + begin[d], words + begin[d], begin[d + 1] - begin[d], !to_scratch);
 }
 
-static void LOOP(sort)(char *words, char *scratch, int64_t n, bool to_scratch) {
+static void LOOP(sort)(const bf_order_code *code, char *words, char *scratch, int64_t n,
+                       bool to_scratch) {
+    char *to = to_scratch ? scratch : words;
     LOOP(sort_radix)((W *)(void *)words, (W *)(void *)scratch, n, to_scratch);
+    if (code->negative != 0 || code->other != 0) JOIN(join_, BYTES)(code, to, n, to);
 }
 
 static bool LOOP(count)(const bf_order_code *c, const char *from, int64_t n, const uint64_t *splits,
