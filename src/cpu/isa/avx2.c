@@ -137,6 +137,7 @@ const bf_isa bf_isa_avx2 = {
     .julia = &julia_loops,
     .comm = &comm_loops,
     .axis = &axis_loops,
+    .select = &bf_select_loops_generic,
     .sort_loops = bf_sort_loops_avx2,
     .table_loops = bf_table_loops_avx2,
     .group_loops = bf_group_loops_avx2,

@@ -1,4 +1,9 @@
 /* The CPU backend's table of what depends on order. */
 #include "cpu/order/order.h"
 
-const bf_order_backend bf_cpu_order_backend = {.sort = NULL};
+#include "cpu/order/select.h"
+
+const bf_order_backend bf_cpu_order_backend = {
+    .top = bf_cpu_top,
+    .select = bf_cpu_select,
+};
