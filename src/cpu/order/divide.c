@@ -228,12 +228,12 @@ static bf_status divide(bf_context *context, division *d, int64_t bytes) {
 
 /* divide_part() needs that the elements of the first division are not its scratch memory: there
  * home and other are apart. */
-bf_status bf_order_divide(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                          char *to, char *scratch) {
+bf_status bf_order_divide(bf_context *context, const bf_sorter *s, int64_t bytes, const char *from,
+                          int64_t n, char *to, char *scratch) {
     division d = {.s = s, .code = s->code, .from = from, .other = scratch, .home = to, .n = n};
     plan_division(&d, bf_workers(context, n, BF_ORDER_LEAST));
     if (!allocate_division(&d)) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
-    bf_status status = divide(context, &d, n * s->word_bytes);
+    bf_status status = divide(context, &d, bytes);
     bf_free(d.at);
     return status;
 }

@@ -249,18 +249,21 @@ static bf_status unpack_long(bf_context *context, indexing *x, int64_t n, int wo
     const int64_t stretches = SHARES * workers;
     for (int64_t i = 0; i <= stretches; i++) x->bounds[i] = bound_at(x, n / stretches * i, n);
     x->bounds[stretches] = n;
-    return bf_parallel_watched(context, workers, stretches, 1, 2 * n, unpack_stretches, x);
+    return bf_parallel_watched(context, workers, stretches, 1, n * x->line.s->bytes / 8,
+                               unpack_stretches, x);
 }
 
 static bf_status sort_words(bf_context *context, const indexing *x, int64_t n) {
     const bf_sorter s = bf_sorter_of(context, BF_U64, BF_ASCENDING);
-    return bf_order_divide(context, &s, x->words, n, x->words, x->scratch);
+    return bf_order_divide(context, &s, n * x->line.s->bytes / 2, x->words, n, x->words,
+                           x->scratch);
 }
 
 static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *to) {
     const int workers = bf_workers(context, n, BF_ORDER_LEAST);
     const bf_sorter *s = x->line.s;
-    bf_status status = bf_parallel_watched(context, workers, n, PIECE, n, range_piece, x);
+    const int64_t bytes = n * s->bytes / 8;
+    bf_status status = bf_parallel_watched(context, workers, n, PIECE, bytes, range_piece, x);
     if (status != BF_OK) return status;
     uint64_t least = x->least[0], most = x->most[0];
     for (int64_t i = 1; i <= (n - 1) / PIECE; i++) {
@@ -270,12 +273,12 @@ static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *t
     x->packing = packing_of(n, least, most);
     bool told = words_tell(&x->line, &x->packing, most);
     x->to = told ? to : NULL;
-    status = bf_parallel_watched(context, workers, n, PIECE, n, pack_piece, x);
+    status = bf_parallel_watched(context, workers, n, PIECE, bytes, pack_piece, x);
     if (status == BF_OK) status = sort_words(context, x, n);
     if (status == BF_OK) status = unpack_long(context, x, n, workers);
     if (status != BF_OK || to == NULL || told) return status;
     return bf_order_take_long(context, s->bytes, x->line.from, x->index, n, to,
-                              to == x->line.from ? x->words : NULL);
+                              to == x->line.from ? x->words : NULL, bytes);
 }
 
 bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const char *from, int64_t n,

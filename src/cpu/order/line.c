@@ -24,8 +24,18 @@ void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, ch
     s->element->join(&s->code, words, live, first);
 }
 
+void bf_order_short_lines(const bf_sorter *s, const char *from, int64_t n, int64_t count, char *to,
+                          char *scratch) {
+    const int64_t bytes = n * s->bytes;
+    for (int64_t i = 0; i < count; i++) {
+        if (n <= s->element->few)
+            i += s->element->lines(&s->code, from + i * bytes, n, count - i, to + i * bytes);
+        if (i < count) bf_order_line(s, from + i * bytes, n, to + i * bytes, scratch);
+    }
+}
+
 bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
                              char *to, char *scratch) {
     if (s->bytes < 4) return bf_order_count_long(context, s, from, n, to);
-    return bf_order_divide(context, s, from, n, to, scratch);
+    return bf_order_divide(context, s, n * s->bytes, from, n, to, scratch);
 }

@@ -52,19 +52,49 @@ enum {
 #define W u64_element
 #include "cpu/order/word_loops.h"
 
+#ifdef QUICK
+#include "cpu/order/networks.h"
+
+#include <immintrin.h>
+
+typedef __m512i vec;
+#define NOINLINE __attribute__((noinline))
+#ifdef __clang__
+#define UNROLLED UNROLL
+#else
+#define UNROLLED _Pragma("GCC unroll 32")
+#endif
+
+#define BYTES 4
+#define W u32_element
+#include "cpu/order/leaf_loops.h"
+#include "cpu/order/quick_loops.h"
+
+#define BYTES 8
+#define W u64_element
+#include "cpu/order/leaf_loops.h"
+#include "cpu/order/quick_loops.h"
+#endif
+
 #define ELEMENT_LOOPS(bytes)                                                                       \
-    {                                                                                              \
-        split_##bytes, join_##bytes, keys_##bytes, range_##bytes, pack_##bytes, unpack_##bytes,    \
-            ordered_##bytes, search_##bytes                                                        \
-    }
+    .split = split_##bytes, .join = join_##bytes, .keys = keys_##bytes, .range = range_##bytes,    \
+    .pack = pack_##bytes, .unpack = unpack_##bytes, .ordered = ordered_##bytes,                    \
+    .search = search_##bytes
+#ifdef QUICK
+#define LINE_LOOPS(bytes, words) .lines = leaf_lines_##bytes, .few = words
+#define WORD_LOOPS(bytes)                                                                          \
+    { quick_sort_##bytes, quick_count_##bytes, quick_divide_##bytes, word_different_##bytes }
+#else
+#define LINE_LOOPS(bytes, words) .lines = NULL
 #define WORD_LOOPS(bytes)                                                                          \
     { word_sort_##bytes, word_count_##bytes, word_divide_##bytes, word_different_##bytes }
+#endif
 
 const bf_order_loops LOOPS = {
-    .element = {ELEMENT_LOOPS(1),
-                ELEMENT_LOOPS(2),
-                ELEMENT_LOOPS(4),
-                ELEMENT_LOOPS(8),
+    .element = {{ELEMENT_LOOPS(1)},
+                {ELEMENT_LOOPS(2)},
+                {ELEMENT_LOOPS(4), LINE_LOOPS(4, 256)},
+                {ELEMENT_LOOPS(8), LINE_LOOPS(8, 128)},
                 {.range = range_16, .pack = pack_16}},
     .word = {WORD_LOOPS(4), WORD_LOOPS(8)},
 };

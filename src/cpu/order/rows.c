@@ -7,7 +7,8 @@ static bf_status move_rows(bf_context *context, const bf_order_lines *keys, int 
     const int64_t n = keys->length;
     bf_status status = BF_OK;
     for (int p = 0; p < payloads && status == BF_OK; p++)
-        status = bf_order_take_long(context, bytes[p], payload[p], index, n, payload[p], scratch);
+        status = bf_order_take_long(context, bytes[p], payload[p], index, n, payload[p], scratch,
+                                    n * bytes[p]);
     return status;
 }
 

@@ -48,7 +48,7 @@ static void sort_short(const sorting *t, int64_t i, char *scratch) {
     if (t->indexed)
         bf_order_index(&t->s, from, n, to, line_index(t, begin, n, scratch), scratch);
     else
-        bf_order_line(&t->s, from, n, to, scratch);
+        bf_order_short_lines(&t->s, from, n, 1, to, scratch);
 }
 
 static bf_status sort_shorts(void *arg, int worker, int64_t first, int64_t n) {

@@ -56,6 +56,11 @@ typedef struct bf_order_element_loops {
     /* Writes for each of m wanted elements (i64) how many of n sorted ones are before it. */
     void (*search)(const bf_order_code *code, const char *sorted, int64_t n, const char *wanted,
                    int64_t m, bool right, char *places);
+    /* Sorts lines of n elements, at most `few`, to `to`, maybe `from`. Returns how many lines are
+     * before the first one with a NaN, which it leaves alone. NULL: there is no such loop. */
+    int64_t (*lines)(const bf_order_code *code, const char *from, int64_t n, int64_t count,
+                     char *to);
+    int64_t few;
 } bf_order_element_loops;
 
 /* The loops over words of a width: instances of word_loops.h. */
@@ -98,6 +103,9 @@ bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order
 
 /* Bytes of scratch memory for a line of n elements. */
 size_t bf_order_line_bytes(const bf_sorter *s, int64_t n);
+/* Sorts `count` lines of n elements, one after the other, to `to`, maybe `from`. */
+void bf_order_short_lines(const bf_sorter *s, const char *from, int64_t n, int64_t count, char *to,
+                          char *scratch);
 /* Sorts up to BF_ORDER_LONG elements (of 4 bytes or more: any number) to `to`, maybe `from`. */
 void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, char *scratch);
 bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
@@ -105,10 +113,10 @@ bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char
 
 /* --- divide.c: many words or elements, by all threads of a context --- */
 
-/* Sorts n elements of 4 or 8 bytes to `to`, maybe `from`, with as much scratch memory. Errors:
- * BF_E_MEMORY, and nothing is written; BF_E_CANCELLED. */
-bf_status bf_order_divide(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                          char *to, char *scratch);
+/* Sorts n elements of 4 or 8 bytes to `to`, maybe `from`, with as much scratch memory. Tells the
+ * watch `bytes`. Errors: BF_E_MEMORY, and nothing is written; BF_E_CANCELLED. */
+bf_status bf_order_divide(bf_context *context, const bf_sorter *s, int64_t bytes, const char *from,
+                          int64_t n, char *to, char *scratch);
 
 /* --- count.c: elements of one or two bytes, by counting --- */
 
@@ -130,9 +138,10 @@ bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const cha
 /* --- take.c --- */
 
 void bf_order_take(int bytes, const char *from, const char *index, int64_t n, char *to);
-/* By all threads; through scratch memory of n elements, if not NULL: then `to` may be `from`. */
+/* By all threads, which tell the watch `told` bytes; through scratch memory of n elements, if not
+ * NULL: then `to` may be `from`. */
 bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, const char *index,
-                             int64_t n, char *to, char *scratch);
+                             int64_t n, char *to, char *scratch, int64_t told);
 
 /* --- the backend's functions --- */
 

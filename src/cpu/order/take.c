@@ -49,17 +49,17 @@ static bf_status copy_piece(void *arg, int worker, int64_t first, int64_t n) {
 }
 
 bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, const char *index,
-                             int64_t n, char *to, char *scratch) {
+                             int64_t n, char *to, char *scratch, int64_t told) {
     const int workers = bf_workers(context, n, BF_ORDER_LEAST);
     taking take = {bytes, from, index, scratch != NULL ? scratch : to};
     taking copy = {bytes, scratch, NULL, to};
-    bf_status status =
-        bf_parallel_watched(context, workers, n, PIECE, n * bytes / 2, take_piece, &take);
+    if (scratch != NULL) told /= 2;
+    bf_status status = bf_parallel_watched(context, workers, n, PIECE, told, take_piece, &take);
     if (status != BF_OK || scratch == NULL) return status;
-    return bf_parallel_watched(context, workers, n, PIECE, n * bytes / 2, copy_piece, &copy);
+    return bf_parallel_watched(context, workers, n, PIECE, told, copy_piece, &copy);
 }
 
 bf_status bf_cpu_take(bf_context *context, int bytes, const void *from, const void *index,
                       int64_t n, void *to) {
-    return bf_order_take_long(context, bytes, from, index, n, to, NULL);
+    return bf_order_take_long(context, bytes, from, index, n, to, NULL, n * bytes);
 }

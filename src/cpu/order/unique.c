@@ -86,14 +86,15 @@ static bf_status sort_words(bf_context *context, const unique *u) {
     const bf_dtype dtype = u->s.word_bytes == 4 ? BF_U32 : BF_U64;
     const bf_sorter s = bf_sorter_of(context, dtype, BF_ASCENDING);
     if (u->n > BF_ORDER_LONG)
-        return bf_order_divide(context, &s, u->words, u->n, u->words, u->scratch);
+        return bf_order_divide(context, &s, u->n * u->s.bytes / 2, u->words, u->n, u->words,
+                               u->scratch);
     s.word->sort(u->words, u->scratch, u->n, false);
     return BF_OK;
 }
 
 static bf_status find_unique(bf_context *context, unique *u, int64_t *different) {
     const int workers = bf_workers(context, u->n, BF_ORDER_LEAST);
-    const int64_t bytes = u->n * u->s.bytes, pieces = (u->n - 1) / PIECE + 1;
+    const int64_t bytes = u->n * u->s.bytes / 6, pieces = (u->n - 1) / PIECE + 1;
     bf_status status = bf_parallel_watched(context, workers, u->n, PIECE, bytes, make_words, u);
     if (status == BF_OK) status = sort_words(context, u);
     if (status == BF_OK)

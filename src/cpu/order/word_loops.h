@@ -80,11 +80,11 @@ static void LOOP(sort_radix)(W *words, W *scratch, int64_t n, bool to_scratch) {
     int high = 64 - __builtin_clzll(varying), shift = high > 8 ? high - 8 : 0;
     LOOP(distribute)(words, n, shift, scratch, begin);
     for (int d = 0; d < 256; d++)
-        if (begin[d] < begin[d + 1])
-            LOOP(sort_radix)
-            (scratch + begin[d], words + begin[d], begin[d + 1] - begin[d], !to_scratch);
+        if (begin[d] < begin[d + 1]) LOOP(sort_radix)
+    (scratch + begin[d], words + begin[d], begin[d + 1] - begin[d], !to_scratch);
 }
 
+#ifndef QUICK
 static void LOOP(sort)(char *words, char *scratch, int64_t n, bool to_scratch) {
     LOOP(sort_radix)((W *)(void *)words, (W *)(void *)scratch, n, to_scratch);
 }
@@ -110,7 +110,7 @@ static bool LOOP(count)(const bf_order_code *c, const char *from, int64_t n, con
 /* The part of each of m places. */
 INLINE void LOOP(find_parts)(const W *places, int64_t m, const uint64_t *splits, int parts,
                              uint8_t *part) {
-    memset(part, 0, (size_t)m);
+    for (int64_t i = 0; i < m; i++) part[i] = 0;
     for (int p = 0; p < parts - 1; p++) {
         W split = (W)splits[p];
         for (int64_t i = 0; i < m; i++) part[i] = (uint8_t)(part[i] + (places[i] >= split));
@@ -134,6 +134,7 @@ static void LOOP(divide)(const bf_order_code *c, const char *from, int64_t n,
         for (int64_t i = 0; i < m; i++) to[at[part[i]]++] = places[i];
     }
 }
+#endif
 
 static int64_t LOOP(different)(const char *words, int64_t n, const char *before, int64_t first,
                                int64_t room, char *to, char *begins) {
