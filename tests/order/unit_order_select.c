@@ -95,8 +95,8 @@ static int64_t sort_data(bf_dtype dtype, bf_order order, const char *x, int64_t 
     for (int64_t i = 0; i < n; i++) {
         const uint64_t bits = load_bits(x + (size_t)i * bytes, bytes);
         nans += nan_bits(dtype, bits);
-        entries[i] = (entry){bf_order_place(dtype, order, bits),
-                             dtype == BF_BOOL ? bits != 0 : bits, i};
+        entries[i] =
+            (entry){bf_order_place(dtype, order, bits), dtype == BF_BOOL ? bits != 0 : bits, i};
     }
     qsort(entries, (size_t)n, sizeof *entries, compare);
     for (int64_t i = 0; i < n; i++) {
@@ -180,8 +180,7 @@ static double virtual_index(bf_quantile_method method, double n, double q) {
     case BF_QUANTILE_INTERPOLATED_INVERTED_CDF: return n * q + (0 + q * (1 - 0.0 - 1)) - 1;
     case BF_QUANTILE_HAZEN: return n * q + (0.5 + q * (1 - 0.5 - 0.5)) - 1;
     case BF_QUANTILE_WEIBULL: return n * q + (0 + q * (1 - 0.0 - 0)) - 1;
-    case BF_QUANTILE_MEDIAN_UNBIASED:
-        return n * q + (1.0 / 3 + q * (1 - 1.0 / 3 - 1.0 / 3)) - 1;
+    case BF_QUANTILE_MEDIAN_UNBIASED: return n * q + (1.0 / 3 + q * (1 - 1.0 / 3 - 1.0 / 3)) - 1;
     case BF_QUANTILE_NORMAL_UNBIASED: return n * q + (0.375 + q * (1 - 0.375 - 0.375)) - 1;
     case BF_QUANTILE_MIDPOINT: return 0.5 * (floor((n - 1) * q) + ceil((n - 1) * q));
     default: return (n - 1) * q;
@@ -240,8 +239,8 @@ static bf_status expected_status(const bf_selection *s, int64_t n, int64_t nans)
 /* One line, whose elements are sorted. */
 static void check_line(bf_context *c, bf_dtype dtype, const char *x, int64_t n, int64_t nans,
                        const bf_selection *s) {
-    const bf_order_lines lines = {.dtype = dtype, .values = x, .count = 1, .length = n,
-                                  .order = order_now};
+    const bf_order_lines lines = {
+        .dtype = dtype, .values = x, .count = 1, .length = n, .order = order_now};
     const size_t bytes = bf_dtype_size(s->to);
     const bf_status expected = expected_status(s, n, nans);
     memset(results, 0x5a, (size_t)s->count * bytes + 8);
@@ -252,8 +251,8 @@ static void check_line(bf_context *c, bf_dtype dtype, const char *x, int64_t n, 
     assert_int_equal(results[(size_t)s->count * bytes], 0x5a);
     for (int i = 0; i < s->count && status == BF_OK; i++) {
         const uint64_t got = load_bits(results + (size_t)i * bytes, bytes);
-        const uint64_t wanted = expected_result(s, dtype, n, nans, i) &
-                                ~(uint64_t)0 >> (64 - 8 * bytes);
+        const uint64_t wanted =
+            expected_result(s, dtype, n, nans, i) & ~(uint64_t)0 >> (64 - 8 * bytes);
         if (got != wanted)
             fail_msg("%s, n %lld, statistic %d, method %s, result %d (%g): %llx and not %llx",
                      bf_dtype_name(dtype), (long long)n, (int)s->statistic,
@@ -269,8 +268,12 @@ static void check_statistics(bf_context *c, bf_dtype dtype, const char *x, int64
                              bf_nan_policy nan, bf_quantile_method method, uint64_t *seed) {
     double percents[RESULTS];
     int64_t positions[RESULTS];
-    bf_selection s = {.statistic = BF_STATISTIC_QUANTILE, .count = 9, .percents = few_percents,
-                      .method = method, .nan = nan, .to = bf_quantile_dtype(dtype, method)};
+    bf_selection s = {.statistic = BF_STATISTIC_QUANTILE,
+                      .count = 9,
+                      .percents = few_percents,
+                      .method = method,
+                      .nan = nan,
+                      .to = bf_quantile_dtype(dtype, method)};
     check_line(c, dtype, x, n, nans, &s);
     for (int i = 0; i < RESULTS; i++) {
         const uint64_t random = next_random(seed);
@@ -368,8 +371,10 @@ static void elements_of_other_orders_are_those_of_a_sort(void **unused) {
                     const int64_t nans = sort_data(dtype, (bf_order)order, x, n);
                     for (int i = 0; i < RESULTS; i++)
                         positions[i] = (int64_t)(next_random(&seed) % (uint64_t)n);
-                    const bf_selection nth = {.statistic = BF_STATISTIC_NTH, .count = RESULTS,
-                                              .positions = positions, .to = dtype,
+                    const bf_selection nth = {.statistic = BF_STATISTIC_NTH,
+                                              .count = RESULTS,
+                                              .positions = positions,
+                                              .to = dtype,
                                               .nan = order == 2 ? BF_NAN_SKIP : BF_NAN_PROPAGATE};
                     check_line(c, dtype, x, n, nans, &nth);
                 }
@@ -423,18 +428,21 @@ static void many_lines_are_each_on_their_own(void **unused) {
             const int64_t n = make_offsets(offsets, t % 2 ? 400000 : 10, &seed);
             assert_true(n <= MOST);
             const char *x = make_data(dtype, (pattern)(d % PATTERNS), n, next_random(&seed));
-            bf_selection s = {.statistic = BF_STATISTIC_QUANTILE, .count = 5,
-                              .percents = few_percents, .nan = BF_NAN_SKIP, .to = BF_F64,
+            bf_selection s = {.statistic = BF_STATISTIC_QUANTILE,
+                              .count = 5,
+                              .percents = few_percents,
+                              .nan = BF_NAN_SKIP,
+                              .to = BF_F64,
                               .empty = &nothing};
-            const bf_order_lines segments = {.dtype = dtype, .values = x, .count = LINES,
-                                             .length = 400000, .offsets = offsets};
+            const bf_order_lines segments = {
+                .dtype = dtype, .values = x, .count = LINES, .length = 400000, .offsets = offsets};
             check_lines(c, &segments, &s);
             const bf_order_lines rows = {.dtype = dtype, .values = x, .count = 129, .length = 51};
             s.nan = BF_NAN_PROPAGATE;
             s.empty = NULL;
             check_lines(c, &rows, &s);
-            s = (bf_selection){.statistic = BF_STATISTIC_MEDIAN, .count = 1,
-                               .to = bf_median_dtype(dtype)};
+            s = (bf_selection){
+                .statistic = BF_STATISTIC_MEDIAN, .count = 1, .to = bf_median_dtype(dtype)};
             check_lines(c, &rows, &s);
         }
         bf_context_destroy(c);
@@ -445,10 +453,10 @@ static void the_first_line_without_a_value_is_named(void **unused) {
     (void)unused;
     static const int64_t offsets[] = {0, 3, 3, 5, 5};
     static const double x[] = {1, 2, 3, (double)NAN, 5};
-    bf_selection s = {.statistic = BF_STATISTIC_MEDIAN, .count = 1, .to = BF_F64,
-                      .nan = BF_NAN_ERROR};
-    const bf_order_lines lines = {.dtype = BF_F64, .values = x, .count = 4, .length = 3,
-                                  .offsets = offsets};
+    bf_selection s = {
+        .statistic = BF_STATISTIC_MEDIAN, .count = 1, .to = BF_F64, .nan = BF_NAN_ERROR};
+    const bf_order_lines lines = {
+        .dtype = BF_F64, .values = x, .count = 4, .length = 3, .offsets = offsets};
     bf_context *c = make_context(NULL, 2);
     assert_int_equal(bf_cpu_select(c, &lines, &s, results), BF_E_EMPTY);
     assert_non_null(strstr(bf_context_message(c), "the median of no elements (result 1)"));
@@ -527,7 +535,8 @@ static void methods_have_names(void **unused) {
     (void)unused;
     bf_quantile_method found;
     for (int m = 0; m < 13; m++) {
-        assert_true(bf_quantile_method_find(bf_quantile_method_name((bf_quantile_method)m), &found));
+        assert_true(
+            bf_quantile_method_find(bf_quantile_method_name((bf_quantile_method)m), &found));
         assert_int_equal(found, m);
     }
     assert_false(bf_quantile_method_find("mean", &found));

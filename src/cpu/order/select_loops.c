@@ -40,9 +40,7 @@ INLINE size_t seek_places(bf_dtype dtype, const char *x, size_t n, bf_bracket br
 }
 
 #define LOOPS(dtype, id, bytes)                                                                    \
-    static void places_##dtype(const char *x, size_t n, char *to) {                                \
-        write_places(id, x, n, to);                                                                \
-    }                                                                                              \
+    static void places_##dtype(const char *x, size_t n, char *to) { write_places(id, x, n, to); }  \
     static size_t seek_##dtype(const char *x, size_t n, bf_bracket bracket, uint64_t *hits) {      \
         return seek_places(id, x, n, bracket, hits);                                               \
     }
@@ -71,11 +69,13 @@ WIDE_LOOPS(u64, BF_U64, 8)
 WIDE_LOOPS(f64, BF_F64, 8)
 
 #define ENTRIES(loop)                                                                              \
-    {WIDE_ENTRIES(loop),     [BF_BOOL] = loop##_bool, [BF_I8] = loop##_i8,                         \
-     [BF_U8] = loop##_u8,    [BF_I16] = loop##_i16,   [BF_U16] = loop##_u16,                       \
-     [BF_F16] = loop##_f16,  [BF_BF16] = loop##_bf16}
+    {                                                                                              \
+        WIDE_ENTRIES(loop), [BF_BOOL] = loop##_bool, [BF_I8] = loop##_i8, [BF_U8] = loop##_u8,     \
+                            [BF_I16] = loop##_i16, [BF_U16] = loop##_u16, [BF_F16] = loop##_f16,   \
+                            [BF_BF16] = loop##_bf16                                                \
+    }
 #define WIDE_ENTRIES(loop)                                                                         \
-    [BF_I32] = loop##_i32, [BF_U32] = loop##_u32, [BF_F32] = loop##_f32, [BF_I64] = loop##_i64,   \
+    [BF_I32] = loop##_i32, [BF_U32] = loop##_u32, [BF_F32] = loop##_f32, [BF_I64] = loop##_i64,    \
     [BF_U64] = loop##_u64, [BF_F64] = loop##_f64
 
 const bf_select_loops bf_select_loops_generic = {

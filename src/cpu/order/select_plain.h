@@ -23,8 +23,8 @@ INLINE size_t NAME(keep_block)(const WORD *places, size_t n, const bf_bracket *b
     return kept;
 }
 
-INLINE size_t NAME(keep)(bf_dtype dtype, const char *x, size_t n, const bf_bracket *brackets,
-                         int q, int64_t *from, char *to) {
+INLINE size_t NAME(keep)(bf_dtype dtype, const char *x, size_t n, const bf_bracket *brackets, int q,
+                         int64_t *from, char *to) {
     WORD places[BLOCK];
     size_t kept = 0;
     for (size_t m; n > 0; n -= m, x += m * sizeof(WORD)) {
