@@ -53,6 +53,17 @@ static inline uint64_t bf_place_last(bf_dtype dtype) {
     return ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(dtype));
 }
 
+/* Writes the places of n elements, for loops that give the dtype as a constant. */
+static inline __attribute__((always_inline)) void bf_write_places(bf_dtype dtype, const char *x,
+                                                                  size_t n, char *to) {
+    const int from_bytes = bf_dtype_bytes(dtype), to_bytes = bf_place_bytes(dtype);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t element = bf_load_bits(x + i * (size_t)from_bytes, from_bytes);
+        bf_store_bits(to + i * (size_t)to_bytes, to_bytes,
+                      bf_order_place(dtype, BF_ASCENDING, element));
+    }
+}
+
 /* ---- plan.c: which elements results need ----------------------------------------------------- */
 
 typedef struct bf_plan {
