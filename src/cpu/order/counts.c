@@ -66,10 +66,9 @@ bf_status bf_find_small(const bf_finder *finder, bf_dtype dtype, const char *x, 
     c.counts = bf_calloc((size_t)(workers + 1) * c.values, sizeof *c.counts);
     if (c.counts == NULL) return BF_E_MEMORY;
     int64_t *by_place = c.counts + (size_t)workers * c.values;
-    bf_status status =
-        context == NULL
-            ? count_piece(&c, 0, 0, n)
-            : bf_parallel_watched(context, workers, n, PIECE, n * bytes, count_piece, &c);
+    bf_status status = context == NULL ? count_piece(&c, 0, 0, n)
+                                       : bf_parallel_watched(context, workers, n, PIECE, n * bytes,
+                                                             count_piece, &c);
     order_counts(&c, workers, by_place);
     if (status == BF_OK) {
         bf_plan_make(plan, n, bf_dtype_is_float(dtype) ? by_place[c.values - 1] : 0);

@@ -199,8 +199,8 @@ static bool keep_one(const search *s, part *p, bf_dtype dtype, const char *x, in
     int64_t from[2] = {0};
     if (!make_room(p, j, s->bytes, n)) return false;
     char *to = p->kept[j] + p->size[j] * s->bytes;
-    const int64_t kept = (int64_t)s->finder->loops->keep[dtype](x, (size_t)n, &s->bracket[j], 1,
-                                                                 from, to);
+    const int64_t kept =
+        (int64_t)s->finder->loops->keep[dtype](x, (size_t)n, &s->bracket[j], 1, from, to);
     p->size[j] += kept;
     p->total += kept;
     return true;
@@ -234,8 +234,7 @@ static bool read_block(const search *s, part *p, const char *x, int64_t n) {
         j += q;
     } while (j < s->brackets);
     if (s->values > 0)
-        s->finder->loops->count[s->wanted->dtype](x, (size_t)n, s->cut, 2 * s->values,
-                                                  p->cut_from);
+        s->finder->loops->count[s->wanted->dtype](x, (size_t)n, s->cut, 2 * s->values, p->cut_from);
     return true;
 }
 
@@ -325,8 +324,11 @@ static bf_status find_kept(const search *s, int worker, int j) {
     bf_finder finder = outer->context == NULL ? *outer : bf_finder_of_worker(outer, worker);
     int64_t rank[GROUP];
     uint64_t place[GROUP];
-    bf_wanted inner = {.dtype = bf_place_dtype(w->dtype), .x = p->kept[j], .n = p->size[j],
-                       .rank = rank, .place = place};
+    bf_wanted inner = {.dtype = bf_place_dtype(w->dtype),
+                       .x = p->kept[j],
+                       .n = p->size[j],
+                       .rank = rank,
+                       .place = place};
     for (int i = 0; i < w->ranks; i++)
         if (s->in[i] == j) rank[inner.ranks++] = w->rank[i] - (w->n - p->from[j]);
     if (inner.ranks == 0) return BF_OK;
@@ -443,9 +445,14 @@ bf_status bf_find(const bf_finder *finder, bf_dtype dtype, const char *x, int64_
     bf_plan_make(plan, n, 0);
     for (int first = 0; status == BF_OK && first < plan->ranks; first += GROUP) {
         const int left = plan->ranks - first;
-        bf_wanted wanted = {.dtype = dtype, .x = x, .n = n, .nans = plan->nans,
-                            .ranks = left < GROUP ? left : GROUP, .rank = plan->rank + first,
-                            .place = plan->place + first, .plan = plan};
+        bf_wanted wanted = {.dtype = dtype,
+                            .x = x,
+                            .n = n,
+                            .nans = plan->nans,
+                            .ranks = left < GROUP ? left : GROUP,
+                            .rank = plan->rank + first,
+                            .place = plan->place + first,
+                            .plan = plan};
         status = find_from(finder, &wanted, 0);
     }
     return status;

@@ -81,8 +81,7 @@ static bf_status select_with_plans(const bf_finder *finder, selecting *s, const 
     bool made = s->plans != NULL;
     for (int w = 0; made && w < workers; w++)
         made = bf_plan_create(&s->plans[w], s->selection, lines->dtype, lines->order, by);
-    bf_status status =
-        made ? bf_each_line(finder, lines, workers, select_line, s) : BF_E_MEMORY;
+    bf_status status = made ? bf_each_line(finder, lines, workers, select_line, s) : BF_E_MEMORY;
     for (int w = 0; s->plans != NULL && w < workers; w++) bf_plan_destroy(&s->plans[w]);
     bf_free(s->plans);
     if (status == BF_E_MEMORY) bf_fail(finder->context, status, "no memory to select elements");

@@ -40,8 +40,6 @@ typedef struct bf_select_loops {
     size_t (*seek[BF_DTYPES])(const char *x, size_t n, bf_bracket bracket, uint64_t *hits);
 } bf_select_loops;
 
-
-
 /* Bytes of a place of this dtype, and the dtype whose elements are such places. */
 static inline int bf_place_bytes(bf_dtype dtype) { return bf_dtype_bytes(dtype) == 8 ? 8 : 4; }
 static inline bf_dtype bf_place_dtype(bf_dtype dtype) {
@@ -53,6 +51,17 @@ static inline uint64_t bf_place_at(const char *places, int bytes, int64_t i) {
 /* The last place of a dtype: that of its NaNs, if it has some. */
 static inline uint64_t bf_place_last(bf_dtype dtype) {
     return ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(dtype));
+}
+
+/* Writes the places of n elements, for loops that give the dtype as a constant. */
+static inline __attribute__((always_inline)) void bf_write_places(bf_dtype dtype, const char *x,
+                                                                  size_t n, char *to) {
+    const int from_bytes = bf_dtype_bytes(dtype), to_bytes = bf_place_bytes(dtype);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t element = bf_load_bits(x + i * (size_t)from_bytes, from_bytes);
+        bf_store_bits(to + i * (size_t)to_bytes, to_bytes,
+                      bf_order_place(dtype, BF_ASCENDING, element));
+    }
 }
 
 /* ---- plan.c: which elements results need ----------------------------------------------------- */
@@ -100,8 +109,7 @@ bf_finder bf_finder_of_worker(const bf_finder *finder, int worker);
 
 /* Finds the places that a plan for n > 0 elements of a dtype of 4 or 8 bytes asks for, and makes
  * the plan one for their NaNs. Errors: BF_E_MEMORY, without a message; BF_E_CANCELLED. */
-bf_status bf_find(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,
-                  bf_plan *plan);
+bf_status bf_find(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n, bf_plan *plan);
 /* Sorts the places in few[0], and returns where they are. */
 const char *bf_sort_few(const bf_finder *finder, int bytes, int64_t n);
 
@@ -110,10 +118,10 @@ typedef struct bf_wanted {
     bf_dtype dtype;
     const char *x;
     int64_t n, nans;
-    int ranks;           /* different, ascending, less than n - nans */
+    int ranks; /* different, ascending, less than n - nans */
     const int64_t *rank;
-    uint64_t *place;     /* of each: the result */
-    bf_plan *plan;       /* that gives the ranks, when NaNs are counted; NULL: they are certain */
+    uint64_t *place; /* of each: the result */
+    bf_plan *plan;   /* that gives the ranks, when NaNs are counted; NULL: they are certain */
 } bf_wanted;
 
 /* Sets the number of NaNs, which is now known, and the ranks of the plan. */

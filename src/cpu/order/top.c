@@ -81,9 +81,12 @@ static uint64_t find_nth(uint64_t *x, int64_t n, int64_t rank) {
             while (x[j] > pivot) j--;
             if (i <= j) swap(&x[i++], &x[j--]);
         }
-        if (rank <= j) last = j;
-        else if (rank >= i) first = i;
-        else break;
+        if (rank <= j)
+            last = j;
+        else if (rank >= i)
+            first = i;
+        else
+            break;
     }
     return x[rank];
 }
@@ -148,8 +151,7 @@ static uint64_t first_threshold(const line *l, candidates *c) {
     if (l->n < SAMPLE_WORTH || l->top->k > SAMPLE_K) return ~(uint64_t)0;
     for (int64_t i = 0; i < SAMPLE; i++) {
         const uint64_t z = scramble((uint64_t)(i + 1) * 0xd1342543de82ef95u);
-        c->copy[i] =
-            place_at(l, i * stretch + (int64_t)((bf_u128)z * (uint64_t)stretch >> 64));
+        c->copy[i] = place_at(l, i * stretch + (int64_t)((bf_u128)z * (uint64_t)stretch >> 64));
     }
     return find_nth(c->copy, SAMPLE, l->top->k - 1);
 }
@@ -165,7 +167,8 @@ static void sort_candidates(const line *l, candidates *c, uint64_t *by, uint64_t
     memcpy(with, c->copy_index, (size_t)c->n * 8);
 }
 
-/* Adds the candidates of other workers to those of the first, of which then the first k are left. */
+/* Adds the candidates of other workers to those of the first, of which then the first k are left.
+ */
 static void merge_candidates(const line *l, int workers) {
     candidates *to = &l->top->of[l->own];
     const int64_t k = l->top->k;

@@ -44,6 +44,8 @@ const struct bf_group_loops *bf_group_loops_avx512(int rank_bytes);
 extern const struct bf_order_loops bf_order_loops_generic, bf_order_loops_avx2,
     bf_order_loops_avx512;
 extern const struct bf_select_loops bf_select_loops_generic;
+extern const struct bf_select_loops bf_select_loops_avx2;
+extern const struct bf_select_loops bf_select_loops_avx512;
 
 typedef struct bf_isa {
     const char *name;

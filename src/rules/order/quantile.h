@@ -124,8 +124,7 @@ BF_RULE uint64_t bf_bits_of_number(double x) {
 BF_RULE double bf_quantile_number(bf_dtype dtype, uint64_t element) {
     if (dtype == BF_F64) return bf_number_of_bits(element);
     if (bf_dtype_is_float(dtype))
-        return bf_number_of_bits(
-            bf_float_convert(bf_format_of(dtype), bf_format_f64(), element));
+        return bf_number_of_bits(bf_float_convert(bf_format_of(dtype), bf_format_f64(), element));
     if (dtype == BF_BOOL) return element != 0 ? 1 : 0;
     if (!bf_dtype_is_signed(dtype)) return (double)element;
     return (double)bf_sign_extend(element, 8 * bf_dtype_bytes(dtype));
@@ -159,8 +158,8 @@ BF_RULE uint64_t bf_quantile_element(bf_dtype dtype, uint64_t element) {
 }
 
 /* The bits, of bf_quantile_to, of a quantile between elements a and b. */
-BF_RULE uint64_t bf_quantile_bits(bf_dtype dtype, bf_quantile_method method, uint64_t a,
-                                  uint64_t b, double weight) {
+BF_RULE uint64_t bf_quantile_bits(bf_dtype dtype, bf_quantile_method method, uint64_t a, uint64_t b,
+                                  double weight) {
     if (bf_quantile_chooses(method)) return bf_quantile_element(dtype, a);
     return bf_quantile_mix(dtype, a, b, weight);
 }
@@ -172,8 +171,10 @@ BF_RULE uint64_t bf_median_of_floats(bf_format f, uint64_t a, uint64_t b) {
         return bf_float_add(f, a, b);
     bf_exact_float x = bf_exact_decode(f, a), y = bf_exact_decode(f, b);
     if (x.m == 0 && y.m == 0) return 0;
-    if (x.m != 0 && y.m != 0) x = bf_exact_add(x, y);
-    else if (x.m == 0) x = y;
+    if (x.m != 0 && y.m != 0)
+        x = bf_exact_add(x, y);
+    else if (x.m == 0)
+        x = y;
     x.exponent--;
     return bf_exact_round(f, x);
 }
