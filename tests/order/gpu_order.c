@@ -321,6 +321,23 @@ static void rows_agree(void **unused) {
     }
 }
 
+static void check_top(const problem *p, int64_t k, uint64_t *seed) {
+    const size_t bytes = bytes_of(p->lines.dtype);
+    bf_order_lines lines = lines_on_gpu(p);
+    char *values = results_at(p, found_values, 0);
+    char *index = p->host ? (char *)found_index : results_on_device + RESULTS_BYTES;
+    check_ok(p, "top", by->top(gpu, &lines, k, pick(seed, 4) ? values : NULL, index));
+    check_ok(p, "top", by->top(gpu, &lines, k, values, pick(seed, 4) ? index : NULL));
+    fetch(p, found_values, values, (size_t)(p->lines.count * k) * bytes);
+    fetch(p, found_index, index, (size_t)(p->lines.count * k) * 8);
+    for (int64_t l = 0; l < p->lines.count; l++) {
+        check_bytes(p, "top values", found_values + (size_t)(l * k) * bytes,
+                    expected_values + (size_t)(l * p->lines.length) * bytes, k, bytes);
+        check_bytes(p, "top index", found_index + l * k, expected_index + l * p->lines.length, k,
+                    8);
+    }
+}
+
 static void tops_agree(void **unused) {
     (void)unused;
     for (int i = 0; i < cases(300); i++) {
@@ -328,25 +345,43 @@ static void tops_agree(void **unused) {
         problem p;
         make_problem(&p, seed, true);
         if (p.offsets == NULL) {
-            const size_t bytes = bytes_of(p.lines.dtype);
-            const int64_t k =
-                1 + pick(&seed, pick(&seed, 2) && p.lines.length > 100 ? 100 : p.lines.length);
-            bf_order_lines lines = lines_on_gpu(&p);
-            char *values = results_at(&p, found_values, 0);
-            char *index = p.host ? (char *)found_index : results_on_device + RESULTS_BYTES;
             expect_sorted(&p);
-            check_ok(&p, "top", by->top(gpu, &lines, k, pick(&seed, 4) ? values : NULL, index));
-            check_ok(&p, "top", by->top(gpu, &lines, k, values, pick(&seed, 4) ? index : NULL));
-            fetch(&p, found_values, values, (size_t)(p.lines.count * k) * bytes);
-            fetch(&p, found_index, index, (size_t)(p.lines.count * k) * 8);
-            for (int64_t l = 0; l < p.lines.count; l++) {
-                check_bytes(&p, "top values", found_values + (size_t)(l * k) * bytes,
-                            expected_values + (size_t)(l * p.lines.length) * bytes, k, bytes);
-                check_bytes(&p, "top index", found_index + l * k,
-                            expected_index + l * p.lines.length, k, 8);
-            }
+            check_top(
+                &p, 1 + pick(&seed, pick(&seed, 2) && p.lines.length > 100 ? 100 : p.lines.length),
+                &seed);
         }
         free_problem(&p);
+    }
+}
+
+/* Lines that are long enough for a sample: one, or three; aligned as their elements are. */
+static void make_long(problem *p, int i, uint64_t *seed) {
+    const bf_dtype dtype = all_dtypes[i % DTYPE_COUNT];
+    const int64_t lines = pick(seed, 3) ? 1 : 3;
+    *p = (problem){.lines = {.dtype = dtype, .count = lines}};
+    p->offset = pick(seed, 2) ? 0 : (int)bytes_of(dtype);
+    p->lines.values = on_host + p->offset;
+    p->lines.length = (lines == 1 ? 600000 : 265000) + pick(seed, 20000);
+    p->n = p->end = lines * p->lines.length;
+    fill_elements(dtype, on_host + p->offset, p->n, seed);
+    snprintf(p->what, sizeof p->what, "long %s, %d: %lld lines of %lld", bf_dtype_name(dtype), i,
+             (long long)lines, (long long)p->lines.length);
+    assert_int_equal(bf_memory_copy(gpu, on_device + p->offset, on_host + p->offset,
+                                    (size_t)p->n * bytes_of(dtype)),
+                     BF_OK);
+}
+
+static void tops_of_long_lines_agree(void **unused) {
+    (void)unused;
+    leave_out_if_small();
+    for (int i = 0; i < 52; i++) {
+        uint64_t seed = 900u + (unsigned)i;
+        problem p;
+        make_long(&p, i, &seed);
+        p.lines.order = (bf_order)(i / DTYPE_COUNT % 3);
+        expect_sorted(&p);
+        check_top(&p, 1 + pick(&seed, 200), &seed);
+        check_top(&p, 1 + pick(&seed, 4000), &seed);
     }
 }
 
@@ -488,15 +523,10 @@ static void selections_agree(void **unused) {
 static void selections_of_long_lines_agree(void **unused) {
     (void)unused;
     leave_out_if_small();
-    for (int i = 0; i < 26; i++) {
+    for (int i = 0; i < 65; i++) {
         uint64_t seed = 500u + (unsigned)i;
-        problem p = {.lines = {.dtype = all_dtypes[i % DTYPE_COUNT], .count = 1}};
-        p.lines.values = on_host;
-        p.n = p.end = p.lines.length = 600000 + pick(&seed, 100000);
-        fill_elements(p.lines.dtype, on_host, p.n, &seed);
-        snprintf(p.what, sizeof p.what, "long %s, %d", bf_dtype_name(p.lines.dtype), i);
-        assert_int_equal(
-            bf_memory_copy(gpu, on_device, on_host, (size_t)p.n * bytes_of(p.lines.dtype)), BF_OK);
+        problem p;
+        make_long(&p, i, &seed);
         for (uint64_t k = 0; k < 3; k++) check_selection(&p, 7000 + 3 * seed + k);
     }
 }
@@ -656,6 +686,7 @@ int main(void) {
         cmocka_unit_test(sorts_of_long_lines_agree),
         cmocka_unit_test(rows_agree),
         cmocka_unit_test(tops_agree),
+        cmocka_unit_test(tops_of_long_lines_agree),
         cmocka_unit_test(takes_agree),
         cmocka_unit_test(selections_agree),
         cmocka_unit_test(selections_of_long_lines_agree),

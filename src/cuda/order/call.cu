@@ -28,7 +28,7 @@ bf_status bf_cuda_order_end(bf_cuda_order_call *call, bf_status status) {
     for (int i = 0; i < call->results && status == BF_OK; i++)
         status =
             bf_cuda_copy(context, call->result[i].to, call->result[i].from, call->result[i].bytes);
-    for (int i = 0; i < call->memories; i++) bf_cuda_free(context, call->memory[i]);
+    bf_cuda_order_free(call, 0);
     if (context->cuda->capture == 0) {
         cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
         if (status == BF_OK) status = bf_cuda_order_check(context, error);
@@ -41,6 +41,10 @@ void *bf_cuda_order_alloc(bf_cuda_order_call *call, size_t bytes) {
     void *memory = bf_cuda_alloc(call->context, bytes);
     if (memory != NULL) call->memory[call->memories++] = memory;
     return memory;
+}
+
+void bf_cuda_order_free(bf_cuda_order_call *call, int memories) {
+    while (call->memories > memories) bf_cuda_free(call->context, call->memory[--call->memories]);
 }
 
 bf_status bf_cuda_order_read(bf_cuda_order_call *call, const void *from, size_t bytes, int align,

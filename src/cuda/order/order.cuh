@@ -46,6 +46,9 @@ bf_status bf_cuda_order_end(bf_cuda_order_call *call, bf_status status);
 /* Returns memory that lasts until the call ends. NULL: none, with a message. */
 void *bf_cuda_order_alloc(bf_cuda_order_call *call, size_t bytes);
 
+/* Frees all memory of the call but what it had when it had so many. */
+void bf_cuda_order_free(bf_cuda_order_call *call, int memories);
+
 /* Sets *at to where kernels reach these bytes, whose elements have this alignment: to where they
  * are, or to a copy. */
 bf_status bf_cuda_order_read(bf_cuda_order_call *call, const void *from, size_t bytes, int align,

@@ -6,7 +6,7 @@
  * the order in which they start, so that none waits for a tile that has not started. */
 #include "cuda/order/radix.cuh"
 
-#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/grid.cuh"
 #include "cuda/runtime/memory.cuh"
 
 namespace {
@@ -22,63 +22,58 @@ enum {
 /* No values. */
 struct nothing {};
 
-/* The threads of a block, and the keys of each. */
-template <class K, class V> struct tile_shape {
-    enum { THREADS = 384, ITEMS = 20 };
+/* The threads of a block, the keys of each, and the blocks that share a multiprocessor. */
+template <int threads, int items, int blocks> struct tile_of {
+    enum { THREADS = threads, ITEMS = items, BLOCKS = blocks };
 };
-template <class V> struct tile_shape<uint64_t, V> {
-    enum { THREADS = 384, ITEMS = 12 };
-};
-template <class K> struct tile_shape<K, uint64_t> {
-    enum { THREADS = 384, ITEMS = 12 };
-};
-template <> struct tile_shape<uint64_t, uint64_t> {
-    enum { THREADS = 384, ITEMS = 12 };
-};
+template <class K, class V> struct tile_shape : tile_of<384, 20, 3> {};
+template <> struct tile_shape<uint32_t, uint32_t> : tile_of<512, 16, 2> {};
+template <> struct tile_shape<uint64_t, uint32_t> : tile_of<512, 12, 2> {};
+template <> struct tile_shape<uint32_t, uint64_t> : tile_of<384, 12, 3> {};
+template <class V> struct tile_shape<uint64_t, V> : tile_of<384, 12, 3> {};
 
 /* --- counting --- */
 
-template <class K> __device__ __forceinline__ unsigned digit_of(K key, int low, unsigned mask) {
-    return (unsigned)(key >> low) & mask;
+template <class K> __device__ __forceinline__ unsigned digit_of(K key, int pass) {
+    return (unsigned)(key >> BITS * pass) % DIGITS;
 }
 
-/* The digits of pass p are bits [low + 8 p, low + 8 p + 8), below `high`. */
-struct digit_range {
-    int low, high;
-
-    __host__ __device__ int passes() const { return (high - low + BITS - 1) / BITS; }
-    __host__ __device__ int from(int pass) const { return low + BITS * pass; }
-    __host__ __device__ unsigned mask(int pass) const {
-        int bits = high - from(pass);
-        return bits >= BITS ? DIGITS - 1 : (1u << bits) - 1;
+/* Adds 1 to the counters of a key's digits. mine: the address in shared memory of the first. */
+template <class K>
+__device__ __forceinline__ void count_key(K key, int passes, int copy_bits, unsigned mine) {
+#pragma unroll
+    for (int pass = 0; pass < (int)sizeof(K); pass++) {
+        if (pass == passes) break;
+        const unsigned counter = (unsigned)(pass * DIGITS) + digit_of(key, pass);
+        asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(mine + (counter << copy_bits) * 4)
+                     : "memory");
     }
-};
+}
 
 /* Adds the counts of all digits to totals, DIGITS for each pass. A block has several counters of
  * each digit, side by side, so that the lanes of a warp meet in few of them. */
 template <class K>
 __global__ void __launch_bounds__(COUNTERS)
-    count_digits(const K *keys, int64_t n, digit_range range, int copies, uint64_t *totals) {
+    count_digits(const K *keys, int64_t n, int passes, int copy_bits, uint64_t *totals) {
     extern __shared__ uint32_t counts[];
     enum { AHEAD = 8 };
-    const int passes = range.passes(), all = passes * DIGITS;
-    const unsigned mine = threadIdx.x % (unsigned)copies;
+    const int copies = 1 << copy_bits, all = passes * DIGITS;
+    const unsigned mine =
+        (unsigned)__cvta_generic_to_shared(counts + threadIdx.x % (unsigned)copies);
     for (int i = (int)threadIdx.x; i < all * copies; i += COUNTERS) counts[i] = 0;
     __syncthreads();
     const int64_t step = (int64_t)gridDim.x * COUNTERS * AHEAD;
     for (int64_t first = (int64_t)blockIdx.x * COUNTERS * AHEAD + threadIdx.x; first < n;
          first += step) {
         K key[AHEAD];
+        if (first + (AHEAD - 1) * COUNTERS < n) {
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            key[k] = first + k * COUNTERS < n ? keys[first + k * COUNTERS] : 0;
+            for (int k = 0; k < AHEAD; k++) key[k] = keys[first + k * COUNTERS];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            if (first + k * COUNTERS >= n) break;
-            for (int pass = 0; pass < passes; pass++) {
-                unsigned digit = digit_of(key[k], range.from(pass), range.mask(pass));
-                atomicAdd(&counts[((unsigned)pass * DIGITS + digit) * (unsigned)copies + mine], 1u);
-            }
+            for (int k = 0; k < AHEAD; k++) count_key(key[k], passes, copy_bits, mine);
+        } else {
+            for (int64_t i = first; i < n; i += COUNTERS)
+                count_key(keys[i], passes, copy_bits, mine);
         }
     }
     __syncthreads();
@@ -124,36 +119,55 @@ struct pass_params {
     void *sorted, *moved;
     int64_t first; /* the portion's elements: n from this one on */
     uint32_t n;
-    int low;
-    unsigned mask;
+    int pass;
     uint32_t *ticket, *states; /* both cleared */
     const uint64_t *begins;    /* where the portion's keys of each digit begin, */
     uint64_t *next;            /* and those of the next */
 };
 
+/* Returns the lanes whose digits have bit b as this lane's has it. */
+__device__ __forceinline__ unsigned match_bit(unsigned digit, int b) {
+    unsigned votes;
+    asm("{\n\t.reg .pred set;\n\t"
+        "and.b32 %0, %1, %2;\n\t"
+        "setp.ne.u32 set, %0, 0;\n\t"
+        "vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t"
+        "@!set not.b32 %0, %0;\n\t}"
+        : "=r"(votes)
+        : "r"(digit), "r"(1u << b));
+    return votes;
+}
+
 /* Returns the lanes whose digits equal this lane's. */
 __device__ __forceinline__ unsigned match_digit(unsigned digit) {
     unsigned peers = ~0u;
 #pragma unroll
-    for (int b = 0; b < BITS; b++) {
-        bool set = digit >> b & 1;
-        unsigned votes = __ballot_sync(~0u, set);
-        peers &= set ? votes : ~votes;
-    }
+    for (int b = 0; b < BITS; b++) peers &= match_bit(digit, b);
     return peers;
 }
 
-/* Tells the tiles after this one of a digit, and returns the keys with it in all tiles before. */
+/* Tells the tiles after this one of a digit, and returns the keys with it in all tiles before. It
+ * reads the states of several tiles at a time, for each takes as long as many. */
 __device__ __forceinline__ uint32_t look_back(uint32_t *states, unsigned tile, uint32_t own) {
+    enum { BACK = 4 };
     volatile uint32_t *mine = states + (size_t)tile * DIGITS + threadIdx.x;
+    const volatile uint32_t *at = mine;
     uint32_t before = 0;
-    for (const volatile uint32_t *at = mine; tile > 0; tile--) {
-        uint32_t state;
-        at -= DIGITS;
-        do state = *at;
-        while (state == 0);
-        before += state & STATE_COUNT;
-        if (state & STATE_ALL) break;
+    bool all = tile == 0;
+    for (unsigned left = tile; !all;) {
+        uint32_t state[BACK];
+#pragma unroll
+        for (int k = 0; k < BACK; k++)
+            state[k] = (unsigned)k < left ? *(at - (k + 1) * DIGITS) : STATE_ALL;
+#pragma unroll
+        for (int k = 0; k < BACK; k++) {
+            if (all) break;
+            while (state[k] == 0) state[k] = *(at - (k + 1) * DIGITS);
+            before += state[k] & STATE_COUNT;
+            all = (state[k] & STATE_ALL) != 0;
+        }
+        at -= BACK * DIGITS;
+        left -= BACK;
     }
     *mine = (before + own) | STATE_ALL;
     return before;
@@ -171,8 +185,8 @@ template <class K, class V> struct Sorter {
         union {
             uint32_t counts[WARPS][DIGITS];
             K keys[TILE];
-            V values[VALUES ? TILE : 1];
         };
+        V values[VALUES ? TILE : 1];
         int64_t offsets[DIGITS]; /* from a position in the tile to one in the array */
         uint32_t warps[DIGITS / WARP];
         uint32_t tile;
@@ -209,13 +223,21 @@ template <class K, class V> struct Sorter {
             for (int k = 0; k < ITEMS; k++) key[k] = at(k) < count ? from[at(k)] : ~(K)0;
         }
     }
+    /* Fetches the tile's values into the L2 cache. */
+    __device__ __forceinline__ void prefetch_values() {
+        enum { LINE = 128 };
+        const char *from = (const char *)((const V *)p.values + p.first + (int64_t)tile * TILE);
+        if (p.values == NULL) return;
+        for (unsigned i = threadIdx.x * LINE; i < count * sizeof(V); i += THREADS * LINE)
+            bf_cuda_prefetch(from + i);
+    }
     /* Sets each key's position among those of its warp that have its digit. */
     __device__ __forceinline__ void rank_in_warps(const K (&key)[ITEMS]) {
         volatile uint32_t *counts = s.counts[threadIdx.x / WARP];
         const unsigned lane = threadIdx.x % WARP, below = (1u << lane) - 1;
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            unsigned digit = digit_of(key[k], p.low, p.mask), peers = match_digit(digit);
+            unsigned digit = digit_of(key[k], p.pass), peers = match_digit(digit);
             position[k] = counts[digit] + __popc(peers & below);
             __syncwarp();
             if (peers >> lane == 1) counts[digit] = position[k] + 1;
@@ -233,7 +255,7 @@ template <class K, class V> struct Sorter {
                 s.counts[w][digit] = sum;
                 sum += warp;
             }
-            *own = digit == p.mask ? sum - (TILE - count) : sum;
+            *own = digit == DIGITS - 1 ? sum - (TILE - count) : sum;
             ((volatile uint32_t *)p.states)[(size_t)tile * DIGITS + digit] =
                 *own | (tile == 0 ? STATE_ALL : STATE_OWN);
         }
@@ -245,7 +267,7 @@ template <class K, class V> struct Sorter {
     __device__ __forceinline__ void finish_positions(const K (&key)[ITEMS]) {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
-            position[k] += s.counts[threadIdx.x / WARP][digit_of(key[k], p.low, p.mask)];
+            position[k] += s.counts[threadIdx.x / WARP][digit_of(key[k], p.pass)];
         __syncthreads();
     }
     __device__ __forceinline__ void place_tile(uint32_t own, uint32_t begin) {
@@ -255,18 +277,6 @@ template <class K, class V> struct Sorter {
         s.offsets[digit] = before - begin;
         if (tile * TILE + count == p.n) p.next[digit] = (uint64_t)(before + own);
     }
-    __device__ __forceinline__ void load_values(V (&value)[ITEMS]) {
-        const int64_t first = p.first + (int64_t)tile * TILE;
-        if (p.values == NULL) {
-#pragma unroll
-            for (int k = 0; k < ITEMS; k++) set_number(&value[k], first + at(k));
-        } else {
-            const V *from = (const V *)p.values + first;
-#pragma unroll
-            for (int k = 0; k < ITEMS; k++)
-                if (at(k) < count) value[k] = from[at(k)];
-        }
-    }
     static __device__ __forceinline__ void set_number(uint32_t *value, int64_t i) {
         *value = (uint32_t)i;
     }
@@ -275,49 +285,56 @@ template <class K, class V> struct Sorter {
     }
     static __device__ __forceinline__ void set_number(nothing *, int64_t) {}
 
-    __device__ __forceinline__ void move_values(const V (&value)[ITEMS],
-                                                const uint8_t (&digit)[ITEMS]) {
-        __syncthreads(); /* the keys have been read */
+    __device__ __forceinline__ void place_values() {
+        const int64_t first = p.first + (int64_t)tile * TILE;
+        const V *from = (const V *)p.values + first;
+        V value[ITEMS];
+        if (p.values == NULL) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) set_number(&s.values[position[k]], first + at(k));
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            if (at(k) < count) value[k] = from[at(k)];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) s.values[position[k]] = value[k];
-        __syncthreads();
+    }
+    __device__ __forceinline__ void write_tile() {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            unsigned from = threadIdx.x + k * THREADS;
-            if (from < count) ((V *)p.moved)[s.offsets[digit[k]] + from] = s.values[from];
+            const unsigned from = threadIdx.x + k * THREADS;
+            const K key = s.keys[from];
+            const int64_t to = s.offsets[digit_of(key, p.pass)] + from;
+            if (from >= count) continue;
+            ((K *)p.sorted)[to] = key;
+            if (VALUES) ((V *)p.moved)[to] = s.values[from];
         }
     }
     __device__ __forceinline__ void sort_tile() {
         K key[ITEMS];
-        V value[ITEMS];
-        uint8_t digit[ITEMS];
         uint32_t own = 0, begins;
         begin();
         load_keys(key);
+        if (VALUES) prefetch_values();
         rank_in_warps(key);
         __syncthreads();
         place_digits(&own, &begins);
         finish_positions(key);
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) s.keys[position[k]] = key[k];
-        if (VALUES) load_values(value);
+        if (VALUES) place_values();
         place_tile(own, begins);
         __syncthreads();
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            unsigned from = threadIdx.x + k * THREADS;
-            K moved = s.keys[from];
-            digit[k] = (uint8_t)digit_of(moved, p.low, p.mask);
-            if (from < count) ((K *)p.sorted)[s.offsets[digit[k]] + from] = moved;
-        }
-        if (VALUES) move_values(value, digit);
+        write_tile();
     }
 };
 
 template <class K, class V>
-__global__ void __launch_bounds__(Sorter<K, V>::THREADS) sort_pass(const pass_params p) {
-    __shared__ typename Sorter<K, V>::memory shared;
-    Sorter<K, V>(p, shared).sort_tile();
+__global__ void __launch_bounds__(tile_shape<K, V>::THREADS, tile_shape<K, V>::BLOCKS)
+    sort_pass(const pass_params p) {
+    extern __shared__ uint64_t shared[];
+    Sorter<K, V>(p, *(typename Sorter<K, V>::memory *)shared).sort_tile();
 }
 
 /* --- all passes --- */
@@ -342,7 +359,7 @@ template <class K, class V> struct Sort {
 
     bf_context *context;
     const bf_cuda_radix &radix;
-    digit_range range;
+    int passes;
     sort_memory memory;
 
     int64_t portions() const { return (radix.n - 1) / PORTION + 1; }
@@ -352,24 +369,23 @@ template <class K, class V> struct Sort {
 
     cudaError_t count() {
         bf_cuda *cuda = context->cuda;
-        const size_t counters = (size_t)range.passes() * DIGITS;
-        int copies = WARP;
-        while (copies > 1 && counters * 4 * (size_t)copies + 2048 > (size_t)cuda->shared)
-            copies /= 2;
+        const size_t counters = (size_t)passes * DIGITS;
+        int copy_bits = 5; /* a counter for each lane */
+        while (copy_bits > 0 && (counters * 4 << copy_bits) + 2048 > (size_t)cuda->shared)
+            copy_bits--;
         bf_cuda_shape shape = {};
-        shape.blocks = cuda->multiprocessors *
-                       (counters * 8 * (size_t)copies + 4096 > (size_t)cuda->shared ? 1 : 2);
         shape.threads = COUNTERS;
-        shape.shared = counters * 4 * (size_t)copies;
+        shape.shared = counters * 4 << copy_bits;
+        shape.blocks = cuda->multiprocessors * (2 * shape.shared < (size_t)cuda->shared ? 2 : 1);
         int64_t needed = (radix.n - 1) / COUNTERS + 1;
         if (shape.blocks > needed) shape.blocks = needed;
         cudaError_t error = cudaMemsetAsync(memory.totals, 0, counters * 8, cuda->stream);
         if (error == cudaSuccess)
             error = bf_cuda_launch(cuda, count_digits<K>, shape, (const K *)radix.keys, radix.n,
-                                   range, copies, memory.totals);
+                                   passes, copy_bits, memory.totals);
         if (error != cudaSuccess) return error;
-        sum_digits<<<(unsigned)range.passes(), DIGITS, 0, cuda->stream>>>(memory.totals, portions(),
-                                                                          memory.begins);
+        sum_digits<<<(unsigned)passes, DIGITS, 0, cuda->stream>>>(memory.totals, portions(),
+                                                                  memory.begins);
         return cudaGetLastError();
     }
     cudaError_t sort_portion(pass_params p, int pass, int64_t portion) {
@@ -382,20 +398,23 @@ template <class K, class V> struct Sort {
         p.next = begins + DIGITS;
         cudaError_t error = cudaMemsetAsync(memory.states, 0, states_bytes(p.n), stream);
         if (error != cudaSuccess) return error;
-        sort_pass<K, V><<<(unsigned)tiles(p.n), Sorter<K, V>::THREADS, 0, stream>>>(p);
-        return cudaGetLastError();
+        bf_cuda_shape shape = {};
+        shape.blocks = tiles(p.n);
+        shape.threads = Sorter<K, V>::THREADS;
+        shape.shared = sizeof(typename Sorter<K, V>::memory);
+        shape.spares_cache = true;
+        return bf_cuda_launch(context->cuda, sort_pass<K, V>, shape, p);
     }
     cudaError_t sort(lane_buffers keys, lane_buffers values) {
         cudaError_t error = count();
-        for (int pass = 0; pass < range.passes() && error == cudaSuccess; pass++) {
-            const bool ends_there = (range.passes() - pass) % 2 == 1;
+        for (int pass = 0; pass < passes && error == cudaSuccess; pass++) {
+            const bool ends_there = (passes - pass) % 2 == 1;
             pass_params p = {};
             p.keys = keys.from;
             p.values = values.from;
             p.sorted = ends_there ? keys.to : keys.other;
             p.moved = ends_there ? values.to : values.other;
-            p.low = range.from(pass);
-            p.mask = range.mask(pass);
+            p.pass = pass;
             p.ticket = memory.states;
             p.states = memory.states + DIGITS;
             for (int64_t i = 0; i < portions() && error == cudaSuccess; i++)
@@ -420,9 +439,8 @@ cudaError_t part_buffers(const bf_cuda *cuda, lane_buffers *b, size_t bytes, int
 
 template <class K, class V>
 bf_status sort_in(bf_context *context, const bf_cuda_radix *radix, void *memory[ALLOCATED]) {
-    digit_range range = {radix->low, radix->high > radix->low ? radix->high : radix->low + 1};
-    Sort<K, V> sort = {context, *radix, range, {}};
-    const int passes = range.passes();
+    const int passes = radix->bits > 0 ? (radix->bits + BITS - 1) / BITS : 1;
+    Sort<K, V> sort = {context, *radix, passes, {}};
     const size_t key_bytes = (size_t)radix->n * sizeof(K);
     const size_t value_bytes = (size_t)radix->n * (size_t)radix->value_bytes;
     const bool again = passes > 1 || radix->keys == radix->sorted;

@@ -4,12 +4,11 @@
 
 #include "cuda/runtime/context.cuh"
 
-/* What is sorted, stably, by bits [low, high) of the keys. Arrays of the GPU; of each pair of
- * arrays both may be the same. */
+/* What is sorted, stably. Arrays of the GPU; of each pair of arrays both may be the same. */
 typedef struct bf_cuda_radix {
     int64_t n;
-    int low, high;
     int key_bytes; /* 4 or 8 */
+    int bits;      /* all keys are below 2^bits */
     const void *keys;
     void *sorted;       /* NULL: the sorted keys are not wanted */
     int value_bytes;    /* 4 or 8; 0: none go with the keys */

@@ -1,8 +1,10 @@
-/* Order statistics of lines: the lines are sorted, and a thread makes each result. */
+/* Order statistics of lines. Of few long lines the elements that results need are found by brackets
+ * (bracket.cu), and the host makes the results. Other lines are sorted, and a thread makes each
+ * result. */
+#include "cuda/order/bracket.cuh"
 #include "cuda/order/places.cuh"
 #include "cuda/runtime/mailbox.cuh"
-
-#include "rules/order/quantile.h"
+#include "cuda/runtime/pipeline.cuh"
 
 namespace {
 
@@ -100,6 +102,104 @@ bf_status refuse(bf_context *context, unsigned long long refused) {
     return bf_fail(context, BF_E_EMPTY, "result %lld has no values", line);
 }
 
+/* --- long lines --- */
+
+enum { RESULTS_MOST = 512 /* of long lines: more are worth a sort */ };
+
+/* The results of long lines, made by the host. */
+struct long_lines {
+    bf_cuda_order_call *call;
+    const bf_cuda_order_array *array;
+    const bf_selection *selection;
+    char results[RESULTS_MOST * 8];
+};
+
+/* Makes result i of a line from the places of its elements. */
+uint64_t make_from_places(const long_lines *s, int i, int64_t numbers, const uint64_t place[2]) {
+    const bf_selection *x = s->selection;
+    const bf_dtype dtype = s->array->dtype;
+    const uint64_t below = bf_order_element(dtype, s->array->order, place[0]);
+    const uint64_t above = bf_order_element(dtype, s->array->order, place[1]);
+    if (x->statistic == BF_STATISTIC_NTH) return below;
+    if (x->statistic == BF_STATISTIC_MEDIAN) return bf_median_bits(dtype, below, above);
+    const bf_between b = bf_quantile_between(x->method, numbers, x->percents[i]);
+    return bf_quantile_bits(dtype, x->method, below, above, b.weight);
+}
+
+bool is_nan_place(const bf_cuda_order_array *array, uint64_t place) {
+    if (!bf_dtype_is_float(array->dtype)) return false;
+    return place == bf_cuda_by_dtype(array->dtype, [&](auto d) {
+               return (uint64_t)bf_cuda_nan_place<decltype(d)::value>(array->order);
+           });
+}
+
+/* Stores `results` results of a line, from number `first` on, or refuses the line. *found becomes
+ * false if a result is a NaN whose bits are not known. */
+bf_status store_results(long_lines *s, int64_t line, int first, int results,
+                        const uint64_t places[][2], int64_t nans, bool *found) {
+    const bf_selection *x = s->selection;
+    const int64_t numbers = s->array->lines.length - nans;
+    const int bytes = bf_dtype_bytes(x->to);
+    const bool nth = x->statistic == BF_STATISTIC_NTH;
+    bf_context *context = s->call->context;
+    if (nans > 0 && x->nan == BF_NAN_ERROR)
+        return refuse(context, 2 * (unsigned long long)line + REFUSED_NAN);
+    if (numbers == 0 && x->nan == BF_NAN_SKIP && !nth && x->empty == NULL)
+        return refuse(context, 2 * (unsigned long long)line + REFUSED_EMPTY);
+    for (int i = 0; i < results; i++) {
+        uint64_t bits = 0;
+        if (nth && is_nan_place(s->array, places[i][0]))
+            *found = false;
+        else if (nth || nans == 0 || (x->nan == BF_NAN_SKIP && numbers > 0))
+            bits = make_from_places(s, first + i, numbers, places[i]);
+        else if (x->nan == BF_NAN_SKIP)
+            memcpy(&bits, &x->empty->as, (size_t)bytes);
+        else
+            bits = bf_format_nan(bf_format_of(x->to));
+        bf_store_bits(s->results + ((first + i) * s->array->lines.count + line) * bytes, bytes,
+                      bits);
+    }
+    return BF_OK;
+}
+
+bf_status find_line(long_lines *s, int64_t line, bool *found) {
+    const bf_cuda_order_array *a = s->array;
+    const void *values =
+        (const char *)a->values + line * a->lines.length * bf_dtype_bytes(a->dtype);
+    bf_status status = BF_OK;
+    for (int first = 0; first < s->selection->count && *found && status == BF_OK;
+         first += BF_CUDA_BRACKETS) {
+        uint64_t places[BF_CUDA_BRACKETS][2];
+        int64_t nans = 0;
+        const int left = s->selection->count - first;
+        const int results = left < BF_CUDA_BRACKETS ? left : (int)BF_CUDA_BRACKETS;
+        status = bf_cuda_order_brackets(s->call, a->dtype, a->order, values, a->lines.length,
+                                        s->selection, first, results, places, &nans, found);
+        if (status == BF_OK && *found)
+            status = store_results(s, line, first, results, places, nans, found);
+    }
+    return status;
+}
+
+/* Selects from long lines, unless *found becomes false. */
+bf_status select_long(bf_cuda_order_call *call, const bf_cuda_order_array *array,
+                      const bf_selection *selection, void *results, bool *found) {
+    const int64_t lines = array->lines.count, all = lines * selection->count;
+    long_lines s = {call, array, selection, {}};
+    bf_status status = BF_OK;
+    *found = array->lines.length >= BF_CUDA_BRACKET_LEAST &&
+             array->lines.n == lines * array->lines.length && all <= RESULTS_MOST &&
+             selection->count <= 8 * BF_CUDA_BRACKETS;
+    for (int64_t l = 0; l < lines && *found && status == BF_OK; l++)
+        status = find_line(&s, l, found);
+    if (status != BF_OK || !*found) return status;
+    status = bf_cuda_copy(call->context, results, s.results,
+                          (size_t)(all * bf_dtype_bytes(selection->to)));
+    return status == BF_OK ? bf_cuda_wait(call->context, cudaSuccess, "order on a GPU") : status;
+}
+
+/* --- lines that are sorted --- */
+
 /* Copies the percents or positions to the GPU. */
 bf_status copy_wanted(bf_cuda_order_call *call, const bf_selection *selection, select_params *p) {
     const void *from = selection->statistic == BF_STATISTIC_NTH ? (const void *)selection->positions
@@ -160,9 +260,12 @@ bf_status bf_cuda_select(bf_context *context, const bf_order_lines *lines,
     bf_cuda_order_call call;
     bf_cuda_order_array array = {};
     select_params p = {};
+    bool found = false;
     bf_status status = bf_cuda_order_begin(&call, context);
     if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
-    if (status == BF_OK) status = set_params(&call, &array, selection, &p);
+    if (status == BF_OK) status = select_long(&call, &array, selection, results, &found);
+    if (found || status != BF_OK) return bf_cuda_order_end(&call, status);
+    status = set_params(&call, &array, selection, &p);
     if (status == BF_OK)
         status = bf_cuda_order_write(
             &call, results, (size_t)(lines->count * selection->count * bytes), 1, &p.results);

@@ -79,7 +79,7 @@ bf_status sort_numbers(sorting *s, int bytes, const void *keys, void *sorted, in
                        bool positions) {
     bf_cuda_radix r = {};
     r.n = s->array->lines.n;
-    r.high = high;
+    r.bits = high;
     r.key_bytes = bytes;
     r.keys = keys;
     r.sorted = sorted;
@@ -298,7 +298,7 @@ bf_status sort_two(sorting *s, void *keys, void *payload, int payload_bytes, boo
     void *places = plain ? keys : s->memory[PLACES];
     bf_cuda_radix r = {};
     r.n = a->lines.n;
-    r.high = 8 * bf_dtype_bytes(a->dtype);
+    r.bits = 8 * bf_dtype_bytes(a->dtype);
     r.key_bytes = bytes;
     r.keys = r.sorted = places;
     r.value_bytes = payload_bytes;

@@ -1,4 +1,6 @@
-/* The first elements of each line: of lines in order. */
+/* The first elements of each line: of long lines those that come before a place which a sample
+ * shows; or else of lines in order. */
+#include "cuda/order/bracket.cuh"
 #include "cuda/order/order.cuh"
 #include "cuda/runtime/entry.cuh"
 
@@ -62,6 +64,38 @@ bf_status sort_all(bf_cuda_order_call *call, const bf_cuda_order_array *array, i
     return status == BF_OK ? bf_cuda_order_check(context, error) : status;
 }
 
+/* Finds the first k of each line, one after another; or sets *found to false. */
+bf_status find_all(bf_cuda_order_call *call, const bf_cuda_order_array *array, int64_t k,
+                   char *values, int64_t *index, bool *found) {
+    const bf_cuda_order_lines &lines = array->lines;
+    const int bytes = bf_dtype_bytes(array->dtype);
+    bf_status status = BF_OK;
+    *found = true;
+    for (int64_t l = 0; l < lines.count && status == BF_OK && *found; l++)
+        status =
+            bf_cuda_order_first(call, array->dtype, array->order,
+                                (const char *)array->values + l * lines.length * bytes,
+                                lines.length, k, values == NULL ? NULL : values + l * k * bytes,
+                                index == NULL ? NULL : index + l * k, found);
+    return status;
+}
+
+/* Is a sample worth it? Of bytes too many are equal. */
+bool is_long(const bf_cuda_order_array *array, int64_t k) {
+    const int64_t length = array->lines.length;
+    return array->dtype != BF_PAIR && bf_dtype_bytes(array->dtype) > 1 &&
+           length >= BF_CUDA_BRACKET_LEAST && length <= UINT32_MAX && k <= length / 64;
+}
+
+bf_status find_or_sort(bf_cuda_order_call *call, const bf_cuda_order_array *array, int64_t k,
+                       void *values, void *index) {
+    bool found = false;
+    bf_status status = BF_OK;
+    if (is_long(array, k))
+        status = find_all(call, array, k, (char *)values, (int64_t *)index, &found);
+    return status != BF_OK || found ? status : sort_all(call, array, k, values, index);
+}
+
 } // namespace
 
 bf_status bf_cuda_top(bf_context *context, const bf_order_lines *lines, int64_t k, void *values,
@@ -76,6 +110,6 @@ bf_status bf_cuda_top(bf_context *context, const bf_order_lines *lines, int64_t 
         status = bf_cuda_order_write(&call, values, wanted * bytes,
                                      bf_cuda_order_align(lines->dtype), &out);
     if (status == BF_OK) status = bf_cuda_order_write(&call, index, wanted * 8, 8, &positions);
-    if (status == BF_OK) status = sort_all(&call, &array, k, out, positions);
+    if (status == BF_OK) status = find_or_sort(&call, &array, k, out, positions);
     return bf_cuda_order_end(&call, status);
 }
