@@ -22,13 +22,10 @@ const char *bf_quantile_method_name(bf_quantile_method method) {
     return (unsigned)method < METHODS ? names[method] : "?";
 }
 
-int bf_quantile_method_find(const char *name, bf_quantile_method *method) {
-    for (int i = 0; name != NULL && i < METHODS; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
-        *method = (bf_quantile_method)i;
-        return 1;
-    }
-    return 0;
+int bf_quantile_method_from_name(const char *name) {
+    for (int i = 0; i < METHODS; i++)
+        if (name != NULL && strcmp(name, names[i]) == 0) return i;
+    return -1;
 }
 
 bf_dtype bf_quantile_dtype(bf_dtype dtype, bf_quantile_method method) {

@@ -139,6 +139,7 @@ const bf_isa bf_isa_neon = {
     .julia = &julia_loops,
     .comm = &comm_loops,
     .axis = &axis_loops,
+    .order = &bf_order_loops_generic,
     .select = &bf_select_loops_generic,
     .sort_loops = bf_sort_loops_generic,
     .table_loops = bf_table_loops_generic,

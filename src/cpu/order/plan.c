@@ -4,7 +4,7 @@
 static uint64_t result_rank(const bf_selection *s, int i) {
     uint64_t bits;
     if (s->statistic == BF_STATISTIC_NTH) return (uint64_t)s->positions[i];
-    memcpy(&bits, &s->percents[i], sizeof bits);
+    memcpy(&bits, &s->q[i], sizeof bits);
     return bf_order_place(BF_F64, BF_ASCENDING, bits);
 }
 
@@ -59,7 +59,7 @@ static bf_between result_between(const bf_plan *p, int64_t i) {
     const bf_selection *s = p->selection;
     if (s->statistic == BF_STATISTIC_NTH) return nth_between(p, s->positions[i]);
     if (s->statistic == BF_STATISTIC_MEDIAN) return bf_median_between(p->n - p->nans);
-    return bf_quantile_between(s->method, p->n - p->nans, s->percents[i]);
+    return bf_quantile_between(s->method, p->n - p->nans, s->q[i]);
 }
 
 /* Results come by rank, so a rank is the last one so far, the one before it, or new. */

@@ -1,4 +1,4 @@
-/* Quantiles: where a percent lies among n elements in order, and the value there, as NumPy's
+/* Quantiles: where a fraction lies among n elements in order, and the value there, as NumPy's
  * methods have them (docs/numerics.md); and medians. Each floating-point operation is rounded once
  * and none is contracted; the caller has set the usual environment. */
 #ifndef BF_RULES_ORDER_QUANTILE_H
@@ -89,9 +89,9 @@ BF_RULE bf_between bf_between_make(int64_t below, double weight) {
     return b;
 }
 
-/* Where a percent from 0 to 100 lies among n > 0 elements. */
-BF_RULE bf_between bf_quantile_between(bf_quantile_method method, int64_t n, double percent) {
-    const double at = bf_quantile_at(method, n, percent / 100);
+/* Where a fraction q from 0 to 1 lies among n > 0 elements. */
+BF_RULE bf_between bf_quantile_between(bf_quantile_method method, int64_t n, double q) {
+    const double at = bf_quantile_at(method, n, q);
     if (at < 0) return bf_between_make(0, 0);
     if (at >= (double)(n - 1)) return bf_between_make(n - 1, 0);
     const int64_t below = (int64_t)at;
