@@ -39,10 +39,10 @@ typedef enum bf_quantile_method {
     BF_QUANTILE_NORMAL_UNBIASED = 12
 } bf_quantile_method;
 
-/* The name of a method, such as "linear"; "?" if there is none. The other sets *method, and returns
- * 0 if none has that name. */
+/* The name of a method, such as "linear"; "?" if there is none. The other returns the method of a
+ * name, or -1. */
 BF_API const char *bf_quantile_method_name(bf_quantile_method method);
-BF_API int bf_quantile_method_find(const char *name, bf_quantile_method *method);
+BF_API int bf_quantile_method_from_name(const char *name);
 
 typedef struct bf_order_options {
     size_t size;       /* sizeof(bf_order_options): see bitfold.h */
@@ -67,8 +67,8 @@ BF_API bf_status bf_sort(bf_context *context, const bf_array *array, int axis,
                          const bf_order_options *options, const bf_array *values,
                          const bf_array *index);
 /* Sorts the elements [offsets[s], offsets[s + 1]) of a one-dimensional array for each segment s:
- * offsets as in axis.h. Elements of no segment are copied, with their positions in the array as
- * index. */
+ * offsets as in axis.h. Elements of no segment stay where they are, and their index counts from the
+ * first of them. */
 BF_API bf_status bf_sort_segments(bf_context *context, const bf_array *array,
                                   const bf_array *offsets, const bf_order_options *options,
                                   const bf_array *values, const bf_array *index);
@@ -93,21 +93,21 @@ BF_API bf_status bf_top(bf_context *context, const bf_array *array, int axis, in
 BF_API bf_dtype bf_quantile_dtype(bf_dtype dtype, bf_quantile_method method);
 BF_API bf_dtype bf_median_dtype(bf_dtype dtype);
 
-/* The quantiles percents[0..m) (0 to 100) of each fibre along axes[0..n) (axis.h): values has the
+/* The quantiles q[0..m) (0 to 1) of each fibre along axes[0..n) (axis.h): values has the
  * shape (m, the array's extents without these axes, or with 1 in place of each). Errors: BF_E_NAN,
  * BF_E_EMPTY (a fibre of no elements, or of NaNs that are all skipped). docs/numerics.md has the
  * arithmetic. O(n). */
 BF_API bf_status bf_quantile_axes(bf_context *context, const bf_array *array, const int axes[],
-                                  int n, const double percents[], int m,
-                                  const bf_order_options *options, const bf_array *values);
+                                  int n, const double q[], int m, const bf_order_options *options,
+                                  const bf_array *values);
 /* The same for segments of a one-dimensional array; values has the shape (m, segments). */
 BF_API bf_status bf_quantile_segments(bf_context *context, const bf_array *array,
-                                      const bf_array *offsets, const double percents[], int m,
+                                      const bf_array *offsets, const double q[], int m,
                                       const bf_order_options *options, const bf_array *values);
 /* The same for slots: element i of a one-dimensional array goes to slot index[i]; values has the
  * shape (m, slots). */
 BF_API bf_status bf_quantile_index(bf_context *context, const bf_array *array,
-                                   const bf_array *index, const double percents[], int m,
+                                   const bf_array *index, const double q[], int m,
                                    const bf_order_options *options, const bf_array *values);
 
 /* The median: the exact mean of the two in the middle, rounded once (of an odd number, the one).
@@ -147,16 +147,17 @@ BF_API bf_status bf_is_sorted(bf_context *context, const bf_array *array,
  */
 
 /* The different values of an array, ascending, and how often each occurs. -0 and +0 are one value,
- * +0, and all NaNs are one (as keys of groups are: group.h). *n becomes their number. values (the
- * array's dtype) and counts (BF_I64) have one dimension and room for n, or more, which is left
- * alone; either may be NULL. Errors: BF_E_SHAPE if there is too little room; *n is set even then.
+ * +0, and all NaNs are one, the last (as keys of groups are: group.h), which BF_NAN_SKIP leaves
+ * out. *n becomes their number. values (the array's dtype) and counts (BF_I64) have one dimension
+ * and room for n, or more, which is left alone; either may be NULL. Errors: BF_E_SHAPE if there is
+ * too little room; *n is set even then.
  */
 BF_API bf_status bf_unique(bf_context *context, const bf_array *array,
                            const bf_order_options *options, const bf_array *values,
                            const bf_array *counts, int64_t *n);
 
-/* The value that occurs most often, of several the first in order, and how often (NULL: not asked).
- * Errors: BF_E_EMPTY. */
+/* The value that occurs most often, of several the first in order, and how often (NULL: not asked):
+ * of the values that bf_unique gives. Errors: BF_E_EMPTY. */
 BF_API bf_status bf_mode(bf_context *context, const bf_array *array,
                          const bf_order_options *options, bf_value *value, int64_t *count);
 

@@ -8,7 +8,7 @@ import struct
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
-from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError
+from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, whole
 
 SIZES = {
     "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
@@ -287,3 +287,67 @@ def new_array(name, shape):
     for extent in shape:
         size *= extent
     return memoryview(bytearray(size)).cast(_CODE[name], shape)
+
+
+# ---- memory for results ---------------------------------------------------------------------------
+
+
+def _new_torch(x, name, shape):
+    import torch
+
+    held = {"bf16": "int16", "f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
+    long_name = held.get(name) or name.replace("i", "int").replace("u", "uint")
+    return torch.empty(shape, dtype=getattr(torch, long_name), device=x.device)
+
+
+def _new_cupy(x, name, shape):
+    import cupy
+
+    with x.device:
+        return cupy.empty(shape, new_array(name, [0]).dtype)
+
+
+def _new_like(x, name, shape):
+    """Makes an array of dtype `name` where x has its memory: of CuPy, of PyTorch, or of the host."""
+    library = type(x).__module__.split(".")[0]
+    if hasattr(x, "__cuda_array_interface__") and library in ("torch", "cupy"):
+        return (_new_torch if library == "torch" else _new_cupy)(x, name, shape)
+    return new_array(name, shape)
+
+
+class Target:
+    """A new array for results, and its memory as a bf_array."""
+
+    def __init__(self, x, name, shape):
+        self.made = _new_like(x, name, shape)
+        self._view = View(self.made, "bf16" if name == "bf16" else None)
+        array = self.array = Array(self._view.array.data, DTYPES[name], len(shape))
+        step = 1
+        for d in reversed(range(len(shape))):
+            array.shape[d], array.strides[d] = shape[d], step
+            step *= shape[d]
+
+    def result(self):
+        """The array; of no dimensions, as NumPy has it, a scalar."""
+        is_scalar = type(self.made).__module__ == "numpy" and self.made.ndim == 0
+        return self.made[()] if is_scalar else self.made
+
+
+def value_of(number, name):
+    """Returns a number as a bf_value of dtype `name`."""
+    value = Value(DTYPES[name])
+    if name == "f64":
+        value.as_.f64 = number
+    elif name == "f32":
+        value.as_.f32 = number
+    elif name == "f16":
+        (value.as_.bits,) = struct.unpack("H", struct.pack("e", number))
+    elif name == "bf16":
+        (bits,) = struct.unpack("I", struct.pack("f", number))
+        is_nan = number != number
+        value.as_.bits = 0x7FC0 if is_nan else (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    elif name in ("u64", "u32", "u16", "u8"):
+        value.as_.u64 = whole(number, ctypes.c_uint64)
+    else:
+        value.as_.i64 = whole(number)
+    return value

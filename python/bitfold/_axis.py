@@ -1,12 +1,11 @@
 """Reductions of many at once (axis.h): along axes, by segments, by index, by runs of equal keys."""
 
 import ctypes
-import struct
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, View, dtype_name, new_array
-from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, Value, lib, sized, whole
+from ._arrays import NAMES, Target, View, dtype_name, value_of
+from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, sized, whole
 from ._table import _default_context, _Elements
 
 _NAMES = "sum prod mean var std norm sumsq min max argmin argmax dot".split()
@@ -60,70 +59,6 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
     getattr(lib, _name).argtypes = _arguments
 
 
-# ---- memory for results ---------------------------------------------------------------------------
-
-
-def _new_torch(x, name, shape):
-    import torch
-
-    held = {"bf16": "int16", "f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
-    long_name = held.get(name) or name.replace("i", "int").replace("u", "uint")
-    return torch.empty(shape, dtype=getattr(torch, long_name), device=x.device)
-
-
-def _new_cupy(x, name, shape):
-    import cupy
-
-    with x.device:
-        return cupy.empty(shape, new_array(name, [0]).dtype)
-
-
-def _new_like(x, name, shape):
-    """Makes an array of dtype `name` where x has its memory: of CuPy, of PyTorch, or of the host."""
-    library = type(x).__module__.split(".")[0]
-    if hasattr(x, "__cuda_array_interface__") and library in ("torch", "cupy"):
-        return (_new_torch if library == "torch" else _new_cupy)(x, name, shape)
-    return new_array(name, shape)
-
-
-class _Target:
-    """A new array for results, and its memory as a bf_array."""
-
-    def __init__(self, x, name, shape):
-        self.made = _new_like(x, name, shape)
-        self._view = View(self.made, "bf16" if name == "bf16" else None)
-        array = self.array = Array(self._view.array.data, DTYPES[name], len(shape))
-        step = 1
-        for d in reversed(range(len(shape))):
-            array.shape[d], array.strides[d] = shape[d], step
-            step *= shape[d]
-
-    def result(self):
-        """The array; of no dimensions, as NumPy has it, a scalar."""
-        is_scalar = type(self.made).__module__ == "numpy" and self.made.ndim == 0
-        return self.made[()] if is_scalar else self.made
-
-
-def _value(number, name):
-    """Returns a number as a bf_value of dtype `name`."""
-    value = Value(DTYPES[name])
-    if name == "f64":
-        value.as_.f64 = number
-    elif name == "f32":
-        value.as_.f32 = number
-    elif name == "f16":
-        (value.as_.bits,) = struct.unpack("H", struct.pack("e", number))
-    elif name == "bf16":
-        (bits,) = struct.unpack("I", struct.pack("f", number))
-        is_nan = number != number
-        value.as_.bits = 0x7FC0 if is_nan else (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-    elif name in ("u64", "u32", "u16", "u8"):
-        value.as_.u64 = whole(number, ctypes.c_uint64)
-    else:
-        value.as_.i64 = whole(number)
-    return value
-
-
 def _rules(op, name, empty, options):
     """Returns options of the library, and the dtype of their results."""
     from . import _number, _options
@@ -133,7 +68,7 @@ def _rules(op, name, empty, options):
     if not number:
         raise ArgumentError(f"there are no arrays of {op} of {name} with {options}")
     if empty is not None:
-        rules.empty = ctypes.pointer(_value(empty, NAMES[number]))
+        rules.empty = ctypes.pointer(value_of(empty, NAMES[number]))
     return rules, NAMES[number]
 
 
@@ -144,8 +79,8 @@ def _run(call, op, arrays, shape, *, dtype=None, context=None, fits=False, empty
     rules, name = _rules(op, views[0].dtype, empty, options)
     first = views[0].array
     extents = shape(list(first.shape[: first.ndim]))
-    target = _Target(arrays[0], name, extents)
-    beside = _Target(arrays[0], "bool", extents) if fits else None
+    target = Target(arrays[0], name, extents)
+    beside = Target(arrays[0], "bool", extents) if fits else None
     call(
         context, [byref(view.array) for view in views], byref(rules), byref(target.array),
         byref(beside.array) if fits else None,
@@ -277,8 +212,8 @@ def reduce_runs(
     view, keys_view = View(x, dtype), _Elements(keys, "pair") if pairs else View(keys)
     rules, name = _rules(op, view.dtype, empty, options)
     rows, further = keys_view.array.shape[0], list(view.array.shape[1 : view.array.ndim])
-    first, values = _Target(keys, "i64", [rows]), _Target(x, name, [rows, *further])
-    beside = _Target(x, "bool", [rows, *further]) if fits else None
+    first, values = Target(keys, "i64", [rows]), Target(x, name, [rows, *further])
+    beside = Target(x, "bool", [rows, *further]) if fits else None
     runs = c_int64()
     context._call(
         lib.bf_reduce_runs, context._handle, OPS[op], byref(keys_view.array), byref(view.array),
@@ -372,8 +307,8 @@ class States:
         bitfold.sum. The states can absorb more."""
         rules, name = _rules(self.op, self.dtype, empty, options)
         shape = [len(self)] if shape is None else [whole(extent) for extent in shape]
-        values = _Target(like, name, shape)
-        beside = _Target(like, "bool", shape) if fits else None
+        values = Target(like, name, shape)
+        beside = Target(like, "bool", shape) if fits else None
         self._call(
             lib.bf_states_result, byref(rules), byref(values.array),
             byref(beside.array) if fits else None,
@@ -382,7 +317,7 @@ class States:
 
     def counts(self):
         """Returns how many elements each state has absorbed."""
-        counts = _Target(None, "i64", [len(self)])
+        counts = Target(None, "i64", [len(self)])
         self._call(lib.bf_states_counts, byref(counts.array))
         return counts.made
 

@@ -223,11 +223,6 @@ class Groups:
         return groups
 
 
-def unique(x, context=None, dtype=None):
-    """Returns the different elements of x, ascending (NaN last), and how often each occurs."""
-    return Groups(dtype or View(x).dtype, context=context).absorb(x).list()
-
-
 def join(a, b, seed=0, context=None, dtype=None):
     """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j."""
     context = context or _default_context()

@@ -27,7 +27,7 @@ typedef enum bf_statistic {
 typedef struct bf_selection {
     bf_statistic statistic;
     int count;                /* results of each line, > 0; a median is one */
-    const double *percents;   /* of quantiles */
+    const double *q;          /* of quantiles: 0 to 1 */
     const int64_t *positions; /* of the nth elements */
     bf_quantile_method method;
     bf_nan_policy nan;

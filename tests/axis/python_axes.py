@@ -29,47 +29,6 @@ SEED = int(os.environ.get("BITFOLD_SEED", "0"))
 THREADS = (1, 2, 3, 8)
 OF_STATES = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max")
 OPS = (*OF_STATES, "argmin", "argmax", "prod", "dot")
-EXTENTS = (0, 1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 33, 64, 100)
-MOST = 4000  # elements, of most cases
-LONG = 70_000  # of a few
-
-
-def shape_of(rng):
-    """Extents of 1 to 8 dimensions; an extent 0 is rare enough that most arrays have elements."""
-    ndim = int(rng.choice([1, 2, 2, 2, 3, 3, 4, 5, 8]))
-    most = LONG if rng.random() < 0.03 else MOST
-    shape = []
-    for _ in range(ndim):
-        whole = math.prod(e or 1 for e in shape)  # of no elements there can be as many results
-        fits = [e for e in EXTENTS if e * whole <= most and (e or rng.random() < 0.1)]
-        shape.append(int(rng.choice(fits)))
-    if rng.random() < 0.2 and math.prod(shape):
-        shape[rng.integers(ndim)] *= max(1, most // math.prod(shape))
-    return [shape[i] for i in rng.permutation(ndim)]
-
-
-def laid_out(rng, x):
-    """The same elements in another layout of memory; a few layouts repeat elements."""
-    u = rng.random()
-    if u < 0.4 or not x.size:
-        return x
-    if u < 0.6:
-        order = rng.permutation(x.ndim)
-        return np.ascontiguousarray(x.transpose(order)).transpose(np.argsort(order))
-    if u < 0.7:
-        return x[tuple(slice(None, None, int(rng.choice([1, -1]))) for _ in x.shape)]
-    if u < 0.8:
-        wide = np.zeros([2 * n + 1 for n in x.shape] if x.ndim < 5 else x.shape, x.dtype)
-        part = wide[tuple(slice(1, None, 2) for _ in x.shape)] if x.ndim < 5 else wide
-        part[...] = x
-        return part
-    if u < 0.9:
-        first = tuple(slice(0, 1) if rng.random() < 0.3 else slice(None) for _ in x.shape)
-        return np.broadcast_to(x[first], x.shape)
-    buffer = np.empty(x.nbytes + 1, np.uint8)
-    off = np.ndarray(x.shape, x.dtype, buffer=buffer.data, offset=1)
-    off[...] = x
-    return off
 
 
 class Problem:
@@ -78,13 +37,13 @@ class Problem:
     def __init__(self, seed):
         self.rng = rng = np.random.default_rng(seed)
         self.dtype = DTYPES[seed % len(DTYPES)]
-        shape = shape_of(rng)
+        shape = generate.shape_of(rng)
         n = math.prod(shape)
         if self.dtype in INTS and rng.random() < 0.5:
             self.x, self.y = (generate.ints_small(rng, self.dtype, n).reshape(shape) for _ in "xy")
         else:
             self.x, self.y = (generate.values(rng, self.dtype, n).reshape(shape) for _ in "xy")
-        self.x, self.y = laid_out(rng, self.x), laid_out(rng, self.y)
+        self.x, self.y = generate.placed_anyhow(rng, self.x), generate.placed_anyhow(rng, self.y)
         self.named = {"dtype": self.dtype} if self.dtype in ("bool", "bf16") else {}
         self.options = {}
         if self.dtype in FLOATS:

@@ -8,7 +8,7 @@
 #include "seam/order.h"
 #include "tests/support/both.h"
 
-enum { MOST_ELEMENTS = 400000, FEW_ELEMENTS = 3000, RESULTS_BYTES = 1 << 24, PERCENTS = 40 };
+enum { MOST_ELEMENTS = 400000, FEW_ELEMENTS = 3000, RESULTS_BYTES = 1 << 24, FRACTIONS = 40 };
 
 static const bf_order_backend *by; /* the GPU's */
 static char *expected_values, *found_values, *results_on_device;
@@ -412,8 +412,8 @@ static void takes_agree(void **unused) {
 /* ---- selecting --------------------------------------------------------------------------------
  */
 
-static void pick_selection(const problem *p, bf_selection *s, double percents[],
-                           int64_t positions[], bf_value *empty, uint64_t *seed) {
+static void pick_selection(const problem *p, bf_selection *s, double q[], int64_t positions[],
+                           bf_value *empty, uint64_t *seed) {
     int64_t shortest = p->lines.length;
     for (int64_t l = 0; l < p->lines.count; l++)
         if (begin_of(p, l + 1) - begin_of(p, l) < shortest)
@@ -421,14 +421,15 @@ static void pick_selection(const problem *p, bf_selection *s, double percents[],
     *s = (bf_selection){.statistic = (bf_statistic)pick(seed, 3),
                         .method = (bf_quantile_method)pick(seed, 13),
                         .nan = (bf_nan_policy)pick(seed, 3),
-                        .count = 1 + (int)pick(seed, pick(seed, 3) ? 5 : PERCENTS)};
+                        .count = 1 + (int)pick(seed, pick(seed, 3) ? 5 : FRACTIONS)};
     if (s->statistic == BF_STATISTIC_NTH && shortest == 0) s->statistic = BF_STATISTIC_QUANTILE;
     if (s->statistic == BF_STATISTIC_MEDIAN) s->count = 1;
     for (int i = 0; i < s->count; i++) {
-        percents[i] = pick(seed, 2) ? (double)pick(seed, 101) : (double)pick(seed, 10001) / 100;
+        q[i] = (double)pick(seed, pick(seed, 2) ? 101 : 10001);
+        q[i] /= q[i] > 100 ? 10000 : 100;
         positions[i] = shortest > 0 ? pick(seed, shortest) : 0;
     }
-    s->percents = percents;
+    s->q = q;
     s->positions = positions;
     s->to = s->statistic == BF_STATISTIC_MEDIAN     ? bf_median_to(p->lines.dtype)
             : s->statistic == BF_STATISTIC_QUANTILE ? bf_quantile_to(p->lines.dtype, s->method)
@@ -469,7 +470,7 @@ static bf_status expect_result(const problem *p, const bf_selection *s, int64_t 
     if (nans > 0 && s->nan == BF_NAN_PROPAGATE) return BF_OK;
     const bf_between b = s->statistic == BF_STATISTIC_MEDIAN
                              ? bf_median_between(n - nans)
-                             : bf_quantile_between(s->method, n - nans, s->percents[i]);
+                             : bf_quantile_between(s->method, n - nans, s->q[i]);
     const uint64_t below = load_bits(x + (size_t)b.below * bytes, bytes);
     const uint64_t above = load_bits(x + (size_t)b.above * bytes, bytes);
     *bits = s->statistic == BF_STATISTIC_MEDIAN
@@ -479,11 +480,11 @@ static bf_status expect_result(const problem *p, const bf_selection *s, int64_t 
 }
 
 static void check_selection(problem *p, uint64_t seed) {
-    double percents[PERCENTS];
-    int64_t positions[PERCENTS];
+    double fractions[FRACTIONS];
+    int64_t positions[FRACTIONS];
     bf_value empty;
     bf_selection s;
-    pick_selection(p, &s, percents, positions, &empty, &seed);
+    pick_selection(p, &s, fractions, positions, &empty, &seed);
     if (s.statistic != BF_STATISTIC_NTH) p->lines.order = BF_ASCENDING;
     expect_sorted(p);
     bf_order_lines lines = lines_on_gpu(p);
@@ -507,9 +508,9 @@ static void check_selection(problem *p, uint64_t seed) {
             const char *at = found + (size_t)(i * p->lines.count + l) * bytes;
             assert_int_equal(expect_result(p, &s, l, i, &bits), BF_OK);
             if (load_bits(at, bytes) != bits)
-                fail_msg("select %d (method %d, nan %d, percent %g, position %lld) of %s: result "
+                fail_msg("select %d (method %d, nan %d, fraction %g, position %lld) of %s: result "
                          "%d of line %lld is %llx, not %llx",
-                         (int)s.statistic, (int)s.method, (int)s.nan, percents[i],
+                         (int)s.statistic, (int)s.method, (int)s.nan, fractions[i],
                          (long long)positions[i], p->what, i, (long long)l,
                          (unsigned long long)load_bits(at, bytes), (unsigned long long)bits);
         }
@@ -520,7 +521,7 @@ static void selections_agree(void **unused) {
     for (int i = 0; i < cases(400); i++) {
         problem p;
         make_problem(&p, 80000u + (unsigned)i, false);
-        if (p.lines.count * PERCENTS * 8 < RESULTS_BYTES / 2)
+        if (p.lines.count * FRACTIONS * 8 < RESULTS_BYTES / 2)
             check_selection(&p, 90000u + (unsigned)i);
         free_problem(&p);
     }

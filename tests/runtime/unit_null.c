@@ -20,6 +20,7 @@ static void names(void **unused) {
     assert_int_equal(bf_map_from_name(NULL), 0);
     assert_int_equal(bf_palette_from_name(NULL), 0);
     assert_int_equal(bf_duplicates_from_name(NULL), -1);
+    assert_int_equal(bf_quantile_method_from_name(NULL), -1);
 }
 
 static void contexts(void **unused) {
@@ -140,6 +141,70 @@ static void many_states(void **unused) {
     REFUSED(bf_states_load(NULL, w->saved_states, w->saved_states_size, &s));
     REFUSED(bf_states_load(c, NULL, w->saved_states_size, &s));
     REFUSED(bf_states_load(c, w->saved_states, w->saved_states_size, NULL));
+}
+
+static void order(void **unused) {
+    (void)unused;
+    const bf_array *x = &w->f64, *i = &w->zeros, *y = &w->out_f64;
+    const double half = 0.5;
+    int axis = 0;
+    int64_t first = 0, n;
+    REFUSED(bf_sort(NULL, x, 0, NULL, y, NULL));
+    REFUSED(bf_sort(c, NULL, 0, NULL, y, NULL));
+    REFUSED(bf_sort(c, x, 0, NULL, NULL, NULL));
+    REFUSED(bf_sort_segments(NULL, x, i, NULL, y, NULL));
+    REFUSED(bf_sort_segments(c, NULL, i, NULL, y, NULL));
+    REFUSED(bf_sort_segments(c, x, NULL, NULL, y, NULL));
+    REFUSED(bf_sort_rows(NULL, y, i, 1, NULL));
+    REFUSED(bf_sort_rows(c, NULL, i, 1, NULL));
+    REFUSED(bf_sort_rows(c, y, NULL, 1, NULL));
+    REFUSED(bf_top(NULL, x, 0, 1, NULL, y, NULL));
+    REFUSED(bf_top(c, NULL, 0, 1, NULL, y, NULL));
+    REFUSED(bf_quantile_axes(NULL, x, &axis, 1, &half, 1, NULL, y));
+    REFUSED(bf_quantile_axes(c, NULL, &axis, 1, &half, 1, NULL, y));
+    REFUSED(bf_quantile_axes(c, x, NULL, 1, &half, 1, NULL, y));
+    REFUSED(bf_quantile_axes(c, x, &axis, 1, NULL, 1, NULL, y));
+    REFUSED(bf_quantile_axes(c, x, &axis, 1, &half, 1, NULL, NULL));
+    REFUSED(bf_quantile_segments(NULL, x, i, &half, 1, NULL, y));
+    REFUSED(bf_quantile_segments(c, NULL, i, &half, 1, NULL, y));
+    REFUSED(bf_quantile_segments(c, x, NULL, &half, 1, NULL, y));
+    REFUSED(bf_quantile_segments(c, x, i, NULL, 1, NULL, y));
+    REFUSED(bf_quantile_segments(c, x, i, &half, 1, NULL, NULL));
+    REFUSED(bf_quantile_index(NULL, x, i, &half, 1, NULL, y));
+    REFUSED(bf_quantile_index(c, NULL, i, &half, 1, NULL, y));
+    REFUSED(bf_quantile_index(c, x, NULL, &half, 1, NULL, y));
+    REFUSED(bf_quantile_index(c, x, i, NULL, 1, NULL, y));
+    REFUSED(bf_quantile_index(c, x, i, &half, 1, NULL, NULL));
+    REFUSED(bf_median_axes(NULL, x, &axis, 1, NULL, y));
+    REFUSED(bf_median_axes(c, NULL, &axis, 1, NULL, y));
+    REFUSED(bf_median_axes(c, x, NULL, 1, NULL, y));
+    REFUSED(bf_median_axes(c, x, &axis, 1, NULL, NULL));
+    REFUSED(bf_median_segments(NULL, x, i, NULL, y));
+    REFUSED(bf_median_segments(c, NULL, i, NULL, y));
+    REFUSED(bf_median_segments(c, x, NULL, NULL, y));
+    REFUSED(bf_median_segments(c, x, i, NULL, NULL));
+    REFUSED(bf_median_index(NULL, x, i, NULL, y));
+    REFUSED(bf_median_index(c, NULL, i, NULL, y));
+    REFUSED(bf_median_index(c, x, NULL, NULL, y));
+    REFUSED(bf_median_index(c, x, i, NULL, NULL));
+    REFUSED(bf_nth_axes(NULL, x, &axis, 1, &first, 1, NULL, y));
+    REFUSED(bf_nth_axes(c, NULL, &axis, 1, &first, 1, NULL, y));
+    REFUSED(bf_nth_axes(c, x, NULL, 1, &first, 1, NULL, y));
+    REFUSED(bf_nth_axes(c, x, &axis, 1, NULL, 1, NULL, y));
+    REFUSED(bf_nth_axes(c, x, &axis, 1, &first, 1, NULL, NULL));
+    REFUSED(bf_searchsorted(NULL, x, x, 0, NULL, &w->i64));
+    REFUSED(bf_searchsorted(c, NULL, x, 0, NULL, &w->i64));
+    REFUSED(bf_searchsorted(c, x, NULL, 0, NULL, &w->i64));
+    REFUSED(bf_searchsorted(c, x, x, 0, NULL, NULL));
+    REFUSED(bf_is_sorted(NULL, x, NULL, &axis));
+    REFUSED(bf_is_sorted(c, NULL, NULL, &axis));
+    REFUSED(bf_is_sorted(c, x, NULL, NULL));
+    REFUSED(bf_unique(NULL, x, NULL, NULL, NULL, &n));
+    REFUSED(bf_unique(c, NULL, NULL, NULL, NULL, &n));
+    REFUSED(bf_unique(c, x, NULL, NULL, NULL, NULL));
+    REFUSED(bf_mode(NULL, x, NULL, w->values, NULL));
+    REFUSED(bf_mode(c, NULL, NULL, w->values, NULL));
+    REFUSED(bf_mode(c, x, NULL, NULL, NULL));
 }
 
 static void many_results(void **unused) {
@@ -533,7 +598,8 @@ int main(void) {
         cmocka_unit_test(maps),         cmocka_unit_test(pictures),
         cmocka_unit_test(histograms),   cmocka_unit_test(groups),
         cmocka_unit_test(tables),       cmocka_unit_test(communicators),
-        cmocka_unit_test(many_results), cmocka_unit_test(many_states),
+        cmocka_unit_test(order),        cmocka_unit_test(many_results),
+        cmocka_unit_test(many_states),
     };
     return cmocka_run_group_tests(tests, make, destroy_world);
 }

@@ -229,6 +229,35 @@ CALL_AXIS(bf_reduce_segments_async, BF_SUM, &w->f64, &r.places, NULL, &r.values,
 CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NULL, &r.runs)
 #undef CALL_AXIS
 
+/* The calls of order.h. */
+#define CALL_ORDER(name, ...)                                                                      \
+    static bf_status call_##name(world *w) {                                                       \
+        static const double half = 0.5;                                                            \
+        static const int64_t first = 0;                                                            \
+        world_results r = world_result(w);                                                         \
+        bf_array one = {w->out_doubles, BF_F64, 1, {1}, {1}};                                      \
+        (void)half, (void)first, (void)one, (void)r;                                               \
+        return name(w->context, __VA_ARGS__);                                                      \
+    }
+CALL_ORDER(bf_sort, &w->f64, 0, NULL, &w->out_f64, &w->out_i64)
+CALL_ORDER(bf_sort_segments, &w->f64, &r.places, NULL, &w->out_f64, NULL)
+CALL_ORDER(bf_sort_rows, &w->out_f64, &w->out_i64, 1, NULL)
+CALL_ORDER(bf_top, &w->f64, 0, 1, NULL, &one, NULL)
+CALL_ORDER(bf_quantile_axes, &w->f64, &r.axis, 1, &half, 1, NULL, &one)
+CALL_ORDER(bf_quantile_segments, &w->f64, &r.places, &half, 1, NULL,
+           &(bf_array){w->out_doubles, BF_F64, 2, {1, 1}, {1, 1}})
+CALL_ORDER(bf_quantile_index, &w->f64, &w->zeros, &half, 1, NULL,
+           &(bf_array){w->out_doubles, BF_F64, 2, {1, 1}, {1, 1}})
+CALL_ORDER(bf_median_axes, &w->f64, &r.axis, 1, NULL, &r.value)
+CALL_ORDER(bf_median_segments, &w->f64, &r.places, NULL, &one)
+CALL_ORDER(bf_median_index, &w->f64, &w->zeros, NULL, &one)
+CALL_ORDER(bf_nth_axes, &w->f64, &r.axis, 1, &first, 1, NULL, &one)
+CALL_ORDER(bf_searchsorted, &w->f64, &w->f64, 0, NULL, &w->out_i64)
+CALL_ORDER(bf_is_sorted, &w->f64, NULL, &r.axis)
+CALL_ORDER(bf_unique, &w->zeros, NULL, NULL, NULL, &r.runs)
+CALL_ORDER(bf_mode, &w->zeros, NULL, w->values, NULL)
+#undef CALL_ORDER
+
 #define CALL_STATES(name, ...)                                                                     \
     static bf_status call_##name(world *w) {                                                       \
         world_results r = world_result(w);                                                         \
@@ -368,6 +397,21 @@ static const context_call context_calls[] = {
     ENTRY(bf_reduce_axes_async),
     ENTRY(bf_reduce_segments_async),
     ENTRY(bf_reduce_index_async),
+    ENTRY(bf_sort),
+    ENTRY(bf_sort_segments),
+    ENTRY(bf_sort_rows),
+    ENTRY(bf_top),
+    ENTRY(bf_quantile_axes),
+    ENTRY(bf_quantile_segments),
+    ENTRY(bf_quantile_index),
+    ENTRY(bf_median_axes),
+    ENTRY(bf_median_segments),
+    ENTRY(bf_median_index),
+    ENTRY(bf_nth_axes),
+    ENTRY(bf_searchsorted),
+    ENTRY(bf_is_sorted),
+    ENTRY(bf_unique),
+    ENTRY(bf_mode),
     ENTRY(bf_states_create),
     ENTRY(bf_states_clear),
     ENTRY(bf_states_absorb_axes),

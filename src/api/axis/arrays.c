@@ -23,24 +23,6 @@ bf_status bf_axis_check_arrays(bf_context *context, const bf_array *a, const bf_
     return BF_OK;
 }
 
-bf_status bf_axis_read_axes(bf_context *context, const bf_array *array, const int axes[], int n,
-                            bool reduced[BF_MAX_DIMS]) {
-    int ndim = array->ndim;
-    for (int d = 0; d < BF_MAX_DIMS; d++) reduced[d] = false;
-    if (n < 0 || n > ndim)
-        return bf_fail(context, BF_E_ARGUMENT, "%d axes of an array of %d dimensions", n, ndim);
-    if (n > 0 && axes == NULL) return bf_fail(context, BF_E_ARGUMENT, "no axes");
-    for (int i = 0; i < n; i++) {
-        if (axes[i] < -ndim || axes[i] >= ndim)
-            return bf_fail(context, BF_E_ARGUMENT, "axis %d of an array of %d dimensions", axes[i],
-                           ndim);
-        int axis = axes[i] < 0 ? axes[i] + ndim : axes[i];
-        if (reduced[axis]) return bf_fail(context, BF_E_ARGUMENT, "axis %d is given twice", axis);
-        reduced[axis] = true;
-    }
-    return BF_OK;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool is_place_dtype(bf_rows_by by, bf_dtype dtype) {

@@ -15,7 +15,7 @@ static bf_status check_shape(const bf_axis_call *call, const bool reduced[BF_MAX
         with[d] = reduced[d] ? 1 : a->shape[d];
         if (!reduced[d]) without[kept++] = a->shape[d];
     }
-    if (bf_axis_has_shape(results, kept, without) || bf_axis_has_shape(results, a->ndim, with))
+    if (bf_array_has_shape(results, kept, without) || bf_array_has_shape(results, a->ndim, with))
         return BF_OK;
     return bf_fail(call->context, BF_E_SHAPE,
                    "the values have not the shape of the array without its reduced axes");
@@ -52,7 +52,7 @@ static bf_status run_call(bf_axis_call *call, const int axes[], int n, const bf_
                           const bf_array *fits) {
     bool reduced[BF_MAX_DIMS];
     const bf_array *a = call->inputs[0];
-    bf_status status = bf_axis_read_axes(call->context, a, axes, n, reduced);
+    bf_status status = bf_array_read_axes(call->context, a, axes, n, reduced);
     if (status == BF_OK) status = check_shape(call, reduced, values);
     if (status == BF_OK) status = bf_axis_set_outputs(call, values, fits);
     if (status != BF_OK || call->values.count == 0) return status;

@@ -11,10 +11,6 @@
  * more elements than BF_REPEATS_MAX. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
 bf_status bf_axis_check_arrays(bf_context *context, const bf_array *a, const bf_array *b);
 
-/* Sets reduced[d] for the dimensions that axes name. Errors: BF_E_ARGUMENT. */
-bf_status bf_axis_read_axes(bf_context *context, const bf_array *array, const int axes[], int n,
-                            bool reduced[BF_MAX_DIMS]);
-
 /* Sets rows to those of a checked array that go to `slots` slots by offsets or by index; places is
  * the array of these. rows->places is not set. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
 bf_status bf_axis_read_rows(bf_context *context, const bf_array *array, const bf_array *places,
@@ -28,14 +24,6 @@ void bf_axis_find_fibres(const bf_array *a, const bf_array *b, const bool reduce
 
 /* ---- call.c: a call, step by step ------------------------------------------------------------ */
 
-/* An output: the caller's array, or a contiguous copy that is written instead. */
-typedef struct bf_axis_output {
-    const bf_array *array; /* NULL: none */
-    int64_t count;
-    void *data;
-    void *copy;
-} bf_axis_output;
-
 enum { BF_AXIS_INPUTS = 3 }; /* a, b, and offsets, index or keys */
 
 typedef struct bf_axis_call {
@@ -43,8 +31,8 @@ typedef struct bf_axis_call {
     const bf_array *inputs[BF_AXIS_INPUTS]; /* NULL: none */
     bf_operands operands;
     bf_reduce_options options;
-    bf_value empty; /* what options.empty points to */
-    bf_axis_output values, fits;
+    bf_value empty;       /* what options.empty points to */
+    bf_flat values, fits; /* the outputs */
     bf_results results;
 } bf_axis_call;
 
@@ -63,9 +51,6 @@ bf_status bf_axis_check_output(const bf_axis_call *call, const bf_array *array, 
                                const char *name);
 /* Checks and sets the outputs, whose shape the caller has checked. */
 bf_status bf_axis_set_outputs(bf_axis_call *call, const bf_array *values, const bf_array *fits);
-bool bf_axis_has_shape(const bf_array *array, int ndim, const int64_t shape[]);
-/* May two arrays (NULL: none) share memory? They lie between their first and last bytes. */
-bool bf_axis_overlap(const bf_array *a, const bf_array *b);
 /* Chooses the backend by all arrays of the call. more: another output, or NULL. */
 bf_status bf_axis_place(bf_axis_call *call, const bf_array *more);
 /* Gives the backend its outputs. longest: the most elements that a result takes; some_empty: some
@@ -73,8 +58,6 @@ bf_status bf_axis_place(bf_axis_call *call, const bf_array *more);
 bf_status bf_axis_prepare(bf_axis_call *call, int64_t longest, bool some_empty);
 /* Reduces rows, whose places the backend reads, into prepared outputs. */
 bf_status bf_axis_reduce_rows(bf_axis_call *call, const bf_rows *rows);
-/* Writes an output that is a copy to its array. */
-bf_status bf_axis_return(bf_context *context, const bf_axis_output *output);
 /* Ends a prepared call: on success writes its outputs. Returns the status. */
 bf_status bf_axis_finish(bf_axis_call *call, bf_status status);
 

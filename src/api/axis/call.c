@@ -77,67 +77,12 @@ bf_status bf_axis_open_queued(bf_axis_call *call, bf_context *context, bf_reduct
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-bool bf_axis_has_shape(const bf_array *array, int ndim, const int64_t shape[]) {
-    if (array->ndim != ndim) return false;
-    for (int d = 0; d < ndim; d++)
-        if (array->shape[d] != shape[d]) return false;
-    return true;
-}
-
-typedef struct range {
-    uintptr_t begin, end;
-} range;
-
-/* The bytes from the first to the last of an array, which is well formed. */
-static range range_of(const bf_array *array) {
-    const int64_t bytes = bf_key_bytes(array->dtype);
-    range r = {(uintptr_t)array->data, (uintptr_t)array->data};
-    if (bf_array_elements(array, bytes) == 0) return r;
-    r.end += (uintptr_t)bytes;
-    for (int d = 0; d < array->ndim; d++) {
-        int64_t reach = array->shape[d] > 1 ? (array->shape[d] - 1) * array->strides[d] * bytes : 0;
-        *(reach < 0 ? &r.begin : &r.end) += (uintptr_t)reach;
-    }
-    return r;
-}
-
-bool bf_axis_overlap(const bf_array *a, const bf_array *b) {
-    if (a == NULL || b == NULL) return false;
-    range x = range_of(a), y = range_of(b);
-    return x.begin < y.end && y.begin < x.end;
-}
-
-/* Do elements share memory? As far as strides tell: each must reach beyond all smaller ones. */
-static bool overlaps_itself(const bf_array *array) {
-    int64_t reach = 0;
-    bool done[BF_MAX_DIMS] = {false};
-    if (bf_array_count(array) == 0) return false;
-    for (int i = 0; i < array->ndim; i++) {
-        int least = -1;
-        for (int d = 0; d < array->ndim; d++) {
-            if (done[d]) continue;
-            if (least < 0 || llabs(array->strides[d]) < llabs(array->strides[least])) least = d;
-        }
-        done[least] = true;
-        if (array->shape[least] <= 1) continue;
-        if (llabs(array->strides[least]) <= reach) return true;
-        reach += llabs(array->strides[least]) * (array->shape[least] - 1);
-    }
-    return false;
-}
-
 bf_status bf_axis_check_output(const bf_axis_call *call, const bf_array *array, bf_dtype dtype,
                                const char *name) {
-    if (bf_array_count(array) < 0)
-        return bf_fail(call->context, BF_E_ARGUMENT, "the array of the %s is not well formed",
-                       name);
-    if (array->dtype != dtype)
-        return bf_fail(call->context, BF_E_DTYPE, "the %s are %s, their array %s", name,
-                       bf_dtype_name(dtype), bf_dtype_name(array->dtype));
-    if (overlaps_itself(array))
-        return bf_fail(call->context, BF_E_ARGUMENT, "%s share memory with each other", name);
+    bf_status status = bf_flat_check(call->context, array, dtype, name);
+    if (status != BF_OK) return status;
     for (int i = 0; i < BF_AXIS_INPUTS; i++)
-        if (bf_axis_overlap(array, call->inputs[i]))
+        if (bf_arrays_overlap(array, call->inputs[i]))
             return bf_fail(call->context, BF_E_ARGUMENT, "the %s lie in the memory of an input",
                            name);
     if (call->results.queued && bf_array_count(array) > 0 && !bf_array_is_contiguous(array))
@@ -148,15 +93,15 @@ bf_status bf_axis_check_output(const bf_axis_call *call, const bf_array *array, 
 bf_status bf_axis_set_outputs(bf_axis_call *call, const bf_array *values, const bf_array *fits) {
     bf_status status = bf_axis_check_output(call, values, call->results.to, "values");
     if (status != BF_OK) return status;
-    call->values = (bf_axis_output){.array = values, .count = bf_array_count(values)};
+    call->values = (bf_flat){.array = values, .count = bf_array_count(values)};
     if (fits == NULL) return BF_OK;
     status = bf_axis_check_output(call, fits, BF_BOOL, "fits");
     if (status != BF_OK) return status;
     if (!bf_same_shape(values, fits))
         return bf_fail(call->context, BF_E_SHAPE, "the shapes of values and fits differ");
-    if (bf_axis_overlap(values, fits))
+    if (bf_arrays_overlap(values, fits))
         return bf_fail(call->context, BF_E_ARGUMENT, "values and fits share memory");
-    call->fits = (bf_axis_output){.array = fits, .count = call->values.count};
+    call->fits = (bf_flat){.array = fits, .count = call->values.count};
     return BF_OK;
 }
 
@@ -209,51 +154,22 @@ static bool may_fail(const bf_axis_call *call, int64_t longest, bool some_empty)
            may_overflow(&call->operands, call->results.to, longest);
 }
 
-/* Has the backend write to the array, if it can, else to a copy. */
-static bf_status prepare_output(bf_context *context, bf_axis_output *o, bool apart) {
-    const bf_backend *on = context->used;
-    if (o->array == NULL || o->count == 0) return BF_OK;
-    o->data = o->array->data;
-    bool reached = on == &bf_backend_cpu || bf_where_is(o->data, NULL) != BF_WHERE_HOST;
-    if (!apart && reached && bf_array_is_contiguous(o->array)) return BF_OK;
-    size_t bytes = (size_t)bf_bytes_of(o->count, bf_dtype_bytes(o->array->dtype));
-    o->data = o->copy = on->memory->allocate(context, bytes);
-    return o->copy != NULL ? BF_OK : BF_E_MEMORY;
-}
-
 bf_status bf_axis_prepare(bf_axis_call *call, int64_t longest, bool some_empty) {
     bool apart = may_fail(call, longest, some_empty);
-    bf_status status = prepare_output(call->context, &call->values, apart);
-    if (status == BF_OK) status = prepare_output(call->context, &call->fits, apart);
+    const bf_backend *on = call->context->used;
+    bf_status status = bf_flat_prepare(call->context, on, call->values.array, apart, &call->values);
+    if (status == BF_OK)
+        status = bf_flat_prepare(call->context, on, call->fits.array, apart, &call->fits);
     call->results.values = call->values.data;
-    call->results.fits = call->fits.data;
+    call->results.fits = (uint8_t *)call->fits.data;
     return status;
 }
 
-bf_status bf_axis_return(bf_context *context, const bf_axis_output *o) {
-    const bf_memory_backend *memory = context->used->memory;
-    if (o->copy == NULL) return BF_OK;
-    const bf_array *array = o->array;
-    int bytes = bf_dtype_bytes(array->dtype);
-    if (bf_array_is_contiguous(array))
-        return memory->copy(context, array->data, o->copy, (size_t)(o->count * bytes));
-    bf_strided to = {array->data, bytes, array->ndim, {0}, {0}};
-    for (int d = 0; d < array->ndim; d++) {
-        to.shape[d] = array->shape[d];
-        to.strides[d] = array->shape[d] > 1 ? array->strides[d] : 0;
-    }
-    return memory->scatter(context, &to, 0, o->count, o->copy);
-}
-
-static void release_output(bf_context *context, const bf_axis_output *o) {
-    if (o->copy != NULL) context->used->memory->release(context, o->copy);
-}
-
 bf_status bf_axis_finish(bf_axis_call *call, bf_status status) {
-    if (status == BF_OK) status = bf_axis_return(call->context, &call->values);
-    if (status == BF_OK) status = bf_axis_return(call->context, &call->fits);
-    release_output(call->context, &call->values);
-    release_output(call->context, &call->fits);
+    if (status == BF_OK) status = bf_flat_return(call->context, &call->values);
+    if (status == BF_OK) status = bf_flat_return(call->context, &call->fits);
+    bf_flat_release(&call->values);
+    bf_flat_release(&call->fits);
     return status;
 }
 

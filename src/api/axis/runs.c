@@ -56,7 +56,7 @@ static bf_status check_first(runs_call *r) {
     bf_status status = bf_axis_check_output(&r->call, r->first, BF_I64, "first rows");
     if (status == BF_OK) status = check_room(r, r->first, 1, "first rows");
     if (status != BF_OK) return status;
-    if (bf_axis_overlap(r->first, r->values) || bf_axis_overlap(r->first, r->fits))
+    if (bf_arrays_overlap(r->first, r->values) || bf_arrays_overlap(r->first, r->fits))
         return bf_fail(r->call.context, BF_E_ARGUMENT, "two outputs share memory");
     return BF_OK;
 }
@@ -108,8 +108,9 @@ static bf_status reduce_runs(runs_call *r) {
 
 static bf_status return_first(runs_call *r) {
     bf_array first = cut_array(r->first, r->found);
-    bf_axis_output output = {.array = &first, .count = r->found, .copy = r->offsets};
-    return bf_axis_return(r->call.context, &output);
+    bf_context *context = r->call.context;
+    bf_flat output = {context, &first, r->found, (char *)r->offsets, r->offsets, context->used};
+    return bf_flat_return(context, &output);
 }
 
 static bf_status run_call(runs_call *r, int64_t *runs) {

@@ -169,7 +169,7 @@ static bf_status absorb_axes(bf_states *s, const bf_array *array, const int axes
     int64_t fibres = 1;
     bf_rows rows;
     bf_status status = check_chunk(s, array);
-    if (status == BF_OK) status = bf_axis_read_axes(s->context, array, axes, n, reduced);
+    if (status == BF_OK) status = bf_array_read_axes(s->context, array, axes, n, reduced);
     if (status != BF_OK) return status;
     for (int d = 0; d < array->ndim; d++)
         if (!reduced[d] && __builtin_mul_overflow(fibres, array->shape[d], &fibres)) fibres = -1;

@@ -1,9 +1,11 @@
 /* Arrays: checks, and walks over any shape in contiguous pieces. */
 #include "api/runtime/array.h"
 
-#include "rules/number/dtype.h"
+#include "rules/key/rank.h"
 #include "seam/memory.h"
 #include "seam/place.h"
+
+#include <stdlib.h>
 
 /* A watched call takes contiguous memory in pieces of SCRATCHES times the backend's scratch: 128
  * MiB on the CPU. Larger pieces would make ticks rare; smaller ones cost more, because all threads
@@ -50,6 +52,75 @@ bool bf_same_shape(const bf_array *a, const bf_array *b) {
         if (a->shape[d] != b->shape[d]) return false;
     return true;
 }
+
+bool bf_array_has_shape(const bf_array *array, int ndim, const int64_t shape[]) {
+    if (array->ndim != ndim) return false;
+    for (int d = 0; d < ndim; d++)
+        if (array->shape[d] != shape[d]) return false;
+    return true;
+}
+
+typedef struct range {
+    uintptr_t begin, end;
+} range;
+
+/* The bytes from the first to the last of an array, which is well formed. */
+static range range_of(const bf_array *array) {
+    const int64_t bytes = bf_key_bytes(array->dtype);
+    range r = {(uintptr_t)array->data, (uintptr_t)array->data};
+    if (bf_array_elements(array, bytes) == 0) return r;
+    r.end += (uintptr_t)bytes;
+    for (int d = 0; d < array->ndim; d++) {
+        int64_t reach = array->shape[d] > 1 ? (array->shape[d] - 1) * array->strides[d] * bytes : 0;
+        *(reach < 0 ? &r.begin : &r.end) += (uintptr_t)reach;
+    }
+    return r;
+}
+
+bool bf_arrays_overlap(const bf_array *a, const bf_array *b) {
+    if (a == NULL || b == NULL) return false;
+    range x = range_of(a), y = range_of(b);
+    return x.begin < y.end && y.begin < x.end;
+}
+
+/* As far as strides tell: each must reach beyond all smaller ones. */
+bool bf_array_overlaps_itself(const bf_array *array) {
+    int64_t reach = 0;
+    bool done[BF_MAX_DIMS] = {false};
+    if (bf_array_elements(array, bf_key_bytes(array->dtype)) == 0) return false;
+    for (int i = 0; i < array->ndim; i++) {
+        int least = -1;
+        for (int d = 0; d < array->ndim; d++) {
+            if (done[d]) continue;
+            if (least < 0 || llabs(array->strides[d]) < llabs(array->strides[least])) least = d;
+        }
+        done[least] = true;
+        if (array->shape[least] <= 1) continue;
+        if (llabs(array->strides[least]) <= reach) return true;
+        reach += llabs(array->strides[least]) * (array->shape[least] - 1);
+    }
+    return false;
+}
+
+bf_status bf_array_read_axes(bf_context *context, const bf_array *array, const int axes[], int n,
+                             bool named[BF_MAX_DIMS]) {
+    int ndim = array->ndim;
+    for (int d = 0; d < BF_MAX_DIMS; d++) named[d] = false;
+    if (n < 0 || n > ndim)
+        return bf_fail(context, BF_E_ARGUMENT, "%d axes of an array of %d dimensions", n, ndim);
+    if (n > 0 && axes == NULL) return bf_fail(context, BF_E_ARGUMENT, "no axes");
+    for (int i = 0; i < n; i++) {
+        if (axes[i] < -ndim || axes[i] >= ndim)
+            return bf_fail(context, BF_E_ARGUMENT, "axis %d of an array of %d dimensions", axes[i],
+                           ndim);
+        int axis = axes[i] < 0 ? axes[i] + ndim : axes[i];
+        if (named[axis]) return bf_fail(context, BF_E_ARGUMENT, "axis %d is given twice", axis);
+        named[axis] = true;
+    }
+    return BF_OK;
+}
+
+/* ---- walks ----------------------------------------------------------------------------------- */
 
 /* The dimensions of a walk over arrays of one shape. Extents of 1 are dropped. Neighbouring
  * dimensions are joined if they are contiguous in every array. */

@@ -29,6 +29,17 @@ static inline void bf_array_set(bf_array *array, bf_dtype dtype, const void *dat
 bool bf_array_is_contiguous(const bf_array *array);
 
 bool bf_same_shape(const bf_array *a, const bf_array *b);
+bool bf_array_has_shape(const bf_array *array, int ndim, const int64_t shape[]);
+
+/* May two well-formed arrays (NULL: none) share memory? They lie between their first and last
+ * bytes. The other says whether an array's elements may share memory with each other. */
+bool bf_arrays_overlap(const bf_array *a, const bf_array *b);
+bool bf_array_overlaps_itself(const bf_array *array);
+
+/* Sets named[d] for the dimensions that axes[0..n) name: -ndim to ndim - 1, none twice. Errors:
+ * BF_E_ARGUMENT. */
+bf_status bf_array_read_axes(bf_context *context, const bf_array *array, const int axes[], int n,
+                             bool named[BF_MAX_DIMS]);
 
 /* Takes a piece of each array: count contiguous elements, where the backend in use can read them.
  */

@@ -56,6 +56,14 @@ static bf_status gather_elements(bf_context *context, const bf_flat *flat, const
     return status;
 }
 
+static bf_status make_copy(bf_flat *flat, const bf_backend *by) {
+    int64_t bytes = bf_bytes_of(flat->count, bf_key_bytes(flat->array->dtype));
+    flat->by = by;
+    flat->copy = by->memory->allocate(flat->context, (size_t)bytes);
+    flat->data = flat->copy;
+    return flat->copy != NULL ? BF_OK : BF_E_MEMORY;
+}
+
 bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype,
                        const bf_array *array, bf_flat *flat) {
     *flat = (bf_flat){.context = context, .array = array};
@@ -67,17 +75,41 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
     if (bf_array_is_contiguous(array)) return BF_OK;
     status = describe_array(context, array, &from);
     if (status != BF_OK) return status;
-    flat->by = on;
-    flat->copy =
-        flat->by->memory->allocate(context, (size_t)bf_bytes_of(flat->count, bf_key_bytes(dtype)));
-    if (flat->copy == NULL) return BF_E_MEMORY;
-    flat->data = flat->copy;
-    return gather_elements(context, flat, &from);
+    status = make_copy(flat, on);
+    return status == BF_OK ? gather_elements(context, flat, &from) : status;
+}
+
+bf_status bf_flat_check(bf_context *context, const bf_array *array, bf_dtype dtype,
+                        const char *name) {
+    if (bf_array_elements(array, bf_key_bytes(array->dtype)) < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "the array of the %s is not well formed", name);
+    if (array->dtype != dtype)
+        return bf_fail(context, BF_E_DTYPE, "the %s are %s, their array %s", name,
+                       bf_dtype_name(dtype), bf_dtype_name(array->dtype));
+    if (bf_array_overlaps_itself(array))
+        return bf_fail(context, BF_E_ARGUMENT, "%s share memory with each other", name);
+    return BF_OK;
+}
+
+bf_status bf_flat_prepare(bf_context *context, const bf_backend *on, const bf_array *array,
+                          bool apart, bf_flat *flat) {
+    *flat = (bf_flat){.context = context, .array = array};
+    if (array == NULL) return BF_OK;
+    flat->count = bf_array_elements(array, bf_key_bytes(array->dtype));
+    flat->data = array->data;
+    if (flat->count == 0) return BF_OK;
+    bool reached = on == &bf_backend_cpu || bf_where_is(flat->data, NULL) != BF_WHERE_HOST;
+    if (!apart && reached && bf_array_is_contiguous(array)) return BF_OK;
+    return make_copy(flat, on);
 }
 
 bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
     bf_strided to;
     if (flat->copy == NULL) return BF_OK;
+    if (bf_array_is_contiguous(flat->array)) {
+        int64_t bytes = flat->count * bf_key_bytes(flat->array->dtype);
+        return flat->by->memory->copy(context, flat->array->data, flat->copy, (size_t)bytes);
+    }
     bf_status status = describe_array(context, flat->array, &to);
     if (status != BF_OK) return status;
     return flat->by->memory->scatter(context, &to, 0, elements_of(flat), flat->copy);

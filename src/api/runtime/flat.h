@@ -23,7 +23,16 @@ bf_memory bf_flat_memory(const bf_array *array);
  * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
 bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype,
                        const bf_array *array, bf_flat *flat);
-/* Writes a changed copy back to its array. */
+/* Checks an output: it is well formed, of dtype, and no two elements share memory. name: of its
+ * elements. Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
+bf_status bf_flat_check(bf_context *context, const bf_array *array, bf_dtype dtype,
+                        const char *name);
+/* Sets flat->data to memory for the elements of a checked output (NULL: none) that backend `on`
+ * writes: the array's own if the backend can write there, else a copy, of no defined values. apart:
+ * always a copy. The caller releases flat, also after a failure. Errors: BF_E_MEMORY. */
+bf_status bf_flat_prepare(bf_context *context, const bf_backend *on, const bf_array *array,
+                          bool apart, bf_flat *flat);
+/* Writes a copy to its array. */
 bf_status bf_flat_return(bf_context *context, const bf_flat *flat);
 void bf_flat_release(bf_flat *flat);
 

@@ -62,7 +62,7 @@ struct bracket_params {
     bf_statistic statistic;
     bf_quantile_method method;
     bool skips; /* NaNs */
-    double percent[MOST];
+    double q[MOST];
     int64_t position[MOST];
     /* of the first k, instead */
     int64_t first;
@@ -148,7 +148,7 @@ __device__ void guess_range(const bracket_params &p, int bracket, double m, doub
     else if (p.statistic == BF_STATISTIC_NTH)
         part = (double)p.position[bracket] / n;
     else if (p.statistic == BF_STATISTIC_QUANTILE)
-        part = p.percent[bracket] / 100;
+        part = p.q[bracket];
     const double margin = 4.5 * sqrt(m * part * (1 - part)) + 8;
     *from = part * m - margin;
     *to = part * m + margin;
@@ -331,7 +331,7 @@ __device__ inner_ranks find_ranks(const bracket_params &p, int bracket) {
     inner_ranks r = {};
     bf_between between = {0, 0, 0};
     if (numbers > 0)
-        between = bf_cuda_between(p.statistic, p.method, p.percent[bracket], p.position[bracket],
+        between = bf_cuda_between(p.statistic, p.method, p.q[bracket], p.position[bracket],
                                   numbers);
     const int64_t rank[2] = {between.below, between.above};
     for (int i = 0; i < 2; i++) {
@@ -633,7 +633,7 @@ bf_status settle_ranks(bf_cuda_order_call *call, bf_dtype dtype, const bracket_p
     bf_status status = BF_OK;
     for (int b = 0; b < p.brackets; b++) {
         const bf_between between =
-            bf_cuda_between(p.statistic, p.method, p.percent[b], p.position[b], numbers);
+            bf_cuda_between(p.statistic, p.method, p.q[b], p.position[b], numbers);
         rank[2 * b] = between.below;
         rank[2 * b + 1] = between.above;
         if (status == BF_OK && (at->where[2 * b] == CROWDED || at->where[2 * b + 1] == CROWDED))
@@ -664,7 +664,7 @@ bf_status bf_cuda_order_brackets(bf_cuda_order_call *call, bf_dtype dtype, bf_or
     for (int i = 0; i < results; i++) {
         if (nth) p.position[i] = selection->positions[first + i];
         if (selection->statistic == BF_STATISTIC_QUANTILE)
-            p.percent[i] = selection->percents[first + i];
+            p.q[i] = selection->q[first + i];
     }
     const int memories = call->memories;
     bf_status status = set_memory(call, dtype, &p, false);

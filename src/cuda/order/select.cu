@@ -21,7 +21,7 @@ struct select_params {
     const void *sorted;
     bf_statistic statistic;
     int count;
-    const uint64_t *wanted; /* percents, as bits, or positions */
+    const uint64_t *wanted; /* fractions, as bits, or positions */
     bf_quantile_method method;
     bf_nan_policy nan;
     bool has_empty;
@@ -122,7 +122,7 @@ uint64_t make_from_places(const long_lines *s, int i, int64_t numbers, const uin
     const uint64_t above = bf_order_element(dtype, s->array->order, place[1]);
     if (x->statistic == BF_STATISTIC_NTH) return below;
     if (x->statistic == BF_STATISTIC_MEDIAN) return bf_median_bits(dtype, below, above);
-    const bf_between b = bf_quantile_between(x->method, numbers, x->percents[i]);
+    const bf_between b = bf_quantile_between(x->method, numbers, x->q[i]);
     return bf_quantile_bits(dtype, x->method, below, above, b.weight);
 }
 
@@ -200,10 +200,10 @@ bf_status select_long(bf_cuda_order_call *call, const bf_cuda_order_array *array
 
 /* --- lines that are sorted --- */
 
-/* Copies the percents or positions to the GPU. */
+/* Copies the fractions or positions to the GPU. */
 bf_status copy_wanted(bf_cuda_order_call *call, const bf_selection *selection, select_params *p) {
     const void *from = selection->statistic == BF_STATISTIC_NTH ? (const void *)selection->positions
-                                                                : (const void *)selection->percents;
+                                                                : (const void *)selection->q;
     const void *at = NULL;
     if (selection->statistic == BF_STATISTIC_MEDIAN) return BF_OK;
     bf_status status = bf_cuda_order_read(call, from, (size_t)selection->count * 8, 8, &at);

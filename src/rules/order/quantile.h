@@ -1,4 +1,4 @@
-/* Quantiles: where a percent lies among n elements in order, and the value there, as NumPy's
+/* Quantiles: where a fraction lies among n elements in order, and the value there, as NumPy's
  * methods have them (docs/numerics.md); and medians. Each floating-point operation is rounded once
  * and none is contracted; the caller has set the usual environment. */
 #ifndef BF_RULES_ORDER_QUANTILE_H
@@ -89,9 +89,9 @@ BF_RULE bf_between bf_between_make(int64_t below, double weight) {
     return b;
 }
 
-/* Where a percent from 0 to 100 lies among n > 0 elements. */
-BF_RULE bf_between bf_quantile_between(bf_quantile_method method, int64_t n, double percent) {
-    const double at = bf_quantile_at(method, n, percent / 100);
+/* Where a fraction q from 0 to 1 lies among n > 0 elements. */
+BF_RULE bf_between bf_quantile_between(bf_quantile_method method, int64_t n, double q) {
+    const double at = bf_quantile_at(method, n, q);
     if (at < 0) return bf_between_make(0, 0);
     if (at >= (double)(n - 1)) return bf_between_make(n - 1, 0);
     const int64_t below = (int64_t)at;
@@ -124,8 +124,7 @@ BF_RULE uint64_t bf_bits_of_number(double x) {
 BF_RULE double bf_quantile_number(bf_dtype dtype, uint64_t element) {
     if (dtype == BF_F64) return bf_number_of_bits(element);
     if (bf_dtype_is_float(dtype))
-        return bf_number_of_bits(
-            bf_float_convert(bf_format_of(dtype), bf_format_f64(), element));
+        return bf_number_of_bits(bf_float_convert(bf_format_of(dtype), bf_format_f64(), element));
     if (dtype == BF_BOOL) return element != 0 ? 1 : 0;
     if (!bf_dtype_is_signed(dtype)) return (double)element;
     return (double)bf_sign_extend(element, 8 * bf_dtype_bytes(dtype));
@@ -159,8 +158,8 @@ BF_RULE uint64_t bf_quantile_element(bf_dtype dtype, uint64_t element) {
 }
 
 /* The bits, of bf_quantile_to, of a quantile between elements a and b. */
-BF_RULE uint64_t bf_quantile_bits(bf_dtype dtype, bf_quantile_method method, uint64_t a,
-                                  uint64_t b, double weight) {
+BF_RULE uint64_t bf_quantile_bits(bf_dtype dtype, bf_quantile_method method, uint64_t a, uint64_t b,
+                                  double weight) {
     if (bf_quantile_chooses(method)) return bf_quantile_element(dtype, a);
     return bf_quantile_mix(dtype, a, b, weight);
 }
@@ -172,8 +171,10 @@ BF_RULE uint64_t bf_median_of_floats(bf_format f, uint64_t a, uint64_t b) {
         return bf_float_add(f, a, b);
     bf_exact_float x = bf_exact_decode(f, a), y = bf_exact_decode(f, b);
     if (x.m == 0 && y.m == 0) return 0;
-    if (x.m != 0 && y.m != 0) x = bf_exact_add(x, y);
-    else if (x.m == 0) x = y;
+    if (x.m != 0 && y.m != 0)
+        x = bf_exact_add(x, y);
+    else if (x.m == 0)
+        x = y;
     x.exponent--;
     return bf_exact_round(f, x);
 }

@@ -1,0 +1,413 @@
+"""Order (order.h): sorting, and what depends on the order of values."""
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+
+from ._arrays import NAMES, Target, View, to_python, value_of
+from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, ShapeError, Value, lib, whole
+from ._axis import _axes
+from ._table import _default_context
+
+__all__ = [
+    "sort", "argsort", "sort_rows", "segment_sort", "segment_argsort", "top", "median", "quantile", "percentile",
+    "segment_median", "segment_quantile", "index_median", "index_quantile", "nth", "searchsorted", "is_sorted",
+    "unique", "mode",
+]  # fmt: skip
+
+METHODS = (
+    "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
+    "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased",
+    "normal_unbiased",
+)  # fmt: skip
+
+
+class _Options(ctypes.Structure):
+    """bf_order_options"""
+
+    _fields_ = [
+        ("size", c_size_t), ("descending", c_int), ("nan", c_int), ("method", c_int),
+        ("empty", POINTER(Value)),
+    ]  # fmt: skip
+
+
+_ARRAY, _OPTIONS = POINTER(Array), POINTER(_Options)
+_SELECT = (_OPTIONS, _ARRAY)
+_AXES = (POINTER(c_int), c_int)
+_QUANTILES = (POINTER(c_double), c_int)
+_SIGNATURES = {
+    "bf_quantile_method_name": (c_char_p, c_int),
+    "bf_sort": (c_int, c_void_p, _ARRAY, c_int, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_sort_segments": (c_int, c_void_p, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_sort_rows": (c_int, c_void_p, _ARRAY, _ARRAY, c_int, _OPTIONS),
+    "bf_top": (c_int, c_void_p, _ARRAY, c_int, c_int64, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_quantile_dtype": (c_int, c_int, c_int),
+    "bf_median_dtype": (c_int, c_int),
+    "bf_quantile_axes": (c_int, c_void_p, _ARRAY, *_AXES, *_QUANTILES, *_SELECT),
+    "bf_quantile_segments": (c_int, c_void_p, _ARRAY, _ARRAY, *_QUANTILES, *_SELECT),
+    "bf_quantile_index": (c_int, c_void_p, _ARRAY, _ARRAY, *_QUANTILES, *_SELECT),
+    "bf_median_axes": (c_int, c_void_p, _ARRAY, *_AXES, *_SELECT),
+    "bf_median_segments": (c_int, c_void_p, _ARRAY, _ARRAY, *_SELECT),
+    "bf_median_index": (c_int, c_void_p, _ARRAY, _ARRAY, *_SELECT),
+    "bf_nth_axes": (c_int, c_void_p, _ARRAY, *_AXES, POINTER(c_int64), c_int, *_SELECT),
+    "bf_searchsorted": (c_int, c_void_p, _ARRAY, _ARRAY, c_int, _OPTIONS, _ARRAY),
+    "bf_is_sorted": (c_int, c_void_p, _ARRAY, _OPTIONS, POINTER(c_int)),
+    "bf_unique": (c_int, c_void_p, _ARRAY, _OPTIONS, _ARRAY, _ARRAY, POINTER(c_int64)),
+    "bf_mode": (c_int, c_void_p, _ARRAY, _OPTIONS, POINTER(Value), POINTER(c_int64)),
+}  # fmt: skip
+for _name, (_result, *_arguments) in _SIGNATURES.items():
+    getattr(lib, _name).restype = _result
+    getattr(lib, _name).argtypes = _arguments
+
+
+def _method(name):
+    if name not in METHODS:
+        raise ArgumentError(f"no method is called {name!r}: there are {', '.join(METHODS)}")
+    return METHODS.index(name)
+
+
+def _options(descending=False, nan="propagate", method="linear"):
+    from . import _number
+
+    options = _Options(
+        0, bool(descending), _number(NAN_POLICIES, "nan policy", nan), _method(method)
+    )
+    options.size = ctypes.sizeof(options)
+    return options
+
+
+def _call(context, function, *arguments):
+    context._call(function, context._handle, *arguments)
+
+
+# ---- sorting --------------------------------------------------------------------------------------
+
+
+def _as_line(x, dtype):
+    """Returns a view of all elements of x in C order, as one dimension."""
+    view = View(x, dtype)
+    array, count = view.array, 1
+    for d in reversed(range(array.ndim)):
+        if array.shape[d] > 1 and array.strides[d] != count:
+            if not hasattr(x, "reshape"):
+                raise ShapeError("elements with strides between them: give an axis")
+            return View(x.reshape(-1), dtype)
+        count *= array.shape[d]
+    array.ndim, array.shape[0], array.strides[0] = 1, count, 1
+    return view
+
+
+def _lines(x, axis, dtype):
+    """Returns a view, the axis along which its lines lie, and its shape."""
+    view = _as_line(x, dtype) if axis is None else View(x, dtype)
+    return view, 0 if axis is None else whole(axis, c_int), list(view.array.shape[: view.array.ndim])
+
+
+def _sort(x, axis, wants, dtype, context, **options):
+    context = context or _default_context()
+    view, number, shape = _lines(x, axis, dtype)
+    target = Target(x, view.dtype if wants == "values" else "i64", shape)
+    outputs = [byref(target.array), None]
+    _call(
+        context, lib.bf_sort, byref(view.array), number, byref(_options(**options)),
+        *(outputs if wants == "values" else reversed(outputs)),
+    )  # fmt: skip
+    return target.made
+
+
+def sort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
+    """Returns x with each line along axis in order (None: all elements as one line).
+
+    -inf to inf with -0 before +0, NaN last; equal elements in the order of their positions.
+    descending: the reverse, NaN first, but for equal elements. nan="skip": NaN last in any case;
+    "error": NanError."""
+    return _sort(x, axis, "values", dtype, context, descending=descending, nan=nan)
+
+
+def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
+    """Returns, as sort does, the position in its line that each element would come from. Stable."""
+    return _sort(x, axis, "index", dtype, context, descending=descending, nan=nan)
+
+
+def sort_rows(keys, *payloads, descending=False, nan="propagate", context=None):
+    """Sorts keys, of one dimension, in place, and with them the rows of payloads."""
+    context = context or _default_context()
+    views = [View(each) for each in (keys, *payloads)]
+    for view in views:
+        if view.readonly:
+            raise ArgumentError("an array that cannot be written")
+    arrays = (Array * max(len(payloads), 1))(*(view.array for view in views[1:]))
+    _call(
+        context, lib.bf_sort_rows, byref(views[0].array), arrays, len(payloads),
+        byref(_options(descending, nan)),
+    )  # fmt: skip
+
+
+def _segment_sort(x, offsets, wants, dtype, context, **options):
+    context = context or _default_context()
+    view, places = View(x, dtype), View(offsets)
+    shape = list(view.array.shape[: view.array.ndim])
+    target = Target(x, view.dtype if wants == "values" else "i64", shape)
+    outputs = [byref(target.array), None]
+    _call(
+        context, lib.bf_sort_segments, byref(view.array), byref(places.array),
+        byref(_options(**options)), *(outputs if wants == "values" else reversed(outputs)),
+    )  # fmt: skip
+    return target.made
+
+
+def segment_sort(x, offsets, *, descending=False, nan="propagate", dtype=None, context=None):
+    """Returns x, of one dimension, with each segment x[offsets[s]:offsets[s + 1]] in order. Elements of
+    no segment stay where they are."""
+    return _segment_sort(x, offsets, "values", dtype, context, descending=descending, nan=nan)
+
+
+def segment_argsort(x, offsets, *, descending=False, nan="propagate", dtype=None, context=None):
+    """Returns, as segment_sort does, the position in its segment that each element would come from."""
+    return _segment_sort(x, offsets, "index", dtype, context, descending=descending, nan=nan)
+
+
+def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=None):
+    """Returns the k largest (or least) elements of each line along axis, in order, and their positions
+    in the line. NaN counts as greater than all others; nan="skip": it is last."""
+    context = context or _default_context()
+    view, number, shape = _lines(x, axis, dtype)
+    ndim = len(shape)
+    if not -ndim <= number < ndim:
+        raise ArgumentError(f"axis {number} of an array of {ndim} dimensions")
+    shape[number] = whole(k)
+    if shape[number] < 0:
+        raise ArgumentError(f"the first {k} elements")
+    values, index = Target(x, view.dtype, shape), Target(x, "i64", shape)
+    _call(
+        context, lib.bf_top, byref(view.array), number, whole(k), byref(_options(largest, nan)),
+        byref(values.array), byref(index.array),
+    )  # fmt: skip
+    return values.made, index.made
+
+
+# ---- order statistics -----------------------------------------------------------------------------
+
+
+def _fractions(q, divisor):
+    """Returns q, a number or a sequence of numbers, as C doubles between 0 and 1; and its shape."""
+    try:
+        numbers = [float(each) / divisor for each in q]
+        shape = [len(numbers)]
+    except TypeError:
+        numbers, shape = [float(q) / divisor], []
+    return (c_double * len(numbers))(*numbers), shape
+
+
+def _kept(view, axis, keepdims):
+    """Returns the axes for C, and the shape of what is left of a view's shape."""
+    shape = list(view.array.shape[: view.array.ndim])
+    given, reduced = _axes(axis, len(shape))
+    left = [1 if d in reduced else n for d, n in enumerate(shape) if keepdims or d not in reduced]
+    return (c_int * len(given))(*given), len(given), left
+
+
+def _select(x, name, shape, first, empty, options, context, call):
+    """Calls the library for results of dtype `name`; first: the extent of several quantiles, or none."""
+    context = context or _default_context()
+    if empty is not None:
+        options.empty = ctypes.pointer(value_of(empty, name))
+    target = Target(x, name, [*first, *shape])
+    call(context, target)
+    return target.result()
+
+
+def _quantiles(x, q, divisor, dtype, context, method, nan, empty, shape_of, function, *between):
+    view = View(x, dtype)
+    fractions, first = _fractions(q, divisor)
+    number = lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))
+    options = _options(nan=nan, method=method)
+    arguments, shape = shape_of(view)
+
+    def call(context, target):
+        array = target.array
+        if not first:  # the library gives one quantile an extent of 1
+            array = Array(array.data, array.dtype, array.ndim + 1)
+            array.shape[0], array.strides[0] = 1, 1
+            for d in range(target.array.ndim):
+                array.shape[d + 1] = target.array.shape[d]
+                array.strides[d + 1] = target.array.strides[d]
+        _call(
+            context, function, byref(view.array), *arguments, fractions, len(fractions),
+            byref(options), byref(array),
+        )  # fmt: skip
+
+    return _select(x, NAMES[number], shape, first, empty, options, context, call)
+
+
+def _of_axes(axis, keepdims):
+    def shape_of(view):
+        numbers, n, left = _kept(view, axis, keepdims)
+        return (numbers, n), left
+
+    return shape_of
+
+
+def _of_places(places, count):
+    places = View(places)
+    if places.array.ndim != 1:
+        raise ShapeError(f"offsets or an index of {places.array.ndim} dimensions, not one")
+    slots = places.array.shape[0] - 1 if count is None else whole(count)
+    if slots < 0:
+        raise ShapeError("no offsets" if count is None else f"{count} slots")
+    return lambda view: ((byref(places.array),), [slots])
+
+
+def quantile(
+    x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
+    context=None,
+):  # fmt: skip
+    """Returns the quantiles q (a number from 0 to 1, or a sequence of them: then the first axis of the
+    result) of x along axis (None: of all elements).
+
+    method: one of NumPy's, such as "linear", "lower" or "median_unbiased". Exact: the elements are
+    those of a sort, and the result has the bits of numpy.quantile with a list, save where that rounds
+    twice or wraps. nan="skip" leaves NaN out."""
+    return _quantiles(
+        x, q, 1, dtype, context, method, nan, empty, _of_axes(axis, keepdims), lib.bf_quantile_axes
+    )
+
+
+def percentile(
+    x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
+    context=None,
+):  # fmt: skip
+    """As quantile, with q from 0 to 100."""
+    return _quantiles(
+        x, q, 100, dtype, context, method, nan, empty, _of_axes(axis, keepdims), lib.bf_quantile_axes
+    )
+
+
+def segment_quantile(
+    x, q, offsets, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
+):
+    """The quantiles q of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension."""
+    return _quantiles(
+        x, q, 1, dtype, context, method, nan, empty, _of_places(offsets, None),
+        lib.bf_quantile_segments,
+    )  # fmt: skip
+
+
+def index_quantile(
+    m, index, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
+):
+    """The quantiles q of the values of each of m slots: values[i] goes to slot index[i]."""
+    return _quantiles(
+        values, q, 1, dtype, context, method, nan, empty, _of_places(index, m),
+        lib.bf_quantile_index,
+    )  # fmt: skip
+
+
+def _median(x, dtype, context, nan, empty, shape_of, function):
+    view = View(x, dtype)
+    options = _options(nan=nan)
+    arguments, shape = shape_of(view)
+
+    def call(context, target):
+        _call(
+            context, function, byref(view.array), *arguments, byref(options), byref(target.array)
+        )
+
+    name = NAMES[lib.bf_median_dtype(DTYPES[view.dtype])]
+    return _select(x, name, shape, [], empty, options, context, call)
+
+
+def median(
+    x, axis=None, keepdims=False, *, nan="propagate", empty=None, dtype=None, context=None
+):
+    """Returns the median of x along axis (None: of all elements): of an even number of elements the
+    exact mean of the two in the middle, rounded once. Of integers a float."""
+    return _median(x, dtype, context, nan, empty, _of_axes(axis, keepdims), lib.bf_median_axes)
+
+
+def segment_median(x, offsets, *, nan="propagate", empty=None, dtype=None, context=None):
+    """The median of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension."""
+    places = _of_places(offsets, None)
+    return _median(x, dtype, context, nan, empty, places, lib.bf_median_segments)
+
+
+def index_median(m, index, values, *, nan="propagate", empty=None, dtype=None, context=None):
+    """The median of the values of each of m slots: values[i] goes to slot index[i]."""
+    places = _of_places(index, m)
+    return _median(values, dtype, context, nan, empty, places, lib.bf_median_index)
+
+
+def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, context=None):
+    """Returns the element at position n (from 0; or a sequence of positions) of the order of each line
+    along axis (None: of all elements): sort(x, axis)[n], in less time."""
+    view = View(x, dtype)
+    options = _options(descending, nan)
+    try:
+        positions, first = [whole(each) for each in n], [len(n)]
+    except TypeError:
+        positions, first = [whole(n)], []
+    numbers, count, left = _kept(view, axis, keepdims)
+    target = Target(x, view.dtype, [len(positions), *left])
+    context = context or _default_context()
+    _call(
+        context, lib.bf_nth_axes, byref(view.array), numbers, count,
+        (c_int64 * len(positions))(*positions), len(positions), byref(options), byref(target.array),
+    )  # fmt: skip
+    return target.made if first else target.made[0]
+
+
+# ---- places in an order ---------------------------------------------------------------------------
+
+
+def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, context=None):
+    """Returns for each element of x its place in an array of one dimension that is sorted: before its
+    equals, or side="right" after them. Both have one dtype."""
+    if side not in ("left", "right"):
+        raise ArgumentError(f"side is 'left' or 'right', not {side!r}")
+    view, wanted = View(sorted, dtype), View(x, dtype)
+    target = Target(x, "i64", list(wanted.array.shape[: wanted.array.ndim]))
+    context = context or _default_context()
+    _call(
+        context, lib.bf_searchsorted, byref(view.array), byref(wanted.array), side == "right",
+        byref(_options(descending)), byref(target.array),
+    )  # fmt: skip
+    return target.result()
+
+
+def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None):
+    """Returns whether an array of one dimension is in the order of sort."""
+    context = context or _default_context()
+    view, answer = View(x, dtype), c_int()
+    _call(
+        context, lib.bf_is_sorted, byref(view.array), byref(_options(descending, nan)),
+        byref(answer),
+    )  # fmt: skip
+    return bool(answer.value)
+
+
+# ---- different values -----------------------------------------------------------------------------
+
+
+def unique(x, *, nan="propagate", dtype=None, context=None):
+    """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
+    each occurs. -0 is +0, and all NaNs are one."""
+    context = context or _default_context()
+    view, n = View(x, dtype), c_int64()
+    options = _options(nan=nan)
+    _call(context, lib.bf_unique, byref(view.array), byref(options), None, None, byref(n))
+    values, counts = Target(x, view.dtype, [n.value]), Target(x, "i64", [n.value])
+    _call(
+        context, lib.bf_unique, byref(view.array), byref(options), byref(values.array),
+        byref(counts.array), byref(n),
+    )  # fmt: skip
+    return values.made, counts.made
+
+
+def mode(x, *, nan="propagate", dtype=None, context=None):
+    """Returns the element that occurs most often, of several the first in order, and how often."""
+    context = context or _default_context()
+    view, value, count = View(x, dtype), Value(), c_int64()
+    _call(
+        context, lib.bf_mode, byref(view.array), byref(_options(nan=nan)), byref(value),
+        byref(count),
+    )  # fmt: skip
+    return to_python(value), count.value

@@ -1,0 +1,187 @@
+/* Calls on the order of values: their arguments and their place. */
+#include "api/order/order.h"
+
+#include "api/axis/axis.h"
+#include "api/runtime/array.h"
+#include "api/runtime/sized.h"
+#include "rules/key/rank.h"
+#include "rules/reduce/element.h"
+#include "seam/memory.h"
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bf_status read_options(bf_order_call *call, const bf_order_options *options) {
+    bf_order_options *o = &call->options;
+    *o = (bf_order_options){.size = sizeof *o};
+    if (options != NULL && !BF_READ(o, options, empty))
+        return bf_fail(call->context, BF_E_ARGUMENT,
+                       "bf_order_options: size is not set, or from a newer version");
+    if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
+        return bf_fail(call->context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
+    if (strcmp(bf_quantile_method_name(o->method), "?") == 0)
+        return bf_fail(call->context, BF_E_ARGUMENT, "no method has number %d", (int)o->method);
+    call->order = BF_ASCENDING;
+    if (o->descending != 0)
+        call->order = o->nan == BF_NAN_SKIP ? BF_DESCENDING_NAN_LAST : BF_DESCENDING;
+    return BF_OK;
+}
+
+static bf_status check_input(bf_context *context, const bf_array *array) {
+    if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
+    int bytes = bf_key_bytes(array->dtype);
+    if (bytes == 0)
+        return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)array->dtype);
+    int64_t count = bf_array_elements(array, bytes);
+    if (count < 0) return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
+    for (int d = 0; d < array->ndim; d++)
+        if (array->shape[d] > 1 && array->strides[d] == 0 && count > BF_REPEATS_MAX)
+            return bf_fail(context, BF_E_ARGUMENT,
+                           "an array that repeats memory has 2^40 elements");
+    return BF_OK;
+}
+
+bf_status bf_order_open(bf_order_call *call, bf_context *context, const bf_array *array,
+                        const bf_array *other, const bf_order_options *options) {
+    *call = (bf_order_call){.context = context, .inputs = {array, other}};
+    bf_status status = check_input(context, array);
+    if (status == BF_OK && other != NULL) status = check_input(context, other);
+    if (status != BF_OK) return status;
+    if (other != NULL && other->dtype != array->dtype)
+        return bf_fail(context, BF_E_DTYPE, "arrays of %s and %s", bf_dtype_name(array->dtype),
+                       bf_dtype_name(other->dtype));
+    return read_options(call, options);
+}
+
+bf_status bf_order_check_line(bf_context *context, const bf_array *array, const char *name) {
+    if (array->ndim == 1) return BF_OK;
+    return bf_fail(context, BF_E_SHAPE, "the %s have %d dimensions, not one", name, array->ndim);
+}
+
+bf_status bf_order_check_pairs(bf_context *context, const bf_array *array) {
+    if (array->dtype != BF_PAIR) return BF_OK;
+    return bf_fail(context, BF_E_DTYPE, "pairs are sorted, and no more");
+}
+
+bf_status bf_order_add_output(bf_order_call *call, const bf_array *array, bf_dtype dtype,
+                              const char *name) {
+    bf_context *context = call->context;
+    int at = 0;
+    bf_status status = bf_flat_check(context, array, dtype, name);
+    if (status != BF_OK) return status;
+    for (int i = 0; i < BF_ORDER_ARRAYS; i++) {
+        if (bf_arrays_overlap(array, call->inputs[i]))
+            return bf_fail(context, BF_E_ARGUMENT, "the %s lie in the memory of an input", name);
+        if (bf_arrays_overlap(array, call->outputs[i]))
+            return bf_fail(context, BF_E_ARGUMENT, "two outputs share memory");
+        if (call->outputs[i] != NULL) at = i + 1;
+    }
+    call->outputs[at] = array;
+    return BF_OK;
+}
+
+/* ---- place ----------------------------------------------------------------------------------- */
+
+bf_status bf_order_choose(const bf_order_call *call, int share) {
+    bf_memory memory[2 * BF_ORDER_ARRAYS];
+    for (int i = 0; i < BF_ORDER_ARRAYS; i++) {
+        memory[i] = bf_flat_memory(call->inputs[i]);
+        memory[BF_ORDER_ARRAYS + i] = bf_flat_memory(call->outputs[i]);
+    }
+    const bf_demand demand = {.share = share, .n = 2 * BF_ORDER_ARRAYS, .memory = memory};
+    return bf_place(call->context, &demand);
+}
+
+/* A NaN is what a minimum refuses. */
+bf_status bf_order_find_nan(bf_context *context, bf_dtype dtype, const void *values, int64_t n) {
+    if (!bf_dtype_is_float(dtype)) return BF_OK;
+    const bf_reduce_options options = {.size = sizeof options, .nan = BF_NAN_ERROR};
+    const bf_operands operands = {BF_MIN, bf_kind_of(BF_MIN, dtype), dtype, values, NULL};
+    bf_fibres fibre = {.reduced = 1, .count = 1, .length = n};
+    fibre.reduced_shape[0] = n;
+    fibre.reduced_strides[0][0] = 1;
+    bf_results results = {.options = &options, .to = dtype};
+    results.values = context->used->memory->allocate(context, sizeof(uint64_t));
+    if (results.values == NULL) return BF_E_MEMORY;
+    bf_status status = context->used->axis->reduce_fibres(context, &operands, &fibre, &results);
+    context->used->memory->release(context, results.values);
+    return status;
+}
+
+bf_status bf_order_refuse_nan(const bf_order_call *call, bf_dtype dtype, const void *values,
+                              int64_t n) {
+    if (call->options.nan != BF_NAN_ERROR) return BF_OK;
+    return bf_order_find_nan(call->context, dtype, values, n);
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+void bf_order_move_axes(const bf_array *array, const bool named[BF_MAX_DIMS], bf_array *view) {
+    *view = *array;
+    int at = 0;
+    for (int last = 0; last < 2; last++) {
+        for (int d = 0; d < array->ndim; d++) {
+            if (named[d] != (last == 1)) continue;
+            view->shape[at] = array->shape[d];
+            view->strides[at++] = array->strides[d];
+        }
+    }
+}
+
+/* ---- offsets --------------------------------------------------------------------------------- */
+
+static bf_status check_offsets(bf_context *context, const int64_t *offsets, int64_t segments,
+                               int64_t n, int64_t *longest) {
+    const bf_rows rows = {.count = n, .by = BF_ROWS_BY_OFFSETS};
+    *longest = 0;
+    for (int64_t s = 0; s <= segments; s++) {
+        int64_t length = offsets[s] - (s > 0 ? offsets[s - 1] : 0);
+        if (length < 0 || offsets[s] > n || offsets[s] < 0)
+            return bf_axis_wrong_place(context, &rows, s, offsets[s]);
+        if (s > 0 && length > *longest) *longest = length;
+    }
+    return BF_OK;
+}
+
+bf_status bf_order_check_offsets(bf_order_call *call, const bf_array *offsets) {
+    bf_context *context = call->context;
+    if (offsets == NULL) return bf_fail(context, BF_E_ARGUMENT, "no offsets");
+    if (bf_array_count(offsets) < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "the array of the offsets is not well formed");
+    if (offsets->dtype != BF_I32 && offsets->dtype != BF_I64)
+        return bf_fail(context, BF_E_DTYPE, "offsets are i32 or i64, not %s",
+                       bf_dtype_name(offsets->dtype));
+    bf_status status = bf_order_check_line(context, offsets, "offsets");
+    if (status != BF_OK) return status;
+    if (offsets->shape[0] == 0) return bf_fail(context, BF_E_SHAPE, "there are no offsets");
+    call->inputs[1] = offsets;
+    return BF_OK;
+}
+
+/* Widens n i32 in place, which have room for as many i64. */
+static void widen_offsets(int64_t *offsets, int64_t n) {
+    const char *narrow = (const char *)offsets;
+    for (int64_t i = n - 1; i >= 0; i--) {
+        int32_t x;
+        memcpy(&x, narrow + 4 * i, sizeof x);
+        offsets[i] = x;
+    }
+}
+
+static bf_status copy_offsets(bf_context *context, const bf_array *offsets, int64_t *host) {
+    bf_flat flat;
+    bf_status status = bf_flat_take(context, context->used, offsets->dtype, offsets, &flat);
+    size_t bytes = (size_t)(flat.count * bf_dtype_bytes(offsets->dtype));
+    if (status == BF_OK) status = context->used->memory->copy(context, host, flat.data, bytes);
+    bf_flat_release(&flat);
+    if (status == BF_OK && offsets->dtype == BF_I32) widen_offsets(host, offsets->shape[0]);
+    return status;
+}
+
+bf_status bf_order_read_offsets(bf_context *context, const bf_array *offsets, int64_t n,
+                                int64_t **host, int64_t *segments, int64_t *longest) {
+    *segments = offsets->shape[0] - 1;
+    *host = bf_alloc((size_t)bf_bytes_of(offsets->shape[0], sizeof(int64_t)));
+    if (*host == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for offsets");
+    bf_status status = copy_offsets(context, offsets, *host);
+    return status == BF_OK ? check_offsets(context, *host, *segments, n, longest) : status;
+}

@@ -1,0 +1,55 @@
+/* Calls on the order of values: what they share. */
+#ifndef BF_API_ORDER_ORDER_H
+#define BF_API_ORDER_ORDER_H
+
+#include "api/runtime/flat.h"
+#include "seam/host.h"
+#include "seam/order.h"
+
+enum { BF_ORDER_ARRAYS = 2 };
+
+typedef struct bf_order_call {
+    bf_context *context;
+    bf_order_options options;
+    bf_order order;
+    const bf_array *inputs[BF_ORDER_ARRAYS];  /* NULL: none */
+    const bf_array *outputs[BF_ORDER_ARRAYS]; /* NULL: none */
+} bf_order_call;
+
+/* Opens a call: checks the array (and other, unless it is NULL, of the same dtype) and reads the
+ * options (NULL: the defaults). Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
+bf_status bf_order_open(bf_order_call *call, bf_context *context, const bf_array *array,
+                        const bf_array *other, const bf_order_options *options);
+/* Refuses an array that has not one dimension, and one of pairs. */
+bf_status bf_order_check_line(bf_context *context, const bf_array *array, const char *name);
+bf_status bf_order_check_pairs(bf_context *context, const bf_array *array);
+/* Checks an output and adds it to the call's: its dtype, and that it shares no memory with inputs
+ * and other outputs. Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
+bf_status bf_order_add_output(bf_order_call *call, const bf_array *array, bf_dtype dtype,
+                              const char *name);
+
+/* Checks the offsets of segments of the first input, and adds them to the inputs. Errors:
+ * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
+bf_status bf_order_check_offsets(bf_order_call *call, const bf_array *offsets);
+
+/* The work of a call, as a share (seam/place.h). */
+enum { BF_ORDER_SORTS = 8, BF_ORDER_SELECTS = 50 };
+
+/* Chooses the backend by the call's arrays. Errors: as bf_place. */
+bf_status bf_order_choose(const bf_order_call *call, int share);
+/* Returns BF_E_NAN, with a message, if there is a NaN in n > 0 contiguous elements. The other does
+ * so if the options refuse NaNs. */
+bf_status bf_order_find_nan(bf_context *context, bf_dtype dtype, const void *values, int64_t n);
+bf_status bf_order_refuse_nan(const bf_order_call *call, bf_dtype dtype, const void *values,
+                              int64_t n);
+
+/* Sets *view to the array with the dimensions that are named last. */
+void bf_order_move_axes(const bf_array *array, const bool named[BF_MAX_DIMS], bf_array *view);
+
+/* Brings checked offsets of an array of n elements to host memory: *host, which the caller frees by
+ * bf_free, has *segments + 1. Sets *longest to the most elements of a segment. Errors:
+ * BF_E_ARGUMENT, which names the first offset that is wrong, and BF_E_MEMORY. */
+bf_status bf_order_read_offsets(bf_context *context, const bf_array *offsets, int64_t n,
+                                int64_t **host, int64_t *segments, int64_t *longest);
+
+#endif

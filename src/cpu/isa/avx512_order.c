@@ -1,0 +1,4 @@
+/* The loops of sorting for AVX-512 and BMI2. */
+#define LOOPS bf_order_loops_avx512
+#define QUICK
+#include "cpu/order/loops.c"

@@ -1,0 +1,300 @@
+/* The positions of elements in order. Words are sorted that hold the high bits of an element's
+ * place, less the least one, above its position: so they all differ, and equal elements stay in the
+ * order of their positions. Elements whose high bits agree are put in order by the others. */
+#include "cpu/order/sorting.h"
+
+#include "rules/key/rank.h"
+
+enum {
+    FEW = 24,    /* elements that are sorted by insertion */
+    PASSED = 64, /* words among which ties are looked for at once */
+    PIECE = 1 << 16,
+    SHARES = 4 /* stretches of words for each worker */
+};
+
+/* The elements of a line; of a pair, a part is one of its words. */
+typedef struct line {
+    const bf_sorter *s;
+    const char *from;
+    int parts, part_bytes;
+} line;
+
+/* How the words of some elements are made. */
+typedef struct packing {
+    uint64_t least;
+    int shift, bits; /* that are cut off; of the position */
+} packing;
+
+static line line_of(const bf_sorter *s, const char *from) {
+    bool pair = s->bytes == 16;
+    return (line){s, from, pair ? 2 : 1, pair ? 8 : s->bytes};
+}
+
+static packing packing_of(int64_t n, uint64_t least, uint64_t most) {
+    int bits = bf_bit_length((uint64_t)(n - 1)), width = bf_bit_length(most - least);
+    return (packing){least, width > 64 - bits ? width - (64 - bits) : 0, bits};
+}
+
+static bool may_tie(const line *l, const packing *p, int part) {
+    return p->shift > 0 || part + 1 < l->parts;
+}
+
+/* ---- ties ------------------------------------------------------------------------------------ */
+
+static uint64_t word_at(const char *words, int64_t i) {
+    uint64_t word;
+    memcpy(&word, words + 8 * i, 8);
+    return word;
+}
+
+static void set_word(char *words, int64_t i, uint64_t word) { memcpy(words + 8 * i, &word, 8); }
+
+/* The place of a part of element i. */
+static uint64_t place_at(const line *l, uint64_t i, int part) {
+    uint64_t least = ~(uint64_t)0, place = 0;
+    l->s->element->range(&l->s->code, l->from + i * (uint64_t)l->s->bytes + part * 8, 1, &least,
+                         &place);
+    return place;
+}
+
+/* Does element a come after b, whose position is greater? */
+static bool is_after(const line *l, uint64_t a, uint64_t b, int part) {
+    for (; part < l->parts; part++) {
+        uint64_t x = place_at(l, a, part), y = place_at(l, b, part);
+        if (x != y) return x > y;
+    }
+    return false;
+}
+
+static void insert_few(const line *l, int part, char *index, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t moved = word_at(index, i);
+        int64_t k = i;
+        for (; k > 0 && is_after(l, word_at(index, k - 1), moved, part); k--)
+            set_word(index, k, word_at(index, k - 1));
+        set_word(index, k, moved);
+    }
+}
+
+/* Writes the words of the elements at n positions. Returns how: of equal elements, with no bits of
+ * a place. */
+static packing pack_ties(const line *l, int part, const char *index, int64_t n, char *words,
+                         char *scratch) {
+    uint64_t least = ~(uint64_t)0, most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t place = place_at(l, word_at(index, i), part);
+        least = place < least ? place : least;
+        most = place > most ? place : most;
+        set_word(scratch, i, place);
+    }
+    packing p = packing_of(n, least, most);
+    for (int64_t i = 0; i < n; i++)
+        set_word(words, i, (word_at(scratch, i) - least) >> p.shift << p.bits | (uint64_t)i);
+    return p;
+}
+
+static void settle_ties(const line *l, const packing *p, int part, char *index, int64_t n,
+                        char *words, char *scratch);
+
+/* Puts the elements at n ascending positions in order, by this part and those after it. Each step
+ * down settles at least 64 bits less those of n. */
+static void settle_run(const line *l, int part, char *index, int64_t n, char *words,
+                       char *scratch) {
+    if (n <= FEW) {
+        insert_few(l, part, index, n);
+        return;
+    }
+    packing p = pack_ties(l, part, index, n, words, scratch);
+    l->s->word8->sort(words, scratch, n, false);
+    uint64_t positions = ((uint64_t)1 << p.bits) - 1;
+    for (int64_t i = 0; i < n; i++)
+        set_word(scratch, i, word_at(index, (int64_t)(word_at(words, i) & positions)));
+    memcpy(index, scratch, (size_t)(8 * n));
+    settle_ties(l, &p, part, index, n, words, scratch);
+}
+
+/* Returns the length of the run of words that agree above `bits` with the first of n. */
+static int64_t run_length(const char *words, int64_t n, int bits) {
+    uint64_t first = word_at(words, 0) >> bits;
+    int64_t i = 1;
+    while (i < n && word_at(words, i) >> bits == first) i++;
+    return i;
+}
+
+/* Is there a tie among the first PASSED + 1 words? */
+static bool has_tie(const char *words, uint64_t positions) {
+    uint64_t ties = 0;
+    for (int i = 0; i < PASSED; i++)
+        ties |= (word_at(words, i) ^ word_at(words, i + 1)) <= positions;
+    return ties != 0;
+}
+
+/* Puts each run of sorted words that agree above the position in order. */
+static void settle_ties(const line *l, const packing *p, int part, char *index, int64_t n,
+                        char *words, char *scratch) {
+    const uint64_t positions = ((uint64_t)1 << p->bits) - 1;
+    const int next = p->shift > 0 ? part : part + 1;
+    if (!may_tie(l, p, part)) return;
+    for (int64_t i = 0; i + 1 < n;) {
+        if (i + PASSED < n && !has_tie(words + 8 * i, positions)) {
+            i += PASSED;
+            continue;
+        }
+        int64_t stop = n - i < PASSED ? n : i + PASSED;
+        while (i < stop) {
+            int64_t run = run_length(words + 8 * i, n - i, p->bits);
+            if (run > 1) settle_run(l, next, index + 8 * i, run, words + 8 * i, scratch + 8 * i);
+            i += run;
+        }
+    }
+}
+
+/* ---- one thread ------------------------------------------------------------------------------ */
+
+/* Can the elements be made from words? NaNs cannot. */
+static bool words_tell(const line *l, const packing *p, uint64_t most) {
+    const bf_order_code *code = &l->s->code;
+    uint64_t extreme = code->nan_place == 0 ? p->least : most;
+    bool nans = bf_order_has_nans(code, l->part_bytes) && extreme == code->nan_place;
+    return p->shift == 0 && l->parts == 1 && !nans;
+}
+
+/* Writes the positions of n sorted words, and from the words the elements (NULL: none). */
+static void unpack_words(const line *l, const packing *p, char *words, char *scratch, int64_t n,
+                         char *to, char *index) {
+    const uint64_t positions = ((uint64_t)1 << p->bits) - 1;
+    for (int64_t i = 0; i < n; i++) set_word(index, i, word_at(words, i) & positions);
+    if (to != NULL) l->s->element->unpack(&l->s->code, words, n, p->least, p->bits, to);
+    settle_ties(l, p, 0, index, n, words, scratch);
+}
+
+size_t bf_order_index_bytes(int64_t n) { return (size_t)(16 * n); }
+
+void bf_order_index(const bf_sorter *s, const char *from, int64_t n, char *to, char *index,
+                    char *scratch) {
+    const line l = line_of(s, from);
+    char *words = scratch, *rest = scratch + 8 * n;
+    uint64_t least = ~(uint64_t)0, most = 0;
+    s->element->range(&s->code, from, n, &least, &most);
+    packing p = packing_of(n, least, most);
+    bool told = words_tell(&l, &p, most);
+    s->element->pack(&s->code, from, n, p.least, p.shift, p.bits, 0, words);
+    s->word8->sort(words, rest, n, false);
+    unpack_words(&l, &p, words, rest, n, told ? to : NULL, index);
+    if (to == NULL || told) return;
+    bf_order_take(s->bytes, from, index, n, to == from ? scratch : to);
+    if (to == from) memcpy(to, scratch, (size_t)(n * s->bytes));
+}
+
+/* ---- several threads ------------------------------------------------------------------------- */
+
+typedef struct indexing {
+    line line;
+    packing packing;
+    char *words, *scratch, *to, *index;
+    uint64_t *least, *most; /* place of each piece */
+    int64_t *bounds;        /* of stretches of words: no ties cross one */
+} indexing;
+
+static bf_status range_piece(void *arg, int worker, int64_t first, int64_t n) {
+    const indexing *x = arg;
+    const bf_sorter *s = x->line.s;
+    int64_t piece = first / PIECE;
+    (void)worker;
+    x->least[piece] = ~(uint64_t)0;
+    x->most[piece] = 0;
+    s->element->range(&s->code, x->line.from + first * s->bytes, n, &x->least[piece],
+                      &x->most[piece]);
+    return BF_OK;
+}
+
+static bf_status pack_piece(void *arg, int worker, int64_t first, int64_t n) {
+    const indexing *x = arg;
+    const bf_sorter *s = x->line.s;
+    const packing *p = &x->packing;
+    (void)worker;
+    s->element->pack(&s->code, x->line.from + first * s->bytes, n, p->least, p->shift, p->bits,
+                     first, x->words + 8 * first);
+    return BF_OK;
+}
+
+static bf_status unpack_stretches(void *arg, int worker, int64_t first, int64_t n) {
+    const indexing *x = arg;
+    (void)worker;
+    for (int64_t i = first; i < first + n; i++) {
+        int64_t at = x->bounds[i], length = x->bounds[i + 1] - at;
+        char *to = x->to == NULL ? NULL : x->to + at * x->line.s->bytes;
+        unpack_words(&x->line, &x->packing, x->words + 8 * at, x->scratch + 8 * at, length, to,
+                     x->index + 8 * at);
+    }
+    return BF_OK;
+}
+
+/* The first of the words from `at` on that does not tie with the one before `at`. */
+static int64_t bound_at(const indexing *x, int64_t at, int64_t n) {
+    if (at == 0 || at == n) return at;
+    const int bits = x->packing.bits;
+    uint64_t before = word_at(x->words, at - 1) >> bits;
+    while (at < n) {
+        int64_t middle = at + (n - at) / 2;
+        if (word_at(x->words, middle) >> bits == before)
+            at = middle + 1;
+        else
+            n = middle;
+    }
+    return at;
+}
+
+static bf_status unpack_long(bf_context *context, indexing *x, int64_t n, int workers) {
+    const int64_t stretches = SHARES * workers;
+    for (int64_t i = 0; i <= stretches; i++) x->bounds[i] = bound_at(x, n / stretches * i, n);
+    x->bounds[stretches] = n;
+    return bf_parallel_watched(context, workers, stretches, 1, n * x->line.s->bytes / 8,
+                               unpack_stretches, x);
+}
+
+static bf_status sort_words(bf_context *context, const indexing *x, int64_t n) {
+    const bf_sorter s = bf_sorter_of(context, BF_U64, BF_ASCENDING);
+    return bf_order_divide(context, &s, n * x->line.s->bytes / 2, x->words, n, x->words,
+                           x->scratch);
+}
+
+static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *to) {
+    const int workers = bf_workers(context, n, BF_ORDER_LEAST);
+    const bf_sorter *s = x->line.s;
+    const int64_t bytes = n * s->bytes / 8;
+    bf_status status = bf_parallel_watched(context, workers, n, PIECE, bytes, range_piece, x);
+    if (status != BF_OK) return status;
+    uint64_t least = x->least[0], most = x->most[0];
+    for (int64_t i = 1; i <= (n - 1) / PIECE; i++) {
+        least = x->least[i] < least ? x->least[i] : least;
+        most = x->most[i] > most ? x->most[i] : most;
+    }
+    x->packing = packing_of(n, least, most);
+    bool told = words_tell(&x->line, &x->packing, most);
+    x->to = told ? to : NULL;
+    status = bf_parallel_watched(context, workers, n, PIECE, bytes, pack_piece, x);
+    if (status == BF_OK) status = sort_words(context, x, n);
+    if (status == BF_OK) status = unpack_long(context, x, n, workers);
+    if (status != BF_OK || to == NULL || told) return status;
+    return bf_order_take_long(context, s->bytes, x->line.from, x->index, n, to,
+                              to == x->line.from ? x->words : NULL, bytes);
+}
+
+bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
+                              char *to, char *index, char *scratch) {
+    const size_t pieces = (size_t)((n - 1) / PIECE + 1);
+    const size_t stretches = (size_t)(SHARES * bf_workers(context, n, BF_ORDER_LEAST));
+    uint64_t *ranges = bf_alloc((2 * pieces + stretches + 1) * sizeof *ranges);
+    if (ranges == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
+    indexing x = {.line = line_of(s, from),
+                  .words = scratch,
+                  .scratch = scratch + 8 * n,
+                  .index = index,
+                  .least = ranges,
+                  .most = ranges + pieces,
+                  .bounds = (int64_t *)(ranges + 2 * pieces)};
+    bf_status status = find_index(context, &x, n, to);
+    bf_free(ranges);
+    return status;
+}

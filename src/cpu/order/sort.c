@@ -1,0 +1,109 @@
+/* Sorting lines: long ones one by one, by all threads; the others at once, each by one thread. */
+#include "cpu/order/sorting.h"
+
+enum { PIECE = 1 << 13 /* elements of short lines that a worker takes at a time */ };
+
+typedef struct sorting {
+    bf_sorter s;
+    const bf_order_lines *lines;
+    int64_t most;  /* longer lines are long */
+    int64_t room;  /* bytes of scratch memory of each worker */
+    char *sorted;  /* NULL: none */
+    char *index;   /* NULL: none */
+    char *scratch; /* of the workers, or of a long line */
+    bool indexed;  /* positions are needed, even where none are wanted */
+} sorting;
+
+static int64_t line_begin(const bf_order_lines *l, int64_t i) {
+    return l->offsets != NULL ? l->offsets[i] : i * l->length;
+}
+
+static int64_t line_length(const bf_order_lines *l, int64_t i) {
+    return l->offsets != NULL ? l->offsets[i + 1] - l->offsets[i] : l->length;
+}
+
+static const char *line_values(const sorting *t, int64_t begin) {
+    return (const char *)t->lines->values + begin * t->s.bytes;
+}
+
+static char *line_sorted(const sorting *t, int64_t begin) {
+    return t->sorted == NULL ? NULL : t->sorted + begin * t->s.bytes;
+}
+
+/* Bytes of scratch memory for a line; positions that nobody wants are at its end. */
+static size_t scratch_bytes(const sorting *t, int64_t n) {
+    if (!t->indexed) return bf_order_line_bytes(&t->s, n);
+    return bf_order_index_bytes(n) + (t->index == NULL ? 8 * (size_t)n : 0);
+}
+
+static char *line_index(const sorting *t, int64_t begin, int64_t n, char *scratch) {
+    return t->index == NULL ? scratch + bf_order_index_bytes(n) : t->index + 8 * begin;
+}
+
+static void sort_short(const sorting *t, int64_t i, char *scratch) {
+    int64_t begin = line_begin(t->lines, i), n = line_length(t->lines, i);
+    if (n == 0 || n > t->most) return;
+    const char *from = line_values(t, begin);
+    char *to = line_sorted(t, begin);
+    if (t->indexed)
+        bf_order_index(&t->s, from, n, to, line_index(t, begin, n, scratch), scratch);
+    else
+        bf_order_short_lines(&t->s, from, n, 1, to, scratch);
+}
+
+static bf_status sort_shorts(void *arg, int worker, int64_t first, int64_t n) {
+    const sorting *t = arg;
+    for (int64_t i = first; i < first + n; i++) sort_short(t, i, t->scratch + worker * t->room);
+    return BF_OK;
+}
+
+static bf_status sort_long(bf_context *context, const sorting *t, int64_t i) {
+    int64_t begin = line_begin(t->lines, i), n = line_length(t->lines, i);
+    const char *from = line_values(t, begin);
+    char *to = line_sorted(t, begin);
+    if (!t->indexed) return bf_order_long_line(context, &t->s, from, n, to, t->scratch);
+    return bf_order_long_index(context, &t->s, from, n, to, line_index(t, begin, n, t->scratch),
+                               t->scratch);
+}
+
+/* Plans which lines are long. */
+static void plan_sorting(bf_context *context, sorting *t, int64_t all) {
+    int workers = bf_workers(context, all, BF_ORDER_LEAST);
+    int64_t share = all / (8 * workers);
+    t->indexed = t->index != NULL || t->s.bytes == 16;
+    t->most = workers == 1 || share > BF_ORDER_WHOLE ? BF_ORDER_WHOLE : share;
+    if (t->most < BF_ORDER_LONG || (t->s.bytes < 4 && !t->indexed)) t->most = BF_ORDER_LONG;
+}
+
+static bf_status run_sorting(bf_context *context, const sorting *t, int64_t all, int workers) {
+    const bf_order_lines *lines = t->lines;
+    bf_status status = BF_OK;
+    for (int64_t i = 0; i < lines->count && status == BF_OK && lines->length > t->most; i++)
+        if (line_length(lines, i) > t->most) status = sort_long(context, t, i);
+    if (status != BF_OK || (lines->offsets == NULL && lines->length > t->most)) return status;
+    int64_t piece = PIECE / (all / lines->count + 1) + 1;
+    return bf_parallel_watched(context, workers, lines->count, piece, all * t->s.bytes, sort_shorts,
+                               (void *)(uintptr_t)t);
+}
+
+bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index) {
+    sorting t = {.s = bf_sorter_of(context, lines->dtype, lines->order),
+                 .lines = lines,
+                 .sorted = sorted,
+                 .index = index};
+    int64_t all = line_begin(lines, lines->count) - line_begin(lines, 0);
+    if (lines->length == 0 || (sorted == NULL && index == NULL)) return BF_OK;
+    plan_sorting(context, &t, all);
+    int workers = bf_workers(context, all, BF_ORDER_LEAST);
+    int64_t most = lines->length < t.most ? lines->length : t.most;
+    size_t room = (scratch_bytes(&t, most) + BF_CPU_APART - 1) / BF_CPU_APART * BF_CPU_APART;
+    size_t bytes = room * (size_t)workers;
+    if (lines->length > t.most && scratch_bytes(&t, lines->length) > bytes)
+        bytes = scratch_bytes(&t, lines->length);
+    t.room = (int64_t)room;
+    t.scratch = bf_zeros(bytes);
+    if (t.scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
+    bf_status status = run_sorting(context, &t, all, workers);
+    bf_free(t.scratch);
+    return status;
+}

@@ -1,0 +1,160 @@
+/* Sorting on the CPU: the loops of an instruction set, and what the files of this folder share.
+ *
+ * Elements are sorted by their places in the order (rules/key/order.h), which are words: unsigned
+ * numbers of 4 bytes (dtypes of up to 4), or of 8. */
+#ifndef BF_CPU_ORDER_SORTING_H
+#define BF_CPU_ORDER_SORTING_H
+
+#include "cpu/runtime/context.h"
+#include "seam/order.h"
+
+/* How elements of a dtype become places: bf_order_place as two words, one of which is XORed. */
+typedef struct bf_order_code {
+    uint64_t negative, other; /* with elements whose highest bit is set, and with others */
+    uint64_t nan;             /* NaNs are above, when shifted left by one bit */
+    uint64_t nan_place;
+    uint64_t most; /* of dtypes of one byte, the greatest element: of bools 1 */
+} bf_order_code;
+
+bf_order_code bf_order_code_of(bf_dtype dtype, bf_order order);
+/* The code that leaves elements as they are. */
+bf_order_code bf_order_raw_code(bf_order_code code);
+static inline bool bf_order_has_nans(const bf_order_code *code, int bytes) {
+    return code->nan != ~(uint64_t)0 >> (64 - 8 * bytes);
+}
+
+enum {
+    BF_ORDER_PARTS = 32,       /* the most that words are divided into */
+    BF_ORDER_FAR = 32,         /* elements by which random reads are fetched ahead */
+    BF_ORDER_LEAST = 1 << 15,  /* elements that are worth a thread */
+    BF_ORDER_LONG = 1 << 17,   /* elements that several threads sort together */
+    BF_ORDER_WHOLE = 1 << 23,  /* words that are sorted without dividing them first */
+    BF_ORDER_COUNTED = 1 << 7, /* elements of one byte that are sorted by counting */
+};
+
+/* The loops over elements of a width: instances of element_loops.h. Memory is of any alignment. */
+typedef struct bf_order_element_loops {
+    /* Writes the places of the elements that are no NaN to words, maybe `from` itself if they are
+     * as wide, and the NaNs as they are to nans (room for n). Returns the number of the former. */
+    int64_t (*split)(const bf_order_code *code, const char *from, int64_t n, char *words,
+                     char *nans);
+    /* Turns n words into elements; `to` may be the words. */
+    void (*join)(const bf_order_code *code, const char *words, int64_t n, char *to);
+    /* Writes the places of all elements, of floats those of groups' keys, to words. */
+    void (*keys)(const bf_order_code *code, const char *from, int64_t n, char *words);
+    /* Lowers *least to, and raises *most to, the places of n elements. */
+    void (*range)(const bf_order_code *code, const char *from, int64_t n, uint64_t *least,
+                  uint64_t *most);
+    /* Writes words[i] = (place - least) >> shift << bits | (first + i). */
+    void (*pack)(const bf_order_code *code, const char *from, int64_t n, uint64_t least, int shift,
+                 int bits, int64_t first, char *words);
+    /* Writes the elements at the places least + (words[i] >> bits). */
+    void (*unpack)(const bf_order_code *code, const char *words, int64_t n, uint64_t least,
+                   int bits, char *to);
+    /* Returns whether n > 0 elements are in order. */
+    bool (*ordered)(const bf_order_code *code, const char *from, int64_t n);
+    /* Writes for each of m wanted elements (i64) how many of n sorted ones are before it. */
+    void (*search)(const bf_order_code *code, const char *sorted, int64_t n, const char *wanted,
+                   int64_t m, bool right, char *places);
+    /* Sorts lines of n elements, at most `few`, to `to`, maybe `from`. Returns how many lines are
+     * before the first one with a NaN, which it leaves alone. NULL: there is no such loop. */
+    int64_t (*lines)(const bf_order_code *code, const char *from, int64_t n, int64_t count,
+                     char *to);
+    int64_t few;
+} bf_order_element_loops;
+
+/* The loops over words of a width: instances of word_loops.h. */
+typedef struct bf_order_word_loops {
+    /* Sorts n words, into as much scratch memory if to_scratch. */
+    void (*sort)(char *words, char *scratch, int64_t n, bool to_scratch);
+    /* Adds to counts[p] how many of n elements have their places in part p of `parts` parts: from
+     * splits[p - 1] to below splits[p]. Returns whether there is no NaN; else counts are undefined.
+     */
+    bool (*count)(const bf_order_code *code, const char *from, int64_t n, const uint64_t *splits,
+                  int parts, int64_t *counts);
+    /* Writes the places of part p to words [begin[p], end[p]), which they fill. There are no NaNs.
+     */
+    void (*divide)(const bf_order_code *code, const char *from, int64_t n, const uint64_t *splits,
+                   int parts, const int64_t *begin, const int64_t *end, char *words);
+    /* Writes each different one of n sorted words and where it begins (i64, from `first` on),
+     * up to `room` of them; either may be NULL. The word before them is *before, if not NULL.
+     * Returns their number. */
+    int64_t (*different)(const char *words, int64_t n, const char *before, int64_t first,
+                         int64_t room, char *to, char *begins);
+} bf_order_word_loops;
+
+typedef struct bf_order_loops {
+    bf_order_element_loops element[5]; /* of 1, 2, 4 and 8 bytes; the first words of pairs */
+    bf_order_word_loops word[2];       /* of 4 and 8 bytes */
+} bf_order_loops;
+
+/* What elements of a dtype are sorted with. */
+typedef struct bf_sorter {
+    const bf_order_element_loops *element;
+    const bf_order_word_loops *word, *word8; /* of its words; of 8 bytes */
+    bf_order_code code;
+    int bytes, word_bytes; /* of elements and of their words */
+    bool nan_first;
+} bf_sorter;
+
+bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order);
+
+/* --- line.c: the values of one line, by one thread or by all of a context --- */
+
+/* Bytes of scratch memory for a line of n elements. */
+size_t bf_order_line_bytes(const bf_sorter *s, int64_t n);
+/* Sorts `count` lines of n elements, one after the other, to `to`, maybe `from`. */
+void bf_order_short_lines(const bf_sorter *s, const char *from, int64_t n, int64_t count, char *to,
+                          char *scratch);
+/* Sorts up to BF_ORDER_LONG elements (of 4 bytes or more: any number) to `to`, maybe `from`. */
+void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, char *scratch);
+bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
+                             char *to, char *scratch);
+
+/* --- divide.c: many words or elements, by all threads of a context --- */
+
+/* Sorts n elements of 4 or 8 bytes to `to`, maybe `from`, with as much scratch memory. Tells the
+ * watch `bytes`. Errors: BF_E_MEMORY, and nothing is written; BF_E_CANCELLED. */
+bf_status bf_order_divide(bf_context *context, const bf_sorter *s, int64_t bytes, const char *from,
+                          int64_t n, char *to, char *scratch);
+
+/* --- count.c: elements of one or two bytes, by counting --- */
+
+void bf_order_count_bytes(const bf_sorter *s, const char *from, int64_t n, char *to);
+bf_status bf_order_count_long(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
+                              char *to);
+
+/* --- index.c: positions --- */
+
+/* Bytes of scratch memory for the positions of n elements. */
+size_t bf_order_index_bytes(int64_t n);
+/* Writes the positions (i64) of n elements in order, and the elements to `to` (NULL: none; maybe
+ * `from`). */
+void bf_order_index(const bf_sorter *s, const char *from, int64_t n, char *to, char *index,
+                    char *scratch);
+bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
+                              char *to, char *index, char *scratch);
+
+/* --- take.c --- */
+
+void bf_order_take(int bytes, const char *from, const char *index, int64_t n, char *to);
+/* By all threads, which tell the watch `told` bytes; through scratch memory of n elements, if not
+ * NULL: then `to` may be `from`. */
+bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, const char *index,
+                             int64_t n, char *to, char *scratch, int64_t told);
+
+/* --- the backend's functions --- */
+
+bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index);
+bf_status bf_cpu_sort_rows(bf_context *context, const bf_order_lines *keys, int payloads,
+                           void *const payload[], const int bytes[]);
+bf_status bf_cpu_search(bf_context *context, bf_dtype dtype, bf_order order, const void *sorted,
+                        int64_t n, const void *wanted, int64_t m, bool right, void *places);
+bf_status bf_cpu_is_sorted(bf_context *context, bf_dtype dtype, bf_order order, const void *values,
+                           int64_t n, bool *sorted);
+bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
+                        void *keys, void *counts, int64_t room, int64_t *different);
+bf_status bf_cpu_take(bf_context *context, int bytes, const void *from, const void *index,
+                      int64_t n, void *to);
+
+#endif

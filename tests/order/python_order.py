@@ -1,0 +1,533 @@
+"""Order: sorts, order statistics and what else depends on order equal a plain stable sort and exact
+arithmetic, on every instruction set, on 1 to 8 threads and on a GPU.
+
+BITFOLD_CASES: how many random cases (default 300; 10000 for a release).
+BITFOLD_SEED: the first one's seed.
+A failure prints the seed that alone repeats it.
+"""
+
+import math
+import os
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+import bitfold
+import devices
+import generate
+from oracle import DTYPES, FLOATS, INTS, as_f64, round_to
+
+CASES = int(os.environ.get("BITFOLD_CASES", "300"))
+SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+THREADS = (1, 2, 3, 8)
+METHODS = (
+    "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
+    "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased",
+    "normal_unbiased",
+)  # fmt: skip
+BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+
+
+# ---- the oracle -----------------------------------------------------------------------------------
+
+
+def places(x, dtype):
+    """The place of each element in the order, as a number."""
+    if dtype == "bool":
+        return (x != 0).astype(np.uint64)
+    if dtype not in FLOATS:
+        return x.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63) if dtype[0] == "i" else x.astype(np.uint64)
+    bits = BITS[dtype]
+    raw = x.view(f"u{bits // 8}").astype(np.uint64)
+    sign, ones = np.uint64(1 << (bits - 1)), np.uint64((1 << bits) - 1)
+    flipped = np.where(raw & sign, ~raw & ones, raw | sign)
+    return np.where(np.isnan(as_f64(x, dtype)), ones, flipped)
+
+
+def order_of(x, dtype, descending, skip):
+    """The positions of the elements of a line, in order."""
+    p = places(x, dtype)
+    if descending:
+        nan = np.isnan(as_f64(x, dtype)) if dtype in FLOATS else np.zeros(len(x), bool)
+        p = np.where(nan & skip, np.uint64(0xFFFFFFFFFFFFFFFF), ~p)
+        if dtype in FLOATS and BITS[dtype] < 64:  # ~ has more bits than the element
+            p = np.where(nan & skip, p, p & np.uint64((1 << BITS[dtype]) - 1))
+    return np.argsort(p, kind="stable")
+
+
+def whole_of(x, dtype):
+    return (x != 0).astype(np.uint8) if dtype == "bool" else x
+
+
+def place_of(method, n, q):
+    """Element i, or between i and j by weight t: each operation in f64, rounded once."""
+    N, N1 = float(n), float(n - 1)
+
+    def clamped(v):
+        return 0 if v < 0 else n - 1 if v >= N1 else int(v)
+
+    if method in ("lower", "higher", "nearest"):
+        h = N1 * q
+        return clamped({"lower": math.floor, "higher": math.ceil, "nearest": round}[method](h)), None, None
+    if method in ("inverted_cdf", "closest_observation"):
+        h = N * q - 1
+        if method == "closest_observation":
+            h -= 0.5
+        low = float(math.floor(h))
+        stays = h == low and (method == "inverted_cdf" or low % 2 == 1)
+        return clamped(low if stays else low + 1), None, None
+    if method == "linear":
+        h = N1 * q
+    elif method == "averaged_inverted_cdf":
+        h = N * q - 1
+    elif method == "midpoint":
+        h = 0.5 * (float(math.floor(N1 * q)) + float(math.ceil(N1 * q)))
+    else:
+        a, b = {
+            "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
+            "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (0.375, 0.375),
+        }[method]  # fmt: skip
+        h = N * q + (a + q * (1 - a - b)) - 1
+    if h >= N1:
+        return n - 1, None, None
+    if h < 0:
+        return 0, None, None
+    i = math.floor(h)
+    t = h - float(i)
+    if method == "averaged_inverted_cdf":
+        t = 0.5 if t == 0 else 1.0
+    if method == "midpoint":
+        t = 0.0 if t == 0 else 0.5
+    return i, i + 1, t
+
+
+def difference(a, b, dtype):
+    """b - a in the dtype of the elements, as f64: of integers exact, rounded once."""
+    if dtype in INTS:
+        return float(int(b) - int(a))
+    if dtype == "bf16":
+        x, y = (float(as_f64(np.array([v], np.uint16), dtype)[0]) for v in (a, b))
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return y - x
+        bits = np.array([y - x], np.float32).view(np.uint32)  # exact, or 24 bits, which are enough
+        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16
+        return float(rounded.astype(np.uint32).view(np.float32)[0])
+    with np.errstate(all="ignore"):
+        return float(b - a)
+
+
+def number(v, dtype):
+    return float(as_f64(np.array([v]), dtype)[0]) if dtype in FLOATS else float(int(v))
+
+
+def quantile(line, dtype, method, q):
+    """The quantile of a sorted line without NaN: an element, or an f64."""
+    i, j, t = place_of(method, len(line), q)
+    if bitfold._order.lib.bf_quantile_dtype(bitfold.DTYPES[dtype], METHODS.index(method)) != bitfold.DTYPES["f64"]:
+        return line[i]
+    a = number(line[i], dtype)
+    if t is None or t == 0:
+        return a
+    b, d = number(line[j], dtype), difference(line[i], line[j], dtype)
+    return a + d * t if t < 0.5 else b - d * (1 - t)
+
+
+def median(line, dtype):
+    """The exact mean of the two in the middle, rounded once: a float."""
+    n = len(line)
+    low, high = line[(n - 1) // 2], line[n // 2]
+    if n % 2:
+        return number(low, dtype)
+    if dtype in INTS:
+        return round_to(Fraction(int(low) + int(high), 2))
+    a, b = number(low, dtype), number(high, dtype)
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a + b
+    if a + b == 0:
+        return a + b
+    exact = (Fraction(a) + Fraction(b)) / 2
+    return float(nearest(exact, dtype))
+
+
+def nearest(exact, dtype):
+    """A fraction rounded once to a format, as f64."""
+    if dtype in ("f64", "f32"):
+        return round_to(exact, dtype)
+    precision, least = (11, -24) if dtype == "f16" else (8, -133)
+    exponent = max(math.frexp(float(exact))[1] - precision, least)
+    scaled = exact / Fraction(2) ** exponent
+    return float(Fraction(round(scaled)) * Fraction(2) ** exponent)
+
+
+# ---- cases ----------------------------------------------------------------------------------------
+
+
+class Problem:
+    def __init__(self, seed):
+        self.rng = rng = np.random.default_rng(seed)
+        self.dtype = dtype = DTYPES[seed % len(DTYPES)]
+        shape = generate.shape_of(rng)
+        if rng.random() < 0.02:
+            shape = [int(rng.integers(1 << 14, 1 << 20))]
+        n = math.prod(shape)
+        if dtype in INTS and rng.random() < 0.4:
+            x = generate.ints_small(rng, dtype, n)
+        else:
+            x = generate.values(rng, dtype, n)
+        if dtype in FLOATS and rng.random() < 0.4:  # few have quantiles among data of any bits
+            x = generate.normal(rng, dtype, n)
+        pattern = rng.random()
+        if pattern < 0.1 and n:
+            x = x[rng.integers(0, min(n, 5), n)]
+        elif pattern < 0.25:
+            x = x[np.argsort(places(x, dtype), kind="stable")]
+            x = x[::-1] if pattern < 0.17 else x
+        self.x = generate.placed_anyhow(rng, np.ascontiguousarray(x).reshape(shape))
+        self.named = {"dtype": dtype} if dtype in ("bool", "bf16") else {}
+        self.descending = bool(rng.random() < 0.5)
+        self.skip = bool(dtype in FLOATS and rng.random() < 0.4)
+        self.nan = "skip" if self.skip else "propagate"
+        self.axis = int(rng.integers(-self.x.ndim, self.x.ndim))
+
+    def lines(self, axis):
+        """The lines along an axis: (count, length)."""
+        moved = np.moveaxis(self.x, axis, -1)
+        return np.ascontiguousarray(moved).reshape(-1, self.x.shape[axis]) if moved.size else np.empty(
+            (math.prod(moved.shape[:-1]), moved.shape[-1]), self.x.dtype)
+
+    def back(self, lines, axis, dtype):
+        """Lines of results as the array that bitfold gives."""
+        shape = list(self.x.shape)
+        length = len(lines[0]) if len(lines) else shape[axis]
+        moved = [e for d, e in enumerate(shape) if d != axis % len(shape)]
+        made = np.array([each for each in lines], dtype).reshape([*moved, length])
+        return np.moveaxis(made, -1, axis)
+
+
+def held(dtype):
+    """NumPy's dtype for arrays of a dtype."""
+    return np.dtype(bitfold._arrays.TYPESTR[dtype])
+
+
+def bits_of(x):
+    x = np.ascontiguousarray(x)
+    return x.view(f"u{x.itemsize}") if x.size else x
+
+
+class Random(unittest.TestCase):
+    contexts = devices.contexts(THREADS)
+
+    def assert_bits(self, found, want, what):
+        if hasattr(found, "__cuda_array_interface__"):
+            raise AssertionError("a result of NumPy's input is NumPy's")
+        found, want = np.asarray(found), np.asarray(want)
+        self.assertEqual((found.shape, found.dtype), (want.shape, want.dtype), what)
+        self.assertTrue(np.array_equal(bits_of(found), bits_of(want)), f"{what}: {found!r}, not {want!r}")
+
+    def put(self, x):
+        return devices.placed(x, self.context)
+
+    # ---- one function for each call: what it returns, and what it should
+
+    def check_sort(self, p, what):
+        lines = p.lines(p.axis)
+        orders = [order_of(each, p.dtype, p.descending, p.skip) for each in lines]
+        options = dict(descending=p.descending, nan=p.nan, context=self.context, **p.named)
+        kind = held(p.dtype)
+        values = [whole_of(each, p.dtype)[o] for each, o in zip(lines, orders)]
+        self.assert_bits(
+            bitfold.sort(self.put(p.x), p.axis, **options), p.back(values, p.axis, kind), what
+        )
+        self.assert_bits(
+            bitfold.argsort(self.put(p.x), p.axis, **options), p.back(orders, p.axis, "<i8"), what
+        )
+
+    def check_top(self, p, what):
+        lines = p.lines(p.axis)
+        n = lines.shape[1]
+        k = int(p.rng.choice([0, 1, n // 2, n, int(p.rng.integers(0, n + 1))])) if n else 0
+        orders = [order_of(each, p.dtype, p.descending, p.skip)[:k] for each in lines]
+        values, index = bitfold.top(
+            self.put(p.x), k, p.axis, largest=p.descending, nan=p.nan, context=self.context, **p.named
+        )
+        if not len(lines) or not k:
+            self.assertEqual((values.size, index.size), (0, 0), what)
+            return
+        wanted = [whole_of(each, p.dtype)[o] for each, o in zip(lines, orders)]
+        self.assert_bits(values, p.back(wanted, p.axis, held(p.dtype)), what)
+        self.assert_bits(index, p.back(orders, p.axis, "<i8"), what)
+
+    def numbers_of(self, line, p):
+        """A line in order for statistics: None where its result is NaN, and False where there is none."""
+        line = whole_of(line, p.dtype)
+        nan = np.isnan(as_f64(line, p.dtype)) if p.dtype in FLOATS else np.zeros(len(line), bool)
+        if nan.any() and not p.skip and len(line):
+            return None
+        line = line[~nan]
+        if not len(line):
+            return False
+        return line[np.argsort(places(line, p.dtype), kind="stable")]
+
+    def expect(self, lines, p, kind, statistic):
+        """Statistics of each line as an array, or EmptyError."""
+        results = []
+        for line in lines:
+            sorted_line = self.numbers_of(line, p)
+            if sorted_line is False:
+                return bitfold.EmptyError
+            if sorted_line is None:
+                results.append(np.array([np.nan]).astype(kind)[0] if p.dtype != "bf16" or kind == np.dtype("f8") else 0x7FC0)
+                continue
+            v = statistic(sorted_line)
+            if kind == np.dtype("u2") and p.dtype == "bf16" and isinstance(v, float):
+                v = int(np.array([v], np.float32).view(np.uint32)[0] >> 16)
+            results.append(v)
+        with np.errstate(all="ignore"):
+            return np.array(results, kind)
+
+    def compare(self, call, want, what):
+        try:
+            found = call()
+        except bitfold.EmptyError:
+            self.assertIs(want, bitfold.EmptyError, what)
+            return
+        self.assertIsNot(want, bitfold.EmptyError, what)
+        self.assert_nan_bits(found, want, what)
+
+    def assert_nan_bits(self, found, want, what):
+        """As assert_bits; of f64 results a NaN that comes of infinities is the default NaN."""
+        found, want = np.array(found), np.array(want)
+        if want.dtype.kind == "f":
+            with np.errstate(all="ignore"):
+                want = np.where(np.isnan(want), np.array(np.nan, want.dtype), want).astype(want.dtype)
+        self.assert_bits(found, want, what)
+
+    def fibres(self, p):
+        ndim = p.x.ndim
+        axes = tuple(int(d) for d in p.rng.permutation(ndim)[: p.rng.integers(0, ndim + 1)])
+        kept = [d for d in range(ndim) if d not in axes]
+        shape = tuple(p.x.shape[d] for d in kept)
+        length = math.prod(p.x.shape[d] for d in axes)
+        flat = p.x.transpose([*kept, *sorted(axes)])
+        flat = flat.reshape(math.prod(shape), length) if flat.size else np.empty((math.prod(shape), length), p.x.dtype)
+        return axes, shape, flat
+
+    def quantiles(self, p, line_lengths):
+        n = max(line_lengths, default=1) or 1
+        choices = [0, 1, 0.5, 0.25, 0.75, p.rng.random(), p.rng.integers(0, n + 1) / n, 5e-324, 1 - 2**-53]
+        return [float(q) for q in p.rng.choice(choices, p.rng.integers(1, 5))]
+
+    def check_statistics(self, p, what):
+        axes, shape, lines = self.fibres(p)
+        if len(lines) > 300:
+            lines, shape = lines[:300], None
+        options = dict(nan=p.nan, context=self.context, **p.named)
+        method = str(p.rng.choice(METHODS))
+        q = self.quantiles(p, [lines.shape[1]])
+        kind = np.dtype("f8") if p.dtype in INTS else held(p.dtype)
+        if shape is None or math.prod(shape) == 0:
+            return
+        want = self.expect(lines, p, kind, lambda line: median(line, p.dtype))
+        if want is not bitfold.EmptyError:
+            want = want.reshape(shape)
+        self.compare(lambda: bitfold.median(self.put(p.x), axes, **options), want, what + f" median {axes}")
+        self.check_quantiles(p, lines, shape, method, q, lambda: bitfold.quantile(self.put(p.x), q, axes, method=method, **options), what)
+        if lines.shape[1]:
+            n = int(p.rng.integers(lines.shape[1]))
+            orders = [order_of(each, p.dtype, p.descending, p.skip)[n] for each in lines]
+            want = np.array([whole_of(each, p.dtype)[o] for each, o in zip(lines, orders)], held(p.dtype))
+            found = bitfold.nth(self.put(p.x), n, axes, descending=p.descending, **options)
+            self.assert_bits(found, want.reshape(shape), what + f" nth {n} {axes}")
+
+    def check_quantiles(self, p, lines, shape, method, q, call, what):
+        number_of = bitfold._order.lib.bf_quantile_dtype(bitfold.DTYPES[p.dtype], METHODS.index(method))
+        kind = held(bitfold._arrays.NAMES[number_of])
+        rows = [self.expect(lines, p, kind, lambda line: quantile(line, p.dtype, method, each)) for each in q]
+        want = bitfold.EmptyError if rows[0] is bitfold.EmptyError else np.array(rows, kind).reshape(len(q), *shape)
+        self.compare(call, want, what + f" quantile {q} {method}")
+
+    def one_line(self, p):
+        return np.ascontiguousarray(p.x).reshape(-1)
+
+    def check_segments(self, p, what):
+        x = self.one_line(p)
+        m = int(p.rng.choice([1, 2, 5, 30]))
+        offsets = np.sort(p.rng.integers(0, len(x) + 1, m + 1)).astype(np.int32 if p.rng.random() < 0.5 else np.int64)
+        lines = [x[a:b] for a, b in zip(offsets, offsets[1:])]
+        calls = bitfold.segment_median, bitfold.segment_quantile
+        self.check_by(p, lines, m, what + " segments", *calls, x, offsets)
+        options = dict(descending=p.descending, nan=p.nan, context=self.context, **p.named)
+        values, index = whole_of(x, p.dtype).copy(), np.zeros(len(x), np.int64)
+        values[: offsets[0]], values[offsets[-1] :] = x[: offsets[0]], x[offsets[-1] :]
+        index[: offsets[0]] = np.arange(offsets[0])
+        index[offsets[-1] :] = np.arange(len(x) - offsets[-1])
+        for a, b in zip(offsets, offsets[1:]):
+            index[a:b] = order_of(x[a:b], p.dtype, p.descending, p.skip)
+            values[a:b] = whole_of(x, p.dtype)[a:b][index[a:b]]
+        found = bitfold.segment_sort(self.put(x), self.put(offsets), **options)
+        self.assert_bits(found, values.view(held(p.dtype)), what + " segments")
+        self.assert_bits(bitfold.segment_argsort(self.put(x), self.put(offsets), **options), index, what)
+
+    def check_by(self, p, lines, m, what, median_of, quantile_of, x, places_of):
+        options = dict(nan=p.nan, context=self.context, **p.named)
+        method = str(p.rng.choice(METHODS))
+        q = self.quantiles(p, [len(line) for line in lines])
+        kind = np.dtype("f8") if p.dtype in INTS else held(p.dtype)
+        want = self.expect(lines, p, kind, lambda line: median(line, p.dtype))
+        by_index = median_of is bitfold.index_median
+        first = (m, self.put(places_of), self.put(x)) if by_index else (self.put(x), self.put(places_of))
+        self.compare(lambda: median_of(*first, **options), want, what)
+        first = (m, self.put(places_of), self.put(x), q) if by_index else (self.put(x), q, self.put(places_of))
+        self.check_quantiles(p, lines, (m,), method, q, lambda: quantile_of(*first, method=method, **options), what)
+
+    def check_index(self, p, what):
+        x = self.one_line(p)
+        m = int(p.rng.choice([1, 2, 5, 40]))
+        kind = p.rng.choice([np.int32, np.int64, np.uint32, np.uint64])
+        index = p.rng.integers(0, m, len(x)).astype(kind)
+        lines = [x[index == s] for s in range(m)]
+        calls = bitfold.index_median, bitfold.index_quantile
+        self.check_by(p, lines, m, what + " index", *calls, x, index)
+
+    def check_places(self, p, what):
+        x = self.one_line(p)
+        order = order_of(x, p.dtype, p.descending, False)
+        line = x[order]
+        options = dict(descending=p.descending, context=self.context, **p.named)
+        self.assertIs(bitfold.is_sorted(self.put(line), **options), True, what)
+        keys = places(x, p.dtype)
+        if p.descending:
+            keys = ~keys
+        ordered = keys[order]
+        wrong = bool(np.any(keys[1:] < keys[:-1]))
+        self.assertIs(bitfold.is_sorted(self.put(x), **options), not wrong, what)
+        wanted = x[p.rng.integers(0, len(x), 50)] if len(x) else x
+        again = generate.values(p.rng, p.dtype, 20)
+        for each in (wanted, again):
+            key = places(each, p.dtype)
+            key = ~key if p.descending else key
+            for side in ("left", "right"):
+                found = bitfold.searchsorted(self.put(line), self.put(each), side, **options)
+                self.assert_bits(found, np.searchsorted(ordered, key, side), what + side)
+
+    def check_unique(self, p, what):
+        x = self.one_line(p)
+        keys = whole_of(x, p.dtype)
+        if p.dtype in FLOATS:
+            wide = as_f64(x, p.dtype)
+            nan = np.isnan(wide)
+            keys = np.where(wide == 0, np.zeros(1, x.dtype), x)
+            keys = keys[~nan] if p.skip else np.where(nan, default_nan(p.dtype), keys)
+        order = np.argsort(places(keys, p.dtype), kind="stable")
+        line, counts = keys[order], []
+        first = [i for i in range(len(line)) if i == 0 or bits_of(line[i : i + 1]) != bits_of(line[i - 1 : i])]
+        counts = np.diff([*first, len(line)]).astype(np.int64)
+        found = bitfold.unique(self.put(p.x), nan=p.nan, context=self.context, **p.named)
+        self.assert_bits(found[0], line[first].astype(held(p.dtype)), what)
+        self.assert_bits(found[1], counts, what)
+        options = dict(nan=p.nan, context=self.context, **p.named)
+        if not len(line):
+            self.assertRaises(bitfold.EmptyError, bitfold.mode, self.put(p.x), **options)
+            return
+        value, count = bitfold.mode(self.put(p.x), **options)
+        at = int(np.argmax(counts))
+        self.assertEqual(count, counts[at], what)
+        same = number(line[first][at], p.dtype)
+        self.assertTrue(float(value) == same or value != value and same != same, what)
+
+    def check_rows(self, p, what):
+        x = self.one_line(p)
+        if p.dtype == "bf16":  # keys of rows have their own dtype in memory
+            return
+        order = order_of(x, p.dtype if p.dtype != "bool" else "u8", p.descending, p.skip)
+        payloads = [p.rng.integers(0, 100, len(x)).astype(kind) for kind in ("u1", "i2", "f4", "i8")]
+        payloads = [payloads[i] for i in p.rng.permutation(4)[: p.rng.integers(0, 5)]]
+        keys, rows = x.copy(), [each.copy() for each in payloads]
+        if self.context.device.startswith("cuda"):
+            return
+        bitfold.sort_rows(keys, *rows, descending=p.descending, nan=p.nan, context=self.context)
+        self.assert_bits(keys, x[order], what)
+        for found, given in zip(rows, payloads):
+            self.assert_bits(found, given[order], what)
+
+    CHECKS = (check_sort, check_sort, check_top, check_statistics, check_statistics, check_segments,
+              check_index, check_places, check_unique, check_rows)  # fmt: skip
+
+    def test_every_result_is_that_of_a_stable_sort(self):
+        for seed in range(SEED, SEED + CASES):
+            check = self.CHECKS[np.random.default_rng(seed).integers(len(self.CHECKS))]
+            for i in np.random.default_rng([seed, 1]).choice(len(self.contexts), 3, replace=False):
+                self.context = self.contexts[i]
+                p = Problem(seed)
+                what = (f"BITFOLD_SEED={seed} BITFOLD_CASES=1: {check.__name__} of {p.dtype} {p.x.shape} axis {p.axis} "
+                        f"descending {p.descending} nan {p.nan} {self.context}")  # fmt: skip
+                check(self, p, what)
+
+
+def default_nan(dtype):
+    bits = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8 << 48}[dtype]
+    return np.array([bits], f"u{BITS[dtype] // 8}").view(held(dtype))[0]
+
+
+class Errors(unittest.TestCase):
+    def test_bad_input_is_refused(self):
+        x = np.arange(6.0)
+        cases = [
+            (bitfold.ArgumentError, lambda: bitfold.sort(x, 1)),
+            (bitfold.ArgumentError, lambda: bitfold.sort(x, nan="never")),
+            (bitfold.ArgumentError, lambda: bitfold.top(x, 7)),
+            (bitfold.ArgumentError, lambda: bitfold.top(x, -1)),
+            (bitfold.ArgumentError, lambda: bitfold.quantile(x, 1.5)),
+            (bitfold.ArgumentError, lambda: bitfold.quantile(x, float("nan"))),
+            (bitfold.ArgumentError, lambda: bitfold.quantile(x, 0.5, method="best")),
+            (bitfold.ArgumentError, lambda: bitfold.nth(x, 6)),
+            (bitfold.ArgumentError, lambda: bitfold.segment_median(x, np.array([0, 7]))),
+            (bitfold.ArgumentError, lambda: bitfold.segment_sort(x, np.array([3, 2]))),
+            (bitfold.ArgumentError, lambda: bitfold.index_median(2, np.array([0, 1, 2, 0, 1, 1]), x)),
+            (bitfold.ArgumentError, lambda: bitfold.index_median(2, np.array([0, 1, -1, 0, 1, 1]), x)),
+            (bitfold.ShapeError, lambda: bitfold.index_median(2, np.array([0, 1]), x)),
+            (bitfold.DtypeError, lambda: bitfold.searchsorted(x, np.array([1]))),
+            (bitfold.EmptyError, lambda: bitfold.median(x[:0])),
+            (bitfold.EmptyError, lambda: bitfold.mode(x[:0])),
+            (bitfold.NanError, lambda: bitfold.sort(np.array([1, np.nan]), nan="error")),
+            (bitfold.NanError, lambda: bitfold.median(np.array([1, np.nan]), nan="error")),
+            (bitfold.NanError, lambda: bitfold.unique(np.array([1, np.nan]), nan="error")),
+        ]  # fmt: skip
+        for error, call in cases:
+            self.assertRaises(error, call)
+
+    def test_the_index_that_is_wrong_is_named(self):
+        with self.assertRaisesRegex(bitfold.ArgumentError, "index 2 is 9, outside 0 to 1"):
+            bitfold.index_median(2, np.array([0, 1, 9, -1]), np.zeros(4))
+
+
+class Numpy(unittest.TestCase):
+    def test_percentiles_are_those_of_numpy(self):
+        rng = np.random.default_rng(4)
+        for kind in ("f4", "f8", "i4", "u1"):
+            x = (rng.standard_normal((7, 101)) * 50).astype(kind)
+            for method in METHODS:
+                if method == "closest_observation" and np.__version__ < "2":  # another formula
+                    continue
+                for axis in (None, 0, 1):
+                    want = np.percentile(x, [0, 10, 33.3, 50, 100], axis=axis, method=method)
+                    found = bitfold.percentile(x, [0, 10, 33.3, 50, 100], axis=axis, method=method)
+                    self.assertTrue(np.array_equal(found, want), (kind, method, axis))
+                    self.assertEqual(np.shape(found), want.shape)
+
+    def test_shapes_are_those_of_numpy(self):
+        x = np.random.default_rng(5).standard_normal((3, 4, 5))
+        for axis in (None, 0, -1, (0, 2)):
+            for keepdims in (False, True):
+                self.assertTrue(np.array_equal(bitfold.median(x, axis, keepdims), np.median(x, axis, keepdims=keepdims)))
+                want = np.quantile(x, [0.1, 0.9], axis, keepdims=keepdims)
+                self.assertTrue(np.array_equal(bitfold.quantile(x, [0.1, 0.9], axis, keepdims), want))
+                want = np.quantile(x, [0.1], axis, keepdims=keepdims)[0]
+                self.assertTrue(np.array_equal(bitfold.quantile(x, 0.1, axis, keepdims), want))
+        self.assertTrue(np.array_equal(bitfold.sort(x, None), np.sort(x, None)))
+        self.assertTrue(np.array_equal(bitfold.argsort(x.T, None), np.argsort(x.T, None)))
+
+
+if __name__ == "__main__":
+    unittest.main()
