@@ -23,12 +23,15 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     isa_source(avx2_groups -mavx2 -mbmi2)
     isa_source(avx2_order -mavx2 -mbmi2)
     isa_source(avx2_accumulate -mavx2 -mbmi2)
+    isa_source(avx2_select -mavx2 -mbmi2)
     isa_source(avx512_groups -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi2
                              -mprefer-vector-width=512)
     isa_source(avx512_order -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi2
                             -mprefer-vector-width=512)
     isa_source(avx512_accumulate -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi2
                                  -mprefer-vector-width=512)
+    isa_source(avx512_select -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi2
+                             -mprefer-vector-width=512)
     isa_source(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
                       -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")

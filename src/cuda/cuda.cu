@@ -5,6 +5,7 @@
 #include "cuda/histogram/histogram.cuh"
 #include "cuda/julia/julia.cuh"
 #include "cuda/map/map.cuh"
+#include "cuda/order/order.cuh"
 #include "cuda/reduce/reduce.cuh"
 #include "cuda/runtime/devices.cuh"
 #include "cuda/runtime/launch.cuh"
@@ -140,6 +141,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .table = &bf_cuda_table_backend,
     .group = &bf_cuda_group_backend,
     .axis = &bf_cuda_axis_backend,
+    .order = &bf_cuda_order_backend,
     .julia = &bf_cuda_julia_backend,
     .comm = &bf_cuda_comm_backend,
 };

@@ -4,6 +4,7 @@
 #include "gpus/histogram/histogram.h"
 #include "gpus/julia/julia.h"
 #include "gpus/map/map.h"
+#include "gpus/order/order.h"
 #include "gpus/reduce/reduce.h"
 #include "gpus/runtime/context.h"
 #include "gpus/runtime/memory.h"
@@ -35,5 +36,6 @@ const bf_backend bf_backend_gpus = {
     .table = &bf_gpus_table_backend,
     .group = &bf_gpus_group_backend,
     .axis = &bf_gpus_axis_backend,
+    .order = &bf_gpus_order_backend,
     .julia = &bf_gpus_julia_backend,
 };

@@ -366,7 +366,7 @@ class Random(unittest.TestCase):
             index[a:b] = order_of(x[a:b], p.dtype, p.descending, p.skip)
             values[a:b] = whole_of(x, p.dtype)[a:b][index[a:b]]
         found = bitfold.segment_sort(self.put(x), self.put(offsets), **options)
-        self.assert_bits(found, values.astype(held(p.dtype)), what + " segments")
+        self.assert_bits(found, values.view(held(p.dtype)), what + " segments")
         self.assert_bits(bitfold.segment_argsort(self.put(x), self.put(offsets), **options), index, what)
 
     def check_by(self, p, lines, m, what, median_of, quantile_of, x, places_of):
@@ -508,6 +508,8 @@ class Numpy(unittest.TestCase):
         for kind in ("f4", "f8", "i4", "u1"):
             x = (rng.standard_normal((7, 101)) * 50).astype(kind)
             for method in METHODS:
+                if method == "closest_observation" and np.__version__ < "2":  # another formula
+                    continue
                 for axis in (None, 0, 1):
                     want = np.percentile(x, [0, 10, 33.3, 50, 100], axis=axis, method=method)
                     found = bitfold.percentile(x, [0, 10, 33.3, 50, 100], axis=axis, method=method)

@@ -13,6 +13,7 @@
 #include "rules/number/limbs.h"
 #include "rules/number/rule.h"
 #include "rules/number/wide.h"
+#include "rules/order/quantile.h"
 #include "rules/reduce/band.h"
 #include "rules/reduce/element.h"
 #include "rules/reduce/finish.h"
@@ -86,6 +87,10 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     out[1] += (uint64_t)bf_escape_point_f64(&view, other) + bf_julia_is_tame(&view);
     out[2] += (uint64_t)(bf_mirror_row(&mirror, 1) + bf_mirrored_row(&mirror, 1));
     out[0] += bf_palette_color(BF_PALETTE_FIRE, (int)(bits & 7), 9);
+    const bf_between between = bf_quantile_between(BF_QUANTILE_HAZEN, 9, x);
+    out[0] ^= bf_quantile_bits(dtype, BF_QUANTILE_HAZEN, bits, bits, between.weight);
+    out[1] ^= bf_median_bits(dtype, bits, bits ^ 1) ^ (uint64_t)bf_median_between(9).below;
+    out[2] ^= (uint64_t)bf_quantile_to(dtype, BF_QUANTILE_LOWER) ^ (uint64_t)bf_median_to(dtype);
     double s = x, e = 0, g = 0;
     const void *in[] = {&bits};
     const bf_terms terms = {dtype, 1, in, 0};

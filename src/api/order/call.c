@@ -14,7 +14,8 @@ static bf_status read_options(bf_order_call *call, const bf_order_options *optio
     bf_order_options *o = &call->options;
     *o = (bf_order_options){.size = sizeof *o};
     if (options != NULL && !BF_READ(o, options, empty))
-        return bf_fail(call->context, BF_E_ARGUMENT, "the size of the order options is wrong");
+        return bf_fail(call->context, BF_E_ARGUMENT,
+                       "bf_order_options: size is not set, or from a newer version");
     if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
         return bf_fail(call->context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
     if (strcmp(bf_quantile_method_name(o->method), "?") == 0)

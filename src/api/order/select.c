@@ -322,7 +322,8 @@ static bf_status select_index(selecting *s, const bf_array *index, const bf_arra
     bf_status status = check_index(s, index);
     if (status != BF_OK) return status;
     int axis = s->selection.statistic == BF_STATISTIC_MEDIAN ? 0 : 1;
-    if (results == NULL || results->ndim != axis + 1)
+    if (results == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
+    if (results->ndim != axis + 1)
         return bf_fail(context, BF_E_SHAPE, "the values have not the shape of the result");
     slots x = {.dtype = index->dtype, .n = index->shape[0], .count = results->shape[axis]};
     if (x.count < 0 || x.count > BF_SLOTS_MAX)

@@ -2,6 +2,7 @@
 #include "cpu/histogram/histogram.h"
 #include "cpu/julia/julia.h"
 #include "cpu/map/map.h"
+#include "cpu/order/select.h"
 #include "cpu/reduce/reduce.h"
 #include "cpu/runtime/cast.h"
 
@@ -22,6 +23,7 @@ const bf_isa bf_isa_generic = {
     .histogram = &histogram_loops,
     .julia = &julia_loops,
     .order = &bf_order_loops_generic,
+    .select = &bf_select_loops_generic,
     .sort_loops = bf_sort_loops_generic,
     .table_loops = bf_table_loops_generic,
     .group_loops = bf_group_loops_generic,

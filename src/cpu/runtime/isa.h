@@ -43,6 +43,9 @@ const struct bf_group_loops *bf_group_loops_avx2(int rank_bytes);
 const struct bf_group_loops *bf_group_loops_avx512(int rank_bytes);
 extern const struct bf_order_loops bf_order_loops_generic, bf_order_loops_avx2,
     bf_order_loops_avx512;
+extern const struct bf_select_loops bf_select_loops_generic;
+extern const struct bf_select_loops bf_select_loops_avx2;
+extern const struct bf_select_loops bf_select_loops_avx512;
 
 typedef struct bf_isa {
     const char *name;
@@ -53,10 +56,10 @@ typedef struct bf_isa {
     const struct bf_map_loops *map;
     const struct bf_histogram_loops *histogram;
     const struct bf_julia_loops *julia;
-    const struct bf_comm_loops *comm; /* NULL: the rules alone */
-    const struct bf_axis_loops *axis; /* NULL: the rules alone */
+    const struct bf_comm_loops *comm;     /* NULL: the rules alone */
+    const struct bf_axis_loops *axis;     /* NULL: the rules alone */
     const struct bf_order_loops *order;   /* sorting */
-    const struct bf_select_loops *select; /* NULL: the rules alone */
+    const struct bf_select_loops *select; /* quantiles, the first k */
     bf_sort_loops_of sort_loops;
     bf_table_loops_of table_loops;
     bf_group_loops_of group_loops;

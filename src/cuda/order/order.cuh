@@ -1,0 +1,171 @@
+/* Order on a GPU: what its files share.
+ *
+ *   call.cu     a call's memory, where kernels reach it
+ *   places.cu   elements as places (rules/key/order.h), and back
+ *   radix.cu    the radix sort of places
+ *   sort.cu     sort and sort_rows: lines by place, then by line
+ *   take.cu     elements by index
+ *   top.cu      the first of each line
+ *   select.cu   quantiles: of many lines by sorting, of long ones by brackets (bracket.cu)
+ *   search.cu   search and is_sorted
+ *   unique.cu   different keys, by groups */
+#ifndef BF_CUDA_ORDER_ORDER_CUH
+#define BF_CUDA_ORDER_ORDER_CUH
+
+#include "cuda/runtime/context.cuh"
+
+extern "C" {
+#include "seam/order.h"
+}
+
+#include "rules/key/rank.h"
+
+extern const bf_order_backend bf_cuda_order_backend;
+
+/* --- calls --- */
+
+enum { BF_CUDA_ORDER_MEMORIES = 160, BF_CUDA_ORDER_RESULTS = 66 };
+
+/* A call: the memory that it has taken, and results that are to be copied when it ends. */
+struct bf_cuda_order_call {
+    bf_context *context;
+    int previous, memories, results;
+    void *memory[BF_CUDA_ORDER_MEMORIES];
+    struct {
+        void *to;
+        const void *from;
+        size_t bytes;
+    } result[BF_CUDA_ORDER_RESULTS];
+};
+
+/* Every call begins and ends with these. The end copies results if status is BF_OK, waits for the
+ * stream, frees the call's memory, and returns the status. */
+bf_status bf_cuda_order_begin(bf_cuda_order_call *call, bf_context *context);
+bf_status bf_cuda_order_end(bf_cuda_order_call *call, bf_status status);
+
+/* Returns memory that lasts until the call ends. NULL: none, with a message. */
+void *bf_cuda_order_alloc(bf_cuda_order_call *call, size_t bytes);
+
+/* Frees all memory of the call but what it had when it had so many. */
+void bf_cuda_order_free(bf_cuda_order_call *call, int memories);
+
+/* Sets *at to where kernels reach these bytes, whose elements have this alignment: to where they
+ * are, or to a copy. */
+bf_status bf_cuda_order_read(bf_cuda_order_call *call, const void *from, size_t bytes, int align,
+                             const void **at);
+/* Sets *at to where kernels write a result: `to`, or memory that is copied there when the call
+ * ends. NULL for NULL. */
+bf_status bf_cuda_order_write(bf_cuda_order_call *call, void *to, size_t bytes, int align,
+                              void **at);
+
+/* The same for memory that the call changes. */
+bf_status bf_cuda_order_update(bf_cuda_order_call *call, void *memory, size_t bytes, int align,
+                               void **at);
+
+bf_status bf_cuda_order_check(bf_context *context, cudaError_t error);
+
+/* The alignment of elements. */
+static inline int bf_cuda_order_align(bf_dtype dtype) {
+    return dtype == BF_PAIR ? 8 : bf_dtype_bytes(dtype);
+}
+
+/* A grid for n elements, at most so many blocks a multiprocessor that all of them run. */
+static inline unsigned bf_cuda_order_blocks(const bf_context *context, int64_t n, int threads) {
+    int64_t blocks = (n - 1) / threads + 1, most = 16 * (int64_t)context->cuda->multiprocessors;
+    return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+/* --- lines --- */
+
+/* Lines whose elements follow one another: line l has elements [begin(l), begin(l + 1)) of n. */
+struct bf_cuda_order_lines {
+    int64_t n, count, length;
+    const int64_t *offsets; /* on the GPU, count + 1, from `first` on; NULL: all have `length` */
+    int64_t first;
+
+    __device__ __forceinline__ int64_t begin(int64_t line) const {
+        return offsets == NULL ? line * length : offsets[line] - first;
+    }
+    /* The line of element i. */
+    __device__ __forceinline__ int64_t line_of(int64_t i) const {
+        if (offsets == NULL)
+            return n <= UINT32_MAX ? (int64_t)((uint32_t)i / (uint32_t)length) : i / length;
+        int64_t low = 0, high = count; /* begin(low) <= i < begin(high) */
+        while (high - low > 1) {
+            int64_t middle = low + (high - low) / 2;
+            if (offsets[middle] - first <= i)
+                low = middle;
+            else
+                high = middle;
+        }
+        return low;
+    }
+};
+
+/* The array of a call, on the GPU. */
+struct bf_cuda_order_array {
+    bf_dtype dtype;
+    bf_order order;
+    const void *values;
+    bf_cuda_order_lines lines;
+};
+
+/* Brings the values and offsets of a call to the GPU. */
+bf_status bf_cuda_order_reach(bf_cuda_order_call *call, const bf_order_lines *lines,
+                              bf_cuda_order_array *array);
+
+/* --- places.cu --- */
+
+/* The bytes of a place: 4 or 8. */
+static inline int bf_cuda_place_bytes(bf_dtype dtype) { return bf_dtype_bytes(dtype) == 8 ? 8 : 4; }
+
+/* Are the elements their own places? */
+static inline bool bf_cuda_is_place(bf_dtype dtype, bf_order order) {
+    return order == BF_ASCENDING && (dtype == BF_U32 || dtype == BF_U64);
+}
+
+/* The bits of the NaNs among elements, or-ed, and their complements; both 0: there is none. */
+struct bf_cuda_nans {
+    unsigned long long bits, others;
+};
+
+/* Writes the place of each element, of key_bytes. If lined, the number of the line is above it.
+ * nans (cleared; may be NULL): those of floats are noted there. */
+cudaError_t bf_cuda_order_places(const bf_context *context, const bf_cuda_order_array *array,
+                                 bool lined, int key_bytes, void *places, bf_cuda_nans *nans);
+/* Writes the elements of n places. NaNs get the bits of those noted, which are all the same. */
+cudaError_t bf_cuda_order_elements(const bf_context *context, bf_dtype dtype, bf_order order,
+                                   int key_bytes, const void *places, int64_t n,
+                                   const bf_cuda_nans *nans, void *elements);
+
+/* --- sort.cu, take.cu --- */
+
+/* Enqueues a sort of the array's lines: values (may be array->values; NULL: not wanted) and index
+ * (i64; NULL: not wanted). It may wait for the stream. */
+bf_status bf_cuda_order_sort(bf_context *context, const bf_cuda_order_array *array, void *values,
+                             int64_t *index);
+
+/* Copies element index[i] of `bytes` each, for i < n; indices have 4 or 8 bytes. */
+cudaError_t bf_cuda_order_take(const bf_context *context, int bytes, const void *from,
+                               const void *index, int index_bytes, int64_t n, void *to);
+
+/* --- the backend's functions --- */
+
+bf_status bf_cuda_sort_lines(bf_context *context, const bf_order_lines *lines, void *sorted,
+                             void *index);
+bf_status bf_cuda_sort_rows(bf_context *context, const bf_order_lines *keys, int payloads,
+                            void *const payload[], const int bytes[]);
+bf_status bf_cuda_top(bf_context *context, const bf_order_lines *lines, int64_t k, void *values,
+                      void *index);
+bf_status bf_cuda_select(bf_context *context, const bf_order_lines *lines,
+                         const bf_selection *selection, void *results);
+bf_status bf_cuda_search(bf_context *context, bf_dtype dtype, bf_order order, const void *sorted,
+                         int64_t n, const void *wanted, int64_t m, bool right, void *places);
+bf_status bf_cuda_is_sorted(bf_context *context, bf_dtype dtype, bf_order order, const void *values,
+                            int64_t n, bool *sorted);
+bf_status bf_cuda_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
+                         void *keys, void *counts, int64_t room, int64_t *different);
+bf_status bf_cuda_take(bf_context *context, int bytes, const void *from, const void *index,
+                       int64_t n, void *to);
+
+#endif

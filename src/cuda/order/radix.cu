@@ -1,0 +1,485 @@
+/* The radix sort: a pass over the keys for each digit of 8 bits, from the lowest on.
+ *
+ * One kernel counts the digits of all passes. In a pass each tile finds by look-back how many keys
+ * with its digits the tiles before it have, so that keys are read and written once (Adinets and
+ * Merrill, Onesweep, 2022; Merrill and Garland, decoupled look-back, 2016). Tiles are numbered in
+ * the order in which they start, so that none waits for a tile that has not started. */
+#include "cuda/order/radix.cuh"
+
+#include "cuda/runtime/grid.cuh"
+#include "cuda/runtime/memory.cuh"
+
+namespace {
+
+enum {
+    WARP = 32,
+    BITS = 8,
+    DIGITS = 1 << BITS,
+    PASSES_MOST = 64 / BITS,
+    COUNTERS = 1024 /* threads of a block that counts */
+};
+
+/* No values. */
+struct nothing {};
+
+/* The threads of a block, the keys of each, and the blocks that share a multiprocessor. */
+template <int threads, int items, int blocks> struct tile_of {
+    enum { THREADS = threads, ITEMS = items, BLOCKS = blocks };
+};
+template <class K, class V> struct tile_shape : tile_of<384, 20, 3> {};
+template <> struct tile_shape<uint32_t, uint32_t> : tile_of<512, 16, 2> {};
+template <> struct tile_shape<uint64_t, uint32_t> : tile_of<512, 12, 2> {};
+template <> struct tile_shape<uint32_t, uint64_t> : tile_of<384, 12, 3> {};
+template <class V> struct tile_shape<uint64_t, V> : tile_of<384, 12, 3> {};
+
+/* --- counting --- */
+
+template <class K> __device__ __forceinline__ unsigned digit_of(K key, int pass) {
+    return (unsigned)(key >> BITS * pass) % DIGITS;
+}
+
+/* Adds 1 to the counters of a key's digits. mine: the address in shared memory of the first. */
+template <class K>
+__device__ __forceinline__ void count_key(K key, int passes, int copy_bits, unsigned mine) {
+#pragma unroll
+    for (int pass = 0; pass < (int)sizeof(K); pass++) {
+        if (pass == passes) break;
+        const unsigned counter = (unsigned)(pass * DIGITS) + digit_of(key, pass);
+        asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(mine + (counter << copy_bits) * 4)
+                     : "memory");
+    }
+}
+
+/* Adds the counts of all digits to totals, DIGITS for each pass. A block has several counters of
+ * each digit, side by side, so that the lanes of a warp meet in few of them. */
+template <class K>
+__global__ void __launch_bounds__(COUNTERS)
+    count_digits(const K *keys, int64_t n, int passes, int copy_bits, uint64_t *totals) {
+    extern __shared__ uint32_t counts[];
+    enum { AHEAD = 8 };
+    const int copies = 1 << copy_bits, all = passes * DIGITS;
+    const unsigned mine =
+        (unsigned)__cvta_generic_to_shared(counts + threadIdx.x % (unsigned)copies);
+    for (int i = (int)threadIdx.x; i < all * copies; i += COUNTERS) counts[i] = 0;
+    __syncthreads();
+    const int64_t step = (int64_t)gridDim.x * COUNTERS * AHEAD;
+    for (int64_t first = (int64_t)blockIdx.x * COUNTERS * AHEAD + threadIdx.x; first < n;
+         first += step) {
+        K key[AHEAD];
+        if (first + (AHEAD - 1) * COUNTERS < n) {
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) key[k] = keys[first + k * COUNTERS];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) count_key(key[k], passes, copy_bits, mine);
+        } else {
+            for (int64_t i = first; i < n; i += COUNTERS)
+                count_key(keys[i], passes, copy_bits, mine);
+        }
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < all; i += COUNTERS) {
+        unsigned long long sum = 0;
+        for (int c = 0; c < copies; c++) sum += counts[i * copies + (c + i) % copies];
+        if (sum > 0) atomicAdd((unsigned long long *)&totals[i], sum);
+    }
+}
+
+/* Returns the sum of `mine` over the threads before this one, of which there are DIGITS. */
+template <class T> __device__ __forceinline__ T sum_before(T mine, T *warps) {
+    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    T sum = mine, before = 0;
+    for (int d = 1; d < WARP; d *= 2) {
+        T other = __shfl_up_sync(~0u, sum, d);
+        if (lane >= d) sum += other;
+    }
+    if (lane == WARP - 1 && warp < DIGITS / WARP) warps[warp] = sum;
+    __syncthreads();
+    for (int w = 0; w < DIGITS / WARP; w++)
+        if (w < warp) before += warps[w];
+    return before + sum - mine;
+}
+
+/* Turns the counts of a pass, whose number is the block's, into where the keys of each digit begin:
+ * those of its first portion. */
+__global__ void __launch_bounds__(DIGITS)
+    sum_digits(const uint64_t *totals, int64_t portions, uint64_t *begins) {
+    __shared__ unsigned long long warps[DIGITS / WARP];
+    unsigned long long mine = totals[blockIdx.x * DIGITS + threadIdx.x];
+    begins[blockIdx.x * (portions + 1) * DIGITS + threadIdx.x] = sum_before(mine, warps);
+}
+
+/* --- a pass --- */
+
+/* What a tile tells those after it of each digit: how many keys it has, or how many it and all
+ * before it have. */
+static const uint32_t STATE_OWN = 1u << 30, STATE_ALL = 1u << 31, STATE_COUNT = STATE_OWN - 1;
+
+struct pass_params {
+    const void *keys, *values; /* values NULL: numbers */
+    void *sorted, *moved;
+    int64_t first; /* the portion's elements: n from this one on */
+    uint32_t n;
+    int pass;
+    uint32_t *ticket, *states; /* both cleared */
+    const uint64_t *begins;    /* where the portion's keys of each digit begin, */
+    uint64_t *next;            /* and those of the next */
+};
+
+/* Returns the lanes whose digits have bit b as this lane's has it. */
+__device__ __forceinline__ unsigned match_bit(unsigned digit, int b) {
+    unsigned votes;
+    asm("{\n\t.reg .pred set;\n\t"
+        "and.b32 %0, %1, %2;\n\t"
+        "setp.ne.u32 set, %0, 0;\n\t"
+        "vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t"
+        "@!set not.b32 %0, %0;\n\t}"
+        : "=r"(votes)
+        : "r"(digit), "r"(1u << b));
+    return votes;
+}
+
+/* Returns the lanes whose digits equal this lane's. */
+__device__ __forceinline__ unsigned match_digit(unsigned digit) {
+    unsigned peers = ~0u;
+#pragma unroll
+    for (int b = 0; b < BITS; b++) peers &= match_bit(digit, b);
+    return peers;
+}
+
+/* Tells the tiles after this one of a digit, and returns the keys with it in all tiles before. It
+ * reads the states of several tiles at a time, for each takes as long as many. */
+__device__ __forceinline__ uint32_t look_back(uint32_t *states, unsigned tile, uint32_t own) {
+    enum { BACK = 4 };
+    volatile uint32_t *mine = states + (size_t)tile * DIGITS + threadIdx.x;
+    const volatile uint32_t *at = mine;
+    uint32_t before = 0;
+    bool all = tile == 0;
+    for (unsigned left = tile; !all;) {
+        uint32_t state[BACK];
+#pragma unroll
+        for (int k = 0; k < BACK; k++)
+            state[k] = (unsigned)k < left ? *(at - (k + 1) * DIGITS) : STATE_ALL;
+#pragma unroll
+        for (int k = 0; k < BACK; k++) {
+            if (all) break;
+            while (state[k] == 0) state[k] = *(at - (k + 1) * DIGITS);
+            before += state[k] & STATE_COUNT;
+            all = (state[k] & STATE_ALL) != 0;
+        }
+        at -= BACK * DIGITS;
+        left -= BACK;
+    }
+    *mine = (before + own) | STATE_ALL;
+    return before;
+}
+
+template <class K, class V> struct Sorter {
+    enum {
+        THREADS = tile_shape<K, V>::THREADS,
+        ITEMS = tile_shape<K, V>::ITEMS,
+        TILE = THREADS * ITEMS,
+        WARPS = THREADS / WARP,
+        VALUES = sizeof(V) > 1
+    };
+    struct memory {
+        union {
+            uint32_t counts[WARPS][DIGITS];
+            K keys[TILE];
+        };
+        V values[VALUES ? TILE : 1];
+        int64_t offsets[DIGITS]; /* from a position in the tile to one in the array */
+        uint32_t warps[DIGITS / WARP];
+        uint32_t tile;
+    };
+    const pass_params &p;
+    memory &s;
+    unsigned tile, count; /* the tile's number and keys */
+    uint32_t position[ITEMS];
+
+    __device__ __forceinline__ Sorter(const pass_params &params, memory &shared)
+        : p(params), s(shared) {}
+
+    /* The number in the tile of a thread's key k. */
+    __device__ __forceinline__ unsigned at(int k) const {
+        return threadIdx.x / WARP * (WARP * ITEMS) + k * WARP + threadIdx.x % WARP;
+    }
+    /* Draws the tile, and clears the counts. */
+    __device__ __forceinline__ void begin() {
+        if (threadIdx.x == 0) s.tile = atomicAdd(p.ticket, 1u);
+        for (unsigned i = threadIdx.x; i < WARPS * DIGITS; i += THREADS) (&s.counts[0][0])[i] = 0;
+        __syncthreads();
+        tile = s.tile;
+        unsigned left = p.n - tile * TILE;
+        count = left < TILE ? left : (unsigned)TILE;
+    }
+    /* Keys that are not there count as the greatest, and come last. */
+    __device__ __forceinline__ void load_keys(K (&key)[ITEMS]) {
+        const K *from = (const K *)p.keys + p.first + (size_t)tile * TILE;
+        if (count == TILE) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) key[k] = from[at(k)];
+        } else {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) key[k] = at(k) < count ? from[at(k)] : ~(K)0;
+        }
+    }
+    /* Fetches the tile's values into the L2 cache. */
+    __device__ __forceinline__ void prefetch_values() {
+        enum { LINE = 128 };
+        const char *from = (const char *)((const V *)p.values + p.first + (int64_t)tile * TILE);
+        if (p.values == NULL) return;
+        for (unsigned i = threadIdx.x * LINE; i < count * sizeof(V); i += THREADS * LINE)
+            bf_cuda_prefetch(from + i);
+    }
+    /* Sets each key's position among those of its warp that have its digit. */
+    __device__ __forceinline__ void rank_in_warps(const K (&key)[ITEMS]) {
+        volatile uint32_t *counts = s.counts[threadIdx.x / WARP];
+        const unsigned lane = threadIdx.x % WARP, below = (1u << lane) - 1;
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            unsigned digit = digit_of(key[k], p.pass), peers = match_digit(digit);
+            position[k] = counts[digit] + __popc(peers & below);
+            __syncwarp();
+            if (peers >> lane == 1) counts[digit] = position[k] + 1;
+            __syncwarp();
+        }
+    }
+    /* Of the digit of each of the first DIGITS threads: adds up the warps' counts, tells the tiles
+     * after this one, and turns the counts into positions in the tile. */
+    __device__ __forceinline__ void place_digits(uint32_t *own, uint32_t *begin) {
+        const unsigned digit = threadIdx.x;
+        uint32_t sum = 0;
+        if (digit < DIGITS) {
+            for (int w = 0; w < WARPS; w++) {
+                uint32_t warp = s.counts[w][digit];
+                s.counts[w][digit] = sum;
+                sum += warp;
+            }
+            *own = digit == DIGITS - 1 ? sum - (TILE - count) : sum;
+            ((volatile uint32_t *)p.states)[(size_t)tile * DIGITS + digit] =
+                *own | (tile == 0 ? STATE_ALL : STATE_OWN);
+        }
+        *begin = sum_before(sum, s.warps);
+        if (digit < DIGITS)
+            for (int w = 0; w < WARPS; w++) s.counts[w][digit] += *begin;
+        __syncthreads();
+    }
+    __device__ __forceinline__ void finish_positions(const K (&key)[ITEMS]) {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            position[k] += s.counts[threadIdx.x / WARP][digit_of(key[k], p.pass)];
+        __syncthreads();
+    }
+    __device__ __forceinline__ void place_tile(uint32_t own, uint32_t begin) {
+        const unsigned digit = threadIdx.x;
+        if (digit >= DIGITS) return;
+        int64_t before = (int64_t)p.begins[digit] + look_back(p.states, tile, own);
+        s.offsets[digit] = before - begin;
+        if (tile * TILE + count == p.n) p.next[digit] = (uint64_t)(before + own);
+    }
+    static __device__ __forceinline__ void set_number(uint32_t *value, int64_t i) {
+        *value = (uint32_t)i;
+    }
+    static __device__ __forceinline__ void set_number(uint64_t *value, int64_t i) {
+        *value = (uint64_t)i;
+    }
+    static __device__ __forceinline__ void set_number(nothing *, int64_t) {}
+
+    __device__ __forceinline__ void place_values() {
+        const int64_t first = p.first + (int64_t)tile * TILE;
+        const V *from = (const V *)p.values + first;
+        V value[ITEMS];
+        if (p.values == NULL) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) set_number(&s.values[position[k]], first + at(k));
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            if (at(k) < count) value[k] = from[at(k)];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) s.values[position[k]] = value[k];
+    }
+    __device__ __forceinline__ void write_tile() {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const unsigned from = threadIdx.x + k * THREADS;
+            const K key = s.keys[from];
+            const int64_t to = s.offsets[digit_of(key, p.pass)] + from;
+            if (from >= count) continue;
+            ((K *)p.sorted)[to] = key;
+            if (VALUES) ((V *)p.moved)[to] = s.values[from];
+        }
+    }
+    __device__ __forceinline__ void sort_tile() {
+        K key[ITEMS];
+        uint32_t own = 0, begins;
+        begin();
+        load_keys(key);
+        if (VALUES) prefetch_values();
+        rank_in_warps(key);
+        __syncthreads();
+        place_digits(&own, &begins);
+        finish_positions(key);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) s.keys[position[k]] = key[k];
+        if (VALUES) place_values();
+        place_tile(own, begins);
+        __syncthreads();
+        write_tile();
+    }
+};
+
+template <class K, class V>
+__global__ void __launch_bounds__(tile_shape<K, V>::THREADS, tile_shape<K, V>::BLOCKS)
+    sort_pass(const pass_params p) {
+    extern __shared__ uint64_t shared[];
+    Sorter<K, V>(p, *(typename Sorter<K, V>::memory *)shared).sort_tile();
+}
+
+/* --- all passes --- */
+
+/* Keys or values: where they are, where they go, and scratch between. */
+struct lane_buffers {
+    const void *from;
+    void *to, *other;
+};
+
+/* The memory of a sort, in device memory. */
+struct sort_memory {
+    uint64_t *totals; /* cleared: DIGITS for each pass */
+    uint64_t *begins; /* DIGITS for each pass and portion, and one portion more */
+    uint32_t *states; /* the ticket, and behind it DIGITS for each tile of a portion */
+};
+
+template <class K, class V> struct Sort {
+    enum { TILE = Sorter<K, V>::TILE };
+    static constexpr int64_t PORTION = (int64_t)TILE << 16; /* less than STATE_COUNT */
+    static_assert(PORTION < STATE_COUNT, "counts of a portion fit a state");
+
+    bf_context *context;
+    const bf_cuda_radix &radix;
+    int passes;
+    sort_memory memory;
+
+    int64_t portions() const { return (radix.n - 1) / PORTION + 1; }
+    int64_t tiles(int64_t n) const { return (n - 1) / TILE + 1; }
+    size_t states_bytes(int64_t n) const { return (size_t)(tiles(n) + 1) * DIGITS * 4; }
+    int64_t most() const { return radix.n < PORTION ? radix.n : PORTION; }
+
+    cudaError_t count() {
+        bf_cuda *cuda = context->cuda;
+        const size_t counters = (size_t)passes * DIGITS;
+        int copy_bits = 5; /* a counter for each lane */
+        while (copy_bits > 0 && (counters * 4 << copy_bits) + 2048 > (size_t)cuda->shared)
+            copy_bits--;
+        bf_cuda_shape shape = {};
+        shape.threads = COUNTERS;
+        shape.shared = counters * 4 << copy_bits;
+        shape.blocks = cuda->multiprocessors * (2 * shape.shared < (size_t)cuda->shared ? 2 : 1);
+        int64_t needed = (radix.n - 1) / COUNTERS + 1;
+        if (shape.blocks > needed) shape.blocks = needed;
+        cudaError_t error = cudaMemsetAsync(memory.totals, 0, counters * 8, cuda->stream);
+        if (error == cudaSuccess)
+            error = bf_cuda_launch(cuda, count_digits<K>, shape, (const K *)radix.keys, radix.n,
+                                   passes, copy_bits, memory.totals);
+        if (error != cudaSuccess) return error;
+        sum_digits<<<(unsigned)passes, DIGITS, 0, cuda->stream>>>(memory.totals, portions(),
+                                                                  memory.begins);
+        return cudaGetLastError();
+    }
+    cudaError_t sort_portion(pass_params p, int pass, int64_t portion) {
+        cudaStream_t stream = context->cuda->stream;
+        uint64_t *begins = memory.begins + ((portions() + 1) * pass + portion) * DIGITS;
+        int64_t left = radix.n - portion * PORTION;
+        p.first = portion * PORTION;
+        p.n = (uint32_t)(left < PORTION ? left : PORTION);
+        p.begins = begins;
+        p.next = begins + DIGITS;
+        cudaError_t error = cudaMemsetAsync(memory.states, 0, states_bytes(p.n), stream);
+        if (error != cudaSuccess) return error;
+        bf_cuda_shape shape = {};
+        shape.blocks = tiles(p.n);
+        shape.threads = Sorter<K, V>::THREADS;
+        shape.shared = sizeof(typename Sorter<K, V>::memory);
+        shape.spares_cache = true;
+        return bf_cuda_launch(context->cuda, sort_pass<K, V>, shape, p);
+    }
+    cudaError_t sort(lane_buffers keys, lane_buffers values) {
+        cudaError_t error = count();
+        for (int pass = 0; pass < passes && error == cudaSuccess; pass++) {
+            const bool ends_there = (passes - pass) % 2 == 1;
+            pass_params p = {};
+            p.keys = keys.from;
+            p.values = values.from;
+            p.sorted = ends_there ? keys.to : keys.other;
+            p.moved = ends_there ? values.to : values.other;
+            p.pass = pass;
+            p.ticket = memory.states;
+            p.states = memory.states + DIGITS;
+            for (int64_t i = 0; i < portions() && error == cudaSuccess; i++)
+                error = sort_portion(p, pass, i);
+            keys.from = p.sorted;
+            values.from = p.moved;
+        }
+        return error;
+    }
+};
+
+enum { TOTALS, BEGINS, STATES, KEYS, KEYS_TO, VALUES, ALLOCATED };
+
+/* If the first pass would write where it reads, it reads a copy. */
+cudaError_t part_buffers(const bf_cuda *cuda, lane_buffers *b, size_t bytes, int passes) {
+    if (passes % 2 == 0 || b->from == NULL || b->from != b->to) return cudaSuccess;
+    cudaError_t error =
+        cudaMemcpyAsync(b->other, b->from, bytes, cudaMemcpyDeviceToDevice, cuda->stream);
+    b->from = b->other;
+    return error;
+}
+
+template <class K, class V>
+bf_status sort_in(bf_context *context, const bf_cuda_radix *radix, void *memory[ALLOCATED]) {
+    const int passes = radix->bits > 0 ? (radix->bits + BITS - 1) / BITS : 1;
+    Sort<K, V> sort = {context, *radix, passes, {}};
+    const size_t key_bytes = (size_t)radix->n * sizeof(K);
+    const size_t value_bytes = (size_t)radix->n * (size_t)radix->value_bytes;
+    const bool again = passes > 1 || radix->keys == radix->sorted;
+    size_t bytes[ALLOCATED] = {};
+    bytes[TOTALS] = (size_t)passes * DIGITS * 8;
+    bytes[BEGINS] = (size_t)passes * (size_t)(sort.portions() + 1) * DIGITS * 8;
+    bytes[STATES] = sort.states_bytes(sort.most());
+    bytes[KEYS] = again ? key_bytes : 0;
+    bytes[KEYS_TO] = radix->sorted == NULL ? key_bytes : 0;
+    bytes[VALUES] = passes > 1 || radix->values == radix->moved ? value_bytes : 0;
+    for (int i = 0; i < ALLOCATED; i++)
+        if (bytes[i] > 0 && (memory[i] = bf_cuda_alloc(context, bytes[i])) == NULL)
+            return BF_E_MEMORY;
+    lane_buffers keys = {radix->keys, radix->sorted != NULL ? radix->sorted : memory[KEYS_TO],
+                         memory[KEYS]};
+    lane_buffers values = {radix->values, radix->moved, memory[VALUES]};
+    sort.memory = {(uint64_t *)memory[TOTALS], (uint64_t *)memory[BEGINS],
+                   (uint32_t *)memory[STATES]};
+    cudaError_t error = part_buffers(context->cuda, &keys, key_bytes, passes);
+    if (error == cudaSuccess) error = part_buffers(context->cuda, &values, value_bytes, passes);
+    if (error == cudaSuccess) error = sort.sort(keys, values);
+    return bf_cuda_check(context, error, "sorting");
+}
+
+template <class K>
+bf_status sort_keys(bf_context *context, const bf_cuda_radix *radix, void *memory[ALLOCATED]) {
+    switch (radix->value_bytes) {
+    case 4: return sort_in<K, uint32_t>(context, radix, memory);
+    case 8: return sort_in<K, uint64_t>(context, radix, memory);
+    default: return sort_in<K, nothing>(context, radix, memory);
+    }
+}
+
+} // namespace
+
+bf_status bf_cuda_radix_sort(bf_context *context, const bf_cuda_radix *radix) {
+    void *memory[ALLOCATED] = {};
+    bf_status status = radix->key_bytes == 4 ? sort_keys<uint32_t>(context, radix, memory)
+                                             : sort_keys<uint64_t>(context, radix, memory);
+    for (void *m : memory) bf_cuda_free(context, m);
+    return status;
+}

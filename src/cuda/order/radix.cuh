@@ -1,0 +1,22 @@
+/* The radix sort of unsigned keys on a GPU. */
+#ifndef BF_CUDA_ORDER_RADIX_CUH
+#define BF_CUDA_ORDER_RADIX_CUH
+
+#include "cuda/runtime/context.cuh"
+
+/* What is sorted, stably. Arrays of the GPU; of each pair of arrays both may be the same. */
+typedef struct bf_cuda_radix {
+    int64_t n;
+    int key_bytes; /* 4 or 8 */
+    int bits;      /* all keys are below 2^bits */
+    const void *keys;
+    void *sorted;       /* NULL: the sorted keys are not wanted */
+    int value_bytes;    /* 4 or 8; 0: none go with the keys */
+    const void *values; /* NULL: the numbers from 0 on */
+    void *moved;
+} bf_cuda_radix;
+
+/* Enqueues the sort. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_cuda_radix_sort(bf_context *context, const bf_cuda_radix *radix);
+
+#endif

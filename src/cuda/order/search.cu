@@ -1,0 +1,139 @@
+/* Places in an order: binary search, and whether an array is in order. */
+#include "cuda/order/places.cuh"
+#include "cuda/runtime/mailbox.cuh"
+
+namespace {
+
+enum { THREADS = 256, AHEAD = 8, TILE = THREADS * AHEAD };
+
+/* Loads places of elements, by dtype; pairs have two words. */
+template <bf_dtype D> struct loader {
+    typedef bf_cuda_place_type<D> place;
+    bf_order order;
+    const bf_cuda_bits_type<D> *elements;
+
+    __host__ __device__ loader(bf_order o, const void *e)
+        : order(o), elements((const bf_cuda_bits_type<D> *)e) {}
+    __device__ __forceinline__ place operator[](int64_t i) const {
+        return bf_cuda_place_of<D>(order, elements[i]);
+    }
+};
+
+struct pair_place {
+    uint64_t hi, lo;
+    __device__ __forceinline__ bool operator<(const pair_place &other) const {
+        return hi != other.hi ? hi < other.hi : lo < other.lo;
+    }
+};
+
+struct pair_loader {
+    typedef pair_place place;
+    bf_order order;
+    const uint64_t *elements;
+
+    __host__ __device__ pair_loader(bf_order o, const void *e)
+        : order(o), elements((const uint64_t *)e) {}
+    __device__ __forceinline__ place operator[](int64_t i) const {
+        const uint64_t flip = order == BF_ASCENDING ? 0 : ~(uint64_t)0;
+        return {elements[2 * i] ^ flip, elements[2 * i + 1] ^ flip};
+    }
+};
+
+/* Calls f with a loader's type. */
+template <class L> struct loader_type { typedef L type; };
+template <class F> void by_loader(bf_dtype dtype, F f) {
+    if (dtype == BF_PAIR)
+        f(loader_type<pair_loader>());
+    else
+        bf_cuda_by_dtype(dtype, [&](auto d) { f(loader_type<loader<decltype(d)::value>>()); });
+}
+
+template <class L>
+__global__ void __launch_bounds__(THREADS)
+    search(const L sorted, int64_t n, const L wanted, int64_t m, bool right, int64_t *places) {
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < m;
+         i += (int64_t)gridDim.x * THREADS) {
+        const typename L::place mine = wanted[i];
+        int64_t low = 0, high = n; /* the place is in [low, high] */
+        while (low < high) {
+            const int64_t middle = low + (high - low) / 2;
+            const typename L::place there = sorted[middle];
+            if (right ? !(mine < there) : there < mine)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        places[i] = low;
+    }
+}
+
+/* Blocks take tiles in turn, and stop when one has found an element that is before the one in front
+ * of it. */
+template <class L>
+__global__ void __launch_bounds__(THREADS)
+    find_disorder(const L values, int64_t n, unsigned long long *found) {
+    volatile unsigned long long *stop = found;
+    for (int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x; first < n;
+         first += (int64_t)gridDim.x * TILE) {
+        bool wrong = false;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const int64_t i = first + k * THREADS;
+            if (i < n && i > 0) wrong |= values[i] < values[i - 1];
+        }
+        if (wrong) *stop = 1;
+        if (*stop) break;
+    }
+}
+
+} // namespace
+
+bf_status bf_cuda_search(bf_context *context, bf_dtype dtype, bf_order order, const void *sorted,
+                         int64_t n, const void *wanted, int64_t m, bool right, void *places) {
+    const size_t bytes = (size_t)bf_key_bytes(dtype);
+    const int align = bf_cuda_order_align(dtype);
+    bf_cuda_order_call call;
+    void *out = NULL;
+    bf_status status = bf_cuda_order_begin(&call, context);
+    if (status == BF_OK)
+        status = bf_cuda_order_read(&call, sorted, (size_t)n * bytes, align, &sorted);
+    if (status == BF_OK)
+        status = bf_cuda_order_read(&call, wanted, (size_t)m * bytes, align, &wanted);
+    if (status == BF_OK) status = bf_cuda_order_write(&call, places, (size_t)m * 8, 8, &out);
+    if (status == BF_OK && m > 0) {
+        by_loader(dtype, [&](auto l) {
+            typedef typename decltype(l)::type L;
+            search<L>
+                <<<bf_cuda_order_blocks(context, m, THREADS), THREADS, 0, context->cuda->stream>>>(
+                    L(order, sorted), n, L(order, wanted), m, right, (int64_t *)out);
+        });
+        status = bf_cuda_order_check(context, cudaGetLastError());
+    }
+    return bf_cuda_order_end(&call, status);
+}
+
+bf_status bf_cuda_is_sorted(bf_context *context, bf_dtype dtype, bf_order order, const void *values,
+                            int64_t n, bool *sorted) {
+    bf_cuda_order_call call;
+    unsigned long long *found = NULL, disorder = 0;
+    bf_status status = bf_cuda_order_begin(&call, context);
+    if (status == BF_OK)
+        status = bf_cuda_order_read(&call, values, (size_t)n * (size_t)bf_key_bytes(dtype),
+                                    bf_cuda_order_align(dtype), &values);
+    if (status == BF_OK &&
+        (found = (unsigned long long *)bf_cuda_order_alloc(&call, sizeof *found)) == NULL)
+        status = BF_E_MEMORY;
+    if (status == BF_OK) {
+        cudaStream_t stream = context->cuda->stream;
+        cudaError_t error = cudaMemsetAsync(found, 0, sizeof *found, stream);
+        by_loader(dtype, [&](auto l) {
+            typedef typename decltype(l)::type L;
+            find_disorder<L><<<bf_cuda_order_blocks(context, (n - 1) / AHEAD + 1, THREADS), THREADS,
+                               0, stream>>>(L(order, values), n, found);
+        });
+        if (error == cudaSuccess) error = cudaGetLastError();
+        status = bf_cuda_fetch_words(context, error, found, 1, &disorder, "order on a GPU");
+    }
+    if (status == BF_OK) *sorted = disorder == 0;
+    return bf_cuda_order_end(&call, status);
+}

@@ -1,0 +1,274 @@
+/* Order statistics of lines. Of few long lines the elements that results need are found by brackets
+ * (bracket.cu), and the host makes the results. Other lines are sorted, and a thread makes each
+ * result. */
+#include "cuda/order/bracket.cuh"
+#include "cuda/order/places.cuh"
+#include "cuda/runtime/mailbox.cuh"
+#include "cuda/runtime/pipeline.cuh"
+
+namespace {
+
+enum { THREADS = 128 };
+
+/* Refusals: 2 * line + why, the least. */
+enum { REFUSED_NAN, REFUSED_EMPTY };
+static const unsigned long long NOTHING_REFUSED = ~0ull;
+
+struct select_params {
+    bf_dtype dtype, to;
+    bf_order order;
+    bf_cuda_order_lines lines;
+    const void *sorted;
+    bf_statistic statistic;
+    int count;
+    const uint64_t *wanted; /* fractions, as bits, or positions */
+    bf_quantile_method method;
+    bf_nan_policy nan;
+    bool has_empty;
+    uint64_t empty;
+    void *results;
+    unsigned long long *refused;
+};
+
+/* A line in order: its numbers are elements [numbers, numbers + n), NaNs are before or after. */
+struct sorted_line {
+    const char *elements;
+    int64_t length, numbers, n;
+};
+
+__device__ uint64_t element_at(const select_params &p, int64_t i) {
+    const int bytes = bf_dtype_bytes(p.dtype);
+    return bf_load_bits((const char *)p.sorted + i * bytes, bytes);
+}
+
+/* Counts the NaNs of elements [first, first + n), which are at one end. */
+__device__ int64_t count_nans(const select_params &p, int64_t first, int64_t n) {
+    if (!bf_dtype_is_float(p.dtype)) return 0;
+    const bf_format f = bf_format_of(p.dtype);
+    const bool at_front = p.order == BF_DESCENDING;
+    int64_t low = 0, high = n; /* NaNs, from their end on */
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (bf_is_nan(f, element_at(p, first + (at_front ? middle : n - 1 - middle))))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+__device__ bf_between between_of(const select_params &p, int i, int64_t numbers) {
+    if (p.statistic == BF_STATISTIC_MEDIAN) return bf_median_between(numbers);
+    return bf_quantile_between(p.method, numbers, bf_number_of_bits(p.wanted[i]));
+}
+
+/* Makes result i of a line whose elements are [first, first + n). Returns its bits. */
+__device__ uint64_t make_result(const select_params &p, int64_t line, int i) {
+    const int64_t first = p.lines.begin(line), n = p.lines.begin(line + 1) - first;
+    const bool nth = p.statistic == BF_STATISTIC_NTH;
+    const int64_t nans = count_nans(p, first, n);
+    const bool skipped = p.nan == BF_NAN_SKIP && !nth;
+    if (nans > 0 && p.nan == BF_NAN_ERROR) {
+        atomicMin(p.refused, 2 * (unsigned long long)line + REFUSED_NAN);
+        return 0;
+    }
+    if (n == (skipped ? nans : 0)) {
+        if (!p.has_empty) atomicMin(p.refused, 2 * (unsigned long long)line + REFUSED_EMPTY);
+        return p.empty;
+    }
+    if (nth) return bf_quantile_element(p.dtype, element_at(p, first + (int64_t)p.wanted[i]));
+    if (nans > 0 && !skipped) return bf_format_nan(bf_format_of(p.to));
+    const bf_between b = between_of(p, i, n - nans); /* the order is ascending */
+    const uint64_t below = element_at(p, first + b.below), above = element_at(p, first + b.above);
+    if (p.statistic == BF_STATISTIC_MEDIAN) return bf_median_bits(p.dtype, below, above);
+    return bf_quantile_bits(p.dtype, p.method, below, above, b.weight);
+}
+
+__global__ void __launch_bounds__(THREADS) make_results(const select_params p) {
+    const int64_t all = p.lines.count * p.count;
+    const int bytes = bf_dtype_bytes(p.to);
+    for (int64_t r = (int64_t)blockIdx.x * THREADS + threadIdx.x; r < all;
+         r += (int64_t)gridDim.x * THREADS) {
+        const int64_t line = r % p.lines.count;
+        bf_store_bits((char *)p.results + r * bytes, bytes,
+                      make_result(p, line, (int)(r / p.lines.count)));
+    }
+}
+
+bf_status refuse(bf_context *context, unsigned long long refused) {
+    const long long line = (long long)(refused / 2);
+    if (refused % 2 == REFUSED_NAN)
+        return bf_fail(context, BF_E_NAN, "NaN in the values of result %lld", line);
+    return bf_fail(context, BF_E_EMPTY, "result %lld has no values", line);
+}
+
+/* --- long lines --- */
+
+enum { RESULTS_MOST = 512 /* of long lines: more are worth a sort */ };
+
+/* The results of long lines, made by the host. */
+struct long_lines {
+    bf_cuda_order_call *call;
+    const bf_cuda_order_array *array;
+    const bf_selection *selection;
+    char results[RESULTS_MOST * 8];
+};
+
+/* Makes result i of a line from the places of its elements. */
+uint64_t make_from_places(const long_lines *s, int i, int64_t numbers, const uint64_t place[2]) {
+    const bf_selection *x = s->selection;
+    const bf_dtype dtype = s->array->dtype;
+    const uint64_t below = bf_order_element(dtype, s->array->order, place[0]);
+    const uint64_t above = bf_order_element(dtype, s->array->order, place[1]);
+    if (x->statistic == BF_STATISTIC_NTH) return below;
+    if (x->statistic == BF_STATISTIC_MEDIAN) return bf_median_bits(dtype, below, above);
+    const bf_between b = bf_quantile_between(x->method, numbers, x->q[i]);
+    return bf_quantile_bits(dtype, x->method, below, above, b.weight);
+}
+
+bool is_nan_place(const bf_cuda_order_array *array, uint64_t place) {
+    if (!bf_dtype_is_float(array->dtype)) return false;
+    return place == bf_cuda_by_dtype(array->dtype, [&](auto d) {
+               return (uint64_t)bf_cuda_nan_place<decltype(d)::value>(array->order);
+           });
+}
+
+/* Stores `results` results of a line, from number `first` on, or refuses the line. *found becomes
+ * false if a result is a NaN whose bits are not known. */
+bf_status store_results(long_lines *s, int64_t line, int first, int results,
+                        const uint64_t places[][2], int64_t nans, bool *found) {
+    const bf_selection *x = s->selection;
+    const int64_t numbers = s->array->lines.length - nans;
+    const int bytes = bf_dtype_bytes(x->to);
+    const bool nth = x->statistic == BF_STATISTIC_NTH;
+    bf_context *context = s->call->context;
+    if (nans > 0 && x->nan == BF_NAN_ERROR)
+        return refuse(context, 2 * (unsigned long long)line + REFUSED_NAN);
+    if (numbers == 0 && x->nan == BF_NAN_SKIP && !nth && x->empty == NULL)
+        return refuse(context, 2 * (unsigned long long)line + REFUSED_EMPTY);
+    for (int i = 0; i < results; i++) {
+        uint64_t bits = 0;
+        if (nth && is_nan_place(s->array, places[i][0]))
+            *found = false;
+        else if (nth || nans == 0 || (x->nan == BF_NAN_SKIP && numbers > 0))
+            bits = make_from_places(s, first + i, numbers, places[i]);
+        else if (x->nan == BF_NAN_SKIP)
+            memcpy(&bits, &x->empty->as, (size_t)bytes);
+        else
+            bits = bf_format_nan(bf_format_of(x->to));
+        bf_store_bits(s->results + ((first + i) * s->array->lines.count + line) * bytes, bytes,
+                      bits);
+    }
+    return BF_OK;
+}
+
+bf_status find_line(long_lines *s, int64_t line, bool *found) {
+    const bf_cuda_order_array *a = s->array;
+    const void *values =
+        (const char *)a->values + line * a->lines.length * bf_dtype_bytes(a->dtype);
+    bf_status status = BF_OK;
+    for (int first = 0; first < s->selection->count && *found && status == BF_OK;
+         first += BF_CUDA_BRACKETS) {
+        uint64_t places[BF_CUDA_BRACKETS][2];
+        int64_t nans = 0;
+        const int left = s->selection->count - first;
+        const int results = left < BF_CUDA_BRACKETS ? left : (int)BF_CUDA_BRACKETS;
+        status = bf_cuda_order_brackets(s->call, a->dtype, a->order, values, a->lines.length,
+                                        s->selection, first, results, places, &nans, found);
+        if (status == BF_OK && *found)
+            status = store_results(s, line, first, results, places, nans, found);
+    }
+    return status;
+}
+
+/* Selects from long lines, unless *found becomes false. */
+bf_status select_long(bf_cuda_order_call *call, const bf_cuda_order_array *array,
+                      const bf_selection *selection, void *results, bool *found) {
+    const int64_t lines = array->lines.count, all = lines * selection->count;
+    long_lines s = {call, array, selection, {}};
+    bf_status status = BF_OK;
+    *found = array->lines.length >= BF_CUDA_BRACKET_LEAST &&
+             array->lines.n == lines * array->lines.length && all <= RESULTS_MOST &&
+             selection->count <= 8 * BF_CUDA_BRACKETS;
+    for (int64_t l = 0; l < lines && *found && status == BF_OK; l++)
+        status = find_line(&s, l, found);
+    if (status != BF_OK || !*found) return status;
+    status = bf_cuda_copy(call->context, results, s.results,
+                          (size_t)(all * bf_dtype_bytes(selection->to)));
+    return status == BF_OK ? bf_cuda_wait(call->context, cudaSuccess, "order on a GPU") : status;
+}
+
+/* --- lines that are sorted --- */
+
+/* Copies the fractions or positions to the GPU. */
+bf_status copy_wanted(bf_cuda_order_call *call, const bf_selection *selection, select_params *p) {
+    const void *from = selection->statistic == BF_STATISTIC_NTH ? (const void *)selection->positions
+                                                                : (const void *)selection->q;
+    const void *at = NULL;
+    if (selection->statistic == BF_STATISTIC_MEDIAN) return BF_OK;
+    bf_status status = bf_cuda_order_read(call, from, (size_t)selection->count * 8, 8, &at);
+    p->wanted = (const uint64_t *)at;
+    return status;
+}
+
+bf_status select_sorted(bf_cuda_order_call *call, const bf_cuda_order_array *array,
+                        const bf_selection *selection, select_params *p) {
+    bf_context *context = call->context;
+    const int64_t results = array->lines.count * selection->count;
+    void *sorted =
+        bf_cuda_order_alloc(call, (size_t)(array->lines.n * bf_dtype_bytes(array->dtype)));
+    unsigned long long refused;
+    if (sorted == NULL) return BF_E_MEMORY;
+    bf_status status = bf_cuda_order_sort(context, array, sorted, NULL);
+    if (status != BF_OK) return status;
+    p->sorted = sorted;
+    make_results<<<bf_cuda_order_blocks(context, results, THREADS), THREADS, 0,
+                   context->cuda->stream>>>(*p);
+    status =
+        bf_cuda_fetch_words(context, cudaGetLastError(), p->refused, 1, &refused, "order on a GPU");
+    if (status != BF_OK || refused == NOTHING_REFUSED) return status;
+    return refuse(context, refused);
+}
+
+bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
+                     const bf_selection *selection, select_params *p) {
+    *p = {};
+    p->dtype = array->dtype;
+    p->to = selection->to;
+    p->order = array->order;
+    p->lines = array->lines;
+    p->statistic = selection->statistic;
+    p->count = selection->count;
+    p->method = selection->method;
+    p->nan = selection->nan;
+    p->has_empty = selection->empty != NULL;
+    if (p->has_empty)
+        memcpy(&p->empty, &selection->empty->as, (size_t)bf_dtype_bytes(selection->to));
+    p->refused = (unsigned long long *)bf_cuda_order_alloc(call, sizeof *p->refused);
+    if (p->refused == NULL) return BF_E_MEMORY;
+    cudaError_t error =
+        cudaMemsetAsync(p->refused, 0xff, sizeof *p->refused, call->context->cuda->stream);
+    bf_status status = bf_cuda_order_check(call->context, error);
+    return status == BF_OK ? copy_wanted(call, selection, p) : status;
+}
+
+} // namespace
+
+bf_status bf_cuda_select(bf_context *context, const bf_order_lines *lines,
+                         const bf_selection *selection, void *results) {
+    const int bytes = bf_dtype_bytes(selection->to);
+    bf_cuda_order_call call;
+    bf_cuda_order_array array = {};
+    select_params p = {};
+    bool found = false;
+    bf_status status = bf_cuda_order_begin(&call, context);
+    if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
+    if (status == BF_OK) status = select_long(&call, &array, selection, results, &found);
+    if (found || status != BF_OK) return bf_cuda_order_end(&call, status);
+    status = set_params(&call, &array, selection, &p);
+    if (status == BF_OK)
+        status = bf_cuda_order_write(
+            &call, results, (size_t)(lines->count * selection->count * bytes), 1, &p.results);
+    if (status == BF_OK) status = select_sorted(&call, &array, selection, &p);
+    return bf_cuda_order_end(&call, status);
+}
