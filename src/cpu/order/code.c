@@ -19,12 +19,6 @@ bf_order_code bf_order_code_of(bf_dtype dtype, bf_order order) {
     return code;
 }
 
-bf_order_code bf_order_raw_code(bf_order_code code) {
-    code.negative = 0;
-    code.other = 0;
-    return code;
-}
-
 void *bf_order_alloc(size_t bytes) {
     return bytes < LARGE_BYTES ? bf_alloc(bytes) : bf_zeros(bytes);
 }

@@ -105,7 +105,7 @@ static void settle_run(const line *l, int part, char *index, int64_t n, char *wo
         return;
     }
     packing p = pack_ties(l, part, index, n, words, scratch);
-    l->s->word8->sort(&bf_order_no_code, words, scratch, n, false);
+    l->s->word8->sort(&bf_order_no_code, words, scratch, n);
     uint64_t positions = ((uint64_t)1 << p.bits) - 1;
     for (int64_t i = 0; i < n; i++)
         set_word(scratch, i, word_at(index, (int64_t)(word_at(words, i) & positions)));
@@ -179,7 +179,7 @@ void bf_order_index(const bf_sorter *s, const char *from, int64_t n, char *to, c
     packing p = packing_of(n, least, most);
     bool told = words_tell(&l, &p, most);
     s->element->pack(&s->code, from, n, p.least, p.shift, p.bits, 0, words);
-    s->word8->sort(&bf_order_no_code, words, rest, n, false);
+    s->word8->sort(&bf_order_no_code, words, rest, n);
     unpack_words(&l, &p, words, rest, n, told ? to : NULL, index);
     if (to == NULL || told) return;
     bf_order_take(s->bytes, from, index, n, to == from ? scratch : to);

@@ -8,9 +8,6 @@
 #define ROWS 4
 #define MASK __mmask16
 #define MASKED_MAX _mm512_mask_max_epu32
-INLINE vec LOOP(add_some)(MASK lanes, vec a, vec b) {
-    return _mm512_mask_add_epi32(a, lanes, a, b);
-}
 INLINE vec LOOP(all)(W x) { return _mm512_set1_epi32((int)x); }
 INLINE vec LOOP(min)(vec a, vec b) { return _mm512_min_epu32(a, b); }
 INLINE vec LOOP(max)(vec a, vec b) { return _mm512_max_epu32(a, b); }
@@ -37,9 +34,6 @@ INLINE vec LOOP(reverse)(vec x) {
 #define ROWS 8
 #define MASK __mmask8
 #define MASKED_MAX _mm512_mask_max_epu64
-INLINE vec LOOP(add_some)(MASK lanes, vec a, vec b) {
-    return _mm512_mask_add_epi64(a, lanes, a, b);
-}
 INLINE vec LOOP(all)(W x) { return _mm512_set1_epi64((long long)x); }
 INLINE vec LOOP(min)(vec a, vec b) { return _mm512_min_epu64(a, b); }
 INLINE vec LOOP(max)(vec a, vec b) { return _mm512_max_epu64(a, b); }

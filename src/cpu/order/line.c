@@ -17,13 +17,16 @@ void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, ch
     }
     bool narrow = s->bytes < 4;
     char *words = narrow ? scratch : to, *rest = narrow ? scratch + 4 * n : scratch;
-    int64_t live = s->element->split(&s->code, from, n, words, rest), nans = n - live;
+    int64_t live = n;
+    if (from != words || !bf_order_is_place(&s->code, s->bytes))
+        live = s->element->split(&s->code, from, n, words, rest);
+    int64_t nans = n - live;
     char *first = to + (s->nan_first ? nans * s->bytes : 0);
     if (nans > 0) {
         if (!narrow) words = memmove(first, words, (size_t)(live * s->bytes));
         memcpy(s->nan_first ? to : to + live * s->bytes, rest, (size_t)(nans * s->bytes));
     }
-    s->word->sort(narrow ? &bf_order_no_code : &s->code, words, rest, live, false);
+    s->word->sort(narrow ? &bf_order_no_code : &s->code, words, rest, live);
     if (narrow) s->element->join(&s->code, words, live, first);
 }
 

@@ -1,4 +1,4 @@
-/* Sorting, dividing and listing words with AVX-512. After leaf_loops.h; parameters: BYTES (4, 8)
+/* Sorting words with AVX-512. After leaf_loops.h; parameters: BYTES (4, 8)
  * and W (its unsigned integer, of any alignment).
  *
  * The sort is a quicksort whose partition compresses vectors (B. Bramas, A novel hybrid quicksort
@@ -222,113 +222,23 @@ static void LOOP(sort_in_place)(const VECTOR(codings) * c, W *words, W *scratch,
     LOOP(sort_cached)(c, words, scratch, n, false, depth);
 }
 
-static void LOOP(sort)(const bf_order_code *code, char *words, char *scratch, int64_t n,
-                       bool to_scratch) {
+static void LOOP(sort)(const bf_order_code *code, char *words, char *scratch, int64_t n) {
     const VECTOR(codings) c = {VECTOR(coding_of)(&bf_order_no_code), VECTOR(coding_of)(code)};
     int depth = 2 * (64 - __builtin_clzll((uint64_t)n | 1));
-    if (to_scratch)
-        LOOP(sort_cached)(&c, (W *)(void *)words, (W *)(void *)scratch, n, true, depth);
-    else
-        LOOP(sort_in_place)(&c, (W *)(void *)words, (W *)(void *)scratch, n, depth);
+    LOOP(sort_in_place)(&c, (W *)(void *)words, (W *)(void *)scratch, n, depth);
 }
 
-/* ---- division -------------------------------------------------------------------------------- */
-
-/* Counts the places below each split, in each lane. Returns whether there is no NaN. */
-INLINE bool LOOP(count_below)(const VECTOR(coding) * c, const W *from, int64_t n, const W *splits,
-                              int parts, vec *below) {
-    const vec one = VECTOR(all)(1);
-    MASK nans = 0;
-    for (int64_t at = 0; at < n; at += LANES) {
-        MASK lanes = VECTOR(first)(n - at);
-        vec x = VECTOR(load_some)(c->last, lanes, from + at);
-        nans |= VECTOR(above)(VECTOR(twice)(x), c->nan) & lanes;
-        x = VECTOR(encode)(c, x); /* lanes of no element are below no split */
-        UNROLLED
-        for (int p = 0; p < parts - 1; p++)
-            below[p] = VECTOR(add_some)(VECTOR(below)(x, VECTOR(all)(splits[p])), below[p], one);
-    }
-    return nans == 0;
+static uint64_t LOOP(pivot)(const char *words, int64_t n) {
+    bool equal;
+    return LOOP(choose_pivot)((const W *)words, n, &equal);
 }
 
-static bool LOOP(count)(const bf_order_code *code, const char *elements, int64_t n,
-                        const uint64_t *splits, int parts, int64_t *counts) {
-    const VECTOR(coding) c = VECTOR(coding_of)(code);
-    const W *from = (const W *)elements;
-    vec below[BF_ORDER_PARTS];
-    W split[BF_ORDER_PARTS], lane[LANES];
-    int64_t before = 0;
-    bool whole;
-    for (int p = 0; p < parts; p++) {
-        split[p] = p < parts - 1 ? (W)splits[p] : 0;
-        below[p] = VECTOR(all)(0);
-    }
-    if (parts == BF_ORDER_FEW_PARTS)
-        whole = LOOP(count_below)(&c, from, n, split, BF_ORDER_FEW_PARTS, below);
-    else
-        whole = LOOP(count_below)(&c, from, n, split, BF_ORDER_PARTS, below);
-    for (int p = 0; p < parts; p++) {
-        int64_t sum = p == parts - 1 ? n : 0;
-        VECTOR(store)(lane, below[p]);
-        for (int i = 0; i < LANES; i++) sum += (int64_t)lane[i];
-        counts[p] += sum - before;
-        before = sum;
-    }
-    return whole;
-}
-
-/* Appends the words of some lanes to each part; whole vectors, as long as they end before it. */
-INLINE void LOOP(append)(vec x, MASK lanes, const W *splits, int parts, W **at, W **limit) {
-    MASK below = 0;
-    UNROLLED
-    for (int p = 0; p < parts; p++) {
-        MASK next = p < parts - 1 ? VECTOR(below)(x, VECTOR(all)(splits[p])) : (MASK)~0;
-        MASK mine = (MASK)(next & ~below) & lanes;
-        vec packed = VECTOR(pack)(mine, x);
-        int count = VECTOR(number)(mine);
-        if (__builtin_expect(at[p] <= limit[p], 1))
-            VECTOR(store)(at[p], packed);
-        else
-            VECTOR(store_some)(at[p], VECTOR(first)(count), packed);
-        at[p] += count;
-        below = next;
-    }
-}
-
-INLINE void LOOP(divide_all)(const VECTOR(coding) * c, const W *from, int64_t n, const W *splits,
-                             int parts, W **at, W **limit) {
-    const MASK all = VECTOR(first)(LANES);
-    int64_t i = 0;
-    if (n >= LANES) {
-        vec next = VECTOR(load)(from);
-        for (i = LANES; i + LANES <= n; i += LANES) {
-            vec x = VECTOR(encode)(c, next);
-            next = VECTOR(load)(from + i);
-            LOOP(append)(x, all, splits, parts, at, limit);
-        }
-        LOOP(append)(VECTOR(encode)(c, next), all, splits, parts, at, limit);
-    }
-    MASK rest = VECTOR(first)(n - i);
-    vec x = VECTOR(encode)(c, VECTOR(load_some)(c->last, rest, from + i));
-    LOOP(append)(x, rest, splits, parts, at, limit);
-}
-
-static void LOOP(divide)(const bf_order_code *code, const char *elements, int64_t n,
-                         const uint64_t *splits, int parts, const int64_t *begin,
-                         const int64_t *end, char *words) {
-    const VECTOR(coding) c = VECTOR(coding_of)(code);
-    const W *from = (const W *)elements;
-    W split[BF_ORDER_PARTS];
-    W *to = (W *)(void *)words, *at[BF_ORDER_PARTS], *limit[BF_ORDER_PARTS];
-    for (int p = 0; p < parts; p++) {
-        split[p] = p < parts - 1 ? (W)splits[p] : 0;
-        at[p] = to + begin[p];
-        limit[p] = end[p] - begin[p] < LANES ? to - 1 : to + end[p] - LANES;
-    }
-    if (parts == BF_ORDER_FEW_PARTS)
-        LOOP(divide_all)(&c, from, n, split, BF_ORDER_FEW_PARTS, at, limit);
-    else
-        LOOP(divide_all)(&c, from, n, split, BF_ORDER_PARTS, at, limit);
+static int64_t LOOP(partition_any)(char *words, int64_t n, uint64_t pivot) {
+    W *at = (W *)(void *)words, others[2 * LOOP(ROUND)];
+    if (n >= 2 * LOOP(ROUND)) return LOOP(partition_in_place)(at, n, (W)pivot);
+    int64_t below = LOOP(partition)(at, n, (W)pivot, at, others);
+    memcpy(at + below, others, (size_t)(n - below) * sizeof *at);
+    return below;
 }
 
 #undef LOOP

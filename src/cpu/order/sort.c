@@ -31,8 +31,9 @@ static char *line_sorted(const sorting *t, int64_t begin) {
 }
 
 /* Bytes of scratch memory for a line; positions that nobody wants are at its end. */
-static size_t scratch_bytes(const sorting *t, int64_t n) {
-    if (!t->indexed && n > t->most) return (size_t)(n * t->s.bytes);
+static size_t scratch_bytes(const bf_context *context, const sorting *t, int64_t n) {
+    if (!t->indexed && n > t->most)
+        return t->s.bytes < 4 ? 0 : bf_order_divide_bytes(context, &t->s, n);
     if (!t->indexed) return bf_order_line_bytes(&t->s, n);
     return bf_order_index_bytes(n) + (t->index == NULL ? 8 * (size_t)n : 0);
 }
@@ -97,10 +98,11 @@ bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *so
     plan_sorting(context, &t, all);
     int workers = bf_workers(context, all, BF_ORDER_LEAST);
     int64_t most = lines->length < t.most ? lines->length : t.most;
-    size_t room = (scratch_bytes(&t, most) + BF_CPU_APART - 1) / BF_CPU_APART * BF_CPU_APART;
+    size_t room =
+        (scratch_bytes(context, &t, most) + BF_CPU_APART - 1) / BF_CPU_APART * BF_CPU_APART;
     size_t bytes = room * (size_t)workers;
-    if (lines->length > t.most && scratch_bytes(&t, lines->length) > bytes)
-        bytes = scratch_bytes(&t, lines->length);
+    if (lines->length > t.most && scratch_bytes(context, &t, lines->length) > bytes)
+        bytes = scratch_bytes(context, &t, lines->length);
     t.room = (int64_t)room;
     t.scratch = bf_order_alloc(bytes);
     if (t.scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");

@@ -20,19 +20,19 @@ typedef struct bf_order_code {
 static const bf_order_code bf_order_no_code = {0, 0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0};
 
 bf_order_code bf_order_code_of(bf_dtype dtype, bf_order order);
-/* The code that leaves elements as they are. */
-bf_order_code bf_order_raw_code(bf_order_code code);
 static inline bool bf_order_has_nans(const bf_order_code *code, int bytes) {
     return code->nan != ~(uint64_t)0 >> (64 - 8 * bytes);
 }
 
+/* Are elements their places? */
+static inline bool bf_order_is_place(const bf_order_code *code, int bytes) {
+    return code->negative == 0 && code->other == 0 && !bf_order_has_nans(code, bytes);
+}
+
 enum {
-    BF_ORDER_PARTS = 32, /* that words are divided into: many or few */
-    BF_ORDER_FEW_PARTS = 8,
     BF_ORDER_FAR = 32,         /* elements by which random reads are fetched ahead */
     BF_ORDER_LEAST = 1 << 15,  /* elements that are worth a thread */
-    BF_ORDER_PIECE = 1 << 22,  /* the most elements that are counted and divided at a time */
-    BF_ORDER_LONG = 1 << 17,   /* elements that several threads sort together */
+    BF_ORDER_LONG = 1 << 15,   /* elements that several threads sort together */
     BF_ORDER_WHOLE = 1 << 26,  /* words that are sorted without dividing them first */
     BF_ORDER_COUNTED = 1 << 7, /* elements of one byte that are sorted by counting */
 };
@@ -70,20 +70,15 @@ typedef struct bf_order_element_loops {
 
 /* The loops over words of a width: instances of word_loops.h. */
 typedef struct bf_order_word_loops {
-    /* Sorts n words, and turns them into elements: to scratch memory of as many words, or, with
-     * scratch memory of at most `scratch_most` words, in place. */
-    void (*sort)(const bf_order_code *code, char *words, char *scratch, int64_t n, bool to_scratch);
+    /* Sorts n words in place, and turns them into elements. Needs scratch memory of n words, or of
+     * scratch_most. */
+    void (*sort)(const bf_order_code *code, char *words, char *scratch, int64_t n);
     int64_t scratch_most;
-    /* Adds to counts[p] how many (of at most BF_ORDER_PIECE) of n elements have their places in
-     * part p of `parts` parts: from splits[p - 1] to below splits[p]. Returns whether there is no
-     * NaN; else counts are undefined.
-     */
-    bool (*count)(const bf_order_code *code, const char *from, int64_t n, const uint64_t *splits,
-                  int parts, int64_t *counts);
-    /* Writes the places of part p to words [begin[p], end[p]), which they fill. There are no NaNs.
-     */
-    void (*divide)(const bf_order_code *code, const char *from, int64_t n, const uint64_t *splits,
-                   int parts, const int64_t *begin, const int64_t *end, char *words);
+    /* Returns a word such that some of n > 0 words are below it, and some are not; or, perhaps, any
+     * if most are equal. */
+    uint64_t (*pivot)(const char *words, int64_t n);
+    /* Moves the words below the pivot to the begin. Returns their number. */
+    int64_t (*partition)(char *words, int64_t n, uint64_t pivot);
     /* Writes each different one of n sorted words and where it begins (i64, from `first` on),
      * up to `room` of them; either may be NULL. The word before them is *before, if not NULL.
      * Returns their number. */
@@ -124,8 +119,10 @@ bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char
 
 /* --- divide.c: many words or elements, by all threads of a context --- */
 
-/* Sorts n elements of 4 or 8 bytes to `to`, maybe `from`, with as much scratch memory. Tells the
- * watch `bytes`. Errors: BF_E_MEMORY, and nothing is written; BF_E_CANCELLED. */
+/* Bytes of scratch memory for n elements: at most as many words. */
+size_t bf_order_divide_bytes(const bf_context *context, const bf_sorter *s, int64_t n);
+/* Sorts n elements of 4 or 8 bytes to `to`, maybe `from`. Tells the watch `bytes`. Errors:
+ * BF_E_MEMORY, and nothing is written; BF_E_CANCELLED. */
 bf_status bf_order_divide(bf_context *context, const bf_sorter *s, int64_t bytes, const char *from,
                           int64_t n, char *to, char *scratch);
 

@@ -88,7 +88,7 @@ static bf_status sort_words(bf_context *context, const unique *u) {
     if (u->n > BF_ORDER_LONG)
         return bf_order_divide(context, &s, u->n * u->s.bytes / 2, u->words, u->n, u->words,
                                u->scratch);
-    s.word->sort(&bf_order_no_code, u->words, u->scratch, u->n, false);
+    s.word->sort(&bf_order_no_code, u->words, u->scratch, u->n);
     return BF_OK;
 }
 

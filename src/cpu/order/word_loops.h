@@ -1,9 +1,7 @@
-/* The loops over words of one width, for any machine: a radix sort, and division by comparisons.
+/* The loops over words of one width, for any machine: a radix sort, and a partition.
  * Parameters: BYTES (4, 8) and W (its unsigned integer, of any alignment). */
 
 #define LOOP(name) JOIN(JOIN(word_, name), JOIN(_, BYTES))
-#define PLACE JOIN(code_, BYTES)
-#define IS_NAN JOIN(is_nan_, BYTES)
 
 #ifndef QUICK
 static void LOOP(sort_few)(W *words, int64_t n) {
@@ -85,57 +83,32 @@ static void LOOP(sort_radix)(W *words, W *scratch, int64_t n, bool to_scratch) {
     (scratch + begin[d], words + begin[d], begin[d + 1] - begin[d], !to_scratch);
 }
 
-static void LOOP(sort)(const bf_order_code *code, char *words, char *scratch, int64_t n,
-                       bool to_scratch) {
-    char *to = to_scratch ? scratch : words;
-    LOOP(sort_radix)((W *)(void *)words, (W *)(void *)scratch, n, to_scratch);
-    if (code->negative != 0 || code->other != 0) JOIN(join_, BYTES)(code, to, n, to);
+static void LOOP(sort)(const bf_order_code *code, char *words, char *scratch, int64_t n) {
+    LOOP(sort_radix)((W *)(void *)words, (W *)(void *)scratch, n, false);
+    if (code->negative != 0 || code->other != 0) JOIN(join_, BYTES)(code, words, n, words);
 }
 
-static bool LOOP(count)(const bf_order_code *c, const char *from, int64_t n, const uint64_t *splits,
-                        int parts, int64_t *counts) {
-    const bf_order_code code = *c;
-    const W *elements = (const W *)from;
-    W nans = 0;
-    int64_t before = 0;
-    for (int64_t i = 0; i < n; i++) nans |= (W)IS_NAN(&code, elements[i]);
-    for (int p = 0; p < parts; p++) {
-        int64_t below = 0;
-        W split = p < parts - 1 ? (W)splits[p] : 0;
-        for (int64_t i = 0; i < n; i++) below += PLACE(&code, elements[i]) < split;
-        if (p == parts - 1) below = n;
-        counts[p] += below - before;
-        before = below;
-    }
-    return nans == 0;
+/* The middle of a sample, or, if that is the least, the next one that differs. */
+static uint64_t LOOP(pivot)(const char *words, int64_t n) {
+    enum { SAMPLE = 65 };
+    W sample[SAMPLE];
+    int m = n < SAMPLE ? (int)n : SAMPLE, middle = m / 2;
+    for (int i = 0; i < m; i++) sample[i] = ((const W *)words)[n / m * i];
+    LOOP(sort_few)(sample, m);
+    while (middle < m - 1 && sample[middle] == sample[0]) middle++;
+    return sample[middle];
 }
 
-/* The part of each of m places. */
-INLINE void LOOP(find_parts)(const W *places, int64_t m, const uint64_t *splits, int parts,
-                             uint8_t *part) {
-    for (int64_t i = 0; i < m; i++) part[i] = 0;
-    for (int p = 0; p < parts - 1; p++) {
-        W split = (W)splits[p];
-        for (int64_t i = 0; i < m; i++) part[i] = (uint8_t)(part[i] + (places[i] >= split));
+static int64_t LOOP(partition)(char *words, int64_t n, uint64_t pivot) {
+    W *at = (W *)(void *)words, middle = (W)pivot;
+    int64_t below = 0;
+    for (int64_t i = 0; i < n; i++) {
+        W x = at[i];
+        at[i] = at[below];
+        at[below] = x;
+        below += x < middle;
     }
-}
-
-static void LOOP(divide)(const bf_order_code *c, const char *from, int64_t n,
-                         const uint64_t *splits, int parts, const int64_t *begin,
-                         const int64_t *end, char *words) {
-    const bf_order_code code = *c;
-    const W *elements = (const W *)from;
-    W *to = (W *)(void *)words, places[BLOCK];
-    uint8_t part[BLOCK];
-    int64_t at[BF_ORDER_PARTS];
-    (void)end;
-    memcpy(at, begin, (size_t)parts * sizeof *at);
-    for (int64_t first = 0; first < n; first += BLOCK) {
-        int64_t m = n - first < BLOCK ? n - first : BLOCK;
-        for (int64_t i = 0; i < m; i++) places[i] = PLACE(&code, elements[first + i]);
-        LOOP(find_parts)(places, m, splits, parts, part);
-        for (int64_t i = 0; i < m; i++) to[at[part[i]]++] = places[i];
-    }
+    return below;
 }
 #endif
 
@@ -158,7 +131,5 @@ static int64_t LOOP(different)(const char *words, int64_t n, const char *before,
 }
 
 #undef LOOP
-#undef PLACE
-#undef IS_NAN
 #undef BYTES
 #undef W
