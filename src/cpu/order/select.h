@@ -138,6 +138,9 @@ bf_status bf_cpu_select(bf_context *context, const bf_order_lines *lines,
 bf_status bf_cpu_top(bf_context *context, const bf_order_lines *lines, int64_t k, void *values,
                      void *index);
 
+bf_status bf_cpu_tally(bf_context *context, const bf_ranges *ranges, const void *values, int64_t n,
+                       bf_tally *tally); /* tally.c */
+
 /* Opens what the finders of all workers need, and makes one for the calling thread. false: no
  * memory, with a message. */
 bool bf_finder_open(bf_finder *finder, bf_context *context);
