@@ -1,9 +1,9 @@
 /* Columns of aggregates, by key. */
 #include "command.h"
-#include "group/lines.h"
 #include "group/list.h"
 #include "memory/kept.h"
 #include "runtime/json.h"
+#include "text/lines.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
@@ -78,10 +78,10 @@ static bf_value value_at(const table *t, int column, int64_t i) {
 static char *make_line(const void *arg, int64_t i, char *line) {
     const table *t = arg;
     const bf_value key = list_key(&t->list, i);
-    line = list_put_field(line, t->hex, &key, t->n > 0 ? '\t' : '\n');
+    line = output_put_field(line, t->hex, &key, t->n > 0 ? '\t' : '\n');
     for (int c = 0; c < t->n; c++) {
         const bf_value value = value_at(t, c, i);
-        line = list_put_field(line, t->hex, &value, c + 1 < t->n ? '\t' : '\n');
+        line = output_put_field(line, t->hex, &value, c + 1 < t->n ? '\t' : '\n');
     }
     return line;
 }

@@ -1,30 +1,29 @@
 /* The counts of keys, by frequency or by key. */
-#include "group/lines.h"
 #include "group/list.h"
 #include "memory/kept.h"
 #include "memory/key.h"
 #include "memory/runs.h"
 #include "runtime/json.h"
+#include "text/lines.h"
 #include "runtime/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const int64_t *sort_counts;
-
-/* Counts descending, then keys. */
-static int compare(const void *a, const void *b) {
-    const int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
-    if (sort_counts[i] != sort_counts[k]) return sort_counts[i] > sort_counts[k] ? -1 : 1;
-    return i < k ? -1 : 1;
-}
-
-static int64_t *order_of(const list *l, bool by_key) {
-    int64_t *order = malloc(((size_t)l->size + 1) * sizeof *order);
-    for (int64_t i = 0; order && i < l->size; i++) order[i] = i;
-    sort_counts = l->counts;
-    if (order && !by_key) qsort(order, (size_t)l->size, sizeof *order, compare);
-    return order;
+/* Sets *order to the first n groups by count, descending, and then by key; to NULL if that is their
+ * order already. */
+static int order_groups(const list *l, const group_subject *s, bool by_key, int64_t n,
+                        int64_t **order) {
+    static const bf_order_options most_first = {.size = sizeof most_first, .descending = true};
+    *order = NULL;
+    if (by_key || n == 0) return EXIT_DONE;
+    *order = malloc((size_t)n * sizeof **order);
+    if (!*order) return fail_status(BF_E_MEMORY, NULL, s->file);
+    const bf_array counts = bf_array_of(BF_I64, l->counts, l->size),
+                   index = bf_array_of(BF_I64, *order, n);
+    const bf_status st = n < l->size ? bf_top(s->context, &counts, 0, n, &most_first, NULL, &index)
+                                     : bf_sort(s->context, &counts, 0, &most_first, NULL, &index);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, s->file);
 }
 
 typedef struct count_lines {
@@ -35,8 +34,9 @@ typedef struct count_lines {
 
 static char *make_count_line(const void *arg, int64_t i, char *line) {
     const count_lines *x = arg;
-    const bf_value key = list_key(x->list, x->order[i]), count = list_count(x->list, x->order[i]);
-    return list_put_field(list_put_field(line, x->hex, &key, '\t'), false, &count, '\n');
+    const int64_t group = x->order ? x->order[i] : i;
+    const bf_value key = list_key(x->list, group), count = list_count(x->list, group);
+    return output_put_field(output_put_field(line, x->hex, &key, '\t'), false, &count, '\n');
 }
 
 static int put_count_lines(const output *out, const list *l, const int64_t *order, int64_t n,
@@ -52,7 +52,7 @@ static void put_count_object(FILE *f, const list *l, const group_subject *s, con
     list_put_keys(f, l, order, n, 0);
     fputs("],\"counts\":[", f);
     for (int64_t i = 0; i < n && !ferror(f); i++)
-        fprintf(f, "%s%" PRId64, i > 0 ? "," : "", l->counts[order[i]]);
+        fprintf(f, "%s%" PRId64, i > 0 ? "," : "", l->counts[order ? order[i] : i]);
     putc(']', f);
     json_end(f, bf_context_device(s->context), s->seconds);
 }
@@ -60,9 +60,9 @@ static void put_count_object(FILE *f, const list *l, const group_subject *s, con
 int group_put_counts(const output *out, const options *o, group_subject *subject) {
     list l;
     int code = list_make(&l, subject);
-    int64_t *order = code == EXIT_DONE ? order_of(&l, o->by_key) : NULL;
-    if (code == EXIT_DONE && !order) code = fail_status(BF_E_MEMORY, NULL, subject->file);
+    int64_t *order = NULL;
     const int64_t n = o->top > 0 && o->top < l.size ? o->top : l.size;
+    if (code == EXIT_DONE) code = order_groups(&l, subject, o->by_key, n, &order);
     subject->seconds = progress_clock() - subject->began;
     if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
         put_count_object(out->stream, &l, subject, order, n);
@@ -134,26 +134,25 @@ static void list_records(const counts *x, const run_record *records, int64_t n, 
 }
 
 /* Shows what is listed, behind `before` others: lines, or keys to f and counts to `behind`. */
-static int put_listed(const counts *x, const output *out, const list *l, const int64_t *order,
-                      int64_t before, const kept *behind) {
-    if (!behind) return put_count_lines(out, l, order, l->size, x->options->threads);
+static int put_listed(const counts *x, const output *out, const list *l, int64_t before,
+                      const kept *behind) {
+    if (!behind) return put_count_lines(out, l, NULL, l->size, x->options->threads);
     list_put_keys(out->stream, l, NULL, l->size, before);
     for (int64_t i = 0; i < l->size; i++)
         fprintf(behind->stream, "%s%" PRId64, before + i > 0 ? "," : "", l->counts[i]);
     return kept_check(behind);
 }
 
-static int put_records(counts *x, const output *out, list *l, int64_t *order, run_record *records,
+static int put_records(counts *x, const output *out, list *l, run_record *records,
                        const kept *behind) {
     const int64_t all = x->options->top > 0 ? x->options->top : INT64_MAX;
     int code = runs_merge(&x->runs);
-    for (int64_t i = 0; i < SOME; i++) order[i] = i;
     for (int64_t done = 0, n = 1; code == EXIT_DONE && n > 0; done += n) {
         const int64_t most = all - done < SOME ? all - done : SOME;
         code = runs_next(&x->runs, records, most, &n);
         if (code != EXIT_DONE || n == 0) break;
         list_records(x, records, n, l);
-        code = put_listed(x, out, l, order, done, behind);
+        code = put_listed(x, out, l, done, behind);
     }
     return code;
 }
@@ -162,13 +161,11 @@ static int put_merged(counts *x, const output *out, const kept *behind) {
     list l = {.key = x->key};
     l.keys = malloc(SOME * bf_dtype_size(x->key));
     l.counts = malloc(SOME * sizeof *l.counts);
-    int64_t *order = malloc(SOME * sizeof *order);
     run_record *records = malloc(SOME * sizeof *records);
-    const int code = l.keys && l.counts && order && records
-                         ? put_records(x, out, &l, order, records, behind)
+    const int code = l.keys && l.counts && records
+                         ? put_records(x, out, &l, records, behind)
                          : fail_status(BF_E_MEMORY, NULL, x->subject->file);
     free(records);
-    free(order);
     list_free(&l);
     return code;
 }

@@ -46,10 +46,3 @@ void list_put_keys(FILE *f, const list *l, const int64_t *order, int64_t n, int6
         json_value(f, &key);
     }
 }
-
-char *list_put_field(char *line, bool hex, const bf_value *value, char end) {
-    output_format(value, hex, line);
-    line += strlen(line);
-    *line = end;
-    return line + 1;
-}

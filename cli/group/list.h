@@ -26,7 +26,4 @@ void list_put_head(FILE *f, bf_dtype key, const group_subject *s, int64_t rows, 
 /* Writes the first n keys in this order (NULL: by key), behind so many others. */
 void list_put_keys(FILE *f, const list *l, const int64_t *order, int64_t n, int64_t before);
 
-/* Writes a value and `end` behind it to a line; returns where the line goes on. */
-char *list_put_field(char *line, bool hex, const bf_value *value, char end);
-
 #endif

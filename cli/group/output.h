@@ -7,7 +7,7 @@
 
 /* Groups to show, and when the work on them began. */
 typedef struct group_subject {
-    const bf_context *context;
+    bf_context *context;
     bf_groups *groups;
     const char *file; /* "total" for several */
     double began;

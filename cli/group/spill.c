@@ -18,7 +18,7 @@
 enum { RUNS = 128, PIECES = 2 * RUNS };
 
 /* Rows that are absorbed at once, at least and at most. */
-enum { FEW_GROUPS = 1 << 15, BATCH_LEAST = 1 << 14, BATCH = 1 << 17, BATCH_OF_MANY = 1 << 22 };
+enum { FEW_GROUPS = 1 << 15, BATCH_LEAST = 1 << 14, BATCH = 1 << 17, BATCH_OF_MANY = 1 << 24 };
 
 /* Rows go on piles when groups have at most so many rows as they fill memory; and so many times the
  * rows that filled it, before groups take rows again: there may be few keys from now on. */

@@ -29,6 +29,9 @@ static void put_word(const char *word, size_t length, bool *first) {
     *first = false;
 }
 
+/* The methods of quantiles, by number from 0; "?" behind the last. */
+static const char *method_name(int i) { return bf_quantile_method_name((bf_quantile_method)i); }
+
 /* Writes the words that an operand lists, as in "a|b|c"; for T, the dtypes. */
 static void put_words(const char *operand) {
     bool first = true;
@@ -36,6 +39,11 @@ static void put_words(const char *operand) {
 #define BF_X(id, number, name, bytes, type) put_word(#name, sizeof #name - 1, &first);
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
+        return;
+    }
+    if (strcmp(operand, "METHOD") == 0) {
+        for (int i = 0; strcmp(method_name(i), "?") != 0; i++)
+            put_word(method_name(i), strlen(method_name(i)), &first);
         return;
     }
     for (const char *at = operand; *at;) {
@@ -46,7 +54,8 @@ static void put_words(const char *operand) {
 }
 
 static bool has_words(const char *operand) {
-    return strcmp(operand, "T") == 0 || strchr(operand, '|') != NULL;
+    return strcmp(operand, "T") == 0 || strcmp(operand, "METHOD") == 0 ||
+           strchr(operand, '|') != NULL;
 }
 
 /* Returns the first operand of the synopsis, as in "bash|zsh|fish" or "[COMMAND]". */

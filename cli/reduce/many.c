@@ -16,28 +16,8 @@ bool many_asked(const options *o) {
     return o->axes.n > 0 || o->offsets || o->index || o->slots >= 0 || o->empty;
 }
 
-/* An option that single values have. */
-static const char *find_single(const options *o) {
-    return o->total              ? "--total"
-           : o->input.first > 0  ? "--offset"
-           : o->input.count >= 0 ? "--count"
-                                 : NULL;
-}
-
-static int count_standard(const options *o) {
-    int n =
-        (o->offsets && strcmp(o->offsets, "-") == 0) || (o->index && strcmp(o->index, "-") == 0);
-    for (int i = 0; i < o->file_count; i++) n += strcmp(o->files[i], "-") == 0;
-    return n;
-}
-
-static bool is_array(const char *name) {
-    const size_t n = name ? strlen(name) : 0;
-    return n >= 4 && strcmp(name + n - 4, ".npy") == 0;
-}
-
 static int check_output(const options *o, bf_reduction op) {
-    if (!is_array(o->output)) return EXIT_DONE;
+    if (!output_names_array(o->output)) return EXIT_DONE;
     if (op == BF_DESCRIBE) return fail(EXIT_USAGE, o->output, "a description is no array");
     if (o->file_count > (op == BF_DOT ? 2 : 1))
         return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
@@ -45,28 +25,16 @@ static int check_output(const options *o, bf_reduction op) {
 }
 
 static int check_options(const options *o, bf_reduction op) {
-    const char *single = find_single(o);
-    if ((o->index != NULL) != (o->slots >= 0))
-        return fail(EXIT_USAGE, NULL, "%s",
-                    o->index ? "--index needs --slots" : "--slots needs --index");
-    if ((o->axes.n > 0) + (o->offsets != NULL) + (o->index != NULL) > 1)
-        return fail(EXIT_USAGE, NULL, "--axis, --offsets and --index exclude each other");
     if (o->axes.n == 0 && !o->offsets && !o->index)
         return fail(EXIT_USAGE, NULL, "--empty needs --axis, --offsets or --index");
     if (o->empty && !many_has_empty(op))
         return fail(EXIT_USAGE, NULL, "--empty is for min, max, argmin and argmax");
-    if (single)
-        return fail(EXIT_USAGE, NULL, "%s does not go with %s", single,
-                    o->axes.n > 0 ? "--axis"
-                    : o->offsets  ? "--offsets"
-                                  : "--index");
     if ((o->save || o->checkpoint) && !many_has_states(op))
         return fail(EXIT_USAGE, NULL,
                     "%s of many values is for sum, mean, var, std, sumsq, norm, min and max",
                     o->save ? "--save" : "--checkpoint");
     if (o->save && o->file_count > 1)
         return fail(EXIT_USAGE, NULL, "--save of many values takes one FILE");
-    if (count_standard(o) > 1) return fail(EXIT_USAGE, NULL, "standard input cannot be two files");
     return check_output(o, op);
 }
 
@@ -155,7 +123,8 @@ static int run_task(many *x, task *t, const options *o) {
 }
 
 int many_run(const options *o, bf_reduction op) {
-    int code = check_options(o, op);
+    int code = places_check_line(o);
+    if (code == EXIT_DONE) code = check_options(o, op);
     if (code != EXIT_DONE) return code;
     many *x = calloc(1, sizeof *x); /* too large for a small stack */
     task *t = calloc(1, sizeof *t);

@@ -3,7 +3,6 @@
 #include "memory/temporary.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
-#include "text/number.h"
 #include "work/ranks.h"
 
 #include <errno.h>
@@ -16,9 +15,6 @@
  * is done between two checkpoints. */
 #define SLAB_IN_PLACE ((int64_t)256 * 1024 * 1024)
 #define SLAB_COPIED ((int64_t)16 * 1024 * 1024)
-
-/* The longest --empty. */
-enum { EMPTY_TEXT = 400 };
 
 /* ---- results --------------------------------------------------------------------------------- */
 
@@ -41,24 +37,8 @@ bool many_has_empty(bf_reduction op) {
 }
 
 int many_read_empty(many *x, bf_dtype dtype) {
-    char text[EMPTY_TEXT + TEXT_SLACK] = "";
-    const char *given = x->task->options->empty;
-    const size_t n = given ? strlen(given) : 0;
-    text_number number;
-    uint64_t bits = 0;
-    x->rules.empty = NULL;
-    if (!given) return EXIT_DONE;
-    if (n < EMPTY_TEXT) memcpy(text, given, n);
-    bool good = n < EMPTY_TEXT && text_parse_token(text, n, &number);
-    if (good && dtype >= BF_F16) bits = text_round(&number, dtype);
-    if (good && dtype < BF_F16) good = text_integer(&number, dtype, &bits);
-    if (!good)
-        return fail(EXIT_USAGE, NULL, "bad operand of --empty: '%s' is no %s", given,
-                    bf_dtype_name(dtype));
-    x->empty.dtype = dtype;
-    memcpy(&x->empty.as, &bits, sizeof bits);
-    x->rules.empty = &x->empty;
-    return EXIT_DONE;
+    x->rules.empty = x->task->options->empty ? &x->empty : NULL;
+    return places_read_empty(x->task->options, dtype, &x->empty);
 }
 
 /* The reductions in the columns of describe, from the minimum on. */

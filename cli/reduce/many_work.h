@@ -2,10 +2,10 @@
 #ifndef BITFOLD_CLI_REDUCE_MANY_WORK_H
 #define BITFOLD_CLI_REDUCE_MANY_WORK_H
 
-#include "reduce/matrix.h"
-#include "reduce/places.h"
+#include "input/matrix.h"
 #include "reduce/results.h"
 #include "reduce/task.h"
+#include "work/places.h"
 
 typedef struct many {
     task *task;

@@ -209,11 +209,6 @@ static int put_json(const results *r, const output *out, const char *device) {
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-bool results_are_array(const output *out) {
-    const size_t n = out->to_file ? strlen(out->file.name) : 0;
-    return n >= 4 && strcmp(out->file.name + n - 4, ".npy") == 0;
-}
-
 static void put_elements(const results *r, const output *out, int64_t first, const block *b,
                          int column) {
     (void)first;
@@ -235,7 +230,7 @@ static int put_array(const results *r, const output *out, const char *device) {
 
 int results_put(const results *r, output *out, const char *device) {
     int code;
-    if (results_are_array(out))
+    if (output_is_array(out))
         code = put_array(r, out, device);
     else if (out->layout == LAYOUT_JSON)
         code = put_json(r, out, device);

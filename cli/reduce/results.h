@@ -41,9 +41,6 @@ bool results_add(results *r, int column, const void *values, int64_t n);
  * alone. */
 int results_collect(results *r);
 
-/* Whether the output is an array: -o has the ending .npy. */
-bool results_are_array(const output *out);
-
 /* Writes all. Returns an exit code, having reported the failure. */
 int results_put(const results *r, output *out, const char *device);
 

@@ -27,22 +27,31 @@ bool json_is_float(bf_dtype dtype) {
 }
 
 /* An f32 is written as the double that it equals: its own shortest text is another double. */
-void json_value(FILE *f, const bf_value *value) {
+char *json_put_value(char *text, const bf_value *value) {
     static const int64_t most = (int64_t)1 << 53;
-    char text[BF_VALUE_TEXT];
+    char *at = text + 1;
     int64_t integer = 0;
     bool number;
     if (json_is_float(value->dtype)) {
         const double x = bf_value_f64(value);
         const bf_value as_f64 = {.dtype = BF_F64, .as = {.f64 = x}};
-        bf_value_format(&as_f64, text);
-        if (x == 0 && signbit(x)) strcpy(text, "-0.0"); /* "-0" is an integer to most readers */
+        bf_value_format(&as_f64, at);
+        if (x == 0 && signbit(x)) strcpy(at, "-0.0"); /* "-0" is an integer to most readers */
         number = isfinite(x);
     } else {
-        bf_value_format(value, text);
+        bf_value_format(value, at);
         number = bf_value_i64(value, &integer) == BF_OK && integer >= -most && integer <= most;
     }
-    fprintf(f, number ? "%s" : "\"%s\"", text);
+    const size_t n = strlen(at);
+    if (number) memmove(text, at, n);
+    if (number) return text + n;
+    text[0] = at[n] = '"';
+    return at + n + 1;
+}
+
+void json_value(FILE *f, const bf_value *value) {
+    char text[JSON_VALUE_TEXT];
+    fwrite(text, 1, (size_t)(json_put_value(text, value) - text), f);
 }
 
 void json_end(FILE *f, const char *device, double seconds) {

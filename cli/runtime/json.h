@@ -14,6 +14,10 @@ void json_string(FILE *f, const char *text);
  * NaN, and integers beyond 2^53. */
 void json_value(FILE *f, const bf_value *value);
 
+/* Puts the same into text, which has room for it, without a '\0'. Returns its end. */
+enum { JSON_VALUE_TEXT = BF_VALUE_TEXT + 2 };
+char *json_put_value(char *text, const bf_value *value);
+
 /* Ends an object as every command does: ,"device":...,"seconds":...} and a newline. */
 void json_end(FILE *f, const char *device, double seconds);
 

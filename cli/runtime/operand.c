@@ -1,5 +1,6 @@
 #include "runtime/operand.h"
 
+#include "input/guess.h"
 #include "runtime/hardware.h"
 
 #include <ctype.h>
@@ -116,6 +117,40 @@ bool read_axes(const option_spec *spec, const char *text, void *to) {
         at = end + 1;
     }
     return true;
+}
+
+bool read_percents(const option_spec *spec, const char *text, void *to) {
+    static double *list; /* lives until the next command line is read */
+    struct wanted_percents *percents = to;
+    int n = 1;
+    for (const char *c = text; *c; c++) n += *c == ',';
+    free(list);
+    list = malloc((size_t)n * sizeof *list);
+    if (!list) return fail_status(BF_E_MEMORY, NULL, NULL) == EXIT_DONE;
+    const char *at = text;
+    for (int i = 0; i < n; i++) {
+        char *end;
+        list[i] = strtod(at, &end);
+        const bool good = isdigit((unsigned char)*at) || *at == '.';
+        if (!good || (*end != ',' && *end) || !(list[i] >= 0 && list[i] <= 100))
+            return operand_bad(spec->name, text, "percents from 0 to 100, such as 5,50,99.9");
+        at = end + 1;
+    }
+    *percents = (struct wanted_percents){n, list};
+    return true;
+}
+
+bool read_method(const option_spec *spec, const char *text, void *to) {
+    const int method = bf_quantile_method_from_name(text);
+    (void)spec;
+    if (method >= 0) *(bf_quantile_method *)to = (bf_quantile_method)method;
+    if (method >= 0) return true;
+    fail(EXIT_USAGE, NULL, "unknown method: %s", text);
+    guess g = guess_begin(text);
+    for (int i = 0; strcmp(bf_quantile_method_name((bf_quantile_method)i), "?") != 0; i++)
+        guess_consider(&g, bf_quantile_method_name((bf_quantile_method)i));
+    guess_hint(&g, "", "'bitfold help quantile' lists the methods");
+    return false;
 }
 
 bool read_delimiter(const option_spec *spec, const char *text, void *to) {

@@ -95,8 +95,23 @@ static const option_spec shared[] = {
      TAKES_MANY, .read = read_text, .at = AT(index)},
     {"slots", 0, "M", "the number of slots of --index", TAKES_MANY, .read = read_number,
      .at = AT(slots), .most = BF_SLOTS_MAX},
-    {"empty", 0, "VALUE", "the min, max, argmin or argmax of an empty segment, slot or fibre",
+    {"empty", 0, "VALUE",
+     "the min, max, argmin, argmax, median or quantile of an empty segment, slot or fibre",
      TAKES_EMPTY, .read = read_text, .at = AT(empty)},
+    {"axis", 0, "N", "along this axis, from 0 or, from the end, -1: each fibre by itself",
+     TAKES_SORT | TAKES_FIRST, .read = read_axes, .at = AT(axes)},
+    {"offsets", 0, "FILE", "segments: their m + 1 offsets: each segment by itself", TAKES_SORT,
+     .read = read_text, .at = AT(offsets)},
+    {"descending", 0, NULL, "the greatest first; equal ones stay in the order of their indices",
+     TAKES_SORT, .read = read_flag, .at = AT(descending)},
+    {"number", 'n', "K", "show so many", TAKES_FIRST, .read = read_number, .at = AT(first),
+     .least = 1, .most = ELEMENTS_MOST},
+    {"least", 0, NULL, "the least ones, the least first", TAKES_FIRST, .read = read_flag,
+     .at = AT(least)},
+    {"percents", 'p', "LIST", "which quantiles, in percent, as in 5,50,99.9 (0,25,50,75,100)",
+     TAKES_PERCENTS, .read = read_percents, .at = AT(percents)},
+    {"method", 0, "METHOD", "how a quantile is found between two elements (linear)", TAKES_PERCENTS,
+     .read = read_method, .at = AT(method)},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
     {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,
@@ -136,6 +151,8 @@ static const option_spec shared[] = {
      .value = BF_MIN, .repeats = true},
     {"max", 0, "V", "the maximum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_MAX, .repeats = true},
+    {"count", 0, NULL, "also show how often each occurs", TAKES_TIMES, .read = read_flag,
+     .at = AT(times)},
     {"count", 0, NULL, "the number of each key's rows", TAKES_GROUPS, .read = read_aggregate,
      .repeats = true},
     {"sort", 0, sorts, "show the most frequent first, or the least key first (count)", TAKES_TOP,
@@ -212,7 +229,7 @@ typedef struct candidates {
 } candidates;
 
 static bool belongs(const option_spec *spec, const usage *u) {
-    if (spec->takes & TAKES_ROWS && u->takes & TAKES_GROUPS) return false;
+    if (spec->takes & TAKES_ROWS && u->takes & (TAKES_GROUPS | TAKES_TIMES)) return false;
     return spec->takes == 0 || (spec->takes & u->takes) != 0;
 }
 

@@ -21,6 +21,10 @@ enum option_group {
     TAKES_OUTPUT = 128,       /* -o --json --tsv --hex */
     TAKES_JSON = 256,         /* --json alone */
     TAKES_STDIN = 512,        /* no FILE is standard input */
+    TAKES_SORT = 1 << 10,     /* --descending --axis --offsets */
+    TAKES_FIRST = 1 << 11,    /* -n --least --axis */
+    TAKES_PERCENTS = 1 << 12, /* -p --method */
+    TAKES_TIMES = 1 << 13,    /* --count, in place of --count N */
     TAKES_WORK = 1 << 14,     /* --checkpoint --checkpoint-interval */
     TAKES_MINUS = 1 << 15,    /* --minus */
     TAKES_AGAINST = 1 << 16,  /* --against */
@@ -33,7 +37,7 @@ enum option_group {
     TAKES_JULIA = 1 << 23,    /* what a picture is */
     TAKES_SEED = 1 << 24,     /* --seed */
     TAKES_TOP = 1 << 25,      /* --sort -n */
-    TAKES_ROWS = 1 << 27,     /* --count N: with TAKES_INPUT, unless TAKES_GROUPS */
+    TAKES_ROWS = 1 << 27,     /* --count N: with TAKES_INPUT, unless TAKES_GROUPS or TAKES_TIMES */
     TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --count */
     TAKES_FRAMES = 1 << 28,   /* -o --frames --c-path --view */
     TAKES_MANY = 1 << 29,     /* --axis --offsets --index --slots */
@@ -53,6 +57,13 @@ struct wanted_aggregate {
 /* The axes that are reduced, as they were given; n 0: none were. */
 struct wanted_axes {
     int n, at[BF_MAX_DIMS];
+};
+
+/* The percents of quantiles; n 0: none were given. The list lives until the next command line is
+ * read. */
+struct wanted_percents {
+    int n;
+    double *at;
 };
 
 typedef struct options {
@@ -80,6 +91,10 @@ typedef struct options {
     struct wanted_axes axes;
     const char *offsets, *index, *empty; /* NULL: not given */
     int64_t slots;                       /* -1: not given */
+    bool descending, least, times;       /* times: how often each occurs */
+    int64_t first;                       /* how many; 0: not given */
+    struct wanted_percents percents;
+    bf_quantile_method method;
     char **files;
     int file_count;
 } options;

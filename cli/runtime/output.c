@@ -18,6 +18,13 @@ void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]) {
         bf_value_format(value, text);
 }
 
+char *output_put_field(char *line, bool hex, const bf_value *value, char end) {
+    output_format(value, hex, line);
+    line += strlen(line);
+    *line = end;
+    return line + 1;
+}
+
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i) {
     const size_t bytes = bf_dtype_size(dtype);
     bf_value v = {.dtype = dtype};
@@ -47,6 +54,15 @@ int output_open(output *out, const options *o, bool names) {
     return code;
 }
 
+bool output_names_array(const char *name) {
+    const size_t n = name ? strlen(name) : 0;
+    return n >= 4 && strcmp(name + n - 4, ".npy") == 0;
+}
+
+bool output_is_array(const output *out) {
+    return out->to_file && output_names_array(out->file.name);
+}
+
 int output_close(output *out) {
     return out->to_file ? outfile_commit(&out->file) : output_flush(stdout, output_name(out));
 }
@@ -55,9 +71,15 @@ void output_abandon(output *out) {
     if (out->to_file) outfile_abandon(&out->file);
 }
 
+static char shown(char c) { return (unsigned char)c < 0x20 || c == 0x7f ? '?' : c; }
+
 void output_put_name(FILE *stream, const char *name) {
-    for (const char *c = name; *c; c++)
-        putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, stream);
+    for (const char *c = name; *c; c++) putc(shown(*c), stream);
+}
+
+char *output_copy_name(char *line, const char *name) {
+    for (const char *c = name; *c; c++) *line++ = shown(*c);
+    return line;
 }
 
 void output_end_line(const output *out, const char *file, const char *other) {

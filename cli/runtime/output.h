@@ -32,14 +32,25 @@ int output_result(output *out, const result *r);
  * decimal digit. */
 void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]);
 
+/* Writes a value and `end` behind it to a line; returns where the line goes on. */
+char *output_put_field(char *line, bool hex, const bf_value *value, char end);
+
 /* Writes a name in a line of text: '?' for control characters, which would break the line. */
 void output_put_name(FILE *stream, const char *name);
+
+/* Copies a name to a line in the same way; returns where the line goes on. */
+char *output_copy_name(char *line, const char *name);
+
 /* Ends the line of a value: with the names of its files, if the output has names. other: NULL, or
  * the second file. */
 void output_end_line(const output *out, const char *file, const char *other);
 
 /* Element i of an array in memory, as a value. */
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i);
+
+/* Whether a name (it may be NULL) has the ending of an array, .npy; and whether -o has. */
+bool output_names_array(const char *name);
+bool output_is_array(const output *out);
 
 /* Completes the output; output_abandon drops its file instead. */
 int output_close(output *out);

@@ -19,7 +19,7 @@ typedef struct statefile {
 typedef struct saved_showing {
     output *out;
     const options *options;
-    const bf_context *context;
+    bf_context *context;
     const statefile *saved;
     const char *file; /* "total" for several */
     double began;

@@ -174,7 +174,7 @@ class Completion(CommandTest):
 
     def check(self, ask):
         self.assertEqual(set(self.commands()) - set(ask("bitfold", "")), set())
-        self.assertEqual(sorted(ask("bitfold", "arg")), ["argmax", "argmin"])
+        self.assertEqual(sorted(ask("bitfold", "arg")), ["argmax", "argmin", "argsort"])
         for command in self.commands():
             self.assertEqual(set(self.options(command)) - set(ask("bitfold", command, "--")),
                              set(), command)

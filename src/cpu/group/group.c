@@ -67,16 +67,18 @@ static bf_status explain_status(bf_context *context, bf_status status) {
     return status == BF_E_MEMORY ? no_memory(context) : status;
 }
 
-/* Merges a set into the groups, and destroys it. */
+static void swap_sets(bf_group_set *a, bf_group_set *b) {
+    bf_group_set before = *a;
+    *a = *b;
+    *b = before;
+}
+
+/* Merges a set and the groups, the smaller one into the larger, and destroys it. */
 static bf_status merge_set(bf_context *context, bf_cpu_groups *g, bf_group_set *set) {
-    bf_status status = BF_OK;
-    if (bf_group_set_size(&g->set) == 0) {
-        bf_group_set before = g->set;
-        g->set = *set;
-        *set = before;
-    } else {
-        status = bf_group_set_merge(context, g, &g->set, set, NULL);
-    }
+    bool larger = bf_group_set_size(set) > bf_group_set_size(&g->set);
+    if (larger) swap_sets(&g->set, set);
+    bf_status status = bf_group_set_merge(context, g, &g->set, set, NULL);
+    if (larger && status != BF_OK) swap_sets(&g->set, set);
     bf_group_set_destroy(g, set);
     return explain_status(context, status);
 }

@@ -1,4 +1,4 @@
-#include "group/lines.h"
+#include "text/lines.h"
 
 #include "runtime/report.h"
 

@@ -1,10 +1,10 @@
 /* Which elements are reduced together: those along the axes of --axis, of each segment of
  * --offsets, or of each slot of --index. Functions that return an exit code have reported the
  * failure. */
-#ifndef BITFOLD_CLI_REDUCE_PLACES_H
-#define BITFOLD_CLI_REDUCE_PLACES_H
+#ifndef BITFOLD_CLI_WORK_PLACES_H
+#define BITFOLD_CLI_WORK_PLACES_H
 
-#include "reduce/matrix.h"
+#include "input/matrix.h"
 #include "runtime/options.h"
 
 enum places_kind { BY_AXES, BY_SEGMENTS, BY_INDEX };
@@ -21,6 +21,12 @@ typedef struct places {
     int64_t *clipped;  /* of segments: the offsets within a slab */
     int64_t slots;     /* results along the first axis, but for axes */
 } places;
+
+/* Refuses options that do not go with each other, or with results of many. */
+int places_check_line(const options *o);
+
+/* Takes --empty, if it is given, as a result of this dtype. */
+int places_read_empty(const options *o, bf_dtype dtype, bf_value *empty);
 
 /* Reads the offsets or the index. Close it in either case. */
 int places_open(places *p, const options *o, bf_context *context);

@@ -1,4 +1,4 @@
-#include "reduce/matrix.h"
+#include "input/matrix.h"
 
 #include "runtime/report.h"
 #include "work/share.h"

@@ -1,6 +1,6 @@
 /* Many lines of text, which threads make and one writes, in their order. */
-#ifndef BITFOLD_CLI_GROUP_LINES_H
-#define BITFOLD_CLI_GROUP_LINES_H
+#ifndef BITFOLD_CLI_TEXT_LINES_H
+#define BITFOLD_CLI_TEXT_LINES_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * A table of text is a matrix of its rows and columns, whose numbers have one dtype; one column is
  * an array of one dimension, as raw data are. Functions that return an exit code have reported the
  * failure. */
-#ifndef BITFOLD_CLI_REDUCE_MATRIX_H
-#define BITFOLD_CLI_REDUCE_MATRIX_H
+#ifndef BITFOLD_CLI_INPUT_MATRIX_H
+#define BITFOLD_CLI_INPUT_MATRIX_H
 
 #include "input/rows.h"
 

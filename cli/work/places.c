@@ -1,10 +1,65 @@
-#include "reduce/places.h"
+#include "work/places.h"
 
 #include "runtime/report.h"
+#include "text/number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The longest --empty. */
+enum { EMPTY_TEXT = 400 };
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+/* An option that single values have. */
+static const char *find_single(const options *o) {
+    return o->total              ? "--total"
+           : o->input.first > 0  ? "--offset"
+           : o->input.count >= 0 ? "--count"
+                                 : NULL;
+}
+
+static int count_standard(const options *o) {
+    int n =
+        (o->offsets && strcmp(o->offsets, "-") == 0) || (o->index && strcmp(o->index, "-") == 0);
+    for (int i = 0; i < o->file_count; i++) n += strcmp(o->files[i], "-") == 0;
+    return n;
+}
+
+int places_check_line(const options *o) {
+    const char *single = find_single(o);
+    if ((o->index != NULL) != (o->slots >= 0))
+        return fail(EXIT_USAGE, NULL, "%s",
+                    o->index ? "--index needs --slots" : "--slots needs --index");
+    if ((o->axes.n > 0) + (o->offsets != NULL) + (o->index != NULL) > 1)
+        return fail(EXIT_USAGE, NULL, "--axis, --offsets and --index exclude each other");
+    if (single && (o->axes.n > 0 || o->offsets || o->index))
+        return fail(EXIT_USAGE, NULL, "%s does not go with %s", single,
+                    o->axes.n > 0 ? "--axis"
+                    : o->offsets  ? "--offsets"
+                                  : "--index");
+    return count_standard(o) > 1 ? fail(EXIT_USAGE, NULL, "standard input cannot be two files")
+                                 : EXIT_DONE;
+}
+
+int places_read_empty(const options *o, bf_dtype dtype, bf_value *empty) {
+    char text[EMPTY_TEXT + TEXT_SLACK] = "";
+    const size_t n = o->empty ? strlen(o->empty) : 0;
+    text_number number;
+    uint64_t bits = 0;
+    if (!o->empty) return EXIT_DONE;
+    if (n < EMPTY_TEXT) memcpy(text, o->empty, n);
+    bool good = n < EMPTY_TEXT && text_parse_token(text, n, &number);
+    if (good && dtype >= BF_F16) bits = text_round(&number, dtype);
+    if (good && dtype < BF_F16) good = text_integer(&number, dtype, &bits);
+    if (!good)
+        return fail(EXIT_USAGE, NULL, "bad operand of --empty: '%s' is no %s", o->empty,
+                    bf_dtype_name(dtype));
+    empty->dtype = dtype;
+    memcpy(&empty->as, &bits, sizeof bits);
+    return EXIT_DONE;
+}
 
 /* ---- offsets and indices --------------------------------------------------------------------- */
 

@@ -1,0 +1,240 @@
+#include "order/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct wanted_percents answer_percents(const options *o) {
+    static double quartiles[] = {0, 25, 50, 75, 100};
+    if (o->percents.n > 0) return o->percents;
+    return (struct wanted_percents){sizeof quartiles / sizeof *quartiles, quartiles};
+}
+
+void answer_free(answer *x) {
+    free(x->memory);
+    free(x->beside);
+    x->memory = x->beside = NULL;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static int no_memory(const subject *s) { return fail_status(BF_E_MEMORY, NULL, s->file); }
+
+/* Sets the strides of a contiguous array. */
+static void make_contiguous(bf_array *a) {
+    int64_t step = 1;
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        a->strides[d] = step;
+        step *= a->shape[d];
+    }
+}
+
+/* Gives the values, whose shape and dtype are set, memory. */
+static int make_room(answer *x, const subject *s) {
+    make_contiguous(&x->values);
+    int64_t count = 1;
+    for (int d = 0; d < x->values.ndim; d++) count *= x->values.shape[d];
+    x->memory = x->values.data = malloc((size_t)count * bf_dtype_size(x->values.dtype) + 1);
+    return x->memory ? EXIT_DONE : no_memory(s);
+}
+
+static int make_beside(answer *x, const subject *s, int64_t n) {
+    x->beside = malloc((size_t)n * sizeof *x->beside + 1);
+    return x->beside ? EXIT_DONE : no_memory(s);
+}
+
+/* The shape of one value for each fibre, segment or slot, behind so many extents before it. */
+static void shape_kept(answer *x, const question *q, const bf_array *a, int before) {
+    const places *p = q->places;
+    x->values.ndim = before;
+    for (int d = 0; p && d < a->ndim; d++)
+        if (p->kind == BY_AXES && !(p->reduced & 1u << d))
+            x->values.shape[x->values.ndim++] = a->shape[d];
+    if (p && p->kind != BY_AXES) x->values.shape[x->values.ndim++] = p->slots;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static bf_order_options rules_of(const question *q) {
+    const options *o = q->options;
+    const bool descending = q->kind == ORDER_TOP ? !o->least : o->descending;
+    return (bf_order_options){.size = sizeof(bf_order_options),
+                              .descending = descending,
+                              .nan = o->rules.nan,
+                              .method = o->method};
+}
+
+static int call_failed(const question *q, const subject *s, bf_status st) {
+    const char *message = bf_context_message(q->context);
+    const places *p = q->places;
+    switch (st) {
+    case BF_E_ARGUMENT: /* an offset or an index is wrong */
+        return fail(EXIT_DATA, p && p->kind != BY_AXES ? p->rows.source.name : s->file, "%s",
+                    message);
+    case BF_E_EMPTY:
+        fail(EXIT_DATA, s->file, "%s", message);
+        hint("--empty VALUE stands for what there is not");
+        return EXIT_DATA;
+    default: return fail_status(st, q->context, s->file);
+    }
+}
+
+static int end_call(const question *q, const subject *s, bf_status st) {
+    return st == BF_OK ? EXIT_DONE : call_failed(q, s, st);
+}
+
+/* Counts the NaNs and infinities of the array. */
+static int count_special(answer *x, const question *q, const subject *s) {
+    bf_state *state = NULL;
+    bf_state_info info = {.size = sizeof info};
+    bf_status st = bf_state_create(q->context, BF_SUM, s->array.dtype, &state);
+    if (st == BF_OK) st = bf_state_absorb(state, &s->array);
+    if (st == BF_OK) bf_state_describe(state, &info);
+    if (st == BF_OK) x->info = info;
+    bf_state_destroy(state);
+    return end_call(q, s, st);
+}
+
+/* The elements that are shown of a line of n, which ends in NaNs if they are skipped. */
+static int count_shown(answer *x, const question *q, const subject *s, int64_t *n) {
+    if (q->places || q->options->rules.nan != BF_NAN_SKIP) return EXIT_DONE;
+    const int code = count_special(x, q, s);
+    if (code == EXIT_DONE && *n > s->array.shape[0] - x->info.nan)
+        *n = s->array.shape[0] - x->info.nan;
+    return code;
+}
+
+static int sort_array(answer *x, const question *q, const subject *s) {
+    const places *p = q->places;
+    const bf_array *a = &s->array;
+    const bool index = q->kind == ORDER_ARGSORT;
+    const bf_order_options rules = rules_of(q);
+    int64_t shown = a->shape[0];
+    x->values = *a;
+    if (index) x->values.dtype = BF_I64;
+    int code = count_shown(x, q, s, &shown);
+    if (code == EXIT_DONE && (index || !s->owned)) code = make_room(x, s);
+    if (code != EXIT_DONE) return code;
+    const bf_array *values = index ? NULL : &x->values, *indices = index ? &x->values : NULL;
+    const bf_status st =
+        p && p->kind == BY_SEGMENTS
+            ? bf_sort_segments(q->context, a, &p->elements, &rules, values, indices)
+            : bf_sort(q->context, a, p ? p->axes[0] : 0, &rules, values, indices);
+    if (!p) x->values.shape[0] = shown;
+    return end_call(q, s, st);
+}
+
+static int top_of_array(answer *x, const question *q, const subject *s) {
+    const int axis = q->places ? q->places->axes[0] : 0;
+    const bf_order_options rules = rules_of(q);
+    int64_t shown = s->array.shape[axis];
+    int code = count_shown(x, q, s, &shown);
+    if (code != EXIT_DONE) return code;
+    x->values = s->array;
+    x->values.shape[axis] = shown < q->options->first ? shown : q->options->first;
+    code = make_room(x, s);
+    if (code == EXIT_DONE) code = make_beside(x, s, bf_array_count(&x->values));
+    if (code != EXIT_DONE) return code;
+    bf_array index = x->values;
+    index.dtype = BF_I64;
+    index.data = x->beside;
+    return end_call(
+        q, s,
+        bf_top(q->context, &s->array, axis, x->values.shape[axis], &rules, &x->values, &index));
+}
+
+static int unique_of_array(answer *x, const question *q, const subject *s) {
+    const bf_order_options rules = rules_of(q);
+    const int64_t n = s->array.shape[0];
+    int64_t found = 0;
+    x->values = s->array;
+    int code = make_room(x, s);
+    if (code == EXIT_DONE && q->options->times) code = make_beside(x, s, n);
+    if (code != EXIT_DONE) return code;
+    const bf_array counts = bf_array_of(BF_I64, x->beside, n);
+    const bf_status st =
+        bf_unique(q->context, &s->array, &rules, &x->values, x->beside ? &counts : NULL, &found);
+    x->values.shape[0] = found;
+    return end_call(q, s, st);
+}
+
+static bf_status find_median(const question *q, const bf_array *a, const bf_order_options *rules,
+                             const bf_array *values) {
+    static const int first = 0;
+    const places *p = q->places;
+    if (!p) return bf_median_axes(q->context, a, &first, 1, rules, values);
+    if (p->kind == BY_AXES)
+        return bf_median_axes(q->context, a, p->axes, p->axis_count, rules, values);
+    return p->kind == BY_SEGMENTS ? bf_median_segments(q->context, a, &p->elements, rules, values)
+                                  : bf_median_index(q->context, a, &p->elements, rules, values);
+}
+
+static bf_status find_quantiles(const question *q, const bf_array *a, const double *of, int n,
+                                const bf_order_options *rules, const bf_array *values) {
+    static const int first = 0;
+    const places *p = q->places;
+    if (!p) return bf_quantile_axes(q->context, a, &first, 1, of, n, rules, values);
+    if (p->kind == BY_AXES)
+        return bf_quantile_axes(q->context, a, p->axes, p->axis_count, of, n, rules, values);
+    return p->kind == BY_SEGMENTS
+               ? bf_quantile_segments(q->context, a, &p->elements, of, n, rules, values)
+               : bf_quantile_index(q->context, a, &p->elements, of, n, rules, values);
+}
+
+/* The rules with --empty, as a result of the values' dtype. */
+static int read_empty(const answer *x, const question *q, bf_order_options *rules,
+                      bf_value *empty) {
+    *rules = rules_of(q);
+    if (q->options->empty) rules->empty = empty;
+    return places_read_empty(q->options, x->values.dtype, empty);
+}
+
+static int median_of_array(answer *x, const question *q, const subject *s) {
+    bf_order_options rules;
+    bf_value empty;
+    x->values.dtype = bf_median_dtype(s->array.dtype);
+    shape_kept(x, q, &s->array, 0);
+    int code = read_empty(x, q, &rules, &empty);
+    if (code == EXIT_DONE) code = make_room(x, s);
+    if (code != EXIT_DONE) return code;
+    return end_call(q, s, find_median(q, &s->array, &rules, &x->values));
+}
+
+static int quantiles_of_array(answer *x, const question *q, const subject *s) {
+    bf_order_options rules;
+    bf_value empty;
+    const struct wanted_percents percents = answer_percents(q->options);
+    x->values.dtype = bf_quantile_dtype(s->array.dtype, q->options->method);
+    x->values.shape[0] = percents.n;
+    shape_kept(x, q, &s->array, 1);
+    int code = read_empty(x, q, &rules, &empty);
+    if (code == EXIT_DONE) code = make_room(x, s);
+    if (code != EXIT_DONE) return code;
+    double *of = malloc((size_t)percents.n * sizeof *of);
+    if (!of) return no_memory(s);
+    for (int i = 0; i < percents.n; i++) of[i] = percents.at[i] / 100;
+    const bf_status st = find_quantiles(q, &s->array, of, percents.n, &rules, &x->values);
+    free(of);
+    return end_call(q, s, st);
+}
+
+/* Whether a single value is shown with the numbers of NaNs and infinities. */
+static bool shows_special(const answer *x, const question *q) {
+    return q->kind == ORDER_MEDIAN && x->values.ndim == 0 && q->options->layout == LAYOUT_JSON;
+}
+
+int answer_make(answer *x, const question *q, const subject *s) {
+    int code = EXIT_DONE;
+    *x = (answer){.file = s->file, .column = s->column};
+    switch (q->kind) {
+    case ORDER_SORT:
+    case ORDER_ARGSORT: code = sort_array(x, q, s); break;
+    case ORDER_MEDIAN: code = median_of_array(x, q, s); break;
+    case ORDER_QUANTILE: code = quantiles_of_array(x, q, s); break;
+    case ORDER_TOP: code = top_of_array(x, q, s); break;
+    case ORDER_UNIQUE: code = unique_of_array(x, q, s); break;
+    }
+    if (code == EXIT_DONE && shows_special(x, q)) code = count_special(x, q, s);
+    x->info.dtype = s->array.dtype;
+    x->info.count = bf_array_count(&s->array);
+    return code;
+}

@@ -1,0 +1,53 @@
+/* Answers: what the commands of order make of one array, and how it is shown. Functions that return
+ * an exit code have reported the failure. */
+#ifndef BITFOLD_CLI_ORDER_ANSWER_H
+#define BITFOLD_CLI_ORDER_ANSWER_H
+
+#include "runtime/options.h"
+#include "runtime/output.h"
+#include "work/places.h"
+
+typedef enum order_kind {
+    ORDER_SORT,
+    ORDER_ARGSORT,
+    ORDER_MEDIAN,
+    ORDER_QUANTILE,
+    ORDER_TOP,
+    ORDER_UNIQUE
+} order_kind;
+
+/* What is asked. */
+typedef struct question {
+    order_kind kind;
+    const options *options;
+    bf_context *context;
+    places *places; /* NULL: of all elements */
+} question;
+
+/* What is asked about. */
+typedef struct subject {
+    const char *file, *column; /* column: of several, or NULL */
+    bf_array array;
+    bool owned; /* its memory may be written to: a sort is in place */
+} subject;
+
+typedef struct answer {
+    const char *file, *column;
+    bf_state_info info; /* of the array: count; nan and inf if they are shown */
+    bf_array values;    /* contiguous */
+    int64_t *beside;    /* of top, the indices; of unique, how often each occurs; NULL: none */
+    void *memory;       /* of the values; NULL: the subject's */
+    double seconds;
+} answer;
+
+/* Answers. Free the answer in either case. */
+int answer_make(answer *x, const question *q, const subject *s);
+void answer_free(answer *x);
+
+/* Writes it: as lines, as JSON, or to a file .npy. many: several are to come. */
+int answer_put(const answer *x, const question *q, output *out, bool many);
+
+/* The percents of quantiles that are asked for. */
+struct wanted_percents answer_percents(const options *o);
+
+#endif

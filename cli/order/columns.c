@@ -1,0 +1,153 @@
+#define _GNU_SOURCE /* strdup */
+#include "order/columns.h"
+
+#include "runtime/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that a column of unknown length has room for at first. */
+enum { ROOM = 1 << 16 };
+
+static int no_memory(const char *name) { return fail_status(BF_E_MEMORY, NULL, name); }
+
+static size_t bytes_of(const column *c, int64_t n) { return (size_t)n * bf_dtype_size(c->dtype); }
+
+static bool reserve(columns *c, int64_t n) {
+    if (n <= c->room) return true;
+    const int64_t room = n > 2 * c->room ? n : 2 * c->room;
+    for (int k = 0; k < c->count; k++) {
+        char *more = realloc(c->of[k].numbers, bytes_of(&c->of[k], room));
+        if (!more) return false;
+        c->of[k].numbers = more;
+    }
+    c->room = room;
+    return true;
+}
+
+/* What n rows take, with what is made of them. */
+static int64_t cost_of(const columns *c, const columns_limit *limit, int64_t n) {
+    int64_t row = 0;
+    for (int k = 0; k < c->count; k++)
+        row += limit->factor * (int64_t)bf_dtype_size(c->of[k].dtype) + limit->beside;
+    return n > INT64_MAX / (row + 1) ? INT64_MAX : n * row;
+}
+
+static int check_limit(const columns *c, const columns_limit *limit, int64_t n, const char *name) {
+    if (limit->bytes == 0 || cost_of(c, limit, n) <= limit->bytes) return EXIT_DONE;
+    fail(EXIT_DATA, name,
+         "--memory is too small: '%s' needs all numbers in memory, and has room for %" PRId64
+         " bytes",
+         report_command_name(), limit->bytes);
+    hint("numbers take at most a fourth of --memory; without it, what they need");
+    return EXIT_DATA;
+}
+
+static int add_rows(columns *c, const rows *r, const rows_chunk *chunk) {
+    for (int k = 0; k < c->count; k++) {
+        const rows_column *from = &chunk->columns[k];
+        memcpy(c->of[k].numbers + bytes_of(&c->of[k], c->n), from->as[__builtin_ctz(r->can[k])],
+               bytes_of(&c->of[k], chunk->n));
+    }
+    c->n += chunk->n;
+    return EXIT_DONE;
+}
+
+/* The rows that will come, as far as that is known. */
+static int64_t expected_rows(const rows *r) {
+    return !r->source.text && r->source.count > 0 ? r->source.count : ROOM;
+}
+
+static int read_rows(columns *c, rows *r, const columns_limit *limit) {
+    const char *name = r->source.name;
+    rows_chunk chunk = {.n = 1};
+    int code = rows_prepare(r);
+    for (int k = 0; k < c->count; k++) c->of[k].dtype = rows_dtype(r, k);
+    if (code == EXIT_DONE && r->source.count > 0)
+        code = check_limit(c, limit, r->source.count, name);
+    if (code == EXIT_DONE && !reserve(c, expected_rows(r))) code = no_memory(name);
+    while (code == EXIT_DONE && chunk.n > 0) {
+        code = rows_next(r, 0, &chunk);
+        if (code == EXIT_DONE) code = check_limit(c, limit, c->n + chunk.n, name);
+        if (code != EXIT_DONE || chunk.n == 0) break;
+        code = reserve(c, c->n + chunk.n) ? add_rows(c, r, &chunk) : no_memory(name);
+    }
+    return code;
+}
+
+static void drop_numbers(columns *c) {
+    for (int k = 0; c->of && k < c->count; k++) {
+        free(c->of[k].numbers);
+        c->of[k].numbers = NULL;
+    }
+    c->n = c->room = 0;
+}
+
+static int name_columns(columns *c, const rows *r) {
+    for (int k = 0; k < c->count && r->source.text; k++)
+        if (!(c->of[k].name = rows_column_name(r, k))) return no_memory(r->source.name);
+    return EXIT_DONE;
+}
+
+int columns_load(columns *c, rows *r, const columns_limit *limit) {
+    *c = (columns){.count = r->columns};
+    c->of = calloc((size_t)c->count, sizeof *c->of);
+    int code = c->of ? name_columns(c, r) : no_memory(r->source.name);
+    if (code != EXIT_DONE) return code;
+    while ((code = read_rows(c, r, limit)) == ROWS_RESETTLED) {
+        drop_numbers(c);
+        rows_again(r);
+    }
+    return code;
+}
+
+void columns_close(columns *c) {
+    drop_numbers(c);
+    for (int k = 0; c->of && k < c->count; k++) free(c->of[k].name);
+    free(c->of);
+    *c = (columns){.count = 0};
+}
+
+/* The columns of `from` without numbers. */
+static bool copy_columns(columns *c, const columns *from) {
+    *c = (columns){.count = from->count};
+    c->of = calloc((size_t)c->count, sizeof *c->of);
+    bool good = c->of != NULL;
+    for (int k = 0; good && k < c->count; k++) {
+        c->of[k].dtype = from->of[k].dtype;
+        if (from->of[k].name) good = (c->of[k].name = strdup(from->of[k].name)) != NULL;
+    }
+    return good;
+}
+
+static int check_columns(const columns *c, const columns *from, const char *name,
+                         const char *first) {
+    if (c->count != from->count)
+        return fail(EXIT_DATA, name, "no total of different columns: this has %d, %s has %d",
+                    from->count, first, c->count);
+    for (int k = 0; k < c->count; k++) {
+        if (c->of[k].dtype == from->of[k].dtype) continue;
+        fail(EXIT_DATA, name, "no total of different dtypes: this is %s, %s is %s",
+             bf_dtype_name(from->of[k].dtype), first, bf_dtype_name(c->of[k].dtype));
+        hint("--dtype f64 reads all text as f64");
+        return EXIT_DATA;
+    }
+    return EXIT_DONE;
+}
+
+int columns_append(columns *c, const columns *from, const char *name, const char *first) {
+    if (!c->of && !copy_columns(c, from)) return no_memory(name);
+    const int code = check_columns(c, from, name, first);
+    if (code != EXIT_DONE || from->n == 0) return code;
+    if (!reserve(c, c->n + from->n)) return no_memory(name);
+    for (int k = 0; k < c->count; k++)
+        memcpy(c->of[k].numbers + bytes_of(&c->of[k], c->n), from->of[k].numbers,
+               bytes_of(&c->of[k], from->n));
+    c->n += from->n;
+    return EXIT_DONE;
+}
+
+bf_array columns_array(const columns *c, int k) {
+    return bf_array_of(c->of[k].dtype, c->of[k].numbers, c->n);
+}

@@ -1,0 +1,37 @@
+/* The numbers of an input in memory of their own: a line of them for each column. */
+#ifndef BITFOLD_CLI_ORDER_COLUMNS_H
+#define BITFOLD_CLI_ORDER_COLUMNS_H
+
+#include "input/rows.h"
+
+typedef struct column {
+    bf_dtype dtype;
+    char *numbers;
+    char *name; /* of text; NULL: of an array */
+} column;
+
+typedef struct columns {
+    int count;
+    int64_t n, room; /* of each: numbers, and memory for them */
+    column *of;
+} columns;
+
+/* How much memory numbers may take; the hint for more. */
+typedef struct columns_limit {
+    int64_t bytes;  /* 0: no limit */
+    int64_t factor; /* bytes that each byte of a number costs, for what is made of it */
+    int64_t beside; /* bytes that each number costs besides */
+} columns_limit;
+
+/* Reads all rows, and begins anew as long as a number shows that its column has another dtype.
+ * Close it in either case. Returns an exit code, having reported the failure; so does append. */
+int columns_load(columns *c, rows *r, const columns_limit *limit);
+void columns_close(columns *c);
+
+/* Appends the numbers of `from`, which a file of this name has, to c, which may be empty: its
+ * columns are those of the file `first`. */
+int columns_append(columns *c, const columns *from, const char *name, const char *first);
+
+bf_array columns_array(const columns *c, int k);
+
+#endif

@@ -1,0 +1,258 @@
+/* sort argsort median quantile top unique: what depends on the order of values. */
+#include "command.h"
+#include "order/answer.h"
+#include "order/columns.h"
+#include "runtime/context.h"
+#include "runtime/progress.h"
+
+#include <string.h>
+
+#define TAKES_ORDER                                                                                \
+    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT |         \
+     TAKES_TOTAL)
+
+#define SYNOPSIS "[OPTIONS] [FILE...]"
+#define ORDERED                                                                                    \
+    "Numbers are in the order -inf to inf, -0 before 0, NaN last; equal ones are in the order "    \
+    "of\n"                                                                                         \
+    "their indices. -o FILE.npy writes an array. '-' or no FILE is standard input."
+
+static const struct {
+    const char *name;
+    order_kind kind;
+    usage usage;
+} commands[] = {
+    {"sort",
+     ORDER_SORT,
+     {SYNOPSIS, "Sorts the numbers of each FILE, one a line.\n" ORDERED, TAKES_ORDER | TAKES_SORT,
+      "bitfold sort --descending x.npy"}},
+    {"argsort",
+     ORDER_ARGSORT,
+     {SYNOPSIS,
+      "Shows the indices, from 0 in C order, that sort the numbers of each FILE.\n" ORDERED,
+      TAKES_ORDER | TAKES_SORT, "bitfold argsort x.npy -o index.npy"}},
+    {"median",
+     ORDER_MEDIAN,
+     {SYNOPSIS,
+      "The median of each FILE: the number in the middle, or the exact mean of the two there,\n"
+      "rounded once. '-' or no FILE is standard input.",
+      TAKES_ORDER | TAKES_MANY | TAKES_EMPTY, "bitfold median x.npy"}},
+    {"quantile",
+     ORDER_QUANTILE,
+     {SYNOPSIS,
+      "The quantiles of each FILE, one a line. The methods are NumPy's: linear, lower, higher,\n"
+      "midpoint, nearest, inverted_cdf, averaged_inverted_cdf, closest_observation,\n"
+      "interpolated_inverted_cdf, hazen, weibull, median_unbiased and normal_unbiased. --tsv "
+      "shows\n"
+      "the percent, a tab and the quantile. '-' or no FILE is standard input.",
+      TAKES_ORDER | TAKES_MANY | TAKES_EMPTY | TAKES_PERCENTS,
+      "bitfold quantile -p 5,50,99.9 x.npy"}},
+    {"top",
+     ORDER_TOP,
+     {SYNOPSIS,
+      "The K greatest numbers of each FILE, the greatest first: the number, a tab and its index,\n"
+      "from 0 in C order. NaN is the greatest, unless it is skipped; equal ones are in the order\n"
+      "of their indices. '-' or no FILE is standard input.",
+      TAKES_ORDER | TAKES_FIRST, "bitfold top -n 2 x.npy"}},
+    {"unique",
+     ORDER_UNIQUE,
+     {SYNOPSIS,
+      "The different numbers of each FILE, ascending. -0 counts as 0, and all NaNs count as one\n"
+      "number, the greatest. '-' or no FILE is standard input.",
+      TAKES_ORDER | TAKES_TIMES, "bitfold unique --count x.npy"}},
+};
+
+typedef struct order {
+    question question;
+    output output;
+    places places;
+    spool_limit limit; /* of pipes that may be read again */
+    columns total;     /* of all files so far, if that is asked for */
+    double seconds;
+} order;
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static bool is_many(const options *o) { return o->file_count > 1 || o->total; }
+
+static rows_options reading(order *x) {
+    const options *o = x->question.options;
+    const order_kind kind = x->question.kind;
+    spool_limit_set(&x->limit, o->memory.pipes / 2);
+    return (rows_options){.threads = o->threads,
+                          .settled = true,
+                          .ordered = kind == ORDER_SORT || kind == ORDER_ARGSORT ||
+                                     kind == ORDER_TOP || o->axes.n > 0,
+                          .unchanging = true,
+                          .keep = &x->limit,
+                          .memory = o->memory.input};
+}
+
+/* Answers about one array, for which the work began then. */
+static int answer_subject(order *x, const subject *s, double began) {
+    const question *q = &x->question;
+    answer a;
+    int code = answer_make(&a, q, s);
+    a.seconds = progress_clock() - began;
+    note_device(q->context, s->file);
+    if (code == EXIT_DONE) code = answer_put(&a, q, &x->output, is_many(q->options));
+    answer_free(&a);
+    return code;
+}
+
+/* A column of text has a name, which is shown if there are several. */
+static int answer_columns(order *x, const columns *c, const char *file, double began) {
+    int code = EXIT_DONE;
+    if (c->count > 1 && output_is_array(&x->output))
+        return fail(EXIT_USAGE, file, "one array holds the results of one column, not %d",
+                    c->count);
+    for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
+        const subject s = {.file = file,
+                           .column = c->count > 1 ? c->of[k].name : NULL,
+                           .array = columns_array(c, k),
+                           .owned = true};
+        code = answer_subject(x, &s, began);
+    }
+    return code;
+}
+
+/* A quarter of memory is for numbers: the library takes as much as they, or twice that of an index.
+ */
+static columns_limit limit_of(const order *x) {
+    const options *o = x->question.options;
+    return (columns_limit){.bytes = o->memory.results + o->memory.pipes / 2,
+                           .factor = o->total || x->question.kind == ORDER_UNIQUE ? 2 : 1,
+                           .beside = x->question.kind == ORDER_ARGSORT || o->times ? 8 : 0};
+}
+
+static int check_line_shape(const order *x, const rows *r) {
+    const source *s = &r->source;
+    return x->question.places && s->layout.ndim != 1
+               ? fail(EXIT_DATA, s->name, "segments and slots need one dimension: it has %d",
+                      s->layout.ndim)
+               : EXIT_DONE;
+}
+
+static int load_columns(order *x, columns *c, const char *name) {
+    rows r;
+    const rows_options how = reading(x);
+    const columns_limit limit = limit_of(x);
+    int code = rows_open(&r, name, &x->question.options->input, &how);
+    if (code != EXIT_DONE) return code;
+    if (!rows_may_resettle(&r)) rows_forget(&r);
+    code = check_line_shape(x, &r);
+    progress_start(name, rows_bytes(&r));
+    if (code == EXIT_DONE) code = columns_load(c, &r, &limit);
+    progress_stop();
+    if (code == EXIT_DONE) code = source_check(&r.source);
+    rows_close(&r);
+    return code;
+}
+
+static int do_columns(order *x, const char *name, double began) {
+    const options *o = x->question.options;
+    columns c = {.count = 0};
+    int code = load_columns(x, &c, name);
+    if (code == EXIT_DONE && o->total) code = columns_append(&x->total, &c, name, o->files[0]);
+    if (code == EXIT_DONE) code = answer_columns(x, &c, name, began);
+    columns_close(&c);
+    return code;
+}
+
+/* ---- fibres ---------------------------------------------------------------------------------- */
+
+static int load_matrix(order *x, matrix *m, bf_array *whole) {
+    matrix *const of[] = {m};
+    const columns_limit limit = limit_of(x);
+    int code;
+    do {
+        code = matrix_settle(of, 1);
+        if (code == EXIT_DONE) code = matrix_all(m, limit.bytes, whole);
+        if (code == ROWS_RESETTLED) matrix_again(m);
+    } while (code == ROWS_RESETTLED);
+    return code == EXIT_DONE ? matrix_check(m) : code;
+}
+
+static int do_matrix(order *x, const char *name, double began) {
+    matrix m;
+    subject s = {.file = name};
+    const rows_options how = reading(x);
+    input in = x->question.options->input;
+    in.text.table = true;
+    int code = matrix_open(&m, name, &in, &how);
+    if (code == EXIT_DONE) code = places_fit(&x->places, &m);
+    if (code == EXIT_DONE) {
+        progress_start(name, rows_bytes(&m.rows));
+        code = load_matrix(x, &m, &s.array);
+        progress_stop();
+    }
+    if (code == EXIT_DONE) code = answer_subject(x, &s, began);
+    matrix_close(&m);
+    return code;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int do_total(order *x) {
+    return answer_columns(x, &x->total, "total", progress_clock() - x->seconds);
+}
+
+/* A file that fails does not keep the others from their values, but there is no total then. */
+static int do_files(order *x) {
+    const options *o = x->question.options;
+    int first_failure = EXIT_DONE;
+    for (int i = 0; i < o->file_count && !ferror(x->output.stream); i++) {
+        const double began = progress_clock();
+        const int code =
+            o->axes.n > 0 ? do_matrix(x, o->files[i], began) : do_columns(x, o->files[i], began);
+        x->seconds += progress_clock() - began;
+        if (first_failure == EXIT_DONE) first_failure = code;
+    }
+    return first_failure == EXIT_DONE && o->total ? do_total(x) : first_failure;
+}
+
+static int run_order(order *x) {
+    const options *o = x->question.options;
+    const bool parted = o->axes.n > 0 || o->offsets || o->index;
+    int code = context_open(&x->question.context, o);
+    if (code == EXIT_DONE) code = output_open(&x->output, o, is_many(o));
+    if (code == EXIT_DONE && parted) {
+        x->question.places = &x->places;
+        code = places_open(&x->places, o, x->question.context);
+    }
+    if (code == EXIT_DONE) code = do_files(x);
+    if (code == EXIT_DONE) return output_close(&x->output);
+    output_abandon(&x->output);
+    return code;
+}
+
+static int check_line(const options *o, order_kind kind) {
+    const int code = places_check_line(o);
+    if (code != EXIT_DONE) return code;
+    if (kind == ORDER_TOP && o->first == 0) {
+        fail(EXIT_USAGE, NULL, "-n K is needed: how many are shown");
+        return EXIT_USAGE;
+    }
+    if (o->axes.n > 1 && kind != ORDER_MEDIAN && kind != ORDER_QUANTILE)
+        return fail(EXIT_USAGE, NULL, "one axis is sorted along, not %d", o->axes.n);
+    if (output_names_array(o->output) && is_many(o))
+        return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
+    if (output_names_array(o->output) && o->times)
+        return fail(EXIT_USAGE, o->output, "--count does not fit an array of the numbers");
+    return EXIT_DONE;
+}
+
+int cmd_order(int argc, char **argv) {
+    options o;
+    int code, i = 0;
+    while (strcmp(commands[i].name, argv[0]) != 0) i++;
+    if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
+    code = check_line(&o, commands[i].kind);
+    if (code != EXIT_DONE) return code;
+    order x = {.question = {.kind = commands[i].kind, .options = &o}, .places.rows.source.fd = -1};
+    code = run_order(&x);
+    columns_close(&x.total);
+    places_close(&x.places);
+    bf_context_destroy(x.question.context);
+    return code;
+}

@@ -1,0 +1,161 @@
+/* How answers are shown. */
+#include "order/answer.h"
+
+#include "input/npy_write.h"
+#include "runtime/json.h"
+#include "text/lines.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+typedef struct shown {
+    const answer *answer;
+    const char *file;                /* behind a line; NULL: not shown */
+    struct wanted_percents percents; /* before a line; n 0: not shown */
+    int64_t each;                    /* lines of each percent */
+    bool hex;
+} shown;
+
+static bf_value value_at(const answer *x, int64_t i) {
+    return output_element(x->values.dtype, x->values.data, i);
+}
+
+static char *make_line(const void *arg, int64_t i, char *line) {
+    const shown *s = arg;
+    const answer *x = s->answer;
+    const bf_value value = value_at(x, i);
+    if (x->column) {
+        line = output_copy_name(line, x->column);
+        *line++ = '\t';
+    }
+    if (s->percents.n > 0) {
+        const bf_value percent = {.dtype = BF_F64, .as.f64 = s->percents.at[i / s->each]};
+        line = output_put_field(line, false, &percent, '\t');
+    }
+    line = output_put_field(line, s->hex, &value, x->beside || s->file ? '\t' : '\n');
+    if (x->beside) {
+        const bf_value beside = {.dtype = BF_I64, .as.i64 = x->beside[i]};
+        line = output_put_field(line, false, &beside, s->file ? '\t' : '\n');
+    }
+    if (!s->file) return line;
+    line = output_copy_name(line, s->file);
+    *line++ = '\n';
+    return line;
+}
+
+/* The percents are a column of --tsv: then the file is only shown if there are several. */
+static int put_lines(const answer *x, const question *q, const output *out, bool many) {
+    const int64_t n = bf_array_count(&x->values);
+    const bool percents = q->kind == ORDER_QUANTILE && out->layout == LAYOUT_TSV;
+    shown s = {.answer = x, .hex = out->hex, .file = many || out->names ? x->file : NULL};
+    if (percents && !many) s.file = NULL;
+    if (percents) s.percents = answer_percents(q->options);
+    if (percents) s.each = n / s.percents.n;
+    const lines wanted = {make_line, &s,
+                          3 * (BF_VALUE_TEXT + 1) + strlen(x->file) +
+                              (x->column ? strlen(x->column) : 0) + 2};
+    return lines_put(out->stream, &wanted, n, q->options->threads);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static char *make_number(const void *arg, int64_t i, char *line) {
+    const bf_value value = value_at(arg, i);
+    if (i > 0) *line++ = ',';
+    return json_put_value(line, &value);
+}
+
+static char *make_beside(const void *arg, int64_t i, char *line) {
+    const answer *x = arg;
+    const bf_value value = {.dtype = BF_I64, .as.i64 = x->beside[i]};
+    if (i > 0) *line++ = ',';
+    return json_put_value(line, &value);
+}
+
+/* ,"name":[...] of a number for each of the values. */
+static int put_numbers(const answer *x, const question *q, FILE *f, const char *name,
+                       char *(*make)(const void *, int64_t, char *)) {
+    const lines numbers = {make, x, JSON_VALUE_TEXT + 1};
+    fprintf(f, ",\"%s\":[", name);
+    const int code = lines_put(f, &numbers, bf_array_count(&x->values), q->options->threads);
+    putc(']', f);
+    return code;
+}
+
+static void put_percents(const question *q, FILE *f) {
+    const struct wanted_percents percents = answer_percents(q->options);
+    fprintf(f, ",\"method\":\"%s\",\"percents\":[", bf_quantile_method_name(q->options->method));
+    for (int i = 0; i < percents.n; i++) {
+        const bf_value percent = {.dtype = BF_F64, .as.f64 = percents.at[i]};
+        if (i > 0) putc(',', f);
+        json_value(f, &percent);
+    }
+    putc(']', f);
+}
+
+/* {"schema":1, ... of the array of values. */
+static void put_head(const answer *x, const question *q, FILE *f) {
+    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
+    json_string(f, x->file);
+    if (x->column) {
+        fputs(",\"column\":", f);
+        json_string(f, x->column);
+    }
+    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(x->info.dtype), x->info.count);
+    if (q->kind == ORDER_QUANTILE) put_percents(q, f);
+    fputs(",\"shape\":[", f);
+    for (int d = 0; d < x->values.ndim; d++)
+        fprintf(f, "%s%" PRId64, d > 0 ? "," : "", x->values.shape[d]);
+    putc(']', f);
+}
+
+static int put_object(const answer *x, const question *q, FILE *f) {
+    put_head(x, q, f);
+    int code = put_numbers(x, q, f, "values", make_number);
+    if (code == EXIT_DONE && x->beside)
+        code = put_numbers(x, q, f, q->kind == ORDER_TOP ? "index" : "counts", make_beside);
+    json_end(f, bf_context_device(q->context), x->seconds);
+    return code;
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+/* With --json, the object that tells of it goes to standard output. */
+static int put_array(const answer *x, const question *q, const output *out) {
+    char header[NPY_WRITE_MAX];
+    const bf_array *a = &x->values;
+    npy_header h = {.dtype = a->dtype, .ndim = a->ndim};
+    memcpy(h.shape, a->shape, sizeof a->shape);
+    fwrite(header, 1, npy_write_header(&h, header), out->stream);
+    fwrite(a->data, bf_dtype_size(a->dtype), (size_t)bf_array_count(a), out->stream);
+    if (out->layout != LAYOUT_JSON) return EXIT_DONE;
+    put_head(x, q, stdout);
+    json_end(stdout, bf_context_device(q->context), x->seconds);
+    return output_flush(stdout, "standard output");
+}
+
+static int put_single(const answer *x, const question *q, output *out) {
+    const result r = {.file = x->file,
+                      .column = x->column,
+                      .info = x->info,
+                      .value = value_at(x, 0),
+                      .device = bf_context_device(q->context),
+                      .seconds = x->seconds};
+    return output_result(out, &r);
+}
+
+int answer_put(const answer *x, const question *q, output *out, bool many) {
+    int code;
+    if (output_is_array(out))
+        code = put_array(x, q, out);
+    else if (q->kind == ORDER_MEDIAN && x->values.ndim == 0)
+        return put_single(x, q, out);
+    else
+        code =
+            out->layout == LAYOUT_JSON ? put_object(x, q, out->stream) : put_lines(x, q, out, many);
+    const int flushed =
+        output_flush(out->stream, out->to_file ? out->file.name : "standard output");
+    return code == EXIT_DONE ? flushed : code;
+}
