@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) void bf_write_places(bf_dtype dtype
     }
 }
 
-/* ---- plan.c: which elements results need ----------------------------------------------------- */
+/* ---- select.c: which elements results need --------------------------------------------------- */
 
 typedef struct bf_plan {
     const bf_selection *selection;
