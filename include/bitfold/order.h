@@ -161,6 +161,64 @@ BF_API bf_status bf_unique(bf_context *context, const bf_array *array,
 BF_API bf_status bf_mode(bf_context *context, const bf_array *array,
                          const bf_order_options *options, bf_value *value, int64_t *count);
 
+/* ---- quantiles of data that are read again ---------------------------------------------------
+ */
+
+/* Quantiles, or the median, of data that are larger than memory, or come in parts: exact, in passes
+ * over the same elements. A pass absorbs them all, in any order, into one object or into several
+ * that are then merged; bf_quantiles_next ends it. Elements of 1 or 2 bytes take one pass, of 4
+ * mostly two and at most four, of 8 two or three and at most six. An object has 3.7 MB, whatever
+ * the data. */
+typedef struct bf_quantiles bf_quantiles;
+
+#define BF_QUANTILES_MAX 32
+
+/* Quantiles q[0..m) (0 to 1; m at most BF_QUANTILES_MAX) of elements of dtype; or (q NULL, m 0) the
+ * median. Options as of bf_quantile_axes. The context must outlive the object; both belong to one
+ * thread at a time. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_MEMORY. */
+BF_API bf_status bf_quantiles_create(bf_context *context, bf_dtype dtype, const double q[], int m,
+                                     const bf_order_options *options, bf_quantiles **quantiles);
+BF_API void bf_quantiles_destroy(bf_quantiles *quantiles);
+
+/* Takes the elements of an array into the present pass. On failure the object is as it was. Errors:
+ * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_STATE (all is found; or the elements are not those of the first
+ * pass), BF_E_OVERFLOW (more than 2^62 elements), BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
+BF_API bf_status bf_quantiles_absorb(bf_quantiles *quantiles, const bf_array *array);
+
+/* Adds what `from` has absorbed in this pass to `into`. Both look for the same of the same dtype,
+ * and are in the same pass of the same data: both new, or both loaded from what one was saved to
+ * when the pass began. Else BF_E_STATE. */
+BF_API bf_status bf_quantiles_merge(bf_quantiles *into, const bf_quantiles *from);
+
+/* Ends the pass. Sets *done to 1 if all is found; else to 0: another pass begins. Errors: BF_E_STATE
+ * (this pass had not the elements of the first); then the object is as it was. */
+BF_API bf_status bf_quantiles_next(bf_quantiles *quantiles, int *done);
+
+/* Writes the m quantiles, or the median, of the dtype that bf_quantile_dtype or bf_median_dtype
+ * says. Errors: BF_E_STATE (not done), BF_E_NAN, BF_E_EMPTY. */
+BF_API bf_status bf_quantiles_result(const bf_quantiles *quantiles, bf_value values[]);
+
+typedef struct bf_quantiles_info {
+    size_t size; /* sizeof(bf_quantiles_info): set before the call, see bitfold.h */
+    bf_dtype dtype, to;
+    int results; /* m, or 1 */
+    int pass;    /* from 1 */
+    int done;
+    int64_t count; /* elements absorbed in this pass, */
+    int64_t all;   /* and in the first, when it has ended; else 0 */
+    int64_t nan;   /* of them */
+} bf_quantiles_info;
+
+/* Errors: BF_E_ARGUMENT. */
+BF_API bf_status bf_quantiles_describe(const bf_quantiles *quantiles, bf_quantiles_info *info);
+
+/* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. The same
+ * elements give the same bytes, whatever their order and the merging. */
+BF_API size_t bf_quantiles_save_size(const bf_quantiles *quantiles);
+BF_API bf_status bf_quantiles_save(const bf_quantiles *quantiles, void *buffer);
+BF_API bf_status bf_quantiles_load(bf_context *context, const void *buffer, size_t size,
+                                   bf_quantiles **quantiles);
+
 #ifdef __cplusplus
 }
 #endif

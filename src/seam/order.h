@@ -3,6 +3,7 @@
 #define BF_SEAM_ORDER_H
 
 #include "rules/key/order.h"
+#include "rules/order/ranges.h"
 #include "seam/backend.h"
 #include <bitfold/order.h>
 
@@ -55,6 +56,10 @@ typedef struct bf_order_backend {
      * Errors: BF_E_NAN, BF_E_EMPTY, with messages. */
     bf_status (*select)(bf_context *context, const bf_order_lines *lines,
                         const bf_selection *selection, void *results);
+    /* Adds n > 0 elements to a tally, in host memory. Errors also: BF_E_STATE, with a message (there
+     * are more to collect than the pass before has counted). NULL: the CPU does it. */
+    bf_status (*tally)(bf_context *context, const bf_ranges *ranges, const void *values, int64_t n,
+                       bf_tally *tally);
     /* Writes for each of m wanted elements its place (i64) in n sorted ones. */
     bf_status (*search)(bf_context *context, bf_dtype dtype, bf_order order, const void *sorted,
                         int64_t n, const void *wanted, int64_t m, bool right, void *places);

@@ -5,10 +5,11 @@ import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 HEADERS = os.path.join(ROOT, "include/bitfold")
-OBJECTS = r"\b(bf_context|bf_state|bf_histogram|bf_groups|bf_table|bf_comm) \*(\w+)"
+OBJECTS = r"\b(bf_context|bf_state|bf_histogram|bf_groups|bf_table|bf_comm|bf_quantiles) \*(\w+)"
 # Calls that leave the context alone: they make it, end it, or only look at an object.
 FREE = {"bf_context_create", "bf_state_describe", "bf_state_save", "bf_histogram_describe",
-        "bf_histogram_save", "bf_groups_describe", "bf_state_words_info", "bf_state_get_words"}
+        "bf_histogram_save", "bf_quantiles_describe", "bf_quantiles_save",
+        "bf_groups_describe", "bf_state_words_info", "bf_state_get_words"}
 
 
 def source(path):

@@ -143,6 +143,35 @@ static void many_states(void **unused) {
     REFUSED(bf_states_load(c, w->saved_states, w->saved_states_size, NULL));
 }
 
+static void quantiles(void **unused) {
+    (void)unused;
+    bf_quantiles *q = NULL;
+    const double half = 0.5;
+    int done;
+    REFUSED(bf_quantiles_create(NULL, BF_F64, &half, 1, NULL, &q));
+    REFUSED(bf_quantiles_create(c, BF_F64, NULL, 1, NULL, &q));
+    REFUSED(bf_quantiles_create(c, BF_F64, &half, 0, NULL, &q));
+    REFUSED(bf_quantiles_create(c, BF_F64, &half, 1, NULL, NULL));
+    bf_quantiles_destroy(NULL);
+    REFUSED(bf_quantiles_absorb(NULL, &w->f64));
+    REFUSED(bf_quantiles_absorb(w->quantiles, NULL));
+    REFUSED(bf_quantiles_merge(NULL, w->quantiles));
+    REFUSED(bf_quantiles_merge(w->quantiles, NULL));
+    REFUSED(bf_quantiles_next(NULL, &done));
+    REFUSED(bf_quantiles_next(w->quantiles, NULL));
+    REFUSED(bf_quantiles_result(NULL, w->values));
+    REFUSED(bf_quantiles_result(w->found_quantiles, NULL));
+    bf_quantiles_info info = {.size = sizeof info};
+    REFUSED(bf_quantiles_describe(NULL, &info));
+    REFUSED(bf_quantiles_describe(w->quantiles, NULL));
+    assert_int_equal(bf_quantiles_save_size(NULL), 0);
+    REFUSED(bf_quantiles_save(NULL, w->saved_quantiles));
+    REFUSED(bf_quantiles_save(w->quantiles, NULL));
+    REFUSED(bf_quantiles_load(NULL, w->saved_quantiles, w->saved_quantiles_size, &q));
+    REFUSED(bf_quantiles_load(c, NULL, w->saved_quantiles_size, &q));
+    REFUSED(bf_quantiles_load(c, w->saved_quantiles, w->saved_quantiles_size, NULL));
+}
+
 static void order(void **unused) {
     (void)unused;
     const bf_array *x = &w->f64, *i = &w->zeros, *y = &w->out_f64;
@@ -598,8 +627,8 @@ int main(void) {
         cmocka_unit_test(maps),         cmocka_unit_test(pictures),
         cmocka_unit_test(histograms),   cmocka_unit_test(groups),
         cmocka_unit_test(tables),       cmocka_unit_test(communicators),
-        cmocka_unit_test(order),        cmocka_unit_test(many_results),
-        cmocka_unit_test(many_states),
+        cmocka_unit_test(quantiles),    cmocka_unit_test(order),
+        cmocka_unit_test(many_results), cmocka_unit_test(many_states),
     };
     return cmocka_run_group_tests(tests, make, destroy_world);
 }

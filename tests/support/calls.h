@@ -16,7 +16,8 @@ typedef struct world {
     bf_state *state, *other_state, *pairs, *description, *ordered;
     bf_histogram *histogram, *other_histogram;
     bf_groups *groups, *other_groups;
-    bf_states *states, *other_states; /* one */
+    bf_states *states, *other_states;                            /* one */
+    bf_quantiles *quantiles, *other_quantiles, *found_quantiles; /* the last: of nothing */
     bf_table *table, *multimap;
     bf_comm *comm; /* of one rank */
     bf_array f64, f32, i64, u16, bools, zeros, out_f64, out_i64, out_bool, picture;
@@ -31,6 +32,8 @@ typedef struct world {
     size_t saved[4]; /* sizes of what lies in the quarters of the buffer */
     char saved_states[1 << 12];
     size_t saved_states_size;
+    char saved_quantiles[1 << 12];
+    size_t saved_quantiles_size;
 } world;
 
 static const bf_aggregate world_aggregate = {BF_SUM, BF_F64};
@@ -258,6 +261,15 @@ CALL_ORDER(bf_unique, &w->zeros, NULL, NULL, NULL, &r.runs)
 CALL_ORDER(bf_mode, &w->zeros, NULL, w->values, NULL)
 #undef CALL_ORDER
 
+CALL_MAKING(bf_quantiles_create, bf_quantiles, bf_quantiles_destroy, w->context, BF_F64, NULL, 0,
+            NULL)
+CALL(bf_quantiles_absorb, w->quantiles, &w->f64)
+CALL(bf_quantiles_merge, w->quantiles, w->other_quantiles)
+CALL(bf_quantiles_next, w->found_quantiles, &(int){0})
+CALL(bf_quantiles_result, w->found_quantiles, w->values)
+CALL_MAKING(bf_quantiles_load, bf_quantiles, bf_quantiles_destroy, w->context, w->saved_quantiles,
+            w->saved_quantiles_size)
+
 #define CALL_STATES(name, ...)                                                                     \
     static bf_status call_##name(world *w) {                                                       \
         world_results r = world_result(w);                                                         \
@@ -412,6 +424,12 @@ static const context_call context_calls[] = {
     ENTRY(bf_is_sorted),
     ENTRY(bf_unique),
     ENTRY(bf_mode),
+    ENTRY(bf_quantiles_create),
+    ENTRY(bf_quantiles_absorb),
+    ENTRY(bf_quantiles_merge),
+    ENTRY(bf_quantiles_next),
+    ENTRY(bf_quantiles_result),
+    ENTRY(bf_quantiles_load),
     ENTRY(bf_states_create),
     ENTRY(bf_states_clear),
     ENTRY(bf_states_absorb_axes),
@@ -510,6 +528,19 @@ enum {
     SIMPLE_CALLS = 13 * 12 + 2 * 6, /* the last of them */
 };
 
+/* Medians of no elements yet, and of nothing. */
+static inline bf_status make_quantiles(world *w) {
+    static const bf_value empty = {.dtype = BF_F64};
+    int done;
+    bf_status status = bf_quantiles_create(w->context, BF_F64, NULL, 0, NULL, &w->quantiles);
+    if (status == BF_OK)
+        status = bf_quantiles_create(w->context, BF_F64, NULL, 0, NULL, &w->other_quantiles);
+    if (status == BF_OK)
+        status = bf_quantiles_create(w->context, BF_F64, NULL, 0,
+                                     &BF_ORDER_OPTIONS(.empty = &empty), &w->found_quantiles);
+    return status == BF_OK ? bf_quantiles_next(w->found_quantiles, &done) : status;
+}
+
 static inline bf_status make_objects(world *w) {
     bf_array one_key = bf_array_of(BF_I64, w->integers, 1);
     bf_array one_value = bf_array_of(BF_F64, w->doubles, 1);
@@ -526,6 +557,7 @@ static inline bf_status make_objects(world *w) {
     if (status == BF_OK) status = bf_groups_create(w->context, &world_groups, &w->other_groups);
     if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->states);
     if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->other_states);
+    if (status == BF_OK) status = make_quantiles(w);
     if (status == BF_OK) status = bf_table_create(w->context, &world_table, &w->table);
     if (status == BF_OK) status = bf_table_create(w->context, &world_multimap, &w->multimap);
     if (status == BF_OK) status = bf_table_insert(w->multimap, &one_key, &one_value);
@@ -544,6 +576,8 @@ static inline bf_status save_objects(world *w) {
     if (status == BF_OK) status = bf_groups_save(w->groups, world_quarter(w, 2));
     if (status == BF_OK) status = bf_states_save_size(w->states, &w->saved_states_size);
     if (status == BF_OK) status = bf_states_save(w->states, w->saved_states);
+    w->saved_quantiles_size = bf_quantiles_save_size(w->quantiles);
+    if (status == BF_OK) status = bf_quantiles_save(w->quantiles, w->saved_quantiles);
     return status == BF_OK ? bf_table_save(w->table, world_quarter(w, 3)) : status;
 }
 
@@ -601,6 +635,9 @@ static inline void world_destroy(world *w) {
     bf_histogram_destroy(w->other_histogram);
     bf_states_destroy(w->states);
     bf_states_destroy(w->other_states);
+    bf_quantiles_destroy(w->quantiles);
+    bf_quantiles_destroy(w->other_quantiles);
+    bf_quantiles_destroy(w->found_quantiles);
     bf_groups_destroy(w->groups);
     bf_groups_destroy(w->other_groups);
     bf_table_destroy(w->table);

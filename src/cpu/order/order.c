@@ -9,6 +9,7 @@ const bf_order_backend bf_cpu_order_backend = {
     .sort_rows = bf_cpu_sort_rows,
     .top = bf_cpu_top,
     .select = bf_cpu_select,
+    .tally = bf_cpu_tally,
     .search = bf_cpu_search,
     .is_sorted = bf_cpu_is_sorted,
     .unique = bf_cpu_unique,

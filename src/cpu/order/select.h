@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) void bf_write_places(bf_dtype dtype
     }
 }
 
-/* ---- plan.c: which elements results need ----------------------------------------------------- */
+/* ---- select.c: which elements results need --------------------------------------------------- */
 
 typedef struct bf_plan {
     const bf_selection *selection;
@@ -137,6 +137,9 @@ bf_status bf_cpu_select(bf_context *context, const bf_order_lines *lines,
                         const bf_selection *selection, void *results);
 bf_status bf_cpu_top(bf_context *context, const bf_order_lines *lines, int64_t k, void *values,
                      void *index);
+
+bf_status bf_cpu_tally(bf_context *context, const bf_ranges *ranges, const void *values, int64_t n,
+                       bf_tally *tally); /* tally.c */
 
 /* Opens what the finders of all workers need, and makes one for the calling thread. false: no
  * memory, with a message. */

@@ -1,0 +1,293 @@
+/* Quantiles of data that are read again: whatever the division of the data, the order of merging
+ * and the threads, they are those of the whole array, and what is saved has the same bytes. */
+#include "tests/support/oracle.h"
+
+#include <bitfold/order.h>
+
+enum { MOST = 1 << 20, PARTS = 4, SAVED_MOST = 4 << 20, PASSES_MOST = 6 };
+
+static char data[MOST * 8 + 8];
+static char saved[SAVED_MOST], other_saved[SAVED_MOST];
+
+typedef enum pattern {
+    RANDOM_BITS,
+    NUMBERS,
+    EQUAL,
+    TWO_VALUES,
+    CLOSE,    /* they agree in many bits */
+    HEAVY,    /* one value among close ones */
+    LOW_BITS, /* a few values apart, close ones about each */
+    ALL_NAN,
+    PATTERNS
+} pattern;
+
+static uint64_t element_of(bf_dtype dtype, pattern p, int64_t i, uint64_t *seed) {
+    const uint64_t random = next_random(seed),
+                   middle = is_float(dtype) ? infinity_bits(dtype) / 2 : 0;
+    switch (p) {
+    case RANDOM_BITS: return random;
+    case NUMBERS: return random_element(dtype, KIND_NARROW, i, 0, seed);
+    case EQUAL: return middle + 7;
+    case TWO_VALUES: return middle + (random & 1);
+    case CLOSE: return middle + (random & 0xfffff);
+    case HEAVY: return random & 1 ? middle : middle + 1 + (random >> 40);
+    case LOW_BITS: return (random >> 60 << (8 * bf_dtype_size(dtype) - 6)) + (random & 0xffff);
+    default: return is_float(dtype) ? infinity_bits(dtype) | 1 : random;
+    }
+}
+
+static void make_data(bf_dtype dtype, pattern p, int64_t n, uint64_t *seed) {
+    const size_t bytes = bf_dtype_size(dtype);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t x = element_of(dtype, p, i, seed);
+        if (p < ALL_NAN && next_random(seed) % 50 == 0 && *seed % 3 == 0) x = ~(uint64_t)0;
+        store_bits(data + (size_t)i * bytes, bytes, x);
+    }
+}
+
+/* ---- the oracle: a selection from the whole array -------------------------------------------- */
+
+typedef struct search {
+    bf_dtype dtype, to;
+    const double *q;
+    int m;
+    bf_order_options options;
+} search;
+
+static int results_of(const search *s) { return s->m > 0 ? s->m : 1; }
+
+static bf_status select_all(bf_context *c, const search *s, int64_t n, char *results) {
+    const bf_array x = bf_array_of(s->dtype, data, n);
+    bf_array values = bf_array_of(s->to, results, s->m);
+    const int axis = 0;
+    if (s->m > 0) return bf_quantile_axes(c, &x, &axis, 1, s->q, s->m, &s->options, &values);
+    values.ndim = 0;
+    return bf_median_axes(c, &x, &axis, 1, &s->options, &values);
+}
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
+static void absorb(bf_quantiles *q, bf_dtype dtype, int64_t first, int64_t n) {
+    const bf_array x = bf_array_of(dtype, data + (size_t)first * bf_dtype_size(dtype), n);
+    assert_int_equal(bf_quantiles_absorb(q, &x), BF_OK);
+}
+
+static size_t save(const bf_quantiles *q, char *to) {
+    const size_t size = bf_quantiles_save_size(q);
+    assert_true(size <= SAVED_MOST);
+    assert_int_equal(bf_quantiles_save(q, to), BF_OK);
+    return size;
+}
+
+/* One object reads all; others, loaded from what it was, read parts, and are merged in any order.
+ */
+static void check_pass(bf_context *c[PARTS], bf_quantiles *whole, bf_dtype dtype, int64_t n,
+                       uint64_t *seed) {
+    bf_quantiles *parts[PARTS];
+    const size_t blank = save(whole, saved);
+    int64_t at = 0;
+    absorb(whole, dtype, 0, n);
+    for (int i = 0; i < PARTS; i++) {
+        const int64_t end =
+            i == PARTS - 1 ? n : at + (int64_t)(next_random(seed) % (uint64_t)(n - at + 1));
+        assert_int_equal(bf_quantiles_load(c[i], saved, blank, &parts[i]), BF_OK);
+        absorb(parts[i], dtype, at, end - at);
+        at = end;
+    }
+    const int into = (int)(next_random(seed) % PARTS);
+    for (int i = PARTS; i-- > 0;)
+        if (i != into) assert_int_equal(bf_quantiles_merge(parts[into], parts[i]), BF_OK);
+    const size_t size = save(whole, saved);
+    assert_int_equal(save(parts[into], other_saved), size);
+    assert_memory_equal(saved, other_saved, size);
+    for (int i = 0; i < PARTS; i++) bf_quantiles_destroy(parts[i]);
+    bf_quantiles *loaded;
+    assert_int_equal(bf_quantiles_load(c[0], saved, size, &loaded), BF_OK);
+    assert_int_equal(save(loaded, other_saved), size);
+    assert_memory_equal(saved, other_saved, size);
+    bf_quantiles_destroy(loaded);
+}
+
+static void check_search(bf_context *c[PARTS], const search *s, int64_t n, uint64_t *seed) {
+    char expected[BF_QUANTILES_MAX * 8];
+    bf_value values[BF_QUANTILES_MAX];
+    bf_quantiles *q;
+    int done = 0, passes = 0;
+    assert_int_equal(
+        bf_quantiles_create(c[0], s->dtype, s->m > 0 ? s->q : NULL, s->m, &s->options, &q), BF_OK);
+    for (; !done; passes++) {
+        check_pass(c, q, s->dtype, n, seed);
+        assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
+    }
+    if (passes > PASSES_MOST) fail_msg("%d passes of %s", passes, bf_dtype_name(s->dtype));
+    const bf_status status = select_all(c[0], s, n, expected);
+    assert_int_equal(bf_quantiles_result(q, values), status);
+    const size_t bytes = bf_dtype_size(s->to);
+    for (int i = 0; status == BF_OK && i < results_of(s); i++) {
+        assert_int_equal(values[i].dtype, s->to);
+        if (memcmp(&values[i].as, expected + (size_t)i * bytes, bytes) != 0)
+            fail_msg("%s, n %lld, result %d of %d is wrong", bf_dtype_name(s->dtype), (long long)n,
+                     i, s->m);
+    }
+    bf_quantiles_destroy(q);
+}
+
+static void passes_find_what_a_selection_does(void **unused) {
+    (void)unused;
+    static const int64_t sizes[] = {1, 2, 1000, 70001};
+    uint64_t seed = 1;
+    bf_context *c[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        c[i] = make_context(
+            i < 3 && bf_isa_name(i) != NULL && bf_isa_available(i) ? bf_isa_name(i) : NULL, 1 + i);
+    for (int d = 0; d < DTYPE_COUNT; d += CASE_STEP)
+        for (int p = 0; p < PATTERNS; p++) {
+            double q[BF_QUANTILES_MAX];
+            const int64_t n = p == RANDOM_BITS ? MOST / DATA_SHARE : sizes[(p + d) % 4];
+            search s = {.dtype = all_dtypes[d], .m = (int)(next_random(&seed) % 33), .q = q};
+            for (int i = 0; i < s.m; i++) q[i] = (double)(next_random(&seed) % 1001) / 1000;
+            s.options = (bf_order_options){.size = sizeof s.options};
+            s.options.nan = (bf_nan_policy)(next_random(&seed) % 3);
+            s.options.method = (bf_quantile_method)(next_random(&seed) % 13);
+            s.to =
+                s.m > 0 ? bf_quantile_dtype(s.dtype, s.options.method) : bf_median_dtype(s.dtype);
+            make_data(s.dtype, (pattern)p, n, &seed);
+            check_search(c, &s, n, &seed);
+            s.m = 0;
+            s.options.nan = BF_NAN_SKIP;
+            s.to = bf_median_dtype(s.dtype);
+            check_search(c, &s, n, &seed);
+        }
+    for (int i = 0; i < PARTS; i++) bf_context_destroy(c[i]);
+}
+
+static void large_arrays_are_shared_by_threads(void **unused) {
+    (void)unused;
+    uint64_t seed = 2;
+    bf_context *c[PARTS];
+    for (int i = 0; i < PARTS; i++) c[i] = make_context(NULL, i == 3 ? 8 : i + 1);
+    static const double q[] = {0.05, 0.5, 0.999};
+    static const bf_dtype some[] = {BF_F32, BF_F64, BF_I64};
+    for (int d = 0; d < 3; d++)
+        for (int p = 0; p < PATTERNS; p += 3) {
+            const search s = {.dtype = some[d],
+                              .to = BF_F64,
+                              .m = 3,
+                              .q = q,
+                              .options = {.size = sizeof s.options, .nan = BF_NAN_SKIP}};
+            make_data(s.dtype, (pattern)p, MOST, &seed);
+            check_search(c, &s, MOST, &seed);
+        }
+    for (int i = 0; i < PARTS; i++) bf_context_destroy(c[i]);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static bf_quantiles *median_of(bf_context *c, bf_dtype dtype, const bf_order_options *options) {
+    bf_quantiles *q;
+    assert_int_equal(bf_quantiles_create(c, dtype, NULL, 0, options, &q), BF_OK);
+    return q;
+}
+
+static void wrong_passes_are_refused_and_change_nothing(void **unused) {
+    (void)unused;
+    int done = 1;
+    uint64_t seed = 3;
+    bf_value value;
+    bf_context *c = make_context(NULL, 1);
+    const bf_order_options skip = BF_ORDER_OPTIONS(.nan = BF_NAN_SKIP);
+    bf_quantiles *q = median_of(c, BF_F64, &skip), *other = median_of(c, BF_F64, &skip);
+    make_data(BF_F64, NUMBERS, 1000, &seed);
+    assert_int_equal(bf_quantiles_result(q, &value), BF_E_STATE);
+    absorb(q, BF_F64, 0, 1000);
+    assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
+    assert_false(done);
+    assert_int_equal(bf_quantiles_merge(q, other), BF_E_STATE);
+    assert_int_equal(bf_quantiles_merge(q, q), BF_E_ARGUMENT);
+    absorb(q, BF_F64, 0, 999);
+    assert_int_equal(bf_quantiles_next(q, &done), BF_E_STATE);
+    const bf_array two = bf_array_of(BF_F64, data, 2), wrong = bf_array_of(BF_I64, data, 1);
+    assert_int_equal(bf_quantiles_absorb(q, &two), BF_E_STATE);
+    assert_int_equal(bf_quantiles_absorb(q, &wrong), BF_E_DTYPE);
+    absorb(q, BF_F64, 999, 1);
+    assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
+    assert_true(done);
+    assert_int_equal(bf_quantiles_absorb(q, &two), BF_E_STATE);
+    assert_int_equal(bf_quantiles_result(q, &value), BF_OK);
+    bf_quantiles_info info = {.size = sizeof info};
+    assert_int_equal(bf_quantiles_describe(q, &info), BF_OK);
+    assert_int_equal(info.pass, 2);
+    assert_int_equal(info.all, 1000);
+    bf_quantiles_destroy(q);
+    bf_quantiles_destroy(other);
+    bf_context_destroy(c);
+}
+
+static void other_data_in_a_later_pass_are_noticed(void **unused) {
+    (void)unused;
+    int done;
+    bf_context *c = make_context(NULL, 1);
+    bf_quantiles *q = median_of(c, BF_I64, NULL);
+    int64_t x[] = {1, 2, 3, 1000};
+    const bf_array array = bf_array_of(BF_I64, x, 4);
+    assert_int_equal(bf_quantiles_absorb(q, &array), BF_OK);
+    assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
+    assert_false(done);
+    for (int i = 0; i < 4; i++) x[i] = -7;
+    assert_int_equal(bf_quantiles_absorb(q, &array), BF_OK);
+    assert_int_equal(bf_quantiles_next(q, &done), BF_E_STATE);
+    bf_quantiles_destroy(q);
+    bf_context_destroy(c);
+}
+
+static void nothing_has_the_value_that_was_given(void **unused) {
+    (void)unused;
+    int done = 0;
+    bf_value value;
+    const bf_value empty = {.dtype = BF_F64, .as.f64 = -1};
+    bf_context *c = make_context(NULL, 1);
+    bf_quantiles *q = median_of(c, BF_I32, NULL);
+    assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
+    assert_true(done);
+    assert_int_equal(bf_quantiles_result(q, &value), BF_E_EMPTY);
+    bf_quantiles_destroy(q);
+    q = median_of(c, BF_I32, &BF_ORDER_OPTIONS(.empty = &empty));
+    assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
+    assert_int_equal(bf_quantiles_result(q, &value), BF_OK);
+    assert_true(value.as.f64 == -1);
+    bf_quantiles_destroy(q);
+    bf_context_destroy(c);
+}
+
+static void damaged_forms_are_refused(void **unused) {
+    (void)unused;
+    uint64_t seed = 4;
+    int done = 0;
+    bf_context *c = make_context(NULL, 1);
+    bf_quantiles *q = median_of(c, BF_F64, &BF_ORDER_OPTIONS(.nan = BF_NAN_SKIP)), *loaded;
+    make_data(BF_F64, NUMBERS, 300, &seed);
+    absorb(q, BF_F64, 0, 300);
+    assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
+    absorb(q, BF_F64, 0, 300);
+    const size_t size = save(q, saved);
+    for (size_t i = 0; i < size; i++) {
+        memcpy(other_saved, saved, size);
+        other_saved[i] ^= 1;
+        assert_int_equal(bf_quantiles_load(c, other_saved, size, &loaded), BF_E_STATE);
+        assert_int_equal(bf_quantiles_load(c, saved, i, &loaded), BF_E_STATE);
+    }
+    bf_quantiles_destroy(q);
+    bf_context_destroy(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(passes_find_what_a_selection_does),
+        cmocka_unit_test(large_arrays_are_shared_by_threads),
+        cmocka_unit_test(wrong_passes_are_refused_and_change_nothing),
+        cmocka_unit_test(other_data_in_a_later_pass_are_noticed),
+        cmocka_unit_test(nothing_has_the_value_that_was_given),
+        cmocka_unit_test(damaged_forms_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
