@@ -374,7 +374,7 @@ static void make_long(problem *p, int i, uint64_t *seed) {
 static void tops_of_long_lines_agree(void **unused) {
     (void)unused;
     leave_out_if_small();
-    for (int i = 0; i < 52; i++) {
+    for (int i = 0; i < 39; i++) {
         uint64_t seed = 900u + (unsigned)i;
         problem p;
         make_long(&p, i, &seed);
@@ -447,8 +447,14 @@ static bf_status expect_result(const problem *p, const bf_selection *s, int64_t 
     const char *x = expected_values + (size_t)begin_of(p, line) * bytes;
     const bool nth = s->statistic == BF_STATISTIC_NTH;
     int64_t nans = 0;
-    for (int64_t k = 0; k < n; k++)
-        nans += is_nan(p->lines.dtype, load_bits(x + (size_t)k * bytes, bytes));
+    if (n > 0) { /* they are at one end */
+        const bool in_front = is_nan(p->lines.dtype, load_bits(x, bytes));
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t at = in_front ? k : n - 1 - k;
+            if (!is_nan(p->lines.dtype, load_bits(x + (size_t)at * bytes, bytes))) break;
+            nans++;
+        }
+    }
     if (nans > 0 && s->nan == BF_NAN_ERROR) return BF_E_NAN;
     *bits = 0x4242424242424242u & (~(uint64_t)0 >> (64 - 8 * bf_dtype_size(s->to)));
     if (n == (s->nan == BF_NAN_SKIP && !nth ? nans : 0)) return s->empty ? BF_OK : BF_E_EMPTY;
@@ -524,7 +530,7 @@ static void selections_agree(void **unused) {
 static void selections_of_long_lines_agree(void **unused) {
     (void)unused;
     leave_out_if_small();
-    for (int i = 0; i < 65; i++) {
+    for (int i = 0; i < 39; i++) {
         uint64_t seed = 500u + (unsigned)i;
         problem p;
         make_long(&p, i, &seed);

@@ -3,6 +3,8 @@
 
 #include "rules/key/rank.h"
 
+enum { LARGE_BYTES = 1 << 25 }; /* smaller memory may have been in use, and needs no pages */
+
 bf_order_code bf_order_code_of(bf_dtype dtype, bf_order order) {
     int bits = 8 * bf_key_bytes(dtype) < 64 ? 8 * bf_key_bytes(dtype) : 64;
     uint64_t all = ~(uint64_t)0 >> (64 - bits), top = (uint64_t)1 << (bits - 1);
@@ -21,6 +23,10 @@ bf_order_code bf_order_raw_code(bf_order_code code) {
     code.negative = 0;
     code.other = 0;
     return code;
+}
+
+void *bf_order_alloc(size_t bytes) {
+    return bytes < LARGE_BYTES ? bf_alloc(bytes) : bf_zeros(bytes);
 }
 
 bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order) {

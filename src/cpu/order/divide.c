@@ -5,10 +5,8 @@
 #include <string.h>
 
 enum {
-    FEW_PARTS = 8,   /* for a thread or two */
-    FEW_THREADS = 2, /* that are content with them */
+    FEW_THREADS = 2, /* that are content with few parts */
     PIECE_LEAST = 1 << 13,
-    PIECE_MOST = 1 << 22,
     SAMPLES = 1 << 6,      /* of each part */
     MORE_SAMPLES = 1 << 8, /* from MANY elements on */
     MANY = 1 << 20
@@ -34,8 +32,8 @@ static int64_t samples_of(const division *d) {
 
 static void plan_division(division *d, int workers) {
     int64_t piece = d->n / (8 * workers) + 1;
-    d->parts = workers <= FEW_THREADS ? FEW_PARTS : BF_ORDER_PARTS;
-    d->piece = piece < PIECE_LEAST ? PIECE_LEAST : piece > PIECE_MOST ? PIECE_MOST : piece;
+    d->parts = workers <= FEW_THREADS ? BF_ORDER_FEW_PARTS : BF_ORDER_PARTS;
+    d->piece = piece < PIECE_LEAST ? PIECE_LEAST : piece > BF_ORDER_PIECE ? BF_ORDER_PIECE : piece;
     d->pieces = (d->n - 1) / d->piece + 1;
 }
 

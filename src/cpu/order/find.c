@@ -15,7 +15,7 @@ enum {
     VALUES_MOST = 4 * GROUP,     /* heavy values that are counted: */
     CUTS_MOST = 2 * VALUES_MOST, /* two cuts each */
     BRACKETS_MOST = VALUES_MOST + GROUP,
-    SAMPLE_LEAST = 512,
+    SHARE_LEAST = 512, /* sampled elements, for one rank, so that an eighth is kept */
     SAMPLE_MOST = 1 << 18,
     PIECE = 1 << 18,       /* elements that a worker takes at a time */
     PIECE_LEAST = 1 << 16, /* that are worth a thread */
@@ -29,7 +29,9 @@ typedef struct part {
     int64_t from[BRACKETS_MOST]; /* places that are lo of a bracket or more */
     int64_t cut_from[CUTS_MOST];
     int64_t nans, total;
-    char *kept[BRACKETS_MOST];
+    char *rooms;                                      /* for all brackets; */
+    char *own[BRACKETS_MOST];                         /* of one that needs more, its own */
+    char *kept[BRACKETS_MOST];                        /* in one of them */
     int64_t size[BRACKETS_MOST], room[BRACKETS_MOST]; /* in elements */
     char block[BF_KEEP_BLOCK + BF_KEEP_SLACK];
 } part;
@@ -41,6 +43,7 @@ typedef struct search {
     int depth, try_number, bytes; /* of a place */
     int brackets, values;
     bf_bracket bracket[BRACKETS_MOST];
+    int64_t expected[BRACKETS_MOST]; /* sampled elements in it */
     uint64_t value[VALUES_MOST], cut[CUTS_MOST];
     int64_t most; /* that a part may keep */
     _Atomic bool misfit;
@@ -66,12 +69,18 @@ static int64_t cube_root(int64_t n) {
     return root;
 }
 
-/* As many as make the pass and what is kept cheapest. */
+/* Quantiles are mostly between two ranks. */
+static int64_t spots_of(int ranks) { return (ranks + 1) / 2; }
+
+/* Fewer would keep too much. */
+static int64_t sample_least(int ranks) { return SHARE_LEAST * spots_of(ranks) * spots_of(ranks); }
+
+/* As many as make the pass and what it keeps cheapest. */
 static int64_t sample_size(const search *s) {
-    const int64_t n = s->wanted->n, ranks = s->wanted->ranks, root = cube_root(n);
+    const int64_t n = s->wanted->n, least = sample_least(s->wanted->ranks);
+    const int64_t root = cube_root(n * spots_of(s->wanted->ranks));
     int64_t m = root * root / 8 * (s->try_number > 0 || s->depth > 0 ? 4 : 1);
-    if (ranks > 2 && m < 200 * ranks * ranks) m = 200 * ranks * ranks;
-    if (m < SAMPLE_LEAST) m = SAMPLE_LEAST;
+    if (m < least) m = least;
     if (m > SAMPLE_MOST) m = SAMPLE_MOST;
     return m < n / 2 ? m : n / 2;
 }
@@ -88,19 +97,20 @@ static uint64_t seed_of(const search *s) {
     return s->try_number == 0 ? fixed : scramble((uint64_t)(uintptr_t)s->part ^ fixed);
 }
 
-/* One element of each of `sampled` equal stretches. */
+/* One element of each of `sampled` stretches, which differ by an element at most. */
 static void take_sample(search *s) {
     const bf_wanted *w = s->wanted;
     const int bytes = bf_dtype_bytes(w->dtype);
-    const uint64_t seed = seed_of(s), m = (uint64_t)s->sampled;
+    const int64_t m = s->sampled, length = w->n / m, longer = w->n % m;
+    uint64_t z = seed_of(s);
     int64_t begin = 0;
-    for (uint64_t i = 0; i < m; i++) {
-        const int64_t end = (int64_t)((bf_u128)(uint64_t)w->n * (i + 1) / m);
-        const uint64_t z = scramble(seed + (i + 1) * 0xd1342543de82ef95u);
-        const int64_t at = begin + (int64_t)((bf_u128)z * (uint64_t)(end - begin) >> 64);
+    for (int64_t i = 0; i < m; i++) {
+        const int64_t stretch = length + (i < longer);
+        z += 0xd1342543de82ef95u;
+        const int64_t at = begin + (int64_t)((bf_u128)scramble(z) * (uint64_t)stretch >> 64);
         s->sample[i] =
             bf_order_place(w->dtype, BF_ASCENDING, bf_load_bits(w->x + at * bytes, bytes));
-        begin = end;
+        begin += stretch;
     }
 }
 
@@ -122,14 +132,15 @@ static uint64_t greatest(const search *s) {
 }
 
 /* Ranks come in order, so brackets do, too, but for those that overlap. */
-static void add_bracket(search *s, uint64_t lo, uint64_t hi) {
+static void add_bracket(search *s, uint64_t lo, uint64_t hi, int64_t expected) {
     bf_bracket *last = s->brackets > 0 ? &s->bracket[s->brackets - 1] : NULL;
     if (last != NULL && lo <= last->hi) {
         if (hi > last->hi) last->hi = hi;
         return;
     }
-    /* If there is no more room, a rank there is a miss. */
-    if (s->brackets < BRACKETS_MOST) s->bracket[s->brackets++] = (bf_bracket){lo, hi};
+    if (s->brackets == BRACKETS_MOST) return; /* a rank there is a miss */
+    s->expected[s->brackets] = expected;
+    s->bracket[s->brackets++] = (bf_bracket){lo, hi};
 }
 
 static void add_value(search *s, uint64_t value) {
@@ -146,23 +157,26 @@ static int64_t end_of_run(const search *s, int64_t at, int64_t most) {
 
 /* Brackets from lo to hi, without the values that are heavy among sampled [first, last]. */
 static void add_range(search *s, uint64_t lo, uint64_t hi, int64_t first, int64_t last) {
+    int64_t begin = first;
     for (int64_t at = first, end; at <= last; at = end) {
         const uint64_t value = s->sample[at];
         const bool before = at >= HEAVY - 1 && s->sample[at - HEAVY + 1] == value;
         end = end_of_run(s, at, last + HEAVY);
         if (!before && end - at < HEAVY) continue;
         add_value(s, value);
-        if (value > lo) add_bracket(s, lo, value - 1);
+        if (value > lo) add_bracket(s, lo, value - 1, at - begin);
         if (value >= hi) return;
         lo = value + 1;
+        begin = end;
     }
-    add_bracket(s, lo, hi);
+    add_bracket(s, lo, hi, last + 1 - begin);
 }
 
-/* Five standard deviations on either side of where a rank should be in the sample. */
+/* Four standard deviations on either side of where a rank should be in the sample, and some more,
+ * which matters at the ends. */
 static void add_rank(search *s, double rank, double n) {
     const double m = (double)s->sampled, f = rank / n, at = f * m;
-    const double margin = 5 * __builtin_sqrt(m * f * (1 - f)) + 8;
+    const double margin = 4 * __builtin_sqrt(m * f * (1 - f)) + 8;
     const bool least = at < margin, most = at + margin >= m;
     const int64_t first = least ? 0 : (int64_t)(at - margin);
     const int64_t last = most ? s->sampled - 1 : (int64_t)(at + margin);
@@ -183,13 +197,36 @@ static void place_brackets(search *s) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static bool make_room(part *p, int j, int bytes, int64_t more) {
+/* Elements that a worker keeps of bracket j, by the sample, with some to spare. */
+static int64_t room_of(const search *s, int j) {
+    const double share = (double)s->expected[j] / (double)(s->sampled * s->parts);
+    return BF_KEEP_BLOCK / s->bytes + (int64_t)(1.125 * share * (double)s->wanted->n);
+}
+
+/* Makes room for all brackets, in one piece: large pages are faster. */
+static bool begin_rooms(const search *s, part *p) {
+    int64_t bytes = 0;
+    for (int j = 0; j < s->brackets; j++) bytes += room_of(s, j) * s->bytes + BF_KEEP_SLACK;
+    p->rooms = bf_zeros((size_t)bytes);
+    char *room = p->rooms;
+    for (int j = 0; room != NULL && j < s->brackets; j++) {
+        p->kept[j] = room;
+        p->room[j] = room_of(s, j);
+        room += p->room[j] * s->bytes + BF_KEEP_SLACK;
+    }
+    return room != NULL;
+}
+
+static bool make_room(const search *s, part *p, int j, int64_t more) {
     const int64_t wanted = p->size[j] + more;
+    if (p->rooms == NULL && !begin_rooms(s, p)) return false;
     if (wanted <= p->room[j]) return true;
-    const int64_t room = wanted > 2 * p->room[j] ? wanted : 2 * p->room[j];
-    char *kept = bf_resize(p->kept[j], (size_t)(room * bytes) + BF_KEEP_SLACK);
+    const int64_t room = 2 * wanted;
+    char *kept = bf_alloc((size_t)(room * s->bytes) + BF_KEEP_SLACK);
     if (kept == NULL) return false;
-    p->kept[j] = kept;
+    memcpy(kept, p->kept[j], (size_t)(p->size[j] * s->bytes));
+    bf_free(p->own[j]);
+    p->own[j] = p->kept[j] = kept;
     p->room[j] = room;
     return true;
 }
@@ -197,7 +234,7 @@ static bool make_room(part *p, int j, int bytes, int64_t more) {
 /* Keeps the places of a block that lie within bracket j. */
 static bool keep_one(const search *s, part *p, bf_dtype dtype, const char *x, int64_t n, int j) {
     int64_t from[2] = {0};
-    if (!make_room(p, j, s->bytes, n)) return false;
+    if (!make_room(s, p, j, n)) return false;
     char *to = p->kept[j] + p->size[j] * s->bytes;
     const int64_t kept =
         (int64_t)s->finder->loops->keep[dtype](x, (size_t)n, &s->bracket[j], 1, from, to);
@@ -211,7 +248,7 @@ static bool keep_block(const search *s, part *p, const char *x, int64_t n, int j
     const bf_dtype dtype = s->wanted->dtype;
     int64_t from[BF_BRACKETS + 1] = {0};
     const bool alone = q == 1;
-    if (alone && !make_room(p, j, s->bytes, n)) return false;
+    if (alone && !make_room(s, p, j, n)) return false;
     char *to = alone ? p->kept[j] + p->size[j] * s->bytes : p->block;
     const int64_t kept =
         (int64_t)s->finder->loops->keep[dtype](x, (size_t)n, &s->bracket[j], q, from, to);
@@ -271,7 +308,7 @@ static bool merge_parts(search *s) {
         for (int j = 0; j < s->brackets; j++) {
             to->from[j] += p->from[j];
             if (p->size[j] == 0) continue;
-            if (!make_room(to, j, s->bytes, p->size[j])) return false;
+            if (!make_room(s, to, j, p->size[j])) return false;
             memcpy(to->kept[j] + to->size[j] * s->bytes, p->kept[j],
                    (size_t)(p->size[j] * s->bytes));
             to->size[j] += p->size[j];
@@ -356,7 +393,8 @@ static bf_status find_all_kept(search *s) {
 static void forget_kept(search *s) {
     for (int i = 0; i < s->parts; i++) {
         part *p = &s->part[i];
-        for (int j = 0; j < BRACKETS_MOST; j++) bf_free(p->kept[j]);
+        for (int j = 0; j < BRACKETS_MOST; j++) bf_free(p->own[j]);
+        bf_free(p->rooms);
         memset(p, 0, offsetof(part, block));
     }
 }
@@ -419,24 +457,49 @@ static bf_status find_in_many(const bf_finder *finder, bf_wanted *wanted, int de
     return status;
 }
 
-static void find_in_few(const bf_finder *f, const bf_wanted *w) {
+int64_t bf_count_nans(bf_dtype dtype, const char *sorted, int64_t n) {
+    const uint64_t nan = bf_place_last(dtype);
+    const int bytes = bf_place_bytes(dtype);
+    int64_t nans = 0;
+    if (!bf_dtype_is_float(dtype)) return 0;
+    while (nans < n && bf_place_at(sorted, bytes, n - 1 - nans) == nan) nans++;
+    return nans;
+}
+
+const char *bf_sort_places(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,
+                           char *const room[2]) {
+    const int bytes = bf_place_bytes(dtype);
+    const bf_sort_loops *loops = finder->isa->sort_loops(bytes, 0);
+    finder->loops->places[dtype](x, (size_t)n, room[0]);
+    return room[loops->sort(room[0], NULL, n, 8 * bytes, room[1], NULL)];
+}
+
+static void find_by_sort(const bf_finder *f, bf_wanted *w, char *const room[2]) {
     const int bytes = bf_place_bytes(w->dtype);
-    f->loops->places[w->dtype](w->x, (size_t)w->n, f->few[0]);
-    const char *sorted = bf_sort_few(f, bytes, w->n);
+    const char *sorted = bf_sort_places(f, w->dtype, w->x, w->n, room);
+    if (w->plan != NULL) bf_wanted_settle(w, bf_count_nans(w->dtype, sorted, w->n));
     for (int i = 0; i < w->ranks; i++) w->place[i] = bf_place_at(sorted, bytes, w->rank[i]);
+}
+
+static bf_status find_in_some(const bf_finder *f, bf_wanted *w) {
+    const size_t bytes = (size_t)w->n * (size_t)bf_place_bytes(w->dtype);
+    char *memory = bf_alloc(2 * bytes);
+    if (memory == NULL) return BF_E_MEMORY;
+    char *const room[2] = {memory, memory + bytes};
+    find_by_sort(f, w, room);
+    bf_free(memory);
+    return BF_OK;
 }
 
 static bf_status find_from(const bf_finder *finder, bf_wanted *wanted, int depth) {
     if (wanted->ranks == 0) return BF_OK;
     if (depth == DEPTH) return bf_find_by_counts(finder, wanted);
-    if (wanted->n > BF_FIND_FEW) return find_in_many(finder, wanted, depth);
-    find_in_few(finder, wanted);
+    if (wanted->n > BF_FIND_FEW) {
+        const bool some = wanted->n <= 2 * sample_least(wanted->ranks);
+        return some ? find_in_some(finder, wanted) : find_in_many(finder, wanted, depth);
+    }
+    find_by_sort(finder, wanted, finder->few);
     return BF_OK;
-}
-
-const char *bf_sort_few(const bf_finder *finder, int bytes, int64_t n) {
-    const bf_sort_loops *loops = finder->isa->sort_loops(bytes, 0);
-    return finder->few[loops->sort(finder->few[0], NULL, n, 8 * bytes, finder->few[1], NULL)];
 }
 
 bf_status bf_find(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,

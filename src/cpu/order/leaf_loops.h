@@ -8,6 +8,9 @@
 #define ROWS 4
 #define MASK __mmask16
 #define MASKED_MAX _mm512_mask_max_epu32
+INLINE vec LOOP(add_some)(MASK lanes, vec a, vec b) {
+    return _mm512_mask_add_epi32(a, lanes, a, b);
+}
 INLINE vec LOOP(all)(W x) { return _mm512_set1_epi32((int)x); }
 INLINE vec LOOP(min)(vec a, vec b) { return _mm512_min_epu32(a, b); }
 INLINE vec LOOP(max)(vec a, vec b) { return _mm512_max_epu32(a, b); }
@@ -20,6 +23,11 @@ INLINE vec LOOP(load_some)(vec others, MASK lanes, const W *from) {
 }
 INLINE void LOOP(store_some)(W *to, MASK lanes, vec x) { _mm512_mask_storeu_epi32(to, lanes, x); }
 INLINE vec LOOP(pack)(MASK lanes, vec x) { return _mm512_maskz_compress_epi32(lanes, x); }
+/* Packs the lanes, of which there are `count`, before the others. */
+INLINE vec LOOP(part)(MASK lanes, vec x, int count) {
+    vec others = LOOP(pack)((MASK)~lanes, x);
+    return _mm512_mask_expand_epi32(LOOP(pack)(lanes, x), (MASK)(0xffffu << count), others);
+}
 INLINE vec LOOP(reverse)(vec x) {
     const vec from = _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     return _mm512_permutexvar_epi32(from, x);
@@ -29,6 +37,9 @@ INLINE vec LOOP(reverse)(vec x) {
 #define ROWS 8
 #define MASK __mmask8
 #define MASKED_MAX _mm512_mask_max_epu64
+INLINE vec LOOP(add_some)(MASK lanes, vec a, vec b) {
+    return _mm512_mask_add_epi64(a, lanes, a, b);
+}
 INLINE vec LOOP(all)(W x) { return _mm512_set1_epi64((long long)x); }
 INLINE vec LOOP(min)(vec a, vec b) { return _mm512_min_epu64(a, b); }
 INLINE vec LOOP(max)(vec a, vec b) { return _mm512_max_epu64(a, b); }
@@ -41,6 +52,11 @@ INLINE vec LOOP(load_some)(vec others, MASK lanes, const W *from) {
 }
 INLINE void LOOP(store_some)(W *to, MASK lanes, vec x) { _mm512_mask_storeu_epi64(to, lanes, x); }
 INLINE vec LOOP(pack)(MASK lanes, vec x) { return _mm512_maskz_compress_epi64(lanes, x); }
+/* Packs the lanes, of which there are `count`, before the others. */
+INLINE vec LOOP(part)(MASK lanes, vec x, int count) {
+    vec others = LOOP(pack)((MASK)~lanes, x);
+    return _mm512_mask_expand_epi64(LOOP(pack)(lanes, x), (MASK)(0xffu << count), others);
+}
 INLINE vec LOOP(reverse)(vec x) {
     return _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), x);
 }

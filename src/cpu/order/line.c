@@ -4,7 +4,10 @@
 #include <string.h>
 
 size_t bf_order_line_bytes(const bf_sorter *s, int64_t n) {
-    return (size_t)(s->bytes < 4 ? 8 * n : s->bytes * n);
+    if (s->bytes < 4) return (size_t)(8 * n);
+    if (n > s->word->scratch_most && !bf_order_has_nans(&s->code, s->bytes))
+        n = s->word->scratch_most;
+    return (size_t)(s->bytes * n);
 }
 
 void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, char *scratch) {

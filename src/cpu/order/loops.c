@@ -83,11 +83,17 @@ typedef __m512i vec;
 #ifdef QUICK
 #define LINE_LOOPS(bytes, words) .lines = leaf_lines_##bytes, .few = words
 #define WORD_LOOPS(bytes)                                                                          \
-    { quick_sort_##bytes, quick_count_##bytes, quick_divide_##bytes, word_different_##bytes }
+    {                                                                                              \
+        quick_sort_##bytes, quick_CACHED_##bytes, quick_count_##bytes, quick_divide_##bytes,       \
+            word_different_##bytes                                                                 \
+    }
 #else
 #define LINE_LOOPS(bytes, words) .lines = NULL
 #define WORD_LOOPS(bytes)                                                                          \
-    { word_sort_##bytes, word_count_##bytes, word_divide_##bytes, word_different_##bytes }
+    {                                                                                              \
+        word_sort_##bytes, INT64_MAX, word_count_##bytes, word_divide_##bytes,                     \
+            word_different_##bytes                                                                 \
+    }
 #endif
 
 const bf_order_loops LOOPS = {

@@ -71,17 +71,68 @@ static int64_t LOOP(partition)(const W *from, int64_t n, W pivot, W *low, W *hig
     return s.low - low;
 }
 
+/* The same in place, for n >= 2 * LOOP(ROUND). A round's words are read from the end with less room
+ * between what is read and what is written, so that both have room for all of them. */
+enum { LOOP(ROUND) = 8 * LANES };
+
+/* Stores the vectors of `from`; those above the pivot before s->high, which moves down. */
+INLINE void LOOP(put_round)(LOOP(sides) * s, const W *from) {
+    vec x[8];
+    UNROLLED
+    for (int i = 0; i < 8; i++) x[i] = VECTOR(load)(from + i * LANES);
+    UNROLLED
+    for (int i = 0; i < 8; i++) {
+        MASK below = VECTOR(below)(x[i], s->pivot);
+        int count = VECTOR(number)(below);
+        vec parted = VECTOR(part)(below, x[i], count);
+        VECTOR(store)(s->low, parted);
+        VECTOR(store)(s->high - LANES, parted);
+        s->low += count;
+        s->high -= LANES - count;
+    }
+}
+
+static int64_t LOOP(partition_in_place)(W *words, int64_t n, W pivot) {
+    const int64_t tail = LOOP(ROUND) + n % LOOP(ROUND);
+    LOOP(sides) s = {VECTOR(all)(pivot), words, words + n};
+    W kept[3 * LOOP(ROUND)]; /* a round from the begin, and the tail */
+    const W *left = words + LOOP(ROUND), *right = words + n - tail;
+    memcpy(kept, words, LOOP(ROUND) * sizeof *kept);
+    memcpy(kept + LOOP(ROUND), right, (size_t)tail * sizeof *kept);
+    while (left < right) {
+        bool from_left = left - s.low <= s.high - right;
+        const W *from = from_left ? left : right - LOOP(ROUND);
+        left += from_left ? LOOP(ROUND) : 0;
+        right -= from_left ? 0 : LOOP(ROUND);
+        LOOP(put_round)(&s, from);
+    }
+    int64_t rest = LOOP(ROUND) + tail, below = LOOP(partition)(kept, rest, pivot, s.low, kept);
+    memcpy(s.low + below, kept, (size_t)(rest - below) * sizeof *kept);
+    return s.low + below - words;
+}
+
 /* ---- quicksort ------------------------------------------------------------------------------- */
 
 enum {
-    LOOP(LEAF) = 32 * LANES, /* words that are sorted in registers */
-    LOOP(SAMPLE) = 8 * LANES
+    LOOP(LEAF) = 32 * LANES,         /* words that are sorted in registers */
+    LOOP(CACHED) = (1 << 20) / BYTES /* words that fit a cache with their scratch memory */
 };
 
+/* Returns the middle of the range of words that are not all equal: at most 8 * BYTES such pivots
+ * follow one another. */
+static NOINLINE W LOOP(middle_of_range)(const W *words, int64_t n) {
+    W least = (W) ~(W)0, most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        least = words[i] < least ? words[i] : least;
+        most = words[i] > most ? words[i] : most;
+    }
+    return least == most ? least : least + (most - least) / 2 + 1;
+}
+
 /* Returns the middle of a sample, or, if that is the least, the next one that differs: so some
- * words are below it, and some are not. *equal: all of the sample are the pivot. */
+ * words are below it, and some are not. *equal: the sample has no other, and none may be below. */
 static NOINLINE W LOOP(choose_pivot)(const W *words, int64_t n, bool *equal) {
-    W sample[LOOP(SAMPLE)];
+    W sample[8 * LANES];
     int m = n < 4096 ? LANES : n < 65536 ? 4 * LANES : 8 * LANES, middle = m / 2;
     int64_t step = n / m;
     for (int i = 0; i < m; i++) sample[i] = words[i * step + step / 2];
@@ -101,70 +152,78 @@ static bool LOOP(all_equal)(const W *words, int64_t n, W word) {
     return true;
 }
 
-static void LOOP(sort_part)(W *words, W *scratch, int64_t n, bool to_scratch, int depth);
-
-/* Sorts the words below the pivot. Moves those that equal it, which are most, to their place, and
- * the others to the other one. Returns the number of the others. */
-static NOINLINE int64_t LOOP(part_equals)(W *words, W *scratch, int64_t n, W pivot, bool to_scratch,
-                                          int depth) {
-    W *to = to_scratch ? scratch : words, *other = to_scratch ? words : scratch;
-    int64_t below = LOOP(partition)(words, n, pivot, to, other);
-    LOOP(sort_part)(to, other + (n - below), below, false, depth);
-    n -= below;
-    to += below;
-    if (pivot != (W) ~(W)0) return n - LOOP(partition)(other, n, pivot + 1, to, other);
-    memcpy(to, other, (size_t)n * sizeof *to);
-    return 0;
+/* The pivot of a part that is not all equal. If pivots were bad too often (depth below 0), it is
+ * the middle of the range. false: all are equal. */
+static bool LOOP(find_pivot)(const W *words, int64_t n, int depth, W *pivot, bool *equal) {
+    *pivot = LOOP(choose_pivot)(words, n, equal);
+    if (*equal && LOOP(all_equal)(words, n, *pivot)) return false;
+    if (depth >= 0) return true;
+    *pivot = LOOP(middle_of_range)(words, n);
+    *equal = false;
+    return true;
 }
 
-/* Pivots that are bad too often end in a radix sort. */
-static void LOOP(sort_part)(W *words, W *scratch, int64_t n, bool to_scratch, int depth) {
+/* Sorts words that fit a cache. The lower ones of a part are sorted by a call, the others in the
+ * loop. Where most equal the pivot, these are parted from those above, and are done. */
+static void LOOP(sort_cached)(W *words, W *scratch, int64_t n, bool to_scratch, int depth) {
     while (n > LOOP(LEAF)) {
+        W pivot, *to = to_scratch ? scratch : words, *other = to_scratch ? words : scratch;
         bool equal;
-        W pivot = LOOP(choose_pivot)(words, n, &equal);
-        W *to = to_scratch ? scratch : words, *other = to_scratch ? words : scratch;
-        int64_t rest;
-        if (depth-- == 0) {
-            JOIN(word_sort_radix_, BYTES)(words, scratch, n, to_scratch);
-            return;
-        }
-        if (equal && LOOP(all_equal)(words, n, pivot)) {
+        if (!LOOP(find_pivot)(words, n, --depth, &pivot, &equal)) {
             if (to_scratch) memcpy(scratch, words, (size_t)n * sizeof *words);
             return;
         }
-        if (equal) {
-            rest = LOOP(part_equals)(words, scratch, n, pivot, to_scratch, depth);
-        } else {
-            int64_t below = LOOP(partition)(words, n, pivot, to, other);
-            rest = n - below;
-            LOOP(sort_part)(to, other + rest, below, false, depth);
-        }
+        int64_t done = LOOP(partition)(words, n, pivot, to, other);
+        LOOP(sort_cached)(to, other + (n - done), done, false, depth);
+        if (equal && pivot != (W) ~(W)0)
+            done += LOOP(partition)(other, n - done, pivot + 1, to + done, other);
         words = other;
-        scratch = to + (n - rest);
-        n = rest;
+        scratch = to + done;
+        n -= done;
         to_scratch = true;
     }
     if (n > 0) VECTOR(sort_many)(words, n, to_scratch ? scratch : words);
 }
 
+/* Sorts any number of words in place, with scratch memory of LOOP(CACHED). */
+static void LOOP(sort_in_place)(W *words, W *scratch, int64_t n, int depth) {
+    while (n > LOOP(CACHED)) {
+        W pivot;
+        bool equal;
+        if (!LOOP(find_pivot)(words, n, --depth, &pivot, &equal)) return;
+        int64_t done = LOOP(partition_in_place)(words, n, pivot);
+        LOOP(sort_in_place)(words, scratch, done, depth);
+        if (equal && pivot != (W) ~(W)0 && n - done > LOOP(CACHED))
+            done += LOOP(partition_in_place)(words + done, n - done, pivot + 1);
+        words += done;
+        n -= done;
+    }
+    LOOP(sort_cached)(words, scratch, n, false, depth);
+}
+
 static void LOOP(sort)(char *words, char *scratch, int64_t n, bool to_scratch) {
     int depth = 2 * (64 - __builtin_clzll((uint64_t)n | 1));
-    LOOP(sort_part)((W *)(void *)words, (W *)(void *)scratch, n, to_scratch, depth);
+    if (to_scratch)
+        LOOP(sort_cached)((W *)(void *)words, (W *)(void *)scratch, n, true, depth);
+    else
+        LOOP(sort_in_place)((W *)(void *)words, (W *)(void *)scratch, n, depth);
 }
 
 /* ---- division -------------------------------------------------------------------------------- */
 
-/* Counts the places below each split. Returns whether there is no NaN. */
-INLINE bool LOOP(count_below)(const VECTOR(coding) * c, const W *from, int64_t n,
-                              const uint64_t *splits, int parts, int64_t *below) {
-    unsigned nans = 0;
+/* Counts the places below each split, in each lane. Returns whether there is no NaN. */
+INLINE bool LOOP(count_below)(const VECTOR(coding) * c, const W *from, int64_t n, const W *splits,
+                              int parts, vec *below) {
+    const vec one = VECTOR(all)(1);
+    MASK nans = 0;
     for (int64_t at = 0; at < n; at += LANES) {
         MASK lanes = VECTOR(first)(n - at);
         vec x = VECTOR(load_some)(c->last, lanes, from + at);
-        nans |= (unsigned)(VECTOR(above)(VECTOR(twice)(x), c->nan) & lanes);
-        x = VECTOR(encode)(c, x);
-        UNROLLED for (int p = 0; p < parts - 1; p++) below[p] +=
-            VECTOR(number)(VECTOR(below)(x, VECTOR(all)((W)splits[p])) & lanes);
+        nans |= VECTOR(above)(VECTOR(twice)(x), c->nan) & lanes;
+        x = VECTOR(encode)(c, x); /* lanes of no element are below no split */
+        UNROLLED
+        for (int p = 0; p < parts - 1; p++)
+            below[p] = VECTOR(add_some)(VECTOR(below)(x, VECTOR(all)(splits[p])), below[p], one);
     }
     return nans == 0;
 }
@@ -173,26 +232,38 @@ static bool LOOP(count)(const bf_order_code *code, const char *elements, int64_t
                         const uint64_t *splits, int parts, int64_t *counts) {
     const VECTOR(coding) c = VECTOR(coding_of)(code);
     const W *from = (const W *)elements;
-    int64_t below[BF_ORDER_PARTS] = {0}, before = 0;
-    bool whole = parts == 8 ? LOOP(count_below)(&c, from, n, splits, 8, below)
-                            : LOOP(count_below)(&c, from, n, splits, parts, below);
-    below[parts - 1] = n;
+    vec below[BF_ORDER_PARTS];
+    W split[BF_ORDER_PARTS], lane[LANES];
+    int64_t before = 0;
+    bool whole;
     for (int p = 0; p < parts; p++) {
-        counts[p] += below[p] - before;
-        before = below[p];
+        split[p] = p < parts - 1 ? (W)splits[p] : 0;
+        below[p] = VECTOR(all)(0);
+    }
+    if (parts == BF_ORDER_FEW_PARTS)
+        whole = LOOP(count_below)(&c, from, n, split, BF_ORDER_FEW_PARTS, below);
+    else
+        whole = LOOP(count_below)(&c, from, n, split, BF_ORDER_PARTS, below);
+    for (int p = 0; p < parts; p++) {
+        int64_t sum = p == parts - 1 ? n : 0;
+        VECTOR(store)(lane, below[p]);
+        for (int i = 0; i < LANES; i++) sum += (int64_t)lane[i];
+        counts[p] += sum - before;
+        before = sum;
     }
     return whole;
 }
 
 /* Appends the words of some lanes to each part; whole vectors, as long as they end before it. */
-INLINE void LOOP(append)(vec x, MASK lanes, const uint64_t *splits, int parts, W **at, W **end) {
+INLINE void LOOP(append)(vec x, MASK lanes, const W *splits, int parts, W **at, W **limit) {
     MASK below = 0;
-    UNROLLED for (int p = 0; p < parts; p++) {
-        MASK next = p < parts - 1 ? VECTOR(below)(x, VECTOR(all)((W)splits[p])) : (MASK)~0;
+    UNROLLED
+    for (int p = 0; p < parts; p++) {
+        MASK next = p < parts - 1 ? VECTOR(below)(x, VECTOR(all)(splits[p])) : (MASK)~0;
         MASK mine = (MASK)(next & ~below) & lanes;
         vec packed = VECTOR(pack)(mine, x);
         int count = VECTOR(number)(mine);
-        if (__builtin_expect(end[p] - at[p] >= LANES, 1))
+        if (__builtin_expect(at[p] <= limit[p], 1))
             VECTOR(store)(at[p], packed);
         else
             VECTOR(store_some)(at[p], VECTOR(first)(count), packed);
@@ -201,13 +272,22 @@ INLINE void LOOP(append)(vec x, MASK lanes, const uint64_t *splits, int parts, W
     }
 }
 
-INLINE void LOOP(divide_all)(const VECTOR(coding) * c, const W *from, int64_t n,
-                             const uint64_t *splits, int parts, W **at, W **end) {
-    for (int64_t i = 0; i < n; i += LANES) {
-        MASK lanes = VECTOR(first)(n - i);
-        vec x = VECTOR(encode)(c, VECTOR(load_some)(c->last, lanes, from + i));
-        LOOP(append)(x, lanes, splits, parts, at, end);
+INLINE void LOOP(divide_all)(const VECTOR(coding) * c, const W *from, int64_t n, const W *splits,
+                             int parts, W **at, W **limit) {
+    const MASK all = VECTOR(first)(LANES);
+    int64_t i = 0;
+    if (n >= LANES) {
+        vec next = VECTOR(load)(from);
+        for (i = LANES; i + LANES <= n; i += LANES) {
+            vec x = VECTOR(encode)(c, next);
+            next = VECTOR(load)(from + i);
+            LOOP(append)(x, all, splits, parts, at, limit);
+        }
+        LOOP(append)(VECTOR(encode)(c, next), all, splits, parts, at, limit);
     }
+    MASK rest = VECTOR(first)(n - i);
+    vec x = VECTOR(encode)(c, VECTOR(load_some)(c->last, rest, from + i));
+    LOOP(append)(x, rest, splits, parts, at, limit);
 }
 
 static void LOOP(divide)(const bf_order_code *code, const char *elements, int64_t n,
@@ -215,15 +295,17 @@ static void LOOP(divide)(const bf_order_code *code, const char *elements, int64_
                          const int64_t *end, char *words) {
     const VECTOR(coding) c = VECTOR(coding_of)(code);
     const W *from = (const W *)elements;
+    W split[BF_ORDER_PARTS];
     W *to = (W *)(void *)words, *at[BF_ORDER_PARTS], *limit[BF_ORDER_PARTS];
     for (int p = 0; p < parts; p++) {
+        split[p] = p < parts - 1 ? (W)splits[p] : 0;
         at[p] = to + begin[p];
-        limit[p] = to + end[p];
+        limit[p] = end[p] - begin[p] < LANES ? to - 1 : to + end[p] - LANES;
     }
-    if (parts == 8)
-        LOOP(divide_all)(&c, from, n, splits, 8, at, limit);
+    if (parts == BF_ORDER_FEW_PARTS)
+        LOOP(divide_all)(&c, from, n, split, BF_ORDER_FEW_PARTS, at, limit);
     else
-        LOOP(divide_all)(&c, from, n, splits, parts, at, limit);
+        LOOP(divide_all)(&c, from, n, split, BF_ORDER_PARTS, at, limit);
 }
 
 #undef LOOP

@@ -17,7 +17,7 @@ bf_status bf_cpu_sort_rows(bf_context *context, const bf_order_lines *keys, int 
     const bf_sorter s = bf_sorter_of(context, keys->dtype, keys->order);
     const int64_t n = keys->length;
     char *values = (char *)(uintptr_t)keys->values;
-    char *scratch = bf_zeros(bf_order_index_bytes(n) + 8 * (size_t)n);
+    char *scratch = bf_order_alloc(bf_order_index_bytes(n) + 8 * (size_t)n);
     if (scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     char *index = scratch + bf_order_index_bytes(n);
     bf_status status = BF_OK;

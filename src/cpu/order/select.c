@@ -13,20 +13,11 @@ typedef struct selecting {
     _Atomic int64_t refused; /* 16 * line + status of the first without results, or INT64_MAX */
 } selecting;
 
-static int64_t count_nans(bf_dtype dtype, const char *sorted, int bytes, int64_t n) {
-    const uint64_t nan = bf_place_last(dtype);
-    int64_t nans = 0;
-    if (!bf_dtype_is_float(dtype)) return 0;
-    while (nans < n && bf_place_at(sorted, bytes, n - 1 - nans) == nan) nans++;
-    return nans;
-}
-
 static void find_in_few(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,
                         bf_plan *plan) {
     const int bytes = bf_place_bytes(dtype);
-    finder->loops->places[dtype](x, (size_t)n, finder->few[0]);
-    const char *sorted = bf_sort_few(finder, bytes, n);
-    bf_plan_make(plan, n, count_nans(dtype, sorted, bytes, n));
+    const char *sorted = bf_sort_places(finder, dtype, x, n, finder->few);
+    bf_plan_make(plan, n, bf_count_nans(dtype, sorted, n));
     for (int i = 0; i < plan->ranks; i++)
         plan->place[i] = bf_place_at(sorted, bytes, plan->rank[i]);
 }

@@ -110,8 +110,11 @@ bf_finder bf_finder_of_worker(const bf_finder *finder, int worker);
 /* Finds the places that a plan for n > 0 elements of a dtype of 4 or 8 bytes asks for, and makes
  * the plan one for their NaNs. Errors: BF_E_MEMORY, without a message; BF_E_CANCELLED. */
 bf_status bf_find(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n, bf_plan *plan);
-/* Sorts the places in few[0], and returns where they are. */
-const char *bf_sort_few(const bf_finder *finder, int bytes, int64_t n);
+/* Sorts the places of n elements; room: for so many places each. Returns where they are. */
+const char *bf_sort_places(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,
+                           char *const room[2]);
+/* The NaNs of a dtype at the end of sorted places. */
+int64_t bf_count_nans(bf_dtype dtype, const char *sorted, int64_t n);
 
 /* What is looked for: ranks of n elements. */
 typedef struct bf_wanted {

@@ -32,6 +32,7 @@ static char *line_sorted(const sorting *t, int64_t begin) {
 
 /* Bytes of scratch memory for a line; positions that nobody wants are at its end. */
 static size_t scratch_bytes(const sorting *t, int64_t n) {
+    if (!t->indexed && n > t->most) return (size_t)(n * t->s.bytes);
     if (!t->indexed) return bf_order_line_bytes(&t->s, n);
     return bf_order_index_bytes(n) + (t->index == NULL ? 8 * (size_t)n : 0);
 }
@@ -101,7 +102,7 @@ bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *so
     if (lines->length > t.most && scratch_bytes(&t, lines->length) > bytes)
         bytes = scratch_bytes(&t, lines->length);
     t.room = (int64_t)room;
-    t.scratch = bf_zeros(bytes);
+    t.scratch = bf_order_alloc(bytes);
     if (t.scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     bf_status status = run_sorting(context, &t, all, workers);
     bf_free(t.scratch);

@@ -24,11 +24,13 @@ static inline bool bf_order_has_nans(const bf_order_code *code, int bytes) {
 }
 
 enum {
-    BF_ORDER_PARTS = 32,       /* the most that words are divided into */
+    BF_ORDER_PARTS = 32, /* that words are divided into: many or few */
+    BF_ORDER_FEW_PARTS = 8,
     BF_ORDER_FAR = 32,         /* elements by which random reads are fetched ahead */
     BF_ORDER_LEAST = 1 << 15,  /* elements that are worth a thread */
+    BF_ORDER_PIECE = 1 << 22,  /* the most elements that are counted and divided at a time */
     BF_ORDER_LONG = 1 << 17,   /* elements that several threads sort together */
-    BF_ORDER_WHOLE = 1 << 23,  /* words that are sorted without dividing them first */
+    BF_ORDER_WHOLE = 1 << 26,  /* words that are sorted without dividing them first */
     BF_ORDER_COUNTED = 1 << 7, /* elements of one byte that are sorted by counting */
 };
 
@@ -65,10 +67,13 @@ typedef struct bf_order_element_loops {
 
 /* The loops over words of a width: instances of word_loops.h. */
 typedef struct bf_order_word_loops {
-    /* Sorts n words, into as much scratch memory if to_scratch. */
+    /* Sorts n words: to scratch memory of as many words, or, with scratch memory of at most
+     * `scratch_most` words, in place. */
     void (*sort)(char *words, char *scratch, int64_t n, bool to_scratch);
-    /* Adds to counts[p] how many of n elements have their places in part p of `parts` parts: from
-     * splits[p - 1] to below splits[p]. Returns whether there is no NaN; else counts are undefined.
+    int64_t scratch_most;
+    /* Adds to counts[p] how many (of at most BF_ORDER_PIECE) of n elements have their places in
+     * part p of `parts` parts: from splits[p - 1] to below splits[p]. Returns whether there is no
+     * NaN; else counts are undefined.
      */
     bool (*count)(const bf_order_code *code, const char *from, int64_t n, const uint64_t *splits,
                   int parts, int64_t *counts);
@@ -98,6 +103,9 @@ typedef struct bf_sorter {
 } bf_sorter;
 
 bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order);
+
+/* Scratch memory: large pages where that saves more than clearing them costs. */
+void *bf_order_alloc(size_t bytes);
 
 /* --- line.c: the values of one line, by one thread or by all of a context --- */
 

@@ -4,13 +4,12 @@
 #include "cpu/order/select.h"
 
 enum {
-    ROOM = 8192,            /* candidates */
-    K_MOST = 2048,          /* that are found by candidates */
-    SAMPLE = 4096,          /* elements that set the first threshold */
-    SAMPLE_K = 256,         /* for at most so many, */
-    SAMPLE_WORTH = 1 << 17, /* of so many elements */
-    PIECE = 1 << 18,        /* elements that a worker takes at a time */
-    PIECE_LEAST = 1 << 17   /* that are worth a thread */
+    ROOM = 8192,          /* candidates */
+    K_MOST = 2048,        /* that are found by candidates */
+    SAMPLE = 4096,        /* elements at most that set the first threshold, */
+    SAMPLE_SHARE = 16,    /* one of so many */
+    PIECE = 1 << 18,      /* elements that a worker takes at a time */
+    PIECE_LEAST = 1 << 17 /* that are worth a thread */
 };
 
 /* Those of one worker, by index. */
@@ -147,13 +146,14 @@ static uint64_t scramble(uint64_t z) {
 
 /* A place beyond which none of the first k is: that of the last one of a sample's. */
 static uint64_t first_threshold(const line *l, candidates *c) {
-    const int64_t stretch = l->n / SAMPLE;
-    if (l->n < SAMPLE_WORTH || l->top->k > SAMPLE_K) return ~(uint64_t)0;
-    for (int64_t i = 0; i < SAMPLE; i++) {
+    const int64_t most = l->n / SAMPLE_SHARE, m = most < SAMPLE ? most : SAMPLE;
+    if (l->top->k > m / 4) return ~(uint64_t)0;
+    const int64_t stretch = l->n / m;
+    for (int64_t i = 0; i < m; i++) {
         const uint64_t z = scramble((uint64_t)(i + 1) * 0xd1342543de82ef95u);
         c->copy[i] = place_at(l, i * stretch + (int64_t)((bf_u128)z * (uint64_t)stretch >> 64));
     }
-    return find_nth(c->copy, SAMPLE, l->top->k - 1);
+    return find_nth(c->copy, m, l->top->k - 1);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -122,7 +122,7 @@ bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values,
         u.s.code.nan_place = bf_format_nan(bf_format_of(dtype)) ^ u.s.code.other;
     const size_t pieces = (size_t)((n - 1) / PIECE + 1), bytes = (size_t)(n * u.s.word_bytes);
     u.first = bf_calloc(pieces + 1, sizeof *u.first);
-    u.words = bf_zeros(2 * bytes);
+    u.words = bf_order_alloc(2 * bytes);
     u.scratch = u.words + bytes;
     bf_status status = u.first == NULL || u.words == NULL
                            ? bf_fail(context, BF_E_MEMORY, "no memory to sort")

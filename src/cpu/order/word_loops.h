@@ -5,6 +5,7 @@
 #define PLACE JOIN(code_, BYTES)
 #define IS_NAN JOIN(is_nan_, BYTES)
 
+#ifndef QUICK
 static void LOOP(sort_few)(W *words, int64_t n) {
     for (int64_t i = 1; i < n; i++) {
         W moved = words[i];
@@ -84,7 +85,6 @@ static void LOOP(sort_radix)(W *words, W *scratch, int64_t n, bool to_scratch) {
     (scratch + begin[d], words + begin[d], begin[d + 1] - begin[d], !to_scratch);
 }
 
-#ifndef QUICK
 static void LOOP(sort)(char *words, char *scratch, int64_t n, bool to_scratch) {
     LOOP(sort_radix)((W *)(void *)words, (W *)(void *)scratch, n, to_scratch);
 }
