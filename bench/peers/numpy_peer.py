@@ -27,6 +27,10 @@ def axis(data):
 
 
 WORKS["axis"] = None
+WORKS["order"] = None
+ORDER = {"sort": lambda x: np.sort(x), "argsort": lambda x: np.argsort(x, kind="stable"),
+         "median": np.median, "quantiles": lambda x: np.quantile(x, [0.05, 0.25, 0.5, 0.75, 0.95]),
+         "top-100": lambda x: np.sort(np.partition(x, len(x) - 100)[-100:])[::-1]}
 WORKS["group"] = lambda keys: np.unique(keys, return_counts=True)
 VECTORS = {"dot": 2, "add": 3}
 
@@ -41,6 +45,8 @@ def fill(dtype, data, count):
         times = np.ceil(chance / chance.sum() * 65536).astype(int)
         table = np.repeat(np.arange(256, dtype=np.uint8), times)
         return table[rng.integers(0, len(table), count, dtype=np.uint32)]
+    if dtype == "u32" and data == "uniform":
+        return rng.integers(0, 2**32, count, dtype=np.uint32)
     if dtype == "u32": # the keys of groups, as bench_keys.c
         if data == "zipf":
             k = np.exp2(20 * rng.random(count)).astype(np.uint32)
@@ -93,8 +99,10 @@ def main():
         fn = WORKS.get(work)
         if work == "axis":
             fn, data = axis(data), "uniform" if dtype == "i32" else "normal"
+        if work == "order": # as cli/bench/order.c
+            fn, data = ORDER[data], "normal" if dtype[0] == "f" else "uniform"
         if (work not in WORKS or (dtype[0] == "i" and data != "uniform")
-                or (work == "group") != (dtype == "u32")):
+                or (work == "group") != (dtype == "u32" and work != "order")):
             print("numpy -", flush=True)
             continue
         if (dtype, data, elements) != wanted:

@@ -136,7 +136,7 @@ int bench_gpu_run(bench_options *options);
 void bench_gpu_close(bench_options *options);
 
 /* Work that is counted in items; items.c measures it. */
-extern const bench_items bench_julia, bench_table, bench_group, bench_axis;
+extern const bench_items bench_julia, bench_table, bench_group, bench_axis, bench_order;
 bool bench_items_know(const char *work);
 int bench_items_run(bench_options *options);
 

@@ -1,5 +1,5 @@
 /* Work that bench counts in items: pictures by the pixel, tables by the key, groups by the row,
- * many results at once by the element. */
+ * many results at once and order by the element. */
 #include "bench/bench.h"
 
 #include "bench/data.h"
@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-static const bench_items *const all[] = {&bench_julia, &bench_table, &bench_group, &bench_axis};
+static const bench_items *const all[] = {&bench_julia, &bench_table, &bench_group, &bench_axis,
+                                         &bench_order};
 enum { WORKS = sizeof all / sizeof *all };
 
 bool bench_items_know(const char *work) {

@@ -87,10 +87,11 @@ static bool parse_threads(bench_options *o, const char *text) {
 static const usage bench_usage = {
     "[OPTIONS] [WORK...]",
     "Measures every operation, or the WORKs named (sum, dot, min, ..., julia, table, group,\n"
-    "axis), beside plain loops that add in any order, a mere read of the memory, and peers.\n"
-    "Pictures, tables, groups and axes are measured in pixels, keys, rows and elements, beside\n"
-    "peers alone. On a GPU the data are in its memory and calls are enqueued on a stream; peers\n"
-    "do the same. --compare also shows the change since an earlier run, as the change of the\n"
+    "axis, order), beside plain loops that add in any order, a mere read of the memory, and\n"
+    "peers. Pictures, tables, groups, axes and order are measured in pixels, keys, rows and\n"
+    "elements, beside peers alone. On a GPU the data are in its memory and calls are enqueued on\n"
+    "a stream; peers do the same. --compare also shows the change since an earlier run, as the "
+    "change of the\n"
     "ratio to the memory's speed, which is steadier than GB/s.",
     0,
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"

@@ -193,6 +193,7 @@ static int do_data(const machine *m, const char *name, bf_dtype dtype, const voi
         if (code != EXIT_DONE) return code;
     }
     int code = verify_axes(m, name, &all, nan, v);
+    if (code == EXIT_DONE) code = verify_orders(m, name, &all, nan, v);
     if (code != EXIT_DONE || nan != BF_NAN_PROPAGATE) return code;
     code = verify_histograms(m, name, &all, v);
     return code == EXIT_DONE ? verify_maps(m, name, &all, v) : code;

@@ -93,6 +93,10 @@ bf_status verify_histogram_like(bf_context *context, const bf_histogram *from, b
 int verify_axes(const machine *m, const char *name, const bf_array *all, bf_nan_policy nan,
                 verdict *v);
 
+/* order.c: rows for sorting and order statistics. Returns an exit code. */
+int verify_orders(const machine *m, const char *name, const bf_array *all, bf_nan_policy nan,
+                  verdict *v);
+
 /* julia.c, table.c, group.c: rows for pictures, for tables, and for groups and
  * joins, of data of their own. Return exit codes. */
 int verify_pictures(const machine *m, verdict *v);

@@ -13,6 +13,7 @@ DATA = {
     "julia": {"centred", "shifted"},
     "table": {"insert", "reserved", "find", "half", "miss"},
     "group": {"2^10", "2^16", "2^22", "2^22-list", "zipf"},
+    "order": {"sort", "argsort", "median", "quantiles", "top-100"},
 }
 
 # Answers as a peer does, and keeps the questions.
@@ -30,7 +31,8 @@ class Bench(CommandTest):
                 self.result(*QUICK, "--json", *arguments).splitlines()]
 
     def test_points_are_counted_in_items(self):
-        for work, item in [("julia", "pixels"), ("table", "keys"), ("group", "rows")]:
+        for work, item in [("julia", "pixels"), ("table", "keys"), ("group", "rows"),
+                           ("order", "elements")]:
             rows = [json.loads(line) for line in self.result(
                 "bench", "--quick", "--json", "-j", "1,2", "--sizes", "64KiB", work).splitlines()]
             self.assertEqual({row["work"] for row in rows}, {work})
