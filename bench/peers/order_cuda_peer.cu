@@ -165,13 +165,13 @@ void time_lines() {
 }
 
 double select_time(bf_dtype dtype, int64_t n, int results) {
-    static const double percents[] = {5, 25, 50, 75, 95};
+    static const double q[] = {0.05, 0.25, 0.5, 0.75, 0.95};
     const bf_order_lines lines = line_of(dtype, n);
     uint64_t found[5];
     bf_selection s = {};
     s.statistic = results == 1 ? BF_STATISTIC_MEDIAN : BF_STATISTIC_QUANTILE;
     s.count = results;
-    s.percents = percents;
+    s.q = q;
     s.to = results == 1 ? bf_dtype(dtype) : BF_F64;
     return microseconds(
         [&] { require(order->select(context, &lines, &s, found) == BF_OK, "select"); });

@@ -95,11 +95,11 @@ __global__ void __launch_bounds__(THREADS) make_results(const select_params p) {
     }
 }
 
-bf_status refuse(bf_context *context, unsigned long long refused) {
-    const long long line = (long long)(refused / 2);
-    if (refused % 2 == REFUSED_NAN)
-        return bf_fail(context, BF_E_NAN, "NaN in the values of result %lld", line);
-    return bf_fail(context, BF_E_EMPTY, "result %lld has no values", line);
+bf_status refuse(bf_context *context, bf_statistic statistic, unsigned long long refused) {
+    if (refused % 2 == REFUSED_NAN) return bf_fail(context, BF_E_NAN, "NaN in the values");
+    return bf_fail(context, BF_E_EMPTY, "no value: the %s of no elements (result %lld)",
+                   statistic == BF_STATISTIC_MEDIAN ? "median" : "quantile",
+                   (long long)(refused / 2));
 }
 
 /* --- long lines --- */
@@ -143,9 +143,9 @@ bf_status store_results(long_lines *s, int64_t line, int first, int results,
     const bool nth = x->statistic == BF_STATISTIC_NTH;
     bf_context *context = s->call->context;
     if (nans > 0 && x->nan == BF_NAN_ERROR)
-        return refuse(context, 2 * (unsigned long long)line + REFUSED_NAN);
+        return refuse(context, x->statistic, 2 * (unsigned long long)line + REFUSED_NAN);
     if (numbers == 0 && x->nan == BF_NAN_SKIP && !nth && x->empty == NULL)
-        return refuse(context, 2 * (unsigned long long)line + REFUSED_EMPTY);
+        return refuse(context, x->statistic, 2 * (unsigned long long)line + REFUSED_EMPTY);
     for (int i = 0; i < results; i++) {
         uint64_t bits = 0;
         if (nth && is_nan_place(s->array, places[i][0]))
@@ -227,7 +227,7 @@ bf_status select_sorted(bf_cuda_order_call *call, const bf_cuda_order_array *arr
     status =
         bf_cuda_fetch_words(context, cudaGetLastError(), p->refused, 1, &refused, "order on a GPU");
     if (status != BF_OK || refused == NOTHING_REFUSED) return status;
-    return refuse(context, refused);
+    return refuse(context, p->statistic, refused);
 }
 
 bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
