@@ -1,13 +1,17 @@
 /* Different values: groups of a key without aggregates. */
-#include "cuda/group/group.cuh"
 #include "cuda/order/order.cuh"
+#include "cuda/runtime/memory.cuh"
+
+extern "C" {
+#include "seam/group.h"
+}
 
 namespace {
 
 /* Lists all groups, or those that there is room for. */
 bf_status list_some(bf_cuda_order_call *call, void *groups, bf_dtype dtype, void *keys,
                     void *counts, int64_t n, int64_t room) {
-    const bf_group_backend *by = &bf_cuda_group_backend;
+    const bf_group_backend *by = bf_backend_cuda.group;
     const size_t bytes = (size_t)bf_key_bytes(dtype), some = (size_t)(room < n ? room : n);
     if (room >= n) return by->list(call->context, groups, keys, counts);
     if (room <= 0) return BF_OK;
@@ -24,7 +28,7 @@ bf_status list_some(bf_cuda_order_call *call, void *groups, bf_dtype dtype, void
 
 bf_status bf_cuda_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
                          void *keys, void *counts, int64_t room, int64_t *different) {
-    const bf_group_backend *by = &bf_cuda_group_backend;
+    const bf_group_backend *by = bf_backend_cuda.group;
     const bf_group_kind kind = {dtype, 0, NULL, 0};
     bf_cuda_order_call call;
     void *groups = NULL;
