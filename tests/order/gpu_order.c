@@ -271,6 +271,73 @@ static void sorts_of_long_lines_agree(void **unused) {
     }
 }
 
+/* ---- more elements than the tiles of one portion have -----------------------------------------
+ */
+
+enum { CHUNK = 1 << 24, CHUNKS = 33, WINDOW = 1000 };
+
+/* Values, sorted values and positions on the GPU, of n elements: chunks that are all the same. */
+typedef struct much {
+    int64_t n;
+    void *values, *sorted, *index;
+} much;
+
+static bool allocate_much(much *m) {
+    return bf_memory_allocate(gpu, (size_t)m->n * 4, &m->values) == BF_OK &&
+           bf_memory_allocate(gpu, (size_t)m->n * 4, &m->sorted) == BF_OK &&
+           bf_memory_allocate(gpu, (size_t)m->n * 8, &m->index) == BF_OK;
+}
+
+static void check_window(const much *m, const uint32_t *chunk, int64_t first) {
+    static uint32_t values[WINDOW];
+    static int64_t index[WINDOW];
+    assert_int_equal(bf_memory_copy(gpu, values, (char *)m->sorted + first * 4, sizeof values),
+                     BF_OK);
+    assert_int_equal(bf_memory_copy(gpu, index, (char *)m->index + first * 8, sizeof index), BF_OK);
+    for (int i = 0; i < WINDOW; i++) {
+        assert_true(index[i] >= 0 && index[i] < m->n);
+        assert_int_equal(values[i], chunk[index[i] % CHUNK]);
+        if (i > 0 && values[i] == values[i - 1]) assert_true(index[i] > index[i - 1]);
+        if (i > 0) assert_true(values[i] >= values[i - 1]);
+    }
+}
+
+static void check_much(const much *m) {
+    uint32_t *chunk = (uint32_t *)(void *)on_host;
+    uint64_t seed = 5;
+    bool sorted = false;
+    bf_value sum;
+    for (int64_t i = 0; i < CHUNK; i++) chunk[i] = (uint32_t)next_random(&seed);
+    for (int64_t first = 0; first < m->n; first += CHUNK) {
+        const int64_t left = m->n - first;
+        assert_int_equal(bf_memory_copy(gpu, (char *)m->values + first * 4, chunk,
+                                        4 * (size_t)(left < CHUNK ? left : CHUNK)),
+                         BF_OK);
+    }
+    const bf_order_lines lines = {.dtype = BF_U32, .values = m->values, .count = 1, .length = m->n};
+    assert_int_equal(by->sort(gpu, &lines, m->sorted, m->index), BF_OK);
+    assert_int_equal(by->is_sorted(gpu, BF_U32, BF_ASCENDING, m->sorted, m->n, &sorted), BF_OK);
+    assert_true(sorted);
+    const bf_array index = bf_array_of(BF_I64, m->index, m->n);
+    assert_int_equal(bf_reduce(gpu, BF_SUM, &index, NULL, &sum), BF_OK);
+    assert_int_equal(sum.as.i64, m->n / 2 * (m->n - 1)); /* n is even */
+    for (int i = 0; i < 64; i++) check_window(m, chunk, pick(&seed, m->n - WINDOW));
+    check_window(m, chunk, 0);
+    check_window(m, chunk, m->n - WINDOW);
+}
+
+static void sorts_of_many_elements_agree(void **unused) {
+    (void)unused;
+    leave_out_if_small();
+    much m = {.n = (int64_t)CHUNK * CHUNKS - 12346};
+    const bool there = allocate_much(&m);
+    if (there) check_much(&m);
+    bf_memory_free(gpu, m.values);
+    bf_memory_free(gpu, m.sorted);
+    bf_memory_free(gpu, m.index);
+    if (!there) leave_out("this needs 20 GB of the GPU's memory");
+}
+
 static const int payload_bytes[] = {4, 8, 1, 2, 16, 4};
 
 static void check_rows(problem *p, int payloads, uint64_t *seed) {
@@ -691,6 +758,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts_agree),
         cmocka_unit_test(sorts_of_long_lines_agree),
+        cmocka_unit_test(sorts_of_many_elements_agree),
         cmocka_unit_test(rows_agree),
         cmocka_unit_test(tops_agree),
         cmocka_unit_test(tops_of_long_lines_agree),
