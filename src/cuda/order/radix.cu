@@ -15,7 +15,6 @@ enum {
     WARP = 32,
     BITS = 8,
     DIGITS = 1 << BITS,
-    PASSES_MOST = 64 / BITS,
     COUNTERS = 1024 /* threads of a block that counts */
 };
 
