@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of text may take so many times the bytes of their digits. */
-enum { TEXT_GROWTH = 4 };
+/* Numbers of text may take so many times the bytes of their digits. Up to SMALL bytes of an array
+ * are sooner copied than counted. */
+enum { TEXT_GROWTH = 4, SMALL = 1 << 20 };
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
@@ -41,7 +42,7 @@ int passes_open_file(passes *x, const char *name, quantiles_input **in) {
 }
 
 /* Text is parsed once, a pipe read once, and a GPU selects from its own memory, if there is room.
- * A file that is mapped is read faster than it is copied. */
+ * A large file that is mapped is read faster than it is copied. */
 bool passes_would_load(const passes *x, const quantiles_input *in) {
     const options *o = x->question->options;
     const source *s = &in->rows.source;
@@ -50,7 +51,7 @@ bool passes_would_load(const passes *x, const quantiles_input *in) {
     if (ranks_count() > 1 || o->checkpoint || o->total) return false;
     if (s->stream) return o->memory.limit == 0;
     if (s->text) return rows_bytes(&in->rows) <= room / TEXT_GROWTH;
-    return options_gpu(o->device) && rows_bytes(&in->rows) <= room;
+    return rows_bytes(&in->rows) <= (room < SMALL || options_gpu(o->device) ? room : SMALL);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

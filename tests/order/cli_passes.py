@@ -63,6 +63,11 @@ def bytes_of(array):
 
 
 class PassesTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        # Small arrays are held in memory, unless there may be a checkpoint.
+        self.again = [*LIMITED, "--checkpoint", self.path("work")]
+
     def lines(self, *arguments, **more):
         text = self.result(*arguments, **more)
         return text.split("\n") if text else []
@@ -80,12 +85,12 @@ class Inputs(PassesTest):
                 want = lower(x.tolist())
                 name = self.save("x.npy", x)
                 self.assertEqual(self.quantiles(name), want, (dtype, n))
-                self.assertEqual(self.quantiles(*LIMITED, name), want, (dtype, n))
+                self.assertEqual(self.quantiles(*self.again, name), want, (dtype, n))
                 self.assertEqual(self.quantiles(*LIMITED, stdin=bytes_of(x)), want, (dtype, n))
                 finite = x[np.isfinite(x)] if x.dtype.kind == "f" else x
                 if finite.size:
                     name = self.save("x.npy", finite)
-                    found = self.result("median", *LIMITED, name)
+                    found = self.result("median", *self.again, name)
                     to = x.dtype.type if x.dtype.kind == "f" else float
                     self.assertEqual(to(float(found)), to(median(finite.tolist())), (dtype, n))
 
@@ -96,7 +101,7 @@ class Inputs(PassesTest):
         for method in ["linear", "higher", "midpoint", "nearest", "inverted_cdf", "hazen",
                        "averaged_inverted_cdf", "closest_observation", "weibull",
                        "interpolated_inverted_cdf", "median_unbiased", "normal_unbiased"]:
-            found = self.quantiles(self.save("x.npy", x), method=method)
+            found = self.quantiles(*self.again, self.save("x.npy", x), method=method)
             self.assertEqual(found, self.quantiles(stdin=text, method=method), method) # it loads
             want = np.percentile(x, PERCENTS, method=method)
             self.assertEqual(list(map(float, found)), want.tolist(), method)
@@ -105,14 +110,14 @@ class Inputs(PassesTest):
         x = numbers("i4", 6000, 3).reshape(60, 100)
         want = lower(x.ravel().tolist())
         for y in [np.asfortranarray(x), x.astype(">i4"), np.asfortranarray(x).astype(">i4")]:
-            self.assertEqual(self.quantiles(self.save("x.npy", y)), want)
+            self.assertEqual(self.quantiles(*self.again, self.save("x.npy", y)), want)
             self.assertEqual(self.quantiles(*LIMITED, stdin=bytes_of(y)), want)
         raw = self.write("raw", x.tobytes())
         some = ["--format", "raw", "--dtype", RAW_NAMES["i4"]]
-        self.assertEqual(self.quantiles(*some, raw), want)
+        self.assertEqual(self.quantiles(*some, *self.again, raw), want)
         self.assertEqual(self.quantiles(*some, *LIMITED, stdin=x.tobytes()), want)
         part = x.ravel()[17:5017].tolist()
-        self.assertEqual(self.quantiles(*some, "--offset", 17, "--count", 5000, raw),
+        self.assertEqual(self.quantiles(*some, *self.again, "--offset", 17, "--count", 5000, raw),
                          lower(part))
 
     def test_columns_of_text(self):
@@ -127,9 +132,9 @@ class Inputs(PassesTest):
         ask = ["--column", "a,b"]
         name = self.write("t.csv", text)
         self.assertEqual(self.quantiles(*ask, name), want) # it loads
-        self.assertEqual(self.quantiles(*ask, *LIMITED, name), want)
+        self.assertEqual(self.quantiles(*ask, *self.again, name), want)
         self.assertEqual(self.quantiles(*ask, *LIMITED, stdin=text), want)
-        self.assertEqual(self.lines("median", *ask, *LIMITED, name),
+        self.assertEqual(self.lines("median", *ask, *self.again, name),
                          ["a\t" + shown(median(a)), "b\t" + shown(median(b))])
 
     def test_more_percents_than_one_object_has(self):
@@ -153,7 +158,7 @@ class Rules(PassesTest):
         x = np.arange(101.0)
         x[7] = np.nan
         name = self.save("x.npy", x)
-        for where in [[name], [*LIMITED, name]]:
+        for where in [[name], [*self.again, name]]:
             self.assertEqual(self.result("median", *where), "nan")
             self.assertEqual(self.result("median", "--nan", "skip", *where), "50.5")
             self.refused(3, "the data hold NaN", "median", "--nan", "error", *where)
@@ -170,12 +175,13 @@ class Rules(PassesTest):
             text = b"nan\n" * len(x)
             for command in ["median", "quantile"]:
                 ask = [command, "--nan", "skip"]
-                error = self.refused(3, "no value: the %s of no elements" % command, *ask, name)
+                error = self.refused(3, "no value: the %s of no elements" % command, *ask, *self.again, name)
                 self.assertIn("hint: --empty VALUE", error)
                 found = run(*ask, "-", stdin=text).stderr.decode()
                 self.assertEqual(error.replace(name, "-"), found) # it loads
-            self.assertEqual(self.result("median", "--nan", "skip", "--empty", "-1.5", name), "-1.5")
-            self.refused(2, "bad operand of --empty", "median", "--empty", "x", name)
+            self.assertEqual(self.result("median", "--nan", "skip", "--empty", "-1.5", *self.again,
+                                         name), "-1.5")
+            self.refused(2, "bad operand of --empty", "median", "--empty", "x", *self.again, name)
 
     def test_files_and_totals(self):
         x, y = numbers("i8", 1000, 1), numbers("i8", 77, 2)
@@ -185,7 +191,7 @@ class Rules(PassesTest):
                 [(x.tolist(), names[0]), (y.tolist(), names[1]), (both, "total")]
                 for v in lower(values)]
         self.assertEqual(self.quantiles("--total", *names), want)
-        self.assertEqual(self.quantiles("--total", *LIMITED, *names), want)
+        self.assertEqual(self.quantiles("--total", *self.again, *names), want)
         pipe = [line.replace(names[1], "-") for line in want]
         self.assertEqual(self.quantiles("--total", *LIMITED, names[0], "-", stdin=bytes_of(y)), pipe)
         self.assertEqual(self.quantiles("--total", names[0], "-", stdin=bytes_of(y)), pipe)
@@ -205,14 +211,14 @@ class Rules(PassesTest):
 
     def test_arrays(self):
         out, x = self.path("out.npy"), np.arange(11, dtype="f4")
-        self.result("quantile", *LIMITED, "-o", out, self.save("x.npy", x))
+        self.result("quantile", *self.again, "-o", out, self.save("x.npy", x))
         self.assertEqual((np.load(out).dtype, np.load(out).tolist()),
                          (np.dtype("f8"), [0, 2.5, 5, 7.5, 10]))
-        self.result("median", *LIMITED, "-o", out, self.path("x.npy"))
+        self.result("median", *self.again, "-o", out, self.path("x.npy"))
         self.assertEqual((np.load(out).dtype, np.load(out).shape, float(np.load(out))),
                          (np.dtype("f4"), (), 5))
         table = self.write("t.csv", b"1,2\n")
-        self.refused(2, "one column", "median", "--column", "1,2", *LIMITED, table, "-o", out)
+        self.refused(2, "one column", "median", "--column", "1,2", *self.again, table, "-o", out)
 
     def test_checkpoints_are_of_all_elements(self):
         name = self.save("x.npy", np.arange(10))
