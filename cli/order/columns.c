@@ -84,16 +84,17 @@ static void drop_numbers(columns *c) {
     c->n = c->room = 0;
 }
 
-static int name_columns(columns *c, const rows *r) {
+int columns_begin(columns *c, const rows *r) {
+    *c = (columns){.count = r->columns};
+    c->of = calloc((size_t)c->count, sizeof *c->of);
+    if (!c->of) return no_memory(r->source.name);
     for (int k = 0; k < c->count && r->source.text; k++)
         if (!(c->of[k].name = rows_column_name(r, k))) return no_memory(r->source.name);
     return EXIT_DONE;
 }
 
 int columns_load(columns *c, rows *r, const columns_limit *limit) {
-    *c = (columns){.count = r->columns};
-    c->of = calloc((size_t)c->count, sizeof *c->of);
-    int code = c->of ? name_columns(c, r) : no_memory(r->source.name);
+    int code = columns_begin(c, r);
     if (code != EXIT_DONE) return code;
     while ((code = read_rows(c, r, limit)) == ROWS_RESETTLED) {
         drop_numbers(c);

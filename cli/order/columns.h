@@ -23,6 +23,9 @@ typedef struct columns_limit {
     int64_t beside; /* bytes that each number costs besides */
 } columns_limit;
 
+/* Begins with empty columns: those of an input, by name. */
+int columns_begin(columns *c, const rows *r);
+
 /* Reads all rows, and begins anew as long as a number shows that its column has another dtype.
  * Close it in either case. Returns an exit code, having reported the failure; so does append. */
 int columns_load(columns *c, rows *r, const columns_limit *limit);

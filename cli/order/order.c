@@ -2,6 +2,8 @@
 #include "command.h"
 #include "order/answer.h"
 #include "order/columns.h"
+#include "order/sorted.h"
+#include "order/top.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
 
@@ -68,6 +70,8 @@ typedef struct order {
     places places;
     spool_limit limit; /* of pipes that may be read again */
     columns total;     /* of all files so far, if that is asked for */
+    sorted sorted;     /* in place of columns, where that is wanted */
+    top top;
     double seconds;
 } order;
 
@@ -100,12 +104,16 @@ static int answer_subject(order *x, const subject *s, double began) {
     return code;
 }
 
+static int check_column(const order *x, int count, const char *file) {
+    return count > 1 && output_is_array(&x->output)
+               ? fail(EXIT_USAGE, file, "one array holds the results of one column, not %d",
+                      count)
+               : EXIT_DONE;
+}
+
 /* A column of text has a name, which is shown if there are several. */
 static int answer_columns(order *x, const columns *c, const char *file, double began) {
-    int code = EXIT_DONE;
-    if (c->count > 1 && output_is_array(&x->output))
-        return fail(EXIT_USAGE, file, "one array holds the results of one column, not %d",
-                    c->count);
+    int code = check_column(x, c->count, file);
     for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
         const subject s = {.file = file,
                            .column = c->count > 1 ? c->of[k].name : NULL,
@@ -159,6 +167,30 @@ static int do_columns(order *x, const char *name, double began) {
     return code;
 }
 
+/* ---- numbers that are not all in memory ------------------------------------------------------ */
+
+static int read_numbers(order *x, const char *name) {
+    rows r;
+    const rows_options how = reading(x);
+    int code = rows_open(&r, name, &x->question.options->input, &how);
+    if (code != EXIT_DONE) return code;
+    if (!rows_may_resettle(&r)) rows_forget(&r);
+    code = check_column(x, r.columns, name);
+    progress_start(name, rows_bytes(&r));
+    if (code == EXIT_DONE)
+        code = top_wanted(&x->question) ? top_read(&x->top, &r) : sorted_read(&x->sorted, &r);
+    progress_stop();
+    rows_close(&r);
+    return code;
+}
+
+static int do_numbers(order *x, const char *name, double began) {
+    const int code = read_numbers(x, name);
+    if (code != EXIT_DONE) return code;
+    return top_wanted(&x->question) ? top_put(&x->top, name, began)
+                                    : sorted_put(&x->sorted, name, began);
+}
+
 /* ---- fibres ---------------------------------------------------------------------------------- */
 
 static int load_matrix(order *x, matrix *m, bf_array *whole) {
@@ -193,8 +225,19 @@ static int do_matrix(order *x, const char *name, double began) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+static int do_file(order *x, const char *name, double began) {
+    const question *q = &x->question;
+    if (q->options->axes.n > 0) return do_matrix(x, name, began);
+    return sorted_wanted(q) || top_wanted(q) ? do_numbers(x, name, began)
+                                             : do_columns(x, name, began);
+}
+
 static int do_total(order *x) {
-    return answer_columns(x, &x->total, "total", progress_clock() - x->seconds);
+    const question *q = &x->question;
+    const double began = progress_clock() - x->seconds;
+    if (sorted_wanted(q)) return sorted_put_total(&x->sorted, began);
+    if (top_wanted(q)) return top_put_total(&x->top, began);
+    return answer_columns(x, &x->total, "total", began);
 }
 
 /* A file that fails does not keep the others from their values, but there is no total then. */
@@ -203,8 +246,7 @@ static int do_files(order *x) {
     int first_failure = EXIT_DONE;
     for (int i = 0; i < o->file_count && !ferror(x->output.stream); i++) {
         const double began = progress_clock();
-        const int code =
-            o->axes.n > 0 ? do_matrix(x, o->files[i], began) : do_columns(x, o->files[i], began);
+        const int code = do_file(x, o->files[i], began);
         x->seconds += progress_clock() - began;
         if (first_failure == EXIT_DONE) first_failure = code;
     }
@@ -250,8 +292,12 @@ int cmd_order(int argc, char **argv) {
     code = check_line(&o, commands[i].kind);
     if (code != EXIT_DONE) return code;
     order x = {.question = {.kind = commands[i].kind, .options = &o}, .places.rows.source.fd = -1};
+    x.sorted.question = x.top.question = &x.question;
+    x.sorted.output = x.top.output = &x.output;
     code = run_order(&x);
     columns_close(&x.total);
+    sorted_close(&x.sorted);
+    top_close(&x.top);
     places_close(&x.places);
     bf_context_destroy(x.question.context);
     return code;
