@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* fallocate */
 #include "group/spill.h"
 
 #include "group/piled.h"
@@ -7,6 +8,7 @@
 #include "runtime/progress.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -255,7 +257,7 @@ static void *read_piece(const spill *s, const spill_piece *p, const char *file, 
     if (!bytes) return NULL;
     errno = EIO;
     if (bytes_pread(s->fd, bytes, p->size, p->at) == (int64_t)p->size) {
-        temporary_drop(s->fd, p->at, (int64_t)p->size);
+        (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, p->at, (off_t)p->size);
         return bytes;
     }
     *code = temporary_failed(errno);

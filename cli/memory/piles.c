@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* fallocate */
 #include "memory/piles.h"
 
 #include "input/bytes.h"
@@ -5,6 +6,7 @@
 #include "runtime/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,7 +179,8 @@ void piles_empty(piles *p, int i) {
     pile *x = &p->all[i];
     for (int64_t b = 0; b < x->n; b++) {
         const int64_t left = x->rows - b * p->block, rows = left < p->block ? left : p->block;
-        temporary_drop(p->fd, x->blocks[b], rows * row_bytes(p));
+        (void)fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, x->blocks[b],
+                        rows * row_bytes(p));
     }
     free(x->blocks);
     *x = (pile){.rows = 0};

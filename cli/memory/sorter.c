@@ -99,13 +99,12 @@ static int begin_writing(sorter *s, sorter_store *store, const sorter_part *p) {
 
 static int end_writing(sorter *s) { return background_end(&s->writing.work); }
 
-/* Reads n elements of a size; what was read need not be kept. */
+/* Reads n elements of a size. */
 static int read_column(int fd, void *to, int64_t first, int64_t n, int64_t size) {
     errno = EIO;
-    if (bytes_pread(fd, to, (size_t)(n * size), first * size) != n * size)
-        return temporary_failed(errno);
-    temporary_drop(fd, first * size, n * size);
-    return EXIT_DONE;
+    return bytes_pread(fd, to, (size_t)(n * size), first * size) == n * size
+               ? EXIT_DONE
+               : temporary_failed(errno);
 }
 
 /* Begins a run at the end of the store. */

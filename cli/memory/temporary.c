@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_TMPFILE, fallocate */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "memory/temporary.h"
 
 #include "input/bytes.h"
@@ -84,10 +84,6 @@ bool temporary_write(int fd, const void *bytes, size_t size) {
     if (!bytes_write(fd, bytes, size)) return false;
     atomic_fetch_add(&written, (int64_t)size);
     return true;
-}
-
-void temporary_drop(int fd, int64_t at, int64_t bytes) {
-    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, bytes);
 }
 
 int temporary_failed(int error) {

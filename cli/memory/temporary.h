@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Where they are: in `spill` if it is given, else beside the output (NULL: standard output), in
  * TMPDIR or in /var/tmp; but in memory (a tmpfs) only if spill is. Strings that stay. */
@@ -16,9 +15,6 @@ int temporary_open(void);
 
 /* Appends bytes. False with errno set if that fails. */
 bool temporary_write(int fd, const void *bytes, size_t size);
-
-/* Gives the room of bytes on the disk back, which are not read again. */
-void temporary_drop(int fd, int64_t at, int64_t bytes);
 
 /* Reports the errno of a failure. Returns an exit code. */
 int temporary_failed(int error);
