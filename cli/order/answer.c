@@ -63,23 +63,22 @@ bf_order_options answer_rules(const question *q) {
                               .method = o->method};
 }
 
-static int call_failed(const question *q, const subject *s, bf_status st) {
+int answer_failed(const question *q, bf_status st, const char *file) {
     const char *message = bf_context_message(q->context);
     const places *p = q->places;
     switch (st) {
     case BF_E_ARGUMENT: /* an offset or an index is wrong */
-        return fail(EXIT_DATA, p && p->kind != BY_AXES ? p->rows.source.name : s->file, "%s",
-                    message);
+        return fail(EXIT_DATA, p && p->kind != BY_AXES ? p->rows.source.name : file, "%s", message);
     case BF_E_EMPTY:
-        fail(EXIT_DATA, s->file, "%s", message);
+        fail(EXIT_DATA, file, "%s", message);
         hint("--empty VALUE stands for what there is not");
         return EXIT_DATA;
-    default: return fail_status(st, q->context, s->file);
+    default: return fail_status(st, q->context, file);
     }
 }
 
 static int end_call(const question *q, const subject *s, bf_status st) {
-    return st == BF_OK ? EXIT_DONE : call_failed(q, s, st);
+    return st == BF_OK ? EXIT_DONE : answer_failed(q, st, s->file);
 }
 
 /* Counts the NaNs and infinities of the array. */

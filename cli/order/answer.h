@@ -45,6 +45,9 @@ typedef struct answer {
 int answer_make(answer *x, const question *q, const subject *s);
 void answer_free(answer *x);
 
+/* Reports that a call about this file failed. Returns an exit code. */
+int answer_failed(const question *q, bf_status st, const char *file);
+
 /* Writes it: as lines, as JSON, or to a file .npy. many: several are to come. */
 int answer_put(const answer *x, const question *q, output *out, bool many);
 

@@ -18,6 +18,7 @@ option_reader read_dtype;        /* bf_dtype */
 option_reader read_columns;      /* const char *: a list; given again, a longer one */
 option_reader read_axes;         /* struct wanted_axes: different whole numbers */
 option_reader read_percents;     /* struct wanted_percents: numbers from 0 to 100 */
+option_reader read_quantiles;    /* the same; without an operand the quartiles */
 option_reader read_method;       /* bf_quantile_method */
 option_reader read_delimiter;    /* char: one character; a tab also as \t */
 option_reader read_seconds;      /* double: more than 0 */

@@ -31,6 +31,29 @@ class Arrays(MemoryTest):
         with open(name, "rb") as f:
             self.assertEqual(self.limited("argmin", stdin=f.read()), want)
 
+    def test_quantiles(self):
+        """Of 96 MiB, and of a pipe of as much, which is spilled."""
+        for x in [self.x, (self.x * 1e6).astype("i8"), np.repeat(self.x, 2).astype("f4")]:
+            name, ordered = self.save("x.npy", x), np.sort(x)
+            want = [ordered[int(np.ceil(p * (len(x) - 1)))] for p in [0, 0.5, 0.999, 1]]
+            ask = ["quantile", "-p", "0,50,99.9,100", "--method", "higher"]
+            found = self.limited(*ask, name)
+            self.assertEqual([x.dtype.type(float(v)) for v in found.split()], want)
+            with open(name, "rb") as f:
+                self.assertEqual(self.limited(*ask, stdin=f.read()), found)
+            middle = ordered[(len(x) - 1) // 2:len(x) // 2 + 1].astype("f8")
+            self.assertEqual(x.dtype.type(float(self.limited("median", name))),
+                             x.dtype.type(middle.mean()))
+
+    def test_quantiles_of_text(self):
+        x = np.random.default_rng(2).integers(-10**9, 10**9, 2 * MIB // SHARE)
+        text = b"".join(b"%d,7\n" % v for v in x)
+        ordered = np.sort(x)
+        want = "%d\n%d" % (ordered[(len(x) - 1) // 4], ordered[(len(x) - 1) * 3 // 4])
+        ask = ["quantile", "-p", "25,75", "--method", "lower", "--column", "1"]
+        self.assertEqual(self.limited(*ask, self.write("x.csv", text)), want)
+        self.assertEqual(self.limited(*ask, stdin=text), want)
+
     def test_histograms(self):
         name = self.save("x.npy", self.x)
         want = self.same("hist", "--bins", 30, name)

@@ -54,6 +54,12 @@ COMMANDS = [
     "sum --offsets cuts.npy x.npy", "dot --axis 1 fortran.npy fortran.npy", "std --axis 0,1 fortran.npy",
     "sum --index k.npy --slots 7 x.npy", "sum --axis 2 x.npy", "describe --axis 1 fortran.npy", "norm --axis 0 tiny.npy",
     "sum --axis 1 long.npy", "max --axis 1 fortran.npy long.npy",
+    "median x.npy", "median --total x.npy y.npy x.npy", "quantile -p 0,5,99.9 odd.npy", "median --nan skip odd.npy",
+    "median --column value,late,key t.csv", "quantile --tsv --total lines late", "median lines", "median late",
+    "median empty.npy", "quantile --offset 777 --count 50001 --method lower k.npy", "median --axis 0 fortran.npy",
+    "quantile --empty 3 empty.npy", "median x.npy k.npy missing.npy", "median --total x.npy k.npy", "median bad",
+    "quantile --nan error odd.npy", "describe --quantiles x.npy odd.npy", "describe --quantiles=1,50 t.csv",
+    "quantile --method hazen swapped.npy fortran.npy", "median one tiny.npy", "median --index k.npy --slots 2100 x.npy",
     "hist --strict --bins 3 --range 0:1 x.npy", "count x.npy k.npy", "sum --total x.npy k.npy",
     "help sum", "--version", "merge saved saved", "map neg x.npy -o out.npy", "julia -o out.png", "nothing"]
 
@@ -168,7 +174,7 @@ class Commands(RanksTest):
     def test_more_ranks_than_rows(self):
         write_inputs(self.dir)
         for i, command in enumerate(["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",
-                                     "describe tiny.npy", "group one --sum one", "sum --axis 0 tiny.npy"]):
+                                     "describe tiny.npy", "median one", "quantile tiny.npy", "group one --sum one", "sum --axis 0 tiny.npy"]):
             self.check(FOUND[i % len(FOUND)], 8 if ALL else 4, *command.split())
 
     def test_commands_without_ranks_are_refused(self):
@@ -185,6 +191,16 @@ class Commands(RanksTest):
         self.assertEqual(set(FOUND) - set(mpis), set())
         for mpi in FOUND:
             self.assertIn(b"bitfold-mpi." + mpi.encode(), run("devices").stdout)
+
+    def test_objects_are_those_of_one_process(self):
+        write_inputs(self.dir)
+        for i, command in enumerate(["median --nan skip odd.npy", "describe --quantiles odd.npy"]):
+            arguments = [*command.split(), "--json"]
+            found = json.loads(self.ranks(FOUND[i % len(FOUND)], 3, *arguments)[1])
+            want = json.loads(run(*arguments, cwd=self.dir).stdout)
+            for each in [found, want]:
+                each.pop("seconds")
+            self.assertEqual(found, want)
 
     def test_one_rank_reads_standard_input(self):
         for mpi in FOUND:
