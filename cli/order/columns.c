@@ -30,7 +30,7 @@ static bool reserve(columns *c, int64_t n) {
 static int64_t cost_of(const columns *c, const columns_limit *limit, int64_t n) {
     int64_t row = 0;
     for (int k = 0; k < c->count; k++)
-        row += limit->factor * (int64_t)bf_dtype_size(c->of[k].dtype) + limit->beside;
+        row += (int64_t)bf_dtype_size(c->of[k].dtype) + limit->beside;
     return n > INT64_MAX / (row + 1) ? INT64_MAX : n * row;
 }
 

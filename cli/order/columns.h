@@ -19,7 +19,6 @@ typedef struct columns {
 /* How much memory numbers may take; the hint for more. */
 typedef struct columns_limit {
     int64_t bytes;  /* 0: no limit */
-    int64_t factor; /* bytes that each byte of a number costs, for what is made of it */
     int64_t beside; /* bytes that each number costs besides */
 } columns_limit;
 

@@ -110,6 +110,13 @@ static int answer_subject(order *x, const subject *s, double began) {
     return code;
 }
 
+/* Sorting is for one process. */
+static int check_ranks(const order *x) {
+    return ranks_count() > 1 && sorted_wanted(&x->question)
+               ? fail(EXIT_USAGE, NULL, "--memory is too small for so many numbers over ranks")
+               : EXIT_DONE;
+}
+
 static int check_column(const order *x, int count, const char *file) {
     return count > 1 && output_is_array(&x->output)
                ? fail(EXIT_USAGE, file, "one array holds the results of one column, not %d", count)
@@ -134,8 +141,7 @@ static int answer_columns(order *x, const columns *c, const char *file, double b
 static columns_limit limit_of(const order *x) {
     const options *o = x->question.options;
     return (columns_limit){.bytes = o->memory.results + o->memory.pipes / 2,
-                           .factor = o->total || x->question.kind == ORDER_UNIQUE ? 2 : 1,
-                           .beside = x->question.kind == ORDER_ARGSORT || o->times ? 8 : 0};
+                           .beside = x->question.kind == ORDER_ARGSORT ? 8 : 0};
 }
 
 static int check_line_shape(const order *x, const rows *r) {
@@ -197,9 +203,11 @@ static int read_numbers(order *x, const char *name) {
     rows r;
     const rows_options how = reading(x);
     int code = rows_open(&r, name, &x->question.options->input, &how);
-    if (code != EXIT_DONE) return code;
-    if (!rows_may_resettle(&r)) rows_forget(&r);
-    code = check_column(x, r.columns, name);
+    const bool opened = code == EXIT_DONE;
+    if (opened && !rows_may_resettle(&r)) rows_forget(&r);
+    if (opened) code = check_column(x, r.columns, name);
+    code = ranks_agree(code);
+    if (!opened) return code;
     progress_start(name, rows_bytes(&r));
     if (code == EXIT_DONE)
         code = top_wanted(&x->question) ? top_read(&x->top, &r) : sorted_read(&x->sorted, &r);
@@ -296,9 +304,13 @@ static int run_order(order *x) {
     }
     if (code == EXIT_DONE && is_statistic(x))
         code = passes_open(&x->passes, &x->question, &x->output);
+    if (code == EXIT_DONE) code = check_ranks(x);
+    if (code == EXIT_DONE && top_wanted(&x->question))
+        code = top_open(&x->top, &x->question, &x->output);
     if (code == EXIT_DONE) code = do_files(x);
     if (code == EXIT_DONE) code = output_close(&x->output);
     passes_close(&x->passes, code);
+    top_close(&x->top, code);
     if (code != EXIT_DONE) output_abandon(&x->output);
     return code;
 }
@@ -330,12 +342,11 @@ int cmd_order(int argc, char **argv) {
     if (code != EXIT_DONE) return code;
     if (is_parted(&o) && !ranks_alone()) return EXIT_DONE;
     order x = {.question = {.kind = commands[i].kind, .options = &o}, .places.rows.source.fd = -1};
-    x.sorted.question = x.top.question = &x.question;
-    x.sorted.output = x.top.output = &x.output;
+    x.sorted.question = &x.question;
+    x.sorted.output = &x.output;
     code = run_order(&x);
     columns_close(&x.total);
     sorted_close(&x.sorted);
-    top_close(&x.top);
     places_close(&x.places);
     bf_context_destroy(x.question.context);
     return code;

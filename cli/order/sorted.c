@@ -126,23 +126,23 @@ static int put_part(void *arg) {
 /* Shows the parts of a column, each in the background while the next is merged. */
 static int put_parts(putting *p) {
     const int64_t shown = p->all->values.shape[0];
-    background work = {.code = EXIT_DONE};
+    background showing = {.code = EXIT_DONE};
     int code = EXIT_DONE;
     for (int64_t done = 0; done < shown && code == EXIT_DONE;) {
         sorter_part part;
         code = sorter_next(p->sorter, &part);
-        const int before = background_end(&work);
+        const int before = background_end(&showing);
         if (code == EXIT_DONE) code = before;
         if (code != EXIT_DONE || p->failed) break;
         if (part.n > shown - done) part.n = shown - done;
         p->part = part;
         p->before = done;
-        background_start(&work, put_part, p);
+        background_start(&showing, put_part, p);
         done += part.n;
         progress_add(part.n * (int64_t)bf_dtype_size(p->sorter->plan.dtype));
         progress_tick();
     }
-    const int last = background_end(&work);
+    const int last = background_end(&showing);
     return code == EXIT_DONE ? last : code;
 }
 

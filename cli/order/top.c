@@ -2,6 +2,8 @@
 
 #include "memory/key.h"
 #include "runtime/progress.h"
+#include "work/ranks.h"
+#include "work/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +114,7 @@ static bf_status join_columns(top_column *c, const question *q, const top_column
 /* Leaves the NaNs out, which are last, if they are skipped. */
 static bf_status leave_nans(top_column *c, const question *q) {
     const bf_order_options rules = answer_rules(q);
-    if (rules.nan != BF_NAN_SKIP || c->dtype < BF_F16) return BF_OK;
+    if (rules.nan != BF_NAN_SKIP || c->dtype < BF_F16 || c->first == 0) return BF_OK;
     uint64_t nan = key_nan(c->dtype);
     const bf_array values = bf_array_of(c->dtype, c->values, c->first),
                    wanted = bf_array_of(c->dtype, &nan, 1), to = bf_array_of(BF_I64, &c->first, 1);
@@ -134,24 +136,85 @@ static int make_columns(top_column **of, const columns *c, const char *file) {
     return *of ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
 }
 
+int top_open(top *x, const question *q, output *out) {
+    x->question = q;
+    x->output = out;
+    return work_open(&x->work, q->options, q->context);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
+
+static int end_call(const top *x, bf_status st, const char *file) {
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->question->context, file);
+}
+
+static int add_chunk(top *x, const rows *r, const rows_chunk *chunk) {
+    bf_status st = BF_OK;
+    for (int k = 0; k < r->columns && st == BF_OK && chunk->n > 0; k++)
+        st = add_numbers(&x->of[k], x->question, chunk->columns[k].as[__builtin_ctz(r->can[k])],
+                         chunk->n);
+    return end_call(x, st, r->source.name);
+}
 
 /* ROWS_RESETTLED: some column has another dtype. */
 static int read_rows(top *x, rows *r) {
-    const char *file = r->source.name;
+    rows *const inputs[] = {r};
     rows_chunk chunk = {.n = 1};
-    int code = rows_prepare(r);
+    int code = work_begin(&x->work, inputs, 1);
+    if (code == EXIT_DONE) code = rows_prepare(r);
     for (int k = 0; k < r->columns; k++) x->columns.of[k].dtype = rows_dtype(r, k);
-    if (code == EXIT_DONE) code = make_columns(&x->of, &x->columns, file);
+    if (code == EXIT_DONE) code = make_columns(&x->of, &x->columns, r->source.name);
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(r, 0, &chunk);
-        for (int k = 0; k < r->columns && code == EXIT_DONE && chunk.n > 0; k++) {
-            const char *from = chunk.columns[k].as[__builtin_ctz(r->can[k])];
-            const bf_status st = add_numbers(&x->of[k], x->question, from, chunk.n);
-            if (st != BF_OK) code = fail_status(st, x->question->context, file);
-        }
+        if (code == EXIT_DONE) code = add_chunk(x, r, &chunk);
     }
     return code;
+}
+
+/* Finds the first numbers of this rank's rows, anew until the dtypes are right. */
+static int find_columns(top *x, rows *r) {
+    int code;
+    while ((code = read_rows(x, r)) == ROWS_RESETTLED) {
+        free_columns(&x->of, r->columns);
+        rows_again(r);
+    }
+    bf_status st = BF_OK;
+    for (int k = 0; k < r->columns && code == EXIT_DONE && st == BF_OK; k++)
+        st = find_first(&x->of[k], x->question, NULL);
+    return code == EXIT_DONE ? end_call(x, st, r->source.name) : code;
+}
+
+/* Another rank's rows may show that they are not. */
+static int find_shared(top *x, rows *r) {
+    int code = work_end(&x->work, find_columns(x, r), false);
+    while (code == ROWS_RESETTLED) {
+        bool same = true;
+        for (int k = 0; k < r->columns; k++) same = same && x->of[k].dtype == rows_dtype(r, k);
+        if (!same) free_columns(&x->of, r->columns);
+        if (!same) rows_again(r);
+        code = work_end(&x->work, same ? EXIT_DONE : find_columns(x, r), false);
+    }
+    return code;
+}
+
+/* Brings the first numbers of all ranks to rank 0; the others have none left. first: the index of
+ * this rank's first row. */
+static bf_status gather_column(top_column *c, const question *q, int64_t first) {
+    const int64_t ranks = ranks_count(), n = c->first;
+    int64_t *sizes = ranks_allocate((size_t)ranks * sizeof *sizes);
+    for (int64_t i = 0; i < n; i++) c->index[i] += first;
+    ranks_gather(&c->added, sizes, sizeof c->added);
+    for (int64_t i = 0; i < ranks; i++) c->added += i == ranks_rank() ? 0 : sizes[i];
+    char *values = ranks_collect(c->values, (int64_t)bytes_of(c, n), sizes);
+    char *index = ranks_collect(c->index, 8 * n, sizes);
+    free(c->values);
+    c->values = values;
+    c->first = c->held = c->room = 0;
+    for (int64_t i = 0; i < ranks && values; i++) c->held += sizes[i] / 8;
+    const bf_status st = values ? find_first(c, q, (int64_t *)(void *)index) : BF_OK;
+    free(index);
+    free(sizes);
+    return st;
 }
 
 static void forget_file(top *x) {
@@ -160,19 +223,22 @@ static void forget_file(top *x) {
 }
 
 int top_read(top *x, rows *r) {
+    rows *const inputs[] = {r};
+    const int64_t offset = r->source.first;
+    int64_t first = 0;
     forget_file(x);
-    int code = columns_begin(&x->columns, r);
+    int code = ranks_agree(columns_begin(&x->columns, r));
+    if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
+    if (code == EXIT_DONE) code = find_shared(x, r);
     if (code != EXIT_DONE) return code;
-    while ((code = read_rows(x, r)) == ROWS_RESETTLED) {
-        free_columns(&x->of, r->columns);
-        rows_again(r);
-    }
-    for (int k = 0; k < r->columns && code == EXIT_DONE; k++) {
-        bf_status st = find_first(&x->of[k], x->question, NULL);
+    bf_status st = BF_OK;
+    for (int k = 0; k < r->columns; k++) { /* every rank gathers all of them */
+        const bf_status gathered =
+            ranks_count() > 1 ? gather_column(&x->of[k], x->question, first - offset) : BF_OK;
+        if (st == BF_OK) st = gathered;
         if (st == BF_OK) st = leave_nans(&x->of[k], x->question);
-        if (st != BF_OK) code = fail_status(st, x->question->context, r->source.name);
     }
-    return code;
+    return ranks_agree(end_call(x, st, r->source.name));
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
@@ -204,18 +270,19 @@ static int add_to_total(top *x, const char *file) {
 }
 
 int top_put(top *x, const char *file, double began) {
-    int code = x->question->options->total ? add_to_total(x, file) : EXIT_DONE;
+    int code = ranks_agree(x->question->options->total ? add_to_total(x, file) : EXIT_DONE);
     note_device(x->question->context, file);
     if (code == EXIT_DONE) code = put_columns(x, &x->columns, x->of, file, began);
     forget_file(x);
-    return code;
+    return ranks_agree(code);
 }
 
 int top_put_total(top *x, double began) {
-    return put_columns(x, &x->total, x->totals, "total", began);
+    return ranks_agree(put_columns(x, &x->total, x->totals, "total", began));
 }
 
-void top_close(top *x) {
+void top_close(top *x, int code) {
+    if (x->question) work_close(&x->work, code);
     forget_file(x);
     free_columns(&x->totals, x->total.count);
     columns_close(&x->total);

@@ -1,10 +1,12 @@
-/* The first K numbers of any input, in memory for a few times K. Functions that return an exit code
- * have reported the failure. */
+/* The first K numbers of any input, in memory for a few times K. Over ranks, each finds those of
+ * its own rows, and rank 0 those of all. Functions that return an exit code have reported the
+ * failure. */
 #ifndef BITFOLD_CLI_ORDER_TOP_H
 #define BITFOLD_CLI_ORDER_TOP_H
 
 #include "order/answer.h"
 #include "order/columns.h"
+#include "work/work.h"
 
 /* The first K numbers of a column, and those behind them that were added since they were found. */
 typedef struct top_column {
@@ -22,10 +24,13 @@ typedef struct top {
     top_column *of;  /* of each; NULL: none */
     columns total;   /* the same of all files, if that is asked for */
     top_column *totals;
+    work work;
 } top;
 
 /* Whether this is how a question is answered. If memory is limited, K must be small. */
 bool top_wanted(const question *q);
+
+int top_open(top *x, const question *q, output *out);
 
 /* Reads an input. */
 int top_read(top *x, rows *r);
@@ -34,6 +39,7 @@ int top_read(top *x, rows *r);
 int top_put(top *x, const char *file, double began);
 int top_put_total(top *x, double began);
 
-void top_close(top *x);
+/* Closes it after work that ended with this code, even if it was not opened. */
+void top_close(top *x, int code);
 
 #endif
