@@ -3,13 +3,13 @@
 
 #include "rules/key/rank.h"
 
-enum { PIECE = 1 << 16 };
+enum { PIECE = 1 << 16, BATCH = 512 /* words whose different ones are written at a time */ };
 
 typedef struct unique {
     bf_sorter s; /* of keys */
     const char *values;
     int64_t n, room;
-    char *words, *scratch; /* keys as words; different ones */
+    char *words, *scratch; /* keys as words; to sort them */
     char *keys, *counts;   /* NULL: none */
     int64_t *first;        /* of each piece, and behind the last one: the key that it begins with */
 } unique;
@@ -24,17 +24,12 @@ static bf_status make_words(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* Writes up to `room` different words of a piece, and where they begin. Returns their number. */
-static int64_t find_different(const unique *u, int64_t first, int64_t n, int64_t room, char *to,
-                              char *begins) {
-    const char *before = first > 0 ? word_at(u, first - 1) : NULL;
-    return u->s.word->different(word_at(u, first), n, before, first, room, to, begins);
-}
-
+/* The first word of all has none before it, and is counted apart. */
 static bf_status count_different(void *arg, int worker, int64_t first, int64_t n) {
     const unique *u = arg;
+    const int64_t apart = first == 0 ? 1 : 0;
     (void)worker;
-    u->first[first / PIECE] = find_different(u, first, n, 0, NULL, NULL);
+    u->first[first / PIECE] = apart + u->s.word->count_steps(word_at(u, first + apart), n - apart);
     return BF_OK;
 }
 
@@ -52,10 +47,9 @@ static int64_t run_end(const unique *u, int64_t begin) {
     return low;
 }
 
-/* Turns where n runs begin into their lengths. */
+/* Turns where n > 0 runs begin into their lengths. */
 static void count_runs(const unique *u, char *begins, int64_t n) {
     int64_t begin, next;
-    if (n == 0) return;
     memcpy(&begin, begins, 8);
     for (int64_t i = 0; i < n; i++) {
         if (i + 1 < n)
@@ -68,17 +62,40 @@ static void count_runs(const unique *u, char *begins, int64_t n) {
     }
 }
 
+/* Finds the different ones of a batch of words, and where they begin. */
+static int64_t find_different(const unique *u, int64_t first, int64_t n, char *words,
+                              char *begins) {
+    int64_t apart = 0;
+    if (first == 0) {
+        memcpy(words, u->words, (size_t)u->s.word_bytes);
+        memset(begins, 0, 8);
+        apart = 1;
+    }
+    return apart + u->s.word->steps(word_at(u, first + apart), n - apart, first + apart,
+                                    words + apart * u->s.word_bytes, begins + 8 * apart);
+}
+
+/* Writes the keys of a batch, up to `room`, and where they begin, to place `at` and on. Returns
+ * their number. */
+static int64_t write_batch(const unique *u, int64_t first, int64_t n, int64_t at, int64_t room) {
+    char words[8 * (BATCH + BF_ORDER_SLACK)], begins[8 * (BATCH + BF_ORDER_SLACK)];
+    int64_t found = find_different(u, first, n, words, begins);
+    if (found > room) found = room;
+    if (u->keys != NULL) u->s.element->join(&u->s.code, words, found, u->keys + at * u->s.bytes);
+    if (u->counts != NULL) memcpy(u->counts + 8 * at, begins, (size_t)(8 * found));
+    return found;
+}
+
 static bf_status write_different(void *arg, int worker, int64_t first, int64_t n) {
     const unique *u = arg;
-    int64_t at = u->first[first / PIECE], found = u->first[first / PIECE + 1] - at;
-    int64_t room = u->room - at < found ? u->room - at : found;
-    char *to = u->keys == NULL ? NULL : u->scratch + at * u->s.word_bytes;
-    char *counts = u->counts == NULL ? NULL : u->counts + 8 * at;
+    const int64_t begin = u->first[first / PIECE], end = u->first[first / PIECE + 1];
+    const int64_t stop = end < u->room ? end : u->room;
     (void)worker;
-    if (room <= 0) return BF_OK;
-    (void)find_different(u, first, n, room, to, counts);
-    if (to != NULL) u->s.element->join(&u->s.code, to, room, u->keys + at * u->s.bytes);
-    if (counts != NULL) count_runs(u, counts, room);
+    for (int64_t at = begin, done = 0; at < stop && done < n; done += BATCH) {
+        const int64_t batch = n - done < BATCH ? n - done : BATCH;
+        at += write_batch(u, first + done, batch, at, stop - at);
+    }
+    if (u->counts != NULL && begin < stop) count_runs(u, u->counts + 8 * begin, stop - begin);
     return BF_OK;
 }
 
