@@ -104,6 +104,9 @@ typedef struct bf_sorter {
 
 bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order);
 
+/* The same for the keys of groups (rules/key/rank.h), ascending. */
+bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype);
+
 /* Scratch memory: large pages where that saves more than clearing them costs. */
 void *bf_order_alloc(size_t bytes);
 
@@ -158,6 +161,8 @@ bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, c
 bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index);
 bf_status bf_cpu_sort_rows(bf_context *context, const bf_order_lines *keys, int payloads,
                            void *const payload[], const int bytes[]);
+bf_status bf_cpu_rank(bf_context *context, const bf_order_lines *lines, bf_rank_method method,
+                      void *ranks);
 bf_status bf_cpu_search(bf_context *context, bf_dtype dtype, bf_order order, const void *sorted,
                         int64_t n, const void *wanted, int64_t m, bool right, void *places);
 bf_status bf_cpu_is_sorted(bf_context *context, bf_dtype dtype, bf_order order, const void *values,

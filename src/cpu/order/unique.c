@@ -1,8 +1,6 @@
 /* The different keys of an array: runs of its sorted keys. */
 #include "cpu/order/sorting.h"
 
-#include "rules/key/rank.h"
-
 enum { PIECE = 1 << 16, BATCH = 512 /* words whose different ones are written at a time */ };
 
 typedef struct unique {
@@ -129,14 +127,12 @@ static bf_status find_unique(bf_context *context, unique *u, int64_t *different)
 
 bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
                         void *keys, void *counts, int64_t room, int64_t *different) {
-    unique u = {.s = bf_sorter_of(context, dtype, BF_ASCENDING),
+    unique u = {.s = bf_sorter_of_keys(context, dtype),
                 .values = values,
                 .n = n,
                 .room = room,
                 .keys = keys,
                 .counts = counts};
-    if (bf_dtype_is_float(dtype))
-        u.s.code.nan_place = bf_format_nan(bf_format_of(dtype)) ^ u.s.code.other;
     const size_t pieces = (size_t)((n - 1) / PIECE + 1), bytes = (size_t)(n * u.s.word_bytes);
     u.first = bf_calloc(pieces + 1, sizeof *u.first);
     u.words = bf_order_alloc(2 * bytes);
