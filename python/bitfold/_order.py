@@ -476,10 +476,10 @@ def unique(x, *, nan="propagate", dtype=None, context=None):
 
 
 def _cut(made, n):
-    """Returns the first n elements of a new array, without the memory of the others."""
+    """Returns the first n elements of a new array; of few, without the memory of the others."""
     cut = made[:n]
     copy = getattr(cut, "clone", None) or getattr(cut, "copy", None)  # of tensors; a memoryview has none
-    return made if n == len(made) else copy() if copy else cut
+    return cut if 2 * n > len(made) or not copy else copy()
 
 
 def mode(x, *, nan="propagate", dtype=None, context=None):

@@ -56,9 +56,12 @@ static bf_status find_unique(const bf_order_call *call, const bf_flat *input,
     bf_array cut[2];
     int64_t skipped;
     bf_status status = count_skipped(call, input, &skipped);
-    for (int i = 0; i < 2 && status == BF_OK; i++) /* nothing is written if the room is too small */
-        status = bf_flat_prepare(context, context->used,
-                                 bf_order_cut(outputs[i], room + skipped, &cut[i]), true, &flat[i]);
+    /* nothing is written if the room is too small, nor behind what there is */
+    const bool apart = room < input->count || skipped > 0 || bf_is_watched(context);
+    for (int i = 0; i < 2 && status == BF_OK; i++)
+        status =
+            bf_flat_prepare(context, context->used,
+                            bf_order_cut(outputs[i], room + skipped, &cut[i]), apart, &flat[i]);
     if (status == BF_OK) status = run_backend(context, input, flat, room + skipped, n);
     if (status == BF_OK) *n -= skipped;
     if (status == BF_OK && (outputs[0] != NULL || outputs[1] != NULL) && *n > room)

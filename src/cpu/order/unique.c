@@ -10,6 +10,7 @@ typedef struct unique {
     char *words, *scratch; /* keys as words; to sort them */
     char *keys, *counts;   /* NULL: none */
     int64_t *first;        /* of each piece, and behind the last one: the key that it begins with */
+    bool alone;            /* one worker finds and writes them in one pass */
 } unique;
 
 static const char *word_at(const unique *u, int64_t i) { return u->words + i * u->s.word_bytes; }
@@ -73,27 +74,28 @@ static int64_t find_different(const unique *u, int64_t first, int64_t n, char *w
                                     words + apart * u->s.word_bytes, begins + 8 * apart);
 }
 
-/* Writes the keys of a batch, up to `room`, and where they begin, to place `at` and on. Returns
- * their number. */
-static int64_t write_batch(const unique *u, int64_t first, int64_t n, int64_t at, int64_t room) {
+/* Finds the different words of a batch, and writes the keys for which there is room from place `at`
+ * on, and where they begin. Returns their number, written or not. */
+static int64_t write_batch(const unique *u, int64_t first, int64_t n, int64_t at) {
     char words[8 * (BATCH + BF_ORDER_SLACK)], begins[8 * (BATCH + BF_ORDER_SLACK)];
-    int64_t found = find_different(u, first, n, words, begins);
-    if (found > room) found = room;
-    if (u->keys != NULL) u->s.element->join(&u->s.code, words, found, u->keys + at * u->s.bytes);
-    if (u->counts != NULL) memcpy(u->counts + 8 * at, begins, (size_t)(8 * found));
+    const int64_t found = find_different(u, first, n, words, begins);
+    const int64_t left = u->room > at ? u->room - at : 0, room = found < left ? found : left;
+    if (u->keys != NULL) u->s.element->join(&u->s.code, words, room, u->keys + at * u->s.bytes);
+    if (u->counts != NULL) memcpy(u->counts + 8 * at, begins, (size_t)(8 * room));
     return found;
 }
 
+/* A worker that is alone takes the pieces in their order, and notes where the next one begins. */
 static bf_status write_different(void *arg, int worker, int64_t first, int64_t n) {
     const unique *u = arg;
-    const int64_t begin = u->first[first / PIECE], end = u->first[first / PIECE + 1];
-    const int64_t stop = end < u->room ? end : u->room;
+    const int64_t begin = u->first[first / PIECE];
+    int64_t at = begin;
     (void)worker;
-    for (int64_t at = begin, done = 0; at < stop && done < n; done += BATCH) {
-        const int64_t batch = n - done < BATCH ? n - done : BATCH;
-        at += write_batch(u, first + done, batch, at, stop - at);
-    }
-    if (u->counts != NULL && begin < stop) count_runs(u, u->counts + 8 * begin, stop - begin);
+    for (int64_t done = 0; done < n; done += BATCH)
+        at += write_batch(u, first + done, n - done < BATCH ? n - done : BATCH, at);
+    if (u->alone) u->first[first / PIECE + 1] = at;
+    const int64_t end = at < u->room ? at : u->room;
+    if (u->counts != NULL && begin < end) count_runs(u, u->counts + 8 * begin, end - begin);
     return BF_OK;
 }
 
@@ -107,22 +109,31 @@ static bf_status sort_words(bf_context *context, const unique *u) {
     return BF_OK;
 }
 
+/* Counts the different words of all pieces, and turns the counts into where their keys go. */
+static bf_status count_pieces(bf_context *context, const unique *u, int workers, int64_t bytes) {
+    int64_t at = 0;
+    bf_status status = bf_parallel_watched(context, workers, u->n, PIECE, bytes, count_different,
+                                           (void *)(uintptr_t)u);
+    for (int64_t i = 0; i <= (u->n - 1) / PIECE + 1; i++) {
+        int64_t found = u->first[i];
+        u->first[i] = at;
+        at += found;
+    }
+    return status;
+}
+
 static bf_status find_unique(bf_context *context, unique *u, int64_t *different) {
     const int workers = bf_workers(context, u->n, BF_ORDER_LEAST);
-    const int64_t bytes = u->n * u->s.bytes / 6, pieces = (u->n - 1) / PIECE + 1;
+    const int64_t bytes = u->n * u->s.bytes / 6;
+    const bool writes = u->keys != NULL || u->counts != NULL;
+    u->alone = workers == 1 && writes;
     bf_status status = bf_parallel_watched(context, workers, u->n, PIECE, bytes, make_words, u);
     if (status == BF_OK) status = sort_words(context, u);
-    if (status == BF_OK)
-        status = bf_parallel_watched(context, workers, u->n, PIECE, bytes, count_different, u);
-    if (status != BF_OK) return status;
-    *different = 0;
-    for (int64_t i = 0; i <= pieces; i++) {
-        int64_t found = u->first[i];
-        u->first[i] = *different;
-        *different += found;
-    }
-    if (u->keys == NULL && u->counts == NULL) return BF_OK;
-    return bf_parallel_watched(context, workers, u->n, PIECE, bytes, write_different, u);
+    if (status == BF_OK && !u->alone) status = count_pieces(context, u, workers, bytes);
+    if (status == BF_OK && writes)
+        status = bf_parallel_watched(context, workers, u->n, PIECE, bytes, write_different, u);
+    *different = u->first[(u->n - 1) / PIECE + 1];
+    return status;
 }
 
 bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
