@@ -28,7 +28,7 @@ static const command commands[] = {
      BY_ALL},
     {"median", "values", "the median", cmd_order, BY_ALL},
     {"quantile", "values", "quantiles, by any of NumPy's methods", cmd_order, BY_ALL},
-    {"top", "values", "the greatest or the least numbers, and their indices", cmd_order, BY_NONE},
+    {"top", "values", "the greatest or the least numbers, and their indices", cmd_order, BY_ALL},
     {"sort", "arrays", "the numbers in order", cmd_order, BY_NONE},
     {"argsort", "arrays", "the indices that put the numbers in order", cmd_order, BY_NONE},
     {"unique", "arrays", "the different numbers, in order", cmd_order, BY_NONE},

@@ -3,6 +3,8 @@
 #include "order/answer.h"
 #include "order/columns.h"
 #include "order/passes.h"
+#include "order/sorted.h"
+#include "order/top.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
@@ -71,6 +73,8 @@ typedef struct order {
     spool_limit limit; /* of pipes that may be read again */
     columns total;     /* of all files so far, if that is asked for */
     passes passes;     /* of median and quantile */
+    sorted sorted;     /* of sort, argsort and unique within a limit of memory */
+    top top;
     double seconds;
 } order;
 
@@ -106,12 +110,22 @@ static int answer_subject(order *x, const subject *s, double began) {
     return code;
 }
 
+/* Sorting is for one process. */
+static int check_ranks(const order *x) {
+    return ranks_count() > 1 && sorted_wanted(&x->question)
+               ? fail(EXIT_USAGE, NULL, "--memory is too small for so many numbers over ranks")
+               : EXIT_DONE;
+}
+
+static int check_column(const order *x, int count, const char *file) {
+    return count > 1 && output_is_array(&x->output)
+               ? fail(EXIT_USAGE, file, "one array holds the results of one column, not %d", count)
+               : EXIT_DONE;
+}
+
 /* A column of text has a name, which is shown if there are several. */
 static int answer_columns(order *x, const columns *c, const char *file, double began) {
-    int code = EXIT_DONE;
-    if (c->count > 1 && output_is_array(&x->output))
-        return fail(EXIT_USAGE, file, "one array holds the results of one column, not %d",
-                    c->count);
+    int code = check_column(x, c->count, file);
     for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
         const subject s = {.file = file,
                            .column = c->count > 1 ? c->of[k].name : NULL,
@@ -127,8 +141,7 @@ static int answer_columns(order *x, const columns *c, const char *file, double b
 static columns_limit limit_of(const order *x) {
     const options *o = x->question.options;
     return (columns_limit){.bytes = o->memory.results + o->memory.pipes / 2,
-                           .factor = o->total || x->question.kind == ORDER_UNIQUE ? 2 : 1,
-                           .beside = x->question.kind == ORDER_ARGSORT || o->times ? 8 : 0};
+                           .beside = x->question.kind == ORDER_ARGSORT ? 8 : 0};
 }
 
 static int check_line_shape(const order *x, const rows *r) {
@@ -184,6 +197,32 @@ static int do_statistic(order *x, const char *name, double began) {
     return code;
 }
 
+/* ---- numbers that are not all in memory ------------------------------------------------------ */
+
+static int read_numbers(order *x, const char *name) {
+    rows r;
+    const rows_options how = reading(x);
+    int code = rows_open(&r, name, &x->question.options->input, &how);
+    const bool opened = code == EXIT_DONE;
+    if (opened && !rows_may_resettle(&r)) rows_forget(&r);
+    if (opened) code = check_column(x, r.columns, name);
+    code = ranks_agree(code);
+    if (!opened) return code;
+    progress_start(name, rows_bytes(&r));
+    if (code == EXIT_DONE)
+        code = top_wanted(&x->question) ? top_read(&x->top, &r) : sorted_read(&x->sorted, &r);
+    progress_stop();
+    rows_close(&r);
+    return code;
+}
+
+static int do_numbers(order *x, const char *name, double began) {
+    const int code = read_numbers(x, name);
+    if (code != EXIT_DONE) return code;
+    return top_wanted(&x->question) ? top_put(&x->top, name, began)
+                                    : sorted_put(&x->sorted, name, began);
+}
+
 /* ---- fibres ---------------------------------------------------------------------------------- */
 
 static int load_matrix(order *x, matrix *m, bf_array *whole) {
@@ -225,14 +264,20 @@ static bool is_statistic(const order *x) {
 }
 
 static int do_total(order *x) {
+    const question *q = &x->question;
     const double began = progress_clock() - x->seconds;
-    return is_statistic(x) ? passes_answer_total(&x->passes, began)
-                           : answer_columns(x, &x->total, "total", began);
+    if (is_statistic(x)) return passes_answer_total(&x->passes, began);
+    if (sorted_wanted(q)) return sorted_put_total(&x->sorted, began);
+    if (top_wanted(q)) return top_put_total(&x->top, began);
+    return answer_columns(x, &x->total, "total", began);
 }
 
 static int do_file(order *x, const char *name, double began) {
-    if (x->question.options->axes.n > 0) return do_matrix(x, name, began);
-    return is_statistic(x) ? do_statistic(x, name, began) : do_columns(x, name, began);
+    const question *q = &x->question;
+    if (q->options->axes.n > 0) return do_matrix(x, name, began);
+    if (is_statistic(x)) return do_statistic(x, name, began);
+    return sorted_wanted(q) || top_wanted(q) ? do_numbers(x, name, began)
+                                             : do_columns(x, name, began);
 }
 
 /* A file that fails does not keep the others from their values, but there is no total then. */
@@ -259,9 +304,13 @@ static int run_order(order *x) {
     }
     if (code == EXIT_DONE && is_statistic(x))
         code = passes_open(&x->passes, &x->question, &x->output);
+    if (code == EXIT_DONE) code = check_ranks(x);
+    if (code == EXIT_DONE && top_wanted(&x->question))
+        code = top_open(&x->top, &x->question, &x->output);
     if (code == EXIT_DONE) code = do_files(x);
     if (code == EXIT_DONE) code = output_close(&x->output);
     passes_close(&x->passes, code);
+    top_close(&x->top, code);
     if (code != EXIT_DONE) output_abandon(&x->output);
     return code;
 }
@@ -293,8 +342,11 @@ int cmd_order(int argc, char **argv) {
     if (code != EXIT_DONE) return code;
     if (is_parted(&o) && !ranks_alone()) return EXIT_DONE;
     order x = {.question = {.kind = commands[i].kind, .options = &o}, .places.rows.source.fd = -1};
+    x.sorted.question = &x.question;
+    x.sorted.output = &x.output;
     code = run_order(&x);
     columns_close(&x.total);
+    sorted_close(&x.sorted);
     places_close(&x.places);
     bf_context_destroy(x.question.context);
     return code;

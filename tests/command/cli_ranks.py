@@ -58,6 +58,12 @@ COMMANDS = [
     "median --column value,late,key t.csv", "quantile --tsv --total lines late", "median lines", "median late",
     "median empty.npy", "quantile --offset 777 --count 50001 --method lower k.npy", "median --axis 0 fortran.npy",
     "quantile --empty 3 empty.npy", "median x.npy k.npy missing.npy", "median --total x.npy k.npy", "median bad",
+    "top -n 5 x.npy", "top -n 30000 --least odd.npy", "top -n 7 --total x.npy y.npy x.npy", "top -n 4 --nan skip odd.npy",
+    "top -n 9 --column value,late,key t.csv", "top -n 3 --total lines late", "top -n 3 late", "top -n 9 empty.npy",
+    "top -n 500 --offset 777 --count 50001 k.npy", "top -n 2 --axis 0 fortran.npy", "top -n 12 fortran.npy",
+    "top -n 3 --offset 17 --count 30 lines", "top -n 1 x.npy missing.npy", "top -n 1 --total x.npy k.npy", "top -n 1 bad",
+    "top -n 2 --nan error odd.npy", "top -n 999999999999 tiny.npy", "top -n 40 --memory 64M x.npy",
+   
     "quantile --nan error odd.npy", "describe --quantiles x.npy odd.npy", "describe --quantiles=1,50 t.csv",
     "quantile --method hazen swapped.npy fortran.npy", "median one tiny.npy", "median --index k.npy --slots 2100 x.npy",
     "hist --strict --bins 3 --range 0:1 x.npy", "count x.npy k.npy", "sum --total x.npy k.npy",
@@ -174,7 +180,7 @@ class Commands(RanksTest):
     def test_more_ranks_than_rows(self):
         write_inputs(self.dir)
         for i, command in enumerate(["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",
-                                     "describe tiny.npy", "median one", "quantile tiny.npy", "group one --sum one", "sum --axis 0 tiny.npy"]):
+                                     "describe tiny.npy", "median one", "quantile tiny.npy", "top -n 2 tiny.npy", "group one --sum one", "sum --axis 0 tiny.npy"]):
             self.check(FOUND[i % len(FOUND)], 8 if ALL else 4, *command.split())
 
     def test_commands_without_ranks_are_refused(self):
@@ -183,6 +189,13 @@ class Commands(RanksTest):
             self.assertEqual((code, out), (2, b""))
             self.assertEqual(error.count("bitfold map: this command does not run over ranks\n"
                                          "hint: run 'bitfold map'\n"), 1, error)
+            for command in ["sort", "argsort", "unique"]:
+                code, out, error = self.ranks(mpi, 2, command, "x")
+                self.assertEqual((code, out), (2, b""))
+                self.assertIn("bitfold %s: this command does not run over ranks" % command, error)
+            code, out, error = self.ranks(mpi, 2, "top", "-j1", "-n", 1 << 40, "--memory", "64M", "x")
+            self.assertEqual((code, out), (2, b""))
+            self.assertIn("--memory is too small for so many numbers over ranks", error)
             self.assertEqual(self.ranks(mpi, 1, "map", "abs", "-o", "out.npy",
                                         self.save("x.npy", np.ones(3)))[0], 0)
 

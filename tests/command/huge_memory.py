@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 
 from command import BITFOLD, CommandTest, run
-from cli_memory import PEAK
+from memory import PEAK
 
 MIB = 1 << 20
 N = 20 * (1 << 30) // 4
