@@ -93,11 +93,11 @@ BF_API bf_status bf_comm_merge_histogram(bf_comm *comm, bf_histogram *histogram)
  * BF_E_OVERFLOW (more than 2^62 elements), BF_E_DEVICE, BF_E_MEMORY, BF_E_COMM. */
 BF_API bf_status bf_comm_merge_many(bf_comm *comm, bf_states *states);
 
-/* The same for quantiles that are in the same pass (order.h): every rank gets what all have absorbed
- * in it, and then ends the pass by itself. A rank sends and receives at most 3.7 MB. On failure the
- * quantiles are as they were. Errors: BF_E_ARGUMENT, BF_E_STATE (all is found; or the ranks have
- * more elements than the first pass), BF_E_OVERFLOW (more than 2^62 elements), BF_E_MEMORY,
- * BF_E_COMM. */
+/* The same for quantiles that are in the same pass (order.h): every rank gets what all have
+ * absorbed in it, and then ends the pass by itself. A rank sends and receives at most 3.7 MB. On
+ * failure the quantiles are as they were. Errors: BF_E_ARGUMENT, BF_E_STATE (all is found; or the
+ * ranks have more elements than the first pass), BF_E_OVERFLOW (more than 2^62 elements),
+ * BF_E_MEMORY, BF_E_COMM. */
 BF_API bf_status bf_comm_merge_quantiles(bf_comm *comm, bf_quantiles *quantiles);
 
 /* Shares the groups of all ranks out by the hash of their keys: each key ends on one rank, as the
