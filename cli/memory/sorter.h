@@ -5,7 +5,7 @@
 #ifndef BITFOLD_CLI_MEMORY_SORTER_H
 #define BITFOLD_CLI_MEMORY_SORTER_H
 
-#include "runtime/background.h"
+#include "memory/background.h"
 
 #include <bitfold.h>
 #include <stdbool.h>

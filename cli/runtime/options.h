@@ -38,7 +38,7 @@ enum option_group {
     TAKES_SEED = 1 << 24,     /* --seed */
     TAKES_TOP = 1 << 25,      /* --sort -n */
     TAKES_ROWS = 1 << 27,     /* --count N: with TAKES_INPUT, unless TAKES_GROUPS or TAKES_TIMES */
-    TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --count */
+    TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --median --quantile --method --count */
     TAKES_FRAMES = 1 << 28,   /* -o --frames --c-path --view */
     TAKES_MANY = 1 << 29,     /* --axis --offsets --index --slots */
     TAKES_EMPTY = 1 << 30     /* --empty */
@@ -49,10 +49,12 @@ enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
 
 enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 
-/* An aggregate that group shall compute. */
+/* An aggregate that group shall compute: a reduction, or what depends on the order of values. */
 struct wanted_aggregate {
     bf_reduction op;
     const char *values; /* whose; NULL: the number of rows */
+    enum wanted_order { ORDER_NONE, ORDER_MEDIAN_OF, ORDER_QUANTILE_OF } order;
+    double percent; /* of a quantile */
 };
 
 /* The axes that are reduced, as they were given; n 0: none were. */

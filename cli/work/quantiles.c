@@ -186,13 +186,29 @@ static int walk_rows(quantiles *q, rows *r, bool makes) {
     return code == EXIT_DONE ? absorb_rows(q, r) : code;
 }
 
+/* Ends the pass of an object that is still in it. */
+static bf_status end_object(const quantiles *q, bf_quantiles *found) {
+    bf_quantiles_info info = {.size = sizeof info};
+    int done;
+    bf_quantiles_describe(found, &info);
+    return info.done || info.pass > q->pass + 1 ? BF_OK : bf_quantiles_next(found, &done);
+}
+
+static int end_pass(const quantiles *q, const char *name) {
+    bf_status st = BF_OK;
+    for (int i = 0; i < q->columns * q->parts && st == BF_OK; i++) st = end_object(q, q->found[i]);
+    return st == BF_OK ? EXIT_DONE : pass_failed(q, st, name);
+}
+
 /* Reads the rows of an input; anew if their dtypes are not what they seemed, here or on another
- * rank. last: of the pass. */
+ * rank. last: of the pass, which ends before a checkpoint keeps it, for then it is small; but over
+ * ranks it must first be merged. */
 static int read_input(quantiles *q, rows *r, bool makes, bool last) {
     int code;
     progress_start(r->source.name, rows_bytes(r));
     do {
         while ((code = walk_rows(q, r, makes)) == ROWS_RESETTLED && makes) rows_again(r);
+        if (code == EXIT_DONE && last && ranks_count() == 1) code = end_pass(q, r->source.name);
         code = work_end(q->search->work, code, last);
         if (code == ROWS_RESETTLED) rows_again(r);
     } while (code == ROWS_RESETTLED && makes);
@@ -229,27 +245,21 @@ static int merge_pass(quantiles *q, const char *name) {
     return code;
 }
 
-/* Sets *done to whether all is found. */
-static int end_pass(quantiles *q, const char *name, bool *done) {
-    bf_status st = BF_OK;
-    *done = true;
-    for (int i = 0; i < q->columns * q->parts && st == BF_OK; i++) {
-        int found = 0;
-        st = bf_quantiles_next(q->found[i], &found);
-        *done = *done && found;
-    }
-    return ranks_agree(st == BF_OK ? EXIT_DONE : pass_failed(q, st, name));
+static bool all_done(const quantiles *q) {
+    bool all = true;
+    for (int i = 0; i < q->columns * q->parts; i++) all = all && is_done(q->found[i]);
+    return all;
 }
 
 static int find_all(quantiles *q, quantiles_input *inputs, int n) {
     const char *name = inputs[0].name;
-    bool done = false;
     int code = EXIT_DONE;
-    for (; !done && code == EXIT_DONE; q->pass++) {
+    do {
         code = read_inputs(q, inputs, n);
         if (code == EXIT_DONE) code = merge_pass(q, name);
-        if (code == EXIT_DONE) code = end_pass(q, name, &done);
-    }
+        if (code == EXIT_DONE) code = ranks_agree(end_pass(q, name));
+        q->pass++;
+    } while (code == EXIT_DONE && !all_done(q));
     return code;
 }
 

@@ -270,7 +270,7 @@ static bool is_same_quantiles(const bf_quantiles *a, const bf_quantiles *b) {
     bf_quantiles_info x = {.size = sizeof x}, y = {.size = sizeof y};
     bf_quantiles_describe(a, &x);
     bf_quantiles_describe(b, &y);
-    return x.dtype == y.dtype && x.to == y.to && x.results == y.results && x.pass == y.pass;
+    return x.dtype == y.dtype && x.to == y.to && x.results == y.results;
 }
 
 static bool is_same_groups(const bf_groups *a, const bf_groups *b) {

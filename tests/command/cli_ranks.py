@@ -265,7 +265,7 @@ class Failures(RanksTest):
         x = self.save("x.npy", np.arange(5_000_000.0))
         y = self.save("y.npy", np.arange(4_500_000.0))
         commands = [["sum", x, y], ["prod", "--total", x, y], ["hist", "--tsv", x, y],
-                    ["count", "--count", "300000", y, x]]
+                    ["count", "--count", "300000", y, x], ["median", "--total", *6 * [x, y]]]
         for i, mpi in enumerate(FOUND):
             for command in commands if ALL else commands[i::2]:
                 want = run(*command).stdout

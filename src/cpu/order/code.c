@@ -40,3 +40,10 @@ bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order
         .nan_first = order == BF_DESCENDING,
     };
 }
+
+bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype) {
+    bf_sorter s = bf_sorter_of(context, dtype, BF_ASCENDING);
+    if (bf_dtype_is_float(dtype))
+        s.code.nan_place = bf_format_nan(bf_format_of(dtype)) ^ s.code.other;
+    return s;
+}

@@ -1,4 +1,4 @@
-#include "runtime/background.h"
+#include "memory/background.h"
 
 static void *run_work(void *arg) {
     background *b = arg;

@@ -1,6 +1,6 @@
 /* Work in the background: on a thread of its own, while the caller goes on. */
-#ifndef BITFOLD_CLI_RUNTIME_BACKGROUND_H
-#define BITFOLD_CLI_RUNTIME_BACKGROUND_H
+#ifndef BITFOLD_CLI_MEMORY_BACKGROUND_H
+#define BITFOLD_CLI_MEMORY_BACKGROUND_H
 
 #include <pthread.h>
 #include <stdbool.h>
