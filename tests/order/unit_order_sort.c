@@ -212,7 +212,7 @@ static void every_length_to_600_is_sorted(void **unused) {
 
 static void nothing_depends_on_the_threads(void **unused) {
     (void)unused;
-    static const int64_t sizes[] = {70001, 140003, 300001};
+    static const int64_t sizes[] = {70001, 270001, 550007}; /* threads share the longer ones */
     static const int threads[] = {1, 2, 3, 8};
     bf_context *c[16];
     int contexts = 0, step = 0;
@@ -549,7 +549,7 @@ static bf_status watched_sort(const stop *s, int threads, bool indexed, int64_t 
 
 static void a_watch_counts_the_bytes_and_cancels(void **unused) {
     (void)unused;
-    int64_t n = 1000000 / DATA_SHARE;
+    int64_t n = 1000000; /* fewer are not shared */
     make_values(BF_F64, RANDOM, n);
     for (int threads = 2; threads <= 3; threads++) {
         for (int indexed = 0; indexed < 2; indexed++) {
