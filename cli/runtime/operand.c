@@ -147,6 +147,14 @@ bool read_percents(const option_spec *spec, const char *text, void *to) {
     return true;
 }
 
+bool read_quantiles(const option_spec *spec, const char *text, void *to) {
+    static double quartiles[] = {25, 50, 75};
+    if (text) return read_percents(spec, text, to);
+    *(struct wanted_percents *)to =
+        (struct wanted_percents){sizeof quartiles / sizeof *quartiles, quartiles};
+    return true;
+}
+
 bool read_method(const option_spec *spec, const char *text, void *to) {
     const int method = bf_quantile_method_from_name(text);
     (void)spec;

@@ -133,6 +133,8 @@ static const option_spec shared[] = {
      TAKES_PERCENTS, .read = read_percents, .at = AT(percents)},
     {"method", 0, "METHOD", "how a quantile is found between two elements (linear)",
      TAKES_PERCENTS | TAKES_GROUPS, .read = read_method, .at = AT(method)},
+    {"quantiles", 0, "LIST", "also show these quantiles, in percent, as in 5,50,99.9 (25,50,75)",
+     TAKES_QUANTILES, .read = read_quantiles, .at = AT(quantiles), .optional = true},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
     {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,
@@ -331,7 +333,10 @@ static void describe_options(const candidates *c, struct option longs[OPTIONS_MO
     *at++ = ':';
     for (int i = 0; i < c->n; i++) {
         const option_spec *s = c->specs[i];
-        longs[i] = (struct option){s->name, s->operand != NULL, NULL, NUMBERS + i};
+        const int has = s->optional  ? optional_argument
+                        : s->operand ? required_argument
+                                     : no_argument;
+        longs[i] = (struct option){s->name, has, NULL, NUMBERS + i};
         if (s->letter) *at++ = s->letter;
         if (s->letter && s->operand) *at++ = ':';
     }

@@ -43,6 +43,7 @@ enum option_group {
     TAKES_MANY = 1 << 29,     /* --axis --offsets --index --slots */
     TAKES_EMPTY = 1 << 30     /* --empty */
 };
+#define TAKES_QUANTILES (1u << 31) /* --quantiles; it fits no enum */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
 
@@ -95,7 +96,7 @@ typedef struct options {
     int64_t slots;                       /* -1: not given */
     bool descending, least, times;       /* times: how often each occurs */
     int64_t first;                       /* how many; 0: not given */
-    struct wanted_percents percents;
+    struct wanted_percents percents, quantiles;
     bf_quantile_method method;
     char **files;
     int file_count;
@@ -119,6 +120,7 @@ struct option_spec {
     int value;           /* what it sets it to, where there is no operand */
     int64_t least, most; /* of a number */
     bool repeats;        /* given twice, it counts twice */
+    bool optional;       /* its operand may be left out: --name, or --name=operand */
     bool incidental;     /* says how to run or what to show: a checkpoint does not depend on it */
 };
 

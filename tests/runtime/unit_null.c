@@ -599,6 +599,8 @@ static void communicators(void **unused) {
     REFUSED(bf_comm_merge_histogram(w->comm, NULL));
     REFUSED(bf_comm_merge_many(NULL, w->states));
     REFUSED(bf_comm_merge_many(w->comm, NULL));
+    REFUSED(bf_comm_merge_quantiles(NULL, w->quantiles));
+    REFUSED(bf_comm_merge_quantiles(w->comm, NULL));
     REFUSED(bf_comm_exchange_groups(NULL, w->groups));
     REFUSED(bf_comm_exchange_groups(w->comm, NULL));
     REFUSED(bf_comm_allreduce(NULL, &w->f64, &w->out_f64));

@@ -136,6 +136,7 @@ CALL_MAKING(bf_comm_create_local, bf_comm, bf_comm_destroy, &w->context, 1)
 CALL(bf_comm_merge_states, w->comm, &w->state, 1)
 CALL(bf_comm_merge_histogram, w->comm, w->histogram)
 CALL(bf_comm_merge_many, w->comm, w->states)
+CALL(bf_comm_merge_quantiles, w->comm, w->quantiles)
 CALL(bf_comm_exchange_groups, w->comm, w->groups)
 CALL(bf_comm_allreduce, w->comm, &w->f64, &w->out_f64)
 CALL(bf_comm_reduce_scatter, w->comm, &w->f64, &w->out_f64)
@@ -552,6 +553,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_comm_merge_states),
     ENTRY(bf_comm_merge_histogram),
     ENTRY(bf_comm_merge_many),
+    ENTRY(bf_comm_merge_quantiles),
     ENTRY(bf_comm_exchange_groups),
     ENTRY(bf_comm_allreduce),
     ENTRY(bf_comm_reduce_scatter),

@@ -19,6 +19,10 @@ bf_order_code bf_order_code_of(bf_dtype dtype, bf_order order) {
     return code;
 }
 
+int bf_order_workers(const bf_context *context, int word_bytes, int64_t n) {
+    return bf_workers(context, n, BF_ORDER_SHARE / word_bytes);
+}
+
 void *bf_order_alloc(size_t bytes) {
     return bytes < LARGE_BYTES ? bf_alloc(bytes) : bf_zeros(bytes);
 }

@@ -69,13 +69,15 @@ static bf_status sort_long(bf_context *context, const sorting *t, int64_t i) {
                                t->scratch);
 }
 
-/* Plans which lines are long. */
+/* Plans which lines are long: those that are worth two threads, and too long for one of them. */
 static void plan_sorting(bf_context *context, sorting *t, int64_t all) {
     int workers = bf_workers(context, all, BF_ORDER_LEAST);
     int64_t share = all / (8 * workers);
-    t->indexed = t->index != NULL || t->s.bytes == 16;
+    bool counted = t->s.bytes < 4 && !t->indexed;
+    int64_t shares = 2 * BF_ORDER_SHARE / (t->indexed ? 8 : t->s.word_bytes);
+    int64_t least = counted ? BF_ORDER_LONG : shares - 1;
     t->most = workers == 1 || share > BF_ORDER_WHOLE ? BF_ORDER_WHOLE : share;
-    if (t->most < BF_ORDER_LONG || (t->s.bytes < 4 && !t->indexed)) t->most = BF_ORDER_LONG;
+    if (t->most < least || counted) t->most = least;
 }
 
 static bf_status run_sorting(bf_context *context, const sorting *t, int64_t all, int workers) {
@@ -94,6 +96,7 @@ bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *so
                  .lines = lines,
                  .sorted = sorted,
                  .index = index};
+    t.indexed = index != NULL || t.s.bytes == 16;
     int64_t all = line_begin(lines, lines->count) - line_begin(lines, 0);
     if (lines->length == 0 || (sorted == NULL && index == NULL)) return BF_OK;
     plan_sorting(context, &t, all);

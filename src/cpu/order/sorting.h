@@ -31,8 +31,9 @@ static inline bool bf_order_is_place(const bf_order_code *code, int bytes) {
 
 enum {
     BF_ORDER_FAR = 32,         /* elements by which random reads are fetched ahead */
-    BF_ORDER_LEAST = 1 << 15,  /* elements that are worth a thread */
-    BF_ORDER_LONG = 1 << 15,   /* elements that several threads sort together */
+    BF_ORDER_LEAST = 1 << 15,  /* elements that are worth a thread, if each works by itself; */
+    BF_ORDER_SHARE = 1 << 20,  /* bytes of words that are, if threads sort them together */
+    BF_ORDER_LONG = 1 << 15,   /* elements that are sorted as many */
     BF_ORDER_WHOLE = 1 << 26,  /* words that are sorted without dividing them first */
     BF_ORDER_COUNTED = 1 << 7, /* elements of one byte that are sorted by counting */
     BF_ORDER_SLACK = 16,       /* words behind what a loop finds, which it may write to */
@@ -104,6 +105,8 @@ typedef struct bf_sorter {
 
 bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order);
 
+/* The threads that sort n words together. */
+int bf_order_workers(const bf_context *context, int word_bytes, int64_t n);
 /* The same for the keys of groups (rules/key/rank.h), ascending. */
 bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype);
 
