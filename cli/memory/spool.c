@@ -42,6 +42,7 @@ static void reserve_memory(spool *s) {
 }
 
 bool spool_write(spool *s, const void *bytes, size_t size) {
+    if (size == 0) return true; /* bytes may be NULL */
     if (s->size == 0) reserve_memory(s);
     if (s->fd < 0 && (int64_t)size <= s->room - s->held) {
         memcpy(s->memory + s->held, bytes, size);
