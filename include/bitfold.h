@@ -26,11 +26,13 @@
 #define BITFOLD_H
 
 #include "bitfold/array.h"
+#include "bitfold/arrow.h"
 #include "bitfold/axis.h"
 #include "bitfold/comm.h"
 #include "bitfold/context.h"
 #include "bitfold/describe.h"
 #include "bitfold/device.h"
+#include "bitfold/dlpack.h"
 #include "bitfold/dot.h"
 #include "bitfold/feed.h"
 #include "bitfold/group.h"

@@ -5,8 +5,10 @@
     1.0
 
 An array is any object with the buffer protocol (array.array, memoryview, bytes, NumPy arrays),
-__array_interface__ or __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), of any
-shape and strides. Its memory is read in place. Masked arrays are refused. A result is an int, a
+__array_interface__, __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), DLPack
+(PyTorch, JAX), or a column of Arrow (pyarrow, Polars, pandas, DuckDB), of any shape and strides. Its
+memory is read in place; only columns in several chunks, with NULLs, or of bools are copied. Masked
+arrays are refused. A result is an int, a
 float or a bool. It depends only on the values, not on threads, instruction set, device or machine.
 
     >>> bitfold.sum(cupy.array([1e20, 1, -1e20]))  # on the GPU, where its memory is
@@ -27,6 +29,8 @@ Every function has these keyword arguments:
                taken modulo 2^64
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
                any dtype for contiguous bytes; no element is converted
+    null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out (sum
+               to max without an axis, describe)
     context    the Context that runs the call; by default each thread has one, which uses all CPUs
                that it may use, and a GPU for arrays in its memory
 
@@ -209,12 +213,14 @@ def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error"):
     return byref(options)
 
 
-def _reduce(op, x, axis, keepdims, *, dtype=None, context=None, **options):
+def _reduce(op, x, axis, keepdims, *, dtype=None, null="error", context=None, **options):
     if axis is not None or keepdims:
         options.update(dtype=dtype, context=context)
         return reduce_axes(op, [x], axis, keepdims, **options)
+    if null == "skip" and op in ("argmin", "argmax"):
+        raise ArgumentError(f"{op} with null='skip': an index would be one of the other elements")
     context = context or _default_context()
-    view = View(x, dtype)
+    view = View(x, dtype, null)
     value = _library.Value()
     context._call(
         lib.bf_reduce, context._handle, OPS[op], byref(view.array),
@@ -292,11 +298,11 @@ def _description(d):
     )  # fmt: skip
 
 
-def describe(x, *, dtype=None, context=None, **options):
+def describe(x, *, dtype=None, null="error", context=None, **options):
     """Returns a Description, in one pass: counts, extremes and their indices, sum, mean and std.
-    Values that do not exist are None."""
+    Values that do not exist are None. Indices count the elements that are not NULL."""
     context = context or _default_context()
-    view = View(x, dtype)
+    view = View(x, dtype, null)
     description = _library.sized(_library.Description)
     context._call(
         lib.bf_describe, context._handle, byref(view.array), _options(**options),

@@ -1,5 +1,5 @@
-"""Python objects as bf_array, without a copy: by the buffer protocol, __array_interface__ or, for
-memory on a GPU, __cuda_array_interface__."""
+"""Python objects as bf_array, without a copy: by the buffer protocol, __array_interface__, DLPack, the
+Arrow C interfaces or, for memory on a GPU, __cuda_array_interface__."""
 
 import ctypes
 import functools
@@ -8,6 +8,7 @@ import struct
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
+from ._exchange import read_arrow, read_dlpack
 from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, whole
 
 SIZES = {
@@ -84,9 +85,10 @@ _release_buffer.restype = None
 
 
 class View:
-    """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists."""
+    """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists.
+    null: what becomes of Arrow's NULLs, "error" or "skip"."""
 
-    def __init__(self, x, dtype=None):
+    def __init__(self, x, dtype=None, null="error"):
         self._buffer = None
         self._object = x  # keeps the memory alive; an interface does not
         wanted = None if dtype is None else dtype_name(dtype)
@@ -97,8 +99,10 @@ class View:
             read = self._from_interface
         elif self._acquire(x):
             read = self._from_buffer
-        else:
+        elif hasattr(x, "__array_interface__"):
             read, interface = self._from_interface, x.__array_interface__
+        else:
+            read, interface = self._from_exchange, (x, null)
         pointer, name, size, shape, strides = read(interface, wanted)
         if name != wanted and wanted is not None:
             name, size, shape, strides = _reinterpret(name, wanted, size, shape, strides)
@@ -110,11 +114,12 @@ class View:
             _release_buffer(self._buffer)
 
     def _acquire(self, x):
+        """Takes the object's buffer, if it has one."""
         buffer = _Buffer()
         try:
             _get_buffer(x, buffer, _STRIDED_WITH_FORMAT)
         except (BufferError, TypeError, ValueError) as error:
-            if hasattr(x, "__array_interface__"):
+            if any(hasattr(x, name) for name in _OTHER_WAYS):
                 return False
             if isinstance(error, TypeError):
                 raise DtypeError(
@@ -124,6 +129,29 @@ class View:
         self._buffer = buffer
         self.readonly = bool(buffer.readonly)
         return True
+
+    def _from_exchange(self, source, _):
+        """Reads an object of pandas, whose __array__ keeps a NaN what it is; or one of Arrow; or of
+        DLPack; or what else makes an array of itself."""
+        x, null = source
+        if _is_plain_pandas(x):
+            return self._from_inner(x.__array__())
+        if hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__"):
+            array, self._owner = read_arrow(x, null, NAMES, SIZES)
+            self.readonly = True
+        elif hasattr(x, "__dlpack__"):
+            array, self.readonly, self._owner = read_dlpack(x)
+        else:
+            return self._from_inner(x.__array__())
+        name = NAMES[array.dtype]
+        strides = [step * SIZES[name] for step in array.strides[: array.ndim]]
+        return array.data, name, SIZES[name], array.shape[: array.ndim], strides
+
+    def _from_inner(self, inner):
+        self._owner = inner
+        if not self._acquire(inner):
+            raise DtypeError(f"{type(inner).__name__!r} has no memory to read")
+        return self._from_buffer(None, None)
 
     def _from_buffer(self, _, wanted):
         buffer = self._buffer
@@ -146,6 +174,19 @@ class View:
         if len(strides) != len(shape):
             raise ArgumentError(f"an array interface of {len(shape)} extents and {len(strides)} strides")
         return interface["data"][0], name, size, shape, list(strides)
+
+
+_OTHER_WAYS = (
+    "__array_interface__", "__arrow_c_array__", "__arrow_c_stream__", "__dlpack__", "__array__",
+)  # fmt: skip
+
+
+def _is_plain_pandas(x):
+    """Whether x is an object of pandas whose values are those of NumPy: others may have NULLs."""
+    if type(x).__module__.split(".")[0] != "pandas":
+        return False
+    dtypes = [x.dtype] if hasattr(x, "dtype") else getattr(x, "dtypes", [None])
+    return all(hasattr(dtype, "str") for dtype in dtypes)  # only NumPy's have it
 
 
 def refuse_hidden(x):

@@ -146,20 +146,22 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(bitfold.ArgumentError):
             bitfold.sum(Interface(np.ones((2, 2)), strides=(8,)))
 
-    def test_a_pandas_like_object_has_no_memory_to_read(self):
+    def test_an_object_that_makes_an_array_of_itself_is_one(self):
         class Series:
             def mask(self, condition):
                 return self
 
             def __array__(self):
-                return np.ones(3)
+                return np.arange(3.0)
 
+        class Numbers:
             def __iter__(self):
                 return iter((0.0, 1.0, 2.0))
 
-        with self.assertRaisesRegex(bitfold.DtypeError, "'Series'.*numpy.asarray"):
-            bitfold.sum(Series())
-        self.assertEqual(list(bitfold.histogram(np.ones(3), Series())[0]), [0, 3])
+        self.assertEqual(bitfold.sum(Series()), 3.0)
+        with self.assertRaisesRegex(bitfold.DtypeError, "'Numbers'.*numpy.asarray"):
+            bitfold.sum(Numbers())
+        self.assertEqual(list(bitfold.histogram(np.ones(3), Numbers())[0]), [0, 3])
 
     def test_only_writable_memory_is_written_to(self):
         frozen = bytes(6)

@@ -53,6 +53,38 @@ static void contexts(void **unused) {
     REFUSED(bf_memory_copy(c, w->doubles, NULL, 8));
 }
 
+static void exchanged_arrays(void **unused) {
+    (void)unused;
+    struct DLManagedTensorVersioned tensor = {.flags = 0}, *made = NULL;
+    struct DLManagedTensor old = {.manager_ctx = NULL};
+    world_column x;
+    bf_array a;
+    int64_t n;
+    world_arrow(w, &x);
+    REFUSED(bf_array_from_dlpack(NULL, &tensor, &a, NULL));
+    REFUSED(bf_array_from_dlpack(c, NULL, &a, NULL));
+    REFUSED(bf_array_from_dlpack(c, &tensor, NULL, NULL));
+    REFUSED(bf_array_from_dlpack_unversioned(NULL, &old, &a));
+    REFUSED(bf_array_from_dlpack_unversioned(c, NULL, &a));
+    REFUSED(bf_array_from_dlpack_unversioned(c, &old, NULL));
+    REFUSED(bf_array_to_dlpack(NULL, &w->f64, 0, NULL, NULL, &made));
+    REFUSED(bf_array_to_dlpack(c, NULL, 0, NULL, NULL, &made));
+    REFUSED(bf_array_to_dlpack(c, &w->f64, 0, NULL, NULL, NULL));
+    REFUSED(bf_array_from_arrow(NULL, &x.schema, &x.array, &a, &n));
+    REFUSED(bf_array_from_arrow(c, NULL, &x.array, &a, &n));
+    REFUSED(bf_array_from_arrow(c, &x.schema, NULL, &a, &n));
+    REFUSED(bf_array_from_arrow(c, &x.schema, &x.array, NULL, &n));
+    REFUSED(bf_array_copy_arrow(NULL, &x.schema, &x.array, &w->out_f64, &n));
+    REFUSED(bf_array_copy_arrow(c, NULL, &x.array, &w->out_f64, &n));
+    REFUSED(bf_array_copy_arrow(c, &x.schema, NULL, &w->out_f64, &n));
+    REFUSED(bf_array_copy_arrow(c, &x.schema, &x.array, NULL, &n));
+    REFUSED(bf_array_copy_arrow(c, &x.schema, &x.array, &w->out_f64, NULL));
+    REFUSED(bf_array_to_arrow(NULL, &w->f64, NULL, NULL, &x.schema, &x.array));
+    REFUSED(bf_array_to_arrow(c, NULL, NULL, NULL, &x.schema, &x.array));
+    REFUSED(bf_array_to_arrow(c, &w->f64, NULL, NULL, NULL, &x.array));
+    REFUSED(bf_array_to_arrow(c, &w->f64, NULL, NULL, &x.schema, NULL));
+}
+
 static void values(void **unused) {
     (void)unused;
     bf_value v = {.dtype = BF_I64};
@@ -621,14 +653,23 @@ static void tables(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),        cmocka_unit_test(contexts),
-        cmocka_unit_test(values),       cmocka_unit_test(reductions),
-        cmocka_unit_test(simple_calls), cmocka_unit_test(states),
-        cmocka_unit_test(maps),         cmocka_unit_test(pictures),
-        cmocka_unit_test(histograms),   cmocka_unit_test(groups),
-        cmocka_unit_test(tables),       cmocka_unit_test(communicators),
-        cmocka_unit_test(quantiles),    cmocka_unit_test(order),
-        cmocka_unit_test(many_results), cmocka_unit_test(many_states),
+        cmocka_unit_test(names),
+        cmocka_unit_test(contexts),
+        cmocka_unit_test(exchanged_arrays),
+        cmocka_unit_test(values),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(simple_calls),
+        cmocka_unit_test(states),
+        cmocka_unit_test(maps),
+        cmocka_unit_test(pictures),
+        cmocka_unit_test(histograms),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(communicators),
+        cmocka_unit_test(quantiles),
+        cmocka_unit_test(order),
+        cmocka_unit_test(many_results),
+        cmocka_unit_test(many_states),
     };
     return cmocka_run_group_tests(tests, make, destroy_world);
 }

@@ -3,6 +3,8 @@
 #ifndef BITFOLD_TESTS_SUPPORT_CALLS_H
 #define BITFOLD_TESTS_SUPPORT_CALLS_H
 
+#include "tests/support/exchange.h"
+
 #include <bitfold.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -141,6 +143,65 @@ CALL(bf_comm_reduce, w->comm, &w->f64, &w->out_f64, 0)
 CALL(bf_map, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_map_async, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_memory_copy, w->context, w->out_doubles, w->doubles, sizeof w->doubles)
+
+static bf_status call_bf_array_to_dlpack(world *w) {
+    struct DLManagedTensorVersioned *tensor;
+    bf_status status = bf_array_to_dlpack(w->context, &w->f64, 0, NULL, NULL, &tensor);
+    if (status == BF_OK) tensor->deleter(tensor);
+    return status;
+}
+
+static bf_status call_bf_array_from_dlpack(world *w) {
+    struct DLManagedTensorVersioned t = {.version = {.major = 1}};
+    bf_array array;
+    t.tensor = (dl_tensor){.data = w->doubles, .device = {1, 0}, .dtype = {2, 64, 1}};
+    return bf_array_from_dlpack(w->context, &t, &array, NULL);
+}
+
+static bf_status call_bf_array_from_dlpack_unversioned(world *w) {
+    struct DLManagedTensor t = {
+        .tensor = {.data = w->doubles, .device = {1, 0}, .dtype = {2, 64, 1}}};
+    bf_array array;
+    return bf_array_from_dlpack_unversioned(w->context, &t, &array);
+}
+
+static void world_release_schema(struct ArrowSchema *schema) { schema->release = NULL; }
+static void world_release_array(struct ArrowArray *array) { array->release = NULL; }
+
+/* A column of w->doubles. */
+typedef struct world_column {
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    const void *buffers[2];
+} world_column;
+
+static void world_arrow(world *w, world_column *c) {
+    *c = (world_column){.schema = {.format = "g", .release = world_release_schema},
+                        .array = {.length = 10, .n_buffers = 2, .release = world_release_array},
+                        .buffers = {NULL, w->doubles}};
+    c->array.buffers = c->buffers;
+}
+
+static bf_status call_bf_array_from_arrow(world *w) {
+    world_column c;
+    bf_array array;
+    world_arrow(w, &c);
+    return bf_array_from_arrow(w->context, &c.schema, &c.array, &array, NULL);
+}
+
+static bf_status call_bf_array_copy_arrow(world *w) {
+    world_column c;
+    int64_t n;
+    world_arrow(w, &c);
+    return bf_array_copy_arrow(w->context, &c.schema, &c.array, &w->out_f64, &n);
+}
+
+static bf_status call_bf_array_to_arrow(world *w) {
+    world_column c;
+    bf_status status = bf_array_to_arrow(w->context, &w->f64, NULL, NULL, &c.schema, &c.array);
+    if (status == BF_OK) c.array.release(&c.array);
+    return status;
+}
 
 static bf_status call_bf_state_set_words(world *w) {
     bf_words_info info = {.size = sizeof info};
@@ -393,6 +454,12 @@ static const context_call context_calls[] = {
     ENTRY(bf_context_set_stream),
     ENTRY(bf_memory_allocate),
     ENTRY(bf_memory_copy),
+    ENTRY(bf_array_to_dlpack),
+    ENTRY(bf_array_from_dlpack),
+    ENTRY(bf_array_from_dlpack_unversioned),
+    ENTRY(bf_array_from_arrow),
+    ENTRY(bf_array_copy_arrow),
+    ENTRY(bf_array_to_arrow),
     ENTRY(bf_reduce),
     ENTRY(bf_reduce_async),
     ENTRY(bf_reduce_shards),
