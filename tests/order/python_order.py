@@ -170,6 +170,25 @@ def nearest(exact, dtype):
     return float(Fraction(round(scaled)) * Fraction(2) ** exponent)
 
 
+def key_of(x, dtype):
+    """Elements as keys: -0 as 0, every NaN as the default one."""
+    if dtype not in FLOATS:
+        return whole_of(x, dtype)
+    wide = as_f64(x, dtype)
+    return np.where(np.isnan(wide), default_nan(dtype), np.where(wide == 0, np.zeros(1, x.dtype), x))
+
+
+def rank(line, dtype, order, method):
+    """The rank of each element of a line whose order is given."""
+    keys = places(key_of(line, dtype), dtype)[order]
+    first = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
+    ranks = np.zeros(len(line), "f8" if method == "average" else "i8")
+    for number, (begin, end) in enumerate(zip(first, [*first[1:], len(keys)])):
+        of = {"average": (begin + 1 + end) / 2, "min": begin + 1, "max": end, "dense": number + 1}
+        ranks[order[begin:end]] = of[method] if method in of else np.arange(begin, end) + 1
+    return ranks
+
+
 # ---- cases ----------------------------------------------------------------------------------------
 
 
@@ -515,6 +534,43 @@ class Random(unittest.TestCase):
                 found = bitfold.searchsorted(self.put(line), self.put(each), side, **options)
                 self.assert_bits(found, np.searchsorted(ordered, key, side), what + side)
 
+    def check_rank(self, p, what):
+        lines = p.lines(p.axis)
+        method = str(p.rng.choice(["average", "min", "max", "dense", "ordinal"]))
+        kind = np.dtype("f8") if method == "average" else np.dtype("i8")
+        ranks = [rank(each, p.dtype, order_of(each, p.dtype, p.descending, p.skip), method) for each in lines]
+        found = bitfold.rank(
+            self.put(p.x), p.axis, method=method, descending=p.descending, nan=p.nan, context=self.context, **p.named
+        )
+        self.assert_bits(found, p.back(ranks, p.axis, kind), what + method)
+
+    def check_groups(self, p, what):
+        x, rng = self.one_line(p), p.rng
+        kind = str(rng.choice([each for each in DTYPES if each != "bf16"]))
+        pool = generate.values(rng, kind, int(rng.choice([1, 3, 50, max(len(x), 1)])))
+        keys = pool[rng.integers(0, len(pool), len(x))]
+        sorts = places(key_of(keys, kind), kind)
+        listed = [keys[:0]] + [key_of(keys, kind)[sorts == each][:1] for each in np.unique(sorts)]
+        listed = np.concatenate([key_of(each, kind) for each in listed]).astype(held(kind))
+        lines = [x[sorts == each] for each in np.unique(sorts)]
+        if len(lines) > 300:
+            return
+        placed = self.put(keys.astype(bool) if kind == "bool" else keys), self.put(x)
+        method, q = str(rng.choice(METHODS)), self.quantiles(p, [len(line) for line in lines])
+        options = dict(nan=p.nan, context=self.context, **p.named)
+
+        def checked(found):
+            self.assert_bits(found[0], listed, what + f" keys {kind}")
+            return found[1]
+
+        want = self.expect(lines, p, np.dtype("f8") if p.dtype in INTS else held(p.dtype), lambda line: median(line, p.dtype))
+        self.compare(lambda: checked(bitfold.group_median(*placed, **options)), want, what + f" groups {kind}")
+        if lines:
+            self.check_quantiles(
+                p, lines, (len(lines),), method, q,
+                lambda: checked(bitfold.group_quantile(*placed, q, method=method, **options)), what + f" groups {kind}",
+            )
+
     def check_unique(self, p, what):
         x = self.one_line(p)
         keys = whole_of(x, p.dtype)
@@ -585,7 +641,8 @@ class Random(unittest.TestCase):
         self.check_quantiles(p, [line], (), method, q, lambda: whole.results(method, len(q)), what)
 
     CHECKS = (check_sort, check_sort, check_in_place, check_top, check_statistics, check_statistics,
-              check_segments, check_index, check_places, check_unique, check_rows, check_passes)  # fmt: skip
+              check_segments, check_index, check_places, check_unique, check_rows, check_passes,
+              check_rank, check_groups)  # fmt: skip
 
     def test_every_result_is_that_of_a_stable_sort(self):
         for seed in range(SEED, SEED + CASES):
@@ -620,6 +677,14 @@ class Errors(unittest.TestCase):
             (bitfold.ArgumentError, lambda: bitfold.index_median(2, np.array([0, 1, 2, 0, 1, 1]), x)),
             (bitfold.ArgumentError, lambda: bitfold.index_median(2, np.array([0, 1, -1, 0, 1, 1]), x)),
             (bitfold.ShapeError, lambda: bitfold.index_median(2, np.array([0, 1]), x)),
+            (bitfold.ArgumentError, lambda: bitfold.rank(x, 1)),
+            (bitfold.ArgumentError, lambda: bitfold.rank(x, method="mean")),
+            (bitfold.NanError, lambda: bitfold.rank(np.array([1, np.nan]), nan="error")),
+            (bitfold.ArgumentError, lambda: bitfold.group_quantile(x, x, 2)),
+            (bitfold.ShapeError, lambda: bitfold.group_median(x[:5], x)),
+            (bitfold.ShapeError, lambda: bitfold.group_median(x.reshape(2, 3), x.reshape(2, 3))),
+            (bitfold.EmptyError, lambda: bitfold.group_median([1, 2] * x[:2], x[:2] * np.nan, nan="skip")),
+            (bitfold.NanError, lambda: bitfold.group_median(x, x * np.nan, nan="error")),
             (bitfold.DtypeError, lambda: bitfold.searchsorted(x, np.array([1]))),
             (bitfold.EmptyError, lambda: bitfold.median(x[:0])),
             (bitfold.EmptyError, lambda: bitfold.mode(x[:0])),
@@ -676,6 +741,14 @@ class Numpy(unittest.TestCase):
                     found = bitfold.percentile(x, [0, 10, 33.3, 50, 100], axis=axis, method=method)
                     self.assertTrue(np.array_equal(found, want), (kind, method, axis))
                     self.assertEqual(np.shape(found), want.shape)
+
+    def test_ranks_are_those_of_scipy(self):
+        x = np.array([0.5, -0.0, np.inf, 0.0, 0.5, 0.5, -1])
+        for method, want in (
+            ("average", [5, 2.5, 7, 2.5, 5, 5, 1]), ("min", [4, 2, 7, 2, 4, 4, 1]), ("max", [6, 3, 7, 3, 6, 6, 1]),
+            ("dense", [3, 2, 4, 2, 3, 3, 1]), ("ordinal", [4, 2, 7, 3, 5, 6, 1]),
+        ):  # fmt: skip
+            self.assertEqual(bitfold.rank(x, method=method).tolist(), want)
 
     def test_shapes_are_those_of_numpy(self):
         x = np.random.default_rng(5).standard_normal((3, 4, 5))
