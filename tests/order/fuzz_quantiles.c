@@ -33,7 +33,7 @@ static void take_results(bf_quantiles *q) {
 
 /* Some passes over the same elements, some of which another object takes. */
 static void run_passes(bf_context *context, bf_quantiles *q, const uint8_t *data, size_t size) {
-    for (int pass = 0, done = 0; pass < 4 && !done; pass++) {
+    for (int pass = 0, done = 0; pass < 3 && !done; pass++) {
         bf_quantiles *part = NULL;
         size_t saved_size;
         uint8_t *saved = save(q, &saved_size);

@@ -233,11 +233,12 @@ static void nothing_depends_on_the_threads(void **unused) {
 static void a_million_elements_are_sorted(void **unused) {
     (void)unused;
     static const bf_dtype dtypes[] = {BF_U8, BF_F16, BF_F32, BF_U64, BF_F64, BF_PAIR};
+    const int64_t n = MOST / DATA_SHARE;
     for (int d = 0; d < 6; d += DATA_SHARE) {
-        make_line(dtypes[d], BF_ASCENDING, RANDOM, MOST);
+        make_line(dtypes[d], BF_ASCENDING, RANDOM, n);
         for (int threads = 1; threads <= 2; threads++) {
             bf_context *c = make_context(NULL, threads);
-            check_sort(c, dtypes[d], BF_ASCENDING, MOST);
+            check_sort(c, dtypes[d], BF_ASCENDING, n);
             bf_context_destroy(c);
         }
     }

@@ -74,7 +74,8 @@ static bf_status create_quantiles(bf_context *context, bf_dtype dtype, const dou
     if (like.has_empty && o.empty->dtype != like.to)
         return bf_fail(context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
                        bf_dtype_name(o.empty->dtype), bf_dtype_name(like.to));
-    if (like.has_empty) like.empty = *o.empty;
+    if (like.has_empty) /* as a saved form has it */
+        like.empty = bf_value_from_bits(like.to, bf_load_bits(&o.empty->as, sizeof(uint64_t)));
     bf_ranges_begin(&like.ranges, dtype);
     bf_tally_begin(&like.ranges, &like.tally);
     return bf_quantiles_allocate(context, &like, quantiles);

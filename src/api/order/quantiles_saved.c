@@ -33,12 +33,16 @@ static void put(writer *w, uint64_t number) {
     w->bytes += 8;
 }
 
+static uint64_t empty_bits(const bf_quantiles *q) {
+    uint64_t bits = 0;
+    if (q->has_empty) memcpy(&bits, &q->empty.as, sizeof bits);
+    return bits;
+}
+
 static void put_search(writer *w, const bf_quantiles *q) {
-    uint64_t empty = 0;
-    if (q->has_empty) memcpy(&empty, &q->empty.as, sizeof empty);
     put(w, (uint64_t)q->nan);
     put(w, q->has_empty);
-    put(w, empty);
+    put(w, empty_bits(q));
     put(w, (uint64_t)q->m);
     for (int i = 0; i < q->m; i++) put(w, bf_load_bits(&q->q[i], 8));
 }
@@ -135,6 +139,7 @@ static void get_search(reader *r, bf_quantiles *q) {
     }
     q->to = q->m > 0 ? bf_quantile_to(q->dtype, q->method) : bf_median_to(q->dtype);
     if (q->has_empty) q->empty = bf_value_from_bits(q->to, empty);
+    if (empty_bits(q) != empty) r->failed = true;
 }
 
 /* Ranges are ascending and apart. */

@@ -114,9 +114,9 @@ static bf_status run_backend(sorting *s) {
     bf_context *context = s->call.context;
     int64_t bytes = bf_bytes_of(s->input.count, bf_key_bytes(s->lines.dtype));
     bf_status status = bf_order_refuse_nan(&s->call, s->lines.dtype, s->input.data, s->input.count);
-    if (status == BF_OK) status = fill_gaps(s);
     if (status == BF_OK) status = bf_watch_begin(context, bytes);
-    return status == BF_OK ? bf_watch_end(context, sort_lines(s)) : status;
+    if (status == BF_OK) status = bf_watch_end(context, sort_lines(s));
+    return status == BF_OK ? fill_gaps(s) : status; /* last: a sort that fails writes nothing */
 }
 
 /* Sorts the lines of views of the arrays, whose last dimension lies along a line. */
