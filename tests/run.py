@@ -26,7 +26,11 @@ def main(path):
     folder, name = os.path.split(os.path.abspath(path))
     support = os.path.join(os.path.dirname(os.path.abspath(__file__)), "support")
     sys.path[:0] = [folder, support]
-    tests = unittest.defaultTestLoader.loadTestsFromName(os.path.splitext(name)[0])
+    try:
+        tests = unittest.defaultTestLoader.loadTestsFromName(os.path.splitext(name)[0])
+    except unittest.SkipTest as reason:
+        print("skipped: %s" % reason)
+        return 77
     result = unittest.TextTestRunner(resultclass=Result).run(tests)
     sys.stderr.flush()
     if not result.wasSuccessful():

@@ -46,6 +46,7 @@ that does not fit int64 or uint64 raises RangeError. They have these keyword arg
 """
 
 import threading
+from array import array
 from collections import namedtuple
 from ctypes import c_int64
 
@@ -104,6 +105,7 @@ class Context:
     def __init__(self, device="auto", isa="auto", threads=0, stream=None):
         self._handle = c_void_p()
         self._lock = threading.RLock()
+        self._quick = None
         self._watch = self._raised = None
         options = _library.Options(
             0, device.encode(), isa.encode(), whole(threads, c_int),
@@ -121,6 +123,7 @@ class Context:
             why = _library.ctypes.create_string_buffer(_library.MESSAGE_TEXT)
             lib.bf_context_create_message(byref(options), why)
             raise _library.ERRORS[status](why.value.decode())
+        self._quick = self._handle.value, self._lock.acquire, self._lock.release
 
     def __del__(self):
         if self._handle:
@@ -214,10 +217,54 @@ def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error"):
     return byref(options)
 
 
+# ---- small calls ----------------------------------------------------------------------------------
+
+
+class _Failed(Exception):
+    """A call of _quick failed. Its argument is the status."""
+
+
+_plain = set()  # the types for _quick: their buffers have all their values
+
+try:
+    from . import _quick
+except ImportError:  # not built; or Python is before 3.11, or has no GIL
+    pass
+else:
+    _quick.attach(
+        *(_library.ctypes.cast(f, c_void_p).value for f in (lib.bf_reduce, lib.bf_dot)), _Failed
+    )
+    _plain.update((array, bytes, bytearray, memoryview))
+
+
+def _quick_reduce(op, *objects):
+    """Returns the value, or None if an object is not for _quick."""
+    context = _default_context()
+    try:
+        return _quick.reduce(context._quick, op, *objects)
+    except _Failed as failed:
+        context._check(failed.args[0])
+
+
+def _is_plain(x):
+    """Whether _quick may read x: an array of NumPy itself may, one of a subclass may hide values."""
+    kind = type(x)
+    if kind in _plain:
+        return True
+    if _plain and kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+        _plain.add(kind)
+        return True
+    return False
+
+
 def _reduce(op, x, axis, keepdims, *, dtype=None, null="error", context=None, **options):
     if axis is not None or keepdims:
         options.update(dtype=dtype, context=context)
         return reduce_axes(op, [x], axis, keepdims, **options)
+    if dtype is None and context is None and not options and _is_plain(x):
+        value = _quick_reduce(OPS[op], x)
+        if value is not None:
+            return value
     if null == "skip" and op in ("argmin", "argmax"):
         raise ArgumentError(f"{op} with null='skip': an index would be one of the other elements")
     context = context or _default_context()
@@ -321,6 +368,11 @@ def dot(
     if axis is not None or keepdims:
         options.update(nan=nan, out_dtype=out_dtype, dtype=dtype, context=context)
         return reduce_axes("dot", [a, b], axis, keepdims, **options)
+    plain = dtype is None and context is None and nan == "propagate" and out_dtype is None
+    if plain and not options and _is_plain(a) and _is_plain(b):
+        value = _quick_reduce(OPS["dot"], a, b)
+        if value is not None:
+            return value
     context = context or _default_context()
     views = View(a, dtype), View(b, dtype)
     value = _library.Value()

@@ -207,8 +207,8 @@ def _cuda_interface(x):
         return x.__cuda_array_interface__
     except AttributeError:
         return None
-    except KeyError as error:
-        raise DtypeError(f"{error.args[0]} has no name there: view it as int16, dtype='bf16'") from None
+    except KeyError:  # bfloat16 has no name there, but in DLPack
+        return None
 
 
 def _wait_for(interface):
@@ -337,6 +337,8 @@ def _new_torch(x, name, shape):
     import torch
 
     held = {"bf16": "int16", "f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
+    if x.dtype == torch.bfloat16:
+        held["bf16"] = "bfloat16"
     long_name = held.get(name) or name.replace("i", "int").replace("u", "uint")
     return torch.empty(shape, dtype=getattr(torch, long_name), device=x.device)
 
@@ -350,10 +352,8 @@ def _new_cupy(x, name, shape):
 
 def _new_like(x, name, shape):
     """Makes an array of dtype `name` where x has its memory: of CuPy, of PyTorch, or of the host."""
-    library = type(x).__module__.split(".")[0]
-    if hasattr(x, "__cuda_array_interface__") and library in ("torch", "cupy"):
-        return (_new_torch if library == "torch" else _new_cupy)(x, name, shape)
-    return new_array(name, shape)
+    make = {"torch": _new_torch, "cupy": _new_cupy}.get(type(x).__module__.split(".")[0])
+    return new_array(name, shape) if make is None else make(x, name, shape)
 
 
 class Target:

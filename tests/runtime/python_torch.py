@@ -1,0 +1,139 @@
+"""The operators of PyTorch (bitfold.torch), where it is installed: values, gradients, torch.compile."""
+
+import itertools
+import unittest
+
+try:
+    import torch
+
+    import bitfold.torch
+except ImportError:
+    raise unittest.SkipTest("PyTorch is not installed") from None
+
+import bitfold
+
+ops = torch.ops.bitfold
+DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
+INTEGERS = [torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool]
+
+
+def random(shape, dtype, device):
+    generator = torch.Generator().manual_seed(1)
+    numbers = torch.randn(shape, generator=generator, dtype=torch.float64)
+    return (numbers * 3).to(dtype).to(device)
+
+
+class Torch(unittest.TestCase):
+    def each(self, dtypes):
+        return itertools.product(DEVICES, dtypes)
+
+    def equal(self, found, expected):
+        self.assertEqual((found.shape, found.dtype), (expected.shape, expected.dtype))
+        self.assertTrue(torch.equal(found, expected), (found, expected))
+
+    def test_sums_are_exact(self):
+        for device, dtype in self.each(FLOATS + INTEGERS):
+            x = random((5, 4, 3), dtype, device)
+            dtype_of_sum = ops.sum(x).dtype
+            self.assertEqual(dtype_of_sum.is_floating_point, dtype.is_floating_point)
+            exact = x.to(torch.float64)  # of so few numbers of the shorter dtypes sums are exact
+            for dim in (None, [0], [-1], [0, 2], [1, 0, 2]):
+                for keepdim in (False, True):
+                    expected = exact.sum(dim=dim, keepdim=keepdim)
+                    if dtype != torch.float64:
+                        self.equal(ops.sum(x, dim, keepdim), expected.to(dtype_of_sum))
+                    self.assertTrue(torch.allclose(ops.sum(x, dim, keepdim).double(), expected))
+        self.assertEqual(ops.sum(torch.tensor([1e20, 1, -1e20], dtype=torch.float64)).item(), 1.0)
+        self.equal(ops.sum(torch.tensor(3)), torch.tensor(3))
+        self.equal(ops.sum(torch.zeros(0, 3), [0]), torch.zeros(3))
+
+    def test_dot(self):
+        for device, dtype in self.each(FLOATS[:3] + INTEGERS):
+            a, b = random((6, 3), dtype, device), random((6, 3), dtype, device).flip(0)
+            for dim in (None, [0], [1]):
+                expected = (a.double() * b.double()).sum(dim=dim)
+                self.assertTrue(torch.allclose(ops.dot(a, b, dim).double(), expected))
+
+    def test_index_add_and_segment_sum(self):
+        for device, dtype in self.each(FLOATS + INTEGERS):
+            x = random((9, 2), dtype, device)
+            index = torch.tensor([3, 0, 3, 3, 1, 0, 3, 3, 1], device=device)
+            offsets = torch.tensor([1, 4, 4, 8], device=device)
+            exact = x.double()
+            by_index = torch.zeros(5, 2, dtype=torch.float64, device=device).index_add(0, index, exact)
+            by_segment = torch.stack([exact[1:4].sum(0), exact[4:4].sum(0), exact[4:8].sum(0)])
+            self.assertTrue(torch.allclose(ops.index_add(5, index, x).double(), by_index))
+            self.assertTrue(torch.allclose(ops.segment_sum(x, offsets).double(), by_segment))
+
+    def test_histogram_and_sort(self):
+        for device, dtype in self.each(FLOATS[:2] + INTEGERS[:5]):
+            x = random((7, 11), dtype, device)
+            counts = torch.histc(x.double().cpu(), 8, -4, 4).to(torch.int64)
+            self.equal(ops.histogram(x, 8, -4.0, 4.0).cpu(), counts)
+        for device, dtype in self.each(FLOATS + INTEGERS):
+            x = random((7, 11), dtype, device)
+            for dim, descending in itertools.product((0, 1, -1), (False, True)):
+                values, index = ops.sort(x, dim, descending)
+                expected = torch.sort(x, dim=dim, descending=descending, stable=True)
+                self.equal(values, expected.values)
+                self.equal(index, expected.indices)
+
+    def test_operators_are_well_formed(self):
+        x = random((4, 3), torch.float64, "cpu").requires_grad_()
+        index, offsets = torch.tensor([0, 2, 0, 1]), torch.tensor([0, 1, 1, 3])
+        for op, arguments in (
+            (ops.sum, (x, [1], True)), (ops.sum, (x,)), (ops.dot, (x, x * 2, [0])), (ops.dot, (x, x)),
+            (ops.index_add, (3, index, x)), (ops.segment_sum, (x, offsets)),
+            (ops.histogram, (x.detach(), 4, -1.0, 1.0)), (ops.sort, (x, 0, True)),
+        ):  # fmt: skip
+            with self.subTest(op=op):
+                torch.library.opcheck(op.default, arguments)
+
+    def test_gradients(self):
+        index, offsets = torch.tensor([0, 2, 0, 1]), torch.tensor([1, 2, 2, 4])
+        x, y = (random((4, 3), torch.float64, "cpu").requires_grad_() for _ in range(2))
+        for function in (
+            lambda x: ops.sum(x), lambda x: ops.sum(x, [0]), lambda x: ops.sum(x, [1], True),
+            lambda x: ops.index_add(4, index, x), lambda x: ops.segment_sum(x, offsets),
+            lambda x: ops.sort(x, 0)[0], lambda x: ops.sort(x, 1, True)[0],
+        ):  # fmt: skip
+            self.assertTrue(torch.autograd.gradcheck(function, (x,)))
+        for dim in (None, [0], [1]):
+            self.assertTrue(torch.autograd.gradcheck(lambda a, b: ops.dot(a, b, dim), (x, y)))
+
+    def test_compiled_functions_give_the_same(self):
+        def step(x, index):
+            return ops.index_add(4, index, torch.relu(x)) * ops.sum(x, [0], True)
+
+        x, index = random((50, 3), torch.float32, "cpu"), torch.arange(50) % 4
+        compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
+        self.equal(compiled(x, index), step(x, index))
+
+    def test_they_are_deterministic(self):
+        before = torch.are_deterministic_algorithms_enabled()
+        torch.use_deterministic_algorithms(True)
+        try:
+            for device in DEVICES:
+                x, index = random((100, 3), torch.float32, device), torch.arange(100, device=device) % 7
+                self.equal(ops.index_add(7, index, x), ops.index_add(7, index.flip(0), x.flip(0)))
+        finally:
+            torch.use_deterministic_algorithms(before)
+
+    def test_errors_are_those_of_bitfold(self):
+        with self.assertRaisesRegex(bitfold.ArgumentError, "index 1 is 5"):
+            ops.index_add(5, torch.tensor([0, 5]), torch.ones(2))
+        with self.assertRaises(bitfold.RangeError):
+            ops.sum(torch.full((3,), 2**62))
+
+    def test_arrays_of_torch_come_back_as_such(self):
+        for device in DEVICES:
+            x = random((4, 3), torch.float32, device)
+            self.assertEqual(bitfold.sum(x, axis=0).device, x.device)
+            half = x.to(torch.bfloat16)
+            self.assertEqual(bitfold.sort(half).dtype, torch.bfloat16)
+            self.assertEqual(bitfold.max(half), half.max().item())
+
+
+if __name__ == "__main__":
+    unittest.main()
