@@ -73,6 +73,11 @@ class Contexts(unittest.TestCase):
             with self.assertRaises(bitfold.ArgumentError):
                 bitfold.Context(**bad)
 
+    def test_the_instruction_sets_are_those_of_the_system(self):
+        with open("/proc/cpuinfo") as f:
+            flags = set(next((line for line in f if line.startswith("flags")), "").split())
+        self.assertEqual("avx2" in bitfold.isas(), {"avx2", "fma", "f16c", "bmi2"} <= flags)
+
     def test_threads_may_share_a_context(self):
         context = bitfold.Context(threads=2)
         x = np.random.default_rng(1).normal(size=200_000)
