@@ -3,7 +3,11 @@
 # compiles its PTX. -DCMAKE_CUDA_ARCHITECTURES=90 for one alone.
 
 include(CheckLanguage)
-option(BITFOLD_CUDA "Build the CUDA backend, if a CUDA compiler is found" ON)
+set(wanted ON)
+if(BITFOLD_WHEEL AND NOT EXISTS /dev/nvidiactl) # pip install: for this machine, and in a minute
+    set(wanted OFF)
+endif()
+option(BITFOLD_CUDA "Build the CUDA backend, if a CUDA compiler is found" ${wanted})
 if(BITFOLD_CUDA AND NOT CMAKE_CROSSCOMPILING)
     find_program(BITFOLD_NVCC nvcc PATHS /usr/local/cuda/bin) # which PATH often lacks
     if(BITFOLD_NVCC AND NOT DEFINED ENV{CUDACXX})

@@ -79,3 +79,7 @@ if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
                 DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${directory})
     endforeach()
 endif()
+
+# The Python module, for Debian's package alone: elsewhere pip installs it, with a library of its own.
+install(DIRECTORY python/bitfold DESTINATION lib/python3/dist-packages COMPONENT python EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN *.py PATTERN __pycache__ EXCLUDE)

@@ -1,5 +1,5 @@
-# cpack -G TGZ: everything that is installed; cpack -G DEB: the same, but the window in a package
-# of its own.
+# cpack -G TGZ: everything that is installed; cpack -G DEB: the same, but the window and the commands
+# over ranks in packages of their own, and the Python module.
 
 # A default that no one can take for an address: .invalid is reserved (RFC 2606).
 set(BITFOLD_MAINTAINER "Set BITFOLD_MAINTAINER to publish this <nobody@example.invalid>" CACHE STRING
@@ -37,6 +37,17 @@ set(CPACK_DEBIAN_VIEW_PACKAGE_NAME bitfold-view)
 set(CPACK_DEBIAN_VIEW_DESCRIPTION "The window of 'bitfold julia --view':
 Julia sets and the Mandelbrot set, to zoom and to move in.")
 set(CPACK_DEBIAN_VIEW_PACKAGE_GENERATE_SHLIBS OFF)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-bitfold)
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION "bitfold for Python:
+The module, which uses the library of the package bitfold.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.9), bitfold (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS python3-numpy)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_GENERATE_SHLIBS OFF)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/python/postinst
+    ${PROJECT_SOURCE_DIR}/cmake/python/prerm)
 foreach(mpi ${bitfold_mpis})
     string(TOUPPER ${mpi} MPI)
     set(CPACK_DEBIAN_MPI_${MPI}_PACKAGE_NAME bitfold-mpi-${mpi})

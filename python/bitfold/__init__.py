@@ -59,6 +59,7 @@ from ._group import Groups, join
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
+from ._mergeable import Mergeable
 from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
@@ -386,7 +387,7 @@ def dot(
 StateInfo = namedtuple("StateInfo", "op dtype count nan inf next")
 
 
-class State:
+class State(Mergeable):
     """A reduction in progress: absorbs chunks, merges states, gives the result, saves and loads.
 
     The result has the bits of one call over all the data, however they are divided. argmin, argmax,
@@ -447,10 +448,6 @@ class State:
             other._context, lib.bf_state_retract, self._handle, other._handle
         )
         return self
-
-    def __iadd__(self, other):
-        """state += other: merge."""
-        return self.merge(other) if isinstance(other, State) else NotImplemented
 
     def __isub__(self, other):
         """state -= other: retract."""

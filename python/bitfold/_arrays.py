@@ -3,7 +3,6 @@ Arrow C interfaces or, for memory on a GPU, __cuda_array_interface__."""
 
 import ctypes
 import functools
-import re
 import struct
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
@@ -241,7 +240,7 @@ def _format_name(text, size, wanted):
     order, code = (text[0], text[1:]) if text[:1] in ("<", ">", "=", "!", "@") else ("@", text)
     kind = _KIND_OF_CODE.get(code)
     name = _BY_KIND.get(f"{kind}{size}")
-    is_raw = re.fullmatch(r"\d*x", code)
+    is_raw = code.lstrip("0123456789") == "x"
     if name is None and not (is_raw and wanted and SIZES[wanted] == size):
         raise DtypeError(f"data of format {text!r} are not supported")
     _refuse_foreign_order(">" if order == "!" else order, size, text)

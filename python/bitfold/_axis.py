@@ -6,6 +6,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, Target, View, dtype_name, value_of
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, sized, whole
+from ._mergeable import Mergeable
 from ._table import _default_context, _Elements
 
 _NAMES = "sum prod mean var std norm sumsq min max argmin argmax dot".split()
@@ -232,7 +233,7 @@ def _destroy(handle, context):
     lib.bf_states_destroy(handle)
 
 
-class States:
+class States(Mergeable):
     """`count` reductions in progress, of one operation and dtype: what State is for one. They absorb
     chunks, merge with others, and give the bits of one call over all the data.
 
@@ -293,10 +294,6 @@ class States:
             other._context, lib.bf_states_merge, self._handle, other._handle
         )
         return self
-
-    def __iadd__(self, other):
-        """states += other: merge."""
-        return self.merge(other) if isinstance(other, States) else NotImplemented
 
     def clear(self):
         return self._call(lib.bf_states_clear)

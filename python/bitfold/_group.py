@@ -6,6 +6,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64,
 
 from ._arrays import NAMES, View, new_array, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, sized, whole
+from ._mergeable import Mergeable
 from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
 
 
@@ -74,7 +75,7 @@ def _destroy(handle, context):
     lib.bf_groups_destroy(handle)
 
 
-class Groups:
+class Groups(Mergeable):
     """The number of rows of each key, and exact aggregates of their values. Groups are a state: they
     absorb chunks and merge with others.
 
@@ -141,10 +142,6 @@ class Groups:
             other._context, lib.bf_groups_retract, self._handle, other._handle
         )
         return self
-
-    def __iadd__(self, other):
-        """state += other: merge."""
-        return self.merge(other) if isinstance(other, Groups) else NotImplemented
 
     def __isub__(self, other):
         """state -= other: retract."""

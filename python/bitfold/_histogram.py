@@ -7,6 +7,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 
 from ._arrays import NAMES, View, dtype_name, refuse_hidden
 from ._library import DTYPES, Array, ArgumentError, lib, sized, whole
+from ._mergeable import Mergeable
 
 _AUTO = -1
 
@@ -116,7 +117,7 @@ def _pointer(view):
 HistogramInfo = namedtuple("HistogramInfo", "dtype weights edges bins count below above nan")
 
 
-class Histogram:
+class Histogram(Mergeable):
     """Counts in given bins: absorbs arrays, merges histograms, saves and loads.
 
     dtype: of the elements. weights: the dtype of the weights (None: no weights). bins: the number of
@@ -180,10 +181,6 @@ class Histogram:
             other._context, lib.bf_histogram_retract, self._handle, other._handle
         )
         return self
-
-    def __iadd__(self, other):
-        """state += other: merge."""
-        return self.merge(other) if isinstance(other, Histogram) else NotImplemented
 
     def __isub__(self, other):
         """state -= other: retract."""

@@ -1,11 +1,9 @@
 """libbitfold by ctypes: finds and loads it, and declares its structs, functions and errors."""
 
 import ctypes
-import ctypes.util
 import operator
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
-from pathlib import Path
 
 # The numbers of include/bitfold/types.h.
 DTYPES = {
@@ -231,14 +229,11 @@ _SIGNATURES = {
 
 
 def _find():
-    """Returns the library that BITFOLD_LIBRARY names, else one beside this file, else the system's."""
+    """Returns the library that BITFOLD_LIBRARY names, else the one beside this file, else the system's."""
     if "BITFOLD_LIBRARY" in os.environ:
         return os.environ["BITFOLD_LIBRARY"]
-    for name in ("libbitfold.so", "libbitfold.so.0"):
-        beside = Path(__file__).with_name(name)
-        if beside.exists():
-            return str(beside)
-    return ctypes.util.find_library("bitfold") or "libbitfold.so.0"
+    beside = os.path.join(os.path.dirname(__file__), "libbitfold.so")
+    return beside if os.path.exists(beside) else "libbitfold.so.0"
 
 
 def _load():

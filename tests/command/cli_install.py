@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -292,6 +293,22 @@ class Packages(Installed):
             self.assertRegex(about, r"(?m)^Depends:.*\bbitfold \(= ")
             self.assertIn("libbitfold-mpi-%s.so" % name, call("dpkg-deb", "-c", package))
             self.assertNotIn("libbitfold.so", call("dpkg-deb", "-c", package))
+
+    def test_the_python_module_is_a_package_of_its_own(self):
+        self.need("dpkg-deb")
+        self.pack("DEB")
+        for name in ["bitfold", "python3-bitfold"]:
+            package, = glob.glob(self.path(name + "_*.deb"))
+            call("dpkg-deb", "-x", package, self.path("root"))
+        self.assertRegex(call("dpkg-deb", "-f", package), r"(?m)^Depends: python3.*\bbitfold \(= ")
+        self.assertEqual(re.findall(r"\S*\.so\S*", call("dpkg-deb", "-c", package)), [])
+        library, = glob.glob(self.path("root/usr/lib/**/libbitfold.so.0"), recursive=True)
+        environment = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(library),
+                       "PYTHONPATH": self.path("root/usr/lib/python3/dist-packages")}
+        environment.pop("BITFOLD_LIBRARY", None)
+        code = "import bitfold; print(bitfold.sum(b'abc'), bitfold.__file__)"
+        self.assertEqual(call(sys.executable, "-c", code, env=environment).split(),
+                         ["294", environment["PYTHONPATH"] + "/bitfold/__init__.py"])
 
     def test_tarball(self):
         self.need("tar")

@@ -1,5 +1,6 @@
 """States in Python: absorb, merge, retract, words, indices, saved bytes."""
 
+import copy
 import math
 import pickle
 import unittest
@@ -102,6 +103,50 @@ class States(unittest.TestCase):
         for bad in (b"", saved[:-1], saved + b"\0", b"x" + saved[1:], pickle.dumps(1)):
             with self.assertRaises(bitfold.StateError):
                 bitfold.State.load(bad)
+
+
+class Kinds(unittest.TestCase):
+    """Everything that merges: states, histograms, groups."""
+
+    DAYS = array("d", [1e20, -0.0, 3]), array("d", [-1e20, 0.5])
+
+    def kinds(self):
+        yield lambda x: bitfold.State("sum", "f64").absorb(x)
+        yield lambda x: bitfold.State("max", "f64").absorb(x)
+        yield lambda x: bitfold.States("mean", "f64", 2).absorb_index(x, array("q", [1] * len(x)))
+        yield lambda x: bitfold.Histogram("f64", 3, (0, 4)).absorb(x)
+        yield lambda x: bitfold.Groups("i64", [("sum", "f64")]).absorb(array("q", range(len(x))), x)
+
+    def test_two_make_a_third(self):
+        for fill in self.kinds():
+            first, second = (fill(day) for day in self.DAYS)
+            before, both = first.save(), first + second
+            self.assertEqual(first.save(), before)
+            self.assertEqual(both.save(), first.merge(second).save())
+            with self.assertRaises(TypeError):
+                both + 1
+            with self.assertRaises(TypeError):
+                both += b""
+
+    def test_equal_is_what_has_the_same_saved_form(self):
+        for fill in self.kinds():
+            first, second = (fill(day) for day in self.DAYS)
+            self.assertTrue(first == fill(self.DAYS[0]))
+            self.assertFalse(first == second)
+            self.assertTrue(first != second)
+            self.assertFalse(first == 1)
+            with self.assertRaises(TypeError):
+                hash(first)
+        self.assertFalse(bitfold.State("sum", "f64") == bitfold.State("sum", "f32"))
+
+    def test_copies_and_pickles_are_equal_and_apart(self):
+        for fill in self.kinds():
+            first, second = (fill(day) for day in self.DAYS)
+            for made in (pickle.loads(pickle.dumps(first)), copy.copy(first), copy.deepcopy(first)):
+                self.assertIs(type(made), type(first))
+                self.assertEqual(made, first)
+                made.merge(second)
+                self.assertNotEqual(made, first)
 
 
 if __name__ == "__main__":

@@ -122,8 +122,7 @@ INLINE __m256d pack_f64(unsigned bits, __m256d v) {
 static const bf_julia_loops julia_loops = {julia_f32, julia_f64};
 
 static bool available(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2") && has_f16c();
+    return has_features(bit_FMA | bit_F16C, bit_AVX2 | bit_BMI2, BF_SAVES_YMM);
 }
 
 const bf_isa bf_isa_avx2 = {

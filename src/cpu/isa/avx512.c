@@ -133,9 +133,8 @@ static bool flags_work(void) {
 }
 
 static bool available(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("fma") && has_f16c() && flags_work();
+    const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    return has_features(bit_FMA | bit_F16C, avx512 | bit_BMI2, BF_SAVES_ZMM) && flags_work();
 }
 
 const bf_isa bf_isa_avx512 = {

@@ -1,0 +1,24 @@
+"""What states, histograms and groups have in common in Python."""
+
+
+class Mergeable:
+    """Merges with others of its kind; is pickled, copied and compared by its saved form."""
+
+    def __iadd__(self, other):
+        """a += b: merge."""
+        return self.merge(other) if isinstance(other, type(self)) else NotImplemented
+
+    def __add__(self, other):
+        """a + b: a new one, merged of both, in the context of a."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self.load(self.save(), self._context).merge(other)
+
+    def __eq__(self, other):
+        """a == b: do they have the same saved form?"""
+        return self.save() == other.save() if type(self) is type(other) else NotImplemented
+
+    __hash__ = None  # they change
+
+    def __reduce__(self):
+        return type(self).load, (self.save(),)
