@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def copy(to):
     """The documents, and what they show or link to."""
-    for pattern in ("CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "docs/pages/*.rst", "docs/*.png", "bench/README.md", "examples/*.py"):
+    for pattern in ("CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "docs/pages/*.rst", "docs/*.png", "bench/README.md", "examples/*.py", "examples/*.c"):
         for file in ROOT.glob(pattern):
             place = to / file.relative_to(ROOT)
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -52,6 +52,7 @@ def items(code):
     pattern = re.compile(
         r"(?P<macro>^#define (?P<m>\w+)(?:[^\n]*\\\n)*[^\n]*\n)"
         r"|(?P<opaque>^(?:typedef )?struct \w+ ?(?P<o>\w+)?;\n)"
+        r"|(?P<bare>^enum \{.*?^\};\n)"
         r"|(?P<type>^typedef (?P<k>struct|enum) \w+ \{.*?^ *\} (?P<t>\w+);\n)"
         r"|(?P<inline>^static inline (?P<i>[^{]*?\)) \{.*?^\}\n)"
         r"|(?P<function>^BF_API\s(?P<f>[^;]*);[^\n]*\n)",
@@ -63,6 +64,8 @@ def items(code):
             yield kind, found["m"], found["macro"]
         elif found["type"]:
             yield found["k"], found["t"], found["type"]
+        elif found["bare"]:
+            yield "type", "", found["bare"]
         elif found["opaque"]:
             yield "type", found["o"] or "", found["opaque"]
         else:
