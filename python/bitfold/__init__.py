@@ -518,3 +518,7 @@ class State:
             lib.bf_state_load, state._context._handle, data, len(data), byref(state._handle)
         )
         return state
+
+
+for _name in __all__:  # shown, and pickled, by the names that users know
+    globals()[_name].__module__ = __name__
