@@ -12,8 +12,18 @@ import bitfold
 from documents import fences, read
 
 
+def has_gpu():
+    try:
+        bitfold.Context(device="cuda")
+    except bitfold.DeviceError:
+        return False
+    return True
+
+
 def lacks(session):
-    """The first library that a session imports and that is not here, or None."""
+    """The first library, or the GPU, that a session needs and that is not here; or None."""
+    if re.search('>>> .*(cupy|device="cuda)', session) and not has_gpu():
+        return "a GPU"
     for line in re.findall(r"^>>> import (.*)", session, re.M):
         for name in re.split(r",\s*", line):
             if importlib.util.find_spec(name.split(".")[0].split(" ")[0]) is None:
@@ -25,7 +35,7 @@ def failures(session, name, names):
     """What a session shows that it should not. Runs it with these names, to which it adds its own."""
     test = doctest.DocTestParser().get_doctest(session, names, name, name, 0)
     said = []
-    runner = doctest.DocTestRunner(verbose=False)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     runner.run(test, out=said.append, clear_globs=False)
     names.update(test.globs)
     return "".join(said)
@@ -56,13 +66,14 @@ class Docs(unittest.TestCase):
         self.assertEqual([name for name, doc in public() if not doc], [])
 
     def test_every_function_and_class_has_an_example_that_works(self):
-        without = []
+        without, said = [], ""
         for name, doc in public():
             if ">>>" not in (doc or ""):
                 without.append(name)
             elif not lacks(doc):
                 names = {"bitfold": bitfold, "array": array.array, "numpy": numpy}
-                self.assertEqual(failures(doc, name, names), "")
+                said += failures(doc, name, names)
+        self.assertEqual(said, "")
         tuples = ["Description", "HistogramInfo", "StateInfo"]
         exempt = [name for name in without if "." in name or name in tuples or name.endswith("Error")]
         self.assertEqual(sorted(set(without) - set(exempt)), [])
