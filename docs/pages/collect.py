@@ -30,12 +30,18 @@ def copy(to):
 def write_headers(to):
     texts = {file.name: file.read_text() for file in (ROOT / "include/bitfold").glob("*.h")}
     texts["bitfold.h"] = (ROOT / "include/bitfold.h").read_text()
-    roles = {}
+    roles = {name: "ref" for name in texts}
     for text in texts.values():
         roles.update(headers.names(text))
     to.mkdir()
     for name, text in texts.items():
         (to / (name + ".rst")).write_text(headers.page(name, text, roles))
+
+
+def link(found):
+    """A link of a man page, if the page to which it leads is here; else its text."""
+    here = (ROOT / "docs/man" / found[1]).exists()
+    return found[0] if here else found[2]
 
 
 def write_man_page(source, to):
@@ -44,14 +50,14 @@ def write_man_page(source, to):
         ["mandoc", "-T", "html", "-O", "fragment,man=%N.%S.html", source],
         stdout=subprocess.PIPE, check=True, text=True,
     ).stdout
+    html = re.sub(r'<a class="(?:Xr|In)"[^>]*?href="([^"#]*?)(?:\.html)?">(.*?)</a>', link, html)
     name = source.stem + "(" + source.suffix[1:] + ")"
     out = [name, "=" * len(name), ""]
     parts = re.split(r'<h([12]) class="S[hs]" id="[^"]*"><a[^>]*>(.*?)</a></h[12]>', html, flags=re.S)
     for level, title, body in zip(parts[1::3], parts[2::3], parts[3::3]):
         title = " ".join(re.sub(r"<[^>]*>", "", title).split())
         title = title.capitalize() if level == "1" else title
-        body = re.sub(r"</?section[^>]*>|<table class=\"foot\">.*?</table>|</?div class=\"manual.*?>",
-                      "", body, flags=re.S)
+        body = re.sub(r"</?section[^>]*>|</div>\s*<table class=.foot.>.*", "", body, flags=re.S)
         out += [title, "-" * len(title) if level == "1" else "~" * len(title), ""]
         if body.strip():
             out += [".. raw:: html", "", *("   " + line for line in body.split("\n")), ""]

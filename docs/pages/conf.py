@@ -17,6 +17,9 @@ version = release = bitfold.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
 html_title = "bitfold " + version
+html_static_path = ["style.css"]
+html_css_files = ["style.css"]
+highlight_language = "none"
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

@@ -2,8 +2,8 @@
 
 import re
 
-# What stays as it is: `code`, and names of the library (bf_reduce, BF_E_NAN, **options).
-CODE = re.compile(r"`([^`\n]+)`|(\bBF_\w+\([^()]+\))|(\b(?:bf|BF)_\w*\w\b(?:\(\))?|\b\w+ \*\w+)|(\*\*\w+)")
+# What stays as it is: `code`, and names of the library (bf_reduce, BF_E_NAN, state.h, **options).
+CODE = re.compile(r"`([^`\n]+)`|(\bBF_\w+\([^()]+\))|(\b(?:bf|BF)_\w*\w\b(?:\(\))?|\b\w+ \*\w+)|(\*\*\w+)|(\b\w+\.h\b)")
 SPECIAL = re.compile(r"([*`|\\]|_(?=\W|$))")
 
 
@@ -14,7 +14,8 @@ def inline(text, role):
         out.append(SPECIAL.sub(r"\\\1", text[at : found.start()]))
         name = next(group for group in found.groups() if group)
         known = role(name.rstrip("()"))
-        out.append(f":{known}:`{name}`" if known else f"``{name}``")
+        link = f"{name} <{name}>" if known == "ref" else name
+        out.append(f":{known}:`{link}`" if known else f"``{name}``")
         at = found.end()
         if text[at : at + 1] not in " .,:;)]'":
             out.append("\\ ")

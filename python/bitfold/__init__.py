@@ -14,8 +14,9 @@ float or a bool. It depends only on the values, not on threads, instruction set,
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
     array([2., 2., 2.])
-    >>> bitfold.Context(device="cpu", threads=2)  # uses only the CPU; "cuda:1" uses only that GPU
-    Context(device='cpu', isa='...', threads=2)
+    >>> one = bitfold.Context(device="cpu", threads=1)  # not a GPU: "cuda:1" is the second one
+    >>> bitfold.mean(numpy.ones(3), context=one)
+    1.0
 
 Arrays on a GPU are used there.
 
