@@ -11,12 +11,14 @@ memory is read in place; only columns in several chunks, with NULLs, or of bools
 arrays are refused. A result is an int, a
 float or a bool. It depends only on the values, not on threads, instruction set, device or machine.
 
-    >>> bitfold.sum(cupy.array([1e20, 1, -1e20]))  # on the GPU, where its memory is
-    1.0
+    >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
     array([2., 2., 2.])
-    >>> bitfold.Context(device="cpu")  # uses only the CPU; "cuda:1" uses only that GPU
-    Context(device='cpu', isa='avx512', threads=16)
+    >>> one = bitfold.Context(device="cpu", threads=1)  # not a GPU: "cuda:1" is the second one
+    >>> bitfold.mean(numpy.ones(3), context=one)
+    1.0
+
+Arrays on a GPU are used there.
 
 Every function has these keyword arguments:
 
@@ -79,7 +81,11 @@ __all__ = [
 
 
 def isas():
-    """Returns the instruction sets of this library that this machine can run, slowest first."""
+    """Returns the instruction sets of this library that this machine can run, slowest first.
+
+    >>> "generic" in bitfold.isas()
+    True
+    """
     found = []
     i = 0
     while name := lib.bf_isa_name(i):
@@ -101,6 +107,10 @@ class Context:
     which is ordered with the legacy default stream.
 
     Calls from several threads take turns.
+
+    >>> one = bitfold.Context(device="cpu", threads=1)
+    >>> bitfold.sum(numpy.array([1e20, 1, -1e20]), context=one)
+    1.0
     """
 
     def __init__(self, device="auto", isa="auto", threads=0, stream=None):
@@ -132,6 +142,7 @@ class Context:
 
     @property
     def device(self):
+        """The device that the last call ran on, or that the next one would: "cpu", "cuda:0"."""
         return lib.bf_context_device(self._handle).decode()
 
     @property
@@ -141,10 +152,12 @@ class Context:
 
     @property
     def isa(self):
+        """The name of the instruction set of work on the CPU."""
         return lib.bf_context_isa(self._handle).decode()
 
     @property
     def threads(self):
+        """The number of threads of work on the CPU."""
         return lib.bf_context_threads(self._handle)
 
     def __repr__(self):
@@ -279,58 +292,126 @@ def _reduce(op, x, axis, keepdims, *, dtype=None, null="error", context=None, **
 
 
 def sum(x, axis=None, keepdims=False, **options):
-    """Returns the exact sum: for integers an int of any size, for floats rounded once. Empty: 0."""
+    """Returns the exact sum: for integers an int of any size, for floats rounded once. Empty: 0.
+
+    Along axis: an array with the other extents, of int64, uint64 or float64.
+
+    >>> bitfold.sum(numpy.array([1e20, 1, -1e20]))
+    1.0
+    >>> bitfold.sum(numpy.ones((2, 3)), axis=0)
+    array([2., 2., 2.])
+    """
     return _reduce("sum", x, axis, keepdims, **options)
 
 
 def prod(x, axis=None, keepdims=False, **options):
     """Returns the product: for integers an exact int; for floats along a fixed tree, with an error
-    below 1 ulp. Empty: 1."""
+    below 1 ulp. Empty: 1.
+
+    Along axis: an array with the other extents, of the dtypes of sum's.
+
+    >>> bitfold.prod(numpy.arange(1, 31))
+    265252859812191058636308480000000
+    """
     return _reduce("prod", x, axis, keepdims, **options)
 
 
 def mean(x, axis=None, keepdims=False, **options):
-    """Returns the exact mean, rounded once. Empty: nan."""
+    """Returns the exact mean, rounded once. Empty: nan.
+
+    Along axis: an array of float64 with the other extents.
+
+    >>> bitfold.mean(numpy.array([[1, 2], [3, 5]]), axis=1)
+    array([1.5, 4. ])
+    """
     return _reduce("mean", x, axis, keepdims, **options)
 
 
 def var(x, axis=None, keepdims=False, **options):
-    """Returns the exact variance, rounded once; never negative. No more than ddof elements: nan."""
+    """Returns the exact variance, rounded once; never negative. No more than ddof elements: nan.
+
+    Along axis: an array of float64 with the other extents.
+
+    >>> bitfold.var(numpy.array([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16]), ddof=1)
+    30.0
+    """
     return _reduce("var", x, axis, keepdims, **options)
 
 
 def std(x, axis=None, keepdims=False, **options):
-    """Returns the square root of the exact variance, rounded once."""
+    """Returns the square root of the exact variance, rounded once.
+
+    Along axis: an array of float64 with the other extents.
+
+    >>> bitfold.std(numpy.array([1.0, 3.0]))
+    1.0
+    """
     return _reduce("std", x, axis, keepdims, **options)
 
 
 def norm(x, axis=None, keepdims=False, **options):
-    """Returns the square root of the exact sum of squares, rounded once. Empty: 0."""
+    """Returns the square root of the exact sum of squares, rounded once. Empty: 0.
+
+    Along axis: an array of float64 with the other extents.
+
+    >>> bitfold.norm(numpy.array([3e300, 4e300]))
+    5e+300
+    """
     return _reduce("norm", x, axis, keepdims, **options)
 
 
 def sumsq(x, axis=None, keepdims=False, **options):
-    """Returns the exact sum of squares: for integers an int, for floats rounded once. Empty: 0."""
+    """Returns the exact sum of squares: for integers an int, for floats rounded once. Empty: 0.
+
+    Along axis: an array with the other extents, of the dtypes of sum's.
+
+    >>> bitfold.sumsq(numpy.array([2**62, 1]))
+    21267647932558653966460912964485513217
+    """
     return _reduce("sumsq", x, axis, keepdims, **options)
 
 
 def min(x, axis=None, keepdims=False, **options):
-    """Returns the least element; -0 is less than 0. Empty: EmptyError."""
+    """Returns the least element; -0 is less than 0. Empty: EmptyError.
+
+    Along axis: an array with the other extents and x's dtype.
+
+    >>> bitfold.min(numpy.array([0.0, -0.0, numpy.nan]), nan="skip")
+    -0.0
+    """
     return _reduce("min", x, axis, keepdims, **options)
 
 
 def max(x, axis=None, keepdims=False, **options):
-    """Returns the greatest element; -0 is less than 0. Empty: EmptyError."""
+    """Returns the greatest element; -0 is less than 0. Empty: EmptyError.
+
+    Along axis: an array with the other extents and x's dtype.
+
+    >>> bitfold.max(numpy.array([[1, 5], [3, 2]]), axis=0)
+    array([3, 5])
+    """
     return _reduce("max", x, axis, keepdims, **options)
 
 
 def argmin(x, axis=None, keepdims=False, **options):
-    """Returns the index, in C order, of the first minimum, or of the first NaN. Empty: EmptyError."""
+    """Returns the index, in C order, of the first minimum, or of the first NaN. Empty: EmptyError.
+
+    Along axis: an array of int64 with the other extents: positions within the fibre.
+
+    >>> bitfold.argmin(numpy.array([[3, 1], [0, 2]]))
+    2
+    """
     return _reduce("argmin", x, axis, keepdims, **options)
 
 
 def argmax(x, axis=None, keepdims=False, **options):
-    """Returns the index, in C order, of the first maximum, or of the first NaN. Empty: EmptyError."""
+    """Returns the index, in C order, of the first maximum, or of the first NaN. Empty: EmptyError.
+
+    Along axis: an array of int64 with the other extents: positions within the fibre.
+
+    >>> bitfold.argmax(numpy.array([[3, 1], [0, 2]]), axis=1)
+    array([0, 1])
+    """
     return _reduce("argmax", x, axis, keepdims, **options)
 
 
@@ -349,7 +430,11 @@ def _description(d):
 
 def describe(x, *, dtype=None, null="error", context=None, **options):
     """Returns a Description, in one pass: counts, extremes and their indices, sum, mean and std.
-    Values that do not exist are None. Indices count the elements that are not NULL."""
+    Values that do not exist are None. Indices count the elements that are not NULL.
+
+    >>> bitfold.describe(numpy.array([1, 2, 3, 6]))
+    Description(n=4, nan=0, inf=0, min=1, argmin=0, max=6, argmax=3, sum=12, mean=3.0, std=1.8708286933869707)
+    """
     context = context or _default_context()
     view = View(x, dtype, null)
     description = _library.sized(_library.Description)
@@ -365,7 +450,14 @@ def dot(
     **options,
 ):  # fmt: skip
     """Returns the exact sum of the exact products of two arrays of one dtype and shape, rounded
-    once."""
+    once.
+
+    Along axis: an array of the dot products of the fibres. Other dtypes or shapes raise DtypeError and
+    ShapeError.
+
+    >>> bitfold.dot(numpy.array([1e200, 3.0, 1e200]), numpy.array([1e200, 5.0, -1e200]))
+    15.0
+    """
     if axis is not None or keepdims:
         options.update(nan=nan, out_dtype=out_dtype, dtype=dtype, context=context)
         return reduce_axes("dot", [a, b], axis, keepdims, **options)
@@ -393,6 +485,11 @@ class State(Mergeable):
     The result has the bits of one call over all the data, however they are divided. argmin, argmax,
     describe and prod of floats depend on the index of each element: call seek() for a part that does
     not start at index 0.
+
+    >>> state = bitfold.State("sum", "f64").absorb(numpy.array([1e20, 1]))
+    >>> state += bitfold.State("sum", "f64").absorb(numpy.array([-1e20]))
+    >>> bitfold.State.load(state.save()).result()
+    1.0
     """
 
     def __init__(self, op, dtype, context=None):
@@ -516,3 +613,7 @@ class State(Mergeable):
             lib.bf_state_load, state._context._handle, data, len(data), byref(state._handle)
         )
         return state
+
+
+for _name in __all__:  # shown, and pickled, by the names that users know
+    globals()[_name].__module__ = __name__

@@ -145,11 +145,19 @@ def _by(kind, op, arrays, places, count, options):
     return _run(call, op, arrays, lambda extents: [first, *extents[1:]], **options)
 
 
+# Of each reduction what it is, and what [4.0], [3.0, 4.0] and [3.0, 4.0], [4.0] become.
 _OF = {
-    "sum": "The exact sum", "prod": "The product", "mean": "The exact mean",
-    "var": "The exact variance", "std": "The standard deviation", "norm": "The 2-norm",
-    "sumsq": "The exact sum of squares", "min": "The minimum", "max": "The maximum",
-    "argmin": "The position of the first minimum", "argmax": "The position of the first maximum",
+    "sum": ("The exact sum", "[4., 7.]", "[7., 4.]"),
+    "prod": ("The product", "[ 4., 12.]", "[12.,  4.]"),
+    "mean": ("The exact mean", "[4. , 3.5]", "[3.5, 4. ]"),
+    "var": ("The exact variance", "[0.  , 0.25]", "[0.25, 0.  ]"),
+    "std": ("The standard deviation", "[0. , 0.5]", "[0.5, 0. ]"),
+    "norm": ("The 2-norm", "[4., 5.]", "[5., 4.]"),
+    "sumsq": ("The exact sum of squares", "[16., 25.]", "[25., 16.]"),
+    "min": ("The minimum", "[4., 3.]", "[3., 4.]"),
+    "max": ("The maximum", "[4., 4.]", "[4., 4.]"),
+    "argmin": ("The position of the first minimum", "[0, 0]", "[1, 0]"),
+    "argmax": ("The position of the first maximum", "[0, 1]", "[2, 0]"),
 }  # fmt: skip
 
 
@@ -158,10 +166,15 @@ def _segment(op):
         return _by("segments", op, [x], offsets, None, options)
 
     where = " within the segment" if op.startswith("arg") else ""
-    function.__doc__ = f"""{_OF[op]}{where} of each segment: x[offsets[s]:offsets[s + 1]].
+    what, shown, _ = _OF[op]
+    function.__doc__ = f"""{what}{where} of each segment: x[offsets[s]:offsets[s + 1]].
 
     x: its rows along the first axis are reduced, each further index in a column of its own. offsets:
-    m + 1 of int32 or int64, not decreasing. Returns an array of shape (m, *x.shape[1:])."""
+    m + 1 of int32 or int64, not decreasing. Returns an array of shape (m, *x.shape[1:]).
+
+    >>> bitfold.segment_{op}(numpy.array([4.0, 3, 4]), numpy.array([0, 1, 3]))
+    array({shown})
+    """
     function.__name__ = function.__qualname__ = f"segment_{op}"
     return function
 
@@ -172,10 +185,15 @@ def _index(op):
 
     name = "index_add" if op == "sum" else f"index_{op}"
     where = " among all rows" if op.startswith("arg") else ""
-    function.__doc__ = f"""{_OF[op]}{where} of the rows of each of m slots: values[i] goes to slot index[i].
+    what, _, shown = _OF[op]
+    function.__doc__ = f"""{what}{where} of the rows of each of m slots: values[i] goes to slot index[i].
 
     index: a whole number from 0 to m - 1 for each index of the first axis of values, in any order; one
-    outside raises ArgumentError. Returns an array of shape (m, *values.shape[1:])."""
+    outside raises ArgumentError. Returns an array of shape (m, *values.shape[1:]).
+
+    >>> bitfold.{name}(2, numpy.array([1, 0, 0]), numpy.array([4.0, 3, 4]))
+    array({shown})
+    """
     function.__name__ = function.__qualname__ = name
     return function
 
@@ -191,12 +209,22 @@ index_argmin, index_argmax = _index("argmin"), _index("argmax")
 
 
 def segment_dot(a, b, offsets, **options):
-    """The dot product of each segment of a and b, which have one shape and dtype."""
+    """The dot product of each segment of a and b, which have one shape and dtype.
+
+    >>> a, b = numpy.array([1.0, 2, 3]), numpy.array([4.0, 5, 6])
+    >>> bitfold.segment_dot(a, b, numpy.array([0, 1, 3]))
+    array([ 4., 28.])
+    """
     return _by("segments", "dot", [a, b], offsets, None, options)
 
 
 def index_dot(m, index, a, b, **options):
-    """The dot product of the rows of a and b of each of m slots."""
+    """The dot product of the rows of a and b of each of m slots.
+
+    >>> a, b = numpy.array([1.0, 2, 3]), numpy.array([4.0, 5, 6])
+    >>> bitfold.index_dot(2, numpy.array([1, 0, 1]), a, b)
+    array([10., 22.])
+    """
     return _by("index", "dot", [a, b], index, m, options)
 
 
@@ -208,7 +236,11 @@ def reduce_runs(
 ):
     """Reduces each run of equal neighbouring keys. Returns two arrays: the row where each run begins,
     so that keys[first] are their keys, and the results. keys: one for each index of the first axis of
-    x; pairs=True: two words of uint64 for each."""
+    x; pairs=True: two words of uint64 for each.
+
+    >>> bitfold.reduce_runs("sum", numpy.array([7, 7, 3, 7]), numpy.array([1.0, 2, 3, 4]))
+    (array([0, 2, 3]), array([3., 3., 4.]))
+    """
     context = context or _default_context()
     view, keys_view = View(x, dtype), _Elements(keys, "pair") if pairs else View(keys)
     rules, name = _rules(op, view.dtype, empty, options)
@@ -239,9 +271,11 @@ class States(Mergeable):
 
     op: sum mean var std sumsq norm min or max.
 
-    >>> s = bitfold.States("sum", "f32", 1000)
-    >>> s.absorb_index(day_1, index_1).absorb_index(day_2, index_2).result()
-    array([...])
+    >>> s = bitfold.States("sum", "f32", 3)
+    >>> for day in (numpy.array([1, 2], "f4"), numpy.array([4, 8], "f4")):
+    ...     s = s.absorb_index(day, numpy.array([2, 0]))
+    >>> s.result()
+    array([10.,  0.,  5.])
     """
 
     def __init__(self, op, dtype, count, context=None):
@@ -296,6 +330,7 @@ class States(Mergeable):
         return self
 
     def clear(self):
+        """Makes all states empty. Returns the states."""
         return self._call(lib.bf_states_clear)
 
     def result(self, shape=None, *, like=None, fits=False, empty=None, **options):

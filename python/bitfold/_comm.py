@@ -58,6 +58,10 @@ class Comm:
 
     Comm() is one rank alone. of_mpi4py() and of_torch() make one of their communicators, local() those
     of threads.
+
+    >>> ranks = bitfold.Comm.local([bitfold.Context(device="cpu")])
+    >>> ranks[0].allreduce(numpy.array([1.0, 2]))
+    array([1., 2.])
     """
 
     def __init__(self, exchange=None, rank=0, ranks=1, *, gather=None, add=None, context=None):

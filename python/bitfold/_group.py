@@ -83,8 +83,9 @@ class Groups(Mergeable):
     operation (sum mean var std sumsq norm min max) and the dtype of its values.
 
     >>> g = bitfold.Groups("i64", [("sum", "f64"), ("max", "f64")])
-    >>> g.absorb(keys, x, x).result(0)
-    array([...])
+    >>> x = numpy.array([1.5, 2, 4])
+    >>> g.absorb(numpy.array([7, 3, 7]), x, x).result(0)
+    array([2. , 5.5])
 
     Results are NumPy arrays, or memoryviews if NumPy is not installed.
     """
@@ -148,6 +149,7 @@ class Groups(Mergeable):
         return self.retract(other) if isinstance(other, Groups) else NotImplemented
 
     def clear(self):
+        """Removes all rows."""
         self._call(lib.bf_groups_clear)
 
     def list(self):
@@ -221,7 +223,11 @@ class Groups(Mergeable):
 
 
 def join(a, b, seed=0, context=None, dtype=None):
-    """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j."""
+    """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j.
+
+    >>> bitfold.join(numpy.array([7, 3, 7]), numpy.array([7, 8]))
+    (array([0, 2]), array([0, 0]))
+    """
     context = context or _default_context()
     name = _name_of(dtype) if dtype else View(a).dtype
     handle = c_void_p()

@@ -123,6 +123,10 @@ class Histogram(Mergeable):
     dtype: of the elements. weights: the dtype of the weights (None: no weights). bins: the number of
     even bins over range, which is a pair; or the edges. Counts do not depend on how the data are
     divided, nor do sums of weights, which are exact and rounded once.
+
+    >>> h = bitfold.Histogram("f64", bins=2, range=(0, 8)).absorb(numpy.array([1.0, 5, 9]))
+    >>> h.counts, h.above
+    (array('q', [1, 1]), 1)
     """
 
     def __init__(self, dtype, bins=10, range=None, weights=None, context=None):
@@ -260,6 +264,9 @@ def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None
     bins: the number of bins, "auto" (by Sturges' rule), or ascending edges. range: a pair; by default
     the least and the greatest finite element. NaNs and elements outside the range are in no bin;
     Histogram.of() counts them.
+
+    >>> bitfold.histogram(numpy.array([3.0, 5, 9, 3]), bins=3)
+    (array('q', [2, 1, 1]), array('d', [3.0, 5.0, 7.0, 9.0]))
     """
     made = Histogram.of(a, bins, range, weights, dtype=dtype, context=context)
     values = made.density() if density else made.counts if weights is None else made.weights()
@@ -268,7 +275,11 @@ def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None
 
 def bincount(x, minlength=0, *, dtype=None, context=None):
     """Returns how often each integer from 0 to the greatest, at least to minlength - 1, occurs in an
-    array of integers, as an array.array. Negative integers are refused."""
+    array of integers, as an array.array. Negative integers are refused.
+
+    >>> bitfold.bincount(numpy.array([0, 2, 2]), minlength=4)
+    array('q', [1, 0, 2, 0])
+    """
     from . import _default_context, max
 
     context = context or _default_context()

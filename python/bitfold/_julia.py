@@ -37,6 +37,9 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
 
     out: an array of two dimensions in any memory, also a GPU's. It gets the part of the picture that
     begins at pixel (x, y) and has its shape.
+
+    >>> bitfold.sum(bitfold.julia(40, 30))
+    35214
     """
     from . import _default_context
 
@@ -64,7 +67,11 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
 def palette_colors(palette, counts, iterations=200):
     """Returns red, green, blue and alpha of each count: an array of u8 with the shape of counts and
     a last dimension of 4. palette: "classic", "gray", "fire", "ocean" or "rainbow". counts:
-    contiguous u16."""
+    contiguous u16.
+
+    >>> bitfold.palette_colors("fire", bitfold.julia(40, 30)).shape
+    (30, 40, 4)
+    """
     view = View(counts, None).array
     shape = list(view.shape[: view.ndim])
     if view.dtype != DTYPES["u16"]:

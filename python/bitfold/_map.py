@@ -77,7 +77,11 @@ def _broadcast(views):
 
 def result_dtype(op, *dtypes):
     """Returns the dtype of op's result for inputs of these dtypes, by NumPy 2's promotion. The types
-    int and float stand for plain numbers."""
+    int and float stand for plain numbers.
+
+    >>> bitfold.result_dtype("add", "i8", int), bitfold.result_dtype("div", "i8", "i8")
+    ('i8', 'f64')
+    """
     plain = {int: "i64", float: "f64"}
     names = [plain[each] if each in (int, float) else dtype_name(each) for each in dtypes]
     weak = sum(1 << i for i, each in enumerate(dtypes) if each in (int, float))
@@ -111,6 +115,12 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
     as in NumPy. out: the array to write to, which may be an input and may be on a GPU. Without it, the
     call returns a Result in the host's memory. to: the dtype to which "cast" casts. overflow: "error",
     "wrap" or "saturate". dtype: the dtype of arrays that cannot name it; for several arrays, a list.
+
+    >>> numpy.asarray(bitfold.map("fma", numpy.array([1.0, 2]), 3.0, 1.0))
+    array([4., 7.])
+    >>> out = numpy.array([100, 27], "i1")
+    >>> numpy.asarray(bitfold.map("add", out, out, overflow="saturate"))
+    array([127,  54], dtype=int8)
     """
     if overflow not in OVERFLOWS:
         raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")

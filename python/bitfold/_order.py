@@ -125,17 +125,34 @@ def sort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=N
 
     -inf to inf with -0 before +0, NaN last; equal elements in the order of their positions.
     descending: the reverse, NaN first, but for equal elements. nan="skip": NaN last in any case;
-    "error": NanError."""
+    "error": NanError.
+
+    >>> bitfold.sort(numpy.array([5.0, 3, 9, 3]))
+    array([3., 3., 5., 9.])
+    >>> bitfold.sort(numpy.array([[2, 1], [3, 4]]), descending=True)
+    array([[2, 1],
+           [4, 3]])
+    """
     return _sort(x, axis, "values", dtype, context, descending=descending, nan=nan)
 
 
 def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
-    """Returns, as sort does, the position in its line that each element would come from. Stable."""
+    """Returns, as sort does, the position in its line that each element would come from. Stable.
+
+    >>> bitfold.argsort(numpy.array([5.0, 3, 9, 3]))
+    array([1, 3, 0, 2])
+    """
     return _sort(x, axis, "index", dtype, context, descending=descending, nan=nan)
 
 
 def sort_rows(keys, *payloads, descending=False, nan="propagate", context=None):
-    """Sorts keys, of one dimension, in place, and with them the rows of payloads."""
+    """Sorts keys, of one dimension, in place, and with them the rows of payloads.
+
+    >>> keys, names = numpy.array([7, 3, 5]), numpy.array([0, 1, 2])
+    >>> bitfold.sort_rows(keys, names)
+    >>> keys, names
+    (array([3, 5, 7]), array([1, 2, 0]))
+    """
     context = context or _default_context()
     views = [View(each) for each in (keys, *payloads)]
     for view in views:
@@ -163,12 +180,20 @@ def _segment_sort(x, offsets, wants, dtype, context, **options):
 
 def segment_sort(x, offsets, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns x, of one dimension, with each segment x[offsets[s]:offsets[s + 1]] in order. Elements of
-    no segment stay where they are."""
+    no segment stay where they are.
+
+    >>> bitfold.segment_sort(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
+    array([3., 5., 3., 9.])
+    """
     return _segment_sort(x, offsets, "values", dtype, context, descending=descending, nan=nan)
 
 
 def segment_argsort(x, offsets, *, descending=False, nan="propagate", dtype=None, context=None):
-    """Returns, as segment_sort does, the position in its segment that each element would come from."""
+    """Returns, as segment_sort does, the position in its segment that each element would come from.
+
+    >>> bitfold.segment_argsort(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
+    array([1, 0, 1, 0])
+    """
     return _segment_sort(x, offsets, "index", dtype, context, descending=descending, nan=nan)
 
 
@@ -193,7 +218,13 @@ def rank(
 
 def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=None):
     """Returns the k largest (or least) elements of each line along axis, in order, and their positions
-    in the line. NaN counts as greater than all others; nan="skip": it is last."""
+    in the line. NaN counts as greater than all others; nan="skip": it is last.
+
+    >>> bitfold.top(numpy.array([5.0, 3, 9, 3]), 2)
+    (array([9., 5.]), array([2, 0]))
+    >>> bitfold.top(numpy.array([5.0, 3, 9, 3]), 2, largest=False)
+    (array([3., 3.]), array([1, 3]))
+    """
     context = context or _default_context()
     view, number, shape = _lines(x, axis, dtype)
     ndim = len(shape)
@@ -291,7 +322,13 @@ def quantile(
 
     method: one of NumPy's, such as "linear", "lower" or "median_unbiased". Exact: the elements are
     those of a sort, and the result has the bits of numpy.quantile with a list, save where that rounds
-    twice or wraps. nan="skip" leaves NaN out."""
+    twice or wraps. nan="skip" leaves NaN out.
+
+    >>> bitfold.quantile(numpy.array([5.0, 3, 9, 3]), [0.5, 0.9])
+    array([4. , 7.8])
+    >>> bitfold.quantile(numpy.array([5.0, 3, 9, 3]), [0.9], method="lower")
+    array([5.])
+    """
     return _quantiles(
         x, q, 1, dtype, context, method, nan, empty, _of_axes(axis, keepdims), lib.bf_quantile_axes
     )
@@ -301,7 +338,11 @@ def percentile(
     x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
     context=None,
 ):  # fmt: skip
-    """As quantile, with q from 0 to 100."""
+    """As quantile, with q from 0 to 100.
+
+    >>> bitfold.percentile(numpy.array([5.0, 3, 9, 3]), [50, 90])
+    array([4. , 7.8])
+    """
     return _quantiles(
         x, q, 100, dtype, context, method, nan, empty, _of_axes(axis, keepdims), lib.bf_quantile_axes
     )
@@ -310,7 +351,11 @@ def percentile(
 def segment_quantile(
     x, q, offsets, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
 ):
-    """The quantiles q of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension."""
+    """The quantiles q of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension.
+
+    >>> bitfold.segment_quantile(numpy.array([5.0, 3, 9, 3]), [0.5], numpy.array([0, 2, 4]))
+    array([[4., 6.]])
+    """
     return _quantiles(
         x, q, 1, dtype, context, method, nan, empty, _of_places(offsets, None),
         lib.bf_quantile_segments,
@@ -320,7 +365,11 @@ def segment_quantile(
 def index_quantile(
     m, index, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
 ):
-    """The quantiles q of the values of each of m slots: values[i] goes to slot index[i]."""
+    """The quantiles q of the values of each of m slots: values[i] goes to slot index[i].
+
+    >>> bitfold.index_quantile(2, numpy.array([1, 0, 1, 1]), numpy.array([5.0, 3, 9, 3]), [0.5])
+    array([[3., 5.]])
+    """
     return _quantiles(
         values, q, 1, dtype, context, method, nan, empty, _of_places(index, m),
         lib.bf_quantile_index,
@@ -345,18 +394,30 @@ def median(
     x, axis=None, keepdims=False, *, nan="propagate", empty=None, dtype=None, context=None
 ):
     """Returns the median of x along axis (None: of all elements): of an even number of elements the
-    exact mean of the two in the middle, rounded once. Of integers a float."""
+    exact mean of the two in the middle, rounded once. Of integers a float.
+
+    >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
+    array([1.5, 4. ])
+    """
     return _median(x, dtype, context, nan, empty, _of_axes(axis, keepdims), lib.bf_median_axes)
 
 
 def segment_median(x, offsets, *, nan="propagate", empty=None, dtype=None, context=None):
-    """The median of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension."""
+    """The median of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension.
+
+    >>> bitfold.segment_median(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
+    array([4., 6.])
+    """
     places = _of_places(offsets, None)
     return _median(x, dtype, context, nan, empty, places, lib.bf_median_segments)
 
 
 def index_median(m, index, values, *, nan="propagate", empty=None, dtype=None, context=None):
-    """The median of the values of each of m slots: values[i] goes to slot index[i]."""
+    """The median of the values of each of m slots: values[i] goes to slot index[i].
+
+    >>> bitfold.index_median(2, numpy.array([1, 0, 1, 1]), numpy.array([5.0, 3, 9, 3]))
+    array([3., 5.])
+    """
     places = _of_places(index, m)
     return _median(values, dtype, context, nan, empty, places, lib.bf_median_index)
 
@@ -410,7 +471,11 @@ def group_quantile(
 
 def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns the element at position n (from 0; or a sequence of positions) of the order of each line
-    along axis (None: of all elements): sort(x, axis)[n], in less time."""
+    along axis (None: of all elements): sort(x, axis)[n], in less time.
+
+    >>> bitfold.nth(numpy.array([5.0, 3, 9, 3]), [0, 2])
+    array([3., 5.])
+    """
     view = View(x, dtype)
     options = _options(descending, nan)
     try:
@@ -432,7 +497,11 @@ def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dty
 
 def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, context=None):
     """Returns for each element of x its place in an array of one dimension that is sorted: before its
-    equals, or side="right" after them. Both have one dtype."""
+    equals, or side="right" after them. Both have one dtype.
+
+    >>> bitfold.searchsorted(numpy.array([1, 3, 3, 7]), numpy.array([3, 8]), side="right")
+    array([3, 4])
+    """
     if side not in ("left", "right"):
         raise ArgumentError(f"side is 'left' or 'right', not {side!r}")
     view, wanted = View(sorted, dtype), View(x, dtype)
@@ -446,7 +515,11 @@ def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, contex
 
 
 def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None):
-    """Returns whether an array of one dimension is in the order of sort."""
+    """Returns whether an array of one dimension is in the order of sort.
+
+    >>> bitfold.is_sorted(numpy.array([1, 3, 3, numpy.nan]))
+    True
+    """
     context = context or _default_context()
     view, answer = View(x, dtype), c_int()
     _call(
@@ -461,7 +534,11 @@ def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None)
 
 def unique(x, *, nan="propagate", dtype=None, context=None):
     """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
-    each occurs. -0 is +0, and all NaNs are one."""
+    each occurs. -0 is +0, and all NaNs are one.
+
+    >>> bitfold.unique(numpy.array([5.0, 3, 9, 3]))
+    (array([3., 5., 9.]), array([2, 1, 1]))
+    """
     context = context or _default_context()
     view, n = View(x, dtype), c_int64()
     most = 1
@@ -483,7 +560,11 @@ def _cut(made, n):
 
 
 def mode(x, *, nan="propagate", dtype=None, context=None):
-    """Returns the element that occurs most often, of several the first in order, and how often."""
+    """Returns the element that occurs most often, of several the first in order, and how often.
+
+    >>> bitfold.mode(numpy.array([5.0, 3, 9, 3]))
+    (3.0, 2)
+    """
     context = context or _default_context()
     view, value, count = View(x, dtype), Value(), c_int64()
     _call(

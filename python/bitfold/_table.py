@@ -188,6 +188,7 @@ class Table:
         return keys, values
 
     def clear(self):
+        """Removes all entries, and keeps the memory."""
         self._call(lib.bf_table_clear)
 
     def reserve(self, entries):

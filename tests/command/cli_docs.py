@@ -8,8 +8,8 @@ import unittest
 import numpy as np
 
 from command import BITFOLD, CommandTest, run
+from documents import ROOT, compile_program, session, shell
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PAGES = [os.path.join(ROOT, "docs/man", name)
          for name in ["bitfold.1", "libbitfold.3", "bitfold-view.1", "bitfold-mpi.1"]]
 
@@ -42,14 +42,11 @@ class Examples(CommandTest):
         os.symlink(os.path.abspath(shutil.which(BITFOLD)), self.path("bitfold"))
 
     def shell(self, line):
-        path = self.dir + os.pathsep + os.environ["PATH"]
-        done = subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=self.dir,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, env={**os.environ, "PATH": path}, timeout=120)
+        done = shell(line, self.dir, stderr=subprocess.PIPE)
         if "--fail-above" not in line: # a machine that is busy with other tests fails this one
-            self.assertEqual((done.returncode, done.stderr.decode()), (0, ""), line)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), line)
         self.assertIn(done.returncode, [0, 5], line)
-        return done.stdout.decode()
+        return done.stdout
 
     def test_every_help_ends_with_an_example_that_works(self):
         for command in commands():
@@ -64,7 +61,7 @@ class Examples(CommandTest):
     def test_the_man_pages_examples_give_what_they_show(self):
         seen = set()
         for block in literals(page(0).split(".Sh EXAMPLES")[1]):
-            for line, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+            for line, shown in session(block):
                 found = self.shell(line)
                 seen.update(re.findall(r"bitfold ([a-z]+)", line))
                 if shown:
@@ -73,18 +70,8 @@ class Examples(CommandTest):
         self.assertEqual(set(commands()) - seen, set())
 
     def test_the_library_pages_program_works(self):
-        library = os.environ.get("BITFOLD_LIBRARY")
-        if not library or not shutil.which("cc"):
-            self.skipTest("needs a C compiler and BITFOLD_LIBRARY")
         program, = [b for b in literals(page(1)) if "int main" in b]
-        source = self.write("sum.c", program.encode())
-        built = subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", source, library,
-                                "-I", os.path.join(ROOT, "include"), "-o", self.path("sum"),
-                                "-Wl,-rpath," + os.path.dirname(library)],
-                               stderr=subprocess.PIPE)
-        if re.search(rb"(__|lib)(a|t|ub)san", built.stderr):
-            self.skipTest("the library needs a sanitizer's runtime")
-        self.assertEqual(built.stderr, b"")
+        compile_program(self, program, "sum")
         self.assertEqual(self.shell("./sum"), "1\n")
 
 
