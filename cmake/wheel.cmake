@@ -1,4 +1,4 @@
-# What pip packages: the library alone, as one file beside the module (see pyproject.toml).
+# What pip packages beside the module: the library as one file, and quick calls (see pyproject.toml).
 
 # zig links it in scripts/wheel, for older systems than this machine: its libc is of any version.
 set(BITFOLD_LINKER "" CACHE STRING "A C compiler, and its options, that links the wheel's library")
@@ -14,3 +14,18 @@ endif()
 set_property(TARGET bitfold PROPERTY VERSION)
 set_property(TARGET bitfold PROPERTY SOVERSION)
 install(TARGETS bitfold LIBRARY DESTINATION .)
+add_custom_target(bitfold_wheel DEPENDS bitfold)
+
+# Small calls without ctypes, by the stable ABI of Python 3.11: where there are its headers. Every
+# Python takes the wheel; an older one leaves this file alone.
+find_package(Python 3.11 COMPONENTS Interpreter Development.Module)
+if(Python_Development.Module_FOUND)
+    add_library(bitfold_quick MODULE python/native/quick.c)
+    set_target_properties(bitfold_quick PROPERTIES
+        PREFIX "" OUTPUT_NAME _quick SUFFIX .abi3.so C_VISIBILITY_PRESET hidden)
+    target_include_directories(bitfold_quick PRIVATE include)
+    target_include_directories(bitfold_quick SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
+    bitfold_warnings(bitfold_quick)
+    install(TARGETS bitfold_quick LIBRARY DESTINATION .)
+    add_dependencies(bitfold_wheel bitfold_quick)
+endif()
