@@ -23,7 +23,7 @@ static W LOOP(varying)(const W *words, int64_t n) {
     return any & (W)~all;
 }
 
-/* One pass of a radix sort of at most BF_ORDER_SMALL words, by bits that vary. */
+/* One pass of a radix sort of at most RADIX_SMALL words, by bits that vary. */
 static void LOOP(radix_pass)(const W *from, int64_t n, int shift, int bits, W *to) {
     uint32_t at[1 << RADIX_BITS], sum = 0;
     W mask = (W)((1 << bits) - 1);
