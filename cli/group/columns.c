@@ -3,10 +3,10 @@
 #include "group/list.h"
 #include "memory/kept.h"
 #include "runtime/json.h"
-#include "text/lines.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
+#include "text/lines.h"
 
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
  * values one by one. Neither: the groups' counts. */
 typedef struct results {
     bf_dtype dtype;
-    char *array;
+    char *array, *memory; /* memory: its own, or NULL */
     bf_value *values;
 } results;
 
@@ -31,13 +31,13 @@ static bf_status take_array(const group_subject *s, const bf_reduce_options *rul
                             results *r) {
     const size_t n = (size_t)bf_groups_size(s->groups);
     r->dtype = bf_groups_aggregate_dtype(s->groups, which, rules);
-    r->array = malloc(n * bf_dtype_size(r->dtype) + 1);
+    r->array = r->memory = malloc(n * bf_dtype_size(r->dtype) + 1);
     if (!r->array) return BF_E_MEMORY;
     const bf_array all = bf_array_of(r->dtype, r->array, (int64_t)n);
     const bf_status st = bf_groups_aggregate(s->groups, which, rules, &all, NULL);
     if (st != BF_E_OVERFLOW) return st;
-    free(r->array);
-    r->array = NULL;
+    free(r->memory);
+    r->array = r->memory = NULL;
     return BF_OK;
 }
 
@@ -63,9 +63,13 @@ static int take_results(const group_subject *s, const options *o, int which, res
 
 static int take_columns(table *t, const group_subject *s, const options *o) {
     int code = t->results ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->file);
-    for (int i = 0; i < t->n && code == EXIT_DONE; i++)
-        if (t->columns[i].which >= 0)
-            code = take_results(s, o, t->columns[i].which, &t->results[i]);
+    for (int i = 0; i < t->n && code == EXIT_DONE; i++) {
+        const group_column *column = &t->columns[i];
+        if (column->results)
+            t->results[i] = (results){column->results->dtype, column->results->data, NULL, NULL};
+        else if (column->which >= 0)
+            code = take_results(s, o, column->which, &t->results[i]);
+    }
     return code;
 }
 
@@ -108,6 +112,11 @@ static void put_title(FILE *f, const group_column *column, int i) {
         json_string(f, column->of);
     else
         fputs("null", f);
+    if (column->percent) {
+        const bf_value percent = {.dtype = BF_F64, .as.f64 = *column->percent};
+        fputs(",\"percent\":", f);
+        json_value(f, &percent);
+    }
     fputs(",\"values\":[", f);
 }
 
@@ -135,7 +144,7 @@ static int make_table(table *t, const group_subject *s, const options *o,
 
 static void free_table(table *t) {
     for (int c = 0; c < t->n && t->results; c++) {
-        free(t->results[c].array);
+        free(t->results[c].memory);
         free(t->results[c].values);
     }
     free(t->results);
@@ -244,8 +253,8 @@ static int put_saved_columns(const saved_showing *x, group_subject *subject) {
     group_column columns[BF_AGGREGATES_MAX + 1];
     bf_groups_describe(subject->groups, &kind);
     for (int i = 0; i < kind.count; i++)
-        columns[i] = (group_column){bf_reduction_name(kind.aggregates[i].op), NULL, i};
-    columns[kind.count] = (group_column){"count", NULL, -1};
+        columns[i] = (group_column){.op = bf_reduction_name(kind.aggregates[i].op), .which = i};
+    columns[kind.count] = (group_column){.op = "count", .which = -1};
     return group_put_columns(x->out, x->options, subject, columns, kind.count + 1);
 }
 

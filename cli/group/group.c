@@ -1,5 +1,6 @@
 /* group: the number of rows of each key, and aggregates of their values. */
 #include "command.h"
+#include "group/ordered.h"
 #include "group/output.h"
 #include "group/rows.h"
 #include "runtime/context.h"
@@ -19,7 +20,8 @@ static const usage group_usage = {
     "which they are asked for; the lines are in the order of the keys. V is a file, or a column\n"
     "of KEYS if that is text; its first value belongs to the first key, and so on. If a file\n"
     "and a column have the same name, './price' means the file and ':price' the column. Sums\n"
-    "are exact in any order of rows. '-' or no KEYS is standard input.",
+    "are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all rows in\n"
+    "memory. '-' or no KEYS is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY |
         TAKES_OUTPUT | TAKES_SEED | TAKES_GROUPS | TAKES_SAVE | TAKES_WORK,
     "bitfold group x.npy --sum x.npy --count"};
@@ -51,6 +53,8 @@ typedef struct group {
     int result[VALUES_MOST]; /* and its number among the library's aggregates */
     int count;               /* of the library's */
     bf_groups *groups;
+    ordered ordered;
+    int kept[VALUES_MOST]; /* the values of each column of its rows but the first, the keys */
     spill spill;
 } group;
 
@@ -129,6 +133,16 @@ static int refuse_column(const group *g, const char *name) {
                 *name == ':' ? "it is a column" : "there is no such file");
 }
 
+/* Notes that these values are kept, as those of aggregate number i. */
+static void keep_values(group *g, int of, int i) {
+    ordered *x = &g->ordered;
+    int c = 1;
+    while (c < x->columns && g->kept[c - 1] != of) c++;
+    g->kept[c - 1] = of;
+    x->column[i] = c;
+    if (c >= x->columns) x->columns = c + 1;
+}
+
 static int open_keys(group *g) {
     const options *o = g->options;
     input in = o->input;
@@ -165,7 +179,10 @@ static int open_inputs(group *g) {
         g->of[i] = -1;
         if (!o->aggregates[i].values) continue;
         code = find_values(g, o->aggregates[i].values, &g->of[i]);
-        g->result[i] = g->count++;
+        if (o->aggregates[i].order != ORDER_NONE)
+            keep_values(g, g->of[i], i);
+        else
+            g->result[i] = g->count++;
     }
     if (code == EXIT_DONE) code = open_keys(g);
     if (code == EXIT_DONE && key_column(g) < 0)
@@ -199,6 +216,18 @@ static int take_rows(group *g) {
     return code;
 }
 
+/* Whether the library has an aggregate: it is no count of rows, and depends on no order. */
+static bool is_reduction(const group *g, int i) {
+    return g->of[i] >= 0 && g->ordered.column[i] == 0;
+}
+
+/* Keeps rows of these keys and values. */
+static int keep_rows(group *g, const bf_array *keys, const bf_array arrays[]) {
+    bf_array kept[VALUES_MOST + 1] = {*keys};
+    for (int c = 1; c < g->ordered.columns; c++) kept[c] = arrays[g->kept[c - 1]];
+    return ordered_add(&g->ordered, kept, g->options->files[0]);
+}
+
 static int absorb_rows(group *g) {
     bf_array arrays[VALUES_MOST];
     const bf_array *of_aggregates[VALUES_MOST];
@@ -208,8 +237,11 @@ static int absorb_rows(group *g) {
         arrays[i] = group_array(v->rows, &g->chunks[v->rows - g->inputs], v->column);
     }
     for (int i = 0; i < g->options->aggregate_count; i++)
-        if (g->of[i] >= 0) of_aggregates[g->result[i]] = &arrays[g->of[i]];
-    return spill_absorb(&g->spill, g->groups, &keys, of_aggregates, g->options->files[0]);
+        if (is_reduction(g, i)) of_aggregates[g->result[i]] = &arrays[g->of[i]];
+    const int code = keep_rows(g, &keys, arrays);
+    return code == EXIT_DONE
+               ? spill_absorb(&g->spill, g->groups, &keys, of_aggregates, g->options->files[0])
+               : code;
 }
 
 static void list_inputs(group *g, rows *inputs[VALUES_MOST + 1]) {
@@ -222,7 +254,7 @@ static bool has_dtypes(const group *g) {
     bf_groups_describe(g->groups, &kind);
     bool same = kind.key == rows_dtype(&g->inputs[0], key_column(g));
     for (int i = 0; i < g->options->aggregate_count && same; i++) {
-        if (g->of[i] < 0) continue;
+        if (!is_reduction(g, i)) continue;
         const values *v = &g->values[g->of[i]];
         same = kind.aggregates[g->result[i]].dtype == rows_dtype(v->rows, v->column);
     }
@@ -233,7 +265,7 @@ static bf_status create_groups(group *g) {
     const options *o = g->options;
     bf_aggregate aggregates[VALUES_MOST];
     for (int i = 0; i < o->aggregate_count; i++) {
-        if (g->of[i] < 0) continue;
+        if (!is_reduction(g, i)) continue;
         const values *v = &g->values[g->of[i]];
         aggregates[g->result[i]] =
             (bf_aggregate){o->aggregates[i].op, rows_dtype(v->rows, v->column)};
@@ -274,6 +306,7 @@ static void forget_streams(group *g) {
 static void begin_again(group *g) {
     bf_groups_destroy(g->groups);
     g->groups = NULL;
+    ordered_drop(&g->ordered);
     spill_forget(&g->spill, 0);
     for (int i = 0; i < g->count_inputs; i++) rows_again(&g->inputs[i]);
     forget_streams(g);
@@ -305,18 +338,40 @@ static int make_groups(group *g) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+static int refuse_order(const char *option) {
+    fail(EXIT_USAGE, NULL, "%s does not go with --median and --quantile", option);
+    hint("they keep the keys and values of all rows in memory until the end");
+    return EXIT_USAGE;
+}
+
 static int check_line(const options *o) {
     if (o->file_count != 1)
         return fail(EXIT_USAGE, NULL, "one file of keys is needed, not %d", o->file_count);
     if (o->aggregate_count == 0) {
         fail(EXIT_USAGE, NULL, "nothing is asked for");
-        hint("ask for --sum V, --mean V, --min V, --max V or --count");
+        hint("ask for --sum V, --mean V, --min V, --max V, --median V, --quantile P:V or --count");
         return EXIT_USAGE;
+    }
+    for (int i = 0; i < o->aggregate_count; i++) {
+        if (o->aggregates[i].order == ORDER_NONE) continue;
+        const char *with = o->memory.limit ? "--memory"
+                           : o->save       ? "--save"
+                           : o->checkpoint ? "--checkpoint"
+                                           : NULL;
+        if (with) return refuse_order(with);
     }
     for (int i = 0; i < o->aggregate_count && strcmp(o->files[0], "-") == 0; i++)
         if (o->aggregates[i].values && strcmp(o->aggregates[i].values, "-") == 0)
             return fail(EXIT_USAGE, NULL, "standard input is given more than once");
     return EXIT_DONE;
+}
+
+static const char *name_of(const struct wanted_aggregate *w) {
+    switch (w->order) {
+    case ORDER_MEDIAN_OF: return "median";
+    case ORDER_QUANTILE_OF: return "quantile";
+    default: return w->values ? bf_reduction_name(w->op) : "count";
+    }
 }
 
 static int put_groups(group *g, double began) {
@@ -325,10 +380,14 @@ static int put_groups(group *g, double began) {
     group_column columns[VALUES_MOST];
     for (int i = 0; i < o->aggregate_count; i++) {
         const struct wanted_aggregate *w = &o->aggregates[i];
-        const bool counts = g->of[i] < 0;
+        const bool quantile = w->order == ORDER_QUANTILE_OF, reduced = is_reduction(g, i);
         const char *of = w->values && *w->values == ':' ? w->values + 1 : w->values;
-        columns[i] = (group_column){counts ? "count" : bf_reduction_name(w->op), of,
-                                    counts ? -1 : g->result[i]};
+        columns[i] =
+            (group_column){.op = name_of(w),
+                           .of = of,
+                           .which = reduced ? g->result[i] : -1,
+                           .results = g->ordered.column[i] > 0 ? &g->ordered.results[i] : NULL,
+                           .percent = quantile ? &w->percent : NULL};
     }
     const int n = o->aggregate_count;
     const int code = spill_used(&g->spill)
@@ -358,6 +417,8 @@ static int run_group(group *g) {
     if (code == EXIT_DONE) code = share_inputs(g);
     if (code == EXIT_DONE) code = make_groups(g);
     if (code == EXIT_DONE) code = ranks_merge_groups(g->context, g->groups, o->files[0]);
+    if (code == EXIT_DONE)
+        code = ordered_find(&g->ordered, o, g->context, bf_groups_size(g->groups));
     if (code == EXIT_DONE) note_device(g->context, o->files[0]);
     if (code == EXIT_DONE) code = put_groups(g, began);
     return code == EXIT_DONE ? output_close(&g->output) : code;
@@ -380,6 +441,7 @@ int cmd_group(int argc, char **argv) {
     work_close(&g->work, code);
     for (int i = 0; i < g->count_inputs; i++) rows_close(&g->inputs[i]);
     free(g->columns);
+    ordered_close(&g->ordered);
     bf_groups_destroy(g->groups);
     spill_close(&g->spill);
     bf_context_destroy(g->context);

@@ -16,8 +16,10 @@ typedef struct group_subject {
 
 /* A column behind the keys. */
 typedef struct group_column {
-    const char *op, *of; /* of: a name, or NULL */
-    int which;           /* of the groups' aggregates; -1: the number of rows */
+    const char *op, *of;     /* of: a name, or NULL */
+    int which;               /* of the groups' aggregates; -1: the number of rows */
+    const bf_array *results; /* found already; NULL: the groups have them */
+    const double *percent;   /* of a quantile; else NULL */
 } group_column;
 
 /* By count or key, as many as the options say; or by key, with n columns. Return exit codes, having

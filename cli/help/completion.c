@@ -108,7 +108,7 @@ static void bash_command(const char *name, const usage *u, const option_spec *co
     printf("'\n        case $before in\n");
     for (int i = 0; i < n; i++) {
         const option_spec *s = specs[i];
-        if (!s->operand || is_file(s->operand)) continue;
+        if (!s->operand || s->optional || is_file(s->operand)) continue;
         printf("        ");
         bash_pattern(s);
         printf(") words='");
@@ -167,8 +167,8 @@ static void zsh_text(const char *text) {
     }
 }
 
-static void zsh_action(const char *operand) {
-    printf(":operand:");
+static void zsh_action(const char *operand, bool optional) {
+    printf("%s:operand:", optional ? ":" : "");
     if (is_file(operand)) printf("_files");
     if (!has_words(operand)) return;
     printf("(");
@@ -184,10 +184,10 @@ static void zsh_option(const option_spec *s, bool letter) {
     if (letter)
         printf("-%c[", s->letter);
     else
-        printf("--%s%s[", s->name, s->operand ? "=" : "");
+        printf("--%s%s[", s->name, s->optional ? "=-" : s->operand ? "=" : "");
     zsh_text(s->help);
     putchar(']');
-    if (s->operand) zsh_action(s->operand);
+    if (s->operand) zsh_action(s->operand, s->optional);
     putchar('\'');
 }
 
@@ -253,7 +253,7 @@ static void fish_option(const char *name, const option_spec *s) {
     if (s->letter) printf(" -s %c", s->letter);
     printf(" -l %s", s->name);
     if (s->operand && is_file(s->operand)) printf(" -r -F");
-    if (s->operand && !is_file(s->operand)) printf(" -x");
+    if (s->operand && !s->optional && !is_file(s->operand)) printf(" -x");
     if (s->operand && has_words(s->operand)) {
         printf(" -a '");
         put_words(s->operand);

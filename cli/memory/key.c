@@ -19,6 +19,11 @@ static uint64_t infinity_of(bf_dtype key) {
     }
 }
 
+uint64_t key_nan(bf_dtype dtype) {
+    const uint64_t infinity = infinity_of(dtype);
+    return infinity | (infinity & -infinity) >> 1;
+}
+
 static void load_bits(bf_dtype key, const void *keys, int64_t n, uint64_t bits[]) {
     const char *from = keys;
     switch (bf_dtype_size(key)) {
@@ -48,7 +53,7 @@ static void load_bits(bf_dtype key, const void *keys, int64_t n, uint64_t bits[]
 void key_ranks(bf_dtype key, const void *keys, int64_t n, uint64_t ranks[]) {
     load_bits(key, keys, n, ranks);
     const uint64_t sign = sign_of(key), most = sign - 1, infinity = infinity_of(key);
-    const uint64_t nan = infinity | (infinity & -infinity) >> 1; /* the default one */
+    const uint64_t nan = key_nan(key);
     if (key == BF_BOOL) {
         for (int64_t i = 0; i < n; i++) ranks[i] = ranks[i] != 0;
     } else if (is_float(key)) {

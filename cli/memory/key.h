@@ -8,6 +8,9 @@
  * are one and the greatest, and a bool that is not 0 is true. */
 void key_ranks(bf_dtype dtype, const void *keys, int64_t n, uint64_t ranks[]);
 
+/* The bits of a NaN of a dtype of floats. */
+uint64_t key_nan(bf_dtype dtype);
+
 /* Writes the key of a rank. */
 void key_of_rank(bf_dtype dtype, uint64_t rank, void *at);
 

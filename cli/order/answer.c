@@ -54,7 +54,7 @@ static void shape_kept(answer *x, const question *q, const bf_array *a, int befo
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static bf_order_options rules_of(const question *q) {
+bf_order_options answer_rules(const question *q) {
     const options *o = q->options;
     const bool descending = q->kind == ORDER_TOP ? !o->least : o->descending;
     return (bf_order_options){.size = sizeof(bf_order_options),
@@ -63,23 +63,22 @@ static bf_order_options rules_of(const question *q) {
                               .method = o->method};
 }
 
-static int call_failed(const question *q, const subject *s, bf_status st) {
+int answer_failed(const question *q, bf_status st, const char *file) {
     const char *message = bf_context_message(q->context);
     const places *p = q->places;
     switch (st) {
     case BF_E_ARGUMENT: /* an offset or an index is wrong */
-        return fail(EXIT_DATA, p && p->kind != BY_AXES ? p->rows.source.name : s->file, "%s",
-                    message);
+        return fail(EXIT_DATA, p && p->kind != BY_AXES ? p->rows.source.name : file, "%s", message);
     case BF_E_EMPTY:
-        fail(EXIT_DATA, s->file, "%s", message);
+        fail(EXIT_DATA, file, "%s", message);
         hint("--empty VALUE stands for what there is not");
         return EXIT_DATA;
-    default: return fail_status(st, q->context, s->file);
+    default: return fail_status(st, q->context, file);
     }
 }
 
 static int end_call(const question *q, const subject *s, bf_status st) {
-    return st == BF_OK ? EXIT_DONE : call_failed(q, s, st);
+    return st == BF_OK ? EXIT_DONE : answer_failed(q, st, s->file);
 }
 
 /* Counts the NaNs and infinities of the array. */
@@ -107,7 +106,7 @@ static int sort_array(answer *x, const question *q, const subject *s) {
     const places *p = q->places;
     const bf_array *a = &s->array;
     const bool index = q->kind == ORDER_ARGSORT;
-    const bf_order_options rules = rules_of(q);
+    const bf_order_options rules = answer_rules(q);
     int64_t shown = a->shape[0];
     x->values = *a;
     if (index) x->values.dtype = BF_I64;
@@ -125,7 +124,7 @@ static int sort_array(answer *x, const question *q, const subject *s) {
 
 static int top_of_array(answer *x, const question *q, const subject *s) {
     const int axis = q->places ? q->places->axes[0] : 0;
-    const bf_order_options rules = rules_of(q);
+    const bf_order_options rules = answer_rules(q);
     int64_t shown = s->array.shape[axis];
     int code = count_shown(x, q, s, &shown);
     if (code != EXIT_DONE) return code;
@@ -143,7 +142,7 @@ static int top_of_array(answer *x, const question *q, const subject *s) {
 }
 
 static int unique_of_array(answer *x, const question *q, const subject *s) {
-    const bf_order_options rules = rules_of(q);
+    const bf_order_options rules = answer_rules(q);
     const int64_t n = s->array.shape[0];
     int64_t found = 0;
     x->values = s->array;
@@ -183,7 +182,7 @@ static bf_status find_quantiles(const question *q, const bf_array *a, const doub
 /* The rules with --empty, as a result of the values' dtype. */
 static int read_empty(const answer *x, const question *q, bf_order_options *rules,
                       bf_value *empty) {
-    *rules = rules_of(q);
+    *rules = answer_rules(q);
     if (q->options->empty) rules->empty = empty;
     return places_read_empty(q->options, x->values.dtype, empty);
 }

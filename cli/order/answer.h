@@ -3,6 +3,7 @@
 #ifndef BITFOLD_CLI_ORDER_ANSWER_H
 #define BITFOLD_CLI_ORDER_ANSWER_H
 
+#include "memory/kept.h"
 #include "runtime/options.h"
 #include "runtime/output.h"
 #include "work/places.h"
@@ -44,8 +45,21 @@ typedef struct answer {
 int answer_make(answer *x, const question *q, const subject *s);
 void answer_free(answer *x);
 
+/* Reports that a call about this file failed. Returns an exit code. */
+int answer_failed(const question *q, bf_status st, const char *file);
+
 /* Writes it: as lines, as JSON, or to a file .npy. many: several are to come. */
 int answer_put(const answer *x, const question *q, output *out, bool many);
+
+/* The same in parts: x tells of all, a part has some of the values, behind so many others. What is
+ * beside them is kept in `behind` (NULL: it is x->beside) where it comes last. */
+void answer_begin(const answer *x, const question *q, const output *out);
+int answer_part(const answer *part, const question *q, const output *out, bool many, int64_t before,
+                const kept *behind);
+int answer_end(const answer *x, const question *q, const output *out, const kept *behind);
+
+/* The order that is asked for, and its other rules. */
+bf_order_options answer_rules(const question *q);
 
 /* The percents of quantiles that are asked for. */
 struct wanted_percents answer_percents(const options *o);

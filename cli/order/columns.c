@@ -30,7 +30,7 @@ static bool reserve(columns *c, int64_t n) {
 static int64_t cost_of(const columns *c, const columns_limit *limit, int64_t n) {
     int64_t row = 0;
     for (int k = 0; k < c->count; k++)
-        row += limit->factor * (int64_t)bf_dtype_size(c->of[k].dtype) + limit->beside;
+        row += (int64_t)bf_dtype_size(c->of[k].dtype) + limit->beside;
     return n > INT64_MAX / (row + 1) ? INT64_MAX : n * row;
 }
 
@@ -84,16 +84,17 @@ static void drop_numbers(columns *c) {
     c->n = c->room = 0;
 }
 
-static int name_columns(columns *c, const rows *r) {
+int columns_begin(columns *c, const rows *r) {
+    *c = (columns){.count = r->columns};
+    c->of = calloc((size_t)c->count, sizeof *c->of);
+    if (!c->of) return no_memory(r->source.name);
     for (int k = 0; k < c->count && r->source.text; k++)
         if (!(c->of[k].name = rows_column_name(r, k))) return no_memory(r->source.name);
     return EXIT_DONE;
 }
 
 int columns_load(columns *c, rows *r, const columns_limit *limit) {
-    *c = (columns){.count = r->columns};
-    c->of = calloc((size_t)c->count, sizeof *c->of);
-    int code = c->of ? name_columns(c, r) : no_memory(r->source.name);
+    int code = columns_begin(c, r);
     if (code != EXIT_DONE) return code;
     while ((code = read_rows(c, r, limit)) == ROWS_RESETTLED) {
         drop_numbers(c);

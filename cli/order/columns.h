@@ -19,9 +19,11 @@ typedef struct columns {
 /* How much memory numbers may take; the hint for more. */
 typedef struct columns_limit {
     int64_t bytes;  /* 0: no limit */
-    int64_t factor; /* bytes that each byte of a number costs, for what is made of it */
     int64_t beside; /* bytes that each number costs besides */
 } columns_limit;
+
+/* Begins with empty columns: those of an input, by name. */
+int columns_begin(columns *c, const rows *r);
 
 /* Reads all rows, and begins anew as long as a number shows that its column has another dtype.
  * Close it in either case. Returns an exit code, having reported the failure; so does append. */

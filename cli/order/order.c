@@ -2,8 +2,12 @@
 #include "command.h"
 #include "order/answer.h"
 #include "order/columns.h"
+#include "order/passes.h"
+#include "order/sorted.h"
+#include "order/top.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
+#include "work/ranks.h"
 
 #include <string.h>
 
@@ -36,7 +40,7 @@ static const struct {
      {SYNOPSIS,
       "The median of each FILE: the number in the middle, or the exact mean of the two there,\n"
       "rounded once. '-' or no FILE is standard input.",
-      TAKES_ORDER | TAKES_MANY | TAKES_EMPTY, "bitfold median x.npy"}},
+      TAKES_ORDER | TAKES_WORK | TAKES_MANY | TAKES_EMPTY, "bitfold median x.npy"}},
     {"quantile",
      ORDER_QUANTILE,
      {SYNOPSIS,
@@ -45,7 +49,7 @@ static const struct {
       "interpolated_inverted_cdf, hazen, weibull, median_unbiased and normal_unbiased. --tsv "
       "shows\n"
       "the percent, a tab and the quantile. '-' or no FILE is standard input.",
-      TAKES_ORDER | TAKES_MANY | TAKES_EMPTY | TAKES_PERCENTS,
+      TAKES_ORDER | TAKES_WORK | TAKES_MANY | TAKES_EMPTY | TAKES_PERCENTS,
       "bitfold quantile -p 5,50,99.9 x.npy"}},
     {"top",
      ORDER_TOP,
@@ -68,10 +72,16 @@ typedef struct order {
     places places;
     spool_limit limit; /* of pipes that may be read again */
     columns total;     /* of all files so far, if that is asked for */
+    passes passes;     /* of median and quantile */
+    sorted sorted;     /* of sort, argsort and unique within a limit of memory */
+    top top;
     double seconds;
 } order;
 
 /* ---- one file -------------------------------------------------------------------------------- */
+
+/* Whether results are of parts of the elements. */
+static bool is_parted(const options *o) { return o->axes.n > 0 || o->offsets || o->index; }
 
 static bool is_many(const options *o) { return o->file_count > 1 || o->total; }
 
@@ -100,12 +110,22 @@ static int answer_subject(order *x, const subject *s, double began) {
     return code;
 }
 
+/* Sorting is for one process. */
+static int check_ranks(const order *x) {
+    return ranks_count() > 1 && sorted_wanted(&x->question)
+               ? fail(EXIT_USAGE, NULL, "--memory is too small for so many numbers over ranks")
+               : EXIT_DONE;
+}
+
+static int check_column(const order *x, int count, const char *file) {
+    return count > 1 && output_is_array(&x->output)
+               ? fail(EXIT_USAGE, file, "one array holds the results of one column, not %d", count)
+               : EXIT_DONE;
+}
+
 /* A column of text has a name, which is shown if there are several. */
 static int answer_columns(order *x, const columns *c, const char *file, double began) {
-    int code = EXIT_DONE;
-    if (c->count > 1 && output_is_array(&x->output))
-        return fail(EXIT_USAGE, file, "one array holds the results of one column, not %d",
-                    c->count);
+    int code = check_column(x, c->count, file);
     for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
         const subject s = {.file = file,
                            .column = c->count > 1 ? c->of[k].name : NULL,
@@ -121,8 +141,7 @@ static int answer_columns(order *x, const columns *c, const char *file, double b
 static columns_limit limit_of(const order *x) {
     const options *o = x->question.options;
     return (columns_limit){.bytes = o->memory.results + o->memory.pipes / 2,
-                           .factor = o->total || x->question.kind == ORDER_UNIQUE ? 2 : 1,
-                           .beside = x->question.kind == ORDER_ARGSORT || o->times ? 8 : 0};
+                           .beside = x->question.kind == ORDER_ARGSORT ? 8 : 0};
 }
 
 static int check_line_shape(const order *x, const rows *r) {
@@ -133,18 +152,22 @@ static int check_line_shape(const order *x, const rows *r) {
                : EXIT_DONE;
 }
 
+static int load_rows(order *x, columns *c, rows *r) {
+    const columns_limit limit = limit_of(x);
+    if (!rows_may_resettle(r)) rows_forget(r);
+    int code = check_line_shape(x, r);
+    progress_start(r->source.name, rows_bytes(r));
+    if (code == EXIT_DONE) code = columns_load(c, r, &limit);
+    progress_stop();
+    return code == EXIT_DONE ? source_check(&r->source) : code;
+}
+
 static int load_columns(order *x, columns *c, const char *name) {
     rows r;
     const rows_options how = reading(x);
-    const columns_limit limit = limit_of(x);
     int code = rows_open(&r, name, &x->question.options->input, &how);
     if (code != EXIT_DONE) return code;
-    if (!rows_may_resettle(&r)) rows_forget(&r);
-    code = check_line_shape(x, &r);
-    progress_start(name, rows_bytes(&r));
-    if (code == EXIT_DONE) code = columns_load(c, &r, &limit);
-    progress_stop();
-    if (code == EXIT_DONE) code = source_check(&r.source);
+    code = load_rows(x, c, &r);
     rows_close(&r);
     return code;
 }
@@ -157,6 +180,47 @@ static int do_columns(order *x, const char *name, double began) {
     if (code == EXIT_DONE) code = answer_columns(x, &c, name, began);
     columns_close(&c);
     return code;
+}
+
+/* A statistic of all elements of a file. */
+static int do_statistic(order *x, const char *name, double began) {
+    quantiles_input *in;
+    columns c = {.count = 0};
+    int code = passes_open_file(&x->passes, name, &in);
+    if (code != EXIT_DONE) return code;
+    if (!passes_would_load(&x->passes, in)) return passes_answer(&x->passes, in, began);
+    in->rows.options.unchanging = true;
+    code = load_rows(x, &c, &in->rows);
+    quantiles_close(in);
+    if (code == EXIT_DONE) code = answer_columns(x, &c, name, began);
+    columns_close(&c);
+    return code;
+}
+
+/* ---- numbers that are not all in memory ------------------------------------------------------ */
+
+static int read_numbers(order *x, const char *name) {
+    rows r;
+    const rows_options how = reading(x);
+    int code = rows_open(&r, name, &x->question.options->input, &how);
+    const bool opened = code == EXIT_DONE;
+    if (opened && !rows_may_resettle(&r)) rows_forget(&r);
+    if (opened) code = check_column(x, r.columns, name);
+    code = ranks_agree(code);
+    if (!opened) return code;
+    progress_start(name, rows_bytes(&r));
+    if (code == EXIT_DONE)
+        code = top_wanted(&x->question) ? top_read(&x->top, &r) : sorted_read(&x->sorted, &r);
+    progress_stop();
+    rows_close(&r);
+    return code;
+}
+
+static int do_numbers(order *x, const char *name, double began) {
+    const int code = read_numbers(x, name);
+    if (code != EXIT_DONE) return code;
+    return top_wanted(&x->question) ? top_put(&x->top, name, began)
+                                    : sorted_put(&x->sorted, name, began);
 }
 
 /* ---- fibres ---------------------------------------------------------------------------------- */
@@ -193,18 +257,36 @@ static int do_matrix(order *x, const char *name, double began) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+/* Whether results are of all elements of a file, and come of a few of them. */
+static bool is_statistic(const order *x) {
+    const order_kind kind = x->question.kind;
+    return (kind == ORDER_MEDIAN || kind == ORDER_QUANTILE) && !is_parted(x->question.options);
+}
+
 static int do_total(order *x) {
-    return answer_columns(x, &x->total, "total", progress_clock() - x->seconds);
+    const question *q = &x->question;
+    const double began = progress_clock() - x->seconds;
+    if (is_statistic(x)) return passes_answer_total(&x->passes, began);
+    if (sorted_wanted(q)) return sorted_put_total(&x->sorted, began);
+    if (top_wanted(q)) return top_put_total(&x->top, began);
+    return answer_columns(x, &x->total, "total", began);
+}
+
+static int do_file(order *x, const char *name, double began) {
+    const question *q = &x->question;
+    if (q->options->axes.n > 0) return do_matrix(x, name, began);
+    if (is_statistic(x)) return do_statistic(x, name, began);
+    return sorted_wanted(q) || top_wanted(q) ? do_numbers(x, name, began)
+                                             : do_columns(x, name, began);
 }
 
 /* A file that fails does not keep the others from their values, but there is no total then. */
 static int do_files(order *x) {
     const options *o = x->question.options;
     int first_failure = EXIT_DONE;
-    for (int i = 0; i < o->file_count && !ferror(x->output.stream); i++) {
+    for (int i = 0; i < o->file_count && !ranks_any(ferror(x->output.stream)); i++) {
         const double began = progress_clock();
-        const int code =
-            o->axes.n > 0 ? do_matrix(x, o->files[i], began) : do_columns(x, o->files[i], began);
+        const int code = do_file(x, o->files[i], began);
         x->seconds += progress_clock() - began;
         if (first_failure == EXIT_DONE) first_failure = code;
     }
@@ -213,16 +295,23 @@ static int do_files(order *x) {
 
 static int run_order(order *x) {
     const options *o = x->question.options;
-    const bool parted = o->axes.n > 0 || o->offsets || o->index;
     int code = context_open(&x->question.context, o);
     if (code == EXIT_DONE) code = output_open(&x->output, o, is_many(o));
-    if (code == EXIT_DONE && parted) {
+    code = ranks_agree(code);
+    if (code == EXIT_DONE && is_parted(o)) {
         x->question.places = &x->places;
         code = places_open(&x->places, o, x->question.context);
     }
+    if (code == EXIT_DONE && is_statistic(x))
+        code = passes_open(&x->passes, &x->question, &x->output);
+    if (code == EXIT_DONE) code = check_ranks(x);
+    if (code == EXIT_DONE && top_wanted(&x->question))
+        code = top_open(&x->top, &x->question, &x->output);
     if (code == EXIT_DONE) code = do_files(x);
-    if (code == EXIT_DONE) return output_close(&x->output);
-    output_abandon(&x->output);
+    if (code == EXIT_DONE) code = output_close(&x->output);
+    passes_close(&x->passes, code);
+    top_close(&x->top, code);
+    if (code != EXIT_DONE) output_abandon(&x->output);
     return code;
 }
 
@@ -235,6 +324,8 @@ static int check_line(const options *o, order_kind kind) {
     }
     if (o->axes.n > 1 && kind != ORDER_MEDIAN && kind != ORDER_QUANTILE)
         return fail(EXIT_USAGE, NULL, "one axis is sorted along, not %d", o->axes.n);
+    if (o->checkpoint && is_parted(o))
+        return fail(EXIT_USAGE, NULL, "--checkpoint does not go with --axis, --offsets or --index");
     if (output_names_array(o->output) && is_many(o))
         return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
     if (output_names_array(o->output) && o->times)
@@ -249,9 +340,13 @@ int cmd_order(int argc, char **argv) {
     if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
     code = check_line(&o, commands[i].kind);
     if (code != EXIT_DONE) return code;
+    if (is_parted(&o) && !ranks_alone()) return EXIT_DONE;
     order x = {.question = {.kind = commands[i].kind, .options = &o}, .places.rows.source.fd = -1};
+    x.sorted.question = &x.question;
+    x.sorted.output = &x.output;
     code = run_order(&x);
     columns_close(&x.total);
+    sorted_close(&x.sorted);
     places_close(&x.places);
     bf_context_destroy(x.question.context);
     return code;

@@ -61,27 +61,32 @@ static int put_lines(const answer *x, const question *q, const output *out, bool
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+/* Numbers of a list, behind so many others. */
+typedef struct listed {
+    const answer *answer;
+    int64_t before;
+} listed;
+
 static char *make_number(const void *arg, int64_t i, char *line) {
-    const bf_value value = value_at(arg, i);
-    if (i > 0) *line++ = ',';
+    const listed *l = arg;
+    const bf_value value = value_at(l->answer, i);
+    if (l->before + i > 0) *line++ = ',';
     return json_put_value(line, &value);
 }
 
 static char *make_beside(const void *arg, int64_t i, char *line) {
-    const answer *x = arg;
-    const bf_value value = {.dtype = BF_I64, .as.i64 = x->beside[i]};
-    if (i > 0) *line++ = ',';
+    const listed *l = arg;
+    const bf_value value = {.dtype = BF_I64, .as.i64 = l->answer->beside[i]};
+    if (l->before + i > 0) *line++ = ',';
     return json_put_value(line, &value);
 }
 
-/* ,"name":[...] of a number for each of the values. */
-static int put_numbers(const answer *x, const question *q, FILE *f, const char *name,
+/* A number for each of the values, behind so many others. */
+static int put_numbers(const answer *x, const question *q, FILE *f, int64_t before,
                        char *(*make)(const void *, int64_t, char *)) {
-    const lines numbers = {make, x, JSON_VALUE_TEXT + 1};
-    fprintf(f, ",\"%s\":[", name);
-    const int code = lines_put(f, &numbers, bf_array_count(&x->values), q->options->threads);
-    putc(']', f);
-    return code;
+    const listed l = {x, before};
+    const lines numbers = {make, &l, JSON_VALUE_TEXT + 1};
+    return lines_put(f, &numbers, bf_array_count(&x->values), q->options->threads);
 }
 
 static void put_percents(const question *q, FILE *f) {
@@ -111,25 +116,38 @@ static void put_head(const answer *x, const question *q, FILE *f) {
     putc(']', f);
 }
 
-static int put_object(const answer *x, const question *q, FILE *f) {
-    put_head(x, q, f);
-    int code = put_numbers(x, q, f, "values", make_number);
-    if (code == EXIT_DONE && x->beside)
-        code = put_numbers(x, q, f, q->kind == ORDER_TOP ? "index" : "counts", make_beside);
+static int put_object_part(const answer *part, const question *q, FILE *f, int64_t before,
+                           const kept *behind) {
+    int code = put_numbers(part, q, f, before, make_number);
+    if (code == EXIT_DONE && behind)
+        code = put_numbers(part, q, behind->stream, before, make_beside);
+    return code == EXIT_DONE && behind ? kept_check(behind) : code;
+}
+
+static int end_object(const answer *x, const question *q, FILE *f, const kept *behind) {
+    int code = EXIT_DONE;
+    putc(']', f);
+    if (behind || x->beside) fprintf(f, ",\"%s\":[", q->kind == ORDER_TOP ? "index" : "counts");
+    if (behind)
+        code = kept_copy(f, behind);
+    else if (x->beside)
+        code = put_numbers(x, q, f, 0, make_beside);
+    if (behind || x->beside) putc(']', f);
     json_end(f, bf_context_device(q->context), x->seconds);
     return code;
 }
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* With --json, the object that tells of it goes to standard output. */
-static int put_array(const answer *x, const question *q, const output *out) {
+static void put_header(const answer *x, const output *out) {
     char header[NPY_WRITE_MAX];
-    const bf_array *a = &x->values;
-    npy_header h = {.dtype = a->dtype, .ndim = a->ndim};
-    memcpy(h.shape, a->shape, sizeof a->shape);
+    npy_header h = {.dtype = x->values.dtype, .ndim = x->values.ndim};
+    memcpy(h.shape, x->values.shape, sizeof x->values.shape);
     fwrite(header, 1, npy_write_header(&h, header), out->stream);
-    fwrite(a->data, bf_dtype_size(a->dtype), (size_t)bf_array_count(a), out->stream);
+}
+
+/* With --json, the object that tells of an array goes to standard output. */
+static int end_array(const answer *x, const question *q, const output *out) {
     if (out->layout != LAYOUT_JSON) return EXIT_DONE;
     put_head(x, q, stdout);
     json_end(stdout, bf_context_device(q->context), x->seconds);
@@ -146,16 +164,41 @@ static int put_single(const answer *x, const question *q, output *out) {
     return output_result(out, &r);
 }
 
-int answer_put(const answer *x, const question *q, output *out, bool many) {
-    int code;
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+void answer_begin(const answer *x, const question *q, const output *out) {
     if (output_is_array(out))
-        code = put_array(x, q, out);
-    else if (q->kind == ORDER_MEDIAN && x->values.ndim == 0)
-        return put_single(x, q, out);
-    else
-        code =
-            out->layout == LAYOUT_JSON ? put_object(x, q, out->stream) : put_lines(x, q, out, many);
+        put_header(x, out);
+    else if (out->layout == LAYOUT_JSON) {
+        put_head(x, q, out->stream);
+        fputs(",\"values\":[", out->stream);
+    }
+}
+
+int answer_part(const answer *part, const question *q, const output *out, bool many, int64_t before,
+                const kept *behind) {
+    const bf_array *a = &part->values;
+    if (output_is_array(out)) {
+        fwrite(a->data, bf_dtype_size(a->dtype), (size_t)bf_array_count(a), out->stream);
+        return EXIT_DONE;
+    }
+    return out->layout == LAYOUT_JSON ? put_object_part(part, q, out->stream, before, behind)
+                                      : put_lines(part, q, out, many);
+}
+
+int answer_end(const answer *x, const question *q, const output *out, const kept *behind) {
+    const int code = output_is_array(out)         ? end_array(x, q, out)
+                     : out->layout == LAYOUT_JSON ? end_object(x, q, out->stream, behind)
+                                                  : EXIT_DONE;
     const int flushed =
         output_flush(out->stream, out->to_file ? out->file.name : "standard output");
     return code == EXIT_DONE ? flushed : code;
+}
+
+int answer_put(const answer *x, const question *q, output *out, bool many) {
+    if (!output_is_array(out) && q->kind == ORDER_MEDIAN && x->values.ndim == 0)
+        return put_single(x, q, out);
+    answer_begin(x, q, out);
+    const int code = answer_part(x, q, out, many, 0, NULL);
+    return code == EXIT_DONE ? answer_end(x, q, out, NULL) : code;
 }

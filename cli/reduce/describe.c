@@ -6,6 +6,7 @@
 #include "reduce/task.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
+#include "work/quantiles.h"
 #include "work/ranks.h"
 #include "work/share.h"
 
@@ -18,11 +19,11 @@ static const usage describe_usage = {
     "Shows, in one pass: the numbers of elements, NaNs and infinities; minimum and maximum and\n"
     "their first indices; sum, mean and standard deviation. Each has the value that its own\n"
     "command gives. Describes all columns of a text, or those of --column LIST; a first row of\n"
-    "names is its header. --save saves the state of one column for merge. '-' or no FILE is\n"
-    "standard input.",
+    "names is its header. --quantiles reads the input two or three times more, and keeps a pipe\n"
+    "for that. --save saves the state of one column for merge. '-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_MANY,
-    "bitfold describe x.npy"};
+        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_MANY | TAKES_QUANTILES,
+    "bitfold describe x.npy\nbitfold describe --quantiles=5,50,95 x.npy"};
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
@@ -35,7 +36,9 @@ static bf_value number(int64_t n) { return (bf_value){.dtype = BF_I64, .as.i64 =
 /* dtype BF_NONE: there is no value. */
 static bf_value index_value(int64_t i) { return i < 0 ? (bf_value){.dtype = BF_NONE} : number(i); }
 
-static bf_value value_of(const bf_description *d, int i) {
+static bf_value value_of(const described *x, int i) {
+    const bf_description *d = &x->values;
+    if (i >= VALUES) return x->quantiles ? x->quantiles[i - VALUES] : (bf_value){.dtype = BF_NONE};
     switch (i) {
     case 0: return number(d->n);
     case 1: return number(d->nan);
@@ -50,9 +53,22 @@ static bf_value value_of(const bf_description *d, int i) {
     }
 }
 
+static int count_values(const described *x) { return VALUES + x->percents.n; }
+
+/* Of a quantile, as p99.9. */
+static void put_name(const output *out, const described *x, int i) {
+    char text[BF_VALUE_TEXT];
+    if (i < VALUES) {
+        fputs(names[i], out->stream);
+        return;
+    }
+    bf_value_format(&(bf_value){.dtype = BF_F64, .as.f64 = x->percents.at[i - VALUES]}, text);
+    fprintf(out->stream, "p%s", text);
+}
+
 static void put_value(const output *out, const described *x, int i) {
     char text[BF_VALUE_TEXT] = "-";
-    const bf_value v = value_of(&x->values, i);
+    const bf_value v = value_of(x, i);
     if (v.dtype != BF_NONE) output_format(&v, out->hex, text);
     fprintf(out->stream, "\t%s", text);
 }
@@ -73,8 +89,8 @@ static void put_lines(const output *out, const described *all, int n) {
         }
         putc('\n', out->stream);
     }
-    for (int i = 0; i < VALUES; i++) {
-        fputs(names[i], out->stream);
+    for (int i = 0; i < count_values(all); i++) {
+        put_name(out, all, i);
         for (int k = 0; k < n; k++) put_value(out, &all[k], i);
         putc('\n', out->stream);
     }
@@ -82,15 +98,40 @@ static void put_lines(const output *out, const described *all, int n) {
 
 static void put_table(const output *out, const described *all, int n) {
     fputs("file\tcolumn", out->stream);
-    for (int i = 0; i < VALUES; i++) fprintf(out->stream, "\t%s", names[i]);
+    for (int i = 0; i < count_values(all); i++) {
+        putc('\t', out->stream);
+        put_name(out, all, i);
+    }
     putc('\n', out->stream);
     for (int k = 0; k < n; k++) {
         output_put_name(out->stream, all[k].file);
         putc('\t', out->stream);
         if (all[k].column) output_put_name(out->stream, all[k].column);
-        for (int i = 0; i < VALUES; i++) put_value(out, &all[k], i);
+        for (int i = 0; i < count_values(all); i++) put_value(out, &all[k], i);
         putc('\n', out->stream);
     }
+}
+
+static void put_json(FILE *f, const bf_value *v) {
+    if (v->dtype == BF_NONE)
+        fputs("null", f);
+    else
+        json_value(f, v);
+}
+
+static void put_quantiles(FILE *f, const described *x) {
+    fputs(",\"percents\":", f);
+    for (int i = 0; i < x->percents.n; i++) {
+        putc(i > 0 ? ',' : '[', f);
+        put_json(f, &(bf_value){.dtype = BF_F64, .as.f64 = x->percents.at[i]});
+    }
+    fputs("],\"quantiles\":", f);
+    for (int i = 0; i < x->percents.n; i++) {
+        const bf_value v = value_of(x, VALUES + i);
+        putc(i > 0 ? ',' : '[', f);
+        put_json(f, &v);
+    }
+    putc(']', f);
 }
 
 static void put_object(FILE *f, const described *x, const char *device) {
@@ -102,13 +143,11 @@ static void put_object(FILE *f, const described *x, const char *device) {
     }
     fprintf(f, ",\"dtype\":\"%s\"", bf_dtype_name(x->dtype));
     for (int i = 0; i < VALUES; i++) {
-        const bf_value v = value_of(&x->values, i);
+        const bf_value v = value_of(x, i);
         fprintf(f, ",\"%s\":", names[i]);
-        if (v.dtype == BF_NONE)
-            fputs("null", f);
-        else
-            json_value(f, &v);
+        put_json(f, &v);
     }
+    if (x->percents.n > 0) put_quantiles(f, x);
     json_end(f, device, x->seconds);
 }
 
@@ -126,7 +165,8 @@ int describe_put(output *out, const described *all, int n, const char *device) {
 typedef struct list {
     described *all;
     int n;
-    bf_state *saved; /* for --save: the one state there is */
+    bf_state *saved;   /* for --save: the one state there is */
+    spool_limit limit; /* of pipes that are read again */
 } list;
 
 static int add_column(const task *t, list *x, const rows *r, int k, const bf_state *state) {
@@ -137,6 +177,7 @@ static int add_column(const task *t, list *x, const rows *r, int k, const bf_sta
     *d = (described){.file = file,
                      .dtype = info.dtype,
                      .column = rows_column_name(r, k),
+                     .percents = t->options->quantiles,
                      .values = {.size = sizeof d->values}};
     const bf_status st = r->source.text && !d->column
                              ? BF_E_MEMORY
@@ -154,8 +195,44 @@ static int check_save(const task *t, const rows *r, const list *x) {
     return fail(EXIT_USAGE, r->source.name, "--save takes one file, and one column of it");
 }
 
-static int describe_columns(task *t, rows *r, list *x, double began) {
-    rows *const inputs[] = {r};
+/* Takes the quantiles of a column; of no elements there are none. */
+static int take_quantiles(const task *t, const quantiles *q, int k, described *d) {
+    quantiles_column found;
+    const bf_status st = quantiles_take(q, k, &found);
+    if (st == BF_OK) {
+        d->quantiles = found.values;
+        return EXIT_DONE;
+    }
+    free(found.values);
+    return st == BF_E_EMPTY ? EXIT_DONE : fail_status(st, t->context, d->file);
+}
+
+static void drop_column(described *d) {
+    free(d->column);
+    free(d->quantiles);
+}
+
+/* Reads the input again. Its columns are the last of the list, and are dropped if that fails. */
+static int find_quantiles(task *t, quantiles_input *in, list *x) {
+    const quantiles_search search = {.options = t->options,
+                                     .context = t->context,
+                                     .work = &t->work,
+                                     .percents = t->options->quantiles};
+    quantiles q = {.columns = 0};
+    rows_again(&in->rows);
+    in->rows.options.settled = true; /* it is known what its columns are */
+    in->columns = in->rows.columns;
+    int code = quantiles_find(&q, &search, in, 1);
+    for (int k = 0; code == EXIT_DONE && k < in->columns; k++)
+        code = take_quantiles(t, &q, k, &x->all[x->n - in->columns + k]);
+    quantiles_free(&q);
+    code = ranks_agree(code);
+    for (int k = 0; code != EXIT_DONE && k < in->columns; k++) drop_column(&x->all[--x->n]);
+    return code;
+}
+
+static int describe_columns(task *t, quantiles_input *in, list *x, double began) {
+    rows *r = &in->rows, *const inputs[] = {r};
     int64_t first;
     const int columns = r->columns, before = x->n;
     const char *file = r->source.name;
@@ -168,6 +245,7 @@ static int describe_columns(task *t, rows *r, list *x, double began) {
     if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, r, NULL, first, states);
     for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, r, k, states[k]);
     code = ranks_agree(code);
+    if (code == EXIT_DONE && t->options->quantiles.n > 0) code = find_quantiles(t, in, x);
     for (int k = before; k < x->n; k++) x->all[k].seconds = progress_clock() - began;
     if (code == EXIT_DONE && t->options->save) {
         x->saved = states[0];
@@ -179,14 +257,16 @@ static int describe_columns(task *t, rows *r, list *x, double began) {
 }
 
 static int describe_file(task *t, const char *name, list *x) {
-    rows r;
+    const options *o = t->options;
+    quantiles_input in = {.name = name};
     const double began = progress_clock();
-    const rows_options how = task_rows(t, BF_DESCRIBE);
-    input in = t->options->input;
-    in.text.table = true;
-    int code = ranks_agree(rows_open(&r, name, &in, &how));
-    if (code == EXIT_DONE) code = describe_columns(t, &r, x, began);
-    rows_close(&r);
+    rows_options how = task_rows(t, BF_DESCRIBE);
+    input format = o->input;
+    format.text.table = true;
+    if (o->quantiles.n > 0) how.keep = &x->limit;
+    int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
+    if (code == EXIT_DONE) code = describe_columns(t, &in, x, began);
+    quantiles_close(&in);
     return code;
 }
 
@@ -204,20 +284,32 @@ static int describe_files(task *t, list *x) {
     return first_failure == EXIT_DONE ? put : first_failure;
 }
 
+static int check_quantiles(const options *o) {
+    const bool many = many_asked(o);
+    if (o->quantiles.n == 0 || (!many && !o->save)) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "--quantiles does not go with %s",
+         many ? "--axis, --offsets or --index" : "--save");
+    hint("%s", many ? "'bitfold quantile' takes them" : "quantiles are not saved");
+    return EXIT_USAGE;
+}
+
 int cmd_describe(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
+    code = check_quantiles(&o);
+    if (code != EXIT_DONE) return code;
     if (many_asked(&o)) return many_run(&o, BF_DESCRIBE);
     task t;
     list x = {.n = 0};
+    spool_limit_set(&x.limit, o.memory.pipes);
     code = task_open(&t, &o, false);
     if (code == EXIT_DONE) {
         code = describe_files(&t, &x);
         code = task_close(&t, code, x.saved);
     }
     bf_state_destroy(x.saved);
-    for (int k = 0; k < x.n; k++) free(x.all[k].column);
+    for (int k = 0; k < x.n; k++) drop_column(&x.all[k]);
     free(x.all);
     task_free(&t);
     return code;

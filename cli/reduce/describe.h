@@ -9,6 +9,8 @@ typedef struct described {
     char *column; /* a name or a number; NULL: not of text */
     bf_dtype dtype;
     bf_description values;
+    struct wanted_percents percents; /* of quantiles */
+    bf_value *quantiles;             /* NULL: there are none */
     double seconds;
 } described;
 

@@ -119,6 +119,14 @@ bool read_axes(const option_spec *spec, const char *text, void *to) {
     return true;
 }
 
+double parse_percent(const char *text, const char **end) {
+    char *behind;
+    const double percent = strtod(text, &behind);
+    const bool good = isdigit((unsigned char)*text) || *text == '.';
+    *end = behind;
+    return good && percent >= 0 && percent <= 100 ? percent : -1;
+}
+
 bool read_percents(const option_spec *spec, const char *text, void *to) {
     static double *list; /* lives until the next command line is read */
     struct wanted_percents *percents = to;
@@ -129,14 +137,21 @@ bool read_percents(const option_spec *spec, const char *text, void *to) {
     if (!list) return fail_status(BF_E_MEMORY, NULL, NULL) == EXIT_DONE;
     const char *at = text;
     for (int i = 0; i < n; i++) {
-        char *end;
-        list[i] = strtod(at, &end);
-        const bool good = isdigit((unsigned char)*at) || *at == '.';
-        if (!good || (*end != ',' && *end) || !(list[i] >= 0 && list[i] <= 100))
+        const char *end;
+        list[i] = parse_percent(at, &end);
+        if (!(list[i] >= 0) || (*end != ',' && *end))
             return operand_bad(spec->name, text, "percents from 0 to 100, such as 5,50,99.9");
         at = end + 1;
     }
     *percents = (struct wanted_percents){n, list};
+    return true;
+}
+
+bool read_quantiles(const option_spec *spec, const char *text, void *to) {
+    static double quartiles[] = {25, 50, 75};
+    if (text) return read_percents(spec, text, to);
+    *(struct wanted_percents *)to =
+        (struct wanted_percents){sizeof quartiles / sizeof *quartiles, quartiles};
     return true;
 }
 

@@ -18,10 +18,13 @@ option_reader read_dtype;        /* bf_dtype */
 option_reader read_columns;      /* const char *: a list; given again, a longer one */
 option_reader read_axes;         /* struct wanted_axes: different whole numbers */
 option_reader read_percents;     /* struct wanted_percents: numbers from 0 to 100 */
-option_reader read_method;       /* bf_quantile_method */
-option_reader read_delimiter;    /* char: one character; a tab also as \t */
-option_reader read_seconds;      /* double: more than 0 */
-option_reader read_memory;       /* int64_t: bytes, with K, KiB, ... T, TiB behind, or a percent */
-option_reader read_threads;      /* int: 1 to 1024 */
+option_reader read_quantiles;    /* the same; without an operand the quartiles */
+/* The percent, 0 to 100, that text begins with; *end is behind it. Less than 0: there is none. */
+double parse_percent(const char *text, const char **end);
+option_reader read_method;    /* bf_quantile_method */
+option_reader read_delimiter; /* char: one character; a tab also as \t */
+option_reader read_seconds;   /* double: more than 0 */
+option_reader read_memory;    /* int64_t: bytes, with K, KiB, ... T, TiB behind, or a percent */
+option_reader read_threads;   /* int: 1 to 1024 */
 
 #endif

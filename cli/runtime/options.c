@@ -20,17 +20,38 @@ static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|
                   out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
                   overflows[] = "error|wrap|saturate", sorts[] = "count|key";
 
-/* Adds an aggregate: --sum V, --mean V and so on. */
-static bool read_aggregate(const option_spec *spec, const char *text, void *to) {
-    options *o = to;
-    if (text && *text == '\0') return operand_bad(spec->name, text, "a file or a column");
+static bool add_aggregate(const option_spec *spec, options *o, struct wanted_aggregate wanted) {
+    if (wanted.values && *wanted.values == '\0')
+        return operand_bad(spec->name, wanted.values, "a file or a column");
     if (o->aggregate_count == OPTIONS_AGGREGATES) {
         fail(EXIT_USAGE, NULL, "more than %d aggregates", OPTIONS_AGGREGATES);
         return false;
     }
-    o->aggregates[o->aggregate_count++] =
-        (struct wanted_aggregate){(bf_reduction)spec->value, text};
+    o->aggregates[o->aggregate_count++] = wanted;
     return true;
+}
+
+/* Adds an aggregate: --sum V, --mean V and so on. */
+static bool read_aggregate(const option_spec *spec, const char *text, void *to) {
+    return add_aggregate(
+        spec, to, (struct wanted_aggregate){.op = (bf_reduction)spec->value, .values = text});
+}
+
+static bool read_median(const option_spec *spec, const char *text, void *to) {
+    return add_aggregate(spec, to,
+                         (struct wanted_aggregate){.values = text, .order = ORDER_MEDIAN_OF});
+}
+
+/* P:V */
+static bool read_quantile(const option_spec *spec, const char *text, void *to) {
+    const char *end;
+    const double percent = parse_percent(text, &end);
+    if (!(percent >= 0) || *end != ':' || end[1] == '\0')
+        return operand_bad(spec->name, text,
+                           "a percent from 0 to 100 and a file or a column, as in 95:x.npy");
+    return add_aggregate(spec, to,
+                         (struct wanted_aggregate){
+                             .values = end + 1, .order = ORDER_QUANTILE_OF, .percent = percent});
 }
 
 static bool read_minus(const option_spec *spec, const char *text, void *to) {
@@ -110,8 +131,10 @@ static const option_spec shared[] = {
      .at = AT(least)},
     {"percents", 'p', "LIST", "which quantiles, in percent, as in 5,50,99.9 (0,25,50,75,100)",
      TAKES_PERCENTS, .read = read_percents, .at = AT(percents)},
-    {"method", 0, "METHOD", "how a quantile is found between two elements (linear)", TAKES_PERCENTS,
-     .read = read_method, .at = AT(method)},
+    {"method", 0, "METHOD", "how a quantile is found between two elements (linear)",
+     TAKES_PERCENTS | TAKES_GROUPS, .read = read_method, .at = AT(method)},
+    {"quantiles", 0, "LIST", "also show these quantiles, in percent, as in 5,50,99.9 (25,50,75)",
+     TAKES_QUANTILES, .read = read_quantiles, .at = AT(quantiles), .optional = true},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
     {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,
@@ -151,6 +174,10 @@ static const option_spec shared[] = {
      .value = BF_MIN, .repeats = true},
     {"max", 0, "V", "the maximum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_MAX, .repeats = true},
+    {"median", 0, "V", "the median of each key's values", TAKES_GROUPS, .read = read_median,
+     .repeats = true},
+    {"quantile", 0, "P:V", "the quantile of each key's values, P in percent, as in 95:x.npy",
+     TAKES_GROUPS, .read = read_quantile, .repeats = true},
     {"count", 0, NULL, "also show how often each occurs", TAKES_TIMES, .read = read_flag,
      .at = AT(times)},
     {"count", 0, NULL, "the number of each key's rows", TAKES_GROUPS, .read = read_aggregate,
@@ -306,7 +333,10 @@ static void describe_options(const candidates *c, struct option longs[OPTIONS_MO
     *at++ = ':';
     for (int i = 0; i < c->n; i++) {
         const option_spec *s = c->specs[i];
-        longs[i] = (struct option){s->name, s->operand != NULL, NULL, NUMBERS + i};
+        const int has = s->optional  ? optional_argument
+                        : s->operand ? required_argument
+                                     : no_argument;
+        longs[i] = (struct option){s->name, has, NULL, NUMBERS + i};
         if (s->letter) *at++ = s->letter;
         if (s->letter && s->operand) *at++ = ':';
     }
@@ -462,11 +492,19 @@ static bool are_files(const options *o) {
     return all && is_file(o->offsets) && is_file(o->index);
 }
 
+/* Whether groups keep the rows of their keys, for which no rank has those of others. */
+static bool keeps_rows(const options *o) {
+    bool keeps = false;
+    for (int i = 0; i < o->aggregate_count; i++) keeps |= o->aggregates[i].order != ORDER_NONE;
+    return keeps;
+}
+
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
     const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_GROUPS);
-    if (!ranks_first_says(are_files(o) && !spills) && !ranks_alone()) return false;
+    if (!ranks_first_says(are_files(o) && !spills && !keeps_rows(o)) && !ranks_alone())
+        return false;
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;
     if (o->output) o->output = "/dev/null";

@@ -38,20 +38,23 @@ enum option_group {
     TAKES_SEED = 1 << 24,     /* --seed */
     TAKES_TOP = 1 << 25,      /* --sort -n */
     TAKES_ROWS = 1 << 27,     /* --count N: with TAKES_INPUT, unless TAKES_GROUPS or TAKES_TIMES */
-    TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --count */
+    TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --median --quantile --method --count */
     TAKES_FRAMES = 1 << 28,   /* -o --frames --c-path --view */
     TAKES_MANY = 1 << 29,     /* --axis --offsets --index --slots */
     TAKES_EMPTY = 1 << 30     /* --empty */
 };
+#define TAKES_QUANTILES (1u << 31) /* --quantiles; it fits no enum */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
 
 enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 
-/* An aggregate that group shall compute. */
+/* An aggregate that group shall compute: a reduction, or what depends on the order of values. */
 struct wanted_aggregate {
     bf_reduction op;
     const char *values; /* whose; NULL: the number of rows */
+    enum wanted_order { ORDER_NONE, ORDER_MEDIAN_OF, ORDER_QUANTILE_OF } order;
+    double percent; /* of a quantile */
 };
 
 /* The axes that are reduced, as they were given; n 0: none were. */
@@ -93,7 +96,7 @@ typedef struct options {
     int64_t slots;                       /* -1: not given */
     bool descending, least, times;       /* times: how often each occurs */
     int64_t first;                       /* how many; 0: not given */
-    struct wanted_percents percents;
+    struct wanted_percents percents, quantiles;
     bf_quantile_method method;
     char **files;
     int file_count;
@@ -117,6 +120,7 @@ struct option_spec {
     int value;           /* what it sets it to, where there is no operand */
     int64_t least, most; /* of a number */
     bool repeats;        /* given twice, it counts twice */
+    bool optional;       /* its operand may be left out: --name, or --name=operand */
     bool incidental;     /* says how to run or what to show: a checkpoint does not depend on it */
 };
 

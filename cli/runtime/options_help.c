@@ -8,7 +8,8 @@
 static void show_option(const option_spec *s) {
     char left[64], letter[4] = "   ";
     if (s->letter) snprintf(letter, sizeof letter, "-%c,", s->letter);
-    snprintf(left, sizeof left, "%s --%s %s", letter, s->name, s->operand ? s->operand : "");
+    snprintf(left, sizeof left, s->optional ? "%s --%s[=%s]" : "%s --%s %s", letter, s->name,
+             s->operand ? s->operand : "");
     printf("  %-34s%s%s\n", left, strlen(left) < 34 ? "" : "\n                                    ",
            s->help);
 }

@@ -36,6 +36,14 @@ int ranks_merge_many(bf_context *context, bf_states *states, const char *file) {
     return end_merge(context, comm, bf_comm_merge_many(comm, states), file);
 }
 
+int ranks_merge_quantiles(bf_context *context, bf_quantiles *quantiles, const char *file) {
+    bf_comm *comm;
+    if (ranks_count() == 1) return EXIT_DONE;
+    const int code = ranks_open(context, &comm, file);
+    if (code != EXIT_DONE) return code;
+    return end_merge(context, comm, bf_comm_merge_quantiles(comm, quantiles), file);
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* The saved groups of this rank; and on rank 0 those of all, one behind another. */

@@ -223,12 +223,14 @@ static bf_status save_thing(checkpoint_writer *to, const work_thing *t) {
     if (t->state && *t->state) size = bf_state_save_size(*t->state);
     if (t->many && *t->many) st = bf_states_save_size(*t->many, &size);
     if (t->histogram && *t->histogram) size = bf_histogram_save_size(*t->histogram);
+    if (t->quantiles && *t->quantiles) size = bf_quantiles_save_size(*t->quantiles);
     if (t->groups && *t->groups) st = bf_groups_save_size(*t->groups, &size);
     void *room = st == BF_OK ? checkpoint_put_room(to, size) : NULL;
     if (!room) return st == BF_OK ? BF_E_MEMORY : st;
     if (t->state && *t->state) st = bf_state_save(*t->state, room);
     if (t->many && *t->many) st = bf_states_save(*t->many, room);
     if (t->histogram && *t->histogram) st = bf_histogram_save(*t->histogram, room);
+    if (t->quantiles && *t->quantiles) st = bf_quantiles_save(*t->quantiles, room);
     return t->groups && *t->groups ? bf_groups_save(*t->groups, room) : st;
 }
 
@@ -264,6 +266,13 @@ static bool is_same_histogram(const bf_histogram *a, const bf_histogram *b) {
     return x.dtype == y.dtype && x.weights == y.weights && x.bins == y.bins;
 }
 
+static bool is_same_quantiles(const bf_quantiles *a, const bf_quantiles *b) {
+    bf_quantiles_info x = {.size = sizeof x}, y = {.size = sizeof y};
+    bf_quantiles_describe(a, &x);
+    bf_quantiles_describe(b, &y);
+    return x.dtype == y.dtype && x.to == y.to && x.results == y.results;
+}
+
 static bool is_same_groups(const bf_groups *a, const bf_groups *b) {
     bf_groups_options x = {.size = sizeof x}, y = {.size = sizeof y};
     bf_groups_describe(a, &x);
@@ -280,6 +289,7 @@ static bool load_thing(const work *w, const work_thing *t, const void *bytes, si
     bf_state *state = NULL;
     bf_states *many = NULL;
     bf_histogram *histogram = NULL;
+    bf_quantiles *quantiles = NULL;
     bf_groups *groups = NULL;
     bool good = false;
     if (t->state && bf_state_load(w->context, bytes, size, &state) == BF_OK) {
@@ -296,6 +306,11 @@ static bool load_thing(const work *w, const work_thing *t, const void *bytes, si
         good = !*t->histogram || is_same_histogram(*t->histogram, histogram);
         bf_histogram_destroy(*t->histogram);
         *t->histogram = histogram;
+    }
+    if (t->quantiles && bf_quantiles_load(w->context, bytes, size, &quantiles) == BF_OK) {
+        good = !*t->quantiles || is_same_quantiles(*t->quantiles, quantiles);
+        bf_quantiles_destroy(*t->quantiles);
+        *t->quantiles = quantiles;
     }
     if (t->groups && bf_groups_load(w->context, bytes, size, &groups) == BF_OK) {
         good = !*t->groups || is_same_groups(*t->groups, groups);
@@ -331,6 +346,7 @@ static double expected_cost(const work *w) {
     for (int i = 0; i < w->thing_count; i++) {
         const work_thing *t = &w->things[i];
         if (t->histogram && *t->histogram) bytes += (double)bf_histogram_save_size(*t->histogram);
+        if (t->quantiles && *t->quantiles) bytes += (double)bf_quantiles_save_size(*t->quantiles);
         if (t->groups && *t->groups) bytes += GROUP_BYTES * (double)bf_groups_size(*t->groups);
         if (t->many) bytes += GROUP_BYTES * (double)bf_states_count(*t->many);
     }

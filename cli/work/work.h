@@ -1,5 +1,5 @@
 /* The work of a command that reduces: walks over the rows of its inputs, by which it makes things:
- * states, one or many, histograms and groups.
+ * states, one or many, histograms, quantiles and groups.
  *
  *     work_open
  *     for each walk:  work_begin    the inputs are open
@@ -21,11 +21,12 @@
 #include "runtime/options.h"
 #include "work/checkpoint.h"
 
-/* Something that absorbs rows: where its pointer is, of one of four kinds. It may be NULL. */
+/* Something that absorbs rows: where its pointer is, of one of five kinds. It may be NULL. */
 typedef struct work_thing {
     bf_state **state;
     bf_states **many;
     bf_histogram **histogram;
+    bf_quantiles **quantiles;
     bf_groups **groups;
 } work_thing;
 

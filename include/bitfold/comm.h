@@ -1,9 +1,9 @@
 /* Ranks: processes or threads that each hold a part of the data and want one answer.
  *
- * A communicator (bf_comm) lets ranks merge states, histograms and groups, and add arrays exactly.
- * The results have the bits of one rank that holds all data, whatever the number of ranks, their
- * order and how the data are split. bitfold/mpi.h makes communicators of an MPI_Comm. A carrier, a
- * table of a few functions, makes them of anything else that moves bytes.
+ * A communicator (bf_comm) lets ranks merge states, histograms, quantiles and groups, and add
+ * arrays exactly. The results have the bits of one rank that holds all data, whatever the number of
+ * ranks, their order and how the data are split. bitfold/mpi.h makes communicators of an MPI_Comm.
+ * A carrier, a table of a few functions, makes them of anything else that moves bytes.
  *
  * Calls that take a communicator are collective: every rank calls the same functions in the same
  * order, with arguments that agree (reductions, dtypes, shapes). They fail on all ranks or on none:
@@ -15,6 +15,7 @@
 #include "axis.h"
 #include "group.h"
 #include "histogram.h"
+#include "order.h"
 #include "state.h"
 
 #ifdef __cplusplus
@@ -91,6 +92,13 @@ BF_API bf_status bf_comm_merge_histogram(bf_comm *comm, bf_histogram *histogram)
  * however many ranks there are. On failure the states are as they were. Errors: BF_E_ARGUMENT,
  * BF_E_OVERFLOW (more than 2^62 elements), BF_E_DEVICE, BF_E_MEMORY, BF_E_COMM. */
 BF_API bf_status bf_comm_merge_many(bf_comm *comm, bf_states *states);
+
+/* The same for quantiles that are in the same pass (order.h): every rank gets what all have absorbed
+ * in it, and then ends the pass by itself. A rank sends and receives at most 3.7 MB. On failure the
+ * quantiles are as they were. Errors: BF_E_ARGUMENT, BF_E_STATE (all is found; or the ranks have
+ * more elements than the first pass), BF_E_OVERFLOW (more than 2^62 elements), BF_E_MEMORY,
+ * BF_E_COMM. */
+BF_API bf_status bf_comm_merge_quantiles(bf_comm *comm, bf_quantiles *quantiles);
 
 /* Shares the groups of all ranks out by the hash of their keys: each key ends on one rank, as the
  * group of all of its rows. A rank gets about 1 / ranks of the keys: part number `rank` of

@@ -77,6 +77,23 @@ BF_API bf_status bf_sort_segments(bf_context *context, const bf_array *array,
 BF_API bf_status bf_sort_rows(bf_context *context, const bf_array *keys, const bf_array payloads[],
                               int columns, const bf_order_options *options);
 
+/* The rank of equal elements: the mean of their positions (from 1) in order, the least of them, the
+ * greatest, the number of their value among the different ones, or each its own position. */
+typedef enum bf_rank_method {
+    BF_RANK_AVERAGE = 0,
+    BF_RANK_MIN = 1,
+    BF_RANK_MAX = 2,
+    BF_RANK_DENSE = 3,
+    BF_RANK_ORDINAL = 4
+} bf_rank_method;
+
+/* Writes the rank of each element in its line along axis, from 1: BF_F64 for BF_RANK_AVERAGE, else
+ * BF_I64, of the array's shape. Elements are equal as bf_unique has it: -0 and +0 are, and all
+ * NaNs. In descending order the first is the greatest. O(n log n); a GPU leaves it to the CPU. */
+BF_API bf_status bf_rank(bf_context *context, const bf_array *array, int axis,
+                         bf_rank_method method, const bf_order_options *options,
+                         const bf_array *ranks);
+
 /* The first k of each line along axis, in order: values (the array's dtype) and index (BF_I64; the
  * position in the line) have its shape with extent k along axis; either may be NULL. k is 0 to the
  * extent there. O(n). */
@@ -110,6 +127,17 @@ BF_API bf_status bf_quantile_index(bf_context *context, const bf_array *array,
                                    const bf_array *index, const double q[], int m,
                                    const bf_order_options *options, const bf_array *values);
 
+/* The same for groups: values[i] of a one-dimensional array belongs to the group of keys[i]. keys
+ * has one dimension and any dtype but BF_PAIR; keys are equal as those of bf_groups are (group.h).
+ * *n becomes the number of groups. values has the shape (m, groups) with room for n groups, or
+ * more, which is left alone; so has the one-dimensional `groups`, which gets their keys, ascending
+ * (of the keys' dtype; NULL: they are not wanted). Sorts all rows by their keys: it needs memory
+ * for them. Errors: BF_E_SHAPE if there is too little room; *n is set even then. O(n log n). */
+BF_API bf_status bf_quantile_groups(bf_context *context, const bf_array *array,
+                                    const bf_array *keys, const double q[], int m,
+                                    const bf_order_options *options, const bf_array *groups,
+                                    const bf_array *values, int64_t *n);
+
 /* The median: the exact mean of the two in the middle, rounded once (of an odd number, the one).
  * values has the shape of the kept axes, or of segments, or of slots. */
 BF_API bf_status bf_median_axes(bf_context *context, const bf_array *array, const int axes[], int n,
@@ -119,6 +147,9 @@ BF_API bf_status bf_median_segments(bf_context *context, const bf_array *array,
                                     const bf_array *values);
 BF_API bf_status bf_median_index(bf_context *context, const bf_array *array, const bf_array *index,
                                  const bf_order_options *options, const bf_array *values);
+BF_API bf_status bf_median_groups(bf_context *context, const bf_array *array, const bf_array *keys,
+                                  const bf_order_options *options, const bf_array *groups,
+                                  const bf_array *values, int64_t *n);
 
 /* The elements at positions[0..m) of the order of each fibre, from 0: what a sort has there. values
  * has the array's dtype, and the shape that quantiles have. Errors: BF_E_ARGUMENT, of a position
@@ -190,8 +221,8 @@ BF_API bf_status bf_quantiles_absorb(bf_quantiles *quantiles, const bf_array *ar
  * when the pass began. Else BF_E_STATE. */
 BF_API bf_status bf_quantiles_merge(bf_quantiles *into, const bf_quantiles *from);
 
-/* Ends the pass. Sets *done to 1 if all is found; else to 0: another pass begins. Errors: BF_E_STATE
- * (this pass had not the elements of the first); then the object is as it was. */
+/* Ends the pass. Sets *done to 1 if all is found; else to 0: another pass begins. Errors:
+ * BF_E_STATE (this pass had not the elements of the first); then the object is as it was. */
 BF_API bf_status bf_quantiles_next(bf_quantiles *quantiles, int *done);
 
 /* Writes the m quantiles, or the median, of the dtype that bf_quantile_dtype or bf_median_dtype

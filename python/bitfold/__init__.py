@@ -63,6 +63,7 @@ from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._order import *
 from ._order import __all__ as _of_order
+from ._quantiles import Quantiles, QuantilesInfo
 from ._table import Table
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, NanError,
@@ -73,7 +74,7 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "map", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
-    *_of_axis, "Comm", "Table", *_of_order, "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    *_of_axis, "Comm", "Table", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError",
 ]  # fmt: skip
 

@@ -29,6 +29,7 @@ _SIGNATURES = {
     "merge_states": (c_int, c_void_p, POINTER(c_void_p), c_int),
     "merge_histogram": (c_int, c_void_p, c_void_p),
     "merge_many": (c_int, c_void_p, c_void_p),
+    "merge_quantiles": (c_int, c_void_p, c_void_p),
     "exchange_groups": (c_int, c_void_p, c_void_p),
     "allreduce": (c_int, c_void_p, *_ARRAYS),
     "reduce_scatter": (c_int, c_void_p, *_ARRAYS),
@@ -174,12 +175,16 @@ class Comm:
         return f"Comm(rank={self.rank}, ranks={self.ranks})"
 
     def merge(self, *objects):
-        """Merges states, many States and histograms: each becomes that of the data of all ranks. States
-        travel in one message. Ordered states (argmin, describe, ...) have neighbouring indices:
-        seek()."""
-        from . import Histogram, State, States
+        """Merges states, many States, histograms and the passes of Quantiles: each becomes that of the
+        data of all ranks. States travel in one message. Ordered states (argmin, describe, ...) have
+        neighbouring indices: seek()."""
+        from . import Histogram, Quantiles, State, States
 
-        merges = {Histogram: lib.bf_comm_merge_histogram, States: lib.bf_comm_merge_many}
+        merges = {
+            Histogram: lib.bf_comm_merge_histogram,
+            States: lib.bf_comm_merge_many,
+            Quantiles: lib.bf_comm_merge_quantiles,
+        }
         states = [x for x in objects if isinstance(x, State)]
         others = [x for x in objects if isinstance(x, tuple(merges))]
         if len(states) + len(others) < len(objects):

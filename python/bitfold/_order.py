@@ -9,8 +9,8 @@ from ._axis import _axes
 from ._table import _default_context
 
 __all__ = [
-    "sort", "argsort", "sort_rows", "segment_sort", "segment_argsort", "top", "median", "quantile", "percentile",
-    "segment_median", "segment_quantile", "index_median", "index_quantile", "nth", "searchsorted", "is_sorted",
+    "sort", "argsort", "sort_rows", "segment_sort", "segment_argsort", "rank", "top", "median", "quantile", "percentile",
+    "segment_median", "segment_quantile", "index_median", "index_quantile", "group_median", "group_quantile", "nth", "searchsorted", "is_sorted",
     "unique", "mode",
 ]  # fmt: skip
 
@@ -19,6 +19,7 @@ METHODS = (
     "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased",
     "normal_unbiased",
 )  # fmt: skip
+RANKS = ("average", "min", "max", "dense", "ordinal")
 
 
 class _Options(ctypes.Structure):
@@ -39,6 +40,7 @@ _SIGNATURES = {
     "bf_sort": (c_int, c_void_p, _ARRAY, c_int, _OPTIONS, _ARRAY, _ARRAY),
     "bf_sort_segments": (c_int, c_void_p, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
     "bf_sort_rows": (c_int, c_void_p, _ARRAY, _ARRAY, c_int, _OPTIONS),
+    "bf_rank": (c_int, c_void_p, _ARRAY, c_int, c_int, _OPTIONS, _ARRAY),
     "bf_top": (c_int, c_void_p, _ARRAY, c_int, c_int64, _OPTIONS, _ARRAY, _ARRAY),
     "bf_quantile_dtype": (c_int, c_int, c_int),
     "bf_median_dtype": (c_int, c_int),
@@ -48,6 +50,10 @@ _SIGNATURES = {
     "bf_median_axes": (c_int, c_void_p, _ARRAY, *_AXES, *_SELECT),
     "bf_median_segments": (c_int, c_void_p, _ARRAY, _ARRAY, *_SELECT),
     "bf_median_index": (c_int, c_void_p, _ARRAY, _ARRAY, *_SELECT),
+    "bf_quantile_groups": (
+        c_int, c_void_p, _ARRAY, _ARRAY, *_QUANTILES, *_SELECT, _ARRAY, POINTER(c_int64),
+    ),
+    "bf_median_groups": (c_int, c_void_p, _ARRAY, _ARRAY, *_SELECT, _ARRAY, POINTER(c_int64)),
     "bf_nth_axes": (c_int, c_void_p, _ARRAY, *_AXES, POINTER(c_int64), c_int, *_SELECT),
     "bf_searchsorted": (c_int, c_void_p, _ARRAY, _ARRAY, c_int, _OPTIONS, _ARRAY),
     "bf_is_sorted": (c_int, c_void_p, _ARRAY, _OPTIONS, POINTER(c_int)),
@@ -59,10 +65,10 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
     getattr(lib, _name).argtypes = _arguments
 
 
-def _method(name):
-    if name not in METHODS:
-        raise ArgumentError(f"no method is called {name!r}: there are {', '.join(METHODS)}")
-    return METHODS.index(name)
+def _method(name, methods=METHODS):
+    if name not in methods:
+        raise ArgumentError(f"no method is called {name!r}: there are {', '.join(methods)}")
+    return methods.index(name)
 
 
 def _options(descending=False, nan="propagate", method="linear"):
@@ -189,6 +195,25 @@ def segment_argsort(x, offsets, *, descending=False, nan="propagate", dtype=None
     array([1, 0, 1, 0])
     """
     return _segment_sort(x, offsets, "index", dtype, context, descending=descending, nan=nan)
+
+
+def rank(
+    x, axis=-1, *, method="average", descending=False, nan="propagate", dtype=None, context=None
+):
+    """Returns the rank of each element in its line along axis (None: among all), from 1.
+
+    method, for equal elements: as scipy.stats.rankdata has it, "average" (the mean of their
+    positions, a float), "min", "max", "dense" (the number of their value among the different ones)
+    or "ordinal" (each its own position). -0 equals 0, and NaN equals NaN, which is last."""
+    context = context or _default_context()
+    number = _method(method, RANKS)
+    view, along, shape = _lines(x, axis, dtype)
+    target = Target(x, "i64" if number else "f64", shape)
+    _call(
+        context, lib.bf_rank, byref(view.array), along, number, byref(_options(descending, nan)),
+        byref(target.array),
+    )  # fmt: skip
+    return target.made
 
 
 def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=None):
@@ -397,6 +422,53 @@ def index_median(m, index, values, *, nan="propagate", empty=None, dtype=None, c
     return _median(values, dtype, context, nan, empty, places, lib.bf_median_index)
 
 
+def _count_different(view, options, context):
+    n = c_int64()
+    _call(context, lib.bf_unique, byref(view.array), options, None, None, byref(n))
+    return n.value
+
+
+def _of_groups(keys, values, select, context, shape, name, empty, options, *quantiles):
+    """Calls the library for results of dtype `name`, behind an axis of `shape`. Returns the keys of the
+    groups, and the results."""
+    context = context or _default_context()
+    if empty is not None:
+        options.empty = ctypes.pointer(value_of(empty, name))
+    n = c_int64()
+    groups = Target(values._object, keys.dtype, [_count_different(keys, None, context)])
+    target = Target(values._object, name, [*shape, len(groups.made)])
+    _call(
+        context, select, byref(values.array), byref(keys.array), *quantiles, byref(options),
+        byref(groups.array), byref(target.array), byref(n),
+    )  # fmt: skip
+    return groups.made, target.made
+
+
+def group_median(keys, values, *, nan="propagate", empty=None, dtype=None, context=None):
+    """Returns the different keys, ascending, and the median of the values of each: values[i] belongs to
+    keys[i]. Both have one dimension. -0 is the key 0, and all NaNs are one key, the last."""
+    keys, values = View(keys), View(values, dtype)
+    name = NAMES[lib.bf_median_dtype(DTYPES[values.dtype])]
+    return _of_groups(
+        keys, values, lib.bf_median_groups, context, [], name, empty, _options(nan=nan)
+    )
+
+
+def group_quantile(
+    keys, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
+):
+    """Returns the different keys, ascending, and the quantiles q of the values of each, as group_median
+    does; of several q, the first axis is theirs."""
+    keys, values = View(keys), View(values, dtype)
+    fractions, shape = _fractions(q, 1)
+    name = NAMES[lib.bf_quantile_dtype(DTYPES[values.dtype], _method(method))]
+    listed, results = _of_groups(
+        keys, values, lib.bf_quantile_groups, context, [len(fractions)], name, empty,
+        _options(nan=nan, method=method), fractions, len(fractions),
+    )  # fmt: skip
+    return listed, results if shape else results[0]
+
+
 def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns the element at position n (from 0; or a sequence of positions) of the order of each line
     along axis (None: of all elements): sort(x, axis)[n], in less time.
@@ -469,14 +541,22 @@ def unique(x, *, nan="propagate", dtype=None, context=None):
     """
     context = context or _default_context()
     view, n = View(x, dtype), c_int64()
-    options = _options(nan=nan)
-    _call(context, lib.bf_unique, byref(view.array), byref(options), None, None, byref(n))
-    values, counts = Target(x, view.dtype, [n.value]), Target(x, "i64", [n.value])
+    most = 1
+    for extent in view.array.shape[: view.array.ndim]:
+        most *= extent
+    values, counts = Target(x, view.dtype, [most]), Target(x, "i64", [most])
     _call(
-        context, lib.bf_unique, byref(view.array), byref(options), byref(values.array),
+        context, lib.bf_unique, byref(view.array), byref(_options(nan=nan)), byref(values.array),
         byref(counts.array), byref(n),
     )  # fmt: skip
-    return values.made, counts.made
+    return _cut(values.made, n.value), _cut(counts.made, n.value)
+
+
+def _cut(made, n):
+    """Returns the first n elements of a new array; of few, without the memory of the others."""
+    cut = made[:n]
+    copy = getattr(cut, "clone", None) or getattr(cut, "copy", None)  # of tensors; a memoryview has none
+    return cut if 2 * n > len(made) or not copy else copy()
 
 
 def mode(x, *, nan="propagate", dtype=None, context=None):

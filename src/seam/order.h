@@ -47,6 +47,10 @@ typedef struct bf_order_backend {
      * or 16 bytes each. */
     bf_status (*sort_rows)(bf_context *context, const bf_order_lines *keys, int payloads,
                            void *const payload[], const int bytes[]);
+    /* Writes the rank of each element in its line, from 1, as lines->values lies: f64 if they are
+     * averaged, else i64. Lines have no offsets, and no pairs. NULL: the CPU does it. */
+    bf_status (*rank)(bf_context *context, const bf_order_lines *lines, bf_rank_method method,
+                      void *ranks);
     /* Writes the first k > 0 elements of each line in order, and their positions (i64): line l's
      * are elements l * k and on. Either may be NULL. Lines have at least k elements, and no
      * offsets. */
@@ -56,8 +60,8 @@ typedef struct bf_order_backend {
      * Errors: BF_E_NAN, BF_E_EMPTY, with messages. */
     bf_status (*select)(bf_context *context, const bf_order_lines *lines,
                         const bf_selection *selection, void *results);
-    /* Adds n > 0 elements to a tally, in host memory. Errors also: BF_E_STATE, with a message (there
-     * are more to collect than the pass before has counted). NULL: the CPU does it. */
+    /* Adds n > 0 elements to a tally, in host memory. Errors also: BF_E_STATE, with a message
+     * (there are more to collect than the pass before has counted). NULL: the CPU does it. */
     bf_status (*tally)(bf_context *context, const bf_ranges *ranges, const void *values, int64_t n,
                        bf_tally *tally);
     /* Writes for each of m wanted elements its place (i64) in n sorted ones. */

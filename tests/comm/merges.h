@@ -197,6 +197,72 @@ static inline bool refuse_many(bf_comm *comm, bf_context *context, void *arg) {
     return true;
 }
 
+/* ---- quantiles ------------------------------------------------------------------------------- */
+
+enum { QUANTILES = 3 };
+static const double wanted_quantiles[QUANTILES] = {0, 0.3, 0.99};
+
+static inline bool are_equal_quantiles(const bf_quantiles *a, const bf_quantiles *b) {
+    const size_t size = bf_quantiles_save_size(a);
+    char *x = malloc(size), *y = malloc(size);
+    const bool equal = size == bf_quantiles_save_size(b) && x && y &&
+                       bf_quantiles_save(a, x) == BF_OK && bf_quantiles_save(b, y) == BF_OK &&
+                       memcmp(x, y, size) == 0;
+    free(x), free(y);
+    return equal;
+}
+
+static inline bool absorb_part(bf_quantiles *q, const problem *p, int64_t first, int64_t end) {
+    const bf_array part = part_of(p, first, end);
+    return bf_quantiles_absorb(q, &part) == BF_OK;
+}
+
+/* In each pass a rank absorbs its part; what merges is what one that has all data would have. */
+static inline bool merge_quantiles(bf_comm *comm, bf_context *context, void *arg) {
+    const problem *p = arg;
+    const int rank = bf_comm_rank(comm), ranks = bf_comm_ranks(comm);
+    const int64_t first = part_begin(N, rank, ranks), end = part_begin(N, rank + 1, ranks);
+    bf_quantiles *q = NULL, *whole = NULL;
+    CHECK(bf_quantiles_create(context, p->dtype, wanted_quantiles, QUANTILES, NULL, &q) == BF_OK);
+    CHECK(bf_quantiles_create(context, p->dtype, wanted_quantiles, QUANTILES, NULL, &whole) ==
+          BF_OK);
+    for (int done = 0, all_done = 0; !done;) {
+        CHECK(absorb_part(q, p, first, end) && absorb_part(whole, p, 0, N));
+        CHECK(bf_comm_merge_quantiles(comm, q) == BF_OK);
+        CHECK(are_equal_quantiles(q, whole));
+        CHECK(bf_quantiles_next(q, &done) == BF_OK && bf_quantiles_next(whole, &all_done) == BF_OK);
+        CHECK(done == all_done);
+    }
+    CHECK(are_equal_quantiles(q, whole));
+    CHECK(bf_comm_merge_quantiles(comm, q) == BF_E_STATE);
+    bf_quantiles_destroy(q), bf_quantiles_destroy(whole);
+    return true;
+}
+
+/* All ranks get one status, and no quantiles change. */
+static inline bool refuse_quantiles(bf_comm *comm, bf_context *context, void *arg) {
+    const problem *p = arg;
+    const bool odd = bf_comm_rank(comm) == 1;
+    int done = 0;
+    bf_quantiles *q = NULL, *was = NULL, *median = NULL;
+    CHECK(bf_quantiles_create(context, p->dtype, wanted_quantiles, QUANTILES, NULL, &q) == BF_OK);
+    CHECK(bf_quantiles_create(context, p->dtype, wanted_quantiles, QUANTILES, NULL, &was) == BF_OK);
+    CHECK(bf_quantiles_create(context, p->dtype, NULL, 0, NULL, &median) == BF_OK);
+    CHECK(absorb_part(q, p, 0, N) && absorb_part(was, p, 0, N));
+    CHECK(bf_comm_merge_quantiles(comm, odd ? NULL : q) == BF_E_ARGUMENT);
+    CHECK(strstr(bf_context_message(context), odd ? "no quantiles" : "1 of 3 ranks") != NULL);
+    CHECK(bf_comm_merge_quantiles(comm, odd ? median : q) == BF_E_COMM);
+    CHECK(are_equal_quantiles(q, was));
+    CHECK(bf_quantiles_next(q, &done) == BF_OK && !done);
+    CHECK(bf_comm_merge_quantiles(comm, odd ? was : q) == BF_E_COMM); /* another pass */
+    CHECK(bf_quantiles_next(was, &done) == BF_OK);
+    CHECK(absorb_part(q, p, 0, N) && absorb_part(was, p, 0, N));
+    CHECK(bf_comm_merge_quantiles(comm, q) == BF_E_STATE); /* three times the elements */
+    CHECK(are_equal_quantiles(q, was));
+    bf_quantiles_destroy(q), bf_quantiles_destroy(was), bf_quantiles_destroy(median);
+    return true;
+}
+
 /* ---- histograms and groups ------------------------------------------------------------------- */
 
 static inline bool merge_counts(bf_comm *comm, bf_context *context, void *arg) {

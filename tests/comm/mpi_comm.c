@@ -27,6 +27,7 @@ static void merge_everything(mpi_world *w) {
     }
     problem *p = make_problem(BF_F64, KIND_NARROW);
     run_on(w, merge_many_states, p);
+    run_on(w, merge_quantiles, p);
     run_on(w, merge_counts, p);
     run_on(w, share_groups, p);
     if (bf_comm_ranks(w->comm) == 3) run_on(w, refuse_states, p);

@@ -132,6 +132,7 @@ static void exchange_is_enough(void **unused) {
             run_crowd(n, functions, -1, merge_all_ops, p);
             run_crowd(n, functions, -1, merge_counts, p);
             run_crowd(n, functions, -1, merge_many_states, p);
+            run_crowd(n, functions, -1, merge_quantiles, p);
             run_crowd(n, functions, -1, share_groups, p);
             run_crowd(n, functions, -1, add_arrays, &s);
         }
@@ -142,12 +143,14 @@ static void exchange_is_enough(void **unused) {
     }
 }
 
+enum { CALLS = 7 };
+
 /* The statuses that each rank got. */
 typedef struct outcome {
     const problem *p;
     pthread_barrier_t barrier;
     long until; /* allocations that succeed; -1: all */
-    bf_status status[RANKS_MOST][6];
+    bf_status status[RANKS_MOST][CALLS];
 } outcome;
 
 /* One call of each kind. */
@@ -165,8 +168,10 @@ static bool try_calls(bf_comm *comm, bf_context *context, void *arg) {
     bf_state *states[] = {state_of(context, o->p, BF_VAR, 0, 9),
                           state_of(context, o->p, BF_MIN, 0, 9)};
     bf_states *many = many_of(context, o->p, BF_SUM, 5, 0, 9);
+    bf_quantiles *q = NULL;
     bf_histogram *h = NULL;
     bf_groups *g = NULL;
+    CHECK(bf_quantiles_create(context, BF_F64, NULL, 0, NULL, &q) == BF_OK);
     CHECK(data && states[0] && states[1] && many && bf_groups_create(context, &kind, &g) == BF_OK);
     CHECK(bf_histogram_create(context, BF_F64, &bins, &h) == BF_OK && absorb_rows(g, o->p, 0, 99));
     pthread_barrier_wait(&o->barrier);
@@ -178,10 +183,12 @@ static bool try_calls(bf_comm *comm, bf_context *context, void *arg) {
     o->status[rank][3] = bf_comm_exchange_groups(comm, g);
     o->status[rank][4] = bf_comm_allreduce(comm, &few, &few);
     o->status[rank][5] = bf_comm_merge_many(comm, many);
+    o->status[rank][6] = bf_comm_merge_quantiles(comm, q);
     pthread_barrier_wait(&o->barrier);
     if (rank == 0) atomic_store(&until_failure, -1);
     pthread_barrier_wait(&o->barrier);
     bf_histogram_destroy(h);
+    bf_quantiles_destroy(q);
     bf_groups_destroy(g);
     bf_states_destroy(many);
     bf_state_destroy(states[0]);
@@ -193,7 +200,7 @@ static bool try_calls(bf_comm *comm, bf_context *context, void *arg) {
 /* Do all ranks have the statuses of rank 0, and is each BF_OK or `failure`? Sets *failed. */
 static void check_outcome(const outcome *o, int ranks, bf_status failure, bool *failed) {
     *failed = false;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < CALLS; i++)
         for (int r = 0; r < ranks; r++) {
             assert_int_equal(o->status[r][i], o->status[0][i]);
             if (o->status[r][i] != BF_OK) assert_int_equal(o->status[r][i], failure);

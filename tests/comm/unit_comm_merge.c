@@ -29,6 +29,19 @@ static void many_states_merge_to_those_of_all(void **unused) {
     }
 }
 
+static void quantiles_merge_to_those_of_all(void **unused) {
+    (void)unused;
+    for (int d = 0; d < DTYPE_COUNT; d++) {
+        problem *p = make_problem(all_dtypes[d], d % 2 ? KIND_FULL : KIND_NARROW);
+        on_ranks(1 + d % RANKS_MOST, merge_quantiles, p);
+        on_ranks(RANKS_MOST - d % RANKS_MOST, merge_quantiles, p);
+        free(p);
+    }
+    problem *p = make_problem(BF_F64, KIND_FULL);
+    on_ranks(3, refuse_quantiles, p);
+    free(p);
+}
+
 /* ---- histograms ------------------------------------------------------------------------------ */
 
 static void histograms_merge_to_that_of_all(void **unused) {
@@ -57,6 +70,7 @@ int main(void) {
         cmocka_unit_test(states_merge_to_the_state_of_all),
         cmocka_unit_test(what_one_rank_refuses_all_refuse),
         cmocka_unit_test(many_states_merge_to_those_of_all),
+        cmocka_unit_test(quantiles_merge_to_those_of_all),
         cmocka_unit_test(histograms_merge_to_that_of_all),
         cmocka_unit_test(groups_end_on_one_rank_each),
     };

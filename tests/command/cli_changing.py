@@ -29,6 +29,7 @@ COMMANDS = [op + " x" for op in OPERATIONS + ["prod", "describe", "count"]] + [
     "join --count 30000 x y", "map add x y -o out.npy", "map mul x x -o out.npy",
     "map div x 3 -o out.npy", "map cast x --to f32 -o out.npy",
     "hist --tsv x", "hist --bins 40 --range 0:1000 --strict --tsv x",
+    "median x", "quantile --memory 100M x", "describe --quantiles x", "median --total x y",
     "hist --bins 9 --weights y --tsv x",
     "merge saved saved", "verify --against saved x", "verify --against described x"]
 

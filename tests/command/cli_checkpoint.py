@@ -26,6 +26,8 @@ COMMANDS = ["sum x.npy", "prod x.npy", "describe x.npy y.npy", "argmax --total y
             "argmin f.npy", "count late.txt", "var --total --nan skip big.npy x.npy",
             "mean --index k.npy --slots 3000 x.npy", "sumsq --axis 1 m.npy",
             "sum --axis 0 --column value,late t.csv",
+            "median" + 15 * " x.npy y.npy", "quantile --total -p 1,50,99.9" + 12 * " big.npy x.npy",
+            "quantile --column value,late" + 9 * " t.csv", "describe --quantiles x.npy",
             "max --offsets o.npy --empty 7 x.npy big.npy"][::3 if SANITIZED else 1]
 
 

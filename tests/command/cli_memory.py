@@ -2,54 +2,12 @@
 import json
 import os
 import resource
-import subprocess
-import sys
 import unittest
 
 import numpy as np
 
-from command import BITFOLD, SANITIZED, CommandTest, least_memory, run
-
-MIB = 1 << 20
-LIMIT = least_memory() + 6 # MiB, of two threads
-LIMITED = ["-j2", "--memory", "%dM" % LIMIT]
-
-# Runs a command and writes its peak of resident memory, in KiB, to a file: VmHWM begins anew with a
-# program, while the peak that wait4 tells may be this interpreter's.
-PEAK = """
-import os, resource, sys
-child = os.fork()
-if child == 0:
-    os.execv(sys.argv[2], sys.argv[2:])
-status = os.wait4(child, 0)
-open(sys.argv[1], "w").write(str(status[2].ru_maxrss))
-sys.exit(os.waitstatus_to_exitcode(status[1]))
-"""
-
-# A sanitizer's own memory is not counted; it makes all slow, so inputs are a quarter as large.
-SHARE = 4 if SANITIZED else 1
-THREADS_ALONE = "tsan" in BITFOLD # are of interest; those of work without a limit are in other tests
-
-
-class MemoryTest(CommandTest):
-    def limited(self, *arguments, stdin=None, limit=LIMIT):
-        """What a command writes to standard output, having kept to the limit."""
-        peak = self.path("peak")
-        command = [BITFOLD, *map(str, arguments), "-j2", "--memory", "%dM" % limit]
-        done = subprocess.run([sys.executable, "-S", "-c", PEAK, peak, *command], input=stdin,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-        self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)
-        with open(peak) as f:
-            if not SANITIZED:
-                self.assertLess(int(f.read()), limit * 1024, arguments)
-        return done.stdout.decode().rstrip("\n")
-
-    def same(self, *arguments, **more):
-        """With a limit and without one, from a file; returns that output."""
-        found = self.limited(*arguments, **more)
-        if not THREADS_ALONE:
-            self.assertEqual(found, self.result(*arguments), arguments)
-        return found
+from command import run
+from memory import LIMIT, LIMITED, MIB, SHARE, THREADS_ALONE, MemoryTest
 
 
 class Arrays(MemoryTest):
@@ -72,6 +30,29 @@ class Arrays(MemoryTest):
         want = self.same("argmin", name)
         with open(name, "rb") as f:
             self.assertEqual(self.limited("argmin", stdin=f.read()), want)
+
+    def test_quantiles(self):
+        """Of 96 MiB, and of a pipe of as much, which is spilled."""
+        for x in [self.x, (self.x * 1e6).astype("i8"), np.repeat(self.x, 2).astype("f4")]:
+            name, ordered = self.save("x.npy", x), np.sort(x)
+            want = [ordered[int(np.ceil(p * (len(x) - 1)))] for p in [0, 0.5, 0.999, 1]]
+            ask = ["quantile", "-p", "0,50,99.9,100", "--method", "higher"]
+            found = self.limited(*ask, name)
+            self.assertEqual([x.dtype.type(float(v)) for v in found.split()], want)
+            with open(name, "rb") as f:
+                self.assertEqual(self.limited(*ask, stdin=f.read()), found)
+            middle = ordered[(len(x) - 1) // 2:len(x) // 2 + 1].astype("f8")
+            self.assertEqual(x.dtype.type(float(self.limited("median", name))),
+                             x.dtype.type(middle.mean()))
+
+    def test_quantiles_of_text(self):
+        x = np.random.default_rng(2).integers(-10**9, 10**9, 2 * MIB // SHARE)
+        text = b"".join(b"%d,7\n" % v for v in x)
+        ordered = np.sort(x)
+        want = "%d\n%d" % (ordered[(len(x) - 1) // 4], ordered[(len(x) - 1) * 3 // 4])
+        ask = ["quantile", "-p", "25,75", "--method", "lower", "--column", "1"]
+        self.assertEqual(self.limited(*ask, self.write("x.csv", text)), want)
+        self.assertEqual(self.limited(*ask, stdin=text), want)
 
     def test_histograms(self):
         name = self.save("x.npy", self.x)

@@ -54,6 +54,18 @@ COMMANDS = [
     "sum --offsets cuts.npy x.npy", "dot --axis 1 fortran.npy fortran.npy", "std --axis 0,1 fortran.npy",
     "sum --index k.npy --slots 7 x.npy", "sum --axis 2 x.npy", "describe --axis 1 fortran.npy", "norm --axis 0 tiny.npy",
     "sum --axis 1 long.npy", "max --axis 1 fortran.npy long.npy",
+    "median x.npy", "median --total x.npy y.npy x.npy", "quantile -p 0,5,99.9 odd.npy", "median --nan skip odd.npy",
+    "median --column value,late,key t.csv", "quantile --tsv --total lines late", "median lines", "median late",
+    "median empty.npy", "quantile --offset 777 --count 50001 --method lower k.npy", "median --axis 0 fortran.npy",
+    "quantile --empty 3 empty.npy", "median x.npy k.npy missing.npy", "median --total x.npy k.npy", "median bad",
+    "top -n 5 x.npy", "top -n 30000 --least odd.npy", "top -n 7 --total x.npy y.npy x.npy", "top -n 4 --nan skip odd.npy",
+    "top -n 9 --column value,late,key t.csv", "top -n 3 --total lines late", "top -n 3 late", "top -n 9 empty.npy",
+    "top -n 500 --offset 777 --count 50001 k.npy", "top -n 2 --axis 0 fortran.npy", "top -n 12 fortran.npy",
+    "top -n 3 --offset 17 --count 30 lines", "top -n 1 x.npy missing.npy", "top -n 1 --total x.npy k.npy", "top -n 1 bad",
+    "top -n 2 --nan error odd.npy", "top -n 999999999999 tiny.npy", "top -n 40 --memory 64M x.npy",
+   
+    "quantile --nan error odd.npy", "describe --quantiles x.npy odd.npy", "describe --quantiles=1,50 t.csv",
+    "quantile --method hazen swapped.npy fortran.npy", "median one tiny.npy", "median --index k.npy --slots 2100 x.npy",
     "hist --strict --bins 3 --range 0:1 x.npy", "count x.npy k.npy", "sum --total x.npy k.npy",
     "help sum", "--version", "merge saved saved", "map neg x.npy -o out.npy", "julia -o out.png", "nothing"]
 
@@ -168,7 +180,7 @@ class Commands(RanksTest):
     def test_more_ranks_than_rows(self):
         write_inputs(self.dir)
         for i, command in enumerate(["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",
-                                     "describe tiny.npy", "group one --sum one", "sum --axis 0 tiny.npy"]):
+                                     "describe tiny.npy", "median one", "quantile tiny.npy", "top -n 2 tiny.npy", "group one --sum one", "sum --axis 0 tiny.npy"]):
             self.check(FOUND[i % len(FOUND)], 8 if ALL else 4, *command.split())
 
     def test_commands_without_ranks_are_refused(self):
@@ -177,6 +189,13 @@ class Commands(RanksTest):
             self.assertEqual((code, out), (2, b""))
             self.assertEqual(error.count("bitfold map: this command does not run over ranks\n"
                                          "hint: run 'bitfold map'\n"), 1, error)
+            for command in ["sort", "argsort", "unique"]:
+                code, out, error = self.ranks(mpi, 2, command, "x")
+                self.assertEqual((code, out), (2, b""))
+                self.assertIn("bitfold %s: this command does not run over ranks" % command, error)
+            code, out, error = self.ranks(mpi, 2, "top", "-j1", "-n", 1 << 40, "--memory", "64M", "x")
+            self.assertEqual((code, out), (2, b""))
+            self.assertIn("--memory is too small for so many numbers over ranks", error)
             self.assertEqual(self.ranks(mpi, 1, "map", "abs", "-o", "out.npy",
                                         self.save("x.npy", np.ones(3)))[0], 0)
 
@@ -185,6 +204,16 @@ class Commands(RanksTest):
         self.assertEqual(set(FOUND) - set(mpis), set())
         for mpi in FOUND:
             self.assertIn(b"bitfold-mpi." + mpi.encode(), run("devices").stdout)
+
+    def test_objects_are_those_of_one_process(self):
+        write_inputs(self.dir)
+        for i, command in enumerate(["median --nan skip odd.npy", "describe --quantiles odd.npy"]):
+            arguments = [*command.split(), "--json"]
+            found = json.loads(self.ranks(FOUND[i % len(FOUND)], 3, *arguments)[1])
+            want = json.loads(run(*arguments, cwd=self.dir).stdout)
+            for each in [found, want]:
+                each.pop("seconds")
+            self.assertEqual(found, want)
 
     def test_one_rank_reads_standard_input(self):
         for mpi in FOUND:
@@ -236,7 +265,7 @@ class Failures(RanksTest):
         x = self.save("x.npy", np.arange(5_000_000.0))
         y = self.save("y.npy", np.arange(4_500_000.0))
         commands = [["sum", x, y], ["prod", "--total", x, y], ["hist", "--tsv", x, y],
-                    ["count", "--count", "300000", y, x]]
+                    ["count", "--count", "300000", y, x], ["median", "--total", *6 * [x, y]]]
         for i, mpi in enumerate(FOUND):
             for command in commands if ALL else commands[i::2]:
                 want = run(*command).stdout

@@ -1,4 +1,4 @@
-"""20 GiB within --memory 512M, and a disk that is full in the midst of a spill, at any point."""
+"""20 GiB within --memory 512M or 256M, and a disk that is full in the midst of a spill, at any point."""
 import os
 import random
 import resource
@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 
 from command import BITFOLD, CommandTest, run
-from cli_memory import PEAK
+from memory import PEAK
 
 MIB = 1 << 20
 N = 20 * (1 << 30) // 4
@@ -18,15 +18,15 @@ FAR = {7: 5, N // 2: -3, N - 1: 4} # of an array of zeros
 
 
 class Huge(CommandTest):
-    def within(self, *arguments):
-        """The output of a command that keeps to 512 MiB."""
+    def within(self, *arguments, limit=512):
+        """The output of a command that keeps to so many MiB."""
         peak = self.path("peak")
         done = subprocess.run([sys.executable, "-S", "-c", PEAK, peak, BITFOLD,
-                               *map(str, arguments), "--memory", "512M"], stdout=subprocess.PIPE,
+                               *map(str, arguments), "--memory", "%dM" % limit], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=1800)
         self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)
         with open(peak) as f:
-            self.assertLess(int(f.read()), 512 * 1024, arguments)
+            self.assertLess(int(f.read()), limit * 1024, arguments)
         return done.stdout.decode()
 
     def test_a_file_of_20_gib(self):
@@ -43,6 +43,29 @@ class Huge(CommandTest):
         self.assertEqual(self.within("hist", "--edges", "-4,0,1,6", name),
                          "-4\t0\t1\n0\t1\t%d\n1\t6\t2\n" % (N - 3))
         self.assertEqual(self.within("argmin", name), "%d\n" % (N // 2))
+
+    def test_quantiles_of_20_gib(self):
+        """Of a permutation of 0 to N - 1, scaled to the f64 of that rank: sorted, the file would be
+        these in turn."""
+        name, n, part = self.path("x.npy"), N // 2, 1 << 22
+        factor = 0x9E3779B1 # odd, and n is a power of 2 times 5: prime to it
+        self.assertEqual(np.gcd(factor, n), 1)
+        with open(name, "wb") as f:
+            np.lib.format.write_array_header_1_0(
+                f, {"descr": "<f8", "fortran_order": False, "shape": (n,)})
+            for first in range(0, n, part):
+                i = np.arange(first, min(first + part, n), dtype="u8")
+                ranks = i * np.uint64(factor) % np.uint64(n)
+                (np.sqrt(ranks.astype("f8")) - 1000).tofile(f)
+
+        def element(rank):
+            return float(np.sqrt(np.float64(rank)) - 1000)
+
+        ask = ["quantile", "-p", "0,50,99.9,100", "--method", "lower", name]
+        want = [element(rank) for rank in [0, (n - 1) // 2, int(0.999 * (n - 1)), n - 1]]
+        self.assertEqual(list(map(float, self.within(*ask, limit=256).split())), want)
+        want = (element(n // 2 - 1) + element(n // 2)) / 2
+        self.assertEqual(float(self.within("median", name, limit=256)), want)
 
     def test_a_disk_that_is_full_at_any_point(self):
         spill = self.path("spill")

@@ -6,9 +6,11 @@ BITFOLD_SEED: the first one's seed.
 A failure prints the seed that alone repeats it.
 """
 
+import ctypes
 import math
 import os
 import unittest
+from ctypes import byref, c_double, c_int, c_size_t, c_void_p
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +18,8 @@ import numpy as np
 import bitfold
 import devices
 import generate
+from bitfold._arrays import View
+from bitfold._library import lib
 from oracle import DTYPES, FLOATS, INTS, as_f64, round_to
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300"))
@@ -27,6 +31,12 @@ METHODS = (
     "normal_unbiased",
 )  # fmt: skip
 BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+lib.bf_quantiles_save_size.restype = c_size_t
+for name in ("save", "absorb", "merge", "next", "result", "destroy"):
+    getattr(lib, "bf_quantiles_" + name).argtypes = [c_void_p, c_void_p][: 2 - (name == "destroy")]
+lib.bf_quantiles_save_size.argtypes = [c_void_p]
+lib.bf_quantiles_create.argtypes = [c_void_p, c_int, c_void_p, c_int, c_void_p, c_void_p]
+lib.bf_quantiles_load.argtypes = [c_void_p, c_void_p, c_size_t, c_void_p]
 
 
 # ---- the oracle -----------------------------------------------------------------------------------
@@ -160,16 +170,83 @@ def nearest(exact, dtype):
     return float(Fraction(round(scaled)) * Fraction(2) ** exponent)
 
 
+def key_of(x, dtype):
+    """Elements as keys: -0 as 0, every NaN as the default one."""
+    if dtype not in FLOATS:
+        return whole_of(x, dtype)
+    wide = as_f64(x, dtype)
+    return np.where(np.isnan(wide), default_nan(dtype), np.where(wide == 0, np.zeros(1, x.dtype), x))
+
+
+def rank(line, dtype, order, method):
+    """The rank of each element of a line whose order is given."""
+    keys = places(key_of(line, dtype), dtype)[order]
+    first = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
+    ranks = np.zeros(len(line), "f8" if method == "average" else "i8")
+    for number, (begin, end) in enumerate(zip(first, [*first[1:], len(keys)])):
+        of = {"average": (begin + 1 + end) / 2, "min": begin + 1, "max": end, "dense": number + 1}
+        ranks[order[begin:end]] = of[method] if method in of else np.arange(begin, end) + 1
+    return ranks
+
+
 # ---- cases ----------------------------------------------------------------------------------------
+
+
+def shape_of(rng):
+    """Mostly small ones; lines about the sizes where methods change, and many short lines."""
+    u = rng.random()
+    if u < 0.02:
+        return [int(rng.integers(1 << 14, 1 << 20))]
+    if u < 0.08:
+        return [int(rng.integers(1, 3)), (1 << int(rng.integers(4, 18))) + int(rng.integers(-1, 2))]
+    if u < 0.1:
+        length = int(rng.integers(1, 50))
+        return [int(rng.integers(1, 5000)), length] if rng.random() < 0.5 else [length, int(rng.integers(1, 5000))]
+    return generate.shape_of(rng)
+
+
+def lowest_bits(rng, dtype, n):
+    """Values that differ in their last bits, about a few that are far apart."""
+    far = generate.values(rng, dtype, 2)
+    x = bits_of(far)[rng.integers(0, 2, n) if rng.random() < 0.5 else np.zeros(n, int)]
+    return (x ^ rng.integers(0, 1 << int(rng.integers(1, 8)), n).astype(x.dtype)).view(far.dtype)
+
+
+def almost_all_nan(rng, dtype, n):
+    x = generate.with_nans(rng, dtype, n)
+    at = rng.integers(0, max(n, 1), 3)
+    keep = np.isin(np.arange(n), at)
+    return np.where(keep, x, default_nan(dtype))
+
+
+def arranged(rng, x, dtype):
+    """Elements in an arrangement that is hard to divide."""
+    n, u = len(x), rng.random()
+    if u >= 0.4 or not n:
+        return x
+    rising = x[np.argsort(places(x, dtype), kind="stable")]
+    if u < 0.1:
+        return x[rng.integers(0, min(n, 5), n)]  # few
+    if u < 0.15:
+        return rising
+    if u < 0.2:
+        return rising[::-1]
+    if u < 0.25:  # an organ pipe
+        return np.concatenate([rising[::2], rising[1::2][::-1]])
+    if u < 0.3:  # a saw
+        return np.concatenate([rising[i :: min(n, 7)] for i in range(min(n, 7))])
+    if u < 0.35:  # a few are out of order
+        rising[rng.integers(0, n, 3)] = x[:3] if n > 2 else x[0]
+        return rising
+    rest = x[rng.integers(0, n)]  # one value, and a few others
+    return np.where(rng.random(n) < 0.02, x, rest)
 
 
 class Problem:
     def __init__(self, seed):
         self.rng = rng = np.random.default_rng(seed)
         self.dtype = dtype = DTYPES[seed % len(DTYPES)]
-        shape = generate.shape_of(rng)
-        if rng.random() < 0.02:
-            shape = [int(rng.integers(1 << 14, 1 << 20))]
+        shape = shape_of(rng)
         n = math.prod(shape)
         if dtype in INTS and rng.random() < 0.4:
             x = generate.ints_small(rng, dtype, n)
@@ -177,12 +254,11 @@ class Problem:
             x = generate.values(rng, dtype, n)
         if dtype in FLOATS and rng.random() < 0.4:  # few have quantiles among data of any bits
             x = generate.normal(rng, dtype, n)
-        pattern = rng.random()
-        if pattern < 0.1 and n:
-            x = x[rng.integers(0, min(n, 5), n)]
-        elif pattern < 0.25:
-            x = x[np.argsort(places(x, dtype), kind="stable")]
-            x = x[::-1] if pattern < 0.17 else x
+        if rng.random() < 0.1:
+            x = lowest_bits(rng, dtype, n)
+        if dtype in FLOATS and rng.random() < 0.04:
+            x = almost_all_nan(rng, dtype, n)
+        x = arranged(rng, x, dtype)
         self.x = generate.placed_anyhow(rng, np.ascontiguousarray(x).reshape(shape))
         self.named = {"dtype": dtype} if dtype in ("bool", "bf16") else {}
         self.descending = bool(rng.random() < 0.5)
@@ -213,6 +289,51 @@ def held(dtype):
 def bits_of(x):
     x = np.ascontiguousarray(x)
     return x.view(f"u{x.itemsize}") if x.size else x
+
+
+class Passes:
+    """A bf_quantiles, from its saved form."""
+
+    def __init__(self, context, p, saved=None):
+        self.context, self.p, self.handle = context, p, c_void_p()
+        if saved:
+            context._call(lib.bf_quantiles_load, context._handle, saved, c_size_t(len(saved)), byref(self.handle))
+
+    @classmethod
+    def looking_for(cls, q, context, p, options):
+        new = cls(context, p)
+        context._call(
+            lib.bf_quantiles_create, context._handle, bitfold.DTYPES[p.dtype], (c_double * len(q))(*q),
+            len(q), byref(options), byref(new.handle),
+        )  # fmt: skip
+        return new
+
+    def __del__(self):
+        lib.bf_quantiles_destroy(self.handle)
+
+    def copy(self):
+        saved = ctypes.create_string_buffer(lib.bf_quantiles_save_size(self.handle))
+        self.context._call(lib.bf_quantiles_save, self.handle, saved)
+        return Passes(self.context, self.p, saved)
+
+    def absorb(self, x):
+        view = View(x, self.p.named.get("dtype"))
+        self.context._call(lib.bf_quantiles_absorb, self.handle, byref(view.array))
+
+    def merge(self, other):
+        self.context._call(lib.bf_quantiles_merge, self.handle, other.handle)
+
+    def is_done(self):
+        """Ends the pass."""
+        done = c_int()
+        self.context._call(lib.bf_quantiles_next, self.handle, byref(done))
+        return done.value
+
+    def results(self, method, m):
+        number = lib.bf_quantile_dtype(bitfold.DTYPES[self.p.dtype], METHODS.index(method))
+        kind, values = held(bitfold._arrays.NAMES[number]), (bitfold._library.Value * m)()
+        self.context._call(lib.bf_quantiles_result, self.handle, values)
+        return np.array([np.frombuffer(bytes(v.as_), kind)[0] for v in values], kind)
 
 
 class Random(unittest.TestCase):
@@ -314,20 +435,22 @@ class Random(unittest.TestCase):
         return axes, shape, flat
 
     def quantiles(self, p, line_lengths):
-        n = max(line_lengths, default=1) or 1
-        choices = [0, 1, 0.5, 0.25, 0.75, p.rng.random(), p.rng.integers(0, n + 1) / n, 5e-324, 1 - 2**-53]
-        return [float(q) for q in p.rng.choice(choices, p.rng.integers(1, 5))]
+        """Some that are ranks, of every method's formula, or one ulp beside; and others."""
+        n = int(p.rng.choice(line_lengths)) if line_lengths else 1
+        i = int(p.rng.integers(0, n + 1))
+        ranks = [i / max(n, 1), i / max(n - 1, 1), (i + 0.5) / max(n, 1), i / (n + 1), (i + 1 / 3) / (n + 1 / 3)]
+        beside = [np.nextafter(r, to) for r in ranks for to in (0, 1)]
+        choices = [0, 1, 0.5, 0.25, 0.75, 0.999, p.rng.random(), *ranks, *beside, 5e-324, 1 - 2**-53]
+        return [min(float(q), 1.0) for q in p.rng.choice(choices, p.rng.integers(1, 5))]
 
     def check_statistics(self, p, what):
         axes, shape, lines = self.fibres(p)
-        if len(lines) > 300:
-            lines, shape = lines[:300], None
         options = dict(nan=p.nan, context=self.context, **p.named)
         method = str(p.rng.choice(METHODS))
         q = self.quantiles(p, [lines.shape[1]])
         kind = np.dtype("f8") if p.dtype in INTS else held(p.dtype)
-        if shape is None or math.prod(shape) == 0:
-            return
+        if not 0 < len(lines) < 6000 or len(shape) == 8:  # the oracle takes a line at a time
+            return  # and several quantiles have a dimension more
         want = self.expect(lines, p, kind, lambda line: median(line, p.dtype))
         if want is not bitfold.EmptyError:
             want = want.reshape(shape)
@@ -411,6 +534,43 @@ class Random(unittest.TestCase):
                 found = bitfold.searchsorted(self.put(line), self.put(each), side, **options)
                 self.assert_bits(found, np.searchsorted(ordered, key, side), what + side)
 
+    def check_rank(self, p, what):
+        lines = p.lines(p.axis)
+        method = str(p.rng.choice(["average", "min", "max", "dense", "ordinal"]))
+        kind = np.dtype("f8") if method == "average" else np.dtype("i8")
+        ranks = [rank(each, p.dtype, order_of(each, p.dtype, p.descending, p.skip), method) for each in lines]
+        found = bitfold.rank(
+            self.put(p.x), p.axis, method=method, descending=p.descending, nan=p.nan, context=self.context, **p.named
+        )
+        self.assert_bits(found, p.back(ranks, p.axis, kind), what + method)
+
+    def check_groups(self, p, what):
+        x, rng = self.one_line(p), p.rng
+        kind = str(rng.choice([each for each in DTYPES if each != "bf16"]))
+        pool = generate.values(rng, kind, int(rng.choice([1, 3, 50, max(len(x), 1)])))
+        keys = pool[rng.integers(0, len(pool), len(x))]
+        sorts = places(key_of(keys, kind), kind)
+        listed = [keys[:0]] + [key_of(keys, kind)[sorts == each][:1] for each in np.unique(sorts)]
+        listed = np.concatenate([key_of(each, kind) for each in listed]).astype(held(kind))
+        lines = [x[sorts == each] for each in np.unique(sorts)]
+        if len(lines) > 300:
+            return
+        placed = self.put(keys.astype(bool) if kind == "bool" else keys), self.put(x)
+        method, q = str(rng.choice(METHODS)), self.quantiles(p, [len(line) for line in lines])
+        options = dict(nan=p.nan, context=self.context, **p.named)
+
+        def checked(found):
+            self.assert_bits(found[0], listed, what + f" keys {kind}")
+            return found[1]
+
+        want = self.expect(lines, p, np.dtype("f8") if p.dtype in INTS else held(p.dtype), lambda line: median(line, p.dtype))
+        self.compare(lambda: checked(bitfold.group_median(*placed, **options)), want, what + f" groups {kind}")
+        if lines:
+            self.check_quantiles(
+                p, lines, (len(lines),), method, q,
+                lambda: checked(bitfold.group_quantile(*placed, q, method=method, **options)), what + f" groups {kind}",
+            )
+
     def check_unique(self, p, what):
         x = self.one_line(p)
         keys = whole_of(x, p.dtype)
@@ -451,8 +611,38 @@ class Random(unittest.TestCase):
         for found, given in zip(rows, payloads):
             self.assert_bits(found, given[order], what)
 
-    CHECKS = (check_sort, check_sort, check_top, check_statistics, check_statistics, check_segments,
-              check_index, check_places, check_unique, check_rows)  # fmt: skip
+    def check_in_place(self, p, what):
+        """Wherever the array lies: it is its own output, if its elements do not share memory."""
+        if p.x.size and 0 in p.x.strides:
+            return
+        lines = p.lines(p.axis)
+        wanted = [whole_of(each, p.dtype)[order_of(each, p.dtype, p.descending, p.skip)] for each in lines]
+        view = View(p.x, p.named.get("dtype"))
+        self.context._call(
+            bitfold._order.lib.bf_sort, self.context._handle, byref(view.array), p.axis,
+            byref(bitfold._order._options(p.descending, p.nan)), byref(view.array), None,
+        )  # fmt: skip
+        self.assert_bits(p.x.view(held(p.dtype)), p.back(wanted, p.axis, held(p.dtype)), what)
+
+    def check_passes(self, p, what):
+        """Quantiles of data that are read again: in chunks, of objects that are saved and merged."""
+        line, q = self.one_line(p), self.quantiles(p, [p.x.size])
+        method = str(p.rng.choice(METHODS))
+        options = bitfold._order._options(nan=p.nan, method=method)
+        whole, done = Passes.looking_for(q, self.context, p, options), False
+        while not done:
+            cuts = [0, *sorted(int(i) for i in p.rng.integers(0, len(line) + 1, int(p.rng.integers(0, 4)))), len(line)]
+            parts = [whole.copy() for _ in range(2)]
+            for k in p.rng.permutation(len(cuts) - 1):
+                parts[k % 2].absorb(line[cuts[k] : cuts[k + 1]])
+            whole.merge(parts[1].copy())
+            whole.merge(parts[0])
+            done = whole.is_done()
+        self.check_quantiles(p, [line], (), method, q, lambda: whole.results(method, len(q)), what)
+
+    CHECKS = (check_sort, check_sort, check_in_place, check_top, check_statistics, check_statistics,
+              check_segments, check_index, check_places, check_unique, check_rows, check_passes,
+              check_rank, check_groups)  # fmt: skip
 
     def test_every_result_is_that_of_a_stable_sort(self):
         for seed in range(SEED, SEED + CASES):
@@ -487,6 +677,14 @@ class Errors(unittest.TestCase):
             (bitfold.ArgumentError, lambda: bitfold.index_median(2, np.array([0, 1, 2, 0, 1, 1]), x)),
             (bitfold.ArgumentError, lambda: bitfold.index_median(2, np.array([0, 1, -1, 0, 1, 1]), x)),
             (bitfold.ShapeError, lambda: bitfold.index_median(2, np.array([0, 1]), x)),
+            (bitfold.ArgumentError, lambda: bitfold.rank(x, 1)),
+            (bitfold.ArgumentError, lambda: bitfold.rank(x, method="mean")),
+            (bitfold.NanError, lambda: bitfold.rank(np.array([1, np.nan]), nan="error")),
+            (bitfold.ArgumentError, lambda: bitfold.group_quantile(x, x, 2)),
+            (bitfold.ShapeError, lambda: bitfold.group_median(x[:5], x)),
+            (bitfold.ShapeError, lambda: bitfold.group_median(x.reshape(2, 3), x.reshape(2, 3))),
+            (bitfold.EmptyError, lambda: bitfold.group_median([1, 2] * x[:2], x[:2] * np.nan, nan="skip")),
+            (bitfold.NanError, lambda: bitfold.group_median(x, x * np.nan, nan="error")),
             (bitfold.DtypeError, lambda: bitfold.searchsorted(x, np.array([1]))),
             (bitfold.EmptyError, lambda: bitfold.median(x[:0])),
             (bitfold.EmptyError, lambda: bitfold.mode(x[:0])),
@@ -503,6 +701,34 @@ class Errors(unittest.TestCase):
 
 
 class Numpy(unittest.TestCase):
+    def same(self, found, want, what):
+        self.assertEqual(np.shape(found), np.shape(want), what)
+        self.assertTrue(np.array_equal(found, want, equal_nan=np.asarray(want).dtype.kind == "f"), what)
+
+    def test_random_arrays_are_ordered_as_in_numpy(self):
+        """Where NumPy does not differ: no -0, no infinities, differences that do not overflow."""
+        kinds = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+        for seed in range(SEED, SEED + CASES // 3):
+            rng = np.random.default_rng([seed, 2])
+            kind, n = kinds[seed % 11], int(rng.choice([*generate.SIZES[1:], 5000, 1 << int(rng.integers(20))]))
+            x = np.abs(rng.standard_normal(n) * rng.choice([1, 50])).astype(kind)
+            x = x if rng.random() < 0.5 else x[rng.integers(0, n, n)]
+            what = f"BITFOLD_SEED={seed} BITFOLD_CASES=3: {kind} {n}"
+            q = np.array([0, 1, 0.5, rng.integers(n) / max(n - 1, 1), rng.random()])
+            for method in METHODS:
+                if np.__version__ < "2":  # some have another arithmetic
+                    continue
+                self.same(bitfold.quantile(x, q, method=method), np.quantile(x, q, method=method), what + method)
+            if kind[0] == "f":
+                x[rng.random(n) < rng.choice([0, 0, 0.1, 0.99])] = np.nan
+            self.same(bitfold.sort(x), np.sort(x), what)
+            self.same(bitfold.argsort(x), np.argsort(x, kind="stable"), what)
+            k = int(rng.integers(n))
+            self.same(bitfold.nth(x, k), np.partition(x, k)[k], what)
+            for found, want in zip(bitfold.unique(x), np.unique(x, return_counts=True)):
+                self.same(found, want, what)
+            self.same(bitfold.searchsorted(np.sort(x), x[:100]), np.searchsorted(np.sort(x), x[:100]), what)
+
     def test_percentiles_are_those_of_numpy(self):
         rng = np.random.default_rng(4)
         for kind in ("f4", "f8", "i4", "u1"):
@@ -515,6 +741,14 @@ class Numpy(unittest.TestCase):
                     found = bitfold.percentile(x, [0, 10, 33.3, 50, 100], axis=axis, method=method)
                     self.assertTrue(np.array_equal(found, want), (kind, method, axis))
                     self.assertEqual(np.shape(found), want.shape)
+
+    def test_ranks_are_those_of_scipy(self):
+        x = np.array([0.5, -0.0, np.inf, 0.0, 0.5, 0.5, -1])
+        for method, want in (
+            ("average", [5, 2.5, 7, 2.5, 5, 5, 1]), ("min", [4, 2, 7, 2, 4, 4, 1]), ("max", [6, 3, 7, 3, 6, 6, 1]),
+            ("dense", [3, 2, 4, 2, 3, 3, 1]), ("ordinal", [4, 2, 7, 3, 5, 6, 1]),
+        ):  # fmt: skip
+            self.assertEqual(bitfold.rank(x, method=method).tolist(), want)
 
     def test_shapes_are_those_of_numpy(self):
         x = np.random.default_rng(5).standard_normal((3, 4, 5))

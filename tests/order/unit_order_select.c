@@ -336,22 +336,32 @@ static void every_method_and_fraction_is_rounded_as_written(void **unused) {
 
 static const int thread_counts[] = {1, 2, 3, 8};
 
+/* Of each pattern one array, by every third context. */
+enum { CONTEXTS_MOST = 16 };
+static int make_contexts(bf_context *c[CONTEXTS_MOST]) {
+    int contexts = 0;
+    for (int t = 0; t < 4; t++)
+        for (int i = 0; bf_isa_name(i) != NULL; i++)
+            if (bf_isa_available(i)) c[contexts++] = make_context(bf_isa_name(i), thread_counts[t]);
+    return contexts;
+}
+
 static void large_lines_do_not_depend_on_the_threads(void **unused) {
     (void)unused;
     uint64_t seed = 3;
+    bf_context *c[CONTEXTS_MOST];
+    const int contexts = make_contexts(c);
     static const bf_dtype some[] = {BF_F32, BF_F64, BF_I64, BF_U32, BF_F16, BF_U8};
-    for (int t = 0; t < 4; t++) {
-        for (int i = 0; bf_isa_name(i) != NULL; i++) {
-            if (!bf_isa_available(i)) continue;
-            bf_context *c = make_context(bf_isa_name(i), thread_counts[t]);
-            const bf_dtype dtype = some[(t + i) % 6];
-            for (int p = (t + i) % 3; p < PATTERNS; p += 3) {
-                const int64_t n = MOST / DATA_SHARE - (p + t) * 1001;
-                check_all(c, dtype, make_data(dtype, (pattern)p, n, next_random(&seed)), n, &seed);
-            }
-            bf_context_destroy(c);
-        }
+    for (int p = 0; p < PATTERNS; p++) {
+        const bf_dtype dtype = some[p % 6];
+        const int64_t n = MOST / DATA_SHARE - p * 1001;
+        const char *x = make_data(dtype, (pattern)p, n, next_random(&seed));
+        const int64_t nans = sort_data(dtype, BF_ASCENDING, x, n);
+        for (int i = (p + p / 6) % 3; i < contexts; i += 3)
+            check_statistics(c[i], dtype, x, n, nans, (bf_nan_policy)(i / 3 % 3),
+                             (bf_quantile_method)(next_random(&seed) % 13), &seed);
     }
+    for (int i = 0; i < contexts; i++) bf_context_destroy(c[i]);
 }
 
 static void elements_of_other_orders_are_those_of_a_sort(void **unused) {
@@ -465,12 +475,13 @@ static void the_first_line_without_a_value_is_named(void **unused) {
 
 /* ---- the first k ----------------------------------------------------------------------------- */
 
-static void check_top(bf_context *c, const bf_order_lines *lines, int64_t k) {
+/* One line, which is sorted, or all lines. */
+static void check_top_of(bf_context *c, const bf_order_lines *lines, int64_t k, bool is_sorted) {
     const size_t bytes = bf_dtype_size(lines->dtype);
     assert_int_equal(bf_cpu_top(c, lines, k, results, indices), BF_OK);
     for (int64_t l = 0; l < lines->count; l++) {
         const char *x = (const char *)lines->values + (size_t)(l * lines->length) * bytes;
-        sort_data(lines->dtype, lines->order, x, lines->length);
+        if (!is_sorted) sort_data(lines->dtype, lines->order, x, lines->length);
         for (int64_t i = 0; i < k; i++) {
             const size_t at = (size_t)(l * k + i);
             if (load_bits(results + at * bytes, bytes) != load_bits(&sorted[i], bytes) ||
@@ -495,12 +506,13 @@ static void the_first_of_a_line_are_those_of_a_stable_sort(void **unused) {
                     bf_order_lines lines = {.dtype = all_dtypes[d], .count = 1, .length = n};
                     lines.order = (bf_order)(next_random(&seed) % 3);
                     lines.values = make_data(lines.dtype, (pattern)p, n, next_random(&seed));
-                    check_top(c, &lines, 1);
-                    check_top(c, &lines, 1 + (int64_t)(next_random(&seed) % (uint64_t)n));
-                    check_top(c, &lines, n);
+                    sort_data(lines.dtype, lines.order, lines.values, n);
+                    check_top_of(c, &lines, 1, true);
+                    check_top_of(c, &lines, 1 + (int64_t)(next_random(&seed) % (uint64_t)n), true);
+                    check_top_of(c, &lines, n, true);
                     lines.count = 1 + n / 50;
                     lines.length = n / lines.count;
-                    check_top(c, &lines, 1 + lines.length / 7);
+                    check_top_of(c, &lines, 1 + lines.length / 7, false);
                 }
         bf_context_destroy(c);
     }
@@ -509,22 +521,22 @@ static void the_first_of_a_line_are_those_of_a_stable_sort(void **unused) {
 static void the_first_of_large_lines_do_not_depend_on_the_threads(void **unused) {
     (void)unused;
     uint64_t seed = 7;
+    bf_context *c[CONTEXTS_MOST];
+    const int contexts = make_contexts(c);
     static const bf_dtype some[] = {BF_F64, BF_F32, BF_I64, BF_U32, BF_BF16, BF_I8};
-    for (int t = 0; t < 4; t++)
-        for (int i = 0; bf_isa_name(i) != NULL; i++) {
-            if (!bf_isa_available(i)) continue;
-            bf_context *c = make_context(bf_isa_name(i), thread_counts[t]);
-            for (int p = (t + i) % 3; p < PATTERNS; p += 3) {
-                const int64_t n = MOST / DATA_SHARE - (p + t) * 1001;
-                bf_order_lines lines = {.dtype = some[(t + i + p) % 6], .count = 1, .length = n};
-                lines.order = (bf_order)((t + p) % 3);
-                lines.values = make_data(lines.dtype, (pattern)p, n, next_random(&seed));
-                check_top(c, &lines, 100);
-                check_top(c, &lines, 2048);
-                check_top(c, &lines, 2049 + n / 3);
-            }
-            bf_context_destroy(c);
+    for (int p = 0; p < PATTERNS; p++) {
+        const int64_t n = MOST / DATA_SHARE - p * 1001;
+        bf_order_lines lines = {.dtype = some[p % 6], .count = 1, .length = n};
+        lines.order = (bf_order)(p % 3);
+        lines.values = make_data(lines.dtype, (pattern)p, n, next_random(&seed));
+        sort_data(lines.dtype, lines.order, lines.values, n);
+        for (int i = (p + p / 6) % 3; i < contexts; i += 3) {
+            check_top_of(c[i], &lines, 100, true);
+            check_top_of(c[i], &lines, 2048, true);
+            check_top_of(c[i], &lines, 2049 + n / 3, true);
         }
+    }
+    for (int i = 0; i < contexts; i++) bf_context_destroy(c[i]);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

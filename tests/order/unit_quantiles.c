@@ -1,6 +1,7 @@
 /* Quantiles of data that are read again: whatever the division of the data, the order of merging
  * and the threads, they are those of the whole array, and what is saved has the same bytes. */
 #include "tests/support/oracle.h"
+#include "tests/support/saved.h"
 
 #include <bitfold/order.h>
 
@@ -280,6 +281,36 @@ static void damaged_forms_are_refused(void **unused) {
     bf_context_destroy(c);
 }
 
+static uint64_t *number_of(int i) { return (uint64_t *)(void *)(saved + 16) + i; }
+
+/* Ranges of a pass that were out of order would have steps outside their tally. */
+static void wanted_ranks_that_do_not_ascend_are_refused(void **unused) {
+    (void)unused;
+    static const double q[] = {0.25, 0.75};
+    uint64_t seed = 5;
+    int done = 0;
+    bf_context *c = make_context(NULL, 1);
+    bf_quantiles *x, *loaded = NULL;
+    const bf_order_options lower = BF_ORDER_OPTIONS(.method = BF_QUANTILE_LOWER);
+    assert_int_equal(bf_quantiles_create(c, BF_U64, q, 2, &lower, &x), BF_OK);
+    make_data(BF_U64, RANDOM_BITS, 300, &seed);
+    absorb(x, BF_U64, 0, 300);
+    assert_int_equal(bf_quantiles_next(x, &done), BF_OK);
+    const size_t size = save(x, saved);
+    bf_quantiles_destroy(x);
+    uint64_t *first = number_of(4 + 2 + 5 + 2 + 4 + 1), *second = first + 3; /* their ranges */
+    assert_int_equal(*first, 0);
+    assert_int_equal(*second, 1);
+    for (int swapped = 0; swapped < 2; swapped++) {
+        *first = (uint64_t)swapped;
+        *second = (uint64_t)!swapped;
+        store_bits(saved + size - 8, 8, crc64((const uint8_t *)saved, size - 8));
+        assert_int_equal(bf_quantiles_load(c, saved, size, &loaded), swapped ? BF_E_STATE : BF_OK);
+        if (!swapped) bf_quantiles_destroy(loaded);
+    }
+    bf_context_destroy(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_find_what_a_selection_does),
@@ -288,6 +319,7 @@ int main(void) {
         cmocka_unit_test(other_data_in_a_later_pass_are_noticed),
         cmocka_unit_test(nothing_has_the_value_that_was_given),
         cmocka_unit_test(damaged_forms_are_refused),
+        cmocka_unit_test(wanted_ranks_that_do_not_ascend_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
           "src/cuda/reduce/sum_", "src/cuda/reduce/aggregate", "cli/reduce/reduce.h")
 # Communicators merge objects of other primitives: src/api/comm may see their insides.
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
-          "src/api/group/group.h")
+          "src/api/order/quantiles.h", "src/api/group/group.h")
 # Order takes its lines as axes do, reduces them, and lists groups.
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h")}
 # Folders beside the floors, with what they may include besides public headers.

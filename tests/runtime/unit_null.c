@@ -221,6 +221,9 @@ static void order(void **unused) {
     REFUSED(bf_sort_rows(c, y, NULL, 1, NULL));
     REFUSED(bf_top(NULL, x, 0, 1, NULL, y, NULL));
     REFUSED(bf_top(c, NULL, 0, 1, NULL, y, NULL));
+    REFUSED(bf_rank(NULL, x, 0, BF_RANK_MIN, NULL, &w->i64));
+    REFUSED(bf_rank(c, NULL, 0, BF_RANK_MIN, NULL, &w->i64));
+    REFUSED(bf_rank(c, x, 0, BF_RANK_MIN, NULL, NULL));
     REFUSED(bf_quantile_axes(NULL, x, &axis, 1, &half, 1, NULL, y));
     REFUSED(bf_quantile_axes(c, NULL, &axis, 1, &half, 1, NULL, y));
     REFUSED(bf_quantile_axes(c, x, NULL, 1, &half, 1, NULL, y));
@@ -236,6 +239,12 @@ static void order(void **unused) {
     REFUSED(bf_quantile_index(c, x, NULL, &half, 1, NULL, y));
     REFUSED(bf_quantile_index(c, x, i, NULL, 1, NULL, y));
     REFUSED(bf_quantile_index(c, x, i, &half, 1, NULL, NULL));
+    REFUSED(bf_quantile_groups(NULL, x, x, &half, 1, NULL, NULL, y, &n));
+    REFUSED(bf_quantile_groups(c, NULL, x, &half, 1, NULL, NULL, y, &n));
+    REFUSED(bf_quantile_groups(c, x, NULL, &half, 1, NULL, NULL, y, &n));
+    REFUSED(bf_quantile_groups(c, x, x, NULL, 1, NULL, NULL, y, &n));
+    REFUSED(bf_quantile_groups(c, x, x, &half, 1, NULL, NULL, NULL, &n));
+    REFUSED(bf_quantile_groups(c, x, x, &half, 1, NULL, NULL, y, NULL));
     REFUSED(bf_median_axes(NULL, x, &axis, 1, NULL, y));
     REFUSED(bf_median_axes(c, NULL, &axis, 1, NULL, y));
     REFUSED(bf_median_axes(c, x, NULL, 1, NULL, y));
@@ -248,6 +257,11 @@ static void order(void **unused) {
     REFUSED(bf_median_index(c, NULL, i, NULL, y));
     REFUSED(bf_median_index(c, x, NULL, NULL, y));
     REFUSED(bf_median_index(c, x, i, NULL, NULL));
+    REFUSED(bf_median_groups(NULL, x, x, NULL, NULL, y, &n));
+    REFUSED(bf_median_groups(c, NULL, x, NULL, NULL, y, &n));
+    REFUSED(bf_median_groups(c, x, NULL, NULL, NULL, y, &n));
+    REFUSED(bf_median_groups(c, x, x, NULL, NULL, NULL, &n));
+    REFUSED(bf_median_groups(c, x, x, NULL, NULL, y, NULL));
     REFUSED(bf_nth_axes(NULL, x, &axis, 1, &first, 1, NULL, y));
     REFUSED(bf_nth_axes(c, NULL, &axis, 1, &first, 1, NULL, y));
     REFUSED(bf_nth_axes(c, x, NULL, 1, &first, 1, NULL, y));
@@ -585,6 +599,8 @@ static void communicators(void **unused) {
     REFUSED(bf_comm_merge_histogram(w->comm, NULL));
     REFUSED(bf_comm_merge_many(NULL, w->states));
     REFUSED(bf_comm_merge_many(w->comm, NULL));
+    REFUSED(bf_comm_merge_quantiles(NULL, w->quantiles));
+    REFUSED(bf_comm_merge_quantiles(w->comm, NULL));
     REFUSED(bf_comm_exchange_groups(NULL, w->groups));
     REFUSED(bf_comm_exchange_groups(w->comm, NULL));
     REFUSED(bf_comm_allreduce(NULL, &w->f64, &w->out_f64));

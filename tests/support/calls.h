@@ -136,6 +136,7 @@ CALL_MAKING(bf_comm_create_local, bf_comm, bf_comm_destroy, &w->context, 1)
 CALL(bf_comm_merge_states, w->comm, &w->state, 1)
 CALL(bf_comm_merge_histogram, w->comm, w->histogram)
 CALL(bf_comm_merge_many, w->comm, w->states)
+CALL(bf_comm_merge_quantiles, w->comm, w->quantiles)
 CALL(bf_comm_exchange_groups, w->comm, w->groups)
 CALL(bf_comm_allreduce, w->comm, &w->f64, &w->out_f64)
 CALL(bf_comm_reduce_scatter, w->comm, &w->f64, &w->out_f64)
@@ -306,15 +307,19 @@ CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NU
 CALL_ORDER(bf_sort, &w->f64, 0, NULL, &w->out_f64, &w->out_i64)
 CALL_ORDER(bf_sort_segments, &w->f64, &r.places, NULL, &w->out_f64, NULL)
 CALL_ORDER(bf_sort_rows, &w->out_f64, &w->out_i64, 1, NULL)
+CALL_ORDER(bf_rank, &w->f64, 0, BF_RANK_DENSE, NULL, &w->out_i64)
 CALL_ORDER(bf_top, &w->f64, 0, 1, NULL, &one, NULL)
 CALL_ORDER(bf_quantile_axes, &w->f64, &r.axis, 1, &half, 1, NULL, &one)
 CALL_ORDER(bf_quantile_segments, &w->f64, &r.places, &half, 1, NULL,
            &(bf_array){w->out_doubles, BF_F64, 2, {1, 1}, {1, 1}})
 CALL_ORDER(bf_quantile_index, &w->f64, &w->zeros, &half, 1, NULL,
            &(bf_array){w->out_doubles, BF_F64, 2, {1, 1}, {1, 1}})
+CALL_ORDER(bf_quantile_groups, &w->f64, &w->zeros, &half, 1, NULL, NULL,
+           &(bf_array){w->out_doubles, BF_F64, 2, {1, 1}, {1, 1}}, &r.runs)
 CALL_ORDER(bf_median_axes, &w->f64, &r.axis, 1, NULL, &r.value)
 CALL_ORDER(bf_median_segments, &w->f64, &r.places, NULL, &one)
 CALL_ORDER(bf_median_index, &w->f64, &w->zeros, NULL, &one)
+CALL_ORDER(bf_median_groups, &w->f64, &w->zeros, NULL, NULL, &one, &r.runs)
 CALL_ORDER(bf_nth_axes, &w->f64, &r.axis, 1, &first, 1, NULL, &one)
 CALL_ORDER(bf_searchsorted, &w->f64, &w->f64, 0, NULL, &w->out_i64)
 CALL_ORDER(bf_is_sorted, &w->f64, NULL, &r.axis)
@@ -479,13 +484,16 @@ static const context_call context_calls[] = {
     ENTRY(bf_sort),
     ENTRY(bf_sort_segments),
     ENTRY(bf_sort_rows),
+    ENTRY(bf_rank),
     ENTRY(bf_top),
     ENTRY(bf_quantile_axes),
     ENTRY(bf_quantile_segments),
     ENTRY(bf_quantile_index),
+    ENTRY(bf_quantile_groups),
     ENTRY(bf_median_axes),
     ENTRY(bf_median_segments),
     ENTRY(bf_median_index),
+    ENTRY(bf_median_groups),
     ENTRY(bf_nth_axes),
     ENTRY(bf_searchsorted),
     ENTRY(bf_is_sorted),
@@ -545,6 +553,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_comm_merge_states),
     ENTRY(bf_comm_merge_histogram),
     ENTRY(bf_comm_merge_many),
+    ENTRY(bf_comm_merge_quantiles),
     ENTRY(bf_comm_exchange_groups),
     ENTRY(bf_comm_allreduce),
     ENTRY(bf_comm_reduce_scatter),

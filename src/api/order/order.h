@@ -46,6 +46,14 @@ bf_status bf_order_refuse_nan(const bf_order_call *call, bf_dtype dtype, const v
 /* Sets *view to the array with the dimensions that are named last. */
 void bf_order_move_axes(const bf_array *array, const bool named[BF_MAX_DIMS], bf_array *view);
 
+/* Returns the first n elements along the last dimension of an array (NULL: none), as *cut. */
+static inline const bf_array *bf_order_cut(const bf_array *array, int64_t n, bf_array *cut) {
+    if (array == NULL) return NULL;
+    *cut = *array;
+    cut->shape[cut->ndim - 1] = n;
+    return cut;
+}
+
 /* Brings checked offsets of an array of n elements to host memory: *host, which the caller frees by
  * bf_free, has *segments + 1. Sets *longest to the most elements of a segment. Errors:
  * BF_E_ARGUMENT, which names the first offset that is wrong, and BF_E_MEMORY. */

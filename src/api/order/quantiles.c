@@ -356,7 +356,7 @@ static bf_status read_results(const bf_quantiles *q, bf_value values[]) {
     const bf_status status = bf_quantiles_status(q);
     if (status == BF_E_NAN) return bf_fail(context, status, "NaN in the values");
     if (status == BF_E_EMPTY && !q->has_empty)
-        return bf_fail(context, status, "no value: the %s of no elements",
+        return bf_fail(context, status, "no value: the %s of no elements (result 0)",
                        q->m > 0 ? "quantile" : "median");
     if (status == BF_OK) write_results(q, values);
     for (int i = 0; status != BF_OK && i < bf_quantiles_results(q); i++) values[i] = q->empty;

@@ -163,9 +163,11 @@ static void get_ranges(reader *r, bf_quantiles *q) {
     *ranges = first;
 }
 
+/* Ranks that are not found ascend, and so do their ranges: the next pass's are made of them. */
 static void get_wants(reader *r, bf_quantiles *q) {
     const uint64_t last = ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(q->dtype));
     bf_wants *w = &q->wants;
+    int64_t range_before = -1, rank_before = -1;
     w->ranks = (int)get_to(r, BF_RANGES_MOST);
     for (int k = 0; k < w->ranks; k++) {
         const int64_t range = (int64_t)get(r);
@@ -174,6 +176,11 @@ static void get_wants(reader *r, bf_quantiles *q) {
         w->rank[k] = get_to(r, BF_COUNT_MAX);
         w->place[k] = get(r);
         if (w->place[k] > last) r->failed = true;
+        if (range < 0) continue;
+        if (range < range_before || (range == range_before && w->rank[k] <= rank_before))
+            r->failed = true;
+        range_before = range;
+        rank_before = w->rank[k];
     }
 }
 

@@ -1,18 +1,10 @@
 /* Order statistics: quantiles, medians and nth elements of fibres, segments and slots. */
-#include "api/order/order.h"
+#include "api/order/select.h"
 
 #include "api/axis/axis.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "seam/memory.h"
-
-typedef struct selecting {
-    bf_order_call call;
-    bf_selection selection;
-    bf_value empty;
-    const bf_array *results;
-    bf_order_lines lines;
-} selecting;
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
@@ -24,9 +16,8 @@ static bf_status check_quantiles(bf_context *context, const double q[], int m) {
     return BF_OK;
 }
 
-/* Opens a call for a selection, whose count and quantiles or positions are set. */
-static bf_status open_selection(selecting *s, bf_context *context, const bf_array *array,
-                                const bf_order_options *options) {
+bf_status bf_select_open(bf_selecting *s, bf_context *context, const bf_array *array,
+                         const bf_order_options *options) {
     bf_selection *x = &s->selection;
     bf_status status = bf_order_open(&s->call, context, array, NULL, options);
     if (status == BF_OK) status = bf_order_check_pairs(context, array);
@@ -54,7 +45,8 @@ static bf_status open_selection(selecting *s, bf_context *context, const bf_arra
 }
 
 /* Checks the results: (count, kept[0..n)), without the first extent for a median. */
-static bf_status check_results(selecting *s, const bf_array *results, int n, const int64_t kept[]) {
+static bf_status check_results(bf_selecting *s, const bf_array *results, int n,
+                               const int64_t kept[]) {
     bf_context *context = s->call.context;
     int64_t shape[BF_MAX_DIMS + 1] = {s->selection.count};
     int first = s->selection.statistic == BF_STATISTIC_MEDIAN ? 1 : 0;
@@ -68,8 +60,7 @@ static bf_status check_results(selecting *s, const bf_array *results, int n, con
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Has the backend select from lines of contiguous elements. */
-static bf_status run_backend(selecting *s, int64_t elements) {
+bf_status bf_select_run(bf_selecting *s, int64_t elements) {
     bf_context *context = s->call.context;
     bf_flat results;
     int64_t bytes = bf_bytes_of(elements, bf_dtype_bytes(s->lines.dtype));
@@ -87,7 +78,7 @@ static bf_status run_backend(selecting *s, int64_t elements) {
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-static bf_status check_positions(selecting *s) {
+static bf_status check_positions(bf_selecting *s) {
     const bf_selection *x = &s->selection;
     for (int i = 0; x->statistic == BF_STATISTIC_NTH && i < x->count; i++)
         if (x->positions[i] < 0 || x->positions[i] >= s->lines.length)
@@ -96,7 +87,7 @@ static bf_status check_positions(selecting *s) {
     return BF_OK;
 }
 
-static bf_status check_axes(selecting *s, const int axes[], int n, const bf_array *results,
+static bf_status check_axes(bf_selecting *s, const int axes[], int n, const bf_array *results,
                             bool named[BF_MAX_DIMS]) {
     const bf_array *array = s->call.inputs[0];
     int64_t without[BF_MAX_DIMS], with[BF_MAX_DIMS];
@@ -122,18 +113,18 @@ static bf_status check_axes(selecting *s, const int axes[], int n, const bf_arra
 }
 
 /* Results of fibres without elements. */
-static bf_status select_nothing(selecting *s, int64_t count) {
+static bf_status select_nothing(bf_selecting *s, int64_t count) {
     int64_t *offsets = bf_calloc((size_t)count + 1, sizeof *offsets);
     if (offsets == NULL) return bf_fail(s->call.context, BF_E_MEMORY, "no memory for offsets");
     s->lines.count = count;
     s->lines.length = 0;
     s->lines.offsets = offsets;
-    bf_status status = run_backend(s, 0);
+    bf_status status = bf_select_run(s, 0);
     bf_free(offsets);
     return status;
 }
 
-static bf_status select_axes(selecting *s, const int axes[], int n, const bf_array *results) {
+static bf_status select_axes(bf_selecting *s, const int axes[], int n, const bf_array *results) {
     bf_context *context = s->call.context;
     const bf_array *array = s->call.inputs[0];
     bool named[BF_MAX_DIMS];
@@ -148,7 +139,7 @@ static bf_status select_axes(selecting *s, const int axes[], int n, const bf_arr
     bf_order_move_axes(array, named, &view);
     status = bf_flat_take(context, context->used, array->dtype, &view, &flat);
     s->lines.values = flat.data;
-    if (status == BF_OK) status = run_backend(s, flat.count);
+    if (status == BF_OK) status = bf_select_run(s, flat.count);
     bf_flat_release(&flat);
     return status;
 }
@@ -156,23 +147,24 @@ static bf_status select_axes(selecting *s, const int axes[], int n, const bf_arr
 static bf_status select_of_axes(bf_context *context, const bf_selection *selection,
                                 const bf_array *array, const int axes[], int n,
                                 const bf_order_options *options, const bf_array *results) {
-    selecting s = {.selection = *selection};
-    bf_status status = open_selection(&s, context, array, options);
+    bf_selecting s = {.selection = *selection};
+    bf_status status = bf_select_open(&s, context, array, options);
     return status == BF_OK ? select_axes(&s, axes, n, results) : status;
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-static bf_status select_offsets(selecting *s, const char *values, const int64_t *offsets,
-                                int64_t segments, int64_t longest) {
+bf_status bf_select_offsets(bf_selecting *s, const char *values, const int64_t *offsets,
+                            int64_t segments, int64_t longest) {
     s->lines.values = values;
     s->lines.count = segments;
     s->lines.length = longest;
     s->lines.offsets = offsets;
-    return run_backend(s, offsets[segments] - offsets[0]);
+    return bf_select_run(s, offsets[segments] - offsets[0]);
 }
 
-static bf_status select_segments(selecting *s, const bf_array *offsets, const bf_array *results) {
+static bf_status select_segments(bf_selecting *s, const bf_array *offsets,
+                                 const bf_array *results) {
     bf_context *context = s->call.context;
     const bf_array *array = s->call.inputs[0];
     int64_t *host = NULL, segments, longest, kept;
@@ -187,7 +179,7 @@ static bf_status select_segments(selecting *s, const bf_array *offsets, const bf
     status = bf_order_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
     if (status == BF_OK) status = bf_flat_take(context, context->used, array->dtype, array, &flat);
     if (status == BF_OK && bf_array_count(results) > 0)
-        status = select_offsets(s, flat.data, host, segments, longest);
+        status = bf_select_offsets(s, flat.data, host, segments, longest);
     bf_flat_release(&flat);
     bf_free(host);
     return status;
@@ -196,8 +188,8 @@ static bf_status select_segments(selecting *s, const bf_array *offsets, const bf
 static bf_status select_of_segments(bf_context *context, const bf_selection *selection,
                                     const bf_array *array, const bf_array *offsets,
                                     const bf_order_options *options, const bf_array *results) {
-    selecting s = {.selection = *selection};
-    bf_status status = open_selection(&s, context, array, options);
+    bf_selecting s = {.selection = *selection};
+    bf_status status = bf_select_open(&s, context, array, options);
     return status == BF_OK ? select_segments(&s, offsets, results) : status;
 }
 
@@ -215,7 +207,7 @@ typedef struct slots {
     int64_t longest;
 } slots;
 
-static bf_status check_index(selecting *s, const bf_array *index) {
+static bf_status check_index(bf_selecting *s, const bf_array *index) {
     bf_context *context = s->call.context;
     const bf_array *array = s->call.inputs[0];
     if (index == NULL) return bf_fail(context, BF_E_ARGUMENT, "no index");
@@ -283,7 +275,7 @@ static bf_status find_slots(bf_context *context, slots *x) {
 }
 
 /* Sorts the index, and brings the values into its order. */
-static bf_status sort_slots(selecting *s, slots *x, const char *values) {
+static bf_status sort_slots(bf_selecting *s, slots *x, const char *values) {
     bf_context *context = s->call.context;
     const bf_order_backend *order = context->used->order;
     const bf_order_lines line = {.dtype = x->dtype, .values = x->index, .count = 1, .length = x->n};
@@ -293,7 +285,7 @@ static bf_status sort_slots(selecting *s, slots *x, const char *values) {
     return order->take(context, bf_dtype_bytes(s->lines.dtype), values, x->order, x->n, x->values);
 }
 
-static bf_status select_slots(selecting *s, slots *x, const char *values) {
+static bf_status select_slots(bf_selecting *s, slots *x, const char *values) {
     bf_context *context = s->call.context;
     const bf_memory_backend *memory = context->used->memory;
     x->offsets = bf_calloc((size_t)x->count + 1, sizeof *x->offsets);
@@ -307,7 +299,7 @@ static bf_status select_slots(selecting *s, slots *x, const char *values) {
         bool made = x->sorted != NULL && x->order != NULL && x->values != NULL;
         status = made ? sort_slots(s, x, values) : BF_E_MEMORY;
     }
-    if (status == BF_OK) status = select_offsets(s, x->values, x->offsets, x->count, x->longest);
+    if (status == BF_OK) status = bf_select_offsets(s, x->values, x->offsets, x->count, x->longest);
     if (x->sorted != NULL) memory->release(context, x->sorted);
     if (x->order != NULL) memory->release(context, x->order);
     if (x->values != NULL) memory->release(context, x->values);
@@ -315,7 +307,7 @@ static bf_status select_slots(selecting *s, slots *x, const char *values) {
     return status;
 }
 
-static bf_status select_index(selecting *s, const bf_array *index, const bf_array *results) {
+static bf_status select_index(bf_selecting *s, const bf_array *index, const bf_array *results) {
     bf_context *context = s->call.context;
     const bf_array *array = s->call.inputs[0];
     bf_flat values = {.copy = NULL}, places = {.copy = NULL};
@@ -347,23 +339,17 @@ static bf_status select_index(selecting *s, const bf_array *index, const bf_arra
 static bf_status select_of_index(bf_context *context, const bf_selection *selection,
                                  const bf_array *array, const bf_array *index,
                                  const bf_order_options *options, const bf_array *results) {
-    selecting s = {.selection = *selection};
-    bf_status status = open_selection(&s, context, array, options);
+    bf_selecting s = {.selection = *selection};
+    bf_status status = bf_select_open(&s, context, array, options);
     return status == BF_OK ? select_index(&s, index, results) : status;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
-static bf_selection quantiles_of(const double q[], int m) {
-    return (bf_selection){.statistic = BF_STATISTIC_QUANTILE, .count = m, .q = q};
-}
-
-static const bf_selection median = {.statistic = BF_STATISTIC_MEDIAN, .count = 1};
-
 bf_status bf_quantile_axes(bf_context *context, const bf_array *array, const int axes[], int n,
                            const double q[], int m, const bf_order_options *options,
                            const bf_array *values) {
-    const bf_selection selection = quantiles_of(q, m);
+    const bf_selection selection = bf_select_quantiles(q, m);
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, select_of_axes(context, &selection, array, axes, n, options, values));
 }
@@ -371,7 +357,7 @@ bf_status bf_quantile_axes(bf_context *context, const bf_array *array, const int
 bf_status bf_quantile_segments(bf_context *context, const bf_array *array, const bf_array *offsets,
                                const double q[], int m, const bf_order_options *options,
                                const bf_array *values) {
-    const bf_selection selection = quantiles_of(q, m);
+    const bf_selection selection = bf_select_quantiles(q, m);
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context,
                     select_of_segments(context, &selection, array, offsets, options, values));
@@ -380,7 +366,7 @@ bf_status bf_quantile_segments(bf_context *context, const bf_array *array, const
 bf_status bf_quantile_index(bf_context *context, const bf_array *array, const bf_array *index,
                             const double q[], int m, const bf_order_options *options,
                             const bf_array *values) {
-    const bf_selection selection = quantiles_of(q, m);
+    const bf_selection selection = bf_select_quantiles(q, m);
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, select_of_index(context, &selection, array, index, options, values));
 }
@@ -388,19 +374,22 @@ bf_status bf_quantile_index(bf_context *context, const bf_array *array, const bf
 bf_status bf_median_axes(bf_context *context, const bf_array *array, const int axes[], int n,
                          const bf_order_options *options, const bf_array *values) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, select_of_axes(context, &median, array, axes, n, options, values));
+    return bf_leave(context,
+                    select_of_axes(context, &bf_select_median, array, axes, n, options, values));
 }
 
 bf_status bf_median_segments(bf_context *context, const bf_array *array, const bf_array *offsets,
                              const bf_order_options *options, const bf_array *values) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, select_of_segments(context, &median, array, offsets, options, values));
+    return bf_leave(
+        context, select_of_segments(context, &bf_select_median, array, offsets, options, values));
 }
 
 bf_status bf_median_index(bf_context *context, const bf_array *array, const bf_array *index,
                           const bf_order_options *options, const bf_array *values) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, select_of_index(context, &median, array, index, options, values));
+    return bf_leave(context,
+                    select_of_index(context, &bf_select_median, array, index, options, values));
 }
 
 bf_status bf_nth_axes(bf_context *context, const bf_array *array, const int axes[], int n,

@@ -27,13 +27,6 @@ static bf_status check_room(bf_order_call *call, const bf_array *output, bf_dtyp
     return status;
 }
 
-static const bf_array *cut_array(const bf_array *array, int64_t n, bf_array *cut) {
-    if (array == NULL) return NULL;
-    *cut = *array;
-    cut->shape[0] = n;
-    return cut;
-}
-
 /* Sets *skipped to 1 if NaNs are left out and there is one: it is the last value, then. */
 static bf_status count_skipped(const bf_order_call *call, const bf_flat *input, int64_t *skipped) {
     *skipped = 0;
@@ -63,16 +56,19 @@ static bf_status find_unique(const bf_order_call *call, const bf_flat *input,
     bf_array cut[2];
     int64_t skipped;
     bf_status status = count_skipped(call, input, &skipped);
-    for (int i = 0; i < 2 && status == BF_OK; i++) /* nothing is written if the room is too small */
-        status = bf_flat_prepare(context, context->used,
-                                 cut_array(outputs[i], room + skipped, &cut[i]), true, &flat[i]);
+    /* nothing is written if the room is too small, nor behind what there is */
+    const bool apart = room < input->count || skipped > 0 || bf_is_watched(context);
+    for (int i = 0; i < 2 && status == BF_OK; i++)
+        status =
+            bf_flat_prepare(context, context->used,
+                            bf_order_cut(outputs[i], room + skipped, &cut[i]), apart, &flat[i]);
     if (status == BF_OK) status = run_backend(context, input, flat, room + skipped, n);
     if (status == BF_OK) *n -= skipped;
     if (status == BF_OK && (outputs[0] != NULL || outputs[1] != NULL) && *n > room)
         status = bf_fail(context, BF_E_SHAPE, "there are %lld different values, and room for %lld",
                          (long long)*n, (long long)room);
     for (int i = 0; i < 2; i++) {
-        flat[i].array = cut_array(outputs[i], *n, &cut[i]);
+        flat[i].array = bf_order_cut(outputs[i], *n, &cut[i]);
         flat[i].count = *n;
         if (status == BF_OK) status = bf_flat_return(context, &flat[i]);
         bf_flat_release(&flat[i]);

@@ -19,6 +19,10 @@ bf_order_code bf_order_code_of(bf_dtype dtype, bf_order order) {
     return code;
 }
 
+int bf_order_workers(const bf_context *context, int word_bytes, int64_t n) {
+    return bf_workers(context, n, BF_ORDER_SHARE / word_bytes);
+}
+
 void *bf_order_alloc(size_t bytes) {
     return bytes < LARGE_BYTES ? bf_alloc(bytes) : bf_zeros(bytes);
 }
@@ -35,4 +39,11 @@ bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order
         .word_bytes = word_bytes,
         .nan_first = order == BF_DESCENDING,
     };
+}
+
+bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype) {
+    bf_sorter s = bf_sorter_of(context, dtype, BF_ASCENDING);
+    if (bf_dtype_is_float(dtype))
+        s.code.nan_place = bf_format_nan(bf_format_of(dtype)) ^ s.code.other;
+    return s;
 }

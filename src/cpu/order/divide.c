@@ -257,7 +257,7 @@ static bf_status divide(bf_context *context, division *d, int64_t bytes) {
 }
 
 size_t bf_order_divide_bytes(const bf_context *context, const bf_sorter *s, int64_t n) {
-    int workers = bf_workers(context, n, BF_ORDER_LEAST);
+    int workers = bf_order_workers(context, s->word_bytes, n);
     if (s->word->scratch_most <= n / workers && !bf_order_has_nans(&s->code, s->word_bytes))
         n = workers * s->word->scratch_most;
     return (size_t)(n * s->word_bytes);
@@ -266,7 +266,7 @@ size_t bf_order_divide_bytes(const bf_context *context, const bf_sorter *s, int6
 bf_status bf_order_divide(bf_context *context, const bf_sorter *s, int64_t bytes, const char *from,
                           int64_t n, char *to, char *scratch) {
     division d = {.s = s, .from = from, .words = to, .scratch = scratch, .n = n};
-    d.workers = bf_workers(context, n, BF_ORDER_LEAST);
+    d.workers = bf_order_workers(context, s->word_bytes, n);
     plan_division(&d);
     if (!allocate_division(&d)) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     bf_status status = divide(context, &d, bytes);

@@ -260,7 +260,7 @@ static bf_status sort_words(bf_context *context, const indexing *x, int64_t n) {
 }
 
 static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *to) {
-    const int workers = bf_workers(context, n, BF_ORDER_LEAST);
+    const int workers = bf_order_workers(context, 8, n);
     const bf_sorter *s = x->line.s;
     const int64_t bytes = n * s->bytes / 8;
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, bytes, range_piece, x);
@@ -284,7 +284,7 @@ static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *t
 bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
                               char *to, char *index, char *scratch) {
     const size_t pieces = (size_t)((n - 1) / PIECE + 1);
-    const size_t stretches = (size_t)(SHARES * bf_workers(context, n, BF_ORDER_LEAST));
+    const size_t stretches = (size_t)(SHARES * bf_order_workers(context, 8, n));
     uint64_t *ranges = bf_alloc((2 * pieces + stretches + 1) * sizeof *ranges);
     if (ranges == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     indexing x = {.line = line_of(s, from),

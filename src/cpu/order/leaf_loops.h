@@ -14,6 +14,7 @@ INLINE vec LOOP(max)(vec a, vec b) { return _mm512_max_epu32(a, b); }
 INLINE vec LOOP(signs)(vec x) { return _mm512_srai_epi32(x, 31); }
 INLINE MASK LOOP(above)(vec a, vec b) { return _mm512_cmpgt_epu32_mask(a, b); }
 INLINE MASK LOOP(below)(vec a, vec b) { return _mm512_cmplt_epu32_mask(a, b); }
+INLINE MASK LOOP(differ)(vec a, vec b) { return _mm512_cmpneq_epu32_mask(a, b); }
 INLINE vec LOOP(twice)(vec x) { return _mm512_slli_epi32(x, 1); }
 INLINE vec LOOP(load_some)(vec others, MASK lanes, const W *from) {
     return _mm512_mask_loadu_epi32(others, lanes, from);
@@ -40,6 +41,7 @@ INLINE vec LOOP(max)(vec a, vec b) { return _mm512_max_epu64(a, b); }
 INLINE vec LOOP(signs)(vec x) { return _mm512_srai_epi64(x, 63); }
 INLINE MASK LOOP(above)(vec a, vec b) { return _mm512_cmpgt_epu64_mask(a, b); }
 INLINE MASK LOOP(below)(vec a, vec b) { return _mm512_cmplt_epu64_mask(a, b); }
+INLINE MASK LOOP(differ)(vec a, vec b) { return _mm512_cmpneq_epu64_mask(a, b); }
 INLINE vec LOOP(twice)(vec x) { return _mm512_slli_epi64(x, 1); }
 INLINE vec LOOP(load_some)(vec others, MASK lanes, const W *from) {
     return _mm512_mask_loadu_epi64(others, lanes, from);

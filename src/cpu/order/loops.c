@@ -85,14 +85,14 @@ typedef __m512i vec;
 #define WORD_LOOPS(bytes)                                                                          \
     {                                                                                              \
         quick_sort_##bytes, quick_CACHED_##bytes, quick_pivot_##bytes,                             \
-            quick_partition_any_##bytes, word_different_##bytes                                    \
+            quick_partition_any_##bytes, word_count_steps_##bytes, quick_steps_##bytes             \
     }
 #else
 #define LINE_LOOPS(bytes, words) .lines = NULL
 #define WORD_LOOPS(bytes)                                                                          \
     {                                                                                              \
         word_sort_##bytes, INT64_MAX, word_pivot_##bytes, word_partition_##bytes,                  \
-            word_different_##bytes                                                                 \
+            word_count_steps_##bytes, word_steps_##bytes                                           \
     }
 #endif
 

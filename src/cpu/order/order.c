@@ -7,6 +7,7 @@
 const bf_order_backend bf_cpu_order_backend = {
     .sort = bf_cpu_sort,
     .sort_rows = bf_cpu_sort_rows,
+    .rank = bf_cpu_rank,
     .top = bf_cpu_top,
     .select = bf_cpu_select,
     .tally = bf_cpu_tally,

@@ -241,6 +241,35 @@ static int64_t LOOP(partition_any)(char *words, int64_t n, uint64_t pivot) {
     return below;
 }
 
+/* ---- different words ------------------------------------------------------------------------- */
+
+/* Stores the numbers, from `first` on, of lanes. */
+INLINE void LOOP(put_numbers)(char *to, int64_t first, MASK lanes) {
+    const vec numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    UNROLL for (int i = 0; i < LANES; i += 8) {
+        const __mmask8 some = (__mmask8)(lanes >> i);
+        const vec x = _mm512_add_epi64(numbers, _mm512_set1_epi64(first + i));
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(some, x));
+        to += 8 * __builtin_popcount(some);
+    }
+}
+
+static int64_t LOOP(steps)(const char *words, int64_t n, int64_t first, char *to, char *begins) {
+    const W *from = (const W *)(const void *)words;
+    const vec none = VECTOR(all)(0);
+    int64_t found = 0;
+    for (int64_t i = 0; i < n; i += LANES) {
+        const MASK lanes = VECTOR(first)(n - i);
+        const vec x = VECTOR(load_some)(none, lanes, from + i);
+        const MASK steps = VECTOR(differ)(x, VECTOR(load_some)(none, lanes, from + i - 1));
+        if (steps == 0) continue;
+        VECTOR(store)((W *)(void *)to + found, VECTOR(pack)(steps, x));
+        LOOP(put_numbers)(begins + 8 * found, first + i, steps);
+        found += VECTOR(number)(steps);
+    }
+    return found;
+}
+
 #undef LOOP
 #undef VECTOR
 #undef LANES

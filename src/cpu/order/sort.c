@@ -1,4 +1,5 @@
-/* Sorting lines: long ones one by one, by all threads; the others at once, each by one thread. */
+/* Sorting lines: long ones one by one, by all threads; the others at once, each by one thread. Rows
+ * by their keys. */
 #include "cpu/order/sorting.h"
 
 enum { PIECE = 1 << 13 /* elements of short lines that a worker takes at a time */ };
@@ -68,13 +69,15 @@ static bf_status sort_long(bf_context *context, const sorting *t, int64_t i) {
                                t->scratch);
 }
 
-/* Plans which lines are long. */
+/* Plans which lines are long: those that are worth two threads, and too long for one of them. */
 static void plan_sorting(bf_context *context, sorting *t, int64_t all) {
     int workers = bf_workers(context, all, BF_ORDER_LEAST);
     int64_t share = all / (8 * workers);
-    t->indexed = t->index != NULL || t->s.bytes == 16;
+    bool counted = t->s.bytes < 4 && !t->indexed;
+    int64_t shares = 2 * BF_ORDER_SHARE / (t->indexed ? 8 : t->s.word_bytes);
+    int64_t least = counted ? BF_ORDER_LONG : shares - 1;
     t->most = workers == 1 || share > BF_ORDER_WHOLE ? BF_ORDER_WHOLE : share;
-    if (t->most < BF_ORDER_LONG || (t->s.bytes < 4 && !t->indexed)) t->most = BF_ORDER_LONG;
+    if (t->most < least || counted) t->most = least;
 }
 
 static bf_status run_sorting(bf_context *context, const sorting *t, int64_t all, int workers) {
@@ -93,6 +96,7 @@ bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *so
                  .lines = lines,
                  .sorted = sorted,
                  .index = index};
+    t.indexed = index != NULL || t.s.bytes == 16;
     int64_t all = line_begin(lines, lines->count) - line_begin(lines, 0);
     if (lines->length == 0 || (sorted == NULL && index == NULL)) return BF_OK;
     plan_sorting(context, &t, all);
@@ -108,5 +112,37 @@ bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *so
     if (t.scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     bf_status status = run_sorting(context, &t, all, workers);
     bf_free(t.scratch);
+    return status;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Keys and payloads are taken through scratch memory, whose elements are of at most 16 bytes. */
+static bf_status move_rows(bf_context *context, const bf_order_lines *keys, int payloads,
+                           void *const payload[], const int bytes[], char *index, char *scratch) {
+    const int64_t n = keys->length;
+    bf_status status = BF_OK;
+    for (int p = 0; p < payloads && status == BF_OK; p++)
+        status = bf_order_take_long(context, bytes[p], payload[p], index, n, payload[p], scratch,
+                                    n * bytes[p]);
+    return status;
+}
+
+bf_status bf_cpu_sort_rows(bf_context *context, const bf_order_lines *keys, int payloads,
+                           void *const payload[], const int bytes[]) {
+    const bf_sorter s = bf_sorter_of(context, keys->dtype, keys->order);
+    const int64_t n = keys->length;
+    char *values = (char *)(uintptr_t)keys->values;
+    char *scratch = bf_order_alloc(bf_order_index_bytes(n) + 8 * (size_t)n);
+    if (scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
+    char *index = scratch + bf_order_index_bytes(n);
+    bf_status status = BF_OK;
+    if (n > BF_ORDER_LONG)
+        status = bf_order_long_index(context, &s, values, n, values, index, scratch);
+    else
+        bf_order_index(&s, values, n, values, index, scratch);
+    if (status == BF_OK)
+        status = move_rows(context, keys, payloads, payload, bytes, index, scratch);
+    bf_free(scratch);
     return status;
 }

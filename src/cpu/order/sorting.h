@@ -31,10 +31,12 @@ static inline bool bf_order_is_place(const bf_order_code *code, int bytes) {
 
 enum {
     BF_ORDER_FAR = 32,         /* elements by which random reads are fetched ahead */
-    BF_ORDER_LEAST = 1 << 15,  /* elements that are worth a thread */
-    BF_ORDER_LONG = 1 << 15,   /* elements that several threads sort together */
+    BF_ORDER_LEAST = 1 << 15,  /* elements that are worth a thread, if each works by itself; */
+    BF_ORDER_SHARE = 1 << 20,  /* bytes of words that are, if threads sort them together */
+    BF_ORDER_LONG = 1 << 15,   /* elements that are sorted as many */
     BF_ORDER_WHOLE = 1 << 26,  /* words that are sorted without dividing them first */
     BF_ORDER_COUNTED = 1 << 7, /* elements of one byte that are sorted by counting */
+    BF_ORDER_SLACK = 16,       /* words behind what a loop finds, which it may write to */
 };
 
 /* The loops over elements of a width: instances of element_loops.h. Memory is of any alignment. */
@@ -79,11 +81,12 @@ typedef struct bf_order_word_loops {
     uint64_t (*pivot)(const char *words, int64_t n);
     /* Moves the words below the pivot to the begin. Returns their number. */
     int64_t (*partition)(char *words, int64_t n, uint64_t pivot);
-    /* Writes each different one of n sorted words and where it begins (i64, from `first` on),
-     * up to `room` of them; either may be NULL. The word before them is *before, if not NULL.
-     * Returns their number. */
-    int64_t (*different)(const char *words, int64_t n, const char *before, int64_t first,
-                         int64_t room, char *to, char *begins);
+    /* Returns how many of n words differ from the word before them; there is one before the first.
+     */
+    int64_t (*count_steps)(const char *words, int64_t n);
+    /* Writes each of these words, and its number (i64) if the first one's is `first`. Needs room
+     * for BF_ORDER_SLACK more than there are. Returns how many. */
+    int64_t (*steps)(const char *words, int64_t n, int64_t first, char *to, char *begins);
 } bf_order_word_loops;
 
 typedef struct bf_order_loops {
@@ -101,6 +104,11 @@ typedef struct bf_sorter {
 } bf_sorter;
 
 bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order);
+
+/* The threads that sort n words together. */
+int bf_order_workers(const bf_context *context, int word_bytes, int64_t n);
+/* The same for the keys of groups (rules/key/rank.h), ascending. */
+bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype);
 
 /* Scratch memory: large pages where that saves more than clearing them costs. */
 void *bf_order_alloc(size_t bytes);
@@ -156,6 +164,8 @@ bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, c
 bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index);
 bf_status bf_cpu_sort_rows(bf_context *context, const bf_order_lines *keys, int payloads,
                            void *const payload[], const int bytes[]);
+bf_status bf_cpu_rank(bf_context *context, const bf_order_lines *lines, bf_rank_method method,
+                      void *ranks);
 bf_status bf_cpu_search(bf_context *context, bf_dtype dtype, bf_order order, const void *sorted,
                         int64_t n, const void *wanted, int64_t m, bool right, void *places);
 bf_status bf_cpu_is_sorted(bf_context *context, bf_dtype dtype, bf_order order, const void *values,

@@ -80,19 +80,20 @@ static bf_status tally_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* Gives all workers but the first tallies of their own. */
-static bool open_tallies(const tallying *t, int workers) {
+/* Gives all workers but the first tallies of their own. Returns how many workers have one: those
+ * that there is memory for. */
+static int open_tallies(const tallying *t, int workers) {
     for (int w = 1; w < workers; w++) {
         t->tallies[w].words = bf_zeros(BF_TALLY_WORDS * sizeof(uint64_t));
-        if (t->tallies[w].words == NULL) return false;
+        if (t->tallies[w].words == NULL) return w;
         bf_tally_begin(t->ranges, &t->tallies[w]);
     }
-    return true;
+    return workers;
 }
 
 static bf_status share_pieces(bf_context *context, tallying *t, int workers, int64_t n) {
     const int64_t bytes = n * bf_dtype_bytes(t->ranges->dtype);
-    if (!open_tallies(t, workers)) return BF_E_MEMORY;
+    workers = open_tallies(t, workers);
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, bytes, tally_piece, t);
     for (int w = 1; status == BF_OK && w < workers; w++)
         if (!bf_tally_merge(t->ranges, &t->tallies[0], &t->tallies[w])) status = BF_E_STATE;

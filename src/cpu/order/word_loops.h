@@ -112,23 +112,27 @@ static int64_t LOOP(partition)(char *words, int64_t n, uint64_t pivot) {
 }
 #endif
 
-static int64_t LOOP(different)(const char *words, int64_t n, const char *before, int64_t first,
-                               int64_t room, char *to, char *begins) {
+static int64_t LOOP(count_steps)(const char *words, int64_t n) {
+    const W *from = (const W *)words;
+    int64_t steps = 0;
+    for (int64_t i = 0; i < n; i++) steps += from[i] != from[i - 1];
+    return steps;
+}
+
+#ifndef QUICK
+static int64_t LOOP(steps)(const char *words, int64_t n, int64_t first, char *to, char *begins) {
     const W *from = (const W *)words;
     W *different = (W *)(void *)to;
     i64_element *begin = (i64_element *)(void *)begins;
     int64_t found = 0;
     for (int64_t i = 0; i < n; i++) {
-        W last = i > 0 ? from[i - 1] : before != NULL ? *(const W *)before : (W)~from[0];
-        if (from[i] == last) continue;
-        if (found < room) {
-            if (to != NULL) different[found] = from[i];
-            if (begins != NULL) begin[found] = first + i;
-        }
-        found++;
+        different[found] = from[i];
+        begin[found] = first + i;
+        found += from[i] != from[i - 1];
     }
     return found;
 }
+#endif
 
 #undef LOOP
 #undef BYTES

@@ -1,0 +1,286 @@
+#include "work/quantiles.h"
+
+#include "work/places.h"
+#include "work/ranks.h"
+#include "work/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static int open_rows(quantiles_input *in) {
+    rows *const inputs[] = {&in->rows};
+    int code = rows_open(&in->rows, in->name, in->format, &in->how);
+    code = ranks_agree(code);
+    return code == EXIT_DONE ? share_rows(inputs, 1, NULL) : code;
+}
+
+int quantiles_open(quantiles_input *in, const char *name, const input *format,
+                   const rows_options *how) {
+    *in = (quantiles_input){.name = name, .format = format, .how = *how, .rows.source.fd = -1};
+    const int code = open_rows(in);
+    in->columns = in->rows.columns;
+    return code;
+}
+
+void quantiles_close(quantiles_input *in) {
+    rows_close(&in->rows);
+    free(in->can);
+    in->can = NULL;
+}
+
+void quantiles_keep(quantiles_input *in) {
+    rows *r = &in->rows;
+    rows_again(r);
+    if (r->source.stream) return;
+    if (!in->can) in->can = malloc((size_t)in->columns * sizeof *in->can);
+    if (!in->can) return; /* then it stays open */
+    memcpy(in->can, r->can, (size_t)in->columns * sizeof *in->can);
+    rows_close(r);
+}
+
+/* Its columns are what they were. */
+static int open_again(quantiles_input *in) {
+    if (in->rows.columns > 0) return EXIT_DONE;
+    const int code = open_rows(in);
+    if (code != EXIT_DONE) return code;
+    const rows_place start = rows_tell(&in->rows);
+    const bool same = in->rows.columns == in->columns && rows_seek(&in->rows, &start, in->can);
+    return ranks_agree(same ? EXIT_DONE
+                            : fail(EXIT_DATA, in->name, "it is not the file that it was"));
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static int count_things(const quantiles *q) {
+    return q->columns * (q->parts + q->search->infinities);
+}
+
+static int values_of_part(const quantiles *q, int part) {
+    const int left = q->search->percents.n - part * BF_QUANTILES_MAX;
+    return left < BF_QUANTILES_MAX ? left : BF_QUANTILES_MAX;
+}
+
+static bf_dtype dtype_of_values(const quantiles_search *s, bf_dtype dtype) {
+    return s->percents.n > 0 ? bf_quantile_dtype(dtype, s->method) : bf_median_dtype(dtype);
+}
+
+static bool is_done(const bf_quantiles *found) {
+    bf_quantiles_info info = {.size = sizeof info};
+    bf_quantiles_describe(found, &info);
+    return info.done;
+}
+
+static bool open_search(quantiles *q, const quantiles_search *s, int columns) {
+    const int n = s->percents.n;
+    *q = (quantiles){.search = s, .columns = columns};
+    q->parts = n > 0 ? (n + BF_QUANTILES_MAX - 1) / BF_QUANTILES_MAX : 1;
+    q->of = malloc((size_t)(n + 1) * sizeof *q->of);
+    q->found = calloc((size_t)(columns * q->parts), sizeof(bf_quantiles *));
+    q->sums = calloc((size_t)columns, sizeof(bf_state *));
+    q->things = calloc((size_t)count_things(q), sizeof *q->things);
+    if (!q->of || !q->found || !q->sums || !q->things) return false;
+    for (int i = 0; i < n; i++) q->of[i] = s->percents.at[i] / 100;
+    for (int i = 0; i < columns * q->parts; i++) q->things[i].quantiles = &q->found[i];
+    for (int k = 0; k < columns && s->infinities; k++)
+        q->things[columns * q->parts + k].state = &q->sums[k];
+    return true;
+}
+
+static void drop_objects(quantiles *q) {
+    for (int i = 0; q->found && i < q->columns * q->parts; i++) {
+        bf_quantiles_destroy(q->found[i]);
+        q->found[i] = NULL;
+    }
+    for (int k = 0; q->sums && k < q->columns; k++) {
+        bf_state_destroy(q->sums[k]);
+        q->sums[k] = NULL;
+    }
+}
+
+void quantiles_free(quantiles *q) {
+    drop_objects(q);
+    free(q->of);
+    free(q->found);
+    free(q->sums);
+    free(q->things);
+}
+
+/* Makes the objects of column k. */
+static int make_column(quantiles *q, int k, bf_dtype dtype, const char *name) {
+    const quantiles_search *s = q->search;
+    const bool median = s->percents.n == 0;
+    bf_value empty;
+    bf_order_options rules = BF_ORDER_OPTIONS(.nan = s->options->rules.nan, .method = s->method);
+    if (s->options->empty) rules.empty = &empty;
+    const int code = places_read_empty(s->options, dtype_of_values(s, dtype), &empty);
+    bf_status st = BF_OK;
+    if (code != EXIT_DONE) return code;
+    for (int p = 0; p < q->parts && st == BF_OK; p++) {
+        st = bf_quantiles_create(
+            s->context, dtype, median ? NULL : q->of + (size_t)p * BF_QUANTILES_MAX,
+            median ? 0 : values_of_part(q, p), &rules, &q->found[k * q->parts + p]);
+    }
+    if (st == BF_OK && s->infinities) st = bf_state_create(s->context, BF_SUM, dtype, &q->sums[k]);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, name);
+}
+
+static int make_objects(quantiles *q, const rows *r) {
+    int code = EXIT_DONE;
+    drop_objects(q);
+    for (int k = 0; k < q->columns && code == EXIT_DONE; k++)
+        code = make_column(q, k, rows_dtype(r, k), r->source.name);
+    return code;
+}
+
+/* ---- a pass ---------------------------------------------------------------------------------- */
+
+static bf_status absorb_column(const quantiles *q, int k, const bf_array *numbers) {
+    bf_status st = BF_OK;
+    if (q->search->infinities && q->pass == 0) st = bf_state_absorb(q->sums[k], numbers);
+    for (int p = 0; p < q->parts && st == BF_OK; p++) {
+        bf_quantiles *found = q->found[k * q->parts + p];
+        if (!is_done(found)) st = bf_quantiles_absorb(found, numbers);
+    }
+    return st;
+}
+
+/* A file that another process writes to is not the same in two passes. */
+static int pass_failed(const quantiles *q, bf_status st, const char *name) {
+    if (st != BF_E_STATE) return fail_status(st, q->search->context, name);
+    return fail(EXIT_DATA, name, "it changed while it was read %d times", q->pass + 1);
+}
+
+static int absorb_chunk(const quantiles *q, const rows *r, const rows_chunk *chunk) {
+    bf_status st = BF_OK;
+    for (int k = 0; k < q->columns && st == BF_OK; k++) {
+        const void *numbers = chunk->columns[k].as[__builtin_ctz(r->can[k])];
+        const bf_array array = bf_array_of(rows_dtype(r, k), numbers, chunk->n);
+        st = absorb_column(q, k, &array);
+    }
+    if (st == BF_OK) return EXIT_DONE;
+    const int code = source_check(&r->source);
+    return code == EXIT_DONE ? pass_failed(q, st, r->source.name) : code;
+}
+
+static int absorb_rows(const quantiles *q, rows *r) {
+    rows_chunk chunk = {.n = 1};
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && chunk.n > 0) {
+        code = rows_next(r, 0, &chunk);
+        if (code != EXIT_DONE || chunk.n == 0) break;
+        code = absorb_chunk(q, r, &chunk);
+        if (code == EXIT_DONE) work_tick(q->search->work);
+    }
+    return code;
+}
+
+/* makes: the objects are made, of the dtypes that the rows have. */
+static int walk_rows(quantiles *q, rows *r, bool makes) {
+    rows *const inputs[] = {r};
+    work *w = q->search->work;
+    int code = work_begin(w, inputs, 1);
+    if (code == EXIT_DONE && makes) code = make_objects(q, r);
+    if (code == EXIT_DONE) code = work_hold(w, q->things, count_things(q));
+    return code == EXIT_DONE ? absorb_rows(q, r) : code;
+}
+
+/* Ends the pass of an object that is still in it. */
+static bf_status end_object(const quantiles *q, bf_quantiles *found) {
+    bf_quantiles_info info = {.size = sizeof info};
+    int done;
+    bf_quantiles_describe(found, &info);
+    return info.done || info.pass > q->pass + 1 ? BF_OK : bf_quantiles_next(found, &done);
+}
+
+static int end_pass(const quantiles *q, const char *name) {
+    bf_status st = BF_OK;
+    for (int i = 0; i < q->columns * q->parts && st == BF_OK; i++) st = end_object(q, q->found[i]);
+    return st == BF_OK ? EXIT_DONE : pass_failed(q, st, name);
+}
+
+/* Reads the rows of an input; anew if their dtypes are not what they seemed, here or on another
+ * rank. last: of the pass, which ends before a checkpoint keeps it, for then it is small; but over
+ * ranks it must first be merged. */
+static int read_input(quantiles *q, rows *r, bool makes, bool last) {
+    int code;
+    progress_start(r->source.name, rows_bytes(r));
+    do {
+        while ((code = walk_rows(q, r, makes)) == ROWS_RESETTLED && makes) rows_again(r);
+        if (code == EXIT_DONE && last && ranks_count() == 1) code = end_pass(q, r->source.name);
+        code = work_end(q->search->work, code, last);
+        if (code == ROWS_RESETTLED) rows_again(r);
+    } while (code == ROWS_RESETTLED && makes);
+    progress_stop();
+    return code == ROWS_RESETTLED
+               ? fail(EXIT_DATA, r->source.name, "it is not the file that it was")
+               : code;
+}
+
+static int read_inputs(quantiles *q, quantiles_input *inputs, int n) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < n && code == EXIT_DONE; i++) {
+        quantiles_input *in = &inputs[i];
+        code = open_again(in);
+        if (code == EXIT_DONE) code = read_input(q, &in->rows, q->pass == 0 && i == 0, i + 1 == n);
+        if (n > 1)
+            quantiles_keep(in);
+        else if (code == EXIT_DONE)
+            rows_again(&in->rows);
+    }
+    return code;
+}
+
+/* ---- all passes ------------------------------------------------------------------------------ */
+
+/* Merges what the ranks absorbed in this pass. */
+static int merge_pass(quantiles *q, const char *name) {
+    bf_context *context = q->search->context;
+    int code = EXIT_DONE;
+    if (q->search->infinities && q->pass == 0)
+        code = ranks_merge_states(context, q->sums, q->columns, name);
+    for (int i = 0; i < q->columns * q->parts && code == EXIT_DONE; i++)
+        if (!is_done(q->found[i])) code = ranks_merge_quantiles(context, q->found[i], name);
+    return code;
+}
+
+static bool all_done(const quantiles *q) {
+    bool all = true;
+    for (int i = 0; i < q->columns * q->parts; i++) all = all && is_done(q->found[i]);
+    return all;
+}
+
+static int find_all(quantiles *q, quantiles_input *inputs, int n) {
+    const char *name = inputs[0].name;
+    int code = EXIT_DONE;
+    do {
+        code = read_inputs(q, inputs, n);
+        if (code == EXIT_DONE) code = merge_pass(q, name);
+        if (code == EXIT_DONE) code = ranks_agree(end_pass(q, name));
+        q->pass++;
+    } while (code == EXIT_DONE && !all_done(q));
+    return code;
+}
+
+int quantiles_find(quantiles *q, const quantiles_search *s, quantiles_input *inputs, int n) {
+    const bool opened = open_search(q, s, inputs[0].columns);
+    const int code = ranks_agree(opened ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL));
+    return code == EXIT_DONE ? find_all(q, inputs, n) : code;
+}
+
+bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
+    bf_quantiles *const *found = &q->found[k * q->parts];
+    bf_quantiles_info info = {.size = sizeof info};
+    bf_state_info state = {.size = sizeof state};
+    bf_quantiles_describe(found[0], &info);
+    if (q->sums[k]) bf_state_describe(q->sums[k], &state);
+    *column = (quantiles_column){
+        .info = {.dtype = info.dtype, .count = info.all, .nan = info.nan, .inf = state.inf},
+        .to = info.to,
+        .values = malloc((size_t)(q->parts * BF_QUANTILES_MAX) * sizeof *column->values)};
+    bf_status st = column->values ? BF_OK : BF_E_MEMORY;
+    for (int p = 0; p < q->parts && st == BF_OK; p++)
+        st = bf_quantiles_result(found[p], column->values + (size_t)p * BF_QUANTILES_MAX);
+    return st;
+}

@@ -1,0 +1,196 @@
+/* Order statistics by group: rows are sorted by their keys, and the values of each key are a
+ * segment.
+ */
+#include "api/order/select.h"
+
+#include "api/runtime/array.h"
+#include "api/runtime/enter.h"
+#include "rules/key/rank.h"
+#include "seam/memory.h"
+
+typedef struct grouping {
+    bf_selecting *selecting;
+    const bf_array *keys, *results;
+    const bf_array *listed; /* NULL: the keys of groups are not wanted */
+    int64_t rows, room, groups;
+    /* the backend's memory: */
+    char *sorted;     /* the keys of all rows */
+    char *order;      /* and the rows that they came from (i64); then unused */
+    char *values;     /* of the rows in that order */
+    char *found;      /* the different keys */
+    char *counts;     /* and their rows (i64) */
+    int64_t *offsets; /* in host memory: where the values of each begin */
+    int64_t longest;
+} grouping;
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bf_status check_keys(grouping *g) {
+    bf_order_call *call = &g->selecting->call;
+    bf_context *context = call->context;
+    const int bytes = g->keys == NULL ? 0 : bf_dtype_bytes(g->keys->dtype);
+    if (g->keys == NULL) return bf_fail(context, BF_E_ARGUMENT, "no keys");
+    if (bytes == 0)
+        return bf_fail(context, BF_E_DTYPE, "no keys have dtype number %d", (int)g->keys->dtype);
+    if (bf_array_elements(g->keys, bytes) < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "the array of the keys is not well formed");
+    bf_status status = bf_order_check_line(context, call->inputs[0], "values");
+    if (status == BF_OK) status = bf_order_check_line(context, g->keys, "keys");
+    if (status == BF_OK && g->keys->shape[0] != call->inputs[0]->shape[0])
+        status = bf_fail(context, BF_E_SHAPE, "there is not one key for each value");
+    call->inputs[1] = g->keys;
+    g->rows = g->keys->shape[0];
+    return status;
+}
+
+/* Checks the outputs, and notes how many groups they have room for. */
+static bf_status check_outputs(grouping *g) {
+    bf_selecting *s = g->selecting;
+    bf_context *context = s->call.context;
+    const int axis = s->selection.statistic == BF_STATISTIC_MEDIAN ? 0 : 1;
+    const bf_array *results = g->results, *listed = g->listed;
+    if (results == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
+    bf_status status = bf_order_add_output(&s->call, results, s->selection.to, "values");
+    if (status != BF_OK) return status;
+    if (results->ndim != axis + 1 || (axis == 1 && results->shape[0] != s->selection.count))
+        return bf_fail(context, BF_E_SHAPE, "the values have not the shape of the result");
+    g->room = results->shape[axis];
+    if (listed == NULL) return BF_OK;
+    status = bf_order_add_output(&s->call, listed, g->keys->dtype, "groups");
+    if (status == BF_OK) status = bf_order_check_line(context, listed, "groups");
+    if (status == BF_OK && listed->shape[0] < g->room) g->room = listed->shape[0];
+    return status;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static bf_status allocate_grouping(grouping *g) {
+    bf_context *context = g->selecting->call.context;
+    const bf_memory_backend *memory = context->used->memory;
+    const size_t rows = (size_t)g->rows, key = (size_t)bf_dtype_bytes(g->keys->dtype);
+    const size_t room = (size_t)(g->room < g->rows ? g->room : g->rows) + 1;
+    const size_t value = (size_t)bf_dtype_bytes(g->selecting->lines.dtype);
+    char **const parts[] = {&g->sorted, &g->order, &g->values, &g->found, &g->counts};
+    const size_t bytes[] = {rows * key, rows * 8, rows * value, room * key, room * 8};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        *parts[i] = memory->allocate(context, bytes[i]);
+        if (*parts[i] == NULL) return BF_E_MEMORY;
+    }
+    return BF_OK;
+}
+
+static void release_grouping(const grouping *g) {
+    bf_context *context = g->selecting->call.context;
+    char *const parts[] = {g->sorted, g->order, g->values, g->found, g->counts};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i] != NULL) context->used->memory->release(context, parts[i]);
+    bf_free(g->offsets);
+}
+
+/* Sorts the rows by their keys, and lists the different keys. */
+static bf_status sort_groups(grouping *g, const char *keys, const char *values) {
+    bf_context *context = g->selecting->call.context;
+    const bf_order_backend *order = context->used->order;
+    const bf_dtype dtype = g->keys->dtype;
+    const bf_order_lines line = {.dtype = dtype, .values = keys, .count = 1, .length = g->rows};
+    const int64_t room = g->room < g->rows ? g->room : g->rows;
+    bf_status status = order->sort(context, &line, g->sorted, g->order);
+    if (status == BF_OK)
+        status = order->unique(context, dtype, g->sorted, g->rows, g->found, g->counts, room,
+                               &g->groups);
+    if (status == BF_OK && g->groups > g->room)
+        status = bf_fail(context, BF_E_SHAPE, "there are %lld groups, and room for %lld",
+                         (long long)g->groups, (long long)g->room);
+    if (status != BF_OK) return status;
+    return order->take(context, bf_dtype_bytes(g->selecting->lines.dtype), values, g->order,
+                       g->rows, g->values);
+}
+
+/* Turns the counts into offsets. */
+static bf_status find_offsets(grouping *g) {
+    bf_context *context = g->selecting->call.context;
+    g->offsets = bf_alloc((size_t)(g->groups + 1) * sizeof *g->offsets);
+    if (g->offsets == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+    g->offsets[0] = 0;
+    bf_status status = context->used->memory->copy(context, g->offsets + 1, g->counts,
+                                                   (size_t)g->groups * sizeof *g->offsets);
+    for (int64_t i = 0; i < g->groups && status == BF_OK; i++) {
+        if (g->offsets[i + 1] > g->longest) g->longest = g->offsets[i + 1];
+        g->offsets[i + 1] += g->offsets[i];
+    }
+    return status;
+}
+
+/* Selects from the groups, and writes results and keys. */
+static bf_status write_groups(grouping *g) {
+    bf_selecting *s = g->selecting;
+    bf_context *context = s->call.context;
+    const size_t bytes = (size_t)(g->groups * bf_dtype_bytes(g->keys->dtype));
+    bf_array results, keys;
+    bf_flat listed;
+    s->results = bf_order_cut(g->results, g->groups, &results);
+    bf_status status = bf_flat_prepare(context, context->used,
+                                       bf_order_cut(g->listed, g->groups, &keys), false, &listed);
+    if (status == BF_OK && s->selection.count > 0)
+        status = bf_select_offsets(s, g->values, g->offsets, g->groups, g->longest);
+    if (status == BF_OK && listed.data != NULL)
+        status = context->used->memory->copy(context, listed.data, g->found, bytes);
+    if (status == BF_OK) status = bf_flat_return(context, &listed);
+    bf_flat_release(&listed);
+    return status;
+}
+
+static bf_status select_groups(grouping *g) {
+    bf_selecting *s = g->selecting;
+    bf_context *context = s->call.context;
+    bf_flat values = {.copy = NULL}, keys = {.copy = NULL};
+    bf_status status = bf_order_choose(&s->call, BF_ORDER_SORTS);
+    if (status != BF_OK) return status;
+    status = bf_flat_take(context, context->used, s->lines.dtype, s->call.inputs[0], &values);
+    if (status == BF_OK)
+        status = bf_flat_take(context, context->used, g->keys->dtype, g->keys, &keys);
+    if (status == BF_OK) status = allocate_grouping(g);
+    if (status == BF_OK) status = sort_groups(g, keys.data, values.data);
+    if (status == BF_OK) status = find_offsets(g);
+    if (status == BF_OK) status = write_groups(g);
+    release_grouping(g);
+    bf_flat_release(&values);
+    bf_flat_release(&keys);
+    return status;
+}
+
+static bf_status select_of_groups(bf_context *context, const bf_selection *selection,
+                                  const bf_array *array, const bf_array *keys,
+                                  const bf_order_options *options, const bf_array *groups,
+                                  const bf_array *results, int64_t *n) {
+    bf_selecting s = {.selection = *selection};
+    grouping g = {.selecting = &s, .keys = keys, .results = results, .listed = groups};
+    if (n == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the number of groups");
+    *n = 0;
+    bf_status status = bf_select_open(&s, context, array, options);
+    if (status == BF_OK) status = check_keys(&g);
+    if (status == BF_OK) status = check_outputs(&g);
+    if (status != BF_OK) return status;
+    if (g.rows > 0) status = select_groups(&g);
+    *n = g.groups;
+    return status;
+}
+
+/* ---- public ---------------------------------------------------------------------------------- */
+
+bf_status bf_quantile_groups(bf_context *context, const bf_array *array, const bf_array *keys,
+                             const double q[], int m, const bf_order_options *options,
+                             const bf_array *groups, const bf_array *values, int64_t *n) {
+    const bf_selection selection = bf_select_quantiles(q, m);
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context,
+                    select_of_groups(context, &selection, array, keys, options, groups, values, n));
+}
+
+bf_status bf_median_groups(bf_context *context, const bf_array *array, const bf_array *keys,
+                           const bf_order_options *options, const bf_array *groups,
+                           const bf_array *values, int64_t *n) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, select_of_groups(context, &bf_select_median, array, keys, options,
+                                              groups, values, n));
+}

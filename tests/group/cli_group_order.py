@@ -1,0 +1,109 @@
+"""group --median and --quantile: against NumPy and fractions of each key's values."""
+
+import json
+import math
+import os
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+from command import CommandTest
+
+METHODS = ("linear", "lower", "weibull", "inverted_cdf", "midpoint")
+
+
+class GroupOrder(CommandTest):
+    def rows(self, *arguments, **more):
+        text = self.result(*arguments, **more)
+        return [line.split("\t") for line in text.split("\n")] if text else []
+
+    def setUp(self):
+        super().setUp()
+        rng = np.random.default_rng(7)
+        self.k = rng.integers(-40, 40, 5001)
+        self.v = rng.normal(size=5001) * 10.0 ** rng.integers(-20, 20, 5001)
+        self.w = rng.integers(-(2**62), 2**62, 5001)
+        self.keys = np.unique(self.k)
+
+    def expected(self, x, percent, method="linear"):
+        """A quantile of each key, or (percent None) the exact median, rounded once."""
+        found = []
+        for key in self.keys:
+            line = np.sort(x[self.k == key])
+            middle = Fraction(line[(len(line) - 1) // 2].item()) + Fraction(line[len(line) // 2].item())
+            found.append(float(middle / 2) if percent is None else np.percentile(line, [percent], method=method)[0])
+        return found
+
+    def check(self, rows, columns):
+        self.assertEqual([int(row[0]) for row in rows], self.keys.tolist())
+        for i, column in enumerate(columns):
+            self.assertEqual([float(row[i + 1]) for row in rows], [float(each) for each in column])
+
+    def test_they_are_those_of_each_key(self):
+        k, v, w = (self.save(n + ".npy", x) for n, x in (("k", self.k), ("v", self.v), ("w", self.w)))
+        counts = [int(np.sum(self.k == key)) for key in self.keys]
+        for method in METHODS:
+            for threads in (1, 3):
+                rows = self.rows(
+                    "group", "-j", threads, k, "--quantile", "25:" + v, "--median", w, "--count", "--quantile",
+                    "99.5:" + v, "--median", v, "--quantile", "0:" + v, "--method", method,
+                )  # fmt: skip
+                self.check(rows, [
+                    self.expected(self.v, 25, method), self.expected(self.w, None), counts,
+                    self.expected(self.v, 99.5, method), self.expected(self.v, None), self.expected(self.v, 0, method),
+                ])  # fmt: skip
+
+    def test_text_and_pipes(self):
+        lines = ["k,v,w"] + [f"{k},{v!r},{w}" for k, v, w in zip(self.k.tolist(), self.v.tolist(), self.w.tolist())]
+        text = "\n".join(lines).encode() + b"\n"
+        columns = [self.expected(self.v, None), self.expected(self.w, None)]
+        asked = ["--column", "k", "--median", "v", "--median", ":w"]
+        self.check(self.rows("group", self.write("t.csv", text), *asked), columns)
+        self.check(self.rows("group", *asked, stdin=text), columns)
+        # a column that is whole numbers until its last row: the rows are read again
+        text = b"".join(b"%d,%d\n" % (i % 3, i) for i in range(300000)) + b"0,0.5\n"
+        self.assertEqual(
+            self.rows("group", "--column", "1", "--median", "2", "--sum", "2", "--quantile", "100:2", stdin=text),
+            [["0", "149997", "14999850000.5", "299997"], ["1", "149999.5", "14999950000", "299998"],
+             ["2", "150000.5", "15000050000", "299999"]],
+        )  # fmt: skip
+
+    def test_rules(self):
+        k = self.save("k.npy", np.array([1, 1, 2, -0.0, 0.0, math.nan, -math.nan], "f4"))
+        v = self.save("v.npy", np.array([math.nan, 1.1, math.nan, 3, 5, -0.0, 0.0]))
+        asked = ["group", k, "--median", v, "--quantile", "100:" + v]
+        same = [["nan", "0", "0"]]
+        self.assertEqual(self.rows(*asked), [["0", "4", "5"], ["1", "nan", "nan"], ["2", "nan", "nan"]] + same)
+        skipped = [["0", "4", "5"], ["1", "1.1", "1.1"], ["2", "nan", "nan"]] + same
+        self.assertEqual(self.rows(*asked, "--nan", "skip"), skipped)
+        for kind in ("f2", "f4"):
+            self.save("v.npy", np.array([math.nan, 1, math.nan, 3, 5, -0.0, 0.0], kind))
+            skipped[1] = ["1", "1", "1"]
+            self.assertEqual(self.rows(*asked, "--nan", "skip"), skipped)
+            self.assertEqual(self.rows(*asked, "--nan", "skip", "--method", "lower"), skipped)
+        self.refused(3, "NaN", *asked, "--nan", "error")
+
+    def test_json(self):
+        k, v = self.write("k", b"1\n1\n2\n"), self.write("v", b"1\n2\n0.5\n")
+        found = json.loads(self.result("group", k, "--json", "--median", v, "--count", "--quantile", "12.5:" + v))
+        self.assertEqual(found["columns"], [
+            {"op": "median", "of": v, "values": [1.5, 0.5]},
+            {"op": "count", "of": None, "values": [2, 1]},
+            {"op": "quantile", "of": v, "percent": 12.5, "values": [1.125, 0.5]},
+        ])  # fmt: skip
+        empty = json.loads(self.result("group", "--json", "--median", os.devnull, stdin=b""))
+        self.assertEqual((empty["keys"], empty["columns"][0]["values"]), ([], []))
+
+    def test_errors(self):
+        k, v = self.write("k", b"1\n2\n"), self.write("v", b"1\n2\n")
+        for operand in ("101:" + v, "-1:" + v, "5,95:" + v, "5", "5:", ":" + v, "nan:" + v, v):
+            self.refused(2, "a percent from 0 to 100", "group", k, "--quantile", operand)
+        self.refused(2, "unknown method", "group", k, "--median", v, "--method", "best")
+        self.refused(3, "fewer values", "group", k, "--median", self.write("short", b"1\n"))
+        for option in (["--memory", "100M"], ["--save", self.path("s")], ["--checkpoint", self.path("c")]):
+            self.refused(2, option[0] + " does not go with", "group", k, "--median", v, *option)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,47 @@
+"""What the tests of --memory share: running the command within a limit, and seeing that it kept to
+it."""
+import subprocess
+import sys
+
+from command import BITFOLD, SANITIZED, CommandTest, least_memory
+
+MIB = 1 << 20
+LIMIT = least_memory() + 6 # MiB, of two threads
+LIMITED = ["-j2", "--memory", "%dM" % LIMIT]
+
+# Runs a command and writes its peak of resident memory, in KiB, to a file: VmHWM begins anew with a
+# program, while the peak that wait4 tells may be this interpreter's.
+PEAK = """
+import os, resource, sys
+child = os.fork()
+if child == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+status = os.wait4(child, 0)
+open(sys.argv[1], "w").write(str(status[2].ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status[1]))
+"""
+
+# A sanitizer's own memory is not counted; it makes all slow, so inputs are a quarter as large.
+SHARE = 4 if SANITIZED else 1
+THREADS_ALONE = "tsan" in BITFOLD # are of interest; those of work without a limit are in other tests
+
+
+class MemoryTest(CommandTest):
+    def limited(self, *arguments, stdin=None, limit=LIMIT):
+        """What a command writes to standard output, having kept to the limit."""
+        peak = self.path("peak")
+        command = [BITFOLD, *map(str, arguments), "-j2", "--memory", "%dM" % limit]
+        done = subprocess.run([sys.executable, "-S", "-c", PEAK, peak, *command], input=stdin,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)
+        with open(peak) as f:
+            if not SANITIZED:
+                self.assertLess(int(f.read()), limit * 1024, arguments)
+        return done.stdout.decode().rstrip("\n")
+
+    def same(self, *arguments, **more):
+        """With a limit and without one, from a file; returns that output."""
+        found = self.limited(*arguments, **more)
+        if not THREADS_ALONE:
+            self.assertEqual(found, self.result(*arguments), arguments)
+        return found
