@@ -3,7 +3,7 @@
 import re
 
 # What stays as it is: `code`, and names of the library (bf_reduce, BF_E_NAN, state.h, **options).
-CODE = re.compile(r"`([^`\n]+)`|(\bBF_\w+\([^()]+\))|(\b(?:bf|BF)_\w*\w\b(?:\(\))?|\b\w+ \*\w+)|(\*\*\w+)|(\b\w+\.h\b)")
+CODE = re.compile(r"`([^`\n]+)`|(\bBF_\w+\([^()]+\))|(\b(?:bf|BF)_\w*\w\b(?:\(\))?|(?<![\w*])\*\w+)|(\*\*\w+)|(\b\w+\.h\b)")
 SPECIAL = re.compile(r"([*`|\\]|_(?=\W|$))")
 
 

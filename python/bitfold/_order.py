@@ -204,7 +204,11 @@ def rank(
 
     method, for equal elements: as scipy.stats.rankdata has it, "average" (the mean of their
     positions, a float), "min", "max", "dense" (the number of their value among the different ones)
-    or "ordinal" (each its own position). -0 equals 0, and NaN equals NaN, which is last."""
+    or "ordinal" (each its own position). -0 equals 0, and NaN equals NaN, which is last.
+
+    >>> bitfold.rank(numpy.array([5.0, 3, 9, 3]))
+    array([3. , 1.5, 4. , 1.5])
+    """
     context = context or _default_context()
     number = _method(method, RANKS)
     view, along, shape = _lines(x, axis, dtype)
@@ -446,7 +450,11 @@ def _of_groups(keys, values, select, context, shape, name, empty, options, *quan
 
 def group_median(keys, values, *, nan="propagate", empty=None, dtype=None, context=None):
     """Returns the different keys, ascending, and the median of the values of each: values[i] belongs to
-    keys[i]. Both have one dimension. -0 is the key 0, and all NaNs are one key, the last."""
+    keys[i]. Both have one dimension. -0 is the key 0, and all NaNs are one key, the last.
+
+    >>> bitfold.group_median(numpy.array([7, 3, 7]), numpy.array([1.0, 2, 4]))
+    (array([3, 7]), array([2. , 2.5]))
+    """
     keys, values = View(keys), View(values, dtype)
     name = NAMES[lib.bf_median_dtype(DTYPES[values.dtype])]
     return _of_groups(
@@ -458,7 +466,12 @@ def group_quantile(
     keys, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
 ):
     """Returns the different keys, ascending, and the quantiles q of the values of each, as group_median
-    does; of several q, the first axis is theirs."""
+    does; of several q, the first axis is theirs.
+
+    >>> bitfold.group_quantile(numpy.array([7, 3, 7]), numpy.array([1.0, 2, 4]), [0.5, 0.9])
+    (array([3, 7]), array([[2. , 2.5],
+           [2. , 3.7]]))
+    """
     keys, values = View(keys), View(values, dtype)
     fractions, shape = _fractions(q, 1)
     name = NAMES[lib.bf_quantile_dtype(DTYPES[values.dtype], _method(method))]

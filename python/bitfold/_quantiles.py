@@ -42,12 +42,14 @@ class Quantiles:
     """Quantiles, or the median, of data larger than memory: exact, in a few passes over the same
     elements, with 3.7 MB.
 
-        q = bitfold.Quantiles("f64", [0.5, 0.999])
-        while not q.done:
-            for part in read_all():  # the same elements each time, in any order and parts
-                q.absorb(part)
-            q.next()
-        median, most = q.result()
+    >>> parts = [numpy.array([5.0, 3]), numpy.array([9.0, 3])]
+    >>> q = bitfold.Quantiles("f64", [0.5, 0.75])
+    >>> while not q.done:
+    ...     for part in parts:  # the same elements each time, in any order and parts
+    ...         q = q.absorb(part)
+    ...     found = q.next()
+    >>> q.result()
+    [4.0, 6.0]
 
     q: a number from 0 to 1, at most 32 of them, or None, the median. Elements of 1 or 2 bytes take one
     pass, of 4 mostly two, of 8 two or three. method, nan and empty are as of quantile()."""
