@@ -5,9 +5,9 @@
  *
  * - Failure: a function that can fail returns a bf_status. It writes to out-pointers and arrays on
  *   success only, and on failure leaves objects as they were. There are three exceptions: the
- * output of bf_map and similar calls where an element fails (the output may be an input), arrays
- * that a GPU was filling when it failed or ran out of memory, and arrays that a cancelled call
- * (watch.h) was filling.
+ *   output of bf_map and similar calls where an element fails (the output may be an input), arrays
+ *   that a GPU was filling when it failed or ran out of memory, and arrays that a cancelled call
+ *   (watch.h) was filling.
  * - NULL: a required pointer that is NULL gives BF_E_ARGUMENT. Functions that destroy or free
  *   ignore NULL. Functions without a status return "", 0, NULL, NaN, or their number for "none".
  *   Where NULL has a meaning, the function's comment gives it.

@@ -159,7 +159,7 @@ def page(name, text, roles):
         return roles.get(word)
 
     head = uncomment(re.match(r"/\*.*?\*/", text, re.S)[0])
-    title = f"bitfold/{name}"
+    title = name if name == "bitfold.h" else f"bitfold/{name}"
     out = [f".. _{name}:", "", title, "=" * len(title), "", *to_rst(head, role)]
     for comment, code in blocks(strip(text)):
         lines = uncomment(comment) if comment else []
