@@ -92,7 +92,7 @@ static int check_inputs(const target *targets, int n, const options *o, const us
 int clash_check(const options *o, const usage *u) {
     target targets[3];
     int n = 0;
-    const bool standard = !o->output || (u->takes & TAKES_MAP && strcmp(o->output, "-") == 0);
+    const bool standard = !o->output || strcmp(o->output, "-") == 0;
     if (standard)
         targets[n++] = (target){"standard output", NULL, place_of_stream(STDOUT_FILENO)};
     else

@@ -135,6 +135,11 @@ static int open_for_writing(outfile *f) {
 
 int outfile_open(outfile *f, const char *name) {
     *f = (outfile){.name = name};
+    if (strcmp(name, "-") == 0) {
+        fail(EXIT_USAGE, NULL, "standard output does not take this: '-' is not a file");
+        hint("./- is the file of that name");
+        return EXIT_USAGE;
+    }
     const int fd = open_for_writing(f);
     if (fd >= 0) f->stream = stream_open(fd);
     if (f->stream) return EXIT_DONE;

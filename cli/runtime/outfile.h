@@ -16,8 +16,9 @@ typedef struct outfile {
     char beside[PATH_MAX]; /* where it is until then; "" if it is written in place */
 } outfile;
 
-/* Opens name for writing. Devices and FIFOs are written in place. At most 8 are open at a time.
- * Returns an exit code, having reported the failure; so does commit. */
+/* Opens name for writing. Devices and FIFOs are written in place. "-" is refused: where it may be
+ * standard output, nobody asks for a file. At most 8 are open at a time. Returns an exit code,
+ * having reported the failure; so does commit. */
 int outfile_open(outfile *f, const char *name);
 
 /* Completes the file and gives it its name. */

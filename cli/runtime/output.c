@@ -44,7 +44,7 @@ static const char *output_name(const output *out) {
 
 int output_open(output *out, const options *o, bool names) {
     *out = (output){.stream = stdout,
-                    .to_file = o->output != NULL,
+                    .to_file = o->output != NULL && strcmp(o->output, "-") != 0,
                     .layout = o->layout,
                     .hex = o->hex,
                     .names = names || o->layout == LAYOUT_TSV};

@@ -17,7 +17,7 @@ typedef struct result {
 
 typedef struct output {
     FILE *stream;
-    outfile file; /* with -o */
+    outfile file; /* with -o, but for -o - */
     bool to_file;
     enum layout layout;
     bool hex;

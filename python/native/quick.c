@@ -6,8 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <bitfold/dot.h>
-#include <bitfold/reduce.h>
+#include <bitfold.h>
 #include <stdbool.h>
 #include <string.h>
 

@@ -366,7 +366,7 @@ class _OfLibrary:
     device = contextlib.nullcontext("cuda:0")
 
     def __init__(self, x):
-        self.x = x
+        self.x, self.dtype = x, x.dtype.name
         self.__cuda_array_interface__ = {**x.__array_interface__, "stream": None}
 
 
@@ -389,7 +389,7 @@ class Memory(unittest.TestCase):
 
     def test_of_pytorch(self):
         names = ("float64", "float32", "float16", "int64", "uint64", "int8", "uint8", "bool", "int16")
-        tensor, made = self.pretend("torch", {name: name for name in names})
+        tensor, made = self.pretend("torch", {name: name for name in (*names, "bfloat16")})
         x = np.arange(12).reshape(3, 4)
         found = bitfold.sum(tensor(x), axis=0)
         self.assertIsInstance(found, tensor)

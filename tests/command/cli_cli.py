@@ -224,6 +224,12 @@ class Writing(CommandTest):
     def files(self):
         return sorted(os.listdir(self.dir))
 
+    def test_a_dash_is_standard_output_or_refused(self):
+        for command in (["sum"], ["sort"], ["count"], ["mean", "--axis", "0"]):
+            self.assertEqual(self.result(*command, self.x, "-o", "-"), self.result(*command, self.x))
+        self.refused(2, "standard output does not take this", "sum", self.x, "--save", "-")
+        self.assertEqual(self.files(), ["x.npy"])
+
     def test_output_file(self):
         out = self.path("out")
         self.assertEqual(self.result("sum", "-o", out, self.x), "")

@@ -296,9 +296,8 @@ class Packages(Installed):
 
     def test_the_python_module_is_a_package_of_its_own(self):
         self.need("dpkg-deb")
-        self.pack("DEB")
         for name in ["bitfold", "python3-bitfold"]:
-            package, = glob.glob(self.path(name + "_*.deb"))
+            package = self.pack("DEB", name + "_*.deb")
             call("dpkg-deb", "-x", package, self.path("root"))
         self.assertRegex(call("dpkg-deb", "-f", package), r"(?m)^Depends: python3.*\bbitfold \(= ")
         self.assertEqual(re.findall(r"\S*\.so\S*", call("dpkg-deb", "-c", package)), [])
