@@ -26,7 +26,8 @@ Every function has these keyword arguments:
                "error": NaNs are refused
     out_dtype  "f64" or "f32": the dtype to which the exact value is rounded, once (not of min, max,
                argmin, argmax)
-    ddof       0 or 1: var and std divide by n - ddof
+    ddof       0 or 1: var and std divide by n - ddof; correction is the same, as the array API standard
+               calls it
     overflow   "error" (default): a product of integers beyond 128 bits is refused; "wrap": it is
                taken modulo 2^64
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
@@ -73,7 +74,7 @@ from ._library import (
 
 __version__ = lib.bf_version().decode()
 __all__ = [
-    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "map", "result_dtype", "julia", "palette_colors",
+    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "vecdot", "map", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
     *_of_axis, "Comm", "Table", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError",
@@ -221,7 +222,8 @@ def _number(table, what, name):
     return table[name]
 
 
-def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error"):
+def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None):
+    ddof = ddof if correction is None else correction
     options = _library.ReduceOptions(
         0, _number(NAN_POLICIES, "nan policy", nan),
         DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0, whole(ddof, c_int),
@@ -474,6 +476,16 @@ def dot(
         _options(nan, out_dtype, **options), byref(value),
     )  # fmt: skip
     return to_python(value)
+
+
+def vecdot(a, b, *, axis=-1, **options):
+    """Returns the dot products of the lines of a and b along axis: dot, by its name in the array API
+    standard. Both have one shape.
+
+    >>> bitfold.vecdot(numpy.array([[1.0, 2], [3, 4]]), numpy.array([[5.0, 6], [7, 8]]))
+    array([17., 53.])
+    """
+    return dot(a, b, axis=axis, **options)
 
 
 StateInfo = namedtuple("StateInfo", "op dtype count nan inf next")

@@ -1,6 +1,7 @@
 """Order (order.h): sorting, and what depends on the order of values."""
 
 import ctypes
+from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, Target, View, to_python, value_of
@@ -11,7 +12,7 @@ from ._table import _default_context
 __all__ = [
     "sort", "argsort", "sort_rows", "segment_sort", "segment_argsort", "rank", "top", "median", "quantile", "percentile",
     "segment_median", "segment_quantile", "index_median", "index_quantile", "group_median", "group_quantile", "nth", "searchsorted", "is_sorted",
-    "unique", "mode",
+    "unique", "unique_counts", "unique_values", "mode",
 ]  # fmt: skip
 
 METHODS = (
@@ -563,6 +564,27 @@ def unique(x, *, nan="propagate", dtype=None, context=None):
         byref(counts.array), byref(n),
     )  # fmt: skip
     return _cut(values.made, n.value), _cut(counts.made, n.value)
+
+
+unique_counts_result = namedtuple("unique_counts_result", "values counts")
+
+
+def unique_counts(x, **options):
+    """unique, by its name in the array API standard (where each NaN is different): a named tuple.
+
+    >>> bitfold.unique_counts(numpy.array([5.0, 3, 9, 3])).counts
+    array([2, 1, 1])
+    """
+    return unique_counts_result(*unique(x, **options))
+
+
+def unique_values(x, **options):
+    """Returns the different elements of x, ascending, as unique does.
+
+    >>> bitfold.unique_values(numpy.array([5.0, 3, 9, 3]))
+    array([3., 5., 9.])
+    """
+    return unique(x, **options)[0]
 
 
 def _cut(made, n):
