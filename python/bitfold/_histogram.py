@@ -5,7 +5,7 @@ import ctypes
 from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, View, dtype_name, refuse_hidden
+from ._arrays import NAMES, View, dtype_name, new_array, refuse_hidden
 from ._library import DTYPES, Array, ArgumentError, lib, sized, whole
 from ._mergeable import Mergeable
 
@@ -69,17 +69,25 @@ def _doubles(numbers):
     return made
 
 
-def _copied(code, pointer, n):
+def _cleared(name, n):
+    """Returns a new array of n zeros of 8 bytes, and where they are."""
+    made = new_array(name, [n])
+    pointer = View(made).array.data
+    ctypes.memset(pointer, 0, 8 * n)
+    return made, pointer
+
+
+def _copied(name, pointer, n):
     """Returns a copy of n 8-byte numbers in the library's memory."""
-    made = array.array(code)
-    made.frombytes((ctypes.c_char * (8 * n)).from_address(pointer))
+    made, to = _cleared(name, n)
+    ctypes.memmove(to, pointer, 8 * n)
     return made
 
 
 def _filled(context, function, handle, n):
     """Returns n doubles that a library function writes."""
-    made = array.array("d", bytes(8 * n))
-    context._call(function, handle, made.buffer_info()[0])
+    made, pointer = _cleared("f64", n)
+    context._call(function, handle, pointer)
     return made
 
 
@@ -126,7 +134,7 @@ class Histogram(Mergeable):
 
     >>> h = bitfold.Histogram("f64", bins=2, range=(0, 8)).absorb(numpy.array([1.0, 5, 9]))
     >>> h.counts, h.above
-    (array('q', [1, 1]), 1)
+    (array([1, 1]), 1)
     """
 
     def __init__(self, dtype, bins=10, range=None, weights=None, context=None):
@@ -223,20 +231,20 @@ class Histogram(Mergeable):
 
     @property
     def counts(self):
-        """A copy of the counts, an array.array of integers."""
-        return _copied("q", lib.bf_histogram_counts(self._handle), self.info().bins)
+        """A copy of the counts, an array of int64."""
+        return _copied("i64", lib.bf_histogram_counts(self._handle), self.info().bins)
 
     @property
     def edges(self):
-        """A copy of the edges (one more than bins), an array.array of floats."""
-        return _copied("d", lib.bf_histogram_edges(self._handle), self.info().bins + 1)
+        """A copy of the edges (one more than bins), an array of float64."""
+        return _copied("f64", lib.bf_histogram_edges(self._handle), self.info().bins + 1)
 
     def weights(self):
-        """Returns the exact sum of each bin's weights, rounded once: an array.array of floats."""
+        """Returns the exact sum of each bin's weights, rounded once: an array of float64."""
         return _filled(self._context, lib.bf_histogram_weights, self._handle, self.info().bins)
 
     def density(self):
-        """Returns the density of each bin, an array.array of floats. Its integral is 1."""
+        """Returns the density of each bin, an array of float64. Its integral is 1."""
         return _filled(self._context, lib.bf_histogram_density, self._handle, self.info().bins)
 
     def save(self):
@@ -259,14 +267,15 @@ class Histogram(Mergeable):
 
 def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None, context=None):
     """Returns (counts, edges) as numpy.histogram does: sums of weights instead of counts if there are
-    weights, densities if density is true. Both are array.arrays, which NumPy reads in place.
+    weights, densities if density is true.
+    Both are arrays of NumPy, or memoryviews if it is not installed.
 
     bins: the number of bins, "auto" (by Sturges' rule), or ascending edges. range: a pair; by default
     the least and the greatest finite element. NaNs and elements outside the range are in no bin;
     Histogram.of() counts them.
 
     >>> bitfold.histogram(numpy.array([3.0, 5, 9, 3]), bins=3)
-    (array('q', [2, 1, 1]), array('d', [3.0, 5.0, 7.0, 9.0]))
+    (array([2, 1, 1]), array([3., 5., 7., 9.]))
     """
     made = Histogram.of(a, bins, range, weights, dtype=dtype, context=context)
     values = made.density() if density else made.counts if weights is None else made.weights()
@@ -275,10 +284,10 @@ def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None
 
 def bincount(x, minlength=0, *, dtype=None, context=None):
     """Returns how often each integer from 0 to the greatest, at least to minlength - 1, occurs in an
-    array of integers, as an array.array. Negative integers are refused.
+    array of integers, as an array of int64. Negative integers are refused.
 
     >>> bitfold.bincount(numpy.array([0, 2, 2]), minlength=4)
-    array('q', [1, 0, 2, 0])
+    array([1, 0, 2, 0])
     """
     from . import _default_context, max
 
@@ -293,12 +302,11 @@ def bincount(x, minlength=0, *, dtype=None, context=None):
     if n < 1:
         if elements:
             raise ArgumentError("negative integers")
-        return array.array("q")
-    counts, others = array.array("q", bytes(8 * n)), c_int64()
+        return new_array("i64", [0])
+    (counts, pointer), others = _cleared("i64", n), c_int64()
     context._call(
-        lib.bf_bincount, context._handle, byref(view.array), counts.buffer_info()[0], n,
-        byref(others),
-    )  # fmt: skip
+        lib.bf_bincount, context._handle, byref(view.array), pointer, n, byref(others)
+    )
     if others.value:
         raise ArgumentError("negative integers")
     return counts
