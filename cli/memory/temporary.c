@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -19,8 +20,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static const char *given, *beside; /* by temporary_place */
-static char place[PATH_MAX];       /* "": not chosen yet */
+static const char *given, *beside;                           /* by temporary_place */
+static char place[PATH_MAX];                                 /* "": not chosen yet; */
+static pthread_mutex_t choosing = PTHREAD_MUTEX_INITIALIZER; /* guards it */
 static atomic_int_fast64_t written;
 
 void temporary_place(const char *spill, const char *output) {
@@ -46,14 +48,19 @@ static bool find_beside(void) {
     return true;
 }
 
-static const char *directory(void) {
+static void choose_place(void) {
     const char *wanted = getenv("TMPDIR");
-    if (*place) return place;
     if (given)
         snprintf(place, sizeof place, "%s", given);
     else if (!find_beside() || is_in_memory(place))
         snprintf(place, sizeof place, "%s",
                  wanted && *wanted && !is_in_memory(wanted) ? wanted : "/var/tmp");
+}
+
+static const char *directory(void) {
+    pthread_mutex_lock(&choosing);
+    if (!*place) choose_place();
+    pthread_mutex_unlock(&choosing);
     return place;
 }
 
