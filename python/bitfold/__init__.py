@@ -275,9 +275,11 @@ def _is_plain(x):
 
 def _reduce(op, x, axis, keepdims, *, dtype=None, null="error", context=None, **options):
     if axis is not None or keepdims:
+        if null != "error":
+            raise ArgumentError("null='skip' goes without an axis")
         options.update(dtype=dtype, context=context)
         return reduce_axes(op, [x], axis, keepdims, **options)
-    if dtype is None and context is None and not options and _is_plain(x):
+    if dtype is None and context is None and null == "error" and not options and _is_plain(x):
         value = _quick_reduce(OPS[op], x)
         if value is not None:
             return value

@@ -91,6 +91,8 @@ class View:
         self._buffer = None
         self._object = x  # keeps the memory alive; an interface does not
         wanted = None if dtype is None else dtype_name(dtype)
+        if null not in ("error", "skip"):
+            raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
         refuse_hidden(x)
         interface = _cuda_interface(x)
         if interface is not None:

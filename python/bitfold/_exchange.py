@@ -2,9 +2,9 @@
 over capsules, which own what is in them: a view keeps them."""
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p, py_object
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p, py_object
 
-from ._library import DTYPES, Array, ArgumentError, DtypeError, check, lib
+from ._library import DTYPES, Array, ArgumentError, lib
 
 _ARRAY, _COUNT = POINTER(Array), POINTER(c_int64)
 _SIGNATURES = {
@@ -25,14 +25,10 @@ _is_valid.argtypes = [py_object, c_char_p]
 _is_valid.restype = c_int
 
 
-def _context():
+def _call(function, *arguments):
     from . import _default_context
 
-    return _default_context()
-
-
-def _call(function, *arguments):
-    context = _context()
+    context = _default_context()
     context._call(function, context._handle, *arguments)
 
 
@@ -136,8 +132,9 @@ def _read_arrow(x):
 
 def _child_of(table):
     """Returns the only column of a table, which lies where the table's rows say."""
-    if table.null_count > 0:
-        raise ArgumentError("an Arrow struct with NULLs")
+    bits = c_void_p.from_address(table.buffers).value  # of rows that are not NULL
+    if table.null_count > 0 or (table.null_count < 0 and bits):
+        raise ArgumentError("a table with rows that are NULL")
     child = _Column.from_buffer_copy(table.children[0].contents)
     child.offset += table.offset
     child.length = table.length
@@ -173,8 +170,6 @@ def read_arrow(x, null, names, sizes):
     """Returns (array, owner) of an object with __arrow_c_array__ or __arrow_c_stream__. null:
     "error" refuses NULLs, "skip" leaves them out, which copies the others. A column in one chunk
     without NULLs is not copied, unless it has bools."""
-    if null not in ("error", "skip"):
-        raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
     schema, columns, owners = _read_arrow(x)
     schema, columns = _only_column(schema, columns)
     array, nulls = Array(), c_int64()

@@ -125,6 +125,10 @@ class ByArrow(unittest.TestCase):
             bitfold.argmax(x, null="skip")
         with self.assertRaisesRegex(bitfold.ArgumentError, "'error' or 'skip'"):
             bitfold.sum(x, null="drop")
+        with self.assertRaisesRegex(bitfold.ArgumentError, "'error' or 'skip'"):
+            bitfold.sum(np.ones(3), null="drop")
+        with self.assertRaisesRegex(bitfold.ArgumentError, "without an axis"):
+            bitfold.sum(x, axis=0, null="skip")
         nan = pa.array([1.0, math.nan, None])
         self.assertTrue(math.isnan(bitfold.sum(nan, null="skip")))  # NaN is a value
         self.assertEqual(bitfold.sum(nan, null="skip", nan="skip"), 1.0)
@@ -145,6 +149,11 @@ class ByArrow(unittest.TestCase):
         self.assertEqual(bitfold.sum(pa.table({"x": NUMBERS})[1:]), 2.0)
         with self.assertRaisesRegex(bitfold.ArgumentError, "a table of 2 columns"):
             bitfold.sum(pa.table({"x": [1], "y": [2]}))
+        rows = pa.array([{"x": 1.0}, None, {"x": 2.0}])
+        for part in (rows, rows[1:], rows[:2]):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "rows that are NULL"):
+                bitfold.sum(part)
+        self.assertEqual(bitfold.sum(rows[2:]), 2.0)
 
     def test_columns_without_numbers_are_refused(self):
         pa = library("pyarrow")
