@@ -14,6 +14,7 @@
 #include "rules/number/rule.h"
 #include "rules/number/wide.h"
 #include "rules/order/quantile.h"
+#include "rules/order/tie.h"
 #include "rules/reduce/band.h"
 #include "rules/reduce/element.h"
 #include "rules/reduce/finish.h"

@@ -1,5 +1,6 @@
 /* The ranks of elements in their lines: of sorted elements, runs of equal keys share theirs. */
 #include "cpu/order/sorting.h"
+#include "rules/order/tie.h"
 
 enum { PIECE = 1 << 13, BATCH = 512 /* words that are compared at a time */ };
 
@@ -15,16 +16,11 @@ typedef struct ranking {
  * `different` ones up to them. */
 static void write_run(const ranking *r, const char *index, int64_t begin, int64_t end,
                       int64_t different, char *ranks) {
-    const double average = (double)(begin + 1 + end) / 2;
-    int64_t rank = r->method == BF_RANK_MIN ? begin + 1 : different, at;
-    if (r->method == BF_RANK_MAX) rank = end;
-    for (int64_t i = begin; i < end; i++) {
+    const double average = bf_tie_average(begin, end);
+    for (int64_t i = begin, at; i < end; i++) {
+        const int64_t rank = bf_tie_rank(r->method, i, begin, end, different);
         memcpy(&at, index + 8 * i, 8);
-        if (r->method == BF_RANK_ORDINAL) rank = i + 1;
-        if (r->method == BF_RANK_AVERAGE)
-            memcpy(ranks + 8 * at, &average, 8);
-        else
-            memcpy(ranks + 8 * at, &rank, 8);
+        memcpy(ranks + 8 * at, r->method == BF_RANK_AVERAGE ? (const void *)&average : &rank, 8);
     }
 }
 
