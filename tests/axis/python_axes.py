@@ -285,8 +285,7 @@ class Random(unittest.TestCase):
             if op == "dot" and problem.kind == "runs":
                 continue
             expected, saved = problem.expected(op), set()
-            for i in problem.rng.choice(len(self.contexts), 4, replace=False):
-                context = self.contexts[i]
+            for context in devices.some(self.contexts, 4, problem.rng):
                 what = (f"BITFOLD_SEED={seed} BITFOLD_CASES=1: {op} of {problem.dtype} "
                         f"{problem.x.shape} by {problem.kind} {getattr(problem, 'given', '')} "
                         f"{problem.options_for(op)} {context}")  # fmt: skip

@@ -1,6 +1,8 @@
 """Where the tests compute: on the CPU in several ways and, where there is one, on a GPU."""
 
 import ctypes
+import os
+import unittest
 from ctypes import byref, c_size_t, c_void_p
 
 import numpy as np
@@ -25,11 +27,23 @@ def gpus():
 
 
 def contexts(threads):
-    """Every instruction set with each of these numbers of threads, and the GPU."""
-    cpu = [
-        bitfold.Context(device="cpu", isa=isa, threads=n) for isa in bitfold.isas() for n in threads
-    ]
-    return cpu + gpus()
+    """Every instruction set with each of these numbers of threads, and the GPU.
+
+    BITFOLD_ONLY=cuda leaves the GPU alone, BITFOLD_ONLY=cpu the others.
+    """
+    only = os.environ.get("BITFOLD_ONLY", "")
+    ways = [(isa, n) for isa in bitfold.isas() for n in threads if only != "cuda"]
+    cpu = [bitfold.Context(device="cpu", isa=isa, threads=n) for isa, n in ways]
+    found = cpu + (gpus() if only != "cpu" else [])
+    if not found:
+        raise unittest.SkipTest("no GPU here, and BITFOLD_ONLY asks for one")
+    return found
+
+
+def some(contexts, number, random):
+    """As many different ones of the contexts, or all."""
+    chosen = random.choice(len(contexts), min(number, len(contexts)), replace=False)
+    return [contexts[i] for i in chosen]
 
 
 class OnGpu:
