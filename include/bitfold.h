@@ -32,6 +32,7 @@
 #include "bitfold/context.h"
 #include "bitfold/describe.h"
 #include "bitfold/device.h"
+#include "bitfold/dictionary.h"
 #include "bitfold/dlpack.h"
 #include "bitfold/dot.h"
 #include "bitfold/feed.h"
