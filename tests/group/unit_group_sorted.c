@@ -38,7 +38,7 @@ typedef enum pattern {
 static uint64_t key_of(pattern p, int i, uint64_t random) {
     const uint64_t high = random & ~(uint64_t)0xffffffff;
     switch (p) {
-    case ANY_BITS: return i % 4 ? random : (high & ((uint64_t)255 << 56)) | (random & 0xffff);
+    case ANY_BITS: return i % 16 ? random : (high & ((uint64_t)255 << 56)) | (random & 0xffff);
     case PAIRED: return random % (2 * ROWS) * 0x9e3779b97f4a7c15u;
     case ASCENDING: return (uint64_t)(i - (i % 100 == 1)) * 0x100000003u;
     case HEAVY: return i % 100 ? random : 77;
@@ -146,7 +146,7 @@ static void any_keys_give_the_same(void **state) {
     (void)state;
     for (int p = 0; p < PATTERNS; p++) {
         make_rows((pattern)p);
-        for (int i = p % DATA_SHARE; i < 6; i += DATA_SHARE) {
+        for (int i = p % 2; i < 6; i += 2) {
             const int count = i + p == 1 ? KINDS : (i + p) % 2;
             open_context(1 + i % 2, isas[(i / 2 + p) % 2]);
             compare(key_dtypes[i], count);
