@@ -3,9 +3,9 @@
  * A partition numbers its keys 0, 1, 2, ... as it meets them, by a hash table of (rank, number).
  * Each number is a slot of its accumulators (cpu/reduce/accumulators.h). A set of groups is one
  * partition as long as that fits the cache, and then 2^BF_PARTITION_BITS of them, by the first bits
- * of the keys' hashes. Rows are absorbed into new sets, which are then merged into the groups; a
- * failure leaves these as they were. Where a function says "BF_E_MEMORY", the caller sets the
- * message. */
+ * of the keys' hashes; or, if its rows were sorted, by ranges of ranks. Rows are absorbed into new
+ * sets, which are then merged into the groups; a failure leaves these as they were. Where a
+ * function says "BF_E_MEMORY", the caller sets the message. */
 #ifndef BF_CPU_GROUP_GROUP_H
 #define BF_CPU_GROUP_GROUP_H
 
@@ -21,7 +21,7 @@ enum {
     BF_ROWS_LEAST = 1 << 15,              /* rows or groups that are worth a thread */
     BF_PARTITION_BITS = 8,                /* of a hash, which choose the partition */
     BF_PARTITIONS = 1 << BF_PARTITION_BITS,
-    BF_RANGE_STEPS = 1 << 12,
+    BF_RANGE_STEPS = 1 << 12,    /* by which a range of ranks is found */
     BF_PARTITION_FAR = 50,       /* buckets: random keys are never so far from home */
     BF_PARTITION_CROWD = 1 << 18 /* groups that are too many for one partition */
 };
