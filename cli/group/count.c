@@ -21,6 +21,8 @@ static const usage count_usage = {
         TAKES_TOP | TAKES_SAVE | TAKES_WORK,
     "bitfold count -n 10 x.npy"};
 
+enum { MANY_ROWS = 1 << 24 };
+
 typedef struct count {
     const options *options;
     bf_context *context;
@@ -43,6 +45,13 @@ static int check_dtype(count *c, const rows *r) {
     return EXIT_DONE;
 }
 
+/* The rows that are absorbed next: of new keys many, even at first. */
+static int64_t next_rows(const count *c, rows *r, const bf_groups *groups) {
+    const int64_t most = spill_batch(&c->spill, groups, 1);
+    return most == 0 && bf_groups_rows(groups) == 0 && group_keys_are_new(c->context, r) ? MANY_ROWS
+                                                                                         : most;
+}
+
 /* Counts the rows of one file, in new groups. ROWS_RESETTLED: their dtype is another. */
 static int count_rows(count *c, rows *r, bf_groups **groups) {
     rows *const inputs[] = {r};
@@ -56,8 +65,9 @@ static int count_rows(count *c, rows *r, bf_groups **groups) {
     rows_chunk chunk = {.n = 1};
     code =
         st == BF_OK ? work_hold(&c->work, things, 2) : fail_status(st, c->context, r->source.name);
+    if (code == EXIT_DONE) code = rows_prepare(r);
     while (code == EXIT_DONE && chunk.n > 0) {
-        code = rows_next(r, spill_batch(&c->spill, *groups, 1), &chunk);
+        code = rows_next(r, next_rows(c, r, *groups), &chunk);
         if (code != EXIT_DONE || chunk.n == 0) break;
         const bf_array keys = group_array(r, &chunk, 0);
         code = spill_absorb(&c->spill, *groups, &keys, NULL, r->source.name);

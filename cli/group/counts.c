@@ -4,8 +4,8 @@
 #include "memory/key.h"
 #include "memory/runs.h"
 #include "runtime/json.h"
-#include "text/lines.h"
 #include "runtime/progress.h"
+#include "text/lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -11,6 +11,11 @@ rows_options group_rows(const options *o, int inputs, spool_limit *keep);
 /* The dtype of the keys. */
 bf_dtype group_key(const bf_groups *groups);
 
+/* Whether a sample of an array in a file has hardly a key twice: its rows are best absorbed at
+ * once.
+ */
+bool group_keys_are_new(bf_context *context, rows *r);
+
 /* A settled column of a chunk. */
 bf_array group_array(const rows *r, const rows_chunk *chunk, int column);
 

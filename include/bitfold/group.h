@@ -10,8 +10,8 @@
  * Every dtype can be a key. Of floats, -0 and +0 are one key (shown as +0), and all NaNs are one
  * key (the default NaN, last in order). A bool is true if its byte is not 0 (shown as 1).
  *
- * Method: a hash table numbers the keys, in batches; each aggregate then absorbs the values by
- * these numbers, into as many limbs as the exponents need (docs/design/group.md). */
+ * Method: a hash table or a sort numbers the keys; each aggregate then absorbs the values by these
+ * numbers, into as many limbs as the exponents need (docs/design/group.md). */
 #ifndef BITFOLD_GROUP_H
 #define BITFOLD_GROUP_H
 

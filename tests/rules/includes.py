@@ -27,8 +27,9 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
 # Communicators merge objects of other primitives: src/api/comm may see their insides.
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
           "src/api/order/quantiles.h", "src/api/group/group.h")
-# Order takes its lines as axes do, reduces them, and lists groups.
-USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h")}
+# Order takes its lines as axes do, reduces them, and lists groups. Groups of many keys are sorted.
+USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h"),
+        "group": ("src/cpu/order/sorting.h",)}
 # Folders beside the floors, with what they may include besides public headers.
 CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": (),
            "view": ("view/", "cli/julia/", "cli/runtime/")}

@@ -73,12 +73,18 @@ static void swap_sets(bf_group_set *a, bf_group_set *b) {
     *b = before;
 }
 
-/* Merges a set and the groups, the smaller one into the larger, and destroys it. */
+/* Shall the groups be merged into the set? It is larger, or, if it has any, it is not ordered. */
+static bool goes_into(const bf_group_set *groups, const bf_group_set *set) {
+    const int64_t n = bf_group_set_size(set), before = bf_group_set_size(groups);
+    return n > 0 && before > 0 && groups->ordered != set->ordered ? groups->ordered : n > before;
+}
+
+/* Merges a set and the groups, and destroys it. */
 static bf_status merge_set(bf_context *context, bf_cpu_groups *g, bf_group_set *set) {
-    bool larger = bf_group_set_size(set) > bf_group_set_size(&g->set);
-    if (larger) swap_sets(&g->set, set);
+    const bool into = goes_into(&g->set, set);
+    if (into) swap_sets(&g->set, set);
     bf_status status = bf_group_set_merge(context, g, &g->set, set, NULL);
-    if (larger && status != BF_OK) swap_sets(&g->set, set);
+    if (into && status != BF_OK) swap_sets(&g->set, set);
     bf_group_set_destroy(g, set);
     return explain_status(context, status);
 }
@@ -108,7 +114,7 @@ static bf_status merge_groups(bf_context *context, void *into, const void *from)
     bf_status status = bf_group_share(context, to, g->of);
     if (status != BF_OK) return explain_status(context, status);
     bf_group_shares_map(to, g->of, map);
-    if (g->set.bits > 0 && memcmp(&to->seed, &g->seed, sizeof g->seed) != 0) {
+    if (g->set.bits > 0 && !g->set.ordered && memcmp(&to->seed, &g->seed, sizeof g->seed) != 0) {
         bf_group_set set;
         status = bf_group_set_rehash(context, to, &g->set, map, &set);
         return status == BF_OK ? merge_set(context, to, &set) : explain_status(context, status);
@@ -168,7 +174,7 @@ bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *g) {
     int64_t *order = bf_zeros((size_t)n * sizeof *order);
     bf_status status = ranks == NULL || order == NULL ? no_memory(context)
                                                       : collect_groups(context, g, ranks, order);
-    if (status == BF_OK)
+    if (status == BF_OK && !g->set.ordered)
         status = bf_sort_ranks(context, g->rank_bytes, sizeof *order, n, ranks, (char *)order);
     if (status != BF_OK) {
         bf_free(ranks);

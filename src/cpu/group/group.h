@@ -3,9 +3,9 @@
  * A partition numbers its keys 0, 1, 2, ... as it meets them, by a hash table of (rank, number).
  * Each number is a slot of its accumulators (cpu/reduce/accumulators.h). A set of groups is one
  * partition as long as that fits the cache, and then 2^BF_PARTITION_BITS of them, by the first bits
- * of the keys' hashes. Rows are absorbed into new sets, which are then merged into the groups; a
- * failure leaves these as they were. Where a function says "BF_E_MEMORY", the caller sets the
- * message. */
+ * of the keys' hashes; or, if its rows were sorted, by ranges of ranks. Rows are absorbed into new
+ * sets, which are then merged into the groups; a failure leaves these as they were. Where a
+ * function says "BF_E_MEMORY", the caller sets the message. */
 #ifndef BF_CPU_GROUP_GROUP_H
 #define BF_CPU_GROUP_GROUP_H
 
@@ -21,6 +21,7 @@ enum {
     BF_ROWS_LEAST = 1 << 15,              /* rows or groups that are worth a thread */
     BF_PARTITION_BITS = 8,                /* of a hash, which choose the partition */
     BF_PARTITIONS = 1 << BF_PARTITION_BITS,
+    BF_RANGE_STEPS = 1 << 12,    /* by which a range of ranks is found */
     BF_PARTITION_FAR = 50,       /* buckets: random keys are never so far from home */
     BF_PARTITION_CROWD = 1 << 18 /* groups that are too many for one partition */
 };
@@ -44,7 +45,8 @@ typedef struct bf_group_partition {
 typedef struct bf_group_loops bf_group_loops;
 
 typedef struct bf_group_set {
-    int bits; /* 2^bits partitions */
+    int bits;     /* 2^bits partitions */
+    bool ordered; /* they have ranges of ranks: ascending, as are their ranks; and no buckets */
     bf_group_partition *partitions;
     void *memory; /* of partitions that were reserved, in large pages */
 } bf_group_set;
@@ -66,6 +68,14 @@ typedef struct bf_cpu_groups {
     char *ranks;    /* in that order */
 } bf_cpu_groups;
 
+/* The partitions of ranks in ascending order: those of equal steps from a rank on. Ranks below and
+ * above go with the first and the last step. */
+typedef struct bf_group_ranges {
+    uint64_t least;
+    int shift; /* a step is 2^shift */
+    uint8_t of[BF_RANGE_STEPS];
+} bf_group_ranges;
+
 /* The loops for a width of ranks: instances of loops.h. */
 struct bf_group_loops {
     size_t bucket_bytes;
@@ -76,6 +86,9 @@ struct bf_group_loops {
     void (*unrank)(bf_dtype key, const void *ranks, int64_t n, char *keys);
     /* Sets the partitions of ranks [0, n): the first BF_PARTITION_BITS of their hashes. */
     void (*partitions)(bf_hash_seed seed, const void *ranks, int64_t n, uint8_t *partitions);
+    /* The same by ranges of ranks. */
+    void (*ranges)(const bf_group_ranges *ranges, const void *ranks, int64_t n,
+                   uint8_t *partitions);
     /* Sets the numbers of ranks [0, n), n <= BF_GROUP_BATCH, and gives new ones a number while
      * there is room. Returns how many were numbered. Fetches `keys` on the way. */
     int64_t (*number)(bf_group_partition *partition, const void *ranks, int64_t n, bf_stream keys,

@@ -35,6 +35,17 @@ static void LOOP(partitions)(bf_hash_seed seed, const void *ranks, int64_t n, ui
             (uint8_t)(LOOP(hash)(seed, LOOP(rank_at)(ranks, i)) >> (64 - BF_PARTITION_BITS));
 }
 
+static void LOOP(ranges)(const bf_group_ranges *ranges, const void *ranks, int64_t n,
+                         uint8_t *partitions) {
+    const RANK least = (RANK)ranges->least;
+    const int shift = ranges->shift;
+    for (int64_t i = 0; i < n; i++) {
+        const RANK rank = LOOP(rank_at)(ranks, i);
+        const RANK step = rank < least ? 0 : (rank - least) >> shift;
+        partitions[i] = ranges->of[step < BF_RANGE_STEPS ? step : BF_RANGE_STEPS - 1];
+    }
+}
+
 static inline uint64_t LOOP(home)(const bf_group_partition *s, RANK rank) {
     return LOOP(hash)(s->seed, rank) << s->prefix >> s->shift;
 }
@@ -147,6 +158,7 @@ static const bf_group_loops LOOP(loops) = {
     .rank = LOOP(rank),
     .unrank = LOOP(unrank),
     .partitions = LOOP(partitions),
+    .ranges = LOOP(ranges),
     .number = LOOP(number),
     .missing = LOOP(missing),
     .insert = LOOP(insert),

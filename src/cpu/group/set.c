@@ -53,16 +53,19 @@ int64_t bf_group_set_number(const bf_group_set *set, int64_t begin[BF_PARTITIONS
 }
 
 void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
+    const int bits = set->ordered ? 0 : set->bits;
     for (size_t s = 0; s < (size_t)1 << set->bits; s++) {
         bf_group_partition *partition = &set->partitions[s];
         bf_free(partition->memory);
         if (!partition->lent) bf_free(partition->ranks);
         bf_accumulators_clear(&partition->accumulators);
         *partition = (bf_group_partition){
-            .seed = groups->seed, .prefix = set->bits, .accumulators = partition->accumulators};
+            .seed = groups->seed, .prefix = bits, .accumulators = partition->accumulators};
     }
     bf_free(set->memory);
     set->memory = NULL;
+    set->bits = bits;
+    set->ordered = false;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
