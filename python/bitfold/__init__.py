@@ -8,8 +8,8 @@ An array is any object with the buffer protocol (array.array, memoryview, bytes,
 __array_interface__, __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), DLPack
 (PyTorch, JAX), or a column of Arrow (pyarrow, Polars, pandas, DuckDB), of any shape and strides. Its
 memory is read in place; only columns in several chunks, with NULLs, or of bools are copied. Masked
-arrays are refused. A result is an int, a
-float or a bool. It depends only on the values, not on threads, instruction set, device or machine.
+arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only on the
+values, not on threads, instruction set, device or machine.
 
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone

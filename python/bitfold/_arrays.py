@@ -184,7 +184,7 @@ _OTHER_WAYS = (
 
 def _is_plain_pandas(x):
     """Whether x is an object of pandas whose values are those of NumPy: others may have NULLs."""
-    if type(x).__module__.split(".")[0] != "pandas":
+    if _library_of(x) != "pandas":
         return False
     dtypes = [x.dtype] if hasattr(x, "dtype") else getattr(x, "dtypes", [None])
     return all(hasattr(dtype, "str") for dtype in dtypes)  # only NumPy's have it
@@ -334,6 +334,11 @@ def new_array(name, shape):
 # ---- memory for results ---------------------------------------------------------------------------
 
 
+def _library_of(x):
+    """The name of the library that an array is of."""
+    return type(x).__module__.split(".")[0]
+
+
 def _new_torch(x, name, shape):
     import torch
 
@@ -353,7 +358,7 @@ def _new_cupy(x, name, shape):
 
 def _new_like(x, name, shape):
     """Makes an array of dtype `name` where x has its memory: of CuPy, of PyTorch, or of the host."""
-    make = {"torch": _new_torch, "cupy": _new_cupy}.get(type(x).__module__.split(".")[0])
+    make = {"torch": _new_torch, "cupy": _new_cupy}.get(_library_of(x))
     return new_array(name, shape) if make is None else make(x, name, shape)
 
 
@@ -361,7 +366,7 @@ class Target:
     """A new array for results, and its memory as a bf_array."""
 
     def __init__(self, x, name, shape):
-        self.made = _new_like(x, name, shape)
+        self.made, self._name = _new_like(x, name, shape), name
         self._view = View(self.made, "bf16" if name == "bf16" else None)
         array = self.array = Array(self._view.array.data, DTYPES[name], len(shape))
         step = 1
@@ -369,10 +374,20 @@ class Target:
             array.shape[d], array.strides[d] = shape[d], step
             step *= shape[d]
 
-    def result(self):
-        """The array; of no dimensions, as NumPy has it, a scalar."""
-        is_scalar = type(self.made).__module__ == "numpy" and self.made.ndim == 0
-        return self.made[()] if is_scalar else self.made
+    def result(self, number=False):
+        """The array. Of no dimensions and in the host's memory it is a number; a tensor of PyTorch or
+        an array of CuPy, which may be on a GPU, only if `number`."""
+        on_host = _library_of(self.made) not in ("torch", "cupy")
+        return self._number() if self.array.ndim == 0 and (on_host or number) else self.made
+
+    def _number(self):
+        """The only element as a bool, int or float."""
+        held = self.made.item() if hasattr(self.made, "item") else self.made[()]
+        if self._name in ("bf16", "f16") and isinstance(held, int):
+            bits = Value(DTYPES[self._name])
+            bits.as_.bits = held & 0xFFFF
+            return to_python(bits)
+        return held
 
 
 def value_of(number, name):

@@ -259,6 +259,16 @@ def _fractions(q, divisor):
     return (c_double * len(numbers))(*numbers), shape
 
 
+def _with_first(array, first):
+    """Returns the array as the library fills it: its first extent is that of `first`, or 1."""
+    if first:
+        return array
+    one = Array(array.data, array.dtype, array.ndim + 1)
+    one.shape[: one.ndim] = [1, *array.shape[: array.ndim]]
+    one.strides[: one.ndim] = [1, *array.strides[: array.ndim]]
+    return one
+
+
 def _kept(view, axis, keepdims):
     """Returns the axes for C, and the shape of what is left of a view's shape."""
     shape = list(view.array.shape[: view.array.ndim])
@@ -267,37 +277,33 @@ def _kept(view, axis, keepdims):
     return (c_int * len(given))(*given), len(given), left
 
 
-def _select(x, name, shape, first, empty, options, context, call):
-    """Calls the library for results of dtype `name`; first: the extent of several quantiles, or none."""
+def _select(x, name, shape, first, empty, options, context, call, number):
+    """Calls the library for results of dtype `name`; first: the extent of several quantiles, or none.
+    number: one result is a number, wherever x is."""
     context = context or _default_context()
     if empty is not None:
         options.empty = ctypes.pointer(value_of(empty, name))
     target = Target(x, name, [*first, *shape])
     call(context, target)
-    return target.result()
+    return target.result(number)
 
 
-def _quantiles(x, q, divisor, dtype, context, method, nan, empty, shape_of, function, *between):
+def _quantiles(
+    x, q, divisor, dtype, context, method, nan, empty, shape_of, function, number=False
+):
     view = View(x, dtype)
     fractions, first = _fractions(q, divisor)
-    number = lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))
+    to = lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))
     options = _options(nan=nan, method=method)
     arguments, shape = shape_of(view)
 
     def call(context, target):
-        array = target.array
-        if not first:  # the library gives one quantile an extent of 1
-            array = Array(array.data, array.dtype, array.ndim + 1)
-            array.shape[0], array.strides[0] = 1, 1
-            for d in range(target.array.ndim):
-                array.shape[d + 1] = target.array.shape[d]
-                array.strides[d + 1] = target.array.strides[d]
         _call(
             context, function, byref(view.array), *arguments, fractions, len(fractions),
-            byref(options), byref(array),
+            byref(options), byref(_with_first(target.array, first)),
         )  # fmt: skip
 
-    return _select(x, NAMES[number], shape, first, empty, options, context, call)
+    return _select(x, NAMES[to], shape, first, empty, options, context, call, number)
 
 
 def _of_axes(axis, keepdims):
@@ -335,8 +341,9 @@ def quantile(
     array([5.])
     """
     return _quantiles(
-        x, q, 1, dtype, context, method, nan, empty, _of_axes(axis, keepdims), lib.bf_quantile_axes
-    )
+        x, q, 1, dtype, context, method, nan, empty, _of_axes(axis, keepdims),
+        lib.bf_quantile_axes, axis is None,
+    )  # fmt: skip
 
 
 def percentile(
@@ -349,8 +356,9 @@ def percentile(
     array([4. , 7.8])
     """
     return _quantiles(
-        x, q, 100, dtype, context, method, nan, empty, _of_axes(axis, keepdims), lib.bf_quantile_axes
-    )
+        x, q, 100, dtype, context, method, nan, empty, _of_axes(axis, keepdims),
+        lib.bf_quantile_axes, axis is None,
+    )  # fmt: skip
 
 
 def segment_quantile(
@@ -381,7 +389,7 @@ def index_quantile(
     )  # fmt: skip
 
 
-def _median(x, dtype, context, nan, empty, shape_of, function):
+def _median(x, dtype, context, nan, empty, shape_of, function, number=False):
     view = View(x, dtype)
     options = _options(nan=nan)
     arguments, shape = shape_of(view)
@@ -392,7 +400,7 @@ def _median(x, dtype, context, nan, empty, shape_of, function):
         )
 
     name = NAMES[lib.bf_median_dtype(DTYPES[view.dtype])]
-    return _select(x, name, shape, [], empty, options, context, call)
+    return _select(x, name, shape, [], empty, options, context, call, number)
 
 
 def median(
@@ -404,7 +412,8 @@ def median(
     >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ])
     """
-    return _median(x, dtype, context, nan, empty, _of_axes(axis, keepdims), lib.bf_median_axes)
+    of = _of_axes(axis, keepdims)
+    return _median(x, dtype, context, nan, empty, of, lib.bf_median_axes, axis is None)
 
 
 def segment_median(x, offsets, *, nan="propagate", empty=None, dtype=None, context=None):
@@ -433,18 +442,19 @@ def _count_different(view, options, context):
     return n.value
 
 
-def _of_groups(keys, values, select, context, shape, name, empty, options, *quantiles):
-    """Calls the library for results of dtype `name`, behind an axis of `shape`. Returns the keys of the
+def _of_groups(keys, values, select, context, first, name, empty, options, *quantiles):
+    """Calls the library for results of dtype `name`, behind an axis of `first`. Returns the keys of the
     groups, and the results."""
     context = context or _default_context()
     if empty is not None:
         options.empty = ctypes.pointer(value_of(empty, name))
     n = c_int64()
     groups = Target(values._object, keys.dtype, [_count_different(keys, None, context)])
-    target = Target(values._object, name, [*shape, len(groups.made)])
+    target = Target(values._object, name, [*first, len(groups.made)])
+    array = _with_first(target.array, first or not quantiles)
     _call(
         context, select, byref(values.array), byref(keys.array), *quantiles, byref(options),
-        byref(groups.array), byref(target.array), byref(n),
+        byref(groups.array), byref(array), byref(n),
     )  # fmt: skip
     return groups.made, target.made
 
@@ -474,13 +484,12 @@ def group_quantile(
            [2. , 3.7]]))
     """
     keys, values = View(keys), View(values, dtype)
-    fractions, shape = _fractions(q, 1)
+    fractions, first = _fractions(q, 1)
     name = NAMES[lib.bf_quantile_dtype(DTYPES[values.dtype], _method(method))]
-    listed, results = _of_groups(
-        keys, values, lib.bf_quantile_groups, context, [len(fractions)], name, empty,
+    return _of_groups(
+        keys, values, lib.bf_quantile_groups, context, first, name, empty,
         _options(nan=nan, method=method), fractions, len(fractions),
     )  # fmt: skip
-    return listed, results if shape else results[0]
 
 
 def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, context=None):
@@ -497,13 +506,14 @@ def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dty
     except TypeError:
         positions, first = [whole(n)], []
     numbers, count, left = _kept(view, axis, keepdims)
-    target = Target(x, view.dtype, [len(positions), *left])
+    target = Target(x, view.dtype, [*first, *left])
     context = context or _default_context()
     _call(
         context, lib.bf_nth_axes, byref(view.array), numbers, count,
-        (c_int64 * len(positions))(*positions), len(positions), byref(options), byref(target.array),
+        (c_int64 * len(positions))(*positions), len(positions), byref(options),
+        byref(_with_first(target.array, first)),
     )  # fmt: skip
-    return target.made if first else target.made[0]
+    return target.result(axis is None)
 
 
 # ---- places in an order ---------------------------------------------------------------------------

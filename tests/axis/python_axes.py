@@ -319,10 +319,6 @@ class Numpy(unittest.TestCase):
                 want = getattr(np, op)(x, axis=axis)
                 self.assertTrue(np.array_equal(getattr(bitfold, op)(x, axis), want))
 
-    def test_one_result_is_a_scalar_as_in_numpy(self):
-        found = bitfold.sum(np.ones(4), axis=0)
-        self.assertEqual((type(found), found), (np.float64, 4.0))
-
     def test_slots_are_those_of_add_at(self):
         rng = np.random.default_rng(3)
         index, x = rng.integers(0, 9, 1000), rng.integers(-100, 100, (1000, 3))
