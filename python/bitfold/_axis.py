@@ -357,9 +357,10 @@ class States(Mergeable):
         """Returns the states as bytes: portable, with a version and a checksum. Equal states give
         equal bytes."""
         size = c_size_t()
-        self._call(lib.bf_states_save_size, byref(size))
-        data = ctypes.create_string_buffer(size.value)
-        self._call(lib.bf_states_save, data)
+        with self._context._lock:
+            self._call(lib.bf_states_save_size, byref(size))
+            data = ctypes.create_string_buffer(size.value)
+            self._call(lib.bf_states_save, data)
         return data.raw
 
     @classmethod

@@ -109,7 +109,8 @@ class Groups(Mergeable):
         )
 
     def __len__(self):
-        return lib.bf_groups_size(self._handle)
+        with self._context._lock:
+            return lib.bf_groups_size(self._handle)
 
     def _call(self, function, *arguments):
         self._context._call(function, self._handle, *arguments)
@@ -198,9 +199,10 @@ class Groups(Mergeable):
         """Returns the groups as bytes: portable, with a version and a checksum. Equal groups give
         equal bytes."""
         size = c_size_t()
-        self._call(lib.bf_groups_save_size, byref(size))
-        data = ctypes.create_string_buffer(size.value)
-        self._call(lib.bf_groups_save, data)
+        with self._context._lock:
+            self._call(lib.bf_groups_save_size, byref(size))
+            data = ctypes.create_string_buffer(size.value)
+            self._call(lib.bf_groups_save, data)
         return data.raw
 
     @classmethod

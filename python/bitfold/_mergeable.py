@@ -1,4 +1,4 @@
-"""What states, histograms and groups have in common in Python."""
+"""What states, histograms, quantiles, groups and tables have in common in Python."""
 
 
 class Mergeable:
@@ -12,7 +12,10 @@ class Mergeable:
         """a + b: a new one, merged of both, in the context of a."""
         if not isinstance(other, type(self)):
             return NotImplemented
-        return self.load(self.save(), self._context).merge(other)
+        return self._copied().merge(other)
+
+    def _copied(self):
+        return self.load(self.save(), self._context)
 
     def __eq__(self, other):
         """a == b: do they have the same saved form?"""

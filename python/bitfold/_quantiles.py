@@ -6,6 +6,7 @@ from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, View, dtype_name, to_python, value_of
 from ._library import DTYPES, Array, Value, lib, sized
+from ._mergeable import Mergeable
 from ._order import _method, _Options, _options
 from ._table import _default_context
 
@@ -38,7 +39,7 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
 QuantilesInfo = namedtuple("QuantilesInfo", "dtype to results pass_ done count all nan")
 
 
-class Quantiles:
+class Quantiles(Mergeable):
     """Quantiles, or the median, of data larger than memory: exact, in a few passes over the same
     elements, with 3.7 MB.
 
@@ -123,6 +124,16 @@ class Quantiles:
         data = ctypes.create_string_buffer(lib.bf_quantiles_save_size(self._handle))
         self._context._call(lib.bf_quantiles_save, self._handle, data)
         return data.raw
+
+    # Whether q was a number or a list is not in the saved form.
+
+    def _copied(self):
+        made = super()._copied()
+        made._one = self._one
+        return made
+
+    def __reduce__(self):
+        return (*super().__reduce__(), {"_one": self._one})
 
     @classmethod
     def load(cls, data, context=None):

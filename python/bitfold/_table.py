@@ -5,8 +5,9 @@ import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, dtype_name
-from ._library import DTYPES, Array, ArgumentError, ShapeError, lib, whole
+from ._library import DTYPES, Array, ArgumentError, ShapeError, StateError, lib, whole
 from ._map import Result
+from ._mergeable import Mergeable
 
 DUPLICATES = {"first": 0, "last": 1, "min": 2, "max": 3, "add": 4, "keep": 5}
 PAIR = 33
@@ -83,7 +84,7 @@ class _Elements:
         a.dtype, a.ndim = PAIR, last
 
 
-class Table:
+class Table(Mergeable):
     """Values by key; without a dtype of values, a set of keys.
 
     key, value: i32 u32 i64 u64 f32 f64, or "pair", which is two u64 words. An array of pairs has a
@@ -108,19 +109,20 @@ class Table:
             0 if value is None else _number_of(_name_of(value)), DUPLICATES[duplicates], whole(reserve),
             whole(seed, c_uint64),
         )  # fmt: skip
-        self._start(context, _name_of(key), None if value is None else _name_of(value))
+        self._start(context, _name_of(key), None if value is None else _name_of(value), duplicates)
         self._context._call(
             lib.bf_table_create, self._context._handle, byref(options), byref(self._handle)
         )
 
-    def _start(self, context, key, value):
+    def _start(self, context, key, value, duplicates):
         self._context = context or _default_context()
         self._handle = c_void_p()
         weakref.finalize(self, _destroy, self._handle, self._context)
-        self.key, self.value = key, value
+        self.key, self.value, self.duplicates = key, value, duplicates
 
     def __len__(self):
-        return lib.bf_table_size(self._handle)
+        with self._context._lock:
+            return lib.bf_table_size(self._handle)
 
     def _call(self, function, *arguments):
         self._context._call(function, self._handle, *arguments)
@@ -164,11 +166,12 @@ class Table:
 
     def find_all(self, keys):
         """Returns all values of the keys, key after key, and the number of values of each key."""
-        counts = self.count(keys)
-        keys = _Elements(keys, self.key)
-        total = sum(memoryview(counts._memory).cast("B").cast("q")[: _size(keys.shape)])
-        values, to = self._result(self.value, [total])
-        self._call(lib.bf_table_find_all, byref(keys.array), byref(to.array))
+        with self._context._lock:
+            counts = self.count(keys)
+            keys = _Elements(keys, self.key)
+            total = sum(memoryview(counts._memory).cast("B").cast("q")[: _size(keys.shape)])
+            values, to = self._result(self.value, [total])
+            self._call(lib.bf_table_find_all, byref(keys.array), byref(to.array))
         return values, counts
 
     def erase(self, keys):
@@ -179,13 +182,22 @@ class Table:
 
     def export(self):
         """Returns all keys, ascending (NaN last), and their values (None for a set)."""
-        keys, to_keys = self._result(self.key, [len(self)])
-        if self.value is None:
-            self._call(lib.bf_table_export, byref(to_keys.array), None)
-            return keys, None
-        values, to_values = self._result(self.value, [len(self)])
-        self._call(lib.bf_table_export, byref(to_keys.array), byref(to_values.array))
+        with self._context._lock:
+            keys, to_keys = self._result(self.key, [len(self)])
+            if self.value is None:
+                self._call(lib.bf_table_export, byref(to_keys.array), None)
+                return keys, None
+            values, to_values = self._result(self.value, [len(self)])
+            self._call(lib.bf_table_export, byref(to_keys.array), byref(to_values.array))
         return keys, values
+
+    def merge(self, other):
+        """Inserts the entries of another table of the same kind, which is unchanged: `duplicates` says
+        what becomes of keys that both have. Returns the table."""
+        kinds = [(each.key, each.value, each.duplicates) for each in (self, other)]
+        if kinds[0] != kinds[1]:
+            raise StateError(f"a table of {kinds[1]} is merged into one of {kinds[0]}")
+        return self.insert(*other.export())
 
     def clear(self):
         """Removes all entries, and keeps the memory."""
@@ -223,7 +235,7 @@ class Table:
     def copy(self, context=None):
         """Returns a table with the same entries in `context`, which may be for another device."""
         copy = Table.__new__(Table)
-        copy._start(context or self._context, self.key, self.value)
+        copy._start(context or self._context, self.key, self.value, self.duplicates)
         copy._context._call_with(
             self._context, lib.bf_table_copy, copy._context._handle, self._handle, byref(copy._handle)
         )
@@ -231,20 +243,22 @@ class Table:
 
     def save(self):
         """Returns the table as bytes: portable, with a version and a checksum."""
-        data = ctypes.create_string_buffer(lib.bf_table_save_size(self._handle))
-        self._call(lib.bf_table_save, data)
+        with self._context._lock:
+            data = ctypes.create_string_buffer(lib.bf_table_save_size(self._handle))
+            self._call(lib.bf_table_save, data)
         return data.raw
 
     @classmethod
     def load(cls, data, context=None):
         """Returns the table that save() wrote. Other bytes raise StateError."""
         table, data = cls.__new__(cls), bytes(data)
-        table._start(context, None, None)
+        table._start(context, None, None, None)
         table._context._call(
             lib.bf_table_load, table._context._handle, data, len(data), byref(table._handle)
         )
         names = {**NAMES, PAIR: "pair", 0: None}
         table.key, table.value = names[data[12]], names[data[13]]
+        table.duplicates = next(name for name, number in DUPLICATES.items() if number == data[14])
         return table
 
 
