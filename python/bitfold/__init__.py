@@ -449,10 +449,7 @@ def describe(x, *, dtype=None, null="error", context=None, **options):
     return _description(description)
 
 
-def dot(
-    a, b, axis=None, keepdims=False, *, nan="propagate", out_dtype=None, dtype=None, context=None,
-    **options,
-):  # fmt: skip
+def dot(a, b, axis=None, keepdims=False, **options):
     """Returns the exact sum of the exact products of two arrays of one dtype and shape, rounded
     once.
 
@@ -463,19 +460,21 @@ def dot(
     15.0
     """
     if axis is not None or keepdims:
-        options.update(nan=nan, out_dtype=out_dtype, dtype=dtype, context=context)
         return reduce_axes("dot", [a, b], axis, keepdims, **options)
-    plain = dtype is None and context is None and nan == "propagate" and out_dtype is None
-    if plain and not options and _is_plain(a) and _is_plain(b):
+    if not options and _is_plain(a) and _is_plain(b):
         value = _quick_reduce(OPS["dot"], a, b)
         if value is not None:
             return value
+    return _dot(a, b, **options)
+
+
+def _dot(a, b, *, dtype=None, context=None, **options):
     context = context or _default_context()
     views = View(a, dtype), View(b, dtype)
     value = _library.Value()
     context._call(
         lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
-        _options(nan, out_dtype, **options), byref(value),
+        _options(**options), byref(value),
     )  # fmt: skip
     return to_python(value)
 

@@ -229,13 +229,13 @@ def _wait_for(interface):
     driver.cuPointerGetAttribute(byref(owner), 1, c_void_p(interface["data"][0]))
     if owner:
         driver.cuCtxPushCurrent_v2(owner)
-    error = driver.cuCtxSynchronize() if stream == "all" else driver.cuStreamSynchronize(
+    failed = driver.cuCtxSynchronize() if stream == "all" else driver.cuStreamSynchronize(
         c_void_p(stream)
     )
     if owner:
         driver.cuCtxPopCurrent_v2(byref(owner))
-    if error:
-        raise DeviceError(f"the array's stream cannot be waited for: CUDA error {error}")
+    if failed:
+        raise DeviceError(f"the array's stream cannot be waited for: CUDA error {failed}")
 
 
 def _format_name(text, size, wanted):

@@ -21,7 +21,7 @@ class Mergeable:
         """a == b: do they have the same saved form?"""
         return self.save() == other.save() if type(self) is type(other) else NotImplemented
 
-    __hash__ = None  # they change
+    __hash__ = None  # type: ignore[assignment] # they change
 
     def __reduce__(self):
         return type(self).load, (self.save(),)
