@@ -611,9 +611,7 @@ class State(Mergeable):
 
     def save(self):
         """Returns the state as bytes: portable, with a version and a checksum."""
-        data = _library.ctypes.create_string_buffer(lib.bf_state_save_size(self._handle))
-        self._context._call(lib.bf_state_save, self._handle, data)
-        return data.raw
+        return self._saved(lib.bf_state_save_size, lib.bf_state_save)
 
     @classmethod
     def load(cls, data, context=None):

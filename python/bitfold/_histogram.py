@@ -249,9 +249,7 @@ class Histogram(Mergeable):
 
     def save(self):
         """Returns the histogram as bytes: portable, with a version and a checksum."""
-        data = ctypes.create_string_buffer(lib.bf_histogram_save_size(self._handle))
-        self._context._call(lib.bf_histogram_save, self._handle, data)
-        return data.raw
+        return self._saved(lib.bf_histogram_save_size, lib.bf_histogram_save)
 
     @classmethod
     def load(cls, data, context=None):

@@ -121,9 +121,7 @@ class Quantiles(Mergeable):
 
     def save(self):
         """Returns the object as bytes: portable, with a version and a checksum."""
-        data = ctypes.create_string_buffer(lib.bf_quantiles_save_size(self._handle))
-        self._context._call(lib.bf_quantiles_save, self._handle, data)
-        return data.raw
+        return self._saved(lib.bf_quantiles_save_size, lib.bf_quantiles_save)
 
     # Whether q was a number or a list is not in the saved form.
 

@@ -243,10 +243,7 @@ class Table(Mergeable):
 
     def save(self):
         """Returns the table as bytes: portable, with a version and a checksum."""
-        with self._context._lock:
-            data = ctypes.create_string_buffer(lib.bf_table_save_size(self._handle))
-            self._call(lib.bf_table_save, data)
-        return data.raw
+        return self._saved(lib.bf_table_save_size, lib.bf_table_save)
 
     @classmethod
     def load(cls, data, context=None):
