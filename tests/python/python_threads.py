@@ -14,6 +14,7 @@ import numpy as np
 import bitfold
 
 THREADS = 4
+NO_GIL = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def together(work, n=THREADS):
@@ -118,7 +119,7 @@ class Threads(unittest.TestCase):
         self.assertEqual(total.result(), sum(int(chunk(i).sum()) for i in range(THREADS)))
 
     def test_the_module_does_not_need_a_gil(self):
-        if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        if not NO_GIL:
             self.skipTest("this Python has a GIL")
         code = "import sys, bitfold, numpy; print(sys._is_gil_enabled())"
         done = run_python("-c", code)
@@ -153,6 +154,8 @@ class Forks(unittest.TestCase):
         self.assertTrue(right())
 
     def test_a_child_computes_whatever_other_threads_were_in(self):
+        if NO_GIL:
+            self.skipTest("without a GIL, a child of Python 3.13 waits for dicts that threads had locked")
         done = threading.Event()
 
         def work():
