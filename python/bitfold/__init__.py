@@ -37,6 +37,11 @@ Every function has these keyword arguments:
     context    the Context that runs the call; by default each thread has one, which uses all CPUs
                that it may use, and a GPU for arrays in its memory
 
+Errors have the library's message. Each is a bitfold.Error and one of Python's: a ShapeError is a
+ValueError. Every function raises DtypeError for an object without memory and for a dtype that it does
+not take, ArgumentError for an option or an axis that does not exist, NanError under nan="error",
+DeviceError and OutOfMemoryError where the machine lacks something. What else it raises is said with it.
+
 sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
 each of the other operations has its segment_ and index_ function. These return arrays in the kind of
@@ -300,6 +305,8 @@ def sum(x, axis=None, keepdims=False, **options):
 
     Along axis: an array with the other extents, of int64, uint64 or float64.
 
+    Errors: RangeError (along axis: a result does not fit int64 or uint64).
+
     >>> bitfold.sum(numpy.array([1e20, 1, -1e20]))
     1.0
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)
@@ -313,6 +320,9 @@ def prod(x, axis=None, keepdims=False, **options):
     below 1 ulp. Empty: 1.
 
     Along axis: an array with the other extents, of the dtypes of sum's.
+
+    Errors: RangeError (of integers, more than 128 bits; along axis, a result that does not fit int64 or
+    uint64).
 
     >>> bitfold.prod(numpy.arange(1, 31))
     265252859812191058636308480000000
@@ -369,6 +379,8 @@ def sumsq(x, axis=None, keepdims=False, **options):
 
     Along axis: an array with the other extents, of the dtypes of sum's.
 
+    Errors: RangeError (along axis: a result does not fit int64 or uint64).
+
     >>> bitfold.sumsq(numpy.array([2**62, 1]))
     21267647932558653966460912964485513217
     """
@@ -376,9 +388,11 @@ def sumsq(x, axis=None, keepdims=False, **options):
 
 
 def min(x, axis=None, keepdims=False, **options):
-    """Returns the least element; -0 is less than 0. Empty: EmptyError.
+    """Returns the least element; -0 is less than 0.
 
     Along axis: an array with the other extents and x's dtype.
+
+    Errors: EmptyError (no element to choose from).
 
     >>> bitfold.min(numpy.array([0.0, -0.0, numpy.nan]), nan="skip")
     -0.0
@@ -387,9 +401,11 @@ def min(x, axis=None, keepdims=False, **options):
 
 
 def max(x, axis=None, keepdims=False, **options):
-    """Returns the greatest element; -0 is less than 0. Empty: EmptyError.
+    """Returns the greatest element; -0 is less than 0.
 
     Along axis: an array with the other extents and x's dtype.
+
+    Errors: EmptyError (no element to choose from).
 
     >>> bitfold.max(numpy.array([[1, 5], [3, 2]]), axis=0)
     array([3, 5])
@@ -398,9 +414,11 @@ def max(x, axis=None, keepdims=False, **options):
 
 
 def argmin(x, axis=None, keepdims=False, **options):
-    """Returns the index, in C order, of the first minimum, or of the first NaN. Empty: EmptyError.
+    """Returns the index, in C order, of the first minimum, or of the first NaN.
 
     Along axis: an array of int64 with the other extents: positions within the fibre.
+
+    Errors: EmptyError (no element to choose from).
 
     >>> bitfold.argmin(numpy.array([[3, 1], [0, 2]]))
     2
@@ -409,9 +427,11 @@ def argmin(x, axis=None, keepdims=False, **options):
 
 
 def argmax(x, axis=None, keepdims=False, **options):
-    """Returns the index, in C order, of the first maximum, or of the first NaN. Empty: EmptyError.
+    """Returns the index, in C order, of the first maximum, or of the first NaN.
 
     Along axis: an array of int64 with the other extents: positions within the fibre.
+
+    Errors: EmptyError (no element to choose from).
 
     >>> bitfold.argmax(numpy.array([[3, 1], [0, 2]]), axis=1)
     array([0, 1])
@@ -453,8 +473,9 @@ def dot(a, b, axis=None, keepdims=False, **options):
     """Returns the exact sum of the exact products of two arrays of one dtype and shape, rounded
     once.
 
-    Along axis: an array of the dot products of the fibres. Other dtypes or shapes raise DtypeError and
-    ShapeError.
+    Along axis: an array of the dot products of the fibres.
+
+    Errors: DtypeError (other dtypes), ShapeError (other shapes), RangeError (along axis: as of sum).
 
     >>> bitfold.dot(numpy.array([1e200, 3.0, 1e200]), numpy.array([1e200, 5.0, -1e200]))
     15.0
@@ -482,6 +503,8 @@ def _dot(a, b, *, dtype=None, context=None, **options):
 def vecdot(a, b, *, axis=-1, **options):
     """Returns the dot products of the lines of a and b along axis: dot, by its name in the array API
     standard. Both have one shape.
+
+    Errors: those of dot.
 
     >>> bitfold.vecdot(numpy.array([[1.0, 2], [3, 4]]), numpy.array([[5.0, 6], [7, 8]]))
     array([17., 53.])

@@ -161,16 +161,28 @@ _OF = {
 }  # fmt: skip
 
 
+def _errors(op, part):
+    """Which results of this reduction may not exist."""
+    if op in ("min", "max", "argmin", "argmax"):
+        return f", EmptyError (an empty\n    {part}, and no empty=)."
+    if op in ("sum", "prod", "sumsq"):
+        return ", RangeError (an\n    integer result that does not fit int64 or uint64)."
+    return f". An empty {part} is " + ("0." if op == "norm" else "nan.")
+
+
 def _segment(op):
     def function(x, offsets, **options):
         return _by("segments", op, [x], offsets, None, options)
 
-    where = " within the segment" if op.startswith("arg") else ""
+    where, more = " within the segment" if op.startswith("arg") else "", _errors(op, "segment")
     what, shown, _ = _OF[op]
     function.__doc__ = f"""{what}{where} of each segment: x[offsets[s]:offsets[s + 1]].
 
     x: its rows along the first axis are reduced, each further index in a column of its own. offsets:
     m + 1 of int32 or int64, not decreasing. Returns an array of shape (m, *x.shape[1:]).
+
+    Errors: ArgumentError (offsets that decrease, or are outside x), DtypeError (offsets that are no
+    int32 or int64){more}
 
     >>> bitfold.segment_{op}(numpy.array([4.0, 3, 4]), numpy.array([0, 1, 3]))
     array({shown})
@@ -184,12 +196,15 @@ def _index(op):
         return _by("index", op, [values], index, m, options)
 
     name = "index_add" if op == "sum" else f"index_{op}"
-    where = " among all rows" if op.startswith("arg") else ""
+    where, more = " among all rows" if op.startswith("arg") else "", _errors(op, "slot")
     what, _, shown = _OF[op]
     function.__doc__ = f"""{what}{where} of the rows of each of m slots: values[i] goes to slot index[i].
 
-    index: a whole number from 0 to m - 1 for each index of the first axis of values, in any order; one
-    outside raises ArgumentError. Returns an array of shape (m, *values.shape[1:]).
+    index: int32 or int64 from 0 to m - 1 for each index of the first axis of values, in any order.
+    Returns an array of shape (m, *values.shape[1:]).
+
+    Errors: ArgumentError (an index outside 0 to m - 1), ShapeError (not one index for each row),
+    DtypeError (indices that are no int32 or int64){more}
 
     >>> bitfold.{name}(2, numpy.array([1, 0, 0]), numpy.array([4.0, 3, 4]))
     array({shown})
@@ -209,7 +224,10 @@ index_argmin, index_argmax = _index("argmin"), _index("argmax")
 
 
 def segment_dot(a, b, offsets, **options):
-    """The dot product of each segment of a and b, which have one shape and dtype.
+    """The dot product of each segment of a and b, which have one shape and dtype: m results for m + 1
+    offsets.
+
+    Errors: those of segment_sum; ShapeError and DtypeError (a and b differ).
 
     >>> a, b = numpy.array([1.0, 2, 3]), numpy.array([4.0, 5, 6])
     >>> bitfold.segment_dot(a, b, numpy.array([0, 1, 3]))
@@ -219,7 +237,10 @@ def segment_dot(a, b, offsets, **options):
 
 
 def index_dot(m, index, a, b, **options):
-    """The dot product of the rows of a and b of each of m slots.
+    """The dot product of the rows of a and b of each of m slots: an array of shape (m, *a.shape[1:]).
+    a and b have one shape and dtype.
+
+    Errors: those of index_add; ShapeError and DtypeError (a and b differ).
 
     >>> a, b = numpy.array([1.0, 2, 3]), numpy.array([4.0, 5, 6])
     >>> bitfold.index_dot(2, numpy.array([1, 0, 1]), a, b)
@@ -237,6 +258,9 @@ def reduce_runs(
     """Reduces each run of equal neighbouring keys. Returns two arrays: the row where each run begins,
     so that keys[first] are their keys, and the results. keys: one for each index of the first axis of
     x; pairs=True: two words of uint64 for each.
+
+    Errors: ShapeError (not one key for each row), RangeError (an integer result does not fit int64 or
+    uint64).
 
     >>> bitfold.reduce_runs("sum", numpy.array([7, 7, 3, 7]), numpy.array([1.0, 2, 3, 4]))
     (array([0, 2, 3]), array([3., 3., 4.]))

@@ -226,6 +226,9 @@ class Groups(Mergeable):
 
 def join(a, b, seed=0, context=None, dtype=None):
     """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j.
+    i and j are int64: rows in C order. seed: of the hash; no result depends on it.
+
+    Errors: DtypeError (keys of different dtypes).
 
     >>> bitfold.join(numpy.array([7, 3, 7]), numpy.array([7, 8]))
     (array([0, 2]), array([0, 0]))

@@ -265,12 +265,15 @@ class Histogram(Mergeable):
 
 def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None, context=None):
     """Returns (counts, edges) as numpy.histogram does: sums of weights instead of counts if there are
-    weights, densities if density is true.
-    Both are arrays of NumPy, or memoryviews if it is not installed.
+    weights, densities if density is true. n values (int64, of weights and densities float64) for n + 1
+    edges (float64). Both are arrays of NumPy, or memoryviews if it is not installed.
 
     bins: the number of bins, "auto" (by Sturges' rule), or ascending edges. range: a pair; by default
     the least and the greatest finite element. NaNs and elements outside the range are in no bin;
     Histogram.of() counts them.
+
+    Errors: ArgumentError (no bin, edges that do not increase, a range that is not finite, or too many
+    bins for its floats), ShapeError (weights of another shape).
 
     >>> bitfold.histogram(numpy.array([3.0, 5, 9, 3]), bins=3)
     (array([2, 1, 1]), array([3., 5., 7., 9.]))
@@ -282,7 +285,9 @@ def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None
 
 def bincount(x, minlength=0, *, dtype=None, context=None):
     """Returns how often each integer from 0 to the greatest, at least to minlength - 1, occurs in an
-    array of integers, as an array of int64. Negative integers are refused.
+    array of integers, as an array of int64.
+
+    Errors: ArgumentError (negative integers), DtypeError (floats).
 
     >>> bitfold.bincount(numpy.array([0, 2, 2]), minlength=4)
     array([1, 0, 2, 0])

@@ -38,6 +38,8 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
     out: an array of two dimensions in any memory, also a GPU's. It gets the part of the picture that
     begins at pixel (x, y) and has its shape.
 
+    Errors: ArgumentError (a picture without pixels, or 0 or more than 65535 iterations).
+
     >>> bitfold.sum(bitfold.julia(40, 30))
     35214
     """
@@ -69,6 +71,8 @@ def palette_colors(palette, counts, iterations=200):
     a last dimension of 4. palette: "classic", "gray", "fire", "ocean" or "rainbow". counts:
     contiguous u16.
 
+    Errors: ArgumentError (no such palette; counts that are not contiguous u16).
+
     >>> bitfold.palette_colors("fire", bitfold.julia(40, 30)).shape
     (30, 40, 4)
     """
@@ -83,5 +87,7 @@ def palette_colors(palette, counts, iterations=200):
         expected *= extent
     rgba = Result("u8", (*shape, 4))
     number = lib.bf_palette_from_name(palette.encode())
+    if number < 0:
+        raise ArgumentError(f"there is no palette {palette!r}")
     check(lib.bf_palette_colors(number, whole(iterations), view.data, expected, rgba._memory))
     return rgba

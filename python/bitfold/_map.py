@@ -4,7 +4,7 @@ import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 
 from ._arrays import NAMES, SIZES, TYPESTR, View, dtype_name
-from ._library import DTYPES, Array, ArgumentError, ShapeError, check, lib
+from ._library import DTYPES, ERRORS, Array, ArgumentError, ShapeError, lib
 
 OPS = {
     "add": 1, "sub": 2, "mul": 3, "div": 4, "min": 5, "max": 6, "fma": 7, "neg": 8, "abs": 9,
@@ -79,6 +79,9 @@ def result_dtype(op, *dtypes):
     """Returns the dtype of op's result for inputs of these dtypes, by NumPy 2's promotion. The types
     int and float stand for plain numbers.
 
+    Errors: DtypeError (no dtype holds both, as of i64 and u64), ArgumentError (not as many inputs as op
+    has).
+
     >>> bitfold.result_dtype("add", "i8", int), bitfold.result_dtype("div", "i8", "i8")
     ('i8', 'f64')
     """
@@ -91,7 +94,9 @@ def result_dtype(op, *dtypes):
 def _result_dtype(op, names, weak):
     result = c_int()
     numbers = (c_int * len(names))(*(DTYPES[name] for name in names))
-    check(lib.bf_map_result_dtype(_number(op), numbers, len(names), weak, byref(result)))
+    status = lib.bf_map_result_dtype(_number(op), numbers, len(names), weak, byref(result))
+    if status:
+        raise ERRORS[status](f"there is no {op} of {', '.join(names) or 'nothing'}")
     return NAMES[result.value]
 
 
@@ -115,6 +120,10 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
     as in NumPy. out: the array to write to, which may be an input and may be on a GPU. Without it, the
     call returns a Result in the host's memory. to: the dtype to which "cast" casts. overflow: "error",
     "wrap" or "saturate". dtype: the dtype of arrays that cannot name it; for several arrays, a list.
+
+    Errors: ShapeError (shapes that do not broadcast, or not to out), DtypeError (no dtype holds the
+    inputs, or out has another), RangeError (an integer result does not fit, under overflow="error"),
+    ArgumentError (an integer divided by zero; not as many inputs as op has).
 
     >>> numpy.asarray(bitfold.map("fma", numpy.array([1.0, 2]), 3.0, 1.0))
     array([4., 7.])

@@ -128,6 +128,8 @@ def sort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=N
     descending: the reverse, NaN first, but for equal elements. nan="skip": NaN last in any case;
     "error": NanError.
 
+    Errors: ArgumentError (x has no such axis), NanError (a NaN under nan="error").
+
     >>> bitfold.sort(numpy.array([5.0, 3, 9, 3]))
     array([3., 3., 5., 9.])
     >>> bitfold.sort(numpy.array([[2, 1], [3, 4]]), descending=True)
@@ -138,7 +140,10 @@ def sort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=N
 
 
 def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
-    """Returns, as sort does, the position in its line that each element would come from. Stable.
+    """Returns, as sort does, the position in its line that each element would come from. Stable. An
+    array of int64 with the shape of x.
+
+    Errors: those of sort.
 
     >>> bitfold.argsort(numpy.array([5.0, 3, 9, 3]))
     array([1, 3, 0, 2])
@@ -148,6 +153,9 @@ def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, contex
 
 def sort_rows(keys, *payloads, descending=False, nan="propagate", context=None):
     """Sorts keys, of one dimension, in place, and with them the rows of payloads.
+
+    Errors: ShapeError (keys of more dimensions, or a payload with another number of rows),
+    ArgumentError (an array that cannot be written).
 
     >>> keys, names = numpy.array([7, 3, 5]), numpy.array([0, 1, 2])
     >>> bitfold.sort_rows(keys, names)
@@ -183,6 +191,9 @@ def segment_sort(x, offsets, *, descending=False, nan="propagate", dtype=None, c
     """Returns x, of one dimension, with each segment x[offsets[s]:offsets[s + 1]] in order. Elements of
     no segment stay where they are.
 
+    Errors: ShapeError (x has not one dimension), ArgumentError (offsets that decrease, or are outside
+    x).
+
     >>> bitfold.segment_sort(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
     array([3., 5., 3., 9.])
     """
@@ -191,6 +202,8 @@ def segment_sort(x, offsets, *, descending=False, nan="propagate", dtype=None, c
 
 def segment_argsort(x, offsets, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns, as segment_sort does, the position in its segment that each element would come from.
+
+    Errors: those of segment_sort.
 
     >>> bitfold.segment_argsort(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
     array([1, 0, 1, 0])
@@ -205,7 +218,10 @@ def rank(
 
     method, for equal elements: as scipy.stats.rankdata has it, "average" (the mean of their
     positions, a float), "min", "max", "dense" (the number of their value among the different ones)
-    or "ordinal" (each its own position). -0 equals 0, and NaN equals NaN, which is last.
+    or "ordinal" (each its own position). Returns int64, of "average" float64, in the shape of x. -0
+    equals 0, and NaN equals NaN, which is last.
+
+    Errors: ArgumentError (no such method or axis).
 
     >>> bitfold.rank(numpy.array([5.0, 3, 9, 3]))
     array([3. , 1.5, 4. , 1.5])
@@ -223,7 +239,10 @@ def rank(
 
 def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=None):
     """Returns the k largest (or least) elements of each line along axis, in order, and their positions
-    in the line. NaN counts as greater than all others; nan="skip": it is last.
+    in the line (int64): two arrays with the shape of x but k along axis. NaN counts as greater than all
+    others; nan="skip": it is last.
+
+    Errors: ArgumentError (lines of less than k elements; no such axis).
 
     >>> bitfold.top(numpy.array([5.0, 3, 9, 3]), 2)
     (array([9., 5.]), array([2, 0]))
@@ -333,7 +352,11 @@ def quantile(
 
     method: one of NumPy's, such as "linear", "lower" or "median_unbiased". Exact: the elements are
     those of a sort, and the result has the bits of numpy.quantile with a list, save where that rounds
-    twice or wraps. nan="skip" leaves NaN out.
+    twice or wraps. nan="skip" leaves NaN out. The methods that choose an element give the dtype of x,
+    the others float64.
+
+    Errors: EmptyError (no elements, and no empty=, the result of none), ArgumentError (q outside 0 to
+    1; no such method or axis).
 
     >>> bitfold.quantile(numpy.array([5.0, 3, 9, 3]), [0.5, 0.9])
     array([4. , 7.8])
@@ -352,6 +375,8 @@ def percentile(
 ):  # fmt: skip
     """As quantile, with q from 0 to 100.
 
+    Errors: those of quantile.
+
     >>> bitfold.percentile(numpy.array([5.0, 3, 9, 3]), [50, 90])
     array([4. , 7.8])
     """
@@ -364,7 +389,11 @@ def percentile(
 def segment_quantile(
     x, q, offsets, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
 ):
-    """The quantiles q of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension.
+    """The quantiles q of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension:
+    m results for m + 1 offsets, of several q behind an axis of theirs.
+
+    Errors: ShapeError (x has not one dimension), ArgumentError (q outside 0 to 1; offsets that
+    decrease, or are outside x), EmptyError (an empty segment, and no empty=).
 
     >>> bitfold.segment_quantile(numpy.array([5.0, 3, 9, 3]), [0.5], numpy.array([0, 2, 4]))
     array([[4., 6.]])
@@ -378,7 +407,11 @@ def segment_quantile(
 def index_quantile(
     m, index, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
 ):
-    """The quantiles q of the values of each of m slots: values[i] goes to slot index[i].
+    """The quantiles q of the values of each of m slots: values[i] goes to slot index[i]. Returns m
+    results, of several q behind an axis of theirs.
+
+    Errors: ArgumentError (q outside 0 to 1; an index outside 0 to m - 1), ShapeError (not one index for
+    each value), EmptyError (an empty slot, and no empty=).
 
     >>> bitfold.index_quantile(2, numpy.array([1, 0, 1, 1]), numpy.array([5.0, 3, 9, 3]), [0.5])
     array([[3., 5.]])
@@ -407,7 +440,10 @@ def median(
     x, axis=None, keepdims=False, *, nan="propagate", empty=None, dtype=None, context=None
 ):
     """Returns the median of x along axis (None: of all elements): of an even number of elements the
-    exact mean of the two in the middle, rounded once. Of integers a float.
+    exact mean of the two in the middle, rounded once. Of integers float64, of floats their dtype; the
+    shape is that of x without axis.
+
+    Errors: EmptyError (no elements, and no empty=, the result of none).
 
     >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ])
@@ -417,7 +453,11 @@ def median(
 
 
 def segment_median(x, offsets, *, nan="propagate", empty=None, dtype=None, context=None):
-    """The median of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension.
+    """The median of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension: m results for
+    m + 1 offsets.
+
+    Errors: ShapeError (x has not one dimension), ArgumentError (offsets that decrease, or are outside
+    x), EmptyError (an empty segment, and no empty=).
 
     >>> bitfold.segment_median(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
     array([4., 6.])
@@ -428,6 +468,9 @@ def segment_median(x, offsets, *, nan="propagate", empty=None, dtype=None, conte
 
 def index_median(m, index, values, *, nan="propagate", empty=None, dtype=None, context=None):
     """The median of the values of each of m slots: values[i] goes to slot index[i].
+
+    Errors: ArgumentError (an index outside 0 to m - 1), ShapeError (not one index for each value),
+    EmptyError (an empty slot, and no empty=).
 
     >>> bitfold.index_median(2, numpy.array([1, 0, 1, 1]), numpy.array([5.0, 3, 9, 3]))
     array([3., 5.])
@@ -463,6 +506,8 @@ def group_median(keys, values, *, nan="propagate", empty=None, dtype=None, conte
     """Returns the different keys, ascending, and the median of the values of each: values[i] belongs to
     keys[i]. Both have one dimension. -0 is the key 0, and all NaNs are one key, the last.
 
+    Errors: ShapeError (not one key for each value, or more than one dimension).
+
     >>> bitfold.group_median(numpy.array([7, 3, 7]), numpy.array([1.0, 2, 4]))
     (array([3, 7]), array([2. , 2.5]))
     """
@@ -479,6 +524,9 @@ def group_quantile(
     """Returns the different keys, ascending, and the quantiles q of the values of each, as group_median
     does; of several q, the first axis is theirs.
 
+    Errors: ShapeError (not one key for each value, or more than one dimension), ArgumentError (q
+    outside 0 to 1; no such method).
+
     >>> bitfold.group_quantile(numpy.array([7, 3, 7]), numpy.array([1.0, 2, 4]), [0.5, 0.9])
     (array([3, 7]), array([[2. , 2.5],
            [2. , 3.7]]))
@@ -494,7 +542,10 @@ def group_quantile(
 
 def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns the element at position n (from 0; or a sequence of positions) of the order of each line
-    along axis (None: of all elements): sort(x, axis)[n], in less time.
+    along axis (None: of all elements): sort(x, axis)[n], in less time. Several positions are the first
+    axis of the result, which has the dtype of x.
+
+    Errors: ArgumentError (a position outside the line; no such axis).
 
     >>> bitfold.nth(numpy.array([5.0, 3, 9, 3]), [0, 2])
     array([3., 5.])
@@ -521,7 +572,10 @@ def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dty
 
 def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, context=None):
     """Returns for each element of x its place in an array of one dimension that is sorted: before its
-    equals, or side="right" after them. Both have one dtype.
+    equals, or side="right" after them. Both have one dtype. An array of int64 with the
+    shape of x.
+
+    Errors: DtypeError (other dtypes), ShapeError (`sorted` has not one dimension).
 
     >>> bitfold.searchsorted(numpy.array([1, 3, 3, 7]), numpy.array([3, 8]), side="right")
     array([3, 4])
@@ -541,6 +595,8 @@ def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, contex
 def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns whether an array of one dimension is in the order of sort.
 
+    Errors: ShapeError (x has not one dimension), NanError (a NaN under nan="error").
+
     >>> bitfold.is_sorted(numpy.array([1, 3, 3, numpy.nan]))
     True
     """
@@ -558,7 +614,9 @@ def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None)
 
 def unique(x, *, nan="propagate", dtype=None, context=None):
     """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
-    each occurs. -0 is +0, and all NaNs are one.
+    each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one.
+
+    Errors: NanError (a NaN under nan="error").
 
     >>> bitfold.unique(numpy.array([5.0, 3, 9, 3]))
     (array([3., 5., 9.]), array([2, 1, 1]))
@@ -582,6 +640,8 @@ unique_counts_result = namedtuple("unique_counts_result", "values counts")
 def unique_counts(x, **options):
     """unique, by its name in the array API standard (where each NaN is different): a named tuple.
 
+    Errors: those of unique.
+
     >>> bitfold.unique_counts(numpy.array([5.0, 3, 9, 3])).counts
     array([2, 1, 1])
     """
@@ -590,6 +650,8 @@ def unique_counts(x, **options):
 
 def unique_values(x, **options):
     """Returns the different elements of x, ascending, as unique does.
+
+    Errors: those of unique.
 
     >>> bitfold.unique_values(numpy.array([5.0, 3, 9, 3]))
     array([3., 5., 9.])
@@ -606,6 +668,8 @@ def _cut(made, n):
 
 def mode(x, *, nan="propagate", dtype=None, context=None):
     """Returns the element that occurs most often, of several the first in order, and how often.
+
+    Errors: EmptyError (no elements).
 
     >>> bitfold.mode(numpy.array([5.0, 3, 9, 3]))
     (3.0, 2)
