@@ -522,6 +522,11 @@ class State(Mergeable):
     describe and prod of floats depend on the index of each element: call seek() for a part that does
     not start at index 0.
 
+    op: any operation, or "describe". Errors: DtypeError and ShapeError (arrays that do not fit the state,
+    or each other), StateError (merge and retract: of another op or dtype; indices that overlap; more than
+    there is to take out), ArgumentError (retract: a state of min, max, argmin, argmax, describe or prod),
+    EmptyError and RangeError (result: there is none, or it is too large).
+
     >>> state = bitfold.State("sum", "f64").absorb(numpy.array([1e20, 1]))
     >>> state += bitfold.State("sum", "f64").absorb(numpy.array([-1e20]))
     >>> bitfold.State.load(state.save()).result()

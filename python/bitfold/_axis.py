@@ -293,7 +293,9 @@ class States(Mergeable):
     """`count` reductions in progress, of one operation and dtype: what State is for one. They absorb
     chunks, merge with others, and give the bits of one call over all the data.
 
-    op: sum mean var std sumsq norm min or max.
+    op: sum mean var std sumsq norm min or max. Errors: DtypeError, ShapeError (arrays that do not fit the
+    states), ArgumentError (an index or offsets outside), StateError (merge: of another op, dtype or
+    number), EmptyError and RangeError (result: a state has none, or it is too large).
 
     >>> s = bitfold.States("sum", "f32", 3)
     >>> for day in (numpy.array([1, 2], "f4"), numpy.array([4, 8], "f4")):

@@ -80,7 +80,10 @@ class Groups(Mergeable):
     absorb chunks and merge with others.
 
     key: any dtype, or "pair" (arrays of u64 whose last dimension is 2). aggregates: pairs of an
-    operation (sum mean var std sumsq norm min max) and the dtype of its values.
+    operation (sum mean var std sumsq norm min max) and the dtype of its values. seed: of the hash; no
+    result depends on it. Errors: ArgumentError (not an array of values for each aggregate; no such
+    aggregate), DtypeError, ShapeError (arrays that do not fit), StateError (merge and retract: another
+    kind; more than there is to take out), RangeError (result: an integer that does not fit).
 
     >>> g = bitfold.Groups("i64", [("sum", "f64"), ("max", "f64")])
     >>> x = numpy.array([1.5, 2, 4])

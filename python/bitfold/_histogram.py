@@ -130,7 +130,9 @@ class Histogram(Mergeable):
 
     dtype: of the elements. weights: the dtype of the weights (None: no weights). bins: the number of
     even bins over range, which is a pair; or the edges. Counts do not depend on how the data are
-    divided, nor do sums of weights, which are exact and rounded once.
+    divided, nor do sums of weights, which are exact and rounded once. Errors: ArgumentError (bins that
+    histogram() refuses too; weights where there are none, or the reverse), DtypeError, ShapeError (arrays
+    that do not fit), StateError (merge and retract: other bins; more than there is to take out).
 
     >>> h = bitfold.Histogram("f64", bins=2, range=(0, 8)).absorb(numpy.array([1.0, 5, 9]))
     >>> h.counts, h.above

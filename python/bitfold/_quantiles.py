@@ -53,7 +53,10 @@ class Quantiles(Mergeable):
     [4.0, 6.0]
 
     q: a number from 0 to 1, at most 32 of them, or None, the median. Elements of 1 or 2 bytes take one
-    pass, of 4 mostly two, of 8 two or three. method, nan and empty are as of quantile()."""
+    pass, of 4 mostly two, of 8 two or three. method, nan and empty are as of quantile(). Errors:
+    ArgumentError (q outside 0 to 1, none, or more than 32), DtypeError (arrays of another dtype),
+    StateError (merge: of another kind or pass; absorb: after the last pass, or not the elements of the
+    first; result: before the end), EmptyError and NanError (result)."""
 
     def __init__(
         self, dtype, q=None, *, method="linear", nan="propagate", empty=None, context=None

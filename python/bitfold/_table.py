@@ -94,7 +94,9 @@ class Table(Mergeable):
     reserve: the number of entries to make room for. seed: of the hash; no result depends on it.
 
     In a context for a GPU, the table is in its memory. Otherwise it is in host memory, or on the GPU
-    where the first keys are.
+    where the first keys are. Errors: ArgumentError (values of a set, or none of a table), DtypeError,
+    ShapeError (arrays that do not fit), StateError (merge: of another kind), KeyError (table[key] and del
+    table[key]: no such key).
 
     >>> t = bitfold.Table("u32", "i64", duplicates="add")
     >>> t.insert(numpy.array([7, 9, 7], "u4"), numpy.array([1, 1, 1]))[7]
