@@ -203,13 +203,13 @@ def refuse_hidden(x):
 
 def _cuda_interface(x):
     """Returns the interface of an array on a GPU, or None. An object may raise an error of its own, as
-    a tensor that requires grad does."""
+    a tensor that requires grad does. bfloat16 has no name there, but in DLPack."""
     try:
-        return x.__cuda_array_interface__
-    except AttributeError:
+        interface = x.__cuda_array_interface__
+    except (AttributeError, KeyError):
         return None
-    except KeyError:  # bfloat16 has no name there, but in DLPack
-        return None
+    nameless = interface["typestr"][1:] == "V2" and hasattr(x, "__dlpack__")
+    return None if nameless else interface
 
 
 def _wait_for(interface):
