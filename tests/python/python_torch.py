@@ -80,10 +80,10 @@ class Torch(unittest.TestCase):
                 self.equal(index, expected.indices)
 
     def test_operators_are_well_formed(self):
-        x = random((4, 3), torch.float64, "cpu").requires_grad_()
+        x, y = (random((4, 3), torch.float64, "cpu").requires_grad_() for _ in range(2))
         index, offsets = torch.tensor([0, 2, 0, 1]), torch.tensor([0, 1, 1, 3])
         for op, arguments in (
-            (ops.sum, (x, [1], True)), (ops.sum, (x,)), (ops.dot, (x, x * 2, [0])), (ops.dot, (x, x)),
+            (ops.sum, (x, [1], True)), (ops.sum, (x,)), (ops.dot, (x, y, [0])), (ops.dot, (x, x)),
             (ops.index_add, (3, index, x)), (ops.segment_sum, (x, offsets)),
             (ops.histogram, (x.detach(), 4, -1.0, 1.0)), (ops.sort, (x, 0, True)),
         ):  # fmt: skip
