@@ -32,8 +32,9 @@ Every function has these keyword arguments:
                taken modulo 2^64
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
                any dtype for contiguous bytes; no element is converted
-    null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out (sum
-               to max without an axis, describe)
+    null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out;
+               where several arrays go together, each row in which one is NULL. Not where the result
+               would be positions
     context    the Context that runs the call; by default each thread has one, which uses all CPUs
                that it may use, and a GPU for arrays in its memory
 
@@ -44,8 +45,9 @@ DeviceError and OutOfMemoryError where the machine lacks something. What else it
 
 sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
-each of the other operations has its segment_ and index_ function. These return arrays in the kind of
-memory that x is in: of NumPy (or a memoryview if it is not installed), CuPy or PyTorch. An integer
+each of the other operations has its segment_ and index_ function. These, as all that return arrays,
+return them of the kind of the first array that is given: of NumPy, CuPy or PyTorch, on the same
+device; else a Result, which NumPy, pyarrow, Polars, JAX and so on take without a copy. An integer
 that does not fit int64 or uint64 raises RangeError. They have these keyword arguments besides:
 
     overflow   "wrap": integers that do not fit are taken modulo 2^64
@@ -60,7 +62,7 @@ from ctypes import c_int64
 
 from . import _library
 from ._axis import *
-from ._axis import __all__ as _of_axis, reduce_axes
+from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
 from ._arrays import NAMES, View, dtype_name, new_array, to_python
 from ._comm import Comm
 from ._group import Groups, join
@@ -68,9 +70,11 @@ from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
+from ._nulls import views_of
 from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
+from ._result import Result
 from ._table import Table
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, NanError,
@@ -81,7 +85,7 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "vecdot", "map", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
-    *_of_axis, "Comm", "Table", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    *_of_axis, "Comm", "Table", "Result", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError",
 ]  # fmt: skip
 
@@ -279,17 +283,15 @@ def _is_plain(x):
 
 
 def _reduce(op, x, axis, keepdims, *, dtype=None, null="error", context=None, **options):
+    if op in ("argmin", "argmax"):
+        refuse_positions(op, null)
     if axis is not None or keepdims:
-        if null != "error":
-            raise ArgumentError("null='skip' goes without an axis")
-        options.update(dtype=dtype, context=context)
+        options.update(dtype=dtype, null=null, context=context)
         return reduce_axes(op, [x], axis, keepdims, **options)
     if dtype is None and context is None and null == "error" and not options and _is_plain(x):
         value = _quick_reduce(OPS[op], x)
         if value is not None:
             return value
-    if null == "skip" and op in ("argmin", "argmax"):
-        raise ArgumentError(f"{op} with null='skip': an index would be one of the other elements")
     context = context or _default_context()
     view = View(x, dtype, null)
     value = _library.Value()
@@ -489,9 +491,9 @@ def dot(a, b, axis=None, keepdims=False, **options):
     return _dot(a, b, **options)
 
 
-def _dot(a, b, *, dtype=None, context=None, **options):
+def _dot(a, b, *, dtype=None, null="error", context=None, **options):
     context = context or _default_context()
-    views = View(a, dtype), View(b, dtype)
+    views = views_of(null, (a, dtype), (b, dtype))
     value = _library.Value()
     context._call(
         lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
@@ -545,10 +547,11 @@ class State(Mergeable):
         if getattr(self, "_handle", None):
             lib.bf_state_destroy(self._handle)
 
-    def absorb(self, x, y=None, *, dtype=None):
+    def absorb(self, x, y=None, *, dtype=None, null="error"):
         """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
         Returns the state."""
-        views = [self._view(each, dtype) for each in (x, y) if each is not None]
+        dtype = self._dtype(dtype)
+        views = views_of(null, *((each, dtype) for each in (x, y) if each is not None))
         function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
         self._context._call(function, self._handle, *(byref(view.array) for view in views))
         return self
@@ -558,7 +561,8 @@ class State(Mergeable):
         the memory of any GPU: with the device "cuda:all" all GPUs work on theirs at the same time.
         Returns the state."""
         given = [x] if y is None else [x, y]
-        views = [[self._view(each, dtype) for each in shards] for shards in given]
+        dtype = self._dtype(dtype)
+        views = [[View(each, dtype) for each in shards] for shards in given]
         n = len(views[0])
         if len(views[-1]) != n:
             raise ShapeError(f"{n} shards, but {len(views[-1])} of the other array")
@@ -567,10 +571,8 @@ class State(Mergeable):
         self._context._call(function, self._handle, *arrays, n)
         return self
 
-    def _view(self, x, dtype):
-        if dtype is None and self.info().dtype == "bf16":
-            dtype = "bf16"
-        return View(x, dtype)
+    def _dtype(self, dtype):
+        return "bf16" if dtype is None and self.info().dtype == "bf16" else dtype
 
     def merge(self, other):
         """Merges another state of the same kind, which is unchanged. Returns the state."""
@@ -629,7 +631,7 @@ class State(Mergeable):
         """Sets the state from words, which are the sum of the words of `parts` states. Returns the
         state."""
         data = memoryview(words).cast("B")
-        if memoryview(words).format not in ("l", "q") or data.nbytes % 8:
+        if memoryview(words).format.lstrip("@=<") not in ("l", "q") or data.nbytes % 8:
             raise ArgumentError("words are elements of i64")
         copy = (c_int64 * (data.nbytes // 8)).from_buffer_copy(data)
         self._context._call(

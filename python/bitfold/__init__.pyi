@@ -1,7 +1,7 @@
 """The types of the module. Docstrings are in the module."""
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypedDict, overload
 
 from typing_extensions import Buffer, Self, TypeAlias, Unpack
@@ -28,6 +28,9 @@ class _HasDlpack(Protocol):
 class _HasArrowArray(Protocol):
     def __arrow_c_array__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+class _HasArrowDeviceArray(Protocol):
+    def __arrow_c_device_array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 class _HasArrowStream(Protocol):
     def __arrow_c_stream__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -39,20 +42,12 @@ _ArrayLike: TypeAlias = (
     | _HasCudaArrayInterface
     | _HasDlpack
     | _HasArrowArray
+    | _HasArrowDeviceArray
     | _HasArrowStream
 )
 
-# A new array of the caller's kind: numpy.ndarray (memoryview where NumPy is not installed),
-# torch.Tensor or cupy.ndarray.
+# A new array of the caller's kind: numpy.ndarray, torch.Tensor, cupy.ndarray or Result.
 _Array: TypeAlias = Any
-
-class _Result:
-    """A new array in the host's memory."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    __array_interface__: dict[str, Any]
-    def __init__(self, dtype: str, shape: Iterable[int]) -> None: ...
 
 class _NumpyDtype(Protocol):
     @property
@@ -96,10 +91,8 @@ class _Rules(TypedDict, total=False):
 
 class _Options(_Rules, total=False):
     dtype: _Dtype | None
-    context: Context | None
-
-class _OfAll(_Options, total=False):
     null: _Null
+    context: Context | None
 
 class _OfMany(_Options, total=False):
     fits: bool  # True: the result is a pair of arrays
@@ -108,13 +101,14 @@ class _OfMany(_Options, total=False):
 class _OfOrder(TypedDict, total=False):
     nan: _Nan
     dtype: _Dtype | None
+    null: _Null
     context: Context | None
 
 # ---- reductions ----------------------------------------------------------------------------------
 
 @overload
 def sum(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> _Number: ...
 @overload
 def sum(
@@ -122,7 +116,7 @@ def sum(
 ) -> _Array: ...
 @overload
 def prod(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> _Number: ...
 @overload
 def prod(
@@ -130,7 +124,7 @@ def prod(
 ) -> _Array: ...
 @overload
 def mean(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> float: ...
 @overload
 def mean(
@@ -138,7 +132,7 @@ def mean(
 ) -> _Array: ...
 @overload
 def var(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> float: ...
 @overload
 def var(
@@ -146,7 +140,7 @@ def var(
 ) -> _Array: ...
 @overload
 def std(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> float: ...
 @overload
 def std(
@@ -154,7 +148,7 @@ def std(
 ) -> _Array: ...
 @overload
 def norm(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> float: ...
 @overload
 def norm(
@@ -162,7 +156,7 @@ def norm(
 ) -> _Array: ...
 @overload
 def sumsq(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> _Number: ...
 @overload
 def sumsq(
@@ -170,7 +164,7 @@ def sumsq(
 ) -> _Array: ...
 @overload
 def min(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> _Number: ...
 @overload
 def min(
@@ -178,7 +172,7 @@ def min(
 ) -> _Array: ...
 @overload
 def max(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> _Number: ...
 @overload
 def max(
@@ -186,7 +180,7 @@ def max(
 ) -> _Array: ...
 @overload
 def argmin(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> int: ...
 @overload
 def argmin(
@@ -194,7 +188,7 @@ def argmin(
 ) -> _Array: ...
 @overload
 def argmax(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_OfAll]
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
 ) -> int: ...
 @overload
 def argmax(
@@ -329,7 +323,12 @@ class State(_Mergeable):
         self, op: _StateOperation, dtype: _Dtype, context: Context | None = None
     ) -> None: ...
     def absorb(
-        self, x: _ArrayLike, y: _ArrayLike | None = None, *, dtype: _Dtype | None = None
+        self,
+        x: _ArrayLike,
+        y: _ArrayLike | None = None,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
     ) -> Self: ...
     def absorb_shards(
         self,
@@ -358,13 +357,28 @@ class States(_Mergeable):
     ) -> None: ...
     def __len__(self) -> int: ...
     def absorb(
-        self, x: _ArrayLike, axis: _Axis | None = None, *, dtype: _Dtype | None = None
+        self,
+        x: _ArrayLike,
+        axis: _Axis | None = None,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
     ) -> Self: ...
     def absorb_segments(
-        self, x: _ArrayLike, offsets: _ArrayLike, *, dtype: _Dtype | None = None
+        self,
+        x: _ArrayLike,
+        offsets: _ArrayLike,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
     ) -> Self: ...
     def absorb_index(
-        self, x: _ArrayLike, index: _ArrayLike, *, dtype: _Dtype | None = None
+        self,
+        x: _ArrayLike,
+        index: _ArrayLike,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
     ) -> Self: ...
     def clear(self) -> Self: ...
     def result(
@@ -387,6 +401,7 @@ def sort(
     descending: bool = False,
     nan: _Nan = "propagate",
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 def argsort(
@@ -452,6 +467,7 @@ def median(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> float: ...
 @overload
@@ -463,6 +479,7 @@ def median(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 @overload
@@ -476,6 +493,7 @@ def quantile(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Number: ...
 @overload
@@ -489,6 +507,7 @@ def quantile(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 @overload
@@ -502,6 +521,7 @@ def percentile(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Number: ...
 @overload
@@ -515,6 +535,7 @@ def percentile(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 def segment_median(
@@ -524,6 +545,7 @@ def segment_median(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 def segment_quantile(
@@ -535,6 +557,7 @@ def segment_quantile(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 def index_median(
@@ -545,6 +568,7 @@ def index_median(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 def index_quantile(
@@ -557,6 +581,7 @@ def index_quantile(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 def group_median(
@@ -566,6 +591,7 @@ def group_median(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> tuple[_Array, _Array]: ...
 def group_quantile(
@@ -577,6 +603,7 @@ def group_quantile(
     nan: _Nan = "propagate",
     empty: _Number | None = None,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> tuple[_Array, _Array]: ...
 def nth(
@@ -588,6 +615,7 @@ def nth(
     descending: bool = False,
     nan: _Nan = "propagate",
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 def searchsorted(
@@ -605,6 +633,7 @@ def is_sorted(
     descending: bool = False,
     nan: _Nan = "propagate",
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> bool: ...
 def unique(
@@ -612,6 +641,7 @@ def unique(
     *,
     nan: _Nan = "propagate",
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> tuple[_Array, _Array]: ...
 
@@ -626,6 +656,7 @@ def mode(
     *,
     nan: _Nan = "propagate",
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> tuple[_Number, int]: ...
 
@@ -650,7 +681,9 @@ class Quantiles(_Mergeable):
         empty: _Number | None = None,
         context: Context | None = None,
     ) -> None: ...
-    def absorb(self, x: _ArrayLike, *, dtype: _Dtype | None = None) -> Self: ...
+    def absorb(
+        self, x: _ArrayLike, *, dtype: _Dtype | None = None, null: _Null = "error"
+    ) -> Self: ...
     def next(self) -> bool: ...
     @property
     def done(self) -> bool: ...
@@ -687,7 +720,7 @@ def map(
     overflow: Literal["error", "wrap", "saturate"] = "error",
     dtype: _Dtype | Sequence[_Dtype | None] | None = None,
     context: Context | None = None,
-) -> Any: ...  # out, or a _Result
+) -> Any: ...  # out, or a new array
 def result_dtype(op: _MapOperation, *dtypes: _Dtype | type[int] | type[float]) -> str: ...
 
 # ---- histograms ----------------------------------------------------------------------------------
@@ -703,6 +736,7 @@ def histogram(
     density: bool = False,
     *,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> tuple[_Array, _Array]: ...
 def bincount(
@@ -710,6 +744,7 @@ def bincount(
     minlength: int = 0,
     *,
     dtype: _Dtype | None = None,
+    null: _Null = "error",
     context: Context | None = None,
 ) -> _Array: ...
 
@@ -741,6 +776,7 @@ class Histogram(_Mergeable):
         weights: _ArrayLike | None = None,
         *,
         dtype: _Dtype | None = None,
+        null: _Null = "error",
         context: Context | None = None,
     ) -> Self: ...
     def absorb(
@@ -749,6 +785,7 @@ class Histogram(_Mergeable):
         weights: _ArrayLike | None = None,
         *,
         dtype: _Dtype | None = None,
+        null: _Null = "error",
     ) -> Self: ...
     def retract(self, other: Self) -> Self: ...
     def __isub__(self, other: Self) -> Self: ...
@@ -782,7 +819,7 @@ class Groups(_Mergeable):
     def __len__(self) -> int: ...
     @property
     def rows(self) -> int: ...
-    def absorb(self, keys: _ArrayLike, *values: _ArrayLike) -> Self: ...
+    def absorb(self, keys: _ArrayLike, *values: _ArrayLike, null: _Null = "error") -> Self: ...
     def retract(self, other: Self) -> Self: ...
     def __isub__(self, other: Self) -> Self: ...
     def clear(self) -> None: ...
@@ -815,12 +852,12 @@ class Table(_Mergeable):
     ) -> None: ...
     def __len__(self) -> int: ...
     def insert(self, keys: _ArrayLike, values: _ArrayLike | None = None) -> Self: ...
-    def find(self, keys: _ArrayLike) -> tuple[_Result, _Result]: ...
-    def contains(self, keys: _ArrayLike) -> _Result: ...
-    def count(self, keys: _ArrayLike) -> _Result: ...
-    def find_all(self, keys: _ArrayLike) -> tuple[_Result, _Result]: ...
+    def find(self, keys: _ArrayLike) -> tuple[_Array, _Array]: ...
+    def contains(self, keys: _ArrayLike) -> _Array: ...
+    def count(self, keys: _ArrayLike) -> _Array: ...
+    def find_all(self, keys: _ArrayLike) -> tuple[_Array, _Array]: ...
     def erase(self, keys: _ArrayLike) -> int: ...
-    def export(self) -> tuple[_Result, _Result | None]: ...
+    def export(self, like: _ArrayLike | None = None) -> tuple[_Array, _Array | None]: ...
     def clear(self) -> None: ...
     def reserve(self, entries: int) -> None: ...
     def __contains__(self, key: _Key) -> bool: ...
@@ -846,12 +883,37 @@ def julia(
     y: int = 0,
     out: _ArrayLike | None = None,
     context: Context | None = None,
-) -> Any: ...  # out, or a _Result
+) -> Any: ...  # out, or a new array
 def palette_colors(
     palette: Literal["classic", "gray", "fire", "ocean", "rainbow"],
     counts: _ArrayLike,
     iterations: int = 200,
-) -> _Result: ...
+) -> _Array: ...
+
+# ---- results -------------------------------------------------------------------------------------
+
+class Result:
+    dtype: str
+    shape: tuple[int, ...]
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, key: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+    def tolist(self) -> Any: ...
+    def copy(self) -> Result: ...
 
 # ---- where calls run -----------------------------------------------------------------------------
 

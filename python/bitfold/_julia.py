@@ -3,9 +3,9 @@
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import View
+from ._arrays import View, new_array, new_like
 from ._library import DTYPES, Array, ArgumentError, check, lib, sized, whole
-from ._map import Result, _writable
+from ._map import _writable
 
 
 class _Params(ctypes.Structure):
@@ -57,7 +57,7 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
     if out is None:
         if not (0 < width < 2**31 and 0 < height < 2**31):
             raise ArgumentError(f"a picture has 1 to 2147483647 pixels a side, not {width} x {height}")
-        out = Result("u16", (height - y, width - x))
+        out = new_array("u16", [height - y, width - x])
     context = context or _default_context()
     to = _writable(out, None)
     context._call(
@@ -85,9 +85,10 @@ def palette_colors(palette, counts, iterations=200):
         if extent > 1 and stride != expected:
             raise ArgumentError("counts are contiguous")
         expected *= extent
-    rgba = Result("u8", (*shape, 4))
+    rgba = new_like(counts, "u8", [*shape, 4])
     number = lib.bf_palette_from_name(palette.encode())
     if number < 0:
         raise ArgumentError(f"there is no palette {palette!r}")
-    check(lib.bf_palette_colors(number, whole(iterations), view.data, expected, rgba._memory))
+    to = View(rgba).array.data
+    check(lib.bf_palette_colors(number, whole(iterations), view.data, expected, to))
     return rgba

@@ -7,6 +7,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 from ._arrays import NAMES, Target, View, to_python, value_of
 from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, ShapeError, Value, lib, whole
 from ._axis import _axes
+from ._nulls import segment_views_of, views_of
 from ._table import _default_context
 
 __all__ = [
@@ -89,9 +90,9 @@ def _call(context, function, *arguments):
 # ---- sorting --------------------------------------------------------------------------------------
 
 
-def _as_line(x, dtype):
+def _as_line(x, dtype, null):
     """Returns a view of all elements of x in C order, as one dimension."""
-    view = View(x, dtype)
+    view = View(x, dtype, null)
     array, count = view.array, 1
     for d in reversed(range(array.ndim)):
         if array.shape[d] > 1 and array.strides[d] != count:
@@ -103,15 +104,15 @@ def _as_line(x, dtype):
     return view
 
 
-def _lines(x, axis, dtype):
+def _lines(x, axis, dtype, null=None):
     """Returns a view, the axis along which its lines lie, and its shape."""
-    view = _as_line(x, dtype) if axis is None else View(x, dtype)
+    view = _as_line(x, dtype, null) if axis is None else View(x, dtype, null)
     return view, 0 if axis is None else whole(axis, c_int), list(view.array.shape[: view.array.ndim])
 
 
-def _sort(x, axis, wants, dtype, context, **options):
+def _sort(x, axis, wants, dtype, context, null=None, **options):
     context = context or _default_context()
-    view, number, shape = _lines(x, axis, dtype)
+    view, number, shape = _lines(x, axis, dtype, null)
     target = Target(x, view.dtype if wants == "values" else "i64", shape)
     outputs = [byref(target.array), None]
     _call(
@@ -121,7 +122,9 @@ def _sort(x, axis, wants, dtype, context, **options):
     return target.made
 
 
-def sort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
+def sort(
+    x, axis=-1, *, descending=False, nan="propagate", dtype=None, null="error", context=None
+):
     """Returns x with each line along axis in order (None: all elements as one line).
 
     -inf to inf with -0 before +0, NaN last; equal elements in the order of their positions.
@@ -136,7 +139,7 @@ def sort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=N
     array([[2, 1],
            [4, 3]])
     """
-    return _sort(x, axis, "values", dtype, context, descending=descending, nan=nan)
+    return _sort(x, axis, "values", dtype, context, null, descending=descending, nan=nan)
 
 
 def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
@@ -308,13 +311,13 @@ def _select(x, name, shape, first, empty, options, context, call, number):
 
 
 def _quantiles(
-    x, q, divisor, dtype, context, method, nan, empty, shape_of, function, number=False
+    x, q, divisor, views, context, method, nan, empty, shape_of, function, number=False
 ):
-    view = View(x, dtype)
+    view = views[0]
     fractions, first = _fractions(q, divisor)
     to = lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))
     options = _options(nan=nan, method=method)
-    arguments, shape = shape_of(view)
+    arguments, shape = shape_of(*views)
 
     def call(context, target):
         _call(
@@ -333,19 +336,27 @@ def _of_axes(axis, keepdims):
     return shape_of
 
 
-def _of_places(places, count):
-    places = View(places)
-    if places.array.ndim != 1:
-        raise ShapeError(f"offsets or an index of {places.array.ndim} dimensions, not one")
-    slots = places.array.shape[0] - 1 if count is None else whole(count)
-    if slots < 0:
-        raise ShapeError("no offsets" if count is None else f"{count} slots")
-    return lambda view: ((byref(places.array),), [slots])
+def _of_places(count):
+    def shape_of(view, places):
+        if places.array.ndim != 1:
+            raise ShapeError(f"offsets or an index of {places.array.ndim} dimensions, not one")
+        slots = places.array.shape[0] - 1 if count is None else whole(count)
+        if slots < 0:
+            raise ShapeError("no offsets" if count is None else f"{count} slots")
+        return (byref(places.array),), [slots]
+
+    return shape_of
+
+
+def _in_segments(x, dtype, null, offsets):
+    """Returns the views of an array and of its offsets."""
+    (view,), places = segment_views_of(null, offsets, (x, dtype))
+    return view, places
 
 
 def quantile(
     x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
-    context=None,
+    null="error", context=None,
 ):  # fmt: skip
     """Returns the quantiles q (a number from 0 to 1, or a sequence of them: then the first axis of the
     result) of x along axis (None: of all elements).
@@ -364,14 +375,14 @@ def quantile(
     array([5.])
     """
     return _quantiles(
-        x, q, 1, dtype, context, method, nan, empty, _of_axes(axis, keepdims),
+        x, q, 1, [View(x, dtype, null)], context, method, nan, empty, _of_axes(axis, keepdims),
         lib.bf_quantile_axes, axis is None,
     )  # fmt: skip
 
 
 def percentile(
     x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
-    context=None,
+    null="error", context=None,
 ):  # fmt: skip
     """As quantile, with q from 0 to 100.
 
@@ -381,14 +392,15 @@ def percentile(
     array([4. , 7.8])
     """
     return _quantiles(
-        x, q, 100, dtype, context, method, nan, empty, _of_axes(axis, keepdims),
+        x, q, 100, [View(x, dtype, null)], context, method, nan, empty, _of_axes(axis, keepdims),
         lib.bf_quantile_axes, axis is None,
     )  # fmt: skip
 
 
 def segment_quantile(
-    x, q, offsets, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
-):
+    x, q, offsets, *, method="linear", nan="propagate", empty=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """The quantiles q of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension:
     m results for m + 1 offsets, of several q behind an axis of theirs.
 
@@ -399,14 +411,15 @@ def segment_quantile(
     array([[4., 6.]])
     """
     return _quantiles(
-        x, q, 1, dtype, context, method, nan, empty, _of_places(offsets, None),
+        x, q, 1, _in_segments(x, dtype, null, offsets), context, method, nan, empty, _of_places(None),
         lib.bf_quantile_segments,
     )  # fmt: skip
 
 
 def index_quantile(
-    m, index, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
-):
+    m, index, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """The quantiles q of the values of each of m slots: values[i] goes to slot index[i]. Returns m
     results, of several q behind an axis of theirs.
 
@@ -417,15 +430,15 @@ def index_quantile(
     array([[3., 5.]])
     """
     return _quantiles(
-        values, q, 1, dtype, context, method, nan, empty, _of_places(index, m),
-        lib.bf_quantile_index,
+        values, q, 1, views_of(null, (values, dtype), (index, None)), context, method, nan, empty,
+        _of_places(m), lib.bf_quantile_index,
     )  # fmt: skip
 
 
-def _median(x, dtype, context, nan, empty, shape_of, function, number=False):
-    view = View(x, dtype)
+def _median(x, views, context, nan, empty, shape_of, function, number=False):
+    view = views[0]
     options = _options(nan=nan)
-    arguments, shape = shape_of(view)
+    arguments, shape = shape_of(*views)
 
     def call(context, target):
         _call(
@@ -437,8 +450,9 @@ def _median(x, dtype, context, nan, empty, shape_of, function, number=False):
 
 
 def median(
-    x, axis=None, keepdims=False, *, nan="propagate", empty=None, dtype=None, context=None
-):
+    x, axis=None, keepdims=False, *, nan="propagate", empty=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """Returns the median of x along axis (None: of all elements): of an even number of elements the
     exact mean of the two in the middle, rounded once. Of integers float64, of floats their dtype; the
     shape is that of x without axis.
@@ -448,11 +462,13 @@ def median(
     >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ])
     """
-    of = _of_axes(axis, keepdims)
-    return _median(x, dtype, context, nan, empty, of, lib.bf_median_axes, axis is None)
+    views, of = [View(x, dtype, null)], _of_axes(axis, keepdims)
+    return _median(x, views, context, nan, empty, of, lib.bf_median_axes, axis is None)
 
 
-def segment_median(x, offsets, *, nan="propagate", empty=None, dtype=None, context=None):
+def segment_median(
+    x, offsets, *, nan="propagate", empty=None, dtype=None, null="error", context=None
+):
     """The median of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension: m results for
     m + 1 offsets.
 
@@ -462,11 +478,13 @@ def segment_median(x, offsets, *, nan="propagate", empty=None, dtype=None, conte
     >>> bitfold.segment_median(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
     array([4., 6.])
     """
-    places = _of_places(offsets, None)
-    return _median(x, dtype, context, nan, empty, places, lib.bf_median_segments)
+    views = _in_segments(x, dtype, null, offsets)
+    return _median(x, views, context, nan, empty, _of_places(None), lib.bf_median_segments)
 
 
-def index_median(m, index, values, *, nan="propagate", empty=None, dtype=None, context=None):
+def index_median(
+    m, index, values, *, nan="propagate", empty=None, dtype=None, null="error", context=None
+):
     """The median of the values of each of m slots: values[i] goes to slot index[i].
 
     Errors: ArgumentError (an index outside 0 to m - 1), ShapeError (not one index for each value),
@@ -475,8 +493,8 @@ def index_median(m, index, values, *, nan="propagate", empty=None, dtype=None, c
     >>> bitfold.index_median(2, numpy.array([1, 0, 1, 1]), numpy.array([5.0, 3, 9, 3]))
     array([3., 5.])
     """
-    places = _of_places(index, m)
-    return _median(values, dtype, context, nan, empty, places, lib.bf_median_index)
+    views = views_of(null, (values, dtype), (index, None))
+    return _median(values, views, context, nan, empty, _of_places(m), lib.bf_median_index)
 
 
 def _count_different(view, options, context):
@@ -502,7 +520,9 @@ def _of_groups(keys, values, select, context, first, name, empty, options, *quan
     return groups.made, target.made
 
 
-def group_median(keys, values, *, nan="propagate", empty=None, dtype=None, context=None):
+def group_median(
+    keys, values, *, nan="propagate", empty=None, dtype=None, null="error", context=None
+):
     """Returns the different keys, ascending, and the median of the values of each: values[i] belongs to
     keys[i]. Both have one dimension. -0 is the key 0, and all NaNs are one key, the last.
 
@@ -511,7 +531,7 @@ def group_median(keys, values, *, nan="propagate", empty=None, dtype=None, conte
     >>> bitfold.group_median(numpy.array([7, 3, 7]), numpy.array([1.0, 2, 4]))
     (array([3, 7]), array([2. , 2.5]))
     """
-    keys, values = View(keys), View(values, dtype)
+    keys, values = views_of(null, (keys, None), (values, dtype))
     name = NAMES[lib.bf_median_dtype(DTYPES[values.dtype])]
     return _of_groups(
         keys, values, lib.bf_median_groups, context, [], name, empty, _options(nan=nan)
@@ -519,8 +539,9 @@ def group_median(keys, values, *, nan="propagate", empty=None, dtype=None, conte
 
 
 def group_quantile(
-    keys, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
-):
+    keys, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """Returns the different keys, ascending, and the quantiles q of the values of each, as group_median
     does; of several q, the first axis is theirs.
 
@@ -531,7 +552,7 @@ def group_quantile(
     (array([3, 7]), array([[2. , 2.5],
            [2. , 3.7]]))
     """
-    keys, values = View(keys), View(values, dtype)
+    keys, values = views_of(null, (keys, None), (values, dtype))
     fractions, first = _fractions(q, 1)
     name = NAMES[lib.bf_quantile_dtype(DTYPES[values.dtype], _method(method))]
     return _of_groups(
@@ -540,7 +561,10 @@ def group_quantile(
     )  # fmt: skip
 
 
-def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, context=None):
+def nth(
+    x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """Returns the element at position n (from 0; or a sequence of positions) of the order of each line
     along axis (None: of all elements): sort(x, axis)[n], in less time. Several positions are the first
     axis of the result, which has the dtype of x.
@@ -550,7 +574,7 @@ def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dty
     >>> bitfold.nth(numpy.array([5.0, 3, 9, 3]), [0, 2])
     array([3., 5.])
     """
-    view = View(x, dtype)
+    view = View(x, dtype, null)
     options = _options(descending, nan)
     try:
         positions, first = [whole(each) for each in n], [len(n)]
@@ -592,7 +616,9 @@ def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, contex
     return target.result()
 
 
-def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None):
+def is_sorted(
+    x, *, descending=False, nan="propagate", dtype=None, null="error", context=None
+):
     """Returns whether an array of one dimension is in the order of sort.
 
     Errors: ShapeError (x has not one dimension), NanError (a NaN under nan="error").
@@ -601,7 +627,7 @@ def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None)
     True
     """
     context = context or _default_context()
-    view, answer = View(x, dtype), c_int()
+    view, answer = View(x, dtype, null), c_int()
     _call(
         context, lib.bf_is_sorted, byref(view.array), byref(_options(descending, nan)),
         byref(answer),
@@ -612,7 +638,7 @@ def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None)
 # ---- different values -----------------------------------------------------------------------------
 
 
-def unique(x, *, nan="propagate", dtype=None, context=None):
+def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
     each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one.
 
@@ -622,7 +648,7 @@ def unique(x, *, nan="propagate", dtype=None, context=None):
     (array([3., 5., 9.]), array([2, 1, 1]))
     """
     context = context or _default_context()
-    view, n = View(x, dtype), c_int64()
+    view, n = View(x, dtype, null), c_int64()
     most = 1
     for extent in view.array.shape[: view.array.ndim]:
         most *= extent
@@ -666,7 +692,7 @@ def _cut(made, n):
     return cut if 2 * n > len(made) or not copy else copy()
 
 
-def mode(x, *, nan="propagate", dtype=None, context=None):
+def mode(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the element that occurs most often, of several the first in order, and how often.
 
     Errors: EmptyError (no elements).
@@ -675,7 +701,7 @@ def mode(x, *, nan="propagate", dtype=None, context=None):
     (3.0, 2)
     """
     context = context or _default_context()
-    view, value, count = View(x, dtype), Value(), c_int64()
+    view, value, count = View(x, dtype, null), Value(), c_int64()
     _call(
         context, lib.bf_mode, byref(view.array), byref(_options(nan=nan)), byref(value),
         byref(count),

@@ -81,9 +81,9 @@ class Quantiles(Mergeable):
         if getattr(self, "_handle", None):
             lib.bf_quantiles_destroy(self._handle)
 
-    def absorb(self, x, *, dtype=None):
+    def absorb(self, x, *, dtype=None, null="error"):
         """Takes the elements of an array into this pass. Returns the object."""
-        view = View(x, "bf16" if dtype is None and self.info().dtype == "bf16" else dtype)
+        view = View(x, "bf16" if dtype is None and self.info().dtype == "bf16" else dtype, null)
         self._context._call(lib.bf_quantiles_absorb, self._handle, byref(view.array))
         return self
 

@@ -4,10 +4,10 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from ._arrays import NAMES, View, dtype_name
+from ._arrays import NAMES, View, dtype_name, new_like
 from ._library import DTYPES, Array, ArgumentError, ShapeError, StateError, lib, whole
-from ._map import Result
 from ._mergeable import Mergeable
+from ._result import Result
 
 DUPLICATES = {"first": 0, "last": 1, "min": 2, "max": 3, "add": 4, "keep": 5}
 PAIR = 33
@@ -129,9 +129,12 @@ class Table(Mergeable):
     def _call(self, function, *arguments):
         self._context._call(function, self._handle, *arguments)
 
-    def _result(self, name, shape):
-        """Makes a Result. Returns it, and the same memory as _Elements."""
-        result = Result("u64" if name == "pair" else name, shape + [2] * (name == "pair"))
+    def _result(self, x, name, shape):
+        """Makes an array of zeros of the kind of x. Returns it, and the same memory as _Elements."""
+        pair = name == "pair"
+        result = new_like(x, "u64" if pair else name, shape + [2] * pair)
+        if not isinstance(result, Result):  # which is all zeros
+            result[...] = 0
         return result, _Elements(result, name)
 
     def insert(self, keys, values=None):
@@ -144,36 +147,37 @@ class Table(Mergeable):
     def find(self, keys):
         """Returns the values of keys, and bools that are true where the table has the key. A missing
         key has the value 0. With duplicates="keep" it is the first value."""
-        keys = _Elements(keys, self.key)
+        wanted = _Elements(keys, self.key)
         if self.value is None:
             raise ArgumentError("a set has no values: use contains")
-        values, to = self._result(self.value, keys.shape)
-        found, where = self._result("bool", keys.shape)
-        self._call(lib.bf_table_find, byref(keys.array), byref(to.array), byref(where.array))
+        values, to = self._result(keys, self.value, wanted.shape)
+        found, where = self._result(keys, "bool", wanted.shape)
+        self._call(lib.bf_table_find, byref(wanted.array), byref(to.array), byref(where.array))
         return values, found
 
     def contains(self, keys):
         """Returns bools that are true where the table has the key."""
-        keys = _Elements(keys, self.key)
-        found, where = self._result("bool", keys.shape)
-        self._call(lib.bf_table_find, byref(keys.array), None, byref(where.array))
+        wanted = _Elements(keys, self.key)
+        found, where = self._result(keys, "bool", wanted.shape)
+        self._call(lib.bf_table_find, byref(wanted.array), None, byref(where.array))
         return found
 
     def count(self, keys):
         """Returns the number of entries of each key."""
-        keys = _Elements(keys, self.key)
-        counts, to = self._result("i64", keys.shape)
-        self._call(lib.bf_table_count, byref(keys.array), byref(to.array))
+        wanted = _Elements(keys, self.key)
+        counts, to = self._result(keys, "i64", wanted.shape)
+        self._call(lib.bf_table_count, byref(wanted.array), byref(to.array))
         return counts
 
     def find_all(self, keys):
         """Returns all values of the keys, key after key, and the number of values of each key."""
+        from . import sum
+
         with self._context._lock:
-            counts = self.count(keys)
-            keys = _Elements(keys, self.key)
-            total = sum(memoryview(counts._memory).cast("B").cast("q")[: _size(keys.shape)])
-            values, to = self._result(self.value, [total])
-            self._call(lib.bf_table_find_all, byref(keys.array), byref(to.array))
+            counts, wanted = self.count(keys), _Elements(keys, self.key)
+            total = sum(counts, context=self._context)
+            values, to = self._result(keys, self.value, [total])
+            self._call(lib.bf_table_find_all, byref(wanted.array), byref(to.array))
         return values, counts
 
     def erase(self, keys):
@@ -182,14 +186,15 @@ class Table(Mergeable):
         self._call(lib.bf_table_erase, byref(keys.array), byref(erased))
         return erased.value
 
-    def export(self):
-        """Returns all keys, ascending (NaN last), and their values (None for a set)."""
+    def export(self, like=None):
+        """Returns all keys, ascending (NaN last), and their values (None for a set). like: an array of
+        whose kind they shall be."""
         with self._context._lock:
-            keys, to_keys = self._result(self.key, [len(self)])
+            keys, to_keys = self._result(like, self.key, [len(self)])
             if self.value is None:
                 self._call(lib.bf_table_export, byref(to_keys.array), None)
                 return keys, None
-            values, to_values = self._result(self.value, [len(self)])
+            values, to_values = self._result(like, self.value, [len(self)])
             self._call(lib.bf_table_export, byref(to_keys.array), byref(to_values.array))
         return keys, values
 
@@ -276,13 +281,6 @@ def _element(name, x):
         first, second = x
         return byref(scalar(whole(first, c_uint64), whole(second, c_uint64)))
     return byref(scalar(x if name.startswith("f") else whole(x, scalar)))
-
-
-def _size(shape):
-    size = 1
-    for extent in shape:
-        size *= extent
-    return size
 
 
 def _default_context():
