@@ -360,6 +360,8 @@ class ByArrow(unittest.TestCase):
         self.assertEqual(bitfold.sum(x.append(pl.Series([1.0]))), 4.5)
         self.assertEqual(bitfold.sum(pl.DataFrame({"x": [1, 2]})), 3)
         self.assertEqual(bitfold.sum(pl.Series([1, None, 3]), null="skip"), 4)
+        found = bitfold.index_add(2, pl.Series([0, 1, None]), pl.Series([1, None, 3]), null="skip")
+        self.assertEqual(pl.Series(found).to_list(), [1, 0])
         for dtype in (pl.Utf8, pl.Date):
             with self.assertRaises(bitfold.DtypeError):
                 bitfold.sum(pl.Series([None], dtype=dtype))
@@ -374,6 +376,8 @@ class ByArrow(unittest.TestCase):
         with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 3 elements are NULL"):
             bitfold.sum(nulls)
         self.assertEqual(bitfold.sum(nulls, null="skip"), 4)
+        self.assertEqual(bitfold.dot(nulls, nulls, null="skip"), 10)
+        self.assertEqual(bitfold.median(nulls, null="skip"), 2.0)
         self.assertEqual(bitfold.sum(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})), 10.0)
         with self.assertRaises(bitfold.DtypeError):
             bitfold.sum(pd.Series(["a"]))
@@ -382,6 +386,18 @@ class ByArrow(unittest.TestCase):
         duckdb = library("duckdb")
         numbers = duckdb.sql("select range::double x from range(5000)")
         self.assertEqual(bitfold.sum(numbers), 4999 * 5000 / 2)
+        sql = "select case when range % 3 > 0 then range end x from range(6)"
+        with self.assertRaisesRegex(bitfold.ArgumentError, "2 of 6 elements are NULL"):
+            bitfold.sum(duckdb.sql(sql))
+        self.assertEqual(bitfold.sort(duckdb.sql(sql), null="skip").tolist(), [1, 2, 4, 5])
+        keys = duckdb.sql("select range % 2 k from range(6)")
+        found = bitfold.group_median(keys, duckdb.sql(sql), null="skip")
+        self.assertEqual([each.tolist() for each in found], [[0, 1], [3.0, 3.0]])
+        library("pyarrow")  # for what DuckDB itself has no object of
+        table = duckdb.sql("select range::double x from range(1000)").to_arrow_table()
+        column = table.column("x").combine_chunks()
+        column = column.chunk(0) if hasattr(column, "chunk") else column
+        self.assertEqual(View(column).array.data, column.buffers()[1].address)
 
 
 class Nulls(unittest.TestCase):
