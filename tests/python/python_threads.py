@@ -105,7 +105,7 @@ class Threads(unittest.TestCase):
                 found = bitfold.sum(x), bitfold.sort(x).tobytes(), bitfold.sum(y, axis=0).tobytes()
                 self.assertEqual(found, expected)
                 self.assertEqual(bitfold.dot(x[:10], x[:10]), bitfold.sumsq(x[:10]))
-            contexts.add(id(bitfold.State("sum", "f64")._context))
+            contexts.add(bitfold.State("sum", "f64")._context)
 
         together(work)
         self.assertEqual(len(contexts), THREADS)
