@@ -82,4 +82,4 @@ endif()
 
 # The Python module, for Debian's package alone: elsewhere pip installs it, with a library of its own.
 install(DIRECTORY python/bitfold DESTINATION lib/python3/dist-packages COMPONENT python EXCLUDE_FROM_ALL
-        FILES_MATCHING PATTERN *.py PATTERN __pycache__ EXCLUDE)
+        FILES_MATCHING PATTERN *.py PATTERN *.pyi PATTERN py.typed PATTERN __pycache__ EXCLUDE)

@@ -17,12 +17,16 @@ install(TARGETS bitfold LIBRARY DESTINATION .)
 add_custom_target(bitfold_wheel DEPENDS bitfold)
 
 # Small calls without ctypes, by the stable ABI of Python 3.11: where there are its headers. Every
-# Python takes the wheel; an older one leaves this file alone.
+# Python takes the wheel; an older one leaves this file alone. Python without a GIL has no stable ABI:
+# there the file is for its version alone.
 find_package(Python 3.11 COMPONENTS Interpreter Development.Module)
 if(Python_Development.Module_FOUND)
+    execute_process(COMMAND ${Python_EXECUTABLE} -c
+        "from sysconfig import get_config_var as v; print(v('EXT_SUFFIX') if v('Py_GIL_DISABLED') else '.abi3.so')"
+        OUTPUT_VARIABLE suffix OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     add_library(bitfold_quick MODULE python/native/quick.c)
     set_target_properties(bitfold_quick PROPERTIES
-        PREFIX "" OUTPUT_NAME _quick SUFFIX .abi3.so C_VISIBILITY_PRESET hidden)
+        PREFIX "" OUTPUT_NAME _quick SUFFIX ${suffix} C_VISIBILITY_PRESET hidden)
     target_include_directories(bitfold_quick PRIVATE include)
     target_include_directories(bitfold_quick SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
     bitfold_warnings(bitfold_quick)

@@ -1,7 +1,8 @@
 /* Columns of other libraries by the Arrow C data interface
- * (https://arrow.apache.org/docs/format/CDataInterface.html). Its structures are named here alone;
- * their definitions, which the standard asks programs to copy, are the caller's. Columns are in
- * host memory.
+ * (https://arrow.apache.org/docs/format/CDataInterface.html), and by the C device data interface
+ * (https://arrow.apache.org/docs/format/CDeviceDataInterface.html). Their structures are named here
+ * alone; the definitions, which the standard asks programs to copy, are the caller's. Columns are
+ * in host memory, but for those of an ArrowDeviceArray.
  *
  * A column is an array of one dimension: of integers of 8 to 64 bits (formats c, C, s, S, i, I, l,
  * L), floats (e, f, g) or bools (b). A NULL is no value, and not NaN: it never enters a result
@@ -18,6 +19,7 @@ extern "C" {
 
 struct ArrowSchema;
 struct ArrowArray;
+struct ArrowDeviceArray;
 
 /* Sets *values to the memory of a column, without a copy, and *nulls to how many of its elements
  * are NULL: what is in memory there is no value. nulls NULL: a column with a NULL is BF_E_ARGUMENT.
@@ -27,9 +29,18 @@ BF_API bf_status bf_array_from_arrow(bf_context *context, const struct ArrowSche
                                      const struct ArrowArray *array, bf_array *values,
                                      int64_t *nulls);
 
+/* The same for a column on a device: in memory of the host, pinned, managed, or of an NVIDIA GPU.
+ * If it has a sync_event, the context's stream waits for it; for pinned and managed memory, which
+ * the host may read, and if the context has several GPUs, the call does. Errors also: BF_E_DEVICE
+ * (memory of another kind; an event that cannot be waited for). */
+BF_API bf_status bf_array_from_arrow_device(bf_context *context, const struct ArrowSchema *schema,
+                                            const struct ArrowDeviceArray *array, bf_array *values,
+                                            int64_t *nulls);
+
 /* Copies the elements of a column that are not NULL, in their order, to values (one
  * dimension, contiguous, of the column's dtype; bools as bytes of 0 or 1), and sets *n to their
- * number. Errors also: BF_E_SHAPE if values has less room; *n is set even then. */
+ * number. Errors also: BF_E_SHAPE if values has less room, and *n is set even then; BF_E_DEVICE if
+ * either is in a GPU's memory. */
 BF_API bf_status bf_array_copy_arrow(bf_context *context, const struct ArrowSchema *schema,
                                      const struct ArrowArray *array, const bf_array *values,
                                      int64_t *n);

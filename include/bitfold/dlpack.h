@@ -39,6 +39,10 @@ BF_API bf_status bf_array_from_dlpack_unversioned(bf_context *context,
 BF_API bf_status bf_array_to_dlpack(bf_context *context, const bf_array *array, int readonly,
                                     void (*release)(void *owner), void *owner,
                                     struct DLManagedTensorVersioned **tensor);
+/* The same for consumers of the time before DLPack 1.0. They may write the memory. */
+BF_API bf_status bf_array_to_dlpack_unversioned(bf_context *context, const bf_array *array,
+                                                void (*release)(void *owner), void *owner,
+                                                struct DLManagedTensor **tensor);
 
 #ifdef __cplusplus
 }

@@ -8,8 +8,8 @@ An array is any object with the buffer protocol (array.array, memoryview, bytes,
 __array_interface__, __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), DLPack
 (PyTorch, JAX), or a column of Arrow (pyarrow, Polars, pandas, DuckDB), of any shape and strides. Its
 memory is read in place; only columns in several chunks, with NULLs, or of bools are copied. Masked
-arrays are refused. A result is an int, a
-float or a bool. It depends only on the values, not on threads, instruction set, device or machine.
+arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only on the
+values, not on threads, instruction set, device or machine.
 
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
@@ -32,15 +32,22 @@ Every function has these keyword arguments:
                taken modulo 2^64
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
                any dtype for contiguous bytes; no element is converted
-    null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out (sum
-               to max without an axis, describe)
+    null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out;
+               where several arrays go together, each row in which one is NULL. Not where the result
+               would be positions
     context    the Context that runs the call; by default each thread has one, which uses all CPUs
                that it may use, and a GPU for arrays in its memory
 
+Errors have the library's message. Each is a bitfold.Error and one of Python's: a ShapeError is a
+ValueError. Every function raises DtypeError for an object without memory and for a dtype that it does
+not take, ArgumentError for an option or an axis that does not exist, NanError under nan="error",
+DeviceError and OutOfMemoryError where the machine lacks something. What else it raises is said with it.
+
 sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
-each of the other operations has its segment_ and index_ function. These return arrays in the kind of
-memory that x is in: of NumPy (or a memoryview if it is not installed), CuPy or PyTorch. An integer
+each of the other operations has its segment_ and index_ function. These, as all that return arrays,
+return them of the kind of the first array that is given: of NumPy, CuPy or PyTorch, on the same
+device; else a Result, which NumPy, pyarrow, Polars, JAX and so on take without a copy. An integer
 that does not fit int64 or uint64 raises RangeError. They have these keyword arguments besides:
 
     overflow   "wrap": integers that do not fit are taken modulo 2^64
@@ -55,7 +62,7 @@ from ctypes import c_int64
 
 from . import _library
 from ._axis import *
-from ._axis import __all__ as _of_axis, reduce_axes
+from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
 from ._arrays import NAMES, View, dtype_name, new_array, to_python
 from ._comm import Comm
 from ._group import Groups, join
@@ -63,9 +70,11 @@ from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
+from ._nulls import views_of
 from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
+from ._result import Result
 from ._table import Table
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, NanError,
@@ -76,7 +85,7 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "vecdot", "map", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
-    *_of_axis, "Comm", "Table", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    *_of_axis, "Comm", "Table", "Result", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError",
 ]  # fmt: skip
 
@@ -274,17 +283,15 @@ def _is_plain(x):
 
 
 def _reduce(op, x, axis, keepdims, *, dtype=None, null="error", context=None, **options):
+    if op in ("argmin", "argmax"):
+        refuse_positions(op, null)
     if axis is not None or keepdims:
-        if null != "error":
-            raise ArgumentError("null='skip' goes without an axis")
-        options.update(dtype=dtype, context=context)
+        options.update(dtype=dtype, null=null, context=context)
         return reduce_axes(op, [x], axis, keepdims, **options)
     if dtype is None and context is None and null == "error" and not options and _is_plain(x):
         value = _quick_reduce(OPS[op], x)
         if value is not None:
             return value
-    if null == "skip" and op in ("argmin", "argmax"):
-        raise ArgumentError(f"{op} with null='skip': an index would be one of the other elements")
     context = context or _default_context()
     view = View(x, dtype, null)
     value = _library.Value()
@@ -300,6 +307,8 @@ def sum(x, axis=None, keepdims=False, **options):
 
     Along axis: an array with the other extents, of int64, uint64 or float64.
 
+    Errors: RangeError (along axis: a result does not fit int64 or uint64).
+
     >>> bitfold.sum(numpy.array([1e20, 1, -1e20]))
     1.0
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)
@@ -313,6 +322,9 @@ def prod(x, axis=None, keepdims=False, **options):
     below 1 ulp. Empty: 1.
 
     Along axis: an array with the other extents, of the dtypes of sum's.
+
+    Errors: RangeError (of integers, more than 128 bits; along axis, a result that does not fit int64 or
+    uint64).
 
     >>> bitfold.prod(numpy.arange(1, 31))
     265252859812191058636308480000000
@@ -369,6 +381,8 @@ def sumsq(x, axis=None, keepdims=False, **options):
 
     Along axis: an array with the other extents, of the dtypes of sum's.
 
+    Errors: RangeError (along axis: a result does not fit int64 or uint64).
+
     >>> bitfold.sumsq(numpy.array([2**62, 1]))
     21267647932558653966460912964485513217
     """
@@ -376,9 +390,11 @@ def sumsq(x, axis=None, keepdims=False, **options):
 
 
 def min(x, axis=None, keepdims=False, **options):
-    """Returns the least element; -0 is less than 0. Empty: EmptyError.
+    """Returns the least element; -0 is less than 0.
 
     Along axis: an array with the other extents and x's dtype.
+
+    Errors: EmptyError (no element to choose from).
 
     >>> bitfold.min(numpy.array([0.0, -0.0, numpy.nan]), nan="skip")
     -0.0
@@ -387,9 +403,11 @@ def min(x, axis=None, keepdims=False, **options):
 
 
 def max(x, axis=None, keepdims=False, **options):
-    """Returns the greatest element; -0 is less than 0. Empty: EmptyError.
+    """Returns the greatest element; -0 is less than 0.
 
     Along axis: an array with the other extents and x's dtype.
+
+    Errors: EmptyError (no element to choose from).
 
     >>> bitfold.max(numpy.array([[1, 5], [3, 2]]), axis=0)
     array([3, 5])
@@ -398,9 +416,11 @@ def max(x, axis=None, keepdims=False, **options):
 
 
 def argmin(x, axis=None, keepdims=False, **options):
-    """Returns the index, in C order, of the first minimum, or of the first NaN. Empty: EmptyError.
+    """Returns the index, in C order, of the first minimum, or of the first NaN.
 
     Along axis: an array of int64 with the other extents: positions within the fibre.
+
+    Errors: EmptyError (no element to choose from).
 
     >>> bitfold.argmin(numpy.array([[3, 1], [0, 2]]))
     2
@@ -409,9 +429,11 @@ def argmin(x, axis=None, keepdims=False, **options):
 
 
 def argmax(x, axis=None, keepdims=False, **options):
-    """Returns the index, in C order, of the first maximum, or of the first NaN. Empty: EmptyError.
+    """Returns the index, in C order, of the first maximum, or of the first NaN.
 
     Along axis: an array of int64 with the other extents: positions within the fibre.
+
+    Errors: EmptyError (no element to choose from).
 
     >>> bitfold.argmax(numpy.array([[3, 1], [0, 2]]), axis=1)
     array([0, 1])
@@ -449,33 +471,33 @@ def describe(x, *, dtype=None, null="error", context=None, **options):
     return _description(description)
 
 
-def dot(
-    a, b, axis=None, keepdims=False, *, nan="propagate", out_dtype=None, dtype=None, context=None,
-    **options,
-):  # fmt: skip
+def dot(a, b, axis=None, keepdims=False, **options):
     """Returns the exact sum of the exact products of two arrays of one dtype and shape, rounded
     once.
 
-    Along axis: an array of the dot products of the fibres. Other dtypes or shapes raise DtypeError and
-    ShapeError.
+    Along axis: an array of the dot products of the fibres.
+
+    Errors: DtypeError (other dtypes), ShapeError (other shapes), RangeError (along axis: as of sum).
 
     >>> bitfold.dot(numpy.array([1e200, 3.0, 1e200]), numpy.array([1e200, 5.0, -1e200]))
     15.0
     """
     if axis is not None or keepdims:
-        options.update(nan=nan, out_dtype=out_dtype, dtype=dtype, context=context)
         return reduce_axes("dot", [a, b], axis, keepdims, **options)
-    plain = dtype is None and context is None and nan == "propagate" and out_dtype is None
-    if plain and not options and _is_plain(a) and _is_plain(b):
+    if not options and _is_plain(a) and _is_plain(b):
         value = _quick_reduce(OPS["dot"], a, b)
         if value is not None:
             return value
+    return _dot(a, b, **options)
+
+
+def _dot(a, b, *, dtype=None, null="error", context=None, **options):
     context = context or _default_context()
-    views = View(a, dtype), View(b, dtype)
+    views = views_of(null, (a, dtype), (b, dtype))
     value = _library.Value()
     context._call(
         lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
-        _options(nan, out_dtype, **options), byref(value),
+        _options(**options), byref(value),
     )  # fmt: skip
     return to_python(value)
 
@@ -483,6 +505,8 @@ def dot(
 def vecdot(a, b, *, axis=-1, **options):
     """Returns the dot products of the lines of a and b along axis: dot, by its name in the array API
     standard. Both have one shape.
+
+    Errors: those of dot.
 
     >>> bitfold.vecdot(numpy.array([[1.0, 2], [3, 4]]), numpy.array([[5.0, 6], [7, 8]]))
     array([17., 53.])
@@ -499,6 +523,11 @@ class State(Mergeable):
     The result has the bits of one call over all the data, however they are divided. argmin, argmax,
     describe and prod of floats depend on the index of each element: call seek() for a part that does
     not start at index 0.
+
+    op: any operation, or "describe". Errors: DtypeError and ShapeError (arrays that do not fit the state,
+    or each other), StateError (merge and retract: of another op or dtype; indices that overlap; more than
+    there is to take out), ArgumentError (retract: a state of min, max, argmin, argmax, describe or prod),
+    EmptyError and RangeError (result: there is none, or it is too large).
 
     >>> state = bitfold.State("sum", "f64").absorb(numpy.array([1e20, 1]))
     >>> state += bitfold.State("sum", "f64").absorb(numpy.array([-1e20]))
@@ -518,10 +547,11 @@ class State(Mergeable):
         if getattr(self, "_handle", None):
             lib.bf_state_destroy(self._handle)
 
-    def absorb(self, x, y=None, *, dtype=None):
+    def absorb(self, x, y=None, *, dtype=None, null="error"):
         """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
         Returns the state."""
-        views = [self._view(each, dtype) for each in (x, y) if each is not None]
+        dtype = self._dtype(dtype)
+        views = views_of(null, *((each, dtype) for each in (x, y) if each is not None))
         function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
         self._context._call(function, self._handle, *(byref(view.array) for view in views))
         return self
@@ -531,7 +561,8 @@ class State(Mergeable):
         the memory of any GPU: with the device "cuda:all" all GPUs work on theirs at the same time.
         Returns the state."""
         given = [x] if y is None else [x, y]
-        views = [[self._view(each, dtype) for each in shards] for shards in given]
+        dtype = self._dtype(dtype)
+        views = [[View(each, dtype) for each in shards] for shards in given]
         n = len(views[0])
         if len(views[-1]) != n:
             raise ShapeError(f"{n} shards, but {len(views[-1])} of the other array")
@@ -540,10 +571,8 @@ class State(Mergeable):
         self._context._call(function, self._handle, *arrays, n)
         return self
 
-    def _view(self, x, dtype):
-        if dtype is None and self.info().dtype == "bf16":
-            dtype = "bf16"
-        return View(x, dtype)
+    def _dtype(self, dtype):
+        return "bf16" if dtype is None and self.info().dtype == "bf16" else dtype
 
     def merge(self, other):
         """Merges another state of the same kind, which is unchanged. Returns the state."""
@@ -602,7 +631,7 @@ class State(Mergeable):
         """Sets the state from words, which are the sum of the words of `parts` states. Returns the
         state."""
         data = memoryview(words).cast("B")
-        if memoryview(words).format not in ("l", "q") or data.nbytes % 8:
+        if memoryview(words).format.lstrip("@=<") not in ("l", "q") or data.nbytes % 8:
             raise ArgumentError("words are elements of i64")
         copy = (c_int64 * (data.nbytes // 8)).from_buffer_copy(data)
         self._context._call(
@@ -612,9 +641,7 @@ class State(Mergeable):
 
     def save(self):
         """Returns the state as bytes: portable, with a version and a checksum."""
-        data = _library.ctypes.create_string_buffer(lib.bf_state_save_size(self._handle))
-        self._context._call(lib.bf_state_save, self._handle, data)
-        return data.raw
+        return self._saved(lib.bf_state_save_size, lib.bf_state_save)
 
     @classmethod
     def load(cls, data, context=None):

@@ -7,24 +7,15 @@ import struct
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
-from ._exchange import read_arrow, read_dlpack
-from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, whole
+from ._exchange import CUDA, KEEP, LEGACY_STREAM, _call, read_arrow, read_dlpack
+from ._result import TYPESTR, Result, new_result
+from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, lib, whole
 
 SIZES = {
     "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
     "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
 }  # fmt: skip
 NAMES = {number: name for name, number in DTYPES.items()}
-
-# The names of NumPy, where the bits of bf16 are u16; then those of memoryview, which has no f16.
-TYPESTR = {
-    "bool": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "u8": "|u1", "u16": "<u2",
-    "u32": "<u4", "u64": "<u8", "f16": "<f2", "bf16": "<u2", "f32": "<f4", "f64": "<f8",
-}  # fmt: skip
-_CODE = {
-    "bool": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I",
-    "u64": "Q", "f16": "H", "bf16": "H", "f32": "f", "f64": "d",
-}  # fmt: skip
 
 # By kind and size in bytes, to which NumPy's dtype strings and the struct module's codes reduce.
 _BY_KIND = {
@@ -85,13 +76,14 @@ _release_buffer.restype = None
 
 class View:
     """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists.
-    null: what becomes of Arrow's NULLs, "error" or "skip"."""
+    null: what becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other
+    choice); of KEEP, `valid` is an array of bools, or None if there are no NULLs."""
 
-    def __init__(self, x, dtype=None, null="error"):
-        self._buffer = None
+    def __init__(self, x, dtype=None, null=None):
+        self._buffer = self.valid = None
         self._object = x  # keeps the memory alive; an interface does not
         wanted = None if dtype is None else dtype_name(dtype)
-        if null not in ("error", "skip"):
+        if null not in (None, "error", "skip", KEEP):
             raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
         refuse_hidden(x)
         interface = _cuda_interface(x)
@@ -137,11 +129,13 @@ class View:
         x, null = source
         if _is_plain_pandas(x):
             return self._from_inner(x.__array__())
-        if hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__"):
-            array, self._owner = read_arrow(x, null, NAMES, SIZES)
+        if any(hasattr(x, name) for name in _ARROW):
+            array, self._owner, self.valid = read_arrow(x, null, NAMES, SIZES)
             self.readonly = True
         elif hasattr(x, "__dlpack__"):
             array, self.readonly, self._owner = read_dlpack(x)
+            if x.__dlpack_device__()[0] == CUDA:
+                _wait_for({"stream": LEGACY_STREAM, "data": (array.data, False)})
         else:
             return self._from_inner(x.__array__())
         name = NAMES[array.dtype]
@@ -177,14 +171,13 @@ class View:
         return interface["data"][0], name, size, shape, list(strides)
 
 
-_OTHER_WAYS = (
-    "__array_interface__", "__arrow_c_array__", "__arrow_c_stream__", "__dlpack__", "__array__",
-)  # fmt: skip
+_ARROW = "__arrow_c_device_array__", "__arrow_c_array__", "__arrow_c_stream__"
+_OTHER_WAYS = "__array_interface__", *_ARROW, "__dlpack__", "__array__"
 
 
 def _is_plain_pandas(x):
     """Whether x is an object of pandas whose values are those of NumPy: others may have NULLs."""
-    if type(x).__module__.split(".")[0] != "pandas":
+    if _library_of(x) != "pandas":
         return False
     dtypes = [x.dtype] if hasattr(x, "dtype") else getattr(x, "dtypes", [None])
     return all(hasattr(dtype, "str") for dtype in dtypes)  # only NumPy's have it
@@ -202,14 +195,14 @@ def refuse_hidden(x):
 
 
 def _cuda_interface(x):
-    """Returns the interface of an array on a GPU, or None. An object may raise an error of its own, as
-    a tensor that requires grad does."""
+    """Returns the interface of an array on a GPU, or None: bfloat16 has no name there, but in DLPack. An
+    object may raise an error of its own, as a tensor that requires grad does."""
     try:
-        return x.__cuda_array_interface__
-    except AttributeError:
+        interface = x.__cuda_array_interface__
+    except (AttributeError, KeyError):
         return None
-    except KeyError:  # bfloat16 has no name there, but in DLPack
-        return None
+    is_raw = interface["typestr"][1:] == "V2" and hasattr(x, "__dlpack__")
+    return None if is_raw else interface
 
 
 def _wait_for(interface):
@@ -229,13 +222,13 @@ def _wait_for(interface):
     driver.cuPointerGetAttribute(byref(owner), 1, c_void_p(interface["data"][0]))
     if owner:
         driver.cuCtxPushCurrent_v2(owner)
-    error = driver.cuCtxSynchronize() if stream == "all" else driver.cuStreamSynchronize(
+    failed = driver.cuCtxSynchronize() if stream == "all" else driver.cuStreamSynchronize(
         c_void_p(stream)
     )
     if owner:
         driver.cuCtxPopCurrent_v2(byref(owner))
-    if error:
-        raise DeviceError(f"the array's stream cannot be waited for: CUDA error {error}")
+    if failed:
+        raise DeviceError(f"the array's stream cannot be waited for: CUDA error {failed}")
 
 
 def _format_name(text, size, wanted):
@@ -318,50 +311,81 @@ def _numpy():
 
 
 def new_array(name, shape):
-    """Returns memory for results: a NumPy array, or a memoryview if NumPy is not installed. bf16 (in
-    a memoryview also f16) is u16 there, with the same bits."""
+    """Returns memory for results that are of no caller's kind: a NumPy array, or a Result if NumPy is not
+    installed. In NumPy's bf16 is u16, with the same bits."""
     numpy = _numpy()
-    if numpy is not None:
-        return numpy.empty(shape, TYPESTR[name])
-    if 0 in shape:  # an empty memoryview has only one dimension
-        return memoryview(bytearray()).cast(_CODE[name])
-    size = SIZES[name]
-    for extent in shape:
-        size *= extent
-    return memoryview(bytearray(size)).cast(_CODE[name], shape)
+    return new_result(name, shape) if numpy is None else numpy.empty(shape, TYPESTR[name])
 
 
 # ---- memory for results ---------------------------------------------------------------------------
 
+lib.bf_memory_copy.restype = c_int
+lib.bf_memory_copy.argtypes = [c_void_p, c_void_p, c_void_p, ctypes.c_size_t]
 
-def _new_torch(x, name, shape):
+
+def _library_of(x):
+    """The name of the library that an array is of."""
+    return type(x).__module__.split(".")[0]
+
+
+def _new_torch(device, bf16, name, shape):
     import torch
 
-    held = {"bf16": "int16", "f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
-    if x.dtype == torch.bfloat16:
-        held["bf16"] = "bfloat16"
+    held = {"bf16": bf16, "f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
     long_name = held.get(name) or name.replace("i", "int").replace("u", "uint")
-    return torch.empty(shape, dtype=getattr(torch, long_name), device=x.device)
+    return torch.empty(shape, dtype=getattr(torch, long_name), device=device)
 
 
-def _new_cupy(x, name, shape):
+def _new_cupy(device, name, shape):
     import cupy
 
-    with x.device:
-        return cupy.empty(shape, new_array(name, [0]).dtype)
+    with device:
+        return cupy.empty(shape, TYPESTR[name])
 
 
-def _new_like(x, name, shape):
-    """Makes an array of dtype `name` where x has its memory: of CuPy, of PyTorch, or of the host."""
-    make = {"torch": _new_torch, "cupy": _new_cupy}.get(type(x).__module__.split(".")[0])
-    return new_array(name, shape) if make is None else make(x, name, shape)
+def _is_numpys(x):
+    """Whether results for the caller of x are NumPy's: x is of NumPy or pandas, or has an interface of
+    NumPy's and none of Arrow's, or there is no x."""
+    if x is None or _library_of(x) in ("numpy", "pandas"):
+        return True
+    is_arrow = any(hasattr(x, name) for name in _ARROW)
+    return not is_arrow and any(hasattr(x, name) for name in _OF_NUMPY)
+
+
+_OF_NUMPY = "__array_interface__", "__cuda_array_interface__", "__array__"
+
+
+def maker_of(x):
+    """Returns a function of a dtype's name and a shape that makes arrays of the kind of x: of CuPy or
+    PyTorch, where x has its memory; of NumPy; or a Result, which all others can take."""
+    kind = _library_of(x)
+    if kind == "torch":  # the bits of bf16 may be in an int16
+        bf16 = "bfloat16" if str(x.dtype) == "torch.bfloat16" else "int16"
+        return functools.partial(_new_torch, x.device, bf16)
+    if kind == "cupy":
+        return functools.partial(_new_cupy, x.device)
+    return new_array if _is_numpys(x) else new_result
+
+
+def new_like(x, name, shape):
+    """Makes an array of dtype `name` of the kind of x."""
+    return maker_of(x)(name, shape)
+
+
+def copied_like(x, name, shape, address):
+    """Makes an array of the kind of x, of elements in the host's memory."""
+    target, size = Target(x, name, shape), SIZES[name]
+    for extent in shape:
+        size *= extent
+    _call(lib.bf_memory_copy, target.array.data, address, size)
+    return target.made
 
 
 class Target:
     """A new array for results, and its memory as a bf_array."""
 
     def __init__(self, x, name, shape):
-        self.made = _new_like(x, name, shape)
+        self.made, self._name = new_like(x, name, shape), name
         self._view = View(self.made, "bf16" if name == "bf16" else None)
         array = self.array = Array(self._view.array.data, DTYPES[name], len(shape))
         step = 1
@@ -369,10 +393,20 @@ class Target:
             array.shape[d], array.strides[d] = shape[d], step
             step *= shape[d]
 
-    def result(self):
-        """The array; of no dimensions, as NumPy has it, a scalar."""
-        is_scalar = type(self.made).__module__ == "numpy" and self.made.ndim == 0
-        return self.made[()] if is_scalar else self.made
+    def result(self, number=False):
+        """The array. Of no dimensions and in the host's memory it is a number; a tensor of PyTorch or
+        an array of CuPy, which may be on a GPU, only if `number`."""
+        on_host = _library_of(self.made) not in ("torch", "cupy")
+        return self._number() if self.array.ndim == 0 and (on_host or number) else self.made
+
+    def _number(self):
+        """The only element as a bool, int or float."""
+        held = self.made.item() if hasattr(self.made, "item") else self.made[()]
+        if self._name in ("bf16", "f16") and isinstance(held, int):
+            bits = Value(DTYPES[self._name])
+            bits.as_.bits = held & 0xFFFF
+            return to_python(bits)
+        return held
 
 
 def value_of(number, name):

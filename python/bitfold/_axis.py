@@ -7,6 +7,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from ._arrays import NAMES, Target, View, dtype_name, value_of
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, sized, whole
 from ._mergeable import Mergeable
+from ._nulls import segment_views_of, views_of
 from ._table import _default_context, _Elements
 
 _NAMES = "sum prod mean var std norm sumsq min max argmin argmax dot".split()
@@ -73,15 +74,21 @@ def _rules(op, name, empty, options):
     return rules, NAMES[number]
 
 
-def _run(call, op, arrays, shape, *, dtype=None, context=None, fits=False, empty=None, **options):
-    """Calls the library for results of this shape (a function of the shape of the arrays)."""
+def refuse_positions(op, null):
+    """Refuses null="skip" where the result would be positions."""
+    if null == "skip":
+        raise ArgumentError(f"{op} with null='skip': positions would be those among the other elements")
+
+
+def _run(call, op, x, views, shape, *, context=None, fits=False, empty=None, **options):
+    """Calls the library for results of this shape (a function of the shape of the views), of the kind of
+    x."""
     context = context or _default_context()
-    views = [View(x, dtype) for x in arrays]
     rules, name = _rules(op, views[0].dtype, empty, options)
     first = views[0].array
     extents = shape(list(first.shape[: first.ndim]))
-    target = Target(arrays[0], name, extents)
-    beside = Target(arrays[0], "bool", extents) if fits else None
+    target = Target(x, name, extents)
+    beside = Target(x, "bool", extents) if fits else None
     call(
         context, [byref(view.array) for view in views], byref(rules), byref(target.array),
         byref(beside.array) if fits else None,
@@ -99,9 +106,9 @@ def _axes(axis, ndim):
     return given, {each + ndim if each < 0 else each for each in given}
 
 
-def reduce_axes(op, arrays, axis, keepdims, **options):
-    ndim = View(arrays[0], options.get("dtype")).array.ndim
-    given, reduced = _axes(axis, ndim)
+def reduce_axes(op, arrays, axis, keepdims, *, dtype=None, null="error", **options):
+    views = views_of(null, *((x, dtype) for x in arrays))
+    given, reduced = _axes(axis, views[0].array.ndim)
     numbers = (c_int * len(given))(*given)
 
     def shape(extents):
@@ -116,15 +123,21 @@ def reduce_axes(op, arrays, axis, keepdims, **options):
         else:
             context._call(lib.bf_reduce_axes, context._handle, OPS[op], *views, *more)
 
-    return _run(call, op, arrays, shape, **options)
+    return _run(call, op, arrays[0], views, shape, **options)
 
 
 # ---- segments and slots ---------------------------------------------------------------------------
 
 
-def _by(kind, op, arrays, places, count, options):
+def _by(kind, op, arrays, places, count, *, dtype=None, null="error", **options):
     """Reduces by "segments" or "index"."""
-    places = View(places)
+    if op in ("argmin", "argmax"):
+        refuse_positions(op, null)
+    given = [(x, dtype) for x in arrays]
+    if kind == "segments":
+        views, places = segment_views_of(null, places, *given)
+    else:
+        *views, places = views_of(null, *given, (places, None))
     if places.array.ndim != 1:
         raise ShapeError(f"{kind} of {places.array.ndim} dimensions, not one")
     first = places.array.shape[0] - 1 if count is None else whole(count)
@@ -142,7 +155,7 @@ def _by(kind, op, arrays, places, count, options):
             function = getattr(lib, f"bf_reduce_{kind}")
             context._call(function, context._handle, OPS[op], *views, *more)
 
-    return _run(call, op, arrays, lambda extents: [first, *extents[1:]], **options)
+    return _run(call, op, arrays[0], views, lambda extents: [first, *extents[1:]], **options)
 
 
 # Of each reduction what it is, and what [4.0], [3.0, 4.0] and [3.0, 4.0], [4.0] become.
@@ -161,16 +174,28 @@ _OF = {
 }  # fmt: skip
 
 
+def _errors(op, part):
+    """Which results of this reduction may not exist."""
+    if op in ("min", "max", "argmin", "argmax"):
+        return f", EmptyError (an empty\n    {part}, and no empty=)."
+    if op in ("sum", "prod", "sumsq"):
+        return ", RangeError (an\n    integer result that does not fit int64 or uint64)."
+    return f". An empty {part} is " + ("0." if op == "norm" else "nan.")
+
+
 def _segment(op):
     def function(x, offsets, **options):
-        return _by("segments", op, [x], offsets, None, options)
+        return _by("segments", op, [x], offsets, None, **options)
 
-    where = " within the segment" if op.startswith("arg") else ""
+    where, more = " within the segment" if op.startswith("arg") else "", _errors(op, "segment")
     what, shown, _ = _OF[op]
     function.__doc__ = f"""{what}{where} of each segment: x[offsets[s]:offsets[s + 1]].
 
     x: its rows along the first axis are reduced, each further index in a column of its own. offsets:
     m + 1 of int32 or int64, not decreasing. Returns an array of shape (m, *x.shape[1:]).
+
+    Errors: ArgumentError (offsets that decrease, or are outside x), DtypeError (offsets that are no
+    int32 or int64){more}
 
     >>> bitfold.segment_{op}(numpy.array([4.0, 3, 4]), numpy.array([0, 1, 3]))
     array({shown})
@@ -181,15 +206,18 @@ def _segment(op):
 
 def _index(op):
     def function(m, index, values, **options):
-        return _by("index", op, [values], index, m, options)
+        return _by("index", op, [values], index, m, **options)
 
     name = "index_add" if op == "sum" else f"index_{op}"
-    where = " among all rows" if op.startswith("arg") else ""
+    where, more = " among all rows" if op.startswith("arg") else "", _errors(op, "slot")
     what, _, shown = _OF[op]
     function.__doc__ = f"""{what}{where} of the rows of each of m slots: values[i] goes to slot index[i].
 
-    index: a whole number from 0 to m - 1 for each index of the first axis of values, in any order; one
-    outside raises ArgumentError. Returns an array of shape (m, *values.shape[1:]).
+    index: int32 or int64 from 0 to m - 1 for each index of the first axis of values, in any order.
+    Returns an array of shape (m, *values.shape[1:]).
+
+    Errors: ArgumentError (an index outside 0 to m - 1), ShapeError (not one index for each row),
+    DtypeError (indices that are no int32 or int64){more}
 
     >>> bitfold.{name}(2, numpy.array([1, 0, 0]), numpy.array([4.0, 3, 4]))
     array({shown})
@@ -209,23 +237,29 @@ index_argmin, index_argmax = _index("argmin"), _index("argmax")
 
 
 def segment_dot(a, b, offsets, **options):
-    """The dot product of each segment of a and b, which have one shape and dtype.
+    """The dot product of each segment of a and b, which have one shape and dtype: m results for m + 1
+    offsets.
+
+    Errors: those of segment_sum; ShapeError and DtypeError (a and b differ).
 
     >>> a, b = numpy.array([1.0, 2, 3]), numpy.array([4.0, 5, 6])
     >>> bitfold.segment_dot(a, b, numpy.array([0, 1, 3]))
     array([ 4., 28.])
     """
-    return _by("segments", "dot", [a, b], offsets, None, options)
+    return _by("segments", "dot", [a, b], offsets, None, **options)
 
 
 def index_dot(m, index, a, b, **options):
-    """The dot product of the rows of a and b of each of m slots.
+    """The dot product of the rows of a and b of each of m slots: an array of shape (m, *a.shape[1:]).
+    a and b have one shape and dtype.
+
+    Errors: those of index_add; ShapeError and DtypeError (a and b differ).
 
     >>> a, b = numpy.array([1.0, 2, 3]), numpy.array([4.0, 5, 6])
     >>> bitfold.index_dot(2, numpy.array([1, 0, 1]), a, b)
     array([10., 22.])
     """
-    return _by("index", "dot", [a, b], index, m, options)
+    return _by("index", "dot", [a, b], index, m, **options)
 
 
 # ---- runs -----------------------------------------------------------------------------------------
@@ -237,6 +271,9 @@ def reduce_runs(
     """Reduces each run of equal neighbouring keys. Returns two arrays: the row where each run begins,
     so that keys[first] are their keys, and the results. keys: one for each index of the first axis of
     x; pairs=True: two words of uint64 for each.
+
+    Errors: ShapeError (not one key for each row), RangeError (an integer result does not fit int64 or
+    uint64).
 
     >>> bitfold.reduce_runs("sum", numpy.array([7, 7, 3, 7]), numpy.array([1.0, 2, 3, 4]))
     (array([0, 2, 3]), array([3., 3., 4.]))
@@ -269,7 +306,9 @@ class States(Mergeable):
     """`count` reductions in progress, of one operation and dtype: what State is for one. They absorb
     chunks, merge with others, and give the bits of one call over all the data.
 
-    op: sum mean var std sumsq norm min or max.
+    op: sum mean var std sumsq norm min or max. Errors: DtypeError, ShapeError (arrays that do not fit the
+    states), ArgumentError (an index or offsets outside), StateError (merge: of another op, dtype or
+    number), EmptyError and RangeError (result: a state has none, or it is too large).
 
     >>> s = bitfold.States("sum", "f32", 3)
     >>> for day in (numpy.array([1, 2], "f4"), numpy.array([4, 8], "f4")):
@@ -300,26 +339,26 @@ class States(Mergeable):
         self._context._call(function, self._handle, *arguments)
         return self
 
-    def _view(self, x, dtype):
-        return View(x, "bf16" if dtype is None and self.dtype == "bf16" else dtype)
+    def _dtype(self, dtype):
+        return "bf16" if dtype is None and self.dtype == "bf16" else dtype
 
-    def absorb(self, x, axis=None, *, dtype=None):
+    def absorb(self, x, axis=None, *, dtype=None, null="error"):
         """Absorbs an array along these axes (None: all): fibre f into state f. Returns the states."""
-        view = self._view(x, dtype)
+        view = View(x, self._dtype(dtype), null)
         given, _ = _axes(axis, view.array.ndim)
         numbers = (c_int * len(given))(*given)
         return self._call(lib.bf_states_absorb_axes, byref(view.array), numbers, len(given))
 
-    def absorb_segments(self, x, offsets, *, dtype=None):
+    def absorb_segments(self, x, offsets, *, dtype=None, null="error"):
         """Absorbs the rows of each segment: of segment s, whose rows have `width` elements, into the
         states s * width to (s + 1) * width - 1. Returns the states."""
-        view, places = self._view(x, dtype), View(offsets)
+        (view,), places = segment_views_of(null, offsets, (x, self._dtype(dtype)))
         return self._call(lib.bf_states_absorb_segments, byref(view.array), byref(places.array))
 
-    def absorb_index(self, x, index, *, dtype=None):
+    def absorb_index(self, x, index, *, dtype=None, null="error"):
         """Absorbs row i of x into slot index[i]: the states index[i] * width and on. Returns the
         states."""
-        view, places = self._view(x, dtype), View(index)
+        view, places = views_of(null, (x, self._dtype(dtype)), (index, None))
         return self._call(lib.bf_states_absorb_index, byref(view.array), byref(places.array))
 
     def merge(self, other):
@@ -357,9 +396,10 @@ class States(Mergeable):
         """Returns the states as bytes: portable, with a version and a checksum. Equal states give
         equal bytes."""
         size = c_size_t()
-        self._call(lib.bf_states_save_size, byref(size))
-        data = ctypes.create_string_buffer(size.value)
-        self._call(lib.bf_states_save, data)
+        with self._context._lock:
+            self._call(lib.bf_states_save_size, byref(size))
+            data = ctypes.create_string_buffer(size.value)
+            self._call(lib.bf_states_save, data)
         return data.raw
 
     @classmethod

@@ -3,7 +3,7 @@
 import ctypes
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import View, new_array
+from ._arrays import View, new_like
 from ._library import Array, ArgumentError, check, lib, sized, whole
 
 _EXCHANGE = CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int64), c_void_p, POINTER(c_int64))
@@ -240,7 +240,7 @@ class Comm:
         """Returns the views of both arrays, and the second, which is new if out is None."""
         view = View(x, dtype)
         if out is None:
-            out = new_array(view.dtype, view.array.shape[int(terms) : view.array.ndim])
+            out = new_like(x, view.dtype, view.array.shape[int(terms) : view.array.ndim])
         into = View(out, view.dtype if dtype or view.dtype == "bf16" else None)
         if into.readonly:
             raise ArgumentError("out is read-only")

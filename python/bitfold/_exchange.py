@@ -2,7 +2,7 @@
 over capsules, which own what is in them: a view keeps them."""
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p, py_object
+from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_void_p, py_object
 
 from ._library import DTYPES, Array, ArgumentError, lib
 
@@ -11,6 +11,8 @@ _SIGNATURES = {
     "bf_array_from_dlpack": (c_int, c_void_p, c_void_p, _ARRAY, POINTER(c_int)),
     "bf_array_from_dlpack_unversioned": (c_int, c_void_p, c_void_p, _ARRAY),
     "bf_array_from_arrow": (c_int, c_void_p, c_void_p, c_void_p, _ARRAY, _COUNT),
+    "bf_array_from_arrow_device": (c_int, c_void_p, c_void_p, c_void_p, _ARRAY, _COUNT),
+    "bf_context_synchronize": (c_int, c_void_p),
     "bf_array_copy_arrow": (c_int, c_void_p, c_void_p, c_void_p, _ARRAY, _COUNT),
 }
 for _name, (_result, *_arguments) in _SIGNATURES.items():
@@ -34,13 +36,15 @@ def _call(function, *arguments):
 
 # ---- DLPack ---------------------------------------------------------------------------------------
 
-_CUDA = 2
-_LEGACY_STREAM = 1  # every stream of a context is ordered with it
+CPU, CUDA = 1, 2
+LEGACY_STREAM = 1
+
 
 
 def read_dlpack(x):
-    """Returns (array, readonly, owner) of an object with __dlpack__."""
-    options = {"stream": _LEGACY_STREAM} if x.__dlpack_device__()[0] == _CUDA else {}
+    """Returns (array, readonly, owner) of an object with __dlpack__. The memory of a GPU is ready on the
+    legacy stream."""
+    options = {"stream": LEGACY_STREAM} if x.__dlpack_device__()[0] == CUDA else {}
     try:
         capsule = x.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # from before DLPack 1.0
@@ -66,6 +70,10 @@ class _Column(ctypes.Structure):
     """ArrowArray"""
 
 
+class _DeviceColumn(ctypes.Structure):
+    """ArrowDeviceArray"""
+
+
 class _Stream(ctypes.Structure):
     """ArrowArrayStream"""
 
@@ -80,6 +88,10 @@ _Column._fields_ = [
     ("n_children", c_int64), ("buffers", c_void_p), ("children", POINTER(POINTER(_Column))),
     ("dictionary", c_void_p), ("release", ctypes.CFUNCTYPE(None, POINTER(_Column))),
     ("private", c_void_p),
+]  # fmt: skip
+_DeviceColumn._fields_ = [
+    ("column", _Column), ("device", c_int64), ("device_type", c_int32), ("sync_event", c_void_p),
+    ("reserved", c_int64 * 3),
 ]  # fmt: skip
 _Stream._fields_ = [
     ("get_schema", ctypes.CFUNCTYPE(c_int, POINTER(_Stream), POINTER(_Schema))),
@@ -121,19 +133,27 @@ def _read_stream(capsule):
 
 
 def _read_arrow(x):
-    """Returns (schema, columns, owners): a column in chunks, and what owns it."""
-    if not hasattr(x, "__arrow_c_array__"):
-        return _read_stream(x.__arrow_c_stream__())
-    capsules = x.__arrow_c_array__()
+    """Returns (schema, columns, device, owners): a column in chunks, its _DeviceColumn if it has one,
+    and what owns it. The device's is asked for first: an object on a GPU may give the other, too, and
+    copy."""
+    device = None
+    if hasattr(x, "__arrow_c_device_array__"):
+        capsules = x.__arrow_c_device_array__()
+        device = _DeviceColumn.from_address(_get_pointer(capsules[1], b"arrow_device_array"))
+        column = device.column
+    elif hasattr(x, "__arrow_c_array__"):
+        capsules = x.__arrow_c_array__()
+        column = _Column.from_address(_get_pointer(capsules[1], b"arrow_array"))
+    else:
+        schema, columns, owners = _read_stream(x.__arrow_c_stream__())
+        return schema, columns, None, owners
     schema = _Schema.from_address(_get_pointer(capsules[0], b"arrow_schema"))
-    column = _Column.from_address(_get_pointer(capsules[1], b"arrow_array"))
-    return schema, [column], [capsules]
+    return schema, [column], device, [capsules]
 
 
 def _child_of(table):
     """Returns the only column of a table, which lies where the table's rows say."""
-    bits = c_void_p.from_address(table.buffers).value  # of rows that are not NULL
-    if table.null_count > 0 or (table.null_count < 0 and bits):
+    if table.null_count > 0 or (table.null_count < 0 and _bits_of(table)):
         raise ArgumentError("a table with rows that are NULL")
     child = _Column.from_buffer_copy(table.children[0].contents)
     child.offset += table.offset
@@ -157,45 +177,133 @@ def _copy_chunks(schema, columns, name, size):
     memory = ctypes.create_string_buffer(max(length * size, 1))
     address, n, done = ctypes.addressof(memory), c_int64(), 0
     for column in columns:
-        room = Array(address + done * size, DTYPES[name], 1)
-        room.shape[0], room.strides[0] = length - done, 1
+        room = _line(address + done * size, DTYPES[name], length - done)
         _call(lib.bf_array_copy_arrow, byref(schema), byref(column), byref(room), byref(n))
         done += n.value
-    array = Array(address, DTYPES[name], 1)
-    array.shape[0], array.strides[0] = done, 1
-    return array, length - done, memory
+    return _line(address, DTYPES[name], done), length - done, memory
+
+
+def _read_on_device(schema, column, device):
+    """Returns the array of a column on a device. Waits for its event, because the call that follows may
+    be of any context."""
+    column = _DeviceColumn(column, device.device, device.device_type, device.sync_event)
+    array, nulls = Array(), c_int64()
+    _call(
+        lib.bf_array_from_arrow_device, byref(schema), byref(column), byref(array), byref(nulls)
+    )
+    if device.sync_event:
+        _call(lib.bf_context_synchronize)
+    if nulls.value:
+        raise ArgumentError(
+            f"{nulls.value} of {array.shape[0]} elements are NULL, on a device: drop them there"
+        )
+    return array
+
+
+KEEP = object()  # what becomes of NULLs, for calls that see to them
+
+
+def _bits_of(column):
+    """Returns where the bits of what is not NULL are, or None."""
+    return c_void_p.from_address(column.buffers).value
+
+
+def _valid_of(columns):
+    """Returns an array of bools, true for the elements that are not NULL."""
+    valid, done, n = (ctypes.c_bool * sum(column.length for column in columns))(), 0, c_int64()
+    for column in columns:
+        at = ctypes.addressof(valid) + done
+        if _bits_of(column):
+            bits = _new_column(column.length, column.offset, None, _bits_of(column))
+            room = _line(at, DTYPES["bool"], column.length)
+            _call(lib.bf_array_copy_arrow, byref(_schema_of(b"b")), byref(bits), byref(room), byref(n))
+        else:
+            ctypes.memset(at, True, column.length)
+        done += column.length
+    return valid
+
+
+def _without_nulls(column):
+    """Returns a column with the same values, of which those of NULLs are any."""
+    values = (c_void_p * 2).from_address(column.buffers)[1]
+    return _new_column(column.length, column.offset, None, values)
+
+
+_FORMATS = {1: (b"C", "u8"), 2: (b"S", "u16"), 4: (b"I", "u32"), 8: (b"L", "u64")}
+
+
+def compact(array, bits, size):
+    """Returns a copy, and its memory, of the elements of an array of one dimension whose bits are set."""
+    format, name = _FORMATS[size]  # of any dtype of this size
+    column, n = _new_column(array.shape[0], 0, bits, array.data), c_int64()
+    memory = ctypes.create_string_buffer(max(array.shape[0] * size, 1))
+    room = _line(ctypes.addressof(memory), DTYPES[name], array.shape[0])
+    _call(
+        lib.bf_array_copy_arrow, byref(_schema_of(format)), byref(column), byref(room), byref(n)
+    )
+    return _line(ctypes.addressof(memory), array.dtype, n.value), memory
 
 
 def read_arrow(x, null, names, sizes):
-    """Returns (array, owner) of an object with __arrow_c_array__ or __arrow_c_stream__. null:
-    "error" refuses NULLs, "skip" leaves them out, which copies the others. A column in one chunk
-    without NULLs is not copied, unless it has bools."""
-    schema, columns, owners = _read_arrow(x)
+    """Returns (array, owner, valid) of an object with an Arrow C interface. null: "error" refuses NULLs,
+    "skip" leaves them out, which copies the others; KEEP keeps them, and then valid is an array of
+    bools, or None if there are none. A column in one chunk without NULLs is not copied, unless it has
+    bools."""
+    schema, columns, device, owners = _read_arrow(x)
     schema, columns = _only_column(schema, columns)
+    if device is not None and (device.device_type != CPU or device.sync_event):
+        return _read_on_device(schema, columns[0], device), owners, None
     array, nulls = Array(), c_int64()
     if schema.format == b"b":
         name = "bool"
     else:  # an empty stream has no column to look at
-        look = columns[0] if columns else _nothing()
+        look = columns[0] if columns else _new_column(0, 0, None, None)
         _call(lib.bf_array_from_arrow, byref(schema), byref(look), byref(array), byref(nulls))
         name = names[array.dtype]
-        if len(columns) == 1 and nulls.value == 0:
-            return array, owners
+        if len(columns) == 1 and (nulls.value == 0 or null is KEEP):
+            return array, owners, _valid_of(columns) if nulls.value else None
+    if null is KEEP:
+        valid = _valid_of(columns) if any(map(_bits_of, columns)) else None
+        whole = [_without_nulls(column) for column in columns]
+        array, _, memory = _copy_chunks(schema, whole, name, sizes[name])
+        return array, memory, valid
     array, missing, memory = _copy_chunks(schema, columns, name, sizes[name])
-    if missing and null == "error":
+    if missing and null != "skip":
         total = array.shape[0] + missing
-        raise ArgumentError(f"{missing} of {total} elements are NULL: null='skip' leaves them out")
-    return array, memory
+        hint = ": null='skip' leaves them out" if null == "error" else ""
+        raise ArgumentError(f"{missing} of {total} elements are NULL{hint}")
+    return array, memory, None
 
 
-@ctypes.CFUNCTYPE(None, POINTER(_Column))
-def _release_nothing(_):
+# ---- structures of our own ------------------------------------------------------------------------
+
+
+def _line(address, dtype, n):
+    """Returns contiguous memory as a bf_array."""
+    array = Array(address, dtype, 1)
+    array.shape[0], array.strides[0] = n, 1
+    return array
+
+
+@ctypes.CFUNCTYPE(None, POINTER(_Schema))
+def _release_schema(_):
     pass
 
 
-def _nothing():
-    """Returns a column of no elements."""
-    column = _Column(n_buffers=2, release=_release_nothing)
-    column._buffers = (c_void_p * 2)()
+@ctypes.CFUNCTYPE(None, POINTER(_Column))
+def _release_column(_):
+    pass
+
+
+def _schema_of(format):
+    return _Schema(format=format, release=_release_schema)
+
+
+def _new_column(n, offset, bits, values):
+    """Returns a column of n elements: bits say which are not NULL (None: all), values where they are."""
+    column = _Column(
+        length=n, null_count=-1 if bits else 0, offset=offset, n_buffers=2, release=_release_column
+    )
+    column._buffers = (c_void_p * 2)(bits, values)
     column.buffers = ctypes.addressof(column._buffers)
     return column

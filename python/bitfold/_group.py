@@ -4,9 +4,10 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from ._arrays import NAMES, View, new_array, to_python
+from ._arrays import NAMES, View, copied_like, maker_of, new_array, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, sized, whole
 from ._mergeable import Mergeable
+from ._nulls import views_of
 from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
 
 
@@ -60,10 +61,10 @@ def _elements(x, name):
     return View(x, name) if name == "bf16" else _Elements(x, name)
 
 
-def _new(name, n):
+def _new(make, name, n):
     """Makes n elements. Returns them as an array for the caller and as a bf_array."""
     pair = name == "pair"
-    made = new_array("u64" if pair else name, [n, 2] if pair else [n])
+    made = make("u64" if pair else name, [n, 2] if pair else [n])
     array = View(made).array
     array.dtype, array.ndim, array.shape[0], array.strides[0] = _number_of(name), 1, n, 1
     return made, array
@@ -80,15 +81,20 @@ class Groups(Mergeable):
     absorb chunks and merge with others.
 
     key: any dtype, or "pair" (arrays of u64 whose last dimension is 2). aggregates: pairs of an
-    operation (sum mean var std sumsq norm min max) and the dtype of its values.
+    operation (sum mean var std sumsq norm min max) and the dtype of its values. seed: of the hash; no
+    result depends on it. Errors: ArgumentError (not an array of values for each aggregate; no such
+    aggregate), DtypeError, ShapeError (arrays that do not fit), StateError (merge and retract: another
+    kind; more than there is to take out), RangeError (result: an integer that does not fit).
 
     >>> g = bitfold.Groups("i64", [("sum", "f64"), ("max", "f64")])
     >>> x = numpy.array([1.5, 2, 4])
     >>> g.absorb(numpy.array([7, 3, 7]), x, x).result(0)
     array([2. , 5.5])
 
-    Results are NumPy arrays, or memoryviews if NumPy is not installed.
+    Results are arrays of the kind of the keys that were absorbed last; before, of NumPy.
     """
+
+    _make = staticmethod(new_array)
 
     def __init__(self, key, aggregates=(), seed=0, context=None):
         self._context = context or _default_context()
@@ -109,7 +115,8 @@ class Groups(Mergeable):
         )
 
     def __len__(self):
-        return lib.bf_groups_size(self._handle)
+        with self._context._lock:
+            return lib.bf_groups_size(self._handle)
 
     def _call(self, function, *arguments):
         self._context._call(function, self._handle, *arguments)
@@ -119,15 +126,29 @@ class Groups(Mergeable):
         """The number of rows that were absorbed."""
         return lib.bf_groups_rows(self._handle)
 
-    def absorb(self, keys, *values):
-        """Absorbs rows: keys, and an array of values for each aggregate. Returns the groups."""
+    def absorb(self, keys, *values, null="error"):
+        """Absorbs rows: keys, and an array of values for each aggregate. null="skip" leaves out each row
+        whose key or value is NULL; of several arrays of values, none may have NULLs. Returns the
+        groups."""
         if len(values) != len(self.aggregates):
             raise ArgumentError(f"{len(values)} arrays of values, not {len(self.aggregates)}")
-        keys = _elements(keys, self.key)
-        views = [_elements(x, dtype) for x, (_, dtype) in zip(values, self.aggregates)]
+        make = maker_of(keys)
+        keys, *views = self._views(keys, values, null)
         pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(v.array) for v in views))
         self._call(lib.bf_groups_absorb, byref(keys.array), pointers)
+        self._make = make
         return self
+
+    def _views(self, keys, values, null):
+        given = [(keys, self.key), *((x, dtype) for x, (_, dtype) in zip(values, self.aggregates))]
+        if null != "skip":
+            return [_elements(x, name) for x, name in given]
+        if len(values) > 1:  # a NULL of one would leave out the others' values
+            for x, name in given[1:]:
+                _elements(x, name)
+        if any(name == "pair" for _, name in given):
+            raise ArgumentError("null='skip' goes without pairs")
+        return views_of(null, *((x, name if name == "bf16" else None) for x, name in given))
 
     def merge(self, other):
         """Merges other groups of the same kind, which are unchanged. Returns the groups."""
@@ -155,8 +176,8 @@ class Groups(Mergeable):
     def list(self):
         """Returns two arrays: the keys, ascending (NaN last), and the number of rows of each."""
         with self._context._lock:
-            keys, to_keys = _new(self.key, len(self))
-            counts, to_counts = _new("i64", len(self))
+            keys, to_keys = _new(self._make, self.key, len(self))
+            counts, to_counts = _new(self._make, "i64", len(self))
             self._call(lib.bf_groups_list, byref(to_keys), byref(to_counts))
         return keys, counts
 
@@ -179,8 +200,8 @@ class Groups(Mergeable):
 
         which, options = whole(which, c_int), _options(**options)
         with self._context._lock:
-            values, to = _new(self._dtype(which, options), len(self))
-            fitting, to_fitting = _new("bool", len(self)) if fits else (None, None)
+            values, to = _new(self._make, self._dtype(which, options), len(self))
+            fitting, to_fitting = _new(self._make, "bool", len(self)) if fits else (None, None)
             beside = byref(to_fitting) if fits else None
             self._call(lib.bf_groups_aggregate, which, options, byref(to), beside)
         return (values, fitting) if fits else values
@@ -198,9 +219,10 @@ class Groups(Mergeable):
         """Returns the groups as bytes: portable, with a version and a checksum. Equal groups give
         equal bytes."""
         size = c_size_t()
-        self._call(lib.bf_groups_save_size, byref(size))
-        data = ctypes.create_string_buffer(size.value)
-        self._call(lib.bf_groups_save, data)
+        with self._context._lock:
+            self._call(lib.bf_groups_save_size, byref(size))
+            data = ctypes.create_string_buffer(size.value)
+            self._call(lib.bf_groups_save, data)
         return data.raw
 
     @classmethod
@@ -224,6 +246,9 @@ class Groups(Mergeable):
 
 def join(a, b, seed=0, context=None, dtype=None):
     """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j.
+    i and j are int64: rows in C order. seed: of the hash; no result depends on it.
+
+    Errors: DtypeError (keys of different dtypes).
 
     >>> bitfold.join(numpy.array([7, 3, 7]), numpy.array([7, 8]))
     (array([0, 2]), array([0, 0]))
@@ -237,11 +262,7 @@ def join(a, b, seed=0, context=None, dtype=None):
         byref(handle),
     )  # fmt: skip
     try:
-        n, rows = lib.bf_pairs_size(handle), []
-        for source in (lib.bf_pairs_a(handle), lib.bf_pairs_b(handle)):
-            made, array = _new("i64", n)
-            ctypes.memmove(array.data, source, 8 * n)
-            rows.append(made)
-        return tuple(rows)
+        sides = lib.bf_pairs_a(handle), lib.bf_pairs_b(handle)
+        return tuple(copied_like(a, "i64", [lib.bf_pairs_size(handle)], side) for side in sides)
     finally:
         lib.bf_pairs_destroy(handle)

@@ -5,9 +5,10 @@ import ctypes
 from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, View, dtype_name, new_array, refuse_hidden
+from ._arrays import NAMES, View, copied_like, dtype_name, new_array, new_like, refuse_hidden
 from ._library import DTYPES, Array, ArgumentError, lib, sized, whole
 from ._mergeable import Mergeable
+from ._nulls import views_of
 
 _AUTO = -1
 
@@ -118,6 +119,13 @@ def _options(bins, range, weights):
     return options, edges
 
 
+def _views(x, weights, dtype, null):
+    """Returns views of an array and of its weights, or None."""
+    if weights is None:
+        return View(x, dtype, null), None
+    return views_of(null, (x, dtype), (weights, None))
+
+
 def _pointer(view):
     return byref(view.array) if view is not None else None
 
@@ -130,7 +138,9 @@ class Histogram(Mergeable):
 
     dtype: of the elements. weights: the dtype of the weights (None: no weights). bins: the number of
     even bins over range, which is a pair; or the edges. Counts do not depend on how the data are
-    divided, nor do sums of weights, which are exact and rounded once.
+    divided, nor do sums of weights, which are exact and rounded once. Errors: ArgumentError (bins that
+    histogram() refuses too; weights where there are none, or the reverse), DtypeError, ShapeError (arrays
+    that do not fit), StateError (merge and retract: other bins; more than there is to take out).
 
     >>> h = bitfold.Histogram("f64", bins=2, range=(0, 8)).absorb(numpy.array([1.0, 5, 9]))
     >>> h.counts, h.above
@@ -156,12 +166,14 @@ class Histogram(Mergeable):
             lib.bf_histogram_destroy(self._handle)
 
     @classmethod
-    def of(cls, x, bins=10, range=None, weights=None, *, dtype=None, context=None):
+    def of(
+        cls, x, bins=10, range=None, weights=None, *, dtype=None, null="error", context=None
+    ):
         """Returns a histogram of an array. Without a range, the bins span its finite elements.
         bins="auto" chooses their number by Sturges' rule."""
         made = cls.__new__(cls)
         made._start(context)
-        view, weight_view = View(x, dtype), None if weights is None else View(weights)
+        view, weight_view = _views(x, weights, dtype, null)
         options, edges = _options(bins, range, weight_view and weight_view.dtype)
         made._context._call(
             lib.bf_histogram_of, made._context._handle, _pointer(view), _pointer(weight_view),
@@ -169,12 +181,12 @@ class Histogram(Mergeable):
         )  # fmt: skip
         return made
 
-    def absorb(self, x, weights=None, *, dtype=None):
+    def absorb(self, x, weights=None, *, dtype=None, null="error"):
         """Counts the elements of an array. A bf16 histogram reads 16-bit integers as bf16. Returns the
         histogram."""
         if dtype is None and self.info().dtype == "bf16":
             dtype = "bf16"
-        view, weight_view = View(x, dtype), None if weights is None else View(weights)
+        view, weight_view = _views(x, weights, dtype, null)
         self._context._call(
             lib.bf_histogram_absorb, self._handle, _pointer(view), _pointer(weight_view)
         )
@@ -249,9 +261,7 @@ class Histogram(Mergeable):
 
     def save(self):
         """Returns the histogram as bytes: portable, with a version and a checksum."""
-        data = ctypes.create_string_buffer(lib.bf_histogram_save_size(self._handle))
-        self._context._call(lib.bf_histogram_save, self._handle, data)
-        return data.raw
+        return self._saved(lib.bf_histogram_save_size, lib.bf_histogram_save)
 
     @classmethod
     def load(cls, data, context=None):
@@ -265,26 +275,36 @@ class Histogram(Mergeable):
         return made
 
 
-def histogram(a, bins=10, range=None, weights=None, density=False, *, dtype=None, context=None):
+def histogram(
+    a, bins=10, range=None, weights=None, density=False, *, dtype=None, null="error", context=None
+):
     """Returns (counts, edges) as numpy.histogram does: sums of weights instead of counts if there are
-    weights, densities if density is true.
-    Both are arrays of NumPy, or memoryviews if it is not installed.
+    weights, densities if density is true. n values (int64, of weights and densities float64) for n + 1
+    edges (float64). Both are arrays of the kind of a.
 
     bins: the number of bins, "auto" (by Sturges' rule), or ascending edges. range: a pair; by default
     the least and the greatest finite element. NaNs and elements outside the range are in no bin;
     Histogram.of() counts them.
 
+    Errors: ArgumentError (no bin, edges that do not increase, a range that is not finite, or too many
+    bins for its floats), ShapeError (weights of another shape).
+
     >>> bitfold.histogram(numpy.array([3.0, 5, 9, 3]), bins=3)
     (array([2, 1, 1]), array([3., 5., 7., 9.]))
     """
-    made = Histogram.of(a, bins, range, weights, dtype=dtype, context=context)
+    made = Histogram.of(a, bins, range, weights, dtype=dtype, null=null, context=context)
     values = made.density() if density else made.counts if weights is None else made.weights()
-    return values, made.edges
+    return tuple(
+        copied_like(a, name, [len(each)], View(each).array.data)
+        for name, each in (("f64" if density or weights is not None else "i64", values), ("f64", made.edges))
+    )
 
 
-def bincount(x, minlength=0, *, dtype=None, context=None):
+def bincount(x, minlength=0, *, dtype=None, null="error", context=None):
     """Returns how often each integer from 0 to the greatest, at least to minlength - 1, occurs in an
-    array of integers, as an array of int64. Negative integers are refused.
+    array of integers, as an array of int64.
+
+    Errors: ArgumentError (negative integers), DtypeError (floats).
 
     >>> bitfold.bincount(numpy.array([0, 2, 2]), minlength=4)
     array([1, 0, 2, 0])
@@ -292,21 +312,21 @@ def bincount(x, minlength=0, *, dtype=None, context=None):
     from . import _default_context, max
 
     context = context or _default_context()
-    view = View(x, dtype)
+    view = View(x, dtype, null)
     elements = 1
     for extent in view.array.shape[: view.array.ndim]:
         elements *= extent
-    n = int(max(x, dtype=dtype, context=context)) + 1 if elements else 0
+    n = int(max(x, dtype=dtype, null=null, context=context)) + 1 if elements else 0
     minlength = whole(minlength)
     n = minlength if minlength > n else n
     if n < 1:
         if elements:
             raise ArgumentError("negative integers")
-        return new_array("i64", [0])
+        return new_like(x, "i64", [0])
     (counts, pointer), others = _cleared("i64", n), c_int64()
     context._call(
         lib.bf_bincount, context._handle, byref(view.array), pointer, n, byref(others)
     )
     if others.value:
         raise ArgumentError("negative integers")
-    return counts
+    return copied_like(x, "i64", [n], pointer)

@@ -3,9 +3,9 @@
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import View
+from ._arrays import View, new_array, new_like
 from ._library import DTYPES, Array, ArgumentError, check, lib, sized, whole
-from ._map import Result, _writable
+from ._map import _writable
 
 
 class _Params(ctypes.Structure):
@@ -38,6 +38,8 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
     out: an array of two dimensions in any memory, also a GPU's. It gets the part of the picture that
     begins at pixel (x, y) and has its shape.
 
+    Errors: ArgumentError (a picture without pixels, or 0 or more than 65535 iterations).
+
     >>> bitfold.sum(bitfold.julia(40, 30))
     35214
     """
@@ -55,7 +57,7 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
     if out is None:
         if not (0 < width < 2**31 and 0 < height < 2**31):
             raise ArgumentError(f"a picture has 1 to 2147483647 pixels a side, not {width} x {height}")
-        out = Result("u16", (height - y, width - x))
+        out = new_array("u16", [height - y, width - x])
     context = context or _default_context()
     to = _writable(out, None)
     context._call(
@@ -69,6 +71,8 @@ def palette_colors(palette, counts, iterations=200):
     a last dimension of 4. palette: "classic", "gray", "fire", "ocean" or "rainbow". counts:
     contiguous u16.
 
+    Errors: ArgumentError (no such palette; counts that are not contiguous u16).
+
     >>> bitfold.palette_colors("fire", bitfold.julia(40, 30)).shape
     (30, 40, 4)
     """
@@ -81,7 +85,10 @@ def palette_colors(palette, counts, iterations=200):
         if extent > 1 and stride != expected:
             raise ArgumentError("counts are contiguous")
         expected *= extent
-    rgba = Result("u8", (*shape, 4))
+    rgba = new_like(counts, "u8", [*shape, 4])
     number = lib.bf_palette_from_name(palette.encode())
-    check(lib.bf_palette_colors(number, whole(iterations), view.data, expected, rgba._memory))
+    if number < 0:
+        raise ArgumentError(f"there is no palette {palette!r}")
+    to = View(rgba).array.data
+    check(lib.bf_palette_colors(number, whole(iterations), view.data, expected, to))
     return rgba

@@ -3,8 +3,8 @@
 import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 
-from ._arrays import NAMES, SIZES, TYPESTR, View, dtype_name
-from ._library import DTYPES, Array, ArgumentError, ShapeError, check, lib
+from ._arrays import NAMES, Target, View, dtype_name
+from ._library import DTYPES, ERRORS, Array, ArgumentError, ShapeError, lib
 
 OPS = {
     "add": 1, "sub": 2, "mul": 3, "div": 4, "min": 5, "max": 6, "fma": 7, "neg": 8, "abs": 9,
@@ -25,23 +25,6 @@ lib.bf_map.argtypes = [
     c_void_p, c_int, POINTER(POINTER(Array)), c_int, POINTER(_Options), POINTER(Array)
 ]  # fmt: skip
 lib.bf_map.restype = c_int
-
-
-class Result:
-    """A new array with `dtype`, `shape` and __array_interface__, by which NumPy and bitfold read its
-    elements in place. bf16 is u16 there, with the same bits."""
-
-    def __init__(self, dtype, shape):
-        count = 1
-        for extent in shape:
-            count *= extent
-        self.dtype = dtype
-        self.shape = tuple(shape)
-        self._memory = ctypes.create_string_buffer(count * SIZES[dtype] or 1)
-        self.__array_interface__ = {
-            "version": 3, "shape": self.shape, "typestr": TYPESTR[dtype],
-            "data": (ctypes.addressof(self._memory), False),
-        }  # fmt: skip
 
 
 class _Number:
@@ -79,6 +62,9 @@ def result_dtype(op, *dtypes):
     """Returns the dtype of op's result for inputs of these dtypes, by NumPy 2's promotion. The types
     int and float stand for plain numbers.
 
+    Errors: DtypeError (no dtype holds both, as of i64 and u64), ArgumentError (not as many inputs as op
+    has).
+
     >>> bitfold.result_dtype("add", "i8", int), bitfold.result_dtype("div", "i8", "i8")
     ('i8', 'f64')
     """
@@ -91,7 +77,9 @@ def result_dtype(op, *dtypes):
 def _result_dtype(op, names, weak):
     result = c_int()
     numbers = (c_int * len(names))(*(DTYPES[name] for name in names))
-    check(lib.bf_map_result_dtype(_number(op), numbers, len(names), weak, byref(result)))
+    status = lib.bf_map_result_dtype(_number(op), numbers, len(names), weak, byref(result))
+    if status:
+        raise ERRORS[status](f"there is no {op} of {', '.join(names) or 'nothing'}")
     return NAMES[result.value]
 
 
@@ -113,13 +101,17 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
 
     Inputs are arrays whose shapes broadcast, or plain ints and floats, which take the arrays' dtype
     as in NumPy. out: the array to write to, which may be an input and may be on a GPU. Without it, the
-    call returns a Result in the host's memory. to: the dtype to which "cast" casts. overflow: "error",
-    "wrap" or "saturate". dtype: the dtype of arrays that cannot name it; for several arrays, a list.
+    call returns a new array of the kind of the first. to: the dtype to which "cast" casts. overflow:
+    "error", "wrap" or "saturate". dtype: the dtype of arrays that cannot name it; for several arrays, a list.
 
-    >>> numpy.asarray(bitfold.map("fma", numpy.array([1.0, 2]), 3.0, 1.0))
+    Errors: ShapeError (shapes that do not broadcast, or not to out), DtypeError (no dtype holds the
+    inputs, or out has another), RangeError (an integer result does not fit, under overflow="error"),
+    ArgumentError (an integer divided by zero; not as many inputs as op has).
+
+    >>> bitfold.map("fma", numpy.array([1.0, 2]), 3.0, 1.0)
     array([4., 7.])
     >>> out = numpy.array([100, 27], "i1")
-    >>> numpy.asarray(bitfold.map("add", out, out, overflow="saturate"))
+    >>> bitfold.map("add", out, out, overflow="saturate")
     array([127,  54], dtype=int8)
     """
     if overflow not in OVERFLOWS:
@@ -135,8 +127,11 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
             raise ArgumentError("cast to what? Give to= or out=")
     else:
         wanted = _result_dtype(op, [view.dtype for view in views], weak)
-    result = Result(wanted, _broadcast(views)) if out is None else out
-    target = _writable(result, "bf16" if wanted == "bf16" else None)
+    if out is None:
+        arrays = [x for x in inputs if type(x) not in (int, float)]
+        target = Target(arrays[0] if arrays else None, wanted, _broadcast(views))
+    else:
+        target = _writable(out, "bf16" if wanted == "bf16" else None)
     pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(view.array) for view in views))
     options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow], 0 if op == "cast" else weak)
     context = context or _default_context()
@@ -144,7 +139,7 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
         lib.bf_map, context._handle, _number(op), pointers, len(views), byref(options),
         byref(target.array),
     )  # fmt: skip
-    return result
+    return target.result() if out is None else out
 
 
 def _default_context():

@@ -7,6 +7,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 from ._arrays import NAMES, Target, View, to_python, value_of
 from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, ShapeError, Value, lib, whole
 from ._axis import _axes
+from ._nulls import segment_views_of, views_of
 from ._table import _default_context
 
 __all__ = [
@@ -89,9 +90,9 @@ def _call(context, function, *arguments):
 # ---- sorting --------------------------------------------------------------------------------------
 
 
-def _as_line(x, dtype):
+def _as_line(x, dtype, null):
     """Returns a view of all elements of x in C order, as one dimension."""
-    view = View(x, dtype)
+    view = View(x, dtype, null)
     array, count = view.array, 1
     for d in reversed(range(array.ndim)):
         if array.shape[d] > 1 and array.strides[d] != count:
@@ -103,15 +104,15 @@ def _as_line(x, dtype):
     return view
 
 
-def _lines(x, axis, dtype):
+def _lines(x, axis, dtype, null=None):
     """Returns a view, the axis along which its lines lie, and its shape."""
-    view = _as_line(x, dtype) if axis is None else View(x, dtype)
+    view = _as_line(x, dtype, null) if axis is None else View(x, dtype, null)
     return view, 0 if axis is None else whole(axis, c_int), list(view.array.shape[: view.array.ndim])
 
 
-def _sort(x, axis, wants, dtype, context, **options):
+def _sort(x, axis, wants, dtype, context, null=None, **options):
     context = context or _default_context()
-    view, number, shape = _lines(x, axis, dtype)
+    view, number, shape = _lines(x, axis, dtype, null)
     target = Target(x, view.dtype if wants == "values" else "i64", shape)
     outputs = [byref(target.array), None]
     _call(
@@ -121,12 +122,16 @@ def _sort(x, axis, wants, dtype, context, **options):
     return target.made
 
 
-def sort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
+def sort(
+    x, axis=-1, *, descending=False, nan="propagate", dtype=None, null="error", context=None
+):
     """Returns x with each line along axis in order (None: all elements as one line).
 
     -inf to inf with -0 before +0, NaN last; equal elements in the order of their positions.
     descending: the reverse, NaN first, but for equal elements. nan="skip": NaN last in any case;
     "error": NanError.
+
+    Errors: ArgumentError (x has no such axis), NanError (a NaN under nan="error").
 
     >>> bitfold.sort(numpy.array([5.0, 3, 9, 3]))
     array([3., 3., 5., 9.])
@@ -134,11 +139,14 @@ def sort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=N
     array([[2, 1],
            [4, 3]])
     """
-    return _sort(x, axis, "values", dtype, context, descending=descending, nan=nan)
+    return _sort(x, axis, "values", dtype, context, null, descending=descending, nan=nan)
 
 
 def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
-    """Returns, as sort does, the position in its line that each element would come from. Stable.
+    """Returns, as sort does, the position in its line that each element would come from. Stable. An
+    array of int64 with the shape of x.
+
+    Errors: those of sort.
 
     >>> bitfold.argsort(numpy.array([5.0, 3, 9, 3]))
     array([1, 3, 0, 2])
@@ -148,6 +156,9 @@ def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, contex
 
 def sort_rows(keys, *payloads, descending=False, nan="propagate", context=None):
     """Sorts keys, of one dimension, in place, and with them the rows of payloads.
+
+    Errors: ShapeError (keys of more dimensions, or a payload with another number of rows),
+    ArgumentError (an array that cannot be written).
 
     >>> keys, names = numpy.array([7, 3, 5]), numpy.array([0, 1, 2])
     >>> bitfold.sort_rows(keys, names)
@@ -183,6 +194,9 @@ def segment_sort(x, offsets, *, descending=False, nan="propagate", dtype=None, c
     """Returns x, of one dimension, with each segment x[offsets[s]:offsets[s + 1]] in order. Elements of
     no segment stay where they are.
 
+    Errors: ShapeError (x has not one dimension), ArgumentError (offsets that decrease, or are outside
+    x).
+
     >>> bitfold.segment_sort(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
     array([3., 5., 3., 9.])
     """
@@ -191,6 +205,8 @@ def segment_sort(x, offsets, *, descending=False, nan="propagate", dtype=None, c
 
 def segment_argsort(x, offsets, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns, as segment_sort does, the position in its segment that each element would come from.
+
+    Errors: those of segment_sort.
 
     >>> bitfold.segment_argsort(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
     array([1, 0, 1, 0])
@@ -205,7 +221,10 @@ def rank(
 
     method, for equal elements: as scipy.stats.rankdata has it, "average" (the mean of their
     positions, a float), "min", "max", "dense" (the number of their value among the different ones)
-    or "ordinal" (each its own position). -0 equals 0, and NaN equals NaN, which is last.
+    or "ordinal" (each its own position). Returns int64, of "average" float64, in the shape of x. -0
+    equals 0, and NaN equals NaN, which is last.
+
+    Errors: ArgumentError (no such method or axis).
 
     >>> bitfold.rank(numpy.array([5.0, 3, 9, 3]))
     array([3. , 1.5, 4. , 1.5])
@@ -223,7 +242,10 @@ def rank(
 
 def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=None):
     """Returns the k largest (or least) elements of each line along axis, in order, and their positions
-    in the line. NaN counts as greater than all others; nan="skip": it is last.
+    in the line (int64): two arrays with the shape of x but k along axis. NaN counts as greater than all
+    others; nan="skip": it is last.
+
+    Errors: ArgumentError (lines of less than k elements; no such axis).
 
     >>> bitfold.top(numpy.array([5.0, 3, 9, 3]), 2)
     (array([9., 5.]), array([2, 0]))
@@ -259,6 +281,16 @@ def _fractions(q, divisor):
     return (c_double * len(numbers))(*numbers), shape
 
 
+def _with_first(array, first):
+    """Returns the array as the library fills it: its first extent is that of `first`, or 1."""
+    if first:
+        return array
+    one = Array(array.data, array.dtype, array.ndim + 1)
+    one.shape[: one.ndim] = [1, *array.shape[: array.ndim]]
+    one.strides[: one.ndim] = [1, *array.strides[: array.ndim]]
+    return one
+
+
 def _kept(view, axis, keepdims):
     """Returns the axes for C, and the shape of what is left of a view's shape."""
     shape = list(view.array.shape[: view.array.ndim])
@@ -267,37 +299,33 @@ def _kept(view, axis, keepdims):
     return (c_int * len(given))(*given), len(given), left
 
 
-def _select(x, name, shape, first, empty, options, context, call):
-    """Calls the library for results of dtype `name`; first: the extent of several quantiles, or none."""
+def _select(x, name, shape, first, empty, options, context, call, number):
+    """Calls the library for results of dtype `name`; first: the extent of several quantiles, or none.
+    number: one result is a number, wherever x is."""
     context = context or _default_context()
     if empty is not None:
         options.empty = ctypes.pointer(value_of(empty, name))
     target = Target(x, name, [*first, *shape])
     call(context, target)
-    return target.result()
+    return target.result(number)
 
 
-def _quantiles(x, q, divisor, dtype, context, method, nan, empty, shape_of, function, *between):
-    view = View(x, dtype)
+def _quantiles(
+    x, q, divisor, views, context, method, nan, empty, shape_of, function, number=False
+):
+    view = views[0]
     fractions, first = _fractions(q, divisor)
-    number = lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))
+    to = lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))
     options = _options(nan=nan, method=method)
-    arguments, shape = shape_of(view)
+    arguments, shape = shape_of(*views)
 
     def call(context, target):
-        array = target.array
-        if not first:  # the library gives one quantile an extent of 1
-            array = Array(array.data, array.dtype, array.ndim + 1)
-            array.shape[0], array.strides[0] = 1, 1
-            for d in range(target.array.ndim):
-                array.shape[d + 1] = target.array.shape[d]
-                array.strides[d + 1] = target.array.strides[d]
         _call(
             context, function, byref(view.array), *arguments, fractions, len(fractions),
-            byref(options), byref(array),
+            byref(options), byref(_with_first(target.array, first)),
         )  # fmt: skip
 
-    return _select(x, NAMES[number], shape, first, empty, options, context, call)
+    return _select(x, NAMES[to], shape, first, empty, options, context, call, number)
 
 
 def _of_axes(axis, keepdims):
@@ -308,26 +336,38 @@ def _of_axes(axis, keepdims):
     return shape_of
 
 
-def _of_places(places, count):
-    places = View(places)
-    if places.array.ndim != 1:
-        raise ShapeError(f"offsets or an index of {places.array.ndim} dimensions, not one")
-    slots = places.array.shape[0] - 1 if count is None else whole(count)
-    if slots < 0:
-        raise ShapeError("no offsets" if count is None else f"{count} slots")
-    return lambda view: ((byref(places.array),), [slots])
+def _of_places(count):
+    def shape_of(view, places):
+        if places.array.ndim != 1:
+            raise ShapeError(f"offsets or an index of {places.array.ndim} dimensions, not one")
+        slots = places.array.shape[0] - 1 if count is None else whole(count)
+        if slots < 0:
+            raise ShapeError("no offsets" if count is None else f"{count} slots")
+        return (byref(places.array),), [slots]
+
+    return shape_of
+
+
+def _in_segments(x, dtype, null, offsets):
+    """Returns the views of an array and of its offsets."""
+    (view,), places = segment_views_of(null, offsets, (x, dtype))
+    return view, places
 
 
 def quantile(
     x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
-    context=None,
+    null="error", context=None,
 ):  # fmt: skip
     """Returns the quantiles q (a number from 0 to 1, or a sequence of them: then the first axis of the
     result) of x along axis (None: of all elements).
 
     method: one of NumPy's, such as "linear", "lower" or "median_unbiased". Exact: the elements are
     those of a sort, and the result has the bits of numpy.quantile with a list, save where that rounds
-    twice or wraps. nan="skip" leaves NaN out.
+    twice or wraps. nan="skip" leaves NaN out. The methods that choose an element give the dtype of x,
+    the others float64.
+
+    Errors: EmptyError (no elements, and no empty=, the result of none), ArgumentError (q outside 0 to
+    1; no such method or axis).
 
     >>> bitfold.quantile(numpy.array([5.0, 3, 9, 3]), [0.5, 0.9])
     array([4. , 7.8])
@@ -335,56 +375,70 @@ def quantile(
     array([5.])
     """
     return _quantiles(
-        x, q, 1, dtype, context, method, nan, empty, _of_axes(axis, keepdims), lib.bf_quantile_axes
-    )
+        x, q, 1, [View(x, dtype, null)], context, method, nan, empty, _of_axes(axis, keepdims),
+        lib.bf_quantile_axes, axis is None,
+    )  # fmt: skip
 
 
 def percentile(
     x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
-    context=None,
+    null="error", context=None,
 ):  # fmt: skip
     """As quantile, with q from 0 to 100.
+
+    Errors: those of quantile.
 
     >>> bitfold.percentile(numpy.array([5.0, 3, 9, 3]), [50, 90])
     array([4. , 7.8])
     """
     return _quantiles(
-        x, q, 100, dtype, context, method, nan, empty, _of_axes(axis, keepdims), lib.bf_quantile_axes
-    )
+        x, q, 100, [View(x, dtype, null)], context, method, nan, empty, _of_axes(axis, keepdims),
+        lib.bf_quantile_axes, axis is None,
+    )  # fmt: skip
 
 
 def segment_quantile(
-    x, q, offsets, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
-):
-    """The quantiles q of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension.
+    x, q, offsets, *, method="linear", nan="propagate", empty=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
+    """The quantiles q of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension:
+    m results for m + 1 offsets, of several q behind an axis of theirs.
+
+    Errors: ShapeError (x has not one dimension), ArgumentError (q outside 0 to 1; offsets that
+    decrease, or are outside x), EmptyError (an empty segment, and no empty=).
 
     >>> bitfold.segment_quantile(numpy.array([5.0, 3, 9, 3]), [0.5], numpy.array([0, 2, 4]))
     array([[4., 6.]])
     """
     return _quantiles(
-        x, q, 1, dtype, context, method, nan, empty, _of_places(offsets, None),
+        x, q, 1, _in_segments(x, dtype, null, offsets), context, method, nan, empty, _of_places(None),
         lib.bf_quantile_segments,
     )  # fmt: skip
 
 
 def index_quantile(
-    m, index, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
-):
-    """The quantiles q of the values of each of m slots: values[i] goes to slot index[i].
+    m, index, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
+    """The quantiles q of the values of each of m slots: values[i] goes to slot index[i]. Returns m
+    results, of several q behind an axis of theirs.
+
+    Errors: ArgumentError (q outside 0 to 1; an index outside 0 to m - 1), ShapeError (not one index for
+    each value), EmptyError (an empty slot, and no empty=).
 
     >>> bitfold.index_quantile(2, numpy.array([1, 0, 1, 1]), numpy.array([5.0, 3, 9, 3]), [0.5])
     array([[3., 5.]])
     """
     return _quantiles(
-        values, q, 1, dtype, context, method, nan, empty, _of_places(index, m),
-        lib.bf_quantile_index,
+        values, q, 1, views_of(null, (values, dtype), (index, None)), context, method, nan, empty,
+        _of_places(m), lib.bf_quantile_index,
     )  # fmt: skip
 
 
-def _median(x, dtype, context, nan, empty, shape_of, function):
-    view = View(x, dtype)
+def _median(x, views, context, nan, empty, shape_of, function, number=False):
+    view = views[0]
     options = _options(nan=nan)
-    arguments, shape = shape_of(view)
+    arguments, shape = shape_of(*views)
 
     def call(context, target):
         _call(
@@ -392,39 +446,55 @@ def _median(x, dtype, context, nan, empty, shape_of, function):
         )
 
     name = NAMES[lib.bf_median_dtype(DTYPES[view.dtype])]
-    return _select(x, name, shape, [], empty, options, context, call)
+    return _select(x, name, shape, [], empty, options, context, call, number)
 
 
 def median(
-    x, axis=None, keepdims=False, *, nan="propagate", empty=None, dtype=None, context=None
-):
+    x, axis=None, keepdims=False, *, nan="propagate", empty=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """Returns the median of x along axis (None: of all elements): of an even number of elements the
-    exact mean of the two in the middle, rounded once. Of integers a float.
+    exact mean of the two in the middle, rounded once. Of integers float64, of floats their dtype; the
+    shape is that of x without axis.
+
+    Errors: EmptyError (no elements, and no empty=, the result of none).
 
     >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ])
     """
-    return _median(x, dtype, context, nan, empty, _of_axes(axis, keepdims), lib.bf_median_axes)
+    views, of = [View(x, dtype, null)], _of_axes(axis, keepdims)
+    return _median(x, views, context, nan, empty, of, lib.bf_median_axes, axis is None)
 
 
-def segment_median(x, offsets, *, nan="propagate", empty=None, dtype=None, context=None):
-    """The median of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension.
+def segment_median(
+    x, offsets, *, nan="propagate", empty=None, dtype=None, null="error", context=None
+):
+    """The median of each segment x[offsets[s]:offsets[s + 1]] of an array of one dimension: m results for
+    m + 1 offsets.
+
+    Errors: ShapeError (x has not one dimension), ArgumentError (offsets that decrease, or are outside
+    x), EmptyError (an empty segment, and no empty=).
 
     >>> bitfold.segment_median(numpy.array([5.0, 3, 9, 3]), numpy.array([0, 2, 4]))
     array([4., 6.])
     """
-    places = _of_places(offsets, None)
-    return _median(x, dtype, context, nan, empty, places, lib.bf_median_segments)
+    views = _in_segments(x, dtype, null, offsets)
+    return _median(x, views, context, nan, empty, _of_places(None), lib.bf_median_segments)
 
 
-def index_median(m, index, values, *, nan="propagate", empty=None, dtype=None, context=None):
+def index_median(
+    m, index, values, *, nan="propagate", empty=None, dtype=None, null="error", context=None
+):
     """The median of the values of each of m slots: values[i] goes to slot index[i].
+
+    Errors: ArgumentError (an index outside 0 to m - 1), ShapeError (not one index for each value),
+    EmptyError (an empty slot, and no empty=).
 
     >>> bitfold.index_median(2, numpy.array([1, 0, 1, 1]), numpy.array([5.0, 3, 9, 3]))
     array([3., 5.])
     """
-    places = _of_places(index, m)
-    return _median(values, dtype, context, nan, empty, places, lib.bf_median_index)
+    views = views_of(null, (values, dtype), (index, None))
+    return _median(values, views, context, nan, empty, _of_places(m), lib.bf_median_index)
 
 
 def _count_different(view, options, context):
@@ -433,30 +503,35 @@ def _count_different(view, options, context):
     return n.value
 
 
-def _of_groups(keys, values, select, context, shape, name, empty, options, *quantiles):
-    """Calls the library for results of dtype `name`, behind an axis of `shape`. Returns the keys of the
+def _of_groups(keys, values, select, context, first, name, empty, options, *quantiles):
+    """Calls the library for results of dtype `name`, behind an axis of `first`. Returns the keys of the
     groups, and the results."""
     context = context or _default_context()
     if empty is not None:
         options.empty = ctypes.pointer(value_of(empty, name))
     n = c_int64()
     groups = Target(values._object, keys.dtype, [_count_different(keys, None, context)])
-    target = Target(values._object, name, [*shape, len(groups.made)])
+    target = Target(values._object, name, [*first, len(groups.made)])
+    array = _with_first(target.array, first or not quantiles)
     _call(
         context, select, byref(values.array), byref(keys.array), *quantiles, byref(options),
-        byref(groups.array), byref(target.array), byref(n),
+        byref(groups.array), byref(array), byref(n),
     )  # fmt: skip
     return groups.made, target.made
 
 
-def group_median(keys, values, *, nan="propagate", empty=None, dtype=None, context=None):
+def group_median(
+    keys, values, *, nan="propagate", empty=None, dtype=None, null="error", context=None
+):
     """Returns the different keys, ascending, and the median of the values of each: values[i] belongs to
     keys[i]. Both have one dimension. -0 is the key 0, and all NaNs are one key, the last.
+
+    Errors: ShapeError (not one key for each value, or more than one dimension).
 
     >>> bitfold.group_median(numpy.array([7, 3, 7]), numpy.array([1.0, 2, 4]))
     (array([3, 7]), array([2. , 2.5]))
     """
-    keys, values = View(keys), View(values, dtype)
+    keys, values = views_of(null, (keys, None), (values, dtype))
     name = NAMES[lib.bf_median_dtype(DTYPES[values.dtype])]
     return _of_groups(
         keys, values, lib.bf_median_groups, context, [], name, empty, _options(nan=nan)
@@ -464,46 +539,56 @@ def group_median(keys, values, *, nan="propagate", empty=None, dtype=None, conte
 
 
 def group_quantile(
-    keys, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, context=None
-):
+    keys, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """Returns the different keys, ascending, and the quantiles q of the values of each, as group_median
     does; of several q, the first axis is theirs.
+
+    Errors: ShapeError (not one key for each value, or more than one dimension), ArgumentError (q
+    outside 0 to 1; no such method).
 
     >>> bitfold.group_quantile(numpy.array([7, 3, 7]), numpy.array([1.0, 2, 4]), [0.5, 0.9])
     (array([3, 7]), array([[2. , 2.5],
            [2. , 3.7]]))
     """
-    keys, values = View(keys), View(values, dtype)
-    fractions, shape = _fractions(q, 1)
+    keys, values = views_of(null, (keys, None), (values, dtype))
+    fractions, first = _fractions(q, 1)
     name = NAMES[lib.bf_quantile_dtype(DTYPES[values.dtype], _method(method))]
-    listed, results = _of_groups(
-        keys, values, lib.bf_quantile_groups, context, [len(fractions)], name, empty,
+    return _of_groups(
+        keys, values, lib.bf_quantile_groups, context, first, name, empty,
         _options(nan=nan, method=method), fractions, len(fractions),
     )  # fmt: skip
-    return listed, results if shape else results[0]
 
 
-def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, context=None):
+def nth(
+    x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """Returns the element at position n (from 0; or a sequence of positions) of the order of each line
-    along axis (None: of all elements): sort(x, axis)[n], in less time.
+    along axis (None: of all elements): sort(x, axis)[n], in less time. Several positions are the first
+    axis of the result, which has the dtype of x.
+
+    Errors: ArgumentError (a position outside the line; no such axis).
 
     >>> bitfold.nth(numpy.array([5.0, 3, 9, 3]), [0, 2])
     array([3., 5.])
     """
-    view = View(x, dtype)
+    view = View(x, dtype, null)
     options = _options(descending, nan)
     try:
         positions, first = [whole(each) for each in n], [len(n)]
     except TypeError:
         positions, first = [whole(n)], []
     numbers, count, left = _kept(view, axis, keepdims)
-    target = Target(x, view.dtype, [len(positions), *left])
+    target = Target(x, view.dtype, [*first, *left])
     context = context or _default_context()
     _call(
         context, lib.bf_nth_axes, byref(view.array), numbers, count,
-        (c_int64 * len(positions))(*positions), len(positions), byref(options), byref(target.array),
+        (c_int64 * len(positions))(*positions), len(positions), byref(options),
+        byref(_with_first(target.array, first)),
     )  # fmt: skip
-    return target.made if first else target.made[0]
+    return target.result(axis is None)
 
 
 # ---- places in an order ---------------------------------------------------------------------------
@@ -511,7 +596,10 @@ def nth(x, n, axis=-1, keepdims=False, *, descending=False, nan="propagate", dty
 
 def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, context=None):
     """Returns for each element of x its place in an array of one dimension that is sorted: before its
-    equals, or side="right" after them. Both have one dtype.
+    equals, or side="right" after them. Both have one dtype. An array of int64 with the
+    shape of x.
+
+    Errors: DtypeError (other dtypes), ShapeError (`sorted` has not one dimension).
 
     >>> bitfold.searchsorted(numpy.array([1, 3, 3, 7]), numpy.array([3, 8]), side="right")
     array([3, 4])
@@ -528,14 +616,18 @@ def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, contex
     return target.result()
 
 
-def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None):
+def is_sorted(
+    x, *, descending=False, nan="propagate", dtype=None, null="error", context=None
+):
     """Returns whether an array of one dimension is in the order of sort.
+
+    Errors: ShapeError (x has not one dimension), NanError (a NaN under nan="error").
 
     >>> bitfold.is_sorted(numpy.array([1, 3, 3, numpy.nan]))
     True
     """
     context = context or _default_context()
-    view, answer = View(x, dtype), c_int()
+    view, answer = View(x, dtype, null), c_int()
     _call(
         context, lib.bf_is_sorted, byref(view.array), byref(_options(descending, nan)),
         byref(answer),
@@ -546,15 +638,17 @@ def is_sorted(x, *, descending=False, nan="propagate", dtype=None, context=None)
 # ---- different values -----------------------------------------------------------------------------
 
 
-def unique(x, *, nan="propagate", dtype=None, context=None):
+def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
-    each occurs. -0 is +0, and all NaNs are one.
+    each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one.
+
+    Errors: NanError (a NaN under nan="error").
 
     >>> bitfold.unique(numpy.array([5.0, 3, 9, 3]))
     (array([3., 5., 9.]), array([2, 1, 1]))
     """
     context = context or _default_context()
-    view, n = View(x, dtype), c_int64()
+    view, n = View(x, dtype, null), c_int64()
     most = 1
     for extent in view.array.shape[: view.array.ndim]:
         most *= extent
@@ -572,6 +666,8 @@ unique_counts_result = namedtuple("unique_counts_result", "values counts")
 def unique_counts(x, **options):
     """unique, by its name in the array API standard (where each NaN is different): a named tuple.
 
+    Errors: those of unique.
+
     >>> bitfold.unique_counts(numpy.array([5.0, 3, 9, 3])).counts
     array([2, 1, 1])
     """
@@ -580,6 +676,8 @@ def unique_counts(x, **options):
 
 def unique_values(x, **options):
     """Returns the different elements of x, ascending, as unique does.
+
+    Errors: those of unique.
 
     >>> bitfold.unique_values(numpy.array([5.0, 3, 9, 3]))
     array([3., 5., 9.])
@@ -594,14 +692,16 @@ def _cut(made, n):
     return cut if 2 * n > len(made) or not copy else copy()
 
 
-def mode(x, *, nan="propagate", dtype=None, context=None):
+def mode(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the element that occurs most often, of several the first in order, and how often.
+
+    Errors: EmptyError (no elements).
 
     >>> bitfold.mode(numpy.array([5.0, 3, 9, 3]))
     (3.0, 2)
     """
     context = context or _default_context()
-    view, value, count = View(x, dtype), Value(), c_int64()
+    view, value, count = View(x, dtype, null), Value(), c_int64()
     _call(
         context, lib.bf_mode, byref(view.array), byref(_options(nan=nan)), byref(value),
         byref(count),

@@ -6,6 +6,7 @@ from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, View, dtype_name, to_python, value_of
 from ._library import DTYPES, Array, Value, lib, sized
+from ._mergeable import Mergeable
 from ._order import _method, _Options, _options
 from ._table import _default_context
 
@@ -38,7 +39,7 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
 QuantilesInfo = namedtuple("QuantilesInfo", "dtype to results pass_ done count all nan")
 
 
-class Quantiles:
+class Quantiles(Mergeable):
     """Quantiles, or the median, of data larger than memory: exact, in a few passes over the same
     elements, with 3.7 MB.
 
@@ -52,7 +53,10 @@ class Quantiles:
     [4.0, 6.0]
 
     q: a number from 0 to 1, at most 32 of them, or None, the median. Elements of 1 or 2 bytes take one
-    pass, of 4 mostly two, of 8 two or three. method, nan and empty are as of quantile()."""
+    pass, of 4 mostly two, of 8 two or three. method, nan and empty are as of quantile(). Errors:
+    ArgumentError (q outside 0 to 1, none, or more than 32), DtypeError (arrays of another dtype),
+    StateError (merge: of another kind or pass; absorb: after the last pass, or not the elements of the
+    first; result: before the end), EmptyError and NanError (result)."""
 
     def __init__(
         self, dtype, q=None, *, method="linear", nan="propagate", empty=None, context=None
@@ -77,9 +81,9 @@ class Quantiles:
         if getattr(self, "_handle", None):
             lib.bf_quantiles_destroy(self._handle)
 
-    def absorb(self, x, *, dtype=None):
+    def absorb(self, x, *, dtype=None, null="error"):
         """Takes the elements of an array into this pass. Returns the object."""
-        view = View(x, "bf16" if dtype is None and self.info().dtype == "bf16" else dtype)
+        view = View(x, "bf16" if dtype is None and self.info().dtype == "bf16" else dtype, null)
         self._context._call(lib.bf_quantiles_absorb, self._handle, byref(view.array))
         return self
 
@@ -120,9 +124,17 @@ class Quantiles:
 
     def save(self):
         """Returns the object as bytes: portable, with a version and a checksum."""
-        data = ctypes.create_string_buffer(lib.bf_quantiles_save_size(self._handle))
-        self._context._call(lib.bf_quantiles_save, self._handle, data)
-        return data.raw
+        return self._saved(lib.bf_quantiles_save_size, lib.bf_quantiles_save)
+
+    # Whether q was a number or a list is not in the saved form.
+
+    def _copied(self):
+        made = super()._copied()
+        made._one = self._one
+        return made
+
+    def __reduce__(self):
+        return (*super().__reduce__(), {"_one": self._one})
 
     @classmethod
     def load(cls, data, context=None):

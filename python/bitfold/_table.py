@@ -4,9 +4,10 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from ._arrays import NAMES, View, dtype_name
-from ._library import DTYPES, Array, ArgumentError, ShapeError, lib, whole
-from ._map import Result
+from ._arrays import NAMES, View, dtype_name, new_like
+from ._library import DTYPES, Array, ArgumentError, ShapeError, StateError, lib, whole
+from ._mergeable import Mergeable
+from ._result import Result
 
 DUPLICATES = {"first": 0, "last": 1, "min": 2, "max": 3, "add": 4, "keep": 5}
 PAIR = 33
@@ -83,7 +84,7 @@ class _Elements:
         a.dtype, a.ndim = PAIR, last
 
 
-class Table:
+class Table(Mergeable):
     """Values by key; without a dtype of values, a set of keys.
 
     key, value: i32 u32 i64 u64 f32 f64, or "pair", which is two u64 words. An array of pairs has a
@@ -93,7 +94,9 @@ class Table:
     reserve: the number of entries to make room for. seed: of the hash; no result depends on it.
 
     In a context for a GPU, the table is in its memory. Otherwise it is in host memory, or on the GPU
-    where the first keys are.
+    where the first keys are. Errors: ArgumentError (values of a set, or none of a table), DtypeError,
+    ShapeError (arrays that do not fit), StateError (merge: of another kind), KeyError (table[key] and del
+    table[key]: no such key).
 
     >>> t = bitfold.Table("u32", "i64", duplicates="add")
     >>> t.insert(numpy.array([7, 9, 7], "u4"), numpy.array([1, 1, 1]))[7]
@@ -108,26 +111,30 @@ class Table:
             0 if value is None else _number_of(_name_of(value)), DUPLICATES[duplicates], whole(reserve),
             whole(seed, c_uint64),
         )  # fmt: skip
-        self._start(context, _name_of(key), None if value is None else _name_of(value))
+        self._start(context, _name_of(key), None if value is None else _name_of(value), duplicates)
         self._context._call(
             lib.bf_table_create, self._context._handle, byref(options), byref(self._handle)
         )
 
-    def _start(self, context, key, value):
+    def _start(self, context, key, value, duplicates):
         self._context = context or _default_context()
         self._handle = c_void_p()
         weakref.finalize(self, _destroy, self._handle, self._context)
-        self.key, self.value = key, value
+        self.key, self.value, self.duplicates = key, value, duplicates
 
     def __len__(self):
-        return lib.bf_table_size(self._handle)
+        with self._context._lock:
+            return lib.bf_table_size(self._handle)
 
     def _call(self, function, *arguments):
         self._context._call(function, self._handle, *arguments)
 
-    def _result(self, name, shape):
-        """Makes a Result. Returns it, and the same memory as _Elements."""
-        result = Result("u64" if name == "pair" else name, shape + [2] * (name == "pair"))
+    def _result(self, x, name, shape):
+        """Makes an array of zeros of the kind of x. Returns it, and the same memory as _Elements."""
+        pair = name == "pair"
+        result = new_like(x, "u64" if pair else name, shape + [2] * pair)
+        if not isinstance(result, Result):  # which is all zeros
+            result[...] = 0
         return result, _Elements(result, name)
 
     def insert(self, keys, values=None):
@@ -140,35 +147,37 @@ class Table:
     def find(self, keys):
         """Returns the values of keys, and bools that are true where the table has the key. A missing
         key has the value 0. With duplicates="keep" it is the first value."""
-        keys = _Elements(keys, self.key)
+        wanted = _Elements(keys, self.key)
         if self.value is None:
             raise ArgumentError("a set has no values: use contains")
-        values, to = self._result(self.value, keys.shape)
-        found, where = self._result("bool", keys.shape)
-        self._call(lib.bf_table_find, byref(keys.array), byref(to.array), byref(where.array))
+        values, to = self._result(keys, self.value, wanted.shape)
+        found, where = self._result(keys, "bool", wanted.shape)
+        self._call(lib.bf_table_find, byref(wanted.array), byref(to.array), byref(where.array))
         return values, found
 
     def contains(self, keys):
         """Returns bools that are true where the table has the key."""
-        keys = _Elements(keys, self.key)
-        found, where = self._result("bool", keys.shape)
-        self._call(lib.bf_table_find, byref(keys.array), None, byref(where.array))
+        wanted = _Elements(keys, self.key)
+        found, where = self._result(keys, "bool", wanted.shape)
+        self._call(lib.bf_table_find, byref(wanted.array), None, byref(where.array))
         return found
 
     def count(self, keys):
         """Returns the number of entries of each key."""
-        keys = _Elements(keys, self.key)
-        counts, to = self._result("i64", keys.shape)
-        self._call(lib.bf_table_count, byref(keys.array), byref(to.array))
+        wanted = _Elements(keys, self.key)
+        counts, to = self._result(keys, "i64", wanted.shape)
+        self._call(lib.bf_table_count, byref(wanted.array), byref(to.array))
         return counts
 
     def find_all(self, keys):
         """Returns all values of the keys, key after key, and the number of values of each key."""
-        counts = self.count(keys)
-        keys = _Elements(keys, self.key)
-        total = sum(memoryview(counts._memory).cast("B").cast("q")[: _size(keys.shape)])
-        values, to = self._result(self.value, [total])
-        self._call(lib.bf_table_find_all, byref(keys.array), byref(to.array))
+        from . import sum
+
+        with self._context._lock:
+            counts, wanted = self.count(keys), _Elements(keys, self.key)
+            total = sum(counts, context=self._context)
+            values, to = self._result(keys, self.value, [total])
+            self._call(lib.bf_table_find_all, byref(wanted.array), byref(to.array))
         return values, counts
 
     def erase(self, keys):
@@ -177,15 +186,25 @@ class Table:
         self._call(lib.bf_table_erase, byref(keys.array), byref(erased))
         return erased.value
 
-    def export(self):
-        """Returns all keys, ascending (NaN last), and their values (None for a set)."""
-        keys, to_keys = self._result(self.key, [len(self)])
-        if self.value is None:
-            self._call(lib.bf_table_export, byref(to_keys.array), None)
-            return keys, None
-        values, to_values = self._result(self.value, [len(self)])
-        self._call(lib.bf_table_export, byref(to_keys.array), byref(to_values.array))
+    def export(self, like=None):
+        """Returns all keys, ascending (NaN last), and their values (None for a set). like: an array of
+        whose kind they shall be."""
+        with self._context._lock:
+            keys, to_keys = self._result(like, self.key, [len(self)])
+            if self.value is None:
+                self._call(lib.bf_table_export, byref(to_keys.array), None)
+                return keys, None
+            values, to_values = self._result(like, self.value, [len(self)])
+            self._call(lib.bf_table_export, byref(to_keys.array), byref(to_values.array))
         return keys, values
+
+    def merge(self, other):
+        """Inserts the entries of another table of the same kind, which is unchanged: `duplicates` says
+        what becomes of keys that both have. Returns the table."""
+        kinds = [(each.key, each.value, each.duplicates) for each in (self, other)]
+        if kinds[0] != kinds[1]:
+            raise StateError(f"a table of {kinds[1]} is merged into one of {kinds[0]}")
+        return self.insert(*other.export())
 
     def clear(self):
         """Removes all entries, and keeps the memory."""
@@ -223,7 +242,7 @@ class Table:
     def copy(self, context=None):
         """Returns a table with the same entries in `context`, which may be for another device."""
         copy = Table.__new__(Table)
-        copy._start(context or self._context, self.key, self.value)
+        copy._start(context or self._context, self.key, self.value, self.duplicates)
         copy._context._call_with(
             self._context, lib.bf_table_copy, copy._context._handle, self._handle, byref(copy._handle)
         )
@@ -231,20 +250,19 @@ class Table:
 
     def save(self):
         """Returns the table as bytes: portable, with a version and a checksum."""
-        data = ctypes.create_string_buffer(lib.bf_table_save_size(self._handle))
-        self._call(lib.bf_table_save, data)
-        return data.raw
+        return self._saved(lib.bf_table_save_size, lib.bf_table_save)
 
     @classmethod
     def load(cls, data, context=None):
         """Returns the table that save() wrote. Other bytes raise StateError."""
         table, data = cls.__new__(cls), bytes(data)
-        table._start(context, None, None)
+        table._start(context, None, None, None)
         table._context._call(
             lib.bf_table_load, table._context._handle, data, len(data), byref(table._handle)
         )
         names = {**NAMES, PAIR: "pair", 0: None}
         table.key, table.value = names[data[12]], names[data[13]]
+        table.duplicates = next(name for name, number in DUPLICATES.items() if number == data[14])
         return table
 
 
@@ -263,13 +281,6 @@ def _element(name, x):
         first, second = x
         return byref(scalar(whole(first, c_uint64), whole(second, c_uint64)))
     return byref(scalar(x if name.startswith("f") else whole(x, scalar)))
-
-
-def _size(shape):
-    size = 1
-    for extent in shape:
-        size *= extent
-    return size
 
 
 def _default_context():

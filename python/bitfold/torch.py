@@ -180,8 +180,7 @@ segment_sum.register_autograd(_segment_gradient, setup_context=_keep_segments)
 def histogram(x: Tensor, bins: int, low: float, high: float) -> Tensor:
     """How many elements of x are in each of `bins` even bins from low to high, as numpy.histogram
     counts them."""
-    counts, _ = bitfold.histogram(x.detach(), bins, (low, high))
-    return torch.tensor(counts, dtype=torch.int64, device=x.device)
+    return bitfold.histogram(x.detach(), bins, (low, high))[0]
 
 
 @histogram.register_fake

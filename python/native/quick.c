@@ -1,8 +1,12 @@
 /* bitfold._quick: reductions of plain buffers with default options, without ctypes, whose calls
  * take more time than a reduction of a few elements. Optional: the module works without it.
  *
- * It calls the library by the addresses of its functions, and Python by the stable ABI. */
+ * It calls the library by the addresses of its functions, and Python by the stable ABI, which a
+ * Python without a GIL does not have. Nothing changes after attach(), so threads need no lock. */
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED
 #define Py_LIMITED_API 0x030b0000 /* 3.11: the first whose stable ABI has buffers */
+#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -187,8 +191,16 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_quick", NULL, sizeof(library), methods, NULL, NULL, NULL, NULL,
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
 };
 
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_quick", NULL, sizeof(library), methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__quick(void);
 PyMODINIT_FUNC PyInit__quick(void) { return PyModuleDef_Init(&definition); }

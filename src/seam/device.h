@@ -2,6 +2,7 @@
 #ifndef BF_SEAM_DEVICE_H
 #define BF_SEAM_DEVICE_H
 
+#include <bitfold/context.h>
 #include <bitfold/device.h>
 
 #include <stdbool.h>
@@ -14,6 +15,9 @@ typedef struct bf_device_backend {
     int (*driver_version)(void);
     int (*runtime_version)(void);
     const char *(*reason)(void);
+    /* Waits for an event of another library, a cudaEvent_t: the context's stream does, which is on
+     * a GPU; or, now, the calling thread. */
+    bf_status (*wait)(bf_context *context, void *event, bool now);
 } bf_device_backend;
 
 #endif

@@ -318,10 +318,6 @@ class Numpy(unittest.TestCase):
                 want = getattr(np, op)(x, axis=axis)
                 self.assertTrue(np.array_equal(getattr(bitfold, op)(x, axis), want))
 
-    def test_one_result_is_a_scalar_as_in_numpy(self):
-        found = bitfold.sum(np.ones(4), axis=0)
-        self.assertEqual((type(found), found), (np.float64, 4.0))
-
     def test_slots_are_those_of_add_at(self):
         rng = np.random.default_rng(3)
         index, x = rng.integers(0, 9, 1000), rng.integers(-100, 100, (1000, 3))
@@ -415,7 +411,7 @@ class Memory(unittest.TestCase):
     def test_without_numpy(self):
         with unittest.mock.patch("bitfold._arrays._numpy", lambda: None):
             found = bitfold.sum(array.array("d", [1, 2, 3]), axis=0, keepdims=True)
-            self.assertEqual((found.tolist(), found.format), ([6.0], "d"))
+            self.assertEqual((found.tolist(), found.dtype, memoryview(found).shape), ([6.0], "f64", (1,)))
             found = bitfold.segment_sum(array.array("i", [5, 6]), array.array("q", [0, 0, 2]))
             self.assertEqual(found.tolist(), [0, 11])
             self.assertEqual(len(bitfold.segment_sum(array.array("i", [5]), array.array("q", [0]))), 0)

@@ -75,7 +75,7 @@ static void operations_that_are_none(void **unused) {
     bad = matrix;
     bad.shape[0] = ROWS - 1;
     REFUSED(bf_dot_axes(c, &matrix, &bad, &axis, 1, NULL, &out, NULL), BF_E_SHAPE,
-            "the shapes differ");
+            "the shapes [6, 4] and [5, 4] differ");
     assert_int_equal(bf_reduce_dtype(BF_DESCRIBE, BF_F64, NULL), BF_NONE);
     assert_int_equal(bf_reduce_dtype(BF_SUM, BF_NONE, NULL), BF_NONE);
     assert_int_equal(bf_reduce_dtype(BF_MIN, BF_F64, &BF_REDUCE_OPTIONS(.out_dtype = BF_F32)),

@@ -342,9 +342,18 @@ class Random(unittest.TestCase):
     def assert_bits(self, found, want, what):
         if hasattr(found, "__cuda_array_interface__"):
             raise AssertionError("a result of NumPy's input is NumPy's")
-        found, want = np.asarray(found), np.asarray(want)
+        want = np.asarray(want)
+        found = self.as_array(found, want.dtype)
         self.assertEqual((found.shape, found.dtype), (want.shape, want.dtype), what)
         self.assertTrue(np.array_equal(bits_of(found), bits_of(want)), f"{what}: {found!r}, not {want!r}")
+
+    def as_array(self, found, dtype):
+        """A result as an array: one of no dimensions is a number."""
+        if not isinstance(found, (bool, int, float)):
+            return np.asarray(found)
+        if isinstance(found, float) and dtype == np.uint16:  # bf16
+            return np.array(np.float32(found).view(np.uint32) >> 16, dtype)
+        return np.array(found, dtype)
 
     def put(self, x):
         return devices.placed(x, self.context)
@@ -418,7 +427,8 @@ class Random(unittest.TestCase):
 
     def assert_nan_bits(self, found, want, what):
         """As assert_bits; of f64 results a NaN that comes of infinities is the default NaN."""
-        found, want = np.array(found), np.array(want)
+        want = np.array(want)
+        found = self.as_array(found, want.dtype)
         if want.dtype.kind == "f":
             with np.errstate(all="ignore"):
                 want = np.where(np.isnan(want), np.array(np.nan, want.dtype), want).astype(want.dtype)

@@ -1,5 +1,7 @@
 """Quantiles of data that are read again: those of all data in memory, whatever the parts."""
 
+import copy
+import pickle
 import threading
 import unittest
 
@@ -68,6 +70,13 @@ class Quantiles(unittest.TestCase):
             whole.next()
         self.assertEqual(whole.result(), bitfold.quantile(x, Q).tolist())
         self.assertEqual(whole.info()[:3] + whole.info()[4:], ("f64", "f64", 4, True, 0, x.size, 0))
+
+    def test_copies_know_whether_one_was_asked_for(self):
+        for q in (0.5, [0.5], None):
+            empty = bitfold.Quantiles("f64", q)
+            for made in (pickle.loads(pickle.dumps(empty)), copy.copy(empty), empty + empty):
+                found = find(made, [np.arange(5.0)])
+                self.assertEqual(found, [2.0] if q == [0.5] else 2.0)
 
     def test_ranks(self):
         x = self.r.normal(size=20_001)

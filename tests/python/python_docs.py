@@ -31,6 +31,55 @@ def lacks(session):
     return None
 
 
+X, INDEX = numpy.array([5.0, 3, 9, 3]), numpy.array([1, 0, 1, 1])
+M, BIG = numpy.ones((2, 3)), numpy.full((1, 3), 2**63 - 1)
+NAN = numpy.array([numpy.nan])
+
+# Calls that fail, by the error that they raise.
+REFUSED = {
+    "RangeError": [
+        ("sum", BIG, 1), ("sumsq", BIG, 1), ("prod", BIG[0]), ("dot", BIG, BIG, 1),
+        ("segment_sum", BIG[0], numpy.array([0, 3])), ("index_prod", 1, numpy.array([0, 0, 0]), BIG[0]),
+        ("reduce_runs", "sum", numpy.array([1, 1, 1]), BIG[0]), ("map", "add", BIG, BIG),
+    ],
+    "EmptyError": [
+        ("min", X[:0]), ("argmax", M[:, :0], 1), ("segment_max", X, numpy.array([0, 0])),
+        ("index_argmin", 3, INDEX, X), ("median", X[:0]), ("quantile", X[:0], 0.5), ("mode", X[:0]),
+        ("segment_median", X, numpy.array([0, 0])), ("index_quantile", 3, INDEX, X, 0.5),
+    ],
+    "ShapeError": [
+        ("dot", M, M[:1]), ("vecdot", M, M[:1]), ("segment_dot", X, X[:2], numpy.array([0, 4])),
+        ("index_dot", 2, INDEX, X, X[:2]), ("index_add", 2, INDEX[:2], X), ("sort_rows", X.copy(), M.copy()),
+        ("reduce_runs", "sum", INDEX, X[:2]), ("segment_sort", M, numpy.array([0, 2])), ("is_sorted", M),
+        ("segment_argsort", M, numpy.array([0, 2])), ("segment_quantile", M, 0.5, numpy.array([0, 2])),
+        ("index_median", 2, INDEX[:2], X), ("group_median", INDEX, X[:2]), ("group_quantile", M, M, 0.5),
+        ("searchsorted", M, X), ("map", "add", X, M), ("histogram", X, 3, None, X[:2]),
+    ],
+    "DtypeError": [
+        ("dot", X, INDEX), ("segment_var", X, X), ("index_mean", 2, X, X), ("searchsorted", X, INDEX),
+        ("map", "add", INDEX, INDEX.astype("u8")), ("result_dtype", "add", "i64", "u64"),
+        ("bincount", X), ("join", X, INDEX),
+    ],
+    "ArgumentError": [
+        ("segment_min", X, numpy.array([0, 5])), ("index_max", 1, INDEX, X), ("sort", X, 1),
+        ("argsort", X, 1), ("rank", X, 1), ("top", X, 5), ("quantile", X, 2), ("percentile", X, 101),
+        ("segment_median", X, numpy.array([2, 1])), ("index_median", 1, INDEX, X),
+        ("group_quantile", INDEX, X, 2), ("nth", X, 4), ("sort_rows", b"abc"), ("map", "div", INDEX, INDEX),
+        ("map", "add", X), ("result_dtype", "add", "i64"), ("julia", 0, 1), ("palette_colors", "pink", b""),
+        ("palette_colors", "fire", X), ("histogram", X, [3, 2]), ("bincount", -INDEX),
+    ],
+}  # fmt: skip
+
+
+def documented(name):
+    """What a docstring says of errors, with what it says is the same of others."""
+    said = re.search(r"Errors: (.*?)\n\n", inspect.getdoc(getattr(bitfold, name)) + "\n\n", re.S)
+    said = said.group(1) if said else ""
+    for other in re.findall(r"those of (\w+)", said):
+        said += documented(other)
+    return said
+
+
 def failures(session, name, names):
     """What a session shows that it should not. Runs it with these names, to which it adds its own."""
     test = doctest.DocTestParser().get_doctest(session, names, name, name, 0)
@@ -81,6 +130,18 @@ class Docs(unittest.TestCase):
         tuples = ["Description", "HistogramInfo", "QuantilesInfo", "StateInfo"]
         exempt = [name for name in without if "." in name or name in tuples or name.endswith("Error")]
         self.assertEqual(sorted(set(without) - set(exempt)), [])
+
+    def test_errors_are_those_that_the_docstrings_say(self):
+        for error, calls in REFUSED.items():
+            for name, *arguments in calls:
+                with self.assertRaises(getattr(bitfold, error), msg=name) as caught:
+                    getattr(bitfold, name)(*arguments)
+                self.assertIn(error, documented(name), name)
+                self.assertNotIn(str(caught.exception), ("invalid argument", "dtype not supported here"))
+        for name in ("sort", "is_sorted", "unique", "unique_counts"):
+            with self.assertRaises(bitfold.NanError):
+                getattr(bitfold, name)(NAN, nan="error")
+            self.assertIn("NanError", documented(name), name)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,20 @@
 """Arrays by DLPack and the Arrow interfaces: of NumPy itself, and of pyarrow, Polars, pandas, DuckDB
 and PyTorch where they are installed."""
 
+import array
+import gc
 import importlib
 import math
+import pickle
 import unittest
+import weakref
 
 import numpy as np
 
 import bitfold
 from bitfold._arrays import View
+from bitfold._nulls import views_of
+from device_column import CPU, CUDA, CUDA_HOST, DeviceColumn
 
 NUMBERS = [1.5, -2.0, 1e20, 4.0, -1e20]
 INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
@@ -83,6 +89,151 @@ class ByDlpack(unittest.TestCase):
         self.assertEqual(bitfold.sum(torch.ones(3, dtype=torch.bfloat16)), 3.0)
 
 
+    def test_arrays_of_jax(self):
+        jax = library("jax")
+        jax.config.update("jax_platforms", "cpu")
+        x = jax.numpy.array([1.5, -2.0, 4.0], "float32")
+        self.assertEqual(View(x).array.data, x.unsafe_buffer_pointer())
+        self.assertEqual(bitfold.sum(x), 3.5)
+        self.assertEqual(bitfold.sum(x.astype("bfloat16")), 3.5)
+        self.assertEqual(bitfold.sum(Tensor(x), axis=0), 3.5)
+
+
+def addresses(result):
+    """Where others see a result: by the buffer, by DLPack of both kinds, and by NumPy's interface."""
+    return {
+        View(result).array.data, View(Tensor(result)).array.data, View(Tensor(result, old=True)).array.data,
+        result.__array_interface__["data"][0], np.asarray(result).__array_interface__["data"][0],
+        np.from_dlpack(result).__array_interface__["data"][0],
+    }  # fmt: skip
+
+
+class GivenBack(unittest.TestCase):
+    """Results are of the caller's kind; else a Result, whose memory others use."""
+
+    def results(self, x, keys):
+        """Arrays that many calls return."""
+        groups = bitfold.Groups("i64", [("sum", "f64")]).absorb(keys, x)
+        table = bitfold.Table("i64", "i64").insert(keys, keys)
+        return [
+            bitfold.sort(x), bitfold.argsort(x), bitfold.rank(x), *bitfold.top(x, 2), *bitfold.unique(x),
+            bitfold.quantile(x, [0.5]), bitfold.nth(x, [1]), bitfold.map("add", x, 1.0),
+            *bitfold.histogram(x, 3), bitfold.bincount(keys), *groups.list(), groups.result(0),
+            *bitfold.join(keys, keys), *table.find(keys), table.count(keys), *table.export(like=x),
+            bitfold.sum(x, axis=0, keepdims=True), bitfold.index_add(3, keys, x),
+            *bitfold.group_median(keys, x), *bitfold.reduce_runs("sum", keys, x),
+        ]  # fmt: skip
+
+    def check(self, make):
+        x, keys = make(np.array([5.0, 3, 9, 3])), make(np.array([2, 1, 2, 1]))
+        expected = self.results(np.array([5.0, 3, 9, 3]), np.array([2, 1, 2, 1]))
+        found = self.results(x, keys)
+        for each, other in zip(found, expected):
+            self.assertIs(type(other), np.ndarray)
+            self.assertEqual((each.tolist(), len(each)), (other.tolist(), len(other)))
+        return found
+
+    def test_arrays_of_numpy(self):
+        for each in self.check(np.asarray):
+            self.assertIs(type(each), np.ndarray)
+
+    def test_arrays_of_python(self):
+        for make in (
+            lambda x: array.array("d" if x.dtype.kind == "f" else "q", x.tolist()),
+            lambda x: memoryview(x),
+        ):
+            for each in self.check(make):
+                self.assertIsInstance(each, bitfold.Result)
+                self.assertEqual(len(addresses(each)), 1)
+                self.assertEqual(memoryview(each).shape, each.shape)
+
+    def test_columns_of_pyarrow(self):
+        pa = library("pyarrow")
+        for each in self.check(pa.array):
+            self.assertIsInstance(each, bitfold.Result)
+            column = pa.array(each)
+            self.assertEqual(column.to_pylist(), each.tolist())
+            if each.dtype != "bool":  # Arrow packs them
+                self.assertEqual({column.buffers()[1].address}, addresses(each))
+        halves = bitfold.sort(pa.array(np.array([2, 1.5], np.float16)))
+        self.assertEqual((pa.array(halves).type, np.asarray(halves).dtype), (pa.float16(), np.float16))
+
+    def test_columns_of_polars(self):
+        pl = library("polars")
+        for each in self.check(pl.Series):
+            series = pl.Series(each)
+            self.assertEqual(series.to_list(), each.tolist())
+            if each.dtype != "bool":
+                at = series.to_numpy(allow_copy=False).__array_interface__["data"][0]
+                self.assertEqual({at}, addresses(each))
+
+    def test_series_of_pandas_and_arrays_of_jax(self):
+        pd = library("pandas")
+        for each in self.check(pd.Series):
+            self.assertIs(type(each), np.ndarray)
+        numpy = library("jax.numpy")
+        x = numpy.array([5.0, 3, 9, 3], "float32")
+        self.assertEqual(numpy.asarray(bitfold.sort(x)).tolist(), [3.0, 3.0, 5.0, 9.0])
+
+    def test_tensors_of_torch(self):
+        torch = library("torch")
+        for each in self.check(torch.from_numpy):
+            self.assertIsInstance(each, torch.Tensor)
+
+    def test_shapes_and_elements(self):
+        flat = array.array("i", range(24))
+        whole = bitfold.map("cast", memoryview(flat).cast("B").cast("i", (2, 3, 4)), to="f64")
+        rows = np.arange(24.0).reshape(2, 3, 4)
+        self.assertEqual((whole.shape, whole.ndim, len(whole)), ((2, 3, 4), 3, 2))
+        self.assertEqual((whole.tolist(), np.asarray(whole).tolist()), (rows.tolist(), rows.tolist()))
+        self.assertEqual((whole[1, 2, 3], whole[-1][0].tolist()), (23.0, rows[1, 0].tolist()))
+        self.assertEqual(whole[1:].tolist(), rows[1:].tolist())
+        self.assertEqual(View(whole[1]).array.data, View(whole).array.data + 12 * 8)
+        self.assertEqual([row.shape for row in whole], [(3, 4)] * 2)
+        self.assertEqual((len(whole[2:]), whole[5:].tolist()), (0, []))
+        for key in (2, (0, 0, 0, 0), slice(None, None, 2), (slice(None), 0)):
+            with self.assertRaises(IndexError):
+                whole[key]
+        again = pickle.loads(pickle.dumps(whole))
+        self.assertEqual((again.tolist(), again.dtype, again.shape), (whole.tolist(), "f64", whole.shape))
+        self.assertEqual(repr(bitfold.sort(array.array("b", [2, 1]))), "Result([1, 2], dtype='i8')")
+
+    def test_memory_lives_as_long_as_others_use_it(self):
+        for kind in ("numpy", "pyarrow"):
+            take = {"numpy": np.from_dlpack, "pyarrow": lambda r: library("pyarrow").array(r)}[kind]
+            result = bitfold.sort(array.array("d", range(1000)))
+            alive = weakref.ref(result)
+            taken = take(result)
+            del result
+            self.assertIsNotNone(alive())
+            self.assertEqual(taken.tolist(), list(range(1000)))
+            del taken
+            gc.collect()
+            self.assertIsNone(alive(), kind)
+
+    def test_what_nobody_takes_is_freed(self):
+        result = bitfold.sort(array.array("d", [2, 1]))
+        alive = weakref.ref(result)
+        for version in (None, (1, 0)):
+            result.__dlpack__(max_version=version)
+        result.__arrow_c_array__()
+        with self.assertRaises((RuntimeError, BufferError)):  # NumPy has no bf16
+            np.from_dlpack(bitfold.sort(array.array("H", [2, 1]), dtype="bf16"))
+        del result
+        bitfold.sort(array.array("d", [2, 1])).__dlpack__()  # frees what was given before
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_what_they_cannot_be_is_refused(self):
+        square = bitfold.map("neg", memoryview(bytes(6)).cast("b", (2, 3)))
+        with self.assertRaises(bitfold.ShapeError):
+            square.__arrow_c_array__()
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.sort(array.array("H", [2, 1]), dtype="bf16").__arrow_c_array__()
+        with self.assertRaises(BufferError):
+            square.__dlpack__(dl_device=(2, 0))
+
+
 class ByArrow(unittest.TestCase):
     def test_columns_of_pyarrow_are_not_copied(self):
         pa = library("pyarrow")
@@ -121,14 +272,14 @@ class ByArrow(unittest.TestCase):
                     bitfold.sum(part)
         with self.assertRaises(bitfold.EmptyError):
             bitfold.max(x[71:72], null="skip")
-        with self.assertRaisesRegex(bitfold.ArgumentError, "index"):
-            bitfold.argmax(x, null="skip")
+        for options in ({}, {"axis": 0}):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "positions"):
+                bitfold.argmax(x, null="skip", **options)
         with self.assertRaisesRegex(bitfold.ArgumentError, "'error' or 'skip'"):
             bitfold.sum(x, null="drop")
         with self.assertRaisesRegex(bitfold.ArgumentError, "'error' or 'skip'"):
             bitfold.sum(np.ones(3), null="drop")
-        with self.assertRaisesRegex(bitfold.ArgumentError, "without an axis"):
-            bitfold.sum(x, axis=0, null="skip")
+        self.assertEqual(bitfold.sum(x, axis=0, null="skip"), bitfold.sum(x, null="skip"))
         nan = pa.array([1.0, math.nan, None])
         self.assertTrue(math.isnan(bitfold.sum(nan, null="skip")))  # NaN is a value
         self.assertEqual(bitfold.sum(nan, null="skip", nan="skip"), 1.0)
@@ -165,6 +316,41 @@ class ByArrow(unittest.TestCase):
             with self.assertRaises(bitfold.DtypeError, msg=x.type):
                 bitfold.sum(x)
 
+    def test_columns_on_a_device(self):
+        x = np.array(NUMBERS)
+        column = DeviceColumn(x.ctypes.data, 5, owner=x)
+        self.assertEqual(View(column).array.data, x.ctypes.data)
+        self.assertEqual(bitfold.sum(column), 3.5)
+        for device_type in (CUDA, CUDA_HOST):  # ready, for they have no event
+            column = DeviceColumn(x.ctypes.data, 5, device_type=device_type)
+            self.assertEqual(View(column).array.data, x.ctypes.data)
+            self.assertEqual(bitfold.sum(column), 3.5)
+        bits = np.array([0b10110], "u1")
+        for device_type, null in ((CPU, "error"), (CUDA, "error"), (CUDA, "skip")):
+            column = DeviceColumn(x.ctypes.data, 5, device_type=device_type, valid=bits.ctypes.data)
+            with self.assertRaisesRegex(bitfold.ArgumentError, "2 of 5 elements are NULL"):
+                bitfold.sum(column, null=null)
+        column = DeviceColumn(x.ctypes.data, 5, valid=bits.ctypes.data)
+        self.assertEqual(bitfold.sum(column, null="skip"), -2.0)
+        with self.assertRaisesRegex(bitfold.DeviceError, "of type 4"):
+            bitfold.sum(DeviceColumn(x.ctypes.data, 5, device_type=4))
+        with self.assertRaisesRegex(bitfold.ArgumentError, "of the CPU, but with an event"):
+            bitfold.sum(DeviceColumn(x.ctypes.data, 5, event=1))
+
+    def test_columns_on_a_device_of_pyarrow(self):
+        pa = library("pyarrow")
+
+        class OnDevice:
+            def __init__(self, x):
+                self.__arrow_c_device_array__ = x.__arrow_c_device_array__
+
+        x = pa.array(NUMBERS)
+        self.assertEqual(View(OnDevice(x[1:])).array.data, x.buffers()[1].address + 8)
+        self.assertEqual(bitfold.sum(OnDevice(x)), 3.5)
+        batch = pa.record_batch({"x": x})
+        self.assertEqual(View(OnDevice(batch[2:])).array.data, x.buffers()[1].address + 16)
+        self.assertEqual(bitfold.sum(OnDevice(pa.array([True, None, True])), null="skip"), 2)
+
     def test_polars(self):
         pl = library("polars")
         x = pl.Series(NUMBERS)
@@ -174,6 +360,8 @@ class ByArrow(unittest.TestCase):
         self.assertEqual(bitfold.sum(x.append(pl.Series([1.0]))), 4.5)
         self.assertEqual(bitfold.sum(pl.DataFrame({"x": [1, 2]})), 3)
         self.assertEqual(bitfold.sum(pl.Series([1, None, 3]), null="skip"), 4)
+        found = bitfold.index_add(2, pl.Series([0, 1, None]), pl.Series([1, None, 3]), null="skip")
+        self.assertEqual(pl.Series(found).to_list(), [1, 0])
         for dtype in (pl.Utf8, pl.Date):
             with self.assertRaises(bitfold.DtypeError):
                 bitfold.sum(pl.Series([None], dtype=dtype))
@@ -188,6 +376,8 @@ class ByArrow(unittest.TestCase):
         with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 3 elements are NULL"):
             bitfold.sum(nulls)
         self.assertEqual(bitfold.sum(nulls, null="skip"), 4)
+        self.assertEqual(bitfold.dot(nulls, nulls, null="skip"), 10)
+        self.assertEqual(bitfold.median(nulls, null="skip"), 2.0)
         self.assertEqual(bitfold.sum(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})), 10.0)
         with self.assertRaises(bitfold.DtypeError):
             bitfold.sum(pd.Series(["a"]))
@@ -196,6 +386,173 @@ class ByArrow(unittest.TestCase):
         duckdb = library("duckdb")
         numbers = duckdb.sql("select range::double x from range(5000)")
         self.assertEqual(bitfold.sum(numbers), 4999 * 5000 / 2)
+        sql = "select case when range % 3 > 0 then range end x from range(6)"
+        with self.assertRaisesRegex(bitfold.ArgumentError, "2 of 6 elements are NULL"):
+            bitfold.sum(duckdb.sql(sql))
+        self.assertEqual(bitfold.sort(duckdb.sql(sql), null="skip").tolist(), [1, 2, 4, 5])
+        keys = duckdb.sql("select range % 2 k from range(6)")
+        found = bitfold.group_median(keys, duckdb.sql(sql), null="skip")
+        self.assertEqual([each.tolist() for each in found], [[0, 1], [3.0, 3.0]])
+        library("pyarrow")  # for what DuckDB itself has no object of
+        table = duckdb.sql("select range::double x from range(1000)").to_arrow_table()
+        column = table.column("x").combine_chunks()
+        column = column.chunk(0) if hasattr(column, "chunk") else column
+        self.assertEqual(View(column).array.data, column.buffers()[1].address)
+
+
+class Nulls(unittest.TestCase):
+    """null="skip" in calls that give arrays or take several: they see the rows without a NULL."""
+
+    def setUp(self):
+        self.pa = library("pyarrow")
+        rng = np.random.default_rng(5)
+        self.n = 300
+        self.x, self.y = rng.normal(size=self.n), rng.normal(size=self.n)
+        self.keys = rng.integers(0, 7, self.n)
+        self.null = {name: rng.random(self.n) < 0.2 for name in "xyk"}
+
+    def column(self, values, null, chunks=1):
+        """A column whose values begin at some offset, in one chunk or several, one of them empty."""
+        pa = self.pa
+        whole = pa.array(np.concatenate([values[:3], values]), mask=np.concatenate([[True] * 3, null]))[3:]
+        if chunks == 1:
+            return whole
+        return pa.chunked_array([whole[:100], whole[100:100], whole[100:233], whole[233:]])
+
+    def columns(self):
+        for chunks in (1, 4):
+            yield (
+                self.column(self.x, self.null["x"], chunks), self.column(self.y, self.null["y"], chunks),
+                self.column(self.keys, self.null["k"], chunks),
+            )  # fmt: skip
+
+    def same(self, found, expected):
+        for a, b in zip(found, expected) if isinstance(found, tuple) else [(found, expected)]:
+            self.assertEqual(np.asarray(a).tolist(), np.asarray(b).tolist())
+
+    def test_of_one_column(self):
+        kept = self.x[~self.null["x"]]
+        keys = self.keys[~self.null["k"]]
+        for x, _, k in self.columns():
+            for function in (
+                lambda x, **o: bitfold.sum(x, axis=0, **o), lambda x, **o: bitfold.std(x, keepdims=True, **o),
+                bitfold.sort, lambda x, **o: bitfold.sort(x, None, descending=True, **o),
+                bitfold.median, lambda x, **o: bitfold.quantile(x, [0.1, 0.9], **o),
+                lambda x, **o: bitfold.percentile(x, 30, axis=0, **o), lambda x, **o: bitfold.nth(x, 4, **o),
+                bitfold.unique, bitfold.unique_counts, bitfold.unique_values, bitfold.mode,
+                bitfold.is_sorted, lambda x, **o: bitfold.histogram(x, 5, **o),
+                lambda x, **o: bitfold.State("sum", "f64").absorb(x, **o).result(),
+                lambda x, **o: bitfold.States("sum", "f64", 1).absorb(x, **o).result(),
+                lambda x, **o: bitfold.Histogram("f64", 4, (-1, 1)).absorb(x, **o).counts,
+                lambda x, **o: bitfold.Quantiles("f64", [0.5]).absorb(x, **o).info().count,
+            ):  # fmt: skip
+                self.same(function(x, null="skip"), function(kept))
+                with self.assertRaisesRegex(bitfold.ArgumentError, "are NULL: null='skip' leaves them out"):
+                    function(x)
+            self.same(bitfold.bincount(k, null="skip"), np.bincount(keys))
+
+    def test_of_several_columns(self):
+        both = ~(self.null["x"] | self.null["y"])
+        keyed = ~(self.null["x"] | self.null["k"])
+        x, y, k = self.x, self.y, self.keys
+        for cx, cy, ck in self.columns():
+            self.same(bitfold.dot(cx, cy, null="skip"), bitfold.dot(x[both], y[both]))
+            self.same(bitfold.dot(cx, cy, axis=0, null="skip"), bitfold.dot(x[both], y[both]))
+            only = ~self.null["x"]
+            self.same(bitfold.dot(cx, y, null="skip"), bitfold.dot(x[only], y[only]))
+            self.same(bitfold.dot(y, cx, null="skip"), bitfold.dot(x[only], y[only]))
+            state = bitfold.State("dot", "f64").absorb(cx, cy, null="skip")
+            self.same(state.result(), bitfold.dot(x[both], y[both]))
+            for function in (bitfold.index_add, bitfold.index_var, bitfold.index_max, bitfold.index_median):
+                self.same(function(7, ck, cx, null="skip"), function(7, k[keyed], x[keyed]))
+            self.same(
+                bitfold.index_quantile(7, ck, cx, [0.2], null="skip"),
+                bitfold.index_quantile(7, k[keyed], x[keyed], [0.2]),
+            )
+            states = bitfold.States("sum", "f64", 7).absorb_index(cx, ck, null="skip")
+            self.same(states.result(), bitfold.index_add(7, k[keyed], x[keyed]))
+            self.same(bitfold.group_median(ck, cx, null="skip"), bitfold.group_median(k[keyed], x[keyed]))
+            self.same(
+                bitfold.group_quantile(ck, cx, [0.1], null="skip"),
+                bitfold.group_quantile(k[keyed], x[keyed], [0.1]),
+            )
+            found = bitfold.Histogram.of(cx, 4, (-1, 1), cy, null="skip")
+            expected = bitfold.Histogram.of(x[both], 4, (-1, 1), y[both])
+            self.assertEqual(found, expected)
+
+    def test_of_segments(self):
+        x = self.x
+        for offsets in ([0, 300], [10, 10, 64, 65, 200, 290], [0, 0], [300, 300]):
+            for cx, cy, _ in self.columns():
+                parts = [x[a:b][~self.null["x"][a:b]] for a, b in zip(offsets, offsets[1:])]
+                for kind in ("i4", "i8"):
+                    places = np.array(offsets, kind)
+                    found = bitfold.segment_sum(cx, places, null="skip")
+                    self.same(found, [bitfold.sum(part) for part in parts])
+                    found = bitfold.segment_median(cx, places, null="skip", empty=7.0)
+                    self.same(found, [bitfold.median(part, empty=7.0) for part in parts])
+                states = bitfold.States("max", "f64", len(parts))
+                states.absorb_segments(cx, places, null="skip")
+                self.same(states.result(empty=0.0), [bitfold.max(p) if len(p) else 0.0 for p in parts])
+        both = ~(self.null["x"] | self.null["y"])
+        found = bitfold.segment_dot(cx, cy, np.array([0, 300]), null="skip")
+        self.same(found, [bitfold.dot(x[both], self.y[both])])
+        for offsets, error in (
+            (np.array([5, 2]), bitfold.ArgumentError), (np.array([0, 301]), bitfold.ArgumentError),
+            (np.array([-1, 2]), bitfold.ArgumentError), (np.array([], int), bitfold.ShapeError),
+        ):  # fmt: skip
+            with self.assertRaises(error):
+                bitfold.segment_sum(cx, offsets, null="skip")
+
+    def test_of_groups(self):
+        keyed = ~(self.null["x"] | self.null["k"])
+        for x, y, k in self.columns():
+            found = bitfold.Groups("i64", [("sum", "f64")]).absorb(k, x, null="skip")
+            expected = bitfold.Groups("i64", [("sum", "f64")])
+            self.assertEqual(found, expected.absorb(self.keys[keyed], self.x[keyed]))
+            found = bitfold.Groups("i64").absorb(k, null="skip")
+            self.assertEqual(found, bitfold.Groups("i64").absorb(self.keys[~self.null["k"]]))
+            two = bitfold.Groups("i64", [("sum", "f64"), ("max", "f64")])
+            found = two.absorb(k, self.x, self.y, null="skip").result(1)
+            rows = ~self.null["k"]
+            self.same(found, bitfold.index_max(7, self.keys[rows], self.y[rows]))
+            for values in ((x, self.y), (self.x, y)):
+                with self.assertRaisesRegex(bitfold.ArgumentError, "are NULL"):
+                    two.absorb(k, *values, null="skip")
+        pairs = np.zeros((300, 2), "u8")
+        with self.assertRaisesRegex(bitfold.ArgumentError, "pairs"):
+            bitfold.Groups("pair", [("sum", "f64")]).absorb(pairs, x, null="skip")
+
+    def test_elements_of_every_dtype(self):
+        pa, keep = self.pa, [0, 2, 3]
+        for name in INTEGERS + ["float32", "float64"]:
+            x = pa.array([5, None, 2, 7], getattr(pa, name)())
+            self.same(bitfold.index_add(2, np.array([1, 0, 0, 1]), x, null="skip"), [2, 12])
+        halves = pa.array(np.array([5, 1, 2, 7], "f2"), mask=np.array([False, True, False, False]))
+        bools = pa.array([True, None, False, True])
+        for x, expected in ((halves, [2, 12]), (bools, [0, 2])):
+            self.same(bitfold.index_add(2, np.array([1, 0, 0, 1]), x, null="skip"), expected)
+        flags = np.array([True, True, False, True])
+        found = bitfold.index_add(2, pa.array([1, None, 0, 1]), flags, null="skip")
+        self.same(found, np.bincount([1, 0, 1], flags[keep]))
+
+    def test_what_has_no_rows_to_leave_out(self):
+        pa = self.pa
+        x = pa.array([1.0, None, 3.0, 4.0])
+        for values in (np.ones(3), np.ones((4, 2)), np.ones(8)[::2]):
+            with self.assertRaises(bitfold.ShapeError):
+                bitfold.index_add(2, pa.array([0, None, 1, 1]), values, null="skip")
+        for function in (bitfold.argsort, bitfold.rank, lambda x: bitfold.top(x, 2)):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 4 elements are NULL$"):
+                function(x)
+        for function in (bitfold.index_argmin, bitfold.index_argmax):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "positions"):
+                function(2, np.array([0, 1, 0, 1]), x, null="skip")
+        with self.assertRaisesRegex(bitfold.ArgumentError, "'error' or 'skip'"):
+            bitfold.dot(x, x, null="keep")
+        whole = pa.array([1.0, 2.0])  # nothing is copied where there are no NULLs
+        view = views_of("skip", (whole, None), (whole, None))[1]
+        self.assertEqual(view.array.data, whole.buffers()[1].address)
 
 
 if __name__ == "__main__":

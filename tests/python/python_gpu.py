@@ -11,6 +11,8 @@ import numpy as np
 import bitfold
 import devices
 import generate
+from bitfold._arrays import View
+from device_column import DeviceColumn
 from oracle import DTYPES, OPS, same
 
 CLASSIC = ("i8", "i16", "i32", "i64", "u8", "f16", "f32", "f64")  # those of PyTorch's first years
@@ -22,6 +24,13 @@ def outcome(function, *arguments, **options):
         return function(*arguments, **options)
     except bitfold.Error as error:
         return type(error)
+
+
+class Tensor:
+    """An object with nothing but DLPack."""
+
+    def __init__(self, x):
+        self.__dlpack__, self.__dlpack_device__ = x.__dlpack__, x.__dlpack_device__
 
 
 class OnGpu(unittest.TestCase):
@@ -50,6 +59,29 @@ class OnGpu(unittest.TestCase):
                 found = outcome(function, *[on_gpu] * count, context=context, **options)
                 what = f"{op} of {on_host.dtype} {on_host.shape}: {found!r}, not {expected!r}"
                 self.assertTrue(same(found, expected), what)
+
+
+    def check_kinds(self, make, kind):
+        """Results are arrays of the module, in the GPU's memory."""
+        for of_python, of_keys in ((np.asarray, np.asarray), (make, make)):
+            x, keys = of_python(np.array([5.0, 3, 9, 3])), of_keys(np.array([2, 1, 2, 1]))
+            groups = bitfold.Groups("i64", [("sum", "f64")]).absorb(keys, x)
+            table = bitfold.Table("i64", "i64").insert(keys, keys)
+            found = [
+                bitfold.sort(x), bitfold.argsort(x), *bitfold.top(x, 2), *bitfold.unique(x),
+                bitfold.quantile(x, [0.5]), bitfold.map("add", x, 1.0), *bitfold.histogram(x, 3),
+                *bitfold.histogram(x, 3, weights=x), *bitfold.histogram(x, 3, density=True),
+                bitfold.bincount(keys), *groups.list(), groups.result(0), *groups.result(0, fits=True),
+                *bitfold.join(keys, keys), *table.find(keys), table.count(keys), table.contains(keys),
+                *table.export(like=x), bitfold.sum(x, axis=0, keepdims=True),
+                bitfold.index_add(3, keys, x), *bitfold.group_median(keys, x),
+            ]  # fmt: skip
+            if of_python is np.asarray:
+                expected = found
+        for each, other in zip(found, expected):
+            self.assertIsInstance(each, kind)
+            self.assertTrue(each.device == x.device)
+            self.assertEqual(each.tolist(), other.tolist())
 
 
 class Cupy(OnGpu):
@@ -83,6 +115,43 @@ class Cupy(OnGpu):
                 x += 1
                 self.assertEqual(bitfold.sum(x, context=self.gpu), (i + 1) << 25)
 
+    def test_results_are_of_its_kind(self):
+        self.check_kinds(self.module.asarray, self.module.ndarray)
+
+    def test_dlpack_alone(self):
+        streams = [self.module.cuda.Stream(non_blocking=True) for _ in range(2)]
+        context = bitfold.Context("cuda", stream=streams[0].ptr)
+        for i in range(20):
+            with streams[1]:
+                x = self.module.full(1 << 25, i, dtype="f8")
+                x += 1
+                self.assertEqual(View(Tensor(x)).array.data, x.data.ptr)
+                self.assertEqual(bitfold.sum(Tensor(x), context=context), (i + 1) << 25)
+
+    def test_columns_of_arrow_are_waited_for(self):
+        streams = [self.module.cuda.Stream(non_blocking=True) for _ in range(2)]
+        on_stream = bitfold.Context("cuda", stream=streams[0].ptr)
+        event = self.module.cuda.Event(disable_timing=True)
+        for i in range(20):
+            with streams[1]:
+                x = self.module.full(1 << 25, i, dtype="f8")
+                x += 1
+                event.record()
+            column = DeviceColumn(x.data.ptr, x.size, device_type=2, event=event.ptr)
+            for context in (on_stream, self.gpu, None):
+                self.assertEqual(bitfold.sum(column, context=context), (i + 1) << 25)
+        self.assertEqual(View(column).array.data, x.data.ptr)
+
+    def test_nulls_of_columns_of_arrow(self):
+        x, bits = self.module.arange(8.0), self.module.asarray([0b11011101], dtype="u1")
+        column = DeviceColumn(x.data.ptr, 8, device_type=2, valid=bits.data.ptr)
+        for null in ("error", "skip"):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "2 of 8 elements are NULL"):
+                bitfold.sum(column, null=null)
+        bits[0] = 0xFF
+        self.module.cuda.Device().synchronize()
+        self.assertEqual(bitfold.sum(column), 28)
+
     def test_map_writes_where_it_is_told(self):
         x = np.random.default_rng(3).normal(size=(300, 5)).astype("f4")
         y = self.module.asarray(x)
@@ -104,6 +173,9 @@ class Torch(OnGpu):
                 x = generate.values(rng, dtype, n)
                 self.check(self.module.from_numpy(x).cuda(), x)
 
+    def test_results_are_of_its_kind(self):
+        self.check_kinds(lambda x: self.module.from_numpy(x).cuda(), self.module.Tensor)
+
     def test_half_precision_of_two_kinds(self):
         x = self.module.randn(5000, device="cuda")
         half, brain = x.to(self.module.float16), x.to(self.module.bfloat16)
@@ -112,6 +184,9 @@ class Torch(OnGpu):
         self.check(bits, bits.cpu().numpy(), dtype="bf16")
         exact = float(brain.double().max())
         self.assertEqual(bitfold.max(bits, dtype="bf16", context=self.gpu), exact)
+        self.assertEqual(bitfold.max(brain, context=self.gpu), exact)
+        self.assertEqual(View(brain).array.data, brain.data_ptr())
+        self.assertEqual(bitfold.sort(brain).dtype, brain.dtype)
 
     def test_views(self):
         x = self.module.randn(40, 50, 6, device="cuda", dtype=self.module.float64)

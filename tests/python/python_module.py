@@ -29,6 +29,27 @@ class Results(unittest.TestCase):
         self.assertEqual(bitfold.min(array("q", [-(2**63)])), -(2**63))
         self.assertEqual(bitfold.max(np.array([65504], dtype=np.float16)), 65504.0)
 
+    def test_results_of_no_dimensions_are_numbers(self):
+        x, ints = np.array([5.0, 3, 9, 3]), np.array([5, 3, 9, 3])
+        bf16 = np.array([0x3F80, 0x4000], "u2")
+        found = {
+            4.0: [
+                bitfold.median(x), bitfold.median(ints, axis=0), bitfold.quantile(x, 0.5),
+                bitfold.percentile(x, 50), bitfold.quantile(x.astype("f2"), 0.5),
+            ],
+            3.0: [bitfold.nth(x, 1), bitfold.nth(x.reshape(2, 2), 1, axis=None), bitfold.min(x, axis=0)],
+            20: [bitfold.sum(ints, axis=0), bitfold.States("sum", "i64", 1).absorb(ints).result([])],
+            2: [bitfold.searchsorted(np.sort(ints), ints[0]), bitfold.max(bf16, axis=0, dtype="bf16")],
+            True: [bitfold.max(x > 4, axis=0), bitfold.nth(x > 4, 3)],
+        }
+        for expected, values in found.items():
+            for value in values:
+                self.assertIn(type(value), (bool, int, float))
+                self.assertEqual(value, expected)
+                self.assertEqual(isinstance(value, bool), expected is True)
+        self.assertIs(type(bitfold.sum(ints, axis=0)), int)
+        self.assertEqual(bitfold.median(x, keepdims=True).shape, (1,))
+
     def test_errors_carry_status_and_message(self):
         with self.assertRaises(bitfold.EmptyError) as caught:
             bitfold.min(array("d"))
@@ -53,7 +74,7 @@ class Results(unittest.TestCase):
             bitfold.max(x, out_dtype="f32")
         with self.assertRaises(bitfold.ArgumentError):
             bitfold.State("median", "f64")
-        with self.assertRaises(bitfold.ShapeError):
+        with self.assertRaisesRegex(bitfold.ShapeError, r"the shapes \[2\] and \[1\] differ"):
             bitfold.dot(x, array("d", [1]))
         with self.assertRaises(bitfold.DtypeError):
             bitfold.dot(x, array("f", [1, 2]))

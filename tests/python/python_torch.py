@@ -80,10 +80,10 @@ class Torch(unittest.TestCase):
                 self.equal(index, expected.indices)
 
     def test_operators_are_well_formed(self):
-        x = random((4, 3), torch.float64, "cpu").requires_grad_()
+        x, y = (random((4, 3), torch.float64, "cpu").requires_grad_() for _ in range(2))
         index, offsets = torch.tensor([0, 2, 0, 1]), torch.tensor([0, 1, 1, 3])
         for op, arguments in (
-            (ops.sum, (x, [1], True)), (ops.sum, (x,)), (ops.dot, (x, x * 2, [0])), (ops.dot, (x, x)),
+            (ops.sum, (x, [1], True)), (ops.sum, (x,)), (ops.dot, (x, y, [0])), (ops.dot, (x, x)),
             (ops.index_add, (3, index, x)), (ops.segment_sum, (x, offsets)),
             (ops.histogram, (x.detach(), 4, -1.0, 1.0)), (ops.sort, (x, 0, True)),
         ):  # fmt: skip
@@ -109,6 +109,44 @@ class Torch(unittest.TestCase):
         x, index = random((50, 3), torch.float32, "cpu"), torch.arange(50) % 4
         compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
         self.equal(compiled(x, index), step(x, index))
+
+    @unittest.skipUnless(torch.cuda.is_available(), "no GPU")
+    def test_they_follow_the_current_stream(self):
+        n = 1 << 22
+        index = torch.arange(n, device="cuda") % 7
+        offsets = torch.tensor([0, n // 2, n], device="cuda")
+        torch.cuda.synchronize()
+        for i, dtype in itertools.product(range(5), (torch.float32, torch.bfloat16, torch.int32)):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                x = torch.full((n,), 7.0, device="cuda").to(dtype)
+                for _ in range(20):  # work that is under way when bitfold is called
+                    x = x * 1
+                x -= 7 - i
+                total, by_index = ops.sum(x), ops.index_add(7, index, x)
+                by_segment, dot = ops.segment_sum(x, offsets), ops.dot(x, x)
+                counts = ops.histogram(x, 10, -0.5, 9.5) + 0
+                values, order = ops.sort(x)
+                values, order = values + 0, order + 0  # work that follows
+                self.assertEqual(total.item(), i * n)
+                self.assertEqual(dot.item(), i * i * n)
+                self.equal(by_segment.double(), torch.full((2,), i * n / 2.0, device="cuda").double())
+                counted = torch.bincount(index, minlength=7)
+                self.equal(by_index.double(), (counted * i).double())
+                self.assertEqual(counts.tolist(), [n if b == i else 0 for b in range(10)])
+                self.assertTrue(bool((values == i).all()))
+                self.equal(order, torch.arange(n, device="cuda"))
+
+    @unittest.skipUnless(torch.cuda.is_available(), "no GPU")
+    def test_gradients_on_a_gpu(self):
+        x = random((40, 3), torch.float64, "cuda").requires_grad_()
+        index = torch.arange(40, device="cuda") % 6
+        offsets = torch.tensor([3, 9, 9, 30], device="cuda")
+        for function in (
+            lambda x: ops.sum(x, [0]), lambda x: ops.dot(x, x * 2, [1]),
+            lambda x: ops.index_add(6, index, x), lambda x: ops.segment_sum(x, offsets),
+            lambda x: ops.sort(x, 0)[0],
+        ):  # fmt: skip
+            self.assertTrue(torch.autograd.gradcheck(function, (x,)))
 
     def test_they_are_deterministic(self):
         before = torch.are_deterministic_algorithms_enabled()

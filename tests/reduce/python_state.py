@@ -106,7 +106,7 @@ class States(unittest.TestCase):
 
 
 class Kinds(unittest.TestCase):
-    """Everything that merges: states, histograms, groups."""
+    """Everything that merges: states, histograms, groups, quantiles, tables."""
 
     DAYS = array("d", [1e20, -0.0, 3]), array("d", [-1e20, 0.5])
 
@@ -116,6 +116,8 @@ class Kinds(unittest.TestCase):
         yield lambda x: bitfold.States("mean", "f64", 2).absorb_index(x, array("q", [1] * len(x)))
         yield lambda x: bitfold.Histogram("f64", 3, (0, 4)).absorb(x)
         yield lambda x: bitfold.Groups("i64", [("sum", "f64")]).absorb(array("q", range(len(x))), x)
+        yield lambda x: bitfold.Quantiles("f64", [0.5]).absorb(x)
+        yield lambda x: bitfold.Table("i64", "f64", duplicates="last").insert(array("q", range(len(x))), x)
 
     def test_two_make_a_third(self):
         for fill in self.kinds():

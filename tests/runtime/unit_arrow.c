@@ -162,6 +162,61 @@ static void others_are_refused(void **unused) {
 #undef REFUSE
 }
 
+enum { CPU = 1, CUDA = 2, CUDA_HOST = 3, MANAGED = 13 }; /* ArrowDeviceType */
+
+static bf_status view_on(bf_context *context, int32_t type, void *event, const column *c,
+                         bf_array *a, int64_t *nulls) {
+    struct ArrowDeviceArray on = {.array = c->array, .device_type = type, .sync_event = event};
+    return bf_array_from_arrow_device(context, &c->schema, &on, a, nulls);
+}
+
+static void a_column_on_a_device_is_its_memory(void **unused) {
+    (void)unused;
+    static const int32_t types[] = {CPU, CUDA, CUDA_HOST, MANAGED};
+    fill_bits(3);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) { /* without an event none is asked */
+        column c;
+        bf_array a;
+        int64_t nulls = 77, want = 0;
+        column_of(&c, "g", w->doubles, 100, valid)->array.offset = 5;
+        assert_int_equal(view_on(w->context, types[i], NULL, &c, &a, &nulls), BF_OK);
+        assert_ptr_equal(a.data, w->doubles + 5);
+        assert_int_equal(a.shape[0], 100);
+        for (int k = 5; k < 105; k++) want += !is_valid(k);
+        assert_int_equal(nulls, want);
+        assert_int_equal(view_on(w->context, types[i], NULL, &c, &a, NULL), BF_E_ARGUMENT);
+    }
+}
+
+static void other_devices_are_refused(void **unused) {
+    (void)unused;
+    static const int32_t types[] = {0, 4, 7, 8, 10, 14, 77, -1};
+    column c;
+    bf_array a = {.ndim = 77};
+    int64_t nulls = 77;
+    column_of(&c, "g", w->doubles, 4, NULL);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        assert_int_equal(view_on(w->context, types[i], NULL, &c, &a, &nulls), BF_E_DEVICE);
+    c.array.release = NULL;
+    assert_int_equal(view_on(w->context, CUDA, &a, &c, &a, &nulls), BF_E_ARGUMENT); /* released */
+    assert_int_equal(a.ndim, 77);
+    assert_int_equal(nulls, 77);
+}
+
+static void the_cpu_waits_for_no_event(void **unused) {
+    (void)unused;
+    bf_context *cpu;
+    column c;
+    bf_array a;
+    void *event = NULL;
+    assert_int_equal(bf_context_create(&BF_OPTIONS(.device = "cpu"), &cpu), BF_OK);
+    column_of(&c, "g", w->doubles, 4, NULL);
+    assert_int_equal(view_on(cpu, CPU, &event, &c, &a, NULL), BF_E_ARGUMENT);
+    assert_int_equal(view_on(cpu, CUDA, &event, &c, &a, NULL), BF_E_DEVICE);
+    assert_int_equal(view_on(cpu, CUDA_HOST, &event, &c, &a, NULL), BF_E_DEVICE);
+    bf_context_destroy(cpu);
+}
+
 static void copies_go_to_arrays_of_their_kind(void **unused) {
     (void)unused;
     column c;
@@ -237,6 +292,9 @@ int main(void) {
         cmocka_unit_test(nulls_are_counted_and_left_out),
         cmocka_unit_test(bools_are_unpacked),
         cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(a_column_on_a_device_is_its_memory),
+        cmocka_unit_test(other_devices_are_refused),
+        cmocka_unit_test(the_cpu_waits_for_no_event),
         cmocka_unit_test(copies_go_to_arrays_of_their_kind),
         cmocka_unit_test(an_array_is_given_and_comes_back),
         cmocka_unit_test(what_is_no_column_is_not_given),

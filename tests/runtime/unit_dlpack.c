@@ -131,6 +131,24 @@ static void an_array_is_given_and_comes_back(void **unused) {
     }
 }
 
+static void an_array_is_given_without_a_version(void **unused) {
+    (void)unused;
+    for (int i = 0; i < CODES; i++) {
+        bf_array a = {w->doubles + 4, (bf_dtype)codes[i][0], 2, {3, 2}, {-2, 7}}, back;
+        struct DLManagedTensor *t;
+        int released = 0;
+        assert_int_equal(
+            bf_array_to_dlpack_unversioned(w->context, &a, count_release, &released, &t), BF_OK);
+        assert_int_equal(t->tensor.dtype.code, codes[i][1]);
+        assert_int_equal(t->tensor.dtype.bits, codes[i][2]);
+        assert_int_equal(bf_array_from_dlpack_unversioned(w->context, t, &back), BF_OK);
+        assert_memory_equal(&back, &a, sizeof a);
+        assert_int_equal(released, 0);
+        t->deleter(t);
+        assert_int_equal(released, 1);
+    }
+}
+
 static void what_is_no_array_is_not_given(void **unused) {
     (void)unused;
     struct DLManagedTensorVersioned *t = NULL;
@@ -156,6 +174,7 @@ int main(void) {
         cmocka_unit_test(memory_that_gpus_reach_is_taken),
         cmocka_unit_test(others_are_refused),
         cmocka_unit_test(an_array_is_given_and_comes_back),
+        cmocka_unit_test(an_array_is_given_without_a_version),
         cmocka_unit_test(what_is_no_array_is_not_given),
     };
     return RUN_IN_WORLD(tests);

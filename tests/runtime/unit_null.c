@@ -56,6 +56,7 @@ static void contexts(void **unused) {
 static void exchanged_arrays(void **unused) {
     (void)unused;
     struct DLManagedTensorVersioned tensor = {.flags = 0}, *made = NULL;
+    struct DLManagedTensor *made_old = NULL;
     struct DLManagedTensor old = {.manager_ctx = NULL};
     world_column x;
     bf_array a;
@@ -70,10 +71,18 @@ static void exchanged_arrays(void **unused) {
     REFUSED(bf_array_to_dlpack(NULL, &w->f64, 0, NULL, NULL, &made));
     REFUSED(bf_array_to_dlpack(c, NULL, 0, NULL, NULL, &made));
     REFUSED(bf_array_to_dlpack(c, &w->f64, 0, NULL, NULL, NULL));
+    REFUSED(bf_array_to_dlpack_unversioned(NULL, &w->f64, NULL, NULL, &made_old));
+    REFUSED(bf_array_to_dlpack_unversioned(c, NULL, NULL, NULL, &made_old));
+    REFUSED(bf_array_to_dlpack_unversioned(c, &w->f64, NULL, NULL, NULL));
     REFUSED(bf_array_from_arrow(NULL, &x.schema, &x.array, &a, &n));
     REFUSED(bf_array_from_arrow(c, NULL, &x.array, &a, &n));
     REFUSED(bf_array_from_arrow(c, &x.schema, NULL, &a, &n));
     REFUSED(bf_array_from_arrow(c, &x.schema, &x.array, NULL, &n));
+    struct ArrowDeviceArray on_host = {.array = x.array, .device_type = 1};
+    REFUSED(bf_array_from_arrow_device(NULL, &x.schema, &on_host, &a, &n));
+    REFUSED(bf_array_from_arrow_device(c, NULL, &on_host, &a, &n));
+    REFUSED(bf_array_from_arrow_device(c, &x.schema, NULL, &a, &n));
+    REFUSED(bf_array_from_arrow_device(c, &x.schema, &on_host, NULL, &n));
     REFUSED(bf_array_copy_arrow(NULL, &x.schema, &x.array, &w->out_f64, &n));
     REFUSED(bf_array_copy_arrow(c, NULL, &x.array, &w->out_f64, &n));
     REFUSED(bf_array_copy_arrow(c, &x.schema, NULL, &w->out_f64, &n));

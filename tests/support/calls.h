@@ -152,6 +152,13 @@ static bf_status call_bf_array_to_dlpack(world *w) {
     return status;
 }
 
+static bf_status call_bf_array_to_dlpack_unversioned(world *w) {
+    struct DLManagedTensor *tensor;
+    bf_status status = bf_array_to_dlpack_unversioned(w->context, &w->f64, NULL, NULL, &tensor);
+    if (status == BF_OK) tensor->deleter(tensor);
+    return status;
+}
+
 static bf_status call_bf_array_from_dlpack(world *w) {
     struct DLManagedTensorVersioned t = {.version = {.major = 1}};
     bf_array array;
@@ -188,6 +195,14 @@ static bf_status call_bf_array_from_arrow(world *w) {
     bf_array array;
     world_arrow(w, &c);
     return bf_array_from_arrow(w->context, &c.schema, &c.array, &array, NULL);
+}
+
+static bf_status call_bf_array_from_arrow_device(world *w) {
+    world_column c;
+    bf_array array;
+    world_arrow(w, &c);
+    struct ArrowDeviceArray on_host = {.array = c.array, .device_type = 1};
+    return bf_array_from_arrow_device(w->context, &c.schema, &on_host, &array, NULL);
 }
 
 static bf_status call_bf_array_copy_arrow(world *w) {
@@ -460,9 +475,11 @@ static const context_call context_calls[] = {
     ENTRY(bf_memory_allocate),
     ENTRY(bf_memory_copy),
     ENTRY(bf_array_to_dlpack),
+    ENTRY(bf_array_to_dlpack_unversioned),
     ENTRY(bf_array_from_dlpack),
     ENTRY(bf_array_from_dlpack_unversioned),
     ENTRY(bf_array_from_arrow),
+    ENTRY(bf_array_from_arrow_device),
     ENTRY(bf_array_copy_arrow),
     ENTRY(bf_array_to_arrow),
     ENTRY(bf_reduce),

@@ -55,5 +55,12 @@ struct ArrowArray {
     void (*release)(struct ArrowArray *);
     void *private_data;
 };
+struct ArrowDeviceArray {
+    struct ArrowArray array;
+    int64_t device_id;
+    int32_t device_type;
+    void *sync_event;
+    int64_t reserved[3];
+};
 
 #endif

@@ -4,6 +4,7 @@ keys that are hard to hash; what is saved, and refused."""
 import ctypes
 import math
 import os
+import pickle
 import random
 import time
 import unittest
@@ -467,6 +468,43 @@ class Saved(unittest.TestCase):
             grown.insert(each, each)
         at_once = bitfold.Table("u32", "u32", reserve=10**6).insert(keys, keys)
         self.assertEqual(grown.save(), at_once.save())
+
+
+class Merged(unittest.TestCase):
+    def test_a_merged_table_is_that_of_all_entries_in_order(self):
+        pick = np.random.default_rng(5)
+        for policy in POLICIES:
+            for key, value in (("u32", "i64"), ("pair", "u32"), ("f64", "f64")):
+                if (policy, value) == ("add", "f64"):
+                    continue
+                kind = key, value, policy
+                parts = []
+                for n in (3000, 0, 2000):
+                    shape = (n, 2) if key == "pair" else n
+                    keys = pick.integers(0, 900, shape).astype(HELD[key])
+                    values = pick.integers(0, 99, n).astype(HELD[value])
+                    parts.append((keys, values))
+                whole, merged = bitfold.Table(*kind), bitfold.Table(*kind)
+                for keys, values in parts:
+                    whole.insert(keys, values)
+                    part = bitfold.Table(*kind).insert(keys, values)
+                    before = part.save()
+                    self.assertIs(merged.merge(pickle.loads(pickle.dumps(part))), merged)
+                    self.assertEqual(part.save(), before)
+                self.assertEqual(merged, whole, kind)
+                self.assertEqual(pickle.loads(pickle.dumps(whole)).duplicates, policy)
+
+    def test_sets(self):
+        first, second = (bitfold.Table("i64").insert(np.arange(n)) for n in (5, 9))
+        self.assertEqual(first + second, second)
+        self.assertNotEqual(first, second)
+
+    def test_other_kinds_are_refused(self):
+        table = bitfold.Table("i64", "i64").insert(np.arange(3), np.arange(3))
+        for other in (("i64", "i64", "last"), ("i64", "u64"), ("u64", "i64"), ("i64",)):
+            with self.assertRaises(bitfold.StateError):
+                table.merge(bitfold.Table(*other))
+        self.assertEqual(len(table), 3)
 
 
 class Errors(unittest.TestCase):

@@ -236,8 +236,7 @@ bf_status bf_histogram_check(const bf_histogram *h, const bf_array *array, const
     int64_t weight_count;
     status = bf_check_array(h->context, h->weights, weights, &weight_count);
     if (status != BF_OK) return status;
-    return bf_same_shape(array, weights) ? BF_OK
-                                         : bf_fail(h->context, BF_E_SHAPE, "the shapes differ");
+    return bf_check_same_shape(h->context, array, weights);
 }
 
 typedef struct counting {

@@ -68,7 +68,7 @@ bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, 
     bf_status status = bf_check_array(context, dtype, a, count);
     if (status == BF_OK) status = bf_check_array(context, dtype, b, count);
     if (status != BF_OK) return status;
-    return bf_same_shape(a, b) ? BF_OK : bf_fail(context, BF_E_SHAPE, "the shapes differ");
+    return bf_check_same_shape(context, a, b);
 }
 
 typedef struct absorption {

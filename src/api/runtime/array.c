@@ -5,6 +5,7 @@
 #include "seam/memory.h"
 #include "seam/place.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A watched call takes contiguous memory in pieces of SCRATCHES times the backend's scratch: 128
@@ -51,6 +52,25 @@ bool bf_same_shape(const bf_array *a, const bf_array *b) {
     for (int d = 0; d < a->ndim; d++)
         if (a->shape[d] != b->shape[d]) return false;
     return true;
+}
+
+enum { SHAPE_TEXT = BF_MAX_DIMS * 21 + 3 };
+
+/* Writes a shape as [2, 3]. */
+static const char *shape_text(const bf_array *array, char text[SHAPE_TEXT]) {
+    int at = snprintf(text, SHAPE_TEXT, "[");
+    for (int d = 0; d < array->ndim; d++)
+        at += snprintf(text + at, (size_t)(SHAPE_TEXT - at), d == 0 ? "%lld" : ", %lld",
+                       (long long)array->shape[d]);
+    snprintf(text + at, (size_t)(SHAPE_TEXT - at), "]");
+    return text;
+}
+
+bf_status bf_check_same_shape(bf_context *context, const bf_array *a, const bf_array *b) {
+    char of_a[SHAPE_TEXT], of_b[SHAPE_TEXT];
+    if (bf_same_shape(a, b)) return BF_OK;
+    return bf_fail(context, BF_E_SHAPE, "the shapes %s and %s differ", shape_text(a, of_a),
+                   shape_text(b, of_b));
 }
 
 bool bf_array_has_shape(const bf_array *array, int ndim, const int64_t shape[]) {

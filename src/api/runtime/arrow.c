@@ -1,9 +1,13 @@
-/* Columns of other libraries by the Arrow C data interface. */
+/* Columns of other libraries by the Arrow C data interface, and by the one for devices. */
 #include <bitfold/arrow.h>
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/exchange.h"
 #include "rules/number/dtype.h"
+#include "seam/device.h"
+#include "seam/memory.h"
+#include "seam/place.h"
 #include "seam/where.h"
 
 #include <stdlib.h>
@@ -29,6 +33,14 @@ struct ArrowArray {
 };
 
 enum { BUFFERS = 2 };
+
+struct ArrowDeviceArray {
+    struct ArrowArray array; /* its buffers are on the device */
+    int64_t device;
+    int32_t device_type;
+    void *sync_event; /* NULL: the buffers are ready; of CUDA, where the event is */
+    int64_t reserved[3];
+};
 
 static const struct {
     bf_dtype dtype;
@@ -62,7 +74,7 @@ static int64_t count_bits(const uint8_t *bits, int64_t first, int64_t n) {
 
 typedef struct column {
     bf_dtype dtype;
-    int64_t n, nulls, offset; /* elements; NULLs; where the first lies in the buffers */
+    int64_t n, nulls, offset; /* elements; NULLs, -1: not counted; where the first one lies */
     const uint8_t *valid;     /* a bit for each; NULL: there are no NULLs */
     const char *values;       /* of bools: bits */
 } column;
@@ -108,17 +120,60 @@ static bf_status read_column(bf_context *context, const struct ArrowSchema *sche
         return bf_fail(context, BF_E_ARGUMENT,
                        "an Arrow column with NULLs, but without their bits");
     if (c->valid == NULL || c->n == 0) c->nulls = 0;
-    if (c->nulls < 0) c->nulls = c->n - count_bits(c->valid, c->offset, c->n);
+    return BF_OK;
+}
+
+/* The host counts the bits: they are few, beside the values. */
+static bf_status count_nulls_of_gpu(bf_context *context, column *c) {
+    const int64_t first = c->offset >> 3, end = (c->offset + c->n + 7) >> 3;
+    uint8_t *bits = malloc((size_t)(end - first));
+    const bf_backend *by;
+    if (bits == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for the bits of NULLs");
+    bf_status status = bf_place_copy(context, bits, c->valid, &by);
+    if (status == BF_OK)
+        status = by->memory->copy(context, bits, c->valid + first, (size_t)(end - first));
+    if (status == BF_OK) c->nulls = c->n - count_bits(bits, c->offset & 7, c->n);
+    free(bits);
+    return status;
+}
+
+static bf_status count_nulls(bf_context *context, column *c) {
+    if (c->nulls >= 0) return BF_OK;
+    if (bf_where_is(c->valid, NULL) == BF_WHERE_DEVICE) return count_nulls_of_gpu(context, c);
+    c->nulls = c->n - count_bits(c->valid, c->offset, c->n);
     return BF_OK;
 }
 
 /* ---- without a copy -------------------------------------------------------------------------- */
 
+/* Waits for the work that makes a column: the context's stream does, or, for memory that the host
+ * may read, this call. */
+static bf_status wait_for_column(bf_context *context, const struct ArrowDeviceArray *array) {
+    const bf_backend *gpu = bf_backend_gpu();
+    const bool on_gpu = array->device_type == BF_TYPE_CUDA;
+    if (array->sync_event == NULL) return BF_OK;
+    if (array->device_type == BF_TYPE_CPU)
+        return bf_fail(context, BF_E_ARGUMENT, "an Arrow column of the CPU, but with an event");
+    if (gpu == NULL)
+        return bf_fail(context, BF_E_DEVICE,
+                       "an Arrow column with an event of CUDA, which this "
+                       "build does not have");
+    bf_status status = BF_OK;
+    if (on_gpu && context->fixed == NULL) status = bf_backend_open_gpu(context, (int)array->device);
+    if (status != BF_OK) return status;
+    void *event = *(void *const *)array->sync_event;
+    return gpu->devices->wait(context, event, !on_gpu || context->cuda == NULL);
+}
+
+/* device: the column with where it is; NULL: on the host. */
 static bf_status view_column(bf_context *context, const struct ArrowSchema *schema,
-                             const struct ArrowArray *array, bf_array *values, int64_t *nulls) {
+                             const struct ArrowArray *array, const struct ArrowDeviceArray *device,
+                             bf_array *values, int64_t *nulls) {
     column c;
     if (values == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the array");
     bf_status status = read_column(context, schema, array, &c);
+    if (status == BF_OK && device != NULL) status = wait_for_column(context, device);
+    if (status == BF_OK) status = count_nulls(context, &c);
     if (status != BF_OK) return status;
     if (c.dtype == BF_BOOL)
         return bf_fail(context, BF_E_DTYPE, "an Arrow column of bools, which are packed in bits");
@@ -134,7 +189,24 @@ static bf_status view_column(bf_context *context, const struct ArrowSchema *sche
 bf_status bf_array_from_arrow(bf_context *context, const struct ArrowSchema *schema,
                               const struct ArrowArray *array, bf_array *values, int64_t *nulls) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, view_column(context, schema, array, values, nulls));
+    return bf_leave(context, view_column(context, schema, array, NULL, values, nulls));
+}
+
+static bf_status view_device_column(bf_context *context, const struct ArrowSchema *schema,
+                                    const struct ArrowDeviceArray *array, bf_array *values,
+                                    int64_t *nulls) {
+    if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no Arrow column");
+    if (!bf_type_is_reached(array->device_type))
+        return bf_fail(context, BF_E_DEVICE, "an Arrow column on a device of type %d",
+                       (int)array->device_type);
+    return view_column(context, schema, &array->array, array, values, nulls);
+}
+
+bf_status bf_array_from_arrow_device(bf_context *context, const struct ArrowSchema *schema,
+                                     const struct ArrowDeviceArray *array, bf_array *values,
+                                     int64_t *nulls) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, view_device_column(context, schema, array, values, nulls));
 }
 
 /* ---- a copy ---------------------------------------------------------------------------------- */
@@ -179,6 +251,9 @@ static bf_status copy_column(bf_context *context, const struct ArrowSchema *sche
     if (values == NULL || n == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no place for the values, or for their number");
     bf_status status = read_column(context, schema, array, &c);
+    if (status == BF_OK && bf_where_is(c.values, NULL) == BF_WHERE_DEVICE)
+        status = bf_fail(context, BF_E_DEVICE, "an Arrow column of a GPU's memory is not copied");
+    if (status == BF_OK) status = count_nulls(context, &c);
     if (status != BF_OK) return status;
     const int64_t room = bf_array_count(values);
     if (room < 0) return bf_fail(context, BF_E_ARGUMENT, "the values are not well formed");

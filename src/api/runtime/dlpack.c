@@ -3,6 +3,7 @@
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/exchange.h"
 #include "seam/where.h"
 
 #include <stdlib.h>
@@ -11,13 +12,6 @@
 
 enum { MAJOR = 1, MINOR = 0 };
 enum { READ_ONLY = 1 }; /* a flag */
-
-typedef enum device_type {
-    DEVICE_CPU = 1,
-    DEVICE_CUDA = 2,
-    DEVICE_CUDA_HOST = 3,
-    DEVICE_CUDA_MANAGED = 13
-} device_type;
 
 typedef enum type_code {
     CODE_INT = 0,
@@ -75,11 +69,6 @@ static bf_dtype dtype_of(const tensor_view *view) {
 
 /* ---- from a tensor --------------------------------------------------------------------------- */
 
-static bool is_reached(int32_t device) {
-    return device == DEVICE_CPU || device == DEVICE_CUDA || device == DEVICE_CUDA_HOST ||
-           device == DEVICE_CUDA_MANAGED;
-}
-
 static void copy_layout(const tensor_view *view, bf_array *array) {
     int64_t stride = 1;
     for (int d = view->ndim - 1; d >= 0; d--) {
@@ -91,7 +80,7 @@ static void copy_layout(const tensor_view *view, bf_array *array) {
 
 static bf_status read_view(bf_context *context, const tensor_view *view, bf_array *array) {
     bf_array found = {.dtype = dtype_of(view), .ndim = view->ndim};
-    if (!is_reached(view->device_type))
+    if (!bf_type_is_reached(view->device_type))
         return bf_fail(context, BF_E_DEVICE, "a DLPack tensor on a device of type %d",
                        (int)view->device_type);
     if (found.dtype == BF_NONE)
@@ -144,32 +133,45 @@ bf_status bf_array_from_dlpack_unversioned(bf_context *context,
 
 /* ---- to a tensor ----------------------------------------------------------------------------- */
 
-/* A tensor with its shape, its strides and its owner. */
+/* A tensor, of either version, with its shape, its strides and its owner. */
 typedef struct owned_tensor {
-    struct DLManagedTensorVersioned tensor; /* first: its deleter gets this */
+    union {
+        struct DLManagedTensorVersioned versioned;
+        struct DLManagedTensor unversioned;
+    } tensor; /* first: its deleter gets this */
     int64_t shape[BF_MAX_DIMS], strides[BF_MAX_DIMS];
     void (*release)(void *owner);
+    void *owner;
 } owned_tensor;
 
-static void delete_tensor(struct DLManagedTensorVersioned *tensor) {
-    owned_tensor *owned = (owned_tensor *)tensor;
-    if (tensor == NULL) return;
-    if (owned->release != NULL) owned->release(tensor->manager);
+static void delete_owned(owned_tensor *owned) {
+    if (owned == NULL) return;
+    if (owned->release != NULL) owned->release(owned->owner);
     free(owned);
+}
+
+static void delete_versioned(struct DLManagedTensorVersioned *tensor) {
+    delete_owned((owned_tensor *)tensor);
+}
+
+static void delete_unversioned(struct DLManagedTensor *tensor) {
+    delete_owned((owned_tensor *)tensor);
 }
 
 static void set_device(const void *data, tensor_view *view) {
     int device;
     bf_where where = bf_where_is(data, &device);
     bool on_gpu = where == BF_WHERE_DEVICE;
-    view->device_type = on_gpu                      ? DEVICE_CUDA
-                        : where == BF_WHERE_MANAGED ? DEVICE_CUDA_MANAGED
-                                                    : DEVICE_CPU;
+    view->device_type = on_gpu                      ? BF_TYPE_CUDA
+                        : where == BF_WHERE_MANAGED ? BF_TYPE_CUDA_MANAGED
+                                                    : BF_TYPE_CPU;
     view->device_id = on_gpu ? device : 0;
 }
 
-static bf_status make_tensor(bf_context *context, const bf_array *array, int readonly,
-                             owned_tensor **tensor) {
+/* Makes the memory of a tensor, and the view that belongs into it. */
+static bf_status make_tensor(bf_context *context, const bf_array *array,
+                             void (*release)(void *owner), void *owner, owned_tensor **tensor,
+                             tensor_view *view) {
     int i = 0;
     if (array == NULL || bf_array_count(array) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or one that is not well formed");
@@ -178,12 +180,11 @@ static bf_status make_tensor(bf_context *context, const bf_array *array, int rea
         return bf_fail(context, BF_E_DTYPE, "DLPack has no %s", bf_dtype_name(array->dtype));
     owned_tensor *made = malloc(sizeof *made); /* it may outlive the context */
     if (made == NULL) return BF_E_MEMORY;
-    made->tensor =
-        (struct DLManagedTensorVersioned){.major = MAJOR, .minor = MINOR, .deleter = delete_tensor};
     memcpy(made->shape, array->shape, sizeof made->shape);
     memcpy(made->strides, array->strides, sizeof made->strides);
-    made->tensor.flags = readonly ? READ_ONLY : 0;
-    made->tensor.view = (tensor_view){
+    made->release = release;
+    made->owner = owner;
+    *view = (tensor_view){
         .data = array->data,
         .ndim = array->ndim,
         .code = dtypes[i].code,
@@ -192,7 +193,7 @@ static bf_status make_tensor(bf_context *context, const bf_array *array, int rea
         .shape = made->shape,
         .strides = made->strides,
     };
-    set_device(array->data, &made->tensor.view);
+    set_device(array->data, view);
     *tensor = made;
     return BF_OK;
 }
@@ -201,12 +202,18 @@ static bf_status give_tensor(bf_context *context, const bf_array *array, int rea
                              void (*release)(void *owner), void *owner,
                              struct DLManagedTensorVersioned **tensor) {
     owned_tensor *made = NULL;
+    tensor_view view;
     if (tensor == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the tensor");
-    bf_status status = make_tensor(context, array, readonly, &made);
+    bf_status status = make_tensor(context, array, release, owner, &made, &view);
     if (status != BF_OK) return status;
-    made->release = release;
-    made->tensor.manager = owner;
-    *tensor = &made->tensor;
+    made->tensor.versioned = (struct DLManagedTensorVersioned){
+        .major = MAJOR,
+        .minor = MINOR,
+        .deleter = delete_versioned,
+        .flags = readonly ? READ_ONLY : 0,
+        .view = view,
+    };
+    *tensor = &made->tensor.versioned;
     return BF_OK;
 }
 
@@ -215,4 +222,25 @@ bf_status bf_array_to_dlpack(bf_context *context, const bf_array *array, int rea
                              struct DLManagedTensorVersioned **tensor) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, give_tensor(context, array, readonly, release, owner, tensor));
+}
+
+static bf_status give_unversioned(bf_context *context, const bf_array *array,
+                                  void (*release)(void *owner), void *owner,
+                                  struct DLManagedTensor **tensor) {
+    owned_tensor *made = NULL;
+    tensor_view view;
+    if (tensor == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the tensor");
+    bf_status status = make_tensor(context, array, release, owner, &made, &view);
+    if (status != BF_OK) return status;
+    made->tensor.unversioned =
+        (struct DLManagedTensor){.view = view, .deleter = delete_unversioned};
+    *tensor = &made->tensor.unversioned;
+    return BF_OK;
+}
+
+bf_status bf_array_to_dlpack_unversioned(bf_context *context, const bf_array *array,
+                                         void (*release)(void *owner), void *owner,
+                                         struct DLManagedTensor **tensor) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, give_unversioned(context, array, release, owner, tensor));
 }

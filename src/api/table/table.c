@@ -175,9 +175,12 @@ static bf_status begin_call(call *c, bf_table *table, const bf_array *keys, cons
 }
 
 static bf_status check_shapes(const call *c) {
-    bool same = (c->values.array == NULL || bf_same_shape(c->keys.array, c->values.array)) &&
-                (c->other.array == NULL || bf_same_shape(c->keys.array, c->other.array));
-    return same ? BF_OK : bf_fail(c->table->context, BF_E_SHAPE, "the arrays' shapes differ");
+    const bf_array *const others[] = {c->values.array, c->other.array};
+    bf_status status = BF_OK;
+    for (int i = 0; i < 2 && status == BF_OK; i++)
+        if (others[i] != NULL)
+            status = bf_check_same_shape(c->table->context, c->keys.array, others[i]);
+    return status;
 }
 
 static bf_status end_call(call *c, bf_status status) {

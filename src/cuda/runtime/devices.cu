@@ -1,7 +1,7 @@
 /* The GPUs of this machine, from the CUDA runtime. */
 #include "cuda/runtime/devices.cuh"
 
-#include <cuda_runtime.h>
+#include "cuda/runtime/context.cuh"
 
 #include <cstdio>
 #include <cstdlib>
@@ -154,6 +154,23 @@ static const char *explain_none(void) {
     return text;
 }
 
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static bf_status wait_on_stream(bf_context *context, cudaEvent_t event) {
+    int previous = bf_cuda_enter(context);
+    bf_status status = bf_cuda_refuse_captured(context);
+    if (status == BF_OK)
+        status = bf_cuda_check(context, cudaStreamWaitEvent(context->cuda->stream, event, 0),
+                               "waiting for an event");
+    bf_cuda_leave(previous);
+    return status;
+}
+
+static bf_status wait_for_event(bf_context *context, void *event, bool now) {
+    if (!now) return wait_on_stream(context, (cudaEvent_t)event);
+    return bf_cuda_check(context, cudaEventSynchronize((cudaEvent_t)event), "waiting for an event");
+}
+
 extern "C" const bf_device_backend bf_cuda_devices = {
     .count = device_count,
     .describe = describe_device,
@@ -161,4 +178,5 @@ extern "C" const bf_device_backend bf_cuda_devices = {
     .driver_version = driver_version,
     .runtime_version = runtime_version,
     .reason = explain_none,
+    .wait = wait_for_event,
 };

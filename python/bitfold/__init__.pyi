@@ -1,0 +1,999 @@
+"""The types of the module. Docstrings are in the module."""
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypedDict, overload
+
+from typing_extensions import Buffer, Self, TypeAlias, Unpack
+
+__version__: str
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+class _HasArray(Protocol):
+    def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _HasArrayInterface(Protocol):
+    @property
+    def __array_interface__(self) -> Any: ...
+
+class _HasCudaArrayInterface(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+class _HasDlpack(Protocol):
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...
+
+class _HasArrowArray(Protocol):
+    def __arrow_c_array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _HasArrowDeviceArray(Protocol):
+    def __arrow_c_device_array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _HasArrowStream(Protocol):
+    def __arrow_c_stream__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+# An object with memory. A list has none.
+_ArrayLike: TypeAlias = (
+    Buffer
+    | _HasArray
+    | _HasArrayInterface
+    | _HasCudaArrayInterface
+    | _HasDlpack
+    | _HasArrowArray
+    | _HasArrowDeviceArray
+    | _HasArrowStream
+)
+
+# A new array of the caller's kind: numpy.ndarray, torch.Tensor, cupy.ndarray or Result.
+_Array: TypeAlias = Any
+
+class _NumpyDtype(Protocol):
+    @property
+    def str(self) -> builtins.str: ...
+
+_Dtype: TypeAlias = str | _NumpyDtype  # "f64", "float64", "<f8", numpy.dtype("f8")
+
+# ---- options -------------------------------------------------------------------------------------
+
+_Operation: TypeAlias = Literal[
+    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "min", "max", "argmin", "argmax"
+]
+_StateOperation: TypeAlias = Literal[_Operation, "dot", "describe"]
+_Nan: TypeAlias = Literal["propagate", "skip", "error"]
+_Null: TypeAlias = Literal["error", "skip"]
+_Overflow: TypeAlias = Literal["error", "wrap"]
+_Method: TypeAlias = Literal[
+    "linear",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+    "inverted_cdf",
+    "averaged_inverted_cdf",
+    "closest_observation",
+    "interpolated_inverted_cdf",
+    "hazen",
+    "weibull",
+    "median_unbiased",
+    "normal_unbiased",
+]
+_Number: TypeAlias = int | float
+_Axis: TypeAlias = int | Sequence[int]
+
+class _Rules(TypedDict, total=False):
+    nan: _Nan
+    out_dtype: _Dtype | None
+    ddof: int
+    correction: int | None
+    overflow: _Overflow
+
+class _Options(_Rules, total=False):
+    dtype: _Dtype | None
+    null: _Null
+    context: Context | None
+
+class _OfMany(_Options, total=False):
+    fits: bool  # True: the result is a pair of arrays
+    empty: _Number | None
+
+class _OfOrder(TypedDict, total=False):
+    nan: _Nan
+    dtype: _Dtype | None
+    null: _Null
+    context: Context | None
+
+# ---- reductions ----------------------------------------------------------------------------------
+
+@overload
+def sum(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> _Number: ...
+@overload
+def sum(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def prod(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> _Number: ...
+@overload
+def prod(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def mean(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> float: ...
+@overload
+def mean(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def var(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> float: ...
+@overload
+def var(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def std(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> float: ...
+@overload
+def std(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def norm(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> float: ...
+@overload
+def norm(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def sumsq(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> _Number: ...
+@overload
+def sumsq(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def min(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> _Number: ...
+@overload
+def min(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def max(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> _Number: ...
+@overload
+def max(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def argmin(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> int: ...
+@overload
+def argmin(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def argmax(
+    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
+) -> int: ...
+@overload
+def argmax(
+    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
+) -> _Array: ...
+@overload
+def dot(
+    a: _ArrayLike,
+    b: _ArrayLike,
+    axis: None = None,
+    keepdims: Literal[False] = False,
+    **options: Unpack[_Options],
+) -> _Number: ...
+@overload
+def dot(
+    a: _ArrayLike,
+    b: _ArrayLike,
+    axis: _Axis | None = None,
+    keepdims: bool = False,
+    **options: Unpack[_OfMany],
+) -> _Array: ...
+def vecdot(
+    a: _ArrayLike, b: _ArrayLike, *, axis: _Axis = -1, **options: Unpack[_OfMany]
+) -> _Array: ...
+
+class Description(NamedTuple):
+    n: int
+    nan: int
+    inf: int
+    min: _Number | None
+    argmin: int | None
+    max: _Number | None
+    argmax: int | None
+    sum: _Number
+    mean: float | None
+    std: float | None
+
+def describe(
+    x: _ArrayLike,
+    *,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+    **options: Unpack[_Rules],
+) -> Description: ...
+
+# ---- many at once --------------------------------------------------------------------------------
+
+def segment_sum(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_prod(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_mean(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_var(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_std(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_norm(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_sumsq(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_min(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_max(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_argmin(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_argmax(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+def segment_dot(
+    a: _ArrayLike, b: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_add(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_prod(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_mean(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_var(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_std(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_norm(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_sumsq(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_min(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_max(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_argmin(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_argmax(
+    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_dot(
+    m: int, index: _ArrayLike, a: _ArrayLike, b: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def reduce_runs(
+    op: _Operation,
+    keys: _ArrayLike,
+    x: _ArrayLike,
+    *,
+    pairs: bool = False,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+    fits: bool = False,
+    empty: _Number | None = None,
+    **options: Unpack[_Rules],
+) -> tuple[_Array, ...]: ...  # first, results and, with fits, what fits
+
+# ---- states --------------------------------------------------------------------------------------
+
+class _Mergeable:
+    def __iadd__(self, other: Self) -> Self: ...
+    def __add__(self, other: Self) -> Self: ...
+    def merge(self, other: Self) -> Self: ...
+    def save(self) -> bytes: ...
+    @classmethod
+    def load(cls, data: Buffer, context: Context | None = None) -> Self: ...
+
+class StateInfo(NamedTuple):
+    op: str
+    dtype: str
+    count: int  # type: ignore[assignment]
+    nan: int
+    inf: int
+    next: int
+
+class State(_Mergeable):
+    def __init__(
+        self, op: _StateOperation, dtype: _Dtype, context: Context | None = None
+    ) -> None: ...
+    def absorb(
+        self,
+        x: _ArrayLike,
+        y: _ArrayLike | None = None,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
+    ) -> Self: ...
+    def absorb_shards(
+        self,
+        x: Sequence[_ArrayLike],
+        y: Sequence[_ArrayLike] | None = None,
+        *,
+        dtype: _Dtype | None = None,
+    ) -> Self: ...
+    def retract(self, other: Self) -> Self: ...
+    def __isub__(self, other: Self) -> Self: ...
+    def seek(self, index: int) -> Self: ...
+    def result(self, **options: Unpack[_Rules]) -> Any: ...  # a number, or a Description
+    def info(self) -> StateInfo: ...
+    def words(self) -> _Array: ...
+    def set_words(self, words: Buffer, parts: int = 1) -> Self: ...
+
+class States(_Mergeable):
+    op: str
+    dtype: str
+    def __init__(
+        self,
+        op: Literal["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"],
+        dtype: _Dtype,
+        count: int,
+        context: Context | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def absorb(
+        self,
+        x: _ArrayLike,
+        axis: _Axis | None = None,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
+    ) -> Self: ...
+    def absorb_segments(
+        self,
+        x: _ArrayLike,
+        offsets: _ArrayLike,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
+    ) -> Self: ...
+    def absorb_index(
+        self,
+        x: _ArrayLike,
+        index: _ArrayLike,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
+    ) -> Self: ...
+    def clear(self) -> Self: ...
+    def result(
+        self,
+        shape: Sequence[int] | None = None,
+        *,
+        like: _ArrayLike | None = None,
+        fits: bool = False,
+        empty: _Number | None = None,
+        **options: Unpack[_Rules],
+    ) -> _Array: ...
+    def counts(self) -> _Array: ...
+
+# ---- order ---------------------------------------------------------------------------------------
+
+def sort(
+    x: _ArrayLike,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+def argsort(
+    x: _ArrayLike,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+def sort_rows(
+    keys: _ArrayLike,
+    *payloads: _ArrayLike,
+    descending: bool = False,
+    nan: _Nan = "propagate",
+    context: Context | None = None,
+) -> None: ...
+def segment_sort(
+    x: _ArrayLike,
+    offsets: _ArrayLike,
+    *,
+    descending: bool = False,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+def segment_argsort(
+    x: _ArrayLike,
+    offsets: _ArrayLike,
+    *,
+    descending: bool = False,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+def rank(
+    x: _ArrayLike,
+    axis: int | None = -1,
+    *,
+    method: Literal["average", "min", "max", "dense", "ordinal"] = "average",
+    descending: bool = False,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+def top(
+    x: _ArrayLike,
+    k: int,
+    axis: int | None = -1,
+    *,
+    largest: bool = True,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> tuple[_Array, _Array]: ...
+@overload
+def median(
+    x: _ArrayLike,
+    axis: None = None,
+    keepdims: Literal[False] = False,
+    *,
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> float: ...
+@overload
+def median(
+    x: _ArrayLike,
+    axis: _Axis | None = None,
+    keepdims: bool = False,
+    *,
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+@overload
+def quantile(
+    x: _ArrayLike,
+    q: float,
+    axis: None = None,
+    keepdims: Literal[False] = False,
+    *,
+    method: _Method = "linear",
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Number: ...
+@overload
+def quantile(
+    x: _ArrayLike,
+    q: float | Iterable[float],
+    axis: _Axis | None = None,
+    keepdims: bool = False,
+    *,
+    method: _Method = "linear",
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+@overload
+def percentile(
+    x: _ArrayLike,
+    q: float,
+    axis: None = None,
+    keepdims: Literal[False] = False,
+    *,
+    method: _Method = "linear",
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Number: ...
+@overload
+def percentile(
+    x: _ArrayLike,
+    q: float | Iterable[float],
+    axis: _Axis | None = None,
+    keepdims: bool = False,
+    *,
+    method: _Method = "linear",
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+def segment_median(
+    x: _ArrayLike,
+    offsets: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+def segment_quantile(
+    x: _ArrayLike,
+    q: float | Iterable[float],
+    offsets: _ArrayLike,
+    *,
+    method: _Method = "linear",
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+def index_median(
+    m: int,
+    index: _ArrayLike,
+    values: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+def index_quantile(
+    m: int,
+    index: _ArrayLike,
+    values: _ArrayLike,
+    q: float | Iterable[float],
+    *,
+    method: _Method = "linear",
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+def group_median(
+    keys: _ArrayLike,
+    values: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> tuple[_Array, _Array]: ...
+def group_quantile(
+    keys: _ArrayLike,
+    values: _ArrayLike,
+    q: float | Iterable[float],
+    *,
+    method: _Method = "linear",
+    nan: _Nan = "propagate",
+    empty: _Number | None = None,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> tuple[_Array, _Array]: ...
+def nth(
+    x: _ArrayLike,
+    n: int | Sequence[int],
+    axis: _Axis | None = -1,
+    keepdims: bool = False,
+    *,
+    descending: bool = False,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+def searchsorted(
+    sorted: _ArrayLike,
+    x: _ArrayLike,
+    side: Literal["left", "right"] = "left",
+    *,
+    descending: bool = False,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+def is_sorted(
+    x: _ArrayLike,
+    *,
+    descending: bool = False,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> bool: ...
+def unique(
+    x: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> tuple[_Array, _Array]: ...
+
+class _UniqueCounts(NamedTuple):
+    values: _Array
+    counts: _Array
+
+def unique_counts(x: _ArrayLike, **options: Unpack[_OfOrder]) -> _UniqueCounts: ...
+def unique_values(x: _ArrayLike, **options: Unpack[_OfOrder]) -> _Array: ...
+def mode(
+    x: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> tuple[_Number, int]: ...
+
+class QuantilesInfo(NamedTuple):
+    dtype: str
+    to: str
+    results: int
+    pass_: int
+    done: bool
+    count: int  # type: ignore[assignment]
+    all: int
+    nan: int
+
+class Quantiles(_Mergeable):
+    def __init__(
+        self,
+        dtype: _Dtype,
+        q: float | Sequence[float] | None = None,
+        *,
+        method: _Method = "linear",
+        nan: _Nan = "propagate",
+        empty: _Number | None = None,
+        context: Context | None = None,
+    ) -> None: ...
+    def absorb(
+        self, x: _ArrayLike, *, dtype: _Dtype | None = None, null: _Null = "error"
+    ) -> Self: ...
+    def next(self) -> bool: ...
+    @property
+    def done(self) -> bool: ...
+    def result(self) -> Any: ...  # a number, or a list of them
+    def info(self) -> QuantilesInfo: ...
+
+# ---- element-wise operations ---------------------------------------------------------------------
+
+_MapOperation: TypeAlias = Literal[
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "min",
+    "max",
+    "fma",
+    "neg",
+    "abs",
+    "sqrt",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "cast",
+]
+
+def map(
+    op: _MapOperation,
+    *inputs: _ArrayLike | _Number,
+    out: _ArrayLike | None = None,
+    to: _Dtype | None = None,
+    overflow: Literal["error", "wrap", "saturate"] = "error",
+    dtype: _Dtype | Sequence[_Dtype | None] | None = None,
+    context: Context | None = None,
+) -> Any: ...  # out, or a new array
+def result_dtype(op: _MapOperation, *dtypes: _Dtype | type[int] | type[float]) -> str: ...
+
+# ---- histograms ----------------------------------------------------------------------------------
+
+_Bins: TypeAlias = int | Literal["auto", "sturges"] | Iterable[float] | Buffer
+_Range: TypeAlias = tuple[float, float] | Sequence[float]
+
+def histogram(
+    a: _ArrayLike,
+    bins: _Bins = 10,
+    range: _Range | None = None,
+    weights: _ArrayLike | None = None,
+    density: bool = False,
+    *,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> tuple[_Array, _Array]: ...
+def bincount(
+    x: _ArrayLike,
+    minlength: int = 0,
+    *,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
+
+class HistogramInfo(NamedTuple):
+    dtype: str
+    weights: str | None
+    edges: str
+    bins: int
+    count: int  # type: ignore[assignment]
+    below: int
+    above: int
+    nan: int
+
+class Histogram(_Mergeable):
+    def __init__(
+        self,
+        dtype: _Dtype,
+        bins: _Bins = 10,
+        range: _Range | None = None,
+        weights: _Dtype | None = None,
+        context: Context | None = None,
+    ) -> None: ...
+    @classmethod
+    def of(
+        cls,
+        x: _ArrayLike,
+        bins: _Bins = 10,
+        range: _Range | None = None,
+        weights: _ArrayLike | None = None,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
+        context: Context | None = None,
+    ) -> Self: ...
+    def absorb(
+        self,
+        x: _ArrayLike,
+        weights: _ArrayLike | None = None,
+        *,
+        dtype: _Dtype | None = None,
+        null: _Null = "error",
+    ) -> Self: ...
+    def retract(self, other: Self) -> Self: ...
+    def __isub__(self, other: Self) -> Self: ...
+    def clear(self) -> Self: ...
+    def info(self) -> HistogramInfo: ...
+    @property
+    def below(self) -> int: ...
+    @property
+    def above(self) -> int: ...
+    @property
+    def nan(self) -> int: ...
+    @property
+    def counts(self) -> _Array: ...
+    @property
+    def edges(self) -> _Array: ...
+    def weights(self) -> _Array: ...
+    def density(self) -> _Array: ...
+
+# ---- groups, joins and tables --------------------------------------------------------------------
+
+class Groups(_Mergeable):
+    key: str
+    aggregates: builtins.list[tuple[str, str]]
+    def __init__(
+        self,
+        key: _Dtype,
+        aggregates: Iterable[tuple[str, _Dtype]] = (),
+        seed: int = 0,
+        context: Context | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    def absorb(self, keys: _ArrayLike, *values: _ArrayLike, null: _Null = "error") -> Self: ...
+    def retract(self, other: Self) -> Self: ...
+    def __isub__(self, other: Self) -> Self: ...
+    def clear(self) -> None: ...
+    def list(self) -> tuple[_Array, _Array]: ...
+    def result(self, which: int, *, fits: bool = False, **options: Unpack[_Rules]) -> _Array: ...
+    def result_list(self, which: int, **options: Unpack[_Rules]) -> builtins.list[_Number]: ...
+
+def join(
+    a: _ArrayLike,
+    b: _ArrayLike,
+    seed: int = 0,
+    context: Context | None = None,
+    dtype: _Dtype | None = None,
+) -> tuple[_Array, _Array]: ...
+
+_Key: TypeAlias = _Number | tuple[int, int]
+
+class Table(_Mergeable):
+    key: str
+    value: str | None
+    duplicates: str
+    def __init__(
+        self,
+        key: _Dtype,
+        value: _Dtype | None = None,
+        duplicates: Literal["first", "last", "min", "max", "add", "keep"] = "first",
+        reserve: int = 0,
+        seed: int = 0,
+        context: Context | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def insert(self, keys: _ArrayLike, values: _ArrayLike | None = None) -> Self: ...
+    def find(self, keys: _ArrayLike) -> tuple[_Array, _Array]: ...
+    def contains(self, keys: _ArrayLike) -> _Array: ...
+    def count(self, keys: _ArrayLike) -> _Array: ...
+    def find_all(self, keys: _ArrayLike) -> tuple[_Array, _Array]: ...
+    def erase(self, keys: _ArrayLike) -> int: ...
+    def export(self, like: _ArrayLike | None = None) -> tuple[_Array, _Array | None]: ...
+    def clear(self) -> None: ...
+    def reserve(self, entries: int) -> None: ...
+    def __contains__(self, key: _Key) -> bool: ...
+    def __getitem__(self, key: _Key) -> Any: ...
+    def __delitem__(self, key: _Key) -> None: ...
+    def add(self, key: _Key, value: _Key | None = None) -> None: ...
+    def copy(self, context: Context | None = None) -> Table: ...
+
+# ---- pictures ------------------------------------------------------------------------------------
+
+def julia(
+    width: int = 1000,
+    height: int = 1000,
+    c: complex = ...,
+    *,
+    mandelbrot: bool = False,
+    center: complex = 0j,
+    scale: float = 1.5,
+    iterations: int = 200,
+    escape: float = 1000,
+    dtype: Literal["f32", "f64"] = "f32",
+    x: int = 0,
+    y: int = 0,
+    out: _ArrayLike | None = None,
+    context: Context | None = None,
+) -> Any: ...  # out, or a new array
+def palette_colors(
+    palette: Literal["classic", "gray", "fire", "ocean", "rainbow"],
+    counts: _ArrayLike,
+    iterations: int = 200,
+) -> _Array: ...
+
+# ---- results -------------------------------------------------------------------------------------
+
+class Result:
+    dtype: str
+    shape: tuple[int, ...]
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, key: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+    def tolist(self) -> Any: ...
+    def copy(self) -> Result: ...
+
+# ---- where calls run -----------------------------------------------------------------------------
+
+def isas() -> list[str]: ...
+
+class Context:
+    def __init__(
+        self,
+        device: str = "auto",
+        isa: str = "auto",
+        threads: int = 0,
+        stream: int | None = None,
+    ) -> None: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def isa(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+    def watch(self, tick: Callable[[int], object] | None, every: float = 0.1) -> None: ...
+
+class Comm:
+    rank: int
+    ranks: int
+    def __init__(
+        self,
+        exchange: Callable[[memoryview, list[int], memoryview, list[int]], object] | None = None,
+        rank: int = 0,
+        ranks: int = 1,
+        *,
+        gather: Callable[[memoryview, memoryview], object] | None = None,
+        add: Callable[[memoryview], object] | None = None,
+        context: Context | None = None,
+    ) -> None: ...
+    @classmethod
+    def local(cls, contexts: Iterable[Context]) -> list[Self]: ...
+    @classmethod
+    def of_mpi4py(cls, mpi: Any, context: Context | None = None) -> Self: ...
+    @classmethod
+    def of_torch(cls, group: Any = None, context: Context | None = None) -> Self: ...
+    def merge(self, *objects: State | States | Histogram | Quantiles) -> None: ...
+    def exchange(self, groups: Groups) -> Groups: ...
+    def allreduce(
+        self,
+        x: _ArrayLike,
+        out: _ArrayLike | None = None,
+        *,
+        terms: bool = False,
+        dtype: _Dtype | None = None,
+    ) -> _Array: ...
+    def reduce(
+        self,
+        x: _ArrayLike,
+        out: _ArrayLike | None = None,
+        root: int = 0,
+        *,
+        terms: bool = False,
+        dtype: _Dtype | None = None,
+    ) -> _Array: ...
+    def reduce_scatter(
+        self, x: _ArrayLike, out: _ArrayLike, *, dtype: _Dtype | None = None
+    ) -> _Array: ...
+
+# ---- errors --------------------------------------------------------------------------------------
+
+class Error(Exception):
+    status: int
+    message: str
+    def __init__(self, message: str) -> None: ...
+
+class ArgumentError(Error, ValueError): ...
+class DtypeError(Error, TypeError): ...
+class ShapeError(Error, ValueError): ...
+class RangeError(Error, OverflowError): ...
+class NanError(Error, ValueError): ...
+class EmptyError(Error, ValueError): ...
+class OutOfMemoryError(Error, MemoryError): ...
+class StateError(Error, ValueError): ...
+class DeviceError(Error, RuntimeError): ...
+class CancelledError(Error): ...
+class CommError(Error, RuntimeError): ...
