@@ -88,6 +88,7 @@ static bool probe_rows(rows *r) {
     bool good = text_rows_open(&some, &t->layout, r->forms);
     if (good && s->first == 0 && t->layout.dtype == BF_NONE && most > 0) {
         good = text_rows_reserve(&some, &t->layout, most);
+        some.quoted = text_is_quoted(t, &t->first);
         if (good) text_rows_read(&some, &t->layout, t->first.at, t->first.end, most, &error);
         for (int k = 0; good && k < r->columns; k++) r->can[k] &= some.columns[k].can;
     }
@@ -265,8 +266,11 @@ static int open_crew(rows *r) {
         if (code != EXIT_DONE) return code;
     }
     const int64_t first = !file ? 0 : s->text ? r->start.part : r->start.at;
-    const chunk_plan plan =
-        chunk_plan_of(s, r->forms, s->text && is_selected(r) ? &r->selection : NULL, first, r->end);
+    int64_t row = -1;
+    const text_status st = s->text && file ? text_find_part(s->text, first, &row) : TEXT_OK;
+    if (st != TEXT_OK) return source_text_failed(s, st, NULL);
+    const chunk_plan plan = chunk_plan_of(
+        s, r->forms, s->text && is_selected(r) ? &r->selection : NULL, first, r->end, row);
     r->crew = crew_open(&plan, r->options.threads);
     return r->crew ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
 }

@@ -8,11 +8,17 @@
 
 /* ---- the first row --------------------------------------------------------------------------- */
 
-static char find_delimiter(const char *row) {
-    static const char marks[] = "\t;,";
-    for (const char *m = marks; *m; m++)
-        for (const char *p = row; *p != '\n'; p++)
-            if (*p == *m) return *m;
+char text_find_delimiter(const char *at, const char *end) {
+    static const char marks[] = "\t;,|";
+    bool found[sizeof marks] = {false}, inside = false;
+    while (at < end && (*at == ' ' || *at == '\r' || *at == '\n')) at++;
+    for (; at < end && *at && (inside || *at != '\n'); at++) {
+        inside ^= *at == '"';
+        const char *const m = inside ? NULL : strchr(marks, *at);
+        if (m) found[m - marks] = true;
+    }
+    for (int i = 0; marks[i]; i++)
+        if (found[i]) return marks[i];
     return ' ';
 }
 
@@ -182,9 +188,7 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
     const char *p = *at;
     *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
     *error = (text_error){.what = "out of memory"};
-    if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p = *at += 3; /* a byte order mark */
     const char *row = first_line(p, end, layout->delimiter);
-    if (!layout->delimiter) layout->delimiter = row < end ? find_delimiter(row) : ' ';
     if (row < end) row = text_skip_blanks(row, layout->delimiter);
     first_row first;
     bool done = take_first_row(&first, row, end, layout->delimiter, error);
@@ -200,7 +204,7 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
                  first.n, header ? "header" : "first row");
         tell_names(&first, error);
     }
-    if (done && header && row < end) *at = (const char *)memchr(row, '\n', (size_t)(end - row)) + 1;
+    if (done && header && row < end) *at = text_row_end(row, end, layout->delimiter);
     free(first.fields);
     return done;
 }

@@ -204,6 +204,18 @@ static const char *line_end(const char *p, const char *end) {
     return (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
 }
 
+const char *text_row_end(const char *p, const char *end, char delimiter) {
+    if (!text_spans_lines(delimiter)) return line_end(p, end);
+    const char *const next = text_rows_find(p, end, delimiter, TEXT_ROW, p).first;
+    return next ? next : end;
+}
+
+/* The same from the end of a field on. */
+static const char *row_end(const text_rows *rows, const text_layout *l, const char *p,
+                           const char *end) {
+    return rows->quoted ? text_row_end(p, end, l->delimiter) : line_end(p, end);
+}
+
 /* A row of one field, or a line of blanks: the long way. */
 static const char *read_lone_field(text_rows *rows, const text_layout *l, const char *at,
                                    const char *end, text_error *e) {
@@ -282,7 +294,7 @@ static const char *read_row(text_rows *rows, const text_layout *l, const char *a
         const char *q = wanted ? read_wanted(rows, l, k, p, e) : pass_field(l, k, p, e);
         if (!q) return NULL;
         k += wanted;
-        if (k == l->columns) return line_end(q, end);
+        if (k == l->columns) return row_end(rows, l, q, end);
         p = text_next_field(q, l->delimiter);
         if (!p) return refuse_missing(l, k, at, e);
     }
@@ -328,11 +340,23 @@ typedef struct stretch {
     const uint32_t *last;    /* behind all marks */
 } stretch;
 
+/* Finds the marks of the next whole rows, of which some fields are quoted. */
+static bool find_marks_outside(const text_rows *rows, const text_layout *l, const char *at,
+                               const char *end, stretch *s) {
+    const uint32_t length = end - at > STRETCH ? STRETCH : (uint32_t)(end - at);
+    size_t n = text_marks_outside(at, length, l->delimiter, rows->marks);
+    while (n > 0 && at[rows->marks[n - 1]] != '\n') n--;
+    if (n == 0) return false;
+    *s = (stretch){at, at + rows->marks[n - 1] + 1, rows->marks, rows->marks + n};
+    return true;
+}
+
 /* Finds the marks of the next whole lines. False: the first line is too long for a stretch, or
  * fields are parted by blanks, which have no marks. */
 static bool find_marks(const text_rows *rows, const text_layout *l, const char *at, const char *end,
                        stretch *s) {
     if (l->delimiter == ' ') return false;
+    if (rows->quoted) return find_marks_outside(rows, l, at, end, s);
     if (end - at > STRETCH) {
         end = memrchr(at, '\n', STRETCH);
         if (!end++) return false;
@@ -342,12 +366,23 @@ static bool find_marks(const text_rows *rows, const text_layout *l, const char *
     return true;
 }
 
+/* The number in quotes between p and the mark at `end`, as column k. False: not the short way. */
+static bool read_quoted(text_rows *rows, const text_layout *l, int k, const char *p,
+                        const char *end) {
+    text_number n;
+    while (text_is_blank(end[-1], l->delimiter)) end--;
+    if (end - p++ < 2 || *--end != '"') return false;
+    return read_short(rows, l, k, p, end - p) ||
+           (text_scan(p, &n) == end && store_number(l->dtype, &rows->columns[k], rows->n, &n));
+}
+
 /* The number between p and the mark at `end`, as column k. False: not the short way. */
 static inline bool read_between(text_rows *rows, const text_layout *l, int k, const char *p,
                                 const char *end) {
     text_number n;
     if (read_short(rows, l, k, p, end - p)) return true;
     if (text_is_blank(*p, l->delimiter)) p = text_skip_blanks(p, l->delimiter);
+    if (*p == '"') return read_quoted(rows, l, k, p, end);
     const char *q = text_scan(p, &n);
     if (!q) return false;
     if (q != end) q = text_skip_blanks(q, l->delimiter);
@@ -396,7 +431,7 @@ static const char *read_stretch(text_rows *rows, const text_layout *l, stretch *
 static const char *read_columns(text_rows *rows, const text_layout *l, const char *at,
                                 const char *end, text_error *e) {
     stretch s;
-    if (l->fields[l->columns - 1] == 0) return read_first(rows, l, at, end, e);
+    if (l->fields[l->columns - 1] == 0 && !rows->quoted) return read_first(rows, l, at, end, e);
     while (at && at < end && rows->n < rows->most)
         at = find_marks(rows, l, at, end, &s) ? read_stretch(rows, l, &s, end, e)
                                               : read_line(rows, l, at, end, e);
@@ -418,11 +453,13 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
                         : read_columns(rows, layout, at, end, error);
 }
 
-const char *text_rows_skip(const text_layout *layout, const char *at, const char *end, int64_t most,
-                           int64_t *n) {
+const char *text_rows_skip(const text_layout *layout, bool quoted, const char *at, const char *end,
+                           int64_t most, int64_t *n) {
     int64_t rows = 0;
-    for (; at < end && rows != most; at = line_end(at, end))
+    while (at < end && rows != most) {
         rows += *text_skip_blanks(at, layout->delimiter) != '\n';
+        at = quoted ? text_row_end(at, end, layout->delimiter) : line_end(at, end);
+    }
     *n = rows;
     return at;
 }

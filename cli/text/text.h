@@ -1,9 +1,10 @@
 /* Text: rows of fields, and the numbers of some of their columns.
  *
  * A row is a line with anything but blanks on it. Its fields are separated by one character, or by
- * runs of blanks and tabs; a field may stand in double quotes. Text is untrusted input, and these
- * functions are pure, so that a fuzzer can drive them: a text is [at, end), ends with a newline
- * (unless it is empty), holds no NUL, and TEXT_SLACK bytes behind it may be read. */
+ * runs of blanks and tabs; a field may stand in double quotes, and then hold newlines, unless
+ * blanks separate fields. Text is untrusted input, and these functions are pure, so that a fuzzer
+ * can drive them: a text is [at, end), ends with the newline of a row (unless it is empty), holds
+ * no NUL, and TEXT_SLACK bytes behind it may be read. Somewhere behind it there is a NUL. */
 #ifndef BITFOLD_CLI_TEXT_TEXT_H
 #define BITFOLD_CLI_TEXT_TEXT_H
 
@@ -14,8 +15,7 @@
 typedef struct text_options {
     const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
-    char delimiter;      /* ' ' for blanks and tabs; '\0': tab, ';' or ',', whichever the first row
-                            has (in this order), otherwise ' ' */
+    char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
     bool header;         /* the first row holds names; as it does if a column has a name */
     bool table;     /* columns not given: all; header not given: if all in it look like names */
     bf_dtype dtype; /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
@@ -37,6 +37,12 @@ typedef struct text_error {
     const char *at;
     char what[240], hint[240];
 } text_error;
+
+/* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order); else ' '. */
+char text_find_delimiter(const char *at, const char *end);
+
+/* The end of the row that p is in, outside of quotes. */
+const char *text_row_end(const char *p, const char *end, char delimiter);
 
 /* Finds the layout from the first row, which *at then points behind if it is a header. False: it is
  * refused (error->at is NULL if it is the options that are at fault, or memory). Free it in either
@@ -73,6 +79,7 @@ typedef struct text_rows {
     text_column *columns;
     int64_t n, room;
     int64_t most;    /* rows to read now */
+    bool quoted;     /* some fields are; set by the caller */
     void *memory;    /* where the numbers are */
     uint32_t *marks; /* places in a stretch of the text */
 } text_rows;
@@ -92,8 +99,9 @@ const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, 
 const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
                            const char *end, int64_t most, text_error *error);
 
-/* Passes over `most` rows (-1: all) without a look at their fields; *n says how many there were. */
-const char *text_rows_skip(const text_layout *layout, const char *at, const char *end, int64_t most,
-                           int64_t *n);
+/* Passes over `most` rows (-1: all) without a look at their fields; *n says how many there were.
+ * quoted: as in text_rows. */
+const char *text_rows_skip(const text_layout *layout, bool quoted, const char *at, const char *end,
+                           int64_t most, int64_t *n);
 
 #endif
