@@ -228,6 +228,9 @@ static int refuse_text_options(const source *s, const input *in) {
     const char *option = t->columns             ? "--column"
                          : t->delimiter         ? "--delimiter"
                          : t->header            ? "--header"
+                         : t->nulls             ? "--null"
+                         : t->skip_nulls        ? "--null-policy"
+                         : t->lax               ? "--lax"
                          : in->dtype != BF_NONE ? "--dtype"
                                                 : NULL;
     if (!option) return EXIT_DONE;

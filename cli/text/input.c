@@ -479,6 +479,7 @@ text_status text_read_piece(const text_input *t, text_piece *p, text_selection *
     const char *at = wanted == 0
                          ? p->end
                          : text_rows_read(rows, &t->layout, p->at, p->end, wanted, &refusal->error);
+    if (!at && rows->no_memory) return TEXT_NO_MEMORY;
     if (!at) {
         place_refusal(t, p, refusal);
         return TEXT_REFUSED;

@@ -3,6 +3,7 @@ import csv
 import io
 import os
 import random
+import subprocess
 import unittest
 
 from command import CommandTest
@@ -130,6 +131,140 @@ class Tables(CommandTest):
     def test_blanks_part_fields_of_one_line(self):
         self.refused(3, "-:1: a quoted field", "sum", "--column", 2, "--delimiter", " ",
                      stdin=b'1 "2\n3" 4\n')
+
+
+SHOW_ROWS = os.environ.get("BITFOLD_SHOW_ROWS", "show_rows")
+NULLS = ["NA", "-", "N/A", "-999"]
+SPACED = [" a", "b ", " c d ", "NA", "-", "N/A", "-999", "7", "1.5", "NA "]
+
+
+def loose_field(r, word, delimiter):
+    """The same, but blanks may be at the ends of what is not in quotes."""
+    must = any(c in word for c in '"\r\n' + delimiter)
+    quote = must or r.random() < 0.3
+    return (quoted(word), True) if quote else (word, False)
+
+
+class Strings(CommandTest):
+    """Strings, numbers and NULLs as the reader hands them to commands."""
+
+    def show(self, data, *options, pipe=False, j=1, part=0, most=0):
+        """The lines that show_rows prints."""
+        arguments = [SHOW_ROWS, "-" if pipe else self.write("x", data), j, part, most, *options]
+        done = subprocess.run(list(map(str, arguments)), input=data if pipe else b"",
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        lines = done.stdout.decode().split("\n")[:-1]
+        return lines[len(lines) - lines[::-1].index("again"):] if "again" in lines else lines
+
+    def text(self, r, delimiter, size):
+        """Rows of fields, and whether each was in quotes."""
+        rows, lines, n = [], ["a%sb%sc" % (delimiter, delimiter)], 0
+        while n < size:
+            words = [r.choice(WORDS + SPACED) for _ in range(2)] + [str(r.randrange(-999, 999))]
+            fields = [loose_field(r, w, delimiter) for w in words]
+            rows.append([(w, q) for w, (_, q) in zip(words, fields)])
+            lines.append(delimiter.join(f for f, _ in fields))
+            n += len(lines[-1])
+        return r.choice(["\n", "\r\n"]).join(lines), rows
+
+    @staticmethod
+    def shown(word, in_quotes, nulls=()):
+        null = not in_quotes and (word == "" or word in nulls)
+        return "NULL" if null else "=" + word.encode().hex()
+
+    def test_strings_are_those_of_python(self):
+        for seed in range(CASES * 2):
+            r = random.Random(seed)
+            delimiter = r.choice(",;\t|")
+            nulls = r.sample(NULLS, r.randrange(len(NULLS)))
+            text, rows = self.text(r, delimiter, r.choice([0, 30, 1000, 20_000]))
+            self.assertEqual(read(text, delimiter), [[w for w, _ in row] for row in rows])
+            want = ["%s %s" % tuple(self.shown(*f, nulls) for f in row[:2]) for row in rows]
+            options = ["strings=b,a", "delimiter=" + delimiter, "nulls=" + ",".join(nulls)]
+            for _ in range(4):
+                how = {"pipe": r.random() < 0.3, "j": r.choice(THREADS), "most": r.choice([0, 7, 999]),
+                       "part": r.choice([0, 1, 10, 100, 1000])}
+                got = self.show(text.encode(), *options, "settled=1", **how)
+                self.assertEqual(got, want, (seed, how))
+
+    def test_keys_are_numbers_until_one_is_none(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            values = [str(r.randrange(-99, 99)) for _ in range(r.choice([1, 10, 3000]))]
+            if r.random() < 0.3:
+                values[r.randrange(len(values))] = ""
+            if r.random() < 0.3:
+                values[r.randrange(len(values))] = "2.5"
+            words = r.random() < 0.5
+            if words:
+                values[r.randrange(len(values))] = r.choice(["x", "1x", " y"])
+            real = "2.5" in values
+            text = "k,v\n" + "".join("%s,1\n" % v for v in values)
+            for _ in range(3):
+                how = {"pipe": r.random() < 0.5, "j": r.choice(THREADS), "most": r.choice([0, 50]),
+                       "part": r.choice([0, 10, 1000])}
+                got = self.show(text.encode(), "keys=k", "settled=1", **how)
+                if words:
+                    want = [self.shown(v, False) for v in values]
+                else:
+                    want = ["NULL" if v == "" else v for v in values]
+                    got = [str(float.fromhex(g)).removesuffix(".0") if real and g != "NULL" else g
+                           for g in got]
+                self.assertEqual(got, want, (seed, how))
+
+    def test_a_column_can_be_numbers_and_strings(self):
+        got = self.show(b"a,b\n007,x\n\"8\",\n 9 ,\"\"\n", "columns=a", "strings=a,b", "settled=1")
+        self.assertEqual(got, ["7=303037 =78", "8=38 NULL", "9=203920 ="])
+
+    def test_short_rows_hold_no_value(self):
+        got = self.show(b"a,b,c\n1,x,2\n3\n4,y\n,\n5,z,6,7\n", "columns=a,c", "strings=b", "lax=1",
+                        "skip=1", "settled=1")
+        self.assertEqual(got, ["1 =78 2", "3 NULL NULL", "4 =79 NULL", "NULL NULL NULL", "5 =7a 6"])
+
+    def test_bytes_that_are_no_text_of_any_encoding_are_kept(self):
+        got = self.show(b"a,b\n\xff\xfe,1\n\x01\x80,2\n", "strings=a")
+        self.assertEqual(got, ["=fffe", "=0180"])
+
+
+class Nulls(CommandTest):
+    DATA = b"a,b\n1,NA\n,3\n4,\"5\"\n7\n-999,9\n"
+
+    def test_they_are_refused_with_their_line(self):
+        name = self.write("x", self.DATA)
+        self.refused(3, "x:3: an empty field", "sum", "--column", "a", name)
+        self.refused(3, "x:2: not a number: 'NA'", "sum", "--column", "b", "--null", "NA", name)
+        self.refused(3, "x:5: no column 2", "sum", "--column", "b", "--null", "NA",
+                     "--null-policy", "skip", name)
+        self.refused(3, "x:6: not a number: '-999'", "sum", "--column", "a", "--null", "-999",
+                     "--count", 1, "--offset", 4, name)
+
+    def test_they_are_left_out_of_each_column(self):
+        skip = ["--null", "NA,-999", "--null-policy", "skip", "--lax", "--column", "a,b"]
+        for name in [self.write("x", self.DATA), "-"]:
+            for op, a, b in [("sum", 12, 17), ("max", 7, 9), ("prod", 28, 135), ("argmax", 3, 4),
+                             ("argmin", 0, 1)]:
+                got = self.result(op, *skip, name, stdin=self.DATA)
+                self.assertEqual(got, "a\t%d\nb\t%d" % (a, b), op)
+
+    def test_random_columns(self):
+        for seed in range(CASES // 3):
+            r = random.Random(seed)
+            values = [r.choice([None, r.randrange(-9, 9), r.randrange(10**6)])
+                      for _ in range(r.choice([1, 100, 60_000]))]
+            data = "".join("%s,x\n" % ("" if v is None else v) for v in values).encode()
+            there = [v for v in values if v is not None] or [0]
+            for name in [self.write("x", data), "-"]:
+                skip = ["--null-policy", "skip", "--column", 1, "-j", r.choice(THREADS), name]
+                self.assertEqual(self.result("sum", *skip, stdin=data), str(sum(there)))
+                if any(v is not None for v in values):
+                    self.assertEqual(self.result("argmin", *skip, stdin=data),
+                                     str(values.index(min(there))))
+
+    def test_commands_that_cannot_leave_rows_out_say_so(self):
+        for command in ["hist", "count", "median", "describe"]:
+            self.refused(2, "cannot leave rows out", command, "--column", "1", "--null-policy", "skip",
+                         stdin=b"1\n")
 
 
 if __name__ == "__main__":

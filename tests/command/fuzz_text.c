@@ -61,10 +61,25 @@ typedef struct reading {
     bool refused;
 } reading;
 
+/* A digest of what row i holds besides numbers. */
+static double digest(const text_rows *rows, int64_t i) {
+    uint32_t hash = 2166136261;
+    for (int k = 0; k < rows->count; k++) {
+        const text_column *c = &rows->columns[k];
+        const int64_t *offsets = c->strings.offsets;
+        hash = (hash ^ (!c->valid || text_has_bit(c->valid, i))) * 16777619;
+        for (int64_t at = offsets ? offsets[i] : 0; offsets && at < offsets[i + 1]; at++)
+            hash = (hash ^ (unsigned char)c->strings.bytes[at]) * 16777619;
+    }
+    return hash;
+}
+
 static void append(reading *x, const text_input *t, const text_rows *rows, int64_t size) {
     const int last = text_candidates(&t->layout) - 1;
     require(x->n + rows->n <= size);
-    if (text_candidate(&t->layout, last) == BF_F64)
+    if (rows->special)
+        for (int64_t i = 0; i < rows->n; i++) x->numbers[x->n + i] = digest(rows, i);
+    else if (text_candidate(&t->layout, last) == BF_F64)
         memcpy(x->numbers + x->n, text_rows_numbers(rows, &t->layout, 0, last),
                (size_t)rows->n * sizeof *x->numbers);
     else
@@ -96,7 +111,9 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     text_piece piece = {.buffer = NULL};
     text_refusal refusal = {.line = 0};
     reading x = {malloc((size_t)(size + 1) * sizeof *x.numbers), 0, false};
-    memset(forms, TEXT_INTEGERS | TEXT_FLOATS, sizeof forms);
+    for (int k = 0; k < t->layout.columns && k < (int)sizeof forms; k++)
+        forms[k] =
+            TEXT_INTEGERS | TEXT_FLOATS | (t->layout.kinds[k] != TEXT_NUMBERS ? TEXT_STRINGS : 0);
     require(x.numbers != NULL && text_rows_open(&rows, &t->layout, forms));
     if (step > 0) {
         free(t->first.buffer); /* it is of another size */
@@ -166,7 +183,13 @@ static text_options options_of(uint8_t choice) {
     static const char *const columns[] = {NULL, "1", "2", "a", "2,1", "3,b,1", NULL, "4"};
     static const char delimiters[] = {'\0', ',', ' ', '\t'};
     static const bf_dtype dtypes[] = {BF_NONE, BF_F64, BF_F16, BF_I16};
+    const bool strings = choice >= 128;
     return (text_options){.columns = columns[choice % 8],
+                          .strings = strings && choice / 8 % 2 ? "2,1" : NULL,
+                          .keys = strings && choice / 16 % 2 ? "1" : NULL,
+                          .nulls = strings ? "x,7" : NULL,
+                          .skip_nulls = strings && choice / 32 % 2,
+                          .lax = strings && choice / 64 % 2,
                           .delimiter = delimiters[choice / 8 % 4],
                           .header = choice % 8 == 6,
                           .table = choice / 8 % 2 == 1,
