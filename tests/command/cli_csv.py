@@ -1,12 +1,17 @@
 """CSV as RFC 4180 has it and as it is in the world: against Python's csv module."""
 import csv
+import gzip
 import io
+import lzma
 import os
 import random
+import shutil
 import subprocess
 import unittest
 
-from command import CommandTest
+import numpy as np
+
+from command import SANITIZED, CommandTest, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 6
 THREADS = [1, 2, 3, 8]
@@ -265,6 +270,87 @@ class Nulls(CommandTest):
         for command in ["hist", "count", "median", "describe"]:
             self.refused(2, "cannot leave rows out", command, "--column", "1", "--null-policy", "skip",
                          stdin=b"1\n")
+
+
+def zstd(data):
+    """Compressed by the tool, which may not be there."""
+    return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout
+
+
+CODECS = {"gz": gzip.compress, "xz": lzma.compress}
+if shutil.which("zstd"):
+    CODECS["zst"] = zstd
+
+
+class Compressed(CommandTest):
+    def setUp(self):
+        super().setUp()
+        r = random.Random(3)
+        self.data = b"a,b\n" + b"".join(b"%d,\"x\ny\"\n" % r.randrange(1000) for _ in range(60_000))
+        self.want = self.result("sum", "--column", "a", stdin=self.data)
+
+    def test_files_and_pipes(self):
+        for name, compress in CODECS.items():
+            packed = compress(self.data)
+            for j in THREADS:
+                for file in [self.write("x." + name, packed), self.write("noname", packed), "-"]:
+                    got = self.result("sum", "--column", "a", "-j", j, file, stdin=packed)
+                    self.assertEqual(got, self.want, (name, file))
+            half = len(self.data) // 2
+            two = compress(self.data[:half]) + compress(self.data[half:])
+            self.assertEqual(self.result("sum", "--column", "a", stdin=two), self.want, name)
+            self.assertEqual(self.result("sum", stdin=compress(b"")), "0")
+
+    def test_what_must_be_read_twice(self):
+        late = self.data + b"0.5,x\n"
+        for name, compress in CODECS.items():
+            for memory in [[], ["--memory", "100M"]]:
+                got = self.result("median", "--column", "a", *memory, stdin=compress(late))
+                self.assertEqual(got, self.result("median", "--column", "a", stdin=late), name)
+                got = self.result("hist", "--column", "a", "--bins", 7, stdin=compress(late))
+                self.assertEqual(got, self.result("hist", "--column", "a", "--bins", 7, stdin=late))
+
+    def test_arrays(self):
+        with open(self.save("x.npy", np.arange(10000.0).reshape(100, 100)), "rb") as f:
+            data = f.read()
+        for compress in CODECS.values():
+            self.assertEqual(self.result("sum", stdin=compress(data)), "49995000")
+            self.assertEqual(self.result("max", "--axis", 0, self.write("y", compress(data))),
+                             self.result("max", "--axis", 0, self.path("x.npy")))
+
+    def test_damaged_data_are_refused(self):
+        for name, compress in CODECS.items():
+            packed = compress(self.data)
+            for bad, what in [(packed[:len(packed) // 2], "the compressed data end too early"),
+                              (packed[:-1], "the compressed data end too early"),
+                              (packed[:50] + b"damage" * 9 + packed[104:], "")]:
+                self.refused(3, what, "sum", "--column", "a", stdin=bad)
+                self.refused(3, what, "sum", "--column", "a", self.write("x", bad))
+
+    def test_an_error_names_its_line_of_the_text(self):
+        for compress in CODECS.values():
+            self.refused(3, "-:120002: not a number: 'oops'", "sum", "--column", "a",
+                         stdin=compress(self.data + b"oops,\n"))
+
+    def test_a_bomb_ends_at_the_longest_line(self):
+        for name, compress in CODECS.items():
+            bomb = compress(b"1" * (270 << 20))
+            self.assertLess(len(bomb), 2 << 20)
+            self.refused(3, "-:1: a line of more than 256 MiB", "sum", stdin=bomb)
+            if not SANITIZED:
+                self.refused(3, "-:1: a line longer than --memory allows", "sum", "--memory", "100M",
+                             stdin=bomb)
+
+    def test_a_missing_library_is_named_with_its_package(self):
+        names = {"gz": ("libz.so.1", "zlib1g"), "xz": ("liblzma.so.5", "liblzma5"),
+                 "zst": ("libzstd.so.1", "libzstd1")}
+        for name, compress in CODECS.items():
+            library, package = names[name]
+            self.write(library, b"")
+            done = run("sum", stdin=compress(b"1"), env={"LD_LIBRARY_PATH": self.path("")})
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(library + " is not on this machine", done.stderr.decode())
+            self.assertIn(package, done.stderr.decode())
 
 
 if __name__ == "__main__":

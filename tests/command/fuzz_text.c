@@ -77,6 +77,7 @@ static double digest(const text_rows *rows, int64_t i) {
 static void append(reading *x, const text_input *t, const text_rows *rows, int64_t size) {
     const int last = text_candidates(&t->layout) - 1;
     require(x->n + rows->n <= size);
+    if (rows->n == 0) return;
     if (rows->special)
         for (int64_t i = 0; i < rows->n; i++) x->numbers[x->n + i] = digest(rows, i);
     else if (text_candidate(&t->layout, last) == BF_F64)
