@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* String i has the bytes from offsets[i] to offsets[i + 1]: as bf_strings. */
 typedef struct text_strings {
@@ -18,6 +19,16 @@ typedef struct text_strings {
 /* Makes a field string number i, once those before it are there. quoted: it is the text between the
  * quotes, where two stand for one. False: there is no memory. */
 bool text_strings_put(text_strings *s, int64_t i, const char *at, const char *end, bool quoted);
+
+/* The same of n bytes that are as they should be, if they are few and there is room for them: 16
+ * bytes at `at` may be read. */
+static inline bool text_strings_put_short(text_strings *s, int64_t i, const char *at, size_t n) {
+    const int64_t begin = s->offsets[i];
+    if (n > 16 || begin + 16 > s->room) return false;
+    memcpy(s->bytes + begin, at, 16);
+    s->offsets[i + 1] = begin + (int64_t)n;
+    return true;
+}
 
 /* Appends n strings of `from`, from number `first` on, to those that s has. s->offsets has room for
  * them. False: there is no memory. */

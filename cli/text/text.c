@@ -503,25 +503,48 @@ static inline bool read_between(text_rows *rows, const text_layout *l, int k, co
     return q == end && store_number(l->dtype, &rows->columns[k], rows->n, &n);
 }
 
+/* Whether there is a quote among n bytes. */
+static inline bool has_quote(const char *p, size_t n) {
+    if (n > 16) return memchr(p, '"', n) != NULL;
+    const int first = text_find_near(p, '"');
+    if (first < 8) return (size_t)first < n;
+    return n > 8 && (size_t)text_find_near(p + 8, '"') < n - 8;
+}
+
+/* Whether quotes stand in pairs. */
+static bool has_pairs(const char *p, const char *end) {
+    for (; (p = memchr(p, '"', (size_t)(end - p))) != NULL; p += 2)
+        if (p + 1 == end || p[1] != '"') return false;
+    return true;
+}
+
+/* The field between p and the mark at `end`, as column k of strings. False: not the short way. */
+static inline bool put_near(text_rows *rows, const text_layout *l, int k, const char *p,
+                            const char *end) {
+    size_t n = (size_t)(end - p);
+    if (n > 0 && *end == '\n' && end[-1] == '\r') n--;
+    if (n == 0 || text_is_blank(*p, l->delimiter) || l->nulls.begins[(unsigned char)*p])
+        return false;
+    if (*p == '"') {
+        if (n < 2 || p[n - 1] != '"' || has_quote(p + 1, n - 2)) return false;
+        p++;
+        n -= 2;
+    }
+    return text_strings_put_short(&rows->columns[k].strings, rows->n, p, n);
+}
+
 /* The field between p and the mark at `end`, as column k that may hold strings. False: it must be
  * read the long way. */
 static bool read_special(text_rows *rows, const text_layout *l, int k, const char *p,
                          const char *end) {
     const text_column *c = &rows->columns[k];
-    const char *const at = text_skip_blanks(p, l->delimiter);
-    if (*at == '"') { /* closed there, and all between is quoted */
-        const char *last = end;
-        while (text_is_blank(last[-1], l->delimiter)) last--;
-        text_field f = {at + 1, last - 1, end, last - at < 2 || last[-1] != '"'};
-        return !f.broken && !memchr(f.at, '"', (size_t)(f.end - f.at)) &&
-               put_field(rows, l, k, p, at, f);
-    }
-    if (!c->strings.offsets && !l->nulls.numbers && has_numbers(rows, l, k) &&
-        read_between(rows, l, k, p, end))
-        return true;
-    const char *last = end;
+    if (c->only_strings && put_near(rows, l, k, p, end)) return true;
+    if (c->only_numbers && read_between(rows, l, k, p, end)) return true;
+    const char *const at = text_skip_blanks(p, l->delimiter), *last = end;
     while (last > at && text_is_blank(last[-1], l->delimiter)) last--;
-    return put_field(rows, l, k, p, at, (text_field){at, last > at ? last : at, end, false});
+    if (*at != '"') return put_field(rows, l, k, p, at, (text_field){at, last, end, false});
+    const text_field f = {at + 1, last - 1, end, last - at < 2 || last[-1] != '"'};
+    return !f.broken && has_pairs(f.at, f.end) && put_field(rows, l, k, p, at, f);
 }
 
 /* Reads a row that begins at p, by its marks. Returns its end; NULL: it must be read the long way,
@@ -590,6 +613,8 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
                                                           : CAN_ALL;
         c->can = has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
+        c->only_strings = c->strings.offsets && !has_numbers(rows, layout, k);
+        c->only_numbers = !c->strings.offsets && !layout->nulls.numbers;
         if (c->valid) memset(c->valid, 0xff, (size_t)rows->room / 8);
         if (c->strings.offsets) c->strings.offsets[0] = 0;
         rows->special = rows->special || layout->kinds[k] != TEXT_NUMBERS;

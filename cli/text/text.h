@@ -93,6 +93,7 @@ typedef struct text_column {
     unsigned can;   /* bit i: all numbers are candidate i's */
     bool words;     /* some field is no number */
     text_strings strings;
+    bool only_strings, only_numbers;
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 
