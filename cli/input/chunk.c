@@ -17,12 +17,12 @@ static void fetch_text(chunk *c, const chunk_plan *plan) {
     c->end = c->status != TEXT_OK || t->ended;
 }
 
-static void make_text(chunk *c, const chunk_plan *plan, int64_t number) {
+static void make_text(chunk *c, const chunk_plan *plan, int64_t number, int64_t row) {
     const source *s = plan->source;
     const bool file = !plan->stream;
     c->n = c->bytes = 0;
     if (plan->selection) c->before = *plan->selection;
-    if (file) c->status = text_take_part(s->text, &c->piece, plan->first + number);
+    if (file) c->status = text_take_part(s->text, &c->piece, plan->first + number, row);
     if (c->status == TEXT_OK) {
         c->bytes = c->piece.end - c->piece.begin;
         c->status = text_read_piece(s->text, &c->piece, plan->selection, &c->rows, &c->refusal);
@@ -59,9 +59,10 @@ static void view_elements(chunk *c, const chunk_plan *plan, int64_t number) {
 /* ---- both ------------------------------------------------------------------------------------ */
 
 chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection,
-                         int64_t first, int64_t end) {
-    chunk_plan plan = {
-        .source = s, .forms = forms, .selection = selection, .first = first, .total = INT64_MAX};
+                         int64_t first, int64_t end, int64_t row) {
+    chunk_plan plan = {.source = s, .forms = forms, .selection = selection, .total = INT64_MAX};
+    plan.first = first;
+    plan.row = row;
     plan.stream = s->text ? !s->text->file : s->stream;
     if (s->text) {
         if (!plan.stream) plan.total = end - first;
@@ -93,12 +94,20 @@ void chunk_fetch(chunk *c, const chunk_plan *plan, int64_t number) {
         view_elements(c, plan, number);
 }
 
-void chunk_make(chunk *c, const chunk_plan *plan, int64_t number) {
+void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row) {
     const source *s = plan->source;
     if (s->text)
-        make_text(c, plan, number);
+        make_text(c, plan, number, row);
     else if (!plan->stream)
         view_elements(c, plan, number);
+}
+
+bool chunk_is_guess(const chunk_plan *plan, int64_t row) {
+    return plan->source->text && !plan->stream && row < 0;
+}
+
+bool chunk_follows(const chunk *c, const chunk_plan *plan, int64_t row) {
+    return !plan->source->text || plan->stream || text_follows(&c->piece, row);
 }
 
 int chunk_check(const chunk *c, const source *s) {

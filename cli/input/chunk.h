@@ -27,14 +27,16 @@ typedef struct chunk_plan {
     const unsigned char *forms; /* of each column of text */
     text_selection *selection;  /* of text; NULL: all rows are wanted */
     bool stream;
-    int64_t first;    /* the first part of a text, or element of an array, that is wanted */
+    int64_t first; /* the first part of a text, or element of an array, that is wanted */
+    int64_t row;   /* of text that is a file: where its first wanted row begins; -1: as guessed */
     int64_t elements; /* of a chunk of an array */
     int64_t total;    /* chunks; INT64_MAX of a stream */
 } chunk_plan;
 
-/* Of a text that is a file, the parts in [first, end); of others, all from `first` on. */
+/* Of a text that is a file, the parts in [first, end), whose rows begin at `row`; of others, all
+ * from `first` on. */
 chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection,
-                         int64_t first, int64_t end);
+                         int64_t first, int64_t end, int64_t row);
 
 /* False if there is no memory; close it in either case. */
 bool chunk_open(chunk *c, const chunk_plan *plan);
@@ -43,9 +45,14 @@ void chunk_close(chunk *c);
 /* Takes the next bytes of a stream; by one thread at a time, in the order of the chunks. */
 void chunk_fetch(chunk *c, const chunk_plan *plan, int64_t number);
 
-/* Makes the rows of a chunk; of a stream, from the bytes it has. Several threads may make chunks,
- * but only one if there is a selection. */
-void chunk_make(chunk *c, const chunk_plan *plan, int64_t number);
+/* Makes the rows of a chunk; of a stream, from the bytes it has. row: where those of a part of a
+ * file begin; -1: it is guessed. Several threads may make chunks, but only one if there is a
+ * selection. */
+void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row);
+
+/* Whether a chunk was made of a guess; and whether that is right, if its rows begin at `row`. */
+bool chunk_is_guess(const chunk_plan *plan, int64_t row);
+bool chunk_follows(const chunk *c, const chunk_plan *plan, int64_t row);
 
 /* Reports why a chunk could not be made. Returns an exit code, EXIT_DONE if it could. */
 int chunk_check(const chunk *c, const source *s);

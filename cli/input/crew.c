@@ -25,6 +25,8 @@ struct crew {
     int depth;     /* slots: chunk i is in slot i % depth */
     int64_t total; /* chunks; INT64_MAX: not known yet */
     int64_t claimed, used;
+    int64_t row; /* where the rows of chunk number `settled` begin; -1: unknown */
+    int64_t settled;
     bool held; /* the caller uses chunk number `used` */
     bool quit;
 };
@@ -36,13 +38,14 @@ static bool may_claim(const crew *w) {
     return !w->quit && w->claimed < w->total && w->claimed - w->used < w->depth;
 }
 
-/* Takes the number of a chunk that nobody makes. A helper waits until there is one; false: there is
- * none. */
-static bool claim_chunk(crew *w, bool helper, int64_t *number) {
+/* Takes the number of a chunk that nobody makes, and where its rows begin, or -1. A helper waits
+ * until there is one; false: there is none. */
+static bool claim_chunk(crew *w, bool helper, int64_t *number, int64_t *row) {
     pthread_mutex_lock(&w->lock);
     while (helper && !w->quit && w->claimed < w->total && !may_claim(w))
         pthread_cond_wait(&w->freed, &w->lock);
     const bool there = may_claim(w);
+    *row = w->claimed == w->settled ? w->row : -1;
     if (there) *number = w->claimed++;
     pthread_mutex_unlock(&w->lock);
     return there;
@@ -55,7 +58,8 @@ static void note_end(crew *w, const chunk *c, int64_t number) {
 /* Fetches a stream's next chunk, whose number is taken at the same time. */
 static bool fetch_next(crew *w, bool helper, int64_t *number) {
     pthread_mutex_lock(&w->turn);
-    const bool there = claim_chunk(w, helper, number);
+    int64_t row;
+    const bool there = claim_chunk(w, helper, number, &row);
     if (there) {
         chunk *c = &w->slots[*number % w->depth].chunk;
         chunk_fetch(c, &w->plan, *number);
@@ -69,14 +73,14 @@ static bool fetch_next(crew *w, bool helper, int64_t *number) {
 
 /* Makes one chunk. False: there is none to make. */
 static bool make_next(crew *w, bool helper) {
-    int64_t number;
+    int64_t number, row = -1;
     const bool there =
-        w->plan.stream ? fetch_next(w, helper, &number) : claim_chunk(w, helper, &number);
+        w->plan.stream ? fetch_next(w, helper, &number) : claim_chunk(w, helper, &number, &row);
     if (!there) return false;
     slot *s = &w->slots[number % w->depth];
-    chunk_make(&s->chunk, &w->plan, number);
+    chunk_make(&s->chunk, &w->plan, number, row);
     pthread_mutex_lock(&w->lock);
-    note_end(w, &s->chunk, number);
+    if (!chunk_is_guess(&w->plan, row)) note_end(w, &s->chunk, number);
     s->made = true;
     pthread_cond_signal(&w->made);
     pthread_mutex_unlock(&w->lock);
@@ -112,6 +116,7 @@ crew *crew_open(const chunk_plan *plan, int threads) {
     if (!w) return NULL;
     w->plan = *plan;
     w->total = plan->total;
+    w->row = plan->row;
     pthread_mutex_init(&w->turn, NULL);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->made, NULL);
@@ -167,12 +172,26 @@ static void work_or_wait(crew *w) {
     pthread_mutex_lock(&w->lock);
 }
 
+/* Makes the next chunk again if its rows do not begin where those of the chunk before end; now it
+ * is known where its own end. The lock is held before and after. */
+static void settle_chunk(crew *w, chunk *c) {
+    if (!chunk_follows(c, &w->plan, w->row)) {
+        pthread_mutex_unlock(&w->lock);
+        chunk_make(c, &w->plan, w->used, w->row);
+        pthread_mutex_lock(&w->lock);
+    }
+    note_end(w, c, w->used);
+    w->row = c->piece.next;
+    w->settled = w->used + 1;
+}
+
 chunk *crew_next(crew *w) {
     pthread_mutex_lock(&w->lock);
     free_held(w);
     while (w->used < w->total && !w->slots[w->used % w->depth].made) work_or_wait(w);
     w->held = w->used < w->total;
     chunk *c = w->held ? &w->slots[w->used % w->depth].chunk : NULL;
+    if (c) settle_chunk(w, c);
     pthread_mutex_unlock(&w->lock);
     return c;
 }

@@ -14,6 +14,13 @@
  * recognizes one sequence. */
 #define SLAB_BYTES ((int64_t)256 * 1024 * 1024)
 
+/* Rows of one column, of several chunks. */
+struct gathered {
+    char *numbers;
+    text_strings strings;
+    uint8_t *valid;
+};
+
 /* Rows that are looked at to guess the dtypes of columns. */
 enum { PROBED = 1000 };
 
@@ -29,7 +36,17 @@ bf_dtype rows_candidate(const rows *r, int i) {
 }
 
 bf_dtype rows_dtype(const rows *r, int column) {
-    return rows_candidate(r, __builtin_ctz(r->can[column]));
+    const int i = __builtin_ctz(r->can[column]);
+    return i < TEXT_CANDIDATES ? rows_candidate(r, i) : BF_NONE;
+}
+
+bool rows_has_strings(const rows *r, int column) {
+    const text_input *t = r->source.text;
+    return t && (t->layout.kinds[column] & TEXT_STRINGS_TOO || rows_dtype(r, column) == BF_NONE);
+}
+
+int rows_column_of(const rows *r, const char *item) {
+    return r->source.text ? text_layout_column(&r->source.text->layout, item) : -1;
 }
 
 bool rows_may_resettle(const rows *r) {
@@ -42,7 +59,7 @@ void rows_demand(rows *r, bf_dtype dtype) {
     text_input *t = r->source.text;
     if (!t || t->layout.dtype != BF_NONE) return;
     t->layout.dtype = dtype;
-    for (int k = 0; k < r->columns; k++) r->can[k] = 1;
+    for (int k = 0; k < r->columns; k++) r->can[k] = text_column_can(&t->layout, k);
 }
 
 /* -1: it is none of the candidates. */
@@ -67,9 +84,12 @@ void rows_take_as(rows *r, bf_dtype dtype) {
 static void set_forms(rows *r) {
     const text_layout *l = &r->source.text->layout;
     for (int k = 0; k < r->columns; k++) {
-        r->forms[k] = 0;
+        const bool strings =
+            rows_has_strings(r, k) || (!r->options.settled && r->can[k] & TEXT_CAN_STRINGS);
+        r->forms[k] = strings ? TEXT_STRINGS : 0;
+        if (r->options.settled && rows_dtype(r, k) == BF_NONE) continue;
         for (int i = 0; i < text_candidates(l); i++)
-            if (r->can[k] & 1u << i && (!r->options.settled || r->forms[k] == 0))
+            if (r->can[k] & 1u << i && (!r->options.settled || (r->forms[k] & ~TEXT_STRINGS) == 0))
                 r->forms[k] |= (unsigned char)text_candidate_form(l, i);
     }
 }
@@ -84,10 +104,12 @@ static bool probe_rows(rows *r) {
     int64_t most = text_count_lines(t->first.at, t->first.end);
     if (most > PROBED) most = PROBED;
     if (s->count >= 0 && s->count < most) most = s->count;
-    memset(r->forms, TEXT_INTEGERS | TEXT_FLOATS, (size_t)r->columns);
+    for (int k = 0; k < r->columns; k++)
+        r->forms[k] = r->can[k] == TEXT_CAN_STRINGS ? TEXT_STRINGS : TEXT_INTEGERS | TEXT_FLOATS;
     bool good = text_rows_open(&some, &t->layout, r->forms);
     if (good && s->first == 0 && t->layout.dtype == BF_NONE && most > 0) {
         good = text_rows_reserve(&some, &t->layout, most);
+        some.quoted = text_is_quoted(t, &t->first);
         if (good) text_rows_read(&some, &t->layout, t->first.at, t->first.end, most, &error);
         for (int k = 0; good && k < r->columns; k++) r->can[k] &= some.columns[k].can;
     }
@@ -103,7 +125,9 @@ static bool allocate_columns(rows *r) {
     r->forms = malloc(n);
     r->chunk = calloc(n, sizeof *r->chunk);
     r->gathered = calloc(n, sizeof *r->gathered);
-    for (int k = 0; r->can && k < r->columns; k++) r->can[k] = (1u << rows_candidates(r)) - 1;
+    const source *s = &r->source;
+    for (int k = 0; r->can && k < r->columns; k++)
+        r->can[k] = s->text ? text_column_can(&s->text->layout, k) : 1;
     return r->can && r->forms && r->chunk && r->gathered;
 }
 
@@ -126,6 +150,8 @@ int rows_prepare(rows *r) {
 
 int rows_open(rows *r, const char *name, const input *in, const rows_options *options) {
     *r = (rows){.options = *options};
+    if (in->text.skip_nulls && !options->nulls)
+        return fail(EXIT_USAGE, name, "--null-policy skip: this command cannot leave rows out");
     int code = source_open(&r->source, name, in, options->keep);
     if (code != EXIT_DONE) return code;
     r->source.memory = options->memory;
@@ -144,8 +170,12 @@ int rows_open_column(rows *r, const char *name, const input *in, const rows_opti
 
 static void drop_gathered(rows *r) {
     for (int k = 0; r->gathered && k < r->columns; k++) {
-        free(r->gathered[k]);
-        r->gathered[k] = NULL;
+        struct gathered *g = &r->gathered[k];
+        free(g->numbers);
+        free(g->strings.offsets);
+        free(g->strings.bytes);
+        free(g->valid);
+        *g = (struct gathered){.numbers = NULL};
     }
     r->room = 0;
 }
@@ -265,8 +295,11 @@ static int open_crew(rows *r) {
         if (code != EXIT_DONE) return code;
     }
     const int64_t first = !file ? 0 : s->text ? r->start.part : r->start.at;
-    const chunk_plan plan =
-        chunk_plan_of(s, r->forms, s->text && is_selected(r) ? &r->selection : NULL, first, r->end);
+    int64_t row = -1;
+    const text_status st = s->text && file ? text_find_part(s->text, first, &row) : TEXT_OK;
+    if (st != TEXT_OK) return source_text_failed(s, st, NULL);
+    const chunk_plan plan = chunk_plan_of(
+        s, r->forms, s->text && is_selected(r) ? &r->selection : NULL, first, r->end, row);
     r->crew = crew_open(&plan, r->options.threads);
     return r->crew ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
 }
@@ -313,11 +346,21 @@ static const char *left_of(const rows *r, int k, int i) {
     return numbers ? numbers + (size_t)r->used * bf_dtype_size(rows_candidate(r, i)) : NULL;
 }
 
+static bf_strings strings_of(const text_strings *s, int64_t first, int64_t n) {
+    if (!s->offsets) return (bf_strings){.size = sizeof(bf_strings)};
+    return (bf_strings){sizeof(bf_strings), n, BF_I64, s->offsets + first, s->bytes};
+}
+
 /* Hands out n rows of the present chunk. */
 static void hand_out(rows *r, int64_t n, rows_chunk *out) {
     for (int k = 0; k < r->columns; k++) {
-        r->chunk[k].can = r->can[k];
+        r->chunk[k] = (rows_column){.can = r->can[k]};
         for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = left_of(r, k, i);
+        if (!r->source.text) continue;
+        const text_column *c = &r->current->rows.columns[k];
+        r->chunk[k].strings = strings_of(&c->strings, r->used, n);
+        r->chunk[k].valid = c->valid;
+        r->chunk[k].first = r->used;
     }
     r->used += n;
     r->at += n;
@@ -326,17 +369,43 @@ static void hand_out(rows *r, int64_t n, rows_chunk *out) {
 
 /* ---- several chunks -------------------------------------------------------------------------- */
 
+/* realloc of one of the arrays of a gathered column. */
+static bool reserve_array(void *array, size_t bytes) {
+    void *old, *more;
+    memcpy(&old, array, sizeof old);
+    more = realloc(old, bytes);
+    if (more) memcpy(array, &more, sizeof more);
+    return more != NULL;
+}
+
 /* Makes room for n rows of every column; those gathered stay. */
 static bool reserve_gathered(rows *r, int64_t n) {
     if (n <= r->room) return true;
-    const int64_t room = n > 2 * r->room ? n : 2 * r->room;
-    for (int k = 0; k < r->columns; k++) {
-        char *more = realloc(r->gathered[k], (size_t)room * bf_dtype_size(rows_dtype(r, k)));
-        if (!more) return false;
-        r->gathered[k] = more;
+    const size_t room = (size_t)(n > 2 * r->room ? n : 2 * r->room);
+    bool good = true;
+    for (int k = 0; k < r->columns && good; k++) {
+        struct gathered *g = &r->gathered[k];
+        const text_column *c = r->source.text ? &r->current->rows.columns[k] : NULL;
+        const bf_dtype dtype = rows_dtype(r, k);
+        if (dtype != BF_NONE) good = reserve_array(&g->numbers, room * bf_dtype_size(dtype));
+        if (good && c && c->strings.offsets)
+            good = reserve_array(&g->strings.offsets, (room + 1) * sizeof(int64_t));
+        if (good && c && c->valid) good = reserve_array(&g->valid, room / 8 + 1);
     }
-    r->room = room;
-    return true;
+    if (good) r->room = (int64_t)room;
+    return good;
+}
+
+/* Copies the strings and bits of n rows of the present chunk behind those gathered. */
+static bool gather_others(rows *r, int k, int64_t gathered, int64_t n) {
+    const text_column *c = &r->current->rows.columns[k];
+    struct gathered *g = &r->gathered[k];
+    for (int64_t i = 0; c->valid && i < n; i++) {
+        if ((gathered + i) % 8 == 0) g->valid[(gathered + i) / 8] = 0xff;
+        if (!text_has_bit(c->valid, r->used + i)) text_clear_bit(g->valid, gathered + i);
+    }
+    return !c->strings.offsets ||
+           text_strings_append(&g->strings, gathered, &c->strings, r->used, n);
 }
 
 /* Copies n rows of the present chunk behind those gathered. */
@@ -344,8 +413,11 @@ static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     if (!reserve_gathered(r, gathered + n)) return false;
     for (int k = 0; k < r->columns; k++) {
         const int i = __builtin_ctz(r->can[k]);
-        const size_t bytes = bf_dtype_size(rows_candidate(r, i));
-        memcpy(r->gathered[k] + (size_t)gathered * bytes, left_of(r, k, i), (size_t)n * bytes);
+        const size_t bytes = i < TEXT_CANDIDATES ? bf_dtype_size(rows_candidate(r, i)) : 0;
+        if (bytes > 0)
+            memcpy(r->gathered[k].numbers + (size_t)gathered * bytes, left_of(r, k, i),
+                   (size_t)n * bytes);
+        if (r->source.text && !gather_others(r, k, gathered, n)) return false;
     }
     r->used += n;
     r->at += n;
@@ -354,8 +426,11 @@ static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
 
 static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
     for (int k = 0; k < r->columns; k++) {
-        r->chunk[k] = (rows_column){.can = r->can[k]};
-        r->chunk[k].as[__builtin_ctz(r->can[k])] = r->gathered[k];
+        const struct gathered *g = &r->gathered[k];
+        const int i = __builtin_ctz(r->can[k]);
+        r->chunk[k] = (rows_column){.can = r->can[k], .valid = g->valid};
+        if (i < TEXT_CANDIDATES) r->chunk[k].as[i] = g->numbers;
+        r->chunk[k].strings = strings_of(&g->strings, 0, n);
     }
     out->n = n;
 }

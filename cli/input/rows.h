@@ -17,12 +17,17 @@ typedef struct rows_options {
     spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
     int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     int64_t slab;      /* bytes of an array that are handed out at a time; 0: the usual */
+    bool nulls;        /* numbers that are NULL may be skipped: the caller looks at `valid` */
 } rows_options;
 
-/* The numbers of one column in a chunk. */
+/* The fields of one column in a chunk: numbers, strings or both. */
 typedef struct rows_column {
     const void *as[TEXT_CANDIDATES]; /* as rows_candidate says; NULL: not held in that form */
     unsigned can;                    /* bit i: all numbers so far are candidate i's */
+    bf_strings strings;              /* its offsets are NULL if it holds none */
+    const uint8_t
+        *valid;    /* as in bf_key_column, from bit `first` on: 0 where a row is NULL, whose */
+    int64_t first; /* number is 0 and string empty; NULL: no row is */
 } rows_column;
 
 typedef struct rows_chunk {
@@ -43,7 +48,7 @@ typedef struct rows {
     int columns;
     rows_options options;
     bool ready;            /* to be read */
-    unsigned *can;         /* of each column: candidates that all numbers so far are */
+    unsigned *can;         /* of each column: candidates that all fields so far are */
     unsigned char *forms;  /* of each column of text: what the chunks hold */
     rows_column *chunk;    /* of each column: what was handed out last */
     rows_place origin;     /* where the wanted rows begin */
@@ -54,9 +59,9 @@ typedef struct rows {
     struct crew *crew;     /* who makes chunks; NULL: nobody yet, or the array lies in place */
     struct chunk *current; /* NULL: none */
     int64_t used;          /* rows of the current chunk, or in place, that were handed out last */
-    text_selection selection; /* of text: what is still to be passed over, and to be taken */
-    char **gathered;          /* of each column: room for rows of several chunks, */
-    int64_t room;             /* so many */
+    text_selection selection;  /* of text: what is still to be passed over, and to be taken */
+    struct gathered *gathered; /* of each column: room for rows of several chunks, */
+    int64_t room;              /* so many */
 } rows;
 
 /* rows_next: numbers have shown that a settled column has another dtype than it seemed to have.
@@ -70,8 +75,8 @@ int rows_open_column(rows *r, const char *name, const input *in, const rows_opti
 
 void rows_close(rows *r);
 
-/* The candidates that a column may have as its dtype; and its dtype, the most exact that is left.
- */
+/* The candidates that a column may have as its dtype; and its dtype, the most exact that is left
+ * (BF_NONE: strings). */
 bf_dtype rows_candidate(const rows *r, int i);
 int rows_candidates(const rows *r);
 bf_dtype rows_dtype(const rows *r, int column);
@@ -79,6 +84,13 @@ bf_dtype rows_dtype(const rows *r, int column);
 /* Before the first chunk: text that was asked for in no dtype is read as this one; a number that is
  * none of it is refused. */
 void rows_demand(rows *r, bf_dtype dtype);
+
+/* Whether a column is asked for as strings, or as numbers and found to have some field that is
+ * none. */
+bool rows_has_strings(const rows *r, int column);
+
+/* The wanted column that an item of the options means; -1: none. */
+int rows_column_of(const rows *r, const char *item);
 
 /* Whether all numbers so far are of this dtype; and, before the first chunk, takes them as it. */
 bool rows_can_be(const rows *r, bf_dtype dtype);

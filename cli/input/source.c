@@ -174,6 +174,12 @@ static int became_shorter(const source *s) {
     return fail(EXIT_IO, s->name, "cannot read: the file became shorter meanwhile");
 }
 
+static int read_failed(const source *s, int error) {
+    if (s->tape.unpack && unpack_fault(s->tape.unpack))
+        return fail(EXIT_DATA, s->name, "%s", unpack_fault(s->tape.unpack));
+    return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
+}
+
 int source_text_failed(const source *s, text_status st, const text_refusal *refusal) {
     const int error = errno;
     if (s->tape.spool_error) return temporary_failed(s->tape.spool_error);
@@ -181,7 +187,7 @@ int source_text_failed(const source *s, text_status st, const text_refusal *refu
     const int code = source_check(s);
     if (code != EXIT_DONE) return code;
     if (st == TEXT_NO_MEMORY) return fail_status(BF_E_MEMORY, NULL, s->name);
-    if (st == TEXT_FAILED) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
+    if (st == TEXT_FAILED) return read_failed(s, error);
     char place[PATH_MAX + 32];
     if (refusal->error.at)
         snprintf(place, sizeof place, "%s:%" PRId64, s->name, refusal->line);
@@ -228,6 +234,9 @@ static int refuse_text_options(const source *s, const input *in) {
     const char *option = t->columns             ? "--column"
                          : t->delimiter         ? "--delimiter"
                          : t->header            ? "--header"
+                         : t->nulls             ? "--null"
+                         : t->skip_nulls        ? "--null-policy"
+                         : t->lax               ? "--lax"
                          : in->dtype != BF_NONE ? "--dtype"
                                                 : NULL;
     if (!option) return EXIT_DONE;
@@ -235,11 +244,35 @@ static int refuse_text_options(const source *s, const input *in) {
                 in->dtype != BF_NONE ? " and raw data" : "");
 }
 
+/* What is compressed is a stream, whose first bytes have been read. */
+static int unpack_source(source *s, unsigned char *prefix, int64_t *got) {
+    unpack_error error;
+    if (s->file) {
+        tape_open(&s->tape, s->fd, s->keep);
+        if (lseek(s->fd, (off_t)(s->start + *got), SEEK_SET) < 0)
+            return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
+    }
+    s->file = false;
+    s->stream = true;
+    s->start = 0;
+    if (!tape_unpack(&s->tape, prefix, (size_t)*got, s->keep, &error)) {
+        fail(EXIT_IO, s->name, "%s", error.what);
+        if (error.hint) hint("%s", error.hint);
+        return EXIT_IO;
+    }
+    *got = tape_read(&s->tape, prefix, NPY_PREFIX);
+    return *got < 0 ? source_failed(s, *got, errno) : EXIT_DONE;
+}
+
 /* Recognizes the format by the first bytes. */
 static int recognize_format(source *s, const input *in, int64_t file_size) {
     unsigned char prefix[NPY_PREFIX];
-    const int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
+    int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
     if (got < 0) return source_failed(s, got, errno);
+    if (unpack_knows(prefix, (size_t)got)) {
+        const int unpacked = unpack_source(s, prefix, &got);
+        if (unpacked != EXIT_DONE) return unpacked;
+    }
     if (is_text(s, in, prefix, got)) return open_text(s, in, prefix, (size_t)got, file_size);
     int code = read_header(s, prefix, got);
     if (code == EXIT_DONE) code = check_size(s, file_size);
@@ -419,7 +452,7 @@ int source_failed(const source *s, int64_t got, int error) {
     if (got < 0 && error == ENODATA)
         return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
                     bf_dtype_name(s->layout.dtype));
-    if (got < 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
+    if (got < 0) return read_failed(s, error);
     const int code = source_check(s); /* of a file that cannot be mapped */
     if (code != EXIT_DONE) return code;
     if (s->raw) return fail(EXIT_DATA, s->name, "too short: it ends before --count elements");

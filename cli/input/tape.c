@@ -10,7 +10,20 @@ void tape_open(tape *t, int fd, spool_limit *limit) {
     spool_open(&t->spool, limit);
 }
 
-void tape_close(tape *t) { spool_close(&t->spool); }
+void tape_close(tape *t) {
+    unpack_close(t->unpack);
+    t->unpack = NULL;
+    spool_close(&t->spool);
+}
+
+bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit,
+                 unpack_error *error) {
+    const int fd = t->fd;
+    tape_close(t);
+    tape_open(t, fd, limit);
+    t->unpack = unpack_open(fd, prefix, length, error);
+    return t->unpack != NULL;
+}
 
 /* Gives bytes that the spool holds. */
 static int64_t read_spool(tape *t, void *buffer, size_t size) {
@@ -27,7 +40,8 @@ static int64_t read_spool(tape *t, void *buffer, size_t size) {
 
 /* Gives bytes of the stream itself. */
 static int64_t read_stream(tape *t, void *buffer, size_t size) {
-    const int64_t got = bytes_read(t->fd, buffer, size);
+    const int64_t got =
+        t->unpack ? unpack_read(t->unpack, buffer, size) : bytes_read(t->fd, buffer, size);
     if (got < 0 || !t->keeps) return got;
     if (!spool_write(&t->spool, buffer, (size_t)got)) {
         t->spool_error = errno;

@@ -3,10 +3,12 @@
 #ifndef BITFOLD_CLI_INPUT_TAPE_H
 #define BITFOLD_CLI_INPUT_TAPE_H
 
+#include "input/unpack.h"
 #include "memory/spool.h"
 
 typedef struct tape {
     int fd;
+    unpack *unpack;  /* what fd gives is compressed; NULL: it is not */
     bool keeps;      /* what is read from fd goes to the spool */
     spool spool;     /* the first bytes of the stream */
     int64_t at;      /* the next byte to give */
@@ -16,6 +18,11 @@ typedef struct tape {
 /* limit: of the memory that the spool may take; NULL: the stream is read once. */
 void tape_open(tape *t, int fd, spool_limit *limit);
 void tape_close(tape *t);
+
+/* What comes is compressed, of which the first bytes have been read: the tape begins anew, with
+ * what they decompress to. False: see error. */
+bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit,
+                 unpack_error *error);
 
 /* Reads until size bytes are there or the stream ends. Returns the bytes read, or -1 with errno
  * set. */

@@ -5,6 +5,7 @@
 #include "work/ranks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The library gives a thread at least so many bytes. */
 #define THREAD_BYTES ((int64_t)1024 * 1024)
@@ -21,6 +22,9 @@ typedef struct absorbing {
     rows *rows;
     int candidates;
     bf_state **states; /* [column][candidate]; NULL: the candidate is ruled out */
+    bf_reduction op;
+    char *present; /* numbers of a chunk that are not NULL */
+    int64_t room;  /* bytes */
 } absorbing;
 
 static bf_status open_states(const absorbing *x, bf_reduction op, int64_t start) {
@@ -34,13 +38,62 @@ static bf_status open_states(const absorbing *x, bf_reduction op, int64_t start)
     return st;
 }
 
-static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
+/* The next rows from *at on, before n, that all have a number; *at is then behind them. */
+static int64_t next_present(const rows_column *c, int64_t *at, int64_t n) {
+    while (*at < n && !text_has_bit(c->valid, c->first + *at)) ++*at;
+    const int64_t begin = *at;
+    while (*at < n && text_has_bit(c->valid, c->first + *at)) ++*at;
+    return begin;
+}
+
+/* Absorbs runs of numbers at their own indices; those between are left out. */
+static bf_status absorb_runs(bf_state *state, const rows_column *c, bf_array numbers) {
+    const int64_t n = numbers.shape[0];
+    const char *const all = numbers.data;
+    bf_state_info info = {.size = sizeof info};
+    bf_status st = bf_state_describe(state, &info);
+    for (int64_t at = 0; at < n && st == BF_OK;) {
+        const int64_t begin = next_present(c, &at, n);
+        numbers = bf_array_of(numbers.dtype, all + (size_t)begin * bf_dtype_size(numbers.dtype),
+                              at - begin);
+        st = bf_state_seek(state, info.next + begin);
+        if (st == BF_OK) st = bf_state_absorb(state, &numbers);
+    }
+    return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
+}
+
+/* Absorbs the numbers that are there, one behind another. */
+static bf_status absorb_present(absorbing *x, bf_state *state, const rows_column *c,
+                                bf_array numbers) {
+    const size_t size = bf_dtype_size(numbers.dtype);
+    const int64_t n = numbers.shape[0], bytes = n * (int64_t)size;
+    if (bytes > x->room) {
+        free(x->present);
+        x->present = malloc((size_t)bytes);
+        x->room = x->present ? bytes : 0;
+        if (!x->present) return BF_E_MEMORY;
+    }
+    char *out = x->present;
+    for (int64_t at = 0; at < n;) {
+        const int64_t begin = next_present(c, &at, n);
+        memcpy(out, (const char *)numbers.data + (size_t)begin * size, (size_t)(at - begin) * size);
+        out += (size_t)(at - begin) * size;
+    }
+    numbers = bf_array_of(numbers.dtype, x->present, (out - x->present) / (int64_t)size);
+    return bf_state_absorb(state, &numbers);
+}
+
+static bf_status absorb_column(absorbing *x, const rows_chunk *chunk, int k) {
     const rows_column *c = &chunk->columns[k];
+    const bool indexed = x->op == BF_ARGMIN || x->op == BF_ARGMAX;
     bf_status st = BF_OK;
     for (int i = 0; i < x->candidates && st == BF_OK; i++) {
         if (!(c->can & 1u << i)) continue;
+        bf_state *const state = x->states[k * x->candidates + i];
         const bf_array numbers = bf_array_of(rows_candidate(x->rows, i), c->as[i], chunk->n);
-        st = bf_state_absorb(x->states[k * x->candidates + i], &numbers);
+        st = !c->valid ? bf_state_absorb(state, &numbers)
+             : indexed ? absorb_runs(state, c, numbers)
+                       : absorb_present(x, state, c, numbers);
     }
     return st;
 }
@@ -52,7 +105,7 @@ static int absorb_failed(const absorbing *x, bf_status st) {
     return code == EXIT_DONE ? fail_status(st, x->task->context, s->name) : code;
 }
 
-static int absorb_chunks(const absorbing *x) {
+static int absorb_chunks(absorbing *x) {
     rows_chunk chunk = {.n = 1};
     int code = EXIT_DONE;
     while (code == EXIT_DONE && chunk.n > 0) {
@@ -93,7 +146,7 @@ static int walk_rows(absorbing *x, bf_reduction op, int64_t start, work_thing *t
 }
 
 static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state **states) {
-    absorbing x = {.task = t, .rows = r, .candidates = rows_candidates(r)};
+    absorbing x = {.task = t, .rows = r, .candidates = rows_candidates(r), .op = op};
     const int n = r->columns * x.candidates;
     work_thing *things = calloc((size_t)n, sizeof *things);
     x.states = calloc((size_t)n, sizeof(bf_state *));
@@ -102,6 +155,7 @@ static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state
     if (code == EXIT_DONE) choose_states(&x, states);
     for (int k = 0; x.states && k < n; k++) bf_state_destroy(x.states[k]);
     free(x.states);
+    free(x.present);
     return code == EXIT_DONE ? ranks_merge_states(t->context, states, r->columns, r->source.name)
                              : code;
 }

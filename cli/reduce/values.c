@@ -179,7 +179,8 @@ static int emit_file(task *t, bf_reduction op, running *total, reduced *x, doubl
 static int do_file(task *t, bf_reduction op, const char *name, running *total) {
     reduced x = {.states = NULL};
     const double began = progress_clock();
-    const rows_options how = task_rows(t, op);
+    rows_options how = task_rows(t, op);
+    how.nulls = true;
     int code = ranks_agree(rows_open(&x.rows, name, &t->options->input, &how));
     if (code == EXIT_DONE) code = emit_file(t, op, total, &x, began);
     drop_states(x.states, x.rows.columns);

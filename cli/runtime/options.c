@@ -66,6 +66,13 @@ static bool read_minus(const option_spec *spec, const char *text, void *to) {
     return true;
 }
 
+static bool read_null_policy(const option_spec *spec, const char *text, void *to) {
+    int choice = 0;
+    if (!read_choice(spec, text, &choice)) return false;
+    *(bool *)to = choice == 1;
+    return true;
+}
+
 static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
@@ -94,10 +101,19 @@ static const option_spec shared[] = {
      "between",
      TAKES_INPUT, .read = read_columns, .at = AT(input.text.columns), .repeats = true},
     {"delimiter", 0, "C",
-     "text: what separates fields; ' ' is blanks and tabs (tab, ';' or ',', as in the first row)",
+     "text: what separates fields; ' ' is blanks and tabs (tab, ';', ',' or '|', as in the first "
+     "row)",
      TAKES_INPUT, .read = read_delimiter, .at = AT(input.text.delimiter)},
     {"header", 0, NULL, "text: the first row holds names", TAKES_INPUT, .read = read_flag,
      .at = AT(input.text.header)},
+    {"null", 0, "LIST",
+     "text: fields that hold no value, with commas between (the empty field; never one in quotes)",
+     TAKES_INPUT, .read = read_text, .at = AT(input.text.nulls)},
+    {"null-policy", 0, "error|skip",
+     "text: a field without a value is refused, or left out of a value (error)", TAKES_INPUT,
+     .read = read_null_policy, .at = AT(input.text.skip_nulls)},
+    {"lax", 0, NULL, "text: a field that a row is too short for holds no value", TAKES_INPUT,
+     .read = read_flag, .at = AT(input.text.lax)},
     {"nan", 0, policies, "the result is NaN, ignores NaNs, or is refused (propagate)", TAKES_NAN,
      .read = read_choice, .at = AT(rules.nan)},
     {"out-dtype", 0, out_dtypes, "the dtype of a float result, rounded once (f64)", TAKES_ROUNDING,
@@ -406,8 +422,10 @@ static int check_options(const options *o) {
         return fail(EXIT_USAGE, NULL, "--checkpoint-interval needs --checkpoint");
     const text_options *t = &o->input.text;
     if ((o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW) &&
-        (t->columns || t->delimiter || t->header))
-        return fail(EXIT_USAGE, NULL, "--column, --delimiter and --header belong to text");
+        (t->columns || t->delimiter || t->header || t->nulls || t->skip_nulls || t->lax))
+        return fail(
+            EXIT_USAGE, NULL,
+            "--column, --delimiter, --header, --null, --null-policy and --lax belong to text");
     return EXIT_DONE;
 }
 

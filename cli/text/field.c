@@ -1,8 +1,10 @@
 #include "text/field.h"
 
-/* The end of the quoted text that begins at p; two quotes stand for one. NULL: not on this line. */
-static const char *closing_quote(const char *p) {
-    for (; *p != '\n'; p++) {
+/* The end of the quoted text that begins at p; two quotes stand for one. NULL: there is none, or,
+ * where blanks part fields, not on this line. */
+static const char *closing_quote(const char *p, char delimiter) {
+    const char newline = text_spans_lines(delimiter) ? '\0' : '\n';
+    for (; *p != '\0' && *p != newline; p++) {
         if (*p != '"') continue;
         if (p[1] != '"') return p;
         p++;
@@ -11,7 +13,7 @@ static const char *closing_quote(const char *p) {
 }
 
 static text_field take_quoted(const char *p, char delimiter) {
-    const char *const quote = closing_quote(p + 1);
+    const char *const quote = closing_quote(p + 1, delimiter);
     if (!quote) return (text_field){p, p, p, true};
     const bool ends = text_ends_field(quote + 1, delimiter);
     const char *const next = delimiter == ' ' ? quote + 1 : text_skip_blanks(quote + 1, delimiter);

@@ -21,6 +21,9 @@ static inline const char *text_skip_blanks(const char *p, char delimiter) {
     return p;
 }
 
+/* Whether a quoted field may hold newlines. */
+static inline bool text_spans_lines(char delimiter) { return delimiter != ' '; }
+
 /* Whether a field ends at p, blanks behind it passed. */
 static inline bool text_ends_field(const char *p, char delimiter) {
     return *p == '\n' || *p == delimiter || (delimiter == ' ' && text_is_blank(*p, ' '));

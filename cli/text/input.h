@@ -1,4 +1,4 @@
-/* Where text comes from: a file or a stream, in pieces of whole lines.
+/* Where text comes from: a file or a stream, in pieces of whole rows.
  *
  * Pieces are copies, so that nothing in them changes while they are read, whatever other processes
  * do to the file. */
@@ -8,33 +8,42 @@
 #include "input/tape.h"
 #include "text/text.h"
 
-/* Whole lines in memory, fit for text.h. */
+/* Why what follows is no text, and where; NULL: nothing is wrong. */
+typedef struct text_fault {
+    const char *what, *at;
+} text_fault;
+
+/* Whole rows in memory, fit for text.h. */
 typedef struct text_piece {
     const char *at, *end; /* what is left of it */
     const char *begin;
-    int64_t offset;    /* of begin, from the start of the text */
-    int64_t lines;     /* before begin; -1: not counted */
-    const char *fault; /* why the line behind `end` is no text; NULL: nothing is wrong with it */
-    char *buffer;      /* of `room` bytes and a few more; the pointers above point into it */
+    int64_t offset;     /* of begin, from the start of the text */
+    int64_t next;       /* the offset of the row behind it; -1: unknown, and there is none in it */
+    int64_t lines;      /* before begin; -1: not counted */
+    text_survey survey; /* of what is in it */
+    text_fault fault;   /* in the row behind `end` */
+    char *buffer;       /* of `room` bytes and a few more; the pointers above point into it */
     size_t room;
 } text_piece;
 
 typedef struct text_input {
     text_layout layout;
-    int64_t begin; /* where in the text its rows begin, behind the header */
-    size_t piece;  /* bytes of a piece, but for longer lines */
+    char delimiter; /* as in the layout, which it is found for */
+    int64_t begin;  /* where in the text its rows begin, behind the header */
+    size_t piece;   /* bytes of a piece, but for longer rows */
     /* Of a file, in bytes: */
     int fd;
     bool file;
     int64_t origin; /* where in the file the text starts */
     int64_t size;
+    int64_t second; /* where the rows behind the first piece begin */
     /* Of a stream: */
     tape *tape;
-    char *rest; /* bytes that were read and not yet given out: less than a line */
+    char *rest; /* bytes that were read and not yet given out: less than a row */
     size_t rest_size;
     int64_t offset, lines; /* given out so far */
     int64_t header_lines;  /* before its rows */
-    size_t longest;        /* bytes of a line */
+    size_t longest;        /* bytes of a row */
     bool ended;
     text_piece first; /* the piece with the first row, until it is taken */
 } text_input;
@@ -69,13 +78,25 @@ void text_close(text_input *t);
 /* The parts of a file. */
 int64_t text_parts(const text_input *t);
 
-/* Takes the lines of a file that begin in one part, from 0 on; there may be none. Several threads
- * may take parts. The time is proportional to the bytes of a piece and of the last line, however
- * long lines are. */
-text_status text_take_part(text_input *t, text_piece *p, int64_t part);
+/* Takes the rows of a file that begin in one part, from 0 on; there may be none. row: the offset of
+ * the first row that begins in it or behind it, as the piece before tells; -1: it is guessed, so
+ * that threads need not wait for each other. A guess is wrong only if the part begins within
+ * quotes: the piece must be taken again, then, unless text_follows. The time is proportional to the
+ * bytes of a piece and of the last row, however long rows are. Several threads may take parts. */
+text_status text_take_part(text_input *t, text_piece *p, int64_t part, int64_t row);
 
-/* Takes the next lines of a stream; none at its end. One thread at a time. */
+/* Whether a piece, taken in any way, begins with this row. */
+bool text_follows(const text_piece *p, int64_t row);
+
+/* Where the first row begins that is not before a part: found by reading all before it, if quotes
+ * may hold newlines; otherwise *row is -1, and no guess is wrong. */
+text_status text_find_part(text_input *t, int64_t part, int64_t *row);
+
+/* Takes the next rows of a stream; none at its end. One thread at a time. */
 text_status text_take_next(text_input *t, text_piece *p);
+
+/* Whether rows of a piece may have quoted fields that hold newlines or delimiters. */
+bool text_is_quoted(const text_input *t, const text_piece *p);
 
 /* A stream begins anew; its tape keeps what it gave. */
 void text_rewind(text_input *t);

@@ -8,11 +8,17 @@
 
 /* ---- the first row --------------------------------------------------------------------------- */
 
-static char find_delimiter(const char *row) {
-    static const char marks[] = "\t;,";
-    for (const char *m = marks; *m; m++)
-        for (const char *p = row; *p != '\n'; p++)
-            if (*p == *m) return *m;
+char text_find_delimiter(const char *at, const char *end) {
+    static const char marks[] = "\t;,|";
+    bool found[sizeof marks] = {false}, inside = false;
+    while (at < end && (*at == ' ' || *at == '\r' || *at == '\n')) at++;
+    for (; at < end && *at && (inside || *at != '\n'); at++) {
+        inside ^= *at == '"';
+        const char *const m = inside ? NULL : strchr(marks, *at);
+        if (m) found[m - marks] = true;
+    }
+    for (int i = 0; marks[i]; i++)
+        if (found[i]) return marks[i];
     return ' ';
 }
 
@@ -123,26 +129,79 @@ static bool add_columns(text_layout *l, const char *list, const first_row *row, 
     return true;
 }
 
-/* The fields of both lists, ascending, each once. */
+/* A list of columns, and what they hold. */
+typedef struct wanted_list {
+    const char *columns;
+    unsigned char kind;
+} wanted_list;
+
+enum { LISTS = 4 };
+
+/* The lists of the options; those not given are empty. */
+static void find_lists(const text_options *o, wanted_list lists[LISTS]) {
+    const char *const given[LISTS] = {o->columns, o->also, o->strings, o->keys};
+    static const unsigned char kinds[LISTS] = {TEXT_NUMBERS, TEXT_NUMBERS, TEXT_STRINGS_TOO,
+                                               TEXT_KEYS};
+    for (int i = 0; i < LISTS; i++) lists[i] = (wanted_list){given[i] ? given[i] : "", kinds[i]};
+    if (!o->columns && !o->strings && !o->keys) lists[0].columns = "1";
+}
+
+static bool is_listed(const text_options *o) {
+    return o->columns || o->also || o->strings || o->keys;
+}
+
+static bool lists_have_names(const text_options *o) {
+    wanted_list lists[LISTS];
+    find_lists(o, lists);
+    bool have = false;
+    for (int i = 0; i < LISTS; i++) have = have || has_names(lists[i].columns);
+    return have;
+}
+
+/* Notes what the fields of one list hold. */
+static void note_kinds(text_layout *l, const int *fields, int n, unsigned char kind) {
+    for (int i = 0; i < n; i++) {
+        const int *at =
+            bsearch(&fields[i], l->fields, (size_t)l->columns, sizeof *fields, by_place);
+        l->kinds[at - l->fields] |= kind;
+    }
+}
+
+/* The fields of all lists, ascending, each once. */
 static bool find_columns(text_layout *l, const text_options *o, const first_row *row,
                          text_error *e) {
-    const char *const columns = o->columns ? o->columns : "1", *const also = o->also ? o->also : "";
-    l->fields = calloc(strlen(columns) + strlen(also) + 2, sizeof *l->fields);
-    if (!l->fields || !add_columns(l, columns, row, e) || !add_columns(l, also, row, e))
-        return false;
-    const int n = l->columns;
+    wanted_list lists[LISTS];
+    int ends[LISTS];
+    size_t most = 0;
+    find_lists(o, lists);
+    for (int i = 0; i < LISTS; i++) most += strlen(lists[i].columns) + 1;
+    int *const listed = calloc(most, sizeof *listed);
+    l->fields = calloc(most, sizeof *l->fields);
+    l->kinds = calloc(most, 1);
+    bool good = listed && l->fields && l->kinds;
+    for (int i = 0; i < LISTS && good; i++) {
+        good = add_columns(l, lists[i].columns, row, e);
+        ends[i] = l->columns;
+    }
+    const int n = good ? l->columns : 0;
+    if (good) memcpy(listed, l->fields, (size_t)n * sizeof *listed);
+    if (good) qsort(l->fields, (size_t)n, sizeof *l->fields, by_place);
     l->columns = 0;
-    qsort(l->fields, (size_t)n, sizeof *l->fields, by_place);
     for (int i = 0; i < n; i++)
         if (i == 0 || l->fields[i] != l->fields[i - 1]) l->fields[l->columns++] = l->fields[i];
-    return true;
+    for (int i = 0, at = 0; i < LISTS && good; at = ends[i++])
+        note_kinds(l, listed + at, ends[i] - at, lists[i].kind);
+    free(listed);
+    return good;
 }
 
 static bool all_columns(text_layout *l, int n) {
     l->fields = calloc((size_t)n, sizeof *l->fields);
-    if (!l->fields) return false;
+    l->kinds = malloc((size_t)n);
+    if (!l->fields || !l->kinds) return false;
     l->columns = n;
     for (int i = 0; i < n; i++) l->fields[i] = i;
+    memset(l->kinds, TEXT_NUMBERS, (size_t)n);
     return true;
 }
 
@@ -164,9 +223,8 @@ static bool take_names(text_layout *l, const first_row *row) {
 static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
                         text_error *e) {
     const int all = o->table && row->n > 1 ? row->n : 1;
-    const bool listed = o->columns || o->also;
-    if (listed ? !find_columns(l, o, row, e) : !all_columns(l, all)) return false;
-    l->lone = !o->columns && l->columns == 1;
+    if (is_listed(o) ? !find_columns(l, o, row, e) : !all_columns(l, all)) return false;
+    l->lone = !o->columns && !o->strings && !o->keys && l->columns == 1;
     return !header || take_names(l, row);
 }
 
@@ -181,18 +239,18 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
                       const char *end, text_error *error) {
     const char *p = *at;
     *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
+    layout->nulls = text_nulls_of(options->nulls);
+    layout->skip_nulls = options->skip_nulls;
+    layout->lax = options->lax;
     *error = (text_error){.what = "out of memory"};
-    if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p = *at += 3; /* a byte order mark */
     const char *row = first_line(p, end, layout->delimiter);
-    if (!layout->delimiter) layout->delimiter = row < end ? find_delimiter(row) : ' ';
     if (row < end) row = text_skip_blanks(row, layout->delimiter);
     first_row first;
     bool done = take_first_row(&first, row, end, layout->delimiter, error);
-    const bool header = options->header || (options->table && first.names) ||
-                        (options->columns && has_names(options->columns)) ||
-                        (options->also && has_names(options->also));
+    const bool header =
+        options->header || (options->table && first.names) || lists_have_names(options);
     if (done) done = find_layout(layout, options, &first, header, error);
-    const bool lone = !options->columns && !options->table;
+    const bool lone = !options->columns && !options->strings && !options->keys && !options->table;
     if (done && lone && first.n > 1 && (header || options->also)) {
         done = false;
         error->at = row;
@@ -200,7 +258,7 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
                  first.n, header ? "header" : "first row");
         tell_names(&first, error);
     }
-    if (done && header && row < end) *at = (const char *)memchr(row, '\n', (size_t)(end - row)) + 1;
+    if (done && header && row < end) *at = text_row_end(row, end, layout->delimiter);
     free(first.fields);
     return done;
 }
@@ -209,6 +267,7 @@ void text_layout_free(text_layout *layout) {
     for (int k = 0; layout->names && k < layout->columns; k++) free(layout->names[k]);
     free(layout->names);
     free(layout->fields);
+    free(layout->kinds);
     *layout = (text_layout){.columns = 0};
 }
 

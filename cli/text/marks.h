@@ -2,6 +2,7 @@
 #ifndef BITFOLD_CLI_TEXT_MARKS_H
 #define BITFOLD_CLI_TEXT_MARKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +14,41 @@ enum { TEXT_MARKS_SLACK = 64 };
  * (Langdale and Lemire, 2019). */
 size_t text_marks_find(const char *text, uint32_t n, char delimiter, uint32_t *at);
 
+/* The same without the marks inside of quoted fields and without quotes, of a text that begins with
+ * a row. A field is quoted if its first byte behind blanks is a quote; two quotes in it stand for
+ * one. */
+size_t text_marks_outside(const char *text, uint32_t n, char delimiter, uint32_t *at);
+
 /* Returns the number of newlines in [at, end). */
 int64_t text_count_lines(const char *at, const char *end);
+
+/* What there is in a text, found in one pass. */
+typedef struct text_survey {
+    int64_t lines; /* newlines */
+    bool nul, quotes;
+} text_survey;
+text_survey text_survey_of(const char *at, const char *end);
+
+/* What stands before a text: text_rows_find goes on from there. */
+typedef enum text_state {
+    TEXT_ROW,   /* the start of a field, or blanks behind that */
+    TEXT_FIELD, /* something else in a field */
+    TEXT_QUOTED /* something in quotes */
+} text_state;
+
+/* Where rows of a text begin. */
+typedef struct text_bounds {
+    const char *first; /* the first row that begins at `from` or behind it; NULL: none */
+    const char *last;  /* the row before that; without one, the last */
+    bool inside;       /* a quoted field does not end in the text */
+} text_bounds;
+
+/* Finds rows that begin behind `at`: a row begins behind a newline that is in no quoted field,
+ * maybe at `end`. TEXT_MARKS_SLACK bytes behind the text may be read. */
+text_bounds text_rows_find(const char *at, const char *end, char delimiter, text_state before,
+                           const char *from);
+
+/* The quote that opens the field that a text from a row on ends in. */
+const char *text_open_quote(const char *at, const char *end, char delimiter);
 
 #endif

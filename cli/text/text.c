@@ -21,6 +21,13 @@ bf_dtype text_candidate(const text_layout *layout, int i) {
     return layout->dtype == BF_NONE ? found[i] : layout->dtype;
 }
 
+unsigned text_column_can(const text_layout *layout, int column) {
+    const unsigned numbers = (1u << text_candidates(layout)) - 1;
+    const unsigned kinds = layout->kinds[column];
+    if (kinds & TEXT_NUMBERS) return numbers;
+    return kinds & TEXT_STRINGS_TOO ? TEXT_CAN_STRINGS : numbers | TEXT_CAN_STRINGS;
+}
+
 unsigned text_candidate_form(const text_layout *layout, int i) {
     return text_candidate(layout, i) == BF_F64 || layout->dtype != BF_NONE ? TEXT_FLOATS
                                                                            : TEXT_INTEGERS;
@@ -32,13 +39,18 @@ unsigned text_candidate_form(const text_layout *layout, int i) {
 enum { STRETCH = 32 * 1024 };
 
 bool text_rows_open(text_rows *rows, const text_layout *layout, const unsigned char *forms) {
-    *rows = (text_rows){.forms = forms};
+    *rows = (text_rows){.forms = forms, .count = layout->columns};
     rows->columns = calloc((size_t)layout->columns, sizeof *rows->columns);
     rows->marks = malloc(STRETCH * sizeof *rows->marks);
     return rows->columns && rows->marks;
 }
 
 void text_rows_free(text_rows *rows) {
+    for (int k = 0; rows->columns && k < rows->count; k++) {
+        free(rows->columns[k].strings.bytes);
+        free(rows->columns[k].strings.offsets);
+        free(rows->columns[k].valid);
+    }
     free(rows->columns);
     free(rows->memory);
     free(rows->marks);
@@ -50,8 +62,38 @@ static size_t floats_bytes(const text_layout *l) {
     return l->dtype == BF_NONE ? sizeof(double) : bf_dtype_size(l->dtype);
 }
 
+/* Whether column k holds numbers at all. */
+static bool has_numbers(const text_rows *rows, const text_layout *l, int k) {
+    const bool may = l->kinds[k] & (TEXT_NUMBERS | TEXT_KEYS);
+    return may && (l->kinds[k] == TEXT_NUMBERS || (rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS)));
+}
+
 static bool has_form(const text_rows *rows, const text_layout *l, int k, unsigned form) {
+    if (!has_numbers(rows, l, k)) return false;
     return l->dtype != BF_NONE ? form == TEXT_FLOATS : (rows->forms[k] & form) != 0;
+}
+
+/* Whether numbers of column k may be NULL; and whether it tells which fields are. */
+static bool takes_nulls(const text_layout *l, int k) {
+    return l->skip_nulls || !(l->kinds[k] & TEXT_NUMBERS);
+}
+static bool tells_nulls(const text_layout *l, int k) {
+    return l->skip_nulls || l->kinds[k] != TEXT_NUMBERS;
+}
+
+/* Makes room for the strings and bits of column k. */
+static bool reserve_others(text_rows *rows, const text_layout *l, int k, size_t n) {
+    text_column *c = &rows->columns[k];
+    free(c->strings.offsets);
+    free(c->valid);
+    c->strings.offsets = NULL;
+    c->valid = NULL;
+    if (rows->forms[k] & TEXT_STRINGS) {
+        c->strings.offsets = malloc((n + 1) * sizeof(int64_t));
+        if (!c->strings.offsets) return false;
+    }
+    if (tells_nulls(l, k)) c->valid = malloc(n / 8);
+    return !tells_nulls(l, k) || c->valid;
 }
 
 bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room) {
@@ -63,7 +105,7 @@ bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room)
         if (has_form(rows, layout, k, TEXT_FLOATS)) bytes += n * floats;
     }
     free(rows->memory);
-    rows->memory = malloc(bytes);
+    rows->memory = malloc(bytes + 1);
     rows->room = rows->memory ? (int64_t)n : 0;
     char *at = rows->memory;
     for (int k = 0; at && k < layout->columns; k++) {
@@ -73,7 +115,10 @@ bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room)
         c->floats = has_form(rows, layout, k, TEXT_FLOATS) ? at : NULL;
         if (c->floats) at += n * floats;
     }
-    return rows->memory != NULL;
+    bool good = rows->memory != NULL;
+    for (int k = 0; good && k < layout->columns; k++) good = reserve_others(rows, layout, k, n);
+    if (!good) rows->room = 0;
+    return good;
 }
 
 const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, int column, int i) {
@@ -111,6 +156,8 @@ static const char *refuse_number(const text_layout *l, int k, text_field f, text
         snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
     if (!l->names && !f.broken && text_looks_like_name(f.at, f.end))
         snprintf(e->hint, sizeof e->hint, "--header, if the first line holds names");
+    if (!f.broken && text_is_null(&l->nulls, f.at, f.end))
+        snprintf(e->hint, sizeof e->hint, "--null-policy skip leaves such fields out of a value");
     return NULL;
 }
 
@@ -187,14 +234,69 @@ static inline bool store_short(bf_dtype dtype, text_column *c, int64_t i, const 
     return true;
 }
 
-/* The field at p as column k of row i: the long way. Returns where it ends. */
-static const char *read_field(text_rows *rows, const text_layout *l, int k, const char *p,
-                              text_error *e) {
-    const text_field f = text_take_field(p, l->delimiter);
+/* Column k has no number in this row. */
+static void store_none(text_rows *rows, const text_layout *l, int k) {
+    static const text_number zero = {.text = "0", .length = 1, .integer = true};
+    text_column *c = &rows->columns[k];
+    if (has_numbers(rows, l, k)) store_number(l->dtype, c, rows->n, &zero);
+}
+
+/* The field as a number of column k. False: it is none. */
+static bool put_number(text_rows *rows, const text_layout *l, int k, text_field f, bool null) {
     text_number n;
-    if (!f.broken && text_parse_token(f.at, (size_t)(f.end - f.at), &n) &&
-        store_number(l->dtype, &rows->columns[k], rows->n, &n))
-        return f.next;
+    if (null && takes_nulls(l, k)) {
+        text_clear_bit(rows->columns[k].valid, rows->n);
+        store_none(rows, l, k);
+        return true;
+    }
+    return !null && text_parse_token(f.at, (size_t)(f.end - f.at), &n) &&
+           store_number(l->dtype, &rows->columns[k], rows->n, &n);
+}
+
+/* The text between p and the mark at `end` as a string of column k, blanks and all; `in` is the
+ * field without. False: there is no memory. */
+static bool put_string(text_rows *rows, const text_layout *l, int k, const char *p, const char *end,
+                       text_field in, bool quoted) {
+    text_column *c = &rows->columns[k];
+    if (l->delimiter == ' ' || quoted) {
+        p = in.at;
+        end = in.end;
+    } else if (end > p && *end == '\n' && end[-1] == '\r') {
+        end--;
+    }
+    const bool null = !quoted && text_is_null(&l->nulls, p, end);
+    if (null) text_clear_bit(c->valid, rows->n);
+    rows->no_memory = !text_strings_put(&c->strings, rows->n, p, null ? p : end, quoted);
+    return !rows->no_memory;
+}
+
+/* The field at p, which is behind the blanks that begin it at `raw`, in the forms of column k.
+ * False: it is refused, or there is no memory. */
+static bool put_field(text_rows *rows, const text_layout *l, int k, const char *raw, const char *p,
+                      text_field f) {
+    const bool quoted = *p == '"', null = !quoted && text_is_null(&l->nulls, f.at, f.end);
+    text_column *c = &rows->columns[k];
+    if (f.broken) return false;
+    if (c->strings.offsets && !put_string(rows, l, k, raw, f.next, f, quoted)) return false;
+    if (!has_numbers(rows, l, k) || put_number(rows, l, k, f, null)) return true;
+    if (l->kinds[k] != TEXT_KEYS) return false;
+    c->words = true;
+    store_none(rows, l, k);
+    return true;
+}
+
+/* Where the field at p begins, blanks before it counted. */
+static const char *raw_field(const text_layout *l, const char *row, const char *p) {
+    while (p > row && l->delimiter != ' ' && text_is_blank(p[-1], l->delimiter)) p--;
+    return p;
+}
+
+/* The field at p, in a row that begins at `row`, as column k: the long way. Returns where it ends.
+ */
+static const char *read_field(text_rows *rows, const text_layout *l, int k, const char *row,
+                              const char *p, text_error *e) {
+    const text_field f = text_take_field(p, l->delimiter);
+    if (put_field(rows, l, k, raw_field(l, row, p), p, f)) return f.next;
     return refuse_number(l, k, f, e);
 }
 
@@ -204,6 +306,18 @@ static const char *line_end(const char *p, const char *end) {
     return (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
 }
 
+const char *text_row_end(const char *p, const char *end, char delimiter) {
+    if (!text_spans_lines(delimiter)) return line_end(p, end);
+    const char *const next = text_rows_find(p, end, delimiter, TEXT_ROW, p).first;
+    return next ? next : end;
+}
+
+/* The same from the end of a field on. */
+static const char *row_end(const text_rows *rows, const text_layout *l, const char *p,
+                           const char *end) {
+    return rows->quoted ? text_row_end(p, end, l->delimiter) : line_end(p, end);
+}
+
 /* A row of one field, or a line of blanks: the long way. */
 static const char *read_lone_field(text_rows *rows, const text_layout *l, const char *at,
                                    const char *end, text_error *e) {
@@ -211,7 +325,7 @@ static const char *read_lone_field(text_rows *rows, const text_layout *l, const 
     if (*p == '\n') return p + 1;
     const text_field f = text_take_field(p, l->delimiter);
     if (!f.broken && text_next_field(f.next, l->delimiter)) return refuse_fields(l, p, e);
-    if (!read_field(rows, l, 0, p, e)) return NULL;
+    if (!read_field(rows, l, 0, at, p, e)) return NULL;
     rows->n++;
     return line_end(f.next, end);
 }
@@ -230,14 +344,14 @@ static const char *read_lone(text_rows *rows, const text_layout *l, const char *
                              text_error *e) {
     while (at && at < end && rows->n < rows->most) {
         text_number n;
-        const int length = text_find_near(at, '\n');
+        const int length = rows->special ? 8 : text_find_near(at, '\n');
         if (length < 8 && read_short(rows, l, 0, at, length)) {
             rows->n++;
             at += length + 1;
             continue;
         }
         const char *const p = text_scan(at, &n);
-        const bool ends = p && (*p == '\n' || (*p == '\r' && p[1] == '\n'));
+        const bool ends = p && !rows->special && (*p == '\n' || (*p == '\r' && p[1] == '\n'));
         if (ends && store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
             rows->n++;
             at = p + (*p == '\n' ? 1 : 2);
@@ -249,15 +363,16 @@ static const char *read_lone(text_rows *rows, const text_layout *l, const char *
 }
 
 /* A wanted field, at its first byte. Returns where it ends, or NULL. */
-static inline const char *read_wanted(text_rows *rows, const text_layout *l, int k, const char *p,
-                                      text_error *e) {
+static inline const char *read_wanted(text_rows *rows, const text_layout *l, int k, const char *row,
+                                      const char *p, text_error *e) {
     text_number n;
+    if (rows->special) return read_field(rows, l, k, row, p, e);
     const char *q = text_scan(p, &n);
     if (q && l->delimiter != ' ') q = text_skip_blanks(q, l->delimiter);
     if (q && text_ends_field(q, l->delimiter) &&
         store_number(l->dtype, &rows->columns[k], rows->n, &n))
         return q;
-    return read_field(rows, l, k, p, e);
+    return read_field(rows, l, k, row, p, e);
 }
 
 /* The end of the field at p, whatever is in it. */
@@ -273,27 +388,38 @@ static inline const char *pass_field(const text_layout *l, int k, const char *p,
     return p;
 }
 
-/* One row that begins at p, which is behind its blanks. */
-static const char *read_row(text_rows *rows, const text_layout *l, const char *at, const char *end,
-                            text_error *e) {
+/* A row that ends before column k: the fields that it has not are NULL. */
+static bool fill_row(text_rows *rows, const text_layout *l, int k) {
+    static const char nothing[] = "\n";
+    const text_field none = {nothing, nothing, nothing, false};
+    for (; k < l->columns; k++)
+        if (!l->lax || !put_field(rows, l, k, nothing, nothing, none)) return false;
+    return true;
+}
+
+/* One row, whose first field that is not blank is at `at`. */
+static const char *read_row(text_rows *rows, const text_layout *l, const char *begin,
+                            const char *at, const char *end, text_error *e) {
     const char *p = at;
     for (int field = 0, k = 0;; field++) {
         const bool wanted = field == l->fields[k];
-        const char *q = wanted ? read_wanted(rows, l, k, p, e) : pass_field(l, k, p, e);
+        const char *q = wanted ? read_wanted(rows, l, k, begin, p, e) : pass_field(l, k, p, e);
         if (!q) return NULL;
         k += wanted;
-        if (k == l->columns) return line_end(q, end);
+        if (k == l->columns) return row_end(rows, l, q, end);
         p = text_next_field(q, l->delimiter);
-        if (!p) return refuse_missing(l, k, at, e);
+        if (!p)
+            return fill_row(rows, l, k) ? row_end(rows, l, q, end) : refuse_missing(l, k, at, e);
     }
 }
 
 /* Reads a row the long way, or passes over a line of blanks. */
 static const char *read_line(text_rows *rows, const text_layout *l, const char *at, const char *end,
                              text_error *e) {
+    const char *const begin = at;
     at = text_skip_blanks(at, l->delimiter);
     if (*at == '\n') return at + 1;
-    at = read_row(rows, l, at, end, e);
+    at = read_row(rows, l, begin, at, end, e);
     rows->n += at != NULL;
     return at;
 }
@@ -328,11 +454,23 @@ typedef struct stretch {
     const uint32_t *last;    /* behind all marks */
 } stretch;
 
+/* Finds the marks of the next whole rows, of which some fields are quoted. */
+static bool find_marks_outside(const text_rows *rows, const text_layout *l, const char *at,
+                               const char *end, stretch *s) {
+    const uint32_t length = end - at > STRETCH ? STRETCH : (uint32_t)(end - at);
+    size_t n = text_marks_outside(at, length, l->delimiter, rows->marks);
+    while (n > 0 && at[rows->marks[n - 1]] != '\n') n--;
+    if (n == 0) return false;
+    *s = (stretch){at, at + rows->marks[n - 1] + 1, rows->marks, rows->marks + n};
+    return true;
+}
+
 /* Finds the marks of the next whole lines. False: the first line is too long for a stretch, or
  * fields are parted by blanks, which have no marks. */
 static bool find_marks(const text_rows *rows, const text_layout *l, const char *at, const char *end,
                        stretch *s) {
     if (l->delimiter == ' ') return false;
+    if (rows->quoted) return find_marks_outside(rows, l, at, end, s);
     if (end - at > STRETCH) {
         end = memrchr(at, '\n', STRETCH);
         if (!end++) return false;
@@ -342,16 +480,71 @@ static bool find_marks(const text_rows *rows, const text_layout *l, const char *
     return true;
 }
 
+/* The number in quotes between p and the mark at `end`, as column k. False: not the short way. */
+static bool read_quoted(text_rows *rows, const text_layout *l, int k, const char *p,
+                        const char *end) {
+    text_number n;
+    while (text_is_blank(end[-1], l->delimiter)) end--;
+    if (end - p++ < 2 || *--end != '"') return false;
+    return read_short(rows, l, k, p, end - p) ||
+           (text_scan(p, &n) == end && store_number(l->dtype, &rows->columns[k], rows->n, &n));
+}
+
 /* The number between p and the mark at `end`, as column k. False: not the short way. */
 static inline bool read_between(text_rows *rows, const text_layout *l, int k, const char *p,
                                 const char *end) {
     text_number n;
     if (read_short(rows, l, k, p, end - p)) return true;
     if (text_is_blank(*p, l->delimiter)) p = text_skip_blanks(p, l->delimiter);
+    if (*p == '"') return read_quoted(rows, l, k, p, end);
     const char *q = text_scan(p, &n);
     if (!q) return false;
     if (q != end) q = text_skip_blanks(q, l->delimiter);
     return q == end && store_number(l->dtype, &rows->columns[k], rows->n, &n);
+}
+
+/* Whether there is a quote among n bytes. */
+static inline bool has_quote(const char *p, size_t n) {
+    if (n > 16) return memchr(p, '"', n) != NULL;
+    const int first = text_find_near(p, '"');
+    if (first < 8) return (size_t)first < n;
+    return n > 8 && (size_t)text_find_near(p + 8, '"') < n - 8;
+}
+
+/* Whether quotes stand in pairs. */
+static bool has_pairs(const char *p, const char *end) {
+    for (; (p = memchr(p, '"', (size_t)(end - p))) != NULL; p += 2)
+        if (p + 1 == end || p[1] != '"') return false;
+    return true;
+}
+
+/* The field between p and the mark at `end`, as column k of strings. False: not the short way. */
+static inline bool put_near(text_rows *rows, const text_layout *l, int k, const char *p,
+                            const char *end) {
+    size_t n = (size_t)(end - p);
+    if (n > 0 && *end == '\n' && end[-1] == '\r') n--;
+    if (n == 0 || text_is_blank(*p, l->delimiter) || l->nulls.begins[(unsigned char)*p])
+        return false;
+    if (*p == '"') {
+        if (n < 2 || p[n - 1] != '"' || has_quote(p + 1, n - 2)) return false;
+        p++;
+        n -= 2;
+    }
+    return text_strings_put_short(&rows->columns[k].strings, rows->n, p, n);
+}
+
+/* The field between p and the mark at `end`, as column k that may hold strings. False: it must be
+ * read the long way. */
+static bool read_special(text_rows *rows, const text_layout *l, int k, const char *p,
+                         const char *end) {
+    const text_column *c = &rows->columns[k];
+    if (c->only_strings && put_near(rows, l, k, p, end)) return true;
+    if (c->only_numbers && read_between(rows, l, k, p, end)) return true;
+    const char *const at = text_skip_blanks(p, l->delimiter), *last = end;
+    while (last > at && text_is_blank(last[-1], l->delimiter)) last--;
+    if (*at != '"') return put_field(rows, l, k, p, at, (text_field){at, last, end, false});
+    const text_field f = {at + 1, last - 1, end, last - at < 2 || last[-1] != '"'};
+    return !f.broken && has_pairs(f.at, f.end) && put_field(rows, l, k, p, at, f);
 }
 
 /* Reads a row that begins at p, by its marks. Returns its end; NULL: it must be read the long way,
@@ -365,7 +558,8 @@ static inline const char *read_marked_row(text_rows *rows, const text_layout *l,
         const bool wanted = field == l->fields[k];
         if (*end == '"' || (*end == '\n' && !(wanted && k + 1 == l->columns))) return NULL;
         if (!wanted) continue;
-        if (!read_between(rows, l, k, p, end)) return NULL;
+        if (rows->special ? !read_special(rows, l, k, p, end) : !read_between(rows, l, k, p, end))
+            return NULL;
         k++;
     }
     while (*end != '\n') end = s->begin + *mark++;
@@ -378,12 +572,13 @@ static const char *read_stretch(text_rows *rows, const text_layout *l, stretch *
                                 const char *text_end, text_error *e) {
     const char *at = s->begin;
     while (at < s->end && rows->n < rows->most) {
+        const char *const begin = at;
         if (text_is_blank(*at, l->delimiter)) at = text_skip_blanks(at, l->delimiter);
-        const char *next = *at == '\n' ? NULL : read_marked_row(rows, l, s, at);
+        const char *next = *at == '\n' ? NULL : read_marked_row(rows, l, s, begin);
         if (next) {
             rows->n++;
         } else {
-            next = *at == '\n' ? at + 1 : read_row(rows, l, at, text_end, e);
+            next = *at == '\n' ? at + 1 : read_row(rows, l, begin, at, text_end, e);
             if (!next) return NULL;
             rows->n += *at != '\n';
             while (s->next < s->last && s->begin + *s->next < next) s->next++;
@@ -396,7 +591,8 @@ static const char *read_stretch(text_rows *rows, const text_layout *l, stretch *
 static const char *read_columns(text_rows *rows, const text_layout *l, const char *at,
                                 const char *end, text_error *e) {
     stretch s;
-    if (l->fields[l->columns - 1] == 0) return read_first(rows, l, at, end, e);
+    if (l->fields[l->columns - 1] == 0 && !rows->quoted && !rows->special)
+        return read_first(rows, l, at, end, e);
     while (at && at < end && rows->n < rows->most)
         at = find_marks(rows, l, at, end, &s) ? read_stretch(rows, l, &s, end, e)
                                               : read_line(rows, l, at, end, e);
@@ -407,22 +603,40 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
                            const char *end, int64_t most, text_error *error) {
     rows->n = 0;
     rows->most = most < rows->room ? most : rows->room;
+    rows->special = layout->nulls.numbers;
+    rows->no_memory = false;
     for (int k = 0; k < layout->columns; k++) {
-        const unsigned forms = layout->dtype == BF_NONE ? rows->forms[k] : 0;
-        rows->columns[k].can = layout->dtype != BF_NONE ? 1
-                               : forms == TEXT_FLOATS   ? CAN_F64
-                                                        : CAN_ALL;
+        text_column *c = &rows->columns[k];
+        const unsigned forms = rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS);
+        const unsigned numbers = layout->dtype != BF_NONE ? 1
+                                 : forms == TEXT_FLOATS   ? CAN_F64
+                                                          : CAN_ALL;
+        c->can = has_numbers(rows, layout, k) ? numbers : 0;
+        c->words = false;
+        c->only_strings = c->strings.offsets && !has_numbers(rows, layout, k);
+        c->only_numbers = !c->strings.offsets && !layout->nulls.numbers;
+        if (c->valid) memset(c->valid, 0xff, (size_t)rows->room / 8);
+        if (c->strings.offsets) c->strings.offsets[0] = 0;
+        rows->special = rows->special || layout->kinds[k] != TEXT_NUMBERS;
     }
     error->hint[0] = '\0';
-    return layout->lone ? read_lone(rows, layout, at, end, error)
-                        : read_columns(rows, layout, at, end, error);
+    at = layout->lone ? read_lone(rows, layout, at, end, error)
+                      : read_columns(rows, layout, at, end, error);
+    for (int k = 0; k < layout->columns; k++) {
+        text_column *c = &rows->columns[k];
+        if (c->words) c->can = 0;
+        c->can |= text_column_can(layout, k) & TEXT_CAN_STRINGS;
+    }
+    return at;
 }
 
-const char *text_rows_skip(const text_layout *layout, const char *at, const char *end, int64_t most,
-                           int64_t *n) {
+const char *text_rows_skip(const text_layout *layout, bool quoted, const char *at, const char *end,
+                           int64_t most, int64_t *n) {
     int64_t rows = 0;
-    for (; at < end && rows != most; at = line_end(at, end))
+    while (at < end && rows != most) {
         rows += *text_skip_blanks(at, layout->delimiter) != '\n';
+        at = quoted ? text_row_end(at, end, layout->delimiter) : line_end(at, end);
+    }
     *n = rows;
     return at;
 }

@@ -1,21 +1,27 @@
 /* Text: rows of fields, and the numbers of some of their columns.
  *
  * A row is a line with anything but blanks on it. Its fields are separated by one character, or by
- * runs of blanks and tabs; a field may stand in double quotes. Text is untrusted input, and these
- * functions are pure, so that a fuzzer can drive them: a text is [at, end), ends with a newline
- * (unless it is empty), holds no NUL, and TEXT_SLACK bytes behind it may be read. */
+ * runs of blanks and tabs; a field may stand in double quotes, and then hold newlines, unless
+ * blanks separate fields. Text is untrusted input, and these functions are pure, so that a fuzzer
+ * can drive them: a text is [at, end), ends with the newline of a row (unless it is empty), holds
+ * no NUL, and TEXT_SLACK bytes behind it may be read. Somewhere behind it there is a NUL. */
 #ifndef BITFOLD_CLI_TEXT_TEXT_H
 #define BITFOLD_CLI_TEXT_TEXT_H
 
 #include "text/marks.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 /* Options for reading text. */
 typedef struct text_options {
     const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
-    char delimiter;      /* ' ' for blanks and tabs; '\0': tab, ';' or ',', whichever the first row
-                            has (in this order), otherwise ' ' */
+    const char *strings; /* columns that are held as strings; NULL: none */
+    const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
+    const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
+    bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
+    bool lax;            /* a field that a row has not is NULL */
+    char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
     bool header;         /* the first row holds names; as it does if a column has a name */
     bool table;     /* columns not given: all; header not given: if all in it look like names */
     bf_dtype dtype; /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
@@ -25,18 +31,30 @@ typedef struct text_options {
 /* How to read the rows of one text. */
 typedef struct text_layout {
     char delimiter;
-    bool lone;    /* no column was chosen: rows have one field */
-    int columns;  /* how many are wanted, */
-    int *fields;  /* and which, from 0, ascending */
-    char **names; /* of these; NULL: there are none */
+    bool lone;            /* no column was chosen: rows have one field */
+    int columns;          /* how many are wanted, */
+    int *fields;          /* and which, from 0, ascending */
+    char **names;         /* of these; NULL: there are none */
+    unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
+    text_nulls nulls;
+    bool skip_nulls, lax;
     bf_dtype dtype;
 } text_layout;
+
+/* What a column holds: numbers, strings, or numbers that turn to strings where one is none. */
+enum { TEXT_NUMBERS = 1, TEXT_STRINGS_TOO = 2, TEXT_KEYS = 4 };
 
 /* An error: its place in the row, a message, and a hint, which may be empty. */
 typedef struct text_error {
     const char *at;
     char what[240], hint[240];
 } text_error;
+
+/* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order); else ' '. */
+char text_find_delimiter(const char *at, const char *end);
+
+/* The end of the row that p is in, outside of quotes. */
+const char *text_row_end(const char *p, const char *end, char delimiter);
 
 /* Finds the layout from the first row, which *at then points behind if it is a header. False: it is
  * refused (error->at is NULL if it is the options that are at fault, or memory). Free it in either
@@ -58,21 +76,36 @@ int text_candidates(const text_layout *layout);
 bf_dtype text_candidate(const text_layout *layout, int i);
 unsigned text_candidate_form(const text_layout *layout, int i);
 
-/* The forms that a column without a dtype is held in, as bits; a column with one has floats. */
-enum { TEXT_INTEGERS = 1, TEXT_FLOATS = 2 };
+/* Strings as a candidate, of columns that may be: the last of all. It has no dtype. */
+enum { TEXT_CAN_STRINGS = 1 << TEXT_CANDIDATES };
 
-/* The numbers of one column of some rows, in the forms wanted. */
+/* The candidates that a column may have. */
+unsigned text_column_can(const text_layout *layout, int column);
+
+/* The forms that a column without a dtype is held in, as bits; one with a dtype has floats in place
+ * of integers. */
+enum { TEXT_INTEGERS = 1, TEXT_FLOATS = 2, TEXT_STRINGS = 4 };
+
+/* The fields of one column of some rows, in the forms wanted. */
 typedef struct text_column {
     void *integers; /* i64 and u64 have the same bits */
     void *floats;   /* f64, or the dtype asked for */
     unsigned can;   /* bit i: all numbers are candidate i's */
+    bool words;     /* some field is no number */
+    text_strings strings;
+    bool only_strings, only_numbers;
+    uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 
 typedef struct text_rows {
     const unsigned char *forms; /* of each column, the caller's */
     text_column *columns;
+    int count; /* of columns */
     int64_t n, room;
     int64_t most;    /* rows to read now */
+    bool quoted;     /* some fields are; set by the caller */
+    bool special;    /* there is more to do than to read numbers */
+    bool no_memory;  /* why reading failed */
     void *memory;    /* where the numbers are */
     uint32_t *marks; /* places in a stretch of the text */
 } text_rows;
@@ -92,8 +125,9 @@ const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, 
 const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
                            const char *end, int64_t most, text_error *error);
 
-/* Passes over `most` rows (-1: all) without a look at their fields; *n says how many there were. */
-const char *text_rows_skip(const text_layout *layout, const char *at, const char *end, int64_t most,
-                           int64_t *n);
+/* Passes over `most` rows (-1: all) without a look at their fields; *n says how many there were.
+ * quoted: as in text_rows. */
+const char *text_rows_skip(const text_layout *layout, bool quoted, const char *at, const char *end,
+                           int64_t most, int64_t *n);
 
 #endif

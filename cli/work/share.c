@@ -22,10 +22,15 @@ typedef struct counts {
     int64_t parts;
 } counts;
 
-static text_status count_part(const rows *r, text_piece *piece, int64_t part, int64_t *n) {
+/* Counts the rows of a part, the first of which begins at *row, and finds where the next part's do.
+ */
+static text_status count_part(const rows *r, text_piece *piece, int64_t part, int64_t *row,
+                              int64_t *n) {
     text_input *t = r->source.text;
-    const text_status st = text_take_part(t, piece, part);
-    if (st == TEXT_OK) text_rows_skip(&t->layout, piece->at, piece->end, -1, n);
+    const text_status st = text_take_part(t, piece, part, *row);
+    if (st != TEXT_OK) return st;
+    text_rows_skip(&t->layout, text_is_quoted(t, piece), piece->at, piece->end, -1, n);
+    *row = piece->next;
     return st;
 }
 
@@ -37,8 +42,10 @@ static int count_rows(const rows *r, counts *c) {
     c->before = calloc((size_t)c->parts + 1, sizeof *c->before);
     text_status st = c->before ? TEXT_OK : TEXT_NO_MEMORY;
     const int64_t first = cut(c->parts, 0), end = cut(c->parts, 1);
+    int64_t row = -1;
+    if (st == TEXT_OK) st = text_find_part(r->source.text, first, &row);
     for (int64_t i = first; i < end && st == TEXT_OK; i++)
-        st = count_part(r, &piece, i, &c->before[i]);
+        st = count_part(r, &piece, i, &row, &c->before[i]);
     free(piece.buffer);
     const int code =
         ranks_agree(st == TEXT_OK ? EXIT_DONE : source_text_failed(&r->source, st, &refusal));

@@ -177,6 +177,14 @@ class Commands(RanksTest):
                 for ranks in range(1, 9) if ALL else [r.choice([2, 3, 5])]:
                     self.check(mpi, ranks, *command.split())
 
+    def test_newlines_in_quotes_where_parts_begin(self):
+        rows = b'1,"x\n7,y\n"\n' * 50_000 + b'2,"' + b"8,z\n" * 200_000 + b'"\n' + b"3,x\n" * 50_000
+        with open(os.path.join(self.dir, "quoted"), "wb") as f:
+            f.write(b"a,b\n" + rows)
+        for i, command in enumerate(["sum", "argmax", "count", "sum --offset 50000 --count 9"]):
+            self.check(FOUND[i % len(FOUND)], [2, 3, 5][i % 3], *command.split(), "--column", "a",
+                       "quoted")
+
     def test_more_ranks_than_rows(self):
         write_inputs(self.dir)
         for i, command in enumerate(["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",

@@ -61,10 +61,26 @@ typedef struct reading {
     bool refused;
 } reading;
 
+/* A digest of what row i holds besides numbers. */
+static double digest(const text_rows *rows, int64_t i) {
+    uint32_t hash = 2166136261;
+    for (int k = 0; k < rows->count; k++) {
+        const text_column *c = &rows->columns[k];
+        const int64_t *offsets = c->strings.offsets;
+        hash = (hash ^ (!c->valid || text_has_bit(c->valid, i))) * 16777619;
+        for (int64_t at = offsets ? offsets[i] : 0; offsets && at < offsets[i + 1]; at++)
+            hash = (hash ^ (unsigned char)c->strings.bytes[at]) * 16777619;
+    }
+    return hash;
+}
+
 static void append(reading *x, const text_input *t, const text_rows *rows, int64_t size) {
     const int last = text_candidates(&t->layout) - 1;
     require(x->n + rows->n <= size);
-    if (text_candidate(&t->layout, last) == BF_F64)
+    if (rows->n == 0) return;
+    if (rows->special)
+        for (int64_t i = 0; i < rows->n; i++) x->numbers[x->n + i] = digest(rows, i);
+    else if (text_candidate(&t->layout, last) == BF_F64)
         memcpy(x->numbers + x->n, text_rows_numbers(rows, &t->layout, 0, last),
                (size_t)rows->n * sizeof *x->numbers);
     else
@@ -72,6 +88,23 @@ static void append(reading *x, const text_input *t, const text_rows *rows, int64
     x->n += rows->n;
 }
 
+/* Takes a part of a file as a thread that knows where its rows begin, and as one that does not. */
+static void take_part(text_input *t, text_piece *piece, int64_t part, int64_t *row) {
+    text_piece guess = {.buffer = NULL};
+    require(text_take_part(t, &guess, part, -1) == TEXT_OK);
+    require(text_take_part(t, piece, part, *row) == TEXT_OK);
+    require(text_follows(piece, *row));
+    if (guess.next >= 0 && text_follows(&guess, *row)) {
+        const size_t n = (size_t)(piece->end - piece->begin);
+        require(guess.end - guess.begin == piece->end - piece->begin &&
+                guess.offset == piece->offset && memcmp(guess.begin, piece->begin, n) == 0);
+        require(guess.fault.what == piece->fault.what && guess.next == piece->next);
+    }
+    *row = piece->next;
+    free(guess.buffer);
+}
+
+/* Reads all rows: of a file in parts of `step` bytes, of a stream (step 0) as they come. */
 static reading read_all(text_input *t, int64_t step, text_selection *selection, const char *text,
                         int64_t size) {
     static unsigned char forms[1 << 17];
@@ -79,13 +112,22 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     text_piece piece = {.buffer = NULL};
     text_refusal refusal = {.line = 0};
     reading x = {malloc((size_t)(size + 1) * sizeof *x.numbers), 0, false};
-    memset(forms, TEXT_INTEGERS | TEXT_FLOATS, sizeof forms);
+    for (int k = 0; k < t->layout.columns && k < (int)sizeof forms; k++)
+        forms[k] =
+            TEXT_INTEGERS | TEXT_FLOATS | (t->layout.kinds[k] != TEXT_NUMBERS ? TEXT_STRINGS : 0);
     require(x.numbers != NULL && text_rows_open(&rows, &t->layout, forms));
-    free(t->first.buffer); /* it is of another size */
-    t->first = (text_piece){.buffer = NULL};
-    t->piece = (size_t)step;
-    for (int64_t part = 0; part < text_parts(t) && !x.refused; part++) {
-        require(text_take_part(t, &piece, part) == TEXT_OK);
+    if (step > 0) {
+        free(t->first.buffer); /* it is of another size */
+        t->first = (text_piece){.buffer = NULL};
+        t->piece = (size_t)step;
+    }
+    int64_t row = t->begin;
+    for (int64_t part = 0; !x.refused; part++) {
+        if (step > 0 ? part == text_parts(t) : part > 0 && t->ended) break;
+        if (step > 0)
+            take_part(t, &piece, part, &row);
+        else
+            require(text_take_next(t, &piece) == TEXT_OK);
         const text_status st = text_read_piece(t, &piece, selection, &rows, &refusal);
         require(st == TEXT_OK || st == TEXT_REFUSED);
         x.refused = st == TEXT_REFUSED;
@@ -99,8 +141,26 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     return x;
 }
 
+/* The same text as a stream. */
+static void check_stream(const text_options *options, int file, const reading *all,
+                         const char *text, int64_t size) {
+    text_input input;
+    text_refusal refusal = {.line = 0};
+    tape from;
+    require(lseek(file, 0, SEEK_SET) == 0);
+    tape_open(&from, file, NULL);
+    require(text_open_stream(&input, options, &from, "", 0, 4096, &refusal) == TEXT_OK);
+    const reading x = read_all(&input, 0, NULL, text, size);
+    require(x.refused == all->refused && (x.n == all->n || x.refused));
+    for (int64_t k = 0; k < x.n && !x.refused; k++) check_double(x.numbers[k], all->numbers[k]);
+    free(x.numbers);
+    text_close(&input);
+    tape_close(&from);
+}
+
 /* However it is cut, the text has the same rows; those selected are some of them. */
-static void check_parts(text_input *t, const char *text, int64_t size) {
+static void check_parts(text_input *t, const text_options *options, const char *text,
+                        int64_t size) {
     const int64_t steps[] = {size + 1, size / 2 + 1, 1};
     const reading all = read_all(t, steps[0], NULL, text, size);
     for (int i = 1; i < (size < 4096 ? 3 : 2); i++) {
@@ -109,6 +169,7 @@ static void check_parts(text_input *t, const char *text, int64_t size) {
         for (int64_t k = 0; k < x.n && !x.refused; k++) check_double(x.numbers[k], all.numbers[k]);
         free(x.numbers);
     }
+    check_stream(options, t->fd, &all, text, size);
     if (!all.refused && all.n > 0) {
         text_selection some = {all.n / 2, 1};
         const reading x = read_all(t, steps[1], &some, text, size);
@@ -123,7 +184,13 @@ static text_options options_of(uint8_t choice) {
     static const char *const columns[] = {NULL, "1", "2", "a", "2,1", "3,b,1", NULL, "4"};
     static const char delimiters[] = {'\0', ',', ' ', '\t'};
     static const bf_dtype dtypes[] = {BF_NONE, BF_F64, BF_F16, BF_I16};
+    const bool strings = choice >= 128;
     return (text_options){.columns = columns[choice % 8],
+                          .strings = strings && choice / 8 % 2 ? "2,1" : NULL,
+                          .keys = strings && choice / 16 % 2 ? "1" : NULL,
+                          .nulls = strings ? "x,7" : NULL,
+                          .skip_nulls = strings && choice / 32 % 2,
+                          .lax = strings && choice / 64 % 2,
                           .delimiter = delimiters[choice / 8 % 4],
                           .header = choice % 8 == 6,
                           .table = choice / 8 % 2 == 1,
@@ -143,7 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const text_status st = text_open_file(&input, &options, file, 0, length, 4096, &refusal);
     require(st == TEXT_OK || st == TEXT_REFUSED);
     if (st == TEXT_OK)
-        check_parts(&input, text, length);
+        check_parts(&input, &options, text, length);
     else
         check_refusal(&refusal, text, length);
     text_close(&input);

@@ -1,0 +1,32 @@
+/* Compressed inputs: gzip, Zstandard and xz, by the libraries of these names, which are loaded when
+ * such an input is read. */
+#ifndef BITFOLD_CLI_INPUT_UNPACK_H
+#define BITFOLD_CLI_INPUT_UNPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct unpack unpack;
+
+/* Whether data begin as one of these formats does. */
+bool unpack_knows(const void *prefix, size_t length);
+
+/* Why there is no more: a message, and what may help, or NULL. */
+typedef struct unpack_error {
+    const char *what, *hint;
+} unpack_error;
+
+/* Reads from fd, from which the first bytes have been read already. NULL: the library is missing,
+ * or memory. */
+unpack *unpack_open(int fd, const void *prefix, size_t length, unpack_error *error);
+void unpack_close(unpack *u);
+
+/* Reads until size bytes are there or the data end. The bytes read, or -1 with errno set: EBADMSG
+ * if the data are at fault. */
+int64_t unpack_read(unpack *u, void *buffer, size_t size);
+
+/* Why the data are at fault; NULL: they are not. */
+const char *unpack_fault(const unpack *u);
+
+#endif

@@ -1,0 +1,357 @@
+"""CSV as RFC 4180 has it and as it is in the world: against Python's csv module."""
+import csv
+import gzip
+import io
+import lzma
+import os
+import random
+import shutil
+import subprocess
+import unittest
+
+import numpy as np
+
+from command import SANITIZED, CommandTest, run
+
+CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 6
+THREADS = [1, 2, 3, 8]
+WORDS = ["", "a", "Tokyo", "New York", "Lagos, NG", 'say "no"', '"', '""', "two\nlines", "\n", "\n\n,",
+         ',"\n', "x\r\ny", ";", "|", "\t", "it's", "5\"", "\u00e9t\u00e9", "\n1,2,3\n"]
+
+
+def quoted(word):
+    return '"%s"' % word.replace('"', '""')
+
+
+def field(r, word, delimiter):
+    """A word as a field: in quotes if it must be, and sometimes when it need not."""
+    plain = not any(c in word for c in '"\r\n' + delimiter) and word.strip() == word
+    literal = plain or (word[:1] not in '" ' and '"' in word and word.strip() == word and
+                        not any(c in word for c in "\r\n" + delimiter))
+    return word if literal and r.random() < 0.7 else quoted(word)
+
+
+def table(r, size):
+    """A text of about so many bytes: rows (n, word, n of the row, word), all sorts of them mixed."""
+    delimiter, end = r.choice(",;\t|"), r.choice(["\n", "\r\n"])
+    longest = r.choice([3, 30, 3000, 100_000, 300_000])
+    lines, rows, n = ["n%sword%snumber%srest" % ((delimiter,) * 3)], [], 0
+    share = r.choice([0, 0.01, 0.3, 1])
+    while n < size:
+        word = r.choice(WORDS) if r.random() < share else "w%d" % r.randrange(20)
+        if r.random() < 20 / longest:
+            word = "".join(r.choices(["abc", "\n", delimiter, '"', "0\n"], k=r.randrange(longest)))
+        row = [str(r.randrange(-1000, 1000)), word, str(len(rows)), r.choice(WORDS + ["x"] * 50)]
+        if len(row[1]) + n > 2 * size:
+            row[1] = "w"
+        rows.append(row)
+        lines.append(delimiter.join(field(r, w, delimiter) for w in row))
+        n += len(lines[-1]) + 1
+        if r.random() < 0.01:
+            lines.append("")
+    return delimiter, end.join(lines) + r.choice(["", end]), rows
+
+
+def read(text, delimiter):
+    """The rows that Python finds, but for the header and empty ones."""
+    csv.field_size_limit(1 << 30)
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    return [row for row in rows[1:] if row]
+
+
+class Tables(CommandTest):
+    def inputs(self, data):
+        """The same bytes as a file and as a pipe."""
+        return [("x", {}), ("-", {"stdin": data})]
+
+    def test_random_tables_are_those_of_python(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            delimiter, text, rows = table(r, r.choice([0, 30, 1000, 100_000, 900_000]))
+            self.assertEqual(read(text, delimiter), rows, seed)
+            data = r.choice([b"", b"\xef\xbb\xbf"]) + text.encode()
+            self.write("x", data)
+            n = [int(row[0]) for row in rows]
+            for name, options in self.inputs(data):
+                j = r.choice(THREADS)
+                arguments = ["-j", j, self.path(name) if name == "x" else name]
+                for column, values in [("n", n), (3, range(len(rows)))]:
+                    header = ["--header"] if column == 3 else []
+                    got = self.result("sum", "--column", column, *header, *arguments, **options)
+                    self.assertEqual(got, str(sum(values)), (seed, name, j, column))
+                some = ["--column", "number", "--offset", len(rows) // 3]
+                got = self.result("sum", *some, *arguments, **options)
+                self.assertEqual(got, str(sum(range(len(rows) // 3, len(rows)))), (seed, name, j))
+                if rows:
+                    got = self.result("argmax", "--column", "number", *arguments, **options)
+                    self.assertEqual(got, str(len(rows) - 1), (seed, name, j))
+
+    def test_an_error_names_its_line_in_the_file(self):
+        for seed in range(CASES // 2):
+            r = random.Random(seed)
+            delimiter, text, rows = table(r, r.choice([100, 300_000, 900_000]))
+            text = text.rstrip("\r\n")
+            line = text.count("\n") + 2
+            for bad, what in [("oops", "not a number: 'oops'"), ('"1', "a quoted field that does not"),
+                              ('"1"2', "a quoted field that does not end as it should"),
+                              ("1\0", "a NUL byte")]:
+                data = (text + "\n" + bad + delimiter * 3 + "\n\n1\n").encode()
+                self.write("x", data)
+                for name, options in self.inputs(data):
+                    name = self.path(name) if name == "x" else name
+                    for j in r.sample(THREADS, 2):
+                        self.refused(3, "%s:%d: %s" % (name, line, what), "sum", "--column", "n",
+                                     "-j", j, name, **options)
+
+    def test_a_quote_that_nothing_closes_is_found_where_it_opens(self):
+        for behind in [b"", b"\n", b"x\ny\n" * 300_000]:
+            for before in [b"a,b\n", b"a,b\n" + b"1,\"x\ny\"\n" * 100_000]:
+                data = before + b'2,\n3,"open' + behind
+                self.write("x", data)
+                line = before.count(b"\n") + 2
+                for name, options in self.inputs(data):
+                    name = self.path(name) if name == "x" else name
+                    for j in THREADS:
+                        self.refused(3, "%s:%d: a quoted field that does not end" % (name, line),
+                                     "sum", "--column", "a", "-j", j, name, **options)
+
+    def test_parts_that_begin_in_quotes_with_text_that_looks_like_rows(self):
+        lie = b'\n1,"",""\n' * 100_000 + b",\n"
+        data = b"a,b,c\n" + (b'7,"' + lie.replace(b'"', b'""') + b'",x\n' + b"1,2,3\n" * 50_000) * 2
+        self.write("x", data)
+        for j in THREADS:
+            for name, options in self.inputs(data):
+                name = self.path(name) if name == "x" else name
+                self.assertEqual(self.result("sum", "--column", "a", "-j", j, name, **options),
+                                 "100014")
+
+    def test_every_part_begins_with_a_wrong_guess_that_goes_on(self):
+        part = 256 * 1024
+        fields = b'",\n,"' + b',"\n"' * (part // 4)
+        data = b"a" + b",b" * 9 + b"\n" + b"1," + fields * 30 + b"\n2,3\n"
+        self.write("x", data)
+        for j in THREADS:
+            self.assertEqual(self.result("sum", "--column", "a", "-j", j, self.path("x")), "3")
+
+    def test_blanks_part_fields_of_one_line(self):
+        self.refused(3, "-:1: a quoted field", "sum", "--column", 2, "--delimiter", " ",
+                     stdin=b'1 "2\n3" 4\n')
+
+
+SHOW_ROWS = os.environ.get("BITFOLD_SHOW_ROWS", "show_rows")
+NULLS = ["NA", "-", "N/A", "-999"]
+SPACED = [" a", "b ", " c d ", "NA", "-", "N/A", "-999", "7", "1.5", "NA "]
+
+
+def loose_field(r, word, delimiter):
+    """The same, but blanks may be at the ends of what is not in quotes."""
+    must = any(c in word for c in '"\r\n' + delimiter)
+    quote = must or r.random() < 0.3
+    return (quoted(word), True) if quote else (word, False)
+
+
+class Strings(CommandTest):
+    """Strings, numbers and NULLs as the reader hands them to commands."""
+
+    def show(self, data, *options, pipe=False, j=1, part=0, most=0):
+        """The lines that show_rows prints."""
+        arguments = [SHOW_ROWS, "-" if pipe else self.write("x", data), j, part, most, *options]
+        done = subprocess.run(list(map(str, arguments)), input=data if pipe else b"",
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        lines = done.stdout.decode().split("\n")[:-1]
+        return lines[len(lines) - lines[::-1].index("again"):] if "again" in lines else lines
+
+    def text(self, r, delimiter, size):
+        """Rows of fields, and whether each was in quotes."""
+        rows, lines, n = [], ["a%sb%sc" % (delimiter, delimiter)], 0
+        while n < size:
+            words = [r.choice(WORDS + SPACED) for _ in range(2)] + [str(r.randrange(-999, 999))]
+            fields = [loose_field(r, w, delimiter) for w in words]
+            rows.append([(w, q) for w, (_, q) in zip(words, fields)])
+            lines.append(delimiter.join(f for f, _ in fields))
+            n += len(lines[-1])
+        return r.choice(["\n", "\r\n"]).join(lines), rows
+
+    @staticmethod
+    def shown(word, in_quotes, nulls=()):
+        null = not in_quotes and (word == "" or word in nulls)
+        return "NULL" if null else "=" + word.encode().hex()
+
+    def test_strings_are_those_of_python(self):
+        for seed in range(CASES * 2):
+            r = random.Random(seed)
+            delimiter = r.choice(",;\t|")
+            nulls = r.sample(NULLS, r.randrange(len(NULLS)))
+            text, rows = self.text(r, delimiter, r.choice([0, 30, 1000, 20_000]))
+            self.assertEqual(read(text, delimiter), [[w for w, _ in row] for row in rows])
+            want = ["%s %s" % tuple(self.shown(*f, nulls) for f in row[:2]) for row in rows]
+            options = ["strings=b,a", "delimiter=" + delimiter, "nulls=" + ",".join(nulls)]
+            for _ in range(4):
+                how = {"pipe": r.random() < 0.3, "j": r.choice(THREADS), "most": r.choice([0, 7, 999]),
+                       "part": r.choice([0, 1, 10, 100, 1000])}
+                got = self.show(text.encode(), *options, "settled=1", **how)
+                self.assertEqual(got, want, (seed, how))
+
+    def test_keys_are_numbers_until_one_is_none(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            values = [str(r.randrange(-99, 99)) for _ in range(r.choice([1, 10, 3000]))]
+            if r.random() < 0.3:
+                values[r.randrange(len(values))] = ""
+            if r.random() < 0.3:
+                values[r.randrange(len(values))] = "2.5"
+            words = r.random() < 0.5
+            if words:
+                values[r.randrange(len(values))] = r.choice(["x", "1x", " y"])
+            real = "2.5" in values
+            text = "k,v\n" + "".join("%s,1\n" % v for v in values)
+            for _ in range(3):
+                how = {"pipe": r.random() < 0.5, "j": r.choice(THREADS), "most": r.choice([0, 50]),
+                       "part": r.choice([0, 10, 1000])}
+                got = self.show(text.encode(), "keys=k", "settled=1", **how)
+                if words:
+                    want = [self.shown(v, False) for v in values]
+                else:
+                    want = ["NULL" if v == "" else v for v in values]
+                    got = [str(float.fromhex(g)).removesuffix(".0") if real and g != "NULL" else g
+                           for g in got]
+                self.assertEqual(got, want, (seed, how))
+
+    def test_a_column_can_be_numbers_and_strings(self):
+        got = self.show(b"a,b\n007,x\n\"8\",\n 9 ,\"\"\n", "columns=a", "strings=a,b", "settled=1")
+        self.assertEqual(got, ["7=303037 =78", "8=38 NULL", "9=203920 ="])
+
+    def test_short_rows_hold_no_value(self):
+        got = self.show(b"a,b,c\n1,x,2\n3\n4,y\n,\n5,z,6,7\n", "columns=a,c", "strings=b", "lax=1",
+                        "skip=1", "settled=1")
+        self.assertEqual(got, ["1 =78 2", "3 NULL NULL", "4 =79 NULL", "NULL NULL NULL", "5 =7a 6"])
+
+    def test_bytes_that_are_no_text_of_any_encoding_are_kept(self):
+        got = self.show(b"a,b\n\xff\xfe,1\n\x01\x80,2\n", "strings=a")
+        self.assertEqual(got, ["=fffe", "=0180"])
+
+
+class Nulls(CommandTest):
+    DATA = b"a,b\n1,NA\n,3\n4,\"5\"\n7\n-999,9\n"
+
+    def test_they_are_refused_with_their_line(self):
+        name = self.write("x", self.DATA)
+        self.refused(3, "x:3: an empty field", "sum", "--column", "a", name)
+        self.refused(3, "x:2: not a number: 'NA'", "sum", "--column", "b", "--null", "NA", name)
+        self.refused(3, "x:5: no column 2", "sum", "--column", "b", "--null", "NA",
+                     "--null-policy", "skip", name)
+        self.refused(3, "x:6: not a number: '-999'", "sum", "--column", "a", "--null", "-999",
+                     "--count", 1, "--offset", 4, name)
+
+    def test_they_are_left_out_of_each_column(self):
+        skip = ["--null", "NA,-999", "--null-policy", "skip", "--lax", "--column", "a,b"]
+        for name in [self.write("x", self.DATA), "-"]:
+            for op, a, b in [("sum", 12, 17), ("max", 7, 9), ("prod", 28, 135), ("argmax", 3, 4),
+                             ("argmin", 0, 1)]:
+                got = self.result(op, *skip, name, stdin=self.DATA)
+                self.assertEqual(got, "a\t%d\nb\t%d" % (a, b), op)
+
+    def test_random_columns(self):
+        for seed in range(CASES // 3):
+            r = random.Random(seed)
+            values = [r.choice([None, r.randrange(-9, 9), r.randrange(10**6)])
+                      for _ in range(r.choice([1, 100, 60_000]))]
+            data = "".join("%s,x\n" % ("" if v is None else v) for v in values).encode()
+            there = [v for v in values if v is not None] or [0]
+            for name in [self.write("x", data), "-"]:
+                skip = ["--null-policy", "skip", "--column", 1, "-j", r.choice(THREADS), name]
+                self.assertEqual(self.result("sum", *skip, stdin=data), str(sum(there)))
+                if any(v is not None for v in values):
+                    self.assertEqual(self.result("argmin", *skip, stdin=data),
+                                     str(values.index(min(there))))
+
+    def test_commands_that_cannot_leave_rows_out_say_so(self):
+        for command in ["hist", "count", "median", "describe"]:
+            self.refused(2, "cannot leave rows out", command, "--column", "1", "--null-policy", "skip",
+                         stdin=b"1\n")
+
+
+def zstd(data):
+    """Compressed by the tool, which may not be there."""
+    return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout
+
+
+CODECS = {"gz": gzip.compress, "xz": lzma.compress}
+if shutil.which("zstd"):
+    CODECS["zst"] = zstd
+
+
+class Compressed(CommandTest):
+    def setUp(self):
+        super().setUp()
+        r = random.Random(3)
+        self.data = b"a,b\n" + b"".join(b"%d,\"x\ny\"\n" % r.randrange(1000) for _ in range(60_000))
+        self.want = self.result("sum", "--column", "a", stdin=self.data)
+
+    def test_files_and_pipes(self):
+        for name, compress in CODECS.items():
+            packed = compress(self.data)
+            for j in THREADS:
+                for file in [self.write("x." + name, packed), self.write("noname", packed), "-"]:
+                    got = self.result("sum", "--column", "a", "-j", j, file, stdin=packed)
+                    self.assertEqual(got, self.want, (name, file))
+            half = len(self.data) // 2
+            two = compress(self.data[:half]) + compress(self.data[half:])
+            self.assertEqual(self.result("sum", "--column", "a", stdin=two), self.want, name)
+            self.assertEqual(self.result("sum", stdin=compress(b"")), "0")
+
+    def test_what_must_be_read_twice(self):
+        late = self.data + b"0.5,x\n"
+        for name, compress in CODECS.items():
+            for memory in [[], ["--memory", "100M"]]:
+                got = self.result("median", "--column", "a", *memory, stdin=compress(late))
+                self.assertEqual(got, self.result("median", "--column", "a", stdin=late), name)
+                got = self.result("hist", "--column", "a", "--bins", 7, stdin=compress(late))
+                self.assertEqual(got, self.result("hist", "--column", "a", "--bins", 7, stdin=late))
+
+    def test_arrays(self):
+        with open(self.save("x.npy", np.arange(10000.0).reshape(100, 100)), "rb") as f:
+            data = f.read()
+        for compress in CODECS.values():
+            self.assertEqual(self.result("sum", stdin=compress(data)), "49995000")
+            self.assertEqual(self.result("max", "--axis", 0, self.write("y", compress(data))),
+                             self.result("max", "--axis", 0, self.path("x.npy")))
+
+    def test_damaged_data_are_refused(self):
+        for name, compress in CODECS.items():
+            packed = compress(self.data)
+            for bad, what in [(packed[:len(packed) // 2], "the compressed data end too early"),
+                              (packed[:-1], "the compressed data end too early"),
+                              (packed[:50] + b"damage" * 9 + packed[104:], "")]:
+                self.refused(3, what, "sum", "--column", "a", stdin=bad)
+                self.refused(3, what, "sum", "--column", "a", self.write("x", bad))
+
+    def test_an_error_names_its_line_of_the_text(self):
+        for compress in CODECS.values():
+            self.refused(3, "-:120002: not a number: 'oops'", "sum", "--column", "a",
+                         stdin=compress(self.data + b"oops,\n"))
+
+    def test_a_bomb_ends_at_the_longest_line(self):
+        for name, compress in CODECS.items():
+            bomb = compress(b"1" * (270 << 20))
+            self.assertLess(len(bomb), 2 << 20)
+            self.refused(3, "-:1: a line of more than 256 MiB", "sum", stdin=bomb)
+            if not SANITIZED:
+                self.refused(3, "-:1: a line longer than --memory allows", "sum", "--memory", "100M",
+                             stdin=bomb)
+
+    def test_a_missing_library_is_named_with_its_package(self):
+        names = {"gz": ("libz.so.1", "zlib1g"), "xz": ("liblzma.so.5", "liblzma5"),
+                 "zst": ("libzstd.so.1", "libzstd1")}
+        for name, compress in CODECS.items():
+            library, package = names[name]
+            self.write(library, b"")
+            done = run("sum", stdin=compress(b"1"), env={"LD_LIBRARY_PATH": self.path("")})
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(library + " is not on this machine", done.stderr.decode())
+            self.assertIn(package, done.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
