@@ -34,6 +34,7 @@
 #include "bitfold/device.h"
 #include "bitfold/dlpack.h"
 #include "bitfold/dot.h"
+#include "bitfold/expression.h"
 #include "bitfold/feed.h"
 #include "bitfold/group.h"
 #include "bitfold/histogram.h"
