@@ -1,10 +1,4 @@
-#define _GNU_SOURCE
 #include "api/expression/text.h"
-
-#include "seam/environment.h"
-
-#include <locale.h>
-#include <stdlib.h>
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -63,20 +57,6 @@ static bool read_integer(const char *at, const char *end, bf_expression_value *n
     return true;
 }
 
-/* Rounds once, whatever the caller's locale and rounding mode. False: no memory. */
-static bool read_float(const char *at, bf_expression_value *number) {
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (c == (locale_t)0) return false;
-    bf_environment environment = bf_environment_enter();
-    double x = strtod_l(at, NULL, c);
-    bf_environment_leave(environment);
-    freelocale(c);
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    *number = bf_expression_number(BF_F64, bits);
-    return true;
-}
-
 static bf_status read_number(bf_expression_builder *b, const char *text, int *position,
                              bf_token *token) {
     bool whole;
@@ -86,8 +66,7 @@ static bf_status read_number(bf_expression_builder *b, const char *text, int *po
         return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "this is not a number");
     if (whole && !read_integer(at, end, &token->number))
         return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "the number is beyond 64 bits");
-    if (!whole && !read_float(at, &token->number))
-        return bf_fail(b->context, BF_E_MEMORY, "no memory for an expression");
+    if (!whole) token->number = bf_expression_number(BF_F64, bf_token_float(at, end));
     *position = (int)(end - text);
     return BF_OK;
 }

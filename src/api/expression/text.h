@@ -23,6 +23,9 @@ typedef struct bf_token {
 /* Reads the token at *position, and moves that behind it. Fails with a message and the position. */
 bf_status bf_token_next(bf_expression_builder *b, const char *text, int *position, bf_token *token);
 
+/* The f64 that is nearest to a number with a point or an exponent, decimal or hexadecimal. */
+uint64_t bf_token_float(const char *at, const char *end);
+
 static inline bool bf_token_is(const bf_token *token, const char *text) {
     return token->kind == BF_TOKEN_OPERATOR && strcmp(token->text, text) == 0;
 }

@@ -30,7 +30,7 @@ INLINE C FN(one_mod_)(C x, C y, U *left) {
     bool none = x - x != 0 || y == 0 || y != y; /* x is not finite, or y no divisor */
     bool many = !(t < WHOLE && t > -WHOLE);
     *left |= (U)(many && !none);
-    r = (r < 0) != (y < 0) ? r + y : r;
+    r = r != 0 && (r < 0) != (y < 0) ? r + y : r;
     r = r == 0 ? OF_BITS(BITS_OF(y) & sign) : r;
     return none ? QUIET_NAN : r;
 }
