@@ -15,7 +15,8 @@
 enum {
     INPUTS = 26, /* a to z */
     COLUMNS = 64,
-    STEP_ROWS = 1 << 17 /* that are taken at a time of inputs that are copied */
+    STEP_ROWS = 1 << 17, /* that are taken at a time of inputs that are copied */
+    SHOWN = 30           /* bytes of a text, before and behind a place in it */
 };
 
 /* A column of the expression: of which input, and of which of its columns. */
@@ -193,7 +194,9 @@ static int refuse_text(const expressed *x, bf_status st, int position) {
     if (position < 0) return fail_status(st, x->task->context, NULL);
     const char *message = bf_context_message(x->task->context);
     fail(st == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA, NULL, "-e: %s", message);
-    hint("%.*s<here>%s", position, text, text + position);
+    const int before = position < SHOWN ? position : SHOWN;
+    hint("%s%.*s <here> %.*s%s", before < position ? "..." : "", before, text + position - before,
+         SHOWN, text + position, strlen(text + position) > SHOWN ? "..." : "");
     return st == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA;
 }
 
