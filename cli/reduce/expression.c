@@ -132,10 +132,6 @@ static int open_table(expressed *x) {
     in.text.header = true;
     rows *r = &x->inputs[0];
     int code = rows_open(r, o->files[0], &in, &how);
-    if (code == EXIT_DONE && !r->source.text) {
-        fail(EXIT_USAGE, o->files[0], "an array has no columns: its name in an expression is a");
-        return EXIT_USAGE;
-    }
     for (int k = 0; code == EXIT_DONE && k < r->columns; k++)
         code = add_operand(x, rows_column_name(r, k), 0, k);
     return code;

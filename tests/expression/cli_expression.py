@@ -126,7 +126,7 @@ class Expression(CommandTest):
         self.refused(2, "-e does not go with --quantiles", "describe", "-e", "a", one,
                      "--quantiles")
         self.refused(2, "standard input cannot be two files", "sum", "-e", "a+b", "-", "-")
-        self.refused(2, "an array has no columns", "sum", "-e", "price", one)
+        self.refused(2, "--column is for text", "sum", "-e", "price", one)
         self.refused(2, "at most 26 files", "sum", "-e", "a", *[one] * 27)
         self.refused(2, "--column does not go with", "sum", "-e", "x", one, "--column", "1")
 
