@@ -34,6 +34,15 @@ static bool is_weak_integer(const bf_expression_value *x) {
     return is_constant(x) && x->weak && bf_dtype_is_integer(x->dtype);
 }
 
+static bool is_whole(bf_dtype dtype) { return !bf_dtype_is_float(dtype); }
+
+/* Integers are divided: may a divisor be 0? */
+static bool may_divide_by_zero(int op, const bf_expression_value *in) {
+    bool divides = op == BF_MAP_DIV || op == BF_EXPRESSION_MOD;
+    if (!divides || !is_whole(in[0].dtype) || !is_whole(in[1].dtype)) return false;
+    return !is_constant(&in[1]) || in[1].bits == 0;
+}
+
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 /* An operation of map that takes the inputs of this one to the same dtype. */
@@ -79,10 +88,6 @@ static bf_status convert_constant(bf_expression_builder *b, bf_expression_value 
 
 /* ---- operations of numbers alone ------------------------------------------------------------- */
 
-static bf_status refuse_zero(bf_expression_builder *b) {
-    return bf_expression_refuse(b, BF_E_ARGUMENT, b->position, "integer division by zero");
-}
-
 /* Integers of the text are exact, and i64 where that holds them, otherwise u64. */
 static bf_status keep_integer(bf_expression_builder *b, bf_exact_integer x,
                               bf_expression_value *out) {
@@ -117,10 +122,9 @@ static bf_status fold_integers(bf_expression_builder *b, int op, const bf_expres
         bool first = op == BF_MAP_MIN ? x[0] < x[1] : x[0] > x[1];
         return keep_integer(b, bf_integer_make(first ? x[0] : x[1]), out);
     }
-    if (op != BF_EXPRESSION_MOD)
-        return keep_integer(b, bf_map_integer((bf_map_op)op, x[0], x[1], x[2]), out);
-    if (x[1] == 0) return refuse_zero(b);
-    return keep_integer(b, bf_integer_make(bf_expression_integer_mod(x[0], x[1])), out);
+    if (op == BF_EXPRESSION_MOD)
+        return keep_integer(b, bf_integer_make(bf_expression_integer_mod(x[0], x[1])), out);
+    return keep_integer(b, bf_map_integer((bf_map_op)op, x[0], x[1], x[2]), out);
 }
 
 /* The result of numbers is a number. */
@@ -130,6 +134,8 @@ static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_express
     bool misfit = false, weak = true, whole = true;
     bf_dtype work;
     int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
+    if (may_divide_by_zero(op, in))
+        return bf_expression_refuse(b, BF_E_ARGUMENT, b->position, "integer division by zero");
     for (int i = first; i < count; i++) {
         whole = whole && is_weak_integer(&in[i]);
         weak = weak && (in[i].weak || in[i].dtype == BF_BOOL);
@@ -142,7 +148,6 @@ static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_express
         if (i >= first) status = convert_constant(b, &x[i], work);
     }
     if (status != BF_OK) return status;
-    if (op == BF_MAP_DIV && whole && in[1].bits == 0) return refuse_zero(b);
     uint64_t bits;
     if (op == BF_EXPRESSION_SELECT)
         bits = x[0].bits != 0 ? x[1].bits : x[2].bits;
@@ -287,18 +292,9 @@ static bf_status find_guard(bf_expression_builder *b, bf_expression_operand *gua
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static bool is_whole(bf_dtype dtype) { return !bf_dtype_is_float(dtype); }
-
 static bool can_overflow(const bf_expression_builder *b, int op, bf_dtype work) {
     bool arithmetic = op <= BF_MAP_ABS && op != BF_MAP_MIN && op != BF_MAP_MAX && op != BF_MAP_DIV;
     return arithmetic && bf_dtype_is_integer(work) && b->program->overflow == BF_OVERFLOW_ERROR;
-}
-
-/* Integers are divided: may a divisor be 0? */
-static bool may_divide_by_zero(int op, const bf_expression_value *in) {
-    bool divides = op == BF_MAP_DIV || op == BF_EXPRESSION_MOD;
-    if (!divides || !is_whole(in[0].dtype) || !is_whole(in[1].dtype)) return false;
-    return !is_constant(&in[1]) || in[1].bits == 0;
 }
 
 static bf_status build_step(bf_expression_builder *b, int op, const bf_expression_value *in,

@@ -107,13 +107,20 @@ static const void *guard_input(bf_tiles *t, const bf_expression_step *s, int k, 
     return t->harmless[k];
 }
 
-/* The same as run_step, for a step that failed: elements whose guard is 0 do not count. A step that
- * fails has not written to its output. */
+/* The same as run_step, for a step that failed: elements whose guard is 0 do not count. */
 static int64_t run_guarded(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
                            void *out, int64_t n) {
     const void *x[3] = {NULL, NULL, NULL};
     for (int k = 0; k < s->arity; k++) x[k] = guard_input(t, s, k, in[k], n);
     return run_step(t, s, x, out, n);
+}
+
+/* A step that fails has not written to its output, which may be an input. */
+static int64_t try_step(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
+                        void *out, int64_t n) {
+    int64_t place = run_step(t, s, in, out, n);
+    bool guarded = s->guard.kind != BF_EXPRESSION_NOTHING;
+    return place >= 0 && guarded ? run_guarded(t, s, in, out, n) : place;
 }
 
 int64_t bf_tiles_compute(bf_tiles *t, int64_t first, int64_t n, void *to,
@@ -127,11 +134,12 @@ int64_t bf_tiles_compute(bf_tiles *t, int64_t first, int64_t n, void *to,
         void *out =
             s->out.kind == BF_EXPRESSION_RESULT ? to : (void *)(uintptr_t)tile_of(t, s->out);
         fetch_ahead(t, i);
-        int64_t at = run_step(t, s, in, out, n);
-        if (at >= 0 && s->guard.kind != BF_EXPRESSION_NOTHING) at = run_guarded(t, s, in, out, n);
+        int64_t at = try_step(t, s, in, out, n);
         if (at < 0) continue;
+        /* A later step may fail at an earlier element. */
         *failed = s;
-        place = n = at; /* a later step may fail at an earlier element */
+        place = n = at;
+        if (n > 0) try_step(t, s, in, out, n);
     }
     return place;
 }
