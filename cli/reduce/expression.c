@@ -191,8 +191,9 @@ static int refuse_text(const expressed *x, bf_status st, int position) {
     const char *message = bf_context_message(x->task->context);
     fail(st == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA, NULL, "-e: %s", message);
     const int before = position < SHOWN ? position : SHOWN;
-    hint("%s%.*s <here> %.*s%s", before < position ? "..." : "", before, text + position - before,
-         SHOWN, text + position, strlen(text + position) > SHOWN ? "..." : "");
+    const char *behind = text + position;
+    hint("%s%.*s <here>%s%.*s%s", before < position ? "..." : "", before, behind - before,
+         *behind ? " " : "", SHOWN, behind, strlen(behind) > SHOWN ? "..." : "");
     return st == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA;
 }
 

@@ -107,7 +107,7 @@ class Expression(CommandTest):
         for text, shown in {"a + c * 2": "hint: a +  <here> c * 2", "a * (b": "hint: a * (b <here>",
                             "(" * 2000: "hint: ..." + "(" * 30 + " <here> " + "(" * 30 + "..."}.items():
             error = run("sum", "-e", text, *self.files).stderr.decode()
-            self.assertEqual(error.splitlines()[1].rstrip(), shown)
+            self.assertEqual(error.splitlines()[1], shown)
 
     def test_data_that_do_not_fit_are_refused(self):
         i = self.save("i.npy", np.arange(100, dtype=np.int8))

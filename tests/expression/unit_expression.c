@@ -510,6 +510,7 @@ static void wrong_texts_are_refused_at_their_place(void **unused) {
         {"b + 300", 2, "the number 300 does not fit i8", BF_E_OVERFLOW},
         {"b + -129", 2, "the number -129 does not fit i8", BF_E_OVERFLOW},
         {"9223372036854775807 * 3", 20, "the number is beyond 64 bits", BF_E_OVERFLOW},
+        {"(1 < 2) + 9223372036854775807", 8, "the number is beyond 64 bits", BF_E_OVERFLOW},
         {"1 % 0", 2, "integer division by zero", BF_E_ARGUMENT},
         {"1 / 0", 2, "integer division by zero", BF_E_ARGUMENT},
         {"1 % (2 < 1)", 2, "integer division by zero", BF_E_ARGUMENT},

@@ -155,6 +155,8 @@ static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_express
         bits = bf_expression_element(op, work, x[0].bits, x[1].bits);
     else
         bits = bf_map_element((bf_map_op)op, work, x[0].bits, x[1].bits, x[2].bits, false, &misfit);
+    if (misfit)
+        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the number is beyond 64 bits");
     *out = bf_expression_number(result_of(op, work), bits);
     out->weak = weak && out->dtype != BF_BOOL;
     return BF_OK;
@@ -194,10 +196,8 @@ static bf_status place_constant(bf_expression_builder *b, bf_expression_value *x
     return BF_OK;
 }
 
-static bf_expression_value *begin_inputs(bf_expression_value to[3], const bf_expression_value *in,
-                                         int count) {
+static void copy_inputs(bf_expression_value to[3], const bf_expression_value *in, int count) {
     for (int i = 0; i < count; i++) to[i] = in[i];
-    return to;
 }
 
 /* Adds a step of op in the dtype `work`, with a new register. The inputs stay, except that those
@@ -214,7 +214,7 @@ static bf_status add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dt
                                     BF_EXPRESSION_STEPS);
     bf_expression_step s = {.op = op, .arity = count, .work = work, .to = to};
     s.position = b->position;
-    begin_inputs(x, in, count);
+    copy_inputs(x, in, count);
     for (int i = 0; i < count && status == BF_OK; i++) {
         bool condition = op == BF_EXPRESSION_SELECT && i == 0;
         if (is_constant(&x[i]) && !condition) status = convert_constant(b, &x[i], work);
@@ -327,7 +327,7 @@ static bf_status build_logic(bf_expression_builder *b, int op, const bf_expressi
                              int count, bf_expression_value *out) {
     bf_expression_value x[3];
     bf_status status = BF_OK;
-    begin_inputs(x, in, count);
+    copy_inputs(x, in, count);
     for (int i = 0; i < count && status == BF_OK; i++) status = bf_expression_build_bool(b, &x[i]);
     if (status != BF_OK) return status;
     if (op == BF_EXPRESSION_NOT) x[1] = bf_expression_number(BF_BOOL, 0);
