@@ -26,12 +26,13 @@ WHOLE_LOOP(ceil_, CEIL)
  * than the format, the rules are asked. */
 INLINE C FN(one_mod_)(C x, C y, U *left) {
     const U sign = ~((U) ~(U)0 >> 1);
-    C t = TRUNC(x / y), r = t == 0 ? x : FMA(-t, y, x);
-    bool none = x - x != 0 || y == 0 || y != y; /* x is not finite, or y no divisor */
-    bool many = !(t < WHOLE && t > -WHOLE);
-    *left |= (U)(many && !none);
-    r = r != 0 && (r < 0) != (y < 0) ? r + y : r;
-    r = r == 0 ? OF_BITS(BITS_OF(y) & sign) : r;
+    C t = TRUNC(x / y), rest = FMA(-t, y, x), r = t == 0 ? x : rest, moved = r + y;
+    C zero = OF_BITS(BITS_OF(y) & sign), far = x - x;
+    bool none = (far != 0) | (y == 0) | (y != y); /* x is not finite, or y no divisor */
+    bool many = !((t < WHOLE) & (t > -WHOLE));
+    bool other = (r < 0) != (y < 0);
+    *left |= (U)(many & !none);
+    r = r == 0 ? zero : other ? moved : r;
     return none ? QUIET_NAN : r;
 }
 

@@ -50,20 +50,6 @@ static void find_columns(bf_tiles *t, int64_t first, int64_t n) {
     }
 }
 
-/* Fetches a share of the next tile's columns while a step is computed: memory and steps then take
- * their time together. */
-static void fetch_ahead(const bf_tiles *t, int step) {
-    const bf_expression_program *p = t->job->program;
-    for (int c = 0; c < p->columns; c++) {
-        const bf_strided *x = &t->job->columns[c];
-        int64_t bytes = (int64_t)BF_TILE * x->bytes;
-        int64_t begin = bytes * step / p->steps, end = bytes * (step + 1) / p->steps;
-        if (!is_contiguous(x)) continue;
-        const char *next = (const char *)t->column[c] + bytes;
-        for (int64_t at = begin; at < end; at += BF_CPU_LINE) __builtin_prefetch(next + at, 0, 2);
-    }
-}
-
 static const void *tile_of(const bf_tiles *t, bf_expression_operand x) {
     switch (x.kind) {
     case BF_EXPRESSION_COLUMN: return t->column[x.number];
@@ -133,7 +119,6 @@ int64_t bf_tiles_compute(bf_tiles *t, int64_t first, int64_t n, void *to,
         const void *in[3] = {tile_of(t, s->in[0]), tile_of(t, s->in[1]), tile_of(t, s->in[2])};
         void *out =
             s->out.kind == BF_EXPRESSION_RESULT ? to : (void *)(uintptr_t)tile_of(t, s->out);
-        fetch_ahead(t, i);
         int64_t at = try_step(t, s, in, out, n);
         if (at < 0) continue;
         /* A later step may fail at an earlier element. */
