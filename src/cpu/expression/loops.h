@@ -9,9 +9,6 @@
 #define C float
 #define U uint32_t
 #define T f32_element
-#define FLOOR __builtin_floorf
-#define CEIL __builtin_ceilf
-#define TRUNC __builtin_truncf
 #define FMA __builtin_fmaf
 #define WHOLE 0x1p23f
 #include "cpu/expression/float_loops.h"
@@ -20,9 +17,6 @@
 #define C double
 #define U uint64_t
 #define T f64_element
-#define FLOOR __builtin_floor
-#define CEIL __builtin_ceil
-#define TRUNC __builtin_trunc
 #define FMA __builtin_fma
 #define WHOLE 0x1p52
 #include "cpu/expression/float_loops.h"
